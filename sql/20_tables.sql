@@ -1,0 +1,508 @@
+--
+-- Types and tables.  Column comments give the unit; every instant is a
+-- timestamptz, every amount of money is in credits, every allocation in the
+-- native units of its resource types.
+--
+-- Container ids sort bytewise (COLLATE "C"): the door processes a statement in
+-- that order, and the order must not depend on the locale of a database.
+--
+
+CREATE TYPE yquota.container_event_type AS ENUM
+	('CONTAINER_START', 'CONTAINER_UPDATE', 'CONTAINER_FINISH', 'QUOTA_COMPUTE');
+COMMENT ON TYPE yquota.container_event_type IS
+	'The four lifecycle events of seed 000';
+
+CREATE TYPE yquota.execution_type AS ENUM ('GUARANTEED', 'OPPORTUNISTIC');
+COMMENT ON TYPE yquota.execution_type IS
+	'YARN''s execution types; only GUARANTEED containers count as utilization';
+
+CREATE TYPE yquota.queue_state AS ENUM ('RUNNING', 'STOPPED', 'DRAINING');
+COMMENT ON TYPE yquota.queue_state IS 'YARN''s queue states';
+
+CREATE TYPE yquota.node_state AS ENUM
+	('NEW', 'RUNNING', 'UNHEALTHY', 'DECOMMISSIONING', 'DECOMMISSIONED', 'LOST',
+	 'REBOOTED', 'SHUTDOWN');
+COMMENT ON TYPE yquota.node_state IS
+	'YARN''s node states; only RUNNING nodes count as capacity';
+
+CREATE TYPE yquota.quota_mode AS ENUM ('PREPAID', 'NOLIMIT');
+COMMENT ON TYPE yquota.quota_mode IS
+	'PREPAID projects need credit for new work, NOLIMIT ones do not; both are charged alike';
+
+CREATE TYPE yquota.exhaustion_policy AS ENUM
+	('allow', 'refuse_submission', 'drain', 'stop');
+COMMENT ON TYPE yquota.exhaustion_policy IS
+	'What decisions do about a PREPAID project without credit; charging never refuses';
+
+CREATE TYPE yquota.factor_dimension AS ENUM
+	('queue', 'application', 'username', 'execution_type');
+COMMENT ON TYPE yquota.factor_dimension IS 'What a price factor may be tied to';
+
+--
+-- Pricing
+--
+
+CREATE TABLE yquota.price_group (
+	name text COLLATE "C" PRIMARY KEY CHECK (name <> ''),
+	tipping_point numeric NOT NULL DEFAULT 0.2 CHECK (tipping_point BETWEEN 0 AND 1),
+	increment_factor numeric NOT NULL DEFAULT 1
+		CHECK (increment_factor >= 0 AND increment_factor <= 1000000),
+	max_multiplier numeric CHECK (max_multiplier >= 1 AND max_multiplier <= 1000000000000),
+	count_pending boolean NOT NULL DEFAULT false
+);
+COMMENT ON TABLE yquota.price_group IS
+	'Resource types priced together by their most used one; GENERAL is also the floor of every other group';
+COMMENT ON COLUMN yquota.price_group.tipping_point IS 'utilization, as a fraction, above which the price rises';
+COMMENT ON COLUMN yquota.price_group.increment_factor IS 'rise of the multiplier per whole unit of utilization above the tipping point';
+COMMENT ON COLUMN yquota.price_group.max_multiplier IS 'cap of the group''s own multiplier; NULL for none';
+COMMENT ON COLUMN yquota.price_group.count_pending IS 'whether pending demand counts as utilization';
+
+CREATE TABLE yquota.resource_type (
+	name text COLLATE "C" PRIMARY KEY CHECK (name <> ''),
+	price_group text COLLATE "C" NOT NULL REFERENCES yquota.price_group,
+	base_price numeric NOT NULL DEFAULT 1
+		CHECK (base_price >= 0 AND base_price <= 1000000000000 AND scale(base_price) <= 18),
+	unit bigint NOT NULL DEFAULT 1 CHECK (unit > 0)
+);
+COMMENT ON TABLE yquota.resource_type IS
+	'Resource types that containers may hold, and their newest base price; changes become points of yquota.base_price';
+COMMENT ON COLUMN yquota.resource_type.base_price IS 'credits per unit and second at multiplier 1';
+COMMENT ON COLUMN yquota.resource_type.unit IS 'native units that the base price is for, such as 1024 for memory-mb';
+
+CREATE TABLE yquota.base_price (
+	resource_type text COLLATE "C" NOT NULL REFERENCES yquota.resource_type ON DELETE CASCADE,
+	effective_at timestamptz NOT NULL,
+	base_price numeric NOT NULL
+		CHECK (base_price >= 0 AND base_price <= 1000000000000 AND scale(base_price) <= 18),
+	unit bigint NOT NULL CHECK (unit > 0),
+	set_by name NOT NULL DEFAULT session_user,
+	set_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	PRIMARY KEY (resource_type, effective_at)
+);
+COMMENT ON TABLE yquota.base_price IS
+	'Timeline of base prices; each type begins at -infinity and each row holds until the next one';
+COMMENT ON COLUMN yquota.base_price.base_price IS 'credits per unit and second at multiplier 1';
+COMMENT ON COLUMN yquota.base_price.unit IS 'native units that the base price is for';
+
+CREATE TABLE yquota.price (
+	price_group text COLLATE "C" NOT NULL REFERENCES yquota.price_group ON DELETE CASCADE,
+	effective_at timestamptz NOT NULL,
+	multiplier numeric NOT NULL
+		CHECK (multiplier >= 0 AND multiplier <= 1000000000000 AND scale(multiplier) <= 18),
+	utilization numeric,
+	pinned boolean NOT NULL DEFAULT false,
+	set_by name NOT NULL DEFAULT session_user,
+	set_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	PRIMARY KEY (price_group, effective_at)
+);
+COMMENT ON TABLE yquota.price IS
+	'Timeline of multipliers; each group begins at -infinity with 1 and each row holds until the next one';
+COMMENT ON COLUMN yquota.price.multiplier IS 'factor on base prices, rounded half-even to 18 decimals when it was formed';
+COMMENT ON COLUMN yquota.price.utilization IS 'utilization, as a fraction, that it was computed from; NULL when it was set by hand';
+COMMENT ON COLUMN yquota.price.pinned IS 'whether set_multiplier() set it';
+
+CREATE TABLE yquota.price_pin (
+	price_group text COLLATE "C" PRIMARY KEY REFERENCES yquota.price_group ON DELETE CASCADE,
+	until timestamptz NOT NULL,
+	set_by name NOT NULL DEFAULT session_user,
+	set_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+COMMENT ON TABLE yquota.price_pin IS
+	'Groups whose multiplier was set by hand: compute_prices() leaves them alone until then';
+
+CREATE TABLE yquota.price_factor (
+	dimension yquota.factor_dimension NOT NULL,
+	name text COLLATE "C" NOT NULL CHECK (name <> ''),
+	effective_at timestamptz NOT NULL,
+	factor numeric NOT NULL CHECK (factor >= 0 AND factor <= 1000000 AND scale(factor) <= 6),
+	set_by name NOT NULL DEFAULT session_user,
+	set_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	PRIMARY KEY (dimension, name, effective_at)
+);
+COMMENT ON TABLE yquota.price_factor IS
+	'Timeline of factors on the price of matching containers: per dimension the most specific name wins, across dimensions they multiply';
+COMMENT ON COLUMN yquota.price_factor.name IS
+	'a queue path (which also matches the queues below it), an application id, a user name, or an execution type';
+COMMENT ON COLUMN yquota.price_factor.factor IS 'at most 6 decimals; 0 makes matching containers free';
+
+CREATE TABLE yquota.charging_rule (
+	effective_at timestamptz PRIMARY KEY,
+	minimum_run_time interval NOT NULL DEFAULT '0'
+		CHECK (minimum_run_time >= '0' AND minimum_run_time <= '365 days'),
+	set_by name NOT NULL DEFAULT session_user,
+	set_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+COMMENT ON TABLE yquota.charging_rule IS
+	'Timeline of charging rules; a container is charged by the rule in force at its start';
+COMMENT ON COLUMN yquota.charging_rule.minimum_run_time IS 'shortest life that a container is charged for (hops-quota 3.4)';
+
+CREATE TABLE yquota.outage (
+	outage_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	project text COLLATE "C",
+	started_at timestamptz NOT NULL CHECK (isfinite(started_at)),
+	ended_at timestamptz NOT NULL CHECK (isfinite(ended_at)),
+	forgiven boolean NOT NULL DEFAULT true,
+	reason text NOT NULL,
+	reported_by name NOT NULL DEFAULT session_user,
+	reported_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	CHECK (started_at < ended_at)
+);
+COMMENT ON TABLE yquota.outage IS
+	'Stretches of time that nobody pays for (seed 000); overlaps count once';
+COMMENT ON COLUMN yquota.outage.project IS 'the only project it is for; NULL for all';
+COMMENT ON COLUMN yquota.outage.forgiven IS
+	'false while a gap longer than yquota.outage_max waits for an administrator''s decision';
+
+CREATE TABLE yquota.pricing_change (
+	version bigint PRIMARY KEY,
+	effective_from timestamptz NOT NULL,
+	changed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	description text NOT NULL
+);
+COMMENT ON TABLE yquota.pricing_change IS
+	'Every change of a timeline, factor, rule or outage in commit order: from which instant on amounts may differ';
+COMMENT ON COLUMN yquota.pricing_change.version IS
+	'consecutive, because changes wait for each other; what priced an event records the version it saw';
+
+CREATE TABLE yquota.utilization (
+	resource_type text COLLATE "C" PRIMARY KEY REFERENCES yquota.resource_type ON DELETE CASCADE,
+	utilization numeric NOT NULL CHECK (utilization >= 0 AND utilization <= 1000000),
+	reported_at timestamptz NOT NULL,
+	source text
+);
+COMMENT ON TABLE yquota.utilization IS
+	'Utilization reported from outside; wins over the computed one while younger than yquota.utilization_max_age';
+COMMENT ON COLUMN yquota.utilization.utilization IS 'a fraction; may exceed 1';
+
+CREATE TABLE yquota.pending_demand (
+	source text PRIMARY KEY,
+	demand yquota.resource NOT NULL,
+	reported_at timestamptz NOT NULL
+);
+COMMENT ON TABLE yquota.pending_demand IS
+	'Demand not yet allocated, as reported by a resource manager; counts for price groups with count_pending while younger than yquota.utilization_max_age';
+
+CREATE TABLE yquota.alert (
+	alert_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	kind text NOT NULL,
+	subject text NOT NULL,
+	detail text NOT NULL,
+	raised_at timestamptz NOT NULL,
+	cleared_at timestamptz
+);
+CREATE UNIQUE INDEX alert_open_key ON yquota.alert (kind, subject) WHERE cleared_at IS NULL;
+COMMENT ON TABLE yquota.alert IS
+	'What an administrator should look at; one open row per kind and subject';
+
+--
+-- The cluster
+--
+
+CREATE TABLE yquota.node (
+	name text COLLATE "C" PRIMARY KEY CHECK (name <> ''),
+	rack text COLLATE "C" NOT NULL DEFAULT '/default-rack',
+	label text COLLATE "C" NOT NULL DEFAULT '',
+	total yquota.resource NOT NULL,
+	state yquota.node_state NOT NULL DEFAULT 'RUNNING',
+	updated_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+COMMENT ON TABLE yquota.node IS 'Nodes of the cluster and what they offer';
+COMMENT ON COLUMN yquota.node.label IS 'partition that the node belongs to; empty for the default one';
+COMMENT ON COLUMN yquota.node.total IS 'what the node offers to containers, in native units';
+
+--
+-- Projects
+--
+
+CREATE TABLE yquota.project (
+	name text COLLATE "C" PRIMARY KEY CHECK (name <> ''),
+	quota_mode yquota.quota_mode NOT NULL DEFAULT 'PREPAID',
+	on_exhausted yquota.exhaustion_policy NOT NULL DEFAULT 'allow',
+	created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	description text
+);
+COMMENT ON TABLE yquota.project IS 'Who pays';
+COMMENT ON COLUMN yquota.project.on_exhausted IS 'what decisions do when a PREPAID project has no credit left';
+
+CREATE TABLE yquota.quota_grant (
+	grant_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	project text COLLATE "C" NOT NULL REFERENCES yquota.project,
+	amount numeric NOT NULL
+		CHECK (amount NOT IN ('NaN', 'Infinity', '-Infinity') AND scale(amount) <= 48),
+	reason text NOT NULL,
+	granted_by name NOT NULL DEFAULT session_user,
+	granted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	external_id text UNIQUE,
+	valid_from timestamptz NOT NULL DEFAULT '-infinity',
+	expires_at timestamptz NOT NULL DEFAULT 'infinity',
+	CHECK (valid_from < expires_at)
+);
+CREATE INDEX quota_grant_project_idx ON yquota.quota_grant (project);
+COMMENT ON TABLE yquota.quota_grant IS
+	'Credit given to projects, and taken back (negative); insert with ON CONFLICT (external_id) DO NOTHING to repeat safely';
+COMMENT ON COLUMN yquota.quota_grant.amount IS 'credits; negative for a correction';
+COMMENT ON COLUMN yquota.quota_grant.external_id IS 'the granting system''s own id, which makes repeating harmless';
+
+--
+-- The door and the books
+--
+
+CREATE TABLE yquota.container_event (
+	event yquota.container_event_type NOT NULL,
+	container_id text COLLATE "C",
+	occurred_at timestamptz,
+	project text COLLATE "C",
+	application_id text COLLATE "C",
+	username text COLLATE "C",
+	queue text COLLATE "C",
+	node text COLLATE "C",
+	allocation yquota.resource,
+	execution_type yquota.execution_type,
+	exit_status integer,
+	source text,
+	recorded_at timestamptz NOT NULL
+);
+COMMENT ON TABLE yquota.container_event IS
+	'The one door: lifecycle events by INSERT or COPY.  Append-only; keeps everything that arrived, in order of arrival';
+COMMENT ON COLUMN yquota.container_event.occurred_at IS 'when it happened; decides what is charged';
+COMMENT ON COLUMN yquota.container_event.project IS 'who pays; without it username is read as project__user';
+COMMENT ON COLUMN yquota.container_event.allocation IS 'native units; NULL in an UPDATE means unchanged';
+COMMENT ON COLUMN yquota.container_event.exit_status IS 'YARN''s container exit status, at FINISH';
+COMMENT ON COLUMN yquota.container_event.source IS 'which feed sent it; feed_status reports per source';
+COMMENT ON COLUMN yquota.container_event.recorded_at IS 'the statement''s clock when it arrived; decides nothing about amounts except for a START repeated with a new allocation';
+
+CREATE TABLE yquota.container (
+	container_id text COLLATE "C" PRIMARY KEY,
+	project text COLLATE "C" NOT NULL,
+	application_id text COLLATE "C",
+	username text COLLATE "C",
+	queue text COLLATE "C",
+	node text COLLATE "C",
+	label text COLLATE "C",
+	allocation yquota.resource NOT NULL,
+	execution_type yquota.execution_type NOT NULL,
+	started_at timestamptz NOT NULL,
+	settled_at timestamptz NOT NULL,
+	charges integer NOT NULL,
+	factors text[] COLLATE "C",
+	accrual_base numeric NOT NULL
+);
+COMMENT ON TABLE yquota.container IS
+	'Containers running now.  Written by the trigger of container_event only';
+COMMENT ON COLUMN yquota.container.label IS 'partition of the node when the container came to it';
+COMMENT ON COLUMN yquota.container.started_at IS 'creation of the container';
+COMMENT ON COLUMN yquota.container.settled_at IS 'start of the stretch that is not yet in charge: the start or the last UPDATE';
+COMMENT ON COLUMN yquota.container.charges IS 'rows of charge that this container has so far';
+COMMENT ON COLUMN yquota.container.factors IS 'names of factors and outages that apply: dimension, name, dimension, name …; part of its rate class';
+COMMENT ON COLUMN yquota.container.accrual_base IS 'credits from the full hour before settled_at to settled_at at this allocation; what the counters hold for it';
+
+CREATE TABLE yquota.container_change (
+	container_id text COLLATE "C" NOT NULL,
+	event yquota.container_event_type NOT NULL,
+	occurred_at timestamptz NOT NULL,
+	allocation yquota.resource,
+	execution_type yquota.execution_type,
+	queue text COLLATE "C",
+	node text COLLATE "C"
+);
+CREATE INDEX container_change_container_id_idx ON yquota.container_change (container_id);
+COMMENT ON TABLE yquota.container_change IS
+	'Accepted START and UPDATE events of containers that were ever updated: what a late event is put in order with';
+
+CREATE TABLE yquota.charge (
+	container_id text COLLATE "C" NOT NULL,
+	project text COLLATE "C" NOT NULL,
+	application_id text COLLATE "C",
+	username text COLLATE "C",
+	queue text COLLATE "C",
+	node text COLLATE "C",
+	execution_type yquota.execution_type NOT NULL,
+	allocation yquota.resource NOT NULL,
+	started_at timestamptz NOT NULL,
+	"from" timestamptz NOT NULL,
+	"to" timestamptz NOT NULL,
+	booked_at timestamptz NOT NULL,
+	number integer NOT NULL,
+	corrects integer,
+	settled_by yquota.container_event_type NOT NULL,
+	exit_status integer,
+	padding interval,
+	dominant text COLLATE "C",
+	amount numeric NOT NULL
+);
+CREATE INDEX charge_container_id_idx ON yquota.charge (container_id);
+CREATE INDEX charge_to_idx ON yquota.charge USING brin ("to") WITH (pages_per_range = 32);
+COMMENT ON TABLE yquota.charge IS
+	'The ledger: one row per settled segment of a container.  Append-only; corrections are further rows';
+COMMENT ON COLUMN yquota.charge.started_at IS 'start of the container';
+COMMENT ON COLUMN yquota.charge."from" IS 'start of the segment';
+COMMENT ON COLUMN yquota.charge."to" IS 'end of the segment';
+COMMENT ON COLUMN yquota.charge.booked_at IS 'when the row was posted';
+COMMENT ON COLUMN yquota.charge.number IS 'rank of the row among those of its container, from 1';
+COMMENT ON COLUMN yquota.charge.corrects IS 'number of the row of the same container that this row takes back; NULL when it takes none back';
+COMMENT ON COLUMN yquota.charge.settled_by IS 'event that ended the segment: CONTAINER_UPDATE or CONTAINER_FINISH';
+COMMENT ON COLUMN yquota.charge.padding IS 'time added at the finish to reach the minimum run time; NULL on segments of real time';
+COMMENT ON COLUMN yquota.charge.dominant IS 'resource type with the largest part of the amount; NULL when nothing was charged';
+COMMENT ON COLUMN yquota.charge.amount IS 'credits, exact; negative in a row that takes another back';
+
+CREATE TABLE yquota.event_reject (
+	reject_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	event yquota.container_event_type NOT NULL,
+	container_id text COLLATE "C",
+	occurred_at timestamptz,
+	project text COLLATE "C",
+	application_id text COLLATE "C",
+	username text COLLATE "C",
+	queue text COLLATE "C",
+	node text COLLATE "C",
+	allocation yquota.resource,
+	execution_type yquota.execution_type,
+	exit_status integer,
+	source text,
+	recorded_at timestamptz NOT NULL,
+	waiting boolean NOT NULL,
+	sqlstate text NOT NULL,
+	reason text NOT NULL,
+	detail text
+);
+CREATE INDEX event_reject_waiting_idx ON yquota.event_reject (container_id) WHERE waiting;
+COMMENT ON TABLE yquota.event_reject IS
+	'Events set aside (yquota.on_bad_event = set_aside) with the reason; retry_rejects() sends them through the door again';
+COMMENT ON COLUMN yquota.event_reject.waiting IS 'true for an UPDATE or FINISH that waits for its START and is applied when that arrives';
+
+CREATE TABLE yquota_internal.charged_through (
+	at timestamptz NOT NULL,
+	recorded_at timestamptz NOT NULL,
+	source text
+);
+CREATE INDEX charged_through_at_idx ON yquota_internal.charged_through (at);
+COMMENT ON TABLE yquota_internal.charged_through IS
+	'The charged-through mark is the greatest "at"; each QUOTA_COMPUTE appends a row, the worker removes all but the greatest';
+
+--
+-- Counters.  Statements append to counter_delta and never wait; the worker
+-- folds the deltas into the tables below.  Readers add both up.
+--
+CREATE TABLE yquota_internal.counter_delta (
+	scope "char" NOT NULL,
+	project text COLLATE "C",
+	shape yquota.resource,
+	factors text[] COLLATE "C",
+	reference_at timestamptz,
+	weight numeric,
+	accrual_base numeric,
+	charged numeric,
+	queue text COLLATE "C",
+	label text COLLATE "C",
+	username text COLLATE "C",
+	node text COLLATE "C",
+	execution_type yquota.execution_type,
+	allocation yquota.resource,
+	containers bigint,
+	source text,
+	events bigint,
+	last_event_at timestamptz,
+	pricing_version bigint,
+	priced_through timestamptz
+);
+COMMENT ON TABLE yquota_internal.counter_delta IS
+	'Changes of counters, one or more rows per statement, not yet folded';
+COMMENT ON COLUMN yquota_internal.counter_delta.scope IS
+	'what the row counts for: p project, r rate class, u usage, n node, f feed; a statement about one container needs one row: a for p, r, u, n and f';
+COMMENT ON COLUMN yquota_internal.counter_delta.shape IS 'allocation divided by the greatest common divisor of its amounts';
+COMMENT ON COLUMN yquota_internal.counter_delta.reference_at IS 'full hour (UTC) that accrual_base counts from';
+COMMENT ON COLUMN yquota_internal.counter_delta.weight IS 'sum of those divisors';
+COMMENT ON COLUMN yquota_internal.counter_delta.accrual_base IS 'credits from reference_at to the containers'' settled_at';
+COMMENT ON COLUMN yquota_internal.counter_delta.charged IS 'credits posted to charge';
+COMMENT ON COLUMN yquota_internal.counter_delta.pricing_version IS 'newest pricing_change that the statement saw';
+COMMENT ON COLUMN yquota_internal.counter_delta.priced_through IS 'latest instant whose price the statement used';
+
+CREATE TABLE yquota_internal.project_counter (
+	project text COLLATE "C" PRIMARY KEY,
+	charged numeric NOT NULL
+);
+COMMENT ON TABLE yquota_internal.project_counter IS 'Folded: credits posted to charge, per project';
+
+CREATE TABLE yquota_internal.rate_class_counter (
+	project text COLLATE "C" NOT NULL,
+	shape yquota.resource NOT NULL,
+	factors text[] COLLATE "C",
+	reference_at timestamptz NOT NULL,
+	weight numeric NOT NULL,
+	accrual_base numeric NOT NULL,
+	UNIQUE NULLS NOT DISTINCT (project, shape, factors, reference_at)
+);
+COMMENT ON TABLE yquota_internal.rate_class_counter IS
+	'Folded: running containers per project, rate class (shape and factors) and hour of their settled_at';
+
+CREATE TABLE yquota_internal.usage_counter (
+	queue text COLLATE "C",
+	label text COLLATE "C",
+	username text COLLATE "C",
+	execution_type yquota.execution_type NOT NULL,
+	allocation yquota.resource NOT NULL,
+	containers bigint NOT NULL,
+	UNIQUE NULLS NOT DISTINCT (queue, label, username, execution_type)
+);
+COMMENT ON TABLE yquota_internal.usage_counter IS 'Folded: what running containers hold, per queue, label, user and execution type';
+
+CREATE TABLE yquota_internal.node_counter (
+	node text COLLATE "C" NOT NULL,
+	execution_type yquota.execution_type NOT NULL,
+	allocation yquota.resource NOT NULL,
+	containers bigint NOT NULL,
+	PRIMARY KEY (node, execution_type)
+);
+COMMENT ON TABLE yquota_internal.node_counter IS 'Folded: what running containers hold, per node and execution type';
+
+CREATE TABLE yquota_internal.feed_counter (
+	source text COLLATE "C",
+	events bigint NOT NULL,
+	last_event_at timestamptz,
+	last_recorded_at timestamptz,
+	UNIQUE NULLS NOT DISTINCT (source)
+);
+COMMENT ON TABLE yquota_internal.feed_counter IS 'Folded: events received, per source';
+
+CREATE TABLE yquota_internal.correction_due (
+	changed_from timestamptz NOT NULL,
+	noted_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+COMMENT ON TABLE yquota_internal.correction_due IS
+	'Instants after which something was settled before a change of price became visible; correct_late_prices() works them off';
+
+--
+-- State of the clock and of the worker
+--
+CREATE TABLE yquota_internal.clock_setting (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	at timestamptz NOT NULL
+);
+COMMENT ON TABLE yquota_internal.clock_setting IS
+	'Holds a row while the clock is set by hand (tests and demonstrations)';
+
+CREATE TABLE yquota_internal.cluster_total (
+	resource_type text COLLATE "C" PRIMARY KEY,
+	total bigint NOT NULL,
+	accepted_at timestamptz NOT NULL,
+	shrunk_since timestamptz
+);
+COMMENT ON TABLE yquota_internal.cluster_total IS
+	'Totals that prices were last computed from: a suddenly halved cluster keeps its price';
+
+CREATE TABLE yquota_internal.worker_state (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	pid integer,
+	started_at timestamptz,
+	stopped_at timestamptz,
+	stopped_on_purpose boolean NOT NULL DEFAULT false,
+	system_identifier bigint,
+	database_oid oid,
+	last_price_at timestamptz,
+	last_compute_at timestamptz,
+	last_fold_at timestamptz,
+	last_error text,
+	last_error_at timestamptz,
+	failures integer NOT NULL DEFAULT 0
+);
+COMMENT ON TABLE yquota_internal.worker_state IS 'What the worker of this database last did';
