@@ -1,0 +1,106 @@
+# Makefile of yquota.
+#
+# For packagers: a plain PGXS makefile.  "make", "make install" and "make
+# installcheck" (against a running server) take PG_CONFIG, DESTDIR and VPATH as
+# usual and never call anything but the compiler and the server's own tools.
+#
+# For everybody else: "make check" and "make demo" bring what is missing and
+# work in private servers of their own under build/ (see scripts/).
+#
+# STRICT=1 turns every warning into an error.
+
+PG_CONFIG ?= pg_config
+
+OWN_GOALS := check check-shape demo demo-stop help
+
+ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
+
+# These goals run before the server's headers are installed, so they must not
+# read PGXS; other goals of the same command line go to a make that does.
+.PHONY: $(MAKECMDGOALS)
+.NOTPARALLEL:
+
+check:
+	@PG_CONFIG='$(PG_CONFIG)' scripts/check.sh
+
+check-shape:
+	@PG_CONFIG='$(PG_CONFIG)' scripts/check_shape.sh
+
+demo:
+	@PG_CONFIG='$(PG_CONFIG)' demo/run.sh
+
+demo-stop:
+	@PG_CONFIG='$(PG_CONFIG)' demo/stop.sh
+
+help:
+	@echo 'make                  build for the server of PG_CONFIG'
+	@echo 'make install          install into that server (DESTDIR is honoured)'
+	@echo 'make installcheck     regression and isolation tests in a running server'
+	@echo 'make check            install what is missing, build, run every test in a private server'
+	@echo 'make check-shape      only the checks that read the sources'
+	@echo 'make demo             install what is missing, build, show yquota at work'
+	@echo 'make demo-stop        stop the server of the demonstration'
+
+$(filter-out $(OWN_GOALS),$(MAKECMDGOALS)):
+	+@$(MAKE) --no-print-directory $@
+
+else
+
+# Where the sources are: here, or where VPATH says.
+source_dir := $(or $(VPATH),.)
+files = $(patsubst $(source_dir)/%,%,$(sort $(wildcard $(addprefix $(source_dir)/,$(1)))))
+
+EXTENSION := yquota
+EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" $(source_dir)/yquota.control)
+install_script := sql/yquota--$(EXTVERSION).sql
+
+MODULE_big := yquota
+PGFILEDESC := "yquota - quota, pricing and scheduling of a shared compute cluster"
+OBJS := $(patsubst %.c,%.o,$(call files,src/*.c src/*/*.c))
+DATA := $(filter-out $(install_script),$(call files,sql/yquota--*.sql))
+DATA_built := $(install_script)
+
+PG_CPPFLAGS = -I$(source_dir)/src -DYQ_VERSION='"$(EXTVERSION)"'
+PG_CFLAGS = -MMD -MP
+ifdef STRICT
+PG_CFLAGS += -Wall -Wextra -Werror
+endif
+
+# pg_regress of PostgreSQL 15 looks for expected/ below the input directory
+# only; the link lets the files stand at the top.
+REGRESS := $(notdir $(basename $(call files,test/sql/*.sql)))
+REGRESS_OPTS = --inputdir=$(source_dir)/test --load-extension=yquota
+ISOLATION := $(notdir $(basename $(call files,test/specs/*.spec)))
+ISOLATION_OPTS = --inputdir=$(source_dir)/test --load-extension=yquota
+REGRESS_PREP = $(source_dir)/test/expected
+
+EXTRA_CLEAN = $(OBJS:.o=.d) $(source_dir)/test/expected
+
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+ifeq ($(wildcard $(PGXS)),)
+$(error no PGXS from "$(PG_CONFIG)": install the development package of the PostgreSQL server (on Debian 12 postgresql-server-dev-15) or set PG_CONFIG)
+endif
+include $(PGXS)
+
+# Objects go beside the sources' names, also in a build directory of its own.
+ifdef VPATH
+$(shell mkdir -p sql $(sort $(dir $(OBJS))))
+endif
+
+# A changed header rebuilds what includes it.  The dependencies are written for
+# the object; its bitcode follows the object.
+-include $(OBJS:.o=.d)
+$(OBJS:.o=.bc): %.bc: %.o
+
+# The install script is its parts in the order of their numbers.  Compared
+# every time, so that a part that went away is noticed, too.
+$(install_script): FORCE
+	@cat $(addprefix $(source_dir)/,$(call files,sql/[0-9]*.sql)) >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else echo 'joining sql/[0-9]*.sql into $@'; mv $@.new $@; fi
+
+$(source_dir)/test/expected:
+	ln -sfn ../expected $@
+
+.PHONY: FORCE
+
+endif
