@@ -1,0 +1,86 @@
+/*-------------------------------------------------------------------------
+ *
+ * catalog.h
+ *	  Where yquota's own tables are, and what happens when they change.
+ *
+ * Tables are opened by C here and nowhere else, so that the checks stand in
+ * one place: a table that a distribution engine has taken over would silently
+ * read as empty, and is refused (DESIGN 6).
+ *
+ * OIDs are cached per backend and dropped by one relation cache callback,
+ * which also tells the caches built on these tables (see
+ * yq_catalog_on_change).  Nothing is read in the callback.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_CATALOG_H
+#define YQ_CATALOG_H
+
+#include "access/relation.h"
+#include "storage/lockdefs.h"
+#include "utils/rel.h"
+#include "utils/snapshot.h"
+
+typedef enum YqTable
+{
+	YQ_BASE_PRICE,
+	YQ_CHARGE,
+	YQ_CHARGED_THROUGH,
+	YQ_CHARGING_RULE,
+	YQ_CLOCK_SETTING,
+	YQ_CONTAINER,
+	YQ_CONTAINER_CHANGE,
+	YQ_CONTAINER_EVENT,
+	YQ_COUNTER_DELTA,
+	YQ_EVENT_REJECT,
+	YQ_NODE,
+	YQ_OUTAGE,
+	YQ_PRICE,
+	YQ_PRICE_FACTOR,
+	YQ_PRICING_CHANGE,
+	YQ_PROJECT,
+	YQ_RESOURCE_TYPE,
+	YQ_TABLE_COUNT
+} YqTable;
+
+/* OID of a table, or InvalidOid when the extension is not installed. */
+extern Oid	yq_table_oid(YqTable table);
+
+/*
+ * Open one of the tables.  ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE when the
+ * extension is not installed here, ERRCODE_FEATURE_NOT_SUPPORTED when the
+ * table is not a plain local heap.
+ */
+extern Relation yq_table_open(YqTable table, LOCKMODE lockmode);
+
+/* OID of the index with that name on an open table of ours. */
+extern Oid	yq_index_oid(YqTable table, const char *index_name);
+
+/*
+ * Attribute number of a column, looked up by name; an error when it is
+ * missing (the library and the SQL objects are of different versions).
+ */
+extern AttrNumber yq_column(Relation relation, const char *name);
+
+/*
+ * The newest committed state, whatever the transaction's isolation level:
+ * charging reads timelines and books with it (DESIGN 2).  Registered; release
+ * with UnregisterSnapshot.
+ */
+extern Snapshot yq_latest_snapshot(void);
+
+/*
+ * Have "flag" set to false whenever one of our tables changes its relation
+ * cache entry: the table given, or any table when the whole cache is reset.
+ * Register once per backend.
+ */
+extern void yq_catalog_on_change(YqTable table, bool *flag);
+
+/* Tell every backend, at commit, that a cache built on the table is stale. */
+extern void yq_catalog_signal_change(YqTable table);
+
+/* OID of a type in schema yquota, and of a label of an enum type there. */
+extern Oid	yq_type_oid(const char *type_name);
+extern Oid	yq_enum_oid(const char *type_name, const char *label);
+
+#endif							/* YQ_CATALOG_H */

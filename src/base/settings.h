@@ -1,0 +1,43 @@
+/*-------------------------------------------------------------------------
+ *
+ * settings.h
+ *	  The configuration parameters yquota.*; times are in milliseconds.
+ *
+ * No setting changes an amount: they decide when and whether something is
+ * done, never what it costs (DESIGN 1).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_SETTINGS_H
+#define YQ_SETTINGS_H
+
+typedef enum YqOnBadEvent
+{
+	YQ_ON_BAD_EVENT_ERROR,
+	YQ_ON_BAD_EVENT_SET_ASIDE
+} YqOnBadEvent;
+
+typedef enum YqOutagePolicy
+{
+	YQ_OUTAGE_FORGIVE,
+	YQ_OUTAGE_CHARGE
+} YqOutagePolicy;
+
+extern bool yq_auto_create_project;
+extern char *yq_billing_timezone;
+extern int	yq_cluster_shrink_grace;
+extern int	yq_compute_interval;
+extern char *yq_databases;
+extern int	yq_max_clock_skew;
+extern int	yq_on_bad_event;	/* YqOnBadEvent */
+extern int	yq_outage_max;
+extern int	yq_outage_policy;	/* YqOutagePolicy */
+extern int	yq_outage_threshold;
+extern int	yq_price_interval;
+extern int	yq_price_lead;
+extern int	yq_utilization_max_age;
+
+/* Define them all; called once, when the library is loaded. */
+extern void yq_settings_define(void);
+
+#endif							/* YQ_SETTINGS_H */
