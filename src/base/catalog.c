@@ -1,0 +1,260 @@
+/*-------------------------------------------------------------------------
+ *
+ * catalog.c
+ *	  Opening yquota's own tables, and the invalidation of caches built on them.
+ *
+ * One relation cache callback serves the whole library.  It compares OIDs and
+ * clears flags; everything is looked up again on next use.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "base/catalog.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_am_d.h"
+#include "catalog/pg_enum.h"
+#include "catalog/pg_namespace_d.h"
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+typedef struct TableEntry
+{
+	const char *schema;
+	const char *name;
+	Oid			oid;			/* InvalidOid when not looked up */
+} TableEntry;
+
+static TableEntry tables[YQ_TABLE_COUNT] = {
+	[YQ_BASE_PRICE] = {"yquota", "base_price"},
+	[YQ_CHARGE] = {"yquota", "charge"},
+	[YQ_CHARGED_THROUGH] = {"yquota_internal", "charged_through"},
+	[YQ_CHARGING_RULE] = {"yquota", "charging_rule"},
+	[YQ_CLOCK_SETTING] = {"yquota_internal", "clock_setting"},
+	[YQ_CONTAINER] = {"yquota", "container"},
+	[YQ_CONTAINER_CHANGE] = {"yquota", "container_change"},
+	[YQ_CONTAINER_EVENT] = {"yquota", "container_event"},
+	[YQ_COUNTER_DELTA] = {"yquota_internal", "counter_delta"},
+	[YQ_EVENT_REJECT] = {"yquota", "event_reject"},
+	[YQ_NODE] = {"yquota", "node"},
+	[YQ_OUTAGE] = {"yquota", "outage"},
+	[YQ_PRICE] = {"yquota", "price"},
+	[YQ_PRICE_FACTOR] = {"yquota", "price_factor"},
+	[YQ_PRICING_CHANGE] = {"yquota", "pricing_change"},
+	[YQ_PROJECT] = {"yquota", "project"},
+	[YQ_RESOURCE_TYPE] = {"yquota", "resource_type"},
+};
+
+#define MAX_WATCHERS 8
+
+typedef struct Watcher
+{
+	YqTable		table;
+	bool	   *flag;
+} Watcher;
+
+static Watcher watchers[MAX_WATCHERS];
+static int	watcher_count = 0;
+static bool callback_registered = false;
+
+static void
+on_relcache_change(Datum arg, Oid relation_oid)
+{
+	for (int i = 0; i < watcher_count; i++)
+	{
+		if (!OidIsValid(relation_oid) ||
+			relation_oid == tables[watchers[i].table].oid)
+			*watchers[i].flag = false;
+	}
+
+	for (int i = 0; i < YQ_TABLE_COUNT; i++)
+	{
+		if (!OidIsValid(relation_oid) || relation_oid == tables[i].oid)
+			tables[i].oid = InvalidOid;
+	}
+}
+
+static void
+register_callback(void)
+{
+	if (callback_registered)
+		return;
+	CacheRegisterRelcacheCallback(on_relcache_change, (Datum) 0);
+	callback_registered = true;
+}
+
+Oid
+yq_table_oid(YqTable table)
+{
+	TableEntry *entry = &tables[table];
+
+	if (!OidIsValid(entry->oid))
+	{
+		Oid			schema = get_namespace_oid(entry->schema, true);
+
+		register_callback();
+		if (OidIsValid(schema))
+			entry->oid = get_relname_relid(entry->name, schema);
+	}
+	return entry->oid;
+}
+
+/*
+ * Whether Citus has made the table a distributed or reference one: its rows
+ * then live elsewhere and the local heap is empty.
+ */
+static bool
+is_taken_over_by_citus(Oid relation_oid)
+{
+	Oid			partition_oid = get_relname_relid("pg_dist_partition",
+												  PG_CATALOG_NAMESPACE);
+	Relation	partition;
+	SysScanDesc scan;
+	ScanKeyData key;
+	bool		found;
+
+	if (!OidIsValid(partition_oid))
+		return false;
+
+	partition = table_open(partition_oid, AccessShareLock);
+	ScanKeyInit(&key, yq_column(partition, "logicalrelid"),
+				BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation_oid));
+	scan = systable_beginscan(partition, InvalidOid, false, NULL, 1, &key);
+	found = HeapTupleIsValid(systable_getnext(scan));
+	systable_endscan(scan);
+	table_close(partition, AccessShareLock);
+	return found;
+}
+
+Relation
+yq_table_open(YqTable table, LOCKMODE lockmode)
+{
+	Oid			oid = yq_table_oid(table);
+	Relation	relation;
+
+	if (!OidIsValid(oid))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table \"%s.%s\" does not exist in this database",
+						tables[table].schema, tables[table].name),
+				 errhint("Run CREATE EXTENSION yquota.")));
+
+	relation = table_open(oid, lockmode);
+	if (relation->rd_rel->relkind != RELKIND_RELATION ||
+		relation->rd_rel->relam != HEAP_TABLE_AM_OID ||
+		relation->rd_rel->relhassubclass ||
+		is_taken_over_by_citus(oid))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s.%s\" is not a plain local table",
+						tables[table].schema, tables[table].name),
+				 errdetail("yquota reads and writes it directly and would not see rows kept elsewhere."),
+				 errhint("Undo its distribution, partitioning or change of access method; keep history elsewhere instead.")));
+	return relation;
+}
+
+Oid
+yq_index_oid(YqTable table, const char *index_name)
+{
+	Oid			schema = get_namespace_oid(tables[table].schema, false);
+	Oid			oid = get_relname_relid(index_name, schema);
+
+	if (!OidIsValid(oid))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("index \"%s.%s\" does not exist",
+						tables[table].schema, index_name),
+				 errhint("Create it again, or reinstall the extension.")));
+	return oid;
+}
+
+AttrNumber
+yq_column(Relation relation, const char *name)
+{
+	TupleDesc	descriptor = RelationGetDescr(relation);
+
+	for (int i = 0; i < descriptor->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
+
+		if (!attribute->attisdropped && strcmp(NameStr(attribute->attname), name) == 0)
+			return attribute->attnum;
+	}
+
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 errmsg("column \"%s\" of table \"%s\" does not exist",
+					name, RelationGetRelationName(relation)),
+			 errhint("The library and the extension's objects may be of different versions; run ALTER EXTENSION yquota UPDATE.")));
+}
+
+Snapshot
+yq_latest_snapshot(void)
+{
+	/* A parallel plan may not take new snapshots; its own one serves. */
+	if (IsInParallelMode())
+		return RegisterSnapshot(GetActiveSnapshot());
+	return RegisterSnapshot(GetLatestSnapshot());
+}
+
+void
+yq_catalog_on_change(YqTable table, bool *flag)
+{
+	if (watcher_count >= MAX_WATCHERS)
+		elog(ERROR, "too many caches on tables of yquota");
+
+	register_callback();
+	(void) yq_table_oid(table);
+	watchers[watcher_count].table = table;
+	watchers[watcher_count].flag = flag;
+	watcher_count++;
+}
+
+void
+yq_catalog_signal_change(YqTable table)
+{
+	Oid			oid = yq_table_oid(table);
+
+	if (OidIsValid(oid))
+		CacheInvalidateRelcacheByRelid(oid);
+}
+
+Oid
+yq_type_oid(const char *type_name)
+{
+	Oid			schema = get_namespace_oid("yquota", false);
+	Oid			oid = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+									  CStringGetDatum(type_name),
+									  ObjectIdGetDatum(schema));
+
+	if (!OidIsValid(oid))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("type \"yquota.%s\" does not exist", type_name)));
+	return oid;
+}
+
+Oid
+yq_enum_oid(const char *type_name, const char *label)
+{
+	Oid			oid = GetSysCacheOid2(ENUMTYPOIDNAME, Anum_pg_enum_oid,
+									  ObjectIdGetDatum(yq_type_oid(type_name)),
+									  CStringGetDatum(label));
+
+	if (!OidIsValid(oid))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("type \"yquota.%s\" has no label \"%s\"", type_name, label)));
+	return oid;
+}

@@ -1,0 +1,133 @@
+/*-------------------------------------------------------------------------
+ *
+ * settings.c
+ *	  Definition of the configuration parameters yquota.*
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include <limits.h>
+
+#include "base/settings.h"
+#include "miscadmin.h"
+#include "pgtime.h"
+#include "utils/guc.h"
+
+bool		yq_auto_create_project = false;
+char	   *yq_billing_timezone = NULL;
+int			yq_cluster_shrink_grace = 600000;
+int			yq_compute_interval = 10000;
+char	   *yq_databases = NULL;
+int			yq_max_clock_skew = 300000;
+int			yq_on_bad_event = YQ_ON_BAD_EVENT_ERROR;
+int			yq_outage_max = 3600000;
+int			yq_outage_policy = YQ_OUTAGE_FORGIVE;
+int			yq_outage_threshold = 60000;
+int			yq_price_interval = 10000;
+int			yq_price_lead = 1000;
+int			yq_utilization_max_age = 60000;
+
+static const struct config_enum_entry on_bad_event_options[] = {
+	{"error", YQ_ON_BAD_EVENT_ERROR, false},
+	{"set_aside", YQ_ON_BAD_EVENT_SET_ASIDE, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry outage_policy_options[] = {
+	{"forgive", YQ_OUTAGE_FORGIVE, false},
+	{"charge", YQ_OUTAGE_CHARGE, false},
+	{NULL, 0, false}
+};
+
+static bool
+check_billing_timezone(char **newval, void **extra, GucSource source)
+{
+	if (pg_tzset(*newval) != NULL)
+		return true;
+
+	GUC_check_errdetail("\"%s\" is not a time zone.", *newval);
+	GUC_check_errhint("Use a name of pg_timezone_names, such as UTC or Europe/Stockholm.");
+	return false;
+}
+
+/* A duration in milliseconds that the server's configuration decides. */
+static void
+define_duration(const char *name, const char *description, int *variable,
+				int minimum_ms)
+{
+	DefineCustomIntVariable(name, description, NULL, variable, *variable,
+							minimum_ms, INT_MAX, PGC_SIGHUP, GUC_UNIT_MS,
+							NULL, NULL, NULL);
+}
+
+void
+yq_settings_define(void)
+{
+	DefineCustomBoolVariable("yquota.auto_create_project",
+							 "Creates a project that a CONTAINER_START names and nobody has created.",
+							 NULL,
+							 &yq_auto_create_project,
+							 false,
+							 PGC_SUSET, 0,
+							 NULL, NULL, NULL);
+	DefineCustomStringVariable("yquota.billing_timezone",
+							   "Time zone whose midnights separate the days of reports.",
+							   NULL,
+							   &yq_billing_timezone,
+							   "UTC",
+							   PGC_SUSET, 0,
+							   check_billing_timezone, NULL, NULL);
+	define_duration("yquota.cluster_shrink_grace",
+					"Time that a suddenly halved cluster keeps its price.",
+					&yq_cluster_shrink_grace, 0);
+	define_duration("yquota.compute_interval",
+					"Time between two QUOTA_COMPUTE events of the worker.",
+					&yq_compute_interval, 10);
+
+	/* Only the launcher reads it, and that needs preloading. */
+	if (process_shared_preload_libraries_in_progress)
+		DefineCustomStringVariable("yquota.databases",
+								   "Databases that a worker is started for, separated by commas.",
+								   NULL,
+								   &yq_databases,
+								   "",
+								   PGC_SIGHUP, GUC_LIST_INPUT,
+								   NULL, NULL, NULL);
+	define_duration("yquota.max_clock_skew",
+					"How far in the future an event may lie.",
+					&yq_max_clock_skew, 0);
+	DefineCustomEnumVariable("yquota.on_bad_event",
+							 "Whether a bad event fails its statement or is set aside.",
+							 NULL,
+							 &yq_on_bad_event,
+							 YQ_ON_BAD_EVENT_ERROR,
+							 on_bad_event_options,
+							 PGC_USERSET, 0,
+							 NULL, NULL, NULL);
+	define_duration("yquota.outage_max",
+					"Longest gap that the worker turns into an outage by itself.",
+					&yq_outage_max, 0);
+	DefineCustomEnumVariable("yquota.outage_policy",
+							 "Whether the time that the worker was down is forgiven or charged.",
+							 NULL,
+							 &yq_outage_policy,
+							 YQ_OUTAGE_FORGIVE,
+							 outage_policy_options,
+							 PGC_SIGHUP, 0,
+							 NULL, NULL, NULL);
+	define_duration("yquota.outage_threshold",
+					"Shortest gap between two QUOTA_COMPUTE events that is an outage.",
+					&yq_outage_threshold, 0);
+	define_duration("yquota.price_interval",
+					"Time between two computations of prices.",
+					&yq_price_interval, 10);
+	define_duration("yquota.price_lead",
+					"How long before it takes effect a computed price is published.",
+					&yq_price_lead, 0);
+	define_duration("yquota.utilization_max_age",
+					"How long a reported utilization wins over the computed one.",
+					&yq_utilization_max_age, 0);
+
+	MarkGUCPrefixReserved("yquota");
+}
