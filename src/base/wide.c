@@ -1,0 +1,344 @@
+/*-------------------------------------------------------------------------
+ *
+ * wide.c
+ *	  Exact fixed-point arithmetic of money: products, division, conversion.
+ *
+ * Numerics are taken apart and put together through their binary wire format,
+ * whose base-10000 digits line up with the 48 decimals of an amount.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "base/wide.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "libpq/pqformat.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+
+#define NUMERIC_BASE 10000
+#define AMOUNT_FRACTION_DIGITS (YQ_AMOUNT_DECIMALS / 4)
+#define WIRE_NEGATIVE 0x4000
+
+/* Most base-10000 digits of a 384-bit integer (116 decimals). */
+#define MAX_WIRE_DIGITS 32
+
+void
+yq_amount_out_of_range(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("amount of credits is out of range")));
+}
+
+int
+yq_wide_compare(const YqWide *a, const YqWide *b)
+{
+	YqWide		difference = *a;
+
+	yq_wide_subtract(&difference, b);
+	if (yq_wide_is_zero(&difference))
+		return 0;
+	return yq_wide_is_negative(&difference) ? -1 : 1;
+}
+
+YqPrice
+yq_power_of_ten(int exponent)
+{
+	YqPrice		power = 1;
+
+	Assert(exponent >= 0 && exponent <= 38);
+	while (exponent-- > 0)
+		power *= 10;
+	return power;
+}
+
+/* a = a * b for b of one limb; returns what is carried out. */
+static uint64
+multiply_limb(YqWide *a, uint64 b)
+{
+	YqPrice		carry = 0;
+
+	for (int i = 0; i < YQ_WIDE_LIMBS; i++)
+	{
+		carry += (YqPrice) a->limb[i] * b;
+		a->limb[i] = (uint64) carry;
+		carry >>= 64;
+	}
+	return (uint64) carry;
+}
+
+void
+yq_wide_multiply(YqWide *a, YqPrice b)
+{
+	bool		negative = yq_wide_is_negative(a);
+	uint64		high = (uint64) (b >> 64);
+	YqWide		low_product;
+	uint64		lost;
+
+	if (negative)
+		yq_wide_negate(a);
+
+	low_product = *a;
+	lost = multiply_limb(&low_product, (uint64) b);
+	if (high != 0)
+	{
+		YqWide		high_product = *a;
+
+		lost |= multiply_limb(&high_product, high);
+		lost |= high_product.limb[YQ_WIDE_LIMBS - 1];
+		memmove(&high_product.limb[1], &high_product.limb[0],
+				sizeof(uint64) * (YQ_WIDE_LIMBS - 1));
+		high_product.limb[0] = 0;
+		lost |= high_product.limb[YQ_WIDE_LIMBS - 1] >> 62;
+		lost |= low_product.limb[YQ_WIDE_LIMBS - 1] >> 62;
+		yq_wide_add(&low_product, &high_product);
+	}
+	if (lost != 0 || yq_wide_is_negative(&low_product))
+		yq_amount_out_of_range();
+
+	*a = low_product;
+	if (negative)
+		yq_wide_negate(a);
+}
+
+/* a = a / divisor for non-negative a; returns the remainder. */
+static uint64
+divide_limb(YqWide *a, uint64 divisor)
+{
+	YqPrice		remainder = 0;
+
+	for (int i = YQ_WIDE_LIMBS - 1; i >= 0; i--)
+	{
+		YqPrice		dividend = (remainder << 64) | a->limb[i];
+
+		if (dividend == 0)
+			continue;
+		a->limb[i] = (uint64) (dividend / divisor);
+		remainder = dividend % divisor;
+	}
+	return (uint64) remainder;
+}
+
+/*
+ * Cut a non-negative integer into base-10000 digits, least significant first;
+ * returns their number.
+ */
+static int
+wide_to_digits(YqWide a, int16 *digits)
+{
+	int			count = 0;
+
+	while (!yq_wide_is_zero(&a))
+	{
+		uint64		chunk = divide_limb(&a, UINT64CONST(10000000000000000));
+
+		for (int i = 0; i < 4; i++)
+		{
+			digits[count++] = (int16) (chunk % NUMERIC_BASE);
+			chunk /= NUMERIC_BASE;
+		}
+	}
+	while (count > 0 && digits[count - 1] == 0)
+		count--;
+	return count;
+}
+
+/* Decimals needed for the fraction whose last non-zero digit is "digits[lowest]". */
+static int
+fraction_decimals(const int16 *digits, int lowest)
+{
+	int			decimals = (AMOUNT_FRACTION_DIGITS - lowest) * 4;
+
+	if (decimals <= 0)
+		return 0;
+	for (int16 digit = digits[lowest]; digit % 10 == 0; digit /= 10)
+		decimals--;
+	return decimals;
+}
+
+Numeric
+yq_wide_to_numeric(const YqWide *a)
+{
+	bool		negative = yq_wide_is_negative(a);
+	YqWide		absolute = *a;
+	int16		digits[MAX_WIRE_DIGITS];
+	int			count;
+	int			lowest = 0;
+	StringInfoData wire;
+	Datum		result;
+
+	if (negative)
+		yq_wide_negate(&absolute);
+	count = wide_to_digits(absolute, digits);
+	while (lowest < count && digits[lowest] == 0)
+		lowest++;
+
+	initStringInfo(&wire);
+	pq_sendint16(&wire, count - lowest);
+	pq_sendint16(&wire, (uint16) (count - 1 - AMOUNT_FRACTION_DIGITS));
+	pq_sendint16(&wire, negative ? WIRE_NEGATIVE : 0);
+	pq_sendint16(&wire, count > lowest ? fraction_decimals(digits, lowest) : 0);
+	for (int i = count - 1; i >= lowest; i--)
+		pq_sendint16(&wire, digits[i]);
+
+	result = DirectFunctionCall3(numeric_recv, PointerGetDatum(&wire),
+								 ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+	pfree(wire.data);
+	return DatumGetNumeric(result);
+}
+
+/*
+ * Read a numeric as an integer that counts 10^-decimals, decimals being a
+ * multiple of four.  False when it has more decimals than that, is not finite
+ * or does not fit.
+ */
+static bool
+numeric_to_wide(YqWide *result, Numeric value, int decimals)
+{
+	bytea	   *wire_bytes;
+	StringInfoData wire;
+	int			count;
+	int			exponent;
+	int			sign;
+	bool		fits = true;
+
+	memset(result, 0, sizeof(*result));
+	if (numeric_is_nan(value) || numeric_is_inf(value))
+		return false;
+
+	wire_bytes = DatumGetByteaP(DirectFunctionCall1(numeric_send,
+													NumericGetDatum(value)));
+	wire.data = VARDATA(wire_bytes);
+	wire.len = wire.maxlen = VARSIZE(wire_bytes) - VARHDRSZ;
+	wire.cursor = 0;
+
+	count = pq_getmsgint(&wire, 2);
+	exponent = (int16) pq_getmsgint(&wire, 2) + decimals / 4 + 1;
+	sign = pq_getmsgint(&wire, 2);
+	(void) pq_getmsgint(&wire, 2);
+
+	/* "exponent" counts the base-10000 places still to come. */
+	for (int i = 0; fits && i < count; i++)
+	{
+		YqWide		digit = {{pq_getmsgint(&wire, 2)}};
+
+		fits = exponent-- > 0 &&
+			multiply_limb(result, NUMERIC_BASE) == 0 &&
+			(result->limb[YQ_WIDE_LIMBS - 1] >> 62) == 0;
+		yq_wide_add(result, &digit);
+	}
+	while (fits && count > 0 && exponent-- > 0)
+		fits = multiply_limb(result, NUMERIC_BASE) == 0 &&
+			(result->limb[YQ_WIDE_LIMBS - 1] >> 62) == 0;
+
+	if (sign == WIRE_NEGATIVE)
+		yq_wide_negate(result);
+	pfree(wire_bytes);
+	return fits;
+}
+
+void
+yq_wide_from_numeric(YqWide *result, Numeric value)
+{
+	if (!numeric_to_wide(result, value, YQ_AMOUNT_DECIMALS))
+		yq_amount_out_of_range();
+}
+
+YqDecimal
+yq_decimal_from_numeric(Numeric value)
+{
+	YqDecimal	decimal;
+	YqWide		wide;
+
+	if (!numeric_to_wide(&wide, value, YQ_FACTOR_DECIMALS) ||
+		yq_wide_is_negative(&wide))
+		yq_amount_out_of_range();
+
+	decimal.decimals = YQ_FACTOR_DECIMALS;
+	while (decimal.decimals > 0)
+	{
+		YqWide		shorter = wide;
+
+		if (divide_limb(&shorter, 10) != 0)
+			break;
+		wide = shorter;
+		decimal.decimals--;
+	}
+	if ((wide.limb[1] >> 63) != 0 ||
+		(wide.limb[2] | wide.limb[3] | wide.limb[4] | wide.limb[5]) != 0)
+		yq_amount_out_of_range();
+	decimal.digits = ((YqPrice) wide.limb[1] << 64) | wide.limb[0];
+	return decimal;
+}
+
+/* numerator / denominator rounded half to even, both below 2^128. */
+static YqPrice
+divide_half_even(YqPrice numerator, YqPrice denominator)
+{
+	YqPrice		quotient = numerator / denominator;
+	YqPrice		remainder = numerator % denominator;
+	YqPrice		rest = denominator - remainder;
+
+	if (remainder > rest || (remainder == rest && (quotient & 1) != 0))
+		quotient++;
+	return quotient;
+}
+
+/*
+ * The same for a numerator that needs more than 128 bits, by long division bit
+ * by bit; the denominator stays below 2^127.
+ */
+static YqPrice
+divide_wide_half_even(const YqWide *numerator, YqPrice denominator)
+{
+	YqWide		quotient = {{0}};
+	YqPrice		remainder = 0;
+	YqPrice		low;
+
+	for (int bit = YQ_WIDE_LIMBS * 64 - 1; bit >= 0; bit--)
+	{
+		remainder = (remainder << 1) |
+			((numerator->limb[bit / 64] >> (bit % 64)) & 1);
+		if (remainder >= denominator)
+		{
+			remainder -= denominator;
+			quotient.limb[bit / 64] |= UINT64CONST(1) << (bit % 64);
+		}
+	}
+	if ((quotient.limb[1] >> 63) != 0 ||
+		(quotient.limb[2] | quotient.limb[3] | quotient.limb[4] | quotient.limb[5]) != 0)
+		yq_amount_out_of_range();
+	low = ((YqPrice) quotient.limb[1] << 64) | quotient.limb[0];
+	if (remainder > denominator - remainder ||
+		(remainder == denominator - remainder && (low & 1) != 0))
+		low++;
+	return low;
+}
+
+YqPrice
+yq_price_form(YqDecimal multiplier, YqDecimal base_price, int64 unit)
+{
+	int			decimals = multiplier.decimals + base_price.decimals;
+	YqWide		numerator = {{(uint64) multiplier.digits,
+	(uint64) (multiplier.digits >> 64)}};
+	YqPrice		denominator = unit;
+
+	Assert(unit > 0);
+	yq_wide_multiply(&numerator, base_price.digits);
+	if (decimals <= YQ_PRICE_DECIMALS)
+		yq_wide_multiply(&numerator, yq_power_of_ten(YQ_PRICE_DECIMALS - decimals));
+	else
+	{
+		/* Both have at most 18 decimals, so this is at most 2^60 * 2^63. */
+		if (decimals > 2 * YQ_PRICE_DECIMALS)
+			yq_amount_out_of_range();
+		denominator *= yq_power_of_ten(decimals - YQ_PRICE_DECIMALS);
+	}
+
+	if ((numerator.limb[2] | numerator.limb[3] | numerator.limb[4] | numerator.limb[5]) == 0)
+		return divide_half_even(((YqPrice) numerator.limb[1] << 64) | numerator.limb[0],
+								denominator);
+	return divide_wide_half_even(&numerator, denominator);
+}

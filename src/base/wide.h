@@ -1,0 +1,147 @@
+/*-------------------------------------------------------------------------
+ *
+ * wide.h
+ *	  Exact fixed-point arithmetic of money.
+ *
+ * A YqWide is a signed 384-bit integer.  As an amount of money it counts units
+ * of 10^-48 credits: 18 decimals of a price, 6 of a second, and 6 for each of
+ * the four dimensions that a price factor may have (DESIGN 1.2, 3).  A price
+ * is an unsigned 128-bit integer that counts 10^-18 credits.
+ *
+ * A million containers of 1 TB over ten years at a price of a million credits
+ * come to about 10^27 credits, 2^250 units: far inside.  What does not fit all
+ * the same is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, never a wrong sum.
+ *
+ * Nothing here rounds except yq_price_form and yq_divide_half_even.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_WIDE_H
+#define YQ_WIDE_H
+
+#include "utils/numeric.h"
+
+#define YQ_WIDE_LIMBS 6
+
+/* Decimals of a price and of an amount. */
+#define YQ_PRICE_DECIMALS 18
+#define YQ_AMOUNT_DECIMALS 48
+
+/* Decimals of the product of all factors of a container. */
+#define YQ_FACTOR_DECIMALS 24
+
+typedef unsigned __int128 YqPrice;	/* 10^-18 credits per native unit and second */
+
+/* Two's complement, least significant limb first. */
+typedef struct YqWide
+{
+	uint64		limb[YQ_WIDE_LIMBS];
+} YqWide;
+
+/* A non-negative decimal number: digits * 10^-decimals. */
+typedef struct YqDecimal
+{
+	YqPrice		digits;
+	int			decimals;
+} YqDecimal;
+
+static inline bool
+yq_wide_is_negative(const YqWide *a)
+{
+	return (int64) a->limb[YQ_WIDE_LIMBS - 1] < 0;
+}
+
+static inline bool
+yq_wide_is_zero(const YqWide *a)
+{
+	uint64		any = 0;
+
+	for (int i = 0; i < YQ_WIDE_LIMBS; i++)
+		any |= a->limb[i];
+	return any == 0;
+}
+
+/*
+ * Sums of in-range amounts cannot leave 384 bits within the lifetime of a
+ * server (each stays below 2^300), so additions are not checked.
+ */
+static inline void
+yq_wide_add(YqWide *sum, const YqWide *a)
+{
+	YqPrice		carry = 0;
+
+	for (int i = 0; i < YQ_WIDE_LIMBS; i++)
+	{
+		carry += (YqPrice) sum->limb[i] + a->limb[i];
+		sum->limb[i] = (uint64) carry;
+		carry >>= 64;
+	}
+}
+
+static inline void
+yq_wide_negate(YqWide *a)
+{
+	YqPrice		carry = 1;
+
+	for (int i = 0; i < YQ_WIDE_LIMBS; i++)
+	{
+		carry += (YqPrice) ~a->limb[i];
+		a->limb[i] = (uint64) carry;
+		carry >>= 64;
+	}
+}
+
+static inline void
+yq_wide_subtract(YqWide *difference, const YqWide *a)
+{
+	YqWide		minus = *a;
+
+	yq_wide_negate(&minus);
+	yq_wide_add(difference, &minus);
+}
+
+/* sum += a * b, for accumulating price * time. */
+static inline void
+yq_wide_add_product(YqWide *sum, YqPrice a, uint64 b)
+{
+	YqPrice		low = (YqPrice) (uint64) a * b;
+	YqPrice		high = (a >> 64) * b + (low >> 64);
+	uint64		add[3] = {(uint64) low, (uint64) high, (uint64) (high >> 64)};
+	YqPrice		carry = 0;
+
+	for (int i = 0; i < YQ_WIDE_LIMBS; i++)
+	{
+		carry += (YqPrice) sum->limb[i] + (i < 3 ? add[i] : 0);
+		sum->limb[i] = (uint64) carry;
+		carry >>= 64;
+		if (i >= 2 && carry == 0)
+			break;
+	}
+}
+
+/* Signed comparison: negative, zero or positive. */
+extern int	yq_wide_compare(const YqWide *a, const YqWide *b);
+
+/* a *= b, checked. */
+extern void yq_wide_multiply(YqWide *a, YqPrice b);
+
+/* Exact conversions; a numeric may have at most 48 decimals. */
+extern Numeric yq_wide_to_numeric(const YqWide *a);
+extern void yq_wide_from_numeric(YqWide *result, Numeric value);
+
+/* A finite, non-negative numeric with at most 24 decimals; digits below 2^127. */
+extern YqDecimal yq_decimal_from_numeric(Numeric value);
+
+/* 10^exponent, for 0 <= exponent <= 38. */
+extern YqPrice yq_power_of_ten(int exponent);
+
+/*
+ * multiplier * base price / unit, rounded half to even to 18 decimals: the one
+ * place where a price is rounded (DESIGN 1.2).
+ */
+extern YqPrice yq_price_form(YqDecimal multiplier, YqDecimal base_price, int64 unit);
+
+/* Raise the error for an amount that does not fit. */
+extern void yq_amount_out_of_range(void) pg_attribute_noreturn();
+
+#endif							/* YQ_WIDE_H */
