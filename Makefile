@@ -57,7 +57,7 @@ install_script := sql/yquota--$(EXTVERSION).sql
 MODULE_big := yquota
 PGFILEDESC := "yquota - quota, pricing and scheduling of a shared compute cluster"
 OBJS := $(patsubst %.c,%.o,$(call files,src/*.c src/*/*.c))
-DATA := $(filter-out $(install_script),$(call files,sql/yquota--*.sql))
+DATA := $(call files,sql/yquota--*--*.sql)
 DATA_built := $(install_script)
 
 PG_CPPFLAGS = -I$(source_dir)/src -DYQ_VERSION='"$(EXTVERSION)"'

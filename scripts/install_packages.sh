@@ -1,0 +1,131 @@
+#!/bin/bash
+# install_packages.sh
+#
+# Install with apt what "make check" and "make demo" need and do not find: the
+# server without its automatic main cluster, its headers, a compiler, pgTAP,
+# pg_cron and the Perl modules of the tests.  Finds things by looking for them,
+# not in the package database, so a server built by hand is fine, and when
+# nothing is missing apt is not called at all.
+
+. "$(dirname "$0")/common.sh"
+cd /
+
+export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
+cluster_dropin=/etc/postgresql-common/createcluster.d/yquota-no-main-cluster.conf
+
+# as_root COMMAND...: without a question where nobody could answer it.
+as_root()
+{
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	elif ! command -v sudo >/dev/null; then
+		die "cannot install packages: neither root nor sudo. Missing: ${missing[*]}"
+	elif [ -n "${CI:-}" ] || [ ! -t 0 ]; then
+		sudo -n --preserve-env=DEBIAN_FRONTEND,NEEDRESTART_SUSPEND "$@"
+	else
+		sudo --preserve-env=DEBIAN_FRONTEND,NEEDRESTART_SUSPEND "$@"
+	fi
+}
+
+apt() { as_root apt-get -qy -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" >&2; }
+
+# install PACKAGE...: new lists and a second try, should the known ones name
+# versions that are gone from the mirror.  What is installed stays at its
+# version, so that no running server is restarted by an upgrade.
+install()
+{
+	apt install --no-upgrade --no-install-recommends "$@" || {
+		say "trying again with new package lists"
+		apt update
+		apt install --no-upgrade --no-install-recommends "$@"
+	}
+}
+
+# major_version: the one PG_CONFIG belongs to, else the distribution's own.
+major_version()
+{
+	if command -v "$PG_CONFIG" >/dev/null; then
+		"$PG_CONFIG" --version | sed -n 's/^PostgreSQL \([0-9]*\).*/\1/p'
+	elif [ "$PG_CONFIG" != pg_config ]; then
+		die "PG_CONFIG is \"$PG_CONFIG\", which does not exist"
+	else
+		apt-cache show --no-all-versions postgresql 2>/dev/null |
+			sed -n 's/^Depends:.*postgresql-\([0-9]*\).*/\1/p'
+	fi
+}
+
+# need PACKAGE COMMAND...: the package is missing when the command fails.
+missing=()
+need()
+{
+	"${@:2}" >/dev/null 2>&1 || missing+=("$1")
+}
+
+perl_has() { perl -e 'eval "require $_; 1" or exit 1 for @ARGV' "$@"; }
+
+header_found() { echo '#include <stdio.h>' | gcc -E - ; }
+
+look()
+{
+	local bindir='' sharedir='' pkglibdir='' pgxs=''
+
+	missing=()
+	if command -v "$PG_CONFIG" >/dev/null; then
+		server_paths
+	fi
+	need gcc command -v gcc
+	need libc6-dev header_found
+	need make command -v make
+	need perl perl_has Test::More TAP::Harness Time::HiRes File::Temp
+	need libipc-run-perl perl_has IPC::Run
+	need libtap-parser-sourcehandler-pgtap-perl perl_has TAP::Parser::SourceHandler::pgTAP
+	need "postgresql-$major" test -x "$bindir/initdb" -a -x "$bindir/postgres" -a -x "$bindir/psql"
+	need "postgresql-server-dev-$major" test -f "$pgxs"
+	need "postgresql-$major-pgtap" test -f "$sharedir/extension/pgtap.control"
+	need "postgresql-$major-cron" test -f "$sharedir/extension/pg_cron.control"
+}
+
+# without_main_cluster: from here to the end of this script a new server
+# package makes no cluster, unless the operator has said what it should do.
+without_main_cluster()
+{
+	local setting
+
+	command -v pg_conftool >/dev/null || install postgresql-common
+	setting=$(pg_conftool /etc/postgresql-common/createcluster.conf show -bs create_main_cluster 2>/dev/null || true)
+	[ -z "$setting" ] || return 0
+	trap 'as_root rm -f "$cluster_dropin"' EXIT
+	as_root mkdir -p "${cluster_dropin%/*}"
+	echo 'create_main_cluster = false' | as_root tee "$cluster_dropin" >/dev/null
+	setting=$(pg_conftool /etc/postgresql-common/createcluster.conf show -bs create_main_cluster 2>/dev/null || true)
+	[ "$setting" = off ] ||
+		die "cannot install the server without its main cluster: set create_main_cluster = false in /etc/postgresql-common/createcluster.conf"
+}
+
+major=$(major_version)
+if [ -z "$major" ] && command -v apt-get >/dev/null; then
+	say "fetching the package lists"
+	missing=(postgresql)
+	apt update
+	major=$(major_version)
+fi
+[ -n "$major" ] || die "no PostgreSQL server found and no apt-get to install one; set PG_CONFIG"
+[ "$major" -ge 15 ] || die "yquota needs PostgreSQL 15 or later, \"$PG_CONFIG\" belongs to $major"
+
+look
+[ ${#missing[@]} -gt 0 ] || exit 0
+say "missing: ${missing[*]}"
+command -v apt-get >/dev/null || die "no apt-get on this machine: install them by hand"
+
+apt-cache show "${missing[@]}" >/dev/null 2>&1 || {
+	say "fetching the package lists"
+	apt update
+}
+for package in "${missing[@]}"; do
+	if [ "$package" = "postgresql-$major" ]; then
+		without_main_cluster
+	fi
+done
+install "${missing[@]}"
+look
+[ ${#missing[@]} -eq 0 ] || die "still missing after the installation: ${missing[*]}"

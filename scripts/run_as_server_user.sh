@@ -1,0 +1,10 @@
+#!/bin/bash
+# run_as_server_user.sh COMMAND [ARGUMENT...]
+#
+# Run a command under the account that runs the private servers: postgres when
+# root calls, else the caller's own.
+
+. "$(dirname "$0")/common.sh"
+
+[ $# -gt 0 ] || die "usage: run_as_server_user.sh COMMAND [ARGUMENT...]"
+as_server "$@"

@@ -1,0 +1,14 @@
+#!/bin/bash
+# stop_private_cluster.sh BINDIR DATADIR
+#
+# Stop a cluster of start_private_cluster.sh.  None there, or none running, is
+# fine.
+
+. "$(dirname "$0")/common.sh"
+
+[ $# -eq 2 ] || die "usage: stop_private_cluster.sh BINDIR DATADIR"
+
+cd /
+if as_server test -f "$2/postmaster.pid"; then
+	as_server "$1/pg_ctl" -D "$2" -w -t 60 -m fast stop >/dev/null
+fi
