@@ -8,7 +8,8 @@
  * byte for byte, which is what equality, hashing and the rate classes of
  * charging rely on.  Amounts are native units (MiB for memory-mb, whole cores
  * for vcores, devices for yarn.io/gpu) and may be negative in differences;
- * whoever needs them non-negative checks it.
+ * whoever needs them non-negative checks it.  A name that a vector does not
+ * have stands for the amount 0 everywhere.
  *
  * Nothing here reads a catalog: every function is immutable and parallel safe.
  *
@@ -21,6 +22,9 @@
 
 /* The most entries one vector may hold; more is an error on input. */
 #define YQ_RESOURCE_MAX_ENTRIES 64
+
+/* The longest name, in bytes. */
+#define YQ_RESOURCE_MAX_NAME_LENGTH 255
 
 /* A detoasted value; the header may be a short one.  Opaque to other files. */
 typedef struct varlena YqResource;
@@ -48,20 +52,58 @@ extern int	yq_resource_read(const YqResource *resource,
 
 /*
  * Make a vector, palloc'd with a full header, of entries in any order.  Zero
- * amounts are dropped; a name given twice is ERRCODE_INVALID_PARAMETER_VALUE.
+ * amounts are dropped; a name given twice, or one that is no resource name, is
+ * ERRCODE_INVALID_PARAMETER_VALUE; too many entries are
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED.  Aliases are stored as the name they mean.
  */
 extern YqResource *yq_resource_make(const YqResourceEntry *entries, int count);
+
+/*
+ * Replace an alias (memory, vCores) by the name it means.  False when the
+ * bytes are no resource name: printable ASCII without white space and
+ * []<>,:=, one to YQ_RESOURCE_MAX_NAME_LENGTH of them.
+ */
+extern bool yq_resource_name_normalize(const char **name, int *name_length);
+
+/* Order of two names: bytewise, a prefix first. */
+extern int	yq_resource_name_compare(const char *a, int a_length,
+									 const char *b, int b_length);
 
 /* Equality and a 32-bit hash of canonical values. */
 extern bool yq_resource_equal(const YqResource *a, const YqResource *b);
 extern uint32 yq_resource_hash(const YqResource *resource);
+extern uint64 yq_resource_hash_extended(const YqResource *resource, uint64 seed);
 
 /*
- * a + b and a - b, palloc'd; ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE when an amount
- * does not fit in int64.
+ * Total order for sorting: by the amounts of the first name in which the two
+ * differ.  It extends fits_in: what fits in another vector sorts no later.
+ */
+extern int	yq_resource_compare(const YqResource *a, const YqResource *b);
+
+/* Is every amount of a at most that of b? */
+extern bool yq_resource_fits_in(const YqResource *a, const YqResource *b);
+
+/* The amount of one name, which is not an alias; 0 when absent. */
+extern int64 yq_resource_amount(const YqResource *resource,
+								const char *name, int name_length);
+
+/*
+ * The largest amount/total over the names with a positive amount, as a
+ * fraction: 0/1 when there is none.  *total is 0 when the share is infinite: a
+ * positive amount of something of which the total has none (or less).
+ */
+extern void yq_resource_dominant_share(const YqResource *resource,
+									   const YqResource *total_resource,
+									   int64 *amount, int64 *total);
+
+/*
+ * a + b, a - b and a * factor, palloc'd; ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
+ * when an amount does not fit in int64, ERRCODE_PROGRAM_LIMIT_EXCEEDED when
+ * the result has too many entries.
  */
 extern YqResource *yq_resource_add(const YqResource *a, const YqResource *b);
 extern YqResource *yq_resource_subtract(const YqResource *a, const YqResource *b);
+extern YqResource *yq_resource_multiply(const YqResource *a, int64 factor);
 
 /* Text form, palloc'd: [memory-mb=4096,vcores=2]. */
 extern char *yq_resource_to_cstring(const YqResource *resource);

@@ -1,0 +1,271 @@
+/*-------------------------------------------------------------------------
+ *
+ * resource_sum.c
+ *	  The aggregate sum(yquota.resource) (DESIGN 4).
+ *
+ * The state adds in 128 bits, which no number of int64 amounts overflows, and
+ * only the final sum must fit in int64.  So whether a sum is an error does not
+ * depend on the order of the rows, nor on how parallel workers divided them.
+ *
+ * The state lives in the memory context of the aggregate.  As with sum() of
+ * numbers NULLs are skipped and the sum of no rows is NULL.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "libpq/pqformat.h"
+#include "utils/builtins.h"
+
+#include "base/compat.h"
+#include "base/resource.h"
+
+typedef struct SumEntry
+{
+	char	   *name;			/* owned by the state */
+	int			name_length;
+	int128		amount;			/* may be zero */
+} SumEntry;
+
+typedef struct ResourceSum
+{
+	MemoryContext context;		/* of everything in here */
+	int64		rows;			/* vectors in the sum */
+	int			count;
+	int			capacity;
+	SumEntry   *entries;		/* in name order */
+} ResourceSum;
+
+static MemoryContext
+aggregate_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("support function of sum(yquota.resource) called outside an aggregate")));
+	return context;
+}
+
+static ResourceSum *
+start_sum(MemoryContext context)
+{
+	ResourceSum *sum = MemoryContextAllocZero(context, sizeof(ResourceSum));
+
+	sum->context = context;
+	sum->capacity = 4;
+	sum->entries = MemoryContextAlloc(context,
+									  sum->capacity * sizeof(SumEntry));
+	return sum;
+}
+
+static void
+insert_sum_entry(ResourceSum *sum, int at, const char *name, int name_length)
+{
+	char	   *copy = MemoryContextAlloc(sum->context, name_length);
+
+	memcpy(copy, name, name_length);
+	if (sum->count == sum->capacity)
+	{
+		sum->capacity *= 2;
+		sum->entries = repalloc(sum->entries,
+								sum->capacity * sizeof(SumEntry));
+	}
+	memmove(&sum->entries[at + 1], &sum->entries[at],
+			(sum->count - at) * sizeof(SumEntry));
+	sum->count++;
+	sum->entries[at].name = copy;
+	sum->entries[at].name_length = name_length;
+	sum->entries[at].amount = 0;
+}
+
+/*
+ * Add an amount of "name" and return the place after it.  Callers come in name
+ * order and start to look where the previous call left off.
+ */
+static int
+add_amount(ResourceSum *sum, int from, const char *name, int name_length,
+		   int128 amount)
+{
+	int			order = 1;
+	int			at = from;
+
+	for (; at < sum->count; at++)
+	{
+		order = yq_resource_name_compare(sum->entries[at].name,
+										 sum->entries[at].name_length,
+										 name, name_length);
+		if (order >= 0)
+			break;
+	}
+	if (at == sum->count || order != 0)
+		insert_sum_entry(sum, at, name, name_length);
+	sum->entries[at].amount += amount;
+	return at + 1;
+}
+
+/* Add "sign" times a vector. */
+static void
+add_vector(ResourceSum *sum, const YqResource *resource, int sign)
+{
+	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
+	int			count = yq_resource_read(resource, entries);
+	int			at = 0;
+
+	for (int i = 0; i < count; i++)
+		at = add_amount(sum, at, entries[i].name, entries[i].name_length,
+						(int128) entries[i].amount * sign);
+	sum->rows += sign;
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_resource_sum_accum);
+Datum
+yq_sql_resource_sum_accum(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	ResourceSum *sum = PG_ARGISNULL(0) ? NULL :
+		(ResourceSum *) PG_GETARG_POINTER(0);
+
+	if (sum == NULL)
+		sum = start_sum(context);
+	if (!PG_ARGISNULL(1))
+		add_vector(sum, PG_GETARG_YQ_RESOURCE_P(1), 1);
+	PG_RETURN_POINTER(sum);
+}
+
+/* Take out a row that left the window frame. */
+PG_FUNCTION_INFO_V1(yq_sql_resource_sum_remove);
+Datum
+yq_sql_resource_sum_remove(PG_FUNCTION_ARGS)
+{
+	ResourceSum *sum;
+
+	(void) aggregate_context(fcinfo);
+	if (PG_ARGISNULL(0))
+		elog(ERROR, "row removed from an empty sum");
+	sum = (ResourceSum *) PG_GETARG_POINTER(0);
+	if (!PG_ARGISNULL(1))
+		add_vector(sum, PG_GETARG_YQ_RESOURCE_P(1), -1);
+	PG_RETURN_POINTER(sum);
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_resource_sum_combine);
+Datum
+yq_sql_resource_sum_combine(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	ResourceSum *sum = PG_ARGISNULL(0) ? NULL :
+		(ResourceSum *) PG_GETARG_POINTER(0);
+	int			at = 0;
+
+	if (sum == NULL)
+		sum = start_sum(context);
+	if (!PG_ARGISNULL(1))
+	{
+		ResourceSum *other = (ResourceSum *) PG_GETARG_POINTER(1);
+
+		for (int i = 0; i < other->count; i++)
+			at = add_amount(sum, at, other->entries[i].name,
+							other->entries[i].name_length,
+							other->entries[i].amount);
+		sum->rows += other->rows;
+	}
+	PG_RETURN_POINTER(sum);
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_resource_sum_serialize);
+Datum
+yq_sql_resource_sum_serialize(PG_FUNCTION_ARGS)
+{
+	ResourceSum *sum;
+	StringInfoData message;
+
+	(void) aggregate_context(fcinfo);
+	sum = (ResourceSum *) PG_GETARG_POINTER(0);
+
+	pq_begintypsend(&message);
+	pq_sendint64(&message, sum->rows);
+	pq_sendint32(&message, sum->count);
+	for (int i = 0; i < sum->count; i++)
+	{
+		SumEntry   *entry = &sum->entries[i];
+
+		pq_sendbyte(&message, entry->name_length);
+		pq_sendbytes(&message, entry->name, entry->name_length);
+		pq_sendint64(&message, (int64) (entry->amount >> 64));
+		pq_sendint64(&message, (int64) entry->amount);
+	}
+	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_resource_sum_deserialize);
+Datum
+yq_sql_resource_sum_deserialize(PG_FUNCTION_ARGS)
+{
+	ResourceSum *sum;
+	StringInfoData message;
+	bytea	   *state;
+	int			count;
+	int			at = 0;
+
+	(void) aggregate_context(fcinfo);
+	state = PG_GETARG_BYTEA_PP(0);
+	initStringInfo(&message);
+	appendBinaryStringInfo(&message, VARDATA_ANY(state),
+						   VARSIZE_ANY_EXHDR(state));
+
+	sum = start_sum(CurrentMemoryContext);
+	sum->rows = pq_getmsgint64(&message);
+	count = pq_getmsgint(&message, 4);
+	for (int i = 0; i < count; i++)
+	{
+		int			name_length = pq_getmsgbyte(&message);
+		const char *name = pq_getmsgbytes(&message, name_length);
+		uint128		high = (uint64) pq_getmsgint64(&message);
+		uint128		low = (uint64) pq_getmsgint64(&message);
+
+		at = add_amount(sum, at, name, name_length,
+						(int128) (high << 64 | low));
+	}
+	pq_getmsgend(&message);
+	PG_RETURN_POINTER(sum);
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_resource_sum_final);
+Datum
+yq_sql_resource_sum_final(PG_FUNCTION_ARGS)
+{
+	ResourceSum *sum = PG_ARGISNULL(0) ? NULL :
+		(ResourceSum *) PG_GETARG_POINTER(0);
+	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
+	int			count = 0;
+
+	(void) aggregate_context(fcinfo);
+	if (sum == NULL || sum->rows == 0)
+		PG_RETURN_NULL();
+
+	for (int i = 0; i < sum->count; i++)
+	{
+		SumEntry   *entry = &sum->entries[i];
+
+		if (entry->amount == 0)
+			continue;
+		if (entry->amount < PG_INT64_MIN || entry->amount > PG_INT64_MAX)
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("sum of resource \"%.*s\" is out of range",
+							entry->name_length, entry->name),
+					 errdetail("Amounts are 64-bit integers.")));
+		if (count == YQ_RESOURCE_MAX_ENTRIES)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("too many entries in a sum of resource vectors"),
+					 errdetail("A vector holds at most %d names.",
+							   YQ_RESOURCE_MAX_ENTRIES)));
+		entries[count].name = entry->name;
+		entries[count].name_length = entry->name_length;
+		entries[count++].amount = (int64) entry->amount;
+	}
+	PG_RETURN_YQ_RESOURCE_P(yq_resource_make(entries, count));
+}
