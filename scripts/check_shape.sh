@@ -173,10 +173,13 @@ else
 		grep -Ev '^(yq_.*|pg_finfo_yq_sql_.*|Pg_magic_func|_PG_init|_init|_fini)$' || true)"
 fi
 
-# The compiler of the build is gcc; the other one sees other mistakes.
-if command -v clang >/dev/null; then
-	result 'clang has nothing to warn about' "$(clang -fsyntax-only -Wall -Wextra -Isrc -DYQ_VERSION='""' \
-		-I"$("$PG_CONFIG" --includedir-server)" -D_GNU_SOURCE $(find src -name '*.c' | sort) 2>&1 || true)"
+# The compiler of the build is gcc; the other one, which makes the bitcode, sees
+# other mistakes.
+clang=$(sed -n 's/^CLANG *= *//p' "$(dirname "$("$PG_CONFIG" --pgxs)")/../Makefile.global")
+if command -v "${clang:=clang}" >/dev/null; then
+	result 'clang has nothing to warn about' "$("$clang" -fsyntax-only -Wall -Wextra -Wno-unused-parameter \
+		-isystem "$("$PG_CONFIG" --includedir-server)" -D_GNU_SOURCE -Isrc -DYQ_VERSION='""' \
+		$(find src -name '*.c' | sort) 2>&1 || true)"
 else
 	skip 'clang has nothing to warn about' 'no clang on this machine'
 fi

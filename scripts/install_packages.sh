@@ -49,7 +49,7 @@ major_version()
 	elif [ "$PG_CONFIG" != pg_config ]; then
 		die "PG_CONFIG is \"$PG_CONFIG\", which does not exist"
 	else
-		apt-cache show --no-all-versions postgresql 2>/dev/null |
+		{ apt-cache show --no-all-versions postgresql 2>/dev/null || true; } |
 			sed -n 's/^Depends:.*postgresql-\([0-9]*\).*/\1/p'
 	fi
 }
