@@ -2,12 +2,13 @@
 # check_shape.sh [LIBRARY]
 #
 # The rules about the sources that neither compiler nor tests enforce, told as
-# TAP.  LIBRARY is a built yquota.so whose exported symbols are looked at.
+# TAP.  LIBRARY is the built yquota.so whose exported symbols are looked at, by
+# default the one in the checkout.
 
 . "$(dirname "$0")/common.sh"
 cd "$top"
 
-library=${1:-}
+library=${1:-yquota.so}
 number=0
 failures=0
 
@@ -164,8 +165,8 @@ result 'every test file is run by a target' "$(
 )"
 
 # Every exported symbol can clash with the server's or another extension's.
-if [ -z "$library" ]; then
-	skip 'every exported symbol is ours' 'no library given'
+if [ ! -f "$library" ]; then
+	skip 'every exported symbol is ours' "no $library, run make first"
 elif ! command -v nm >/dev/null; then
 	skip 'every exported symbol is ours' 'no nm on this machine'
 else

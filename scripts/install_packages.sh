@@ -10,7 +10,6 @@
 . "$(dirname "$0")/common.sh"
 cd /
 
-export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
 cluster_dropin=/etc/postgresql-common/createcluster.d/yquota-no-main-cluster.conf
 
 # as_root COMMAND...: without a question where nobody could answer it.
@@ -21,13 +20,17 @@ as_root()
 	elif ! command -v sudo >/dev/null; then
 		die "cannot install packages: neither root nor sudo. Missing: ${missing[*]}"
 	elif [ -n "${CI:-}" ] || [ ! -t 0 ]; then
-		sudo -n --preserve-env=DEBIAN_FRONTEND,NEEDRESTART_SUSPEND "$@"
+		sudo -n "$@"
 	else
-		sudo --preserve-env=DEBIAN_FRONTEND,NEEDRESTART_SUSPEND "$@"
+		sudo "$@"
 	fi
 }
 
-apt() { as_root apt-get -qy -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" >&2; }
+apt()
+{
+	as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+		apt-get -qy -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" >&2
+}
 
 # install PACKAGE...: new lists and a second try, should the known ones name
 # versions that are gone from the mirror.  What is installed stays at its

@@ -27,6 +27,7 @@ sub run
 {
 	my ($file) = @_;
 	my $start = time;
+	my $told = $start;
 	my %count = (passed => 0, failed => 0, skipped => 0);
 	my @notes;
 
@@ -45,6 +46,11 @@ sub run
 
 	while (my $result = $parser->next)
 	{
+		if (time - $told > 5)
+		{
+			$told = time;
+			printf '[%d] ', $parser->tests_run || 0;
+		}
 		if ($result->is_test)
 		{
 			my $kind = $result->has_skip ? 'skipped'

@@ -9,6 +9,6 @@
 [ $# -eq 2 ] || die "usage: stop_private_cluster.sh BINDIR DATADIR"
 
 cd /
-if as_server test -f "$2/postmaster.pid"; then
+if as_server "$1/pg_ctl" -D "$2" status >/dev/null 2>&1; then
 	as_server "$1/pg_ctl" -D "$2" -w -t 60 -m fast stop >/dev/null
 fi
