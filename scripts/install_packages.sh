@@ -18,7 +18,7 @@ as_root()
 	if [ "$(id -u)" -eq 0 ]; then
 		"$@"
 	elif ! command -v sudo >/dev/null; then
-		die "cannot install packages: neither root nor sudo. Missing: ${missing[*]}"
+		die "neither root nor sudo; as root: apt-get install ${missing[*]}"
 	elif [ -n "${CI:-}" ] || [ ! -t 0 ]; then
 		sudo -n "$@"
 	else
@@ -39,9 +39,8 @@ install()
 {
 	apt install --no-upgrade --no-install-recommends "$@" || {
 		say "trying again with new package lists"
-		apt update
-		apt install --no-upgrade --no-install-recommends "$@"
-	}
+		apt update && apt install --no-upgrade --no-install-recommends "$@"
+	} || die "could not install the packages; as root: apt-get install $*"
 }
 
 # major_version: the one PG_CONFIG belongs to, else the distribution's own.
@@ -70,11 +69,12 @@ header_found() { echo '#include <stdio.h>' | gcc -E - ; }
 
 look()
 {
-	local bindir='' sharedir='' pkglibdir='' pgxs=''
+	local bindir='' sharedir='' pkglibdir='' pgxs='' headers=''
 
 	missing=()
 	if command -v "$PG_CONFIG" >/dev/null; then
 		server_paths
+		headers=$("$PG_CONFIG" --includedir-server)
 	fi
 	need gcc command -v gcc
 	need libc6-dev header_found
@@ -83,7 +83,7 @@ look()
 	need libipc-run-perl perl_has IPC::Run
 	need libtap-parser-sourcehandler-pgtap-perl perl_has TAP::Parser::SourceHandler::pgTAP
 	need "postgresql-$major" test -x "$bindir/initdb" -a -x "$bindir/postgres" -a -x "$bindir/psql"
-	need "postgresql-server-dev-$major" test -f "$pgxs"
+	need "postgresql-server-dev-$major" test -f "$pgxs" -a -f "$headers/postgres.h"
 	need "postgresql-$major-pgtap" test -f "$sharedir/extension/pgtap.control"
 	need "postgresql-$major-cron" test -f "$sharedir/extension/pg_cron.control"
 }
@@ -109,7 +109,7 @@ major=$(major_version)
 if [ -z "$major" ] && command -v apt-get >/dev/null; then
 	say "fetching the package lists"
 	missing=(postgresql)
-	apt update
+	apt update || die "could not fetch the package lists"
 	major=$(major_version)
 fi
 [ -n "$major" ] || die "no PostgreSQL server found and no apt-get to install one; set PG_CONFIG"
@@ -122,7 +122,7 @@ command -v apt-get >/dev/null || die "no apt-get on this machine: install them b
 
 apt-cache show "${missing[@]}" >/dev/null 2>&1 || {
 	say "fetching the package lists"
-	apt update
+	apt update || die "could not fetch the package lists"
 }
 for package in "${missing[@]}"; do
 	if [ "$package" = "postgresql-$major" ]; then
