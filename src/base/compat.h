@@ -31,6 +31,13 @@
 #define errsave(context, ...)	ereport(ERROR, __VA_ARGS__)
 #endif
 
+/* 18: index_beginscan has an argument for instrumentation */
+#include "access/genam.h"
+#if PG_VERSION_NUM < 180000
+#define index_beginscan(heap, index, snapshot, instrument, nkeys, norderbys) \
+	index_beginscan(heap, index, snapshot, nkeys, norderbys)
+#endif
+
 /* 16: varatt.h is no longer part of postgres.h */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"

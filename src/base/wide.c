@@ -342,3 +342,55 @@ yq_price_form(YqDecimal multiplier, YqDecimal base_price, int64 unit)
 								denominator);
 	return divide_wide_half_even(&numerator, denominator);
 }
+
+static Numeric
+call_numeric(PGFunction function, Numeric a, Numeric b)
+{
+	return DatumGetNumeric(DirectFunctionCall2(function, NumericGetDatum(a),
+											   NumericGetDatum(b)));
+}
+
+static int
+compare_numeric(Numeric a, Numeric b)
+{
+	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a),
+											 NumericGetDatum(b)));
+}
+
+/* 10^exponent as a numeric, exactly; the exponent may be negative. */
+static Numeric
+numeric_power_of_ten(int exponent)
+{
+	char		text[16];
+
+	snprintf(text, sizeof(text), "1e%d", exponent);
+	return DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(text),
+											   ObjectIdGetDatum(InvalidOid),
+											   Int32GetDatum(-1)));
+}
+
+Numeric
+yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals)
+{
+	Numeric		zero = int64_to_numeric(0);
+	Numeric		one = int64_to_numeric(1);
+	Numeric		two = int64_to_numeric(2);
+	Numeric		scaled = call_numeric(numeric_mul, numerator, numeric_power_of_ten(decimals));
+	Numeric		quotient = call_numeric(numeric_div_trunc, scaled, denominator);
+	Numeric		rest = call_numeric(numeric_sub, scaled,
+									call_numeric(numeric_mul, quotient, denominator));
+	bool		negative = compare_numeric(scaled, zero) * compare_numeric(denominator, zero) < 0;
+	Numeric		twice;
+	int			order;
+
+	/* |rest| < |denominator|: compare twice the rest with the whole */
+	twice = DatumGetNumeric(DirectFunctionCall1(numeric_abs,
+												NumericGetDatum(call_numeric(numeric_mul, rest, two))));
+	order = compare_numeric(twice,
+							DatumGetNumeric(DirectFunctionCall1(numeric_abs,
+																NumericGetDatum(denominator))));
+	if (order > 0 ||
+		(order == 0 && compare_numeric(call_numeric(numeric_mod, quotient, two), zero) != 0))
+		quotient = call_numeric(negative ? numeric_sub : numeric_add, quotient, one);
+	return call_numeric(numeric_mul, quotient, numeric_power_of_ten(-decimals));
+}

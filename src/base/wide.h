@@ -141,6 +141,12 @@ extern YqPrice yq_power_of_ten(int exponent);
  */
 extern YqPrice yq_price_form(YqDecimal multiplier, YqDecimal base_price, int64 unit);
 
+/*
+ * numerator / denominator, rounded once, half to even, to "decimals" decimals;
+ * ERRCODE_DIVISION_BY_ZERO for a zero denominator.
+ */
+extern Numeric yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals);
+
 /* Raise the error for an amount that does not fit. */
 extern void yq_amount_out_of_range(void) pg_attribute_noreturn();
 

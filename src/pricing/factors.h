@@ -1,0 +1,46 @@
+/*-------------------------------------------------------------------------
+ *
+ * factors.h
+ *	  Which price factors and outages a rate class is subject to.
+ *
+ * A class names its factors; their values come from the timeline and are
+ * resolved again whenever that was filled anew.  Before the first point of a
+ * queue's factor the next less specific queue's holds (DESIGN 3).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_FACTORS_H
+#define YQ_FACTORS_H
+
+#include "pricing/timeline.h"
+#include "utils/array.h"
+
+/* The factors of one dimension, most specific first. */
+typedef struct YqFactorChain
+{
+	int			count;
+	const YqFactor **factors;
+} YqFactorChain;
+
+typedef struct YqFactorSet
+{
+	int			chain_count;
+	YqFactorChain chains[YQ_FACTOR_DIMENSIONS];
+	int			outage_count;	/* outages of the class's project alone */
+	const YqOutage **outages;
+} YqFactorSet;
+
+/*
+ * Look the names up in the timeline.  The set is palloc'd in the current
+ * context and points into the timeline: valid until that is filled again.
+ */
+extern YqFactorSet *yq_factor_set_resolve(const YqTimeline *timeline,
+										  ArrayType *names);
+
+/* Value of a chain at an instant, in units of 10^-6. */
+extern uint64 yq_factor_chain_value(const YqFactorChain *chain, TimestampTz at);
+
+/* Whether the project's own outages cover an instant. */
+extern bool yq_factor_set_in_outage(const YqFactorSet *set, TimestampTz at);
+
+#endif							/* YQ_FACTORS_H */

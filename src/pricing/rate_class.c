@@ -1,0 +1,593 @@
+/*-------------------------------------------------------------------------
+ *
+ * rate_class.c
+ *	  Cost of an allocation between two instants, from cached prefix sums.
+ *
+ * Each backend keeps a table of the allocations it has met, each pointing to
+ * its class.  A class has, per resource of its shape, the cost from the
+ * beginning of the timeline's window to the start of every 64th stretch, and
+ * two cursors at the places last looked at, one for starts and one for ends of
+ * intervals, which makes a stream of events in time order a walk of one step.
+ *
+ * Sums are integers in units of 10^-24 credits, or finer by 6 decimals per
+ * dimension of factors; they become amounts only at the end.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "catalog/pg_type_d.h"
+#include "common/hashfn.h"
+#include "pricing/factors.h"
+#include "pricing/rate_class.h"
+#include "pricing/timeline.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#define STRETCHES_PER_BLOCK 64
+
+/* Prefix sums above this many bytes, or more classes, are given up. */
+#define MAX_SUM_BYTES (64 * 1024 * 1024)
+#define MAX_ALLOCATIONS 100000
+
+/* Decimals of price * time: 18 of the price, 6 of the second. */
+#define PLAIN_DECIMALS (YQ_PRICE_DECIMALS + 6)
+
+typedef struct Cursor
+{
+	int			stretch;		/* -1: nowhere */
+	YqWide	   *sums;			/* up to the start of that stretch */
+} Cursor;
+
+enum
+{
+	CURSOR_FROM,
+	CURSOR_TO,
+	CURSOR_COUNT
+};
+
+struct YqRateClass
+{
+	const YqResource *shape;
+	ArrayType  *factor_names;	/* NULL for none */
+	int			part_count;		/* resources of the shape */
+	int		   *resources;		/* their numbers in the timeline */
+	uint64	   *amounts;
+	const char **names;
+
+	/* what the following was computed from */
+	uint64		generation;
+	uint64		fills;
+	YqFactorSet *factors;		/* NULL when none is named */
+	MemoryContext factor_context;
+
+	int			block_count;	/* valid blocks */
+	int			block_room;
+	YqWide	   *block_sums;		/* block_room x part_count */
+	Cursor		cursors[CURSOR_COUNT];
+};
+
+/* A key points to bytes that live elsewhere. */
+typedef struct ClassKey
+{
+	const char *bytes;
+	Size		length;
+} ClassKey;
+
+typedef struct AllocationEntry
+{
+	ClassKey	key;			/* allocation and factors */
+	uint64		weight;
+	YqRateClass *rate_class;
+} AllocationEntry;
+
+typedef struct ClassEntry
+{
+	ClassKey	key;			/* shape and factors */
+	YqRateClass *rate_class;
+} ClassEntry;
+
+static const YqTimeline *timeline = NULL;
+static MemoryContext class_context = NULL;
+static HTAB *allocations = NULL;
+static HTAB *classes = NULL;
+static Size sum_bytes = 0;
+
+/* -- the table of classes ------------------------------------------------ */
+
+static uint32
+hash_key(const void *key, Size keysize)
+{
+	const ClassKey *class_key = key;
+
+	return hash_bytes((const unsigned char *) class_key->bytes, (int) class_key->length);
+}
+
+static int
+match_keys(const void *a, const void *b, Size keysize)
+{
+	const ClassKey *left = a;
+	const ClassKey *right = b;
+
+	if (left->length != right->length)
+		return 1;
+	return memcmp(left->bytes, right->bytes, left->length);
+}
+
+static HTAB *
+make_table(const char *name, Size entry_size)
+{
+	HASHCTL		control = {0};
+
+	control.keysize = sizeof(ClassKey);
+	control.entrysize = entry_size;
+	control.hash = hash_key;
+	control.match = match_keys;
+	control.hcxt = class_context;
+	return hash_create(name, 256, &control,
+					   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+}
+
+static void
+forget_classes(void)
+{
+	if (class_context == NULL)
+		class_context = AllocSetContextCreate(CacheMemoryContext,
+											  "yquota rate classes",
+											  ALLOCSET_DEFAULT_SIZES);
+	allocations = NULL;
+	classes = NULL;
+	MemoryContextReset(class_context);
+	allocations = make_table("yquota allocations", sizeof(AllocationEntry));
+	classes = make_table("yquota rate classes", sizeof(ClassEntry));
+	sum_bytes = 0;
+}
+
+int64
+yq_pricing_refresh(void)
+{
+	timeline = yq_timeline_refresh();
+
+	if (allocations == NULL || classes == NULL ||
+		sum_bytes > MAX_SUM_BYTES ||
+		hash_get_num_entries(allocations) > MAX_ALLOCATIONS)
+		forget_classes();
+	return timeline->version;
+}
+
+/*
+ * Key of a vector and a list of factors: their bytes, one after the other.
+ * Both are canonical and the vector's length is part of the key, so that equal
+ * keys mean equal values.
+ */
+static ClassKey
+make_key(const YqResource *resource, ArrayType *factors, char *buffer, Size buffer_size)
+{
+	Size		resource_length = VARSIZE_ANY_EXHDR(resource);
+	Size		factors_length = factors == NULL ? 0 : VARSIZE_ANY_EXHDR(factors);
+	ClassKey	key;
+	char	   *bytes;
+	uint32		prefix = (uint32) resource_length;
+
+	key.length = sizeof(prefix) + resource_length + factors_length;
+	bytes = key.length <= buffer_size ? buffer : palloc(key.length);
+	memcpy(bytes, &prefix, sizeof(prefix));
+	memcpy(bytes + sizeof(prefix), VARDATA_ANY(resource), resource_length);
+	if (factors_length > 0)
+		memcpy(bytes + sizeof(prefix) + resource_length, VARDATA_ANY(factors), factors_length);
+	key.bytes = bytes;
+	return key;
+}
+
+static ClassKey
+keep_key(ClassKey key)
+{
+	char	   *bytes = MemoryContextAlloc(class_context, key.length);
+
+	memcpy(bytes, key.bytes, key.length);
+	key.bytes = bytes;
+	return key;
+}
+
+static uint64
+greatest_common_divisor(uint64 a, uint64 b)
+{
+	while (b != 0)
+	{
+		uint64		rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Divide the amounts by their greatest common divisor, which is returned. */
+static uint64
+reduce_entries(YqResourceEntry *entries, int count)
+{
+	uint64		divisor = 0;
+
+	for (int i = 0; i < count; i++)
+	{
+		if (entries[i].amount < 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("amount of resource \"%.*s\" is negative",
+							entries[i].name_length, entries[i].name)));
+		divisor = greatest_common_divisor(divisor, (uint64) entries[i].amount);
+	}
+	for (int i = 0; i < count; i++)
+		entries[i].amount /= (int64) divisor;
+	return divisor;
+}
+
+static YqRateClass *
+make_class(const YqResource *shape, ArrayType *factors,
+		   const YqResourceEntry *entries, int count)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(class_context);
+	YqRateClass *rate_class = palloc0(sizeof(YqRateClass));
+	YqResource *kept_shape = palloc(VARSIZE_ANY(shape));
+	Size		sums_size = sizeof(YqWide) * Max(count, 1);
+
+	memcpy(kept_shape, shape, VARSIZE_ANY(shape));
+	rate_class->shape = kept_shape;
+	if (factors != NULL)
+	{
+		rate_class->factor_names = palloc(VARSIZE_ANY(factors));
+		memcpy(rate_class->factor_names, factors, VARSIZE_ANY(factors));
+		rate_class->factor_context = AllocSetContextCreate(class_context,
+														   "yquota factors of a class",
+														   ALLOCSET_SMALL_SIZES);
+	}
+	rate_class->part_count = count;
+	rate_class->resources = palloc(sizeof(int) * Max(count, 1));
+	rate_class->amounts = palloc(sizeof(uint64) * Max(count, 1));
+	rate_class->names = palloc(sizeof(char *) * Max(count, 1));
+	for (int i = 0; i < count; i++)
+	{
+		rate_class->amounts[i] = (uint64) entries[i].amount;
+		rate_class->names[i] = pnstrdup(entries[i].name, entries[i].name_length);
+	}
+	for (int i = 0; i < CURSOR_COUNT; i++)
+	{
+		rate_class->cursors[i].stretch = -1;
+		rate_class->cursors[i].sums = palloc(sums_size);
+	}
+	MemoryContextSwitchTo(old_context);
+	return rate_class;
+}
+
+static YqRateClass *
+find_class_of_shape(const YqResource *shape, ArrayType *factors,
+					const YqResourceEntry *entries, int count)
+{
+	char		buffer[256];
+	ClassKey	key = make_key(shape, factors, buffer, sizeof(buffer));
+	ClassEntry *entry = hash_search(classes, &key, HASH_FIND, NULL);
+
+	if (entry == NULL)
+	{
+		YqRateClass *rate_class = make_class(shape, factors, entries, count);
+
+		key = keep_key(key);
+		entry = hash_search(classes, &key, HASH_ENTER, NULL);
+		entry->rate_class = rate_class;
+	}
+	return entry->rate_class;
+}
+
+YqRateClass *
+yq_rate_class_find(const YqResource *allocation, ArrayType *factors,
+				   uint64 *weight, char **unknown)
+{
+	char		buffer[256];
+	ClassKey	key = make_key(allocation, factors, buffer, sizeof(buffer));
+	AllocationEntry *entry = hash_search(allocations, &key, HASH_FIND, NULL);
+
+	if (entry == NULL)
+	{
+		YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
+		int			count = yq_resource_read(allocation, entries);
+		YqRateClass *rate_class;
+		uint64		divisor;
+
+		for (int i = 0; i < count; i++)
+		{
+			if (yq_timeline_resource(entries[i].name, entries[i].name_length) < 0)
+			{
+				*unknown = pnstrdup(entries[i].name, entries[i].name_length);
+				return NULL;
+			}
+		}
+		divisor = reduce_entries(entries, count);
+		rate_class = find_class_of_shape(yq_resource_make(entries, count), factors,
+										 entries, count);
+		key = keep_key(key);
+		entry = hash_search(allocations, &key, HASH_ENTER, NULL);
+		entry->weight = divisor;
+		entry->rate_class = rate_class;
+	}
+	*weight = entry->weight;
+	return entry->rate_class;
+}
+
+const YqResource *
+yq_rate_class_shape(const YqRateClass *rate_class)
+{
+	return rate_class->shape;
+}
+
+/* -- prefix sums --------------------------------------------------------- */
+
+/* How many stretches from the first on are as they were at fill "fills". */
+static int
+unchanged_stretches(uint64 fills)
+{
+	int			kept = INT_MAX;
+
+	if (timeline->fills - fills >= YQ_REMEMBERED_FILLS)
+		return 0;
+	while (++fills <= timeline->fills)
+		kept = Min(kept, timeline->kept_by_fill[fills % YQ_REMEMBERED_FILLS]);
+	return kept;
+}
+
+/* Number the resources of the shape as the timeline does now. */
+static void
+map_resources(YqRateClass *rate_class)
+{
+	for (int i = 0; i < rate_class->part_count; i++)
+	{
+		const char *name = rate_class->names[i];
+
+		rate_class->resources[i] = yq_timeline_resource(name, strlen(name));
+		if (rate_class->resources[i] < 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
+					 errmsg("resource type \"%s\" does not exist", name)));
+	}
+}
+
+/* Drop what was computed from stretches that have changed since. */
+static void
+synchronize(YqRateClass *rate_class)
+{
+	int			kept;
+
+	if (rate_class->generation == timeline->generation &&
+		rate_class->fills == timeline->fills)
+		return;
+
+	kept = rate_class->generation == timeline->generation ?
+		unchanged_stretches(rate_class->fills) : 0;
+	rate_class->block_count = Min(rate_class->block_count,
+								  kept / STRETCHES_PER_BLOCK + 1);
+	if (rate_class->generation != timeline->generation)
+	{
+		rate_class->block_count = 0;
+		map_resources(rate_class);
+	}
+	for (int i = 0; i < CURSOR_COUNT; i++)
+	{
+		if (rate_class->cursors[i].stretch > kept ||
+			rate_class->generation != timeline->generation)
+			rate_class->cursors[i].stretch = -1;
+	}
+	if (rate_class->factor_names != NULL)
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(rate_class->factor_context);
+
+		MemoryContextReset(rate_class->factor_context);
+		rate_class->factors = yq_factor_set_resolve(timeline, rate_class->factor_names);
+		MemoryContextSwitchTo(old_context);
+	}
+	rate_class->generation = timeline->generation;
+	rate_class->fills = timeline->fills;
+}
+
+/*
+ * The dearest resource of the shape in a stretch: its number in the shape, or
+ * -1 when nothing is due.
+ */
+static int
+dearest_resource(const YqRateClass *rate_class, int stretch, YqPrice *rate)
+{
+	const YqPrice *prices = &timeline->prices[(Size) stretch * timeline->resource_count];
+	int			dearest = -1;
+
+	*rate = 0;
+	if (timeline->in_outage[stretch])
+		return -1;
+	for (int i = 0; i < rate_class->part_count; i++)
+	{
+		YqPrice		product;
+
+		if (__builtin_mul_overflow(prices[rate_class->resources[i]],
+								   (YqPrice) rate_class->amounts[i], &product))
+			yq_amount_out_of_range();
+		if (product > *rate)
+		{
+			*rate = product;
+			dearest = i;
+		}
+	}
+	return dearest;
+}
+
+/* Add what "microseconds" of a stretch cost. */
+static void
+add_time(const YqRateClass *rate_class, int stretch, uint64 microseconds, YqWide *sums)
+{
+	YqPrice		rate;
+	int			dearest = dearest_resource(rate_class, stretch, &rate);
+	TimestampTz from;
+	YqWide		cost = {{0}};
+
+	if (dearest < 0)
+		return;
+	if (rate_class->factors == NULL)
+	{
+		yq_wide_add_product(&sums[dearest], rate, microseconds);
+		return;
+	}
+
+	from = timeline->stretch_from[stretch];
+	if (yq_factor_set_in_outage(rate_class->factors, from))
+		return;
+	yq_wide_add_product(&cost, rate, microseconds);
+	for (int i = 0; i < rate_class->factors->chain_count; i++)
+		yq_wide_multiply(&cost, yq_factor_chain_value(&rate_class->factors->chains[i], from));
+	yq_wide_add(&sums[dearest], &cost);
+}
+
+static void
+add_whole_stretches(const YqRateClass *rate_class, int first, int end, YqWide *sums)
+{
+	for (int i = first; i < end; i++)
+		add_time(rate_class, i,
+				 (uint64) (timeline->stretch_from[i + 1] - timeline->stretch_from[i]), sums);
+}
+
+/* Make the sums at the start of blocks 0 to "block" valid. */
+static void
+extend_blocks(YqRateClass *rate_class, int block)
+{
+	Size		sums_size = sizeof(YqWide) * rate_class->part_count;
+
+	if (block >= rate_class->block_room)
+	{
+		int			room = Max(block + 1, rate_class->block_room * 2);
+
+		if (rate_class->block_sums == NULL)
+			rate_class->block_sums = MemoryContextAllocHuge(class_context, room * sums_size);
+		else
+			rate_class->block_sums = repalloc_huge(rate_class->block_sums, room * sums_size);
+		sum_bytes += (room - rate_class->block_room) * sums_size;
+		rate_class->block_room = room;
+	}
+	if (rate_class->block_count == 0)
+	{
+		memset(rate_class->block_sums, 0, sums_size);
+		rate_class->block_count = 1;
+	}
+	for (int i = rate_class->block_count; i <= block; i++)
+	{
+		YqWide	   *sums = &rate_class->block_sums[(Size) i * rate_class->part_count];
+
+		memcpy(sums, sums - rate_class->part_count, sums_size);
+		add_whole_stretches(rate_class, (i - 1) * STRETCHES_PER_BLOCK,
+							i * STRETCHES_PER_BLOCK, sums);
+		rate_class->block_count = i + 1;
+	}
+}
+
+/* The sums up to an instant within the window. */
+static void
+sums_at(YqRateClass *rate_class, TimestampTz instant, int cursor_number, YqWide *sums)
+{
+	int			stretch = yq_timeline_stretch(instant);
+	Cursor	   *cursor = &rate_class->cursors[cursor_number];
+	Size		sums_size = sizeof(YqWide) * rate_class->part_count;
+	int			first;
+
+	if (cursor->stretch < 0 || cursor->stretch > stretch ||
+		stretch - cursor->stretch > STRETCHES_PER_BLOCK)
+	{
+		int			block = stretch / STRETCHES_PER_BLOCK;
+
+		extend_blocks(rate_class, block);
+		memcpy(cursor->sums, &rate_class->block_sums[(Size) block * rate_class->part_count],
+			   sums_size);
+		cursor->stretch = block * STRETCHES_PER_BLOCK;
+	}
+	first = cursor->stretch;
+	cursor->stretch = -1;		/* should an error leave the sums half done */
+	add_whole_stretches(rate_class, first, stretch, cursor->sums);
+	cursor->stretch = stretch;
+
+	memcpy(sums, cursor->sums, sums_size);
+	add_time(rate_class, stretch,
+			 (uint64) (instant - timeline->stretch_from[stretch]), sums);
+}
+
+/* Turn a sum in the class's own units into an amount. */
+static void
+scale_to_amount(const YqRateClass *rate_class, YqWide *sum)
+{
+	int			decimals = PLAIN_DECIMALS;
+
+	if (rate_class->factors != NULL)
+		decimals += 6 * rate_class->factors->chain_count;
+	yq_wide_multiply(sum, yq_power_of_ten(YQ_AMOUNT_DECIMALS - decimals));
+}
+
+void
+yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
+				   TimestampTz from, TimestampTz to,
+				   YqWide *amount, const char **dominant)
+{
+	YqWide		sums_from[YQ_RESOURCE_MAX_ENTRIES];
+	YqWide		sums_to[YQ_RESOURCE_MAX_ENTRIES];
+	YqWide		largest = {{0}};
+	bool		backwards = to < from;
+
+	memset(amount, 0, sizeof(*amount));
+	if (dominant != NULL)
+		*dominant = NULL;
+	if (rate_class->part_count == 0 || from == to)
+		return;
+	if (backwards)
+	{
+		TimestampTz swapped = from;
+
+		from = to;
+		to = swapped;
+	}
+
+	yq_timeline_reach(from);
+	synchronize(rate_class);
+	sums_at(rate_class, from, CURSOR_FROM, sums_from);
+	sums_at(rate_class, to, CURSOR_TO, sums_to);
+	for (int i = 0; i < rate_class->part_count; i++)
+	{
+		yq_wide_subtract(&sums_to[i], &sums_from[i]);
+		yq_wide_add(amount, &sums_to[i]);
+		if (dominant != NULL && yq_wide_compare(&sums_to[i], &largest) > 0)
+		{
+			largest = sums_to[i];
+			*dominant = rate_class->names[i];
+		}
+	}
+	yq_wide_multiply(amount, weight);
+	scale_to_amount(rate_class, amount);
+	if (backwards)
+		yq_wide_negate(amount);
+}
+
+void
+yq_rate_class_rate(YqRateClass *rate_class, uint64 weight, TimestampTz at,
+				   YqWide *rate, const char **dominant)
+{
+	YqWide		sums[YQ_RESOURCE_MAX_ENTRIES] = {{{0}}};
+
+	memset(rate, 0, sizeof(*rate));
+	if (dominant != NULL)
+		*dominant = NULL;
+	if (rate_class->part_count == 0)
+		return;
+
+	yq_timeline_reach(at);
+	synchronize(rate_class);
+	add_time(rate_class, yq_timeline_stretch(at), USECS_PER_SEC, sums);
+	for (int i = 0; i < rate_class->part_count; i++)
+	{
+		yq_wide_add(rate, &sums[i]);
+		if (dominant != NULL && !yq_wide_is_zero(&sums[i]))
+			*dominant = rate_class->names[i];
+	}
+	yq_wide_multiply(rate, weight);
+	scale_to_amount(rate_class, rate);
+}

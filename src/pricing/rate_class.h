@@ -1,0 +1,79 @@
+/*-------------------------------------------------------------------------
+ *
+ * rate_class.h
+ *	  What an allocation costs between two instants, exactly.
+ *
+ * Allocations with the same shape (amounts divided by their greatest common
+ * divisor) and the same set of factors form a rate class: each of its
+ * containers costs weight (the divisor) times what the shape costs.  The cost
+ * of a shape from some origin on is a piecewise linear function of time; its
+ * values at every 64th stretch of the timeline are kept, so that any two
+ * instants are at most a short walk apart (DESIGN 3, "How O(1) works").
+ *
+ * At every instant the dearest resource is charged, and what each resource
+ * contributed is summed apart, which gives the dominant one of a stretch.  A
+ * class is never reduced to one resource.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_RATE_CLASS_H
+#define YQ_RATE_CLASS_H
+
+#include "base/resource.h"
+#include "base/wide.h"
+#include "datatype/timestamp.h"
+#include "utils/array.h"
+
+typedef struct YqRateClass YqRateClass;
+
+/* Whose container: what decides which factors and outages apply. */
+typedef struct YqPayer
+{
+	const char *project;
+	const char *application_id; /* NULL when not known, as the next ones */
+	const char *username;
+	const char *queue;
+	const char *execution_type; /* label of yquota.execution_type */
+} YqPayer;
+
+/*
+ * Bring prices up to date; to be called at the start of whatever prices
+ * something.  Returns the version of the timeline.  Classes found before are
+ * invalid afterwards.
+ */
+extern int64 yq_pricing_refresh(void);
+
+/*
+ * The class of an allocation under the factors named (NULL for none), and its
+ * weight.  NULL when it holds a resource type that yquota does not know, whose
+ * name is then stored in *unknown.  Amounts must not be negative.
+ */
+extern YqRateClass *yq_rate_class_find(const YqResource *allocation,
+									   ArrayType *factors, uint64 *weight,
+									   char **unknown);
+
+/* Its shape; lives as long as the class. */
+extern const YqResource *yq_rate_class_shape(const YqRateClass *rate_class);
+
+/*
+ * Credits for weight times the shape from "from" to "to" (negative when "to"
+ * comes first), and the name of the resource type with the largest part, NULL
+ * when nothing is due; ties go to the first name.  "dominant" may be NULL.
+ */
+extern void yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
+							   TimestampTz from, TimestampTz to,
+							   YqWide *amount, const char **dominant);
+
+/* Credits per second at an instant, and the resource type charged then. */
+extern void yq_rate_class_rate(YqRateClass *rate_class, uint64 weight,
+							   TimestampTz at, YqWide *rate,
+							   const char **dominant);
+
+/*
+ * The names of the factors and outages that apply: an array of dimension,
+ * name, dimension, name ..., palloc'd; NULL when none does.  Within a
+ * dimension the most specific name that has a factor is taken.
+ */
+extern ArrayType *yq_factor_names(const YqPayer *payer);
+
+#endif							/* YQ_RATE_CLASS_H */
