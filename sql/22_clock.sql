@@ -1,0 +1,64 @@
+--
+-- The clock.  It is the system's unless a test or a demonstration sets it.
+--
+
+CREATE FUNCTION yquota.clock() RETURNS timestamptz
+LANGUAGE C VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'yq_sql_clock';
+COMMENT ON FUNCTION yquota.clock() IS
+	'The clock of yquota now: the system''s, or where set_clock() put it';
+
+CREATE FUNCTION yquota.statement_clock() RETURNS timestamptz
+LANGUAGE C STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'yq_sql_statement_clock';
+COMMENT ON FUNCTION yquota.statement_clock() IS
+	'The clock of yquota at the start of the statement';
+
+-- Whoever changes the setting, also by hand, tells every backend and wakes the
+-- worker when the transaction commits.
+CREATE FUNCTION yquota_internal.note_clock_setting() RETURNS trigger
+LANGUAGE C VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'yq_sql_note_clock_setting';
+COMMENT ON FUNCTION yquota_internal.note_clock_setting() IS
+	'Makes a changed clock known at commit';
+REVOKE ALL ON FUNCTION yquota_internal.note_clock_setting() FROM PUBLIC;
+
+CREATE TRIGGER note_clock_setting
+	AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota_internal.clock_setting
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_clock_setting();
+
+CREATE FUNCTION yquota.set_clock(at timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF at IS NULL THEN
+		RAISE null_value_not_allowed
+			USING MESSAGE = 'the clock cannot be set to null',
+				  HINT = 'Call yquota.reset_clock() to go back to the system''s clock.';
+	ELSIF NOT isfinite(at) THEN
+		RAISE datetime_field_overflow
+			USING MESSAGE = format('the clock cannot be set to %s', at);
+	END IF;
+	INSERT INTO yquota_internal.clock_setting AS setting (at)
+	VALUES (set_clock.at)
+	ON CONFLICT (only_row) DO UPDATE SET at = excluded.at
+	WHERE setting.at IS DISTINCT FROM excluded.at;
+END
+$$;
+COMMENT ON FUNCTION yquota.set_clock(timestamptz) IS
+	'Stops the clock at that instant for everybody in this database, for tests and demonstrations';
+REVOKE ALL ON FUNCTION yquota.set_clock(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.reset_clock() RETURNS void
+LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+	DELETE FROM yquota_internal.clock_setting;
+$$;
+COMMENT ON FUNCTION yquota.reset_clock() IS 'Goes back to the system''s clock';
+REVOKE ALL ON FUNCTION yquota.reset_clock() FROM PUBLIC;
+
+ALTER TABLE yquota.container_event
+	ALTER COLUMN occurred_at SET DEFAULT yquota.clock(),
+	ALTER COLUMN recorded_at SET DEFAULT yquota.statement_clock();
