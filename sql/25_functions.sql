@@ -1,0 +1,49 @@
+--
+-- The price evaluator.  These read the timelines with the newest committed
+-- state, and may be called by anyone who can read a view that uses them.
+--
+
+CREATE FUNCTION yquota_internal.accrued(
+	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz)
+RETURNS numeric
+LANGUAGE c STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'yq_sql_accrued';
+COMMENT ON FUNCTION yquota_internal.accrued(yquota.resource, text[], timestamptz, timestamptz) IS
+	'Credits for holding an allocation over a stretch of time, exactly; negative when to_at comes first';
+
+CREATE FUNCTION yquota_internal.dominant(
+	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz)
+RETURNS text
+LANGUAGE c STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'yq_sql_dominant';
+COMMENT ON FUNCTION yquota_internal.dominant(yquota.resource, text[], timestamptz, timestamptz) IS
+	'Resource type with the largest part of what accrued() returns; NULL when that is zero';
+
+CREATE FUNCTION yquota_internal.rate(
+	allocation yquota.resource, factors text[], at timestamptz)
+RETURNS numeric
+LANGUAGE c STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'yq_sql_rate';
+COMMENT ON FUNCTION yquota_internal.rate(yquota.resource, text[], timestamptz) IS
+	'Credits per second for holding an allocation, at the prices in force at an instant';
+
+CREATE FUNCTION yquota_internal.factor_names(
+	project text, application_id text, username text, queue text,
+	execution_type yquota.execution_type)
+RETURNS text[]
+LANGUAGE c STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'yq_sql_factor_names';
+COMMENT ON FUNCTION yquota_internal.factor_names(text, text, text, text, yquota.execution_type) IS
+	'Names of the price factors and outages that apply to a container: dimension, name, dimension, name …';
+
+CREATE FUNCTION yquota_internal.invalidate_prices()
+RETURNS trigger
+LANGUAGE c
+AS 'MODULE_PATHNAME', 'yq_sql_invalidate_prices';
+COMMENT ON FUNCTION yquota_internal.invalidate_prices() IS
+	'Makes every session read prices anew after this transaction commits';
+REVOKE ALL ON FUNCTION yquota_internal.invalidate_prices() FROM PUBLIC;
+
+CREATE TRIGGER pricing_change_invalidate
+	AFTER INSERT OR UPDATE OR DELETE ON yquota.pricing_change
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.invalidate_prices();

@@ -1,0 +1,146 @@
+/*-------------------------------------------------------------------------
+ *
+ * pricing_sql.c
+ *	  The price evaluator as SQL functions, for views and reports.
+ *
+ * Each call unpacks its arguments, brings prices up to date and asks
+ * rate_class.c; see sql/25_functions.sql for the SQL side.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "base/catalog.h"
+#include "commands/trigger.h"
+#include "fmgr.h"
+#include "pricing/rate_class.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_accrued);
+PG_FUNCTION_INFO_V1(yq_sql_dominant);
+PG_FUNCTION_INFO_V1(yq_sql_factor_names);
+PG_FUNCTION_INFO_V1(yq_sql_invalidate_prices);
+PG_FUNCTION_INFO_V1(yq_sql_rate);
+
+/* The class of arguments 0 (allocation) and 1 (factors, may be NULL). */
+static YqRateClass *
+class_of_arguments(FunctionCallInfo fcinfo, uint64 *weight)
+{
+	YqResource *allocation = PG_GETARG_YQ_RESOURCE_P(0);
+	ArrayType  *factors = PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1);
+	YqRateClass *rate_class;
+	char	   *unknown;
+
+	(void) yq_pricing_refresh();
+	rate_class = yq_rate_class_find(allocation, factors, weight, &unknown);
+	if (rate_class == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
+				 errmsg("resource type \"%s\" does not exist", unknown),
+				 errhint("Insert it into yquota.resource_type.")));
+	return rate_class;
+}
+
+static TimestampTz
+finite_instant(FunctionCallInfo fcinfo, int argument)
+{
+	TimestampTz instant = PG_GETARG_TIMESTAMPTZ(argument);
+
+	if (TIMESTAMP_NOT_FINITE(instant))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+				 errmsg("instant must be finite")));
+	return instant;
+}
+
+/* accrued(allocation, factors, from_at, to_at): not strict for factors only. */
+Datum
+yq_sql_accrued(PG_FUNCTION_ARGS)
+{
+	uint64		weight;
+	YqRateClass *rate_class;
+	YqWide		amount;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
+		PG_RETURN_NULL();
+	rate_class = class_of_arguments(fcinfo, &weight);
+	yq_rate_class_cost(rate_class, weight, finite_instant(fcinfo, 2),
+					   finite_instant(fcinfo, 3), &amount, NULL);
+	PG_RETURN_NUMERIC(yq_wide_to_numeric(&amount));
+}
+
+/* dominant(allocation, factors, from_at, to_at) */
+Datum
+yq_sql_dominant(PG_FUNCTION_ARGS)
+{
+	uint64		weight;
+	YqRateClass *rate_class;
+	YqWide		amount;
+	const char *dominant;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
+		PG_RETURN_NULL();
+	rate_class = class_of_arguments(fcinfo, &weight);
+	yq_rate_class_cost(rate_class, weight, finite_instant(fcinfo, 2),
+					   finite_instant(fcinfo, 3), &amount, &dominant);
+	if (dominant == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(dominant));
+}
+
+/* rate(allocation, factors, at) */
+Datum
+yq_sql_rate(PG_FUNCTION_ARGS)
+{
+	uint64		weight;
+	YqRateClass *rate_class;
+	YqWide		rate;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
+		PG_RETURN_NULL();
+	rate_class = class_of_arguments(fcinfo, &weight);
+	yq_rate_class_rate(rate_class, weight, finite_instant(fcinfo, 2), &rate, NULL);
+	PG_RETURN_NUMERIC(yq_wide_to_numeric(&rate));
+}
+
+static const char *
+text_argument(FunctionCallInfo fcinfo, int argument)
+{
+	return PG_ARGISNULL(argument) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(argument));
+}
+
+/* factor_names(project, application_id, username, queue, execution_type) */
+Datum
+yq_sql_factor_names(PG_FUNCTION_ARGS)
+{
+	YqPayer		payer;
+	ArrayType  *names;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	payer.project = text_argument(fcinfo, 0);
+	payer.application_id = text_argument(fcinfo, 1);
+	payer.username = text_argument(fcinfo, 2);
+	payer.queue = text_argument(fcinfo, 3);
+	payer.execution_type = PG_ARGISNULL(4) ? NULL :
+		DatumGetCString(DirectFunctionCall1(enum_out, PG_GETARG_DATUM(4)));
+
+	(void) yq_pricing_refresh();
+	names = yq_factor_names(&payer);
+	if (names == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_ARRAYTYPE_P(names);
+}
+
+/* Statement trigger of pricing_change: every backend reads prices anew. */
+Datum
+yq_sql_invalidate_prices(PG_FUNCTION_ARGS)
+{
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("invalidate_prices() must be called as a trigger")));
+	yq_catalog_signal_change(YQ_PRICING_CHANGE);
+	PG_RETURN_POINTER(NULL);
+}
