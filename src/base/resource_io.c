@@ -46,8 +46,11 @@
 
 #define BINARY_VERSION 1
 
-/* Digits after the decimal point, trailing zeros not counted. */
-#define MAX_DECIMALS 18
+/*
+ * Digits after the decimal point, trailing zeros not counted.  More are taken
+ * for a fraction without looking closer.
+ */
+#define MAX_DECIMALS 24
 
 /* State of reading one value, from text or from JSON. */
 typedef struct ResourceParser
@@ -157,7 +160,7 @@ not_whole_hint(Token name)
 	if (name_is(name, "yarn.io/gpu"))
 		return errhint("Use \"%s\" for fractions of a device.", "gpu-milli");
 	if (name_is(name, "memory-mb"))
-		return errhint("A bare number counts MiB; after a suffix (Mi, Gi, Ti) it counts bytes, and their sum must be whole MiB.");
+		return errhint("Write whole MiB, as a bare number or with a suffix such as Mi or Gi.");
 	return 0;
 }
 
@@ -245,7 +248,7 @@ apply_suffix(Token name, Token suffix, Quantity *quantity)
 
 /*
  * number * numerator / (10^decimals * denominator), exactly.  The divisor stays
- * below 2^127: at most 10^18 * 1000 * 2^20.
+ * below 2^127: at most 10^24 * 1000 * 2^20.
  */
 static bool
 evaluate_quantity(ResourceParser *parser, Token name, Token amount,
