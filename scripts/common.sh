@@ -12,8 +12,6 @@ set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 PG_CONFIG=${PG_CONFIG:-pg_config}
-# By its full name: the private server's programs come first in some paths.
-PG_CONFIG=$(command -v "$PG_CONFIG" || echo "$PG_CONFIG")
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CDPATH
 for name in $(compgen -e PG || true); do
 	[ "$name" = PG_CONFIG ] || unset "$name"
@@ -42,9 +40,11 @@ as_server()
 	fi
 }
 
-# server_paths: set bindir, sharedir, pkglibdir and pgxs.
+# server_paths: set bindir, sharedir, pkglibdir and pgxs.  PG_CONFIG becomes a
+# full name, because the private server's programs come first in some paths.
 server_paths()
 {
+	PG_CONFIG=$(command -v "$PG_CONFIG") || die "there is no pg_config; set PG_CONFIG"
 	bindir=$("$PG_CONFIG" --bindir)
 	sharedir=$("$PG_CONFIG" --sharedir)
 	pkglibdir=$("$PG_CONFIG" --pkglibdir)
