@@ -1,0 +1,413 @@
+--
+-- Reports: balances, costs, usage.  Views with the rights of their owner, so
+-- that GRANT SELECT on a view is all a reader needs.  Everything "live" is
+-- live at yquota.statement_clock() and exact: accrued is computed from the
+-- timelines, never stored (DESIGN 3).
+--
+-- Counters are read as folded table plus the deltas not yet folded; "scope"
+-- says which deltas count (see yquota_internal.counter_delta).
+--
+
+--
+-- Days of the bill
+--
+
+CREATE FUNCTION yquota_internal.billing_timezone() RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN coalesce(nullif(current_setting('yquota.billing_timezone', true), ''), 'UTC');
+COMMENT ON FUNCTION yquota_internal.billing_timezone() IS
+	'yquota.billing_timezone, also in sessions that have not loaded the library yet';
+
+CREATE FUNCTION yquota_internal.billing_day(at timestamptz, timezone text) RETURNS date
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE
+	RETURN (at AT TIME ZONE timezone)::date;
+COMMENT ON FUNCTION yquota_internal.billing_day(timestamptz, text) IS
+	'Date that an instant falls on in a time zone';
+
+-- Where clocks go back over midnight, midnight happens twice; the server takes
+-- the second one.
+CREATE FUNCTION yquota_internal.billing_day_start(day date, timezone text) RETURNS timestamptz
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE
+	RETURN CASE
+		WHEN ((day::timestamp AT TIME ZONE timezone) - interval '1 hour') AT TIME ZONE timezone >= day::timestamp
+		THEN (day::timestamp AT TIME ZONE timezone) - interval '1 hour'
+		ELSE day::timestamp AT TIME ZONE timezone
+	END;
+COMMENT ON FUNCTION yquota_internal.billing_day_start(date, text) IS
+	'First instant of a date in a time zone';
+
+--
+-- Balances
+--
+
+CREATE VIEW yquota_internal.rate_class AS
+	SELECT part.project, part.shape, part.factors, part.reference_at,
+		   sum(part.weight) AS weight,
+		   sum(part.accrual_base) AS accrual_base
+	FROM (
+		SELECT counter.project, counter.shape, counter.factors, counter.reference_at,
+			   counter.weight, counter.accrual_base
+		FROM yquota_internal.rate_class_counter counter
+		UNION ALL
+		SELECT delta.project, delta.shape, delta.factors, delta.reference_at,
+			   delta.weight, delta.accrual_base
+		FROM yquota_internal.counter_delta delta
+		WHERE delta.scope IN ('a', 'r')
+	) part
+	GROUP BY part.project, part.shape, part.factors, part.reference_at
+	HAVING sum(part.weight) <> 0 OR sum(part.accrual_base) <> 0;
+COMMENT ON VIEW yquota_internal.rate_class IS
+	'Running containers per project, rate class and hour: what project_balance computes accrued from';
+
+CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rate numeric)
+	RETURNS timestamptz
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE
+	RETURN CASE
+		WHEN credits <= 0 THEN now
+		WHEN rate <= 0 THEN NULL
+		WHEN credits >= rate * (extract(epoch FROM timestamptz '294276-12-31 23:59:59+00')
+								- extract(epoch FROM now)) THEN NULL
+		ELSE now + concat(div(credits * 1000000, rate)
+						  + CASE WHEN mod(credits * 1000000, rate) = 0 THEN 0 ELSE 1 END,
+						  ' microseconds')::interval
+	END;
+COMMENT ON FUNCTION yquota_internal.used_up_at(timestamptz, numeric, numeric) IS
+	'First microsecond at which credits are used up at a rate in credits per second; NULL when that is never, or after the last timestamp there is';
+
+CREATE VIEW yquota.project_balance AS
+	SELECT project.name AS project,
+		   project.quota_mode,
+		   project.on_exhausted,
+		   grants.granted,
+		   ledger.charged,
+		   running.accrued,
+		   0::numeric AS held,
+		   grants.granted - ledger.charged - running.accrued AS remaining,
+		   running.burn_rate,
+		   yquota_internal.used_up_at(clock.now,
+									  grants.granted - ledger.charged - running.accrued,
+									  running.burn_rate) AS exhausted_at
+	FROM yquota.project project
+	CROSS JOIN LATERAL (SELECT yquota.statement_clock() AS now) clock
+	CROSS JOIN LATERAL (
+		SELECT coalesce(sum(quota_grant.amount), 0) AS granted
+		FROM yquota.quota_grant quota_grant
+		WHERE quota_grant.project = project.name
+		  AND quota_grant.valid_from <= clock.now
+		  AND clock.now < quota_grant.expires_at
+	) grants
+	CROSS JOIN LATERAL (
+		SELECT coalesce(sum(part.charged), 0) AS charged
+		FROM (
+			SELECT counter.charged
+			FROM yquota_internal.project_counter counter
+			WHERE counter.project = project.name
+			UNION ALL
+			SELECT delta.charged
+			FROM yquota_internal.counter_delta delta
+			WHERE delta.project = project.name AND delta.scope IN ('a', 'p')
+		) part
+	) ledger
+	CROSS JOIN LATERAL (
+		SELECT coalesce(sum(class.weight * yquota_internal.accrued(class.shape, class.factors,
+																   class.reference_at, clock.now)
+							- class.accrual_base), 0) AS accrued,
+			   coalesce(sum(class.weight * yquota_internal.rate(class.shape, class.factors,
+																clock.now)), 0) AS burn_rate
+		FROM yquota_internal.rate_class class
+		WHERE class.project = project.name
+	) running;
+COMMENT ON VIEW yquota.project_balance IS
+	'What every project has, owes and spends, live and exact at the clock; NOLIMIT projects are charged alike';
+COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that are valid now (quota_grant)';
+COMMENT ON COLUMN yquota.project_balance.charged IS 'credits posted to the ledger (charge)';
+COMMENT ON COLUMN yquota.project_balance.accrued IS
+	'credits that running containers owe since their last settlement; below zero while an event carries a time that the clock has not reached';
+COMMENT ON COLUMN yquota.project_balance.held IS
+	'credits held for work admitted but not yet charged; always 0 in this version, which has no holds';
+COMMENT ON COLUMN yquota.project_balance.remaining IS
+	'credits: granted - charged - accrued - held; may be negative';
+COMMENT ON COLUMN yquota.project_balance.burn_rate IS
+	'credits per second that running containers cost at this instant; 0 during an outage that nobody pays for';
+COMMENT ON COLUMN yquota.project_balance.exhausted_at IS
+	'first microsecond at which nothing remains if burn_rate stays as it is; the clock when nothing remains already, NULL when that instant never comes';
+
+CREATE VIEW yquota.exhausted_work AS
+	SELECT balance.project,
+		   balance.on_exhausted,
+		   balance.on_exhausted::text AS action,
+		   balance.remaining,
+		   container.application_id,
+		   container.container_id,
+		   container.username,
+		   container.queue,
+		   container.node,
+		   container.execution_type,
+		   container.allocation,
+		   container.started_at
+	FROM yquota.project_balance balance
+	JOIN yquota.container container ON container.project = balance.project
+	WHERE balance.quota_mode = 'PREPAID'
+	  AND balance.on_exhausted IN ('drain', 'stop')
+	  AND balance.remaining <= 0;
+COMMENT ON VIEW yquota.exhausted_work IS
+	'Running containers of PREPAID projects without credit whose on_exhausted is drain or stop; charging goes on until their FINISH arrives';
+COMMENT ON COLUMN yquota.exhausted_work.action IS
+	'stop: kill the container; drain: let it end by itself and start no other of its project';
+COMMENT ON COLUMN yquota.exhausted_work.remaining IS 'credits of the project: zero or less';
+COMMENT ON COLUMN yquota.exhausted_work.allocation IS 'native units';
+
+--
+-- Costs
+--
+
+CREATE VIEW yquota.container_cost AS
+	SELECT container.container_id,
+		   container.project,
+		   container.application_id,
+		   container.username,
+		   container.queue,
+		   container.node,
+		   container.execution_type,
+		   container.allocation,
+		   container.started_at,
+		   NULL::timestamptz AS finished_at,
+		   NULL::integer AS exit_status,
+		   ledger.charged,
+		   live.accrued,
+		   ledger.charged + live.accrued AS cost
+	FROM yquota.container container
+	CROSS JOIN LATERAL (
+		SELECT coalesce(sum(charge.amount), 0) AS charged
+		FROM yquota.charge charge
+		WHERE charge.container_id = container.container_id
+	) ledger
+	CROSS JOIN LATERAL (
+		SELECT yquota_internal.accrued(container.allocation, container.factors,
+									   container.settled_at, yquota.statement_clock()) AS accrued
+	) live
+	UNION ALL
+	SELECT finished.container_id,
+		   finished.project,
+		   finished.application_id,
+		   finished.username,
+		   (finished.last_segment).queue,
+		   (finished.last_segment).node,
+		   (finished.last_segment).execution_type,
+		   (finished.last_segment).allocation,
+		   finished.started_at,
+		   (finished.last_segment)."to",
+		   (finished.last_segment).exit_status,
+		   finished.charged,
+		   0::numeric,
+		   finished.charged
+	FROM (
+		SELECT charge.container_id, charge.project, charge.application_id, charge.username,
+			   charge.started_at,
+			   sum(charge.amount) AS charged,
+			   (array_agg(charge ORDER BY charge.number DESC)
+				FILTER (WHERE charge.settled_by = 'CONTAINER_FINISH'
+						  AND charge.corrects IS NULL))[1] AS last_segment
+		FROM yquota.charge charge
+		WHERE NOT EXISTS (
+			SELECT FROM yquota.container container
+			WHERE container.container_id = charge.container_id
+		)
+		GROUP BY charge.container_id, charge.project, charge.application_id, charge.username,
+				 charge.started_at
+	) finished;
+COMMENT ON VIEW yquota.container_cost IS
+	'What every container cost, running ones up to the clock; queue, node, execution type and allocation are the last ones.  Ask with a container_id: other conditions read the whole ledger';
+COMMENT ON COLUMN yquota.container_cost.allocation IS 'native units';
+COMMENT ON COLUMN yquota.container_cost.started_at IS 'creation of the container';
+COMMENT ON COLUMN yquota.container_cost.finished_at IS 'NULL while the container runs';
+COMMENT ON COLUMN yquota.container_cost.exit_status IS 'YARN''s container exit status; NULL while running and when the feed did not tell';
+COMMENT ON COLUMN yquota.container_cost.charged IS 'credits posted to the ledger (charge)';
+COMMENT ON COLUMN yquota.container_cost.accrued IS 'credits since the last settlement up to the clock; 0 when finished';
+COMMENT ON COLUMN yquota.container_cost.cost IS 'credits: charged + accrued';
+
+CREATE VIEW yquota_internal.cost_segment AS
+	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
+		   charge.queue, charge.node, charge.execution_type, charge.allocation,
+		   charge."from", charge."to", charge.amount,
+		   charge.corrects IS NOT NULL AS takes_back,
+		   NULL::text[] COLLATE "C" AS factors
+	FROM yquota.charge charge
+	UNION ALL
+	SELECT container.container_id, container.project, container.application_id,
+		   container.username, container.queue, container.node, container.execution_type,
+		   container.allocation, container.settled_at, yquota.statement_clock(), NULL::numeric,
+		   false, container.factors
+	FROM yquota.container container
+	WHERE container.settled_at < yquota.statement_clock();
+COMMENT ON VIEW yquota_internal.cost_segment IS
+	'Everything that costs: rows of the ledger, and (amount NULL) what running containers owe up to the clock.  A padding row has "from" = "to"';
+
+-- A row that takes another back is valued at today's timelines, like the row
+-- it takes back: the two cancel in every window.
+CREATE FUNCTION yquota_internal.segment_cost(segment yquota_internal.cost_segment,
+											 from_at timestamptz, to_at timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN CASE WHEN (segment).takes_back THEN -1 ELSE 1 END
+		* yquota_internal.accrued((segment).allocation,
+			CASE WHEN (segment).amount IS NULL THEN (segment).factors
+			ELSE yquota_internal.factor_names((segment).project, (segment).application_id,
+				(segment).username, (segment).queue, (segment).execution_type) END,
+			greatest((segment)."from", from_at), least((segment)."to", to_at));
+COMMENT ON FUNCTION yquota_internal.segment_cost(yquota_internal.cost_segment, timestamptz, timestamptz) IS
+	'Credits of the part of a segment that lies in a window';
+
+CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
+									by text[] DEFAULT '{project}')
+	RETURNS TABLE (project text, username text, queue text, application_id text,
+				   execution_type yquota.execution_type, node text, container_id text,
+				   amount numeric)
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	known CONSTANT text[] := '{project,username,queue,application_id,execution_type,node,container_id}';
+	unknown text;
+BEGIN
+	IF "from" IS NULL OR "to" IS NULL OR by IS NULL THEN
+		RAISE EXCEPTION 'arguments of cost_between must not be null'
+			USING ERRCODE = 'null_value_not_allowed',
+				  HINT = 'Use ''-infinity'' and ''infinity'' for a window without ends, ''{}'' for one total.';
+	END IF;
+	IF "from" > "to" THEN
+		RAISE EXCEPTION 'window ends before it begins'
+			USING ERRCODE = 'invalid_parameter_value',
+				  DETAIL = format('It goes from %s to %s.', "from", "to");
+	END IF;
+	SELECT name INTO unknown
+	FROM unnest(by) name
+	WHERE name IS NULL OR name <> ALL (known)
+	LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'cannot group costs by %', coalesce(quote_ident(unknown), 'NULL')
+			USING ERRCODE = 'invalid_parameter_value',
+				  HINT = format('Group by any of %s.', array_to_string(known, ', '));
+	END IF;
+
+	RETURN QUERY
+	SELECT CASE WHEN 'project' = ANY (by) THEN segment.project END,
+		   CASE WHEN 'username' = ANY (by) THEN segment.username END,
+		   CASE WHEN 'queue' = ANY (by) THEN segment.queue END,
+		   CASE WHEN 'application_id' = ANY (by) THEN segment.application_id END,
+		   CASE WHEN 'execution_type' = ANY (by) THEN segment.execution_type END,
+		   CASE WHEN 'node' = ANY (by) THEN segment.node END,
+		   CASE WHEN 'container_id' = ANY (by) THEN segment.container_id END,
+		   sum(CASE
+			   WHEN segment.amount IS NOT NULL
+				AND segment."from" >= cost_between."from"
+				AND segment."to" <= cost_between."to" THEN segment.amount
+			   ELSE yquota_internal.segment_cost(segment, cost_between."from", cost_between."to")
+			   END)
+	FROM yquota_internal.cost_segment segment
+	WHERE segment."from" < cost_between."to"
+	  AND segment."to" >= cost_between."from"
+	  AND (segment."to" > cost_between."from" OR segment."from" = segment."to")
+	GROUP BY 1, 2, 3, 4, 5, 6, 7;
+END;
+$$;
+COMMENT ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]) IS
+	'Credits for what ran in a window, its start included and its end not, running containers up to the clock; exact for any window.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish';
+REVOKE ALL ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]) FROM PUBLIC;
+
+CREATE VIEW yquota.daily_cost AS
+	SELECT piece.day, segment.project, segment.username, segment.queue,
+		   segment.application_id, segment.execution_type,
+		   sum(CASE
+			   WHEN segment.amount IS NOT NULL AND days.first = days.last THEN segment.amount
+			   ELSE yquota_internal.segment_cost(segment,
+				   yquota_internal.billing_day_start(piece.day, zone.name),
+				   yquota_internal.billing_day_start(piece.day + 1, zone.name))
+			   END) AS amount
+	FROM yquota_internal.cost_segment segment
+	CROSS JOIN (SELECT yquota_internal.billing_timezone() AS name OFFSET 0) zone
+	CROSS JOIN LATERAL (
+		SELECT yquota_internal.billing_day(segment."from", zone.name) AS first,
+			   yquota_internal.billing_day(
+				   greatest(segment."from", segment."to" - interval '1 microsecond'), zone.name) AS last
+	) days
+	CROSS JOIN LATERAL (
+		SELECT days.first + number AS day
+		FROM generate_series(0, days.last - days.first) number
+	) piece
+	GROUP BY piece.day, segment.project, segment.username, segment.queue,
+			 segment.application_id, segment.execution_type;
+COMMENT ON VIEW yquota.daily_cost IS
+	'Costs per day of yquota.billing_timezone, split exactly at its midnights, running containers up to the clock.  Reads the whole ledger; cost_between() answers for one day faster';
+COMMENT ON COLUMN yquota.daily_cost.day IS 'date in yquota.billing_timezone; 23 or 25 hours long when clocks change';
+COMMENT ON COLUMN yquota.daily_cost.amount IS 'credits';
+
+--
+-- Usage: what running containers hold
+--
+
+CREATE VIEW yquota.queue_usage AS
+	SELECT part.queue, part.label, part.username, part.execution_type,
+		   sum(part.containers)::bigint AS containers,
+		   yquota.sum(part.allocation) AS allocation
+	FROM (
+		SELECT counter.queue, counter.label, counter.username, counter.execution_type,
+			   counter.containers, counter.allocation
+		FROM yquota_internal.usage_counter counter
+		UNION ALL
+		SELECT delta.queue, delta.label, delta.username, delta.execution_type,
+			   delta.containers, delta.allocation
+		FROM yquota_internal.counter_delta delta
+		WHERE delta.scope IN ('a', 'u')
+	) part
+	GROUP BY part.queue, part.label, part.username, part.execution_type
+	HAVING sum(part.containers) <> 0;
+COMMENT ON VIEW yquota.queue_usage IS
+	'What running containers hold, per queue, node label, user and execution type';
+COMMENT ON COLUMN yquota.queue_usage.label IS 'partition of the nodes; empty for the default one';
+COMMENT ON COLUMN yquota.queue_usage.containers IS 'running containers';
+COMMENT ON COLUMN yquota.queue_usage.allocation IS 'sum of their allocations, native units';
+
+CREATE VIEW yquota.node_usage AS
+	SELECT coalesce(node.name, held.node) AS node,
+		   node.rack,
+		   node.label,
+		   node.state,
+		   node.total,
+		   coalesce(held.guaranteed, '[]') AS guaranteed,
+		   coalesce(held.opportunistic, '[]') AS opportunistic,
+		   node.total OPERATOR(yquota.-) coalesce(held.allocation, '[]') AS available,
+		   coalesce(held.containers, 0) AS containers
+	FROM yquota.node node
+	FULL JOIN (
+		SELECT part.node,
+			   sum(part.containers)::bigint AS containers,
+			   yquota.sum(part.allocation) AS allocation,
+			   yquota.sum(part.allocation) FILTER (WHERE part.execution_type = 'GUARANTEED') AS guaranteed,
+			   yquota.sum(part.allocation) FILTER (WHERE part.execution_type = 'OPPORTUNISTIC') AS opportunistic
+		FROM (
+			SELECT counter.node, counter.execution_type, counter.containers, counter.allocation
+			FROM yquota_internal.node_counter counter
+			UNION ALL
+			SELECT delta.node, delta.execution_type, delta.containers, delta.allocation
+			FROM yquota_internal.counter_delta delta
+			WHERE delta.scope IN ('a', 'n') AND delta.node IS NOT NULL
+		) part
+		GROUP BY part.node
+		HAVING sum(part.containers) <> 0
+	) held ON held.node = node.name;
+COMMENT ON VIEW yquota.node_usage IS
+	'What nodes offer and what running containers hold of it; a node that only containers name has no total';
+COMMENT ON COLUMN yquota.node_usage.total IS 'what the node offers, native units; NULL for a node that is not in yquota.node';
+COMMENT ON COLUMN yquota.node_usage.guaranteed IS 'held by GUARANTEED containers, native units';
+COMMENT ON COLUMN yquota.node_usage.opportunistic IS 'held by OPPORTUNISTIC containers, native units';
+COMMENT ON COLUMN yquota.node_usage.available IS 'total less what all containers hold, native units; negative amounts where they hold more';
+COMMENT ON COLUMN yquota.node_usage.containers IS 'running containers';
+
+CREATE VIEW yquota.project_usage AS
+	SELECT class.project,
+		   yquota.sum(class.shape OPERATOR(yquota.*) class.weight::bigint) AS allocation
+	FROM yquota_internal.rate_class class
+	GROUP BY class.project;
+COMMENT ON VIEW yquota.project_usage IS
+	'What running containers hold, per project; no row for projects that hold nothing';
+COMMENT ON COLUMN yquota.project_usage.allocation IS 'sum of the allocations, native units';

@@ -1,0 +1,439 @@
+--
+-- The feed side: how far feeds are, what they set aside, and how the books
+-- are brought in line with what the resource manager says is running.
+--
+-- Nothing here writes containers or charges: corrections are events, inserted
+-- in yquota.container_event like anybody's.  Errors of the door are its own.
+--
+
+CREATE VIEW yquota.feed_status AS
+	SELECT part.source,
+		   sum(part.events)::bigint AS events,
+		   max(part.last_event_at) AS last_event_at,
+		   max(part.last_recorded_at) AS last_recorded_at,
+		   yquota.statement_clock() - max(part.last_event_at) AS lag,
+		   sum(part.waiting)::bigint AS waiting,
+		   sum(part.rejected)::bigint AS rejected
+	FROM (
+		SELECT counter.source, counter.events, counter.last_event_at, counter.last_recorded_at,
+			   0 AS waiting, 0 AS rejected
+		FROM yquota_internal.feed_counter counter
+		UNION ALL
+		SELECT delta.source, delta.events, delta.last_event_at, NULL, 0, 0
+		FROM yquota_internal.counter_delta delta
+		WHERE delta.scope IN ('a', 'f')
+		UNION ALL
+		SELECT reject.source, 0, NULL, NULL,
+			   count(*) FILTER (WHERE reject.waiting), count(*) FILTER (WHERE NOT reject.waiting)
+		FROM yquota.event_reject reject
+		GROUP BY reject.source
+	) part
+	GROUP BY part.source;
+COMMENT ON VIEW yquota.feed_status IS
+	'How far every feed is, by the source that its events name; NULL is the feed that names none';
+COMMENT ON COLUMN yquota.feed_status.events IS 'rows received, repeated and set-aside ones included';
+COMMENT ON COLUMN yquota.feed_status.last_event_at IS 'latest occurred_at received';
+COMMENT ON COLUMN yquota.feed_status.last_recorded_at IS 'when something last arrived';
+COMMENT ON COLUMN yquota.feed_status.lag IS 'from last_event_at to the clock; also grows while the cluster is quiet';
+COMMENT ON COLUMN yquota.feed_status.waiting IS 'events set aside until the START of their container arrives';
+COMMENT ON COLUMN yquota.feed_status.rejected IS 'events set aside for another reason: see event_reject, then retry_rejects()';
+
+-- Ghosts are containers whose FINISH got lost.  The first container of an
+-- application attempt (YARN numbers it 000001) is its master, which rightly
+-- outlives all others.
+CREATE VIEW yquota.suspect_container AS
+	SELECT container.container_id, container.project, container.application_id,
+		   container.username, container.queue, container.node, container.execution_type,
+		   container.allocation, container.started_at,
+		   'node is ' || node.state AS reason
+	FROM yquota.container container
+	JOIN yquota.node node ON node.name = container.node
+	WHERE node.state IN ('DECOMMISSIONED', 'LOST', 'REBOOTED', 'SHUTDOWN')
+	UNION ALL
+	SELECT aged.container_id, aged.project, aged.application_id, aged.username, aged.queue,
+		   aged.node, aged.execution_type, aged.allocation, aged.started_at,
+		   format('runs for %s, the next oldest of its application for %s',
+				  aged.now - aged.started_at, aged.now - aged.next_started_at)
+	FROM (
+		SELECT container.*,
+			   yquota.statement_clock() AS now,
+			   lead(container.started_at) OVER (
+				   PARTITION BY container.application_id
+				   ORDER BY container.started_at, container.container_id) AS next_started_at
+		FROM yquota.container container
+		WHERE container.application_id IS NOT NULL
+		  AND container.container_id NOT LIKE '%\_000001'
+	) aged
+	WHERE aged.next_started_at - aged.started_at >= interval '1 day'
+	  AND aged.now - aged.started_at >= 10 * (aged.now - aged.next_started_at);
+COMMENT ON VIEW yquota.suspect_container IS
+	'Running containers that probably ended unheard: those on nodes that are gone, and those at least ten times and a day older than the next oldest of their application (its first container, the master, excepted).  Finish them with reconcile(), node_lost() or a CONTAINER_FINISH';
+COMMENT ON COLUMN yquota.suspect_container.reason IS 'why; a container may be listed for both reasons';
+COMMENT ON COLUMN yquota.suspect_container.allocation IS 'native units';
+
+--
+-- What was set aside
+--
+
+CREATE FUNCTION yquota_internal.resend_rejects(reject_ids bigint[], OUT resent bigint, OUT set_aside bigint)
+	LANGUAGE plpgsql VOLATILE STRICT SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'set_aside'
+AS $$
+DECLARE
+	taken yquota.event_reject[];
+	newest bigint;
+BEGIN
+	-- Read before the door adds rows; other sessions' rows get larger numbers, too.
+	SELECT max(reject.reject_id) INTO newest FROM yquota.event_reject reject;
+
+	-- Two commands, because the trigger must find the rows gone.
+	WITH deleted AS (
+		DELETE FROM yquota.event_reject reject
+		WHERE reject.reject_id = ANY (reject_ids)
+		RETURNING reject
+	)
+	SELECT coalesce(array_agg(deleted.reject ORDER BY (deleted.reject).reject_id), '{}')
+	INTO taken FROM deleted;
+
+	INSERT INTO yquota.container_event
+		(event, container_id, occurred_at, project, application_id, username, queue, node,
+		 allocation, execution_type, exit_status, source)
+	SELECT reject.event, reject.container_id, reject.occurred_at, reject.project,
+		   reject.application_id, reject.username, reject.queue, reject.node,
+		   reject.allocation, reject.execution_type, reject.exit_status, reject.source
+	FROM unnest(taken) reject;
+
+	resent := cardinality(taken);
+	SELECT least(resent, count(*)) INTO set_aside
+	FROM yquota.event_reject reject
+	WHERE reject.reject_id > newest
+	  AND (reject.event, coalesce(reject.container_id, ''), coalesce(reject.occurred_at, '-infinity')) IN (
+		SELECT old.event, coalesce(old.container_id, ''), coalesce(old.occurred_at, '-infinity')
+		FROM unnest(taken) old
+	  );
+END;
+$$;
+COMMENT ON FUNCTION yquota_internal.resend_rejects(bigint[]) IS
+	'Move rows of event_reject through the door again; set_aside of them came back';
+REVOKE ALL ON FUNCTION yquota_internal.resend_rejects(bigint[]) FROM PUBLIC;
+
+-- Waiting rows whose container is still unknown stay: the statement that
+-- brings their START applies them.  Rows that another session is moving are
+-- left to it.
+CREATE FUNCTION yquota.retry_rejects(source text DEFAULT NULL, container_id text DEFAULT NULL,
+									 OUT retried bigint, OUT accepted bigint, OUT set_aside bigint)
+	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	batch_size CONSTANT integer := 10000;
+	batch bigint[];
+	done_through bigint := 0;
+	newest bigint;
+	result record;
+BEGIN
+	retried := 0;
+	set_aside := 0;
+	-- What comes back gets larger numbers and is not tried twice.
+	SELECT max(reject.reject_id) INTO newest FROM yquota.event_reject reject;
+	LOOP
+		SELECT array_agg(candidate.reject_id), max(candidate.reject_id) INTO batch, done_through
+		FROM (
+			SELECT reject.reject_id
+			FROM yquota.event_reject reject
+			WHERE reject.reject_id > done_through AND reject.reject_id <= newest
+			  AND (retry_rejects.source IS NULL OR reject.source = retry_rejects.source)
+			  AND (retry_rejects.container_id IS NULL OR reject.container_id = retry_rejects.container_id)
+			  AND (NOT reject.waiting
+				   OR EXISTS (SELECT FROM yquota.container container
+							  WHERE container.container_id = reject.container_id)
+				   OR EXISTS (SELECT FROM yquota.charge charge
+							  WHERE charge.container_id = reject.container_id))
+			ORDER BY reject.reject_id
+			LIMIT batch_size
+			FOR UPDATE OF reject SKIP LOCKED
+		) candidate;
+		EXIT WHEN batch IS NULL;
+		SELECT * INTO result FROM yquota_internal.resend_rejects(batch);
+		retried := retried + result.resent;
+		set_aside := set_aside + result.set_aside;
+	END LOOP;
+	accepted := retried - set_aside;
+END;
+$$;
+COMMENT ON FUNCTION yquota.retry_rejects(text, text) IS
+	'Send what was set aside through the door again, of one source or container or all; what is still bad is set aside again with today''s reason';
+REVOKE ALL ON FUNCTION yquota.retry_rejects(text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.apply_waiting() RETURNS bigint
+	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	batch_size CONSTANT integer := 10000;
+	batch bigint[];
+BEGIN
+	SELECT array_agg(candidate.reject_id) INTO batch
+	FROM (
+		SELECT reject.reject_id
+		FROM yquota.event_reject reject
+		WHERE reject.waiting
+		  AND (EXISTS (SELECT FROM yquota.container container
+					   WHERE container.container_id = reject.container_id)
+			   OR EXISTS (SELECT FROM yquota.charge charge
+						  WHERE charge.container_id = reject.container_id))
+		ORDER BY reject.reject_id
+		LIMIT batch_size
+		FOR UPDATE OF reject SKIP LOCKED
+	) candidate;
+	RETURN (SELECT moved.resent FROM yquota_internal.resend_rejects(coalesce(batch, '{}')) moved);
+END;
+$$;
+COMMENT ON FUNCTION yquota_internal.apply_waiting() IS
+	'Apply waiting events whose START is known by now, because it was recorded while they were being set aside; at most 10000 at a time, returns how many were sent';
+REVOKE ALL ON FUNCTION yquota_internal.apply_waiting() FROM PUBLIC;
+
+--
+-- Reconciliation
+--
+
+CREATE FUNCTION yquota_internal.reconcile_list(running jsonb)
+	RETURNS TABLE (container_id text, project text, application_id text, username text,
+				   queue text, node text, allocation yquota.resource,
+				   execution_type yquota.execution_type, started_at timestamptz)
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	SET timezone = 'UTC'
+AS $$
+DECLARE
+	keys CONSTANT text[] := '{container_id,project,application_id,username,queue,node,allocation,execution_type,started_at}';
+	element jsonb;
+	position bigint;
+	wrong text;
+	message text;
+BEGIN
+	IF jsonb_typeof(running) IS DISTINCT FROM 'array' THEN
+		RAISE EXCEPTION 'list of running containers is not a JSON array'
+			USING ERRCODE = 'invalid_parameter_value',
+				  HINT = 'Pass an array of objects, one per container.';
+	END IF;
+	FOR element, position IN
+		SELECT list.value, list.ordinality FROM jsonb_array_elements(running) WITH ORDINALITY list
+	LOOP
+		IF jsonb_typeof(element) <> 'object' THEN
+			RAISE EXCEPTION 'element of the list of running containers is not an object'
+				USING ERRCODE = 'invalid_parameter_value';
+		END IF;
+		SELECT member.key INTO wrong
+		FROM jsonb_each(element) member
+		WHERE member.key <> ALL (keys)
+		   OR jsonb_typeof(member.value) NOT IN ('string', 'null')
+			  AND NOT (member.key = 'allocation' AND jsonb_typeof(member.value) = 'object')
+		LIMIT 1;
+		IF wrong <> ALL (keys) THEN
+			RAISE EXCEPTION 'key "%" is not known', wrong
+				USING ERRCODE = 'invalid_parameter_value',
+					  HINT = format('Known are %s.', array_to_string(keys, ', '));
+		ELSIF wrong IS NOT NULL THEN
+			RAISE EXCEPTION 'value of "%" is not a string', wrong
+				USING ERRCODE = 'invalid_parameter_value';
+		END IF;
+		container_id := element ->> 'container_id';
+		IF coalesce(container_id, '') = '' THEN
+			RAISE EXCEPTION 'element of the list of running containers has no "container_id"'
+				USING ERRCODE = 'null_value_not_allowed';
+		END IF;
+		project := element ->> 'project';
+		application_id := element ->> 'application_id';
+		username := element ->> 'username';
+		queue := element ->> 'queue';
+		node := element ->> 'node';
+		allocation := CASE jsonb_typeof(element -> 'allocation')
+			WHEN 'object' THEN yquota.resource(element -> 'allocation')
+			ELSE (element ->> 'allocation')::yquota.resource END;
+		execution_type := (element ->> 'execution_type')::yquota.execution_type;
+		started_at := (element ->> 'started_at')::timestamptz;
+		RETURN NEXT;
+	END LOOP;
+EXCEPTION
+	WHEN OTHERS THEN
+		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, wrong = PG_EXCEPTION_HINT;
+		RAISE EXCEPTION '%', message
+			USING ERRCODE = SQLSTATE,
+				  DETAIL = CASE WHEN position IS NULL THEN ''
+						   ELSE format('It is element %s of the list: %s', position, left(element::text, 200)) END,
+				  HINT = wrong;
+END;
+$$;
+COMMENT ON FUNCTION yquota_internal.reconcile_list(jsonb) IS
+	'The resource manager''s list of running containers as rows, checked; times without a zone are UTC';
+
+CREATE FUNCTION yquota_internal.reconcile_plan(running jsonb, as_of timestamptz)
+	RETURNS TABLE (action text, container_id text, project text, application_id text,
+				   username text, queue text, node text, allocation yquota.resource,
+				   execution_type yquota.execution_type, occurred_at timestamptz, detail text)
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	WITH list AS MATERIALIZED (
+		SELECT * FROM yquota_internal.reconcile_list(running)
+	)
+	SELECT 'finish', ours.container_id, ours.project, NULL::text, NULL::text, NULL::text, NULL::text,
+		   NULL::yquota.resource, NULL::yquota.execution_type, as_of, 'not in the list'
+	FROM yquota.container ours
+	WHERE ours.started_at <= as_of AND ours.settled_at <= as_of
+	  AND NOT EXISTS (SELECT FROM list theirs
+					  WHERE theirs.container_id = ours.container_id)
+	UNION ALL
+	SELECT CASE WHEN fault.detail IS NULL THEN 'start' ELSE 'conflict' END,
+		   theirs.container_id, theirs.project, theirs.application_id, theirs.username,
+		   theirs.queue, theirs.node, theirs.allocation, theirs.execution_type,
+		   theirs.started_at, coalesce(fault.detail, 'not in the books')
+	FROM list theirs
+	LEFT JOIN LATERAL (
+		SELECT max(charge."to") AS finished_at
+		FROM yquota.charge charge
+		WHERE charge.container_id = theirs.container_id
+	) past ON true
+	CROSS JOIN LATERAL (
+		SELECT CASE
+			WHEN past.finished_at IS NOT NULL THEN format('finished at %s', past.finished_at)
+			WHEN theirs.started_at IS NULL THEN 'not in the books, and "started_at" is missing'
+			WHEN theirs.allocation IS NULL THEN 'not in the books, and "allocation" is missing'
+			END AS detail
+	) fault
+	WHERE NOT EXISTS (SELECT FROM yquota.container ours
+					  WHERE ours.container_id = theirs.container_id)
+	  AND (theirs.started_at <= as_of) IS NOT FALSE
+	  AND (past.finished_at <= as_of) IS NOT FALSE
+	UNION ALL
+	SELECT CASE WHEN difference.conflicts THEN 'conflict' ELSE 'update' END,
+		   ours.container_id, ours.project, NULL, NULL,
+		   theirs.queue, theirs.node, theirs.allocation, theirs.execution_type,
+		   as_of, difference.detail
+	FROM list theirs
+	JOIN yquota.container ours ON ours.container_id = theirs.container_id
+	CROSS JOIN LATERAL (
+		SELECT bool_or(field.fixed) AS conflicts,
+			   string_agg(format('%s: %s, in the list %s', field.name,
+								 coalesce(field.ours, 'none'), field.theirs), '; ') AS detail
+		FROM (VALUES
+			('project', ours.project, theirs.project, true),
+			('application_id', ours.application_id, theirs.application_id, true),
+			('username', ours.username, theirs.username, true),
+			('started_at', ours.started_at::text, theirs.started_at::text, true),
+			('allocation', ours.allocation::text, theirs.allocation::text, false),
+			('execution_type', ours.execution_type::text, theirs.execution_type::text, false),
+			('queue', ours.queue, theirs.queue, false),
+			('node', ours.node, theirs.node, false)
+		) field (name, ours, theirs, fixed)
+		WHERE field.theirs IS NOT NULL AND field.ours IS DISTINCT FROM field.theirs
+	) difference
+	WHERE ours.started_at <= as_of AND ours.settled_at < as_of
+	  AND difference.detail IS NOT NULL;
+END;
+COMMENT ON FUNCTION yquota_internal.reconcile_plan(jsonb, timestamptz) IS
+	'What reconcile() finds: events to insert, and conflicts that no event can mend';
+
+CREATE FUNCTION yquota.reconcile(running jsonb, as_of timestamptz, dry_run boolean DEFAULT true)
+	RETURNS TABLE (action text, container_id text, project text, occurred_at timestamptz, detail text)
+	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF running IS NULL OR as_of IS NULL OR dry_run IS NULL THEN
+		RAISE EXCEPTION 'arguments of reconcile must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	IF NOT isfinite(as_of) OR as_of > yquota.clock() THEN
+		RAISE EXCEPTION 'list of running containers cannot be as of %', as_of
+			USING ERRCODE = 'datetime_field_overflow',
+				  DETAIL = format('The clock shows %s.', yquota.clock()),
+				  HINT = 'Pass the time at which the resource manager made the list.';
+	END IF;
+	RETURN QUERY
+	WITH plan AS MATERIALIZED (
+		SELECT * FROM yquota_internal.reconcile_plan(running, as_of)
+	), sent AS (
+		INSERT INTO yquota.container_event
+			(event, container_id, occurred_at, project, application_id, username, queue, node,
+			 allocation, execution_type, source)
+		SELECT ('CONTAINER_' || upper(plan.action))::yquota.container_event_type,
+			   plan.container_id, plan.occurred_at, plan.project, plan.application_id,
+			   plan.username, plan.queue, plan.node, plan.allocation, plan.execution_type,
+			   'reconcile'
+		FROM plan
+		WHERE NOT dry_run AND plan.action <> 'conflict'
+	)
+	SELECT plan.action, plan.container_id, plan.project, plan.occurred_at, plan.detail
+	FROM plan
+	ORDER BY plan.container_id;
+END;
+$$;
+COMMENT ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean) IS
+	'Compare the resource manager''s list of containers running at as_of with ours: finish what it lacks at as_of, start what we lack, update what differs.  Returns the differences; writes (through the door) only when dry_run is false.  What changed here after as_of is left alone';
+REVOKE ALL ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean) FROM PUBLIC;
+
+-- A container that was updated after the node was lost is finished at that
+-- update: the door takes no FINISH before it.
+CREATE FUNCTION yquota.node_lost(node text, at timestamptz DEFAULT yquota.clock(),
+								 exit_status integer DEFAULT -100)
+	RETURNS TABLE (container_id text)
+	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF node_lost.node IS NULL OR at IS NULL THEN
+		RAISE EXCEPTION 'node and time of its loss must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	UPDATE yquota.node known
+	SET state = 'LOST', updated_at = node_lost.at
+	WHERE known.name = node_lost.node AND known.state <> 'LOST';
+	IF NOT FOUND AND NOT EXISTS (SELECT FROM yquota.node known WHERE known.name = node_lost.node) THEN
+		RAISE WARNING 'node "%" is not in yquota.node', node_lost.node;
+	END IF;
+	RETURN QUERY
+	WITH lost AS MATERIALIZED (
+		SELECT container.container_id, container.project,
+			   greatest(container.settled_at, node_lost.at) AS finished_at
+		FROM yquota.container container
+		WHERE container.node = node_lost.node AND container.started_at <= node_lost.at
+	), sent AS (
+		INSERT INTO yquota.container_event
+			(event, container_id, occurred_at, project, exit_status, source)
+		SELECT 'CONTAINER_FINISH', lost.container_id, lost.finished_at, lost.project,
+			   node_lost.exit_status, 'node_lost'
+		FROM lost
+	)
+	SELECT lost.container_id::text FROM lost ORDER BY lost.container_id;
+END;
+$$;
+COMMENT ON FUNCTION yquota.node_lost(text, timestamptz, integer) IS
+	'A node is gone since "at": finish its containers then (those started later belong to its next life) and mark it LOST; returns them.  Repeating is harmless.  The exit status defaults to YARN''s ABORTED';
+REVOKE ALL ON FUNCTION yquota.node_lost(text, timestamptz, integer) FROM PUBLIC;
+
+--
+-- Rows that pg_dump keeps.  Not those of clock_setting and worker_state: a
+-- restored database starts with the system's clock and no worker.
+--
+SELECT pg_extension_config_dump('yquota.node', '');
+SELECT pg_extension_config_dump('yquota.project', '');
+SELECT pg_extension_config_dump('yquota.quota_grant', '');
+SELECT pg_extension_config_dump('yquota.quota_grant_grant_id_seq', '');
+SELECT pg_extension_config_dump('yquota.container_event', '');
+SELECT pg_extension_config_dump('yquota.container', '');
+SELECT pg_extension_config_dump('yquota.container_change', '');
+SELECT pg_extension_config_dump('yquota.charge', '');
+SELECT pg_extension_config_dump('yquota.event_reject', '');
+SELECT pg_extension_config_dump('yquota.event_reject_reject_id_seq', '');
+SELECT pg_extension_config_dump('yquota_internal.charged_through', '');
+SELECT pg_extension_config_dump('yquota_internal.counter_delta', '');
+SELECT pg_extension_config_dump('yquota_internal.project_counter', '');
+SELECT pg_extension_config_dump('yquota_internal.rate_class_counter', '');
+SELECT pg_extension_config_dump('yquota_internal.usage_counter', '');
+SELECT pg_extension_config_dump('yquota_internal.node_counter', '');
+SELECT pg_extension_config_dump('yquota_internal.feed_counter', '');
+SELECT pg_extension_config_dump('yquota_internal.correction_due', '');
+SELECT pg_extension_config_dump('yquota_internal.cluster_total', '');
