@@ -117,6 +117,23 @@ SELECT replace(replace(pg_temp.read(input), input, '<input>'), amount, '<amount>
 FROM (VALUES (1, :'name'), (2, :'after_end'), (3, :'between'), (4, :'amount')) v(n, input),
 	substr(:'amount', 4, 1) amount ORDER BY n;
 
+-- Servers that can ask whether an input is valid get the errors softly
+DO $$
+DECLARE
+	input text;
+	valid boolean;
+BEGIN
+	IF to_regprocedure('pg_catalog.pg_input_is_valid(text, text)') IS NULL THEN
+		RETURN;
+	END IF;
+	FOREACH input IN ARRAY '{"","{","[","[a","[a=","[a=1","[a=1,]","[a=x]","[a=1]x",
+		"[a=1,a=1]","[a=0.5]","[a=8Ei]","[a b=1]"}'::text[] LOOP
+		EXECUTE 'SELECT pg_catalog.pg_input_is_valid($1, ''yquota.resource'')'
+			INTO valid USING input;
+		ASSERT NOT valid, input;
+	END LOOP;
+END $$;
+
 -- The longest name and the most entries
 SELECT amount(format('[%s=7]', repeat('n', 255))::resource, repeat('n', 255));
 SELECT count(*), sum(e.amount)
