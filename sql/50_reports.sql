@@ -82,7 +82,7 @@ CREATE VIEW yquota.project_balance AS
 		   ledger.charged,
 		   running.accrued,
 		   0::numeric AS held,
-		   grants.granted - ledger.charged - running.accrued AS remaining,
+		   trim_scale(grants.granted - ledger.charged - running.accrued) AS remaining,
 		   running.burn_rate,
 		   yquota_internal.used_up_at(clock.now,
 									  grants.granted - ledger.charged - running.accrued,
@@ -97,7 +97,7 @@ CREATE VIEW yquota.project_balance AS
 		  AND clock.now < quota_grant.expires_at
 	) grants
 	CROSS JOIN LATERAL (
-		SELECT coalesce(sum(part.charged), 0) AS charged
+		SELECT trim_scale(coalesce(sum(part.charged), 0)) AS charged
 		FROM (
 			SELECT counter.charged
 			FROM yquota_internal.project_counter counter
@@ -109,11 +109,13 @@ CREATE VIEW yquota.project_balance AS
 		) part
 	) ledger
 	CROSS JOIN LATERAL (
-		SELECT coalesce(sum(class.weight * yquota_internal.accrued(class.shape, class.factors,
-																   class.reference_at, clock.now)
-							- class.accrual_base), 0) AS accrued,
-			   coalesce(sum(class.weight * yquota_internal.rate(class.shape, class.factors,
-																clock.now)), 0) AS burn_rate
+		SELECT trim_scale(coalesce(sum(
+				   class.weight * yquota_internal.accrued(class.shape, class.factors,
+														  class.reference_at, clock.now)
+				   - class.accrual_base), 0)) AS accrued,
+			   trim_scale(coalesce(sum(
+				   class.weight * yquota_internal.rate(class.shape, class.factors,
+													   clock.now)), 0)) AS burn_rate
 		FROM yquota_internal.rate_class class
 		WHERE class.project = project.name
 	) running;
@@ -175,10 +177,10 @@ CREATE VIEW yquota.container_cost AS
 		   NULL::integer AS exit_status,
 		   ledger.charged,
 		   live.accrued,
-		   ledger.charged + live.accrued AS cost
+		   trim_scale(ledger.charged + live.accrued) AS cost
 	FROM yquota.container container
 	CROSS JOIN LATERAL (
-		SELECT coalesce(sum(charge.amount), 0) AS charged
+		SELECT trim_scale(coalesce(sum(charge.amount), 0)) AS charged
 		FROM yquota.charge charge
 		WHERE charge.container_id = container.container_id
 	) ledger
@@ -204,7 +206,7 @@ CREATE VIEW yquota.container_cost AS
 	FROM (
 		SELECT charge.container_id, charge.project, charge.application_id, charge.username,
 			   charge.started_at,
-			   sum(charge.amount) AS charged,
+			   trim_scale(sum(charge.amount)) AS charged,
 			   (array_agg(charge ORDER BY charge.number DESC)
 				FILTER (WHERE charge.settled_by = 'CONTAINER_FINISH'
 						  AND charge.corrects IS NULL))[1] AS last_segment
@@ -297,12 +299,12 @@ BEGIN
 		   CASE WHEN 'execution_type' = ANY (by) THEN segment.execution_type END,
 		   CASE WHEN 'node' = ANY (by) THEN segment.node END,
 		   CASE WHEN 'container_id' = ANY (by) THEN segment.container_id END,
-		   sum(CASE
+		   trim_scale(sum(CASE
 			   WHEN segment.amount IS NOT NULL
 				AND segment."from" >= cost_between."from"
 				AND segment."to" <= cost_between."to" THEN segment.amount
 			   ELSE yquota_internal.segment_cost(segment, cost_between."from", cost_between."to")
-			   END)
+			   END))
 	FROM yquota_internal.cost_segment segment
 	WHERE segment."from" < cost_between."to"
 	  AND segment."to" >= cost_between."from"
@@ -317,14 +319,14 @@ REVOKE ALL ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]) FRO
 CREATE VIEW yquota.daily_cost AS
 	SELECT piece.day, segment.project, segment.username, segment.queue,
 		   segment.application_id, segment.execution_type,
-		   sum(CASE
+		   trim_scale(sum(CASE
 			   WHEN segment.amount IS NOT NULL AND days.first = days.last THEN segment.amount
 			   ELSE yquota_internal.segment_cost(segment,
 				   yquota_internal.billing_day_start(piece.day, zone.name),
 				   yquota_internal.billing_day_start(piece.day + 1, zone.name))
-			   END) AS amount
+			   END)) AS amount
 	FROM yquota_internal.cost_segment segment
-	CROSS JOIN (SELECT yquota_internal.billing_timezone() AS name OFFSET 0) zone
+	CROSS JOIN (SELECT yquota_internal.billing_timezone() AS name) zone
 	CROSS JOIN LATERAL (
 		SELECT yquota_internal.billing_day(segment."from", zone.name) AS first,
 			   yquota_internal.billing_day(

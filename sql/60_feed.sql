@@ -210,10 +210,10 @@ DECLARE
 	keys CONSTANT text[] := '{container_id,project,application_id,username,queue,node,allocation,execution_type,started_at}';
 	element jsonb;
 	position bigint;
+	place text;
 	wrong text;
-	message text;
 BEGIN
-	IF jsonb_typeof(running) IS DISTINCT FROM 'array' THEN
+	IF jsonb_typeof(running) <> 'array' THEN
 		RAISE EXCEPTION 'list of running containers is not a JSON array'
 			USING ERRCODE = 'invalid_parameter_value',
 				  HINT = 'Pass an array of objects, one per container.';
@@ -221,49 +221,52 @@ BEGIN
 	FOR element, position IN
 		SELECT list.value, list.ordinality FROM jsonb_array_elements(running) WITH ORDINALITY list
 	LOOP
+		place := format('It is element %s of the list: %s', position, left(element::text, 200));
 		IF jsonb_typeof(element) <> 'object' THEN
 			RAISE EXCEPTION 'element of the list of running containers is not an object'
-				USING ERRCODE = 'invalid_parameter_value';
+				USING ERRCODE = 'invalid_parameter_value', DETAIL = place;
 		END IF;
 		SELECT member.key INTO wrong
 		FROM jsonb_each(element) member
 		WHERE member.key <> ALL (keys)
-		   OR jsonb_typeof(member.value) NOT IN ('string', 'null')
-			  AND NOT (member.key = 'allocation' AND jsonb_typeof(member.value) = 'object')
 		LIMIT 1;
-		IF wrong <> ALL (keys) THEN
-			RAISE EXCEPTION 'key "%" is not known', wrong
-				USING ERRCODE = 'invalid_parameter_value',
+		IF FOUND THEN
+			RAISE EXCEPTION 'key "%" is not known in the list of running containers', wrong
+				USING ERRCODE = 'invalid_parameter_value', DETAIL = place,
 					  HINT = format('Known are %s.', array_to_string(keys, ', '));
-		ELSIF wrong IS NOT NULL THEN
-			RAISE EXCEPTION 'value of "%" is not a string', wrong
-				USING ERRCODE = 'invalid_parameter_value';
 		END IF;
 		container_id := element ->> 'container_id';
 		IF coalesce(container_id, '') = '' THEN
 			RAISE EXCEPTION 'element of the list of running containers has no "container_id"'
-				USING ERRCODE = 'null_value_not_allowed';
+				USING ERRCODE = 'null_value_not_allowed', DETAIL = place;
 		END IF;
 		project := element ->> 'project';
 		application_id := element ->> 'application_id';
 		username := element ->> 'username';
 		queue := element ->> 'queue';
 		node := element ->> 'node';
-		allocation := CASE jsonb_typeof(element -> 'allocation')
-			WHEN 'object' THEN yquota.resource(element -> 'allocation')
-			ELSE (element ->> 'allocation')::yquota.resource END;
-		execution_type := (element ->> 'execution_type')::yquota.execution_type;
-		started_at := (element ->> 'started_at')::timestamptz;
+		BEGIN
+			allocation := CASE jsonb_typeof(element -> 'allocation')
+				WHEN 'object' THEN yquota.resource(element -> 'allocation')
+				ELSE (element ->> 'allocation')::yquota.resource END;
+			execution_type := (element ->> 'execution_type')::yquota.execution_type;
+			started_at := (element ->> 'started_at')::timestamptz;
+		EXCEPTION
+			WHEN data_exception OR program_limit_exceeded THEN
+				RAISE EXCEPTION '%', SQLERRM
+					USING ERRCODE = SQLSTATE, DETAIL = place;
+		END;
 		RETURN NEXT;
 	END LOOP;
-EXCEPTION
-	WHEN OTHERS THEN
-		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, wrong = PG_EXCEPTION_HINT;
-		RAISE EXCEPTION '%', message
-			USING ERRCODE = SQLSTATE,
-				  DETAIL = CASE WHEN position IS NULL THEN ''
-						   ELSE format('It is element %s of the list: %s', position, left(element::text, 200)) END,
-				  HINT = wrong;
+	SELECT list.value ->> 'container_id' INTO wrong
+	FROM jsonb_array_elements(running) list
+	GROUP BY 1
+	HAVING count(*) > 1
+	LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'container "%" is more than once in the list of running containers', wrong
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.reconcile_list(jsonb) IS
