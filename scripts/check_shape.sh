@@ -41,6 +41,7 @@ code()
 		{
 			line = $0
 			gsub(/\\./, "", line)
+			gsub(/\047"\047/, "", line)
 			gsub(/"[^"]*"/, "\"\"", line)
 			out = ""
 			while (line != "")
