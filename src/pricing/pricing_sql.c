@@ -96,11 +96,13 @@ yq_sql_rate(PG_FUNCTION_ARGS)
 	uint64		weight;
 	YqRateClass *rate_class;
 	YqWide		rate;
+	const char *dominant;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
 		PG_RETURN_NULL();
 	rate_class = class_of_arguments(fcinfo, &weight);
-	yq_rate_class_rate(rate_class, weight, finite_instant(fcinfo, 2), &rate, NULL);
+	yq_rate_class_cost_at(rate_class, weight, finite_instant(fcinfo, 2), USECS_PER_SEC,
+						  &rate, &dominant);
 	PG_RETURN_NUMERIC(yq_wide_to_numeric(&rate));
 }
 

@@ -16,13 +16,10 @@
  */
 #include "base/compat.h"
 
-#include "catalog/pg_type_d.h"
-#include "common/hashfn.h"
+#include "base/bytes_table.h"
 #include "pricing/factors.h"
 #include "pricing/rate_class.h"
 #include "pricing/timeline.h"
-#include "utils/builtins.h"
-#include "utils/hsearch.h"
 #include "utils/memutils.h"
 
 #define STRETCHES_PER_BLOCK 64
@@ -68,23 +65,16 @@ struct YqRateClass
 	Cursor		cursors[CURSOR_COUNT];
 };
 
-/* A key points to bytes that live elsewhere. */
-typedef struct ClassKey
-{
-	const char *bytes;
-	Size		length;
-} ClassKey;
-
 typedef struct AllocationEntry
 {
-	ClassKey	key;			/* allocation and factors */
+	YqBytes		key;			/* allocation and factors */
 	uint64		weight;
 	YqRateClass *rate_class;
 } AllocationEntry;
 
 typedef struct ClassEntry
 {
-	ClassKey	key;			/* shape and factors */
+	YqBytes		key;			/* shape and factors */
 	YqRateClass *rate_class;
 } ClassEntry;
 
@@ -96,39 +86,6 @@ static Size sum_bytes = 0;
 
 /* -- the table of classes ------------------------------------------------ */
 
-static uint32
-hash_key(const void *key, Size keysize)
-{
-	const ClassKey *class_key = key;
-
-	return hash_bytes((const unsigned char *) class_key->bytes, (int) class_key->length);
-}
-
-static int
-match_keys(const void *a, const void *b, Size keysize)
-{
-	const ClassKey *left = a;
-	const ClassKey *right = b;
-
-	if (left->length != right->length)
-		return 1;
-	return memcmp(left->bytes, right->bytes, left->length);
-}
-
-static HTAB *
-make_table(const char *name, Size entry_size)
-{
-	HASHCTL		control = {0};
-
-	control.keysize = sizeof(ClassKey);
-	control.entrysize = entry_size;
-	control.hash = hash_key;
-	control.match = match_keys;
-	control.hcxt = class_context;
-	return hash_create(name, 256, &control,
-					   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
-}
-
 static void
 forget_classes(void)
 {
@@ -139,8 +96,10 @@ forget_classes(void)
 	allocations = NULL;
 	classes = NULL;
 	MemoryContextReset(class_context);
-	allocations = make_table("yquota allocations", sizeof(AllocationEntry));
-	classes = make_table("yquota rate classes", sizeof(ClassEntry));
+	allocations = yq_bytes_table_create("yquota allocations", sizeof(AllocationEntry),
+										class_context);
+	classes = yq_bytes_table_create("yquota rate classes", sizeof(ClassEntry),
+									class_context);
 	sum_bytes = 0;
 }
 
@@ -158,35 +117,20 @@ yq_pricing_refresh(void)
 
 /*
  * Key of a vector and a list of factors: their bytes, one after the other.
- * Both are canonical and the vector's length is part of the key, so that equal
- * keys mean equal values.
+ * Both are canonical, so equal keys mean equal values.  The key lives in
+ * "buffer".
  */
-static ClassKey
-make_key(const YqResource *resource, ArrayType *factors, char *buffer, Size buffer_size)
+static YqBytes
+make_key(const YqResource *resource, ArrayType *factors, StringInfo buffer)
 {
-	Size		resource_length = VARSIZE_ANY_EXHDR(resource);
-	Size		factors_length = factors == NULL ? 0 : VARSIZE_ANY_EXHDR(factors);
-	ClassKey	key;
-	char	   *bytes;
-	uint32		prefix = (uint32) resource_length;
+	YqBytes		key;
 
-	key.length = sizeof(prefix) + resource_length + factors_length;
-	bytes = key.length <= buffer_size ? buffer : palloc(key.length);
-	memcpy(bytes, &prefix, sizeof(prefix));
-	memcpy(bytes + sizeof(prefix), VARDATA_ANY(resource), resource_length);
-	if (factors_length > 0)
-		memcpy(bytes + sizeof(prefix) + resource_length, VARDATA_ANY(factors), factors_length);
-	key.bytes = bytes;
-	return key;
-}
-
-static ClassKey
-keep_key(ClassKey key)
-{
-	char	   *bytes = MemoryContextAlloc(class_context, key.length);
-
-	memcpy(bytes, key.bytes, key.length);
-	key.bytes = bytes;
+	initStringInfo(buffer);
+	yq_bytes_append_part(buffer, VARDATA_ANY(resource), VARSIZE_ANY_EXHDR(resource));
+	yq_bytes_append_part(buffer, factors == NULL ? NULL : VARDATA_ANY(factors),
+						 factors == NULL ? 0 : VARSIZE_ANY_EXHDR(factors));
+	key.data = buffer->data;
+	key.length = buffer->len;
 	return key;
 }
 
@@ -264,52 +208,64 @@ static YqRateClass *
 find_class_of_shape(const YqResource *shape, ArrayType *factors,
 					const YqResourceEntry *entries, int count)
 {
-	char		buffer[256];
-	ClassKey	key = make_key(shape, factors, buffer, sizeof(buffer));
-	ClassEntry *entry = hash_search(classes, &key, HASH_FIND, NULL);
+	StringInfoData buffer;
+	YqBytes		key = make_key(shape, factors, &buffer);
+	ClassEntry *entry = yq_bytes_table_find(classes, key);
+	bool		found;
 
 	if (entry == NULL)
 	{
 		YqRateClass *rate_class = make_class(shape, factors, entries, count);
 
-		key = keep_key(key);
-		entry = hash_search(classes, &key, HASH_ENTER, NULL);
+		entry = yq_bytes_table_enter(classes, key, class_context, &found);
 		entry->rate_class = rate_class;
 	}
+	pfree(buffer.data);
 	return entry->rate_class;
+}
+
+/* Enter an allocation met for the first time; NULL when a type is unknown. */
+static AllocationEntry *
+enter_allocation(const YqResource *allocation, ArrayType *factors, YqBytes key,
+				 char **unknown)
+{
+	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
+	int			count = yq_resource_read(allocation, entries);
+	AllocationEntry *entry;
+	YqRateClass *rate_class;
+	uint64		divisor;
+	bool		found;
+
+	for (int i = 0; i < count; i++)
+	{
+		if (yq_timeline_resource(entries[i].name, entries[i].name_length) < 0)
+		{
+			*unknown = pnstrdup(entries[i].name, entries[i].name_length);
+			return NULL;
+		}
+	}
+	divisor = reduce_entries(entries, count);
+	rate_class = find_class_of_shape(yq_resource_make(entries, count), factors,
+									 entries, count);
+	entry = yq_bytes_table_enter(allocations, key, class_context, &found);
+	entry->weight = divisor;
+	entry->rate_class = rate_class;
+	return entry;
 }
 
 YqRateClass *
 yq_rate_class_find(const YqResource *allocation, ArrayType *factors,
 				   uint64 *weight, char **unknown)
 {
-	char		buffer[256];
-	ClassKey	key = make_key(allocation, factors, buffer, sizeof(buffer));
-	AllocationEntry *entry = hash_search(allocations, &key, HASH_FIND, NULL);
+	StringInfoData buffer;
+	YqBytes		key = make_key(allocation, factors, &buffer);
+	AllocationEntry *entry = yq_bytes_table_find(allocations, key);
 
 	if (entry == NULL)
-	{
-		YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
-		int			count = yq_resource_read(allocation, entries);
-		YqRateClass *rate_class;
-		uint64		divisor;
-
-		for (int i = 0; i < count; i++)
-		{
-			if (yq_timeline_resource(entries[i].name, entries[i].name_length) < 0)
-			{
-				*unknown = pnstrdup(entries[i].name, entries[i].name_length);
-				return NULL;
-			}
-		}
-		divisor = reduce_entries(entries, count);
-		rate_class = find_class_of_shape(yq_resource_make(entries, count), factors,
-										 entries, count);
-		key = keep_key(key);
-		entry = hash_search(allocations, &key, HASH_ENTER, NULL);
-		entry->weight = divisor;
-		entry->rate_class = rate_class;
-	}
+		entry = enter_allocation(allocation, factors, key, unknown);
+	pfree(buffer.data);
+	if (entry == NULL)
+		return NULL;
 	*weight = entry->weight;
 	return entry->rate_class;
 }
@@ -568,26 +524,25 @@ yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
 }
 
 void
-yq_rate_class_rate(YqRateClass *rate_class, uint64 weight, TimestampTz at,
-				   YqWide *rate, const char **dominant)
+yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at,
+					  uint64 microseconds, YqWide *amount, const char **dominant)
 {
 	YqWide		sums[YQ_RESOURCE_MAX_ENTRIES] = {{{0}}};
 
-	memset(rate, 0, sizeof(*rate));
-	if (dominant != NULL)
-		*dominant = NULL;
+	memset(amount, 0, sizeof(*amount));
+	*dominant = NULL;
 	if (rate_class->part_count == 0)
 		return;
 
 	yq_timeline_reach(at);
 	synchronize(rate_class);
-	add_time(rate_class, yq_timeline_stretch(at), USECS_PER_SEC, sums);
+	add_time(rate_class, yq_timeline_stretch(at), microseconds, sums);
 	for (int i = 0; i < rate_class->part_count; i++)
 	{
-		yq_wide_add(rate, &sums[i]);
-		if (dominant != NULL && !yq_wide_is_zero(&sums[i]))
+		yq_wide_add(amount, &sums[i]);
+		if (!yq_wide_is_zero(&sums[i]))
 			*dominant = rate_class->names[i];
 	}
-	yq_wide_multiply(rate, weight);
-	scale_to_amount(rate_class, rate);
+	yq_wide_multiply(amount, weight);
+	scale_to_amount(rate_class, amount);
 }

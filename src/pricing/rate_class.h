@@ -64,10 +64,13 @@ extern void yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
 							   TimestampTz from, TimestampTz to,
 							   YqWide *amount, const char **dominant);
 
-/* Credits per second at an instant, and the resource type charged then. */
-extern void yq_rate_class_rate(YqRateClass *rate_class, uint64 weight,
-							   TimestampTz at, YqWide *rate,
-							   const char **dominant);
+/*
+ * Credits for holding it for some microseconds at the prices in force at one
+ * instant, and the resource type charged then, NULL when nothing is due.
+ */
+extern void yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight,
+								  TimestampTz at, uint64 microseconds,
+								  YqWide *amount, const char **dominant);
 
 /*
  * The names of the factors and outages that apply: an array of dimension,

@@ -1,0 +1,76 @@
+/*-------------------------------------------------------------------------
+ *
+ * bytes_table.c
+ *	  Hash tables whose keys are byte strings of any length.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "base/bytes_table.h"
+#include "common/hashfn.h"
+
+static uint32
+hash_key(const void *key, Size keysize)
+{
+	const YqBytes *bytes = key;
+
+	return hash_bytes((const unsigned char *) bytes->data, (int) bytes->length);
+}
+
+static int
+match_keys(const void *a, const void *b, Size keysize)
+{
+	const YqBytes *left = a;
+	const YqBytes *right = b;
+
+	if (left->length != right->length)
+		return 1;
+	return memcmp(left->data, right->data, left->length);
+}
+
+HTAB *
+yq_bytes_table_create(const char *name, Size entry_size, MemoryContext context)
+{
+	HASHCTL		control = {0};
+
+	control.keysize = sizeof(YqBytes);
+	control.entrysize = entry_size;
+	control.hash = hash_key;
+	control.match = match_keys;
+	control.hcxt = context;
+	return hash_create(name, 256, &control,
+					   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+}
+
+void *
+yq_bytes_table_find(HTAB *table, YqBytes key)
+{
+	return hash_search(table, &key, HASH_FIND, NULL);
+}
+
+void *
+yq_bytes_table_enter(HTAB *table, YqBytes key, MemoryContext context, bool *found)
+{
+	void	   *entry = hash_search(table, &key, HASH_FIND, NULL);
+	char	   *copy;
+
+	*found = (entry != NULL);
+	if (*found)
+		return entry;
+
+	copy = MemoryContextAlloc(context, Max(key.length, 1));
+	memcpy(copy, key.data, key.length);
+	key.data = copy;
+	return hash_search(table, &key, HASH_ENTER, NULL);
+}
+
+void
+yq_bytes_append_part(StringInfo key, const void *data, Size length)
+{
+	int32		prefix = data == NULL ? -1 : (int32) length;
+
+	appendBinaryStringInfo(key, (const char *) &prefix, sizeof(prefix));
+	if (data != NULL)
+		appendBinaryStringInfo(key, data, (int) length);
+}

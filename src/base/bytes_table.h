@@ -1,0 +1,41 @@
+/*-------------------------------------------------------------------------
+ *
+ * bytes_table.h
+ *	  Hash tables whose keys are byte strings of any length.
+ *
+ * An entry begins with a YqBytes.  Keys given to a look-up may live anywhere;
+ * a key that is entered is copied into the table's memory context.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_BYTES_TABLE_H
+#define YQ_BYTES_TABLE_H
+
+#include "lib/stringinfo.h"
+#include "utils/hsearch.h"
+
+typedef struct YqBytes
+{
+	const char *data;
+	Size		length;
+} YqBytes;
+
+/* Make a table in a context; it goes when the context does. */
+extern HTAB *yq_bytes_table_create(const char *name, Size entry_size,
+								   MemoryContext context);
+
+/* The entry of a key, or NULL. */
+extern void *yq_bytes_table_find(HTAB *table, YqBytes key);
+
+/* The entry of a key, made when there is none: *found tells. */
+extern void *yq_bytes_table_enter(HTAB *table, YqBytes key, MemoryContext context,
+								  bool *found);
+
+/*
+ * Append a part of a composite key, with its length in front so that different
+ * parts never make the same key.  "data" may be NULL, which differs from an
+ * empty part.
+ */
+extern void yq_bytes_append_part(StringInfo key, const void *data, Size length);
+
+#endif							/* YQ_BYTES_TABLE_H */
