@@ -48,8 +48,6 @@ read_setting(void)
 	TableScanDesc scan;
 	TupleTableSlot *slot;
 
-	Assert(IsTransactionState());
-
 	relation = yq_table_open(YQ_CLOCK_SETTING, AccessShareLock);
 	setting_current = true;
 	setting_read = false;
@@ -75,23 +73,25 @@ read_setting(void)
 }
 
 /*
- * Is the clock set by hand?  Without the extension's tables it never is.
+ * Is the clock set by hand?  Without the extension's tables it never is, and
+ * outside a transaction nothing can be read.
  */
 static bool
 is_set(void)
 {
 	static bool registered = false;
 
-	if (!registered)
+	if (!registered && IsTransactionState())
 	{
 		yq_catalog_on_change(YQ_CLOCK_SETTING, &setting_current);
 		registered = true;
 	}
-	if (setting_current && setting_read)
+	if ((setting_current && setting_read) || !IsTransactionState())
 		return clock_stands;
-	if (!OidIsValid(yq_table_oid(YQ_CLOCK_SETTING)))
-		return false;
-	read_setting();
+	if (OidIsValid(yq_table_oid(YQ_CLOCK_SETTING)))
+		read_setting();
+	else
+		clock_stands = false;
 	return clock_stands;
 }
 

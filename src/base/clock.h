@@ -6,7 +6,8 @@
  * It is the system's clock unless a row of yquota_internal.clock_setting says
  * otherwise, which tests and demonstrations use (yquota.set_clock()).  Each
  * backend caches the setting; a change reaches it through the relation cache's
- * invalidation, like any change of a catalog.
+ * invalidation, like any change of a catalog.  Outside a transaction the last
+ * known setting counts.
  *
  * DESIGN 3, "Time is an interface".
  *

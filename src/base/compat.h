@@ -31,6 +31,13 @@
 #define errsave(context, ...)	ereport(ERROR, __VA_ARGS__)
 #endif
 
+/* 16: ExecInsertIndexTuples can be told to make summarizing entries only */
+#include "executor/executor.h"
+#if PG_VERSION_NUM < 160000
+#define ExecInsertIndexTuples(result, slot, estate, update, no_error, conflict, arbiters, summarizing) \
+	ExecInsertIndexTuples(result, slot, estate, update, no_error, conflict, arbiters)
+#endif
+
 /* 18: index_beginscan has an argument for instrumentation */
 #include "access/genam.h"
 #if PG_VERSION_NUM < 180000
@@ -38,9 +45,25 @@
 	index_beginscan(heap, index, snapshot, nkeys, norderbys)
 #endif
 
+/* 16: one ownership check for all objects; we need it for databases only */
+#if PG_VERSION_NUM < 160000
+#define object_ownercheck(class_oid, object_oid, role_oid) \
+	pg_database_ownercheck(object_oid, role_oid)
+#endif
+
+/* 18: the module magic carries name and version */
+#if PG_VERSION_NUM < 180000
+#define PG_MODULE_MAGIC_EXT(...)	PG_MODULE_MAGIC
+#endif
+
 /* 16: varatt.h is no longer part of postgres.h */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
+#endif
+
+/* 17: wait events of extensions have names */
+#if PG_VERSION_NUM < 170000
+#define WaitEventExtensionNew(name)	PG_WAIT_EXTENSION
 #endif
 
 #endif							/* YQ_COMPAT_H */

@@ -22,6 +22,7 @@
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
+#include "utils/builtins.h"
 #include "worker/worker.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_note_clock_setting);
@@ -32,7 +33,10 @@ PG_FUNCTION_INFO_V1(yq_sql_wake_worker_on_drop);
 static bool callback_registered = false;
 static bool wake_wanted = false;
 static bool start_wanted = false;
-static NameData start_name;		/* this database, when start_wanted */
+
+/* Found out before the commit, because looking them up can fail. */
+static NameData database_name;
+static bool database_is_listed = false;
 
 typedef void (*ProcessAction) (PGPROC *process, int signal_number);
 
@@ -86,6 +90,14 @@ yq_worker_signal(Oid database, int signal_number)
 	(void) for_each_process(YQ_WORKER_TYPE, database, send_signal, signal_number);
 }
 
+/* Have the launcher see to this database now; false when it is not its task. */
+static bool
+ask_launcher(void)
+{
+	return database_is_listed &&
+		for_each_process(YQ_LAUNCHER_TYPE, InvalidOid, send_signal, SIGUSR2) > 0;
+}
+
 /*
  * Let the launcher start the worker if that is its task, else start one here.
  */
@@ -95,11 +107,10 @@ start_worker(void)
 	BackgroundWorker worker;
 	YqWorkerOrder order = {.database = MyDatabaseId};
 
-	if (yq_launcher_lists(NameStr(start_name)) &&
-		for_each_process(YQ_LAUNCHER_TYPE, InvalidOid, send_signal, SIGUSR2) > 0)
+	if (ask_launcher())
 		return;
 
-	yq_worker_describe(&worker, NameStr(start_name), &order);
+	yq_worker_describe(&worker, NameStr(database_name), &order);
 	if (!RegisterDynamicBackgroundWorker(&worker, NULL))
 		ereport(WARNING,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
@@ -125,33 +136,37 @@ on_transaction_end(XactEvent event, void *arg)
 	start_wanted = false;
 	if (event != XACT_EVENT_COMMIT)
 		return;
-	if (wake)
-		(void) for_each_process(YQ_WORKER_TYPE, MyDatabaseId, set_latch, 0);
+	if (wake &&
+		for_each_process(YQ_WORKER_TYPE, MyDatabaseId, set_latch, 0) == 0)
+		(void) ask_launcher();
 	if (start)
 		start_worker();
 }
 
+/* What both wishes need: the callback, and what it has to know. */
 static void
-register_callback(void)
+prepare(void)
 {
-	if (callback_registered)
-		return;
-	RegisterXactCallback(on_transaction_end, NULL);
-	callback_registered = true;
+	if (!callback_registered)
+	{
+		RegisterXactCallback(on_transaction_end, NULL);
+		callback_registered = true;
+	}
+	namestrcpy(&database_name, get_database_name(MyDatabaseId));
+	database_is_listed = yq_launcher_lists(NameStr(database_name));
 }
 
 void
 yq_worker_wake_at_commit(void)
 {
-	register_callback();
+	prepare();
 	wake_wanted = true;
 }
 
 void
 yq_worker_start_at_commit(void)
 {
-	register_callback();
-	namestrcpy(&start_name, get_database_name(MyDatabaseId));
+	prepare();
 	start_wanted = true;
 }
 

@@ -43,9 +43,10 @@ extern void yq_worker_describe(BackgroundWorker *worker, const char *database_na
 extern bool yq_launcher_lists(const char *database_name);
 
 /*
- * wake.c: at commit of the current transaction set the latches of this
- * database's workers, or start a worker for it (through the launcher when it
- * is responsible).  Nothing happens when the transaction aborts.
+ * wake.c: at commit of the current transaction wake this database's worker, or
+ * start one for it.  When none runs, waking makes the launcher try again if
+ * the database is one of its own, and starting is left to it.  Nothing happens
+ * when the transaction aborts.
  */
 extern void yq_worker_wake_at_commit(void);
 extern void yq_worker_start_at_commit(void);

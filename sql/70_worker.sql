@@ -1,0 +1,257 @@
+--
+-- The worker: what it does to its own state, and how people start, stop and
+-- watch it.  worker_state.pid is set from a worker's start until it leaves on
+-- purpose: found set by the next one, it means that the last one did not.
+--
+
+-- Wakes the worker at commit; without one, its launcher.
+CREATE FUNCTION yquota_internal.wake_worker() RETURNS void
+LANGUAGE C VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'yq_sql_wake_worker';
+COMMENT ON FUNCTION yquota_internal.wake_worker() IS
+	'Makes the worker look at its state when the transaction commits';
+REVOKE ALL ON FUNCTION yquota_internal.wake_worker() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.request_worker() RETURNS void
+LANGUAGE C VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'yq_sql_request_worker';
+COMMENT ON FUNCTION yquota_internal.request_worker() IS
+	'Starts a worker of this database when the transaction commits';
+REVOKE ALL ON FUNCTION yquota_internal.request_worker() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.wake_worker_on_drop() RETURNS event_trigger
+LANGUAGE C VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'yq_sql_wake_worker_on_drop';
+COMMENT ON FUNCTION yquota_internal.wake_worker_on_drop() IS
+	'Makes the worker notice a DROP EXTENSION when it commits';
+REVOKE ALL ON FUNCTION yquota_internal.wake_worker_on_drop() FROM PUBLIC;
+
+CREATE EVENT TRIGGER yquota_wake_worker_on_drop ON ddl_command_start
+	WHEN TAG IN ('DROP EXTENSION', 'DROP OWNED')
+	EXECUTE FUNCTION yquota_internal.wake_worker_on_drop();
+COMMENT ON EVENT TRIGGER yquota_wake_worker_on_drop IS
+	'Lets the worker of yquota leave as soon as the extension is dropped';
+
+--
+-- What the worker calls
+--
+
+CREATE FUNCTION yquota_internal.note_gap(mark timestamptz, now_at timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	gap interval := now_at - mark;
+	is_forgiven boolean := gap <= current_setting('yquota.outage_max')::interval;
+	new_outage_id bigint;
+BEGIN
+	IF gap IS NULL OR gap <= current_setting('yquota.outage_threshold')::interval
+		OR current_setting('yquota.outage_policy') = 'charge' THEN
+		RETURN;
+	END IF;
+
+	INSERT INTO yquota.outage (started_at, ended_at, forgiven, reason)
+	VALUES (mark, now_at, is_forgiven, 'the yquota worker was not running')
+	RETURNING outage_id INTO new_outage_id;
+
+	IF NOT is_forgiven THEN
+		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
+		VALUES ('outage_undecided', new_outage_id,
+				format('The worker was not running from %s to %s, longer than yquota.outage_max. The time is charged unless yquota.decide_outage(%s, true) forgives it.',
+					   mark, now_at, new_outage_id),
+				now_at);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.note_gap(timestamptz, timestamptz) IS
+	'Makes an outage of the time that no worker ran, if it is one (DESIGN 3)';
+REVOKE ALL ON FUNCTION yquota_internal.note_gap(timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.worker_start(own_pid integer, now_at timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	last yquota_internal.worker_state;
+	own_system bigint;
+	own_database oid;
+BEGIN
+	INSERT INTO yquota_internal.worker_state DEFAULT VALUES ON CONFLICT DO NOTHING;
+	SELECT * INTO STRICT last FROM yquota_internal.worker_state FOR UPDATE;
+	SELECT system_identifier INTO STRICT own_system FROM pg_control_system();
+	SELECT oid INTO STRICT own_database FROM pg_database WHERE datname = current_database();
+
+	-- The first start, a restored copy, and a worker that left on purpose
+	-- make no outage.
+	IF last.pid IS NOT NULL AND last.system_identifier = own_system
+		AND last.database_oid = own_database THEN
+		PERFORM yquota_internal.note_gap(
+			(SELECT max(mark.at) FROM yquota_internal.charged_through AS mark), now_at);
+	END IF;
+
+	-- In the same transaction, so that the gap is closed exactly once.
+	INSERT INTO yquota.container_event (event, occurred_at, source)
+	VALUES ('QUOTA_COMPUTE', now_at, 'yquota worker');
+
+	UPDATE yquota_internal.worker_state
+	SET pid = own_pid, started_at = now_at, stopped_at = NULL,
+		system_identifier = own_system, database_oid = own_database,
+		last_compute_at = now_at, failures = 0;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.worker_start(integer, timestamptz) IS
+	'Makes the calling process the worker of record and closes the gap that the last one left';
+REVOKE ALL ON FUNCTION yquota_internal.worker_start(integer, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.worker_leave(own_pid integer, now_at timestamptz) RETURNS void
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	UPDATE yquota_internal.worker_state SET pid = NULL, stopped_at = now_at
+	WHERE pid = own_pid;
+$$;
+COMMENT ON FUNCTION yquota_internal.worker_leave(integer, timestamptz) IS
+	'Records that the worker left on purpose';
+REVOKE ALL ON FUNCTION yquota_internal.worker_leave(integer, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.worker_record(
+	failures_now integer, now_at timestamptz, price_at timestamptz, compute_at timestamptz,
+	fold_at timestamptz, error text, error_at timestamptz, postponed text[]) RETURNS void
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	INSERT INTO yquota_internal.worker_state AS state
+		(last_price_at, last_compute_at, last_fold_at, last_error, last_error_at, failures)
+	VALUES (price_at, compute_at, fold_at, error, error_at, failures_now)
+	ON CONFLICT (only_row) DO UPDATE SET
+		last_price_at = coalesce(price_at, state.last_price_at),
+		last_compute_at = coalesce(compute_at, state.last_compute_at),
+		last_fold_at = coalesce(fold_at, state.last_fold_at),
+		last_error = coalesce(error, state.last_error),
+		last_error_at = coalesce(error_at, state.last_error_at),
+		failures = failures_now;
+
+	INSERT INTO yquota.alert (kind, subject, detail, raised_at)
+	SELECT 'worker_postponed', task,
+		   'Another transaction holds a lock that the worker needs for this; it tries again every second.',
+		   now_at
+	FROM unnest(postponed) AS task
+	ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
+
+	-- What is over, and what an administrator decided by changing the row
+	UPDATE yquota.alert SET cleared_at = now_at
+	WHERE cleared_at IS NULL
+	  AND (kind = 'worker_postponed' AND subject <> ALL (postponed)
+		   OR kind = 'outage_undecided' AND NOT EXISTS (
+				SELECT FROM yquota.outage
+				WHERE outage_id::text = subject AND NOT forgiven));
+$$;
+COMMENT ON FUNCTION yquota_internal.worker_record(integer, timestamptz, timestamptz, timestamptz, timestamptz, text, timestamptz, text[]) IS
+	'Brings worker_state and the worker''s alerts up to date; null times and errors leave what is there';
+REVOKE ALL ON FUNCTION yquota_internal.worker_record(integer, timestamptz, timestamptz, timestamptz, timestamptz, text, timestamptz, text[]) FROM PUBLIC;
+
+--
+-- What people call
+--
+
+CREATE FUNCTION yquota.start_worker() RETURNS void
+LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+	INSERT INTO yquota_internal.worker_state DEFAULT VALUES
+	ON CONFLICT (only_row) DO UPDATE SET stopped_on_purpose = false;
+	SELECT yquota_internal.request_worker();
+$$;
+COMMENT ON FUNCTION yquota.start_worker() IS
+	'Starts the worker of this database when the transaction commits, unless one runs; also undoes stop_worker()';
+REVOKE ALL ON FUNCTION yquota.start_worker() FROM PUBLIC;
+
+CREATE FUNCTION yquota.stop_worker() RETURNS void
+LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+	INSERT INTO yquota_internal.worker_state AS state (stopped_on_purpose, stopped_at)
+	VALUES (true, yquota.statement_clock())
+	ON CONFLICT (only_row) DO UPDATE
+	SET stopped_on_purpose = true, pid = NULL, stopped_at = excluded.stopped_at;
+	SELECT yquota_internal.wake_worker();
+$$;
+COMMENT ON FUNCTION yquota.stop_worker() IS
+	'Switches the worker of this database off until start_worker(); the time between is no outage';
+REVOKE ALL ON FUNCTION yquota.stop_worker() FROM PUBLIC;
+
+CREATE FUNCTION yquota.decide_outage(outage_id bigint, forgive boolean) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF forgive IS NULL THEN
+		RAISE null_value_not_allowed USING MESSAGE = 'the decision must not be null';
+	END IF;
+	PERFORM FROM yquota.outage WHERE outage.outage_id = decide_outage.outage_id FOR UPDATE;
+	IF NOT FOUND THEN
+		RAISE no_data_found
+			USING MESSAGE = format('outage %s does not exist', outage_id),
+				  HINT = 'See yquota.outage for those that wait for a decision.';
+	END IF;
+
+	UPDATE yquota.outage SET forgiven = forgive
+	WHERE outage.outage_id = decide_outage.outage_id
+	  AND forgiven <> forgive;
+	UPDATE yquota.alert SET cleared_at = yquota.statement_clock()
+	WHERE kind = 'outage_undecided' AND subject = outage_id::text
+	  AND cleared_at IS NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota.decide_outage(bigint, boolean) IS
+	'Decides whether an outage is forgiven, such as one longer than yquota.outage_max that waits for it';
+REVOKE ALL ON FUNCTION yquota.decide_outage(bigint, boolean) FROM PUBLIC;
+
+CREATE VIEW yquota.worker_status AS
+SELECT current_database() AS database,
+	   process.pid,
+	   CASE WHEN pg_is_in_recovery() THEN 'standby'
+			WHEN process.pid IS NULL THEN 'stopped'
+			WHEN state.stopped_on_purpose THEN 'stopping'
+			WHEN process.pid = state.pid THEN 'running'
+			ELSE 'starting'
+	   END AS state,
+	   state.started_at,
+	   state.last_price_at,
+	   state.last_compute_at,
+	   state.last_fold_at,
+	   state.last_error,
+	   state.last_error_at,
+	   coalesce(state.failures, 0) AS failures,
+	   ARRAY(SELECT alert.subject FROM yquota.alert
+			 WHERE alert.kind = 'worker_postponed' AND alert.cleared_at IS NULL
+			 ORDER BY alert.subject) AS postponed
+FROM (VALUES (true)) AS one (row)
+LEFT JOIN yquota_internal.worker_state AS state ON true
+LEFT JOIN LATERAL (
+	SELECT activity.pid
+	FROM pg_stat_activity AS activity
+	WHERE activity.backend_type = 'yquota worker'
+	  AND activity.datname = current_database()
+	ORDER BY activity.pid IS DISTINCT FROM state.pid
+	LIMIT 1) AS process ON true
+UNION ALL
+SELECT activity.datname, activity.pid, 'running',
+	   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM pg_stat_activity AS activity
+WHERE activity.backend_type = 'yquota worker'
+  AND activity.datname <> current_database();
+COMMENT ON VIEW yquota.worker_status IS
+	'The worker of this database and what it last did, and the workers seen in other databases';
+COMMENT ON COLUMN yquota.worker_status.state IS
+	'running, starting, stopping, stopped, or standby';
+COMMENT ON COLUMN yquota.worker_status.last_price_at IS 'clock when prices were last computed';
+COMMENT ON COLUMN yquota.worker_status.last_compute_at IS 'clock of the last QUOTA_COMPUTE of a worker';
+COMMENT ON COLUMN yquota.worker_status.last_fold_at IS 'clock when counters were last folded';
+COMMENT ON COLUMN yquota.worker_status.failures IS 'failed attempts in a row, 0 when all is well';
+COMMENT ON COLUMN yquota.worker_status.postponed IS
+	'what waits for locks that other transactions hold';
+GRANT SELECT ON yquota.worker_status TO pg_monitor;
+
+-- A launcher that waits for this extension need not wait any longer.
+SELECT yquota_internal.wake_worker();

@@ -1,0 +1,396 @@
+/*-------------------------------------------------------------------------
+ *
+ * launcher.c
+ *	  Keeps one worker running in each database of yquota.databases.
+ *
+ * The launcher is started with the server, but not before recovery has ended:
+ * there is none on a standby until it is promoted.  It is connected to no
+ * database and reads pg_database only, so it never blocks a command on one.
+ *
+ * A worker that ends, for whatever reason, is started again after a delay that
+ * grows while attempts keep failing early: a database may be missing, refuse
+ * connections or be without the extension for a long time at little cost.  A
+ * reload, or start_worker() (SIGUSR2), tries everything again at once.  A
+ * worker whose database is taken off the list leaves by itself.
+ *
+ * The list of entries belongs to the launcher's own memory context; entries go
+ * when they are neither wanted nor running.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include <signal.h>
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "base/settings.h"
+#include "catalog/pg_database.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/procsignal.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+#include "utils/varlena.h"
+#include "utils/wait_event.h"
+#include "worker/worker.h"
+
+/* Delay before a worker is started again, doubled with every early end. */
+#define RESTART_DELAY_MIN_MS	1000
+#define RESTART_DELAY_MAX_MS	(5 * 60 * 1000)
+
+/* A worker that lived this long did not end early. */
+#define LIFE_NOT_EARLY_MS		(60 * 1000)
+
+/* Seconds after which the server starts a launcher again that died. */
+#define LAUNCHER_RESTART_S		5
+
+typedef struct DatabaseEntry
+{
+	char	   *name;
+	bool		wanted;			/* named in yquota.databases */
+	BackgroundWorkerHandle *handle; /* NULL when no worker runs */
+	int			attempts;		/* that ended early, in a row */
+	TimestampTz started_at;		/* system time, when handle is set */
+	TimestampTz retry_at;		/* system time, when handle is not set */
+	bool		complained;		/* about what keeps it from starting */
+} DatabaseEntry;
+
+static List *entries = NIL;
+static MemoryContext launcher_context = NULL;
+static volatile sig_atomic_t retry_wanted = false;
+
+static void
+on_retry_signal(SIGNAL_ARGS)
+{
+	int			save_errno = errno;
+
+	retry_wanted = true;
+	SetLatch(MyLatch);
+	errno = save_errno;
+}
+
+/*
+ * The names in yquota.databases, in the current memory context; NIL and a log
+ * entry when it is not a list.
+ */
+static List *
+listed_databases(void)
+{
+	List	   *names;
+
+	if (yq_databases == NULL)
+		return NIL;
+	if (SplitIdentifierString(pstrdup(yq_databases), ',', &names))
+		return names;
+
+	ereport(LOG,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("invalid list syntax in parameter \"%s\"", "yquota.databases")));
+	return NIL;
+}
+
+bool
+yq_launcher_lists(const char *database_name)
+{
+	ListCell   *cell;
+
+	foreach(cell, listed_databases())
+	{
+		if (strcmp(lfirst(cell), database_name) == 0)
+			return true;
+	}
+	return false;
+}
+
+void
+yq_worker_describe(BackgroundWorker *worker, const char *database_name,
+				   const YqWorkerOrder *order)
+{
+	memset(worker, 0, sizeof(*worker));
+	snprintf(worker->bgw_name, BGW_MAXLEN, "yquota worker of %s", database_name);
+	strlcpy(worker->bgw_type, YQ_WORKER_TYPE, BGW_MAXLEN);
+	worker->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker->bgw_start_time = BgWorkerStart_RecoveryFinished;
+	worker->bgw_restart_time = BGW_NEVER_RESTART;
+	strlcpy(worker->bgw_library_name, "yquota", BGW_MAXLEN);
+	strlcpy(worker->bgw_function_name, "yq_worker_main", BGW_MAXLEN);
+	memcpy(worker->bgw_extra, order, sizeof(*order));
+}
+
+static DatabaseEntry *
+find_entry(const char *name)
+{
+	ListCell   *cell;
+
+	foreach(cell, entries)
+	{
+		DatabaseEntry *entry = lfirst(cell);
+
+		if (strcmp(entry->name, name) == 0)
+			return entry;
+	}
+	return NULL;
+}
+
+/* Bring the entries in line with yquota.databases. */
+static void
+read_list(void)
+{
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext,
+												  "yquota database list",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(scratch);
+	List	   *names = listed_databases();
+	ListCell   *cell;
+
+	MemoryContextSwitchTo(launcher_context);
+	foreach(cell, entries)
+		((DatabaseEntry *) lfirst(cell))->wanted = false;
+	foreach(cell, names)
+	{
+		DatabaseEntry *entry = find_entry(lfirst(cell));
+
+		if (entry == NULL)
+		{
+			entry = palloc0(sizeof(DatabaseEntry));
+			entry->name = pstrdup(lfirst(cell));
+			entries = lappend(entries, entry);
+		}
+		entry->wanted = true;
+	}
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(scratch);
+}
+
+/* Try everything again now that something may have changed. */
+static void
+forget_failures(void)
+{
+	ListCell   *cell;
+
+	foreach(cell, entries)
+	{
+		DatabaseEntry *entry = lfirst(cell);
+
+		entry->attempts = 0;
+		entry->retry_at = 0;
+		entry->complained = false;
+	}
+}
+
+static void
+delay(DatabaseEntry *entry)
+{
+	int64		milliseconds = RESTART_DELAY_MIN_MS;
+
+	for (int i = 0; i < entry->attempts && milliseconds < RESTART_DELAY_MAX_MS; i++)
+		milliseconds *= 2;
+	entry->attempts++;
+	entry->retry_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+												  Min(milliseconds, RESTART_DELAY_MAX_MS));
+}
+
+/* Notice whether the entry's worker has ended. */
+static void
+check_worker(DatabaseEntry *entry)
+{
+	pid_t		pid;
+
+	if (entry->handle == NULL ||
+		GetBackgroundWorkerPid(entry->handle, &pid) != BGWH_STOPPED)
+		return;
+
+	pfree(entry->handle);
+	entry->handle = NULL;
+	if (TimestampDifferenceExceeds(entry->started_at, GetCurrentTimestamp(),
+								   LIFE_NOT_EARLY_MS))
+		entry->attempts = 0;
+	delay(entry);
+}
+
+/* The database's OID; InvalidOid when it is missing or not to be entered. */
+static Oid
+find_database(const char *name)
+{
+	Relation	relation;
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple	tuple;
+	Oid			oid = InvalidOid;
+
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	relation = table_open(DatabaseRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_database_datname, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum(name));
+	scan = systable_beginscan(relation, DatabaseNameIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_database database = (Form_pg_database) GETSTRUCT(tuple);
+
+		if (database->datallowconn)
+			oid = database->oid;
+	}
+	systable_endscan(scan);
+	table_close(relation, AccessShareLock);
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	return oid;
+}
+
+/* Start the entry's worker, or note when to try again. */
+static void
+start_worker(DatabaseEntry *entry)
+{
+	BackgroundWorker worker;
+	YqWorkerOrder order = {.from_launcher = true, .repeated = entry->attempts > 0};
+	MemoryContext old_context;
+
+	order.database = find_database(entry->name);
+	if (!OidIsValid(order.database))
+	{
+		if (!entry->complained)
+			ereport(LOG,
+					(errmsg("database \"%s\" does not exist or does not accept connections",
+							entry->name),
+					 errhint("Correct yquota.databases or create the database; the yquota launcher keeps trying.")));
+		entry->complained = true;
+		delay(entry);
+		return;
+	}
+
+	yq_worker_describe(&worker, entry->name, &order);
+	worker.bgw_notify_pid = MyProcPid;
+	old_context = MemoryContextSwitchTo(launcher_context);
+	if (RegisterDynamicBackgroundWorker(&worker, &entry->handle))
+	{
+		entry->started_at = GetCurrentTimestamp();
+		entry->complained = false;
+	}
+	else
+	{
+		entry->handle = NULL;
+		if (!entry->complained)
+			ereport(LOG,
+					(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+					 errmsg("could not start the yquota worker of database \"%s\": no background worker slot is free",
+							entry->name),
+					 errhint("You might need to increase max_worker_processes.")));
+		entry->complained = true;
+		delay(entry);
+	}
+	MemoryContextSwitchTo(old_context);
+}
+
+/*
+ * See to every entry; returns how many milliseconds nothing is due, -1 for
+ * until something happens.
+ */
+static long
+tend_entries(void)
+{
+	long		timeout = -1;
+	ListCell   *cell;
+
+	foreach(cell, entries)
+	{
+		DatabaseEntry *entry = lfirst(cell);
+		long		remaining;
+
+		check_worker(entry);
+		if (entry->handle == NULL && !entry->wanted)
+		{
+			entries = foreach_delete_current(entries, cell);
+			pfree(entry->name);
+			pfree(entry);
+			continue;
+		}
+		if (entry->handle != NULL)
+			continue;
+
+		remaining = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+													entry->retry_at);
+		if (remaining == 0)
+		{
+			start_worker(entry);
+			if (entry->handle != NULL)
+				continue;
+			remaining = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+														entry->retry_at);
+		}
+		if (timeout < 0 || remaining < timeout)
+			timeout = remaining;
+	}
+	return timeout;
+}
+
+void
+yq_launcher_main(Datum main_arg)
+{
+	uint32		wait_event = WaitEventExtensionNew("YquotaLauncherMain");
+
+	pqsignal(SIGTERM, die);
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGUSR2, on_retry_signal);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+
+	launcher_context = AllocSetContextCreate(TopMemoryContext, "yquota launcher",
+											 ALLOCSET_SMALL_SIZES);
+	read_list();
+	for (;;)
+	{
+		long		timeout = tend_entries();
+
+		pgstat_report_activity(STATE_IDLE, NULL);
+		(void) WaitLatch(MyLatch,
+						 WL_LATCH_SET | WL_EXIT_ON_PM_DEATH |
+						 (timeout >= 0 ? WL_TIMEOUT : 0),
+						 timeout, wait_event);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+			read_list();
+			forget_failures();
+		}
+		if (retry_wanted)
+		{
+			retry_wanted = false;
+			forget_failures();
+		}
+	}
+}
+
+void
+yq_worker_init(void)
+{
+	BackgroundWorker launcher;
+
+	memset(&launcher, 0, sizeof(launcher));
+	strlcpy(launcher.bgw_name, YQ_LAUNCHER_TYPE, BGW_MAXLEN);
+	strlcpy(launcher.bgw_type, YQ_LAUNCHER_TYPE, BGW_MAXLEN);
+	launcher.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	launcher.bgw_start_time = BgWorkerStart_RecoveryFinished;
+	launcher.bgw_restart_time = LAUNCHER_RESTART_S;
+	strlcpy(launcher.bgw_library_name, "yquota", BGW_MAXLEN);
+	strlcpy(launcher.bgw_function_name, "yq_launcher_main", BGW_MAXLEN);
+	RegisterBackgroundWorker(&launcher);
+	yq_give_way_init();
+}

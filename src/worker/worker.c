@@ -1,0 +1,706 @@
+/*-------------------------------------------------------------------------
+ *
+ * worker.c
+ *	  The worker of one database: computes prices and advances the
+ *	  charged-through mark by the clock, folds counters, corrects late prices.
+ *
+ * Each task runs in a transaction of its own, like a client's.  An error in one
+ * is logged, noted in yquota_internal.worker_state and retried with growing
+ * delays, without holding up the others.  A task that would have to wait for
+ * somebody's lock is postponed instead, which is no failure but an alert.
+ *
+ * Due times are by the clock (base/clock.h); several missed intervals are made
+ * up for by one run.  Delays of retries are by the system's clock.
+ *
+ * Being the only worker is proved by a session-level advisory lock that no SQL
+ * function can take.  Between transactions the worker holds nothing else: no
+ * lock, no snapshot.  Every transaction begins by locking the extension, so a
+ * DROP EXTENSION either waits for it or is noticed by it.
+ *
+ * The worker leaves, for good as far as it is concerned, when the extension is
+ * dropped, stop_worker() was called, or its database is no longer listed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include <signal.h>
+
+#include "access/xact.h"
+#include "base/clock.h"
+#include "base/settings.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_type.h"
+#include "commands/dbcommands.h"
+#include "commands/extension.h"
+#include "common/pg_prng.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "tcop/tcopprot.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+#include "worker/worker.h"
+
+/* The advisory lock; the last number keeps it out of reach of SQL (1 and 2). */
+#define WORKER_LOCK_KEY			0x79717561
+#define WORKER_LOCK_CLASS		0x7971
+
+/* A leaving worker gives its lock up within this time. */
+#define WORKER_LOCK_PATIENCE_MS 2000
+
+/* How long a task waits for a lock; publishing hardly at all (DESIGN 2). */
+#define PUBLISH_LOCK_TIMEOUT_MS 10
+#define TASK_LOCK_TIMEOUT_MS	500
+
+/* Delays before a task is tried again. */
+#define POSTPONED_DELAY_MS		1000
+#define RETRY_DELAY_MIN_MS		1000
+#define RETRY_DELAY_MAX_MS		(5 * 60 * 1000)
+
+/* The longest sleep: the price of a wake-up that got lost. */
+#define SLEEP_MAX_MS			(60 * 1000)
+
+typedef struct Task
+{
+	const char *name;			/* in error context and alerts */
+	const char *activity;		/* in pg_stat_activity */
+	int			lock_timeout_ms;	/* 0 for none */
+	void		(*step) (struct Task *task);
+	const char *command;		/* of run_command; $1 is the clock */
+	const int  *interval_ms;	/* NULL when not periodic */
+
+	TimestampTz last_run;		/* clock; 0 before the first run */
+	int			failures;		/* in a row */
+	bool		postponed;
+	TimestampTz retry_at;		/* system time, when failed or postponed */
+} Task;
+
+static void run_command(Task *task);
+static void look_around(Task *task);
+static void start_up(Task *task);
+static void record(Task *task);
+static void sign_off(Task *task);
+
+enum
+{
+	PRICE,
+	COMPUTE,
+	FOLD,
+	CORRECT,
+	APPLY_WAITING,
+	PERIODIC_COUNT
+};
+
+static Task periodic[PERIODIC_COUNT] = {
+	[PRICE] = {
+		.name = "price",
+		.activity = "yquota: computing prices",
+		.lock_timeout_ms = PUBLISH_LOCK_TIMEOUT_MS,
+		.step = run_command,
+		.command = "SELECT yquota.compute_prices($1)",
+		.interval_ms = &yq_price_interval
+	},
+	[COMPUTE] = {
+		.name = "compute",
+		.activity = "yquota: advancing the charged-through mark",
+		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.step = run_command,
+		.command = "INSERT INTO yquota.container_event (event, occurred_at, source) "
+			"VALUES ('QUOTA_COMPUTE', $1, 'yquota worker')",
+		.interval_ms = &yq_compute_interval
+	},
+	[FOLD] = {
+		.name = "fold",
+		.activity = "yquota: folding counters",
+		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.step = run_command,
+		.command = "SELECT yquota_internal.fold_counters()",
+		.interval_ms = &yq_compute_interval
+	},
+	[CORRECT] = {
+		.name = "correct",
+		.activity = "yquota: correcting late prices",
+		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.step = run_command,
+		.command = "SELECT yquota_internal.correct_late_prices()",
+		.interval_ms = &yq_compute_interval
+	},
+	[APPLY_WAITING] = {
+		.name = "apply waiting",
+		.activity = "yquota: applying events that waited",
+		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.step = run_command,
+		.command = "SELECT yquota_internal.apply_waiting()",
+		.interval_ms = &yq_compute_interval
+	}
+};
+
+static Task look_task = {
+	.name = "look",
+	.activity = "yquota: looking for what is due",
+	.lock_timeout_ms = 0,
+	.step = look_around
+};
+static Task start_task = {
+	.name = "start",
+	.activity = "yquota: starting",
+	.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+	.step = start_up
+};
+static Task record_task = {
+	.name = "record",
+	.activity = "yquota: recording what was done",
+	.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+	.step = record
+};
+static Task sign_off_task = {
+	.name = "sign off",
+	.activity = "yquota: leaving",
+	.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+	.step = sign_off
+};
+
+static YqWorkerOrder order;
+static NameData database_name;
+static MemoryContext pass_context = NULL;
+static MemoryContext error_context = NULL;
+
+/* What the last look found. */
+static bool extension_is_gone = false;
+static bool told_to_stop = false;
+static bool no_longer_listed = false;
+static bool started = false;	/* worker_state names this process */
+static bool was_started = false;	/* ever */
+static bool clock_was_set = false;
+
+/* What is not yet recorded in worker_state. */
+static bool something_to_record = false;
+static char *last_error = NULL; /* in error_context */
+static TimestampTz last_error_at = 0;
+
+/*
+ * Transactions
+ */
+
+static void
+add_context(void *arg)
+{
+	errcontext("yquota worker of database \"%s\", task \"%s\"",
+			   NameStr(database_name), ((Task *) arg)->name);
+}
+
+/*
+ * Keep the extension from being dropped for the rest of the transaction, after
+ * waiting for a DROP under way; false when it is not there.
+ */
+static bool
+lock_extension(void)
+{
+	Oid			extension = get_extension_oid("yquota", true);
+
+	if (!OidIsValid(extension))
+		return false;
+	LockDatabaseObject(ExtensionRelationId, extension, 0, AccessShareLock);
+	return get_extension_oid("yquota", true) == extension;
+}
+
+static void
+run_transaction(Task *task)
+{
+	char		lock_timeout[16];
+
+	snprintf(lock_timeout, sizeof(lock_timeout), "%d", task->lock_timeout_ms);
+
+	StartTransactionCommand();
+	(void) set_config_option("lock_timeout", lock_timeout, PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
+	if (lock_extension())
+	{
+		SPI_connect();
+		PushActiveSnapshot(GetTransactionSnapshot());
+		task->step(task);
+		PopActiveSnapshot();
+		SPI_finish();
+	}
+	else
+		extension_is_gone = true;
+	CommitTransactionCommand();
+}
+
+/* Note when a task that did not get through is tried again. */
+static void
+delay(Task *task, int64 milliseconds)
+{
+	task->retry_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), milliseconds);
+}
+
+static void
+note_failure(Task *task, ErrorData *error)
+{
+	int64		milliseconds = RETRY_DELAY_MIN_MS;
+
+	for (int i = 0; i < task->failures && milliseconds < RETRY_DELAY_MAX_MS; i++)
+		milliseconds *= 2;
+	milliseconds = Min(milliseconds, RETRY_DELAY_MAX_MS);
+	task->failures++;
+	task->postponed = false;
+
+	/* Spread, so that workers that fail together do not retry together. */
+	delay(task, (int64) pg_prng_uint64_range(&pg_global_prng_state,
+											 milliseconds / 2, milliseconds));
+
+	MemoryContextReset(error_context);
+	last_error = MemoryContextStrdup(error_context,
+									 psprintf("%s: %s", task->name, error->message));
+	last_error_at = yq_clock_now();
+	something_to_record = true;
+}
+
+/*
+ * Run a task in a transaction of its own; false when it failed or was
+ * postponed, which is then noted in it.  Leaves us in pass_context.
+ */
+static bool
+attempt(Task *task)
+{
+	ErrorContextCallback callback = {error_context_stack, add_context, task};
+	bool		troubled = task->failures > 0 || task->postponed;
+	volatile bool succeeded = false;
+
+	/* A cancel request that came between transactions is for nothing. */
+	QueryCancelPending = false;
+	SetCurrentStatementStartTimestamp();
+	pgstat_report_activity(STATE_RUNNING, task->activity);
+	error_context_stack = &callback;
+
+	PG_TRY();
+	{
+		run_transaction(task);
+		succeeded = true;
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		HOLD_INTERRUPTS();
+		MemoryContextSwitchTo(pass_context);
+		error = CopyErrorData();
+		if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE)
+		{
+			something_to_record |= !task->postponed;
+			task->postponed = true;
+			delay(task, task->interval_ms ?
+				  Min(*task->interval_ms, POSTPONED_DELAY_MS) : POSTPONED_DELAY_MS);
+		}
+		else
+		{
+			EmitErrorReport();
+			note_failure(task, error);
+		}
+		AbortCurrentTransaction();
+		FlushErrorState();
+		RESUME_INTERRUPTS();
+	}
+	PG_END_TRY();
+
+	error_context_stack = callback.previous;
+	MemoryContextSwitchTo(pass_context);
+	pgstat_report_stat(true);
+	pgstat_report_activity(STATE_IDLE, NULL);
+
+	if (succeeded)
+	{
+		task->failures = 0;
+		task->postponed = false;
+		something_to_record |= troubled;
+	}
+	return succeeded;
+}
+
+/*
+ * When things are due
+ */
+
+static bool
+is_held_back(const Task *task)
+{
+	return (task->failures > 0 || task->postponed) &&
+		task->retry_at > GetCurrentTimestamp();
+}
+
+/*
+ * Milliseconds until the task is due: 0 when it is, YQ_CLOCK_STANDS when that
+ * takes somebody setting the clock.  A clock that went back makes it due.
+ */
+static long
+milliseconds_until_due(const Task *task)
+{
+	if (task->failures > 0 || task->postponed)
+		return TimestampDifferenceMilliseconds(GetCurrentTimestamp(), task->retry_at);
+	if (task->last_run == 0 || task->last_run > yq_clock_now())
+		return 0;
+	return yq_clock_milliseconds_until(TimestampTzPlusMilliseconds(task->last_run,
+																   *task->interval_ms));
+}
+
+static long
+milliseconds_to_sleep(void)
+{
+	long		sleep = SLEEP_MAX_MS;
+
+	if (no_longer_listed)
+		sleep = Min(sleep, milliseconds_until_due(&sign_off_task));
+	if (!started)
+		return Min(sleep, milliseconds_until_due(&start_task));
+	for (int i = 0; i < PERIODIC_COUNT; i++)
+	{
+		long		until_due = milliseconds_until_due(&periodic[i]);
+
+		if (until_due != YQ_CLOCK_STANDS)
+			sleep = Min(sleep, until_due);
+	}
+	if (something_to_record)
+		sleep = Min(sleep, milliseconds_until_due(&record_task));
+	return sleep;
+}
+
+/* Something changed that may make failing tasks succeed. */
+static void
+retry_at_once(void)
+{
+	start_task.retry_at = 0;
+	record_task.retry_at = 0;
+	for (int i = 0; i < PERIODIC_COUNT; i++)
+		periodic[i].retry_at = 0;
+}
+
+/*
+ * The steps
+ */
+
+/* Run SQL with the given parameters; errors other than the SQL's cannot be. */
+static void
+execute(const char *command, int count, Oid *types, Datum *values,
+		const char *nulls)
+{
+	int			result = SPI_execute_with_args(command, count, types, values,
+											   nulls, false, 0);
+
+	if (result < 0)
+		elog(ERROR, "could not execute \"%s\": %s", command,
+			 SPI_result_code_string(result));
+}
+
+/* A periodic task */
+static void
+run_command(Task *task)
+{
+	TimestampTz now = yq_clock_now();
+	Oid			types[1] = {TIMESTAMPTZOID};
+	Datum		values[1] = {TimestampTzGetDatum(now)};
+
+	execute(task->command, 1, types, values, NULL);
+	task->last_run = now;
+	something_to_record = true;
+}
+
+/* Read the clock, and whether there is reason to leave. */
+static void
+look_around(Task *task)
+{
+	bool		isnull;
+	Datum		pid;
+
+	clock_was_set = yq_clock_reread();
+	no_longer_listed = order.from_launcher &&
+		!yq_launcher_lists(NameStr(database_name));
+
+	execute("SELECT stopped_on_purpose, pid FROM yquota_internal.worker_state",
+			0, NULL, NULL, NULL);
+	told_to_stop = false;
+	if (SPI_processed == 0)
+	{
+		started = false;
+		return;
+	}
+	told_to_stop = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0],
+											  SPI_tuptable->tupdesc, 1, &isnull));
+
+	/* stop_worker() took our name out; start_worker() came before we left */
+	pid = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull);
+	started = started && !isnull && DatumGetInt32(pid) == MyProcPid;
+}
+
+/* Take the office, and make an outage of the time that nobody held it. */
+static void
+start_up(Task *task)
+{
+	TimestampTz now = yq_clock_now();
+	Oid			types[2] = {INT4OID, TIMESTAMPTZOID};
+	Datum		values[2] = {Int32GetDatum(MyProcPid), TimestampTzGetDatum(now)};
+
+	execute("SELECT yquota_internal.worker_start($1, $2)", 2, types, values, NULL);
+	periodic[COMPUTE].last_run = now;
+}
+
+/* The names of the postponed tasks, as text[]. */
+static Datum
+postponed_tasks(void)
+{
+	Datum		names[PERIODIC_COUNT];
+	int			count = 0;
+
+	for (int i = 0; i < PERIODIC_COUNT; i++)
+	{
+		if (periodic[i].postponed)
+			names[count++] = CStringGetTextDatum(periodic[i].name);
+	}
+	return PointerGetDatum(construct_array(names, count, TEXTOID, -1, false,
+										   TYPALIGN_INT));
+}
+
+static int
+failures_in_all(void)
+{
+	int			failures = start_task.failures;
+
+	for (int i = 0; i < PERIODIC_COUNT; i++)
+		failures += periodic[i].failures;
+	return failures;
+}
+
+/* Bring worker_state and the alerts up to date. */
+static void
+record(Task *task)
+{
+	Oid			types[8] = {INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID,
+		TIMESTAMPTZOID, TEXTOID, TIMESTAMPTZOID, TEXTARRAYOID};
+	Datum		values[8];
+	char		nulls[9] = "        ";
+
+	values[0] = Int32GetDatum(failures_in_all());
+	values[1] = TimestampTzGetDatum(yq_clock_now());
+	values[2] = TimestampTzGetDatum(periodic[PRICE].last_run);
+	values[3] = TimestampTzGetDatum(periodic[COMPUTE].last_run);
+	values[4] = TimestampTzGetDatum(periodic[FOLD].last_run);
+	values[5] = last_error ? CStringGetTextDatum(last_error) : (Datum) 0;
+	values[6] = TimestampTzGetDatum(last_error_at);
+	values[7] = postponed_tasks();
+	for (int i = 0; i < 3; i++)
+	{
+		if (values[2 + i] == TimestampTzGetDatum(0))
+			nulls[2 + i] = 'n';
+	}
+	if (last_error == NULL)
+		nulls[5] = nulls[6] = 'n';
+
+	execute("SELECT yquota_internal.worker_record($1, $2, $3, $4, $5, $6, $7, $8)",
+			8, types, values, nulls);
+}
+
+/* Leave on purpose: the time until the next worker is no outage. */
+static void
+sign_off(Task *task)
+{
+	Oid			types[2] = {INT4OID, TIMESTAMPTZOID};
+	Datum		values[2] = {Int32GetDatum(MyProcPid), TimestampTzGetDatum(yq_clock_now())};
+
+	execute("SELECT yquota_internal.worker_leave($1, $2)", 2, types, values, NULL);
+}
+
+/*
+ * The life of a worker
+ */
+
+static void
+leave(const char *reason)
+{
+	ereport(order.repeated && !was_started ? DEBUG1 : LOG,
+			(errmsg("yquota worker of database \"%s\" leaves: %s",
+					NameStr(database_name), reason)));
+	proc_exit(0);
+}
+
+static void
+leave_if_told(void)
+{
+	if (extension_is_gone)
+		leave("extension \"yquota\" is not installed");
+	if (told_to_stop)
+		leave("yquota.stop_worker() was called");
+	if (no_longer_listed && !is_held_back(&sign_off_task) &&
+		attempt(&sign_off_task))
+		leave("yquota.databases does not list the database");
+}
+
+static void
+run_periodic_tasks(void)
+{
+	for (int i = 0; i < PERIODIC_COUNT; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (milliseconds_until_due(&periodic[i]) == 0)
+			(void) attempt(&periodic[i]);
+		if (extension_is_gone)
+			return;
+	}
+}
+
+/* Everything that is due; returns how many milliseconds to sleep. */
+static long
+run_pass(void)
+{
+	if (is_held_back(&look_task))
+		return milliseconds_until_due(&look_task);
+	if (!attempt(&look_task))
+		return milliseconds_until_due(&look_task);
+	leave_if_told();
+	if (clock_was_set)
+		retry_at_once();
+
+	if (!started && !is_held_back(&start_task) && attempt(&start_task))
+	{
+		ereport(was_started ? DEBUG1 : LOG,
+				(errmsg("yquota worker of database \"%s\" started",
+						NameStr(database_name))));
+		started = was_started = true;
+		something_to_record = true;
+	}
+	if (started)
+		run_periodic_tasks();
+	if (something_to_record && !extension_is_gone && !is_held_back(&record_task) &&
+		attempt(&record_task))
+	{
+		something_to_record = false;
+		last_error = NULL;
+	}
+	leave_if_told();
+	return milliseconds_to_sleep();
+}
+
+/*
+ * Settings that a database or role may have changed and that a pass depends
+ * on.  One of a newer server is left out on older ones.
+ */
+static void
+pin_settings(void)
+{
+	static const char *const pinned[][2] = {
+		{"DateStyle", "ISO"},
+		{"TimeZone", "UTC"},
+		{"default_transaction_deferrable", "off"},
+		{"default_transaction_isolation", "read committed"},
+		{"default_transaction_read_only", "off"},
+		{"idle_in_transaction_session_timeout", "0"},
+		{"lock_timeout", "0"},
+		{"row_security", "on"},
+		{"search_path", "pg_catalog, pg_temp"},
+		{"session_replication_role", "origin"},
+		{"statement_timeout", "0"},
+		{"transaction_timeout", "0"},
+		{"yquota.on_bad_event", "error"}
+	};
+
+	for (size_t i = 0; i < lengthof(pinned); i++)
+	{
+		if (GetConfigOption(pinned[i][0], true, false) != NULL)
+			SetConfigOption(pinned[i][0], pinned[i][1], PGC_SUSET, PGC_S_OVERRIDE);
+	}
+}
+
+/*
+ * Become the only worker of this database; false when there is another one
+ * that does not leave.
+ */
+static bool
+lock_office(uint32 wait_event)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, WORKER_LOCK_KEY, 0, WORKER_LOCK_CLASS);
+	for (int waited_ms = 0; waited_ms <= WORKER_LOCK_PATIENCE_MS; waited_ms += 100)
+	{
+		LockAcquireResult result;
+
+		StartTransactionCommand();
+		result = LockAcquire(&tag, ExclusiveLock, true, true);
+		CommitTransactionCommand();
+		if (result != LOCKACQUIRE_NOT_AVAIL)
+			return true;
+
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 100, wait_event);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return false;
+}
+
+static void
+connect_to_database(void)
+{
+	memcpy(&order, MyBgworkerEntry->bgw_extra, sizeof(order));
+
+	pqsignal(SIGTERM, die);
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnectionByOid(order.database, InvalidOid, 0);
+
+	StartTransactionCommand();
+	namestrcpy(&database_name, get_database_name(MyDatabaseId));
+	CommitTransactionCommand();
+
+	pin_settings();
+	pass_context = AllocSetContextCreate(TopMemoryContext, "yquota worker pass",
+										 ALLOCSET_DEFAULT_SIZES);
+	error_context = AllocSetContextCreate(TopMemoryContext, "yquota worker error",
+										  ALLOCSET_SMALL_SIZES);
+}
+
+void
+yq_worker_main(Datum main_arg)
+{
+	uint32		wait_event = WaitEventExtensionNew("YquotaWorkerMain");
+
+	connect_to_database();
+	if (!lock_office(wait_event))
+	{
+		ereport(DEBUG1,
+				(errmsg("another yquota worker runs in database \"%s\"",
+						NameStr(database_name))));
+		proc_exit(0);
+	}
+
+	for (;;)
+	{
+		long		timeout;
+
+		MemoryContextSwitchTo(pass_context);
+		timeout = run_pass();
+		MemoryContextReset(pass_context);
+
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 timeout, wait_event);
+		ResetLatch(MyLatch);
+		QueryCancelPending = false;
+		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+			look_task.retry_at = 0;
+			retry_at_once();
+		}
+	}
+}

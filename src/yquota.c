@@ -1,0 +1,29 @@
+/*-------------------------------------------------------------------------
+ *
+ * yquota.c
+ *	  Loading of the library.
+ *
+ * It works without preloading; then there is no launcher, and commands on a
+ * database do not ask its worker to leave.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "base/settings.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "worker/worker.h"
+
+PG_MODULE_MAGIC_EXT(.name = "yquota", .version = YQ_VERSION);
+
+extern PGDLLEXPORT void _PG_init(void);
+
+void
+_PG_init(void)
+{
+	yq_settings_define();
+
+	if (process_shared_preload_libraries_in_progress && !IsBinaryUpgrade)
+		yq_worker_init();
+}
