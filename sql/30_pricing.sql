@@ -1,0 +1,523 @@
+--
+-- Pricing, first part: what every change of prices shares, and the
+-- configuration that prices are made of (DESIGN 2).
+--
+-- A change of prices, whether made by a function or by plain INSERT, UPDATE or
+-- DELETE, goes through the triggers of the tables: they take one lock, refuse
+-- what would change amounts that have been settled or shown, and note the
+-- change in yquota.pricing_change, from where caches are invalidated.
+--
+-- While a dump is being restored they stand down: rows come back as they were.
+--
+
+CREATE FUNCTION yquota_internal.restoring() RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN current_setting('check_function_bodies') = 'off'
+		AND current_setting('row_security') = 'off'
+		AND current_setting('client_min_messages') = 'warning'
+		AND pg_has_role(session_user,
+						(SELECT relowner FROM pg_class
+						 WHERE oid = 'yquota.pricing_change'::regclass), 'USAGE');
+COMMENT ON FUNCTION yquota_internal.restoring() IS
+	'Is this session restoring a dump?  Recognized by the settings that pg_dump and pg_restore begin with, for members of the owning role only';
+
+CREATE FUNCTION yquota_internal.duration(setting_name text) RETURNS interval
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN ((extract(epoch FROM current_setting(setting_name)::interval) * 1000)::bigint
+			|| ' milliseconds')::interval;
+COMMENT ON FUNCTION yquota_internal.duration(text) IS
+	'A duration of the configuration as an interval of hours and less: a day of a setting is 24 hours in every time zone';
+
+CREATE FUNCTION yquota_internal.lock_pricing() RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	LOCK TABLE yquota.pricing_change IN SHARE ROW EXCLUSIVE MODE;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.lock_pricing() IS
+	'Wait for other changes of prices; readers and events do not wait for this lock';
+REVOKE ALL ON FUNCTION yquota_internal.lock_pricing() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.last_event_at() RETURNS timestamptz
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT max(f.last_event_at)
+			FROM (SELECT last_event_at FROM yquota_internal.feed_counter
+				  UNION ALL
+				  SELECT last_event_at FROM yquota_internal.counter_delta
+				  WHERE scope IN ('a', 'f')) AS f);
+COMMENT ON FUNCTION yquota_internal.last_event_at() IS
+	'Latest instant of any event received; NULL before the first one';
+REVOKE ALL ON FUNCTION yquota_internal.last_event_at() FROM PUBLIC;
+
+--
+-- The rule for points in the past
+--
+
+CREATE FUNCTION yquota_internal.settled_after(instant timestamptz) RETURNS text
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	found_detail text;
+	mark timestamptz := (SELECT max(at) FROM yquota_internal.charged_through);
+BEGIN
+	SELECT format('Container "%s" has been charged from %s to %s.',
+				  c.container_id, c."from", c."to")
+	INTO found_detail
+	FROM yquota.charge AS c
+	WHERE c."to" > instant
+	  AND (c."to" > c."from" OR c.padding IS NOT NULL)
+	  AND c.corrects IS NULL
+	  AND NOT EXISTS (SELECT FROM yquota.charge AS taken_back
+					  WHERE taken_back.container_id = c.container_id
+						AND taken_back.corrects = c.number)
+	LIMIT 1;
+	IF found_detail IS NULL AND mark > instant THEN
+		SELECT format('Container "%s" has been running since %s, and its cost until %s has been shown.',
+					  c.container_id, c.settled_at, mark)
+		INTO found_detail
+		FROM yquota.container AS c
+		WHERE c.settled_at < mark
+		LIMIT 1;
+	END IF;
+	RETURN found_detail;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.settled_after(timestamptz) IS
+	'A sentence about one amount, settled or shown, that depends on prices after an instant; NULL when there is none';
+REVOKE ALL ON FUNCTION yquota_internal.settled_after(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_past_point(effective_at timestamptz, what text)
+	RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	found_detail text;
+BEGIN
+	IF effective_at >= yquota.statement_clock() THEN
+		RETURN;
+	END IF;
+	found_detail := yquota_internal.settled_after(effective_at);
+	IF found_detail IS NOT NULL THEN
+		RAISE EXCEPTION 'cannot change % at % because that would change what has been charged',
+				what, effective_at
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = found_detail,
+				HINT = 'Change it from now on, or give credit back with yquota.quota_grant.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_past_point(timestamptz, text) IS
+	'Refuse a point before the clock where it would change an amount already settled or already shown';
+REVOKE ALL ON FUNCTION yquota_internal.check_past_point(timestamptz, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_past_rule(
+	rule_effective_at timestamptz, what text) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	next_rule_at timestamptz := (SELECT min(r.effective_at) FROM yquota.charging_rule AS r
+								 WHERE r.effective_at > rule_effective_at);
+	found_detail text;
+BEGIN
+	IF rule_effective_at >= yquota.statement_clock() THEN
+		RETURN;
+	END IF;
+	SELECT format('Container "%s", started at %s, has been charged at its finish at %s.',
+				  c.container_id, c.started_at, c."to")
+	INTO found_detail
+	FROM yquota.charge AS c
+	WHERE c.settled_by = 'CONTAINER_FINISH'
+	  AND c."to" >= rule_effective_at
+	  AND c.started_at >= rule_effective_at
+	  AND (next_rule_at IS NULL OR c.started_at < next_rule_at)
+	  AND c.corrects IS NULL
+	  AND NOT EXISTS (SELECT FROM yquota.charge AS taken_back
+					  WHERE taken_back.container_id = c.container_id
+						AND taken_back.corrects = c.number)
+	LIMIT 1;
+	IF found_detail IS NOT NULL THEN
+		RAISE EXCEPTION 'cannot change % at % because that would change what has been charged',
+				what, rule_effective_at
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = found_detail,
+				HINT = 'Change it from now on, or give credit back with yquota.quota_grant.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_past_rule(timestamptz, text) IS
+	'Refuse a charging rule in the past by which a container has been charged at its finish';
+REVOKE ALL ON FUNCTION yquota_internal.check_past_rule(timestamptz, text) FROM PUBLIC;
+
+--
+-- Noting a change
+--
+
+CREATE FUNCTION yquota_internal.note_pricing_change(
+	effective_from timestamptz, description text, rebase boolean DEFAULT false) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	PERFORM yquota_internal.lock_pricing();
+	BEGIN
+		INSERT INTO yquota.pricing_change (version, effective_from, description)
+		SELECT COALESCE(max(p.version), 0) + 1, note_pricing_change.effective_from,
+			   left(note_pricing_change.description, 500)
+		FROM yquota.pricing_change AS p;
+	EXCEPTION WHEN unique_violation THEN
+		-- the transaction's snapshot is older than somebody else's change
+		RAISE EXCEPTION 'could not serialize access due to a concurrent change of prices'
+			USING ERRCODE = 'serialization_failure',
+				HINT = 'The transaction might succeed if retried.';
+	END;
+	IF rebase THEN
+		LOCK TABLE yquota.container_event IN SHARE ROW EXCLUSIVE MODE;
+		PERFORM yquota_internal.rebase_running();
+	END IF;
+	IF effective_from < yquota.statement_clock()
+		OR effective_from < yquota_internal.last_event_at()
+	THEN
+		PERFORM yquota_internal.correct_prices_since(effective_from);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.note_pricing_change(timestamptz, text, boolean) IS
+	'Record that amounts may differ from an instant on, and correct what was settled after it; rebase when factors or outages of projects come or go';
+REVOKE ALL ON FUNCTION yquota_internal.note_pricing_change(timestamptz, text, boolean) FROM PUBLIC;
+
+--
+-- Triggers shared by the tables of pricing.  They act for whoever changed a
+-- row, and so run as the owner of the tables.
+--
+
+CREATE FUNCTION yquota_internal.lock_pricing_trigger() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT yquota_internal.restoring() THEN
+		PERFORM yquota_internal.lock_pricing();
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.lock_pricing_trigger() IS
+	'Changes of prices wait for each other before they look at anything';
+REVOKE ALL ON FUNCTION yquota_internal.lock_pricing_trigger() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.refuse_truncate() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RAISE EXCEPTION 'cannot truncate table "%"', TG_TABLE_NAME
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'Amounts are computed from its rows.',
+			HINT = 'Use DELETE, which refuses only what has been used.';
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_truncate() IS
+	'Tables that amounts are computed from cannot be truncated';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_truncate() FROM PUBLIC;
+
+--
+-- Price groups and resource types
+--
+
+CREATE FUNCTION yquota_internal.price_group_begin_timeline() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT yquota_internal.restoring() THEN
+		INSERT INTO yquota.price (price_group, effective_at, multiplier)
+		VALUES (NEW.name, '-infinity', 1);
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.price_group_begin_timeline() IS
+	'Begin the timeline of a new price group with multiplier 1';
+REVOKE ALL ON FUNCTION yquota_internal.price_group_begin_timeline() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.resource_type_begin_timeline() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT yquota_internal.restoring() THEN
+		INSERT INTO yquota.base_price (resource_type, effective_at, base_price, unit)
+		VALUES (NEW.name, '-infinity', NEW.base_price, NEW.unit);
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.resource_type_begin_timeline() IS
+	'Begin the timeline of a new resource type with its base price';
+REVOKE ALL ON FUNCTION yquota_internal.resource_type_begin_timeline() FROM PUBLIC;
+
+CREATE TRIGGER begin_timeline AFTER INSERT ON yquota.price_group
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.price_group_begin_timeline();
+CREATE TRIGGER begin_timeline AFTER INSERT ON yquota.resource_type
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.resource_type_begin_timeline();
+
+--
+-- What ships.  It stands before the triggers that note changes: a new
+-- installation has no change of prices yet.
+--
+INSERT INTO yquota.price_group (name) VALUES ('GENERAL'), ('GPU');
+INSERT INTO yquota.resource_type (name, price_group, base_price, unit) VALUES
+	('memory-mb', 'GENERAL', 1, 1024),
+	('vcores', 'GENERAL', 1, 1),
+	('yarn.io/gpu', 'GPU', 1, 1);
+
+CREATE FUNCTION yquota_internal.make_room_for_restore() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF yquota_internal.restoring()
+		AND NOT EXISTS (
+			(SELECT * FROM yquota.price_group
+			 EXCEPT VALUES ('GENERAL', 0.2, 1, NULL::numeric, false), ('GPU', 0.2, 1, NULL, false))
+			UNION ALL
+			(VALUES ('GENERAL', 0.2, 1, NULL::numeric, false), ('GPU', 0.2, 1, NULL, false)
+			 EXCEPT SELECT * FROM yquota.price_group))
+		AND NOT EXISTS (
+			(SELECT * FROM yquota.resource_type
+			 EXCEPT VALUES ('memory-mb', 'GENERAL', 1, 1024), ('vcores', 'GENERAL', 1, 1),
+				('yarn.io/gpu', 'GPU', 1, 1))
+			UNION ALL
+			(VALUES ('memory-mb', 'GENERAL', 1, 1024), ('vcores', 'GENERAL', 1, 1),
+				('yarn.io/gpu', 'GPU', 1, 1)
+			 EXCEPT SELECT * FROM yquota.resource_type))
+		AND NOT EXISTS (SELECT FROM yquota.price
+						WHERE effective_at <> '-infinity' OR multiplier <> 1)
+		AND NOT EXISTS (SELECT FROM yquota.base_price WHERE effective_at <> '-infinity')
+	THEN
+		DELETE FROM yquota.resource_type;
+		DELETE FROM yquota.price_group;
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.make_room_for_restore() IS
+	'The dump has the shipped rows as users left them: before it brings price groups, the first table of all by its foreign keys, the untouched shipped rows go';
+REVOKE ALL ON FUNCTION yquota_internal.make_room_for_restore() FROM PUBLIC;
+
+CREATE TRIGGER make_room_for_restore BEFORE INSERT ON yquota.price_group
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.make_room_for_restore();
+
+CREATE FUNCTION yquota_internal.resource_type_use(type_name text) RETURNS text
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RETURN COALESCE(
+		(SELECT format('Container "%s" holds it.', container_id)
+		 FROM yquota.container WHERE yquota.amount(allocation, type_name) <> 0 LIMIT 1),
+		(SELECT format('Container "%s" has been charged for it from %s to %s.',
+					   container_id, "from", "to")
+		 FROM yquota.charge WHERE yquota.amount(allocation, type_name) <> 0 LIMIT 1),
+		(SELECT format('Event %s of container "%s" names it.', event, container_id)
+		 FROM yquota.container_event WHERE yquota.amount(allocation, type_name) <> 0 LIMIT 1));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.resource_type_use(text) IS
+	'A sentence about one use of a resource type by a container, running or not; NULL when there is none';
+REVOKE ALL ON FUNCTION yquota_internal.resource_type_use(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.keep_price_group() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN COALESCE(NEW, OLD);
+	END IF;
+	IF TG_OP = 'DELETE' AND OLD.name = 'GENERAL' THEN
+		RAISE EXCEPTION 'cannot delete price group "GENERAL"'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'It is the floor of every other price group.';
+	ELSIF TG_OP = 'UPDATE' AND NEW.name <> OLD.name THEN
+		RAISE EXCEPTION 'cannot rename price group "%"', OLD.name
+			USING ERRCODE = 'feature_not_supported',
+				HINT = 'Insert a new price group and move the resource types to it.';
+	END IF;
+	RETURN COALESCE(NEW, OLD);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_price_group() IS
+	'GENERAL stays, and no price group changes its name';
+REVOKE ALL ON FUNCTION yquota_internal.keep_price_group() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.note_price_group() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT yquota_internal.restoring() THEN
+		PERFORM yquota_internal.note_pricing_change(
+			yquota.statement_clock(), format('price group deleted: %s', OLD.name));
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.note_price_group() IS
+	'Note that a price group, which can have no resource types by then, has gone';
+REVOKE ALL ON FUNCTION yquota_internal.note_price_group() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.keep_resource_type() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	found_use text;
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN COALESCE(NEW, OLD);
+	END IF;
+	IF TG_OP = 'INSERT' THEN
+		-- the input of resource knows which names are possible and which are aliases
+		IF (SELECT name FROM yquota.resource_entries(
+				yquota.resource(jsonb_build_object(NEW.name, 1)))) <> NEW.name THEN
+			RAISE EXCEPTION 'resource type "%" is an alias', NEW.name
+				USING ERRCODE = 'invalid_parameter_value',
+					HINT = format('Its name in allocations is "%s".',
+						(SELECT name FROM yquota.resource_entries(
+							yquota.resource(jsonb_build_object(NEW.name, 1)))));
+		END IF;
+		RETURN NEW;
+	END IF;
+	IF TG_OP = 'DELETE' THEN
+		found_use := yquota_internal.resource_type_use(OLD.name);
+		IF found_use IS NOT NULL THEN
+			RAISE EXCEPTION 'cannot delete resource type "%" because containers have used it', OLD.name
+				USING ERRCODE = 'foreign_key_violation',
+					DETAIL = found_use,
+					HINT = 'Set its base price to 0 to stop charging for it.';
+		END IF;
+		RETURN OLD;
+	END IF;
+	IF NEW.name <> OLD.name THEN
+		RAISE EXCEPTION 'cannot rename resource type "%"', OLD.name
+			USING ERRCODE = 'feature_not_supported',
+				HINT = 'Insert a resource type with the new name.';
+	END IF;
+	IF NEW.price_group <> OLD.price_group THEN
+		found_use := yquota_internal.resource_type_charge(OLD.name);
+		IF found_use IS NOT NULL THEN
+			RAISE EXCEPTION 'cannot move resource type "%" to price group "%" because that would change what has been charged',
+					OLD.name, NEW.price_group
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+					DETAIL = found_use,
+					HINT = 'A resource type belongs to one price group for all time.';
+		END IF;
+	END IF;
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_resource_type() IS
+	'A resource type that containers have used stays, and so does the group by whose prices it has been charged';
+REVOKE ALL ON FUNCTION yquota_internal.keep_resource_type() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.resource_type_charge(type_name text) RETURNS text
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RETURN COALESCE(
+		(SELECT format('Container "%s" has been charged for it from %s to %s.',
+					   container_id, "from", "to")
+		 FROM yquota.charge WHERE yquota.amount(allocation, type_name) <> 0 LIMIT 1),
+		(SELECT format('Container "%s" has been running since %s, and its cost until %s has been shown.',
+					   c.container_id, c.settled_at, m.mark)
+		 FROM yquota.container AS c,
+			  (SELECT max(at) AS mark FROM yquota_internal.charged_through) AS m
+		 WHERE yquota.amount(c.allocation, type_name) <> 0 AND c.settled_at < m.mark
+		 LIMIT 1));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.resource_type_charge(text) IS
+	'A sentence about one amount, settled or shown, of a container with a resource type; NULL when there is none';
+REVOKE ALL ON FUNCTION yquota_internal.resource_type_charge(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.base_price_at(
+	type_name text, instant timestamptz, OUT base_price numeric, OUT unit bigint)
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT b.base_price, b.unit
+		FROM yquota.base_price AS b
+		WHERE b.resource_type = type_name AND b.effective_at <= instant
+		ORDER BY b.effective_at DESC
+		LIMIT 1;
+	END;
+COMMENT ON FUNCTION yquota_internal.base_price_at(text, timestamptz) IS
+	'Base price and unit of a resource type in force at an instant';
+REVOKE ALL ON FUNCTION yquota_internal.base_price_at(text, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.note_resource_type() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	clock timestamptz := yquota.statement_clock();
+	in_force record;
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN NULL;
+	END IF;
+	IF TG_OP = 'DELETE' THEN
+		PERFORM yquota_internal.note_pricing_change(
+			clock, format('resource type deleted: %s', OLD.name));
+		RETURN NULL;
+	END IF;
+	IF NEW.price_group <> OLD.price_group THEN
+		-- nothing was settled or shown, but running containers may hold it
+		PERFORM yquota_internal.note_pricing_change(
+			CASE WHEN yquota_internal.resource_type_use(NEW.name) IS NULL THEN clock
+				 ELSE '-infinity' END,
+			format('resource type %s moved to price group %s', NEW.name, NEW.price_group));
+	END IF;
+	in_force := yquota_internal.base_price_at(NEW.name, clock);
+	IF (NEW.base_price, NEW.unit) IS DISTINCT FROM (in_force.base_price, in_force.unit) THEN
+		INSERT INTO yquota.base_price (resource_type, effective_at, base_price, unit)
+		VALUES (NEW.name, clock, NEW.base_price, NEW.unit)
+		ON CONFLICT (resource_type, effective_at) DO UPDATE
+			SET base_price = EXCLUDED.base_price, unit = EXCLUDED.unit;
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.note_resource_type() IS
+	'A changed base price becomes a point of yquota.base_price at the clock; other changes are noted';
+REVOKE ALL ON FUNCTION yquota_internal.note_resource_type() FROM PUBLIC;
+
+CREATE TRIGGER lock_pricing BEFORE UPDATE OR DELETE ON yquota.price_group
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
+CREATE TRIGGER keep BEFORE UPDATE OF name OR DELETE ON yquota.price_group
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_price_group();
+CREATE TRIGGER note AFTER DELETE ON yquota.price_group
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_price_group();
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.price_group
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_truncate();
+
+CREATE TRIGGER lock_pricing BEFORE UPDATE OR DELETE ON yquota.resource_type
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE OR DELETE ON yquota.resource_type
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_resource_type();
+CREATE TRIGGER note AFTER DELETE ON yquota.resource_type
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_resource_type();
+CREATE TRIGGER note_update AFTER UPDATE OF price_group, base_price, unit ON yquota.resource_type
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_resource_type();
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.resource_type
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_truncate();

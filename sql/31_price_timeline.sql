@@ -1,0 +1,522 @@
+--
+-- Pricing, second part: the timelines of multipliers, base prices, factors and
+-- charging rules, and outages.
+--
+-- A timeline only grows at its end: what lies before the clock changes only
+-- where nothing has been settled or shown by it (DESIGN 2).
+--
+
+CREATE FUNCTION yquota_internal.keep_timeline() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	what text := TG_ARGV[0];
+	changed_at timestamptz;
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN COALESCE(NEW, OLD);
+	END IF;
+	IF TG_OP <> 'DELETE' THEN
+		IF NEW.effective_at = 'infinity' THEN
+			RAISE EXCEPTION 'cannot set % at infinity', what
+				USING ERRCODE = 'datetime_field_overflow';
+		END IF;
+		NEW.set_by := session_user;
+		NEW.set_at := clock_timestamp();
+	END IF;
+
+	-- The first point comes and goes with the row that the timeline is for.
+	IF TG_TABLE_NAME IN ('price', 'base_price') THEN
+		IF TG_OP = 'INSERT' THEN
+			IF NOT yquota_internal.has_timeline(TG_TABLE_NAME, to_jsonb(NEW)) THEN
+				RETURN NEW;
+			END IF;
+		ELSIF OLD.effective_at = '-infinity' AND NOT yquota_internal.has_owner(TG_TABLE_NAME, to_jsonb(OLD)) THEN
+			RETURN OLD;
+		ELSIF OLD.effective_at = '-infinity' AND (TG_OP = 'DELETE' OR NEW.effective_at <> '-infinity') THEN
+			RAISE EXCEPTION 'cannot remove % at -infinity', what
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+					DETAIL = 'Every timeline begins at -infinity.',
+					HINT = 'Update the value of the row.';
+		ELSIF TG_OP = 'DELETE' AND NOT yquota_internal.has_owner(TG_TABLE_NAME, to_jsonb(OLD)) THEN
+			RETURN OLD;
+		END IF;
+	END IF;
+
+	changed_at := CASE TG_OP WHEN 'INSERT' THEN NEW.effective_at
+							 WHEN 'DELETE' THEN OLD.effective_at
+							 ELSE least(NEW.effective_at, OLD.effective_at) END;
+	IF TG_TABLE_NAME = 'charging_rule' THEN
+		PERFORM yquota_internal.check_past_rule(changed_at, what);
+	ELSE
+		PERFORM yquota_internal.check_past_point(changed_at, what);
+	END IF;
+	RETURN COALESCE(NEW, OLD);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_timeline() IS
+	'Refuse changes of the past that has been charged; record who set a point and when';
+REVOKE ALL ON FUNCTION yquota_internal.keep_timeline() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.has_timeline(table_name text, point jsonb) RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN CASE table_name
+		WHEN 'price' THEN EXISTS (SELECT FROM yquota.price
+								  WHERE price_group = point ->> 'price_group')
+		ELSE EXISTS (SELECT FROM yquota.base_price
+					 WHERE resource_type = point ->> 'resource_type')
+	END;
+COMMENT ON FUNCTION yquota_internal.has_timeline(text, jsonb) IS
+	'Does the price group or resource type of a point have any points yet?';
+REVOKE ALL ON FUNCTION yquota_internal.has_timeline(text, jsonb) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.has_owner(table_name text, point jsonb) RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN CASE table_name
+		WHEN 'price' THEN EXISTS (SELECT FROM yquota.price_group
+								  WHERE name = point ->> 'price_group')
+		ELSE EXISTS (SELECT FROM yquota.resource_type
+					 WHERE name = point ->> 'resource_type')
+	END;
+COMMENT ON FUNCTION yquota_internal.has_owner(text, jsonb) IS
+	'Does the price group or resource type of a point exist?  Not while deleting it deletes its points';
+REVOKE ALL ON FUNCTION yquota_internal.has_owner(text, jsonb) FROM PUBLIC;
+
+--
+-- One statement is one change: new_rows and old_rows are its transition tables.
+-- A first point, or the points of something deleted, cannot have priced
+-- anything: such a change counts from the clock.
+--
+CREATE FUNCTION yquota_internal.note_timeline() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	what text := TG_ARGV[0];
+	key_column text := TG_ARGV[1];
+	changed_from timestamptz;
+	keys text;
+	names_changed boolean := false;
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN NULL;
+	END IF;
+	IF TG_OP = 'INSERT' THEN
+		SELECT min(CASE WHEN n.effective_at = '-infinity' AND what IN ('multiplier', 'base price')
+						THEN yquota.statement_clock() ELSE n.effective_at END),
+			   string_agg(DISTINCT to_jsonb(n) ->> key_column, ', ')
+		INTO changed_from, keys
+		FROM new_rows AS n;
+	ELSIF TG_OP = 'DELETE' THEN
+		SELECT CASE WHEN bool_or(o.effective_at = '-infinity') AND what IN ('multiplier', 'base price')
+					THEN yquota.statement_clock() ELSE min(o.effective_at) END,
+			   string_agg(DISTINCT to_jsonb(o) ->> key_column, ', ')
+		INTO changed_from, keys
+		FROM old_rows AS o;
+	ELSE
+		SELECT min(r.effective_at), string_agg(DISTINCT to_jsonb(r) ->> key_column, ', ')
+		INTO changed_from, keys
+		FROM (SELECT * FROM new_rows UNION ALL SELECT * FROM old_rows) AS r;
+	END IF;
+	IF changed_from IS NULL THEN
+		RETURN NULL;
+	END IF;
+
+	-- which names have factors at all is part of running containers
+	IF TG_TABLE_NAME = 'price_factor' THEN
+		IF TG_OP <> 'DELETE' THEN
+			names_changed := EXISTS (
+				SELECT FROM new_rows AS n
+				WHERE (SELECT count(*) FROM yquota.price_factor AS f
+					   WHERE f.dimension = n.dimension AND f.name = n.name)
+					= (SELECT count(*) FROM new_rows AS m
+					   WHERE m.dimension = n.dimension AND m.name = n.name));
+		END IF;
+		IF TG_OP <> 'INSERT' AND NOT names_changed THEN
+			names_changed := EXISTS (
+				SELECT FROM old_rows AS o
+				WHERE NOT EXISTS (SELECT FROM yquota.price_factor AS f
+								  WHERE f.dimension = o.dimension AND f.name = o.name));
+		END IF;
+	END IF;
+	PERFORM yquota_internal.note_pricing_change(
+		changed_from,
+		CASE TG_OP WHEN 'DELETE' THEN format('%s removed: %s', what, keys)
+				   ELSE format('%s set: %s', what, keys) END,
+		names_changed);
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.note_timeline() IS
+	'Note a change of a timeline from its earliest point on; arguments: what, and the column that names whose';
+REVOKE ALL ON FUNCTION yquota_internal.note_timeline() FROM PUBLIC;
+
+CREATE TRIGGER lock_pricing BEFORE INSERT OR UPDATE OR DELETE ON yquota.price
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE OR DELETE ON yquota.price
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_timeline('multiplier');
+CREATE TRIGGER note_insert AFTER INSERT ON yquota.price
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_timeline('multiplier', 'price_group');
+CREATE TRIGGER note_update AFTER UPDATE ON yquota.price
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_timeline('multiplier', 'price_group');
+CREATE TRIGGER note_delete AFTER DELETE ON yquota.price
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_timeline('multiplier', 'price_group');
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.price
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_truncate();
+
+CREATE TRIGGER lock_pricing BEFORE INSERT OR UPDATE OR DELETE ON yquota.base_price
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE OR DELETE ON yquota.base_price
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_timeline('base price');
+CREATE TRIGGER note_insert AFTER INSERT ON yquota.base_price
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_timeline('base price', 'resource_type');
+CREATE TRIGGER note_update AFTER UPDATE ON yquota.base_price
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_timeline('base price', 'resource_type');
+CREATE TRIGGER note_delete AFTER DELETE ON yquota.base_price
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_timeline('base price', 'resource_type');
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.base_price
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_truncate();
+
+CREATE TRIGGER lock_pricing BEFORE INSERT OR UPDATE OR DELETE ON yquota.price_factor
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE OR DELETE ON yquota.price_factor
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_timeline('price factor');
+CREATE TRIGGER note_insert AFTER INSERT ON yquota.price_factor
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_timeline('price factor', 'name');
+CREATE TRIGGER note_update AFTER UPDATE ON yquota.price_factor
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_timeline('price factor', 'name');
+CREATE TRIGGER note_delete AFTER DELETE ON yquota.price_factor
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_timeline('price factor', 'name');
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.price_factor
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_truncate();
+
+CREATE TRIGGER lock_pricing BEFORE INSERT OR UPDATE OR DELETE ON yquota.charging_rule
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE OR DELETE ON yquota.charging_rule
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_timeline('charging rule');
+CREATE TRIGGER note_insert AFTER INSERT ON yquota.charging_rule
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_timeline('charging rule', 'minimum_run_time');
+CREATE TRIGGER note_update AFTER UPDATE ON yquota.charging_rule
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_timeline('charging rule', 'minimum_run_time');
+CREATE TRIGGER note_delete AFTER DELETE ON yquota.charging_rule
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_timeline('charging rule', 'minimum_run_time');
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.charging_rule
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_truncate();
+
+--
+-- resource_type shows the base price in force; compute_prices() calls this,
+-- too, because a point that lay ahead takes effect by itself.
+--
+CREATE FUNCTION yquota_internal.show_base_prices() RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	clock timestamptz := yquota.statement_clock();
+BEGIN
+	UPDATE yquota.resource_type AS t
+	SET base_price = b.base_price, unit = b.unit
+	FROM yquota.resource_type AS s,
+		 LATERAL yquota_internal.base_price_at(s.name, clock) AS b
+	WHERE s.name = t.name
+	  AND b.unit IS NOT NULL
+	  AND (t.base_price, t.unit) IS DISTINCT FROM (b.base_price, b.unit);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.show_base_prices() IS
+	'Bring the base prices that yquota.resource_type shows up to date';
+REVOKE ALL ON FUNCTION yquota_internal.show_base_prices() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.show_base_prices_trigger() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT yquota_internal.restoring() THEN
+		PERFORM yquota_internal.show_base_prices();
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.show_base_prices_trigger() IS
+	'After a change of base prices';
+REVOKE ALL ON FUNCTION yquota_internal.show_base_prices_trigger() FROM PUBLIC;
+
+CREATE TRIGGER show_base_prices AFTER INSERT OR UPDATE OR DELETE ON yquota.base_price
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.show_base_prices_trigger();
+
+--
+-- Setting multipliers and base prices
+--
+
+CREATE FUNCTION yquota.set_multiplier(
+	price_group text, multiplier numeric, effective_at timestamptz DEFAULT NULL,
+	until timestamptz DEFAULT 'infinity') RETURNS timestamptz
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	group_name text := set_multiplier.price_group;
+	from_at timestamptz := COALESCE(set_multiplier.effective_at, yquota.statement_clock());
+	until_at timestamptz := COALESCE(set_multiplier.until, 'infinity');
+	rounded numeric;
+BEGIN
+	IF group_name IS NULL OR set_multiplier.multiplier IS NULL THEN
+		RAISE EXCEPTION 'price group and multiplier must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF NOT set_multiplier.multiplier BETWEEN 0 AND 1000000000000 THEN
+		RAISE EXCEPTION 'multiplier % is out of range', set_multiplier.multiplier
+			USING ERRCODE = 'numeric_value_out_of_range',
+				DETAIL = 'A multiplier is at least 0 and at most 1000000000000.';
+	ELSIF until_at <= from_at THEN
+		RAISE EXCEPTION 'multiplier cannot be set until %, which is not after % when it takes effect', until_at, from_at
+			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF NOT EXISTS (SELECT FROM yquota.price_group AS g WHERE g.name = group_name) THEN
+		RAISE EXCEPTION 'price group "%" does not exist', group_name
+			USING ERRCODE = 'foreign_key_violation',
+				HINT = 'Price groups are the rows of yquota.price_group.';
+	END IF;
+	rounded := trim_scale(yquota_internal.divide_half_even(set_multiplier.multiplier, 1, 18));
+
+	PERFORM yquota_internal.lock_pricing();
+	INSERT INTO yquota.price AS p (price_group, effective_at, multiplier, pinned)
+	VALUES (group_name, from_at, rounded, true)
+	ON CONFLICT ON CONSTRAINT price_pkey DO UPDATE
+		SET multiplier = EXCLUDED.multiplier, utilization = NULL, pinned = true;
+	-- what was computed for later must not end it
+	DELETE FROM yquota.price AS p
+	WHERE p.price_group = group_name AND p.effective_at > from_at
+	  AND p.effective_at < until_at AND NOT p.pinned;
+	INSERT INTO yquota.price_pin AS n (price_group, until)
+	VALUES (group_name, until_at)
+	ON CONFLICT ON CONSTRAINT price_pin_pkey DO UPDATE
+		SET until = EXCLUDED.until, set_by = session_user, set_at = clock_timestamp();
+	RETURN from_at;
+END
+$$;
+COMMENT ON FUNCTION yquota.set_multiplier(text, numeric, timestamptz, timestamptz) IS
+	'Set the multiplier of a price group by hand from an instant (the clock) on and have compute_prices() leave it alone until another; returns when it takes effect';
+REVOKE ALL ON FUNCTION yquota.set_multiplier(text, numeric, timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.clear_multiplier(price_group text) RETURNS boolean
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	group_name text := clear_multiplier.price_group;
+	was_pinned boolean;
+BEGIN
+	IF NOT EXISTS (SELECT FROM yquota.price_group AS g WHERE g.name = group_name) THEN
+		RAISE EXCEPTION 'price group "%" does not exist', group_name
+			USING ERRCODE = 'foreign_key_violation',
+				HINT = 'Price groups are the rows of yquota.price_group.';
+	END IF;
+	PERFORM yquota_internal.lock_pricing();
+	DELETE FROM yquota.price_pin AS n WHERE n.price_group = group_name;
+	was_pinned := FOUND;
+	DELETE FROM yquota.price AS p
+	WHERE p.price_group = group_name AND p.pinned
+	  AND p.effective_at > yquota.statement_clock();
+	RETURN was_pinned;
+END
+$$;
+COMMENT ON FUNCTION yquota.clear_multiplier(text) IS
+	'Let compute_prices() set the multiplier of a price group again: it holds until the next computed one, and what was set by hand for later is dropped; returns whether it was pinned';
+REVOKE ALL ON FUNCTION yquota.clear_multiplier(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.set_base_price(
+	resource_type text, base_price numeric, unit bigint DEFAULT NULL,
+	effective_at timestamptz DEFAULT NULL) RETURNS timestamptz
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	type_name text := set_base_price.resource_type;
+	from_at timestamptz := COALESCE(set_base_price.effective_at, yquota.statement_clock());
+	in_force record;
+BEGIN
+	IF type_name IS NULL OR set_base_price.base_price IS NULL THEN
+		RAISE EXCEPTION 'resource type and base price must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF NOT EXISTS (SELECT FROM yquota.resource_type AS t WHERE t.name = type_name) THEN
+		RAISE EXCEPTION 'resource type "%" does not exist', type_name
+			USING ERRCODE = 'foreign_key_violation',
+				HINT = 'Resource types are the rows of yquota.resource_type.';
+	END IF;
+	PERFORM yquota_internal.lock_pricing();
+	in_force := yquota_internal.base_price_at(type_name, from_at);
+	INSERT INTO yquota.base_price AS b (resource_type, effective_at, base_price, unit)
+	VALUES (type_name, from_at, trim_scale(set_base_price.base_price),
+			COALESCE(set_base_price.unit, in_force.unit))
+	ON CONFLICT ON CONSTRAINT base_price_pkey DO UPDATE
+		SET base_price = EXCLUDED.base_price, unit = EXCLUDED.unit;
+	RETURN from_at;
+END
+$$;
+COMMENT ON FUNCTION yquota.set_base_price(text, numeric, bigint, timestamptz) IS
+	'Set the base price of a resource type, in credits per unit and second, from an instant (the clock) on; without a unit the one in force stays; returns when it takes effect';
+REVOKE ALL ON FUNCTION yquota.set_base_price(text, numeric, bigint, timestamptz) FROM PUBLIC;
+
+--
+-- Outages.  What is forgiven may lie in the past and is corrected in the
+-- ledger.  What has been forgiven stays so: taking it back follows the rule
+-- for points in the past.
+--
+
+CREATE FUNCTION yquota_internal.keep_outage() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	taken_back_from timestamptz;
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN COALESCE(NEW, OLD);
+	END IF;
+	IF TG_OP = 'INSERT' THEN
+		NEW.reported_by := session_user;
+		NEW.reported_at := clock_timestamp();
+		RETURN NEW;
+	END IF;
+	IF OLD.forgiven THEN
+		IF TG_OP = 'DELETE' THEN
+			taken_back_from := OLD.started_at;
+		ELSIF NOT NEW.forgiven OR NEW.project IS DISTINCT FROM OLD.project
+			OR NEW.started_at > OLD.started_at
+		THEN
+			taken_back_from := OLD.started_at;
+		ELSIF NEW.ended_at < OLD.ended_at THEN
+			taken_back_from := NEW.ended_at;
+		END IF;
+		IF taken_back_from IS NOT NULL THEN
+			PERFORM yquota_internal.check_past_point(taken_back_from, 'forgiven outage');
+		END IF;
+	END IF;
+	RETURN COALESCE(NEW, OLD);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_outage() IS
+	'Refuse to take back what has been forgiven; record who reported an outage and when';
+REVOKE ALL ON FUNCTION yquota_internal.keep_outage() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.note_outage() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	changed_from timestamptz;
+	of_project boolean;
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN NULL;
+	END IF;
+	IF TG_OP = 'INSERT' THEN
+		SELECT min(started_at), bool_or(project IS NOT NULL)
+		INTO changed_from, of_project
+		FROM new_rows WHERE forgiven;
+	ELSIF TG_OP = 'DELETE' THEN
+		SELECT min(started_at), bool_or(project IS NOT NULL)
+		INTO changed_from, of_project
+		FROM old_rows WHERE forgiven;
+	ELSE
+		SELECT min(r.started_at), bool_or(r.project IS NOT NULL)
+		INTO changed_from, of_project
+		FROM ((SELECT outage_id, project, started_at, ended_at FROM new_rows WHERE forgiven
+			   EXCEPT
+			   SELECT outage_id, project, started_at, ended_at FROM old_rows WHERE forgiven)
+			  UNION ALL
+			  (SELECT outage_id, project, started_at, ended_at FROM old_rows WHERE forgiven
+			   EXCEPT
+			   SELECT outage_id, project, started_at, ended_at FROM new_rows WHERE forgiven)) AS r;
+	END IF;
+	IF changed_from IS NOT NULL THEN
+		PERFORM yquota_internal.note_pricing_change(
+			changed_from,
+			CASE TG_OP WHEN 'DELETE' THEN 'outage removed' ELSE 'outage forgiven' END,
+			of_project);
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.note_outage() IS
+	'Note a change of what is forgiven from its beginning on; the outages of one project are part of its running containers';
+REVOKE ALL ON FUNCTION yquota_internal.note_outage() FROM PUBLIC;
+
+CREATE TRIGGER lock_pricing BEFORE INSERT OR UPDATE OR DELETE ON yquota.outage
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE OR DELETE ON yquota.outage
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_outage();
+CREATE TRIGGER note_insert AFTER INSERT ON yquota.outage
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_outage();
+CREATE TRIGGER note_update AFTER UPDATE ON yquota.outage
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_outage();
+CREATE TRIGGER note_delete AFTER DELETE ON yquota.outage
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_outage();
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.outage
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_truncate();
+
+CREATE FUNCTION yquota.report_outage(
+	"from" timestamptz, "to" timestamptz, reason text, project text DEFAULT NULL)
+	RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	found_id bigint;
+BEGIN
+	IF "from" IS NULL OR "to" IS NULL OR reason IS NULL THEN
+		RAISE EXCEPTION 'beginning, end and reason of an outage must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF NOT isfinite("from") OR NOT isfinite("to") THEN
+		RAISE EXCEPTION 'beginning and end of an outage must be finite'
+			USING ERRCODE = 'datetime_field_overflow';
+	ELSIF "from" >= "to" THEN
+		RAISE EXCEPTION 'outage cannot end at %, which is not after % when it began', "to", "from"
+			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF report_outage.project IS NOT NULL
+		AND NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = report_outage.project)
+	THEN
+		RAISE EXCEPTION 'project "%" does not exist', report_outage.project
+			USING ERRCODE = 'foreign_key_violation',
+				HINT = 'Leave the project out for an outage of the whole cluster.';
+	END IF;
+
+	PERFORM yquota_internal.lock_pricing();
+	SELECT o.outage_id INTO found_id
+	FROM yquota.outage AS o
+	WHERE o.started_at = "from" AND o.ended_at = "to"
+	  AND o.project IS NOT DISTINCT FROM report_outage.project
+	ORDER BY o.outage_id
+	LIMIT 1;
+	IF FOUND THEN
+		UPDATE yquota.outage AS o SET forgiven = true
+		WHERE o.outage_id = found_id AND NOT o.forgiven;
+	ELSE
+		INSERT INTO yquota.outage AS o (project, started_at, ended_at, reason)
+		VALUES (report_outage.project, "from", "to", report_outage.reason)
+		RETURNING o.outage_id INTO found_id;
+	END IF;
+	RETURN found_id;
+END
+$$;
+COMMENT ON FUNCTION yquota.report_outage(timestamptz, timestamptz, text, text) IS
+	'Forgive a stretch of time, to one project or to all, whether or not it has been charged; repeating it does nothing and returns the same outage_id';
+REVOKE ALL ON FUNCTION yquota.report_outage(timestamptz, timestamptz, text, text) FROM PUBLIC;

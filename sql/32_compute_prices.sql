@@ -1,0 +1,433 @@
+--
+-- Pricing, third part: utilization, the multipliers computed from it, and the
+-- views of prices (seed 000, PriceMultiplierService; DESIGN 2).
+--
+
+CREATE FUNCTION yquota_internal.multiplier(
+	used numeric, total numeric, tipping_point numeric, increment_factor numeric,
+	max_multiplier numeric) RETURNS numeric
+	LANGUAGE c IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_multiplier';
+COMMENT ON FUNCTION yquota_internal.multiplier(numeric, numeric, numeric, numeric, numeric) IS
+	'1 + max(used / total - tipping point, 0) * increment factor, at most max_multiplier (NULL for no cap), rounded once, half to even, to 18 decimals';
+
+--
+-- What GUARANTEED containers hold.  The counters know it for now; for an
+-- instant before the latest event it is read from containers and the ledger,
+-- where a container's stretches lie side by side without gaps.
+--
+CREATE FUNCTION yquota_internal.guaranteed_usage(as_of timestamptz)
+	RETURNS TABLE (resource_type text, amount numeric)
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF yquota_internal.last_event_at() > as_of THEN
+		RETURN QUERY
+			SELECT e.name, sum(e.amount * h.sign)
+			FROM (SELECT c.allocation, 1 AS sign
+				  FROM yquota.container AS c
+				  WHERE c.execution_type = 'GUARANTEED' AND c.settled_at <= as_of
+				  UNION ALL
+				  SELECT c.allocation, CASE WHEN c.corrects IS NULL THEN 1 ELSE -1 END
+				  FROM yquota.charge AS c
+				  WHERE c.execution_type = 'GUARANTEED' AND c.padding IS NULL
+					AND c."from" <= as_of AND c."to" > as_of) AS h,
+				 LATERAL yquota.resource_entries(h.allocation) AS e
+			GROUP BY e.name;
+	ELSE
+		RETURN QUERY
+			SELECT e.name, sum(e.amount)
+			FROM (SELECT u.allocation
+				  FROM yquota_internal.usage_counter AS u
+				  WHERE u.execution_type = 'GUARANTEED'
+				  UNION ALL
+				  SELECT d.allocation
+				  FROM yquota_internal.counter_delta AS d
+				  WHERE d.scope IN ('a', 'u') AND d.execution_type = 'GUARANTEED') AS h,
+				 LATERAL yquota.resource_entries(h.allocation) AS e
+			GROUP BY e.name;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.guaranteed_usage(timestamptz) IS
+	'What GUARANTEED containers running at an instant hold, in native units';
+REVOKE ALL ON FUNCTION yquota_internal.guaranteed_usage(timestamptz) FROM PUBLIC;
+
+--
+-- A type that the cluster has never offered is absent and leaves its group
+-- alone.  One that it has offered and does not offer now, or not even half of,
+-- is unknown until it has stayed so for yquota.cluster_shrink_grace; while no
+-- node is RUNNING that time does not pass.
+--
+CREATE FUNCTION yquota_internal.measure_cluster(as_of timestamptz)
+	RETURNS TABLE (
+		resource_type text, price_group text, used numeric, pending numeric, total numeric,
+		reported numeric, state text)
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH offered AS (
+			SELECT e.name, sum(e.amount) AS amount
+			FROM yquota.node AS n, LATERAL yquota.resource_entries(n.total) AS e
+			WHERE n.state = 'RUNNING'
+			GROUP BY e.name
+		), demanded AS (
+			SELECT e.name, sum(e.amount) AS amount
+			FROM yquota.pending_demand AS d, LATERAL yquota.resource_entries(d.demand) AS e
+			WHERE d.reported_at > as_of - yquota_internal.duration('yquota.utilization_max_age')
+			  AND d.reported_at <= as_of + yquota_internal.duration('yquota.max_clock_skew')
+			GROUP BY e.name
+		), measured AS (
+			SELECT t.name, t.price_group,
+				   COALESCE(h.amount, 0) AS used,
+				   COALESCE(d.amount, 0) AS pending,
+				   COALESCE(o.amount, 0) AS total,
+				   COALESCE(c.total, 0) AS remembered,
+				   c.shrunk_since <= as_of - yquota_internal.duration('yquota.cluster_shrink_grace')
+					AS has_stayed,
+				   u.utilization AS reported
+			FROM yquota.resource_type AS t
+				LEFT JOIN yquota_internal.guaranteed_usage(as_of) AS h ON h.resource_type = t.name
+				LEFT JOIN offered AS o ON o.name = t.name
+				LEFT JOIN demanded AS d ON d.name = t.name
+				LEFT JOIN yquota_internal.cluster_total AS c ON c.resource_type = t.name
+				LEFT JOIN yquota.utilization AS u ON u.resource_type = t.name
+					AND u.reported_at > as_of - yquota_internal.duration('yquota.utilization_max_age')
+					AND u.reported_at <= as_of + yquota_internal.duration('yquota.max_clock_skew')
+		)
+		SELECT m.name, m.price_group, m.used, m.pending, m.total, m.reported,
+			   CASE
+				   WHEN NOT EXISTS (SELECT FROM offered WHERE amount > 0)
+					   AND (m.remembered > 0 OR m.used > 0 OR m.price_group = 'GENERAL')
+					   THEN 'empty'
+				   WHEN m.total <= 0 AND m.used > 0 THEN 'lost'
+				   WHEN m.total <= 0 AND m.remembered > 0 AND m.has_stayed IS NOT TRUE THEN 'lost'
+				   WHEN m.total <= 0 THEN 'absent'
+				   WHEN m.total * 2 < m.remembered AND m.has_stayed IS NOT TRUE THEN 'shrunk'
+				   ELSE 'measured'
+			   END
+		FROM measured AS m;
+	END;
+COMMENT ON FUNCTION yquota_internal.measure_cluster(timestamptz) IS
+	'Per resource type: what is used, wanted and offered in native units, the utilization reported from outside while it is young enough, and whether the cluster is known: measured, absent, empty, lost or shrunk';
+REVOKE ALL ON FUNCTION yquota_internal.measure_cluster(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.measure_price_groups(as_of timestamptz)
+	RETURNS TABLE (price_group text, utilization numeric, multiplier numeric, unknown text)
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT g.name, COALESCE(max(m.utilization), 0),
+			   COALESCE(max(m.multiplier), 1), min(m.unknown)
+		FROM yquota.price_group AS g
+			LEFT JOIN LATERAL (
+				SELECT trim_scale(yquota_internal.divide_half_even(f.numerator, f.denominator, 18)) AS utilization,
+					   yquota_internal.multiplier(f.numerator, f.denominator, g.tipping_point,
+												  g.increment_factor, g.max_multiplier) AS multiplier,
+					   CASE WHEN c.reported IS NULL AND c.state IN ('empty', 'lost', 'shrunk')
+							THEN c.state END AS unknown
+				FROM yquota_internal.measure_cluster(as_of) AS c,
+					 LATERAL (SELECT CASE WHEN c.reported IS NOT NULL THEN c.reported
+										  WHEN c.state <> 'measured' THEN 0
+										  WHEN g.count_pending THEN c.used + c.pending
+										  ELSE c.used END AS numerator,
+									 CASE WHEN c.reported IS NULL AND c.state = 'measured'
+										  THEN c.total ELSE 1 END AS denominator) AS f
+				WHERE c.price_group = g.name) AS m ON true
+		GROUP BY g.name;
+	END;
+COMMENT ON FUNCTION yquota_internal.measure_price_groups(timestamptz) IS
+	'Per price group: the utilization of its most used resource type, its own multiplier, and why they are not known, if so';
+REVOKE ALL ON FUNCTION yquota_internal.measure_price_groups(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.remember_cluster(as_of timestamptz) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	m record;
+BEGIN
+	FOR m IN SELECT * FROM yquota_internal.measure_cluster(as_of) LOOP
+		IF m.state = 'measured' THEN
+			INSERT INTO yquota_internal.cluster_total AS c (resource_type, total, accepted_at)
+			VALUES (m.resource_type, m.total, as_of)
+			ON CONFLICT (resource_type) DO UPDATE
+				SET total = EXCLUDED.total, accepted_at = EXCLUDED.accepted_at, shrunk_since = NULL
+				WHERE c.total <> EXCLUDED.total OR c.shrunk_since IS NOT NULL;
+		ELSIF m.state = 'absent' THEN
+			DELETE FROM yquota_internal.cluster_total AS c
+			WHERE c.resource_type = m.resource_type;
+		ELSE
+			UPDATE yquota_internal.cluster_total AS c
+			SET shrunk_since = CASE WHEN m.state <> 'empty' THEN as_of END
+			WHERE c.resource_type = m.resource_type
+			  AND (c.shrunk_since IS NULL) = (m.state <> 'empty');
+		END IF;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.remember_cluster(timestamptz) IS
+	'Remember the totals that are believed, and since when the others have been seen';
+REVOKE ALL ON FUNCTION yquota_internal.remember_cluster(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.keep_cluster_alert(
+	group_name text, unknown text, as_of timestamptz) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	raised_kind text := 'cluster_' || unknown;
+BEGIN
+	UPDATE yquota.alert AS a
+	SET cleared_at = as_of
+	WHERE a.kind IN ('cluster_empty', 'cluster_lost', 'cluster_shrunk')
+	  AND a.subject = group_name
+	  AND a.cleared_at IS NULL
+	  AND a.kind IS DISTINCT FROM raised_kind;
+	IF raised_kind IS NOT NULL THEN
+		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
+		VALUES (raised_kind, group_name,
+				format('The multiplier of price group "%s" stays as it is: %s.', group_name,
+					   CASE unknown
+						   WHEN 'empty' THEN 'no node is RUNNING'
+						   WHEN 'lost' THEN 'no RUNNING node offers a resource type that containers use or that nodes offered before'
+						   ELSE 'RUNNING nodes offer less than half of what they did'
+					   END), as_of)
+		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_cluster_alert(text, text, timestamptz) IS
+	'Raise the alert of a price group whose utilization is unknown, once; clear it when the reason has gone (unknown is NULL)';
+REVOKE ALL ON FUNCTION yquota_internal.keep_cluster_alert(text, text, timestamptz) FROM PUBLIC;
+
+--
+-- A pin holds from its first point on: before that, prices are computed.
+--
+CREATE FUNCTION yquota_internal.pinned_until(group_name text, instant timestamptz)
+	RETURNS timestamptz
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT n.until
+			FROM yquota.price_pin AS n
+			WHERE n.price_group = group_name
+			  AND n.until > instant
+			  AND ((SELECT p.pinned FROM yquota.price AS p
+					WHERE p.price_group = group_name AND p.effective_at <= instant
+					ORDER BY p.effective_at DESC
+					LIMIT 1)
+				   OR NOT EXISTS (SELECT FROM yquota.price AS p
+								  WHERE p.price_group = group_name AND p.pinned
+									AND p.effective_at > instant)));
+COMMENT ON FUNCTION yquota_internal.pinned_until(text, timestamptz) IS
+	'Until when the multiplier in force at an instant was set by hand; NULL when it was not';
+REVOKE ALL ON FUNCTION yquota_internal.pinned_until(text, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.refusal_to_publish(group_name text, publish_at timestamptz)
+	RETURNS text
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF EXISTS (SELECT FROM yquota.price AS p
+			   WHERE p.price_group = group_name AND p.effective_at > publish_at AND NOT p.pinned)
+	THEN
+		RETURN 'the last published price is later';
+	END IF;
+	-- only a pin can lie ahead, but the clock may have gone back behind it
+	IF (publish_at < yquota.statement_clock()
+		OR EXISTS (SELECT FROM yquota.price AS p
+				   WHERE p.price_group = group_name AND p.effective_at > publish_at))
+		AND yquota_internal.settled_after(publish_at) IS NOT NULL
+	THEN
+		RETURN 'already charged';
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refusal_to_publish(text, timestamptz) IS
+	'Why a computed price cannot be published for an instant; NULL when it can';
+REVOKE ALL ON FUNCTION yquota_internal.refusal_to_publish(text, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.try_lock_pricing() RETURNS boolean
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	LOCK TABLE yquota.pricing_change IN SHARE ROW EXCLUSIVE MODE NOWAIT;
+	RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+	RETURN false;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.try_lock_pricing() IS
+	'Like lock_pricing(), but does not wait: returns whether it got the lock';
+REVOKE ALL ON FUNCTION yquota_internal.try_lock_pricing() FROM PUBLIC;
+
+--
+-- GENERAL is decided first, because it is the floor of the others, and all are
+-- published by one statement, so that nobody sees a mixture.
+--
+CREATE FUNCTION yquota.compute_prices(as_of timestamptz DEFAULT NULL)
+	RETURNS TABLE (
+		price_group text, utilization numeric, multiplier numeric, effective_at timestamptz,
+		published boolean, reason text)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER ROWS 3
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	measured_at timestamptz := COALESCE(as_of, yquota.clock());
+	publish_at timestamptz := measured_at + yquota_internal.duration('yquota.price_lead');
+	may_publish boolean;
+	in_force record;
+	floor_multiplier numeric := 0;
+	pinned_until timestamptz;
+	refusal text;
+	g record;
+	groups text[] := '{}';
+	multipliers numeric[] := '{}';
+	utilizations numeric[] := '{}';
+BEGIN
+	IF NOT isfinite(measured_at) THEN
+		RAISE EXCEPTION 'prices cannot be computed as of %', measured_at
+			USING ERRCODE = 'datetime_field_overflow';
+	END IF;
+	may_publish := yquota_internal.try_lock_pricing();
+
+	FOR g IN
+		SELECT m.price_group, m.utilization, m.multiplier, m.unknown
+		FROM yquota_internal.measure_price_groups(measured_at) AS m
+		ORDER BY m.price_group <> 'GENERAL', m.price_group
+	LOOP
+		SELECT p.multiplier, p.effective_at INTO in_force
+		FROM yquota.price AS p
+		WHERE p.price_group = g.price_group AND p.effective_at <= publish_at
+		ORDER BY p.effective_at DESC
+		LIMIT 1;
+		pinned_until := yquota_internal.pinned_until(g.price_group, publish_at);
+
+		price_group := g.price_group;
+		utilization := CASE WHEN g.unknown IS NULL THEN g.utilization END;
+		multiplier := in_force.multiplier;
+		effective_at := in_force.effective_at;
+		published := false;
+		IF pinned_until IS NOT NULL THEN
+			reason := format('pinned until %s', pinned_until);
+		ELSIF g.unknown IS NOT NULL THEN
+			reason := format('cluster is %s', g.unknown);
+		ELSIF greatest(g.multiplier, floor_multiplier) = in_force.multiplier THEN
+			reason := 'unchanged';
+		ELSE
+			refusal := CASE WHEN may_publish
+				THEN yquota_internal.refusal_to_publish(g.price_group, publish_at)
+				ELSE 'another change of prices is under way' END;
+			IF refusal IS NOT NULL THEN
+				reason := refusal;
+			ELSE
+				multiplier := greatest(g.multiplier, floor_multiplier);
+				effective_at := publish_at;
+				published := true;
+				reason := CASE WHEN g.multiplier >= floor_multiplier THEN 'computed'
+							   ELSE 'raised to GENERAL' END;
+				groups := groups || g.price_group;
+				multipliers := multipliers || multiplier;
+				utilizations := utilizations || g.utilization;
+			END IF;
+		END IF;
+		IF g.price_group = 'GENERAL' THEN
+			floor_multiplier := multiplier;
+		END IF;
+		IF may_publish THEN
+			PERFORM yquota_internal.keep_cluster_alert(g.price_group, g.unknown, measured_at);
+		END IF;
+		RETURN NEXT;
+	END LOOP;
+
+	IF may_publish THEN
+		PERFORM yquota_internal.remember_cluster(measured_at);
+		PERFORM yquota_internal.show_base_prices();
+		INSERT INTO yquota.price AS p (price_group, effective_at, multiplier, utilization)
+		SELECT u.price_group, publish_at, u.multiplier, u.utilization
+		FROM unnest(groups, multipliers, utilizations) AS u (price_group, multiplier, utilization)
+		ON CONFLICT ON CONSTRAINT price_pkey DO UPDATE
+			SET multiplier = EXCLUDED.multiplier, utilization = EXCLUDED.utilization,
+				pinned = false;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota.compute_prices(timestamptz) IS
+	'Compute the multiplier of every price group from the utilization at an instant (the clock) and publish those that changed, yquota.price_lead ahead; never waits for another change of prices';
+REVOKE ALL ON FUNCTION yquota.compute_prices(timestamptz) FROM PUBLIC;
+
+--
+-- Views.  A price is credits per native unit and second, rounded where charging
+-- rounds it: half to even, to 18 decimals.
+--
+
+CREATE VIEW yquota.price_history AS
+	SELECT t.name AS resource_type, i.effective_at, p.multiplier, b.base_price, b.unit,
+		   trim_scale(yquota_internal.divide_half_even(p.multiplier * b.base_price, b.unit, 18)) AS price
+	FROM yquota.resource_type AS t
+		CROSS JOIN LATERAL (
+			SELECT m.effective_at FROM yquota.price AS m WHERE m.price_group = t.price_group
+			UNION
+			SELECT s.effective_at FROM yquota.base_price AS s WHERE s.resource_type = t.name) AS i
+		CROSS JOIN LATERAL (
+			SELECT m.multiplier FROM yquota.price AS m
+			WHERE m.price_group = t.price_group AND m.effective_at <= i.effective_at
+			ORDER BY m.effective_at DESC LIMIT 1) AS p
+		CROSS JOIN LATERAL (
+			SELECT s.base_price, s.unit FROM yquota.base_price AS s
+			WHERE s.resource_type = t.name AND s.effective_at <= i.effective_at
+			ORDER BY s.effective_at DESC LIMIT 1) AS b;
+COMMENT ON VIEW yquota.price_history IS
+	'Price of every resource type at each point of either timeline; each row holds until the next one';
+COMMENT ON COLUMN yquota.price_history.price IS 'credits per native unit and second';
+
+CREATE VIEW yquota.current_price AS
+	SELECT t.name AS resource_type, t.price_group, p.multiplier, b.base_price, b.unit,
+		   trim_scale(yquota_internal.divide_half_even(p.multiplier * b.base_price, b.unit, 18)) AS price,
+		   greatest(p.effective_at, b.effective_at) AS effective_at,
+		   n.until AS pinned_until,
+		   f.multiplier AS next_multiplier, f.effective_at AS next_effective_at
+	FROM yquota.resource_type AS t
+		CROSS JOIN LATERAL (
+			SELECT m.multiplier, m.effective_at FROM yquota.price AS m
+			WHERE m.price_group = t.price_group AND m.effective_at <= yquota.statement_clock()
+			ORDER BY m.effective_at DESC LIMIT 1) AS p
+		CROSS JOIN LATERAL (
+			SELECT s.base_price, s.unit, s.effective_at FROM yquota.base_price AS s
+			WHERE s.resource_type = t.name AND s.effective_at <= yquota.statement_clock()
+			ORDER BY s.effective_at DESC LIMIT 1) AS b
+		LEFT JOIN LATERAL (
+			SELECT m.multiplier, m.effective_at FROM yquota.price AS m
+			WHERE m.price_group = t.price_group AND m.effective_at > yquota.statement_clock()
+			ORDER BY m.effective_at LIMIT 1) AS f ON true
+		LEFT JOIN yquota.price_pin AS n
+			ON n.price_group = t.price_group AND n.until > yquota.statement_clock();
+COMMENT ON VIEW yquota.current_price IS
+	'Price of every resource type now, and the next multiplier when one has been published ahead';
+COMMENT ON COLUMN yquota.current_price.price IS 'credits per native unit and second';
+COMMENT ON COLUMN yquota.current_price.effective_at IS 'since when this price has been in force';
+COMMENT ON COLUMN yquota.current_price.pinned_until IS 'until when compute_prices() leaves the multiplier alone; NULL when it does not';
+
+--
+-- The dump has all of it.
+--
+SELECT pg_extension_config_dump('yquota.price_group', '');
+SELECT pg_extension_config_dump('yquota.resource_type', '');
+SELECT pg_extension_config_dump('yquota.base_price', '');
+SELECT pg_extension_config_dump('yquota.price', '');
+SELECT pg_extension_config_dump('yquota.price_pin', '');
+SELECT pg_extension_config_dump('yquota.price_factor', '');
+SELECT pg_extension_config_dump('yquota.charging_rule', '');
+SELECT pg_extension_config_dump('yquota.outage', '');
+SELECT pg_extension_config_dump('yquota.outage_outage_id_seq', '');
+SELECT pg_extension_config_dump('yquota.pricing_change', '');
+SELECT pg_extension_config_dump('yquota.utilization', '');
+SELECT pg_extension_config_dump('yquota.pending_demand', '');
+SELECT pg_extension_config_dump('yquota.alert', '');
+SELECT pg_extension_config_dump('yquota.alert_alert_id_seq', '');
+SELECT pg_extension_config_dump('yquota.node', '');
+SELECT pg_extension_config_dump('yquota_internal.cluster_total', '');
