@@ -168,6 +168,7 @@ read_list(void)
 			entries = lappend(entries, entry);
 		}
 		entry->wanted = true;
+		entry->complained = false;
 	}
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(scratch);
@@ -185,7 +186,6 @@ forget_failures(void)
 
 		entry->attempts = 0;
 		entry->retry_at = 0;
-		entry->complained = false;
 	}
 }
 
@@ -235,7 +235,8 @@ find_database(const char *name)
 	relation = table_open(DatabaseRelationId, AccessShareLock);
 	ScanKeyInit(&key, Anum_pg_database_datname, BTEqualStrategyNumber, F_NAMEEQ,
 				CStringGetDatum(name));
-	scan = systable_beginscan(relation, DatabaseNameIndexId, true, NULL, 1, &key);
+	/* No index: without a database only the catalog itself can be opened. */
+	scan = systable_beginscan(relation, InvalidOid, false, NULL, 1, &key);
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
 	{
