@@ -1,0 +1,163 @@
+/*-------------------------------------------------------------------------
+ *
+ * writer.c
+ *	  Appending rows to yquota's own tables, many at a time.
+ *
+ * Uses the executor's own routines for index entries, so that expression and
+ * partial indexes are right as well.  Rows wait as heap tuples in a context
+ * that is reset at each flush, which bounds memory by the capacity.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "base/writer.h"
+#include "executor/executor.h"
+#include "executor/tuptable.h"
+#include "utils/memutils.h"
+
+struct YqWriter
+{
+	Relation	relation;
+	EState	   *estate;
+	ResultRelInfo *result;
+	MemoryContext row_context;	/* reset at each flush */
+	int			capacity;
+	bool		optimistic;
+	int			count;
+	int			slot_count;		/* slots made so far */
+	TupleTableSlot **slots;
+};
+
+YqWriter *
+yq_writer_open(YqTable table, int capacity, bool optimistic)
+{
+	YqWriter   *writer = palloc0(sizeof(YqWriter));
+
+	writer->relation = yq_table_open(table, RowExclusiveLock);
+	writer->estate = CreateExecutorState();
+	writer->result = makeNode(ResultRelInfo);
+	InitResultRelInfo(writer->result, writer->relation, 0, NULL, 0);
+	ExecOpenIndices(writer->result, false);
+	writer->row_context = AllocSetContextCreate(CurrentMemoryContext,
+												"yquota rows to write",
+												ALLOCSET_DEFAULT_SIZES);
+	writer->capacity = capacity;
+	writer->optimistic = optimistic;
+	writer->slots = palloc0(sizeof(TupleTableSlot *) * capacity);
+	return writer;
+}
+
+Relation
+yq_writer_relation(YqWriter *writer)
+{
+	return writer->relation;
+}
+
+int
+yq_writer_pending(YqWriter *writer)
+{
+	return writer->count;
+}
+
+void
+yq_writer_put(YqWriter *writer, Datum *values, bool *nulls)
+{
+	MemoryContext old_context;
+	HeapTuple	tuple;
+
+	if (writer->count == writer->capacity)
+	{
+		Assert(!writer->optimistic);
+		yq_writer_flush(writer);
+	}
+	if (writer->count == writer->slot_count)
+	{
+		old_context = MemoryContextSwitchTo(writer->estate->es_query_cxt);
+		writer->slots[writer->slot_count++] =
+			MakeSingleTupleTableSlot(RelationGetDescr(writer->relation), &TTSOpsHeapTuple);
+		MemoryContextSwitchTo(old_context);
+	}
+
+	old_context = MemoryContextSwitchTo(writer->row_context);
+	tuple = heap_form_tuple(RelationGetDescr(writer->relation), values, nulls);
+	ExecStoreHeapTuple(tuple, writer->slots[writer->count], true);
+	MemoryContextSwitchTo(old_context);
+	writer->count++;
+}
+
+static void
+insert_into_heap(YqWriter *writer)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(writer->row_context);
+
+	table_multi_insert(writer->relation, writer->slots, writer->count,
+					   GetCurrentCommandId(true), 0, NULL);
+	MemoryContextSwitchTo(old_context);
+}
+
+static void
+forget_rows(YqWriter *writer)
+{
+	for (int i = 0; i < writer->count; i++)
+		ExecClearTuple(writer->slots[i]);
+	writer->count = 0;
+	MemoryContextReset(writer->row_context);
+	ResetPerTupleExprContext(writer->estate);
+}
+
+void
+yq_writer_flush(YqWriter *writer)
+{
+	if (writer->count == 0)
+		return;
+
+	insert_into_heap(writer);
+	for (int i = 0; writer->result->ri_NumIndices > 0 && i < writer->count; i++)
+	{
+		(void) ExecInsertIndexTuples(writer->result, writer->slots[i], writer->estate,
+									 false, false, NULL, NIL, false);
+		ResetPerTupleExprContext(writer->estate);
+	}
+	forget_rows(writer);
+}
+
+void
+yq_writer_flush_optimistically(YqWriter *writer, YqConflictHandler conflict,
+							   void *argument)
+{
+	if (writer->count == 0)
+		return;
+
+	insert_into_heap(writer);
+	for (int i = 0; i < writer->count; i++)
+	{
+		bool		may_conflict = false;
+
+		(void) ExecInsertIndexTuples(writer->result, writer->slots[i], writer->estate,
+									 false, true, &may_conflict, NIL, false);
+		ResetPerTupleExprContext(writer->estate);
+		if (may_conflict)
+			conflict(argument, i, &writer->slots[i]->tts_tid);
+	}
+	forget_rows(writer);
+}
+
+void
+yq_writer_close(YqWriter *writer)
+{
+	if (writer->optimistic)
+		Assert(writer->count == 0);
+	else
+		yq_writer_flush(writer);
+	for (int i = 0; i < writer->slot_count; i++)
+		ExecDropSingleTupleTableSlot(writer->slots[i]);
+	ExecCloseIndices(writer->result);
+	FreeExecutorState(writer->estate);
+	table_close(writer->relation, NoLock);
+	MemoryContextDelete(writer->row_context);
+}

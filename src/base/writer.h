@@ -1,0 +1,55 @@
+/*-------------------------------------------------------------------------
+ *
+ * writer.h
+ *	  Appending rows to yquota's own tables, many at a time.
+ *
+ * Rows are collected and inserted together with all index entries, whatever
+ * indexes an administrator has added.  Privileges, constraints and triggers of
+ * the table are not looked at: the tables belong to the extension, and what is
+ * written here is what their constraints say.  The caller holds no lock on the
+ * table; the writer takes RowExclusiveLock until the end of the transaction.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_WRITER_H
+#define YQ_WRITER_H
+
+#include "base/catalog.h"
+#include "nodes/execnodes.h"
+
+typedef struct YqWriter YqWriter;
+
+/*
+ * Open a writer in the current memory context, which must outlive it.  Rows
+ * are flushed when "capacity" of them have been collected, unless "optimistic"
+ * is set: then the caller flushes with yq_writer_flush_optimistically.
+ */
+extern YqWriter *yq_writer_open(YqTable table, int capacity, bool optimistic);
+
+extern Relation yq_writer_relation(YqWriter *writer);
+
+/* Rows collected and not yet flushed. */
+extern int	yq_writer_pending(YqWriter *writer);
+
+/* Collect a row; values are copied. */
+extern void yq_writer_put(YqWriter *writer, Datum *values, bool *nulls);
+
+/* Insert what has been collected. */
+extern void yq_writer_flush(YqWriter *writer);
+
+/*
+ * Insert what has been collected without waiting for, or failing on, a row
+ * with the same unique key: index entries are made in the order of the rows,
+ * and "conflict" is called, with the number of the row and where it is, for
+ * each row that could be a duplicate, before the entries of the next row are
+ * made.  Waiting for other transactions in that order cannot deadlock between
+ * statements that sort alike.
+ */
+typedef void (*YqConflictHandler) (void *argument, int row, ItemPointer tid);
+extern void yq_writer_flush_optimistically(YqWriter *writer,
+										   YqConflictHandler conflict, void *argument);
+
+/* Flush and release. */
+extern void yq_writer_close(YqWriter *writer);
+
+#endif							/* YQ_WRITER_H */

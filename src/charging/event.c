@@ -1,0 +1,266 @@
+/*-------------------------------------------------------------------------
+ *
+ * event.c
+ *	  Reading, checking and describing lifecycle events.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "base/catalog.h"
+#include "base/settings.h"
+#include "charging/event.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+static const char *const kind_names[YQ_EVENT_KINDS] = {
+	[YQ_CONTAINER_START] = "CONTAINER_START",
+	[YQ_CONTAINER_UPDATE] = "CONTAINER_UPDATE",
+	[YQ_CONTAINER_FINISH] = "CONTAINER_FINISH",
+	[YQ_QUOTA_COMPUTE] = "QUOTA_COMPUTE",
+};
+
+void
+yq_event_labels_load(YqEventLabels *labels)
+{
+	for (int kind = 0; kind < YQ_EVENT_KINDS; kind++)
+		labels->kinds[kind] = yq_enum_oid("container_event_type", kind_names[kind]);
+	labels->guaranteed = yq_enum_oid("execution_type", "GUARANTEED");
+	labels->opportunistic = yq_enum_oid("execution_type", "OPPORTUNISTIC");
+}
+
+const char *
+yq_event_kind_name(YqEventKind kind)
+{
+	return kind_names[kind];
+}
+
+static YqEventKind
+kind_of_label(Oid label, const YqEventLabels *labels)
+{
+	for (int kind = 0; kind < YQ_EVENT_KINDS; kind++)
+	{
+		if (labels->kinds[kind] == label)
+			return kind;
+	}
+	elog(ERROR, "unknown container event type %u", label);
+}
+
+void
+yq_event_read(YqEvent *event, TupleTableSlot *slot, int first,
+			  const YqEventLabels *labels)
+{
+	Datum	   *values;
+	bool	   *nulls;
+
+	slot_getallattrs(slot);
+	values = &slot->tts_values[first - 1];
+	nulls = &slot->tts_isnull[first - 1];
+
+#define VARLENA_COLUMN(column) \
+	(nulls[column] ? NULL : (void *) PG_DETOAST_DATUM_PACKED(values[column]))
+
+	event->kind = kind_of_label(DatumGetObjectId(values[YQ_EVENT_KIND]), labels);
+	event->container_id = VARLENA_COLUMN(YQ_EVENT_CONTAINER_ID);
+	event->has_occurred_at = !nulls[YQ_EVENT_OCCURRED_AT];
+	event->occurred_at = event->has_occurred_at ?
+		DatumGetTimestampTz(values[YQ_EVENT_OCCURRED_AT]) : 0;
+	event->project = VARLENA_COLUMN(YQ_EVENT_PROJECT);
+	event->application_id = VARLENA_COLUMN(YQ_EVENT_APPLICATION_ID);
+	event->username = VARLENA_COLUMN(YQ_EVENT_USERNAME);
+	event->queue = VARLENA_COLUMN(YQ_EVENT_QUEUE);
+	event->node = VARLENA_COLUMN(YQ_EVENT_NODE);
+	event->allocation = VARLENA_COLUMN(YQ_EVENT_ALLOCATION);
+	event->execution_type = nulls[YQ_EVENT_EXECUTION_TYPE] ? InvalidOid :
+		DatumGetObjectId(values[YQ_EVENT_EXECUTION_TYPE]);
+	event->has_exit_status = !nulls[YQ_EVENT_EXIT_STATUS];
+	event->exit_status = event->has_exit_status ?
+		DatumGetInt32(values[YQ_EVENT_EXIT_STATUS]) : 0;
+	event->source = VARLENA_COLUMN(YQ_EVENT_SOURCE);
+	event->recorded_at = DatumGetTimestampTz(values[YQ_EVENT_RECORDED_AT]);
+	event->waited = false;
+	ItemPointerSetInvalid(&event->reject_tid);
+#undef VARLENA_COLUMN
+}
+
+static void *
+copy_varlena(const void *value)
+{
+	void	   *copy;
+
+	if (value == NULL)
+		return NULL;
+	copy = palloc(VARSIZE_ANY(value));
+	memcpy(copy, value, VARSIZE_ANY(value));
+	return copy;
+}
+
+YqEvent *
+yq_event_copy(const YqEvent *event)
+{
+	YqEvent    *copy = palloc(sizeof(YqEvent));
+
+	*copy = *event;
+	copy->container_id = copy_varlena(event->container_id);
+	copy->project = copy_varlena(event->project);
+	copy->application_id = copy_varlena(event->application_id);
+	copy->username = copy_varlena(event->username);
+	copy->queue = copy_varlena(event->queue);
+	copy->node = copy_varlena(event->node);
+	copy->allocation = copy_varlena(event->allocation);
+	copy->source = copy_varlena(event->source);
+	return copy;
+}
+
+void
+yq_event_write(const YqEvent *event, Datum *values, bool *nulls,
+			   const YqEventLabels *labels)
+{
+#define PUT_VARLENA(column, value) \
+	do { values[column] = PointerGetDatum(value); nulls[column] = (value) == NULL; } while (0)
+
+	values[YQ_EVENT_KIND] = ObjectIdGetDatum(labels->kinds[event->kind]);
+	nulls[YQ_EVENT_KIND] = false;
+	PUT_VARLENA(YQ_EVENT_CONTAINER_ID, event->container_id);
+	values[YQ_EVENT_OCCURRED_AT] = TimestampTzGetDatum(event->occurred_at);
+	nulls[YQ_EVENT_OCCURRED_AT] = !event->has_occurred_at;
+	PUT_VARLENA(YQ_EVENT_PROJECT, event->project);
+	PUT_VARLENA(YQ_EVENT_APPLICATION_ID, event->application_id);
+	PUT_VARLENA(YQ_EVENT_USERNAME, event->username);
+	PUT_VARLENA(YQ_EVENT_QUEUE, event->queue);
+	PUT_VARLENA(YQ_EVENT_NODE, event->node);
+	PUT_VARLENA(YQ_EVENT_ALLOCATION, event->allocation);
+	values[YQ_EVENT_EXECUTION_TYPE] = ObjectIdGetDatum(event->execution_type);
+	nulls[YQ_EVENT_EXECUTION_TYPE] = !OidIsValid(event->execution_type);
+	values[YQ_EVENT_EXIT_STATUS] = Int32GetDatum(event->exit_status);
+	nulls[YQ_EVENT_EXIT_STATUS] = !event->has_exit_status;
+	PUT_VARLENA(YQ_EVENT_SOURCE, event->source);
+	values[YQ_EVENT_RECORDED_AT] = TimestampTzGetDatum(event->recorded_at);
+	nulls[YQ_EVENT_RECORDED_AT] = false;
+#undef PUT_VARLENA
+}
+
+static YqProblem *
+check_instant(const YqEvent *event, TimestampTz now)
+{
+	int64		skew = (int64) yq_max_clock_skew * 1000;
+
+	if (!event->has_occurred_at)
+		return yq_problem(ERRCODE_NOT_NULL_VIOLATION,
+						  pstrdup("occurred_at must not be null"),
+						  "Leave the column out to use the clock.");
+	if (TIMESTAMP_NOT_FINITE(event->occurred_at))
+		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
+						  pstrdup("occurred_at must be finite"), NULL);
+	if (event->occurred_at > now + skew)
+		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
+						  psprintf("occurred_at %s is in the future",
+								   timestamptz_to_str(event->occurred_at)),
+						  "Synchronize the clocks, or raise yquota.max_clock_skew.");
+	return NULL;
+}
+
+static YqProblem *
+check_allocation(const YqEvent *event)
+{
+	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
+	int			count;
+
+	if (event->allocation == NULL)
+	{
+		if (event->kind != YQ_CONTAINER_START)
+			return NULL;
+		return yq_problem(ERRCODE_NOT_NULL_VIOLATION,
+						  pstrdup("allocation of a CONTAINER_START must not be null"),
+						  "Use the empty allocation [] for a container that holds nothing.");
+	}
+
+	count = yq_resource_read(event->allocation, entries);
+	for (int i = 0; i < count; i++)
+	{
+		if (entries[i].amount < 0)
+			return yq_problem(ERRCODE_INVALID_PARAMETER_VALUE,
+							  psprintf("allocation of resource \"%.*s\" is negative",
+									   entries[i].name_length, entries[i].name),
+							  NULL);
+	}
+	return NULL;
+}
+
+YqProblem *
+yq_event_check(const YqEvent *event, TimestampTz now)
+{
+	YqProblem  *problem = check_instant(event, now);
+
+	if (problem != NULL || event->kind == YQ_QUOTA_COMPUTE)
+		return problem;
+	if (event->container_id == NULL)
+		return yq_problem(ERRCODE_NOT_NULL_VIOLATION,
+						  psprintf("container_id of a %s must not be null",
+								   kind_names[event->kind]), NULL);
+	if (VARSIZE_ANY_EXHDR(event->container_id) == 0)
+		return yq_problem(ERRCODE_INVALID_PARAMETER_VALUE,
+						  pstrdup("container_id must not be empty"), NULL);
+	return check_allocation(event);
+}
+
+char *
+yq_event_describe(const YqEvent *event)
+{
+	StringInfoData words;
+
+	initStringInfo(&words);
+	appendStringInfo(&words, "The row is a %s", kind_names[event->kind]);
+	if (event->container_id != NULL)
+		appendStringInfo(&words, " of container \"%s\"",
+						 text_to_cstring(event->container_id));
+	if (event->has_occurred_at)
+		appendStringInfo(&words, " at %s", timestamptz_to_str(event->occurred_at));
+	if (event->source != NULL)
+		appendStringInfo(&words, " from source \"%s\"", text_to_cstring(event->source));
+	appendStringInfoChar(&words, '.');
+	return words.data;
+}
+
+bool
+yq_text_equal(const text *a, const text *b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
+		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+}
+
+bool
+yq_allocation_equal(const YqResource *a, const YqResource *b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	return yq_resource_equal(a, b);
+}
+
+void
+yq_event_payer(const YqEvent *event, text **project, text **username)
+{
+	char	   *owner;
+	char	   *separator;
+	char	   *next;
+
+	*project = event->project;
+	*username = event->username;
+	if (event->project != NULL || event->username == NULL)
+		return;
+
+	owner = text_to_cstring(event->username);
+	separator = strstr(owner, "__");
+	if (separator == NULL)
+	{
+		*project = event->username;
+		return;
+	}
+	next = strstr(separator + 2, "__");
+	*project = cstring_to_text_with_len(owner, separator - owner);
+	*username = next == NULL ? cstring_to_text(separator + 2) :
+		cstring_to_text_with_len(separator + 2, next - separator - 2);
+	pfree(owner);
+}

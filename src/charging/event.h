@@ -1,0 +1,122 @@
+/*-------------------------------------------------------------------------
+ *
+ * event.h
+ *	  A lifecycle event as it came through the door.
+ *
+ * An event read from a row points into that row; yq_event_copy makes one that
+ * stands alone.  NULL columns are NULL pointers, InvalidOid, or flags.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_EVENT_H
+#define YQ_EVENT_H
+
+#include "base/errors.h"
+#include "base/resource.h"
+#include "datatype/timestamp.h"
+#include "executor/tuptable.h"
+#include "storage/itemptr.h"
+
+/* Columns that container_event and event_reject share, in table order. */
+typedef enum YqEventColumn
+{
+	YQ_EVENT_KIND,
+	YQ_EVENT_CONTAINER_ID,
+	YQ_EVENT_OCCURRED_AT,
+	YQ_EVENT_PROJECT,
+	YQ_EVENT_APPLICATION_ID,
+	YQ_EVENT_USERNAME,
+	YQ_EVENT_QUEUE,
+	YQ_EVENT_NODE,
+	YQ_EVENT_ALLOCATION,
+	YQ_EVENT_EXECUTION_TYPE,
+	YQ_EVENT_EXIT_STATUS,
+	YQ_EVENT_SOURCE,
+	YQ_EVENT_RECORDED_AT,
+	YQ_EVENT_COLUMNS
+} YqEventColumn;
+
+/* In the order in which events of one instant happen. */
+typedef enum YqEventKind
+{
+	YQ_CONTAINER_START,
+	YQ_CONTAINER_UPDATE,
+	YQ_CONTAINER_FINISH,
+	YQ_QUOTA_COMPUTE,
+	YQ_EVENT_KINDS
+} YqEventKind;
+
+typedef struct YqEvent
+{
+	YqEventKind kind;
+	text	   *container_id;
+	bool		has_occurred_at;
+	TimestampTz occurred_at;
+	text	   *project;
+	text	   *application_id;
+	text	   *username;
+	text	   *queue;
+	text	   *node;
+	YqResource *allocation;
+	Oid			execution_type; /* of yquota.execution_type */
+	bool		has_exit_status;
+	int32		exit_status;
+	text	   *source;
+	TimestampTz recorded_at;
+
+	/* set for an event that waited in event_reject */
+	bool		waited;
+	ItemPointerData reject_tid;
+} YqEvent;
+
+/* OIDs of enum labels, looked up once per statement. */
+typedef struct YqEventLabels
+{
+	Oid			kinds[YQ_EVENT_KINDS];
+	Oid			guaranteed;
+	Oid			opportunistic;
+} YqEventLabels;
+
+extern void yq_event_labels_load(YqEventLabels *labels);
+
+/* Label of a kind, such as CONTAINER_START. */
+extern const char *yq_event_kind_name(YqEventKind kind);
+
+/*
+ * Read the row in a slot, whose event columns begin with attribute number
+ * "first" (1 for container_event).
+ */
+extern void yq_event_read(YqEvent *event, TupleTableSlot *slot, int first,
+						  const YqEventLabels *labels);
+
+/* A copy in the current memory context. */
+extern YqEvent *yq_event_copy(const YqEvent *event);
+
+/*
+ * Fill the event's columns of a row to be written, beginning at values[0].
+ */
+extern void yq_event_write(const YqEvent *event, Datum *values, bool *nulls,
+						   const YqEventLabels *labels);
+
+/*
+ * What is wrong with an event taken by itself, or NULL.  "now" is the
+ * statement's clock.  Resource types and projects are looked at elsewhere.
+ */
+extern YqProblem *yq_event_check(const YqEvent *event, TimestampTz now);
+
+/* The row in words, for the detail of an error; palloc'd. */
+extern char *yq_event_describe(const YqEvent *event);
+
+/* Equality of nullable texts and vectors. */
+extern bool yq_text_equal(const text *a, const text *b);
+extern bool yq_allocation_equal(const YqResource *a, const YqResource *b);
+
+/*
+ * Who pays: the project and user of an event.  Without a project, username is
+ * read as project__user, split at the first double underscore; a name without
+ * one is both (hops-quota 4.4).  Results are in the current context or the
+ * event's own; NULL where nothing is known.
+ */
+extern void yq_event_payer(const YqEvent *event, text **project, text **username);
+
+#endif							/* YQ_EVENT_H */

@@ -1,0 +1,298 @@
+/*-------------------------------------------------------------------------
+ *
+ * history.c
+ *	  Merging events into the life of a container.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "charging/history.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+static void
+apply_change(YqState *state, const YqState *set)
+{
+	if (set->allocation != NULL)
+		state->allocation = set->allocation;
+	if (OidIsValid(set->execution_type))
+		state->execution_type = set->execution_type;
+	if (set->queue != NULL)
+		state->queue = set->queue;
+	if (set->node != NULL)
+		state->node = set->node;
+}
+
+static bool
+state_equal(const YqState *a, const YqState *b)
+{
+	return yq_allocation_equal(a->allocation, b->allocation) &&
+		a->execution_type == b->execution_type &&
+		yq_text_equal(a->queue, b->queue) &&
+		yq_text_equal(a->node, b->node);
+}
+
+static YqState
+state_of_event(const YqEvent *event)
+{
+	YqState		state = {event->allocation, event->execution_type, event->queue, event->node};
+
+	return state;
+}
+
+YqState
+yq_history_last_state(const YqHistory *history)
+{
+	YqState		state = history->initial;
+
+	for (int i = 0; i < history->change_count; i++)
+		apply_change(&state, &history->changes[i].set);
+	return state;
+}
+
+TimestampTz
+yq_history_last_settled_at(const YqHistory *history)
+{
+	return history->change_count == 0 ? history->started_at :
+		history->changes[history->change_count - 1].occurred_at;
+}
+
+void
+yq_history_add_change(YqHistory *history, const YqChange *change)
+{
+	int			place = history->change_count;
+
+	if (history->change_count == history->change_room)
+	{
+		history->change_room = Max(4, history->change_room * 2);
+		history->changes = history->changes == NULL ?
+			palloc(sizeof(YqChange) * history->change_room) :
+			repalloc(history->changes, sizeof(YqChange) * history->change_room);
+	}
+	for (; place > 0 && history->changes[place - 1].occurred_at > change->occurred_at; place--)
+		history->changes[place] = history->changes[place - 1];
+	history->changes[place] = *change;
+	history->change_count++;
+}
+
+static const YqChange *
+find_change(const YqHistory *history, TimestampTz occurred_at)
+{
+	for (int i = 0; i < history->change_count; i++)
+	{
+		if (history->changes[i].occurred_at == occurred_at)
+			return &history->changes[i];
+	}
+	return NULL;
+}
+
+/* -- problems ------------------------------------------------------------ */
+
+static YqMerge
+bad(YqProblem **problem, int sqlstate, char *message, const char *hint)
+{
+	*problem = yq_problem(sqlstate, message, hint);
+	return YQ_MERGE_BAD;
+}
+
+static YqMerge
+bad_not_started(YqProblem **problem, const YqHistory *history)
+{
+	*problem = yq_problem(ERRCODE_FOREIGN_KEY_VIOLATION,
+						  psprintf("container \"%s\" was never started",
+								   text_to_cstring(history->container_id)),
+						  "Send its CONTAINER_START, or set yquota.on_bad_event to set_aside to let events wait for it.");
+	(*problem)->may_wait = true;
+	return YQ_MERGE_BAD;
+}
+
+static YqMerge
+bad_other_content(YqProblem **problem, const YqHistory *history, const YqEvent *event)
+{
+	return bad(problem, ERRCODE_UNIQUE_VIOLATION,
+			   psprintf("%s of container \"%s\" at %s is known with other content",
+						yq_event_kind_name(event->kind),
+						text_to_cstring(history->container_id),
+						timestamptz_to_str(event->occurred_at)),
+			   "An event is a fact and cannot be changed by sending it again.");
+}
+
+static YqMerge
+bad_before_start(YqProblem **problem, const YqHistory *history, const YqEvent *event)
+{
+	return bad(problem, ERRCODE_CHECK_VIOLATION,
+			   psprintf("%s of container \"%s\" lies before its start at %s",
+						yq_event_kind_name(event->kind),
+						text_to_cstring(history->container_id),
+						timestamptz_to_str(history->started_at)),
+			   NULL);
+}
+
+static YqMerge
+bad_after_finish(YqProblem **problem, const YqHistory *history, const YqEvent *event)
+{
+	return bad(problem, ERRCODE_CHECK_VIOLATION,
+			   psprintf("%s of container \"%s\" lies after its finish at %s",
+						yq_event_kind_name(event->kind),
+						text_to_cstring(history->container_id),
+						timestamptz_to_str(history->finished_at)),
+			   NULL);
+}
+
+static YqMerge
+bad_project(YqProblem **problem, const YqHistory *history, const text *project)
+{
+	return bad(problem, ERRCODE_CHECK_VIOLATION,
+			   psprintf("container \"%s\" belongs to project \"%s\", not \"%s\"",
+						text_to_cstring(history->container_id),
+						text_to_cstring(history->project),
+						text_to_cstring(project)),
+			   "A container never changes its project.");
+}
+
+/* -- merging ------------------------------------------------------------- */
+
+/*
+ * A START of a container that is known: a recovering resource manager sends it
+ * with its first or its present allocation, or with a new one (DESIGN 3,
+ * "Identity").
+ */
+static YqMerge
+merge_repeated_start(YqHistory *history, const YqEvent *event, const text *project,
+					 YqProblem **problem)
+{
+	YqState		last = yq_history_last_state(history);
+	YqChange	change = {0};
+
+	if (project != NULL && !yq_text_equal(project, history->project))
+		return bad_project(problem, history, project);
+	if (event->occurred_at != history->started_at)
+		return bad(problem, ERRCODE_UNIQUE_VIOLATION,
+				   psprintf("container \"%s\" started at %s already",
+							text_to_cstring(history->container_id),
+							timestamptz_to_str(history->started_at)),
+				   "A container id is used once; a recovered container keeps its creation time.");
+	if (yq_allocation_equal(event->allocation, history->initial.allocation) ||
+		yq_allocation_equal(event->allocation, last.allocation))
+		return YQ_MERGE_KNOWN;
+
+	change.occurred_at = Max(event->recorded_at, history->started_at);
+	change.set.allocation = event->allocation;
+	change.is_new = true;
+	if (history->finished && change.occurred_at > history->finished_at)
+		return bad_after_finish(problem, history, event);
+	if (find_change(history, change.occurred_at) != NULL)
+		return bad_other_content(problem, history, event);
+	yq_history_add_change(history, &change);
+	return YQ_MERGE_ACCEPTED;
+}
+
+static YqMerge
+merge_start(YqHistory *history, const YqEvent *event, YqProblem **problem)
+{
+	text	   *project;
+	text	   *username;
+
+	yq_event_payer(event, &project, &username);
+	if (history->started)
+		return merge_repeated_start(history, event, project, problem);
+
+	history->started = true;
+	history->project = project;
+	history->username = username;
+	history->application_id = event->application_id;
+	history->started_at = event->occurred_at;
+	history->initial = state_of_event(event);
+	return YQ_MERGE_ACCEPTED;
+}
+
+static YqMerge
+merge_update(YqHistory *history, const YqEvent *event, YqProblem **problem)
+{
+	YqChange	change = {event->occurred_at, state_of_event(event), true};
+	const YqState nothing = {0};
+	const YqChange *known;
+
+	if (event->occurred_at < history->started_at)
+		return bad_before_start(problem, history, event);
+	if (history->finished && event->occurred_at > history->finished_at)
+		return bad_after_finish(problem, history, event);
+	if (state_equal(&change.set, &nothing))
+		return YQ_MERGE_KNOWN;
+	known = find_change(history, event->occurred_at);
+	if (known != NULL)
+		return state_equal(&known->set, &change.set) ? YQ_MERGE_KNOWN :
+			bad_other_content(problem, history, event);
+	yq_history_add_change(history, &change);
+	return YQ_MERGE_ACCEPTED;
+}
+
+static YqMerge
+merge_finish(YqHistory *history, const YqEvent *event, YqProblem **problem)
+{
+	if (history->finished)
+	{
+		if (event->occurred_at != history->finished_at)
+			return bad(problem, ERRCODE_UNIQUE_VIOLATION,
+					   psprintf("container \"%s\" finished at %s already",
+								text_to_cstring(history->container_id),
+								timestamptz_to_str(history->finished_at)),
+					   NULL);
+		return event->has_exit_status == history->has_exit_status &&
+			event->exit_status == history->exit_status ? YQ_MERGE_KNOWN :
+			bad_other_content(problem, history, event);
+	}
+	if (event->occurred_at < history->started_at)
+		return bad_before_start(problem, history, event);
+	if (event->occurred_at < yq_history_last_settled_at(history))
+		return bad(problem, ERRCODE_CHECK_VIOLATION,
+				   psprintf("CONTAINER_FINISH of container \"%s\" lies before its update at %s",
+							text_to_cstring(history->container_id),
+							timestamptz_to_str(yq_history_last_settled_at(history))),
+				   NULL);
+
+	history->finished = true;
+	history->finished_at = event->occurred_at;
+	history->has_exit_status = event->has_exit_status;
+	history->exit_status = event->exit_status;
+	return YQ_MERGE_ACCEPTED;
+}
+
+YqMerge
+yq_history_merge(YqHistory *history, const YqEvent *event, YqProblem **problem)
+{
+	if (event->kind == YQ_CONTAINER_START)
+		return merge_start(history, event, problem);
+	if (!history->started)
+		return bad_not_started(problem, history);
+	if (event->project != NULL && !yq_text_equal(event->project, history->project))
+		return bad_project(problem, history, event->project);
+	if (event->kind == YQ_CONTAINER_UPDATE)
+		return merge_update(history, event, problem);
+	return merge_finish(history, event, problem);
+}
+
+int
+yq_history_segments(const YqHistory *history, YqSegment **segments)
+{
+	YqSegment	segment = {history->started_at, 0, history->initial, YQ_CONTAINER_UPDATE};
+	int			count = 0;
+
+	*segments = palloc(sizeof(YqSegment) * (history->change_count + 1));
+	for (int i = 0; i < history->change_count; i++)
+	{
+		segment.to = history->changes[i].occurred_at;
+		if (segment.to > segment.from)
+			(*segments)[count++] = segment;
+		segment.from = segment.to;
+		apply_change(&segment.state, &history->changes[i].set);
+	}
+	if (history->finished)
+	{
+		segment.to = history->finished_at;
+		segment.settled_by = YQ_CONTAINER_FINISH;
+		(*segments)[count++] = segment;
+	}
+	return count;
+}

@@ -1,0 +1,91 @@
+/*-------------------------------------------------------------------------
+ *
+ * history.h
+ *	  The life of one container: what is known of it and what follows.
+ *
+ * Facts are merged one by one, in any order; whatever the order, the same
+ * facts make the same history and so the same segments (DESIGN 3, "Late and
+ * unordered is not bad").  Nothing here reads tables or prices.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_HISTORY_H
+#define YQ_HISTORY_H
+
+#include "charging/event.h"
+
+/* What a container holds and where, between two events. */
+typedef struct YqState
+{
+	YqResource *allocation;
+	Oid			execution_type;
+	text	   *queue;
+	text	   *node;
+} YqState;
+
+/* An accepted UPDATE; what it left unchanged is NULL or InvalidOid. */
+typedef struct YqChange
+{
+	TimestampTz occurred_at;
+	YqState		set;
+	bool		is_new;			/* not recorded yet */
+} YqChange;
+
+typedef struct YqHistory
+{
+	text	   *container_id;
+	bool		started;
+	text	   *project;		/* resolved, as username */
+	text	   *application_id;
+	text	   *username;
+	TimestampTz started_at;
+	YqState		initial;
+	int			change_count;
+	int			change_room;
+	YqChange   *changes;		/* in time order */
+	bool		finished;
+	TimestampTz finished_at;
+	bool		has_exit_status;
+	int32		exit_status;
+} YqHistory;
+
+/* A stretch of a life that one ledger row settles. */
+typedef struct YqSegment
+{
+	TimestampTz from;
+	TimestampTz to;
+	YqState		state;
+	YqEventKind settled_by;
+} YqSegment;
+
+typedef enum YqMerge
+{
+	YQ_MERGE_ACCEPTED,			/* new, and now part of the history */
+	YQ_MERGE_KNOWN,				/* nothing new */
+	YQ_MERGE_BAD				/* see *problem */
+} YqMerge;
+
+/*
+ * Add an event, already checked by itself.  The history keeps pointers into
+ * it.  A START of a container that has started is judged by its allocation and
+ * may become an UPDATE at event->recorded_at.
+ */
+extern YqMerge yq_history_merge(YqHistory *history, const YqEvent *event,
+								YqProblem **problem);
+
+/* Add a recorded change; the history must be complete before it is used. */
+extern void yq_history_add_change(YqHistory *history, const YqChange *change);
+
+/* The state after the last change. */
+extern YqState yq_history_last_state(const YqHistory *history);
+
+/* Since when it lasts: the last change, or the start. */
+extern TimestampTz yq_history_last_settled_at(const YqHistory *history);
+
+/*
+ * The segments that are settled: up to each change that took time, and up to
+ * the finish.  Returns their number; *segments is palloc'd.
+ */
+extern int	yq_history_segments(const YqHistory *history, YqSegment **segments);
+
+#endif							/* YQ_HISTORY_H */
