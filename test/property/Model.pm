@@ -1,0 +1,403 @@
+#
+# Model.pm: what containers owe, computed from DESIGN 2 and 3 in the most
+# naive way: cut the life of a container at every instant at which anything
+# changes, price each piece, add up.  Shares no code and no data structure with
+# the extension: no rate classes, no cumulative sums, no ledger, no order of
+# arrival.
+#
+# Units: instants and durations are integers of microseconds (instants since
+# 1970 UTC); amounts of money are Math::BigInt in 10^-48 credits, which every
+# exact amount fits: 18 decimals of a price, 6 of each of 4 factors, 6 of time.
+# Decimal numbers come in as text and are never floats.
+#
+package Model;
+
+use strict;
+use warnings;
+use Math::BigInt try => 'GMP';
+
+use constant FOREVER => 9_000_000_000_000_000_000;
+
+my @dimensions = qw(queue application username execution_type);
+
+# Text of a decimal number as an integer of the given number of decimals.
+sub scaled
+{
+	my ($text, $decimals) = @_;
+	my ($sign, $whole, $rest) = $text =~ /^(-?)(\d+)(?:\.(\d*))?$/
+	  or die "not a decimal number: $text";
+
+	$rest = '' unless defined $rest;
+	$rest =~ s/0+$//;
+	die "more than $decimals decimals: $text" if length($rest) > $decimals;
+	return Math::BigInt->new($sign . $whole . $rest . '0' x ($decimals - length $rest));
+}
+
+# Text of an amount, without trailing zeros: what numeric's trim_scale() shows.
+sub text
+{
+	my ($amount) = @_;
+	my $digits = $amount->copy->babs->bstr;
+
+	$digits = '0' x (49 - length $digits) . $digits if length($digits) < 49;
+	substr($digits, -48, 0, '.');
+	$digits =~ s/\.?0+$//;
+	return ($amount->is_neg ? '-' : '') . $digits;
+}
+
+# numerator / denominator, both positive, rounded half-even to an integer.
+sub half_even
+{
+	my ($numerator, $denominator) = @_;
+	my ($quotient, $rest) = $numerator->copy->bdiv($denominator);
+	my $side = ($rest * 2)->bcmp($denominator);
+
+	$quotient->binc if $side > 0 || ($side == 0 && $quotient->is_odd);
+	return $quotient;
+}
+
+sub new
+{
+	my ($class) = @_;
+
+	return bless {
+		group => {},         # resource type -> price group
+		base => {},          # resource type -> [[instant, price, unit] ...]
+		multiplier => {},    # price group -> [[instant, multiplier] ...]
+		factor => {},        # dimension -> name -> [[instant, factor] ...]
+		rule => [],          # [[instant, minimum run time] ...]
+		outage => [],        # [[project or undef, from, to] ...]
+		container => {},
+		price_cache => {},
+	}, $class;
+}
+
+# Puts a point into a timeline; a point at the same instant is replaced.
+sub put_point
+{
+	my ($timeline, $at, @values) = @_;
+
+	@$timeline = sort { $a->[0] <=> $b->[0] } (grep({ $_->[0] != $at } @$timeline), [ $at, @values ]);
+	return;
+}
+
+# The point in force at an instant, or undef before the first one.
+sub point_at
+{
+	my ($timeline, $at) = @_;
+	my $found;
+
+	foreach my $point (@$timeline)
+	{
+		last if $point->[0] > $at;
+		$found = $point;
+	}
+	return $found;
+}
+
+sub add_resource_type
+{
+	my ($self, $name, $group, $base_price, $unit) = @_;
+
+	$self->{group}{$name} = $group;
+	$self->{multiplier}{$group} ||= [ [ -FOREVER(), scaled(1, 18) ] ];
+	$self->{base}{$name} = [ [ -FOREVER(), scaled($base_price, 18), $unit ] ];
+	return;
+}
+
+sub set_multiplier
+{
+	my ($self, $group, $at, $multiplier) = @_;
+
+	put_point($self->{multiplier}{$group}, $at, scaled($multiplier, 18));
+	$self->{price_cache} = {};
+	return;
+}
+
+sub set_base_price
+{
+	my ($self, $name, $at, $base_price, $unit) = @_;
+
+	put_point($self->{base}{$name}, $at, scaled($base_price, 18), $unit);
+	$self->{price_cache} = {};
+	return;
+}
+
+sub set_factor
+{
+	my ($self, $dimension, $name, $at, $factor) = @_;
+
+	put_point($self->{factor}{$dimension}{$name} ||= [], $at, scaled($factor, 6));
+	return;
+}
+
+sub set_minimum_run_time
+{
+	my ($self, $at, $duration) = @_;
+
+	put_point($self->{rule}, $at, $duration);
+	return;
+}
+
+sub add_outage
+{
+	my ($self, $project, $from, $to) = @_;
+
+	push @{ $self->{outage} }, [ $project, $from, $to ];
+	return;
+}
+
+# Takes one lifecycle event: a hash of event (START, UPDATE or FINISH), id, at,
+# and what the event says of project, application, username, queue, allocation
+# (hash of amounts) and execution_type.  The order of calls decides nothing,
+# and an event that was taken before changes nothing.
+sub take
+{
+	my ($self, $event) = @_;
+	my $container = $self->{container}{ $event->{id} } ||= { update => {} };
+
+	if ($event->{event} eq 'UPDATE')
+	{
+		$container->{update}{ $event->{at} } = $event;
+	}
+	else
+	{
+		$container->{ $event->{event} } = $event;
+	}
+	return;
+}
+
+# Credits per native unit and second, 18 decimals.
+sub price
+{
+	my ($self, $resource, $at) = @_;
+
+	return $self->{price_cache}{$resource}{$at} ||= do
+	{
+		my (undef, $base, $unit) = @{ point_at($self->{base}{$resource}, $at) };
+		my (undef, $multiplier) = @{ point_at($self->{multiplier}{ $self->{group}{$resource} }, $at) };
+
+		half_even($multiplier * $base, Math::BigInt->new(10)->bpow(18)->bmul($unit));
+	};
+}
+
+# Names that may carry a factor for a container in one dimension, the most
+# specific first.
+sub factor_names
+{
+	my ($dimension, $held) = @_;
+	my $name = $held->{$dimension};
+	my @names;
+
+	return () unless defined $name;
+	return ($name) if $dimension ne 'queue';
+	my @path = split /\./, $name;
+	while (@path)
+	{
+		push @names, join('.', @path);
+		pop @path;
+	}
+	return @names;
+}
+
+# Product of the factors in force, 24 decimals.
+sub factor_product
+{
+	my ($self, $held, $at) = @_;
+	my $product = Math::BigInt->new(1);
+
+	foreach my $dimension (@dimensions)
+	{
+		my $factor = Math::BigInt->new(1_000_000);
+
+		foreach my $name (factor_names($dimension, $held))
+		{
+			my $point = point_at($self->{factor}{$dimension}{$name} || [], $at) or next;
+
+			$factor = $point->[1];
+			last;
+		}
+		$product *= $factor;
+	}
+	return $product;
+}
+
+sub in_outage
+{
+	my ($self, $project, $at) = @_;
+
+	return scalar grep {
+		(!defined $_->[0] || $_->[0] eq $project) && $_->[1] <= $at && $at < $_->[2]
+	} @{ $self->{outage} };
+}
+
+# What is paid per second at an instant for what is held then, 42 decimals, and
+# the resource type that it is paid for; among equals the first by name.
+sub rate
+{
+	my ($self, $held, $at) = @_;
+	my $dearest = Math::BigInt->new(0);
+	my $dominant;
+
+	return ($dearest, undef) if $self->in_outage($held->{project}, $at);
+	foreach my $resource (sort keys %{ $held->{allocation} })
+	{
+		my $part = $self->price($resource, $at) * $held->{allocation}{$resource};
+
+		($dearest, $dominant) = ($part, $resource) if $part > $dearest;
+	}
+	return ($dearest * $self->factor_product($held, $at), $dominant);
+}
+
+# Every instant strictly between two others at which a rate may change.
+sub cuts
+{
+	my ($self, $from, $to) = @_;
+	my %seen;
+
+	foreach my $timeline (
+		values %{ $self->{base} },
+		values %{ $self->{multiplier} },
+		map({ values %$_ } values %{ $self->{factor} }))
+	{
+		$seen{ $_->[0] } = 1 foreach @$timeline;
+	}
+	foreach my $outage (@{ $self->{outage} })
+	{
+		$seen{ $outage->[1] } = 1;
+		$seen{ $outage->[2] } = 1;
+	}
+	return sort { $a <=> $b } grep { $from < $_ && $_ < $to } keys %seen;
+}
+
+# What a container held when: [[from, to, held] ...] up to "now" at most.  A
+# container that has not been started (as far as is known) held nothing.
+sub stretches
+{
+	my ($container, $now) = @_;
+	my $start = $container->{START} or return;
+	my $end = $container->{FINISH} ? $container->{FINISH}{at} : $now;
+	my %held = (
+		project => $start->{project},
+		application => $start->{application},
+		username => $start->{username},
+		queue => $start->{queue},
+		allocation => $start->{allocation},
+		execution_type => $start->{execution_type} || 'GUARANTEED');
+	my $from = $start->{at};
+	my @stretches;
+
+	foreach my $at (sort { $a <=> $b } keys %{ $container->{update} })
+	{
+		my $update = $container->{update}{$at};
+
+		push @stretches, [ $from, $at, {%held} ] if $from < $at;
+		foreach my $field (qw(allocation execution_type queue))
+		{
+			$held{$field} = $update->{$field} if defined $update->{$field};
+		}
+		$from = $at;
+	}
+	push @stretches, [ $from, $end, {%held} ];
+	return @stretches;
+}
+
+# What a container owes up to "now", piece by piece: [[from, to, rate, held,
+# amount of padding, dominant resource type] ...].  Padding is a piece with
+# from = to; pieces of one stretch share "held".
+sub pieces
+{
+	my ($self, $id, $now) = @_;
+	my $container = $self->{container}{$id};
+	my @stretches = stretches($container, $now) or return [];
+	my @pieces;
+
+	foreach my $stretch (@stretches)
+	{
+		my ($from, $to, $held) = @$stretch;
+		my @instants = ($from, $self->cuts($from, $to), $to);
+
+		for my $i (0 .. $#instants - 1)
+		{
+			next if $instants[$i] >= $instants[ $i + 1 ];
+			my ($rate, $dominant) = $self->rate($held, $instants[$i]);
+
+			push @pieces, [ $instants[$i], $instants[ $i + 1 ], $rate, $held, undef, $dominant ];
+		}
+	}
+
+	if ($container->{FINISH})
+	{
+		my $rule = point_at($self->{rule}, $container->{START}{at});
+		my $finish = $container->{FINISH}{at};
+		my $missing = $rule ? $container->{START}{at} + $rule->[1] - $finish : 0;
+		my $held = $stretches[-1][2];
+
+		push @pieces, [ $finish, $finish, undef, $held, ($self->rate($held, $finish))[0] * $missing ]
+		  if $missing > 0;
+	}
+	return \@pieces;
+}
+
+# The part of those pieces that lies in [from, to); padding lies at its instant.
+sub cost
+{
+	my ($pieces, $from, $to) = @_;
+	my $sum = Math::BigInt->new(0);
+
+	foreach my $piece (@$pieces)
+	{
+		my ($begin, $end, $rate, undef, $padding) = @$piece;
+
+		if (defined $padding)
+		{
+			$sum += $padding if $from <= $begin && $begin < $to;
+			next;
+		}
+		$begin = $from if $begin < $from;
+		$end = $to if $end > $to;
+		$sum += $rate * ($end - $begin) if $begin < $end;
+	}
+	return $sum;
+}
+
+# What the ledger says about a container when everything is settled: a row per
+# stretch that has ended, [from, to, amount, dominant resource type], and a row
+# of padding, [finish, finish, amount, undef].
+sub settled
+{
+	my ($self, $id, $now) = @_;
+	my $container = $self->{container}{$id};
+	my $pieces = $self->pieces($id, $now);
+	my $running = $container->{FINISH} || !@$pieces ? undef : $pieces->[-1][3];
+	my (@rows, %parts, $held);
+
+	foreach my $piece (@$pieces)
+	{
+		my ($from, $to, $rate, $held_then, $padding, $dominant) = @$piece;
+
+		if (defined $padding)
+		{
+			push @rows, [ $from, $to, $padding, undef ];
+			next;
+		}
+		last if defined $running && $held_then == $running;
+		if (!defined $held || $held_then != $held)
+		{
+			push @rows, [ $from, $to, Math::BigInt->new(0), undef ];
+			$held = $held_then;
+			%parts = ();
+		}
+		my $amount = $rate * ($to - $from);
+		my $row = $rows[-1];
+
+		$row->[1] = $to;
+		$row->[2] = $row->[2] + $amount;
+		next if $amount->is_zero;
+		$parts{$dominant} = ($parts{$dominant} || 0) + $amount;
+		($row->[3]) = sort { $parts{$b} <=> $parts{$a} || $a cmp $b } keys %parts;
+	}
+	return @rows;
+}
+
+1;

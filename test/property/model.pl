@@ -1,0 +1,220 @@
+#!/usr/bin/env perl
+#
+# The independent model against amounts worked out by hand (hops-quota 6.2 and
+# 6.7, DESIGN 2 and 3), before it is trusted to judge the extension.
+#
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Test::More;
+use Model;
+
+use constant { SECOND => 1_000_000, HOUR => 3_600_000_000 };
+
+my $container_count = 0;
+
+sub cluster
+{
+	my $model = Model->new;
+
+	$model->add_resource_type('memory-mb', 'GENERAL', '1', 1024);
+	$model->add_resource_type('vcores', 'GENERAL', '1', 1);
+	$model->add_resource_type('yarn.io/gpu', 'GPU', '1', 1);
+	return $model;
+}
+
+# Takes the events of one new container: a start, any updates ([at, {...}]), a
+# finish or undef.  Returns its id.
+sub run
+{
+	my ($model, $start, $held, $updates, $finish) = @_;
+	my $id = 'container_' . ++$container_count;
+
+	$model->take({ project => 'p', username => 'ann', %$held, event => 'START', id => $id, at => $start });
+	$model->take({ %{ $_->[1] }, event => 'UPDATE', id => $id, at => $_->[0] }) foreach @$updates;
+	$model->take({ event => 'FINISH', id => $id, at => $finish }) if defined $finish;
+	return $id;
+}
+
+sub owes
+{
+	my ($model, $id, $now, $from, $to) = @_;
+
+	$from = -Model::FOREVER unless defined $from;
+	$to = Model::FOREVER unless defined $to;
+	return Model::text(Model::cost($model->pieces($id, $now), $from, $to));
+}
+
+# Rows of the ledger, in seconds.
+sub ledger
+{
+	my ($model, $id) = @_;
+
+	return join(', ', map {
+		my ($from, $to, $amount, $dominant) = @$_;
+
+		sprintf('%d-%d: %s', $from / SECOND, $to / SECOND,
+			join(' ', Model::text($amount), defined $dominant ? $dominant : ()))
+	} $model->settled($id, 10 * SECOND));
+}
+
+sub half_even
+{
+	return Model::half_even(Math::BigInt->new($_[0]), Math::BigInt->new($_[1]))->bstr;
+}
+
+sub one_resource
+{
+	return { allocation => { vcores => $_[0] } };
+}
+
+# Arithmetic
+is(half_even(5, 2), '2', '2.5 rounds to 2');
+is(half_even(7, 2), '4', '3.5 rounds to 4');
+is(half_even(8, 3), '3', '2.66 rounds to 3');
+is(half_even(7, 3), '2', '2.33 rounds to 2');
+is(Model::text(Model::scaled('-12.3400', 48)), '-12.34', 'a decimal number and its text');
+is(Model::text(Model::scaled('0.000', 48)), '0', 'zero');
+
+# hops-quota 6.2
+{
+	my $model = cluster();
+	my $small = { allocation => { 'memory-mb' => 1024, vcores => 1 } };
+	my @ids;
+
+	$model->set_minimum_run_time(-1, 10 * SECOND);
+	foreach my $attempt (1 .. 9)
+	{
+		foreach (1 .. $attempt)
+		{
+			push @ids,
+			    $attempt <= 2 ? run($model, 0, $small, [], 1 * SECOND)
+			  : $attempt <= 5 ? run($model, 0, $small, [], 19 * SECOND)
+			  : run($model, 0, $small,
+				[ [ 20 * SECOND, { allocation => { 'memory-mb' => 2048, vcores => 1 } } ] ], 30 * SECOND);
+		}
+	}
+	my @group = ([ @ids[ 0 .. 2 ] ], [ @ids[ 3 .. 14 ] ], [ @ids[ 15 .. 44 ] ]);
+	my $subtotal = sub {
+		my ($ids, $from, $to) = @_;
+		my $total = Math::BigInt->new(0);
+
+		$total += Model::cost($model->pieces($_, 30 * SECOND), $from * SECOND, $to * SECOND) foreach @$ids;
+		return Model::text($total);
+	};
+
+	is($subtotal->($group[0], 0, 31), '30', 'V1: the minimum run time');
+	is($subtotal->([ @{ $group[1] }, @{ $group[2] } ], 0, 10), '420', 'V2: the first ten seconds');
+	is($subtotal->($group[1], 10, 31), '108', 'V3: the rest of longer ones');
+	is($subtotal->($group[2], 10, 20), '300', 'V4: up to the update');
+	is($subtotal->($group[2], 20, 31), '600', 'V5: after the update');
+	is($subtotal->(\@ids, 0, 31), '1458', 'V6: the project');
+}
+
+# hops-quota 6.7
+foreach my $vector (
+	[ 10000, 1, 128, 0, '1', '1', '1', '1', '10' ],
+	[ 10000, 4, 2048, 1, '4', '17', '1', '1', '170' ],
+	[ 10000, 8, 2048, 1, '1', '1', '1', '1', '80' ],
+	[ 3600000, 2, 4096, 1, '1.5', '1.8', '1', '2', '21600' ],
+	[ 500, 1, 1536, 0, '1', '1', '1', '1', '0.75' ])
+{
+	my ($ms, $vcores, $mb, $gpu, $m_general, $m_gpu, $b_general, $b_gpu, $charge) = @$vector;
+	my $model = cluster();
+	my $id = run($model, 0,
+		{ allocation => { 'memory-mb' => $mb, vcores => $vcores, 'yarn.io/gpu' => $gpu } }, [], $ms * 1000);
+
+	$model->set_multiplier('GENERAL', 0, $m_general);
+	$model->set_multiplier('GPU', 0, $m_gpu);
+	$model->set_base_price('vcores', 0, $b_general, 1);
+	$model->set_base_price('memory-mb', 0, $b_general, 1024);
+	$model->set_base_price('yarn.io/gpu', 0, $b_gpu, 1);
+	is(owes($model, $id, $ms * 1000), $charge, "6.7: $vcores vcores, $mb MB, $gpu GPUs for $ms ms");
+}
+
+# Timelines
+{
+	my $model = cluster();
+
+	$model->set_base_price('vcores', -1, '1', 3);
+	my $id = run($model, 0, one_resource(1), [], 3 * SECOND);
+	is(owes($model, $id, 0), '0.999999999999999999', 'the price is rounded, the amount is not');
+	$model->set_multiplier('GENERAL', 1 * SECOND, '2');
+	is(owes($model, $id, 0), '1.666666666666666667', '1/3 for one second, 2/3 for two');
+	$model->set_multiplier('GENERAL', 1 * SECOND, '0.5');
+	is(owes($model, $id, 0), '0.666666666666666667', 'a second point at an instant replaces the first');
+	is(owes($model, $id, 0, 500_000, 1_500_000), '0.25', 'a window over a change of price');
+}
+{
+	my $model = cluster();
+	my $id = run($model, 0, { allocation => { 'memory-mb' => 2048, 'yarn.io/gpu' => 1 } }, [], undef);
+
+	$model->set_multiplier('GPU', 4 * SECOND, '5');
+	$model->set_multiplier('GENERAL', 6 * SECOND, '3');
+	is(owes($model, $id, 10 * SECOND), '42', 'dominance flips: 4 s at 2, 2 s at 5, 4 s at 6');
+	$model->take({ event => 'UPDATE', id => $id, at => 8 * SECOND, allocation => {} });
+	is(owes($model, $id, 10 * SECOND), '30', 'nothing held, nothing paid');
+	$model->take({ event => 'UPDATE', id => $id, at => 9 * SECOND, queue => 'root.a' });
+	is(owes($model, $id, 10 * SECOND), '30', 'an update without an allocation keeps it');
+	is(ledger($model, $id), '0-8: 30 memory-mb, 8-9: 0', 'what the ledger says while it runs');
+	$model->take({ event => 'FINISH', id => $id, at => 12 * SECOND });
+	$model->set_minimum_run_time(0, 15 * SECOND);
+	$model->take({ event => 'UPDATE', id => $id, at => 11 * SECOND, allocation => { 'yarn.io/gpu' => 2 } });
+	is(ledger($model, $id), '0-8: 30 memory-mb, 8-9: 0, 9-11: 0, 11-12: 10 yarn.io/gpu, 12-12: 30',
+		'and when it has finished');
+}
+
+# Factors
+{
+	my $model = cluster();
+	my %queue = map { $_ => run($model, 0, { %{ one_resource(1) }, queue => $_ }, [], 10 * SECOND) }
+	  qw(root.a root.a.b root.ab);
+	my $spot = run($model, 0,
+		{ %{ one_resource(1) }, queue => 'root.a', execution_type => 'OPPORTUNISTIC' }, [], 10 * SECOND);
+
+	$model->set_factor('queue', 'root.a', 0, '2');
+	is(owes($model, $queue{'root.a.b'}, 0), '20', 'a factor matches the queues below');
+	is(owes($model, $queue{'root.ab'}, 0), '10', 'but not another queue of which it is a prefix');
+	$model->set_factor('queue', 'root.a.b', 5 * SECOND, '0.5');
+	is(owes($model, $queue{'root.a.b'}, 0), '12.5', 'the most specific wins, once it has begun');
+	$model->set_factor('execution_type', 'OPPORTUNISTIC', 0, '0.1');
+	$model->set_factor('username', 'ann', 0, '0.5');
+	is(owes($model, $spot, 0), '1', 'across dimensions they multiply: 2, 0.1, 0.5');
+	is(owes($model, $queue{'root.a'}, 0), '10', 'no execution type is GUARANTEED');
+	$model->set_factor('username', 'ann', 9 * SECOND, '0');
+	is(owes($model, $queue{'root.a'}, 0), '9', 'and 0 is free');
+}
+
+# Outages
+{
+	my $model = cluster();
+	my $id = run($model, 0, one_resource(1), [], 10 * SECOND);
+
+	$model->add_outage(undef, 1 * SECOND, 4 * SECOND);
+	$model->add_outage('p', 3 * SECOND, 5 * SECOND);
+	$model->add_outage('q', 0, 10 * SECOND);
+	is(owes($model, $id, 0), '6', 'overlaps count once, outages of other projects not at all');
+}
+
+# Minimum run time
+{
+	my $model = cluster();
+
+	$model->set_minimum_run_time(10 * SECOND, 20 * SECOND);
+	is(owes($model, run($model, 9_999_999, one_resource(1), [], 11 * SECOND), 0), '1.000001',
+		'the rule in force at the start');
+	my $id = run($model, 10 * SECOND, one_resource(1),
+		[ [ 12 * SECOND, { allocation => { vcores => 3 } } ] ], 15 * SECOND);
+	is(owes($model, $id, 0), '56', '2 s at 1, 3 s at 3, 15 s of padding at 3');
+	is(owes($model, $id, 0, 15 * SECOND, 15 * SECOND + 1), '45', 'booked at the finish');
+	is(owes($model, $id, 0, 0, 15 * SECOND), '11', 'and not before');
+	$model->set_multiplier('GENERAL', 15 * SECOND, '2');
+	is(owes($model, $id, 0), '101', 'at the price of the finish');
+	$model->add_outage(undef, 15 * SECOND, 16 * SECOND);
+	is(owes($model, $id, 0), '11', 'nothing when the finish lies in an outage');
+	is(owes($model, run($model, 20 * SECOND, one_resource(1), [], 40 * SECOND), 0), '40', 'long enough');
+	is(owes($model, run($model, 20 * SECOND, one_resource(1), [], undef), 21 * SECOND), '2', 'none while it runs');
+}
+
+done_testing();
