@@ -249,7 +249,7 @@ COMMENT ON VIEW yquota_internal.cost_segment IS
 -- it takes back: the two cancel in every window.
 CREATE FUNCTION yquota_internal.segment_cost(segment yquota_internal.cost_segment,
 											 from_at timestamptz, to_at timestamptz) RETURNS numeric
-	LANGUAGE sql STABLE PARALLEL SAFE
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	RETURN CASE WHEN (segment).takes_back THEN -1 ELSE 1 END
 		* yquota_internal.accrued((segment).allocation,
 			CASE WHEN (segment).amount IS NULL THEN (segment).factors
@@ -264,7 +264,7 @@ CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
 	RETURNS TABLE (project text, username text, queue text, application_id text,
 				   execution_type yquota.execution_type, node text, container_id text,
 				   amount numeric)
-	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL SAFE
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
