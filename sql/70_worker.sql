@@ -114,6 +114,23 @@ COMMENT ON FUNCTION yquota_internal.worker_leave(integer, timestamptz) IS
 	'Records that the worker left on purpose';
 REVOKE ALL ON FUNCTION yquota_internal.worker_leave(integer, timestamptz) FROM PUBLIC;
 
+-- An administrator's open change of prices is not waited for, but is worth
+-- knowing about when it lasts.
+CREATE FUNCTION yquota_internal.worker_price(now_at timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF NOT yquota_internal.try_lock_pricing() THEN
+		RAISE lock_not_available USING MESSAGE = 'another change of prices is under way';
+	END IF;
+	PERFORM FROM yquota.compute_prices(now_at);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.worker_price(timestamptz) IS
+	'Computes and publishes prices; lock_not_available while somebody else changes them';
+REVOKE ALL ON FUNCTION yquota_internal.worker_price(timestamptz) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.worker_record(
 	failures_now integer, now_at timestamptz, price_at timestamptz, compute_at timestamptz,
 	fold_at timestamptz, error text, error_at timestamptz, postponed text[]) RETURNS void

@@ -108,7 +108,7 @@ static Task periodic[PERIODIC_COUNT] = {
 		.activity = "yquota: computing prices",
 		.lock_timeout_ms = PUBLISH_LOCK_TIMEOUT_MS,
 		.step = run_command,
-		.command = "SELECT yquota.compute_prices($1)",
+		.command = "SELECT yquota_internal.worker_price($1)",
 		.interval_ms = &yq_price_interval
 	},
 	[COMPUTE] = {

@@ -1,0 +1,116 @@
+# Servers for the tests of clock and worker.
+#
+# Time is the clock's: it is set by hand and stands still in between, so what
+# the worker does can be waited for and counted.  Nothing sleeps for a while
+# and hopes.
+
+package WorkerNode;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+our @EXPORT = qw(new_node set_clock start_at mark is_soon worker_pid count_in_log live_through);
+
+# A worker sleeps a minute at most, so what happens sooner was told to it.
+use constant AT_ONCE_S => 40;
+
+# new_node(NAME, CONFIGURATION...): a running server with the given lines in
+# its configuration.
+sub new_node
+{
+	my ($name, @configuration) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(allows_streaming => 1);
+	$node->append_conf('postgresql.conf', join("\n", @configuration, ''));
+	$node->start;
+	return $node;
+}
+
+sub set_clock
+{
+	my ($node, $database, $at) = @_;
+
+	$node->safe_psql($database, "SELECT yquota.set_clock('$at')");
+	return;
+}
+
+# start_at(NODE, DATABASE, AT): the extension, with the clock set before any
+# worker can see it.
+sub start_at
+{
+	my ($node, $database, $at) = @_;
+
+	$node->safe_psql($database,
+		"BEGIN; CREATE EXTENSION yquota; SELECT yquota.set_clock('$at'); COMMIT");
+	return;
+}
+
+# The charged-through mark as a query.
+sub mark { return '(SELECT max(at) FROM yquota_internal.charged_through)'; }
+
+# is_soon(NODE, DATABASE, CONDITION, NAME): the condition becomes true, sooner
+# than a worker that nobody woke would make it.
+sub is_soon
+{
+	my ($node, $database, $condition, $name) = @_;
+	my $started = time;
+	my $came = $node->poll_query_until($database, "SELECT coalesce($condition, false)");
+	my $took = time - $started;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	ok($came && $took < AT_ONCE_S, $name) or diag("took $took s");
+	return;
+}
+
+sub worker_pid
+{
+	my ($node, $database) = @_;
+
+	return $node->safe_psql('postgres',
+		"SELECT pid FROM pg_stat_activity WHERE backend_type = 'yquota worker' AND datname = '$database'");
+}
+
+sub count_in_log
+{
+	my ($node, $pattern) = @_;
+	my $log = slurp_file($node->logfile);
+	my @found = $log =~ /$pattern/g;
+
+	return scalar @found;
+}
+
+# live_through(NODE, DATABASE, STEPS, STEP): move the clock that many times,
+# each time after the worker has charged through the last; in one session.
+sub live_through
+{
+	my ($node, $database, $steps, $step) = @_;
+
+	$node->safe_psql($database, <<~SQL);
+		DO \$\$
+		DECLARE
+			give_up_at timestamptz := clock_timestamp() + '3 minutes';
+		BEGIN
+			FOR step IN 1 .. $steps LOOP
+				PERFORM yquota.set_clock(yquota.clock() + '$step');
+				COMMIT;
+				WHILE ${\ mark()} IS DISTINCT FROM yquota.clock() LOOP
+					IF clock_timestamp() > give_up_at THEN
+						RAISE 'the worker is stuck in step %', step;
+					END IF;
+					PERFORM pg_sleep(0.001);
+				END LOOP;
+			END LOOP;
+		END
+		\$\$
+		SQL
+	return;
+}
+
+1;

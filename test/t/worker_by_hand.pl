@@ -1,0 +1,115 @@
+# A worker without preloading, its errors, and what it is told while it sleeps.
+
+use strict;
+use warnings;
+
+use Test::More;
+use WorkerNode;
+
+my $node = new_node('by_hand');
+my $running = "EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'yquota worker' AND datname = 'work')";
+
+# In a column of worker_status
+sub status
+{
+	my ($condition) = @_;
+
+	return "(SELECT $condition FROM yquota.worker_status WHERE database = 'work')";
+}
+
+$node->safe_psql('postgres', 'CREATE DATABASE work');
+start_at($node, 'work', '2030-01-01 00:00 UTC');
+is($node->safe_psql('work', 'SELECT ' . status("state || ' ' || failures")),
+	'stopped 0', 'there is no worker at first');
+
+# Starting
+$node->safe_psql('work', 'BEGIN; SELECT yquota.start_worker(); ROLLBACK');
+my ($code, $out, $error) = $node->psql('work', "BEGIN;\nSELECT yquota.start_worker();\nPREPARE TRANSACTION 'x';");
+like($error, qr/cannot PREPARE a transaction that starts a yquota worker/, 'a prepared transaction cannot start one');
+is(count_in_log($node, qr/yquota worker of database "work" started/), 0, 'neither does one that is rolled back');
+$node->safe_psql('work', 'SELECT yquota.start_worker()');
+is_soon($node, 'work', status("state = 'running'"), 'start_worker() starts one');
+is_soon($node, 'work', mark() . " = '2030-01-01 00:00 UTC'", 'it advances the mark');
+my $pid = worker_pid($node, 'work');
+$node->safe_psql('work', 'SELECT yquota.start_worker()');
+ok($node->poll_query_until('work', "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'yquota worker'"), 'another one does not stay');
+is(worker_pid($node, 'work'), $pid, 'the first one does');
+
+# Settings are read again at once, and are what the worker goes by.
+$node->append_conf('postgresql.conf', "yquota.compute_interval = '1d'");
+$node->reload;
+live_through($node, 'work', 1, '1 day');
+set_clock($node, 'work', '2030-01-02 01:00 UTC');
+is_soon($node, 'work', status("last_price_at = '2030-01-02 01:00 UTC'"), 'prices are computed after an hour');
+is($node->safe_psql('work', 'SELECT ' . mark() . " = '2030-01-02 00:00 UTC'"),
+	't', 'the mark is not due for a day');
+$node->append_conf('postgresql.conf', "yquota.compute_interval = '30min'");
+$node->reload;
+is_soon($node, 'work', mark() . " = '2030-01-02 01:00 UTC'", 'a shorter interval makes it due at once');
+
+# An error is recorded, holds up nothing else, and is recovered from.
+$node->safe_psql('work', q(ALTER TABLE yquota.container_event ADD CONSTRAINT refused CHECK (source <> 'yquota worker') NOT VALID));
+set_clock($node, 'work', '2030-01-03 00:00 UTC');
+is_soon($node, 'work', status(q(failures > 0 AND last_error LIKE 'compute: %refused%' AND last_error_at = '2030-01-03 00:00 UTC')),
+	'an error is recorded');
+is_soon($node, 'work', status("last_price_at = '2030-01-03 00:00 UTC' AND last_fold_at = last_price_at AND last_compute_at < last_price_at"),
+	'the other tasks go on');
+is_soon($node, 'work', status('failures > 1'), 'it is tried again, by itself');
+cmp_ok(count_in_log($node, qr/violates check constraint "refused".*?yquota worker of database "work", task "compute"/s),
+	'>', 1, 'each attempt is logged with its context');
+$node->safe_psql('work', 'ALTER TABLE yquota.container_event DROP CONSTRAINT refused');
+$node->reload;
+is_soon($node, 'work', mark() . " = '2030-01-03 00:00 UTC'", 'a reload makes it try at once');
+is_soon($node, 'work', status('failures = 0 AND last_error IS NOT NULL'), 'success ends the failures, the last error is kept');
+is(worker_pid($node, 'work'), $pid, 'all by the same process');
+
+# Locks of open transactions postpone, which is no failure.
+my $administrator = $node->background_psql('work');
+$administrator->query_safe('BEGIN; LOCK TABLE yquota.price_group, yquota.pricing_change IN ACCESS EXCLUSIVE MODE');
+set_clock($node, 'work', '2030-01-04 00:00 UTC');
+is_soon($node, 'work', status(q(postponed = '{price}' AND failures = 0 AND last_price_at < '2030-01-04 00:00 UTC')),
+	'prices are postponed while somebody holds their lock');
+is($node->safe_psql('work', q(SELECT subject FROM yquota.alert WHERE kind = 'worker_postponed' AND cleared_at IS NULL)),
+	'price', 'there is an alert');
+is_soon($node, 'work', mark() . " = '2030-01-04 00:00 UTC'", 'the mark is not');
+$administrator->query_safe('COMMIT');
+$administrator->quit;
+is_soon($node, 'work', status(q(postponed = '{}' AND last_price_at = '2030-01-04 00:00 UTC')), 'they are computed when it is free');
+is($node->safe_psql('work', q(SELECT count(*) FROM yquota.alert WHERE kind = 'worker_postponed' AND cleared_at IS NULL)),
+	'0', 'the alert is over');
+
+# Settings of the database do not change what the worker does.
+$node->safe_psql('postgres', "ALTER DATABASE work SET $_")
+  for "default_transaction_read_only = on", "search_path = nowhere", "session_replication_role = replica", "default_transaction_isolation = serializable";
+$node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 20000)");
+$node->safe_psql('work', 'SET default_transaction_read_only = off; SELECT yquota.start_worker()');
+is_soon($node, 'work', status("state = 'running' AND pid <> $pid"), 'a new one runs under hostile settings');
+$node->safe_psql('postgres', 'ALTER DATABASE work RESET ALL');
+live_through($node, 'work', 1, '1 day');
+is($node->safe_psql('work', 'SELECT ' . status('failures')), '0', 'without an error');
+
+# Stopping, and starting before it has left
+$node->safe_psql('work', 'SELECT yquota.stop_worker(); SELECT yquota.start_worker()');
+is_soon($node, 'work', status("state = 'running'"), 'stopped and started again, one runs');
+live_through($node, 'work', 1, '1 day');
+$node->safe_psql('work', 'SELECT yquota.stop_worker()');
+is_soon($node, 'work', status("state = 'stopped'"), 'stop_worker() stops it');
+
+# A DROP EXTENSION that is rolled back changes nothing; one that commits ends it.
+$node->safe_psql('work', 'SELECT yquota.start_worker()');
+is_soon($node, 'work', status("state = 'running'"), 'started again');
+$node->safe_psql('work', 'BEGIN; DROP EXTENSION yquota; ROLLBACK');
+live_through($node, 'work', 1, '1 day');
+$node->safe_psql('work', 'DROP EXTENSION yquota');
+is_soon($node, 'postgres', "NOT $running", 'it leaves when the extension is dropped');
+is(count_in_log($node, qr/ERROR: .*does not exist/), 0, 'without errors');
+
+# The database goes with WITH (FORCE).
+start_at($node, 'work', '2030-01-01 00:00 UTC');
+$node->safe_psql('work', 'SELECT yquota.start_worker()');
+is_soon($node, 'work', status("state = 'running'"), 'a worker runs');
+is($node->psql('postgres', 'DROP DATABASE work WITH (FORCE)'), 0, 'DROP DATABASE ... WITH (FORCE) ends it');
+is($node->safe_psql('postgres', "SELECT $running"), 'f', 'for good');
+
+$node->stop;
+done_testing();

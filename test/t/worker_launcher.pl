@@ -1,0 +1,126 @@
+# The launcher: workers for the databases of yquota.databases, and commands
+# that need a database without one.
+
+use strict;
+use warnings;
+
+use Test::More;
+use WorkerNode;
+
+my $node = new_node(
+	'launcher',
+	"shared_preload_libraries = 'yquota'",
+	"yquota.databases = 'first, \"Second One\", missing'");
+my $at = '2030-01-01 00:00 UTC';
+
+sub has_worker
+{
+	my ($database, $pid) = @_;
+
+	return "EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'yquota worker' AND datname = '$database'"
+	  . ($pid ? " AND pid <> $pid" : '') . ')';
+}
+
+is_soon($node, 'postgres', "(SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'yquota launcher')",
+	'there is a launcher');
+$node->wait_for_log(qr/database "missing" does not exist/);
+
+$node->safe_psql('postgres', 'CREATE DATABASE first');
+$node->safe_psql('postgres', 'CREATE DATABASE "Second One"');
+$node->safe_psql('postgres', 'CREATE DATABASE third');
+start_at($node, $_, $at) for 'first', 'Second One', 'third';
+for my $database ('first', 'Second One')
+{
+	# A database younger than the launcher's last look is found by a reload.
+	$node->reload;
+	is_soon($node, $database, has_worker($database), "database \"$database\" has a worker");
+}
+is_soon($node, 'first', mark() . " = '$at'", 'which advances the mark');
+is_soon($node, 'first', "(SELECT last_fold_at = '$at' FROM yquota.worker_status WHERE database = 'first')", 'and records its pass');
+is( $node->safe_psql('first',
+		q(SELECT string_agg(database || ' ' || state || ' ' || (last_compute_at IS NOT NULL), ',' ORDER BY database <> 'first') FROM yquota.worker_status)),
+	'first running true,Second One running false',
+	'worker_status tells about it, and that the other one is there');
+is( $node->safe_psql('first', q(SELECT string_agg(state, ',') FROM pg_stat_activity WHERE backend_type LIKE 'yquota%' AND wait_event_type = 'Extension')),
+	'idle,idle,idle', 'all sleep on their latches');
+is( $node->safe_psql('first', q(SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE backend_type LIKE 'yquota%' AND locktype NOT IN ('advisory', 'virtualxid'))),
+	'0', 'and hold no lock but that of their office');
+is( $node->safe_psql('first', q(SELECT count(*) FROM pg_stat_activity WHERE backend_type LIKE 'yquota%' AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL))),
+	'0', 'nor a snapshot');
+
+# A worker that is terminated is replaced.
+my $pid = worker_pid($node, 'first');
+$node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 20000)");
+is_soon($node, 'postgres', has_worker('first', $pid), 'a terminated worker is replaced');
+
+# One that is cancelled in its sleep does not mind.
+is_soon($node, 'first', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'first')", 'by one in office');
+$pid = worker_pid($node, 'first');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($pid)");
+set_clock($node, 'first', '2030-01-02 00:00 UTC');
+is_soon($node, 'first', mark() . " = '2030-01-02 00:00 UTC'", 'a cancelled worker goes on');
+is(worker_pid($node, 'first'), $pid, 'it is the same one');
+
+# stop_worker() holds although the launcher would start another one.
+$node->safe_psql('first', 'SELECT yquota.stop_worker()');
+is_soon($node, 'postgres', 'NOT ' . has_worker('first'), 'stop_worker() stops it');
+my $log_end = -s $node->logfile;
+$node->reload;
+$node->wait_for_log(qr/worker of database "first" leaves: yquota.stop_worker\(\) was called/, $log_end);
+is_soon($node, 'postgres', 'NOT ' . has_worker('first'), 'the one that the launcher starts leaves at once');
+is($node->safe_psql('first', q(SELECT state FROM yquota.worker_status WHERE database = 'first')),
+	'stopped', 'it stays switched off');
+$node->safe_psql('first', 'SELECT yquota.start_worker()');
+is_soon($node, 'first', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'first')",
+	'start_worker() switches it on');
+
+# DROP EXTENSION and CREATE EXTENSION
+$node->safe_psql('first', 'DROP EXTENSION yquota');
+is_soon($node, 'postgres', 'NOT ' . has_worker('first'), 'it leaves when the extension is dropped');
+start_at($node, 'first', $at);
+is_soon($node, 'first', has_worker('first'), 'another one comes when it is created again');
+
+# The list may change at any time.
+$node->append_conf('postgresql.conf', "yquota.databases = 'first, third'");
+$node->reload;
+is_soon($node, 'postgres', has_worker('third'), 'a database added to the list gets a worker');
+is_soon($node, 'postgres', 'NOT ' . has_worker('Second One'), 'one taken off it loses its worker');
+
+# Somebody else's attempt to drop the database does not touch the worker.
+is_soon($node, 'first', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'first')", 'there is a worker in office');
+$pid = worker_pid($node, 'first');
+$node->safe_psql('postgres', 'CREATE ROLE stranger LOGIN CREATEDB');
+my $stranger = $node->connstr('postgres') . ' user=stranger';
+for my $command ('DROP DATABASE first', 'ALTER DATABASE first RENAME TO mine', 'CREATE DATABASE mine TEMPLATE first')
+{
+	my ($status, $out, $error) = $node->psql('postgres', $command, connstr => $stranger);
+
+	like($error, qr/must be owner|permission denied/, "a stranger is refused: $command");
+}
+my ($status, $out, $error) = $node->psql('postgres', "BEGIN;\nDROP DATABASE first;");
+like($error, qr/cannot run inside a transaction block/, 'so is the owner in a transaction block');
+is(worker_pid($node, 'first'), $pid, 'none of them ended the worker');
+
+# The owner's commands need the database alone and get it.
+is($node->psql('postgres', 'CREATE DATABASE copy TEMPLATE first'), 0, 'CREATE DATABASE ... TEMPLATE succeeds');
+is_soon($node, 'postgres', has_worker('first', $pid), 'the worker comes back afterwards');
+is($node->psql('postgres', 'ALTER DATABASE first RENAME TO renamed'), 0, 'ALTER DATABASE ... RENAME succeeds');
+$node->safe_psql('postgres', 'ALTER DATABASE renamed RENAME TO first');
+$node->reload;
+is_soon($node, 'postgres', has_worker('first'), 'the worker comes back with the name');
+is($node->psql('postgres', 'DROP DATABASE first'), 0, 'DROP DATABASE succeeds');
+
+# Slots for workers run out.
+$node->append_conf('postgresql.conf', "max_worker_processes = 3\nyquota.databases = 'third, copy'");
+$node->restart;
+$node->wait_for_log(qr/no background worker slot is free.*?HINT: *You might need to increase max_worker_processes/s);
+my ($served, $waiting) = worker_pid($node, 'third') ? ('third', 'copy') : ('copy', 'third');
+is_soon($node, 'postgres', has_worker($served), 'one database is served');
+is(count_in_log($node, qr/no background worker slot is free/), 1, 'the lack of slots is reported once');
+$node->safe_psql($served, 'SELECT yquota.stop_worker()');
+ok($node->poll_query_until('postgres', 'SELECT ' . has_worker($waiting)), 'the other one is when a slot is free');
+is(count_in_log($node, qr/no background worker slot is free/), 1, 'the lack was not reported again');
+
+$node->stop;
+is(count_in_log($node, qr/PANIC|TRAP|terminated by signal/), 0, 'nothing crashed');
+done_testing();
