@@ -18,6 +18,7 @@
 #include <signal.h>
 
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "catalog/pg_database.h"
 #include "commands/dbcommands.h"
 #include "commands/defrem.h"
@@ -105,8 +106,9 @@ on_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
 		   QueryEnvironment *environment, DestReceiver *receiver,
 		   QueryCompletion *completion)
 {
-	/* In a transaction block these commands are refused. */
-	if (context == PROCESS_UTILITY_TOPLEVEL && !IsInTransactionBlock(true))
+	/* In a transaction block or during recovery these commands are refused. */
+	if (context == PROCESS_UTILITY_TOPLEVEL && !IsInTransactionBlock(true) &&
+		!RecoveryInProgress())
 		give_way(statement->utilityStmt);
 
 	if (previous_hook)
