@@ -19,7 +19,7 @@ CREATE VIEW yquota.feed_status AS
 			   0 AS waiting, 0 AS rejected
 		FROM yquota_internal.feed_counter counter
 		UNION ALL
-		SELECT delta.source, delta.events, delta.last_event_at, NULL, 0, 0
+		SELECT delta.source, delta.events, delta.last_event_at, delta.recorded_at, 0, 0
 		FROM yquota_internal.counter_delta delta
 		WHERE delta.scope IN ('a', 'f')
 		UNION ALL

@@ -1,0 +1,131 @@
+--
+-- Grants, balances and what to do about projects without credit: DESIGN 3 and
+-- 4.  A vcore costs one credit per second here, so every figure can be checked
+-- by hand.  Works in a database of its own: prices and the clock are global.
+--
+CREATE DATABASE yquota_balance;
+\c yquota_balance
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SELECT yquota.set_clock('2026-03-02 10:00:00+00');
+
+--
+-- Grants: repeating one is harmless, each is worth its time of validity
+--
+INSERT INTO yquota.project (name, quota_mode) VALUES
+	('lab', 'PREPAID'), ('ops', 'NOLIMIT'), ('idle', 'PREPAID');
+INSERT INTO yquota.quota_grant (project, amount, reason, external_id) VALUES
+	('lab', 1000, 'budget', 'erp-1') ON CONFLICT (external_id) DO NOTHING;
+INSERT INTO yquota.quota_grant (project, amount, reason, external_id) VALUES
+	('lab', 1000, 'budget', 'erp-1') ON CONFLICT (external_id) DO NOTHING;
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', -200, 'entered twice');
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES
+	('lab', 50, 'ended at this very instant', '2026-03-02 10:00:00+00'),
+	('lab', 7, 'ends later', '2026-03-02 10:00:00.000001+00');
+INSERT INTO yquota.quota_grant (project, amount, reason, valid_from) VALUES
+	('lab', 3, 'begins at this very instant', '2026-03-02 10:00:00+00'),
+	('lab', 5000, 'begins later', '2026-03-02 12:00:00+00');
+SELECT project, granted, remaining FROM yquota.project_balance ORDER BY project;
+
+-- no such project, no number, an empty time
+\set VERBOSITY terse
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('nobody', 1, 'budget');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 'NaN', 'budget');
+INSERT INTO yquota.quota_grant (project, amount, reason, valid_from, expires_at) VALUES
+	('lab', 1, 'budget', '2026-03-02', '2026-03-02');
+\set VERBOSITY default
+
+--
+-- Live and exact: accrued at the clock, without a single further event
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, application_id, queue, allocation)
+VALUES
+	('CONTAINER_START', 'l1', '2026-03-02 10:00:00+00', 'lab', 'ann', 'app_1', 'root.a', '[memory-mb=1024,vcores=3]'),
+	('CONTAINER_START', 'o1', '2026-03-02 10:00:00+00', 'ops', 'bob', 'app_2', 'root.b', '[vcores=2]');
+SELECT project, charged, accrued, held, remaining, burn_rate, exhausted_at
+FROM yquota.project_balance ORDER BY project;
+-- 803 credits at 3 per second last 267.666… s, rounded up to the microsecond
+SELECT yquota.set_clock('2026-03-02 10:00:00.5+00');
+SELECT project, charged, accrued, held, remaining, burn_rate, exhausted_at
+FROM yquota.project_balance WHERE project IN ('lab', 'ops') ORDER BY project;
+
+-- the last microsecond with credit, and the next one
+SELECT yquota.set_clock('2026-03-02 10:04:27.666666+00');
+SELECT remaining, exhausted_at FROM yquota.project_balance WHERE project = 'lab';
+SELECT yquota.set_clock('2026-03-02 10:04:27.666667+00');
+SELECT remaining, exhausted_at FROM yquota.project_balance WHERE project = 'lab';
+
+-- an UPDATE moves credits from accrued to charged and changes the rate only
+SELECT yquota.set_clock('2026-03-02 10:10:00+00');
+SELECT charged, accrued, remaining, burn_rate FROM yquota.project_balance WHERE project = 'lab';
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
+VALUES ('CONTAINER_UPDATE', 'l1', '2026-03-02 10:05:00+00', '[vcores=1]');
+SELECT charged, accrued, remaining, burn_rate FROM yquota.project_balance WHERE project = 'lab';
+
+-- a price that will change is not the current rate yet
+SELECT yquota.set_multiplier('GENERAL', 2.5, '2026-03-02 10:20:00+00');
+SELECT burn_rate FROM yquota.project_balance WHERE project = 'lab';
+SELECT yquota.set_clock('2026-03-02 10:30:00+00');
+SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'lab';
+
+-- what containers cost adds up to what projects owe
+SELECT balance.project, charged + accrued AS owed, cost, charged + accrued = cost AS equal
+FROM yquota.project_balance balance
+JOIN (SELECT project, sum(cost) AS cost FROM yquota.container_cost GROUP BY project) c USING (project)
+ORDER BY project;
+
+-- the same after folding, and when all is over
+SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT project, charged, accrued, burn_rate FROM yquota.project_balance ORDER BY project;
+INSERT INTO yquota.container_event (event, container_id, occurred_at)
+VALUES ('CONTAINER_FINISH', 'o1', '2026-03-02 10:30:00+00');
+SELECT project, charged, accrued, burn_rate, exhausted_at FROM yquota.project_balance ORDER BY project;
+SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT project, charged, accrued, burn_rate, exhausted_at FROM yquota.project_balance ORDER BY project;
+SELECT * FROM yquota.verify();
+
+--
+-- How long credit lasts, to the microsecond
+--
+SELECT credits, rate, yquota_internal.used_up_at('2026-03-02 10:00:00+00', credits, rate)
+FROM (VALUES (10, 3), (9, 3), (0.000001, 1), (0.0000011, 1), (1, 3000000), (0, 1), (-5, 1), (1, 0), (0, 0),
+			 (9000000000000000, 1000), (9000000000000000, 1), (1e40, 1e-18)) AS v (credits, rate);
+
+--
+-- What to stop
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, application_id, queue, allocation)
+VALUES
+	('CONTAINER_START', 'l2', '2026-03-02 10:30:00+00', 'lab', 'ann', 'app_1', 'root.a', '[]'),
+	('CONTAINER_START', 'i1', '2026-03-02 10:30:00+00', 'idle', 'cid', 'app_3', 'root.a', '[vcores=1]'),
+	('CONTAINER_START', 'o2', '2026-03-02 10:30:00+00', 'ops', 'bob', 'app_2', 'root.b', '[vcores=2]');
+SELECT project, quota_mode, on_exhausted, remaining FROM yquota.project_balance ORDER BY project;
+SELECT * FROM yquota.exhausted_work;
+UPDATE yquota.project SET on_exhausted = 'refuse_submission' WHERE name = 'lab';
+SELECT * FROM yquota.exhausted_work;
+UPDATE yquota.project SET on_exhausted = 'drain' WHERE name = 'lab';
+UPDATE yquota.project SET on_exhausted = 'stop' WHERE name IN ('idle', 'ops');
+SELECT project, action, remaining, application_id, container_id, queue, allocation
+FROM yquota.exhausted_work ORDER BY project, container_id;
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('idle', 0.000001, 'a little');
+SELECT project, action, container_id FROM yquota.exhausted_work ORDER BY project, container_id;
+
+--
+-- SELECT on the view is all that a reader needs
+--
+CREATE ROLE yquota_balance_reader;
+SET ROLE yquota_balance_reader;
+SELECT * FROM yquota.project_balance;
+RESET ROLE;
+GRANT SELECT ON yquota.project_balance, yquota.exhausted_work, yquota.container_cost TO yquota_balance_reader;
+SET ROLE yquota_balance_reader;
+SELECT project, remaining, exhausted_at FROM yquota.project_balance ORDER BY project;
+SELECT count(*) FROM yquota.exhausted_work;
+SELECT container_id, cost FROM yquota.container_cost WHERE container_id = 'l1';
+SELECT * FROM yquota.charge;
+RESET ROLE;
+
+\c postgres
+DROP DATABASE yquota_balance;
+DROP ROLE yquota_balance_reader;

@@ -1,0 +1,170 @@
+--
+-- The feed side: a role that may only feed, what is set aside and tried again,
+-- and how the books follow what really runs.  Works in a database of its own:
+-- the clock is global.
+--
+CREATE DATABASE yquota_feed;
+\c yquota_feed
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SELECT yquota.set_clock('2026-03-02 10:00:00+00');
+INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
+INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=8192,vcores=8]'), ('n2', '[memory-mb=8192,vcores=8]');
+
+--
+-- INSERT on one table is all that a feed needs, and all it can do
+--
+CREATE ROLE yquota_feeder;
+GRANT INSERT ON yquota.container_event TO yquota_feeder;
+SET ROLE yquota_feeder;
+SET yquota.on_bad_event = set_aside;
+-- what is no row at all fails the statement, whatever the setting
+COPY yquota.container_event (event, container_id, occurred_at, project, allocation) FROM STDIN;
+CONTAINER_START	container_1_000001	2026-03-02 09:00:00+00	lab	[vcores=1]
+CONTAINER_START	container_1_000002	yesterday morning	lab	[vcores=1]
+\.
+COPY yquota.container_event (event, container_id, occurred_at, project, username, application_id, queue, node, allocation, source) FROM STDIN;
+CONTAINER_START	container_1_000001	2026-03-02 09:00:00+00	lab	ann	app_1	root.a	n1	[memory-mb=1024,vcores=1]	rm-1
+CONTAINER_START	container_1_000002	2026-03-02 09:00:00+00	lab	ann	app_1	root.a	n1	[vcores=2]	rm-1
+CONTAINER_START	container_2_000001	2026-03-02 09:30:00+00	new	bob	app_2	root.b	n2	[vcores=4]	rm-1
+CONTAINER_FINISH	container_3_000001	2026-03-02 09:50:00+00	\N	\N	\N	\N	\N	\N	rm-2
+\.
+INSERT INTO yquota.container_event (event, occurred_at, source) VALUES ('QUOTA_COMPUTE', '2026-03-02 09:55:00+00', 'rm-2');
+SELECT * FROM yquota.container_event;
+UPDATE yquota.container_event SET project = 'ops';
+DELETE FROM yquota.event_reject;
+SELECT * FROM yquota.feed_status;
+SELECT * FROM yquota.retry_rejects();
+SELECT * FROM yquota.reconcile('[]', '2026-03-02 10:00:00+00');
+SELECT * FROM yquota.node_lost('n1');
+SELECT yquota_internal.apply_waiting();
+SELECT yquota_internal.resend_rejects('{1}');
+RESET ROLE;
+RESET yquota.on_bad_event;
+
+--
+-- What was set aside
+--
+SELECT source, event, container_id, waiting, sqlstate FROM yquota.event_reject ORDER BY container_id, reject_id;
+SELECT * FROM yquota.feed_status ORDER BY source;
+-- nothing has changed, so it comes back; what waits for its START is not even tried
+SELECT * FROM yquota.retry_rejects();
+SELECT container_id, waiting, sqlstate FROM yquota.event_reject ORDER BY container_id, reject_id;
+-- of another source, of another container
+SELECT * FROM yquota.retry_rejects(source => 'rm-2');
+SELECT * FROM yquota.retry_rejects(container_id => 'container_1_000001');
+INSERT INTO yquota.project (name) VALUES ('new');
+SELECT * FROM yquota.retry_rejects(source => 'rm-1', container_id => 'container_2_000001');
+SELECT container_id, project, started_at FROM yquota.container ORDER BY container_id;
+SELECT container_id, waiting, sqlstate FROM yquota.event_reject ORDER BY container_id, reject_id;
+SELECT * FROM yquota.retry_rejects();
+-- a START takes what waits for it along
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
+VALUES ('CONTAINER_START', 'container_3_000001', '2026-03-02 09:40:00+00', 'lab', '[vcores=1]', 'rm-2');
+SELECT container_id, finished_at, cost FROM yquota.container_cost WHERE container_id = 'container_3_000001';
+SELECT * FROM yquota.event_reject;
+-- unless both were on their way at the same time: then the worker does it
+INSERT INTO yquota.event_reject (event, container_id, occurred_at, exit_status, source, recorded_at, waiting, sqlstate, reason)
+VALUES ('CONTAINER_FINISH', 'container_2_000001', '2026-03-02 09:45:00+00', 0, 'rm-2', '2026-03-02 10:00:00+00', true, '23503', 'waits'),
+	   ('CONTAINER_FINISH', 'container_4_000001', '2026-03-02 09:45:00+00', 0, 'rm-2', '2026-03-02 10:00:00+00', true, '23503', 'waits');
+SELECT yquota_internal.apply_waiting();
+SELECT yquota_internal.apply_waiting();
+SELECT container_id, finished_at, exit_status, cost FROM yquota.container_cost WHERE container_id = 'container_2_000001';
+SELECT container_id, waiting FROM yquota.event_reject;
+SELECT * FROM yquota.feed_status ORDER BY source;
+
+--
+-- reconcile: differences, at first only shown
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, application_id, queue, node, allocation, source)
+VALUES ('CONTAINER_START', 'container_1_000003', '2026-03-02 09:10:00+00', 'lab', 'ann', 'app_1', 'root.a', 'n1', '[vcores=1]', 'rm-1'),
+	   ('CONTAINER_START', 'container_1_000004', '2026-03-02 09:10:00+00', 'lab', 'ann', 'app_1', 'root.a', 'n1', '[vcores=1]', 'rm-1'),
+	   ('CONTAINER_UPDATE', 'container_1_000004', '2026-03-02 09:56:00+00', NULL, NULL, NULL, NULL, NULL, '[vcores=5]', 'rm-1'),
+	   ('CONTAINER_START', 'container_1_000005', '2026-03-02 09:57:00+00', 'lab', 'ann', 'app_1', 'root.a', 'n1', '[vcores=1]', 'rm-1'),
+	   ('CONTAINER_START', 'container_1_000006', '2026-03-02 09:10:00+00', 'lab', 'ann', 'app_1', 'root.a', 'n1', '[vcores=1]', 'rm-1'),
+	   ('CONTAINER_FINISH', 'container_1_000006', '2026-03-02 09:58:00+00', NULL, NULL, NULL, NULL, NULL, NULL, 'rm-1');
+\set list '[{"container_id": "container_1_000001", "project": "lab", "username": "ann", "application_id": "app_1", "queue": "root.a", "node": "n1", "allocation": {"memory-mb": 1024, "vcores": 1}, "execution_type": "GUARANTEED", "started_at": "2026-03-02T10:00:00+01:00"}, {"container_id": "container_1_000002", "queue": "root.b", "allocation": "<memory:512, vCores:2>", "execution_type": null}, {"container_id": "container_1_000006"}, {"container_id": "container_2_000001"}, {"container_id": "container_5_000001", "project": "ops", "queue": "root.a", "allocation": {"vcores": 3}, "started_at": "2026-03-02 09:20"}, {"container_id": "container_5_000002", "project": "ops", "allocation": {"vcores": 3}, "started_at": "2026-03-02 09:55:00.000001"}, {"container_id": "container_5_000003", "project": "ops"}]'
+-- unmentioned: one not in the list, one updated and one started after as_of, one that finished after it
+SELECT * FROM yquota.reconcile(:'list', '2026-03-02 09:55:00+00');
+SELECT count(*) AS sent FROM yquota.container_event WHERE source = 'reconcile';
+SELECT * FROM yquota.reconcile(:'list', '2026-03-02 09:55:00+00', dry_run => false);
+SELECT event, container_id, occurred_at, queue, allocation FROM yquota.container_event WHERE source = 'reconcile' ORDER BY container_id;
+SELECT container_id, queue, allocation, finished_at, cost FROM yquota.container_cost ORDER BY container_id;
+-- once is enough
+SELECT * FROM yquota.reconcile(:'list', '2026-03-02 09:55:00+00', dry_run => false);
+SELECT count(*) AS sent FROM yquota.container_event WHERE source = 'reconcile';
+-- what an event cannot change
+SELECT action, container_id, detail FROM yquota.reconcile(
+	'[{"container_id": "container_1_000001", "project": "ops", "username": "eve", "started_at": "2026-03-02 08:00", "queue": "root.c"},
+	  {"container_id": "container_1_000002"}, {"container_id": "container_1_000004"}, {"container_id": "container_1_000005"},
+	  {"container_id": "container_5_000001", "application_id": "app_5"}]',
+	'2026-03-02 10:00:00+00', dry_run => false);
+-- everything is over
+SELECT action, container_id FROM yquota.reconcile('[]', '2026-03-02 10:00:00+00');
+
+-- bad lists
+\set SHOW_CONTEXT never
+SELECT * FROM yquota.reconcile('{}', '2026-03-02 10:00:00+00');
+SELECT * FROM yquota.reconcile('[[]]', '2026-03-02 10:00:00+00');
+\set VERBOSITY sqlstate
+SELECT * FROM yquota.reconcile(NULL, '2026-03-02 10:00:00+00');
+\set VERBOSITY default
+SELECT * FROM yquota.reconcile('[]', NULL);
+SELECT * FROM yquota.reconcile('[]', 'infinity');
+SELECT * FROM yquota.reconcile('[]', '2026-03-02 10:00:00.000001+00');
+SELECT * FROM yquota.reconcile('[{"container_id": "c1"}, {"project": "lab"}]', '2026-03-02 10:00:00+00');
+SELECT * FROM yquota.reconcile('[{"container_id": ""}]', '2026-03-02 10:00:00+00');
+SELECT * FROM yquota.reconcile('[{"container_id": "c1", "alocation": {}}]', '2026-03-02 10:00:00+00');
+SELECT * FROM yquota.reconcile('[{"container_id": "c1", "allocation": "[vcores]"}]', '2026-03-02 10:00:00+00');
+SELECT * FROM yquota.reconcile('[{"container_id": "c1", "allocation": 7}]', '2026-03-02 10:00:00+00');
+SELECT * FROM yquota.reconcile('[{"container_id": "c1", "execution_type": "BEST_EFFORT"}]', '2026-03-02 10:00:00+00');
+SELECT * FROM yquota.reconcile('[{"container_id": "c1", "started_at": "yesterday morning"}]', '2026-03-02 10:00:00+00');
+SELECT * FROM yquota.reconcile('[{"container_id": "c1"}, {"container_id": "c2"}, {"container_id": "c1"}]', '2026-03-02 10:00:00+00');
+-- the door's own refusals
+SELECT * FROM yquota.reconcile('[{"container_id": "c1", "project": "nobody", "allocation": {"vcores": 1}, "started_at": "2026-03-02 09:00"}]',
+							   '2026-03-02 09:05:00+00', dry_run => false);
+SELECT count(*) AS sent FROM yquota.container_event WHERE source = 'reconcile';
+
+--
+-- A node is gone: what started after it was lost belongs to its next life
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, node, allocation)
+VALUES ('CONTAINER_START', 'container_6_000001', '2026-03-02 09:00:00+00', 'lab', 'n2', '[vcores=1]'),
+	   ('CONTAINER_START', 'container_6_000002', '2026-03-02 09:00:00+00', 'lab', 'n2', '[vcores=1]'),
+	   ('CONTAINER_UPDATE', 'container_6_000002', '2026-03-02 09:35:00+00', NULL, NULL, '[vcores=2]'),
+	   ('CONTAINER_START', 'container_6_000003', '2026-03-02 09:45:00+00', 'lab', 'n2', '[vcores=1]');
+SELECT * FROM yquota.node_lost('n2', '2026-03-02 09:30:00+00');
+SELECT container_id, finished_at, exit_status, cost FROM yquota.container_cost WHERE node = 'n2' ORDER BY container_id;
+SELECT name, state, updated_at FROM yquota.node WHERE name = 'n2';
+SELECT * FROM yquota.node_lost('n2', '2026-03-02 09:30:00+00');
+SELECT container_id, reason FROM yquota.suspect_container;
+SELECT * FROM yquota.node_lost('n2', exit_status => 137);
+SELECT finished_at, exit_status FROM yquota.container_cost WHERE container_id = 'container_6_000003';
+SELECT * FROM yquota.node_lost(NULL);
+SELECT * FROM yquota.node_lost('n3');
+
+--
+-- Ghosts: far older than anything else of their application
+--
+SELECT yquota.set_clock('2026-03-04 12:00:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation)
+SELECT 'CONTAINER_START', 'container_7_00000' || number, started_at::timestamptz, 'ops', application_id, '[vcores=1]'
+FROM (VALUES
+	(1, '2026-03-01 12:00:00+00', 'app_7'),		-- the master may be old
+	(2, '2026-03-02 12:00:00+00', 'app_7'),		-- a ghost
+	(3, '2026-03-04 11:00:00+00', 'app_7'),
+	(4, '2026-03-04 11:59:00+00', 'app_7'),		-- young
+	(5, '2026-03-02 12:00:00+00', 'app_8'),		-- all old together
+	(6, '2026-03-02 12:00:00+00', 'app_8'),
+	(7, '2026-03-02 12:00:00+00', 'app_9'),		-- alone
+	(8, '2026-03-02 12:00:00+00', NULL),
+	(9, '2026-03-04 11:59:00+00', NULL)) AS v (number, started_at, application_id);
+SELECT container_id, reason FROM yquota.suspect_container ORDER BY container_id;
+UPDATE yquota.node SET state = 'DECOMMISSIONED' WHERE name = 'n1';
+SELECT container_id, reason FROM yquota.suspect_container ORDER BY container_id;
+SELECT * FROM yquota.verify();
+
+\c postgres
+DROP DATABASE yquota_feed;
+DROP ROLE yquota_feeder;

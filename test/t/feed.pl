@@ -1,0 +1,264 @@
+#
+# The example client carries a stream to a server that is killed under it, is
+# killed itself, and resends to a standby that lacks the last commits.  Each
+# time the books must hold, container by container, what they hold after one
+# undisturbed statement: DESIGN 1.1 and 1.7.
+#
+use strict;
+use warnings;
+
+use JSON::PP;
+use POSIX qw(strftime);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $client    = 'docs/examples/yquota_feed';
+my $patience  = $PostgreSQL::Test::Utils::timeout_default;
+my @feeders;
+
+srand(20260302);
+
+#
+# The stream: containers of two projects, some updated, most finished, in an
+# order that is not that of time.
+#
+sub instant { return strftime('2026-03-02T%H:%M:%SZ', gmtime($_[0])) }
+
+sub make_stream
+{
+	my @stream;
+
+	foreach my $number (1 .. 400)
+	{
+		my %same    = (container_id => "container_$number", source => 'rm');
+		my $start   = int(rand(20000));
+		my $minutes = 1 + int(rand(200));
+
+		push @stream,
+		  {
+			%same, event => 'CONTAINER_START', occurred_at => instant($start),
+			project => $number % 3 ? 'lab' : 'ops', queue => "root.a\tb\\c", username => "Zo\x{eb}",
+			allocation => { 'memory-mb' => 512 * (1 + $number % 5), vcores => 1 + $number % 4 }
+		  };
+		push @stream,
+		  {
+			%same, event => 'CONTAINER_UPDATE', occurred_at => instant($start + 30),
+			allocation => '[vcores=' . (2 + $number % 7) . ']'
+		  } if $number % 2;
+		push @stream,
+		  { %same, event => 'CONTAINER_FINISH', occurred_at => instant($start + 60 * $minutes), exit_status => 0 }
+		  if $number % 10;
+	}
+	# neighbours change places: a FINISH may come long before its START
+	for my $i (0 .. $#stream)
+	{
+		my $j = $i + int(rand(60));
+		@stream[ $i, $j ] = @stream[ $j, $i ] if $j < @stream;
+	}
+	return map { JSON::PP->new->canonical->utf8->encode($_) . "\n" } @stream;
+}
+
+#
+# Running the client
+#
+sub client_environment
+{
+	my ($node, $database) = @_;
+	return (PGHOST => $node->host, PGPORT => $node->port, PGDATABASE => $database, PGUSER => 'feeder', YQUOTA_FEED_BATCH => 10);
+}
+
+sub spool
+{
+	my ($spool, @lines) = @_;
+	open(my $pipe, '|-', "perl $client '$spool' spool > '$spool.acknowledged'") or die "could not run $client: $!";
+	print $pipe @lines;
+	close($pipe) or die "$client spool failed";
+	return (split(' ', slurp_file("$spool.acknowledged")))[-1];
+}
+
+sub run_client
+{
+	my ($node, $database, @arguments) = @_;
+	local %ENV = (%ENV, client_environment($node, $database));
+	return system('perl', $client, @arguments) == 0;
+}
+
+# A client that follows; its process, to be killed or waited for.
+sub follow
+{
+	my ($node, $database, $spool) = @_;
+	my $pid = fork() // die "could not fork: $!";
+
+	if ($pid == 0)
+	{
+		%ENV = (%ENV, client_environment($node, $database));
+		open(STDERR, '>>', "$spool.log");
+		exec('perl', $client, $spool, 'send', '--follow') or POSIX::_exit(1);
+	}
+	push @feeders, $pid;
+	return $pid;
+}
+
+sub kill_client
+{
+	my ($pid) = @_;
+	kill 'KILL', $pid;
+	waitpid($pid, 0);
+	@feeders = grep { $_ != $pid } @feeders;
+}
+
+END { kill 'KILL', @feeders if @feeders }
+
+# Everything up to the last line spooled is in the database.
+sub wait_until_sent
+{
+	my ($spool) = @_;
+	my @files = sort glob("$spool/events-*.jsonl");
+	my $end   = (split('/', $files[-1]))[-1] . ' ' . -s $files[-1];
+
+	foreach (1 .. 10 * $patience)
+	{
+		return 1 if -e "$spool/position" && slurp_file("$spool/position") eq "$end\n";
+		select(undef, undef, undef, 0.1);
+	}
+	return 0;
+}
+
+sub make_database
+{
+	my ($node, $database) = @_;
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql($database, q{
+		CREATE EXTENSION yquota;
+		SELECT yquota.set_multiplier('GENERAL', 1.25, '2026-03-02 03:00:00+00');
+		SELECT yquota.set_clock('2026-03-03 00:00:00+00');
+		INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
+		GRANT INSERT ON yquota.container_event TO feeder});
+}
+
+sub costs
+{
+	my ($node, $database) = @_;
+	return [ split("\n", $node->safe_psql($database, q(SELECT * FROM yquota.container_cost ORDER BY container_id))) ];
+}
+
+sub books_are
+{
+	my ($node, $database, $expected, $what) = @_;
+	is_deeply(costs($node, $database), $expected, "$what: the same costs, container by container");
+	is($node->safe_psql($database, 'SELECT * FROM yquota.verify()'), '', "$what: the books prove themselves");
+	is($node->safe_psql($database, 'SELECT count(*) FROM yquota.event_reject'), 0, "$what: nothing is set aside");
+}
+
+my $primary = PostgreSQL::Test::Cluster->new('primary');
+$primary->init(allows_streaming => 1);
+$primary->append_conf('postgresql.conf', "restart_after_crash = on\ntimezone = 'UTC'");
+$primary->start;
+$primary->safe_psql('postgres', 'CREATE ROLE feeder LOGIN');
+
+my $directory = PostgreSQL::Test::Utils::tempdir;
+my @stream    = make_stream();
+my $half      = int(@stream / 2);
+
+#
+# What is right: one statement, in the order of time
+#
+make_database($primary, 'undisturbed');
+{
+	my $spool = "$directory/undisturbed";
+	mkdir $spool;
+	is(spool($spool, sort { JSON::PP::decode_json($a)->{occurred_at} cmp JSON::PP::decode_json($b)->{occurred_at} } @stream),
+		scalar(@stream), 'every line spooled is acknowledged');
+	local $ENV{YQUOTA_FEED_BATCH} = 100000;
+	ok(run_client($primary, 'undisturbed', $spool, 'send'), 'the client sends what is there and ends');
+}
+my $expected = costs($primary, 'undisturbed');
+is($primary->safe_psql('undisturbed', q(SELECT count(*), count(finished_at), sum(cost) > 0 FROM yquota.container_cost)),
+	'400|360|t', 'the stream is what the test needs');
+is($primary->safe_psql('undisturbed', 'SELECT * FROM yquota.verify()'), '', 'the books prove themselves');
+is( $primary->safe_psql('undisturbed', q(SELECT DISTINCT username || queue FROM yquota.container_event WHERE event = 'CONTAINER_START')),
+	"Zo\xc3\xabroot.a\tb\\c", 'tabs, backslashes and letters arrive');
+is($primary->safe_psql('undisturbed', q(SELECT source, events, waiting, rejected FROM yquota.feed_status)),
+	'rm|' . @stream . '|0|0', 'feed_status tells');
+
+#
+# The server is killed under the client, then the client
+#
+make_database($primary, 'disturbed');
+my $spool = "$directory/disturbed";
+mkdir $spool;
+spool($spool, @stream[ 0 .. $half ]);
+my $feeder = follow($primary, 'disturbed', $spool);
+ok($primary->poll_query_until('disturbed', 'SELECT count(*) > 100 FROM yquota.container_event'), 'events arrive');
+$primary->stop('immediate');
+spool($spool, @stream[ $half + 1 .. $#stream ]);
+$primary->start;
+my $arrived = $primary->safe_psql('disturbed', 'SELECT count(*) FROM yquota.container_event');
+ok($arrived < $half, "the server was killed in the middle of the stream");
+ok($primary->poll_query_until('disturbed', "SELECT count(*) > $arrived + 100 FROM yquota.container_event"),
+	'the client goes on when the server is back');
+kill_client($feeder);
+$feeder = follow($primary, 'disturbed', $spool);
+ok(wait_until_sent($spool), 'a new client goes on where the other was killed');
+books_are($primary, 'disturbed', $expected, 'after two kills');
+kill_client($feeder);
+
+ok(run_client($primary, 'disturbed', $spool, 'rewind', 1), 'the client goes back');
+ok(run_client($primary, 'disturbed', $spool, 'send'), 'and sends everything again');
+cmp_ok($primary->safe_psql('disturbed', 'SELECT count(*) FROM yquota.container_event'),
+	'>=', 2 * @stream, 'the log keeps what came twice');
+books_are($primary, 'disturbed', $expected, 'sent twice');
+
+#
+# What is bad: a line that is no JSON, one that has no time, one that the server
+# cannot read, one that only has to wait for its project
+#
+my @bad = (
+	"CONTAINER_START container_9\n",
+	qq({"event": "CONTAINER_START", "container_id": "container_9", "project": "lab"}\n),
+	qq({"event": "CONTAINER_START", "container_id": "container_9", "occurred_at": "soon", "project": "lab"}\n),
+	qq({"event": "CONTAINER_START", "container_id": "new_1", "occurred_at": "2026-03-02T01:00:00Z", "project": "new", "allocation": "[vcores=1]", "source": "rm"}\n),
+	qq({"event": "CONTAINER_FINISH", "container_id": "new_1", "occurred_at": "2026-03-02T02:00:00Z", "source": "rm"}\n));
+spool($spool, $stream[0], @bad, $stream[1]);
+ok(run_client($primary, 'disturbed', $spool, 'send'), 'the client does not stop at bad lines');
+my @refused = map { JSON::PP::decode_json($_) } split("\n", slurp_file("$spool/refused.jsonl"));
+is_deeply([ map { "$_->{line}\n" } @refused ], [ @bad[ 0, 1, 2 ] ], 'what cannot be read is kept');
+like($refused[2]{reason}, qr/22007: invalid input syntax/, 'with the reason');
+is( $primary->safe_psql('disturbed', 'SELECT container_id, waiting, sqlstate FROM yquota.event_reject ORDER BY reject_id'),
+	"new_1|f|23503\nnew_1|t|23503", 'the unknown project is set aside, its FINISH waits');
+is( $primary->safe_psql('disturbed', q(INSERT INTO yquota.project (name) VALUES ('new'); SELECT * FROM yquota.retry_rejects())),
+	'1|1|0', 'the project is made known and what was set aside is tried again');
+is($primary->safe_psql('disturbed', q(SELECT cost FROM yquota.container_cost WHERE container_id = 'new_1')),
+	'3600', 'the container is charged');
+is($primary->safe_psql('disturbed', 'SELECT count(*) FROM yquota.event_reject'), 0, 'nothing is set aside any more');
+
+#
+# Failover to a standby that had not got the last commits
+#
+make_database($primary, 'failover');
+$primary->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+$standby->start;
+$spool = "$directory/failover";
+mkdir $spool;
+spool($spool, @stream[ 0 .. $half ]);
+ok(run_client($primary, 'failover', $spool, 'send'), 'half of the stream is sent');
+$primary->wait_for_catchup($standby, 'replay', $primary->lsn('flush'));
+$standby->safe_psql('postgres', q(ALTER SYSTEM SET primary_conninfo = ''));
+$standby->reload;
+ok($primary->poll_query_until('postgres', 'SELECT count(*) = 0 FROM pg_stat_replication'), 'the standby is cut off');
+spool($spool, @stream[ $half + 1 .. $#stream ]);
+ok(run_client($primary, 'failover', $spool, 'send'), 'the other half is sent and committed');
+$primary->stop('immediate');
+$standby->promote;
+cmp_ok($standby->safe_psql('failover', 'SELECT count(*) FROM yquota.container_event'),
+	'<', scalar(@stream), 'the new primary lacks what was committed');
+ok(run_client($standby, 'failover', $spool, 'send'), 'the client has nothing left to send');
+ok(run_client($standby, 'failover', $spool, 'rewind', 6), 'it goes back');
+ok(run_client($standby, 'failover', $spool, 'send'), 'and sends the last hours again');
+books_are($standby, 'failover', $expected, 'after the failover');
+
+$standby->stop;
+done_testing();
