@@ -95,13 +95,37 @@ live_through($node, 'work', 1, '1 day');
 $node->safe_psql('work', 'SELECT yquota.stop_worker()');
 is_soon($node, 'work', status("state = 'stopped'"), 'stop_worker() stops it');
 
-# A DROP EXTENSION that is rolled back changes nothing; one that commits ends it.
+# A DROP EXTENSION that is rolled back changes nothing; while it is open the
+# worker waits for it, but not for ever; when it commits the worker leaves.
+my $waits = "EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'yquota worker' AND wait_event_type = 'Lock')";
+$administrator = $node->background_psql('work');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
 is_soon($node, 'work', status("state = 'running'"), 'started again');
-$node->safe_psql('work', 'BEGIN; DROP EXTENSION yquota; ROLLBACK');
+$administrator->query_safe('BEGIN; DROP EXTENSION yquota');
+$node->reload;
+is_soon($node, 'postgres', $waits, 'it waits for an open DROP EXTENSION');
+$administrator->query_safe('ROLLBACK');
 live_through($node, 'work', 1, '1 day');
-$node->safe_psql('work', 'DROP EXTENSION yquota');
+is($node->safe_psql('work', 'SELECT ' . status('failures')), '0', 'and goes on when that is rolled back');
+$administrator->query_safe('BEGIN; DROP EXTENSION yquota');
+$node->reload;
+is_soon($node, 'postgres', $waits, 'it waits again');
+$pid = worker_pid($node, 'work');
+is($node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 20000)"), 't', 'it ends when it is told so while it waits');
+$administrator->query_safe('ROLLBACK');
+$node->safe_psql('work', 'SELECT yquota.start_worker()');
+is_soon($node, 'work', status("state = 'running'"), 'another one comes');
+$administrator->query_safe('BEGIN; DROP EXTENSION yquota');
+$node->reload;
+is_soon($node, 'postgres', $waits, 'it waits, too');
+$administrator->query_safe('COMMIT');
+$administrator->quit;
 is_soon($node, 'postgres', "NOT $running", 'it leaves when the extension is dropped');
+start_at($node, 'work', '2030-01-01 00:00 UTC');
+$node->safe_psql('work', 'SELECT yquota.start_worker()');
+is_soon($node, 'work', status("state = 'running'"), 'it starts with the next extension');
+$node->safe_psql('work', 'DROP EXTENSION yquota');
+is_soon($node, 'postgres', "NOT $running", 'and leaves its sleep when that is dropped');
 is(count_in_log($node, qr/ERROR: .*does not exist/), 0, 'without errors');
 
 # The database goes with WITH (FORCE).
