@@ -403,7 +403,8 @@ CREATE TABLE yquota_internal.counter_delta (
 	events bigint,
 	last_event_at timestamptz,
 	pricing_version bigint,
-	priced_through timestamptz
+	priced_through timestamptz,
+	recorded_at timestamptz
 );
 COMMENT ON TABLE yquota_internal.counter_delta IS
 	'Changes of counters, one or more rows per statement, not yet folded';
@@ -416,6 +417,7 @@ COMMENT ON COLUMN yquota_internal.counter_delta.accrual_base IS 'credits from re
 COMMENT ON COLUMN yquota_internal.counter_delta.charged IS 'credits posted to charge';
 COMMENT ON COLUMN yquota_internal.counter_delta.pricing_version IS 'newest pricing_change that the statement saw';
 COMMENT ON COLUMN yquota_internal.counter_delta.priced_through IS 'latest instant whose price the statement used';
+COMMENT ON COLUMN yquota_internal.counter_delta.recorded_at IS 'clock of the statement';
 
 CREATE TABLE yquota_internal.project_counter (
 	project text COLLATE "C" PRIMARY KEY,

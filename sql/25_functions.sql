@@ -27,6 +27,20 @@ AS 'MODULE_PATHNAME', 'yq_sql_rate';
 COMMENT ON FUNCTION yquota_internal.rate(yquota.resource, text[], timestamptz) IS
 	'Credits per second for holding an allocation, at the prices in force at an instant';
 
+CREATE FUNCTION yquota_internal.shape(allocation yquota.resource)
+RETURNS yquota.resource
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'yq_sql_shape';
+COMMENT ON FUNCTION yquota_internal.shape(yquota.resource) IS
+	'Allocation divided by the greatest common divisor of its amounts';
+
+CREATE FUNCTION yquota_internal.weight(allocation yquota.resource)
+RETURNS bigint
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'yq_sql_weight';
+COMMENT ON FUNCTION yquota_internal.weight(yquota.resource) IS
+	'Greatest common divisor of an allocation''s amounts; 0 for the empty allocation';
+
 CREATE FUNCTION yquota_internal.factor_names(
 	project text, application_id text, username text, queue text,
 	execution_type yquota.execution_type)

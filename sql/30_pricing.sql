@@ -502,7 +502,7 @@ COMMENT ON FUNCTION yquota_internal.note_resource_type() IS
 	'A changed base price becomes a point of yquota.base_price at the clock; other changes are noted';
 REVOKE ALL ON FUNCTION yquota_internal.note_resource_type() FROM PUBLIC;
 
-CREATE TRIGGER lock_pricing BEFORE UPDATE OR DELETE ON yquota.price_group
+CREATE TRIGGER lock_pricing BEFORE DELETE ON yquota.price_group
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
 CREATE TRIGGER keep BEFORE UPDATE OF name OR DELETE ON yquota.price_group
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_price_group();

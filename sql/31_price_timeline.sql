@@ -24,6 +24,10 @@ BEGIN
 		END IF;
 		NEW.set_by := session_user;
 		NEW.set_at := clock_timestamp();
+		IF TG_TABLE_NAME = 'price_factor' THEN
+			-- a name that is no execution type would never match
+			PERFORM NEW.name::yquota.execution_type WHERE NEW.dimension = 'execution_type';
+		END IF;
 	END IF;
 
 	-- The first point comes and goes with the row that the timeline is for.
@@ -127,19 +131,23 @@ BEGIN
 
 	-- which names have factors at all is part of running containers
 	IF TG_TABLE_NAME = 'price_factor' THEN
-		IF TG_OP <> 'DELETE' THEN
+		IF TG_OP = 'INSERT' THEN
 			names_changed := EXISTS (
 				SELECT FROM new_rows AS n
 				WHERE (SELECT count(*) FROM yquota.price_factor AS f
 					   WHERE f.dimension = n.dimension AND f.name = n.name)
 					= (SELECT count(*) FROM new_rows AS m
 					   WHERE m.dimension = n.dimension AND m.name = n.name));
-		END IF;
-		IF TG_OP <> 'INSERT' AND NOT names_changed THEN
+		ELSIF TG_OP = 'DELETE' THEN
 			names_changed := EXISTS (
 				SELECT FROM old_rows AS o
 				WHERE NOT EXISTS (SELECT FROM yquota.price_factor AS f
 								  WHERE f.dimension = o.dimension AND f.name = o.name));
+		ELSE
+			names_changed := EXISTS (
+				(SELECT dimension, name FROM old_rows EXCEPT SELECT dimension, name FROM new_rows)
+				UNION ALL
+				(SELECT dimension, name FROM new_rows EXCEPT SELECT dimension, name FROM old_rows));
 		END IF;
 	END IF;
 	PERFORM yquota_internal.note_pricing_change(

@@ -56,7 +56,7 @@ REVOKE ALL ON FUNCTION yquota_internal.guaranteed_usage(timestamptz) FROM PUBLIC
 
 --
 -- A type that the cluster has never offered is absent and leaves its group
--- alone.  One that it has offered and does not offer now, or not even half of,
+-- alone; a GENERAL of which nothing is known is that of an empty cluster.  One that it has offered and does not offer now, or not even half of,
 -- is unknown until it has stayed so for yquota.cluster_shrink_grace; while no
 -- node is RUNNING that time does not pass.
 --
@@ -98,9 +98,8 @@ CREATE FUNCTION yquota_internal.measure_cluster(as_of timestamptz)
 		)
 		SELECT m.name, m.price_group, m.used, m.pending, m.total, m.reported,
 			   CASE
-				   WHEN NOT EXISTS (SELECT FROM offered WHERE amount > 0)
-					   AND (m.remembered > 0 OR m.used > 0 OR m.price_group = 'GENERAL')
-					   THEN 'empty'
+				   WHEN (m.remembered > 0 OR m.used > 0)
+					   AND NOT EXISTS (SELECT FROM offered WHERE amount > 0) THEN 'empty'
 				   WHEN m.total <= 0 AND m.used > 0 THEN 'lost'
 				   WHEN m.total <= 0 AND m.remembered > 0 AND m.has_stayed IS NOT TRUE THEN 'lost'
 				   WHEN m.total <= 0 THEN 'absent'
@@ -118,8 +117,9 @@ CREATE FUNCTION yquota_internal.measure_price_groups(as_of timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT g.name, COALESCE(max(m.utilization), 0),
-			   COALESCE(max(m.multiplier), 1), min(m.unknown)
+		SELECT g.name, COALESCE(max(m.utilization), 0), COALESCE(max(m.multiplier), 1),
+			   CASE WHEN g.name = 'GENERAL' AND count(m.utilization) = 0
+					THEN COALESCE(min(m.unknown), 'empty') ELSE min(m.unknown) END
 		FROM yquota.price_group AS g
 			LEFT JOIN LATERAL (
 				SELECT trim_scale(yquota_internal.divide_half_even(f.numerator, f.denominator, 18)) AS utilization,
@@ -129,11 +129,11 @@ CREATE FUNCTION yquota_internal.measure_price_groups(as_of timestamptz)
 							THEN c.state END AS unknown
 				FROM yquota_internal.measure_cluster(as_of) AS c,
 					 LATERAL (SELECT CASE WHEN c.reported IS NOT NULL THEN c.reported
-										  WHEN c.state <> 'measured' THEN 0
+										  WHEN c.state <> 'measured' THEN NULL
 										  WHEN g.count_pending THEN c.used + c.pending
 										  ELSE c.used END AS numerator,
-									 CASE WHEN c.reported IS NULL AND c.state = 'measured'
-										  THEN c.total ELSE 1 END AS denominator) AS f
+									 CASE WHEN c.reported IS NULL THEN c.total
+										  ELSE 1 END AS denominator) AS f
 				WHERE c.price_group = g.name) AS m ON true
 		GROUP BY g.name;
 	END;
@@ -179,22 +179,28 @@ CREATE FUNCTION yquota_internal.keep_cluster_alert(
 DECLARE
 	raised_kind text := 'cluster_' || unknown;
 BEGIN
+	-- somebody may be at work on an alert: that is no reason to wait
 	UPDATE yquota.alert AS a
 	SET cleared_at = as_of
-	WHERE a.kind IN ('cluster_empty', 'cluster_lost', 'cluster_shrunk')
-	  AND a.subject = group_name
-	  AND a.cleared_at IS NULL
-	  AND a.kind IS DISTINCT FROM raised_kind;
-	IF raised_kind IS NOT NULL THEN
+	WHERE a.alert_id IN (
+		SELECT o.alert_id FROM yquota.alert AS o
+		WHERE o.kind IN ('cluster_empty', 'cluster_lost', 'cluster_shrunk')
+		  AND o.subject = group_name
+		  AND o.cleared_at IS NULL
+		  AND o.kind IS DISTINCT FROM raised_kind
+		FOR UPDATE SKIP LOCKED);
+	IF NOT EXISTS (SELECT FROM yquota.alert AS a
+				   WHERE a.kind = raised_kind AND a.subject = group_name AND a.cleared_at IS NULL)
+		AND raised_kind IS NOT NULL
+	THEN
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 		VALUES (raised_kind, group_name,
 				format('The multiplier of price group "%s" stays as it is: %s.', group_name,
 					   CASE unknown
-						   WHEN 'empty' THEN 'no node is RUNNING'
+						   WHEN 'empty' THEN 'no RUNNING node offers any resources'
 						   WHEN 'lost' THEN 'no RUNNING node offers a resource type that containers use or that nodes offered before'
 						   ELSE 'RUNNING nodes offer less than half of what they did'
-					   END), as_of)
-		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
+					   END), as_of);
 	END IF;
 END
 $$;

@@ -16,6 +16,7 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "base/catalog.h"
+#include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_enum.h"
@@ -228,6 +229,26 @@ yq_catalog_signal_change(YqTable table)
 
 	if (OidIsValid(oid))
 		CacheInvalidateRelcacheByRelid(oid);
+}
+
+Oid
+yq_identity_sequence(Relation relation, AttrNumber column)
+{
+#ifdef YQ_IDENTITY_SEQUENCE_OF_RELATION
+	return getIdentitySequence(relation, column, false);
+#else
+	return getIdentitySequence(RelationGetRelid(relation), column, false);
+#endif
+}
+
+Oid
+yq_extension_owner(void)
+{
+	Relation	relation = yq_table_open(YQ_CONTAINER_EVENT, AccessShareLock);
+	Oid			owner = relation->rd_rel->relowner;
+
+	table_close(relation, AccessShareLock);
+	return owner;
 }
 
 Oid

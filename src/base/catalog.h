@@ -79,6 +79,12 @@ extern void yq_catalog_on_change(YqTable table, bool *flag);
 /* Tell every backend, at commit, that a cache built on the table is stale. */
 extern void yq_catalog_signal_change(YqTable table);
 
+/* The sequence behind an identity column. */
+extern Oid	yq_identity_sequence(Relation relation, AttrNumber column);
+
+/* The role that owns yquota's tables. */
+extern Oid	yq_extension_owner(void);
+
 /* OID of a type in schema yquota, and of a label of an enum type there. */
 extern Oid	yq_type_oid(const char *type_name);
 extern Oid	yq_enum_oid(const char *type_name, const char *label);

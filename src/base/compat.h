@@ -38,6 +38,11 @@
 	ExecInsertIndexTuples(result, slot, estate, update, no_error, conflict, arbiters)
 #endif
 
+/* 17: getIdentitySequence takes the open relation */
+#if PG_VERSION_NUM >= 170000
+#define YQ_IDENTITY_SEQUENCE_OF_RELATION
+#endif
+
 /* 18: index_beginscan has an argument for instrumentation */
 #include "access/genam.h"
 #if PG_VERSION_NUM < 180000

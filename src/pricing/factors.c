@@ -64,6 +64,14 @@ project_has_outages(const YqTimeline *timeline, const char *project)
 	return false;
 }
 
+bool
+yq_factors_exist(void)
+{
+	const YqTimeline *timeline = yq_timeline_cached();
+
+	return timeline->factor_count > 0 || timeline->outage_count > 0;
+}
+
 ArrayType *
 yq_factor_names(const YqPayer *payer)
 {
@@ -74,7 +82,7 @@ yq_factor_names(const YqPayer *payer)
 	int			dims[1];
 	int			lower_bounds[1] = {1};
 
-	if (timeline->factor_count == 0 && timeline->outage_count == 0)
+	if (!yq_factors_exist())
 		return NULL;
 
 	wanted[YQ_FACTOR_QUEUE] = payer->queue;

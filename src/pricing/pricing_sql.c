@@ -22,6 +22,8 @@ PG_FUNCTION_INFO_V1(yq_sql_dominant);
 PG_FUNCTION_INFO_V1(yq_sql_factor_names);
 PG_FUNCTION_INFO_V1(yq_sql_invalidate_prices);
 PG_FUNCTION_INFO_V1(yq_sql_rate);
+PG_FUNCTION_INFO_V1(yq_sql_shape);
+PG_FUNCTION_INFO_V1(yq_sql_weight);
 
 /* The class of arguments 0 (allocation) and 1 (factors, may be NULL). */
 static YqRateClass *
@@ -104,6 +106,25 @@ yq_sql_rate(PG_FUNCTION_ARGS)
 	yq_rate_class_cost_at(rate_class, weight, finite_instant(fcinfo, 2), USECS_PER_SEC,
 						  &rate, &dominant);
 	PG_RETURN_NUMERIC(yq_wide_to_numeric(&rate));
+}
+
+/* shape(allocation) */
+Datum
+yq_sql_shape(PG_FUNCTION_ARGS)
+{
+	YqResource *shape;
+
+	(void) yq_resource_reduce(PG_GETARG_YQ_RESOURCE_P(0), &shape);
+	PG_RETURN_YQ_RESOURCE_P(shape);
+}
+
+/* weight(allocation) */
+Datum
+yq_sql_weight(PG_FUNCTION_ARGS)
+{
+	YqResource *shape;
+
+	PG_RETURN_INT64(yq_resource_reduce(PG_GETARG_YQ_RESOURCE_P(0), &shape));
 }
 
 static const char *

@@ -134,12 +134,12 @@ make_key(const YqResource *resource, ArrayType *factors, StringInfo buffer)
 	return key;
 }
 
-static uint64
-greatest_common_divisor(uint64 a, uint64 b)
+static int64
+greatest_common_divisor(int64 a, int64 b)
 {
 	while (b != 0)
 	{
-		uint64		rest = a % b;
+		int64		rest = a % b;
 
 		a = b;
 		b = rest;
@@ -147,11 +147,12 @@ greatest_common_divisor(uint64 a, uint64 b)
 	return a;
 }
 
-/* Divide the amounts by their greatest common divisor, which is returned. */
-static uint64
-reduce_entries(YqResourceEntry *entries, int count)
+int64
+yq_resource_reduce(const YqResource *allocation, YqResource **shape)
 {
-	uint64		divisor = 0;
+	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
+	int			count = yq_resource_read(allocation, entries);
+	int64		divisor = 0;
 
 	for (int i = 0; i < count; i++)
 	{
@@ -160,17 +161,19 @@ reduce_entries(YqResourceEntry *entries, int count)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("amount of resource \"%.*s\" is negative",
 							entries[i].name_length, entries[i].name)));
-		divisor = greatest_common_divisor(divisor, (uint64) entries[i].amount);
+		divisor = greatest_common_divisor(divisor, entries[i].amount);
 	}
 	for (int i = 0; i < count; i++)
-		entries[i].amount /= (int64) divisor;
+		entries[i].amount /= divisor;
+	*shape = yq_resource_make(entries, count);
 	return divisor;
 }
 
 static YqRateClass *
-make_class(const YqResource *shape, ArrayType *factors,
-		   const YqResourceEntry *entries, int count)
+make_class(const YqResource *shape, ArrayType *factors)
 {
+	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
+	int			count = yq_resource_read(shape, entries);
 	MemoryContext old_context = MemoryContextSwitchTo(class_context);
 	YqRateClass *rate_class = palloc0(sizeof(YqRateClass));
 	YqResource *kept_shape = palloc(VARSIZE_ANY(shape));
@@ -205,8 +208,7 @@ make_class(const YqResource *shape, ArrayType *factors,
 }
 
 static YqRateClass *
-find_class_of_shape(const YqResource *shape, ArrayType *factors,
-					const YqResourceEntry *entries, int count)
+find_class_of_shape(const YqResource *shape, ArrayType *factors)
 {
 	StringInfoData buffer;
 	YqBytes		key = make_key(shape, factors, &buffer);
@@ -215,7 +217,7 @@ find_class_of_shape(const YqResource *shape, ArrayType *factors,
 
 	if (entry == NULL)
 	{
-		YqRateClass *rate_class = make_class(shape, factors, entries, count);
+		YqRateClass *rate_class = make_class(shape, factors);
 
 		entry = yq_bytes_table_enter(classes, key, class_context, &found);
 		entry->rate_class = rate_class;
@@ -232,8 +234,9 @@ enter_allocation(const YqResource *allocation, ArrayType *factors, YqBytes key,
 	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
 	int			count = yq_resource_read(allocation, entries);
 	AllocationEntry *entry;
+	YqResource *shape;
 	YqRateClass *rate_class;
-	uint64		divisor;
+	uint64		weight;
 	bool		found;
 
 	for (int i = 0; i < count; i++)
@@ -244,11 +247,10 @@ enter_allocation(const YqResource *allocation, ArrayType *factors, YqBytes key,
 			return NULL;
 		}
 	}
-	divisor = reduce_entries(entries, count);
-	rate_class = find_class_of_shape(yq_resource_make(entries, count), factors,
-									 entries, count);
+	weight = (uint64) yq_resource_reduce(allocation, &shape);
+	rate_class = find_class_of_shape(shape, factors);
 	entry = yq_bytes_table_enter(allocations, key, class_context, &found);
-	entry->weight = divisor;
+	entry->weight = weight;
 	entry->rate_class = rate_class;
 	return entry;
 }
@@ -545,4 +547,23 @@ yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at,
 	}
 	yq_wide_multiply(amount, weight);
 	scale_to_amount(rate_class, amount);
+}
+
+bool
+yq_rate_class_is_payable(YqRateClass *rate_class, TimestampTz at)
+{
+	const YqPrice *prices;
+
+	yq_timeline_reach(at);
+	synchronize(rate_class);
+	prices = &timeline->prices[(Size) yq_timeline_stretch(at) * timeline->resource_count];
+	for (int i = 0; i < rate_class->part_count; i++)
+	{
+		YqPrice		product;
+
+		if (__builtin_mul_overflow(prices[rate_class->resources[i]],
+								   (YqPrice) rate_class->amounts[i], &product))
+			return false;
+	}
+	return true;
 }

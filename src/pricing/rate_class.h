@@ -73,10 +73,23 @@ extern void yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight,
 								  YqWide *amount, const char **dominant);
 
 /*
+ * Divide an allocation by the greatest common divisor of its amounts, which is
+ * returned: the weight, 0 for the empty allocation.  Amounts must not be
+ * negative (ERRCODE_INVALID_PARAMETER_VALUE).
+ */
+extern int64 yq_resource_reduce(const YqResource *allocation, YqResource **shape);
+
+/* Whether the price of the class at an instant is in range. */
+extern bool yq_rate_class_is_payable(YqRateClass *rate_class, TimestampTz at);
+
+/*
  * The names of the factors and outages that apply: an array of dimension,
  * name, dimension, name ..., palloc'd; NULL when none does.  Within a
  * dimension the most specific name that has a factor is taken.
  */
 extern ArrayType *yq_factor_names(const YqPayer *payer);
+
+/* Whether anything could apply at all, as of the last refresh. */
+extern bool yq_factors_exist(void);
 
 #endif							/* YQ_RATE_CLASS_H */

@@ -595,6 +595,18 @@ read_small_tables(Loader *loader)
 }
 
 static void
+drop_stretches(void)
+{
+	MemoryContextReset(timeline_context);
+	timeline.generation++;
+	timeline.stretch_count = 0;
+	timeline.stretch_from = NULL;
+	timeline.prices = NULL;
+	timeline.in_outage = NULL;
+	stretch_room = 0;
+}
+
+static void
 empty_cache(void)
 {
 	if (timeline_context == NULL)
@@ -606,14 +618,20 @@ empty_cache(void)
 											   "yquota price tables",
 											   ALLOCSET_DEFAULT_SIZES);
 	}
-	MemoryContextReset(timeline_context);
-	timeline.generation++;
+	drop_stretches();
 	timeline.version = 0;
-	timeline.stretch_count = 0;
-	timeline.stretch_from = NULL;
-	timeline.prices = NULL;
-	timeline.in_outage = NULL;
-	stretch_room = 0;
+}
+
+/* The names of all resource types, in order, as one text. */
+static char *
+join_resource_names(void)
+{
+	StringInfoData names;
+
+	initStringInfo(&names);
+	for (int i = 0; i < timeline.resource_count; i++)
+		appendStringInfo(&names, "%s,", timeline.resource_names[i]);
+	return names.data;
 }
 
 /* Fill the cache from "from" on, keeping the "kept" stretches before that. */
@@ -623,12 +641,20 @@ fill_cache(Loader *loader, int kept, TimestampTz from)
 	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext,
 												  "yquota price loading",
 												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old_context;
+	MemoryContext old_context = MemoryContextSwitchTo(scratch);
+	char	   *known_names = join_resource_names();
 
 	MemoryContextReset(tables_context);
-	old_context = MemoryContextSwitchTo(tables_context);
+	MemoryContextSwitchTo(tables_context);
 	read_small_tables(loader);
 	MemoryContextSwitchTo(scratch);
+	if (kept > 0 && strcmp(known_names, join_resource_names()) != 0)
+	{
+		/* the layout of all stretches has changed */
+		drop_stretches();
+		kept = 0;
+		from = window_from;
+	}
 	read_multipliers(loader, from);
 	make_stretches(loader, kept, from);
 	MemoryContextSwitchTo(old_context);
@@ -673,11 +699,7 @@ load_changes(void)
 		return;
 	}
 
-	/*
-	 * The stretch in which the first change falls is made anew as well.  New
-	 * resource types change the layout of all stretches; they come with a
-	 * change from -infinity.
-	 */
+	/* The stretch in which the first change falls is made anew as well. */
 	if (earliest <= window_from)
 	{
 		UnregisterSnapshot(loader.snapshot);

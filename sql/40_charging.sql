@@ -1,0 +1,209 @@
+--
+-- Charging: the door's trigger, the counters, and settling again after prices
+-- changed (DESIGN 3).
+--
+
+CREATE FUNCTION yquota_internal.charge_events() RETURNS trigger
+	LANGUAGE c
+	AS 'MODULE_PATHNAME', 'yq_sql_charge_events';
+COMMENT ON FUNCTION yquota_internal.charge_events() IS
+	'Settles what a statement inserts into yquota.container_event; serves no other table';
+REVOKE ALL ON FUNCTION yquota_internal.charge_events() FROM PUBLIC;
+
+CREATE TRIGGER charge_events AFTER INSERT ON yquota.container_event
+	REFERENCING NEW TABLE AS new_events
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.charge_events();
+
+--
+-- Settling again
+--
+
+CREATE FUNCTION yquota_internal.settle_again(container_ids text[]) RETURNS bigint
+	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_settle_again';
+COMMENT ON FUNCTION yquota_internal.settle_again(text[]) IS
+	'Bring the books of containers, in ascending order of id, in line with the present timelines; returns how many were corrected';
+REVOKE ALL ON FUNCTION yquota_internal.settle_again(text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.correct_prices_since(changed_from timestamptz) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	batch text[];
+	done_through text COLLATE "C" := '';
+	corrected bigint := 0;
+BEGIN
+	-- a bounded number at a time: what is in memory does not grow with history
+	LOOP
+		SELECT array_agg(c.container_id ORDER BY c.container_id), max(c.container_id)
+		INTO batch, done_through
+		FROM (
+			SELECT container_id FROM yquota.charge
+			WHERE "to" >= changed_from AND container_id > done_through
+			UNION
+			SELECT container_id FROM yquota.container
+			WHERE settled_at >= changed_from AND container_id > done_through
+			ORDER BY 1 LIMIT 100000
+		) AS c;
+		EXIT WHEN batch IS NULL;
+		corrected := corrected + yquota_internal.settle_again(batch);
+	END LOOP;
+	RETURN corrected;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.correct_prices_since(timestamptz) IS
+	'Settle again what was settled at or after an instant, posting correcting rows where amounts differ now; returns how many containers were corrected';
+REVOKE ALL ON FUNCTION yquota_internal.correct_prices_since(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.rebase_running() RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RETURN COALESCE(
+		(SELECT yquota_internal.settle_again(array_agg(c.container_id ORDER BY c.container_id))
+		 FROM yquota.container AS c
+		 WHERE c.factors IS DISTINCT FROM yquota_internal.factor_names(
+			c.project, c.application_id, c.username, c.queue, c.execution_type)), 0);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.rebase_running() IS
+	'Move running containers to the rate classes that match the factors and outages there are now; returns how many moved';
+REVOKE ALL ON FUNCTION yquota_internal.rebase_running() FROM PUBLIC;
+
+--
+-- Counters
+--
+
+CREATE FUNCTION yquota_internal.fold_counters() RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	folded bigint;
+BEGIN
+	-- one at a time; neither events nor readers take this lock
+	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
+
+	WITH delta AS (
+		DELETE FROM yquota_internal.counter_delta RETURNING *
+	), late AS (
+		-- priced before a change of prices became visible that bears on it
+		INSERT INTO yquota_internal.correction_due (changed_from)
+		SELECT min(change.effective_from)
+		FROM (SELECT pricing_version, max(priced_through) AS priced_through
+			  FROM delta WHERE priced_through IS NOT NULL
+			  GROUP BY pricing_version) AS priced
+		JOIN yquota.pricing_change AS change
+			ON change.version > priced.pricing_version
+			AND change.effective_from <= priced.priced_through
+		HAVING count(*) > 0
+	), project AS (
+		INSERT INTO yquota_internal.project_counter AS counter (project, charged)
+		SELECT delta.project, sum(delta.charged)
+		FROM delta
+		WHERE delta.scope IN ('a', 'p') AND delta.charged IS NOT NULL
+		GROUP BY delta.project
+		ON CONFLICT (project) DO UPDATE
+			SET charged = trim_scale(counter.charged + EXCLUDED.charged)
+	), rate_class AS (
+		INSERT INTO yquota_internal.rate_class_counter AS counter
+			(project, shape, factors, reference_at, weight, accrual_base)
+		SELECT delta.project, delta.shape, delta.factors, delta.reference_at,
+			   sum(delta.weight), sum(delta.accrual_base)
+		FROM delta
+		WHERE delta.scope IN ('a', 'r') AND delta.weight IS NOT NULL
+		GROUP BY delta.project, delta.shape, delta.factors, delta.reference_at
+		HAVING sum(delta.weight) <> 0 OR sum(delta.accrual_base) <> 0
+		ON CONFLICT (project, shape, factors, reference_at) DO UPDATE
+			SET weight = counter.weight + EXCLUDED.weight,
+				accrual_base = trim_scale(counter.accrual_base + EXCLUDED.accrual_base)
+	), usage AS (
+		INSERT INTO yquota_internal.usage_counter AS counter
+			(queue, label, username, execution_type, allocation, containers)
+		SELECT delta.queue, delta.label, delta.username, delta.execution_type,
+			   yquota.sum(delta.allocation), sum(delta.containers)
+		FROM delta
+		WHERE delta.scope IN ('a', 'u')
+		GROUP BY delta.queue, delta.label, delta.username, delta.execution_type
+		ON CONFLICT (queue, label, username, execution_type) DO UPDATE
+			SET allocation = counter.allocation OPERATOR(yquota.+) EXCLUDED.allocation,
+				containers = counter.containers + EXCLUDED.containers
+	), node AS (
+		INSERT INTO yquota_internal.node_counter AS counter
+			(node, execution_type, allocation, containers)
+		SELECT delta.node, delta.execution_type,
+			   yquota.sum(delta.allocation), sum(delta.containers)
+		FROM delta
+		WHERE delta.scope IN ('a', 'n') AND delta.node IS NOT NULL
+		GROUP BY delta.node, delta.execution_type
+		ON CONFLICT (node, execution_type) DO UPDATE
+			SET allocation = counter.allocation OPERATOR(yquota.+) EXCLUDED.allocation,
+				containers = counter.containers + EXCLUDED.containers
+	), feed AS (
+		INSERT INTO yquota_internal.feed_counter AS counter
+			(source, events, last_event_at, last_recorded_at)
+		SELECT delta.source, sum(delta.events), max(delta.last_event_at), max(delta.recorded_at)
+		FROM delta
+		WHERE delta.scope IN ('a', 'f') AND delta.events IS NOT NULL
+		GROUP BY delta.source
+		ON CONFLICT (source) DO UPDATE
+			SET events = counter.events + EXCLUDED.events,
+				last_event_at = greatest(counter.last_event_at, EXCLUDED.last_event_at),
+				last_recorded_at = greatest(counter.last_recorded_at, EXCLUDED.last_recorded_at)
+	)
+	SELECT count(*) INTO folded FROM delta;
+
+	DELETE FROM yquota_internal.rate_class_counter WHERE weight = 0 AND accrual_base = 0;
+	DELETE FROM yquota_internal.usage_counter WHERE containers = 0 AND allocation OPERATOR(yquota.=) '[]';
+	DELETE FROM yquota_internal.node_counter WHERE containers = 0 AND allocation OPERATOR(yquota.=) '[]';
+	DELETE FROM yquota_internal.charged_through
+	WHERE at < (SELECT max(at) FROM yquota_internal.charged_through);
+	RETURN folded;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.fold_counters() IS
+	'Add the appended deltas up into the counters; returns how many there were.  The worker calls it';
+REVOKE ALL ON FUNCTION yquota_internal.fold_counters() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.correct_late_prices() RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	since timestamptz;
+BEGIN
+	WITH due AS (
+		DELETE FROM yquota_internal.correction_due RETURNING changed_from
+	)
+	SELECT min(changed_from) INTO since FROM due;
+	IF since IS NULL THEN
+		RETURN 0;
+	END IF;
+	RETURN yquota_internal.correct_prices_since(since);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.correct_late_prices() IS
+	'Correct what was settled before a change of prices became visible; returns how many containers were corrected.  The worker calls it';
+REVOKE ALL ON FUNCTION yquota_internal.correct_late_prices() FROM PUBLIC;
+
+CREATE FUNCTION yquota.quota_compute() RETURNS timestamptz
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	INSERT INTO yquota.container_event (event, source) VALUES ('QUOTA_COMPUTE', 'quota_compute');
+	PERFORM yquota_internal.fold_counters();
+	PERFORM yquota_internal.correct_late_prices();
+	RETURN (SELECT max(at) FROM yquota_internal.charged_through);
+END
+$$;
+COMMENT ON FUNCTION yquota.quota_compute() IS
+	'Does what the worker does at each compute interval: advances the charged-through mark to the clock, folds counters, corrects late prices; returns the mark';
+REVOKE ALL ON FUNCTION yquota.quota_compute() FROM PUBLIC;
+
+CREATE VIEW yquota.charged_through AS
+	SELECT max(at) AS at FROM yquota_internal.charged_through;
+COMMENT ON VIEW yquota.charged_through IS
+	'The charged-through mark: the latest QUOTA_COMPUTE; what running containers cost until then has been shown';

@@ -1,0 +1,570 @@
+/*-------------------------------------------------------------------------
+ *
+ * books.c
+ *	  Rows of running containers and of the ledger, between tables and memory.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "base/bytes_table.h"
+#include "base/clock.h"
+#include "base/settings.h"
+#include "charging/books.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_type_d.h"
+#include "commands/sequence.h"
+#include "common/hashfn.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+/* Rows collected before they are written. */
+#define ROWS_PER_FLUSH 1000
+
+/* Fourth field of our advisory locks; the server's functions use 1 and 2. */
+#define CONTAINER_LOCK_CLASS 3
+
+/* Columns of container, in table order. */
+enum
+{
+	CONTAINER_CONTAINER_ID,
+	CONTAINER_PROJECT,
+	CONTAINER_APPLICATION_ID,
+	CONTAINER_USERNAME,
+	CONTAINER_QUEUE,
+	CONTAINER_NODE,
+	CONTAINER_LABEL,
+	CONTAINER_ALLOCATION,
+	CONTAINER_EXECUTION_TYPE,
+	CONTAINER_STARTED_AT,
+	CONTAINER_SETTLED_AT,
+	CONTAINER_CHARGES,
+	CONTAINER_FACTORS,
+	CONTAINER_ACCRUAL_BASE,
+	CONTAINER_COLUMNS
+};
+
+/* Columns of charge, in table order. */
+enum
+{
+	CHARGE_CONTAINER_ID,
+	CHARGE_PROJECT,
+	CHARGE_APPLICATION_ID,
+	CHARGE_USERNAME,
+	CHARGE_QUEUE,
+	CHARGE_NODE,
+	CHARGE_EXECUTION_TYPE,
+	CHARGE_ALLOCATION,
+	CHARGE_STARTED_AT,
+	CHARGE_FROM,
+	CHARGE_TO,
+	CHARGE_BOOKED_AT,
+	CHARGE_NUMBER,
+	CHARGE_CORRECTS,
+	CHARGE_SETTLED_BY,
+	CHARGE_EXIT_STATUS,
+	CHARGE_PADDING,
+	CHARGE_DOMINANT,
+	CHARGE_AMOUNT,
+	CHARGE_COLUMNS
+};
+
+/* Columns of container_change, in table order. */
+enum
+{
+	CHANGE_CONTAINER_ID,
+	CHANGE_EVENT,
+	CHANGE_OCCURRED_AT,
+	CHANGE_ALLOCATION,
+	CHANGE_EXECUTION_TYPE,
+	CHANGE_QUEUE,
+	CHANGE_NODE,
+	CHANGE_COLUMNS
+};
+
+/* Columns of event_reject: its id, those of the event, and the reason. */
+enum
+{
+	REJECT_ID,
+	REJECT_EVENT,
+	REJECT_WAITING = REJECT_EVENT + YQ_EVENT_COLUMNS,
+	REJECT_SQLSTATE,
+	REJECT_REASON,
+	REJECT_DETAIL,
+	REJECT_COLUMNS
+};
+
+typedef struct LabelEntry
+{
+	YqBytes		key;
+	text	   *label;
+} LabelEntry;
+
+typedef struct ProjectEntry
+{
+	YqBytes		key;
+	bool		exists;
+} ProjectEntry;
+
+YqBooks *
+yq_books_open(void)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "yquota books",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(context);
+	YqBooks    *books = palloc0(sizeof(YqBooks));
+
+	books->context = context;
+	books->now = yq_clock_statement();
+	books->pricing_version = yq_pricing_refresh();
+	yq_event_labels_load(&books->labels);
+	books->counters = yq_counters_create(books->pricing_version, books->now);
+	MemoryContextSwitchTo(old_context);
+	return books;
+}
+
+static void
+close_finder(YqFinder *finder)
+{
+	if (finder != NULL)
+		yq_finder_close(finder);
+}
+
+static void
+close_writer(YqWriter *writer)
+{
+	if (writer != NULL)
+		yq_writer_close(writer);
+}
+
+void
+yq_books_close(YqBooks *books)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(books->context);
+
+	close_writer(books->container_writer);
+	close_writer(books->charge_writer);
+	close_writer(books->change_writer);
+	close_writer(books->reject_writer);
+	close_finder(books->container_finder);
+	close_finder(books->charge_finder);
+	close_finder(books->change_finder);
+	close_finder(books->waiting_finder);
+	close_finder(books->project_finder);
+	close_finder(books->node_finder);
+	yq_counters_post(books->counters);
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(books->context);
+}
+
+/* -- handles ------------------------------------------------------------- */
+
+static YqFinder *
+open_finder(YqBooks *books, YqFinder **finder, YqTable table, const char *index_name)
+{
+	if (*finder == NULL)
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(books->context);
+
+		*finder = yq_finder_open(table, index_name);
+		MemoryContextSwitchTo(old_context);
+	}
+	return *finder;
+}
+
+static YqWriter *
+open_writer(YqBooks *books, YqWriter **writer, YqTable table, bool optimistic)
+{
+	if (*writer == NULL)
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(books->context);
+
+		*writer = yq_writer_open(table, ROWS_PER_FLUSH, optimistic);
+		MemoryContextSwitchTo(old_context);
+	}
+	return *writer;
+}
+
+YqFinder *
+yq_books_containers(YqBooks *books)
+{
+	return open_finder(books, &books->container_finder, YQ_CONTAINER, "container_pkey");
+}
+
+YqFinder *
+yq_books_charges(YqBooks *books)
+{
+	return open_finder(books, &books->charge_finder, YQ_CHARGE, "charge_container_id_idx");
+}
+
+YqFinder *
+yq_books_changes(YqBooks *books)
+{
+	return open_finder(books, &books->change_finder, YQ_CONTAINER_CHANGE,
+					   "container_change_container_id_idx");
+}
+
+YqFinder *
+yq_books_waiting(YqBooks *books)
+{
+	return open_finder(books, &books->waiting_finder, YQ_EVENT_REJECT,
+					   "event_reject_waiting_idx");
+}
+
+YqWriter *
+yq_books_container_writer(YqBooks *books)
+{
+	return open_writer(books, &books->container_writer, YQ_CONTAINER, true);
+}
+
+/* -- rows ---------------------------------------------------------------- */
+
+static void *
+varlena_at(TupleTableSlot *slot, int column)
+{
+	return slot->tts_isnull[column] ? NULL :
+		(void *) PG_DETOAST_DATUM_PACKED(slot->tts_values[column]);
+}
+
+static void
+put_varlena(Datum *values, bool *nulls, int column, const void *value)
+{
+	values[column] = PointerGetDatum(value);
+	nulls[column] = (value == NULL);
+}
+
+void
+yq_container_read(const YqBooks *books, YqContainer *container, TupleTableSlot *slot)
+{
+	slot_getallattrs(slot);
+	container->tid = slot->tts_tid;
+	container->container_id = varlena_at(slot, CONTAINER_CONTAINER_ID);
+	container->project = varlena_at(slot, CONTAINER_PROJECT);
+	container->application_id = varlena_at(slot, CONTAINER_APPLICATION_ID);
+	container->username = varlena_at(slot, CONTAINER_USERNAME);
+	container->label = varlena_at(slot, CONTAINER_LABEL);
+	container->state.queue = varlena_at(slot, CONTAINER_QUEUE);
+	container->state.node = varlena_at(slot, CONTAINER_NODE);
+	container->state.allocation = varlena_at(slot, CONTAINER_ALLOCATION);
+	container->state.execution_type =
+		DatumGetObjectId(slot->tts_values[CONTAINER_EXECUTION_TYPE]);
+	container->started_at = DatumGetTimestampTz(slot->tts_values[CONTAINER_STARTED_AT]);
+	container->settled_at = DatumGetTimestampTz(slot->tts_values[CONTAINER_SETTLED_AT]);
+	container->charges = DatumGetInt32(slot->tts_values[CONTAINER_CHARGES]);
+	container->factors = slot->tts_isnull[CONTAINER_FACTORS] ? NULL :
+		DatumGetArrayTypeP(slot->tts_values[CONTAINER_FACTORS]);
+	yq_wide_from_numeric(&container->accrual_base,
+						 DatumGetNumeric(slot->tts_values[CONTAINER_ACCRUAL_BASE]));
+}
+
+void
+yq_container_put(YqBooks *books, const YqContainer *container)
+{
+	Datum		values[CONTAINER_COLUMNS];
+	bool		nulls[CONTAINER_COLUMNS] = {false};
+
+	put_varlena(values, nulls, CONTAINER_CONTAINER_ID, container->container_id);
+	put_varlena(values, nulls, CONTAINER_PROJECT, container->project);
+	put_varlena(values, nulls, CONTAINER_APPLICATION_ID, container->application_id);
+	put_varlena(values, nulls, CONTAINER_USERNAME, container->username);
+	put_varlena(values, nulls, CONTAINER_QUEUE, container->state.queue);
+	put_varlena(values, nulls, CONTAINER_NODE, container->state.node);
+	put_varlena(values, nulls, CONTAINER_LABEL, container->label);
+	put_varlena(values, nulls, CONTAINER_ALLOCATION, container->state.allocation);
+	values[CONTAINER_EXECUTION_TYPE] = ObjectIdGetDatum(container->state.execution_type);
+	values[CONTAINER_STARTED_AT] = TimestampTzGetDatum(container->started_at);
+	values[CONTAINER_SETTLED_AT] = TimestampTzGetDatum(container->settled_at);
+	values[CONTAINER_CHARGES] = Int32GetDatum(container->charges);
+	put_varlena(values, nulls, CONTAINER_FACTORS, container->factors);
+	values[CONTAINER_ACCRUAL_BASE] =
+		NumericGetDatum(yq_wide_to_numeric(&container->accrual_base));
+	yq_writer_put(yq_books_container_writer(books), values, nulls);
+}
+
+static YqEventKind
+settling_kind(const YqBooks *books, Oid label)
+{
+	return label == books->labels.kinds[YQ_CONTAINER_FINISH] ?
+		YQ_CONTAINER_FINISH : YQ_CONTAINER_UPDATE;
+}
+
+void
+yq_charge_read(const YqBooks *books, YqCharge *charge, TupleTableSlot *slot)
+{
+	slot_getallattrs(slot);
+	charge->container_id = varlena_at(slot, CHARGE_CONTAINER_ID);
+	charge->project = varlena_at(slot, CHARGE_PROJECT);
+	charge->application_id = varlena_at(slot, CHARGE_APPLICATION_ID);
+	charge->username = varlena_at(slot, CHARGE_USERNAME);
+	charge->state.queue = varlena_at(slot, CHARGE_QUEUE);
+	charge->state.node = varlena_at(slot, CHARGE_NODE);
+	charge->state.allocation = varlena_at(slot, CHARGE_ALLOCATION);
+	charge->state.execution_type = DatumGetObjectId(slot->tts_values[CHARGE_EXECUTION_TYPE]);
+	charge->started_at = DatumGetTimestampTz(slot->tts_values[CHARGE_STARTED_AT]);
+	charge->from = DatumGetTimestampTz(slot->tts_values[CHARGE_FROM]);
+	charge->to = DatumGetTimestampTz(slot->tts_values[CHARGE_TO]);
+	charge->number = DatumGetInt32(slot->tts_values[CHARGE_NUMBER]);
+	charge->corrects = slot->tts_isnull[CHARGE_CORRECTS] ? 0 :
+		DatumGetInt32(slot->tts_values[CHARGE_CORRECTS]);
+	charge->settled_by = settling_kind(books,
+									   DatumGetObjectId(slot->tts_values[CHARGE_SETTLED_BY]));
+	charge->has_exit_status = !slot->tts_isnull[CHARGE_EXIT_STATUS];
+	charge->exit_status = charge->has_exit_status ?
+		DatumGetInt32(slot->tts_values[CHARGE_EXIT_STATUS]) : 0;
+	charge->padding = slot->tts_isnull[CHARGE_PADDING] ? 0 :
+		DatumGetIntervalP(slot->tts_values[CHARGE_PADDING])->time;
+	charge->dominant = varlena_at(slot, CHARGE_DOMINANT);
+	yq_wide_from_numeric(&charge->amount,
+						 DatumGetNumeric(slot->tts_values[CHARGE_AMOUNT]));
+}
+
+void
+yq_charge_put(YqBooks *books, const YqCharge *charge)
+{
+	Datum		values[CHARGE_COLUMNS];
+	bool		nulls[CHARGE_COLUMNS] = {false};
+	Interval	padding = {.time = charge->padding};
+
+	put_varlena(values, nulls, CHARGE_CONTAINER_ID, charge->container_id);
+	put_varlena(values, nulls, CHARGE_PROJECT, charge->project);
+	put_varlena(values, nulls, CHARGE_APPLICATION_ID, charge->application_id);
+	put_varlena(values, nulls, CHARGE_USERNAME, charge->username);
+	put_varlena(values, nulls, CHARGE_QUEUE, charge->state.queue);
+	put_varlena(values, nulls, CHARGE_NODE, charge->state.node);
+	values[CHARGE_EXECUTION_TYPE] = ObjectIdGetDatum(charge->state.execution_type);
+	put_varlena(values, nulls, CHARGE_ALLOCATION, charge->state.allocation);
+	values[CHARGE_STARTED_AT] = TimestampTzGetDatum(charge->started_at);
+	values[CHARGE_FROM] = TimestampTzGetDatum(charge->from);
+	values[CHARGE_TO] = TimestampTzGetDatum(charge->to);
+	values[CHARGE_BOOKED_AT] = TimestampTzGetDatum(books->now);
+	values[CHARGE_NUMBER] = Int32GetDatum(charge->number);
+	values[CHARGE_CORRECTS] = Int32GetDatum(charge->corrects);
+	nulls[CHARGE_CORRECTS] = (charge->corrects == 0);
+	values[CHARGE_SETTLED_BY] = ObjectIdGetDatum(books->labels.kinds[charge->settled_by]);
+	values[CHARGE_EXIT_STATUS] = Int32GetDatum(charge->exit_status);
+	nulls[CHARGE_EXIT_STATUS] = !charge->has_exit_status;
+	values[CHARGE_PADDING] = IntervalPGetDatum(&padding);
+	nulls[CHARGE_PADDING] = (charge->padding == 0);
+	put_varlena(values, nulls, CHARGE_DOMINANT, charge->dominant);
+	values[CHARGE_AMOUNT] = NumericGetDatum(yq_wide_to_numeric(&charge->amount));
+	yq_writer_put(open_writer(books, &books->charge_writer, YQ_CHARGE, false),
+				  values, nulls);
+	yq_counters_charge(books->counters, charge->project, &charge->amount);
+}
+
+void
+yq_change_read(const YqBooks *books, YqEventKind *kind, YqChange *change,
+			   TupleTableSlot *slot)
+{
+	slot_getallattrs(slot);
+	*kind = DatumGetObjectId(slot->tts_values[CHANGE_EVENT]) ==
+		books->labels.kinds[YQ_CONTAINER_START] ? YQ_CONTAINER_START : YQ_CONTAINER_UPDATE;
+	change->occurred_at = DatumGetTimestampTz(slot->tts_values[CHANGE_OCCURRED_AT]);
+	change->set.allocation = varlena_at(slot, CHANGE_ALLOCATION);
+	change->set.execution_type = slot->tts_isnull[CHANGE_EXECUTION_TYPE] ? InvalidOid :
+		DatumGetObjectId(slot->tts_values[CHANGE_EXECUTION_TYPE]);
+	change->set.queue = varlena_at(slot, CHANGE_QUEUE);
+	change->set.node = varlena_at(slot, CHANGE_NODE);
+	change->is_new = false;
+}
+
+void
+yq_change_put(YqBooks *books, const text *container_id, YqEventKind kind,
+			  TimestampTz occurred_at, const YqState *state)
+{
+	Datum		values[CHANGE_COLUMNS];
+	bool		nulls[CHANGE_COLUMNS] = {false};
+
+	put_varlena(values, nulls, CHANGE_CONTAINER_ID, container_id);
+	values[CHANGE_EVENT] = ObjectIdGetDatum(books->labels.kinds[kind]);
+	values[CHANGE_OCCURRED_AT] = TimestampTzGetDatum(occurred_at);
+	put_varlena(values, nulls, CHANGE_ALLOCATION, state->allocation);
+	values[CHANGE_EXECUTION_TYPE] = ObjectIdGetDatum(state->execution_type);
+	nulls[CHANGE_EXECUTION_TYPE] = !OidIsValid(state->execution_type);
+	put_varlena(values, nulls, CHANGE_QUEUE, state->queue);
+	put_varlena(values, nulls, CHANGE_NODE, state->node);
+	yq_writer_put(open_writer(books, &books->change_writer, YQ_CONTAINER_CHANGE, false),
+				  values, nulls);
+}
+
+void
+yq_reject_put(YqBooks *books, const YqEvent *event, const YqProblem *problem, bool waiting)
+{
+	YqWriter   *writer = open_writer(books, &books->reject_writer, YQ_EVENT_REJECT, false);
+	Oid			sequence = yq_identity_sequence(yq_writer_relation(writer), REJECT_ID + 1);
+	Datum		values[REJECT_COLUMNS];
+	bool		nulls[REJECT_COLUMNS] = {false};
+
+	values[REJECT_ID] = Int64GetDatum(nextval_internal(sequence, false));
+	yq_event_write(event, &values[REJECT_EVENT], &nulls[REJECT_EVENT], &books->labels);
+	values[REJECT_WAITING] = BoolGetDatum(waiting);
+	values[REJECT_SQLSTATE] = CStringGetTextDatum(unpack_sql_state(problem->sqlstate));
+	values[REJECT_REASON] = CStringGetTextDatum(problem->message);
+	nulls[REJECT_DETAIL] = (problem->hint == NULL);
+	values[REJECT_DETAIL] = nulls[REJECT_DETAIL] ? (Datum) 0 : CStringGetTextDatum(problem->hint);
+	yq_writer_put(writer, values, nulls);
+}
+
+bool
+yq_row_delete(Relation relation, ItemPointer tid)
+{
+	TM_FailureData failure;
+	TM_Result	result;
+
+	result = table_tuple_delete(relation, tid, GetCurrentCommandId(true),
+								SnapshotSelf, InvalidSnapshot, true, &failure, false);
+	switch (result)
+	{
+		case TM_Ok:
+			return true;
+		case TM_SelfModified:
+		case TM_Updated:
+		case TM_Deleted:
+			return false;
+		default:
+			elog(ERROR, "unexpected result %d of deleting from \"%s\"",
+				 result, RelationGetRelationName(relation));
+	}
+}
+
+void
+yq_books_lock_container(const text *container_id)
+{
+	LOCKTAG		tag;
+	uint64		hash = hash_bytes_extended((const unsigned char *) VARDATA_ANY(container_id),
+										   VARSIZE_ANY_EXHDR(container_id), 0);
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, (uint32) (hash >> 32), (uint32) hash,
+						 CONTAINER_LOCK_CLASS);
+	(void) LockAcquire(&tag, ExclusiveLock, false, false);
+}
+
+/* -- projects, nodes, factors -------------------------------------------- */
+
+static YqBytes
+bytes_of(const text *value)
+{
+	YqBytes		bytes = {VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)};
+
+	return bytes;
+}
+
+/*
+ * Create a project on behalf of a feed, which may have no rights on the table.
+ */
+static void
+create_project(const text *project)
+{
+	Oid			argument_type = TEXTOID;
+	Datum		argument = PointerGetDatum(project);
+	Oid			save_user;
+	int			save_context;
+
+	GetUserIdAndSecContext(&save_user, &save_context);
+	SetUserIdAndSecContext(yq_extension_owner(), save_context | SECURITY_LOCAL_USERID_CHANGE);
+	SPI_connect();
+	if (SPI_execute_with_args("INSERT INTO yquota.project (name) VALUES ($1) "
+							  "ON CONFLICT (name) DO NOTHING",
+							  1, &argument_type, &argument, NULL, false, 0) != SPI_OK_INSERT)
+		elog(ERROR, "could not create project: %s", SPI_result_code_string(SPI_result));
+	SPI_finish();
+	SetUserIdAndSecContext(save_user, save_context);
+}
+
+bool
+yq_books_know_project(YqBooks *books, const text *project)
+{
+	YqFinder   *finder;
+	ProjectEntry *entry;
+	bool		found;
+
+	if (books->projects == NULL)
+		books->projects = yq_bytes_table_create("yquota projects known",
+												sizeof(ProjectEntry), books->context);
+	entry = yq_bytes_table_enter(books->projects, bytes_of(project), books->context, &found);
+	if (found)
+		return entry->exists;
+
+	entry->exists = false;
+	finder = open_finder(books, &books->project_finder, YQ_PROJECT, "project_pkey");
+	yq_finder_seek(finder, project);
+	entry->exists = (yq_finder_next(finder) != NULL);
+	if (!entry->exists && yq_auto_create_project && VARSIZE_ANY_EXHDR(project) > 0)
+	{
+		create_project(project);
+		entry->exists = true;
+	}
+	return entry->exists;
+}
+
+text *
+yq_books_label_of(YqBooks *books, const text *node)
+{
+	YqFinder   *finder;
+	LabelEntry *entry;
+	TupleTableSlot *slot;
+	bool		found;
+
+	if (node == NULL)
+		return NULL;
+	if (books->node_labels == NULL)
+		books->node_labels = yq_bytes_table_create("yquota node labels",
+												   sizeof(LabelEntry), books->context);
+	entry = yq_bytes_table_enter(books->node_labels, bytes_of(node), books->context, &found);
+	if (found)
+		return entry->label;
+
+	finder = open_finder(books, &books->node_finder, YQ_NODE, "node_pkey");
+	yq_finder_seek(finder, node);
+	slot = yq_finder_next(finder);
+	if (slot == NULL)
+		entry->label = NULL;
+	else
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(books->context);
+		bool		isnull;
+
+		entry->label = DatumGetTextPCopy(slot_getattr(slot,
+													  yq_column(yq_finder_relation(finder), "label"),
+													  &isnull));
+		MemoryContextSwitchTo(old_context);
+	}
+	return entry->label;
+}
+
+const char *
+yq_books_execution_type_name(const YqBooks *books, Oid execution_type)
+{
+	return execution_type == books->labels.opportunistic ? "OPPORTUNISTIC" : "GUARANTEED";
+}
+
+static const char *
+cstring_or_null(const text *value)
+{
+	return value == NULL ? NULL : text_to_cstring(value);
+}
+
+ArrayType *
+yq_books_factor_names(const YqBooks *books, const text *project,
+					  const text *application_id, const text *username,
+					  const YqState *state)
+{
+	YqPayer		payer;
+
+	if (!yq_factors_exist())
+		return NULL;
+	payer.project = text_to_cstring(project);
+	payer.application_id = cstring_or_null(application_id);
+	payer.username = cstring_or_null(username);
+	payer.queue = cstring_or_null(state->queue);
+	payer.execution_type = yq_books_execution_type_name(books, state->execution_type);
+	return yq_factor_names(&payer);
+}

@@ -1,0 +1,144 @@
+/*-------------------------------------------------------------------------
+ *
+ * books.h
+ *	  The books, open for one statement: what running and settled containers
+ *	  look like in tables, and the handles to read and write them.
+ *
+ * Everything is allocated in books->context and goes with it; handles are
+ * opened when first needed and closed by yq_books_close(), which also posts
+ * the statement's counters.
+ *
+ * Locking: a running container is claimed by inserting its row (the unique
+ * index decides) and given up by deleting it; a change replaces the row.
+ * Whoever changes the books of a container that is not running holds the
+ * advisory lock of yq_books_lock_container().  Containers are processed in the
+ * order of their ids, so that statements wait for each other in one direction.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_BOOKS_H
+#define YQ_BOOKS_H
+
+#include "base/finder.h"
+#include "base/writer.h"
+#include "charging/counters.h"
+#include "charging/event.h"
+#include "charging/history.h"
+#include "pricing/rate_class.h"
+#include "utils/array.h"
+
+/* A row of yquota.container.  Pointers are palloc'd or into a slot. */
+typedef struct YqContainer
+{
+	ItemPointerData tid;
+	text	   *container_id;
+	text	   *project;
+	text	   *application_id;
+	text	   *username;
+	text	   *label;
+	YqState		state;
+	TimestampTz started_at;
+	TimestampTz settled_at;
+	int32		charges;		/* ledger rows so far */
+	ArrayType  *factors;		/* NULL for none */
+	YqWide		accrual_base;
+} YqContainer;
+
+/* A row of yquota.charge. */
+typedef struct YqCharge
+{
+	text	   *container_id;
+	text	   *project;
+	text	   *application_id;
+	text	   *username;
+	YqState		state;
+	TimestampTz started_at;
+	TimestampTz from;
+	TimestampTz to;
+	int32		number;
+	int32		corrects;		/* 0 for none */
+	YqEventKind settled_by;
+	bool		has_exit_status;
+	int32		exit_status;
+	int64		padding;		/* microseconds; 0 on segments of real time */
+	text	   *dominant;		/* NULL when nothing was due */
+	YqWide		amount;
+} YqCharge;
+
+typedef struct YqBooks
+{
+	MemoryContext context;
+	TimestampTz now;			/* the statement's clock */
+	int64		pricing_version;	/* of the timeline when the books were
+									 * opened */
+	YqEventLabels labels;
+	YqCounters *counters;
+
+	/* opened on first use by the functions below */
+	YqFinder   *container_finder;
+	YqFinder   *charge_finder;
+	YqFinder   *change_finder;
+	YqFinder   *waiting_finder;
+	YqFinder   *project_finder;
+	YqFinder   *node_finder;
+	YqWriter   *container_writer;
+	YqWriter   *charge_writer;
+	YqWriter   *change_writer;
+	YqWriter   *reject_writer;
+	HTAB	   *projects;		/* names known to exist */
+	HTAB	   *node_labels;
+} YqBooks;
+
+extern YqBooks *yq_books_open(void);
+extern void yq_books_close(YqBooks *books);
+
+/* Lazily opened handles. */
+extern YqFinder *yq_books_containers(YqBooks *books);
+extern YqFinder *yq_books_charges(YqBooks *books);
+extern YqFinder *yq_books_changes(YqBooks *books);
+extern YqFinder *yq_books_waiting(YqBooks *books);
+extern YqWriter *yq_books_container_writer(YqBooks *books);
+
+/* Rows between tables and memory; reading points into the slot. */
+extern void yq_container_read(const YqBooks *books, YqContainer *container,
+							  TupleTableSlot *slot);
+extern void yq_container_put(YqBooks *books, const YqContainer *container);
+extern void yq_charge_read(const YqBooks *books, YqCharge *charge, TupleTableSlot *slot);
+extern void yq_charge_put(YqBooks *books, const YqCharge *charge);
+extern void yq_change_read(const YqBooks *books, YqEventKind *kind, YqChange *change,
+						   TupleTableSlot *slot);
+extern void yq_change_put(YqBooks *books, const text *container_id, YqEventKind kind,
+						  TimestampTz occurred_at, const YqState *state);
+extern void yq_reject_put(YqBooks *books, const YqEvent *event,
+						  const YqProblem *problem, bool waiting);
+
+/*
+ * Delete a row that was found.  False when somebody else has changed or
+ * deleted it in the meantime; waits for who is doing so.  For a row of the
+ * transaction's own the command counter must have been incremented since.
+ */
+extern bool yq_row_delete(Relation relation, ItemPointer tid);
+
+/*
+ * Serialize changes to the books of a container that is not running, until the
+ * end of the transaction.
+ */
+extern void yq_books_lock_container(const text *container_id);
+
+/*
+ * Whether a project exists; creates it when yquota.auto_create_project is on.
+ */
+extern bool yq_books_know_project(YqBooks *books, const text *project);
+
+/* Partition of a node; NULL without one and for a node that is not known. */
+extern text *yq_books_label_of(YqBooks *books, const text *node);
+
+/* Label of an execution type, for matching factors. */
+extern const char *yq_books_execution_type_name(const YqBooks *books, Oid execution_type);
+
+/* Factor names of a container in a state; NULL for none. */
+extern ArrayType *yq_books_factor_names(const YqBooks *books, const text *project,
+										const text *application_id, const text *username,
+										const YqState *state);
+
+#endif							/* YQ_BOOKS_H */

@@ -1,0 +1,56 @@
+/*-------------------------------------------------------------------------
+ *
+ * counters.h
+ *	  What a statement changes in the counters, posted as appended deltas.
+ *
+ * Charged credits per project, running containers per project and rate class,
+ * usage per queue, label, user and execution type, usage per node, events per
+ * feed.  A statement sums its changes up in memory and appends the sums to
+ * yquota_internal.counter_delta: nobody waits for anybody (DESIGN 1.5).  A
+ * statement about one container needs a single row.
+ *
+ * Memory is bounded: sums are posted early when there are many.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_COUNTERS_H
+#define YQ_COUNTERS_H
+
+#include "base/wide.h"
+#include "charging/event.h"
+#include "pricing/rate_class.h"
+
+typedef struct YqCounters YqCounters;
+
+/* Make empty sums in the current memory context. */
+extern YqCounters *yq_counters_create(int64 pricing_version, TimestampTz recorded_at);
+
+/* Credits were posted to a project's ledger. */
+extern void yq_counters_charge(YqCounters *counters, const text *project,
+							   const YqWide *amount);
+
+/*
+ * A container came (sign 1) or went (-1): "weight" times the shape of a rate
+ * class, whose accrual counts from the full hour before settled_at.
+ */
+extern void yq_counters_accrue(YqCounters *counters, const text *project,
+							   const YqResource *shape, ArrayType *factors,
+							   TimestampTz settled_at, uint64 weight,
+							   const YqWide *accrual_base, int sign);
+
+/* The same for what it holds. */
+extern void yq_counters_use(YqCounters *counters, const text *queue, const text *label,
+							const text *username, const text *node,
+							Oid execution_type, const YqResource *allocation, int sign);
+
+/* An event arrived. */
+extern void yq_counters_feed(YqCounters *counters, const text *source,
+							 bool has_occurred_at, TimestampTz occurred_at);
+
+/* Prices up to an instant were used. */
+extern void yq_counters_priced(YqCounters *counters, TimestampTz through);
+
+/* Post everything. */
+extern void yq_counters_post(YqCounters *counters);
+
+#endif							/* YQ_COUNTERS_H */

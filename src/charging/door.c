@@ -1,0 +1,362 @@
+/*-------------------------------------------------------------------------
+ *
+ * door.c
+ *	  The trigger of yquota.container_event: every lifecycle event comes in
+ *	  here.
+ *
+ * AFTER INSERT, once per statement, over its transition table.  The rows are
+ * put in the order of container id, instant and kind (by a sort that spills to
+ * disk, unless they come that way) and settled container by container; see
+ * settle.h.  A bad event is raised, or set aside with its reason, as
+ * yquota.on_bad_event says.
+ *
+ * The trigger runs as whoever inserts, and writes tables which that role has
+ * no rights on; it therefore refuses to serve any table but its own.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "base/catalog.h"
+#include "base/settings.h"
+#include "base/writer.h"
+#include "catalog/pg_collation_d.h"
+#include "catalog/pg_operator_d.h"
+#include "catalog/pg_type_d.h"
+#include "charging/settle.h"
+#include "commands/trigger.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+#include "utils/tuplesort.h"
+#include "utils/typcache.h"
+#include "utils/varlena.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_charge_events);
+
+/* Columns of charged_through, in table order. */
+enum
+{
+	MARK_AT,
+	MARK_RECORDED_AT,
+	MARK_SOURCE,
+	MARK_COLUMNS
+};
+
+/* The rows of a statement, in the order in which they are settled. */
+typedef struct EventSource
+{
+	Tuplestorestate *store;
+	Tuplesortstate *sort;		/* NULL when the store is in order */
+	TupleTableSlot *slots[2];	/* taking turns: one row of look-ahead */
+	int			next_slot;
+} EventSource;
+
+typedef struct Door
+{
+	YqBooks    *books;
+	YqSettler  *settler;
+	EventSource source;
+	bool		has_mark;
+	TimestampTz mark_at;		/* of the QUOTA_COMPUTE that reaches furthest */
+	text	   *mark_source;
+} Door;
+
+static void
+check_protocol(FunctionCallInfo fcinfo)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) ||
+		!TRIGGER_FIRED_AFTER(trigger->tg_event) ||
+		!TRIGGER_FIRED_FOR_STATEMENT(trigger->tg_event) ||
+		!TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ||
+		trigger->tg_newtable == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("charge_events() must be called as a trigger AFTER INSERT FOR EACH STATEMENT with a new table")));
+	if (RelationGetRelid(trigger->tg_relation) != yq_table_oid(YQ_CONTAINER_EVENT))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("charge_events() serves table \"yquota.container_event\" only"),
+				 errdetail("It was called for table \"%s\".",
+						   RelationGetRelationName(trigger->tg_relation))));
+}
+
+/* -- order --------------------------------------------------------------- */
+
+/* Whether "a" comes before "b" or is equal to it, in the order of settling. */
+static bool
+is_before(const YqEvent *a, const YqEvent *b)
+{
+	int			order;
+
+	if (a->container_id == NULL || b->container_id == NULL)
+		return a->container_id == NULL;
+	order = varstr_cmp(VARDATA_ANY(a->container_id), VARSIZE_ANY_EXHDR(a->container_id),
+					   VARDATA_ANY(b->container_id), VARSIZE_ANY_EXHDR(b->container_id),
+					   C_COLLATION_OID);
+	if (order != 0)
+		return order < 0;
+	if (a->occurred_at != b->occurred_at)
+		return a->occurred_at < b->occurred_at;
+	return a->kind <= b->kind;
+}
+
+/*
+ * Read through the transition table and tell whether its rows are in order
+ * already, as those of a sorted file are.
+ */
+static bool
+is_in_order(Door *door)
+{
+	EventSource *source = &door->source;
+	YqEvent		events[2];
+	int			count = 0;
+
+	if (tuplestore_tuple_count(source->store) == 1)
+		return true;
+	for (;; count++)
+	{
+		TupleTableSlot *slot = source->slots[count % 2];
+
+		CHECK_FOR_INTERRUPTS();
+		if (!tuplestore_gettupleslot(source->store, true, false, slot))
+			return true;
+		yq_event_read(&events[count % 2], slot, 1, &door->books->labels);
+		if (count > 0 && !is_before(&events[(count - 1) % 2], &events[count % 2]))
+			return false;
+	}
+}
+
+static Tuplesortstate *
+sort_rows(Tuplestorestate *store, TupleTableSlot *slot, TupleDesc descriptor)
+{
+	AttrNumber	columns[3] = {YQ_EVENT_CONTAINER_ID + 1, YQ_EVENT_OCCURRED_AT + 1, YQ_EVENT_KIND + 1};
+	Oid			operators[3];
+	Oid			collations[3] = {C_COLLATION_OID, InvalidOid, InvalidOid};
+	bool		nulls_first[3] = {true, false, false};
+	Tuplesortstate *sort;
+
+	for (int i = 0; i < 3; i++)
+		operators[i] = lookup_type_cache(TupleDescAttr(descriptor, columns[i] - 1)->atttypid,
+										 TYPECACHE_LT_OPR)->lt_opr;
+	sort = tuplesort_begin_heap(descriptor, 3, columns, operators, collations, nulls_first,
+								work_mem, NULL, TUPLESORT_NONE);
+	while (tuplestore_gettupleslot(store, true, false, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		tuplesort_puttupleslot(sort, slot);
+	}
+	tuplesort_performsort(sort);
+	return sort;
+}
+
+static void
+open_source(Door *door, TriggerData *trigger)
+{
+	EventSource *source = &door->source;
+	TupleDesc	descriptor = RelationGetDescr(trigger->tg_relation);
+
+	source->store = trigger->tg_newtable;
+	source->sort = NULL;
+	source->next_slot = 0;
+	for (int i = 0; i < 2; i++)
+		source->slots[i] = MakeSingleTupleTableSlot(descriptor, &TTSOpsMinimalTuple);
+
+	tuplestore_rescan(source->store);
+	if (!is_in_order(door))
+	{
+		tuplestore_rescan(source->store);
+		source->sort = sort_rows(source->store, source->slots[0], descriptor);
+	}
+	tuplestore_rescan(source->store);
+}
+
+static void
+close_source(EventSource *source)
+{
+	for (int i = 0; i < 2; i++)
+		ExecDropSingleTupleTableSlot(source->slots[i]);
+	if (source->sort != NULL)
+		tuplesort_end(source->sort);
+}
+
+/* The next event, in the slot whose turn it is; false at the end. */
+static bool
+next_event(Door *door, YqEvent *event)
+{
+	EventSource *source = &door->source;
+	TupleTableSlot *slot = source->slots[source->next_slot];
+	bool		found;
+
+	found = source->sort != NULL ?
+		tuplesort_gettupleslot(source->sort, true, true, slot, NULL) :
+		tuplestore_gettupleslot(source->store, true, false, slot);
+	if (found)
+		yq_event_read(event, slot, 1, &door->books->labels);
+	return found;
+}
+
+/* -- settling ------------------------------------------------------------ */
+
+static void
+on_bad_event(void *argument, const YqEvent *event, const YqProblem *problem)
+{
+	Door	   *door = argument;
+
+	if (yq_on_bad_event == YQ_ON_BAD_EVENT_ERROR)
+		yq_problem_raise(problem, yq_event_describe(event));
+	yq_reject_put(door->books, event, problem, problem->may_wait);
+}
+
+static void
+note_mark(Door *door, const YqEvent *event)
+{
+	if (door->has_mark && event->occurred_at <= door->mark_at)
+		return;
+	door->has_mark = true;
+	door->mark_at = event->occurred_at;
+	door->mark_source = event->source == NULL ? NULL :
+		cstring_to_text_with_len(VARDATA_ANY(event->source), VARSIZE_ANY_EXHDR(event->source));
+}
+
+/*
+ * Append the charged-through mark.  Rows are never updated, so that nobody
+ * waits for whoever sent the mark before.
+ */
+static void
+post_mark(Door *door)
+{
+	YqWriter   *writer;
+	Datum		values[MARK_COLUMNS];
+	bool		nulls[MARK_COLUMNS] = {false};
+
+	if (!door->has_mark)
+		return;
+	writer = yq_writer_open(YQ_CHARGED_THROUGH, 1, false);
+	values[MARK_AT] = TimestampTzGetDatum(door->mark_at);
+	values[MARK_RECORDED_AT] = TimestampTzGetDatum(door->books->now);
+	values[MARK_SOURCE] = PointerGetDatum(door->mark_source);
+	nulls[MARK_SOURCE] = (door->mark_source == NULL);
+	yq_writer_put(writer, values, nulls);
+	yq_writer_close(writer);
+}
+
+/* Look at an event by itself; true when it is to be settled. */
+static bool
+receive_event(Door *door, const YqEvent *event)
+{
+	YqProblem  *problem = yq_event_check(event, door->books->now);
+
+	yq_counters_feed(door->books->counters, event->source,
+					 event->has_occurred_at && problem == NULL, event->occurred_at);
+	if (problem != NULL)
+	{
+		on_bad_event(door, event, problem);
+		return false;
+	}
+	if (event->kind == YQ_QUOTA_COMPUTE)
+	{
+		note_mark(door, event);
+		return false;
+	}
+	return true;
+}
+
+/*
+ * The next event worth settling; false at the end.  It points into a slot that
+ * stays valid until the call after the next.
+ */
+static bool
+next_good_event(Door *door, YqEvent *event)
+{
+	while (next_event(door, event))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (receive_event(door, event))
+		{
+			door->source.next_slot = 1 - door->source.next_slot;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Settle the events of one container: "event" and those that follow it.  On
+ * return "event" is the first of the next container, if there is one.
+ */
+static bool
+settle_group(Door *door, YqEvent *event, MemoryContext group_context)
+{
+	YqEvent		next;
+	bool		more = next_good_event(door, &next);
+	MemoryContext old_context;
+	const YqEvent **events;
+	int			count = 0;
+	int			room = 8;
+
+	if (!more || !yq_text_equal(event->container_id, next.container_id))
+	{
+		const YqEvent *only = event;
+
+		yq_settle_container(door->settler, &only, 1);
+		*event = next;
+		return more;
+	}
+
+	old_context = MemoryContextSwitchTo(group_context);
+	events = palloc(sizeof(YqEvent *) * room);
+	events[count++] = yq_event_copy(event);
+	while (more && yq_text_equal(events[0]->container_id, next.container_id))
+	{
+		if (count == room)
+		{
+			room *= 2;
+			events = repalloc(events, sizeof(YqEvent *) * room);
+		}
+		events[count++] = yq_event_copy(&next);
+		more = next_good_event(door, &next);
+	}
+	MemoryContextSwitchTo(old_context);
+	yq_settle_container(door->settler, events, count);
+	MemoryContextReset(group_context);
+	*event = next;
+	return more;
+}
+
+Datum
+yq_sql_charge_events(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	Door		door = {0};
+	YqEvent		event;
+	MemoryContext old_context;
+	MemoryContext group_context;
+	bool		more;
+
+	check_protocol(fcinfo);
+	if (tuplestore_tuple_count(trigger->tg_newtable) == 0)
+		PG_RETURN_POINTER(NULL);
+
+	door.books = yq_books_open();
+	old_context = MemoryContextSwitchTo(door.books->context);
+	group_context = AllocSetContextCreate(door.books->context, "yquota events of a container",
+										  ALLOCSET_DEFAULT_SIZES);
+	door.settler = yq_settler_create(door.books, on_bad_event, &door);
+	open_source(&door, trigger);
+
+	more = next_good_event(&door, &event);
+	while (more)
+		more = settle_group(&door, &event, group_context);
+
+	yq_settler_finish(door.settler);
+	post_mark(&door);
+	close_source(&door.source);
+	MemoryContextSwitchTo(old_context);
+	yq_books_close(door.books);
+	PG_RETURN_POINTER(NULL);
+}

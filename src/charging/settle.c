@@ -1,0 +1,857 @@
+/*-------------------------------------------------------------------------
+ *
+ * settle.c
+ *	  From accepted events to the books: the rule.
+ *
+ * A container's books are loaded, its history is put together, events are
+ * merged into it, and a plan is made of what the books should say.  Only if
+ * that differs from what they do say is the container claimed (by deleting its
+ * row, or by its advisory lock when it is not running) and the plan carried
+ * out; should somebody else have been faster, all begins anew.
+ *
+ * The short cuts for single events are in settle_fast.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/xact.h"
+#include "charging/settle.h"
+#include "charging/settle_internal.h"
+#include "miscadmin.h"
+#include "pricing/timeline.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+/* What tables hold of one container. */
+typedef struct Loaded
+{
+	bool		running;
+	YqContainer container;
+	int			charge_count;
+	YqCharge   *charges;		/* all rows, in any order */
+	bool	   *in_effect;		/* per row: neither taken back nor taking back */
+	int32		last_number;
+	bool		has_changes;	/* there are rows in container_change */
+	YqHistory	history;
+} Loaded;
+
+/* What is to be done about it. */
+typedef struct BooksPlan
+{
+	int			charge_count;
+	YqCharge   *charges;		/* what the ledger should hold in effect */
+	bool	   *is_posted;		/* per charge: it does already */
+	bool	   *stays;			/* per loaded row: it should */
+	bool		runs;
+	YqContainer container;		/* when it runs */
+	bool		container_changes;
+} BooksPlan;
+
+typedef struct BadEvent
+{
+	const YqEvent *event;
+	YqProblem  *problem;
+} BadEvent;
+
+/* -- copying out of slots ------------------------------------------------ */
+
+static void *
+copy_varlena(const void *value)
+{
+	void	   *copy;
+
+	if (value == NULL)
+		return NULL;
+	copy = palloc(VARSIZE_ANY(value));
+	memcpy(copy, value, VARSIZE_ANY(value));
+	return copy;
+}
+
+static void
+keep_state(YqState *state)
+{
+	state->allocation = copy_varlena(state->allocation);
+	state->queue = copy_varlena(state->queue);
+	state->node = copy_varlena(state->node);
+}
+
+static void
+keep_container(YqContainer *container)
+{
+	container->container_id = copy_varlena(container->container_id);
+	container->project = copy_varlena(container->project);
+	container->application_id = copy_varlena(container->application_id);
+	container->username = copy_varlena(container->username);
+	container->label = copy_varlena(container->label);
+	container->factors = copy_varlena(container->factors);
+	keep_state(&container->state);
+}
+
+static void
+keep_charge(YqCharge *charge)
+{
+	charge->container_id = copy_varlena(charge->container_id);
+	charge->project = copy_varlena(charge->project);
+	charge->application_id = copy_varlena(charge->application_id);
+	charge->username = copy_varlena(charge->username);
+	charge->dominant = copy_varlena(charge->dominant);
+	keep_state(&charge->state);
+}
+
+/* -- loading ------------------------------------------------------------- */
+
+static void
+load_charges(YqBooks *books, Loaded *loaded, const text *container_id)
+{
+	YqFinder   *finder = yq_books_charges(books);
+	TupleTableSlot *slot;
+	int			room = 4;
+
+	loaded->charges = palloc(sizeof(YqCharge) * room);
+	yq_finder_seek(finder, container_id);
+	while ((slot = yq_finder_next(finder)) != NULL)
+	{
+		YqCharge   *charge;
+
+		CHECK_FOR_INTERRUPTS();
+		if (loaded->charge_count == room)
+		{
+			room *= 2;
+			loaded->charges = repalloc(loaded->charges, sizeof(YqCharge) * room);
+		}
+		charge = &loaded->charges[loaded->charge_count++];
+		yq_charge_read(books, charge, slot);
+		keep_charge(charge);
+		loaded->last_number = Max(loaded->last_number, charge->number);
+	}
+
+	loaded->in_effect = palloc(sizeof(bool) * room);
+	for (int i = 0; i < loaded->charge_count; i++)
+		loaded->in_effect[i] = (loaded->charges[i].corrects == 0);
+	for (int i = 0; i < loaded->charge_count; i++)
+	{
+		for (int j = 0; loaded->charges[i].corrects != 0 && j < loaded->charge_count; j++)
+		{
+			if (loaded->charges[j].number == loaded->charges[i].corrects)
+				loaded->in_effect[j] = false;
+		}
+	}
+}
+
+static void
+load_changes(YqBooks *books, Loaded *loaded, const text *container_id)
+{
+	YqFinder   *finder = yq_books_changes(books);
+	TupleTableSlot *slot;
+
+	yq_finder_seek(finder, container_id);
+	while ((slot = yq_finder_next(finder)) != NULL)
+	{
+		YqEventKind kind;
+		YqChange	change;
+
+		CHECK_FOR_INTERRUPTS();
+		yq_change_read(books, &kind, &change, slot);
+		keep_state(&change.set);
+		loaded->has_changes = true;
+		if (kind == YQ_CONTAINER_START)
+			loaded->history.initial = change.set;
+		else
+			yq_history_add_change(&loaded->history, &change);
+	}
+}
+
+/* The row in effect that settled the container's finish, or NULL. */
+static const YqCharge *
+finishing_charge(const Loaded *loaded)
+{
+	for (int i = 0; i < loaded->charge_count; i++)
+	{
+		const YqCharge *charge = &loaded->charges[i];
+
+		if (loaded->in_effect[i] && charge->settled_by == YQ_CONTAINER_FINISH &&
+			charge->padding == 0)
+			return charge;
+	}
+	return NULL;
+}
+
+static void
+begin_history_of_running(YqHistory *history, const YqContainer *container)
+{
+	history->started = true;
+	history->project = container->project;
+	history->application_id = container->application_id;
+	history->username = container->username;
+	history->started_at = container->started_at;
+	history->initial = container->state;
+}
+
+static void
+begin_history_of_finished(YqHistory *history, const YqCharge *charge)
+{
+	history->started = true;
+	history->project = charge->project;
+	history->application_id = charge->application_id;
+	history->username = charge->username;
+	history->started_at = charge->started_at;
+	history->initial = charge->state;
+	history->finished = true;
+	history->finished_at = charge->to;
+	history->has_exit_status = charge->has_exit_status;
+	history->exit_status = charge->exit_status;
+}
+
+static void
+load_container(YqBooks *books, Loaded *loaded, text *container_id)
+{
+	TupleTableSlot *slot;
+	const YqCharge *finish;
+
+	memset(loaded, 0, sizeof(*loaded));
+	loaded->history.container_id = container_id;
+	slot = yq_finder_wait_for(yq_books_containers(books), container_id);
+	if (slot != NULL)
+	{
+		loaded->running = true;
+		yq_container_read(books, &loaded->container, slot);
+		keep_container(&loaded->container);
+		begin_history_of_running(&loaded->history, &loaded->container);
+	}
+	load_charges(books, loaded, container_id);
+	finish = finishing_charge(loaded);
+	if (!loaded->running && finish != NULL)
+		begin_history_of_finished(&loaded->history, finish);
+	if (loaded->history.started)
+		load_changes(books, loaded, container_id);
+}
+
+/* Events that wait for the container's START, as copies; returns their number. */
+static int
+load_waiting(YqBooks *books, const text *container_id, YqEvent ***waiting)
+{
+	YqFinder   *finder = yq_books_waiting(books);
+	TupleTableSlot *slot;
+	int			count = 0;
+	int			room = 4;
+
+	*waiting = palloc(sizeof(YqEvent *) * room);
+	yq_finder_seek(finder, container_id);
+	while ((slot = yq_finder_next(finder)) != NULL)
+	{
+		YqEvent		event;
+
+		if (count == room)
+		{
+			room *= 2;
+			*waiting = repalloc(*waiting, sizeof(YqEvent *) * room);
+		}
+		yq_event_read(&event, slot, YQ_REJECT_FIRST_EVENT_COLUMN, &books->labels);
+		event.waited = true;
+		event.reject_tid = slot->tts_tid;
+		(*waiting)[count++] = yq_event_copy(&event);
+	}
+	return count;
+}
+
+/* -- merging ------------------------------------------------------------- */
+
+static int
+compare_events(const void *a, const void *b)
+{
+	const YqEvent *left = *(const YqEvent *const *) a;
+	const YqEvent *right = *(const YqEvent *const *) b;
+	bool		left_starts = (left->kind == YQ_CONTAINER_START);
+	bool		right_starts = (right->kind == YQ_CONTAINER_START);
+
+	/* Only a started container can be updated or finished. */
+	if (left_starts != right_starts)
+		return left_starts ? -1 : 1;
+	if (left->occurred_at != right->occurred_at)
+		return left->occurred_at < right->occurred_at ? -1 : 1;
+	return (int) left->kind - (int) right->kind;
+}
+
+/* What is wrong with an event in the light of the configuration, or NULL. */
+static YqProblem *
+check_event(YqBooks *books, const YqHistory *history, const YqEvent *event)
+{
+	YqContainer container;
+
+	if (event->kind == YQ_CONTAINER_START && !history->started)
+		return yq_settle_admit(books, event, &container);
+	if (event->allocation != NULL)
+		return yq_settle_check_allocation(event->allocation, event->occurred_at);
+	return NULL;
+}
+
+/*
+ * Merge events in order.  Returns how many were accepted; those that are bad
+ * are listed.
+ */
+static int
+merge_events(YqBooks *books, YqHistory *history, const YqEvent **events, int count,
+			 BadEvent *bad_events, int *bad_count)
+{
+	int			accepted = 0;
+
+	*bad_count = 0;
+	qsort(events, count, sizeof(YqEvent *), compare_events);
+	for (int i = 0; i < count; i++)
+	{
+		YqProblem  *problem = check_event(books, history, events[i]);
+
+		if (problem == NULL)
+		{
+			switch (yq_history_merge(history, events[i], &problem))
+			{
+				case YQ_MERGE_ACCEPTED:
+					accepted++;
+					if (!OidIsValid(history->initial.execution_type))
+						history->initial.execution_type = books->labels.guaranteed;
+					break;
+				case YQ_MERGE_KNOWN:
+				case YQ_MERGE_BAD:
+					break;
+			}
+		}
+		if (problem != NULL)
+		{
+			bad_events[*bad_count].event = events[i];
+			bad_events[(*bad_count)++].problem = problem;
+		}
+	}
+	return accepted;
+}
+
+/* -- planning ------------------------------------------------------------ */
+
+static text *
+text_or_null(const char *value)
+{
+	return value == NULL ? NULL : cstring_to_text(value);
+}
+
+/* A ledger row of a container; the amount is still to be filled in. */
+static YqCharge
+charge_of_segment(const YqHistory *history, const YqSegment *segment)
+{
+	YqCharge	charge = {0};
+
+	charge.container_id = history->container_id;
+	charge.project = history->project;
+	charge.application_id = history->application_id;
+	charge.username = history->username;
+	charge.state = segment->state;
+	charge.started_at = history->started_at;
+	charge.from = segment->from;
+	charge.to = segment->to;
+	charge.settled_by = segment->settled_by;
+	if (segment->settled_by == YQ_CONTAINER_FINISH)
+	{
+		charge.has_exit_status = history->has_exit_status;
+		charge.exit_status = history->exit_status;
+	}
+	return charge;
+}
+
+static YqRateClass *
+rate_class_of(YqBooks *books, const text *project, const text *application_id,
+			  const text *username, const YqState *state, uint64 *weight)
+{
+	char	   *unknown;
+	ArrayType  *factors = yq_books_factor_names(books, project, application_id, username, state);
+	YqRateClass *rate_class = yq_rate_class_find(state->allocation, factors, weight, &unknown);
+
+	if (rate_class == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
+				 errmsg("resource type \"%s\" does not exist", unknown),
+				 errhint("Insert it into yquota.resource_type.")));
+	return rate_class;
+}
+
+void
+yq_settle_price(YqBooks *books, YqCharge *charge)
+{
+	uint64		weight;
+	const char *dominant;
+	YqRateClass *rate_class = rate_class_of(books, charge->project, charge->application_id,
+											charge->username, &charge->state, &weight);
+
+	if (charge->padding > 0)
+		yq_rate_class_cost_at(rate_class, weight, charge->to, (uint64) charge->padding,
+							  &charge->amount, &dominant);
+	else
+		yq_rate_class_cost(rate_class, weight, charge->from, charge->to,
+						   &charge->amount, &dominant);
+	charge->dominant = text_or_null(dominant);
+	yq_counters_priced(books->counters, charge->to);
+}
+
+bool
+yq_settle_padding(const YqCharge *finish, YqCharge *padding)
+{
+	int64		missing = yq_minimum_run_time(finish->started_at) -
+		(finish->to - finish->started_at);
+
+	if (missing <= 0)
+		return false;
+	*padding = *finish;
+	padding->from = finish->to;
+	padding->padding = missing;
+	return true;
+}
+
+/* What the ledger should hold in effect. */
+static void
+plan_charges(YqBooks *books, const YqHistory *history, BooksPlan *plan)
+{
+	YqSegment  *segments;
+	int			count = yq_history_segments(history, &segments);
+
+	plan->charges = palloc(sizeof(YqCharge) * (count + 1));
+	plan->is_posted = palloc0(sizeof(bool) * (count + 1));
+	for (int i = 0; i < count; i++)
+	{
+		plan->charges[i] = charge_of_segment(history, &segments[i]);
+		yq_settle_price(books, &plan->charges[i]);
+	}
+	plan->charge_count = count;
+	if (history->finished &&
+		yq_settle_padding(&plan->charges[count - 1], &plan->charges[count]))
+	{
+		yq_settle_price(books, &plan->charges[count]);
+		plan->charge_count++;
+	}
+}
+
+static bool
+charge_equal(const YqCharge *a, const YqCharge *b)
+{
+	return a->from == b->from && a->to == b->to &&
+		a->started_at == b->started_at &&
+		a->settled_by == b->settled_by &&
+		a->padding == b->padding &&
+		a->has_exit_status == b->has_exit_status &&
+		a->exit_status == b->exit_status &&
+		yq_wide_compare(&a->amount, &b->amount) == 0 &&
+		yq_text_equal(a->dominant, b->dominant) &&
+		yq_allocation_equal(a->state.allocation, b->state.allocation) &&
+		a->state.execution_type == b->state.execution_type &&
+		yq_text_equal(a->state.queue, b->state.queue) &&
+		yq_text_equal(a->state.node, b->state.node) &&
+		yq_text_equal(a->project, b->project) &&
+		yq_text_equal(a->application_id, b->application_id) &&
+		yq_text_equal(a->username, b->username);
+}
+
+/* Pair what is in effect with what should be; true when they agree. */
+static bool
+compare_ledger(const Loaded *loaded, BooksPlan *plan)
+{
+	bool		agree = true;
+
+	plan->stays = palloc0(sizeof(bool) * Max(loaded->charge_count, 1));
+	for (int i = 0; i < loaded->charge_count; i++)
+	{
+		if (!loaded->in_effect[i])
+			continue;
+		for (int j = 0; !plan->stays[i] && j < plan->charge_count; j++)
+		{
+			if (!plan->is_posted[j] && charge_equal(&loaded->charges[i], &plan->charges[j]))
+				plan->is_posted[j] = plan->stays[i] = true;
+		}
+		agree &= plan->stays[i];
+	}
+	for (int j = 0; j < plan->charge_count; j++)
+		agree &= plan->is_posted[j];
+	return agree;
+}
+
+/* How many ledger rows the container will have. */
+static int32
+planned_charges(const Loaded *loaded, const BooksPlan *plan)
+{
+	int32		number = loaded->last_number;
+
+	for (int i = 0; i < loaded->charge_count; i++)
+		number += loaded->in_effect[i] && !plan->stays[i];
+	for (int j = 0; j < plan->charge_count; j++)
+		number += !plan->is_posted[j];
+	return number;
+}
+
+static bool
+arrays_equal(const ArrayType *a, const ArrayType *b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
+		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+}
+
+void
+yq_settle_accrue(YqBooks *books, YqContainer *container)
+{
+	uint64		weight;
+	char	   *unknown;
+	YqRateClass *rate_class;
+
+	container->factors = yq_books_factor_names(books, container->project,
+											   container->application_id,
+											   container->username, &container->state);
+	rate_class = yq_rate_class_find(container->state.allocation, container->factors,
+									&weight, &unknown);
+	if (rate_class == NULL)
+		elog(ERROR, "resource type \"%s\" has disappeared", unknown);
+	yq_rate_class_cost(rate_class, weight, yq_full_hour(container->settled_at),
+					   container->settled_at, &container->accrual_base, NULL);
+	yq_counters_priced(books->counters, container->settled_at);
+}
+
+static void
+plan_container(YqBooks *books, const Loaded *loaded, const YqHistory *history, BooksPlan *plan)
+{
+	YqContainer *container = &plan->container;
+	const YqContainer *old = &loaded->container;
+
+	plan->runs = !history->finished;
+	plan->container_changes = (loaded->running != plan->runs);
+	if (!plan->runs)
+		return;
+
+	container->container_id = history->container_id;
+	container->project = history->project;
+	container->application_id = history->application_id;
+	container->username = history->username;
+	container->state = yq_history_last_state(history);
+	container->started_at = history->started_at;
+	container->settled_at = yq_history_last_settled_at(history);
+	container->label = loaded->running && yq_text_equal(old->state.node, container->state.node) ?
+		old->label : yq_books_label_of(books, container->state.node);
+	yq_settle_accrue(books, container);
+	if (loaded->running)
+		plan->container_changes =
+			old->settled_at != container->settled_at ||
+			!yq_allocation_equal(old->state.allocation, container->state.allocation) ||
+			old->state.execution_type != container->state.execution_type ||
+			!yq_text_equal(old->state.queue, container->state.queue) ||
+			!yq_text_equal(old->state.node, container->state.node) ||
+			!arrays_equal(old->factors, container->factors) ||
+			yq_wide_compare(&old->accrual_base, &container->accrual_base) != 0;
+}
+
+/* -- carrying out -------------------------------------------------------- */
+
+void
+yq_settle_count(YqBooks *books, const YqContainer *container, int sign)
+{
+	uint64		weight;
+	char	   *unknown;
+	YqRateClass *rate_class = yq_rate_class_find(container->state.allocation,
+												 container->factors, &weight, &unknown);
+
+	if (rate_class == NULL)
+		elog(ERROR, "resource type \"%s\" has disappeared", unknown);
+	yq_counters_accrue(books->counters, container->project, yq_rate_class_shape(rate_class),
+					   container->factors, container->settled_at, weight,
+					   &container->accrual_base, sign);
+	yq_counters_use(books->counters, container->state.queue, container->label,
+					container->username, container->state.node,
+					container->state.execution_type, container->state.allocation, sign);
+}
+
+static void
+note_conflict(void *argument, int row, ItemPointer tid)
+{
+	*(ItemPointer) argument = *tid;
+}
+
+/*
+ * Insert the row of a container that was not running.  False, with nothing
+ * done, when another transaction has claimed it in the meantime.
+ */
+static bool
+insert_container(YqBooks *books, const YqContainer *container)
+{
+	ItemPointerData conflict;
+	YqWriter   *writer = yq_books_container_writer(books);
+
+	ItemPointerSetInvalid(&conflict);
+	yq_container_put(books, container);
+	yq_writer_flush_optimistically(writer, note_conflict, &conflict);
+	CommandCounterIncrement();
+	if (!ItemPointerIsValid(&conflict))
+		return true;
+	yq_settle_take_back(books, &conflict);
+	return false;
+}
+
+/*
+ * Put the new row of a container whose old row this transaction has deleted.
+ * What looks like a conflict is somebody who has seen the old row and is about
+ * to withdraw.
+ */
+static void
+replace_container(YqBooks *books, const YqContainer *container)
+{
+	ItemPointerData ignored;
+
+	yq_container_put(books, container);
+	yq_writer_flush_optimistically(yq_books_container_writer(books), note_conflict, &ignored);
+	CommandCounterIncrement();
+}
+
+static int
+count_charges(YqBooks *books, const text *container_id)
+{
+	YqFinder   *finder = yq_books_charges(books);
+	int			count = 0;
+
+	yq_finder_seek(finder, container_id);
+	while (yq_finder_next(finder) != NULL)
+		count++;
+	return count;
+}
+
+static void
+delete_own_container(YqBooks *books, const text *container_id)
+{
+	YqFinder   *finder = yq_books_containers(books);
+	TupleTableSlot *slot;
+
+	yq_finder_seek(finder, container_id);
+	slot = yq_finder_next(finder);
+	if (slot == NULL)
+		elog(ERROR, "row of a container is missing");
+	yq_settle_take_back(books, &slot->tts_tid);
+}
+
+/*
+ * Claim a container that nobody knew when its books were loaded: its row goes
+ * in, and out again if it has finished already.  Somebody may have started and
+ * finished it since, which the ledger then shows.
+ */
+static bool
+claim_new_container(YqBooks *books, const Loaded *loaded, const BooksPlan *plan)
+{
+	YqContainer passing = {0};
+	const YqContainer *container = &plan->container;
+
+	if (!plan->runs)
+	{
+		passing.container_id = plan->charges[0].container_id;
+		passing.project = plan->charges[0].project;
+		passing.state = plan->charges[0].state;
+		container = &passing;
+	}
+	if (!insert_container(books, container))
+		return false;
+	if (count_charges(books, container->container_id) == loaded->charge_count)
+	{
+		if (!plan->runs)
+			delete_own_container(books, container->container_id);
+		return true;
+	}
+	delete_own_container(books, container->container_id);
+	return false;
+}
+
+/*
+ * Claim the container, so that its books change by nobody else's hand until
+ * the end of the transaction.  False when they have changed since they were
+ * loaded, or have to be loaded again under the lock.
+ */
+static bool
+claim_container(YqSettler *settler, const Loaded *loaded, const BooksPlan *plan,
+				bool *locked)
+{
+	YqBooks    *books = settler->books;
+
+	if (loaded->running)
+		return yq_row_delete(yq_finder_relation(yq_books_containers(books)),
+							 (ItemPointer) &loaded->container.tid);
+	if (!*locked)
+	{
+		yq_books_lock_container(loaded->history.container_id);
+		*locked = true;
+		return false;
+	}
+	if (!loaded->history.started)
+		return claim_new_container(books, loaded, plan);
+	return true;
+}
+
+static void
+post_ledger(YqBooks *books, const Loaded *loaded, BooksPlan *plan)
+{
+	int32		number = loaded->last_number;
+
+	for (int i = 0; i < loaded->charge_count; i++)
+	{
+		YqCharge	reversal = loaded->charges[i];
+
+		if (!loaded->in_effect[i] || plan->stays[i])
+			continue;
+		reversal.corrects = reversal.number;
+		reversal.number = ++number;
+		yq_wide_negate(&reversal.amount);
+		yq_charge_put(books, &reversal);
+	}
+	for (int i = 0; i < plan->charge_count; i++)
+	{
+		if (plan->is_posted[i])
+			continue;
+		plan->charges[i].number = ++number;
+		yq_charge_put(books, &plan->charges[i]);
+	}
+}
+
+static void
+post_changes(YqBooks *books, const Loaded *loaded, const YqHistory *history)
+{
+	bool		has_changes = loaded->has_changes;
+
+	for (int i = 0; i < history->change_count; i++)
+	{
+		if (!history->changes[i].is_new)
+			continue;
+		if (!has_changes)
+			yq_change_put(books, history->container_id, YQ_CONTAINER_START,
+						  history->started_at, &history->initial);
+		has_changes = true;
+		yq_change_put(books, history->container_id, YQ_CONTAINER_UPDATE,
+					  history->changes[i].occurred_at, &history->changes[i].set);
+	}
+}
+
+/*
+ * Carry a plan out.  False, with nothing done, when somebody else was faster.
+ */
+static bool
+carry_out(YqSettler *settler, const Loaded *loaded, const YqHistory *history,
+		  BooksPlan *plan, bool *locked)
+{
+	YqBooks    *books = settler->books;
+
+	if (!claim_container(settler, loaded, plan, locked))
+		return false;
+	if (loaded->running)
+		yq_settle_count(books, &loaded->container, -1);
+	if (loaded->running && plan->runs)
+		replace_container(books, &plan->container);
+	if (plan->runs)
+		yq_settle_count(books, &plan->container, 1);
+	post_ledger(books, loaded, plan);
+	post_changes(books, loaded, history);
+	return true;
+}
+
+/* -- the rule ------------------------------------------------------------ */
+
+static YqHistory
+copy_history(const YqHistory *history)
+{
+	YqHistory	copy = *history;
+
+	if (history->change_count > 0)
+	{
+		copy.changes = palloc(sizeof(YqChange) * history->change_room);
+		memcpy(copy.changes, history->changes, sizeof(YqChange) * history->change_count);
+	}
+	else
+	{
+		copy.changes = NULL;
+		copy.change_room = 0;
+	}
+	return copy;
+}
+
+static void
+report_bad_events(YqSettler *settler, const BadEvent *bad_events, int count)
+{
+	for (int i = 0; i < count; i++)
+	{
+		if (bad_events[i].event->waited)
+			yq_reject_put(settler->books, bad_events[i].event, bad_events[i].problem, false);
+		else
+			settler->bad_event(settler->argument, bad_events[i].event, bad_events[i].problem);
+	}
+}
+
+/* Events that waited have now been dealt with, one way or the other. */
+static void
+forget_waiting(YqBooks *books, YqEvent **waiting, int count)
+{
+	/* a row that has gone meanwhile was dealt with by somebody else */
+	for (int i = 0; i < count; i++)
+		(void) yq_row_delete(yq_finder_relation(yq_books_waiting(books)),
+							 &waiting[i]->reject_tid);
+}
+
+/*
+ * One attempt; false when somebody else has changed the container meanwhile.
+ * "corrected" tells whether the books were changed.
+ */
+static bool
+try_to_settle(YqSettler *settler, text *container_id,
+			  const YqEvent *const *events, int count, bool *locked, bool *corrected)
+{
+	YqBooks    *books = settler->books;
+	Loaded		loaded;
+	YqHistory	history;
+	BooksPlan		plan = {0};
+	YqEvent   **waiting = NULL;
+	int			waiting_count = 0;
+	const YqEvent **all;
+	BadEvent   *bad_events;
+	int			bad_count;
+
+	load_container(books, &loaded, container_id);
+	if (settler->anything_waiting &&
+		(loaded.history.started || (count > 0 && events[0]->kind == YQ_CONTAINER_START)))
+		waiting_count = load_waiting(books, container_id, &waiting);
+
+	all = palloc(sizeof(YqEvent *) * (count + waiting_count + 1));
+	bad_events = palloc(sizeof(BadEvent) * (count + waiting_count + 1));
+	for (int i = 0; i < count; i++)
+		all[i] = events[i];
+	for (int i = 0; i < waiting_count; i++)
+		all[count + i] = waiting[i];
+
+	history = copy_history(&loaded.history);
+	(void) merge_events(books, &history, all, count + waiting_count, bad_events, &bad_count);
+	if (!history.started)
+	{
+		report_bad_events(settler, bad_events, bad_count);
+		return true;
+	}
+
+	plan_charges(books, &history, &plan);
+	plan_container(books, &loaded, &history, &plan);
+	*corrected = !compare_ledger(&loaded, &plan) || plan.container_changes;
+	plan.container.charges = planned_charges(&loaded, &plan);
+	if (*corrected && !carry_out(settler, &loaded, &history, &plan, locked))
+		return false;
+	forget_waiting(books, waiting, waiting_count);
+	report_bad_events(settler, bad_events, bad_count);
+	return true;
+}
+
+bool
+yq_settle_events(YqSettler *settler, text *container_id,
+				 const YqEvent *const *events, int count)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(settler->container_context);
+	bool		locked = false;
+	bool		corrected = false;
+
+	while (!try_to_settle(settler, container_id, events, count, &locked, &corrected))
+		CHECK_FOR_INTERRUPTS();
+	MemoryContextSwitchTo(old_context);
+	MemoryContextReset(settler->container_context);
+	return corrected;
+}

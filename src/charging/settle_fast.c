@@ -1,0 +1,341 @@
+/*-------------------------------------------------------------------------
+ *
+ * settle_fast.c
+ *	  From accepted events to the books: short cuts.
+ *
+ * Nearly all events are the START of a container that nobody has heard of, or
+ * the FINISH of one that runs.  STARTs are claimed many at a time by inserting
+ * their rows; should the unique index know the id, or the ledger show that the
+ * container has finished, the row is taken back and the rule decides.  A
+ * FINISH deletes the row and posts one segment.
+ *
+ * Pending STARTs are claimed before anything is locked for a later container:
+ * statements wait for each other in the order of container ids only.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/xact.h"
+#include "charging/settle_internal.h"
+#include "pricing/timeline.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+/* The largest amount of one resource in an allocation; sums stay in int64. */
+#define MAX_AMOUNT (INT64CONST(1) << 50)
+
+YqSettler *
+yq_settler_create(YqBooks *books, YqBadEventHandler bad_event, void *argument)
+{
+	YqSettler  *settler = MemoryContextAllocZero(books->context, sizeof(YqSettler));
+	YqFinder   *waiting = yq_books_waiting(books);
+
+	settler->books = books;
+	settler->bad_event = bad_event;
+	settler->argument = argument;
+	settler->container_context = AllocSetContextCreate(books->context,
+													   "yquota container",
+													   ALLOCSET_DEFAULT_SIZES);
+	settler->start_context = AllocSetContextCreate(books->context,
+												   "yquota pending starts",
+												   ALLOCSET_DEFAULT_SIZES);
+	yq_finder_seek(waiting, NULL);
+	settler->anything_waiting = (yq_finder_next(waiting) != NULL);
+	return settler;
+}
+
+/* -- admission ----------------------------------------------------------- */
+
+YqProblem *
+yq_settle_check_allocation(const YqResource *allocation, TimestampTz at)
+{
+	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
+	int			count = yq_resource_read(allocation, entries);
+	uint64		weight;
+	char	   *unknown;
+	YqRateClass *rate_class;
+
+	for (int i = 0; i < count; i++)
+	{
+		if (entries[i].amount > MAX_AMOUNT)
+			return yq_problem(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+							  psprintf("allocation of resource \"%.*s\" is out of range",
+									   entries[i].name_length, entries[i].name), NULL);
+	}
+	rate_class = yq_rate_class_find(allocation, NULL, &weight, &unknown);
+	if (rate_class == NULL)
+		return yq_problem(ERRCODE_FOREIGN_KEY_VIOLATION,
+						  psprintf("resource type \"%s\" does not exist", unknown),
+						  "Insert it into yquota.resource_type.");
+	if (!yq_rate_class_is_payable(rate_class, at))
+		return yq_problem(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+						  pstrdup("price of the allocation is out of range"), NULL);
+	return NULL;
+}
+
+static YqProblem *
+check_project(YqBooks *books, const text *project)
+{
+	if (project == NULL)
+		return yq_problem(ERRCODE_NOT_NULL_VIOLATION,
+						  pstrdup("CONTAINER_START names no project"),
+						  "Set project, or username in the form project__user.");
+	if (!yq_books_know_project(books, project))
+		return yq_problem(ERRCODE_FOREIGN_KEY_VIOLATION,
+						  psprintf("project \"%s\" does not exist", text_to_cstring(project)),
+						  "Insert it into yquota.project, or turn on yquota.auto_create_project.");
+	return NULL;
+}
+
+YqProblem *
+yq_settle_admit(YqBooks *books, const YqEvent *event, YqContainer *container)
+{
+	YqProblem  *problem;
+
+	memset(container, 0, sizeof(*container));
+	yq_event_payer(event, &container->project, &container->username);
+	problem = check_project(books, container->project);
+	if (problem == NULL)
+		problem = yq_settle_check_allocation(event->allocation, event->occurred_at);
+	if (problem != NULL)
+		return problem;
+
+	container->container_id = event->container_id;
+	container->application_id = event->application_id;
+	container->state.allocation = event->allocation;
+	container->state.execution_type = OidIsValid(event->execution_type) ?
+		event->execution_type : books->labels.guaranteed;
+	container->state.queue = event->queue;
+	container->state.node = event->node;
+	container->label = yq_books_label_of(books, event->node);
+	container->started_at = event->occurred_at;
+	container->settled_at = event->occurred_at;
+	return NULL;
+}
+
+/* -- starts -------------------------------------------------------------- */
+
+void
+yq_settle_take_back(YqBooks *books, ItemPointer tid)
+{
+	CommandCounterIncrement();
+	if (!yq_row_delete(yq_finder_relation(yq_books_containers(books)), tid))
+		elog(ERROR, "could not take back the row of a container");
+}
+
+/* Somebody else has a row with this id, or is about to. */
+static void
+on_start_conflict(void *argument, int row, ItemPointer tid)
+{
+	YqSettler  *settler = argument;
+	YqPendingStart *start = &settler->starts[row];
+
+	start->contended = true;
+	yq_settle_take_back(settler->books, tid);
+	(void) yq_finder_wait_for(yq_books_containers(settler->books),
+							  start->container.container_id);
+}
+
+static bool
+has_charges(YqBooks *books, const text *container_id)
+{
+	YqFinder   *finder = yq_books_charges(books);
+
+	yq_finder_seek(finder, container_id);
+	return yq_finder_next(finder) != NULL;
+}
+
+/*
+ * The ledger is looked at after the row has claimed the id: nobody can have
+ * finished the container since.
+ */
+static void
+withdraw_finished_starts(YqSettler *settler)
+{
+	YqFinder   *finder = yq_books_containers(settler->books);
+
+	for (int i = 0; i < settler->start_count; i++)
+	{
+		YqPendingStart *start = &settler->starts[i];
+		TupleTableSlot *slot;
+
+		if (start->contended || !has_charges(settler->books, start->container.container_id))
+			continue;
+		start->contended = true;
+		settler->is_replay = true;
+		yq_finder_seek(finder, start->container.container_id);
+		slot = yq_finder_next(finder);
+		if (slot == NULL)
+			elog(ERROR, "row of a container is missing");
+		yq_settle_take_back(settler->books, &slot->tts_tid);
+	}
+}
+
+static void
+claim_pending_starts(YqSettler *settler)
+{
+	YqBooks    *books = settler->books;
+	int			count = settler->start_count;
+
+	if (count == 0)
+		return;
+	for (int i = 0; i < count; i++)
+		yq_container_put(books, &settler->starts[i].container);
+	yq_writer_flush_optimistically(yq_books_container_writer(books), on_start_conflict, settler);
+	CommandCounterIncrement();
+	withdraw_finished_starts(settler);
+
+	for (int i = 0; i < count; i++)
+	{
+		const YqPendingStart *start = &settler->starts[i];
+
+		if (!start->contended)
+			yq_settle_count(books, &start->container, 1);
+		else
+			(void) yq_settle_events(settler, start->container.container_id, &start->event, 1);
+	}
+	settler->start_count = 0;
+	settler->starts = NULL;
+	MemoryContextReset(settler->start_context);
+}
+
+/* Whether an event waits for this container's START. */
+static bool
+is_awaited(YqSettler *settler, const text *container_id)
+{
+	YqFinder   *finder;
+
+	if (!settler->anything_waiting)
+		return false;
+	finder = yq_books_waiting(settler->books);
+	yq_finder_seek(finder, container_id);
+	return yq_finder_next(finder) != NULL;
+}
+
+/* False when the rule has to decide. */
+static bool
+settle_start(YqSettler *settler, const YqEvent *event)
+{
+	MemoryContext old_context;
+	YqPendingStart *start;
+	bool		admitted;
+
+	if (is_awaited(settler, event->container_id) ||
+		(settler->is_replay && has_charges(settler->books, event->container_id)))
+		return false;
+	if (settler->start_count == YQ_PENDING_STARTS)
+		claim_pending_starts(settler);
+
+	old_context = MemoryContextSwitchTo(settler->start_context);
+	if (settler->starts == NULL)
+		settler->starts = palloc(sizeof(YqPendingStart) * YQ_PENDING_STARTS);
+	start = &settler->starts[settler->start_count];
+	start->event = yq_event_copy(event);
+	start->contended = false;
+	admitted = (yq_settle_admit(settler->books, start->event, &start->container) == NULL);
+	if (admitted)
+	{
+		yq_settle_accrue(settler->books, &start->container);
+		settler->start_count++;
+	}
+	MemoryContextSwitchTo(old_context);
+	return admitted;
+}
+
+/* -- finishes ------------------------------------------------------------ */
+
+static YqCharge
+finishing_charge(const YqContainer *container, const YqEvent *event)
+{
+	YqCharge	charge = {0};
+
+	charge.container_id = container->container_id;
+	charge.project = container->project;
+	charge.application_id = container->application_id;
+	charge.username = container->username;
+	charge.state = container->state;
+	charge.started_at = container->started_at;
+	charge.from = container->settled_at;
+	charge.to = event->occurred_at;
+	charge.number = container->charges + 1;
+	charge.settled_by = YQ_CONTAINER_FINISH;
+	charge.has_exit_status = event->has_exit_status;
+	charge.exit_status = event->exit_status;
+	return charge;
+}
+
+/* False, with nothing done, when the rule has to decide. */
+static bool
+settle_finish(YqSettler *settler, const YqEvent *event)
+{
+	YqBooks    *books = settler->books;
+	YqFinder   *finder = yq_books_containers(books);
+	YqContainer container;
+	YqCharge	charge;
+	YqCharge	padding;
+	TupleTableSlot *slot;
+
+	if (is_awaited(settler, event->container_id))
+		return false;
+	yq_finder_seek(finder, event->container_id);
+	slot = yq_finder_next(finder);
+	if (slot == NULL)
+		return false;
+	yq_container_read(books, &container, slot);
+	if (event->occurred_at < container.settled_at ||
+		(event->project != NULL && !yq_text_equal(event->project, container.project)))
+		return false;
+	if (!yq_row_delete(yq_finder_relation(finder), &container.tid))
+		return false;
+
+	charge = finishing_charge(&container, event);
+	yq_settle_price(books, &charge);
+	yq_charge_put(books, &charge);
+	if (yq_settle_padding(&charge, &padding))
+	{
+		padding.number++;
+		yq_settle_price(books, &padding);
+		yq_charge_put(books, &padding);
+	}
+	yq_settle_count(books, &container, -1);
+	return true;
+}
+
+/* -- all ----------------------------------------------------------------- */
+
+void
+yq_settle_container(YqSettler *settler, const YqEvent *const *events, int count)
+{
+	MemoryContext old_context;
+	bool		done = false;
+
+	if (count == 1 && events[0]->kind == YQ_CONTAINER_START)
+		done = settle_start(settler, events[0]);
+	if (done)
+		return;
+
+	claim_pending_starts(settler);
+	if (count == 1 && events[0]->kind == YQ_CONTAINER_FINISH)
+	{
+		old_context = MemoryContextSwitchTo(settler->container_context);
+		done = settle_finish(settler, events[0]);
+		MemoryContextSwitchTo(old_context);
+		MemoryContextReset(settler->container_context);
+	}
+	if (!done)
+		(void) yq_settle_events(settler, events[0]->container_id, events, count);
+}
+
+bool
+yq_settle_again(YqSettler *settler, const text *container_id)
+{
+	claim_pending_starts(settler);
+	return yq_settle_events(settler, (text *) container_id, NULL, 0);
+}
+
+void
+yq_settler_finish(YqSettler *settler)
+{
+	claim_pending_starts(settler);
+}

@@ -1,0 +1,76 @@
+/*-------------------------------------------------------------------------
+ *
+ * settle_internal.h
+ *	  What settle.c and settle_fast.c share.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_SETTLE_INTERNAL_H
+#define YQ_SETTLE_INTERNAL_H
+
+#include "charging/settle.h"
+
+/* Starts collected before they are claimed. */
+#define YQ_PENDING_STARTS 1000
+
+/* Attribute number of the first event column in event_reject. */
+#define YQ_REJECT_FIRST_EVENT_COLUMN 2
+
+/* A START that nobody seems to know, about to be claimed. */
+typedef struct YqPendingStart
+{
+	const YqEvent *event;
+	YqContainer container;
+	bool		contended;		/* somebody else has, or had, a row */
+} YqPendingStart;
+
+struct YqSettler
+{
+	YqBooks    *books;
+	YqBadEventHandler bad_event;
+	void	   *argument;
+	MemoryContext container_context;	/* reset after each container */
+	MemoryContext start_context;	/* pending starts; reset when claimed */
+	bool		anything_waiting;	/* event_reject has waiting rows */
+	bool		is_replay;		/* starts of finished containers were seen */
+	int			start_count;
+	YqPendingStart *starts;
+};
+
+/*
+ * What is wrong with the START of a container that is not known, or NULL; then
+ * *container is what its row will be, all but the accrual.
+ */
+extern YqProblem *yq_settle_admit(YqBooks *books, const YqEvent *event,
+								  YqContainer *container);
+
+/* What is wrong with an allocation, or NULL. */
+extern YqProblem *yq_settle_check_allocation(const YqResource *allocation,
+											 TimestampTz at);
+
+/* Fill in factors and accrual_base of a running container. */
+extern void yq_settle_accrue(YqBooks *books, YqContainer *container);
+
+/* Fill in amount and dominant resource of a charge. */
+extern void yq_settle_price(YqBooks *books, YqCharge *charge);
+
+/*
+ * Whether a finished container ran for less than the minimum run time: then
+ * *padding is the row that makes up for it, still without its amount.
+ */
+extern bool yq_settle_padding(const YqCharge *finish, YqCharge *padding);
+
+/* Delete a row that this statement has inserted. */
+extern void yq_settle_take_back(YqBooks *books, ItemPointer tid);
+
+/* Count a running container in (1) or out (-1). */
+extern void yq_settle_count(YqBooks *books, const YqContainer *container, int sign);
+
+/*
+ * The rule, without short cuts: true when the books were changed.  Events, if
+ * any, are all of the same container.
+ */
+extern bool yq_settle_events(YqSettler *settler, text *container_id,
+							 const YqEvent *const *events, int count);
+
+#endif							/* YQ_SETTLE_INTERNAL_H */
