@@ -421,7 +421,6 @@ REVOKE ALL ON FUNCTION yquota.node_lost(text, timestamptz, integer) FROM PUBLIC;
 -- Rows that pg_dump keeps.  Not those of clock_setting and worker_state: a
 -- restored database starts with the system's clock and no worker.
 --
-SELECT pg_extension_config_dump('yquota.node', '');
 SELECT pg_extension_config_dump('yquota.project', '');
 SELECT pg_extension_config_dump('yquota.quota_grant', '');
 SELECT pg_extension_config_dump('yquota.quota_grant_grant_id_seq', '');
@@ -439,4 +438,3 @@ SELECT pg_extension_config_dump('yquota_internal.usage_counter', '');
 SELECT pg_extension_config_dump('yquota_internal.node_counter', '');
 SELECT pg_extension_config_dump('yquota_internal.feed_counter', '');
 SELECT pg_extension_config_dump('yquota_internal.correction_due', '');
-SELECT pg_extension_config_dump('yquota_internal.cluster_total', '');

@@ -66,7 +66,7 @@ SELECT node, allocation, finished_at, exit_status, charged, cost FROM yquota.con
 SELECT amount FROM yquota.cost_between('2026-03-02 10:00+00', '2026-03-02 12:00+00');
 SELECT amount FROM yquota.cost_between('2026-03-02 11:15+00', '2026-03-02 11:45+00');
 
--- a price that differed in the past, set before anything was settled by it
+-- the last of a multiplier's 18 decimals counts, for as many microseconds as it holds
 SELECT yquota.set_multiplier('GENERAL', 1.000000000000000001, '2026-03-31 12:00:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 VALUES ('CONTAINER_START', 'r2', '2026-03-31 11:59:59.999999+00', 'ops', '[vcores=7]');
