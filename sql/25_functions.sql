@@ -50,6 +50,14 @@ AS 'MODULE_PATHNAME', 'yq_sql_factor_names';
 COMMENT ON FUNCTION yquota_internal.factor_names(text, text, text, text, yquota.execution_type) IS
 	'Names of the price factors and outages that apply to a container: dimension, name, dimension, name …';
 
+CREATE FUNCTION yquota_internal.divide_half_even(
+	numerator numeric, denominator numeric, decimals integer)
+RETURNS numeric
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'yq_sql_divide_half_even';
+COMMENT ON FUNCTION yquota_internal.divide_half_even(numeric, numeric, integer) IS
+	'Quotient rounded once, half to even, to a number of decimals';
+
 CREATE FUNCTION yquota_internal.invalidate_prices()
 RETURNS trigger
 LANGUAGE c

@@ -143,7 +143,7 @@ COMMENT ON VIEW yquota_internal.expected_cost IS
 CREATE FUNCTION yquota.verify(since timestamptz DEFAULT '-infinity')
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER
-	SET search_path = pg_catalog, pg_temp
+	SET search_path = pg_catalog, yquota, pg_temp
 	AS $$
 BEGIN
 	RETURN QUERY

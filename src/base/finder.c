@@ -24,6 +24,7 @@
 
 struct YqFinder
 {
+	MemoryContext context;		/* scans allocate lazily, and keep it */
 	Relation	relation;
 	Relation	index;
 	IndexScanDesc scan;
@@ -37,6 +38,7 @@ yq_finder_open(YqTable table, const char *index_name)
 {
 	YqFinder   *finder = palloc0(sizeof(YqFinder));
 
+	finder->context = CurrentMemoryContext;
 	finder->relation = yq_table_open(table, RowExclusiveLock);
 	finder->index = index_open(yq_index_oid(table, index_name), AccessShareLock);
 	finder->scan = index_beginscan(finder->relation, finder->index, SnapshotSelf, NULL, 1, 0);
@@ -62,35 +64,42 @@ yq_finder_relation(YqFinder *finder)
 }
 
 static void
-rescan(IndexScanDesc scan, const text *key)
+rescan(YqFinder *finder, IndexScanDesc scan, const text *key)
 {
+	MemoryContext old_context = MemoryContextSwitchTo(finder->context);
 	ScanKeyData scan_key;
 
 	if (key == NULL)
-	{
 		/* the scan was made for one key: look for any that is not null */
 		ScanKeyEntryInitialize(&scan_key, SK_ISNULL | SK_SEARCHNOTNULL, 1, InvalidStrategy,
 							   InvalidOid, InvalidOid, InvalidOid, (Datum) 0);
-		index_rescan(scan, &scan_key, 1, NULL, 0);
-		return;
-	}
-	ScanKeyEntryInitialize(&scan_key, 0, 1, BTEqualStrategyNumber, InvalidOid,
-						   C_COLLATION_OID, F_TEXTEQ, PointerGetDatum(key));
+	else
+		ScanKeyEntryInitialize(&scan_key, 0, 1, BTEqualStrategyNumber, InvalidOid,
+							   C_COLLATION_OID, F_TEXTEQ, PointerGetDatum(key));
 	index_rescan(scan, &scan_key, 1, NULL, 0);
+	MemoryContextSwitchTo(old_context);
+}
+
+static bool
+get_next(YqFinder *finder, IndexScanDesc scan)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(finder->context);
+	bool		found = index_getnext_slot(scan, ForwardScanDirection, finder->slot);
+
+	MemoryContextSwitchTo(old_context);
+	return found;
 }
 
 void
 yq_finder_seek(YqFinder *finder, const text *key)
 {
-	rescan(finder->scan, key);
+	rescan(finder, finder->scan, key);
 }
 
 TupleTableSlot *
 yq_finder_next(YqFinder *finder)
 {
-	if (!index_getnext_slot(finder->scan, ForwardScanDirection, finder->slot))
-		return NULL;
-	return finder->slot;
+	return get_next(finder, finder->scan) ? finder->slot : NULL;
 }
 
 TupleTableSlot *
@@ -98,31 +107,30 @@ yq_finder_wait_for(YqFinder *finder, const text *key)
 {
 	if (finder->dirty_scan == NULL)
 	{
+		MemoryContext old_context = MemoryContextSwitchTo(finder->context);
+
 		InitDirtySnapshot(finder->dirty_snapshot);
 		finder->dirty_scan = index_beginscan(finder->relation, finder->index,
 											 &finder->dirty_snapshot, NULL, 1, 0);
+		MemoryContextSwitchTo(old_context);
 	}
 
 	for (;;)
 	{
-		TransactionId busy = InvalidTransactionId;
+		TransactionId busy;
 
 		CHECK_FOR_INTERRUPTS();
-		rescan(finder->dirty_scan, key);
-		while (index_getnext_slot(finder->dirty_scan, ForwardScanDirection, finder->slot))
-		{
-			busy = TransactionIdIsValid(finder->dirty_snapshot.xmin) ?
-				finder->dirty_snapshot.xmin : finder->dirty_snapshot.xmax;
-			if (!TransactionIdIsValid(busy))
-				return finder->slot;
-			break;
-		}
-		if (!TransactionIdIsValid(busy))
+		rescan(finder, finder->dirty_scan, key);
+		if (!get_next(finder, finder->dirty_scan))
 			return NULL;
+		busy = TransactionIdIsValid(finder->dirty_snapshot.xmin) ?
+			finder->dirty_snapshot.xmin : finder->dirty_snapshot.xmax;
+		if (!TransactionIdIsValid(busy))
+			return finder->slot;
 
 		/* Let go of the buffer before waiting. */
 		ExecClearTuple(finder->slot);
-		rescan(finder->dirty_scan, key);
+		rescan(finder, finder->dirty_scan, key);
 		XactLockTableWait(busy, NULL, NULL, XLTW_None);
 	}
 }

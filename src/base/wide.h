@@ -30,7 +30,11 @@
 /* Decimals of the product of all factors of a container. */
 #define YQ_FACTOR_DECIMALS 24
 
-typedef unsigned __int128 YqPrice;	/* 10^-18 credits per native unit and second */
+/*
+ * 10^-18 credits per native unit and second.  The server's type, because it is
+ * aligned as palloc aligns.
+ */
+typedef uint128 YqPrice;
 
 /* Two's complement, least significant limb first. */
 typedef struct YqWide

@@ -18,6 +18,7 @@
 #include "utils/timestamp.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_accrued);
+PG_FUNCTION_INFO_V1(yq_sql_divide_half_even);
 PG_FUNCTION_INFO_V1(yq_sql_dominant);
 PG_FUNCTION_INFO_V1(yq_sql_factor_names);
 PG_FUNCTION_INFO_V1(yq_sql_invalidate_prices);
@@ -125,6 +126,26 @@ yq_sql_weight(PG_FUNCTION_ARGS)
 	YqResource *shape;
 
 	PG_RETURN_INT64(yq_resource_reduce(PG_GETARG_YQ_RESOURCE_P(0), &shape));
+}
+
+/* divide_half_even(numerator, denominator, decimals) */
+Datum
+yq_sql_divide_half_even(PG_FUNCTION_ARGS)
+{
+	Numeric		numerator = PG_GETARG_NUMERIC(0);
+	Numeric		denominator = PG_GETARG_NUMERIC(1);
+	int32		decimals = PG_GETARG_INT32(2);
+
+	if (numeric_is_nan(numerator) || numeric_is_inf(numerator) ||
+		numeric_is_nan(denominator) || numeric_is_inf(denominator))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("numerator and denominator must be finite")));
+	if (decimals < 0 || decimals > 1000)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of decimals must be between 0 and 1000")));
+	PG_RETURN_NUMERIC(yq_divide_half_even(numerator, denominator, decimals));
 }
 
 static const char *
