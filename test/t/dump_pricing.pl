@@ -1,0 +1,122 @@
+# Prices survive pg_dump and restore exactly: the shipped rows as users edited
+# or deleted them, both timelines, pins, factors, rules, outages, the log of
+# changes, alerts and what is remembered of the cluster; and life goes on after.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('dump_pricing');
+$node->init;
+$node->start;
+
+my @tables = map { "yquota.$_" }
+	qw(price_group resource_type base_price price price_pin price_factor charging_rule outage
+	pricing_change utilization pending_demand alert node);
+push @tables, 'yquota_internal.cluster_total';
+
+# Every row of every table, and what is shown of them.
+sub contents
+{
+	my ($database) = @_;
+	my %rows;
+
+	foreach my $table (@tables, 'yquota.price_history')
+	{
+		$rows{$table} = $node->safe_psql($database, "SELECT t::text FROM $table AS t ORDER BY t::text COLLATE \"C\"");
+	}
+	return \%rows;
+}
+
+sub restored
+{
+	my ($name, $dump_options, $restore) = @_;
+	my $file = "$PostgreSQL::Test::Utils::tmp_check/$name";
+
+	$node->command_ok([ 'pg_dump', '-f', $file, @$dump_options, '-d', $node->connstr('original') ],
+		"$name: pg_dump");
+	$node->safe_psql('postgres', "CREATE DATABASE $name");
+	$node->command_ok([ @$restore, '-d', $node->connstr($name), $restore->[0] eq 'psql' ? ('-f', $file) : $file ],
+		"$name: restore");
+	return $name;
+}
+
+$node->safe_psql('postgres', 'CREATE DATABASE original');
+$node->safe_psql('original', 'CREATE EXTENSION yquota');
+my @psql = ('psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1');
+
+# A dump of an untouched installation first.
+is_deeply(contents(restored('untouched', [], \@psql)), contents('original'), 'an untouched installation');
+
+$node->safe_psql('original', <<~'SQL');
+	INSERT INTO yquota.node (name, total, state) VALUES
+		('n1', '[memory-mb=4096,vcores=4]', 'RUNNING'), ('n2', '[memory-mb=4096,vcores=4]', 'LOST');
+	INSERT INTO yquota.project (name) VALUES ('p');
+	-- shipped rows edited, deleted and added to
+	UPDATE yquota.price_group SET tipping_point = 0.3, increment_factor = 2, max_multiplier = 7, count_pending = true
+	WHERE name = 'GENERAL';
+	UPDATE yquota.resource_type SET base_price = 3, unit = 2048 WHERE name = 'memory-mb';
+	INSERT INTO yquota.resource_type VALUES ('cpu-milli', 'GENERAL', 1, 1000);
+	DELETE FROM yquota.resource_type WHERE name = 'yarn.io/gpu';
+	DELETE FROM yquota.price_group WHERE name = 'GPU';
+	INSERT INTO yquota.price_group (name) VALUES ('FPGA');
+	INSERT INTO yquota.resource_type VALUES ('yarn.io/fpga', 'FPGA', 5, 1);
+	-- points in the past, now and ahead, and one at the very beginning
+	SELECT yquota.set_multiplier('FPGA', 1.000000000000000001, '-infinity');
+	SELECT yquota.set_multiplier('FPGA', 2, '2020-01-01', '2040-01-01');
+	SELECT yquota.set_base_price('vcores', 4, 1, '2039-01-01');
+	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.a', '2021-01-01', 0.5);
+	INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('-infinity', '10 s');
+	SELECT yquota.report_outage('2022-01-01', '2022-01-02', 'all');
+	SELECT yquota.report_outage('2022-01-01', '2022-01-02', 'one', 'p');
+	INSERT INTO yquota.outage (started_at, ended_at, forgiven, reason) VALUES ('2022-02-01', '2022-02-02', false, 'waits');
+	INSERT INTO yquota.utilization (resource_type, utilization, reported_at) VALUES
+		('vcores', 0.8, clock_timestamp()), ('memory-mb', 0.8, clock_timestamp());
+	INSERT INTO yquota.pending_demand VALUES ('rm1', '[vcores=3]', clock_timestamp());
+	SELECT yquota.compute_prices();
+	DELETE FROM yquota.utilization WHERE resource_type = 'memory-mb';
+	UPDATE yquota.node SET state = 'LOST';
+	SELECT yquota.compute_prices();
+	SQL
+my $contents = contents('original');
+unlike($contents->{'yquota.price_group'}, qr/GPU/, 'the price group that shipped is deleted');
+like($contents->{'yquota.price'}, qr/GENERAL.*,2,0.8,f/, 'a price was computed');
+like($contents->{'yquota.alert'}, qr/cluster_empty/, 'an alert was raised');
+
+restored('plain', [], \@psql);
+restored('inserted', ['--inserts'], \@psql);
+restored('archived', ['-Fc'], ['pg_restore', '--exit-on-error']);
+
+# Only data, into an installation that nobody has touched.
+$node->command_ok([ 'pg_dump', '--data-only', '-f', "$PostgreSQL::Test::Utils::tmp_check/data", '-d', $node->connstr('original') ],
+	'data only: pg_dump');
+$node->safe_psql('postgres', 'CREATE DATABASE filled');
+$node->safe_psql('filled', 'CREATE EXTENSION yquota');
+$node->command_ok([ @psql, '-d', $node->connstr('filled'), '-f', "$PostgreSQL::Test::Utils::tmp_check/data" ],
+	'data only: restore');
+$node->command_fails([ @psql, '-d', $node->connstr('filled'), '-f', "$PostgreSQL::Test::Utils::tmp_check/data" ],
+	'a second time it does not overwrite what is there');
+
+foreach my $database (qw(plain inserted archived filled))
+{
+	is_deeply(contents($database), $contents, "$database: every row as it was");
+
+	# Numbers go on where they were, and so do prices.
+	is( $node->safe_psql($database, <<~'SQL'),
+		SELECT yquota.report_outage('2023-01-01', '2023-01-02', 'next') > (SELECT max(outage_id) FROM yquota.outage);
+		SELECT count(*) = max(version) FROM yquota.pricing_change;
+		DELETE FROM yquota.utilization;
+		DELETE FROM yquota.pending_demand;
+		UPDATE yquota.node SET state = 'RUNNING' WHERE name = 'n1';
+		SELECT price_group, multiplier, published FROM yquota.compute_prices();
+		SELECT count(*) FROM yquota.alert WHERE cleared_at IS NULL;
+		SQL
+		"t\nt\nGENERAL|1|t\nFPGA|2|f\n0",
+		"$database: life goes on");
+}
+
+$node->stop;
+done_testing();
