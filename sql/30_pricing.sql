@@ -70,8 +70,9 @@ BEGIN
 				  c.container_id, c."from", c."to")
 	INTO found_detail
 	FROM yquota.charge AS c
-	WHERE c."to" > instant
-	  AND (c."to" > c."from" OR c.padding IS NOT NULL)
+	WHERE c."to" >= instant
+	  -- padding is charged at the price of the very end
+	  AND (c.padding IS NOT NULL OR (c."to" > instant AND c."to" > c."from"))
 	  AND c.corrects IS NULL
 	  AND NOT EXISTS (SELECT FROM yquota.charge AS taken_back
 					  WHERE taken_back.container_id = c.container_id
@@ -89,7 +90,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.settled_after(timestamptz) IS
-	'A sentence about one amount, settled or shown, that depends on prices after an instant; NULL when there is none';
+	'A sentence about one amount, settled or shown, that depends on prices from an instant on; NULL when there is none';
 REVOKE ALL ON FUNCTION yquota_internal.settled_after(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_past_point(effective_at timestamptz, what text)
@@ -182,8 +183,8 @@ BEGIN
 		LOCK TABLE yquota.container_event IN SHARE ROW EXCLUSIVE MODE;
 		PERFORM yquota_internal.rebase_running();
 	END IF;
-	IF effective_from < yquota.statement_clock()
-		OR effective_from < yquota_internal.last_event_at()
+	IF effective_from <= yquota.statement_clock()
+		OR effective_from <= yquota_internal.last_event_at()
 	THEN
 		PERFORM yquota_internal.correct_prices_since(effective_from);
 	END IF;

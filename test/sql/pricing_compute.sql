@@ -224,5 +224,8 @@ SELECT price_group, multiplier, published, reason FROM yquota.compute_prices();
 
 SELECT * FROM yquota.compute_prices('infinity');
 
+-- the books are in line with all of it
+SELECT * FROM yquota.verify();
+
 \c postgres
 DROP DATABASE yquota_pricing_compute;

@@ -121,6 +121,9 @@ SELECT resource_type, effective_at, base_price, set_by FROM yquota.base_price WH
 SELECT price_group, until, set_by FROM yquota.price_pin;
 SELECT reason, reported_by FROM yquota.outage;
 
+-- the books are in line with all of it
+SELECT * FROM yquota.verify();
+
 \c postgres
 DROP DATABASE yquota_pricing_config;
 DROP ROLE regress_yquota_reader, regress_yquota_pricer;

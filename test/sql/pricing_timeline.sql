@@ -207,6 +207,32 @@ SELECT yquota.report_outage('-infinity', '2026-03-02 09:02', 'for ever');
 SELECT yquota.report_outage(NULL, '2026-03-02 09:02', 'when?');
 SELECT yquota.report_outage('2026-03-02 09:02', '2026-03-02 09:03', 'whose?', 'nobody');
 
+-- reported before or after the charge: the same total
+INSERT INTO yquota.project (name) VALUES ('before'), ('after');
+SELECT yquota.report_outage('2026-03-02 09:41', '2026-03-02 09:42:30', 'switch', 'before') > id AS later FROM reported;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'before-1', '2026-03-02 09:40', 'before', '[vcores=7]'),
+	('CONTAINER_START', 'before-2', '2026-03-02 09:42', 'before', '[vcores=5]'),
+	('CONTAINER_FINISH', 'before-1', '2026-03-02 09:50', 'before', NULL),
+	('CONTAINER_START', 'after-1', '2026-03-02 09:40', 'after', '[vcores=7]'),
+	('CONTAINER_START', 'after-2', '2026-03-02 09:42', 'after', '[vcores=5]'),
+	('CONTAINER_FINISH', 'after-1', '2026-03-02 09:50', 'after', NULL);
+SELECT yquota.report_outage('2026-03-02 09:41', '2026-03-02 09:42:30', 'switch', 'after') > id AS later FROM reported;
+SELECT project, trim_scale(charged) AS charged, trim_scale(accrued) AS accrued
+FROM yquota.project_balance WHERE project IN ('before', 'after') ORDER BY project;
+
+-- padding is charged at the price of the very end: that instant is past, too
+SELECT yquota.set_clock('2026-03-02 10:05');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'c3', '2026-03-02 10:01', 'p', '[vcores=1]'),
+	('CONTAINER_FINISH', 'c3', '2026-03-02 10:01:10', 'p', NULL);
+SELECT "from", "to", padding, trim_scale(amount) AS amount FROM yquota.charge WHERE container_id = 'c3' ORDER BY number;
+SELECT yquota.set_base_price('vcores', 3, 1, '2026-03-02 10:01:10');
+SELECT yquota.set_base_price('vcores', 3, 1, '2026-03-02 10:01:10.000001');
+
+-- the books are in line with all of it
+SELECT * FROM yquota.verify();
+
 --
 -- Every change has been noted, in order and without gaps.
 --
