@@ -24,29 +24,30 @@ CREATE FUNCTION yquota_internal.guaranteed_usage(as_of timestamptz)
 BEGIN
 	IF yquota_internal.last_event_at() > as_of THEN
 		RETURN QUERY
-			SELECT e.name, sum(e.amount * h.sign)
-			FROM (SELECT c.allocation, 1 AS sign
-				  FROM yquota.container AS c
-				  WHERE c.execution_type = 'GUARANTEED' AND c.settled_at <= as_of
-				  UNION ALL
-				  SELECT c.allocation, CASE WHEN c.corrects IS NULL THEN 1 ELSE -1 END
-				  FROM yquota.charge AS c
-				  WHERE c.execution_type = 'GUARANTEED' AND c.padding IS NULL
-					AND c."from" <= as_of AND c."to" > as_of) AS h,
-				 LATERAL yquota.resource_entries(h.allocation) AS e
-			GROUP BY e.name;
+			SELECT e.name, e.amount::numeric
+			FROM (SELECT yquota.sum(h.allocation) AS allocation
+				  FROM (SELECT c.allocation
+						FROM yquota.container AS c
+						WHERE c.execution_type = 'GUARANTEED' AND c.settled_at <= as_of
+						UNION ALL
+						SELECT CASE WHEN c.corrects IS NULL THEN c.allocation
+									ELSE OPERATOR(yquota.-) c.allocation END
+						FROM yquota.charge AS c
+						WHERE c.execution_type = 'GUARANTEED' AND c.padding IS NULL
+						  AND c."from" <= as_of AND c."to" > as_of) AS h) AS s,
+				 LATERAL yquota.resource_entries(s.allocation) AS e;
 	ELSE
 		RETURN QUERY
-			SELECT e.name, sum(e.amount)
-			FROM (SELECT u.allocation
-				  FROM yquota_internal.usage_counter AS u
-				  WHERE u.execution_type = 'GUARANTEED'
-				  UNION ALL
-				  SELECT d.allocation
-				  FROM yquota_internal.counter_delta AS d
-				  WHERE d.scope IN ('a', 'u') AND d.execution_type = 'GUARANTEED') AS h,
-				 LATERAL yquota.resource_entries(h.allocation) AS e
-			GROUP BY e.name;
+			SELECT e.name, e.amount::numeric
+			FROM (SELECT yquota.sum(h.allocation) AS allocation
+				  FROM (SELECT u.allocation
+						FROM yquota_internal.usage_counter AS u
+						WHERE u.execution_type = 'GUARANTEED'
+						UNION ALL
+						SELECT d.allocation
+						FROM yquota_internal.counter_delta AS d
+						WHERE d.scope IN ('a', 'u') AND d.execution_type = 'GUARANTEED') AS h) AS s,
+				 LATERAL yquota.resource_entries(s.allocation) AS e;
 	END IF;
 END
 $$;
@@ -117,6 +118,9 @@ CREATE FUNCTION yquota_internal.measure_price_groups(as_of timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
+		WITH cluster AS MATERIALIZED (
+			SELECT * FROM yquota_internal.measure_cluster(as_of)
+		)
 		SELECT g.name, COALESCE(max(m.utilization), 0), COALESCE(max(m.multiplier), 1),
 			   CASE WHEN g.name = 'GENERAL' AND count(m.utilization) = 0
 					THEN COALESCE(min(m.unknown), 'empty') ELSE min(m.unknown) END
@@ -127,7 +131,7 @@ CREATE FUNCTION yquota_internal.measure_price_groups(as_of timestamptz)
 												  g.increment_factor, g.max_multiplier) AS multiplier,
 					   CASE WHEN c.reported IS NULL AND c.state IN ('empty', 'lost', 'shrunk')
 							THEN c.state END AS unknown
-				FROM yquota_internal.measure_cluster(as_of) AS c,
+				FROM cluster AS c,
 					 LATERAL (SELECT CASE WHEN c.reported IS NOT NULL THEN c.reported
 										  WHEN c.state <> 'measured' THEN NULL
 										  WHEN g.count_pending THEN c.used + c.pending
