@@ -19,6 +19,9 @@ SELECT coalesce((
 	ORDER BY readable DESC, has_gpu DESC, segments > 1 DESC, change DESC NULLS LAST, container_id
 	LIMIT 1
 ), '') AS container \gset
+SELECT :'container' <> '' AS has_finished \gset
+
+\if :has_finished
 
 \pset format unaligned
 \pset tuples_only on
@@ -99,3 +102,7 @@ FROM (SELECT trim_scale(sum(amount)) AS amount FROM demo.bill WHERE container_id
 	(SELECT trim_scale(sum(amount)) AS amount FROM yquota.charge WHERE container_id = :'container') AS ledger;
 \pset tuples_only off
 \pset format aligned
+
+\else
+	\echo '  No container has finished yet.'
+\endif

@@ -26,3 +26,6 @@ FROM step ORDER BY last
 
 \pset format aligned
 \pset tuples_only off
+
+-- Autovacuum has had no time yet.
+VACUUM (ANALYZE);
