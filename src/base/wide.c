@@ -166,8 +166,8 @@ yq_wide_to_numeric(const YqWide *a)
 	int16		digits[MAX_WIRE_DIGITS];
 	int			count;
 	int			lowest = 0;
-	StringInfoData wire;
-	Datum		result;
+	char		bytes[2 * (4 + MAX_WIRE_DIGITS) + 1];
+	StringInfoData wire = {.data = bytes, .maxlen = sizeof(bytes)};
 
 	if (negative)
 		yq_wide_negate(&absolute);
@@ -175,18 +175,17 @@ yq_wide_to_numeric(const YqWide *a)
 	while (lowest < count && digits[lowest] == 0)
 		lowest++;
 
-	initStringInfo(&wire);
-	pq_sendint16(&wire, count - lowest);
-	pq_sendint16(&wire, (uint16) (count - 1 - AMOUNT_FRACTION_DIGITS));
-	pq_sendint16(&wire, negative ? WIRE_NEGATIVE : 0);
-	pq_sendint16(&wire, count > lowest ? fraction_decimals(digits, lowest) : 0);
+	/* the buffer has room for all of it, so nothing here allocates */
+	pq_writeint16(&wire, count - lowest);
+	pq_writeint16(&wire, (uint16) (count - 1 - AMOUNT_FRACTION_DIGITS));
+	pq_writeint16(&wire, negative ? WIRE_NEGATIVE : 0);
+	pq_writeint16(&wire, count > lowest ? fraction_decimals(digits, lowest) : 0);
 	for (int i = count - 1; i >= lowest; i--)
-		pq_sendint16(&wire, digits[i]);
+		pq_writeint16(&wire, digits[i]);
 
-	result = DirectFunctionCall3(numeric_recv, PointerGetDatum(&wire),
-								 ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
-	pfree(wire.data);
-	return DatumGetNumeric(result);
+	return DatumGetNumeric(DirectFunctionCall3(numeric_recv, PointerGetDatum(&wire),
+											   ObjectIdGetDatum(InvalidOid),
+											   Int32GetDatum(-1)));
 }
 
 /*

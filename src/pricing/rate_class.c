@@ -83,12 +83,15 @@ static MemoryContext class_context = NULL;
 static HTAB *allocations = NULL;
 static HTAB *classes = NULL;
 static Size sum_bytes = 0;
+static StringInfoData key_buffer;	/* for the key looked up last */
 
 /* -- the table of classes ------------------------------------------------ */
 
 static void
 forget_classes(void)
 {
+	MemoryContext old_context;
+
 	if (class_context == NULL)
 		class_context = AllocSetContextCreate(CacheMemoryContext,
 											  "yquota rate classes",
@@ -101,6 +104,10 @@ forget_classes(void)
 	classes = yq_bytes_table_create("yquota rate classes", sizeof(ClassEntry),
 									class_context);
 	sum_bytes = 0;
+
+	old_context = MemoryContextSwitchTo(class_context);
+	initStringInfo(&key_buffer);
+	MemoryContextSwitchTo(old_context);
 }
 
 int64
@@ -117,20 +124,20 @@ yq_pricing_refresh(void)
 
 /*
  * Key of a vector and a list of factors: their bytes, one after the other.
- * Both are canonical, so equal keys mean equal values.  The key lives in
- * "buffer".
+ * Both are canonical, so equal keys mean equal values.  The key is valid until
+ * the next one is made.
  */
 static YqBytes
-make_key(const YqResource *resource, ArrayType *factors, StringInfo buffer)
+make_key(const YqResource *resource, ArrayType *factors)
 {
 	YqBytes		key;
 
-	initStringInfo(buffer);
-	yq_bytes_append_part(buffer, VARDATA_ANY(resource), VARSIZE_ANY_EXHDR(resource));
-	yq_bytes_append_part(buffer, factors == NULL ? NULL : VARDATA_ANY(factors),
+	resetStringInfo(&key_buffer);
+	yq_bytes_append_part(&key_buffer, VARDATA_ANY(resource), VARSIZE_ANY_EXHDR(resource));
+	yq_bytes_append_part(&key_buffer, factors == NULL ? NULL : VARDATA_ANY(factors),
 						 factors == NULL ? 0 : VARSIZE_ANY_EXHDR(factors));
-	key.data = buffer->data;
-	key.length = buffer->len;
+	key.data = key_buffer.data;
+	key.length = key_buffer.len;
 	return key;
 }
 
@@ -210,26 +217,21 @@ make_class(const YqResource *shape, ArrayType *factors)
 static YqRateClass *
 find_class_of_shape(const YqResource *shape, ArrayType *factors)
 {
-	StringInfoData buffer;
-	YqBytes		key = make_key(shape, factors, &buffer);
-	ClassEntry *entry = yq_bytes_table_find(classes, key);
+	ClassEntry *entry = yq_bytes_table_find(classes, make_key(shape, factors));
+	YqRateClass *rate_class;
 	bool		found;
 
-	if (entry == NULL)
-	{
-		YqRateClass *rate_class = make_class(shape, factors);
-
-		entry = yq_bytes_table_enter(classes, key, class_context, &found);
-		entry->rate_class = rate_class;
-	}
-	pfree(buffer.data);
-	return entry->rate_class;
+	if (entry != NULL)
+		return entry->rate_class;
+	rate_class = make_class(shape, factors);
+	entry = yq_bytes_table_enter(classes, make_key(shape, factors), class_context, &found);
+	entry->rate_class = rate_class;
+	return rate_class;
 }
 
 /* Enter an allocation met for the first time; NULL when a type is unknown. */
 static AllocationEntry *
-enter_allocation(const YqResource *allocation, ArrayType *factors, YqBytes key,
-				 char **unknown)
+enter_allocation(const YqResource *allocation, ArrayType *factors, char **unknown)
 {
 	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
 	int			count = yq_resource_read(allocation, entries);
@@ -249,7 +251,8 @@ enter_allocation(const YqResource *allocation, ArrayType *factors, YqBytes key,
 	}
 	weight = (uint64) yq_resource_reduce(allocation, &shape);
 	rate_class = find_class_of_shape(shape, factors);
-	entry = yq_bytes_table_enter(allocations, key, class_context, &found);
+	entry = yq_bytes_table_enter(allocations, make_key(allocation, factors),
+								 class_context, &found);
 	entry->weight = weight;
 	entry->rate_class = rate_class;
 	return entry;
@@ -259,13 +262,10 @@ YqRateClass *
 yq_rate_class_find(const YqResource *allocation, ArrayType *factors,
 				   uint64 *weight, char **unknown)
 {
-	StringInfoData buffer;
-	YqBytes		key = make_key(allocation, factors, &buffer);
-	AllocationEntry *entry = yq_bytes_table_find(allocations, key);
+	AllocationEntry *entry = yq_bytes_table_find(allocations, make_key(allocation, factors));
 
 	if (entry == NULL)
-		entry = enter_allocation(allocation, factors, key, unknown);
-	pfree(buffer.data);
+		entry = enter_allocation(allocation, factors, unknown);
 	if (entry == NULL)
 		return NULL;
 	*weight = entry->weight;

@@ -75,6 +75,7 @@ static bool is_current = false;
 static bool is_loading = false; /* still set when loading failed */
 static bool has_own_changes = false;
 static bool is_watched = false;
+static Oid	loaded_from = InvalidOid;	/* pricing_change when it was loaded */
 static TimestampTz window_from;
 static int	stretch_room = 0;
 
@@ -693,14 +694,14 @@ load_changes(void)
 
 	loader.snapshot = yq_latest_snapshot();
 	earliest = read_changes(&loader, timeline.version, &newest, &own);
-	if (newest <= timeline.version)
+	if (newest == timeline.version)
 	{
 		UnregisterSnapshot(loader.snapshot);
 		return;
 	}
 
 	/* The stretch in which the first change falls is made anew as well. */
-	if (earliest <= window_from)
+	if (newest < timeline.version || earliest <= window_from)
 	{
 		UnregisterSnapshot(loader.snapshot);
 		load_window(window_from);
@@ -730,8 +731,10 @@ yq_timeline_refresh(void)
 	if (is_current && !is_loading)
 		return &timeline;
 
-	if (is_loading)
-		timeline.stretch_count = 0; /* an error left it half loaded */
+	/* An error may have left it half loaded, or the extension be another one. */
+	if (is_loading || yq_table_oid(YQ_PRICING_CHANGE) != loaded_from)
+		timeline.stretch_count = 0;
+	loaded_from = yq_table_oid(YQ_PRICING_CHANGE);
 	is_loading = true;
 
 	/* What is loaded below is as new as any message that comes from now on. */
