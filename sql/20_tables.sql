@@ -287,6 +287,7 @@ CREATE TABLE yquota.container (
 	factors text[] COLLATE "C",
 	accrual_base numeric NOT NULL
 );
+CREATE INDEX container_settled_at_idx ON yquota.container USING brin (settled_at) WITH (pages_per_range = 32);
 COMMENT ON TABLE yquota.container IS
 	'Containers running now.  Written by the trigger of container_event only';
 COMMENT ON COLUMN yquota.container.label IS 'partition of the node when the container came to it';

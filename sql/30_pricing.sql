@@ -11,14 +11,8 @@
 --
 
 CREATE FUNCTION yquota_internal.restoring() RETURNS boolean
-	LANGUAGE sql STABLE PARALLEL SAFE
-	SET search_path = pg_catalog, pg_temp
-	RETURN current_setting('check_function_bodies') = 'off'
-		AND current_setting('row_security') = 'off'
-		AND current_setting('client_min_messages') = 'warning'
-		AND pg_has_role(session_user,
-						(SELECT relowner FROM pg_class
-						 WHERE oid = 'yquota.pricing_change'::regclass), 'USAGE');
+	LANGUAGE c STABLE PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_restoring';
 COMMENT ON FUNCTION yquota_internal.restoring() IS
 	'Is this session restoring a dump?  Recognized by the settings that pg_dump and pg_restore begin with, for members of the owning role only';
 

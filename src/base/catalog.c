@@ -22,11 +22,16 @@
 #include "catalog/pg_enum.h"
 #include "catalog/pg_namespace_d.h"
 #include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/rls.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -249,6 +254,22 @@ yq_extension_owner(void)
 
 	table_close(relation, AccessShareLock);
 	return owner;
+}
+
+bool
+yq_is_restoring(void)
+{
+	return !check_function_bodies && !row_security && client_min_messages == WARNING &&
+		has_privs_of_role(GetSessionUserId(), yq_extension_owner());
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_restoring);
+
+/* restoring() */
+Datum
+yq_sql_restoring(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(yq_is_restoring());
 }
 
 Oid

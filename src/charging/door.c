@@ -339,7 +339,8 @@ yq_sql_charge_events(PG_FUNCTION_ARGS)
 	bool		more;
 
 	check_protocol(fcinfo);
-	if (tuplestore_tuple_count(trigger->tg_newtable) == 0)
+	/* a dump that is restored brings the books along with the events */
+	if (tuplestore_tuple_count(trigger->tg_newtable) == 0 || yq_is_restoring())
 		PG_RETURN_POINTER(NULL);
 
 	door.books = yq_books_open();
