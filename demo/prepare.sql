@@ -3,8 +3,8 @@
 --
 -- What the history lacks is derived from the pods' numbers: eight pods in a row
 -- are one application, applications go round 24 projects of three users each,
--- pods go round the nodes (those with GPUs, if they want one).  The queue is
--- root. and the pod's qos.  Best-effort pods (BE) run as OPPORTUNISTIC.
+-- pods go round the GPUs of the nodes, or round their cores in steps of 16.  The
+-- queue is root. and the pod's qos.  Best-effort pods (BE) run as OPPORTUNISTIC.
 --
 
 DO $$ BEGIN PERFORM yquota.set_clock(origin) FROM demo.history; END $$;
@@ -34,16 +34,16 @@ SELECT name, allowance, 'allowance at the start', origin FROM yquota.project, de
 CREATE TABLE demo.container AS
 WITH project AS (
 	SELECT name, row_number() OVER (ORDER BY name) - 1 AS place FROM yquota.project
-), node AS (
-	SELECT sn, has_gpu, row_number() OVER (PARTITION BY has_gpu ORDER BY sn) - 1 AS place,
-		count(*) OVER (PARTITION BY has_gpu) AS nodes
-	FROM demo.node, LATERAL (VALUES (true), (false)) AS wanted(has_gpu)
-	WHERE gpu > 0 OR NOT has_gpu
+), slot AS (
+	SELECT sn, has_gpu, row_number() OVER (PARTITION BY has_gpu ORDER BY sn, unit) - 1 AS place,
+		count(*) OVER (PARTITION BY has_gpu) AS slots
+	FROM demo.node, LATERAL (VALUES (true, gpu), (false, cpu_milli / 16000)) AS kind(has_gpu, units),
+		LATERAL generate_series(1, units) AS unit
 )
 SELECT pod.number, pod.name AS container_id, project.name AS project,
 	'application_' || to_char(pod.number / 8, 'FM0000') AS application_id,
 	project.name || '__' || (ARRAY['ada', 'ben', 'cleo'])[pod.number / 8 / 24 % 3 + 1] AS username,
-	'root.' || lower(pod.qos) AS queue, node.sn AS node,
+	'root.' || lower(pod.qos) AS queue, slot.sn AS node,
 	(CASE pod.qos WHEN 'BE' THEN 'OPPORTUNISTIC' ELSE 'GUARANTEED' END)::yquota.execution_type AS execution_type,
 	format('[memory-mb=%s,cpu-milli=%s,gpu-milli=%s]', memory_mib, cpu_milli, gpu_milli)::yquota.resource AS allocation,
 	CASE WHEN resized IS NOT NULL THEN format('[memory-mb=%s,cpu-milli=%s,gpu-milli=%s]', resized_memory_mib,
@@ -51,7 +51,7 @@ SELECT pod.number, pod.name AS container_id, project.name AS project,
 	exit_status, started, resized, deleted
 FROM demo.pod
 JOIN project ON project.place = pod.number / 8 % 24
-JOIN node ON node.has_gpu = (gpu_milli > 0) AND node.place = pod.number % node.nodes;
+JOIN slot ON slot.has_gpu = (gpu_milli > 0) AND slot.place = pod.number % slot.slots;
 
 -- Hour h holds what happened after hour h - 1 and not after h, and the replay
 -- sends it when the clock shows h.
