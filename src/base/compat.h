@@ -61,6 +61,11 @@
 #define PG_MODULE_MAGIC_EXT(...)	PG_MODULE_MAGIC
 #endif
 
+/* 18: functions that do not return are marked in front */
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
 /* 16: varatt.h is no longer part of postgres.h */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"

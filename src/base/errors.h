@@ -24,7 +24,6 @@ typedef struct YqProblem
 extern YqProblem *yq_problem(int sqlstate, char *message, const char *hint);
 
 /* Raise a problem with the detail given. */
-extern void yq_problem_raise(const YqProblem *problem, const char *detail)
-			pg_attribute_noreturn();
+pg_noreturn extern void yq_problem_raise(const YqProblem *problem, const char *detail);
 
 #endif							/* YQ_ERRORS_H */

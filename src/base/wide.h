@@ -152,6 +152,6 @@ extern YqPrice yq_price_form(YqDecimal multiplier, YqDecimal base_price, int64 u
 extern Numeric yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals);
 
 /* Raise the error for an amount that does not fit. */
-extern void yq_amount_out_of_range(void) pg_attribute_noreturn();
+pg_noreturn extern void yq_amount_out_of_range(void);
 
 #endif							/* YQ_WIDE_H */
