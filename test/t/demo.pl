@@ -23,8 +23,17 @@ chdir dirname(__FILE__) . '/../..' or die "could not enter the checkout: $!\n";
 # A short name: the socket's path has to fit.
 my $directory = tempdir('yquota-demo-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 chmod 0755, $directory;
-local %ENV = (%ENV, DEMO_PROGRAMS => $programs, DEMO_DIRECTORY => "$directory/demo", LC_ALL => 'C.UTF-8');
+%ENV = (%ENV, DEMO_PROGRAMS => $programs, DEMO_DIRECTORY => "$directory/demo", LC_ALL => 'C.UTF-8');
 delete $ENV{TRACE};
+
+# No server stays behind when the test gives up.
+END
+{
+	my $status = $?;
+
+	system 'demo/stop.sh' if defined $directory && -e "$directory/demo/programs";
+	$? = $status;
+}
 
 # run(SCRIPT): standard output and error of it, as characters; its success.
 sub run
