@@ -51,6 +51,8 @@ typedef struct EventSource
 	Tuplestorestate *store;
 	Tuplesortstate *sort;		/* NULL when the store is in order */
 	TupleTableSlot *slots[2];	/* taking turns: one row of look-ahead */
+	MemoryContext contexts[2];	/* what is read from their rows, toasted values
+								 * for instance; reset with the next row */
 	int			next_slot;
 } EventSource;
 
@@ -105,6 +107,18 @@ is_before(const YqEvent *a, const YqEvent *b)
 	return a->kind <= b->kind;
 }
 
+/* Read the row in a slot. */
+static void
+read_event(Door *door, YqEvent *event, int slot)
+{
+	EventSource *source = &door->source;
+	MemoryContext old_context = MemoryContextSwitchTo(source->contexts[slot]);
+
+	MemoryContextReset(source->contexts[slot]);
+	yq_event_read(event, source->slots[slot], 1, &door->books->labels);
+	MemoryContextSwitchTo(old_context);
+}
+
 /*
  * Read through the transition table and tell whether its rows are in order
  * already, as those of a sorted file are.
@@ -120,12 +134,10 @@ is_in_order(Door *door)
 		return true;
 	for (;; count++)
 	{
-		TupleTableSlot *slot = source->slots[count % 2];
-
 		CHECK_FOR_INTERRUPTS();
-		if (!tuplestore_gettupleslot(source->store, true, false, slot))
+		if (!tuplestore_gettupleslot(source->store, true, false, source->slots[count % 2]))
 			return true;
-		yq_event_read(&events[count % 2], slot, 1, &door->books->labels);
+		read_event(door, &events[count % 2], count % 2);
 		if (count > 0 && !is_before(&events[(count - 1) % 2], &events[count % 2]))
 			return false;
 	}
@@ -164,7 +176,11 @@ open_source(Door *door, TriggerData *trigger)
 	source->sort = NULL;
 	source->next_slot = 0;
 	for (int i = 0; i < 2; i++)
+	{
 		source->slots[i] = MakeSingleTupleTableSlot(descriptor, &TTSOpsMinimalTuple);
+		source->contexts[i] = AllocSetContextCreate(CurrentMemoryContext,
+													"yquota event", ALLOCSET_SMALL_SIZES);
+	}
 
 	tuplestore_rescan(source->store);
 	if (!is_in_order(door))
@@ -196,7 +212,7 @@ next_event(Door *door, YqEvent *event)
 		tuplesort_gettupleslot(source->sort, true, true, slot, NULL) :
 		tuplestore_gettupleslot(source->store, true, false, slot);
 	if (found)
-		yq_event_read(event, slot, 1, &door->books->labels);
+		read_event(door, event, source->next_slot);
 	return found;
 }
 
@@ -215,12 +231,16 @@ on_bad_event(void *argument, const YqEvent *event, const YqProblem *problem)
 static void
 note_mark(Door *door, const YqEvent *event)
 {
+	MemoryContext old_context;
+
 	if (door->has_mark && event->occurred_at <= door->mark_at)
 		return;
+	old_context = MemoryContextSwitchTo(door->books->context);
 	door->has_mark = true;
 	door->mark_at = event->occurred_at;
 	door->mark_source = event->source == NULL ? NULL :
 		cstring_to_text_with_len(VARDATA_ANY(event->source), VARSIZE_ANY_EXHDR(event->source));
+	MemoryContextSwitchTo(old_context);
 }
 
 /*
@@ -245,19 +265,23 @@ post_mark(Door *door)
 	yq_writer_close(writer);
 }
 
-/* Look at an event by itself; true when it is to be settled. */
+/*
+ * Look at an event by itself, in the context of its slot; true when it is to
+ * be settled.
+ */
 static bool
 receive_event(Door *door, const YqEvent *event)
 {
+	MemoryContext old_context = MemoryContextSwitchTo(door->source.contexts[door->source.next_slot]);
 	YqProblem  *problem = yq_event_check(event, door->books->now);
 
 	yq_counters_feed(door->books->counters, event->source,
 					 event->has_occurred_at && problem == NULL, event->occurred_at);
 	if (problem != NULL)
-	{
 		on_bad_event(door, event, problem);
+	MemoryContextSwitchTo(old_context);
+	if (problem != NULL)
 		return false;
-	}
 	if (event->kind == YQ_QUOTA_COMPUTE)
 	{
 		note_mark(door, event);
@@ -308,9 +332,10 @@ settle_group(Door *door, YqEvent *event, MemoryContext group_context)
 		return more;
 	}
 
-	old_context = MemoryContextSwitchTo(group_context);
 	events = palloc(sizeof(YqEvent *) * room);
+	old_context = MemoryContextSwitchTo(group_context);
 	events[count++] = yq_event_copy(event);
+	MemoryContextSwitchTo(old_context);
 	while (more && yq_text_equal(events[0]->container_id, next.container_id))
 	{
 		if (count == room)
@@ -318,11 +343,14 @@ settle_group(Door *door, YqEvent *event, MemoryContext group_context)
 			room *= 2;
 			events = repalloc(events, sizeof(YqEvent *) * room);
 		}
+		/* only the copy: what the slots hold must outlive the group */
+		MemoryContextSwitchTo(group_context);
 		events[count++] = yq_event_copy(&next);
+		MemoryContextSwitchTo(old_context);
 		more = next_good_event(door, &next);
 	}
-	MemoryContextSwitchTo(old_context);
 	yq_settle_container(door->settler, events, count);
+	pfree(events);
 	MemoryContextReset(group_context);
 	*event = next;
 	return more;
