@@ -151,6 +151,7 @@ yq_books_close(YqBooks *books)
 	MemoryContext old_context = MemoryContextSwitchTo(books->context);
 
 	close_writer(books->container_writer);
+	close_writer(books->start_writer);
 	close_writer(books->charge_writer);
 	close_writer(books->change_writer);
 	close_writer(books->reject_writer);
@@ -225,6 +226,12 @@ yq_books_container_writer(YqBooks *books)
 	return open_writer(books, &books->container_writer, YQ_CONTAINER, true);
 }
 
+YqWriter *
+yq_books_start_writer(YqBooks *books)
+{
+	return open_writer(books, &books->start_writer, YQ_CONTAINER, true);
+}
+
 /* -- rows ---------------------------------------------------------------- */
 
 static void *
@@ -266,7 +273,7 @@ yq_container_read(const YqBooks *books, YqContainer *container, TupleTableSlot *
 }
 
 void
-yq_container_put(YqBooks *books, const YqContainer *container)
+yq_container_put(YqBooks *books, YqWriter *writer, const YqContainer *container)
 {
 	Datum		values[CONTAINER_COLUMNS];
 	bool		nulls[CONTAINER_COLUMNS] = {false};
@@ -286,7 +293,7 @@ yq_container_put(YqBooks *books, const YqContainer *container)
 	put_varlena(values, nulls, CONTAINER_FACTORS, container->factors);
 	values[CONTAINER_ACCRUAL_BASE] =
 		NumericGetDatum(yq_wide_to_numeric(&container->accrual_base));
-	yq_writer_put(yq_books_container_writer(books), values, nulls);
+	yq_writer_put(writer, values, nulls);
 }
 
 static YqEventKind

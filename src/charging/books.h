@@ -81,7 +81,8 @@ typedef struct YqBooks
 	YqFinder   *waiting_finder;
 	YqFinder   *project_finder;
 	YqFinder   *node_finder;
-	YqWriter   *container_writer;
+	YqWriter   *container_writer;	/* one row at a time */
+	YqWriter   *start_writer;	/* of pending starts, for the same table */
 	YqWriter   *charge_writer;
 	YqWriter   *change_writer;
 	YqWriter   *reject_writer;
@@ -98,11 +99,13 @@ extern YqFinder *yq_books_charges(YqBooks *books);
 extern YqFinder *yq_books_changes(YqBooks *books);
 extern YqFinder *yq_books_waiting(YqBooks *books);
 extern YqWriter *yq_books_container_writer(YqBooks *books);
+extern YqWriter *yq_books_start_writer(YqBooks *books);
 
 /* Rows between tables and memory; reading points into the slot. */
 extern void yq_container_read(const YqBooks *books, YqContainer *container,
 							  TupleTableSlot *slot);
-extern void yq_container_put(YqBooks *books, const YqContainer *container);
+extern void yq_container_put(YqBooks *books, YqWriter *writer,
+							 const YqContainer *container);
 extern void yq_charge_read(const YqBooks *books, YqCharge *charge, TupleTableSlot *slot);
 extern void yq_charge_put(YqBooks *books, const YqCharge *charge);
 extern void yq_change_read(const YqBooks *books, YqEventKind *kind, YqChange *change,

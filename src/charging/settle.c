@@ -581,7 +581,7 @@ insert_container(YqBooks *books, const YqContainer *container)
 	YqWriter   *writer = yq_books_container_writer(books);
 
 	ItemPointerSetInvalid(&conflict);
-	yq_container_put(books, container);
+	yq_container_put(books, writer, container);
 	yq_writer_flush_optimistically(writer, note_conflict, &conflict);
 	CommandCounterIncrement();
 	if (!ItemPointerIsValid(&conflict))
@@ -598,10 +598,11 @@ insert_container(YqBooks *books, const YqContainer *container)
 static void
 replace_container(YqBooks *books, const YqContainer *container)
 {
+	YqWriter   *writer = yq_books_container_writer(books);
 	ItemPointerData ignored;
 
-	yq_container_put(books, container);
-	yq_writer_flush_optimistically(yq_books_container_writer(books), note_conflict, &ignored);
+	yq_container_put(books, writer, container);
+	yq_writer_flush_optimistically(writer, note_conflict, &ignored);
 	CommandCounterIncrement();
 }
 
@@ -728,6 +729,18 @@ post_changes(YqBooks *books, const Loaded *loaded, const YqHistory *history)
 	}
 }
 
+/* A change is recorded even when it changes nothing: it is known from now on. */
+static bool
+has_new_changes(const YqHistory *history)
+{
+	for (int i = 0; i < history->change_count; i++)
+	{
+		if (history->changes[i].is_new)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Carry a plan out.  False, with nothing done, when somebody else was faster.
  */
@@ -832,7 +845,8 @@ try_to_settle(YqSettler *settler, text *container_id,
 
 	plan_charges(books, &history, &plan);
 	plan_container(books, &loaded, &history, &plan);
-	*corrected = !compare_ledger(&loaded, &plan) || plan.container_changes;
+	*corrected = !compare_ledger(&loaded, &plan) || plan.container_changes ||
+		has_new_changes(&history);
 	plan.container.charges = planned_charges(&loaded, &plan);
 	if (*corrected && !carry_out(settler, &loaded, &history, &plan, locked))
 		return false;

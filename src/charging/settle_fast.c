@@ -9,8 +9,9 @@
  * container has finished, the row is taken back and the rule decides.  A
  * FINISH deletes the row and posts one segment.
  *
- * Pending STARTs are claimed before anything is locked for a later container:
- * statements wait for each other in the order of container ids only.
+ * Pending STARTs are claimed before anything is locked for a later container,
+ * and one that is contended is settled before the next is claimed: statements
+ * wait for each other in the order of container ids only.
  *
  *-------------------------------------------------------------------------
  */
@@ -61,7 +62,8 @@ yq_settle_check_allocation(const YqResource *allocation, TimestampTz at)
 		if (entries[i].amount > MAX_AMOUNT)
 			return yq_problem(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
 							  psprintf("allocation of resource \"%.*s\" is out of range",
-									   entries[i].name_length, entries[i].name), NULL);
+									   entries[i].name_length, entries[i].name),
+							  "An allocation holds at most 2^50 native units of a resource type.");
 	}
 	rate_class = yq_rate_class_find(allocation, NULL, &weight, &unknown);
 	if (rate_class == NULL)
@@ -70,7 +72,8 @@ yq_settle_check_allocation(const YqResource *allocation, TimestampTz at)
 						  "Insert it into yquota.resource_type.");
 	if (!yq_rate_class_is_payable(rate_class, at))
 		return yq_problem(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
-						  pstrdup("price of the allocation is out of range"), NULL);
+						  pstrdup("price of the allocation is out of range"),
+						  "Lower the base price or the multiplier, or correct the allocation.");
 	return NULL;
 }
 
@@ -124,7 +127,10 @@ yq_settle_take_back(YqBooks *books, ItemPointer tid)
 		elog(ERROR, "could not take back the row of a container");
 }
 
-/* Somebody else has a row with this id, or is about to. */
+/*
+ * Somebody else has a row with this id, or is about to.  The rule waits for
+ * who that is.
+ */
 static void
 on_start_conflict(void *argument, int row, ItemPointer tid)
 {
@@ -133,8 +139,7 @@ on_start_conflict(void *argument, int row, ItemPointer tid)
 
 	start->contended = true;
 	yq_settle_take_back(settler->books, tid);
-	(void) yq_finder_wait_for(yq_books_containers(settler->books),
-							  start->container.container_id);
+	(void) yq_settle_events(settler, start->container.container_id, &start->event, 1);
 }
 
 static bool
@@ -162,7 +167,7 @@ withdraw_finished_starts(YqSettler *settler)
 
 		if (start->contended || !has_charges(settler->books, start->container.container_id))
 			continue;
-		start->contended = true;
+		start->withdrawn = true;
 		settler->is_replay = true;
 		yq_finder_seek(finder, start->container.container_id);
 		slot = yq_finder_next(finder);
@@ -176,13 +181,17 @@ static void
 claim_pending_starts(YqSettler *settler)
 {
 	YqBooks    *books = settler->books;
+	YqWriter   *writer;
+	MemoryContext old_context;
 	int			count = settler->start_count;
 
 	if (count == 0)
 		return;
+	writer = yq_books_start_writer(books);
+	old_context = MemoryContextSwitchTo(settler->start_context);
 	for (int i = 0; i < count; i++)
-		yq_container_put(books, &settler->starts[i].container);
-	yq_writer_flush_optimistically(yq_books_container_writer(books), on_start_conflict, settler);
+		yq_container_put(books, writer, &settler->starts[i].container);
+	yq_writer_flush_optimistically(writer, on_start_conflict, settler);
 	CommandCounterIncrement();
 	withdraw_finished_starts(settler);
 
@@ -190,11 +199,12 @@ claim_pending_starts(YqSettler *settler)
 	{
 		const YqPendingStart *start = &settler->starts[i];
 
-		if (!start->contended)
-			yq_settle_count(books, &start->container, 1);
-		else
+		if (start->withdrawn)
 			(void) yq_settle_events(settler, start->container.container_id, &start->event, 1);
+		else if (!start->contended)
+			yq_settle_count(books, &start->container, 1);
 	}
+	MemoryContextSwitchTo(old_context);
 	settler->start_count = 0;
 	settler->starts = NULL;
 	MemoryContextReset(settler->start_context);
@@ -233,6 +243,7 @@ settle_start(YqSettler *settler, const YqEvent *event)
 	start = &settler->starts[settler->start_count];
 	start->event = yq_event_copy(event);
 	start->contended = false;
+	start->withdrawn = false;
 	admitted = (yq_settle_admit(settler->books, start->event, &start->container) == NULL);
 	if (admitted)
 	{

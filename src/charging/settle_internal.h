@@ -21,7 +21,9 @@ typedef struct YqPendingStart
 {
 	const YqEvent *event;
 	YqContainer container;
-	bool		contended;		/* somebody else has, or had, a row */
+	bool		contended;		/* somebody else has, or had, a row: settled
+								 * by the rule */
+	bool		withdrawn;		/* has finished already: the rule is to decide */
 } YqPendingStart;
 
 struct YqSettler
