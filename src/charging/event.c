@@ -151,12 +151,19 @@ check_instant(const YqEvent *event, TimestampTz now)
 						  "Leave the column out to use the clock.");
 	if (TIMESTAMP_NOT_FINITE(event->occurred_at))
 		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
-						  pstrdup("occurred_at must be finite"), NULL);
+						  pstrdup("occurred_at must be finite"),
+						  "Send the instant at which it happened, or leave the column out to use the clock.");
 	if (event->occurred_at > now + skew)
 		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
 						  psprintf("occurred_at %s is in the future",
 								   timestamptz_to_str(event->occurred_at)),
 						  "Synchronize the clocks, or raise yquota.max_clock_skew.");
+	/* a START repeated with a new allocation is an UPDATE at that instant */
+	if (TIMESTAMP_NOT_FINITE(event->recorded_at) || event->recorded_at > now + skew)
+		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
+						  psprintf("recorded_at %s is in the future or not finite",
+								   timestamptz_to_str(event->recorded_at)),
+						  "Leave the column out: it is the clock's.");
 	return NULL;
 }
 
@@ -182,7 +189,7 @@ check_allocation(const YqEvent *event)
 			return yq_problem(ERRCODE_INVALID_PARAMETER_VALUE,
 							  psprintf("allocation of resource \"%.*s\" is negative",
 									   entries[i].name_length, entries[i].name),
-							  NULL);
+							  "Amounts of an allocation are zero or more.");
 	}
 	return NULL;
 }
@@ -197,10 +204,12 @@ yq_event_check(const YqEvent *event, TimestampTz now)
 	if (event->container_id == NULL)
 		return yq_problem(ERRCODE_NOT_NULL_VIOLATION,
 						  psprintf("container_id of a %s must not be null",
-								   kind_names[event->kind]), NULL);
+								   kind_names[event->kind]),
+						  "Only a QUOTA_COMPUTE goes without a container.");
 	if (VARSIZE_ANY_EXHDR(event->container_id) == 0)
 		return yq_problem(ERRCODE_INVALID_PARAMETER_VALUE,
-						  pstrdup("container_id must not be empty"), NULL);
+						  pstrdup("container_id must not be empty"),
+						  "Send the id that the resource manager gave the container.");
 	return check_allocation(event);
 }
 

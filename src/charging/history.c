@@ -126,7 +126,7 @@ bad_before_start(YqProblem **problem, const YqHistory *history, const YqEvent *e
 						yq_event_kind_name(event->kind),
 						text_to_cstring(history->container_id),
 						timestamptz_to_str(history->started_at)),
-			   NULL);
+			   "Check the clocks of who sent the two events.");
 }
 
 static YqMerge
@@ -137,7 +137,7 @@ bad_after_finish(YqProblem **problem, const YqHistory *history, const YqEvent *e
 						yq_event_kind_name(event->kind),
 						text_to_cstring(history->container_id),
 						timestamptz_to_str(history->finished_at)),
-			   NULL);
+			   "A container that has finished does not change any more.");
 }
 
 static YqMerge
@@ -238,7 +238,7 @@ merge_finish(YqHistory *history, const YqEvent *event, YqProblem **problem)
 					   psprintf("container \"%s\" finished at %s already",
 								text_to_cstring(history->container_id),
 								timestamptz_to_str(history->finished_at)),
-					   NULL);
+					   "A container finishes once, and an event cannot be changed by sending it again.");
 		return event->has_exit_status == history->has_exit_status &&
 			event->exit_status == history->exit_status ? YQ_MERGE_KNOWN :
 			bad_other_content(problem, history, event);
@@ -250,7 +250,7 @@ merge_finish(YqHistory *history, const YqEvent *event, YqProblem **problem)
 				   psprintf("CONTAINER_FINISH of container \"%s\" lies before its update at %s",
 							text_to_cstring(history->container_id),
 							timestamptz_to_str(yq_history_last_settled_at(history))),
-				   NULL);
+				   "Check the clocks of who sent the two events.");
 
 	history->finished = true;
 	history->finished_at = event->occurred_at;
