@@ -258,6 +258,23 @@ enter_allocation(const YqResource *allocation, ArrayType *factors, char **unknow
 	return entry;
 }
 
+/* Whether all resource types of a class met earlier still exist. */
+static bool
+types_exist(const YqRateClass *rate_class, char **unknown)
+{
+	if (rate_class->generation == timeline->generation)
+		return true;
+	for (int i = 0; i < rate_class->part_count; i++)
+	{
+		if (yq_timeline_resource(rate_class->names[i], strlen(rate_class->names[i])) < 0)
+		{
+			*unknown = pstrdup(rate_class->names[i]);
+			return false;
+		}
+	}
+	return true;
+}
+
 YqRateClass *
 yq_rate_class_find(const YqResource *allocation, ArrayType *factors,
 				   uint64 *weight, char **unknown)
@@ -266,7 +283,7 @@ yq_rate_class_find(const YqResource *allocation, ArrayType *factors,
 
 	if (entry == NULL)
 		entry = enter_allocation(allocation, factors, unknown);
-	if (entry == NULL)
+	if (entry == NULL || !types_exist(entry->rate_class, unknown))
 		return NULL;
 	*weight = entry->weight;
 	return entry->rate_class;
