@@ -68,7 +68,7 @@ sub new
 		rule => [],          # [[instant, minimum run time] ...]
 		outage => [],        # [[project or undef, from, to] ...]
 		container => {},
-		price_cache => {},
+		known => {},         # what has been computed since the last change
 	}, $class;
 }
 
@@ -102,6 +102,7 @@ sub add_resource_type
 	$self->{group}{$name} = $group;
 	$self->{multiplier}{$group} ||= [ [ -FOREVER(), scaled(1, 18) ] ];
 	$self->{base}{$name} = [ [ -FOREVER(), scaled($base_price, 18), $unit ] ];
+	$self->{known} = {};
 	return;
 }
 
@@ -110,7 +111,7 @@ sub set_multiplier
 	my ($self, $group, $at, $multiplier) = @_;
 
 	put_point($self->{multiplier}{$group}, $at, scaled($multiplier, 18));
-	$self->{price_cache} = {};
+	$self->{known} = {};
 	return;
 }
 
@@ -119,7 +120,7 @@ sub set_base_price
 	my ($self, $name, $at, $base_price, $unit) = @_;
 
 	put_point($self->{base}{$name}, $at, scaled($base_price, 18), $unit);
-	$self->{price_cache} = {};
+	$self->{known} = {};
 	return;
 }
 
@@ -128,6 +129,7 @@ sub set_factor
 	my ($self, $dimension, $name, $at, $factor) = @_;
 
 	put_point($self->{factor}{$dimension}{$name} ||= [], $at, scaled($factor, 6));
+	$self->{known} = {};
 	return;
 }
 
@@ -136,6 +138,7 @@ sub set_minimum_run_time
 	my ($self, $at, $duration) = @_;
 
 	put_point($self->{rule}, $at, $duration);
+	$self->{known} = {};
 	return;
 }
 
@@ -144,6 +147,7 @@ sub add_outage
 	my ($self, $project, $from, $to) = @_;
 
 	push @{ $self->{outage} }, [ $project, $from, $to ];
+	$self->{known} = {};
 	return;
 }
 
@@ -156,6 +160,7 @@ sub take
 	my ($self, $event) = @_;
 	my $container = $self->{container}{ $event->{id} } ||= { update => {} };
 
+	delete $self->{known}{pieces}{ $event->{id} };
 	if ($event->{event} eq 'UPDATE')
 	{
 		$container->{update}{ $event->{at} } = $event;
@@ -172,7 +177,7 @@ sub price
 {
 	my ($self, $resource, $at) = @_;
 
-	return $self->{price_cache}{$resource}{$at} ||= do
+	return $self->{known}{price}{$resource}{$at} ||= do
 	{
 		my (undef, $base, $unit) = @{ point_at($self->{base}{$resource}, $at) };
 		my (undef, $multiplier) = @{ point_at($self->{multiplier}{ $self->{group}{$resource} }, $at) };
@@ -249,10 +254,10 @@ sub rate
 	return ($dearest * $self->factor_product($held, $at), $dominant);
 }
 
-# Every instant strictly between two others at which a rate may change.
-sub cuts
+# Every instant at which a rate may change, in order.
+sub all_cuts
 {
-	my ($self, $from, $to) = @_;
+	my ($self) = @_;
 	my %seen;
 
 	foreach my $timeline (
@@ -267,7 +272,16 @@ sub cuts
 		$seen{ $outage->[1] } = 1;
 		$seen{ $outage->[2] } = 1;
 	}
-	return sort { $a <=> $b } grep { $from < $_ && $_ < $to } keys %seen;
+	return [ sort { $a <=> $b } keys %seen ];
+}
+
+# Those strictly between two others.
+sub cuts
+{
+	my ($self, $from, $to) = @_;
+
+	$self->{known}{cuts} ||= $self->all_cuts;
+	return grep { $from < $_ && $_ < $to } @{ $self->{known}{cuts} };
 }
 
 # What a container held when: [[from, to, held] ...] up to "now" at most.  A
@@ -291,6 +305,8 @@ sub stretches
 	{
 		my $update = $container->{update}{$at};
 
+		# one that says nothing settles nothing
+		next unless grep { defined $update->{$_} } qw(allocation execution_type queue node);
 		push @stretches, [ $from, $at, {%held} ] if $from < $at;
 		foreach my $field (qw(allocation execution_type queue))
 		{
@@ -306,6 +322,13 @@ sub stretches
 # amount of padding, dominant resource type] ...].  Padding is a piece with
 # from = to; pieces of one stretch share "held".
 sub pieces
+{
+	my ($self, $id, $now) = @_;
+
+	return $self->{known}{pieces}{$id}{$now} ||= $self->compute_pieces($id, $now);
+}
+
+sub compute_pieces
 {
 	my ($self, $id, $now) = @_;
 	my $container = $self->{container}{$id};
@@ -369,7 +392,8 @@ sub settled
 	my ($self, $id, $now) = @_;
 	my $container = $self->{container}{$id};
 	my $pieces = $self->pieces($id, $now);
-	my $running = $container->{FINISH} || !@$pieces ? undef : $pieces->[-1][3];
+	my @stretches = stretches($container, $now);
+	my $unsettled_from = $container->{FINISH} || !@stretches ? FOREVER : $stretches[-1][0];
 	my (@rows, %parts, $held);
 
 	foreach my $piece (@$pieces)
@@ -381,7 +405,7 @@ sub settled
 			push @rows, [ $from, $to, $padding, undef ];
 			next;
 		}
-		last if defined $running && $held_then == $running;
+		last if $from >= $unsettled_from;
 		if (!defined $held || $held_then != $held)
 		{
 			push @rows, [ $from, $to, Math::BigInt->new(0), undef ];

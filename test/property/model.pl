@@ -49,14 +49,14 @@ sub owes
 # Rows of the ledger, in seconds.
 sub ledger
 {
-	my ($model, $id) = @_;
+	my ($model, $id, $now) = @_;
 
 	return join(', ', map {
 		my ($from, $to, $amount, $dominant) = @$_;
 
 		sprintf('%d-%d: %s', $from / SECOND, $to / SECOND,
 			join(' ', Model::text($amount), defined $dominant ? $dominant : ()))
-	} $model->settled($id, 10 * SECOND));
+	} $model->settled($id, $now || 10 * SECOND));
 }
 
 sub half_even
@@ -157,7 +157,9 @@ foreach my $vector (
 	is(owes($model, $id, 10 * SECOND), '30', 'nothing held, nothing paid');
 	$model->take({ event => 'UPDATE', id => $id, at => 9 * SECOND, queue => 'root.a' });
 	is(owes($model, $id, 10 * SECOND), '30', 'an update without an allocation keeps it');
+	$model->take({ event => 'UPDATE', id => $id, at => 9 * SECOND + 1 });
 	is(ledger($model, $id), '0-8: 30 memory-mb, 8-9: 0', 'what the ledger says while it runs');
+	is(ledger($model, $id, 9 * SECOND), '0-8: 30 memory-mb, 8-9: 0', 'and when it has just been updated');
 	$model->take({ event => 'FINISH', id => $id, at => 12 * SECOND });
 	$model->set_minimum_run_time(0, 15 * SECOND);
 	$model->take({ event => 'UPDATE', id => $id, at => 11 * SECOND, allocation => { 'yarn.io/gpu' => 2 } });

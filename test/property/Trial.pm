@@ -1,0 +1,439 @@
+#
+# Trial.pm: plays histories into a database of its own and into the model, and
+# compares what both say.
+#
+# The seed is printed; YQUOTA_SEED repeats a run and YQUOTA_HISTORIES changes
+# its size.  When a comparison fails, the diagnostics hold the statements that
+# rebuild it: every change of a timeline and the events of the containers
+# concerned, in the order in which they were sent.
+#
+package Trial;
+
+use strict;
+use warnings;
+use Test::More;
+use History;
+use Model;
+use Session;
+
+# A database that lives for so many histories: few enough for verify() of the
+# whole to stay quick, many enough to pay for CREATE DATABASE.
+our $histories_per_database = 25;
+
+my $first_instant = 1_772_000_000 * History::SECOND;
+
+# Parameters: projects, windows, from when to verify.
+my $balances = <<'SQL';
+SELECT 'project', project, '', '', '', trim_scale(charged + accrued)::text
+  FROM yquota.project_balance WHERE project = ANY (%1$s)
+UNION ALL
+SELECT 'verify', problem, subject, 'expected ' || expected, 'found ' || found, '1'
+  FROM yquota.verify(%3$s)
+SQL
+my $costs = <<'SQL';
+SELECT 'container', container_id, '', '', '', trim_scale(cost)::text
+  FROM yquota.container_cost WHERE project = ANY (%1$s)
+UNION ALL
+SELECT 'window ' || w.number, c.container_id, c.username, c.queue, c.application_id,
+       trim_scale(c.amount)::text
+  FROM (VALUES %2$s) AS w (number, since, till),
+       yquota.cost_between(w.since, w.till, '{project,container_id,username,queue,application_id}') AS c
+  WHERE c.project = ANY (%1$s)
+UNION ALL
+SELECT 'day', day::text, project, '', '', trim_scale(sum(amount))::text
+  FROM yquota.daily_cost WHERE project = ANY (%1$s) GROUP BY day, project
+UNION ALL
+SELECT CASE WHEN row.padding IS NULL THEN 'segment' ELSE 'padding' END, row.container_id,
+       (extract(epoch FROM row."from") * 1000000)::bigint::text,
+       (extract(epoch FROM row."to") * 1000000)::bigint::text,
+       CASE WHEN row.padding IS NULL THEN row.dominant ELSE '' END, trim_scale(row.amount)::text
+  FROM yquota.charge AS row
+  WHERE row.project = ANY (%1$s) AND row.corrects IS NULL AND row.amount <> 0
+    AND NOT EXISTS (SELECT FROM yquota.charge AS correction
+                    WHERE correction.container_id = row.container_id AND correction.corrects = row.number)
+SQL
+
+# Prepares a run of a test script: seed, number of histories.
+sub plan_run
+{
+	my ($histories) = @_;
+	my $seed = defined $ENV{YQUOTA_SEED} ? $ENV{YQUOTA_SEED} : int(rand 1_000_000_000);
+
+	$histories = $ENV{YQUOTA_HISTORIES} if defined $ENV{YQUOTA_HISTORIES};
+	note("YQUOTA_SEED=$seed YQUOTA_HISTORIES=$histories");
+	return ($seed, $histories);
+}
+
+# Plays so many histories; "play" gets a trial that has just begun a history.
+# A history depends on the seed and its number only, up to the timelines that
+# earlier histories of its database left behind.
+sub run_histories
+{
+	my ($seed, $histories, $play) = @_;
+	my $trial;
+	my $failed = 0;
+
+	foreach my $number (1 .. $histories)
+	{
+		if (!$trial)
+		{
+			srand($seed + $number);
+			$trial = Trial->new;
+		}
+		$trial->begin_history("h$number");
+		eval { $play->($trial); 1 } or $trial->mismatch("$@");
+		$failed++ if $trial->{mismatches};
+		if ($trial->{mismatches} || $number % $histories_per_database == 0 || $number == $histories)
+		{
+			if (!$trial->{mismatches})
+			{
+				$trial->begin_history("end$number");
+				eval { $trial->check_everything; 1 } or $trial->mismatch("$@");
+				$failed++ if $trial->{mismatches};
+			}
+			$trial->finish;
+			undef $trial;
+		}
+		last if $failed >= 3;
+	}
+	return $failed;
+}
+
+sub new
+{
+	my ($class) = @_;
+	my $database = "yquota_property_$$" . '_' . int(rand 1_000_000);
+	my $self = bless { database => $database, model => Model->new, clock => $first_instant }, $class;
+
+	Session::administer("CREATE DATABASE $database");
+	$self->{session} = Session->new($database);
+	$self->{session}->run('CREATE EXTENSION yquota');
+	$self->{session}->run("INSERT INTO yquota.price_group (name) VALUES ('FPGA')");
+	foreach my $type (@History::resource_types)
+	{
+		my ($name, $group, $base_price, $unit) = @$type;
+
+		$self->{model}->add_resource_type($name, $group, $base_price, $unit);
+		$self->{session}->run("INSERT INTO yquota.resource_type (name, price_group, base_price, unit) "
+			. "VALUES ('$name', '$group', $base_price, $unit)")
+		  unless $name =~ /^(?:memory-mb|vcores|yarn.io\/gpu)$/;
+	}
+	return $self;
+}
+
+sub finish
+{
+	my ($self) = @_;
+
+	$_->close foreach $self->{session}, @{ $self->{helpers} || [] };
+	Session::administer("DROP DATABASE $self->{database} WITH (FORCE)");
+	return;
+}
+
+# A further session of the same database.
+sub helper
+{
+	my ($self, $number) = @_;
+
+	return $self->{helpers}[$number] ||= Session->new($self->{database});
+}
+
+sub begin_history
+{
+	my ($self, $name) = @_;
+	my $history = History->new($name, $self->{clock} + History::pick(1, History::SECOND, History::HOUR));
+
+	$self->{history} = $history;
+	$self->{log} = [];
+	$self->{mismatches} = 0;
+	$self->{taken} = {};
+	push @{ $self->{histories} }, $history;
+	$self->{session}->run(join('', map {
+		"INSERT INTO yquota.project (name, quota_mode) VALUES ('$_', '"
+		  . History::pick('PREPAID', 'NOLIMIT') . "');\n"
+	} @{ $history->{projects} }));
+	$self->set_clock($history->{from});
+	return $history;
+}
+
+sub set_clock
+{
+	my ($self, $at) = @_;
+
+	$self->{clock} = $at;
+	$self->log_sql($self->{session}, sprintf('SELECT yquota.set_clock(%s)', History::quoted(History::timestamp($at))));
+	return;
+}
+
+sub log_sql
+{
+	my ($self, $session, $sql) = @_;
+
+	push @{ $self->{log} }, { sql => $sql };
+	$session->run($sql);
+	return;
+}
+
+# Makes a change of a timeline.  It must be accepted unless the caller says
+# that it may be refused; a refused change is none in the model either.
+sub change
+{
+	my ($self, $change, $may_be_refused) = @_;
+	my $sql = History::change_statement($change);
+
+	if ($may_be_refused)
+	{
+		my (undef, $error) = $self->{session}->attempt($sql);
+
+		die $error if defined $error && $error !~ /^ERROR:  YQ|^ERROR:  (?:22|23|55)/;
+		return 0 if defined $error;
+		push @{ $self->{log} }, { sql => $sql };
+	}
+	else
+	{
+		$self->log_sql($self->{session}, $sql);
+	}
+	History::change_model($self->{model}, $change);
+	return 1;
+}
+
+sub report_outage
+{
+	my ($self, $outage) = @_;
+
+	$self->log_sql($self->{session}, History::outage_statement($outage));
+	History::outage_model($self->{model}, $outage);
+	return;
+}
+
+# Sends one statement (or one transaction) that brings events.
+sub deliver
+{
+	my ($self, $session, $sql, @events) = @_;
+
+	push @{ $self->{log} }, { sql => $sql, events => \@events };
+	$session->run($sql);
+	$self->taken(@events);
+	return;
+}
+
+# Tells the model of events that arrived.
+sub taken
+{
+	my ($self, @events) = @_;
+
+	foreach my $event (@events)
+	{
+		next if $event->{event} eq 'COMPUTE';
+		$self->{model}->take($event);
+		$self->{taken}{ $event->{id} } = 1;
+	}
+	return;
+}
+
+# What the model says of containers, keyed like the rows of the database.
+sub expected_balances
+{
+	my ($self, @ids) = @_;
+	my %expected;
+	my $now = $self->{clock};
+
+	foreach my $id (@ids)
+	{
+		my $start = $self->{model}{container}{$id}{START} or next;
+		my $cost = Model::cost($self->{model}->pieces($id, $now), -Model::FOREVER, $now + 1);
+
+		add(\%expected, $cost, 'project', $start->{project});
+	}
+	return \%expected;
+}
+
+sub expected_costs
+{
+	my ($self, $windows, @ids) = @_;
+	my %expected;
+	my $now = $self->{clock};
+
+	foreach my $id (@ids)
+	{
+		my $start = $self->{model}{container}{$id}{START} or next;
+		my $pieces = $self->{model}->pieces($id, $now);
+
+		add(\%expected, Model::cost($pieces, -Model::FOREVER, $now + 1), 'container', $id);
+		foreach my $i (0 .. $#$windows)
+		{
+			my ($since, $till) = @{ $windows->[$i] };
+
+			foreach my $piece (@$pieces)
+			{
+				my $held = $piece->[3];
+
+				add(\%expected, Model::cost([$piece], $since, $till), "window $i",
+					$id, map { defined $_ ? $_ : '' } @$held{qw(username queue application)});
+			}
+		}
+		add_days(\%expected, $pieces, $start->{project});
+		foreach my $row ($self->{model}->settled($id, $now))
+		{
+			my ($from, $to, $amount, $dominant) = @$row;
+
+			add(\%expected, $amount, $from == $to ? 'padding' : 'segment', $id, $from, $to,
+				defined $dominant ? $dominant : '');
+		}
+	}
+	return \%expected;
+}
+
+# The same by UTC days.
+sub add_days
+{
+	my ($sums, $pieces, $project) = @_;
+
+	foreach my $piece (@$pieces)
+	{
+		my ($from, $to) = @$piece;
+
+		for (my $day = int($from / History::DAY); $day * History::DAY <= $to; $day++)
+		{
+			my $midnight = $day * History::DAY;
+
+			add($sums, Model::cost([$piece], $midnight, $midnight + History::DAY),
+				'day', substr(History::timestamp($midnight), 0, 10), $project);
+		}
+	}
+	return;
+}
+
+sub add
+{
+	my ($sums, $amount, @key) = @_;
+	my $key = join('|', @key, ('') x (5 - @key));
+
+	return if $amount->is_zero;
+	$sums->{$key} = ($sums->{$key} || 0) + $amount;
+	return;
+}
+
+# Compares everything that is shown about the current history.
+sub check
+{
+	my ($self, $when) = @_;
+
+	$self->check_balances($when);
+	$self->compare_costs($when, $self->{history}{projects}, keys %{ $self->{taken} });
+	return;
+}
+
+# Compares its balances only.
+sub check_balances
+{
+	my ($self, $when) = @_;
+
+	$self->compare_balances($when, History::timestamp($self->{history}{from}),
+		$self->{history}{projects}, keys %{ $self->{taken} });
+	return;
+}
+
+# Compares everything about every history of the database.
+sub check_everything
+{
+	my ($self) = @_;
+	my @projects = map { @{ $_->{projects} } } @{ $self->{histories} };
+	my @ids = keys %{ $self->{model}{container} };
+
+	$self->compare_balances('at the end of the database', '-infinity', \@projects, @ids);
+	$self->compare_costs('at the end of the database', \@projects, @ids);
+	return;
+}
+
+sub compare_balances
+{
+	my ($self, $when, $verify_since, $projects, @ids) = @_;
+
+	$self->compare($when, $self->expected_balances(@ids),
+		sprintf($balances, texts(@$projects), undef, History::quoted($verify_since)));
+	return;
+}
+
+# Windows of time end anywhere, also beyond the clock.
+sub compare_costs
+{
+	my ($self, $when, $projects, @ids) = @_;
+	my ($first, $second) = sort { $a <=> $b } map { $self->{history}->instant } 1 .. 2;
+	my $end = $second > $self->{clock} ? $second : $self->{clock} + 1;
+	my @windows = ([ $first, $second ], [ History::DAY * int($first / History::DAY), $end ]);
+
+	$self->compare($when, $self->expected_costs(\@windows, @ids),
+		sprintf($costs, texts(@$projects), join(', ', map {
+			sprintf('(%d, timestamptz %s, timestamptz %s)', $_,
+				map { History::quoted(History::timestamp($_)) } @{ $windows[$_] })
+		} 0 .. $#windows)));
+	return;
+}
+
+sub texts
+{
+	return "ARRAY[" . join(', ', map { History::quoted($_) } @_) . "]::text[]";
+}
+
+# Compares the rows of a query, keyed by all columns but the last, with sums.
+sub compare
+{
+	my ($self, $when, $expected, $sql) = @_;
+	my %found;
+
+	foreach my $row ($self->{session}->rows("$sql;\n"))
+	{
+		my $amount = pop @$row;
+
+		if ($row->[0] eq 'verify')
+		{
+			$self->mismatch("$when: verify() says " . join(', ', @$row), $row->[2]);
+			next;
+		}
+		add(\%found, Model::scaled($amount, 48), @$row);
+	}
+	foreach my $key (sort keys %{ { %$expected, %found } })
+	{
+		my ($want, $got) = map { Model::text(defined $_ ? $_ : Math::BigInt->new(0)) } $expected->{$key}, $found{$key};
+
+		$self->mismatch("$when: $key: expected $want, found $got", $key) if $want ne $got;
+	}
+	return;
+}
+
+# Notes a difference and what rebuilds it.
+sub mismatch
+{
+	my ($self, $text, $subject) = @_;
+
+	$self->report($text, $subject) if $self->{mismatches}++ < 3;
+	return;
+}
+
+# Prints a failure and the log of the history; with the id of a container as
+# part of the subject, only that container's events.
+sub report
+{
+	my ($self, $text, $subject) = @_;
+	my ($id) = ($subject || '') =~ /(container_\w+)/;
+
+	diag("history $self->{history}{name}: $text");
+	foreach my $entry (@{ $self->{log} })
+	{
+		my @events = grep { !defined $id || ($_->{id} || '') eq $id } @{ $entry->{events} || [] };
+
+		if (!$entry->{events})
+		{
+			diag("  $entry->{sql};");
+		}
+		elsif (@events)
+		{
+			diag('  ' . (defined $id ? History::insert_statement(@events) : $entry->{sql}) . ';');
+		}
+	}
+	$self->{log} = [] if !defined $id;
+	return 0;
+}
+
+1;

@@ -1,0 +1,158 @@
+#!/usr/bin/env perl
+#
+# The clock goes forward while everything happens: prices, factors and rules
+# are published at or before their instant, outages are reported before,
+# during and after, events arrive late or at once, and what is shown on the
+# way must be right for what has arrived so far.
+#
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Test::More;
+use Trial;
+
+my ($seed, $histories) = Trial::plan_run(500);
+
+# An instant of the window at which something with an instant of its own is
+# sent: that instant, or some time after it.
+sub later
+{
+	my ($history, $at, $promptness) = @_;
+
+	return History::chance($promptness) ? $at : History::between($at, $history->{to});
+}
+
+# An instant at or before another.
+sub earlier
+{
+	my ($history, $at) = @_;
+
+	return History::chance(0.5) ? $at : History::between($history->{from}, $at);
+}
+
+# Whether a container that paid padding finished at that instant: a point
+# there may come too late.
+sub padded_finish_at
+{
+	my ($trial, $at) = @_;
+
+	return scalar grep {
+		$_->{FINISH} && $_->{FINISH}{at} == $at
+	} values %{ $trial->{model}{container} };
+}
+
+# A resource manager that recovers repeats the START of a running container,
+# perhaps with an allocation that yquota has not heard of: an UPDATE now.
+sub repeat_start
+{
+	my ($trial) = @_;
+	my $model = $trial->{model};
+	my $now = $trial->{clock};
+	my %ends = map { $_->{id} => $_->{at} } grep { $_->{event} eq 'FINISH' } @{ $trial->{history}{events} };
+	my %taken_at = map { ("$_->{id} $_->{at}" => 1) } @{ $trial->{history}{events} };
+	my @running = grep {
+		$model->{container}{$_}{START} && !$model->{container}{$_}{FINISH}
+		  && (!defined $ends{$_} || $ends{$_} > $now) && !$taken_at{"$_ $now"}
+	} sort keys %{ $trial->{taken} };
+	my $id = History::pick(@running) or return;
+	my $start = $model->{container}{$id}{START};
+	my @stretches = Model::stretches($model->{container}{$id}, $now);
+	my $held = $stretches[-1][2];
+	my $allocation = History::pick($start->{allocation}, $held->{allocation}, History::random_allocation());
+	my $text = canonical($allocation);
+
+	$trial->log_sql($trial->{session}, History::insert_statement({ %$start, allocation => $allocation }));
+	return if $text eq canonical($start->{allocation}) || $text eq canonical($held->{allocation});
+	$model->take({ event => 'UPDATE', id => $id, at => $now, allocation => $allocation });
+	return;
+}
+
+# Text of an allocation in which amounts of zero do not count.
+sub canonical
+{
+	my ($allocation) = @_;
+
+	return join(',', map { $allocation->{$_} ? "$_=$allocation->{$_}" : () } sort keys %$allocation);
+}
+
+sub play
+{
+	my ($trial) = @_;
+	my $history = $trial->{history};
+	my $session = $trial->{session};
+	my $promptness = History::pick(1, 0.8, 0.3);
+	my @actions;
+
+	foreach my $event (@{ $history->{events} })
+	{
+		push @actions, [ later($history, $event->{at}, $promptness), event => $event ];
+		push @actions, [ later($history, $event->{at}, 0), event => $event ] if History::chance(0.1);
+	}
+	push @actions, [ earlier($history, $_->[1]), change => $_ ] foreach @{ $history->{changes} };
+	foreach my $outage (@{ $history->{outages} })
+	{
+		push @actions, [ History::pick(
+			earlier($history, $outage->[1]),
+			later($history, $outage->[1], 0),
+			later($history, $outage->[2], 0.5)), outage => $outage ];
+	}
+	push @actions, [ $history->instant, $_ ]
+	  foreach map { History::pick(qw(fold check compute repeat_start late_change)) } 1 .. History::between(1, 8);
+
+	$trial->log_sql($session, "SET yquota.on_bad_event = 'set_aside'");
+	@actions = sort { $a->[0] <=> $b->[0] } History::shuffle(@actions);
+	while (my $action = shift @actions)
+	{
+		my ($at, $kind, $subject) = @$action;
+
+		$trial->set_clock($at) if $at > $trial->{clock};
+		if ($kind eq 'event')
+		{
+			my @events = ($subject);
+
+			push @events, (shift @actions)->[2]
+			  while @actions && $actions[0][1] eq 'event' && $actions[0][2]{at} <= $at && History::chance(0.6);
+			$trial->deliver($session, History::statement(@events), @events);
+		}
+		elsif ($kind eq 'change')
+		{
+			$trial->change($subject, padded_finish_at($trial, $subject->[1]));
+		}
+		elsif ($kind eq 'late_change')
+		{
+			my $change = $history->random_change;
+
+			$trial->change($change, 1) if $change->[0] =~ /^(?:multiplier|base_price)$/;
+		}
+		elsif ($kind eq 'outage')
+		{
+			$trial->report_outage($subject);
+		}
+		elsif ($kind eq 'fold')
+		{
+			$trial->log_sql($session, 'SELECT yquota_internal.fold_counters()');
+		}
+		elsif ($kind eq 'compute')
+		{
+			my $event = { event => 'COMPUTE', at => $at };
+
+			$trial->deliver($session, History::statement($event), $event);
+		}
+		elsif ($kind eq 'repeat_start')
+		{
+			repeat_start($trial);
+		}
+		else
+		{
+			$trial->check('on the way at ' . History::timestamp($at));
+			return if $trial->{mismatches};
+		}
+	}
+	$trial->set_clock($history->{to});
+	$trial->check('at the end');
+	return;
+}
+
+is(Trial::run_histories($seed, $histories, \&play), 0, "$histories histories with changes on the way");
+done_testing();
