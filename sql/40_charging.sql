@@ -83,6 +83,16 @@ CREATE FUNCTION yquota_internal.fold_counters() RETURNS bigint
 DECLARE
 	folded bigint;
 BEGIN
+	-- A change of prices that is not visible here would be missed below, after
+	-- it has missed what was settled since: folding waits for the next time.
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RETURN 0;
+	END IF;
+	BEGIN
+		LOCK TABLE yquota.pricing_change IN SHARE MODE NOWAIT;
+	EXCEPTION WHEN lock_not_available THEN
+		RETURN 0;
+	END;
 	-- one at a time; neither events nor readers take this lock
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
 
@@ -164,7 +174,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.fold_counters() IS
-	'Add the appended deltas up into the counters; returns how many there were.  The worker calls it';
+	'Add the appended deltas up into the counters; returns how many there were.  Does nothing while a change of prices is open, or in a transaction whose snapshot could miss one.  The worker calls it';
 REVOKE ALL ON FUNCTION yquota_internal.fold_counters() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.correct_late_prices() RETURNS bigint
