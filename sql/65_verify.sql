@@ -42,20 +42,20 @@ COMMENT ON VIEW yquota_internal.expected_life IS
 
 CREATE VIEW yquota_internal.expected_segment AS
 	WITH step AS (
-		SELECT life.container_id, life.started_at AS at, life.allocation, life.execution_type,
-			   life.queue, life.node
+		SELECT life.container_id, life.started_at AS at, 1 AS kind, life.allocation,
+			   life.execution_type, life.queue, life.node
 		FROM yquota_internal.expected_life AS life
 		UNION ALL
 		SELECT DISTINCT ON (event.container_id, event.occurred_at)
-			   event.container_id, event.occurred_at, event.allocation, event.execution_type,
-			   event.queue, event.node
+			   event.container_id, event.occurred_at, 2, event.allocation,
+			   event.execution_type, event.queue, event.node
 		FROM yquota_internal.accepted_event AS event
 		WHERE event.event = 'CONTAINER_UPDATE'
 		  AND num_nonnulls(event.allocation, event.execution_type, event.queue, event.node) > 0
 		UNION ALL
 		-- a START repeated with a new allocation is an UPDATE; which one it is
 		-- depends on what was known then, and only the books know that
-		SELECT change.container_id, change.occurred_at, change.allocation,
+		SELECT change.container_id, change.occurred_at, 2, change.allocation,
 			   change.execution_type, change.queue, change.node
 		FROM yquota.container_change AS change
 		WHERE change.event = 'CONTAINER_UPDATE'
@@ -75,7 +75,7 @@ CREATE VIEW yquota_internal.expected_segment AS
 			   lead(step.at) OVER so_far AS next_at
 		FROM step
 		WINDOW so_far AS (PARTITION BY step.container_id
-						  ORDER BY step.at, step.allocation IS NULL
+						  ORDER BY step.at, step.kind
 						  ROWS UNBOUNDED PRECEDING)
 	), filled AS (
 		SELECT numbered.container_id, numbered.at, numbered.next_at, numbered.number,
@@ -123,7 +123,7 @@ CREATE VIEW yquota_internal.expected_cost AS
 		   COALESCE(sum(yquota_internal.accrued(segment.allocation, factor.names,
 												segment."from", segment."to")), 0)
 		   + COALESCE(sum(yquota_internal.rate(segment.allocation, factor.names, segment.finished_at)
-						  * missing.microseconds / 1000000)
+						  * missing.microseconds * 0.000001)
 					  FILTER (WHERE segment.is_last AND missing.microseconds > 0), 0) AS amount
 	FROM yquota_internal.expected_segment AS segment
 	CROSS JOIN LATERAL (
@@ -198,7 +198,7 @@ BEGIN
 		SELECT CASE WHEN charge.padding IS NULL
 			THEN yquota_internal.accrued(charge.allocation, factor.names, charge."from", charge."to")
 			ELSE yquota_internal.rate(charge.allocation, factor.names, charge."to")
-				* yquota_internal.microseconds(charge.padding) / 1000000 END AS amount
+				* yquota_internal.microseconds(charge.padding) * 0.000001 END AS amount
 	) AS cost
 	WHERE charge."to" >= since
 	  AND charge.corrects IS NULL

@@ -18,6 +18,7 @@
 #include "base/compat.h"
 
 #include "base/catalog.h"
+#include "base/clock.h"
 #include "base/settings.h"
 #include "base/writer.h"
 #include "catalog/pg_collation_d.h"
@@ -356,6 +357,30 @@ settle_group(Door *door, YqEvent *event, MemoryContext group_context)
 	return more;
 }
 
+/*
+ * Whether the rows come from a dump, which brings the books along with the
+ * events.  A session that has restored one keeps the settings by which that is
+ * known; but new events leave recorded_at to the clock, and restored ones have
+ * their own.
+ */
+static bool
+is_restored(TriggerData *trigger)
+{
+	TupleTableSlot *slot;
+	bool		isnull;
+	TimestampTz recorded_at;
+
+	if (!yq_is_restoring())
+		return false;
+	slot = MakeSingleTupleTableSlot(RelationGetDescr(trigger->tg_relation),
+									&TTSOpsMinimalTuple);
+	tuplestore_rescan(trigger->tg_newtable);
+	(void) tuplestore_gettupleslot(trigger->tg_newtable, true, false, slot);
+	recorded_at = DatumGetTimestampTz(slot_getattr(slot, YQ_EVENT_RECORDED_AT + 1, &isnull));
+	ExecDropSingleTupleTableSlot(slot);
+	return recorded_at != yq_clock_statement();
+}
+
 Datum
 yq_sql_charge_events(PG_FUNCTION_ARGS)
 {
@@ -367,8 +392,7 @@ yq_sql_charge_events(PG_FUNCTION_ARGS)
 	bool		more;
 
 	check_protocol(fcinfo);
-	/* a dump that is restored brings the books along with the events */
-	if (tuplestore_tuple_count(trigger->tg_newtable) == 0 || yq_is_restoring())
+	if (tuplestore_tuple_count(trigger->tg_newtable) == 0 || is_restored(trigger))
 		PG_RETURN_POINTER(NULL);
 
 	door.books = yq_books_open();
