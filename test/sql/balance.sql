@@ -8,6 +8,8 @@ CREATE DATABASE yquota_balance;
 SET client_min_messages = warning;
 CREATE EXTENSION yquota;
 SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
 SELECT yquota.set_clock('2026-03-02 10:00:00+00');
 
 --

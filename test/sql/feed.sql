@@ -8,6 +8,8 @@ CREATE DATABASE yquota_feed;
 SET client_min_messages = warning;
 CREATE EXTENSION yquota;
 SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
 SELECT yquota.set_clock('2026-03-02 10:00:00+00');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
 INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=8192,vcores=8]'), ('n2', '[memory-mb=8192,vcores=8]');

@@ -9,6 +9,8 @@ CREATE DATABASE yquota_reports;
 SET client_min_messages = warning;
 CREATE EXTENSION yquota;
 SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
 SELECT yquota.set_clock('2026-03-31 12:00:00+00');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
 INSERT INTO yquota.node (name, rack, label, total) VALUES

@@ -81,7 +81,7 @@ sub run_client
 {
 	my ($node, $database, @arguments) = @_;
 	local %ENV = (%ENV, client_environment($node, $database));
-	return system('perl', $client, @arguments) == 0;
+	return system('timeout', $patience, 'perl', $client, @arguments) == 0;
 }
 
 # A client that follows; its process, to be killed or waited for.
