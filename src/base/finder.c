@@ -105,6 +105,15 @@ yq_finder_next(YqFinder *finder)
 TupleTableSlot *
 yq_finder_wait_for(YqFinder *finder, const text *key)
 {
+	/*
+	 * With a row in place, whoever inserts another one is about to withdraw
+	 * it and may be waiting for us; and whoever deletes this one is waited
+	 * for by who changes it.
+	 */
+	yq_finder_seek(finder, key);
+	if (yq_finder_next(finder) != NULL)
+		return finder->slot;
+
 	if (finder->dirty_scan == NULL)
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(finder->context);

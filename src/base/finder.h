@@ -34,8 +34,9 @@ extern void yq_finder_seek(YqFinder *finder, const text *key);
 extern TupleTableSlot *yq_finder_next(YqFinder *finder);
 
 /*
- * The row of a unique key, whoever is about to insert or delete it: waits for
- * that transaction to end and looks again.  NULL when there is none.
+ * The row of a unique key.  When there is none at this moment but another
+ * transaction is about to insert or to replace one, waits for that transaction
+ * to end and looks again.  NULL when there is none.
  */
 extern TupleTableSlot *yq_finder_wait_for(YqFinder *finder, const text *key);
 
