@@ -74,51 +74,59 @@ CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rat
 COMMENT ON FUNCTION yquota_internal.used_up_at(timestamptz, numeric, numeric) IS
 	'First microsecond at which credits are used up at a rate in credits per second; NULL when that is never, or after the last timestamp there is';
 
+-- Grouped and joined rather than looked up per project: counters are read once
+-- whether one project is asked for or all, and the project asked for is pushed
+-- down into each part.
 CREATE VIEW yquota.project_balance AS
 	SELECT project.name AS project,
 		   project.quota_mode,
 		   project.on_exhausted,
-		   grants.granted,
-		   ledger.charged,
-		   running.accrued,
+		   balance.granted,
+		   balance.charged,
+		   balance.accrued,
 		   0::numeric AS held,
-		   trim_scale(grants.granted - ledger.charged - running.accrued) AS remaining,
-		   running.burn_rate,
-		   yquota_internal.used_up_at(clock.now,
-									  grants.granted - ledger.charged - running.accrued,
-									  running.burn_rate) AS exhausted_at
+		   trim_scale(balance.granted - balance.charged - balance.accrued) AS remaining,
+		   balance.burn_rate,
+		   yquota_internal.used_up_at(yquota.statement_clock(),
+									  balance.granted - balance.charged - balance.accrued,
+									  balance.burn_rate) AS exhausted_at
 	FROM yquota.project project
-	CROSS JOIN LATERAL (SELECT yquota.statement_clock() AS now) clock
-	CROSS JOIN LATERAL (
-		SELECT coalesce(sum(quota_grant.amount), 0) AS granted
+	LEFT JOIN (
+		SELECT quota_grant.project, sum(quota_grant.amount) AS granted
 		FROM yquota.quota_grant quota_grant
-		WHERE quota_grant.project = project.name
-		  AND quota_grant.valid_from <= clock.now
-		  AND clock.now < quota_grant.expires_at
-	) grants
-	CROSS JOIN LATERAL (
-		SELECT trim_scale(coalesce(sum(part.charged), 0)) AS charged
+		WHERE quota_grant.valid_from <= yquota.statement_clock()
+		  AND yquota.statement_clock() < quota_grant.expires_at
+		GROUP BY quota_grant.project
+	) grants ON grants.project = project.name
+	LEFT JOIN (
+		SELECT part.project, sum(part.charged) AS charged
 		FROM (
-			SELECT counter.charged
+			SELECT counter.project, counter.charged
 			FROM yquota_internal.project_counter counter
-			WHERE counter.project = project.name
 			UNION ALL
-			SELECT delta.charged
+			SELECT delta.project, delta.charged
 			FROM yquota_internal.counter_delta delta
-			WHERE delta.project = project.name AND delta.scope IN ('a', 'p')
+			WHERE delta.scope IN ('a', 'p')
 		) part
-	) ledger
-	CROSS JOIN LATERAL (
-		SELECT trim_scale(coalesce(sum(
-				   class.weight * yquota_internal.accrued(class.shape, class.factors,
-														  class.reference_at, clock.now)
-				   - class.accrual_base), 0)) AS accrued,
-			   trim_scale(coalesce(sum(
-				   class.weight * yquota_internal.rate(class.shape, class.factors,
-													   clock.now)), 0)) AS burn_rate
+		GROUP BY part.project
+	) ledger ON ledger.project = project.name
+	LEFT JOIN (
+		SELECT class.project,
+			   sum(class.weight * yquota_internal.accrued(class.shape, class.factors,
+														  class.reference_at,
+														  yquota.statement_clock())
+				   - class.accrual_base) AS accrued,
+			   sum(class.weight * yquota_internal.rate(class.shape, class.factors,
+													   yquota.statement_clock())) AS burn_rate
 		FROM yquota_internal.rate_class class
-		WHERE class.project = project.name
-	) running;
+		GROUP BY class.project
+	) running ON running.project = project.name
+	CROSS JOIN LATERAL (
+		SELECT coalesce(grants.granted, 0) AS granted,
+			   trim_scale(coalesce(ledger.charged, 0)) AS charged,
+			   trim_scale(coalesce(running.accrued, 0)) AS accrued,
+			   trim_scale(coalesce(running.burn_rate, 0)) AS burn_rate
+	) balance;
 COMMENT ON VIEW yquota.project_balance IS
 	'What every project has, owes and spends, live and exact at the clock; NOLIMIT projects are charged alike';
 COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that are valid now (quota_grant)';
