@@ -18,7 +18,15 @@ CREATE VIEW yquota_internal.accepted_event AS
 		WHERE reject.container_id IS NOT DISTINCT FROM log.container_id
 		  AND reject.event = log.event
 		  AND reject.occurred_at IS NOT DISTINCT FROM log.occurred_at
-		  AND reject.recorded_at = log.recorded_at);
+		  AND reject.recorded_at = log.recorded_at
+		  -- another of that kind and instant may have been accepted
+		  AND (reject.project, reject.application_id, reject.username, reject.queue,
+			   reject.node, reject.allocation::text, reject.execution_type, reject.exit_status,
+			   reject.source)
+			IS NOT DISTINCT FROM
+			  (log.project, log.application_id, log.username, log.queue,
+			   log.node, log.allocation::text, log.execution_type, log.exit_status,
+			   log.source));
 COMMENT ON VIEW yquota_internal.accepted_event IS
 	'The log without what has been set aside; arrival numbers the events of one kind of a container';
 
@@ -144,6 +152,8 @@ CREATE FUNCTION yquota.verify(since timestamptz DEFAULT '-infinity')
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, yquota, pg_temp
+	-- before anybody has collected statistics, nested loops over the log look cheap
+	SET enable_nestloop = off
 	AS $$
 BEGIN
 	RETURN QUERY
