@@ -124,7 +124,7 @@ sub new
 	$self->{applications} = [ undef, map { "application_${name}_$_" } 1, 2 ];
 	$self->{changes} = [ map { $self->random_change } 1 .. pick(0, between(1, 6), between(4, 24)) ];
 	$self->{outages} = [ map { $self->random_outage } 1 .. pick(0, 0, 1, between(1, 4)) ];
-	$self->{events} = [ map { $self->random_container($_) } 1 .. pick(1, between(2, 5), between(4, 14)) ];
+	$self->{events} = [ map { $self->random_container($_) } 1 .. pick(1, between(3, 8), between(6, 16)) ];
 	return $self;
 }
 

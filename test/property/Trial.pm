@@ -72,6 +72,7 @@ sub run_histories
 	my ($seed, $histories, $play) = @_;
 	my $trial;
 	my $failed = 0;
+	my $containers = 0;
 
 	foreach my $number (1 .. $histories)
 	{
@@ -91,11 +92,13 @@ sub run_histories
 				eval { $trial->check_everything; 1 } or $trial->mismatch("$@");
 				$failed++ if $trial->{mismatches};
 			}
+			$containers += keys %{ $trial->{model}{container} };
 			$trial->finish;
 			undef $trial;
 		}
 		last if $failed >= 3;
 	}
+	note("$containers containers");
 	return $failed;
 }
 

@@ -3,7 +3,8 @@
 # Two feeds send halves of the stream at the same time, partly the same events
 # and events of the same containers, while a third session publishes prices,
 # factors and outages that take effect at the clock or shortly after it: also
-# before instants that the feeds are just settling.
+# before instants that the feeds are just settling.  A fourth does what the
+# worker does.
 #
 # Events may run ahead of the clock by less than yquota.max_clock_skew, and so
 # do the published points; whether a point is refused depends on who is first,
@@ -18,7 +19,7 @@ use Trial;
 
 use constant AHEAD => 4 * History::MINUTE;
 
-my ($seed, $histories) = Trial::plan_run(150);
+my ($seed, $histories) = Trial::plan_run(60);
 
 # Statements and transactions that bring the events, as one text.  A transaction
 # takes containers in the order of their ids, lest two of them wait for each
@@ -53,7 +54,7 @@ sub feed
 sub round
 {
 	my ($trial, $changes, $outages, @events) = @_;
-	my @sessions = map { $trial->helper($_) } 0 .. 2;
+	my @sessions = map { $trial->helper($_) } 0 .. 3;
 	my @half = ([], []);
 	my @published = History::shuffle(
 		map({ [ History::change_statement($_), change => $_ ] } @$changes),
@@ -70,14 +71,15 @@ sub round
 	}
 	@sql = (feed(@{ $half[0] }), feed(@{ $half[1] }), $publish . "SELECT 1;\n");
 	push @{ $trial->{log} }, { sql => "-- feed 1:\n$sql[0]-- feed 2:\n$sql[1]-- publisher:\n$sql[2]-- together" };
-	$sessions[$_]->send($sql[$_]) foreach History::shuffle(0 .. 2);
+	push @sql, "SELECT yquota.quota_compute();\n" x History::pick(0, 1, 4) . "SELECT 1;\n";
+	$sessions[$_]->send($sql[$_]) foreach History::shuffle(0 .. 3);
 	my @answers = map { $_->receive } @sessions;
 
-	foreach my $feed (0, 1)
+	foreach my $number (0, 1, 3)
 	{
-		my $error = Session::error($answers[$feed]);
+		my $error = Session::error($answers[$number]);
 
-		die "feed $feed: $error" if defined $error;
+		die "session $number: $error" if defined $error;
 	}
 	$trial->taken(@events);
 	my %refused = map { /^(\d+)\n(.*)/s ? ($1 => Session::error($2)) : () } split /^published /m, $answers[2];
@@ -132,7 +134,7 @@ sub play
 	$trial->set_clock($history->{to} + AHEAD);
 	# what the worker does
 	$trial->log_sql($trial->{session}, 'SELECT yquota_internal.apply_waiting()');
-	$trial->log_sql($trial->{session}, 'SELECT yquota_internal.correct_late_prices()');
+	$trial->log_sql($trial->{session}, 'SELECT yquota.quota_compute()');
 	$trial->check('after everything');
 	return;
 }
