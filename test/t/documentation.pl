@@ -1,0 +1,224 @@
+# The documentation is true: what its examples print is what the server prints,
+# and the reference names everything there is, with nothing that there is not.
+
+use strict;
+use warnings;
+
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# Pages whose examples are run, each in a database of its own.  A block of sql
+# is run as it stands; what it prints is the block of text that follows it, if
+# one does.  Blocks of other kinds are not run.
+my @pages = qw(README.md docs/user-guide.md docs/internals.md);
+
+my $node = PostgreSQL::Test::Cluster->new('documentation');
+$node->init;
+$node->start;
+
+# Lines without the blanks that psql pads them with.
+sub trimmed
+{
+	my ($text) = @_;
+
+	$text =~ s/[ \t]+$//mg;
+	$text =~ s/\s+\z//;
+	return $text;
+}
+
+# Run a block in a session of its own; what it prints, errors last.
+sub printed
+{
+	my ($database, $sql) = @_;
+	local $ENV{PGTZ} = 'UTC';
+	my ($output, $errors) = ('', '');
+
+	IPC::Run::run([ 'psql', '-X', '-v', 'SHOW_CONTEXT=never', '-d', $node->connstr($database) ], '<', \$sql, '>', \$output, '2>', \$errors);
+	return trimmed($output . $errors);
+}
+
+sub examples
+{
+	my ($page) = @_;
+	my @blocks;
+
+	my $text = slurp_file($page);
+	while ($text =~ /^```(\w*)\n(.*?)^```$/msg)
+	{
+		push @blocks, { kind => $1, text => $2, line => 1 + (substr($text, 0, $-[0]) =~ tr/\n//) };
+	}
+	return @blocks;
+}
+
+sub test_examples
+{
+	my ($page) = @_;
+	my $database = $page =~ s/\W/_/gr;
+	my @blocks = examples($page);
+	my $run = 0;
+
+	$node->safe_psql('postgres', qq{CREATE DATABASE "$database"});
+	foreach my $i (0 .. $#blocks)
+	{
+		my $place = "$page, line $blocks[$i]{line}";
+
+		next unless $blocks[$i]{kind} eq 'sql';
+		$run++;
+		my $found = printed($database, $blocks[$i]{text});
+		if ($i < $#blocks && $blocks[ $i + 1 ]{kind} eq 'text')
+		{
+			is($found, trimmed($blocks[ $i + 1 ]{text}), "$place: prints what it shows");
+		}
+		else
+		{
+			unlike($found, qr/^(ERROR|FATAL|WARNING)/m, "$place: runs");
+		}
+	}
+	ok($run > 0, "$page: has examples");
+	is($node->safe_psql($database, 'SELECT count(*) FROM yquota.verify()'), '0', "$page: the books are right afterwards");
+}
+
+test_examples($_) foreach @pages;
+
+# Sums done in the text are right: what stands left and right of an equals sign
+# is equal, as far as both are numbers.
+my @sums;
+my $prose = slurp_file('docs/internals.md') =~ s/^```.*?^```$//msgr;
+while ($prose =~ /^(.*=.*)$/mg)
+{
+	my @sides = split(/=/, $1);
+
+	foreach my $i (0 .. $#sides - 1)
+	{
+		my ($left) = $sides[$i] =~ /([\d(][\d.()+\xc3\x97\/ -]*)$/;
+		my ($right) = $sides[ $i + 1 ] =~ /^ ([\d.]*\d)/;
+
+		next unless defined $left && defined $right && $left =~ /\d (?:\+|-|\xc3\x97) /;
+		push @sums, "($left) = $right";
+	}
+}
+cmp_ok(scalar(@sums), '>=', 12, 'docs/internals.md does sums');
+foreach my $sum (@sums)
+{
+	my $sql = $sum =~ s/\xc3\x97/*/gr =~ s/(\d+(?:\.\d+)?)/$1::numeric/gr;
+
+	is($node->safe_psql('postgres', "SELECT $sql"), 't', "docs/internals.md: $sum");
+}
+
+#
+# The reference.  A section begins with a heading and belongs to the objects
+# that the heading names.
+#
+my $reference = slurp_file('docs/reference.md');
+my %section;
+while ($reference =~ /^#{2,4} ([^\n]*)\n(.*?)(?=^#{2,4} |\z)/msg)
+{
+	my ($heading, $body) = ($1, $2);
+	$section{$1} = $body while $heading =~ /`(?:yquota\.)?([a-z_]+)/g;
+}
+
+sub list
+{
+	my ($query) = @_;
+	return split(/\n/, $node->safe_psql('README_md', $query));
+}
+
+sub missing_sections
+{
+	return join(' ', grep { !defined $section{$_} } @_);
+}
+
+my $ours = q{EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
+	WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'yquota' AND d.objid = };
+my $public = q{'yquota'::regnamespace};
+
+my @relations = list("SELECT relname FROM pg_class c WHERE relkind IN ('r', 'v', 'p', 'm', 'f') AND relnamespace = $public AND $ours c.oid)");
+my @functions = list("SELECT DISTINCT proname FROM pg_proc p WHERE pronamespace = $public AND $ours p.oid)");
+my @types = list("SELECT typname FROM pg_type t WHERE typtype IN ('b', 'e', 'd', 'r') AND typcategory <> 'A' AND typnamespace = $public AND $ours t.oid)");
+my @settings = list("LOAD 'yquota'; SELECT name FROM pg_settings WHERE name LIKE 'yquota.%' UNION SELECT 'yquota.databases'");
+my @supports = grep { /^resource_(in|out|send|recv|add|subtract|negate|multiply|lt|le|eq|ne|ge|gt|cmp|sortsupport|hash|hash_extended|sum_\w+)$/ } @functions;
+my %is_support = map { $_ => 1 } @supports;
+
+cmp_ok(scalar(@relations), '>', 30, 'tables and views were found');
+is(missing_sections(@relations), '', 'every table and view has a section');
+is(missing_sections(grep { !$is_support{$_} } @functions), '', 'every function has a section');
+is(join(' ', grep { $reference !~ /`\Q$_\E`/ } @supports), '', 'every support function is named');
+is(missing_sections(@types), '', 'every type has a section');
+is(join(' ', grep { $reference !~ /^\| `\Q$_\E` \|/m } @settings), '', 'every setting has a row');
+
+my @columns = list(q{SELECT c.relname || '.' || a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+	WHERE c.relkind IN ('r', 'v') AND a.attnum > 0 AND NOT a.attisdropped AND c.relnamespace = } . "$public AND $ours c.oid)");
+is(join(' ', grep { my ($relation, $column) = split /\./; ($section{$relation} // '') !~ /`\Q$column\E`/ } @columns),
+	'', 'every column is in the section of its table or view');
+
+my @arguments = list("SELECT proname || '.' || a.name FROM pg_proc p, unnest(p.proargnames) AS a (name)
+	WHERE a.name <> '' AND pronamespace = $public AND $ours p.oid)");
+is(join(' ', grep { my ($function, $name) = split /\./; ($section{$function} // '') !~ /\b\Q$name\E\b/ } @arguments),
+	'', 'every argument and result column is in the section of its function');
+
+my @labels = list("SELECT typname || '.' || enumlabel FROM pg_enum e JOIN pg_type t ON t.oid = enumtypid WHERE typnamespace = $public");
+is(join(' ', grep { my ($type, $label) = split /\./; ($section{$type} // '') !~ /`\Q$label\E`/ } @labels),
+	'', 'every label of an enum is in the section of its type');
+
+my %default = map { split /\|/, $_, 2 } list(q{LOAD 'yquota'; SELECT name || '|' || current_setting(name) FROM pg_settings WHERE name LIKE 'yquota.%'});
+is(join(' ', grep { $reference !~ /^\| `\Q$_\E` \|[^|\n]*\| `\Q$default{$_}\E` \|/m } sort keys %default),
+	'', 'defaults of settings are as they are shown');
+
+# What the pages call yquota.something exists.
+my %known = map { $_ => 1 } @relations, @functions, @types, (map { s/^yquota\.//r } @settings),
+  'control', 'so', 'sql', 'out', 'h', 'c';
+my %unknown;
+foreach my $page (@pages, 'docs/reference.md', 'docs/operations.md', 'docs/feeding.md')
+{
+	my $text = slurp_file($page);
+	while ($text =~ /\byquota\.([a-z_]+)/g)
+	{
+		$unknown{"$page: $1"} = 1 unless $known{$1};
+	}
+}
+is(join(', ', sort keys %unknown), '', 'everything that the pages name exists');
+
+#
+# SQLSTATEs: every condition that the sources raise is in the table of errors.
+#
+my %condition;
+foreach my $file (glob('src/*.c src/*/*.c sql/[0-9]*.sql'))
+{
+	my $text = slurp_file($file);
+
+	$condition{ lc $1 } = 1 while $text =~ /\bERRCODE_(?:E_R_I_E_|T_R_)?([A-Z_]+)\b/g;
+	$condition{$1} = 1 while $text =~ /\bERRCODE\s*=\s*'(\w+)'/g;
+	$condition{$1} = 1 while $text =~ /\bRAISE\s+([a-z_]+)\s+USING\b/g;
+}
+cmp_ok(scalar(keys %condition), '>', 15, 'conditions were found in the sources');
+foreach my $name (sort keys %condition)
+{
+	my ($status, $output, $errors) = $node->psql('postgres', "DO \$\$ BEGIN RAISE $name; END \$\$", extra_params => [ '-v', 'VERBOSITY=sqlstate' ]);
+	my ($sqlstate) = $errors =~ /ERROR:\s+(\w{5})/;
+
+	like($reference, qr/^\| `\Q$sqlstate\E` \| `\Q$name\E` \|/m, "$name is in the table of errors");
+}
+
+# Links between the pages lead somewhere.
+my %broken;
+foreach my $page (@pages, 'docs/reference.md', 'docs/operations.md', 'docs/feeding.md')
+{
+	my ($folder) = $page =~ m{^(.*/)?};
+	my $text = slurp_file($page);
+
+	while ($text =~ /\]\(([^)#:]*)(?:#([^)]*))?\)/g)
+	{
+		my ($file, $anchor) = ($1 eq '' ? $page : ($folder // '') . $1, $2);
+
+		$broken{"$page: $file"} = 1 unless -e $file;
+		next unless defined $anchor && -f $file;
+		my %anchors = map { lc(s/[^\w\- ]//gr) =~ s/ /-/gr => 1 } slurp_file($file) =~ /^#+ (.*)$/mg;
+		$broken{"$page: $file#$anchor"} = 1 unless $anchors{$anchor};
+	}
+}
+is(join(', ', sort keys %broken), '', 'no link is broken');
+
+$node->stop;
+done_testing();
