@@ -173,6 +173,19 @@ BEGIN
 			USING ERRCODE = 'serialization_failure',
 				HINT = 'The transaction might succeed if retried.';
 	END;
+	-- a price that cannot be formed would keep everything from being charged
+	BEGIN
+		PERFORM yquota_internal.rate(
+			yquota.resource(jsonb_build_object(t.name, 1)), NULL,
+			greatest(least(effective_from, yquota.statement_clock()), '1970-01-01 00:00+00'))
+		FROM yquota.resource_type AS t
+		LIMIT 1;
+	EXCEPTION WHEN numeric_value_out_of_range THEN
+		RAISE EXCEPTION 'price is out of range'
+			USING ERRCODE = 'numeric_value_out_of_range',
+				DETAIL = format('The change was: %s.', description),
+				HINT = 'A multiplier times a base price is at most 3 * 10^20 credits per native unit and second.';
+	END;
 	IF rebase THEN
 		LOCK TABLE yquota.container_event IN SHARE ROW EXCLUSIVE MODE;
 		PERFORM yquota_internal.rebase_running();

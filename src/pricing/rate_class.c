@@ -397,10 +397,14 @@ static void
 add_time(const YqRateClass *rate_class, int stretch, uint64 microseconds, YqWide *sums)
 {
 	YqPrice		rate;
-	int			dearest = dearest_resource(rate_class, stretch, &rate);
+	int			dearest;
 	TimestampTz from;
 	YqWide		cost = {{0}};
 
+	/* a rate out of range that was never paid is no error */
+	if (microseconds == 0)
+		return;
+	dearest = dearest_resource(rate_class, stretch, &rate);
 	if (dearest < 0)
 		return;
 	if (rate_class->factors == NULL)
