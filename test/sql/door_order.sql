@@ -1,0 +1,114 @@
+--
+-- Order and repetition (DESIGN 3, "Late and unordered is not bad", "Identity"):
+-- whatever the order, the cutting into statements and the repetition, the same
+-- events make the same books.
+--
+CREATE DATABASE yquota_door_order;
+\c yquota_door_order
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
+\set SHOW_CONTEXT never
+SELECT yquota.set_clock('2026-03-02 10:00');
+INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
+SELECT yquota.set_multiplier('GENERAL', 2, '2026-03-02 09:00:15');
+CREATE VIEW in_effect AS
+	SELECT charge.container_id, charge."from", charge."to", charge.queue, charge.allocation, charge.settled_by, charge.amount
+	FROM yquota.charge
+	WHERE charge.corrects IS NULL
+	  AND NOT EXISTS (SELECT FROM yquota.charge AS other
+					  WHERE other.container_id = charge.container_id AND other.corrects = charge.number);
+
+--
+-- A late UPDATE of a running container
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation) VALUES ('CONTAINER_START', 'a', '2026-03-02 09:00', 'lab', 'root.a', '[vcores=1]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'a', '2026-03-02 09:00:20', '[vcores=4]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, queue) VALUES ('CONTAINER_UPDATE', 'a', '2026-03-02 09:00:10', '[vcores=2]', 'root.b');
+SELECT number, corrects, "from", "to", queue, allocation, amount FROM yquota.charge WHERE container_id = 'a' ORDER BY number;
+SELECT queue, allocation, settled_at, charges FROM yquota.container WHERE container_id = 'a';
+-- one later than nothing and earlier than nothing: at the same instant, other content
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'a', '2026-03-02 09:00:10', '[vcores=2]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, queue) VALUES ('CONTAINER_UPDATE', 'a', '2026-03-02 09:00:10', '[vcores=2]', 'root.b');
+SELECT count(*) FROM yquota.charge WHERE container_id = 'a';
+-- late for a finished one
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status) VALUES ('CONTAINER_FINISH', 'a', '2026-03-02 09:00:30', 7);
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'a', '2026-03-02 09:00:25', '[vcores=1]');
+SELECT * FROM in_effect WHERE container_id = 'a' ORDER BY "from";
+SELECT sum(amount), sum(amount) FILTER (WHERE corrects IS NOT NULL) AS taken_back FROM yquota.charge WHERE container_id = 'a';
+-- a change that changes nothing is known from now on: the order does not matter
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'same', '2026-03-02 09:00', 'lab', '[vcores=1]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'same', '2026-03-02 09:00', '[vcores=1]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'same', '2026-03-02 09:00', '[vcores=2]');
+SELECT * FROM yquota.verify();
+
+--
+-- A repeated START: its first or present allocation is nothing new, another one
+-- is an UPDATE at the clock
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'r', '2026-03-02 09:30', 'lab', '[vcores=1]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'r', '2026-03-02 09:30', NULL, '[vcores=1]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'r', '2026-03-02 09:40', '[vcores=2]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'r', '2026-03-02 09:30', 'lab', '[vcores=1]'), ('CONTAINER_START', 'r', '2026-03-02 09:30', 'lab', '[vcores=2]');
+SELECT allocation, settled_at FROM yquota.container WHERE container_id = 'r';
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'r', '2026-03-02 09:30', 'lab', '[vcores=3]');
+SELECT allocation, started_at, settled_at FROM yquota.container WHERE container_id = 'r';
+SELECT "from", "to", allocation, amount FROM yquota.charge WHERE container_id = 'r' ORDER BY number;
+SELECT yquota.set_clock('2026-03-02 10:01');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'r', '2026-03-02 09:30', 'lab', '[vcores=3]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'r', '2026-03-02 10:01');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'r', '2026-03-02 09:30', 'lab', '[vcores=3]');
+SELECT sum(amount) FROM yquota.charge WHERE container_id = 'r';
+SELECT * FROM yquota.verify();
+
+--
+-- Every order of five events, an event or the whole stream at a time, each sent
+-- again in the end: what waits is kept, what is late is corrected
+--
+SET yquota.on_bad_event = set_aside;
+CREATE TABLE life (number integer, event yquota.container_event_type, occurred_at timestamptz, project text, queue text, allocation yquota.resource, exit_status integer);
+INSERT INTO life VALUES
+	(1, 'CONTAINER_START', '2026-03-02 09:00', 'ops', 'root.a', '[vcores=1]', NULL),
+	(2, 'CONTAINER_UPDATE', '2026-03-02 09:00:10', NULL, NULL, '[vcores=3]', NULL),
+	(3, 'CONTAINER_UPDATE', '2026-03-02 09:00:20', NULL, 'root.b', NULL, NULL),
+	(4, 'CONTAINER_UPDATE', '2026-03-02 09:00:30', NULL, NULL, '[vcores=2]', NULL),
+	(5, 'CONTAINER_FINISH', '2026-03-02 09:00:40', NULL, NULL, NULL, 0);
+CREATE VIEW permutation AS
+	SELECT row_number() OVER (ORDER BY a.number, b.number, c.number, d.number, e.number) AS id,
+		   ARRAY[a.number, b.number, c.number, d.number, e.number] AS numbers
+	FROM life AS a, life AS b, life AS c, life AS d, life AS e
+	WHERE (SELECT count(DISTINCT n) FROM unnest(ARRAY[a.number, b.number, c.number, d.number, e.number]) AS n) = 5;
+DO $$
+DECLARE
+	p record;
+	n integer;
+	name text;
+BEGIN
+	FOR p IN SELECT * FROM permutation ORDER BY id LOOP
+		name := 'p' || to_char(p.id, 'FM000');
+		FOREACH n IN ARRAY p.numbers LOOP
+			INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation, exit_status)
+			SELECT l.event, name, l.occurred_at, l.project, l.queue, l.allocation, l.exit_status
+			FROM life AS l WHERE l.number = n OR (n = p.numbers[2] AND l.number = p.numbers[1]);
+		END LOOP;
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation, exit_status)
+		SELECT l.event, name, l.occurred_at, l.project, l.queue, l.allocation, l.exit_status
+		FROM life AS l ORDER BY array_position(p.numbers, l.number);
+	END LOOP;
+END
+$$;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation, exit_status)
+SELECT l.event, 'q' || p.id, l.occurred_at, l.project, l.queue, l.allocation, l.exit_status
+FROM permutation AS p, life AS l ORDER BY p.id, array_position(p.numbers, l.number);
+SELECT left(container_id, 1) AS sent, count(DISTINCT container_id) AS containers, "from", "to", queue, allocation, settled_by, min(amount), max(amount)
+FROM in_effect WHERE container_id ~ '^[pq]' GROUP BY 1, 3, 4, 5, 6, 7 ORDER BY 1, 3;
+SELECT count(*) AS running FROM yquota.container WHERE project = 'ops';
+SELECT count(*) AS set_aside FROM yquota.event_reject;
+SELECT charged FROM yquota.project_balance WHERE project = 'ops';
+SELECT * FROM yquota.verify();
+
+\c postgres
+DROP DATABASE yquota_door_order;

@@ -1,0 +1,127 @@
+--
+-- yquota.on_bad_event = set_aside (DESIGN 1.7): the bad row goes to
+-- event_reject with its reason, the rest of the statement is charged; an UPDATE
+-- or FINISH of a container not yet started waits for its START.
+--
+CREATE DATABASE yquota_door_set_aside;
+\c yquota_door_set_aside
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
+\set SHOW_CONTEXT never
+SELECT yquota.set_clock('2026-03-02 10:00');
+INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
+SET yquota.on_bad_event = set_aside;
+
+-- Everything that can be wrong, in one statement, between what is right
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, exit_status, source) VALUES
+	('CONTAINER_START', 'b', '2026-03-02 09:00', 'lab', '[vcores=1]', NULL, 'rm'),
+	('CONTAINER_START', NULL, '2026-03-02 09:00', 'lab', '[vcores=1]', NULL, 'rm'),
+	('CONTAINER_START', '', '2026-03-02 09:00', 'lab', '[vcores=1]', NULL, 'rm'),
+	('CONTAINER_START', 'c01', NULL, 'lab', '[vcores=1]', NULL, 'rm'),
+	('CONTAINER_START', 'c02', 'infinity', 'lab', '[vcores=1]', NULL, 'rm'),
+	('CONTAINER_START', 'c03', '-infinity', 'lab', '[vcores=1]', NULL, 'rm'),
+	('CONTAINER_START', 'c04', '2026-03-02 10:05:01', 'lab', '[vcores=1]', NULL, 'rm'),
+	('CONTAINER_START', 'c05', '2026-03-02 09:00', 'lab', NULL, NULL, 'rm'),
+	('CONTAINER_START', 'c06', '2026-03-02 09:00', 'lab', '[vcores=-1]', NULL, 'rm'),
+	('CONTAINER_START', 'c07', '2026-03-02 09:00', 'lab', '[memory-mb=9223372036854775807]', NULL, 'rm'),
+	('CONTAINER_START', 'c08', '2026-03-02 09:00', 'lab', '[fpga=1]', NULL, 'rm'),
+	('CONTAINER_START', 'c09', '2026-03-02 09:00', 'nobody', '[vcores=1]', NULL, 'rm'),
+	('CONTAINER_START', 'c10', '2026-03-02 09:00', NULL, '[vcores=1]', NULL, 'rm'),
+	('QUOTA_COMPUTE', NULL, '2026-03-02 11:00', NULL, NULL, NULL, 'rm'),
+	('QUOTA_COMPUTE', NULL, '2026-03-02 09:59', NULL, NULL, NULL, 'rm'),
+	-- what follows a good START in the same statement
+	('CONTAINER_START', 'd01', '2026-03-02 09:00', 'lab', '[vcores=1]', NULL, 'rm'),
+	('CONTAINER_UPDATE', 'd01', '2026-03-02 08:59', NULL, '[vcores=2]', NULL, 'rm'),
+	('CONTAINER_UPDATE', 'd01', '2026-03-02 09:01', 'ops', '[vcores=2]', NULL, 'rm'),
+	('CONTAINER_UPDATE', 'd01', '2026-03-02 09:02', NULL, '[fpga=2]', NULL, 'rm'),
+	('CONTAINER_FINISH', 'd01', '2026-03-02 09:03', NULL, NULL, 0, 'rm'),
+	('CONTAINER_FINISH', 'd01', '2026-03-02 09:04', NULL, NULL, 0, 'rm'),
+	('CONTAINER_START', 'd02', '2026-03-02 09:00', 'lab', '[vcores=1]', NULL, 'rm'),
+	('CONTAINER_FINISH', 'd02', '2026-03-02 08:59', NULL, NULL, 0, 'rm'),
+	-- waits
+	('CONTAINER_UPDATE', 'w01', '2026-03-02 09:00:10', NULL, '[vcores=2]', NULL, 'rm'),
+	('CONTAINER_FINISH', 'w01', '2026-03-02 09:00:20', NULL, NULL, 3, 'rm'),
+	('CONTAINER_FINISH', 'w02', '2026-03-02 09:00:20', NULL, NULL, NULL, 'rm'),
+	('CONTAINER_START', 'z', '2026-03-02 09:00', 'lab', '[vcores=1]', NULL, 'rm');
+SELECT container_id, event, occurred_at, waiting, sqlstate, reason, detail FROM yquota.event_reject
+ORDER BY container_id NULLS FIRST, occurred_at, event;
+SELECT container_id FROM yquota.container ORDER BY 1;
+SELECT container_id, amount FROM yquota.charge ORDER BY 1;
+SELECT * FROM yquota.charged_through;
+-- the log has them all, and the feed's counter as well
+SELECT count(*) FROM yquota.container_event;
+SELECT source, events, last_event_at, waiting, rejected FROM yquota.feed_status;
+SELECT * FROM yquota.verify();
+
+--
+-- Waiting: the same FINISH twice, then the START; in the order of time, not of
+-- arrival
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status) VALUES ('CONTAINER_FINISH', 'w01', '2026-03-02 09:00:20', 3);
+INSERT INTO yquota.container_event (event, container_id, occurred_at, queue) VALUES ('CONTAINER_UPDATE', 'w01', '2026-03-02 09:00:05', 'root.b');
+SELECT event, occurred_at FROM yquota.event_reject WHERE container_id = 'w01' AND waiting ORDER BY 2;
+RESET yquota.on_bad_event;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation) VALUES ('CONTAINER_START', 'w01', '2026-03-02 09:00', 'lab', 'root.a', '[vcores=1]');
+SELECT number, "from", "to", queue, allocation, exit_status, amount FROM yquota.charge WHERE container_id = 'w01' ORDER BY 1;
+SELECT count(*) FROM yquota.event_reject WHERE container_id = 'w01';
+SELECT * FROM yquota.verify();
+-- what waited and turns out bad is set aside for good, even in error mode
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'w02', '2026-03-02 09:00:30', 'lab', '[vcores=1]');
+SELECT event, occurred_at, waiting, sqlstate, reason FROM yquota.event_reject WHERE container_id = 'w02';
+SELECT container_id, started_at FROM yquota.container WHERE container_id = 'w02';
+-- a refused START does not wake what waits
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'w03', '2026-03-02 09:00:20');
+SET yquota.on_bad_event = set_aside;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_FINISH', 'w03', '2026-03-02 09:00:20', NULL, NULL), ('CONTAINER_START', 'w03', '2026-03-02 09:00', 'nobody', '[vcores=1]');
+SELECT event, waiting, sqlstate FROM yquota.event_reject WHERE container_id = 'w03' ORDER BY event;
+-- the project comes, its START is sent again and brings the FINISH along
+INSERT INTO yquota.project (name) VALUES ('nobody');
+SELECT * FROM yquota.retry_rejects(container_id => 'w03');
+SELECT amount FROM yquota.charge WHERE container_id = 'w03';
+SELECT count(*) FROM yquota.event_reject WHERE container_id = 'w03';
+-- all the others: one is good now
+SELECT * FROM yquota.retry_rejects();
+SELECT container_id FROM yquota.container ORDER BY 1;
+SELECT * FROM yquota.verify();
+
+--
+-- Two UPDATEs of one instant, one statement: one of them is a fact; and a
+-- statement is all or nothing when it is rolled back
+--
+BEGIN;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
+	('CONTAINER_UPDATE', 'z', '2026-03-02 09:10', '[vcores=3]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
+	('CONTAINER_UPDATE', 'z', '2026-03-02 09:10', '[vcores=4]'), ('CONTAINER_UPDATE', 'z', '2026-03-02 09:10', '[vcores=3]');
+SELECT allocation, sqlstate FROM yquota.event_reject WHERE container_id = 'z';
+SELECT allocation FROM yquota.container WHERE container_id = 'z';
+SELECT * FROM yquota.verify();
+ROLLBACK;
+SELECT count(*) FROM yquota.event_reject WHERE container_id = 'z';
+SELECT allocation FROM yquota.container WHERE container_id = 'z';
+
+--
+-- Many: every third of 3000 is bad
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
+SELECT 'CONTAINER_START', 'm' || i, '2026-03-02 09:00', 'ops', CASE WHEN i % 3 <> 0 THEN '[vcores=1]'::yquota.resource END, 'many'
+FROM generate_series(1, 3000) AS i;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, source)
+SELECT 'CONTAINER_FINISH', 'm' || i, '2026-03-02 09:00:10', 'many' FROM generate_series(3000, 1, -1) AS i;
+SELECT waiting, sqlstate, count(*) FROM yquota.event_reject WHERE source = 'many' GROUP BY 1, 2 ORDER BY 1;
+SELECT count(*), sum(amount) FROM yquota.charge WHERE project = 'ops';
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
+SELECT 'CONTAINER_START', 'm' || i, '2026-03-02 09:00', 'ops', '[vcores=2]', 'many' FROM generate_series(3, 3000, 3) AS i;
+SELECT waiting, sqlstate, count(*) FROM yquota.event_reject WHERE source = 'many' GROUP BY 1, 2 ORDER BY 1;
+SELECT count(*), sum(amount) FROM yquota.charge WHERE project = 'ops';
+SELECT * FROM yquota.verify();
+
+-- What is no row at all fails its statement in this mode, too
+INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_PAUSE', 'z');
+
+\c postgres
+DROP DATABASE yquota_door_set_aside;
