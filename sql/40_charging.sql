@@ -217,3 +217,35 @@ CREATE VIEW yquota.charged_through AS
 	SELECT max(at) AS at FROM yquota_internal.charged_through;
 COMMENT ON VIEW yquota.charged_through IS
 	'The charged-through mark: the latest QUOTA_COMPUTE; what running containers cost until then has been shown';
+
+--
+-- Projects stay while the books name them.  Counters are looked at rather than
+-- the ledger: they have a row for every project that was ever charged.
+--
+
+CREATE FUNCTION yquota_internal.keep_project() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF TG_OP = 'UPDATE' AND NEW.name = OLD.name THEN
+		RETURN NEW;
+	END IF;
+	IF EXISTS (SELECT FROM yquota.container WHERE project = OLD.name)
+		OR EXISTS (SELECT FROM yquota_internal.project_counter WHERE project = OLD.name)
+		OR EXISTS (SELECT FROM yquota_internal.counter_delta WHERE project = OLD.name)
+	THEN
+		RAISE EXCEPTION 'cannot % project "%" because its containers are in the books',
+				CASE TG_OP WHEN 'UPDATE' THEN 'rename' ELSE 'delete' END, OLD.name
+			USING ERRCODE = 'foreign_key_violation',
+				HINT = 'Set on_exhausted to stop new work of the project.';
+	END IF;
+	RETURN COALESCE(NEW, OLD);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_project() IS
+	'A project that containers were charged to keeps its name and stays';
+REVOKE ALL ON FUNCTION yquota_internal.keep_project() FROM PUBLIC;
+
+CREATE TRIGGER keep BEFORE UPDATE OF name OR DELETE ON yquota.project
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_project();

@@ -114,6 +114,14 @@ INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('idle', 0.00000
 SELECT project, action, container_id FROM yquota.exhausted_work ORDER BY project, container_id;
 
 --
+-- A project stays while the books name it
+--
+DELETE FROM yquota.project WHERE name = 'ops';
+UPDATE yquota.project SET name = 'operations' WHERE name = 'lab';
+INSERT INTO yquota.project (name) VALUES ('entered by mistake');
+DELETE FROM yquota.project WHERE name = 'entered by mistake';
+
+--
 -- SELECT on the view is all that a reader needs
 --
 CREATE ROLE yquota_balance_reader;
