@@ -1,0 +1,165 @@
+--
+-- The shape of what CREATE EXTENSION makes: DESIGN 4's names, and what holds of
+-- every object.  Rules are stated over the catalog, so that objects added later
+-- are covered; what breaks a rule is named in the diagnostics.
+--
+\set ON_ERROR_STOP on
+\set QUIET on
+\pset format unaligned
+\pset tuples_only on
+\pset pager off
+BEGIN;
+SET LOCAL search_path = public, pg_catalog;
+SELECT no_plan();
+
+-- What belongs to the extension
+CREATE TEMPORARY VIEW member AS
+	SELECT d.classid, d.objid
+	FROM pg_depend AS d
+	JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'yquota'
+	WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e';
+CREATE TEMPORARY VIEW own_relation AS
+	SELECT c.* FROM pg_class AS c JOIN member AS m ON m.classid = 'pg_class'::regclass AND m.objid = c.oid;
+CREATE TEMPORARY VIEW own_function AS
+	SELECT p.*, p.oid::regprocedure AS signature, l.lanname
+	FROM pg_proc AS p
+	JOIN pg_language AS l ON l.oid = p.prolang
+	JOIN member AS m ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid;
+
+--
+-- DESIGN 4: names
+--
+SELECT is((SELECT array_agg(nspname::text ORDER BY nspname) FROM pg_namespace AS n
+		   JOIN member AS m ON m.classid = 'pg_namespace'::regclass AND m.objid = n.oid),
+		  '{yquota,yquota_internal}'::text[], 'schemas are members of the extension');
+SELECT ok(NOT extrelocatable, 'the extension is not relocatable') FROM pg_extension WHERE extname = 'yquota';
+
+SELECT has_type('yquota', name, format('type %s', name)) FROM unnest('{resource,container_event_type,execution_type,queue_state}'::text[]) AS name;
+SELECT enum_has_labels('yquota', 'container_event_type', '{CONTAINER_START,CONTAINER_UPDATE,CONTAINER_FINISH,QUOTA_COMPUTE}'::text[], 'labels of container_event_type');
+SELECT enum_has_labels('yquota', 'execution_type', '{GUARANTEED,OPPORTUNISTIC}'::text[], 'labels of execution_type');
+SELECT enum_has_labels('yquota', 'quota_mode', '{PREPAID,NOLIMIT}'::text[], 'labels of quota_mode');
+SELECT enum_has_labels('yquota', 'exhaustion_policy', '{allow,refuse_submission,drain,stop}'::text[], 'labels of exhaustion_policy');
+
+SELECT has_table('yquota', name::name, format('table %s', name)) FROM unnest('{container_event,container,charge,event_reject,project,quota_grant,price,price_group,resource_type,base_price,price_factor,charging_rule,outage,node,utilization,pricing_change,alert}'::text[]) AS name;
+SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{current_price,project_balance,container_cost,daily_cost,feed_status,suspect_container,worker_status,charged_through}'::text[]) AS name;
+SELECT has_column('yquota', relation::name, name::name, format('column %s.%s', relation, name))
+FROM (VALUES
+	('node', '{name,rack,label,total,state,updated_at}'::text[]),
+	('project', '{name,quota_mode,on_exhausted}'),
+	('quota_grant', '{project,amount,reason,granted_by,external_id,valid_from,expires_at}'),
+	('resource_type', '{name,price_group,base_price,unit}'),
+	('price_group', '{name,tipping_point,increment_factor,max_multiplier,count_pending}'),
+	('project_balance', '{project,granted,charged,accrued,held,remaining,burn_rate,exhausted_at}'),
+	('feed_status', '{source,last_event_at,lag}'))
+	AS wanted (relation, names), unnest(names) AS name;
+SELECT col_is_unique('yquota', 'quota_grant', 'external_id', 'external_id of quota_grant is unique');
+SELECT has_function('yquota', name::name, format('function %s', name))
+FROM unnest('{set_multiplier,clear_multiplier,set_base_price,compute_prices,quota_compute,cost_between,reconcile,node_lost,report_outage,verify,start_worker,retry_rejects,amount,dominant_share,fits_in,sum,clock,set_clock,reset_clock}'::text[]) AS name;
+
+--
+-- The library reads and writes these by the numbers of their columns
+-- (src/charging/books.c, counters.c, door.c, event.h)
+--
+SELECT columns_are_in_order.* FROM (VALUES
+	('yquota.container_event', '{event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at}'::text[]),
+	('yquota.container', '{container_id,project,application_id,username,queue,node,label,allocation,execution_type,started_at,settled_at,charges,factors,accrual_base}'),
+	('yquota.container_change', '{container_id,event,occurred_at,allocation,execution_type,queue,node}'),
+	('yquota.charge', '{container_id,project,application_id,username,queue,node,execution_type,allocation,started_at,from,to,booked_at,number,corrects,settled_by,exit_status,padding,dominant,amount}'),
+	('yquota.event_reject', '{reject_id,event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,waiting,sqlstate,reason,detail}'),
+	('yquota_internal.counter_delta', '{scope,project,shape,factors,reference_at,weight,accrual_base,charged,queue,label,username,node,execution_type,allocation,containers,source,events,last_event_at,pricing_version,priced_through,recorded_at}'),
+	('yquota_internal.charged_through', '{at,recorded_at,source}'))
+	AS wanted (relation, names),
+	LATERAL (SELECT is((SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
+						WHERE attrelid = relation::regclass AND attnum > 0),
+					   names, format('columns of %s are in the library''s order', relation))) AS columns_are_in_order;
+
+--
+-- The door (DESIGN 3, 4)
+--
+SELECT is_empty($$SELECT conname FROM pg_constraint WHERE conrelid = 'yquota.container_event'::regclass$$,
+				'no constraint of container_event refuses before the trigger can set aside');
+SELECT is_empty($$SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'yquota.container_event'::regclass AND indisunique$$,
+				'container_event has no unique index');
+SELECT is((SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'yquota.container_event'::regclass AND attnum > 0 AND attnotnull),
+		  '{event,recorded_at}'::text[], 'only what the type and the default give is NOT NULL in container_event');
+SELECT is((SELECT array_agg(tgname::text) FROM pg_trigger WHERE tgrelid = 'yquota.container_event'::regclass AND NOT tgisinternal),
+		  '{charge_events}'::text[], 'one trigger stands behind the door');
+SELECT is_empty($$SELECT oid::regclass FROM own_relation WHERE relrowsecurity$$, 'no table has row-level security');
+SELECT is((SELECT is_nullable::boolean FROM information_schema.columns WHERE table_schema = schema AND table_name = name AND column_name = 'project'),
+		  false, format('project is NOT NULL in %s.%s, which carries money', schema, name))
+FROM (VALUES ('yquota', 'charge'), ('yquota', 'quota_grant'), ('yquota_internal', 'project_counter'), ('yquota_internal', 'rate_class_counter')) AS wanted (schema, name);
+SELECT is_empty($$SELECT c.oid::regclass, a.attname FROM own_relation AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+				  WHERE c.relkind = 'r' AND a.attnum > 0 AND a.atttypid IN ('float4'::regtype, 'float8'::regtype, 'money'::regtype, 'timestamp'::regtype)$$,
+				'no table has a column of a floating-point type, or of time without a zone');
+SELECT is_empty($$SELECT c.oid::regclass, a.attname FROM own_relation AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+				  WHERE c.relkind = 'r' AND a.attname = 'container_id' AND a.attcollation <> (SELECT oid FROM pg_collation WHERE collname = 'C' AND collnamespace = 'pg_catalog'::regnamespace)$$,
+				'container ids sort bytewise in every table');
+
+--
+-- Every object is commented
+--
+SELECT is_empty($$
+	SELECT pg_describe_object(m.classid, m.objid, 0) FROM member AS m
+	LEFT JOIN pg_class AS c ON m.classid = 'pg_class'::regclass AND c.oid = m.objid
+	LEFT JOIN pg_type AS t ON m.classid = 'pg_type'::regclass AND t.oid = m.objid
+	WHERE obj_description(m.objid, (SELECT relname FROM pg_class WHERE oid = m.classid)) IS NULL
+	  -- those that come with another one: row and array types, sequences of identity columns, indexes
+	  AND (t.oid IS NULL OR (t.typtype <> 'c' AND t.typcategory <> 'A'))
+	  AND (c.oid IS NULL OR c.relkind IN ('r', 'v', 'm', 'p', 'f'))
+	  -- operator families and classes say what they are by their names
+	  AND m.classid NOT IN ('pg_opclass'::regclass, 'pg_opfamily'::regclass, 'pg_amop'::regclass, 'pg_amproc'::regclass, 'pg_cast'::regclass)
+	ORDER BY 1$$, 'every object has a comment');
+
+--
+-- Privileges
+--
+SELECT is_empty($$SELECT c.oid::regclass, a.privilege_type FROM own_relation AS c, aclexplode(c.relacl) AS a
+				  WHERE a.grantee = 0 AND c.relkind IN ('r', 'S')$$, 'PUBLIC has no right on any table');
+SELECT ok(NOT has_schema_privilege('public', 'yquota_internal', 'USAGE, CREATE'), 'yquota_internal is closed to PUBLIC');
+SELECT ok(NOT has_schema_privilege('public', 'yquota', 'CREATE'), 'nobody creates in yquota');
+SELECT is_empty($$SELECT signature FROM own_function WHERE prosecdef AND has_function_privilege('public', oid, 'EXECUTE') ORDER BY 1$$,
+				'no SECURITY DEFINER function is for everybody');
+SELECT is_empty($$SELECT signature FROM own_function WHERE prorettype = 'trigger'::regtype AND has_function_privilege('public', oid, 'EXECUTE') ORDER BY 1$$,
+				'no trigger function is for everybody');
+SELECT is_empty($$SELECT signature FROM own_function WHERE provolatile = 'v' AND has_function_privilege('public', oid, 'EXECUTE') AND proname <> 'clock' ORDER BY 1$$,
+				'nothing that changes anything is for everybody');
+
+--
+-- Functions
+--
+SELECT is_empty($$SELECT signature FROM own_function
+				  WHERE (prosecdef OR lanname = 'plpgsql')
+					AND NOT EXISTS (SELECT FROM unnest(proconfig) AS c WHERE c ~ '^search_path=("?pg_catalog"?)(, "?yquota"?)?, "?pg_temp"?$') ORDER BY 1$$,
+				'every plpgsql and SECURITY DEFINER function pins its search_path');
+SELECT is_empty($$SELECT signature FROM own_function WHERE provolatile = 'v' AND proparallel <> 'u' AND proname <> 'clock' ORDER BY 1$$,
+				'volatile functions are not for parallel plans, the clock excepted');
+SELECT is_empty($$SELECT signature FROM own_function WHERE provolatile = 'i' AND proparallel <> 's' ORDER BY 1$$,
+				'immutable functions are parallel safe');
+SELECT is_empty($$SELECT signature FROM own_function WHERE prorettype = 'trigger'::regtype AND provolatile <> 'v' ORDER BY 1$$,
+				'trigger functions are volatile');
+SELECT volatility_is('yquota', name::name, volatility, format('%s is %s', name, volatility))
+FROM (VALUES ('clock', 'volatile'), ('statement_clock', 'stable'), ('verify', 'stable'), ('quota_compute', 'volatile'),
+			 ('set_multiplier', 'volatile'), ('amount', 'immutable'), ('fits_in', 'immutable')) AS wanted (name, volatility);
+SELECT is((SELECT proparallel::text FROM pg_proc WHERE oid = signature::regprocedure), 'r', format('%s is parallel restricted: it keeps a cache of prices', signature))
+FROM unnest('{"yquota_internal.accrued(yquota.resource,text[],timestamptz,timestamptz)","yquota_internal.rate(yquota.resource,text[],timestamptz)","yquota_internal.dominant(yquota.resource,text[],timestamptz,timestamptz)","yquota_internal.factor_names(text,text,text,text,yquota.execution_type)"}'::text[]) AS signature;
+SELECT is_empty($$SELECT signature FROM own_function WHERE proname ~ '^resource_(in|out|recv|send|add|subtract|eq|ne|lt|le|gt|ge|cmp|hash)' AND (provolatile <> 'i' OR proparallel <> 's')$$,
+				'functions of type resource are immutable and parallel safe');
+
+--
+-- Dumps: every table but what belongs to the running server
+--
+SELECT is((SELECT array_agg(c.oid::regclass::text ORDER BY c.relname) FROM own_relation AS c, pg_extension AS e
+		   WHERE e.extname = 'yquota' AND c.relkind = 'r' AND c.oid <> ALL (coalesce(e.extconfig, '{}'))),
+		  '{yquota_internal.clock_setting,yquota_internal.worker_state}'::text[],
+		  'all tables are dumped but clock_setting and worker_state');
+SELECT is_empty($$
+	SELECT c.oid::regclass FROM own_relation AS c, pg_extension AS e
+	WHERE e.extname = 'yquota' AND c.relkind = 'S' AND c.oid <> ALL (coalesce(e.extconfig, '{}'))$$,
+	'sequences are dumped');
+SELECT is_empty($$SELECT unnest(extcondition) FROM pg_extension WHERE extname = 'yquota' EXCEPT SELECT ''$$,
+				'no row of a dumped table is left out');
+SELECT is((SELECT count(*) FROM (SELECT unnest(extconfig) AS relation FROM pg_extension WHERE extname = 'yquota') AS c GROUP BY relation HAVING count(*) > 1),
+		  NULL, 'no table is marked twice');
+
+SELECT * FROM finish();
+ROLLBACK;
