@@ -22,6 +22,7 @@
 #include "catalog/pg_enum.h"
 #include "catalog/pg_namespace_d.h"
 #include "catalog/pg_type.h"
+#include "commands/extension.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -256,10 +257,14 @@ yq_extension_owner(void)
 	return owner;
 }
 
+/*
+ * The extension's own script is none of the dump, although the session that
+ * runs it may be restoring one: what it inserts is new.
+ */
 bool
 yq_is_restoring(void)
 {
-	return !check_function_bodies && !row_security && client_min_messages == WARNING &&
+	return !creating_extension && !check_function_bodies && !row_security && client_min_messages == WARNING &&
 		has_privs_of_role(GetSessionUserId(), yq_extension_owner());
 }
 
