@@ -202,7 +202,7 @@ CREATE FUNCTION yquota_internal.reconcile_list(running jsonb)
 	RETURNS TABLE (container_id text, project text, application_id text, username text,
 				   queue text, node text, allocation yquota.resource,
 				   execution_type yquota.execution_type, started_at timestamptz)
-	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET timezone = 'UTC'
 AS $$
@@ -276,7 +276,7 @@ CREATE FUNCTION yquota_internal.reconcile_plan(running jsonb, as_of timestamptz)
 	RETURNS TABLE (action text, container_id text, project text, application_id text,
 				   username text, queue text, node text, allocation yquota.resource,
 				   execution_type yquota.execution_type, occurred_at timestamptz, detail text)
-	LANGUAGE sql STABLE PARALLEL SAFE
+	LANGUAGE sql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
 	WITH list AS MATERIALIZED (
