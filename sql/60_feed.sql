@@ -62,7 +62,7 @@ CREATE VIEW yquota.suspect_container AS
 				   ORDER BY container.started_at, container.container_id) AS next_started_at
 		FROM yquota.container container
 		WHERE container.application_id IS NOT NULL
-		  AND container.container_id NOT LIKE '%\_000001'
+		  AND right(container.container_id, 7) <> '_000001'
 	) aged
 	WHERE aged.next_started_at - aged.started_at >= interval '1 day'
 	  AND aged.now - aged.started_at >= 10 * (aged.now - aged.next_started_at);
