@@ -447,7 +447,7 @@ SELECT count(*), sum(n) AS difference
 FROM (SELECT r, sum(n) AS n
 	  FROM (SELECT r, 1 AS n FROM vector UNION ALL SELECT r, -1 FROM received) s
 	  GROUP BY r HAVING sum(n) <> 0) t;
-COPY (SELECT) TO PROGRAM 'rm yquota_resource_test.bin';
+COPY (SELECT) TO PROGRAM 'cat && rm yquota_resource_test.bin';
 
 --
 -- Plans: indexes, joins, grouping
