@@ -11,7 +11,7 @@ use lib $FindBin::Bin;
 use Test::More;
 use Trial;
 
-my ($seed, $histories) = Trial::plan_run(250);
+my ($seed, $histories) = Trial::plan_run(170);
 
 # The events in an order in which they may arrive, and whether some of them
 # must wait for others.
