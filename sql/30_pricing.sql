@@ -187,6 +187,14 @@ BEGIN
 				HINT = 'A multiplier times a base price is at most 3 * 10^20 credits per native unit and second.';
 	END;
 	IF rebase THEN
+		-- containers started since the snapshot was taken would be missed
+		IF current_setting('transaction_isolation') <> 'read committed' THEN
+			RAISE EXCEPTION 'factors and outages of projects cannot come or go at isolation level %',
+					upper(current_setting('transaction_isolation'))
+				USING ERRCODE = 'feature_not_supported',
+					DETAIL = format('The change was: %s.', description),
+					HINT = 'Use a transaction of isolation level READ COMMITTED.';
+		END IF;
 		LOCK TABLE yquota.container_event IN SHARE ROW EXCLUSIVE MODE;
 		PERFORM yquota_internal.rebase_running();
 	END IF;

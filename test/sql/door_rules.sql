@@ -59,6 +59,15 @@ SELECT factors FROM yquota.container WHERE container_id = 'f6';
 SELECT yquota_internal.fold_counters() > 0 AS folded;
 SELECT shape, factors, weight FROM yquota_internal.rate_class WHERE weight <> 0;
 SELECT * FROM yquota.verify();
+-- an old snapshot would miss containers to move; another point of a known name moves none
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SAVEPOINT a;
+INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.x', '2026-03-02 10:00:50', 2);
+ROLLBACK TO a;
+INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.a', '2026-03-02 10:59', 2);
+COMMIT;
+SELECT count(*) FROM yquota.price_factor WHERE name IN ('root.x', 'root.a');
+SELECT * FROM yquota.verify();
 
 --
 -- Outages: nobody pays, overlaps count once; of one project, only it
