@@ -102,6 +102,32 @@ yq_finder_next(YqFinder *finder)
 	return get_next(finder, finder->scan) ? finder->slot : NULL;
 }
 
+static void
+open_dirty_scan(YqFinder *finder)
+{
+	MemoryContext old_context;
+
+	if (finder->dirty_scan != NULL)
+		return;
+	old_context = MemoryContextSwitchTo(finder->context);
+	InitDirtySnapshot(finder->dirty_snapshot);
+	finder->dirty_scan = index_beginscan(finder->relation, finder->index,
+										 &finder->dirty_snapshot, NULL, 1, 0);
+	MemoryContextSwitchTo(old_context);
+}
+
+bool
+yq_finder_is_taken(YqFinder *finder, const text *key)
+{
+	bool		taken;
+
+	open_dirty_scan(finder);
+	rescan(finder, finder->dirty_scan, key);
+	taken = get_next(finder, finder->dirty_scan);
+	ExecClearTuple(finder->slot);
+	return taken;
+}
+
 TupleTableSlot *
 yq_finder_wait_for(YqFinder *finder, const text *key)
 {
@@ -114,16 +140,7 @@ yq_finder_wait_for(YqFinder *finder, const text *key)
 	if (yq_finder_next(finder) != NULL)
 		return finder->slot;
 
-	if (finder->dirty_scan == NULL)
-	{
-		MemoryContext old_context = MemoryContextSwitchTo(finder->context);
-
-		InitDirtySnapshot(finder->dirty_snapshot);
-		finder->dirty_scan = index_beginscan(finder->relation, finder->index,
-											 &finder->dirty_snapshot, NULL, 1, 0);
-		MemoryContextSwitchTo(old_context);
-	}
-
+	open_dirty_scan(finder);
 	for (;;)
 	{
 		TransactionId busy;

@@ -40,4 +40,10 @@ extern TupleTableSlot *yq_finder_next(YqFinder *finder);
  */
 extern TupleTableSlot *yq_finder_wait_for(YqFinder *finder, const text *key);
 
+/*
+ * Whether there is a row of a unique key, or another transaction is about to
+ * insert one.  Does not wait.
+ */
+extern bool yq_finder_is_taken(YqFinder *finder, const text *key);
+
 #endif							/* YQ_FINDER_H */

@@ -26,6 +26,9 @@
 /* The largest amount of one resource in an allocation; sums stay in int64. */
 #define MAX_AMOUNT (INT64CONST(1) << 50)
 
+/* So many are looked at one by one before they are claimed. */
+#define FEW_STARTS 16
+
 YqSettler *
 yq_settler_create(YqBooks *books, YqBadEventHandler bad_event, void *argument)
 {
@@ -177,16 +180,50 @@ withdraw_finished_starts(YqSettler *settler)
 	}
 }
 
+/*
+ * A row that is taken back leaves a trace that looks, until its transaction
+ * ends, as if the id were about to be claimed; should the transaction that was
+ * there first begin anew after a savepoint, the two would wait for each other.
+ * Feeds that send the same containers at the same time send them singly: for
+ * few starts it is worth looking before claiming.
+ */
+static void
+settle_taken_starts(YqSettler *settler)
+{
+	YqFinder   *finder = yq_books_containers(settler->books);
+	int			kept = 0;
+
+	if (settler->start_count > FEW_STARTS)
+		return;
+	for (int i = 0; i < settler->start_count; i++)
+	{
+		const YqPendingStart *start = &settler->starts[i];
+
+		if (yq_finder_is_taken(finder, start->container.container_id))
+			(void) yq_settle_events(settler, start->container.container_id, &start->event, 1);
+		else
+			settler->starts[kept++] = *start;
+	}
+	settler->start_count = kept;
+}
+
 static void
 claim_pending_starts(YqSettler *settler)
 {
 	YqBooks    *books = settler->books;
 	YqWriter   *writer;
 	MemoryContext old_context;
-	int			count = settler->start_count;
+	int			count;
 
+	settle_taken_starts(settler);
+	count = settler->start_count;
 	if (count == 0)
+	{
+		/* what was not admitted may be there still */
+		settler->starts = NULL;
+		MemoryContextReset(settler->start_context);
 		return;
+	}
 	writer = yq_books_start_writer(books);
 	old_context = MemoryContextSwitchTo(settler->start_context);
 	for (int i = 0; i < count; i++)
