@@ -1,0 +1,199 @@
+# The books survive pg_dump and restore exactly: the log, running and finished
+# containers, updates, the ledger with its corrections, what was set aside,
+# counters folded and not, grants and the numbers that go on from them.  The
+# restored books prove themselves, charging goes on, also in the session that
+# restored them, and the worker takes over without making an outage of it.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use WorkerNode;
+
+my $node = new_node('dump_books');
+my @psql = ('psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1');
+my $clock = '2021-03-02 12:00+00';
+
+my @tables = map { "yquota.$_" }
+	qw(project quota_grant container_event container container_change charge event_reject outage pricing_change);
+push @tables, map { "yquota_internal.$_" }
+	qw(charged_through counter_delta project_counter rate_class_counter usage_counter node_counter
+	feed_counter correction_due);
+
+sub rows
+{
+	my ($database, $query) = @_;
+
+	return $node->safe_psql($database, "SELECT t::text FROM ($query) AS t ORDER BY t::text COLLATE \"C\"");
+}
+
+sub contents
+{
+	my ($database) = @_;
+
+	return { map { $_ => rows($database, "SELECT * FROM $_") } @tables };
+}
+
+# What people see of the books at one instant.
+sub shown
+{
+	my ($database) = @_;
+	my %shown = map { $_ => rows($database, "SELECT * FROM yquota.$_") }
+		qw(project_balance container_cost daily_cost queue_usage node_usage project_usage
+		exhausted_work charged_through);
+
+	$shown{feed_status} = rows($database, 'SELECT source, events, last_event_at, waiting, rejected FROM yquota.feed_status');
+	return \%shown;
+}
+
+sub scratch { return "$PostgreSQL::Test::Utils::tmp_check/$_[0]"; }
+
+sub dump_of
+{
+	my ($name, @options) = @_;
+
+	$node->command_ok([ 'pg_dump', '-f', scratch($name), @options, '-d', $node->connstr('original') ],
+		"$name: pg_dump");
+	return;
+}
+
+sub restore
+{
+	my ($name, @command) = @_;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $name");
+	$node->command_ok([ @command, '-d', $node->connstr($name),
+			$command[0] eq 'psql' ? ('-f', scratch($name)) : scratch($name) ], "$name: restore");
+	return;
+}
+
+$node->safe_psql('postgres', 'CREATE DATABASE original');
+start_at($node, 'original', $clock);
+$node->safe_psql('original', <<~'SQL');
+	INSERT INTO yquota.project (name, on_exhausted) VALUES ('lab', 'stop'), ('ops', 'drain');
+	INSERT INTO yquota.node (name, total, label) VALUES ('n1', '[memory-mb=65536,vcores=64]', 'ssd');
+	INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000000.000000000000000001, 'a'), ('ops', 1, 'b');
+	DELETE FROM yquota.quota_grant WHERE project = 'ops';
+	INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('-infinity', '90 s');
+	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.a', '2021-03-02 09:30+00', 0.123456);
+
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation, source)
+	SELECT 'CONTAINER_START', format('c%s', number), timestamptz '2021-03-02 09:00+00' + number * interval '7.000001 min',
+		   CASE number % 3 WHEN 0 THEN 'ops' ELSE 'lab' END, 'ann', CASE number % 2 WHEN 0 THEN 'root.a' ELSE 'root.b' END,
+		   'n1', format('[memory-mb=%s,vcores=3]', number * 100)::yquota.resource, 'feed'
+	FROM generate_series(1, 12) AS number;
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, source)
+	VALUES ('CONTAINER_UPDATE', 'c1', '2021-03-02 10:30+00', '[vcores=5]', 'feed'),
+		   ('CONTAINER_UPDATE', 'c2', '2021-03-02 10:30+00', '[vcores=7]', 'feed'),
+		   ('CONTAINER_UPDATE', 'c3', '2021-03-02 10:30+00', '[yarn.io/gpu=1]', 'feed');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
+	VALUES ('CONTAINER_FINISH', 'c2', '2021-03-02 11:00+00', 0, 'feed'),
+		   ('CONTAINER_FINISH', 'c4', '2021-03-02 11:00+00', -100, 'feed'),
+		   ('CONTAINER_FINISH', 'c12', '2021-03-02 10:24:20+00', 1, 'feed');
+	SELECT yquota.quota_compute();
+	-- late, and so corrected
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, queue, source)
+	VALUES ('CONTAINER_UPDATE', 'c4', '2021-03-02 10:45+00', 'root.a', 'feed');
+	SELECT yquota.report_outage('2021-03-02 10:50+00', '2021-03-02 10:55+00', 'all');
+	SELECT yquota.report_outage('2021-03-02 10:52+00', '2021-03-02 10:57+00', 'ours', 'ops');
+	-- set aside, one to wait and one for good
+	SET yquota.on_bad_event = set_aside;
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, source)
+	VALUES ('CONTAINER_FINISH', 'c13', '2021-03-02 11:30+00', 'feed');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
+	VALUES ('CONTAINER_START', 'c14', '2021-03-02 11:30+00', 'nobody', '[vcores=1]', 'feed');
+	-- and counters that wait to be folded
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
+	VALUES ('CONTAINER_FINISH', 'c5', '2021-03-02 11:45+00', 0, 'feed');
+	SQL
+my $contents = contents('original');
+my $shown = shown('original');
+
+is(rows('original', 'SELECT * FROM yquota.verify()'), '', 'original: the books prove themselves');
+# 20 s of 90, and 12 times what the step is longer than 7 minutes
+like($contents->{'yquota.charge'}, qr/,00:01:10\.00072,/, 'a minimum run time was charged');
+is( $node->safe_psql('original', <<~'SQL'), 't|t|t|t|t|t', 'original: something of everything');
+	SELECT (SELECT count(*) > 0 FROM yquota_internal.counter_delta),
+		   (SELECT count(*) > 0 FROM yquota_internal.rate_class_counter),
+		   (SELECT count(corrects) > 0 FROM yquota.charge),
+		   (SELECT bool_or(waiting) AND NOT bool_and(waiting) FROM yquota.event_reject),
+		   (SELECT count(*) > 0 FROM yquota.container_change),
+		   (SELECT bool_or(factors IS NOT NULL) FROM yquota.container)
+	SQL
+
+dump_of('plain');
+restore('plain', @psql);
+dump_of('inserted', '--rows-per-insert=3');
+restore('inserted', @psql);
+dump_of('archived', '-Fc');
+restore('archived', 'pg_restore', '--exit-on-error');
+dump_of('directory', '-Fd', '-j2');
+restore('directory', 'pg_restore', '--exit-on-error');
+dump_of('filled', '--data-only');
+$node->safe_psql('postgres', 'CREATE DATABASE filled');
+$node->safe_psql('filled', 'CREATE EXTENSION yquota');
+$node->command_ok([ @psql, '-d', $node->connstr('filled'), '-f', scratch('filled') ], 'filled: restore');
+
+foreach my $database (qw(plain inserted archived directory filled))
+{
+	is_deeply(contents($database), $contents, "$database: every row as it was");
+	set_clock($node, $database, $clock);
+	is_deeply(shown($database), $shown, "$database: shows what the original shows");
+	is(rows($database, 'SELECT * FROM yquota.verify()'), '', "$database: the books prove themselves");
+
+	# What waited finds its START, what runs finishes, numbers go on, all is folded.
+	is( $node->safe_psql($database, <<~'SQL'),
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+		VALUES ('CONTAINER_START', 'c13', '2021-03-02 11:00+00', 'ops', '[vcores=2]');
+		INSERT INTO yquota.container_event (event, container_id, occurred_at)
+		SELECT 'CONTAINER_FINISH', container_id, '2021-03-02 12:00+00' FROM yquota.container;
+		SELECT count(*) > 0 FROM yquota.container_event WHERE container_id = 'c13';
+		SELECT cost, finished_at FROM yquota.container_cost WHERE container_id = 'c13';
+		INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('ops', 1, 'c') RETURNING grant_id;
+		SET yquota.on_bad_event = set_aside;
+		INSERT INTO yquota.container_event (event, container_id, occurred_at)
+		VALUES ('CONTAINER_FINISH', 'c15', '2021-03-02 11:30+00');
+		SELECT count(*) = count(DISTINCT reject_id) FROM yquota.event_reject;
+		SELECT yquota.quota_compute() = yquota.clock();
+		SELECT count(*) FROM yquota.container;
+		SELECT count(*) FROM yquota_internal.counter_delta;
+		SELECT accrued FROM yquota.project_balance ORDER BY project;
+		SELECT * FROM yquota.verify();
+		SQL
+		# two vcores for half an hour
+		"t\n3600|2021-03-02 11:30:00+00\n3\nt\nt\n0\n0\n0\n0", "$database: life goes on");
+}
+
+# The session that restores a dump may go on to send events.
+dump_of('going_on');
+append_to_file(scratch('going_on'), <<~'SQL');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at)
+	VALUES ('CONTAINER_FINISH', 'c6', '2021-03-02 12:00+00');
+	SQL
+restore('going_on', @psql);
+is( $node->safe_psql('going_on', "SELECT finished_at FROM yquota.container_cost WHERE container_id = 'c6'"),
+	'2021-03-02 12:00:00+00', 'what follows a dump in its session is charged');
+is(rows('going_on', 'SELECT * FROM yquota.verify()'), '', 'going_on: the books prove themselves');
+
+# Without data it is a new installation, with what ships.
+dump_of('empty', '--schema-only');
+restore('empty', @psql);
+is( $node->safe_psql('empty', 'SELECT resource_type, price, effective_at FROM yquota.price_history ORDER BY 1'),
+	"memory-mb|0.0009765625|-infinity\nvcores|1|-infinity\nyarn.io/gpu|1|-infinity",
+	'a schema without data begins its timelines');
+
+# The worker takes over; the time since the dump is no outage.
+my $outages = $node->safe_psql('plain', 'SELECT count(*) FROM yquota.outage');
+
+$node->safe_psql('plain', 'SELECT yquota.start_worker()');
+set_clock($node, 'plain', '2021-03-04 12:00+00');
+is_soon($node, 'plain', mark() . " = '2021-03-04 12:00+00'", 'the worker goes on');
+is($node->safe_psql('plain', 'SELECT count(*) FROM yquota.outage'), $outages, 'and makes no outage');
+is(rows('plain', 'SELECT * FROM yquota.verify()'), '', 'and the books prove themselves');
+$node->safe_psql('plain', 'SELECT yquota.stop_worker()');
+
+$node->stop;
+done_testing();
