@@ -304,11 +304,13 @@ CREATE TABLE yquota.container_change (
 	allocation yquota.resource,
 	execution_type yquota.execution_type,
 	queue text COLLATE "C",
-	node text COLLATE "C"
+	node text COLLATE "C",
+	repeated_start boolean NOT NULL
 );
 CREATE INDEX container_change_container_id_idx ON yquota.container_change (container_id);
 COMMENT ON TABLE yquota.container_change IS
 	'Accepted START and UPDATE events of containers that were ever updated: what a late event is put in order with';
+COMMENT ON COLUMN yquota.container_change.repeated_start IS 'whether the UPDATE came as a START repeated with a new allocation; sent again it is known';
 
 CREATE TABLE yquota.charge (
 	container_id text COLLATE "C" NOT NULL,

@@ -66,7 +66,7 @@ CREATE VIEW yquota_internal.expected_segment AS
 		SELECT change.container_id, change.occurred_at, 2, change.allocation,
 			   change.execution_type, change.queue, change.node
 		FROM yquota.container_change AS change
-		WHERE change.event = 'CONTAINER_UPDATE'
+		WHERE change.repeated_start
 		  AND EXISTS (
 			SELECT FROM yquota_internal.accepted_event AS start
 			WHERE start.container_id = change.container_id

@@ -86,6 +86,7 @@ enum
 	CHANGE_EXECUTION_TYPE,
 	CHANGE_QUEUE,
 	CHANGE_NODE,
+	CHANGE_REPEATED_START,
 	CHANGE_COLUMNS
 };
 
@@ -380,12 +381,13 @@ yq_change_read(const YqBooks *books, YqEventKind *kind, YqChange *change,
 		DatumGetObjectId(slot->tts_values[CHANGE_EXECUTION_TYPE]);
 	change->set.queue = varlena_at(slot, CHANGE_QUEUE);
 	change->set.node = varlena_at(slot, CHANGE_NODE);
+	change->repeated_start = DatumGetBool(slot->tts_values[CHANGE_REPEATED_START]);
 	change->is_new = false;
 }
 
 void
 yq_change_put(YqBooks *books, const text *container_id, YqEventKind kind,
-			  TimestampTz occurred_at, const YqState *state)
+			  TimestampTz occurred_at, const YqState *state, bool repeated_start)
 {
 	Datum		values[CHANGE_COLUMNS];
 	bool		nulls[CHANGE_COLUMNS] = {false};
@@ -398,6 +400,7 @@ yq_change_put(YqBooks *books, const text *container_id, YqEventKind kind,
 	nulls[CHANGE_EXECUTION_TYPE] = !OidIsValid(state->execution_type);
 	put_varlena(values, nulls, CHANGE_QUEUE, state->queue);
 	put_varlena(values, nulls, CHANGE_NODE, state->node);
+	values[CHANGE_REPEATED_START] = BoolGetDatum(repeated_start);
 	yq_writer_put(open_writer(books, &books->change_writer, YQ_CONTAINER_CHANGE, false),
 				  values, nulls);
 }

@@ -111,7 +111,8 @@ extern void yq_charge_put(YqBooks *books, const YqCharge *charge);
 extern void yq_change_read(const YqBooks *books, YqEventKind *kind, YqChange *change,
 						   TupleTableSlot *slot);
 extern void yq_change_put(YqBooks *books, const text *container_id, YqEventKind kind,
-						  TimestampTz occurred_at, const YqState *state);
+						  TimestampTz occurred_at, const YqState *state,
+						  bool repeated_start);
 extern void yq_reject_put(YqBooks *books, const YqEvent *event,
 						  const YqProblem *problem, bool waiting);
 

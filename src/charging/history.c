@@ -153,6 +153,19 @@ bad_project(YqProblem **problem, const YqHistory *history, const text *project)
 
 /* -- merging ------------------------------------------------------------- */
 
+/* Whether a START with this allocation became an UPDATE before. */
+static bool
+was_repeated_with(const YqHistory *history, const YqResource *allocation)
+{
+	for (int i = 0; i < history->change_count; i++)
+	{
+		if (history->changes[i].repeated_start &&
+			yq_allocation_equal(history->changes[i].set.allocation, allocation))
+			return true;
+	}
+	return false;
+}
+
 /*
  * A START of a container that is known: a recovering resource manager sends it
  * with its first or its present allocation, or with a new one (DESIGN 3,
@@ -174,11 +187,13 @@ merge_repeated_start(YqHistory *history, const YqEvent *event, const text *proje
 							timestamptz_to_str(history->started_at)),
 				   "A container id is used once; a recovered container keeps its creation time.");
 	if (yq_allocation_equal(event->allocation, history->initial.allocation) ||
-		yq_allocation_equal(event->allocation, last.allocation))
+		yq_allocation_equal(event->allocation, last.allocation) ||
+		was_repeated_with(history, event->allocation))
 		return YQ_MERGE_KNOWN;
 
 	change.occurred_at = Max(event->recorded_at, history->started_at);
 	change.set.allocation = event->allocation;
+	change.repeated_start = true;
 	change.is_new = true;
 	if (history->finished && change.occurred_at > history->finished_at)
 		return bad_after_finish(problem, history, event);
@@ -210,7 +225,8 @@ merge_start(YqHistory *history, const YqEvent *event, YqProblem **problem)
 static YqMerge
 merge_update(YqHistory *history, const YqEvent *event, YqProblem **problem)
 {
-	YqChange	change = {event->occurred_at, state_of_event(event), true};
+	YqChange	change = {.occurred_at = event->occurred_at,
+		.set = state_of_event(event),.is_new = true};
 	const YqState nothing = {0};
 	const YqChange *known;
 

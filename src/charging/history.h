@@ -28,6 +28,7 @@ typedef struct YqChange
 {
 	TimestampTz occurred_at;
 	YqState		set;
+	bool		repeated_start; /* came as a START with a new allocation */
 	bool		is_new;			/* not recorded yet */
 } YqChange;
 

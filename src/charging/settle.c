@@ -722,10 +722,11 @@ post_changes(YqBooks *books, const Loaded *loaded, const YqHistory *history)
 			continue;
 		if (!has_changes)
 			yq_change_put(books, history->container_id, YQ_CONTAINER_START,
-						  history->started_at, &history->initial);
+						  history->started_at, &history->initial, false);
 		has_changes = true;
 		yq_change_put(books, history->container_id, YQ_CONTAINER_UPDATE,
-					  history->changes[i].occurred_at, &history->changes[i].set);
+					  history->changes[i].occurred_at, &history->changes[i].set,
+					  history->changes[i].repeated_start);
 	}
 }
 

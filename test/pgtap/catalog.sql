@@ -63,7 +63,7 @@ FROM unnest('{set_multiplier,clear_multiplier,set_base_price,compute_prices,quot
 SELECT columns_are_in_order.* FROM (VALUES
 	('yquota.container_event', '{event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at}'::text[]),
 	('yquota.container', '{container_id,project,application_id,username,queue,node,label,allocation,execution_type,started_at,settled_at,charges,factors,accrual_base}'),
-	('yquota.container_change', '{container_id,event,occurred_at,allocation,execution_type,queue,node}'),
+	('yquota.container_change', '{container_id,event,occurred_at,allocation,execution_type,queue,node,repeated_start}'),
 	('yquota.charge', '{container_id,project,application_id,username,queue,node,execution_type,allocation,started_at,from,to,booked_at,number,corrects,settled_by,exit_status,padding,dominant,amount}'),
 	('yquota.event_reject', '{reject_id,event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,waiting,sqlstate,reason,detail}'),
 	('yquota_internal.counter_delta', '{scope,project,shape,factors,reference_at,weight,accrual_base,charged,queue,label,username,node,execution_type,allocation,containers,source,events,last_event_at,pricing_version,priced_through,recorded_at}'),

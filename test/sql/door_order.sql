@@ -58,7 +58,10 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 SELECT allocation, started_at, settled_at FROM yquota.container WHERE container_id = 'r';
 SELECT "from", "to", allocation, amount FROM yquota.charge WHERE container_id = 'r' ORDER BY number;
 SELECT yquota.set_clock('2026-03-02 10:01');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'r', '2026-03-02 10:00:30', '[vcores=4]');
+-- once accepted, it is known however the container goes on
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'r', '2026-03-02 09:30', 'lab', '[vcores=3]');
+SELECT allocation, settled_at FROM yquota.container WHERE container_id = 'r';
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'r', '2026-03-02 10:01');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'r', '2026-03-02 09:30', 'lab', '[vcores=3]');
 SELECT sum(amount) FROM yquota.charge WHERE container_id = 'r';
