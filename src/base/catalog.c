@@ -75,13 +75,20 @@ static Watcher watchers[MAX_WATCHERS];
 static int	watcher_count = 0;
 static bool callback_registered = false;
 
+/*
+ * A message may come while a table is being opened, so that its reader sets
+ * the flag when the OID is forgotten already.  As long as it is, every change
+ * may be the table's.
+ */
 static void
 on_relcache_change(Datum arg, Oid relation_oid)
 {
 	for (int i = 0; i < watcher_count; i++)
 	{
-		if (!OidIsValid(relation_oid) ||
-			relation_oid == tables[watchers[i].table].oid)
+		Oid			watched_oid = tables[watchers[i].table].oid;
+
+		if (!OidIsValid(relation_oid) || !OidIsValid(watched_oid) ||
+			relation_oid == watched_oid)
 			*watchers[i].flag = false;
 	}
 

@@ -649,9 +649,9 @@ fill_cache(Loader *loader, int kept, TimestampTz from)
 	MemoryContextSwitchTo(tables_context);
 	read_small_tables(loader);
 	MemoryContextSwitchTo(scratch);
-	if (kept > 0 && strcmp(known_names, join_resource_names()) != 0)
+	if (timeline.stretch_count > 0 && strcmp(known_names, join_resource_names()) != 0)
 	{
-		/* the layout of all stretches has changed */
+		/* the layout of all stretches has changed, and the numbers of resources */
 		drop_stretches();
 		kept = 0;
 		from = window_from;
@@ -665,6 +665,18 @@ fill_cache(Loader *loader, int kept, TimestampTz from)
 	timeline.kept_by_fill[timeline.fills % YQ_REMEMBERED_FILLS] = kept;
 }
 
+/*
+ * What the leader of a parallel plan reads may be older than a change that it
+ * has been told of already, and is not kept longer than needed.
+ */
+static Snapshot
+loading_snapshot(void)
+{
+	if (IsInParallelMode())
+		is_current = false;
+	return yq_latest_snapshot();
+}
+
 static void
 load_window(TimestampTz from)
 {
@@ -673,7 +685,7 @@ load_window(TimestampTz from)
 	int64		newest;
 
 	empty_cache();
-	loader.snapshot = yq_latest_snapshot();
+	loader.snapshot = loading_snapshot();
 	(void) read_changes(&loader, 0, &newest, &own);
 	window_from = from;
 	fill_cache(&loader, 0, from);
@@ -692,7 +704,7 @@ load_changes(void)
 	TimestampTz earliest;
 	int			kept;
 
-	loader.snapshot = yq_latest_snapshot();
+	loader.snapshot = loading_snapshot();
 	earliest = read_changes(&loader, timeline.version, &newest, &own);
 	if (newest == timeline.version)
 	{
