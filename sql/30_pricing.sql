@@ -229,6 +229,33 @@ COMMENT ON FUNCTION yquota_internal.lock_pricing_trigger() IS
 	'Changes of prices wait for each other before they look at anything';
 REVOKE ALL ON FUNCTION yquota_internal.lock_pricing_trigger() FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.record_who() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN NEW;
+	END IF;
+	IF TG_TABLE_NAME = 'quota_grant' THEN
+		NEW.granted_by := session_user;
+		NEW.granted_at := clock_timestamp();
+	ELSE
+		NEW.set_by := session_user;
+		NEW.set_at := clock_timestamp();
+	END IF;
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.record_who() IS
+	'Record who gave credit or pinned a multiplier and when, whatever the statement says about it';
+REVOKE ALL ON FUNCTION yquota_internal.record_who() FROM PUBLIC;
+
+CREATE TRIGGER record_who BEFORE INSERT OR UPDATE ON yquota.quota_grant
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.record_who();
+CREATE TRIGGER record_who BEFORE INSERT OR UPDATE ON yquota.price_pin
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.record_who();
+
 CREATE FUNCTION yquota_internal.refuse_truncate() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

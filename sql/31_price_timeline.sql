@@ -312,8 +312,7 @@ BEGIN
 	  AND p.effective_at < until_at AND NOT p.pinned;
 	INSERT INTO yquota.price_pin AS n (price_group, until)
 	VALUES (group_name, until_at)
-	ON CONFLICT ON CONSTRAINT price_pin_pkey DO UPDATE
-		SET until = EXCLUDED.until, set_by = session_user, set_at = clock_timestamp();
+	ON CONFLICT ON CONSTRAINT price_pin_pkey DO UPDATE SET until = EXCLUDED.until;
 	RETURN from_at;
 END
 $$;
@@ -400,6 +399,9 @@ BEGIN
 		NEW.reported_by := session_user;
 		NEW.reported_at := clock_timestamp();
 		RETURN NEW;
+	ELSIF TG_OP = 'UPDATE' THEN
+		NEW.reported_by := OLD.reported_by;
+		NEW.reported_at := OLD.reported_at;
 	END IF;
 	IF OLD.forgiven THEN
 		IF TG_OP = 'DELETE' THEN
