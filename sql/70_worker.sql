@@ -224,6 +224,20 @@ COMMENT ON FUNCTION yquota.decide_outage(bigint, boolean) IS
 	'Decides whether an outage is forgiven, such as one longer than yquota.outage_max that waits for it';
 REVOKE ALL ON FUNCTION yquota.decide_outage(bigint, boolean) FROM PUBLIC;
 
+-- With the owner's rights: backend_type is hidden from whoever may read the
+-- view but is no member of pg_read_all_stats, and no worker would show.
+CREATE FUNCTION yquota_internal.worker_processes()
+	RETURNS TABLE (database name, pid integer)
+LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT activity.datname, activity.pid
+	FROM pg_stat_activity AS activity
+	WHERE activity.backend_type = 'yquota worker';
+END;
+COMMENT ON FUNCTION yquota_internal.worker_processes() IS
+	'Processes of the workers of all databases';
+
 CREATE VIEW yquota.worker_status AS
 SELECT current_database() AS database,
 	   process.pid,
@@ -246,18 +260,16 @@ SELECT current_database() AS database,
 FROM (VALUES (true)) AS one (row)
 LEFT JOIN yquota_internal.worker_state AS state ON true
 LEFT JOIN LATERAL (
-	SELECT activity.pid
-	FROM pg_stat_activity AS activity
-	WHERE activity.backend_type = 'yquota worker'
-	  AND activity.datname = current_database()
-	ORDER BY activity.pid IS DISTINCT FROM state.pid
+	SELECT worker.pid
+	FROM yquota_internal.worker_processes() AS worker
+	WHERE worker.database = current_database()
+	ORDER BY worker.pid IS DISTINCT FROM state.pid
 	LIMIT 1) AS process ON true
 UNION ALL
-SELECT activity.datname, activity.pid, 'running',
+SELECT worker.database, worker.pid, 'running',
 	   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM pg_stat_activity AS activity
-WHERE activity.backend_type = 'yquota worker'
-  AND activity.datname <> current_database();
+FROM yquota_internal.worker_processes() AS worker
+WHERE worker.database <> current_database();
 COMMENT ON VIEW yquota.worker_status IS
 	'The worker of this database and what it last did, and the workers seen in other databases';
 COMMENT ON COLUMN yquota.worker_status.state IS

@@ -34,6 +34,9 @@ my $pid = worker_pid($node, 'work');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
 ok($node->poll_query_until('work', "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'yquota worker'"), 'another one does not stay');
 is(worker_pid($node, 'work'), $pid, 'the first one does');
+$node->safe_psql('work', 'CREATE ROLE reader; GRANT SELECT ON yquota.worker_status TO reader');
+is($node->safe_psql('work', 'SET ROLE reader; SELECT ' . status("state || ' ' || pid")),
+	"running $pid", 'whoever may read worker_status sees it');
 
 # Settings are read again at once, and are what the worker goes by.
 $node->append_conf('postgresql.conf', "yquota.compute_interval = '1d'");
