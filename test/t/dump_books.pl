@@ -49,7 +49,9 @@ sub shown
 	return \%shown;
 }
 
-sub scratch { return "$PostgreSQL::Test::Utils::tmp_check/$_[0]"; }
+my $scratch = PostgreSQL::Test::Utils::tempdir;
+
+sub scratch { return "$scratch/$_[0]"; }
 
 sub dump_of
 {
