@@ -148,12 +148,10 @@ append_varlena(StringInfo key, const void *value)
 static void *
 keep_varlena(YqCounters *counters, const void *value)
 {
-	void	   *copy;
+	MemoryContext old_context = MemoryContextSwitchTo(counters->context);
+	void	   *copy = yq_varlena_copy(value);
 
-	if (value == NULL)
-		return NULL;
-	copy = MemoryContextAlloc(counters->context, VARSIZE_ANY(value));
-	memcpy(copy, value, VARSIZE_ANY(value));
+	MemoryContextSwitchTo(old_context);
 	return copy;
 }
 

@@ -83,8 +83,8 @@ yq_event_read(YqEvent *event, TupleTableSlot *slot, int first,
 #undef VARLENA_COLUMN
 }
 
-static void *
-copy_varlena(const void *value)
+void *
+yq_varlena_copy(const void *value)
 {
 	void	   *copy;
 
@@ -101,14 +101,14 @@ yq_event_copy(const YqEvent *event)
 	YqEvent    *copy = palloc(sizeof(YqEvent));
 
 	*copy = *event;
-	copy->container_id = copy_varlena(event->container_id);
-	copy->project = copy_varlena(event->project);
-	copy->application_id = copy_varlena(event->application_id);
-	copy->username = copy_varlena(event->username);
-	copy->queue = copy_varlena(event->queue);
-	copy->node = copy_varlena(event->node);
-	copy->allocation = copy_varlena(event->allocation);
-	copy->source = copy_varlena(event->source);
+	copy->container_id = yq_varlena_copy(event->container_id);
+	copy->project = yq_varlena_copy(event->project);
+	copy->application_id = yq_varlena_copy(event->application_id);
+	copy->username = yq_varlena_copy(event->username);
+	copy->queue = yq_varlena_copy(event->queue);
+	copy->node = yq_varlena_copy(event->node);
+	copy->allocation = yq_varlena_copy(event->allocation);
+	copy->source = yq_varlena_copy(event->source);
 	return copy;
 }
 

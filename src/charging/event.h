@@ -107,6 +107,9 @@ extern YqProblem *yq_event_check(const YqEvent *event, TimestampTz now);
 /* The row in words, for the detail of an error; palloc'd. */
 extern char *yq_event_describe(const YqEvent *event);
 
+/* A copy in the current memory context; NULL of NULL. */
+extern void *yq_varlena_copy(const void *value);
+
 /* Equality of nullable texts and vectors. */
 extern bool yq_text_equal(const text *a, const text *b);
 extern bool yq_allocation_equal(const YqResource *a, const YqResource *b);

@@ -11,8 +11,8 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-static void
-apply_change(YqState *state, const YqState *set)
+void
+yq_state_apply(YqState *state, const YqState *set)
 {
 	if (set->allocation != NULL)
 		state->allocation = set->allocation;
@@ -33,12 +33,20 @@ state_equal(const YqState *a, const YqState *b)
 		yq_text_equal(a->node, b->node);
 }
 
-static YqState
-state_of_event(const YqEvent *event)
+YqState
+yq_state_of_event(const YqEvent *event)
 {
 	YqState		state = {event->allocation, event->execution_type, event->queue, event->node};
 
 	return state;
+}
+
+bool
+yq_state_is_empty(const YqState *state)
+{
+	const YqState nothing = {0};
+
+	return state_equal(state, &nothing);
 }
 
 YqState
@@ -47,7 +55,7 @@ yq_history_last_state(const YqHistory *history)
 	YqState		state = history->initial;
 
 	for (int i = 0; i < history->change_count; i++)
-		apply_change(&state, &history->changes[i].set);
+		yq_state_apply(&state, &history->changes[i].set);
 	return state;
 }
 
@@ -218,7 +226,7 @@ merge_start(YqHistory *history, const YqEvent *event, YqProblem **problem)
 	history->username = username;
 	history->application_id = event->application_id;
 	history->started_at = event->occurred_at;
-	history->initial = state_of_event(event);
+	history->initial = yq_state_of_event(event);
 	return YQ_MERGE_ACCEPTED;
 }
 
@@ -226,15 +234,14 @@ static YqMerge
 merge_update(YqHistory *history, const YqEvent *event, YqProblem **problem)
 {
 	YqChange	change = {.occurred_at = event->occurred_at,
-		.set = state_of_event(event),.is_new = true};
-	const YqState nothing = {0};
+		.set = yq_state_of_event(event),.is_new = true};
 	const YqChange *known;
 
 	if (event->occurred_at < history->started_at)
 		return bad_before_start(problem, history, event);
 	if (history->finished && event->occurred_at > history->finished_at)
 		return bad_after_finish(problem, history, event);
-	if (state_equal(&change.set, &nothing))
+	if (yq_state_is_empty(&change.set))
 		return YQ_MERGE_KNOWN;
 	known = find_change(history, event->occurred_at);
 	if (known != NULL)
@@ -302,7 +309,7 @@ yq_history_segments(const YqHistory *history, YqSegment **segments)
 		if (segment.to > segment.from)
 			(*segments)[count++] = segment;
 		segment.from = segment.to;
-		apply_change(&segment.state, &history->changes[i].set);
+		yq_state_apply(&segment.state, &history->changes[i].set);
 	}
 	if (history->finished)
 	{

@@ -23,6 +23,13 @@ typedef struct YqState
 	text	   *node;
 } YqState;
 
+/* What an event says of the state; what it leaves out is NULL or InvalidOid. */
+extern YqState yq_state_of_event(const YqEvent *event);
+extern bool yq_state_is_empty(const YqState *state);
+
+/* Change what "set" does not leave out. */
+extern void yq_state_apply(YqState *state, const YqState *set);
+
 /* An accepted UPDATE; what it left unchanged is NULL or InvalidOid. */
 typedef struct YqChange
 {

@@ -9,7 +9,7 @@
  * row, or by its advisory lock when it is not running) and the plan carried
  * out; should somebody else have been faster, all begins anew.
  *
- * The short cuts for single events are in settle_fast.c.
+ * Loading is in settle_load.c, short cuts for single events in settle_fast.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,19 +23,6 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
-
-/* What tables hold of one container. */
-typedef struct Loaded
-{
-	bool		running;
-	YqContainer container;
-	int			charge_count;
-	YqCharge   *charges;		/* all rows, in any order */
-	bool	   *in_effect;		/* per row: neither taken back nor taking back */
-	int32		last_number;
-	bool		has_changes;	/* there are rows in container_change */
-	YqHistory	history;
-} Loaded;
 
 /* What is to be done about it. */
 typedef struct BooksPlan
@@ -54,207 +41,6 @@ typedef struct BadEvent
 	const YqEvent *event;
 	YqProblem  *problem;
 } BadEvent;
-
-/* -- copying out of slots ------------------------------------------------ */
-
-static void *
-copy_varlena(const void *value)
-{
-	void	   *copy;
-
-	if (value == NULL)
-		return NULL;
-	copy = palloc(VARSIZE_ANY(value));
-	memcpy(copy, value, VARSIZE_ANY(value));
-	return copy;
-}
-
-static void
-keep_state(YqState *state)
-{
-	state->allocation = copy_varlena(state->allocation);
-	state->queue = copy_varlena(state->queue);
-	state->node = copy_varlena(state->node);
-}
-
-static void
-keep_container(YqContainer *container)
-{
-	container->container_id = copy_varlena(container->container_id);
-	container->project = copy_varlena(container->project);
-	container->application_id = copy_varlena(container->application_id);
-	container->username = copy_varlena(container->username);
-	container->label = copy_varlena(container->label);
-	container->factors = copy_varlena(container->factors);
-	keep_state(&container->state);
-}
-
-static void
-keep_charge(YqCharge *charge)
-{
-	charge->container_id = copy_varlena(charge->container_id);
-	charge->project = copy_varlena(charge->project);
-	charge->application_id = copy_varlena(charge->application_id);
-	charge->username = copy_varlena(charge->username);
-	charge->dominant = copy_varlena(charge->dominant);
-	keep_state(&charge->state);
-}
-
-/* -- loading ------------------------------------------------------------- */
-
-static void
-load_charges(YqBooks *books, Loaded *loaded, const text *container_id)
-{
-	YqFinder   *finder = yq_books_charges(books);
-	TupleTableSlot *slot;
-	int			room = 4;
-
-	loaded->charges = palloc(sizeof(YqCharge) * room);
-	yq_finder_seek(finder, container_id);
-	while ((slot = yq_finder_next(finder)) != NULL)
-	{
-		YqCharge   *charge;
-
-		CHECK_FOR_INTERRUPTS();
-		if (loaded->charge_count == room)
-		{
-			room *= 2;
-			loaded->charges = repalloc(loaded->charges, sizeof(YqCharge) * room);
-		}
-		charge = &loaded->charges[loaded->charge_count++];
-		yq_charge_read(books, charge, slot);
-		keep_charge(charge);
-		loaded->last_number = Max(loaded->last_number, charge->number);
-	}
-
-	loaded->in_effect = palloc(sizeof(bool) * room);
-	for (int i = 0; i < loaded->charge_count; i++)
-		loaded->in_effect[i] = (loaded->charges[i].corrects == 0);
-	for (int i = 0; i < loaded->charge_count; i++)
-	{
-		for (int j = 0; loaded->charges[i].corrects != 0 && j < loaded->charge_count; j++)
-		{
-			if (loaded->charges[j].number == loaded->charges[i].corrects)
-				loaded->in_effect[j] = false;
-		}
-	}
-}
-
-static void
-load_changes(YqBooks *books, Loaded *loaded, const text *container_id)
-{
-	YqFinder   *finder = yq_books_changes(books);
-	TupleTableSlot *slot;
-
-	yq_finder_seek(finder, container_id);
-	while ((slot = yq_finder_next(finder)) != NULL)
-	{
-		YqEventKind kind;
-		YqChange	change;
-
-		CHECK_FOR_INTERRUPTS();
-		yq_change_read(books, &kind, &change, slot);
-		keep_state(&change.set);
-		loaded->has_changes = true;
-		if (kind == YQ_CONTAINER_START)
-			loaded->history.initial = change.set;
-		else
-			yq_history_add_change(&loaded->history, &change);
-	}
-}
-
-/* The row in effect that settled the container's finish, or NULL. */
-static const YqCharge *
-finishing_charge(const Loaded *loaded)
-{
-	for (int i = 0; i < loaded->charge_count; i++)
-	{
-		const YqCharge *charge = &loaded->charges[i];
-
-		if (loaded->in_effect[i] && charge->settled_by == YQ_CONTAINER_FINISH &&
-			charge->padding == 0)
-			return charge;
-	}
-	return NULL;
-}
-
-static void
-begin_history_of_running(YqHistory *history, const YqContainer *container)
-{
-	history->started = true;
-	history->project = container->project;
-	history->application_id = container->application_id;
-	history->username = container->username;
-	history->started_at = container->started_at;
-	history->initial = container->state;
-}
-
-static void
-begin_history_of_finished(YqHistory *history, const YqCharge *charge)
-{
-	history->started = true;
-	history->project = charge->project;
-	history->application_id = charge->application_id;
-	history->username = charge->username;
-	history->started_at = charge->started_at;
-	history->initial = charge->state;
-	history->finished = true;
-	history->finished_at = charge->to;
-	history->has_exit_status = charge->has_exit_status;
-	history->exit_status = charge->exit_status;
-}
-
-static void
-load_container(YqBooks *books, Loaded *loaded, text *container_id)
-{
-	TupleTableSlot *slot;
-	const YqCharge *finish;
-
-	memset(loaded, 0, sizeof(*loaded));
-	loaded->history.container_id = container_id;
-	slot = yq_finder_wait_for(yq_books_containers(books), container_id);
-	if (slot != NULL)
-	{
-		loaded->running = true;
-		yq_container_read(books, &loaded->container, slot);
-		keep_container(&loaded->container);
-		begin_history_of_running(&loaded->history, &loaded->container);
-	}
-	load_charges(books, loaded, container_id);
-	finish = finishing_charge(loaded);
-	if (!loaded->running && finish != NULL)
-		begin_history_of_finished(&loaded->history, finish);
-	if (loaded->history.started)
-		load_changes(books, loaded, container_id);
-}
-
-/* Events that wait for the container's START, as copies; returns their number. */
-static int
-load_waiting(YqBooks *books, const text *container_id, YqEvent ***waiting)
-{
-	YqFinder   *finder = yq_books_waiting(books);
-	TupleTableSlot *slot;
-	int			count = 0;
-	int			room = 4;
-
-	*waiting = palloc(sizeof(YqEvent *) * room);
-	yq_finder_seek(finder, container_id);
-	while ((slot = yq_finder_next(finder)) != NULL)
-	{
-		YqEvent		event;
-
-		if (count == room)
-		{
-			room *= 2;
-			*waiting = repalloc(*waiting, sizeof(YqEvent *) * room);
-		}
-		yq_event_read(&event, slot, YQ_REJECT_FIRST_EVENT_COLUMN, &books->labels);
-		event.waited = true;
-		event.reject_tid = slot->tts_tid;
-		(*waiting)[count++] = yq_event_copy(&event);
-	}
-	return count;
-}
 
 /* -- merging ------------------------------------------------------------- */
 
@@ -448,21 +234,31 @@ charge_equal(const YqCharge *a, const YqCharge *b)
 		yq_text_equal(a->username, b->username);
 }
 
-/* Pair what is in effect with what should be; true when they agree. */
+/*
+ * Pair what is in effect with what should be; true when they agree.  Both tend
+ * to be in the order of time, so the search for a partner begins behind the
+ * one found last.
+ */
 static bool
-compare_ledger(const Loaded *loaded, BooksPlan *plan)
+compare_ledger(const YqContainerBooks *loaded, BooksPlan *plan)
 {
 	bool		agree = true;
+	int			next = 0;
 
 	plan->stays = palloc0(sizeof(bool) * Max(loaded->charge_count, 1));
 	for (int i = 0; i < loaded->charge_count; i++)
 	{
 		if (!loaded->in_effect[i])
 			continue;
-		for (int j = 0; !plan->stays[i] && j < plan->charge_count; j++)
+		for (int tried = 0; !plan->stays[i] && tried < plan->charge_count; tried++)
 		{
+			int			j = (next + tried) % plan->charge_count;
+
 			if (!plan->is_posted[j] && charge_equal(&loaded->charges[i], &plan->charges[j]))
+			{
 				plan->is_posted[j] = plan->stays[i] = true;
+				next = j + 1;
+			}
 		}
 		agree &= plan->stays[i];
 	}
@@ -473,7 +269,7 @@ compare_ledger(const Loaded *loaded, BooksPlan *plan)
 
 /* How many ledger rows the container will have. */
 static int32
-planned_charges(const Loaded *loaded, const BooksPlan *plan)
+planned_charges(const YqContainerBooks *loaded, const BooksPlan *plan)
 {
 	int32		number = loaded->last_number;
 
@@ -513,7 +309,7 @@ yq_settle_accrue(YqBooks *books, YqContainer *container)
 }
 
 static void
-plan_container(YqBooks *books, const Loaded *loaded, const YqHistory *history, BooksPlan *plan)
+plan_container(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *history, BooksPlan *plan)
 {
 	YqContainer *container = &plan->container;
 	const YqContainer *old = &loaded->container;
@@ -590,13 +386,8 @@ insert_container(YqBooks *books, const YqContainer *container)
 	return false;
 }
 
-/*
- * Put the new row of a container whose old row this transaction has deleted.
- * What looks like a conflict is somebody who has seen the old row and is about
- * to withdraw.
- */
-static void
-replace_container(YqBooks *books, const YqContainer *container)
+void
+yq_settle_replace(YqBooks *books, const YqContainer *container)
 {
 	YqWriter   *writer = yq_books_container_writer(books);
 	ItemPointerData ignored;
@@ -637,7 +428,7 @@ delete_own_container(YqBooks *books, const text *container_id)
  * finished it since, which the ledger then shows.
  */
 static bool
-claim_new_container(YqBooks *books, const Loaded *loaded, const BooksPlan *plan)
+claim_new_container(YqBooks *books, const YqContainerBooks *loaded, const BooksPlan *plan)
 {
 	YqContainer passing = {0};
 	const YqContainer *container = &plan->container;
@@ -667,7 +458,7 @@ claim_new_container(YqBooks *books, const Loaded *loaded, const BooksPlan *plan)
  * loaded, or have to be loaded again under the lock.
  */
 static bool
-claim_container(YqSettler *settler, const Loaded *loaded, const BooksPlan *plan,
+claim_container(YqSettler *settler, const YqContainerBooks *loaded, const BooksPlan *plan,
 				bool *locked)
 {
 	YqBooks    *books = settler->books;
@@ -687,7 +478,7 @@ claim_container(YqSettler *settler, const Loaded *loaded, const BooksPlan *plan,
 }
 
 static void
-post_ledger(YqBooks *books, const Loaded *loaded, BooksPlan *plan)
+post_ledger(YqBooks *books, const YqContainerBooks *loaded, BooksPlan *plan)
 {
 	int32		number = loaded->last_number;
 
@@ -712,7 +503,7 @@ post_ledger(YqBooks *books, const Loaded *loaded, BooksPlan *plan)
 }
 
 static void
-post_changes(YqBooks *books, const Loaded *loaded, const YqHistory *history)
+post_changes(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *history)
 {
 	bool		has_changes = loaded->has_changes;
 
@@ -746,7 +537,7 @@ has_new_changes(const YqHistory *history)
  * Carry a plan out.  False, with nothing done, when somebody else was faster.
  */
 static bool
-carry_out(YqSettler *settler, const Loaded *loaded, const YqHistory *history,
+carry_out(YqSettler *settler, const YqContainerBooks *loaded, const YqHistory *history,
 		  BooksPlan *plan, bool *locked)
 {
 	YqBooks    *books = settler->books;
@@ -756,7 +547,7 @@ carry_out(YqSettler *settler, const Loaded *loaded, const YqHistory *history,
 	if (loaded->running)
 		yq_settle_count(books, &loaded->container, -1);
 	if (loaded->running && plan->runs)
-		replace_container(books, &plan->container);
+		yq_settle_replace(books, &plan->container);
 	if (plan->runs)
 		yq_settle_count(books, &plan->container, 1);
 	post_ledger(books, loaded, plan);
@@ -815,7 +606,7 @@ try_to_settle(YqSettler *settler, text *container_id,
 			  const YqEvent *const *events, int count, bool *locked, bool *corrected)
 {
 	YqBooks    *books = settler->books;
-	Loaded		loaded;
+	YqContainerBooks		loaded;
 	YqHistory	history;
 	BooksPlan		plan = {0};
 	YqEvent   **waiting = NULL;
@@ -824,10 +615,10 @@ try_to_settle(YqSettler *settler, text *container_id,
 	BadEvent   *bad_events;
 	int			bad_count;
 
-	load_container(books, &loaded, container_id);
+	yq_container_books_load(books, &loaded, container_id);
 	if (settler->anything_waiting &&
 		(loaded.history.started || (count > 0 && events[0]->kind == YQ_CONTAINER_START)))
-		waiting_count = load_waiting(books, container_id, &waiting);
+		waiting_count = yq_waiting_events_load(books, container_id, &waiting);
 
 	all = palloc(sizeof(YqEvent *) * (count + waiting_count + 1));
 	bad_events = palloc(sizeof(BadEvent) * (count + waiting_count + 1));

@@ -4,10 +4,11 @@
  *	  From accepted events to the books: short cuts.
  *
  * Nearly all events are the START of a container that nobody has heard of, or
- * the FINISH of one that runs.  STARTs are claimed many at a time by inserting
- * their rows; should the unique index know the id, or the ledger show that the
- * container has finished, the row is taken back and the rule decides.  A
- * FINISH deletes the row and posts one segment.
+ * an UPDATE or the FINISH of one that runs.  STARTs are claimed many at a time
+ * by inserting their rows; should the unique index know the id, or the ledger
+ * show that the container has finished, the row is taken back and the rule
+ * decides.  A FINISH deletes the row and posts one segment; an UPDATE behind
+ * all others replaces the row and posts one, however many there were before.
  *
  * Pending STARTs are claimed before anything is locked for a later container,
  * and one that is contended is settled before the next is claimed: statements
@@ -291,10 +292,31 @@ settle_start(YqSettler *settler, const YqEvent *event)
 	return admitted;
 }
 
-/* -- finishes ------------------------------------------------------------ */
+/* -- updates and finishes ------------------------------------------------ */
 
+/*
+ * Read the row of the container that an event is about; it stays valid until
+ * the next look for a container.  False when the rule has to decide.
+ */
+static bool
+find_running(YqSettler *settler, const YqEvent *event, YqContainer *container)
+{
+	YqFinder   *finder = yq_books_containers(settler->books);
+	TupleTableSlot *slot;
+
+	if (is_awaited(settler, event->container_id))
+		return false;
+	yq_finder_seek(finder, event->container_id);
+	slot = yq_finder_next(finder);
+	if (slot == NULL)
+		return false;
+	yq_container_read(settler->books, container, slot);
+	return event->project == NULL || yq_text_equal(event->project, container->project);
+}
+
+/* What a container has held since it was settled last, up to an event. */
 static YqCharge
-finishing_charge(const YqContainer *container, const YqEvent *event)
+charge_of_event(const YqContainer *container, const YqEvent *event)
 {
 	YqCharge	charge = {0};
 
@@ -307,44 +329,100 @@ finishing_charge(const YqContainer *container, const YqEvent *event)
 	charge.from = container->settled_at;
 	charge.to = event->occurred_at;
 	charge.number = container->charges + 1;
-	charge.settled_by = YQ_CONTAINER_FINISH;
-	charge.has_exit_status = event->has_exit_status;
-	charge.exit_status = event->exit_status;
+	charge.settled_by = event->kind;
+	if (event->kind == YQ_CONTAINER_FINISH)
+	{
+		charge.has_exit_status = event->has_exit_status;
+		charge.exit_status = event->exit_status;
+	}
 	return charge;
 }
 
-/* False, with nothing done, when the rule has to decide. */
+static void
+post_charge(YqBooks *books, YqCharge *charge)
+{
+	yq_settle_price(books, charge);
+	yq_charge_put(books, charge);
+}
+
+/* Record an UPDATE; the first one records the START as well. */
+static void
+record_change(YqBooks *books, const YqContainer *before, const YqEvent *event,
+			  const YqState *set)
+{
+	YqFinder   *finder = yq_books_changes(books);
+
+	yq_finder_seek(finder, before->container_id);
+	if (yq_finder_next(finder) == NULL)
+		yq_change_put(books, before->container_id, YQ_CONTAINER_START,
+					  before->started_at, &before->state, false);
+	yq_change_put(books, before->container_id, YQ_CONTAINER_UPDATE,
+				  event->occurred_at, set, false);
+}
+
+/*
+ * An UPDATE behind all that is known.  False, with nothing done, when the rule
+ * has to decide.
+ */
+static bool
+settle_update(YqSettler *settler, const YqEvent *event)
+{
+	YqBooks    *books = settler->books;
+	YqState		set = yq_state_of_event(event);
+	YqContainer before;
+	YqContainer after;
+	YqCharge	charge;
+
+	if (!find_running(settler, event, &before) ||
+		event->occurred_at <= before.settled_at ||
+		yq_state_is_empty(&set) ||
+		(set.allocation != NULL &&
+		 yq_settle_check_allocation(set.allocation, event->occurred_at) != NULL))
+		return false;
+	if (!yq_row_delete(yq_finder_relation(yq_books_containers(books)), &before.tid))
+		return false;
+
+	charge = charge_of_event(&before, event);
+	post_charge(books, &charge);
+
+	after = before;
+	yq_state_apply(&after.state, &set);
+	after.settled_at = event->occurred_at;
+	after.charges++;
+	if (!yq_text_equal(before.state.node, after.state.node))
+		after.label = yq_books_label_of(books, after.state.node);
+	yq_settle_accrue(books, &after);
+	yq_settle_count(books, &before, -1);
+	yq_settle_count(books, &after, 1);
+	record_change(books, &before, event, &set);
+	yq_settle_replace(books, &after);
+	return true;
+}
+
+/*
+ * A FINISH behind all that is known.  False, with nothing done, when the rule
+ * has to decide.
+ */
 static bool
 settle_finish(YqSettler *settler, const YqEvent *event)
 {
 	YqBooks    *books = settler->books;
-	YqFinder   *finder = yq_books_containers(books);
 	YqContainer container;
 	YqCharge	charge;
 	YqCharge	padding;
-	TupleTableSlot *slot;
 
-	if (is_awaited(settler, event->container_id))
+	if (!find_running(settler, event, &container) ||
+		event->occurred_at < container.settled_at)
 		return false;
-	yq_finder_seek(finder, event->container_id);
-	slot = yq_finder_next(finder);
-	if (slot == NULL)
-		return false;
-	yq_container_read(books, &container, slot);
-	if (event->occurred_at < container.settled_at ||
-		(event->project != NULL && !yq_text_equal(event->project, container.project)))
-		return false;
-	if (!yq_row_delete(yq_finder_relation(finder), &container.tid))
+	if (!yq_row_delete(yq_finder_relation(yq_books_containers(books)), &container.tid))
 		return false;
 
-	charge = finishing_charge(&container, event);
-	yq_settle_price(books, &charge);
-	yq_charge_put(books, &charge);
+	charge = charge_of_event(&container, event);
+	post_charge(books, &charge);
 	if (yq_settle_padding(&charge, &padding))
 	{
 		padding.number++;
-		yq_settle_price(books, &padding);
-		yq_charge_put(books, &padding);
+		post_charge(books, &padding);
 	}
 	yq_settle_count(books, &container, -1);
 	return true;
@@ -352,27 +430,32 @@ settle_finish(YqSettler *settler, const YqEvent *event)
 
 /* -- all ----------------------------------------------------------------- */
 
+/* False when the rule has to decide. */
+static bool
+settle_only_event(YqSettler *settler, const YqEvent *event)
+{
+	MemoryContext old_context;
+	bool		done;
+
+	if (event->kind == YQ_CONTAINER_START)
+		return settle_start(settler, event);
+
+	claim_pending_starts(settler);
+	old_context = MemoryContextSwitchTo(settler->container_context);
+	done = event->kind == YQ_CONTAINER_UPDATE ? settle_update(settler, event) :
+		settle_finish(settler, event);
+	MemoryContextSwitchTo(old_context);
+	MemoryContextReset(settler->container_context);
+	return done;
+}
+
 void
 yq_settle_container(YqSettler *settler, const YqEvent *const *events, int count)
 {
-	MemoryContext old_context;
-	bool		done = false;
-
-	if (count == 1 && events[0]->kind == YQ_CONTAINER_START)
-		done = settle_start(settler, events[0]);
-	if (done)
+	if (count == 1 && settle_only_event(settler, events[0]))
 		return;
-
 	claim_pending_starts(settler);
-	if (count == 1 && events[0]->kind == YQ_CONTAINER_FINISH)
-	{
-		old_context = MemoryContextSwitchTo(settler->container_context);
-		done = settle_finish(settler, events[0]);
-		MemoryContextSwitchTo(old_context);
-		MemoryContextReset(settler->container_context);
-	}
-	if (!done)
-		(void) yq_settle_events(settler, events[0]->container_id, events, count);
+	(void) yq_settle_events(settler, events[0]->container_id, events, count);
 }
 
 bool

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * settle_internal.h
- *	  What settle.c and settle_fast.c share.
+ *	  What settle.c, settle_load.c and settle_fast.c share.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,6 +39,30 @@ struct YqSettler
 	YqPendingStart *starts;
 };
 
+/* What tables hold of one container. */
+typedef struct YqContainerBooks
+{
+	bool		running;
+	YqContainer container;		/* when it is */
+	int			charge_count;
+	YqCharge   *charges;		/* all rows, in any order */
+	bool	   *in_effect;		/* per row: neither taken back nor taking back */
+	int32		last_number;
+	bool		has_changes;	/* there are rows in container_change */
+	YqHistory	history;
+} YqContainerBooks;
+
+/*
+ * Load it, in the current memory context; waits for whoever is about to start
+ * the container.
+ */
+extern void yq_container_books_load(YqBooks *books, YqContainerBooks *loaded,
+									text *container_id);
+
+/* Copies of the events that wait for the container's START; returns their number. */
+extern int	yq_waiting_events_load(YqBooks *books, const text *container_id,
+								   YqEvent ***waiting);
+
 /*
  * What is wrong with the START of a container that is not known, or NULL; then
  * *container is what its row will be, all but the accrual.
@@ -61,6 +85,13 @@ extern void yq_settle_price(YqBooks *books, YqCharge *charge);
  * *padding is the row that makes up for it, still without its amount.
  */
 extern bool yq_settle_padding(const YqCharge *finish, YqCharge *padding);
+
+/*
+ * Put the new row of a container whose old row this transaction has deleted.
+ * What looks like a conflict is somebody who has seen the old row and is about
+ * to withdraw.
+ */
+extern void yq_settle_replace(YqBooks *books, const YqContainer *container);
 
 /* Delete a row that this statement has inserted. */
 extern void yq_settle_take_back(YqBooks *books, ItemPointer tid);
