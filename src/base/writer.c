@@ -26,6 +26,9 @@ struct YqWriter
 	EState	   *estate;
 	ResultRelInfo *result;
 	MemoryContext row_context;	/* reset at each flush */
+	int			column_count;
+	Datum	   *values;			/* of one row; null in columns that somebody */
+	bool	   *nulls;			/* added to the table and dropped again */
 	int			capacity;
 	bool		optimistic;
 	int			count;
@@ -33,12 +36,36 @@ struct YqWriter
 	TupleTableSlot **slots;
 };
 
+/* Rows have the columns known here and, in their places, dropped ones. */
+static void
+prepare_columns(YqWriter *writer, int column_count)
+{
+	TupleDesc	descriptor = RelationGetDescr(writer->relation);
+	bool		is_known = (descriptor->natts >= column_count);
+
+	for (int i = 0; i < descriptor->natts; i++)
+		is_known &= (TupleDescAttr(descriptor, i)->attisdropped == (i >= column_count));
+	if (!is_known)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table \"%s\" has other columns than the library expects",
+						RelationGetRelationName(writer->relation)),
+				 errdetail("It is written directly, with the %d columns that it was created with.",
+						   column_count),
+				 errhint("Keep columns of your own in another table; after an update of the library run ALTER EXTENSION yquota UPDATE.")));
+	writer->column_count = column_count;
+	writer->values = palloc0(sizeof(Datum) * descriptor->natts);
+	writer->nulls = palloc(sizeof(bool) * descriptor->natts);
+	memset(writer->nulls, true, sizeof(bool) * descriptor->natts);
+}
+
 YqWriter *
-yq_writer_open(YqTable table, int capacity, bool optimistic)
+yq_writer_open(YqTable table, int column_count, int capacity, bool optimistic)
 {
 	YqWriter   *writer = palloc0(sizeof(YqWriter));
 
 	writer->relation = yq_table_open(table, RowExclusiveLock);
+	prepare_columns(writer, column_count);
 	writer->estate = CreateExecutorState();
 	writer->result = makeNode(ResultRelInfo);
 	InitResultRelInfo(writer->result, writer->relation, 0, NULL, 0);
@@ -83,8 +110,10 @@ yq_writer_put(YqWriter *writer, Datum *values, bool *nulls)
 		MemoryContextSwitchTo(old_context);
 	}
 
+	memcpy(writer->values, values, sizeof(Datum) * writer->column_count);
+	memcpy(writer->nulls, nulls, sizeof(bool) * writer->column_count);
 	old_context = MemoryContextSwitchTo(writer->row_context);
-	tuple = heap_form_tuple(RelationGetDescr(writer->relation), values, nulls);
+	tuple = heap_form_tuple(RelationGetDescr(writer->relation), writer->values, writer->nulls);
 	ExecStoreHeapTuple(tuple, writer->slots[writer->count], true);
 	MemoryContextSwitchTo(old_context);
 	writer->count++;

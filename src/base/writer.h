@@ -20,11 +20,13 @@
 typedef struct YqWriter YqWriter;
 
 /*
- * Open a writer in the current memory context, which must outlive it.  Rows
- * are flushed when "capacity" of them have been collected, unless "optimistic"
- * is set: then the caller flushes with yq_writer_flush_optimistically.
+ * Open a writer in the current memory context, which must outlive it, for rows
+ * of "column_count" columns: those that the table was created with.  Rows are
+ * flushed when "capacity" of them have been collected, unless "optimistic" is
+ * set: then the caller flushes with yq_writer_flush_optimistically.
  */
-extern YqWriter *yq_writer_open(YqTable table, int capacity, bool optimistic);
+extern YqWriter *yq_writer_open(YqTable table, int column_count, int capacity,
+								bool optimistic);
 
 extern Relation yq_writer_relation(YqWriter *writer);
 

@@ -183,13 +183,14 @@ open_finder(YqBooks *books, YqFinder **finder, YqTable table, const char *index_
 }
 
 static YqWriter *
-open_writer(YqBooks *books, YqWriter **writer, YqTable table, bool optimistic)
+open_writer(YqBooks *books, YqWriter **writer, YqTable table, int column_count,
+			bool optimistic)
 {
 	if (*writer == NULL)
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(books->context);
 
-		*writer = yq_writer_open(table, ROWS_PER_FLUSH, optimistic);
+		*writer = yq_writer_open(table, column_count, ROWS_PER_FLUSH, optimistic);
 		MemoryContextSwitchTo(old_context);
 	}
 	return *writer;
@@ -224,13 +225,13 @@ yq_books_waiting(YqBooks *books)
 YqWriter *
 yq_books_container_writer(YqBooks *books)
 {
-	return open_writer(books, &books->container_writer, YQ_CONTAINER, true);
+	return open_writer(books, &books->container_writer, YQ_CONTAINER, CONTAINER_COLUMNS, true);
 }
 
 YqWriter *
 yq_books_start_writer(YqBooks *books)
 {
-	return open_writer(books, &books->start_writer, YQ_CONTAINER, true);
+	return open_writer(books, &books->start_writer, YQ_CONTAINER, CONTAINER_COLUMNS, true);
 }
 
 /* -- rows ---------------------------------------------------------------- */
@@ -363,7 +364,7 @@ yq_charge_put(YqBooks *books, const YqCharge *charge)
 	nulls[CHARGE_PADDING] = (charge->padding == 0);
 	put_varlena(values, nulls, CHARGE_DOMINANT, charge->dominant);
 	values[CHARGE_AMOUNT] = NumericGetDatum(yq_wide_to_numeric(&charge->amount));
-	yq_writer_put(open_writer(books, &books->charge_writer, YQ_CHARGE, false),
+	yq_writer_put(open_writer(books, &books->charge_writer, YQ_CHARGE, CHARGE_COLUMNS, false),
 				  values, nulls);
 	yq_counters_charge(books->counters, charge->project, &charge->amount);
 }
@@ -401,14 +402,15 @@ yq_change_put(YqBooks *books, const text *container_id, YqEventKind kind,
 	put_varlena(values, nulls, CHANGE_QUEUE, state->queue);
 	put_varlena(values, nulls, CHANGE_NODE, state->node);
 	values[CHANGE_REPEATED_START] = BoolGetDatum(repeated_start);
-	yq_writer_put(open_writer(books, &books->change_writer, YQ_CONTAINER_CHANGE, false),
+	yq_writer_put(open_writer(books, &books->change_writer, YQ_CONTAINER_CHANGE, CHANGE_COLUMNS, false),
 				  values, nulls);
 }
 
 void
 yq_reject_put(YqBooks *books, const YqEvent *event, const YqProblem *problem, bool waiting)
 {
-	YqWriter   *writer = open_writer(books, &books->reject_writer, YQ_EVENT_REJECT, false);
+	YqWriter   *writer = open_writer(books, &books->reject_writer, YQ_EVENT_REJECT,
+									  REJECT_COLUMNS, false);
 	Oid			sequence = yq_identity_sequence(yq_writer_relation(writer), REJECT_ID + 1);
 	Datum		values[REJECT_COLUMNS];
 	bool		nulls[REJECT_COLUMNS] = {false};

@@ -542,7 +542,7 @@ void
 yq_counters_post(YqCounters *counters)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(counters->context);
-	YqWriter   *writer = yq_writer_open(YQ_COUNTER_DELTA, 1000, false);
+	YqWriter   *writer = yq_writer_open(YQ_COUNTER_DELTA, DELTA_COLUMNS, 1000, false);
 
 	if (fits_one_row(counters))
 		post_one_row(counters, writer);

@@ -257,7 +257,7 @@ post_mark(Door *door)
 
 	if (!door->has_mark)
 		return;
-	writer = yq_writer_open(YQ_CHARGED_THROUGH, 1, false);
+	writer = yq_writer_open(YQ_CHARGED_THROUGH, MARK_COLUMNS, 1, false);
 	values[MARK_AT] = TimestampTzGetDatum(door->mark_at);
 	values[MARK_RECORDED_AT] = TimestampTzGetDatum(door->books->now);
 	values[MARK_SOURCE] = PointerGetDatum(door->mark_source);

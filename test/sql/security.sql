@@ -147,6 +147,15 @@ RESET SESSION AUTHORIZATION;
 --
 ALTER EXTENSION yquota SET SCHEMA public;
 CREATE EXTENSION yquota;
+-- tables that are written directly keep their columns
+ALTER TABLE yquota.charge ADD COLUMN note text NOT NULL DEFAULT '';
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'c4', '2026-03-02 09:00', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 'c4', '2026-03-02 09:01', NULL, NULL);
+ALTER TABLE yquota.charge DROP COLUMN note;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'c4', '2026-03-02 09:00', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 'c4', '2026-03-02 09:01', NULL, NULL);
+SELECT amount FROM yquota.charge WHERE container_id = 'c4';
+SELECT * FROM yquota.verify();
 DROP TABLE yquota.charge;
 DROP EXTENSION yquota;
 SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'yquota%';
