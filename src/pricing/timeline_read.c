@@ -1,0 +1,383 @@
+/*-------------------------------------------------------------------------
+ *
+ * timeline_read.c
+ *	  Reading what a timeline is made of.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "base/catalog.h"
+#include "catalog/pg_collation_d.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "pricing/timeline_read.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+static const char *const dimension_names[YQ_FACTOR_DIMENSIONS] = {
+	[YQ_FACTOR_QUEUE] = "queue",
+	[YQ_FACTOR_APPLICATION] = "application",
+	[YQ_FACTOR_USERNAME] = "username",
+	[YQ_FACTOR_EXECUTION_TYPE] = "execution_type",
+};
+
+const char *
+yq_factor_dimension_name(int dimension)
+{
+	return dimension_names[dimension];
+}
+
+/* -- reading small tables ------------------------------------------------ */
+
+typedef void (*RowReader) (YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation);
+
+static void
+read_table(YqTimelineLoader *loader, YqTable table, RowReader reader)
+{
+	Relation	relation = yq_table_open(table, AccessShareLock);
+	TupleTableSlot *slot = table_slot_create(relation, NULL);
+	TableScanDesc scan = table_beginscan(relation, loader->snapshot, 0, NULL);
+
+	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		reader(loader, slot, relation);
+	}
+	table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	table_close(relation, AccessShareLock);
+}
+
+static Datum
+column_value(TupleTableSlot *slot, Relation relation, const char *name)
+{
+	bool		isnull;
+	Datum		value = slot_getattr(slot, yq_column(relation, name), &isnull);
+
+	return isnull ? (Datum) 0 : value;
+}
+
+/* Make room for one more element in a palloc'd array of power-of-two size. */
+static void *
+enlarge(void *array, int count, Size element_size)
+{
+	if (array == NULL)
+		return palloc(element_size * 4);
+	if (count >= 4 && (count & (count - 1)) == 0)
+		return repalloc_huge(array, element_size * count * 2);
+	return array;
+}
+
+static int
+find_or_add_group(YqTimelineLoader *loader, const char *name)
+{
+	for (int i = 0; i < loader->group_count; i++)
+	{
+		if (strcmp(loader->group_names[i], name) == 0)
+			return i;
+	}
+	loader->group_names = enlarge(loader->group_names, loader->group_count, sizeof(char *));
+	loader->group_names[loader->group_count] = pstrdup(name);
+	return loader->group_count++;
+}
+
+static void
+read_resource_type(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
+{
+	YqTimeline *timeline = loader->timeline;
+	char	   *name = TextDatumGetCString(column_value(slot, relation, "name"));
+	char	   *group = TextDatumGetCString(column_value(slot, relation, "price_group"));
+	int			group_index = find_or_add_group(loader, group);
+	int			i = timeline->resource_count;
+
+	timeline->resource_names = enlarge(timeline->resource_names, i, sizeof(char *));
+	loader->resource_group = enlarge(loader->resource_group, i, sizeof(int));
+	for (; i > 0 && strcmp(timeline->resource_names[i - 1], name) > 0; i--)
+	{
+		timeline->resource_names[i] = timeline->resource_names[i - 1];
+		loader->resource_group[i] = loader->resource_group[i - 1];
+	}
+	timeline->resource_names[i] = name;
+	loader->resource_group[i] = group_index;
+	timeline->resource_count++;
+}
+
+static void
+read_base_price(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
+{
+	char	   *name = TextDatumGetCString(column_value(slot, relation, "resource_type"));
+	YqBasePricePoint point;
+
+	point.resource = yq_timeline_resource(name, strlen(name));
+	if (point.resource < 0)
+		return;
+	point.effective_at = DatumGetTimestampTz(column_value(slot, relation, "effective_at"));
+	point.base_price = yq_decimal_from_numeric(DatumGetNumeric(column_value(slot, relation, "base_price")));
+	point.unit = DatumGetInt64(column_value(slot, relation, "unit"));
+
+	loader->base_points = enlarge(loader->base_points, loader->base_count,
+								  sizeof(YqBasePricePoint));
+	loader->base_points[loader->base_count++] = point;
+}
+
+static int
+compare_base_points(const void *a, const void *b)
+{
+	const YqBasePricePoint *left = a;
+	const YqBasePricePoint *right = b;
+
+	if (left->resource != right->resource)
+		return left->resource - right->resource;
+	return timestamptz_cmp_internal(left->effective_at, right->effective_at);
+}
+
+static int
+compare_factors(const void *a, const void *b)
+{
+	const YqFactor *left = a;
+	const YqFactor *right = b;
+
+	if (left->dimension != right->dimension)
+		return left->dimension - right->dimension;
+	return strcmp(left->name, right->name);
+}
+
+static int
+compare_factor_points(const void *a, const void *b)
+{
+	return timestamptz_cmp_internal(((const YqFactorPoint *) a)->effective_at,
+									((const YqFactorPoint *) b)->effective_at);
+}
+
+static YqFactor *
+find_or_add_factor(YqTimeline *timeline, int dimension, const char *name)
+{
+	YqFactor   *factor;
+
+	for (int i = 0; i < timeline->factor_count; i++)
+	{
+		if (timeline->factors[i].dimension == dimension &&
+			strcmp(timeline->factors[i].name, name) == 0)
+			return &timeline->factors[i];
+	}
+	timeline->factors = enlarge(timeline->factors, timeline->factor_count, sizeof(YqFactor));
+	factor = &timeline->factors[timeline->factor_count++];
+	factor->dimension = dimension;
+	factor->name = pstrdup(name);
+	factor->point_count = 0;
+	factor->points = NULL;
+	return factor;
+}
+
+static int
+dimension_of_enum(Oid enum_value)
+{
+	for (int i = 0; i < YQ_FACTOR_DIMENSIONS; i++)
+	{
+		if (yq_enum_oid("factor_dimension", dimension_names[i]) == enum_value)
+			return i;
+	}
+	elog(ERROR, "unknown factor dimension %u", enum_value);
+}
+
+static void
+read_factor(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
+{
+	int			dimension = dimension_of_enum(DatumGetObjectId(column_value(slot, relation, "dimension")));
+	char	   *name = TextDatumGetCString(column_value(slot, relation, "name"));
+	YqDecimal	value = yq_decimal_from_numeric(DatumGetNumeric(column_value(slot, relation, "factor")));
+	YqFactor   *factor = find_or_add_factor(loader->timeline, dimension, name);
+	YqFactorPoint *point;
+
+	if (value.decimals > 6)
+		yq_amount_out_of_range();
+	factor->points = enlarge(factor->points, factor->point_count, sizeof(YqFactorPoint));
+	point = &factor->points[factor->point_count++];
+	point->effective_at = DatumGetTimestampTz(column_value(slot, relation, "effective_at"));
+	point->value = (uint64) (value.digits * yq_power_of_ten(6 - value.decimals));
+}
+
+static void
+read_outage(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
+{
+	YqTimeline *timeline = loader->timeline;
+	Datum		project = column_value(slot, relation, "project");
+	YqOutage   *outage;
+
+	if (!DatumGetBool(column_value(slot, relation, "forgiven")))
+		return;
+	timeline->outages = enlarge(timeline->outages, timeline->outage_count, sizeof(YqOutage));
+	outage = &timeline->outages[timeline->outage_count++];
+	outage->project = project == (Datum) 0 ? NULL : TextDatumGetCString(project);
+	outage->started_at = DatumGetTimestampTz(column_value(slot, relation, "started_at"));
+	outage->ended_at = DatumGetTimestampTz(column_value(slot, relation, "ended_at"));
+}
+
+static void
+read_charging_rule(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
+{
+	YqTimeline *timeline = loader->timeline;
+	Interval   *minimum = DatumGetIntervalP(column_value(slot, relation, "minimum_run_time"));
+	YqChargingRule *rule;
+
+	timeline->rules = enlarge(timeline->rules, timeline->rule_count, sizeof(YqChargingRule));
+	rule = &timeline->rules[timeline->rule_count++];
+	rule->effective_at = DatumGetTimestampTz(column_value(slot, relation, "effective_at"));
+	/* a month counts as 30 days, as when intervals are compared */
+	rule->minimum_run_time = minimum->time +
+		((int64) minimum->month * DAYS_PER_MONTH + minimum->day) * USECS_PER_DAY;
+}
+
+static int
+compare_rules(const void *a, const void *b)
+{
+	return timestamptz_cmp_internal(((const YqChargingRule *) a)->effective_at,
+									((const YqChargingRule *) b)->effective_at);
+}
+
+/* -- reading the multipliers --------------------------------------------- */
+
+/* Columns of price, looked up once for the many rows that may follow. */
+typedef struct PriceColumns
+{
+	AttrNumber	effective_at;
+	AttrNumber	multiplier;
+} PriceColumns;
+
+static void
+add_multiplier(YqTimelineLoader *loader, int group, TupleTableSlot *slot,
+			   const PriceColumns *columns)
+{
+	YqMultiplierPoint *point;
+	bool		isnull;
+
+	loader->multipliers = enlarge(loader->multipliers, loader->multiplier_count,
+								  sizeof(YqMultiplierPoint));
+	point = &loader->multipliers[loader->multiplier_count++];
+	point->group = group;
+	point->effective_at = DatumGetTimestampTz(slot_getattr(slot, columns->effective_at, &isnull));
+	point->multiplier = yq_decimal_from_numeric(DatumGetNumeric(slot_getattr(slot, columns->multiplier,
+																			 &isnull)));
+}
+
+/*
+ * Read the points of one group: the one in force at "from" and all later ones.
+ * The primary key (price_group, effective_at) serves both scans.
+ */
+static void
+read_multipliers_of_group(YqTimelineLoader *loader, Relation relation, Relation index,
+						  int group, TimestampTz from)
+{
+	PriceColumns columns = {yq_column(relation, "effective_at"), yq_column(relation, "multiplier")};
+	TupleTableSlot *slot = table_slot_create(relation, NULL);
+	ScanKeyData keys[2];
+	IndexScanDesc scan;
+
+	scan = index_beginscan(relation, index, loader->snapshot, NULL, 2, 0);
+	ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_TEXTEQ,
+				CStringGetTextDatum(loader->group_names[group]));
+	keys[0].sk_collation = C_COLLATION_OID;
+
+	ScanKeyInit(&keys[1], 2, BTLessEqualStrategyNumber, F_TIMESTAMPTZ_LE,
+				TimestampTzGetDatum(from));
+	index_rescan(scan, keys, 2, NULL, 0);
+	if (index_getnext_slot(scan, BackwardScanDirection, slot))
+		add_multiplier(loader, group, slot, &columns);
+
+	ScanKeyInit(&keys[1], 2, BTGreaterStrategyNumber, F_TIMESTAMPTZ_GT,
+				TimestampTzGetDatum(from));
+	index_rescan(scan, keys, 2, NULL, 0);
+	while (index_getnext_slot(scan, ForwardScanDirection, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		add_multiplier(loader, group, slot, &columns);
+	}
+	index_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+void
+yq_timeline_read_multipliers(YqTimelineLoader *loader, TimestampTz from)
+{
+	Relation	relation = yq_table_open(YQ_PRICE, AccessShareLock);
+	Relation	index = index_open(yq_index_oid(YQ_PRICE, "price_pkey"), AccessShareLock);
+
+	for (int group = 0; group < loader->group_count; group++)
+		read_multipliers_of_group(loader, relation, index, group, from);
+	index_close(index, AccessShareLock);
+	table_close(relation, AccessShareLock);
+}
+
+TimestampTz
+yq_timeline_read_changes(YqTimelineLoader *loader, int64 known_version, int64 *newest, bool *own)
+{
+	Relation	relation = yq_table_open(YQ_PRICING_CHANGE, AccessShareLock);
+	Relation	index = index_open(yq_index_oid(YQ_PRICING_CHANGE, "pricing_change_pkey"),
+								   AccessShareLock);
+	TupleTableSlot *slot = table_slot_create(relation, NULL);
+	IndexScanDesc scan = index_beginscan(relation, index, loader->snapshot, NULL, 0, 0);
+	TimestampTz earliest = DT_NOEND;
+
+	*newest = 0;
+	*own = false;
+	index_rescan(scan, NULL, 0, NULL, 0);
+	while (index_getnext_slot(scan, BackwardScanDirection, slot))
+	{
+		int64		version = DatumGetInt64(column_value(slot, relation, "version"));
+		bool		isnull;
+		TransactionId xmin = DatumGetTransactionId(slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull));
+
+		*newest = Max(*newest, version);
+		if (version <= known_version)
+			break;
+		*own |= TransactionIdIsCurrentTransactionId(xmin);
+		earliest = Min(earliest,
+					   DatumGetTimestampTz(column_value(slot, relation, "effective_from")));
+		/* a cache that does not exist yet need not know what changed */
+		if (known_version == 0 && !*own)
+			break;
+	}
+	index_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	index_close(index, AccessShareLock);
+	table_close(relation, AccessShareLock);
+	return earliest;
+}
+
+void
+yq_timeline_read_tables(YqTimelineLoader *loader)
+{
+	YqTimeline *timeline = loader->timeline;
+	timeline->resource_count = 0;
+	timeline->resource_names = NULL;
+	timeline->factor_count = 0;
+	timeline->factors = NULL;
+	timeline->outage_count = 0;
+	timeline->outages = NULL;
+	timeline->rule_count = 0;
+	timeline->rules = NULL;
+
+	read_table(loader, YQ_RESOURCE_TYPE, read_resource_type);
+	read_table(loader, YQ_BASE_PRICE, read_base_price);
+	if (loader->base_count > 0)
+		qsort(loader->base_points, loader->base_count, sizeof(YqBasePricePoint),
+			  compare_base_points);
+	read_table(loader, YQ_PRICE_FACTOR, read_factor);
+	for (int i = 0; i < timeline->factor_count; i++)
+		qsort(timeline->factors[i].points, timeline->factors[i].point_count,
+			  sizeof(YqFactorPoint), compare_factor_points);
+	if (timeline->factor_count > 0)
+		qsort(timeline->factors, timeline->factor_count, sizeof(YqFactor), compare_factors);
+	read_table(loader, YQ_OUTAGE, read_outage);
+	read_table(loader, YQ_CHARGING_RULE, read_charging_rule);
+	if (timeline->rule_count > 0)
+		qsort(timeline->rules, timeline->rule_count, sizeof(YqChargingRule), compare_rules);
+}
