@@ -348,6 +348,16 @@ COMMENT ON COLUMN yquota.charge.padding IS 'time added at the finish to reach th
 COMMENT ON COLUMN yquota.charge.dominant IS 'resource type with the largest part of the amount; NULL when nothing was charged';
 COMMENT ON COLUMN yquota.charge.amount IS 'credits, exact; negative in a row that takes another back';
 
+CREATE VIEW yquota_internal.charge_in_effect AS
+	SELECT charge.*
+	FROM yquota.charge AS charge
+	WHERE charge.corrects IS NULL
+	  AND NOT EXISTS (SELECT FROM yquota.charge AS taken_back
+					  WHERE taken_back.container_id = charge.container_id
+						AND taken_back.corrects = charge.number);
+COMMENT ON VIEW yquota_internal.charge_in_effect IS
+	'Rows of the ledger that neither take back another one nor have been taken back';
+
 CREATE TABLE yquota.event_reject (
 	reject_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	event yquota.container_event_type NOT NULL,

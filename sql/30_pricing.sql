@@ -63,14 +63,10 @@ BEGIN
 	SELECT format('Container "%s" has been charged from %s to %s.',
 				  c.container_id, c."from", c."to")
 	INTO found_detail
-	FROM yquota.charge AS c
+	FROM yquota_internal.charge_in_effect AS c
 	WHERE c."to" >= instant
 	  -- padding is charged at the price of the very end
 	  AND (c.padding IS NOT NULL OR (c."to" > instant AND c."to" > c."from"))
-	  AND c.corrects IS NULL
-	  AND NOT EXISTS (SELECT FROM yquota.charge AS taken_back
-					  WHERE taken_back.container_id = c.container_id
-						AND taken_back.corrects = c.number)
 	LIMIT 1;
 	IF found_detail IS NULL AND mark > instant THEN
 		SELECT format('Container "%s" has been running since %s, and its cost until %s has been shown.',
@@ -87,24 +83,34 @@ COMMENT ON FUNCTION yquota_internal.settled_after(timestamptz) IS
 	'A sentence about one amount, settled or shown, that depends on prices from an instant on; NULL when there is none';
 REVOKE ALL ON FUNCTION yquota_internal.settled_after(timestamptz) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.refuse_past_change(
+	what text, instant timestamptz, found_detail text) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF found_detail IS NOT NULL THEN
+		RAISE EXCEPTION 'cannot change % at % because that would change what has been charged',
+				what, instant
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = found_detail,
+				HINT = 'Change it from now on, or give credit back with yquota.quota_grant.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_past_change(text, timestamptz, text) IS
+	'Refuse a change in the past that a sentence about one amount has been found against';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_past_change(text, timestamptz, text) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.check_past_point(effective_at timestamptz, what text)
 	RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
-DECLARE
-	found_detail text;
 BEGIN
-	IF effective_at >= yquota.statement_clock() THEN
-		RETURN;
-	END IF;
-	found_detail := yquota_internal.settled_after(effective_at);
-	IF found_detail IS NOT NULL THEN
-		RAISE EXCEPTION 'cannot change % at % because that would change what has been charged',
-				what, effective_at
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = found_detail,
-				HINT = 'Change it from now on, or give credit back with yquota.quota_grant.';
+	IF effective_at < yquota.statement_clock() THEN
+		PERFORM yquota_internal.refuse_past_change(what, effective_at,
+												   yquota_internal.settled_after(effective_at));
 	END IF;
 END
 $$;
@@ -128,23 +134,13 @@ BEGIN
 	SELECT format('Container "%s", started at %s, has been charged at its finish at %s.',
 				  c.container_id, c.started_at, c."to")
 	INTO found_detail
-	FROM yquota.charge AS c
+	FROM yquota_internal.charge_in_effect AS c
 	WHERE c.settled_by = 'CONTAINER_FINISH'
 	  AND c."to" >= rule_effective_at
 	  AND c.started_at >= rule_effective_at
 	  AND (next_rule_at IS NULL OR c.started_at < next_rule_at)
-	  AND c.corrects IS NULL
-	  AND NOT EXISTS (SELECT FROM yquota.charge AS taken_back
-					  WHERE taken_back.container_id = c.container_id
-						AND taken_back.corrects = c.number)
 	LIMIT 1;
-	IF found_detail IS NOT NULL THEN
-		RAISE EXCEPTION 'cannot change % at % because that would change what has been charged',
-				what, rule_effective_at
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = found_detail,
-				HINT = 'Change it from now on, or give credit back with yquota.quota_grant.';
-	END IF;
+	PERFORM yquota_internal.refuse_past_change(what, rule_effective_at, found_detail);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_past_rule(timestamptz, text) IS

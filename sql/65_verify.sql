@@ -198,7 +198,7 @@ BEGIN
 	SELECT 'amount of a charge differs from the timelines',
 		   format('%s number %s', charge.container_id, charge.number),
 		   trim_scale(cost.amount)::text, trim_scale(charge.amount)::text
-	FROM yquota.charge
+	FROM yquota_internal.charge_in_effect AS charge
 	CROSS JOIN LATERAL (
 		SELECT yquota_internal.factor_names(charge.project, charge.application_id,
 											charge.username, charge.queue,
@@ -211,11 +211,6 @@ BEGIN
 				* yquota_internal.microseconds(charge.padding) * 0.000001 END AS amount
 	) AS cost
 	WHERE charge."to" >= since
-	  AND charge.corrects IS NULL
-	  AND NOT EXISTS (
-		SELECT FROM yquota.charge AS taken_back
-		WHERE taken_back.container_id = charge.container_id
-		  AND taken_back.corrects = charge.number)
 	  AND cost.amount <> charge.amount;
 
 	RETURN QUERY
