@@ -575,26 +575,35 @@ copy_history(const YqHistory *history)
 	return copy;
 }
 
+/* Take back the row of an event that waited; false when somebody else has. */
+static bool
+take_back_waiting(YqBooks *books, const YqEvent *event)
+{
+	return yq_row_delete(yq_finder_relation(yq_books_waiting(books)),
+						 (ItemPointer) &event->reject_tid);
+}
+
+/* What waits for a START that has been refused goes on waiting. */
 static void
-report_bad_events(YqSettler *settler, const BadEvent *bad_events, int count)
+report_bad_events(YqSettler *settler, const BadEvent *bad_events, int count, bool started)
 {
 	for (int i = 0; i < count; i++)
 	{
-		if (bad_events[i].event->waited)
-			yq_reject_put(settler->books, bad_events[i].event, bad_events[i].problem, false);
-		else
-			settler->bad_event(settler->argument, bad_events[i].event, bad_events[i].problem);
+		const YqEvent *event = bad_events[i].event;
+
+		if (!event->waited)
+			settler->bad_event(settler->argument, event, bad_events[i].problem);
+		else if (started && take_back_waiting(settler->books, event))
+			yq_reject_put(settler->books, event, bad_events[i].problem, false);
 	}
 }
 
-/* Events that waited have now been dealt with, one way or the other. */
+/* Events that waited have now been dealt with, by us or by somebody else. */
 static void
 forget_waiting(YqBooks *books, YqEvent **waiting, int count)
 {
-	/* a row that has gone meanwhile was dealt with by somebody else */
 	for (int i = 0; i < count; i++)
-		(void) yq_row_delete(yq_finder_relation(yq_books_waiting(books)),
-							 &waiting[i]->reject_tid);
+		(void) take_back_waiting(books, waiting[i]);
 }
 
 /*
@@ -631,7 +640,7 @@ try_to_settle(YqSettler *settler, text *container_id,
 	(void) merge_events(books, &history, all, count + waiting_count, bad_events, &bad_count);
 	if (!history.started)
 	{
-		report_bad_events(settler, bad_events, bad_count);
+		report_bad_events(settler, bad_events, bad_count, false);
 		return true;
 	}
 
@@ -642,8 +651,8 @@ try_to_settle(YqSettler *settler, text *container_id,
 	plan.container.charges = planned_charges(&loaded, &plan);
 	if (*corrected && !carry_out(settler, &loaded, &history, &plan, locked))
 		return false;
+	report_bad_events(settler, bad_events, bad_count, true);
 	forget_waiting(books, waiting, waiting_count);
-	report_bad_events(settler, bad_events, bad_count);
 	return true;
 }
 
