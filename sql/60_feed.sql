@@ -79,6 +79,8 @@ CREATE FUNCTION yquota_internal.resend_rejects(reject_ids bigint[], OUT resent b
 	LANGUAGE plpgsql VOLATILE STRICT SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET yquota.on_bad_event = 'set_aside'
+	-- not a dump, even in a session that has restored one (see restoring())
+	SET check_function_bodies = on
 AS $$
 DECLARE
 	taken yquota.event_reject[];
@@ -96,12 +98,15 @@ BEGIN
 	SELECT coalesce(array_agg(deleted.reject ORDER BY (deleted.reject).reject_id), '{}')
 	INTO taken FROM deleted;
 
+	-- With the time when they arrived: what is set aside again stands for the
+	-- row that the log has from then as well.
 	INSERT INTO yquota.container_event
 		(event, container_id, occurred_at, project, application_id, username, queue, node,
-		 allocation, execution_type, exit_status, source)
+		 allocation, execution_type, exit_status, source, recorded_at)
 	SELECT reject.event, reject.container_id, reject.occurred_at, reject.project,
 		   reject.application_id, reject.username, reject.queue, reject.node,
-		   reject.allocation, reject.execution_type, reject.exit_status, reject.source
+		   reject.allocation, reject.execution_type, reject.exit_status, reject.source,
+		   reject.recorded_at
 	FROM unnest(taken) reject;
 
 	resent := cardinality(taken);

@@ -120,6 +120,30 @@ SELECT waiting, sqlstate, count(*) FROM yquota.event_reject WHERE source = 'many
 SELECT count(*), sum(amount) FROM yquota.charge WHERE project = 'ops';
 SELECT * FROM yquota.verify();
 
+--
+-- A START that is refused leaves what waits for it waiting; what is still bad
+-- when it is tried again is set aside again, once, and the books still agree
+-- with the log.
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'r1', '2026-03-02 09:30');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'r1', '2026-03-02 09:00', 'newcomers', '[vcores=1]');
+SELECT event, waiting, sqlstate FROM yquota.event_reject WHERE container_id = 'r1' ORDER BY reject_id;
+SELECT * FROM yquota.retry_rejects(container_id => 'r1');
+SELECT * FROM yquota.retry_rejects(container_id => 'r1');
+SELECT event, waiting, sqlstate FROM yquota.event_reject WHERE container_id = 'r1' ORDER BY reject_id;
+SELECT * FROM yquota.verify();
+INSERT INTO yquota.project (name) VALUES ('newcomers');
+-- also in a session that has the settings of a dump
+SET check_function_bodies = off;
+SET row_security = off;
+SELECT * FROM yquota.retry_rejects(container_id => 'r1');
+RESET check_function_bodies;
+RESET row_security;
+SELECT "from", "to", amount FROM yquota.charge WHERE container_id = 'r1';
+SELECT count(*) FROM yquota.event_reject WHERE container_id = 'r1';
+SELECT * FROM yquota.verify();
+
 -- What is no row at all fails its statement in this mode, too
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_PAUSE', 'z');
 
