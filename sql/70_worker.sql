@@ -42,10 +42,10 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	gap interval := now_at - mark;
-	is_forgiven boolean := gap <= current_setting('yquota.outage_max')::interval;
+	is_forgiven boolean := gap <= yquota_internal.duration('yquota.outage_max');
 	new_outage_id bigint;
 BEGIN
-	IF gap IS NULL OR gap <= current_setting('yquota.outage_threshold')::interval
+	IF gap IS NULL OR gap <= yquota_internal.duration('yquota.outage_threshold')
 		OR current_setting('yquota.outage_policy') = 'charge' THEN
 		RETURN;
 	END IF;
