@@ -299,7 +299,7 @@ load_window(TimestampTz from)
 
 	empty_cache();
 	loader.snapshot = loading_snapshot();
-	(void) yq_timeline_read_changes(&loader, 0, &newest, &own);
+	(void) yq_timeline_read_changes(&loader, YQ_NO_VERSION, &newest, &own);
 	window_from = from;
 	fill_cache(&loader, 0, from);
 	timeline.version = newest;

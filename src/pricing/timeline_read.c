@@ -342,7 +342,7 @@ yq_timeline_read_changes(YqTimelineLoader *loader, int64 known_version, int64 *n
 		earliest = Min(earliest,
 					   DatumGetTimestampTz(column_value(slot, relation, "effective_from")));
 		/* a cache that does not exist yet need not know what changed */
-		if (known_version == 0 && !*own)
+		if (known_version == YQ_NO_VERSION && !*own)
 			break;
 	}
 	index_endscan(scan);

@@ -55,8 +55,10 @@ extern void yq_timeline_read_multipliers(YqTimelineLoader *loader, TimestampTz f
 
 /*
  * The changes after "known_version": sets the newest version and whether any
- * is the transaction's own, and returns the earliest instant they bear on.
+ * is the transaction's own, and returns the earliest instant they bear on,
+ * which is not found out where nothing is known yet.
  */
+#define YQ_NO_VERSION (-1)
 extern TimestampTz yq_timeline_read_changes(YqTimelineLoader *loader, int64 known_version,
 											int64 *newest, bool *own);
 
