@@ -383,6 +383,27 @@ COMMENT ON TABLE yquota.event_reject IS
 	'Events set aside (yquota.on_bad_event = set_aside) with the reason; retry_rejects() sends them through the door again';
 COMMENT ON COLUMN yquota.event_reject.waiting IS 'true for an UPDATE or FINISH that waits for its START and is applied when that arrives';
 
+CREATE TABLE yquota_internal.discarded_event (
+	reject_id bigint NOT NULL,
+	removed boolean NOT NULL,
+	event yquota.container_event_type NOT NULL,
+	container_id text COLLATE "C",
+	occurred_at timestamptz,
+	project text COLLATE "C",
+	application_id text COLLATE "C",
+	username text COLLATE "C",
+	queue text COLLATE "C",
+	node text COLLATE "C",
+	allocation yquota.resource,
+	execution_type yquota.execution_type,
+	exit_status integer,
+	source text,
+	recorded_at timestamptz NOT NULL
+);
+COMMENT ON TABLE yquota_internal.discarded_event IS
+	'Events set aside, as the log has them, whose row in event_reject an administrator has removed or changed';
+COMMENT ON COLUMN yquota_internal.discarded_event.removed IS 'false when the row was changed and may be tried again';
+
 CREATE TABLE yquota_internal.charged_through (
 	at timestamptz NOT NULL,
 	recorded_at timestamptz NOT NULL,

@@ -75,6 +75,52 @@ COMMENT ON COLUMN yquota.suspect_container.allocation IS 'native units';
 -- What was set aside
 --
 
+-- The log keeps what an administrator deletes or repairs here: verify() must
+-- know that it was never accepted.
+CREATE FUNCTION yquota_internal.note_discarded() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF TG_OP = 'UPDATE' THEN
+		INSERT INTO yquota_internal.discarded_event
+		SELECT reject_id, false, event, container_id, occurred_at, project, application_id,
+			   username, queue, node, allocation, execution_type, exit_status, source, recorded_at
+		FROM old_rows AS earlier
+		WHERE NOT EXISTS (
+			SELECT FROM new_rows AS repaired
+			WHERE repaired.reject_id = earlier.reject_id
+			  AND (repaired.event, repaired.container_id, repaired.occurred_at,
+				   repaired.project, repaired.application_id, repaired.username,
+				   repaired.queue, repaired.node, repaired.allocation::text,
+				   repaired.execution_type, repaired.exit_status, repaired.source,
+				   repaired.recorded_at)
+				IS NOT DISTINCT FROM
+				  (earlier.event, earlier.container_id, earlier.occurred_at,
+				   earlier.project, earlier.application_id, earlier.username,
+				   earlier.queue, earlier.node, earlier.allocation::text,
+				   earlier.execution_type, earlier.exit_status, earlier.source,
+				   earlier.recorded_at));
+	ELSE
+		INSERT INTO yquota_internal.discarded_event
+		SELECT reject_id, true, event, container_id, occurred_at, project, application_id,
+			   username, queue, node, allocation, execution_type, exit_status, source, recorded_at
+		FROM old_rows;
+	END IF;
+	RETURN NULL;
+END;
+$$;
+COMMENT ON FUNCTION yquota_internal.note_discarded() IS
+	'Remember events set aside whose rows an administrator removes or changes';
+REVOKE ALL ON FUNCTION yquota_internal.note_discarded() FROM PUBLIC;
+
+CREATE TRIGGER note_update AFTER UPDATE ON yquota.event_reject
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_discarded();
+CREATE TRIGGER note_delete AFTER DELETE ON yquota.event_reject
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_discarded();
+
 CREATE FUNCTION yquota_internal.resend_rejects(reject_ids bigint[], OUT resent bigint, OUT set_aside bigint)
 	LANGUAGE plpgsql VOLATILE STRICT SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -97,6 +143,9 @@ BEGIN
 	)
 	SELECT coalesce(array_agg(deleted.reject ORDER BY (deleted.reject).reject_id), '{}')
 	INTO taken FROM deleted;
+	-- moved, not discarded
+	DELETE FROM yquota_internal.discarded_event AS discarded
+	WHERE discarded.removed AND discarded.reject_id = ANY (reject_ids);
 
 	-- With the time when they arrived: what is set aside again stands for the
 	-- row that the log has from then as well.
@@ -435,6 +484,7 @@ SELECT pg_extension_config_dump('yquota.container_change', '');
 SELECT pg_extension_config_dump('yquota.charge', '');
 SELECT pg_extension_config_dump('yquota.event_reject', '');
 SELECT pg_extension_config_dump('yquota.event_reject_reject_id_seq', '');
+SELECT pg_extension_config_dump('yquota_internal.discarded_event', '');
 SELECT pg_extension_config_dump('yquota_internal.charged_through', '');
 SELECT pg_extension_config_dump('yquota_internal.counter_delta', '');
 SELECT pg_extension_config_dump('yquota_internal.project_counter', '');

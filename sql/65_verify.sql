@@ -5,6 +5,17 @@
 -- charging's: sets, not a container at a time.
 --
 
+CREATE VIEW yquota_internal.set_aside_event AS
+	SELECT event, container_id, occurred_at, project, application_id, username, queue, node,
+		   allocation, execution_type, exit_status, source, recorded_at
+	FROM yquota.event_reject
+	UNION ALL
+	SELECT event, container_id, occurred_at, project, application_id, username, queue, node,
+		   allocation, execution_type, exit_status, source, recorded_at
+	FROM yquota_internal.discarded_event;
+COMMENT ON VIEW yquota_internal.set_aside_event IS
+	'Events that were set aside, whatever has become of their rows in event_reject';
+
 CREATE VIEW yquota_internal.accepted_event AS
 	SELECT log.event, log.container_id, log.occurred_at, log.project, log.username,
 		   log.application_id, log.queue, log.node, log.allocation, log.execution_type,
@@ -14,7 +25,7 @@ CREATE VIEW yquota_internal.accepted_event AS
 	FROM yquota.container_event AS log
 	WHERE log.event <> 'QUOTA_COMPUTE'
 	  AND NOT EXISTS (
-		SELECT FROM yquota.event_reject AS reject
+		SELECT FROM yquota_internal.set_aside_event AS reject
 		WHERE reject.container_id IS NOT DISTINCT FROM log.container_id
 		  AND reject.event = log.event
 		  AND reject.occurred_at IS NOT DISTINCT FROM log.occurred_at

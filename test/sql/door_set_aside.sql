@@ -144,6 +144,23 @@ SELECT "from", "to", amount FROM yquota.charge WHERE container_id = 'r1';
 SELECT count(*) FROM yquota.event_reject WHERE container_id = 'r1';
 SELECT * FROM yquota.verify();
 
+--
+-- The log keeps what an administrator repairs or deletes, and it stays refused
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'r2', '2026-03-02 09:00', 'misspelt', '[vcores=1]'),
+	('CONTAINER_START', 'r3', '2026-03-02 09:00', 'misspelt', '[vcores=1]');
+UPDATE yquota.event_reject SET project = 'newcomers' WHERE container_id = 'r2';
+DELETE FROM yquota.event_reject WHERE container_id = 'r3';
+SELECT * FROM yquota.verify();
+SELECT * FROM yquota.retry_rejects(container_id => 'r2');
+SELECT container_id, project FROM yquota.container WHERE container_id IN ('r2', 'r3');
+SELECT * FROM yquota.verify();
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'r3', '2026-03-02 09:30', 'newcomers', '[vcores=2]');
+SELECT container_id, started_at, allocation FROM yquota.container WHERE container_id IN ('r2', 'r3') ORDER BY 1;
+SELECT * FROM yquota.verify();
+
 -- What is no row at all fails its statement in this mode, too
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_PAUSE', 'z');
 

@@ -21,7 +21,7 @@ my @tables = map { "yquota.$_" }
 	qw(project quota_grant container_event container container_change charge event_reject outage pricing_change);
 push @tables, map { "yquota_internal.$_" }
 	qw(charged_through counter_delta project_counter rate_class_counter usage_counter node_counter
-	feed_counter correction_due);
+	feed_counter correction_due discarded_event);
 
 sub rows
 {
@@ -107,6 +107,9 @@ $node->safe_psql('original', <<~'SQL');
 	VALUES ('CONTAINER_FINISH', 'c13', '2021-03-02 11:30+00', 'feed');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
 	VALUES ('CONTAINER_START', 'c14', '2021-03-02 11:30+00', 'nobody', '[vcores=1]', 'feed');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
+	VALUES ('CONTAINER_START', 'c16', '2021-03-02 11:30+00', 'misspelt', '[vcores=1]', 'feed');
+	DELETE FROM yquota.event_reject WHERE container_id = 'c16';
 	-- and counters that wait to be folded
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
 	VALUES ('CONTAINER_FINISH', 'c5', '2021-03-02 11:45+00', 0, 'feed');
@@ -117,12 +120,13 @@ my $shown = shown('original');
 is(rows('original', 'SELECT * FROM yquota.verify()'), '', 'original: the books prove themselves');
 # 20 s of 90, and 12 times what the step is longer than 7 minutes
 like($contents->{'yquota.charge'}, qr/,00:01:10\.00072,/, 'a minimum run time was charged');
-is( $node->safe_psql('original', <<~'SQL'), 't|t|t|t|t|t', 'original: something of everything');
+is( $node->safe_psql('original', <<~'SQL'), 't|t|t|t|t|t|t', 'original: something of everything');
 	SELECT (SELECT count(*) > 0 FROM yquota_internal.counter_delta),
 		   (SELECT count(*) > 0 FROM yquota_internal.rate_class_counter),
 		   (SELECT count(corrects) > 0 FROM yquota.charge),
 		   (SELECT bool_or(waiting) AND NOT bool_and(waiting) FROM yquota.event_reject),
 		   (SELECT count(*) > 0 FROM yquota.container_change),
+		   (SELECT count(*) > 0 FROM yquota_internal.discarded_event),
 		   (SELECT bool_or(factors IS NOT NULL) FROM yquota.container)
 	SQL
 
