@@ -62,3 +62,5 @@ REVOKE ALL ON FUNCTION yquota.reset_clock() FROM PUBLIC;
 ALTER TABLE yquota.container_event
 	ALTER COLUMN occurred_at SET DEFAULT yquota.clock(),
 	ALTER COLUMN recorded_at SET DEFAULT yquota.statement_clock();
+ALTER TABLE yquota.price_factor ALTER COLUMN effective_at SET DEFAULT yquota.clock();
+ALTER TABLE yquota.charging_rule ALTER COLUMN effective_at SET DEFAULT yquota.clock();

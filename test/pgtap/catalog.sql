@@ -54,7 +54,7 @@ FROM (VALUES
 	AS wanted (relation, names), unnest(names) AS name;
 SELECT col_is_unique('yquota', 'quota_grant', 'external_id', 'external_id of quota_grant is unique');
 SELECT has_function('yquota', name::name, format('function %s', name))
-FROM unnest('{set_multiplier,clear_multiplier,set_base_price,compute_prices,quota_compute,cost_between,reconcile,node_lost,report_outage,verify,start_worker,retry_rejects,amount,dominant_share,fits_in,sum,clock,set_clock,reset_clock}'::text[]) AS name;
+FROM unnest('{set_multiplier,clear_multiplier,set_base_price,compute_prices,quota_compute,cost_between,explain_charge,reconcile,node_lost,report_outage,verify,start_worker,retry_rejects,amount,dominant_share,fits_in,sum,clock,set_clock,reset_clock}'::text[]) AS name;
 
 --
 -- The library reads and writes these by the numbers of their columns

@@ -164,6 +164,16 @@ SELECT count(*) FROM yquota.project_usage;
 SELECT * FROM yquota.verify();
 
 --
+-- A bill sums up to the cost, to the last digit, for every container
+--
+SELECT count(*) > 0 AS some, count(*) FILTER (WHERE bill.amount IS DISTINCT FROM container_cost.cost) AS wrong
+FROM yquota.container_cost
+CROSS JOIN LATERAL (SELECT sum(explain_charge.amount) AS amount
+					FROM yquota.explain_charge(container_cost.container_id)) AS bill
+WHERE bill.amount IS NOT NULL OR container_cost.cost <> 0;
+SELECT * FROM yquota.explain_charge('no such container');
+
+--
 -- Readers
 --
 CREATE ROLE yquota_reports_reader;
