@@ -199,11 +199,16 @@ BEGIN
 	THEN
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 		VALUES (raised_kind, group_name,
-				format('The multiplier of price group "%s" stays as it is: %s.', group_name,
+				format('The multiplier of price group "%s" stays as it is: %s%s.', group_name,
 					   CASE unknown
 						   WHEN 'empty' THEN 'no RUNNING node offers any resources'
 						   WHEN 'lost' THEN 'no RUNNING node offers a resource type that containers use or that nodes offered before'
 						   ELSE 'RUNNING nodes offer less than half of what they did'
+					   END,
+					   CASE WHEN unknown <> 'empty' THEN
+						   (SELECT ': ' || string_agg(m.resource_type, ', ' ORDER BY m.resource_type)
+							FROM yquota_internal.measure_cluster(as_of) AS m
+							WHERE m.price_group = group_name AND m.state = unknown AND m.reported IS NULL)
 					   END), as_of);
 	END IF;
 END
