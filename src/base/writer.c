@@ -85,12 +85,6 @@ yq_writer_relation(YqWriter *writer)
 	return writer->relation;
 }
 
-int
-yq_writer_pending(YqWriter *writer)
-{
-	return writer->count;
-}
-
 void
 yq_writer_put(YqWriter *writer, Datum *values, bool *nulls)
 {

@@ -30,9 +30,6 @@ extern YqWriter *yq_writer_open(YqTable table, int column_count, int capacity,
 
 extern Relation yq_writer_relation(YqWriter *writer);
 
-/* Rows collected and not yet flushed. */
-extern int	yq_writer_pending(YqWriter *writer);
-
 /* Collect a row; values are copied. */
 extern void yq_writer_put(YqWriter *writer, Datum *values, bool *nulls);
 

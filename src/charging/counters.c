@@ -442,7 +442,7 @@ fits_one_row(const YqCounters *counters)
 		hash_get_num_entries(counters->feeds) > 1)
 		return false;
 	if (project != NULL && class_sum != NULL &&
-		!yq_text_equal(project->project, class_sum->project))
+		!yq_varlena_equal(project->project, class_sum->project))
 		return false;
 	return node == NULL ||
 		(node->execution_type == usage->execution_type &&

@@ -324,7 +324,7 @@ settle_group(Door *door, YqEvent *event, MemoryContext group_context)
 	int			count = 0;
 	int			room = 8;
 
-	if (!more || !yq_text_equal(event->container_id, next.container_id))
+	if (!more || !yq_varlena_equal(event->container_id, next.container_id))
 	{
 		const YqEvent *only = event;
 
@@ -337,7 +337,7 @@ settle_group(Door *door, YqEvent *event, MemoryContext group_context)
 	old_context = MemoryContextSwitchTo(group_context);
 	events[count++] = yq_event_copy(event);
 	MemoryContextSwitchTo(old_context);
-	while (more && yq_text_equal(events[0]->container_id, next.container_id))
+	while (more && yq_varlena_equal(events[0]->container_id, next.container_id))
 	{
 		if (count == room)
 		{

@@ -232,7 +232,7 @@ yq_event_describe(const YqEvent *event)
 }
 
 bool
-yq_text_equal(const text *a, const text *b)
+yq_varlena_equal(const void *a, const void *b)
 {
 	if (a == NULL || b == NULL)
 		return a == b;

@@ -110,8 +110,8 @@ extern char *yq_event_describe(const YqEvent *event);
 /* A copy in the current memory context; NULL of NULL. */
 extern void *yq_varlena_copy(const void *value);
 
-/* Equality of nullable texts and vectors. */
-extern bool yq_text_equal(const text *a, const text *b);
+/* Equality, byte for byte, of nullable values; and of nullable vectors. */
+extern bool yq_varlena_equal(const void *a, const void *b);
 extern bool yq_allocation_equal(const YqResource *a, const YqResource *b);
 
 /*

@@ -29,8 +29,8 @@ state_equal(const YqState *a, const YqState *b)
 {
 	return yq_allocation_equal(a->allocation, b->allocation) &&
 		a->execution_type == b->execution_type &&
-		yq_text_equal(a->queue, b->queue) &&
-		yq_text_equal(a->node, b->node);
+		yq_varlena_equal(a->queue, b->queue) &&
+		yq_varlena_equal(a->node, b->node);
 }
 
 YqState
@@ -186,7 +186,7 @@ merge_repeated_start(YqHistory *history, const YqEvent *event, const text *proje
 	YqState		last = yq_history_last_state(history);
 	YqChange	change = {0};
 
-	if (project != NULL && !yq_text_equal(project, history->project))
+	if (project != NULL && !yq_varlena_equal(project, history->project))
 		return bad_project(problem, history, project);
 	if (event->occurred_at != history->started_at)
 		return bad(problem, ERRCODE_UNIQUE_VIOLATION,
@@ -289,7 +289,7 @@ yq_history_merge(YqHistory *history, const YqEvent *event, YqProblem **problem)
 		return merge_start(history, event, problem);
 	if (!history->started)
 		return bad_not_started(problem, history);
-	if (event->project != NULL && !yq_text_equal(event->project, history->project))
+	if (event->project != NULL && !yq_varlena_equal(event->project, history->project))
 		return bad_project(problem, history, event->project);
 	if (event->kind == YQ_CONTAINER_UPDATE)
 		return merge_update(history, event, problem);

@@ -73,43 +73,27 @@ check_event(YqBooks *books, const YqHistory *history, const YqEvent *event)
 	return NULL;
 }
 
-/*
- * Merge events in order.  Returns how many were accepted; those that are bad
- * are listed.
- */
-static int
+/* Merge events in order; those that are bad are listed. */
+static void
 merge_events(YqBooks *books, YqHistory *history, const YqEvent **events, int count,
 			 BadEvent *bad_events, int *bad_count)
 {
-	int			accepted = 0;
-
 	*bad_count = 0;
 	qsort(events, count, sizeof(YqEvent *), compare_events);
 	for (int i = 0; i < count; i++)
 	{
 		YqProblem  *problem = check_event(books, history, events[i]);
 
-		if (problem == NULL)
-		{
-			switch (yq_history_merge(history, events[i], &problem))
-			{
-				case YQ_MERGE_ACCEPTED:
-					accepted++;
-					if (!OidIsValid(history->initial.execution_type))
-						history->initial.execution_type = books->labels.guaranteed;
-					break;
-				case YQ_MERGE_KNOWN:
-				case YQ_MERGE_BAD:
-					break;
-			}
-		}
+		if (problem == NULL &&
+			yq_history_merge(history, events[i], &problem) == YQ_MERGE_ACCEPTED &&
+			!OidIsValid(history->initial.execution_type))
+			history->initial.execution_type = books->labels.guaranteed;
 		if (problem != NULL)
 		{
 			bad_events[*bad_count].event = events[i];
 			bad_events[(*bad_count)++].problem = problem;
 		}
 	}
-	return accepted;
 }
 
 /* -- planning ------------------------------------------------------------ */
@@ -143,29 +127,16 @@ charge_of_segment(const YqHistory *history, const YqSegment *segment)
 	return charge;
 }
 
-static YqRateClass *
-rate_class_of(YqBooks *books, const text *project, const text *application_id,
-			  const text *username, const YqState *state, uint64 *weight)
-{
-	char	   *unknown;
-	ArrayType  *factors = yq_books_factor_names(books, project, application_id, username, state);
-	YqRateClass *rate_class = yq_rate_class_find(state->allocation, factors, weight, &unknown);
-
-	if (rate_class == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
-				 errmsg("resource type \"%s\" does not exist", unknown),
-				 errhint("Insert it into yquota.resource_type.")));
-	return rate_class;
-}
-
 void
 yq_settle_price(YqBooks *books, YqCharge *charge)
 {
 	uint64		weight;
 	const char *dominant;
-	YqRateClass *rate_class = rate_class_of(books, charge->project, charge->application_id,
-											charge->username, &charge->state, &weight);
+	ArrayType  *factors = yq_books_factor_names(books, charge->project,
+												charge->application_id,
+												charge->username, &charge->state);
+	YqRateClass *rate_class = yq_rate_class_require(charge->state.allocation, factors,
+													&weight);
 
 	if (charge->padding > 0)
 		yq_rate_class_cost_at(rate_class, weight, charge->to, (uint64) charge->padding,
@@ -224,14 +195,14 @@ charge_equal(const YqCharge *a, const YqCharge *b)
 		a->has_exit_status == b->has_exit_status &&
 		a->exit_status == b->exit_status &&
 		yq_wide_compare(&a->amount, &b->amount) == 0 &&
-		yq_text_equal(a->dominant, b->dominant) &&
+		yq_varlena_equal(a->dominant, b->dominant) &&
 		yq_allocation_equal(a->state.allocation, b->state.allocation) &&
 		a->state.execution_type == b->state.execution_type &&
-		yq_text_equal(a->state.queue, b->state.queue) &&
-		yq_text_equal(a->state.node, b->state.node) &&
-		yq_text_equal(a->project, b->project) &&
-		yq_text_equal(a->application_id, b->application_id) &&
-		yq_text_equal(a->username, b->username);
+		yq_varlena_equal(a->state.queue, b->state.queue) &&
+		yq_varlena_equal(a->state.node, b->state.node) &&
+		yq_varlena_equal(a->project, b->project) &&
+		yq_varlena_equal(a->application_id, b->application_id) &&
+		yq_varlena_equal(a->username, b->username);
 }
 
 /*
@@ -280,36 +251,25 @@ planned_charges(const YqContainerBooks *loaded, const BooksPlan *plan)
 	return number;
 }
 
-static bool
-arrays_equal(const ArrayType *a, const ArrayType *b)
-{
-	if (a == NULL || b == NULL)
-		return a == b;
-	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
-		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
-}
-
 void
 yq_settle_accrue(YqBooks *books, YqContainer *container)
 {
 	uint64		weight;
-	char	   *unknown;
 	YqRateClass *rate_class;
 
 	container->factors = yq_books_factor_names(books, container->project,
 											   container->application_id,
 											   container->username, &container->state);
-	rate_class = yq_rate_class_find(container->state.allocation, container->factors,
-									&weight, &unknown);
-	if (rate_class == NULL)
-		elog(ERROR, "resource type \"%s\" has disappeared", unknown);
+	rate_class = yq_rate_class_require(container->state.allocation, container->factors,
+									   &weight);
 	yq_rate_class_cost(rate_class, weight, yq_full_hour(container->settled_at),
 					   container->settled_at, &container->accrual_base, NULL);
 	yq_counters_priced(books->counters, container->settled_at);
 }
 
 static void
-plan_container(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *history, BooksPlan *plan)
+plan_container(YqBooks *books, const YqContainerBooks *loaded,
+			   const YqHistory *history, BooksPlan *plan)
 {
 	YqContainer *container = &plan->container;
 	const YqContainer *old = &loaded->container;
@@ -326,7 +286,7 @@ plan_container(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *
 	container->state = yq_history_last_state(history);
 	container->started_at = history->started_at;
 	container->settled_at = yq_history_last_settled_at(history);
-	container->label = loaded->running && yq_text_equal(old->state.node, container->state.node) ?
+	container->label = loaded->running && yq_varlena_equal(old->state.node, container->state.node) ?
 		old->label : yq_books_label_of(books, container->state.node);
 	yq_settle_accrue(books, container);
 	if (loaded->running)
@@ -334,9 +294,9 @@ plan_container(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *
 			old->settled_at != container->settled_at ||
 			!yq_allocation_equal(old->state.allocation, container->state.allocation) ||
 			old->state.execution_type != container->state.execution_type ||
-			!yq_text_equal(old->state.queue, container->state.queue) ||
-			!yq_text_equal(old->state.node, container->state.node) ||
-			!arrays_equal(old->factors, container->factors) ||
+			!yq_varlena_equal(old->state.queue, container->state.queue) ||
+			!yq_varlena_equal(old->state.node, container->state.node) ||
+			!yq_varlena_equal(old->factors, container->factors) ||
 			yq_wide_compare(&old->accrual_base, &container->accrual_base) != 0;
 }
 
@@ -346,12 +306,9 @@ void
 yq_settle_count(YqBooks *books, const YqContainer *container, int sign)
 {
 	uint64		weight;
-	char	   *unknown;
-	YqRateClass *rate_class = yq_rate_class_find(container->state.allocation,
-												 container->factors, &weight, &unknown);
+	YqRateClass *rate_class = yq_rate_class_require(container->state.allocation,
+													container->factors, &weight);
 
-	if (rate_class == NULL)
-		elog(ERROR, "resource type \"%s\" has disappeared", unknown);
 	yq_counters_accrue(books->counters, container->project, yq_rate_class_shape(rate_class),
 					   container->factors, container->settled_at, weight,
 					   &container->accrual_base, sign);
@@ -409,19 +366,6 @@ count_charges(YqBooks *books, const text *container_id)
 	return count;
 }
 
-static void
-delete_own_container(YqBooks *books, const text *container_id)
-{
-	YqFinder   *finder = yq_books_containers(books);
-	TupleTableSlot *slot;
-
-	yq_finder_seek(finder, container_id);
-	slot = yq_finder_next(finder);
-	if (slot == NULL)
-		elog(ERROR, "row of a container is missing");
-	yq_settle_take_back(books, &slot->tts_tid);
-}
-
 /*
  * Claim a container that nobody knew when its books were loaded: its row goes
  * in, and out again if it has finished already.  Somebody may have started and
@@ -445,10 +389,10 @@ claim_new_container(YqBooks *books, const YqContainerBooks *loaded, const BooksP
 	if (count_charges(books, container->container_id) == loaded->charge_count)
 	{
 		if (!plan->runs)
-			delete_own_container(books, container->container_id);
+			yq_settle_withdraw(books, container->container_id);
 		return true;
 	}
-	delete_own_container(books, container->container_id);
+	yq_settle_withdraw(books, container->container_id);
 	return false;
 }
 
@@ -557,24 +501,6 @@ carry_out(YqSettler *settler, const YqContainerBooks *loaded, const YqHistory *h
 
 /* -- the rule ------------------------------------------------------------ */
 
-static YqHistory
-copy_history(const YqHistory *history)
-{
-	YqHistory	copy = *history;
-
-	if (history->change_count > 0)
-	{
-		copy.changes = palloc(sizeof(YqChange) * history->change_room);
-		memcpy(copy.changes, history->changes, sizeof(YqChange) * history->change_count);
-	}
-	else
-	{
-		copy.changes = NULL;
-		copy.change_room = 0;
-	}
-	return copy;
-}
-
 /* Take back the row of an event that waited; false when somebody else has. */
 static bool
 take_back_waiting(YqBooks *books, const YqEvent *event)
@@ -615,9 +541,9 @@ try_to_settle(YqSettler *settler, text *container_id,
 			  const YqEvent *const *events, int count, bool *locked, bool *corrected)
 {
 	YqBooks    *books = settler->books;
-	YqContainerBooks		loaded;
+	YqContainerBooks loaded;
 	YqHistory	history;
-	BooksPlan		plan = {0};
+	BooksPlan	plan = {0};
 	YqEvent   **waiting = NULL;
 	int			waiting_count = 0;
 	const YqEvent **all;
@@ -636,8 +562,9 @@ try_to_settle(YqSettler *settler, text *container_id,
 	for (int i = 0; i < waiting_count; i++)
 		all[count + i] = waiting[i];
 
-	history = copy_history(&loaded.history);
-	(void) merge_events(books, &history, all, count + waiting_count, bad_events, &bad_count);
+	/* what was loaded stays as it is, but for its changes, which go over */
+	history = loaded.history;
+	merge_events(books, &history, all, count + waiting_count, bad_events, &bad_count);
 	if (!history.started)
 	{
 		report_bad_events(settler, bad_events, bad_count, false);

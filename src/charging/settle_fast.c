@@ -131,6 +131,19 @@ yq_settle_take_back(YqBooks *books, ItemPointer tid)
 		elog(ERROR, "could not take back the row of a container");
 }
 
+void
+yq_settle_withdraw(YqBooks *books, const text *container_id)
+{
+	YqFinder   *finder = yq_books_containers(books);
+	TupleTableSlot *slot;
+
+	yq_finder_seek(finder, container_id);
+	slot = yq_finder_next(finder);
+	if (slot == NULL)
+		elog(ERROR, "row of a container is missing");
+	yq_settle_take_back(books, &slot->tts_tid);
+}
+
 /*
  * Somebody else has a row with this id, or is about to.  The rule waits for
  * who that is.
@@ -162,22 +175,15 @@ has_charges(YqBooks *books, const text *container_id)
 static void
 withdraw_finished_starts(YqSettler *settler)
 {
-	YqFinder   *finder = yq_books_containers(settler->books);
-
 	for (int i = 0; i < settler->start_count; i++)
 	{
 		YqPendingStart *start = &settler->starts[i];
-		TupleTableSlot *slot;
 
 		if (start->contended || !has_charges(settler->books, start->container.container_id))
 			continue;
 		start->withdrawn = true;
 		settler->is_replay = true;
-		yq_finder_seek(finder, start->container.container_id);
-		slot = yq_finder_next(finder);
-		if (slot == NULL)
-			elog(ERROR, "row of a container is missing");
-		yq_settle_take_back(settler->books, &slot->tts_tid);
+		yq_settle_withdraw(settler->books, start->container.container_id);
 	}
 }
 
@@ -311,7 +317,7 @@ find_running(YqSettler *settler, const YqEvent *event, YqContainer *container)
 	if (slot == NULL)
 		return false;
 	yq_container_read(settler->books, container, slot);
-	return event->project == NULL || yq_text_equal(event->project, container->project);
+	return event->project == NULL || yq_varlena_equal(event->project, container->project);
 }
 
 /* What a container has held since it was settled last, up to an event. */
@@ -389,7 +395,7 @@ settle_update(YqSettler *settler, const YqEvent *event)
 	yq_state_apply(&after.state, &set);
 	after.settled_at = event->occurred_at;
 	after.charges++;
-	if (!yq_text_equal(before.state.node, after.state.node))
+	if (!yq_varlena_equal(before.state.node, after.state.node))
 		after.label = yq_books_label_of(books, after.state.node);
 	yq_settle_accrue(books, &after);
 	yq_settle_count(books, &before, -1);

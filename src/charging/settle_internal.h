@@ -96,6 +96,9 @@ extern void yq_settle_replace(YqBooks *books, const YqContainer *container);
 /* Delete a row that this statement has inserted. */
 extern void yq_settle_take_back(YqBooks *books, ItemPointer tid);
 
+/* The same, for the row that it has inserted for a container. */
+extern void yq_settle_withdraw(YqBooks *books, const text *container_id);
+
 /* Count a running container in (1) or out (-1). */
 extern void yq_settle_count(YqBooks *books, const YqContainer *container, int sign);
 

@@ -32,17 +32,9 @@ class_of_arguments(FunctionCallInfo fcinfo, uint64 *weight)
 {
 	YqResource *allocation = PG_GETARG_YQ_RESOURCE_P(0);
 	ArrayType  *factors = PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1);
-	YqRateClass *rate_class;
-	char	   *unknown;
 
 	(void) yq_pricing_refresh();
-	rate_class = yq_rate_class_find(allocation, factors, weight, &unknown);
-	if (rate_class == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
-				 errmsg("resource type \"%s\" does not exist", unknown),
-				 errhint("Insert it into yquota.resource_type.")));
-	return rate_class;
+	return yq_rate_class_require(allocation, factors, weight);
 }
 
 static TimestampTz

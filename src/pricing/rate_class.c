@@ -289,6 +289,20 @@ yq_rate_class_find(const YqResource *allocation, ArrayType *factors,
 	return entry->rate_class;
 }
 
+YqRateClass *
+yq_rate_class_require(const YqResource *allocation, ArrayType *factors, uint64 *weight)
+{
+	char	   *unknown;
+	YqRateClass *rate_class = yq_rate_class_find(allocation, factors, weight, &unknown);
+
+	if (rate_class == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
+				 errmsg("resource type \"%s\" does not exist", unknown),
+				 errhint("Insert it into yquota.resource_type.")));
+	return rate_class;
+}
+
 const YqResource *
 yq_rate_class_shape(const YqRateClass *rate_class)
 {

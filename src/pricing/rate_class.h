@@ -52,6 +52,13 @@ extern YqRateClass *yq_rate_class_find(const YqResource *allocation,
 									   ArrayType *factors, uint64 *weight,
 									   char **unknown);
 
+/*
+ * The same where the type is known to have existed: when it is unknown, raises
+ * ERRCODE_FOREIGN_KEY_VIOLATION.
+ */
+extern YqRateClass *yq_rate_class_require(const YqResource *allocation,
+										  ArrayType *factors, uint64 *weight);
+
 /* Its shape; lives as long as the class. */
 extern const YqResource *yq_rate_class_shape(const YqRateClass *rate_class);
 
