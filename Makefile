@@ -4,15 +4,15 @@
 # installcheck" (against a running server) take PG_CONFIG, DESTDIR and VPATH as
 # usual and never call anything but the compiler and the server's own tools.
 #
-# For everybody else: "make check" and "make demo" bring what is missing and
-# work in private servers of their own under build/ (see scripts/).
+# For everybody else: "make check", "make demo" and "make bench" bring what is
+# missing and work in private servers of their own under build/ (see scripts/).
 #
 # STRICT=1 asks for more warnings and turns them into errors.  Unused parameters
 # are no mistake here: the server prescribes the signatures of its callbacks.
 
 PG_CONFIG ?= pg_config
 
-OWN_GOALS := check check-shape demo demo-stop help
+OWN_GOALS := bench check check-shape demo demo-stop help
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
@@ -33,6 +33,9 @@ demo:
 demo-stop:
 	@PG_CONFIG='$(PG_CONFIG)' demo/stop.sh
 
+bench:
+	@PG_CONFIG='$(PG_CONFIG)' scripts/bench.sh
+
 help:
 	@echo 'make                  build for the server of PG_CONFIG'
 	@echo 'make install          install into that server (DESTDIR is honoured)'
@@ -41,6 +44,7 @@ help:
 	@echo 'make check-shape      only the checks that read the sources'
 	@echo 'make demo             install what is missing, build, show yquota at work'
 	@echo 'make demo-stop        stop the server of the demonstration'
+	@echo 'make bench            install what is missing, build, measure (BENCH_SCALE=small for a quick look)'
 
 $(filter-out $(OWN_GOALS),$(MAKECMDGOALS)):
 	+@$(MAKE) --no-print-directory $@

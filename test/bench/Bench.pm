@@ -1,0 +1,202 @@
+# Bench.pm: what the cases share: sizes, repetitions, databases to measure in,
+# and the proof that what was measured is right.
+package Bench;
+
+use strict;
+use warnings;
+
+use Cluster;
+use Exporter 'import';
+use FindBin;
+use Report;
+use Workload;
+
+our @EXPORT = qw(size repetitions interleave median events_file load fold check_books ratio shown);
+
+my %sizes = (
+	#                        full        small      toy
+	copy_containers => [     500_000,    40_000,    500 ],
+	naive_containers => [     20_000,     5_000,    200 ],
+	batch_containers => [    100_000,    10_000,  2_000 ],
+	single_seconds => [            3,         1,    0.3 ],
+	memory_containers => [   500_000,   100_000,  1_000 ],
+	memory_part => [          50_000,    10_000,    500 ],
+	running_few => [           1_000,     1_000,    100 ],
+	running_some => [        100_000,    10_000,    500 ],
+	running_most => [      1_000_000,   100_000,  2_000 ],
+	running_projects => [      1_000,     1_000,     20 ],
+	price_changes => [        10_000,    10_000,    200 ],
+	prices => [            1_000_000,   100_000,  1_000 ],
+	books_first => [          10_000,     5_000,    200 ],
+	books_second => [        100_000,    20_000,    500 ],
+	books_third => [       1_000_000,    60_000,  1_000 ],
+	books_all => [        10_000_000,   180_000,  2_400 ],
+	books_batch => [         100_000,    10_000,    200 ],
+	patience_seconds => [        600,        60,     60 ],
+	repetitions => [               5,         3,      1 ],
+);
+
+my $scale = $ENV{BENCH_SCALE};
+my $column = { full => 0, small => 1, toy => 2 }->{$scale};
+my ($directory) = @ARGV;
+
+sub size { my ($name) = @_; return $sizes{$name}[$column] // die "no size is called $name\n"; }
+
+sub repetitions { return $ENV{BENCH_REPETITIONS} || size('repetitions'); }
+
+sub median
+{
+	my @sorted = sort { $a <=> $b } @_;
+
+	die "median of nothing\n" unless @sorted;
+	return ($sorted[ $#sorted / 2 ] + $sorted[ @sorted / 2 ]) / 2;
+}
+
+sub ratio { my ($one, $other) = @_; return $other > 0 ? $one / $other : 9**9**9; }
+
+# interleave(NAME => CODE...): run them in turns, every other time in reverse.
+# Each returns a list of name => figure; the medians come back by variant and
+# name.  CODE is given the number of the repetition.
+sub interleave
+{
+	my (@variants) = @_;
+	my (@names, %code, %found);
+
+	while (my ($name, $code) = splice @variants, 0, 2)
+	{
+		push @names, $name;
+		$code{$name} = $code;
+	}
+	foreach my $repetition (1 .. repetitions())
+	{
+		foreach my $name ($repetition % 2 ? @names : reverse @names)
+		{
+			my %figures = $code{$name}->($repetition);
+			push @{ $found{$name}{$_} }, $figures{$_} foreach keys %figures;
+		}
+	}
+	foreach my $figures (values %found)
+	{
+		$_ = median(@$_) foreach values %$figures;
+	}
+	return \%found;
+}
+
+# shown(NUMBER): with three digits, or all that it has before the point.
+sub shown
+{
+	my ($number) = @_;
+
+	return 'infinite' if $number == 9**9**9;
+	return sprintf '%.0f', $number if abs $number >= 100;
+	return sprintf '%.1f', $number if abs $number >= 10;
+	return sprintf '%.2f', $number if abs $number >= 0.1 || $number == 0;
+	return sprintf '%.2g', $number;
+}
+
+#
+# Databases
+#
+
+# prepared(NAME, OPTION...): a database with projects, prices and the baselines,
+# made once per set of options.
+my %prepared;
+
+sub prepared
+{
+	my (%option) = @_;
+	my $projects = $option{projects} || Workload::PROJECTS;
+	my $name = "prepared_$projects";
+
+	return $name if $prepared{$name}++;
+	Cluster::copy_database($name);
+	Cluster::once($name, Workload::preparation(projects => $projects));
+	Cluster::run_file($name, "$FindBin::Bin/$_.sql") foreach qw(b s n);
+	Cluster::once($name, 'VACUUM ANALYZE');
+	return $name;
+}
+
+# fresh(NAME, OPTION...): a copy of it.
+sub fresh
+{
+	my ($name, %option) = @_;
+
+	Cluster::copy_database($name, prepared(%option));
+	return $name;
+}
+
+# events_file(NAME, QUERY): what it selects, in a file that COPY reads.
+sub events_file
+{
+	my ($name, $query) = @_;
+	my $file = "$directory/$name";
+
+	Cluster::once(prepared(), "COPY ($query) TO '$file'") unless -e $file;
+	return $file;
+}
+
+# load(DATABASE, FROM, TO, OPTION...): lifecycles into the books, through the
+# door, in INSERT ... SELECT statements of half a million containers.  running =>
+# 1 leaves them running.
+sub load
+{
+	my ($database, $from, $to, %option) = @_;
+	my $running = delete $option{running};
+	my $session = Cluster->new($database);
+	my $step = 500_000;
+
+	for (my $n = $from; $n < $to; $n += $step)
+	{
+		my $end = $n + $step < $to ? $n + $step : $to;
+		my $seconds = $option{seconds} * ($end - $n) / ($to - $from);
+		my ($start, $finish) = Workload::stream(%option, from => $n, to => $end, seconds => $seconds,
+			origin => $option{origin} + $option{seconds} * ($n - $from) / ($to - $from));
+		my $columns = Workload::columns();
+
+		$session->run("INSERT INTO yquota.container_event ($columns) $start");
+		$session->run("INSERT INTO yquota.container_event ($columns) $finish") unless $running;
+		$session->run('SELECT yquota_internal.fold_counters()');
+	}
+	$session->close;
+	return;
+}
+
+# fold(DATABASE): what the worker does every ten seconds.
+sub fold { my ($database) = @_; Cluster::once($database, 'SELECT yquota_internal.fold_counters()'); return; }
+
+# check_books(DATABASE, expected counts): a wrong result is no result.  Nothing
+# is set aside, every lifecycle is charged once, and the balances say what the
+# ledger says.  Small books are computed again by verify().
+sub check_books
+{
+	my ($database, %expected) = @_;
+	my $session = Cluster->new($database);
+	my %found = map { split /=/ } split /\n/, $session->run(<<~'SQL');
+		SELECT 'rejects=' || count(*) FROM yquota.event_reject
+		UNION ALL SELECT 'events=' || count(*) FROM yquota.container_event
+		UNION ALL SELECT 'running=' || count(*) FROM yquota.container
+		UNION ALL SELECT 'charges=' || count(*) FROM yquota.charge
+		UNION ALL SELECT 'charged=' || count(DISTINCT container_id) FROM yquota.charge
+		UNION ALL SELECT 'free=' || count(*) FROM yquota.charge WHERE amount <= 0
+		UNION ALL SELECT 'used=' || coalesce(sum(containers), 0) FROM yquota.queue_usage
+		UNION ALL SELECT 'differing=' || ((SELECT coalesce(sum(charged), 0) FROM yquota.project_balance)
+			- (SELECT coalesce(sum(amount), 0) FROM yquota.charge))
+		SQL
+	my %right = (rejects => 0, free => 0, differing => 0, running => 0, charged => $expected{charges}, %expected);
+	$right{used} = $right{running};
+
+	foreach my $what (sort keys %right)
+	{
+		die "the books of $database are wrong: $what is $found{$what}, not $right{$what}\n"
+		  if $found{$what} != $right{$what};
+	}
+	if ($expected{charges} <= 1000)
+	{
+		my $problems = $session->run('SELECT * FROM yquota.verify()');
+		die "the books of $database are wrong:\n$problems\n" if $problems ne '';
+	}
+	$session->close;
+	return;
+}
+
+1;
