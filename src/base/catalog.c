@@ -40,18 +40,19 @@ typedef struct TableEntry
 {
 	const char *schema;
 	const char *name;
+	bool		may_have_children;	/* sealed stretches of history */
 	Oid			oid;			/* InvalidOid when not looked up */
 } TableEntry;
 
 static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_BASE_PRICE] = {.schema = "yquota", .name = "base_price"},
-	[YQ_CHARGE] = {.schema = "yquota", .name = "charge"},
+	[YQ_CHARGE] = {.schema = "yquota", .name = "charge", .may_have_children = true},
 	[YQ_CHARGED_THROUGH] = {.schema = "yquota_internal", .name = "charged_through"},
 	[YQ_CHARGING_RULE] = {.schema = "yquota", .name = "charging_rule"},
 	[YQ_CLOCK_SETTING] = {.schema = "yquota_internal", .name = "clock_setting"},
 	[YQ_CONTAINER] = {.schema = "yquota", .name = "container"},
 	[YQ_CONTAINER_CHANGE] = {.schema = "yquota", .name = "container_change"},
-	[YQ_CONTAINER_EVENT] = {.schema = "yquota", .name = "container_event"},
+	[YQ_CONTAINER_EVENT] = {.schema = "yquota", .name = "container_event", .may_have_children = true},
 	[YQ_COUNTER_DELTA] = {.schema = "yquota_internal", .name = "counter_delta"},
 	[YQ_EVENT_REJECT] = {.schema = "yquota", .name = "event_reject"},
 	[YQ_NODE] = {.schema = "yquota", .name = "node"},
@@ -167,7 +168,7 @@ yq_table_open(YqTable table, LOCKMODE lockmode)
 	relation = table_open(oid, lockmode);
 	if (relation->rd_rel->relkind != RELKIND_RELATION ||
 		relation->rd_rel->relam != HEAP_TABLE_AM_OID ||
-		relation->rd_rel->relhassubclass ||
+		(relation->rd_rel->relhassubclass && !tables[table].may_have_children) ||
 		is_taken_over_by_citus(oid))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

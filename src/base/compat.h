@@ -66,6 +66,19 @@
 #define pg_noreturn pg_attribute_noreturn()
 #endif
 
+/* 18: pg_class counts all-frozen pages */
+#if PG_VERSION_NUM >= 180000
+#define YQ_RELALLFROZEN
+#endif
+
+/* 16: files of relations are called by other names */
+#if PG_VERSION_NUM < 160000
+#define RelFileNumberIsValid(number)	OidIsValid(number)
+#define RelationAssumeNewRelfilelocator RelationAssumeNewRelfilenode
+#define rd_firstRelfilelocatorSubid		rd_firstRelfilenodeSubid
+#define rd_newRelfilelocatorSubid		rd_newRelfilenodeSubid
+#endif
+
 /* 16: varatt.h is no longer part of postgres.h */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"

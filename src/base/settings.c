@@ -10,6 +10,7 @@
 #include <limits.h>
 
 #include "base/settings.h"
+#include "datatype/timestamp.h"
 #include "miscadmin.h"
 #include "pgtime.h"
 #include "utils/guc.h"
@@ -26,6 +27,7 @@ int			yq_outage_policy = YQ_OUTAGE_FORGIVE;
 int			yq_outage_threshold = 60000;
 int			yq_price_interval = 10000;
 int			yq_price_lead = 1000;
+int			yq_seal_interval = 30 * SECS_PER_DAY;
 int			yq_utilization_max_age = 60000;
 
 static const struct config_enum_entry on_bad_event_options[] = {
@@ -125,6 +127,13 @@ yq_settings_define(void)
 	define_duration("yquota.price_lead",
 					"How long before it takes effect a computed price is published.",
 					&yq_price_lead, 0);
+	DefineCustomIntVariable("yquota.seal_interval",
+							"Time after which the worker seals ledger and log for archiving.",
+							"0 leaves that to yquota.seal_history().",
+							&yq_seal_interval,
+							yq_seal_interval,
+							0, INT_MAX, PGC_SIGHUP, GUC_UNIT_S,
+							NULL, NULL, NULL);
 	define_duration("yquota.utilization_max_age",
 					"How long a reported utilization wins over the computed one.",
 					&yq_utilization_max_age, 0);

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * settings.h
- *	  The configuration parameters yquota.*; times are in milliseconds.
+ *	  The configuration parameters yquota.*; times are in milliseconds, but for
+ *	  yq_seal_interval, which may be months.
  *
  * No setting changes an amount: they decide when and whether something is
  * done, never what it costs (DESIGN 1).
@@ -35,6 +36,7 @@ extern int	yq_outage_policy;	/* YqOutagePolicy */
 extern int	yq_outage_threshold;
 extern int	yq_price_interval;
 extern int	yq_price_lead;
+extern int	yq_seal_interval;	/* seconds; 0 for never */
 extern int	yq_utilization_max_age;
 
 /* Define them all; called once, when the library is loaded. */

@@ -2,7 +2,8 @@
  *
  * worker.c
  *	  The worker of one database: computes prices and advances the
- *	  charged-through mark by the clock, folds counters, corrects late prices.
+ *	  charged-through mark by the clock, folds counters, corrects late prices,
+ *	  seals history.
  *
  * Each task runs in a transaction of its own, like a client's.  An error in one
  * is logged, noted in yquota_internal.worker_state and retried with growing
@@ -99,6 +100,7 @@ enum
 	FOLD,
 	CORRECT,
 	APPLY_WAITING,
+	SEAL,
 	PERIODIC_COUNT
 };
 
@@ -142,6 +144,15 @@ static Task periodic[PERIODIC_COUNT] = {
 		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
 		.step = run_command,
 		.command = "SELECT yquota_internal.apply_waiting()",
+		.interval_ms = &yq_compute_interval
+	},
+	/* looks whether it is time */
+	[SEAL] = {
+		.name = "seal",
+		.activity = "yquota: sealing history",
+		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.step = run_command,
+		.command = "SELECT yquota_internal.worker_seal($1)",
 		.interval_ms = &yq_compute_interval
 	}
 };
