@@ -2,131 +2,34 @@
 -- The books prove themselves (DESIGN 1.9).  Everything is computed again: the
 -- life of each container from the log, amounts from the timelines, counters
 -- from the ledger and the running containers.  The path is another one than
--- charging's: sets, not a container at a time.
+-- charging's: sets, not a container at a time; only the evaluator of what an
+-- allocation costs is shared.
+--
+-- Two passes.  The first one joins log, ledger and running containers and finds
+-- proven what is most of a history: a START, a FINISH or none, and one row of
+-- the books that says the same to the last digit.  The second one computes the
+-- segments of all other lives and says what differs.  Whatever the first pass
+-- does not prove goes to the second one, so that it never hides anything.
+--
+-- Functions without settings of their own are inlined, which lets the planner
+-- see the whole of a pass; names in their bodies were bound when they were made.
 --
 
-CREATE VIEW yquota_internal.set_aside_event AS
-	SELECT event, container_id, occurred_at, project, application_id, username, queue, node,
-		   allocation, execution_type, exit_status, source, recorded_at
-	FROM yquota.event_reject
-	UNION ALL
-	SELECT event, container_id, occurred_at, project, application_id, username, queue, node,
-		   allocation, execution_type, exit_status, source, recorded_at
-	FROM yquota_internal.discarded_event;
-COMMENT ON VIEW yquota_internal.set_aside_event IS
-	'Events that were set aside, whatever has become of their rows in event_reject';
+CREATE FUNCTION yquota_internal.payer_project(project text, username text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN COALESCE(project, split_part(username, '__', 1));
+COMMENT ON FUNCTION yquota_internal.payer_project(text, text) IS
+	'Project that a CONTAINER_START names, or that its username says as project__user';
 
-CREATE VIEW yquota_internal.accepted_event AS
-	SELECT log.event, log.container_id, log.occurred_at, log.project, log.username,
-		   log.application_id, log.queue, log.node, log.allocation, log.execution_type,
-		   log.exit_status, log.recorded_at,
-		   row_number() OVER (PARTITION BY log.container_id, log.event
-							  ORDER BY log.recorded_at, log.ctid) AS arrival
-	FROM yquota.container_event AS log
-	WHERE log.event <> 'QUOTA_COMPUTE'
-	  AND NOT EXISTS (
-		SELECT FROM yquota_internal.set_aside_event AS reject
-		WHERE reject.container_id IS NOT DISTINCT FROM log.container_id
-		  AND reject.event = log.event
-		  AND reject.occurred_at IS NOT DISTINCT FROM log.occurred_at
-		  AND reject.recorded_at = log.recorded_at
-		  -- another of that kind and instant may have been accepted
-		  AND (reject.project, reject.application_id, reject.username, reject.queue,
-			   reject.node, reject.allocation::text, reject.execution_type, reject.exit_status,
-			   reject.source)
-			IS NOT DISTINCT FROM
-			  (log.project, log.application_id, log.username, log.queue,
-			   log.node, log.allocation::text, log.execution_type, log.exit_status,
-			   log.source));
-COMMENT ON VIEW yquota_internal.accepted_event IS
-	'The log without what has been set aside; arrival numbers the events of one kind of a container';
-
-CREATE VIEW yquota_internal.expected_life AS
-	SELECT start.container_id,
-		   COALESCE(start.project, split_part(start.username, '__', 1)) AS project,
-		   CASE WHEN start.project IS NULL AND strpos(start.username, '__') > 0
-				THEN split_part(start.username, '__', 2)
-				ELSE start.username END AS username,
-		   start.application_id, start.queue, start.node, start.allocation,
-		   COALESCE(start.execution_type, 'GUARANTEED') AS execution_type,
-		   start.occurred_at AS started_at,
-		   finish.occurred_at AS finished_at
-	FROM yquota_internal.accepted_event AS start
-	LEFT JOIN yquota_internal.accepted_event AS finish
-		ON finish.container_id = start.container_id
-		AND finish.event = 'CONTAINER_FINISH' AND finish.arrival = 1
-	WHERE start.event = 'CONTAINER_START' AND start.arrival = 1;
-COMMENT ON VIEW yquota_internal.expected_life IS
-	'Start and finish of each container, according to the log';
-
-CREATE VIEW yquota_internal.expected_segment AS
-	WITH step AS (
-		SELECT life.container_id, life.started_at AS at, 1 AS kind, life.allocation,
-			   life.execution_type, life.queue, life.node
-		FROM yquota_internal.expected_life AS life
-		UNION ALL
-		SELECT DISTINCT ON (event.container_id, event.occurred_at)
-			   event.container_id, event.occurred_at, 2, event.allocation,
-			   event.execution_type, event.queue, event.node
-		FROM yquota_internal.accepted_event AS event
-		WHERE event.event = 'CONTAINER_UPDATE'
-		  AND num_nonnulls(event.allocation, event.execution_type, event.queue, event.node) > 0
-		UNION ALL
-		-- a START repeated with a new allocation is an UPDATE; which one it is
-		-- depends on what was known then, and only the books know that
-		SELECT change.container_id, change.occurred_at, 2, change.allocation,
-			   change.execution_type, change.queue, change.node
-		FROM yquota.container_change AS change
-		WHERE change.repeated_start
-		  AND EXISTS (
-			SELECT FROM yquota_internal.accepted_event AS start
-			WHERE start.container_id = change.container_id
-			  AND start.event = 'CONTAINER_START' AND start.arrival > 1
-			  AND greatest(start.recorded_at, start.occurred_at) = change.occurred_at
-			  AND start.allocation OPERATOR(yquota.=) change.allocation)
-	), numbered AS (
-		SELECT step.*,
-			   count(step.allocation) OVER so_far AS allocation_number,
-			   count(step.execution_type) OVER so_far AS execution_type_number,
-			   count(step.queue) OVER so_far AS queue_number,
-			   count(step.node) OVER so_far AS node_number,
-			   row_number() OVER so_far AS number,
-			   lead(step.at) OVER so_far AS next_at
-		FROM step
-		WINDOW so_far AS (PARTITION BY step.container_id
-						  ORDER BY step.at, step.kind
-						  ROWS UNBOUNDED PRECEDING)
-	), filled AS (
-		SELECT numbered.container_id, numbered.at, numbered.next_at, numbered.number,
-			   first_value(numbered.allocation) OVER (PARTITION BY numbered.container_id, numbered.allocation_number ORDER BY numbered.number) AS allocation,
-			   first_value(numbered.execution_type) OVER (PARTITION BY numbered.container_id, numbered.execution_type_number ORDER BY numbered.number) AS execution_type,
-			   first_value(numbered.queue) OVER (PARTITION BY numbered.container_id, numbered.queue_number ORDER BY numbered.number) AS queue,
-			   first_value(numbered.node) OVER (PARTITION BY numbered.container_id, numbered.node_number ORDER BY numbered.number) AS node
-		FROM numbered
-	)
-	SELECT filled.container_id, life.project, life.application_id, life.username,
-		   filled.queue, filled.node, filled.allocation, filled.execution_type,
-		   life.started_at, life.finished_at,
-		   filled.at AS "from",
-		   COALESCE(filled.next_at, life.finished_at) AS "to",
-		   filled.next_at IS NULL AS is_last
-	FROM filled
-	JOIN yquota_internal.expected_life AS life USING (container_id);
-COMMENT ON VIEW yquota_internal.expected_segment IS
-	'What each container held from when to when, according to the log; "to" is NULL while it runs';
-
-CREATE FUNCTION yquota_internal.minimum_run_time(started_at timestamptz) RETURNS interval
-	LANGUAGE sql STABLE PARALLEL SAFE
-	SET search_path = pg_catalog, pg_temp
-	RETURN (SELECT rule.minimum_run_time FROM yquota.charging_rule AS rule
-			WHERE rule.effective_at <= minimum_run_time.started_at
-			ORDER BY rule.effective_at DESC LIMIT 1);
-COMMENT ON FUNCTION yquota_internal.minimum_run_time(timestamptz) IS
-	'Minimum run time of a container started then; NULL for none';
+CREATE FUNCTION yquota_internal.payer_username(project text, username text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE WHEN project IS NULL AND strpos(username, '__') > 0
+		   THEN split_part(username, '__', 2) ELSE username END;
+COMMENT ON FUNCTION yquota_internal.payer_username(text, text) IS
+	'User that a CONTAINER_START names, without the project';
 
 CREATE FUNCTION yquota_internal.microseconds(duration interval) RETURNS bigint
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-	SET search_path = pg_catalog, pg_temp
 	RETURN ((extract(month FROM duration) + extract(year FROM duration) * 12) * 30 * 86400000000
 			+ extract(day FROM duration) * 86400000000
 			+ extract(hour FROM duration) * 3600000000
@@ -135,96 +38,393 @@ CREATE FUNCTION yquota_internal.microseconds(duration interval) RETURNS bigint
 COMMENT ON FUNCTION yquota_internal.microseconds(interval) IS
 	'Length of an interval; a month counts as 30 days, as when intervals are compared';
 
-CREATE VIEW yquota_internal.expected_cost AS
-	SELECT segment.container_id,
-		   segment.project,
-		   bool_and(segment.finished_at IS NOT NULL) AS finished,
-		   COALESCE(sum(yquota_internal.accrued(segment.allocation, factor.names,
-												segment."from", segment."to")), 0)
-		   + COALESCE(sum(yquota_internal.rate(segment.allocation, factor.names, segment.finished_at)
-						  * missing.microseconds * 0.000001)
-					  FILTER (WHERE segment.is_last AND missing.microseconds > 0), 0) AS amount
-	FROM yquota_internal.expected_segment AS segment
-	CROSS JOIN LATERAL (
-		SELECT yquota_internal.factor_names(segment.project, segment.application_id,
-											segment.username, segment.queue,
-											segment.execution_type) AS names
-	) AS factor
-	CROSS JOIN LATERAL (
-		SELECT yquota_internal.microseconds(yquota_internal.minimum_run_time(segment.started_at))
-			   - (extract(epoch FROM segment.finished_at) - extract(epoch FROM segment.started_at)) * 1000000
-			   AS microseconds
-	) AS missing
-	GROUP BY segment.container_id, segment.project;
-COMMENT ON VIEW yquota_internal.expected_cost IS
-	'What the ledger should hold for each container, according to the log and the timelines';
+CREATE FUNCTION yquota_internal.is_due(
+	project text, application_id text, username text, queue text,
+	execution_type yquota.execution_type, allocation yquota.resource,
+	from_at timestamptz, to_at timestamptz, amount numeric, dominant text)
+RETURNS boolean
+LANGUAGE c STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'yq_sql_is_due';
+COMMENT ON FUNCTION yquota_internal.is_due(text, text, text, text, yquota.execution_type, yquota.resource, timestamptz, timestamptz, numeric, text) IS
+	'Whether a stretch of time costs that amount and has that dominant resource; what factor_names(), accrued() and dominant() tell, in one call';
 
-CREATE FUNCTION yquota.verify(since timestamptz DEFAULT '-infinity')
-	RETURNS TABLE (problem text, subject text, expected text, found text)
-	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER
-	SET search_path = pg_catalog, yquota, pg_temp
-	-- before anybody has collected statistics, nested loops over the log look cheap
-	SET enable_nestloop = off
-	AS $$
-BEGIN
-	RETURN QUERY
-	WITH concerned AS (
-		SELECT container.container_id FROM yquota.container
-		UNION
-		SELECT charge.container_id FROM yquota.charge WHERE charge."to" >= since
-		UNION
-		SELECT event.container_id FROM yquota_internal.accepted_event AS event
-		WHERE event.occurred_at >= since
-	), booked AS (
-		SELECT charge.container_id, charge.project, sum(charge.amount) AS amount
-		FROM yquota.charge
-		GROUP BY charge.container_id, charge.project
+CREATE FUNCTION yquota_internal.last_known_step(known anyelement, value anyelement) RETURNS anyelement
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_last_known_step';
+COMMENT ON FUNCTION yquota_internal.last_known_step(anyelement, anyelement) IS 'Step of last_known()';
+
+CREATE AGGREGATE yquota_internal.last_known(anyelement) (
+	SFUNC = yquota_internal.last_known_step,
+	STYPE = anyelement
+);
+COMMENT ON AGGREGATE yquota_internal.last_known(anyelement) IS
+	'The last value that is not NULL; as a window function it fills gaps';
+
+--
+-- First pass
+--
+
+CREATE VIEW yquota_internal.logged_life AS
+	SELECT start.container_id,
+		   yquota_internal.payer_project(start.project, start.username) AS project,
+		   start.application_id,
+		   yquota_internal.payer_username(start.project, start.username) AS username,
+		   start.queue, start.node,
+		   COALESCE(start.execution_type, 'GUARANTEED') AS execution_type,
+		   start.allocation,
+		   start.occurred_at AS started_at,
+		   finish.occurred_at AS finished_at,
+		   finish.exit_status
+	FROM yquota.container_event AS start
+	LEFT JOIN yquota.container_event AS finish
+		ON finish.container_id = start.container_id AND finish.event = 'CONTAINER_FINISH'
+	WHERE start.event = 'CONTAINER_START' AND start.container_id IS NOT NULL;
+COMMENT ON VIEW yquota_internal.logged_life IS
+	'START and FINISH of each container as they arrived: a row per pair, accepted or not';
+
+CREATE VIEW yquota_internal.booked_life AS
+	SELECT charge.tableoid AS book, charge.ctid AS place,
+		   charge.container_id, charge.project, charge.application_id, charge.username,
+		   charge.queue, charge.node, charge.execution_type, charge.allocation,
+		   charge.started_at, charge."to" AS finished_at, charge.exit_status,
+		   charge.amount, charge.dominant,
+		   charge.number = 1 AND charge.corrects IS NULL AND charge.padding IS NULL
+		   AND charge."from" = charge.started_at
+		   AND charge.settled_by = 'CONTAINER_FINISH' AS is_whole
+	FROM yquota.charge
+	UNION ALL
+	SELECT container.tableoid, container.ctid,
+		   container.container_id, container.project, container.application_id, container.username,
+		   container.queue, container.node, container.execution_type, container.allocation,
+		   container.started_at, NULL, NULL, NULL, NULL,
+		   container.settled_at = container.started_at AND container.charges = 0
+	FROM yquota.container;
+COMMENT ON VIEW yquota_internal.booked_life IS
+	'What the books have of each container: its rows of the ledger and, while it runs, that of container; is_whole when the row alone should be all of it';
+
+CREATE VIEW yquota_internal.set_aside_event AS
+	SELECT reject.container_id,
+		   ROW(reject.event, reject.container_id, reject.occurred_at, reject.project,
+			   reject.application_id, reject.username, reject.queue, reject.node,
+			   reject.allocation, reject.execution_type, reject.exit_status, reject.source,
+			   reject.recorded_at)::yquota.container_event AS content
+	FROM yquota.event_reject AS reject
+	UNION ALL
+	SELECT reject.container_id,
+		   ROW(reject.event, reject.container_id, reject.occurred_at, reject.project,
+			   reject.application_id, reject.username, reject.queue, reject.node,
+			   reject.allocation, reject.execution_type, reject.exit_status, reject.source,
+			   reject.recorded_at)::yquota.container_event
+	FROM yquota_internal.discarded_event AS reject;
+COMMENT ON VIEW yquota_internal.set_aside_event IS
+	'Events that were set aside, as rows of the log, whatever has become of their rows in event_reject';
+
+CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TABLE (container_id text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	SELECT life.container_id
+	FROM (
+		SELECT COALESCE(logged.container_id, booked.container_id) AS container_id,
+			   booked.book, booked.place, true AS concerned,
+			   (booked.is_whole
+				AND logged.project = booked.project
+				AND logged.application_id IS NOT DISTINCT FROM booked.application_id
+				AND logged.username IS NOT DISTINCT FROM booked.username
+				AND logged.queue IS NOT DISTINCT FROM booked.queue
+				AND logged.node IS NOT DISTINCT FROM booked.node
+				AND logged.execution_type = booked.execution_type
+				AND logged.allocation OPERATOR(yquota.=) booked.allocation
+				AND logged.started_at = booked.started_at
+				AND logged.finished_at IS NOT DISTINCT FROM booked.finished_at
+				AND logged.exit_status IS NOT DISTINCT FROM booked.exit_status
+				AND (booked.finished_at IS NULL
+					 -- whether there was padding needs a closer look
+					 OR booked.finished_at - booked.started_at >= rule.longest
+					 AND yquota_internal.is_due(
+						booked.project, booked.application_id, booked.username, booked.queue,
+						booked.execution_type, booked.allocation,
+						booked.started_at, booked.finished_at, booked.amount, booked.dominant))
+			   ) IS TRUE AS proven
+		FROM (SELECT * FROM yquota_internal.logged_life AS l
+			  WHERE since IS NULL OR l.finished_at IS NULL OR l.finished_at >= since) AS logged
+		FULL JOIN (SELECT * FROM yquota_internal.booked_life AS b
+				   WHERE since IS NULL OR b.finished_at IS NULL OR b.finished_at >= since) AS booked
+			USING (container_id)
+		CROSS JOIN (SELECT COALESCE(max(charging_rule.minimum_run_time), '0') AS longest
+					FROM yquota.charging_rule) AS rule
+		UNION ALL
+		SELECT event.container_id, NULL, NULL, since IS NULL OR event.occurred_at >= since, false
+		FROM yquota.container_event AS event
+		WHERE event.event = 'CONTAINER_UPDATE'
+		UNION ALL
+		SELECT aside.container_id, NULL, NULL, since IS NULL OR (aside.content).occurred_at >= since, false
+		FROM yquota_internal.set_aside_event AS aside
+		-- below the grouping, lest it carries all columns
+		OFFSET 0
+	) AS life
+	WHERE life.container_id IS NOT NULL
+	GROUP BY life.container_id
+	-- an event may be in the log twice, but not a row in the books
+	HAVING bool_or(life.concerned)
+	   AND (NOT bool_and(life.proven)
+			OR min(life.place) <> max(life.place) OR min(life.book) <> max(life.book));
+	END;
+COMMENT ON FUNCTION yquota_internal.unproven_container(timestamptz) IS
+	'Containers of which it takes more than a look to tell whether the books are right; with an instant, of those only that run or ended since or were heard of since';
+REVOKE ALL ON FUNCTION yquota_internal.unproven_container(timestamptz) FROM PUBLIC;
+
+--
+-- Second pass
+--
+
+CREATE VIEW yquota_internal.accepted_after_all AS
+	SELECT aside.content
+	FROM (SELECT refused.container_id, refused.content, count(*) AS times
+		  FROM yquota_internal.set_aside_event AS refused
+		  GROUP BY refused.container_id, refused.content) AS aside
+	JOIN yquota.container_event AS log
+		ON log.container_id = aside.container_id
+		AND log.* IS NOT DISTINCT FROM aside.content
+	GROUP BY aside.container_id, aside.content, aside.times
+	HAVING count(*) > aside.times
+	   AND CASE (aside.content).event
+		   WHEN 'CONTAINER_START' THEN
+			   EXISTS (SELECT FROM yquota_internal.booked_life AS life
+					   WHERE life.container_id = aside.container_id
+						 AND life.started_at = (aside.content).occurred_at)
+		   WHEN 'CONTAINER_UPDATE' THEN
+			   EXISTS (SELECT FROM yquota.container_change AS change
+					   WHERE change.container_id = aside.container_id
+						 AND change.occurred_at = (aside.content).occurred_at)
+		   ELSE
+			   EXISTS (SELECT FROM yquota.charge
+					   WHERE charge.container_id = aside.container_id
+						 AND charge."to" = (aside.content).occurred_at
+						 AND charge.settled_by = 'CONTAINER_FINISH')
+		   END;
+COMMENT ON VIEW yquota_internal.accepted_after_all IS
+	'Events that were set aside and, sent again within the same microsecond of the clock, accepted.  The log shows only that there were several; that one was accepted only the books know';
+
+CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
+	RETURNS TABLE (container_id text, event yquota.container_event_type, occurred_at timestamptz,
+				   project text, application_id text, username text, queue text, node text,
+				   allocation yquota.resource, execution_type yquota.execution_type,
+				   exit_status integer, recorded_at timestamptz, arrival bigint)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	WITH unproven AS MATERIALIZED (
+		SELECT u.container_id FROM yquota_internal.unproven_container(since) AS u
+	), accepted AS (
+		SELECT log.*, log.ctid AS place
+		FROM yquota.container_event AS log
+		WHERE log.container_id IN (SELECT unproven.container_id FROM unproven)
+		  AND log.event <> 'QUOTA_COMPUTE'
+		  AND NOT EXISTS (SELECT FROM yquota_internal.set_aside_event AS aside
+						  WHERE aside.container_id = log.container_id
+							AND log.* IS NOT DISTINCT FROM aside.content)
+		UNION ALL
+		SELECT (late.content).*, NULL
+		FROM yquota_internal.accepted_after_all AS late
+		WHERE (late.content).container_id IN (SELECT unproven.container_id FROM unproven)
 	)
-	SELECT 'ledger differs from the log', concerned.container_id,
-		   format('%s credits for project %s', trim_scale(cost.amount), cost.project),
-		   format('%s credits for project %s', trim_scale(booked.amount), booked.project)
-	FROM concerned
-	LEFT JOIN yquota_internal.expected_cost AS cost USING (container_id)
-	LEFT JOIN booked USING (container_id)
-	WHERE COALESCE(cost.amount, 0) <> COALESCE(booked.amount, 0)
-	   OR (booked.project IS NOT NULL AND booked.project IS DISTINCT FROM cost.project);
+	SELECT a.container_id, a.event, a.occurred_at, a.project, a.application_id, a.username,
+		   a.queue, a.node, a.allocation, a.execution_type, a.exit_status, a.recorded_at,
+		   row_number() OVER (PARTITION BY a.container_id, a.event ORDER BY a.recorded_at, a.place)
+	FROM accepted AS a
+	UNION ALL
+	SELECT unproven.container_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+	FROM unproven;
+	END;
+COMMENT ON FUNCTION yquota_internal.accepted_event(timestamptz) IS
+	'The log of unproven containers without what has been set aside; arrival numbers the events of one kind of a container.  A further row of each container, with nothing but its id, stands for those of which nothing was accepted';
+REVOKE ALL ON FUNCTION yquota_internal.accepted_event(timestamptz) FROM PUBLIC;
 
-	RETURN QUERY
-	SELECT 'running container differs from the log',
-		   COALESCE(container.container_id, segment.container_id),
-		   format('%s since %s', segment.allocation, segment."from"),
-		   format('%s since %s', container.allocation, container.settled_at)
-	FROM (SELECT * FROM yquota_internal.expected_segment
-		  WHERE is_last AND finished_at IS NULL) AS segment
-	FULL JOIN yquota.container USING (container_id)
-	WHERE segment.project IS DISTINCT FROM container.project
-	   OR segment.started_at IS DISTINCT FROM container.started_at
-	   OR segment."from" IS DISTINCT FROM container.settled_at
-	   OR segment.allocation IS DISTINCT FROM container.allocation
-	   OR segment.execution_type IS DISTINCT FROM container.execution_type
-	   OR segment.queue IS DISTINCT FROM container.queue
-	   OR segment.node IS DISTINCT FROM container.node;
+CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
+	RETURNS TABLE (container_id text, project text, application_id text, username text,
+				   queue text, node text, execution_type yquota.execution_type,
+				   allocation yquota.resource, started_at timestamptz, finished_at timestamptz,
+				   exit_status integer, "from" timestamptz, "to" timestamptz, is_last boolean)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	WITH event AS MATERIALIZED (
+		SELECT * FROM yquota_internal.accepted_event(since)
+	), life AS MATERIALIZED (
+		SELECT start.container_id,
+			   yquota_internal.payer_project(start.project, start.username) AS project,
+			   yquota_internal.payer_username(start.project, start.username) AS username,
+			   start.application_id, start.queue, start.node, start.allocation,
+			   COALESCE(start.execution_type, 'GUARANTEED') AS execution_type,
+			   start.occurred_at AS started_at, finish.occurred_at AS finished_at, finish.exit_status
+		FROM event AS start
+		LEFT JOIN event AS finish
+			ON finish.container_id = start.container_id
+			AND finish.event = 'CONTAINER_FINISH' AND finish.arrival = 1
+		WHERE start.event = 'CONTAINER_START' AND start.arrival = 1
+	), step AS (
+		SELECT l.container_id, l.started_at AS at, 1 AS kind,
+			   l.allocation, l.execution_type, l.queue, l.node
+		FROM life AS l
+		UNION ALL
+		SELECT DISTINCT ON (e.container_id, e.occurred_at)
+			   e.container_id, e.occurred_at, 2, e.allocation, e.execution_type, e.queue, e.node
+		FROM event AS e
+		WHERE e.event = 'CONTAINER_UPDATE'
+		  AND num_nonnulls(e.allocation, e.execution_type, e.queue, e.node) > 0
+		UNION ALL
+		-- a START repeated with a new allocation is an UPDATE; which one it is
+		-- depends on what was known then, and only the books know that
+		SELECT change.container_id, change.occurred_at, 2,
+			   change.allocation, change.execution_type, change.queue, change.node
+		FROM yquota.container_change AS change
+		WHERE change.repeated_start
+		  AND EXISTS (SELECT FROM event AS e
+					  WHERE e.container_id = change.container_id
+						AND e.event = 'CONTAINER_START' AND e.arrival > 1
+						AND greatest(e.recorded_at, e.occurred_at) = change.occurred_at
+						AND e.allocation OPERATOR(yquota.=) change.allocation)
+	), stretch AS (
+		SELECT step.container_id, step.at,
+			   lead(step.at) OVER so_far AS next_at,
+			   yquota_internal.last_known(step.allocation) OVER so_far AS allocation,
+			   yquota_internal.last_known(step.execution_type) OVER so_far AS execution_type,
+			   yquota_internal.last_known(step.queue) OVER so_far AS queue,
+			   yquota_internal.last_known(step.node) OVER so_far AS node
+		FROM step
+		WINDOW so_far AS (PARTITION BY step.container_id ORDER BY step.at, step.kind
+						  ROWS UNBOUNDED PRECEDING)
+	)
+	SELECT concerned.container_id, life.project, life.application_id, life.username,
+		   stretch.queue, stretch.node, stretch.execution_type, stretch.allocation,
+		   life.started_at, life.finished_at, life.exit_status,
+		   stretch.at, COALESCE(stretch.next_at, life.finished_at), stretch.next_at IS NULL
+	FROM (SELECT event.container_id FROM event WHERE event.event IS NULL) AS concerned
+	LEFT JOIN (life JOIN stretch USING (container_id)) USING (container_id);
+	END;
+COMMENT ON FUNCTION yquota_internal.expected_segment(timestamptz) IS
+	'What each unproven container held from when to when, according to the log; "to" is NULL while it runs, everything but the id when the log has no start of it';
+REVOKE ALL ON FUNCTION yquota_internal.expected_segment(timestamptz) FROM PUBLIC;
 
-	RETURN QUERY
-	SELECT 'amount of a charge differs from the timelines',
-		   format('%s number %s', charge.container_id, charge.number),
-		   trim_scale(cost.amount)::text, trim_scale(charge.amount)::text
-	FROM yquota_internal.charge_in_effect AS charge
+CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
+	RETURNS TABLE (container_id text, project text, application_id text, username text,
+				   queue text, node text, execution_type yquota.execution_type,
+				   allocation yquota.resource, started_at timestamptz, exit_status integer,
+				   "from" timestamptz, "to" timestamptz, padding interval,
+				   settled_by yquota.container_event_type, dominant text, amount numeric)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	WITH segment AS MATERIALIZED (
+		SELECT s.*, yquota_internal.factor_names(s.project, s.application_id, s.username, s.queue,
+												 s.execution_type) AS factors
+		FROM yquota_internal.expected_segment(since) AS s
+	)
+	SELECT s.container_id, s.project, s.application_id, s.username, s.queue, s.node,
+		   s.execution_type, s.allocation, s.started_at,
+		   CASE WHEN s.is_last THEN s.exit_status END,
+		   s."from", s."to", NULL,
+		   CASE WHEN s.is_last THEN 'CONTAINER_FINISH' ELSE 'CONTAINER_UPDATE' END::yquota.container_event_type,
+		   yquota_internal.dominant(s.allocation, s.factors, s."from", s."to"),
+		   yquota_internal.accrued(s.allocation, s.factors, s."from", s."to")
+	FROM segment AS s
+	-- a change at the instant of another one, or of the start, settles nothing
+	WHERE s."to" IS DISTINCT FROM s."from" OR s.is_last
+	UNION ALL
+	SELECT s.container_id, s.project, s.application_id, s.username, s.queue, s.node,
+		   s.execution_type, s.allocation, s.started_at, s.exit_status,
+		   s.finished_at, s.finished_at, short.missing, 'CONTAINER_FINISH',
+		   -- nothing changes within a microsecond
+		   yquota_internal.dominant(s.allocation, s.factors, s.finished_at,
+									s.finished_at + interval '1 microsecond'),
+		   yquota_internal.rate(s.allocation, s.factors, s.finished_at)
+		   * yquota_internal.microseconds(short.missing) * 0.000001
+	FROM segment AS s
 	CROSS JOIN LATERAL (
-		SELECT yquota_internal.factor_names(charge.project, charge.application_id,
-											charge.username, charge.queue,
-											charge.execution_type) AS names
-	) AS factor
-	CROSS JOIN LATERAL (
-		SELECT CASE WHEN charge.padding IS NULL
-			THEN yquota_internal.accrued(charge.allocation, factor.names, charge."from", charge."to")
-			ELSE yquota_internal.rate(charge.allocation, factor.names, charge."to")
-				* yquota_internal.microseconds(charge.padding) * 0.000001 END AS amount
-	) AS cost
-	WHERE charge."to" >= since
-	  AND cost.amount <> charge.amount;
+		SELECT rule.minimum_run_time - (s.finished_at - s.started_at) AS missing
+		FROM yquota.charging_rule AS rule
+		WHERE rule.effective_at <= s.started_at
+		ORDER BY rule.effective_at DESC LIMIT 1
+	) AS short
+	WHERE s.is_last AND short.missing > interval '0';
+	END;
+COMMENT ON FUNCTION yquota_internal.expected_charge(timestamptz) IS
+	'Rows that the ledger should have in effect for unproven containers; "to" and amount are NULL for what still runs, "from" when there is no start';
+REVOKE ALL ON FUNCTION yquota_internal.expected_charge(timestamptz) FROM PUBLIC;
 
-	RETURN QUERY
+CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	WITH due AS MATERIALIZED (
+		SELECT e.*, COALESCE(yquota_internal.microseconds(e.padding), 0) AS padded, 1::bigint AS copy,
+			   ROW(e.project, e.application_id, e.username, e.queue, e.node, e.execution_type,
+				   e.allocation, e.started_at, e.settled_by, e.exit_status)::text AS content
+		FROM yquota_internal.expected_charge(since) AS e
+	), posted AS MATERIALIZED (
+		SELECT charge.* FROM yquota.charge
+		WHERE charge.container_id IN (SELECT due.container_id FROM due)
+	), in_effect AS (
+		SELECT p.container_id, p.number, p."from", p."to", p.dominant, p.amount,
+			   COALESCE(yquota_internal.microseconds(p.padding), 0) AS padded,
+			   row_number() OVER (PARTITION BY p.container_id, p."from", p."to", p.padding
+								  ORDER BY p.number) AS copy,
+			   ROW(p.project, p.application_id, p.username, p.queue, p.node, p.execution_type,
+				   p.allocation, p.started_at, p.settled_by, p.exit_status)::text AS content
+		FROM posted AS p
+		WHERE p.corrects IS NULL
+		  AND NOT EXISTS (SELECT FROM posted AS taking_back
+						  WHERE taking_back.container_id = p.container_id
+							AND taking_back.corrects = p.number)
+	)
+	SELECT 'ledger differs from the log', log.container_id,
+		   format('%s credits for project %s', trim_scale(log.amount), log.project),
+		   format('%s credits for project %s', trim_scale(ledger.amount), ledger.project)
+	FROM (SELECT due.container_id, max(due.project) AS project, sum(due.amount) AS amount
+		  FROM due GROUP BY due.container_id) AS log
+	LEFT JOIN (SELECT posted.container_id, posted.project, sum(posted.amount) AS amount
+			   FROM posted GROUP BY posted.container_id, posted.project) AS ledger USING (container_id)
+	WHERE COALESCE(log.amount, 0) <> COALESCE(ledger.amount, 0)
+	   OR ledger.project IS NOT NULL AND ledger.project IS DISTINCT FROM log.project
+	UNION ALL
+	SELECT CASE WHEN log.content IS DISTINCT FROM ledger.content THEN 'charge differs from the log'
+		   ELSE 'amount of a charge differs from the timelines' END,
+		   format('%s number %s', container_id, ledger.number),
+		   format('%s by %s, %s to %s of %s', trim_scale(log.amount), log.dominant, "from", "to", log.content),
+		   format('%s by %s, %s to %s of %s', trim_scale(ledger.amount), ledger.dominant, "from", "to", ledger.content)
+	FROM (SELECT * FROM due WHERE due."to" IS NOT NULL) AS log
+	FULL JOIN in_effect AS ledger USING (container_id, "from", "to", padded, copy)
+	WHERE log.content IS DISTINCT FROM ledger.content
+	   OR log.amount <> ledger.amount OR log.dominant IS DISTINCT FROM ledger.dominant
+	UNION ALL
+	SELECT 'running container differs from the log', container_id,
+		   format('%s since %s of %s', log.allocation, log."from", log.content),
+		   format('%s since %s of %s', running.allocation, running.settled_at, running.content)
+	FROM (SELECT due.container_id, due.allocation, due."from",
+				 ROW(due.project, due.application_id, due.username, due.queue, due.node,
+					 due.execution_type, due.started_at)::text AS content
+		  FROM due WHERE due."from" IS NOT NULL AND due."to" IS NULL) AS log
+	FULL JOIN (
+		SELECT c.container_id, c.allocation, c.settled_at,
+			   ROW(c.project, c.application_id, c.username, c.queue, c.node,
+				   c.execution_type, c.started_at)::text AS content
+		FROM yquota.container AS c
+		WHERE c.container_id IN (SELECT due.container_id FROM due)
+	) AS running USING (container_id)
+	WHERE log.content IS DISTINCT FROM running.content
+	   OR log."from" IS DISTINCT FROM running.settled_at
+	   OR log.allocation::text IS DISTINCT FROM running.allocation::text;
+	END;
+COMMENT ON FUNCTION yquota_internal.verify_lives(timestamptz) IS
+	'What differs between the log and the books of containers that are not proven';
+REVOKE ALL ON FUNCTION yquota_internal.verify_lives(timestamptz) FROM PUBLIC;
+
+--
+-- Running containers and counters.  They say how things are, not how they
+-- came about, and are compared in full whatever stretch is looked at.
+--
+
+CREATE FUNCTION yquota_internal.verify_accruals()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
 	SELECT 'accrual of a running container differs from the timelines', container.container_id,
 		   format('%s under %s', trim_scale(due.amount), due.names),
 		   format('%s under %s', trim_scale(container.accrual_base), container.factors)
@@ -235,32 +435,13 @@ BEGIN
 		FROM yquota_internal.factor_names(container.project, container.application_id,
 			container.username, container.queue, container.execution_type) AS names
 	) AS due
-	WHERE due.amount <> container.accrual_base OR due.names IS DISTINCT FROM container.factors;
-
-	RETURN QUERY
-	SELECT 'charged credits of a project differ from the ledger',
-		   COALESCE(ledger.project, counter.project),
-		   trim_scale(ledger.charged)::text, trim_scale(counter.charged)::text
-	FROM (SELECT charge.project, sum(charge.amount) AS charged
-		  FROM yquota.charge GROUP BY charge.project) AS ledger
-	FULL JOIN (
-		SELECT part.project, sum(part.charged) AS charged
-		FROM (SELECT project_counter.project, project_counter.charged
-			  FROM yquota_internal.project_counter
-			  UNION ALL
-			  SELECT delta.project, delta.charged
-			  FROM yquota_internal.counter_delta AS delta
-			  WHERE delta.scope IN ('a', 'p') AND delta.charged IS NOT NULL) AS part
-		GROUP BY part.project
-	) AS counter USING (project)
-	WHERE COALESCE(ledger.charged, 0) <> COALESCE(counter.charged, 0);
-
-	RETURN QUERY
+	WHERE due.amount <> container.accrual_base OR due.names IS DISTINCT FROM container.factors
+	UNION ALL
 	SELECT 'rate class differs from running containers',
 		   format('%s %s %s %s', project, shape, factors, reference_at),
 		   format('weight %s, accrual base %s', running.weight, trim_scale(running.accrual_base)),
 		   format('weight %s, accrual base %s', class.weight, trim_scale(class.accrual_base))
-	FROM (SELECT container.project, yquota_internal.shape(container.allocation) AS shape,
+	FROM (SELECT container.project, yquota_internal.shape(container.allocation)::text AS shape,
 				 COALESCE(container.factors, '{}') AS factors,
 				 date_trunc('hour', container.settled_at, 'UTC') AS reference_at,
 				 sum(yquota_internal.weight(container.allocation)) AS weight,
@@ -269,14 +450,21 @@ BEGIN
 		  WHERE yquota_internal.weight(container.allocation) <> 0
 		  GROUP BY 1, 2, 3, 4) AS running
 	FULL JOIN (
-		SELECT rate_class.project, rate_class.shape, COALESCE(rate_class.factors, '{}') AS factors,
+		SELECT rate_class.project, rate_class.shape::text AS shape, COALESCE(rate_class.factors, '{}') AS factors,
 			   rate_class.reference_at, rate_class.weight, rate_class.accrual_base
 		FROM yquota_internal.rate_class
 	) AS class USING (project, shape, factors, reference_at)
 	WHERE running.weight IS DISTINCT FROM class.weight
 	   OR running.accrual_base IS DISTINCT FROM class.accrual_base;
+	END;
+COMMENT ON FUNCTION yquota_internal.verify_accruals() IS
+	'What differs between running containers, the timelines and the counters of rate classes';
+REVOKE ALL ON FUNCTION yquota_internal.verify_accruals() FROM PUBLIC;
 
-	RETURN QUERY
+CREATE FUNCTION yquota_internal.verify_usage()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
 	SELECT 'usage of a queue differs from running containers',
 		   format('%s %s %s %s', queue, label, username, execution_type),
 		   format('%s containers %s', running.containers, running.allocation),
@@ -293,12 +481,11 @@ BEGIN
 		FROM yquota.queue_usage GROUP BY 1, 2, 3, 4
 	) AS usage USING (queue, label, username, execution_type)
 	WHERE running.containers IS DISTINCT FROM usage.containers
-	   OR running.allocation IS DISTINCT FROM usage.allocation;
-
-	RETURN QUERY
+	   OR running.allocation::text IS DISTINCT FROM usage.allocation::text
+	UNION ALL
 	SELECT 'usage of a node differs from running containers', node,
-		   format('%s containers', running.containers),
-		   format('%s containers', usage.containers)
+		   format('%s containers %s', running.containers, running.allocation),
+		   format('%s containers %s', usage.containers, usage.allocation)
 	FROM (SELECT container.node, count(*) AS containers, yquota.sum(container.allocation) AS allocation
 		  FROM yquota.container WHERE container.node IS NOT NULL GROUP BY 1) AS running
 	FULL JOIN (
@@ -307,9 +494,62 @@ BEGIN
 		FROM yquota.node_usage WHERE node_usage.containers <> 0
 	) AS usage USING (node)
 	WHERE running.containers IS DISTINCT FROM usage.containers
-	   OR running.allocation IS DISTINCT FROM usage.allocation;
+	   OR running.allocation::text IS DISTINCT FROM usage.allocation::text;
+	END;
+COMMENT ON FUNCTION yquota_internal.verify_usage() IS
+	'What differs between running containers and the counters of queues and nodes';
+REVOKE ALL ON FUNCTION yquota_internal.verify_usage() FROM PUBLIC;
+
+CREATE VIEW yquota_internal.ledger_total AS
+	SELECT charge.project, sum(charge.amount) AS charged
+	FROM yquota.charge
+	GROUP BY charge.project;
+COMMENT ON VIEW yquota_internal.ledger_total IS 'Credits charged to each project, according to the ledger';
+
+CREATE FUNCTION yquota_internal.verify_totals()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	SELECT 'charged credits of a project differ from the ledger', project,
+		   trim_scale(ledger.charged)::text, trim_scale(counter.charged)::text
+	FROM yquota_internal.ledger_total AS ledger
+	FULL JOIN (
+		SELECT part.project, sum(part.charged) AS charged
+		FROM (SELECT project_counter.project, project_counter.charged
+			  FROM yquota_internal.project_counter
+			  UNION ALL
+			  SELECT delta.project, delta.charged
+			  FROM yquota_internal.counter_delta AS delta
+			  WHERE delta.scope IN ('a', 'p') AND delta.charged IS NOT NULL) AS part
+		GROUP BY part.project
+	) AS counter USING (project)
+	WHERE COALESCE(ledger.charged, 0) <> COALESCE(counter.charged, 0);
+	END;
+COMMENT ON FUNCTION yquota_internal.verify_totals() IS
+	'What differs between the ledger and the counters of projects';
+REVOKE ALL ON FUNCTION yquota_internal.verify_totals() FROM PUBLIC;
+
+CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, yquota, pg_temp
+	-- Whole tables are joined with each other: by hashing, which parallel
+	-- workers share and which spills to disk in parts.  Before anybody has
+	-- collected statistics, nested loops over the log look cheap.
+	SET enable_nestloop = off
+	SET enable_mergejoin = off
+	-- fewer parts, for every role and session the same
+	SET work_mem = '64MB'
+	-- would compile hundreds of expressions, longer than most run
+	SET jit = off
+	AS $$
+BEGIN
+	RETURN QUERY SELECT * FROM yquota_internal.verify_lives(since);
+	RETURN QUERY SELECT * FROM yquota_internal.verify_accruals();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_usage();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_totals();
 END
 $$;
 COMMENT ON FUNCTION yquota.verify(timestamptz) IS
-	'Recompute the books from the log and the timelines and return what differs: no rows when all is well.  With an instant, only containers running or charged since';
+	'Recompute the books from the log and the timelines and return what differs: no rows when all is well.  With an instant, only lives that run, or ended or were heard of since then, and all counters';
 REVOKE ALL ON FUNCTION yquota.verify(timestamptz) FROM PUBLIC;

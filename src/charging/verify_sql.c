@@ -1,0 +1,120 @@
+/*-------------------------------------------------------------------------
+ *
+ * verify_sql.c
+ *	  What verify() asks of C: one call per ledger row, one per remembered
+ *	  value (DESIGN 1.9; the queries are in sql/65_verify.sql).
+ *
+ * Nothing of the path that charges is used here, only the evaluator of what an
+ * allocation costs, which pricing_sql.c gives to SQL as well.  There it takes
+ * three calls to tell whether a row of the ledger is right; the ledger being
+ * long, here it takes one.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "base/resource.h"
+#include "fmgr.h"
+#include "pricing/rate_class.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_is_due);
+PG_FUNCTION_INFO_V1(yq_sql_last_known_step);
+
+/* Arguments of is_due(). */
+enum
+{
+	DUE_PROJECT,
+	DUE_APPLICATION_ID,
+	DUE_USERNAME,
+	DUE_QUEUE,
+	DUE_EXECUTION_TYPE,
+	DUE_ALLOCATION,
+	DUE_FROM,
+	DUE_TO,
+	DUE_AMOUNT,
+	DUE_DOMINANT
+};
+
+static const char *
+text_argument(FunctionCallInfo fcinfo, int argument)
+{
+	return PG_ARGISNULL(argument) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(argument));
+}
+
+/* The factors and outages that apply; NULL when there are none at all. */
+static ArrayType *
+factors_of_arguments(FunctionCallInfo fcinfo)
+{
+	YqPayer		payer;
+
+	if (!yq_factors_exist())
+		return NULL;
+	payer.project = text_argument(fcinfo, DUE_PROJECT);
+	payer.application_id = text_argument(fcinfo, DUE_APPLICATION_ID);
+	payer.username = text_argument(fcinfo, DUE_USERNAME);
+	payer.queue = text_argument(fcinfo, DUE_QUEUE);
+	payer.execution_type =
+		DatumGetCString(DirectFunctionCall1(enum_out, PG_GETARG_DATUM(DUE_EXECUTION_TYPE)));
+	return yq_factor_names(&payer);
+}
+
+static bool
+dominant_is(FunctionCallInfo fcinfo, const char *dominant)
+{
+	text	   *posted;
+
+	if (PG_ARGISNULL(DUE_DOMINANT) || dominant == NULL)
+		return PG_ARGISNULL(DUE_DOMINANT) && dominant == NULL;
+	posted = PG_GETARG_TEXT_PP(DUE_DOMINANT);
+	return VARSIZE_ANY_EXHDR(posted) == strlen(dominant) &&
+		memcmp(VARDATA_ANY(posted), dominant, strlen(dominant)) == 0;
+}
+
+/*
+ * is_due(project, application_id, username, queue, execution_type, allocation,
+ * from_at, to_at, amount, dominant): whether that is what such a stretch costs.
+ * False when there is nothing to compare.
+ */
+Datum
+yq_sql_is_due(PG_FUNCTION_ARGS)
+{
+	static const int needed[] = {DUE_PROJECT, DUE_EXECUTION_TYPE, DUE_ALLOCATION,
+	DUE_FROM, DUE_TO, DUE_AMOUNT};
+	YqRateClass *rate_class;
+	uint64		weight;
+	YqWide		amount;
+	const char *dominant;
+
+	for (size_t i = 0; i < lengthof(needed); i++)
+	{
+		if (PG_ARGISNULL(needed[i]))
+			PG_RETURN_BOOL(false);
+	}
+	if (TIMESTAMP_NOT_FINITE(PG_GETARG_TIMESTAMPTZ(DUE_FROM)) ||
+		TIMESTAMP_NOT_FINITE(PG_GETARG_TIMESTAMPTZ(DUE_TO)))
+		PG_RETURN_BOOL(false);
+
+	(void) yq_pricing_refresh();
+	rate_class = yq_rate_class_require(PG_GETARG_YQ_RESOURCE_P(DUE_ALLOCATION),
+									   factors_of_arguments(fcinfo), &weight);
+	yq_rate_class_cost(rate_class, weight, PG_GETARG_TIMESTAMPTZ(DUE_FROM),
+					   PG_GETARG_TIMESTAMPTZ(DUE_TO), &amount, &dominant);
+	PG_RETURN_BOOL(dominant_is(fcinfo, dominant) &&
+				   DatumGetBool(DirectFunctionCall2(numeric_eq,
+													NumericGetDatum(yq_wide_to_numeric(&amount)),
+													PG_GETARG_DATUM(DUE_AMOUNT))));
+}
+
+/*
+ * Step of the aggregate last_known: strict, so that it is called for values
+ * that are not NULL only and each of them replaces what was known.
+ */
+Datum
+yq_sql_last_known_step(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_DATUM(PG_GETARG_DATUM(1));
+}
