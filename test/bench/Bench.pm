@@ -24,7 +24,7 @@ my %sizes = (
 	running_few => [           1_000,     1_000,    100 ],
 	running_some => [        100_000,    10_000,    500 ],
 	running_most => [      1_000_000,   100_000,  2_000 ],
-	running_projects => [      1_000,     1_000,     20 ],
+	running_projects => [      1_000,     1_000,    200 ],
 	price_changes => [        10_000,    10_000,    200 ],
 	prices => [            1_000_000,   100_000,  1_000 ],
 	books_first => [          10_000,     5_000,    200 ],
@@ -92,6 +92,21 @@ sub shown
 	return sprintf '%.1f', $number if abs $number >= 10;
 	return sprintf '%.2f', $number if abs $number >= 0.1 || $number == 0;
 	return sprintf '%.2g', $number;
+}
+
+# patient_milliseconds(SESSION, SQL): how long it took, or how long it was waited
+# for and whether in vain.
+sub patient_milliseconds
+{
+	my ($session, $sql) = @_;
+	my $patience = size('patience_seconds');
+	my $milliseconds;
+
+	$session->run("SET statement_timeout = '${patience}s'");
+	my $done = eval { $milliseconds = $session->milliseconds($sql); 1 };
+	die $@ unless $done || $@ =~ /canceling statement due to statement timeout/;
+	$session->run('RESET statement_timeout');
+	return wantarray ? ($milliseconds // $patience * 1000, !$done) : $milliseconds // $patience * 1000;
 }
 
 #
@@ -162,7 +177,13 @@ sub load
 }
 
 # fold(DATABASE): what the worker does every ten seconds.
-sub fold { my ($database) = @_; Cluster::once($database, 'SELECT yquota_internal.fold_counters()'); return; }
+sub fold
+{
+	my ($database) = @_;
+
+	Cluster::once($database, 'SELECT yquota_internal.fold_counters(), yquota_internal.correct_late_prices()');
+	return;
+}
 
 # check_books(DATABASE, expected counts): a wrong result is no result.  Nothing
 # is set aside, every lifecycle is charged once, and the balances say what the
@@ -184,7 +205,6 @@ sub check_books
 		SQL
 	my %right = (rejects => 0, free => 0, differing => 0, running => 0, charged => $expected{charges}, %expected);
 	$right{used} = $right{running};
-
 	foreach my $what (sort keys %right)
 	{
 		die "the books of $database are wrong: $what is $found{$what}, not $right{$what}\n"

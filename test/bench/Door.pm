@@ -199,7 +199,7 @@ my $runs = 0;
 # How long pgbench runs; less than a second cannot be told to it.
 sub duration
 {
-	return size('single_seconds') < 1 ? ('-t' => 50) : ('-T' => size('single_seconds'));
+	return size('single_seconds') < 1 ? ('-t' => 10) : ('-T' => size('single_seconds'));
 }
 
 # single_rows(VARIANT, DATABASE, OPTION...): transactions per second, where each
@@ -224,9 +224,9 @@ sub single_rows
 		settings => $settings, variables => { run => $run, backlog => BACKLOG, next => FIRST });
 	my $wal = $session->wal - $before;
 	$session->close;
-	if ($variant eq 'yquota')
+	fold($database) if $variant eq 'yquota';
+	if ($variant eq 'yquota' && $option{count})
 	{
-		fold($database);
 		$option{count}{running} += $option{clients} * BACKLOG;
 		$option{count}{charges} += $transactions;
 		check_books($database, %{ $option{count} }, events => $option{count}{running} + 2 * $option{count}{charges});

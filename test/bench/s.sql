@@ -35,14 +35,16 @@ CREATE TABLE s.price (
 
 INSERT INTO s.balance SELECT project, sum(amount) FROM yquota.quota_grant GROUP BY project;
 
+CREATE TEMP TABLE history AS SELECT resource_type, effective_at, price FROM yquota.price_history;
+CREATE INDEX ON history (resource_type, effective_at);
 INSERT INTO s.price
 SELECT instant.at, memory_mb.price, vcores.price, gpu.price
-FROM (SELECT DISTINCT effective_at FROM yquota.price_history) AS instant(at),
-	LATERAL (SELECT price FROM yquota.price_history WHERE resource_type = 'memory-mb' AND effective_at <= instant.at
+FROM (SELECT DISTINCT effective_at FROM history) AS instant(at),
+	LATERAL (SELECT price FROM history WHERE resource_type = 'memory-mb' AND effective_at <= instant.at
 			 ORDER BY effective_at DESC LIMIT 1) AS memory_mb,
-	LATERAL (SELECT price FROM yquota.price_history WHERE resource_type = 'vcores' AND effective_at <= instant.at
+	LATERAL (SELECT price FROM history WHERE resource_type = 'vcores' AND effective_at <= instant.at
 			 ORDER BY effective_at DESC LIMIT 1) AS vcores,
-	LATERAL (SELECT price FROM yquota.price_history WHERE resource_type = 'yarn.io/gpu' AND effective_at <= instant.at
+	LATERAL (SELECT price FROM history WHERE resource_type = 'yarn.io/gpu' AND effective_at <= instant.at
 			 ORDER BY effective_at DESC LIMIT 1) AS gpu;
 
 CREATE FUNCTION s.charge_events() RETURNS trigger

@@ -1,0 +1,375 @@
+# History.pm: whether a long history slows the present, what reports and proof
+# cost when there is one, and how much room it takes.
+#
+# The books are of a year.  They grow in stages, each a database of its own: the
+# first three within the last month, then the eleven months before it, at first
+# with a tenth of their containers.  Half of the containers have YARN's ids, half
+# random ones, which touch all of an index.  Prices change every hour.
+package History;
+
+use strict;
+use warnings;
+
+use Bench;
+use Cluster;
+use Door;
+use Report;
+use Running;
+use Workload;
+
+# What counts as flat: as much as figures of equal work differ here.
+use constant FLAT => 1.2;
+
+use constant MONTH_S => 30 * 86400;
+use constant OTHERS_S => 335 * 86400;
+
+my @stages = qw(books_first books_second books_third books_all);
+my %loaded = (month => 0, others => 0);
+my $next = 0;
+
+# add_containers(DATABASE, month or others, up to how many)
+sub add_containers
+{
+	my ($database, $part, $to) = @_;
+	my $more = $to - $loaded{$part};
+	my $half = int($more / 2);
+	my ($origin, $seconds) = $part eq 'month'
+	  ? (Workload::ORIGIN, MONTH_S) : (Workload::ORIGIN - OTHERS_S, OTHERS_S);
+
+	Bench::load($database, $next, $next + $half, ids => 'yarn', origin => $origin, seconds => $seconds - 4 * 3600);
+	Bench::load($database, $next + $half, $next + $more, ids => 'random', origin => $origin, seconds => $seconds - 4 * 3600);
+	$next += $more;
+	$loaded{$part} = $to;
+	return;
+}
+
+sub hourly_prices
+{
+	my ($database) = @_;
+
+	Cluster::once($database, <<~"SQL");
+		INSERT INTO yquota.price (price_group, effective_at, multiplier)
+		SELECT name, to_timestamp(@{[ Workload::ORIGIN ]} + n * 3600 + 15), 1 + (n * 7919 % 100 + 100) % 100 * 0.02
+		FROM yquota.price_group, generate_series(-@{[ OTHERS_S / 3600 ]}, @{[ MONTH_S / 3600 + 24 ]}) AS n
+		SQL
+	return;
+}
+
+# books(STAGE): its database; made when it or a later one is first asked for.
+my $made = 0;
+my %size_at;
+my %month_cost;
+
+sub books
+{
+	my ($stage) = @_;
+	my ($wanted) = grep { $stages[$_] eq $stage } 0 .. $#stages;
+
+	for (; $made <= $wanted; $made++)
+	{
+		my $database = $stages[$made];
+		if ($made == 0)
+		{
+			Bench::fresh($database);
+			hourly_prices($database);
+			$size_at{empty} = database_size($database);
+		}
+		else
+		{
+			Cluster::copy_database($database, $stages[ $made - 1 ]);
+		}
+		if ($made < $#stages)
+		{
+			add_containers($database, 'month', size($database));
+		}
+		else
+		{
+			my $others = size($database) - $loaded{month};
+			add_containers($database, 'others', int($others / 10));
+			finish_stage($database);
+			$month_cost{thin} = month_cost($database);
+			add_containers($database, 'others', $others);
+		}
+		finish_stage($database);
+		$size_at{$database} = database_size($database);
+	}
+	return $stage;
+}
+
+sub finish_stage
+{
+	my ($database) = @_;
+	my $containers = $loaded{month} + $loaded{others};
+
+	Cluster::once($database, 'VACUUM ANALYZE');
+	Cluster::checkpoint();
+	check_books($database, events => 2 * $containers, charges => $containers);
+	return;
+}
+
+sub database_size
+{
+	my ($database) = @_;
+
+	return Cluster::once($database, <<~'SQL');
+		SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class AS c
+		JOIN pg_namespace AS n ON n.oid = c.relnamespace
+		WHERE n.nspname IN ('yquota', 'yquota_internal') AND c.relkind IN ('r', 'm', 'p')
+		SQL
+}
+
+# stages with a name for people; the last one is of running containers only.
+sub states_of_the_books
+{
+	return ((map { [ $_, books($_), size($_) . ' finished' ] } @stages),
+		[ 'running', Running::running('running_most'), size('running_most') . ' running' ]);
+}
+
+sub flat_rows
+{
+	my ($case, $unit, $found, @states) = @_;
+	my $base = $found->{ $states[0][0] }{time};
+
+	foreach my $state (@states)
+	{
+		my ($name, undef, $called) = @$state;
+		my $time = $found->{$name}{time};
+		Report::add("$case with $called", figure => $time, figure_unit => $unit,
+			$name eq $states[0][0] ? () : (baseline => $base, baseline_name => "$states[0][2]:",
+				value => ratio($time, $base), unit => 'x', at_most => FLAT, target => 'flat (' . FLAT . ' x)'));
+	}
+	return;
+}
+
+#
+# The cost of an event when much has happened before
+#
+
+# Each batch is rolled back, so the books stay as long as they are.
+sub flat_batch_case
+{
+	my ($name, $case, $ids) = @_;
+	my @states = states_of_the_books();
+	my $containers = size('books_batch');
+	my $columns = Workload::columns();
+	my @run;
+
+	foreach my $state (@states)
+	{
+		my ($stage, $database) = @$state;
+		push @run, $stage => sub {
+			my ($repetition) = @_;
+			my $from = 90_000_000 + $repetition * $containers;
+			my @queries = Workload::stream(from => $from, to => $from + $containers, ids => $ids, shuffled => 1,
+				origin => Workload::ORIGIN + MONTH_S);
+			my @files = map { events_file("flat-$ids-$repetition-$_", $queries[$_]) } 0, 1;
+			my $session = Cluster->new($database);
+			Cluster::checkpoint();
+			$session->run('BEGIN');
+			my @times = $session->milliseconds(map { "COPY yquota.container_event ($columns) FROM '$_'" } @files);
+			my $charged = $session->run(sprintf q(SELECT count(*) FROM yquota.charge WHERE "from" >= to_timestamp(%1$d) AND "to" >= to_timestamp(%1$d)), Workload::ORIGIN + MONTH_S);
+			die "$charged of $containers containers were charged\n" if $charged != $containers;
+			$session->run('ROLLBACK');
+			$session->close;
+			return (time => ($times[0] + $times[1]) * 1000 / (2 * $containers));
+		};
+	}
+	my $found = interleave(@run);
+	unlink glob "$ARGV[0]/flat-$ids-*";
+	flat_rows($case, 'us/event', $found, @states);
+	return;
+}
+
+# Single rows stay in the books, a few thousand of them each time.
+sub flat_single_case
+{
+	my ($name, $case) = @_;
+	my @states = states_of_the_books();
+	my @run;
+
+	foreach my $state (@states)
+	{
+		my ($stage, $database) = @$state;
+		Cluster::copy_database("changed_$database", $database) unless $stage eq 'books_all';
+		$database = "changed_$database" unless $stage eq 'books_all';
+		push @run, $stage => sub {
+			my %figures = Door::single_rows('yquota', $database, clients => 1, ids => 'pod', asynchronous => 1);
+			return (time => 1e6 / $figures{rate});
+		};
+	}
+	my $found = interleave(@run);
+	Cluster::drop_database("changed_$_") foreach map { $_->[1] } @states;
+	flat_rows($case, 'us/event', $found, @states);
+	return;
+}
+
+#
+# Reports
+#
+
+sub month_cost
+{
+	my ($database) = @_;
+	my $session = Cluster->new($database);
+	my $query = sprintf q(SELECT * FROM yquota.cost_between(to_timestamp(%s), to_timestamp(%s), '{project}')), Workload::ORIGIN, Workload::ORIGIN + MONTH_S;
+
+	Bench::patient_milliseconds($session, $query);
+	my $found = interleave(month => sub { return (time => scalar Bench::patient_milliseconds($session, $query)) });
+	$session->close;
+	return $found->{month}{time};
+}
+
+# The two states of the books follow each other, so these runs cannot take turns.
+sub month_cost_case
+{
+	my $database = books('books_all');
+	my $thin = $month_cost{thin};
+	my $full = month_cost($database);
+	my $case = "cost of a month by project, @{[ size('books_third') ]} of @{[ size('books_all') ]} charges";
+
+	Report::add($case, figure => $full, figure_unit => 'ms', value => $full, unit => 'ms', at_most => 1000);
+	Report::add("$case, against a tenth in the other months", figure => $full, figure_unit => 'ms',
+		baseline => $thin, value => ratio($full, $thin), unit => 'x', at_most => 1.15, target => 'no slower (1.15 x)');
+	return;
+}
+
+# An application of its own in the great books, half of whose containers run.
+sub container_cost_case
+{
+	my $database = books('books_all');
+	my $session = Cluster->new($database);
+	my $containers = 1000;
+	my $at = 'to_timestamp(' . (Workload::ORIGIN + MONTH_S) . ')';
+
+	$session->run('BEGIN');
+	$session->run(Workload::started('yquota') . <<~"SQL");
+
+		SELECT 'CONTAINER_START', 'application-' || n, $at, 'p1000', 'application_of_many', 'p1000__u1', 'root.q1.prod',
+			'node1000', '[memory-mb=4096,vcores=2]', 'GUARANTEED', 'bench'
+		FROM generate_series(1, $containers) AS n
+		SQL
+	$session->run(<<~"SQL");
+		INSERT INTO yquota.container_event (event, container_id, occurred_at)
+		SELECT 'CONTAINER_FINISH', 'application-' || n, $at + interval '1 hour' FROM generate_series(1, $containers / 2) AS n
+		SQL
+	$session->run('COMMIT');
+	fold($database);
+	Cluster::once($database, 'VACUUM ANALYZE');
+	my %query = (
+		running => "SELECT * FROM yquota.container_cost WHERE container_id = 'application-$containers'",
+		finished => q(SELECT * FROM yquota.container_cost WHERE container_id = 'application-1'),
+		application => q(SELECT count(*), sum(cost) FROM yquota.container_cost WHERE application_id = 'application_of_many'),
+	);
+	my ($count) = $session->run($query{application}) =~ /^(\d+)\|/;
+	die "the application has $count containers, not $containers\n" if $count != $containers;
+	my $found = interleave(map { my $what = $_; $what => sub { return (time => scalar Bench::patient_milliseconds($session, $query{$what})) } } sort keys %query);
+	$session->close;
+
+	my $case = 'with ' . size('books_all') . ' charges';
+	foreach my $what ([ running => 'a running container', 1 ], [ finished => 'a finished container', 1 ],
+		[ application => "an application of $containers containers", 20 ])
+	{
+		my ($name, $called, $target) = @$what;
+		Report::add("cost of $called $case", figure => $found->{$name}{time}, figure_unit => 'ms',
+			value => $found->{$name}{time}, unit => 'ms', at_most => $target);
+	}
+	return;
+}
+
+#
+# Proof, archive and room
+#
+
+# exists(DATABASE, FUNCTION): whether this yquota has it.
+sub function_exists
+{
+	my ($database, $function) = @_;
+
+	return Cluster::once($database, "SELECT count(*) FROM pg_proc WHERE pronamespace = 'yquota'::regnamespace AND proname = '$function'");
+}
+
+# prove(DATABASE, ARGUMENT): milliseconds, once, for it takes long.
+sub prove
+{
+	my ($database, $argument) = @_;
+	my $session = Cluster->new($database);
+
+	Cluster::checkpoint();
+	my ($milliseconds, $in_vain) = Bench::patient_milliseconds($session,
+		"DO \$\$ BEGIN IF EXISTS (SELECT FROM yquota.verify($argument)) THEN RAISE 'the books of $database are wrong'; END IF; END \$\$");
+	$session->close;
+	return ($milliseconds / 1000, $in_vain);
+}
+
+sub verify_case
+{
+	my $database = books('books_all');
+
+	if (Cluster::once($database, q(SELECT to_regprocedure('yquota.verify(timestamptz)') IS NULL)) eq 't')
+	{
+		Report::add('verify(since)', missing => 'not there');
+		return;
+	}
+	my ($month, $month_in_vain) = prove($database, 'to_timestamp(' . Workload::ORIGIN . ')');
+	my ($third, $third_in_vain) = prove('books_third', '');
+	my ($whole, $whole_in_vain) = prove($database, '');
+	my %note = map { $_->[0] => $_->[1] ? 'given up' : 'once' }
+	  [ month => $month_in_vain ], [ whole => $whole_in_vain || $third_in_vain ];
+
+	Report::add("verify() of the last month, @{[ size('books_third') ]} of @{[ size('books_all') ]} lifecycles",
+		figure => $month, figure_unit => 's', value => $month, unit => 's', at_most => 20, note => $note{month});
+	Report::add("verify() of @{[ size('books_all') ]} lifecycles against @{[ size('books_third') ]}, per lifecycle",
+		figure => $whole * 1e6 / size('books_all'), figure_unit => 'us', baseline => $third * 1e6 / size('books_third'),
+		value => ratio($whole / size('books_all'), $third / size('books_third')), unit => 'x', at_most => 1.3,
+		target => 'linear (1.3 x)', note => sprintf('%.0f s, %s', $whole, $note{whole}));
+	return;
+}
+
+# The last one to use the third stage, whose history it takes away.
+sub archive_case
+{
+	my $database = books('books_third');
+
+	unless (function_exists($database, 'archive'))
+	{
+		Report::add('archive()', missing => 'not there');
+		return;
+	}
+	my $session = Cluster->new($database);
+	$session->run('CREATE TABLE public.archived_charge (LIKE yquota.charge)');
+	Cluster::checkpoint();
+	my $milliseconds = $session->milliseconds(sprintf q(SELECT yquota.archive('public.archived_charge', to_timestamp(%d))), Workload::ORIGIN + MONTH_S);
+	my $archived = $session->run('SELECT count(*) FROM public.archived_charge');
+	$session->close;
+	die "nothing was archived\n" unless $archived;
+	Report::add("archive() of $archived charges", figure => $milliseconds / 1000, figure_unit => 's',
+		value => $milliseconds * 1000 / $archived, unit => 'us per charge', note => 'once');
+	return;
+}
+
+sub room_case
+{
+	books('books_all');
+	foreach my $stage (@stages)
+	{
+		Report::add("room of a lifecycle, @{[ size($stage) ]} finished", figure => ($size_at{$stage} - $size_at{empty}) / size($stage),
+			figure_unit => 'B');
+	}
+	return;
+}
+
+sub cases
+{
+	return (
+		'flat-batch-yarn' => sub { flat_batch_case(@_, 'batch, YARN ids,', 'yarn') },
+		'flat-batch-random' => sub { flat_batch_case(@_, 'batch, random ids,', 'random') },
+		'cost-between' => \&month_cost_case,
+		'verify' => \&verify_case,
+		'container-cost' => \&container_cost_case,
+		'flat-single' => sub { flat_single_case(@_, 'single rows, random ids, synchronous_commit off,') },
+		'room' => \&room_case,
+		'archive' => \&archive_case,
+	);
+}
+
+1;

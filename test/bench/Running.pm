@@ -1,0 +1,316 @@
+# Running.pm: what prices and balances cost while many containers run.
+package Running;
+
+use strict;
+use warnings;
+
+use Bench;
+use Cluster;
+use Report;
+use Workload;
+
+# Times of fractions of a millisecond differ by more from run to run.
+use constant SAME_TIME => 1.3;
+
+# running(SIZE, OPTION...): a database with that many running containers, made
+# once, not to be charged to.
+my %made;
+
+sub running
+{
+	my ($size, %option) = @_;
+	my %load = (projects => size('running_projects'), kinds => Workload::ALLOCATIONS, %option);
+	my $database = join '_', 'running', size($size), @load{qw(projects kinds)};
+
+	return $database if $made{$database}++;
+	Bench::fresh($database, projects => $load{projects});
+	Bench::load($database, 0, size($size), %load, running => 1, origin => Workload::ORIGIN, seconds => 7200);
+	check_books($database, events => size($size), running => size($size), charges => 0);
+	Cluster::once($database, 'VACUUM ANALYZE');
+	return $database;
+}
+
+# copy_of(DATABASE): to be changed and dropped.
+sub copy_of
+{
+	my ($database) = @_;
+
+	Cluster::copy_database("changed_$database", $database);
+	return "changed_$database";
+}
+
+#
+# QUOTA_COMPUTE and a new multiplier
+#
+
+my %changes = (
+	QUOTA_COMPUTE => sub { return q(INSERT INTO yquota.container_event (event, source) VALUES ('QUOTA_COMPUTE', 'bench')) },
+	'new multiplier' => sub { return sprintf q(SELECT yquota.set_multiplier('GENERAL', 1.%04d)), $_[0] },
+);
+my $changed = 0;
+
+# One change is made between the checkpoint and the measured one, so that full
+# pages of what it touches are not in its WAL.
+sub change
+{
+	my ($what, $session) = @_;
+
+	Cluster::checkpoint();
+	$session->run($changes{$what}->(++$changed));
+	my $before = $session->wal;
+	my $milliseconds = $session->milliseconds($changes{$what}->(++$changed));
+	return (time => $milliseconds, wal => $session->wal - $before);
+}
+
+# What it would cost to write to each running container.
+sub update_all
+{
+	my ($session) = @_;
+
+	Cluster::checkpoint();
+	$session->run('BEGIN');
+	my $milliseconds = $session->milliseconds('UPDATE plain.running SET charged = charged + 1');
+	$session->run('ROLLBACK');
+	return (time => $milliseconds);
+}
+
+sub change_case
+{
+	my @sizes = qw(running_few running_some running_most);
+	my %session;
+
+	foreach my $size (@sizes)
+	{
+		$session{$size} = Cluster->new(copy_of(running($size)));
+		next unless $size eq 'running_most';
+		$session{$size}->run('CREATE SCHEMA plain');
+		$session{$size}->run('CREATE TABLE plain.running AS SELECT container_id, 0::numeric AS charged FROM yquota.container');
+		$session{$size}->run('CREATE UNIQUE INDEX ON plain.running (container_id)');
+	}
+	my $found = interleave(
+		(map {
+			my $what = $_;
+			map { my $size = $_; ("$what $size" => sub { return change($what, $session{$size}) }) } @sizes
+		} sort keys %changes),
+		update => sub { return update_all($session{running_most}) });
+
+	foreach my $what (sort keys %changes)
+	{
+		my ($few, $most) = map { $found->{"$what $_"} } @sizes[ 0, 2 ];
+
+		foreach my $size (@sizes)
+		{
+			my $case = "$what, @{[ size($size) ]} running";
+			my $figures = $found->{"$what $size"};
+			Report::add($case, figure => $figures->{time}, figure_unit => 'ms', value => $figures->{time}, unit => 'ms', at_most => 2);
+			Report::add("$case, WAL", figure => $figures->{wal}, figure_unit => 'B', value => $figures->{wal}, unit => 'B', at_most => 4096);
+		}
+		my $case = "$what, @{[ size('running_most') ]} running against @{[ size('running_few') ]}";
+		Report::add($case, figure => $most->{time}, figure_unit => 'ms', baseline => $few->{time},
+			value => ratio($most->{time}, $few->{time}), unit => 'x', at_most => SAME_TIME,
+			target => 'the same (' . SAME_TIME . ' x)');
+		Report::add("$case, WAL", figure => $most->{wal}, figure_unit => 'B', baseline => $few->{wal},
+			value => ratio($most->{wal}, $few->{wal}), unit => 'x', at_most => 1.1, target => 'the same (1.1 x)');
+		Report::add("$what, @{[ size('running_most') ]} running, cheaper than updating all",
+			figure => $most->{time}, figure_unit => 'ms', baseline => $found->{update}{time}, baseline_name => 'UPDATE',
+			value => ratio($found->{update}{time}, $most->{time}), unit => 'x', at_least => 1000);
+	}
+	foreach my $session (values %session)
+	{
+		$session->close;
+		Cluster::drop_database($session->{database});
+	}
+	return;
+}
+
+#
+# A change of a base price, and events meanwhile
+#
+
+sub base_price_case
+{
+	my $database = copy_of(running('running_most'));
+	my $administrator = Cluster->new($database);
+	my $feed = Cluster->new($database);
+	my $events = 0;
+	my $start = sub {
+		my $id = 'meanwhile-' . ++$events;
+		return "INSERT INTO yquota.container_event (event, container_id, project, allocation) VALUES ('CONTAINER_START', '$id', 'p1000', '[vcores=1]')";
+	};
+
+	# an event that waits does not wait for ever
+	$feed->run(q(SET lock_timeout = '10s'));
+	$feed->run($start->()) foreach 1 .. 20;
+	my $found = interleave(
+		change => sub {
+			my ($repetition) = @_;
+			my $price = 1 + $repetition / 8;
+			my $before = Bench::median($feed->milliseconds(map { $start->() } 1 .. 5));
+
+			Cluster::checkpoint();
+			$administrator->run('BEGIN');
+			my $milliseconds = $administrator->milliseconds("SELECT yquota.set_base_price('vcores', $price)");
+			my $meanwhile = $feed->milliseconds($start->());
+			$milliseconds += $administrator->milliseconds('COMMIT');
+			my ($after) = $feed->milliseconds($start->());
+			return (time => $milliseconds, before => $before, meanwhile => $meanwhile, after => $after);
+		})->{change};
+	$_->close foreach $administrator, $feed;
+	fold($database);
+	check_books($database, events => size('running_most') + $events, running => size('running_most') + $events, charges => 0);
+	Cluster::drop_database($database);
+
+	my $case = "base-price change, @{[ size('running_most') ]} running";
+	Report::add($case, figure => $found->{time}, figure_unit => 'ms', value => $found->{time}, unit => 'ms', at_most => 1000);
+	Report::add("$case, an event while it is open", figure => $found->{meanwhile}, figure_unit => 'ms',
+		baseline => $found->{before}, baseline_name => 'before it', value => $found->{meanwhile} - $found->{before},
+		unit => 'ms', at_most => 5, target => 'waits for nothing (5 ms)',
+		note => sprintf('the first one after it: %.1f ms', $found->{after}));
+	return;
+}
+
+#
+# Balances
+#
+
+sub balance_one_case
+{
+	my $session = Cluster->new(running('running_most', projects => 1));
+	my $query = q(SELECT * FROM yquota.project_balance WHERE project = 'p1000');
+	my ($first) = Bench::patient_milliseconds($session, $query);
+	my $found = interleave(read => sub { return (time => scalar Bench::patient_milliseconds($session, $query)) })->{read};
+
+	$session->close;
+	Report::add("balance of a project with @{[ size('running_most') ]} running",
+		figure => $found->{time}, figure_unit => 'ms', value => $found->{time}, unit => 'ms', at_most => 1,
+		note => sprintf('first of the session: %.1f ms', $first));
+	return;
+}
+
+# The reader knew the prices of before; another session then made the changes,
+# in one statement: how they came does not matter to the reader.
+sub balance_all_case
+{
+	my ($name, $kinds, $case) = @_;
+	my $database = copy_of(running('running_most', kinds => $kinds));
+	my $session = Cluster->new($database);
+	my $query = 'SELECT * FROM yquota.project_balance';
+	my $changes = size('price_changes');
+
+	Bench::patient_milliseconds($session, $query);
+	my $found = interleave(
+		read => sub {
+			my ($repetition) = @_;
+			Cluster::once($database, <<~"SQL");
+				INSERT INTO yquota.price (price_group, effective_at, multiplier)
+				SELECT CASE WHEN n % 2 = 0 THEN 'GENERAL' ELSE 'GPU' END,
+					to_timestamp(@{[ Workload::ORIGIN + 100 * 86400 ]} + (n * 20 + $repetition) * 10), 1 + n % 100 * 0.01
+				FROM generate_series(1, $changes) AS n
+				SQL
+			Cluster::checkpoint();
+			my ($first) = Bench::patient_milliseconds($session, $query);
+			my ($second) = Bench::patient_milliseconds($session, $query);
+			return (first => $first, second => $second);
+		})->{read};
+	my $classes = Cluster::once($database, 'SELECT count(*) FROM yquota_internal.rate_class_counter');
+	$session->close;
+	Cluster::drop_database($database);
+	Report::add("balances of @{[ size('running_projects') ]} projects after $changes price changes, $case",
+		figure => $found->{first}, figure_unit => 'ms', value => $found->{first}, unit => 'ms', at_most => 50,
+		note => sprintf('%d running, %d counters of rate classes; read again: %.1f ms', size('running_most'), $classes, $found->{second}));
+	return;
+}
+
+#
+# A new connection when there are many prices
+#
+
+# The prices are put there without the triggers that keep a timeline: making
+# them is not what is measured.
+sub many_prices
+{
+	my $database = Bench::fresh('many_prices');
+	my $prices = size('prices') / 2;
+	my $now = Workload::ORIGIN + 5 * 86400;
+
+	Cluster::once($database, <<~"SQL");
+		SET session_replication_role = replica;
+		INSERT INTO yquota.price (price_group, effective_at, multiplier)
+		SELECT name, to_timestamp($now - n * (365.0 * 86400 / $prices)), 1 + n % 100 * 0.01
+		FROM yquota.price_group, generate_series(0, $prices - 1) AS n
+		ON CONFLICT DO NOTHING
+		SQL
+	Cluster::once($database, 'VACUUM ANALYZE');
+	return $database;
+}
+
+sub first_event_case
+{
+	my $database = many_prices();
+	my $now = 'to_timestamp(' . (Workload::ORIGIN + 5 * 86400) . ')';
+	my $number = 0;
+	my $start = sub {
+		my ($table, $ago) = @_;
+		my $id = 'started-' . ++$number;
+		return "INSERT INTO $table.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', '$id', $now - interval '$ago', 'p1000', '[memory-mb=4096,vcores=2]')";
+	};
+	my $finish = sub {
+		my ($table, $id) = @_;
+		return "INSERT INTO $table.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'started-$id', $now)";
+	};
+	my $warm = 10;
+
+	# first_and_warm(statements): in a new connection, the first one and the
+	# median of the others.
+	my $first_and_warm = sub {
+		my (@statements) = @_;
+		my $session = Cluster->new($database);
+		Cluster::checkpoint();
+		my ($first, @others) = $session->milliseconds(@statements);
+		$session->close;
+		return (first => $first, warm => median(@others), more => $first - median(@others));
+	};
+	my $old_containers = sub {
+		my ($table) = @_;
+		my @ids;
+		foreach (0 .. $warm)
+		{
+			Cluster::once($database, $start->($table, '4 days 3 hours'));
+			push @ids, $number;
+		}
+		return @ids;
+	};
+	my $found = interleave(
+		start => sub { return $first_and_warm->(map { $start->('yquota', '1 hour') } 0 .. $warm) },
+		finish => sub { return $first_and_warm->(map { $finish->('yquota', $_) } $old_containers->('yquota')) },
+		plain => sub { return $first_and_warm->(map { $start->('b', '1 hour') } 0 .. $warm) });
+	my $counts = Cluster::once($database, 'SELECT (SELECT count(*) FROM yquota.container), (SELECT count(*) FROM yquota.charge)');
+	my ($running, $charges) = split /\|/, $counts;
+	fold($database);
+	check_books($database, events => $running + 2 * $charges, running => $running, charges => repetitions() * ($warm + 1));
+	Cluster::drop_database($database);
+
+	foreach my $what ([ start => 'a START' ], [ finish => 'the FINISH of a container of days ago' ])
+	{
+		my ($name, $called) = @$what;
+		Report::add("first event of a connection with @{[ size('prices') ]} prices, $called",
+			figure => $found->{$name}{first}, figure_unit => 'ms', baseline => $found->{$name}{warm}, baseline_name => 'warm',
+			value => $found->{$name}{more}, unit => 'ms', at_most => 5,
+			note => sprintf('a plain table: %.1f ms', $found->{plain}{more}));
+	}
+	return;
+}
+
+sub cases
+{
+	return (
+		'change' => \&change_case,
+		'base-price' => \&base_price_case,
+		'balance-one' => \&balance_one_case,
+		'balance-all' => sub { balance_all_case(@_, Workload::ALLOCATIONS, 'each uses any allocation') },
+		'balance-all-few' => sub { balance_all_case(@_, 20, 'each uses 20 allocations') },
+		'first-event' => \&first_event_case,
+	);
+}
+
+1;

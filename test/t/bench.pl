@@ -1,0 +1,84 @@
+# The bench works, at toy size: every case of it comes to a figure, and what it
+# measured is right.  How large the figures are is not looked at.
+use strict;
+use warnings;
+
+use File::Basename qw(dirname);
+use File::Temp qw(tempdir);
+use JSON::PP;
+use Test::More;
+
+my ($programs) = grep { -x "$_/initdb" } split /:/, $ENV{PATH};
+
+chdir dirname(__FILE__) . '/../..' or die "could not enter the checkout: $!\n";
+
+# A short name: the socket's path has to fit.
+my $directory = tempdir('yquota-bench-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+chmod 0755, $directory;
+%ENV = (%ENV, BENCH_PROGRAMS => $programs, BENCH_DIRECTORY => $directory, LC_ALL => 'C.UTF-8');
+delete @ENV{qw(BENCH_ONLY BENCH_REPETITIONS)};
+
+# run(NAME => VALUE...): the table, what is told to people, and the status of
+# the bench in that environment.
+sub run
+{
+	local %ENV = (%ENV, @_);
+	my $table = `scripts/bench.sh 2>"$directory/told"`;
+	my $status = $? >> 8;
+
+	open my $file, '<', "$directory/told" or die "could not read what was told: $!\n";
+	my $told = do { local $/; <$file> };
+	return ($table, $told, $status);
+}
+
+sub contents
+{
+	my ($name) = @_;
+
+	open my $file, '<', "$directory/$name" or return '';
+	local $/;
+	return <$file>;
+}
+
+my ($table, $told, $status) = run(BENCH_SCALE => 'toy');
+is($status, 0, 'every case can be run') or diag($told);
+
+my $report = eval { JSON::PP->new->decode(contents('bench.json')) } || { rows => [] };
+my @rows = @{ $report->{rows} };
+is($report->{about}{scale}, 'toy', 'the report says at which scale');
+
+foreach my $case (
+	'COPY, YARN ids, in order', 'COPY, YARN ids, shuffled', 'COPY, free ids, in order', 'COPY, free ids, shuffled',
+	'COPY, few rows', '1,000-row INSERTs, YARN ids', '1,000-row INSERTs, free ids',
+	'single rows, YARN ids, 1 client', 'single rows, YARN ids, 8 clients', 'single rows, free ids, 1 client',
+	'single rows, free ids, 8 clients', 'single rows, YARN ids, 1 client, synchronous_commit off',
+	'single rows, YARN ids, 8 clients, synchronous_commit off', 'one project, 16 clients against B',
+	'one project, 16 clients against N', 'one project, 16 clients, lock waits seen',
+	'one project, 16 clients, 2 ms of other work', 'memory of a statement', 'QUOTA_COMPUTE', 'new multiplier',
+	'base-price change', 'balance of a project', 'balances of', 'cost of a running container',
+	'cost of a finished container', 'cost of an application', 'first event of a connection', 'cost of a month',
+	'batch, YARN ids', 'batch, random ids', 'single rows, random ids', 'verify() of the last month', 'verify() of',
+	'room of a lifecycle', 'archive()')
+{
+	my @found = grep { index($_->{case}, $case) == 0 } @rows;
+	my @without = grep { !defined $_->{figure} && $_->{verdict} ne 'not there' } @found;
+
+	ok(@found > 0 && !@without, "it has a figure: $case") or diag(map { "$_->{case}: $_->{verdict}\n" } @without);
+}
+is_deeply([ map { $_->{case} } grep { $_->{target} ne '' && $_->{verdict} !~ /^(?:met|missed|not there)$/ } @rows ], [],
+	'what has a target has a verdict');
+is_deeply([ map { $_->{case} } grep { $_->{verdict} =~ /^(?:met|missed)$/ && !defined $_->{value} } @rows ], [],
+	'a verdict is about a value');
+like($table, qr/^\| \Q$_->{case}\E /m, "the table has it: $_->{case}") foreach @rows[ 0, $#rows ];
+is(() = $table =~ /^\|/mg, @rows + 2, 'one line of it for each row');
+like(contents('bench.md'), qr/\Q$table\E\z/, 'and it is written to a file');
+
+($table, $told, $status) = run(BENCH_SCALE => 'toy', BENCH_ONLY => 'copy-naive');
+is($status, 0, 'one case can be run');
+like($table, qr/^\| COPY, few rows[^\n]*\n\z/m, 'and nothing else is in the table');
+
+isnt((run(BENCH_SCALE => 'toy', BENCH_ONLY => 'none'))[2], 0, 'a case that does not exist is an error');
+isnt((run(BENCH_SCALE => 'huge'))[2], 0, 'so is another scale');
+ok(!-e "$directory/bench/data", 'the cluster is gone');
+
+done_testing();
