@@ -287,7 +287,6 @@ CREATE TABLE yquota.container (
 	factors text[] COLLATE "C",
 	accrual_base numeric NOT NULL
 );
-CREATE INDEX container_settled_at_idx ON yquota.container USING brin (settled_at) WITH (pages_per_range = 32);
 COMMENT ON TABLE yquota.container IS
 	'Containers running now.  Written by the trigger of container_event only';
 COMMENT ON COLUMN yquota.container.label IS 'partition of the node when the container came to it';
@@ -455,9 +454,12 @@ COMMENT ON COLUMN yquota_internal.counter_delta.recorded_at IS 'clock of the sta
 
 CREATE TABLE yquota_internal.project_counter (
 	project text COLLATE "C" PRIMARY KEY,
-	charged numeric NOT NULL
+	charged numeric NOT NULL,
+	accrual_base numeric NOT NULL
 );
-COMMENT ON TABLE yquota_internal.project_counter IS 'Folded: credits posted to charge, per project';
+COMMENT ON TABLE yquota_internal.project_counter IS 'Folded: credits posted to charge, and what running_total counts from, per project';
+COMMENT ON COLUMN yquota_internal.project_counter.accrual_base IS
+	'credits to subtract from what the project''s running_total costs since running_reference; below zero for what running containers owed by then';
 
 CREATE TABLE yquota_internal.rate_class_counter (
 	project text COLLATE "C" NOT NULL,
@@ -470,6 +472,32 @@ CREATE TABLE yquota_internal.rate_class_counter (
 );
 COMMENT ON TABLE yquota_internal.rate_class_counter IS
 	'Folded: running containers per project, rate class (shape and factors) and hour of their settled_at';
+
+--
+-- Hours accumulate while containers run; a balance should not.  The same once
+-- more, with all hours of a rate class moved to one instant by the prices known
+-- at some version; a change of prices before that instant makes it worthless,
+-- and the next folding makes it anew.
+--
+CREATE TABLE yquota_internal.running_total (
+	project text COLLATE "C" NOT NULL,
+	shape yquota.resource NOT NULL,
+	factors text[] COLLATE "C",
+	weight numeric NOT NULL,
+	UNIQUE NULLS NOT DISTINCT (project, shape, factors)
+) WITH (fillfactor = 70);
+COMMENT ON TABLE yquota_internal.running_total IS
+	'rate_class_counter without its hours: running containers per project and rate class, what project_balance is computed from';
+
+CREATE TABLE yquota_internal.running_reference (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	reference_at timestamptz NOT NULL,
+	pricing_version bigint NOT NULL
+);
+COMMENT ON TABLE yquota_internal.running_reference IS
+	'The instant that accrual bases of project_counter count from; without a row they and running_total say nothing';
+COMMENT ON COLUMN yquota_internal.running_reference.pricing_version IS
+	'newest pricing_change seen; when a later one bears on what was before reference_at, nothing holds either';
 
 CREATE TABLE yquota_internal.usage_counter (
 	queue text COLLATE "C",

@@ -76,12 +76,127 @@ REVOKE ALL ON FUNCTION yquota_internal.rebase_running() FROM PUBLIC;
 -- Counters
 --
 
+CREATE FUNCTION yquota_internal.prices_changed_from(version bigint) RETURNS timestamptz
+	LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_prices_changed_from';
+COMMENT ON FUNCTION yquota_internal.prices_changed_from(bigint) IS
+	'Earliest instant that a change of prices after a version bears on; infinity when there is none';
+
+CREATE FUNCTION yquota_internal.add_rate_class(
+	state internal, shape yquota.resource, factors text[], reference_at timestamptz,
+	weight numeric, at timestamptz) RETURNS internal
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_add_rate_class';
+COMMENT ON FUNCTION yquota_internal.add_rate_class(internal, yquota.resource, text[], timestamptz, numeric, timestamptz) IS
+	'Transition function of accrued_sum() and rate_sum()';
+
+CREATE FUNCTION yquota_internal.finish_accrued_sum(state internal) RETURNS numeric
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_accrued_sum';
+COMMENT ON FUNCTION yquota_internal.finish_accrued_sum(internal) IS 'Final function of accrued_sum()';
+
+CREATE FUNCTION yquota_internal.finish_rate_sum(state internal) RETURNS numeric
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_rate_sum';
+COMMENT ON FUNCTION yquota_internal.finish_rate_sum(internal) IS 'Final function of rate_sum()';
+
+CREATE AGGREGATE yquota_internal.accrued_sum(
+	shape yquota.resource, factors text[], reference_at timestamptz, weight numeric,
+	at timestamptz) (
+	sfunc = yquota_internal.add_rate_class,
+	stype = internal,
+	finalfunc = yquota_internal.finish_accrued_sum,
+	parallel = restricted
+);
+COMMENT ON AGGREGATE yquota_internal.accrued_sum(yquota.resource, text[], timestamptz, numeric, timestamptz) IS
+	'Sum of weight x credits of the class from reference_at to an instant; rows without shape or weight do not count';
+
+CREATE AGGREGATE yquota_internal.rate_sum(
+	shape yquota.resource, factors text[], reference_at timestamptz, weight numeric,
+	at timestamptz) (
+	sfunc = yquota_internal.add_rate_class,
+	stype = internal,
+	finalfunc = yquota_internal.finish_rate_sum,
+	parallel = restricted
+);
+COMMENT ON AGGREGATE yquota_internal.rate_sum(yquota.resource, text[], timestamptz, numeric, timestamptz) IS
+	'Sum of weight x credits per second of the class at an instant; rows without shape or weight do not count';
+
+CREATE VIEW yquota_internal.valid_reference AS
+	SELECT reference.reference_at
+	FROM yquota_internal.running_reference AS reference
+	WHERE yquota_internal.prices_changed_from(reference.pricing_version) >= reference.reference_at;
+COMMENT ON VIEW yquota_internal.valid_reference IS
+	'What running_total and the accrual bases of project_counter count from; no row when they must not be used';
+
+--
+-- Folding, the running totals: they are moved to the full hour of the clock, so
+-- that a session that reads a balance needs no older prices.
+--
+CREATE FUNCTION yquota_internal.move_running_totals(new_reference timestamptz) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	old_reference timestamptz := (SELECT reference_at FROM yquota_internal.running_reference);
+BEGIN
+	IF new_reference <> old_reference THEN
+		UPDATE yquota_internal.project_counter AS counter
+		SET accrual_base = trim_scale(counter.accrual_base - running.cost)
+		FROM (SELECT total.project,
+					 yquota_internal.accrued_sum(total.shape, total.factors, old_reference,
+												 total.weight, new_reference) AS cost
+			  FROM yquota_internal.running_total AS total
+			  GROUP BY total.project) AS running
+		WHERE counter.project = running.project AND running.cost <> 0;
+	END IF;
+	UPDATE yquota_internal.running_reference
+	SET reference_at = new_reference,
+		pricing_version = (SELECT COALESCE(max(version), 0) FROM yquota.pricing_change);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.move_running_totals(timestamptz) IS
+	'Have the running totals, which hold, count from a later instant';
+REVOKE ALL ON FUNCTION yquota_internal.move_running_totals(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.make_running_totals(new_reference timestamptz) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	DELETE FROM yquota_internal.running_total;
+	DELETE FROM yquota_internal.running_reference;
+	INSERT INTO yquota_internal.running_total (project, shape, factors, weight)
+	SELECT class.project, class.shape, class.factors, sum(class.weight)
+	FROM yquota_internal.rate_class_counter AS class
+	GROUP BY class.project, class.shape, class.factors
+	HAVING sum(class.weight) <> 0
+	ORDER BY class.project;
+	UPDATE yquota_internal.project_counter SET accrual_base = 0 WHERE accrual_base <> 0;
+	INSERT INTO yquota_internal.project_counter AS counter (project, charged, accrual_base)
+	SELECT class.project, 0,
+		   trim_scale(sum(class.accrual_base)
+					  - yquota_internal.accrued_sum(class.shape, class.factors, class.reference_at,
+													class.weight, new_reference))
+	FROM yquota_internal.rate_class_counter AS class
+	GROUP BY class.project
+	ON CONFLICT (project) DO UPDATE SET accrual_base = EXCLUDED.accrual_base;
+	INSERT INTO yquota_internal.running_reference (reference_at, pricing_version)
+	SELECT new_reference, COALESCE(max(version), 0) FROM yquota.pricing_change;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.make_running_totals(timestamptz) IS
+	'Make the running totals anew from rate_class_counter';
+REVOKE ALL ON FUNCTION yquota_internal.make_running_totals(timestamptz) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.fold_counters() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
 	folded bigint;
+	reference timestamptz;
+	full_hour timestamptz := date_trunc('hour', yquota.statement_clock(), 'UTC');
 BEGIN
 	-- A change of prices that is not visible here would be missed below, after
 	-- it has missed what was settled since: folding waits for the next time.
@@ -96,6 +211,12 @@ BEGIN
 	-- one at a time; neither events nor readers take this lock
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
 
+	reference := (SELECT reference_at FROM yquota_internal.valid_reference);
+	IF reference IS NOT NULL THEN
+		reference := greatest(reference, full_hour);
+		PERFORM yquota_internal.move_running_totals(reference);
+	END IF;
+
 	WITH delta AS (
 		DELETE FROM yquota_internal.counter_delta RETURNING *
 	), late AS (
@@ -109,25 +230,49 @@ BEGIN
 			ON change.version > priced.pricing_version
 			AND change.effective_from <= priced.priced_through
 		HAVING count(*) > 0
-	), project AS (
-		INSERT INTO yquota_internal.project_counter AS counter (project, charged)
-		SELECT delta.project, sum(delta.charged)
-		FROM delta
-		WHERE delta.scope IN ('a', 'p') AND delta.charged IS NOT NULL
-		GROUP BY delta.project
-		ON CONFLICT (project) DO UPDATE
-			SET charged = trim_scale(counter.charged + EXCLUDED.charged)
-	), rate_class AS (
-		INSERT INTO yquota_internal.rate_class_counter AS counter
-			(project, shape, factors, reference_at, weight, accrual_base)
+	), class AS (
 		SELECT delta.project, delta.shape, delta.factors, delta.reference_at,
-			   sum(delta.weight), sum(delta.accrual_base)
+			   sum(delta.weight) AS weight, sum(delta.accrual_base) AS accrual_base
 		FROM delta
 		WHERE delta.scope IN ('a', 'r') AND delta.weight IS NOT NULL
 		GROUP BY delta.project, delta.shape, delta.factors, delta.reference_at
 		HAVING sum(delta.weight) <> 0 OR sum(delta.accrual_base) <> 0
+	), rate_class AS (
+		INSERT INTO yquota_internal.rate_class_counter AS counter
+			(project, shape, factors, reference_at, weight, accrual_base)
+		SELECT class.project, class.shape, class.factors, class.reference_at,
+			   class.weight, class.accrual_base
+		FROM class
 		ON CONFLICT (project, shape, factors, reference_at) DO UPDATE
 			SET weight = counter.weight + EXCLUDED.weight,
+				accrual_base = trim_scale(counter.accrual_base + EXCLUDED.accrual_base)
+	), running AS (
+		INSERT INTO yquota_internal.running_total AS total (project, shape, factors, weight)
+		SELECT class.project, class.shape, class.factors, sum(class.weight)
+		FROM class
+		WHERE reference IS NOT NULL
+		GROUP BY class.project, class.shape, class.factors
+		HAVING sum(class.weight) <> 0
+		ORDER BY class.project
+		ON CONFLICT (project, shape, factors) DO UPDATE
+			SET weight = total.weight + EXCLUDED.weight
+	), project AS (
+		INSERT INTO yquota_internal.project_counter AS counter (project, charged, accrual_base)
+		SELECT part.project, sum(part.charged), trim_scale(sum(part.accrual_base))
+		FROM (SELECT delta.project, delta.charged, 0 AS accrual_base
+			  FROM delta
+			  WHERE delta.scope IN ('a', 'p') AND delta.charged IS NOT NULL
+			  UNION ALL
+			  SELECT class.project, 0,
+					 sum(class.accrual_base)
+					 - yquota_internal.accrued_sum(class.shape, class.factors, class.reference_at,
+												   class.weight, reference)
+			  FROM class
+			  WHERE reference IS NOT NULL
+			  GROUP BY class.project) AS part
+		GROUP BY part.project
+		ON CONFLICT (project) DO UPDATE
+			SET charged = trim_scale(counter.charged + EXCLUDED.charged),
 				accrual_base = trim_scale(counter.accrual_base + EXCLUDED.accrual_base)
 	), usage AS (
 		INSERT INTO yquota_internal.usage_counter AS counter
@@ -166,10 +311,14 @@ BEGIN
 	SELECT count(*) INTO folded FROM delta;
 
 	DELETE FROM yquota_internal.rate_class_counter WHERE weight = 0 AND accrual_base = 0;
+	DELETE FROM yquota_internal.running_total WHERE weight = 0;
 	DELETE FROM yquota_internal.usage_counter WHERE containers = 0 AND allocation OPERATOR(yquota.=) '[]';
 	DELETE FROM yquota_internal.node_counter WHERE containers = 0 AND allocation OPERATOR(yquota.=) '[]';
 	DELETE FROM yquota_internal.charged_through
 	WHERE at < (SELECT max(at) FROM yquota_internal.charged_through);
+	IF reference IS NULL THEN
+		PERFORM yquota_internal.make_running_totals(full_hour);
+	END IF;
 	RETURN folded;
 END
 $$;

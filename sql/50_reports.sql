@@ -57,7 +57,32 @@ CREATE VIEW yquota_internal.rate_class AS
 	GROUP BY part.project, part.shape, part.factors, part.reference_at
 	HAVING sum(part.weight) <> 0 OR sum(part.accrual_base) <> 0;
 COMMENT ON VIEW yquota_internal.rate_class IS
-	'Running containers per project, rate class and hour: what project_balance computes accrued from';
+	'Running containers per project, rate class and hour';
+
+CREATE VIEW yquota_internal.balance_part AS
+	SELECT counter.project, counter.charged,
+		   CASE WHEN (SELECT reference_at FROM yquota_internal.valid_reference) IS NOT NULL
+				THEN counter.accrual_base END AS accrual_base,
+		   NULL::yquota.resource AS shape, NULL::text[] COLLATE "C" AS factors,
+		   NULL::timestamptz AS reference_at, NULL::numeric AS weight
+	FROM yquota_internal.project_counter counter
+	UNION ALL
+	SELECT total.project, NULL, NULL, total.shape, total.factors,
+		   (SELECT reference_at FROM yquota_internal.valid_reference), total.weight
+	FROM yquota_internal.running_total total
+	WHERE (SELECT reference_at FROM yquota_internal.valid_reference) IS NOT NULL
+	UNION ALL
+	SELECT class.project, NULL, class.accrual_base, class.shape, class.factors,
+		   class.reference_at, class.weight
+	FROM yquota_internal.rate_class_counter class
+	WHERE (SELECT reference_at FROM yquota_internal.valid_reference) IS NULL
+	UNION ALL
+	SELECT delta.project, delta.charged, delta.accrual_base, delta.shape, delta.factors,
+		   delta.reference_at, delta.weight
+	FROM yquota_internal.counter_delta delta
+	WHERE delta.scope IN ('a', 'p', 'r') AND delta.project IS NOT NULL;
+COMMENT ON VIEW yquota_internal.balance_part IS
+	'What project_balance adds up: what was charged, and what running containers cost from reference_at on, less accrual_base';
 
 CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rate numeric)
 	RETURNS timestamptz
@@ -87,9 +112,11 @@ CREATE VIEW yquota.project_balance AS
 		   0::numeric AS held,
 		   trim_scale(balance.granted - balance.charged - balance.accrued) AS remaining,
 		   balance.burn_rate,
-		   yquota_internal.used_up_at(yquota.statement_clock(),
-									  balance.granted - balance.charged - balance.accrued,
-									  balance.burn_rate) AS exhausted_at
+		   CASE WHEN project.quota_mode <> 'NOLIMIT' THEN
+			   yquota_internal.used_up_at(yquota.statement_clock(),
+										  balance.granted - balance.charged - balance.accrued,
+										  balance.burn_rate)
+		   END AS exhausted_at
 	FROM yquota.project project
 	LEFT JOIN (
 		SELECT quota_grant.project, sum(quota_grant.amount) AS granted
@@ -99,33 +126,21 @@ CREATE VIEW yquota.project_balance AS
 		GROUP BY quota_grant.project
 	) grants ON grants.project = project.name
 	LEFT JOIN (
-		SELECT part.project, sum(part.charged) AS charged
-		FROM (
-			SELECT counter.project, counter.charged
-			FROM yquota_internal.project_counter counter
-			UNION ALL
-			SELECT delta.project, delta.charged
-			FROM yquota_internal.counter_delta delta
-			WHERE delta.scope IN ('a', 'p')
-		) part
+		SELECT part.project,
+			   sum(part.charged) AS charged,
+			   sum(part.accrual_base) AS accrual_base,
+			   yquota_internal.accrued_sum(part.shape, part.factors, part.reference_at,
+										   part.weight, yquota.statement_clock()) AS accrued,
+			   yquota_internal.rate_sum(part.shape, part.factors, part.reference_at,
+										part.weight, yquota.statement_clock()) AS burn_rate
+		FROM yquota_internal.balance_part part
 		GROUP BY part.project
-	) ledger ON ledger.project = project.name
-	LEFT JOIN (
-		SELECT class.project,
-			   sum(class.weight * yquota_internal.accrued(class.shape, class.factors,
-														  class.reference_at,
-														  yquota.statement_clock())
-				   - class.accrual_base) AS accrued,
-			   sum(class.weight * yquota_internal.rate(class.shape, class.factors,
-													   yquota.statement_clock())) AS burn_rate
-		FROM yquota_internal.rate_class class
-		GROUP BY class.project
-	) running ON running.project = project.name
+	) books ON books.project = project.name
 	CROSS JOIN LATERAL (
 		SELECT coalesce(grants.granted, 0) AS granted,
-			   trim_scale(coalesce(ledger.charged, 0)) AS charged,
-			   trim_scale(coalesce(running.accrued, 0)) AS accrued,
-			   trim_scale(coalesce(running.burn_rate, 0)) AS burn_rate
+			   trim_scale(coalesce(books.charged, 0)) AS charged,
+			   trim_scale(coalesce(books.accrued, 0) - coalesce(books.accrual_base, 0)) AS accrued,
+			   trim_scale(coalesce(books.burn_rate, 0)) AS burn_rate
 	) balance;
 COMMENT ON VIEW yquota.project_balance IS
 	'What every project has, owes and spends, live and exact at the clock; NOLIMIT projects are charged alike';
@@ -140,7 +155,7 @@ COMMENT ON COLUMN yquota.project_balance.remaining IS
 COMMENT ON COLUMN yquota.project_balance.burn_rate IS
 	'credits per second that running containers cost at this instant; 0 during an outage that nobody pays for';
 COMMENT ON COLUMN yquota.project_balance.exhausted_at IS
-	'first microsecond at which nothing remains if burn_rate stays as it is; the clock when nothing remains already, NULL when that instant never comes';
+	'first microsecond at which nothing remains if burn_rate stays as it is; the clock when nothing remains already, NULL when that instant never comes and for NOLIMIT projects';
 
 CREATE VIEW yquota.exhausted_work AS
 	SELECT balance.project,

@@ -9,6 +9,11 @@
  * two cursors at the places last looked at, one for starts and one for ends of
  * intervals, which makes a stream of events in time order a walk of one step.
  *
+ * Balances ask another question: what one unit of each of many classes costs
+ * from the same instant on until now, and not by resource.  For that a class
+ * remembers one sum, up to the start of the stretch last looked at; a class met
+ * for the first time asks range_cost.c, which answers many of them quickly.
+ *
  * Sums are integers in units of 10^-24 credits, or finer by 6 decimals per
  * dimension of factors; they become amounts only at the end.
  *
@@ -18,11 +23,15 @@
 
 #include "base/bytes_table.h"
 #include "pricing/factors.h"
+#include "pricing/range_cost.h"
 #include "pricing/rate_class.h"
 #include "pricing/timeline.h"
 #include "utils/memutils.h"
 
 #define STRETCHES_PER_BLOCK 64
+
+/* A remembered sum is carried on over this many stretches at most. */
+#define MAX_STRETCHES_TO_CARRY 64
 
 /* Prefix sums above this many bytes, or more classes, are given up. */
 #define MAX_SUM_BYTES (64 * 1024 * 1024)
@@ -44,6 +53,18 @@ enum
 	CURSOR_COUNT
 };
 
+/* What one unit of the shape costs from some instant on. */
+typedef struct UnitCost
+{
+	TimestampTz from;
+	int			stretch;		/* -1: nothing is remembered */
+	YqWide		sum;			/* up to the start of that stretch */
+	bool		is_answer;		/* "accrued" and "rate" hold at "at" */
+	TimestampTz at;
+	YqWide		accrued;
+	YqWide		rate;
+} UnitCost;
+
 struct YqRateClass
 {
 	const YqResource *shape;
@@ -63,6 +84,7 @@ struct YqRateClass
 	int			block_room;
 	YqWide	   *block_sums;		/* block_room x part_count */
 	Cursor		cursors[CURSOR_COUNT];
+	UnitCost	unit;
 };
 
 typedef struct AllocationEntry
@@ -81,6 +103,7 @@ typedef struct ClassEntry
 static const YqTimeline *timeline = NULL;
 static MemoryContext class_context = NULL;
 static HTAB *allocations = NULL;
+static AllocationEntry *last_found = NULL;	/* asked for again and again */
 static HTAB *classes = NULL;
 static Size sum_bytes = 0;
 static StringInfoData key_buffer;	/* for the key looked up last */
@@ -97,6 +120,7 @@ forget_classes(void)
 											  "yquota rate classes",
 											  ALLOCSET_DEFAULT_SIZES);
 	allocations = NULL;
+	last_found = NULL;
 	classes = NULL;
 	MemoryContextReset(class_context);
 	allocations = yq_bytes_table_create("yquota allocations", sizeof(AllocationEntry),
@@ -210,6 +234,7 @@ make_class(const YqResource *shape, ArrayType *factors)
 		rate_class->cursors[i].stretch = -1;
 		rate_class->cursors[i].sums = palloc(sums_size);
 	}
+	rate_class->unit.stretch = -1;
 	MemoryContextSwitchTo(old_context);
 	return rate_class;
 }
@@ -279,12 +304,17 @@ YqRateClass *
 yq_rate_class_find(const YqResource *allocation, ArrayType *factors,
 				   uint64 *weight, char **unknown)
 {
-	AllocationEntry *entry = yq_bytes_table_find(allocations, make_key(allocation, factors));
+	YqBytes		key = make_key(allocation, factors);
+	AllocationEntry *entry = last_found;
 
+	if (entry == NULL || entry->key.length != key.length ||
+		memcmp(entry->key.data, key.data, key.length) != 0)
+		entry = yq_bytes_table_find(allocations, key);
 	if (entry == NULL)
 		entry = enter_allocation(allocation, factors, unknown);
 	if (entry == NULL || !types_exist(entry->rate_class, unknown))
 		return NULL;
+	last_found = entry;
 	*weight = entry->weight;
 	return entry->rate_class;
 }
@@ -365,6 +395,10 @@ synchronize(YqRateClass *rate_class)
 			rate_class->generation != timeline->generation)
 			rate_class->cursors[i].stretch = -1;
 	}
+	if (rate_class->unit.stretch > kept ||
+		rate_class->generation != timeline->generation)
+		rate_class->unit.stretch = -1;
+	rate_class->unit.is_answer = false;
 	if (rate_class->factor_names != NULL)
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(rate_class->factor_context);
@@ -406,9 +440,13 @@ dearest_resource(const YqRateClass *rate_class, int stretch, YqPrice *rate)
 	return dearest;
 }
 
-/* Add what "microseconds" of a stretch cost. */
+/*
+ * Add what "microseconds" of a stretch cost, to the sum of the resource charged
+ * or, when there is only one sum, to that.
+ */
 static void
-add_time(const YqRateClass *rate_class, int stretch, uint64 microseconds, YqWide *sums)
+add_time(const YqRateClass *rate_class, int stretch, uint64 microseconds,
+		 YqWide *sums, bool by_resource)
 {
 	YqPrice		rate;
 	int			dearest;
@@ -421,9 +459,11 @@ add_time(const YqRateClass *rate_class, int stretch, uint64 microseconds, YqWide
 	dearest = dearest_resource(rate_class, stretch, &rate);
 	if (dearest < 0)
 		return;
+	if (by_resource)
+		sums += dearest;
 	if (rate_class->factors == NULL)
 	{
-		yq_wide_add_product(&sums[dearest], rate, microseconds);
+		yq_wide_add_product(sums, rate, microseconds);
 		return;
 	}
 
@@ -433,15 +473,17 @@ add_time(const YqRateClass *rate_class, int stretch, uint64 microseconds, YqWide
 	yq_wide_add_product(&cost, rate, microseconds);
 	for (int i = 0; i < rate_class->factors->chain_count; i++)
 		yq_wide_multiply(&cost, yq_factor_chain_value(&rate_class->factors->chains[i], from));
-	yq_wide_add(&sums[dearest], &cost);
+	yq_wide_add(sums, &cost);
 }
 
 static void
-add_whole_stretches(const YqRateClass *rate_class, int first, int end, YqWide *sums)
+add_whole_stretches(const YqRateClass *rate_class, int first, int end,
+					YqWide *sums, bool by_resource)
 {
 	for (int i = first; i < end; i++)
 		add_time(rate_class, i,
-				 (uint64) (timeline->stretch_from[i + 1] - timeline->stretch_from[i]), sums);
+				 (uint64) (timeline->stretch_from[i + 1] - timeline->stretch_from[i]),
+				 sums, by_resource);
 }
 
 /* Make the sums at the start of blocks 0 to "block" valid. */
@@ -472,7 +514,7 @@ extend_blocks(YqRateClass *rate_class, int block)
 
 		memcpy(sums, sums - rate_class->part_count, sums_size);
 		add_whole_stretches(rate_class, (i - 1) * STRETCHES_PER_BLOCK,
-							i * STRETCHES_PER_BLOCK, sums);
+							i * STRETCHES_PER_BLOCK, sums, true);
 		rate_class->block_count = i + 1;
 	}
 }
@@ -498,12 +540,12 @@ sums_at(YqRateClass *rate_class, TimestampTz instant, int cursor_number, YqWide 
 	}
 	first = cursor->stretch;
 	cursor->stretch = -1;		/* should an error leave the sums half done */
-	add_whole_stretches(rate_class, first, stretch, cursor->sums);
+	add_whole_stretches(rate_class, first, stretch, cursor->sums, true);
 	cursor->stretch = stretch;
 
 	memcpy(sums, cursor->sums, sums_size);
 	add_time(rate_class, stretch,
-			 (uint64) (instant - timeline->stretch_from[stretch]), sums);
+			 (uint64) (instant - timeline->stretch_from[stretch]), sums, true);
 }
 
 /* Turn a sum in the class's own units into an amount. */
@@ -573,7 +615,7 @@ yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at,
 
 	yq_timeline_reach(at);
 	synchronize(rate_class);
-	add_time(rate_class, yq_timeline_stretch(at), microseconds, sums);
+	add_time(rate_class, yq_timeline_stretch(at), microseconds, sums, true);
 	for (int i = 0; i < rate_class->part_count; i++)
 	{
 		yq_wide_add(amount, &sums[i]);
@@ -582,6 +624,81 @@ yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at,
 	}
 	yq_wide_multiply(amount, weight);
 	scale_to_amount(rate_class, amount);
+}
+
+/* The cost of one unit from an instant to the start of a later stretch. */
+static void
+sum_from(YqRateClass *rate_class, TimestampTz from, int end, YqWide *sum)
+{
+	int			first = yq_timeline_stretch(from);
+
+	memset(sum, 0, sizeof(*sum));
+	if (rate_class->factors == NULL &&
+		yq_range_cost(timeline, from, timeline->stretch_from[end], rate_class->part_count,
+					  rate_class->resources, rate_class->amounts, sum))
+		return;
+	add_time(rate_class, first, (uint64) (timeline->stretch_from[first + 1] - from), sum, false);
+	add_whole_stretches(rate_class, first + 1, end, sum, false);
+}
+
+/* Have the remembered sum reach the stretch of an instant not before "from". */
+static void
+carry_unit_cost(YqRateClass *rate_class, TimestampTz from, int stretch)
+{
+	UnitCost   *unit = &rate_class->unit;
+	YqWide		sum = unit->sum;
+
+	if (unit->stretch == stretch && unit->from == from)
+		return;
+	if (unit->stretch >= 0 && unit->from == from && unit->stretch < stretch &&
+		timeline->stretch_from[unit->stretch] >= from &&
+		stretch - unit->stretch <= MAX_STRETCHES_TO_CARRY)
+		add_whole_stretches(rate_class, unit->stretch, stretch, &sum, false);
+	else if (timeline->stretch_from[stretch] > from)
+		sum_from(rate_class, from, stretch, &sum);
+	else
+		memset(&sum, 0, sizeof(sum));
+	unit->from = from;
+	unit->stretch = stretch;
+	unit->sum = sum;
+}
+
+void
+yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from, TimestampTz at,
+						const YqWide **accrued, const YqWide **rate)
+{
+	UnitCost   *unit = &rate_class->unit;
+	int			stretch;
+
+	yq_timeline_reach(Min(from, at));
+	synchronize(rate_class);
+	*accrued = &unit->accrued;
+	*rate = &unit->rate;
+	if (unit->is_answer && unit->from == from && unit->at == at)
+		return;
+
+	unit->is_answer = false;
+	stretch = yq_timeline_stretch(at);
+	memset(&unit->rate, 0, sizeof(YqWide));
+	add_time(rate_class, stretch, USECS_PER_SEC, &unit->rate, false);
+	scale_to_amount(rate_class, &unit->rate);
+	if (at < from)
+	{
+		yq_rate_class_cost(rate_class, 1, from, at, &unit->accrued, NULL);
+		unit->stretch = -1;
+	}
+	else
+	{
+		carry_unit_cost(rate_class, from, stretch);
+		unit->accrued = unit->sum;
+		add_time(rate_class, stretch,
+				 (uint64) (at - Max(from, timeline->stretch_from[stretch])),
+				 &unit->accrued, false);
+		scale_to_amount(rate_class, &unit->accrued);
+	}
+	unit->from = from;
+	unit->at = at;
+	unit->is_answer = true;
 }
 
 bool

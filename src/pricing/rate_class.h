@@ -80,6 +80,15 @@ extern void yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight,
 								  YqWide *amount, const char **dominant);
 
 /*
+ * Credits for one unit of the shape from "from" to "at" (negative when "at"
+ * comes first), and credits per second at "at".  For asking many classes about
+ * the same two instants; the results live in the class until the next call.
+ */
+extern void yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from,
+									TimestampTz at, const YqWide **accrued,
+									const YqWide **rate);
+
+/*
  * Divide an allocation by the greatest common divisor of its amounts, which is
  * returned: the weight, 0 for the empty allocation.  Amounts must not be
  * negative (ERRCODE_INVALID_PARAMETER_VALUE).

@@ -397,6 +397,35 @@ yq_timeline_reach(TimestampTz instant)
 	is_loading = false;
 }
 
+/*
+ * Readers of what was added up under an earlier version ask this over and over:
+ * the last answer is kept.
+ */
+TimestampTz
+yq_timeline_changed_from(int64 version)
+{
+	static uint64 asked_fills = 0;
+	static int64 asked_version = YQ_NO_VERSION;
+	static TimestampTz answer;
+	YqTimelineLoader loader = {.timeline = &timeline};
+	int64		newest;
+	bool		own;
+
+	if (version == timeline.version)
+		return DT_NOEND;
+	if (asked_fills == timeline.fills && asked_version == version && is_current)
+		return answer;
+
+	loader.snapshot = yq_latest_snapshot();
+	answer = yq_timeline_read_changes(&loader, version, &newest, &own);
+	UnregisterSnapshot(loader.snapshot);
+	if (newest < version)
+		answer = DT_NOBEGIN;
+	asked_fills = timeline.fills;
+	asked_version = version;
+	return answer;
+}
+
 int
 yq_timeline_stretch(TimestampTz instant)
 {

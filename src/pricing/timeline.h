@@ -107,6 +107,12 @@ extern const YqTimeline *yq_timeline_refresh(void);
 extern const YqTimeline *yq_timeline_cached(void);
 
 /*
+ * The earliest instant that a change of prices after a version bears on:
+ * DT_NOEND when there is none, DT_NOBEGIN when the version is not known.
+ */
+extern TimestampTz yq_timeline_changed_from(int64 version);
+
+/*
  * Make the window reach back to "instant".  Stretch numbers obtained before
  * are invalid afterwards.
  */

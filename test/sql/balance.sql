@@ -136,6 +136,79 @@ SELECT container_id, cost FROM yquota.container_cost WHERE container_id = 'l1';
 SELECT * FROM yquota.charge;
 RESET ROLE;
 
+--
+-- Hours of one rate class are one row of the running totals, which count from
+-- the full hour of the last folding
+--
+SELECT yquota.set_clock('2026-03-02 14:10:00+00');
+INSERT INTO yquota.project (name) VALUES ('hours');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+SELECT 'CONTAINER_START', format('h%s', h), '2026-03-02 10:30:00+00'::timestamptz + h * interval '1 hour', 'hours', '[vcores=1]'
+FROM generate_series(0, 3) AS h;
+SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
+SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT reference_at, weight, accrual_base FROM yquota_internal.rate_class_counter WHERE project = 'hours' ORDER BY 1;
+SELECT shape, factors, weight FROM yquota_internal.running_total WHERE project = 'hours';
+-- 10:30 to 14:00, 11:30, 12:30 and 13:30: 8 hours at 2.5 credits per second
+SELECT reference_at, accrual_base FROM yquota_internal.valid_reference, yquota_internal.project_counter WHERE project = 'hours';
+SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
+SELECT yquota.set_clock('2026-03-02 16:00:00+00');
+SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
+SELECT yquota_internal.fold_counters() AS folded;
+SELECT reference_at, accrual_base FROM yquota_internal.valid_reference, yquota_internal.project_counter WHERE project = 'hours';
+SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
+
+-- one that ends, and one that is only heard of now
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_FINISH', 'h0', '2026-03-02 15:30:00+00', NULL, NULL),
+	('CONTAINER_START', 'h4', '2026-03-02 12:30:00+00', 'hours', '[vcores=2]');
+SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
+SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
+SELECT * FROM yquota.verify();
+
+-- an outage before the reference: the totals are set aside until they are made anew
+SELECT yquota.report_outage('2026-03-02 12:00+00', '2026-03-02 13:00+00', 'test') IS NOT NULL AS reported;
+SELECT count(*) FROM yquota_internal.valid_reference;
+SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
+SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT reference_at, accrual_base FROM yquota_internal.valid_reference, yquota_internal.project_counter WHERE project = 'hours';
+SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
+SELECT * FROM yquota.verify();
+INSERT INTO yquota.container_event (event, container_id, occurred_at)
+SELECT 'CONTAINER_FINISH', format('h%s', h), '2026-03-02 16:00:00+00' FROM generate_series(1, 4) AS h;
+SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
+SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT project, shape FROM yquota_internal.running_total WHERE project = 'hours';
+SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
+
+--
+-- Many classes over many prices take another path than one class: both say the
+-- same.  Prices flip what is dearest, and are zero at times.
+--
+INSERT INTO yquota.price (price_group, effective_at, multiplier)
+SELECT price_group, '2026-03-02 17:00:00+00'::timestamptz + n * interval '7.000001 seconds',
+	   round(n * prime % 97 * CASE WHEN n % 11 < 3 THEN 0 WHEN n % 2 = 0 THEN 1 ELSE 40 END / 7.0, 17)
+FROM generate_series(1, 400) AS n, (VALUES ('GENERAL', 31), ('GPU', 53)) AS g (price_group, prime);
+SELECT yquota.set_base_price('vcores', 2.25, effective_at => '2026-03-02 17:30:00+00') IS NOT NULL AS set;
+SELECT yquota.report_outage('2026-03-02 17:10+00', '2026-03-02 17:11+00', 'test') IS NOT NULL AS reported;
+SELECT yquota.set_clock('2026-03-02 18:00:00+00');
+CREATE TEMPORARY TABLE held AS
+SELECT n, yquota_internal.shape(format('[memory-mb=%s,vcores=%s,yarn.io/gpu=%s]',
+	   1024 * (n % 5) + n % 3 * 77, n % 7, n % 4 * (n % 2))::yquota.resource) AS shape
+FROM generate_series(1, 60) AS n;
+SELECT part.until_at, count(DISTINCT shape) AS shapes, sum(one.accrued) = many.accrued AS equal, many.accrued
+FROM (VALUES ('2026-03-02 17:20:00.123456+00'::timestamptz), ('2026-03-02 17:45:00+00'), ('2026-03-02 18:00:00+00')) AS part (until_at)
+CROSS JOIN LATERAL (
+	SELECT yquota_internal.accrued_sum(shape, NULL, '2026-03-02 16:00:00+00', 3, part.until_at) AS accrued
+	FROM (SELECT shape FROM held ORDER BY n) AS h
+) AS many
+CROSS JOIN LATERAL (
+	SELECT shape, 3 * yquota_internal.accrued(shape, NULL, '2026-03-02 16:00:00+00', part.until_at) AS accrued FROM held
+) AS one
+GROUP BY part.until_at, many.accrued
+ORDER BY part.until_at;
+
 \c postgres
 DROP DATABASE yquota_balance;
 DROP ROLE yquota_balance_reader;

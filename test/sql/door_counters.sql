@@ -52,7 +52,7 @@ SELECT project, charged, accrued FROM yquota.project_balance ORDER BY 1;
 SELECT * FROM yquota.verify();
 SELECT yquota.quota_compute();
 SELECT before.balances = seen.balances AND before.queues = seen.queues AND before.nodes = seen.nodes AND before.classes = seen.classes AS same FROM before, seen;
-SELECT * FROM yquota_internal.project_counter;
+SELECT * FROM yquota_internal.project_counter ORDER BY 1;
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
 	('CONTAINER_FINISH', 'a', '2026-03-02 09:50'), ('CONTAINER_FINISH', 'c', '2026-03-02 09:50'), ('CONTAINER_FINISH', 'd', '2026-03-02 09:50');
 SELECT yquota.quota_compute();
