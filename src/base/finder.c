@@ -16,55 +16,153 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "base/finder.h"
+#include "catalog/pg_am_d.h"
 #include "catalog/pg_collation_d.h"
+#include "catalog/pg_inherits.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
 #include "utils/snapmgr.h"
+
+/*
+ * Looking for ascending keys by going forward in the index pays when many of
+ * its entries are wanted.  After so many entries that are not, a new descent
+ * is cheaper; and a descent for one key is cheaper still than one to go on
+ * from, which reads a whole page.
+ */
+#define MERGE_MAX_STEPS 12
+
+/* A descent to go on from is worth it when it serves so many keys. */
+#define MERGE_MIN_KEYS 8
+
+/* Keys looked for one by one at first, and when the last descent was not. */
+#define FIRST_SINGLE_KEYS 16
+#define MORE_SINGLE_KEYS 128
+
+/* One table of those that a finder looks into. */
+typedef struct FinderPart
+{
+	Relation	relation;
+	Relation	index;
+	IndexScanDesc scan;
+	IndexScanDesc dirty_scan;	/* opened when first needed, as the next */
+	IndexScanDesc merge_scan;
+	text	   *merge_key;		/* that it began at */
+	bool		is_positioned;	/* merge_scan is at an entry, or at its end */
+	bool		at_end;
+	TupleTableSlot *slot;
+} FinderPart;
 
 struct YqFinder
 {
 	MemoryContext context;		/* scans allocate lazily, and keep it */
-	Relation	relation;
-	Relation	index;
-	IndexScanDesc scan;
-	IndexScanDesc dirty_scan;	/* opened when first needed */
 	SnapshotData dirty_snapshot;
-	TupleTableSlot *slot;
+	int			single_keys;	/* so many are still looked for one by one */
+	int			merged_keys;	/* since the last descent to go on from */
+	int			current;		/* part that yq_finder_next() reads */
+	const text *key;			/* that it looks for, when there are more */
+	int			part_count;
+	FinderPart *parts;			/* the table itself and its children */
 };
+
+/*
+ * The index of a child that stands for one of its parent: a btree whose first
+ * column is the same.
+ */
+static Oid
+index_of_child(Relation child, Relation parent_index)
+{
+	TupleDesc	descriptor = RelationGetDescr(parent_index);
+	char	   *wanted = NameStr(TupleDescAttr(descriptor, 0)->attname);
+	List	   *indexes = RelationGetIndexList(child);
+	ListCell   *cell;
+	Oid			found = InvalidOid;
+
+	foreach(cell, indexes)
+	{
+		Relation	index = index_open(lfirst_oid(cell), AccessShareLock);
+
+		if (index->rd_rel->relam == BTREE_AM_OID && index->rd_index->indisvalid &&
+			RelationGetIndexPredicate(index) == NIL &&
+			strcmp(NameStr(TupleDescAttr(RelationGetDescr(index), 0)->attname), wanted) == 0)
+			found = RelationGetRelid(index);
+		index_close(index, AccessShareLock);
+		if (OidIsValid(found))
+			break;
+	}
+	list_free(indexes);
+	if (!OidIsValid(found))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table \"%s\" has no index on column \"%s\"",
+						RelationGetRelationName(child), wanted)));
+	return found;
+}
+
+static void
+open_part(FinderPart *part, Relation relation, Oid index)
+{
+	part->relation = relation;
+	part->index = index_open(index, AccessShareLock);
+	part->scan = index_beginscan(relation, part->index, SnapshotSelf, NULL, 1, 0);
+	part->slot = table_slot_create(relation, NULL);
+}
 
 YqFinder *
 yq_finder_open(YqTable table, const char *index_name)
 {
 	YqFinder   *finder = palloc0(sizeof(YqFinder));
+	Relation	relation = yq_table_open(table, RowExclusiveLock);
+	List	   *children = NIL;
+	ListCell   *cell;
 
+	if (relation->rd_rel->relhassubclass)
+		children = find_inheritance_children(RelationGetRelid(relation), AccessShareLock);
 	finder->context = CurrentMemoryContext;
-	finder->relation = yq_table_open(table, RowExclusiveLock);
-	finder->index = index_open(yq_index_oid(table, index_name), AccessShareLock);
-	finder->scan = index_beginscan(finder->relation, finder->index, SnapshotSelf, NULL, 1, 0);
-	finder->slot = table_slot_create(finder->relation, NULL);
+	finder->single_keys = FIRST_SINGLE_KEYS;
+	finder->parts = palloc0(sizeof(FinderPart) * (1 + list_length(children)));
+	open_part(&finder->parts[finder->part_count++], relation, yq_index_oid(table, index_name));
+	foreach(cell, children)
+	{
+		Relation	child = table_open(lfirst_oid(cell), NoLock);
+
+		open_part(&finder->parts[finder->part_count++], child,
+				  index_of_child(child, finder->parts[0].index));
+	}
 	return finder;
+}
+
+static void
+close_part(FinderPart *part)
+{
+	index_endscan(part->scan);
+	if (part->dirty_scan != NULL)
+		index_endscan(part->dirty_scan);
+	if (part->merge_scan != NULL)
+		index_endscan(part->merge_scan);
+	ExecDropSingleTupleTableSlot(part->slot);
+	index_close(part->index, AccessShareLock);
+	table_close(part->relation, NoLock);
 }
 
 void
 yq_finder_close(YqFinder *finder)
 {
-	index_endscan(finder->scan);
-	if (finder->dirty_scan != NULL)
-		index_endscan(finder->dirty_scan);
-	ExecDropSingleTupleTableSlot(finder->slot);
-	index_close(finder->index, AccessShareLock);
-	table_close(finder->relation, NoLock);
+	for (int i = 0; i < finder->part_count; i++)
+		close_part(&finder->parts[i]);
 }
 
 Relation
 yq_finder_relation(YqFinder *finder)
 {
-	return finder->relation;
+	return finder->parts[0].relation;
 }
 
 static void
-rescan(YqFinder *finder, IndexScanDesc scan, const text *key)
+rescan(YqFinder *finder, IndexScanDesc scan, const text *key, StrategyNumber strategy)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(finder->context);
 	ScanKeyData scan_key;
@@ -74,17 +172,18 @@ rescan(YqFinder *finder, IndexScanDesc scan, const text *key)
 		ScanKeyEntryInitialize(&scan_key, SK_ISNULL | SK_SEARCHNOTNULL, 1, InvalidStrategy,
 							   InvalidOid, InvalidOid, InvalidOid, (Datum) 0);
 	else
-		ScanKeyEntryInitialize(&scan_key, 0, 1, BTEqualStrategyNumber, InvalidOid,
-							   C_COLLATION_OID, F_TEXTEQ, PointerGetDatum(key));
+		ScanKeyEntryInitialize(&scan_key, 0, 1, strategy, InvalidOid, C_COLLATION_OID,
+							   strategy == BTEqualStrategyNumber ? F_TEXTEQ : F_TEXT_GE,
+							   PointerGetDatum(key));
 	index_rescan(scan, &scan_key, 1, NULL, 0);
 	MemoryContextSwitchTo(old_context);
 }
 
 static bool
-get_next(YqFinder *finder, IndexScanDesc scan)
+get_next(YqFinder *finder, FinderPart *part, IndexScanDesc scan)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(finder->context);
-	bool		found = index_getnext_slot(scan, ForwardScanDirection, finder->slot);
+	bool		found = index_getnext_slot(scan, ForwardScanDirection, part->slot);
 
 	MemoryContextSwitchTo(old_context);
 	return found;
@@ -93,44 +192,176 @@ get_next(YqFinder *finder, IndexScanDesc scan)
 void
 yq_finder_seek(YqFinder *finder, const text *key)
 {
-	rescan(finder, finder->scan, key);
+	finder->current = 0;
+	finder->key = key;
+	rescan(finder, finder->parts[0].scan, key, BTEqualStrategyNumber);
 }
 
 TupleTableSlot *
 yq_finder_next(YqFinder *finder)
 {
-	return get_next(finder, finder->scan) ? finder->slot : NULL;
+	for (;;)
+	{
+		FinderPart *part = &finder->parts[finder->current];
+
+		if (get_next(finder, part, part->scan))
+			return part->slot;
+		if (finder->current == finder->part_count - 1)
+			return NULL;
+		part = &finder->parts[++finder->current];
+		rescan(finder, part->scan, finder->key, BTEqualStrategyNumber);
+	}
 }
+
+/* -- ascending keys ------------------------------------------------------ */
+
+/* Go to the next entry of the merge scan. */
+static void
+advance(YqFinder *finder, FinderPart *part)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(finder->context);
+
+	part->at_end = (index_getnext_tid(part->merge_scan, ForwardScanDirection) == NULL);
+	MemoryContextSwitchTo(old_context);
+}
+
+/* Go to the first entry whose key is not before "key". */
+static void
+descend(YqFinder *finder, FinderPart *part, const text *key)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(finder->context);
+
+	if (part->merge_scan == NULL)
+	{
+		part->merge_scan = index_beginscan(part->relation, part->index, SnapshotSelf,
+										   NULL, 1, 0);
+		part->merge_scan->xs_want_itup = true;
+	}
+	else
+		pfree(part->merge_key);
+	part->merge_key = cstring_to_text_with_len(VARDATA_ANY(key), VARSIZE_ANY_EXHDR(key));
+	MemoryContextSwitchTo(old_context);
+	rescan(finder, part->merge_scan, part->merge_key, BTGreaterEqualStrategyNumber);
+	part->is_positioned = true;
+	advance(finder, part);
+}
+
+/* Order of the entry that the merge scan is at and a key; both collate "C". */
+static int
+compare_entry(const FinderPart *part, const text *key)
+{
+	bool		isnull;
+	const text *entry = (const text *)
+		DatumGetPointer(index_getattr(part->merge_scan->xs_itup, 1,
+									  RelationGetDescr(part->index), &isnull));
+	int			entry_length = VARSIZE_ANY_EXHDR(entry);
+	int			key_length = VARSIZE_ANY_EXHDR(key);
+	int			order = memcmp(VARDATA_ANY(entry), VARDATA_ANY(key),
+							   Min(entry_length, key_length));
+
+	return order != 0 ? order : entry_length - key_length;
+}
+
+/* Go forward to a key; true when there is a row, which is then in the slot. */
+static bool
+merge_part(YqFinder *finder, FinderPart *part, const text *key)
+{
+	int			steps = 0;
+
+	if (!part->is_positioned)
+	{
+		descend(finder, part, key);
+		finder->merged_keys = 0;
+	}
+	while (!part->at_end)
+	{
+		int			order = compare_entry(part, key);
+
+		if (order > 0)
+			return false;
+		if (order == 0)
+		{
+			MemoryContext old_context = MemoryContextSwitchTo(finder->context);
+			bool		found = index_fetch_heap(part->merge_scan, part->slot);
+
+			MemoryContextSwitchTo(old_context);
+			if (found)
+				return true;
+		}
+		if (order < 0 && ++steps > MERGE_MAX_STEPS)
+		{
+			if (finder->merged_keys < MERGE_MIN_KEYS)
+				finder->single_keys = MORE_SINGLE_KEYS;
+			descend(finder, part, key);
+			steps = finder->merged_keys = 0;
+		}
+		else
+			advance(finder, part);
+	}
+	return false;
+}
+
+void
+yq_finder_restart(YqFinder *finder)
+{
+	for (int i = 0; i < finder->part_count; i++)
+		finder->parts[i].is_positioned = false;
+}
+
+TupleTableSlot *
+yq_finder_advance(YqFinder *finder, const text *key)
+{
+	if (finder->single_keys > 0)
+	{
+		finder->single_keys--;
+		yq_finder_restart(finder);
+		yq_finder_seek(finder, key);
+		return yq_finder_next(finder);
+	}
+	finder->merged_keys++;
+	for (int i = 0; i < finder->part_count; i++)
+	{
+		if (merge_part(finder, &finder->parts[i], key))
+			return finder->parts[i].slot;
+	}
+	return NULL;
+}
+
+/* -- other transactions -------------------------------------------------- */
 
 static void
 open_dirty_scan(YqFinder *finder)
 {
 	MemoryContext old_context;
+	FinderPart *part = &finder->parts[0];
 
-	if (finder->dirty_scan != NULL)
+	if (part->dirty_scan != NULL)
 		return;
 	old_context = MemoryContextSwitchTo(finder->context);
 	InitDirtySnapshot(finder->dirty_snapshot);
-	finder->dirty_scan = index_beginscan(finder->relation, finder->index,
-										 &finder->dirty_snapshot, NULL, 1, 0);
+	part->dirty_scan = index_beginscan(part->relation, part->index,
+									   &finder->dirty_snapshot, NULL, 1, 0);
 	MemoryContextSwitchTo(old_context);
 }
 
 bool
 yq_finder_is_taken(YqFinder *finder, const text *key)
 {
+	FinderPart *part = &finder->parts[0];
 	bool		taken;
 
 	open_dirty_scan(finder);
-	rescan(finder, finder->dirty_scan, key);
-	taken = get_next(finder, finder->dirty_scan);
-	ExecClearTuple(finder->slot);
+	rescan(finder, part->dirty_scan, key, BTEqualStrategyNumber);
+	taken = get_next(finder, part, part->dirty_scan);
+	ExecClearTuple(part->slot);
 	return taken;
 }
 
 TupleTableSlot *
 yq_finder_wait_for(YqFinder *finder, const text *key)
 {
+	FinderPart *part = &finder->parts[0];
+
 	/*
 	 * With a row in place, whoever inserts another one is about to withdraw
 	 * it and may be waiting for us; and whoever deletes this one is waited
@@ -138,7 +369,7 @@ yq_finder_wait_for(YqFinder *finder, const text *key)
 	 */
 	yq_finder_seek(finder, key);
 	if (yq_finder_next(finder) != NULL)
-		return finder->slot;
+		return part->slot;
 
 	open_dirty_scan(finder);
 	for (;;)
@@ -146,17 +377,17 @@ yq_finder_wait_for(YqFinder *finder, const text *key)
 		TransactionId busy;
 
 		CHECK_FOR_INTERRUPTS();
-		rescan(finder, finder->dirty_scan, key);
-		if (!get_next(finder, finder->dirty_scan))
+		rescan(finder, part->dirty_scan, key, BTEqualStrategyNumber);
+		if (!get_next(finder, part, part->dirty_scan))
 			return NULL;
 		busy = TransactionIdIsValid(finder->dirty_snapshot.xmin) ?
 			finder->dirty_snapshot.xmin : finder->dirty_snapshot.xmax;
 		if (!TransactionIdIsValid(busy))
-			return finder->slot;
+			return part->slot;
 
 		/* Let go of the buffer before waiting. */
-		ExecClearTuple(finder->slot);
-		rescan(finder, finder->dirty_scan, key);
+		ExecClearTuple(part->slot);
+		rescan(finder, part->dirty_scan, key, BTEqualStrategyNumber);
 		XactLockTableWait(busy, NULL, NULL, XLTW_None);
 	}
 }

@@ -8,6 +8,9 @@
  * command.  A statement about containers has to know whatever was committed
  * before it touches a row, at every isolation level.
  *
+ * The inheritance children of the table, if any, are looked into as well: the
+ * sealed stretches of the ledger are children of yquota.charge.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef YQ_FINDER_H
@@ -32,6 +35,17 @@ extern void yq_finder_seek(YqFinder *finder, const text *key);
 
 /* The next row, in a slot that is valid until the next call; NULL at the end. */
 extern TupleTableSlot *yq_finder_next(YqFinder *finder);
+
+/*
+ * The first row of a key, for many keys in ascending order ("C" collation),
+ * which is cheaper than to seek them.  What was inserted since the first of
+ * them may be missed: who finds none and has to be sure seeks the key.  The
+ * slot is valid until the next call.
+ */
+extern TupleTableSlot *yq_finder_advance(YqFinder *finder, const text *key);
+
+/* To be called before the next ascent. */
+extern void yq_finder_restart(YqFinder *finder);
 
 /*
  * The row of a unique key.  When there is none at this moment but another

@@ -105,6 +105,19 @@ extern YqResource *yq_resource_add(const YqResource *a, const YqResource *b);
 extern YqResource *yq_resource_subtract(const YqResource *a, const YqResource *b);
 extern YqResource *yq_resource_multiply(const YqResource *a, int64 factor);
 
+/*
+ * A sum of vectors, kept in a memory context of the caller's.  It adds in 128
+ * bits, so only what is read out has to fit: errors as for yq_resource_add().
+ */
+typedef struct YqResourceSum YqResourceSum;
+extern YqResourceSum *yq_resource_sum_create(MemoryContext context);
+
+/* Add (sign 1) or take away (-1) a vector. */
+extern void yq_resource_sum_add(YqResourceSum *sum, const YqResource *resource, int sign);
+
+/* The sum, palloc'd. */
+extern YqResource *yq_resource_sum_vector(const YqResourceSum *sum);
+
 /* Text form, palloc'd: [memory-mb=4096,vcores=2]. */
 extern char *yq_resource_to_cstring(const YqResource *resource);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * resource_sum.c
- *	  The aggregate sum(yquota.resource) (DESIGN 4).
+ *	  Sums of vectors, and the aggregate sum(yquota.resource) (DESIGN 4).
  *
  * The state adds in 128 bits, which no number of int64 amounts overflows, and
  * only the final sum must fit in int64.  So whether a sum is an error does not
@@ -27,14 +27,14 @@ typedef struct SumEntry
 	int128		amount;			/* may be zero */
 } SumEntry;
 
-typedef struct ResourceSum
+struct YqResourceSum
 {
 	MemoryContext context;		/* of everything in here */
 	int64		rows;			/* vectors in the sum */
 	int			count;
 	int			capacity;
 	SumEntry   *entries;		/* in name order */
-} ResourceSum;
+};
 
 static MemoryContext
 aggregate_context(FunctionCallInfo fcinfo)
@@ -48,10 +48,10 @@ aggregate_context(FunctionCallInfo fcinfo)
 	return context;
 }
 
-static ResourceSum *
-start_sum(MemoryContext context)
+YqResourceSum *
+yq_resource_sum_create(MemoryContext context)
 {
-	ResourceSum *sum = MemoryContextAllocZero(context, sizeof(ResourceSum));
+	YqResourceSum *sum = MemoryContextAllocZero(context, sizeof(YqResourceSum));
 
 	sum->context = context;
 	sum->capacity = 4;
@@ -61,7 +61,7 @@ start_sum(MemoryContext context)
 }
 
 static void
-insert_sum_entry(ResourceSum *sum, int at, const char *name, int name_length)
+insert_sum_entry(YqResourceSum *sum, int at, const char *name, int name_length)
 {
 	char	   *copy = MemoryContextAlloc(sum->context, name_length);
 
@@ -85,7 +85,7 @@ insert_sum_entry(ResourceSum *sum, int at, const char *name, int name_length)
  * order and start to look where the previous call left off.
  */
 static int
-add_amount(ResourceSum *sum, int from, const char *name, int name_length,
+add_amount(YqResourceSum *sum, int from, const char *name, int name_length,
 		   int128 amount)
 {
 	int			order = 1;
@@ -105,9 +105,8 @@ add_amount(ResourceSum *sum, int from, const char *name, int name_length,
 	return at + 1;
 }
 
-/* Add "sign" times a vector. */
-static void
-add_vector(ResourceSum *sum, const YqResource *resource, int sign)
+void
+yq_resource_sum_add(YqResourceSum *sum, const YqResource *resource, int sign)
 {
 	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
 	int			count = yq_resource_read(resource, entries);
@@ -124,13 +123,13 @@ Datum
 yq_sql_resource_sum_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
-	ResourceSum *sum = PG_ARGISNULL(0) ? NULL :
-		(ResourceSum *) PG_GETARG_POINTER(0);
+	YqResourceSum *sum = PG_ARGISNULL(0) ? NULL :
+		(YqResourceSum *) PG_GETARG_POINTER(0);
 
 	if (sum == NULL)
-		sum = start_sum(context);
+		sum = yq_resource_sum_create(context);
 	if (!PG_ARGISNULL(1))
-		add_vector(sum, PG_GETARG_YQ_RESOURCE_P(1), 1);
+		yq_resource_sum_add(sum, PG_GETARG_YQ_RESOURCE_P(1), 1);
 	PG_RETURN_POINTER(sum);
 }
 
@@ -139,14 +138,14 @@ PG_FUNCTION_INFO_V1(yq_sql_resource_sum_remove);
 Datum
 yq_sql_resource_sum_remove(PG_FUNCTION_ARGS)
 {
-	ResourceSum *sum;
+	YqResourceSum *sum;
 
 	(void) aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))
 		elog(ERROR, "row removed from an empty sum");
-	sum = (ResourceSum *) PG_GETARG_POINTER(0);
+	sum = (YqResourceSum *) PG_GETARG_POINTER(0);
 	if (!PG_ARGISNULL(1))
-		add_vector(sum, PG_GETARG_YQ_RESOURCE_P(1), -1);
+		yq_resource_sum_add(sum, PG_GETARG_YQ_RESOURCE_P(1), -1);
 	PG_RETURN_POINTER(sum);
 }
 
@@ -155,15 +154,15 @@ Datum
 yq_sql_resource_sum_combine(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
-	ResourceSum *sum = PG_ARGISNULL(0) ? NULL :
-		(ResourceSum *) PG_GETARG_POINTER(0);
+	YqResourceSum *sum = PG_ARGISNULL(0) ? NULL :
+		(YqResourceSum *) PG_GETARG_POINTER(0);
 	int			at = 0;
 
 	if (sum == NULL)
-		sum = start_sum(context);
+		sum = yq_resource_sum_create(context);
 	if (!PG_ARGISNULL(1))
 	{
-		ResourceSum *other = (ResourceSum *) PG_GETARG_POINTER(1);
+		YqResourceSum *other = (YqResourceSum *) PG_GETARG_POINTER(1);
 
 		for (int i = 0; i < other->count; i++)
 			at = add_amount(sum, at, other->entries[i].name,
@@ -178,11 +177,11 @@ PG_FUNCTION_INFO_V1(yq_sql_resource_sum_serialize);
 Datum
 yq_sql_resource_sum_serialize(PG_FUNCTION_ARGS)
 {
-	ResourceSum *sum;
+	YqResourceSum *sum;
 	StringInfoData message;
 
 	(void) aggregate_context(fcinfo);
-	sum = (ResourceSum *) PG_GETARG_POINTER(0);
+	sum = (YqResourceSum *) PG_GETARG_POINTER(0);
 
 	pq_begintypsend(&message);
 	pq_sendint64(&message, sum->rows);
@@ -203,7 +202,7 @@ PG_FUNCTION_INFO_V1(yq_sql_resource_sum_deserialize);
 Datum
 yq_sql_resource_sum_deserialize(PG_FUNCTION_ARGS)
 {
-	ResourceSum *sum;
+	YqResourceSum *sum;
 	StringInfoData message;
 	bytea	   *state;
 	int			count;
@@ -215,7 +214,7 @@ yq_sql_resource_sum_deserialize(PG_FUNCTION_ARGS)
 	appendBinaryStringInfo(&message, VARDATA_ANY(state),
 						   VARSIZE_ANY_EXHDR(state));
 
-	sum = start_sum(CurrentMemoryContext);
+	sum = yq_resource_sum_create(CurrentMemoryContext);
 	sum->rows = pq_getmsgint64(&message);
 	count = pq_getmsgint(&message, 4);
 	for (int i = 0; i < count; i++)
@@ -232,22 +231,15 @@ yq_sql_resource_sum_deserialize(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(sum);
 }
 
-PG_FUNCTION_INFO_V1(yq_sql_resource_sum_final);
-Datum
-yq_sql_resource_sum_final(PG_FUNCTION_ARGS)
+YqResource *
+yq_resource_sum_vector(const YqResourceSum *sum)
 {
-	ResourceSum *sum = PG_ARGISNULL(0) ? NULL :
-		(ResourceSum *) PG_GETARG_POINTER(0);
 	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
 	int			count = 0;
 
-	(void) aggregate_context(fcinfo);
-	if (sum == NULL || sum->rows == 0)
-		PG_RETURN_NULL();
-
 	for (int i = 0; i < sum->count; i++)
 	{
-		SumEntry   *entry = &sum->entries[i];
+		const SumEntry *entry = &sum->entries[i];
 
 		if (entry->amount == 0)
 			continue;
@@ -267,5 +259,18 @@ yq_sql_resource_sum_final(PG_FUNCTION_ARGS)
 		entries[count].name_length = entry->name_length;
 		entries[count++].amount = (int64) entry->amount;
 	}
-	PG_RETURN_YQ_RESOURCE_P(yq_resource_make(entries, count));
+	return yq_resource_make(entries, count);
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_resource_sum_final);
+Datum
+yq_sql_resource_sum_final(PG_FUNCTION_ARGS)
+{
+	YqResourceSum *sum = PG_ARGISNULL(0) ? NULL :
+		(YqResourceSum *) PG_GETARG_POINTER(0);
+
+	(void) aggregate_context(fcinfo);
+	if (sum == NULL || sum->rows == 0)
+		PG_RETURN_NULL();
+	PG_RETURN_YQ_RESOURCE_P(yq_resource_sum_vector(sum));
 }

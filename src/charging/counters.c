@@ -3,20 +3,24 @@
  * counters.c
  *	  Summing up what a statement changes in the counters.
  *
+ * Every text and vector that a sum is about is interned first, so that sums
+ * are found by pointers, however long the names are.
+ *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
-#include "base/bytes_table.h"
 #include "base/writer.h"
 #include "charging/counters.h"
+#include "common/hashfn.h"
+#include "miscadmin.h"
 #include "pricing/timeline.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-/* Sums kept in memory before they are posted. */
-#define MAX_SUMS 20000
+/* Tables begin with this many entries: a statement about one container. */
+#define FEW_SUMS 4
 
 /* Columns of counter_delta, in table order. */
 enum
@@ -53,144 +57,187 @@ enum
 #define SCOPE_NODE 'n'
 #define SCOPE_FEED 'f'
 
-typedef struct ProjectSum
+/* -- interned values ----------------------------------------------------- */
+
+typedef struct ValueEntry
 {
-	YqBytes		key;
-	text	   *project;
-	YqWide		charged;
-} ProjectSum;
+	const struct varlena *value;
+	uint32		status;
+	uint32		hash;
+} ValueEntry;
+
+static inline uint32
+hash_value(const struct varlena *value)
+{
+	return hash_bytes((const unsigned char *) VARDATA_ANY(value),
+					  (int) VARSIZE_ANY_EXHDR(value));
+}
+
+#define SH_PREFIX value_table
+#define SH_ELEMENT_TYPE ValueEntry
+#define SH_KEY_TYPE const struct varlena *
+#define SH_KEY value
+#define SH_HASH_KEY(table, key) hash_value(key)
+#define SH_EQUAL(table, a, b) yq_varlena_equal(a, b)
+#define SH_STORE_HASH
+#define SH_GET_HASH(table, entry) (entry)->hash
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* -- sums ---------------------------------------------------------------- */
+
+/*
+ * What a sum is about: interned values, the same one wherever they are equal,
+ * and NULL for null.  What does not matter for a kind of sum is NULL or zero.
+ */
+typedef struct SumKey
+{
+	const struct varlena *names[4];
+	int64		number;
+} SumKey;
+
+/* Places of the names in the keys of the kinds. */
+enum
+{
+	PROJECT_NAME = 0,			/* of project and class sums */
+	CLASS_SHAPE = 1,
+	CLASS_FACTORS = 2,
+	USAGE_QUEUE = 0,			/* number: the execution type, as for nodes */
+	USAGE_LABEL = 1,
+	USAGE_USERNAME = 2,
+	NODE_NAME = 3,
+	FEED_SOURCE = 0
+};
 
 typedef struct ClassSum
 {
-	YqBytes		key;
-	text	   *project;
-	YqResource *shape;
-	ArrayType  *factors;
-	TimestampTz reference_at;
 	int128		weight;
 	YqWide		accrual_base;
 } ClassSum;
 
-/* Of queue, label, user and execution type; or of node and execution type. */
 typedef struct UsageSum
 {
-	YqBytes		key;
-	text	   *queue;
-	text	   *label;
-	text	   *username;
-	text	   *node;
-	Oid			execution_type;
-	YqResource *allocation;
+	YqResourceSum *allocation;
 	int64		containers;
 } UsageSum;
 
 typedef struct FeedSum
 {
-	YqBytes		key;
-	text	   *source;
 	int64		events;
 	TimestampTz last_event_at;	/* DT_NOBEGIN when none has an instant */
 } FeedSum;
 
+typedef struct SumEntry
+{
+	SumKey		key;
+	uint32		status;
+	uint32		hash;
+	void	   *sum;			/* YqWide, ClassSum, UsageSum or FeedSum */
+} SumEntry;
+
+static inline uint32
+hash_sum_key(const SumKey *key)
+{
+	/* no padding in there */
+	return hash_bytes((const unsigned char *) key, sizeof(SumKey));
+}
+
+#define SH_PREFIX sum_table
+#define SH_ELEMENT_TYPE SumEntry
+#define SH_KEY_TYPE SumKey
+#define SH_KEY key
+#define SH_HASH_KEY(table, key) hash_sum_key(&(key))
+#define SH_EQUAL(table, a, b) (memcmp(&(a), &(b), sizeof(SumKey)) == 0)
+#define SH_STORE_HASH
+#define SH_GET_HASH(table, entry) (entry)->hash
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
 struct YqCounters
 {
-	MemoryContext parent;
 	MemoryContext context;		/* the sums; reset when they are posted */
 	int64		pricing_version;
 	TimestampTz recorded_at;
 	TimestampTz priced_through; /* DT_NOBEGIN when nothing was priced */
-	StringInfoData key;			/* scratch */
-	HTAB	   *projects;
-	HTAB	   *classes;
-	HTAB	   *usages;
-	HTAB	   *nodes;
-	HTAB	   *feeds;
+	value_table_hash *values;	/* NULL when empty, as the next ones */
+	sum_table_hash *projects;
+	sum_table_hash *classes;
+	sum_table_hash *usages;
+	sum_table_hash *nodes;
+	sum_table_hash *feeds;
 };
-
-static void
-make_tables(YqCounters *counters)
-{
-	MemoryContext context = counters->context;
-
-	counters->projects = yq_bytes_table_create("yquota project sums", sizeof(ProjectSum), context);
-	counters->classes = yq_bytes_table_create("yquota class sums", sizeof(ClassSum), context);
-	counters->usages = yq_bytes_table_create("yquota usage sums", sizeof(UsageSum), context);
-	counters->nodes = yq_bytes_table_create("yquota node sums", sizeof(UsageSum), context);
-	counters->feeds = yq_bytes_table_create("yquota feed sums", sizeof(FeedSum), context);
-}
 
 YqCounters *
 yq_counters_create(int64 pricing_version, TimestampTz recorded_at)
 {
 	YqCounters *counters = palloc0(sizeof(YqCounters));
 
-	counters->parent = CurrentMemoryContext;
 	counters->context = AllocSetContextCreate(CurrentMemoryContext,
 											  "yquota counter sums",
 											  ALLOCSET_DEFAULT_SIZES);
 	counters->pricing_version = pricing_version;
 	counters->recorded_at = recorded_at;
 	counters->priced_through = DT_NOBEGIN;
-	initStringInfo(&counters->key);
-	make_tables(counters);
 	return counters;
 }
 
-/* -- keys and entries ---------------------------------------------------- */
-
-static void
-append_varlena(StringInfo key, const void *value)
+static const struct varlena *
+intern(YqCounters *counters, const void *value)
 {
-	yq_bytes_append_part(key, value == NULL ? NULL : VARDATA_ANY(value),
-						 value == NULL ? 0 : VARSIZE_ANY_EXHDR(value));
+	ValueEntry *entry;
+	bool		found;
+
+	if (value == NULL)
+		return NULL;
+	if (counters->values == NULL)
+		counters->values = value_table_create(counters->context, FEW_SUMS, NULL);
+	entry = value_table_insert(counters->values, value, &found);
+	if (!found)
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(counters->context);
+
+		entry->value = yq_varlena_copy(value);
+		MemoryContextSwitchTo(old_context);
+	}
+	return entry->value;
 }
 
+/* The sum of a key, of "size" bytes; zero when it is new. */
 static void *
-keep_varlena(YqCounters *counters, const void *value)
+enter_sum(YqCounters *counters, sum_table_hash **table, SumKey key, Size size,
+		  bool *found)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(counters->context);
-	void	   *copy = yq_varlena_copy(value);
+	SumEntry   *entry;
 
-	MemoryContextSwitchTo(old_context);
-	return copy;
+	if (*table == NULL)
+		*table = sum_table_create(counters->context, FEW_SUMS, NULL);
+	entry = sum_table_insert(*table, key, found);
+	if (!*found)
+		entry->sum = MemoryContextAllocZero(counters->context, size);
+	return entry->sum;
 }
 
-/* The sum of the key that has been built in counters->key. */
-static void *
-enter_sum(YqCounters *counters, HTAB *table, bool *found)
-{
-	YqBytes		key = {counters->key.data, counters->key.len};
-
-	return yq_bytes_table_enter(table, key, counters->context, found);
-}
-
+/* To be called before values are interned for a sum. */
 static void
-post_when_many(YqCounters *counters)
+post_when_large(YqCounters *counters)
 {
-	long		sums = hash_get_num_entries(counters->projects) +
-		hash_get_num_entries(counters->classes) +
-		hash_get_num_entries(counters->usages) +
-		hash_get_num_entries(counters->nodes);
-
-	if (sums > MAX_SUMS)
+	if (MemoryContextMemAllocated(counters->context, false) > get_hash_memory_limit())
 		yq_counters_post(counters);
 }
 
 void
 yq_counters_charge(YqCounters *counters, const text *project, const YqWide *amount)
 {
-	ProjectSum *sum;
+	SumKey		key = {0};
 	bool		found;
 
-	resetStringInfo(&counters->key);
-	append_varlena(&counters->key, project);
-	sum = enter_sum(counters, counters->projects, &found);
-	if (!found)
-	{
-		sum->project = keep_varlena(counters, project);
-		memset(&sum->charged, 0, sizeof(YqWide));
-	}
-	yq_wide_add(&sum->charged, amount);
+	key.names[PROJECT_NAME] = intern(counters, project);
+	yq_wide_add(enter_sum(counters, &counters->projects, key, sizeof(YqWide), &found),
+				amount);
 }
 
 void
@@ -199,28 +246,18 @@ yq_counters_accrue(YqCounters *counters, const text *project,
 				   TimestampTz settled_at, uint64 weight,
 				   const YqWide *accrual_base, int sign)
 {
-	TimestampTz reference_at = yq_full_hour(settled_at);
+	SumKey		key = {0};
 	ClassSum   *sum;
 	bool		found;
 
 	if (weight == 0)
 		return;
-	post_when_many(counters);
-	resetStringInfo(&counters->key);
-	append_varlena(&counters->key, project);
-	append_varlena(&counters->key, shape);
-	append_varlena(&counters->key, factors);
-	yq_bytes_append_part(&counters->key, &reference_at, sizeof(reference_at));
-	sum = enter_sum(counters, counters->classes, &found);
-	if (!found)
-	{
-		sum->project = keep_varlena(counters, project);
-		sum->shape = keep_varlena(counters, shape);
-		sum->factors = keep_varlena(counters, factors);
-		sum->reference_at = reference_at;
-		sum->weight = 0;
-		memset(&sum->accrual_base, 0, sizeof(YqWide));
-	}
+	post_when_large(counters);
+	key.names[PROJECT_NAME] = intern(counters, project);
+	key.names[CLASS_SHAPE] = intern(counters, shape);
+	key.names[CLASS_FACTORS] = intern(counters, factors);
+	key.number = yq_full_hour(settled_at);
+	sum = enter_sum(counters, &counters->classes, key, sizeof(ClassSum), &found);
 	if (sign > 0)
 	{
 		sum->weight += weight;
@@ -234,26 +271,16 @@ yq_counters_accrue(YqCounters *counters, const text *project,
 }
 
 static void
-add_usage(YqCounters *counters, UsageSum *sum, const YqResource *allocation, int sign)
+add_usage(YqCounters *counters, sum_table_hash **table, SumKey key,
+		  const YqResource *allocation, int sign)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(counters->context);
-	YqResource *before = sum->allocation;
+	bool		found;
+	UsageSum   *sum = enter_sum(counters, table, key, sizeof(UsageSum), &found);
 
-	sum->allocation = sign > 0 ? yq_resource_add(before, allocation) :
-		yq_resource_subtract(before, allocation);
+	if (!found)
+		sum->allocation = yq_resource_sum_create(counters->context);
+	yq_resource_sum_add(sum->allocation, allocation, sign);
 	sum->containers += sign;
-	pfree(before);
-	MemoryContextSwitchTo(old_context);
-}
-
-static YqResource *
-empty_resource(YqCounters *counters)
-{
-	MemoryContext old_context = MemoryContextSwitchTo(counters->context);
-	YqResource *empty = yq_resource_make(NULL, 0);
-
-	MemoryContextSwitchTo(old_context);
-	return empty;
 }
 
 void
@@ -261,60 +288,31 @@ yq_counters_use(YqCounters *counters, const text *queue, const text *label,
 				const text *username, const text *node,
 				Oid execution_type, const YqResource *allocation, int sign)
 {
-	UsageSum   *sum;
-	bool		found;
+	SumKey		usage = {.number = execution_type};
+	SumKey		on_node = {.number = execution_type};
 
-	resetStringInfo(&counters->key);
-	append_varlena(&counters->key, queue);
-	append_varlena(&counters->key, label);
-	append_varlena(&counters->key, username);
-	yq_bytes_append_part(&counters->key, &execution_type, sizeof(Oid));
-	sum = enter_sum(counters, counters->usages, &found);
-	if (!found)
-	{
-		sum->queue = keep_varlena(counters, queue);
-		sum->label = keep_varlena(counters, label);
-		sum->username = keep_varlena(counters, username);
-		sum->node = NULL;
-		sum->execution_type = execution_type;
-		sum->allocation = empty_resource(counters);
-		sum->containers = 0;
-	}
-	add_usage(counters, sum, allocation, sign);
-
+	usage.names[USAGE_QUEUE] = intern(counters, queue);
+	usage.names[USAGE_LABEL] = intern(counters, label);
+	usage.names[USAGE_USERNAME] = intern(counters, username);
+	add_usage(counters, &counters->usages, usage, allocation, sign);
 	if (node == NULL)
 		return;
-	resetStringInfo(&counters->key);
-	append_varlena(&counters->key, node);
-	yq_bytes_append_part(&counters->key, &execution_type, sizeof(Oid));
-	sum = enter_sum(counters, counters->nodes, &found);
-	if (!found)
-	{
-		sum->queue = sum->label = sum->username = NULL;
-		sum->node = keep_varlena(counters, node);
-		sum->execution_type = execution_type;
-		sum->allocation = empty_resource(counters);
-		sum->containers = 0;
-	}
-	add_usage(counters, sum, allocation, sign);
+	on_node.names[NODE_NAME] = intern(counters, node);
+	add_usage(counters, &counters->nodes, on_node, allocation, sign);
 }
 
 void
 yq_counters_feed(YqCounters *counters, const text *source,
 				 bool has_occurred_at, TimestampTz occurred_at)
 {
+	SumKey		key = {0};
 	FeedSum    *sum;
 	bool		found;
 
-	resetStringInfo(&counters->key);
-	append_varlena(&counters->key, source);
-	sum = enter_sum(counters, counters->feeds, &found);
+	key.names[FEED_SOURCE] = intern(counters, source);
+	sum = enter_sum(counters, &counters->feeds, key, sizeof(FeedSum), &found);
 	if (!found)
-	{
-		sum->source = keep_varlena(counters, source);
-		sum->events = 0;
 		sum->last_event_at = DT_NOBEGIN;
-	}
 	sum->events++;
 	if (has_occurred_at && !TIMESTAMP_NOT_FINITE(occurred_at))
 		sum->last_event_at = Max(sum->last_event_at, occurred_at);
@@ -353,54 +351,62 @@ begin_delta(const YqCounters *counters, Delta *delta, char scope)
 }
 
 static void
-put_project(Delta *delta, const ProjectSum *sum)
+put_project(Delta *delta, const SumEntry *entry)
 {
-	PUT_VARLENA(DELTA_PROJECT, sum->project);
-	PUT(DELTA_CHARGED, NumericGetDatum(yq_wide_to_numeric(&sum->charged)));
+	PUT_VARLENA(DELTA_PROJECT, entry->key.names[PROJECT_NAME]);
+	PUT(DELTA_CHARGED, NumericGetDatum(yq_wide_to_numeric(entry->sum)));
 }
 
-/* A weight is a whole number; take it through the money type to a numeric. */
 static Numeric
 weight_to_numeric(int128 weight)
 {
-	bool		negative = weight < 0;
-	YqPrice		absolute = negative ? -(YqPrice) weight : (YqPrice) weight;
+	YqPrice		absolute = weight < 0 ? -(YqPrice) weight : (YqPrice) weight;
 	YqWide		wide = {{(uint64) absolute, (uint64) (absolute >> 64)}};
 
+	if (weight >= PG_INT64_MIN && weight <= PG_INT64_MAX)
+		return int64_to_numeric((int64) weight);
+
+	/* take it through the money type */
 	yq_wide_multiply(&wide, yq_power_of_ten(YQ_AMOUNT_DECIMALS / 2));
 	yq_wide_multiply(&wide, yq_power_of_ten(YQ_AMOUNT_DECIMALS / 2));
-	if (negative)
+	if (weight < 0)
 		yq_wide_negate(&wide);
 	return yq_wide_to_numeric(&wide);
 }
 
 static void
-put_class(Delta *delta, const ClassSum *sum)
+put_class(Delta *delta, const SumEntry *entry)
 {
-	PUT_VARLENA(DELTA_PROJECT, sum->project);
-	PUT_VARLENA(DELTA_SHAPE, sum->shape);
-	PUT_VARLENA(DELTA_FACTORS, sum->factors);
-	PUT(DELTA_REFERENCE_AT, TimestampTzGetDatum(sum->reference_at));
+	const ClassSum *sum = entry->sum;
+
+	PUT_VARLENA(DELTA_PROJECT, entry->key.names[PROJECT_NAME]);
+	PUT_VARLENA(DELTA_SHAPE, entry->key.names[CLASS_SHAPE]);
+	PUT_VARLENA(DELTA_FACTORS, entry->key.names[CLASS_FACTORS]);
+	PUT(DELTA_REFERENCE_AT, TimestampTzGetDatum(entry->key.number));
 	PUT(DELTA_WEIGHT, NumericGetDatum(weight_to_numeric(sum->weight)));
 	PUT(DELTA_ACCRUAL_BASE, NumericGetDatum(yq_wide_to_numeric(&sum->accrual_base)));
 }
 
 static void
-put_usage(Delta *delta, const UsageSum *sum)
+put_usage(Delta *delta, const SumEntry *entry)
 {
-	PUT_VARLENA(DELTA_QUEUE, sum->queue);
-	PUT_VARLENA(DELTA_LABEL, sum->label);
-	PUT_VARLENA(DELTA_USERNAME, sum->username);
-	PUT_VARLENA(DELTA_NODE, sum->node);
-	PUT(DELTA_EXECUTION_TYPE, ObjectIdGetDatum(sum->execution_type));
-	PUT_VARLENA(DELTA_ALLOCATION, sum->allocation);
+	const UsageSum *sum = entry->sum;
+
+	PUT_VARLENA(DELTA_QUEUE, entry->key.names[USAGE_QUEUE]);
+	PUT_VARLENA(DELTA_LABEL, entry->key.names[USAGE_LABEL]);
+	PUT_VARLENA(DELTA_USERNAME, entry->key.names[USAGE_USERNAME]);
+	PUT_VARLENA(DELTA_NODE, entry->key.names[NODE_NAME]);
+	PUT(DELTA_EXECUTION_TYPE, ObjectIdGetDatum((Oid) entry->key.number));
+	PUT(DELTA_ALLOCATION, PointerGetDatum(yq_resource_sum_vector(sum->allocation)));
 	PUT(DELTA_CONTAINERS, Int64GetDatum(sum->containers));
 }
 
 static void
-put_feed(Delta *delta, const FeedSum *sum)
+put_feed(Delta *delta, const SumEntry *entry)
 {
-	PUT_VARLENA(DELTA_SOURCE, sum->source);
+	const FeedSum *sum = entry->sum;
+
+	PUT_VARLENA(DELTA_SOURCE, entry->key.names[FEED_SOURCE]);
 	PUT(DELTA_EVENTS, Int64GetDatum(sum->events));
 	if (sum->last_event_at != DT_NOBEGIN)
 		PUT(DELTA_LAST_EVENT_AT, TimestampTzGetDatum(sum->last_event_at));
@@ -409,18 +415,22 @@ put_feed(Delta *delta, const FeedSum *sum)
 #undef PUT
 #undef PUT_VARLENA
 
-/* The only entry of a table; NULL when it is empty. */
-static void *
-only_sum(HTAB *table)
+static uint32
+count_sums(const sum_table_hash *table)
 {
-	HASH_SEQ_STATUS scan;
-	void	   *entry;
+	return table == NULL ? 0 : table->members;
+}
 
-	hash_seq_init(&scan, table);
-	entry = hash_seq_search(&scan);
-	if (entry != NULL)
-		hash_seq_term(&scan);
-	return entry;
+/* The first entry of a table; NULL when it is empty. */
+static const SumEntry *
+first_sum(sum_table_hash *table)
+{
+	sum_table_iterator iterator;
+
+	if (table == NULL)
+		return NULL;
+	sum_table_start_iterate(table, &iterator);
+	return sum_table_iterate(table, &iterator);
 }
 
 /*
@@ -430,45 +440,50 @@ only_sum(HTAB *table)
 static bool
 fits_one_row(const YqCounters *counters)
 {
-	const ProjectSum *project = only_sum(counters->projects);
-	const ClassSum *class_sum = only_sum(counters->classes);
-	const UsageSum *usage = only_sum(counters->usages);
-	const UsageSum *node = only_sum(counters->nodes);
+	const SumEntry *project = first_sum(counters->projects);
+	const SumEntry *class_entry = first_sum(counters->classes);
+	const SumEntry *usage = first_sum(counters->usages);
+	const SumEntry *node = first_sum(counters->nodes);
+	const UsageSum *used;
+	const UsageSum *used_on_node;
 
-	if (hash_get_num_entries(counters->projects) > 1 ||
-		hash_get_num_entries(counters->classes) > 1 ||
-		hash_get_num_entries(counters->usages) != 1 ||
-		hash_get_num_entries(counters->nodes) > 1 ||
-		hash_get_num_entries(counters->feeds) > 1)
+	if (count_sums(counters->projects) > 1 ||
+		count_sums(counters->classes) > 1 ||
+		count_sums(counters->usages) != 1 ||
+		count_sums(counters->nodes) > 1 ||
+		count_sums(counters->feeds) > 1)
 		return false;
-	if (project != NULL && class_sum != NULL &&
-		!yq_varlena_equal(project->project, class_sum->project))
+	if (project != NULL && class_entry != NULL &&
+		project->key.names[PROJECT_NAME] != class_entry->key.names[PROJECT_NAME])
 		return false;
-	return node == NULL ||
-		(node->execution_type == usage->execution_type &&
-		 node->containers == usage->containers &&
-		 yq_resource_equal(node->allocation, usage->allocation));
+	if (node == NULL)
+		return true;
+	used = usage->sum;
+	used_on_node = node->sum;
+	return node->key.number == usage->key.number &&
+		used_on_node->containers == used->containers &&
+		yq_resource_equal(yq_resource_sum_vector(used_on_node->allocation),
+						  yq_resource_sum_vector(used->allocation));
 }
 
 static void
 post_one_row(const YqCounters *counters, YqWriter *writer)
 {
 	Delta		delta;
-	const ProjectSum *project = only_sum(counters->projects);
-	const ClassSum *class_sum = only_sum(counters->classes);
-	const UsageSum *usage = only_sum(counters->usages);
-	const UsageSum *node = only_sum(counters->nodes);
-	const FeedSum *feed = only_sum(counters->feeds);
+	const SumEntry *project = first_sum(counters->projects);
+	const SumEntry *class_entry = first_sum(counters->classes);
+	const SumEntry *node = first_sum(counters->nodes);
+	const SumEntry *feed = first_sum(counters->feeds);
 
 	begin_delta(counters, &delta, SCOPE_ALL);
 	if (project != NULL)
 		put_project(&delta, project);
-	if (class_sum != NULL)
-		put_class(&delta, class_sum);
-	put_usage(&delta, usage);
+	if (class_entry != NULL)
+		put_class(&delta, class_entry);
+	put_usage(&delta, first_sum(counters->usages));
 	if (node != NULL)
 	{
-		delta.values[DELTA_NODE] = PointerGetDatum(node->node);
+		delta.values[DELTA_NODE] = PointerGetDatum(node->key.names[NODE_NAME]);
 		delta.nulls[DELTA_NODE] = false;
 	}
 	if (feed != NULL)
@@ -477,27 +492,47 @@ post_one_row(const YqCounters *counters, YqWriter *writer)
 }
 
 static bool
-usage_changed(const UsageSum *sum)
+class_changed(const SumEntry *entry)
 {
-	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
+	const ClassSum *sum = entry->sum;
 
-	return sum->containers != 0 || yq_resource_read(sum->allocation, entries) != 0;
+	return sum->weight != 0 || !yq_wide_is_zero(&sum->accrual_base);
 }
 
-static void
-post_usages(const YqCounters *counters, YqWriter *writer, HTAB *table, char scope)
+static bool
+usage_changed(const SumEntry *entry)
 {
-	HASH_SEQ_STATUS scan;
-	UsageSum   *sum;
+	const UsageSum *sum = entry->sum;
+	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
+
+	return sum->containers != 0 ||
+		yq_resource_read(yq_resource_sum_vector(sum->allocation), entries) != 0;
+}
+
+static bool
+always_changed(const SumEntry *entry)
+{
+	return true;
+}
+
+/* Post the sums of one kind that have changed, one row each. */
+static void
+post_sums(const YqCounters *counters, YqWriter *writer, sum_table_hash *table, char scope,
+		  bool (*changed) (const SumEntry *), void (*put) (Delta *, const SumEntry *))
+{
+	sum_table_iterator iterator;
+	const SumEntry *entry;
 	Delta		delta;
 
-	hash_seq_init(&scan, table);
-	while ((sum = hash_seq_search(&scan)) != NULL)
+	if (table == NULL)
+		return;
+	sum_table_start_iterate(table, &iterator);
+	while ((entry = sum_table_iterate(table, &iterator)) != NULL)
 	{
-		if (!usage_changed(sum))
+		if (!changed(entry))
 			continue;
 		begin_delta(counters, &delta, scope);
-		put_usage(&delta, sum);
+		put(&delta, entry);
 		yq_writer_put(writer, delta.values, delta.nulls);
 	}
 }
@@ -505,37 +540,11 @@ post_usages(const YqCounters *counters, YqWriter *writer, HTAB *table, char scop
 static void
 post_many_rows(const YqCounters *counters, YqWriter *writer)
 {
-	HASH_SEQ_STATUS scan;
-	ProjectSum *project;
-	ClassSum   *class_sum;
-	FeedSum    *feed;
-	Delta		delta;
-
-	hash_seq_init(&scan, counters->projects);
-	while ((project = hash_seq_search(&scan)) != NULL)
-	{
-		begin_delta(counters, &delta, SCOPE_PROJECT);
-		put_project(&delta, project);
-		yq_writer_put(writer, delta.values, delta.nulls);
-	}
-	hash_seq_init(&scan, counters->classes);
-	while ((class_sum = hash_seq_search(&scan)) != NULL)
-	{
-		if (class_sum->weight == 0 && yq_wide_is_zero(&class_sum->accrual_base))
-			continue;
-		begin_delta(counters, &delta, SCOPE_RATE_CLASS);
-		put_class(&delta, class_sum);
-		yq_writer_put(writer, delta.values, delta.nulls);
-	}
-	post_usages(counters, writer, counters->usages, SCOPE_USAGE);
-	post_usages(counters, writer, counters->nodes, SCOPE_NODE);
-	hash_seq_init(&scan, counters->feeds);
-	while ((feed = hash_seq_search(&scan)) != NULL)
-	{
-		begin_delta(counters, &delta, SCOPE_FEED);
-		put_feed(&delta, feed);
-		yq_writer_put(writer, delta.values, delta.nulls);
-	}
+	post_sums(counters, writer, counters->projects, SCOPE_PROJECT, always_changed, put_project);
+	post_sums(counters, writer, counters->classes, SCOPE_RATE_CLASS, class_changed, put_class);
+	post_sums(counters, writer, counters->usages, SCOPE_USAGE, usage_changed, put_usage);
+	post_sums(counters, writer, counters->nodes, SCOPE_NODE, usage_changed, put_usage);
+	post_sums(counters, writer, counters->feeds, SCOPE_FEED, always_changed, put_feed);
 }
 
 void
@@ -551,6 +560,8 @@ yq_counters_post(YqCounters *counters)
 	yq_writer_close(writer);
 	MemoryContextSwitchTo(old_context);
 
+	counters->values = NULL;
+	counters->projects = counters->classes = counters->usages = NULL;
+	counters->nodes = counters->feeds = NULL;
 	MemoryContextReset(counters->context);
-	make_tables(counters);
 }

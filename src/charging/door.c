@@ -108,15 +108,16 @@ is_before(const YqEvent *a, const YqEvent *b)
 	return a->kind <= b->kind;
 }
 
-/* Read the row in a slot. */
+/* Read the row in a slot with a function of event.h. */
 static void
-read_event(Door *door, YqEvent *event, int slot)
+read_row(Door *door, YqEvent *event, int slot,
+		 void (*read) (YqEvent *, TupleTableSlot *, int, const YqEventLabels *))
 {
 	EventSource *source = &door->source;
 	MemoryContext old_context = MemoryContextSwitchTo(source->contexts[slot]);
 
 	MemoryContextReset(source->contexts[slot]);
-	yq_event_read(event, source->slots[slot], 1, &door->books->labels);
+	read(event, source->slots[slot], 1, &door->books->labels);
 	MemoryContextSwitchTo(old_context);
 }
 
@@ -138,7 +139,7 @@ is_in_order(Door *door)
 		CHECK_FOR_INTERRUPTS();
 		if (!tuplestore_gettupleslot(source->store, true, false, source->slots[count % 2]))
 			return true;
-		read_event(door, &events[count % 2], count % 2);
+		read_row(door, &events[count % 2], count % 2, yq_event_read_place);
 		if (count > 0 && !is_before(&events[(count - 1) % 2], &events[count % 2]))
 			return false;
 	}
@@ -213,7 +214,7 @@ next_event(Door *door, YqEvent *event)
 		tuplesort_gettupleslot(source->sort, true, true, slot, NULL) :
 		tuplestore_gettupleslot(source->store, true, false, slot);
 	if (found)
-		read_event(door, event, source->next_slot);
+		read_row(door, event, source->next_slot, yq_event_read);
 	return found;
 }
 

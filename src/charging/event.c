@@ -46,25 +46,33 @@ kind_of_label(Oid label, const YqEventLabels *labels)
 	elog(ERROR, "unknown container event type %u", label);
 }
 
-void
-yq_event_read(YqEvent *event, TupleTableSlot *slot, int first,
-			  const YqEventLabels *labels)
-{
-	Datum	   *values;
-	bool	   *nulls;
-
-	slot_getallattrs(slot);
-	values = &slot->tts_values[first - 1];
-	nulls = &slot->tts_isnull[first - 1];
-
 #define VARLENA_COLUMN(column) \
 	(nulls[column] ? NULL : (void *) PG_DETOAST_DATUM_PACKED(values[column]))
 
+void
+yq_event_read_place(YqEvent *event, TupleTableSlot *slot, int first,
+					const YqEventLabels *labels)
+{
+	Datum	   *values = &slot->tts_values[first - 1];
+	bool	   *nulls = &slot->tts_isnull[first - 1];
+
+	slot_getsomeattrs(slot, first + YQ_EVENT_OCCURRED_AT);
 	event->kind = kind_of_label(DatumGetObjectId(values[YQ_EVENT_KIND]), labels);
 	event->container_id = VARLENA_COLUMN(YQ_EVENT_CONTAINER_ID);
 	event->has_occurred_at = !nulls[YQ_EVENT_OCCURRED_AT];
 	event->occurred_at = event->has_occurred_at ?
 		DatumGetTimestampTz(values[YQ_EVENT_OCCURRED_AT]) : 0;
+}
+
+void
+yq_event_read(YqEvent *event, TupleTableSlot *slot, int first,
+			  const YqEventLabels *labels)
+{
+	Datum	   *values = &slot->tts_values[first - 1];
+	bool	   *nulls = &slot->tts_isnull[first - 1];
+
+	slot_getallattrs(slot);
+	yq_event_read_place(event, slot, first, labels);
 	event->project = VARLENA_COLUMN(YQ_EVENT_PROJECT);
 	event->application_id = VARLENA_COLUMN(YQ_EVENT_APPLICATION_ID);
 	event->username = VARLENA_COLUMN(YQ_EVENT_USERNAME);
@@ -80,8 +88,9 @@ yq_event_read(YqEvent *event, TupleTableSlot *slot, int first,
 	event->recorded_at = DatumGetTimestampTz(values[YQ_EVENT_RECORDED_AT]);
 	event->waited = false;
 	ItemPointerSetInvalid(&event->reject_tid);
-#undef VARLENA_COLUMN
 }
+
+#undef VARLENA_COLUMN
 
 void *
 yq_varlena_copy(const void *value)
@@ -98,17 +107,38 @@ yq_varlena_copy(const void *value)
 YqEvent *
 yq_event_copy(const YqEvent *event)
 {
-	YqEvent    *copy = palloc(sizeof(YqEvent));
+	const void *values[] = {event->container_id, event->project, event->application_id,
+	event->username, event->queue, event->node, event->allocation, event->source};
+	void	   *places[lengthof(values)] = {NULL};
+	Size		size = MAXALIGN(sizeof(YqEvent));
+	YqEvent    *copy;
+	char	   *place;
+
+	for (int i = 0; i < (int) lengthof(values); i++)
+	{
+		if (values[i] != NULL)
+			size += MAXALIGN(VARSIZE_ANY(values[i]));
+	}
+	copy = palloc(size);
+	place = (char *) copy + MAXALIGN(sizeof(YqEvent));
+	for (int i = 0; i < (int) lengthof(values); i++)
+	{
+		if (values[i] == NULL)
+			continue;
+		places[i] = place;
+		memcpy(place, values[i], VARSIZE_ANY(values[i]));
+		place += MAXALIGN(VARSIZE_ANY(values[i]));
+	}
 
 	*copy = *event;
-	copy->container_id = yq_varlena_copy(event->container_id);
-	copy->project = yq_varlena_copy(event->project);
-	copy->application_id = yq_varlena_copy(event->application_id);
-	copy->username = yq_varlena_copy(event->username);
-	copy->queue = yq_varlena_copy(event->queue);
-	copy->node = yq_varlena_copy(event->node);
-	copy->allocation = yq_varlena_copy(event->allocation);
-	copy->source = yq_varlena_copy(event->source);
+	copy->container_id = places[0];
+	copy->project = places[1];
+	copy->application_id = places[2];
+	copy->username = places[3];
+	copy->queue = places[4];
+	copy->node = places[5];
+	copy->allocation = places[6];
+	copy->source = places[7];
 	return copy;
 }
 

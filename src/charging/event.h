@@ -89,7 +89,11 @@ extern const char *yq_event_kind_name(YqEventKind kind);
 extern void yq_event_read(YqEvent *event, TupleTableSlot *slot, int first,
 						  const YqEventLabels *labels);
 
-/* A copy in the current memory context. */
+/* Read only what decides its place: kind, container and instant. */
+extern void yq_event_read_place(YqEvent *event, TupleTableSlot *slot, int first,
+								const YqEventLabels *labels);
+
+/* A copy in the current memory context, in one piece. */
 extern YqEvent *yq_event_copy(const YqEvent *event);
 
 /*

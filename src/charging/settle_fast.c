@@ -155,6 +155,7 @@ on_start_conflict(void *argument, int row, ItemPointer tid)
 	YqPendingStart *start = &settler->starts[row];
 
 	start->contended = true;
+	yq_settle_count(settler->books, &start->container, -1);
 	yq_settle_take_back(settler->books, tid);
 	(void) yq_settle_events(settler, start->container.container_id, &start->event, 1);
 }
@@ -175,14 +176,19 @@ has_charges(YqBooks *books, const text *container_id)
 static void
 withdraw_finished_starts(YqSettler *settler)
 {
+	YqFinder   *ledger = yq_books_charges(settler->books);
+
+	yq_finder_restart(ledger);
 	for (int i = 0; i < settler->start_count; i++)
 	{
 		YqPendingStart *start = &settler->starts[i];
 
-		if (start->contended || !has_charges(settler->books, start->container.container_id))
+		if (start->contended ||
+			yq_finder_advance(ledger, start->container.container_id) == NULL)
 			continue;
 		start->withdrawn = true;
 		settler->is_replay = true;
+		yq_settle_count(settler->books, &start->container, -1);
 		yq_settle_withdraw(settler->books, start->container.container_id);
 	}
 }
@@ -207,7 +213,10 @@ settle_taken_starts(YqSettler *settler)
 		const YqPendingStart *start = &settler->starts[i];
 
 		if (yq_finder_is_taken(finder, start->container.container_id))
+		{
+			yq_settle_count(settler->books, &start->container, -1);
 			(void) yq_settle_events(settler, start->container.container_id, &start->event, 1);
+		}
 		else
 			settler->starts[kept++] = *start;
 	}
@@ -245,8 +254,6 @@ claim_pending_starts(YqSettler *settler)
 
 		if (start->withdrawn)
 			(void) yq_settle_events(settler, start->container.container_id, &start->event, 1);
-		else if (!start->contended)
-			yq_settle_count(books, &start->container, 1);
 	}
 	MemoryContextSwitchTo(old_context);
 	settler->start_count = 0;
@@ -292,6 +299,7 @@ settle_start(YqSettler *settler, const YqEvent *event)
 	if (admitted)
 	{
 		yq_settle_accrue(settler->books, &start->container);
+		yq_settle_count(settler->books, &start->container, 1);
 		settler->start_count++;
 	}
 	MemoryContextSwitchTo(old_context);
@@ -312,8 +320,7 @@ find_running(YqSettler *settler, const YqEvent *event, YqContainer *container)
 
 	if (is_awaited(settler, event->container_id))
 		return false;
-	yq_finder_seek(finder, event->container_id);
-	slot = yq_finder_next(finder);
+	slot = yq_finder_advance(finder, event->container_id);
 	if (slot == NULL)
 		return false;
 	yq_container_read(settler->books, container, slot);

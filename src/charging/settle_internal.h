@@ -16,7 +16,10 @@
 /* Attribute number of the first event column in event_reject. */
 #define YQ_REJECT_FIRST_EVENT_COLUMN 2
 
-/* A START that nobody seems to know, about to be claimed. */
+/*
+ * A START that nobody seems to know, about to be claimed.  Its container is
+ * counted in already, and out again should somebody know it.
+ */
 typedef struct YqPendingStart
 {
 	const YqEvent *event;
