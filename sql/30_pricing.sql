@@ -158,6 +158,11 @@ CREATE FUNCTION yquota_internal.note_pricing_change(
 	AS $$
 BEGIN
 	PERFORM yquota_internal.lock_pricing();
+	IF effective_from < yquota_internal.archive_horizon() THEN
+		PERFORM yquota_internal.refuse_past_change(
+			'prices, rules or outages', effective_from,
+			format('History before %s has been archived.', yquota_internal.archive_horizon()));
+	END IF;
 	BEGIN
 		INSERT INTO yquota.pricing_change (version, effective_from, description)
 		SELECT COALESCE(max(p.version), 0) + 1, note_pricing_change.effective_from,

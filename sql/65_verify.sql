@@ -215,7 +215,8 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 	WITH unproven AS MATERIALIZED (
 		SELECT u.container_id FROM yquota_internal.unproven_container(since) AS u
 	), accepted AS (
-		SELECT log.*, log.ctid AS place
+		SELECT log.*, log.tableoid AS book, log.ctid AS place,
+			   log.tableoid <> 'yquota.container_event'::regclass AS is_sealed
 		FROM yquota.container_event AS log
 		WHERE log.container_id IN (SELECT unproven.container_id FROM unproven)
 		  AND log.event <> 'QUOTA_COMPUTE'
@@ -223,13 +224,13 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 						  WHERE aside.container_id = log.container_id
 							AND log.* IS NOT DISTINCT FROM aside.content)
 		UNION ALL
-		SELECT (late.content).*, NULL
+		SELECT (late.content).*, NULL, NULL, NULL
 		FROM yquota_internal.accepted_after_all AS late
 		WHERE (late.content).container_id IN (SELECT unproven.container_id FROM unproven)
 	)
 	SELECT a.container_id, a.event, a.occurred_at, a.project, a.application_id, a.username,
 		   a.queue, a.node, a.allocation, a.execution_type, a.exit_status, a.recorded_at,
-		   row_number() OVER (PARTITION BY a.container_id, a.event ORDER BY a.recorded_at, a.place)
+		   row_number() OVER (PARTITION BY a.container_id, a.event ORDER BY a.recorded_at, a.is_sealed DESC, a.book, a.place)
 	FROM accepted AS a
 	UNION ALL
 	SELECT unproven.container_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
@@ -501,10 +502,16 @@ COMMENT ON FUNCTION yquota_internal.verify_usage() IS
 REVOKE ALL ON FUNCTION yquota_internal.verify_usage() FROM PUBLIC;
 
 CREATE VIEW yquota_internal.ledger_total AS
-	SELECT charge.project, sum(charge.amount) AS charged
-	FROM yquota.charge
-	GROUP BY charge.project;
-COMMENT ON VIEW yquota_internal.ledger_total IS 'Credits charged to each project, according to the ledger';
+	SELECT part.project, sum(part.charged) AS charged
+	FROM (SELECT charge.project, charge.amount AS charged
+		  FROM yquota.charge
+		  UNION ALL
+		  (SELECT DISTINCT ON (opening.project) opening.project, opening.charged
+		   FROM yquota.opening_balance AS opening
+		   ORDER BY opening.project, opening.archived_through DESC)) AS part
+	GROUP BY part.project;
+COMMENT ON VIEW yquota_internal.ledger_total IS
+	'Credits charged to each project, according to the ledger and the opening balances of what has been archived';
 
 CREATE FUNCTION yquota_internal.verify_totals()
 	RETURNS TABLE (problem text, subject text, expected text, found text)

@@ -152,6 +152,547 @@ COMMENT ON FUNCTION yquota_internal.worker_seal(timestamptz) IS
 	'Seals history every yquota.seal_interval; lock_not_available while other transactions use it';
 REVOKE ALL ON FUNCTION yquota_internal.worker_seal(timestamptz) FROM PUBLIC;
 
+--
+-- Digests.  Whoever holds an archive recomputes them with plain SQL, anywhere:
+-- the query uses nothing of yquota and depends on no setting.
+--
+
+CREATE FUNCTION yquota.archive_digest_query(source text, history text DEFAULT 'ledger') RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+	SELECT format(
+$query$SELECT %1$s AS project, count(*) AS archived, %2$s AS charged, max(h.last_at) AS last_at,
+	   coalesce(sum(('x' || substr(h.hash,  1, 16))::bit(64)::bigint) * 6277101735386680763835789423207666416102355444464034512896
+			  + sum(('x' || substr(h.hash, 17, 16))::bit(64)::bigint) * 340282366920938463463374607431768211456
+			  + sum(('x' || substr(h.hash, 33, 16))::bit(64)::bigint) * 18446744073709551616
+			  + sum(('x' || substr(h.hash, 49, 16))::bit(64)::bigint), 0) AS digest
+FROM (SELECT %3$s, encode(sha256(convert_to(ROW(%4$s)::text, 'UTF8')), 'hex') AS hash
+	  FROM %5$s AS r) AS h%6$s$query$,
+		CASE history WHEN 'ledger' THEN 'h.project' ELSE 'NULL::text' END,
+		CASE history WHEN 'ledger' THEN 'trim_scale(sum(h.amount))' ELSE 'NULL::numeric' END,
+		CASE history WHEN 'ledger' THEN 'r.project, r.amount, r."to" AS last_at'
+			ELSE 'r.occurred_at AS last_at' END,
+		CASE history WHEN 'ledger' THEN
+'r.container_id, r.project, r.application_id, r.username, r.queue, r.node,
+			r.execution_type, r.allocation, extract(epoch FROM r.started_at), extract(epoch FROM r."from"),
+			extract(epoch FROM r."to"), extract(epoch FROM r.booked_at), r.number, r.corrects, r.settled_by,
+			r.exit_status, extract(epoch FROM r.padding), r.dominant, trim_scale(r.amount)'
+			ELSE
+'r.event, r.container_id, extract(epoch FROM r.occurred_at), r.project, r.application_id,
+			r.username, r.queue, r.node, r.allocation, r.execution_type, r.exit_status, r.source,
+			extract(epoch FROM r.recorded_at)' END,
+		source,
+		CASE history WHEN 'ledger' THEN E'\nGROUP BY h.project' ELSE '' END)
+	$$;
+COMMENT ON FUNCTION yquota.archive_digest_query(text, text) IS
+	'The SQL that computes the digests of archived rows; source is a table or a query in parentheses, history is ledger or log.  It runs on any server';
+
+CREATE FUNCTION yquota_internal.missing_columns(target regclass, source regclass) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
+			FROM pg_attribute AS a
+			WHERE a.attrelid = source AND a.attnum > 0 AND NOT a.attisdropped
+			  AND NOT EXISTS (SELECT FROM pg_attribute AS b
+							  WHERE b.attrelid = target AND b.attname = a.attname
+								AND b.attnum > 0 AND NOT b.attisdropped));
+COMMENT ON FUNCTION yquota_internal.missing_columns(regclass, regclass) IS
+	'Columns of the second table that the first one has not; NULL when it has all';
+REVOKE ALL ON FUNCTION yquota_internal.missing_columns(regclass, regclass) FROM PUBLIC;
+
+CREATE FUNCTION yquota.archive_digest(target regclass)
+	RETURNS TABLE (project text, archived bigint, charged numeric, last_at timestamptz, digest numeric)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RETURN QUERY EXECUTE yquota.archive_digest_query(target::text,
+		CASE WHEN EXISTS (SELECT FROM pg_attribute
+						  WHERE attrelid = target AND attname = 'amount' AND NOT attisdropped)
+			 THEN 'ledger' ELSE 'log' END);
+END
+$$;
+COMMENT ON FUNCTION yquota.archive_digest(regclass) IS
+	'Digests of the rows of an archive: one row per project for a ledger, to be compared with opening_balance, and one row for a log';
+
+--
+-- Archiving
+--
+-- A container leaves as a whole: with its last row of the ledger and the log,
+-- when it does not run any more.  What stretches hold of containers that go on
+-- is carried over into new children.  So what the books know of a container
+-- they know completely, and all that is told of containers stays exact.
+--
+
+CREATE FUNCTION yquota_internal.copy_out(query text, row_type regclass, target regclass, columns text)
+	RETURNS bigint
+	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_copy_out';
+COMMENT ON FUNCTION yquota_internal.copy_out(text, regclass, regclass, text) IS
+	'Insert what a query returns into a table with the rights of whoever called from outside; returns the number of rows';
+REVOKE ALL ON FUNCTION yquota_internal.copy_out(text, regclass, regclass, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.archive_horizon() RETURNS timestamptz
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT coalesce(max(s.horizon), '-infinity') FROM yquota.history_stretch AS s);
+COMMENT ON FUNCTION yquota_internal.archive_horizon() IS
+	'What was charged before has been archived; -infinity when nothing has';
+REVOKE ALL ON FUNCTION yquota_internal.archive_horizon() FROM PUBLIC;
+
+-- What a target is for: ledger or log.
+CREATE FUNCTION yquota_internal.archive_kind(target regclass) RETURNS text
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	relation pg_class;
+	missing text := yquota_internal.missing_columns(target, 'yquota.charge');
+BEGIN
+	SELECT * INTO STRICT relation FROM pg_class WHERE oid = target;
+	IF relation.relkind NOT IN ('r', 'p', 'f') OR relation.relpersistence <> 'p' THEN
+		RAISE EXCEPTION 'cannot archive into "%"', target
+			USING ERRCODE = 'wrong_object_type',
+				DETAIL = 'History leaves its tables for good and needs a table that lasts.',
+				HINT = 'Use an ordinary, partitioned or foreign table that is neither temporary nor unlogged.';
+	ELSIF relation.relnamespace IN ('yquota'::regnamespace, 'yquota_internal'::regnamespace)
+		OR EXISTS (
+			WITH RECURSIVE above (oid) AS (
+				SELECT target::oid
+				UNION
+				SELECT i.inhparent FROM pg_inherits AS i JOIN above ON i.inhrelid = above.oid)
+			SELECT FROM above
+			WHERE oid IN ('yquota.charge'::regclass, 'yquota.container_event'::regclass))
+	THEN
+		RAISE EXCEPTION 'cannot archive into "%", which belongs to the books', target
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Make a table of your own: CREATE TABLE ... (LIKE yquota.charge).';
+	END IF;
+	IF missing IS NULL THEN
+		RETURN 'ledger';
+	ELSIF yquota_internal.missing_columns(target, 'yquota.container_event') IS NULL THEN
+		RETURN 'log';
+	END IF;
+	RAISE EXCEPTION 'table "%" is like neither the ledger nor the log', target
+		USING ERRCODE = 'datatype_mismatch',
+			DETAIL = format('For the ledger these columns are missing: %s; for the log: %s.', missing,
+							yquota_internal.missing_columns(target, 'yquota.container_event')),
+			HINT = 'Create it with LIKE yquota.charge or LIKE yquota.container_event.';
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.archive_kind(regclass) IS
+	'ledger or log: what a table takes the archive of; an error when neither';
+REVOKE ALL ON FUNCTION yquota_internal.archive_kind(regclass) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.column_list(source regclass) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum)
+			FROM pg_attribute WHERE attrelid = source AND attnum > 0 AND NOT attisdropped);
+COMMENT ON FUNCTION yquota_internal.column_list(regclass) IS 'The columns of a table, for a command';
+REVOKE ALL ON FUNCTION yquota_internal.column_list(regclass) FROM PUBLIC;
+
+-- One query over several tables of yquota_internal.
+CREATE FUNCTION yquota_internal.rows_of(tables text[], condition text, columns text DEFAULT '*')
+	RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT string_agg(format('SELECT %s FROM ONLY yquota_internal.%I AS c WHERE %s', columns, t, condition),
+							  E'\nUNION ALL ')
+			FROM unnest(tables) AS t);
+COMMENT ON FUNCTION yquota_internal.rows_of(text[], text, text) IS
+	'The query for the rows of tables of history that meet a condition on c';
+REVOKE ALL ON FUNCTION yquota_internal.rows_of(text[], text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.is_carried(archived_through integer, negated boolean) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN format('%sEXISTS (SELECT FROM yquota_internal.carried_container AS k WHERE k.archived_through = %s AND k.container_id = c.container_id)',
+				  CASE WHEN negated THEN 'NOT ' ELSE '' END, archived_through);
+COMMENT ON FUNCTION yquota_internal.is_carried(integer, boolean) IS
+	'The condition that the container of c is (not) carried over by an archive';
+REVOKE ALL ON FUNCTION yquota_internal.is_carried(integer, boolean) FROM PUBLIC;
+
+-- Containers with rows in the stretches to be archived that go on: they run,
+-- wait for their START, or have rows elsewhere.
+CREATE FUNCTION yquota_internal.find_carried(
+	archived_through integer, ledgers text[], logs text[]) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	-- before anybody has collected statistics, nested loops look cheap
+	SET enable_nestloop = off
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	others text[] := (SELECT coalesce(array_agg(t.name), '{}')
+					  FROM yquota.history_stretch AS s,
+						   unnest(ARRAY[s.ledger_table,
+										CASE WHEN s.ledger_table IS NOT NULL OR s.number = 0 THEN s.log_table END]) AS t(name)
+					  WHERE t.name <> ALL (ledgers || logs));
+BEGIN
+	EXECUTE format(
+		'INSERT INTO yquota_internal.carried_container (archived_through, container_id)
+		 SELECT DISTINCT %s, own.container_id
+		 FROM (%s) AS own
+		 WHERE own.container_id IN (
+			SELECT container_id FROM yquota.container
+			UNION ALL SELECT container_id FROM yquota.event_reject WHERE waiting
+			UNION ALL SELECT container_id FROM ONLY yquota.charge
+			UNION ALL SELECT container_id FROM ONLY yquota.container_event%s)',
+		archived_through,
+		yquota_internal.rows_of(ledgers || logs, 'true', 'c.container_id'),
+		coalesce(E'\nUNION ALL ' || yquota_internal.rows_of(others, 'true', 'c.container_id'), ''));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.find_carried(integer, text[], text[]) IS
+	'Note the containers of stretches that must be carried over when these are archived';
+REVOKE ALL ON FUNCTION yquota_internal.find_carried(integer, text[], text[]) FROM PUBLIC;
+
+-- What has been changed of a container that is leaving, since the snapshot that
+-- its rows were found complete by.  New rows are in the parents: children do
+-- not change.  There are few, so each is looked up in the indexes.
+CREATE FUNCTION yquota_internal.check_unchanged(
+	archived_through integer, ledgers text[], since xid8) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET enable_hashjoin = off
+	SET enable_mergejoin = off
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	changed text;
+BEGIN
+	EXECUTE format(
+		'SELECT c.container_id
+		 FROM (SELECT container_id FROM ONLY yquota.container_event WHERE age(xmin) <= age($1::xid)
+			   UNION
+			   SELECT container_id FROM ONLY yquota.charge WHERE age(xmin) <= age($1::xid)) AS c
+		 WHERE %s AND (%s)
+		 LIMIT 1',
+		yquota_internal.is_carried(archived_through, true),
+		(SELECT string_agg(format('EXISTS (SELECT FROM ONLY yquota_internal.%I AS l WHERE l.container_id = c.container_id)', t), ' OR ')
+		 FROM unnest(ledgers) AS t))
+	INTO changed USING since;
+	IF changed IS NOT NULL THEN
+		RAISE EXCEPTION 'could not archive container "%" because an event or a correction of it has just arrived', changed
+			USING ERRCODE = 'serialization_failure',
+				HINT = 'Nothing was archived.  Call archive() again.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_unchanged(integer, text[], xid8) IS
+	'Fail when a container that is about to leave has got new rows';
+REVOKE ALL ON FUNCTION yquota_internal.check_unchanged(integer, text[], xid8) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_corrected(horizon timestamptz) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF EXISTS (SELECT FROM yquota_internal.correction_due AS due WHERE due.changed_from < horizon)
+		OR EXISTS (
+			SELECT FROM yquota_internal.counter_delta AS delta
+			JOIN yquota.pricing_change AS change
+				ON change.version > delta.pricing_version
+				AND change.effective_from <= delta.priced_through
+			WHERE change.effective_from < horizon)
+	THEN
+		RAISE EXCEPTION 'cannot archive history that is still to be corrected'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'A price became visible after containers had been charged by the one before.',
+				HINT = 'Call yquota.quota_compute(), or wait for the worker to do it, and archive again.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_corrected(timestamptz) IS
+	'Fail when late prices may still change what was charged before an instant';
+REVOKE ALL ON FUNCTION yquota_internal.check_corrected(timestamptz) FROM PUBLIC;
+
+-- Opening balances count all that has ever been archived: newest row + these.
+CREATE FUNCTION yquota_internal.post_opening_balances(
+	through integer, horizon timestamptz, rows_query text,
+	OUT charged numeric, OUT digest numeric)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	EXECUTE format(
+		'WITH own AS MATERIALIZED (%s), posted AS (
+			INSERT INTO yquota.opening_balance
+				(project, archived_through, archived_before, charged, charges, digest)
+			SELECT own.project, $1, $2,
+				   trim_scale(own.charged + coalesce(before.charged, 0)),
+				   own.archived + coalesce(before.charges, 0),
+				   own.digest + coalesce(before.digest, 0)
+			FROM own
+			LEFT JOIN LATERAL (
+				SELECT b.charged, b.charges, b.digest FROM yquota.opening_balance AS b
+				WHERE b.project = own.project
+				ORDER BY b.archived_through DESC LIMIT 1) AS before ON true
+		 )
+		 SELECT trim_scale(sum(own.charged)), sum(own.digest) FROM own',
+		yquota.archive_digest_query(format('(%s)', rows_query)))
+	INTO charged, digest USING through, horizon;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.post_opening_balances(integer, timestamptz, text) IS
+	'Append the opening balances that follow from archiving what a query returns; credits and digest of these rows';
+REVOKE ALL ON FUNCTION yquota_internal.post_opening_balances(integer, timestamptz, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.refuse_change_of_balance() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RAISE EXCEPTION 'cannot change table "%"', TG_TABLE_NAME
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'An opening balance stands for history that has left the database.';
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_change_of_balance() IS 'Opening balances are never changed';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_change_of_balance() FROM PUBLIC;
+
+CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.opening_balance
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change_of_balance();
+
+-- A child with the rows that are carried over; it is not attached yet.  NULL
+-- when nothing is.
+CREATE FUNCTION yquota_internal.make_carried(
+	parent regclass, tables text[], through integer) RETURNS text
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	parent_name text := (SELECT relname FROM pg_class WHERE oid = parent);
+	child text := format('%s_carried_%s', parent_name, through);
+	columns text := yquota_internal.column_list(parent);
+BEGIN
+	IF NOT EXISTS (SELECT FROM yquota_internal.carried_container AS k WHERE k.archived_through = through) THEN
+		RETURN NULL;
+	END IF;
+	PERFORM yquota_internal.make_child(parent, child, false);
+	EXECUTE format('INSERT INTO yquota_internal.%I (%s) %s', child, columns,
+				   yquota_internal.rows_of(tables, yquota_internal.is_carried(through, false), columns));
+	RETURN child;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.make_carried(regclass, text[], integer) IS
+	'Copy the rows of carried containers into a new table; returns its name';
+REVOKE ALL ON FUNCTION yquota_internal.make_carried(regclass, text[], integer) FROM PUBLIC;
+
+-- From here on it goes quickly.  With these locks nobody is between looking for
+-- a container in the books and relying on what was found.
+CREATE FUNCTION yquota_internal.lock_for_detaching(ledgers text[], logs text[]) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+	SELECT yquota_internal.lock_briefly(
+		'LOCK TABLE yquota.pricing_change IN SHARE ROW EXCLUSIVE MODE;
+		 LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge IN SHARE MODE;
+		 LOCK TABLE ' || string_agg(format('yquota_internal.%I', t), ', ') || ' IN ACCESS EXCLUSIVE MODE',
+		600)
+	FROM unnest(logs || ledgers) AS t
+	$$;
+COMMENT ON FUNCTION yquota_internal.lock_for_detaching(text[], text[]) IS
+	'Wait until nobody reads the tables of history that are to go, and hold up events and prices';
+REVOKE ALL ON FUNCTION yquota_internal.lock_for_detaching(text[], text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.detach(
+	through integer, numbers integer[], horizon timestamptz, carried_ledger text, carried_log text) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	stretch yquota.history_stretch;
+BEGIN
+	FOR stretch IN SELECT * FROM yquota.history_stretch AS s WHERE s.number = ANY (numbers || 0) ORDER BY s.number LOOP
+		IF stretch.log_table IS NOT NULL THEN
+			EXECUTE format('ALTER TABLE yquota_internal.%I NO INHERIT yquota.container_event', stretch.log_table);
+			INSERT INTO yquota_internal.released_log (log_table, archived_through, stretch, sealed_at)
+			VALUES (stretch.log_table, through, stretch.number, stretch.sealed_at);
+		END IF;
+		IF stretch.ledger_table IS NOT NULL THEN
+			EXECUTE format('DROP TABLE yquota_internal.%I', stretch.ledger_table);
+		END IF;
+	END LOOP;
+	IF carried_ledger IS NOT NULL THEN
+		EXECUTE format('ALTER TABLE yquota_internal.%I INHERIT yquota.charge', carried_ledger);
+		EXECUTE format('ALTER TABLE yquota_internal.%I INHERIT yquota.container_event', carried_log);
+	END IF;
+	UPDATE yquota.history_stretch AS s
+	SET ledger_table = NULL, ledger_archived_at = yquota.clock(), horizon = detach.horizon
+	WHERE s.number = ANY (numbers);
+	INSERT INTO yquota.history_stretch AS s (number, sealed_from, sealed_at, ledger_table, log_table)
+	SELECT 0, '-infinity', n.sealed_at, carried_ledger, carried_log
+	FROM yquota.history_stretch AS n WHERE n.number = through
+	ON CONFLICT (number) DO UPDATE
+		SET sealed_at = EXCLUDED.sealed_at, ledger_table = EXCLUDED.ledger_table, log_table = EXCLUDED.log_table;
+	-- every session reads the horizon anew; no amount differs
+	INSERT INTO yquota.pricing_change (version, effective_from, description)
+	SELECT coalesce(max(p.version), 0) + 1, 'infinity', format('history before %s archived', horizon)
+	FROM yquota.pricing_change AS p;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.detach(integer, integer[], timestamptz, text, text) IS
+	'Take archived stretches off the ledger and the log, put what is carried over in their place, and move the horizon';
+REVOKE ALL ON FUNCTION yquota_internal.detach(integer, integer[], timestamptz, text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.archive_ledger(
+	target regclass, before timestamptz,
+	OUT stretches integer, OUT archived bigint, OUT horizon timestamptz, OUT charged numeric, OUT digest numeric)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	since xid8 := pg_snapshot_xmin(pg_current_snapshot());
+	numbers integer[];
+	through integer;
+	ledgers text[];
+	logs text[];
+	leaving text;
+	number_of_table integer;
+	rows_of_table bigint;
+	last_to timestamptz;
+BEGIN
+	archived := 0;
+	SELECT array_agg(s.number ORDER BY s.number), max(s.number), count(*),
+		   greatest(max(s.sealed_at), yquota_internal.archive_horizon())
+	INTO numbers, through, stretches, horizon
+	FROM yquota.history_stretch AS s
+	WHERE s.number > 0 AND s.ledger_table IS NOT NULL AND s.sealed_at <= before;
+	IF through IS NULL THEN
+		horizon := yquota_internal.archive_horizon();
+		RETURN;
+	END IF;
+	SELECT array_agg(s.ledger_table ORDER BY s.number) FILTER (WHERE s.ledger_table IS NOT NULL),
+		   array_agg(s.log_table ORDER BY s.number) FILTER (WHERE s.log_table IS NOT NULL)
+	INTO ledgers, logs
+	FROM yquota.history_stretch AS s
+	WHERE s.number = ANY (numbers || 0);
+
+	PERFORM yquota_internal.find_carried(through, ledgers, logs);
+	leaving := yquota_internal.is_carried(through, true);
+	EXECUTE format('SELECT max(c."to") FROM (%s) AS c', yquota_internal.rows_of(ledgers, leaving)) INTO last_to;
+	-- what happened at the very end of the last charge is before the horizon
+	horizon := greatest(horizon, last_to + interval '1 microsecond');
+	PERFORM yquota_internal.check_corrected(horizon);
+
+	FOR number_of_table IN SELECT unnest(numbers || 0) LOOP
+		SELECT yquota_internal.copy_out(
+				   yquota_internal.rows_of(ARRAY[s.ledger_table], leaving), 'yquota.charge', target,
+				   yquota_internal.column_list('yquota.charge'))
+		INTO rows_of_table
+		FROM yquota.history_stretch AS s
+		WHERE s.number = number_of_table AND s.ledger_table IS NOT NULL;
+		archived := archived + coalesce(rows_of_table, 0);
+		UPDATE yquota.history_stretch AS s SET charges = rows_of_table
+		WHERE s.number = number_of_table AND s.number > 0;
+	END LOOP;
+	SELECT * INTO charged, digest
+	FROM yquota_internal.post_opening_balances(through, horizon, yquota_internal.rows_of(ledgers, leaving));
+	EXECUTE format('DELETE FROM yquota.container_change AS d WHERE d.container_id IN (%s)',
+				   yquota_internal.rows_of(ledgers, leaving, 'c.container_id'));
+
+	DECLARE
+		carried_ledger text := yquota_internal.make_carried('yquota.charge', ledgers, through);
+		carried_log text := yquota_internal.make_carried('yquota.container_event', logs, through);
+	BEGIN
+		PERFORM yquota_internal.lock_for_detaching(ledgers, logs);
+		PERFORM yquota_internal.check_unchanged(through, ledgers, since);
+		PERFORM yquota_internal.check_corrected(horizon);
+		PERFORM yquota_internal.detach(through, numbers, horizon, carried_ledger, carried_log);
+	END;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.archive_ledger(regclass, timestamptz) IS
+	'Archive the ledger rows of stretches sealed until an instant';
+REVOKE ALL ON FUNCTION yquota_internal.archive_ledger(regclass, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.archive_log(
+	target regclass, before timestamptz,
+	OUT stretches integer, OUT archived bigint, OUT horizon timestamptz, OUT digest numeric)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	released yquota_internal.released_log;
+	leaving text;
+	rows_of_table bigint;
+	digest_of_table numeric;
+BEGIN
+	stretches := 0;
+	archived := 0;
+	FOR released IN
+		SELECT * FROM yquota_internal.released_log AS r
+		WHERE r.sealed_at <= before
+		ORDER BY r.archived_through, r.stretch
+	LOOP
+		leaving := yquota_internal.rows_of(ARRAY[released.log_table],
+										   yquota_internal.is_carried(released.archived_through, true));
+		rows_of_table := yquota_internal.copy_out(leaving, 'yquota.container_event', target,
+												  yquota_internal.column_list('yquota.container_event'));
+		EXECUTE format('SELECT digest FROM (%s) AS d', yquota.archive_digest_query(format('(%s)', leaving), 'log'))
+		INTO digest_of_table;
+		EXECUTE format('DROP TABLE yquota_internal.%I', released.log_table);
+		DELETE FROM yquota_internal.released_log AS r WHERE r.log_table = released.log_table;
+		UPDATE yquota.history_stretch AS s
+		SET log_table = NULL, log_archived_at = yquota.clock(), events = rows_of_table
+		WHERE s.number = released.stretch AND s.number > 0;
+		stretches := stretches + (released.stretch > 0)::integer;
+		archived := archived + rows_of_table;
+		digest := coalesce(digest, 0) + digest_of_table;
+		horizon := greatest(horizon, released.sealed_at);
+	END LOOP;
+	DELETE FROM yquota_internal.carried_container AS k
+	WHERE NOT EXISTS (SELECT FROM yquota_internal.released_log AS r
+					  WHERE r.archived_through = k.archived_through);
+	IF stretches = 0 AND EXISTS (SELECT FROM yquota.history_stretch AS s
+								 WHERE s.number > 0 AND s.ledger_table IS NOT NULL AND s.sealed_at <= before)
+	THEN
+		RAISE NOTICE 'the log of a stretch is archived after its ledger'
+			USING HINT = 'Call archive() with a table like yquota.charge first.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.archive_log(regclass, timestamptz) IS
+	'Archive the log rows of stretches sealed until an instant whose ledger has been archived';
+REVOKE ALL ON FUNCTION yquota_internal.archive_log(regclass, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.archive(target regclass, before timestamptz)
+	RETURNS TABLE (history text, stretches integer, archived bigint, archived_before timestamptz,
+				   charged numeric, digest numeric)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF target IS NULL OR before IS NULL THEN
+		RAISE EXCEPTION 'arguments of archive must not be null'
+			USING ERRCODE = 'null_value_not_allowed',
+				HINT = 'Use infinity for all that is sealed.';
+	ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'cannot archive at isolation level %', upper(current_setting('transaction_isolation'))
+			USING ERRCODE = 'feature_not_supported',
+				DETAIL = 'What has been committed meanwhile must be seen.',
+				HINT = 'Use a transaction of isolation level READ COMMITTED.';
+	END IF;
+	history := yquota_internal.archive_kind(target);
+	PERFORM yquota_internal.lock_briefly(
+		'LOCK TABLE yquota.history_stretch IN SHARE ROW EXCLUSIVE MODE', 600);
+	IF history = 'ledger' THEN
+		SELECT l.stretches, l.archived, l.horizon, l.charged, l.digest
+		INTO archive.stretches, archive.archived, archived_before, archive.charged, archive.digest
+		FROM yquota_internal.archive_ledger(target, before) AS l;
+	ELSE
+		SELECT l.stretches, l.archived, l.horizon, l.digest
+		INTO archive.stretches, archive.archived, archived_before, archive.digest
+		FROM yquota_internal.archive_log(target, before) AS l;
+	END IF;
+	RETURN NEXT;
+END
+$$;
+COMMENT ON FUNCTION yquota.archive(regclass, timestamptz) IS
+	'Move the stretches of history sealed until an instant into a table like yquota.charge, then into one like yquota.container_event; what goes on is carried over.  Returns one row: what was archived';
+REVOKE ALL ON FUNCTION yquota.archive(regclass, timestamptz) FROM PUBLIC;
+
 SELECT pg_extension_config_dump('yquota.history_stretch', '');
 SELECT pg_extension_config_dump('yquota.opening_balance', '');
 SELECT pg_extension_config_dump('yquota_internal.carried_container', '');

@@ -41,24 +41,26 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	gap interval := now_at - mark;
+	-- what has been archived cannot be forgiven any more
+	gap_from timestamptz := greatest(mark, yquota_internal.archive_horizon());
+	gap interval := now_at - gap_from;
 	is_forgiven boolean := gap <= yquota_internal.duration('yquota.outage_max');
 	new_outage_id bigint;
 BEGIN
-	IF gap IS NULL OR gap <= yquota_internal.duration('yquota.outage_threshold')
+	IF mark IS NULL OR gap <= yquota_internal.duration('yquota.outage_threshold')
 		OR current_setting('yquota.outage_policy') = 'charge' THEN
 		RETURN;
 	END IF;
 
 	INSERT INTO yquota.outage (started_at, ended_at, forgiven, reason)
-	VALUES (mark, now_at, is_forgiven, 'the yquota worker was not running')
+	VALUES (gap_from, now_at, is_forgiven, 'the yquota worker was not running')
 	RETURNING outage_id INTO new_outage_id;
 
 	IF NOT is_forgiven THEN
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 		VALUES ('outage_undecided', new_outage_id,
 				format('The worker was not running from %s to %s, longer than yquota.outage_max. The time is charged unless yquota.decide_outage(%s, true) forgives it.',
-					   mark, now_at, new_outage_id),
+					   gap_from, now_at, new_outage_id),
 				now_at);
 	END IF;
 END

@@ -55,6 +55,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_CONTAINER_EVENT] = {.schema = "yquota", .name = "container_event", .may_have_children = true},
 	[YQ_COUNTER_DELTA] = {.schema = "yquota_internal", .name = "counter_delta"},
 	[YQ_EVENT_REJECT] = {.schema = "yquota", .name = "event_reject"},
+	[YQ_HISTORY_STRETCH] = {.schema = "yquota", .name = "history_stretch"},
 	[YQ_NODE] = {.schema = "yquota", .name = "node"},
 	[YQ_OUTAGE] = {.schema = "yquota", .name = "outage"},
 	[YQ_PRICE] = {.schema = "yquota", .name = "price"},

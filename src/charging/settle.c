@@ -68,6 +68,8 @@ check_event(YqBooks *books, const YqHistory *history, const YqEvent *event)
 
 	if (event->kind == YQ_CONTAINER_START && !history->started)
 		return yq_settle_admit(books, event, &container);
+	if (!history->started && yq_settle_check_age(event) != NULL)
+		return yq_settle_check_age(event);
 	if (event->allocation != NULL)
 		return yq_settle_check_allocation(event->allocation, event->occurred_at);
 	return NULL;

@@ -23,6 +23,7 @@
 #include "pricing/timeline.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 /* The largest amount of one resource in an allocation; sums stay in int64. */
 #define MAX_AMOUNT (INT64CONST(1) << 50)
@@ -81,6 +82,21 @@ yq_settle_check_allocation(const YqResource *allocation, TimestampTz at)
 	return NULL;
 }
 
+YqProblem *
+yq_settle_check_age(const YqEvent *event)
+{
+	TimestampTz horizon = yq_timeline_cached()->horizon;
+
+	if (event->occurred_at >= horizon)
+		return NULL;
+	return yq_problem(ERRCODE_INVALID_PARAMETER_VALUE,
+					  psprintf("%s of container \"%s\" lies before the archive horizon at %s",
+							   yq_event_kind_name(event->kind),
+							   text_to_cstring(event->container_id),
+							   timestamptz_to_str(horizon)),
+					  "Look for the container in the archive; so old an event is accepted only when its container is still in the books.");
+}
+
 static YqProblem *
 check_project(YqBooks *books, const text *project)
 {
@@ -102,7 +118,9 @@ yq_settle_admit(YqBooks *books, const YqEvent *event, YqContainer *container)
 
 	memset(container, 0, sizeof(*container));
 	yq_event_payer(event, &container->project, &container->username);
-	problem = check_project(books, container->project);
+	problem = yq_settle_check_age(event);
+	if (problem == NULL)
+		problem = check_project(books, container->project);
 	if (problem == NULL)
 		problem = yq_settle_check_allocation(event->allocation, event->occurred_at);
 	if (problem != NULL)

@@ -73,6 +73,13 @@ extern int	yq_waiting_events_load(YqBooks *books, const text *container_id,
 extern YqProblem *yq_settle_admit(YqBooks *books, const YqEvent *event,
 								  YqContainer *container);
 
+/*
+ * What is wrong with an event of a container that is not known, or NULL: such
+ * a container may have been archived, with all that could be told of it, when
+ * the event lies before the archive horizon.
+ */
+extern YqProblem *yq_settle_check_age(const YqEvent *event);
+
 /* What is wrong with an allocation, or NULL. */
 extern YqProblem *yq_settle_check_allocation(const YqResource *allocation,
 											 TimestampTz at);

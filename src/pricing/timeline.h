@@ -94,6 +94,9 @@ typedef struct YqTimeline
 	YqOutage   *outages;
 	int			rule_count;
 	YqChargingRule *rules;		/* in time order */
+
+	TimestampTz horizon;		/* what was charged before has been archived
+								 * and does not change; DT_NOBEGIN for none */
 } YqTimeline;
 
 /*

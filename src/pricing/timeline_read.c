@@ -236,6 +236,17 @@ read_charging_rule(YqTimelineLoader *loader, TupleTableSlot *slot, Relation rela
 		((int64) minimum->month * DAYS_PER_MONTH + minimum->day) * USECS_PER_DAY;
 }
 
+static void
+read_horizon(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
+{
+	bool		isnull;
+	Datum		horizon = slot_getattr(slot, yq_column(relation, "horizon"), &isnull);
+
+	if (!isnull)
+		loader->timeline->horizon = Max(loader->timeline->horizon,
+										DatumGetTimestampTz(horizon));
+}
+
 static int
 compare_rules(const void *a, const void *b)
 {
@@ -364,6 +375,7 @@ yq_timeline_read_tables(YqTimelineLoader *loader)
 	timeline->outages = NULL;
 	timeline->rule_count = 0;
 	timeline->rules = NULL;
+	timeline->horizon = DT_NOBEGIN;
 
 	read_table(loader, YQ_RESOURCE_TYPE, read_resource_type);
 	read_table(loader, YQ_BASE_PRICE, read_base_price);
@@ -380,4 +392,5 @@ yq_timeline_read_tables(YqTimelineLoader *loader)
 	read_table(loader, YQ_CHARGING_RULE, read_charging_rule);
 	if (timeline->rule_count > 0)
 		qsort(timeline->rules, timeline->rule_count, sizeof(YqChargingRule), compare_rules);
+	read_table(loader, YQ_HISTORY_STRETCH, read_horizon);
 }
