@@ -15,25 +15,28 @@ our @EXPORT = qw(size repetitions interleave median events_file load fold check_
 
 my %sizes = (
 	#                        full        small      toy
-	copy_containers => [     500_000,    40_000,    500 ],
-	naive_containers => [     20_000,     5_000,    200 ],
-	batch_containers => [    100_000,    10_000,  2_000 ],
-	single_seconds => [            3,         1,    0.3 ],
-	memory_containers => [   500_000,   100_000,  1_000 ],
-	memory_part => [          50_000,    10_000,    500 ],
+	copy_containers => [     500_000,    20_000,    500 ],
+	naive_containers => [     20_000,     4_000,    200 ],
+	batch_containers => [    100_000,     5_000,  1_000 ],
+	# how long pgbench runs; or, if that is 0, how many containers it is sent
+	single_seconds => [            2,         0,      0 ],
+	single_containers => [         0,     1_600,     80 ],
+	hot_seconds => [               2,         1,      0 ],
+	memory_containers => [   500_000,    40_000,  1_000 ],
+	memory_part => [          50_000,     4_000,    500 ],
 	running_few => [           1_000,     1_000,    100 ],
-	running_some => [        100_000,    10_000,    500 ],
-	running_most => [      1_000_000,   100_000,  2_000 ],
+	running_some => [        100_000,     5_000,    500 ],
+	running_most => [      1_000_000,    50_000,  2_000 ],
 	running_projects => [      1_000,     1_000,    200 ],
 	price_changes => [        10_000,    10_000,    200 ],
 	prices => [            1_000_000,   100_000,  1_000 ],
 	books_first => [          10_000,     5_000,    200 ],
-	books_second => [        100_000,    20_000,    500 ],
-	books_third => [       1_000_000,    60_000,  1_000 ],
-	books_all => [        10_000_000,   180_000,  2_400 ],
-	books_batch => [         100_000,    10_000,    200 ],
-	patience_seconds => [        600,        60,     60 ],
-	repetitions => [               5,         3,      1 ],
+	books_second => [        100_000,    10_000,    500 ],
+	books_third => [       1_000_000,    20_000,  1_000 ],
+	books_all => [        10_000_000,    60_000,  2_400 ],
+	books_batch => [         100_000,     5_000,    200 ],
+	patience_seconds => [        300,        30,     30 ],
+	repetitions => [               5,         2,      1 ],
 );
 
 my $scale = $ENV{BENCH_SCALE};

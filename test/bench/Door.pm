@@ -196,10 +196,12 @@ use constant FIRST => 1_000_000;
 
 my $runs = 0;
 
-# How long pgbench runs; less than a second cannot be told to it.
+# duration(CLIENTS, SECONDS): how long pgbench is to run, in its own words.
 sub duration
 {
-	return size('single_seconds') < 1 ? ('-t' => 10) : ('-T' => size('single_seconds'));
+	my ($clients, $seconds) = @_;
+
+	return $seconds ? ('-T' => $seconds) : ('-t' => int(size('single_containers') / $clients) || 1);
 }
 
 # single_rows(VARIANT, DATABASE, OPTION...): transactions per second, where each
@@ -220,7 +222,7 @@ sub single_rows
 	Cluster::checkpoint();
 	my $before = $session->wal;
 	my ($transactions, $per_second) = Cluster::pgbench($database, $file,
-		'-c' => $option{clients}, '-j' => $option{clients} > 2 ? 2 : $option{clients}, duration(),
+		'-c' => $option{clients}, '-j' => $option{clients} > 2 ? 2 : $option{clients}, duration($option{clients}, $option{seconds} // size('single_seconds')),
 		settings => $settings, variables => { run => $run, backlog => BACKLOG, next => FIRST });
 	my $wal = $session->wal - $before;
 	$session->close;
@@ -291,7 +293,7 @@ sub sampler
 	$session->send(<<~"SQL");
 		DO \$\$
 		DECLARE
-			stop_at timestamptz := clock_timestamp() + '@{[ size('single_seconds') ]} s';
+			stop_at timestamptz := clock_timestamp() + '@{[ size('hot_seconds') || 0.2 ]} s';
 		BEGIN
 			WHILE clock_timestamp() < stop_at LOOP
 				PERFORM pg_stat_clear_snapshot();
@@ -309,7 +311,7 @@ sub sampler
 sub hot_case
 {
 	my ($name, $case, $other_work_s, $naive_target) = @_;
-	my %option = (clients => 16, projects => 1, $other_work_s ? (other_work_s => $other_work_s) : ());
+	my %option = (clients => 16, projects => 1, seconds => size('hot_seconds'), $other_work_s ? (other_work_s => $other_work_s) : ());
 	my (%count, %waits, @run);
 
 	foreach my $variant (qw(yquota B N))
@@ -350,7 +352,7 @@ sub hot_case
 #
 
 # memory_case: what a backend has used at most after one statement of many rows,
-# and after one of a tenth of them.  kinds: of STARTs only, or of all events of
+# and after one of fewer.  kinds: of STARTs only, or of all events of
 # half as many containers.
 sub memory_case
 {
@@ -359,6 +361,8 @@ sub memory_case
 	my %containers = map { $_ => size("memory_$_") * ($whole ? 1 : 2) } qw(containers part);
 	my @run;
 
+	# how much memory something takes is the same each time
+	local $ENV{BENCH_REPETITIONS} = 1;
 	foreach my $part (sort keys %containers)
 	{
 		my ($start, $finish) = Workload::stream(to => $containers{$part}, shuffled => 1);
@@ -393,7 +397,7 @@ sub memory_case
 		baseline_name => "@{[ $rows->($containers{part}) ]} rows:",
 		# the small constant
 		value => ratio($found->{containers}{used}, $work_mem_mb), unit => 'x work_mem', at_most => 8,
-		note => sprintf('peak of the process %.0f MB, with a tenth of the rows %.0f MB', $found->{containers}{peak}, $found->{part}{peak}));
+		note => sprintf('once; peak of the process %.0f MB, with fewer rows %.0f MB', $found->{containers}{peak}, $found->{part}{peak}));
 	return;
 }
 

@@ -49,17 +49,18 @@ my %changes = (
 );
 my $changed = 0;
 
-# One change is made between the checkpoint and the measured one, so that full
-# pages of what it touches are not in its WAL.
+# One change is made between the checkpoint and the measured ones, so that full
+# pages of what it touches are not in their WAL.
 sub change
 {
 	my ($what, $session) = @_;
+	my $times = 5;
 
 	Cluster::checkpoint();
 	$session->run($changes{$what}->(++$changed));
 	my $before = $session->wal;
-	my $milliseconds = $session->milliseconds($changes{$what}->(++$changed));
-	return (time => $milliseconds, wal => $session->wal - $before);
+	my @milliseconds = $session->milliseconds(map { $changes{$what}->(++$changed) } 1 .. $times);
+	return (time => median(@milliseconds), wal => ($session->wal - $before) / $times);
 }
 
 # What it would cost to write to each running container.
