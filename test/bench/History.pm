@@ -28,19 +28,33 @@ my @sizes = grep { $_ ne 'books_thin' } @stages;
 my %loaded = (month => 0, others => 0);
 my $next = 0;
 
-# add_containers(DATABASE, month or others, up to how many)
+# function_exists(DATABASE, FUNCTION): whether this yquota has it.
+sub function_exists
+{
+	my ($database, $function) = @_;
+
+	return Cluster::once($database, "SELECT count(*) FROM pg_proc WHERE pronamespace = 'yquota'::regnamespace AND proname = '$function'");
+}
+
+# add_containers(DATABASE, month or others, up to how many, parts): history is
+# sealed after each part.
 sub add_containers
 {
-	my ($database, $part, $to) = @_;
-	my $more = $to - $loaded{$part};
-	my $half = int($more / 2);
+	my ($database, $part, $to, $parts) = @_;
+	my $more = int(($to - $loaded{$part}) / $parts);
 	my ($origin, $seconds) = $part eq 'month'
-	  ? (Workload::ORIGIN, MONTH_S) : (Workload::ORIGIN - OTHERS_S, OTHERS_S);
+	  ? (Workload::ORIGIN, MONTH_S) : (Workload::ORIGIN - OTHERS_S, int(OTHERS_S / $parts));
+	my $half = int($more / 2);
 
-	Bench::load($database, $next, $next + $half, ids => 'yarn', origin => $origin, seconds => $seconds - 4 * 3600);
-	Bench::load($database, $next + $half, $next + $more, ids => 'random', origin => $origin, seconds => $seconds - 4 * 3600);
-	$next += $more;
-	$loaded{$part} = $to;
+	foreach my $number (1 .. $parts)
+	{
+		Bench::load($database, $next, $next + $half, ids => 'yarn', origin => $origin, seconds => $seconds - 4 * 3600);
+		Bench::load($database, $next + $half, $next + $more, ids => 'random', origin => $origin, seconds => $seconds - 4 * 3600);
+		Cluster::once($database, 'SELECT yquota.seal_history()') if function_exists($database, 'seal_history');
+		$next += $more;
+		$origin += $seconds;
+	}
+	$loaded{$part} += $more * $parts;
 	return;
 }
 
@@ -58,7 +72,7 @@ sub hourly_prices
 
 # books(STAGE): its database; made when it or a later one is first asked for.
 my $made = 0;
-my %size_at;
+my (%size_at, %containers_at);
 
 sub books
 {
@@ -82,18 +96,19 @@ sub books
 		}
 		if ($database eq 'books_thin')
 		{
-			add_containers($database, 'others', int($others / 10));
+			add_containers($database, 'others', int($others / 10), 1);
 		}
 		elsif ($database eq 'books_all')
 		{
-			add_containers($database, 'others', $others);
+			add_containers($database, 'others', $others, 11);
 		}
 		else
 		{
-			add_containers($database, 'month', size($database));
+			add_containers($database, 'month', size($database), 1);
 		}
 		finish_stage($database);
 		$size_at{$database} = database_size($database);
+		$containers_at{$database} = $loaded{month} + $loaded{others};
 	}
 	return $stage;
 }
@@ -278,14 +293,6 @@ sub container_cost_case
 # Proof, archive and room
 #
 
-# exists(DATABASE, FUNCTION): whether this yquota has it.
-sub function_exists
-{
-	my ($database, $function) = @_;
-
-	return Cluster::once($database, "SELECT count(*) FROM pg_proc WHERE pronamespace = 'yquota'::regnamespace AND proname = '$function'");
-}
-
 # prove(DATABASE, ARGUMENT): milliseconds, once, for it takes long.
 sub prove
 {
@@ -334,14 +341,19 @@ sub archive_case
 		return;
 	}
 	my $session = Cluster->new($database);
-	$session->run('CREATE TABLE public.archived_charge (LIKE yquota.charge)');
-	Cluster::checkpoint();
-	my $milliseconds = $session->milliseconds(sprintf q(SELECT yquota.archive('public.archived_charge', to_timestamp(%d))), Workload::ORIGIN + MONTH_S);
-	my $archived = $session->run('SELECT count(*) FROM public.archived_charge');
+	foreach my $history (qw(charge container_event))
+	{
+		$session->run("CREATE TABLE public.archived_$history (LIKE yquota.$history)");
+		Cluster::checkpoint();
+		my $milliseconds = $session->milliseconds("SELECT yquota.archive('public.archived_$history', 'infinity')");
+		my $archived = $session->run("SELECT count(*) FROM public.archived_$history");
+		die "nothing of $history was archived\n" unless $archived;
+		Report::add("archive() of $archived rows of $history", figure => $milliseconds / 1000, figure_unit => 's',
+			value => $milliseconds * 1000 / $archived, unit => 'us per row', note => 'once');
+	}
+	my $problems = $session->run('SELECT * FROM yquota.verify()');
+	die "the books are wrong after archiving:\n$problems\n" if $problems ne '';
 	$session->close;
-	die "nothing was archived\n" unless $archived;
-	Report::add("archive() of $archived charges", figure => $milliseconds / 1000, figure_unit => 's',
-		value => $milliseconds * 1000 / $archived, unit => 'us per charge', note => 'once');
 	return;
 }
 
@@ -350,7 +362,7 @@ sub room_case
 	books('books_all');
 	foreach my $stage (@sizes)
 	{
-		Report::add("room of a lifecycle, @{[ size($stage) ]} finished", figure => ($size_at{$stage} - $size_at{empty}) / size($stage),
+		Report::add("room of a lifecycle, @{[ size($stage) ]} finished", figure => ($size_at{$stage} - $size_at{empty}) / $containers_at{$stage},
 			figure_unit => 'B');
 	}
 	return;

@@ -39,7 +39,7 @@ while (my ($name, $code) = splice @cases, 0, 2)
 		Report::add($name, missing => 'failed', note => $reason);
 		$failed++;
 	}
-	printf STDERR "  %.0f s\n", time - $started;
+	printf STDERR "  %.1f s\n", time - $started;
 	$ran++;
 }
 die "no case matches BENCH_ONLY \"$only\"\n" unless $ran;
