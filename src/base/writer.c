@@ -22,8 +22,9 @@
 
 struct YqWriter
 {
+	MemoryContext context;
 	Relation	relation;
-	EState	   *estate;
+	EState	   *estate;			/* NULL, as the next one, without indexes */
 	ResultRelInfo *result;
 	MemoryContext row_context;	/* reset at each flush */
 	int			column_count;
@@ -33,8 +34,12 @@ struct YqWriter
 	bool		optimistic;
 	int			count;
 	int			slot_count;		/* slots made so far */
+	int			slot_room;
 	TupleTableSlot **slots;
 };
+
+/* Slots that most statements make do with. */
+#define FEW_SLOTS 4
 
 /* Rows have the columns known here and, in their places, dropped ones. */
 static void
@@ -64,18 +69,23 @@ yq_writer_open(YqTable table, int column_count, int capacity, bool optimistic)
 {
 	YqWriter   *writer = palloc0(sizeof(YqWriter));
 
+	writer->context = CurrentMemoryContext;
 	writer->relation = yq_table_open(table, RowExclusiveLock);
 	prepare_columns(writer, column_count);
-	writer->estate = CreateExecutorState();
-	writer->result = makeNode(ResultRelInfo);
-	InitResultRelInfo(writer->result, writer->relation, 0, NULL, 0);
-	ExecOpenIndices(writer->result, false);
+	if (writer->relation->rd_rel->relhasindex)
+	{
+		writer->estate = CreateExecutorState();
+		writer->result = makeNode(ResultRelInfo);
+		InitResultRelInfo(writer->result, writer->relation, 0, NULL, 0);
+		ExecOpenIndices(writer->result, false);
+	}
 	writer->row_context = AllocSetContextCreate(CurrentMemoryContext,
 												"yquota rows to write",
 												ALLOCSET_DEFAULT_SIZES);
 	writer->capacity = capacity;
 	writer->optimistic = optimistic;
-	writer->slots = palloc0(sizeof(TupleTableSlot *) * capacity);
+	writer->slot_room = Min(capacity, FEW_SLOTS);
+	writer->slots = palloc(sizeof(TupleTableSlot *) * writer->slot_room);
 	return writer;
 }
 
@@ -83,6 +93,22 @@ Relation
 yq_writer_relation(YqWriter *writer)
 {
 	return writer->relation;
+}
+
+/* Make one more slot. */
+static void
+add_slot(YqWriter *writer)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(writer->context);
+
+	if (writer->slot_count == writer->slot_room)
+	{
+		writer->slot_room = Min(writer->slot_room * 2, writer->capacity);
+		writer->slots = repalloc(writer->slots, sizeof(TupleTableSlot *) * writer->slot_room);
+	}
+	writer->slots[writer->slot_count++] =
+		MakeSingleTupleTableSlot(RelationGetDescr(writer->relation), &TTSOpsHeapTuple);
+	MemoryContextSwitchTo(old_context);
 }
 
 void
@@ -97,12 +123,7 @@ yq_writer_put(YqWriter *writer, Datum *values, bool *nulls)
 		yq_writer_flush(writer);
 	}
 	if (writer->count == writer->slot_count)
-	{
-		old_context = MemoryContextSwitchTo(writer->estate->es_query_cxt);
-		writer->slots[writer->slot_count++] =
-			MakeSingleTupleTableSlot(RelationGetDescr(writer->relation), &TTSOpsHeapTuple);
-		MemoryContextSwitchTo(old_context);
-	}
+		add_slot(writer);
 
 	memcpy(writer->values, values, sizeof(Datum) * writer->column_count);
 	memcpy(writer->nulls, nulls, sizeof(bool) * writer->column_count);
@@ -130,7 +151,6 @@ forget_rows(YqWriter *writer)
 		ExecClearTuple(writer->slots[i]);
 	writer->count = 0;
 	MemoryContextReset(writer->row_context);
-	ResetPerTupleExprContext(writer->estate);
 }
 
 void
@@ -140,7 +160,7 @@ yq_writer_flush(YqWriter *writer)
 		return;
 
 	insert_into_heap(writer);
-	for (int i = 0; writer->result->ri_NumIndices > 0 && i < writer->count; i++)
+	for (int i = 0; writer->result != NULL && i < writer->count; i++)
 	{
 		(void) ExecInsertIndexTuples(writer->result, writer->slots[i], writer->estate,
 									 false, false, NULL, NIL, false);
@@ -153,6 +173,7 @@ void
 yq_writer_flush_optimistically(YqWriter *writer, YqConflictHandler conflict,
 							   void *argument)
 {
+	Assert(writer->result != NULL);
 	if (writer->count == 0)
 		return;
 
@@ -179,8 +200,11 @@ yq_writer_close(YqWriter *writer)
 		yq_writer_flush(writer);
 	for (int i = 0; i < writer->slot_count; i++)
 		ExecDropSingleTupleTableSlot(writer->slots[i]);
-	ExecCloseIndices(writer->result);
-	FreeExecutorState(writer->estate);
+	if (writer->result != NULL)
+	{
+		ExecCloseIndices(writer->result);
+		FreeExecutorState(writer->estate);
+	}
 	table_close(writer->relation, NoLock);
 	MemoryContextDelete(writer->row_context);
 }

@@ -20,13 +20,29 @@ static const char *const kind_names[YQ_EVENT_KINDS] = {
 	[YQ_QUOTA_COMPUTE] = "QUOTA_COMPUTE",
 };
 
+/* Labels stay the same as long as the table that has them does. */
+static YqEventLabels cached_labels;
+static bool labels_loaded = false;
+static bool labels_unchanged = false;	/* taken back by a change of the table */
+static bool labels_watched = false;
+
 void
 yq_event_labels_load(YqEventLabels *labels)
 {
-	for (int kind = 0; kind < YQ_EVENT_KINDS; kind++)
-		labels->kinds[kind] = yq_enum_oid("container_event_type", kind_names[kind]);
-	labels->guaranteed = yq_enum_oid("execution_type", "GUARANTEED");
-	labels->opportunistic = yq_enum_oid("execution_type", "OPPORTUNISTIC");
+	if (!labels_watched)
+		yq_catalog_on_change(YQ_CONTAINER_EVENT, &labels_unchanged);
+	labels_watched = true;
+	if (!labels_loaded || !labels_unchanged)
+	{
+		labels_loaded = false;
+		labels_unchanged = true;
+		for (int kind = 0; kind < YQ_EVENT_KINDS; kind++)
+			cached_labels.kinds[kind] = yq_enum_oid("container_event_type", kind_names[kind]);
+		cached_labels.guaranteed = yq_enum_oid("execution_type", "GUARANTEED");
+		cached_labels.opportunistic = yq_enum_oid("execution_type", "OPPORTUNISTIC");
+		labels_loaded = true;
+	}
+	*labels = cached_labels;
 }
 
 const char *
