@@ -248,7 +248,11 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
 	WITH event AS MATERIALIZED (
-		SELECT * FROM yquota_internal.accepted_event(since)
+		-- results of functions have no collation of their own
+		SELECT e.container_id COLLATE "C" AS container_id, e.event, e.occurred_at, e.project,
+			   e.application_id, e.username, e.queue, e.node, e.allocation, e.execution_type,
+			   e.exit_status, e.recorded_at, e.arrival
+		FROM yquota_internal.accepted_event(since) AS e
 	), life AS MATERIALIZED (
 		SELECT start.container_id,
 			   yquota_internal.payer_project(start.project, start.username) AS project,
@@ -356,8 +360,9 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 	BEGIN ATOMIC
 	WITH due AS MATERIALIZED (
 		SELECT e.*, COALESCE(yquota_internal.microseconds(e.padding), 0) AS padded, 1::bigint AS copy,
-			   ROW(e.project, e.application_id, e.username, e.queue, e.node, e.execution_type,
-				   e.allocation, e.started_at, e.settled_by, e.exit_status)::text AS content
+			   ROW(e.project COLLATE "C", e.application_id COLLATE "C", e.username COLLATE "C",
+				   e.queue COLLATE "C", e.node COLLATE "C", e.execution_type, e.allocation,
+				   e.started_at, e.settled_by, e.exit_status) AS content
 		FROM yquota_internal.expected_charge(since) AS e
 	), posted AS MATERIALIZED (
 		SELECT charge.* FROM yquota.charge
@@ -368,7 +373,7 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 			   row_number() OVER (PARTITION BY p.container_id, p."from", p."to", p.padding
 								  ORDER BY p.number) AS copy,
 			   ROW(p.project, p.application_id, p.username, p.queue, p.node, p.execution_type,
-				   p.allocation, p.started_at, p.settled_by, p.exit_status)::text AS content
+				   p.allocation, p.started_at, p.settled_by, p.exit_status) AS content
 		FROM posted AS p
 		WHERE p.corrects IS NULL
 		  AND NOT EXISTS (SELECT FROM posted AS taking_back
@@ -377,41 +382,47 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 	)
 	SELECT 'ledger differs from the log', log.container_id,
 		   format('%s credits for project %s', trim_scale(log.amount), log.project),
-		   format('%s credits for project %s', trim_scale(ledger.amount), ledger.project)
+		   format('%s credits for project %s, %s rows up to number %s',
+				  trim_scale(ledger.amount), ledger.project, ledger.rows, ledger.last_number)
 	FROM (SELECT due.container_id, max(due.project) AS project, sum(due.amount) AS amount
 		  FROM due GROUP BY due.container_id) AS log
-	LEFT JOIN (SELECT posted.container_id, posted.project, sum(posted.amount) AS amount
+	LEFT JOIN (SELECT posted.container_id, posted.project, sum(posted.amount) AS amount,
+					  count(*) AS rows, max(posted.number) AS last_number
 			   FROM posted GROUP BY posted.container_id, posted.project) AS ledger USING (container_id)
 	WHERE COALESCE(log.amount, 0) <> COALESCE(ledger.amount, 0)
 	   OR ledger.project IS NOT NULL AND ledger.project IS DISTINCT FROM log.project
+	   OR ledger.last_number <> ledger.rows
 	UNION ALL
 	SELECT CASE WHEN log.content IS DISTINCT FROM ledger.content THEN 'charge differs from the log'
 		   ELSE 'amount of a charge differs from the timelines' END,
 		   format('%s number %s', container_id, ledger.number),
-		   format('%s by %s, %s to %s of %s', trim_scale(log.amount), log.dominant, "from", "to", log.content),
-		   format('%s by %s, %s to %s of %s', trim_scale(ledger.amount), ledger.dominant, "from", "to", ledger.content)
+		   format('%s by %s, %s to %s %s', trim_scale(log.amount), log.dominant, log."from", log."to", log.content),
+		   format('%s by %s, %s to %s %s', trim_scale(ledger.amount), ledger.dominant, ledger."from", ledger."to", ledger.content)
 	FROM (SELECT * FROM due WHERE due."to" IS NOT NULL) AS log
 	FULL JOIN in_effect AS ledger USING (container_id, "from", "to", padded, copy)
 	WHERE log.content IS DISTINCT FROM ledger.content
 	   OR log.amount <> ledger.amount OR log.dominant IS DISTINCT FROM ledger.dominant
 	UNION ALL
 	SELECT 'running container differs from the log', container_id,
-		   format('%s since %s of %s', log.allocation, log."from", log.content),
-		   format('%s since %s of %s', running.allocation, running.settled_at, running.content)
-	FROM (SELECT due.container_id, due.allocation, due."from",
-				 ROW(due.project, due.application_id, due.username, due.queue, due.node,
-					 due.execution_type, due.started_at)::text AS content
-		  FROM due WHERE due."from" IS NOT NULL AND due."to" IS NULL) AS log
+		   format('since %s %s', log."from", log.content),
+		   format('since %s %s', running.settled_at, running.content)
+	FROM (SELECT due.container_id, due."from",
+				 ROW(due.project COLLATE "C", due.application_id COLLATE "C", due.username COLLATE "C",
+					 due.queue COLLATE "C", due.node COLLATE "C", due.execution_type, due.allocation,
+					 due.started_at, COALESCE(ledger.rows, 0)) AS content
+		  FROM due
+		  LEFT JOIN (SELECT posted.container_id, count(*)::integer AS rows
+					 FROM posted GROUP BY posted.container_id) AS ledger USING (container_id)
+		  WHERE due."from" IS NOT NULL AND due."to" IS NULL) AS log
 	FULL JOIN (
-		SELECT c.container_id, c.allocation, c.settled_at,
+		SELECT c.container_id, c.settled_at,
 			   ROW(c.project, c.application_id, c.username, c.queue, c.node,
-				   c.execution_type, c.started_at)::text AS content
+				   c.execution_type, c.allocation, c.started_at, c.charges) AS content
 		FROM yquota.container AS c
 		WHERE c.container_id IN (SELECT due.container_id FROM due)
 	) AS running USING (container_id)
 	WHERE log.content IS DISTINCT FROM running.content
-	   OR log."from" IS DISTINCT FROM running.settled_at
-	   OR log.allocation::text IS DISTINCT FROM running.allocation::text;
+	   OR log."from" IS DISTINCT FROM running.settled_at;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_lives(timestamptz) IS
 	'What differs between the log and the books of containers that are not proven';
@@ -546,7 +557,7 @@ CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
 	SET enable_nestloop = off
 	SET enable_mergejoin = off
 	-- fewer parts, for every role and session the same
-	SET work_mem = '64MB'
+	SET work_mem = '32MB'
 	-- would compile hundreds of expressions, longer than most run
 	SET jit = off
 	AS $$
