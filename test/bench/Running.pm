@@ -49,18 +49,23 @@ my %changes = (
 );
 my $changed = 0;
 
-# One change is made between the checkpoint and the measured ones, so that full
-# pages of what it touches are not in their WAL.
+# Several changes, of which each writes its WAL.  One is made between the
+# checkpoint and the measured ones, so that full pages of what it touches are in
+# none; those of a page that only one of them touches are not in the median.
 sub change
 {
 	my ($what, $session) = @_;
-	my $times = 5;
+	my (@milliseconds, @wal);
 
 	Cluster::checkpoint();
 	$session->run($changes{$what}->(++$changed));
-	my $before = $session->wal;
-	my @milliseconds = $session->milliseconds(map { $changes{$what}->(++$changed) } 1 .. $times);
-	return (time => median(@milliseconds), wal => ($session->wal - $before) / $times);
+	foreach (1 .. 5)
+	{
+		my $before = $session->wal;
+		push @milliseconds, scalar $session->milliseconds($changes{$what}->(++$changed));
+		push @wal, $session->wal - $before;
+	}
+	return (time => median(@milliseconds), wal => median(@wal));
 }
 
 # What it would cost to write to each running container.
