@@ -39,6 +39,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/lmgr.h"
+#include "storage/predicate.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -315,6 +316,9 @@ yq_sql_exchange_storage(PG_FUNCTION_ARGS)
 	check_table(child);
 	check_alike(parent, child);
 
+	/* what serializable transactions have read is not in its place any more */
+	TransferPredicateLocksToHeapRelation(parent);
+	TransferPredicateLocksToHeapRelation(child);
 	count_rows(parent, child);
 	exchange_tables(parent, child);
 	table_close(parent, NoLock);

@@ -1,0 +1,299 @@
+--
+-- Sealing and archiving: what the books say stays as it is, and what has left
+-- them can be proved.  A vcore costs one credit per second here.  Works in a
+-- database of its own: prices and the clock are global.
+--
+CREATE DATABASE yquota_archive;
+\c yquota_archive
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+\set SHOW_CONTEXT never
+SELECT yquota.set_clock('2026-03-02 10:00');
+INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
+	('CONTAINER_START', 'done', '2026-03-02 09:00', 'lab', NULL, '[vcores=1]'),
+	('CONTAINER_START', 'instant', '2026-03-02 09:59', 'lab', NULL, '[vcores=1]'),
+	-- too long for a page
+	('CONTAINER_START', 'long', '2026-03-02 09:00', 'ops', (SELECT string_agg(md5(i::text), '') FROM generate_series(1, 400) AS i), '[vcores=2]'),
+	('CONTAINER_START', 'updated', '2026-03-02 09:00', 'lab', NULL, '[vcores=1]'),
+	('CONTAINER_START', 'running', '2026-03-02 09:30', 'ops', NULL, '[vcores=1]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
+	('CONTAINER_FINISH', 'done', '2026-03-02 09:10', NULL),
+	('CONTAINER_FINISH', 'instant', '2026-03-02 09:59', NULL),
+	('CONTAINER_FINISH', 'long', '2026-03-02 09:20', NULL),
+	('CONTAINER_UPDATE', 'updated', '2026-03-02 09:40', '[vcores=3]');
+SET yquota.on_bad_event = set_aside;
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
+	('CONTAINER_FINISH', 'waiting', '2026-03-02 09:50'),
+	('CONTAINER_FINISH', 'running', '2026-03-02 09:00');
+RESET yquota.on_bad_event;
+
+-- Everything that is told of containers and projects
+CREATE VIEW told AS
+	SELECT format('%s %s %s', project, charged, accrued) AS line FROM yquota.project_balance
+	UNION ALL
+	SELECT format('%s %s %s %s %s', container_id, md5(application_id), finished_at, charged, accrued)
+	FROM yquota.container_cost
+	UNION ALL
+	SELECT format('%s %s %s', container_id, number, amount) FROM yquota.charge
+	UNION ALL
+	SELECT format('%s %s %s', event, container_id, md5(application_id)) FROM yquota.container_event;
+CREATE TABLE told_before AS SELECT line FROM told;
+-- the same lines, whatever their order
+CREATE FUNCTION difference() RETURNS TABLE (line text)
+	LANGUAGE sql
+	AS '(SELECT line FROM told EXCEPT ALL SELECT line FROM told_before)
+		UNION ALL (SELECT line FROM told_before EXCEPT ALL SELECT line FROM told)';
+
+--
+-- Sealing
+--
+BEGIN;
+SELECT yquota.seal_history();
+SELECT count(*) FROM ONLY yquota.charge;
+ROLLBACK;
+SELECT count(*) FROM ONLY yquota.charge;
+SELECT * FROM yquota.history_stretch;
+BEGIN;
+SAVEPOINT before;
+SELECT yquota.seal_history();
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'running', '2026-03-02 09:45');
+ROLLBACK TO before;
+SELECT * FROM difference();
+COMMIT;
+SELECT yquota.seal_history();
+SELECT number, sealed_from, sealed_at, ledger_table, log_table FROM yquota.history_stretch;
+SELECT (SELECT count(*) FROM ONLY yquota.charge) AS charges, (SELECT count(*) FROM ONLY yquota.container_event) AS events;
+SELECT * FROM difference();
+SELECT * FROM yquota.verify();
+-- there is nothing to seal now
+SELECT yquota.seal_history();
+
+-- replays are known
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'done', '2026-03-02 09:00', 'lab', '[vcores=1]'),
+	('CONTAINER_START', 'updated', '2026-03-02 09:00', 'lab', '[vcores=1]'),
+	('CONTAINER_FINISH', 'done', '2026-03-02 09:10', NULL, NULL);
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'done', '2026-03-02 09:00', 'lab', '[vcores=2]');
+-- and what was charged is corrected by rows of the present
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
+	('CONTAINER_UPDATE', 'updated', '2026-03-02 09:20', '[vcores=2]');
+SELECT container_id, number, corrects, amount, tableoid = 'yquota.charge'::regclass AS is_new
+FROM yquota.charge WHERE container_id = 'updated' ORDER BY number;
+SELECT * FROM yquota.verify();
+
+-- another stretch
+SELECT yquota.set_clock('2026-03-02 11:00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'late', '2026-03-02 10:10', 'lab', '[vcores=1]'),
+	('CONTAINER_FINISH', 'late', '2026-03-02 10:20', NULL, NULL);
+SELECT yquota.seal_history();
+SELECT number, sealed_from, sealed_at FROM yquota.history_stretch ORDER BY number;
+
+--
+-- Archiving: what cannot be
+--
+CREATE SCHEMA archive;
+CREATE TABLE archive.ledger (LIKE yquota.charge) PARTITION BY RANGE ("to");
+CREATE TABLE archive.ledger_2026 PARTITION OF archive.ledger FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');
+-- columns in another order, and one more
+CREATE TABLE archive.log (archived_by name DEFAULT current_user, recorded_at timestamptz, event text);
+SELECT string_agg(format('ADD %I %s', attname, format_type(atttypid, atttypmod)), ', ' ORDER BY attnum DESC) AS columns
+FROM pg_attribute
+WHERE attrelid = 'yquota.container_event'::regclass AND attnum > 0 AND attname NOT IN ('event', 'recorded_at') \gset
+ALTER TABLE archive.log :columns;
+CREATE TABLE archive.other (container_id text, amount numeric);
+CREATE VIEW archive.view AS SELECT * FROM archive.ledger;
+CREATE TABLE archive.below () INHERITS (yquota.charge);
+CREATE UNLOGGED TABLE archive.unlogged (LIKE yquota.charge);
+SELECT * FROM yquota.archive('archive.other', 'infinity');
+SELECT * FROM yquota.archive('archive.view', 'infinity');
+SELECT * FROM yquota.archive('archive.below', 'infinity');
+SELECT * FROM yquota.archive('archive.unlogged', 'infinity');
+SELECT * FROM yquota.archive('yquota.charge', 'infinity');
+SELECT * FROM yquota.archive(NULL, 'infinity');
+SELECT * FROM yquota.archive('archive.ledger', NULL);
+DROP TABLE archive.below, archive.unlogged;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT * FROM yquota.archive('archive.ledger', 'infinity');
+ROLLBACK;
+-- nothing was sealed before that, or with the ledger still here
+SELECT * FROM yquota.archive('archive.ledger', '2026-03-02 09:00');
+SET client_min_messages = notice;
+SELECT * FROM yquota.archive('archive.log', 'infinity');
+SET client_min_messages = warning;
+
+-- The target is the caller's: his rights, and his triggers with them
+CREATE ROLE yquota_test_archivist;
+GRANT USAGE ON SCHEMA archive TO yquota_test_archivist;
+GRANT EXECUTE ON FUNCTION yquota.archive TO yquota_test_archivist;
+SET SESSION AUTHORIZATION yquota_test_archivist;
+SELECT * FROM yquota.archive('archive.ledger', 'infinity');
+SELECT yquota.seal_history();
+SELECT * FROM yquota.history_stretch;
+SELECT * FROM yquota_internal.charge_sealed_1;
+RESET SESSION AUTHORIZATION;
+GRANT INSERT ON archive.ledger, archive.log TO yquota_test_archivist;
+CREATE FUNCTION archive.refuse() RETURNS trigger LANGUAGE plpgsql
+	AS $$ BEGIN RAISE EXCEPTION 'run by %', current_user; END $$;
+CREATE TRIGGER refuse BEFORE INSERT ON archive.ledger_2026 FOR EACH ROW EXECUTE FUNCTION archive.refuse();
+SET SESSION AUTHORIZATION yquota_test_archivist;
+SELECT * FROM yquota.archive('archive.ledger', 'infinity');
+RESET SESSION AUTHORIZATION;
+CREATE OR REPLACE FUNCTION archive.refuse() RETURNS trigger LANGUAGE plpgsql
+	AS $$ BEGIN RETURN CASE NEW.container_id WHEN 'done' THEN NULL ELSE NEW END; END $$;
+SELECT * FROM yquota.archive('archive.ledger', 'infinity');
+DROP TRIGGER refuse ON archive.ledger_2026;
+SELECT * FROM yquota.verify();
+
+-- What a late price may still correct stays
+BEGIN;
+INSERT INTO yquota_internal.correction_due (changed_from) VALUES ('2026-03-02 09:55');
+SELECT * FROM yquota.archive('archive.ledger', 'infinity');
+ROLLBACK;
+
+--
+-- Archiving.  "done" has rows in both stretches.
+--
+CREATE OR REPLACE VIEW told AS
+	SELECT format('%s %s %s', project, charged, accrued) AS line FROM yquota.project_balance
+	UNION ALL
+	SELECT format('%s %s %s', container_id, charged, accrued) FROM yquota.container_cost
+	WHERE container_id IN (SELECT container_id FROM yquota.container)
+	UNION ALL
+	SELECT format('%s %s %s %s %s', "from", "to", allocation, dominant, amount) FROM yquota.explain_charge('updated')
+	UNION ALL
+	SELECT format('%s', f) FROM yquota.feed_status AS f;
+DELETE FROM told_before;
+INSERT INTO told_before SELECT line FROM told;
+SET SESSION AUTHORIZATION yquota_test_archivist;
+SELECT history, stretches, archived, archived_before, charged FROM yquota.archive('archive.ledger', '2026-03-02 10:30');
+RESET SESSION AUTHORIZATION;
+SELECT number, ledger_table, log_table, charges, events, horizon FROM yquota.history_stretch ORDER BY number;
+SELECT container_id, number, amount FROM archive.ledger ORDER BY container_id, number;
+SELECT container_id, number, amount FROM yquota.charge ORDER BY container_id, number;
+SELECT * FROM difference();
+SELECT * FROM yquota.verify();
+SELECT * FROM yquota.verify('2026-03-02 10:00');
+-- a second time
+SELECT * FROM yquota.archive('archive.ledger', '2026-03-02 10:30');
+-- now the log
+SET SESSION AUTHORIZATION yquota_test_archivist;
+SELECT history, stretches, archived, archived_before FROM yquota.archive('archive.log', 'infinity');
+RESET SESSION AUTHORIZATION;
+SELECT event, container_id, archived_by FROM archive.log ORDER BY container_id, occurred_at, event;
+SELECT event, container_id FROM yquota.container_event ORDER BY container_id, occurred_at, event, allocation;
+SELECT * FROM yquota.archive('archive.log', 'infinity');
+-- all of it
+SELECT history, stretches, archived, archived_before, charged FROM yquota.archive('archive.ledger', 'infinity');
+SELECT history, stretches, archived, archived_before FROM yquota.archive('archive.log', 'infinity');
+SELECT container_id, number, amount FROM yquota.charge ORDER BY container_id, number;
+SELECT event, container_id FROM yquota.container_event ORDER BY container_id, occurred_at, event, allocation;
+SELECT number, ledger_table, log_table, charges, events, horizon FROM yquota.history_stretch ORDER BY number;
+SELECT relname FROM pg_class
+WHERE relnamespace = 'yquota_internal'::regnamespace AND relkind = 'r' AND relname ~ '_(sealed|carried)_' ORDER BY relname;
+SELECT * FROM difference();
+SELECT * FROM yquota.verify();
+
+--
+-- What the archive proves
+--
+SELECT project, archived_through, archived_before, charged, charges FROM yquota.opening_balance ORDER BY 1, 2;
+SELECT project, a.archived = b.charges AND a.charged = b.charged AND a.digest = b.digest AS is_right
+FROM yquota.archive_digest('archive.ledger') AS a
+JOIN (SELECT DISTINCT ON (project) * FROM yquota.opening_balance ORDER BY project, archived_through DESC) AS b USING (project)
+ORDER BY project;
+SELECT project, archived, last_at FROM yquota.archive_digest('archive.log');
+-- the query itself, and it does not depend on settings
+SELECT yquota.archive_digest_query('archive.ledger');
+BEGIN;
+SET LOCAL timezone = 'Asia/Tokyo';
+SET LOCAL datestyle = 'German';
+SELECT sum(digest) = (SELECT sum(digest) FROM (SELECT DISTINCT ON (project) digest FROM yquota.opening_balance ORDER BY project, archived_through DESC) AS b)
+FROM yquota.archive_digest('archive.ledger');
+ROLLBACK;
+-- any change shows
+BEGIN;
+UPDATE archive.ledger SET node = 'n1' WHERE container_id = 'done';
+SELECT a.digest = b.digest AS is_right
+FROM yquota.archive_digest('archive.ledger') AS a
+JOIN (SELECT DISTINCT ON (project) * FROM yquota.opening_balance ORDER BY project, archived_through DESC) AS b USING (project)
+ORDER BY project;
+ROLLBACK;
+UPDATE yquota.opening_balance SET charged = 0;
+DELETE FROM yquota.opening_balance;
+TRUNCATE yquota.opening_balance;
+-- and so does a change of the counters
+BEGIN;
+INSERT INTO yquota.opening_balance VALUES ('lab', 3, 'infinity', 1, 1, 0);
+SELECT * FROM yquota.verify();
+ROLLBACK;
+
+--
+-- The horizon
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'done', '2026-03-02 09:00', 'lab', '[vcores=1]');
+-- also at the very end of what was charged
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'new', '2026-03-02 10:59:59.999999', 'lab', '[vcores=1]');
+SET yquota.on_bad_event = set_aside;
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
+	('CONTAINER_FINISH', 'done', '2026-03-02 09:10');
+RESET yquota.on_bad_event;
+SELECT event, container_id, waiting, sqlstate, reason FROM yquota.event_reject ORDER BY reject_id;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'new', '2026-03-02 11:00', 'lab', '[vcores=1]'),
+	-- known: repeated, and finished late
+	('CONTAINER_START', 'updated', '2026-03-02 09:00', 'lab', '[vcores=1]'),
+	('CONTAINER_START', 'running', '2026-03-02 09:30', 'ops', '[vcores=1]'),
+	('CONTAINER_FINISH', 'running', '2026-03-02 09:50', NULL, NULL);
+SELECT container_id, number, amount FROM yquota.charge WHERE container_id = 'running';
+SELECT * FROM yquota.verify();
+-- prices before the horizon stay
+SELECT yquota.set_multiplier('GENERAL', 2, '2026-03-02 10:59');
+SELECT yquota.report_outage('2026-03-02 10:59', '2026-03-02 11:01', 'late');
+INSERT INTO yquota.price_factor (dimension, name, factor, effective_at) VALUES ('queue', 'q', 2, '2026-03-02 10:59');
+INSERT INTO yquota.charging_rule (minimum_run_time, effective_at) VALUES ('1 minute', '2026-03-02 10:59');
+SELECT yquota.report_outage('2026-03-02 11:00', '2026-03-02 11:01', 'in time');
+SELECT yquota.set_clock('2026-03-03 12:00');
+
+--
+-- What was carried leaves when it ends
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
+	('CONTAINER_FINISH', 'updated', '2026-03-03 09:00'),
+	('CONTAINER_FINISH', 'new', '2026-03-03 09:00');
+SELECT * FROM yquota.explain_charge('updated');
+SELECT yquota.seal_history();
+-- what was priced before the outage was known has not been folded yet
+SELECT history, stretches, archived, archived_before, charged FROM yquota.archive('archive.ledger', 'infinity');
+SELECT yquota.quota_compute();
+SELECT history, stretches, archived, archived_before, charged FROM yquota.archive('archive.ledger', 'infinity');
+SELECT history, stretches, archived, archived_before FROM yquota.archive('archive.log', 'infinity');
+SELECT count(*) FROM yquota.charge;
+-- what waits for its START waits on
+SELECT event, container_id FROM yquota.container_event;
+SELECT count(*) FROM yquota.container_change;
+SELECT * FROM yquota.verify();
+SELECT project, charged FROM yquota.project_balance ORDER BY project;
+SELECT project, a.digest = b.digest AND a.charged = b.charged AS is_right
+FROM yquota.archive_digest('archive.ledger') AS a
+JOIN (SELECT DISTINCT ON (project) * FROM yquota.opening_balance ORDER BY project, archived_through DESC) AS b USING (project)
+ORDER BY project;
+
+--
+-- The extension does not go while history hangs on it
+--
+\set VERBOSITY terse
+DROP EXTENSION yquota;
+\set VERBOSITY default
+REVOKE ALL ON ALL TABLES IN SCHEMA archive FROM yquota_test_archivist;
+REVOKE ALL ON SCHEMA archive FROM yquota_test_archivist;
+REVOKE ALL ON FUNCTION yquota.archive FROM yquota_test_archivist;
+DROP ROLE yquota_test_archivist;
+\c postgres
+DROP DATABASE yquota_archive;
