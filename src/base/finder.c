@@ -12,9 +12,11 @@
 #include "base/compat.h"
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "access/xact.h"
 #include "base/finder.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_collation_d.h"
@@ -355,6 +357,25 @@ yq_finder_is_taken(YqFinder *finder, const text *key)
 	taken = get_next(finder, part, part->dirty_scan);
 	ExecClearTuple(part->slot);
 	return taken;
+}
+
+bool
+yq_finder_is_ours(YqFinder *finder, const text *key)
+{
+	FinderPart *part = &finder->parts[0];
+	IndexScanDesc scan = index_beginscan(part->relation, part->index, SnapshotAny, NULL, 1, 0);
+	bool		ours = false;
+
+	rescan(finder, scan, key, BTEqualStrategyNumber);
+	while (!ours && get_next(finder, part, scan))
+	{
+		HeapTuple	tuple = ExecFetchSlotHeapTuple(part->slot, false, NULL);
+
+		ours = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
+	}
+	ExecClearTuple(part->slot);
+	index_endscan(scan);
+	return ours;
 }
 
 TupleTableSlot *

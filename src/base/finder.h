@@ -60,4 +60,10 @@ extern TupleTableSlot *yq_finder_wait_for(YqFinder *finder, const text *key);
  */
 extern bool yq_finder_is_taken(YqFinder *finder, const text *key);
 
+/*
+ * Whether this transaction has inserted a row of a unique key, even if it has
+ * deleted the row since: others wait for it to end.
+ */
+extern bool yq_finder_is_ours(YqFinder *finder, const text *key);
+
 #endif							/* YQ_FINDER_H */

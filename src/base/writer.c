@@ -170,8 +170,8 @@ yq_writer_flush(YqWriter *writer)
 }
 
 void
-yq_writer_flush_optimistically(YqWriter *writer, YqConflictHandler conflict,
-							   void *argument)
+yq_writer_flush_optimistically(YqWriter *writer, YqRowHandler before,
+							   YqConflictHandler conflict, void *argument)
 {
 	Assert(writer->result != NULL);
 	if (writer->count == 0)
@@ -182,6 +182,8 @@ yq_writer_flush_optimistically(YqWriter *writer, YqConflictHandler conflict,
 	{
 		bool		may_conflict = false;
 
+		if (before != NULL)
+			before(argument, i);
 		(void) ExecInsertIndexTuples(writer->result, writer->slots[i], writer->estate,
 									 false, true, &may_conflict, NIL, false);
 		ResetPerTupleExprContext(writer->estate);

@@ -16,10 +16,8 @@
 #include "catalog/dependency.h"
 #include "catalog/pg_type_d.h"
 #include "commands/sequence.h"
-#include "common/hashfn.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "storage/lock.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -27,9 +25,6 @@
 
 /* Rows collected before they are written. */
 #define ROWS_PER_FLUSH 1000
-
-/* Fourth field of our advisory locks; the server's functions use 1 and 2. */
-#define CONTAINER_LOCK_CLASS 3
 
 /* Columns of container, in table order. */
 enum
@@ -165,6 +160,15 @@ yq_books_close(YqBooks *books)
 	yq_counters_post(books->counters);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(books->context);
+}
+
+void
+yq_books_flush(YqBooks *books)
+{
+	if (books->charge_writer != NULL)
+		yq_writer_flush(books->charge_writer);
+	if (books->change_writer != NULL)
+		yq_writer_flush(books->change_writer);
 }
 
 /* -- handles ------------------------------------------------------------- */
@@ -445,18 +449,6 @@ yq_row_delete(Relation relation, ItemPointer tid)
 			elog(ERROR, "unexpected result %d of deleting from \"%s\"",
 				 result, RelationGetRelationName(relation));
 	}
-}
-
-void
-yq_books_lock_container(const text *container_id)
-{
-	LOCKTAG		tag;
-	uint64		hash = hash_bytes_extended((const unsigned char *) VARDATA_ANY(container_id),
-										   VARSIZE_ANY_EXHDR(container_id), 0);
-
-	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, (uint32) (hash >> 32), (uint32) hash,
-						 CONTAINER_LOCK_CLASS);
-	(void) LockAcquire(&tag, ExclusiveLock, false, false);
 }
 
 /* -- projects, nodes, factors -------------------------------------------- */

@@ -10,9 +10,9 @@
  *
  * Locking: a running container is claimed by inserting its row (the unique
  * index decides) and given up by deleting it; a change replaces the row.
- * Whoever changes the books of a container that is not running holds the
- * advisory lock of yq_books_lock_container().  Containers are processed in the
- * order of their ids, so that statements wait for each other in one direction.
+ * Whoever changes the books of a container that is not running inserts a row
+ * and deletes it at once.  Containers are processed in the order of their ids,
+ * so that statements wait for each other in one direction.
  *
  *-------------------------------------------------------------------------
  */
@@ -93,6 +93,12 @@ typedef struct YqBooks
 extern YqBooks *yq_books_open(void);
 extern void yq_books_close(YqBooks *books);
 
+/*
+ * Write the rows of ledger and changes that have been collected, so that
+ * finders see them.
+ */
+extern void yq_books_flush(YqBooks *books);
+
 /* Lazily opened handles. */
 extern YqFinder *yq_books_containers(YqBooks *books);
 extern YqFinder *yq_books_charges(YqBooks *books);
@@ -122,12 +128,6 @@ extern void yq_reject_put(YqBooks *books, const YqEvent *event,
  * transaction's own the command counter must have been incremented since.
  */
 extern bool yq_row_delete(Relation relation, ItemPointer tid);
-
-/*
- * Serialize changes to the books of a container that is not running, until the
- * end of the transaction.
- */
-extern void yq_books_lock_container(const text *container_id);
 
 /*
  * Whether a project exists; creates it when yquota.auto_create_project is on.

@@ -33,7 +33,6 @@
 #include "utils/timestamp.h"
 #include "utils/tuplesort.h"
 #include "utils/typcache.h"
-#include "utils/varlena.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_charge_events);
 
@@ -98,9 +97,7 @@ is_before(const YqEvent *a, const YqEvent *b)
 
 	if (a->container_id == NULL || b->container_id == NULL)
 		return a->container_id == NULL;
-	order = varstr_cmp(VARDATA_ANY(a->container_id), VARSIZE_ANY_EXHDR(a->container_id),
-					   VARDATA_ANY(b->container_id), VARSIZE_ANY_EXHDR(b->container_id),
-					   C_COLLATION_OID);
+	order = yq_text_compare(a->container_id, b->container_id);
 	if (order != 0)
 		return order < 0;
 	if (a->occurred_at != b->occurred_at)

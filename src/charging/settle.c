@@ -6,8 +6,8 @@
  * A container's books are loaded, its history is put together, events are
  * merged into it, and a plan is made of what the books should say.  Only if
  * that differs from what they do say is the container claimed (by deleting its
- * row, or by its advisory lock when it is not running) and the plan carried
- * out; should somebody else have been faster, all begins anew.
+ * row, or by a row put in for a moment when it is not running) and the plan
+ * carried out; should somebody else have been faster, all begins anew.
  *
  * Loading is in settle_load.c, short cuts for single events in settle_fast.c.
  *
@@ -337,7 +337,7 @@ insert_container(YqBooks *books, const YqContainer *container)
 
 	ItemPointerSetInvalid(&conflict);
 	yq_container_put(books, writer, container);
-	yq_writer_flush_optimistically(writer, note_conflict, &conflict);
+	yq_writer_flush_optimistically(writer, NULL, note_conflict, &conflict);
 	CommandCounterIncrement();
 	if (!ItemPointerIsValid(&conflict))
 		return true;
@@ -352,75 +352,58 @@ yq_settle_replace(YqBooks *books, const YqContainer *container)
 	ItemPointerData ignored;
 
 	yq_container_put(books, writer, container);
-	yq_writer_flush_optimistically(writer, note_conflict, &ignored);
+	yq_writer_flush_optimistically(writer, NULL, note_conflict, &ignored);
 	CommandCounterIncrement();
 }
 
-static int
-count_charges(YqBooks *books, const text *container_id)
-{
-	YqFinder   *finder = yq_books_charges(books);
-	int			count = 0;
-
-	yq_finder_seek(finder, container_id);
-	while (yq_finder_next(finder) != NULL)
-		count++;
-	return count;
-}
-
 /*
- * Claim a container that nobody knew when its books were loaded: its row goes
- * in, and out again if it has finished already.  Somebody may have started and
- * finished it since, which the ledger then shows.
+ * Claim a container that does not run: a row goes into the unique index and
+ * out again.  Until the transaction ends it looks to others as if the
+ * container were about to start, and they wait.  Should it be running by now,
+ * its row is what there is to claim.
  */
-static bool
-claim_new_container(YqBooks *books, const YqContainerBooks *loaded, const BooksPlan *plan)
+static void
+claim_resting_container(YqBooks *books, text *container_id)
 {
+	YqFinder   *finder = yq_books_containers(books);
 	YqContainer passing = {0};
-	const YqContainer *container = &plan->container;
 
-	if (!plan->runs)
+	if (yq_finder_is_ours(finder, container_id))
+		return;
+	passing.container_id = passing.project = container_id;
+	passing.state.allocation = yq_resource_make(NULL, 0);
+	passing.state.execution_type = books->labels.guaranteed;
+	while (yq_finder_wait_for(finder, container_id) == NULL)
 	{
-		passing.container_id = plan->charges[0].container_id;
-		passing.project = plan->charges[0].project;
-		passing.state = plan->charges[0].state;
-		container = &passing;
+		if (insert_container(books, &passing))
+		{
+			yq_settle_withdraw(books, container_id);
+			return;
+		}
 	}
-	if (!insert_container(books, container))
-		return false;
-	if (count_charges(books, container->container_id) == loaded->charge_count)
-	{
-		if (!plan->runs)
-			yq_settle_withdraw(books, container->container_id);
-		return true;
-	}
-	yq_settle_withdraw(books, container->container_id);
-	return false;
 }
 
 /*
  * Claim the container, so that its books change by nobody else's hand until
  * the end of the transaction.  False when they have changed since they were
- * loaded, or have to be loaded again under the lock.
+ * loaded, or have to be loaded again now that it is claimed.
  */
 static bool
 claim_container(YqSettler *settler, const YqContainerBooks *loaded, const BooksPlan *plan,
-				bool *locked)
+				bool *claimed)
 {
 	YqBooks    *books = settler->books;
 
 	if (loaded->running)
 		return yq_row_delete(yq_finder_relation(yq_books_containers(books)),
 							 (ItemPointer) &loaded->container.tid);
-	if (!*locked)
+	if (!*claimed)
 	{
-		yq_books_lock_container(loaded->history.container_id);
-		*locked = true;
+		claim_resting_container(books, loaded->history.container_id);
+		*claimed = true;
 		return false;
 	}
-	if (!loaded->history.started)
-		return claim_new_container(books, loaded, plan);
-	return true;
+	return !plan->runs || insert_container(books, &plan->container);
 }
 
 static void
@@ -484,11 +467,11 @@ has_new_changes(const YqHistory *history)
  */
 static bool
 carry_out(YqSettler *settler, const YqContainerBooks *loaded, const YqHistory *history,
-		  BooksPlan *plan, bool *locked)
+		  BooksPlan *plan, bool *claimed)
 {
 	YqBooks    *books = settler->books;
 
-	if (!claim_container(settler, loaded, plan, locked))
+	if (!claim_container(settler, loaded, plan, claimed))
 		return false;
 	if (loaded->running)
 		yq_settle_count(books, &loaded->container, -1);
@@ -540,7 +523,7 @@ forget_waiting(YqBooks *books, YqEvent **waiting, int count)
  */
 static bool
 try_to_settle(YqSettler *settler, text *container_id,
-			  const YqEvent *const *events, int count, bool *locked, bool *corrected)
+			  const YqEvent *const *events, int count, bool *claimed, bool *corrected)
 {
 	YqBooks    *books = settler->books;
 	YqContainerBooks loaded;
@@ -578,7 +561,7 @@ try_to_settle(YqSettler *settler, text *container_id,
 	*corrected = !compare_ledger(&loaded, &plan) || plan.container_changes ||
 		has_new_changes(&history);
 	plan.container.charges = planned_charges(&loaded, &plan);
-	if (*corrected && !carry_out(settler, &loaded, &history, &plan, locked))
+	if (*corrected && !carry_out(settler, &loaded, &history, &plan, claimed))
 		return false;
 	report_bad_events(settler, bad_events, bad_count, true);
 	forget_waiting(books, waiting, waiting_count);
@@ -590,10 +573,10 @@ yq_settle_events(YqSettler *settler, text *container_id,
 				 const YqEvent *const *events, int count)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(settler->container_context);
-	bool		locked = false;
+	bool		claimed = false;
 	bool		corrected = false;
 
-	while (!try_to_settle(settler, container_id, events, count, &locked, &corrected))
+	while (!try_to_settle(settler, container_id, events, count, &claimed, &corrected))
 		CHECK_FOR_INTERRUPTS();
 	MemoryContextSwitchTo(old_context);
 	MemoryContextReset(settler->container_context);

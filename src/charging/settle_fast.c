@@ -9,9 +9,11 @@
  * show that the container has finished, the row is taken back and the rule
  * decides.  A FINISH deletes the row and posts one segment; an UPDATE behind
  * all others replaces the row and posts one, however many there were before.
+ * What comes in one statement with its START waits for that to be claimed.
  *
  * Pending STARTs are claimed before anything is locked for a later container,
- * and one that is contended is settled before the next is claimed: statements
+ * and one that is contended is settled before the next is claimed; a FINISH
+ * that comes while STARTs are pending takes its turn among them.  Statements
  * wait for each other in the order of container ids only.
  *
  *-------------------------------------------------------------------------
@@ -139,145 +141,7 @@ yq_settle_admit(YqBooks *books, const YqEvent *event, YqContainer *container)
 	return NULL;
 }
 
-/* -- starts -------------------------------------------------------------- */
-
-void
-yq_settle_take_back(YqBooks *books, ItemPointer tid)
-{
-	CommandCounterIncrement();
-	if (!yq_row_delete(yq_finder_relation(yq_books_containers(books)), tid))
-		elog(ERROR, "could not take back the row of a container");
-}
-
-void
-yq_settle_withdraw(YqBooks *books, const text *container_id)
-{
-	YqFinder   *finder = yq_books_containers(books);
-	TupleTableSlot *slot;
-
-	yq_finder_seek(finder, container_id);
-	slot = yq_finder_next(finder);
-	if (slot == NULL)
-		elog(ERROR, "row of a container is missing");
-	yq_settle_take_back(books, &slot->tts_tid);
-}
-
-/*
- * Somebody else has a row with this id, or is about to.  The rule waits for
- * who that is.
- */
-static void
-on_start_conflict(void *argument, int row, ItemPointer tid)
-{
-	YqSettler  *settler = argument;
-	YqPendingStart *start = &settler->starts[row];
-
-	start->contended = true;
-	yq_settle_count(settler->books, &start->container, -1);
-	yq_settle_take_back(settler->books, tid);
-	(void) yq_settle_events(settler, start->container.container_id, &start->event, 1);
-}
-
-static bool
-has_charges(YqBooks *books, const text *container_id)
-{
-	YqFinder   *finder = yq_books_charges(books);
-
-	yq_finder_seek(finder, container_id);
-	return yq_finder_next(finder) != NULL;
-}
-
-/*
- * The ledger is looked at after the row has claimed the id: nobody can have
- * finished the container since.
- */
-static void
-withdraw_finished_starts(YqSettler *settler)
-{
-	YqFinder   *ledger = yq_books_charges(settler->books);
-
-	yq_finder_restart(ledger);
-	for (int i = 0; i < settler->start_count; i++)
-	{
-		YqPendingStart *start = &settler->starts[i];
-
-		if (start->contended ||
-			yq_finder_advance(ledger, start->container.container_id) == NULL)
-			continue;
-		start->withdrawn = true;
-		settler->is_replay = true;
-		yq_settle_count(settler->books, &start->container, -1);
-		yq_settle_withdraw(settler->books, start->container.container_id);
-	}
-}
-
-/*
- * A row that is taken back leaves a trace that looks, until its transaction
- * ends, as if the id were about to be claimed; should the transaction that was
- * there first begin anew after a savepoint, the two would wait for each other.
- * Feeds that send the same containers at the same time send them singly: for
- * few starts it is worth looking before claiming.
- */
-static void
-settle_taken_starts(YqSettler *settler)
-{
-	YqFinder   *finder = yq_books_containers(settler->books);
-	int			kept = 0;
-
-	if (settler->start_count > FEW_STARTS)
-		return;
-	for (int i = 0; i < settler->start_count; i++)
-	{
-		const YqPendingStart *start = &settler->starts[i];
-
-		if (yq_finder_is_taken(finder, start->container.container_id))
-		{
-			yq_settle_count(settler->books, &start->container, -1);
-			(void) yq_settle_events(settler, start->container.container_id, &start->event, 1);
-		}
-		else
-			settler->starts[kept++] = *start;
-	}
-	settler->start_count = kept;
-}
-
-static void
-claim_pending_starts(YqSettler *settler)
-{
-	YqBooks    *books = settler->books;
-	YqWriter   *writer;
-	MemoryContext old_context;
-	int			count;
-
-	settle_taken_starts(settler);
-	count = settler->start_count;
-	if (count == 0)
-	{
-		/* what was not admitted may be there still */
-		settler->starts = NULL;
-		MemoryContextReset(settler->start_context);
-		return;
-	}
-	writer = yq_books_start_writer(books);
-	old_context = MemoryContextSwitchTo(settler->start_context);
-	for (int i = 0; i < count; i++)
-		yq_container_put(books, writer, &settler->starts[i].container);
-	yq_writer_flush_optimistically(writer, on_start_conflict, settler);
-	CommandCounterIncrement();
-	withdraw_finished_starts(settler);
-
-	for (int i = 0; i < count; i++)
-	{
-		const YqPendingStart *start = &settler->starts[i];
-
-		if (start->withdrawn)
-			(void) yq_settle_events(settler, start->container.container_id, &start->event, 1);
-	}
-	MemoryContextSwitchTo(old_context);
-	settler->start_count = 0;
-	settler->starts = NULL;
-	MemoryContextReset(settler->start_context);
-}
+/* -- updates and finishes ------------------------------------------------ */
 
 /* Whether an event waits for this container's START. */
 static bool
@@ -291,40 +155,6 @@ is_awaited(YqSettler *settler, const text *container_id)
 	yq_finder_seek(finder, container_id);
 	return yq_finder_next(finder) != NULL;
 }
-
-/* False when the rule has to decide. */
-static bool
-settle_start(YqSettler *settler, const YqEvent *event)
-{
-	MemoryContext old_context;
-	YqPendingStart *start;
-	bool		admitted;
-
-	if (is_awaited(settler, event->container_id) ||
-		(settler->is_replay && has_charges(settler->books, event->container_id)))
-		return false;
-	if (settler->start_count == YQ_PENDING_STARTS)
-		claim_pending_starts(settler);
-
-	old_context = MemoryContextSwitchTo(settler->start_context);
-	if (settler->starts == NULL)
-		settler->starts = palloc(sizeof(YqPendingStart) * YQ_PENDING_STARTS);
-	start = &settler->starts[settler->start_count];
-	start->event = yq_event_copy(event);
-	start->contended = false;
-	start->withdrawn = false;
-	admitted = (yq_settle_admit(settler->books, start->event, &start->container) == NULL);
-	if (admitted)
-	{
-		yq_settle_accrue(settler->books, &start->container);
-		yq_settle_count(settler->books, &start->container, 1);
-		settler->start_count++;
-	}
-	MemoryContextSwitchTo(old_context);
-	return admitted;
-}
-
-/* -- updates and finishes ------------------------------------------------ */
 
 /*
  * Read the row of the container that an event is about; it stays valid until
@@ -459,34 +289,286 @@ settle_finish(YqSettler *settler, const YqEvent *event)
 	return true;
 }
 
-/* -- all ----------------------------------------------------------------- */
-
-/* False when the rule has to decide. */
+/* An event of a container that runs; false when the rule has to decide. */
 static bool
-settle_only_event(YqSettler *settler, const YqEvent *event)
+settle_running(YqSettler *settler, const YqEvent *event)
 {
-	MemoryContext old_context;
-	bool		done;
+	MemoryContext old_context = MemoryContextSwitchTo(settler->container_context);
+	bool		done = false;
 
-	if (event->kind == YQ_CONTAINER_START)
-		return settle_start(settler, event);
-
-	claim_pending_starts(settler);
-	old_context = MemoryContextSwitchTo(settler->container_context);
-	done = event->kind == YQ_CONTAINER_UPDATE ? settle_update(settler, event) :
-		settle_finish(settler, event);
+	if (event->kind == YQ_CONTAINER_UPDATE)
+		done = settle_update(settler, event);
+	else if (event->kind == YQ_CONTAINER_FINISH)
+		done = settle_finish(settler, event);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextReset(settler->container_context);
 	return done;
 }
 
+/*
+ * Events of a container from the second of this statement on.  But for the
+ * FINISH of a container that runs, they read rows that may not have been
+ * written yet.
+ */
+static void
+settle_followers(YqSettler *settler, const YqEvent *const *events, int count)
+{
+	int			done = 0;
+
+	for (; done < count; done++)
+	{
+		if (events[done]->kind != YQ_CONTAINER_FINISH)
+			yq_books_flush(settler->books);
+		if (!settle_running(settler, events[done]))
+			break;
+	}
+	if (done == count)
+		return;
+	yq_books_flush(settler->books);
+	(void) yq_settle_events(settler, events[0]->container_id, events + done, count - done);
+}
+
+/* Settle the pending FINISHes of containers before an id, or all (NULL). */
+static void
+settle_finishes(YqSettler *settler, const text *before)
+{
+	while (settler->finishes_done < settler->finish_count)
+	{
+		const YqEvent *finish = settler->finishes[settler->finishes_done];
+
+		if (before != NULL && yq_text_compare(finish->container_id, before) > 0)
+			return;
+		settler->finishes_done++;
+		if (!settle_running(settler, finish))
+			(void) yq_settle_events(settler, finish->container_id, &finish, 1);
+	}
+}
+
+/* -- starts -------------------------------------------------------------- */
+
+void
+yq_settle_take_back(YqBooks *books, ItemPointer tid)
+{
+	CommandCounterIncrement();
+	if (!yq_row_delete(yq_finder_relation(yq_books_containers(books)), tid))
+		elog(ERROR, "could not take back the row of a container");
+}
+
+void
+yq_settle_withdraw(YqBooks *books, const text *container_id)
+{
+	YqFinder   *finder = yq_books_containers(books);
+	TupleTableSlot *slot;
+
+	yq_finder_seek(finder, container_id);
+	slot = yq_finder_next(finder);
+	if (slot == NULL)
+		elog(ERROR, "row of a container is missing");
+	yq_settle_take_back(books, &slot->tts_tid);
+}
+
+static void
+before_start(void *argument, int row)
+{
+	YqSettler  *settler = argument;
+
+	settle_finishes(settler, settler->starts[row].container.container_id);
+}
+
+/*
+ * Somebody else has a row with this id, or is about to.  The rule waits for
+ * who that is.
+ */
+static void
+on_start_conflict(void *argument, int row, ItemPointer tid)
+{
+	YqSettler  *settler = argument;
+	YqPendingStart *start = &settler->starts[row];
+
+	start->contended = true;
+	yq_settle_count(settler->books, &start->container, -1);
+	yq_settle_take_back(settler->books, tid);
+	(void) yq_settle_events(settler, start->container.container_id, start->events, start->event_count);
+}
+
+static bool
+has_charges(YqBooks *books, const text *container_id)
+{
+	YqFinder   *finder = yq_books_charges(books);
+
+	yq_finder_seek(finder, container_id);
+	return yq_finder_next(finder) != NULL;
+}
+
+/*
+ * The ledger is looked at after the row has claimed the id: nobody can have
+ * finished the container since.
+ */
+static void
+withdraw_finished_starts(YqSettler *settler)
+{
+	YqFinder   *ledger = yq_books_charges(settler->books);
+
+	yq_finder_restart(ledger);
+	for (int i = 0; i < settler->start_count; i++)
+	{
+		YqPendingStart *start = &settler->starts[i];
+
+		if (start->contended ||
+			yq_finder_advance(ledger, start->container.container_id) == NULL)
+			continue;
+		start->withdrawn = true;
+		settler->is_replay = true;
+		yq_settle_count(settler->books, &start->container, -1);
+		yq_settle_withdraw(settler->books, start->container.container_id);
+	}
+}
+
+/*
+ * A row that is taken back leaves a trace that looks, until its transaction
+ * ends, as if the id were about to be claimed; should the transaction that was
+ * there first begin anew after a savepoint, the two would wait for each other.
+ * Feeds that send the same containers at the same time send them singly: for
+ * few starts it is worth looking before claiming.
+ */
+static void
+settle_taken_starts(YqSettler *settler)
+{
+	YqFinder   *finder = yq_books_containers(settler->books);
+	int			kept = 0;
+
+	if (settler->start_count > FEW_STARTS)
+		return;
+	for (int i = 0; i < settler->start_count; i++)
+	{
+		const YqPendingStart *start = &settler->starts[i];
+
+		settle_finishes(settler, start->container.container_id);
+		if (yq_finder_is_taken(finder, start->container.container_id))
+		{
+			yq_settle_count(settler->books, &start->container, -1);
+			(void) yq_settle_events(settler, start->container.container_id, start->events, start->event_count);
+		}
+		else
+			settler->starts[kept++] = *start;
+	}
+	settler->start_count = kept;
+}
+
+static void
+forget_pending(YqSettler *settler)
+{
+	settler->start_count = settler->finish_count = settler->finishes_done = 0;
+	settler->starts = NULL;
+	settler->finishes = NULL;
+	MemoryContextReset(settler->start_context);
+}
+
+static void
+claim_pending_starts(YqSettler *settler)
+{
+	YqBooks    *books = settler->books;
+	YqWriter   *writer;
+	MemoryContext old_context;
+
+	settle_taken_starts(settler);
+	if (settler->start_count == 0)
+	{
+		settle_finishes(settler, NULL);
+		forget_pending(settler);
+		return;
+	}
+	writer = yq_books_start_writer(books);
+	old_context = MemoryContextSwitchTo(settler->start_context);
+	for (int i = 0; i < settler->start_count; i++)
+		yq_container_put(books, writer, &settler->starts[i].container);
+	yq_writer_flush_optimistically(writer, before_start, on_start_conflict, settler);
+	settle_finishes(settler, NULL);
+	CommandCounterIncrement();
+	withdraw_finished_starts(settler);
+
+	yq_finder_restart(yq_books_containers(books));
+	for (int i = 0; i < settler->start_count; i++)
+	{
+		const YqPendingStart *start = &settler->starts[i];
+
+		if (start->withdrawn)
+			(void) yq_settle_events(settler, start->container.container_id,
+									start->events, start->event_count);
+		else if (!start->contended && start->event_count > 1)
+			settle_followers(settler, start->events + 1, start->event_count - 1);
+	}
+	yq_finder_restart(yq_books_containers(books));
+	MemoryContextSwitchTo(old_context);
+	forget_pending(settler);
+}
+
+/* False, with nothing done, when the rule has to decide. */
+static bool
+settle_start(YqSettler *settler, const YqEvent *const *events, int count)
+{
+	MemoryContext old_context;
+	YqPendingStart *start;
+	bool		admitted;
+
+	if (is_awaited(settler, events[0]->container_id) ||
+		(settler->is_replay && has_charges(settler->books, events[0]->container_id)))
+		return false;
+	if (settler->start_count == YQ_PENDING_STARTS)
+		claim_pending_starts(settler);
+
+	old_context = MemoryContextSwitchTo(settler->start_context);
+	if (settler->starts == NULL)
+		settler->starts = palloc(sizeof(YqPendingStart) * YQ_PENDING_STARTS);
+	start = &settler->starts[settler->start_count];
+	start->events = palloc(sizeof(YqEvent *) * count);
+	start->event_count = count;
+	for (int i = 0; i < count; i++)
+		start->events[i] = yq_event_copy(events[i]);
+	start->contended = false;
+	start->withdrawn = false;
+	admitted = (yq_settle_admit(settler->books, start->events[0], &start->container) == NULL);
+	if (admitted)
+	{
+		yq_settle_accrue(settler->books, &start->container);
+		yq_settle_count(settler->books, &start->container, 1);
+		settler->start_count++;
+	}
+	MemoryContextSwitchTo(old_context);
+	return admitted;
+}
+
+/* -- all ----------------------------------------------------------------- */
+
+/* Keep the only event of a container, a FINISH, for its turn. */
+static bool
+keep_finish(YqSettler *settler, const YqEvent *finish)
+{
+	MemoryContext old_context;
+
+	if (settler->start_count == 0 || settler->finish_count == YQ_PENDING_FINISHES)
+		return false;
+	old_context = MemoryContextSwitchTo(settler->start_context);
+	if (settler->finishes == NULL)
+		settler->finishes = palloc(sizeof(YqEvent *) * YQ_PENDING_FINISHES);
+	settler->finishes[settler->finish_count++] = yq_event_copy(finish);
+	MemoryContextSwitchTo(old_context);
+	return true;
+}
+
 void
 yq_settle_container(YqSettler *settler, const YqEvent *const *events, int count)
 {
-	if (count == 1 && settle_only_event(settler, events[0]))
+	if (count == 1 && events[0]->kind == YQ_CONTAINER_FINISH && keep_finish(settler, events[0]))
+		return;
+	if (events[0]->kind == YQ_CONTAINER_START && count <= YQ_EVENTS_WITH_START &&
+		settle_start(settler, events, count))
 		return;
 	claim_pending_starts(settler);
-	(void) yq_settle_events(settler, events[0]->container_id, events, count);
+	if (settle_running(settler, events[0]))
+		settle_followers(settler, events + 1, count - 1);
+	else
+		(void) yq_settle_events(settler, events[0]->container_id, events, count);
 }
 
 bool

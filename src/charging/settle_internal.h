@@ -10,8 +10,13 @@
 
 #include "charging/settle.h"
 
-/* Starts collected before they are claimed. */
+/* Starts collected before they are claimed, and FINISHes that wait for that. */
 #define YQ_PENDING_STARTS 1000
+#define YQ_PENDING_FINISHES 1000
+
+/* Events of one statement that may come with a START: the UPDATEs and FINISH
+ * of a short life; with more of them the rule decides. */
+#define YQ_EVENTS_WITH_START 8
 
 /* Attribute number of the first event column in event_reject. */
 #define YQ_REJECT_FIRST_EVENT_COLUMN 2
@@ -22,7 +27,8 @@
  */
 typedef struct YqPendingStart
 {
-	const YqEvent *event;
+	const YqEvent **events;		/* the START and what comes after it */
+	int			event_count;
 	YqContainer container;
 	bool		contended;		/* somebody else has, or had, a row: settled
 								 * by the rule */
@@ -35,11 +41,14 @@ struct YqSettler
 	YqBadEventHandler bad_event;
 	void	   *argument;
 	MemoryContext container_context;	/* reset after each container */
-	MemoryContext start_context;	/* pending starts; reset when claimed */
+	MemoryContext start_context;	/* what is pending; reset when it is done */
 	bool		anything_waiting;	/* event_reject has waiting rows */
 	bool		is_replay;		/* starts of finished containers were seen */
 	int			start_count;
 	YqPendingStart *starts;
+	int			finish_count;	/* FINISHes among the ids of pending starts */
+	int			finishes_done;
+	const YqEvent **finishes;
 };
 
 /* What tables hold of one container. */

@@ -113,5 +113,27 @@ SELECT count(*) AS set_aside FROM yquota.event_reject;
 SELECT charged FROM yquota.project_balance WHERE project = 'ops';
 SELECT * FROM yquota.verify();
 
+-- As many containers as there are in one statement: none takes a lock of its
+-- own.  Whole lives, STARTs among FINISHes, late UPDATEs of what has finished.
+INSERT INTO yquota.project (name) VALUES ('many');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+SELECT e, md5('l' || n), '2026-03-02 09:00+00'::timestamptz + n * interval '1 ms' + CASE e WHEN 'CONTAINER_FINISH' THEN interval '10 s' ELSE '0' END,
+	'many', CASE e WHEN 'CONTAINER_START' THEN '[vcores=1]'::yquota.resource END
+FROM generate_series(1, 15000) AS n, unnest('{CONTAINER_START,CONTAINER_FINISH}'::yquota.container_event_type[]) AS e;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+SELECT 'CONTAINER_START', md5('r' || n), '2026-03-02 09:00+00', 'many', '[vcores=1]' FROM generate_series(1, 3000) AS n;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+SELECT 'CONTAINER_START'::yquota.container_event_type, md5('s' || n), '2026-03-02 09:00+00'::timestamptz, 'many', '[vcores=1]'::yquota.resource FROM generate_series(1, 3000) AS n
+UNION ALL
+SELECT 'CONTAINER_FINISH', md5('r' || n), '2026-03-02 09:00:20+00', NULL, NULL FROM generate_series(1, 3000) AS n;
+SELECT count(*) AS charges FROM yquota.charge WHERE project = 'many';
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
+SELECT 'CONTAINER_UPDATE', md5('l' || n), '2026-03-02 09:00+00'::timestamptz + n * interval '1 ms' + interval '5 s', '[vcores=3]'
+FROM generate_series(1, 15000) AS n;
+SELECT count(*) AS charges, count(corrects) AS taken_back,
+	(SELECT count(*) FROM yquota.container WHERE project = 'many') AS running
+FROM yquota.charge WHERE project = 'many';
+SELECT * FROM yquota.verify();
+
 \c postgres
 DROP DATABASE yquota_door_order;
