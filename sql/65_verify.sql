@@ -55,7 +55,8 @@ COMMENT ON FUNCTION yquota_internal.last_known_step(anyelement, anyelement) IS '
 
 CREATE AGGREGATE yquota_internal.last_known(anyelement) (
 	SFUNC = yquota_internal.last_known_step,
-	STYPE = anyelement
+	STYPE = anyelement,
+	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE yquota_internal.last_known(anyelement) IS
 	'The last value that is not NULL; as a window function it fills gaps';

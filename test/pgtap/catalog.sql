@@ -140,8 +140,10 @@ SELECT is_empty($$SELECT signature FROM own_function WHERE prorettype = 'trigger
 SELECT volatility_is('yquota', name::name, volatility, format('%s is %s', name, volatility))
 FROM (VALUES ('clock', 'volatile'), ('statement_clock', 'stable'), ('verify', 'stable'), ('quota_compute', 'volatile'),
 			 ('set_multiplier', 'volatile'), ('amount', 'immutable'), ('fits_in', 'immutable')) AS wanted (name, volatility);
+SELECT is(pg_get_function_arguments('yquota.verify(timestamptz)'::regprocedure),
+		  'since timestamp with time zone DEFAULT NULL::timestamp with time zone', 'verify() looks at everything unless told otherwise');
 SELECT is((SELECT proparallel::text FROM pg_proc WHERE oid = signature::regprocedure), 'r', format('%s is parallel restricted: it keeps a cache of prices', signature))
-FROM unnest('{"yquota_internal.accrued(yquota.resource,text[],timestamptz,timestamptz)","yquota_internal.rate(yquota.resource,text[],timestamptz)","yquota_internal.dominant(yquota.resource,text[],timestamptz,timestamptz)","yquota_internal.factor_names(text,text,text,text,yquota.execution_type)"}'::text[]) AS signature;
+FROM unnest('{"yquota_internal.is_due(text,text,text,text,yquota.execution_type,yquota.resource,timestamptz,timestamptz,numeric,text)","yquota_internal.accrued(yquota.resource,text[],timestamptz,timestamptz)","yquota_internal.rate(yquota.resource,text[],timestamptz)","yquota_internal.dominant(yquota.resource,text[],timestamptz,timestamptz)","yquota_internal.factor_names(text,text,text,text,yquota.execution_type)"}'::text[]) AS signature;
 SELECT is_empty($$SELECT signature FROM own_function WHERE proname ~ '^resource_(in|out|recv|send|add|subtract|eq|ne|lt|le|gt|ge|cmp|hash)' AND (provolatile <> 'i' OR proparallel <> 's')$$,
 				'functions of type resource are immutable and parallel safe');
 
