@@ -287,6 +287,9 @@ CREATE TABLE yquota.container (
 	factors text[] COLLATE "C",
 	accrual_base numeric NOT NULL
 );
+CREATE INDEX container_application_id_idx ON yquota.container
+	USING brin (application_id text_bloom_ops (n_distinct_per_range = 1500, false_positive_rate = 0.005))
+	WITH (pages_per_range = 256, autosummarize = on);
 COMMENT ON TABLE yquota.container IS
 	'Containers running now.  Written by the trigger of container_event only';
 COMMENT ON COLUMN yquota.container.label IS 'partition of the node when the container came to it';
@@ -333,7 +336,12 @@ CREATE TABLE yquota.charge (
 	amount numeric NOT NULL
 );
 CREATE INDEX charge_container_id_idx ON yquota.charge (container_id);
-CREATE INDEX charge_to_idx ON yquota.charge USING brin ("to") WITH (pages_per_range = 32);
+-- Block ranges cost the door next to nothing.  Rows of one time, and of one
+-- application, mostly lie close together.
+CREATE INDEX charge_time_idx ON yquota.charge USING brin ("to", "from") WITH (pages_per_range = 32);
+CREATE INDEX charge_application_id_idx ON yquota.charge
+	USING brin (application_id text_bloom_ops (n_distinct_per_range = 2500, false_positive_rate = 0.002))
+	WITH (pages_per_range = 512, autosummarize = on);
 COMMENT ON TABLE yquota.charge IS
 	'The ledger: one row per settled segment of a container.  Append-only; corrections are further rows';
 COMMENT ON COLUMN yquota.charge.started_at IS 'start of the container';

@@ -203,9 +203,11 @@ CREATE VIEW yquota.container_cost AS
 		   trim_scale(ledger.charged + live.accrued) AS cost
 	FROM yquota.container container
 	CROSS JOIN LATERAL (
-		SELECT trim_scale(coalesce(sum(charge.amount), 0)) AS charged
-		FROM yquota.charge charge
-		WHERE charge.container_id = container.container_id
+		SELECT CASE WHEN container.charges = 0 THEN 0 ELSE (
+			SELECT trim_scale(coalesce(sum(charge.amount), 0))
+			FROM yquota.charge charge
+			WHERE charge.container_id = container.container_id
+		) END AS charged
 	) ledger
 	CROSS JOIN LATERAL (
 		SELECT yquota_internal.accrued(container.allocation, container.factors,
@@ -242,7 +244,7 @@ CREATE VIEW yquota.container_cost AS
 				 charge.started_at
 	) finished;
 COMMENT ON VIEW yquota.container_cost IS
-	'What every container cost, running ones up to the clock; queue, node, execution type and allocation are the last ones.  Ask with a container_id: other conditions read the whole ledger';
+	'What every container cost, running ones up to the clock; queue, node, execution type and allocation are the last ones.  Ask with a container_id or an application_id: other conditions read the whole ledger';
 COMMENT ON COLUMN yquota.container_cost.allocation IS 'native units';
 COMMENT ON COLUMN yquota.container_cost.started_at IS 'creation of the container';
 COMMENT ON COLUMN yquota.container_cost.finished_at IS 'NULL while the container runs';
@@ -251,36 +253,44 @@ COMMENT ON COLUMN yquota.container_cost.charged IS 'credits posted to the ledger
 COMMENT ON COLUMN yquota.container_cost.accrued IS 'credits since the last settlement up to the clock; 0 when finished';
 COMMENT ON COLUMN yquota.container_cost.cost IS 'credits: charged + accrued';
 
-CREATE VIEW yquota_internal.cost_segment AS
+CREATE VIEW yquota_internal.settled_segment AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
 		   charge.queue, charge.node, charge.execution_type, charge.allocation,
-		   charge."from", charge."to", charge.amount,
-		   charge.corrects IS NOT NULL AS takes_back,
-		   NULL::text[] COLLATE "C" AS factors
-	FROM yquota.charge charge
-	UNION ALL
+		   charge."from", charge."to", charge.corrects, charge.amount
+	FROM yquota.charge charge;
+COMMENT ON VIEW yquota_internal.settled_segment IS
+	'Rows of the ledger: what settled_cost() computes a part of.  A padding row has "from" = "to"';
+
+CREATE VIEW yquota_internal.running_segment AS
 	SELECT container.container_id, container.project, container.application_id,
 		   container.username, container.queue, container.node, container.execution_type,
-		   container.allocation, container.settled_at, yquota.statement_clock(), NULL::numeric,
-		   false, container.factors
+		   container.allocation, container.factors, container.settled_at AS "from",
+		   yquota.statement_clock() AS "to"
 	FROM yquota.container container
 	WHERE container.settled_at < yquota.statement_clock();
-COMMENT ON VIEW yquota_internal.cost_segment IS
-	'Everything that costs: rows of the ledger, and (amount NULL) what running containers owe up to the clock.  A padding row has "from" = "to"';
+COMMENT ON VIEW yquota_internal.running_segment IS
+	'What running containers owe up to the clock: what running_cost() computes a part of';
 
 -- A row that takes another back is valued at today's timelines, like the row
 -- it takes back: the two cancel in every window.
-CREATE FUNCTION yquota_internal.segment_cost(segment yquota_internal.cost_segment,
+CREATE FUNCTION yquota_internal.settled_cost(segment yquota_internal.settled_segment,
 											 from_at timestamptz, to_at timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
-	RETURN CASE WHEN (segment).takes_back THEN -1 ELSE 1 END
+	RETURN CASE WHEN (segment).corrects IS NULL THEN 1 ELSE -1 END
 		* yquota_internal.accrued((segment).allocation,
-			CASE WHEN (segment).amount IS NULL THEN (segment).factors
-			ELSE yquota_internal.factor_names((segment).project, (segment).application_id,
-				(segment).username, (segment).queue, (segment).execution_type) END,
+			yquota_internal.factor_names((segment).project, (segment).application_id,
+				(segment).username, (segment).queue, (segment).execution_type),
 			greatest((segment)."from", from_at), least((segment)."to", to_at));
-COMMENT ON FUNCTION yquota_internal.segment_cost(yquota_internal.cost_segment, timestamptz, timestamptz) IS
-	'Credits of the part of a segment that lies in a window';
+COMMENT ON FUNCTION yquota_internal.settled_cost(yquota_internal.settled_segment, timestamptz, timestamptz) IS
+	'Credits of the part of a settled segment that lies in a window';
+
+CREATE FUNCTION yquota_internal.running_cost(segment yquota_internal.running_segment,
+											 from_at timestamptz, to_at timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	RETURN yquota_internal.accrued((segment).allocation, (segment).factors,
+		greatest((segment)."from", from_at), least((segment)."to", to_at));
+COMMENT ON FUNCTION yquota_internal.running_cost(yquota_internal.running_segment, timestamptz, timestamptz) IS
+	'Credits of the part of what a running container owes that lies in a window';
 
 CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
 									by text[] DEFAULT '{project}')
@@ -289,10 +299,13 @@ CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
 				   amount numeric)
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
+	-- compiling takes longer than what is compiled
+	SET jit = off
 AS $$
 DECLARE
 	known CONSTANT text[] := '{project,username,queue,application_id,execution_type,node,container_id}';
 	unknown text;
+	keys text;
 BEGIN
 	IF "from" IS NULL OR "to" IS NULL OR by IS NULL THEN
 		RAISE EXCEPTION 'arguments of cost_between must not be null'
@@ -314,53 +327,99 @@ BEGIN
 				  HINT = format('Group by any of %s.', array_to_string(known, ', '));
 	END IF;
 
-	RETURN QUERY
-	SELECT CASE WHEN 'project' = ANY (by) THEN segment.project END,
-		   CASE WHEN 'username' = ANY (by) THEN segment.username END,
-		   CASE WHEN 'queue' = ANY (by) THEN segment.queue END,
-		   CASE WHEN 'application_id' = ANY (by) THEN segment.application_id END,
-		   CASE WHEN 'execution_type' = ANY (by) THEN segment.execution_type END,
-		   CASE WHEN 'node' = ANY (by) THEN segment.node END,
-		   CASE WHEN 'container_id' = ANY (by) THEN segment.container_id END,
-		   trim_scale(sum(CASE
-			   WHEN segment.amount IS NOT NULL
-				AND segment."from" >= cost_between."from"
-				AND segment."to" <= cost_between."to" THEN segment.amount
-			   ELSE yquota_internal.segment_cost(segment, cost_between."from", cost_between."to")
-			   END))
-	FROM yquota_internal.cost_segment segment
-	WHERE segment."from" < cost_between."to"
-	  AND segment."to" >= cost_between."from"
-	  AND (segment."to" > cost_between."from" OR segment."from" = segment."to")
-	GROUP BY 1, 2, 3, 4, 5, 6, 7;
+	-- Rows that lie inside are added up as they are; only what crosses an end of
+	-- the window, or still runs, is computed.  Two branches for the two ends:
+	-- the index on times finds each of them.
+	SELECT string_agg(quote_ident(name), ', ')
+	INTO keys
+	FROM unnest(known) name
+	WHERE name = ANY (by);
+	RETURN QUERY EXECUTE format($query$
+		SELECT %1$s, trim_scale(sum(piece.amount))
+		FROM (
+			SELECT %2$s sum(segment.amount) AS amount
+			FROM yquota_internal.settled_segment segment
+			WHERE "from" >= $1 AND "from" < $2 AND "to" <= $2
+			%3$s HAVING count(*) > 0
+			UNION ALL
+			SELECT %2$s sum(yquota_internal.settled_cost(segment, $1, $2))
+			FROM yquota_internal.settled_segment segment
+			WHERE "from" < $1 AND "to" > $1
+			%3$s HAVING count(*) > 0
+			UNION ALL
+			SELECT %2$s sum(yquota_internal.settled_cost(segment, $1, $2))
+			FROM yquota_internal.settled_segment segment
+			WHERE "from" >= $1 AND "from" < $2 AND "to" > $2
+			%3$s HAVING count(*) > 0
+			UNION ALL
+			SELECT %2$s sum(yquota_internal.running_cost(segment, $1, $2))
+			FROM yquota_internal.running_segment segment
+			WHERE "from" < $2 AND "to" > $1
+			%3$s HAVING count(*) > 0
+		) piece
+		%3$s HAVING count(*) > 0
+		$query$,
+		(SELECT string_agg(CASE WHEN name = ANY (by) THEN 'piece.' || quote_ident(name)
+								WHEN name = 'execution_type' THEN 'NULL::yquota.execution_type'
+								ELSE 'NULL::text' END, ', ' ORDER BY number)
+		 FROM unnest(known) WITH ORDINALITY AS column_of_result (name, number)),
+		keys || ', ', 'GROUP BY ' || keys)
+	USING "from", "to";
 END;
 $$;
 COMMENT ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]) IS
 	'Credits for what ran in a window, its start included and its end not, running containers up to the clock; exact for any window.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish';
 REVOKE ALL ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]) FROM PUBLIC;
 
+-- What lies within a day is added up as it is.  The rest is computed: midnight
+-- by midnight, and what still runs.
 CREATE VIEW yquota.daily_cost AS
-	SELECT piece.day, segment.project, segment.username, segment.queue,
-		   segment.application_id, segment.execution_type,
-		   trim_scale(sum(CASE
-			   WHEN segment.amount IS NOT NULL AND days.first = days.last THEN segment.amount
-			   ELSE yquota_internal.segment_cost(segment,
-				   yquota_internal.billing_day_start(piece.day, zone.name),
-				   yquota_internal.billing_day_start(piece.day + 1, zone.name))
-			   END)) AS amount
-	FROM yquota_internal.cost_segment segment
-	CROSS JOIN (SELECT yquota_internal.billing_timezone() AS name) zone
-	CROSS JOIN LATERAL (
-		SELECT yquota_internal.billing_day(segment."from", zone.name) AS first,
-			   yquota_internal.billing_day(
-				   greatest(segment."from", segment."to" - interval '1 microsecond'), zone.name) AS last
-	) days
-	CROSS JOIN LATERAL (
-		SELECT days.first + number AS day
-		FROM generate_series(0, days.last - days.first) number
+	SELECT piece.day, piece.project, piece.username, piece.queue,
+		   piece.application_id, piece.execution_type,
+		   trim_scale(sum(piece.amount)) AS amount
+	FROM (
+		SELECT days.first AS day, segment.project, segment.username, segment.queue,
+			   segment.application_id, segment.execution_type, segment.amount
+		FROM yquota_internal.settled_segment segment
+		CROSS JOIN (SELECT yquota_internal.billing_timezone() AS name) zone
+		CROSS JOIN LATERAL (
+			SELECT yquota_internal.billing_day(segment."from", zone.name) AS first,
+				   yquota_internal.billing_day(
+					   greatest(segment."from", segment."to" - interval '1 microsecond'), zone.name) AS last
+		) days
+		WHERE days.first = days.last
+		UNION ALL
+		SELECT days.first + later, segment.project, segment.username, segment.queue,
+			   segment.application_id, segment.execution_type,
+			   yquota_internal.settled_cost(segment,
+				   yquota_internal.billing_day_start(days.first + later, zone.name),
+				   yquota_internal.billing_day_start(days.first + later + 1, zone.name))
+		FROM yquota_internal.settled_segment segment
+		CROSS JOIN (SELECT yquota_internal.billing_timezone() AS name) zone
+		CROSS JOIN LATERAL (
+			SELECT yquota_internal.billing_day(segment."from", zone.name) AS first,
+				   yquota_internal.billing_day(
+					   greatest(segment."from", segment."to" - interval '1 microsecond'), zone.name) AS last
+		) days
+		CROSS JOIN LATERAL generate_series(0, days.last - days.first) later
+		WHERE days.first <> days.last
+		UNION ALL
+		SELECT days.first + later, segment.project, segment.username, segment.queue,
+			   segment.application_id, segment.execution_type,
+			   yquota_internal.running_cost(segment,
+				   yquota_internal.billing_day_start(days.first + later, zone.name),
+				   yquota_internal.billing_day_start(days.first + later + 1, zone.name))
+		FROM yquota_internal.running_segment segment
+		CROSS JOIN (SELECT yquota_internal.billing_timezone() AS name) zone
+		CROSS JOIN LATERAL (
+			SELECT yquota_internal.billing_day(segment."from", zone.name) AS first,
+				   yquota_internal.billing_day(
+					   greatest(segment."from", segment."to" - interval '1 microsecond'), zone.name) AS last
+		) days
+		CROSS JOIN LATERAL generate_series(0, days.last - days.first) later
 	) piece
-	GROUP BY piece.day, segment.project, segment.username, segment.queue,
-			 segment.application_id, segment.execution_type;
+	GROUP BY piece.day, piece.project, piece.username, piece.queue,
+			 piece.application_id, piece.execution_type;
 COMMENT ON VIEW yquota.daily_cost IS
 	'Costs per day of yquota.billing_timezone, split exactly at its midnights, running containers up to the clock.  Reads the whole ledger; cost_between() answers for one day faster';
 COMMENT ON COLUMN yquota.daily_cost.day IS 'date in yquota.billing_timezone; 23 or 25 hours long when clocks change';
