@@ -84,6 +84,11 @@
 #include "varatt.h"
 #endif
 
+/* 17: access methods may keep something from one insertion to the next */
+#if PG_VERSION_NUM < 170000
+#define index_insert_cleanup(index, info)	((void) 0)
+#endif
+
 /* 17: wait events of extensions have names */
 #if PG_VERSION_NUM < 170000
 #define WaitEventExtensionNew(name)	PG_WAIT_EXTENSION

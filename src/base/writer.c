@@ -15,6 +15,7 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "base/block_ranges.h"
 #include "base/writer.h"
 #include "executor/executor.h"
 #include "executor/tuptable.h"
@@ -26,6 +27,7 @@ struct YqWriter
 	Relation	relation;
 	EState	   *estate;			/* NULL, as the next one, without indexes */
 	ResultRelInfo *result;
+	YqBlockRanges *ranges;		/* BRIN indexes; NULL without */
 	MemoryContext row_context;	/* reset at each flush */
 	int			column_count;
 	Datum	   *values;			/* of one row; null in columns that somebody */
@@ -78,6 +80,7 @@ yq_writer_open(YqTable table, int column_count, int capacity, bool optimistic)
 		writer->result = makeNode(ResultRelInfo);
 		InitResultRelInfo(writer->result, writer->relation, 0, NULL, 0);
 		ExecOpenIndices(writer->result, false);
+		writer->ranges = yq_block_ranges_take(writer->result);
 	}
 	writer->row_context = AllocSetContextCreate(CurrentMemoryContext,
 												"yquota rows to write",
@@ -135,12 +138,14 @@ yq_writer_put(YqWriter *writer, Datum *values, bool *nulls)
 }
 
 static void
-insert_into_heap(YqWriter *writer)
+insert_rows(YqWriter *writer)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(writer->row_context);
 
 	table_multi_insert(writer->relation, writer->slots, writer->count,
 					   GetCurrentCommandId(true), 0, NULL);
+	if (writer->ranges != NULL)
+		yq_block_ranges_insert(writer->ranges, writer->estate, writer->slots, writer->count);
 	MemoryContextSwitchTo(old_context);
 }
 
@@ -159,8 +164,9 @@ yq_writer_flush(YqWriter *writer)
 	if (writer->count == 0)
 		return;
 
-	insert_into_heap(writer);
-	for (int i = 0; writer->result != NULL && i < writer->count; i++)
+	insert_rows(writer);
+	for (int i = 0; writer->result != NULL && writer->result->ri_NumIndices > 0 &&
+		 i < writer->count; i++)
 	{
 		(void) ExecInsertIndexTuples(writer->result, writer->slots[i], writer->estate,
 									 false, false, NULL, NIL, false);
@@ -177,7 +183,7 @@ yq_writer_flush_optimistically(YqWriter *writer, YqRowHandler before,
 	if (writer->count == 0)
 		return;
 
-	insert_into_heap(writer);
+	insert_rows(writer);
 	for (int i = 0; i < writer->count; i++)
 	{
 		bool		may_conflict = false;
@@ -204,6 +210,8 @@ yq_writer_close(YqWriter *writer)
 		ExecDropSingleTupleTableSlot(writer->slots[i]);
 	if (writer->result != NULL)
 	{
+		if (writer->ranges != NULL)
+			yq_block_ranges_close(writer->ranges);
 		ExecCloseIndices(writer->result);
 		FreeExecutorState(writer->estate);
 	}
