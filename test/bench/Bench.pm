@@ -195,6 +195,8 @@ sub check_books
 {
 	my ($database, %expected) = @_;
 	my $session = Cluster->new($database);
+
+	$session->run(q(SET work_mem = '512MB'));
 	my %found = map { split /=/ } split /\n/, $session->run(<<~'SQL');
 		SELECT 'rejects=' || count(*) FROM yquota.event_reject
 		UNION ALL SELECT 'events=' || count(*) FROM yquota.container_event
