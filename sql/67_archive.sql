@@ -154,7 +154,8 @@ REVOKE ALL ON FUNCTION yquota_internal.worker_seal(timestamptz) FROM PUBLIC;
 
 --
 -- Digests.  Whoever holds an archive recomputes them with plain SQL, anywhere:
--- the query uses nothing of yquota and depends on no setting.
+-- the query uses nothing of yquota and depends on no setting.  OFFSET keeps the
+-- hash of a row from being computed for each of its four parts.
 --
 
 CREATE FUNCTION yquota.archive_digest_query(source text, history text DEFAULT 'ledger') RETURNS text
@@ -168,7 +169,8 @@ $query$SELECT %1$s AS project, count(*) AS archived, %2$s AS charged, max(h.last
 			  + sum(('x' || substr(h.hash, 33, 16))::bit(64)::bigint) * 18446744073709551616
 			  + sum(('x' || substr(h.hash, 49, 16))::bit(64)::bigint), 0) AS digest
 FROM (SELECT %3$s, encode(sha256(convert_to(ROW(%4$s)::text, 'UTF8')), 'hex') AS hash
-	  FROM %5$s AS r) AS h%6$s$query$,
+	  FROM %5$s AS r
+	  OFFSET 0) AS h%6$s$query$,
 		CASE history WHEN 'ledger' THEN 'h.project' ELSE 'NULL::text' END,
 		CASE history WHEN 'ledger' THEN 'trim_scale(sum(h.amount))' ELSE 'NULL::numeric' END,
 		CASE history WHEN 'ledger' THEN 'r.project, r.amount, r."to" AS last_at'

@@ -40,7 +40,7 @@ SELECT enum_has_labels('yquota', 'execution_type', '{GUARANTEED,OPPORTUNISTIC}':
 SELECT enum_has_labels('yquota', 'quota_mode', '{PREPAID,NOLIMIT}'::text[], 'labels of quota_mode');
 SELECT enum_has_labels('yquota', 'exhaustion_policy', '{allow,refuse_submission,drain,stop}'::text[], 'labels of exhaustion_policy');
 
-SELECT has_table('yquota', name::name, format('table %s', name)) FROM unnest('{container_event,container,charge,event_reject,project,quota_grant,price,price_group,resource_type,base_price,price_factor,charging_rule,outage,node,utilization,pricing_change,alert}'::text[]) AS name;
+SELECT has_table('yquota', name::name, format('table %s', name)) FROM unnest('{container_event,container,charge,event_reject,project,quota_grant,price,price_group,resource_type,base_price,price_factor,charging_rule,outage,node,utilization,pricing_change,alert,history_stretch,opening_balance}'::text[]) AS name;
 SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{current_price,project_balance,container_cost,daily_cost,feed_status,suspect_container,worker_status,charged_through}'::text[]) AS name;
 SELECT has_column('yquota', relation::name, name::name, format('column %s.%s', relation, name))
 FROM (VALUES
@@ -54,7 +54,7 @@ FROM (VALUES
 	AS wanted (relation, names), unnest(names) AS name;
 SELECT col_is_unique('yquota', 'quota_grant', 'external_id', 'external_id of quota_grant is unique');
 SELECT has_function('yquota', name::name, format('function %s', name))
-FROM unnest('{set_multiplier,clear_multiplier,set_base_price,compute_prices,quota_compute,cost_between,explain_charge,reconcile,node_lost,report_outage,verify,start_worker,retry_rejects,amount,dominant_share,fits_in,sum,clock,set_clock,reset_clock}'::text[]) AS name;
+FROM unnest('{set_multiplier,clear_multiplier,set_base_price,compute_prices,quota_compute,cost_between,explain_charge,reconcile,node_lost,report_outage,verify,start_worker,retry_rejects,seal_history,archive,archive_digest,amount,dominant_share,fits_in,sum,clock,set_clock,reset_clock}'::text[]) AS name;
 
 --
 -- The library reads and writes these by the numbers of their columns
@@ -162,6 +162,36 @@ SELECT is_empty($$SELECT unnest(extcondition) FROM pg_extension WHERE extname = 
 				'no row of a dumped table is left out');
 SELECT is((SELECT count(*) FROM (SELECT unnest(extconfig) AS relation FROM pg_extension WHERE extname = 'yquota') AS c GROUP BY relation HAVING count(*) > 1),
 		  NULL, 'no table is marked twice');
+
+--
+-- History: what is sealed looks like what it was sealed from
+--
+SELECT is(yquota_internal.archive_horizon(), '-infinity', 'nothing has been archived');
+INSERT INTO yquota.container_event (event) VALUES ('QUOTA_COMPUTE');
+SELECT is(yquota.seal_history(), 1, 'history is sealed');
+CREATE TEMPORARY VIEW sealed AS
+	SELECT i.inhrelid::regclass AS child, i.inhparent::regclass AS parent
+	FROM pg_inherits AS i WHERE i.inhparent IN ('yquota.charge'::regclass, 'yquota.container_event'::regclass);
+SELECT is((SELECT array_agg(child::text ORDER BY child::text) FROM sealed),
+		  '{yquota_internal.charge_sealed_1,yquota_internal.container_event_sealed_1}'::text[], 'into a table for each');
+SELECT is((SELECT count(*) FROM yquota_internal.container_event_sealed_1), 1::bigint, 'with the rows');
+SELECT is_empty('SELECT 1 FROM ONLY yquota.container_event', 'which are no longer where they were');
+SELECT is((SELECT relowner FROM pg_class WHERE oid = child), (SELECT relowner FROM pg_class WHERE oid = parent), format('%s has the owner of its parent', child)) FROM sealed;
+SELECT is_empty(format('SELECT * FROM aclexplode((SELECT relacl FROM pg_class WHERE oid = %L::regclass)) AS a
+						WHERE a.grantee <> (SELECT relowner FROM pg_class WHERE oid = %L::regclass)', child, child),
+				format('nobody has a right on %s', child)) FROM sealed;
+SELECT is((SELECT array_agg((attname, atttypid, atttypmod, attcollation, attnotnull)::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = child AND attnum > 0),
+		  (SELECT array_agg((attname, atttypid, atttypmod, attcollation, attnotnull)::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = parent AND attnum > 0),
+		  format('%s has the columns of its parent', child)) FROM sealed;
+SELECT is((SELECT array_agg((indkey, indclass, indcollation, indisunique)::text ORDER BY (indkey, indclass)::text) FROM pg_index WHERE indrelid = child),
+		  (SELECT array_agg((indkey, indclass, indcollation, indisunique)::text ORDER BY (indkey, indclass)::text) FROM pg_index WHERE indrelid = parent),
+		  format('%s has the indexes of its parent', child)) FROM sealed;
+SELECT is((SELECT count(*) FROM pg_trigger WHERE tgrelid = child), 0::bigint, format('%s has no triggers', child)) FROM sealed;
+SELECT is((SELECT t.relname::text FROM pg_class AS c JOIN pg_class AS t ON t.oid = c.reltoastrelid WHERE c.oid = relation),
+		  'pg_toast_' || relation::oid, format('the TOAST table of %s is called for it', relation))
+FROM sealed, unnest(ARRAY[child, parent]) AS relation;
+SELECT is(has_function_privilege('public', signature, 'EXECUTE'), false, format('%s must be granted', signature))
+FROM unnest('{"yquota.seal_history()","yquota.archive(regclass,timestamptz)"}'::text[]) AS signature;
 
 SELECT * FROM finish();
 ROLLBACK;
