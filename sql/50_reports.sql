@@ -326,6 +326,12 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value',
 				  HINT = format('Group by any of %s.', array_to_string(known, ', '));
 	END IF;
+	IF "from" < yquota_internal.archive_horizon() THEN
+		RAISE EXCEPTION 'window begins before the archive horizon at %', yquota_internal.archive_horizon()
+			USING ERRCODE = 'invalid_parameter_value',
+				  DETAIL = 'Charges that ended before it have left the database.',
+				  HINT = 'Begin at the horizon or later, and ask the archive for what lies before.';
+	END IF;
 
 	-- Rows that lie inside are added up as they are; only what crosses an end of
 	-- the window, or still runs, is computed.  Two branches for the two ends:
@@ -368,7 +374,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]) IS
-	'Credits for what ran in a window, its start included and its end not, running containers up to the clock; exact for any window.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish';
+	'Credits for what ran in a window, its start included and its end not, running containers up to the clock; exact for any window that does not begin before the archive horizon.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish';
 REVOKE ALL ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]) FROM PUBLIC;
 
 -- What lies within a day is added up as it is.  The rest is computed: midnight
@@ -418,10 +424,15 @@ CREATE VIEW yquota.daily_cost AS
 		) days
 		CROSS JOIN LATERAL generate_series(0, days.last - days.first) later
 	) piece
+	-- of days before, part has been archived
+	WHERE piece.day >= (
+		SELECT coalesce(yquota_internal.billing_day(max(stretch.horizon) - interval '1 microsecond',
+													yquota_internal.billing_timezone()) + 1, '-infinity')
+		FROM yquota.history_stretch stretch)
 	GROUP BY piece.day, piece.project, piece.username, piece.queue,
 			 piece.application_id, piece.execution_type;
 COMMENT ON VIEW yquota.daily_cost IS
-	'Costs per day of yquota.billing_timezone, split exactly at its midnights, running containers up to the clock.  Reads the whole ledger; cost_between() answers for one day faster';
+	'Costs per day of yquota.billing_timezone, split exactly at its midnights, running containers up to the clock, from the first day after the archive horizon on.  Reads the whole ledger; cost_between() answers for one day faster';
 COMMENT ON COLUMN yquota.daily_cost.day IS 'date in yquota.billing_timezone; 23 or 25 hours long when clocks change';
 COMMENT ON COLUMN yquota.daily_cost.amount IS 'credits';
 
