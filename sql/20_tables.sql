@@ -485,27 +485,39 @@ COMMENT ON TABLE yquota_internal.rate_class_counter IS
 -- Hours accumulate while containers run; a balance should not.  The same once
 -- more, with all hours of a rate class moved to one instant by the prices known
 -- at some version; a change of prices before that instant makes it worthless,
--- and the next folding makes it anew.
+-- and the next folding makes it anew.  A balance reads one row per project, in which classes
+-- are called by number.
 --
-CREATE TABLE yquota_internal.running_total (
-	project text COLLATE "C" NOT NULL,
+CREATE TABLE yquota_internal.running_class (
+	class_id integer PRIMARY KEY CHECK (class_id > 0),
 	shape yquota.resource NOT NULL,
 	factors text[] COLLATE "C",
-	weight numeric NOT NULL,
-	UNIQUE NULLS NOT DISTINCT (project, shape, factors)
-) WITH (fillfactor = 70);
+	UNIQUE NULLS NOT DISTINCT (shape, factors)
+);
+COMMENT ON TABLE yquota_internal.running_class IS
+	'Numbers of rate classes in running_total; folding gives them, and none is given twice';
+
+CREATE TABLE yquota_internal.running_total (
+	project text COLLATE "C" PRIMARY KEY,
+	weights bytea NOT NULL
+) WITH (fillfactor = 50, toast_tuple_target = 8160);
+ALTER TABLE yquota_internal.running_total ALTER COLUMN weights SET STORAGE MAIN;
 COMMENT ON TABLE yquota_internal.running_total IS
-	'rate_class_counter without its hours: running containers per project and rate class, what project_balance is computed from';
+	'rate_class_counter without its hours, in one row per project: what project_balance is computed from';
+COMMENT ON COLUMN yquota_internal.running_total.weights IS
+	'packed: number of each class (running_class) and sum of its weights';
 
 CREATE TABLE yquota_internal.running_reference (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
 	reference_at timestamptz NOT NULL,
-	pricing_version bigint NOT NULL
+	pricing_version bigint NOT NULL,
+	classes integer NOT NULL
 );
 COMMENT ON TABLE yquota_internal.running_reference IS
 	'The instant that accrual bases of project_counter count from; without a row they and running_total say nothing';
 COMMENT ON COLUMN yquota_internal.running_reference.pricing_version IS
 	'newest pricing_change seen; when a later one bears on what was before reference_at, nothing holds either';
+COMMENT ON COLUMN yquota_internal.running_reference.classes IS 'the highest number given to a rate class so far';
 
 CREATE TABLE yquota_internal.usage_counter (
 	queue text COLLATE "C",

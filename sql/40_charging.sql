@@ -83,11 +83,11 @@ COMMENT ON FUNCTION yquota_internal.prices_changed_from(bigint) IS
 	'Earliest instant that a change of prices after a version bears on; infinity when there is none';
 
 CREATE FUNCTION yquota_internal.add_rate_class(
-	state internal, shape yquota.resource, factors text[], reference_at timestamptz,
-	weight numeric, at timestamptz) RETURNS internal
+	state internal, shape yquota.resource, factors text[], weight numeric, weights bytea,
+	reference_at timestamptz, at timestamptz) RETURNS internal
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_add_rate_class';
-COMMENT ON FUNCTION yquota_internal.add_rate_class(internal, yquota.resource, text[], timestamptz, numeric, timestamptz) IS
+COMMENT ON FUNCTION yquota_internal.add_rate_class(internal, yquota.resource, text[], numeric, bytea, timestamptz, timestamptz) IS
 	'Transition function of accrued_sum() and rate_sum()';
 
 CREATE FUNCTION yquota_internal.finish_accrued_sum(state internal) RETURNS numeric
@@ -101,26 +101,26 @@ CREATE FUNCTION yquota_internal.finish_rate_sum(state internal) RETURNS numeric
 COMMENT ON FUNCTION yquota_internal.finish_rate_sum(internal) IS 'Final function of rate_sum()';
 
 CREATE AGGREGATE yquota_internal.accrued_sum(
-	shape yquota.resource, factors text[], reference_at timestamptz, weight numeric,
-	at timestamptz) (
+	shape yquota.resource, factors text[], weight numeric, weights bytea,
+	reference_at timestamptz, at timestamptz) (
 	sfunc = yquota_internal.add_rate_class,
 	stype = internal,
 	finalfunc = yquota_internal.finish_accrued_sum,
 	parallel = restricted
 );
-COMMENT ON AGGREGATE yquota_internal.accrued_sum(yquota.resource, text[], timestamptz, numeric, timestamptz) IS
-	'Sum of weight x credits of the class from reference_at to an instant; rows without shape or weight do not count';
+COMMENT ON AGGREGATE yquota_internal.accrued_sum(yquota.resource, text[], numeric, bytea, timestamptz, timestamptz) IS
+	'Sum of weight x credits of the class from reference_at to an instant; a row is a class (shape, factors) or a packed list of them, or nothing';
 
 CREATE AGGREGATE yquota_internal.rate_sum(
-	shape yquota.resource, factors text[], reference_at timestamptz, weight numeric,
-	at timestamptz) (
+	shape yquota.resource, factors text[], weight numeric, weights bytea,
+	reference_at timestamptz, at timestamptz) (
 	sfunc = yquota_internal.add_rate_class,
 	stype = internal,
 	finalfunc = yquota_internal.finish_rate_sum,
 	parallel = restricted
 );
-COMMENT ON AGGREGATE yquota_internal.rate_sum(yquota.resource, text[], timestamptz, numeric, timestamptz) IS
-	'Sum of weight x credits per second of the class at an instant; rows without shape or weight do not count';
+COMMENT ON AGGREGATE yquota_internal.rate_sum(yquota.resource, text[], numeric, bytea, timestamptz, timestamptz) IS
+	'Sum of weight x credits per second of the class at an instant; a row is a class (shape, factors) or a packed list of them, or nothing';
 
 CREATE VIEW yquota_internal.valid_reference AS
 	SELECT reference.reference_at
@@ -129,9 +129,63 @@ CREATE VIEW yquota_internal.valid_reference AS
 COMMENT ON VIEW yquota_internal.valid_reference IS
 	'What running_total and the accrual bases of project_counter count from; no row when they must not be used';
 
+CREATE FUNCTION yquota_internal.add_weight(state internal, class_id integer, weight numeric)
+	RETURNS internal
+	LANGUAGE c IMMUTABLE PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_add_weight';
+COMMENT ON FUNCTION yquota_internal.add_weight(internal, integer, numeric) IS
+	'Transition function of pack_weights()';
+
+CREATE FUNCTION yquota_internal.finish_pack_weights(state internal) RETURNS bytea
+	LANGUAGE c IMMUTABLE PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_pack_weights';
+COMMENT ON FUNCTION yquota_internal.finish_pack_weights(internal) IS 'Final function of pack_weights()';
+
+CREATE AGGREGATE yquota_internal.pack_weights(class_id integer, weight numeric) (
+	sfunc = yquota_internal.add_weight,
+	stype = internal,
+	finalfunc = yquota_internal.finish_pack_weights,
+	finalfunc_modify = read_write,
+	parallel = safe
+);
+COMMENT ON AGGREGATE yquota_internal.pack_weights(integer, numeric) IS
+	'Packed list of the weights of rate classes, added up per class; those of zero are left out';
+
+CREATE FUNCTION yquota_internal.merge_weights(a bytea, b bytea) RETURNS bytea
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_merge_weights';
+COMMENT ON FUNCTION yquota_internal.merge_weights(bytea, bytea) IS
+	'Sum of two packed lists of weights';
+
+CREATE FUNCTION yquota_internal.running_class_number(class_shape yquota.resource, class_factors text[])
+	RETURNS integer
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	found_id integer;
+BEGIN
+	SELECT class.class_id INTO found_id
+	FROM yquota_internal.running_class AS class
+	WHERE class.shape OPERATOR(yquota.=) class_shape
+	  AND class.factors IS NOT DISTINCT FROM class_factors;
+	IF found_id IS NULL THEN
+		UPDATE yquota_internal.running_reference SET classes = classes + 1
+		RETURNING classes INTO found_id;
+		INSERT INTO yquota_internal.running_class (class_id, shape, factors)
+		VALUES (found_id, class_shape, class_factors);
+	END IF;
+	RETURN found_id;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.running_class_number(yquota.resource, text[]) IS
+	'Number of a rate class in the running totals, given now if it has none';
+REVOKE ALL ON FUNCTION yquota_internal.running_class_number(yquota.resource, text[]) FROM PUBLIC;
+
 --
--- Folding, the running totals: they are moved to the full hour of the clock, so
--- that a session that reads a balance needs no older prices.
+-- Folding, the running totals.  They count from the last full hour in which
+-- anything was settled: a change of prices rarely reaches further back, and who
+-- reads a balance needs no older prices.
 --
 CREATE FUNCTION yquota_internal.move_running_totals(new_reference timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -144,8 +198,8 @@ BEGIN
 		UPDATE yquota_internal.project_counter AS counter
 		SET accrual_base = trim_scale(counter.accrual_base - running.cost)
 		FROM (SELECT total.project,
-					 yquota_internal.accrued_sum(total.shape, total.factors, old_reference,
-												 total.weight, new_reference) AS cost
+					 yquota_internal.accrued_sum(NULL, NULL, NULL, total.weights,
+												 old_reference, new_reference) AS cost
 			  FROM yquota_internal.running_total AS total
 			  GROUP BY total.project) AS running
 		WHERE counter.project = running.project AND running.cost <> 0;
@@ -156,33 +210,44 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.move_running_totals(timestamptz) IS
-	'Have the running totals, which hold, count from a later instant';
+	'Have the running totals, which hold, count from another instant';
 REVOKE ALL ON FUNCTION yquota_internal.move_running_totals(timestamptz) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.make_running_totals(new_reference timestamptz) RETURNS void
+CREATE FUNCTION yquota_internal.make_running_totals(full_hour timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
+DECLARE
+	reference timestamptz := COALESCE(
+		(SELECT max(class.reference_at) FROM yquota_internal.rate_class_counter AS class
+		 WHERE class.reference_at <= full_hour), full_hour);
 BEGIN
+	INSERT INTO yquota_internal.running_reference AS r (reference_at, pricing_version, classes)
+	SELECT reference, COALESCE(max(version), 0), 0 FROM yquota.pricing_change
+	ON CONFLICT (only_row) DO UPDATE
+		SET reference_at = EXCLUDED.reference_at, pricing_version = EXCLUDED.pricing_version;
 	DELETE FROM yquota_internal.running_total;
-	DELETE FROM yquota_internal.running_reference;
-	INSERT INTO yquota_internal.running_total (project, shape, factors, weight)
-	SELECT class.project, class.shape, class.factors, sum(class.weight)
+	DELETE FROM yquota_internal.running_class;
+	WITH number AS MATERIALIZED (
+		SELECT class.shape, class.factors,
+			   yquota_internal.running_class_number(class.shape, class.factors) AS class_id
+		FROM (SELECT DISTINCT shape, factors FROM yquota_internal.rate_class_counter) AS class
+	)
+	INSERT INTO yquota_internal.running_total (project, weights)
+	SELECT class.project, yquota_internal.pack_weights(number.class_id, class.weight)
 	FROM yquota_internal.rate_class_counter AS class
-	GROUP BY class.project, class.shape, class.factors
-	HAVING sum(class.weight) <> 0
-	ORDER BY class.project;
+	JOIN number ON number.shape OPERATOR(yquota.=) class.shape
+		AND number.factors IS NOT DISTINCT FROM class.factors
+	GROUP BY class.project;
 	UPDATE yquota_internal.project_counter SET accrual_base = 0 WHERE accrual_base <> 0;
 	INSERT INTO yquota_internal.project_counter AS counter (project, charged, accrual_base)
 	SELECT class.project, 0,
 		   trim_scale(sum(class.accrual_base)
-					  - yquota_internal.accrued_sum(class.shape, class.factors, class.reference_at,
-													class.weight, new_reference))
+					  - yquota_internal.accrued_sum(class.shape, class.factors, class.weight, NULL,
+													class.reference_at, reference))
 	FROM yquota_internal.rate_class_counter AS class
 	GROUP BY class.project
 	ON CONFLICT (project) DO UPDATE SET accrual_base = EXCLUDED.accrual_base;
-	INSERT INTO yquota_internal.running_reference (reference_at, pricing_version)
-	SELECT new_reference, COALESCE(max(version), 0) FROM yquota.pricing_change;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_running_totals(timestamptz) IS
@@ -213,7 +278,9 @@ BEGIN
 
 	reference := (SELECT reference_at FROM yquota_internal.valid_reference);
 	IF reference IS NOT NULL THEN
-		reference := greatest(reference, full_hour);
+		reference := greatest(reference, (
+			SELECT max(delta.reference_at) FROM yquota_internal.counter_delta AS delta
+			WHERE delta.reference_at <= full_hour));
 		PERFORM yquota_internal.move_running_totals(reference);
 	END IF;
 
@@ -246,16 +313,20 @@ BEGIN
 		ON CONFLICT (project, shape, factors, reference_at) DO UPDATE
 			SET weight = counter.weight + EXCLUDED.weight,
 				accrual_base = trim_scale(counter.accrual_base + EXCLUDED.accrual_base)
-	), running AS (
-		INSERT INTO yquota_internal.running_total AS total (project, shape, factors, weight)
-		SELECT class.project, class.shape, class.factors, sum(class.weight)
-		FROM class
+	), number AS MATERIALIZED (
+		SELECT kind.shape, kind.factors,
+			   yquota_internal.running_class_number(kind.shape, kind.factors) AS class_id
+		FROM (SELECT DISTINCT class.shape, class.factors FROM class) AS kind
 		WHERE reference IS NOT NULL
-		GROUP BY class.project, class.shape, class.factors
-		HAVING sum(class.weight) <> 0
-		ORDER BY class.project
-		ON CONFLICT (project, shape, factors) DO UPDATE
-			SET weight = total.weight + EXCLUDED.weight
+	), running AS (
+		INSERT INTO yquota_internal.running_total AS total (project, weights)
+		SELECT class.project, yquota_internal.pack_weights(number.class_id, class.weight)
+		FROM class
+		JOIN number ON number.shape OPERATOR(yquota.=) class.shape
+			AND number.factors IS NOT DISTINCT FROM class.factors
+		GROUP BY class.project
+		ON CONFLICT (project) DO UPDATE
+			SET weights = yquota_internal.merge_weights(total.weights, EXCLUDED.weights)
 	), project AS (
 		INSERT INTO yquota_internal.project_counter AS counter (project, charged, accrual_base)
 		SELECT part.project, sum(part.charged), trim_scale(sum(part.accrual_base))
@@ -265,8 +336,8 @@ BEGIN
 			  UNION ALL
 			  SELECT class.project, 0,
 					 sum(class.accrual_base)
-					 - yquota_internal.accrued_sum(class.shape, class.factors, class.reference_at,
-												   class.weight, reference)
+					 - yquota_internal.accrued_sum(class.shape, class.factors, class.weight, NULL,
+												   class.reference_at, reference)
 			  FROM class
 			  WHERE reference IS NOT NULL
 			  GROUP BY class.project) AS part
@@ -311,7 +382,7 @@ BEGIN
 	SELECT count(*) INTO folded FROM delta;
 
 	DELETE FROM yquota_internal.rate_class_counter WHERE weight = 0 AND accrual_base = 0;
-	DELETE FROM yquota_internal.running_total WHERE weight = 0;
+	DELETE FROM yquota_internal.running_total WHERE weights = '';
 	DELETE FROM yquota_internal.usage_counter WHERE containers = 0 AND allocation OPERATOR(yquota.=) '[]';
 	DELETE FROM yquota_internal.node_counter WHERE containers = 0 AND allocation OPERATOR(yquota.=) '[]';
 	DELETE FROM yquota_internal.charged_through

@@ -61,24 +61,22 @@ COMMENT ON VIEW yquota_internal.rate_class IS
 
 CREATE VIEW yquota_internal.balance_part AS
 	SELECT counter.project, counter.charged,
-		   CASE WHEN (SELECT reference_at FROM yquota_internal.valid_reference) IS NOT NULL
-				THEN counter.accrual_base END AS accrual_base,
+		   CASE WHEN reference.reference_at IS NOT NULL THEN counter.accrual_base END AS accrual_base,
 		   NULL::yquota.resource AS shape, NULL::text[] COLLATE "C" AS factors,
-		   NULL::timestamptz AS reference_at, NULL::numeric AS weight
+		   NULL::numeric AS weight,
+		   CASE WHEN reference.reference_at IS NOT NULL THEN total.weights END AS weights,
+		   reference.reference_at
 	FROM yquota_internal.project_counter counter
+	LEFT JOIN yquota_internal.running_total total ON total.project = counter.project
+	LEFT JOIN yquota_internal.valid_reference reference ON true
 	UNION ALL
-	SELECT total.project, NULL, NULL, total.shape, total.factors,
-		   (SELECT reference_at FROM yquota_internal.valid_reference), total.weight
-	FROM yquota_internal.running_total total
-	WHERE (SELECT reference_at FROM yquota_internal.valid_reference) IS NOT NULL
-	UNION ALL
-	SELECT class.project, NULL, class.accrual_base, class.shape, class.factors,
-		   class.reference_at, class.weight
+	SELECT class.project, NULL, class.accrual_base, class.shape, class.factors, class.weight, NULL,
+		   class.reference_at
 	FROM yquota_internal.rate_class_counter class
 	WHERE (SELECT reference_at FROM yquota_internal.valid_reference) IS NULL
 	UNION ALL
-	SELECT delta.project, delta.charged, delta.accrual_base, delta.shape, delta.factors,
-		   delta.reference_at, delta.weight
+	SELECT delta.project, delta.charged, delta.accrual_base, delta.shape, delta.factors, delta.weight,
+		   NULL, delta.reference_at
 	FROM yquota_internal.counter_delta delta
 	WHERE delta.scope IN ('a', 'p', 'r') AND delta.project IS NOT NULL;
 COMMENT ON VIEW yquota_internal.balance_part IS
@@ -129,10 +127,10 @@ CREATE VIEW yquota.project_balance AS
 		SELECT part.project,
 			   sum(part.charged) AS charged,
 			   sum(part.accrual_base) AS accrual_base,
-			   yquota_internal.accrued_sum(part.shape, part.factors, part.reference_at,
-										   part.weight, yquota.statement_clock()) AS accrued,
-			   yquota_internal.rate_sum(part.shape, part.factors, part.reference_at,
-										part.weight, yquota.statement_clock()) AS burn_rate
+			   yquota_internal.accrued_sum(part.shape, part.factors, part.weight, part.weights,
+										   part.reference_at, yquota.statement_clock()) AS accrued,
+			   yquota_internal.rate_sum(part.shape, part.factors, part.weight, part.weights,
+										part.reference_at, yquota.statement_clock()) AS burn_rate
 		FROM yquota_internal.balance_part part
 		GROUP BY part.project
 	) books ON books.project = project.name

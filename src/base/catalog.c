@@ -63,6 +63,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_PRICING_CHANGE] = {.schema = "yquota", .name = "pricing_change"},
 	[YQ_PROJECT] = {.schema = "yquota", .name = "project"},
 	[YQ_RESOURCE_TYPE] = {.schema = "yquota", .name = "resource_type"},
+	[YQ_RUNNING_CLASS] = {.schema = "yquota_internal", .name = "running_class"},
 };
 
 #define MAX_WATCHERS 8

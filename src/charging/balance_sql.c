@@ -9,19 +9,19 @@
  *	  accrued	sum of weight x cost of the class from reference_at to "at"
  *	  rate		sum of weight x credits per second of the class at "at"
  *
- * What they accrued before reference_at, or owe since later, is no business of
- * these aggregates: the reader subtracts accrual bases.
+ * A row is one class with its weight, or a packed list of them.  What they
+ * accrued before reference_at, or owe since later, is no business of these
+ * aggregates: the reader subtracts accrual bases.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
 #include "base/resource.h"
+#include "charging/packed_weights.h"
+#include "charging/running_class.h"
 #include "fmgr.h"
-#include "libpq/pqformat.h"
-#include "pricing/rate_class.h"
 #include "pricing/timeline.h"
-#include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -36,8 +36,9 @@ enum
 	ARGUMENT_STATE,
 	ARGUMENT_SHAPE,
 	ARGUMENT_FACTORS,
-	ARGUMENT_REFERENCE_AT,
 	ARGUMENT_WEIGHT,
+	ARGUMENT_WEIGHTS,
+	ARGUMENT_REFERENCE_AT,
 	ARGUMENT_AT
 };
 
@@ -59,68 +60,89 @@ running_sum(FunctionCallInfo fcinfo)
 	return MemoryContextAllocZero(context, sizeof(RunningSum));
 }
 
-/* Weights are whole numbers; read by way of numeric's wire format. */
-static int128
-weight_from_numeric(Numeric value)
+/* sum += unit x weight; the product stays below 2^383. */
+static inline void
+add_small_weight(YqWide *sum, const YqWide *unit, uint64 weight)
 {
-	bytea	   *bytes = DatumGetByteaPP(DirectFunctionCall1(numeric_send, NumericGetDatum(value)));
-	StringInfoData wire = {.data = VARDATA_ANY(bytes), .len = VARSIZE_ANY_EXHDR(bytes)};
-	int			count = (int16) pq_getmsgint(&wire, 2);
-	int			places = (int16) pq_getmsgint(&wire, 2) + 1;
-	bool		negative = pq_getmsgint(&wire, 2) != 0;
-	int128		weight = 0;
+	uint128		carry = 0;
 
-	(void) pq_getmsgint(&wire, 2);
-	if (count > 0 && (count > places || places > 9))
-		elog(ERROR, "weight of a rate class is out of range");
-	for (int i = 0; count > 0 && i < places; i++)
-		weight = weight * 10000 + (i < count ? (int) pq_getmsgint(&wire, 2) : 0);
-	pfree(bytes);
-	return negative ? -weight : weight;
+	for (int i = 0; i < YQ_WIDE_LIMBS; i++)
+	{
+		carry += (uint128) unit->limb[i] * weight + sum->limb[i];
+		sum->limb[i] = (uint64) carry;
+		carry >>= 64;
+	}
 }
 
-/* sum += unit x weight, which may be negative */
+/* sum += unit x weight, either of which may be negative */
 static void
 add_weighted(YqWide *sum, const YqWide *unit, int128 weight)
 {
 	YqWide		product = *unit;
 
-	if (weight != 1)
-		yq_wide_multiply(&product, weight < 0 ? -(YqPrice) weight : (YqPrice) weight);
+	if (unit->limb[YQ_WIDE_LIMBS - 1] == 0 && weight >= 0 && (weight >> 63) == 0)
+	{
+		add_small_weight(sum, unit, (uint64) weight);
+		return;
+	}
+	yq_wide_multiply(&product, weight < 0 ? -(uint128) weight : (uint128) weight);
 	if (weight < 0)
 		yq_wide_subtract(sum, &product);
 	else
 		yq_wide_add(sum, &product);
 }
 
+static void
+add_class(RunningSum *sum, YqRateClass *rate_class, int128 weight,
+		  TimestampTz reference_at, TimestampTz at)
+{
+	const YqWide *accrued;
+	const YqWide *rate;
+
+	yq_rate_class_unit_cost(rate_class, reference_at, at, &accrued, &rate);
+	add_weighted(&sum->accrued, accrued, weight);
+	add_weighted(&sum->rate, rate, weight);
+}
+
 /*
- * add_rate_class(state, shape, factors, reference_at, weight, at): a row
- * without a shape or a weight is of no class.
+ * add_rate_class(state, shape, factors, weight, weights, reference_at, at): a
+ * row with neither a weight nor a list of them adds nothing.
  */
 Datum
 yq_sql_add_rate_class(PG_FUNCTION_ARGS)
 {
 	RunningSum *sum = running_sum(fcinfo);
-	YqRateClass *rate_class;
-	uint64		unit_weight;
-	const YqWide *accrued;
-	const YqWide *rate;
-	int128		weight;
+	TimestampTz reference_at;
+	TimestampTz at;
 
-	if (PG_ARGISNULL(ARGUMENT_SHAPE) || PG_ARGISNULL(ARGUMENT_WEIGHT) ||
-		PG_ARGISNULL(ARGUMENT_REFERENCE_AT) || PG_ARGISNULL(ARGUMENT_AT))
+	if (PG_ARGISNULL(ARGUMENT_REFERENCE_AT) || PG_ARGISNULL(ARGUMENT_AT))
 		PG_RETURN_POINTER(sum);
+	reference_at = PG_GETARG_TIMESTAMPTZ(ARGUMENT_REFERENCE_AT);
+	at = PG_GETARG_TIMESTAMPTZ(ARGUMENT_AT);
 
 	(void) yq_pricing_refresh();
-	rate_class = yq_rate_class_require(PG_GETARG_YQ_RESOURCE_P(ARGUMENT_SHAPE),
-									   PG_ARGISNULL(ARGUMENT_FACTORS) ? NULL :
-									   PG_GETARG_ARRAYTYPE_P(ARGUMENT_FACTORS),
-									   &unit_weight);
-	yq_rate_class_unit_cost(rate_class, PG_GETARG_TIMESTAMPTZ(ARGUMENT_REFERENCE_AT),
-							PG_GETARG_TIMESTAMPTZ(ARGUMENT_AT), &accrued, &rate);
-	weight = weight_from_numeric(PG_GETARG_NUMERIC(ARGUMENT_WEIGHT));
-	add_weighted(&sum->accrued, accrued, weight);
-	add_weighted(&sum->rate, rate, weight);
+	if (!PG_ARGISNULL(ARGUMENT_SHAPE) && !PG_ARGISNULL(ARGUMENT_WEIGHT))
+	{
+		ArrayType  *factors = PG_ARGISNULL(ARGUMENT_FACTORS) ? NULL :
+			PG_GETARG_ARRAYTYPE_P(ARGUMENT_FACTORS);
+		uint64		unit_weight;
+		YqRateClass *rate_class = yq_rate_class_require(PG_GETARG_YQ_RESOURCE_P(ARGUMENT_SHAPE),
+														factors, &unit_weight);
+
+		add_class(sum, rate_class, yq_weight_from_numeric(PG_GETARG_NUMERIC(ARGUMENT_WEIGHT)),
+				  reference_at, at);
+	}
+	if (!PG_ARGISNULL(ARGUMENT_WEIGHTS))
+	{
+		YqWeightReader reader;
+		uint32		class_id;
+		int128		weight;
+
+		yq_running_class_refresh();
+		yq_weights_begin(&reader, PG_GETARG_BYTEA_PP(ARGUMENT_WEIGHTS));
+		while (yq_weights_next(&reader, &class_id, &weight))
+			add_class(sum, yq_running_class(class_id), weight, reference_at, at);
+	}
 	PG_RETURN_POINTER(sum);
 }
 

@@ -105,6 +105,7 @@ static MemoryContext class_context = NULL;
 static HTAB *allocations = NULL;
 static AllocationEntry *last_found = NULL;	/* asked for again and again */
 static HTAB *classes = NULL;
+static uint64 class_generation = 0; /* grows when all are forgotten */
 static Size sum_bytes = 0;
 static StringInfoData key_buffer;	/* for the key looked up last */
 
@@ -331,6 +332,12 @@ yq_rate_class_require(const YqResource *allocation, ArrayType *factors, uint64 *
 				 errmsg("resource type \"%s\" does not exist", unknown),
 				 errhint("Insert it into yquota.resource_type.")));
 	return rate_class;
+}
+
+uint64
+yq_rate_class_generation(void)
+{
+	return class_generation;
 }
 
 const YqResource *

@@ -59,6 +59,13 @@ extern YqRateClass *yq_rate_class_find(const YqResource *allocation,
 extern YqRateClass *yq_rate_class_require(const YqResource *allocation,
 										  ArrayType *factors, uint64 *weight);
 
+/*
+ * Classes live across refreshes as long as this stays the same.  Whoever keeps
+ * one makes sure that its resource types exist when it is used again: asking it
+ * for a cost does.
+ */
+extern uint64 yq_rate_class_generation(void);
+
 /* Its shape; lives as long as the class. */
 extern const YqResource *yq_rate_class_shape(const YqRateClass *rate_class);
 

@@ -138,7 +138,7 @@ RESET ROLE;
 
 --
 -- Hours of one rate class are one row of the running totals, which count from
--- the full hour of the last folding
+-- the last full hour in which something was settled
 --
 SELECT yquota.set_clock('2026-03-02 14:10:00+00');
 INSERT INTO yquota.project (name) VALUES ('hours');
@@ -148,8 +148,10 @@ FROM generate_series(0, 3) AS h;
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 SELECT yquota_internal.fold_counters() > 0 AS folded;
 SELECT reference_at, weight, accrual_base FROM yquota_internal.rate_class_counter WHERE project = 'hours' ORDER BY 1;
-SELECT shape, factors, weight FROM yquota_internal.running_total WHERE project = 'hours';
--- 10:30 to 14:00, 11:30, 12:30 and 13:30: 8 hours at 2.5 credits per second
+SELECT class.shape, class.factors, total.weights = yquota_internal.pack_weights(class.class_id, 4) AS is_four
+FROM yquota_internal.running_total AS total, yquota_internal.running_class AS class
+WHERE project = 'hours' AND class.shape OPERATOR(yquota.=) '[vcores=1]' GROUP BY 1, 2, total.weights;
+-- 10:30 to 13:00, 11:30 and 12:30: 4.5 hours at 2.5 credits per second, less the half hour before 13:30
 SELECT reference_at, accrual_base FROM yquota_internal.valid_reference, yquota_internal.project_counter WHERE project = 'hours';
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 SELECT yquota.set_clock('2026-03-02 16:00:00+00');
@@ -158,12 +160,14 @@ SELECT yquota_internal.fold_counters() AS folded;
 SELECT reference_at, accrual_base FROM yquota_internal.valid_reference, yquota_internal.project_counter WHERE project = 'hours';
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 
--- one that ends, and one that is only heard of now
+-- one that ends, one that is only heard of now, and one that moves the totals
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_FINISH', 'h0', '2026-03-02 15:30:00+00', NULL, NULL),
-	('CONTAINER_START', 'h4', '2026-03-02 12:30:00+00', 'hours', '[vcores=2]');
+	('CONTAINER_START', 'h4', '2026-03-02 12:30:00+00', 'hours', '[vcores=2]'),
+	('CONTAINER_START', 'h5', '2026-03-02 15:30:00+00', 'hours', '[vcores=1]');
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT reference_at, accrual_base FROM yquota_internal.valid_reference, yquota_internal.project_counter WHERE project = 'hours';
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 SELECT * FROM yquota.verify();
 
@@ -176,11 +180,23 @@ SELECT reference_at, accrual_base FROM yquota_internal.valid_reference, yquota_i
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 SELECT * FROM yquota.verify();
 INSERT INTO yquota.container_event (event, container_id, occurred_at)
-SELECT 'CONTAINER_FINISH', format('h%s', h), '2026-03-02 16:00:00+00' FROM generate_series(1, 4) AS h;
+SELECT 'CONTAINER_FINISH', format('h%s', h), '2026-03-02 16:00:00+00' FROM generate_series(1, 5) AS h;
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 SELECT yquota_internal.fold_counters() > 0 AS folded;
-SELECT project, shape FROM yquota_internal.running_total WHERE project = 'hours';
+SELECT project, weights FROM yquota_internal.running_total WHERE project = 'hours';
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
+
+--
+-- Weights of any size, packed: what adds up to nothing is left out
+--
+SELECT yquota_internal.pack_weights(n, w) FROM (VALUES (5, 1), (1, 63), (2, -64), (5, 2), (3, 1e30), (4, 7), (4, -7)) AS v (n, w);
+SELECT a.list = b.list AS equal, yquota_internal.merge_weights(a.list, c.list) AS nothing
+FROM (SELECT yquota_internal.pack_weights(n, n * 1e9 - 2e10) AS list FROM generate_series(1, 300) AS n) AS a,
+	 (SELECT yquota_internal.merge_weights(yquota_internal.pack_weights(n, n * 1e9) FILTER (WHERE n % 3 > 0),
+			 yquota_internal.merge_weights(yquota_internal.pack_weights(n, -2e10),
+				yquota_internal.pack_weights(n, n * 1e9) FILTER (WHERE n % 3 = 0))) AS list
+	  FROM generate_series(1, 300) AS n) AS b,
+	 (SELECT yquota_internal.pack_weights(n, 2e10 - n * 1e9) AS list FROM generate_series(1, 300) AS n) AS c;
 
 --
 -- Many classes over many prices take another path than one class: both say the
@@ -200,7 +216,7 @@ FROM generate_series(1, 60) AS n;
 SELECT part.until_at, count(DISTINCT shape) AS shapes, sum(one.accrued) = many.accrued AS equal, many.accrued
 FROM (VALUES ('2026-03-02 17:20:00.123456+00'::timestamptz), ('2026-03-02 17:45:00+00'), ('2026-03-02 18:00:00+00')) AS part (until_at)
 CROSS JOIN LATERAL (
-	SELECT yquota_internal.accrued_sum(shape, NULL, '2026-03-02 16:00:00+00', 3, part.until_at) AS accrued
+	SELECT yquota_internal.accrued_sum(shape, NULL, 3, NULL, '2026-03-02 16:00:00+00', part.until_at) AS accrued
 	FROM (SELECT shape FROM held ORDER BY n) AS h
 ) AS many
 CROSS JOIN LATERAL (

@@ -1,0 +1,267 @@
+/*-------------------------------------------------------------------------
+ *
+ * packed_weights.c
+ *	  The weights of many rate classes in a few bytes each.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "charging/packed_weights.h"
+#include "fmgr.h"
+#include "libpq/pqformat.h"
+#include "utils/fmgrprotos.h"
+#include "utils/memutils.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_add_weight);
+PG_FUNCTION_INFO_V1(yq_sql_pack_weights);
+PG_FUNCTION_INFO_V1(yq_sql_merge_weights);
+
+/* Most bytes of a number: 33 bits of a difference, 128 of a weight. */
+#define MAX_ENTRY_BYTES (5 + 19)
+
+/* -- reading ------------------------------------------------------------- */
+
+void
+yq_weights_begin(YqWeightReader *reader, const bytea *packed)
+{
+	reader->next = (const uint8 *) VARDATA_ANY(packed);
+	reader->end = reader->next + VARSIZE_ANY_EXHDR(packed);
+	reader->class_id = 0;
+}
+
+static void
+report_corruption(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("packed weights of rate classes are corrupted")));
+}
+
+/* Nearly all numbers have one or two bytes. */
+static inline uint128
+read_number(YqWeightReader *reader, int max_bytes)
+{
+	uint128		number = 0;
+
+	if (reader->end - reader->next >= 2)
+	{
+		uint32		first = reader->next[0];
+		uint32		second = reader->next[1];
+
+		if (first < 0x80)
+		{
+			reader->next++;
+			return first;
+		}
+		if (second < 0x80)
+		{
+			reader->next += 2;
+			return (first & 0x7F) | second << 7;
+		}
+	}
+	for (int i = 0; i < max_bytes && reader->next < reader->end; i++)
+	{
+		uint8		byte = *reader->next++;
+
+		number |= (uint128) (byte & 0x7F) << (7 * i);
+		if ((byte & 0x80) == 0)
+			return number;
+	}
+	report_corruption();
+	return 0;
+}
+
+bool
+yq_weights_next(YqWeightReader *reader, uint32 *class_id, int128 *weight)
+{
+	uint128		number;
+
+	if (reader->next == reader->end)
+		return false;
+	reader->class_id += (uint32) read_number(reader, 5);
+	number = read_number(reader, 19);
+	*class_id = reader->class_id;
+	*weight = (number & 1) != 0 ? -(int128) (number >> 1) : (int128) (number >> 1);
+	return true;
+}
+
+int128
+yq_weight_from_numeric(Numeric value)
+{
+	bytea	   *bytes = DatumGetByteaPP(DirectFunctionCall1(numeric_send, NumericGetDatum(value)));
+	StringInfoData wire = {.data = VARDATA_ANY(bytes), .len = VARSIZE_ANY_EXHDR(bytes)};
+	int			count = (int16) pq_getmsgint(&wire, 2);
+	int			places = (int16) pq_getmsgint(&wire, 2) + 1;
+	bool		negative = pq_getmsgint(&wire, 2) != 0;
+	int128		weight = 0;
+
+	(void) pq_getmsgint(&wire, 2);
+	if (count > 0 && (count > places || places > 9))
+		elog(ERROR, "weight of a rate class is out of range");
+	for (int i = 0; count > 0 && i < places; i++)
+		weight = weight * 10000 + (i < count ? (int) pq_getmsgint(&wire, 2) : 0);
+	pfree(bytes);
+	return negative ? -weight : weight;
+}
+
+/* -- writing ------------------------------------------------------------- */
+
+typedef struct Writer
+{
+	uint8	   *next;
+	uint32		class_id;		/* of the last one written */
+} Writer;
+
+static void
+write_number(Writer *writer, uint128 number)
+{
+	while (number >= 0x80)
+	{
+		*writer->next++ = (uint8) number | 0x80;
+		number >>= 7;
+	}
+	*writer->next++ = (uint8) number;
+}
+
+static void
+write_weight(Writer *writer, uint32 class_id, int128 weight)
+{
+	if (weight == 0)
+		return;
+	write_number(writer, class_id - writer->class_id);
+	writer->class_id = class_id;
+	write_number(writer, weight < 0 ? ((uint128) -weight << 1) | 1 : (uint128) weight << 1);
+}
+
+static bytea *
+begin_packed(Writer *writer, Size most_bytes)
+{
+	bytea	   *packed = palloc(VARHDRSZ + most_bytes);
+
+	writer->next = (uint8 *) VARDATA(packed);
+	writer->class_id = 0;
+	return packed;
+}
+
+static bytea *
+end_packed(const Writer *writer, bytea *packed)
+{
+	SET_VARSIZE(packed, (const char *) writer->next - (const char *) packed);
+	return packed;
+}
+
+/* -- the aggregate pack_weights() ---------------------------------------- */
+
+typedef struct Weight
+{
+	uint32		class_id;
+	int128		weight;
+} Weight;
+
+typedef struct WeightList
+{
+	int			count;
+	int			room;
+	Weight	   *weights;
+} WeightList;
+
+static int
+compare_weights(const void *a, const void *b)
+{
+	uint32		left = ((const Weight *) a)->class_id;
+	uint32		right = ((const Weight *) b)->class_id;
+
+	return left < right ? -1 : left > right;
+}
+
+/* add_weight(state, class_id integer, weight numeric) */
+Datum
+yq_sql_add_weight(PG_FUNCTION_ARGS)
+{
+	WeightList *list = PG_ARGISNULL(0) ? NULL : (WeightList *) PG_GETARG_POINTER(0);
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "aggregate function called in non-aggregate context");
+	if (list == NULL)
+	{
+		list = MemoryContextAllocZero(context, sizeof(WeightList));
+		list->room = 16;
+		list->weights = MemoryContextAlloc(context, sizeof(Weight) * list->room);
+	}
+	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		elog(ERROR, "class and weight must not be null");
+	if (list->count == list->room)
+	{
+		list->room *= 2;
+		list->weights = repalloc_huge(list->weights, sizeof(Weight) * list->room);
+	}
+	list->weights[list->count].class_id = PG_GETARG_UINT32(1);
+	list->weights[list->count++].weight = yq_weight_from_numeric(PG_GETARG_NUMERIC(2));
+	PG_RETURN_POINTER(list);
+}
+
+/* Final function: the packed list, each class once. */
+Datum
+yq_sql_pack_weights(PG_FUNCTION_ARGS)
+{
+	WeightList *list;
+	Writer		writer;
+	bytea	   *packed;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	list = (WeightList *) PG_GETARG_POINTER(0);
+	qsort(list->weights, list->count, sizeof(Weight), compare_weights);
+	packed = begin_packed(&writer, (Size) list->count * MAX_ENTRY_BYTES);
+	for (int i = 0; i < list->count;)
+	{
+		uint32		class_id = list->weights[i].class_id;
+		int128		weight = 0;
+
+		for (; i < list->count && list->weights[i].class_id == class_id; i++)
+			weight += list->weights[i].weight;
+		write_weight(&writer, class_id, weight);
+	}
+	PG_RETURN_BYTEA_P(end_packed(&writer, packed));
+}
+
+/* merge_weights(a bytea, b bytea): the sum of two lists. */
+Datum
+yq_sql_merge_weights(PG_FUNCTION_ARGS)
+{
+	bytea	   *a = PG_GETARG_BYTEA_PP(0);
+	bytea	   *b = PG_GETARG_BYTEA_PP(1);
+	YqWeightReader readers[2];
+	uint32		class_ids[2];
+	int128		weights[2];
+	bool		more[2];
+	Writer		writer;
+	bytea	   *packed;
+
+	yq_weights_begin(&readers[0], a);
+	yq_weights_begin(&readers[1], b);
+	for (int i = 0; i < 2; i++)
+		more[i] = yq_weights_next(&readers[i], &class_ids[i], &weights[i]);
+
+	/* two bytes at least are an entry */
+	packed = begin_packed(&writer,
+						  (VARSIZE_ANY_EXHDR(a) + VARSIZE_ANY_EXHDR(b)) / 2 * MAX_ENTRY_BYTES);
+	while (more[0] || more[1])
+	{
+		uint32		class_id = !more[1] || (more[0] && class_ids[0] < class_ids[1]) ?
+			class_ids[0] : class_ids[1];
+		int128		weight = 0;
+
+		for (int i = 0; i < 2; i++)
+		{
+			if (!more[i] || class_ids[i] != class_id)
+				continue;
+			weight += weights[i];
+			more[i] = yq_weights_next(&readers[i], &class_ids[i], &weights[i]);
+		}
+		write_weight(&writer, class_id, weight);
+	}
+	PG_RETURN_BYTEA_P(end_packed(&writer, packed));
+}

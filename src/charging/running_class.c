@@ -1,0 +1,124 @@
+/*-------------------------------------------------------------------------
+ *
+ * running_class.c
+ *	  The rate classes that running totals call by number.
+ *
+ * A number means the same for ever once it is committed, so what is remembered
+ * is never checked again, except that a transaction's own numbers may be given
+ * to other classes after it is rolled back: those are forgotten at the next
+ * refresh.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/genam.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "base/catalog.h"
+#include "base/resource.h"
+#include "charging/running_class.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+/* Numbers come one after the other, so they are places in an array. */
+static YqRateClass **known = NULL;
+static uint32 known_room = 0;
+static uint64 known_generation = 0; /* of rate classes */
+static Oid	known_from = InvalidOid;	/* the table they were read from */
+static bool has_own_numbers = false;
+
+static void
+forget_all(void)
+{
+	if (known != NULL)
+		memset(known, 0, sizeof(YqRateClass *) * known_room);
+	has_own_numbers = false;
+}
+
+void
+yq_running_class_refresh(void)
+{
+	if (has_own_numbers || known_from != yq_table_oid(YQ_RUNNING_CLASS))
+		forget_all();
+	known_from = yq_table_oid(YQ_RUNNING_CLASS);
+}
+
+static void
+remember(uint32 class_id, YqRateClass *rate_class)
+{
+	if (class_id >= known_room)
+	{
+		uint32		room = Max(class_id + 1, known_room * 2 + 1024);
+
+		if (known == NULL)
+			known = MemoryContextAllocHuge(TopMemoryContext, sizeof(YqRateClass *) * room);
+		else
+			known = repalloc_huge(known, sizeof(YqRateClass *) * (Size) room);
+		memset(known + known_room, 0, sizeof(YqRateClass *) * (room - known_room));
+		known_room = room;
+	}
+	known[class_id] = rate_class;
+}
+
+static void
+remember_row(TupleTableSlot *slot, Relation relation)
+{
+	bool		isnull;
+	uint32		class_id = DatumGetUInt32(slot_getattr(slot, yq_column(relation, "class_id"), &isnull));
+	YqResource *shape = DatumGetYqResourceP(slot_getattr(slot, yq_column(relation, "shape"), &isnull));
+	Datum		factors = slot_getattr(slot, yq_column(relation, "factors"), &isnull);
+	ArrayType  *factor_names = isnull ? NULL : DatumGetArrayTypeP(factors);
+	TransactionId xmin = DatumGetTransactionId(slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull));
+	uint64		weight;
+
+	has_own_numbers |= TransactionIdIsCurrentTransactionId(xmin);
+	remember(class_id, yq_rate_class_require(shape, factor_names, &weight));
+}
+
+/* Read the class of a number and all that came later. */
+static void
+load_from(uint32 class_id)
+{
+	Relation	relation = yq_table_open(YQ_RUNNING_CLASS, AccessShareLock);
+	Relation	index = index_open(yq_index_oid(YQ_RUNNING_CLASS, "running_class_pkey"),
+								   AccessShareLock);
+	TupleTableSlot *slot = table_slot_create(relation, NULL);
+	IndexScanDesc scan = index_beginscan(relation, index, GetActiveSnapshot(), NULL, 1, 0);
+	ScanKeyData key;
+
+	ScanKeyInit(&key, 1, BTGreaterEqualStrategyNumber, F_INT4GE, UInt32GetDatum(class_id));
+	index_rescan(scan, &key, 1, NULL, 0);
+	while (index_getnext_slot(scan, ForwardScanDirection, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		remember_row(slot, relation);
+	}
+	index_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	index_close(index, AccessShareLock);
+	table_close(relation, AccessShareLock);
+}
+
+YqRateClass *
+yq_running_class(uint32 class_id)
+{
+	if (known_generation != yq_rate_class_generation())
+	{
+		forget_all();
+		known_generation = yq_rate_class_generation();
+	}
+	if (class_id < known_room && known[class_id] != NULL)
+		return known[class_id];
+	load_from(class_id);
+	if (class_id >= known_room || known[class_id] == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("rate class %u of the running totals does not exist", class_id)));
+	return known[class_id];
+}
