@@ -256,6 +256,11 @@ yq_wide_from_numeric(YqWide *result, Numeric value)
 YqDecimal
 yq_decimal_from_numeric(Numeric value)
 {
+	static const struct
+	{
+		int			decimals;
+		uint32		divisor;
+	}			steps[] = {{8, 100000000}, {4, 10000}, {1, 10}};
 	YqDecimal	decimal;
 	YqWide		wide;
 
@@ -263,15 +268,19 @@ yq_decimal_from_numeric(Numeric value)
 		yq_wide_is_negative(&wide))
 		yq_amount_out_of_range();
 
+	/* drop the zeros at the end, many at a time */
 	decimal.decimals = YQ_FACTOR_DECIMALS;
-	while (decimal.decimals > 0)
+	for (int i = 0; i < (int) lengthof(steps); i++)
 	{
-		YqWide		shorter = wide;
+		while (decimal.decimals >= steps[i].decimals)
+		{
+			YqWide		shorter = wide;
 
-		if (divide_small(&shorter, 10) != 0)
-			break;
-		wide = shorter;
-		decimal.decimals--;
+			if (divide_small(&shorter, steps[i].divisor) != 0)
+				break;
+			wide = shorter;
+			decimal.decimals -= steps[i].decimals;
+		}
 	}
 	if ((wide.limb[1] >> 63) != 0 ||
 		(wide.limb[2] | wide.limb[3] | wide.limb[4] | wide.limb[5]) != 0)
