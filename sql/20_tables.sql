@@ -458,7 +458,7 @@ COMMENT ON COLUMN yquota_internal.counter_delta.accrual_base IS 'credits from re
 COMMENT ON COLUMN yquota_internal.counter_delta.charged IS 'credits posted to charge';
 COMMENT ON COLUMN yquota_internal.counter_delta.pricing_version IS 'newest pricing_change that the statement saw';
 COMMENT ON COLUMN yquota_internal.counter_delta.priced_through IS 'latest instant whose price the statement used';
-COMMENT ON COLUMN yquota_internal.counter_delta.recorded_at IS 'clock of the statement';
+COMMENT ON COLUMN yquota_internal.counter_delta.recorded_at IS 'clock of the statement, or the latest recorded_at of its events';
 
 CREATE TABLE yquota_internal.project_counter (
 	project text COLLATE "C" PRIMARY KEY,

@@ -48,6 +48,19 @@ COMMENT ON FUNCTION yquota_internal.last_event_at() IS
 	'Latest instant of any event received; NULL before the first one';
 REVOKE ALL ON FUNCTION yquota_internal.last_event_at() FROM PUBLIC;
 
+-- A START repeated with a new allocation settles at its recorded_at.
+CREATE FUNCTION yquota_internal.settled_at_most() RETURNS timestamptz
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT max(greatest(f.last_event_at, f.last_recorded_at))
+			FROM (SELECT last_event_at, last_recorded_at FROM yquota_internal.feed_counter
+				  UNION ALL
+				  SELECT last_event_at, recorded_at FROM yquota_internal.counter_delta
+				  WHERE scope IN ('a', 'f')) AS f);
+COMMENT ON FUNCTION yquota_internal.settled_at_most() IS
+	'An instant that nothing was settled after; NULL before the first event';
+REVOKE ALL ON FUNCTION yquota_internal.settled_at_most() FROM PUBLIC;
+
 --
 -- The rule for points in the past
 --
@@ -199,9 +212,7 @@ BEGIN
 		LOCK TABLE yquota.container_event IN SHARE ROW EXCLUSIVE MODE;
 		PERFORM yquota_internal.rebase_running();
 	END IF;
-	IF effective_from <= yquota.statement_clock()
-		OR effective_from <= yquota_internal.last_event_at()
-	THEN
+	IF effective_from <= yquota_internal.settled_at_most() THEN
 		PERFORM yquota_internal.correct_prices_since(effective_from);
 	END IF;
 END

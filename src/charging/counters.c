@@ -303,7 +303,7 @@ yq_counters_use(YqCounters *counters, const text *queue, const text *label,
 
 void
 yq_counters_feed(YqCounters *counters, const text *source,
-				 bool has_occurred_at, TimestampTz occurred_at)
+				 bool has_occurred_at, TimestampTz occurred_at, TimestampTz recorded_at)
 {
 	SumKey		key = {0};
 	FeedSum    *sum;
@@ -315,7 +315,10 @@ yq_counters_feed(YqCounters *counters, const text *source,
 		sum->last_event_at = DT_NOBEGIN;
 	sum->events++;
 	if (has_occurred_at && !TIMESTAMP_NOT_FINITE(occurred_at))
+	{
 		sum->last_event_at = Max(sum->last_event_at, occurred_at);
+		counters->recorded_at = Max(counters->recorded_at, recorded_at);
+	}
 }
 
 void

@@ -43,9 +43,13 @@ extern void yq_counters_use(YqCounters *counters, const text *queue, const text 
 							const text *username, const text *node,
 							Oid execution_type, const YqResource *allocation, int sign);
 
-/* An event arrived. */
+/*
+ * An event arrived.  What has no occurred_at, or one that is no good, is only
+ * counted.
+ */
 extern void yq_counters_feed(YqCounters *counters, const text *source,
-							 bool has_occurred_at, TimestampTz occurred_at);
+							 bool has_occurred_at, TimestampTz occurred_at,
+							 TimestampTz recorded_at);
 
 /* Prices up to an instant were used. */
 extern void yq_counters_priced(YqCounters *counters, TimestampTz through);

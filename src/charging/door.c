@@ -275,7 +275,8 @@ receive_event(Door *door, const YqEvent *event)
 	YqProblem  *problem = yq_event_check(event, door->books->now);
 
 	yq_counters_feed(door->books->counters, event->source,
-					 event->has_occurred_at && problem == NULL, event->occurred_at);
+					 event->has_occurred_at && problem == NULL, event->occurred_at,
+					 event->recorded_at);
 	if (problem != NULL)
 		on_bad_event(door, event, problem);
 	MemoryContextSwitchTo(old_context);
