@@ -49,7 +49,8 @@ REVOKE ALL ON FUNCTION yquota_internal.make_child(regclass, text, boolean) FROM 
 -- Whoever waits for a lock that is stronger than his makes everybody behind
 -- him wait, too.  So such locks are asked for briefly and again.
 --
-CREATE FUNCTION yquota_internal.lock_briefly(command text, attempts integer) RETURNS void
+CREATE FUNCTION yquota_internal.lock_briefly(
+	command text, attempts integer, pause_seconds numeric DEFAULT 0.2) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -69,13 +70,13 @@ BEGIN
 						HINT = 'Try again when long transactions that read or write the ledger or the log have ended.';
 			END IF;
 		END;
-		PERFORM pg_sleep(0.2);
+		PERFORM pg_sleep(pause_seconds);
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.lock_briefly(text, integer) IS
+COMMENT ON FUNCTION yquota_internal.lock_briefly(text, integer, numeric) IS
 	'Run LOCK TABLE without making others wait long: so many attempts of 50 ms, with pauses; lock_not_available after the last';
-REVOKE ALL ON FUNCTION yquota_internal.lock_briefly(text, integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota_internal.lock_briefly(text, integer, numeric) FROM PUBLIC;
 
 --
 -- Sealing
@@ -227,13 +228,13 @@ COMMENT ON FUNCTION yquota.archive_digest(regclass) IS
 -- they know completely, and all that is told of containers stays exact.
 --
 
-CREATE FUNCTION yquota_internal.copy_out(query text, row_type regclass, target regclass, columns text)
+CREATE FUNCTION yquota_internal.copy_out(query text, target regclass, columns text)
 	RETURNS bigint
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_copy_out';
-COMMENT ON FUNCTION yquota_internal.copy_out(text, regclass, regclass, text) IS
+COMMENT ON FUNCTION yquota_internal.copy_out(text, regclass, text) IS
 	'Insert what a query returns into a table with the rights of whoever called from outside; returns the number of rows';
-REVOKE ALL ON FUNCTION yquota_internal.copy_out(text, regclass, regclass, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota_internal.copy_out(text, regclass, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.archive_horizon() RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -482,7 +483,8 @@ COMMENT ON FUNCTION yquota_internal.make_carried(regclass, text[], integer) IS
 REVOKE ALL ON FUNCTION yquota_internal.make_carried(regclass, text[], integer) FROM PUBLIC;
 
 -- From here on it goes quickly.  With these locks nobody is between looking for
--- a container in the books and relying on what was found.
+-- a container in the books and relying on what was found.  The door is held up
+-- while the other locks are asked for: those are not waited for.
 CREATE FUNCTION yquota_internal.lock_for_detaching(ledgers text[], logs text[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -490,8 +492,8 @@ CREATE FUNCTION yquota_internal.lock_for_detaching(ledgers text[], logs text[]) 
 	SELECT yquota_internal.lock_briefly(
 		'LOCK TABLE yquota.pricing_change IN SHARE ROW EXCLUSIVE MODE;
 		 LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge IN SHARE MODE;
-		 LOCK TABLE ' || string_agg(format('yquota_internal.%I', t), ', ') || ' IN ACCESS EXCLUSIVE MODE',
-		600)
+		 LOCK TABLE ' || string_agg(format('yquota_internal.%I', t), ', ') || ' IN ACCESS EXCLUSIVE MODE NOWAIT',
+		300, 1)
 	FROM unnest(logs || ledgers) AS t
 	$$;
 COMMENT ON FUNCTION yquota_internal.lock_for_detaching(text[], text[]) IS
@@ -551,6 +553,7 @@ DECLARE
 	ledgers text[];
 	logs text[];
 	leaving text;
+	columns text := yquota_internal.column_list('yquota.charge');
 	number_of_table integer;
 	rows_of_table bigint;
 	last_to timestamptz;
@@ -580,8 +583,7 @@ BEGIN
 
 	FOR number_of_table IN SELECT unnest(numbers || 0) LOOP
 		SELECT yquota_internal.copy_out(
-				   yquota_internal.rows_of(ARRAY[s.ledger_table], leaving), 'yquota.charge', target,
-				   yquota_internal.column_list('yquota.charge'))
+				   yquota_internal.rows_of(ARRAY[s.ledger_table], leaving, columns), target, columns)
 		INTO rows_of_table
 		FROM yquota.history_stretch AS s
 		WHERE s.number = number_of_table AND s.ledger_table IS NOT NULL;
@@ -617,6 +619,7 @@ CREATE FUNCTION yquota_internal.archive_log(
 	AS $$
 DECLARE
 	released yquota_internal.released_log;
+	columns text := yquota_internal.column_list('yquota.container_event');
 	leaving text;
 	rows_of_table bigint;
 	digest_of_table numeric;
@@ -629,9 +632,8 @@ BEGIN
 		ORDER BY r.archived_through, r.stretch
 	LOOP
 		leaving := yquota_internal.rows_of(ARRAY[released.log_table],
-										   yquota_internal.is_carried(released.archived_through, true));
-		rows_of_table := yquota_internal.copy_out(leaving, 'yquota.container_event', target,
-												  yquota_internal.column_list('yquota.container_event'));
+										   yquota_internal.is_carried(released.archived_through, true), columns);
+		rows_of_table := yquota_internal.copy_out(leaving, target, columns);
 		EXECUTE format('SELECT digest FROM (%s) AS d', yquota.archive_digest_query(format('(%s)', leaving), 'log'))
 		INTO digest_of_table;
 		EXECUTE format('DROP TABLE yquota_internal.%I', released.log_table);

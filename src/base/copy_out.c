@@ -43,15 +43,27 @@ read_rows(const char *query, Tuplestorestate *rows)
 	return SPI_processed;
 }
 
-/* Name the rows, which have the columns of a table, in commands to come. */
+/* The columns that a query returns. */
+static TupleDesc
+columns_of(const char *query)
+{
+	int			result = SPI_execute(psprintf("SELECT * FROM (%s) AS q LIMIT 0", query), true, 0);
+
+	if (result != SPI_OK_SELECT)
+		elog(ERROR, "could not read \"%s\": %s", query, SPI_result_code_string(result));
+	return CreateTupleDescCopy(SPI_tuptable->tupdesc);
+}
+
+/* Name the rows in commands to come. */
 static void
-name_rows(Tuplestorestate *rows, uint64 count, Oid row_type)
+name_rows(Tuplestorestate *rows, uint64 count, TupleDesc columns)
 {
 	EphemeralNamedRelation source = palloc0(sizeof(EphemeralNamedRelationData));
 	int			result;
 
 	source->md.name = pstrdup(SOURCE_NAME);
-	source->md.reliddesc = row_type;
+	source->md.reliddesc = InvalidOid;
+	source->md.tupdesc = columns;
 	source->md.enrtype = ENR_NAMED_TUPLESTORE;
 	source->md.enrtuples = (double) count;
 	source->reldata = rows;
@@ -78,14 +90,13 @@ insert_rows(const char *command)
 
 PG_FUNCTION_INFO_V1(yq_sql_copy_out);
 
-/* copy_out(query text, row_type regclass, target regclass, columns text) */
+/* copy_out(query text, target regclass, columns text) */
 Datum
 yq_sql_copy_out(PG_FUNCTION_ARGS)
 {
 	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	Oid			row_type = PG_GETARG_OID(1);
-	Oid			target = PG_GETARG_OID(2);
-	char	   *columns = text_to_cstring(PG_GETARG_TEXT_PP(3));
+	Oid			target = PG_GETARG_OID(1);
+	char	   *columns = text_to_cstring(PG_GETARG_TEXT_PP(2));
 	Tuplestorestate *rows;
 	uint64		read;
 	uint64		inserted;
@@ -93,7 +104,7 @@ yq_sql_copy_out(PG_FUNCTION_ARGS)
 	SPI_connect();
 	rows = tuplestore_begin_heap(false, false, work_mem);
 	read = read_rows(query, rows);
-	name_rows(rows, read, row_type);
+	name_rows(rows, read, columns_of(query));
 	inserted = insert_rows(psprintf("INSERT INTO %s (%s) SELECT %s FROM " SOURCE_NAME,
 									quote_qualified_identifier(get_namespace_name(get_rel_namespace(target)),
 															   get_rel_name(target)),

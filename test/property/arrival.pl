@@ -2,7 +2,8 @@
 #
 # Timelines are known beforehand; the stream arrives in any order, in any
 # statements and transactions, more than once.  Outages are reported before
-# and after the containers they touch have been settled.
+# and after the containers they touch have been settled.  History is sealed at
+# any time, and in some databases archived between two histories.
 #
 use strict;
 use warnings;
@@ -92,10 +93,28 @@ sub in_transactions
 	return @transactions;
 }
 
+# What has been archived is not told by reports any more; the books still prove
+# themselves, and balances stay.
+sub archive
+{
+	my ($trial) = @_;
+
+	$trial->log_sql($trial->{session}, $_) foreach
+	  'CREATE TABLE IF NOT EXISTS ledger (LIKE yquota.charge)',
+	  'CREATE TABLE IF NOT EXISTS log (LIKE yquota.container_event)',
+	  'SELECT yquota.quota_compute()',
+	  History::pick('SELECT yquota.seal_history()', 'SELECT 1'),
+	  "SELECT yquota.archive('ledger', 'infinity')",
+	  "SELECT yquota.archive('log', 'infinity')";
+	$trial->check_balances('after archiving');
+	return;
+}
+
 sub play
 {
 	my ($trial) = @_;
 	my $history = $trial->{history};
+	my $archives = $trial->{has_archive} //= History::chance(0.4);
 	my ($waits, @events) = arrange($history);
 	my @late = grep { History::chance(0.5) || !$trial->report_outage($_) && 0 } @{ $history->{outages} };
 	my @folds = map { int rand 20 } 1 .. History::pick(0, 0, 2);
@@ -113,12 +132,14 @@ sub play
 		$trial->log_sql($trial->{session}, 'SELECT yquota_internal.fold_counters()')
 		  if grep { $_ == 0 } @folds;
 		$_-- foreach @folds;
+		$trial->log_sql($trial->{session}, 'SELECT yquota.seal_history()') if History::chance(0.05);
 	}
 	$trial->report_outage($_) foreach @late;
-	$trial->check('after the stream');
+	$archives ? $trial->check_balances('after the stream') : $trial->check('after the stream');
 	return if $trial->{mismatches};
 	$trial->log_sql($trial->{session}, 'SELECT yquota_internal.fold_counters()');
 	$trial->check_balances('after folding');
+	archive($trial) if $archives && History::chance(0.5);
 	return;
 }
 
