@@ -256,36 +256,45 @@ yq_wide_from_numeric(YqWide *result, Numeric value)
 YqDecimal
 yq_decimal_from_numeric(Numeric value)
 {
-	static const struct
-	{
-		int			decimals;
-		uint32		divisor;
-	}			steps[] = {{8, 100000000}, {4, 10000}, {1, 10}};
-	YqDecimal	decimal;
-	YqWide		wide;
+	YqDecimal	decimal = {0, 0};
+	bytea	   *wire_bytes;
+	StringInfoData wire;
+	int			count;
+	int			decimals;
+	bool		fits;
 
-	if (!numeric_to_wide(&wide, value, YQ_FACTOR_DECIMALS) ||
-		yq_wide_is_negative(&wide))
+	if (numeric_is_nan(value) || numeric_is_inf(value))
 		yq_amount_out_of_range();
+	wire_bytes = DatumGetByteaP(DirectFunctionCall1(numeric_send, NumericGetDatum(value)));
+	wire.data = VARDATA(wire_bytes);
+	wire.len = wire.maxlen = VARSIZE(wire_bytes) - VARHDRSZ;
+	wire.cursor = 0;
 
-	/* drop the zeros at the end, many at a time */
-	decimal.decimals = YQ_FACTOR_DECIMALS;
-	for (int i = 0; i < (int) lengthof(steps); i++)
+	count = pq_getmsgint(&wire, 2);
+	decimals = (count - 1 - (int16) pq_getmsgint(&wire, 2)) * 4;
+	fits = pq_getmsgint(&wire, 2) != WIRE_NEGATIVE;
+	(void) pq_getmsgint(&wire, 2);
+
+	for (int i = 0; fits && i < count; i++)
 	{
-		while (decimal.decimals >= steps[i].decimals)
+		int			digit = pq_getmsgint(&wire, 2);
+		int			scale = NUMERIC_BASE;
+
+		/* the last digit is not zero: at most three zeros to drop */
+		for (; i == count - 1 && decimals > 0 && digit % 10 == 0; decimals--)
 		{
-			YqWide		shorter = wide;
-
-			if (divide_small(&shorter, steps[i].divisor) != 0)
-				break;
-			wide = shorter;
-			decimal.decimals -= steps[i].decimals;
+			digit /= 10;
+			scale /= 10;
 		}
+		fits = !__builtin_mul_overflow(decimal.digits, (YqPrice) scale, &decimal.digits) &&
+			!__builtin_add_overflow(decimal.digits, (YqPrice) digit, &decimal.digits);
 	}
-	if ((wide.limb[1] >> 63) != 0 ||
-		(wide.limb[2] | wide.limb[3] | wide.limb[4] | wide.limb[5]) != 0)
+	for (; fits && count > 0 && decimals < 0; decimals += 4)
+		fits = !__builtin_mul_overflow(decimal.digits, (YqPrice) NUMERIC_BASE, &decimal.digits);
+	if (!fits || decimals > YQ_FACTOR_DECIMALS || (decimal.digits >> 127) != 0)
 		yq_amount_out_of_range();
-	decimal.digits = ((YqPrice) wide.limb[1] << 64) | wide.limb[0];
+	decimal.decimals = count > 0 ? decimals : 0;
+	pfree(wire_bytes);
 	return decimal;
 }
 
