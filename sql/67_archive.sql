@@ -17,6 +17,26 @@ COMMENT ON FUNCTION yquota_internal.exchange_storage(regclass, regclass) IS
 	'Let two tables of the same make exchange their rows, indexes included, without touching them';
 REVOKE ALL ON FUNCTION yquota_internal.exchange_storage(regclass, regclass) FROM PUBLIC;
 
+--
+-- A BRIN index begins with a summary of its first range of blocks, which every
+-- row that comes then has to widen; the other ranges are summarized when they
+-- are full.  For a Bloom filter that is dear.
+--
+CREATE FUNCTION yquota_internal.leave_first_range(tablename regclass) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT count(brin_desummarize_range(i.indexrelid, 0))
+			FROM pg_index AS i
+				JOIN pg_class AS c ON c.oid = i.indexrelid
+				JOIN pg_am AS a ON a.oid = c.relam
+			WHERE i.indrelid = tablename AND a.amname = 'brin');
+COMMENT ON FUNCTION yquota_internal.leave_first_range(regclass) IS
+	'Leave the first range of blocks of a table''s BRIN indexes unsummarized until it is full, as all others are';
+REVOKE ALL ON FUNCTION yquota_internal.leave_first_range(regclass) FROM PUBLIC;
+
+SELECT yquota_internal.leave_first_range('yquota.container');
+SELECT yquota_internal.leave_first_range('yquota.charge');
+
 CREATE FUNCTION yquota_internal.make_child(parent regclass, child_name text, attached boolean)
 	RETURNS regclass
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -38,6 +58,7 @@ BEGIN
 				   ' TABLESPACE ' || quote_ident(space));
 	EXECUTE format('ALTER TABLE %s OWNER TO %I', child, owner);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', child, 'History of ' || parent::text);
+	PERFORM yquota_internal.leave_first_range(child::regclass);
 	RETURN child::regclass;
 END
 $$;
