@@ -237,6 +237,13 @@ ROLLBACK;
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'done', '2026-03-02 09:00', 'lab', '[vcores=1]');
+-- a whole life, and many
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'done', '2026-03-02 09:00', 'lab', '[vcores=1]'),
+	('CONTAINER_FINISH', 'done', '2026-03-02 09:10', NULL, NULL);
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+SELECT event, 'old' || i, '2026-03-02 09:00', 'lab', '[vcores=1]'
+FROM generate_series(1, 100) AS i, unnest('{CONTAINER_START,CONTAINER_FINISH}'::yquota.container_event_type[]) AS event;
 -- also at the very end of what was charged
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'new', '2026-03-02 10:59:59.999999', 'lab', '[vcores=1]');
