@@ -375,38 +375,42 @@ COMMENT ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]) IS
 	'Credits for what ran in a window, its start included and its end not, running containers up to the clock; exact for any window that does not begin before the archive horizon.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish';
 REVOKE ALL ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]) FROM PUBLIC;
 
--- What lies within a day is added up as it is.  The rest is computed: midnight
--- by midnight, and what still runs.
+CREATE VIEW yquota_internal.billed_day AS
+	SELECT day.day, ends.starts_at, ends.ends_at
+	FROM (SELECT yquota_internal.billing_timezone() AS name) zone
+	CROSS JOIN (SELECT min("from") AS first, max("to") AS last FROM yquota.charge) ledger
+	CROSS JOIN LATERAL (
+		SELECT yquota_internal.billing_day(ledger.first, zone.name) + number AS day
+		FROM generate_series(0, yquota_internal.billing_day(ledger.last, zone.name)
+								- yquota_internal.billing_day(ledger.first, zone.name)) number
+	) day
+	CROSS JOIN LATERAL (
+		SELECT yquota_internal.billing_day_start(day.day, zone.name) AS starts_at,
+			   yquota_internal.billing_day_start(day.day + 1, zone.name) AS ends_at
+		-- once per day, not per row that is compared with them
+		OFFSET 0
+	) ends;
+COMMENT ON VIEW yquota_internal.billed_day IS
+	'Every date from the first to the last charge, with its ends in yquota.billing_timezone';
+
+-- Day by day, so that a date asked for finds its rows by their times.  What lies
+-- within a day is added up as it is; what crosses midnight is computed.
 CREATE VIEW yquota.daily_cost AS
 	SELECT piece.day, piece.project, piece.username, piece.queue,
 		   piece.application_id, piece.execution_type,
 		   trim_scale(sum(piece.amount)) AS amount
 	FROM (
-		SELECT days.first AS day, segment.project, segment.username, segment.queue,
-			   segment.application_id, segment.execution_type, segment.amount
-		FROM yquota_internal.settled_segment segment
-		CROSS JOIN (SELECT yquota_internal.billing_timezone() AS name) zone
-		CROSS JOIN LATERAL (
-			SELECT yquota_internal.billing_day(segment."from", zone.name) AS first,
-				   yquota_internal.billing_day(
-					   greatest(segment."from", segment."to" - interval '1 microsecond'), zone.name) AS last
-		) days
-		WHERE days.first = days.last
-		UNION ALL
-		SELECT days.first + later, segment.project, segment.username, segment.queue,
+		SELECT billed.day, segment.project, segment.username, segment.queue,
 			   segment.application_id, segment.execution_type,
-			   yquota_internal.settled_cost(segment,
-				   yquota_internal.billing_day_start(days.first + later, zone.name),
-				   yquota_internal.billing_day_start(days.first + later + 1, zone.name))
-		FROM yquota_internal.settled_segment segment
-		CROSS JOIN (SELECT yquota_internal.billing_timezone() AS name) zone
-		CROSS JOIN LATERAL (
-			SELECT yquota_internal.billing_day(segment."from", zone.name) AS first,
-				   yquota_internal.billing_day(
-					   greatest(segment."from", segment."to" - interval '1 microsecond'), zone.name) AS last
-		) days
-		CROSS JOIN LATERAL generate_series(0, days.last - days.first) later
-		WHERE days.first <> days.last
+			   CASE WHEN segment."from" >= billed.starts_at AND segment."to" <= billed.ends_at
+					THEN segment.amount
+					ELSE yquota_internal.settled_cost(segment, billed.starts_at, billed.ends_at)
+			   END AS amount
+		FROM yquota_internal.billed_day billed
+		JOIN yquota_internal.settled_segment segment
+			ON segment."from" < billed.ends_at
+			AND segment."to" >= billed.starts_at
+			AND (segment."to" > billed.starts_at OR segment."from" = segment."to")
 		UNION ALL
 		SELECT days.first + later, segment.project, segment.username, segment.queue,
 			   segment.application_id, segment.execution_type,
@@ -430,7 +434,7 @@ CREATE VIEW yquota.daily_cost AS
 	GROUP BY piece.day, piece.project, piece.username, piece.queue,
 			 piece.application_id, piece.execution_type;
 COMMENT ON VIEW yquota.daily_cost IS
-	'Costs per day of yquota.billing_timezone, split exactly at its midnights, running containers up to the clock, from the first day after the archive horizon on.  Reads the whole ledger; cost_between() answers for one day faster';
+	'Costs per day of yquota.billing_timezone, split exactly at its midnights, running containers up to the clock, from the first day after the archive horizon on.  Ask with a day: otherwise it reads the whole ledger.  cost_between() answers for one day faster';
 COMMENT ON COLUMN yquota.daily_cost.day IS 'date in yquota.billing_timezone; 23 or 25 hours long when clocks change';
 COMMENT ON COLUMN yquota.daily_cost.amount IS 'credits';
 

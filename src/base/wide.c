@@ -350,7 +350,15 @@ yq_price_form(YqDecimal multiplier, YqDecimal base_price, int64 unit)
 	(uint64) (multiplier.digits >> 64)}};
 	YqPrice		denominator = unit;
 
+	YqPrice		product;
+
 	Assert(unit > 0);
+	/* what nearly all prices are */
+	if (decimals <= YQ_PRICE_DECIMALS &&
+		!__builtin_mul_overflow(multiplier.digits, base_price.digits, &product) &&
+		!__builtin_mul_overflow(product, yq_power_of_ten(YQ_PRICE_DECIMALS - decimals), &product))
+		return divide_half_even(product, denominator);
+
 	yq_wide_multiply(&numerator, base_price.digits);
 	if (decimals <= YQ_PRICE_DECIMALS)
 		yq_wide_multiply(&numerator, yq_power_of_ten(YQ_PRICE_DECIMALS - decimals));

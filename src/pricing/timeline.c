@@ -52,10 +52,48 @@ yq_full_hour(TimestampTz instant)
 
 /* -- making stretches ---------------------------------------------------- */
 
+/* The end of the ascending run that begins at "start". */
 static int
-compare_instants(const void *a, const void *b)
+end_of_run(const TimestampTz *instants, int start, int count)
 {
-	return timestamptz_cmp_internal(*(const TimestampTz *) a, *(const TimestampTz *) b);
+	int			end = start + 1;
+
+	while (end < count && instants[end - 1] <= instants[end])
+		end++;
+	return Min(end, count);
+}
+
+/*
+ * Sort instants that consist of a few ascending runs, one per timeline, by
+ * merging neighbours until one run is left.  Returns the sorted array, which is
+ * the one given or a new one.
+ */
+static TimestampTz *
+sort_runs(TimestampTz *instants, int count)
+{
+	TimestampTz *merged = palloc_extended(count * sizeof(TimestampTz), MCXT_ALLOC_HUGE);
+
+	while (end_of_run(instants, 0, count) < count)
+	{
+		TimestampTz *swapped = instants;
+
+		for (int start = 0; start < count;)
+		{
+			int			left = start;
+			int			left_end = end_of_run(instants, start, count);
+			int			right = left_end;
+			int			right_end = right < count ? end_of_run(instants, right, count) : right;
+
+			for (int i = start; i < right_end; i++)
+				merged[i] = right == right_end ||
+					(left < left_end && instants[left] <= instants[right]) ?
+					instants[left++] : instants[right++];
+			start = right_end;
+		}
+		instants = merged;
+		merged = swapped;
+	}
+	return instants;
 }
 
 /* Every instant after "from" at which something changes, sorted, each once. */
@@ -92,7 +130,7 @@ collect_breakpoints(YqTimelineLoader *loader, TimestampTz from, int *count)
 	}
 #undef ADD_BREAKPOINT
 
-	qsort(instants, n, sizeof(TimestampTz), compare_instants);
+	instants = sort_runs(instants, n);
 	for (int i = 1; i < n; i++)
 	{
 		if (instants[i] != instants[i - 1])
