@@ -469,3 +469,28 @@ REVOKE ALL ON FUNCTION yquota_internal.keep_project() FROM PUBLIC;
 
 CREATE TRIGGER keep BEFORE UPDATE OF name OR DELETE ON yquota.project
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_project();
+
+--
+-- Sessions remember which projects exist, the labels of nodes, and that no
+-- event waits for its START (src/charging/directory.h)
+--
+CREATE FUNCTION yquota_internal.signal_change() RETURNS trigger
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_signal_change';
+COMMENT ON FUNCTION yquota_internal.signal_change() IS
+	'Have all sessions forget what they remember of the table';
+REVOKE ALL ON FUNCTION yquota_internal.signal_change() FROM PUBLIC;
+
+CREATE TRIGGER signal_change AFTER INSERT OR UPDATE OF name OR DELETE ON yquota.project
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
+CREATE TRIGGER signal_truncate AFTER TRUNCATE ON yquota.project
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
+CREATE TRIGGER signal_change AFTER INSERT OR DELETE ON yquota.node
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
+CREATE TRIGGER signal_update AFTER UPDATE ON yquota.node
+	FOR EACH ROW WHEN (OLD.name <> NEW.name OR OLD.label <> NEW.label)
+	EXECUTE FUNCTION yquota_internal.signal_change();
+CREATE TRIGGER signal_truncate AFTER TRUNCATE ON yquota.node
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
+CREATE TRIGGER signal_change AFTER INSERT OR UPDATE ON yquota.event_reject
+	FOR EACH ROW WHEN (NEW.waiting) EXECUTE FUNCTION yquota_internal.signal_change();

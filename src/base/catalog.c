@@ -66,7 +66,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_RUNNING_CLASS] = {.schema = "yquota_internal", .name = "running_class"},
 };
 
-#define MAX_WATCHERS 8
+#define MAX_WATCHERS 16
 
 typedef struct Watcher
 {

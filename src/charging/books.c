@@ -9,10 +9,10 @@
 
 #include "access/tableam.h"
 #include "access/xact.h"
-#include "base/bytes_table.h"
 #include "base/clock.h"
 #include "base/settings.h"
 #include "charging/books.h"
+#include "charging/directory.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_type_d.h"
 #include "commands/sequence.h"
@@ -96,18 +96,6 @@ enum
 	REJECT_DETAIL,
 	REJECT_COLUMNS
 };
-
-typedef struct LabelEntry
-{
-	YqBytes		key;
-	text	   *label;
-} LabelEntry;
-
-typedef struct ProjectEntry
-{
-	YqBytes		key;
-	bool		exists;
-} ProjectEntry;
 
 YqBooks *
 yq_books_open(void)
@@ -427,6 +415,8 @@ yq_reject_put(YqBooks *books, const YqEvent *event, const YqProblem *problem, bo
 	nulls[REJECT_DETAIL] = (problem->hint == NULL);
 	values[REJECT_DETAIL] = nulls[REJECT_DETAIL] ? (Datum) 0 : CStringGetTextDatum(problem->hint);
 	yq_writer_put(writer, values, nulls);
+	if (waiting)
+		yq_catalog_signal_change(YQ_EVENT_REJECT);
 }
 
 bool
@@ -453,14 +443,6 @@ yq_row_delete(Relation relation, ItemPointer tid)
 
 /* -- projects, nodes, factors -------------------------------------------- */
 
-static YqBytes
-bytes_of(const text *value)
-{
-	YqBytes		bytes = {VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)};
-
-	return bytes;
-}
-
 /*
  * Create a project on behalf of a feed, which may have no rights on the table.
  */
@@ -483,65 +465,54 @@ create_project(const text *project)
 	SetUserIdAndSecContext(save_user, save_context);
 }
 
+static bool
+project_exists(YqBooks *books, const text *project)
+{
+	YqFinder   *finder = open_finder(books, &books->project_finder, YQ_PROJECT, "project_pkey");
+
+	yq_finder_seek(finder, project);
+	return yq_finder_next(finder) != NULL;
+}
+
 bool
 yq_books_know_project(YqBooks *books, const text *project)
 {
-	YqFinder   *finder;
-	ProjectEntry *entry;
-	bool		found;
-
-	if (books->projects == NULL)
-		books->projects = yq_bytes_table_create("yquota projects known",
-												sizeof(ProjectEntry), books->context);
-	entry = yq_bytes_table_enter(books->projects, bytes_of(project), books->context, &found);
-	if (found)
-		return entry->exists;
-
-	entry->exists = false;
-	finder = open_finder(books, &books->project_finder, YQ_PROJECT, "project_pkey");
-	yq_finder_seek(finder, project);
-	entry->exists = (yq_finder_next(finder) != NULL);
-	if (!entry->exists && yq_auto_create_project && VARSIZE_ANY_EXHDR(project) > 0)
+	if (yq_directory_has_project(project))
+		return true;
+	if (project_exists(books, project))
 	{
-		create_project(project);
-		entry->exists = true;
+		yq_directory_note_project(project);
+		return true;
 	}
-	return entry->exists;
+	if (!yq_auto_create_project || VARSIZE_ANY_EXHDR(project) == 0)
+		return false;
+	create_project(project);
+	return true;
 }
 
 text *
 yq_books_label_of(YqBooks *books, const text *node)
 {
 	YqFinder   *finder;
-	LabelEntry *entry;
 	TupleTableSlot *slot;
-	bool		found;
+	text	   *label = NULL;
 
-	if (node == NULL)
-		return NULL;
-	if (books->node_labels == NULL)
-		books->node_labels = yq_bytes_table_create("yquota node labels",
-												   sizeof(LabelEntry), books->context);
-	entry = yq_bytes_table_enter(books->node_labels, bytes_of(node), books->context, &found);
-	if (found)
-		return entry->label;
+	if (node == NULL || yq_directory_has_node(node, &label))
+		return label;
 
 	finder = open_finder(books, &books->node_finder, YQ_NODE, "node_pkey");
 	yq_finder_seek(finder, node);
 	slot = yq_finder_next(finder);
-	if (slot == NULL)
-		entry->label = NULL;
-	else
+	if (slot != NULL)
 	{
-		MemoryContext old_context = MemoryContextSwitchTo(books->context);
 		bool		isnull;
 
-		entry->label = DatumGetTextPCopy(slot_getattr(slot,
-													  yq_column(yq_finder_relation(finder), "label"),
-													  &isnull));
-		MemoryContextSwitchTo(old_context);
+		label = DatumGetTextPCopy(slot_getattr(slot,
+											   yq_column(yq_finder_relation(finder), "label"),
+											   &isnull));
 	}
-	return entry->label;
+	yq_directory_note_node(node, label);
+	return label;
 }
 
 const char *

@@ -86,8 +86,6 @@ typedef struct YqBooks
 	YqWriter   *charge_writer;
 	YqWriter   *change_writer;
 	YqWriter   *reject_writer;
-	HTAB	   *projects;		/* names known to exist */
-	HTAB	   *node_labels;
 } YqBooks;
 
 extern YqBooks *yq_books_open(void);
@@ -134,7 +132,10 @@ extern bool yq_row_delete(Relation relation, ItemPointer tid);
  */
 extern bool yq_books_know_project(YqBooks *books, const text *project);
 
-/* Partition of a node; NULL without one and for a node that is not known. */
+/*
+ * Partition of a node, in the current memory context; NULL without one and for
+ * a node that is not known.
+ */
 extern text *yq_books_label_of(YqBooks *books, const text *node);
 
 /* Label of an execution type, for matching factors. */

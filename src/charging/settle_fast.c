@@ -21,6 +21,7 @@
 #include "base/compat.h"
 
 #include "access/xact.h"
+#include "charging/directory.h"
 #include "charging/settle_internal.h"
 #include "pricing/timeline.h"
 #include "utils/builtins.h"
@@ -33,11 +34,25 @@
 /* So many are looked at one by one before they are claimed. */
 #define FEW_STARTS 16
 
+static bool
+does_anything_wait(YqBooks *books)
+{
+	YqFinder   *waiting;
+
+	if (yq_directory_nothing_waits())
+		return false;
+	waiting = yq_books_waiting(books);
+	yq_finder_seek(waiting, NULL);
+	if (yq_finder_next(waiting) != NULL)
+		return true;
+	yq_directory_note_nothing_waits();
+	return false;
+}
+
 YqSettler *
 yq_settler_create(YqBooks *books, YqBadEventHandler bad_event, void *argument)
 {
 	YqSettler  *settler = MemoryContextAllocZero(books->context, sizeof(YqSettler));
-	YqFinder   *waiting = yq_books_waiting(books);
 
 	settler->books = books;
 	settler->bad_event = bad_event;
@@ -48,8 +63,7 @@ yq_settler_create(YqBooks *books, YqBadEventHandler bad_event, void *argument)
 	settler->start_context = AllocSetContextCreate(books->context,
 												   "yquota pending starts",
 												   ALLOCSET_DEFAULT_SIZES);
-	yq_finder_seek(waiting, NULL);
-	settler->anything_waiting = (yq_finder_next(waiting) != NULL);
+	settler->anything_waiting = does_anything_wait(books);
 	return settler;
 }
 

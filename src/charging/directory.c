@@ -1,0 +1,155 @@
+/*-------------------------------------------------------------------------
+ *
+ * directory.c
+ *	  What a session remembers of projects, nodes and waiting events.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "base/bytes_table.h"
+#include "base/catalog.h"
+#include "charging/directory.h"
+#include "charging/event.h"
+#include "commands/trigger.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_signal_change);
+
+/* So many names are remembered of a table before all are forgotten. */
+#define MAX_NAMES 100000
+
+typedef struct NameEntry
+{
+	YqBytes		key;
+	text	   *label;			/* of a node; NULL when there is no such node */
+} NameEntry;
+
+/* The names of one table. */
+typedef struct Directory
+{
+	YqTable		table;
+	bool		is_watched;
+	bool		is_current;		/* taken back by a change of the table */
+	MemoryContext context;
+	HTAB	   *names;
+} Directory;
+
+static Directory projects = {.table = YQ_PROJECT};
+static Directory nodes = {.table = YQ_NODE};
+static Directory waiting = {.table = YQ_EVENT_REJECT};
+static bool nothing_waits = false;
+
+static void
+watch(Directory *directory)
+{
+	if (!directory->is_watched)
+		yq_catalog_on_change(directory->table, &directory->is_current);
+	directory->is_watched = true;
+}
+
+/* Forget the names if the table has changed. */
+static void
+refresh(Directory *directory)
+{
+	watch(directory);
+	if (directory->is_current && hash_get_num_entries(directory->names) < MAX_NAMES)
+		return;
+	if (directory->context == NULL)
+		directory->context = AllocSetContextCreate(CacheMemoryContext, "yquota directory",
+												   ALLOCSET_DEFAULT_SIZES);
+	directory->is_current = false;
+	MemoryContextReset(directory->context);
+	directory->names = yq_bytes_table_create("yquota directory", sizeof(NameEntry),
+											 directory->context);
+	directory->is_current = true;
+}
+
+static YqBytes
+bytes_of(const text *value)
+{
+	YqBytes		bytes = {VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)};
+
+	return bytes;
+}
+
+static void
+note(Directory *directory, const text *name, const text *label)
+{
+	MemoryContext old_context;
+	NameEntry  *entry;
+	bool		found;
+
+	if (!directory->is_current)
+		return;
+	old_context = MemoryContextSwitchTo(directory->context);
+	entry = yq_bytes_table_enter(directory->names, bytes_of(name), directory->context, &found);
+	entry->label = yq_varlena_copy(label);
+	MemoryContextSwitchTo(old_context);
+}
+
+bool
+yq_directory_has_project(const text *project)
+{
+	refresh(&projects);
+	return yq_bytes_table_find(projects.names, bytes_of(project)) != NULL;
+}
+
+void
+yq_directory_note_project(const text *project)
+{
+	note(&projects, project, NULL);
+}
+
+bool
+yq_directory_has_node(const text *node, text **label)
+{
+	NameEntry  *entry;
+
+	refresh(&nodes);
+	entry = yq_bytes_table_find(nodes.names, bytes_of(node));
+	if (entry != NULL)
+		*label = yq_varlena_copy(entry->label);
+	return entry != NULL;
+}
+
+void
+yq_directory_note_node(const text *node, const text *label)
+{
+	note(&nodes, node, label);
+}
+
+bool
+yq_directory_nothing_waits(void)
+{
+	watch(&waiting);
+	if (!waiting.is_current)
+		nothing_waits = false;
+	waiting.is_current = true;
+	return nothing_waits;
+}
+
+void
+yq_directory_note_nothing_waits(void)
+{
+	nothing_waits = waiting.is_current;
+}
+
+/*
+ * Trigger of the tables above, for each row that matters: have all sessions
+ * forget what they know of the table.
+ */
+Datum
+yq_sql_signal_change(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(trigger->tg_event))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("signal_change() must be called as a trigger AFTER a change")));
+	CacheInvalidateRelcache(trigger->tg_relation);
+	PG_RETURN_POINTER(NULL);
+}
