@@ -125,12 +125,13 @@ BEGIN
 	stretch.ledger_table := 'charge_sealed_' || stretch.number;
 	stretch.log_table := 'container_event_sealed_' || stretch.number;
 
-	-- nobody waits for these: they are made before anything is locked
-	ledger := yquota_internal.make_child('yquota.charge', stretch.ledger_table, true);
-	log := yquota_internal.make_child('yquota.container_event', stretch.log_table, true);
-	-- in the order in which the door locks them
+	-- An autovacuum gives up when it is waited for long enough, and nobody else
+	-- has to wait for this lock.  Then in the order in which the door locks.
+	LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge IN SHARE UPDATE EXCLUSIVE MODE;
 	PERFORM yquota_internal.lock_briefly(
 		'LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge IN ACCESS EXCLUSIVE MODE', attempts);
+	ledger := yquota_internal.make_child('yquota.charge', stretch.ledger_table, true);
+	log := yquota_internal.make_child('yquota.container_event', stretch.log_table, true);
 	PERFORM yquota_internal.exchange_storage('yquota.container_event', log);
 	PERFORM yquota_internal.exchange_storage('yquota.charge', ledger);
 	stretch.sealed_at := greatest(yquota.clock(), stretch.sealed_from);
