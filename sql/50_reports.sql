@@ -139,6 +139,8 @@ CREATE VIEW yquota.project_balance AS
 			   trim_scale(coalesce(books.charged, 0)) AS charged,
 			   trim_scale(coalesce(books.accrued, 0) - coalesce(books.accrual_base, 0)) AS accrued,
 			   trim_scale(coalesce(books.burn_rate, 0)) AS burn_rate
+		-- computed once, however often they are used above
+		OFFSET 0
 	) balance;
 COMMENT ON VIEW yquota.project_balance IS
 	'What every project has, owes and spends, live and exact at the clock; NOLIMIT projects are charged alike';
