@@ -140,8 +140,12 @@ typedef struct SumEntry
 static inline uint32
 hash_sum_key(const SumKey *key)
 {
-	/* no padding in there */
-	return hash_bytes((const unsigned char *) key, sizeof(SumKey));
+	uint64		hash = (uint64) key->number;
+
+	/* addresses and numbers: multiplying by an odd number mixes upwards */
+	for (int i = 0; i < (int) lengthof(key->names); i++)
+		hash = (hash ^ (uint64) (uintptr_t) key->names[i]) * UINT64CONST(0x9E3779B97F4A7C15);
+	return (uint32) (hash >> 32);
 }
 
 #define SH_PREFIX sum_table
