@@ -198,20 +198,20 @@ CREATE VIEW yquota.container_cost AS
 		   container.started_at,
 		   NULL::timestamptz AS finished_at,
 		   NULL::integer AS exit_status,
-		   ledger.charged,
+		   live.charged,
 		   live.accrued,
-		   trim_scale(ledger.charged + live.accrued) AS cost
+		   trim_scale(live.charged + live.accrued) AS cost
 	FROM yquota.container container
 	CROSS JOIN LATERAL (
 		SELECT CASE WHEN container.charges = 0 THEN 0 ELSE (
 			SELECT trim_scale(coalesce(sum(charge.amount), 0))
 			FROM yquota.charge charge
 			WHERE charge.container_id = container.container_id
-		) END AS charged
-	) ledger
-	CROSS JOIN LATERAL (
-		SELECT yquota_internal.accrued(container.allocation, container.factors,
-									   container.settled_at, yquota.statement_clock()) AS accrued
+		) END AS charged,
+		yquota_internal.accrued(container.allocation, container.factors,
+								container.settled_at, yquota.statement_clock()) AS accrued
+		-- computed once, though used twice
+		OFFSET 0
 	) live
 	UNION ALL
 	SELECT finished.container_id,
