@@ -492,5 +492,8 @@ CREATE TRIGGER signal_update AFTER UPDATE ON yquota.node
 	EXECUTE FUNCTION yquota_internal.signal_change();
 CREATE TRIGGER signal_truncate AFTER TRUNCATE ON yquota.node
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
+-- going counts as well: a look after it must be forgotten when it is rolled back
+CREATE TRIGGER signal_removal AFTER UPDATE OR DELETE ON yquota.event_reject
+	FOR EACH ROW WHEN (OLD.waiting) EXECUTE FUNCTION yquota_internal.signal_change();
 CREATE TRIGGER signal_change AFTER INSERT OR UPDATE ON yquota.event_reject
 	FOR EACH ROW WHEN (NEW.waiting) EXECUTE FUNCTION yquota_internal.signal_change();

@@ -490,6 +490,8 @@ carry_out(YqSettler *settler, const YqContainerBooks *loaded, const YqHistory *h
 static bool
 take_back_waiting(YqBooks *books, const YqEvent *event)
 {
+	/* who finds that nothing waits now must forget it when we roll back */
+	yq_catalog_signal_change(YQ_EVENT_REJECT);
 	return yq_row_delete(yq_finder_relation(yq_books_waiting(books)),
 						 (ItemPointer) &event->reject_tid);
 }
