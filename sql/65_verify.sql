@@ -474,6 +474,38 @@ COMMENT ON FUNCTION yquota_internal.verify_accruals() IS
 	'What differs between running containers, the timelines and the counters of rate classes';
 REVOKE ALL ON FUNCTION yquota_internal.verify_accruals() FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.verify_running_totals()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	SELECT 'running total of a project differs from its rate classes', project,
+		   format('%s classes, accrual base %s', due.classes, trim_scale(due.accrual_base)),
+		   format('weights %s, accrual base %s', total.weights, trim_scale(total.accrual_base))
+	FROM (SELECT class.project, count(*) AS classes,
+				 yquota_internal.pack_weights(number.class_id, class.weight)
+					 FILTER (WHERE number.class_id IS NOT NULL) AS weights,
+				 sum(class.accrual_base)
+				 - yquota_internal.accrued_sum(class.shape, class.factors, class.weight, NULL,
+											   class.reference_at, reference.reference_at) AS accrual_base
+		  FROM yquota_internal.valid_reference AS reference
+		  CROSS JOIN yquota_internal.rate_class_counter AS class
+		  LEFT JOIN yquota_internal.running_class AS number
+			ON number.shape OPERATOR(yquota.=) class.shape
+			AND number.factors IS NOT DISTINCT FROM class.factors
+		  GROUP BY class.project) AS due
+	FULL JOIN (
+		SELECT project, counter.accrual_base, running_total.weights
+		FROM yquota_internal.project_counter AS counter
+		FULL JOIN yquota_internal.running_total USING (project)
+		WHERE EXISTS (SELECT FROM yquota_internal.valid_reference)
+	) AS total USING (project)
+	WHERE COALESCE(due.weights, '') <> COALESCE(total.weights, '')
+	   OR COALESCE(due.accrual_base, 0) <> COALESCE(total.accrual_base, 0);
+	END;
+COMMENT ON FUNCTION yquota_internal.verify_running_totals() IS
+	'What differs between the counters of rate classes and the totals that balances are read from';
+REVOKE ALL ON FUNCTION yquota_internal.verify_running_totals() FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.verify_usage()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -565,6 +597,7 @@ CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
 BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_lives(since);
 	RETURN QUERY SELECT * FROM yquota_internal.verify_accruals();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_running_totals();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_usage();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_totals();
 END

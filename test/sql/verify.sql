@@ -154,6 +154,10 @@ SELECT * FROM falsify($$INSERT INTO yquota_internal.counter_delta (scope, projec
 SELECT * FROM falsify($$UPDATE yquota_internal.rate_class_counter SET weight = weight + 1 WHERE project = 'lab'$$);
 SELECT * FROM falsify($$UPDATE yquota_internal.rate_class_counter SET accrual_base = accrual_base + 1 WHERE project = 'ops'$$);
 SELECT * FROM falsify($$DELETE FROM yquota_internal.rate_class_counter WHERE project = 'ops'$$);
+SELECT * FROM falsify($$UPDATE yquota_internal.running_total SET weights = '\x' WHERE project = 'lab'$$);
+SELECT * FROM falsify($$DELETE FROM yquota_internal.running_total WHERE project = 'lab'$$);
+SELECT * FROM falsify($$DELETE FROM yquota_internal.running_class$$);
+SELECT * FROM falsify($$UPDATE yquota_internal.project_counter SET accrual_base = accrual_base + 1 WHERE project = 'lab'$$);
 SELECT * FROM falsify($$UPDATE yquota_internal.usage_counter SET containers = containers + 1 WHERE queue = 'root.a'$$);
 SELECT * FROM falsify($$UPDATE yquota_internal.usage_counter SET allocation = '[vcores=7]' WHERE queue = 'root.cheap'$$);
 SELECT * FROM falsify($$UPDATE yquota_internal.node_counter SET containers = containers + 1 WHERE node = 'n1'$$);
