@@ -402,7 +402,8 @@ on_start_conflict(void *argument, int row, ItemPointer tid)
 	start->contended = true;
 	yq_settle_count(settler->books, &start->container, -1);
 	yq_settle_take_back(settler->books, tid);
-	(void) yq_settle_events(settler, start->container.container_id, start->events, start->event_count);
+	(void) yq_settle_events(settler, start->container.container_id,
+							start->events, start->event_count);
 }
 
 static bool
@@ -461,7 +462,8 @@ settle_taken_starts(YqSettler *settler)
 		if (yq_finder_is_taken(finder, start->container.container_id))
 		{
 			yq_settle_count(settler->books, &start->container, -1);
-			(void) yq_settle_events(settler, start->container.container_id, start->events, start->event_count);
+			(void) yq_settle_events(settler, start->container.container_id,
+									start->events, start->event_count);
 		}
 		else
 			settler->starts[kept++] = *start;
