@@ -35,7 +35,8 @@ struct YqBlockRanges
 static bool
 is_plain_brin(Relation index, const IndexInfo *info)
 {
-	if (index->rd_rel->relam != BRIN_AM_OID || info->ii_Predicate != NIL)
+	if (index->rd_rel->relam != BRIN_AM_OID || info->ii_Predicate != NIL ||
+		!info->ii_ReadyForInserts)
 		return false;
 	for (int i = 0; i < info->ii_NumIndexAttrs; i++)
 	{
