@@ -72,7 +72,7 @@ struct YqFinder
 
 /*
  * The index of a child that stands for one of its parent: a btree whose first
- * column is the same.
+ * column is the same, in the same order.
  */
 static Oid
 index_of_child(Relation child, Relation parent_index)
@@ -89,6 +89,9 @@ index_of_child(Relation child, Relation parent_index)
 
 		if (index->rd_rel->relam == BTREE_AM_OID && index->rd_index->indisvalid &&
 			RelationGetIndexPredicate(index) == NIL &&
+			index->rd_opfamily[0] == parent_index->rd_opfamily[0] &&
+			index->rd_indcollation[0] == parent_index->rd_indcollation[0] &&
+			index->rd_indoption[0] == parent_index->rd_indoption[0] &&
 			strcmp(NameStr(TupleDescAttr(RelationGetDescr(index), 0)->attname), wanted) == 0)
 			found = RelationGetRelid(index);
 		index_close(index, AccessShareLock);
@@ -248,19 +251,25 @@ descend(YqFinder *finder, FinderPart *part, const text *key)
 	advance(finder, part);
 }
 
-/* Order of the entry that the merge scan is at and a key; both collate "C". */
+/*
+ * Order of the entry that the merge scan is at and a key; both collate "C".
+ * Long keys may be compressed in the index.
+ */
 static int
 compare_entry(const FinderPart *part, const text *key)
 {
 	bool		isnull;
-	const text *entry = (const text *)
+	text	   *stored = (text *)
 		DatumGetPointer(index_getattr(part->merge_scan->xs_itup, 1,
 									  RelationGetDescr(part->index), &isnull));
+	text	   *entry = pg_detoast_datum_packed(stored);
 	int			entry_length = VARSIZE_ANY_EXHDR(entry);
 	int			key_length = VARSIZE_ANY_EXHDR(key);
 	int			order = memcmp(VARDATA_ANY(entry), VARDATA_ANY(key),
 							   Min(entry_length, key_length));
 
+	if (entry != stored)
+		pfree(entry);
 	return order != 0 ? order : entry_length - key_length;
 }
 

@@ -13,6 +13,9 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+/* Bytes of a container id: an index entry holds it whatever it consists of. */
+#define MAX_ID_LENGTH 2048
+
 static const char *const kind_names[YQ_EVENT_KINDS] = {
 	[YQ_CONTAINER_START] = "CONTAINER_START",
 	[YQ_CONTAINER_UPDATE] = "CONTAINER_UPDATE",
@@ -255,6 +258,10 @@ yq_event_check(const YqEvent *event, TimestampTz now)
 	if (VARSIZE_ANY_EXHDR(event->container_id) == 0)
 		return yq_problem(ERRCODE_INVALID_PARAMETER_VALUE,
 						  pstrdup("container_id must not be empty"),
+						  "Send the id that the resource manager gave the container.");
+	if (VARSIZE_ANY_EXHDR(event->container_id) > MAX_ID_LENGTH)
+		return yq_problem(ERRCODE_STRING_DATA_RIGHT_TRUNCATION,
+						  psprintf("container_id is longer than %d bytes", MAX_ID_LENGTH),
 						  "Send the id that the resource manager gave the container.");
 	return check_allocation(event);
 }
