@@ -406,6 +406,8 @@ sub cases
 	return (
 		'copy-yarn-ordered' => sub { copy_case(@_, 'COPY, YARN ids, in order') },
 		'copy-yarn-shuffled' => sub { copy_case(@_, 'COPY, YARN ids, shuffled', shuffled => 1) },
+		# the others let any project hold any of the allocations
+		'copy-yarn-few' => sub { copy_case(@_, 'COPY, YARN ids, shuffled, 20 allocations a project', shuffled => 1, kinds => 20) },
 		'copy-pod-ordered' => sub { copy_case(@_, 'COPY, free ids, in order', ids => 'pod') },
 		'copy-pod-shuffled' => sub { copy_case(@_, 'COPY, free ids, shuffled', ids => 'random', shuffled => 1) },
 		'copy-naive' => \&naive_case,
