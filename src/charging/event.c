@@ -14,7 +14,7 @@
 #include "utils/timestamp.h"
 
 /* Bytes of a container id: an index entry holds it whatever it consists of. */
-#define MAX_ID_LENGTH 2048
+#define MAX_ID_LENGTH 2600
 
 static const char *const kind_names[YQ_EVENT_KINDS] = {
 	[YQ_CONTAINER_START] = "CONTAINER_START",

@@ -47,10 +47,10 @@ RESET statement_timeout;
 -- Ids that are too long
 --
 INSERT INTO yquota.container_event (event, container_id, project, allocation)
-	VALUES ('CONTAINER_START', repeat('x', 2048), 'lab', '[]');
+	SELECT 'CONTAINER_START', left(string_agg(md5(n::text), ''), 2600), 'lab', '[]' FROM generate_series(1, 200) AS n;
 \set VERBOSITY terse
 INSERT INTO yquota.container_event (event, container_id, project, allocation)
-	VALUES ('CONTAINER_START', repeat('x', 2049), 'lab', '[]');
+	VALUES ('CONTAINER_START', repeat('x', 2601), 'lab', '[]');
 \set VERBOSITY default
 SET yquota.on_bad_event = set_aside;
 INSERT INTO yquota.container_event (event, container_id, project, allocation)
