@@ -355,15 +355,41 @@ open_dirty_scan(YqFinder *finder)
 	MemoryContextSwitchTo(old_context);
 }
 
+/*
+ * Whether the row in the slot is one that its transaction has withdrawn
+ * (yq_row_withdraw).  Read without a lock on its page: who is just withdrawing
+ * it may be taken for who has not.
+ */
+static bool
+is_withdrawn(TupleTableSlot *slot)
+{
+	HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, false, NULL);
+
+	return HeapTupleHeaderIndicatesMovedPartitions(tuple->t_data);
+}
+
+/* The next row of the dirty scan that counts; false at the end. */
+static bool
+get_next_dirty(YqFinder *finder, FinderPart *part)
+{
+	while (get_next(finder, part, part->dirty_scan))
+	{
+		if (!is_withdrawn(part->slot))
+			return true;
+	}
+	return false;
+}
+
 bool
-yq_finder_is_taken(YqFinder *finder, const text *key)
+yq_finder_is_taken(YqFinder *finder, const text *key, ItemPointer except)
 {
 	FinderPart *part = &finder->parts[0];
-	bool		taken;
+	bool		taken = false;
 
 	open_dirty_scan(finder);
 	rescan(finder, part->dirty_scan, key, BTEqualStrategyNumber);
-	taken = get_next(finder, part, part->dirty_scan);
+	while (!taken && get_next_dirty(finder, part))
+		taken = !ItemPointerEquals(&part->slot->tts_tid, except);
 	ExecClearTuple(part->slot);
 	return taken;
 }
@@ -380,7 +406,8 @@ yq_finder_is_ours(YqFinder *finder, const text *key)
 	{
 		HeapTuple	tuple = ExecFetchSlotHeapTuple(part->slot, false, NULL);
 
-		ours = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
+		ours = !is_withdrawn(part->slot) &&
+			TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
 	}
 	ExecClearTuple(part->slot);
 	index_endscan(scan);
@@ -408,12 +435,16 @@ yq_finder_wait_for(YqFinder *finder, const text *key)
 
 		CHECK_FOR_INTERRUPTS();
 		rescan(finder, part->dirty_scan, key, BTEqualStrategyNumber);
-		if (!get_next(finder, part, part->dirty_scan))
+		if (!get_next_dirty(finder, part))
 			return NULL;
 		busy = TransactionIdIsValid(finder->dirty_snapshot.xmin) ?
 			finder->dirty_snapshot.xmin : finder->dirty_snapshot.xmax;
 		if (!TransactionIdIsValid(busy))
 			return part->slot;
+
+		/* Who has come after us is about to withdraw. */
+		if (yq_finder_is_ours(finder, key))
+			return NULL;
 
 		/* Let go of the buffer before waiting. */
 		ExecClearTuple(part->slot);

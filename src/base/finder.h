@@ -55,14 +55,15 @@ extern void yq_finder_restart(YqFinder *finder);
 extern TupleTableSlot *yq_finder_wait_for(YqFinder *finder, const text *key);
 
 /*
- * Whether there is a row of a unique key, or another transaction is about to
- * insert one.  Does not wait.
+ * Whether there is a row of a unique key besides one, or another transaction is
+ * about to insert one.  Does not wait.
  */
-extern bool yq_finder_is_taken(YqFinder *finder, const text *key);
+extern bool yq_finder_is_taken(YqFinder *finder, const text *key, ItemPointer except);
 
 /*
  * Whether this transaction has inserted a row of a unique key, even if it has
- * deleted the row since: others wait for it to end.
+ * deleted the row since: others wait for it to end.  Rows withdrawn as one too
+ * many (yq_row_withdraw) are none, here and above.
  */
 extern bool yq_finder_is_ours(YqFinder *finder, const text *key);
 

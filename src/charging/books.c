@@ -419,14 +419,14 @@ yq_reject_put(YqBooks *books, const YqEvent *event, const YqProblem *problem, bo
 		yq_catalog_signal_change(YQ_EVENT_REJECT);
 }
 
-bool
-yq_row_delete(Relation relation, ItemPointer tid)
+static bool
+delete_row(Relation relation, ItemPointer tid, bool mark)
 {
 	TM_FailureData failure;
 	TM_Result	result;
 
 	result = table_tuple_delete(relation, tid, GetCurrentCommandId(true),
-								SnapshotSelf, InvalidSnapshot, true, &failure, false);
+								SnapshotSelf, InvalidSnapshot, true, &failure, mark);
 	switch (result)
 	{
 		case TM_Ok:
@@ -439,6 +439,23 @@ yq_row_delete(Relation relation, ItemPointer tid)
 			elog(ERROR, "unexpected result %d of deleting from \"%s\"",
 				 result, RelationGetRelationName(relation));
 	}
+}
+
+bool
+yq_row_delete(Relation relation, ItemPointer tid)
+{
+	return delete_row(relation, tid, false);
+}
+
+/*
+ * The mark is the one of rows that have moved to another partition, which no
+ * other row of these tables bears.
+ */
+void
+yq_row_withdraw(Relation relation, ItemPointer tid)
+{
+	if (!delete_row(relation, tid, true))
+		elog(ERROR, "could not withdraw a row of \"%s\"", RelationGetRelationName(relation));
 }
 
 /* -- projects, nodes, factors -------------------------------------------- */

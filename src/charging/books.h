@@ -128,6 +128,12 @@ extern void yq_reject_put(YqBooks *books, const YqEvent *event,
 extern bool yq_row_delete(Relation relation, ItemPointer tid);
 
 /*
+ * Delete a row of the transaction's own that was one too many, and mark it, so
+ * that nobody takes it for a claim and waits for us.
+ */
+extern void yq_row_withdraw(Relation relation, ItemPointer tid);
+
+/*
  * Whether a project exists; creates it when yquota.auto_create_project is on.
  */
 extern bool yq_books_know_project(YqBooks *books, const text *project);

@@ -339,9 +339,10 @@ insert_container(YqBooks *books, const YqContainer *container)
 	yq_container_put(books, writer, container);
 	yq_writer_flush_optimistically(writer, NULL, note_conflict, &conflict);
 	CommandCounterIncrement();
-	if (!ItemPointerIsValid(&conflict))
+	if (!ItemPointerIsValid(&conflict) ||
+		!yq_finder_is_taken(yq_books_containers(books), container->container_id, &conflict))
 		return true;
-	yq_settle_take_back(books, &conflict);
+	yq_row_withdraw(yq_finder_relation(yq_books_containers(books)), &conflict);
 	return false;
 }
 

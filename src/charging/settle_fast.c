@@ -31,9 +31,6 @@
 /* The largest amount of one resource in an allocation; sums stay in int64. */
 #define MAX_AMOUNT (INT64CONST(1) << 50)
 
-/* So many are looked at one by one before they are claimed. */
-#define FEW_STARTS 16
-
 static bool
 does_anything_wait(YqBooks *books)
 {
@@ -361,14 +358,6 @@ settle_finishes(YqSettler *settler, const text *before)
 /* -- starts -------------------------------------------------------------- */
 
 void
-yq_settle_take_back(YqBooks *books, ItemPointer tid)
-{
-	CommandCounterIncrement();
-	if (!yq_row_delete(yq_finder_relation(yq_books_containers(books)), tid))
-		elog(ERROR, "could not take back the row of a container");
-}
-
-void
 yq_settle_withdraw(YqBooks *books, const text *container_id)
 {
 	YqFinder   *finder = yq_books_containers(books);
@@ -378,7 +367,9 @@ yq_settle_withdraw(YqBooks *books, const text *container_id)
 	slot = yq_finder_next(finder);
 	if (slot == NULL)
 		elog(ERROR, "row of a container is missing");
-	yq_settle_take_back(books, &slot->tts_tid);
+	CommandCounterIncrement();
+	if (!yq_row_delete(yq_finder_relation(finder), &slot->tts_tid))
+		elog(ERROR, "could not take back the row of a container");
 }
 
 static void
@@ -390,18 +381,23 @@ before_start(void *argument, int row)
 }
 
 /*
- * Somebody else has a row with this id, or is about to.  The rule waits for
- * who that is.
+ * Somebody else has a row with this id, is about to, or has withdrawn one.  The
+ * rule waits for who that is.  Our own row is marked as withdrawn: otherwise
+ * two that have met a third one would wait for each other when it has gone.
  */
 static void
 on_start_conflict(void *argument, int row, ItemPointer tid)
 {
 	YqSettler  *settler = argument;
 	YqPendingStart *start = &settler->starts[row];
+	YqFinder   *finder = yq_books_containers(settler->books);
 
+	if (!yq_finder_is_taken(finder, start->container.container_id, tid))
+		return;
 	start->contended = true;
 	yq_settle_count(settler->books, &start->container, -1);
-	yq_settle_take_back(settler->books, tid);
+	CommandCounterIncrement();
+	yq_row_withdraw(yq_finder_relation(finder), tid);
 	(void) yq_settle_events(settler, start->container.container_id,
 							start->events, start->event_count);
 }
@@ -439,38 +435,6 @@ withdraw_finished_starts(YqSettler *settler)
 	}
 }
 
-/*
- * A row that is taken back leaves a trace that looks, until its transaction
- * ends, as if the id were about to be claimed; should the transaction that was
- * there first begin anew after a savepoint, the two would wait for each other.
- * Feeds that send the same containers at the same time send them singly: for
- * few starts it is worth looking before claiming.
- */
-static void
-settle_taken_starts(YqSettler *settler)
-{
-	YqFinder   *finder = yq_books_containers(settler->books);
-	int			kept = 0;
-
-	if (settler->start_count > FEW_STARTS)
-		return;
-	for (int i = 0; i < settler->start_count; i++)
-	{
-		const YqPendingStart *start = &settler->starts[i];
-
-		settle_finishes(settler, start->container.container_id);
-		if (yq_finder_is_taken(finder, start->container.container_id))
-		{
-			yq_settle_count(settler->books, &start->container, -1);
-			(void) yq_settle_events(settler, start->container.container_id,
-									start->events, start->event_count);
-		}
-		else
-			settler->starts[kept++] = *start;
-	}
-	settler->start_count = kept;
-}
-
 static void
 forget_pending(YqSettler *settler)
 {
@@ -487,10 +451,9 @@ claim_pending_starts(YqSettler *settler)
 	YqWriter   *writer;
 	MemoryContext old_context;
 
-	settle_taken_starts(settler);
 	if (settler->start_count == 0)
 	{
-		settle_finishes(settler, NULL);
+		/* what was not admitted may be there still */
 		forget_pending(settler);
 		return;
 	}

@@ -112,10 +112,10 @@ extern bool yq_settle_padding(const YqCharge *finish, YqCharge *padding);
  */
 extern void yq_settle_replace(YqBooks *books, const YqContainer *container);
 
-/* Delete a row that this statement has inserted. */
-extern void yq_settle_take_back(YqBooks *books, ItemPointer tid);
-
-/* The same, for the row that it has inserted for a container. */
+/*
+ * Delete the row that this statement has inserted for a container, which stays
+ * claimed.
+ */
 extern void yq_settle_withdraw(YqBooks *books, const text *container_id);
 
 /* Count a running container in (1) or out (-1). */
