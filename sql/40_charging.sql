@@ -187,32 +187,6 @@ REVOKE ALL ON FUNCTION yquota_internal.running_class_number(yquota.resource, tex
 -- anything was settled: a change of prices rarely reaches further back, and who
 -- reads a balance needs no older prices.
 --
-CREATE FUNCTION yquota_internal.move_running_totals(new_reference timestamptz) RETURNS void
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-DECLARE
-	old_reference timestamptz := (SELECT reference_at FROM yquota_internal.running_reference);
-BEGIN
-	IF new_reference <> old_reference THEN
-		UPDATE yquota_internal.project_counter AS counter
-		SET accrual_base = trim_scale(counter.accrual_base - running.cost)
-		FROM (SELECT total.project,
-					 yquota_internal.accrued_sum(NULL, NULL, NULL, total.weights,
-												 old_reference, new_reference) AS cost
-			  FROM yquota_internal.running_total AS total
-			  GROUP BY total.project) AS running
-		WHERE counter.project = running.project AND running.cost <> 0;
-	END IF;
-	UPDATE yquota_internal.running_reference
-	SET reference_at = new_reference,
-		pricing_version = (SELECT COALESCE(max(version), 0) FROM yquota.pricing_change);
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.move_running_totals(timestamptz) IS
-	'Have the running totals, which hold, count from another instant';
-REVOKE ALL ON FUNCTION yquota_internal.move_running_totals(timestamptz) FROM PUBLIC;
-
 CREATE FUNCTION yquota_internal.make_running_totals(full_hour timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -276,13 +250,14 @@ BEGIN
 	-- one at a time; neither events nor readers take this lock
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
 
-	reference := (SELECT reference_at FROM yquota_internal.valid_reference);
-	IF reference IS NOT NULL THEN
-		reference := greatest(reference, (
+	-- Totals are added to as long as no price has changed since they were made
+	-- and they count from the same hour; else they are made anew.
+	reference := (
+		SELECT r.reference_at FROM yquota_internal.running_reference AS r
+		WHERE r.pricing_version = (SELECT COALESCE(max(version), 0) FROM yquota.pricing_change)
+		  AND r.reference_at >= COALESCE((
 			SELECT max(delta.reference_at) FROM yquota_internal.counter_delta AS delta
-			WHERE delta.reference_at <= full_hour));
-		PERFORM yquota_internal.move_running_totals(reference);
-	END IF;
+			WHERE delta.reference_at <= full_hour), '-infinity'));
 
 	WITH delta AS (
 		DELETE FROM yquota_internal.counter_delta RETURNING *
