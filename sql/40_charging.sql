@@ -183,9 +183,9 @@ COMMENT ON FUNCTION yquota_internal.running_class_number(yquota.resource, text[]
 REVOKE ALL ON FUNCTION yquota_internal.running_class_number(yquota.resource, text[]) FROM PUBLIC;
 
 --
--- Folding, the running totals.  They count from the last full hour in which
--- anything was settled: a change of prices rarely reaches further back, and who
--- reads a balance needs no older prices.
+-- The running totals.  They count from the last full hour in which anything
+-- was settled: a change of prices rarely reaches further back, and who reads a
+-- balance needs no older prices.
 --
 CREATE FUNCTION yquota_internal.make_running_totals(full_hour timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
