@@ -153,42 +153,6 @@ COMMENT ON FUNCTION yquota.seal_history() IS
 	'Begin a new stretch of history: what ledger and log hold so far becomes ready to be archived, in a moment and whatever its size; returns the number of the stretch, NULL when there was nothing to seal';
 REVOKE ALL ON FUNCTION yquota.seal_history() FROM PUBLIC;
 
---
--- A sealed table is new to the server: autovacuum has counted no rows of it, so
--- nobody would collect statistics or summarize the last ranges of its BRIN
--- indexes.  Once is enough, as it never changes.
---
-CREATE FUNCTION yquota_internal.tend_sealed_table() RETURNS void
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-DECLARE
-	sealed regclass;
-BEGIN
-	SELECT c.oid INTO sealed
-	FROM pg_inherits AS i
-		JOIN pg_class AS c ON c.oid = i.inhrelid
-	WHERE i.inhparent IN ('yquota.charge'::regclass, 'yquota.container_event'::regclass)
-	  AND c.reltuples <> 0
-	  AND NOT EXISTS (SELECT FROM pg_stats AS s
-					  WHERE s.schemaname = c.relnamespace::regnamespace::text AND s.tablename = c.relname)
-	ORDER BY c.oid
-	LIMIT 1;
-	IF sealed IS NULL THEN
-		RETURN;
-	END IF;
-	PERFORM brin_summarize_new_values(i.indexrelid)
-	FROM pg_index AS i
-		JOIN pg_class AS c ON c.oid = i.indexrelid
-		JOIN pg_am AS a ON a.oid = c.relam
-	WHERE i.indrelid = sealed AND a.amname = 'brin';
-	EXECUTE format('ANALYZE %s', sealed);
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.tend_sealed_table() IS
-	'Collect statistics of a sealed table that has none yet, and complete its BRIN indexes';
-REVOKE ALL ON FUNCTION yquota_internal.tend_sealed_table() FROM PUBLIC;
-
 -- Rows are appended, so the first one of the log is one of the oldest.
 CREATE FUNCTION yquota_internal.worker_seal(now_at timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -198,18 +162,17 @@ DECLARE
 	seal_interval interval := yquota_internal.duration('yquota.seal_interval');
 	oldest timestamptz;
 BEGIN
-	IF seal_interval > '0' THEN
-		SELECT e.recorded_at INTO oldest FROM ONLY yquota.container_event AS e LIMIT 1;
+	IF seal_interval = '0' THEN
+		RETURN;
 	END IF;
+	SELECT e.recorded_at INTO oldest FROM ONLY yquota.container_event AS e LIMIT 1;
 	IF oldest <= now_at - seal_interval THEN
 		PERFORM yquota_internal.seal(1);
-	ELSE
-		PERFORM yquota_internal.tend_sealed_table();
 	END IF;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_seal(timestamptz) IS
-	'Seals history every yquota.seal_interval and tends what is sealed; lock_not_available while other transactions use it';
+	'Seals history every yquota.seal_interval; lock_not_available while other transactions use it';
 REVOKE ALL ON FUNCTION yquota_internal.worker_seal(timestamptz) FROM PUBLIC;
 
 --

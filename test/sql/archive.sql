@@ -64,9 +64,6 @@ ROLLBACK TO before;
 SELECT * FROM difference();
 COMMIT;
 SELECT yquota.seal_history();
--- the worker collects what the planner needs, table by table
-SELECT yquota_internal.tend_sealed_table() FROM generate_series(1, 3);
-SELECT tablename, count(*) > 10 AS has_statistics FROM pg_stats WHERE tablename LIKE '%sealed_1' GROUP BY 1 ORDER BY 1;
 SELECT number, sealed_from, sealed_at, ledger_table, log_table FROM yquota.history_stretch;
 SELECT (SELECT count(*) FROM ONLY yquota.charge) AS charges, (SELECT count(*) FROM ONLY yquota.container_event) AS events;
 SELECT * FROM difference();
