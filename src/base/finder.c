@@ -251,9 +251,19 @@ descend(YqFinder *finder, FinderPart *part, const text *key)
 	advance(finder, part);
 }
 
+int
+yq_text_compare(const text *a, const text *b)
+{
+	int			a_length = VARSIZE_ANY_EXHDR(a);
+	int			b_length = VARSIZE_ANY_EXHDR(b);
+	int			order = memcmp(VARDATA_ANY(a), VARDATA_ANY(b), Min(a_length, b_length));
+
+	return order != 0 ? order : a_length - b_length;
+}
+
 /*
- * Order of the entry that the merge scan is at and a key; both collate "C".
- * Long keys may be compressed in the index.
+ * Order of the entry that the merge scan is at and a key.  Long keys may be
+ * compressed in the index.
  */
 static int
 compare_entry(const FinderPart *part, const text *key)
@@ -263,14 +273,11 @@ compare_entry(const FinderPart *part, const text *key)
 		DatumGetPointer(index_getattr(part->merge_scan->xs_itup, 1,
 									  RelationGetDescr(part->index), &isnull));
 	text	   *entry = pg_detoast_datum_packed(stored);
-	int			entry_length = VARSIZE_ANY_EXHDR(entry);
-	int			key_length = VARSIZE_ANY_EXHDR(key);
-	int			order = memcmp(VARDATA_ANY(entry), VARDATA_ANY(key),
-							   Min(entry_length, key_length));
+	int			order = yq_text_compare(entry, key);
 
 	if (entry != stored)
 		pfree(entry);
-	return order != 0 ? order : entry_length - key_length;
+	return order;
 }
 
 /* Go forward to a key; true when there is a row, which is then in the slot. */

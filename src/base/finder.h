@@ -44,6 +44,9 @@ extern TupleTableSlot *yq_finder_next(YqFinder *finder);
  */
 extern TupleTableSlot *yq_finder_advance(YqFinder *finder, const text *key);
 
+/* The order of keys: negative, zero or positive. */
+extern int	yq_text_compare(const text *a, const text *b);
+
 /* To be called before the next ascent. */
 extern void yq_finder_restart(YqFinder *finder);
 

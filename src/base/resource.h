@@ -115,6 +115,9 @@ extern YqResourceSum *yq_resource_sum_create(MemoryContext context);
 /* Add (sign 1) or take away (-1) a vector. */
 extern void yq_resource_sum_add(YqResourceSum *sum, const YqResource *resource, int sign);
 
+/* Whether every amount of the sum is zero. */
+extern bool yq_resource_sum_is_zero(const YqResourceSum *sum);
+
 /* The sum, palloc'd. */
 extern YqResource *yq_resource_sum_vector(const YqResourceSum *sum);
 

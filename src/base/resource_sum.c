@@ -231,6 +231,17 @@ yq_sql_resource_sum_deserialize(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(sum);
 }
 
+bool
+yq_resource_sum_is_zero(const YqResourceSum *sum)
+{
+	for (int i = 0; i < sum->count; i++)
+	{
+		if (sum->entries[i].amount != 0)
+			return false;
+	}
+	return true;
+}
+
 YqResource *
 yq_resource_sum_vector(const YqResourceSum *sum)
 {

@@ -510,10 +510,8 @@ static bool
 usage_changed(const SumEntry *entry)
 {
 	const UsageSum *sum = entry->sum;
-	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
 
-	return sum->containers != 0 ||
-		yq_resource_read(yq_resource_sum_vector(sum->allocation), entries) != 0;
+	return sum->containers != 0 || !yq_resource_sum_is_zero(sum->allocation);
 }
 
 static bool

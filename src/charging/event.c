@@ -284,16 +284,6 @@ yq_event_describe(const YqEvent *event)
 	return words.data;
 }
 
-int
-yq_text_compare(const text *a, const text *b)
-{
-	int			a_length = VARSIZE_ANY_EXHDR(a);
-	int			b_length = VARSIZE_ANY_EXHDR(b);
-	int			order = memcmp(VARDATA_ANY(a), VARDATA_ANY(b), Min(a_length, b_length));
-
-	return order != 0 ? order : a_length - b_length;
-}
-
 bool
 yq_varlena_equal(const void *a, const void *b)
 {

@@ -93,9 +93,6 @@ extern void yq_event_read(YqEvent *event, TupleTableSlot *slot, int first,
 extern void yq_event_read_place(YqEvent *event, TupleTableSlot *slot, int first,
 								const YqEventLabels *labels);
 
-/* Order of two texts in the "C" collation: negative, zero or positive. */
-extern int	yq_text_compare(const text *a, const text *b);
-
 /* A copy in the current memory context, in one piece. */
 extern YqEvent *yq_event_copy(const YqEvent *event);
 
