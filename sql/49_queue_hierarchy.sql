@@ -1,0 +1,156 @@
+--
+-- The hierarchy of queues: what is checked when a change commits, the states of
+-- queues, and what is effective (DESIGN 5).
+--
+
+CREATE TABLE yquota_internal.queue_status (
+	path text COLLATE "C" PRIMARY KEY,
+	running boolean NOT NULL,
+	kind text COLLATE "C" NOT NULL CHECK (kind IN ('leaf', 'parent', 'managed parent', 'plan')),
+	auto_created boolean NOT NULL,
+	maximum_allocation yquota.resource NOT NULL
+);
+COMMENT ON TABLE yquota_internal.queue_status IS
+	'Queues in force since the configuration was last changed: what a change is measured against.  Written by the check alone';
+COMMENT ON COLUMN yquota_internal.queue_status.running IS
+	'whether the queue takes applications; if not, it is DRAINING while containers run in it, else STOPPED';
+COMMENT ON COLUMN yquota_internal.queue_status.maximum_allocation IS
+	'largest container, in native units, that applications of the queue have been promised';
+
+CREATE TABLE yquota_internal.queue_check (
+	is_last boolean NOT NULL
+);
+COMMENT ON TABLE yquota_internal.queue_check IS
+	'Checks that transactions have asked for: their rows are gone when they commit';
+COMMENT ON COLUMN yquota_internal.queue_check.is_last IS
+	'false for the row that asks, true for the one that it inserts in the end, which checks';
+
+CREATE FUNCTION yquota_internal.note_queue_change() RETURNS trigger
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_note_queue_change';
+COMMENT ON FUNCTION yquota_internal.note_queue_change() IS
+	'Has sessions forget the hierarchy of queues, and asks for a check at commit';
+REVOKE ALL ON FUNCTION yquota_internal.note_queue_change() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_queues() RETURNS trigger
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_check_queues';
+COMMENT ON FUNCTION yquota_internal.check_queues() IS
+	'Checks the hierarchy of queues and brings queue_status up to date; an error tells of all that is wrong';
+REVOKE ALL ON FUNCTION yquota_internal.check_queues() FROM PUBLIC;
+
+CREATE CONSTRAINT TRIGGER check_queues AFTER INSERT ON yquota_internal.queue_check
+	DEFERRABLE INITIALLY DEFERRED
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.check_queues();
+
+CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.queue
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
+CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.queue_label
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
+CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.queue_user
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
+CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.wildcard_template
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
+CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.mapping_rule
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
+CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.multi_node_sorting_policy
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
+CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.node_label
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
+CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.kept_property
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
+CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.scheduler_setting
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
+
+-- What queues may use depends on the nodes, and on the types that there are.
+CREATE TRIGGER signal_total AFTER UPDATE ON yquota.node
+	FOR EACH ROW WHEN (OLD.state <> NEW.state OR OLD.total OPERATOR(yquota.<>) NEW.total)
+	EXECUTE FUNCTION yquota_internal.signal_change();
+CREATE TRIGGER signal_queues AFTER INSERT OR DELETE OR TRUNCATE OR UPDATE OF name ON yquota.resource_type
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
+
+CREATE FUNCTION yquota_internal.effective_queues()
+	RETURNS TABLE (queue text, label text, ordinal integer, drawn text, kind text, auto_created boolean,
+				   state yquota.queue_state, configured_capacity text, configured_maximum_capacity text,
+				   capacity real, maximum_capacity real, weight real, normalized_weight real,
+				   absolute_capacity real, absolute_maximum_capacity real,
+				   effective_capacity yquota.resource, effective_maximum_capacity yquota.resource,
+				   used yquota.resource, used_capacity real, absolute_used_capacity real, containers bigint,
+				   minimum_user_limit_percent real, user_limit_factor real,
+				   maximum_applications integer, maximum_applications_per_user integer,
+				   maximum_am_resource_percent real, am_limit yquota.resource,
+				   maximum_allocation yquota.resource, maximum_application_lifetime bigint,
+				   default_application_lifetime bigint, inherited jsonb)
+	LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 100
+	AS 'MODULE_PATHNAME', 'yq_sql_effective_queues';
+COMMENT ON FUNCTION yquota_internal.effective_queues() IS
+	'The hierarchy of queues as this transaction has it, in the order of the tree';
+
+CREATE VIEW yquota.effective_queue WITH (security_barrier) AS
+	SELECT q.queue, q.label, q.ordinal, q.kind, q.auto_created, q.state, q.configured_capacity,
+		   q.configured_maximum_capacity, q.capacity, q.maximum_capacity, q.weight, q.normalized_weight,
+		   q.absolute_capacity, q.absolute_maximum_capacity, q.effective_capacity,
+		   q.effective_maximum_capacity, q.used, q.used_capacity, q.absolute_used_capacity, q.containers,
+		   q.minimum_user_limit_percent, q.user_limit_factor, q.maximum_applications,
+		   q.maximum_applications_per_user, q.maximum_am_resource_percent, q.am_limit,
+		   q.maximum_allocation, q.maximum_application_lifetime, q.default_application_lifetime, q.inherited
+	FROM yquota_internal.effective_queues() AS q;
+COMMENT ON VIEW yquota.effective_queue IS
+	'Queues and what applies to them now, per label: one row for the default partition (empty label) and one for each label that is configured';
+COMMENT ON COLUMN yquota.effective_queue.queue IS 'path';
+COMMENT ON COLUMN yquota.effective_queue.label IS 'partition of the nodes; empty for the default one';
+COMMENT ON COLUMN yquota.effective_queue.ordinal IS 'place in the tree, from 1: parents before children, children in their order';
+COMMENT ON COLUMN yquota.effective_queue.kind IS 'leaf, parent, managed parent (leaves are created in it from a template), or plan (reservable)';
+COMMENT ON COLUMN yquota.effective_queue.state IS 'DRAINING: stopped, but containers still run in it or below';
+COMMENT ON COLUMN yquota.effective_queue.capacity IS 'fraction of the parent; 0 for a weight';
+COMMENT ON COLUMN yquota.effective_queue.maximum_capacity IS 'fraction of the parent''s';
+COMMENT ON COLUMN yquota.effective_queue.normalized_weight IS 'fraction of the parent that the weight comes to';
+COMMENT ON COLUMN yquota.effective_queue.absolute_capacity IS 'fraction of the partition';
+COMMENT ON COLUMN yquota.effective_queue.absolute_maximum_capacity IS 'fraction of the partition';
+COMMENT ON COLUMN yquota.effective_queue.effective_capacity IS 'what is guaranteed, native units';
+COMMENT ON COLUMN yquota.effective_queue.effective_maximum_capacity IS 'the most that the queue may use, native units';
+COMMENT ON COLUMN yquota.effective_queue.used IS 'what GUARANTEED containers hold here and below, native units';
+COMMENT ON COLUMN yquota.effective_queue.used_capacity IS 'fraction of what is guaranteed; may exceed 1';
+COMMENT ON COLUMN yquota.effective_queue.absolute_used_capacity IS 'fraction of the partition';
+COMMENT ON COLUMN yquota.effective_queue.containers IS 'running here and below, on all labels and of both execution types';
+COMMENT ON COLUMN yquota.effective_queue.minimum_user_limit_percent IS 'of a leaf, like the following ones up to am_limit';
+COMMENT ON COLUMN yquota.effective_queue.maximum_am_resource_percent IS 'fraction of the queue for application masters';
+COMMENT ON COLUMN yquota.effective_queue.am_limit IS 'what application masters may use, native units, with what others use now';
+COMMENT ON COLUMN yquota.effective_queue.maximum_allocation IS 'largest container, native units';
+COMMENT ON COLUMN yquota.effective_queue.maximum_application_lifetime IS 'seconds; NULL for no limit';
+COMMENT ON COLUMN yquota.effective_queue.default_application_lifetime IS 'seconds; NULL for no limit';
+COMMENT ON COLUMN yquota.effective_queue.inherited IS
+	'properties that the queue does not set: value, and the queue it comes from, or scheduler_setting, template or default';
+
+CREATE FUNCTION yquota_internal.usage_bar(used numeric, guaranteed numeric, most numeric) RETURNS text
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN '[' || (
+		SELECT string_agg(CASE WHEN cell <= round(20 * least(used, 1)) THEN '#'
+							   WHEN cell <= round(20 * least(guaranteed, 1)) THEN '='
+							   WHEN cell <= round(20 * least(most, 1)) THEN '.'
+							   ELSE ' ' END, '' ORDER BY cell)
+		FROM generate_series(1, 20) AS cell) || ']';
+COMMENT ON FUNCTION yquota_internal.usage_bar(numeric, numeric, numeric) IS
+	'Twenty cells that stand for a partition: # used, = guaranteed, . possible; arguments are fractions of it';
+
+CREATE VIEW yquota.queue_tree WITH (security_barrier) AS
+	SELECT q.drawn AS tree, nullif(q.label, '') AS label, q.state,
+		   round((100 * q.absolute_capacity)::numeric, 1) AS capacity,
+		   round((100 * q.absolute_maximum_capacity)::numeric, 1) AS maximum,
+		   round((100 * q.absolute_used_capacity)::numeric, 1) AS used,
+		   yquota_internal.usage_bar(q.absolute_used_capacity::numeric, q.absolute_capacity::numeric,
+									 q.absolute_maximum_capacity::numeric) AS usage
+	FROM yquota_internal.effective_queues() AS q
+	ORDER BY q.ordinal, q.label;
+COMMENT ON VIEW yquota.queue_tree IS
+	'The hierarchy of queues drawn for people, with bars: # used, = guaranteed and not used, . possible beyond that';
+COMMENT ON COLUMN yquota.queue_tree.label IS 'partition of the nodes; NULL for the default one';
+COMMENT ON COLUMN yquota.queue_tree.capacity IS 'percent of the partition';
+COMMENT ON COLUMN yquota.queue_tree.maximum IS 'percent of the partition';
+COMMENT ON COLUMN yquota.queue_tree.used IS 'percent of the partition';
+COMMENT ON COLUMN yquota.queue_tree.usage IS 'the partition in twenty cells';
+
+SELECT pg_extension_config_dump('yquota_internal.queue_status', '');

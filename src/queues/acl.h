@@ -1,0 +1,60 @@
+/*-------------------------------------------------------------------------
+ *
+ * acl.h
+ *	  Lists of users and groups as Hadoop writes them: "user1,user2 group1".
+ *
+ * Read as Hadoop 3.4.1 does (checked by running its AccessControlList):
+ * everything up to the first blank is users, the rest groups; both are parted by
+ * commas or newlines and trimmed.  A part that is "*" opens the list to
+ * everybody, a "*" among other names is a name.  Nothing is refused: whatever
+ * cannot match anybody matches nobody.  A user written ~name matches whoever
+ * acts through that real user.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_ACL_H
+#define YQ_ACL_H
+
+#include "base/compat.h"
+
+typedef struct YqAcl
+{
+	bool		everybody;
+	int			user_count;
+	int			group_count;
+	const char **users;			/* sorted */
+	const char **groups;		/* sorted */
+} YqAcl;
+
+/* Who asks; groups in the order in which they were given, the primary one first. */
+typedef struct YqSubject
+{
+	const char *username;
+	const char *real_username;	/* who acts for him; NULL: nobody */
+	bool		groups_known;
+	int			group_count;
+	const char **groups;
+} YqSubject;
+
+typedef enum YqAclMatch
+{
+	YQ_ACL_NOBODY,				/* no match */
+	YQ_ACL_EVERYBODY,
+	YQ_ACL_USER,
+	YQ_ACL_REAL_USER,
+	YQ_ACL_GROUP
+} YqAclMatch;
+
+/* Parse into the current memory context. */
+extern YqAcl *yq_acl_parse(const char *text);
+
+/* Why somebody is on the list; "*name" becomes the user or group that is. */
+extern YqAclMatch yq_acl_match(const YqAcl *acl, const YqSubject *subject, const char **name);
+
+/* The name in the words of a sentence: user "alice", everybody ... */
+extern char *yq_acl_match_text(YqAclMatch match, const char *name);
+
+/* Remove what Java's String.trim() removes from both ends. */
+extern char *yq_trim(const char *begin, const char *end);
+
+#endif							/* YQ_ACL_H */

@@ -1,0 +1,287 @@
+/*-------------------------------------------------------------------------
+ *
+ * calculator.c
+ *	  Arithmetic on resources as the CapacityScheduler does it.
+ *
+ * A conversion of Java's from a floating-point number to an integer keeps what
+ * fits: not a number becomes zero, what is too large the largest integer.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include <math.h>
+
+#include "queues/calculator.h"
+#include "utils/float.h"
+
+bool
+yq_amounts_are_none(const YqCalculator *calculator, const int64 *a)
+{
+	for (int i = 0; i < calculator->types; i++)
+	{
+		if (a[i] != 0)
+			return false;
+	}
+	return true;
+}
+
+bool
+yq_amounts_are_equal(const YqCalculator *calculator, const int64 *a, const int64 *b)
+{
+	return memcmp(a, b, calculator->types * sizeof(int64)) == 0;
+}
+
+bool
+yq_amounts_fit_in(const YqCalculator *calculator, const int64 *a, const int64 *b)
+{
+	for (int i = 0; i < calculator->types; i++)
+	{
+		if (a[i] > b[i])
+			return false;
+	}
+	return true;
+}
+
+bool
+yq_amounts_fit_in_by(const YqCalculator *calculator, const int64 *a, const int64 *b)
+{
+	if (!calculator->is_dominant)
+		return a[YQ_MEMORY] <= b[YQ_MEMORY];
+	return yq_amounts_fit_in(calculator, a, b);
+}
+
+static int64
+to_integer(double value)
+{
+	if (isnan(value))
+		return 0;
+	if (value >= 9223372036854775807.0)
+		return PG_INT64_MAX;
+	if (value <= -9223372036854775808.0)
+		return PG_INT64_MIN;
+	return (int64) value;
+}
+
+/* -- the dominant calculator --------------------------------------------- */
+
+static double
+share_of(const int64 *cluster, const int64 *a, int type)
+{
+	if (cluster[type] == 0)
+		return get_float8_infinity();
+	return (double) a[type] / (double) cluster[type];
+}
+
+static int
+compare_numbers(double a, double b)
+{
+	return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/* In a cluster that has nothing, the one with more in some and less in none. */
+static int
+compare_without_cluster(const YqCalculator *calculator, const int64 *a, const int64 *b)
+{
+	bool		more = false;
+	bool		less = false;
+
+	for (int i = 0; i < calculator->types; i++)
+	{
+		if (a[i] > b[i])
+			more = true;
+		else if (a[i] < b[i])
+			less = true;
+	}
+	return more == less ? 0 : more ? 1 : -1;
+}
+
+/* Of memory and cores alone: the larger share, then the other one. */
+static int
+compare_two_shares(const int64 *cluster, const int64 *a, const int64 *b)
+{
+	double		a_first = share_of(cluster, a, 0);
+	double		a_second = share_of(cluster, a, 1);
+	double		b_first = share_of(cluster, b, 0);
+	double		b_second = share_of(cluster, b, 1);
+	int			result = compare_numbers(Max(a_first, a_second), Max(b_first, b_second));
+
+	return result != 0 ? result :
+		compare_numbers(Min(a_first, a_second), Min(b_first, b_second));
+}
+
+static int
+compare_doubles(const void *x, const void *y)
+{
+	return compare_numbers(*(const double *) x, *(const double *) y);
+}
+
+static int
+compare_shares(const YqCalculator *calculator, const int64 *cluster,
+			   const int64 *a, const int64 *b)
+{
+	double		a_shares[YQ_MAX_RESOURCE_TYPES];
+	double		b_shares[YQ_MAX_RESOURCE_TYPES];
+
+	for (int i = 0; i < calculator->types; i++)
+	{
+		a_shares[i] = share_of(cluster, a, i);
+		b_shares[i] = share_of(cluster, b, i);
+	}
+	qsort(a_shares, calculator->types, sizeof(double), compare_doubles);
+	qsort(b_shares, calculator->types, sizeof(double), compare_doubles);
+	for (int i = calculator->types - 1; i >= 0; i--)
+	{
+		if (isinf(a_shares[i]) || isinf(b_shares[i]))
+			continue;
+		if (a_shares[i] != b_shares[i])
+			return compare_numbers(a_shares[i], b_shares[i]);
+	}
+	return 0;
+}
+
+/* The largest share that is not infinite, and not less than nothing. */
+static double
+largest_share(const YqCalculator *calculator, const int64 *cluster, const int64 *a)
+{
+	double		largest = 0;
+
+	for (int i = 0; i < calculator->types; i++)
+	{
+		double		share = share_of(cluster, a, i);
+
+		if (!isinf(share))
+			largest = Max(largest, share);
+	}
+	return largest;
+}
+
+/* -- both ---------------------------------------------------------------- */
+
+int
+yq_amounts_compare(const YqCalculator *calculator, const int64 *cluster,
+				   const int64 *a, const int64 *b)
+{
+	if (!calculator->is_dominant)
+		return a[YQ_MEMORY] < b[YQ_MEMORY] ? -1 : a[YQ_MEMORY] > b[YQ_MEMORY] ? 1 : 0;
+	if (yq_amounts_are_equal(calculator, a, b))
+		return 0;
+	if (yq_amounts_are_none(calculator, cluster))
+		return compare_without_cluster(calculator, a, b);
+	if (calculator->types == 2)
+		return compare_two_shares(cluster, a, b);
+	return compare_shares(calculator, cluster, a, b);
+}
+
+const int64 *
+yq_amounts_min(const YqCalculator *calculator, const int64 *cluster,
+			   const int64 *a, const int64 *b)
+{
+	return yq_amounts_compare(calculator, cluster, a, b) <= 0 ? a : b;
+}
+
+const int64 *
+yq_amounts_max(const YqCalculator *calculator, const int64 *cluster,
+			   const int64 *a, const int64 *b)
+{
+	return yq_amounts_compare(calculator, cluster, a, b) >= 0 ? a : b;
+}
+
+/* A quotient of doubles as Java has it: dividing by zero is no error. */
+static double
+quotient(double a, double b)
+{
+	if (b != 0)
+		return a / b;
+	return a == 0 ? get_float8_nan() : get_float8_infinity();
+}
+
+float4
+yq_amounts_divide(const YqCalculator *calculator, const int64 *cluster,
+				  const int64 *a, const int64 *b)
+{
+	if (calculator->is_dominant)
+		return (float4) quotient(largest_share(calculator, cluster, a),
+								 largest_share(calculator, cluster, b));
+	/* nothing of nothing is nothing here */
+	if (b[YQ_MEMORY] == 0)
+		return a[YQ_MEMORY] == 0 ? 0 : get_float4_infinity();
+	return (float4) a[YQ_MEMORY] / (float4) b[YQ_MEMORY];
+}
+
+void
+yq_amounts_multiply(const YqCalculator *calculator, int64 *result, const int64 *a, double by)
+{
+	for (int i = 0; i < calculator->types; i++)
+		result[i] = to_integer((double) a[i] * by);
+}
+
+static int64
+round_up(int64 amount, int64 step)
+{
+	return step == 0 ? 0 : (amount + (step - 1)) / step * step;
+}
+
+static int64
+round_down(int64 amount, int64 step)
+{
+	return step == 0 ? 0 : amount / step * step;
+}
+
+/* What the default calculator makes of an amount of memory. */
+static void
+set_memory_alone(const YqCalculator *calculator, int64 *result, int64 memory)
+{
+	memset(result, 0, calculator->types * sizeof(int64));
+	result[YQ_MEMORY] = memory;
+	result[YQ_VCORES] = memory > 0 ? 1 : 0;
+}
+
+void
+yq_amounts_multiply_and_normalize_up(const YqCalculator *calculator, int64 *result,
+									 const int64 *a, double by, const int64 *step)
+{
+	if (!calculator->is_dominant)
+	{
+		set_memory_alone(calculator, result,
+						 round_up(to_integer((double) a[YQ_MEMORY] * by + 0.5), step[YQ_MEMORY]));
+		return;
+	}
+	for (int i = 0; i < calculator->types; i++)
+	{
+		int64		amount = to_integer(ceil((float4) ((double) a[i] * by)));
+
+		result[i] = step[i] != 0 ? round_up(amount, step[i]) : amount;
+	}
+}
+
+void
+yq_amounts_multiply_and_normalize_down(const YqCalculator *calculator, int64 *result,
+									   const int64 *a, double by, const int64 *step)
+{
+	if (!calculator->is_dominant)
+	{
+		set_memory_alone(calculator, result,
+						 round_down(to_integer((double) a[YQ_MEMORY] * by), step[YQ_MEMORY]));
+		return;
+	}
+	for (int i = 0; i < calculator->types; i++)
+	{
+		int64		amount = to_integer((double) a[i] * by);
+
+		result[i] = step[i] != 0 ? round_down(amount, step[i]) : amount;
+	}
+}
+
+void
+yq_amounts_round_down(const YqCalculator *calculator, int64 *result,
+					  const int64 *a, const int64 *step)
+{
+	if (!calculator->is_dominant)
+	{
+		set_memory_alone(calculator, result, round_down(a[YQ_MEMORY], step[YQ_MEMORY]));
+		return;
+	}
+	for (int i = 0; i < calculator->types; i++)
+		result[i] = step[i] != 0 ? round_down(a[i], step[i]) : a[i];
+}

@@ -1,0 +1,73 @@
+/*-------------------------------------------------------------------------
+ *
+ * calculator.h
+ *	  Arithmetic on resources as the CapacityScheduler does it (DESIGN 5).
+ *
+ * A resource is an array of amounts in native units, one for each resource
+ * type of the hierarchy: memory-mb first, vcores second, the others by name.
+ * Figures must be those of Hadoop to the last digit, so fractions are floats of
+ * 32 bits, widened to double where they meet an amount, and products are
+ * truncated.
+ *
+ * There are two calculators.  The default one decides by memory alone, though
+ * all types are added and subtracted; what it rounds has one core if it has any
+ * memory, and nothing else.  The dominant one compares shares of the cluster.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_CALCULATOR_H
+#define YQ_CALCULATOR_H
+
+#define YQ_MEMORY	0
+#define YQ_VCORES	1
+
+/* The most resource types a hierarchy may know. */
+#define YQ_MAX_RESOURCE_TYPES	32
+
+typedef struct YqCalculator
+{
+	bool		is_dominant;
+	int			types;			/* number of resource types */
+} YqCalculator;
+
+/* Nothing at all of anything? */
+extern bool yq_amounts_are_none(const YqCalculator *calculator, const int64 *a);
+
+/* The same amounts? */
+extern bool yq_amounts_are_equal(const YqCalculator *calculator, const int64 *a, const int64 *b);
+
+/* Is every amount of a at most that of b, whatever the calculator? */
+extern bool yq_amounts_fit_in(const YqCalculator *calculator, const int64 *a, const int64 *b);
+
+/* Negative, zero, positive: a is less than, like, more than b in the cluster. */
+extern int	yq_amounts_compare(const YqCalculator *calculator, const int64 *cluster,
+							   const int64 *a, const int64 *b);
+
+/* The lesser and the greater of two whole resources; the first one of equals. */
+extern const int64 *yq_amounts_min(const YqCalculator *calculator, const int64 *cluster,
+								   const int64 *a, const int64 *b);
+extern const int64 *yq_amounts_max(const YqCalculator *calculator, const int64 *cluster,
+								   const int64 *a, const int64 *b);
+
+/* Does a fit in b, in what the calculator looks at? */
+extern bool yq_amounts_fit_in_by(const YqCalculator *calculator, const int64 *a, const int64 *b);
+
+/* a / b: of memory, or of their largest shares; may be infinite, the latter not a number. */
+extern float4 yq_amounts_divide(const YqCalculator *calculator, const int64 *cluster,
+								const int64 *a, const int64 *b);
+
+/* result := a * by, truncated; result may be a. */
+extern void yq_amounts_multiply(const YqCalculator *calculator, int64 *result,
+								const int64 *a, double by);
+
+/* result := a * by, rounded up or down to whole steps; result may be a. */
+extern void yq_amounts_multiply_and_normalize_up(const YqCalculator *calculator, int64 *result,
+												 const int64 *a, double by, const int64 *step);
+extern void yq_amounts_multiply_and_normalize_down(const YqCalculator *calculator, int64 *result,
+												   const int64 *a, double by, const int64 *step);
+
+/* result := a rounded down to whole steps; result may be a. */
+extern void yq_amounts_round_down(const YqCalculator *calculator, int64 *result,
+								  const int64 *a, const int64 *step);
+
+#endif							/* YQ_CALCULATOR_H */

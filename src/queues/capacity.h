@@ -1,0 +1,53 @@
+/*-------------------------------------------------------------------------
+ *
+ * capacity.h
+ *	  Notations of capacity and maximum-capacity (DESIGN 5).
+ *
+ * A capacity is written as a percentage (12.5), a weight (2w), absolute
+ * amounts ([memory=10240,vcores=12]) or a vector of all three
+ * ([memory=50%,vcores=2w]).  Hadoop has two readers, both of which look at
+ * every capacity; what one of them does not understand is nothing to it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_CAPACITY_H
+#define YQ_CAPACITY_H
+
+/* What a number in a vector says. */
+typedef enum YqCapacityUnit
+{
+	YQ_CAPACITY_NONE,			/* the vector does not have the resource */
+	YQ_CAPACITY_ABSOLUTE,
+	YQ_CAPACITY_PERCENT,
+	YQ_CAPACITY_WEIGHT
+} YqCapacityUnit;
+
+typedef struct YqCapacityEntry
+{
+	YqCapacityUnit unit;
+	double		value;			/* native units, percent, or weight */
+} YqCapacityEntry;
+
+typedef struct YqCapacity
+{
+	const char *text;			/* as configured; NULL when it is not */
+	bool		is_absolute;	/* brackets around amounts: the absolute mode */
+	bool		is_percent;		/* a plain number, or nothing */
+	float4		number;			/* percent; 0 when nothing is configured */
+	float4		weight;			/* -1 when it is none */
+	int64	   *amounts;		/* absolute amounts; NULL for none */
+	YqCapacityEntry *vector;	/* one per resource type; NULL when it is empty */
+	const char *problem;		/* what Hadoop fails with; NULL when it reads it */
+} YqCapacity;
+
+/*
+ * Read a capacity, which may be NULL, palloc'ing what it holds.  "names" are the
+ * resource types, "types" their number.
+ */
+extern void yq_capacity_parse(YqCapacity *capacity, const char *text,
+							  const char *const *names, int types);
+
+/* The unit that all entries of a vector have, or YQ_CAPACITY_NONE. */
+extern YqCapacityUnit yq_capacity_uniform_unit(const YqCapacity *capacity, int types);
+
+#endif							/* YQ_CAPACITY_H */

@@ -1,0 +1,373 @@
+/*-------------------------------------------------------------------------
+ *
+ * effective.c
+ *	  How much each queue may use of the cluster there is.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include <math.h>
+
+#include "queues/effective.h"
+#include "queues/vector.h"
+#include "utils/memutils.h"
+
+static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
+
+/* -- legacy mode ----------------------------------------------------------- */
+
+/* The same label of the parent, or NULL. */
+static const YqQueueLabel *
+label_above(const YqQueue *queue, const YqQueueLabel *label)
+{
+	return queue->parent == NULL ? NULL : yq_queue_label(queue->parent, label->label);
+}
+
+static void
+set_absolute_fractions(YqQueue *queue)
+{
+	for (int i = 0; i < queue->label_count; i++)
+	{
+		YqQueueLabel *label = &queue->labels[i];
+		const YqQueueLabel *above = label_above(queue, label);
+		float4		capacity = Max(label->capacity_fraction, label->normalized_weight);
+
+		if (queue->parent == NULL)
+		{
+			label->absolute_capacity = 1;
+			label->absolute_maximum = Max(label->maximum_fraction, 0);
+			continue;
+		}
+		if (capacity > 0)
+			label->absolute_capacity = capacity * (above == NULL ? 0 : above->absolute_capacity);
+		if (label->maximum_fraction > 0)
+			label->absolute_maximum = label->maximum_fraction * (above == NULL ? 0 : above->absolute_maximum);
+	}
+}
+
+bool
+yq_children_use_weights(const YqQueue *queue)
+{
+	for (int i = 0; i < queue->child_count; i++)
+	{
+		for (int j = 0; j < queue->children[i]->label_count; j++)
+		{
+			const YqQueueLabel *label = &queue->children[i]->labels[j];
+
+			if (label->weight >= 0 && yq_queue_label(queue, label->label) != NULL)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void
+normalize_weights(YqQueue *queue)
+{
+	if (!yq_children_use_weights(queue))
+		return;
+	for (int i = 0; i < queue->label_count; i++)
+	{
+		float4		sum = 0;
+
+		for (int j = 0; j < queue->child_count; j++)
+		{
+			YqQueueLabel *label = yq_queue_label(queue->children[j], queue->labels[i].label);
+
+			if (label != NULL)
+				sum += Max(0, label->weight);
+		}
+		if (fabsf(sum) <= 1e-6)
+			continue;
+		for (int j = 0; j < queue->child_count; j++)
+		{
+			YqQueueLabel *label = yq_queue_label(queue->children[j], queue->labels[i].label);
+
+			if (label != NULL)
+				label->normalized_weight = label->weight / sum;
+		}
+	}
+}
+
+/* A quotient that is shown as 0 when it is infinite. */
+static float4
+finite_quotient(const YqHierarchy *hierarchy, const int64 *cluster, const int64 *a, const int64 *b)
+{
+	float4		quotient = yq_amounts_divide(&hierarchy->calculator, cluster, a, b);
+
+	return isinf(quotient) ? 0 : quotient;
+}
+
+/*
+ * Fractions that follow from amounts; for telling, they are not computed with.
+ * Shares are those of the cluster in legacy mode, else those of the partition.
+ */
+static void
+derive_fractions(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueLabel *label,
+				 const int64 *cluster)
+{
+	const YqQueueLabel *above = label_above(queue, label);
+
+	label->capacity_fraction = finite_quotient(hierarchy, cluster, label->effective_minimum,
+											   above == NULL ? nothing : above->effective_minimum);
+	label->maximum_fraction = finite_quotient(hierarchy, cluster, label->effective_maximum,
+											  above == NULL ? nothing : above->effective_maximum);
+	label->absolute_capacity = label->capacity_fraction * (above == NULL ? 0 : above->absolute_capacity);
+	/* with vectors, nothing leaves what was configured */
+	if (hierarchy->settings.is_legacy || label->maximum_fraction > 0)
+		label->absolute_maximum = label->maximum_fraction * (above == NULL ? 0 : above->absolute_maximum);
+}
+
+/* Amounts of a queue in absolute mode, scaled down to what its parent has. */
+static void
+set_absolute_amounts(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueLabel *label)
+{
+	const YqQueueLabel *above = label_above(queue, label);
+	const int64 *most = above == NULL ? nothing :
+		above->maximum_amounts != NULL ? above->maximum_amounts : above->effective_maximum;
+	Size		size = hierarchy->calculator.types * sizeof(int64);
+
+	for (int i = 0; i < hierarchy->calculator.types; i++)
+	{
+		int64		configured = label->minimum_amounts == NULL ? 0 : label->minimum_amounts[i];
+
+		if (above != NULL && above->minimum_ratio != NULL && above->minimum_ratio[i] >= 0)
+			configured = (int64) ((float4) configured * above->minimum_ratio[i]);
+		label->effective_minimum[i] = configured;
+	}
+	if (label->maximum_amounts != NULL)
+		most = yq_amounts_min(&hierarchy->calculator, hierarchy->totals[label->label],
+							  label->maximum_amounts, most);
+	memcpy(label->effective_maximum, most, size);
+	derive_fractions(hierarchy, queue, label, hierarchy->cluster);
+}
+
+static void
+set_effective_amounts(const YqHierarchy *hierarchy, YqQueue *queue)
+{
+	for (int i = 0; i < queue->label_count; i++)
+	{
+		YqQueueLabel *label = &queue->labels[i];
+		const int64 *total = hierarchy->totals[label->label];
+		Size		size = hierarchy->calculator.types * sizeof(int64);
+
+		if (queue->parent == NULL)
+		{
+			memcpy(label->effective_minimum, total, size);
+			memcpy(label->effective_maximum, total, size);
+		}
+		else if (queue->is_absolute)
+			set_absolute_amounts(hierarchy, queue, label);
+		else
+		{
+			yq_amounts_multiply(&hierarchy->calculator, label->effective_minimum, total,
+								label->absolute_capacity);
+			yq_amounts_multiply(&hierarchy->calculator, label->effective_maximum, total,
+								label->absolute_maximum);
+		}
+	}
+}
+
+/* How far the children's configured amounts have to be scaled, per type. */
+static void
+set_minimum_ratios(YqHierarchy *hierarchy, YqQueue *queue)
+{
+	const YqCalculator *calculator = &hierarchy->calculator;
+
+	for (int i = 0; i < queue->label_count; i++)
+	{
+		YqQueueLabel *label = &queue->labels[i];
+		int64		needed[YQ_MAX_RESOURCE_TYPES] = {0};
+
+		for (int j = 0; j < queue->child_count; j++)
+		{
+			const YqQueueLabel *below = yq_queue_label(queue->children[j], label->label);
+
+			for (int k = 0; below != NULL && below->minimum_amounts != NULL && k < calculator->types; k++)
+				needed[k] += below->minimum_amounts[k];
+		}
+		label->minimum_ratio = NULL;
+		if (queue->parent == NULL && yq_amounts_are_none(calculator, hierarchy->totals[label->label]))
+			continue;
+		if (yq_amounts_compare(calculator, hierarchy->cluster, label->effective_minimum, needed) >= 0)
+			continue;
+		label->minimum_ratio = palloc(sizeof(float4) * calculator->types);
+		for (int k = 0; k < calculator->types; k++)
+			label->minimum_ratio[k] = needed[k] == 0 ? -1 :
+				(float4) label->effective_minimum[k] / (float4) needed[k];
+	}
+}
+
+/* -- limits ---------------------------------------------------------------- */
+
+/* What is left of the default partition for each child of a queue. */
+static void
+set_limits_of_children(const YqHierarchy *hierarchy, YqQueue *queue)
+{
+	const YqCalculator *calculator = &hierarchy->calculator;
+	const YqQueueLabel *label = &queue->labels[0];
+	const int64 *limit = yq_amounts_min(calculator, hierarchy->cluster, queue->limit,
+										label->effective_maximum);
+
+	memmove(queue->limit, limit, calculator->types * sizeof(int64));
+	for (int i = 0; i < queue->child_count; i++)
+	{
+		YqQueue    *child = queue->children[i];
+
+		for (int k = 0; k < calculator->types; k++)
+			child->limit[k] = queue->limit[k] - label->used[k] + child->labels[0].used[k];
+		yq_amounts_round_down(calculator, child->limit, child->limit,
+							  hierarchy->settings.minimum_allocation);
+	}
+}
+
+/* An integer as Java makes it of a float. */
+static int
+to_int(float4 value)
+{
+	if (isnan(value))
+		return 0;
+	if (value >= 2147483648.0f)
+		return PG_INT32_MAX;
+	return value <= -2147483648.0f ? PG_INT32_MIN : (int) value;
+}
+
+static void
+set_application_limits(const YqHierarchy *hierarchy, YqQueue *queue)
+{
+	const YqSchedulerSettings *settings = &hierarchy->settings;
+	bool		is_global = settings->global_queue_max_application > 0;
+	int			base = settings->maximum_applications;
+	int			most = queue->maximum_applications;
+
+	if (is_global)
+		base = Min(base, settings->global_queue_max_application);
+	if (most < 0 && ((is_global && !queue->is_absolute) ||
+					 (!settings->is_legacy && yq_amounts_are_none(&hierarchy->calculator, hierarchy->cluster))))
+		most = base;
+	else if (most < 0)
+	{
+		for (int i = 0; i < queue->label_count; i++)
+			most = Max(most, to_int(base * queue->labels[i].absolute_capacity));
+	}
+	queue->most_applications = most;
+	queue->most_applications_per_user = most;
+	if (queue->user_limit_factor != -1)
+		queue->most_applications_per_user =
+			Min(most, to_int(most * (queue->user_limit / 100.0f) * queue->user_limit_factor));
+}
+
+int64 *
+yq_queue_am_limit(const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label)
+{
+	const YqCalculator *calculator = &hierarchy->calculator;
+	const int64 *step = hierarchy->settings.minimum_allocation;
+	int64	   *result = yq_hierarchy_amounts(hierarchy);
+	const int64 *base = label->effective_minimum;
+	const int64 *limit = nothing;
+	int64		most[YQ_MAX_RESOURCE_TYPES];
+
+	if (label->label == 0)
+	{
+		yq_amounts_round_down(calculator, most, label->effective_maximum, step);
+		limit = yq_amounts_min(calculator, hierarchy->cluster, most, queue->limit);
+	}
+	if (yq_amounts_fit_in_by(calculator, base, limit))
+		base = limit;
+	yq_amounts_multiply_and_normalize_up(calculator, result, base, label->am_percent, step);
+	return result;
+}
+
+float4
+yq_queue_absolute_used(const YqHierarchy *hierarchy, const YqQueueLabel *label)
+{
+	const int64 *total = hierarchy->totals[label->label];
+
+	if (yq_amounts_compare(&hierarchy->calculator, total, total, nothing) <= 0)
+		return 0;
+	return yq_amounts_divide(&hierarchy->calculator, total, label->used, total);
+}
+
+float4
+yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label)
+{
+	const int64 *total = hierarchy->totals[label->label];
+
+	if (yq_amounts_compare(&hierarchy->calculator, total, total, nothing) <= 0)
+		return 0;
+	return yq_amounts_divide(&hierarchy->calculator, total, label->used,
+							 yq_amounts_max(&hierarchy->calculator, total, label->effective_minimum,
+											hierarchy->settings.minimum_allocation));
+}
+
+/* -- both modes ------------------------------------------------------------ */
+
+static void
+forget_figures(const YqHierarchy *hierarchy, YqQueue *queue)
+{
+	Size		size = hierarchy->calculator.types * sizeof(int64);
+
+	if (queue->limit == NULL)
+		queue->limit = yq_hierarchy_amounts(hierarchy);
+	for (int i = 0; i < queue->label_count; i++)
+	{
+		YqQueueLabel *label = &queue->labels[i];
+
+		label->capacity_fraction = label->configured;
+		label->maximum_fraction = label->configured_maximum;
+		label->normalized_weight = label->absolute_capacity = label->absolute_maximum = 0;
+		memset(label->effective_minimum, 0, size);
+		memset(label->effective_maximum, 0, size);
+	}
+}
+
+static void
+compute_queue(YqHierarchy *hierarchy, YqQueue *queue)
+{
+	if (queue->parent == NULL)
+		memcpy(queue->limit, hierarchy->cluster, hierarchy->calculator.types * sizeof(int64));
+	if (hierarchy->settings.is_legacy)
+	{
+		set_absolute_fractions(queue);
+		normalize_weights(queue);
+		set_effective_amounts(hierarchy, queue);
+		set_minimum_ratios(hierarchy, queue);
+	}
+	else
+	{
+		if (queue->parent == NULL)
+			set_effective_amounts(hierarchy, queue);
+		yq_vector_compute_children(hierarchy, queue);
+		for (int i = 0; i < queue->child_count; i++)
+		{
+			for (int j = 0; j < queue->children[i]->label_count; j++)
+			{
+				YqQueueLabel *label = &queue->children[i]->labels[j];
+
+				derive_fractions(hierarchy, queue->children[i], label, hierarchy->totals[label->label]);
+			}
+		}
+	}
+	if (queue->child_count > 0)
+		set_limits_of_children(hierarchy, queue);
+	if (queue->kind == YQ_QUEUE_LEAF || queue->kind == YQ_QUEUE_PLAN)
+		set_application_limits(hierarchy, queue);
+}
+
+void
+yq_hierarchy_compute(YqHierarchy *hierarchy)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(hierarchy->context);
+	int			count = hierarchy->queue_count - hierarchy->orphan_count;
+
+	for (int i = 0; i < count; i++)
+	{
+		forget_figures(hierarchy, hierarchy->queues[i]);
+		if (!hierarchy->settings.is_legacy)
+			set_absolute_fractions(hierarchy->queues[i]);
+	}
+	for (int i = 0; i < count; i++)
+		compute_queue(hierarchy, hierarchy->queues[i]);
+	MemoryContextSwitchTo(old_context);
+}

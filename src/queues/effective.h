@@ -1,0 +1,46 @@
+/*-------------------------------------------------------------------------
+ *
+ * effective.h
+ *	  How much each queue may use of the cluster there is (DESIGN 5).
+ *
+ * Two ways to compute it, as scheduler_setting.legacy_queue_mode_enabled says:
+ * Hadoop's legacy mode, in which the queues below one parent are of one kind,
+ * and the calculation with vectors, in which amounts, percentages and weights
+ * may be mixed for every resource.
+ *
+ * Figures are those of a scheduler that starts with the configuration and the
+ * nodes at hand.  One that has been running remembers an absolute capacity whose
+ * queue has been set to 0; that is not imitated.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_EFFECTIVE_H
+#define YQ_EFFECTIVE_H
+
+#include "queues/hierarchy.h"
+
+/* Fill what is marked so in hierarchy.h, from totals, cluster and used. */
+extern void yq_hierarchy_compute(YqHierarchy *hierarchy);
+
+/* Read what running containers hold, as committed now. */
+extern void yq_hierarchy_read_usage(YqHierarchy *hierarchy);
+
+/* Containers that name a queue which is gone, by its path or short name. */
+extern int64 yq_containers_elsewhere(const YqHierarchy *hierarchy, const char *path);
+
+/*
+ * What application masters may use of a leaf on a label: amounts, palloc'd.
+ * The queue's limit in the default partition, which usage elsewhere lessens,
+ * counts when it is larger than the guarantee.
+ */
+extern int64 *yq_queue_am_limit(const YqHierarchy *hierarchy, const YqQueue *queue,
+								const YqQueueLabel *label);
+
+/* Fractions of the partition, and of the queue's guarantee, that are used. */
+extern float4 yq_queue_absolute_used(const YqHierarchy *hierarchy, const YqQueueLabel *label);
+extern float4 yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label);
+
+/* Do all children together take their capacity from weights? */
+extern bool yq_children_use_weights(const YqQueue *queue);
+
+#endif							/* YQ_EFFECTIVE_H */

@@ -1,0 +1,504 @@
+/*-------------------------------------------------------------------------
+ *
+ * hadoop_xml.c
+ *	  The properties in a configuration file of Hadoop (cs-semantics 1.2, 1.3).
+ *
+ * Reads the XML that such files are made of: one element configuration with
+ * elements property, whose name, value and final are elements or attributes;
+ * what else stands in a property is skipped.  A file of ten thousand queues is
+ * read in milliseconds and in the memory of its longest value, which reading
+ * it into a tree (the server's xmltable()) is not.
+ *
+ * Nothing is ever resolved: a document type declaration, where entities would
+ * be defined, is refused, and so are references to entities but the five that
+ * XML itself defines.  Includes are told as a row without name, not followed.
+ *
+ * As Hadoop reads it: names are trimmed, values are not; an empty value is the
+ * same as none; final is the word true and nothing else.
+ *
+ * Errors: ERRCODE_INVALID_XML_DOCUMENT with the line where the text is no XML
+ * or no configuration, ERRCODE_FEATURE_NOT_SUPPORTED for declarations.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/tuplestore.h"
+
+#include "base/compat.h"
+
+/* Elements within elements; files of Hadoop have three. */
+#define MAX_DEPTH 32
+
+/* What is being collected, by the element that it stands in. */
+typedef enum XmlField
+{
+	FIELD_NONE,
+	FIELD_NAME,
+	FIELD_VALUE,
+	FIELD_FINAL
+} XmlField;
+
+/* A stretch of the text. */
+typedef struct XmlSpan
+{
+	const char *start;
+	int			length;
+} XmlSpan;
+
+typedef struct XmlReader
+{
+	const char *text;			/* the whole of it, with a terminating zero */
+	const char *p;				/* next character */
+	XmlSpan		open[MAX_DEPTH];	/* names of the elements around p */
+	int			depth;
+	bool		had_root;
+	XmlField	field;			/* what characters are collected for */
+	StringInfoData token;		/* characters of the element being read */
+
+	/* the property being read; none outside of one */
+	StringInfoData name;
+	StringInfoData value;
+	bool		has_name;
+	bool		has_value;
+	bool		final;
+	int32		ordinal;
+
+	ReturnSetInfo *rows;
+} XmlReader;
+
+#define SPAN_IS(span, word) \
+	((span).length == (int) strlen(word) && memcmp((span).start, word, (span).length) == 0)
+
+static bool
+is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Control characters that XML has no way to write. */
+static bool
+is_forbidden(unsigned long code)
+{
+	return code < ' ' && code != '\t' && code != '\n' && code != '\r';
+}
+
+pg_noreturn static void
+malformed(XmlReader *reader, const char *what)
+{
+	int			line = 1;
+
+	for (const char *p = reader->text; p < reader->p; p++)
+		line += *p == '\n';
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_XML_DOCUMENT),
+			 errmsg("invalid configuration file of Hadoop"),
+			 errdetail("Line %d: %s.", line, what),
+			 errhint("It should be <configuration> with elements <property>, each with <name> and <value>.")));
+}
+
+static bool
+at(XmlReader *reader, const char *word)
+{
+	return strncmp(reader->p, word, strlen(word)) == 0;
+}
+
+/* Move behind the next end; what is the construct that it ends. */
+static void
+skip_past(XmlReader *reader, const char *end, const char *what)
+{
+	const char *found = strstr(reader->p, end);
+
+	if (found == NULL)
+		malformed(reader, what);
+	reader->p = found + strlen(end);
+}
+
+static void
+skip_space(XmlReader *reader)
+{
+	while (is_space(*reader->p))
+		reader->p++;
+}
+
+/* Name of an element or attribute: whatever XML's syntax does not end it with. */
+static XmlSpan
+read_name(XmlReader *reader)
+{
+	XmlSpan		span = {.start = reader->p};
+
+	while (*reader->p != '\0' && !is_space(*reader->p) && strchr("<>/=\"'&", *reader->p) == NULL)
+		reader->p++;
+	span.length = reader->p - span.start;
+	if (span.length == 0)
+		malformed(reader, "a name is missing after \"<\"");
+	return span;
+}
+
+/* A reference such as &lt; or &#10; that p is at. */
+static void
+read_reference(XmlReader *reader, StringInfo into)
+{
+	static const struct
+	{
+		const char *name;
+		char		character;
+	}			known[] = {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}};
+
+	for (size_t i = 0; i < lengthof(known); i++)
+	{
+		if (at(reader, known[i].name))
+		{
+			appendStringInfoChar(into, known[i].character);
+			reader->p += strlen(known[i].name);
+			return;
+		}
+	}
+	if (at(reader, "&#"))
+	{
+		bool		is_hex = reader->p[2] == 'x';
+		const char *digits = reader->p + (is_hex ? 3 : 2);
+		char	   *end;
+		unsigned long code;
+		unsigned char character[MAX_UNICODE_EQUIVALENT_STRING + 1];
+
+		errno = 0;
+		code = strtoul(digits, &end, is_hex ? 16 : 10);
+		if (!isxdigit((unsigned char) *digits) || *end != ';' || errno != 0 || is_forbidden(code) ||
+			code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
+			malformed(reader, "a reference to a character is not one");
+		pg_unicode_to_server((pg_wchar) code, character);
+		appendStringInfoString(into, (char *) character);
+		reader->p = end + 1;
+		return;
+	}
+	malformed(reader, "entities are not resolved; write & as &amp;");
+}
+
+/* One character of text or of an attribute; XML has one kind of line end. */
+static void
+read_character(XmlReader *reader, StringInfo into)
+{
+	if (*reader->p == '\r')
+	{
+		appendStringInfoChar(into, '\n');
+		reader->p += reader->p[1] == '\n' ? 2 : 1;
+		return;
+	}
+	if (is_forbidden((unsigned char) *reader->p))
+		malformed(reader, "there is a control character in the text");
+	appendStringInfoChar(into, *reader->p++);
+}
+
+/* Value of an attribute, with its quotes. */
+static void
+read_attribute_value(XmlReader *reader, StringInfo into)
+{
+	char		quote = *reader->p;
+
+	resetStringInfo(into);
+	if (quote != '"' && quote != '\'')
+		malformed(reader, "the value of an attribute is not quoted");
+	reader->p++;
+	while (*reader->p != quote)
+	{
+		if (*reader->p == '\0' || *reader->p == '<')
+			malformed(reader, "the value of an attribute does not end");
+		if (*reader->p == '&')
+			read_reference(reader, into);
+		else if (is_space(*reader->p))
+		{
+			/* XML makes every white space in attributes a blank */
+			reader->p += reader->p[0] == '\r' && reader->p[1] == '\n' ? 2 : 1;
+			appendStringInfoChar(into, ' ');
+		}
+		else
+			read_character(reader, into);
+	}
+	reader->p++;
+}
+
+/* Give a property the text of one of its elements or attributes. */
+static void
+set_field(XmlReader *reader, XmlField field, StringInfo text)
+{
+	int			start = 0;
+	int			end = text->len;
+
+	switch (field)
+	{
+		case FIELD_NAME:
+			/* Java trims control characters as well */
+			while (start < end && (unsigned char) text->data[start] <= ' ')
+				start++;
+			while (end > start && (unsigned char) text->data[end - 1] <= ' ')
+				end--;
+			resetStringInfo(&reader->name);
+			appendBinaryStringInfo(&reader->name, text->data + start, end - start);
+			reader->has_name = true;
+			break;
+		case FIELD_VALUE:
+			if (text->len == 0)
+				break;
+			resetStringInfo(&reader->value);
+			appendBinaryStringInfo(&reader->value, text->data, text->len);
+			reader->has_value = true;
+			break;
+		case FIELD_FINAL:
+			reader->final = strcmp(text->data, "true") == 0;
+			break;
+		case FIELD_NONE:
+			break;
+	}
+}
+
+static XmlField
+field_of(XmlSpan element)
+{
+	if (SPAN_IS(element, "name"))
+		return FIELD_NAME;
+	if (SPAN_IS(element, "value"))
+		return FIELD_VALUE;
+	if (SPAN_IS(element, "final"))
+		return FIELD_FINAL;
+	return FIELD_NONE;
+}
+
+/* A row for a property; NULLs for what it does not have. */
+static void
+put_row(XmlReader *reader, bool has_name, bool has_value)
+{
+	Datum		values[4];
+	bool		nulls[4] = {false, !has_name, !has_value, false};
+
+	values[0] = Int32GetDatum(++reader->ordinal);
+	values[1] = has_name ? PointerGetDatum(cstring_to_text_with_len(reader->name.data, reader->name.len)) : (Datum) 0;
+	values[2] = has_value ? PointerGetDatum(cstring_to_text_with_len(reader->value.data, reader->value.len)) : (Datum) 0;
+	values[3] = BoolGetDatum(reader->final);
+	tuplestore_putvalues(reader->rows->setResult, reader->rows->setDesc, values, nulls);
+	if (has_name)
+		pfree(DatumGetPointer(values[1]));
+	if (has_value)
+		pfree(DatumGetPointer(values[2]));
+}
+
+static void
+begin_property(XmlReader *reader)
+{
+	reader->has_name = reader->has_value = reader->final = false;
+}
+
+/* What the name of the element that ends, or is empty, means. */
+static void
+end_element(XmlReader *reader, XmlSpan element)
+{
+	if (reader->depth == 1 && SPAN_IS(element, "property"))
+	{
+		if (reader->has_name)
+			put_row(reader, true, reader->has_value);
+	}
+	else if (reader->depth == 2 && reader->field != FIELD_NONE)
+	{
+		set_field(reader, reader->field, &reader->token);
+		reader->field = FIELD_NONE;
+	}
+}
+
+/* What the name of an element that begins means, apart from its attributes. */
+static void
+begin_element(XmlReader *reader, XmlSpan element)
+{
+	XmlSpan		parent = {0};
+
+	if (reader->depth > 0)
+		parent = reader->open[reader->depth - 1];
+	if (reader->depth == 0)
+	{
+		if (reader->had_root || !SPAN_IS(element, "configuration"))
+			malformed(reader, "the outermost element is not one <configuration>");
+		reader->had_root = true;
+	}
+	else if (reader->depth == 1 && SPAN_IS(element, "property"))
+		begin_property(reader);
+	else if (SPAN_IS(element, "include") || SPAN_IS(element, "xi:include"))
+		put_row(reader, false, false);
+	else if (reader->depth == 2 && SPAN_IS(parent, "property"))
+	{
+		reader->field = field_of(element);
+		resetStringInfo(&reader->token);
+	}
+}
+
+/* The tag that p is at: <name attribute="value"> or <name/>. */
+static void
+read_start_tag(XmlReader *reader)
+{
+	XmlSpan		element;
+	bool		is_property;
+
+	reader->p++;
+	element = read_name(reader);
+	begin_element(reader, element);
+	is_property = reader->depth == 1 && SPAN_IS(element, "property");
+	for (;;)
+	{
+		XmlSpan		attribute;
+		StringInfoData text;
+
+		skip_space(reader);
+		if (*reader->p == '>' || at(reader, "/>"))
+			break;
+		if (*reader->p == '\0')
+			malformed(reader, "a tag does not end");
+		attribute = read_name(reader);
+		skip_space(reader);
+		if (*reader->p != '=')
+			malformed(reader, "an attribute has no value");
+		reader->p++;
+		skip_space(reader);
+		initStringInfo(&text);
+		read_attribute_value(reader, &text);
+		if (is_property)
+			set_field(reader, field_of(attribute), &text);
+		pfree(text.data);
+	}
+	if (*reader->p == '>')
+	{
+		if (reader->depth == MAX_DEPTH)
+			malformed(reader, "elements stand too deep within each other");
+		reader->open[reader->depth++] = element;
+		reader->p++;
+	}
+	else
+	{
+		end_element(reader, element);
+		reader->p += 2;
+	}
+}
+
+/* The tag that p is at: </name>. */
+static void
+read_end_tag(XmlReader *reader)
+{
+	XmlSpan		element;
+
+	reader->p += 2;
+	element = read_name(reader);
+	skip_space(reader);
+	if (*reader->p != '>')
+		malformed(reader, "a tag does not end");
+	if (reader->depth == 0 || reader->open[reader->depth - 1].length != element.length ||
+		memcmp(reader->open[reader->depth - 1].start, element.start, element.length) != 0)
+		malformed(reader, "a tag ends an element that it does not belong to");
+	reader->p++;
+	reader->depth--;
+	end_element(reader, element);
+}
+
+/* Text outside of tags: collected within name, value and final. */
+static void
+read_text(XmlReader *reader)
+{
+	StringInfo	into = &reader->token;
+	bool		is_wanted = reader->field != FIELD_NONE;
+
+	if (at(reader, "]]>"))
+		malformed(reader, "\"]]>\" stands outside of a CDATA section");
+	if (reader->depth == 0 && !is_space(*reader->p))
+		malformed(reader, "text stands outside of <configuration>");
+	if (*reader->p == '&')
+	{
+		int			length = into->len;
+
+		read_reference(reader, into);
+		if (!is_wanted)
+		{
+			into->len = length;
+			into->data[length] = '\0';
+		}
+	}
+	else if (is_wanted)
+		read_character(reader, into);
+	else
+		reader->p++;
+}
+
+static void
+read_cdata(XmlReader *reader)
+{
+	const char *start = reader->p + strlen("<![CDATA[");
+	const char *end;
+
+	if (reader->depth == 0)
+		malformed(reader, "text stands outside of <configuration>");
+	skip_past(reader, "]]>", "a CDATA section does not end");
+	end = reader->p - strlen("]]>");
+	if (reader->field != FIELD_NONE)
+	{
+		reader->p = start;
+		while (reader->p < end)
+			read_character(reader, &reader->token);
+		reader->p = end + strlen("]]>");
+	}
+}
+
+static void
+read_document(XmlReader *reader)
+{
+	/* a byte order mark, which files from elsewhere begin with */
+	if (at(reader, "\xEF\xBB\xBF"))
+		reader->p += 3;
+	while (*reader->p != '\0')
+	{
+		if (*reader->p != '<')
+		{
+			read_text(reader);
+			continue;
+		}
+		CHECK_FOR_INTERRUPTS();
+		if (at(reader, "<!--"))
+			skip_past(reader, "-->", "a comment does not end");
+		else if (at(reader, "<![CDATA["))
+			read_cdata(reader);
+		else if (at(reader, "<?"))
+			skip_past(reader, "?>", "a processing instruction does not end");
+		else if (at(reader, "<!"))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("configuration files of Hadoop must not have declarations"),
+					 errdetail("A document type declaration can define entities, which are never resolved."),
+					 errhint("Remove <!DOCTYPE ...> and write out what it stands for.")));
+		else if (at(reader, "</"))
+			read_end_tag(reader);
+		else
+			read_start_tag(reader);
+	}
+	if (reader->depth > 0)
+		malformed(reader, "the document ends within an element");
+	if (!reader->had_root)
+		malformed(reader, "the document is empty");
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_hadoop_xml_properties);
+
+/* hadoop_xml_properties(document text): rows (ordinal, property, value, final). */
+Datum
+yq_sql_hadoop_xml_properties(PG_FUNCTION_ARGS)
+{
+	XmlReader	reader = {0};
+
+	InitMaterializedSRF(fcinfo, 0);
+	reader.text = reader.p = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	reader.rows = (ReturnSetInfo *) fcinfo->resultinfo;
+	initStringInfo(&reader.token);
+	initStringInfo(&reader.name);
+	initStringInfo(&reader.value);
+	read_document(&reader);
+	return (Datum) 0;
+}

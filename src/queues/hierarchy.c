@@ -1,0 +1,333 @@
+/*-------------------------------------------------------------------------
+ *
+ * hierarchy.c
+ *	  The hierarchy of queues in memory: making it from rows, and keeping it.
+ *
+ * Each session keeps one, made anew when a change of a table it is made from is
+ * heard of (see yq_catalog_on_change): a change by another session before this
+ * session's next statement, an own one at once, and again when it is rolled
+ * back.  The newest committed state is read, whatever the isolation level.
+ *
+ * Parents are resolved before their children, so that inheriting is copying.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "base/catalog.h"
+#include "miscadmin.h"
+#include "queues/hierarchy_read.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+/* -- looking up ------------------------------------------------------------ */
+
+typedef struct PathEntry
+{
+	YqBytes		key;
+	YqQueue    *queue;
+} PathEntry;
+
+YqQueue *
+yq_hierarchy_find(const YqHierarchy *hierarchy, const char *path)
+{
+	YqBytes		key = {path, strlen(path)};
+	PathEntry  *entry = yq_bytes_table_find(hierarchy->by_path, key);
+
+	return entry == NULL ? NULL : entry->queue;
+}
+
+YqQueue *
+yq_hierarchy_find_by_name(const YqHierarchy *hierarchy, const char *name)
+{
+	YqBytes		key = {name, strlen(name)};
+	YqQueue    *queue = yq_hierarchy_find(hierarchy, name);
+	PathEntry  *entry;
+
+	if (queue != NULL)
+		return queue;
+	/* a name that several have is nobody's */
+	entry = yq_bytes_table_find(hierarchy->by_name, key);
+	return entry == NULL ? NULL : entry->queue;
+}
+
+int
+yq_hierarchy_label(const YqHierarchy *hierarchy, const char *label)
+{
+	int			low = 0;
+	int			high = hierarchy->label_count;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+		int			order = strcmp(hierarchy->labels[middle], label);
+
+		if (order == 0)
+			return middle;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return -1;
+}
+
+YqQueueLabel *
+yq_queue_label(const YqQueue *queue, int label)
+{
+	for (int i = 0; i < queue->label_count; i++)
+	{
+		if (queue->labels[i].label == label)
+			return &queue->labels[i];
+	}
+	return NULL;
+}
+
+bool
+yq_queue_may_use_label(const YqQueue *queue, int label)
+{
+	return label == 0 || queue->any_label || queue->accessible[label];
+}
+
+int64 *
+yq_hierarchy_amounts(const YqHierarchy *hierarchy)
+{
+	return palloc0(hierarchy->calculator.types * sizeof(int64));
+}
+
+/* -- the tree -------------------------------------------------------------- */
+
+static char *
+parent_path(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot == NULL ? NULL : pnstrdup(path, dot - path);
+}
+
+static int
+compare_siblings(const void *a, const void *b)
+{
+	const YqQueue *left = *(YqQueue *const *) a;
+	const YqQueue *right = *(YqQueue *const *) b;
+
+	if (left->position != right->position)
+		return left->position < right->position ? -1 : 1;
+	return strcmp(left->path, right->path);
+}
+
+static void
+make_queues(YqHierarchyLoader *loader)
+{
+	YqHierarchy *hierarchy = loader->hierarchy;
+
+	hierarchy->by_path = yq_bytes_table_create("yquota queues", sizeof(PathEntry), hierarchy->context);
+	hierarchy->containers_elsewhere = yq_bytes_table_create("yquota containers elsewhere",
+															 sizeof(YqNameCount), hierarchy->context);
+	hierarchy->by_name = yq_bytes_table_create("yquota queue names", sizeof(PathEntry), hierarchy->context);
+	hierarchy->queues = palloc_extended(sizeof(YqQueue *) * Max(loader->row_count, 1), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < loader->row_count; i++)
+	{
+		YqQueueRow *row = loader->rows[i];
+		YqQueue    *queue = palloc0(sizeof(YqQueue));
+		PathEntry  *entry;
+		YqBytes		key;
+		bool		found;
+
+		queue->path = pstrdup(row->key.data);
+		queue->key.data = queue->path;
+		queue->key.length = row->key.length;
+		queue->name = strrchr(queue->path, '.') == NULL ? queue->path : strrchr(queue->path, '.') + 1;
+		queue->position = row->nulls[YQ_COL_POSITION] ? PG_INT32_MAX : DatumGetInt32(row->values[YQ_COL_POSITION]);
+		queue->is_auto_created = DatumGetBool(row->values[YQ_COL_AUTO_CREATED]);
+		row->queue = queue;
+		entry = yq_bytes_table_enter(hierarchy->by_path, queue->key, hierarchy->context, &found);
+		entry->queue = queue;
+		key.data = queue->name;
+		key.length = strlen(queue->name);
+		entry = yq_bytes_table_enter(hierarchy->by_name, key, hierarchy->context, &found);
+		entry->queue = found ? NULL : queue;
+	}
+}
+
+/* Tie children to their parents, in order. */
+static void
+tie_children(YqHierarchyLoader *loader)
+{
+	YqHierarchy *hierarchy = loader->hierarchy;
+
+	for (int i = 0; i < loader->row_count; i++)
+	{
+		YqQueue    *queue = loader->rows[i]->queue;
+		char	   *above = parent_path(queue->path);
+
+		if (above == NULL)
+			hierarchy->root = queue;
+		else
+			queue->parent = yq_hierarchy_find(hierarchy, above);
+		if (queue->parent != NULL)
+			queue->parent->child_count++;
+	}
+	for (int i = 0; i < loader->row_count; i++)
+	{
+		YqQueue    *queue = loader->rows[i]->queue;
+
+		queue->children = palloc(sizeof(YqQueue *) * Max(queue->child_count, 1));
+		queue->child_count = 0;
+	}
+	for (int i = 0; i < loader->row_count; i++)
+	{
+		YqQueue    *queue = loader->rows[i]->queue;
+
+		if (queue->parent != NULL)
+			queue->parent->children[queue->parent->child_count++] = queue;
+	}
+	for (int i = 0; i < loader->row_count; i++)
+	{
+		YqQueue    *queue = loader->rows[i]->queue;
+
+		qsort(queue->children, queue->child_count, sizeof(YqQueue *), compare_siblings);
+	}
+}
+
+static void
+append_subtree(YqHierarchy *hierarchy, YqQueue *queue, int depth)
+{
+	check_stack_depth();
+	queue->depth = depth;
+	queue->number = hierarchy->queue_count;
+	hierarchy->queues[hierarchy->queue_count++] = queue;
+	for (int i = 0; i < queue->child_count; i++)
+		append_subtree(hierarchy, queue->children[i], depth + 1);
+}
+
+static void
+order_queues(YqHierarchyLoader *loader)
+{
+	YqHierarchy *hierarchy = loader->hierarchy;
+
+	if (hierarchy->root != NULL)
+		append_subtree(hierarchy, hierarchy->root, 0);
+	hierarchy->orphan_count = loader->row_count - hierarchy->queue_count;
+	/* those that hang from nothing, and what hangs from them */
+	for (int i = 0; i < loader->row_count; i++)
+	{
+		YqQueue    *queue = loader->rows[i]->queue;
+
+		if (queue->parent == NULL && queue != hierarchy->root)
+			append_subtree(hierarchy, queue, 1);
+	}
+	loader->row_of = MemoryContextAllocHuge(loader->scratch, sizeof(YqQueueRow *) * Max(loader->row_count, 1));
+	for (int i = 0; i < loader->row_count; i++)
+		loader->row_of[loader->rows[i]->queue->number] = loader->rows[i];
+}
+
+/* -- making it --------------------------------------------------------------- */
+
+/* Labels that some queue configures: root has them all. */
+static bool *
+find_configured_labels(YqHierarchyLoader *loader)
+{
+	YqHierarchy *hierarchy = loader->hierarchy;
+	bool	   *configured = palloc0(sizeof(bool) * hierarchy->label_count);
+
+	for (int i = 0; i < loader->row_count; i++)
+	{
+		for (const YqLabelRow *row = loader->rows[i]->labels; row != NULL; row = row->next)
+			configured[yq_hierarchy_label(hierarchy, row->label)] = true;
+	}
+	return configured;
+}
+
+YqHierarchy *
+yq_hierarchy_load(Snapshot snapshot, MemoryContext parent)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "yquota queues",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "yquota queues, rows",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(scratch);
+	YqHierarchyLoader loader = {.snapshot = snapshot, .scratch = scratch};
+	bool	   *configured_labels;
+
+	loader.hierarchy = MemoryContextAllocZero(context, sizeof(YqHierarchy));
+	loader.hierarchy->context = context;
+	yq_hierarchy_read(&loader);
+	configured_labels = find_configured_labels(&loader);
+
+	MemoryContextSwitchTo(context);
+	make_queues(&loader);
+	tie_children(&loader);
+	order_queues(&loader);
+	for (int i = 0; i < loader.hierarchy->queue_count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		yq_hierarchy_resolve(&loader, loader.hierarchy->queues[i], configured_labels);
+	}
+	yq_hierarchy_read_nodes(loader.hierarchy, snapshot);
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(scratch);
+	MemoryContextSetParent(context, parent);
+	return loader.hierarchy;
+}
+
+/* -- keeping it ------------------------------------------------------------ */
+
+static YqHierarchy *kept = NULL;
+static bool is_current = false;
+
+static void
+watch_tables(void)
+{
+	/* where changes are applied as a replica, each table tells of its own */
+	static const YqTable tables[] = {
+		YQ_QUEUE, YQ_NODE, YQ_QUEUE_LABEL, YQ_QUEUE_USER, YQ_SCHEDULER_SETTING, YQ_WILDCARD_TEMPLATE,
+		YQ_MULTI_NODE_SORTING_POLICY, YQ_NODE_LABEL, YQ_KEPT_PROPERTY,
+	};
+	static bool is_watching = false;
+
+	if (is_watching)
+		return;
+	for (int i = 0; i < (int) lengthof(tables); i++)
+		yq_catalog_on_change(tables[i], &is_current);
+	yq_catalog_on_abort(&is_current);
+	is_watching = true;
+}
+
+void
+yq_hierarchy_forget(void)
+{
+	is_current = false;
+}
+
+YqHierarchy *
+yq_hierarchy_get(void)
+{
+	Snapshot	snapshot;
+	YqHierarchy *made;
+
+	watch_tables();
+	AcceptInvalidationMessages();
+	if (is_current && kept != NULL)
+		return kept;
+
+	/* a change that comes while the tables are read sets it back */
+	is_current = true;
+	snapshot = yq_latest_snapshot();
+	PG_TRY();
+	{
+		made = yq_hierarchy_load(snapshot, CacheMemoryContext);
+	}
+	PG_CATCH();
+	{
+		is_current = false;
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	UnregisterSnapshot(snapshot);
+	if (kept != NULL)
+		MemoryContextDelete(kept->context);
+	kept = made;
+	return kept;
+}

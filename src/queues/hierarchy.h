@@ -1,0 +1,227 @@
+/*-------------------------------------------------------------------------
+ *
+ * hierarchy.h
+ *	  The hierarchy of queues in memory: what is configured, inherited, and how
+ *	  much each queue may use (DESIGN 5).
+ *
+ * A hierarchy is made of rows (queue, queue_label, queue_user, node_label,
+ * scheduler_setting ...) and is told of whatever is wrong with them by
+ * validate.h; here nothing is refused.  A row without a row for its parent is an
+ * orphan: it is in the array of queues, but nobody's child.
+ *
+ * Amounts are in native units, fractions floats of 32 bits (calculator.h).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_HIERARCHY_H
+#define YQ_HIERARCHY_H
+
+#include "base/bytes_table.h"
+#include "queues/calculator.h"
+#include "queues/capacity.h"
+#include "utils/snapshot.h"
+
+typedef enum YqQueueKind
+{
+	YQ_QUEUE_LEAF,
+	YQ_QUEUE_PARENT,
+	YQ_QUEUE_MANAGED_PARENT,	/* auto-create-child-queue.enabled */
+	YQ_QUEUE_PLAN				/* a reservable leaf */
+} YqQueueKind;
+
+/* Properties that come from elsewhere when a queue does not set them. */
+typedef enum YqInheritedProperty
+{
+	YQ_INHERITED_ACCESSIBLE_NODE_LABELS,
+	YQ_INHERITED_DEFAULT_APPLICATION_LIFETIME,
+	YQ_INHERITED_DEFAULT_NODE_LABEL_EXPRESSION,
+	YQ_INHERITED_DISABLE_PREEMPTION,
+	YQ_INHERITED_INTRA_QUEUE_DISABLE_PREEMPTION,
+	YQ_INHERITED_MAX_PARALLEL_APPS,
+	YQ_INHERITED_MAXIMUM_ALLOCATION,
+	YQ_INHERITED_MAXIMUM_AM_RESOURCE_PERCENT,
+	YQ_INHERITED_MAXIMUM_APPLICATION_LIFETIME,
+	YQ_INHERITED_MINIMUM_USER_LIMIT_PERCENT,
+	YQ_INHERITED_MULTI_NODE_SORTING_POLICY,
+	YQ_INHERITED_ORDERING_POLICY,
+	YQ_INHERITED_USER_LIMIT_FACTOR,
+	YQ_INHERITED_PROPERTIES
+} YqInheritedProperty;
+
+/* Column of yquota.queue that a property is in. */
+extern const char *const yq_inherited_property_names[YQ_INHERITED_PROPERTIES];
+
+/* Where a value came from when it was no queue. */
+extern const char yq_from_setting[];
+extern const char yq_from_template[];
+
+typedef struct YqInheritedValue
+{
+	const char *value;			/* NULL for none */
+	const char *from;			/* path of a queue, or one of the above; NULL for Hadoop's default */
+} YqInheritedValue;
+
+/* What is configured for a queue on the nodes of a label, and what follows. */
+typedef struct YqQueueLabel
+{
+	int			label;			/* number; 0 is the default partition */
+	YqCapacity	capacity;
+	YqCapacity	maximum;
+	float4		configured;		/* fraction of the parent */
+	float4		configured_maximum;
+	float4		weight;			/* -1 when it is none */
+	const int64 *minimum_amounts;	/* configured absolute amounts; NULL for none */
+	const int64 *maximum_amounts;	/* the same, or the parent's */
+	float4		am_percent;		/* fraction */
+
+	/* by yq_hierarchy_compute() */
+	float4		capacity_fraction;	/* of the parent */
+	float4		maximum_fraction;
+	float4		normalized_weight;
+	float4		absolute_capacity;	/* of the partition */
+	float4		absolute_maximum;
+	int64	   *effective_minimum;
+	int64	   *effective_maximum;
+	int64	   *used;			/* of GUARANTEED containers, here and below */
+	float4	   *minimum_ratio;	/* for children, per type; -1 where there is none */
+} YqQueueLabel;
+
+typedef struct YqUserWeight
+{
+	const char *username;
+	float4		weight;
+} YqUserWeight;
+
+typedef struct YqQueue
+{
+	YqBytes		key;			/* path, as the hash table has it */
+	const char *path;			/* terminated */
+	const char *name;			/* last part of it */
+	struct YqQueue *parent;		/* NULL for root and orphans */
+	struct YqQueue **children;	/* in order */
+	int			child_count;
+	int			depth;			/* 0 for root */
+	int			position;		/* among its siblings; INT_MAX for none */
+	YqQueueKind kind;
+	int			number;			/* in the array of queues */
+	bool		is_auto_created;
+	bool		is_reservable;
+	bool		allows_zero_sum;
+	bool		is_dynamic;		/* auto-created by the second generation */
+	bool		creates_v2;		/* may have dynamic children */
+	int			configured_state;	/* 0, 'R' or 'S' */
+
+	YqQueueLabel *labels;		/* configured ones, by number */
+	int			label_count;
+	bool		mixes_modes;	/* absolute on one label and not on another */
+	bool		is_absolute;	/* mode on its first label, as Hadoop has it */
+
+	YqInheritedValue inherited[YQ_INHERITED_PROPERTIES];
+	float4		user_limit;		/* minimum-user-limit-percent */
+	float4		user_limit_factor;
+	float4		am_percent;		/* on labels that have none */
+	bool		any_label;		/* may use every label */
+	const bool *accessible;		/* by number, when it may not */
+	const char *default_label;	/* NULL for none */
+	int64	   *maximum_allocation;
+	const char *maximum_allocation_problem;
+	int64		maximum_lifetime;	/* seconds; not positive for none */
+	int64		default_lifetime;
+	int64		checked_default_lifetime;	/* what must not exceed the maximum */
+	bool		default_lifetime_is_specified;
+	int			maximum_applications;	/* configured; -1 when it is not */
+	const char *multi_node_policy;	/* NULL for none */
+	YqUserWeight *own_weights;
+	int			own_weight_count;
+	struct YqQueue *weights_from;	/* nearest queue above with weights, or itself */
+
+	bool		is_running;		/* by yq_hierarchy_refresh(); else STOPPED or DRAINING */
+	int64		containers;		/* running here and below, by yq_hierarchy_read_usage() */
+
+	/* by yq_hierarchy_compute() */
+	int64	   *limit;			/* in the default partition, left by those above */
+	int			most_applications;	/* leaves */
+	int			most_applications_per_user;
+} YqQueue;
+
+/* What is configured once; defaults filled in. */
+typedef struct YqSchedulerSettings
+{
+	bool		is_legacy;
+	bool		has_node_labels;
+	int			maximum_applications;
+	int			global_queue_max_application;	/* -1 for none */
+	float4		am_percent;
+	float4		user_limit;
+	float4		user_limit_factor;
+	int			max_parallel_apps;
+	const char *multi_node_policy;
+	int64	   *minimum_allocation;
+	int64	   *maximum_allocation;
+	/* which of them are set, for telling where a value came from */
+	bool		has_am_percent;
+	bool		has_user_limit;
+	bool		has_user_limit_factor;
+	bool		has_max_parallel_apps;
+	int64		memory_bounds[2];	/* minimum and maximum allocation, as configured */
+	int64		vcores_bounds[2];
+} YqSchedulerSettings;
+
+typedef struct YqNameCount
+{
+	YqBytes		key;
+	int64		count;
+} YqNameCount;
+
+typedef struct YqHierarchy
+{
+	MemoryContext context;
+	YqCalculator calculator;
+	const char **type_names;
+	const char **labels;		/* "" first, then by name */
+	int			label_count;
+	YqSchedulerSettings settings;
+	YqQueue   **queues;			/* parents before children, siblings in order; orphans last */
+	int			queue_count;
+	int			orphan_count;
+	YqQueue    *root;			/* NULL when there is none */
+	HTAB	   *by_path;
+	HTAB	   *by_name;
+	const char **policies_with_class;	/* of multi_node_sorting_policy */
+	int			policy_count;
+	HTAB	   *kept_stopped;	/* paths that have no row, but a property state STOPPED */
+
+	HTAB	   *containers_elsewhere;	/* of names that no queue has: YqNameCount */
+
+	int64	  **totals;			/* of RUNNING nodes, per label */
+	int64	   *cluster;
+} YqHierarchy;
+
+/* The hierarchy as committed and as changed by this transaction, per session. */
+extern YqHierarchy *yq_hierarchy_get(void);
+
+/* Have the next yq_hierarchy_get() read the tables again. */
+extern void yq_hierarchy_forget(void);
+
+/* The queue with that path, or NULL. */
+extern YqQueue *yq_hierarchy_find(const YqHierarchy *hierarchy, const char *path);
+
+/* The queue with that path or, when only one has it, that name; or NULL. */
+extern YqQueue *yq_hierarchy_find_by_name(const YqHierarchy *hierarchy, const char *name);
+
+/* The number of a label, or -1. */
+extern int	yq_hierarchy_label(const YqHierarchy *hierarchy, const char *label);
+
+/* What a queue has configured for a label, or NULL. */
+extern YqQueueLabel *yq_queue_label(const YqQueue *queue, int label);
+
+/* May the queue use nodes of that label? */
+extern bool yq_queue_may_use_label(const YqQueue *queue, int label);
+
+/* Make a hierarchy in a context of its own below "parent". */
+extern YqHierarchy *yq_hierarchy_load(Snapshot snapshot, MemoryContext parent);
+
+/* An empty resource, palloc'd. */
+extern int64 *yq_hierarchy_amounts(const YqHierarchy *hierarchy);
+
+#endif							/* YQ_HIERARCHY_H */

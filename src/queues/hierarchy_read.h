@@ -1,0 +1,122 @@
+/*-------------------------------------------------------------------------
+ *
+ * hierarchy_read.h
+ *	  Rows of the queue tables, on their way into a hierarchy.
+ *
+ * What is read lives in a loader's scratch context, and goes when the hierarchy
+ * is made.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_HIERARCHY_READ_H
+#define YQ_HIERARCHY_READ_H
+
+#include "queues/hierarchy.h"
+#include "utils/jsonb.h"
+
+/* Columns of yquota.queue that a hierarchy is made from. */
+typedef enum YqQueueColumn
+{
+	YQ_COL_PATH,
+	YQ_COL_POSITION,
+	YQ_COL_AUTO_CREATED,
+	YQ_COL_CAPACITY,
+	YQ_COL_MAXIMUM_CAPACITY,
+	YQ_COL_MINIMUM_USER_LIMIT_PERCENT,
+	YQ_COL_USER_LIMIT_FACTOR,
+	YQ_COL_MAXIMUM_ALLOCATION,
+	YQ_COL_MAXIMUM_ALLOCATION_MB,
+	YQ_COL_MAXIMUM_ALLOCATION_VCORES,
+	YQ_COL_MAXIMUM_APPLICATIONS,
+	YQ_COL_MAXIMUM_AM_RESOURCE_PERCENT,
+	YQ_COL_MAX_PARALLEL_APPS,
+	YQ_COL_STATE,
+	YQ_COL_ORDERING_POLICY,
+	YQ_COL_ACCESSIBLE_NODE_LABELS,
+	YQ_COL_DEFAULT_NODE_LABEL_EXPRESSION,
+	YQ_COL_DISABLE_PREEMPTION,
+	YQ_COL_INTRA_QUEUE_DISABLE_PREEMPTION,
+	YQ_COL_MAXIMUM_APPLICATION_LIFETIME,
+	YQ_COL_DEFAULT_APPLICATION_LIFETIME,
+	YQ_COL_RESERVABLE,
+	YQ_COL_ALLOW_ZERO_CAPACITY_SUM,
+	YQ_COL_MULTI_NODE_SORTING_POLICY,
+	YQ_COL_AUTO_CREATE_CHILD_QUEUE_ENABLED,
+	YQ_COL_LEAF_QUEUE_TEMPLATE,
+	YQ_COL_V2_ENABLED,
+	YQ_COL_V2_TEMPLATE,
+	YQ_COL_V2_LEAF_TEMPLATE,
+	YQ_COL_V2_PARENT_TEMPLATE,
+	YQ_QUEUE_COLUMNS
+} YqQueueColumn;
+
+/* One row of yquota.queue, and what other tables have for it. */
+typedef struct YqQueueRow
+{
+	YqBytes		key;			/* path */
+	YqQueue    *queue;			/* set when it is made */
+	Datum		values[YQ_QUEUE_COLUMNS];
+	bool		nulls[YQ_QUEUE_COLUMNS];
+	struct YqLabelRow *labels;	/* NULL for none */
+	struct YqWeightRow *weights;
+} YqQueueRow;
+
+typedef struct YqLabelRow
+{
+	struct YqLabelRow *next;
+	const char *label;
+	char	   *capacity;		/* NULL when not set, like the next two */
+	char	   *maximum;
+	bool		has_am_percent;
+	float4		am_percent;
+} YqLabelRow;
+
+typedef struct YqWeightRow
+{
+	struct YqWeightRow *next;
+	const char *username;
+	float4		weight;
+} YqWeightRow;
+
+/* Templates of a row of yquota.wildcard_template; NULL for none. */
+typedef struct YqWildcardRow
+{
+	YqBytes		key;			/* path with its * */
+	Jsonb	   *common;
+	Jsonb	   *leaf;
+	Jsonb	   *parent;
+} YqWildcardRow;
+
+typedef struct YqHierarchyLoader
+{
+	YqHierarchy *hierarchy;
+	Snapshot	snapshot;
+	MemoryContext scratch;
+	YqQueueRow **rows;
+	int			row_count;
+	YqQueueRow **row_of;		/* by number of the queue */
+	HTAB	   *rows_by_path;	/* RowEntry */
+	HTAB	   *wildcards;		/* YqWildcardRow */
+	HTAB	   *label_numbers;	/* LabelEntry */
+	HTAB	   *type_numbers;
+	Oid			running;		/* labels of queue_state */
+	Oid			stopped;
+} YqHierarchyLoader;
+
+/* Read all tables; names and settings go into the hierarchy at once. */
+extern void yq_hierarchy_read(YqHierarchyLoader *loader);
+
+/* Fill what is configured and inherited, of a queue whose parent is resolved. */
+extern void yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue,
+								 const bool *configured_anywhere);
+
+/* The row of a queue, or NULL. */
+extern YqQueueRow *yq_hierarchy_row(const YqHierarchyLoader *loader, const char *path);
+
+/* Amounts of a resource, palloc'd; types that the hierarchy does not know are left out. */
+extern int64 *yq_hierarchy_read_amounts(const YqHierarchy *hierarchy, Datum resource);
+
+/* Fill the totals of the hierarchy from yquota.node. */
+extern void yq_hierarchy_read_nodes(YqHierarchy *hierarchy, Snapshot snapshot);
+
+#endif							/* YQ_HIERARCHY_READ_H */

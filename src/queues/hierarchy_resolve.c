@@ -1,0 +1,644 @@
+/*-------------------------------------------------------------------------
+ *
+ * hierarchy_resolve.c
+ *	  What applies to a queue: what it sets, what its template says, what it
+ *	  inherits (DESIGN 5).
+ *
+ * Parents are resolved before their children, so that inheriting is copying.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "catalog/pg_type_d.h"
+#include "miscadmin.h"
+#include "queues/hierarchy_read.h"
+#include "queues/text.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+const char *const yq_inherited_property_names[YQ_INHERITED_PROPERTIES] = {
+	[YQ_INHERITED_ACCESSIBLE_NODE_LABELS] = "accessible_node_labels",
+	[YQ_INHERITED_DEFAULT_APPLICATION_LIFETIME] = "default_application_lifetime",
+	[YQ_INHERITED_DEFAULT_NODE_LABEL_EXPRESSION] = "default_node_label_expression",
+	[YQ_INHERITED_DISABLE_PREEMPTION] = "disable_preemption",
+	[YQ_INHERITED_INTRA_QUEUE_DISABLE_PREEMPTION] = "intra_queue_preemption_disable_preemption",
+	[YQ_INHERITED_MAX_PARALLEL_APPS] = "max_parallel_apps",
+	[YQ_INHERITED_MAXIMUM_ALLOCATION] = "maximum_allocation",
+	[YQ_INHERITED_MAXIMUM_AM_RESOURCE_PERCENT] = "maximum_am_resource_percent",
+	[YQ_INHERITED_MAXIMUM_APPLICATION_LIFETIME] = "maximum_application_lifetime",
+	[YQ_INHERITED_MINIMUM_USER_LIMIT_PERCENT] = "minimum_user_limit_percent",
+	[YQ_INHERITED_MULTI_NODE_SORTING_POLICY] = "multi_node_sorting_policy",
+	[YQ_INHERITED_ORDERING_POLICY] = "ordering_policy",
+	[YQ_INHERITED_USER_LIMIT_FACTOR] = "user_limit_factor",
+};
+
+const char yq_from_setting[] = "scheduler_setting";
+const char yq_from_template[] = "template";
+
+/* -- templates of queues that were created --------------------------------- */
+
+/* The value of a property in a template, or NULL. */
+static char *
+template_entry(Jsonb *template, const char *property)
+{
+	JsonbValue	value;
+
+	if (template == NULL ||
+		getKeyJsonValueFromContainer(&template->root, property, strlen(property), &value) == NULL)
+		return NULL;
+	if (value.type == jbvString)
+		return pnstrdup(value.val.string.val, value.val.string.len);
+	if (value.type == jbvNumeric)
+		return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value.val.numeric)));
+	return NULL;
+}
+
+static Jsonb *
+row_jsonb(const YqQueueRow *row, YqQueueColumn column)
+{
+	return row->nulls[column] ? NULL : DatumGetJsonbP(row->values[column]);
+}
+
+/* Rows of templates for what is created below a queue, in order of precedence. */
+static int
+collect_templates(YqHierarchyLoader *loader, const YqQueue *queue, Jsonb **templates)
+{
+	YqQueueRow *above = loader->row_of[queue->parent->number];
+	bool		is_leaf = queue->kind == YQ_QUEUE_LEAF;
+	char	   *wildcard_path = queue->parent->parent == NULL ? NULL :
+		psprintf("%s.*", queue->parent->parent->path);
+	YqWildcardRow *wildcard = NULL;
+	int			count = 0;
+
+	if (queue->parent->kind == YQ_QUEUE_MANAGED_PARENT)
+	{
+		templates[count++] = row_jsonb(above, YQ_COL_LEAF_QUEUE_TEMPLATE);
+		return count;
+	}
+	if (wildcard_path != NULL)
+	{
+		YqBytes		key = {wildcard_path, strlen(wildcard_path)};
+
+		wildcard = yq_bytes_table_find(loader->wildcards, key);
+	}
+	templates[count++] = row_jsonb(above, is_leaf ? YQ_COL_V2_LEAF_TEMPLATE : YQ_COL_V2_PARENT_TEMPLATE);
+	if (wildcard != NULL)
+		templates[count++] = is_leaf ? wildcard->leaf : wildcard->parent;
+	templates[count++] = row_jsonb(above, YQ_COL_V2_TEMPLATE);
+	if (wildcard != NULL)
+		templates[count++] = wildcard->common;
+	return count;
+}
+
+/* The property of a created queue that a template has, or NULL. */
+static char *
+template_text(YqHierarchyLoader *loader, const YqQueue *queue, const char *property)
+{
+	Jsonb	   *templates[4];
+	int			count;
+
+	if (!queue->is_auto_created || queue->parent == NULL)
+		return NULL;
+	count = collect_templates(loader, queue, templates);
+	for (int i = 0; i < count; i++)
+	{
+		char	   *text = template_entry(templates[i], property);
+
+		if (text != NULL)
+			return text;
+	}
+	return NULL;
+}
+
+/* -- what a queue sets itself ---------------------------------------------- */
+
+/* A queue and its row, while it is resolved. */
+typedef struct Resolving
+{
+	YqHierarchyLoader *loader;
+	YqQueue    *queue;
+	const YqQueueRow *row;
+	const char *from;			/* of the value that was found last */
+} Resolving;
+
+static bool
+is_own(Resolving *resolving, YqQueueColumn column)
+{
+	resolving->from = resolving->queue->path;
+	return !resolving->row->nulls[column];
+}
+
+/* Look into the templates for what the row has not. */
+static char *
+own_template(Resolving *resolving, const char *property)
+{
+	resolving->from = yq_from_template;
+	return template_text(resolving->loader, resolving->queue, property);
+}
+
+static char *
+own_text(Resolving *resolving, YqQueueColumn column, const char *property)
+{
+	if (is_own(resolving, column))
+		return TextDatumGetCString(resolving->row->values[column]);
+	return own_template(resolving, property);
+}
+
+static bool
+own_float(Resolving *resolving, YqQueueColumn column, const char *property, float4 *value)
+{
+	char	   *text;
+
+	if (is_own(resolving, column))
+	{
+		*value = DatumGetFloat4(resolving->row->values[column]);
+		return true;
+	}
+	text = own_template(resolving, property);
+	if (text == NULL)
+		return false;
+	*value = strtof(text, NULL);
+	return true;
+}
+
+static bool
+own_integer(Resolving *resolving, YqQueueColumn column, bool is_long, const char *property, int64 *value)
+{
+	char	   *text;
+
+	if (is_own(resolving, column))
+	{
+		*value = is_long ? DatumGetInt64(resolving->row->values[column]) :
+			DatumGetInt32(resolving->row->values[column]);
+		return true;
+	}
+	text = own_template(resolving, property);
+	if (text == NULL)
+		return false;
+	*value = strtoll(text, NULL, 10);
+	return true;
+}
+
+static bool
+row_flag(const YqQueueRow *row, YqQueueColumn column)
+{
+	return !row->nulls[column] && DatumGetBool(row->values[column]);
+}
+
+/* -- inheriting ------------------------------------------------------------ */
+
+static void
+note_inherited(YqQueue *queue, YqInheritedProperty property, const char *value, const char *from)
+{
+	queue->inherited[property].value = value;
+	queue->inherited[property].from = from;
+}
+
+static void
+note_from_parent(YqQueue *queue, YqInheritedProperty property, const char *fallback)
+{
+	if (queue->parent != NULL)
+		queue->inherited[property] = queue->parent->inherited[property];
+	else
+		note_inherited(queue, property, fallback, NULL);
+}
+
+static float4
+resolve_float(Resolving *resolving, YqInheritedProperty property, YqQueueColumn column,
+			  const char *hadoop_property, float4 setting, bool is_set, float4 created)
+{
+	YqQueue    *queue = resolving->queue;
+	float4		value;
+
+	if (own_float(resolving, column, hadoop_property, &value))
+		note_inherited(queue, property, yq_float_text(value), resolving->from);
+	else if (queue->is_dynamic && queue->kind == YQ_QUEUE_LEAF)
+	{
+		value = created;
+		note_inherited(queue, property, yq_float_text(value), NULL);
+	}
+	else
+	{
+		value = setting;
+		/* the same text for all; root has made it */
+		if (queue->parent != NULL && queue->parent->inherited[property].from != queue->parent->path &&
+			queue->parent->inherited[property].value != NULL &&
+			queue->parent->inherited[property].from != yq_from_template)
+			queue->inherited[property] = queue->parent->inherited[property];
+		else
+			note_inherited(queue, property, yq_float_text(value), is_set ? yq_from_setting : NULL);
+	}
+	return value;
+}
+
+static void
+resolve_user_limits(Resolving *resolving)
+{
+	YqQueue    *queue = resolving->queue;
+	const YqSchedulerSettings *settings = &resolving->loader->hierarchy->settings;
+	int64		value;
+
+	queue->user_limit = resolve_float(resolving, YQ_INHERITED_MINIMUM_USER_LIMIT_PERCENT,
+									  YQ_COL_MINIMUM_USER_LIMIT_PERCENT, "minimum-user-limit-percent",
+									  settings->user_limit, settings->has_user_limit, settings->user_limit);
+	queue->user_limit_factor = resolve_float(resolving, YQ_INHERITED_USER_LIMIT_FACTOR, YQ_COL_USER_LIMIT_FACTOR,
+											 "user-limit-factor", settings->user_limit_factor,
+											 settings->has_user_limit_factor, -1);
+	queue->am_percent = resolve_float(resolving, YQ_INHERITED_MAXIMUM_AM_RESOURCE_PERCENT,
+									  YQ_COL_MAXIMUM_AM_RESOURCE_PERCENT, "maximum-am-resource-percent",
+									  settings->am_percent, settings->has_am_percent, 1);
+	queue->maximum_applications = -1;
+	if (own_integer(resolving, YQ_COL_MAXIMUM_APPLICATIONS, false, "maximum-applications", &value))
+		queue->maximum_applications = (int) value;
+	if (own_integer(resolving, YQ_COL_MAX_PARALLEL_APPS, false, "max-parallel-apps", &value))
+		note_inherited(queue, YQ_INHERITED_MAX_PARALLEL_APPS, psprintf(INT64_FORMAT, value), resolving->from);
+	else if (settings->has_max_parallel_apps)
+		note_inherited(queue, YQ_INHERITED_MAX_PARALLEL_APPS, psprintf("%d", settings->max_parallel_apps), yq_from_setting);
+}
+
+static void
+resolve_lifetimes(Resolving *resolving)
+{
+	YqQueue    *queue = resolving->queue;
+	YqQueue    *parent = queue->parent;
+	bool		has_maximum = own_integer(resolving, YQ_COL_MAXIMUM_APPLICATION_LIFETIME, true,
+										  "maximum-application-lifetime", &queue->maximum_lifetime);
+	const char *maximum_from = resolving->from;
+	bool		has_default;
+
+	if (!has_maximum)
+		queue->maximum_lifetime = -1;
+	if (queue->maximum_lifetime >= 0 || parent == NULL)
+		note_inherited(queue, YQ_INHERITED_MAXIMUM_APPLICATION_LIFETIME, psprintf(INT64_FORMAT, queue->maximum_lifetime),
+					   has_maximum ? maximum_from : NULL);
+	else
+	{
+		queue->maximum_lifetime = parent->maximum_lifetime;
+		note_from_parent(queue, YQ_INHERITED_MAXIMUM_APPLICATION_LIFETIME, NULL);
+	}
+
+	has_default = own_integer(resolving, YQ_COL_DEFAULT_APPLICATION_LIFETIME, true,
+							  "default-application-lifetime", &queue->default_lifetime);
+	if (!has_default)
+		queue->default_lifetime = -1;
+	queue->default_lifetime_is_specified = queue->default_lifetime >= 0 ||
+		(parent != NULL && parent->default_lifetime_is_specified);
+	if (parent != NULL && queue->default_lifetime < 0)
+		queue->default_lifetime = queue->default_lifetime_is_specified ?
+			Min(parent->default_lifetime, queue->maximum_lifetime) : queue->maximum_lifetime;
+	queue->checked_default_lifetime = queue->default_lifetime;
+	if (parent != NULL && queue->default_lifetime <= 0)
+		queue->default_lifetime = queue->maximum_lifetime;
+	if (has_default || parent == NULL)
+		note_inherited(queue, YQ_INHERITED_DEFAULT_APPLICATION_LIFETIME, psprintf(INT64_FORMAT, queue->default_lifetime),
+					   has_default ? resolving->from : NULL);
+	else if (queue->default_lifetime == parent->default_lifetime)
+		note_from_parent(queue, YQ_INHERITED_DEFAULT_APPLICATION_LIFETIME, NULL);
+	else
+		note_inherited(queue, YQ_INHERITED_DEFAULT_APPLICATION_LIFETIME, psprintf(INT64_FORMAT, queue->default_lifetime),
+					   queue->inherited[YQ_INHERITED_MAXIMUM_APPLICATION_LIFETIME].from);
+}
+
+/* The largest container: what the queue sets of it, and the parent's rest. */
+static void
+resolve_maximum_allocation(Resolving *resolving)
+{
+	YqHierarchy *hierarchy = resolving->loader->hierarchy;
+	YqQueue    *queue = resolving->queue;
+	const YqQueueRow *row = resolving->row;
+	const int64 *most = hierarchy->settings.maximum_allocation;
+	const int64 *above = queue->parent == NULL ? most : queue->parent->maximum_allocation;
+	const int64 *shown = NULL;
+	bool		exceeds = false;
+
+	queue->maximum_allocation = yq_hierarchy_amounts(hierarchy);
+	memcpy(queue->maximum_allocation, above, hierarchy->calculator.types * sizeof(int64));
+	if (!row->nulls[YQ_COL_MAXIMUM_ALLOCATION])
+	{
+		int64	   *own = yq_hierarchy_read_amounts(hierarchy, row->values[YQ_COL_MAXIMUM_ALLOCATION]);
+
+		for (int i = 0; i < hierarchy->calculator.types; i++)
+		{
+			exceeds = exceeds || own[i] > most[i];
+			/* memory and cores are always set, others only where they are named */
+			if (i <= YQ_VCORES || own[i] != 0)
+				queue->maximum_allocation[i] = own[i];
+		}
+		shown = own;
+	}
+	else
+	{
+		static const YqQueueColumn columns[] = {YQ_COL_MAXIMUM_ALLOCATION_MB, YQ_COL_MAXIMUM_ALLOCATION_VCORES};
+
+		for (int i = 0; i < 2; i++)
+		{
+			if (row->nulls[columns[i]] || DatumGetInt32(row->values[columns[i]]) == -1)
+				continue;
+			queue->maximum_allocation[i] = DatumGetInt32(row->values[columns[i]]);
+			exceeds = exceeds || queue->maximum_allocation[i] > most[i];
+			shown = queue->maximum_allocation;
+		}
+	}
+	if (exceeds)
+		queue->maximum_allocation_problem = yq_amounts_text(hierarchy, shown);
+	if (shown != NULL || queue->parent == NULL)
+		note_inherited(queue, YQ_INHERITED_MAXIMUM_ALLOCATION, yq_amounts_text(hierarchy, queue->maximum_allocation),
+					   shown != NULL ? queue->path : yq_from_setting);
+	else
+		note_from_parent(queue, YQ_INHERITED_MAXIMUM_ALLOCATION, NULL);
+}
+
+static void
+resolve_flag(Resolving *resolving, YqInheritedProperty property, YqQueueColumn column)
+{
+	if (is_own(resolving, column))
+		note_inherited(resolving->queue, property, row_flag(resolving->row, column) ? "true" : "false",
+					   resolving->from);
+	else
+		note_from_parent(resolving->queue, property, "false");
+}
+
+static void
+resolve_policies(Resolving *resolving)
+{
+	YqHierarchy *hierarchy = resolving->loader->hierarchy;
+	YqQueue    *queue = resolving->queue;
+	char	   *policy = own_text(resolving, YQ_COL_ORDERING_POLICY, "ordering-policy");
+
+	if (policy != NULL)
+		note_inherited(queue, YQ_INHERITED_ORDERING_POLICY, policy, resolving->from);
+	else if (queue->kind == YQ_QUEUE_LEAF || queue->kind == YQ_QUEUE_PLAN)
+		note_inherited(queue, YQ_INHERITED_ORDERING_POLICY, "fifo", NULL);
+	else
+		note_from_parent(queue, YQ_INHERITED_ORDERING_POLICY, "utilization");
+
+	policy = own_text(resolving, YQ_COL_MULTI_NODE_SORTING_POLICY, "multi-node-sorting.policy");
+	queue->multi_node_policy = policy != NULL ? policy : hierarchy->settings.multi_node_policy;
+	if (queue->multi_node_policy != NULL)
+		note_inherited(queue, YQ_INHERITED_MULTI_NODE_SORTING_POLICY, queue->multi_node_policy,
+					   policy != NULL ? resolving->from : yq_from_setting);
+	resolve_flag(resolving, YQ_INHERITED_DISABLE_PREEMPTION, YQ_COL_DISABLE_PREEMPTION);
+	resolve_flag(resolving, YQ_INHERITED_INTRA_QUEUE_DISABLE_PREEMPTION, YQ_COL_INTRA_QUEUE_DISABLE_PREEMPTION);
+}
+
+/* -- labels ---------------------------------------------------------------- */
+
+static void
+resolve_accessible_labels(Resolving *resolving)
+{
+	YqHierarchy *hierarchy = resolving->loader->hierarchy;
+	YqQueue    *queue = resolving->queue;
+	Datum	   *labels;
+	bool	   *nulls;
+	bool	   *accessible;
+	int			count;
+
+	if (queue->parent == NULL)
+	{
+		/* whatever is configured */
+		queue->any_label = true;
+		note_inherited(queue, YQ_INHERITED_ACCESSIBLE_NODE_LABELS, "{*}", NULL);
+		return;
+	}
+	if (!is_own(resolving, YQ_COL_ACCESSIBLE_NODE_LABELS))
+	{
+		queue->any_label = queue->parent->any_label;
+		queue->accessible = queue->parent->accessible;
+		note_from_parent(queue, YQ_INHERITED_ACCESSIBLE_NODE_LABELS, NULL);
+		return;
+	}
+	accessible = palloc0(sizeof(bool) * hierarchy->label_count);
+	deconstruct_array(DatumGetArrayTypeP(resolving->row->values[YQ_COL_ACCESSIBLE_NODE_LABELS]),
+					  TEXTOID, -1, false, TYPALIGN_INT, &labels, &nulls, &count);
+	for (int i = 0; i < count; i++)
+	{
+		int			label = nulls[i] ? -1 : yq_hierarchy_label(hierarchy, TextDatumGetCString(labels[i]));
+
+		if (!nulls[i] && strcmp(TextDatumGetCString(labels[i]), "*") == 0)
+			queue->any_label = true;
+		else if (label >= 0)
+			accessible[label] = true;
+	}
+	queue->accessible = accessible;
+	note_inherited(queue, YQ_INHERITED_ACCESSIBLE_NODE_LABELS,
+				   queue->any_label ? "{*}" : yq_labels_text(hierarchy, accessible), resolving->from);
+}
+
+/* Does a queue's set of labels contain all of its parent's? */
+static bool
+has_labels_of_parent(const YqHierarchy *hierarchy, const YqQueue *queue)
+{
+	if (queue->parent->any_label || queue->any_label)
+		return queue->any_label && queue->parent->any_label;
+	for (int i = 0; i < hierarchy->label_count; i++)
+	{
+		if (queue->parent->accessible[i] && !queue->accessible[i])
+			return false;
+	}
+	return true;
+}
+
+static void
+resolve_default_label(Resolving *resolving)
+{
+	YqQueue    *queue = resolving->queue;
+	char	   *label = own_text(resolving, YQ_COL_DEFAULT_NODE_LABEL_EXPRESSION, "default-node-label-expression");
+
+	if (label != NULL)
+	{
+		queue->default_label = label;
+		note_inherited(queue, YQ_INHERITED_DEFAULT_NODE_LABEL_EXPRESSION, label, resolving->from);
+	}
+	else if (queue->parent != NULL && has_labels_of_parent(resolving->loader->hierarchy, queue))
+	{
+		queue->default_label = queue->parent->default_label;
+		note_from_parent(queue, YQ_INHERITED_DEFAULT_NODE_LABEL_EXPRESSION, NULL);
+	}
+}
+
+static float4
+fraction_of(const YqQueue *queue, const YqCapacity *capacity)
+{
+	if (queue->parent == NULL)
+		return 1;
+	return capacity->is_percent ? capacity->number / 100 : 0;
+}
+
+static float4
+maximum_fraction_of(const YqQueue *queue, const YqCapacity *maximum, int label)
+{
+	if (queue->parent == NULL && label != 0)
+		return 1;
+	if (maximum->text == NULL || !maximum->is_percent || (label == 0 && maximum->number == -1))
+		return 1;
+	return maximum->number / 100;
+}
+
+/* What is configured for a queue on a label; what is not is as NULL. */
+static void
+set_label(Resolving *resolving, YqQueueLabel *entry, int label, const char *capacity,
+		  const char *maximum, float4 am_percent)
+{
+	YqHierarchy *hierarchy = resolving->loader->hierarchy;
+	YqQueue    *queue = resolving->queue;
+	YqQueueLabel *above = queue->parent == NULL ? NULL : yq_queue_label(queue->parent, label);
+
+	entry->label = label;
+	yq_capacity_parse(&entry->capacity, capacity, hierarchy->type_names, hierarchy->calculator.types);
+	yq_capacity_parse(&entry->maximum, maximum, hierarchy->type_names, hierarchy->calculator.types);
+	entry->configured = fraction_of(queue, &entry->capacity);
+	entry->configured_maximum = maximum_fraction_of(queue, &entry->maximum, label);
+	entry->weight = entry->capacity.weight;
+	entry->minimum_amounts = entry->capacity.amounts;
+	entry->maximum_amounts = entry->maximum.amounts;
+	if (entry->maximum_amounts == NULL && entry->minimum_amounts != NULL && above != NULL)
+		entry->maximum_amounts = above->maximum_amounts;
+	entry->am_percent = am_percent;
+	entry->effective_minimum = yq_hierarchy_amounts(hierarchy);
+	entry->effective_maximum = yq_hierarchy_amounts(hierarchy);
+	entry->used = yq_hierarchy_amounts(hierarchy);
+}
+
+/* A queue created by the second generation has weight 1 unless told otherwise. */
+static void
+set_created_weight(Resolving *resolving, YqQueueLabel *entry)
+{
+	YqQueue    *queue = resolving->queue;
+
+	if (!queue->is_dynamic || entry->weight != -1)
+		return;
+	if (resolving->loader->hierarchy->settings.is_legacy)
+		entry->weight = 1;
+	else if (entry->capacity.vector == NULL)
+	{
+		yq_capacity_parse(&entry->capacity, "1w", resolving->loader->hierarchy->type_names,
+						  resolving->loader->hierarchy->calculator.types);
+		yq_capacity_parse(&entry->maximum, "100", resolving->loader->hierarchy->type_names,
+						  resolving->loader->hierarchy->calculator.types);
+		entry->weight = 1;
+	}
+}
+
+static const YqLabelRow *
+find_label_row(const YqQueueRow *row, const char *label)
+{
+	for (const YqLabelRow *entry = row->labels; entry != NULL; entry = entry->next)
+	{
+		if (strcmp(entry->label, label) == 0)
+			return entry;
+	}
+	return NULL;
+}
+
+/* Add a label if the queue, or its template, configures it. */
+static void
+add_label(Resolving *resolving, int label, bool is_everybodys)
+{
+	YqHierarchy *hierarchy = resolving->loader->hierarchy;
+	YqQueue    *queue = resolving->queue;
+	const char *name = hierarchy->labels[label];
+	const YqLabelRow *row = find_label_row(resolving->row, name);
+	char	   *capacity = row == NULL ? NULL : row->capacity;
+	char	   *maximum = row == NULL ? NULL : row->maximum;
+	float4		am_percent = row != NULL && row->has_am_percent ? row->am_percent : queue->am_percent;
+
+	if (queue->is_auto_created && capacity == NULL)
+		capacity = template_text(resolving->loader, queue,
+								 psprintf("accessible-node-labels.%s.capacity", name));
+	if (queue->is_auto_created && maximum == NULL)
+		maximum = template_text(resolving->loader, queue,
+								psprintf("accessible-node-labels.%s.maximum-capacity", name));
+	if (row == NULL && capacity == NULL && maximum == NULL && !is_everybodys)
+		return;
+	set_label(resolving, &queue->labels[queue->label_count++], label,
+			  capacity == NULL ? NULL : pstrdup(capacity),
+			  maximum == NULL ? NULL : pstrdup(maximum), am_percent);
+	set_created_weight(resolving, &queue->labels[queue->label_count - 1]);
+}
+
+static void
+resolve_labels(Resolving *resolving, const bool *configured_anywhere)
+{
+	YqHierarchy *hierarchy = resolving->loader->hierarchy;
+	YqQueue    *queue = resolving->queue;
+	int			room = 1;
+
+	if (queue->parent == NULL || queue->is_auto_created)
+		room = hierarchy->label_count;
+	for (const YqLabelRow *row = resolving->row->labels; row != NULL; row = row->next)
+		room++;
+	queue->labels = palloc0(sizeof(YqQueueLabel) * room);
+	queue->label_count = 1;
+	set_label(resolving, &queue->labels[0], 0,
+			  own_text(resolving, YQ_COL_CAPACITY, "capacity"),
+			  own_text(resolving, YQ_COL_MAXIMUM_CAPACITY, "maximum-capacity"), queue->am_percent);
+	set_created_weight(resolving, &queue->labels[0]);
+	if (room > 1)
+	{
+		for (int label = 1; label < hierarchy->label_count; label++)
+			add_label(resolving, label, queue->parent == NULL && configured_anywhere[label]);
+	}
+
+	/* the first label decides about the mode */
+	queue->is_absolute = queue->parent != NULL &&
+		(hierarchy->settings.is_legacy ? queue->labels[0].capacity.is_absolute :
+		 yq_capacity_uniform_unit(&queue->labels[0].capacity, hierarchy->calculator.types) == YQ_CAPACITY_ABSOLUTE);
+	for (int i = 1; i < queue->label_count; i++)
+		queue->mixes_modes = queue->mixes_modes || (queue->parent != NULL &&
+			queue->labels[i].capacity.is_absolute != queue->labels[0].capacity.is_absolute);
+}
+
+/* -- resolving ------------------------------------------------------------- */
+
+static YqQueueKind
+kind_of(const YqQueue *queue, const YqQueueRow *row)
+{
+	if (row_flag(row, YQ_COL_AUTO_CREATE_CHILD_QUEUE_ENABLED))
+		return YQ_QUEUE_MANAGED_PARENT;
+	if (queue->child_count > 0 || row_flag(row, YQ_COL_V2_ENABLED))
+		return YQ_QUEUE_PARENT;
+	return row_flag(row, YQ_COL_RESERVABLE) ? YQ_QUEUE_PLAN : YQ_QUEUE_LEAF;
+}
+
+static void
+resolve_weights(YqQueue *queue, const YqQueueRow *row)
+{
+	int			count = 0;
+
+	for (const YqWeightRow *weight = row->weights; weight != NULL; weight = weight->next)
+		count++;
+	queue->own_weights = count == 0 ? NULL : palloc(sizeof(YqUserWeight) * count);
+	for (const YqWeightRow *weight = row->weights; weight != NULL; weight = weight->next)
+	{
+		queue->own_weights[queue->own_weight_count].username = pstrdup(weight->username);
+		queue->own_weights[queue->own_weight_count++].weight = weight->weight;
+	}
+	queue->weights_from = count > 0 ? queue : queue->parent == NULL ? NULL : queue->parent->weights_from;
+}
+
+void
+yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue, const bool *configured_anywhere)
+{
+	Resolving	resolving = {.loader = loader, .queue = queue,
+		.row = loader->row_of[queue->number]};
+	const YqQueueRow *row = resolving.row;
+
+	queue->kind = kind_of(queue, row);
+	queue->is_reservable = row_flag(row, YQ_COL_RESERVABLE);
+	queue->allows_zero_sum = row_flag(row, YQ_COL_ALLOW_ZERO_CAPACITY_SUM);
+	queue->is_dynamic = queue->is_auto_created && queue->parent != NULL &&
+		queue->parent->kind != YQ_QUEUE_MANAGED_PARENT;
+	queue->creates_v2 = queue->kind == YQ_QUEUE_PARENT &&
+		(queue->is_dynamic || row_flag(row, YQ_COL_V2_ENABLED));
+	if (!row->nulls[YQ_COL_STATE])
+		queue->configured_state = DatumGetObjectId(row->values[YQ_COL_STATE]) == loader->running ? 'R' : 'S';
+	resolve_user_limits(&resolving);
+	resolve_lifetimes(&resolving);
+	resolve_maximum_allocation(&resolving);
+	resolve_policies(&resolving);
+	resolve_accessible_labels(&resolving);
+	resolve_default_label(&resolving);
+	resolve_labels(&resolving, configured_anywhere);
+	resolve_weights(queue, row);
+}

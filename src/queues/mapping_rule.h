@@ -1,0 +1,70 @@
+/*-------------------------------------------------------------------------
+ *
+ * mapping_rule.h
+ *	  Rules that choose the queue of an application, as they are configured.
+ *
+ * Both of Hadoop's notations become the same: what is compared, what is done, and
+ * what happens when the queue cannot be used (seed 004).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_MAPPING_RULE_H
+#define YQ_MAPPING_RULE_H
+
+#include "utils/snapshot.h"
+
+typedef enum YqRuleKind
+{
+	YQ_RULE_LEGACY,
+	YQ_RULE_APPLICATION,
+	YQ_RULE_JSON,
+	YQ_RULE_KIND_COUNT
+} YqRuleKind;
+
+typedef enum YqRuleMatch
+{
+	YQ_MATCH_EVERYBODY,
+	YQ_MATCH_USER,
+	YQ_MATCH_GROUP,
+	YQ_MATCH_APPLICATION
+} YqRuleMatch;
+
+typedef enum YqRuleAction
+{
+	YQ_RULE_PLACE,
+	YQ_RULE_REJECT,
+	YQ_RULE_SET_DEFAULT
+} YqRuleAction;
+
+typedef enum YqRuleFallback
+{
+	YQ_FALLBACK_SKIP,
+	YQ_FALLBACK_DEFAULT,
+	YQ_FALLBACK_REJECT
+} YqRuleFallback;
+
+typedef struct YqMappingRule
+{
+	YqRuleKind	kind;
+	int32		position;		/* within its kind */
+	YqRuleMatch match;
+	const char *matches;
+	bool		has_variable;	/* in matches */
+	YqRuleAction action;
+	const char *target;			/* path with variables; NULL: none is given */
+	bool		may_create;
+	YqRuleFallback fallback;
+} YqMappingRule;
+
+/*
+ * Read the rules in force into the current memory context: legacy ones and those
+ * of applications after them, or those of JSON.
+ */
+extern void yq_mapping_rules_read(Snapshot snapshot, bool json);
+
+/* What was read last, in order. */
+extern const YqMappingRule *yq_mapping_rules(int *count);
+
+extern const char *yq_rule_kind_name(YqRuleKind kind);
+
+#endif							/* YQ_MAPPING_RULE_H */

@@ -1,0 +1,432 @@
+/*-------------------------------------------------------------------------
+ *
+ * queue_sql.c
+ *	  Queues for SQL: the check of a transaction, and what is effective.
+ *
+ * A statement that changes the configuration has sessions forget their
+ * hierarchy and asks for a check, which is a row of yquota_internal.queue_check
+ * with a deferred trigger.  That trigger inserts a second such row, so that the
+ * check comes after everything else that the transaction has deferred: it takes
+ * a lock, and who holds it must not wait for a row of somebody who waits for it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/xact.h"
+#include "base/catalog.h"
+#include "base/resource.h"
+#include "catalog/pg_type_d.h"
+#include "commands/trigger.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "queues/effective.h"
+#include "queues/placement.h"
+#include "queues/refresh.h"
+#include "queues/text.h"
+#include "queues/validate.h"
+#include "storage/lmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/tuplestore.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_note_queue_change);
+PG_FUNCTION_INFO_V1(yq_sql_check_queues);
+PG_FUNCTION_INFO_V1(yq_sql_effective_queues);
+
+/* -- asking for a check ---------------------------------------------------- */
+
+static bool is_asked = false;	/* by this transaction, and not done */
+
+static void
+on_transaction_end(XactEvent event, void *argument)
+{
+	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE)
+		is_asked = false;
+}
+
+/* The row that asked may be gone. */
+static void
+on_subtransaction_end(SubXactEvent event, SubTransactionId own_id, SubTransactionId parent_id,
+					  void *argument)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		is_asked = false;
+}
+
+static void
+execute(const char *command)
+{
+	if (SPI_connect() != SPI_OK_CONNECT || SPI_execute(command, false, 0) < 0)
+		elog(ERROR, "could not execute \"%s\"", command);
+	SPI_finish();
+}
+
+/* AFTER ... FOR EACH STATEMENT of the tables that a hierarchy is made from. */
+Datum
+yq_sql_note_queue_change(PG_FUNCTION_ARGS)
+{
+	static bool is_registered = false;
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(trigger->tg_event))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("note_queue_change() must be called as a trigger AFTER a change")));
+	yq_catalog_signal_change(YQ_QUEUE);
+	if (yq_is_restoring())
+		PG_RETURN_POINTER(NULL);
+
+	/* Whoever empties the table begins anew, as a cluster with another configuration. */
+	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) &&
+		RelationGetRelid(trigger->tg_relation) == yq_table_oid(YQ_QUEUE))
+		execute("DELETE FROM yquota_internal.queue_status");
+	if (!is_registered)
+	{
+		RegisterXactCallback(on_transaction_end, NULL);
+		RegisterSubXactCallback(on_subtransaction_end, NULL);
+		is_registered = true;
+	}
+	if (!is_asked)
+		execute("INSERT INTO yquota_internal.queue_check (is_last) VALUES (false)");
+	is_asked = true;
+	PG_RETURN_POINTER(NULL);
+}
+
+/* -- the check ------------------------------------------------------------- */
+
+/* One error for all violations: the first is its message. */
+pg_noreturn static void
+report_violations(List *violations)
+{
+	const YqViolation *first = linitial(violations);
+	StringInfoData details;
+	ListCell   *cell;
+
+	initStringInfo(&details);
+	foreach(cell, violations)
+	{
+		const YqViolation *violation = lfirst(cell);
+
+		appendStringInfo(&details, "%s%s, property %s", details.len > 0 ? "\n" : "",
+						 violation->queue == NULL ? "Cluster" : psprintf("Queue %s", violation->queue),
+						 violation->property);
+		if (violation->value != NULL)
+			appendStringInfo(&details, ", value %s", violation->value);
+		appendStringInfo(&details, ": %s", violation->message);
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_CHECK_VIOLATION),
+			 errmsg("invalid configuration of queues: %s", first->message),
+			 errdetail("%s", details.data)));
+}
+
+static Datum
+resource_of(const YqHierarchy *hierarchy, const int64 *amounts)
+{
+	YqResourceEntry entries[YQ_MAX_RESOURCE_TYPES];
+	int			count = 0;
+
+	for (int i = 0; i < hierarchy->calculator.types; i++)
+	{
+		if (amounts[i] == 0)
+			continue;
+		entries[count].name = hierarchy->type_names[i];
+		entries[count].name_length = strlen(hierarchy->type_names[i]);
+		entries[count++].amount = amounts[i];
+	}
+	return PointerGetDatum(yq_resource_make(entries, count));
+}
+
+/* Does the table say of a queue what is in force now? */
+static bool
+is_noted(const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueStatus *status)
+{
+	return status != NULL && status->is_running == queue->is_running && status->kind == queue->kind &&
+		status->is_auto_created == queue->is_auto_created &&
+		yq_amounts_are_equal(&hierarchy->calculator, status->maximum_allocation, queue->maximum_allocation);
+}
+
+static void
+write_status(const YqHierarchy *hierarchy, const YqQueue *queue)
+{
+	static const char command[] =
+		"INSERT INTO yquota_internal.queue_status AS s (path, running, kind, auto_created, maximum_allocation) "
+		"VALUES ($1, $2, $3, $4, $5) ON CONFLICT (path) DO UPDATE SET running = EXCLUDED.running, "
+		"kind = EXCLUDED.kind, auto_created = EXCLUDED.auto_created, maximum_allocation = EXCLUDED.maximum_allocation";
+	Oid			types[] = {TEXTOID, BOOLOID, TEXTOID, BOOLOID, yq_type_oid("resource")};
+	Datum		values[lengthof(types)];
+
+	values[0] = CStringGetTextDatum(queue->path);
+	values[1] = BoolGetDatum(queue->is_running);
+	values[2] = CStringGetTextDatum(yq_queue_kind_name(queue->kind));
+	values[3] = BoolGetDatum(queue->is_auto_created);
+	values[4] = resource_of(hierarchy, queue->maximum_allocation);
+	SPI_execute_with_args(command, lengthof(types), types, values, NULL, false, 0);
+}
+
+static void
+delete_status(const char *path)
+{
+	Oid			types[] = {TEXTOID};
+	Datum		values[] = {CStringGetTextDatum(path)};
+
+	SPI_execute_with_args("DELETE FROM yquota_internal.queue_status WHERE path = $1", 1, types, values, NULL, false, 0);
+}
+
+/* Note what is in force from now on. */
+static void
+write_statuses(const YqHierarchy *hierarchy, HTAB *statuses)
+{
+	HASH_SEQ_STATUS sequence;
+	YqQueueStatus *status;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	for (int i = 0; i < hierarchy->queue_count; i++)
+	{
+		const YqQueue *queue = hierarchy->queues[i];
+
+		CHECK_FOR_INTERRUPTS();
+		if (!is_noted(hierarchy, queue, yq_bytes_table_find(statuses, queue->key)))
+			write_status(hierarchy, queue);
+	}
+	hash_seq_init(&sequence, statuses);
+	while ((status = hash_seq_search(&sequence)) != NULL)
+	{
+		if (!status->has_queue)
+			delete_status(status->path);
+	}
+	SPI_finish();
+}
+
+static void
+check_transaction(void)
+{
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "yquota queue check",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(scratch);
+	YqHierarchy *hierarchy;
+	HTAB	   *statuses;
+	List	   *violations;
+
+	/* What others have committed is seen after this, and nothing new until we commit. */
+	LockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), ShareRowExclusiveLock);
+	CommandCounterIncrement();
+	yq_hierarchy_forget();
+	hierarchy = yq_hierarchy_get();
+	yq_hierarchy_read_usage(hierarchy);
+	violations = yq_hierarchy_validate(hierarchy);
+	statuses = yq_queue_status_read(hierarchy);
+	violations = list_concat(violations, yq_hierarchy_refresh(hierarchy, statuses));
+	violations = yq_placement_validate(violations);
+	if (violations != NIL)
+		report_violations(violations);
+	write_statuses(hierarchy, statuses);
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(scratch);
+}
+
+/* Deferred trigger of yquota_internal.queue_check. */
+Datum
+yq_sql_check_queues(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	bool		isnull;
+	Datum		is_last;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ||
+		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("check_queues() must be called as a trigger AFTER INSERT FOR EACH ROW")));
+	if (yq_is_restoring())
+		PG_RETURN_POINTER(NULL);
+
+	is_last = heap_getattr(trigger->tg_trigtuple, yq_column(trigger->tg_relation, "is_last"),
+						   RelationGetDescr(trigger->tg_relation), &isnull);
+	if (!DatumGetBool(is_last))
+	{
+		execute("INSERT INTO yquota_internal.queue_check (is_last) VALUES (true)");
+		PG_RETURN_POINTER(NULL);
+	}
+	check_transaction();
+	is_asked = false;
+	execute("DELETE FROM yquota_internal.queue_check");
+	PG_RETURN_POINTER(NULL);
+}
+
+/* -- what is effective ----------------------------------------------------- */
+
+/* The lines that lead to a queue in a drawing of the tree. */
+static char *
+draw(const YqQueue *queue)
+{
+	char	   *drawn = pstrdup(queue->name);
+	const YqQueue *parent = queue->parent;
+
+	if (parent == NULL)
+		return drawn;
+	drawn = psprintf("%s-- %s", parent->children[parent->child_count - 1] == queue ? "`" : "|", drawn);
+	for (queue = parent, parent = queue->parent; parent != NULL; queue = parent, parent = queue->parent)
+		drawn = psprintf("%s   %s", parent->children[parent->child_count - 1] == queue ? " " : "|", drawn);
+	return drawn;
+}
+
+static void
+push_string(JsonbParseState **state, JsonbIteratorToken token, const char *text)
+{
+	JsonbValue	value;
+
+	value.type = jbvString;
+	value.val.string.val = unconstify(char *, text);
+	value.val.string.len = strlen(text);
+	pushJsonbValue(state, token, &value);
+}
+
+/* Without the types of which any amount will do. */
+static Datum
+bounded_resource_of(const YqHierarchy *hierarchy, const int64 *amounts)
+{
+	int64		bounded[YQ_MAX_RESOURCE_TYPES];
+
+	for (int i = 0; i < hierarchy->calculator.types; i++)
+		bounded[i] = amounts[i] == PG_INT64_MAX ? 0 : amounts[i];
+	return resource_of(hierarchy, bounded);
+}
+
+/* What a queue does not set itself: {"property": {"value": …, "from": …}}. */
+static Datum
+inherited_properties(const YqQueue *queue)
+{
+	JsonbParseState *state = NULL;
+
+	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	for (int i = 0; i < YQ_INHERITED_PROPERTIES; i++)
+	{
+		const YqInheritedValue *inherited = &queue->inherited[i];
+
+		if (inherited->value == NULL || inherited->from == queue->path)
+			continue;
+		push_string(&state, WJB_KEY, yq_inherited_property_names[i]);
+		pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+		push_string(&state, WJB_KEY, "from");
+		push_string(&state, WJB_VALUE, inherited->from == NULL ? "default" : inherited->from);
+		push_string(&state, WJB_KEY, "value");
+		push_string(&state, WJB_VALUE, inherited->value);
+		pushJsonbValue(&state, WJB_END_OBJECT, NULL);
+	}
+	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+}
+
+/* A row that is being filled from left to right. */
+typedef struct RowWriter
+{
+	Datum		values[48];
+	bool		nulls[48];
+	int			count;
+} RowWriter;
+
+static void
+put(RowWriter *writer, Datum value, bool isnull)
+{
+	writer->values[writer->count] = value;
+	writer->nulls[writer->count++] = isnull;
+}
+
+static void
+put_text(RowWriter *writer, const char *text)
+{
+	put(writer, text == NULL ? (Datum) 0 : CStringGetTextDatum(text), text == NULL);
+}
+
+static void
+put_configuration(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label)
+{
+	put_text(writer, queue->path);
+	put_text(writer, hierarchy->labels[label->label]);
+	put(writer, Int32GetDatum(queue->number + 1), false);
+	put_text(writer, draw(queue));
+	put_text(writer, yq_queue_kind_name(queue->kind));
+	put(writer, BoolGetDatum(queue->is_auto_created), false);
+	put(writer, ObjectIdGetDatum(yq_enum_oid("queue_state", yq_queue_state_name(queue->is_running, queue->containers))), false);
+	put_text(writer, label->capacity.text);
+	put_text(writer, label->maximum.text);
+}
+
+static void
+put_capacities(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueueLabel *label)
+{
+	put(writer, Float4GetDatum(label->capacity_fraction), false);
+	put(writer, Float4GetDatum(label->maximum_fraction), false);
+	put(writer, Float4GetDatum(label->weight), label->weight < 0);
+	put(writer, Float4GetDatum(label->normalized_weight), label->weight < 0);
+	put(writer, Float4GetDatum(label->absolute_capacity), false);
+	put(writer, Float4GetDatum(label->absolute_maximum), false);
+	put(writer, resource_of(hierarchy, label->effective_minimum), false);
+	put(writer, resource_of(hierarchy, label->effective_maximum), false);
+	put(writer, resource_of(hierarchy, label->used), false);
+	put(writer, Float4GetDatum(yq_queue_used(hierarchy, label)), false);
+	put(writer, Float4GetDatum(yq_queue_absolute_used(hierarchy, label)), false);
+}
+
+static void
+put_limits(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label)
+{
+	bool		is_leaf = queue->kind == YQ_QUEUE_LEAF;
+
+	put(writer, Int64GetDatum(queue->containers), false);
+	put(writer, Float4GetDatum(queue->user_limit), !is_leaf);
+	put(writer, Float4GetDatum(queue->user_limit_factor), !is_leaf);
+	put(writer, Int32GetDatum(queue->most_applications), !is_leaf);
+	put(writer, Int32GetDatum(queue->most_applications_per_user), !is_leaf);
+	put(writer, Float4GetDatum(label->am_percent), !is_leaf);
+	put(writer, is_leaf ? resource_of(hierarchy, yq_queue_am_limit(hierarchy, queue, label)) : (Datum) 0, !is_leaf);
+	put(writer, bounded_resource_of(hierarchy, queue->maximum_allocation), false);
+	put(writer, Int64GetDatum(queue->maximum_lifetime), queue->maximum_lifetime <= 0);
+	put(writer, Int64GetDatum(queue->default_lifetime), queue->default_lifetime <= 0);
+	put(writer, inherited_properties(queue), false);
+}
+
+/* effective_queues() */
+Datum
+yq_sql_effective_queues(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	YqHierarchy *hierarchy;
+	MemoryContext row_context;
+	MemoryContext old_context;
+
+	InitMaterializedSRF(fcinfo, 0);
+	hierarchy = yq_hierarchy_get();
+	yq_hierarchy_read_usage(hierarchy);
+	yq_hierarchy_compute(hierarchy);
+	(void) yq_hierarchy_refresh(hierarchy, yq_queue_status_read(hierarchy));
+
+	row_context = AllocSetContextCreate(CurrentMemoryContext, "yquota effective queue", ALLOCSET_DEFAULT_SIZES);
+	old_context = MemoryContextSwitchTo(row_context);
+	for (int i = 0; i < hierarchy->queue_count - hierarchy->orphan_count; i++)
+	{
+		const YqQueue *queue = hierarchy->queues[i];
+
+		CHECK_FOR_INTERRUPTS();
+		for (int j = 0; j < queue->label_count; j++)
+		{
+			RowWriter	writer = {.count = 0};
+
+			put_configuration(&writer, hierarchy, queue, &queue->labels[j]);
+			put_capacities(&writer, hierarchy, &queue->labels[j]);
+			put_limits(&writer, hierarchy, queue, &queue->labels[j]);
+			tuplestore_putvalues(result->setResult, result->setDesc, writer.values, writer.nulls);
+			MemoryContextReset(row_context);
+		}
+	}
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(row_context);
+	return (Datum) 0;
+}

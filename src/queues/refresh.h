@@ -1,0 +1,47 @@
+/*-------------------------------------------------------------------------
+ *
+ * refresh.h
+ *	  States of queues, and what a change of the configuration may do to queues
+ *	  that are in force (DESIGN 5).
+ *
+ * yquota_internal.queue_status has what was in force when the configuration was
+ * last changed: whether a queue runs, of what kind it was, how large a container
+ * its applications have been promised.  From it and the configuration follows
+ * what is in force now.  A queue that does not run is DRAINING while containers
+ * run in it, else STOPPED.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_REFRESH_H
+#define YQ_REFRESH_H
+
+#include "nodes/pg_list.h"
+#include "queues/hierarchy.h"
+
+typedef struct YqQueueStatus
+{
+	YqBytes		key;			/* path */
+	const char *path;
+	bool		is_running;
+	YqQueueKind kind;
+	bool		is_auto_created;
+	int64	   *maximum_allocation;
+	bool		has_queue;		/* set by yq_hierarchy_refresh() */
+} YqQueueStatus;
+
+/* Read the table: YqQueueStatus by path, palloc'd. */
+extern HTAB *yq_queue_status_read(const YqHierarchy *hierarchy);
+
+/*
+ * Set is_running of every queue; its containers are set.  Returns the
+ * violations of the rules for a change, in the order of queues.
+ */
+extern List *yq_hierarchy_refresh(YqHierarchy *hierarchy, HTAB *statuses);
+
+/* RUNNING, STOPPED or DRAINING. */
+extern const char *yq_queue_state_name(bool is_running, int64 containers);
+
+/* Names of kinds as the table has them. */
+extern const char *yq_queue_kind_name(YqQueueKind kind);
+
+#endif							/* YQ_REFRESH_H */

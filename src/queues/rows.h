@@ -1,0 +1,40 @@
+/*-------------------------------------------------------------------------
+ *
+ * rows.h
+ *	  Reading the whole of a small table of ours, column by column.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_ROWS_H
+#define YQ_ROWS_H
+
+#include "base/catalog.h"
+#include "executor/tuptable.h"
+
+/* A row, of which columns are called by their rank among those asked for. */
+typedef struct YqRow
+{
+	TupleTableSlot *slot;
+	const AttrNumber *columns;
+	void	   *argument;		/* of who asked */
+} YqRow;
+
+typedef void (*YqRowReader) (const YqRow *row);
+
+/* Call the reader for each row; names are those of the columns it needs. */
+extern void yq_rows_read(YqTable table, Snapshot snapshot, const char *const *names, int count,
+						 YqRowReader reader, void *argument);
+
+/* The value of a column. */
+extern Datum yq_row_value(const YqRow *row, int column, bool *isnull);
+
+/* The same as a palloc'd string, or NULL. */
+extern char *yq_row_text(const YqRow *row, int column);
+
+/* The same of a boolean; null is false. */
+extern bool yq_row_bool(const YqRow *row, int column);
+
+/* The same of an integer, or what is given for null. */
+extern int32 yq_row_integer(const YqRow *row, int column, int32 otherwise);
+
+#endif							/* YQ_ROWS_H */

@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ *
+ * text.c
+ *	  Figures of queues as Hadoop writes them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "common/shortest_dec.h"
+#include "lib/stringinfo.h"
+#include "queues/text.h"
+
+char *
+yq_amounts_text(const YqHierarchy *hierarchy, const int64 *amounts)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfo(&text, "<memory:" INT64_FORMAT ", vCores:" INT64_FORMAT,
+					 amounts[YQ_MEMORY], amounts[YQ_VCORES]);
+	for (int i = YQ_VCORES + 1; i < hierarchy->calculator.types; i++)
+	{
+		if (amounts[i] != 0)
+			appendStringInfo(&text, ", %s: " INT64_FORMAT, hierarchy->type_names[i], amounts[i]);
+	}
+	appendStringInfoChar(&text, '>');
+	return text.data;
+}
+
+char *
+yq_labels_text(const YqHierarchy *hierarchy, const bool *labels)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfoChar(&text, '{');
+	for (int i = 1; i < hierarchy->label_count; i++)
+	{
+		if (labels[i])
+			appendStringInfo(&text, "%s%s", text.len > 1 ? "," : "", hierarchy->labels[i]);
+	}
+	appendStringInfoChar(&text, '}');
+	return text.data;
+}
+
+char *
+yq_float_text(float4 value)
+{
+	char		buffer[FLOAT_SHORTEST_DECIMAL_LEN];
+
+	float_to_shortest_decimal_buf(value, buffer);
+	return pstrdup(buffer);
+}
+
+char *
+yq_java_float_text(float4 value)
+{
+	char	   *text = yq_float_text(value);
+
+	return strpbrk(text, ".eEnN") != NULL ? text : psprintf("%s.0", text);
+}

@@ -1,0 +1,36 @@
+/*-------------------------------------------------------------------------
+ *
+ * validate.h
+ *	  Whether a hierarchy of queues may be: Hadoop's rules for a configuration,
+ *	  and for changing it while the cluster runs (DESIGN 5).
+ *
+ * What Hadoop 3.4.1 refuses is refused, in its words where it has some.  Every
+ * violation is collected, in the order in which Hadoop would come to it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_VALIDATE_H
+#define YQ_VALIDATE_H
+
+#include "nodes/pg_list.h"
+#include "queues/hierarchy.h"
+
+typedef struct YqViolation
+{
+	const char *queue;			/* path; NULL for what is configured once */
+	const char *property;		/* Hadoop's name of it, without prefix */
+	const char *value;			/* as configured; NULL when it is not */
+	const char *message;
+} YqViolation;
+
+/* Add a violation to a list, palloc'd. */
+extern List *yq_violation_add(List *violations, const char *queue, const char *property,
+							  const char *value, const char *message);
+
+/* All violations of the rules for a configuration. */
+extern List *yq_hierarchy_validate(const YqHierarchy *hierarchy);
+
+/* The name of the property of a queue on a label. */
+extern char *yq_label_property(const YqHierarchy *hierarchy, int label, const char *property);
+
+#endif							/* YQ_VALIDATE_H */
