@@ -2,17 +2,19 @@
 #
 # For packagers: a plain PGXS makefile.  "make", "make install" and "make
 # installcheck" (against a running server) take PG_CONFIG, DESTDIR and VPATH as
-# usual and never call anything but the compiler and the server's own tools.
+# usual and never call anything but the compiler, the server's own tools and,
+# for the update script, perl.
 #
-# For everybody else: "make check", "make demo" and "make bench" bring what is
-# missing and work in private servers of their own under build/ (see scripts/).
+# For everybody else: "make check", "make soak", "make demo" and "make bench"
+# bring what is missing and work in private servers of their own under build/
+# (see scripts/).
 #
 # STRICT=1 asks for more warnings and turns them into errors.  Unused parameters
 # are no mistake here: the server prescribes the signatures of its callbacks.
 
 PG_CONFIG ?= pg_config
 
-OWN_GOALS := bench check check-shape demo demo-stop help
+OWN_GOALS := bench check check-shape demo demo-stop help soak
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
@@ -26,6 +28,9 @@ check:
 
 check-shape:
 	@PG_CONFIG='$(PG_CONFIG)' scripts/check_shape.sh
+
+soak:
+	@PG_CONFIG='$(PG_CONFIG)' scripts/soak.sh
 
 demo:
 	@PG_CONFIG='$(PG_CONFIG)' demo/run.sh
@@ -41,6 +46,7 @@ help:
 	@echo 'make install          install into that server (DESTDIR is honoured)'
 	@echo 'make installcheck     regression and isolation tests in a running server'
 	@echo 'make check            install what is missing, build, run every test in a private server'
+	@echo 'make soak             the tests that go on for hours if told to (SOAK_MINUTES=20 by default, SOAK_ONLY=name,name)'
 	@echo 'make check-shape      only the checks that read the sources'
 	@echo 'make demo             install what is missing, build, show yquota at work'
 	@echo 'make demo-stop        stop the server of the demonstration'
@@ -62,8 +68,15 @@ install_script := sql/yquota--$(EXTVERSION).sql
 MODULE_big := yquota
 PGFILEDESC := "yquota - quota, pricing and scheduling of a shared compute cluster"
 OBJS := $(patsubst %.c,%.o,$(call files,src/*.c src/*/*.c))
-DATA := $(call files,sql/yquota--*--*.sql)
-DATA_built := $(install_script)
+
+# Releases stay as they were: install scripts, and the update scripts between
+# them.  From the newest one an update script to the tree's version is made.
+releases := $(call files,sql/releases/yquota--*.sql)
+newest_release := $(shell cd $(source_dir)/sql/releases && ls yquota--*.sql | sed -n 's/^yquota--\([0-9.]*\)\.sql$$/\1/p' | sort -V | tail -n 1)
+update := $(newest_release)--$(EXTVERSION)
+update_script := sql/yquota--$(update).sql
+DATA := $(releases)
+DATA_built := $(install_script) $(update_script)
 
 PG_CPPFLAGS = -I$(source_dir)/src -DYQ_VERSION='"$(EXTVERSION)"'
 PG_CFLAGS = -MMD -MP
@@ -102,6 +115,12 @@ $(OBJS:.o=.bc): %.bc: %.o
 $(install_script): FORCE
 	@cat $(addprefix $(source_dir)/,$(call files,sql/[0-9]*.sql)) >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else echo 'joining sql/[0-9]*.sql into $@'; mv $@.new $@; fi
+
+# The same for the update script: see scripts/make_update.pl.
+update_parts := $(foreach part,before after,$(or $(wildcard $(source_dir)/sql/update/$(update).$(part).sql),/dev/null))
+$(update_script): $(install_script) FORCE
+	@perl $(source_dir)/scripts/make_update.pl $(source_dir)/sql/releases/yquota--$(newest_release).sql $< $(update_parts) >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else echo 'making $@'; mv $@.new $@; fi
 
 $(source_dir)/test/expected:
 	ln -sfn ../expected $@

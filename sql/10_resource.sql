@@ -301,6 +301,23 @@ CREATE OPERATOR CLASS yquota.resource_btree_ops
 	FUNCTION 4 btequalimage(oid);
 COMMENT ON OPERATOR CLASS yquota.resource_btree_ops USING btree IS 'sort order of resource vectors';
 
+-- The dump that pg_upgrade makes has functions before operator classes, and the
+-- views that they use before that; but nothing says that a view which groups by
+-- vectors needs the class.  Types come first of all, and this one brings it.
+CREATE TYPE yquota_internal.resource_range AS RANGE (
+	subtype = yquota.resource,
+	subtype_opclass = yquota.resource_btree_ops,
+	multirange_type_name = yquota_internal.resource_multirange
+);
+COMMENT ON TYPE yquota_internal.resource_range IS
+	'Has pg_upgrade make the order of resource vectors before the views that need it; nothing else uses it';
+COMMENT ON TYPE yquota_internal.resource_multirange IS 'Comes with resource_range';
+COMMENT ON FUNCTION yquota_internal.resource_range(yquota.resource, yquota.resource) IS 'Comes with resource_range';
+COMMENT ON FUNCTION yquota_internal.resource_range(yquota.resource, yquota.resource, text) IS 'Comes with resource_range';
+COMMENT ON FUNCTION yquota_internal.resource_multirange() IS 'Comes with resource_range';
+COMMENT ON FUNCTION yquota_internal.resource_multirange(yquota_internal.resource_range) IS 'Comes with resource_range';
+COMMENT ON FUNCTION yquota_internal.resource_multirange(yquota_internal.resource_range[]) IS 'Comes with resource_range';
+
 CREATE OPERATOR FAMILY yquota.resource_hash_ops USING hash;
 COMMENT ON OPERATOR FAMILY yquota.resource_hash_ops USING hash IS 'equality of resource vectors';
 

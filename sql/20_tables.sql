@@ -287,9 +287,12 @@ CREATE TABLE yquota.container (
 	factors text[] COLLATE "C",
 	accrual_base numeric NOT NULL
 );
+-- Room is used again here, so the door comes to ranges that have been summarized.
+-- A summary of so few bytes is not compressed, which would have to be undone and
+-- done again with every page.
 CREATE INDEX container_application_id_idx ON yquota.container
-	USING brin (application_id text_bloom_ops (n_distinct_per_range = 1500, false_positive_rate = 0.005))
-	WITH (pages_per_range = 256, autosummarize = on);
+	USING brin (application_id text_bloom_ops (n_distinct_per_range = 360, false_positive_rate = 0.005))
+	WITH (pages_per_range = 64, autosummarize = on);
 COMMENT ON TABLE yquota.container IS
 	'Containers running now.  Written by the trigger of container_event only';
 COMMENT ON COLUMN yquota.container.label IS 'partition of the node when the container came to it';
@@ -339,9 +342,11 @@ CREATE INDEX charge_container_id_idx ON yquota.charge (container_id);
 -- Block ranges cost the door next to nothing.  Rows of one time, and of one
 -- application, mostly lie close together.
 CREATE INDEX charge_time_idx ON yquota.charge USING brin ("to", "from") WITH (pages_per_range = 32);
+-- Room for as many applications as rows, because those of a large cluster end in
+-- any order.
 CREATE INDEX charge_application_id_idx ON yquota.charge
-	USING brin (application_id text_bloom_ops (n_distinct_per_range = 2500, false_positive_rate = 0.002))
-	WITH (pages_per_range = 512, autosummarize = on);
+	USING brin (application_id text_bloom_ops (n_distinct_per_range = 2400, false_positive_rate = 0.005))
+	WITH (pages_per_range = 64, autosummarize = on);
 COMMENT ON TABLE yquota.charge IS
 	'The ledger: one row per settled segment of a container.  Append-only; corrections are further rows';
 COMMENT ON COLUMN yquota.charge.started_at IS 'start of the container';
@@ -484,9 +489,9 @@ COMMENT ON TABLE yquota_internal.rate_class_counter IS
 --
 -- Hours accumulate while containers run; a balance should not.  The same once
 -- more, with all hours of a rate class moved to one instant by the prices known
--- at some version; a change of prices before that instant makes it worthless,
--- and the next folding makes it anew.  A balance reads one row per project, in which classes
--- are called by number.
+-- at some version; a later change of prices that bears on hours moved that way
+-- makes it worthless, and the next folding makes it anew.  A balance reads one
+-- row per project, in which classes are called by number.
 --
 CREATE TABLE yquota_internal.running_class (
 	class_id integer PRIMARY KEY CHECK (class_id > 0),
@@ -511,12 +516,15 @@ CREATE TABLE yquota_internal.running_reference (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
 	reference_at timestamptz NOT NULL,
 	pricing_version bigint NOT NULL,
-	classes integer NOT NULL
+	classes integer NOT NULL,
+	priced_through timestamptz NOT NULL CHECK (priced_through >= reference_at)
 );
 COMMENT ON TABLE yquota_internal.running_reference IS
 	'The instant that accrual bases of project_counter count from; without a row they and running_total say nothing';
+COMMENT ON COLUMN yquota_internal.running_reference.priced_through IS
+	'latest instant whose price the accrual bases contain: reference_at, or the hour of containers that were settled ahead of the clock';
 COMMENT ON COLUMN yquota_internal.running_reference.pricing_version IS
-	'newest pricing_change seen; when a later one bears on what was before reference_at, nothing holds either';
+	'newest pricing_change seen; when a later one bears on what was before priced_through, nothing holds either';
 COMMENT ON COLUMN yquota_internal.running_reference.classes IS 'the highest number given to a rate class so far';
 
 CREATE TABLE yquota_internal.usage_counter (

@@ -69,3 +69,17 @@ REVOKE ALL ON FUNCTION yquota_internal.invalidate_prices() FROM PUBLIC;
 CREATE TRIGGER pricing_change_invalidate
 	AFTER INSERT OR UPDATE OR DELETE ON yquota.pricing_change
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.invalidate_prices();
+
+CREATE FUNCTION yquota_internal.refuse_change() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RAISE EXCEPTION 'cannot change table "%"', TG_TABLE_NAME
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = TG_ARGV[0];
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_change() IS
+	'Trigger of tables that are only added to; its argument says why';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_change() FROM PUBLIC;

@@ -19,8 +19,10 @@ COMMENT ON FUNCTION yquota_internal.restoring() IS
 CREATE FUNCTION yquota_internal.duration(setting_name text) RETURNS interval
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	RETURN ((extract(epoch FROM current_setting(setting_name)::interval) * 1000)::bigint
-			|| ' milliseconds')::interval;
+	-- before the library is loaded, which the clock does, it has no settings
+	RETURN CASE WHEN yquota.statement_clock() IS NOT NULL THEN
+		((extract(epoch FROM current_setting(setting_name)::interval) * 1000)::bigint
+		 || ' milliseconds')::interval END;
 COMMENT ON FUNCTION yquota_internal.duration(text) IS
 	'A duration of the configuration as an interval of hours and less: a day of a setting is 24 hours in every time zone';
 

@@ -228,8 +228,34 @@ CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.charging_rule
 
 --
 -- resource_type shows the base price in force; compute_prices() calls this,
--- too, because a point that lay ahead takes effect by itself.
+-- too, because a point that lay ahead takes effect by itself.  That is no change
+-- of the price, so it must not look like somebody's UPDATE of it: a trigger
+-- fills it in, of a kind that is the only one that an UPDATE of the name, which
+-- cannot change, calls.  (note_resource_type() would compare it with what is in
+-- force at its own clock, which may have been moved by then.)
 --
+CREATE FUNCTION yquota_internal.fill_in_base_price() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	in_force record := yquota_internal.base_price_at(NEW.name, yquota.statement_clock());
+BEGIN
+	IF in_force.unit IS NOT NULL THEN
+		NEW.base_price := in_force.base_price;
+		NEW.unit := in_force.unit;
+	END IF;
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.fill_in_base_price() IS
+	'Shows the base price in force in yquota.resource_type';
+REVOKE ALL ON FUNCTION yquota_internal.fill_in_base_price() FROM PUBLIC;
+
+CREATE TRIGGER show_in_force BEFORE UPDATE OF name ON yquota.resource_type
+	FOR EACH ROW WHEN ((NEW.base_price, NEW.unit) IS NOT DISTINCT FROM (OLD.base_price, OLD.unit))
+	EXECUTE FUNCTION yquota_internal.fill_in_base_price();
+
 CREATE FUNCTION yquota_internal.show_base_prices() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -238,7 +264,7 @@ DECLARE
 	clock timestamptz := yquota.statement_clock();
 BEGIN
 	UPDATE yquota.resource_type AS t
-	SET base_price = b.base_price, unit = b.unit
+	SET name = t.name
 	FROM yquota.resource_type AS s,
 		 LATERAL yquota_internal.base_price_at(s.name, clock) AS b
 	WHERE s.name = t.name

@@ -125,7 +125,7 @@ COMMENT ON AGGREGATE yquota_internal.rate_sum(yquota.resource, text[], numeric, 
 CREATE VIEW yquota_internal.valid_reference AS
 	SELECT reference.reference_at
 	FROM yquota_internal.running_reference AS reference
-	WHERE yquota_internal.prices_changed_from(reference.pricing_version) >= reference.reference_at;
+	WHERE yquota_internal.prices_changed_from(reference.pricing_version) >= reference.priced_through;
 COMMENT ON VIEW yquota_internal.valid_reference IS
 	'What running_total and the accrual bases of project_counter count from; no row when they must not be used';
 
@@ -157,38 +157,43 @@ CREATE FUNCTION yquota_internal.merge_weights(a bytea, b bytea) RETURNS bytea
 COMMENT ON FUNCTION yquota_internal.merge_weights(bytea, bytea) IS
 	'Sum of two packed lists of weights';
 
-CREATE FUNCTION yquota_internal.running_class_number(class_shape yquota.resource, class_factors text[])
-	RETURNS integer
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-DECLARE
-	found_id integer;
-BEGIN
-	SELECT class.class_id INTO found_id
-	FROM yquota_internal.running_class AS class
-	WHERE class.shape OPERATOR(yquota.=) class_shape
-	  AND class.factors IS NOT DISTINCT FROM class_factors;
-	IF found_id IS NULL THEN
-		UPDATE yquota_internal.running_reference SET classes = classes + 1
-		RETURNING classes INTO found_id;
-		INSERT INTO yquota_internal.running_class (class_id, shape, factors)
-		VALUES (found_id, class_shape, class_factors);
-	END IF;
-	RETURN found_id;
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.running_class_number(yquota.resource, text[]) IS
-	'Number of a rate class in the running totals, given now if it has none';
-REVOKE ALL ON FUNCTION yquota_internal.running_class_number(yquota.resource, text[]) FROM PUBLIC;
-
 --
 -- The running totals.  They count from the last full hour in which anything
 -- was settled: a change of prices rarely reaches further back, and who reads a
 -- balance needs no older prices.
 --
+CREATE FUNCTION yquota_internal.move_running_totals(new_reference timestamptz, settled_in timestamptz)
+	RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	old_reference timestamptz := (SELECT reference_at FROM yquota_internal.running_reference);
+BEGIN
+	IF new_reference <> old_reference THEN
+		UPDATE yquota_internal.project_counter AS counter
+		SET accrual_base = trim_scale(counter.accrual_base - running.cost)
+		FROM (SELECT total.project,
+					 yquota_internal.accrued_sum(NULL, NULL, NULL, total.weights,
+												 old_reference, new_reference) AS cost
+			  FROM yquota_internal.running_total AS total
+			  GROUP BY total.project) AS running
+		WHERE counter.project = running.project AND running.cost <> 0;
+	END IF;
+	UPDATE yquota_internal.running_reference
+	SET reference_at = new_reference,
+		priced_through = greatest(priced_through, new_reference, settled_in),
+		pricing_version = (SELECT COALESCE(max(version), 0) FROM yquota.pricing_change);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.move_running_totals(timestamptz, timestamptz) IS
+	'Have the running totals, which hold, count from another instant, and be ready for deltas of hours up to a last one (NULL for none)';
+REVOKE ALL ON FUNCTION yquota_internal.move_running_totals(timestamptz, timestamptz) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.make_running_totals(full_hour timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	-- a plan made for few classes is no plan for many
+	SET plan_cache_mode = force_custom_plan
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
@@ -196,21 +201,28 @@ DECLARE
 		(SELECT max(class.reference_at) FROM yquota_internal.rate_class_counter AS class
 		 WHERE class.reference_at <= full_hour), full_hour);
 BEGIN
-	INSERT INTO yquota_internal.running_reference AS r (reference_at, pricing_version, classes)
-	SELECT reference, COALESCE(max(version), 0), 0 FROM yquota.pricing_change
+	INSERT INTO yquota_internal.running_reference AS r
+		(reference_at, priced_through, pricing_version, classes)
+	SELECT reference,
+		   greatest(reference, (SELECT max(class.reference_at)
+								FROM yquota_internal.rate_class_counter AS class)),
+		   (SELECT COALESCE(max(version), 0) FROM yquota.pricing_change), 0
 	ON CONFLICT (only_row) DO UPDATE
-		SET reference_at = EXCLUDED.reference_at, pricing_version = EXCLUDED.pricing_version;
+		SET reference_at = EXCLUDED.reference_at, priced_through = EXCLUDED.priced_through,
+			pricing_version = EXCLUDED.pricing_version;
 	DELETE FROM yquota_internal.running_total;
 	DELETE FROM yquota_internal.running_class;
-	WITH number AS MATERIALIZED (
-		SELECT class.shape, class.factors,
-			   yquota_internal.running_class_number(class.shape, class.factors) AS class_id
-		FROM (SELECT DISTINCT shape, factors FROM yquota_internal.rate_class_counter) AS class
-	)
+	INSERT INTO yquota_internal.running_class (class_id, shape, factors)
+	SELECT r.classes + row_number() OVER (), kind.shape, kind.factors
+	FROM (SELECT DISTINCT class.shape, class.factors
+		  FROM yquota_internal.rate_class_counter AS class) AS kind
+	CROSS JOIN yquota_internal.running_reference AS r;
+	UPDATE yquota_internal.running_reference
+	SET classes = greatest(classes, (SELECT max(class_id) FROM yquota_internal.running_class));
 	INSERT INTO yquota_internal.running_total (project, weights)
 	SELECT class.project, yquota_internal.pack_weights(number.class_id, class.weight)
 	FROM yquota_internal.rate_class_counter AS class
-	JOIN number ON number.shape OPERATOR(yquota.=) class.shape
+	JOIN yquota_internal.running_class AS number ON number.shape OPERATOR(yquota.=) class.shape
 		AND number.factors IS NOT DISTINCT FROM class.factors
 	GROUP BY class.project;
 	UPDATE yquota_internal.project_counter SET accrual_base = 0 WHERE accrual_base <> 0;
@@ -230,11 +242,14 @@ REVOKE ALL ON FUNCTION yquota_internal.make_running_totals(timestamptz) FROM PUB
 
 CREATE FUNCTION yquota_internal.fold_counters() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	-- a plan made for few deltas or classes is no plan for many
+	SET plan_cache_mode = force_custom_plan
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
 	folded bigint;
 	reference timestamptz;
+	settled_in timestamptz;
 	full_hour timestamptz := date_trunc('hour', yquota.statement_clock(), 'UTC');
 BEGIN
 	-- A change of prices that is not visible here would be missed below, after
@@ -250,14 +265,14 @@ BEGIN
 	-- one at a time; neither events nor readers take this lock
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
 
-	-- Totals are added to as long as no price has changed since they were made
-	-- and they count from the same hour; else they are made anew.
-	reference := (
-		SELECT r.reference_at FROM yquota_internal.running_reference AS r
-		WHERE r.pricing_version = (SELECT COALESCE(max(version), 0) FROM yquota.pricing_change)
-		  AND r.reference_at >= COALESCE((
-			SELECT max(delta.reference_at) FROM yquota_internal.counter_delta AS delta
-			WHERE delta.reference_at <= full_hour), '-infinity'));
+	reference := (SELECT reference_at FROM yquota_internal.valid_reference);
+	IF reference IS NOT NULL THEN
+		SELECT greatest(reference, max(delta.reference_at) FILTER (WHERE delta.reference_at <= full_hour)),
+			   max(delta.reference_at)
+		INTO reference, settled_in
+		FROM yquota_internal.counter_delta AS delta;
+		PERFORM yquota_internal.move_running_totals(reference, settled_in);
+	END IF;
 
 	WITH delta AS (
 		DELETE FROM yquota_internal.counter_delta RETURNING *
@@ -289,13 +304,26 @@ BEGIN
 			SET weight = counter.weight + EXCLUDED.weight,
 				accrual_base = trim_scale(counter.accrual_base + EXCLUDED.accrual_base)
 	), number AS MATERIALIZED (
-		SELECT kind.shape, kind.factors,
-			   yquota_internal.running_class_number(kind.shape, kind.factors) AS class_id
+		SELECT kind.shape, kind.factors, known.class_id IS NULL AS is_new,
+			   COALESCE(known.class_id,
+						r.classes + row_number() OVER (PARTITION BY known.class_id IS NULL)) AS class_id
 		FROM (SELECT DISTINCT class.shape, class.factors FROM class) AS kind
+		CROSS JOIN yquota_internal.running_reference AS r
+		LEFT JOIN yquota_internal.running_class AS known
+			ON known.shape OPERATOR(yquota.=) kind.shape
+			AND known.factors IS NOT DISTINCT FROM kind.factors
 		WHERE reference IS NOT NULL
+	), new_class AS (
+		INSERT INTO yquota_internal.running_class (class_id, shape, factors)
+		SELECT number.class_id, number.shape, number.factors FROM number WHERE number.is_new
+	), numbered AS (
+		UPDATE yquota_internal.running_reference AS r
+		SET classes = newest.class_id
+		FROM (SELECT max(number.class_id) AS class_id FROM number WHERE number.is_new) AS newest
+		WHERE newest.class_id IS NOT NULL
 	), running AS (
 		INSERT INTO yquota_internal.running_total AS total (project, weights)
-		SELECT class.project, yquota_internal.pack_weights(number.class_id, class.weight)
+		SELECT class.project, yquota_internal.pack_weights(number.class_id::integer, class.weight)
 		FROM class
 		JOIN number ON number.shape OPERATOR(yquota.=) class.shape
 			AND number.factors IS NOT DISTINCT FROM class.factors
@@ -354,8 +382,12 @@ BEGIN
 				last_event_at = greatest(counter.last_event_at, EXCLUDED.last_event_at),
 				last_recorded_at = greatest(counter.last_recorded_at, EXCLUDED.last_recorded_at)
 	)
-	SELECT count(*) INTO folded FROM delta;
+	SELECT count(*), max(delta.reference_at) INTO folded, settled_in FROM delta;
 
+	-- what was committed since the totals were moved has been folded as well
+	UPDATE yquota_internal.running_reference
+	SET priced_through = settled_in
+	WHERE priced_through < settled_in;
 	DELETE FROM yquota_internal.rate_class_counter WHERE weight = 0 AND accrual_base = 0;
 	DELETE FROM yquota_internal.running_total WHERE weights = '';
 	DELETE FROM yquota_internal.usage_counter WHERE containers = 0 AND allocation OPERATOR(yquota.=) '[]';
@@ -414,8 +446,9 @@ COMMENT ON VIEW yquota.charged_through IS
 	'The charged-through mark: the latest QUOTA_COMPUTE; what running containers cost until then has been shown';
 
 --
--- Projects stay while the books name them.  Counters are looked at rather than
--- the ledger: they have a row for every project that was ever charged.
+-- Projects stay while the books name them, or are going to.  Counters are looked
+-- at rather than the ledger: they have a row for every project that was ever
+-- charged.
 --
 
 CREATE FUNCTION yquota_internal.keep_project() RETURNS trigger
@@ -426,9 +459,21 @@ BEGIN
 	IF TG_OP = 'UPDATE' AND NEW.name = OLD.name THEN
 		RETURN NEW;
 	END IF;
+	-- what is being charged to it cannot be seen yet
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'cannot % a project at isolation level %',
+				CASE TG_OP WHEN 'UPDATE' THEN 'rename' ELSE 'delete' END,
+				upper(current_setting('transaction_isolation'))
+			USING ERRCODE = 'feature_not_supported',
+				DETAIL = 'Events that have been committed meanwhile must be seen.',
+				HINT = 'Use a transaction of isolation level READ COMMITTED.';
+	END IF;
+	PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE', 120);
 	IF EXISTS (SELECT FROM yquota.container WHERE project = OLD.name)
 		OR EXISTS (SELECT FROM yquota_internal.project_counter WHERE project = OLD.name)
 		OR EXISTS (SELECT FROM yquota_internal.counter_delta WHERE project = OLD.name)
+		OR EXISTS (SELECT FROM yquota_internal.deferred_event AS deferred
+				   WHERE yquota_internal.payer_project(deferred.project, deferred.username) = OLD.name)
 	THEN
 		RAISE EXCEPTION 'cannot % project "%" because its containers are in the books',
 				CASE TG_OP WHEN 'UPDATE' THEN 'rename' ELSE 'delete' END, OLD.name

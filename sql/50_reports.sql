@@ -1,7 +1,8 @@
 --
--- Reports: balances, costs, usage.  Views with the rights of their owner, so
--- that GRANT SELECT on a view is all a reader needs.  Everything "live" is
--- live at yquota.statement_clock() and exact: accrued is computed from the
+-- Reports: balances, costs, usage.  Views with the rights of their owner, which
+-- show whoever asks the projects that he may see (23_readers.sql); as security
+-- barriers, so that no condition of his sees a row before that is known.  Who
+-- reads all of them pays for one comparison per row.  Everything "live" is live at yquota.statement_clock() and exact: accrued is computed from the
 -- timelines, never stored (DESIGN 3).
 --
 -- Counters are read as folded table plus the deltas not yet folded; "scope"
@@ -100,7 +101,7 @@ COMMENT ON FUNCTION yquota_internal.used_up_at(timestamptz, numeric, numeric) IS
 -- Grouped and joined rather than looked up per project: counters are read once
 -- whether one project is asked for or all, and the project asked for is pushed
 -- down into each part.
-CREATE VIEW yquota.project_balance AS
+CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 	SELECT project.name AS project,
 		   project.quota_mode,
 		   project.on_exhausted,
@@ -141,7 +142,9 @@ CREATE VIEW yquota.project_balance AS
 			   trim_scale(coalesce(books.burn_rate, 0)) AS burn_rate
 		-- computed once, however often they are used above
 		OFFSET 0
-	) balance;
+	) balance
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.project_balance IS
 	'What every project has, owes and spends, live and exact at the clock; NOLIMIT projects are charged alike';
 COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that are valid now (quota_grant)';
@@ -157,7 +160,7 @@ COMMENT ON COLUMN yquota.project_balance.burn_rate IS
 COMMENT ON COLUMN yquota.project_balance.exhausted_at IS
 	'first microsecond at which nothing remains if burn_rate stays as it is; the clock when nothing remains already, NULL when that instant never comes and for NOLIMIT projects';
 
-CREATE VIEW yquota.exhausted_work AS
+CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 	SELECT balance.project,
 		   balance.on_exhausted,
 		   balance.on_exhausted::text AS action,
@@ -186,63 +189,72 @@ COMMENT ON COLUMN yquota.exhausted_work.allocation IS 'native units';
 -- Costs
 --
 
-CREATE VIEW yquota.container_cost AS
-	SELECT container.container_id,
-		   container.project,
-		   container.application_id,
-		   container.username,
-		   container.queue,
-		   container.node,
-		   container.execution_type,
-		   container.allocation,
-		   container.started_at,
-		   NULL::timestamptz AS finished_at,
-		   NULL::integer AS exit_status,
-		   live.charged,
-		   live.accrued,
-		   trim_scale(live.charged + live.accrued) AS cost
-	FROM yquota.container container
-	CROSS JOIN LATERAL (
-		SELECT CASE WHEN container.charges = 0 THEN 0 ELSE (
-			SELECT trim_scale(coalesce(sum(charge.amount), 0))
-			FROM yquota.charge charge
-			WHERE charge.container_id = container.container_id
-		) END AS charged,
-		yquota_internal.accrued(container.allocation, container.factors,
-								container.settled_at, yquota.statement_clock()) AS accrued
-		-- computed once, though used twice
-		OFFSET 0
-	) live
-	UNION ALL
-	SELECT finished.container_id,
-		   finished.project,
-		   finished.application_id,
-		   finished.username,
-		   (finished.last_segment).queue,
-		   (finished.last_segment).node,
-		   (finished.last_segment).execution_type,
-		   (finished.last_segment).allocation,
-		   finished.started_at,
-		   (finished.last_segment)."to",
-		   (finished.last_segment).exit_status,
-		   finished.charged,
-		   0::numeric,
-		   finished.charged
+-- Who may see a row is asked above the union: the planner takes one apart, and
+-- the barrier with it.
+CREATE VIEW yquota.container_cost WITH (security_barrier) AS
+	SELECT cost.*
 	FROM (
-		SELECT charge.container_id, charge.project, charge.application_id, charge.username,
-			   charge.started_at,
-			   trim_scale(sum(charge.amount)) AS charged,
-			   (array_agg(charge ORDER BY charge.number DESC)
-				FILTER (WHERE charge.settled_by = 'CONTAINER_FINISH'
-						  AND charge.corrects IS NULL))[1] AS last_segment
-		FROM yquota.charge charge
-		WHERE NOT EXISTS (
-			SELECT FROM yquota.container container
-			WHERE container.container_id = charge.container_id
-		)
-		GROUP BY charge.container_id, charge.project, charge.application_id, charge.username,
-				 charge.started_at
-	) finished;
+		SELECT container.container_id,
+			   container.project,
+			   container.application_id,
+			   container.username,
+			   container.queue,
+			   container.node,
+			   container.execution_type,
+			   container.allocation,
+			   container.started_at,
+			   NULL::timestamptz AS finished_at,
+			   NULL::integer AS exit_status,
+			   live.charged,
+			   live.accrued,
+			   trim_scale(live.charged + live.accrued) AS cost
+		FROM yquota.container container
+		CROSS JOIN LATERAL (
+			SELECT CASE WHEN container.charges = 0 THEN 0 ELSE (
+				SELECT trim_scale(coalesce(sum(charge.amount), 0))
+				FROM yquota.charge charge
+				WHERE charge.container_id = container.container_id
+			) END AS charged,
+			yquota_internal.accrued(container.allocation, container.factors,
+									container.settled_at, yquota.statement_clock()) AS accrued
+			-- computed once, though used twice
+			OFFSET 0
+		) live
+		UNION ALL
+		SELECT finished.container_id,
+			   finished.project,
+			   finished.application_id,
+			   finished.username,
+			   (finished.last_segment).queue,
+			   (finished.last_segment).node,
+			   (finished.last_segment).execution_type,
+			   (finished.last_segment).allocation,
+			   finished.started_at,
+			   (finished.last_segment)."to",
+			   (finished.last_segment).exit_status,
+			   finished.charged,
+			   0::numeric,
+			   finished.charged
+		FROM (
+			SELECT charge.container_id, charge.project, charge.application_id, charge.username,
+				   charge.started_at,
+				   trim_scale(sum(charge.amount)) AS charged,
+				   (array_agg(charge ORDER BY charge.number DESC)
+					FILTER (WHERE charge.settled_by = 'CONTAINER_FINISH'
+							  AND charge.corrects IS NULL))[1] AS last_segment
+			FROM yquota.charge charge
+			WHERE NOT EXISTS (
+				SELECT FROM yquota.container container
+				WHERE container.container_id = charge.container_id
+			)
+			GROUP BY charge.container_id, charge.project, charge.application_id, charge.username,
+					 charge.started_at
+			-- not what was voided: of that, every row has been taken back
+			HAVING sum(CASE WHEN charge.corrects IS NULL THEN 1 ELSE -1 END) > 0
+		) finished
+	) cost
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR cost.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.container_cost IS
 	'What every container cost, running ones up to the clock; queue, node, execution type and allocation are the last ones.  Ask with a container_id or an application_id: other conditions read the whole ledger';
 COMMENT ON COLUMN yquota.container_cost.allocation IS 'native units';
@@ -257,9 +269,11 @@ CREATE VIEW yquota_internal.settled_segment AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
 		   charge.queue, charge.node, charge.execution_type, charge.allocation,
 		   charge."from", charge."to", charge.corrects, charge.amount
-	FROM yquota.charge charge;
+	FROM yquota.charge charge
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR charge.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota_internal.settled_segment IS
-	'Rows of the ledger: what settled_cost() computes a part of.  A padding row has "from" = "to"';
+	'Rows of the ledger that whoever asks may see: what settled_cost() computes a part of.  A padding row has "from" = "to"';
 
 CREATE VIEW yquota_internal.running_segment AS
 	SELECT container.container_id, container.project, container.application_id,
@@ -267,7 +281,9 @@ CREATE VIEW yquota_internal.running_segment AS
 		   container.allocation, container.factors, container.settled_at AS "from",
 		   yquota.statement_clock() AS "to"
 	FROM yquota.container container
-	WHERE container.settled_at < yquota.statement_clock();
+	WHERE container.settled_at < yquota.statement_clock()
+	  AND ((SELECT yquota_internal.reads_all())
+		   OR container.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON VIEW yquota_internal.running_segment IS
 	'What running containers owe up to the clock: what running_cost() computes a part of';
 
@@ -292,8 +308,8 @@ CREATE FUNCTION yquota_internal.running_cost(segment yquota_internal.running_seg
 COMMENT ON FUNCTION yquota_internal.running_cost(yquota_internal.running_segment, timestamptz, timestamptz) IS
 	'Credits of the part of what a running container owes that lies in a window';
 
-CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
-									by text[] DEFAULT '{project}')
+CREATE FUNCTION yquota_internal.cost_between_as_owner("from" timestamptz, "to" timestamptz,
+													  by text[])
 	RETURNS TABLE (project text, username text, queue text, application_id text,
 				   execution_type yquota.execution_type, node text, container_id text,
 				   amount numeric)
@@ -373,6 +389,17 @@ BEGIN
 	USING "from", "to";
 END;
 $$;
+COMMENT ON FUNCTION yquota_internal.cost_between_as_owner(timestamptz, timestamptz, text[]) IS
+	'What cost_between() returns to whoever calls it';
+REVOKE ALL ON FUNCTION yquota_internal.cost_between_as_owner(timestamptz, timestamptz, text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
+									by text[] DEFAULT '{project}')
+	RETURNS TABLE (project text, username text, queue text, application_id text,
+				   execution_type yquota.execution_type, node text, container_id text,
+				   amount numeric)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]) IS
 	'Credits for what ran in a window, its start included and its end not, running containers up to the clock; exact for any window that does not begin before the archive horizon.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish';
 REVOKE ALL ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]) FROM PUBLIC;
@@ -380,7 +407,8 @@ REVOKE ALL ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]) FRO
 CREATE VIEW yquota_internal.billed_day AS
 	SELECT day.day, ends.starts_at, ends.ends_at
 	FROM (SELECT yquota_internal.billing_timezone() AS name) zone
-	CROSS JOIN (SELECT min("from") AS first, max("to") AS last FROM yquota.charge) ledger
+	CROSS JOIN (SELECT min("from") AS first, max("to") AS last
+				FROM yquota_internal.settled_segment) ledger
 	CROSS JOIN LATERAL (
 		SELECT yquota_internal.billing_day(ledger.first, zone.name) + number AS day
 		FROM generate_series(0, yquota_internal.billing_day(ledger.last, zone.name)
@@ -397,7 +425,7 @@ COMMENT ON VIEW yquota_internal.billed_day IS
 
 -- Day by day, so that a date asked for finds its rows by their times.  What lies
 -- within a day is added up as it is; what crosses midnight is computed.
-CREATE VIEW yquota.daily_cost AS
+CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
 	SELECT piece.day, piece.project, piece.username, piece.queue,
 		   piece.application_id, piece.execution_type,
 		   trim_scale(sum(piece.amount)) AS amount
@@ -502,10 +530,12 @@ COMMENT ON COLUMN yquota.node_usage.opportunistic IS 'held by OPPORTUNISTIC cont
 COMMENT ON COLUMN yquota.node_usage.available IS 'total less what all containers hold, native units; negative amounts where they hold more';
 COMMENT ON COLUMN yquota.node_usage.containers IS 'running containers';
 
-CREATE VIEW yquota.project_usage AS
+CREATE VIEW yquota.project_usage WITH (security_barrier) AS
 	SELECT class.project,
 		   yquota.sum(class.shape OPERATOR(yquota.*) class.weight::bigint) AS allocation
 	FROM yquota_internal.rate_class class
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR class.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
 	GROUP BY class.project;
 COMMENT ON VIEW yquota.project_usage IS
 	'What running containers hold, per project; no row for projects that hold nothing';

@@ -13,20 +13,30 @@ CREATE VIEW yquota.feed_status AS
 		   max(part.last_recorded_at) AS last_recorded_at,
 		   yquota.statement_clock() - max(part.last_event_at) AS lag,
 		   sum(part.waiting)::bigint AS waiting,
-		   sum(part.rejected)::bigint AS rejected
+		   sum(part.rejected)::bigint AS rejected,
+		   sum(part.deferred)::bigint AS deferred
 	FROM (
 		SELECT counter.source, counter.events, counter.last_event_at, counter.last_recorded_at,
-			   0 AS waiting, 0 AS rejected
+			   0 AS waiting, 0 AS rejected, 0 AS deferred
 		FROM yquota_internal.feed_counter counter
 		UNION ALL
-		SELECT delta.source, delta.events, delta.last_event_at, delta.recorded_at, 0, 0
+		SELECT delta.source, delta.events, delta.last_event_at, delta.recorded_at, 0, 0, 0
 		FROM yquota_internal.counter_delta delta
-		WHERE delta.scope IN ('a', 'f')
+		-- corrections leave deltas that brought no events
+		WHERE delta.scope IN ('a', 'f') AND delta.events IS NOT NULL
 		UNION ALL
 		SELECT reject.source, 0, NULL, NULL,
-			   count(*) FILTER (WHERE reject.waiting), count(*) FILTER (WHERE NOT reject.waiting)
+			   count(*) FILTER (WHERE reject.waiting), count(*) FILTER (WHERE NOT reject.waiting), 0
 		FROM yquota.event_reject reject
 		GROUP BY reject.source
+		UNION ALL
+		-- nobody has looked at these yet; one far in the future is no good
+		SELECT kept.source, count(*),
+			   max(kept.occurred_at) FILTER (WHERE isfinite(kept.occurred_at)
+				   AND kept.occurred_at <= kept.recorded_at + yquota_internal.duration('yquota.max_clock_skew')),
+			   max(kept.recorded_at), 0, 0, count(*)
+		FROM yquota_internal.deferred_event kept
+		GROUP BY kept.source
 	) part
 	GROUP BY part.source;
 COMMENT ON VIEW yquota.feed_status IS
@@ -37,35 +47,41 @@ COMMENT ON COLUMN yquota.feed_status.last_recorded_at IS 'when something last ar
 COMMENT ON COLUMN yquota.feed_status.lag IS 'from last_event_at to the clock; also grows while the cluster is quiet';
 COMMENT ON COLUMN yquota.feed_status.waiting IS 'events set aside until the START of their container arrives';
 COMMENT ON COLUMN yquota.feed_status.rejected IS 'events set aside for another reason: see event_reject, then retry_rejects()';
+COMMENT ON COLUMN yquota.feed_status.deferred IS 'events kept while yquota.charging was deferred, until charge_deferred() is called';
 
 -- Ghosts are containers whose FINISH got lost.  The first container of an
 -- application attempt (YARN numbers it 000001) is its master, which rightly
 -- outlives all others.
-CREATE VIEW yquota.suspect_container AS
-	SELECT container.container_id, container.project, container.application_id,
-		   container.username, container.queue, container.node, container.execution_type,
-		   container.allocation, container.started_at,
-		   'node is ' || node.state AS reason
-	FROM yquota.container container
-	JOIN yquota.node node ON node.name = container.node
-	WHERE node.state IN ('DECOMMISSIONED', 'LOST', 'REBOOTED', 'SHUTDOWN')
-	UNION ALL
-	SELECT aged.container_id, aged.project, aged.application_id, aged.username, aged.queue,
-		   aged.node, aged.execution_type, aged.allocation, aged.started_at,
-		   format('runs for %s, the next oldest of its application for %s',
-				  aged.now - aged.started_at, aged.now - aged.next_started_at)
+CREATE VIEW yquota.suspect_container WITH (security_barrier) AS
+	SELECT suspect.*
 	FROM (
-		SELECT container.*,
-			   yquota.statement_clock() AS now,
-			   lead(container.started_at) OVER (
-				   PARTITION BY container.application_id
-				   ORDER BY container.started_at, container.container_id) AS next_started_at
+		SELECT container.container_id, container.project, container.application_id,
+			   container.username, container.queue, container.node, container.execution_type,
+			   container.allocation, container.started_at,
+			   'node is ' || node.state AS reason
 		FROM yquota.container container
-		WHERE container.application_id IS NOT NULL
-		  AND right(container.container_id, 7) <> '_000001'
-	) aged
-	WHERE aged.next_started_at - aged.started_at >= interval '1 day'
-	  AND aged.now - aged.started_at >= 10 * (aged.now - aged.next_started_at);
+		JOIN yquota.node node ON node.name = container.node
+		WHERE node.state IN ('DECOMMISSIONED', 'LOST', 'REBOOTED', 'SHUTDOWN')
+		UNION ALL
+		SELECT aged.container_id, aged.project, aged.application_id, aged.username, aged.queue,
+			   aged.node, aged.execution_type, aged.allocation, aged.started_at,
+			   format('runs for %s, the next oldest of its application for %s',
+					  aged.now - aged.started_at, aged.now - aged.next_started_at)
+		FROM (
+			SELECT container.*,
+				   yquota.statement_clock() AS now,
+				   lead(container.started_at) OVER (
+					   PARTITION BY container.project, container.application_id
+					   ORDER BY container.started_at, container.container_id) AS next_started_at
+			FROM yquota.container container
+			WHERE container.application_id IS NOT NULL
+			  AND right(container.container_id, 7) <> '_000001'
+		) aged
+		WHERE aged.next_started_at - aged.started_at >= interval '1 day'
+		  AND aged.now - aged.started_at >= 10 * (aged.now - aged.next_started_at)
+	) suspect
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR suspect.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.suspect_container IS
 	'Running containers that probably ended unheard: those on nodes that are gone, and those at least ten times and a day older than the next oldest of their application (its first container, the master, excepted).  Finish them with reconcile(), node_lost() or a CONTAINER_FINISH';
 COMMENT ON COLUMN yquota.suspect_container.reason IS 'why; a container may be listed for both reasons';
@@ -101,11 +117,16 @@ BEGIN
 				   earlier.queue, earlier.node, earlier.allocation::text,
 				   earlier.execution_type, earlier.exit_status, earlier.source,
 				   earlier.recorded_at));
-	ELSE
+	ELSIF TG_OP = 'DELETE' THEN
 		INSERT INTO yquota_internal.discarded_event
 		SELECT reject_id, true, event, container_id, occurred_at, project, application_id,
 			   username, queue, node, allocation, execution_type, exit_status, source, recorded_at
 		FROM old_rows;
+	ELSE
+		INSERT INTO yquota_internal.discarded_event
+		SELECT reject_id, true, event, container_id, occurred_at, project, application_id,
+			   username, queue, node, allocation, execution_type, exit_status, source, recorded_at
+		FROM yquota.event_reject;
 	END IF;
 	RETURN NULL;
 END;
@@ -120,6 +141,10 @@ CREATE TRIGGER note_update AFTER UPDATE ON yquota.event_reject
 CREATE TRIGGER note_delete AFTER DELETE ON yquota.event_reject
 	REFERENCING OLD TABLE AS old_rows
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_discarded();
+CREATE TRIGGER note_truncate BEFORE TRUNCATE ON yquota.event_reject
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_discarded();
+CREATE TRIGGER signal_truncate AFTER TRUNCATE ON yquota.event_reject
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
 
 CREATE FUNCTION yquota_internal.resend_rejects(reject_ids bigint[], OUT resent bigint, OUT set_aside bigint)
 	LANGUAGE plpgsql VOLATILE STRICT SECURITY DEFINER PARALLEL UNSAFE
@@ -202,7 +227,7 @@ BEGIN
 			  AND (NOT reject.waiting
 				   OR EXISTS (SELECT FROM yquota.container container
 							  WHERE container.container_id = reject.container_id)
-				   OR EXISTS (SELECT FROM yquota.charge charge
+				   OR EXISTS (SELECT FROM yquota_internal.charge_in_effect charge
 							  WHERE charge.container_id = reject.container_id))
 			ORDER BY reject.reject_id
 			LIMIT batch_size
@@ -235,7 +260,7 @@ BEGIN
 		WHERE reject.waiting
 		  AND (EXISTS (SELECT FROM yquota.container container
 					   WHERE container.container_id = reject.container_id)
-			   OR EXISTS (SELECT FROM yquota.charge charge
+			   OR EXISTS (SELECT FROM yquota_internal.charge_in_effect charge
 						  WHERE charge.container_id = reject.container_id))
 		ORDER BY reject.reject_id
 		LIMIT batch_size
@@ -350,7 +375,7 @@ BEGIN ATOMIC
 	FROM list theirs
 	LEFT JOIN LATERAL (
 		SELECT max(charge."to") AS finished_at
-		FROM yquota.charge charge
+		FROM yquota_internal.charge_in_effect charge
 		WHERE charge.container_id = theirs.container_id
 	) past ON true
 	CROSS JOIN LATERAL (
@@ -409,6 +434,7 @@ BEGIN
 				  DETAIL = format('The clock shows %s.', yquota.clock()),
 				  HINT = 'Pass the time at which the resource manager made the list.';
 	END IF;
+	PERFORM yquota_internal.refuse_while_deferred('reconcile running containers');
 	RETURN QUERY
 	WITH plan AS MATERIALIZED (
 		SELECT * FROM yquota_internal.reconcile_plan(running, as_of)
@@ -445,6 +471,7 @@ BEGIN
 		RAISE EXCEPTION 'node and time of its loss must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
+	PERFORM yquota_internal.refuse_while_deferred('finish the containers of a node');
 	UPDATE yquota.node known
 	SET state = 'LOST', updated_at = node_lost.at
 	WHERE known.name = node_lost.node AND known.state <> 'LOST';

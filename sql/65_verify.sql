@@ -116,9 +116,16 @@ CREATE VIEW yquota_internal.set_aside_event AS
 			   reject.application_id, reject.username, reject.queue, reject.node,
 			   reject.allocation, reject.execution_type, reject.exit_status, reject.source,
 			   reject.recorded_at)::yquota.container_event
-	FROM yquota_internal.discarded_event AS reject;
+	FROM yquota_internal.discarded_event AS reject
+	UNION ALL
+	SELECT kept.container_id,
+		   ROW(kept.event, kept.container_id, kept.occurred_at, kept.project,
+			   kept.application_id, kept.username, kept.queue, kept.node,
+			   kept.allocation, kept.execution_type, kept.exit_status, kept.source,
+			   kept.recorded_at)::yquota.container_event
+	FROM yquota_internal.deferred_event AS kept;
 COMMENT ON VIEW yquota_internal.set_aside_event IS
-	'Events that were set aside, as rows of the log, whatever has become of their rows in event_reject';
+	'Events that were set aside, as rows of the log, whatever has become of their rows in event_reject; and those deferred';
 
 CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TABLE (container_id text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -160,6 +167,10 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 		UNION ALL
 		SELECT aside.container_id, NULL, NULL, since IS NULL OR (aside.content).occurred_at >= since, false
 		FROM yquota_internal.set_aside_event AS aside
+		UNION ALL
+		-- of which log and books agree only when what was voided is left out
+		SELECT void.container_id, NULL, NULL, since IS NULL, false
+		FROM yquota_internal.last_void AS void
 		-- below the grouping, lest it carries all columns
 		OFFSET 0
 	) AS life
@@ -206,6 +217,73 @@ CREATE VIEW yquota_internal.accepted_after_all AS
 COMMENT ON VIEW yquota_internal.accepted_after_all IS
 	'Events that were set aside and, sent again within the same microsecond of the clock, accepted.  The log shows only that there were several; that one was accepted only the books know';
 
+CREATE VIEW yquota_internal.arrival_of_voided AS
+	SELECT log.*, log.tableoid AS book, log.ctid AS place,
+		   log.tableoid <> 'yquota.container_event'::regclass AS is_sealed,
+		   log.recorded_at > void.recorded_until AS is_later
+	FROM yquota_internal.last_void AS void
+	JOIN yquota.container_event AS log ON log.container_id = void.container_id
+	WHERE NOT EXISTS (SELECT FROM yquota_internal.set_aside_event AS aside
+					  WHERE aside.container_id = log.container_id
+						AND log.* IS NOT DISTINCT FROM aside.content)
+	UNION ALL
+	SELECT (late.content).*, NULL, NULL, NULL, (late.content).recorded_at > void.recorded_until
+	FROM yquota_internal.last_void AS void
+	JOIN yquota_internal.accepted_after_all AS late
+		ON (late.content).container_id = void.container_id;
+COMMENT ON VIEW yquota_internal.arrival_of_voided IS
+	'The log of containers that were ever voided, without what has been set aside; is_later when it was recorded after the last void';
+
+-- Whether these came before the void or after it the clock does not tell.  The
+-- door takes no two events that contradict each other, and what was recorded
+-- later certainly came after the void.
+CREATE VIEW yquota_internal.arrived_since_void AS
+	SELECT arrived.*
+	FROM yquota_internal.arrival_of_voided AS arrived
+	WHERE NOT arrived.is_later
+	  AND EXISTS (
+		SELECT FROM yquota_internal.event_since_void AS known
+		WHERE known.container_id = arrived.container_id
+		  AND known.event = arrived.event
+		  AND CASE
+			  WHEN known.repeated_start THEN
+				  known.occurred_at = greatest(arrived.recorded_at, arrived.occurred_at)
+			  ELSE known.occurred_at = arrived.occurred_at END
+		  AND CASE arrived.event
+			  WHEN 'CONTAINER_FINISH' THEN
+				  known.exit_status IS NOT DISTINCT FROM arrived.exit_status
+			  ELSE known.allocation::text IS NOT DISTINCT FROM arrived.allocation::text END
+		  AND (arrived.event = 'CONTAINER_FINISH' OR known.repeated_start
+			   OR known.queue IS NOT DISTINCT FROM arrived.queue
+			   AND known.node IS NOT DISTINCT FROM arrived.node
+			   AND known.execution_type IS NOT DISTINCT FROM
+				   COALESCE(arrived.execution_type,
+							CASE arrived.event WHEN 'CONTAINER_START' THEN 'GUARANTEED' END::yquota.execution_type))
+		  AND (arrived.event <> 'CONTAINER_START' OR known.repeated_start
+			   OR known.project = yquota_internal.payer_project(arrived.project, arrived.username)
+			   AND known.username IS NOT DISTINCT FROM yquota_internal.payer_username(arrived.project, arrived.username)
+			   AND known.application_id IS NOT DISTINCT FROM arrived.application_id))
+	  AND NOT EXISTS (
+		SELECT FROM yquota_internal.arrival_of_voided AS later
+		WHERE later.is_later
+		  AND later.container_id = arrived.container_id
+		  AND later.event = arrived.event
+		  AND CASE arrived.event
+			  WHEN 'CONTAINER_START' THEN
+				  later.occurred_at <> arrived.occurred_at
+				  OR yquota_internal.payer_project(later.project, later.username)
+					 <> yquota_internal.payer_project(arrived.project, arrived.username)
+			  WHEN 'CONTAINER_FINISH' THEN
+				  later.occurred_at <> arrived.occurred_at
+				  OR later.exit_status IS DISTINCT FROM arrived.exit_status
+			  ELSE later.occurred_at = arrived.occurred_at
+				  AND (later.allocation::text, later.execution_type, later.queue, later.node)
+					  IS DISTINCT FROM (arrived.allocation::text, arrived.execution_type, arrived.queue, arrived.node)
+				  AND num_nonnulls(later.allocation, later.execution_type, later.queue, later.node) > 0
+			  END);
+COMMENT ON VIEW yquota_internal.arrived_since_void IS
+	'Events recorded no later than the last void of their container that nevertheless came after it: the books know them, and nothing recorded later contradicts them';
+
 CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 	RETURNS TABLE (container_id text, event yquota.container_event_type, occurred_at timestamptz,
 				   project text, application_id text, username text, queue text, node text,
@@ -224,21 +302,67 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 		  AND NOT EXISTS (SELECT FROM yquota_internal.set_aside_event AS aside
 						  WHERE aside.container_id = log.container_id
 							AND log.* IS NOT DISTINCT FROM aside.content)
+		  AND NOT EXISTS (SELECT FROM yquota_internal.last_void AS void
+						  WHERE void.container_id = log.container_id
+							AND log.recorded_at <= void.recorded_until)
 		UNION ALL
 		SELECT (late.content).*, NULL, NULL, NULL
 		FROM yquota_internal.accepted_after_all AS late
 		WHERE (late.content).container_id IN (SELECT unproven.container_id FROM unproven)
+		  AND NOT EXISTS (SELECT FROM yquota_internal.last_void AS void
+						  WHERE void.container_id = (late.content).container_id
+							AND (late.content).recorded_at <= void.recorded_until)
+		UNION ALL
+		SELECT arrived.event, arrived.container_id, arrived.occurred_at, arrived.project,
+			   arrived.application_id, arrived.username, arrived.queue, arrived.node,
+			   arrived.allocation, arrived.execution_type, arrived.exit_status, arrived.source,
+			   arrived.recorded_at, arrived.book, arrived.place, arrived.is_sealed
+		FROM yquota_internal.arrived_since_void AS arrived
+		WHERE arrived.container_id IN (SELECT unproven.container_id FROM unproven)
+	), begun AS MATERIALIZED (
+		-- The last row is of the life that counts, if others have been voided,
+		-- and all rows of one that never changed say the same.
+		SELECT DISTINCT ON (life.container_id)
+			   life.container_id, life.application_id, life.username,
+			   CASE WHEN first.event IS NULL THEN life.queue ELSE first.queue END AS queue,
+			   CASE WHEN first.event IS NULL THEN life.node ELSE first.node END AS node,
+			   COALESCE(first.execution_type, life.execution_type) AS execution_type,
+			   COALESCE(first.allocation, life.allocation) AS allocation
+		FROM (SELECT charge.container_id, charge.application_id, charge.username, charge.queue, charge.node,
+					 charge.execution_type, charge.allocation, charge.number
+			  FROM yquota.charge
+			  UNION ALL
+			  SELECT container.container_id, container.application_id, container.username, container.queue, container.node,
+					 container.execution_type, container.allocation, container.charges + 1
+			  FROM yquota.container) AS life
+		LEFT JOIN yquota.container_change AS first
+			ON first.container_id = life.container_id AND first.event = 'CONTAINER_START'
+		WHERE life.container_id IN (SELECT a.container_id FROM accepted AS a
+									WHERE a.event = 'CONTAINER_START'
+									GROUP BY a.container_id HAVING count(*) > 1)
+		ORDER BY life.container_id, life.number DESC
 	)
+	-- Of several STARTs that came first with which the books begin: the clock
+	-- may have gone back since.  Otherwise they are in the order of the clock.
 	SELECT a.container_id, a.event, a.occurred_at, a.project, a.application_id, a.username,
 		   a.queue, a.node, a.allocation, a.execution_type, a.exit_status, a.recorded_at,
-		   row_number() OVER (PARTITION BY a.container_id, a.event ORDER BY a.recorded_at, a.is_sealed DESC, a.book, a.place)
+		   row_number() OVER (PARTITION BY a.container_id, a.event
+							  ORDER BY a.event = 'CONTAINER_START' AND begun.container_id IS NOT NULL AND NOT (
+								  a.application_id IS NOT DISTINCT FROM begun.application_id
+								  AND yquota_internal.payer_username(a.project, a.username) IS NOT DISTINCT FROM begun.username
+								  AND a.queue IS NOT DISTINCT FROM begun.queue
+								  AND a.node IS NOT DISTINCT FROM begun.node
+								  AND COALESCE(a.execution_type, 'GUARANTEED') = begun.execution_type
+								  AND a.allocation OPERATOR(yquota.=) begun.allocation),
+								  a.recorded_at, a.is_sealed DESC, a.book, a.place)
 	FROM accepted AS a
+	LEFT JOIN begun USING (container_id)
 	UNION ALL
 	SELECT unproven.container_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 	FROM unproven;
 	END;
 COMMENT ON FUNCTION yquota_internal.accepted_event(timestamptz) IS
-	'The log of unproven containers without what has been set aside; arrival numbers the events of one kind of a container.  A further row of each container, with nothing but its id, stands for those of which nothing was accepted';
+	'The log of unproven containers without what has been set aside or voided; arrival numbers the events of one kind of a container.  A further row of each container, with nothing but its id, stands for those of which nothing was accepted';
 REVOKE ALL ON FUNCTION yquota_internal.accepted_event(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
@@ -286,7 +410,13 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		  AND EXISTS (SELECT FROM event AS e
 					  WHERE e.container_id = change.container_id
 						AND e.event = 'CONTAINER_START' AND e.arrival > 1
-						AND greatest(e.recorded_at, e.occurred_at) = change.occurred_at
+						AND (greatest(e.recorded_at, e.occurred_at) = change.occurred_at
+							 -- or behind what lay ahead of the clock
+							 OR greatest(e.recorded_at, e.occurred_at) < change.occurred_at
+							 AND EXISTS (SELECT FROM yquota.container_change AS ahead
+										 WHERE ahead.container_id = change.container_id
+										   AND ahead.event = 'CONTAINER_UPDATE'
+										   AND ahead.occurred_at = change.occurred_at - interval '1 microsecond'))
 						AND e.allocation OPERATOR(yquota.=) change.allocation)
 	), stretch AS (
 		SELECT step.container_id, step.at,
@@ -387,11 +517,16 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 				  trim_scale(ledger.amount), ledger.project, ledger.rows, ledger.last_number)
 	FROM (SELECT due.container_id, max(due.project) AS project, sum(due.amount) AS amount
 		  FROM due GROUP BY due.container_id) AS log
-	LEFT JOIN (SELECT posted.container_id, posted.project, sum(posted.amount) AS amount,
-					  count(*) AS rows, max(posted.number) AS last_number
-			   FROM posted GROUP BY posted.container_id, posted.project) AS ledger USING (container_id)
-	WHERE COALESCE(log.amount, 0) <> COALESCE(ledger.amount, 0)
-	   OR ledger.project IS NOT NULL AND ledger.project IS DISTINCT FROM log.project
+	-- what was charged until a void has been taken back, whoever had paid
+	LEFT JOIN (SELECT posted.container_id, posted.project, posted.number <= void.charges AS is_void,
+					  sum(posted.amount) AS amount,
+					  sum(count(*)) OVER container AS rows, max(max(posted.number)) OVER container AS last_number
+			   FROM posted
+			   LEFT JOIN yquota_internal.last_void AS void ON void.container_id = posted.container_id
+			   GROUP BY 1, 2, 3
+			   WINDOW container AS (PARTITION BY posted.container_id)) AS ledger USING (container_id)
+	WHERE CASE WHEN ledger.is_void THEN 0 ELSE COALESCE(log.amount, 0) END <> COALESCE(ledger.amount, 0)
+	   OR ledger.project IS NOT NULL AND ledger.project IS DISTINCT FROM log.project AND ledger.is_void IS NOT TRUE
 	   OR ledger.last_number <> ledger.rows
 	UNION ALL
 	SELECT CASE WHEN log.content IS DISTINCT FROM ledger.content THEN 'charge differs from the log'
@@ -574,11 +709,45 @@ CREATE FUNCTION yquota_internal.verify_totals()
 			  WHERE delta.scope IN ('a', 'p') AND delta.charged IS NOT NULL) AS part
 		GROUP BY part.project
 	) AS counter USING (project)
-	WHERE COALESCE(ledger.charged, 0) <> COALESCE(counter.charged, 0);
+	WHERE COALESCE(ledger.charged, 0) <> COALESCE(counter.charged, 0)
+	UNION ALL
+	SELECT 'project of the books does not exist', books.project, 'a row of project', NULL
+	FROM (SELECT total.project FROM yquota_internal.project_counter AS total
+		  UNION
+		  SELECT class.project FROM yquota_internal.rate_class_counter AS class
+		  UNION
+		  SELECT delta.project FROM yquota_internal.counter_delta AS delta
+		  WHERE delta.project IS NOT NULL) AS books
+	WHERE NOT EXISTS (SELECT FROM yquota.project WHERE project.name = books.project);
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_totals() IS
-	'What differs between the ledger and the counters of projects';
+	'What differs between the ledger, the counters of projects and the projects there are';
 REVOKE ALL ON FUNCTION yquota_internal.verify_totals() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.verify_deferred()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	SELECT 'deferred event is missing from the log', kept.container_id,
+		   format('%s times %s', kept.times, kept.content),
+		   format('%s times', count(log.container_id))
+	FROM (SELECT aside.container_id, aside.content, count(*) AS times
+		  FROM (SELECT d.container_id,
+					   ROW(d.event, d.container_id, d.occurred_at, d.project, d.application_id,
+						   d.username, d.queue, d.node, d.allocation, d.execution_type,
+						   d.exit_status, d.source, d.recorded_at)::yquota.container_event AS content
+				FROM yquota_internal.deferred_event AS d
+				WHERE d.container_id IS NOT NULL) AS aside
+		  GROUP BY aside.container_id, aside.content) AS kept
+	LEFT JOIN yquota.container_event AS log
+		ON log.container_id = kept.container_id
+		AND log.* IS NOT DISTINCT FROM kept.content
+	GROUP BY kept.container_id, kept.content, kept.times
+	HAVING count(log.container_id) < kept.times;
+	END;
+COMMENT ON FUNCTION yquota_internal.verify_deferred() IS
+	'Deferred events that the log does not have';
+REVOKE ALL ON FUNCTION yquota_internal.verify_deferred() FROM PUBLIC;
 
 CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -595,6 +764,7 @@ CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
 	SET jit = off
 	AS $$
 BEGIN
+	RETURN QUERY SELECT * FROM yquota_internal.verify_deferred();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_lives(since);
 	RETURN QUERY SELECT * FROM yquota_internal.verify_accruals();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_running_totals();

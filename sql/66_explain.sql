@@ -2,7 +2,7 @@
 -- Why a container cost what it did.
 --
 
-CREATE FUNCTION yquota.explain_charge(container_id text)
+CREATE FUNCTION yquota_internal.explain_charge_as_owner(container_id text)
 	RETURNS TABLE (
 		"from" timestamptz, "to" timestamptz, queue text, allocation yquota.resource,
 		dominant text, held bigint, multiplier numeric, price numeric, factors text[],
@@ -16,14 +16,16 @@ CREATE FUNCTION yquota.explain_charge(container_id text)
 			SELECT c.project, c.application_id, c.username, c.queue, c.execution_type,
 				   c.allocation, c."from", c."to", c.padding
 			FROM yquota_internal.charge_in_effect AS c
-			WHERE c.container_id = explain_charge.container_id
+			WHERE c.container_id = explain_charge_as_owner.container_id
 			UNION ALL
 			SELECT c.project, c.application_id, c.username, c.queue, c.execution_type,
 				   c.allocation, c.settled_at, yquota.statement_clock(), NULL
 			FROM yquota.container AS c
-			WHERE c.container_id = explain_charge.container_id
+			WHERE c.container_id = explain_charge_as_owner.container_id
 			  AND c.settled_at < yquota.statement_clock()
 		) AS part
+		WHERE (SELECT yquota_internal.reads_all())
+		   OR part.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
 	), point AS (
 		-- every instant at which the price of what the container held could change
 		SELECT p.effective_at AS at
@@ -35,9 +37,16 @@ CREATE FUNCTION yquota.explain_charge(container_id text)
 		WHERE EXISTS (SELECT FROM segment WHERE yquota.amount(segment.allocation, b.resource_type) <> 0)
 		UNION
 		SELECT f.effective_at FROM yquota.price_factor AS f
+		WHERE (f.dimension::text, f.name) IN (
+			SELECT names[i], names[i + 1]
+			FROM segment
+			CROSS JOIN LATERAL yquota_internal.factor_names(segment.project, segment.application_id,
+				segment.username, segment.queue, segment.execution_type) AS names
+			CROSS JOIN LATERAL generate_series(1, cardinality(names), 2) AS i)
 		UNION
 		SELECT e.at FROM yquota.outage AS o, unnest(ARRAY[o.started_at, o.ended_at]) AS e(at)
 		WHERE o.forgiven
+		  AND (o.project IS NULL OR o.project IN (SELECT segment.project FROM segment))
 	), stretch AS (
 		SELECT segment.*, cut.at AS since,
 			   lead(cut.at, 1, segment."to") OVER (PARTITION BY segment.id ORDER BY cut.at) AS until
@@ -78,6 +87,17 @@ CREATE FUNCTION yquota.explain_charge(container_id text)
 	LEFT JOIN LATERAL yquota_internal.base_price_at(due.dominant, stretch.since) AS base ON true
 	ORDER BY stretch.since, stretch.until, stretch.padding NULLS FIRST
 	$$;
+COMMENT ON FUNCTION yquota_internal.explain_charge_as_owner(text) IS
+	'What explain_charge() returns to whoever calls it';
+REVOKE ALL ON FUNCTION yquota_internal.explain_charge_as_owner(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.explain_charge(container_id text)
+	RETURNS TABLE (
+		"from" timestamptz, "to" timestamptz, queue text, allocation yquota.resource,
+		dominant text, held bigint, multiplier numeric, price numeric, factors text[],
+		rate numeric, padding interval, amount numeric)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_charge(text) IS
 	'The bill of one container: a row per stretch of constant price and allocation, and one for padding; sums up to its cost in container_cost, to the last digit';
 REVOKE ALL ON FUNCTION yquota.explain_charge(text) FROM PUBLIC;

@@ -34,6 +34,21 @@ COMMENT ON FUNCTION yquota_internal.leave_first_range(regclass) IS
 	'Leave the first range of blocks of a table''s BRIN indexes unsummarized until it is full, as all others are';
 REVOKE ALL ON FUNCTION yquota_internal.leave_first_range(regclass) FROM PUBLIC;
 
+-- A sealed table's last range never fills up.  One range is read in a moment.
+CREATE FUNCTION yquota_internal.summarize_last_range(tablename regclass) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT count(brin_summarize_range(
+				i.indexrelid,
+				greatest(pg_relation_size(tablename) / current_setting('block_size')::bigint - 1, 0)))
+			FROM pg_index AS i
+				JOIN pg_class AS c ON c.oid = i.indexrelid
+				JOIN pg_am AS a ON a.oid = c.relam
+			WHERE i.indrelid = tablename AND a.amname = 'brin');
+COMMENT ON FUNCTION yquota_internal.summarize_last_range(regclass) IS
+	'Summarize the last range of blocks of a table''s BRIN indexes, full or not';
+REVOKE ALL ON FUNCTION yquota_internal.summarize_last_range(regclass) FROM PUBLIC;
+
 SELECT yquota_internal.leave_first_range('yquota.container');
 SELECT yquota_internal.leave_first_range('yquota.charge');
 
@@ -134,6 +149,7 @@ BEGIN
 	log := yquota_internal.make_child('yquota.container_event', stretch.log_table, true);
 	PERFORM yquota_internal.exchange_storage('yquota.container_event', log);
 	PERFORM yquota_internal.exchange_storage('yquota.charge', ledger);
+	PERFORM yquota_internal.summarize_last_range(ledger);
 	stretch.sealed_at := greatest(yquota.clock(), stretch.sealed_from);
 	INSERT INTO yquota.history_stretch SELECT stretch.*;
 	RETURN stretch.number;
@@ -162,18 +178,129 @@ DECLARE
 	seal_interval interval := yquota_internal.duration('yquota.seal_interval');
 	oldest timestamptz;
 BEGIN
-	IF seal_interval = '0' THEN
-		RETURN;
+	IF seal_interval <> '0' THEN
+		SELECT e.recorded_at INTO oldest FROM ONLY yquota.container_event AS e LIMIT 1;
 	END IF;
-	SELECT e.recorded_at INTO oldest FROM ONLY yquota.container_event AS e LIMIT 1;
 	IF oldest <= now_at - seal_interval THEN
 		PERFORM yquota_internal.seal(1);
+	ELSE
+		PERFORM yquota_internal.tend_history();
 	END IF;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_seal(timestamptz) IS
-	'Seals history every yquota.seal_interval; lock_not_available while other transactions use it';
+	'Seals history every yquota.seal_interval, and tends what was sealed when nothing is due; lock_not_available while other transactions use it';
 REVOKE ALL ON FUNCTION yquota_internal.worker_seal(timestamptz) FROM PUBLIC;
+
+--
+-- A START must be new in every stretch of history.  A Bloom filter of a
+-- stretch's container ids says so at one look, whatever the ids are like.
+--
+
+CREATE FUNCTION yquota_internal.fill_key_filter(filter regclass, source regclass, key_column name)
+	RETURNS void
+	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_fill_key_filter';
+COMMENT ON FUNCTION yquota_internal.fill_key_filter(regclass, regclass, name) IS
+	'Write the filter of a column of a table into a new table; make_key_filter() calls it';
+REVOKE ALL ON FUNCTION yquota_internal.fill_key_filter(regclass, regclass, name) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.has_key_filter(source regclass) RETURNS boolean
+	LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_has_key_filter';
+COMMENT ON FUNCTION yquota_internal.has_key_filter(regclass) IS
+	'Whether a table has a filter that was made of it as it is: not before a restore, a rewrite or an upgrade';
+REVOKE ALL ON FUNCTION yquota_internal.has_key_filter(regclass) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.drop_key_filter(table_name text) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	filter text := format('yquota_internal.%I', table_name || '_filter');
+BEGIN
+	IF to_regclass(filter) IS NOT NULL THEN
+		PERFORM yquota_internal.lock_briefly('LOCK TABLE ' || filter || ' IN ACCESS EXCLUSIVE MODE', 1);
+		EXECUTE 'DROP TABLE ' || filter;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.drop_key_filter(text) IS
+	'Drop the filter of a table of schema yquota_internal, if it has one';
+REVOKE ALL ON FUNCTION yquota_internal.drop_key_filter(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.make_key_filter(table_name text, key_column name) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	source regclass := format('yquota_internal.%I', table_name)::regclass;
+	filter text := format('yquota_internal.%I', table_name || '_filter');
+	owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = source);
+BEGIN
+	PERFORM yquota_internal.drop_key_filter(table_name);
+	EXECUTE format('CREATE TABLE %s (bits bytea NOT NULL) USING heap', filter);
+	EXECUTE format('ALTER TABLE %s ALTER COLUMN bits SET STORAGE PLAIN', filter);
+	EXECUTE format('ALTER TABLE %s OWNER TO %I', filter, owner);
+	EXECUTE format('COMMENT ON TABLE %s IS %L', filter,
+				   format('Bloom filter of %s.%I; made anew when it is missing', source, key_column));
+	PERFORM yquota_internal.fill_key_filter(filter::regclass, source, key_column);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.make_key_filter(text, name) IS
+	'Make the filter of a table of schema yquota_internal that is not written to any more';
+REVOKE ALL ON FUNCTION yquota_internal.make_key_filter(text, name) FROM PUBLIC;
+
+-- Block ranges have an order, which is time's.  In history the rows of an
+-- application can have an index of their own: nothing is added to it any more.
+CREATE FUNCTION yquota_internal.has_index_of_applications(source regclass) RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN EXISTS (
+		SELECT FROM pg_index AS i
+		JOIN pg_class AS c ON c.oid = i.indexrelid
+		JOIN pg_am AS m ON m.oid = c.relam AND m.amname = 'btree'
+		JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+		WHERE i.indrelid = source AND i.indisvalid AND a.attname = 'application_id');
+COMMENT ON FUNCTION yquota_internal.has_index_of_applications(regclass) IS
+	'Whether a table has a btree index that begins with application_id';
+REVOKE ALL ON FUNCTION yquota_internal.has_index_of_applications(regclass) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.tend_history() RETURNS text
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	wanting text;
+	ledger regclass;
+BEGIN
+	SELECT s.ledger_table INTO wanting
+	FROM yquota.history_stretch AS s
+	CROSS JOIN LATERAL format('yquota_internal.%I', s.ledger_table) AS ledger_name
+	WHERE s.ledger_table IS NOT NULL
+	  AND NOT (yquota_internal.has_key_filter(ledger_name::regclass)
+			   AND yquota_internal.has_index_of_applications(ledger_name::regclass))
+	ORDER BY s.number LIMIT 1;
+	IF wanting IS NULL THEN
+		RETURN NULL;
+	END IF;
+	-- archiving keeps away meanwhile; the door does not notice
+	PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota.history_stretch IN SHARE ROW EXCLUSIVE MODE', 1);
+	IF EXISTS (SELECT FROM yquota.history_stretch AS s WHERE s.ledger_table = wanting) THEN
+		ledger := format('yquota_internal.%I', wanting)::regclass;
+		IF NOT yquota_internal.has_key_filter(ledger) THEN
+			PERFORM yquota_internal.make_key_filter(wanting, 'container_id');
+		END IF;
+		IF NOT yquota_internal.has_index_of_applications(ledger) THEN
+			EXECUTE format('CREATE INDEX ON %s (application_id)', ledger);
+		END IF;
+	END IF;
+	RETURN wanting;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.tend_history() IS
+	'Give one sealed ledger table what it lacks: a filter of its container ids, an index of its applications; its name, NULL when none lacks any.  The worker calls it';
+REVOKE ALL ON FUNCTION yquota_internal.tend_history() FROM PUBLIC;
 
 --
 -- Digests.  Whoever holds an archive recomputes them with plain SQL, anywhere:
@@ -255,7 +382,7 @@ CREATE FUNCTION yquota_internal.copy_out(query text, target regclass, columns te
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_copy_out';
 COMMENT ON FUNCTION yquota_internal.copy_out(text, regclass, text) IS
-	'Insert what a query returns into a table with the rights of whoever called from outside; returns the number of rows';
+	'Insert what a query returns into a table with the rights of whoever called archive(); returns the number of rows';
 REVOKE ALL ON FUNCTION yquota_internal.copy_out(text, regclass, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.archive_horizon() RETURNS timestamptz
@@ -463,21 +590,8 @@ COMMENT ON FUNCTION yquota_internal.post_opening_balances(integer, timestamptz, 
 	'Append the opening balances that follow from archiving what a query returns; credits and digest of these rows';
 REVOKE ALL ON FUNCTION yquota_internal.post_opening_balances(integer, timestamptz, text) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.refuse_change_of_balance() RETURNS trigger
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-BEGIN
-	RAISE EXCEPTION 'cannot change table "%"', TG_TABLE_NAME
-		USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = 'An opening balance stands for history that has left the database.';
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.refuse_change_of_balance() IS 'Opening balances are never changed';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_change_of_balance() FROM PUBLIC;
-
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.opening_balance
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change_of_balance();
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('An opening balance stands for history that has left the database.');
 
 -- A child with the rows that are carried over; it is not attached yet.  NULL
 -- when nothing is.
@@ -537,6 +651,7 @@ BEGIN
 			VALUES (stretch.log_table, through, stretch.number, stretch.sealed_at);
 		END IF;
 		IF stretch.ledger_table IS NOT NULL THEN
+			PERFORM yquota_internal.drop_key_filter(stretch.ledger_table);
 			EXECUTE format('DROP TABLE yquota_internal.%I', stretch.ledger_table);
 		END IF;
 	END LOOP;
@@ -596,6 +711,8 @@ BEGIN
 	FROM yquota.history_stretch AS s
 	WHERE s.number = ANY (numbers || 0);
 
+	-- what is deferred would be refused when it lies before the new horizon
+	PERFORM yquota_internal.refuse_while_deferred('archive history');
 	PERFORM yquota_internal.find_carried(through, ledgers, logs);
 	leaving := yquota_internal.is_carried(through, true);
 	EXECUTE format('SELECT max(c."to") FROM (%s) AS c', yquota_internal.rows_of(ledgers, leaving)) INTO last_to;
@@ -625,6 +742,7 @@ BEGIN
 		PERFORM yquota_internal.lock_for_detaching(ledgers, logs);
 		PERFORM yquota_internal.check_unchanged(through, ledgers, since);
 		PERFORM yquota_internal.check_corrected(horizon);
+		PERFORM yquota_internal.refuse_while_deferred('archive history');
 		PERFORM yquota_internal.detach(through, numbers, horizon, carried_ledger, carried_log);
 	END;
 END
@@ -683,7 +801,7 @@ COMMENT ON FUNCTION yquota_internal.archive_log(regclass, timestamptz) IS
 	'Archive the log rows of stretches sealed until an instant whose ledger has been archived';
 REVOKE ALL ON FUNCTION yquota_internal.archive_log(regclass, timestamptz) FROM PUBLIC;
 
-CREATE FUNCTION yquota.archive(target regclass, before timestamptz)
+CREATE FUNCTION yquota_internal.archive_as_owner(target regclass, before timestamptz)
 	RETURNS TABLE (history text, stretches integer, archived bigint, archived_before timestamptz,
 				   charged numeric, digest numeric)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -705,16 +823,25 @@ BEGIN
 		'LOCK TABLE yquota.history_stretch IN SHARE ROW EXCLUSIVE MODE', 600);
 	IF history = 'ledger' THEN
 		SELECT l.stretches, l.archived, l.horizon, l.charged, l.digest
-		INTO archive.stretches, archive.archived, archived_before, archive.charged, archive.digest
+		INTO archive_as_owner.stretches, archive_as_owner.archived, archived_before, archive_as_owner.charged, archive_as_owner.digest
 		FROM yquota_internal.archive_ledger(target, before) AS l;
 	ELSE
 		SELECT l.stretches, l.archived, l.horizon, l.digest
-		INTO archive.stretches, archive.archived, archived_before, archive.digest
+		INTO archive_as_owner.stretches, archive_as_owner.archived, archived_before, archive_as_owner.digest
 		FROM yquota_internal.archive_log(target, before) AS l;
 	END IF;
 	RETURN NEXT;
 END
 $$;
+COMMENT ON FUNCTION yquota_internal.archive_as_owner(regclass, timestamptz) IS
+	'What archive() does for whoever calls it, with whose rights rows are inserted';
+REVOKE ALL ON FUNCTION yquota_internal.archive_as_owner(regclass, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.archive(target regclass, before timestamptz)
+	RETURNS TABLE (history text, stretches integer, archived bigint, archived_before timestamptz,
+				   charged numeric, digest numeric)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.archive(regclass, timestamptz) IS
 	'Move the stretches of history sealed until an instant into a table like yquota.charge, then into one like yquota.container_event; what goes on is carried over.  Returns one row: what was archived';
 REVOKE ALL ON FUNCTION yquota.archive(regclass, timestamptz) FROM PUBLIC;

@@ -88,7 +88,7 @@ BEGIN
 	IF last.pid IS NOT NULL AND last.system_identifier = own_system
 		AND last.database_oid = own_database THEN
 		PERFORM yquota_internal.note_gap(
-			(SELECT max(mark.at) FROM yquota_internal.charged_through AS mark), now_at);
+			(SELECT mark.at FROM yquota_internal.compute_mark AS mark), now_at);
 	END IF;
 
 	-- In the same transaction, so that the gap is closed exactly once.
@@ -157,10 +157,18 @@ AS $$
 	FROM unnest(postponed) AS task
 	ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
 
+	INSERT INTO yquota.alert (kind, subject, detail, raised_at)
+	SELECT 'events_deferred', 'charge_deferred',
+		   'Events came while yquota.charging was deferred and have not been charged: call yquota.charge_deferred() until nothing remains.',
+		   now_at
+	WHERE EXISTS (SELECT FROM yquota_internal.deferred_event)
+	ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
+
 	-- What is over, and what an administrator decided by changing the row
 	UPDATE yquota.alert SET cleared_at = now_at
 	WHERE cleared_at IS NULL
 	  AND (kind = 'worker_postponed' AND subject <> ALL (postponed)
+		   OR kind = 'events_deferred' AND NOT EXISTS (SELECT FROM yquota_internal.deferred_event)
 		   OR kind = 'outage_undecided' AND NOT EXISTS (
 				SELECT FROM yquota.outage
 				WHERE outage_id::text = subject AND NOT forgiven));

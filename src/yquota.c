@@ -10,6 +10,7 @@
  */
 #include "base/compat.h"
 
+#include "base/reader.h"
 #include "base/settings.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -23,6 +24,7 @@ void
 _PG_init(void)
 {
 	yq_settings_define();
+	yq_explain_guard_init();
 
 	if (process_shared_preload_libraries_in_progress && !IsBinaryUpgrade)
 		yq_worker_init();

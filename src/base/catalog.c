@@ -16,6 +16,7 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "base/catalog.h"
+#include "base/reader.h"
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_am_d.h"
@@ -54,19 +55,33 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_CONTAINER_CHANGE] = {.schema = "yquota", .name = "container_change"},
 	[YQ_CONTAINER_EVENT] = {.schema = "yquota", .name = "container_event", .may_have_children = true},
 	[YQ_COUNTER_DELTA] = {.schema = "yquota_internal", .name = "counter_delta"},
+	[YQ_DEFERRED_EVENT] = {.schema = "yquota_internal", .name = "deferred_event"},
 	[YQ_EVENT_REJECT] = {.schema = "yquota", .name = "event_reject"},
 	[YQ_HISTORY_STRETCH] = {.schema = "yquota", .name = "history_stretch"},
+	[YQ_KEPT_PROPERTY] = {.schema = "yquota", .name = "kept_property"},
+	[YQ_MAPPING_RULE] = {.schema = "yquota", .name = "mapping_rule"},
+	[YQ_MULTI_NODE_SORTING_POLICY] = {.schema = "yquota", .name = "multi_node_sorting_policy"},
 	[YQ_NODE] = {.schema = "yquota", .name = "node"},
+	[YQ_NODE_LABEL] = {.schema = "yquota", .name = "node_label"},
 	[YQ_OUTAGE] = {.schema = "yquota", .name = "outage"},
 	[YQ_PRICE] = {.schema = "yquota", .name = "price"},
 	[YQ_PRICE_FACTOR] = {.schema = "yquota", .name = "price_factor"},
 	[YQ_PRICING_CHANGE] = {.schema = "yquota", .name = "pricing_change"},
 	[YQ_PROJECT] = {.schema = "yquota", .name = "project"},
+	[YQ_QUEUE] = {.schema = "yquota", .name = "queue"},
+	[YQ_QUEUE_LABEL] = {.schema = "yquota", .name = "queue_label"},
+	[YQ_QUEUE_STATUS] = {.schema = "yquota_internal", .name = "queue_status"},
+	[YQ_QUEUE_USER] = {.schema = "yquota", .name = "queue_user"},
 	[YQ_RESOURCE_TYPE] = {.schema = "yquota", .name = "resource_type"},
+	[YQ_ROLE_GRANT] = {.schema = "yquota", .name = "role_grant"},
 	[YQ_RUNNING_CLASS] = {.schema = "yquota_internal", .name = "running_class"},
+	[YQ_SCHEDULER_SETTING] = {.schema = "yquota", .name = "scheduler_setting"},
+	[YQ_USAGE_COUNTER] = {.schema = "yquota_internal", .name = "usage_counter"},
+	[YQ_WILDCARD_TEMPLATE] = {.schema = "yquota", .name = "wildcard_template"},
+	[YQ_WORKFLOW_PRIORITY_MAPPING] = {.schema = "yquota", .name = "workflow_priority_mapping"},
 };
 
-#define MAX_WATCHERS 16
+#define MAX_WATCHERS 64
 
 typedef struct Watcher
 {
@@ -76,7 +91,12 @@ typedef struct Watcher
 
 static Watcher watchers[MAX_WATCHERS];
 static int	watcher_count = 0;
-static bool callback_registered = false;
+
+#define MAX_ABORT_WATCHERS 16
+
+static bool *abort_flags[MAX_ABORT_WATCHERS];
+static int	abort_flag_count = 0;
+static bool callbacks_registered = false;
 
 /*
  * A message may come while a table is being opened, so that its reader sets
@@ -103,12 +123,36 @@ on_relcache_change(Datum arg, Oid relation_oid)
 }
 
 static void
-register_callback(void)
+forget_aborted(void)
 {
-	if (callback_registered)
+	for (int i = 0; i < abort_flag_count; i++)
+		*abort_flags[i] = false;
+}
+
+static void
+on_transaction_end(XactEvent event, void *argument)
+{
+	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+		forget_aborted();
+}
+
+static void
+on_subtransaction_end(SubXactEvent event, SubTransactionId own_id, SubTransactionId parent_id,
+					  void *argument)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		forget_aborted();
+}
+
+static void
+register_callbacks(void)
+{
+	if (callbacks_registered)
 		return;
 	CacheRegisterRelcacheCallback(on_relcache_change, (Datum) 0);
-	callback_registered = true;
+	RegisterXactCallback(on_transaction_end, NULL);
+	RegisterSubXactCallback(on_subtransaction_end, NULL);
+	callbacks_registered = true;
 }
 
 Oid
@@ -120,7 +164,7 @@ yq_table_oid(YqTable table)
 	{
 		Oid			schema = get_namespace_oid(entry->schema, true);
 
-		register_callback();
+		register_callbacks();
 		if (OidIsValid(schema))
 			entry->oid = get_relname_relid(entry->name, schema);
 	}
@@ -231,11 +275,21 @@ yq_catalog_on_change(YqTable table, bool *flag)
 	if (watcher_count >= MAX_WATCHERS)
 		elog(ERROR, "too many caches on tables of yquota");
 
-	register_callback();
+	register_callbacks();
 	(void) yq_table_oid(table);
 	watchers[watcher_count].table = table;
 	watchers[watcher_count].flag = flag;
 	watcher_count++;
+}
+
+void
+yq_catalog_on_abort(bool *flag)
+{
+	if (abort_flag_count >= MAX_ABORT_WATCHERS)
+		elog(ERROR, "too many caches on tables of yquota");
+
+	register_callbacks();
+	abort_flags[abort_flag_count++] = flag;
 }
 
 void
@@ -269,13 +323,20 @@ yq_extension_owner(void)
 
 /*
  * The extension's own script is none of the dump, although the session that
- * runs it may be restoring one: what it inserts is new.
+ * runs it may be restoring one: what it inserts is new.  Nor is what the code
+ * of somebody else does in the session of an owner, such as the function of an
+ * index that is built.
  */
 bool
 yq_is_restoring(void)
 {
-	return !creating_extension && !check_function_bodies && !row_security && client_min_messages == WARNING &&
-		has_privs_of_role(GetSessionUserId(), yq_extension_owner());
+	Oid			owner;
+
+	if (creating_extension || check_function_bodies || row_security || client_min_messages != WARNING ||
+		InSecurityRestrictedOperation())
+		return false;
+	owner = yq_extension_owner();
+	return has_privs_of_role(GetSessionUserId(), owner) && has_privs_of_role(yq_reader(), owner);
 }
 
 PG_FUNCTION_INFO_V1(yq_sql_restoring);

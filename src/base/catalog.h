@@ -32,16 +32,30 @@ typedef enum YqTable
 	YQ_CONTAINER_CHANGE,
 	YQ_CONTAINER_EVENT,
 	YQ_COUNTER_DELTA,
+	YQ_DEFERRED_EVENT,
 	YQ_EVENT_REJECT,
 	YQ_HISTORY_STRETCH,
+	YQ_KEPT_PROPERTY,
+	YQ_MAPPING_RULE,
+	YQ_MULTI_NODE_SORTING_POLICY,
 	YQ_NODE,
+	YQ_NODE_LABEL,
 	YQ_OUTAGE,
 	YQ_PRICE,
 	YQ_PRICE_FACTOR,
 	YQ_PRICING_CHANGE,
 	YQ_PROJECT,
+	YQ_QUEUE,
+	YQ_QUEUE_LABEL,
+	YQ_QUEUE_STATUS,
+	YQ_QUEUE_USER,
 	YQ_RESOURCE_TYPE,
+	YQ_ROLE_GRANT,
 	YQ_RUNNING_CLASS,
+	YQ_SCHEDULER_SETTING,
+	YQ_USAGE_COUNTER,
+	YQ_WILDCARD_TEMPLATE,
+	YQ_WORKFLOW_PRIORITY_MAPPING,
 	YQ_TABLE_COUNT
 } YqTable;
 
@@ -78,6 +92,14 @@ extern Snapshot yq_latest_snapshot(void);
  */
 extern void yq_catalog_on_change(YqTable table, bool *flag);
 
+/*
+ * Have "flag" set to false also whenever a transaction or subtransaction aborts
+ * or is prepared.  A cache needs it when it may be read by the very statement
+ * that changes its table: if that fails, the server drops the messages of its
+ * last command unsent, and what was read is no more.  Register once per backend.
+ */
+extern void yq_catalog_on_abort(bool *flag);
+
 /* Tell every backend, at commit, that a cache built on the table is stale. */
 extern void yq_catalog_signal_change(YqTable table);
 
@@ -89,8 +111,9 @@ extern Oid	yq_extension_owner(void);
 
 /*
  * Whether this session restores a dump: it has the settings that pg_dump and
- * pg_restore begin with, and the rights of yquota's owner.  Rows then come back
- * as they were, and nothing is derived from them.
+ * pg_restore begin with, and both whoever logged in and yq_reader() have the
+ * rights of yquota's owner.  Rows then come back as they were, and nothing is
+ * derived from them.
  */
 extern bool yq_is_restoring(void);
 

@@ -79,6 +79,16 @@
 #define rd_newRelfilelocatorSubid		rd_newRelfilenodeSubid
 #endif
 
+/* 16: what a relation's cache entry calls its file */
+#if PG_VERSION_NUM >= 160000
+#define YQ_FILE_NUMBER(relation)		((relation)->rd_locator.relNumber)
+#else
+#define YQ_FILE_NUMBER(relation)		((relation)->rd_node.relNode)
+#endif
+
+/* Hash functions may differ from one major version to the next. */
+#define YQ_SERVER_MAJOR					(PG_VERSION_NUM / 10000)
+
 /* 16: varatt.h is no longer part of postgres.h */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"

@@ -7,23 +7,51 @@
  * table of the caller's choice, whose triggers, defaults and foreign server
  * must not run with the owner's rights.  So the rows are read as the owner into
  * a tuplestore, which spills to disk, and inserted from there as the caller:
- * the current role outside of any SECURITY DEFINER function.
+ * yq_reader(), which the shell of archive() notes.  Neither the session's user
+ * nor the one that was SET would do: an index function that autovacuum calls is
+ * its owner's, and the session a superuser's.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
+#include "base/reader.h"
 #include "executor/spi.h"
 #include "executor/tstoreReceiver.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/queryenvironment.h"
+#include "utils/syscache.h"
 #include "utils/tuplestore.h"
 
 /* The name by which the inserting command reads the rows. */
 #define SOURCE_NAME "yquota_archived"
+
+static void
+refuse_query(const char *query)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("could not read \"%s\"", query),
+			 errdetail("Only a SELECT returns rows to be copied.")));
+}
+
+/*
+ * Keep the table from being dropped or renamed until the transaction ends; it
+ * may have gone since the caller looked.
+ */
+static void
+lock_target(Oid target)
+{
+	LockRelationOid(target, RowExclusiveLock);
+	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(target)))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", target)));
+}
 
 /* Run a query and keep its rows; returns how many there are. */
 static uint64
@@ -38,7 +66,7 @@ read_rows(const char *query, Tuplestorestate *rows)
 	options.read_only = false;
 	result = SPI_execute_extended(query, &options);
 	if (result != SPI_OK_SELECT)
-		elog(ERROR, "could not read \"%s\": %s", query, SPI_result_code_string(result));
+		refuse_query(query);
 	receiver->rDestroy(receiver);
 	return SPI_processed;
 }
@@ -50,7 +78,7 @@ columns_of(const char *query)
 	int			result = SPI_execute(psprintf("SELECT * FROM (%s) AS q LIMIT 0", query), true, 0);
 
 	if (result != SPI_OK_SELECT)
-		elog(ERROR, "could not read \"%s\": %s", query, SPI_result_code_string(result));
+		refuse_query(query);
 	return CreateTupleDescCopy(SPI_tuptable->tupdesc);
 }
 
@@ -76,14 +104,24 @@ static uint64
 insert_rows(const char *command)
 {
 	Oid			owner;
+	Oid			reader = yq_reader();
+	Oid			forgotten = yq_reader_forget();
 	int			context;
-	int			result;
 
 	GetUserIdAndSecContext(&owner, &context);
-	SetUserIdAndSecContext(GetOuterUserId(), context | SECURITY_LOCAL_USERID_CHANGE);
-	result = SPI_execute(command, false, 0);
-	if (result != SPI_OK_INSERT)
-		elog(ERROR, "could not insert by \"%s\": %s", command, SPI_result_code_string(result));
+	SetUserIdAndSecContext(reader, context | SECURITY_LOCAL_USERID_CHANGE);
+	PG_TRY();
+	{
+		int			result = SPI_execute(command, false, 0);
+
+		if (result != SPI_OK_INSERT)
+			elog(ERROR, "could not insert by \"%s\": %s", command, SPI_result_code_string(result));
+	}
+	PG_FINALLY();
+	{
+		yq_reader_restore(forgotten);
+	}
+	PG_END_TRY();
 	SetUserIdAndSecContext(owner, context);
 	return SPI_processed;
 }
@@ -101,6 +139,7 @@ yq_sql_copy_out(PG_FUNCTION_ARGS)
 	uint64		read;
 	uint64		inserted;
 
+	lock_target(target);
 	SPI_connect();
 	rows = tuplestore_begin_heap(false, false, work_mem);
 	read = read_rows(query, rows);

@@ -301,14 +301,26 @@ exchange_tables(Relation parent, Relation child)
 	rename_toast(child_oid, "pg_toast_%u");
 }
 
+static Relation
+open_table(Oid oid)
+{
+	Relation	relation = try_table_open(oid, AccessExclusiveLock);
+
+	if (relation == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", oid)));
+	return relation;
+}
+
 PG_FUNCTION_INFO_V1(yq_sql_exchange_storage);
 
 /* exchange_storage(parent regclass, child regclass) */
 Datum
 yq_sql_exchange_storage(PG_FUNCTION_ARGS)
 {
-	Relation	parent = table_open(PG_GETARG_OID(0), AccessExclusiveLock);
-	Relation	child = table_open(PG_GETARG_OID(1), AccessExclusiveLock);
+	Relation	parent = open_table(PG_GETARG_OID(0));
+	Relation	child = open_table(PG_GETARG_OID(1));
 
 	CheckTableNotInUse(parent, "exchange_storage");
 	CheckTableNotInUse(child, "exchange_storage");

@@ -18,6 +18,7 @@
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "base/finder.h"
+#include "base/key_filter.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_collation_d.h"
 #include "catalog/pg_inherits.h"
@@ -48,7 +49,8 @@
 typedef struct FinderPart
 {
 	Relation	relation;
-	Relation	index;
+	YqKeyFilter *filter;		/* NULL when there is none */
+	Relation	index;			/* opened when first needed, with scan and slot */
 	IndexScanDesc scan;
 	IndexScanDesc dirty_scan;	/* opened when first needed, as the next */
 	IndexScanDesc merge_scan;
@@ -66,6 +68,8 @@ struct YqFinder
 	int			merged_keys;	/* since the last descent to go on from */
 	int			current;		/* part that yq_finder_next() reads */
 	const text *key;			/* that it looks for, when there are more */
+	bool		has_filters;
+	YqKeyHash	hash;			/* of the key, when there are filters */
 	int			part_count;
 	FinderPart *parts;			/* the table itself and its children */
 };
@@ -108,12 +112,36 @@ index_of_child(Relation child, Relation parent_index)
 }
 
 static void
-open_part(FinderPart *part, Relation relation, Oid index)
+open_index(FinderPart *part, Oid index)
 {
-	part->relation = relation;
 	part->index = index_open(index, AccessShareLock);
-	part->scan = index_beginscan(relation, part->index, SnapshotSelf, NULL, 1, 0);
-	part->slot = table_slot_create(relation, NULL);
+	part->scan = index_beginscan(part->relation, part->index, SnapshotSelf, NULL, 1, 0);
+	part->slot = table_slot_create(part->relation, NULL);
+}
+
+/* Whether a part has to be looked into for the present key; then its index is open. */
+static bool
+may_have(YqFinder *finder, FinderPart *part)
+{
+	if (part->filter != NULL && finder->key != NULL &&
+		!yq_key_filter_may_have(part->filter, &finder->hash))
+		return false;
+	if (part->index == NULL)
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(finder->context);
+
+		open_index(part, index_of_child(part->relation, finder->parts[0].index));
+		MemoryContextSwitchTo(old_context);
+	}
+	return true;
+}
+
+static void
+set_key(YqFinder *finder, const text *key)
+{
+	finder->key = key;
+	if (finder->has_filters && key != NULL)
+		finder->hash = yq_key_hash(key);
 }
 
 YqFinder *
@@ -129,13 +157,15 @@ yq_finder_open(YqTable table, const char *index_name)
 	finder->context = CurrentMemoryContext;
 	finder->single_keys = FIRST_SINGLE_KEYS;
 	finder->parts = palloc0(sizeof(FinderPart) * (1 + list_length(children)));
-	open_part(&finder->parts[finder->part_count++], relation, yq_index_oid(table, index_name));
+	finder->parts[finder->part_count].relation = relation;
+	open_index(&finder->parts[finder->part_count++], yq_index_oid(table, index_name));
 	foreach(cell, children)
 	{
-		Relation	child = table_open(lfirst_oid(cell), NoLock);
+		FinderPart *part = &finder->parts[finder->part_count++];
 
-		open_part(&finder->parts[finder->part_count++], child,
-				  index_of_child(child, finder->parts[0].index));
+		part->relation = table_open(lfirst_oid(cell), NoLock);
+		part->filter = yq_key_filter_open(part->relation);
+		finder->has_filters |= part->filter != NULL;
 	}
 	return finder;
 }
@@ -143,13 +173,18 @@ yq_finder_open(YqTable table, const char *index_name)
 static void
 close_part(FinderPart *part)
 {
-	index_endscan(part->scan);
-	if (part->dirty_scan != NULL)
-		index_endscan(part->dirty_scan);
-	if (part->merge_scan != NULL)
-		index_endscan(part->merge_scan);
-	ExecDropSingleTupleTableSlot(part->slot);
-	index_close(part->index, AccessShareLock);
+	if (part->filter != NULL)
+		yq_key_filter_close(part->filter);
+	if (part->index != NULL)
+	{
+		index_endscan(part->scan);
+		if (part->dirty_scan != NULL)
+			index_endscan(part->dirty_scan);
+		if (part->merge_scan != NULL)
+			index_endscan(part->merge_scan);
+		ExecDropSingleTupleTableSlot(part->slot);
+		index_close(part->index, AccessShareLock);
+	}
 	table_close(part->relation, NoLock);
 }
 
@@ -198,24 +233,33 @@ void
 yq_finder_seek(YqFinder *finder, const text *key)
 {
 	finder->current = 0;
-	finder->key = key;
+	set_key(finder, key);
 	rescan(finder, finder->parts[0].scan, key, BTEqualStrategyNumber);
+}
+
+/* Put the next row into the slot of the current part; false at the end. */
+static bool
+find_next(YqFinder *finder)
+{
+	FinderPart *part = &finder->parts[finder->current];
+
+	while (!get_next(finder, part, part->scan))
+	{
+		do
+		{
+			if (finder->current == finder->part_count - 1)
+				return false;
+			part = &finder->parts[++finder->current];
+		} while (!may_have(finder, part));
+		rescan(finder, part->scan, finder->key, BTEqualStrategyNumber);
+	}
+	return true;
 }
 
 TupleTableSlot *
 yq_finder_next(YqFinder *finder)
 {
-	for (;;)
-	{
-		FinderPart *part = &finder->parts[finder->current];
-
-		if (get_next(finder, part, part->scan))
-			return part->slot;
-		if (finder->current == finder->part_count - 1)
-			return NULL;
-		part = &finder->parts[++finder->current];
-		rescan(finder, part->scan, finder->key, BTEqualStrategyNumber);
-	}
+	return find_next(finder) ? finder->parts[finder->current].slot : NULL;
 }
 
 /* -- ascending keys ------------------------------------------------------ */
@@ -337,10 +381,13 @@ yq_finder_advance(YqFinder *finder, const text *key)
 		return yq_finder_next(finder);
 	}
 	finder->merged_keys++;
+	set_key(finder, key);
 	for (int i = 0; i < finder->part_count; i++)
 	{
-		if (merge_part(finder, &finder->parts[i], key))
-			return finder->parts[i].slot;
+		FinderPart *part = &finder->parts[i];
+
+		if (may_have(finder, part) && merge_part(finder, part, key))
+			return part->slot;
 	}
 	return NULL;
 }
@@ -432,8 +479,8 @@ yq_finder_wait_for(YqFinder *finder, const text *key)
 	 * for by who changes it.
 	 */
 	yq_finder_seek(finder, key);
-	if (yq_finder_next(finder) != NULL)
-		return part->slot;
+	if (find_next(finder))
+		return finder->parts[finder->current].slot;
 
 	open_dirty_scan(finder);
 	for (;;)

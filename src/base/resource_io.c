@@ -264,13 +264,15 @@ evaluate_quantity(ResourceParser *parser, Token name, Token amount,
 		denominator *= 10;
 
 	/* Cancel first, which leaves a whole result or a remainder. */
-	for (x = numerator, y = denominator; y != 0;)
+	x = numerator;
+	y = denominator;
+	do
 	{
 		int128		remainder = x % y;
 
 		x = y;
 		y = remainder;
-	}
+	} while (y != 0);
 	numerator /= x;
 	denominator /= x;
 

@@ -17,6 +17,7 @@
 
 bool		yq_auto_create_project = false;
 char	   *yq_billing_timezone = NULL;
+int			yq_charging = YQ_CHARGING_ON;
 int			yq_cluster_shrink_grace = 600000;
 int			yq_compute_interval = 10000;
 char	   *yq_databases = NULL;
@@ -29,6 +30,12 @@ int			yq_price_interval = 10000;
 int			yq_price_lead = 1000;
 int			yq_seal_interval = 30 * SECS_PER_DAY;
 int			yq_utilization_max_age = 60000;
+
+static const struct config_enum_entry charging_options[] = {
+	{"on", YQ_CHARGING_ON, false},
+	{"deferred", YQ_CHARGING_DEFERRED, false},
+	{NULL, 0, false}
+};
 
 static const struct config_enum_entry on_bad_event_options[] = {
 	{"error", YQ_ON_BAD_EVENT_ERROR, false},
@@ -80,6 +87,14 @@ yq_settings_define(void)
 							   "UTC",
 							   PGC_SUSET, 0,
 							   check_billing_timezone, NULL, NULL);
+	DefineCustomEnumVariable("yquota.charging",
+							 "Whether events are charged when they come in, or kept for yquota.charge_deferred().",
+							 NULL,
+							 &yq_charging,
+							 YQ_CHARGING_ON,
+							 charging_options,
+							 PGC_SUSET, 0,
+							 NULL, NULL, NULL);
 	define_duration("yquota.cluster_shrink_grace",
 					"Time that a suddenly halved cluster keeps its price.",
 					&yq_cluster_shrink_grace, 0);

@@ -12,6 +12,12 @@
 #ifndef YQ_SETTINGS_H
 #define YQ_SETTINGS_H
 
+typedef enum YqCharging
+{
+	YQ_CHARGING_ON,
+	YQ_CHARGING_DEFERRED		/* for charge_deferred() */
+} YqCharging;
+
 typedef enum YqOnBadEvent
 {
 	YQ_ON_BAD_EVENT_ERROR,
@@ -26,6 +32,7 @@ typedef enum YqOutagePolicy
 
 extern bool yq_auto_create_project;
 extern char *yq_billing_timezone;
+extern int	yq_charging;		/* YqCharging */
 extern int	yq_cluster_shrink_grace;
 extern int	yq_compute_interval;
 extern char *yq_databases;

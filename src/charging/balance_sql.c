@@ -60,15 +60,28 @@ running_sum(FunctionCallInfo fcinfo)
 	return MemoryContextAllocZero(context, sizeof(RunningSum));
 }
 
-/* sum += unit x weight; the product stays below 2^383. */
+/*
+ * sum += unit x weight; the product stays below 2^383.  Most costs fill half of
+ * their limbs or less, and a balance of many classes does little else than this.
+ */
 static inline void
 add_small_weight(YqWide *sum, const YqWide *unit, uint64 weight)
 {
 	uint128		carry = 0;
+	int			used = YQ_WIDE_LIMBS - 1;
+	int			i;
 
-	for (int i = 0; i < YQ_WIDE_LIMBS; i++)
+	while (used > 0 && unit->limb[used - 1] == 0)
+		used--;
+	for (i = 0; i < used; i++)
 	{
 		carry += (uint128) unit->limb[i] * weight + sum->limb[i];
+		sum->limb[i] = (uint64) carry;
+		carry >>= 64;
+	}
+	for (; carry != 0 && i < YQ_WIDE_LIMBS; i++)
+	{
+		carry += sum->limb[i];
 		sum->limb[i] = (uint64) carry;
 		carry >>= 64;
 	}

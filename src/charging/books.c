@@ -157,6 +157,8 @@ yq_books_flush(YqBooks *books)
 		yq_writer_flush(books->charge_writer);
 	if (books->change_writer != NULL)
 		yq_writer_flush(books->change_writer);
+	if (books->reject_writer != NULL)
+		yq_writer_flush(books->reject_writer);
 }
 
 /* -- handles ------------------------------------------------------------- */
@@ -445,6 +447,19 @@ bool
 yq_row_delete(Relation relation, ItemPointer tid)
 {
 	return delete_row(relation, tid, false);
+}
+
+bool
+yq_row_lock(Relation relation, ItemPointer tid)
+{
+	TupleTableSlot *slot = table_slot_create(relation, NULL);
+	TM_FailureData failure;
+	TM_Result	result;
+
+	result = table_tuple_lock(relation, tid, SnapshotSelf, slot, GetCurrentCommandId(true),
+							  LockTupleExclusive, LockWaitBlock, 0, &failure);
+	ExecDropSingleTupleTableSlot(slot);
+	return result == TM_Ok;
 }
 
 /*

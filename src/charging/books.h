@@ -92,8 +92,8 @@ extern YqBooks *yq_books_open(void);
 extern void yq_books_close(YqBooks *books);
 
 /*
- * Write the rows of ledger and changes that have been collected, so that
- * finders see them.
+ * Write the rows of ledger, changes and rejects that have been collected, so
+ * that finders see them.
  */
 extern void yq_books_flush(YqBooks *books);
 
@@ -126,6 +126,9 @@ extern void yq_reject_put(YqBooks *books, const YqEvent *event,
  * transaction's own the command counter must have been incremented since.
  */
 extern bool yq_row_delete(Relation relation, ItemPointer tid);
+
+/* Lock it, so that nobody else can change or delete it; results as above. */
+extern bool yq_row_lock(Relation relation, ItemPointer tid);
 
 /*
  * Delete a row of the transaction's own that was one too many, and mark it, so

@@ -45,8 +45,10 @@ static bool nothing_waits = false;
 static void
 watch(Directory *directory)
 {
-	if (!directory->is_watched)
-		yq_catalog_on_change(directory->table, &directory->is_current);
+	if (directory->is_watched)
+		return;
+	yq_catalog_on_change(directory->table, &directory->is_current);
+	yq_catalog_on_abort(&directory->is_current);
 	directory->is_watched = true;
 }
 
@@ -80,13 +82,16 @@ note(Directory *directory, const text *name, const text *label)
 {
 	MemoryContext old_context;
 	NameEntry  *entry;
+	text	   *kept_label;
 	bool		found;
 
 	if (!directory->is_current)
 		return;
 	old_context = MemoryContextSwitchTo(directory->context);
+	/* first, because an entry must not be left without it */
+	kept_label = yq_varlena_copy(label);
 	entry = yq_bytes_table_enter(directory->names, bytes_of(name), directory->context, &found);
-	entry->label = yq_varlena_copy(label);
+	entry->label = kept_label;
 	MemoryContextSwitchTo(old_context);
 }
 

@@ -5,10 +5,10 @@
  *	  a statement need not look it up again.
  *
  * Triggers on the tables send a message with every change that matters; it
- * arrives when the change is committed (at once in the session that makes it,
- * and again when that is rolled back) and makes the session forget.  What is
- * remembered is therefore what a look at the tables would have shown at the
- * start of the statement.
+ * arrives when the change is committed (at once in the session that makes it)
+ * and makes the session forget, as the end of a transaction or subtransaction
+ * does that is rolled back or prepared.  What is remembered is therefore what a
+ * look at the tables would have shown at the start of the statement.
  *
  * Who does not find something looks into the table and notes what is there;
  * the note is dropped when the table has changed meanwhile.

@@ -10,6 +10,9 @@
  * settle.h.  A bad event is raised, or set aside with its reason, as
  * yquota.on_bad_event says.
  *
+ * With yquota.charging = deferred the rows are kept instead, and charged later
+ * the same way, those of many statements at once; see deferred.c.
+ *
  * The trigger runs as whoever inserts, and writes tables which that role has
  * no rights on; it therefore refuses to serve any table but its own.
  *
@@ -24,6 +27,8 @@
 #include "catalog/pg_collation_d.h"
 #include "catalog/pg_operator_d.h"
 #include "catalog/pg_type_d.h"
+#include "charging/deferred.h"
+#include "charging/door.h"
 #include "charging/settle.h"
 #include "commands/trigger.h"
 #include "executor/tuptable.h"
@@ -45,9 +50,10 @@ enum
 	MARK_COLUMNS
 };
 
-/* The rows of a statement, in the order in which they are settled. */
+/* The rows of a statement, or of several, in the order in which they are settled. */
 typedef struct EventSource
 {
+	AttrNumber	arrival;		/* column with the statement's number, or 0 */
 	Tuplestorestate *store;
 	Tuplesortstate *sort;		/* NULL when the store is in order */
 	TupleTableSlot *slots[2];	/* taking turns: one row of look-ahead */
@@ -61,6 +67,7 @@ typedef struct Door
 	YqBooks    *books;
 	YqSettler  *settler;
 	EventSource source;
+	YqDoorResult result;
 	bool		has_mark;
 	TimestampTz mark_at;		/* of the QUOTA_COMPUTE that reaches furthest */
 	text	   *mark_source;
@@ -100,6 +107,8 @@ is_before(const YqEvent *a, const YqEvent *b)
 	order = yq_text_compare(a->container_id, b->container_id);
 	if (order != 0)
 		return order < 0;
+	if (a->arrival != b->arrival)
+		return a->arrival < b->arrival;
 	if (a->occurred_at != b->occurred_at)
 		return a->occurred_at < b->occurred_at;
 	return a->kind <= b->kind;
@@ -115,6 +124,13 @@ read_row(Door *door, YqEvent *event, int slot,
 
 	MemoryContextReset(source->contexts[slot]);
 	read(event, source->slots[slot], 1, &door->books->labels);
+	event->arrival = 0;
+	if (source->arrival != 0)
+	{
+		bool		isnull;
+
+		event->arrival = DatumGetInt64(slot_getattr(source->slots[slot], source->arrival, &isnull));
+	}
 	MemoryContextSwitchTo(old_context);
 }
 
@@ -143,20 +159,27 @@ is_in_order(Door *door)
 }
 
 static Tuplesortstate *
-sort_rows(Tuplestorestate *store, TupleTableSlot *slot, TupleDesc descriptor)
+sort_rows(const EventSource *source, TupleDesc descriptor)
 {
-	AttrNumber	columns[3] = {YQ_EVENT_CONTAINER_ID + 1, YQ_EVENT_OCCURRED_AT + 1, YQ_EVENT_KIND + 1};
-	Oid			operators[3];
-	Oid			collations[3] = {C_COLLATION_OID, InvalidOid, InvalidOid};
-	bool		nulls_first[3] = {true, false, false};
+	AttrNumber	columns[4];
+	Oid			operators[4];
+	Oid			collations[4] = {C_COLLATION_OID};
+	bool		nulls_first[4] = {true};
+	int			count = 0;
+	TupleTableSlot *slot = source->slots[0];
 	Tuplesortstate *sort;
 
-	for (int i = 0; i < 3; i++)
+	columns[count++] = YQ_EVENT_CONTAINER_ID + 1;
+	if (source->arrival != 0)
+		columns[count++] = source->arrival;
+	columns[count++] = YQ_EVENT_OCCURRED_AT + 1;
+	columns[count++] = YQ_EVENT_KIND + 1;
+	for (int i = 0; i < count; i++)
 		operators[i] = lookup_type_cache(TupleDescAttr(descriptor, columns[i] - 1)->atttypid,
 										 TYPECACHE_LT_OPR)->lt_opr;
-	sort = tuplesort_begin_heap(descriptor, 3, columns, operators, collations, nulls_first,
+	sort = tuplesort_begin_heap(descriptor, count, columns, operators, collations, nulls_first,
 								work_mem, NULL, TUPLESORT_NONE);
-	while (tuplestore_gettupleslot(store, true, false, slot))
+	while (tuplestore_gettupleslot(source->store, true, false, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
 		tuplesort_puttupleslot(sort, slot);
@@ -166,12 +189,12 @@ sort_rows(Tuplestorestate *store, TupleTableSlot *slot, TupleDesc descriptor)
 }
 
 static void
-open_source(Door *door, TriggerData *trigger)
+open_source(Door *door, Tuplestorestate *rows, TupleDesc descriptor, AttrNumber arrival)
 {
 	EventSource *source = &door->source;
-	TupleDesc	descriptor = RelationGetDescr(trigger->tg_relation);
 
-	source->store = trigger->tg_newtable;
+	source->store = rows;
+	source->arrival = arrival;
 	source->sort = NULL;
 	source->next_slot = 0;
 	for (int i = 0; i < 2; i++)
@@ -185,7 +208,7 @@ open_source(Door *door, TriggerData *trigger)
 	if (!is_in_order(door))
 	{
 		tuplestore_rescan(source->store);
-		source->sort = sort_rows(source->store, source->slots[0], descriptor);
+		source->sort = sort_rows(source, descriptor);
 	}
 	tuplestore_rescan(source->store);
 }
@@ -211,11 +234,25 @@ next_event(Door *door, YqEvent *event)
 		tuplesort_gettupleslot(source->sort, true, true, slot, NULL) :
 		tuplestore_gettupleslot(source->store, true, false, slot);
 	if (found)
+	{
 		read_row(door, event, source->next_slot, yq_event_read);
+		door->result.events++;
+	}
 	return found;
 }
 
 /* -- settling ------------------------------------------------------------ */
+
+/* What lacks its START may have overtaken it. */
+static void
+raise_bad_event(const YqEvent *event, const YqProblem *problem)
+{
+	YqProblem	raised = *problem;
+
+	if (problem->may_wait && yq_deferred_has(event->container_id))
+		raised.hint = "Events of it are deferred: call yquota.charge_deferred(), or set yquota.on_bad_event to set_aside to let this one wait for them.";
+	yq_problem_raise(&raised, yq_event_describe(event));
+}
 
 static void
 on_bad_event(void *argument, const YqEvent *event, const YqProblem *problem)
@@ -223,8 +260,9 @@ on_bad_event(void *argument, const YqEvent *event, const YqProblem *problem)
 	Door	   *door = argument;
 
 	if (yq_on_bad_event == YQ_ON_BAD_EVENT_ERROR)
-		yq_problem_raise(problem, yq_event_describe(event));
+		raise_bad_event(event, problem);
 	yq_reject_put(door->books, event, problem, problem->may_wait);
+	door->result.set_aside++;
 }
 
 static void
@@ -309,6 +347,88 @@ next_good_event(Door *door, YqEvent *event)
 	return false;
 }
 
+/* By instant and kind. */
+static int
+compare_events(const void *a, const void *b)
+{
+	const YqEvent *left = *(const YqEvent *const *) a;
+	const YqEvent *right = *(const YqEvent *const *) b;
+
+	if (left->occurred_at != right->occurred_at)
+		return left->occurred_at < right->occurred_at ? -1 : 1;
+	return (int) left->kind - (int) right->kind;
+}
+
+static bool
+is_known(Door *door, const text *container_id)
+{
+	YqFinder   *containers = yq_books_containers(door->books);
+	YqFinder   *ledger = yq_books_charges(door->books);
+
+	yq_finder_seek(containers, container_id);
+	if (yq_finder_next(containers) != NULL)
+		return true;
+	yq_finder_seek(ledger, container_id);
+	return yq_finder_next(ledger) != NULL;
+}
+
+/*
+ * Whether events of one container, in this order, come to the same whatever
+ * the order in which they arrived.  Each must be said once.  So must the START:
+ * when it is not what came first, it must not be known already.
+ */
+static bool
+is_plain_life(Door *door, const YqEvent *const *events, int count, int64 first_arrival)
+{
+	for (int i = 0; i < count; i++)
+	{
+		if (events[i]->kind == YQ_CONTAINER_START && i > 0)
+			return false;
+		if (events[i]->kind == YQ_CONTAINER_FINISH && i < count - 1)
+			return false;
+		if (i > 0 && events[i]->kind == YQ_CONTAINER_UPDATE &&
+			events[i - 1]->kind == YQ_CONTAINER_UPDATE &&
+			events[i]->occurred_at == events[i - 1]->occurred_at)
+			return false;
+	}
+	return events[0]->kind != YQ_CONTAINER_START || events[0]->arrival == first_arrival ||
+		!is_known(door, events[0]->container_id);
+}
+
+/*
+ * Settle the events of one container, ordered by statement.  Where the order
+ * of arrival could make a difference it is kept: one statement is settled and
+ * written before the next.
+ */
+static void
+settle_in_order(Door *door, const YqEvent **events, int count)
+{
+	const YqEvent **sorted;
+	bool		is_plain;
+	int			end;
+
+	if (events[0]->arrival == events[count - 1]->arrival)
+	{
+		yq_settle_container(door->settler, events, count);
+		return;
+	}
+
+	sorted = palloc(sizeof(YqEvent *) * count);
+	memcpy(sorted, events, sizeof(YqEvent *) * count);
+	qsort(sorted, count, sizeof(YqEvent *), compare_events);
+	is_plain = is_plain_life(door, sorted, count, events[0]->arrival);
+	if (is_plain)
+		yq_settle_container(door->settler, sorted, count);
+	for (int begin = 0; !is_plain && begin < count; begin = end)
+	{
+		for (end = begin + 1; end < count && events[end]->arrival == events[begin]->arrival;)
+			end++;
+		yq_settle_container(door->settler, events + begin, end - begin);
+		yq_settler_next_statement(door->settler);
+	}
+	pfree(sorted);
+}
+
 /*
  * Settle the events of one container: "event" and those that follow it.  On
  * return "event" is the first of the next container, if there is one.
@@ -349,7 +469,7 @@ settle_group(Door *door, YqEvent *event, MemoryContext group_context)
 		MemoryContextSwitchTo(old_context);
 		more = next_good_event(door, &next);
 	}
-	yq_settle_container(door->settler, events, count);
+	settle_in_order(door, events, count);
 	pfree(events);
 	MemoryContextReset(group_context);
 	*event = next;
@@ -380,26 +500,21 @@ is_restored(TriggerData *trigger)
 	return recorded_at != yq_clock_statement();
 }
 
-Datum
-yq_sql_charge_events(PG_FUNCTION_ARGS)
+YqDoorResult
+yq_door_charge(Tuplestorestate *rows, TupleDesc descriptor, AttrNumber arrival)
 {
-	TriggerData *trigger = (TriggerData *) fcinfo->context;
 	Door		door = {0};
 	YqEvent		event;
 	MemoryContext old_context;
 	MemoryContext group_context;
 	bool		more;
 
-	check_protocol(fcinfo);
-	if (tuplestore_tuple_count(trigger->tg_newtable) == 0 || is_restored(trigger))
-		PG_RETURN_POINTER(NULL);
-
 	door.books = yq_books_open();
 	old_context = MemoryContextSwitchTo(door.books->context);
 	group_context = AllocSetContextCreate(door.books->context, "yquota events of a container",
 										  ALLOCSET_DEFAULT_SIZES);
 	door.settler = yq_settler_create(door.books, on_bad_event, &door);
-	open_source(&door, trigger);
+	open_source(&door, rows, descriptor, arrival);
 
 	more = next_good_event(&door, &event);
 	while (more)
@@ -410,5 +525,23 @@ yq_sql_charge_events(PG_FUNCTION_ARGS)
 	close_source(&door.source);
 	MemoryContextSwitchTo(old_context);
 	yq_books_close(door.books);
+	return door.result;
+}
+
+Datum
+yq_sql_charge_events(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	TupleDesc	descriptor;
+
+	check_protocol(fcinfo);
+	if (tuplestore_tuple_count(trigger->tg_newtable) == 0 || is_restored(trigger))
+		PG_RETURN_POINTER(NULL);
+
+	descriptor = RelationGetDescr(trigger->tg_relation);
+	if (yq_charging == YQ_CHARGING_DEFERRED)
+		yq_deferred_keep(trigger->tg_newtable, descriptor);
+	else
+		(void) yq_door_charge(trigger->tg_newtable, descriptor, 0);
 	PG_RETURN_POINTER(NULL);
 }

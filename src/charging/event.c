@@ -105,6 +105,7 @@ yq_event_read(YqEvent *event, TupleTableSlot *slot, int first,
 		DatumGetInt32(values[YQ_EVENT_EXIT_STATUS]) : 0;
 	event->source = VARLENA_COLUMN(YQ_EVENT_SOURCE);
 	event->recorded_at = DatumGetTimestampTz(values[YQ_EVENT_RECORDED_AT]);
+	event->arrival = 0;
 	event->waited = false;
 	ItemPointerSetInvalid(&event->reject_tid);
 }

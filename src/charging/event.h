@@ -63,6 +63,8 @@ typedef struct YqEvent
 	int32		exit_status;
 	text	   *source;
 	TimestampTz recorded_at;
+	int64		arrival;		/* number of the statement that brought it, for
+								 * what was deferred; else 0 */
 
 	/* set for an event that waited in event_reject */
 	bool		waited;

@@ -175,6 +175,22 @@ was_repeated_with(const YqHistory *history, const YqResource *allocation)
 }
 
 /*
+ * When a START that comes with a new allocation changes it: as it arrives, but
+ * behind everything that is known, so that it never moves what has been charged
+ * (DESIGN 3, "Identity").  The clock may have gone back, or an UPDATE lie ahead
+ * of it.  One that arrived earlier and was set aside keeps its place.
+ */
+static TimestampTz
+instant_of_repeated_start(const YqHistory *history, const YqEvent *event)
+{
+	TimestampTz arrived_at = Max(event->recorded_at, history->started_at);
+	TimestampTz last = yq_history_last_settled_at(history);
+
+	return event->recorded_at >= history->now && history->change_count > 0 ?
+		Max(arrived_at, last + 1) : arrived_at;
+}
+
+/*
  * A START of a container that is known: a recovering resource manager sends it
  * with its first or its present allocation, or with a new one (DESIGN 3,
  * "Identity").
@@ -199,11 +215,12 @@ merge_repeated_start(YqHistory *history, const YqEvent *event, const text *proje
 		was_repeated_with(history, event->allocation))
 		return YQ_MERGE_KNOWN;
 
-	change.occurred_at = Max(event->recorded_at, history->started_at);
+	change.occurred_at = instant_of_repeated_start(history, event);
 	change.set.allocation = event->allocation;
 	change.repeated_start = true;
 	change.is_new = true;
-	if (history->finished && change.occurred_at > history->finished_at)
+	if (history->finished &&
+		(change.occurred_at > history->finished_at || event->recorded_at >= history->now))
 		return bad_after_finish(problem, history, event);
 	if (find_change(history, change.occurred_at) != NULL)
 		return bad_other_content(problem, history, event);

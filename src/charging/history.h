@@ -42,6 +42,7 @@ typedef struct YqChange
 typedef struct YqHistory
 {
 	text	   *container_id;
+	TimestampTz now;			/* the statement's clock */
 	bool		started;
 	text	   *project;		/* resolved, as username */
 	text	   *application_id;

@@ -17,8 +17,13 @@ PG_FUNCTION_INFO_V1(yq_sql_add_weight);
 PG_FUNCTION_INFO_V1(yq_sql_pack_weights);
 PG_FUNCTION_INFO_V1(yq_sql_merge_weights);
 
-/* Most bytes of a number: 33 bits of a difference, 128 of a weight. */
-#define MAX_ENTRY_BYTES (5 + 19)
+/* Most bytes of a number: 32 bits of a difference, 128 of a weight. */
+#define MAX_DIFFERENCE_BYTES 5
+#define MAX_WEIGHT_BYTES 19
+#define MAX_ENTRY_BYTES (MAX_DIFFERENCE_BYTES + MAX_WEIGHT_BYTES)
+
+/* What the last byte of a weight of that length may be: two of 128 bits. */
+#define MAX_LAST_BYTE 3
 
 /* -- reading ------------------------------------------------------------- */
 
@@ -38,7 +43,7 @@ report_corruption(void)
 			 errmsg("packed weights of rate classes are corrupted")));
 }
 
-/* Nearly all numbers have one or two bytes. */
+/* Nearly all numbers have one or two bytes.  None is longer than needed. */
 static inline uint128
 read_number(YqWeightReader *reader, int max_bytes)
 {
@@ -54,7 +59,7 @@ read_number(YqWeightReader *reader, int max_bytes)
 			reader->next++;
 			return first;
 		}
-		if (second < 0x80)
+		if (second < 0x80 && second != 0)
 		{
 			reader->next += 2;
 			return (first & 0x7F) | second << 7;
@@ -64,6 +69,8 @@ read_number(YqWeightReader *reader, int max_bytes)
 	{
 		uint8		byte = *reader->next++;
 
+		if ((i == MAX_WEIGHT_BYTES - 1 && byte > MAX_LAST_BYTE) || (byte == 0 && i > 0))
+			break;
 		number |= (uint128) (byte & 0x7F) << (7 * i);
 		if ((byte & 0x80) == 0)
 			return number;
@@ -75,15 +82,35 @@ read_number(YqWeightReader *reader, int max_bytes)
 bool
 yq_weights_next(YqWeightReader *reader, uint32 *class_id, int128 *weight)
 {
+	uint64		difference;
 	uint128		number;
 
 	if (reader->next == reader->end)
 		return false;
-	reader->class_id += (uint32) read_number(reader, 5);
-	number = read_number(reader, 19);
+	difference = (uint64) read_number(reader, MAX_DIFFERENCE_BYTES);
+	number = read_number(reader, MAX_WEIGHT_BYTES);
+	if (difference == 0 || difference > PG_UINT32_MAX - reader->class_id || number <= 1)
+		report_corruption();
+	reader->class_id += (uint32) difference;
 	*class_id = reader->class_id;
 	*weight = (number & 1) != 0 ? -(int128) (number >> 1) : (int128) (number >> 1);
 	return true;
+}
+
+static void
+report_out_of_range(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("weight of a rate class is out of range")));
+}
+
+/* The smallest 128-bit number has no positive counterpart: no weight is that. */
+static inline void
+add_weight(int128 *sum, int128 weight)
+{
+	if (__builtin_add_overflow(*sum, weight, sum) || *sum == (int128) ((uint128) 1 << 127))
+		report_out_of_range();
 }
 
 int128
@@ -97,8 +124,9 @@ yq_weight_from_numeric(Numeric value)
 	int128		weight = 0;
 
 	(void) pq_getmsgint(&wire, 2);
-	if (count > 0 && (count > places || places > 9))
-		elog(ERROR, "weight of a rate class is out of range");
+	if (numeric_is_nan(value) || numeric_is_inf(value) ||
+		(count > 0 && (count > places || places > 9)))
+		report_out_of_range();
 	for (int i = 0; count > 0 && i < places; i++)
 		weight = weight * 10000 + (i < count ? (int) pq_getmsgint(&wire, 2) : 0);
 	pfree(bytes);
@@ -190,8 +218,10 @@ yq_sql_add_weight(PG_FUNCTION_ARGS)
 		list->room = 16;
 		list->weights = MemoryContextAlloc(context, sizeof(Weight) * list->room);
 	}
-	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
-		elog(ERROR, "class and weight must not be null");
+	if (PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_GETARG_INT32(1) < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("class must be a positive number and weight must not be null")));
 	if (list->count == list->room)
 	{
 		list->room *= 2;
@@ -221,7 +251,7 @@ yq_sql_pack_weights(PG_FUNCTION_ARGS)
 		int128		weight = 0;
 
 		for (; i < list->count && list->weights[i].class_id == class_id; i++)
-			weight += list->weights[i].weight;
+			add_weight(&weight, list->weights[i].weight);
 		write_weight(&writer, class_id, weight);
 	}
 	PG_RETURN_BYTEA_P(end_packed(&writer, packed));
@@ -258,7 +288,7 @@ yq_sql_merge_weights(PG_FUNCTION_ARGS)
 		{
 			if (!more[i] || class_ids[i] != class_id)
 				continue;
-			weight += weights[i];
+			add_weight(&weight, weights[i]);
 			more[i] = yq_weights_next(&readers[i], &class_ids[i], &weights[i]);
 		}
 		write_weight(&writer, class_id, weight);

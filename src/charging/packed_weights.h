@@ -3,7 +3,8 @@
  * packed_weights.h
  *	  The weights of many rate classes in a few bytes each.
  *
- * A list of (class number, weight), ascending by number, without zero weights.
+ * A list of (class number, weight), ascending by number, numbers from 1 on,
+ * without zero weights.
  * Numbers are stored as differences, weights as they are but with the sign in
  * the lowest bit; both with seven bits to a byte, the highest one saying that
  * another byte follows.  A balance reads a million of them.
@@ -30,7 +31,10 @@ extern void yq_weights_begin(YqWeightReader *reader, const bytea *packed);
  */
 extern bool yq_weights_next(YqWeightReader *reader, uint32 *class_id, int128 *weight);
 
-/* A whole number as an integer; an error when it has a fraction or 127 bits. */
+/*
+ * A whole number as an integer; ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE when it has
+ * a fraction, 10^36 or more, or is not finite.
+ */
 extern int128 yq_weight_from_numeric(Numeric value);
 
 #endif							/* YQ_PACKED_WEIGHTS_H */

@@ -36,6 +36,15 @@ typedef struct BooksPlan
 	bool		container_changes;
 } BooksPlan;
 
+/* What one attempt leaves to the next. */
+typedef struct Attempt
+{
+	bool		claimed;		/* the container, which does not run, is ours */
+	bool		has_taken;		/* waiting events are those that we have taken back */
+	int			waiting_count;
+	YqEvent   **waiting;
+} Attempt;
+
 typedef struct BadEvent
 {
 	const YqEvent *event;
@@ -360,17 +369,17 @@ yq_settle_replace(YqBooks *books, const YqContainer *container)
 /*
  * Claim a container that does not run: a row goes into the unique index and
  * out again.  Until the transaction ends it looks to others as if the
- * container were about to start, and they wait.  Should it be running by now,
- * its row is what there is to claim.
+ * container were about to start, and they wait.  False when it is running by
+ * now: then its row is what there is to claim, as long as it is there.
  */
-static void
+static bool
 claim_resting_container(YqBooks *books, text *container_id)
 {
 	YqFinder   *finder = yq_books_containers(books);
 	YqContainer passing = {0};
 
 	if (yq_finder_is_ours(finder, container_id))
-		return;
+		return true;
 	passing.container_id = passing.project = container_id;
 	passing.state.allocation = yq_resource_make(NULL, 0);
 	passing.state.execution_type = books->labels.guaranteed;
@@ -379,9 +388,10 @@ claim_resting_container(YqBooks *books, text *container_id)
 		if (insert_container(books, &passing))
 		{
 			yq_settle_withdraw(books, container_id);
-			return;
+			return true;
 		}
 	}
+	return false;
 }
 
 /*
@@ -400,8 +410,7 @@ claim_container(YqSettler *settler, const YqContainerBooks *loaded, const BooksP
 							 (ItemPointer) &loaded->container.tid);
 	if (!*claimed)
 	{
-		claim_resting_container(books, loaded->history.container_id);
-		*claimed = true;
+		*claimed = claim_resting_container(books, loaded->history.container_id);
 		return false;
 	}
 	return !plan->runs || insert_container(books, &plan->container);
@@ -499,7 +508,8 @@ take_back_waiting(YqBooks *books, const YqEvent *event)
 
 /* What waits for a START that has been refused goes on waiting. */
 static void
-report_bad_events(YqSettler *settler, const BadEvent *bad_events, int count, bool started)
+report_bad_events(YqSettler *settler, const BadEvent *bad_events, int count, bool started,
+				  bool has_taken)
 {
 	for (int i = 0; i < count; i++)
 	{
@@ -507,17 +517,54 @@ report_bad_events(YqSettler *settler, const BadEvent *bad_events, int count, boo
 
 		if (!event->waited)
 			settler->bad_event(settler->argument, event, bad_events[i].problem);
-		else if (started && take_back_waiting(settler->books, event))
-			yq_reject_put(settler->books, event, bad_events[i].problem, false);
+		else if (has_taken || (started && take_back_waiting(settler->books, event)))
+			yq_reject_put(settler->books, event, bad_events[i].problem, !started);
 	}
 }
 
-/* Events that waited have now been dealt with, by us or by somebody else. */
+/* Events that waited and were known, or are being dealt with by somebody else. */
 static void
-forget_waiting(YqBooks *books, YqEvent **waiting, int count)
+forget_waiting(YqBooks *books, const Attempt *attempt)
 {
-	for (int i = 0; i < count; i++)
-		(void) take_back_waiting(books, waiting[i]);
+	for (int i = 0; !attempt->has_taken && i < attempt->waiting_count; i++)
+		(void) take_back_waiting(books, attempt->waiting[i]);
+}
+
+/*
+ * Take the events that waited, before the books say anything of them: somebody
+ * may be discarding one.  The container is claimed first, as by who voids it.
+ * False when all has to begin anew, with what is ours then.
+ */
+static bool
+take_waiting(YqSettler *settler, const YqContainerBooks *loaded, Attempt *attempt)
+{
+	YqBooks    *books = settler->books;
+	int			taken = 0;
+	bool		has_all;
+
+	if (attempt->has_taken || attempt->waiting_count == 0)
+		return true;
+	if (loaded->running)
+	{
+		if (!yq_row_lock(yq_finder_relation(yq_books_containers(books)),
+						 (ItemPointer) &loaded->container.tid))
+			return false;
+	}
+	else if (!attempt->claimed)
+	{
+		attempt->claimed = claim_resting_container(books, loaded->history.container_id);
+		return false;
+	}
+
+	for (int i = 0; i < attempt->waiting_count; i++)
+	{
+		if (take_back_waiting(books, attempt->waiting[i]))
+			attempt->waiting[taken++] = attempt->waiting[i];
+	}
+	has_all = (taken == attempt->waiting_count);
+	attempt->waiting_count = taken;
+	attempt->has_taken = true;
+	return has_all;
 }
 
 /*
@@ -526,36 +573,35 @@ forget_waiting(YqBooks *books, YqEvent **waiting, int count)
  */
 static bool
 try_to_settle(YqSettler *settler, text *container_id,
-			  const YqEvent *const *events, int count, bool *claimed, bool *corrected)
+			  const YqEvent *const *events, int count, Attempt *attempt, bool *corrected)
 {
 	YqBooks    *books = settler->books;
 	YqContainerBooks loaded;
 	YqHistory	history;
 	BooksPlan	plan = {0};
-	YqEvent   **waiting = NULL;
-	int			waiting_count = 0;
 	const YqEvent **all;
 	BadEvent   *bad_events;
 	int			bad_count;
 
 	yq_container_books_load(books, &loaded, container_id);
-	if (settler->anything_waiting &&
-		(loaded.history.started || (count > 0 && events[0]->kind == YQ_CONTAINER_START)))
-		waiting_count = yq_waiting_events_load(books, container_id, &waiting);
+	if (!attempt->has_taken)
+		attempt->waiting_count = settler->anything_waiting &&
+			(loaded.history.started || (count > 0 && events[0]->kind == YQ_CONTAINER_START)) ?
+			yq_waiting_events_load(books, container_id, &attempt->waiting) : 0;
 
-	all = palloc(sizeof(YqEvent *) * (count + waiting_count + 1));
-	bad_events = palloc(sizeof(BadEvent) * (count + waiting_count + 1));
+	all = palloc(sizeof(YqEvent *) * (count + attempt->waiting_count + 1));
+	bad_events = palloc(sizeof(BadEvent) * (count + attempt->waiting_count + 1));
 	for (int i = 0; i < count; i++)
 		all[i] = events[i];
-	for (int i = 0; i < waiting_count; i++)
-		all[count + i] = waiting[i];
+	for (int i = 0; i < attempt->waiting_count; i++)
+		all[count + i] = attempt->waiting[i];
 
 	/* what was loaded stays as it is, but for its changes, which go over */
 	history = loaded.history;
-	merge_events(books, &history, all, count + waiting_count, bad_events, &bad_count);
+	merge_events(books, &history, all, count + attempt->waiting_count, bad_events, &bad_count);
 	if (!history.started)
 	{
-		report_bad_events(settler, bad_events, bad_count, false);
+		report_bad_events(settler, bad_events, bad_count, false, attempt->has_taken);
 		return true;
 	}
 
@@ -564,10 +610,12 @@ try_to_settle(YqSettler *settler, text *container_id,
 	*corrected = !compare_ledger(&loaded, &plan) || plan.container_changes ||
 		has_new_changes(&history);
 	plan.container.charges = planned_charges(&loaded, &plan);
-	if (*corrected && !carry_out(settler, &loaded, &history, &plan, claimed))
+	if (*corrected &&
+		(!take_waiting(settler, &loaded, attempt) ||
+		 !carry_out(settler, &loaded, &history, &plan, &attempt->claimed)))
 		return false;
-	report_bad_events(settler, bad_events, bad_count, true);
-	forget_waiting(books, waiting, waiting_count);
+	report_bad_events(settler, bad_events, bad_count, true, attempt->has_taken);
+	forget_waiting(books, attempt);
 	return true;
 }
 
@@ -576,12 +624,99 @@ yq_settle_events(YqSettler *settler, text *container_id,
 				 const YqEvent *const *events, int count)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(settler->container_context);
-	bool		claimed = false;
+	Attempt		attempt = {0};
 	bool		corrected = false;
 
-	while (!try_to_settle(settler, container_id, events, count, &claimed, &corrected))
+	while (!try_to_settle(settler, container_id, events, count, &attempt, &corrected))
 		CHECK_FOR_INTERRUPTS();
 	MemoryContextSwitchTo(old_context);
 	MemoryContextReset(settler->container_context);
 	return corrected;
+}
+
+/* -- voiding ------------------------------------------------------------- */
+
+static void
+check_voidable(const YqHistory *history)
+{
+	TimestampTz horizon = yq_timeline_cached()->horizon;
+
+	if (history->started_at >= horizon)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("cannot void container \"%s\", which started before the archive horizon at %s",
+					text_to_cstring(history->container_id), timestamptz_to_str(horizon)),
+			 errdetail("It started at %s; a START that old is accepted only while its container is in the books.",
+					   timestamptz_to_str(history->started_at)),
+			 errhint("Give credit back with yquota.quota_grant.")));
+}
+
+static void
+forget_changes(YqBooks *books, const text *container_id)
+{
+	YqFinder   *finder = yq_books_changes(books);
+	TupleTableSlot *slot;
+
+	yq_finder_seek(finder, container_id);
+	while ((slot = yq_finder_next(finder)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!yq_row_delete(yq_finder_relation(finder), &slot->tts_tid))
+			elog(ERROR, "could not delete a change of a container");
+	}
+}
+
+static void
+sum_in_effect(const YqContainerBooks *loaded, YqWide *sum)
+{
+	memset(sum, 0, sizeof(*sum));
+	for (int i = 0; i < loaded->charge_count; i++)
+	{
+		if (loaded->in_effect[i])
+			yq_wide_add(sum, &loaded->charges[i].amount);
+	}
+}
+
+/*
+ * One attempt; false when somebody else has changed the container meanwhile.
+ * The plan is that there is nothing of it.
+ */
+static bool
+try_to_void(YqSettler *settler, text *container_id, YqVoided *voided, bool *claimed)
+{
+	YqContainerBooks loaded;
+	BooksPlan	plan = {0};
+
+	yq_container_books_load(settler->books, &loaded, container_id);
+	voided->project = loaded.history.project;
+	voided->application_id = loaded.history.application_id;
+	if (!loaded.history.started)
+		return true;
+	check_voidable(&loaded.history);
+
+	plan.stays = palloc0(sizeof(bool) * Max(loaded.charge_count, 1));
+	if (!carry_out(settler, &loaded, &loaded.history, &plan, claimed))
+		return false;
+	if (loaded.has_changes)
+		forget_changes(settler->books, container_id);
+	sum_in_effect(&loaded, &voided->amount);
+	voided->was_running = loaded.running;
+	voided->charges = planned_charges(&loaded, &plan);
+	return true;
+}
+
+bool
+yq_settle_void(YqSettler *settler, const text *container_id, YqVoided *voided)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(settler->container_context);
+	bool		claimed = false;
+
+	while (!try_to_void(settler, (text *) container_id, voided, &claimed))
+		CHECK_FOR_INTERRUPTS();
+	MemoryContextSwitchTo(old_context);
+	voided->project = yq_varlena_copy(voided->project);
+	voided->application_id = yq_varlena_copy(voided->application_id);
+	MemoryContextReset(settler->container_context);
+	return voided->project != NULL;
 }

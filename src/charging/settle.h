@@ -43,6 +43,32 @@ extern void yq_settle_container(YqSettler *settler, const YqEvent *const *events
  */
 extern bool yq_settle_again(YqSettler *settler, const text *container_id);
 
+/* What voiding a container took back. */
+typedef struct YqVoided
+{
+	text	   *project;		/* in the caller's memory context, as the next */
+	text	   *application_id; /* NULL for none */
+	YqWide		amount;			/* of the ledger rows that were in effect */
+	bool		was_running;
+	int32		charges;		/* ledger rows since: what is in effect later has
+								 * larger numbers */
+} YqVoided;
+
+/*
+ * Take back all that the books say of a container, as if none of its events
+ * had come: rows of the ledger by correcting rows, its running row, and the
+ * record of its changes.  The caller sees to rows of event_reject.  False when
+ * there was nothing to take back.  An error when the container started before
+ * the archive horizon: its true events would be refused.
+ */
+extern bool yq_settle_void(YqSettler *settler, const text *container_id, YqVoided *voided);
+
+/*
+ * What comes is of another statement: it finds what those before have done.  The
+ * container may be the one before once more.
+ */
+extern void yq_settler_next_statement(YqSettler *settler);
+
 /* Write what short cuts have collected; to be called at the end. */
 extern void yq_settler_finish(YqSettler *settler);
 

@@ -558,6 +558,15 @@ yq_settle_again(YqSettler *settler, const text *container_id)
 }
 
 void
+yq_settler_next_statement(YqSettler *settler)
+{
+	claim_pending_starts(settler);
+	yq_books_flush(settler->books);
+	CommandCounterIncrement();
+	settler->anything_waiting |= does_anything_wait(settler->books);
+}
+
+void
 yq_settler_finish(YqSettler *settler)
 {
 	claim_pending_starts(settler);

@@ -161,6 +161,7 @@ yq_container_books_load(YqBooks *books, YqContainerBooks *loaded, text *containe
 
 	memset(loaded, 0, sizeof(*loaded));
 	loaded->history.container_id = container_id;
+	loaded->history.now = books->now;
 	slot = yq_finder_wait_for(yq_books_containers(books), container_id);
 	if (slot != NULL)
 	{

@@ -123,16 +123,18 @@ forget_classes(void)
 	allocations = NULL;
 	last_found = NULL;
 	classes = NULL;
+	class_generation++;
 	MemoryContextReset(class_context);
+	sum_bytes = 0;
+	old_context = MemoryContextSwitchTo(class_context);
+	initStringInfo(&key_buffer);
+	MemoryContextSwitchTo(old_context);
+
+	/* last, because an error before leaves them null */
 	allocations = yq_bytes_table_create("yquota allocations", sizeof(AllocationEntry),
 										class_context);
 	classes = yq_bytes_table_create("yquota rate classes", sizeof(ClassEntry),
 									class_context);
-	sum_bytes = 0;
-
-	old_context = MemoryContextSwitchTo(class_context);
-	initStringInfo(&key_buffer);
-	MemoryContextSwitchTo(old_context);
 }
 
 int64
@@ -195,7 +197,7 @@ yq_resource_reduce(const YqResource *allocation, YqResource **shape)
 							entries[i].name_length, entries[i].name)));
 		divisor = greatest_common_divisor(divisor, entries[i].amount);
 	}
-	for (int i = 0; i < count; i++)
+	for (int i = 0; divisor > 1 && i < count; i++)
 		entries[i].amount /= divisor;
 	*shape = yq_resource_make(entries, count);
 	return divisor;
@@ -379,16 +381,11 @@ map_resources(YqRateClass *rate_class)
 
 /* Drop what was computed from stretches that have changed since. */
 static void
-synchronize(YqRateClass *rate_class)
+drop_what_changed(YqRateClass *rate_class)
 {
-	int			kept;
-
-	if (rate_class->generation == timeline->generation &&
-		rate_class->fills == timeline->fills)
-		return;
-
-	kept = rate_class->generation == timeline->generation ?
+	int			kept = rate_class->generation == timeline->generation ?
 		unchanged_stretches(rate_class->fills) : 0;
+
 	rate_class->block_count = Min(rate_class->block_count,
 								  kept / STRETCHES_PER_BLOCK + 1);
 	if (rate_class->generation != timeline->generation)
@@ -416,6 +413,14 @@ synchronize(YqRateClass *rate_class)
 	}
 	rate_class->generation = timeline->generation;
 	rate_class->fills = timeline->fills;
+}
+
+static inline void
+synchronize(YqRateClass *rate_class)
+{
+	if (rate_class->generation != timeline->generation ||
+		rate_class->fills != timeline->fills)
+		drop_what_changed(rate_class);
 }
 
 /*

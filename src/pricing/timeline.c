@@ -262,14 +262,13 @@ static void
 empty_cache(void)
 {
 	if (timeline_context == NULL)
-	{
 		timeline_context = AllocSetContextCreate(CacheMemoryContext,
 												 "yquota price timeline",
 												 ALLOCSET_DEFAULT_SIZES);
+	if (tables_context == NULL)
 		tables_context = AllocSetContextCreate(CacheMemoryContext,
 											   "yquota price tables",
 											   ALLOCSET_DEFAULT_SIZES);
-	}
 	drop_stretches();
 	timeline.version = 0;
 }

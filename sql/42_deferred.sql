@@ -1,0 +1,105 @@
+--
+-- Emergency: events are kept and charged later (yquota.charging = deferred).
+--
+-- What is still to be charged are copies of rows of the log.  The log itself
+-- has no keys that could mark its rows, and may be sealed.  All columns but the
+-- last are those of container_event, in its order: the door copies rows as
+-- they are, whatever they say (src/charging/deferred.c).
+--
+
+CREATE TABLE yquota_internal.deferred_event (
+	event yquota.container_event_type NOT NULL,
+	container_id text COLLATE "C",
+	occurred_at timestamptz,
+	project text COLLATE "C",
+	application_id text COLLATE "C",
+	username text COLLATE "C",
+	queue text COLLATE "C",
+	node text COLLATE "C",
+	allocation yquota.resource,
+	execution_type yquota.execution_type,
+	exit_status integer,
+	source text,
+	recorded_at timestamptz NOT NULL,
+	arrival bigint GENERATED ALWAYS AS IDENTITY
+);
+-- No id is refused: those too long for an index, which are none, stay out of it.
+CREATE INDEX deferred_event_container_idx ON yquota_internal.deferred_event (container_id)
+	WHERE octet_length(container_id) <= 2600;
+COMMENT ON TABLE yquota_internal.deferred_event IS
+	'Rows of the log that came while yquota.charging was deferred and have not been charged yet; charge_deferred() takes them out';
+COMMENT ON COLUMN yquota_internal.deferred_event.arrival IS
+	'number of the statement that brought the row, the same for all of its rows; statements are charged in this order';
+
+CREATE FUNCTION yquota_internal.charge_deferred_through(last_id text, OUT charged bigint, OUT set_aside bigint)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_charge_deferred_through';
+COMMENT ON FUNCTION yquota_internal.charge_deferred_through(text) IS
+	'Charge the deferred events of containers up to an id, all of them for NULL, and forget that they were deferred; the caller holds the locks of charge_deferred()';
+REVOKE ALL ON FUNCTION yquota_internal.charge_deferred_through(text) FROM PUBLIC;
+
+-- Whole containers, because the events of one are cheaper to charge together.
+-- One call at a time; as somebody who sends events would, it keeps archive()
+-- and seal_history() from exchanging tables meanwhile.
+CREATE FUNCTION yquota.charge_deferred(max_events bigint DEFAULT NULL,
+									   OUT charged bigint, OUT set_aside bigint, OUT remaining bigint)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	last_id text COLLATE "C";
+BEGIN
+	IF max_events < 1 THEN
+		RAISE EXCEPTION 'max_events must be greater than zero'
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Leave it out to charge all that was deferred.';
+	END IF;
+	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
+	LOCK TABLE yquota_internal.deferred_event IN SHARE UPDATE EXCLUSIVE MODE;
+	IF max_events IS NOT NULL THEN
+		SELECT deferred.container_id INTO last_id
+		FROM yquota_internal.deferred_event AS deferred
+		WHERE octet_length(deferred.container_id) <= 2600
+		ORDER BY deferred.container_id
+		OFFSET max_events - 1 LIMIT 1;
+	END IF;
+	SELECT done.charged, done.set_aside INTO charge_deferred.charged, charge_deferred.set_aside
+	FROM yquota_internal.charge_deferred_through(last_id) AS done;
+	SELECT count(*) INTO remaining FROM yquota_internal.deferred_event;
+END
+$$;
+COMMENT ON FUNCTION yquota.charge_deferred(bigint) IS
+	'Charge events that came while yquota.charging was deferred, as the door would have: all, or those of so many containers that there are at least max_events; bad ones are raised or set aside as yquota.on_bad_event says.  Returns how many were charged, set aside, and remain';
+REVOKE ALL ON FUNCTION yquota.charge_deferred(bigint) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.refuse_while_deferred(what text) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF EXISTS (SELECT FROM yquota_internal.deferred_event) THEN
+		RAISE EXCEPTION 'cannot % while events are deferred', what
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'The books lack what came while yquota.charging was deferred.',
+				HINT = 'Call yquota.charge_deferred() until nothing remains.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_while_deferred(text) IS
+	'Fail while the books are behind the log, for what relies on the books being complete';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_while_deferred(text) FROM PUBLIC;
+
+CREATE VIEW yquota_internal.compute_mark AS
+	SELECT max(mark.at) AS at
+	FROM (SELECT charged.at FROM yquota_internal.charged_through AS charged
+		  UNION ALL
+		  SELECT deferred.occurred_at
+		  FROM yquota_internal.deferred_event AS deferred
+		  WHERE deferred.event = 'QUOTA_COMPUTE' AND isfinite(deferred.occurred_at)
+			AND deferred.occurred_at <= deferred.recorded_at + yquota_internal.duration('yquota.max_clock_skew')) AS mark;
+COMMENT ON VIEW yquota_internal.compute_mark IS
+	'The charged-through mark as it will be when deferred events have been charged';
+
+SELECT pg_extension_config_dump('yquota_internal.deferred_event', '');
+SELECT pg_extension_config_dump('yquota_internal.deferred_event_arrival_seq', '');

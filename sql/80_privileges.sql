@@ -1,0 +1,596 @@
+--
+-- Who may do what: row-level security, append-only tables, and the functions
+-- that make a role an operator, a viewer, a member or an administrator.  Last
+-- but for the audit, because it is about all that was created before.
+--
+-- Everything is closed until something here opens it.  yquota_internal.privilege
+-- is the one list of what is opened for whom; a test compares it with the
+-- catalog and fails for an object that is not in it, docs/privileges.md is
+-- printed from it.
+--
+
+--
+-- Ledger and grants for members: views that show what the policies below would
+--
+CREATE VIEW yquota.readable_charge WITH (security_barrier) AS
+	SELECT charge.*
+	FROM yquota.charge AS charge
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR charge.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+COMMENT ON VIEW yquota.readable_charge IS
+	'The ledger (charge) of the projects that the reader may see';
+
+CREATE VIEW yquota.readable_container WITH (security_barrier) AS
+	SELECT container.container_id, container.project, container.application_id,
+		   container.username, container.queue, container.node, container.label,
+		   container.allocation, container.execution_type, container.started_at,
+		   container.settled_at
+	FROM yquota.container AS container
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR container.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+COMMENT ON VIEW yquota.readable_container IS
+	'Running containers (container) of the projects that the reader may see';
+COMMENT ON COLUMN yquota.readable_container.allocation IS 'native units';
+COMMENT ON COLUMN yquota.readable_container.settled_at IS 'start of the stretch that is not yet in charge';
+
+CREATE VIEW yquota.readable_grant WITH (security_barrier) AS
+	SELECT quota_grant.*
+	FROM yquota.quota_grant AS quota_grant
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR quota_grant.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+COMMENT ON VIEW yquota.readable_grant IS
+	'Credit given (quota_grant) to the projects that the reader may see';
+COMMENT ON COLUMN yquota.readable_grant.amount IS 'credits; negative for a correction';
+
+--
+-- Row-level security, for whoever is granted SELECT on a table itself.  Not on
+-- the door, into which nobody could COPY then.  What the library writes, and
+-- what runs as the owner, does not ask.
+--
+ALTER TABLE yquota.charge ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.charge FOR SELECT
+	USING ((SELECT yquota_internal.reads_all())
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
+ALTER TABLE yquota.container ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.container FOR SELECT
+	USING ((SELECT yquota_internal.reads_all())
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
+ALTER TABLE yquota.event_void ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.event_void FOR SELECT
+	USING ((SELECT yquota_internal.reads_all())
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
+ALTER TABLE yquota.opening_balance ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.opening_balance FOR SELECT
+	USING ((SELECT yquota_internal.reads_all())
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
+
+-- Administrators write these; whom the privileges of a table let write it by
+-- hand must see what he writes.
+ALTER TABLE yquota.event_reject ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.event_reject
+	USING ((SELECT yquota_internal.reads_all())
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
+ALTER TABLE yquota.outage ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.outage
+	USING ((SELECT yquota_internal.reads_all())
+		   OR project IS NULL
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
+	WITH CHECK (true);
+ALTER TABLE yquota.project ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.project
+	USING ((SELECT yquota_internal.reads_all())
+		   OR name = ANY ((SELECT yquota_internal.readable_projects())::text[]))
+	WITH CHECK (true);
+ALTER TABLE yquota.quota_grant ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.quota_grant
+	USING ((SELECT yquota_internal.reads_all())
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
+	WITH CHECK (true);
+ALTER TABLE yquota.role_grant ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.role_grant FOR SELECT
+	USING ((SELECT yquota_internal.reads_all()));
+
+--
+-- What the owner alone may rewrite.  Privileges refuse first; this refuses whom
+-- somebody has granted more than the functions below do.
+--
+CREATE FUNCTION yquota_internal.refuse_rewriting() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'USAGE') THEN
+		RAISE EXCEPTION 'cannot % table "%"',
+				CASE TG_OP WHEN 'INSERT' THEN 'insert into' WHEN 'DELETE' THEN 'delete from' ELSE lower(TG_OP) END,
+				TG_TABLE_NAME
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = TG_ARGV[0],
+				HINT = TG_ARGV[1];
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_rewriting() IS
+	'Refuses a statement of whoever is not the owner; arguments: detail and hint of the error';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_rewriting() FROM PUBLIC;
+
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.container_event
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Events are facts and stay.', 'Void wrong ones with yquota.void_events().');
+CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.charge
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'The ledger follows from the events.', 'Void wrong events with yquota.void_events(), or give credit back with yquota.quota_grant.');
+CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.container
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Running containers follow from the events.', 'Insert events in yquota.container_event.');
+CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.container_change
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Changes of containers follow from the events.', 'Insert events in yquota.container_event.');
+CREATE TRIGGER append_only BEFORE INSERT ON yquota.event_void
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Voids are written by the function that takes back charges.', 'Call yquota.void_events().');
+CREATE TRIGGER append_only BEFORE INSERT ON yquota.opening_balance
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Opening balances follow from what was archived.', 'Call yquota.archive().');
+CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.history_stretch
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Stretches are written by the functions that seal and archive.', 'Call yquota.seal_history() or yquota.archive().');
+CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.pricing_change
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Changes of prices are noted when they are made.', 'Change the timelines themselves.');
+CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.role_grant
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'What roles are is written by the functions that grant it.', 'Call yquota.grant_member(), yquota.revoke_member() and the like.');
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.quota_grant
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Grants are append-only.', 'Insert a row with a negative amount to take credit back.');
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.price
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Timelines are append-only.', 'Set another multiplier with yquota.set_multiplier(), or drop those that lie ahead with yquota.clear_multiplier().');
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.base_price
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Timelines are append-only.', 'Set another base price with yquota.set_base_price(), or withdraw one that lies ahead with yquota.withdraw_point().');
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.price_factor
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Timelines are append-only.', 'Insert a point from now on, or withdraw one that lies ahead with yquota.withdraw_point().');
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.charging_rule
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Timelines are append-only.', 'Insert a point from now on, or withdraw one that lies ahead with yquota.withdraw_point().');
+
+CREATE FUNCTION yquota.withdraw_point(
+	timeline regclass, effective_at timestamptz, name text DEFAULT NULL, dimension text DEFAULT NULL)
+	RETURNS boolean
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF withdraw_point.effective_at IS NULL OR withdraw_point.effective_at <= yquota.statement_clock() THEN
+		RAISE EXCEPTION 'cannot withdraw a point that is not ahead'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('The clock shows %s.', yquota.statement_clock()),
+				HINT = 'Add a point from now on.';
+	END IF;
+	IF timeline = 'yquota.base_price'::regclass THEN
+		DELETE FROM yquota.base_price AS p
+		WHERE p.effective_at = withdraw_point.effective_at AND p.resource_type = withdraw_point.name;
+	ELSIF timeline = 'yquota.price_factor'::regclass THEN
+		DELETE FROM yquota.price_factor AS p
+		WHERE p.effective_at = withdraw_point.effective_at AND p.name = withdraw_point.name
+		  AND p.dimension = withdraw_point.dimension::yquota.factor_dimension;
+	ELSIF timeline = 'yquota.charging_rule'::regclass THEN
+		DELETE FROM yquota.charging_rule AS p WHERE p.effective_at = withdraw_point.effective_at;
+	ELSE
+		RAISE EXCEPTION 'points of "%" cannot be withdrawn', timeline
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Withdraw points of yquota.base_price, yquota.price_factor or yquota.charging_rule; yquota.clear_multiplier() drops multipliers that lie ahead.';
+	END IF;
+	RETURN FOUND;
+END
+$$;
+COMMENT ON FUNCTION yquota.withdraw_point(regclass, timestamptz, text, text) IS
+	'Take a point that lies ahead of the clock off the timeline of base prices, factors (name and dimension) or charging rules; returns whether there was one';
+REVOKE ALL ON FUNCTION yquota.withdraw_point(regclass, timestamptz, text, text) FROM PUBLIC;
+
+--
+-- What is opened for whom.  {} is for the owner alone.
+--
+CREATE VIEW yquota_internal.privilege AS
+	SELECT l.object_kind, l.object, l.privilege, l.kinds::text[] AS kinds
+	FROM (VALUES
+		-- the door, and what follows from it
+		('TABLE', 'yquota.container_event', 'INSERT', '{operator}'),
+		('TABLE', 'yquota.container_event', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.charge', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.container', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.container_change', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.event_void', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.history_stretch', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.opening_balance', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.event_reject', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.event_reject', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.event_reject', 'DELETE', '{admin}'),
+		-- configuration
+		('TABLE', 'yquota.price_group', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.price_group', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.price_group', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.price_group', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.resource_type', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.resource_type', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.resource_type', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.resource_type', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.base_price', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.price', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.price_pin', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.price_factor', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.price_factor', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.charging_rule', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.charging_rule', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.outage', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.outage', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.outage', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.outage', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.pricing_change', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.project', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.project', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.project', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.project', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.quota_grant', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.quota_grant', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.role_grant', 'SELECT', '{admin}'),
+		('TABLE', 'yquota.audit', 'SELECT', '{admin}'),
+		-- queues
+		('TABLE', 'yquota.queue', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.queue', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.queue', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.queue', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.effective_queue', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.queue_tree', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.queue_label', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.queue_label', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.queue_label', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.queue_label', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.queue_user', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.queue_user', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.queue_user', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.queue_user', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.wildcard_template', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.wildcard_template', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.wildcard_template', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.wildcard_template', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.mapping_rule', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.mapping_rule', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.mapping_rule', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.mapping_rule', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.workflow_priority_mapping', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.workflow_priority_mapping', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.workflow_priority_mapping', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.workflow_priority_mapping', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.user_setting', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.user_setting', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.user_setting', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.user_setting', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.multi_node_sorting_policy', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.multi_node_sorting_policy', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.multi_node_sorting_policy', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.multi_node_sorting_policy', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.node_label', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.node_label', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.node_label', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.node_label', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.kept_property', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.kept_property', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.kept_property', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.kept_property', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.scheduler_setting', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.scheduler_setting', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.scheduler_setting', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.scheduler_setting', 'DELETE', '{admin}'),
+		-- what the cluster reports
+		('TABLE', 'yquota.node', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.node', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.node', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.node', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.utilization', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.utilization', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.utilization', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.utilization', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.pending_demand', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.pending_demand', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.pending_demand', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.pending_demand', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.alert', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.alert', 'UPDATE', '{admin}'),
+		-- views
+		('TABLE', 'yquota.current_price', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.price_history', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.charged_through', 'SELECT', '{operator,member,viewer,admin}'),
+		('TABLE', 'yquota.project_balance', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.project_usage', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.exhausted_work', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.container_cost', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.daily_cost', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.suspect_container', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.readable_charge', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.readable_container', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.readable_grant', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.feed_status', 'SELECT', '{operator,viewer,admin}'),
+		('TABLE', 'yquota.queue_usage', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.node_usage', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.worker_status', 'SELECT', '{viewer,admin}'),
+		-- reports
+		('FUNCTION', 'yquota.cost_between(timestamptz,timestamptz,text[])', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.explain_charge(text)', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.verify(timestamptz)', 'EXECUTE', '{viewer,admin}'),
+		-- decisions about queues, on a configuration that all of these may read
+		('FUNCTION', 'yquota.application_priority(text,text[],text,integer,text[],text)', 'EXECUTE', '{operator,member,viewer,admin}'),
+		('FUNCTION', 'yquota.check_queue_access(text,text[],text,text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
+		('FUNCTION', 'yquota.explain_placement(text,text[],text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
+		('FUNCTION', 'yquota.place_application(text,text[],text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
+		-- what administrators do
+		('FUNCTION', 'yquota.archive(regclass,timestamptz)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.charge_deferred(bigint)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.clear_multiplier(text)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.compute_prices(timestamptz)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.decide_outage(bigint,boolean)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.grant_member(regrole,text)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.grant_operator(regrole)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.grant_viewer(regrole)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.node_lost(text,timestamptz,integer)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.quota_compute()', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.reconcile(jsonb,timestamptz,boolean)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.renew_role_grants()', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.report_outage(timestamptz,timestamptz,text,text)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.retry_rejects(text,text)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.revoke_member(regrole,text)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.revoke_operator(regrole)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.revoke_viewer(regrole)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.seal_history()', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.set_base_price(text,numeric,bigint,timestamptz)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.set_multiplier(text,numeric,timestamptz,timestamptz)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.start_worker()', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.stop_worker()', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.void_events(text,text,text,timestamptz,timestamptz,text,text)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.withdraw_point(regclass,timestamptz,text,text)', 'EXECUTE', '{admin}'),
+		-- Hadoop's configuration files
+		('FUNCTION', 'yquota.import_hadoop_configuration(text[],text)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.import_hadoop_configuration(text,text)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.import_hadoop_configuration(xml,text)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.import_hadoop_configuration(jsonb,text)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.diff_hadoop_configuration(text[],text)', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.diff_hadoop_configuration(text,text)', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.diff_hadoop_configuration(xml,text)', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.diff_hadoop_configuration(jsonb,text)', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.export_hadoop_configuration(text)', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.hadoop_configuration(text)', 'EXECUTE', '{member,viewer,admin}'),
+		-- the owner's: who administrates, and time itself
+		('FUNCTION', 'yquota.grant_admin(regrole)', 'EXECUTE', '{}'),
+		('FUNCTION', 'yquota.revoke_admin(regrole)', 'EXECUTE', '{}'),
+		('FUNCTION', 'yquota.reset_clock()', 'EXECUTE', '{}'),
+		('FUNCTION', 'yquota.sequence_commands()', 'EXECUTE', '{}'),
+		('FUNCTION', 'yquota.set_clock(timestamptz)', 'EXECUTE', '{}'),
+		-- everybody's: they compute, and read nothing but the clock and what
+		-- their caller may read
+		('FUNCTION', 'yquota.clock()', 'EXECUTE', '{public}'),
+		('FUNCTION', 'yquota.statement_clock()', 'EXECUTE', '{public}'),
+		('FUNCTION', 'yquota.archive_digest(regclass)', 'EXECUTE', '{public}'),
+		('FUNCTION', 'yquota.archive_digest_query(text,text)', 'EXECUTE', '{public}'),
+		('FUNCTION', 'yquota.publication_commands(text)', 'EXECUTE', '{public}')
+	) AS l (object_kind, object, privilege, kinds);
+COMMENT ON VIEW yquota_internal.privilege IS
+	'What grant_operator(), grant_viewer(), grant_member() and grant_admin() grant; the functions of type resource, which are for everybody, are left out';
+COMMENT ON COLUMN yquota_internal.privilege.kinds IS
+	'kinds of role_grant that have the privilege; {public} everybody, {} the owner alone';
+
+--
+-- Granting.  Roles get the privileges themselves, so that pg_dump, psql and
+-- DROP OWNED know of them.  The functions run as the owner, who grants.
+--
+CREATE FUNCTION yquota_internal.apply_role_grants(grantee regrole, taken_kind text DEFAULT NULL)
+	RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	held text[] := ARRAY(SELECT DISTINCT g.kind FROM yquota.role_grant AS g WHERE g.role_oid = grantee);
+	p record;
+BEGIN
+	-- the owner has his privileges anyway, and could lose them here
+	IF grantee = (SELECT c.relowner FROM pg_class AS c WHERE c.oid = 'yquota.role_grant'::regclass) THEN
+		RETURN;
+	END IF;
+	FOR p IN
+		SELECT l.object_kind, l.object, l.privilege, l.kinds && held AS is_held
+		FROM yquota_internal.privilege AS l
+		WHERE l.kinds && (held || taken_kind)
+	LOOP
+		IF p.is_held THEN
+			EXECUTE format('GRANT %s ON %s %s TO %s', p.privilege, p.object_kind, p.object, grantee);
+		ELSE
+			EXECUTE format('REVOKE %s ON %s %s FROM %s', p.privilege, p.object_kind, p.object, grantee);
+		END IF;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.apply_role_grants(regrole, text) IS
+	'Give a role the privileges of what it is, and take those of what it is no more';
+REVOKE ALL ON FUNCTION yquota_internal.apply_role_grants(regrole, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.keep_role_grant() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	NEW.role_oid := coalesce(to_regrole(quote_ident(NEW.role))::oid, 0);
+	IF NOT yquota_internal.restoring() THEN
+		NEW.granted_by := session_user;
+		NEW.granted_at := clock_timestamp();
+	END IF;
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_role_grant() IS
+	'Record who granted and when, and which role has the name, on the server of a restore as well';
+REVOKE ALL ON FUNCTION yquota_internal.keep_role_grant() FROM PUBLIC;
+
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE OF role, role_oid, granted_by, granted_at ON yquota.role_grant
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_role_grant();
+
+CREATE FUNCTION yquota_internal.grant_kind(grantee regrole, new_kind text, of_project text DEFAULT NULL)
+	RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF grantee IS NULL OR NOT EXISTS (SELECT FROM pg_roles WHERE oid = grantee) THEN
+		RAISE EXCEPTION 'role to grant to does not exist'
+			USING ERRCODE = 'undefined_object';
+	ELSIF new_kind = 'member' AND NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = of_project) THEN
+		RAISE EXCEPTION 'project "%" does not exist', of_project
+			USING ERRCODE = 'foreign_key_violation',
+				HINT = 'Insert it into yquota.project.';
+	END IF;
+	-- grants to one role follow each other, lest one takes what another gives
+	LOCK TABLE yquota.role_grant IN SHARE ROW EXCLUSIVE MODE;
+	INSERT INTO yquota.role_grant (role, role_oid, kind, project)
+	SELECT r.rolname, r.oid, new_kind, of_project FROM pg_roles AS r WHERE r.oid = grantee
+	ON CONFLICT DO NOTHING;
+	PERFORM yquota_internal.apply_role_grants(grantee);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.grant_kind(regrole, text, text) IS
+	'Note what a role is from now on and give it the privileges; repeating it does nothing';
+REVOKE ALL ON FUNCTION yquota_internal.grant_kind(regrole, text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.revoke_kind(grantee regrole, old_kind text, of_project text DEFAULT NULL)
+	RETURNS boolean
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	was_granted boolean;
+BEGIN
+	IF grantee IS NULL OR NOT EXISTS (SELECT FROM pg_roles WHERE oid = grantee) THEN
+		RAISE EXCEPTION 'role to revoke from does not exist'
+			USING ERRCODE = 'undefined_object';
+	END IF;
+	LOCK TABLE yquota.role_grant IN SHARE ROW EXCLUSIVE MODE;
+	-- also what was granted under an earlier name, or to an earlier role of this name
+	DELETE FROM yquota.role_grant AS g
+	WHERE (g.role_oid = grantee OR g.role = (SELECT r.rolname FROM pg_roles AS r WHERE r.oid = grantee))
+	  AND g.kind = old_kind
+	  AND g.project IS NOT DISTINCT FROM of_project;
+	was_granted := FOUND;
+	IF EXISTS (SELECT FROM yquota.role_grant AS g WHERE g.role_oid = grantee AND g.kind = old_kind) THEN
+		PERFORM yquota_internal.apply_role_grants(grantee);
+	ELSE
+		PERFORM yquota_internal.apply_role_grants(grantee, old_kind);
+	END IF;
+	RETURN was_granted;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.revoke_kind(regrole, text, text) IS
+	'Forget what a role was and take the privileges that nothing else gives it; returns whether it was that';
+REVOKE ALL ON FUNCTION yquota_internal.revoke_kind(regrole, text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.grant_operator(role regrole) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.grant_kind(role, 'operator');
+	END;
+COMMENT ON FUNCTION yquota.grant_operator(regrole) IS
+	'Let a role insert events, and see how far they are';
+REVOKE ALL ON FUNCTION yquota.grant_operator(regrole) FROM PUBLIC;
+
+CREATE FUNCTION yquota.revoke_operator(role regrole) RETURNS boolean
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.revoke_kind(role, 'operator');
+	END;
+COMMENT ON FUNCTION yquota.revoke_operator(regrole) IS
+	'Undo grant_operator(); returns whether there was anything to undo';
+REVOKE ALL ON FUNCTION yquota.revoke_operator(regrole) FROM PUBLIC;
+
+CREATE FUNCTION yquota.grant_viewer(role regrole) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.grant_kind(role, 'viewer');
+	END;
+COMMENT ON FUNCTION yquota.grant_viewer(regrole) IS
+	'Let a role read the reports and books of all projects';
+REVOKE ALL ON FUNCTION yquota.grant_viewer(regrole) FROM PUBLIC;
+
+CREATE FUNCTION yquota.revoke_viewer(role regrole) RETURNS boolean
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.revoke_kind(role, 'viewer');
+	END;
+COMMENT ON FUNCTION yquota.revoke_viewer(regrole) IS
+	'Undo grant_viewer(); returns whether there was anything to undo';
+REVOKE ALL ON FUNCTION yquota.revoke_viewer(regrole) FROM PUBLIC;
+
+CREATE FUNCTION yquota.grant_member(role regrole, project text) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.grant_kind(role, 'member', project);
+	END;
+COMMENT ON FUNCTION yquota.grant_member(regrole, text) IS
+	'Let a role read the reports of one project';
+REVOKE ALL ON FUNCTION yquota.grant_member(regrole, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.revoke_member(role regrole, project text) RETURNS boolean
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.revoke_kind(role, 'member', project);
+	END;
+COMMENT ON FUNCTION yquota.revoke_member(regrole, text) IS
+	'Undo grant_member() of one project; returns whether there was anything to undo';
+REVOKE ALL ON FUNCTION yquota.revoke_member(regrole, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.grant_admin(role regrole) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.grant_kind(role, 'admin');
+	END;
+COMMENT ON FUNCTION yquota.grant_admin(regrole) IS
+	'Let a role configure yquota, call all of its functions but those of the owner, and read everything';
+REVOKE ALL ON FUNCTION yquota.grant_admin(regrole) FROM PUBLIC;
+
+CREATE FUNCTION yquota.revoke_admin(role regrole) RETURNS boolean
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.revoke_kind(role, 'admin');
+	END;
+COMMENT ON FUNCTION yquota.revoke_admin(regrole) IS
+	'Undo grant_admin(); returns whether there was anything to undo';
+REVOKE ALL ON FUNCTION yquota.revoke_admin(regrole) FROM PUBLIC;
+
+CREATE FUNCTION yquota.renew_role_grants() RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	renewed bigint := 0;
+	grantee regrole;
+BEGIN
+	LOCK TABLE yquota.role_grant IN SHARE ROW EXCLUSIVE MODE;
+	FOR grantee IN
+		SELECT DISTINCT g.role_oid::regrole FROM yquota.role_grant AS g
+		JOIN pg_roles AS r ON r.oid = g.role_oid AND r.rolname = g.role
+	LOOP
+		PERFORM yquota_internal.apply_role_grants(grantee);
+		renewed := renewed + 1;
+	END LOOP;
+	RETURN renewed;
+END
+$$;
+COMMENT ON FUNCTION yquota.renew_role_grants() IS
+	'Give all roles of role_grant what their kinds have in this version, after an update of the extension; returns how many roles';
+REVOKE ALL ON FUNCTION yquota.renew_role_grants() FROM PUBLIC;

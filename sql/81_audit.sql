@@ -1,0 +1,299 @@
+--
+-- The audit: every change of configuration, prices, grants and projects leaves
+-- a row that says who, when, from where, and what was and is.
+--
+-- Not audited is what comes by itself and often: events and what follows from
+-- them, nodes, utilization and demand (reported every few seconds), alerts and
+-- the state of the worker, and multipliers that compute_prices() publishes,
+-- which are rows of an append-only timeline that say themselves when they were
+-- set, by whom and from which utilization.  What people decide about events is
+-- kept elsewhere: event_void, and the log itself.
+--
+
+CREATE TABLE yquota.audit (
+	audit_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	changed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	table_name text COLLATE "C" NOT NULL,
+	operation text COLLATE "C" NOT NULL CHECK (operation IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')),
+	old jsonb,
+	new jsonb,
+	session_role name NOT NULL DEFAULT session_user,
+	acting_role name NOT NULL DEFAULT yquota_internal.acting_role(),
+	client_address inet DEFAULT inet_client_addr(),
+	application_name text DEFAULT current_setting('application_name'),
+	pid integer NOT NULL DEFAULT pg_backend_pid(),
+	transaction_id xid8 NOT NULL DEFAULT pg_current_xact_id()
+);
+COMMENT ON TABLE yquota.audit IS
+	'Who changed configuration, prices, grants and projects: one row per row changed, and one per TRUNCATE.  Append-only';
+COMMENT ON COLUMN yquota.audit.changed_at IS 'system''s clock, whatever yquota''s shows';
+COMMENT ON COLUMN yquota.audit.table_name IS 'with its schema';
+COMMENT ON COLUMN yquota.audit.old IS 'the row as it was; NULL for INSERT and TRUNCATE';
+COMMENT ON COLUMN yquota.audit.new IS 'the row as it is; NULL for DELETE and TRUNCATE';
+COMMENT ON COLUMN yquota.audit.session_role IS 'who logged in';
+COMMENT ON COLUMN yquota.audit.acting_role IS 'with whose rights the statement ran: the owner''s when a function of yquota made the change';
+COMMENT ON COLUMN yquota.audit.client_address IS 'NULL for a connection on the same machine by a socket, and for the worker';
+COMMENT ON COLUMN yquota.audit.transaction_id IS 'the same in all rows that one transaction left';
+
+ALTER TABLE yquota.audit ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.audit FOR SELECT
+	USING ((SELECT yquota_internal.reads_all()));
+CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.audit
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'The audit is written by the triggers of the tables that it tells of.', 'Read it.');
+
+CREATE FUNCTION yquota_internal.note_audit_as_owner() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	-- a dump brings its own audit
+	IF yquota_internal.restoring() THEN
+		RETURN NULL;
+	END IF;
+	IF TG_TABLE_NAME = 'price' AND TG_OP = 'INSERT' THEN
+		-- in a condition of its own: other tables have no such columns
+		IF NOT NEW.pinned AND NEW.utilization IS NOT NULL
+			AND yquota_internal.acting_role() = current_user
+		THEN
+			RETURN NULL;
+		END IF;
+	END IF;
+	INSERT INTO yquota.audit (table_name, operation, old, new)
+	VALUES (TG_TABLE_SCHEMA || '.' || TG_TABLE_NAME, TG_OP,
+			CASE WHEN TG_OP IN ('UPDATE', 'DELETE') THEN to_jsonb(OLD) END,
+			CASE WHEN TG_OP IN ('INSERT', 'UPDATE') THEN to_jsonb(NEW) END);
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.note_audit_as_owner() IS
+	'Leaves a row in the audit for each row changed; multipliers that compute_prices() publishes leave none';
+REVOKE ALL ON FUNCTION yquota_internal.note_audit_as_owner() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.note_audit() RETURNS trigger
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota_internal.note_audit() IS
+	'Trigger of audited tables: note_audit_as_owner(), which knows who made the change';
+REVOKE ALL ON FUNCTION yquota_internal.note_audit() FROM PUBLIC;
+
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.price_group
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.price_group
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.resource_type
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.resource_type
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.base_price
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.base_price
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.price
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.price
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.price_pin
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.price_pin
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.price_factor
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.price_factor
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.charging_rule
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.charging_rule
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.outage
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.outage
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.project
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.project
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.quota_grant
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.quota_grant
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.role_grant
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.role_grant
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota_internal.clock_setting
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota_internal.clock_setting
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+-- of the worker's state only that somebody switched it on or off
+CREATE TRIGGER audit_insert AFTER INSERT ON yquota_internal.worker_state
+	FOR EACH ROW WHEN (NEW.stopped_on_purpose)
+	EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit AFTER UPDATE OF stopped_on_purpose ON yquota_internal.worker_state
+	FOR EACH ROW WHEN (OLD.stopped_on_purpose <> NEW.stopped_on_purpose)
+	EXECUTE FUNCTION yquota_internal.note_audit();
+
+-- Queues come by the thousand (an import), so their audit is written per
+-- statement.  Arguments of the triggers: the columns of the key, by which the old
+-- row of an UPDATE finds the new one; where the key changed, none does.
+CREATE FUNCTION yquota_internal.note_audit_of_statement_as_owner() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN NULL;
+	END IF;
+	IF TG_OP = 'INSERT' THEN
+		INSERT INTO yquota.audit (table_name, operation, new)
+		SELECT TG_TABLE_SCHEMA || '.' || TG_TABLE_NAME, TG_OP, jsonb_strip_nulls(to_jsonb(n)) FROM new_rows AS n;
+	ELSIF TG_OP = 'DELETE' THEN
+		INSERT INTO yquota.audit (table_name, operation, old)
+		SELECT TG_TABLE_SCHEMA || '.' || TG_TABLE_NAME, TG_OP, jsonb_strip_nulls(to_jsonb(o)) FROM old_rows AS o;
+	ELSE
+		INSERT INTO yquota.audit (table_name, operation, old, new)
+		SELECT TG_TABLE_SCHEMA || '.' || TG_TABLE_NAME,
+			   CASE WHEN n.was IS NULL THEN 'DELETE' WHEN o.was IS NULL THEN 'INSERT' ELSE TG_OP END, o.was, n.was
+		FROM (SELECT j AS was, ARRAY(SELECT j ->> k FROM unnest(TG_ARGV) AS k) AS key
+			  FROM old_rows AS r, jsonb_strip_nulls(to_jsonb(r)) AS j) AS o
+		FULL JOIN (SELECT j AS was, ARRAY(SELECT j ->> k FROM unnest(TG_ARGV) AS k) AS key
+				   FROM new_rows AS r, jsonb_strip_nulls(to_jsonb(r)) AS j) AS n ON n.key = o.key;
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.note_audit_of_statement_as_owner() IS
+	'Leaves a row in the audit for each row that a statement changed, without its columns that are NULL; an UPDATE of the key is told as DELETE and INSERT';
+REVOKE ALL ON FUNCTION yquota_internal.note_audit_of_statement_as_owner() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.note_audit_of_statement() RETURNS trigger
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota_internal.note_audit_of_statement() IS
+	'Trigger of audited tables: note_audit_of_statement_as_owner(), which knows who made the change';
+REVOKE ALL ON FUNCTION yquota_internal.note_audit_of_statement() FROM PUBLIC;
+
+CREATE TRIGGER audit_insert AFTER INSERT ON yquota.queue
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('path');
+CREATE TRIGGER audit_update AFTER UPDATE ON yquota.queue
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('path');
+CREATE TRIGGER audit_delete AFTER DELETE ON yquota.queue
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('path');
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.queue
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_insert AFTER INSERT ON yquota.queue_label
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('queue', 'label');
+CREATE TRIGGER audit_update AFTER UPDATE ON yquota.queue_label
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('queue', 'label');
+CREATE TRIGGER audit_delete AFTER DELETE ON yquota.queue_label
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('queue', 'label');
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.queue_label
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_insert AFTER INSERT ON yquota.queue_user
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('queue', 'username');
+CREATE TRIGGER audit_update AFTER UPDATE ON yquota.queue_user
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('queue', 'username');
+CREATE TRIGGER audit_delete AFTER DELETE ON yquota.queue_user
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('queue', 'username');
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.queue_user
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_insert AFTER INSERT ON yquota.wildcard_template
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('path');
+CREATE TRIGGER audit_update AFTER UPDATE ON yquota.wildcard_template
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('path');
+CREATE TRIGGER audit_delete AFTER DELETE ON yquota.wildcard_template
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('path');
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.wildcard_template
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_insert AFTER INSERT ON yquota.mapping_rule
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('kind', 'position');
+CREATE TRIGGER audit_update AFTER UPDATE ON yquota.mapping_rule
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('kind', 'position');
+CREATE TRIGGER audit_delete AFTER DELETE ON yquota.mapping_rule
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('kind', 'position');
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.mapping_rule
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_insert AFTER INSERT ON yquota.workflow_priority_mapping
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('position');
+CREATE TRIGGER audit_update AFTER UPDATE ON yquota.workflow_priority_mapping
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('position');
+CREATE TRIGGER audit_delete AFTER DELETE ON yquota.workflow_priority_mapping
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('position');
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.workflow_priority_mapping
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_insert AFTER INSERT ON yquota.user_setting
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('username');
+CREATE TRIGGER audit_update AFTER UPDATE ON yquota.user_setting
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('username');
+CREATE TRIGGER audit_delete AFTER DELETE ON yquota.user_setting
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('username');
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.user_setting
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_insert AFTER INSERT ON yquota.multi_node_sorting_policy
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('name');
+CREATE TRIGGER audit_update AFTER UPDATE ON yquota.multi_node_sorting_policy
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('name');
+CREATE TRIGGER audit_delete AFTER DELETE ON yquota.multi_node_sorting_policy
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('name');
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.multi_node_sorting_policy
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_insert AFTER INSERT ON yquota.node_label
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('name');
+CREATE TRIGGER audit_update AFTER UPDATE ON yquota.node_label
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('name');
+CREATE TRIGGER audit_delete AFTER DELETE ON yquota.node_label
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('name');
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.node_label
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_insert AFTER INSERT ON yquota.kept_property
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('property');
+CREATE TRIGGER audit_update AFTER UPDATE ON yquota.kept_property
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('property');
+CREATE TRIGGER audit_delete AFTER DELETE ON yquota.kept_property
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('property');
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.kept_property
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_insert AFTER INSERT ON yquota.scheduler_setting
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('one_row');
+CREATE TRIGGER audit_update AFTER UPDATE ON yquota.scheduler_setting
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('one_row');
+CREATE TRIGGER audit_delete AFTER DELETE ON yquota.scheduler_setting
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('one_row');
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.scheduler_setting
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+
+SELECT pg_extension_config_dump('yquota.audit', '');
+SELECT pg_extension_config_dump('yquota.audit_audit_id_seq', '');

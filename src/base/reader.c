@@ -1,0 +1,274 @@
+/*-------------------------------------------------------------------------
+ *
+ * reader.c
+ *	  Who asks, and whose projects he may see.
+ *
+ * Three SQL functions are the whole of row-level security: policies and views
+ * compare a row's project with what reads_all() and readable_projects() say.
+ * They stand in uncorrelated subqueries there, so that they are evaluated once
+ * per query, by the leader of a parallel one: its workers do not know who asks.
+ *
+ * A report that reads what its caller has no right on runs as yquota's owner.
+ * SECURITY DEFINER alone would make it forget who called; so the function that
+ * people call is a shell in C, which notes the caller and then calls the
+ * function of the same name and arguments with the suffix _as_owner, a SECURITY
+ * DEFINER function that nobody else may call.  The same serves triggers that
+ * have to tell who changed a row.
+ *
+ * A row of role_grant counts while the role has both the name and the OID that
+ * it had: neither a role made anew under an old name nor, after a restore, one
+ * that happens to have the OID inherits anything.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/htup_details.h"
+#include "access/parallel.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "base/catalog.h"
+#include "base/reader.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+/* Who called the function that runs as the owner now; InvalidOid if none does. */
+static Oid	caller = InvalidOid;
+
+Oid
+yq_reader_forget(void)
+{
+	Oid			forgotten = caller;
+
+	caller = InvalidOid;
+	return forgotten;
+}
+
+void
+yq_reader_restore(Oid forgotten)
+{
+	caller = forgotten;
+}
+
+void
+yq_check_attributable(const char *table_name)
+{
+	if (InSecurityRestrictedOperation())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("cannot change table \"%s\" within security-restricted operation",
+						table_name),
+				 errdetail("Changes are recorded with who made them, which is not known there."),
+				 errhint("Functions of indexes and materialized views must not change anything.")));
+}
+
+typedef struct Readable
+{
+	bool		all;
+	ArrayBuildState *projects;
+} Readable;
+
+Oid
+yq_reader(void)
+{
+	return OidIsValid(caller) ? caller : GetUserId();
+}
+
+static void
+add_grant(Readable *readable, Relation relation, TupleTableSlot *slot, Oid reader)
+{
+	bool		isnull;
+	Oid			role = DatumGetObjectId(slot_getattr(slot, yq_column(relation, "role_oid"), &isnull));
+	char	   *name = GetUserNameFromId(role, true);
+	char	   *kind;
+	Datum		value;
+
+	value = slot_getattr(slot, yq_column(relation, "role"), &isnull);
+	if (name == NULL || strcmp(name, NameStr(*DatumGetName(value))) != 0 ||
+		!has_privs_of_role(reader, role))
+		return;
+
+	kind = TextDatumGetCString(slot_getattr(slot, yq_column(relation, "kind"), &isnull));
+	if (strcmp(kind, "viewer") == 0 || strcmp(kind, "admin") == 0)
+		readable->all = true;
+	value = slot_getattr(slot, yq_column(relation, "project"), &isnull);
+	if (!isnull)
+		readable->projects = accumArrayResult(readable->projects, value, false, TEXTOID,
+											  CurrentMemoryContext);
+}
+
+/* What a role may see, by the newest committed grants. */
+static Readable
+find_readable(Oid reader)
+{
+	Readable	readable = {.all = false, .projects = NULL};
+	Relation	relation;
+	Snapshot	snapshot;
+	TableScanDesc scan;
+	TupleTableSlot *slot;
+
+	if (IsParallelWorker())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("what a role may read cannot be found out in a parallel worker")));
+	if (has_bypassrls_privilege(reader) || has_privs_of_role(reader, yq_extension_owner()))
+	{
+		readable.all = true;
+		return readable;
+	}
+
+	relation = yq_table_open(YQ_ROLE_GRANT, AccessShareLock);
+	snapshot = yq_latest_snapshot();
+	slot = table_slot_create(relation, NULL);
+	scan = table_beginscan(relation, snapshot, 0, NULL);
+	while (!readable.all && table_scan_getnextslot(scan, ForwardScanDirection, slot))
+		add_grant(&readable, relation, slot, reader);
+	table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	UnregisterSnapshot(snapshot);
+	table_close(relation, AccessShareLock);
+	return readable;
+}
+
+bool
+yq_reads_all(Oid role)
+{
+	return find_readable(role).all;
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_reads_all);
+
+/* reads_all(): whether whoever asks may see every project */
+Datum
+yq_sql_reads_all(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(yq_reads_all(yq_reader()));
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_readable_projects);
+
+/* readable_projects(): those that are granted one by one */
+Datum
+yq_sql_readable_projects(PG_FUNCTION_ARGS)
+{
+	Readable	readable = find_readable(yq_reader());
+
+	if (readable.projects == NULL)
+		PG_RETURN_ARRAYTYPE_P(construct_empty_array(TEXTOID));
+	PG_RETURN_DATUM(makeArrayResult(readable.projects, CurrentMemoryContext));
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_acting_role);
+
+/* acting_role(): who asks, as a name */
+Datum
+yq_sql_acting_role(PG_FUNCTION_ARGS)
+{
+	Name		name = palloc0(sizeof(NameData));
+
+	namestrcpy(name, GetUserNameFromId(yq_reader(), false));
+	PG_RETURN_NAME(name);
+}
+
+/* The function that a shell stands for. */
+static Oid
+function_behind(Oid shell)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(shell));
+	Form_pg_proc form;
+	Oid			found;
+	char	   *name;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", shell);
+	form = (Form_pg_proc) GETSTRUCT(tuple);
+	name = psprintf("%s_as_owner", NameStr(form->proname));
+	found = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
+							PointerGetDatum(&form->proargtypes),
+							ObjectIdGetDatum(get_namespace_oid("yquota_internal", false)));
+	ReleaseSysCache(tuple);
+	if (!OidIsValid(found))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("function \"yquota_internal.%s\" does not exist", name)));
+	return found;
+}
+
+/* Call a function and let it know who asks. */
+static Datum
+call_for(Oid reader, FunctionCallInfo call)
+{
+	Oid			outer_caller = caller;
+	Datum		result;
+
+	caller = reader;
+	PG_TRY();
+	{
+		result = FunctionCallInvoke(call);
+	}
+	PG_FINALLY();
+	{
+		caller = outer_caller;
+	}
+	PG_END_TRY();
+	return result;
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_run_as_owner);
+
+/* Every shell: call the function behind it. */
+Datum
+yq_sql_run_as_owner(PG_FUNCTION_ARGS)
+{
+	LOCAL_FCINFO(behind, FUNC_MAX_ARGS);
+	ReturnSetInfo *rows = NULL;
+	int			modes = 0;
+	Datum		result;
+
+	if (CALLED_AS_TRIGGER(fcinfo))
+		yq_check_attributable(RelationGetRelationName(((TriggerData *) fcinfo->context)->tg_relation));
+	if (fcinfo->flinfo->fn_extra == NULL)
+	{
+		FmgrInfo   *function = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(FmgrInfo));
+
+		fmgr_info_cxt(function_behind(fcinfo->flinfo->fn_oid), function, fcinfo->flinfo->fn_mcxt);
+		fcinfo->flinfo->fn_extra = function;
+	}
+	InitFunctionCallInfoData(*behind, (FmgrInfo *) fcinfo->flinfo->fn_extra, fcinfo->nargs,
+							 fcinfo->fncollation, fcinfo->context, fcinfo->resultinfo);
+	memcpy(behind->args, fcinfo->args, sizeof(NullableDatum) * fcinfo->nargs);
+	if (fcinfo->resultinfo != NULL && IsA(fcinfo->resultinfo, ReturnSetInfo))
+	{
+		/* all rows at once: later ones would come when the caller is forgotten */
+		rows = (ReturnSetInfo *) fcinfo->resultinfo;
+		modes = rows->allowedModes;
+		if ((modes & SFRM_Materialize) == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("set-valued function called in context that cannot accept a set")));
+		/* functions in SQL insist on the first one and then keep to the last */
+		rows->allowedModes = SFRM_ValuePerCall | SFRM_Materialize | SFRM_Materialize_Preferred;
+	}
+	result = call_for(GetUserId(), behind);
+	if (rows != NULL)
+	{
+		rows->allowedModes = modes;
+		if (rows->returnMode != SFRM_Materialize)
+			elog(ERROR, "function %u did not return all of its rows", behind->flinfo->fn_oid);
+	}
+	fcinfo->isnull = behind->isnull;
+	return result;
+}

@@ -1,0 +1,39 @@
+/*-------------------------------------------------------------------------
+ *
+ * reader.h
+ *	  Who asks, and whose projects he may see.
+ *
+ * Reports show a role the projects that yquota.role_grant gives it.  The role
+ * is the current user; inside a function that yq_sql_run_as_owner() runs with
+ * the rights of yquota's owner, it is the current user of that call.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_READER_H
+#define YQ_READER_H
+
+/* The role whose rights decide what is shown, and that changes are told of. */
+extern Oid	yq_reader(void);
+
+/*
+ * Have yq_reader() be the current user again while code of the reader runs, which
+ * may call functions of others.  Returns what is to be put back afterwards, also
+ * after an error.
+ */
+extern Oid	yq_reader_forget(void);
+extern void yq_reader_restore(Oid forgotten);
+
+/* Whether a role may see every project. */
+extern bool yq_reads_all(Oid role);
+
+/*
+ * Refuse to change a table in a security-restricted operation.  Its code belongs
+ * to the owner of an index or a materialized view, and the session to whoever
+ * maintains it, autovacuum included: it could not be told who made the change.
+ */
+extern void yq_check_attributable(const char *table_name);
+
+/* Keep plans from telling of rows that whoever looks at them may not read. */
+extern void yq_explain_guard_init(void);
+
+#endif							/* YQ_READER_H */

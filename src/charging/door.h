@@ -1,0 +1,34 @@
+/*-------------------------------------------------------------------------
+ *
+ * door.h
+ *	  Charging the rows of a statement, or those that were deferred.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_DOOR_H
+#define YQ_DOOR_H
+
+#include "access/attnum.h"
+#include "access/tupdesc.h"
+#include "utils/tuplestore.h"
+
+typedef struct YqDoorResult
+{
+	int64		events;			/* rows read */
+	int64		set_aside;		/* of them, put into event_reject */
+} YqDoorResult;
+
+/*
+ * Charge the events of rows that begin with the columns of container_event.
+ * "arrival" is the attribute number of a bigint that tells statements apart, in
+ * the order in which they came: the books then become what they would be had
+ * each statement been charged by itself.  0 when all rows came in one.
+ *
+ * Bad events are raised or set aside, as yquota.on_bad_event says.  The rows are
+ * read from the beginning, twice; the caller holds the lock on container_event
+ * that an INSERT takes.
+ */
+extern YqDoorResult yq_door_charge(Tuplestorestate *rows, TupleDesc descriptor,
+								   AttrNumber arrival);
+
+#endif							/* YQ_DOOR_H */
