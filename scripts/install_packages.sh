@@ -2,10 +2,11 @@
 # install_packages.sh
 #
 # Install with apt what "make check" and "make demo" need and do not find: the
-# server without its automatic main cluster, its headers, a compiler, pgTAP,
-# pg_cron and the Perl modules of the tests.  Finds things by looking for them,
-# not in the package database, so a server built by hand is fine, and when
-# nothing is missing apt is not called at all.
+# server without its automatic main cluster, its headers, compilers and their
+# sanitizers, pgTAP, pg_cron, sqlsmith, valgrind and the Perl modules of the
+# tests.  Finds things by looking for them, not in the package database, so a
+# server built by hand is fine, and when nothing is missing apt is not called
+# at all.
 
 . "$(dirname "$0")/common.sh"
 cd /
@@ -65,16 +66,25 @@ need()
 
 perl_has() { perl -e 'eval "require $_; 1" or exit 1 for @ARGV' "$@"; }
 
+# The sanitizers and the fuzzer of the clang that the server was built with.
+clang_runtime_found()
+{
+	[ -z "$clang" ] || [ -n "$(find "$("$clang" --print-resource-dir)/lib" -name 'libclang_rt.fuzzer_no_main*' -print -quit)" ]
+}
+
 header_found() { echo '#include <stdio.h>' | gcc -E - ; }
 
 look()
 {
-	local bindir='' sharedir='' pkglibdir='' pgxs='' headers=''
+	local bindir='' sharedir='' pkglibdir='' pgxs='' headers='' clang='' clang_version=''
 
 	missing=()
 	if command -v "$PG_CONFIG" >/dev/null; then
 		server_paths
 		headers=$("$PG_CONFIG" --includedir-server)
+		clang=$(sed -n 's/^CLANG *= *//p' "$(dirname "$pgxs")/../Makefile.global" 2>/dev/null || true)
+		clang=$(command -v "${clang:-clang}" || true)
+		[ -z "$clang" ] || clang_version=$("$clang" -dumpversion | cut -d. -f1)
 	fi
 	need gcc command -v gcc
 	need libc6-dev header_found
@@ -85,6 +95,9 @@ look()
 	need "postgresql-$major" test -x "$bindir/initdb" -a -x "$bindir/postgres" -a -x "$bindir/psql"
 	need "postgresql-server-dev-$major" test -f "$pgxs" -a -f "$headers/postgres.h"
 	need "postgresql-$major-pgtap" test -f "$sharedir/extension/pgtap.control"
+	need sqlsmith command -v sqlsmith
+	need valgrind command -v valgrind
+	need "libclang-rt-$clang_version-dev" clang_runtime_found
 	need "postgresql-$major-cron" test -f "$sharedir/extension/pg_cron.control"
 }
 
@@ -115,20 +128,31 @@ fi
 [ -n "$major" ] || die "no PostgreSQL server found and no apt-get to install one; set PG_CONFIG"
 [ "$major" -ge 15 ] || die "yquota needs PostgreSQL 15 or later, \"$PG_CONFIG\" belongs to $major"
 
-look
-[ ${#missing[@]} -gt 0 ] || exit 0
-say "missing: ${missing[*]}"
-command -v apt-get >/dev/null || die "no apt-get on this machine: install them by hand"
+# install_missing: what look() found out.
+install_missing()
+{
+	local package
 
-apt-cache show "${missing[@]}" >/dev/null 2>&1 || {
-	say "fetching the package lists"
-	apt update || die "could not fetch the package lists"
+	say "missing: ${missing[*]}"
+	command -v apt-get >/dev/null || die "no apt-get on this machine: install them by hand"
+
+	apt-cache show "${missing[@]}" >/dev/null 2>&1 || {
+		say "fetching the package lists"
+		apt update || die "could not fetch the package lists"
+	}
+	for package in "${missing[@]}"; do
+		if [ "$package" = "postgresql-$major" ]; then
+			without_main_cluster
+		fi
+	done
+	install "${missing[@]}"
 }
-for package in "${missing[@]}"; do
-	if [ "$package" = "postgresql-$major" ]; then
-		without_main_cluster
-	fi
+
+# Twice, because the server's headers tell which clang it is about.
+for round in 1 2; do
+	look
+	[ ${#missing[@]} -gt 0 ] || exit 0
+	install_missing
 done
-install "${missing[@]}"
 look
 [ ${#missing[@]} -eq 0 ] || die "still missing after the installation: ${missing[*]}"

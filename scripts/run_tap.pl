@@ -5,12 +5,15 @@
 # others as programs), one line each, and add "passed failed skipped" of their
 # assertions to the file COUNTS.  What was skipped is told with its reason,
 # what failed with the test's own diagnostics.  A program that dies, is killed,
-# or runs other tests than it planned counts at least one failure.
+# or runs other tests than it planned counts at least one failure.  What tests
+# note of their counts and seeds is told as well; in a soak, all that they note.
 use strict;
 use warnings;
 
 use TAP::Parser;
 use Time::HiRes qw(time);
+
+use constant COUNTS => qr{^(?:\w+=\d|[\w ]+: \d|\d+ \w)};
 
 my ($counts, @files) = @ARGV;
 my %total = (passed => 0, failed => 0, skipped => 0);
@@ -71,6 +74,10 @@ sub run
 		elsif ($result->is_bailout)
 		{
 			push @notes, 'gave up: ' . $result->explanation;
+		}
+		elsif ($result->is_comment && ($ENV{SOAK_SECONDS} || $result->comment =~ COUNTS))
+		{
+			push @notes, $result->comment;
 		}
 	}
 

@@ -118,6 +118,8 @@ sub finish_stage
 	my ($database) = @_;
 	my $containers = $loaded{month} + $loaded{others};
 
+	# as the worker does
+	1 while Cluster::once($database, 'SELECT yquota_internal.tend_history()') ne '';
 	Cluster::once($database, 'VACUUM ANALYZE');
 	Cluster::checkpoint();
 	check_books($database, events => 2 * $containers, charges => $containers);

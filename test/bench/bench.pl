@@ -15,13 +15,14 @@ use Bench;
 use Door;
 use History;
 use POSIX qw(strftime);
+use Queues;
 use Report;
 use Running;
 use Time::HiRes qw(time);
 
 die "usage: bench.pl FILES REPORT\n" if @ARGV != 2;
 my $only = $ENV{BENCH_ONLY} || '.';
-my @cases = (Door::cases(), Running::cases(), History::cases());
+my @cases = (Door::cases(), Running::cases(), History::cases(), Queues::cases());
 my $began = time;
 my $ran = 0;
 my $failed = 0;

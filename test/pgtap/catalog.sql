@@ -40,8 +40,8 @@ SELECT enum_has_labels('yquota', 'execution_type', '{GUARANTEED,OPPORTUNISTIC}':
 SELECT enum_has_labels('yquota', 'quota_mode', '{PREPAID,NOLIMIT}'::text[], 'labels of quota_mode');
 SELECT enum_has_labels('yquota', 'exhaustion_policy', '{allow,refuse_submission,drain,stop}'::text[], 'labels of exhaustion_policy');
 
-SELECT has_table('yquota', name::name, format('table %s', name)) FROM unnest('{container_event,container,charge,event_reject,project,quota_grant,price,price_group,resource_type,base_price,price_factor,charging_rule,outage,node,utilization,pricing_change,alert,history_stretch,opening_balance}'::text[]) AS name;
-SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{current_price,project_balance,container_cost,daily_cost,feed_status,suspect_container,worker_status,charged_through}'::text[]) AS name;
+SELECT has_table('yquota', name::name, format('table %s', name)) FROM unnest('{container_event,container,charge,event_reject,project,quota_grant,price,price_group,resource_type,base_price,price_factor,charging_rule,outage,node,utilization,pricing_change,alert,history_stretch,opening_balance,event_void,role_grant,audit,queue,queue_label,queue_user,wildcard_template,mapping_rule,workflow_priority_mapping,user_setting,multi_node_sorting_policy,node_label,kept_property,scheduler_setting}'::text[]) AS name;
+SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{current_price,project_balance,container_cost,daily_cost,feed_status,suspect_container,worker_status,charged_through,effective_queue,queue_tree}'::text[]) AS name;
 SELECT has_column('yquota', relation::name, name::name, format('column %s.%s', relation, name))
 FROM (VALUES
 	('node', '{name,rack,label,total,state,updated_at}'::text[]),
@@ -50,15 +50,16 @@ FROM (VALUES
 	('resource_type', '{name,price_group,base_price,unit}'),
 	('price_group', '{name,tipping_point,increment_factor,max_multiplier,count_pending}'),
 	('project_balance', '{project,granted,charged,accrued,held,remaining,burn_rate,exhausted_at}'),
+	('event_void', '{void_id,container_id,project,amount,reason,chosen,voided_by,voided_at}'),
 	('feed_status', '{source,last_event_at,lag}'))
 	AS wanted (relation, names), unnest(names) AS name;
 SELECT col_is_unique('yquota', 'quota_grant', 'external_id', 'external_id of quota_grant is unique');
 SELECT has_function('yquota', name::name, format('function %s', name))
-FROM unnest('{set_multiplier,clear_multiplier,set_base_price,compute_prices,quota_compute,cost_between,explain_charge,reconcile,node_lost,report_outage,verify,start_worker,retry_rejects,seal_history,archive,archive_digest,amount,dominant_share,fits_in,sum,clock,set_clock,reset_clock}'::text[]) AS name;
+FROM unnest('{check_queue_access,application_priority,place_application,explain_placement,set_multiplier,clear_multiplier,set_base_price,compute_prices,quota_compute,charge_deferred,cost_between,explain_charge,reconcile,node_lost,report_outage,verify,start_worker,retry_rejects,void_events,seal_history,archive,archive_digest,amount,dominant_share,fits_in,sum,clock,set_clock,reset_clock,publication_commands,sequence_commands}'::text[]) AS name;
 
 --
 -- The library reads and writes these by the numbers of their columns
--- (src/charging/books.c, counters.c, door.c, event.h)
+-- (src/charging/books.c, counters.c, deferred.c, door.c, event.h)
 --
 SELECT columns_are_in_order.* FROM (VALUES
 	('yquota.container_event', '{event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at}'::text[]),
@@ -67,7 +68,8 @@ SELECT columns_are_in_order.* FROM (VALUES
 	('yquota.charge', '{container_id,project,application_id,username,queue,node,execution_type,allocation,started_at,from,to,booked_at,number,corrects,settled_by,exit_status,padding,dominant,amount}'),
 	('yquota.event_reject', '{reject_id,event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,waiting,sqlstate,reason,detail}'),
 	('yquota_internal.counter_delta', '{scope,project,shape,factors,reference_at,weight,accrual_base,charged,queue,label,username,node,execution_type,allocation,containers,source,events,last_event_at,pricing_version,priced_through,recorded_at}'),
-	('yquota_internal.charged_through', '{at,recorded_at,source}'))
+	('yquota_internal.charged_through', '{at,recorded_at,source}'),
+	('yquota_internal.deferred_event', '{event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,arrival}'))
 	AS wanted (relation, names),
 	LATERAL (SELECT is((SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
 						WHERE attrelid = relation::regclass AND attnum > 0),
@@ -82,15 +84,19 @@ SELECT is_empty($$SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'yq
 				'container_event has no unique index');
 SELECT is((SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'yquota.container_event'::regclass AND attnum > 0 AND attnotnull),
 		  '{event,recorded_at}'::text[], 'only what the type and the default give is NOT NULL in container_event');
-SELECT is((SELECT array_agg(tgname::text) FROM pg_trigger WHERE tgrelid = 'yquota.container_event'::regclass AND NOT tgisinternal),
-		  '{charge_events}'::text[], 'one trigger stands behind the door');
-SELECT is_empty($$SELECT oid::regclass FROM own_relation WHERE relrowsecurity$$, 'no table has row-level security');
+SELECT is((SELECT array_agg(tgname::text ORDER BY tgname) FROM pg_trigger WHERE tgrelid = 'yquota.container_event'::regclass AND NOT tgisinternal),
+		  '{append_only,charge_events}'::text[], 'one trigger stands behind the door');
+SELECT is((SELECT tgtype & 4 FROM pg_trigger WHERE tgrelid = 'yquota.container_event'::regclass AND tgname = 'append_only'),
+		  0, 'and the other one does not know of INSERT');
+SELECT ok(NOT relrowsecurity, 'the door has no row-level security') FROM pg_class WHERE oid = 'yquota.container_event'::regclass;
 SELECT is((SELECT is_nullable::boolean FROM information_schema.columns WHERE table_schema = schema AND table_name = name AND column_name = 'project'),
 		  false, format('project is NOT NULL in %s.%s, which carries money', schema, name))
-FROM (VALUES ('yquota', 'charge'), ('yquota', 'quota_grant'), ('yquota_internal', 'project_counter'), ('yquota_internal', 'rate_class_counter')) AS wanted (schema, name);
+FROM (VALUES ('yquota', 'charge'), ('yquota', 'event_void'), ('yquota', 'quota_grant'), ('yquota_internal', 'project_counter'), ('yquota_internal', 'rate_class_counter')) AS wanted (schema, name);
 SELECT is_empty($$SELECT c.oid::regclass, a.attname FROM own_relation AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
-				  WHERE c.relkind = 'r' AND a.attnum > 0 AND a.atttypid IN ('float4'::regtype, 'float8'::regtype, 'money'::regtype, 'timestamp'::regtype)$$,
-				'no table has a column of a floating-point type, or of time without a zone');
+				  WHERE c.relkind = 'r' AND a.attnum > 0 AND (a.atttypid IN ('money'::regtype, 'timestamp'::regtype)
+				  -- Hadoop computes with floats what queues may use
+				  OR a.atttypid IN ('float4'::regtype, 'float8'::regtype) AND c.oid <> ALL ('{yquota.queue,yquota.queue_label,yquota.queue_user,yquota.scheduler_setting}'::regclass[]))$$,
+				'no table has a column of a floating-point type, those of queues excepted, or of time without a zone');
 SELECT is_empty($$SELECT c.oid::regclass, a.attname FROM own_relation AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
 				  WHERE c.relkind = 'r' AND a.attname = 'container_id' AND a.attcollation <> (SELECT oid FROM pg_collation WHERE collname = 'C' AND collnamespace = 'pg_catalog'::regnamespace)$$,
 				'container ids sort bytewise in every table');
@@ -124,6 +130,99 @@ SELECT is_empty($$SELECT signature FROM own_function WHERE prorettype = 'trigger
 SELECT is_empty($$SELECT signature FROM own_function WHERE provolatile = 'v' AND has_function_privilege('public', oid, 'EXECUTE') AND proname <> 'clock' ORDER BY 1$$,
 				'nothing that changes anything is for everybody');
 
+SELECT is_empty($$SELECT c.oid::regclass FROM own_relation AS c
+				  WHERE c.relnamespace = 'yquota_internal'::regnamespace AND EXISTS (SELECT FROM aclexplode(c.relacl) AS a WHERE a.grantee <> c.relowner)$$,
+				'nobody has a right on anything in yquota_internal');
+
+--
+-- Row-level security: what tells of projects tells whoever asks of his own
+--
+CREATE TEMPORARY VIEW of_projects AS
+	SELECT c.* FROM own_relation AS c
+	WHERE c.relnamespace = 'yquota'::regnamespace AND c.oid <> 'yquota.container_event'::regclass
+	  AND (c.oid = 'yquota.project'::regclass
+		   OR EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attname = 'project'));
+SELECT cmp_ok((SELECT count(*) FROM of_projects WHERE relkind = relation_kind), '>=', least, format('relations of kind %s that carry a project were found', relation_kind))
+FROM (VALUES ('r', 8::bigint), ('v', 8)) AS found (relation_kind, least);
+SELECT is_empty($$SELECT oid::regclass FROM of_projects WHERE relkind <> 'v' AND NOT relrowsecurity$$, 'every table that carries a project has row-level security, the door excepted');
+SELECT is_empty($$SELECT c.oid::regclass FROM own_relation AS c WHERE c.relrowsecurity
+				  AND NOT EXISTS (SELECT FROM pg_policy AS p WHERE p.polrelid = c.oid AND pg_get_expr(p.polqual, p.polrelid) ~ 'reads_all')$$,
+				'every policy asks who reads');
+SELECT is_empty($$SELECT c.oid::regclass FROM own_relation AS c WHERE c.relrowsecurity
+				  AND EXISTS (SELECT FROM pg_policy AS p WHERE p.polrelid = c.oid AND regexp_replace(pg_get_expr(p.polqual, p.polrelid), 'SELECT yquota_internal.(reads_all|readable_projects)\(\)', '', 'g') ~ '(reads_all|readable_projects)\(\)')$$,
+				'and asks once per query');
+SELECT is_empty($$SELECT oid::regclass FROM of_projects WHERE relkind = 'v' AND NOT coalesce(reloptions @> '{security_barrier=true}', false)$$, 'every view that carries a project is a security barrier');
+SELECT is_empty($$SELECT c.oid::regclass FROM of_projects AS c WHERE relkind = 'v' AND c.oid NOT IN ('yquota.daily_cost'::regclass, 'yquota.exhausted_work'::regclass)
+				  AND pg_get_viewdef(c.oid) !~ 'reads_all.*readable_projects'$$,
+				'and asks who reads, itself or in the view that it is made of');
+SELECT is_empty($$SELECT oid::regclass FROM of_projects WHERE relkind = 'v' AND pg_get_viewdef(oid) ~ '(?n)^UNION'$$,
+				'no view is a bare union, which the planner takes apart with its barrier');
+SELECT ok(pg_get_viewdef(made_of::regclass) ~ 'reads_all.*readable_projects' AND pg_get_viewdef(name::regclass) ~ split_part(made_of, '.', 2), format('%s is made of %s', name, made_of))
+FROM (VALUES ('yquota.exhausted_work', 'yquota.project_balance'), ('yquota.daily_cost', 'yquota_internal.settled_segment'), ('yquota.daily_cost', 'yquota_internal.running_segment')) AS views (name, made_of);
+SELECT is_empty($$SELECT signature FROM own_function WHERE prosrc = 'yq_sql_run_as_owner' AND NOT EXISTS (
+					SELECT FROM pg_proc AS behind WHERE behind.pronamespace = 'yquota_internal'::regnamespace AND behind.prosecdef
+					AND behind.proname = own_function.proname || '_as_owner' AND behind.proargtypes = own_function.proargtypes AND behind.prorettype = own_function.prorettype)$$,
+				'behind every shell there is a function');
+
+--
+-- Who may do what: nothing is open that the list does not open, and an object
+-- that it has no decision about fails
+--
+CREATE TEMPORARY VIEW decided AS
+	SELECT l.object_kind, CASE l.object_kind WHEN 'TABLE' THEN l.object::regclass::oid ELSE l.object::regprocedure::oid END AS objid, l.privilege, l.kinds
+	FROM yquota_internal.privilege AS l;
+SELECT is_empty($$SELECT c.oid::regclass FROM own_relation AS c WHERE c.relkind NOT IN ('S', 'i', 'c') AND c.relnamespace = 'yquota'::regnamespace
+				  AND NOT EXISTS (SELECT FROM decided AS d WHERE d.object_kind = 'TABLE' AND d.objid = c.oid)$$,
+				'there is a decision about every table and view (yquota_internal.privilege)');
+SELECT is_empty($$SELECT signature FROM own_function AS f WHERE f.pronamespace = 'yquota'::regnamespace
+				  AND NOT EXISTS (SELECT FROM decided AS d WHERE d.object_kind = 'FUNCTION' AND d.objid = f.oid)
+				  -- those of type resource compute, and are for everybody
+				  AND NOT (f.prokind = 'a' OR (f.provolatile = 'i' AND NOT f.prosecdef AND f.lanname IN ('c', 'sql')
+						   AND ('yquota.resource'::regtype = ANY (f.proargtypes::oid[] || f.prorettype) OR f.proname ~ '^resource')))$$,
+				'and about every function but those of type resource');
+SELECT is_empty($$SELECT object, privilege FROM yquota_internal.privilege GROUP BY 1, 2 HAVING count(*) > 1$$, 'no decision stands twice');
+SELECT is_empty($$SELECT object FROM yquota_internal.privilege WHERE kinds <@ '{operator,viewer,member,admin}' OR kinds = '{public}' EXCEPT SELECT object FROM yquota_internal.privilege
+				  UNION ALL SELECT object FROM yquota_internal.privilege WHERE NOT (kinds <@ '{operator,viewer,member,admin}' OR kinds = '{public}')$$, 'decisions name kinds of role_grant');
+SELECT is_empty($$SELECT object FROM yquota_internal.privilege WHERE 'viewer' = ANY (kinds) AND NOT 'admin' = ANY (kinds) OR 'member' = ANY (kinds) AND NOT 'viewer' = ANY (kinds)$$,
+				'an administrator may what a viewer may, and he what a member may');
+SELECT is_empty($$SELECT object, privilege, kinds FROM yquota_internal.privilege WHERE privilege NOT IN ('SELECT', 'EXECUTE') AND kinds && '{viewer,member}'
+				  OR privilege <> 'SELECT' AND 'operator' = ANY (kinds) AND NOT (object = 'yquota.container_event' AND privilege = 'INSERT')
+				  AND CASE WHEN privilege = 'EXECUTE' THEN (SELECT f.provolatile = 'v' FROM pg_proc AS f WHERE f.oid = object::regprocedure) ELSE true END$$,
+				'viewers and members write nothing, operators insert events and ask what changes nothing');
+CREATE ROLE regress_operator; CREATE ROLE regress_viewer; CREATE ROLE regress_member; CREATE ROLE regress_admin;
+INSERT INTO yquota.project (name) VALUES ('decided');
+SELECT yquota.grant_operator('regress_operator'), yquota.grant_viewer('regress_viewer'), yquota.grant_member('regress_member', 'decided'), yquota.grant_admin('regress_admin') \g /dev/null
+SELECT bag_eq($$SELECT c.oid::regclass::text, a.privilege_type, replace(coalesce(nullif(a.grantee, 0)::regrole::text, 'public'), 'regress_', '')
+				FROM own_relation AS c, aclexplode(c.relacl) AS a
+				WHERE a.grantee NOT IN (c.relowner, 'pg_monitor'::regrole)$$,
+			  $$SELECT d.objid::regclass::text, d.privilege, kind FROM decided AS d, unnest(d.kinds) AS kind WHERE d.object_kind = 'TABLE'$$,
+			  'what the catalog gives on tables and views is what was decided');
+SELECT bag_eq($$SELECT f.signature::text, replace(coalesce(nullif(a.grantee, 0)::regrole::text, 'public'), 'regress_', '')
+				FROM own_function AS f, aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) AS a
+				WHERE a.grantee <> f.proowner AND (a.grantee <> 0 OR f.oid IN (SELECT objid FROM decided))$$,
+			  $$SELECT d.objid::regprocedure::text, kind FROM decided AS d, unnest(d.kinds) AS kind WHERE d.object_kind = 'FUNCTION'$$,
+			  'and on functions');
+
+--
+-- Append-only, and the audit
+--
+SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relation AS c JOIN pg_trigger AS t ON t.tgrelid = c.oid
+		   WHERE t.tgname = 'append_only' AND t.tgfoid = 'yquota_internal.refuse_rewriting()'::regprocedure),
+		  '{audit,base_price,charge,charging_rule,container,container_change,container_event,event_void,history_stretch,opening_balance,price,price_factor,pricing_change,quota_grant,role_grant}'::text[],
+		  'books, timelines, grants and the audit are append-only');
+SELECT is_empty($$SELECT DISTINCT t.tgrelid::regclass FROM pg_trigger AS t WHERE t.tgname = 'append_only'
+				  AND (SELECT bit_or(a.tgtype::integer) FROM pg_trigger AS a WHERE a.tgrelid = t.tgrelid AND a.tgname IN ('append_only', 'keep') AND a.tgtype & 3 = 2) & 56 <> 56$$,
+				'for UPDATE, DELETE and TRUNCATE');
+-- Whatever else there is comes by itself: events and what follows from them,
+-- reports of the cluster, and the state of the running server.
+SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relation AS c
+		   WHERE c.relkind = 'r' AND NOT (
+			SELECT coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 1 OR t.tgnewtable IS NOT NULL OR t.tgoldtable IS NOT NULL), 0) & 28 = 28
+				   AND coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 0), 0) & 32 = 32
+			FROM pg_trigger AS t WHERE t.tgrelid = c.oid AND t.tgfoid IN ('yquota_internal.note_audit()'::regprocedure, 'yquota_internal.note_audit_of_statement()'::regprocedure) AND t.tgenabled = 'O' AND t.tgqual IS NULL AND t.tgattr = '')),
+		  '{alert,audit,carried_container,charge,charged_through,cluster_total,container,container_change,container_event,correction_due,counter_delta,deferred_event,discarded_event,event_reject,event_void,feed_counter,history_stretch,node,node_counter,opening_balance,pending_demand,pricing_change,project_counter,queue_check,queue_status,rate_class_counter,released_log,running_class,running_reference,running_total,usage_counter,utilization,worker_state}'::text[],
+		  'every table of configuration is audited');
+
 --
 -- Functions
 --
@@ -155,7 +254,7 @@ SELECT is_empty($$SELECT signature FROM own_function WHERE proname ~ '^resource_
 --
 SELECT is((SELECT array_agg(c.oid::regclass::text ORDER BY c.relname) FROM own_relation AS c, pg_extension AS e
 		   WHERE e.extname = 'yquota' AND c.relkind = 'r' AND c.oid <> ALL (coalesce(e.extconfig, '{}'))),
-		  '{yquota_internal.clock_setting,yquota_internal.running_class,yquota_internal.running_reference,yquota_internal.running_total,yquota_internal.worker_state}'::text[],
+		  '{yquota_internal.clock_setting,yquota_internal.queue_check,yquota_internal.running_class,yquota_internal.running_reference,yquota_internal.running_total,yquota_internal.worker_state}'::text[],
 		  'all tables are dumped but those of the running server and the running totals');
 SELECT is_empty($$
 	SELECT c.oid::regclass FROM own_relation AS c, pg_extension AS e

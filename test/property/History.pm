@@ -229,7 +229,8 @@ sub fields
 		$event->{owner_in_username} || $event->{without_project} ? undef : $event->{project},
 		$event->{application}, $username, $event->{queue}, $event->{node},
 		defined $event->{allocation} ? allocation_text($event->{allocation}) : undef,
-		$event->{execution_type}, $event->{event} eq 'FINISH' ? 0 : undef, 'feed' . int(rand 3));
+		$event->{execution_type}, $event->{event} eq 'FINISH' ? 0 : undef,
+		defined $event->{source} ? $event->{source} : 'feed' . int(rand 3));
 }
 
 sub insert_statement
@@ -239,17 +240,19 @@ sub insert_statement
 	return "INSERT INTO yquota.container_event ($columns) VALUES\n" . join(",\n", @rows);
 }
 
+sub copy_statement
+{
+	return "COPY yquota.container_event ($columns) FROM STDIN;\n"
+	  . join('', map { join("\t", map { defined $_ ? $_ : '\N' } fields($_)) . "\n" } @_) . "\\.\n";
+}
+
 # One statement that brings the events, in one of several forms.
 sub statement
 {
 	my @events = @_;
 	my $form = int(rand 5);
 
-	if ($form == 0)
-	{
-		return "COPY yquota.container_event ($columns) FROM STDIN;\n"
-		  . join('', map { join("\t", map { defined $_ ? $_ : '\N' } fields($_)) . "\n" } @events) . "\\.\n";
-	}
+	return copy_statement(@events) if $form == 0;
 	if ($form == 1 && @events > 1)
 	{
 		my $first = insert_statement(splice @events, 0, int(@events / 2));

@@ -172,6 +172,16 @@ sub take
 	return;
 }
 
+# As if no event of the container had been taken.
+sub forget
+{
+	my ($self, $id) = @_;
+
+	$self->{container}{$id} = { update => {} };
+	delete $self->{known}{pieces}{$id};
+	return;
+}
+
 # Credits per native unit and second, 18 decimals.
 sub price
 {

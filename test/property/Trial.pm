@@ -3,18 +3,22 @@
 # compares what both say.
 #
 # The seed is printed; YQUOTA_SEED repeats a run and YQUOTA_HISTORIES changes
-# its size.  When a comparison fails, the diagnostics hold the statements that
-# rebuild it: every change of a timeline and the events of the containers
-# concerned, in the order in which they were sent.
+# its size; a soak (Soak.pm) goes on for its time, and has five times as many
+# histories at least.  When a comparison fails, the diagnostics hold the
+# statements that rebuild it: every change of a timeline and the events of the
+# containers concerned, in the order in which they were sent.
 #
 package Trial;
 
 use strict;
 use warnings;
+use FindBin;
+use lib "$FindBin::Bin/../t";
 use Test::More;
 use History;
 use Model;
 use Session;
+use Soak;
 
 # A database that lives for so many histories: few enough for verify() of the
 # whole to stay quick, many enough to pay for CREATE DATABASE.
@@ -64,18 +68,20 @@ sub plan_run
 	return ($seed, $histories);
 }
 
-# Plays so many histories; "play" gets a trial that has just begun a history.
-# A history depends on the seed and its number only, up to the timelines that
-# earlier histories of its database left behind.
+# Plays so many histories, or more in a soak; "play" gets a trial that has just
+# begun a history.  A history depends on the seed and its number only, up to the
+# timelines that earlier histories of its database left behind.
 sub run_histories
 {
 	my ($seed, $histories, $play) = @_;
 	my $trial;
 	my $failed = 0;
 	my $containers = 0;
+	my $number = 0;
 
-	foreach my $number (1 .. $histories)
+	for (my $goes_on = 1; $goes_on && $failed < 3;)
 	{
+		$goes_on = soak_goes_on(++$number, $histories, 5 * $histories);
 		if (!$trial)
 		{
 			srand($seed + $number);
@@ -84,7 +90,7 @@ sub run_histories
 		$trial->begin_history("h$number");
 		eval { $play->($trial); 1 } or $trial->mismatch("$@");
 		$failed++ if $trial->{mismatches};
-		if ($trial->{mismatches} || $number % $histories_per_database == 0 || $number == $histories)
+		if ($trial->{mismatches} || $number % $histories_per_database == 0 || !$goes_on)
 		{
 			if (!$trial->{mismatches})
 			{
@@ -96,9 +102,8 @@ sub run_histories
 			$trial->finish;
 			undef $trial;
 		}
-		last if $failed >= 3;
 	}
-	note("$containers containers");
+	note("$number histories of $containers containers");
 	return $failed;
 }
 

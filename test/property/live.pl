@@ -63,7 +63,9 @@ sub repeat_start
 	my $text = canonical($allocation);
 
 	$trial->log_sql($trial->{session}, History::insert_statement({ %$start, allocation => $allocation }));
-	return if $text eq canonical($start->{allocation}) || $text eq canonical($held->{allocation});
+	# one that became an UPDATE is known when it is sent again
+	return if $text eq canonical($start->{allocation}) || $text eq canonical($held->{allocation})
+	  || $trial->{repeated}{$id}{$text}++;
 	$model->take({ event => 'UPDATE', id => $id, at => $now, allocation => $allocation });
 	return;
 }

@@ -128,7 +128,7 @@ CREATE ROLE yquota_balance_reader;
 SET ROLE yquota_balance_reader;
 SELECT * FROM yquota.project_balance;
 RESET ROLE;
-GRANT SELECT ON yquota.project_balance, yquota.exhausted_work, yquota.container_cost TO yquota_balance_reader;
+SELECT yquota.grant_viewer('yquota_balance_reader');
 SET ROLE yquota_balance_reader;
 SELECT project, remaining, exhausted_at FROM yquota.project_balance ORDER BY project;
 SELECT count(*) FROM yquota.exhausted_work;
@@ -224,6 +224,55 @@ CROSS JOIN LATERAL (
 ) AS one
 GROUP BY part.until_at, many.accrued
 ORDER BY part.until_at;
+
+--
+-- Settled ahead of the clock, in an hour that has not begun: a later change of
+-- prices may bear on the time between the reference and that hour, and then the
+-- totals must not be used
+--
+SELECT yquota.set_multiplier('GENERAL', 1, effective_at => '2026-03-02 18:00:00+00');
+SELECT yquota.set_multiplier('GPU', 1, effective_at => '2026-03-02 18:00:00+00');
+SELECT yquota.set_clock('2026-03-02 18:58:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'h6', '2026-03-02 18:30:00+00', 'hours', '[memory-mb=1024]'),
+	('CONTAINER_START', 'h7', '2026-03-02 19:01:00+00', 'hours', '[memory-mb=1024]');
+SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT reference_at, priced_through FROM yquota_internal.running_reference;
+SELECT yquota.report_outage('2026-03-02 18:40+00', '2026-03-02 18:50+00', 'test') IS NOT NULL AS reported;
+SELECT yquota.set_clock('2026-03-02 20:00:00+00');
+SELECT count(*) FROM yquota_internal.valid_reference;
+-- 80 and 59 minutes at one credit per second, before and after folding
+SELECT accrued, 139 * 60 AS expected FROM yquota.project_balance WHERE project = 'hours';
+SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT accrued, 139 * 60 AS expected FROM yquota.project_balance WHERE project = 'hours';
+SELECT reference_at, priced_through FROM yquota_internal.running_reference;
+SELECT * FROM yquota.verify();
+
+-- a change after all that was settled leaves them as they are
+SELECT yquota.set_multiplier('GENERAL', 2, effective_at => '2026-03-02 20:00:00+00');
+SELECT count(*) FROM yquota_internal.valid_reference;
+INSERT INTO yquota.container_event (event, container_id, occurred_at)
+SELECT 'CONTAINER_FINISH', unnest(ARRAY['h6', 'h7']), '2026-03-02 20:00:00+00';
+SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT reference_at, priced_through FROM yquota_internal.running_reference;
+SELECT accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
+
+-- a session that has met so many allocations that it forgets them all does not
+-- take for a class what was one: 3600 s at 2 x 2 and 2 x 3 credits per second
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'h8', '2026-03-02 20:00:00+00', 'hours', '[memory-mb=2048]'),
+	('CONTAINER_START', 'h9', '2026-03-02 20:00:00+00', 'hours', '[memory-mb=3072,vcores=1]');
+SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota.set_clock('2026-03-02 21:00:00+00');
+SELECT accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
+SELECT count(yquota_internal.accrued(format('[vcores=%s,memory-mb=1]', n)::yquota.resource, NULL,
+									 '2026-03-02 10:00:00+00', '2026-03-02 11:00:00+00'))
+FROM generate_series(1, 100001) AS n;
+SELECT count(yquota_internal.accrued(format('[vcores=%s,memory-mb=1]', n)::yquota.resource, NULL,
+									 '2026-03-02 10:00:00+00', '2026-03-02 11:00:00+00'))
+FROM generate_series(200001, 201000) AS n;
+SELECT yquota.set_clock('2026-03-02 22:00:00+00');
+SELECT accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 
 \c postgres
 DROP DATABASE yquota_balance;

@@ -160,6 +160,16 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'r3', '2026-03-02 09:30', 'newcomers', '[vcores=2]');
 SELECT container_id, started_at, allocation FROM yquota.container WHERE container_id IN ('r2', 'r3') ORDER BY 1;
 SELECT * FROM yquota.verify();
+-- the same for all of them at once, with one that waits
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'r4', '2026-03-02 09:00', 'unheard-of', '[vcores=-1]'), ('CONTAINER_FINISH', 'r5', '2026-03-02 09:30', NULL, NULL);
+SELECT container_id, waiting FROM yquota.event_reject WHERE container_id IN ('r4', 'r5') ORDER BY 1;
+TRUNCATE yquota.event_reject;
+SELECT * FROM yquota.verify();
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'r5', '2026-03-02 09:00', 'newcomers', '[vcores=1]');
+SELECT container_id, started_at FROM yquota.container WHERE container_id IN ('r4', 'r5');
+SELECT * FROM yquota.verify();
 
 -- What is no row at all fails its statement in this mode, too
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_PAUSE', 'z');

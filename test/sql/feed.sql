@@ -75,6 +75,12 @@ SELECT yquota_internal.apply_waiting();
 SELECT container_id, finished_at, exit_status, cost FROM yquota.container_cost WHERE container_id = 'container_2_000001';
 SELECT container_id, waiting FROM yquota.event_reject;
 SELECT * FROM yquota.feed_status ORDER BY source;
+-- what is corrected is no event of a feed without a name
+BEGIN;
+SELECT yquota.report_outage('2026-03-02 09:30:00+00', '2026-03-02 09:50:00+00', 'test');
+SELECT count(corrects) AS corrections FROM yquota.charge;
+SELECT source, events FROM yquota.feed_status ORDER BY source;
+ROLLBACK;
 
 --
 -- reconcile: differences, at first only shown

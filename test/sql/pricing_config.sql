@@ -111,7 +111,7 @@ INSERT INTO yquota.base_price VALUES ('vcores', '2026-03-02 11:00', 1, 1);
 -- what stands down for a restore does so for the owner only
 SET check_function_bodies = off;
 SET row_security = off;
-UPDATE yquota.price SET multiplier = 4 WHERE effective_at = '-infinity';
+INSERT INTO yquota.price (price_group, effective_at, multiplier) VALUES ('GENERAL', '2026-03-02 07:10', 4);
 RESET SESSION AUTHORIZATION;
 RESET check_function_bodies;
 RESET row_security;

@@ -95,6 +95,18 @@ SELECT * FROM yquota.resource_type WHERE name = 'vcores';
 SELECT yquota.set_clock('2026-03-02 08:46');
 SELECT count(*) FROM yquota.compute_prices();
 SELECT * FROM yquota.resource_type WHERE name = 'vcores';
+-- showing it is none, even when the clock moves meanwhile, over the next point
+BEGIN;
+SELECT yquota.set_base_price('yarn.io/gpu', 4, 1, '2026-03-02 08:46:10');
+SELECT yquota.set_base_price('yarn.io/gpu', 5, 1, '2026-03-02 08:46:20');
+SELECT yquota.set_clock('2026-03-02 08:46:10');
+CREATE FUNCTION move_clock() RETURNS trigger LANGUAGE plpgsql AS
+	'BEGIN PERFORM yquota.set_clock(''2026-03-02 08:46:20''); RETURN NEW; END';
+CREATE TRIGGER a_clock BEFORE UPDATE ON yquota.resource_type FOR EACH ROW EXECUTE FUNCTION move_clock();
+SELECT count(*) FROM yquota.compute_prices();
+SELECT effective_at, base_price FROM yquota.base_price WHERE resource_type = 'yarn.io/gpu' ORDER BY 1;
+SELECT base_price, unit FROM yquota.resource_type WHERE name = 'yarn.io/gpu';
+ROLLBACK;
 UPDATE yquota.resource_type SET base_price = 5, unit = 2 WHERE name = 'vcores';
 UPDATE yquota.resource_type SET base_price = 6 WHERE name = 'vcores';
 UPDATE yquota.resource_type SET base_price = base_price WHERE name <> 'vcores';

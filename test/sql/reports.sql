@@ -177,7 +177,8 @@ SELECT * FROM yquota.explain_charge('no such container');
 -- Readers
 --
 CREATE ROLE yquota_reports_reader;
-GRANT SELECT ON yquota.daily_cost, yquota.queue_usage, yquota.node_usage, yquota.project_usage TO yquota_reports_reader;
+SELECT yquota.grant_viewer('yquota_reports_reader');
+REVOKE EXECUTE ON FUNCTION yquota.cost_between FROM yquota_reports_reader;
 SET ROLE yquota_reports_reader;
 SELECT count(*) > 0 AS readable FROM yquota.daily_cost;
 SELECT count(*) FROM yquota.queue_usage;

@@ -17,17 +17,12 @@ CREATE ROLE yquota_test_reader;
 CREATE ROLE yquota_test_administrator;
 SELECT yquota.set_clock('2026-03-02 10:00');
 INSERT INTO yquota.project (name) VALUES ('lab');
-GRANT INSERT ON yquota.container_event TO yquota_test_feed;
-SELECT format('GRANT SELECT ON %s TO yquota_test_reader', oid::regclass)
-FROM pg_class WHERE relnamespace = 'yquota'::regnamespace AND relkind = 'v' \gexec
-GRANT SELECT, INSERT, UPDATE, DELETE ON
-	yquota.price_group, yquota.resource_type, yquota.base_price, yquota.price, yquota.price_pin,
-	yquota.price_factor, yquota.charging_rule, yquota.outage, yquota.utilization, yquota.pending_demand,
-	yquota.alert, yquota.node, yquota.project, yquota.quota_grant TO yquota_test_administrator;
-GRANT EXECUTE ON FUNCTION
-	yquota.set_multiplier, yquota.clear_multiplier, yquota.set_base_price, yquota.compute_prices,
-	yquota.report_outage, yquota.decide_outage, yquota.quota_compute, yquota.cost_between, yquota.verify,
-	yquota.retry_rejects, yquota.reconcile, yquota.node_lost TO yquota_test_administrator;
+SELECT yquota.grant_operator('yquota_test_feed');
+SELECT yquota.grant_viewer('yquota_test_reader');
+SELECT yquota.grant_admin('yquota_test_administrator');
+-- more than that is granted by hand
+GRANT INSERT, UPDATE ON yquota.base_price, yquota.price, yquota.price_pin TO yquota_test_administrator;
+GRANT UPDATE ON yquota.quota_grant TO yquota_test_administrator;
 
 --
 -- A feed sends all four events, has bad ones set aside, and sees nothing.
@@ -67,7 +62,7 @@ SELECT event, container_id, waiting, sqlstate FROM yquota.event_reject ORDER BY 
 SELECT container_id, allocation, "to", amount FROM yquota.charge ORDER BY container_id, number;
 
 --
--- A reader reads every view, and only those.
+-- A viewer reads every view and the books, and writes nothing.
 --
 SET SESSION AUTHORIZATION yquota_test_reader;
 SELECT format('SELECT count(t::text) > 0 AS %I FROM yquota.%I AS t', relname, relname)
@@ -76,6 +71,8 @@ SELECT project, charged, accrued FROM yquota.project_balance;
 SELECT count(*) FROM yquota.charge;
 SELECT * FROM yquota.cost_between('-infinity', 'infinity');
 SELECT * FROM yquota.verify();
+INSERT INTO yquota.project (name) VALUES ('mine');
+SELECT yquota.set_multiplier('GPU', 0);
 -- what is planted in the way of a view does not run
 CREATE TEMP TABLE counter_delta (note text);
 CREATE FUNCTION pg_temp.accrued(yquota.resource, text[], timestamptz, timestamptz) RETURNS numeric

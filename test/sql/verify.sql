@@ -150,6 +150,7 @@ SELECT * FROM falsify($$INSERT INTO yquota.container SELECT 'p1', project, appli
 --
 SELECT * FROM falsify($$UPDATE yquota_internal.project_counter SET charged = charged + 1 WHERE project = 'lab'$$);
 SELECT * FROM falsify($$DELETE FROM yquota_internal.project_counter WHERE project = 'ops'$$);
+SELECT * FROM falsify($$INSERT INTO yquota_internal.project_counter (project, charged, accrual_base) VALUES ('gone', 0, 0)$$);
 SELECT * FROM falsify($$INSERT INTO yquota_internal.counter_delta (scope, project, charged) VALUES ('p', 'lab', 1)$$);
 SELECT * FROM falsify($$UPDATE yquota_internal.rate_class_counter SET weight = weight + 1 WHERE project = 'lab'$$);
 SELECT * FROM falsify($$UPDATE yquota_internal.rate_class_counter SET accrual_base = accrual_base + 1 WHERE project = 'ops'$$);

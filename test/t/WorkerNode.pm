@@ -13,9 +13,9 @@ use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time);
+use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(new_node set_clock start_at mark is_soon worker_pid count_in_log live_through);
+our @EXPORT = qw(new_node set_clock start_at mark is_soon worker_pid server_pids wait_until_gone count_in_log live_through);
 
 # A worker sleeps a minute at most, so what happens sooner was told to it.
 use constant AT_ONCE_S => 40;
@@ -75,6 +75,28 @@ sub worker_pid
 
 	return $node->safe_psql('postgres',
 		"SELECT pid FROM pg_stat_activity WHERE backend_type = 'yquota worker' AND datname = '$database'");
+}
+
+# The server's processes but the postmaster, which go by themselves, some sooner,
+# some later, when that is killed; only then can the server start again.
+sub server_pids
+{
+	my ($node) = @_;
+
+	return split ' ', $node->safe_psql('postgres', 'SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
+}
+
+sub wait_until_gone
+{
+	my (@pids) = @_;
+	my $give_up_at = time + 60;
+
+	while (@pids = grep { kill 0, $_ } @pids)
+	{
+		die "still there after a kill: @pids\n" if time > $give_up_at;
+		sleep 0.02;
+	}
+	return;
 }
 
 sub count_in_log

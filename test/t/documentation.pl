@@ -170,7 +170,7 @@ is(join(' ', grep { $reference !~ /^\| `\Q$_\E` \|[^|\n]*\| `\Q$default{$_}\E` \
 my %known = map { $_ => 1 } @relations, @functions, @types, (map { s/^yquota\.//r } @settings),
   'control', 'so', 'sql', 'out', 'h', 'c';
 my %unknown;
-foreach my $page (@pages, 'docs/reference.md', 'docs/operations.md', 'docs/feeding.md')
+foreach my $page (@pages, 'docs/reference.md', 'docs/operations.md', 'docs/feeding.md', 'docs/privileges.md', 'docs/hadoop-properties.md')
 {
 	my $text = slurp_file($page);
 	while ($text =~ /\byquota\.([a-z_]+)/g)
@@ -203,7 +203,7 @@ foreach my $name (sort keys %condition)
 
 # Links between the pages lead somewhere.
 my %broken;
-foreach my $page (@pages, 'docs/reference.md', 'docs/operations.md', 'docs/feeding.md')
+foreach my $page (@pages, 'docs/reference.md', 'docs/operations.md', 'docs/feeding.md', 'docs/privileges.md', 'docs/hadoop-properties.md')
 {
 	my ($folder) = $page =~ m{^(.*/)?};
 	my $text = slurp_file($page);

@@ -2,7 +2,10 @@
 # containers, updates, the ledger with its corrections, what was set aside,
 # counters folded and not, grants and the numbers that go on from them.  The
 # restored books prove themselves, charging goes on, also in the session that
-# restored them, and the worker takes over without making an outage of it.
+# restored them, and the worker takes over without making an outage of it.  So
+# does what has been sealed and archived, and what an owner without the rights of
+# a superuser dumps and restores; and a restore into a database that a worker
+# waits for.
 
 use strict;
 use warnings;
@@ -13,15 +16,12 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use WorkerNode;
 
-my $node = new_node('dump_books');
+my $node = new_node('dump_books', "shared_preload_libraries = 'yquota'", "yquota.databases = 'at_once, at_once_archived'");
 my @psql = ('psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1');
 my $clock = '2021-03-02 12:00+00';
 
-my @tables = map { "yquota.$_" }
-	qw(project quota_grant container_event container container_change charge event_reject outage pricing_change);
-push @tables, map { "yquota_internal.$_" }
-	qw(charged_through counter_delta project_counter rate_class_counter usage_counter node_counter
-	feed_counter correction_due discarded_event);
+# Every table that is marked for dumps
+my @tables;
 
 sub rows
 {
@@ -32,9 +32,9 @@ sub rows
 
 sub contents
 {
-	my ($database) = @_;
+	my $database = shift;
 
-	return { map { $_ => rows($database, "SELECT * FROM $_") } @tables };
+	return { map { $_ => rows($database, "SELECT * FROM $_") } @tables, @_ };
 }
 
 # What people see of the books at one instant.
@@ -74,6 +74,10 @@ sub restore
 
 $node->safe_psql('postgres', 'CREATE DATABASE original');
 start_at($node, 'original', $clock);
+@tables = split /\n/, $node->safe_psql('original', <<~'SQL');
+	SELECT c.oid::regclass FROM pg_extension AS e JOIN pg_class AS c ON c.oid = ANY (e.extconfig)
+	WHERE e.extname = 'yquota' AND c.relkind = 'r' ORDER BY 1
+	SQL
 $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.project (name, on_exhausted) VALUES ('lab', 'stop'), ('ops', 'drain');
 	INSERT INTO yquota.node (name, total, label) VALUES ('n1', '[memory-mb=65536,vcores=64]', 'ssd');
@@ -110,6 +114,10 @@ $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
 	VALUES ('CONTAINER_START', 'c16', '2021-03-02 11:30+00', 'misspelt', '[vcores=1]', 'feed');
 	DELETE FROM yquota.event_reject WHERE container_id = 'c16';
+	-- void, and delivered again as it was
+	SELECT count(*) FROM yquota.void_events('c8', 'the wrong project');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation, source)
+	VALUES ('CONTAINER_START', 'c8', '2021-03-02 09:58+00', 'ops', 'root.a', '[vcores=2]', 'feed');
 	-- and counters that wait to be folded
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
 	VALUES ('CONTAINER_FINISH', 'c5', '2021-03-02 11:45+00', 0, 'feed');
@@ -149,6 +157,23 @@ foreach my $database (qw(plain inserted archived directory filled))
 	set_clock($node, $database, $clock);
 	is_deeply(shown($database), $shown, "$database: shows what the original shows");
 	is(rows($database, 'SELECT * FROM yquota.verify()'), '', "$database: the books prove themselves");
+
+	# Sent again as they were, events change nothing.
+	is( $node->safe_psql($database, <<~'SQL'), 't', "$database: replaying the log charges nothing");
+		BEGIN;
+		CREATE TEMPORARY TABLE before AS SELECT project, charged, accrued FROM yquota.project_balance;
+		SET LOCAL yquota.on_bad_event = set_aside;
+		INSERT INTO yquota.container_event
+			(event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type, exit_status, source)
+		SELECT event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type, exit_status, source
+		FROM yquota.container_event AS log
+		WHERE event <> 'QUOTA_COMPUTE'
+		  -- what is void is not delivered again
+		  AND NOT EXISTS (SELECT FROM yquota.event_void AS void WHERE void.container_id = log.container_id AND log.recorded_at <= void.voided_at);
+		SELECT count(*) > 0 AND bool_and(before = ROW(now.project, now.charged, now.accrued)::before)
+		FROM before FULL JOIN yquota.project_balance AS now USING (project);
+		ROLLBACK;
+		SQL
 
 	# What waited finds its START, what runs finishes, numbers go on, all is folded.
 	is( $node->safe_psql($database, <<~'SQL'),
@@ -200,6 +225,120 @@ is_soon($node, 'plain', mark() . " = '2021-03-04 12:00+00'", 'the worker goes on
 is($node->safe_psql('plain', 'SELECT count(*) FROM yquota.outage'), $outages, 'and makes no outage');
 is(rows('plain', 'SELECT * FROM yquota.verify()'), '', 'and the books prove themselves');
 $node->safe_psql('plain', 'SELECT yquota.stop_worker()');
+
+
+# Into databases that a worker waits for: in one transaction, it does not come
+# in between.
+foreach my $restored ([ 'at_once', 'plain', 'psql', '-X', '-q', '-1', '-v', 'ON_ERROR_STOP=1', '-f' ], [ 'at_once_archived', 'archived', 'pg_restore', '-1' ])
+{
+	my ($database, $dump, @command) = @$restored;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->command_ok([ @command, scratch($dump), '-d', $node->connstr($database) ], "$database: restore");
+	is_soon($node, $database, "(SELECT state = 'running' FROM yquota.worker_status WHERE database = current_database())", "$database: the worker starts");
+	is_soon($node, $database, '(SELECT count(*) = 0 FROM yquota_internal.counter_delta)', "$database: and folds");
+	is(rows($database, 'SELECT * FROM yquota.charge'), $contents->{'yquota.charge'}, "$database: restoring has charged nothing");
+	is($node->safe_psql($database, 'SELECT count(*) FROM yquota.outage'), $outages, "$database: and made no outage");
+	is($node->safe_psql($database, 'SELECT failures, last_error FROM yquota.worker_status WHERE database = current_database()'), '0|', "$database: the worker has no trouble");
+	is(rows($database, 'SELECT * FROM yquota.verify()'), '', "$database: the books prove themselves");
+}
+
+# History: sealed, and archived with containers that go on, the log of it still to
+# be archived; rights; and events that are deferred.  Data alone need tables, so
+# the schema is restored first.
+set_clock($node, 'archived', '2021-03-03 12:00+00');
+$node->safe_psql('archived', <<~'SQL');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, node, allocation)
+	SELECT 'CONTAINER_START', format('e%s', number), '2021-03-03 09:00+00', 'lab', 'n1', '[vcores=3]' FROM generate_series(1, 4) AS number;
+	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'e1', '2021-03-03 10:00+00');
+	SELECT yquota.quota_compute();
+	SELECT yquota.seal_history();
+	SQL
+set_clock($node, 'archived', '2021-03-03 13:00+00');
+$node->safe_psql('archived', <<~'SQL');
+	CREATE TABLE public.ledger (LIKE yquota.charge);
+	CREATE ROLE reader;
+	SELECT yquota.grant_viewer('reader');
+	SELECT count(*) FROM yquota.archive('ledger', 'infinity');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'e2', '2021-03-03 12:50+00');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'e4', '2021-03-03 12:30+00', '[vcores=5]');
+	SELECT yquota.seal_history();
+	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'e3', '2021-03-03 12:55+00');
+	SET yquota.charging = deferred;
+	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'e4', '2021-03-03 12:56+00');
+	SQL
+$clock = '2021-03-03 13:00+00';
+my @own_tables = ('public.ledger', split /\n/, $node->safe_psql('archived', <<~'SQL'));
+	SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent IN ('yquota.charge'::regclass, 'yquota.container_event'::regclass)
+	UNION SELECT ('yquota_internal.' || log_table)::regclass FROM yquota_internal.released_log
+	ORDER BY 1
+	SQL
+$contents = contents('archived', @own_tables);
+$shown = shown('archived');
+cmp_ok(scalar @own_tables, '>=', 5, 'stretches: ' . join(', ', @own_tables));
+my @book_tables = split /\n/, $node->safe_psql('archived', <<~'SQL');
+	SELECT c.oid::regclass FROM pg_extension AS e JOIN pg_class AS c ON c.oid = ANY (e.extconfig)
+	WHERE e.extname = 'yquota' AND c.relkind = 'r'
+	  AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attname IN ('project', 'container_id', 'archived_through'))
+	  -- which were full above, and all folded by now
+	  AND c.oid <> 'yquota_internal.counter_delta'::regclass
+	SQL
+is_deeply([ grep { !length $contents->{$_} } @book_tables ], [], 'there are rows of every table about projects, containers and archives');
+note('without rows: ', join(', ', grep { !length $contents->{$_} } @tables));
+
+foreach my $aged ([ 'aged', ['-Fc'] ], [ 'two_steps', ['--schema-only'], ['--data-only'] ])
+{
+	my ($database, @steps) = @$aged;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	foreach my $options (@steps)
+	{
+		my $file = scratch("$database$options->[0]");
+
+		$node->command_ok([ 'pg_dump', '-f', $file, @$options, '-d', $node->connstr('archived') ], "$database: pg_dump @$options");
+		$node->command_ok([ $options->[0] eq '-Fc' ? ('pg_restore', '--exit-on-error', $file) : (@psql, '-f', $file), '-d', $node->connstr($database) ],
+			"$database: restore");
+	}
+	is_deeply(contents($database, @own_tables), $contents, "$database: every row as it was, in every stretch");
+	set_clock($node, $database, $clock);
+	is_deeply(shown($database), $shown, "$database: shows what the original shows");
+	is(rows($database, 'SELECT * FROM yquota.verify()'), '', "$database: the books prove themselves");
+	is( $node->safe_psql($database, <<~'SQL'), "1|0\n41400\n1", "$database: life goes on");
+		SELECT charged, remaining FROM yquota.charge_deferred();
+		SELECT cost FROM yquota.container_cost WHERE container_id = 'e2';
+		SELECT count(*) FROM yquota.archive('public.ledger', 'infinity') WHERE stretches > 0;
+		SELECT * FROM yquota.verify();
+		SQL
+}
+
+# Who owns the extension may have been a superuser only when it was created.
+$node->safe_psql('postgres', 'CREATE ROLE owner LOGIN SUPERUSER');
+$node->safe_psql('postgres', "CREATE DATABASE $_ OWNER owner") foreach qw(owned owned_too refused);
+$node->safe_psql($_, 'CREATE EXTENSION yquota', extra_params => [ '-U', 'owner' ]) foreach qw(owned owned_too);
+$node->safe_psql('postgres', 'ALTER ROLE owner NOSUPERUSER');
+my @as_owner = (extra_params => [ '-U', 'owner' ]);
+$node->safe_psql('owned', <<~'SQL', @as_owner);
+	INSERT INTO yquota.project (name) VALUES ('lab');
+	INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000, 'a');
+	SELECT yquota.set_multiplier('GENERAL', 1.5, '-infinity');
+	SELECT yquota.set_clock('2021-03-02 12:00+00');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+	SELECT 'CONTAINER_START', format('c%s', number), '2021-03-02 11:00+00', 'lab', '[vcores=2]' FROM generate_series(1, 3) AS number;
+	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c1', '2021-03-02 12:00+00');
+	SQL
+$node->command_ok([ 'pg_dump', '-U', 'owner', '--data-only', '-f', scratch('owned'), '-d', $node->connstr('owned') ], 'no superuser: pg_dump');
+$node->command_ok([ @psql, '-U', 'owner', '-f', scratch('owned'), '-d', $node->connstr('owned_too') ], 'no superuser: restore');
+is_deeply(contents('owned_too'), contents('owned'), 'no superuser: every row as it was');
+is( $node->safe_psql('owned_too', <<~'SQL', @as_owner), "10800|21600\n32400|0", 'no superuser: life goes on');
+	SELECT yquota.set_clock('2021-03-02 12:00+00') \g /dev/null
+	SELECT charged, accrued FROM yquota.project_balance;
+	INSERT INTO yquota.container_event (event, container_id, occurred_at) SELECT 'CONTAINER_FINISH', container_id, '2021-03-02 12:00+00' FROM yquota.container;
+	SELECT charged, accrued FROM yquota.project_balance;
+	SELECT * FROM yquota.verify();
+	SQL
+$node->command_ok([ 'pg_dump', '-U', 'owner', '-f', scratch('refused'), '-d', $node->connstr('owned') ], 'no superuser: pg_dump with the extension');
+$node->command_checks_all([ @psql, '-U', 'owner', '-f', scratch('refused'), '-d', $node->connstr('refused') ], 3, [], [qr/permission denied to create extension "yquota"/],
+	'no superuser: the extension itself takes one');
 
 $node->stop;
 done_testing();

@@ -1,0 +1,26 @@
+#!/bin/bash
+# analyze.sh [deep]
+#
+# Read the sources with clang's static analyser and print what it finds, with
+# the path that leads there; status 1 if it finds anything, 77 if there is no
+# clang.  "deep" follows more paths and takes minutes.
+#
+# What is not a mistake is rewritten so that the analyser sees it, too.
+
+. "$(dirname "$0")/common.sh"
+server_paths
+cd "$top"
+
+clang=$(sed -n 's/^CLANG *= *//p' "$(dirname "$pgxs")/../Makefile.global")
+command -v "${clang:=clang}" >/dev/null || exit 77
+depth=shallow
+[ "${1:-}" != deep ] || depth=deep
+
+found=$(find src -name '*.c' -print0 | sort -z |
+	xargs -0 -n 4 -P "$(nproc)" "$clang" --analyze -Xclang -analyzer-config -Xclang "mode=$depth" \
+		-Xclang -analyzer-output=text -isystem "$("$PG_CONFIG" --includedir-server)" \
+		-D_GNU_SOURCE -Isrc -DYQ_VERSION='""' 2>&1)
+[ -z "$found" ] || {
+	printf '%s\n' "$found"
+	exit 1
+}

@@ -1,0 +1,72 @@
+-- privileges.sql
+--
+-- Print the table of docs/privileges.md: what an operator, a viewer, a member
+-- and an administrator may do with each public object, as the server's catalog
+-- says after they have been granted it.  Run it with psql -XAtq in a database
+-- that has yquota, as a superuser; nothing of it stays.
+--
+\set ON_ERROR_STOP on
+SET client_min_messages = warning;
+BEGIN;
+CREATE ROLE yquota_printed_operator;
+CREATE ROLE yquota_printed_viewer;
+CREATE ROLE yquota_printed_member;
+CREATE ROLE yquota_printed_admin;
+CREATE ROLE yquota_printed_nobody;
+INSERT INTO yquota.project (name) VALUES ('yquota_printed');
+\o /dev/null
+SELECT yquota.grant_operator('yquota_printed_operator'), yquota.grant_viewer('yquota_printed_viewer'),
+	   yquota.grant_member('yquota_printed_member', 'yquota_printed'), yquota.grant_admin('yquota_printed_admin');
+\o
+
+CREATE FUNCTION pg_temp.rights(role text, relation oid) RETURNS text LANGUAGE sql
+	RETURN (SELECT string_agg(p.privilege, ', ' ORDER BY p.number)
+			FROM unnest('{SELECT,INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER}'::text[]) WITH ORDINALITY AS p (privilege, number)
+			WHERE has_table_privilege('yquota_printed_' || role, relation, p.privilege));
+CREATE FUNCTION pg_temp.call(role text, function oid) RETURNS text LANGUAGE sql
+	RETURN CASE WHEN has_function_privilege('yquota_printed_' || role, function, 'EXECUTE') THEN 'EXECUTE' END;
+
+CREATE TEMPORARY VIEW own AS
+	SELECT d.classid, d.objid FROM pg_depend AS d
+	JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'yquota'
+	WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e';
+
+SELECT '| table or view | operator | member | viewer | admin | anybody |';
+SELECT '|---|---|---|---|---|---|';
+SELECT format('| `%s` | %s | %s | %s | %s | %s |', c.relname,
+			  pg_temp.rights('operator', c.oid),
+			  pg_temp.rights('member', c.oid) || CASE WHEN r.is_filtered THEN ' (own)' ELSE '' END,
+			  pg_temp.rights('viewer', c.oid),
+			  pg_temp.rights('admin', c.oid), pg_temp.rights('nobody', c.oid))
+FROM pg_class AS c
+JOIN own ON own.classid = 'pg_class'::regclass AND own.objid = c.oid
+CROSS JOIN LATERAL (
+	SELECT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attname = 'project') AS is_filtered) AS r
+WHERE c.relnamespace = 'yquota'::regnamespace AND c.relkind IN ('r', 'v', 'p', 'm', 'f')
+ORDER BY c.relkind <> 'r', c.relname COLLATE "C";
+
+-- Functions of type resource compute, and are alike.
+CREATE TEMPORARY VIEW own_function AS
+	SELECT f.oid, f.proname, f.prosrc,
+		   NOT EXISTS (SELECT FROM yquota_internal.privilege AS l WHERE l.object_kind = 'FUNCTION' AND l.object::regprocedure = f.oid)
+		   AND ('yquota.resource'::regtype = ANY (f.proargtypes::oid[] || f.prorettype) OR f.proname ~ '^resource') AS is_of_resource
+	FROM pg_proc AS f
+	JOIN own ON own.classid = 'pg_proc'::regclass AND own.objid = f.oid
+	WHERE f.pronamespace = 'yquota'::regnamespace;
+
+SELECT '';
+SELECT '| function | operator | member | viewer | admin | anybody |';
+SELECT '|---|---|---|---|---|---|';
+SELECT format('| `%s` | %s | %s | %s | %s | %s |', f.proname,
+			  pg_temp.call('operator', f.oid),
+			  pg_temp.call('member', f.oid) || CASE WHEN f.prosrc = 'yq_sql_run_as_owner' THEN ' (own)' ELSE '' END,
+			  pg_temp.call('viewer', f.oid), pg_temp.call('admin', f.oid), pg_temp.call('nobody', f.oid))
+FROM own_function AS f
+WHERE NOT f.is_of_resource
+ORDER BY f.proname COLLATE "C";
+SELECT format('| all others, of type `resource` | %s | %s | %s | %s | %s |',
+			  min(pg_temp.call('operator', f.oid)), min(pg_temp.call('member', f.oid)), min(pg_temp.call('viewer', f.oid)),
+			  min(pg_temp.call('admin', f.oid)), min(pg_temp.call('nobody', f.oid)))
+FROM own_function AS f
+WHERE f.is_of_resource;
+ROLLBACK;

@@ -1,0 +1,154 @@
+--
+-- Attempts to get what privileges do not give by having somebody else run one's
+-- code: functions of indexes, which maintenance runs in sessions of superusers,
+-- autovacuum among them, and which may call functions of yquota there.
+--
+SET client_min_messages = warning;
+DROP DATABASE IF EXISTS yquota_attempts WITH (FORCE);
+CREATE DATABASE yquota_attempts;
+\c yquota_attempts
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+\set SHOW_CONTEXT never
+CREATE ROLE yquota_test_operator;
+CREATE ROLE yquota_test_member;
+CREATE ROLE yquota_test_viewer;
+CREATE ROLE yquota_test_admin;
+SELECT yquota.set_clock('2026-03-02 10:00');
+INSERT INTO yquota.project (name) VALUES ('lab'), ('secret');
+SELECT yquota.grant_operator('yquota_test_operator');
+SELECT yquota.grant_member('yquota_test_member', 'lab');
+SELECT yquota.grant_viewer('yquota_test_viewer');
+SELECT yquota.grant_admin('yquota_test_admin');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'lab_1', '2026-03-02 09:00', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 'lab_1', '2026-03-02 09:30', NULL, NULL),
+	('CONTAINER_START', 'secret_1', '2026-03-02 09:00', 'secret', '[vcores=1]'), ('CONTAINER_FINISH', 'secret_1', '2026-03-02 09:30', NULL, NULL);
+CREATE SCHEMA bait;
+GRANT USAGE, CREATE ON SCHEMA bait TO PUBLIC;
+
+-- What an index calls may be volatile all the same.  It does nothing in the
+-- session of its owner, and says in that of another what came of it.
+CREATE FUNCTION bait.lay(name text, command text) RETURNS void LANGUAGE plpgsql AS
+$lay$
+BEGIN
+	EXECUTE format('CREATE FUNCTION bait.%I() RETURNS integer LANGUAGE plpgsql AS $$BEGIN %s; RAISE WARNING ''%s done as %%'', current_user; RETURN 1; END$$', name || '_does', command, name);
+	EXECUTE format('CREATE FUNCTION bait.%I(i integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$BEGIN IF session_user <> current_user AND current_setting(''bait.is_laid'') = ''off'' THEN PERFORM bait.%I(); END IF; RETURN 1; END$$', name, name || '_does');
+	EXECUTE format('CREATE TABLE bait.%I AS SELECT 1 AS i', name || '_table');
+	EXECUTE format('CREATE INDEX %I ON bait.%I (bait.%I(i))', name || '_index', name || '_table', name);
+END
+$lay$;
+SET bait.is_laid = on;
+
+--
+-- An administrator has the archive written, and his trigger called
+--
+SET ROLE yquota_test_admin;
+SELECT yquota.seal_history();
+SELECT yquota.quota_compute() IS NULL AS nothing_due;
+CREATE TABLE bait.archive (LIKE yquota.charge);
+CREATE FUNCTION bait.tell() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	RAISE WARNING 'the trigger runs as %, who sees %', current_user,
+		(SELECT string_agg(project, ', ' ORDER BY project) FROM yquota.project_balance);
+	RETURN NULL;
+END$$;
+CREATE TRIGGER tell AFTER INSERT ON bait.archive FOR EACH STATEMENT EXECUTE FUNCTION bait.tell();
+SELECT bait.lay('archiving', $$PERFORM yquota.archive('bait.archive', 'infinity')$$);
+RESET ROLE;
+SET bait.is_laid = off;
+BEGIN;
+REINDEX INDEX bait.archiving_index;
+ROLLBACK;
+-- likewise by a function that he lends
+SET bait.is_laid = on;
+SET ROLE yquota_test_admin;
+CREATE FUNCTION bait.archive_for_all() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+	$$SELECT archived FROM yquota.archive('bait.archive', 'infinity')$$;
+RESET ROLE;
+BEGIN;
+SELECT bait.archive_for_all();
+ROLLBACK;
+
+--
+-- He changes what is recorded with who changed it
+--
+SET ROLE yquota_test_admin;
+SELECT bait.lay('pinning', $$PERFORM yquota.set_multiplier('GPU', 9)$$);
+SELECT bait.lay('giving', $$INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000, 'gift')$$);
+SELECT bait.lay('configuring', $$INSERT INTO yquota.price_group (name) VALUES ('MINE')$$);
+SELECT bait.lay('voiding', $$PERFORM yquota.void_events('secret_1', 'wrong')$$);
+-- with the settings of a dump, which is not audited
+SELECT bait.lay('restoring', $$PERFORM set_config('check_function_bodies', 'off', true), set_config('row_security', 'off', true), set_config('client_min_messages', 'warning', true);
+	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor, set_by) VALUES ('username', 'me', '-infinity', 0, 'nobody')$$);
+RESET ROLE;
+SET bait.is_laid = off;
+SELECT max(audit_id) AS before FROM yquota.audit \gset
+REINDEX INDEX bait.pinning_index;
+REINDEX INDEX bait.giving_index;
+REINDEX INDEX bait.configuring_index;
+REINDEX INDEX bait.voiding_index;
+REINDEX INDEX bait.restoring_index;
+ANALYZE bait.pinning_table;
+SELECT count(*) AS changes FROM yquota.audit WHERE audit_id > :before;
+SELECT (SELECT count(*) FROM yquota.quota_grant) AS grants, (SELECT count(*) FROM yquota.price_pin) AS pins,
+	   (SELECT count(*) FROM yquota.event_void) AS voids, (SELECT count(*) FROM yquota.price_factor) AS factors;
+
+--
+-- He takes from the owner what the owner has anyway
+--
+SET ROLE yquota_test_admin;
+SELECT yquota.grant_viewer(pg_get_userbyid(relowner)::regrole), yquota.revoke_viewer(pg_get_userbyid(relowner)::regrole)
+FROM pg_class WHERE oid = 'yquota.charge'::regclass;
+RESET ROLE;
+SELECT count(*) AS owner_reads FROM pg_class AS c, aclexplode(c.relacl) AS a
+WHERE c.oid = 'yquota.charge'::regclass AND a.grantee = c.relowner AND a.privilege_type = 'SELECT';
+
+--
+-- A feed has events put in the log that are not charged
+--
+SET bait.is_laid = on;
+SET ROLE yquota_test_operator;
+SELECT bait.lay('feeding', $$PERFORM set_config('check_function_bodies', 'off', true), set_config('row_security', 'off', true), set_config('client_min_messages', 'warning', true);
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, recorded_at)
+	VALUES ('CONTAINER_START', 'free', '2026-03-02 09:50', 'lab', '[vcores=1]', '2020-01-01')$$);
+RESET ROLE;
+SET bait.is_laid = off;
+REINDEX INDEX bait.feeding_index;
+SELECT container_id, accrued FROM yquota.container_cost WHERE container_id = 'free';
+SELECT * FROM yquota.verify();
+
+--
+-- Plans that the server sends to whoever asks for them
+--
+SET SESSION AUTHORIZATION yquota_test_member;
+SET debug_print_plan = on;
+SELECT count(*) FROM yquota.readable_charge WHERE project = 'secret';
+SELECT * FROM yquota.project_balance;
+SELECT count(*) FROM yquota.cost_between('-infinity', 'infinity');
+SELECT count(*) FROM yquota.explain_charge('secret_1');
+SELECT resource_type FROM yquota.price_history WHERE resource_type = 'vcores' AND false;
+RESET debug_print_plan;
+-- turned on while the plan is made
+CREATE FUNCTION pg_temp.print_plan() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$BEGIN PERFORM set_config('debug_print_plan', 'on', true); RETURN true; END$$;
+SELECT count(*) FROM yquota.readable_charge WHERE pg_temp.print_plan() AND project = 'secret';
+-- not what he may not see, with the rights of who may
+RESET SESSION AUTHORIZATION;
+CREATE FUNCTION bait.count_charges() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+	$$BEGIN RETURN (SELECT count(*) FROM yquota.charge); END$$;
+SET SESSION AUTHORIZATION yquota_test_member;
+SET debug_print_plan = on;
+SELECT bait.count_charges();
+RESET debug_print_plan;
+SELECT bait.count_charges();
+RESET SESSION AUTHORIZATION;
+SET SESSION AUTHORIZATION yquota_test_viewer;
+SET debug_print_plan = on;
+SELECT count(*) FROM yquota.readable_charge WHERE project = 'secret';
+RESET debug_print_plan;
+RESET SESSION AUTHORIZATION;
+
+\c postgres
+DROP DATABASE yquota_attempts;
+DROP ROLE yquota_test_operator, yquota_test_member, yquota_test_viewer, yquota_test_admin;

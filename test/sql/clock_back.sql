@@ -1,0 +1,167 @@
+--
+-- The clock steps back: nothing is lost and nothing charged twice.  What
+-- arrives meanwhile is recorded before what arrived first; folding, prices, the
+-- mark, sealing and the search for outages go on.  1 credit per vcore and
+-- second, until a price says otherwise.
+--
+CREATE DATABASE yquota_clock_back;
+\c yquota_clock_back
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+\set SHOW_CONTEXT never
+SELECT yquota.set_clock('2026-03-02 12:00');
+INSERT INTO yquota.project (name) VALUES ('lab');
+INSERT INTO yquota.node (name, total) VALUES ('n1', '[vcores=8]');
+
+-- Events, folding and the mark; the same as without the step, see below
+CREATE TABLE script (step integer, event yquota.container_event_type, container_id text, occurred_at timestamptz, project text, allocation yquota.resource);
+INSERT INTO script VALUES
+	(1, 'CONTAINER_START', 'a', '2026-03-02 09:00', 'lab', '[vcores=1]'),
+	(1, 'CONTAINER_START', 'b', '2026-03-02 11:10', 'lab', '[vcores=2]'),
+	(1, 'CONTAINER_UPDATE', 'a', '2026-03-02 11:30', NULL, '[vcores=3]'),
+	(1, 'CONTAINER_FINISH', 'b', '2026-03-02 11:59:59.999999', NULL, NULL),
+	(2, 'CONTAINER_START', 'c', '2026-03-02 10:00', 'lab', '[memory-mb=5000]'),
+	(2, 'CONTAINER_UPDATE', 'a', '2026-03-02 10:15', NULL, '[vcores=5]'),
+	(2, 'CONTAINER_UPDATE', 'b', '2026-03-02 10:30', NULL, '[vcores=4]'),
+	(2, 'CONTAINER_START', 'd', '2026-03-02 10:29', 'lab', '[vcores=1]'),
+	(2, 'CONTAINER_FINISH', 'd', '2026-03-02 10:30', NULL, NULL),
+	(3, 'CONTAINER_FINISH', 'c', '2026-03-02 12:20', NULL, NULL),
+	(3, 'CONTAINER_FINISH', 'a', '2026-03-02 12:50', NULL, NULL),
+	(3, 'CONTAINER_START', 'e', '2026-03-02 12:55', 'lab', '[vcores=2]');
+CREATE FUNCTION send(wanted integer) RETURNS void LANGUAGE sql SET yquota.on_bad_event = 'set_aside' AS $$
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+	SELECT event, container_id, occurred_at, project, allocation FROM script WHERE step = wanted
+$$;
+SELECT yquota.set_multiplier('GENERAL', 2, '2026-03-02 12:30');
+SELECT send(1);
+SELECT yquota.quota_compute();
+SELECT charged, accrued FROM yquota.project_balance;
+SELECT yquota.set_clock('2026-03-02 10:30');
+SELECT send(2);
+SELECT send(1);
+SELECT container_id, reason FROM yquota.event_reject;
+SELECT yquota.quota_compute();
+SELECT * FROM yquota.verify();
+SELECT yquota.set_clock('2026-03-02 13:00');
+SELECT send(3);
+SELECT send(2);
+SELECT yquota.quota_compute();
+SELECT charged, accrued FROM yquota.project_balance \gset back_
+SELECT string_agg(container_id || ' ' || cost, ', ' ORDER BY container_id) AS costs FROM yquota.container_cost \gset back_
+SELECT :'back_costs' AS costs;
+SELECT source, events, last_event_at, last_recorded_at FROM yquota.feed_status WHERE source IS NULL;
+SELECT * FROM yquota.verify();
+
+-- A START that comes again with another allocation: it changes nothing that has
+-- been charged, and the container holds what it says from then on
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation) VALUES
+	('CONTAINER_START', 'r1', '2026-03-02 09:00', 'lab', 'root.a', '[vcores=1]'),
+	('CONTAINER_START', 'r2', '2026-03-02 09:00', 'lab', 'root.a', '[vcores=1]'),
+	('CONTAINER_START', 'r3', '2026-03-02 09:00', 'lab', 'root.a', '[vcores=1]'),
+	('CONTAINER_START', 'r4', '2026-03-02 12:03', 'lab', 'root.a', '[vcores=1]'),
+	('CONTAINER_START', 'r5', '2026-03-02 09:00', 'lab', 'root.a', '[vcores=1]'),
+	('CONTAINER_UPDATE', 'r2', '2026-03-02 12:45', NULL, NULL, '[vcores=2]'),
+	('CONTAINER_FINISH', 'r3', '2026-03-02 12:45', NULL, NULL, NULL);
+SELECT container_id, number, amount FROM yquota.charge WHERE container_id LIKE 'r%' ORDER BY 1, 2;
+SELECT yquota.set_clock('2026-03-02 12:00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+VALUES ('CONTAINER_START', 'r1', '2026-03-02 09:00', 'lab', '[vcores=3]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+VALUES ('CONTAINER_START', 'r2', '2026-03-02 09:00', 'lab', '[vcores=3]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+VALUES ('CONTAINER_START', 'r3', '2026-03-02 09:00', 'lab', '[vcores=3]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+VALUES ('CONTAINER_START', 'r4', '2026-03-02 12:03', 'lab', '[vcores=3]');
+-- as it was, but without the queue: known
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+VALUES ('CONTAINER_START', 'r5', '2026-03-02 09:00', 'lab', '[vcores=1]');
+SELECT container_id, queue, allocation, settled_at FROM yquota.container WHERE container_id LIKE 'r%' ORDER BY 1;
+SELECT container_id, number, amount FROM yquota.charge WHERE container_id LIKE 'r%' ORDER BY 1, 2;
+SELECT * FROM yquota.verify();
+-- again, and once more when the clock has come round
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+VALUES ('CONTAINER_START', 'r2', '2026-03-02 09:00', 'lab', '[vcores=3]');
+SELECT yquota.set_clock('2026-03-02 13:00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+VALUES ('CONTAINER_START', 'r2', '2026-03-02 09:00', 'lab', '[vcores=3]'), ('CONTAINER_START', 'r1', '2026-03-02 09:00', 'lab', '[vcores=4]');
+SELECT container_id, allocation, settled_at FROM yquota.container WHERE container_id IN ('r1', 'r2') ORDER BY 1;
+SELECT * FROM yquota.verify();
+
+-- Two at once, without any change of the clock: the second of which is recorded
+-- first, because its statement began first
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, recorded_at) VALUES
+	('CONTAINER_START', 'q', '2026-03-02 12:00', 'lab', '[vcores=1]', '2026-03-02 12:30:01');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, recorded_at) VALUES
+	('CONTAINER_START', 'q', '2026-03-02 12:00', 'lab', '[vcores=2]', '2026-03-02 12:30:00');
+SELECT container_id, number, "to", amount FROM yquota.charge WHERE container_id = 'q';
+SELECT * FROM yquota.verify();
+
+-- Prices: the worker waits until the clock has come round to the last one.  One
+-- that is set by hand holds from now on, and what lies ahead is corrected: a
+-- finished at 12:50, so 600 s of 3 vcores cost 1.5 times as much.
+SELECT yquota.clear_multiplier('GENERAL');
+SELECT published, reason FROM yquota.compute_prices() WHERE price_group = 'GENERAL';
+SELECT yquota.set_clock('2026-03-02 12:40');
+UPDATE yquota.node SET total = '[vcores=9]';
+SELECT published, reason FROM yquota.compute_prices() WHERE price_group = 'GENERAL';
+SELECT cost FROM yquota.container_cost WHERE container_id = 'a';
+SELECT yquota.set_multiplier('GENERAL', 3);
+SELECT yquota.set_multiplier('GENERAL', 4, '2026-03-02 12:39');
+SELECT cost FROM yquota.container_cost WHERE container_id = 'a';
+SELECT * FROM yquota.verify();
+
+-- Sealing: stretches follow each other all the same
+SELECT yquota.set_clock('2026-03-02 13:00');
+SELECT yquota.seal_history();
+SELECT yquota.set_clock('2026-03-02 12:30');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'q', '2026-03-02 12:31');
+SELECT yquota.seal_history();
+SELECT number, sealed_from, sealed_at FROM yquota.history_stretch ORDER BY number;
+SELECT * FROM yquota.verify();
+SELECT * FROM yquota.verify('2026-03-02 13:00');
+SELECT yquota.set_clock('2026-03-02 13:00');
+SELECT sum(amount) = (SELECT sum(charged) + sum(accrued) FROM yquota.project_balance) AS agrees
+FROM yquota.cost_between('2026-03-02 00:00', '2026-03-02 13:00');
+
+-- Outages: a mark that lies ahead is no gap, one behind is one, once
+SELECT yquota_internal.worker_start(1, '2026-03-02 12:30');
+SELECT yquota_internal.worker_start(2, '2026-03-02 12:35');
+SELECT count(*) FROM yquota.outage;
+SELECT yquota.set_clock('2026-03-02 13:10');
+SELECT yquota_internal.worker_start(3, '2026-03-02 13:10');
+SELECT yquota.set_clock('2026-03-02 13:05');
+SELECT yquota_internal.worker_start(4, '2026-03-02 13:05');
+SELECT started_at, ended_at FROM yquota.outage;
+SELECT * FROM yquota.verify();
+
+-- The script without the step
+CREATE DATABASE yquota_clock_control;
+\c yquota_clock_control
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SELECT yquota.set_clock('2026-03-02 12:00');
+INSERT INTO yquota.project (name) VALUES ('lab');
+SELECT yquota.set_multiplier('GENERAL', 2, '2026-03-02 12:30');
+SELECT yquota.set_clock('2026-03-02 13:00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'a', '2026-03-02 09:00', 'lab', '[vcores=1]'),
+	('CONTAINER_UPDATE', 'a', '2026-03-02 10:15', NULL, '[vcores=5]'),
+	('CONTAINER_UPDATE', 'a', '2026-03-02 11:30', NULL, '[vcores=3]'),
+	('CONTAINER_FINISH', 'a', '2026-03-02 12:50', NULL, NULL),
+	('CONTAINER_START', 'b', '2026-03-02 11:10', 'lab', '[vcores=2]'),
+	('CONTAINER_FINISH', 'b', '2026-03-02 11:59:59.999999', NULL, NULL),
+	('CONTAINER_START', 'c', '2026-03-02 10:00', 'lab', '[memory-mb=5000]'),
+	('CONTAINER_FINISH', 'c', '2026-03-02 12:20', NULL, NULL),
+	('CONTAINER_START', 'd', '2026-03-02 10:29', 'lab', '[vcores=1]'),
+	('CONTAINER_FINISH', 'd', '2026-03-02 10:30', NULL, NULL),
+	('CONTAINER_START', 'e', '2026-03-02 12:55', 'lab', '[vcores=2]');
+SELECT charged = :back_charged AS charged_alike, accrued = :back_accrued AS accrued_alike FROM yquota.project_balance;
+SELECT string_agg(container_id || ' ' || cost, ', ' ORDER BY container_id) = :'back_costs' AS costs_alike FROM yquota.container_cost;
+
+\c postgres
+DROP DATABASE yquota_clock_control;
+DROP DATABASE yquota_clock_back;

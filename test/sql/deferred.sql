@@ -1,0 +1,291 @@
+--
+-- yquota.charging = deferred: events are kept and nothing is charged, whatever
+-- is wrong with charging; charge_deferred() catches up to the same totals
+-- (DESIGN 1.1, 1.7).
+--
+CREATE DATABASE yquota_deferred;
+\c yquota_deferred
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
+\set SHOW_CONTEXT never
+SELECT yquota.set_clock('2026-03-02 10:00');
+INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
+
+--
+-- Who decides
+--
+SHOW yquota.charging;
+SET yquota.charging = off;
+CREATE ROLE yquota_test_deferred_feed;
+CREATE ROLE yquota_test_deferred_administrator;
+GRANT USAGE ON SCHEMA yquota TO yquota_test_deferred_feed, yquota_test_deferred_administrator;
+GRANT INSERT ON yquota.container_event TO yquota_test_deferred_feed;
+SET ROLE yquota_test_deferred_feed;
+SET yquota.charging = deferred;
+SELECT * FROM yquota.charge_deferred();
+RESET ROLE;
+GRANT SET ON PARAMETER yquota.charging TO yquota_test_deferred_administrator;
+GRANT EXECUTE ON FUNCTION yquota.charge_deferred TO yquota_test_deferred_administrator;
+SET ROLE yquota_test_deferred_administrator;
+SET yquota.charging = deferred;
+SELECT * FROM yquota.charge_deferred();
+RESET ROLE;
+RESET yquota.charging;
+
+-- What runs before
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
+	('CONTAINER_START', 'before', '2026-03-02 09:00', 'lab', '[vcores=2]', 'rm'),
+	('QUOTA_COMPUTE', NULL, '2026-03-02 09:10', NULL, NULL, 'rm');
+
+--
+-- Charging is broken: counters cannot be posted
+--
+ALTER TABLE yquota_internal.counter_delta ADD COLUMN surprise integer;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'a', '2026-03-02 09:20', 'lab', '[vcores=1]');
+SET yquota.charging = deferred;
+SET ROLE yquota_test_deferred_feed;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
+	('CONTAINER_START', 'a', '2026-03-02 09:20', 'lab', '[vcores=1]', 'rm'),
+	('CONTAINER_START', 'b', '2026-03-02 09:20', 'ops', '[vcores=3]', 'rm');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, source) VALUES
+	('CONTAINER_UPDATE', 'before', '2026-03-02 09:30', '[vcores=4]', 'rm'),
+	('QUOTA_COMPUTE', NULL, '2026-03-02 09:40', NULL, 'rm'),
+	('CONTAINER_FINISH', 'b', '2026-03-02 09:50', NULL, 'rm');
+COPY yquota.container_event (event, container_id, occurred_at, project, allocation) FROM stdin;
+CONTAINER_START	c	2026-03-02 09:20	lab	[vcores=1]
+CONTAINER_FINISH	c	2026-03-02 09:21	\N	\N
+\.
+-- nothing is refused, whatever it says
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
+	('CONTAINER_START', NULL, '2026-03-02 09:20', 'lab', '[vcores=1]', 'broken'),
+	('CONTAINER_START', '', NULL, 'lab', '[vcores=1]', 'broken'),
+	('CONTAINER_START', 'n1', 'infinity', 'lab', '[vcores=1]', 'broken'),
+	('CONTAINER_START', 'n2', '2026-03-02 09:20', 'nobody', '[vcores=-1]', 'broken'),
+	('CONTAINER_START', 'n3', '2026-03-02 09:20', 'lab', NULL, 'broken'),
+	('CONTAINER_FINISH', 'n4', '2026-03-02 09:20', NULL, NULL, 'broken'),
+	('QUOTA_COMPUTE', NULL, '2027-03-02 09:20', NULL, NULL, 'broken');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
+SELECT 'CONTAINER_START', string_agg(encode(sha256(number::text::bytea), 'hex'), ''), '2026-03-02 09:20', 'lab', '[vcores=1]', 'broken'
+FROM generate_series(1, 100) AS number;
+INSERT INTO yquota.container_event (event, container_id) SELECT 'CONTAINER_FINISH', 'nothing' WHERE false;
+RESET ROLE;
+ALTER TABLE yquota_internal.counter_delta DROP COLUMN surprise;
+
+-- The log has all of them, the books nothing
+SELECT count(*) FROM yquota.container_event;
+SELECT container_id, allocation, charges FROM yquota.container;
+SELECT count(*) FROM yquota.charge;
+SELECT count(*) FROM yquota.event_reject;
+SELECT * FROM yquota.charged_through;
+SELECT * FROM yquota.feed_status ORDER BY source;
+SELECT project, charged, accrued FROM yquota.project_balance ORDER BY project;
+SELECT * FROM yquota.verify();
+SELECT * FROM yquota.verify('2026-03-02 09:45');
+-- the rows of a statement have one number
+SELECT array_agg(DISTINCT container_id ORDER BY container_id) FROM yquota_internal.deferred_event
+WHERE source IS DISTINCT FROM 'broken' GROUP BY arrival ORDER BY arrival;
+
+-- What would rely on complete books does not
+SELECT yquota.reconcile('[]', '2026-03-02 09:55');
+SELECT yquota.node_lost('n1');
+SELECT yquota.void_events(container_id => 'before', reason => 'test');
+DELETE FROM yquota.project WHERE name = 'ops';
+SELECT yquota.seal_history();
+CREATE TABLE ledger (LIKE yquota.charge);
+SELECT * FROM yquota.archive('ledger', 'infinity');
+SELECT * FROM yquota.verify();
+
+--
+-- Loss is found: of a row that was kept, and of one of the log
+--
+BEGIN;
+DELETE FROM yquota_internal.deferred_event WHERE container_id = 'a';
+SELECT * FROM yquota.verify();
+ROLLBACK;
+BEGIN;
+DELETE FROM yquota.container_event WHERE container_id = 'c' AND event = 'CONTAINER_FINISH';
+SELECT problem, subject, found FROM yquota.verify();
+ROLLBACK;
+
+--
+-- A session that charges does not overtake what is deferred
+--
+RESET yquota.charging;
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'a', '2026-03-02 09:25');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'unheard of', '2026-03-02 09:25');
+SET yquota.on_bad_event = set_aside;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, source) VALUES
+	('CONTAINER_FINISH', 'a', '2026-03-02 09:25', 'rm'),
+	('CONTAINER_FINISH', 'before', '2026-03-02 09:55', 'rm');
+SELECT container_id, waiting FROM yquota.event_reject;
+SELECT container_id, "from", "to", amount FROM yquota.charge ORDER BY number;
+SELECT * FROM yquota.verify();
+
+--
+-- Catching up, as somebody who is no superuser
+--
+SET ROLE yquota_test_deferred_administrator;
+SET yquota.on_bad_event = error;
+SELECT * FROM yquota.charge_deferred(0);
+-- the row is told, and the rest stays
+SELECT * FROM yquota.charge_deferred();
+SELECT * FROM yquota.charge_deferred(1);
+SET yquota.on_bad_event = set_aside;
+-- whole containers, two rows of c among them
+SELECT * FROM yquota.charge_deferred(3);
+-- what is rolled back is kept
+BEGIN;
+SELECT * FROM yquota.charge_deferred();
+ROLLBACK;
+SELECT * FROM yquota.charge_deferred(2);
+-- and what names no container, or none that can be, comes with the last
+SELECT * FROM yquota.charge_deferred(1000);
+SELECT * FROM yquota.charge_deferred();
+RESET ROLE;
+SELECT left(container_id, 10) AS container_id, event, waiting, sqlstate, left(reason, 60) AS reason
+FROM yquota.event_reject ORDER BY container_id NULLS FIRST, event;
+SELECT * FROM yquota.charged_through;
+SELECT * FROM yquota.feed_status ORDER BY source;
+SELECT container_id, number, corrects, "from", "to", allocation, amount FROM yquota.charge ORDER BY container_id, number;
+SELECT container_id FROM yquota.container;
+SELECT project, charged, accrued FROM yquota.project_balance ORDER BY project;
+SELECT * FROM yquota.verify();
+RESET yquota.on_bad_event;
+
+--
+-- Statements are charged in the order in which they came, where that makes a
+-- difference: a START repeated with the allocation of the moment, two FINISHes,
+-- two updates of one instant, a finish before an update, an update that came
+-- before its START
+--
+SET yquota.on_bad_event = set_aside;
+CREATE FUNCTION pg_temp.send(id text, kind text, at time, vcores integer) RETURNS void
+LANGUAGE sql AS $$
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+	VALUES (('CONTAINER_' || kind)::yquota.container_event_type, current_setting('yquota.charging') || ' ' || id,
+			date '2026-03-02' + at, CASE kind WHEN 'START' THEN 'lab' END, ('[vcores=' || vcores || ']')::yquota.resource)
+$$;
+CREATE PROCEDURE pg_temp.send_all() LANGUAGE sql AS $$
+	SELECT pg_temp.send('repeated', 'START', '08:00', 1);
+	SELECT pg_temp.send('repeated', 'UPDATE', '08:10', 2);
+	SELECT pg_temp.send('repeated', 'START', '08:00', 2);
+	SELECT pg_temp.send('repeated', 'UPDATE', '08:20', 3);
+	SELECT pg_temp.send('finished', 'START', '08:00', 1);
+	SELECT pg_temp.send('finished', 'FINISH', '08:30', NULL);
+	SELECT pg_temp.send('finished', 'FINISH', '08:20', NULL);
+	SELECT pg_temp.send('finished', 'UPDATE', '08:10', 2);
+	SELECT pg_temp.send('updated', 'START', '08:00', 1);
+	SELECT pg_temp.send('updated', 'UPDATE', '08:10', 3);
+	SELECT pg_temp.send('updated', 'UPDATE', '08:10', 2);
+	SELECT pg_temp.send('past', 'START', '08:00', 1);
+	SELECT pg_temp.send('past', 'UPDATE', '08:40', 2);
+	SELECT pg_temp.send('past', 'FINISH', '08:30', NULL);
+	SELECT pg_temp.send('early', 'UPDATE', '08:10', 2);
+	SELECT pg_temp.send('early', 'START', '08:00', 1);
+	SELECT pg_temp.send('early', 'FINISH', '08:40', NULL);
+	SELECT pg_temp.send('early and twice', 'UPDATE', '08:10', 2);
+	SELECT pg_temp.send('early and twice', 'START', '08:00', 1);
+	SELECT pg_temp.send('early and twice', 'UPDATE', '08:10', 2);
+	SELECT pg_temp.send('early and twice', 'FINISH', '08:40', NULL);
+	SELECT pg_temp.send('sent twice', 'START', '08:00', 1);
+	SELECT pg_temp.send('sent twice', 'FINISH', '08:40', NULL);
+	SELECT pg_temp.send('sent twice', 'START', '08:00', 1);
+	SELECT pg_temp.send('sent twice', 'FINISH', '08:40', NULL);
+$$;
+CALL pg_temp.send_all();
+SET yquota.charging = deferred;
+CALL pg_temp.send_all();
+-- the caller's own setting does not matter
+SELECT * FROM yquota.charge_deferred();
+RESET yquota.charging;
+CREATE VIEW pg_temp.outcome AS
+	SELECT split_part(container_id, ' ', 1) AS mode, substr(container_id, strpos(container_id, ' ') + 1) AS id,
+		   'charge' AS what, concat_ws(' ', "from"::time, "to"::time, allocation, amount) AS row
+	FROM yquota_internal.charge_in_effect
+	UNION ALL
+	SELECT split_part(container_id, ' ', 1), substr(container_id, strpos(container_id, ' ') + 1),
+		   'container', concat_ws(' ', settled_at::time, allocation)
+	FROM yquota.container
+	UNION ALL
+	SELECT split_part(container_id, ' ', 1), substr(container_id, strpos(container_id, ' ') + 1),
+		   'reject', concat_ws(' ', event, occurred_at::time, allocation, waiting)
+	FROM yquota.event_reject;
+SELECT id, what, row FROM pg_temp.outcome WHERE mode = 'deferred' ORDER BY 1, 2, 3;
+SELECT id, what, row FROM pg_temp.outcome WHERE mode IN ('on', 'deferred') GROUP BY 1, 2, 3 HAVING count(*) <> 2;
+SELECT * FROM yquota.verify();
+
+--
+-- Within one transaction; values kept out of line, also those of other rows;
+-- what was set aside and is sent again
+--
+BEGIN;
+SET LOCAL yquota.charging = deferred;
+SAVEPOINT a;
+SELECT pg_temp.send('taken back', 'START', '08:00', 1);
+ROLLBACK TO a;
+SELECT pg_temp.send('one transaction', 'START', '08:00', 1);
+SELECT * FROM yquota.charge_deferred();
+SELECT pg_temp.send('one transaction', 'FINISH', '08:10', NULL);
+SELECT * FROM yquota.charge_deferred();
+COMMIT;
+SELECT container_id, amount FROM yquota.charge WHERE container_id ~ 'taken back|one transaction';
+SET yquota.charging = deferred;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, application_id)
+SELECT 'CONTAINER_START', 'large', '2026-03-02 08:00', 'lab', '[vcores=1]', string_agg(encode(sha256(number::text::bytea), 'hex'), '')
+FROM generate_series(1, 1000) AS number;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, application_id)
+SELECT event, 'as large', occurred_at, project, allocation, application_id FROM yquota.container_event WHERE container_id = 'large';
+INSERT INTO yquota.project (name) VALUES ('nobody');
+UPDATE yquota.event_reject SET allocation = '[vcores=1]' WHERE container_id = 'n2';
+SELECT * FROM yquota.retry_rejects(container_id => 'n2');
+SELECT * FROM yquota.verify();
+SELECT * FROM yquota.charge_deferred();
+RESET yquota.charging;
+SELECT container_id, length(application_id), count(*) OVER (PARTITION BY application_id) AS alike
+FROM yquota.container WHERE container_id IN ('large', 'as large', 'n2') ORDER BY container_id;
+SELECT * FROM yquota.verify();
+
+--
+-- What was deferred is charged from sealed history as from anywhere, and may
+-- be archived then
+--
+SELECT yquota.seal_history() IS NOT NULL AS sealed;
+SELECT stretches, archived > 0 AS moved FROM yquota.archive('ledger', 'infinity');
+SELECT * FROM yquota.verify();
+
+--
+-- The worker says that something is deferred, and makes no outage of a time in
+-- which its QUOTA_COMPUTEs were deferred
+--
+SELECT yquota_internal.worker_record(0, '2026-03-02 10:00', NULL, NULL, NULL, NULL, NULL, '{}');
+SELECT kind, subject FROM yquota.alert WHERE cleared_at IS NULL;
+SET yquota.charging = deferred;
+SELECT yquota.set_clock('2026-03-02 12:00');
+INSERT INTO yquota.container_event (event, occurred_at) VALUES ('QUOTA_COMPUTE', 'infinity'), ('QUOTA_COMPUTE', '2026-03-02 13:00'), ('QUOTA_COMPUTE', '2026-03-02 12:00');
+SELECT yquota_internal.worker_record(0, '2026-03-02 12:00', NULL, NULL, NULL, NULL, NULL, '{}');
+SELECT yquota_internal.worker_record(0, '2026-03-02 12:00', NULL, NULL, NULL, NULL, NULL, '{}');
+SELECT kind, subject, detail FROM yquota.alert WHERE cleared_at IS NULL;
+SELECT yquota.set_clock('2026-03-02 12:00:30');
+UPDATE yquota_internal.worker_state SET pid = 1, database_oid = (SELECT oid FROM pg_database WHERE datname = current_database()),
+	system_identifier = (SELECT system_identifier FROM pg_control_system());
+SELECT yquota_internal.worker_start(2, '2026-03-02 12:00:30');
+SELECT count(*) FROM yquota.outage;
+-- but of one after the last of them
+SELECT yquota_internal.worker_start(3, '2026-03-02 12:03:30');
+SELECT started_at, ended_at FROM yquota.outage;
+RESET yquota.charging;
+SELECT yquota.set_clock('2026-03-02 12:03:30');
+SELECT * FROM yquota.charge_deferred();
+SELECT yquota_internal.worker_record(0, '2026-03-02 12:04', NULL, NULL, NULL, NULL, NULL, '{}');
+SELECT kind, cleared_at FROM yquota.alert;
+SELECT * FROM yquota.charged_through;
+SELECT * FROM yquota.verify();
+
+\c postgres
+REVOKE SET ON PARAMETER yquota.charging FROM yquota_test_deferred_administrator;
+DROP DATABASE yquota_deferred;
+DROP ROLE yquota_test_deferred_feed, yquota_test_deferred_administrator;

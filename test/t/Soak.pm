@@ -1,0 +1,34 @@
+# How long a test goes on: a fixed number of rounds in "make check"; in "make
+# soak" the seconds that scripts/soak.sh gives it in SOAK_SECONDS, counted from
+# the start of the program, and in any case the least number of rounds.
+#
+#	for (my $done = 0; soak_goes_on($done, 5, 100); $done++) { ... }
+#
+# A test of several parts lets each but the last end earlier, by a percentage
+# of its time: soak_goes_on($done, 5, 100, 50).
+
+package Soak;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use Time::HiRes qw(time);
+
+our @EXPORT = qw(is_soak soak_goes_on);
+
+my $started = time;
+
+sub is_soak { return $ENV{SOAK_SECONDS} ? 1 : 0; }
+
+# soak_goes_on(DONE, SHORT, LEAST, PERCENT): whether another round is due after
+# so many.  SHORT is the number of "make check", LEAST that of "make soak".
+sub soak_goes_on
+{
+	my ($done, $short, $least, $percent) = @_;
+
+	return $done < $short if !is_soak();
+	return $done < $least || time - $started < $ENV{SOAK_SECONDS} * ($percent // 100) / 100;
+}
+
+1;

@@ -1,0 +1,391 @@
+# Whatever can be called with SQL is called with arguments that nobody expects:
+# every function, aggregate, operator, cast and input function of both schemas,
+# found in the catalog, with NULL, extreme, empty, huge and wrong-typed
+# arguments; by the owner, by a stranger and by a role with every grant that
+# yquota knows.
+#
+# Calls may fail, with an error that says why.  Not one may crash the server,
+# fail with an internal error (SQLSTATE XX000) or take longer than a statement
+# may; and the session goes on.  Every call is taken back.
+#
+# In "make soak" random combinations of arguments follow; FUNCTIONS_SEED repeats
+# those of one run.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Sample;
+use Soak;
+use Test::More;
+
+use constant {
+	STATEMENT_TIMEOUT_S => 20,
+	RANDOM_CALLS_SHORT => 400,
+	RANDOM_CALLS_AT_A_TIME => 20_000,
+	RANDOM_CALLS_LEAST => 100_000,
+};
+
+# Values of each type, the first one ordinary.
+my $huge_text = q(repeat('x', 1000000));
+my %values = (
+	'"any"' => [ '1', 'NULL', $huge_text ],
+	anyelement => [ '1', 'NULL::text', $huge_text, 'ARRAY[1]', q('[vcores=1]'::yquota.resource) ],
+	bigint => [ '1', 'NULL', '0', '-1', '9223372036854775807', '-9223372036854775808' ],
+	boolean => [ 'true', 'NULL', 'false' ],
+	bytea => [
+		q('\x0104'::bytea), 'NULL', q(''::bytea), q('\xff'::bytea), q(decode(repeat('ff', 100000), 'hex')),
+		q(decode(repeat('01', 1000000), 'hex')), q(decode('01' || repeat('ff', 18) || '03', 'hex'))
+	],
+	'bigint[]' => [ 'ARRAY[1::bigint]', 'NULL', q('{}'::bigint[]), q('{NULL}'::bigint[]), q('[-5:-5]={1}'::bigint[]), 'array_fill(1::bigint, ARRAY[100000])' ],
+	cstring => [ q('[vcores=1]'::cstring), 'NULL', q(''::cstring), q('<'::cstring), qq(textout($huge_text)) ],
+	date => [ q('2025-03-03'::date), 'NULL', q('-infinity'::date), q('infinity'::date), q('4714-11-24 BC'::date), q('5874897-12-31'::date) ],
+	integer => [ '1', 'NULL', '0', '-1', '2147483647', '-2147483648' ],
+	'integer[]' => [ 'ARRAY[1]', 'NULL', q('{}'::integer[]), q('{NULL}'::integer[]), q('{{1,2},{3,4}}'::integer[]), 'array_fill(2147483647, ARRAY[100000])' ],
+	internal => ['NULL'],
+	interval => [ q('1 hour'::interval), 'NULL', q('0'::interval), q('-178000000 years'::interval), q('178000000 years'::interval), q('-1 microsecond'::interval) ],
+	jsonb => [
+		q('{"c1": {"allocation": "[vcores=1]"}}'::jsonb), 'NULL', q('null'::jsonb), q('{}'::jsonb), q('[]'::jsonb), q('[{"container_id": "c1"}]'::jsonb),
+		q('["c1", "c2", null, 3]'::jsonb), q('{"memory-mb": 1e400}'::jsonb), q('{"vcores": "99999999999999999999"}'::jsonb),
+		q('1'::jsonb), q((repeat('[', 1000) || repeat(']', 1000))::jsonb), q(jsonb_build_object('vcores', repeat('9', 100000)))
+	],
+	name => [ q('charge'::name), 'NULL', q(''::name), q('"; DROP TABLE x; --'::name) ],
+	numeric => [
+		'1', 'NULL', '0', '-1', '0.5', q('NaN'::numeric), q('Infinity'::numeric), q('-Infinity'::numeric),
+		'1e130000', '-1e130000', '1e-16000', '0.000000000000000000000000000000000000000000000000001', '340282366920938463463374607431768211456'
+	],
+	oid => [ q('pg_class'::regclass::oid), 'NULL', '0', '4294967295' ],
+	regclass => [
+		q('yquota.charge'::regclass), 'NULL', '0::regclass', '4294967295::regclass', q('pg_class'::regclass),
+		q('public.archived_charge'::regclass), q('public.archived_event'::regclass), q('yquota.container_event'::regclass),
+		q('yquota.project_balance'::regclass), q('pg_class_oid_index'::regclass), q('yquota_internal.counter_delta'::regclass)
+	],
+	regrole => [ q('stranger'::regrole), 'NULL', '0::regrole', '4294967295::regrole', q('postgres'::regrole), q('pg_monitor'::regrole) ],
+	record => [ q(ROW(1, 'x')), 'NULL', 'ROW()' ],
+	text => [
+		q('c1'::text), 'NULL', q(''::text), q('GENERAL'::text), q('vcores'::text), q('p1'::text), q('__'::text), q('%s%n$1'::text),
+		q('"; DROP TABLE x; --'::text), q($q$'; SELECT 1; --$q$), q(E'\x01\n\t'), q(U&'\00e9\+01F600'), "$huge_text"
+	],
+	'text[]' => [
+		q(ARRAY['queue', 'root.a']), 'NULL', q('{}'::text[]), q('{NULL}'::text[]), q('{{queue,root.a},{user,u1}}'::text[]), q(ARRAY['queue']),
+		q(ARRAY['c1', 'c2', '', NULL, 'c1']), q([-3:-3]={x}), q(array_fill('x'::text, ARRAY[100000])), "ARRAY[$huge_text, $huge_text]"
+	],
+	'timestamp with time zone' => [
+		q('2025-03-03 09:30+00'::timestamptz), 'NULL', q('-infinity'::timestamptz), q('infinity'::timestamptz),
+		q('4714-11-24 00:00+00 BC'::timestamptz), q('294276-12-31 23:59:59.999999+00'::timestamptz), q('2025-03-03 12:00+00'::timestamptz)
+	],
+	json => [ q('{"a": 1}'::json), 'NULL', q('null'::json), q('[]'::json), q((repeat('[', 1000) || repeat(']', 1000))::json) ],
+	xml => [
+		q(xml '<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>a</value></property></configuration>'),
+		'NULL', q(xml ''), q(xml 'x'), q(xml '<a/>'), q(xmlelement(name a, repeat('x', 1000000))), q((repeat('<a>', 200) || repeat('</a>', 200))::xml)
+	],
+	tid => [ q('(0,1)'::tid), 'NULL', q('(4294967295,65535)'::tid) ],
+	xid8 => [ q('1'::xid8), 'NULL', q('0'::xid8), q('18446744073709551615'::xid8) ],
+	'yquota.resource' => [
+		q('[memory-mb=1024,vcores=2]'::yquota.resource), 'NULL', q('[]'::yquota.resource), q('[vcores=-1]'::yquota.resource),
+		q('[memory-mb=9223372036854775807,vcores=9223372036854775807]'::yquota.resource),
+		q('[a=-9223372036854775808]'::yquota.resource), q('[unheard/of=3]'::yquota.resource),
+		q((SELECT format('[%s]', string_agg(repeat(chr(48 + n / 8), 1 + n % 8) || repeat('x', 247) || '=' || n + 1, ','))::yquota.resource FROM generate_series(0, 63) AS n))
+	],
+);
+$values{'text[]'}[7] = q('[-3:-3]={x}'::text[]);
+
+# Functions that are not called, with the reason.
+my %not_called = ();
+
+my $node = PostgreSQL::Test::Cluster->new('all_functions');
+$node->init;
+$node->append_conf('postgresql.conf', <<~CONF);
+	shared_preload_libraries = 'yquota'
+	statement_timeout = '${\ STATEMENT_TIMEOUT_S}s'
+	lock_timeout = 0
+	fsync = off
+	log_min_messages = log
+	log_statement = none
+	log_min_error_statement = panic
+	CONF
+$node->start;
+load_sample($node, 'sample');
+$node->safe_psql('sample', q(
+	CREATE ROLE stranger;
+	CREATE ROLE everything;
+	SELECT yquota.grant_operator('everything'), yquota.grant_admin('everything'), yquota.grant_viewer('everything'),
+		   yquota.grant_member('everything', 'p1')));
+
+# rows(QUERY): its rows, each a list of columns.
+sub rows
+{
+	my ($query) = @_;
+
+	return map { [ split /\|/, $_, -1 ] } split /\n/, $node->safe_psql('sample', $query);
+}
+
+# Enums, rows and what else has a type of yquota's own.
+my $schemas = q(('yquota'::regnamespace, 'yquota_internal'::regnamespace));
+foreach my $row (rows(qq(
+	SELECT format_type(oid, NULL), typtype, typcategory, (SELECT min(enumlabel) FROM pg_enum WHERE enumtypid = type.oid)
+	  FROM pg_type AS type
+	 WHERE typnamespace IN $schemas AND typname <> 'resource')))
+{
+	my ($name, $kind, $category, $label) = @$row;
+
+	$values{$name} = $kind eq 'e' ? [ "'$label'::$name", 'NULL' ]
+	  : $kind eq 'c' ? [ "NULL::$name", "(SELECT r FROM $name AS r LIMIT 1)" ]
+	  : $category eq 'A' ? [ "'{}'::$name", 'NULL', "'{NULL}'::$name" ]
+	  : [ "NULL::$name" ]
+	  if !$values{$name};
+}
+
+my @functions = map {
+	{ oid => $_->[0], name => $_->[1], kind => $_->[2], result => $_->[3], set => $_->[4] eq 't', defaults => $_->[5],
+		types => [ split /;/, $_->[6] ] }
+} rows(qq(
+	SELECT oid, format('%I.%I', pronamespace::regnamespace, proname), prokind, format_type(prorettype, NULL), proretset, pronargdefaults,
+		   array_to_string(ARRAY(SELECT format_type(t, NULL) FROM unnest(proargtypes) WITH ORDINALITY AS a (t, n) ORDER BY n), ';')
+	  FROM pg_proc WHERE pronamespace IN $schemas ORDER BY 2, oid));
+
+# Types that %values says nothing about, which is a failure in the end.
+my %unknown_types;
+
+sub values_of
+{
+	my ($type) = @_;
+
+	$unknown_types{$type} = 1 if !$values{$type};
+	return @{ $values{$type} // ["NULL::$type"] };
+}
+
+# The call of a function, aggregate or procedure.
+sub call
+{
+	my ($function, @arguments) = @_;
+	my $list = join ', ', @arguments;
+
+	return "CALL $function->{name}($list)" if $function->{kind} eq 'p';
+	return "SELECT * FROM $function->{name}($list) AS result" if $function->{set};
+	return "SELECT $function->{name}($list)";
+}
+
+# Every argument on its own takes every value, the others being ordinary; and
+# all of them at once.
+sub calls_of_function
+{
+	my ($function) = @_;
+	my @pools = map { [ values_of($_) ] } @{ $function->{types} };
+	my @ordinary = map { $_->[0] } @pools;
+	my ($most) = sort { $b <=> $a } 1, map { scalar @$_ } @pools;
+	my @calls = (call($function, @ordinary), call($function, ('NULL') x @pools));
+
+	foreach my $i (0 .. $#pools)
+	{
+		my @arguments = @ordinary;
+
+		foreach my $value (@{ $pools[$i] }, q('(1,2)'::point), q('garbage'))
+		{
+			$arguments[$i] = $value;
+			push @calls, call($function, @arguments);
+		}
+	}
+	foreach my $n (1 .. $most - 1)
+	{
+		push @calls, call($function, map { $_->[ $n % @$_ ] } @pools);
+	}
+	foreach my $left_out (1 .. $function->{defaults})
+	{
+		push @calls, call($function, @ordinary[ 0 .. $#ordinary - $left_out ]);
+	}
+	push @calls, call($function, @ordinary, '1');
+	return @calls;
+}
+
+# An aggregate over its extremes: plain, distinct, filtered, of no rows, by
+# group and over moving frames.
+sub calls_of_aggregate
+{
+	my ($aggregate) = @_;
+	my @types = @{ $aggregate->{types} };
+	my @pools = map { [ values_of($_) ] } @types;
+	my ($most) = sort { $b <=> $a } map { scalar @$_ } @pools;
+	my @columns = map { "a$_" } 0 .. $#pools;
+	my $arguments = join ', ', map { $types[$_] =~ /^any|^"any"/ ? "$columns[$_]::text" : "$columns[$_]::$types[$_]" } 0 .. $#pools;
+	my $list = join ', ', @columns;
+	my $name = $aggregate->{name};
+	my @calls;
+
+	foreach my $rows ([ 0 ], [ 1 ], map { [ 0, $_ ] } 2 .. $most - 1)
+	{
+		my $from = sprintf 'FROM (VALUES %s) AS v (n, %s)',
+		  join(', ', map { my $n = $_; "($n, " . join(', ', map { my $v = $pools[$_][ $n % @{ $pools[$_] } ]; $types[$_] =~ /^any/ ? "($v)::text" : $v } 0 .. $#pools) . ')' } @$rows), $list;
+
+		push @calls, "SELECT $name($arguments) $from", "SELECT $name(DISTINCT $arguments) $from",
+		  "SELECT $name($arguments ORDER BY n) FILTER (WHERE n > 0) $from",
+		  "SELECT $name($arguments) $from WHERE false",
+		  "SELECT n, $name($arguments) $from GROUP BY GROUPING SETS ((n), ())",
+		  "SELECT $name($arguments) OVER (ORDER BY n ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) $from",
+		  "SELECT $name($arguments) OVER (ORDER BY n DESC ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) $from";
+	}
+	return @calls;
+}
+
+sub pairs
+{
+	my ($left, $right, $format) = @_;
+	my @left = $left eq '' ? ('') : values_of($left);
+	my @right = values_of($right);
+
+	return map { my $a = $_; map { sprintf $format, $a, $_ } @right } @left;
+}
+
+sub calls_of_operators
+{
+	return map {
+		my ($operator, $left, $right) = @$_;
+		pairs($left, $right, "SELECT %s $operator %s")
+	} rows(qq(
+		SELECT format('OPERATOR(%I.%s)', oprnamespace::regnamespace, oprname), format_type(nullif(oprleft, 0), NULL), format_type(oprright, NULL)
+		  FROM pg_operator WHERE oprnamespace IN $schemas));
+}
+
+# Casts in the catalog, and those by way of text, in both directions.
+sub calls_of_types
+{
+	my @calls;
+
+	foreach my $row (rows(qq(
+		SELECT format_type(castsource, NULL), format_type(casttarget, NULL)
+		  FROM pg_cast
+		 WHERE 'yquota'::regnamespace IN (SELECT typnamespace FROM pg_type WHERE oid IN (castsource, casttarget)))))
+	{
+		push @calls, map { "SELECT ($_)::$row->[1]" } values_of($row->[0]);
+	}
+	foreach my $row (rows("SELECT format_type(oid, NULL) FROM pg_type WHERE typnamespace IN $schemas"))
+	{
+		my $type = $row->[0];
+
+		push @calls, map { "SELECT ($_)::$type" } values_of('text');
+		push @calls, map { ("SELECT ($_)::text", "SELECT to_jsonb($_)", "SELECT ARRAY[$_]::text") } values_of($type);
+	}
+	return @calls;
+}
+
+# What a caller would have to forge cannot be made.
+sub calls_with_forged_state
+{
+	return map {
+		my $function = $_;
+		map {
+			my $forged = $_;
+			call($function, map { $_ eq 'internal' ? $forged : (values_of($_))[0] } @{ $function->{types} })
+		} q('x'), '0', q('\x00'::bytea), '0::bigint::text::internal', q('\x00'::bytea::internal), 'NULL::internal', 'pg_catalog.int8_avg_accum(NULL, 1)'
+	} grep { grep { $_ eq 'internal' } @{ $_->{types} } } @functions;
+}
+
+my (%sqlstates, $failed);
+
+# Run calls as a role in one session; returns those that went wrong, and leaves
+# in $failed how many failed for whatever reason.
+sub run_calls
+{
+	my ($role, @calls) = @_;
+	my $script = "$PostgreSQL::Test::Utils::tmp_check/calls.sql";
+	my (%wrong, $number, $messages);
+
+	$failed = 0;
+	open my $out, '>', $script or die "could not write \"$script\": $!\n";
+	print $out "\\set VERBOSITY verbose\n\\o /dev/null\nSET ROLE $role;\nSET client_min_messages = error;\nBEGIN;\nSAVEPOINT before;\n";
+	foreach my $i (0 .. $#calls)
+	{
+		print $out "\\warn \#call $i\n$calls[$i];\nROLLBACK TO before;\n";
+	}
+	print $out "\\warn \#call end\nSELECT 1;\nCOMMIT;\n";
+	close $out;
+
+	$node->psql('sample', undef, stdin => undef, extra_params => [ '-q', '-f', $script ], on_error_stop => 0, on_error_die => 0,
+		stderr => \$messages, stdout => \my $printed);
+	foreach my $line (split /\n/, $messages)
+	{
+		if ($line =~ /^#call (\w+)$/)
+		{
+			$number = $1;
+		}
+		elsif ($line =~ /(?:ERROR|FATAL|PANIC):\s+(\w{5}): (.*)/)
+		{
+			my ($sqlstate, $message) = ($1, $2);
+
+			$failed++;
+			$sqlstates{$sqlstate}++;
+			$wrong{$number} = "$sqlstate $message" if $sqlstate =~ /^(?:XX000|57014|57P|08|P0004|25P)/ || $number eq 'end';
+		}
+		elsif ($line =~ /server closed the connection|connection to server was lost|FATAL|PANIC/)
+		{
+			$wrong{$number} //= $line;
+		}
+	}
+	$wrong{end} = 'the session ended early: ' . substr($messages, -500) if ($number // '') ne 'end';
+	return map { [ $_ =~ /^\d+$/ ? $calls[$_] : $_, $wrong{$_} ] } sort keys %wrong;
+}
+
+# called_well(ROLE, WHAT, CALLS...): a test of them all.
+sub called_well
+{
+	my ($role, $what, @calls) = @_;
+	my @wrong = run_calls($role, @calls);
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	ok(@calls > 0 && !@wrong, sprintf('%s: %d calls of %s', $role, scalar @calls, $what));
+	diag(substr($_->[0], 0, 400) . "\n  $_->[1]") foreach @wrong[ 0 .. ($#wrong < 30 ? $#wrong : 30) ];
+	return scalar @calls;
+}
+
+my @callable = grep { !$not_called{ $_->{name} } } @functions;
+my @plain = grep { $_->{kind} ne 'a' } @callable;
+my @aggregates = grep { $_->{kind} eq 'a' } @callable;
+my %groups = (
+	functions => [ map { calls_of_function($_) } @plain ],
+	aggregates => [ map { calls_of_aggregate($_) } @aggregates ],
+	operators => [ calls_of_operators() ],
+	'types and casts' => [ calls_of_types() ],
+);
+my @forged = calls_with_forged_state();
+my $total = 0;
+
+# What everybody may call is called by grantees no differently.
+foreach my $role (qw(postgres stranger everything))
+{
+	my @names = $role eq 'everything' ? 'functions' : sort keys %groups;
+
+	$total += called_well($role, $_, @{ $groups{$_} }) foreach @names;
+	$total += called_well($role, 'functions with forged state', @forged);
+	is($failed, scalar @forged, "$role: none with forged state succeeds");
+}
+note sprintf '%d calls of %d functions, %d of them aggregates', $total, scalar @callable, scalar @aggregates;
+
+is_deeply([ sort keys %unknown_types ], [], 'there are values of every type, in %values');
+
+# Random arguments together.
+my $seed = srand($ENV{FUNCTIONS_SEED} // int(rand(2**31)));
+my $random = 0;
+
+sub random_call
+{
+	my $function = $plain[ rand @plain ];
+
+	return call($function, map { my @pool = values_of($_); $pool[ rand @pool ] } @{ $function->{types} });
+}
+
+while (soak_goes_on($random, RANDOM_CALLS_SHORT, RANDOM_CALLS_LEAST))
+{
+	my $size = is_soak() ? RANDOM_CALLS_AT_A_TIME : RANDOM_CALLS_SHORT;
+
+	$random += called_well($_, "functions, seed $seed", map { random_call() } 1 .. $size) foreach qw(postgres everything);
+}
+note "$random random calls, seed $seed";
+note 'errors: ' . join ', ', map { "$_ $sqlstates{$_}" } sort keys %sqlstates;
+
+is($node->safe_psql('sample', 'SELECT count(*) FROM yquota.verify()'), '0', 'the books are as they were');
+unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP:/, 'no server process crashed');
+
+done_testing();

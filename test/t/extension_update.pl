@@ -1,0 +1,392 @@
+# Every released version can be updated to this one.
+#
+# - An untouched installation of it, updated, is a new installation: the same
+#   objects with the same properties, down to rights, comments and dump marks,
+#   and the same shipped rows.
+# - An installation full of work lives through it all with nothing lost:
+#   sessions of the released library go on while sessions of the new one come
+#   (needs the released library, which scripts/build_releases.sh makes), the new
+#   library serves the released SQL objects, worker included, and the update
+#   happens among sessions that stay.  In the end every amount is what it is in
+#   a database that did the same work with this version alone.
+# - The comparison notices when anything is different.
+
+use strict;
+use warnings;
+
+use File::Basename;
+use File::Copy qw(copy);
+use FindBin;
+use lib $FindBin::RealBin;
+use Catalog;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use WorkerNode;
+
+my $tree = "$FindBin::RealBin/../..";
+my @releases = map { /yquota--([0-9.]+)\.sql$/ ? $1 : () } glob("$tree/sql/releases/yquota--*.sql");
+my $node;
+
+sub create
+{
+	my ($database, $version) = @_;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql($database, 'CREATE EXTENSION yquota' . (defined $version ? " VERSION '$version'" : ''));
+	return;
+}
+
+# The answer of psql to the query with ends of records that no text has.
+sub catalog_of
+{
+	my ($database, $change) = @_;
+	my $rows = $node->safe_psql($database, ($change ? "BEGIN; $change;" : '') . catalog_query() . ($change ? '; ROLLBACK' : ''),
+		extra_params => [ '-F', "\x1f", '-R', "\x1e" ]);
+
+	return { map { split /\x1f/, $_, 2 } split /\x1e/, $rows };
+}
+
+sub is_like_new
+{
+	my ($wanted, $database, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is(join("\n", differences($wanted, catalog_of($database))), '', $name);
+	return;
+}
+
+# What ships: rows without the times at which they came.
+sub shipped_rows
+{
+	my ($database) = @_;
+	my @tables = split /\n/, $node->safe_psql($database, <<~'SQL');
+		SELECT c.oid::regclass FROM pg_extension AS e
+		JOIN pg_depend AS d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
+		JOIN pg_class AS c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
+		WHERE e.extname = 'yquota' AND c.relkind = 'r' ORDER BY c.oid::regclass::text
+		SQL
+
+	return $node->safe_psql($database, join "\n", map {
+		"SELECT '$_', to_jsonb(t) - 'set_at' - 'changed_at' - 'created_at' FROM $_ AS t ORDER BY 2;" } @tables);
+}
+
+#
+# Work
+#
+
+my $fill = <<~'SQL';
+	SELECT yquota.set_multiplier('GENERAL', 1.25, '2026-03-02 10:00+00', '2099-01-01');
+	SELECT yquota.set_multiplier('GPU', 3, '2026-03-02 10:00+00', '2099-01-01');
+	INSERT INTO yquota.project (name, on_exhausted) VALUES ('lab', 'stop'), ('ops', 'drain');
+	INSERT INTO yquota.node (name, total, label) VALUES ('n1', '[memory-mb=65536,vcores=64]', 'ssd');
+	INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000000.000000000000000001, 'a'), ('ops', 1, 'b');
+	INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('-infinity', '90 s');
+	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.a', '2026-03-02 09:30+00', 0.123456);
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation, source)
+	SELECT 'CONTAINER_START', format('c%s', number), timestamptz '2026-03-02 09:00+00' + number * interval '1.000001 min',
+		   CASE number % 3 WHEN 0 THEN 'ops' ELSE 'lab' END, 'ann', CASE number % 2 WHEN 0 THEN 'root.a' ELSE 'root.b' END,
+		   'n1', format('[memory-mb=%s,vcores=3]', number * 100)::yquota.resource, 'feed'
+	FROM generate_series(1, 40) AS number;
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, source) VALUES
+		('CONTAINER_UPDATE', 'c1', '2026-03-02 09:30+00', '[vcores=5]', 'feed'),
+		('CONTAINER_UPDATE', 'c3', '2026-03-02 09:30+00', '[yarn.io/gpu=1]', 'feed');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
+	SELECT 'CONTAINER_FINISH', format('c%s', number), '2026-03-02 09:50+00', 0, 'feed' FROM generate_series(2, 20, 2) AS number;
+	SELECT yquota.quota_compute();
+	SELECT yquota.seal_history();
+	CREATE TABLE archived_charge (LIKE yquota.charge);
+	CREATE TABLE archived_event (LIKE yquota.container_event);
+	SELECT set_clock FROM yquota.set_clock('2026-03-02 11:00+00');
+	SELECT count(*) FROM yquota.archive('archived_charge', '2026-03-02 10:30+00');
+	SELECT count(*) FROM yquota.archive('archived_event', '2026-03-02 10:30+00');
+	-- late, and so corrected
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, queue, source)
+	VALUES ('CONTAINER_UPDATE', 'c5', '2026-03-02 10:45+00', 'root.a', 'feed'), ('CONTAINER_FINISH', 'c7', '2026-03-02 10:50+00', NULL, 'feed');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, queue, source)
+	VALUES ('CONTAINER_UPDATE', 'c7', '2026-03-02 10:40+00', 'root.a', 'feed');
+	SELECT yquota.report_outage('2026-03-02 10:50+00', '2026-03-02 10:55+00', 'all');
+	SELECT yquota.report_outage('2026-03-02 10:52+00', '2026-03-02 10:57+00', 'ours', 'ops');
+	-- set aside, to wait and for good
+	SET yquota.on_bad_event = set_aside;
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, source)
+	VALUES ('CONTAINER_FINISH', 'c90', '2026-03-02 10:58+00', 'feed');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
+	VALUES ('CONTAINER_START', 'c91', '2026-03-02 10:30+00', 'nobody', '[vcores=1]', 'feed');
+	SELECT yquota.seal_history();
+	SQL
+
+# Whoever sends events does so by INSERT and COPY.
+sub feed
+{
+	my ($number) = @_;
+	my ($now, $soon) = ("2026-03-02 11:0$number:00+00", "2026-03-02 11:0$number:30+00");
+	my $file = PostgreSQL::Test::Utils::tempdir . "/feed";
+
+	append_to_file($file, <<~COPY);
+		CONTAINER_START\te$number\t$now\tops\troot.b\t[vcores=2,yarn.io/gpu=1]\tfeed
+		CONTAINER_UPDATE\te$number\t$soon\t\\N\t\\N\t[vcores=7]\tfeed
+		CONTAINER_FINISH\tc${\ ($number + 20)}\t$soon\t\\N\t\\N\t\\N\tfeed
+		COPY
+	return <<~SQL;
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, node, allocation, source)
+		VALUES ('CONTAINER_START', 'd$number', '$now', 'lab', 'root.a', 'n1', '[memory-mb=3000,vcores=1]', 'feed');
+		COPY yquota.container_event (event, container_id, occurred_at, project, queue, allocation, source) FROM '$file';
+		SQL
+}
+
+my $finish = <<~'SQL';
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+	VALUES ('CONTAINER_START', 'c90', '2026-03-02 10:35+00', 'ops', '[vcores=2]');
+	SELECT yquota.set_clock('2026-03-02 12:00+00');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at)
+	SELECT 'CONTAINER_FINISH', container_id, '2026-03-02 11:45+00' FROM yquota.container;
+	SELECT yquota.quota_compute();
+	SQL
+
+# What people see of the books; columns that come later do not count.
+my @views = qw(project_balance container_cost daily_cost queue_usage node_usage project_usage current_price);
+
+sub columns_of
+{
+	my ($database) = @_;
+
+	return { map { $_ => $node->safe_psql($database, <<~SQL) } @views };
+		SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
+		WHERE attrelid = 'yquota.$_'::regclass AND attnum > 0 AND NOT attisdropped
+		SQL
+}
+
+sub shown
+{
+	my ($database, $columns) = @_;
+
+	return { map { $_ => $node->safe_psql($database, "SELECT t::text FROM (SELECT $columns->{$_} FROM yquota.$_) AS t ORDER BY 1") } @views };
+}
+
+sub amounts
+{
+	my ($database) = @_;
+
+	return $node->safe_psql($database, <<~'SQL');
+		SELECT project, charged FROM yquota.project_balance ORDER BY 1;
+		SELECT container_id, sum(amount), max("to") FROM yquota.charge GROUP BY container_id ORDER BY container_id;
+		SQL
+}
+
+sub is_proven
+{
+	my ($database, $name) = @_;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is($node->safe_psql($database, 'SELECT * FROM yquota.verify()'), '', $name);
+	return;
+}
+
+#
+# A server whose library can be replaced
+#
+
+my $library_directory;
+
+# The programs, with a directory of libraries of its own in which the release's
+# library stands.  A server finds its files by where its program lies.
+sub server_with_library
+{
+	my ($version, $library) = @_;
+	my $programs = dirname(`which postgres`);
+	my ($bindir, $pkglibdir, $sharedir) = map { chomp(my $d = `$ENV{PG_CONFIG} --$_`); $d } qw(bindir pkglibdir sharedir);
+	my ($root) = $programs =~ /^(.*)\Q$bindir\E$/ or return;
+	my $own = PostgreSQL::Test::Utils::tempdir . "/$version";
+
+	system_or_bail('mkdir', '-p', map { "$own$_" } $bindir, $pkglibdir, dirname($sharedir));
+	system_or_bail('cp', "$programs/postgres", "$programs/pg_ctl", "$own$bindir");
+	symlink("$root$sharedir", "$own$sharedir") or die "could not make link: $!";
+	foreach my $file (glob("$programs/*"), glob("$root$pkglibdir/*"))
+	{
+		(my $link = $file) =~ s/^\Q$root\E/$own/;
+		symlink($file, $link) unless -e $link || basename($file) eq 'yquota.so';
+	}
+	$library_directory = "$own$pkglibdir";
+	copy($library, "$library_directory/yquota.so") or die "could not copy \"$library\": $!";
+	return dirname("$own$bindir");
+}
+
+# As "make install" does: another file under the name.
+sub replace_library
+{
+	my ($library) = @_;
+
+	copy($library, "$library_directory/yquota.so.new") or die "could not copy \"$library\": $!";
+	rename("$library_directory/yquota.so.new", "$library_directory/yquota.so") or die "could not rename: $!";
+	return;
+}
+
+# INSERTs and COPY by a session that stays open.
+sub feed_by
+{
+	my ($session, $number) = @_;
+
+	$session->query_safe(feed($number));
+	return;
+}
+
+sub new_library
+{
+	my $programs = dirname(`which postgres`);
+	my ($bindir, $pkglibdir) = map { chomp(my $d = `$ENV{PG_CONFIG} --$_`); $d } qw(bindir pkglibdir);
+
+	return "$1$pkglibdir/yquota.so" if $programs =~ /^(.*)\Q$bindir\E$/;
+	return;
+}
+
+sub test_release
+{
+	my ($version) = @_;
+	my $library = ($ENV{YQUOTA_RELEASES} // '') . "/$version/yquota.so";
+	my $install_path = -e $library ? server_with_library($version, $library) : undef;
+	(my $name = $version) =~ s/\./_/g;
+
+	$node = PostgreSQL::Test::Cluster->new("release_$name", defined $install_path ? (install_path => $install_path) : ());
+	$node->init;
+	$node->append_conf('postgresql.conf', <<~'CONF');
+		fsync = off
+		max_worker_processes = 16
+		yquota.outage_policy = 'charge'
+		CONF
+	$node->start;
+
+	create('used', $version);
+	set_clock($node, 'used', '2026-03-02 10:00+00');
+	$node->safe_psql('used', $fill);
+	my $columns = columns_of('used');
+	my $session = $node->background_psql('used', on_error_stop => 1);
+
+	feed_by($session, 1);
+  SKIP:
+	{
+		skip "no library of release $version", 2 unless defined $install_path;
+		$node->safe_psql('used', 'SELECT yquota.start_worker()');
+		is_soon($node, 'used', mark() . " = yquota.clock()", "$version: a worker of the released library");
+		replace_library(new_library());
+		feed_by($session, 2);
+		$node->safe_psql('used', feed(3));
+		feed_by($session, 4);
+		is_proven('used', "$version: sessions of both libraries send events");
+		$node->safe_psql('used', 'SELECT yquota.stop_worker()');
+	}
+	$session->quit;
+	if (!defined $install_path)
+	{
+		$node->safe_psql('used', feed($_)) foreach 2 .. 4;
+	}
+
+	# The new library under the released SQL objects
+	my $shown = shown('used', $columns);
+
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'yquota'\nyquota.databases = 'used'\n");
+	$node->restart;
+	is_deeply(shown('used', $columns), $shown, "$version: the new library shows what the released one has charged");
+	is($node->safe_psql('used', "SELECT extversion FROM pg_extension WHERE extname = 'yquota'"), $version, "$version: not yet updated");
+	$node->safe_psql('used', 'SELECT yquota.start_worker()');
+	live_through($node, 'used', 3, '1 min');
+	$node->safe_psql('used', feed(5));
+	$session = $node->background_psql('used', on_error_stop => 1);
+	feed_by($session, 6);
+	$node->safe_psql('used', 'SELECT yquota.seal_history()');
+	is_proven('used', "$version: the new library charges by the released SQL objects");
+	is($node->safe_psql('used', 'SELECT state, failures, last_error, postponed FROM yquota.worker_status'), 'running|0||{}',
+		"$version: and so does its worker");
+
+	# The update, among an open session and the worker
+	my $before = shown('used', $columns);
+
+	$node->safe_psql('used', 'ALTER EXTENSION yquota UPDATE');
+	is_deeply(shown('used', $columns), $before, "$version: the update changes no amount");
+	feed_by($session, 7);
+	live_through($node, 'used', 2, '1 min');
+	is_proven('used', "$version: a session that saw the update goes on");
+	is($node->safe_psql('used', 'SELECT state, failures, last_error, postponed FROM yquota.worker_status'), 'running|0||{}',
+		"$version: and so does the worker");
+	$session->quit;
+
+	create('fresh');
+	my $fresh = catalog_of('fresh');
+
+	note(scalar keys %$fresh, ' objects and parts compared');
+	is_like_new($fresh, 'used', "$version: used and updated, the catalog is that of a new installation");
+	create('untouched', $version);
+	$node->safe_psql('untouched', 'ALTER EXTENSION yquota UPDATE');
+	is_like_new($fresh, 'untouched', "$version: untouched and updated, the catalog is that of a new installation");
+	is(shipped_rows('untouched'), shipped_rows('fresh'), "$version: the shipped rows are those of a new installation");
+
+	# The same work with this version alone
+	create('alone');
+	set_clock($node, 'alone', '2026-03-02 10:00+00');
+	$node->safe_psql('alone', $fill);
+	set_clock($node, 'alone', '2026-03-02 11:05+00');
+	$node->safe_psql('alone', feed($_)) foreach 1 .. 7;
+	$node->safe_psql($_, $finish) foreach qw(used alone);
+	is(amounts('used'), amounts('alone'), "$version: every amount is what this version alone makes it");
+	is_proven('used', "$version: the books prove themselves in the end");
+	like(amounts('used'), qr/^lab\|\d+\.\d+$/m, "$version: and there are amounts");
+	is(count_in_log($node, 'CONTEXT:  yquota worker of database'), 0, "$version: no worker told of an error");
+	test_comparison($fresh) if $version eq $releases[0];
+	$node->stop;
+	return;
+}
+
+#
+# The comparison: what it must notice, and in what
+#
+
+my @changes = (
+	[ 'a column', 'ALTER TABLE yquota.project ADD COLUMN extra text', 'column yquota.project.extra' ],
+	[ 'a type of a column', 'ALTER TABLE yquota.event_reject ALTER COLUMN reason TYPE varchar', 'column yquota.event_reject.reason' ],
+	[ 'a default', 'ALTER TABLE yquota.project ALTER COLUMN quota_mode DROP DEFAULT', 'column yquota.project.quota_mode' ],
+	[ 'not null', 'ALTER TABLE yquota.event_reject ALTER COLUMN reason DROP NOT NULL', 'column yquota.event_reject.reason' ],
+	[ 'storage', 'ALTER TABLE yquota_internal.running_total ALTER COLUMN weights SET STORAGE EXTENDED', 'column yquota_internal.running_total.weights' ],
+	[ 'options of a table', 'ALTER TABLE yquota.project SET (fillfactor = 70)', 'relation yquota.project' ],
+	[ 'a constraint', 'ALTER TABLE yquota.outage DROP CONSTRAINT outage_check', 'constraint outage_check of yquota.outage' ],
+	[ 'an index', 'DROP INDEX yquota.charge_time_idx', 'index yquota.charge_time_idx' ],
+	[ 'a trigger', 'DROP TRIGGER keep ON yquota.project', 'trigger keep on yquota.project' ],
+	[ 'a trigger that is off', 'ALTER TABLE yquota.project DISABLE TRIGGER keep', 'trigger keep on yquota.project' ],
+	[ 'a body', q(UPDATE pg_proc SET prosrc = prosrc || ' ' WHERE oid = 'yquota.stop_worker()'::regprocedure), 'function yquota.stop_worker()' ],
+	[ 'a symbol', q(UPDATE pg_proc SET prosrc = 'yq_sql_rate' WHERE oid = 'yquota.clock()'::regprocedure), 'function yquota.clock()' ],
+	[ 'a label', 'ALTER FUNCTION yquota.clock() PARALLEL UNSAFE', 'function yquota.clock()' ],
+	[ 'a setting of a function', 'ALTER FUNCTION yquota.stop_worker() RESET search_path', 'function yquota.stop_worker()' ],
+	[ 'a right', 'GRANT EXECUTE ON FUNCTION yquota.stop_worker() TO PUBLIC', 'function yquota.stop_worker()' ],
+	[ 'a right that a dump knows', q(DELETE FROM pg_init_privs WHERE objoid = 'yquota.stop_worker()'::regprocedure), 'function yquota.stop_worker()' ],
+	[ 'a right on a view', 'REVOKE SELECT ON yquota.worker_status FROM pg_monitor', 'relation yquota.worker_status' ],
+	[ 'a right on a column', 'GRANT SELECT (name) ON yquota.project TO pg_monitor', 'column yquota.project.name' ],
+	[ 'a comment', 'COMMENT ON COLUMN yquota.charge.amount IS NULL', 'column yquota.charge.amount' ],
+	[ 'a view', q(CREATE OR REPLACE VIEW yquota_internal.valid_reference AS SELECT reference_at FROM yquota_internal.running_reference), 'relation yquota_internal.valid_reference' ],
+	[ 'a label of an enum', q(ALTER TYPE yquota.queue_state RENAME VALUE 'DRAINING' TO 'DRAINED'), 'type yquota.queue_state' ],
+	[ 'a dump mark', q(UPDATE pg_extension SET extconfig = extconfig[2:], extcondition = extcondition[2:] WHERE extname = 'yquota'), 'dump mark ' ],
+	[ 'a condition of a dump mark', q(UPDATE pg_extension SET extcondition[1] = 'WHERE false' WHERE extname = 'yquota'), 'dump mark ' ],
+	[ 'row-level security', 'ALTER TABLE yquota.price FORCE ROW LEVEL SECURITY', 'relation yquota.price' ],
+	[ 'a policy', 'CREATE POLICY all_rows ON yquota.project USING (true)', 'policy all_rows on yquota.project' ],
+	[ 'a sequence', 'ALTER SEQUENCE yquota.outage_outage_id_seq INCREMENT 2', 'sequence yquota.outage_outage_id_seq' ],
+	[ 'an operator', q(ALTER OPERATOR yquota.=(yquota.resource, yquota.resource) SET (JOIN = NONE)), 'operator yquota.=(yquota.resource,yquota.resource)' ],
+	[ 'an event trigger', 'ALTER EVENT TRIGGER yquota_wake_worker_on_drop DISABLE', 'event trigger yquota_wake_worker_on_drop' ],
+	[ 'an object that is no member', 'ALTER EXTENSION yquota DROP FUNCTION yquota.stop_worker()', 'function yquota.stop_worker()' ],
+	[ 'an owner', 'ALTER TABLE yquota.project OWNER TO pg_monitor', 'relation yquota.project' ]);
+
+sub test_comparison
+{
+	my ($fresh) = @_;
+
+	foreach my $change (@changes)
+	{
+		my ($name, $command, $object) = @$change;
+		my @told = grep { /^\S/ } differences($fresh, catalog_of('fresh', $command));
+		my @about = grep { /: \Q$object\E/ } @told;
+
+		ok(@about > 0, "noticed: $name") or diag("told: @told");
+	}
+	return;
+}
+
+test_release($_) foreach @releases;
+ok(@releases > 0, scalar(@releases) . ' releases updated');
+note(scalar(@changes), ' kinds of difference noticed');
+done_testing();

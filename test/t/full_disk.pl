@@ -1,0 +1,210 @@
+# A disk that is full: while events, ledger and counters are written, while a
+# statement is sorted, and while WAL is written, which makes the server panic.
+# Nothing is half charged, and the feed goes on when there is space again.
+#
+# The disks are small file systems in memory, mounted in a namespace of this
+# test's own: nobody else sees them, and they end with it.  Where that is not
+# allowed the test is skipped.
+
+use strict;
+use warnings;
+
+# Megabytes of the file systems
+use constant DISKS => (tables => 64, sort => 6, wal => 24);
+
+# As root of a namespace: mount the disks.  As who we are, in another one below
+# it, because servers do not run as root: run the test.  Before anything is
+# loaded that takes the output elsewhere.
+BEGIN
+{
+	if (!$ENV{YQUOTA_DISKS})
+	{
+		require File::Temp;
+		my $disks = File::Temp::tempdir(CLEANUP => 1);
+		my %size = DISKS();
+		my $mount = join ' && ', map { "mkdir -p $disks/$_ && mount -t tmpfs -o size=$size{$_}m,mode=0777 yquota $disks/$_" } sort keys %size;
+		my $again = sprintf 'unshare --user --map-user=%d --map-group=%d', $>, $) + 0;
+		my @enter = ('unshare', '--user', '--map-root-user', '--mount', 'sh', '-c');
+
+		if (system(@enter, "($mount && $again true) >/dev/null 2>&1"))
+		{
+			print "1..0 # SKIP this account may not mount file systems in a namespace of its own\n";
+			exit 0;
+		}
+		$ENV{YQUOTA_DISKS} = $disks;
+		system(@enter, "$mount && exec $again \"\$@\"", 'sh', $^X, $0);
+		exit($? == -1 || $? & 127 ? 255 : $? >> 8);
+	}
+}
+
+use FindBin;
+use lib $FindBin::RealBin;
+use Control;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Soak;
+use Test::More;
+use WorkerNode;
+
+my $disks = $ENV{YQUOTA_DISKS};
+my $columns = Control::EVENT_COLUMNS;
+my %count = (full => 0, finished => 0, sort_full => 0, panics => 0);
+
+sub free_space
+{
+	my ($disk) = @_;
+	my ($out) = run_command([ 'df', '-B1', '--output=avail', "$disks/$disk" ]);
+
+	return (split /\s+/, $out)[-1];
+}
+
+# Leave so many bytes of a disk free.
+sub fill
+{
+	my ($disk, $left) = @_;
+	my $bytes = free_space($disk) - int($left);
+
+	system_or_bail('fallocate', '-l', $bytes, "$disks/$disk/ballast") if $bytes > 0;
+	return;
+}
+
+sub clear
+{
+	my ($disk) = @_;
+
+	unlink "$disks/$disk/ballast";
+	return;
+}
+
+my $node = PostgreSQL::Test::Cluster->new('full_disk');
+$node->init(extra => [ '--waldir', "$disks/wal/files", '--wal-segsize', '1' ]);
+$node->append_conf('postgresql.conf', <<~CONF);
+	fsync = off
+	min_wal_size = 2MB
+	max_wal_size = 4MB
+	autovacuum = off
+	restart_after_crash = on
+	CONF
+$node->start;
+mkdir "$disks/$_/space" foreach qw(tables sort);
+$node->safe_psql('postgres', "CREATE TABLESPACE $_ LOCATION '$disks/$_/space'") foreach qw(tables sort);
+
+# In long runs from time to time, before they are larger than the disk
+sub new_books
+{
+	make_books($node, 'books', 'control');
+	$node->safe_psql('postgres', 'ALTER DATABASE books SET TABLESPACE tables');
+	return;
+}
+
+my $numbers = <<~'SQL';
+	SELECT (SELECT count(*) FROM yquota.container_event), (SELECT count(*) FROM yquota.container), (SELECT count(*) FROM yquota.charge),
+		   (SELECT count(*) FROM yquota.container_change), (SELECT sum(charged) + sum(accrued) FROM yquota.project_balance);
+	SQL
+
+# send(PREFIX, SETTING...): the events of a script in one statement; returns the
+# error, '' when there is none.
+sub send_script
+{
+	my ($prefix, @settings) = @_;
+	my ($code, $out, $error) = $node->psql('books',
+		join('', "\\set VERBOSITY verbose\n", map { "SET $_;\n" } @settings)
+		  . "INSERT INTO yquota.container_event ($columns) SELECT $columns FROM script WHERE container_id LIKE '$prefix-%' ORDER BY number");
+
+	return $error;
+}
+
+# The disk of the tables
+for (my $round = 0; soak_goes_on($round, 4, 12, 50); $round++)
+{
+	new_books() if $round % 8 == 0;
+	make_script($node, 'books', "t$round", 1500);
+	my $before = $node->safe_psql('books', $numbers);
+
+	# What an attempt takes is not given back before VACUUM: each has its own
+	# amount, from next to nothing to nearly enough.
+	fill('tables', ($round + 1) % 4 * 1024 * 1024 * rand(1));
+	my $error = send_script("t$round");
+	if ($error eq '')
+	{
+		$count{finished}++;
+	}
+	else
+	{
+		$count{full}++;
+		like($error, qr/53100: could not extend file/, "tables $round: the disk is full");
+		is($node->safe_psql('books', $numbers), $before, "tables $round: nothing is charged, and what is there can be read");
+		my ($code, $out, $fold_error) = $node->psql('books', "\\set VERBOSITY verbose\nSELECT yquota.quota_compute()");
+		ok($fold_error eq '' || $fold_error =~ /53100:/, "tables $round: counters are folded or left alone");
+		is_proven($node, 'books', "tables $round: while the disk is full");
+	}
+	clear('tables');
+	is(send_script("t$round"), '', "tables $round: it is charged when there is space");
+	is_same_as_control($node, 'books', 'control', "t$round", "tables $round");
+	$node->safe_psql('books', "DELETE FROM script; VACUUM script, yquota.container, yquota.charge, yquota.container_change, yquota.container_event, yquota_internal.counter_delta");
+}
+cmp_ok($count{full}, '>', 0, 'the disk of the tables was full');
+
+# The disk that statements are sorted on
+for (my $round = 0; soak_goes_on($round, 3, 12, 75); $round++)
+{
+	new_books() if $round % 8 == 7;
+	my @settings = ("temp_tablespaces = 'sort'", "work_mem = '64kB'");
+	my $before = $node->safe_psql('books', $numbers);
+
+	make_script($node, 'books', "s$round", 1500);
+	fill('sort', rand((0.2 + $round % 3) * 1024 * 1024));
+	my $error = send_script("s$round", @settings);
+	if ($error ne '')
+	{
+		$count{sort_full}++;
+		like($error, qr/53100:.*No space left on device/, "sorting $round: the disk is full");
+		is($node->safe_psql('books', $numbers), $before, "sorting $round: nothing is charged");
+	}
+	clear('sort');
+	is(send_script("s$round", @settings), '', "sorting $round: it is charged when there is space");
+	is_same_as_control($node, 'books', 'control', "s$round", "sorting $round");
+	$node->safe_psql('books', "DELETE FROM script; VACUUM script, yquota.container, yquota.charge, yquota.container_change, yquota.container_event, yquota_internal.counter_delta");
+}
+cmp_ok($count{sort_full}, '>', 0, 'the disk for sorting was full');
+
+# The disk of the WAL: the server panics, and may not even be able to recover
+# before there is space.  Segments kept for reuse are space, too, and no
+# checkpoint may free more meanwhile.
+sub checkpoint_after
+{
+	my ($size) = @_;
+
+	$node->append_conf('postgresql.conf', "max_wal_size = '$size'\nwal_recycle = off");
+	$node->reload;
+	return;
+}
+
+for (my $round = 0; soak_goes_on($round, 1, 5); $round++)
+{
+	checkpoint_after('4MB');
+	new_books() if $round % 8 == 7;
+	make_script($node, 'books', "w$round", 1500);
+	$node->safe_psql('books', 'CHECKPOINT');
+	checkpoint_after('1GB');
+	my $log_size = -s $node->logfile;
+	my $error = '';
+
+	fill('wal', rand(1024 * 1024));
+	for (my $try = 0; $error eq '' && $try < 30; $try++)
+	{
+		$error = send_script("w$round");
+	}
+	like($error, qr/No space left|server closed the connection|connection to server/, "WAL $round: a statement ends with the server");
+	$node->wait_for_log(qr/PANIC:.*No space left on device/, $log_size);
+	$count{panics}++;
+	clear('wal');
+	$node->stop('immediate', fail_ok => 1);
+	$node->start;
+	is(send_script("w$round"), '', "WAL $round: it is charged after recovery");
+	is_same_as_control($node, 'books', 'control', "w$round", "WAL $round");
+}
+
+$node->stop;
+note('full disk: ' . join ', ', map { "$count{$_} $_" } sort keys %count);
+done_testing();

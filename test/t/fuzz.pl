@@ -1,0 +1,61 @@
+# Made-up input for everything that C parses: each target of test/fuzz runs on
+# its corpus and on what a coverage-guided fuzzer makes of it.  What made one
+# fail is printed, to be added to test/fuzz/corpus when it is mended.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use File::Basename;
+use PostgreSQL::Test::Utils;
+use Soak;
+use Test::More;
+
+use constant {
+	SHORT_RUNS => 20_000,
+	SOAK_RUNS => 1_000_000,
+	NOT_INSTALLED => 77,
+};
+
+my $top = dirname(dirname($FindBin::RealBin));
+my $directory = dirname($ENV{TESTDIR}) . '/fuzz';
+my $runs = is_soak() ? SOAK_RUNS : SHORT_RUNS;
+my ($total, $rounds) = (0, 0);
+
+# One round: each target that many times.
+sub fuzz
+{
+	my $messages = "$directory.messages";
+	my @lines = qx(mkdir -p '$directory' && '$top/scripts/fuzz.sh' '$directory' $runs 2>'$messages');
+	my $status = $? >> 8;
+
+	plan skip_all => 'clang has no fuzzer here' if $status == NOT_INSTALLED;
+	ok(@lines > 0, 'there are targets') or diag(slurp_file($messages));
+	foreach my $line (@lines)
+	{
+		chomp $line;
+		my ($target, $result, $done) = $line =~ /^(\S+) (\S+), (\d+) runs/
+		  or die "fuzz.sh printed \"$line\"";
+		ok($result eq 'ok' && $done >= $runs, $line);
+		$total += $done;
+	}
+	diag(slurp_file($messages)) if $status;
+	return $status;
+}
+
+while (soak_goes_on($rounds, 1, 1))
+{
+	last if fuzz();
+	$rounds++;
+}
+note "$total runs of targets in $rounds rounds";
+
+# A corpus without a target would never be run.
+my %known = map { $_ => 1 } slurp_file("$top/test/fuzz/driver.c") =~ /^\t\{"(\w+)", yq_fuzz/mg;
+is_deeply([ grep { !$known{$_} } map { basename($_) } glob("$top/test/fuzz/corpus/*") ],
+	[], 'every corpus has its target');
+is_deeply([ grep { !-d "$top/test/fuzz/corpus/$_" } sort keys %known ],
+	[], 'every target has its corpus');
+
+done_testing();

@@ -1,0 +1,217 @@
+# A copy by logical replication.  The ledger and all that belongs to it are
+# replicated as data; nothing is charged where they are applied, statement
+# triggers do not fire there.  The copy begins with a dump of the slot's
+# snapshot, history included, while events go on; then it shows what the
+# publisher shows whatever happens there: prices, in sessions that know older
+# ones, corrections, voids, what is set aside or deferred, folding, sealing,
+# archiving.  Nor does a publication of all tables keep the publisher from
+# anything.  After a switch-over the copy goes on where the publisher stopped.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use WorkerNode;
+
+my $publisher = PostgreSQL::Test::Cluster->new('publisher');
+my $subscriber = PostgreSQL::Test::Cluster->new('subscriber');
+my $slot = 'yquota_copy';
+
+$publisher->init(allows_streaming => 'logical');
+$publisher->append_conf('postgresql.conf', "max_worker_processes = 16\nyquota.outage_policy = 'charge'\n");
+$publisher->start;
+$subscriber->init;
+$subscriber->append_conf('postgresql.conf', "shared_preload_libraries = 'yquota'\nyquota.databases = ''\nmax_worker_processes = 16\n");
+$subscriber->start;
+
+sub at { return "2026-03-02 $_[0]+00"; }
+
+# Both clocks; the setting of the clock is not replicated.
+sub set_clocks
+{
+	my ($at) = @_;
+
+	set_clock($_, 'postgres', at($at)) foreach $publisher, $subscriber;
+	return;
+}
+
+sub run { return $publisher->safe_psql('postgres', $_[0]); }
+
+# What both have to show alike; of the log what is an event of a container.
+my @shown = ('SELECT project, granted, charged, accrued, remaining, burn_rate FROM yquota.project_balance',
+	'SELECT * FROM yquota.container_cost', 'SELECT * FROM yquota.daily_cost', 'SELECT * FROM yquota.queue_usage',
+	'SELECT * FROM yquota.node_usage', 'SELECT * FROM yquota.current_price', 'SELECT * FROM yquota.price_history',
+	'SELECT * FROM yquota.container', 'SELECT * FROM yquota.event_reject', 'SELECT * FROM yquota.quota_grant',
+	'SELECT * FROM yquota.outage', "SELECT * FROM yquota.event_void",
+	"SELECT * FROM yquota.cost_between('2026-03-02 10:00+00', '2026-03-02 13:37+00')");
+
+sub is_alike
+{
+	my ($name) = @_;
+	my $query = join "\n", map { "SELECT t::text FROM ($_) AS t ORDER BY 1;" } @shown;
+
+	$publisher->wait_for_catchup($slot);
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is($subscriber->safe_psql('postgres', $query), run($query), "$name: the copy shows what the publisher shows");
+	is($_->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', "$name: the books prove themselves: " . $_->name) foreach $publisher, $subscriber;
+	return;
+}
+
+sub starts
+{
+	my ($prefix, $count, $at) = @_;
+
+	run("INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, node, allocation, source)
+		SELECT 'CONTAINER_START', format('$prefix%s', number), '${\ at($at)}', CASE number % 2 WHEN 0 THEN 'lab' ELSE 'ops' END, 'root.a', 'n1',
+			   format('[memory-mb=%s,vcores=2]', number * 1000)::yquota.resource, 'feed' FROM generate_series(1, $count) AS number");
+	return;
+}
+
+sub finish
+{
+	my ($prefix, $first, $last, $at) = @_;
+
+	run("INSERT INTO yquota.container_event (event, container_id, occurred_at, source)
+		SELECT 'CONTAINER_FINISH', format('$prefix%s', number), '${\ at($at)}', 'feed' FROM generate_series($first, $last) AS number");
+	return;
+}
+
+# History, archived and sealed, with containers that go on
+start_at($publisher, 'postgres', at('10:00'));
+run(<<~'SQL');
+	INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
+	INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=1000000,vcores=1000]');
+	INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000000, 'a'), ('ops', 1000000, 'b');
+	CREATE TABLE public.ledger (LIKE yquota.charge);
+	SQL
+starts('a', 6, '09:00');
+finish('a', 1, 3, '09:30');
+run('SELECT yquota.quota_compute(); SELECT yquota.seal_history()');
+set_clock($publisher, 'postgres', at('11:00'));
+finish('a', 4, 4, '10:30');
+run("SELECT count(*) FROM yquota.archive('public.ledger', 'infinity'); SELECT yquota.seal_history()");
+finish('a', 5, 5, '10:45');
+
+# The copy, while events go on between slot and dump, and dump and subscription
+run($_) foreach split /\n/, run('SELECT * FROM yquota.publication_commands()');
+is(run("SELECT string_agg(pubname, ', ' ORDER BY pubname) FROM pg_publication"), 'yquota_books, yquota_state', 'the books are published');
+is( run(<<~'SQL'), 'yquota.charge, yquota.container_change, yquota.container_event, yquota_internal.charged_through, yquota_internal.counter_delta',
+	SELECT string_agg(format('%s.%s', schemaname, tablename), ', ' ORDER BY schemaname, tablename) FROM pg_publication_tables WHERE pubname = 'yquota_books'
+	SQL
+	'of these only what is added');
+my $session = $publisher->background_psql('postgres', replication => 'database');
+my ($snapshot) = $session->query("CREATE_REPLICATION_SLOT $slot LOGICAL pgoutput") =~ /^$slot\|[^|]*\|([^|]+)\|/m;
+ok(defined $snapshot, 'a slot, and the snapshot that it begins with');
+starts('b', 6, '10:50');
+my $file = PostgreSQL::Test::Utils::tempdir . '/dump';
+$publisher->command_ok([ 'pg_dump', '-Fc', '--no-publications', "--snapshot=$snapshot", '-f', $file, '-d', $publisher->connstr('postgres') ], 'pg_dump of the snapshot');
+$session->quit;
+finish('b', 1, 2, '10:55');
+$subscriber->command_ok([ 'pg_restore', '-1', '-d', $subscriber->connstr('postgres'), $file ], 'pg_restore');
+is($subscriber->safe_psql('postgres', "SELECT count(*) FROM yquota.container_event WHERE container_id LIKE 'b%'"), 0, 'what came after the slot is not in the dump');
+$subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION $slot CONNECTION '" . $publisher->connstr . " dbname=postgres' PUBLICATION yquota_books, yquota_state WITH (copy_data = off, create_slot = off, slot_name = $slot)");
+set_clocks('11:00');
+is_alike('events while the copy was made');
+
+# Applied rows are data even if somebody has the door's trigger fire always.
+$subscriber->safe_psql('postgres', 'ALTER TABLE yquota.container_event ENABLE ALWAYS TRIGGER charge_events');
+finish('b', 3, 3, '10:58');
+is_alike("events, with the door's trigger on the copy enabled always");
+$subscriber->safe_psql('postgres', 'ALTER TABLE yquota.container_event ENABLE TRIGGER charge_events');
+
+# A session of the copy that knows prices
+my $balance = "SELECT burn_rate FROM yquota.project_balance WHERE project = 'lab'";
+my $reader = $subscriber->background_psql('postgres', on_error_stop => 1);
+my $rate = $reader->query_safe($balance);
+
+run("SELECT yquota.set_multiplier('GENERAL', 3, yquota.clock(), '2099-01-01')");
+$publisher->wait_for_catchup($slot);
+is($reader->query_safe($balance), 3 * $rate, 'a session of the copy that knew prices learns of a new one');
+set_clocks('12:00');
+is_alike('a new price');
+isnt($reader->query_safe($balance), '', 'and it goes on');
+$reader->quit;
+
+# Everything else that happens to books
+run(<<~'SQL');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'b4', '2026-03-02 11:30+00', '[vcores=9]');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, queue) VALUES ('CONTAINER_UPDATE', 'b2', '2026-03-02 10:52+00', 'root.b');
+	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.b', '2026-03-02 12:30+00', 0.5);
+	SELECT yquota.report_outage('2026-03-02 11:10+00', '2026-03-02 11:15+00', 'all');
+	SELECT count(*) FROM yquota.void_events('b5', 'wrong');
+	UPDATE yquota.project SET on_exhausted = 'stop' WHERE name = 'lab';
+	UPDATE yquota.node SET label = 'ssd' WHERE name = 'n1';
+	SET yquota.on_bad_event = set_aside;
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, source) VALUES ('CONTAINER_FINISH', 'c9', '2026-03-02 11:30+00', 'feed');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'x1', '2026-03-02 11:30+00', 'nobody', '[vcores=1]');
+	DELETE FROM yquota.event_reject WHERE container_id = 'x1';
+	SQL
+is_alike('corrections, a void, an outage, events set aside and discarded');
+starts('c', 9, '11:20');
+is_alike('an event that waited');
+run(q(SET yquota.charging = deferred; INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c1', '2026-03-02 11:50+00')));
+run('SELECT charged FROM yquota.charge_deferred()');
+is_alike('an event that was deferred');
+
+# Folding, with all tables published to somebody else, too
+run('CREATE PUBLICATION everything FOR ALL TABLES');
+run('SELECT yquota.start_worker()');
+live_through($publisher, 'postgres', 3, '1 min');
+is_soon($publisher, 'postgres', '(SELECT count(*) = 0 FROM yquota_internal.counter_delta)', 'the publisher folds');
+finish('c', 2, 3, '12:02');
+run('SELECT count(*) FROM yquota.void_events(\'c2\', \'wrong\')');
+run('UPDATE yquota.event_reject SET waiting = waiting; DELETE FROM yquota.event_reject');
+is(run("SELECT failures, last_error FROM yquota.worker_status WHERE database = 'postgres'"), '0|', 'a publication of all tables is no trouble to the worker');
+set_clocks('12:03');
+is_alike('folded there');
+my $deltas = 'SELECT count(*) FROM yquota_internal.counter_delta';
+isnt($subscriber->safe_psql('postgres', $deltas), 0, 'not on the copy');
+$subscriber->safe_psql('postgres', 'SELECT yquota_internal.fold_counters()');
+is($subscriber->safe_psql('postgres', $deltas), 0, 'it folds by itself');
+is_alike('folded on the copy');
+
+# History leaves the publisher only.
+run("SELECT yquota.stop_worker()");
+run("SELECT yquota.seal_history()");
+set_clocks('13:00');
+run("SELECT count(*) FROM yquota.archive('public.ledger', 'infinity')");
+cmp_ok($subscriber->safe_psql('postgres', 'SELECT count(*) FROM yquota.charge'), '>', run('SELECT count(*) FROM yquota.charge'), 'the copy keeps what the publisher has archived');
+my $balances = 'SELECT project, charged, accrued FROM yquota.project_balance ORDER BY 1';
+starts('d', 4, '12:30');
+finish('c', 4, 6, '12:45');
+$publisher->wait_for_catchup($slot);
+is($subscriber->safe_psql('postgres', $balances), run($balances), 'archived there: the balances are the same');
+is($_->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', 'archived there: the books prove themselves: ' . $_->name) foreach $publisher, $subscriber;
+
+# Switch-over, as operations.md has it
+my $totals = 'SELECT project, charged, accrued FROM yquota.project_balance ORDER BY 1';
+my $before = run($totals);
+my $sequences = run('SELECT * FROM yquota.sequence_commands()');
+$publisher->wait_for_catchup($slot);
+$subscriber->safe_psql('postgres', "DROP SUBSCRIPTION $slot");
+$publisher->stop;
+$subscriber->safe_psql('postgres', "SELECT yquota.set_clock('${\ at('13:00:01')}'), yquota.set_clock('${\ at('13:00')}') FROM generate_series(1, 50)");
+$subscriber->safe_psql('postgres', join ';', split /\n/, $sequences);
+set_clock($subscriber, 'postgres', at('13:00'));
+is($subscriber->safe_psql('postgres', $totals), $before, 'switched over: the totals of the publisher');
+$subscriber->append_conf('postgresql.conf', "yquota.databases = 'postgres'");
+$subscriber->reload;
+is_soon($subscriber, 'postgres', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'postgres')", 'switched over: the worker starts');
+is($subscriber->safe_psql('postgres', 'SELECT count(*) FROM yquota.outage'), 1, 'switched over: and makes no outage');
+is( $subscriber->safe_psql('postgres', <<~'SQL'), "t\nt\n0", 'switched over: replays change nothing, numbers go on, events are charged');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, source)
+	SELECT 'CONTAINER_FINISH', format('c%s', number), '2026-03-02 12:45+00', 'feed' FROM generate_series(4, 6) AS number;
+	INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('ops', 1, 'c') RETURNING grant_id = 3;
+	SELECT yquota.report_outage('2026-03-02 11:20+00', '2026-03-02 11:21+00', 'next') = 2;
+	INSERT INTO yquota.container_event (event, container_id, occurred_at)
+	SELECT 'CONTAINER_FINISH', format('d%s', number), '2026-03-02 13:00+00' FROM generate_series(1, 4) AS number;
+	SELECT count(*) FROM yquota.container WHERE container_id LIKE 'd%';
+	SELECT * FROM yquota.verify();
+	SQL
+is($subscriber->safe_psql('postgres', "SELECT failures, last_error FROM yquota.worker_status WHERE database = 'postgres'"), '0|', 'switched over: the worker has no trouble');
+$subscriber->stop;
+done_testing();

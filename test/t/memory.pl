@@ -1,0 +1,41 @@
+# The regression suite in a server whose memory is watched: by clang's sanitizers
+# in the extension and by valgrind in all of the server.  "make check" runs a few
+# tests with the sanitizers, "make soak" the whole suite with both.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use File::Basename;
+use PostgreSQL::Test::Utils;
+use Soak;
+use Test::More;
+
+use constant NOT_INSTALLED => 77;
+use constant SHORT => qw(resource weights missing_tables);
+
+my $top = dirname(dirname($FindBin::RealBin));
+my $directory = dirname($ENV{TESTDIR}) . '/memory';
+
+# watch(KIND, TESTS...): run them, all by default.
+sub watch
+{
+	my ($kind, @tests) = @_;
+	my $messages = "$PostgreSQL::Test::Utils::tmp_check/$kind.messages";
+	my @lines = qx('$top/scripts/memory_check.sh' '$directory.$kind' $kind @tests 2>'$messages');
+
+  SKIP:
+	{
+		skip "the tools for $kind are not installed", 1 if $? >> 8 == NOT_INSTALLED;
+		chomp(my $sum = pop @lines // '');
+		ok($? == 0 && $sum =~ /^[1-9]\d* tests, 0 reports$/, "$kind: $sum")
+		  or diag(join('', @lines), slurp_file($messages));
+	}
+	return;
+}
+
+watch('sanitizers', is_soak() ? () : SHORT);
+watch('valgrind') if is_soak();
+
+done_testing();
