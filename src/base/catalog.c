@@ -46,6 +46,8 @@ typedef struct TableEntry
 } TableEntry;
 
 static TableEntry tables[YQ_TABLE_COUNT] = {
+	[YQ_APPLICATION] = {.schema = "yquota", .name = "application"},
+	[YQ_APPLICATION_COUNTER] = {.schema = "yquota_internal", .name = "application_counter"},
 	[YQ_BASE_PRICE] = {.schema = "yquota", .name = "base_price"},
 	[YQ_CHARGE] = {.schema = "yquota", .name = "charge", .may_have_children = true},
 	[YQ_CHARGED_THROUGH] = {.schema = "yquota_internal", .name = "charged_through"},
