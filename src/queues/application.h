@@ -1,0 +1,83 @@
+/*-------------------------------------------------------------------------
+ *
+ * application.h
+ *	  Applications of the scheduler as rows of yquota.application (DESIGN 5).
+ *
+ * What is read here is read with the newest committed state and what this
+ * transaction has done, whatever its isolation level.  Whoever decides by it
+ * holds the locks of submission.h, so that it stays true.
+ *
+ * Applications are ordered as a leaf of Hadoop has them: the larger priority
+ * first, then the smaller id.  Ids of the form application_<number>_<number>
+ * compare by their numbers, which is the order of submission; all others come
+ * after them, as text.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_APPLICATION_H
+#define YQ_APPLICATION_H
+
+#include "datatype/timestamp.h"
+#include "nodes/pg_list.h"
+#include "queues/hierarchy.h"
+
+/* In the order of yquota.application_state. */
+typedef enum YqApplicationState
+{
+	YQ_APPLICATION_NON_RUNNABLE,	/* held by max-parallel-apps */
+	YQ_APPLICATION_ACCEPTED,	/* waits for room for its application master */
+	YQ_APPLICATION_ACTIVE,
+	YQ_APPLICATION_FINISHED,
+	YQ_APPLICATION_FAILED,
+	YQ_APPLICATION_KILLED,
+	YQ_APPLICATION_REJECTED,
+	YQ_APPLICATION_STATES
+} YqApplicationState;
+
+typedef struct YqApplication
+{
+	const char *application_id;
+	const char *username;
+	const char *queue;			/* path; NULL when it was refused before it had one */
+	const char *label_name;		/* of its application master; "" is the default partition */
+	int			label;			/* its number in the hierarchy; -1 when the label is gone */
+	int32		priority;
+	int64	   *am_amounts;		/* of its application master, native units, per type */
+	YqApplicationState state;
+	bool		has_outstanding_requests;
+	TimestampTz submitted_at;
+} YqApplication;
+
+/* The label of a state. */
+extern const char *yq_application_state_name(YqApplicationState state);
+
+/* Has it a place in a queue: none of FINISHED, FAILED, KILLED, REJECTED? */
+extern bool yq_application_is_live(YqApplicationState state);
+
+/* Negative, zero, positive: a comes before, with, after b. */
+extern int	yq_application_id_compare(const char *a, const char *b);
+extern int	yq_application_compare(const YqApplication *a, const YqApplication *b);
+
+/* The application of an id, palloc'd, or NULL. */
+extern YqApplication *yq_application_find(const YqHierarchy *hierarchy, const char *application_id);
+
+/* Those of a leaf in one of the live states: YqApplication, in order. */
+extern List *yq_applications_of_leaf(const YqHierarchy *hierarchy, const char *queue,
+									 YqApplicationState state);
+
+/*
+ * Those that are NON_RUNNABLE, of a user in all queues, or of a queue and all
+ * queues below it ("root": all): YqApplication, in order of submission, which is
+ * that of submitted_at, then of ids.
+ */
+extern List *yq_applications_held_of_user(const YqHierarchy *hierarchy, const char *username);
+extern List *yq_applications_held_below(const YqHierarchy *hierarchy, const char *path);
+
+/*
+ * Change the state of a live application to another live one; its counters
+ * follow.  why may be NULL; it becomes what diagnostics says.
+ */
+extern void yq_application_set_state(YqApplication *application, YqApplicationState state,
+									 const char *why);
+
+#endif							/* YQ_APPLICATION_H */
