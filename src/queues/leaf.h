@@ -1,0 +1,79 @@
+/*-------------------------------------------------------------------------
+ *
+ * leaf.h
+ *	  What the applications and users of a leaf queue come to: what limits of
+ *	  the queue and of its users are compared with (cs-semantics 4.1).
+ *
+ * Counts come from yquota_internal.application_counter with the newest committed
+ * state, whatever the isolation level, and with what this transaction has done;
+ * what the present command has done counts after CommandCounterIncrement().
+ * Whoever decides by them holds the lock of the leaf, and notes here what he
+ * changes, so that one reading serves several decisions.
+ *
+ * A user of the leaf is whoever has a live application in it, or containers.
+ * Containers are independent of applications: the events about them name queue
+ * and user.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_LEAF_H
+#define YQ_LEAF_H
+
+#include "queues/application.h"
+#include "queues/hierarchy.h"
+
+typedef struct YqLeafUser
+{
+	YqBytes		key;			/* name */
+	const char *username;
+	float4		weight;
+	int			non_runnable;	/* applications, by state */
+	int			accepted;
+	int			active;
+	int			demanding;		/* active ones with outstanding requests */
+	int64	  **am_used;		/* by number of the label: of masters of active ones; NULL for none */
+	int64	  **used;			/* likewise, of GUARANTEED containers: yq_leaf_read_usage() */
+} YqLeafUser;
+
+typedef struct YqLeaf
+{
+	const YqHierarchy *hierarchy;
+	const YqQueue *queue;
+	MemoryContext context;
+	YqLeafUser **users;			/* by name */
+	int			user_count;
+	int			non_runnable;	/* of all users */
+	int			accepted;
+	int			active;
+	int		   *accepted_on;	/* by number of the label */
+	int64	  **am_used;		/* by number of the label; never NULL */
+	bool		has_usage;
+} YqLeaf;
+
+/* In the current memory context; goes with it. */
+extern YqLeaf *yq_leaf_read(const YqHierarchy *hierarchy, const YqQueue *queue);
+
+/* The user of that name; NULL when the leaf has none. */
+extern YqLeafUser *yq_leaf_user(const YqLeaf *leaf, const char *username);
+
+/*
+ * Count an application that comes (from a state that is not live), goes (to one
+ * that is not) or changes its state.  Its has_outstanding_requests is what it
+ * was and will be.
+ */
+extern void yq_leaf_note(YqLeaf *leaf, const YqApplication *application,
+						 YqApplicationState from, YqApplicationState to);
+
+/* Read what GUARANTEED containers of the leaf's users hold, unless it was. */
+extern void yq_leaf_read_usage(YqLeaf *leaf);
+
+/* Of the nearest queue above (or itself) that has one for the user; else 1. */
+extern float4 yq_queue_user_weight(const YqQueue *queue, const char *username);
+
+/*
+ * Users that count as active for the limit of application masters: those with
+ * demand, and those who have applications waiting and none active.
+ */
+extern int	yq_leaf_active_users(const YqLeaf *leaf);
+
+#endif							/* YQ_LEAF_H */
