@@ -376,6 +376,41 @@ $$;
 COMMENT ON FUNCTION yquota_internal.resolve_hadoop_properties(text[], text[], text[]) IS
 	'Where properties belong, given the paths of the queues there are; without table for those that no column stands for';
 
+CREATE FUNCTION yquota_internal.resolve_hadoop_configuration(wanted text[], wanted_values text[])
+	RETURNS SETOF yquota_internal.hadoop_resolution
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	SET enable_nestloop = off SET enable_mergejoin = off SET jit = off SET work_mem = '64MB'
+	AS $$
+DECLARE
+	resolutions yquota_internal.hadoop_resolution[];
+	wrong yquota_internal.hadoop_resolution;
+BEGIN
+	SELECT array_agg(r) INTO resolutions
+	FROM yquota_internal.resolve_hadoop_properties(wanted, wanted_values,
+		ARRAY(SELECT t.path FROM yquota_internal.hadoop_queue_tree(wanted, wanted_values) AS t)) AS r;
+	SELECT r.* INTO wrong FROM unnest(resolutions) AS r
+	WHERE r.table_name IS NOT NULL AND r.typed IS NULL AND r.notation <> 'boolean' OR octet_length(r.property) > 2500 AND r.property LIKE 'yarn.scheduler.capacity.%'
+	ORDER BY r.ordinal LIMIT 1;
+	IF wrong.property IS NOT NULL THEN
+		PERFORM yquota_internal.refuse_hadoop_value(left(wrong.property, 200), wrong.value, wrong.notation,
+			CASE WHEN octet_length(wrong.property) > 2500 THEN 'The name of the property has more than 2500 bytes.' END);
+	END IF;
+	RETURN QUERY SELECT r.* FROM unnest(resolutions) AS r;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.resolve_hadoop_configuration(text[], text[]) IS
+	'Where all properties of a configuration belong; refuses what cannot be read';
+
+CREATE FUNCTION yquota_internal.hadoop_resolution_text(resolution yquota_internal.hadoop_resolution) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN CASE WHEN (resolution).table_name IS NULL THEN CASE WHEN (resolution).property LIKE 'yarn.scheduler.capacity.%' THEN (resolution).value END
+				WHEN (resolution).column_name IS NULL THEN yquota_internal.hadoop_rows_text((resolution).notation, (resolution).typed)
+				WHEN (resolution).notation = 'children' THEN nullif(array_to_string(ARRAY(SELECT yquota_internal.java_trim(c) FROM string_to_table((resolution).value, ',') AS c WHERE c <> ''), ','), '')
+				ELSE yquota_internal.hadoop_text((resolution).notation, (resolution).typed) END;
+COMMENT ON FUNCTION yquota_internal.hadoop_resolution_text(yquota_internal.hadoop_resolution) IS
+	'The value that a property will have when it is exported; NULL when it is not kept';
+
 --
 -- What an import would lead to
 --
@@ -406,7 +441,6 @@ DECLARE
 	wanted text[];
 	wanted_values text[];
 	resolutions yquota_internal.hadoop_resolution[];
-	wrong yquota_internal.hadoop_resolution;
 BEGIN
 	IF mode IS NULL OR mode NOT IN ('replace', 'merge') THEN
 		RAISE EXCEPTION 'invalid mode %', coalesce(quote_literal(mode), 'NULL')
@@ -447,26 +481,13 @@ BEGIN
 		  WHERE s.file <> ALL (replaced)
 			AND NOT EXISTS (SELECT FROM unnest(names, reasons) AS u (property, reason) WHERE u.reason IS NULL AND u.property = s.property)) AS w;
 
-	SELECT array_agg(r) INTO resolutions
-	FROM yquota_internal.resolve_hadoop_properties(wanted, wanted_values,
-		ARRAY(SELECT t.path FROM yquota_internal.hadoop_queue_tree(wanted, wanted_values) AS t)) AS r;
-	SELECT r.* INTO wrong FROM unnest(resolutions) AS r
-	WHERE r.table_name IS NOT NULL AND r.typed IS NULL AND r.notation <> 'boolean' OR octet_length(r.property) > 2500 AND r.property LIKE 'yarn.scheduler.capacity.%'
-	ORDER BY r.ordinal LIMIT 1;
-	IF wrong.property IS NOT NULL THEN
-		PERFORM yquota_internal.refuse_hadoop_value(left(wrong.property, 200), wrong.value, wrong.notation,
-			CASE WHEN octet_length(wrong.property) > 2500 THEN 'The name of the property has more than 2500 bytes.' END);
-	END IF;
+	SELECT array_agg(r) INTO resolutions FROM yquota_internal.resolve_hadoop_configuration(wanted, wanted_values) AS r;
 
 	RETURN QUERY
 	WITH document AS (
 		SELECT u.ordinal, u.property, u.value, u.reason FROM unnest(ordinals, names, texts, reasons) AS u (ordinal, property, value, reason)
 	), after_import AS (
-		SELECT r.property, r AS resolution,
-			   CASE WHEN r.table_name IS NULL THEN CASE WHEN r.property LIKE 'yarn.scheduler.capacity.%' THEN r.value END
-					WHEN r.column_name IS NULL THEN yquota_internal.hadoop_rows_text(r.notation, r.typed)
-					WHEN r.notation = 'children' THEN nullif(array_to_string(ARRAY(SELECT yquota_internal.java_trim(c) FROM string_to_table(r.value, ',') AS c WHERE c <> ''), ','), '')
-					ELSE yquota_internal.hadoop_text(r.notation, r.typed) END AS new
+		SELECT r.property, r AS resolution, yquota_internal.hadoop_resolution_text(r) AS new
 		FROM unnest(resolutions) AS r
 	)
 	SELECT d.ordinal, d.property, d.value, NULL::text, NULL::text, d.reason, NULL::yquota_internal.hadoop_resolution
@@ -573,21 +594,15 @@ $$;
 COMMENT ON FUNCTION yquota_internal.hadoop_rows(yquota_internal.hadoop_resolution[]) IS
 	'All rows of the tables of configuration that properties stand for';
 
-CREATE FUNCTION yquota.import_hadoop_configuration(documents text[], mode text DEFAULT 'replace')
-	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+CREATE FUNCTION yquota_internal.apply_hadoop_configuration(resolutions yquota_internal.hadoop_resolution[]) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
-#variable_conflict use_column
 DECLARE
-	plan yquota_internal.hadoop_plan[];
 	rows record;
 BEGIN
-	-- imports wait for each other and for changes of queues
-	LOCK TABLE yquota.queue IN SHARE ROW EXCLUSIVE MODE;
-	SELECT array_agg(p) INTO plan FROM yquota_internal.plan_hadoop_import(documents, mode) AS p;
 	FOR rows IN
-		SELECT r.* FROM yquota_internal.hadoop_rows(ARRAY(SELECT p.resolution FROM unnest(plan) AS p WHERE (p.resolution).property IS NOT NULL)) AS r
+		SELECT r.* FROM yquota_internal.hadoop_rows(resolutions) AS r
 		ORDER BY r.table_name = 'queue' DESC, r.table_name
 	LOOP
 		PERFORM yquota_internal.replace_configuration_rows(rows.table_name, rows.wanted);
@@ -598,6 +613,25 @@ BEGIN
 		WHERE q.auto_created AND NOT EXISTS (SELECT FROM yquota.queue AS p WHERE p.path = q.parent);
 		EXIT WHEN NOT FOUND;
 	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.apply_hadoop_configuration(yquota_internal.hadoop_resolution[]) IS
+	'Make the tables hold what these properties say and nothing else';
+REVOKE ALL ON FUNCTION yquota_internal.apply_hadoop_configuration(yquota_internal.hadoop_resolution[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota.import_hadoop_configuration(documents text[], mode text DEFAULT 'replace')
+	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_column
+DECLARE
+	plan yquota_internal.hadoop_plan[];
+BEGIN
+	-- imports wait for each other and for changes of queues
+	LOCK TABLE yquota.queue IN SHARE ROW EXCLUSIVE MODE;
+	SELECT array_agg(p) INTO plan FROM yquota_internal.plan_hadoop_import(documents, mode) AS p;
+	PERFORM yquota_internal.apply_hadoop_configuration(ARRAY(SELECT p.resolution FROM unnest(plan) AS p WHERE (p.resolution).property IS NOT NULL));
 	RETURN QUERY
 	SELECT p.property, coalesce(p.value, p.old),
 		   CASE WHEN p.reason IS NOT NULL THEN 'ignored'
