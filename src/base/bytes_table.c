@@ -32,6 +32,12 @@ match_keys(const void *a, const void *b, Size keysize)
 HTAB *
 yq_bytes_table_create(const char *name, Size entry_size, MemoryContext context)
 {
+	return yq_bytes_table_create_for(name, entry_size, 256, context);
+}
+
+HTAB *
+yq_bytes_table_create_for(const char *name, Size entry_size, int entries, MemoryContext context)
+{
 	HASHCTL		control = {0};
 
 	control.keysize = sizeof(YqBytes);
@@ -39,7 +45,7 @@ yq_bytes_table_create(const char *name, Size entry_size, MemoryContext context)
 	control.hash = hash_key;
 	control.match = match_keys;
 	control.hcxt = context;
-	return hash_create(name, 256, &control,
+	return hash_create(name, Max(entries, 1), &control,
 					   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
 }
 
@@ -63,6 +69,12 @@ yq_bytes_table_enter(HTAB *table, YqBytes key, MemoryContext context, bool *foun
 	memcpy(copy, key.data, key.length);
 	key.data = copy;
 	return hash_search(table, &key, HASH_ENTER, NULL);
+}
+
+void *
+yq_bytes_table_enter_kept(HTAB *table, YqBytes key, bool *found)
+{
+	return hash_search(table, &key, HASH_ENTER, found);
 }
 
 void

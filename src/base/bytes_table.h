@@ -24,12 +24,19 @@ typedef struct YqBytes
 extern HTAB *yq_bytes_table_create(const char *name, Size entry_size,
 								   MemoryContext context);
 
+/* The same with room for so many entries, for a table that is filled at once. */
+extern HTAB *yq_bytes_table_create_for(const char *name, Size entry_size, int entries,
+									   MemoryContext context);
+
 /* The entry of a key, or NULL. */
 extern void *yq_bytes_table_find(HTAB *table, YqBytes key);
 
 /* The entry of a key, made when there is none: *found tells. */
 extern void *yq_bytes_table_enter(HTAB *table, YqBytes key, MemoryContext context,
 								  bool *found);
+
+/* The same with a key that stays where it is as long as the table does. */
+extern void *yq_bytes_table_enter_kept(HTAB *table, YqBytes key, bool *found);
 
 /*
  * Append a part of a composite key, with its length in front so that different

@@ -98,14 +98,6 @@ yq_hierarchy_amounts(const YqHierarchy *hierarchy)
 
 /* -- the tree -------------------------------------------------------------- */
 
-static char *
-parent_path(const char *path)
-{
-	const char *dot = strrchr(path, '.');
-
-	return dot == NULL ? NULL : pnstrdup(path, dot - path);
-}
-
 static int
 compare_siblings(const void *a, const void *b)
 {
@@ -122,7 +114,11 @@ make_queues(YqHierarchyLoader *loader)
 {
 	YqHierarchy *hierarchy = loader->hierarchy;
 
-	hierarchy->by_path = yq_bytes_table_create("yquota queues", sizeof(PathEntry), hierarchy->context);
+	YqQueue    *queues = palloc_extended(sizeof(YqQueue) * Max(loader->row_count, 1),
+										 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+
+	hierarchy->by_path = yq_bytes_table_create_for("yquota queues", sizeof(PathEntry), loader->row_count,
+												   hierarchy->context);
 	hierarchy->containers_elsewhere = yq_bytes_table_create("yquota containers elsewhere",
 															 sizeof(YqNameCount), hierarchy->context);
 	hierarchy->by_name = yq_bytes_table_create("yquota queue names", sizeof(PathEntry), hierarchy->context);
@@ -130,23 +126,23 @@ make_queues(YqHierarchyLoader *loader)
 	for (int i = 0; i < loader->row_count; i++)
 	{
 		YqQueueRow *row = loader->rows[i];
-		YqQueue    *queue = palloc0(sizeof(YqQueue));
+		YqQueue    *queue = &queues[i];
 		PathEntry  *entry;
 		YqBytes		key;
 		bool		found;
 
-		queue->path = pstrdup(row->key.data);
+		queue->path = pnstrdup(row->key.data, row->key.length);
 		queue->key.data = queue->path;
 		queue->key.length = row->key.length;
 		queue->name = strrchr(queue->path, '.') == NULL ? queue->path : strrchr(queue->path, '.') + 1;
 		queue->position = row->nulls[YQ_COL_POSITION] ? PG_INT32_MAX : DatumGetInt32(row->values[YQ_COL_POSITION]);
 		queue->is_auto_created = DatumGetBool(row->values[YQ_COL_AUTO_CREATED]);
 		row->queue = queue;
-		entry = yq_bytes_table_enter(hierarchy->by_path, queue->key, hierarchy->context, &found);
+		entry = yq_bytes_table_enter_kept(hierarchy->by_path, queue->key, &found);
 		entry->queue = queue;
 		key.data = queue->name;
-		key.length = strlen(queue->name);
-		entry = yq_bytes_table_enter(hierarchy->by_name, key, hierarchy->context, &found);
+		key.length = queue->path + queue->key.length - queue->name;
+		entry = yq_bytes_table_enter_kept(hierarchy->by_name, key, &found);
 		entry->queue = found ? NULL : queue;
 	}
 }
@@ -160,20 +156,26 @@ tie_children(YqHierarchyLoader *loader)
 	for (int i = 0; i < loader->row_count; i++)
 	{
 		YqQueue    *queue = loader->rows[i]->queue;
-		char	   *above = parent_path(queue->path);
+		YqBytes		above = {queue->path, Max(queue->name - queue->path - 1, 0)};
+		PathEntry  *entry;
 
-		if (above == NULL)
+		if (queue->name == queue->path)
+		{
 			hierarchy->root = queue;
-		else
-			queue->parent = yq_hierarchy_find(hierarchy, above);
-		if (queue->parent != NULL)
-			queue->parent->child_count++;
+			continue;
+		}
+		entry = yq_bytes_table_find(hierarchy->by_path, above);
+		if (entry == NULL)
+			continue;
+		queue->parent = entry->queue;
+		queue->parent->child_count++;
 	}
 	for (int i = 0; i < loader->row_count; i++)
 	{
 		YqQueue    *queue = loader->rows[i]->queue;
 
-		queue->children = palloc(sizeof(YqQueue *) * Max(queue->child_count, 1));
+		if (queue->child_count > 0)
+			queue->children = palloc(sizeof(YqQueue *) * queue->child_count);
 		queue->child_count = 0;
 	}
 	for (int i = 0; i < loader->row_count; i++)
@@ -187,7 +189,8 @@ tie_children(YqHierarchyLoader *loader)
 	{
 		YqQueue    *queue = loader->rows[i]->queue;
 
-		qsort(queue->children, queue->child_count, sizeof(YqQueue *), compare_siblings);
+		if (queue->child_count > 1)
+			qsort(queue->children, queue->child_count, sizeof(YqQueue *), compare_siblings);
 	}
 }
 
@@ -253,13 +256,16 @@ yq_hierarchy_load(Snapshot snapshot, MemoryContext parent)
 
 	loader.hierarchy = MemoryContextAllocZero(context, sizeof(YqHierarchy));
 	loader.hierarchy->context = context;
-	yq_hierarchy_read(&loader);
-	configured_labels = find_configured_labels(&loader);
-
+	yq_hierarchy_read_queues(&loader);
 	MemoryContextSwitchTo(context);
 	make_queues(&loader);
 	tie_children(&loader);
 	order_queues(&loader);
+	MemoryContextSwitchTo(scratch);
+	yq_hierarchy_read(&loader);
+	configured_labels = find_configured_labels(&loader);
+
+	MemoryContextSwitchTo(context);
 	for (int i = 0; i < loader.hierarchy->queue_count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -77,18 +77,14 @@ bytes_of(const char *text)
 
 /* -- queues ---------------------------------------------------------------- */
 
-typedef struct RowEntry
+/* The row of the queue that a row of another table is about, or NULL. */
+static YqQueueRow *
+row_of_queue(const YqRow *tuple, int column)
 {
-	YqBytes		key;
-	YqQueueRow *row;
-} RowEntry;
+	YqHierarchyLoader *loader = loader_of(tuple);
+	YqQueue    *queue = yq_hierarchy_find(loader->hierarchy, yq_row_text(tuple, column));
 
-YqQueueRow *
-yq_hierarchy_row(const YqHierarchyLoader *loader, const char *path)
-{
-	RowEntry   *entry = yq_bytes_table_find(loader->rows_by_path, bytes_of(path));
-
-	return entry == NULL ? NULL : entry->row;
+	return queue == NULL ? NULL : loader->row_of[queue->number];
 }
 
 static void
@@ -97,8 +93,7 @@ read_queue(const YqRow *tuple)
 	YqHierarchyLoader *loader = loader_of(tuple);
 	TupleDesc	descriptor = tuple->slot->tts_tupleDescriptor;
 	YqQueueRow *row = palloc0(sizeof(YqQueueRow));
-	RowEntry   *entry;
-	bool		found;
+	text	   *path;
 
 	slot_getallattrs(tuple->slot);
 	for (int i = 0; i < YQ_QUEUE_COLUMNS; i++)
@@ -111,13 +106,13 @@ read_queue(const YqRow *tuple)
 		if (attribute->attlen == -1)
 			row->values[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(row->values[i]));
 	}
-	row->key = bytes_of(TextDatumGetCString(row->values[YQ_COL_PATH]));
+	path = DatumGetTextPP(row->values[YQ_COL_PATH]);
+	row->key.data = VARDATA_ANY(path);
+	row->key.length = VARSIZE_ANY_EXHDR(path);
 	if (loader->rows == NULL || (loader->row_count >= 64 && (loader->row_count & (loader->row_count - 1)) == 0))
 		loader->rows = loader->rows == NULL ? palloc(sizeof(YqQueueRow *) * 64) :
 			repalloc_huge(loader->rows, sizeof(YqQueueRow *) * loader->row_count * 2);
 	loader->rows[loader->row_count++] = row;
-	entry = yq_bytes_table_enter(loader->rows_by_path, row->key, loader->scratch, &found);
-	entry->row = row;
 }
 
 static const char *const label_columns[] = {"queue", "label", "capacity", "maximum_capacity",
@@ -127,7 +122,7 @@ static const char *const label_columns[] = {"queue", "label", "capacity", "maxim
 static void
 read_label(const YqRow *tuple)
 {
-	YqQueueRow *row = yq_hierarchy_row(loader_of(tuple), yq_row_text(tuple, 0));
+	YqQueueRow *row = row_of_queue(tuple, 0);
 	YqLabelRow *label = palloc0(sizeof(YqLabelRow));
 	Datum		am_percent;
 	bool		isnull;
@@ -150,7 +145,7 @@ static const char *const weight_columns[] = {"queue", "username", "weight"};
 static void
 read_weight(const YqRow *tuple)
 {
-	YqQueueRow *row = yq_hierarchy_row(loader_of(tuple), yq_row_text(tuple, 0));
+	YqQueueRow *row = row_of_queue(tuple, 0);
 	YqWeightRow *weight = palloc0(sizeof(YqWeightRow));
 	bool		isnull;
 	Datum		value = yq_row_value(tuple, 2, &isnull);
@@ -583,13 +578,18 @@ yq_hierarchy_read_nodes(YqHierarchy *hierarchy, Snapshot snapshot)
 /* -- all ------------------------------------------------------------------- */
 
 void
+yq_hierarchy_read_queues(YqHierarchyLoader *loader)
+{
+	read_table(loader, YQ_QUEUE, queue_columns, YQ_QUEUE_COLUMNS, read_queue);
+}
+
+void
 yq_hierarchy_read(YqHierarchyLoader *loader)
 {
 	MemoryContext scratch = loader->scratch;
 
 	loader->running = yq_enum_oid("queue_state", "RUNNING");
 	loader->stopped = yq_enum_oid("queue_state", "STOPPED");
-	loader->rows_by_path = yq_bytes_table_create("yquota queue rows", sizeof(RowEntry), scratch);
 	loader->wildcards = yq_bytes_table_create("yquota templates", sizeof(YqWildcardRow), scratch);
 	loader->label_numbers = yq_bytes_table_create("yquota labels", sizeof(NameEntry), scratch);
 	loader->type_numbers = yq_bytes_table_create("yquota types", sizeof(NameEntry), scratch);
@@ -597,7 +597,6 @@ yq_hierarchy_read(YqHierarchyLoader *loader)
 		yq_bytes_table_create("yquota stopped queues", sizeof(NameEntry), loader->hierarchy->context);
 	set_defaults(loader->hierarchy);
 
-	read_table(loader, YQ_QUEUE, queue_columns, YQ_QUEUE_COLUMNS, read_queue);
 	read_table(loader, YQ_QUEUE_LABEL, label_columns, lengthof(label_columns), read_label);
 	read_table(loader, YQ_QUEUE_USER, weight_columns, lengthof(weight_columns), read_weight);
 	read_table(loader, YQ_WILDCARD_TEMPLATE, wildcard_columns, lengthof(wildcard_columns), read_wildcard);

@@ -95,23 +95,25 @@ typedef struct YqHierarchyLoader
 	YqQueueRow **rows;
 	int			row_count;
 	YqQueueRow **row_of;		/* by number of the queue */
-	HTAB	   *rows_by_path;	/* RowEntry */
+	HTAB	   *type_numbers;	/* names, until they are numbered */
 	HTAB	   *wildcards;		/* YqWildcardRow */
-	HTAB	   *label_numbers;	/* LabelEntry */
-	HTAB	   *type_numbers;
+	HTAB	   *label_numbers;
 	Oid			running;		/* labels of queue_state */
 	Oid			stopped;
 } YqHierarchyLoader;
 
-/* Read all tables; names and settings go into the hierarchy at once. */
+/* Read yquota.queue. */
+extern void yq_hierarchy_read_queues(YqHierarchyLoader *loader);
+
+/*
+ * Read the other tables, when the queues are made; names and settings go into the
+ * hierarchy at once.
+ */
 extern void yq_hierarchy_read(YqHierarchyLoader *loader);
 
 /* Fill what is configured and inherited, of a queue whose parent is resolved. */
 extern void yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue,
 								 const bool *configured_anywhere);
-
-/* The row of a queue, or NULL. */
-extern YqQueueRow *yq_hierarchy_row(const YqHierarchyLoader *loader, const char *path);
 
 /* Amounts of a resource, palloc'd; types that the hierarchy does not know are left out. */
 extern int64 *yq_hierarchy_read_amounts(const YqHierarchy *hierarchy, Datum resource);

@@ -181,10 +181,9 @@ delete_status(const char *path)
 
 /* Note what is in force from now on. */
 static void
-write_statuses(const YqHierarchy *hierarchy, HTAB *statuses)
+write_statuses(const YqHierarchy *hierarchy, const YqQueueStatuses *statuses)
 {
-	HASH_SEQ_STATUS sequence;
-	YqQueueStatus *status;
+	ListCell   *cell;
 
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
@@ -193,15 +192,11 @@ write_statuses(const YqHierarchy *hierarchy, HTAB *statuses)
 		const YqQueue *queue = hierarchy->queues[i];
 
 		CHECK_FOR_INTERRUPTS();
-		if (!is_noted(hierarchy, queue, yq_bytes_table_find(statuses, queue->key)))
+		if (!is_noted(hierarchy, queue, statuses->of_queue[i]))
 			write_status(hierarchy, queue);
 	}
-	hash_seq_init(&sequence, statuses);
-	while ((status = hash_seq_search(&sequence)) != NULL)
-	{
-		if (!status->has_queue)
-			delete_status(status->path);
-	}
+	foreach(cell, statuses->gone)
+		delete_status(((const YqQueueStatus *) lfirst(cell))->path);
 	SPI_finish();
 }
 
@@ -212,7 +207,7 @@ check_transaction(void)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_context = MemoryContextSwitchTo(scratch);
 	YqHierarchy *hierarchy;
-	HTAB	   *statuses;
+	YqQueueStatuses *statuses;
 	List	   *violations;
 
 	/* What others have committed is seen after this, and nothing new until we commit. */

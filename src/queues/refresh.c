@@ -11,18 +11,12 @@
  */
 #include "base/compat.h"
 
-#include "access/table.h"
-#include "access/tableam.h"
-#include "base/catalog.h"
-#include "executor/tuptable.h"
-#include "miscadmin.h"
 #include "queues/effective.h"
 #include "queues/hierarchy_read.h"
 #include "queues/refresh.h"
+#include "queues/rows.h"
 #include "queues/text.h"
 #include "queues/validate.h"
-#include "utils/builtins.h"
-#include "utils/rel.h"
 #include "utils/snapmgr.h"
 
 static const char *const kind_names[] = {
@@ -57,39 +51,68 @@ find_kind(const char *name)
 	return YQ_QUEUE_LEAF;
 }
 
-HTAB *
+/* What rows are read into. */
+typedef struct StatusReading
+{
+	const YqHierarchy *hierarchy;
+	YqQueueStatuses *statuses;
+} StatusReading;
+
+enum StatusColumn
+{
+	STATUS_PATH,
+	STATUS_RUNNING,
+	STATUS_KIND,
+	STATUS_AUTO_CREATED,
+	STATUS_MAXIMUM_ALLOCATION,
+	STATUS_COLUMN_COUNT
+};
+
+static const char *const status_columns[STATUS_COLUMN_COUNT] = {
+	[STATUS_PATH] = "path",
+	[STATUS_RUNNING] = "running",
+	[STATUS_KIND] = "kind",
+	[STATUS_AUTO_CREATED] = "auto_created",
+	[STATUS_MAXIMUM_ALLOCATION] = "maximum_allocation",
+};
+
+static void
+read_status(const YqRow *row)
+{
+	StatusReading *reading = row->argument;
+	YqQueueStatus *status = palloc0(sizeof(YqQueueStatus));
+	char	   *path = yq_row_text(row, STATUS_PATH);
+	char	   *kind = yq_row_text(row, STATUS_KIND);
+	YqQueue    *queue = yq_hierarchy_find(reading->hierarchy, path);
+	bool		isnull;
+
+	status->is_running = yq_row_bool(row, STATUS_RUNNING);
+	status->kind = find_kind(kind);
+	status->is_auto_created = yq_row_bool(row, STATUS_AUTO_CREATED);
+	status->maximum_allocation =
+		yq_hierarchy_read_amounts(reading->hierarchy, yq_row_value(row, STATUS_MAXIMUM_ALLOCATION, &isnull));
+	pfree(kind);
+	if (queue == NULL)
+	{
+		status->path = path;
+		reading->statuses->gone = lappend(reading->statuses->gone, status);
+		return;
+	}
+	reading->statuses->of_queue[queue->number] = status;
+	pfree(path);
+}
+
+YqQueueStatuses *
 yq_queue_status_read(const YqHierarchy *hierarchy)
 {
-	static const char *const names[] = {"path", "running", "kind", "auto_created", "maximum_allocation"};
-	Relation	relation = yq_table_open(YQ_QUEUE_STATUS, AccessShareLock);
-	HTAB	   *statuses = yq_bytes_table_create("yquota queue status", sizeof(YqQueueStatus), CurrentMemoryContext);
+	YqQueueStatuses *statuses = palloc0(sizeof(YqQueueStatuses));
+	StatusReading reading = {.hierarchy = hierarchy, .statuses = statuses};
 	Snapshot	snapshot = yq_latest_snapshot();
-	TupleTableSlot *slot = table_slot_create(relation, NULL);
-	TableScanDesc scan = table_beginscan(relation, snapshot, 0, NULL);
-	AttrNumber	columns[lengthof(names)];
 
-	for (int i = 0; i < (int) lengthof(names); i++)
-		columns[i] = yq_column(relation, names[i]);
-	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
-	{
-		bool		isnull;
-		bool		found;
-		char	   *path = TextDatumGetCString(slot_getattr(slot, columns[0], &isnull));
-		YqBytes		key = {path, strlen(path)};
-		YqQueueStatus *status = yq_bytes_table_enter(statuses, key, CurrentMemoryContext, &found);
-
-		CHECK_FOR_INTERRUPTS();
-		status->path = path;
-		status->is_running = DatumGetBool(slot_getattr(slot, columns[1], &isnull));
-		status->kind = find_kind(TextDatumGetCString(slot_getattr(slot, columns[2], &isnull)));
-		status->is_auto_created = DatumGetBool(slot_getattr(slot, columns[3], &isnull));
-		status->maximum_allocation = yq_hierarchy_read_amounts(hierarchy, slot_getattr(slot, columns[4], &isnull));
-		status->has_queue = false;
-	}
-	table_endscan(scan);
-	ExecDropSingleTupleTableSlot(slot);
+	statuses->of_queue = palloc_extended(sizeof(YqQueueStatus *) * Max(hierarchy->queue_count, 1),
+										 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	yq_rows_read(YQ_QUEUE_STATUS, snapshot, status_columns, STATUS_COLUMN_COUNT, read_status, &reading);
 	UnregisterSnapshot(snapshot);
-	table_close(relation, AccessShareLock);
 	return statuses;
 }
 
@@ -98,7 +121,7 @@ yq_queue_status_read(const YqHierarchy *hierarchy)
 typedef struct Refresh
 {
 	YqHierarchy *hierarchy;
-	HTAB	   *statuses;
+	const YqQueueStatuses *statuses;
 	bool	   *starts_running; /* per queue: in a cluster that starts now */
 	bool	   *is_stopping;	/* per queue: by this change */
 	List	   *violations;
@@ -193,10 +216,8 @@ check_allocation_kept(Refresh *refresh, YqQueue *queue, const YqQueueStatus *sta
 static void
 refresh_queue(Refresh *refresh, YqQueue *queue)
 {
-	YqQueueStatus *status = yq_bytes_table_find(refresh->statuses, queue->key);
+	const YqQueueStatus *status = refresh->statuses->of_queue[queue->number];
 
-	if (status != NULL)
-		status->has_queue = true;
 	if (status == NULL || change_kind(refresh, queue, status))
 	{
 		queue->is_running = refresh->starts_running[queue->number];
@@ -219,24 +240,18 @@ compare_statuses(const ListCell *a, const ListCell *b)
 static void
 check_deletions(Refresh *refresh)
 {
-	HASH_SEQ_STATUS sequence;
-	YqQueueStatus *status;
-	List	   *missing = NIL;
+	List	   *gone = list_copy(refresh->statuses->gone);
 	ListCell   *cell;
 
-	hash_seq_init(&sequence, refresh->statuses);
-	while ((status = hash_seq_search(&sequence)) != NULL)
+	list_sort(gone, compare_statuses);
+	foreach(cell, gone)
 	{
-		if (!status->has_queue && !status->is_auto_created)
-			missing = lappend(missing, status);
-	}
-	list_sort(missing, compare_statuses);
-	foreach(cell, missing)
-	{
-		bool		is_left_stopped;
+		const YqQueueStatus *status = lfirst(cell);
+		YqBytes		key = {status->path, strlen(status->path)};
+		bool		is_left_stopped = yq_bytes_table_find(refresh->hierarchy->kept_stopped, key) != NULL;
 
-		status = lfirst(cell);
-		is_left_stopped = yq_bytes_table_find(refresh->hierarchy->kept_stopped, status->key) != NULL;
+		if (status->is_auto_created)
+			continue;
 		if (yq_containers_elsewhere(refresh->hierarchy, status->path) > 0 || (status->is_running && !is_left_stopped))
 			refresh->violations =
 				yq_violation_add(refresh->violations, status->path, "state", NULL,
@@ -247,7 +262,7 @@ check_deletions(Refresh *refresh)
 }
 
 List *
-yq_hierarchy_refresh(YqHierarchy *hierarchy, HTAB *statuses)
+yq_hierarchy_refresh(YqHierarchy *hierarchy, const YqQueueStatuses *statuses)
 {
 	int			count = hierarchy->queue_count - hierarchy->orphan_count;
 	Refresh		refresh = {.hierarchy = hierarchy, .statuses = statuses};

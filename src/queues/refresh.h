@@ -20,23 +20,27 @@
 
 typedef struct YqQueueStatus
 {
-	YqBytes		key;			/* path */
-	const char *path;
+	const char *path;			/* only of queues that are gone */
 	bool		is_running;
 	YqQueueKind kind;
 	bool		is_auto_created;
 	int64	   *maximum_allocation;
-	bool		has_queue;		/* set by yq_hierarchy_refresh() */
 } YqQueueStatus;
 
-/* Read the table: YqQueueStatus by path, palloc'd. */
-extern HTAB *yq_queue_status_read(const YqHierarchy *hierarchy);
+typedef struct YqQueueStatuses
+{
+	YqQueueStatus **of_queue;	/* by number of the queue; NULL for a new one */
+	List	   *gone;			/* of queues that there are no more */
+} YqQueueStatuses;
+
+/* Read the table, palloc'd. */
+extern YqQueueStatuses *yq_queue_status_read(const YqHierarchy *hierarchy);
 
 /*
  * Set is_running of every queue; its containers are set.  Returns the
  * violations of the rules for a change, in the order of queues.
  */
-extern List *yq_hierarchy_refresh(YqHierarchy *hierarchy, HTAB *statuses);
+extern List *yq_hierarchy_refresh(YqHierarchy *hierarchy, const YqQueueStatuses *statuses);
 
 /* RUNNING, STOPPED or DRAINING. */
 extern const char *yq_queue_state_name(bool is_running, int64 containers);

@@ -208,21 +208,26 @@ static_children(const YqQueue *queue, const YqQueue **children)
 	return count;
 }
 
+/* Modes that queues are in. */
+typedef struct SiblingModes
+{
+	bool		percent;
+	bool		weight;
+	bool		absolute;
+} SiblingModes;
+
 /*
- * The mode of queues on the labels of one of them, or of their parent.  The order
- * matters, as it does in Hadoop: absolute amounts make it forget percentages
- * that it has seen, but not those that follow.
+ * The modes of queues on the labels of one of them, or of their parent, told of
+ * in "details" unless that is NULL.  The order matters, as it does in Hadoop:
+ * absolute amounts make it forget percentages that it has seen, but not those
+ * that follow.
  */
-static SiblingMode
-mode_of(Check *check, const YqQueue **queues, int count)
+static SiblingModes
+find_modes(const Check *check, const YqQueue **queues, int count, StringInfo details)
 {
 	const YqQueue *owner = check->queue;
-	bool		percent = false;
-	bool		weight = false;
-	bool		absolute = false;
-	StringInfoData details;
+	SiblingModes modes = {false, false, false};
 
-	initStringInfo(&details);
 	for (int i = 0; i < count; i++)
 	{
 		for (int j = 0; j < owner->label_count; j++)
@@ -232,27 +237,42 @@ mode_of(Check *check, const YqQueue **queues, int count)
 
 			if (label == NULL)
 				continue;
-			percent = percent || label->configured > 0;
-			if (label->weight >= 0)
-			{
-				weight = true;
-				appendStringInfo(&details, "{Queue=%s, label=%s uses weight mode}. ", queues[i]->path, name);
-			}
+			modes.percent = modes.percent || label->configured > 0;
+			modes.weight = modes.weight || label->weight >= 0;
 			if (label->minimum_amounts != NULL)
 			{
-				absolute = true;
-				percent = false;
-				appendStringInfo(&details, "{Queue=%s, label=%s uses absolute mode}. ", queues[i]->path, name);
+				modes.absolute = true;
+				modes.percent = false;
 			}
-			if (percent)
-				appendStringInfo(&details, "{Queue=%s, label=%s uses percentage mode}. ", queues[i]->path, name);
+			if (details == NULL)
+				continue;
+			if (label->weight >= 0)
+				appendStringInfo(details, "{Queue=%s, label=%s uses weight mode}. ", queues[i]->path, name);
+			if (label->minimum_amounts != NULL)
+				appendStringInfo(details, "{Queue=%s, label=%s uses absolute mode}. ", queues[i]->path, name);
+			if (modes.percent)
+				appendStringInfo(details, "{Queue=%s, label=%s uses percentage mode}. ", queues[i]->path, name);
 		}
 	}
-	if (percent + weight + absolute > 1 && queues[0]->parent != NULL)
+	return modes;
+}
+
+static SiblingMode
+mode_of(Check *check, const YqQueue **queues, int count)
+{
+	SiblingModes modes = find_modes(check, queues, count, NULL);
+
+	if (modes.percent + modes.weight + modes.absolute > 1 && queues[0]->parent != NULL)
+	{
+		StringInfoData details;
+
+		initStringInfo(&details);
+		(void) find_modes(check, queues, count, &details);
 		complain(check, "capacity", NULL,
 				 psprintf("Parent queue '%s' have children queue used mixed of  weight mode, percentage and absolute mode, it is not allowed, please double check, details:%s",
-						  owner->path, details.data));
-	return weight ? MODE_WEIGHT : absolute ? MODE_ABSOLUTE : MODE_PERCENT;
+						  check->queue->path, details.data));
+	}
+	return modes.weight ? MODE_WEIGHT : modes.absolute ? MODE_ABSOLUTE : MODE_PERCENT;
 }
 
 static void
