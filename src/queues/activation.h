@@ -12,9 +12,9 @@
  * application, or no application master on the partition.
  *
  * Of what a running Hadoop remembers, one thing is as it is there: a user is not
- * yet among the active ones (yq_leaf_active_users) when it is his only
- * application that is being submitted, since the scheduler counts users who
- * only wait when it has decided, not before.
+ * yet among the active ones (yq_leaf_active_users) when the only application he
+ * has is the one that comes, since the scheduler counts users who only wait when
+ * it has decided, not before.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +26,7 @@
 typedef enum YqActivationOutcome
 {
 	YQ_ACTIVATION_ACTIVATE,
-	YQ_ACTIVATION_EMPTY_CLUSTER,	/* nothing to start a submitted one on */
+	YQ_ACTIVATION_EMPTY_CLUSTER,	/* nothing to start a newcomer on */
 	YQ_ACTIVATION_AM_LIMIT,
 	YQ_ACTIVATION_USER_AM_LIMIT
 } YqActivationOutcome;
@@ -51,10 +51,11 @@ extern bool yq_activation_may_succeed(YqLeaf *leaf);
 
 /*
  * Decide about ACCEPTED applications of a leaf, which are given in order, and are
- * noted in the leaf.  newcomer is the one among them whose submission is the
- * reason for the pass; NULL when something else is: an application has left or
- * become runnable, or the cluster or the configuration has changed.  A pass for
- * a newcomer decides nothing while the cluster has nothing.
+ * noted in the leaf.  newcomer is the one among them whose coming is the reason
+ * for the pass: it has been submitted or moved here, or become runnable.  NULL
+ * when something else is: an application has left, or the cluster or the
+ * configuration has changed.  A pass for a newcomer activates nothing while the
+ * cluster has nothing.
  *
  * Returns YqActivation, one for each, in the same order.  Activated ones have
  * been noted as ACTIVE in the leaf; neither they nor their rows are changed.

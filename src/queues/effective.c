@@ -201,25 +201,27 @@ set_minimum_ratios(YqHierarchy *hierarchy, YqQueue *queue)
 
 /* -- limits ---------------------------------------------------------------- */
 
-/* What is left of the default partition for each child of a queue. */
-static void
-set_limits_of_children(const YqHierarchy *hierarchy, YqQueue *queue)
+int64 *
+yq_queue_limit(const YqHierarchy *hierarchy, const YqQueue *queue)
 {
 	const YqCalculator *calculator = &hierarchy->calculator;
-	const YqQueueLabel *label = &queue->labels[0];
-	const int64 *limit = yq_amounts_min(calculator, hierarchy->cluster, queue->limit,
-										label->effective_maximum);
+	const YqQueueLabel *above;
+	int64	   *limit;
+	const int64 *least;
 
-	memmove(queue->limit, limit, calculator->types * sizeof(int64));
-	for (int i = 0; i < queue->child_count; i++)
+	if (queue->parent == NULL)
 	{
-		YqQueue    *child = queue->children[i];
-
-		for (int k = 0; k < calculator->types; k++)
-			child->limit[k] = queue->limit[k] - label->used[k] + child->labels[0].used[k];
-		yq_amounts_round_down(calculator, child->limit, child->limit,
-							  hierarchy->settings.minimum_allocation);
+		limit = yq_hierarchy_amounts(hierarchy);
+		memcpy(limit, hierarchy->cluster, calculator->types * sizeof(int64));
+		return limit;
 	}
+	above = &queue->parent->labels[0];
+	limit = yq_queue_limit(hierarchy, queue->parent);
+	least = yq_amounts_min(calculator, hierarchy->cluster, limit, above->effective_maximum);
+	for (int i = 0; i < calculator->types; i++)
+		limit[i] = least[i] - above->used[i] + queue->labels[0].used[i];
+	yq_amounts_round_down(calculator, limit, limit, hierarchy->settings.minimum_allocation);
+	return limit;
 }
 
 /* An integer as Java makes it of a float. */
@@ -258,27 +260,6 @@ set_application_limits(const YqHierarchy *hierarchy, YqQueue *queue)
 			Min(most, to_int(most * (queue->user_limit / 100.0f) * queue->user_limit_factor));
 }
 
-int64 *
-yq_queue_am_limit(const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label)
-{
-	const YqCalculator *calculator = &hierarchy->calculator;
-	const int64 *step = hierarchy->settings.minimum_allocation;
-	int64	   *result = yq_hierarchy_amounts(hierarchy);
-	const int64 *base = label->effective_minimum;
-	const int64 *limit = nothing;
-	int64		most[YQ_MAX_RESOURCE_TYPES];
-
-	if (label->label == 0)
-	{
-		yq_amounts_round_down(calculator, most, label->effective_maximum, step);
-		limit = yq_amounts_min(calculator, hierarchy->cluster, most, queue->limit);
-	}
-	if (yq_amounts_fit_in_by(calculator, base, limit))
-		base = limit;
-	yq_amounts_multiply_and_normalize_up(calculator, result, base, label->am_percent, step);
-	return result;
-}
-
 float4
 yq_queue_absolute_used(const YqHierarchy *hierarchy, const YqQueueLabel *label)
 {
@@ -308,8 +289,6 @@ forget_figures(const YqHierarchy *hierarchy, YqQueue *queue)
 {
 	Size		size = hierarchy->calculator.types * sizeof(int64);
 
-	if (queue->limit == NULL)
-		queue->limit = yq_hierarchy_amounts(hierarchy);
 	for (int i = 0; i < queue->label_count; i++)
 	{
 		YqQueueLabel *label = &queue->labels[i];
@@ -325,8 +304,6 @@ forget_figures(const YqHierarchy *hierarchy, YqQueue *queue)
 static void
 compute_queue(YqHierarchy *hierarchy, YqQueue *queue)
 {
-	if (queue->parent == NULL)
-		memcpy(queue->limit, hierarchy->cluster, hierarchy->calculator.types * sizeof(int64));
 	if (hierarchy->settings.is_legacy)
 	{
 		set_absolute_fractions(queue);
@@ -349,8 +326,6 @@ compute_queue(YqHierarchy *hierarchy, YqQueue *queue)
 			}
 		}
 	}
-	if (queue->child_count > 0)
-		set_limits_of_children(hierarchy, queue);
 	if (queue->kind == YQ_QUEUE_LEAF || queue->kind == YQ_QUEUE_PLAN)
 		set_application_limits(hierarchy, queue);
 }
@@ -358,9 +333,12 @@ compute_queue(YqHierarchy *hierarchy, YqQueue *queue)
 void
 yq_hierarchy_compute(YqHierarchy *hierarchy)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(hierarchy->context);
+	MemoryContext old_context;
 	int			count = hierarchy->queue_count - hierarchy->orphan_count;
 
+	if (hierarchy->is_computed)
+		return;
+	old_context = MemoryContextSwitchTo(hierarchy->context);
 	for (int i = 0; i < count; i++)
 	{
 		forget_figures(hierarchy, hierarchy->queues[i]);
@@ -369,5 +347,6 @@ yq_hierarchy_compute(YqHierarchy *hierarchy)
 	}
 	for (int i = 0; i < count; i++)
 		compute_queue(hierarchy, hierarchy->queues[i]);
+	hierarchy->is_computed = true;
 	MemoryContextSwitchTo(old_context);
 }

@@ -19,7 +19,10 @@
 
 #include "queues/hierarchy.h"
 
-/* Fill what is marked so in hierarchy.h, from totals, cluster and used. */
+/*
+ * Fill what is marked so in hierarchy.h, unless that has been done: from totals
+ * and cluster, and not from what is used.
+ */
 extern void yq_hierarchy_compute(YqHierarchy *hierarchy);
 
 /* Read what running containers hold, as committed now. */
@@ -29,12 +32,10 @@ extern void yq_hierarchy_read_usage(YqHierarchy *hierarchy);
 extern int64 yq_containers_elsewhere(const YqHierarchy *hierarchy, const char *path);
 
 /*
- * What application masters may use of a leaf on a label: amounts, palloc'd.
- * The queue's limit in the default partition, which usage elsewhere lessens,
- * counts when it is larger than the guarantee.
+ * What is left of the default partition for a queue, by what is used as last read:
+ * amounts, palloc'd; negative where others use more than they may.
  */
-extern int64 *yq_queue_am_limit(const YqHierarchy *hierarchy, const YqQueue *queue,
-								const YqQueueLabel *label);
+extern int64 *yq_queue_limit(const YqHierarchy *hierarchy, const YqQueue *queue);
 
 /* Fractions of the partition, and of the queue's guarantee, that are used. */
 extern float4 yq_queue_absolute_used(const YqHierarchy *hierarchy, const YqQueueLabel *label);

@@ -139,7 +139,6 @@ typedef struct YqQueue
 	int64		containers;		/* running here and below, by yq_hierarchy_read_usage() */
 
 	/* by yq_hierarchy_compute() */
-	int64	   *limit;			/* in the default partition, left by those above */
 	int			most_applications;	/* leaves */
 	int			most_applications_per_user;
 } YqQueue;
@@ -195,6 +194,7 @@ typedef struct YqHierarchy
 
 	int64	  **totals;			/* of RUNNING nodes, per label */
 	int64	   *cluster;
+	bool		is_computed;	/* yq_hierarchy_compute() has been called */
 } YqHierarchy;
 
 /* The hierarchy as committed and as changed by this transaction, per session. */

@@ -37,7 +37,7 @@ typedef struct YqLeafUser
 
 typedef struct YqLeaf
 {
-	const YqHierarchy *hierarchy;
+	YqHierarchy *hierarchy;		/* computed */
 	const YqQueue *queue;
 	MemoryContext context;
 	YqLeafUser **users;			/* by name */
@@ -51,7 +51,7 @@ typedef struct YqLeaf
 } YqLeaf;
 
 /* In the current memory context; goes with it. */
-extern YqLeaf *yq_leaf_read(const YqHierarchy *hierarchy, const YqQueue *queue);
+extern YqLeaf *yq_leaf_read(YqHierarchy *hierarchy, const YqQueue *queue);
 
 /* The user of that name; NULL when the leaf has none. */
 extern YqLeafUser *yq_leaf_user(const YqLeaf *leaf, const char *username);

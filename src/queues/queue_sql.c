@@ -22,6 +22,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "queues/am_limit.h"
 #include "queues/effective.h"
 #include "queues/placement.h"
 #include "queues/refresh.h"
@@ -374,14 +375,17 @@ static void
 put_limits(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label)
 {
 	bool		is_leaf = queue->kind == YQ_QUEUE_LEAF;
+	Datum		am_limit = (Datum) 0;
 
+	if (is_leaf)
+		am_limit = resource_of(hierarchy, yq_queue_am_limit(hierarchy, label, yq_queue_limit(hierarchy, queue)));
 	put(writer, Int64GetDatum(queue->containers), false);
 	put(writer, Float4GetDatum(queue->user_limit), !is_leaf);
 	put(writer, Float4GetDatum(queue->user_limit_factor), !is_leaf);
 	put(writer, Int32GetDatum(queue->most_applications), !is_leaf);
 	put(writer, Int32GetDatum(queue->most_applications_per_user), !is_leaf);
 	put(writer, Float4GetDatum(label->am_percent), !is_leaf);
-	put(writer, is_leaf ? resource_of(hierarchy, yq_queue_am_limit(hierarchy, queue, label)) : (Datum) 0, !is_leaf);
+	put(writer, am_limit, !is_leaf);
 	put(writer, bounded_resource_of(hierarchy, queue->maximum_allocation), false);
 	put(writer, Int64GetDatum(queue->maximum_lifetime), queue->maximum_lifetime <= 0);
 	put(writer, Int64GetDatum(queue->default_lifetime), queue->default_lifetime <= 0);

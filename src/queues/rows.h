@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * rows.h
- *	  Reading the whole of a small table of ours, column by column.
+ *	  Reading a small table of ours, or a part of one, column by column.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,6 +24,16 @@ typedef void (*YqRowReader) (const YqRow *row);
 /* Call the reader for each row; names are those of the columns it needs. */
 extern void yq_rows_read(YqTable table, Snapshot snapshot, const char *const *names, int count,
 						 YqRowReader reader, void *argument);
+
+/*
+ * The same for rows in the order of an index whose first column is a text with
+ * collation "C": of one key, or, when "below" is not NULL, of the keys from
+ * "from" up to, and without, "below".
+ */
+extern void yq_rows_read_index(YqTable table, const char *index_name, Snapshot snapshot,
+							   const char *from, const char *below,
+							   const char *const *names, int count,
+							   YqRowReader reader, void *argument);
 
 /* The value of a column. */
 extern Datum yq_row_value(const YqRow *row, int column, bool *isnull);
