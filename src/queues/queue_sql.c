@@ -296,6 +296,36 @@ bounded_resource_of(const YqHierarchy *hierarchy, const int64 *amounts)
 	return resource_of(hierarchy, bounded);
 }
 
+/* What has been said of the queue before, which a sibling often shares. */
+typedef struct InheritedMemo
+{
+	const YqQueue *queue;		/* NULL when nothing has been */
+	Datum		properties;
+	MemoryContext context;
+} InheritedMemo;
+
+/* Is there anything to be said of a property? */
+static bool
+is_inherited(const YqQueue *queue, int property)
+{
+	return queue->inherited[property].value != NULL && queue->inherited[property].from != queue->path;
+}
+
+/* Are the same values inherited from the same queues?  Inheriting copies pointers. */
+static bool
+inherit_the_same(const YqQueue *a, const YqQueue *b)
+{
+	for (int i = 0; i < YQ_INHERITED_PROPERTIES; i++)
+	{
+		if (is_inherited(a, i) != is_inherited(b, i))
+			return false;
+		if (is_inherited(a, i) && (a->inherited[i].value != b->inherited[i].value ||
+								   a->inherited[i].from != b->inherited[i].from))
+			return false;
+	}
+	return true;
+}
+
 /* What a queue does not set itself: {"property": {"value": …, "from": …}}. */
 static Datum
 inherited_properties(const YqQueue *queue)
@@ -307,7 +337,7 @@ inherited_properties(const YqQueue *queue)
 	{
 		const YqInheritedValue *inherited = &queue->inherited[i];
 
-		if (inherited->value == NULL || inherited->from == queue->path)
+		if (!is_inherited(queue, i))
 			continue;
 		push_string(&state, WJB_KEY, yq_inherited_property_names[i]);
 		pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
@@ -318,6 +348,21 @@ inherited_properties(const YqQueue *queue)
 		pushJsonbValue(&state, WJB_END_OBJECT, NULL);
 	}
 	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+}
+
+static Datum
+remembered_properties(InheritedMemo *memo, const YqQueue *queue)
+{
+	MemoryContext old_context;
+
+	if (memo->queue != NULL && inherit_the_same(memo->queue, queue))
+		return memo->properties;
+	MemoryContextReset(memo->context);
+	old_context = MemoryContextSwitchTo(memo->context);
+	memo->properties = inherited_properties(queue);
+	memo->queue = queue;
+	MemoryContextSwitchTo(old_context);
+	return memo->properties;
 }
 
 /* A row that is being filled from left to right. */
@@ -372,7 +417,8 @@ put_capacities(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueueLab
 }
 
 static void
-put_limits(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label)
+put_limits(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label,
+		   InheritedMemo *memo)
 {
 	bool		is_leaf = queue->kind == YQ_QUEUE_LEAF;
 	Datum		am_limit = (Datum) 0;
@@ -389,7 +435,7 @@ put_limits(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueue *queue
 	put(writer, bounded_resource_of(hierarchy, queue->maximum_allocation), false);
 	put(writer, Int64GetDatum(queue->maximum_lifetime), queue->maximum_lifetime <= 0);
 	put(writer, Int64GetDatum(queue->default_lifetime), queue->default_lifetime <= 0);
-	put(writer, inherited_properties(queue), false);
+	put(writer, remembered_properties(memo, queue), false);
 }
 
 /* effective_queues() */
@@ -398,6 +444,7 @@ yq_sql_effective_queues(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	YqHierarchy *hierarchy;
+	InheritedMemo memo = {.queue = NULL};
 	MemoryContext row_context;
 	MemoryContext old_context;
 
@@ -407,6 +454,7 @@ yq_sql_effective_queues(PG_FUNCTION_ARGS)
 	yq_hierarchy_compute(hierarchy);
 	(void) yq_hierarchy_refresh(hierarchy, yq_queue_status_read(hierarchy));
 
+	memo.context = AllocSetContextCreate(CurrentMemoryContext, "yquota inherited properties", ALLOCSET_SMALL_SIZES);
 	row_context = AllocSetContextCreate(CurrentMemoryContext, "yquota effective queue", ALLOCSET_DEFAULT_SIZES);
 	old_context = MemoryContextSwitchTo(row_context);
 	for (int i = 0; i < hierarchy->queue_count - hierarchy->orphan_count; i++)
@@ -420,12 +468,13 @@ yq_sql_effective_queues(PG_FUNCTION_ARGS)
 
 			put_configuration(&writer, hierarchy, queue, &queue->labels[j]);
 			put_capacities(&writer, hierarchy, &queue->labels[j]);
-			put_limits(&writer, hierarchy, queue, &queue->labels[j]);
+			put_limits(&writer, hierarchy, queue, &queue->labels[j], &memo);
 			tuplestore_putvalues(result->setResult, result->setDesc, writer.values, writer.nulls);
 			MemoryContextReset(row_context);
 		}
 	}
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(row_context);
+	MemoryContextDelete(memo.context);
 	return (Datum) 0;
 }
