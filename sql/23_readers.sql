@@ -45,4 +45,21 @@ CREATE FUNCTION yquota_internal.acting_role() RETURNS name
 COMMENT ON FUNCTION yquota_internal.acting_role() IS
 	'The current user; in a function that runs as the owner for somebody, the current user of his call';
 
+CREATE FUNCTION yquota_internal.acts_as(kind text) RETURNS boolean
+	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_acts_as';
+COMMENT ON FUNCTION yquota_internal.acts_as(text) IS
+	'Whether whoever asks is a role of that kind (role_grant) or in one, or has the rights of the owner';
+
+CREATE FUNCTION yquota_internal.acting_groups() RETURNS text[]
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT coalesce(array_agg(r.rolname::text ORDER BY r.rolname), '{}') FROM pg_roles AS r
+		WHERE r.rolname <> yquota_internal.acting_role()
+		  AND pg_has_role(yquota_internal.acting_role(), r.oid, 'USAGE');
+	END;
+COMMENT ON FUNCTION yquota_internal.acting_groups() IS
+	'The roles that whoever asks is in, with their privileges: his groups where lists of Hadoop name users and groups';
+
 SELECT pg_extension_config_dump('yquota.role_grant', '');

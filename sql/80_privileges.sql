@@ -285,6 +285,8 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.scheduler_setting', 'INSERT', '{admin}'),
 		('TABLE', 'yquota.scheduler_setting', 'UPDATE', '{admin}'),
 		('TABLE', 'yquota.scheduler_setting', 'DELETE', '{admin}'),
+		-- applications: row-level security tells whose
+		('TABLE', 'yquota.application', 'SELECT', '{operator,member,viewer,admin}'),
 		-- what the cluster reports
 		('TABLE', 'yquota.node', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.node', 'INSERT', '{admin}'),

@@ -87,21 +87,30 @@ yq_reader(void)
 	return OidIsValid(caller) ? caller : GetUserId();
 }
 
-static void
-add_grant(Readable *readable, Relation relation, TupleTableSlot *slot, Oid reader)
+/* The kind that a row of role_grant makes the reader, or NULL. */
+static char *
+granted_kind(Relation relation, TupleTableSlot *slot, Oid reader)
 {
 	bool		isnull;
 	Oid			role = DatumGetObjectId(slot_getattr(slot, yq_column(relation, "role_oid"), &isnull));
 	char	   *name = GetUserNameFromId(role, true);
-	char	   *kind;
-	Datum		value;
+	Datum		value = slot_getattr(slot, yq_column(relation, "role"), &isnull);
 
-	value = slot_getattr(slot, yq_column(relation, "role"), &isnull);
 	if (name == NULL || strcmp(name, NameStr(*DatumGetName(value))) != 0 ||
 		!has_privs_of_role(reader, role))
-		return;
+		return NULL;
+	return TextDatumGetCString(slot_getattr(slot, yq_column(relation, "kind"), &isnull));
+}
 
-	kind = TextDatumGetCString(slot_getattr(slot, yq_column(relation, "kind"), &isnull));
+static void
+add_grant(Readable *readable, Relation relation, TupleTableSlot *slot, Oid reader)
+{
+	char	   *kind = granted_kind(relation, slot, reader);
+	bool		isnull;
+	Datum		value;
+
+	if (kind == NULL)
+		return;
 	if (strcmp(kind, "viewer") == 0 || strcmp(kind, "admin") == 0)
 		readable->all = true;
 	value = slot_getattr(slot, yq_column(relation, "project"), &isnull);
@@ -149,6 +158,35 @@ yq_reads_all(Oid role)
 	return find_readable(role).all;
 }
 
+/* Rows of role_grant are few, and read whenever somebody asks. */
+static bool
+is_of_kind(Oid reader, const char *kind)
+{
+	Relation	relation;
+	Snapshot	snapshot;
+	TableScanDesc scan;
+	TupleTableSlot *slot;
+	bool		found = false;
+
+	if (has_privs_of_role(reader, yq_extension_owner()))
+		return true;
+	relation = yq_table_open(YQ_ROLE_GRANT, AccessShareLock);
+	snapshot = yq_latest_snapshot();
+	slot = table_slot_create(relation, NULL);
+	scan = table_beginscan(relation, snapshot, 0, NULL);
+	while (!found && table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		char	   *granted = granted_kind(relation, slot, reader);
+
+		found = granted != NULL && strcmp(granted, kind) == 0;
+	}
+	table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	UnregisterSnapshot(snapshot);
+	table_close(relation, AccessShareLock);
+	return found;
+}
+
 PG_FUNCTION_INFO_V1(yq_sql_reads_all);
 
 /* reads_all(): whether whoever asks may see every project */
@@ -169,6 +207,15 @@ yq_sql_readable_projects(PG_FUNCTION_ARGS)
 	if (readable.projects == NULL)
 		PG_RETURN_ARRAYTYPE_P(construct_empty_array(TEXTOID));
 	PG_RETURN_DATUM(makeArrayResult(readable.projects, CurrentMemoryContext));
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_acts_as);
+
+/* acts_as(kind): whether whoever asks is a role of that kind, or the owner */
+Datum
+yq_sql_acts_as(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(is_of_kind(yq_reader(), text_to_cstring(PG_GETARG_TEXT_PP(0))));
 }
 
 PG_FUNCTION_INFO_V1(yq_sql_acting_role);

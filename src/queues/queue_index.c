@@ -139,7 +139,7 @@ add_name(YqIndexedQueue *queue)
 
 	if (dot == NULL)
 		return;
-	entry = yq_bytes_table_enter(queues_by_name, bytes_of(dot + 1), index_context, &found);
+	entry = yq_bytes_table_enter_kept(queues_by_name, bytes_of(dot + 1), &found);
 	if (!found)
 	{
 		entry->queue = queue;
@@ -155,7 +155,8 @@ read_queue(const YqRow *row)
 	YqIndexedQueue *queue;
 	bool		found;
 
-	queue = yq_bytes_table_enter(queues_by_path, bytes_of(path), index_context, &found);
+	slot_getallattrs(row->slot);
+	queue = yq_bytes_table_enter_kept(queues_by_path, bytes_of(path), &found);
 	queue->path = path;
 	queue->parent = NULL;
 	queue->is_managed = yq_row_bool(row, QUEUE_MANAGED);
@@ -315,7 +316,8 @@ read_setting(const YqRow *row)
 
 	settings.acl_enable = yq_row_bool(row, SETTING_ACL_ENABLE);
 	text = yq_row_text(row, SETTING_ADMIN_ACL);
-	if (text != NULL)
+	settings.has_admin_acl = (text != NULL);
+	if (settings.has_admin_acl)
 		settings.admin_acl = yq_acl_parse(text);
 	settings.maximum_priority = yq_row_integer(row, SETTING_MAXIMUM_PRIORITY, 0);
 	settings.override_queue = yq_row_bool(row, SETTING_OVERRIDE_QUEUE);

@@ -66,7 +66,8 @@ extern const char *const yq_acl_columns[YQ_QUEUE_OPERATION_COUNT];
 typedef struct YqAccessSettings
 {
 	bool		acl_enable;
-	YqAcl	   *admin_acl;
+	YqAcl	   *admin_acl;		/* everybody when it is not set */
+	bool		has_admin_acl;
 	int32		maximum_priority;
 	bool		override_queue; /* queue-mappings-override.enable */
 	bool		json_rules;
