@@ -438,6 +438,9 @@ DECLARE
 	texts text[];
 	reasons text[];
 	replaced text[];
+	old_names text[];
+	old_texts text[];
+	old_files text[];
 	wanted text[];
 	wanted_values text[];
 	resolutions yquota_internal.hadoop_resolution[];
@@ -474,10 +477,12 @@ BEGIN
 				HINT = 'Property yarn.scheduler.capacity.root.queues is missing.  Import part of a configuration with mode merge.';
 	END IF;
 
+	SELECT array_agg(s.property), array_agg(s.value), array_agg(s.file) INTO old_names, old_texts, old_files
+	FROM yquota_internal.hadoop_setting AS s;
 	SELECT array_agg(w.property), array_agg(w.value) INTO wanted, wanted_values
 	FROM (SELECT u.property, u.value FROM unnest(names, texts, reasons) AS u (property, value, reason) WHERE u.reason IS NULL
 		  UNION ALL
-		  SELECT s.property, s.value FROM yquota_internal.hadoop_setting AS s
+		  SELECT s.property, s.value FROM unnest(old_names, old_texts, old_files) AS s (property, value, file)
 		  WHERE s.file <> ALL (replaced)
 			AND NOT EXISTS (SELECT FROM unnest(names, reasons) AS u (property, reason) WHERE u.reason IS NULL AND u.property = s.property)) AS w;
 
@@ -496,7 +501,7 @@ BEGIN
 	SELECT d.ordinal, coalesce(a.property, s.property), d.value, s.value, a.new, NULL, a.resolution
 	FROM after_import AS a
 	LEFT JOIN document AS d ON d.property = a.property AND d.reason IS NULL
-	FULL JOIN yquota_internal.hadoop_setting AS s ON s.property = a.property;
+	FULL JOIN unnest(old_names, old_texts) AS s (property, value) ON s.property = a.property;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_hadoop_import(text[], text) IS
@@ -513,9 +518,9 @@ CREATE FUNCTION yquota_internal.replace_configuration_rows(table_name text, want
 DECLARE
 	relation regclass := format('yquota.%I', table_name)::regclass;
 	columns text;
+	old_columns text;
 	new_columns text;
 	key text;
-	generated text[];
 	keep text := CASE table_name
 		WHEN 'queue' THEN ' AND NOT t.auto_created'
 		WHEN 'queue_label' THEN ' AND NOT EXISTS (SELECT FROM yquota.queue AS q WHERE q.path = t.queue AND q.auto_created)'
@@ -523,16 +528,16 @@ DECLARE
 		ELSE '' END;
 BEGIN
 	SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = ''),
+		   string_agg('t.' || quote_ident(a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = ''),
 		   string_agg('w.' || quote_ident(a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = ''),
-		   coalesce(array_agg(a.attname::text) FILTER (WHERE a.attgenerated <> ''), '{}'),
 		   string_agg(format('w.%1$I = t.%1$I', a.attname), ' AND ' ORDER BY a.attnum)
 			   FILTER (WHERE a.attnum = ANY ((SELECT i.indkey FROM pg_index AS i WHERE i.indrelid = relation AND i.indisprimary)::smallint[]))
-	INTO columns, new_columns, generated, key
+	INTO columns, old_columns, new_columns, key
 	FROM pg_attribute AS a WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped;
 	EXECUTE format('DELETE FROM %1$s AS t WHERE NOT EXISTS (SELECT FROM jsonb_populate_recordset(NULL::%1$s, $1) AS w WHERE %2$s)%3$s',
 				   relation, key, keep) USING wanted;
 	EXECUTE format('UPDATE %1$s AS t SET (%2$s) = ROW(%3$s) FROM jsonb_populate_recordset(NULL::%1$s, $1) AS w
-					WHERE %4$s AND to_jsonb(t) - $2 <> to_jsonb(w) - $2', relation, columns, new_columns, key) USING wanted, generated;
+					WHERE %4$s AND record_image_ne(ROW(%5$s), ROW(%3$s))', relation, columns, new_columns, key, old_columns) USING wanted;
 	EXECUTE format('INSERT INTO %1$s (%2$s) SELECT %3$s FROM jsonb_populate_recordset(NULL::%1$s, $1) AS w
 					WHERE NOT EXISTS (SELECT FROM %1$s AS t WHERE %4$s)', relation, columns, new_columns, key) USING wanted;
 END
