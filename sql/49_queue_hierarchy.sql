@@ -63,6 +63,8 @@ CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
 CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.scheduler_setting
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
+CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.user_setting
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
 
 -- What queues may use depends on the nodes, and on the types that there are.
 CREATE TRIGGER signal_total AFTER UPDATE ON yquota.node

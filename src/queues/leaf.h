@@ -10,9 +10,12 @@
  * Whoever decides by them holds the lock of the leaf, and notes here what he
  * changes, so that one reading serves several decisions.
  *
- * A user of the leaf is whoever has a live application in it, or containers.
- * Containers are independent of applications: the events about them name queue
- * and user.
+ * A user of the leaf is whoever has a live application in it or, when usage has
+ * been read, GUARANTEED containers: events about them name queue and user, and
+ * know nothing of applications.
+ *
+ * What is per label stands in arrays by number of the label; a last entry is for
+ * labels that are gone (yq_leaf_slot).
  *
  *-------------------------------------------------------------------------
  */
@@ -24,15 +27,14 @@
 
 typedef struct YqLeafUser
 {
-	YqBytes		key;			/* name */
 	const char *username;
 	float4		weight;
 	int			non_runnable;	/* applications, by state */
 	int			accepted;
 	int			active;
 	int			demanding;		/* active ones with outstanding requests */
-	int64	  **am_used;		/* by number of the label: of masters of active ones; NULL for none */
-	int64	  **used;			/* likewise, of GUARANTEED containers: yq_leaf_read_usage() */
+	int64	  **am_used;		/* per label: of application masters of active ones; NULL for none */
+	int64	  **used;			/* per label: of GUARANTEED containers; NULL for none */
 } YqLeafUser;
 
 typedef struct YqLeaf
@@ -42,13 +44,17 @@ typedef struct YqLeaf
 	MemoryContext context;
 	YqLeafUser **users;			/* by name */
 	int			user_count;
+	int			user_room;
 	int			non_runnable;	/* of all users */
 	int			accepted;
 	int			active;
-	int		   *accepted_on;	/* by number of the label */
-	int64	  **am_used;		/* by number of the label; never NULL */
+	int		   *accepted_on;	/* per label */
+	int64	  **am_used;		/* per label, of all users; never NULL */
 	bool		has_usage;
 } YqLeaf;
+
+/* Where arrays have a label, by its number; -1 for one that is gone. */
+extern int	yq_leaf_slot(const YqLeaf *leaf, int label);
 
 /* In the current memory context; goes with it. */
 extern YqLeaf *yq_leaf_read(YqHierarchy *hierarchy, const YqQueue *queue);
@@ -64,7 +70,10 @@ extern YqLeafUser *yq_leaf_user(const YqLeaf *leaf, const char *username);
 extern void yq_leaf_note(YqLeaf *leaf, const YqApplication *application,
 						 YqApplicationState from, YqApplicationState to);
 
-/* Read what GUARANTEED containers of the leaf's users hold, unless it was. */
+/*
+ * Read what GUARANTEED containers of the leaf hold, unless that has been done.
+ * Those that name no user are nobody's.
+ */
 extern void yq_leaf_read_usage(YqLeaf *leaf);
 
 /* Of the nearest queue above (or itself) that has one for the user; else 1. */

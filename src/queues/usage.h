@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ *
+ * usage.h
+ *	  What running containers hold of one queue, by user and label; for what
+ *	  they hold of all queues see effective.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_USAGE_H
+#define YQ_USAGE_H
+
+#include "queues/hierarchy.h"
+
+/* A part of what containers hold, or of a change of it that is not yet folded. */
+typedef struct YqUsage
+{
+	const char *queue_name;		/* path or name, as events have it */
+	const char *username;		/* NULL when events name none */
+	int			label;			/* number; -1 for a label that is gone */
+	bool		is_guaranteed;	/* else OPPORTUNISTIC */
+	const int64 *amounts;		/* native units, per type */
+	int64		containers;
+} YqUsage;
+
+/* What it is given goes when it returns. */
+typedef void (*YqUsageReader) (const YqUsage *usage, void *argument);
+
+/* Call the reader for all parts of a leaf, as committed now. */
+extern void yq_usage_of_leaf_read(const YqHierarchy *hierarchy, const YqQueue *leaf,
+								  YqUsageReader reader, void *argument);
+
+#endif							/* YQ_USAGE_H */
