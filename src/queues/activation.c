@@ -1,0 +1,301 @@
+/*-------------------------------------------------------------------------
+ *
+ * activation.c
+ *	  Which waiting applications of a leaf queue may start their application
+ *	  masters.
+ *
+ * What others use is read only when it matters: most passes are decided by the
+ * limit that the guarantee gives, which is never more than the one in force.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "miscadmin.h"
+#include "queues/activation.h"
+#include "queues/am_limit.h"
+#include "queues/effective.h"
+#include "queues/text.h"
+
+static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
+
+/* The limits of application masters on one label. */
+typedef struct LabelLimits
+{
+	const YqQueueLabel *label;	/* NULL when nothing is configured for it */
+	const int64 *of_queue;
+	bool		is_exact;		/* else of_queue is the guarantee's, and may be too low */
+	const int64 *of_user;		/* the first one's; NULL until one is asked about */
+} LabelLimits;
+
+typedef struct Pass
+{
+	YqLeaf	   *leaf;
+	const YqCalculator *calculator;
+	LabelLimits *limits;		/* per label, as in the leaf */
+	int			active_users;
+} Pass;
+
+/* -- limits ---------------------------------------------------------------- */
+
+static void
+begin_pass(Pass *pass, YqLeaf *leaf)
+{
+	const YqHierarchy *hierarchy = leaf->hierarchy;
+
+	pass->leaf = leaf;
+	pass->calculator = &hierarchy->calculator;
+	pass->limits = palloc0(sizeof(LabelLimits) * (hierarchy->label_count + 1));
+	pass->active_users = yq_leaf_active_users(leaf);
+	for (int i = 0; i <= hierarchy->label_count; i++)
+	{
+		LabelLimits *limits = &pass->limits[i];
+
+		limits->label = i < hierarchy->label_count && yq_queue_may_use_label(leaf->queue, i) ?
+			yq_queue_label(leaf->queue, i) : NULL;
+		limits->of_queue = limits->label == NULL ? nothing :
+			yq_queue_guaranteed_am_limit(hierarchy, limits->label);
+		limits->is_exact = i != 0 || limits->label == NULL;
+	}
+}
+
+/* Read what others use, as the limit on the default partition depends on it. */
+static void
+make_exact(Pass *pass, LabelLimits *limits)
+{
+	YqHierarchy *hierarchy = pass->leaf->hierarchy;
+
+	if (limits->is_exact)
+		return;
+	yq_hierarchy_read_usage(hierarchy);
+	limits->of_queue = yq_queue_am_limit(hierarchy, limits->label, yq_queue_limit(hierarchy, pass->leaf->queue));
+	limits->is_exact = true;
+}
+
+/*
+ * The user's limit, which is the first user's.  The queue's limit bears on it when
+ * it is the lower one; were the guarantee's the lower one, the true one might not be.
+ */
+static const int64 *
+user_limit(Pass *pass, LabelLimits *limits, const char *username)
+{
+	const YqHierarchy *hierarchy = pass->leaf->hierarchy;
+	const YqQueue *queue = pass->leaf->queue;
+	float4		weight = yq_queue_user_weight(queue, username);
+
+	if (limits->of_user != NULL)
+		return limits->of_user;
+	if (limits->label == NULL)
+		limits->of_user = nothing;
+	else
+	{
+		if (!limits->is_exact &&
+			yq_amounts_compare(pass->calculator, hierarchy->cluster,
+							   yq_user_share_of_am_limit(hierarchy, queue, limits->label, weight,
+														 pass->active_users),
+							   limits->of_queue) > 0)
+			make_exact(pass, limits);
+		limits->of_user = yq_user_am_limit(hierarchy, queue, limits->label, weight,
+										   pass->active_users, limits->of_queue);
+	}
+	return limits->of_user;
+}
+
+/* -- applications ---------------------------------------------------------- */
+
+/* Limits are ignored for the first application master of a queue, or on a label. */
+static bool
+is_first(const Pass *pass, int slot)
+{
+	return pass->leaf->active < 1 ||
+		yq_amounts_compare(pass->calculator, pass->leaf->hierarchy->cluster,
+						   pass->leaf->am_used[slot], nothing) <= 0;
+}
+
+static bool
+fits(const Pass *pass, const int64 *used, const int64 *amounts, const int64 *limit)
+{
+	int64		sum[YQ_MAX_RESOURCE_TYPES];
+
+	for (int i = 0; i < pass->calculator->types; i++)
+		sum[i] = used[i] + amounts[i];
+	return yq_amounts_fit_in_by(pass->calculator, sum, limit);
+}
+
+static bool
+fits_in_queue(Pass *pass, int slot, const int64 *amounts)
+{
+	LabelLimits *limits = &pass->limits[slot];
+	const int64 *used = pass->leaf->am_used[slot];
+
+	if (fits(pass, used, amounts, limits->of_queue))
+		return true;
+	if (limits->is_exact)
+		return false;
+	make_exact(pass, limits);
+	return fits(pass, used, amounts, limits->of_queue);
+}
+
+static const int64 *
+used_by(const Pass *pass, const char *username, int slot)
+{
+	const YqLeafUser *user = yq_leaf_user(pass->leaf, username);
+
+	return user == NULL || user->am_used[slot] == NULL ? nothing : user->am_used[slot];
+}
+
+static int64 *
+copy(const Pass *pass, const int64 *amounts)
+{
+	int64	   *result = yq_hierarchy_amounts(pass->leaf->hierarchy);
+
+	memcpy(result, amounts, sizeof(int64) * pass->calculator->types);
+	return result;
+}
+
+static void
+hold(const Pass *pass, YqActivation *activation, YqActivationOutcome outcome,
+	 const int64 *used, const int64 *limit)
+{
+	activation->outcome = outcome;
+	activation->used = copy(pass, used);
+	activation->limit = limit;
+}
+
+static YqActivation *
+decide(Pass *pass, YqApplication *application)
+{
+	YqActivation *activation = palloc0(sizeof(YqActivation));
+	int			slot = yq_leaf_slot(pass->leaf, application->label);
+	LabelLimits *limits = &pass->limits[slot];
+	const int64 *of_user;
+
+	activation->application = application;
+	activation->outcome = YQ_ACTIVATION_ACTIVATE;
+	if (!fits_in_queue(pass, slot, application->am_amounts))
+	{
+		if (!is_first(pass, slot))
+		{
+			hold(pass, activation, YQ_ACTIVATION_AM_LIMIT, pass->leaf->am_used[slot], limits->of_queue);
+			return activation;
+		}
+		activation->ignores_limit = true;
+	}
+	of_user = user_limit(pass, limits, application->username);
+	if (!fits(pass, used_by(pass, application->username, slot), application->am_amounts, of_user))
+	{
+		if (!is_first(pass, slot))
+		{
+			hold(pass, activation, YQ_ACTIVATION_USER_AM_LIMIT,
+				 used_by(pass, application->username, slot), of_user);
+			return activation;
+		}
+		activation->ignores_limit = true;
+	}
+	yq_leaf_note(pass->leaf, application, YQ_APPLICATION_ACCEPTED, YQ_APPLICATION_ACTIVE);
+	return activation;
+}
+
+/* -- passes ---------------------------------------------------------------- */
+
+bool
+yq_activation_may_succeed(YqLeaf *leaf)
+{
+	Pass		pass;
+
+	if (leaf->accepted == 0)
+		return false;
+	begin_pass(&pass, leaf);
+	for (int i = 0; i <= leaf->hierarchy->label_count; i++)
+	{
+		if (leaf->accepted_on[i] > 0 &&
+			(is_first(&pass, i) || fits_in_queue(&pass, i, leaf->hierarchy->settings.minimum_allocation)))
+			return true;
+	}
+	return false;
+}
+
+/* Is the newcomer all that its user has in the leaf? */
+static bool
+is_user_new(const YqLeaf *leaf, const YqApplication *newcomer)
+{
+	const YqLeafUser *user = yq_leaf_user(leaf, newcomer->username);
+
+	return user != NULL && user->accepted == 1 && user->active == 0;
+}
+
+static List *
+hold_all(List *applications)
+{
+	List	   *result = NIL;
+	ListCell   *cell;
+
+	foreach(cell, applications)
+	{
+		YqActivation *activation = palloc0(sizeof(YqActivation));
+
+		activation->application = lfirst(cell);
+		activation->outcome = YQ_ACTIVATION_EMPTY_CLUSTER;
+		result = lappend(result, activation);
+	}
+	return result;
+}
+
+List *
+yq_activation_decide(YqLeaf *leaf, List *applications, const YqApplication *newcomer)
+{
+	const int64 *cluster = leaf->hierarchy->cluster;
+	List	   *result = NIL;
+	ListCell   *cell;
+	Pass		pass;
+
+	if (newcomer != NULL && yq_amounts_compare(&leaf->hierarchy->calculator, cluster, cluster, nothing) <= 0)
+		return hold_all(applications);
+	begin_pass(&pass, leaf);
+	if (newcomer != NULL && is_user_new(leaf, newcomer))
+		pass.active_users--;
+	foreach(cell, applications)
+	{
+		CHECK_FOR_INTERRUPTS();
+		result = lappend(result, decide(&pass, lfirst(cell)));
+	}
+	return result;
+}
+
+const char *
+yq_activation_limit_name(YqActivationOutcome outcome)
+{
+	static const char *const names[] = {
+		[YQ_ACTIVATION_ACTIVATE] = NULL,
+		[YQ_ACTIVATION_EMPTY_CLUSTER] = "empty_cluster",
+		[YQ_ACTIVATION_AM_LIMIT] = "am_limit",
+		[YQ_ACTIVATION_USER_AM_LIMIT] = "user_am_limit",
+	};
+
+	return names[outcome];
+}
+
+char *
+yq_activation_reason(const YqLeaf *leaf, const YqActivation *activation)
+{
+	const YqHierarchy *hierarchy = leaf->hierarchy;
+	const char *whose;
+
+	switch (activation->outcome)
+	{
+		case YQ_ACTIVATION_EMPTY_CLUSTER:
+			return pstrdup("Skipping AM assignment as cluster resource is empty.");
+		case YQ_ACTIVATION_AM_LIMIT:
+			whose = "Queue's AM resource limit exceeded.";
+			break;
+		case YQ_ACTIVATION_USER_AM_LIMIT:
+			whose = "User's AM resource limit exceeded.";
+			break;
+		default:
+			return NULL;
+	}
+	return psprintf("%s AM resource request %s, used %s, limit %s", whose,
+					yq_amounts_text(hierarchy, activation->application->am_amounts),
+					yq_amounts_text(hierarchy, activation->used),
+					yq_amounts_text(hierarchy, activation->limit));
+}
