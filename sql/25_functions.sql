@@ -27,6 +27,13 @@ AS 'MODULE_PATHNAME', 'yq_sql_rate';
 COMMENT ON FUNCTION yquota_internal.rate(yquota.resource, text[], timestamptz) IS
 	'Credits per second for holding an allocation, at the prices in force at an instant';
 
+CREATE FUNCTION yquota_internal.set_columns(of_row record)
+RETURNS jsonb
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'yq_sql_set_columns';
+COMMENT ON FUNCTION yquota_internal.set_columns(record) IS
+	'A row as an object of its columns that are not NULL: what to_jsonb() makes of it, without those, in a fraction of the time';
+
 CREATE FUNCTION yquota_internal.shape(allocation yquota.resource)
 RETURNS yquota.resource
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE

@@ -216,25 +216,25 @@ CREATE VIEW yquota_internal.hadoop_setting AS
 		SELECT * FROM yquota_internal.hadoop_pattern
 	), cell AS (
 		SELECT 'queue' AS table_name, q.path::text AS owner, NULL::text AS name, c.key, c.value
-		FROM yquota.queue AS q, jsonb_each(jsonb_strip_nulls(to_jsonb(q))) AS c WHERE NOT q.auto_created
+		FROM yquota.queue AS q, jsonb_each(jsonb_strip_nulls(yquota_internal.set_columns(q))) AS c WHERE NOT q.auto_created
 		UNION ALL
 		SELECT 'queue_label', l.queue, l.label, c.key, c.value
-		FROM yquota.queue_label AS l JOIN yquota.queue AS q ON q.path = l.queue AND NOT q.auto_created, jsonb_each(jsonb_strip_nulls(to_jsonb(l))) AS c
+		FROM yquota.queue_label AS l JOIN yquota.queue AS q ON q.path = l.queue AND NOT q.auto_created, jsonb_each(jsonb_strip_nulls(yquota_internal.set_columns(l))) AS c
 		UNION ALL
 		SELECT 'queue_user', u.queue, u.username, c.key, c.value
-		FROM yquota.queue_user AS u JOIN yquota.queue AS q ON q.path = u.queue AND NOT q.auto_created, jsonb_each(jsonb_strip_nulls(to_jsonb(u))) AS c
+		FROM yquota.queue_user AS u JOIN yquota.queue AS q ON q.path = u.queue AND NOT q.auto_created, jsonb_each(jsonb_strip_nulls(yquota_internal.set_columns(u))) AS c
 		UNION ALL
 		SELECT 'wildcard_template', w.path, NULL, c.key, c.value
-		FROM yquota.wildcard_template AS w, jsonb_each(jsonb_strip_nulls(to_jsonb(w))) AS c
+		FROM yquota.wildcard_template AS w, jsonb_each(jsonb_strip_nulls(yquota_internal.set_columns(w))) AS c
 		UNION ALL
 		SELECT 'user_setting', NULL, u.username, c.key, c.value
-		FROM yquota.user_setting AS u, jsonb_each(jsonb_strip_nulls(to_jsonb(u))) AS c
+		FROM yquota.user_setting AS u, jsonb_each(jsonb_strip_nulls(yquota_internal.set_columns(u))) AS c
 		UNION ALL
 		SELECT 'multi_node_sorting_policy', NULL, m.name, c.key, c.value
-		FROM yquota.multi_node_sorting_policy AS m, jsonb_each(jsonb_strip_nulls(to_jsonb(m))) AS c
+		FROM yquota.multi_node_sorting_policy AS m, jsonb_each(jsonb_strip_nulls(yquota_internal.set_columns(m))) AS c
 		UNION ALL
 		SELECT 'scheduler_setting', NULL, NULL, c.key, c.value
-		FROM yquota.scheduler_setting AS s, jsonb_each(jsonb_strip_nulls(to_jsonb(s))) AS c
+		FROM yquota.scheduler_setting AS s, jsonb_each(jsonb_strip_nulls(yquota_internal.set_columns(s))) AS c
 	), whole (notation, rows) AS (
 		SELECT CASE r.kind WHEN 'legacy' THEN 'mappings' WHEN 'application' THEN 'application mappings' ELSE 'json rules' END,
 			   jsonb_agg(to_jsonb(r) ORDER BY r.position)
