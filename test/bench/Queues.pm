@@ -1,4 +1,5 @@
-# Queues.pm: decisions about queues in one session.
+# Queues.pm: decisions about queues, changes of them, and their configuration as
+# a whole.
 package Queues;
 
 use strict;
@@ -74,6 +75,104 @@ SQL
 	return;
 }
 
-sub cases { return ('queue-decisions' => \&decisions_case); }
+# changed(SESSION, STATEMENT...): milliseconds of a change with its commit, the
+# check of the whole configuration included.  The first round is not counted.
+sub changed
+{
+	my ($session, @statements) = @_;
+
+	$session->milliseconds(@statements);
+	return median(map { $session->milliseconds(@statements) } 1 .. 3 * repetitions());
+}
+
+# The first answer after a change by somebody else, who is there for that.
+sub first_answer
+{
+	my ($session, $database, $query) = @_;
+	my $other = Cluster->new($database);
+	my @milliseconds;
+
+	foreach my $round (0 .. repetitions())
+	{
+		$other->run(sprintf q(UPDATE yquota.queue SET capacity = '%dw' WHERE path = 'root.a1.b2'), 2 + $round % 2);
+		my $took = $session->milliseconds($query);
+		push @milliseconds, $took if $round > 0;
+	}
+	$other->close;
+	return median(@milliseconds);
+}
+
+sub changes_case
+{
+	my $database = 'queues';
+
+	Cluster::copy_database($database);
+	Cluster::once($database, configuration());
+	Cluster::once($database, 'VACUUM ANALYZE');
+	my $session = Cluster->new($database);
+	my $queues = Cluster::once($database, 'SELECT count(*) FROM yquota.queue');
+	my $rules = size('mapping_rules');
+	my $size = "$queues queues, $rules mapping rules";
+
+	my $capacity = changed($session, map { "UPDATE yquota.queue SET capacity = '${_}w' WHERE path = 'root.a1.b1'" } 2, 3);
+	Report::add("change of one queue, $size", figure => $capacity, figure_unit => 'ms', value => $capacity, unit => 'ms', at_most => 50);
+	my $created = changed($session, q(INSERT INTO yquota.queue (path, capacity, state) VALUES ('root.added', '1w', 'STOPPED')),
+		q(DELETE FROM yquota.queue WHERE path = 'root.added'));
+	Report::add("one queue more or less, $size", figure => $created, figure_unit => 'ms', value => $created, unit => 'ms', at_most => 50);
+	my $rule = changed($session, map { "UPDATE yquota.mapping_rule SET queue = 'root.leaf$_' WHERE position = 7" } 1, 2);
+	Report::add("change of one mapping rule, $size", figure => $rule, figure_unit => 'ms');
+
+	my $access = first_answer($session, $database, q(SELECT yquota.check_queue_access('u1', '{x}', 'root.a1.b1.c1.d1.e1', 'SUBMIT_APPLICATIONS')));
+	Report::add("first ACL check after a change by another session, $size", figure => $access, figure_unit => 'ms');
+	my $shown = first_answer($session, $database, 'SELECT count(*) FROM yquota.effective_queue');
+	Report::add("first look at effective_queue after a change by another session, $size", figure => $shown, figure_unit => 'ms');
+
+	my @shown = map { scalar $session->milliseconds(q(COPY (SELECT * FROM yquota.effective_queue) TO '/dev/null')) } 0 .. repetitions();
+	shift @shown;
+	Report::add("effective_queue in full, as text, $size", figure => median(@shown), figure_unit => 'ms', value => median(@shown), unit => 'ms', at_most => 200);
+	$session->close;
+	Cluster::drop_database($database);
+	return;
+}
+
+# The configuration as one document: into empty tables; again, when nothing
+# changes; and out of them.
+sub import_case
+{
+	my $database = 'queues';
+
+	Cluster::copy_database($database);
+	Cluster::once($database, configuration());
+	my $session = Cluster->new($database);
+	$session->run('CREATE TABLE document AS SELECT yquota.export_hadoop_configuration(NULL)::text AS content');
+	$session->run('VACUUM ANALYZE');
+	my ($queues, $rules) = split /\|/, $session->run('SELECT (SELECT count(*) FROM yquota.queue), (SELECT count(*) FROM yquota.mapping_rule)');
+	my $size = "$queues queues, $rules mapping rules";
+	my $import = 'SELECT count(*) FROM document, LATERAL yquota.import_hadoop_configuration(document.content)';
+	my (@first, @again, @export);
+
+	foreach (1 .. repetitions())
+	{
+		$session->run('TRUNCATE yquota.queue, yquota.queue_label, yquota.queue_user, yquota.mapping_rule, yquota.scheduler_setting');
+		push @first, scalar $session->milliseconds($import);
+		push @again, scalar $session->milliseconds($import);
+		push @export, scalar $session->milliseconds('SELECT length(yquota.export_hadoop_configuration(NULL)::text)');
+	}
+	my $found = $session->run('SELECT (SELECT count(*) FROM yquota.queue), (SELECT count(*) FROM yquota.mapping_rule)');
+	die "the import made $found of $queues|$rules\n" if $found ne "$queues|$rules";
+	my $differs = $session->run('SELECT count(*) FROM document, LATERAL yquota.diff_hadoop_configuration(document.content)');
+	die "$differs properties are not as imported\n" if $differs != 0;
+	Report::add("import of the whole configuration, $size", figure => median(@first) / 1000, figure_unit => 's', value => median(@first) / 1000, unit => 's', at_most => 2);
+	Report::add("import of what is configured already, $size", figure => median(@again) / 1000, figure_unit => 's', value => median(@again) / 1000, unit => 's', at_most => 2);
+	Report::add("export of the whole configuration, $size", figure => median(@export) / 1000, figure_unit => 's');
+	$session->close;
+	Cluster::drop_database($database);
+	return;
+}
+
+sub cases
+{
+	return ('queue-decisions' => \&decisions_case, 'queue-changes' => \&changes_case, 'queue-import' => \&import_case);
+}
 
 1;

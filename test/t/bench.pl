@@ -58,7 +58,9 @@ foreach my $case (
 	'base-price change', 'balance of a project', 'balances of', 'cost of a running container',
 	'cost of a finished container', 'cost of an application', 'first event of a connection', 'cost of a month',
 	'batch, YARN ids', 'batch, random ids', 'single rows, random ids', 'verify() of the last month', 'verify() of',
-	'room of a lifecycle', 'archive() of', 'ACL checks in one session', 'placements in one session')
+	'room of a lifecycle', 'archive() of', 'ACL checks in one session', 'placements in one session',
+	'change of one queue', 'one queue more or less', 'change of one mapping rule', 'first ACL check after', 'first look at effective_queue',
+	'effective_queue in full', 'import of the whole configuration', 'import of what is configured already', 'export of the whole')
 {
 	my @found = grep { index($_->{case}, $case) == 0 } @rows;
 	my @without = grep { !defined $_->{figure} && $_->{verdict} ne 'not there' } @found;
