@@ -46,6 +46,7 @@ typedef struct TableEntry
 } TableEntry;
 
 static TableEntry tables[YQ_TABLE_COUNT] = {
+	[YQ_ACTIVE_LEAF] = {.schema = "yquota_internal", .name = "active_leaf"},
 	[YQ_APPLICATION] = {.schema = "yquota", .name = "application"},
 	[YQ_APPLICATION_COUNTER] = {.schema = "yquota_internal", .name = "application_counter"},
 	[YQ_BASE_PRICE] = {.schema = "yquota", .name = "base_price"},
@@ -57,6 +58,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_CONTAINER_CHANGE] = {.schema = "yquota", .name = "container_change"},
 	[YQ_CONTAINER_EVENT] = {.schema = "yquota", .name = "container_event", .may_have_children = true},
 	[YQ_COUNTER_DELTA] = {.schema = "yquota_internal", .name = "counter_delta"},
+	[YQ_CREATED_QUEUE] = {.schema = "yquota_internal", .name = "created_queue"},
 	[YQ_DEFERRED_EVENT] = {.schema = "yquota_internal", .name = "deferred_event"},
 	[YQ_EVENT_REJECT] = {.schema = "yquota", .name = "event_reject"},
 	[YQ_HISTORY_STRETCH] = {.schema = "yquota", .name = "history_stretch"},

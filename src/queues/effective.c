@@ -152,6 +152,8 @@ set_effective_amounts(const YqHierarchy *hierarchy, YqQueue *queue)
 		const int64 *total = hierarchy->totals[label->label];
 		Size		size = hierarchy->calculator.types * sizeof(int64);
 
+		if (!label->is_configured)
+			continue;
 		if (queue->parent == NULL)
 		{
 			memcpy(label->effective_minimum, total, size);
@@ -251,7 +253,10 @@ set_application_limits(const YqHierarchy *hierarchy, YqQueue *queue)
 	else if (most < 0)
 	{
 		for (int i = 0; i < queue->label_count; i++)
-			most = Max(most, to_int(base * queue->labels[i].absolute_capacity));
+		{
+			if (queue->labels[i].is_configured)
+				most = Max(most, to_int(base * queue->labels[i].absolute_capacity));
+		}
 	}
 	queue->most_applications = most;
 	queue->most_applications_per_user = most;
@@ -274,12 +279,42 @@ float4
 yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label)
 {
 	const int64 *total = hierarchy->totals[label->label];
+	const int64 *guaranteed = label->effective_minimum;
+	int64		templated[YQ_MAX_RESOURCE_TYPES];
 
 	if (yq_amounts_compare(&hierarchy->calculator, total, total, nothing) <= 0)
 		return 0;
+	/* one that waits for its guarantee is measured by it (cs-semantics 2.7) */
+	if (label->template != NULL && label->absolute_capacity == 0)
+	{
+		yq_amounts_multiply(&hierarchy->calculator, templated, total, label->template->absolute_capacity);
+		guaranteed = templated;
+	}
 	return yq_amounts_divide(&hierarchy->calculator, total, label->used,
-							 yq_amounts_max(&hierarchy->calculator, total, label->effective_minimum,
+							 yq_amounts_max(&hierarchy->calculator, total, guaranteed,
 											hierarchy->settings.minimum_allocation));
+}
+
+/* -- templates of managed parents ------------------------------------------ */
+
+/* What of the partition an active leaf has. */
+static void
+set_template_fractions(const YqHierarchy *hierarchy, YqQueue *queue)
+{
+	for (int i = 0; i < queue->template_label_count; i++)
+	{
+		YqQueueLabel *template = &queue->template_labels[i];
+		const YqQueueLabel *above = yq_queue_label(queue, template->label);
+
+		template->capacity_fraction = template->configured;
+		if (queue->is_absolute && above != NULL)
+			template->capacity_fraction =
+				finite_quotient(hierarchy, hierarchy->cluster,
+								template->minimum_amounts == NULL ? nothing : template->minimum_amounts,
+								above->minimum_amounts == NULL ? nothing : above->minimum_amounts);
+		template->absolute_capacity = above == NULL ? 0 :
+			template->capacity_fraction * above->absolute_capacity;
+	}
 }
 
 /* -- both modes ------------------------------------------------------------ */
@@ -326,6 +361,7 @@ compute_queue(YqHierarchy *hierarchy, YqQueue *queue)
 			}
 		}
 	}
+	set_template_fractions(hierarchy, queue);
 	if (queue->kind == YQ_QUEUE_LEAF || queue->kind == YQ_QUEUE_PLAN)
 		set_application_limits(hierarchy, queue);
 }

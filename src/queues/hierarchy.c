@@ -52,6 +52,15 @@ yq_hierarchy_find_by_name(const YqHierarchy *hierarchy, const char *name)
 	return entry == NULL ? NULL : entry->queue;
 }
 
+bool
+yq_hierarchy_name_is_ambiguous(const YqHierarchy *hierarchy, const char *name)
+{
+	YqBytes		key = {name, strlen(name)};
+	PathEntry  *entry = yq_bytes_table_find(hierarchy->by_name, key);
+
+	return entry != NULL && entry->queue == NULL;
+}
+
 int
 yq_hierarchy_label(const YqHierarchy *hierarchy, const char *label)
 {
@@ -289,7 +298,7 @@ watch_tables(void)
 	/* where changes are applied as a replica, each table tells of its own */
 	static const YqTable tables[] = {
 		YQ_QUEUE, YQ_NODE, YQ_QUEUE_LABEL, YQ_QUEUE_USER, YQ_SCHEDULER_SETTING, YQ_WILDCARD_TEMPLATE,
-		YQ_MULTI_NODE_SORTING_POLICY, YQ_NODE_LABEL, YQ_KEPT_PROPERTY,
+		YQ_MULTI_NODE_SORTING_POLICY, YQ_NODE_LABEL, YQ_KEPT_PROPERTY, YQ_ACTIVE_LEAF,
 	};
 	static bool is_watching = false;
 

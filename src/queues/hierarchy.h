@@ -65,6 +65,8 @@ typedef struct YqInheritedValue
 typedef struct YqQueueLabel
 {
 	int			label;			/* number; 0 is the default partition */
+	bool		is_configured;	/* false: a created queue has a weight there, and no more */
+	bool		is_active;		/* of a leaf of a managed parent: it has what its template says */
 	YqCapacity	capacity;
 	YqCapacity	maximum;
 	float4		configured;		/* fraction of the parent */
@@ -73,6 +75,7 @@ typedef struct YqQueueLabel
 	const int64 *minimum_amounts;	/* configured absolute amounts; NULL for none */
 	const int64 *maximum_amounts;	/* the same, or the parent's */
 	float4		am_percent;		/* fraction */
+	const struct YqQueueLabel *template;	/* of a leaf of a managed parent, else NULL */
 
 	/* by yq_hierarchy_compute() */
 	float4		capacity_fraction;	/* of the parent */
@@ -109,6 +112,12 @@ typedef struct YqQueue
 	bool		allows_zero_sum;
 	bool		is_dynamic;		/* auto-created by the second generation */
 	bool		creates_v2;		/* may have dynamic children */
+	int			most_children;	/* that may be there when one is created */
+	int			maximum_depth;	/* of what is created below a static queue */
+	bool		fails_beyond_guarantee; /* fail-on-exceeding-parent-capacity */
+	bool		is_removed_when_unused;
+	YqQueueLabel *template_labels;	/* of a managed parent: what its leaves get, by number */
+	int			template_label_count;
 	int			configured_state;	/* 0, 'R' or 'S' */
 
 	YqQueueLabel *labels;		/* configured ones, by number */
@@ -155,6 +164,8 @@ typedef struct YqSchedulerSettings
 	float4		user_limit_factor;
 	int			max_parallel_apps;
 	const char *multi_node_policy;
+	int			maximum_depth;	/* auto-queue-creation-v2.maximum-queue-depth */
+	int64		expiration_seconds; /* of dynamic queues that nobody uses */
 	int64	   *minimum_allocation;
 	int64	   *maximum_allocation;
 	/* which of them are set, for telling where a value came from */
@@ -208,6 +219,9 @@ extern YqQueue *yq_hierarchy_find(const YqHierarchy *hierarchy, const char *path
 
 /* The queue with that path or, when only one has it, that name; or NULL. */
 extern YqQueue *yq_hierarchy_find_by_name(const YqHierarchy *hierarchy, const char *name);
+
+/* Have several queues that name, so that it finds none of them? */
+extern bool yq_hierarchy_name_is_ambiguous(const YqHierarchy *hierarchy, const char *name);
 
 /* The number of a label, or -1. */
 extern int	yq_hierarchy_label(const YqHierarchy *hierarchy, const char *label);

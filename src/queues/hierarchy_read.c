@@ -50,6 +50,11 @@ static const char *const queue_columns[YQ_QUEUE_COLUMNS] = {
 	[YQ_COL_V2_TEMPLATE] = "auto_queue_creation_v2_template",
 	[YQ_COL_V2_LEAF_TEMPLATE] = "auto_queue_creation_v2_leaf_template",
 	[YQ_COL_V2_PARENT_TEMPLATE] = "auto_queue_creation_v2_parent_template",
+	[YQ_COL_AUTO_CREATE_CHILD_QUEUE_MAX_QUEUES] = "auto_create_child_queue_max_queues",
+	[YQ_COL_AUTO_CREATE_CHILD_QUEUE_FAIL] = "auto_create_child_queue_fail_on_exceeding_parent_capacity",
+	[YQ_COL_V2_MAX_QUEUES] = "auto_queue_creation_v2_max_queues",
+	[YQ_COL_V2_MAXIMUM_QUEUE_DEPTH] = "auto_queue_creation_v2_maximum_queue_depth",
+	[YQ_COL_V2_AUTO_REMOVAL] = "auto_queue_creation_v2_queue_auto_removal_enable",
 };
 
 /* -- tuples ---------------------------------------------------------------- */
@@ -397,7 +402,8 @@ static const char *const setting_columns[] = {"legacy_queue_mode_enabled", "node
 	"maximum_applications", "global_queue_max_application", "maximum_am_resource_percent",
 	"minimum_user_limit_percent", "user_limit_factor", "max_parallel_apps",
 	"multi_node_sorting_policy", "resource_calculator", "minimum_allocation_mb",
-"minimum_allocation_vcores", "maximum_allocation_mb", "maximum_allocation_vcores"};
+	"minimum_allocation_vcores", "maximum_allocation_mb", "maximum_allocation_vcores",
+	"auto_queue_creation_v2_maximum_queue_depth", "auto_queue_creation_v2_queue_expiration_time"};
 
 static int
 setting_int(const YqRow *tuple, int column, int fallback, bool *is_set)
@@ -436,6 +442,8 @@ read_settings(const YqRow *tuple)
 	YqSchedulerSettings *settings = &hierarchy->settings;
 	char	   *calculator = yq_row_text(tuple, 9);
 	MemoryContext old_context;
+	Datum		expiration;
+	bool		isnull;
 
 	settings->is_legacy = setting_bool(tuple, 0, true);
 	settings->has_node_labels = setting_bool(tuple, 1, true);
@@ -457,6 +465,10 @@ read_settings(const YqRow *tuple)
 	settings->vcores_bounds[0] = setting_int(tuple, 11, (int) settings->vcores_bounds[0], NULL);
 	settings->memory_bounds[1] = setting_int(tuple, 12, (int) settings->memory_bounds[1], NULL);
 	settings->vcores_bounds[1] = setting_int(tuple, 13, (int) settings->vcores_bounds[1], NULL);
+	settings->maximum_depth = setting_int(tuple, 14, settings->maximum_depth, NULL);
+	expiration = yq_row_value(tuple, 15, &isnull);
+	if (!isnull)
+		settings->expiration_seconds = DatumGetInt64(expiration);
 }
 
 static void
@@ -472,6 +484,8 @@ set_defaults(YqHierarchy *hierarchy)
 	settings->user_limit = 100;
 	settings->user_limit_factor = 1;
 	settings->max_parallel_apps = PG_INT32_MAX;
+	settings->maximum_depth = 2;
+	settings->expiration_seconds = 300;
 	settings->memory_bounds[0] = 1024;
 	settings->memory_bounds[1] = 8192;
 	settings->vcores_bounds[0] = 1;
@@ -518,6 +532,16 @@ read_policy(const YqRow *tuple)
 
 static const char *const kept_columns[] = {"property", "value"};
 
+/* What is said of queues that no file lists is true of them once they are created. */
+static void
+keep_property(YqHierarchyLoader *loader, const char *property, const char *value)
+{
+	bool		found;
+	YqKeptProperty *kept = yq_bytes_table_enter(loader->kept, bytes_of(property), loader->scratch, &found);
+
+	kept->value = value;
+}
+
 /* A queue that is gone may have left behind that it was to be stopped. */
 static void
 read_kept_property(const YqRow *tuple)
@@ -528,11 +552,41 @@ read_kept_property(const YqRow *tuple)
 	char	   *property = yq_row_text(tuple, 0);
 	int			length = (int) strlen(property) - (int) (sizeof(prefix) - 1) - (int) (sizeof(suffix) - 1);
 
+	if (strncmp(property, "yarn.scheduler.capacity.root.", sizeof("yarn.scheduler.capacity.root.") - 1) == 0)
+		keep_property(loader_of(tuple), property, yq_row_text(tuple, 1));
 	if (length > 0 && strncmp(property, prefix, sizeof(prefix) - 1) == 0 &&
 		strcmp(property + sizeof(prefix) - 1 + length, suffix) == 0 &&
 		strcmp(yq_row_text(tuple, 1), "STOPPED") == 0)
 		note_name(hierarchy->kept_stopped, pnstrdup(property + sizeof(prefix) - 1, length),
 				  hierarchy->context);
+}
+
+/* -- leaves of managed parents --------------------------------------------- */
+
+static const char *const active_leaf_columns[] = {"queue", "label"};
+
+/* No path has a line's end in it. */
+static YqBytes
+active_leaf_key(const char *path, const char *label)
+{
+	return bytes_of(psprintf("%s\n%s", path, label));
+}
+
+static void
+read_active_leaf(const YqRow *tuple)
+{
+	YqHierarchyLoader *loader = loader_of(tuple);
+	bool		found;
+
+	(void) yq_bytes_table_enter(loader->active_leaves,
+								active_leaf_key(yq_row_text(tuple, 0), yq_row_text(tuple, 1)),
+								loader->scratch, &found);
+}
+
+bool
+yq_hierarchy_leaf_is_active(const YqHierarchyLoader *loader, const char *path, const char *label)
+{
+	return yq_bytes_table_find(loader->active_leaves, active_leaf_key(path, label)) != NULL;
 }
 
 /* -- nodes ----------------------------------------------------------------- */
@@ -591,6 +645,8 @@ yq_hierarchy_read(YqHierarchyLoader *loader)
 	loader->running = yq_enum_oid("queue_state", "RUNNING");
 	loader->stopped = yq_enum_oid("queue_state", "STOPPED");
 	loader->wildcards = yq_bytes_table_create("yquota templates", sizeof(YqWildcardRow), scratch);
+	loader->kept = yq_bytes_table_create("yquota kept properties", sizeof(YqKeptProperty), scratch);
+	loader->active_leaves = yq_bytes_table_create("yquota active leaves", sizeof(NameEntry), scratch);
 	loader->label_numbers = yq_bytes_table_create("yquota labels", sizeof(NameEntry), scratch);
 	loader->type_numbers = yq_bytes_table_create("yquota types", sizeof(NameEntry), scratch);
 	loader->hierarchy->kept_stopped =
@@ -603,6 +659,7 @@ yq_hierarchy_read(YqHierarchyLoader *loader)
 	read_table(loader, YQ_SCHEDULER_SETTING, setting_columns, lengthof(setting_columns), read_settings);
 	read_table(loader, YQ_MULTI_NODE_SORTING_POLICY, policy_columns, lengthof(policy_columns), read_policy);
 	read_table(loader, YQ_KEPT_PROPERTY, kept_columns, lengthof(kept_columns), read_kept_property);
+	read_table(loader, YQ_ACTIVE_LEAF, active_leaf_columns, lengthof(active_leaf_columns), read_active_leaf);
 	read_table(loader, YQ_RESOURCE_TYPE, name_column, lengthof(name_column), read_type);
 	read_table(loader, YQ_NODE_LABEL, name_column, lengthof(name_column), read_label_name);
 	read_table(loader, YQ_NODE, node_columns, lengthof(node_columns), read_node_names);

@@ -47,6 +47,11 @@ typedef enum YqQueueColumn
 	YQ_COL_V2_TEMPLATE,
 	YQ_COL_V2_LEAF_TEMPLATE,
 	YQ_COL_V2_PARENT_TEMPLATE,
+	YQ_COL_AUTO_CREATE_CHILD_QUEUE_MAX_QUEUES,
+	YQ_COL_AUTO_CREATE_CHILD_QUEUE_FAIL,
+	YQ_COL_V2_MAX_QUEUES,
+	YQ_COL_V2_MAXIMUM_QUEUE_DEPTH,
+	YQ_COL_V2_AUTO_REMOVAL,
 	YQ_QUEUE_COLUMNS
 } YqQueueColumn;
 
@@ -87,6 +92,13 @@ typedef struct YqWildcardRow
 	Jsonb	   *parent;
 } YqWildcardRow;
 
+/* A property that no row stands for. */
+typedef struct YqKeptProperty
+{
+	YqBytes		key;			/* Hadoop's full name of it */
+	const char *value;
+} YqKeptProperty;
+
 typedef struct YqHierarchyLoader
 {
 	YqHierarchy *hierarchy;
@@ -97,6 +109,8 @@ typedef struct YqHierarchyLoader
 	YqQueueRow **row_of;		/* by number of the queue */
 	HTAB	   *type_numbers;	/* names, until they are numbered */
 	HTAB	   *wildcards;		/* YqWildcardRow */
+	HTAB	   *kept;			/* YqKeptProperty, of queues */
+	HTAB	   *active_leaves;	/* keys are made of path and label */
 	HTAB	   *label_numbers;
 	Oid			running;		/* labels of queue_state */
 	Oid			stopped;
@@ -114,6 +128,10 @@ extern void yq_hierarchy_read(YqHierarchyLoader *loader);
 /* Fill what is configured and inherited, of a queue whose parent is resolved. */
 extern void yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue,
 								 const bool *configured_anywhere);
+
+/* Has a leaf of a managed parent what its template says of the label? */
+extern bool yq_hierarchy_leaf_is_active(const YqHierarchyLoader *loader, const char *path,
+										const char *label);
 
 /* Amounts of a resource, palloc'd; types that the hierarchy does not know are left out. */
 extern int64 *yq_hierarchy_read_amounts(const YqHierarchy *hierarchy, Datum resource);

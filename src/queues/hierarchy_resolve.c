@@ -12,7 +12,7 @@
 
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
-#include "queues/hierarchy_read.h"
+#include "queues/template.h"
 #include "queues/text.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -36,81 +36,6 @@ const char *const yq_inherited_property_names[YQ_INHERITED_PROPERTIES] = {
 const char yq_from_setting[] = "scheduler_setting";
 const char yq_from_template[] = "template";
 
-/* -- templates of queues that were created --------------------------------- */
-
-/* The value of a property in a template, or NULL. */
-static char *
-template_entry(Jsonb *template, const char *property)
-{
-	JsonbValue	value;
-
-	if (template == NULL ||
-		getKeyJsonValueFromContainer(&template->root, property, strlen(property), &value) == NULL)
-		return NULL;
-	if (value.type == jbvString)
-		return pnstrdup(value.val.string.val, value.val.string.len);
-	if (value.type == jbvNumeric)
-		return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value.val.numeric)));
-	return NULL;
-}
-
-static Jsonb *
-row_jsonb(const YqQueueRow *row, YqQueueColumn column)
-{
-	return row->nulls[column] ? NULL : DatumGetJsonbP(row->values[column]);
-}
-
-/* Rows of templates for what is created below a queue, in order of precedence. */
-static int
-collect_templates(YqHierarchyLoader *loader, const YqQueue *queue, Jsonb **templates)
-{
-	YqQueueRow *above = loader->row_of[queue->parent->number];
-	bool		is_leaf = queue->kind == YQ_QUEUE_LEAF;
-	char	   *wildcard_path = queue->parent->parent == NULL ? NULL :
-		psprintf("%s.*", queue->parent->parent->path);
-	YqWildcardRow *wildcard = NULL;
-	int			count = 0;
-
-	if (queue->parent->kind == YQ_QUEUE_MANAGED_PARENT)
-	{
-		templates[count++] = row_jsonb(above, YQ_COL_LEAF_QUEUE_TEMPLATE);
-		return count;
-	}
-	if (wildcard_path != NULL)
-	{
-		YqBytes		key = {wildcard_path, strlen(wildcard_path)};
-
-		wildcard = yq_bytes_table_find(loader->wildcards, key);
-	}
-	templates[count++] = row_jsonb(above, is_leaf ? YQ_COL_V2_LEAF_TEMPLATE : YQ_COL_V2_PARENT_TEMPLATE);
-	if (wildcard != NULL)
-		templates[count++] = is_leaf ? wildcard->leaf : wildcard->parent;
-	templates[count++] = row_jsonb(above, YQ_COL_V2_TEMPLATE);
-	if (wildcard != NULL)
-		templates[count++] = wildcard->common;
-	return count;
-}
-
-/* The property of a created queue that a template has, or NULL. */
-static char *
-template_text(YqHierarchyLoader *loader, const YqQueue *queue, const char *property)
-{
-	Jsonb	   *templates[4];
-	int			count;
-
-	if (!queue->is_auto_created || queue->parent == NULL)
-		return NULL;
-	count = collect_templates(loader, queue, templates);
-	for (int i = 0; i < count; i++)
-	{
-		char	   *text = template_entry(templates[i], property);
-
-		if (text != NULL)
-			return text;
-	}
-	return NULL;
-}
-
 /* -- what a queue sets itself ---------------------------------------------- */
 
 /* A queue and its row, while it is resolved. */
@@ -119,6 +44,7 @@ typedef struct Resolving
 	YqHierarchyLoader *loader;
 	YqQueue    *queue;
 	const YqQueueRow *row;
+	YqTemplates templates;
 	const char *from;			/* of the value that was found last */
 } Resolving;
 
@@ -134,7 +60,7 @@ static char *
 own_template(Resolving *resolving, const char *property)
 {
 	resolving->from = yq_from_template;
-	return template_text(resolving->loader, resolving->queue, property);
+	return yq_templates_text(&resolving->templates, property);
 }
 
 static char *
@@ -184,6 +110,14 @@ static bool
 row_flag(const YqQueueRow *row, YqQueueColumn column)
 {
 	return !row->nulls[column] && DatumGetBool(row->values[column]);
+}
+
+static bool
+own_flag(Resolving *resolving, YqQueueColumn column, const char *property, bool otherwise)
+{
+	if (is_own(resolving, column))
+		return row_flag(resolving->row, column);
+	return yq_template_flag(own_template(resolving, property), otherwise);
 }
 
 /* -- inheriting ------------------------------------------------------------ */
@@ -350,10 +284,15 @@ resolve_maximum_allocation(Resolving *resolving)
 }
 
 static void
-resolve_flag(Resolving *resolving, YqInheritedProperty property, YqQueueColumn column)
+resolve_flag(Resolving *resolving, YqInheritedProperty property, YqQueueColumn column, const char *hadoop_property)
 {
+	char	   *text;
+
 	if (is_own(resolving, column))
 		note_inherited(resolving->queue, property, row_flag(resolving->row, column) ? "true" : "false",
+					   resolving->from);
+	else if ((text = own_template(resolving, hadoop_property)) != NULL)
+		note_inherited(resolving->queue, property, yq_template_flag(text, false) ? "true" : "false",
 					   resolving->from);
 	else
 		note_from_parent(resolving->queue, property, "false");
@@ -378,8 +317,9 @@ resolve_policies(Resolving *resolving)
 	if (queue->multi_node_policy != NULL)
 		note_inherited(queue, YQ_INHERITED_MULTI_NODE_SORTING_POLICY, queue->multi_node_policy,
 					   policy != NULL ? resolving->from : yq_from_setting);
-	resolve_flag(resolving, YQ_INHERITED_DISABLE_PREEMPTION, YQ_COL_DISABLE_PREEMPTION);
-	resolve_flag(resolving, YQ_INHERITED_INTRA_QUEUE_DISABLE_PREEMPTION, YQ_COL_INTRA_QUEUE_DISABLE_PREEMPTION);
+	resolve_flag(resolving, YQ_INHERITED_DISABLE_PREEMPTION, YQ_COL_DISABLE_PREEMPTION, "disable_preemption");
+	resolve_flag(resolving, YQ_INHERITED_INTRA_QUEUE_DISABLE_PREEMPTION, YQ_COL_INTRA_QUEUE_DISABLE_PREEMPTION,
+				 "intra-queue-preemption.disable_preemption");
 }
 
 /* -- labels ---------------------------------------------------------------- */
@@ -458,37 +398,36 @@ resolve_default_label(Resolving *resolving)
 }
 
 static float4
-fraction_of(const YqQueue *queue, const YqCapacity *capacity)
+fraction_of(const YqQueue *parent, const YqCapacity *capacity)
 {
-	if (queue->parent == NULL)
+	if (parent == NULL)
 		return 1;
 	return capacity->is_percent ? capacity->number / 100 : 0;
 }
 
 static float4
-maximum_fraction_of(const YqQueue *queue, const YqCapacity *maximum, int label)
+maximum_fraction_of(const YqQueue *parent, const YqCapacity *maximum, int label)
 {
-	if (queue->parent == NULL && label != 0)
+	if (parent == NULL && label != 0)
 		return 1;
 	if (maximum->text == NULL || !maximum->is_percent || (label == 0 && maximum->number == -1))
 		return 1;
 	return maximum->number / 100;
 }
 
-/* What is configured for a queue on a label; what is not is as NULL. */
+/* What is configured for a queue below a parent on a label; what is not is as NULL. */
 static void
-set_label(Resolving *resolving, YqQueueLabel *entry, int label, const char *capacity,
-		  const char *maximum, float4 am_percent)
+set_label(const YqHierarchy *hierarchy, const YqQueue *parent, YqQueueLabel *entry, int label,
+		  const char *capacity, const char *maximum, float4 am_percent)
 {
-	YqHierarchy *hierarchy = resolving->loader->hierarchy;
-	YqQueue    *queue = resolving->queue;
-	YqQueueLabel *above = queue->parent == NULL ? NULL : yq_queue_label(queue->parent, label);
+	const YqQueueLabel *above = parent == NULL ? NULL : yq_queue_label(parent, label);
 
 	entry->label = label;
+	entry->is_configured = true;
 	yq_capacity_parse(&entry->capacity, capacity, hierarchy->type_names, hierarchy->calculator.types);
 	yq_capacity_parse(&entry->maximum, maximum, hierarchy->type_names, hierarchy->calculator.types);
-	entry->configured = fraction_of(queue, &entry->capacity);
-	entry->configured_maximum = maximum_fraction_of(queue, &entry->maximum, label);
+	entry->configured = fraction_of(parent, &entry->capacity);
+	entry->configured_maximum = maximum_fraction_of(parent, &entry->maximum, label);
 	entry->weight = entry->capacity.weight;
 	entry->minimum_amounts = entry->capacity.amounts;
 	entry->maximum_amounts = entry->maximum.amounts;
@@ -531,6 +470,23 @@ find_label_row(const YqQueueRow *row, const char *label)
 	return NULL;
 }
 
+static bool
+has_templated_label(const Resolving *resolving, const char *label)
+{
+	return resolving->queue->is_auto_created &&
+		(yq_template_has_label(resolving->templates.labels, label) ||
+		 yq_templates_kept_label(&resolving->templates, label));
+}
+
+static float4
+templated_am_percent(const Resolving *resolving, const char *label, float4 otherwise)
+{
+	char	   *text = label[0] == '\0' ? NULL :
+		yq_templates_label_text(&resolving->templates, label, "maximum-am-resource-percent");
+
+	return text == NULL ? otherwise : strtof(text, NULL);
+}
+
 /* Add a label if the queue, or its template, configures it. */
 static void
 add_label(Resolving *resolving, int label, bool is_everybodys)
@@ -544,21 +500,107 @@ add_label(Resolving *resolving, int label, bool is_everybodys)
 	float4		am_percent = row != NULL && row->has_am_percent ? row->am_percent : queue->am_percent;
 
 	if (queue->is_auto_created && capacity == NULL)
-		capacity = template_text(resolving->loader, queue,
-								 psprintf("accessible-node-labels.%s.capacity", name));
+		capacity = yq_templates_label_text(&resolving->templates, name, "capacity");
 	if (queue->is_auto_created && maximum == NULL)
-		maximum = template_text(resolving->loader, queue,
-								psprintf("accessible-node-labels.%s.maximum-capacity", name));
-	if (row == NULL && capacity == NULL && maximum == NULL && !is_everybodys)
+		maximum = yq_templates_label_text(&resolving->templates, name, "maximum-capacity");
+	if (row == NULL && !is_everybodys && !has_templated_label(resolving, name))
 		return;
-	set_label(resolving, &queue->labels[queue->label_count++], label,
+	if (queue->is_auto_created && (row == NULL || !row->has_am_percent))
+		am_percent = templated_am_percent(resolving, name, am_percent);
+	set_label(hierarchy, queue->parent, &queue->labels[queue->label_count++], label,
 			  capacity == NULL ? NULL : pstrdup(capacity),
 			  maximum == NULL ? NULL : pstrdup(maximum), am_percent);
 	set_created_weight(resolving, &queue->labels[queue->label_count - 1]);
 }
 
+/*
+ * In legacy mode a created queue has a weight on every label of its parent, so
+ * that it counts among its siblings there; without being configured for the label
+ * it has no amounts (cs-semantics 2.5, 7.3).
+ */
 static void
-resolve_labels(Resolving *resolving, const bool *configured_anywhere)
+add_weight(Resolving *resolving, int label)
+{
+	YqQueue    *queue = resolving->queue;
+	YqQueueLabel *entry;
+
+	if (!queue->is_dynamic || !resolving->loader->hierarchy->settings.is_legacy ||
+		yq_queue_label(queue->parent, label) == NULL || yq_queue_label(queue, label) != NULL)
+		return;
+	entry = &queue->labels[queue->label_count++];
+	set_label(resolving->loader->hierarchy, queue->parent, entry, label, NULL, NULL, queue->am_percent);
+	set_created_weight(resolving, entry);
+	entry->is_configured = false;
+}
+
+/* -- leaves of managed parents --------------------------------------------- */
+
+/* What the leaves of a managed parent get of each label that its template has. */
+static void
+resolve_leaf_template(Resolving *resolving)
+{
+	YqHierarchy *hierarchy = resolving->loader->hierarchy;
+	YqQueue    *queue = resolving->queue;
+	Jsonb	   *template = resolving->row->nulls[YQ_COL_LEAF_QUEUE_TEMPLATE] ? NULL :
+		DatumGetJsonbP(resolving->row->values[YQ_COL_LEAF_QUEUE_TEMPLATE]);
+
+	if (queue->kind != YQ_QUEUE_MANAGED_PARENT)
+		return;
+	queue->template_labels = palloc0(sizeof(YqQueueLabel) * hierarchy->label_count);
+	for (int label = 0; label < hierarchy->label_count; label++)
+	{
+		const char *name = hierarchy->labels[label];
+		const char *prefix = label == 0 ? "" : psprintf("accessible-node-labels.%s.", name);
+
+		if (label != 0 && !yq_template_has_label(template, name))
+			continue;
+		set_label(hierarchy, queue, &queue->template_labels[queue->template_label_count++], label,
+				  yq_template_text(template, psprintf("%scapacity", prefix)),
+				  yq_template_text(template, psprintf("%smaximum-capacity", prefix)), 0);
+	}
+}
+
+/*
+ * The leaf of a managed parent has what its template says, or nothing but the
+ * maximum, as the policy of the parent decides (queue_management.h).
+ */
+static void
+add_managed_label(Resolving *resolving, const YqQueueLabel *template)
+{
+	const YqHierarchy *hierarchy = resolving->loader->hierarchy;
+	YqQueue    *queue = resolving->queue;
+	const char *name = hierarchy->labels[template->label];
+	const YqLabelRow *row = find_label_row(resolving->row, name);
+	YqQueueLabel *entry = &queue->labels[queue->label_count++];
+
+	*entry = *template;
+	entry->template = template;
+	entry->effective_minimum = yq_hierarchy_amounts(hierarchy);
+	entry->effective_maximum = yq_hierarchy_amounts(hierarchy);
+	entry->used = yq_hierarchy_amounts(hierarchy);
+	entry->am_percent = row != NULL && row->has_am_percent ? row->am_percent :
+		templated_am_percent(resolving, name, queue->am_percent);
+	entry->is_active = yq_hierarchy_leaf_is_active(resolving->loader, queue->path, name);
+	if (entry->is_active)
+		return;
+	yq_capacity_parse(&entry->capacity, template->capacity.is_absolute ? "[memory=0]" : "0",
+					  hierarchy->type_names, hierarchy->calculator.types);
+	entry->configured = 0;
+	entry->weight = -1;
+	entry->minimum_amounts = NULL;
+	entry->maximum_amounts = entry->maximum.amounts;
+}
+
+static bool
+is_managed_leaf(const YqQueue *queue)
+{
+	return queue->is_auto_created && queue->parent != NULL && queue->parent->kind == YQ_QUEUE_MANAGED_PARENT;
+}
+
+/* -- all labels ------------------------------------------------------------ */
+
+static void
+add_labels(Resolving *resolving, const bool *configured_anywhere)
 {
 	YqHierarchy *hierarchy = resolving->loader->hierarchy;
 	YqQueue    *queue = resolving->queue;
@@ -570,15 +612,31 @@ resolve_labels(Resolving *resolving, const bool *configured_anywhere)
 		room++;
 	queue->labels = palloc0(sizeof(YqQueueLabel) * room);
 	queue->label_count = 1;
-	set_label(resolving, &queue->labels[0], 0,
+	set_label(hierarchy, queue->parent, &queue->labels[0], 0,
 			  own_text(resolving, YQ_COL_CAPACITY, "capacity"),
 			  own_text(resolving, YQ_COL_MAXIMUM_CAPACITY, "maximum-capacity"), queue->am_percent);
 	set_created_weight(resolving, &queue->labels[0]);
-	if (room > 1)
+	for (int label = 1; room > 1 && label < hierarchy->label_count; label++)
 	{
-		for (int label = 1; label < hierarchy->label_count; label++)
-			add_label(resolving, label, queue->parent == NULL && configured_anywhere[label]);
+		add_label(resolving, label, queue->parent == NULL && configured_anywhere[label]);
+		add_weight(resolving, label);
 	}
+}
+
+static void
+resolve_labels(Resolving *resolving, const bool *configured_anywhere)
+{
+	YqHierarchy *hierarchy = resolving->loader->hierarchy;
+	YqQueue    *queue = resolving->queue;
+
+	if (is_managed_leaf(queue))
+	{
+		queue->labels = palloc0(sizeof(YqQueueLabel) * queue->parent->template_label_count);
+		for (int i = 0; i < queue->parent->template_label_count; i++)
+			add_managed_label(resolving, &queue->parent->template_labels[i]);
+	}
+	else
+		add_labels(resolving, configured_anywhere);
 
 	/* the first label decides about the mode */
 	queue->is_absolute = queue->parent != NULL &&
@@ -599,6 +657,43 @@ kind_of(const YqQueue *queue, const YqQueueRow *row)
 	if (queue->child_count > 0 || row_flag(row, YQ_COL_V2_ENABLED))
 		return YQ_QUEUE_PARENT;
 	return row_flag(row, YQ_COL_RESERVABLE) ? YQ_QUEUE_PLAN : YQ_QUEUE_LEAF;
+}
+
+/* Whether and how queues are created below this one, and how long it stays itself. */
+static void
+resolve_creation(Resolving *resolving)
+{
+	YqQueue    *queue = resolving->queue;
+	const YqSchedulerSettings *settings = &resolving->loader->hierarchy->settings;
+	bool		is_managed = queue->kind == YQ_QUEUE_MANAGED_PARENT;
+	int64		value;
+
+	queue->most_children = 1000;
+	if (is_managed ? own_integer(resolving, YQ_COL_AUTO_CREATE_CHILD_QUEUE_MAX_QUEUES, false,
+								 "auto-create-child-queue.max-queues", &value) :
+		own_integer(resolving, YQ_COL_V2_MAX_QUEUES, false, "auto-queue-creation-v2.max-queues", &value))
+		queue->most_children = (int) value;
+	queue->maximum_depth = settings->maximum_depth;
+	if (own_integer(resolving, YQ_COL_V2_MAXIMUM_QUEUE_DEPTH, false,
+					"auto-queue-creation-v2.maximum-queue-depth", &value))
+		queue->maximum_depth = (int) value;
+	queue->fails_beyond_guarantee = is_managed && row_flag(resolving->row, YQ_COL_AUTO_CREATE_CHILD_QUEUE_FAIL);
+	queue->is_removed_when_unused = queue->is_dynamic &&
+		own_flag(resolving, YQ_COL_V2_AUTO_REMOVAL, "auto-queue-creation-v2.queue-auto-removal.enable", true);
+}
+
+static void
+resolve_state(Resolving *resolving)
+{
+	const YqQueueRow *row = resolving->row;
+	char	   *text;
+
+	if (!row->nulls[YQ_COL_STATE])
+		resolving->queue->configured_state =
+			DatumGetObjectId(row->values[YQ_COL_STATE]) == resolving->loader->running ? 'R' : 'S';
+	else if ((text = own_template(resolving, "state")) != NULL)
+		resolving->queue->configured_state = pg_strcasecmp(text, "STOPPED") == 0 ? 'S' :
+			pg_strcasecmp(text, "RUNNING") == 0 ? 'R' : 0;
 }
 
 static void
@@ -631,8 +726,9 @@ yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue, const bool *conf
 		queue->parent->kind != YQ_QUEUE_MANAGED_PARENT;
 	queue->creates_v2 = queue->kind == YQ_QUEUE_PARENT &&
 		(queue->is_dynamic || row_flag(row, YQ_COL_V2_ENABLED));
-	if (!row->nulls[YQ_COL_STATE])
-		queue->configured_state = DatumGetObjectId(row->values[YQ_COL_STATE]) == loader->running ? 'R' : 'S';
+	resolving.templates = yq_templates_of(loader, queue);
+	resolve_state(&resolving);
+	resolve_creation(&resolving);
 	resolve_user_limits(&resolving);
 	resolve_lifetimes(&resolving);
 	resolve_maximum_allocation(&resolving);
@@ -640,5 +736,6 @@ yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue, const bool *conf
 	resolve_accessible_labels(&resolving);
 	resolve_default_label(&resolving);
 	resolve_labels(&resolving, configured_anywhere);
+	resolve_leaf_template(&resolving);
 	resolve_weights(queue, row);
 }

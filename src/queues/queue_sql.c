@@ -86,7 +86,8 @@ yq_sql_note_queue_change(PG_FUNCTION_ARGS)
 	/* Whoever empties the table begins anew, as a cluster with another configuration. */
 	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) &&
 		RelationGetRelid(trigger->tg_relation) == yq_table_oid(YQ_QUEUE))
-		execute("DELETE FROM yquota_internal.queue_status");
+		execute("WITH a AS (DELETE FROM yquota_internal.active_leaf), "
+				"c AS (DELETE FROM yquota_internal.created_queue) DELETE FROM yquota_internal.queue_status");
 	if (!is_registered)
 	{
 		RegisterXactCallback(on_transaction_end, NULL);
@@ -177,7 +178,10 @@ delete_status(const char *path)
 	Oid			types[] = {TEXTOID};
 	Datum		values[] = {CStringGetTextDatum(path)};
 
-	SPI_execute_with_args("DELETE FROM yquota_internal.queue_status WHERE path = $1", 1, types, values, NULL, false, 0);
+	SPI_execute_with_args("WITH a AS (DELETE FROM yquota_internal.active_leaf WHERE queue = $1), "
+						  "c AS (DELETE FROM yquota_internal.created_queue WHERE queue = $1) "
+						  "DELETE FROM yquota_internal.queue_status WHERE path = $1",
+						  1, types, values, NULL, false, 0);
 }
 
 /* Note what is in force from now on. */

@@ -139,7 +139,7 @@ set_starting_state(Refresh *refresh, YqQueue *queue)
 {
 	bool		parent_runs = queue->parent == NULL || refresh->starts_running[queue->parent->number];
 
-	if (queue->configured_state == 'R' && !parent_runs)
+	if (queue->configured_state == 'R' && !parent_runs && !queue->is_auto_created)
 		refuse(refresh, queue, "state", "RUNNING",
 			   psprintf("The parent queue:%s cannot be STOPPED as the child queue:%s is in RUNNING state.",
 						queue->parent->path, queue->path));
@@ -218,6 +218,12 @@ refresh_queue(Refresh *refresh, YqQueue *queue)
 {
 	const YqQueueStatus *status = refresh->statuses->of_queue[queue->number];
 
+	/* one that was created now joins queues that are in force (cs-semantics 1.5) */
+	if (status == NULL && queue->is_auto_created && queue->parent != NULL)
+	{
+		queue->is_running = queue->parent->is_running && queue->configured_state != 'S';
+		return;
+	}
 	if (status == NULL || change_kind(refresh, queue, status))
 	{
 		queue->is_running = refresh->starts_running[queue->number];
@@ -235,7 +241,9 @@ compare_statuses(const ListCell *a, const ListCell *b)
 
 /*
  * A queue goes when it is stopped and nothing runs in it.  Hadoop also lets go of
- * one that is RUNNING if a property is left that says it should be STOPPED.
+ * one that is RUNNING if a property is left that says it should be STOPPED.  One
+ * that was created goes in any state, once nothing runs in it: with the queue above
+ * it, or because nobody uses it.
  */
 static void
 check_deletions(Refresh *refresh)
@@ -248,10 +256,9 @@ check_deletions(Refresh *refresh)
 	{
 		const YqQueueStatus *status = lfirst(cell);
 		YqBytes		key = {status->path, strlen(status->path)};
-		bool		is_left_stopped = yq_bytes_table_find(refresh->hierarchy->kept_stopped, key) != NULL;
+		bool		is_left_stopped = status->is_auto_created ||
+			yq_bytes_table_find(refresh->hierarchy->kept_stopped, key) != NULL;
 
-		if (status->is_auto_created)
-			continue;
 		if (yq_containers_elsewhere(refresh->hierarchy, status->path) > 0 || (status->is_running && !is_left_stopped))
 			refresh->violations =
 				yq_violation_add(refresh->violations, status->path, "state", NULL,

@@ -7,9 +7,12 @@
  */
 #include "base/compat.h"
 
+#include "catalog/pg_type_d.h"
 #include "common/shortest_dec.h"
 #include "lib/stringinfo.h"
 #include "queues/text.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
 
 char *
 yq_amounts_text(const YqHierarchy *hierarchy, const int64 *amounts)
@@ -59,4 +62,16 @@ yq_java_float_text(float4 value)
 	char	   *text = yq_float_text(value);
 
 	return strpbrk(text, ".eEnN") != NULL ? text : psprintf("%s.0", text);
+}
+
+Datum
+yq_array_of_strings(const List *strings)
+{
+	Datum	   *elements = palloc(sizeof(Datum) * Max(list_length(strings), 1));
+	const ListCell *cell;
+
+	foreach(cell, strings)
+		elements[foreach_current_index(cell)] = CStringGetTextDatum(lfirst(cell));
+	return PointerGetDatum(construct_array(elements, list_length(strings), TEXTOID, -1, false,
+										   TYPALIGN_INT));
 }

@@ -8,6 +8,7 @@
 #ifndef YQ_TEXT_H
 #define YQ_TEXT_H
 
+#include "nodes/pg_list.h"
 #include "queues/hierarchy.h"
 
 /* <memory:1024, vCores:1>; other types only where there is something of them. */
@@ -21,5 +22,8 @@ extern char *yq_float_text(float4 value);
 
 /* A fraction or percentage as Java writes it: 1.0 instead of 1. */
 extern char *yq_java_float_text(float4 value);
+
+/* Strings as an array of PostgreSQL's. */
+extern Datum yq_array_of_strings(const List *strings);
 
 #endif							/* YQ_TEXT_H */

@@ -520,12 +520,9 @@ check_bounds(Check *check, const int64 *bounds, const char *what, const char *su
 					  what, suffix, bounds[0], suffix, bounds[1]));
 }
 
-/* A queue, what is below it, and then what they are together, as Hadoop makes them. */
 static void
-check_subtree(Check *check, const YqQueue *queue)
+check_queue(Check *check, const YqQueue *queue)
 {
-	CHECK_FOR_INTERRUPTS();
-	check_stack_depth();
 	check->queue = queue;
 	check_place(check);
 	check_accessible_labels(check);
@@ -538,6 +535,15 @@ check_subtree(Check *check, const YqQueue *queue)
 		check_default_label(check);
 		check_user_weights(check);
 	}
+}
+
+/* A queue, what is below it, and then what they are together, as Hadoop makes them. */
+static void
+check_subtree(Check *check, const YqQueue *queue)
+{
+	CHECK_FOR_INTERRUPTS();
+	check_stack_depth();
+	check_queue(check, queue);
 	for (int i = 0; i < queue->child_count; i++)
 		check_subtree(check, queue->children[i]);
 	check->queue = queue;
@@ -562,5 +568,14 @@ yq_hierarchy_validate(const YqHierarchy *hierarchy)
 		check.queue = hierarchy->queues[i];
 		check_place(&check);
 	}
+	return check.violations;
+}
+
+List *
+yq_hierarchy_validate_queue(const YqHierarchy *hierarchy, const YqQueue *queue)
+{
+	Check		check = {.hierarchy = hierarchy};
+
+	check_queue(&check, queue);
 	return check.violations;
 }

@@ -30,6 +30,9 @@ extern List *yq_violation_add(List *violations, const char *queue, const char *p
 /* All violations of the rules for a configuration. */
 extern List *yq_hierarchy_validate(const YqHierarchy *hierarchy);
 
+/* Those of one queue, without what it is together with others. */
+extern List *yq_hierarchy_validate_queue(const YqHierarchy *hierarchy, const YqQueue *queue);
+
 /* The name of the property of a queue on a label. */
 extern char *yq_label_property(const YqHierarchy *hierarchy, int label, const char *property);
 

@@ -1,0 +1,55 @@
+/*-------------------------------------------------------------------------
+ *
+ * template.h
+ *	  What templates say about queues that were created by themselves
+ *	  (cs-semantics 7).
+ *
+ * A created queue has in its row only what somebody has set for it.  All else is
+ * looked up when the hierarchy is made, so that whoever changes a template changes
+ * the queues that were made from it.
+ *
+ * A managed parent has one template for its leaves.  Below other parents the first
+ * of these that has a property counts: the template of the parent for leaves or for
+ * parents; the same of the parent's path with its last part replaced by *, then
+ * its last two, and so on, never root, and at most as many as levels may be created
+ * below it (Hadoop 3.4.1); then the templates for both kinds, likewise.  Before
+ * all of them come properties of the queue that a configuration file had while no
+ * queue was listed there (yquota.kept_property).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_TEMPLATE_H
+#define YQ_TEMPLATE_H
+
+#include "queues/hierarchy_read.h"
+
+/* Templates of a queue, in order of precedence; all empty for one that was not created. */
+typedef struct YqTemplates
+{
+	const YqHierarchyLoader *loader;
+	const YqQueue *queue;
+	List	   *templates;		/* Jsonb * */
+	Jsonb	   *labels;			/* the one whose labels the queue gets; NULL for none */
+} YqTemplates;
+
+/* Valid as long as the loader. */
+extern YqTemplates yq_templates_of(const YqHierarchyLoader *loader, const YqQueue *queue);
+
+/* The value of one of Hadoop's properties, without prefix; palloc'd, or NULL. */
+extern char *yq_templates_text(const YqTemplates *templates, const char *property);
+
+/* The same of a label of the nodes; property is what follows its name. */
+extern char *yq_templates_label_text(const YqTemplates *templates, const char *label,
+									 const char *property);
+
+/* Is something said about the label, so that the queue has it? */
+extern bool yq_template_has_label(Jsonb *template, const char *label);
+extern bool yq_templates_kept_label(const YqTemplates *templates, const char *label);
+
+/* The value of a property of one template; palloc'd, or NULL. */
+extern char *yq_template_text(Jsonb *template, const char *property);
+
+/* Does Hadoop read it as true?  NULL and what it does not understand is "otherwise". */
+extern bool yq_template_flag(const char *text, bool otherwise);
+
+#endif							/* YQ_TEMPLATE_H */
