@@ -46,10 +46,16 @@ typedef struct YqApplication
 	YqApplicationState state;
 	bool		has_outstanding_requests;
 	TimestampTz submitted_at;
+	const char *view_acl;		/* NULL: not set, which is nobody; so the next one */
+	const char *modify_acl;
 } YqApplication;
 
 /* The label of a state. */
 extern const char *yq_application_state_name(YqApplicationState state);
+
+/* The label of a state as OID, and back. */
+extern Oid	yq_application_state_oid(YqApplicationState state);
+extern YqApplicationState yq_application_state_of_oid(Oid oid);
 
 /* Has it a place in a queue: none of FINISHED, FAILED, KILLED, REJECTED? */
 extern bool yq_application_is_live(YqApplicationState state);
@@ -65,6 +71,9 @@ extern YqApplication *yq_application_find(const YqHierarchy *hierarchy, const ch
 extern List *yq_applications_of_leaf(const YqHierarchy *hierarchy, const char *queue,
 									 YqApplicationState state);
 
+/* Put one into a list of a leaf, in its place. */
+extern List *yq_applications_insert(List *applications, YqApplication *application);
+
 /*
  * Those that are NON_RUNNABLE, of a user in all queues, or of a queue and all
  * queues below it ("root": all): YqApplication, in order of submission, which is
@@ -72,6 +81,9 @@ extern List *yq_applications_of_leaf(const YqHierarchy *hierarchy, const char *q
  */
 extern List *yq_applications_held_of_user(const YqHierarchy *hierarchy, const char *username);
 extern List *yq_applications_held_below(const YqHierarchy *hierarchy, const char *path);
+
+/* An instant and so many seconds, or infinity when that is beyond what there is. */
+extern TimestampTz yq_application_expiry(TimestampTz from, int64 seconds);
 
 /*
  * Change the state of a live application to another live one; its counters

@@ -1,0 +1,111 @@
+/*-------------------------------------------------------------------------
+ *
+ * statement.c
+ *	  SQL statements of ours that are run often.
+ *
+ * They find rows by indexes, also while a table is small: a plan is kept, and the
+ * table grows.
+ *
+ * Plans name tables and types by OID, so they are made anew when the table of
+ * applications is heard of, which is what happens when the extension is dropped
+ * and created again.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/xact.h"
+#include "base/catalog.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_namespace_d.h"
+#include "executor/spi.h"
+#include "queues/statement.h"
+#include "utils/guc.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+static uint64 generation = 0;
+static bool is_current = false;
+
+static void
+watch(void)
+{
+	static bool is_watching = false;
+
+	if (!is_watching)
+	{
+		yq_catalog_on_change(YQ_APPLICATION, &is_current);
+		is_watching = true;
+	}
+	if (!is_current)
+		generation++;
+	is_current = true;
+}
+
+static Oid
+find_type(const char *name)
+{
+	static const char own[] = "yquota.";
+	Oid			type;
+
+	if (strncmp(name, own, sizeof(own) - 1) == 0)
+		return yq_type_oid(name + sizeof(own) - 1);
+	type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum(name),
+						   ObjectIdGetDatum(PG_CATALOG_NAMESPACE));
+	if (!OidIsValid(type))
+		elog(ERROR, "type \"%s\" does not exist", name);
+	return type;
+}
+
+static void
+plan(YqStatement *statement)
+{
+	Oid			types[YQ_STATEMENT_MAX_PARAMETERS];
+	int			count = 0;
+
+	if (statement->plan != NULL)
+		SPI_freeplan(statement->plan);
+	statement->plan = NULL;
+	for (; count < YQ_STATEMENT_MAX_PARAMETERS && statement->types[count] != NULL; count++)
+		types[count] = find_type(statement->types[count]);
+	statement->plan = SPI_prepare(statement->command, count, types);
+	if (statement->plan == NULL || SPI_keepplan(statement->plan) != 0)
+		elog(ERROR, "could not prepare \"%s\": %s", statement->command,
+			 SPI_result_code_string(SPI_result));
+	statement->generation = generation;
+}
+
+uint64
+yq_statement_run(YqStatement *statement, Datum *values, const char *nulls)
+{
+	int			settings = NewGUCNestLevel();
+	Snapshot	snapshot;
+	int			result;
+
+	watch();
+	if (statement->plan == NULL || statement->generation != generation)
+		plan(statement);
+	(void) set_config_option("enable_seqscan", "off", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	snapshot = yq_latest_snapshot();
+	result = SPI_execute_snapshot(statement->plan, values, nulls, snapshot, InvalidSnapshot,
+								  false, true, 0);
+	UnregisterSnapshot(snapshot);
+	AtEOXact_GUC(true, settings);
+	CommandCounterIncrement();
+	if (result < 0)
+		elog(ERROR, "could not execute \"%s\": %s", statement->command, SPI_result_code_string(result));
+	return SPI_processed;
+}
+
+uint64
+yq_statement_execute(YqStatement *statement, Datum *values, const char *nulls)
+{
+	uint64		processed;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	processed = yq_statement_run(statement, values, nulls);
+	SPI_finish();
+	return processed;
+}

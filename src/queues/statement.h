@@ -1,0 +1,41 @@
+/*-------------------------------------------------------------------------
+ *
+ * statement.h
+ *	  SQL statements of ours that are run often: planned once per session, and
+ *	  run at the newest committed state whatever the isolation level.
+ *
+ * Rows that such a statement changes are locked beforehand by other means
+ * (submission_lock.h), so that it never meets one that somebody else is
+ * changing; triggers fire.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_STATEMENT_H
+#define YQ_STATEMENT_H
+
+#include "base/compat.h"
+
+#define YQ_STATEMENT_MAX_PARAMETERS 24
+
+/*
+ * To be defined as static: all but command and types is for statement.c.  Types
+ * are names in pg_catalog, or in yquota when they begin with "yquota.".
+ */
+typedef struct YqStatement
+{
+	const char *command;
+	const char *types[YQ_STATEMENT_MAX_PARAMETERS];	/* up to the first NULL */
+	struct _SPI_plan *plan;
+	uint64		generation;		/* when it was planned */
+} YqStatement;
+
+/*
+ * Run it; nulls may be NULL when there are none.  Returns the number of rows.  The
+ * caller is connected to SPI, where he finds what it returns.
+ */
+extern uint64 yq_statement_run(YqStatement *statement, Datum *values, const char *nulls);
+
+/* The same for who is not, and needs nothing but the number. */
+extern uint64 yq_statement_execute(YqStatement *statement, Datum *values, const char *nulls);
+
+#endif							/* YQ_STATEMENT_H */
