@@ -42,7 +42,9 @@ CREATE TABLE yquota.application (
 -- Those that a queue has, in the order of state that limits ask about.
 CREATE INDEX application_live_idx ON yquota.application (queue, state, username)
 	WHERE finished_at IS NULL;
-CREATE INDEX application_held_idx ON yquota.application (username) WHERE state = 'NON_RUNNABLE';
+CREATE INDEX application_held_username_idx ON yquota.application (username) WHERE state = 'NON_RUNNABLE';
+CREATE INDEX application_held_queue_idx ON yquota.application (queue) WHERE state = 'NON_RUNNABLE';
+CREATE INDEX application_waiting_idx ON yquota.application (queue) WHERE state = 'ACCEPTED';
 CREATE INDEX application_expires_at_idx ON yquota.application (expires_at) WHERE finished_at IS NULL;
 CREATE INDEX application_finished_at_idx ON yquota.application (finished_at) WHERE finished_at IS NOT NULL;
 COMMENT ON TABLE yquota.application IS
@@ -82,5 +84,28 @@ COMMENT ON COLUMN yquota_internal.application_counter.label IS 'partition of the
 COMMENT ON COLUMN yquota_internal.application_counter.demanding IS 'those of active that have outstanding requests';
 COMMENT ON COLUMN yquota_internal.application_counter.am_used IS 'of the application masters of active ones, native units';
 
+CREATE TABLE yquota_internal.application_total (
+	part integer PRIMARY KEY,
+	live bigint NOT NULL
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.application_total IS
+	'How many live applications there are, in parts to be added up: transactions at work at the same time change different ones; follows from application';
+COMMENT ON COLUMN yquota_internal.application_total.live IS
+	'those that came less those that went, by transactions that took this part; may be negative';
+
+CREATE FUNCTION yquota_internal.count_applications() RETURNS trigger
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_count_applications';
+COMMENT ON FUNCTION yquota_internal.count_applications() IS
+	'Keeps application_counter and application_total';
+REVOKE ALL ON FUNCTION yquota_internal.count_applications() FROM PUBLIC;
+
+CREATE TRIGGER count_applications AFTER INSERT OR UPDATE OR DELETE ON yquota.application
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.count_applications();
+CREATE TRIGGER count_no_applications AFTER TRUNCATE ON yquota.application
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.count_applications();
+
 SELECT pg_extension_config_dump('yquota.application', '');
 SELECT pg_extension_config_dump('yquota_internal.application_counter', '');
+SELECT pg_extension_config_dump('yquota_internal.application_total', '');

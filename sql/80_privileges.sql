@@ -328,6 +328,18 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.check_queue_access(text,text[],text,text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.explain_placement(text,text[],text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.place_application(text,text[],text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
+		-- applications, for whoever speaks for the resource manager
+		('FUNCTION', 'yquota.submit_application(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text)', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.admission(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text)', 'EXECUTE', '{operator,viewer,admin}'),
+		('FUNCTION', 'yquota.finish_application(text,yquota.application_state,text,text,text[])', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.move_application(text,text,text,text[])', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.update_application_priority(text,integer,text,text[])', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.update_application_lifetime(text,bigint,text,text[])', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.set_outstanding_requests(text,boolean)', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.activate_applications(text)', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.expired_applications()', 'EXECUTE', '{operator,viewer,admin}'),
+		('FUNCTION', 'yquota.remove_finished_applications(timestamptz)', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.check_application_access(text,text,text[],text)', 'EXECUTE', '{operator,viewer,admin}'),
 		-- what administrators do
 		('FUNCTION', 'yquota.archive(regclass,timestamptz)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.charge_deferred(bigint)', 'EXECUTE', '{admin}'),

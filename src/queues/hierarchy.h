@@ -206,6 +206,7 @@ typedef struct YqHierarchy
 	int64	  **totals;			/* of RUNNING nodes, per label */
 	int64	   *cluster;
 	bool		is_computed;	/* yq_hierarchy_compute() has been called */
+	bool		is_in_force;	/* yq_hierarchy_refresh() has, of a configuration that is */
 } YqHierarchy;
 
 /* The hierarchy as committed and as changed by this transaction, per session. */

@@ -396,6 +396,23 @@ yq_hierarchy_read_amounts(const YqHierarchy *hierarchy, Datum resource)
 	return amounts;
 }
 
+Datum
+yq_hierarchy_resource(const YqHierarchy *hierarchy, const int64 *amounts)
+{
+	YqResourceEntry entries[YQ_MAX_RESOURCE_TYPES];
+	int			count = 0;
+
+	for (int i = 0; i < hierarchy->calculator.types; i++)
+	{
+		if (amounts[i] == 0)
+			continue;
+		entries[count].name = hierarchy->type_names[i];
+		entries[count].name_length = strlen(hierarchy->type_names[i]);
+		entries[count++].amount = amounts[i];
+	}
+	return PointerGetDatum(yq_resource_make(entries, count));
+}
+
 /* -- settings -------------------------------------------------------------- */
 
 static const char *const setting_columns[] = {"legacy_queue_mode_enabled", "node_labels_enabled",

@@ -15,7 +15,6 @@
 
 #include "access/xact.h"
 #include "base/catalog.h"
-#include "base/resource.h"
 #include "catalog/pg_type_d.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
@@ -24,6 +23,7 @@
 #include "miscadmin.h"
 #include "queues/am_limit.h"
 #include "queues/effective.h"
+#include "queues/hierarchy_read.h"
 #include "queues/placement.h"
 #include "queues/refresh.h"
 #include "queues/text.h"
@@ -128,23 +128,6 @@ report_violations(List *violations)
 			 errdetail("%s", details.data)));
 }
 
-static Datum
-resource_of(const YqHierarchy *hierarchy, const int64 *amounts)
-{
-	YqResourceEntry entries[YQ_MAX_RESOURCE_TYPES];
-	int			count = 0;
-
-	for (int i = 0; i < hierarchy->calculator.types; i++)
-	{
-		if (amounts[i] == 0)
-			continue;
-		entries[count].name = hierarchy->type_names[i];
-		entries[count].name_length = strlen(hierarchy->type_names[i]);
-		entries[count++].amount = amounts[i];
-	}
-	return PointerGetDatum(yq_resource_make(entries, count));
-}
-
 /* Does the table say of a queue what is in force now? */
 static bool
 is_noted(const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueStatus *status)
@@ -168,7 +151,7 @@ write_status(const YqHierarchy *hierarchy, const YqQueue *queue)
 	values[1] = BoolGetDatum(queue->is_running);
 	values[2] = CStringGetTextDatum(yq_queue_kind_name(queue->kind));
 	values[3] = BoolGetDatum(queue->is_auto_created);
-	values[4] = resource_of(hierarchy, queue->maximum_allocation);
+	values[4] = yq_hierarchy_resource(hierarchy, queue->maximum_allocation);
 	SPI_execute_with_args(command, lengthof(types), types, values, NULL, false, 0);
 }
 
@@ -297,7 +280,7 @@ bounded_resource_of(const YqHierarchy *hierarchy, const int64 *amounts)
 
 	for (int i = 0; i < hierarchy->calculator.types; i++)
 		bounded[i] = amounts[i] == PG_INT64_MAX ? 0 : amounts[i];
-	return resource_of(hierarchy, bounded);
+	return yq_hierarchy_resource(hierarchy, bounded);
 }
 
 /* What has been said of the queue before, which a sibling often shares. */
@@ -413,9 +396,9 @@ put_capacities(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueueLab
 	put(writer, Float4GetDatum(label->normalized_weight), label->weight < 0);
 	put(writer, Float4GetDatum(label->absolute_capacity), false);
 	put(writer, Float4GetDatum(label->absolute_maximum), false);
-	put(writer, resource_of(hierarchy, label->effective_minimum), false);
-	put(writer, resource_of(hierarchy, label->effective_maximum), false);
-	put(writer, resource_of(hierarchy, label->used), false);
+	put(writer, yq_hierarchy_resource(hierarchy, label->effective_minimum), false);
+	put(writer, yq_hierarchy_resource(hierarchy, label->effective_maximum), false);
+	put(writer, yq_hierarchy_resource(hierarchy, label->used), false);
 	put(writer, Float4GetDatum(yq_queue_used(hierarchy, label)), false);
 	put(writer, Float4GetDatum(yq_queue_absolute_used(hierarchy, label)), false);
 }
@@ -428,7 +411,7 @@ put_limits(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueue *queue
 	Datum		am_limit = (Datum) 0;
 
 	if (is_leaf)
-		am_limit = resource_of(hierarchy, yq_queue_am_limit(hierarchy, label, yq_queue_limit(hierarchy, queue)));
+		am_limit = yq_hierarchy_resource(hierarchy, yq_queue_am_limit(hierarchy, label, yq_queue_limit(hierarchy, queue)));
 	put(writer, Int64GetDatum(queue->containers), false);
 	put(writer, Float4GetDatum(queue->user_limit), !is_leaf);
 	put(writer, Float4GetDatum(queue->user_limit_factor), !is_leaf);

@@ -1,0 +1,348 @@
+/*-------------------------------------------------------------------------
+ *
+ * application_counter.c
+ *	  Keeping the counters of applications.
+ *
+ * The limit of the whole cluster (maximum-applications) would make all
+ * submissions wait for each other if each looked at what the others do.  So a
+ * transaction may let in a few applications, its allowance, without looking, as
+ * long as the limit is further away than the allowances of all transactions
+ * that there can be.  It holds the lock of the total in a mode that others can
+ * share meanwhile.  Beyond that the lock is taken alone: then nobody else has
+ * let in anything that is not committed, and the total is exact.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/htup_details.h"
+#include "access/twophase.h"
+#include "access/xact.h"
+#include "base/catalog.h"
+#include "base/resource.h"
+#include "commands/trigger.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "queues/application.h"
+#include "queues/application_counter.h"
+#include "queues/statement.h"
+#include "queues/submission_lock.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/rel.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_count_applications);
+
+/* All allowances together are at most one part in so many of the limit. */
+#define ALLOWANCES_OF_LIMIT 8
+
+/* -- what a row counts for -------------------------------------------------- */
+
+/* A row of yquota.application, as far as counters are concerned. */
+typedef struct CountedRow
+{
+	Datum		queue;
+	Datum		username;
+	Datum		label;
+	Datum		am_resource;
+	YqApplicationState state;
+	bool		is_demanding;
+} CountedRow;
+
+/* What is added to a row of the counters; am_used may be negative. */
+typedef struct CounterChange
+{
+	int			non_runnable;
+	int			accepted;
+	int			active;
+	int			demanding;
+	YqResource *am_used;		/* NULL for nothing */
+} CounterChange;
+
+/* False for a row that counts for nothing. */
+static bool
+read_counted(Relation relation, HeapTuple tuple, CountedRow *row)
+{
+	TupleDesc	descriptor = RelationGetDescr(relation);
+	bool		isnull;
+
+	row->state = yq_application_state_of_oid(DatumGetObjectId(heap_getattr(tuple, yq_column(relation, "state"),
+																			   descriptor, &isnull)));
+	if (!yq_application_is_live(row->state))
+		return false;
+	row->queue = heap_getattr(tuple, yq_column(relation, "queue"), descriptor, &isnull);
+	row->username = heap_getattr(tuple, yq_column(relation, "username"), descriptor, &isnull);
+	row->label = heap_getattr(tuple, yq_column(relation, "label"), descriptor, &isnull);
+	row->am_resource = heap_getattr(tuple, yq_column(relation, "am_resource"), descriptor, &isnull);
+	row->is_demanding = DatumGetBool(heap_getattr(tuple, yq_column(relation, "has_outstanding_requests"),
+												  descriptor, &isnull));
+	return true;
+}
+
+static void
+add_to_change(CounterChange *change, const CountedRow *row, int sign)
+{
+	YqResource *amounts;
+
+	change->non_runnable += row->state == YQ_APPLICATION_NON_RUNNABLE ? sign : 0;
+	change->accepted += row->state == YQ_APPLICATION_ACCEPTED ? sign : 0;
+	if (row->state != YQ_APPLICATION_ACTIVE)
+		return;
+	change->active += sign;
+	change->demanding += row->is_demanding ? sign : 0;
+	amounts = yq_resource_multiply(DatumGetYqResourceP(row->am_resource), sign);
+	change->am_used = change->am_used == NULL ? amounts : yq_resource_add(change->am_used, amounts);
+}
+
+static bool
+is_nothing(const CounterChange *change, const YqResource *none)
+{
+	return change->non_runnable == 0 && change->accepted == 0 && change->active == 0 &&
+		change->demanding == 0 && (change->am_used == NULL || yq_resource_equal(change->am_used, none));
+}
+
+/* -- writing ---------------------------------------------------------------- */
+
+static YqStatement add_to_counter = {
+	.command = "UPDATE yquota_internal.application_counter AS c SET non_runnable = c.non_runnable + $4, "
+	"accepted = c.accepted + $5, active = c.active + $6, demanding = c.demanding + $7, "
+	"am_used = c.am_used OPERATOR(yquota.+) $8 "
+	"WHERE c.queue = $1 AND c.username = $2 AND c.label = $3 "
+	"RETURNING c.non_runnable + c.accepted + c.active = 0",
+	.types = {"text", "text", "text", "int4", "int4", "int4", "int4", "yquota.resource"}
+};
+static YqStatement make_counter = {
+	.command = "INSERT INTO yquota_internal.application_counter "
+	"(queue, username, label, non_runnable, accepted, active, demanding, am_used) "
+	"VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+	.types = {"text", "text", "text", "int4", "int4", "int4", "int4", "yquota.resource"}
+};
+static YqStatement delete_counter = {
+	.command = "DELETE FROM yquota_internal.application_counter AS c "
+	"WHERE c.queue = $1 AND c.username = $2 AND c.label = $3",
+	.types = {"text", "text", "text"}
+};
+
+static void
+write_change(const CountedRow *row, const CounterChange *change)
+{
+	YqResource *none = yq_resource_make(NULL, 0);
+	Datum		values[8];
+	bool		isnull;
+
+	if (is_nothing(change, none))
+		return;
+	values[0] = row->queue;
+	values[1] = row->username;
+	values[2] = row->label;
+	values[3] = Int32GetDatum(change->non_runnable);
+	values[4] = Int32GetDatum(change->accepted);
+	values[5] = Int32GetDatum(change->active);
+	values[6] = Int32GetDatum(change->demanding);
+	values[7] = PointerGetDatum(change->am_used == NULL ? none : change->am_used);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (yq_statement_run(&add_to_counter, values, NULL) == 0)
+		(void) yq_statement_run(&make_counter, values, NULL);
+	else if (DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)))
+		(void) yq_statement_run(&delete_counter, values, NULL);
+	SPI_finish();
+}
+
+static YqStatement add_to_total = {
+	.command = "UPDATE yquota_internal.application_total AS t SET live = t.live + $2 WHERE t.part = $1",
+	.types = {"int4", "int4"}
+};
+static YqStatement make_total = {
+	.command = "INSERT INTO yquota_internal.application_total (part, live) VALUES ($1, $2)",
+	.types = {"int4", "int4"}
+};
+
+static void
+write_total(int change)
+{
+	Datum		values[2];
+
+	if (change == 0)
+		return;
+	values[0] = Int32GetDatum(yq_submission_lock_total());
+	values[1] = Int32GetDatum(change);
+	if (yq_statement_execute(&add_to_total, values, NULL) == 0)
+		(void) yq_statement_execute(&make_total, values, NULL);
+}
+
+/* -- the trigger ------------------------------------------------------------ */
+
+static bool
+is_same_counter(const CountedRow *a, const CountedRow *b)
+{
+	return datum_image_eq(a->queue, b->queue, false, -1) &&
+		datum_image_eq(a->username, b->username, false, -1) &&
+		datum_image_eq(a->label, b->label, false, -1);
+}
+
+/* Whoever writes the table by hand has not locked what our functions lock. */
+static void
+lock_leaves(const CountedRow *old_row, const CountedRow *new_row)
+{
+	YqSubmissionLocks locks = {NIL};
+
+	yq_submission_lock_configuration(RowExclusiveLock);
+	if (old_row != NULL)
+		yq_submission_locks_add(&locks, YQ_LOCK_LEAF, TextDatumGetCString(old_row->queue));
+	if (new_row != NULL)
+		yq_submission_locks_add(&locks, YQ_LOCK_LEAF, TextDatumGetCString(new_row->queue));
+	yq_submission_locks_take(&locks);
+}
+
+static void
+count_change(const CountedRow *old_row, const CountedRow *new_row)
+{
+	CounterChange gone = {0};
+	CounterChange come = {0};
+
+	lock_leaves(old_row, new_row);
+	if (old_row != NULL && new_row != NULL && is_same_counter(old_row, new_row))
+	{
+		add_to_change(&come, old_row, -1);
+		add_to_change(&come, new_row, 1);
+		write_change(new_row, &come);
+		return;
+	}
+	if (old_row != NULL)
+	{
+		add_to_change(&gone, old_row, -1);
+		write_change(old_row, &gone);
+	}
+	if (new_row != NULL)
+	{
+		add_to_change(&come, new_row, 1);
+		write_change(new_row, &come);
+	}
+	write_total((new_row != NULL) - (old_row != NULL));
+}
+
+static void
+count_nothing(void)
+{
+	static YqStatement no_counters = {.command = "DELETE FROM yquota_internal.application_counter"};
+	static YqStatement no_total = {.command = "DELETE FROM yquota_internal.application_total"};
+
+	(void) yq_statement_execute(&no_counters, NULL, NULL);
+	(void) yq_statement_execute(&no_total, NULL, NULL);
+}
+
+/* AFTER INSERT OR UPDATE OR DELETE FOR EACH ROW, AFTER TRUNCATE */
+Datum
+yq_sql_count_applications(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	CountedRow	old_row;
+	CountedRow	new_row;
+	bool		has_old = false;
+	bool		has_new = false;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(trigger->tg_event))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("count_applications() must be called as a trigger AFTER a change")));
+	/* counters come back with the dump */
+	if (yq_is_restoring())
+		PG_RETURN_POINTER(NULL);
+	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
+	{
+		count_nothing();
+		PG_RETURN_POINTER(NULL);
+	}
+	if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
+		has_old = read_counted(trigger->tg_relation, trigger->tg_trigtuple, &old_row);
+	if (TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
+		has_new = read_counted(trigger->tg_relation, trigger->tg_trigtuple, &new_row);
+	else if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
+		has_new = read_counted(trigger->tg_relation, trigger->tg_newtuple, &new_row);
+	if (has_old || has_new)
+		count_change(has_old ? &old_row : NULL, has_new ? &new_row : NULL);
+	PG_RETURN_POINTER(NULL);
+}
+
+/* -- asking ----------------------------------------------------------------- */
+
+static int64
+single_number(YqStatement *statement, Datum *values)
+{
+	bool		isnull;
+	int64		result;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (yq_statement_run(statement, values, NULL) != 1)
+		elog(ERROR, "\"%s\" returned no row", statement->command);
+	result = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	SPI_finish();
+	return result;
+}
+
+int64
+yq_applications_below(const char *path)
+{
+	/* what begins with the path and a dot lies before the next character */
+	static YqStatement count = {
+		.command = "SELECT coalesce(sum(c.non_runnable + c.accepted + c.active), 0)::int8 "
+		"FROM yquota_internal.application_counter AS c "
+		"WHERE c.queue = $1 OR (c.queue >= $1 || '.' AND c.queue < $1 || '/')",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(path)};
+
+	return single_number(&count, values);
+}
+
+/* Let in by this transaction under a lock that others share. */
+static int	admitted = 0;
+
+static void
+on_transaction_end(XactEvent event, void *argument)
+{
+	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE)
+		admitted = 0;
+}
+
+static int64
+read_total(void)
+{
+	static YqStatement sum = {
+		.command = "SELECT coalesce(sum(t.live), 0)::int8 FROM yquota_internal.application_total AS t"
+	};
+
+	return single_number(&sum, NULL);
+}
+
+YqSystemDecision
+yq_system_decide(int maximum_applications, bool is_to_be_let_in)
+{
+	static bool is_registered = false;
+	int			transactions = MaxBackends + max_prepared_xacts;
+	int			allowance = Max(maximum_applications / (ALLOWANCES_OF_LIMIT * transactions), 1);
+	YqSystemDecision decision = {.is_allowed = true};
+
+	if (!is_registered)
+	{
+		RegisterXactCallback(on_transaction_end, NULL);
+		is_registered = true;
+	}
+	if (is_to_be_let_in && admitted < allowance)
+	{
+		yq_submission_lock_system(ShareLock);
+		decision.applications = read_total();
+		if (decision.applications + (int64) transactions * allowance < maximum_applications)
+		{
+			admitted++;
+			return decision;
+		}
+	}
+	if (is_to_be_let_in)
+		yq_submission_lock_system(ExclusiveLock);
+	decision.applications = read_total();
+	decision.is_allowed = decision.applications < maximum_applications;
+	return decision;
+}

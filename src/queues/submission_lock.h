@@ -1,0 +1,77 @@
+/*-------------------------------------------------------------------------
+ *
+ * submission_lock.h
+ *	  What has to be locked before something is decided about applications.
+ *
+ * Whoever submits, changes or ends applications holds, until his transaction
+ * ends:
+ *
+ * - RowExclusiveLock on yquota_internal.queue_status.  A change of the
+ *   configuration takes ShareRowExclusiveLock on it when it is checked, so that
+ *   either sees all of the other or nothing.
+ * - When he lets in one more, the lock of the total, mostly shared.
+ * - A lock for every queue and every user that has a limit of parallel
+ *   applications and that the applications belong to.
+ * - A lock for the leaf: nobody else changes its applications or counters.
+ *
+ * They are taken in one order (kind, then number), so that single statements
+ * about one application never wait for each other in a circle.  Names are folded
+ * to few numbers: a transaction about thousands of queues must not fill the
+ * server's lock table, and that two queues share a lock now and then does no
+ * harm.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_SUBMISSION_LOCK_H
+#define YQ_SUBMISSION_LOCK_H
+
+#include "base/compat.h"
+#include "nodes/pg_list.h"
+#include "storage/lock.h"
+
+/* In the order in which they are taken. */
+typedef enum YqSubmissionLockKind
+{
+	YQ_LOCK_SYSTEM = 1,			/* yquota_internal.application_total as a whole */
+	YQ_LOCK_PARALLEL_QUEUE,
+	YQ_LOCK_PARALLEL_USER,
+	YQ_LOCK_LEAF,
+	YQ_LOCK_TOTAL				/* one row of it */
+} YqSubmissionLockKind;
+
+/* A set of locks, by kind and number. */
+typedef struct YqSubmissionLocks
+{
+	List	   *keys;			/* of integers, sorted, each once */
+} YqSubmissionLocks;
+
+extern void yq_submission_locks_add(YqSubmissionLocks *locks, YqSubmissionLockKind kind,
+									const char *name);
+
+/* Is every lock of "part" in "whole"? */
+extern bool yq_submission_locks_cover(const YqSubmissionLocks *whole, const YqSubmissionLocks *part);
+
+/*
+ * Take them in order.  yq_submission_locks_release() gives back what this very
+ * call took and the transaction did not hold before: allowed only as long as
+ * nothing was changed under it.
+ */
+extern void yq_submission_locks_take(const YqSubmissionLocks *locks);
+extern void yq_submission_locks_release(const YqSubmissionLocks *locks);
+
+/* Lock the configuration; afterwards a change of it by others is seen. */
+extern void yq_submission_lock_configuration(LOCKMODE mode);
+
+/* Lock one leaf. */
+extern void yq_submission_lock_leaf(const char *path);
+
+/* Lock the total: shared by those who stay far from the limit. */
+extern void yq_submission_lock_system(LOCKMODE mode);
+
+/*
+ * Lock a row of the total that nobody else holds, and say which: the same one for
+ * the whole transaction.  Never waits.
+ */
+extern int	yq_submission_lock_total(void);
+
+#endif							/* YQ_SUBMISSION_LOCK_H */
