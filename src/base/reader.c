@@ -159,8 +159,8 @@ yq_reads_all(Oid role)
 }
 
 /* Rows of role_grant are few, and read whenever somebody asks. */
-static bool
-is_of_kind(Oid reader, const char *kind)
+bool
+yq_acts_as(Oid role, const char *kind)
 {
 	Relation	relation;
 	Snapshot	snapshot;
@@ -168,7 +168,7 @@ is_of_kind(Oid reader, const char *kind)
 	TupleTableSlot *slot;
 	bool		found = false;
 
-	if (has_privs_of_role(reader, yq_extension_owner()))
+	if (has_privs_of_role(role, yq_extension_owner()))
 		return true;
 	relation = yq_table_open(YQ_ROLE_GRANT, AccessShareLock);
 	snapshot = yq_latest_snapshot();
@@ -176,7 +176,7 @@ is_of_kind(Oid reader, const char *kind)
 	scan = table_beginscan(relation, snapshot, 0, NULL);
 	while (!found && table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
-		char	   *granted = granted_kind(relation, slot, reader);
+		char	   *granted = granted_kind(relation, slot, role);
 
 		found = granted != NULL && strcmp(granted, kind) == 0;
 	}
@@ -215,7 +215,7 @@ PG_FUNCTION_INFO_V1(yq_sql_acts_as);
 Datum
 yq_sql_acts_as(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(is_of_kind(yq_reader(), text_to_cstring(PG_GETARG_TEXT_PP(0))));
+	PG_RETURN_BOOL(yq_acts_as(yq_reader(), text_to_cstring(PG_GETARG_TEXT_PP(0))));
 }
 
 PG_FUNCTION_INFO_V1(yq_sql_acting_role);

@@ -26,6 +26,9 @@ extern void yq_reader_restore(Oid forgotten);
 /* Whether a role may see every project. */
 extern bool yq_reads_all(Oid role);
 
+/* Whether a role is of a kind (role_grant), is in one that is, or has the rights of the owner. */
+extern bool yq_acts_as(Oid role, const char *kind);
+
 /*
  * Refuse to change a table in a security-restricted operation.  Its code belongs
  * to the owner of an index or a materialized view, and the session to whoever

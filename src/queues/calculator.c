@@ -196,6 +196,15 @@ quotient(double a, double b)
 	return a == 0 ? get_float8_nan() : get_float8_infinity();
 }
 
+/* A quotient of floats of which nothing of nothing is nothing. */
+static float4
+safe_quotient(int64 a, int64 b)
+{
+	if (b != 0)
+		return (float4) a / (float4) b;
+	return a == 0 ? 0 : a > 0 ? get_float4_infinity() : -get_float4_infinity();
+}
+
 float4
 yq_amounts_divide(const YqCalculator *calculator, const int64 *cluster,
 				  const int64 *a, const int64 *b)
@@ -203,10 +212,19 @@ yq_amounts_divide(const YqCalculator *calculator, const int64 *cluster,
 	if (calculator->is_dominant)
 		return (float4) quotient(largest_share(calculator, cluster, a),
 								 largest_share(calculator, cluster, b));
-	/* nothing of nothing is nothing here */
-	if (b[YQ_MEMORY] == 0)
-		return a[YQ_MEMORY] == 0 ? 0 : get_float4_infinity();
-	return (float4) a[YQ_MEMORY] / (float4) b[YQ_MEMORY];
+	return safe_quotient(a[YQ_MEMORY], b[YQ_MEMORY]);
+}
+
+float4
+yq_amounts_ratio(const YqCalculator *calculator, const int64 *a, const int64 *b)
+{
+	float4		largest = 0;
+
+	if (!calculator->is_dominant)
+		return safe_quotient(a[YQ_MEMORY], b[YQ_MEMORY]);
+	for (int i = 0; i < calculator->types; i++)
+		largest = Max(largest, safe_quotient(a[i], b[i]));
+	return largest;
 }
 
 void
@@ -217,15 +235,27 @@ yq_amounts_multiply(const YqCalculator *calculator, int64 *result, const int64 *
 }
 
 static int64
-round_up(int64 amount, int64 step)
-{
-	return step == 0 ? 0 : (amount + (step - 1)) / step * step;
-}
-
-static int64
 round_down(int64 amount, int64 step)
 {
 	return step == 0 ? 0 : amount / step * step;
+}
+
+static int64
+divide_and_ceil(int64 amount, float4 by)
+{
+	return by == 0 ? 0 : to_integer(ceil((double) ((float4) amount / by)));
+}
+
+static int64
+divide_by_integer_and_ceil(int64 amount, int64 by)
+{
+	return by == 0 ? 0 : (amount + (by - 1)) / by;
+}
+
+static int64
+round_up(int64 amount, int64 step)
+{
+	return divide_by_integer_and_ceil(amount, step) * step;
 }
 
 /* What the default calculator makes of an amount of memory. */
@@ -235,6 +265,31 @@ set_memory_alone(const YqCalculator *calculator, int64 *result, int64 memory)
 	memset(result, 0, calculator->types * sizeof(int64));
 	result[YQ_MEMORY] = memory;
 	result[YQ_VCORES] = memory > 0 ? 1 : 0;
+}
+
+void
+yq_amounts_divide_and_ceil(const YqCalculator *calculator, int64 *result, const int64 *a, float4 by)
+{
+	if (!calculator->is_dominant)
+	{
+		set_memory_alone(calculator, result, divide_and_ceil(a[YQ_MEMORY], by));
+		return;
+	}
+	for (int i = 0; i < calculator->types; i++)
+		result[i] = divide_and_ceil(a[i], by);
+}
+
+void
+yq_amounts_divide_by_integer_and_ceil(const YqCalculator *calculator, int64 *result,
+									  const int64 *a, int64 by)
+{
+	if (!calculator->is_dominant)
+	{
+		set_memory_alone(calculator, result, divide_by_integer_and_ceil(a[YQ_MEMORY], by));
+		return;
+	}
+	for (int i = 0; i < calculator->types; i++)
+		result[i] = divide_by_integer_and_ceil(a[i], by);
 }
 
 void
@@ -271,6 +326,19 @@ yq_amounts_multiply_and_normalize_down(const YqCalculator *calculator, int64 *re
 
 		result[i] = step[i] != 0 ? round_down(amount, step[i]) : amount;
 	}
+}
+
+void
+yq_amounts_round_up(const YqCalculator *calculator, int64 *result,
+					const int64 *a, const int64 *step)
+{
+	if (!calculator->is_dominant)
+	{
+		set_memory_alone(calculator, result, round_up(a[YQ_MEMORY], step[YQ_MEMORY]));
+		return;
+	}
+	for (int i = 0; i < calculator->types; i++)
+		result[i] = step[i] != 0 ? round_up(a[i], step[i]) : a[i];
 }
 
 void

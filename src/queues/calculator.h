@@ -56,6 +56,18 @@ extern bool yq_amounts_fit_in_by(const YqCalculator *calculator, const int64 *a,
 extern float4 yq_amounts_divide(const YqCalculator *calculator, const int64 *cluster,
 								const int64 *a, const int64 *b);
 
+/*
+ * The share of b that a is: of memory, or the largest of all types, where
+ * nothing of nothing is nothing; may be infinite.
+ */
+extern float4 yq_amounts_ratio(const YqCalculator *calculator, const int64 *a, const int64 *b);
+
+/* result := a / by, rounded up; nothing when by is 0; result may be a. */
+extern void yq_amounts_divide_and_ceil(const YqCalculator *calculator, int64 *result,
+									   const int64 *a, float4 by);
+extern void yq_amounts_divide_by_integer_and_ceil(const YqCalculator *calculator, int64 *result,
+												  const int64 *a, int64 by);
+
 /* result := a * by, truncated; result may be a. */
 extern void yq_amounts_multiply(const YqCalculator *calculator, int64 *result,
 								const int64 *a, double by);
@@ -66,7 +78,9 @@ extern void yq_amounts_multiply_and_normalize_up(const YqCalculator *calculator,
 extern void yq_amounts_multiply_and_normalize_down(const YqCalculator *calculator, int64 *result,
 												   const int64 *a, double by, const int64 *step);
 
-/* result := a rounded down to whole steps; result may be a. */
+/* result := a rounded up or down to whole steps; result may be a. */
+extern void yq_amounts_round_up(const YqCalculator *calculator, int64 *result,
+								const int64 *a, const int64 *step);
 extern void yq_amounts_round_down(const YqCalculator *calculator, int64 *result,
 								  const int64 *a, const int64 *step);
 

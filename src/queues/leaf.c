@@ -282,11 +282,29 @@ note_usage(const YqUsage *usage, void *argument)
 	MemoryContextSwitchTo(old_context);
 }
 
+/* Containers that have come and gone leave nothing. */
+static void
+forget_ended_usage(YqLeaf *leaf)
+{
+	for (int i = leaf->user_count - 1; i >= 0; i--)
+	{
+		YqLeafUser *user = leaf->users[i];
+
+		for (int j = 0; j <= leaf->hierarchy->label_count; j++)
+		{
+			if (user->used[j] != NULL && yq_amounts_are_none(&leaf->hierarchy->calculator, user->used[j]))
+				user->used[j] = NULL;
+		}
+		remove_idle_user(leaf, user);
+	}
+}
+
 void
 yq_leaf_read_usage(YqLeaf *leaf)
 {
 	if (leaf->has_usage)
 		return;
 	yq_usage_of_leaf_read(leaf->hierarchy, leaf->queue, note_usage, leaf);
+	forget_ended_usage(leaf);
 	leaf->has_usage = true;
 }
