@@ -32,5 +32,46 @@ COMMENT ON COLUMN yquota_internal.created_queue.last_used_at IS
 	'yquota''s clock when an application was submitted, or a queue created below it; up to a tenth of the expiration time too early';
 COMMENT ON COLUMN yquota_internal.created_queue.is_marked IS 'whether it was found empty by the last pass';
 
+CREATE FUNCTION yquota.create_queue(path text) RETURNS SETOF text
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_create_queue';
+COMMENT ON FUNCTION yquota.create_queue(text) IS
+	'Creates a leaf, and parents that it lacks, as a submission to it would; returns the paths of what was created, none if the queue is there';
+REVOKE ALL ON FUNCTION yquota.create_queue(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.manage_queues() RETURNS TABLE (queue text, label text, active boolean)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_manage_queues';
+COMMENT ON FUNCTION yquota.manage_queues() IS
+	'Takes the guarantee of leaves of managed parents that have no applications, and gives it to those that have some; returns what it changed.  The worker does it when QueueManagementDynamicEditPolicy is in force';
+REVOKE ALL ON FUNCTION yquota.manage_queues() FROM PUBLIC;
+
+CREATE FUNCTION yquota.remove_unused_queues() RETURNS SETOF text
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_remove_unused_queues';
+COMMENT ON FUNCTION yquota.remove_unused_queues() IS
+	'Marks automatically created queues of the second generation that are empty, and removes those that were marked and have been idle for longer than the expiration time; returns the paths of these.  The worker does it when AutoCreatedQueueDeletionPolicy is in force';
+REVOKE ALL ON FUNCTION yquota.remove_unused_queues() FROM PUBLIC;
+
+-- How often the worker has to do either; NULL: not at all.
+CREATE FUNCTION yquota_internal.queue_policy_intervals(OUT manage_interval_ms bigint, OUT removal_interval_ms bigint)
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT max(CASE WHEN p.policy ~ '(^|\.)QueueManagementDynamicEditPolicy$'
+				   THEN coalesce(s.queue_management_monitoring_interval, 1500) END),
+			   max(CASE WHEN p.policy ~ '(^|\.)AutoCreatedQueueDeletionPolicy$'
+				   THEN coalesce(s.auto_queue_creation_v2_queue_expiration_time, 300) * 1000 END)
+		FROM yquota.scheduler_setting AS s
+		CROSS JOIN unnest(s.scheduler_monitor_policies) AS p (policy)
+		WHERE s.scheduler_monitor_enable;
+	END;
+COMMENT ON FUNCTION yquota_internal.queue_policy_intervals() IS
+	'Milliseconds between two runs of manage_queues() and of remove_unused_queues() that the configuration asks for';
+REVOKE ALL ON FUNCTION yquota_internal.queue_policy_intervals() FROM PUBLIC;
+
 SELECT pg_extension_config_dump('yquota_internal.active_leaf', '');
 SELECT pg_extension_config_dump('yquota_internal.created_queue', '');

@@ -292,5 +292,22 @@ COMMENT ON COLUMN yquota.worker_status.postponed IS
 	'what waits for locks that other transactions hold';
 GRANT SELECT ON yquota.worker_status TO pg_monitor;
 
+-- The worker reads there how often it has to look after queues.
+CREATE FUNCTION yquota_internal.wake_worker_for_queues() RETURNS trigger
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM yquota_internal.wake_worker();
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.wake_worker_for_queues() IS
+	'Makes the worker read anew how often policies of the scheduler run';
+REVOKE ALL ON FUNCTION yquota_internal.wake_worker_for_queues() FROM PUBLIC;
+CREATE TRIGGER wake_worker AFTER INSERT OR DELETE OR UPDATE OF scheduler_monitor_enable, scheduler_monitor_policies,
+		queue_management_monitoring_interval, auto_queue_creation_v2_queue_expiration_time ON yquota.scheduler_setting
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.wake_worker_for_queues();
+
 -- A launcher that waits for this extension need not wait any longer.
 SELECT yquota_internal.wake_worker();

@@ -322,6 +322,9 @@ CREATE VIEW yquota_internal.privilege AS
 		-- reports
 		('FUNCTION', 'yquota.cost_between(timestamptz,timestamptz,text[])', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.explain_charge(text)', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.create_queue(text)', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.manage_queues()', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.remove_unused_queues()', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.verify(timestamptz)', 'EXECUTE', '{viewer,admin}'),
 		-- decisions about queues, on a configuration that all of these may read
 		('FUNCTION', 'yquota.application_priority(text,text[],text,integer,text[],text)', 'EXECUTE', '{operator,member,viewer,admin}'),

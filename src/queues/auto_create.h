@@ -23,11 +23,15 @@
 
 #include "nodes/pg_list.h"
 #include "queues/hierarchy.h"
+#include "queues/statement.h"
 
 typedef struct YqQueueCreation
 {
 	const char *leaf;			/* full path of what was asked for; NULL when it is refused */
 	List	   *paths;			/* what has to be created, full paths from the top down; NIL: it is there */
+	bool		is_managed;		/* the leaf of a managed parent */
+	List	   *active_labels;	/* names of labels on which a leaf of a managed parent is active */
+	const char *dynamic_parent;	/* of the second generation, below which it is created; NULL for none */
 	const char *problem;		/* why it is refused, in Hadoop's words; NULL when it is not */
 } YqQueueCreation;
 
@@ -48,11 +52,11 @@ extern YqQueueCreation yq_queue_creation_decide(YqHierarchy *hierarchy, const ch
 extern char *yq_queue_creation_execute(const YqQueueCreation *creation);
 
 /*
- * An application was accepted by the queue of a path: what is unused for long is
- * removed.  Costs a look-up, and now and then a write, for queues of the second
- * generation; nothing for others.  The caller holds RowExclusiveLock on
- * yquota_internal.queue_status and the lock of the leaf.
+ * Run a statement that changes rows of yquota.queue because of what queues do by
+ * themselves: the check at commit takes it for no change of the configuration,
+ * which would have leaves of managed parents looked at anew.
  */
-extern void yq_auto_created_queue_used(const YqQueue *queue);
+extern void yq_change_queues(YqStatement *statement, Datum *values);
+extern bool yq_is_changing_queues(void);
 
 #endif							/* YQ_AUTO_CREATE_H */

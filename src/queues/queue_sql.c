@@ -22,9 +22,11 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "queues/am_limit.h"
+#include "queues/auto_create.h"
 #include "queues/effective.h"
 #include "queues/hierarchy_read.h"
 #include "queues/placement.h"
+#include "queues/queue_management.h"
 #include "queues/refresh.h"
 #include "queues/text.h"
 #include "queues/validate.h"
@@ -43,12 +45,13 @@ PG_FUNCTION_INFO_V1(yq_sql_effective_queues);
 /* -- asking for a check ---------------------------------------------------- */
 
 static bool is_asked = false;	/* by this transaction, and not done */
+static bool is_refresh = false; /* for a change of the configuration */
 
 static void
 on_transaction_end(XactEvent event, void *argument)
 {
 	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE)
-		is_asked = false;
+		is_asked = is_refresh = false;
 }
 
 /* The row that asked may be gone. */
@@ -94,6 +97,7 @@ yq_sql_note_queue_change(PG_FUNCTION_ARGS)
 		RegisterSubXactCallback(on_subtransaction_end, NULL);
 		is_registered = true;
 	}
+	is_refresh = is_refresh || !yq_is_changing_queues();
 	if (!is_asked)
 		execute("INSERT INTO yquota_internal.queue_check (is_last) VALUES (false)");
 	is_asked = true;
@@ -211,6 +215,9 @@ check_transaction(void)
 	if (violations != NIL)
 		report_violations(violations);
 	write_statuses(hierarchy, statuses);
+	if (is_refresh)
+		(void) yq_queue_management_run(hierarchy, true);
+	is_refresh = false;
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(scratch);
 }

@@ -3,7 +3,7 @@
  * worker.c
  *	  The worker of one database: computes prices and advances the
  *	  charged-through mark by the clock, folds counters, corrects late prices,
- *	  seals history.
+ *	  seals history, and does for queues what policies of the scheduler ask for.
  *
  * Each task runs in a transaction of its own, like a client's.  An error in one
  * is logged, noted in yquota_internal.worker_state and retried with growing
@@ -88,10 +88,15 @@ typedef struct Task
 } Task;
 
 static void run_command(Task *task);
+static void run_queue_policy(Task *task);
 static void look_around(Task *task);
 static void start_up(Task *task);
 static void record(Task *task);
 static void sign_off(Task *task);
+
+/* As the configuration of queues has them, when it was last looked at; 0: not at all */
+static int	manage_queues_interval_ms = 0;
+static int	remove_queues_interval_ms = 0;
 
 enum
 {
@@ -101,6 +106,8 @@ enum
 	CORRECT,
 	APPLY_WAITING,
 	SEAL,
+	MANAGE_QUEUES,
+	REMOVE_QUEUES,
 	PERIODIC_COUNT
 };
 
@@ -154,6 +161,23 @@ static Task periodic[PERIODIC_COUNT] = {
 		.step = run_command,
 		.command = "SELECT yquota_internal.worker_seal($1)",
 		.interval_ms = &yq_compute_interval
+	},
+	/* those of the scheduler's own policies, which have intervals of their own */
+	[MANAGE_QUEUES] = {
+		.name = "manage queues",
+		.activity = "yquota: managing queues",
+		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.step = run_queue_policy,
+		.command = "SELECT FROM yquota.manage_queues()",
+		.interval_ms = &manage_queues_interval_ms
+	},
+	[REMOVE_QUEUES] = {
+		.name = "remove queues",
+		.activity = "yquota: removing unused queues",
+		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.step = run_queue_policy,
+		.command = "SELECT FROM yquota.remove_unused_queues()",
+		.interval_ms = &remove_queues_interval_ms
 	}
 };
 
@@ -357,6 +381,8 @@ is_held_back(const Task *task)
 static long
 milliseconds_until_due(const Task *task)
 {
+	if (task->interval_ms != NULL && *task->interval_ms == 0)
+		return YQ_CLOCK_STANDS;
 	if (task->failures > 0 || task->postponed)
 		return TimestampDifferenceMilliseconds(GetCurrentTimestamp(), task->retry_at);
 	if (task->last_run == 0 || task->last_run > yq_clock_now())
@@ -426,7 +452,48 @@ run_command(Task *task)
 	something_to_record = true;
 }
 
-/* Read the clock, and whether there is reason to leave. */
+/* Milliseconds of a column, or 0. */
+static int
+interval_of_column(int column)
+{
+	bool		isnull;
+	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
+
+	return isnull ? 0 : (int) Max(1, Min(DatumGetInt64(value), PG_INT32_MAX));
+}
+
+/* What is not asked for any more has no trouble either. */
+static void
+set_interval(Task *task, int *interval_ms, int milliseconds)
+{
+	*interval_ms = milliseconds;
+	if (milliseconds > 0)
+		return;
+	something_to_record |= task->failures > 0 || task->postponed;
+	task->failures = 0;
+	task->postponed = false;
+}
+
+static void
+read_queue_policies(void)
+{
+	execute("SELECT manage_interval_ms, removal_interval_ms FROM yquota_internal.queue_policy_intervals()",
+			0, NULL, NULL, NULL);
+	set_interval(&periodic[MANAGE_QUEUES], &manage_queues_interval_ms, interval_of_column(1));
+	set_interval(&periodic[REMOVE_QUEUES], &remove_queues_interval_ms, interval_of_column(2));
+}
+
+/* Run SQL; what it does is seen in the queues, and no time of it is recorded. */
+static void
+run_queue_policy(Task *task)
+{
+	TimestampTz now = yq_clock_now();
+
+	execute(task->command, 0, NULL, NULL, NULL);
+	task->last_run = now;
+}
+
+/* Read the clock, what queues ask for, and whether there is reason to leave. */
 static void
 look_around(Task *task)
 {
@@ -436,6 +503,7 @@ look_around(Task *task)
 	clock_was_set = yq_clock_reread();
 	no_longer_listed = order.from_launcher &&
 		!yq_launcher_lists(NameStr(database_name));
+	read_queue_policies();
 
 	execute("SELECT stopped_on_purpose, pid FROM yquota_internal.worker_state",
 			0, NULL, NULL, NULL);

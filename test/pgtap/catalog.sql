@@ -187,8 +187,9 @@ SELECT is_empty($$SELECT object FROM yquota_internal.privilege WHERE 'viewer' = 
 				'an administrator may what a viewer may, and he what a member may');
 SELECT is_empty($$SELECT object, privilege, kinds FROM yquota_internal.privilege WHERE privilege NOT IN ('SELECT', 'EXECUTE') AND kinds && '{viewer,member}'
 				  OR privilege <> 'SELECT' AND 'operator' = ANY (kinds) AND NOT (object = 'yquota.container_event' AND privilege = 'INSERT')
+				  AND object <> ALL ('{yquota.create_queue(text),yquota.manage_queues(),yquota.remove_unused_queues()}')
 				  AND CASE WHEN privilege = 'EXECUTE' THEN (SELECT f.provolatile = 'v' FROM pg_proc AS f WHERE f.oid = object::regprocedure) ELSE true END$$,
-				'viewers and members write nothing, operators insert events and ask what changes nothing');
+				'viewers and members write nothing, operators insert events, have queues do what they do by themselves, and ask what changes nothing');
 CREATE ROLE regress_operator; CREATE ROLE regress_viewer; CREATE ROLE regress_member; CREATE ROLE regress_admin;
 INSERT INTO yquota.project (name) VALUES ('decided');
 SELECT yquota.grant_operator('regress_operator'), yquota.grant_viewer('regress_viewer'), yquota.grant_member('regress_member', 'decided'), yquota.grant_admin('regress_admin') \g /dev/null
