@@ -39,6 +39,7 @@ tests=(
 	test/t/memory.pl
 	test/t/physical_backup.pl
 	test/t/sqlsmith.pl
+	test/t/stale_queues.pl
 	test/t/two_phase.pl
 )
 

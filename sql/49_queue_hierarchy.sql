@@ -85,7 +85,7 @@ CREATE FUNCTION yquota_internal.effective_queues()
 				   maximum_am_resource_percent real, am_limit yquota.resource,
 				   maximum_allocation yquota.resource, maximum_application_lifetime bigint,
 				   default_application_lifetime bigint, inherited jsonb)
-	LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 100
+	LANGUAGE c STABLE PARALLEL UNSAFE ROWS 100
 	AS 'MODULE_PATHNAME', 'yq_sql_effective_queues';
 COMMENT ON FUNCTION yquota_internal.effective_queues() IS
 	'The hierarchy of queues as this transaction has it, in the order of the tree';

@@ -14,6 +14,7 @@
  */
 #include "base/compat.h"
 
+#include "access/xact.h"
 #include "base/catalog.h"
 #include "miscadmin.h"
 #include "queues/hierarchy_read.h"
@@ -298,7 +299,7 @@ watch_tables(void)
 	/* where changes are applied as a replica, each table tells of its own */
 	static const YqTable tables[] = {
 		YQ_QUEUE, YQ_NODE, YQ_QUEUE_LABEL, YQ_QUEUE_USER, YQ_SCHEDULER_SETTING, YQ_WILDCARD_TEMPLATE,
-		YQ_MULTI_NODE_SORTING_POLICY, YQ_NODE_LABEL, YQ_KEPT_PROPERTY, YQ_ACTIVE_LEAF,
+		YQ_MULTI_NODE_SORTING_POLICY, YQ_NODE_LABEL, YQ_KEPT_PROPERTY, YQ_ACTIVE_LEAF, YQ_RESOURCE_TYPE,
 	};
 	static bool is_watching = false;
 
@@ -327,8 +328,11 @@ yq_hierarchy_get(void)
 	if (is_current && kept != NULL)
 		return kept;
 
-	/* a change that comes while the tables are read sets it back */
-	is_current = true;
+	/*
+	 * A change that comes while the tables are read sets it back.  What a parallel
+	 * plan reads may be older than a change that has been heard of already.
+	 */
+	is_current = !IsInParallelMode();
 	snapshot = yq_latest_snapshot();
 	PG_TRY();
 	{
