@@ -26,6 +26,7 @@ CREATE TABLE yquota_internal.created_queue (
 	last_used_at timestamptz NOT NULL,
 	is_marked boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 50);
+CREATE INDEX created_queue_marked_idx ON yquota_internal.created_queue (queue) WHERE is_marked;
 COMMENT ON TABLE yquota_internal.created_queue IS
 	'Queues that were created below parents with auto-queue-creation-v2.enabled, and what is known of their use';
 COMMENT ON COLUMN yquota_internal.created_queue.last_used_at IS

@@ -311,12 +311,6 @@ watch_tables(void)
 	is_watching = true;
 }
 
-void
-yq_hierarchy_forget(void)
-{
-	is_current = false;
-}
-
 YqHierarchy *
 yq_hierarchy_get(void)
 {

@@ -212,9 +212,6 @@ typedef struct YqHierarchy
 /* The hierarchy as committed and as changed by this transaction, per session. */
 extern YqHierarchy *yq_hierarchy_get(void);
 
-/* Have the next yq_hierarchy_get() read the tables again. */
-extern void yq_hierarchy_forget(void);
-
 /* The queue with that path, or NULL. */
 extern YqQueue *yq_hierarchy_find(const YqHierarchy *hierarchy, const char *path);
 

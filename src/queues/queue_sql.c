@@ -202,10 +202,9 @@ check_transaction(void)
 	YqQueueStatuses *statuses;
 	List	   *violations;
 
-	/* What others have committed is seen after this, and nothing new until we commit. */
+	/* What others have committed is heard of by this, and nothing new until we commit. */
 	LockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), ShareRowExclusiveLock);
 	CommandCounterIncrement();
-	yq_hierarchy_forget();
 	hierarchy = yq_hierarchy_get();
 	yq_hierarchy_read_usage(hierarchy);
 	violations = yq_hierarchy_validate(hierarchy);

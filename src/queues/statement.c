@@ -87,6 +87,9 @@ yq_statement_run(YqStatement *statement, Datum *values, const char *nulls)
 		plan(statement);
 	(void) set_config_option("enable_seqscan", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
+	/* what the planner is kept from has a price that would pay for compiling */
+	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
 	snapshot = yq_latest_snapshot();
 	result = SPI_execute_snapshot(statement->plan, values, nulls, snapshot, InvalidSnapshot,
 								  false, true, 0);
