@@ -331,6 +331,9 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.check_queue_access(text,text[],text,text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.explain_placement(text,text[],text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.place_application(text,text[],text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
+		-- of others only to operators and those who read all
+		('FUNCTION', 'yquota.headroom(text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
+		('FUNCTION', 'yquota.user_limit(text,text,text,boolean)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		-- applications, for whoever speaks for the resource manager
 		('FUNCTION', 'yquota.submit_application(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.admission(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text)', 'EXECUTE', '{operator,viewer,admin}'),

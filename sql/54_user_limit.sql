@@ -1,0 +1,36 @@
+--
+-- How much of a leaf queue a user may use, and how much of that is left to an
+-- application (seed 004, DESIGN 5): the CapacityScheduler's figures, with all
+-- that they are made of.
+--
+
+CREATE FUNCTION yquota.user_limit(queue text, username text, label text DEFAULT '',
+								  ignore_exclusivity boolean DEFAULT false,
+								  OUT resource_limit yquota.resource, OUT used yquota.resource,
+								  OUT may_be_assigned boolean, OUT weight real, OUT is_active boolean,
+								  OUT usage_ratio real, OUT consumed yquota.resource,
+								  OUT current_capacity yquota.resource, OUT minimum_share yquota.resource,
+								  OUT maximum yquota.resource,
+								  OUT active_users integer, OUT active_weights real,
+								  OUT active_capacity yquota.resource, OUT active_share yquota.resource,
+								  OUT active_limit yquota.resource,
+								  OUT all_users_limit yquota.resource, OUT all_users integer,
+								  OUT all_weights real, OUT all_capacity yquota.resource,
+								  OUT all_share yquota.resource, OUT all_limit yquota.resource)
+	LANGUAGE c STABLE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_user_limit';
+COMMENT ON FUNCTION yquota.user_limit(text, text, text, boolean) IS
+	'How much a user may use of a leaf queue on a label, which depends on who else wants containers there, with the figures that lead to it';
+REVOKE ALL ON FUNCTION yquota.user_limit(text, text, text, boolean) FROM PUBLIC;
+
+CREATE FUNCTION yquota.headroom(application_id text, label text DEFAULT NULL,
+								OUT queue text, OUT username text, OUT partition text,
+								OUT user_limit yquota.resource, OUT user_used yquota.resource,
+								OUT queue_limit yquota.resource, OUT queue_used yquota.resource,
+								OUT total yquota.resource, OUT free yquota.resource,
+								OUT headroom yquota.resource)
+	LANGUAGE c STABLE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_headroom';
+COMMENT ON FUNCTION yquota.headroom(text, text) IS
+	'What is left to a live application on a label (NULL: that of its application master): of its user''s limit, its queue''s and the partition';
+REVOKE ALL ON FUNCTION yquota.headroom(text, text) FROM PUBLIC;
