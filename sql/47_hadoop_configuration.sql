@@ -161,6 +161,7 @@ COMMENT ON FUNCTION yquota_internal.hadoop_list_text(jsonb) IS
 CREATE FUNCTION yquota_internal.hadoop_text(notation text, value jsonb) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE
+		WHEN value IS NULL THEN NULL
 		WHEN notation IN ('list', 'labels') THEN yquota_internal.hadoop_list_text(value)
 		WHEN notation = 'resource' THEN nullif(btrim(value #>> '{}', '[]'), '')
 		WHEN notation = 'acl' THEN coalesce(nullif(value #>> '{}', ''), ' ')
@@ -177,11 +178,11 @@ CREATE FUNCTION yquota_internal.hadoop_rows_text(notation text, rows jsonb) RETU
 										  FROM jsonb_array_elements(rows) WITH ORDINALITY AS r (value, number))
 		WHEN 'workflows' THEN (SELECT string_agg(concat_ws(':', r.value ->> 'workflow_id', r.value ->> 'queue', r.value ->> 'priority'), ',' ORDER BY r.number)
 							   FROM jsonb_array_elements(rows) WITH ORDINALITY AS r (value, number))
-		WHEN 'json rules' THEN (SELECT json_strip_nulls(json_build_object('rules', json_agg(json_build_object(
+		WHEN 'json rules' THEN (SELECT CASE WHEN rows IS NOT NULL THEN json_strip_nulls(json_build_object('rules', json_agg(json_build_object(
 										'type', r.value -> 'type', 'matches', r.value -> 'matches', 'policy', r.value -> 'policy',
 										'parentQueue', r.value -> 'parent_queue', 'customPlacement', r.value -> 'custom_placement',
 										'value', r.value -> 'value', 'create', r.value -> 'create_queue',
-										'fallbackResult', r.value -> 'fallback_result') ORDER BY r.number)))::text
+										'fallbackResult', r.value -> 'fallback_result') ORDER BY r.number))) END::text
 								FROM jsonb_array_elements(rows) WITH ORDINALITY AS r (value, number))
 		END;
 COMMENT ON FUNCTION yquota_internal.hadoop_rows_text(text, jsonb) IS

@@ -365,7 +365,7 @@ BEGIN
 		WHERE NOT p.is_wildcard OR octet_length(m.owner) <= 2000 AND m.owner ~ E'^root(\\.[^.,\\s]+( +[^.,\\s]+)*)*\\.\\*$'
 	)
 	SELECT g.ordinal, g.property, g.value, f.table_name, f.column_name, f.notation, f.owner, f.name,
-		   CASE WHEN f.notation IS NULL THEN NULL
+		   CASE WHEN f.notation IS NULL OR g.value IS NULL THEN NULL
 				WHEN f.column_name IS NOT NULL THEN yquota_internal.hadoop_value(f.notation, g.value)
 				WHEN f.notation = 'json rules' THEN yquota_internal.parse_hadoop_json_rules(g.property, g.value)
 				ELSE yquota_internal.parse_hadoop_list(g.property, g.value, f.notation) END
@@ -376,7 +376,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.resolve_hadoop_properties(text[], text[], text[]) IS
 	'Where properties belong, given the paths of the queues there are; without table for those that no column stands for';
 
-CREATE FUNCTION yquota_internal.resolve_hadoop_configuration(wanted text[], wanted_values text[])
+CREATE FUNCTION yquota_internal.resolve_hadoop_configuration(wanted text[], wanted_values text[], paths text[])
 	RETURNS SETOF yquota_internal.hadoop_resolution
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -387,10 +387,9 @@ DECLARE
 	wrong yquota_internal.hadoop_resolution;
 BEGIN
 	SELECT array_agg(r) INTO resolutions
-	FROM yquota_internal.resolve_hadoop_properties(wanted, wanted_values,
-		ARRAY(SELECT t.path FROM yquota_internal.hadoop_queue_tree(wanted, wanted_values) AS t)) AS r;
+	FROM yquota_internal.resolve_hadoop_properties(wanted, wanted_values, paths) AS r;
 	SELECT r.* INTO wrong FROM unnest(resolutions) AS r
-	WHERE r.table_name IS NOT NULL AND r.typed IS NULL AND r.notation <> 'boolean' OR octet_length(r.property) > 2500 AND r.property LIKE 'yarn.scheduler.capacity.%'
+	WHERE r.table_name IS NOT NULL AND r.typed IS NULL AND r.value IS NOT NULL AND r.notation <> 'boolean' OR octet_length(r.property) > 2500 AND r.property LIKE 'yarn.scheduler.capacity.%'
 	ORDER BY r.ordinal LIMIT 1;
 	IF wrong.property IS NOT NULL THEN
 		PERFORM yquota_internal.refuse_hadoop_value(left(wrong.property, 200), wrong.value, wrong.notation,
@@ -399,8 +398,8 @@ BEGIN
 	RETURN QUERY SELECT r.* FROM unnest(resolutions) AS r;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.resolve_hadoop_configuration(text[], text[]) IS
-	'Where all properties of a configuration belong; refuses what cannot be read';
+COMMENT ON FUNCTION yquota_internal.resolve_hadoop_configuration(text[], text[], text[]) IS
+	'resolve_hadoop_properties(), but refuses what cannot be read';
 
 CREATE FUNCTION yquota_internal.hadoop_resolution_text(resolution yquota_internal.hadoop_resolution) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -486,7 +485,9 @@ BEGIN
 		  WHERE s.file <> ALL (replaced)
 			AND NOT EXISTS (SELECT FROM unnest(names, reasons) AS u (property, reason) WHERE u.reason IS NULL AND u.property = s.property)) AS w;
 
-	SELECT array_agg(r) INTO resolutions FROM yquota_internal.resolve_hadoop_configuration(wanted, wanted_values) AS r;
+	SELECT array_agg(r) INTO resolutions
+	FROM yquota_internal.resolve_hadoop_configuration(wanted, wanted_values,
+		ARRAY(SELECT t.path FROM yquota_internal.hadoop_queue_tree(wanted, wanted_values) AS t)) AS r;
 
 	RETURN QUERY
 	WITH document AS (
@@ -510,7 +511,7 @@ COMMENT ON FUNCTION yquota_internal.plan_hadoop_import(text[], text) IS
 --
 -- Doing it
 --
-CREATE FUNCTION yquota_internal.replace_configuration_rows(table_name text, wanted jsonb) RETURNS void
+CREATE FUNCTION yquota_internal.replace_configuration_rows(table_name text, wanted jsonb, scope jsonb DEFAULT NULL) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET enable_nestloop = off SET enable_mergejoin = off SET jit = off SET work_mem = '64MB'
@@ -534,17 +535,32 @@ BEGIN
 			   FILTER (WHERE a.attnum = ANY ((SELECT i.indkey FROM pg_index AS i WHERE i.indrelid = relation AND i.indisprimary)::smallint[]))
 	INTO columns, old_columns, new_columns, key
 	FROM pg_attribute AS a WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped;
-	EXECUTE format('DELETE FROM %1$s AS t WHERE NOT EXISTS (SELECT FROM jsonb_populate_recordset(NULL::%1$s, $1) AS w WHERE %2$s)%3$s',
-				   relation, key, keep) USING wanted;
+	EXECUTE format('DELETE FROM %1$s AS t WHERE NOT EXISTS (SELECT FROM jsonb_populate_recordset(NULL::%1$s, $1) AS w WHERE %2$s)%3$s%4$s',
+				   relation, key, keep, CASE WHEN scope IS NOT NULL THEN
+					format(' AND EXISTS (SELECT FROM jsonb_populate_recordset(NULL::%s, $2) AS w WHERE %s)', relation, key) ELSE '' END)
+	USING wanted, scope;
 	EXECUTE format('UPDATE %1$s AS t SET (%2$s) = ROW(%3$s) FROM jsonb_populate_recordset(NULL::%1$s, $1) AS w
 					WHERE %4$s AND record_image_ne(ROW(%5$s), ROW(%3$s))', relation, columns, new_columns, key, old_columns) USING wanted;
 	EXECUTE format('INSERT INTO %1$s (%2$s) SELECT %3$s FROM jsonb_populate_recordset(NULL::%1$s, $1) AS w
 					WHERE NOT EXISTS (SELECT FROM %1$s AS t WHERE %4$s)', relation, columns, new_columns, key) USING wanted;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.replace_configuration_rows(text, jsonb) IS
-	'Make a table hold the wanted rows: delete, change and insert those that differ.  Queues created automatically, and what is set for them, stay';
-REVOKE ALL ON FUNCTION yquota_internal.replace_configuration_rows(text, jsonb) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.replace_configuration_rows(text, jsonb, jsonb) IS
+	'Make a table hold the wanted rows: delete, change and insert those that differ.  Queues created automatically, and what is set for them, stay; so do rows whose keys are not in scope, if that is given';
+REVOKE ALL ON FUNCTION yquota_internal.replace_configuration_rows(text, jsonb, jsonb) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.configuration_key(table_name text, owner text, name text) RETURNS jsonb
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE table_name
+		WHEN 'queue' THEN jsonb_build_object('path', owner)
+		WHEN 'queue_label' THEN jsonb_build_object('queue', owner, 'label', name)
+		WHEN 'queue_user' THEN jsonb_build_object('queue', owner, 'username', name)
+		WHEN 'wildcard_template' THEN jsonb_build_object('path', owner)
+		WHEN 'user_setting' THEN jsonb_build_object('username', name)
+		WHEN 'multi_node_sorting_policy' THEN jsonb_build_object('name', name)
+		ELSE '{"one_row": true}' END;
+COMMENT ON FUNCTION yquota_internal.configuration_key(text, text, text) IS
+	'Key of the row that a property is in, by the path of its queue and the other name in it';
 
 CREATE FUNCTION yquota_internal.hadoop_rows(resolutions yquota_internal.hadoop_resolution[])
 	RETURNS TABLE (table_name text, wanted jsonb)
@@ -574,13 +590,7 @@ BEGIN
 		FROM yquota_internal.hadoop_queue_tree(properties, property_values) AS t
 		LEFT JOIN found AS f ON f.table_name = 'queue' AND f.owner = t.path
 		UNION ALL
-		SELECT f.table_name, f.cells || CASE f.table_name
-			WHEN 'queue_label' THEN jsonb_build_object('queue', f.owner, 'label', f.name)
-			WHEN 'queue_user' THEN jsonb_build_object('queue', f.owner, 'username', f.name)
-			WHEN 'wildcard_template' THEN jsonb_build_object('path', f.owner)
-			WHEN 'user_setting' THEN jsonb_build_object('username', f.name)
-			WHEN 'multi_node_sorting_policy' THEN jsonb_build_object('name', f.name)
-			ELSE '{"one_row": true}' END
+		SELECT f.table_name, f.cells || yquota_internal.configuration_key(f.table_name, f.owner, f.name)
 		FROM found AS f WHERE f.table_name <> 'queue'
 		UNION ALL
 		SELECT r.table_name, e.made_row FROM unnest(resolutions) AS r

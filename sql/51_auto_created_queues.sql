@@ -62,9 +62,9 @@ CREATE FUNCTION yquota_internal.queue_policy_intervals(OUT manage_interval_ms bi
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT max(CASE WHEN p.policy ~ '(^|\.)QueueManagementDynamicEditPolicy$'
+		SELECT max(CASE WHEN p.policy ~ E'(^|\\.)QueueManagementDynamicEditPolicy$'
 				   THEN coalesce(s.queue_management_monitoring_interval, 1500) END),
-			   max(CASE WHEN p.policy ~ '(^|\.)AutoCreatedQueueDeletionPolicy$'
+			   max(CASE WHEN p.policy ~ E'(^|\\.)AutoCreatedQueueDeletionPolicy$'
 				   THEN coalesce(s.auto_queue_creation_v2_queue_expiration_time, 300) * 1000 END)
 		FROM yquota.scheduler_setting AS s
 		CROSS JOIN unnest(s.scheduler_monitor_policies) AS p (policy)

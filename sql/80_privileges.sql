@@ -238,6 +238,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.quota_grant', 'INSERT', '{admin}'),
 		('TABLE', 'yquota.role_grant', 'SELECT', '{admin}'),
 		('TABLE', 'yquota.audit', 'SELECT', '{admin}'),
+		('TABLE', 'yquota.configuration_mutation', 'SELECT', '{admin}'),
 		-- queues
 		('TABLE', 'yquota.queue', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.queue', 'INSERT', '{admin}'),
@@ -382,6 +383,8 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.diff_hadoop_configuration(jsonb,text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.export_hadoop_configuration(text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.hadoop_configuration(text)', 'EXECUTE', '{member,viewer,admin}'),
+		-- by whom a policy lets, for himself; operators and administrators for others
+		('FUNCTION', 'yquota.mutate_configuration(jsonb,text,text[])', 'EXECUTE', '{operator,member,viewer,admin}'),
 		-- the owner's: who administrates, and time itself
 		('FUNCTION', 'yquota.grant_admin(regrole)', 'EXECUTE', '{}'),
 		('FUNCTION', 'yquota.revoke_admin(regrole)', 'EXECUTE', '{}'),

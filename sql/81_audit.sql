@@ -19,6 +19,7 @@ CREATE TABLE yquota.audit (
 	new jsonb,
 	session_role name NOT NULL DEFAULT session_user,
 	acting_role name NOT NULL DEFAULT yquota_internal.acting_role(),
+	caller text,
 	client_address inet DEFAULT inet_client_addr(),
 	application_name text DEFAULT current_setting('application_name'),
 	pid integer NOT NULL DEFAULT pg_backend_pid(),
@@ -32,6 +33,7 @@ COMMENT ON COLUMN yquota.audit.old IS 'the row as it was; NULL for INSERT and TR
 COMMENT ON COLUMN yquota.audit.new IS 'the row as it is; NULL for DELETE and TRUNCATE';
 COMMENT ON COLUMN yquota.audit.session_role IS 'who logged in';
 COMMENT ON COLUMN yquota.audit.acting_role IS 'with whose rights the statement ran: the owner''s when a function of yquota made the change';
+COMMENT ON COLUMN yquota.audit.caller IS 'user of the cluster on whose behalf mutate_configuration() made the change; NULL: none was named';
 COMMENT ON COLUMN yquota.audit.client_address IS 'NULL for a connection on the same machine by a socket, and for the worker';
 COMMENT ON COLUMN yquota.audit.transaction_id IS 'the same in all rows that one transaction left';
 
@@ -146,18 +148,18 @@ BEGIN
 	END IF;
 	IF TG_OP = 'INSERT' THEN
 		INSERT INTO yquota.audit (table_name, operation, new)
-		SELECT TG_TABLE_SCHEMA || '.' || TG_TABLE_NAME, TG_OP, jsonb_strip_nulls(to_jsonb(n)) FROM new_rows AS n;
+		SELECT TG_TABLE_SCHEMA || '.' || TG_TABLE_NAME, TG_OP, jsonb_strip_nulls(yquota_internal.set_columns(n)) FROM new_rows AS n;
 	ELSIF TG_OP = 'DELETE' THEN
 		INSERT INTO yquota.audit (table_name, operation, old)
-		SELECT TG_TABLE_SCHEMA || '.' || TG_TABLE_NAME, TG_OP, jsonb_strip_nulls(to_jsonb(o)) FROM old_rows AS o;
+		SELECT TG_TABLE_SCHEMA || '.' || TG_TABLE_NAME, TG_OP, jsonb_strip_nulls(yquota_internal.set_columns(o)) FROM old_rows AS o;
 	ELSE
 		INSERT INTO yquota.audit (table_name, operation, old, new)
 		SELECT TG_TABLE_SCHEMA || '.' || TG_TABLE_NAME,
 			   CASE WHEN n.was IS NULL THEN 'DELETE' WHEN o.was IS NULL THEN 'INSERT' ELSE TG_OP END, o.was, n.was
 		FROM (SELECT j AS was, ARRAY(SELECT j ->> k FROM unnest(TG_ARGV) AS k) AS key
-			  FROM old_rows AS r, jsonb_strip_nulls(to_jsonb(r)) AS j) AS o
+			  FROM old_rows AS r, jsonb_strip_nulls(yquota_internal.set_columns(r)) AS j) AS o
 		FULL JOIN (SELECT j AS was, ARRAY(SELECT j ->> k FROM unnest(TG_ARGV) AS k) AS key
-				   FROM new_rows AS r, jsonb_strip_nulls(to_jsonb(r)) AS j) AS n ON n.key = o.key;
+				   FROM new_rows AS r, jsonb_strip_nulls(yquota_internal.set_columns(r)) AS j) AS n ON n.key = o.key;
 	END IF;
 	RETURN NULL;
 END

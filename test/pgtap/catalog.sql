@@ -187,6 +187,8 @@ SELECT is_empty($$SELECT object FROM yquota_internal.privilege WHERE 'viewer' = 
 				'an administrator may what a viewer may, and he what a member may');
 SELECT is_empty($$SELECT object, privilege, kinds FROM yquota_internal.privilege WHERE privilege NOT IN ('SELECT', 'EXECUTE') AND kinds && '{viewer,member}'
 				  OR privilege <> 'SELECT' AND 'operator' = ANY (kinds) AND NOT (object = 'yquota.container_event' AND privilege = 'INSERT')
+				  -- whoever a policy of the scheduler's lets changes queues, whatever kind of role he is
+				  AND object <> 'yquota.mutate_configuration(jsonb,text,text[])'
 				  AND object <> ALL ('{yquota.create_queue(text),yquota.manage_queues(),yquota.remove_unused_queues()}')
 				  AND CASE WHEN privilege = 'EXECUTE' THEN (SELECT f.provolatile = 'v' FROM pg_proc AS f WHERE f.oid = object::regprocedure) ELSE true END$$,
 				'viewers and members write nothing, operators insert events, have queues do what they do by themselves, and ask what changes nothing');
