@@ -13,7 +13,7 @@ CREATE TABLE yquota_internal.queue_status (
 COMMENT ON TABLE yquota_internal.queue_status IS
 	'Queues in force since the configuration was last changed: what a change is measured against.  Written by the check alone';
 COMMENT ON COLUMN yquota_internal.queue_status.running IS
-	'whether the queue takes applications; if not, it is DRAINING while containers run in it, else STOPPED';
+	'whether the queue takes applications; if not, it is DRAINING while containers run or applications live in it, else STOPPED';
 COMMENT ON COLUMN yquota_internal.queue_status.maximum_allocation IS
 	'largest container, in native units, that applications of the queue have been promised';
 
@@ -84,7 +84,9 @@ CREATE FUNCTION yquota_internal.effective_queues()
 				   maximum_applications integer, maximum_applications_per_user integer,
 				   maximum_am_resource_percent real, am_limit yquota.resource,
 				   maximum_allocation yquota.resource, maximum_application_lifetime bigint,
-				   default_application_lifetime bigint, inherited jsonb)
+				   default_application_lifetime bigint, inherited jsonb,
+				   applications bigint, non_runnable_applications bigint, accepted_applications bigint,
+				   active_applications bigint, am_used yquota.resource)
 	LANGUAGE c STABLE PARALLEL UNSAFE ROWS 100
 	AS 'MODULE_PATHNAME', 'yq_sql_effective_queues';
 COMMENT ON FUNCTION yquota_internal.effective_queues() IS
@@ -97,7 +99,8 @@ CREATE VIEW yquota.effective_queue WITH (security_barrier) AS
 		   q.effective_maximum_capacity, q.used, q.used_capacity, q.absolute_used_capacity, q.containers,
 		   q.minimum_user_limit_percent, q.user_limit_factor, q.maximum_applications,
 		   q.maximum_applications_per_user, q.maximum_am_resource_percent, q.am_limit,
-		   q.maximum_allocation, q.maximum_application_lifetime, q.default_application_lifetime, q.inherited
+		   q.maximum_allocation, q.maximum_application_lifetime, q.default_application_lifetime, q.inherited,
+		   q.applications, q.non_runnable_applications, q.accepted_applications, q.active_applications, q.am_used
 	FROM yquota_internal.effective_queues() AS q;
 COMMENT ON VIEW yquota.effective_queue IS
 	'Queues and what applies to them now, per label: one row for the default partition (empty label) and one for each label that is configured';
@@ -105,7 +108,7 @@ COMMENT ON COLUMN yquota.effective_queue.queue IS 'path';
 COMMENT ON COLUMN yquota.effective_queue.label IS 'partition of the nodes; empty for the default one';
 COMMENT ON COLUMN yquota.effective_queue.ordinal IS 'place in the tree, from 1: parents before children, children in their order';
 COMMENT ON COLUMN yquota.effective_queue.kind IS 'leaf, parent, managed parent (leaves are created in it from a template), or plan (reservable)';
-COMMENT ON COLUMN yquota.effective_queue.state IS 'DRAINING: stopped, but containers still run in it or below';
+COMMENT ON COLUMN yquota.effective_queue.state IS 'DRAINING: stopped, but containers still run or applications live in it or below';
 COMMENT ON COLUMN yquota.effective_queue.capacity IS 'fraction of the parent; 0 for a weight';
 COMMENT ON COLUMN yquota.effective_queue.maximum_capacity IS 'fraction of the parent''s';
 COMMENT ON COLUMN yquota.effective_queue.normalized_weight IS 'fraction of the parent that the weight comes to';
@@ -125,6 +128,10 @@ COMMENT ON COLUMN yquota.effective_queue.maximum_application_lifetime IS 'second
 COMMENT ON COLUMN yquota.effective_queue.default_application_lifetime IS 'seconds; NULL for no limit';
 COMMENT ON COLUMN yquota.effective_queue.inherited IS
 	'properties that the queue does not set: value, and the queue it comes from, or scheduler_setting, template or default';
+COMMENT ON COLUMN yquota.effective_queue.applications IS 'live ones here and below, on all labels, like the next three';
+COMMENT ON COLUMN yquota.effective_queue.non_runnable_applications IS 'held by max-parallel-apps';
+COMMENT ON COLUMN yquota.effective_queue.accepted_applications IS 'waiting for room for their application master';
+COMMENT ON COLUMN yquota.effective_queue.am_used IS 'what application masters of active applications are charged with here and below, native units';
 
 CREATE FUNCTION yquota_internal.usage_bar(used numeric, guaranteed numeric, most numeric) RETURNS text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE

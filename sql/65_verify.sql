@@ -724,6 +724,37 @@ COMMENT ON FUNCTION yquota_internal.verify_totals() IS
 	'What differs between the ledger, the counters of projects and the projects there are';
 REVOKE ALL ON FUNCTION yquota_internal.verify_totals() FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.verify_applications()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	SELECT 'counter of applications differs from applications',
+		   format('%s %s %s', queue, username, label), due.counts, counter.counts
+	FROM (SELECT a.queue, a.username, a.label,
+				 format('%s held, %s waiting, %s active, %s demanding, %s',
+						count(*) FILTER (WHERE a.state = 'NON_RUNNABLE'), count(*) FILTER (WHERE a.state = 'ACCEPTED'),
+						count(*) FILTER (WHERE a.state = 'ACTIVE'),
+						count(*) FILTER (WHERE a.state = 'ACTIVE' AND a.has_outstanding_requests),
+						COALESCE(yquota.sum(a.am_resource) FILTER (WHERE a.state = 'ACTIVE'), '[]')) AS counts
+		  FROM yquota.application AS a
+		  WHERE a.finished_at IS NULL
+		  GROUP BY 1, 2, 3) AS due
+	FULL JOIN (
+		SELECT c.queue, c.username, c.label,
+			   format('%s held, %s waiting, %s active, %s demanding, %s',
+					  c.non_runnable, c.accepted, c.active, c.demanding, c.am_used) AS counts
+		FROM yquota_internal.application_counter AS c) AS counter USING (queue, username, label)
+	WHERE due.counts IS DISTINCT FROM counter.counts
+	UNION ALL
+	SELECT 'number of live applications differs from applications', NULL, due.live::text, total.live::text
+	FROM (SELECT count(*) AS live FROM yquota.application AS a WHERE a.finished_at IS NULL) AS due,
+		 (SELECT COALESCE(sum(t.live), 0) AS live FROM yquota_internal.application_total AS t) AS total
+	WHERE due.live <> total.live;
+	END;
+COMMENT ON FUNCTION yquota_internal.verify_applications() IS
+	'What differs between applications and what is counted of them';
+REVOKE ALL ON FUNCTION yquota_internal.verify_applications() FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.verify_deferred()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -770,6 +801,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_running_totals();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_usage();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_totals();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_applications();
 END
 $$;
 COMMENT ON FUNCTION yquota.verify(timestamptz) IS

@@ -25,11 +25,14 @@
 #include "miscadmin.h"
 #include "queues/application.h"
 #include "queues/application_counter.h"
+#include "queues/hierarchy_read.h"
+#include "queues/rows.h"
 #include "queues/statement.h"
 #include "queues/submission_lock.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_count_applications);
 
@@ -282,19 +285,86 @@ single_number(YqStatement *statement, Datum *values)
 	return result;
 }
 
+typedef enum CountedColumn
+{
+	COUNTED_NON_RUNNABLE,
+	COUNTED_ACCEPTED,
+	COUNTED_ACTIVE,
+	COUNTED_QUEUE,
+	COUNTED_LABEL,
+	COUNTED_AM_USED,
+	COUNTED_COLUMNS
+} CountedColumn;
+
+static const char *const counted_columns[COUNTED_COLUMNS] = {
+	[COUNTED_NON_RUNNABLE] = "non_runnable",
+	[COUNTED_ACCEPTED] = "accepted",
+	[COUNTED_ACTIVE] = "active",
+	[COUNTED_QUEUE] = "queue",
+	[COUNTED_LABEL] = "label",
+	[COUNTED_AM_USED] = "am_used",
+};
+
+static void
+add_live(const YqRow *row)
+{
+	*(int64 *) row->argument += (int64) yq_row_integer(row, COUNTED_NON_RUNNABLE, 0) +
+		yq_row_integer(row, COUNTED_ACCEPTED, 0) + yq_row_integer(row, COUNTED_ACTIVE, 0);
+}
+
 int64
 yq_applications_below(const char *path)
 {
-	/* what begins with the path and a dot lies before the next character */
-	static YqStatement count = {
-		.command = "SELECT coalesce(sum(c.non_runnable + c.accepted + c.active), 0)::int8 "
-		"FROM yquota_internal.application_counter AS c "
-		"WHERE c.queue = $1 OR (c.queue >= $1 || '.' AND c.queue < $1 || '/')",
-		.types = {"text"}
-	};
-	Datum		values[] = {CStringGetTextDatum(path)};
+	Snapshot	snapshot = yq_latest_snapshot();
+	int64		live = 0;
 
-	return single_number(&count, values);
+	yq_rows_read_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", snapshot, path, NULL,
+					   counted_columns, COUNTED_ACTIVE + 1, add_live, &live);
+	/* what begins with the path and a dot lies before the next character */
+	yq_rows_read_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", snapshot,
+					   psprintf("%s.", path), psprintf("%s/", path),
+					   counted_columns, COUNTED_ACTIVE + 1, add_live, &live);
+	UnregisterSnapshot(snapshot);
+	return live;
+}
+
+static void
+add_counted(const YqRow *row)
+{
+	YqHierarchy *hierarchy = row->argument;
+	int			label = yq_hierarchy_label(hierarchy, yq_row_text(row, COUNTED_LABEL));
+	bool		isnull;
+	int64	   *am_used = yq_hierarchy_read_amounts(hierarchy, yq_row_value(row, COUNTED_AM_USED, &isnull));
+
+	for (YqQueue *queue = yq_hierarchy_find(hierarchy, yq_row_text(row, COUNTED_QUEUE)); queue != NULL;
+		 queue = queue->parent)
+	{
+		YqQueueLabel *entry = yq_queue_label(queue, label);
+
+		queue->non_runnable += yq_row_integer(row, COUNTED_NON_RUNNABLE, 0);
+		queue->accepted += yq_row_integer(row, COUNTED_ACCEPTED, 0);
+		queue->active += yq_row_integer(row, COUNTED_ACTIVE, 0);
+		for (int i = 0; entry != NULL && i < hierarchy->calculator.types; i++)
+			entry->am_used[i] += am_used[i];
+	}
+	pfree(am_used);
+}
+
+void
+yq_hierarchy_read_applications(YqHierarchy *hierarchy)
+{
+	Snapshot	snapshot = yq_latest_snapshot();
+
+	for (int i = 0; i < hierarchy->queue_count; i++)
+	{
+		YqQueue    *queue = hierarchy->queues[i];
+
+		queue->non_runnable = queue->accepted = queue->active = 0;
+		for (int j = 0; j < queue->label_count; j++)
+			memset(queue->labels[j].am_used, 0, hierarchy->calculator.types * sizeof(int64));
+	}
+	yq_rows_read(YQ_APPLICATION_COUNTER, snapshot, counted_columns, COUNTED_COLUMNS, add_counted, hierarchy);
+	UnregisterSnapshot(snapshot);
 }
 
 /* Let in by this transaction under a lock that others share. */

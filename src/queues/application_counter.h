@@ -13,13 +13,16 @@
 #ifndef YQ_APPLICATION_COUNTER_H
 #define YQ_APPLICATION_COUNTER_H
 
-#include "base/compat.h"
+#include "queues/hierarchy.h"
 
 typedef struct YqSystemDecision
 {
 	bool		is_allowed;
 	int64		applications;	/* live ones */
 } YqSystemDecision;
+
+/* Fill in how many applications queues have, as committed now. */
+extern void yq_hierarchy_read_applications(YqHierarchy *hierarchy);
 
 /* Live applications of a queue and of all queues below it. */
 extern int64 yq_applications_below(const char *path);

@@ -86,6 +86,7 @@ typedef struct YqQueueLabel
 	int64	   *effective_minimum;
 	int64	   *effective_maximum;
 	int64	   *used;			/* of GUARANTEED containers, here and below */
+	int64	   *am_used;		/* of application masters, likewise; by yq_hierarchy_read_applications() */
 	float4	   *minimum_ratio;	/* for children, per type; -1 where there is none */
 } YqQueueLabel;
 
@@ -146,6 +147,9 @@ typedef struct YqQueue
 
 	bool		is_running;		/* by yq_hierarchy_refresh(); else STOPPED or DRAINING */
 	int64		containers;		/* running here and below, by yq_hierarchy_read_usage() */
+	int64		non_runnable;	/* applications here and below, by yq_hierarchy_read_applications() */
+	int64		accepted;
+	int64		active;
 
 	/* by yq_hierarchy_compute() */
 	int			most_applications;	/* leaves */

@@ -437,6 +437,7 @@ set_label(const YqHierarchy *hierarchy, const YqQueue *parent, YqQueueLabel *ent
 	entry->effective_minimum = yq_hierarchy_amounts(hierarchy);
 	entry->effective_maximum = yq_hierarchy_amounts(hierarchy);
 	entry->used = yq_hierarchy_amounts(hierarchy);
+	entry->am_used = yq_hierarchy_amounts(hierarchy);
 }
 
 /* A queue created by the second generation has weight 1 unless told otherwise. */
@@ -578,6 +579,7 @@ add_managed_label(Resolving *resolving, const YqQueueLabel *template)
 	entry->effective_minimum = yq_hierarchy_amounts(hierarchy);
 	entry->effective_maximum = yq_hierarchy_amounts(hierarchy);
 	entry->used = yq_hierarchy_amounts(hierarchy);
+	entry->am_used = yq_hierarchy_amounts(hierarchy);
 	entry->am_percent = row != NULL && row->has_am_percent ? row->am_percent :
 		templated_am_percent(resolving, name, queue->am_percent);
 	entry->is_active = yq_hierarchy_leaf_is_active(resolving->loader, queue->path, name);

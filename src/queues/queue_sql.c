@@ -22,6 +22,8 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "queues/am_limit.h"
+#include "queues/application_change.h"
+#include "queues/application_counter.h"
 #include "queues/auto_create.h"
 #include "queues/effective.h"
 #include "queues/hierarchy_read.h"
@@ -215,7 +217,11 @@ check_transaction(void)
 		report_violations(violations);
 	write_statuses(hierarchy, statuses);
 	if (is_refresh)
+	{
 		(void) yq_queue_management_run(hierarchy, true);
+		/* limits may have been raised, for those who wait */
+		(void) yq_applications_refresh();
+	}
 	is_refresh = false;
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(scratch);
@@ -379,6 +385,13 @@ put_text(RowWriter *writer, const char *text)
 	put(writer, text == NULL ? (Datum) 0 : CStringGetTextDatum(text), text == NULL);
 }
 
+static const char *
+state_of(const YqQueue *queue)
+{
+	return yq_queue_state_name(queue->is_running,
+							   queue->containers + queue->non_runnable + queue->accepted + queue->active);
+}
+
 static void
 put_configuration(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label)
 {
@@ -388,7 +401,7 @@ put_configuration(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueue
 	put_text(writer, draw(queue));
 	put_text(writer, yq_queue_kind_name(queue->kind));
 	put(writer, BoolGetDatum(queue->is_auto_created), false);
-	put(writer, ObjectIdGetDatum(yq_enum_oid("queue_state", yq_queue_state_name(queue->is_running, queue->containers))), false);
+	put(writer, ObjectIdGetDatum(yq_enum_oid("queue_state", state_of(queue))), false);
 	put_text(writer, label->capacity.text);
 	put_text(writer, label->maximum.text);
 }
@@ -431,6 +444,16 @@ put_limits(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueue *queue
 	put(writer, remembered_properties(memo, queue), false);
 }
 
+static void
+put_applications(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label)
+{
+	put(writer, Int64GetDatum(queue->non_runnable + queue->accepted + queue->active), false);
+	put(writer, Int64GetDatum(queue->non_runnable), false);
+	put(writer, Int64GetDatum(queue->accepted), false);
+	put(writer, Int64GetDatum(queue->active), false);
+	put(writer, yq_hierarchy_resource(hierarchy, label->am_used), false);
+}
+
 /* effective_queues() */
 Datum
 yq_sql_effective_queues(PG_FUNCTION_ARGS)
@@ -444,6 +467,7 @@ yq_sql_effective_queues(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	hierarchy = yq_hierarchy_get();
 	yq_hierarchy_read_usage(hierarchy);
+	yq_hierarchy_read_applications(hierarchy);
 	yq_hierarchy_compute(hierarchy);
 	(void) yq_hierarchy_refresh(hierarchy, yq_queue_status_read(hierarchy));
 
@@ -462,6 +486,7 @@ yq_sql_effective_queues(PG_FUNCTION_ARGS)
 			put_configuration(&writer, hierarchy, queue, &queue->labels[j]);
 			put_capacities(&writer, hierarchy, &queue->labels[j]);
 			put_limits(&writer, hierarchy, queue, &queue->labels[j], &memo);
+			put_applications(&writer, hierarchy, queue, &queue->labels[j]);
 			tuplestore_putvalues(result->setResult, result->setDesc, writer.values, writer.nulls);
 			MemoryContextReset(row_context);
 		}

@@ -13,6 +13,7 @@
 
 #include "queues/effective.h"
 #include "queues/hierarchy_read.h"
+#include "queues/application_counter.h"
 #include "queues/refresh.h"
 #include "queues/rows.h"
 #include "queues/text.h"
@@ -33,9 +34,9 @@ yq_queue_kind_name(YqQueueKind kind)
 }
 
 const char *
-yq_queue_state_name(bool is_running, int64 containers)
+yq_queue_state_name(bool is_running, int64 work)
 {
-	return is_running ? "RUNNING" : containers > 0 ? "DRAINING" : "STOPPED";
+	return is_running ? "RUNNING" : work > 0 ? "DRAINING" : "STOPPED";
 }
 
 /* -- what is in force ------------------------------------------------------ */
@@ -181,7 +182,8 @@ change_kind(Refresh *refresh, YqQueue *queue, const YqQueueStatus *status)
 		return false;
 	if (is_leaf(status->kind))
 	{
-		const char *old_state = yq_queue_state_name(status->is_running, queue->containers);
+		const char *old_state = yq_queue_state_name(status->is_running,
+													queue->containers + yq_applications_below(queue->path));
 
 		if (strcmp(old_state, "STOPPED") != 0 && refresh->starts_running[queue->number])
 			refuse(refresh, queue, "queues", NULL,
@@ -240,7 +242,7 @@ compare_statuses(const ListCell *a, const ListCell *b)
 }
 
 /*
- * A queue goes when it is stopped and nothing runs in it.  Hadoop also lets go of
+ * A queue goes when it is stopped and nothing runs or waits in it.  Hadoop also lets go of
  * one that is RUNNING if a property is left that says it should be STOPPED.  One
  * that was created goes in any state, once nothing runs in it: with the queue above
  * it, or because nobody uses it.
@@ -259,7 +261,8 @@ check_deletions(Refresh *refresh)
 		bool		is_left_stopped = status->is_auto_created ||
 			yq_bytes_table_find(refresh->hierarchy->kept_stopped, key) != NULL;
 
-		if (yq_containers_elsewhere(refresh->hierarchy, status->path) > 0 || (status->is_running && !is_left_stopped))
+		if (yq_containers_elsewhere(refresh->hierarchy, status->path) > 0 ||
+			yq_applications_below(status->path) > 0 || (status->is_running && !is_left_stopped))
 			refresh->violations =
 				yq_violation_add(refresh->violations, status->path, "state", NULL,
 								 psprintf("%s cannot be deleted from the capacity scheduler configuration, as the queue is not yet in stopped state. Current State : %s",

@@ -42,8 +42,8 @@ extern YqQueueStatuses *yq_queue_status_read(const YqHierarchy *hierarchy);
  */
 extern List *yq_hierarchy_refresh(YqHierarchy *hierarchy, const YqQueueStatuses *statuses);
 
-/* RUNNING, STOPPED or DRAINING. */
-extern const char *yq_queue_state_name(bool is_running, int64 containers);
+/* RUNNING, STOPPED or, with containers or live applications, DRAINING. */
+extern const char *yq_queue_state_name(bool is_running, int64 work);
 
 /* Names of kinds as the table has them. */
 extern const char *yq_queue_kind_name(YqQueueKind kind);

@@ -17,6 +17,8 @@
 #include "queues/access.h"
 #include "queues/activation.h"
 #include "queues/application_counter.h"
+#include "queues/auto_create.h"
+#include "queues/auto_removal.h"
 #include "queues/effective.h"
 #include "queues/hierarchy_read.h"
 #include "queues/parallel.h"
@@ -205,6 +207,34 @@ check_system(Decision *decision)
 						   decision->submission->application_id));
 }
 
+/* Have the queue that a rule or its full path asks for. */
+static bool
+create_queue(Decision *decision)
+{
+	const YqSubmission *submission = decision->submission;
+	YqQueueCreation creation = yq_queue_creation_decide(decision->hierarchy, decision->queue_name);
+
+	if (creation.problem == NULL && decision->is_to_be_let_in)
+		creation.problem = yq_queue_creation_execute(&creation);
+	if (creation.problem != NULL && decision->placement.outcome == YQ_PLACED_AS_NAMED)
+		return refuse(decision, "placement", NULL,
+					  psprintf("Application %s submitted by user %s to unknown queue: %s: %s",
+							   submission->application_id, submission->subject.username,
+							   decision->queue_name, creation.problem));
+	if (creation.problem != NULL)
+		return refuse(decision, "placement", NULL,
+					  psprintf("Application %s submission by user : %s to  queue : %s failed : %s",
+							   submission->application_id, submission->subject.username,
+							   decision->queue_name, creation.problem));
+	decision->queue_name = decision->admission->application.queue = creation.leaf;
+	if (!decision->is_to_be_let_in)
+		return true;
+	(void) yq_queue_index_refresh();
+	decision->hierarchy = yq_hierarchy_in_force();
+	decision->queue = yq_hierarchy_find(decision->hierarchy, creation.leaf);
+	return true;
+}
+
 static bool
 have_queue(Decision *decision)
 {
@@ -212,6 +242,10 @@ have_queue(Decision *decision)
 	const char *id = submission->application_id;
 	const char *username = submission->subject.username;
 
+	if (decision->queue == NULL && decision->placement.must_create && !create_queue(decision))
+		return false;
+	if (decision->queue == NULL && decision->placement.must_create)
+		return true;			/* nobody is to be let in: the queue would be there */
 	if (decision->queue == NULL && yq_queue_name_is_ambiguous(decision->queue_name))
 		return refuse(decision, "placement", NULL,
 					  psprintf("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.",
@@ -660,4 +694,7 @@ yq_submission_record(const YqSubmission *submission, YqAdmission *admission)
 	}
 	foreach(cell, admission->also_activated)
 		yq_application_set_state(lfirst(cell), YQ_APPLICATION_ACTIVE, NULL);
+	if (admission->application.state != YQ_APPLICATION_REJECTED)
+		yq_auto_created_queue_used(admission->hierarchy,
+								   yq_hierarchy_find(admission->hierarchy, admission->application.queue));
 }
