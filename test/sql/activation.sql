@@ -3,6 +3,10 @@
 -- and what is surprising about it.
 
 SET client_min_messages = warning;
+CREATE DATABASE yquota_activation;
+\c yquota_activation
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
 SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 
@@ -231,4 +235,7 @@ SELECT * FROM pg_temp.applications;
 SELECT pg_temp.configure('root - -
 	root.default 100 -', $$UPDATE yquota.queue SET max_parallel_apps = 2, maximum_applications = 4 WHERE name = 'default'$$);
 SELECT n, s.* FROM generate_series(1, 5) AS n, pg_temp.submit(n, 'u', 'default', 1024) AS s;
-SELECT yquota.reset_clock();
+
+\c postgres
+SET client_min_messages = warning;
+DROP DATABASE yquota_activation WITH (FORCE);

@@ -2,6 +2,10 @@
 -- the figures of the CapacityScheduler's own tests, with what leads to them.
 
 SET client_min_messages = warning;
+CREATE DATABASE yquota_user_limit;
+\c yquota_user_limit
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
 SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.project (name) VALUES ('p');
@@ -233,22 +237,25 @@ SELECT headroom FROM yquota.headroom('b0', 'y');
 UPDATE yquota.application SET state = 'FINISHED', finished_at = yquota.clock();
 SELECT headroom FROM yquota.headroom('b0');
 -- of others only operators, viewers and administrators
-CREATE ROLE limited;
-GRANT USAGE ON SCHEMA yquota TO limited;
-SELECT yquota.grant_member('limited', 'p');
-SET ROLE limited;
+CREATE ROLE yquota_test_limited;
+GRANT USAGE ON SCHEMA yquota TO yquota_test_limited;
+SELECT yquota.grant_member('yquota_test_limited', 'p');
+SET ROLE yquota_test_limited;
 SELECT resource_limit FROM yquota.user_limit('a', 'u');
-SELECT resource_limit FROM yquota.user_limit('a', 'limited');
+SELECT resource_limit FROM yquota.user_limit('a', 'yquota_test_limited');
 SELECT headroom FROM yquota.headroom('b0');
 RESET ROLE;
-SELECT yquota.revoke_member('limited', 'p'), yquota.grant_operator('limited');
-SET ROLE limited;
+SELECT yquota.revoke_member('yquota_test_limited', 'p'), yquota.grant_operator('yquota_test_limited');
+SET ROLE yquota_test_limited;
 SELECT resource_limit FROM yquota.user_limit('a', 'u');
 RESET ROLE;
-SELECT yquota.revoke_operator('limited');
-SET ROLE limited;
-SELECT resource_limit FROM yquota.user_limit('a', 'limited');
+SELECT yquota.revoke_operator('yquota_test_limited');
+SET ROLE yquota_test_limited;
+SELECT resource_limit FROM yquota.user_limit('a', 'yquota_test_limited');
 RESET ROLE;
-REVOKE USAGE ON SCHEMA yquota FROM limited;
-DROP ROLE limited;
-SELECT yquota.reset_clock();
+REVOKE USAGE ON SCHEMA yquota FROM yquota_test_limited;
+
+\c postgres
+SET client_min_messages = warning;
+DROP DATABASE yquota_user_limit WITH (FORCE);
+DROP ROLE yquota_test_limited;
