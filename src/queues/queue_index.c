@@ -40,6 +40,8 @@ typedef struct TemplateEntry
 {
 	YqBytes		path;
 	YqAcl	   *acls[YQ_QUEUE_TEMPLATE_COUNT][2];
+	char	   *priority_acls[YQ_QUEUE_TEMPLATE_COUNT];	/* NULL: not set, like the next */
+	char	   *default_priorities[YQ_QUEUE_TEMPLATE_COUNT];
 } TemplateEntry;
 
 typedef struct WorkflowEntry
@@ -105,15 +107,22 @@ enum QueueColumn
 	QUEUE_COLUMN_COUNT = QUEUE_FIRST_TEMPLATE + YQ_QUEUE_TEMPLATE_COUNT
 };
 
-static YqAcl *
-acl_of_template(Jsonb *template, YqQueueOperation operation)
+static char *
+text_of_template(Jsonb *template, const char *key)
 {
-	const char *key = yq_acl_columns[operation];
 	JsonbValue *value = getKeyJsonValueFromContainer(&template->root, key, strlen(key), NULL);
 
 	if (value == NULL || value->type != jbvString)
 		return NULL;
-	return yq_acl_parse(pnstrdup(value->val.string.val, value->val.string.len));
+	return pnstrdup(value->val.string.val, value->val.string.len);
+}
+
+static YqAcl *
+acl_of_template(Jsonb *template, YqQueueOperation operation)
+{
+	char	   *text = text_of_template(template, yq_acl_columns[operation]);
+
+	return text == NULL ? NULL : yq_acl_parse(text);
 }
 
 static void
@@ -121,13 +130,20 @@ add_template(const char *path, YqQueueTemplate template, Datum value)
 {
 	Jsonb	   *object = DatumGetJsonbP(value);
 	TemplateEntry *entry;
+	YqBytes		key;
 	bool		found;
 
 	entry = yq_bytes_table_enter(templates, bytes_of(path), index_context, &found);
 	if (!found)
-		memset(entry->acls, 0, sizeof(entry->acls));
+	{
+		key = entry->path;
+		memset(entry, 0, sizeof(TemplateEntry));
+		entry->path = key;
+	}
 	entry->acls[template][0] = acl_of_template(object, YQ_SUBMIT_APPLICATIONS);
 	entry->acls[template][1] = acl_of_template(object, YQ_ADMINISTER_QUEUE);
+	entry->priority_acls[template] = text_of_template(object, "acl_application_max_priority");
+	entry->default_priorities[template] = text_of_template(object, "default-application-priority");
 }
 
 static void
@@ -154,6 +170,7 @@ read_queue(const YqRow *row)
 	char	   *path = yq_row_text(row, QUEUE_PATH);
 	YqIndexedQueue *queue;
 	bool		found;
+	bool		isnull;
 
 	slot_getallattrs(row->slot);
 	queue = yq_bytes_table_enter_kept(queues_by_path, bytes_of(path), &found);
@@ -165,6 +182,8 @@ read_queue(const YqRow *row)
 		!yq_row_bool(row, QUEUE_RESERVABLE);
 	queue->auto_created = yq_row_bool(row, QUEUE_AUTO_CREATED);
 	queue->default_priority = yq_row_integer(row, QUEUE_DEFAULT_PRIORITY, 0);
+	(void) yq_row_value(row, QUEUE_DEFAULT_PRIORITY, &isnull);
+	queue->has_default_priority = !isnull;
 	queue->maximum_depth = yq_row_integer(row, QUEUE_MAXIMUM_DEPTH, -1);
 	queue->priority_acl = yq_row_text(row, QUEUE_PRIORITY_ACL);
 	queue->priority_groups = NIL;
@@ -177,7 +196,6 @@ read_queue(const YqRow *row)
 	}
 	for (int i = 0; i < YQ_QUEUE_TEMPLATE_COUNT; i++)
 	{
-		bool		isnull;
 		Datum		value = yq_row_value(row, QUEUE_FIRST_TEMPLATE + i, &isnull);
 
 		if (!isnull)
@@ -247,6 +265,72 @@ read_wildcard_template(const YqRow *row)
 		if (!isnull)
 			add_template(path, i, value);
 	}
+}
+
+/* -- what templates say of queues that were created ------------------------ */
+
+/* Take from a template what nothing before it has said; *set tells which lists were taken. */
+static void
+take_from_template(YqIndexedQueue *queue, const TemplateEntry *entry, YqQueueTemplate template, bool *set)
+{
+	for (YqQueueOperation operation = YQ_SUBMIT_APPLICATIONS; operation <= YQ_ADMINISTER_QUEUE; operation++)
+	{
+		YqAcl	   *acl = entry->acls[template][operation];
+
+		if (acl == NULL || set[operation])
+			continue;
+		queue->acls[operation] = acl;
+		set[operation] = true;
+	}
+	if (queue->priority_acl == NULL)
+		queue->priority_acl = entry->priority_acls[template];
+	if (!queue->has_default_priority && entry->default_priorities[template] != NULL)
+	{
+		queue->default_priority = strtol(entry->default_priorities[template], NULL, 10);
+		queue->has_default_priority = true;
+	}
+}
+
+/* Templates of one kind: the parent's, then those with wildcards for the end of its path. */
+static void
+take_from_templates(YqIndexedQueue *queue, YqQueueTemplate template, bool *set)
+{
+	const YqIndexedQueue *parent = queue->parent;
+	int			most = template == YQ_TEMPLATE_MANAGED ? 0 :
+		parent->maximum_depth >= 0 ? parent->maximum_depth : settings.maximum_depth;
+	char	   *prefix = pstrdup(parent->path);
+	StringInfoData wildcards;
+
+	initStringInfo(&wildcards);
+	for (int level = 0; level <= most; level++)
+	{
+		TemplateEntry *entry = yq_bytes_table_find(templates, bytes_of(psprintf("%s%s", prefix, wildcards.data)));
+		char	   *dot = strrchr(prefix, '.');
+
+		if (entry != NULL)
+			take_from_template(queue, entry, template, set);
+		if (dot == NULL)
+			break;
+		*dot = '\0';
+		appendStringInfoString(&wildcards, ".*");
+	}
+}
+
+/* Lists of templates replace those of the queue, as in Hadoop; other values do not. */
+static void
+complete_created_queue(YqIndexedQueue *queue, void *state)
+{
+	bool		set[2] = {false};
+
+	if (!queue->auto_created || queue->parent == NULL)
+		return;
+	if (queue->parent->is_managed)
+	{
+		take_from_templates(queue, YQ_TEMPLATE_MANAGED, set);
+		return;
+	}
+	take_from_templates(queue, queue->is_leaf ? YQ_TEMPLATE_LEAF : YQ_TEMPLATE_PARENT, set);
+	take_from_templates(queue, YQ_TEMPLATE_ANY, set);
 }
 
 /* -- settings ------------------------------------------------------------- */
@@ -415,6 +499,8 @@ load(void)
 	read_queues(snapshot);
 	yq_rows_read(YQ_WILDCARD_TEMPLATE, snapshot, template_names, lengthof(template_names),
 				 read_wildcard_template, NULL);
+	if (hash_get_num_entries(templates) > 0)
+		yq_queue_index_walk(complete_created_queue, NULL);
 	yq_rows_read(YQ_WORKFLOW_PRIORITY_MAPPING, snapshot, workflow_names,
 				 lengthof(workflow_names), read_workflow, NULL);
 	yq_mapping_rules_read(snapshot, settings.json_rules);

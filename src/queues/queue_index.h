@@ -52,8 +52,9 @@ typedef struct YqIndexedQueue
 	bool		creates_queues; /* second generation */
 	bool		auto_created;
 	int32		default_priority;	/* 0 when not set */
+	bool		has_default_priority;
 	int32		maximum_depth;	/* of queues created below; -1 when not set */
-	YqAcl	   *acls[YQ_QUEUE_OPERATION_COUNT]; /* NULL: not set */
+	YqAcl	   *acls[YQ_QUEUE_OPERATION_COUNT]; /* NULL: not set, nor by a template */
 	const char *priority_acl;	/* NULL: not set */
 	List	   *priority_groups;	/* YqPriorityGroup; see access.c */
 	bool		priority_is_parsed;

@@ -18,6 +18,8 @@
 #include "queues/effective.h"
 #include "queues/queue_management.h"
 #include "queues/statement.h"
+#include "queues/text.h"
+#include "queues/validate.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 
@@ -190,6 +192,31 @@ yq_queue_management_decide(const YqHierarchy *hierarchy, const YqQueue *parent,
 	for (int i = 0; i < parent->template_label_count; i++)
 		decide_label(&changes, room_of(hierarchy, parent, &parent->template_labels[i], anew), demands, anew);
 	return changes;
+}
+
+/* -- a change of the configuration ------------------------------------------ */
+
+List *
+yq_queue_management_validate(YqHierarchy *hierarchy, List *violations)
+{
+	yq_hierarchy_compute(hierarchy);
+	for (int i = 0; i < hierarchy->queue_count; i++)
+	{
+		const YqQueue *parent = hierarchy->queues[i];
+		float4		sum = 0;
+
+		if (!parent->fails_beyond_guarantee)
+			continue;
+		for (int j = 0; j < parent->child_count; j++)
+			sum += parent->children[j]->labels[0].capacity_fraction;
+		if (parent->labels[0].capacity_fraction < sum)
+			violations = yq_violation_add(violations, parent->path,
+										  "auto-create-child-queue.fail-on-exceeding-parent-capacity", "true",
+										  psprintf("Total of Auto Created leaf queues guaranteed capacity : %s exceeds Parent queue's %s guaranteed capacity %s.Cannot enforce policy to auto create queues beyond parent queue's capacity",
+												   yq_java_float_text(sum), parent->path,
+												   yq_java_float_text(parent->labels[0].capacity_fraction)));
+	}
+	return violations;
 }
 
 /* -- applications ---------------------------------------------------------- */

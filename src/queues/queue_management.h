@@ -53,6 +53,13 @@ extern List *yq_labels_of_new_leaf(const YqHierarchy *hierarchy, const YqQueue *
 extern List *yq_queue_management_decide(const YqHierarchy *hierarchy, const YqQueue *parent,
 										const YqLeafDemand *demands, bool anew);
 
+/*
+ * Add to a list of YqViolation the managed parents whose leaves have more than they
+ * may, which Hadoop looks at before it changes anything.  It compares fractions of
+ * the parent with the fraction that the parent has of its own parent; so do we.
+ */
+extern List *yq_queue_management_validate(YqHierarchy *hierarchy, List *violations);
+
 /* Would a run from time to time change anything now? */
 extern bool yq_queue_management_is_due(YqHierarchy *hierarchy);
 

@@ -213,6 +213,8 @@ check_transaction(void)
 	statuses = yq_queue_status_read(hierarchy);
 	violations = list_concat(violations, yq_hierarchy_refresh(hierarchy, statuses));
 	violations = yq_placement_validate(violations);
+	if (is_refresh)
+		violations = yq_queue_management_validate(hierarchy, violations);
 	if (violations != NIL)
 		report_violations(violations);
 	write_statuses(hierarchy, statuses);

@@ -420,6 +420,37 @@ check_default_label(Check *check)
 	}
 }
 
+/* -- templates of managed parents ------------------------------------------ */
+
+static void
+check_leaf_template(Check *check)
+{
+	const YqQueue *queue = check->queue;
+
+	for (int i = 0; i < queue->template_label_count; i++)
+	{
+		const YqQueueLabel *template = &queue->template_labels[i];
+		const char *name = check->hierarchy->labels[template->label];
+		char	   *property = psprintf("leaf-queue-template.%s",
+										yq_label_property(check->hierarchy, template->label, "capacity"));
+
+		if (yq_queue_label(queue, template->label) == NULL)
+			complain(check, property, template->capacity.text,
+					 psprintf("Invalid node label %s on configured leaf template on parent queue %s", name, queue->path));
+		else if (!queue->is_absolute && template->minimum_amounts != NULL)
+			complain(check, property, template->capacity.text,
+					 psprintf("Managed Parent Queue %s config type is different from leaf queue template config type",
+							  queue->path));
+		else if (template->capacity.is_percent && (template->capacity.number < 0 || template->capacity.number > 100))
+			complain(check, property, template->capacity.text,
+					 template->label == 0 ?
+					 psprintf("Illegal capacity of %s for queue %s.leaf-queue-template",
+							  yq_java_float_text(template->capacity.number), queue->path) :
+					 psprintf("Illegal capacity of %s for node-label=%s in queue=%s.leaf-queue-template, valid capacity should in range of [0, 100].",
+							  yq_java_float_text(template->capacity.number), name, queue->path));
+	}
+}
+
 /* -- other properties ------------------------------------------------------ */
 
 static void
@@ -530,6 +561,7 @@ check_queue(Check *check, const YqQueue *queue)
 	check_allocation(check);
 	check_lifetime(check);
 	check_policies(check);
+	check_leaf_template(check);
 	if (queue->kind == YQ_QUEUE_LEAF)
 	{
 		check_default_label(check);
