@@ -14,7 +14,6 @@
 #include "miscadmin.h"
 #include "queues/activation.h"
 #include "queues/am_limit.h"
-#include "queues/effective.h"
 #include "queues/text.h"
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
@@ -26,6 +25,8 @@ typedef struct LabelLimits
 	const int64 *of_queue;
 	bool		is_exact;		/* else of_queue is the guarantee's, and may be too low */
 	const int64 *of_user;		/* the first one's; NULL until one is asked about */
+	float4		weight_of_user; /* that one's */
+	bool		is_user_exact;	/* else of_user may be too low, as of_queue was */
 } LabelLimits;
 
 typedef struct Pass
@@ -63,42 +64,54 @@ begin_pass(Pass *pass, YqLeaf *leaf)
 static void
 make_exact(Pass *pass, LabelLimits *limits)
 {
-	YqHierarchy *hierarchy = pass->leaf->hierarchy;
-
 	if (limits->is_exact)
 		return;
-	yq_hierarchy_read_usage(hierarchy);
-	limits->of_queue = yq_queue_am_limit(hierarchy, limits->label, yq_queue_limit(hierarchy, pass->leaf->queue));
+	limits->of_queue = yq_queue_am_limit(pass->leaf->hierarchy, limits->label, yq_leaf_limit(pass->leaf));
 	limits->is_exact = true;
 }
 
-/*
- * The user's limit, which is the first user's.  The queue's limit bears on it when
- * it is the lower one; were the guarantee's the lower one, the true one might not be.
- */
+static void
+set_user_limit(Pass *pass, LabelLimits *limits)
+{
+	limits->is_user_exact = limits->is_exact;
+	limits->of_user = limits->label == NULL ? nothing :
+		yq_user_am_limit(pass->leaf->hierarchy, pass->leaf->queue, limits->label, limits->weight_of_user,
+						 pass->active_users, limits->of_queue);
+}
+
+/* The user's limit, which is the first user's, by what is known of the queue's. */
 static const int64 *
 user_limit(Pass *pass, LabelLimits *limits, const char *username)
 {
-	const YqHierarchy *hierarchy = pass->leaf->hierarchy;
-	const YqQueue *queue = pass->leaf->queue;
-	float4		weight = yq_queue_user_weight(queue, username);
-
-	if (limits->of_user != NULL)
-		return limits->of_user;
-	if (limits->label == NULL)
-		limits->of_user = nothing;
-	else
+	if (limits->of_user == NULL)
 	{
-		if (!limits->is_exact &&
-			yq_amounts_compare(pass->calculator, hierarchy->cluster,
-							   yq_user_share_of_am_limit(hierarchy, queue, limits->label, weight,
-														 pass->active_users),
-							   limits->of_queue) > 0)
-			make_exact(pass, limits);
-		limits->of_user = yq_user_am_limit(hierarchy, queue, limits->label, weight,
-										   pass->active_users, limits->of_queue);
+		limits->weight_of_user = yq_queue_user_weight(pass->leaf->queue, username);
+		set_user_limit(pass, limits);
 	}
 	return limits->of_user;
+}
+
+/*
+ * Make the user's limit exact and say whether it may have risen: it is the lower
+ * one of his share and the queue's limit.
+ */
+static bool
+make_user_limit_exact(Pass *pass, LabelLimits *limits)
+{
+	const YqHierarchy *hierarchy = pass->leaf->hierarchy;
+
+	if (limits->is_user_exact)
+		return false;
+	limits->is_user_exact = !limits->is_exact &&
+		yq_amounts_compare(pass->calculator, hierarchy->cluster,
+						   yq_user_share_of_am_limit(hierarchy, pass->leaf->queue, limits->label,
+													 limits->weight_of_user, pass->active_users),
+						   limits->of_queue) <= 0;
+	if (limits->is_user_exact)
+		return false;
+	make_exact(pass, limits);
+	set_user_limit(pass, limits);
+	return true;
 }
 
 /* -- applications ---------------------------------------------------------- */
@@ -144,6 +157,17 @@ used_by(const Pass *pass, const char *username, int slot)
 	return user == NULL || user->am_used[slot] == NULL ? nothing : user->am_used[slot];
 }
 
+static bool
+fits_user(Pass *pass, int slot, const char *username, const int64 *amounts)
+{
+	LabelLimits *limits = &pass->limits[slot];
+	const int64 *used = used_by(pass, username, slot);
+
+	if (fits(pass, used, amounts, user_limit(pass, limits, username)))
+		return true;
+	return make_user_limit_exact(pass, limits) && fits(pass, used, amounts, limits->of_user);
+}
+
 static int64 *
 copy(const Pass *pass, const int64 *amounts)
 {
@@ -168,7 +192,6 @@ decide(Pass *pass, YqApplication *application)
 	YqActivation *activation = palloc0(sizeof(YqActivation));
 	int			slot = yq_leaf_slot(pass->leaf, application->label);
 	LabelLimits *limits = &pass->limits[slot];
-	const int64 *of_user;
 
 	activation->application = application;
 	activation->outcome = YQ_ACTIVATION_ACTIVATE;
@@ -181,13 +204,12 @@ decide(Pass *pass, YqApplication *application)
 		}
 		activation->ignores_limit = true;
 	}
-	of_user = user_limit(pass, limits, application->username);
-	if (!fits(pass, used_by(pass, application->username, slot), application->am_amounts, of_user))
+	if (!fits_user(pass, slot, application->username, application->am_amounts))
 	{
 		if (!is_first(pass, slot))
 		{
 			hold(pass, activation, YQ_ACTIVATION_USER_AM_LIMIT,
-				 used_by(pass, application->username, slot), of_user);
+				 used_by(pass, application->username, slot), limits->of_user);
 			return activation;
 		}
 		activation->ignores_limit = true;

@@ -308,3 +308,17 @@ yq_leaf_read_usage(YqLeaf *leaf)
 	forget_ended_usage(leaf);
 	leaf->has_usage = true;
 }
+
+const int64 *
+yq_leaf_limit(YqLeaf *leaf)
+{
+	MemoryContext old_context;
+
+	if (leaf->limit != NULL)
+		return leaf->limit;
+	old_context = MemoryContextSwitchTo(leaf->context);
+	yq_hierarchy_read_usage(leaf->hierarchy);
+	leaf->limit = yq_queue_limit(leaf->hierarchy, leaf->queue);
+	MemoryContextSwitchTo(old_context);
+	return leaf->limit;
+}

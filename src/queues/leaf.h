@@ -51,6 +51,7 @@ typedef struct YqLeaf
 	int		   *accepted_on;	/* per label */
 	int64	  **am_used;		/* per label, of all users; never NULL */
 	bool		has_usage;
+	const int64 *limit;			/* by yq_leaf_limit() */
 } YqLeaf;
 
 /* Where arrays have a label, by its number; -1 for one that is gone. */
@@ -75,6 +76,12 @@ extern void yq_leaf_note(YqLeaf *leaf, const YqApplication *application,
  * Those that name no user are nobody's.
  */
 extern void yq_leaf_read_usage(YqLeaf *leaf);
+
+/*
+ * What others leave of the default partition for the queue, as it was when this
+ * was first asked.
+ */
+extern const int64 *yq_leaf_limit(YqLeaf *leaf);
 
 /* Of the nearest queue above (or itself) that has one for the user; else 1. */
 extern float4 yq_queue_user_weight(const YqQueue *queue, const char *username);
