@@ -332,9 +332,6 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.check_queue_access(text,text[],text,text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.explain_placement(text,text[],text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.place_application(text,text[],text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
-		-- of others only to operators and those who read all
-		('FUNCTION', 'yquota.headroom(text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
-		('FUNCTION', 'yquota.user_limit(text,text,text,boolean)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		-- applications, for whoever speaks for the resource manager
 		('FUNCTION', 'yquota.submit_application(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.admission(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text)', 'EXECUTE', '{operator,viewer,admin}'),
@@ -347,6 +344,9 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.expired_applications()', 'EXECUTE', '{operator,viewer,admin}'),
 		('FUNCTION', 'yquota.remove_finished_applications(timestamptz)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.check_application_access(text,text,text[],text)', 'EXECUTE', '{operator,viewer,admin}'),
+		-- of others only to operators and those who read all
+		('FUNCTION', 'yquota.headroom(text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
+		('FUNCTION', 'yquota.user_limit(text,text,text,boolean)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		-- what administrators do
 		('FUNCTION', 'yquota.archive(regclass,timestamptz)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.charge_deferred(bigint)', 'EXECUTE', '{admin}'),
@@ -381,6 +381,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.diff_hadoop_configuration(text,text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.diff_hadoop_configuration(xml,text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.diff_hadoop_configuration(jsonb,text)', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.configuration_advice()', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.export_hadoop_configuration(text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.hadoop_configuration(text)', 'EXECUTE', '{member,viewer,admin}'),
 		-- by whom a policy lets, for himself; operators and administrators for others

@@ -25,6 +25,7 @@
 #include "queues/application_change.h"
 #include "queues/application_counter.h"
 #include "queues/auto_create.h"
+#include "queues/advice.h"
 #include "queues/effective.h"
 #include "queues/hierarchy_read.h"
 #include "queues/placement.h"
@@ -217,6 +218,7 @@ check_transaction(void)
 		violations = yq_queue_management_validate(hierarchy, violations);
 	if (violations != NIL)
 		report_violations(violations);
+	yq_advise_transaction(hierarchy);
 	write_statuses(hierarchy, statuses);
 	if (is_refresh)
 	{

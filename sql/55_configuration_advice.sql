@@ -1,0 +1,30 @@
+--
+-- What Hadoop accepts of a configuration and is unwise all the same: told when
+-- it is committed, as warnings, and to whoever asks.
+--
+
+CREATE FUNCTION yquota.configuration_advice()
+	RETURNS TABLE (queue text, property text, value text, advice text)
+	LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 100
+	AS 'MODULE_PATHNAME', 'yq_sql_configuration_advice';
+COMMENT ON FUNCTION yquota.configuration_advice() IS
+	'What is unwise in the configuration of queues, although Hadoop accepts it: queue (NULL for what is set once), Hadoop''s property, its value and why';
+REVOKE ALL ON FUNCTION yquota.configuration_advice() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.note_advice() RETURNS trigger
+	LANGUAGE c
+	AS 'MODULE_PATHNAME', 'yq_sql_note_advice';
+COMMENT ON FUNCTION yquota_internal.note_advice() IS
+	'Has the check at commit warn of what is unwise in rows that a transaction has changed; argument: the column with the path of the queue';
+REVOKE ALL ON FUNCTION yquota_internal.note_advice() FROM PUBLIC;
+
+CREATE TRIGGER note_advice AFTER INSERT OR UPDATE ON yquota.queue
+	FOR EACH ROW WHEN (NOT NEW.auto_created) EXECUTE FUNCTION yquota_internal.note_advice('path');
+CREATE TRIGGER note_advice AFTER INSERT OR UPDATE ON yquota.queue_label
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_advice('queue');
+CREATE TRIGGER note_advice AFTER INSERT OR UPDATE ON yquota.queue_user
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_advice('queue');
+CREATE TRIGGER note_advice AFTER INSERT OR UPDATE OR DELETE ON yquota.mapping_rule
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_advice();
+CREATE TRIGGER note_advice AFTER INSERT OR UPDATE OR DELETE ON yquota.scheduler_setting
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_advice();

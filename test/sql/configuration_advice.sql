@@ -1,0 +1,119 @@
+--
+-- What Hadoop accepts of a configuration and is unwise all the same: a warning
+-- for each row that a transaction has changed, and all of it for whoever asks.
+--
+SET client_min_messages = warning;
+DROP DATABASE IF EXISTS yquota_configuration_advice WITH (FORCE);
+CREATE DATABASE yquota_configuration_advice;
+\c yquota_configuration_advice
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+\set SHOW_CONTEXT never
+\pset null '(null)'
+\pset format unaligned
+
+--
+-- What Hadoop comes with is not unwise
+--
+SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.maximum-applications": 10000, "yarn.scheduler.capacity.maximum-am-resource-percent": 0.1, "yarn.scheduler.capacity.resource-calculator": "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator",
+	"yarn.scheduler.capacity.root.queues": "default", "yarn.scheduler.capacity.root.default.capacity": 100, "yarn.scheduler.capacity.root.default.user-limit-factor": 1, "yarn.scheduler.capacity.root.default.maximum-capacity": 100, "yarn.scheduler.capacity.root.default.state": "RUNNING",
+	"yarn.scheduler.capacity.root.default.acl_submit_applications": "*", "yarn.scheduler.capacity.root.default.acl_administer_queue": "*", "yarn.scheduler.capacity.root.default.acl_application_max_priority": "*",
+	"yarn.scheduler.capacity.root.default.maximum-application-lifetime": -1, "yarn.scheduler.capacity.root.default.default-application-lifetime": -1, "yarn.scheduler.capacity.node-locality-delay": 40, "yarn.scheduler.capacity.rack-locality-additional-delay": -1,
+	"yarn.scheduler.capacity.queue-mappings": "", "yarn.scheduler.capacity.queue-mappings-override.enable": "false", "yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments": 1}');
+SELECT * FROM yquota.configuration_advice();
+
+--
+-- Each finding, when it is committed
+--
+INSERT INTO yquota.node_label (name) VALUES ('gpu'), ('ssd');
+UPDATE yquota.queue SET capacity = '80', accessible_node_labels = '{gpu}' WHERE path = 'root';
+UPDATE yquota.queue SET capacity = '100', accessible_node_labels = '{*}' WHERE path = 'root';
+UPDATE yquota.queue SET capacity = '2w', accessible_node_labels = NULL WHERE path = 'root';
+UPDATE yquota.queue SET capacity = NULL WHERE path = 'root';
+UPDATE yquota.queue SET maximum_capacity = '50' WHERE path = 'root.default';
+UPDATE yquota.queue SET maximum_capacity = '101' WHERE path = 'root.default';
+UPDATE yquota.queue SET maximum_capacity = '-5' WHERE path = 'root.default';
+UPDATE yquota.queue SET maximum_capacity = '-1' WHERE path = 'root.default';
+UPDATE yquota.queue SET maximum_capacity = NULL, accessible_node_labels = '{gpu,ssd}' WHERE path = 'root.default';
+INSERT INTO yquota.queue_label (queue, label, capacity) VALUES ('root', 'gpu', '100'), ('root.default', 'gpu', '100');
+BEGIN;
+UPDATE yquota.queue SET accessible_node_labels = NULL;
+INSERT INTO yquota.scheduler_setting (node_labels_enabled) VALUES (true) ON CONFLICT (one_row) DO UPDATE SET node_labels_enabled = true;
+COMMIT;
+UPDATE yquota.scheduler_setting SET node_labels_enabled = false;
+BEGIN;
+DELETE FROM yquota.queue_label;
+UPDATE yquota.queue SET user_limit_factor = 0.5, minimum_user_limit_percent = 150 WHERE path = 'root.default';
+COMMIT;
+UPDATE yquota.queue SET user_limit_factor = 0, minimum_user_limit_percent = 0 WHERE path = 'root.default';
+UPDATE yquota.queue SET user_limit_factor = -1, minimum_user_limit_percent = 50 WHERE path = 'root.default';
+INSERT INTO yquota.queue_user (queue, username, weight) VALUES ('root.default', 'bob', 0), ('root.default', 'eve', 0.5);
+UPDATE yquota.queue SET maximum_applications = 0, max_parallel_apps = 0, maximum_am_resource_percent = 10 WHERE path = 'root.default';
+UPDATE yquota.queue SET maximum_applications = 5, max_parallel_apps = 5, maximum_am_resource_percent = 1, default_application_priority = 3 WHERE path = 'root.default';
+UPDATE yquota.scheduler_setting SET cluster_max_application_priority = 3;
+UPDATE yquota.queue SET default_application_lifetime = 600 WHERE path = 'root';
+UPDATE yquota.queue SET maximum_application_lifetime = 900 WHERE path = 'root';
+-- lists: those of queues below an open one have no effect, and without ACLs none has
+UPDATE yquota.queue SET acl_submit_applications = 'alice', acl_administer_queue = '*' WHERE path = 'root.default';
+UPDATE yquota.scheduler_setting SET acl_enable = true;
+UPDATE yquota.scheduler_setting SET admin_acl = 'root';
+UPDATE yquota.queue SET acl_administer_queue = 'alice' WHERE path = 'root.default';
+UPDATE yquota.queue SET acl_submit_applications = '*' WHERE path = 'root';
+UPDATE yquota.queue SET acl_submit_applications = ' ', acl_administer_queue = ' ' WHERE path = 'root';
+-- rules behind one that decides for everybody
+INSERT INTO yquota.mapping_rule (kind, position, type, matches, queue) VALUES ('legacy', 1, 'user', 'bob', 'default'), ('legacy', 2, 'user', '%user', 'root.default'), ('legacy', 3, 'group', 'dev', 'default'), ('application', 1, 'application', 'hive', 'default');
+UPDATE yquota.scheduler_setting SET queue_placement_rules = '{com.example.Engine}';
+UPDATE yquota.scheduler_setting SET queue_placement_rules = NULL, mapping_rule_format = 'json';
+INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy, fallback_result) VALUES ('json', 1, 'user', '*', 'defaultQueue', NULL), ('json', 2, 'user', '*', 'user', 'reject'), ('json', 3, 'user', '*', 'reject', NULL);
+TRUNCATE yquota.mapping_rule;
+SELECT * FROM yquota.configuration_advice();
+
+--
+-- Not of rows that were not changed, nor of those that are not there after all,
+-- nor of what did not commit; no more than twenty
+--
+UPDATE yquota.queue SET maximum_applications = 0 WHERE path = 'root.default';
+UPDATE yquota.scheduler_setting SET node_locality_delay = 7;
+BEGIN;
+UPDATE yquota.queue SET max_parallel_apps = -1 WHERE path = 'root.default';
+UPDATE yquota.queue SET capacity = '99' WHERE path = 'root.default';
+COMMIT;
+BEGIN;
+SAVEPOINT s;
+INSERT INTO yquota.queue (path, capacity, max_parallel_apps) VALUES ('root.a', '0', 0);
+ROLLBACK TO s;
+UPDATE yquota.queue SET priority = 1 WHERE path = 'root';
+COMMIT;
+INSERT INTO yquota.queue (path, capacity, max_parallel_apps) SELECT 'root.q' || i, '0', 0 FROM generate_series(10, 32) AS i;
+SELECT count(*) FROM yquota.configuration_advice();
+-- before it commits, too, and of what is in progress
+BEGIN;
+UPDATE yquota.queue SET max_parallel_apps = 1 WHERE path LIKE 'root.q__';
+SELECT * FROM yquota.configuration_advice();
+SET CONSTRAINTS ALL IMMEDIATE;
+ROLLBACK;
+BEGIN;
+UPDATE yquota.queue SET max_parallel_apps = 0 WHERE path = 'root.q10';
+SET CONSTRAINTS ALL IMMEDIATE;
+COMMIT;
+-- queues that a submission has created are what their templates are
+BEGIN;
+UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.q10';
+UPDATE yquota.queue SET auto_queue_creation_v2_enabled = true, max_parallel_apps = NULL WHERE path = 'root.q10';
+INSERT INTO yquota.queue (path, auto_created, maximum_applications) VALUES ('root.q10.u', true, 0);
+COMMIT;
+SELECT * FROM yquota.configuration_advice() WHERE queue LIKE 'root.q10%';
+
+CREATE ROLE yquota_test_advised;
+SET ROLE yquota_test_advised;
+SELECT * FROM yquota.configuration_advice();
+RESET ROLE;
+SELECT yquota.grant_viewer('yquota_test_advised');
+SET ROLE yquota_test_advised;
+SELECT count(*) > 0 AS told FROM yquota.configuration_advice();
+RESET ROLE;
+
+\c postgres
+SET client_min_messages = warning;
+DROP DATABASE yquota_configuration_advice WITH (FORCE);
+DROP ROLE yquota_test_advised;
