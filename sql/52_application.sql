@@ -81,7 +81,7 @@ CREATE INDEX application_counter_username_idx ON yquota_internal.application_cou
 COMMENT ON TABLE yquota_internal.application_counter IS
 	'How many applications of a user a leaf queue has, per partition of their application masters; follows from application';
 COMMENT ON COLUMN yquota_internal.application_counter.label IS 'partition of the application masters';
-COMMENT ON COLUMN yquota_internal.application_counter.demanding IS 'those of active that have outstanding requests';
+COMMENT ON COLUMN yquota_internal.application_counter.demanding IS 'those of all three that have outstanding requests';
 COMMENT ON COLUMN yquota_internal.application_counter.am_used IS 'of the application masters of active ones, native units';
 
 CREATE TABLE yquota_internal.application_total (

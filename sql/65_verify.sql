@@ -734,7 +734,7 @@ CREATE FUNCTION yquota_internal.verify_applications()
 				 format('%s held, %s waiting, %s active, %s demanding, %s',
 						count(*) FILTER (WHERE a.state = 'NON_RUNNABLE'), count(*) FILTER (WHERE a.state = 'ACCEPTED'),
 						count(*) FILTER (WHERE a.state = 'ACTIVE'),
-						count(*) FILTER (WHERE a.state = 'ACTIVE' AND a.has_outstanding_requests),
+						count(*) FILTER (WHERE a.has_outstanding_requests),
 						COALESCE(yquota.sum(a.am_resource) FILTER (WHERE a.state = 'ACTIVE'), '[]')) AS counts
 		  FROM yquota.application AS a
 		  WHERE a.finished_at IS NULL

@@ -89,10 +89,10 @@ add_to_change(CounterChange *change, const CountedRow *row, int sign)
 
 	change->non_runnable += row->state == YQ_APPLICATION_NON_RUNNABLE ? sign : 0;
 	change->accepted += row->state == YQ_APPLICATION_ACCEPTED ? sign : 0;
+	change->demanding += row->is_demanding ? sign : 0;
 	if (row->state != YQ_APPLICATION_ACTIVE)
 		return;
 	change->active += sign;
-	change->demanding += row->is_demanding ? sign : 0;
 	amounts = yq_resource_multiply(DatumGetYqResourceP(row->am_resource), sign);
 	change->am_used = change->am_used == NULL ? amounts : yq_resource_add(change->am_used, amounts);
 }
@@ -270,21 +270,6 @@ yq_sql_count_applications(PG_FUNCTION_ARGS)
 
 /* -- asking ----------------------------------------------------------------- */
 
-static int64
-single_number(YqStatement *statement, Datum *values)
-{
-	bool		isnull;
-	int64		result;
-
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	if (yq_statement_run(statement, values, NULL) != 1)
-		elog(ERROR, "\"%s\" returned no row", statement->command);
-	result = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
-	SPI_finish();
-	return result;
-}
-
 typedef enum CountedColumn
 {
 	COUNTED_NON_RUNNABLE,
@@ -377,14 +362,24 @@ on_transaction_end(XactEvent event, void *argument)
 		admitted = 0;
 }
 
+static void
+add_part(const YqRow *row)
+{
+	bool		isnull;
+
+	*(int64 *) row->argument += DatumGetInt64(yq_row_value(row, 0, &isnull));
+}
+
 static int64
 read_total(void)
 {
-	static YqStatement sum = {
-		.command = "SELECT coalesce(sum(t.live), 0)::int8 FROM yquota_internal.application_total AS t"
-	};
+	static const char *const columns[] = {"live"};
+	Snapshot	snapshot = yq_latest_snapshot();
+	int64		total = 0;
 
-	return single_number(&sum, NULL);
+	yq_rows_read(YQ_APPLICATION_TOTAL, snapshot, columns, lengthof(columns), add_part, &total);
+	UnregisterSnapshot(snapshot);
+	return total;
 }
 
 YqSystemDecision
@@ -409,6 +404,9 @@ yq_system_decide(int maximum_applications, bool is_to_be_let_in)
 			admitted++;
 			return decision;
 		}
+		/* two that hold it shared would wait for each other to let go */
+		if (admitted == 0)
+			yq_submission_unlock_system(ShareLock);
 	}
 	if (is_to_be_let_in)
 		yq_submission_lock_system(ExclusiveLock);

@@ -215,6 +215,8 @@ count(YqLeaf *leaf, YqLeafUser *user, const YqApplication *application,
 {
 	int			slot = yq_leaf_slot(leaf, application->label);
 
+	if (yq_application_is_live(state) && application->has_outstanding_requests)
+		user->demanding += sign;
 	switch (state)
 	{
 		case YQ_APPLICATION_NON_RUNNABLE:
@@ -229,8 +231,6 @@ count(YqLeaf *leaf, YqLeafUser *user, const YqApplication *application,
 		case YQ_APPLICATION_ACTIVE:
 			user->active += sign;
 			leaf->active += sign;
-			if (application->has_outstanding_requests)
-				user->demanding += sign;
 			add(leaf, &user->am_used[slot], application->am_amounts, sign);
 			add(leaf, &leaf->am_used[slot], application->am_amounts, sign);
 			break;
@@ -252,6 +252,12 @@ yq_leaf_note(YqLeaf *leaf, const YqApplication *application,
 	MemoryContextSwitchTo(old_context);
 }
 
+bool
+yq_leaf_user_is_active(const YqLeafUser *user)
+{
+	return user->active > 0 && user->demanding > 0;
+}
+
 int
 yq_leaf_active_users(const YqLeaf *leaf)
 {
@@ -261,7 +267,7 @@ yq_leaf_active_users(const YqLeaf *leaf)
 	{
 		const YqLeafUser *user = leaf->users[i];
 
-		if (user->demanding > 0 || (user->accepted > 0 && user->active <= 0))
+		if (yq_leaf_user_is_active(user) || (user->accepted > 0 && user->active <= 0))
 			result++;
 	}
 	return result;

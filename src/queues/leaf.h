@@ -32,7 +32,7 @@ typedef struct YqLeafUser
 	int			non_runnable;	/* applications, by state */
 	int			accepted;
 	int			active;
-	int			demanding;		/* active ones with outstanding requests */
+	int			demanding;		/* in any of these states, with outstanding requests */
 	int64	  **am_used;		/* per label: of application masters of active ones; NULL for none */
 	int64	  **used;			/* per label: of GUARANTEED containers; NULL for none */
 } YqLeafUser;
@@ -85,6 +85,13 @@ extern const int64 *yq_leaf_limit(YqLeaf *leaf);
 
 /* Of the nearest queue above (or itself) that has one for the user; else 1. */
 extern float4 yq_queue_user_weight(const YqQueue *queue, const char *username);
+
+/*
+ * Does the user want containers now?  He has an active application, and one with
+ * outstanding requests, be it the one or not: one that waits for its application
+ * master asks for that (cs-semantics 4.1).
+ */
+extern bool yq_leaf_user_is_active(const YqLeafUser *user);
 
 /*
  * Users that count as active for the limit of application masters: those with

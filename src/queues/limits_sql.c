@@ -144,7 +144,7 @@ yq_sql_user_limit(PG_FUNCTION_ARGS)
 	put_amounts(&writer, used);
 	put(&writer, BoolGetDatum(user != NULL && yq_user_may_be_assigned(leaf, used, limit)));
 	put(&writer, Float4GetDatum(weight));
-	put(&writer, BoolGetDatum(user != NULL && user->demanding > 0));
+	put(&writer, BoolGetDatum(user != NULL && yq_leaf_user_is_active(user)));
 	put(&writer, Float4GetDatum(active->usage_ratio));
 	put_amounts(&writer, active->consumed);
 	put_amounts(&writer, active->current_capacity);

@@ -66,7 +66,7 @@ sum_up_users(const Computation *computation, int64 *used_by_sharers)
 		const int64 *used = used_on(user, computation->label);
 
 		result->usage_ratio += yq_amounts_ratio(computation->calculator, used, computation->total);
-		if (result->sharers == YQ_ACTIVE_USERS && user->demanding <= 0)
+		if (result->sharers == YQ_ACTIVE_USERS && !yq_leaf_user_is_active(user))
 			continue;
 		result->users++;
 		result->weights += user->weight;
