@@ -114,6 +114,15 @@ yq_submission_lock_system(LOCKMODE mode)
 	take(key_of(YQ_LOCK_SYSTEM, 0), mode);
 }
 
+void
+yq_submission_unlock_system(LOCKMODE mode)
+{
+	LOCKTAG		tag;
+
+	set_tag(&tag, key_of(YQ_LOCK_SYSTEM, 0));
+	LockRelease(&tag, mode, false);
+}
+
 int
 yq_submission_lock_total(void)
 {

@@ -65,8 +65,12 @@ extern void yq_submission_lock_configuration(LOCKMODE mode);
 /* Lock one leaf. */
 extern void yq_submission_lock_leaf(const char *path);
 
-/* Lock the total: shared by those who stay far from the limit. */
+/*
+ * Lock the total: shared by those who stay far from the limit.  It is given back
+ * only as long as nothing was let in under it.
+ */
 extern void yq_submission_lock_system(LOCKMODE mode);
+extern void yq_submission_unlock_system(LOCKMODE mode);
 
 /*
  * Lock a row of the total that nobody else holds, and say which: the same one for
