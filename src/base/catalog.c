@@ -49,6 +49,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_ACTIVE_LEAF] = {.schema = "yquota_internal", .name = "active_leaf"},
 	[YQ_APPLICATION] = {.schema = "yquota", .name = "application"},
 	[YQ_APPLICATION_COUNTER] = {.schema = "yquota_internal", .name = "application_counter"},
+	[YQ_APPLICATION_TOTAL] = {.schema = "yquota_internal", .name = "application_total"},
 	[YQ_BASE_PRICE] = {.schema = "yquota", .name = "base_price"},
 	[YQ_CHARGE] = {.schema = "yquota", .name = "charge", .may_have_children = true},
 	[YQ_CHARGED_THROUGH] = {.schema = "yquota_internal", .name = "charged_through"},
