@@ -1,0 +1,362 @@
+/*-------------------------------------------------------------------------
+ *
+ * cluster.h
+ *	  The state of an allocation pass in memory: nodes, queues with their users,
+ *	  applications with what they ask for, reservations (cs-semantics 12.1).
+ *
+ * Whoever loads a cluster makes it from a computed hierarchy, tells the settings,
+ * and adds nodes, users, applications, request keys, asks and reservations; then
+ * yq_cluster_prepare() adds up what follows from them.  A pass (assign.h) changes
+ * the state as it decides and appends decisions, which the loader writes down.
+ * Nothing here reads or writes a table.
+ *
+ * Everything is allocated in the cluster's own context and goes with it.  Amounts
+ * are native units per resource type of the hierarchy.  What is per label stands
+ * in one array, label after label: see yq_at().  Strings given are kept as they
+ * are, not copied.
+ *
+ * It need not be the whole cluster.  What must be there for a pass over some
+ * nodes: those nodes; every application in state ACTIVE that has demand or a
+ * reservation, with all its keys; the nodes of their reservations; all users of
+ * the leaves of these applications, with what they use; and all queues.  An
+ * active application without demand matters only in a leaf that is at its limit
+ * and where applications have reservations: there, the first one in order without
+ * a reservation ends the search.  Added like the others, without keys, it does.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_CLUSTER_H
+#define YQ_CLUSTER_H
+
+#include "datatype/timestamp.h"
+#include "queues/hierarchy.h"
+
+typedef enum YqLocality
+{
+	YQ_NODE_LOCAL,
+	YQ_RACK_LOCAL,
+	YQ_OFF_SWITCH
+} YqLocality;
+
+/* How nodes with a label are shared (cs-semantics 8). */
+typedef enum YqSchedulingMode
+{
+	YQ_RESPECT_EXCLUSIVITY,		/* among requests for the label */
+	YQ_IGNORE_EXCLUSIVITY		/* among requests for the default partition */
+} YqSchedulingMode;
+
+/* Orders of the applications of a leaf (cs-semantics 5.5). */
+typedef enum YqApplicationPolicy
+{
+	YQ_FIFO,
+	YQ_FAIR,
+	YQ_FAIR_BY_SIZE,			/* fair.enable-size-based-weight */
+	YQ_FIFO_WITH_PARTITIONS
+} YqApplicationPolicy;
+
+/* What is set once; defaults in yq_cluster_create(). */
+typedef struct YqClusterSettings
+{
+	int			node_locality_delay;	/* missed opportunities */
+	int			rack_locality_additional_delay; /* likewise; -1: by the number of nodes asked for */
+	bool		rack_locality_full_reset;
+	bool		continues_looking;	/* reservations-continue-look-all-nodes */
+	bool		assigns_multiple;	/* per-node-heartbeat.multiple-assignments-enabled */
+	int			maximum_containers; /* per heartbeat; -1: no limit */
+	int			maximum_off_switch; /* per heartbeat */
+	bool		shares_with_masters;	/* node-labels.am.allow-non-exclusive-allocation */
+} YqClusterSettings;
+
+/* Names of nodes and racks, as numbers of the cluster. */
+typedef int YqName;
+
+typedef struct YqClusterNode
+{
+	const char *name;
+	YqName		name_number;
+	YqName		rack_number;
+	int			label;			/* number; 0 is the default partition */
+	int64	   *total;
+	int64	   *unallocated;	/* may be negative, when the node has shrunk */
+	struct YqReservation *reservation;	/* NULL for none */
+} YqClusterNode;
+
+typedef struct YqClusterUser
+{
+	const char *username;
+	struct YqClusterQueue *leaf;
+	float4		weight;
+	int64	   *used;			/* per label: by containers and reservations */
+	float4	   *usage_ratio;	/* per label: the share of the partition */
+	bool		is_active;		/* counts among active users (yq_leaf_user_is_active) */
+	int			demanding;		/* applications with outstanding requests, loaded or not */
+} YqClusterUser;
+
+/* What limits of users come from, per label of a leaf (cs-semantics 4.1). */
+typedef struct YqLeafShares
+{
+	float4		usage_ratio;	/* sum over users, kept as Hadoop keeps it */
+	int64	   *used_by_active;
+	bool		is_current[2];	/* per mode: is limit what follows from the figures? */
+	int64	   *limit[2];		/* of a user with weight 1 */
+} YqLeafShares;
+
+typedef struct YqClusterQueue
+{
+	const YqQueue *queue;
+	struct YqClusterQueue *parent;	/* NULL for root */
+	struct YqClusterQueue **children;	/* as configured */
+	int			child_count;
+	int			position;		/* among its siblings */
+	bool		is_leaf;
+	int32		priority;
+	bool		respects_priority;	/* parents: priority-utilization */
+	int64	   *used;			/* per label: by containers and reservations */
+	int64	   *reserved;		/* per label */
+	int64	   *pending;		/* per label: of applications loaded */
+	struct YqClusterQueue ***order;	/* parents, per label: children with demand first to last; see order.h */
+	int		   *ordered;		/* parents, per label: how many those are */
+	float4	   *used_capacity;	/* per label: of the guarantee, as it orders queues */
+	float4	   *absolute_used_capacity; /* per label: of the partition */
+
+	/* leaves */
+	YqApplicationPolicy policy;
+	bool	   *is_own_partition;	/* per label: fifo-with-partitions orders it apart */
+	const int64 *maximum_allocation;
+	float4		minimum_allocation_factor;
+	struct YqClusterUser **users;	/* by name, once prepared */
+	int			user_count;
+	int			user_room;
+	float4		active_weights; /* sum over active users */
+	YqLeafShares *shares;		/* per label */
+	struct YqClusterApplication **applications; /* in order, once prepared */
+	int			application_count;
+	int			application_room;
+	uint64		version;		/* grows with every change of what users may use */
+	void	   *source;			/* the loader's */
+} YqClusterQueue;
+
+/* What is asked for of one node, of one rack, or anywhere. */
+typedef struct YqAsk
+{
+	YqName		name;			/* of a node or rack; -1: anywhere */
+	int64		count;			/* containers */
+	const int64 *amounts;		/* of one */
+	bool		relaxes_locality;	/* may be served by what is asked for more widely */
+	bool		is_changed;		/* count is not what was loaded */
+	void	   *source;			/* the loader's */
+} YqAsk;
+
+/* What an application asks for with one priority and allocation request id. */
+typedef struct YqRequestKey
+{
+	struct YqClusterApplication *application;
+	int32		priority;		/* the smaller number comes first */
+	int64		allocation_request_id;
+	int			label;			/* of what is asked for anywhere; -1 when it is gone */
+	YqAsk		anywhere;		/* count 0: nothing is wanted any more */
+	YqAsk	   *asks;			/* of nodes and racks, by name once prepared */
+	int			ask_count;
+	int			ask_room;
+	int64		unique_asks;	/* names asked for, anywhere included */
+	int64		opportunities;	/* scheduling opportunities */
+	int64		missed_non_partitioned; /* of them, such as are not for the default partition */
+	int64		re_reservations;
+	struct YqReservation **reservations;	/* by name of the node, once prepared */
+	int			reservation_count;
+	int			reservation_room;
+	bool		is_changed;		/* one of the counters or asks is not what was loaded */
+	void	   *source;			/* the loader's */
+} YqRequestKey;
+
+typedef struct YqReservation
+{
+	YqRequestKey *key;
+	YqClusterNode *node;
+	int64		container;		/* number of the container in its application */
+	const int64 *amounts;
+	bool		is_new;			/* made in this pass */
+	void	   *source;			/* the loader's */
+} YqReservation;
+
+typedef struct YqClusterApplication
+{
+	const char *application_id;
+	YqClusterQueue *leaf;
+	YqClusterUser *user;
+	int32		priority;		/* the larger number comes first */
+	int			partition;		/* label of its application master */
+	TimestampTz started_at;		/* of its attempt */
+	bool		waits_for_master;	/* managed, and its application master has no container */
+	int64		next_container; /* number of the container that comes next */
+	int64	   *used;			/* per label: by containers alone */
+	int64	   *reserved;		/* per label */
+	int64	   *pending;		/* per label: count times amounts of what is asked for anywhere */
+	YqRequestKey **keys;		/* in order, once prepared */
+	int			key_count;
+	int			key_room;
+	bool		is_demanding;	/* something is outstanding */
+	YqName	   *blacklist;		/* nodes and racks, in order, once prepared */
+	int			blacklist_count;
+	int			blacklist_room;
+	int			position;		/* in its leaf */
+	int			number;			/* in order of ids */
+	void	   *source;			/* the loader's */
+} YqClusterApplication;
+
+typedef enum YqDecisionKind
+{
+	YQ_ALLOCATED,				/* a container starts; from a reservation, if there is one */
+	YQ_RESERVED,
+	YQ_UNRESERVED,				/* nobody wants it any more */
+	YQ_SWAPPED					/* a container starts, and a reservation elsewhere is given up for it */
+} YqDecisionKind;
+
+typedef struct YqDecision
+{
+	YqDecisionKind kind;
+	YqRequestKey *key;
+	YqClusterNode *node;		/* where the container, or reservation, is */
+	int64		container;		/* its number in its application */
+	const int64 *amounts;
+	YqLocality	locality;
+	YqLocality	request_locality;	/* the closest that was asked for there */
+	YqSchedulingMode mode;
+	bool		is_master;		/* the container of an application master */
+	YqReservation *reservation; /* fulfilled, made, or given up; NULL for none */
+} YqDecision;
+
+/* Why an application, or a queue, was passed over on a node. */
+typedef enum YqSkipReason
+{
+	YQ_SKIP_NODE_FULL,			/* less than a minimum allocation is free */
+	YQ_SKIP_QUEUE_LIMIT,		/* the queue, or one above it, uses all it may */
+	YQ_SKIP_HEADROOM,			/* the queue may not use as much as is asked for */
+	YQ_SKIP_USER_LIMIT,
+	YQ_SKIP_LABEL,				/* asks for another partition */
+	YQ_SKIP_EXCLUSIVITY,		/* an application master on nodes of others */
+	YQ_SKIP_DEFAULT_FIRST,		/* waits for nodes of the default partition first */
+	YQ_SKIP_BLACKLIST,
+	YQ_SKIP_LOCALITY,			/* waits for a closer node, or wants no other */
+	YQ_SKIP_NODE_TOO_SMALL,		/* the whole node is */
+	YQ_SKIP_NODE_SPACE,			/* no room, and no reservation is due */
+	YQ_SKIP_RESERVATION,		/* has reservations for all it asks for, and may give none up */
+	YQ_SKIP_ACCEPTANCE,			/* refused when it was about to be committed */
+	YQ_SKIP_REASONS
+} YqSkipReason;
+
+typedef struct YqSkip
+{
+	YqSkipReason reason;
+	YqSchedulingMode mode;
+	YqClusterNode *node;
+	YqClusterQueue *queue;		/* NULL: the node alone is the reason */
+	YqClusterApplication *application;	/* NULL: the queue is the reason */
+	YqRequestKey *key;			/* NULL: not one of them */
+	const int64 *required;		/* what was wanted; NULL for nothing in particular */
+	const int64 *used;			/* what counts against the limit; NULL likewise */
+	const int64 *limit;			/* what it was compared with; NULL likewise */
+	int64		opportunities;	/* such as were missed and such as are needed, for */
+	int64		needed;			/* delays; 0 otherwise */
+} YqSkip;
+
+typedef struct YqCluster
+{
+	MemoryContext context;
+	YqHierarchy *hierarchy;
+	const YqCalculator *calculator;
+	YqClusterSettings settings;
+	int64		node_count;		/* nodes of the cluster, loaded or not: for delays */
+	const bool *shares;			/* per label: idle nodes serve the default partition */
+	HTAB	   *names;			/* of nodes and racks */
+	YqClusterNode **nodes;		/* in order of their names' numbers; NULL: a rack, or not loaded */
+	int			name_count;
+	int			name_room;
+	YqClusterQueue *queues;		/* by number of the hierarchy */
+	YqClusterQueue *root;		/* NULL when there is none */
+	YqDecision *decisions;		/* in the order in which they were made */
+	int			decision_count;
+	int			decision_room;
+	bool		explains;
+	YqSkip	   *skips;			/* when it explains */
+	int			skip_count;
+	int			skip_room;
+} YqCluster;
+
+/* The amounts of one label in an array of all. */
+#define yq_at(cluster, amounts, label) \
+	((amounts) + (size_t) (label) * (cluster)->calculator->types)
+
+/*
+ * A cluster without nodes and applications, in a context of its own below the
+ * current one.  Queues have what the hierarchy knows of them, and use nothing;
+ * what it does not know (priority, policy options, shares) is set afterwards.
+ */
+extern YqCluster *yq_cluster_create(YqHierarchy *hierarchy);
+
+/* The queue with that path, or NULL. */
+extern YqClusterQueue *yq_cluster_queue(const YqCluster *cluster, const char *path);
+
+/* The number of a name, which is new if need be. */
+extern YqName yq_cluster_name(YqCluster *cluster, const char *name);
+
+/* Add a node that offers "total", of which nothing is allocated yet. */
+extern YqClusterNode *yq_cluster_add_node(YqCluster *cluster, const char *name, const char *rack,
+										  int label, const int64 *total);
+
+/* The node with that name, or NULL. */
+extern YqClusterNode *yq_cluster_node(const YqCluster *cluster, const char *name);
+
+/* Add a user of a leaf; each name is added once.  He uses nothing yet. */
+extern YqClusterUser *yq_cluster_add_user(YqCluster *cluster, YqClusterQueue *leaf,
+										  const char *username, float4 weight);
+
+/*
+ * Add an application of a user.  Its own usage (used) is set by the caller, that
+ * of its user and queues is not derived from it.
+ */
+extern YqClusterApplication *yq_cluster_add_application(YqCluster *cluster, YqClusterUser *user,
+														const char *application_id, int32 priority);
+
+/* Add a request key; its counters are 0, and nothing is asked for yet. */
+extern YqRequestKey *yq_cluster_add_key(YqCluster *cluster, YqClusterApplication *application,
+										int32 priority, int64 allocation_request_id, int label);
+
+/*
+ * Add what a key asks for of a node or rack, or anywhere (name -1).  A row of
+ * count 0 still counts among the names asked for, as it does in Hadoop.  The
+ * result is good until the next one is added.
+ */
+extern YqAsk *yq_cluster_add_ask(YqCluster *cluster, YqRequestKey *key, YqName name, int64 count,
+								 const int64 *amounts, bool relaxes_locality);
+
+/*
+ * Add a reservation of a node that has none.  It counts for its application;
+ * users and queues use it already (yq_cluster_add_usage).
+ */
+extern YqReservation *yq_cluster_add_reservation(YqCluster *cluster, YqRequestKey *key,
+												 YqClusterNode *node, int64 container,
+												 const int64 *amounts);
+
+/* Have an application avoid a node or rack. */
+extern void yq_cluster_add_to_blacklist(YqCluster *cluster, YqClusterApplication *application,
+										YqName name);
+
+/*
+ * Count what containers and reservations hold: "amounts" of the label for the
+ * leaf, all queues above it and, if there is one, the user.
+ */
+extern void yq_cluster_add_usage(YqCluster *cluster, YqClusterQueue *leaf, YqClusterUser *user,
+								 int label, const int64 *amounts);
+
+/* The same of reservations alone, for queues; counted as usage as well. */
+extern void yq_cluster_add_reserved(YqCluster *cluster, YqClusterQueue *leaf,
+									int label, const int64 *amounts);
+
+/*
+ * Everything is added: put it in order and derive what follows.  Called once,
+ * before the first pass.
+ */
+extern void yq_cluster_prepare(YqCluster *cluster);
+
+#endif							/* YQ_CLUSTER_H */
