@@ -139,6 +139,6 @@ yq_submission_lock_total(void)
 		row = (row + 1) % NAMES_FOLDED;
 	}
 	ereport(ERROR,
-			(errcode(ERRCODE_OUT_OF_MEMORY),
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("too many transactions change applications at once")));
 }
