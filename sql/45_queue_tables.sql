@@ -14,7 +14,8 @@
 --
 -- Fractions are real because Hadoop computes with floats of 32 bits and its
 -- figures are to be met to the last digit (two factors of preemption are doubles
--- there, and here); money is not computed from them.
+-- there, and here); money is not computed from them.  They are finite, and
+-- elements of lists are not NULL, because files have no such values.
 --
 
 -- A path names the queues from the root down.  A name has no dot, which parts a
@@ -41,13 +42,13 @@ CREATE TABLE yquota.queue (
 	auto_created boolean NOT NULL DEFAULT false,
 	capacity text CHECK (yquota_internal.is_hadoop_capacity(capacity)),
 	maximum_capacity text CHECK (yquota_internal.is_hadoop_capacity(maximum_capacity)),
-	minimum_user_limit_percent real,
-	user_limit_factor real,
+	minimum_user_limit_percent real CHECK (abs(minimum_user_limit_percent) < 'Infinity'),
+	user_limit_factor real CHECK (abs(user_limit_factor) < 'Infinity'),
 	maximum_allocation yquota.resource,
 	maximum_allocation_mb integer,
 	maximum_allocation_vcores integer,
 	maximum_applications integer,
-	maximum_am_resource_percent real,
+	maximum_am_resource_percent real CHECK (abs(maximum_am_resource_percent) < 'Infinity'),
 	max_parallel_apps integer,
 	state yquota.queue_state,
 	acl_submit_applications text,
@@ -60,7 +61,7 @@ CREATE TABLE yquota.queue (
 	priority integer,
 	ordering_policy text,
 	ordering_policy_options jsonb CHECK (jsonb_typeof(ordering_policy_options) = 'object'),
-	accessible_node_labels text[],
+	accessible_node_labels text[] CHECK (array_position(accessible_node_labels, NULL) IS NULL),
 	default_node_label_expression text,
 	disable_preemption boolean,
 	intra_queue_preemption_disable_preemption boolean,
@@ -68,8 +69,8 @@ CREATE TABLE yquota.queue (
 	default_application_lifetime bigint,
 	reservable boolean,
 	reservation_window bigint,
-	instantaneous_max_capacity real,
-	average_capacity real,
+	instantaneous_max_capacity real CHECK (abs(instantaneous_max_capacity) < 'Infinity'),
+	average_capacity real CHECK (abs(average_capacity) < 'Infinity'),
 	reservation_policy text,
 	reservation_agent text,
 	reservation_planner text,
@@ -140,7 +141,7 @@ CREATE TABLE yquota.queue_label (
 	label text COLLATE "C" NOT NULL CHECK (label <> '' AND octet_length(label) <= 255),
 	capacity text CHECK (yquota_internal.is_hadoop_capacity(capacity)),
 	maximum_capacity text CHECK (yquota_internal.is_hadoop_capacity(maximum_capacity)),
-	maximum_am_resource_percent real,
+	maximum_am_resource_percent real CHECK (abs(maximum_am_resource_percent) < 'Infinity'),
 	PRIMARY KEY (queue, label)
 );
 COMMENT ON TABLE yquota.queue_label IS
@@ -152,7 +153,7 @@ COMMENT ON COLUMN yquota.queue_label.maximum_am_resource_percent IS 'fraction';
 CREATE TABLE yquota.queue_user (
 	queue yquota.queue_path NOT NULL REFERENCES yquota.queue ON UPDATE CASCADE ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
 	username text COLLATE "C" NOT NULL CHECK (username <> '' AND octet_length(username) <= 255),
-	weight real,
+	weight real CHECK (abs(weight) < 'Infinity'),
 	PRIMARY KEY (queue, username)
 );
 COMMENT ON TABLE yquota.queue_user IS
@@ -257,9 +258,9 @@ CREATE TABLE yquota.scheduler_setting (
 	one_row boolean PRIMARY KEY DEFAULT true CHECK (one_row),
 	maximum_applications integer,
 	global_queue_max_application integer,
-	maximum_am_resource_percent real,
-	minimum_user_limit_percent real,
-	user_limit_factor real,
+	maximum_am_resource_percent real CHECK (abs(maximum_am_resource_percent) < 'Infinity'),
+	minimum_user_limit_percent real CHECK (abs(minimum_user_limit_percent) < 'Infinity'),
+	user_limit_factor real CHECK (abs(user_limit_factor) < 'Infinity'),
 	max_parallel_apps integer,
 	user_max_parallel_apps integer,
 	resource_calculator text,
@@ -280,7 +281,7 @@ CREATE TABLE yquota.scheduler_setting (
 	schedule_asynchronously_maximum_pending_backlogs integer,
 	schedule_asynchronously_scheduling_interval_ms bigint,
 	multi_node_placement_enabled boolean,
-	multi_node_sorting_policy_names text[],
+	multi_node_sorting_policy_names text[] CHECK (array_position(multi_node_sorting_policy_names, NULL) IS NULL),
 	multi_node_sorting_policy text,
 	lazy_preemption_enabled boolean,
 	application_fail_fast boolean,
@@ -291,7 +292,7 @@ CREATE TABLE yquota.scheduler_setting (
 	underutilized_preemption_reserved_container_delay_ms bigint,
 	underutilized_preemption_allow_move_reservation boolean,
 	scheduler_class text,
-	queue_placement_rules text[],
+	queue_placement_rules text[] CHECK (array_position(queue_placement_rules, NULL) IS NULL),
 	queue_auto_refresh_monitoring_interval bigint,
 	resourcemanager_queue_auto_refresh_monitoring_interval bigint,
 	minimum_allocation_mb integer,
@@ -317,13 +318,13 @@ CREATE TABLE yquota.scheduler_setting (
 	app_activities_ttl_ms bigint,
 	app_activities_max_queue_length integer,
 	scheduler_monitor_enable boolean,
-	scheduler_monitor_policies text[],
+	scheduler_monitor_policies text[] CHECK (array_position(scheduler_monitor_policies, NULL) IS NULL),
 	preemption_observe_only boolean,
 	preemption_monitoring_interval bigint,
 	preemption_max_wait_before_kill bigint,
-	preemption_total_preemption_per_round real,
-	preemption_max_ignored_over_capacity double precision,
-	preemption_natural_termination_factor double precision,
+	preemption_total_preemption_per_round real CHECK (abs(preemption_total_preemption_per_round) < 'Infinity'),
+	preemption_max_ignored_over_capacity double precision CHECK (abs(preemption_max_ignored_over_capacity) < 'Infinity'),
+	preemption_natural_termination_factor double precision CHECK (abs(preemption_natural_termination_factor) < 'Infinity'),
 	preemption_select_based_on_reserved_containers boolean,
 	preemption_additional_res_balance_based_on_reserved_containers boolean,
 	preemption_conservative_drf boolean,
@@ -331,8 +332,8 @@ CREATE TABLE yquota.scheduler_setting (
 	preemption_balance_after_satisfied_max_wait_before_kill bigint,
 	intra_queue_preemption_conservative_drf boolean,
 	intra_queue_preemption_enabled boolean,
-	intra_queue_preemption_minimum_threshold real,
-	intra_queue_preemption_max_allowable_limit real,
+	intra_queue_preemption_minimum_threshold real CHECK (abs(intra_queue_preemption_minimum_threshold) < 'Infinity'),
+	intra_queue_preemption_max_allowable_limit real CHECK (abs(intra_queue_preemption_max_allowable_limit) < 'Infinity'),
 	intra_queue_preemption_preemption_order_policy text,
 	reservation_system_enable boolean,
 	reservation_system_class text,

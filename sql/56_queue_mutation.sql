@@ -95,6 +95,10 @@ BEGIN
 	IF changes IS NULL THEN
 		RAISE EXCEPTION 'change of the configuration must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF pg_column_size(changes) > 67108864 THEN
+		RAISE EXCEPTION 'change of the configuration is too large'
+			USING ERRCODE = 'program_limit_exceeded',
+				DETAIL = format('It has %s bytes; at most 67108864 are read.', pg_column_size(changes));
 	ELSIF jsonb_typeof(request) <> 'object' THEN
 		PERFORM yquota_internal.refuse_mutation('It is not an object.');
 	END IF;
