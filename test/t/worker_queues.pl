@@ -1,0 +1,105 @@
+# What the worker does for queues: the policies that scheduler_monitor_policies
+# names, each at its own interval of the clock, and no others.
+
+use strict;
+use warnings;
+
+use Test::More;
+use WorkerNode;
+
+my $node = new_node('queues');
+
+$node->safe_psql('postgres', 'CREATE DATABASE work');
+start_at($node, 'work', '2030-01-01 00:00 UTC');
+$node->safe_psql('work', <<~'SQL');
+	INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=10240,vcores=10]');
+	BEGIN;
+	INSERT INTO yquota.queue (path, capacity, auto_create_child_queue_enabled, leaf_queue_template, auto_queue_creation_v2_enabled)
+	VALUES ('root', NULL, NULL, NULL, true), ('root.m', '1w', true, '{"capacity": "60"}', NULL), ('root.f', '1w', NULL, NULL, true);
+	COMMIT;
+	SELECT yquota.create_queue('root.m.idle');
+	SELECT yquota.create_queue('root.m.busy');
+	SELECT yquota.create_queue('root.f.p.q');
+	INSERT INTO yquota.application (application_id, username, queue, am_resource, priority, state, submitted_at)
+	VALUES ('application_1_1', 'u', 'root.m.busy', '[memory-mb=1024]', 0, 'ACTIVE', yquota.clock());
+	SELECT yquota.start_worker();
+	SQL
+is_soon($node, 'work', mark() . " = '2030-01-01 00:00 UTC'", 'the worker is at work');
+
+# Which leaves have a guarantee, and which queues there are.
+sub active { return q((SELECT string_agg(queue, ' ' ORDER BY queue) FROM yquota_internal.active_leaf)); }
+sub paths { return q((SELECT string_agg(path, ' ' ORDER BY path) FROM yquota.queue WHERE auto_created AND path ~ 'root.f')); }
+sub marked { return q((SELECT count(*) FROM yquota_internal.created_queue WHERE is_marked)); }
+
+# Run the clock and wait until the worker has passed it.
+sub run_to
+{
+	my ($at) = @_;
+
+	set_clock($node, 'work', $at);
+	is_soon($node, 'work', mark() . " = '$at'", "the worker is at $at");
+	return;
+}
+
+run_to('2030-01-01 01:00 UTC');
+is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'nothing is done that is not asked for');
+is($node->safe_psql('work', 'SELECT ' . paths() . ' || ' . marked()), 'root.f.p root.f.p.q0', 'nor removed');
+
+# Policies without the monitor are none.
+$node->safe_psql('work', q(INSERT INTO yquota.scheduler_setting (scheduler_monitor_policies)
+	VALUES ('{x.y.QueueManagementDynamicEditPolicy,x.y.AutoCreatedQueueDeletionPolicy}')));
+# That change of the configuration has leaves looked at anew.
+is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.busy', 'a change of the configuration gives and takes by itself');
+$node->safe_psql('work', q(UPDATE yquota.application SET state = 'FINISHED', finished_at = yquota.clock();
+	INSERT INTO yquota.application (application_id, username, queue, am_resource, priority, state, submitted_at)
+	VALUES ('application_1_3', 'u', 'root.m.idle', '[memory-mb=1024]', 0, 'ACTIVE', yquota.clock())));
+run_to('2030-01-01 02:00 UTC');
+is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.busy', 'policies that the monitor does not run do nothing');
+
+# It is told when the configuration changes, which again gives and takes by itself.
+$node->safe_psql('work', 'UPDATE yquota.scheduler_setting SET scheduler_monitor_enable = true');
+is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'the guarantee goes to the leaf with an application');
+is_soon($node, 'work', marked() . ' = 1', 'the removal has begun');
+
+# Each at its interval: 1500 milliseconds, and the expiration time.
+$node->safe_psql('work', q(UPDATE yquota.application SET state = 'FINISHED', finished_at = yquota.clock() WHERE finished_at IS NULL;
+	INSERT INTO yquota.application (application_id, username, queue, am_resource, priority, state, submitted_at)
+	VALUES ('application_1_4', 'u', 'root.m.busy', '[memory-mb=1024]', 0, 'ACTIVE', yquota.clock())));
+set_clock($node, 'work', '2030-01-01 02:00:01.499 UTC');
+$node->safe_psql('work', 'SELECT pg_sleep(0.2)');
+is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'not before its interval is over');
+set_clock($node, 'work', '2030-01-01 02:00:01.5 UTC');
+is_soon($node, 'work', active() . " = 'root.m.busy'", 'then it looks again');
+is($node->safe_psql('work', 'SELECT ' . paths()), 'root.f.p root.f.p.q', 'queues are not removed that often');
+set_clock($node, 'work', '2030-01-01 02:05 UTC');
+is_soon($node, 'work', paths() . " = 'root.f.p'", 'after the expiration time they are');
+set_clock($node, 'work', '2030-01-01 02:10 UTC');
+is_soon($node, 'work', marked() . ' = 1', 'the parent comes next');
+set_clock($node, 'work', '2030-01-01 02:15 UTC');
+is_soon($node, 'work', paths() . ' IS NULL', 'until nothing is left');
+
+# Somebody who is changing queues is not waited for.
+$node->safe_psql('work', q(INSERT INTO yquota.application (application_id, username, queue, am_resource, priority, state, submitted_at)
+	VALUES ('application_1_5', 'u', 'root.m.idle', '[memory-mb=1024]', 0, 'ACTIVE', yquota.clock());
+	UPDATE yquota.application SET state = 'FINISHED', finished_at = yquota.clock() WHERE application_id = 'application_1_4'));
+my $administrator = $node->background_psql('work');
+$administrator->query_safe('BEGIN; LOCK TABLE yquota_internal.queue_status IN SHARE ROW EXCLUSIVE MODE');
+set_clock($node, 'work', '2030-01-01 02:15:02 UTC');
+is_soon($node, 'work', q((SELECT 'manage queues' = ANY (postponed) AND failures = 0 FROM yquota.worker_status WHERE database = 'work')),
+	'the policy is postponed');
+$administrator->query_safe('COMMIT');
+$administrator->quit;
+is_soon($node, 'work', active() . " = 'root.m.idle'", 'and made up for');
+is_soon($node, 'work', q((SELECT postponed = '{}' FROM yquota.worker_status WHERE database = 'work')), 'which is the end of it');
+
+# Who has a guarantee outlives the server, without which nothing is done either.
+my $pid = worker_pid($node, 'work');
+$node->safe_psql('work', 'SELECT yquota.stop_worker()');
+wait_until_gone($pid);
+$node->restart;
+is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'guarantees outlive the server');
+is($node->safe_psql('work', q(SELECT absolute_capacity FROM yquota.effective_queue WHERE queue = 'root.m.idle')), '0.3', 'with their figures');
+is($node->safe_psql('work', 'SELECT count(*) FROM yquota.manage_queues()'), '0', 'there is nothing to be changed');
+
+$node->stop;
+done_testing();
