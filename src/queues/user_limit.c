@@ -12,12 +12,11 @@
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
+/* What the limit of one leaf on one label comes from. */
 typedef struct Computation
 {
-	YqLeaf	   *leaf;
-	const YqHierarchy *hierarchy;
+	const YqQueue *queue;
 	const YqCalculator *calculator;
-	int			label;
 	const YqQueueLabel *configured; /* NULL when the queue has nothing for the label */
 	const int64 *total;			/* of the partition */
 	const int64 *step;			/* minimum allocation */
@@ -35,15 +34,17 @@ copy(const YqHierarchy *hierarchy, const int64 *amounts)
 	return result;
 }
 
-/* a + b, palloc'd */
-static int64 *
-sum_of(const YqHierarchy *hierarchy, const int64 *a, const int64 *b)
+static void
+set(const YqCalculator *calculator, int64 *result, const int64 *a)
 {
-	int64	   *result = copy(hierarchy, a);
+	memcpy(result, a, calculator->types * sizeof(int64));
+}
 
-	for (int i = 0; i < hierarchy->calculator.types; i++)
-		result[i] += b[i];
-	return result;
+static void
+set_sum(const YqCalculator *calculator, int64 *result, const int64 *a, const int64 *b)
+{
+	for (int i = 0; i < calculator->types; i++)
+		result[i] = a[i] + b[i];
 }
 
 static const int64 *
@@ -52,86 +53,56 @@ used_on(const YqLeafUser *user, int label)
 	return user == NULL || user->used[label] == NULL ? nothing : user->used[label];
 }
 
-/* -- sums over users ------------------------------------------------------- */
-
-static void
-sum_up_users(const Computation *computation, int64 *used_by_sharers)
-{
-	const YqLeaf *leaf = computation->leaf;
-	YqUserLimit *result = computation->result;
-
-	for (int i = 0; i < leaf->user_count; i++)
-	{
-		const YqLeafUser *user = leaf->users[i];
-		const int64 *used = used_on(user, computation->label);
-
-		result->usage_ratio += yq_amounts_ratio(computation->calculator, used, computation->total);
-		if (result->sharers == YQ_ACTIVE_USERS && !yq_leaf_user_is_active(user))
-			continue;
-		result->users++;
-		result->weights += user->weight;
-		for (int j = 0; j < computation->calculator->types; j++)
-			used_by_sharers[j] += used[j];
-	}
-}
-
 /* -- the limit ------------------------------------------------------------- */
 
 /* The guarantee as long as it is not consumed; then there is always one step more. */
 static void
 set_current_capacity(const Computation *computation)
 {
+	const YqCalculator *calculator = computation->calculator;
 	YqUserLimit *result = computation->result;
 
-	result->consumed = yq_hierarchy_amounts(computation->hierarchy);
-	yq_amounts_multiply_and_normalize_up(computation->calculator, result->consumed, computation->total,
+	yq_amounts_multiply_and_normalize_up(calculator, result->consumed, computation->total,
 										 result->usage_ratio, computation->step);
-	if (yq_amounts_compare(computation->calculator, computation->total, result->consumed,
-						   computation->capacity) < 0)
-		result->current_capacity = copy(computation->hierarchy, computation->capacity);
+	if (yq_amounts_compare(calculator, computation->total, result->consumed, computation->capacity) < 0)
+		set(calculator, result->current_capacity, computation->capacity);
 	else
-		result->current_capacity = sum_of(computation->hierarchy, result->consumed, computation->step);
+		set_sum(calculator, result->current_capacity, result->consumed, computation->step);
 }
 
 static void
 set_shares(const Computation *computation, const int64 *used_by_sharers)
 {
+	const YqCalculator *calculator = computation->calculator;
 	YqUserLimit *result = computation->result;
 
-	result->used = result->sharers == YQ_ALL_USERS ?
-		copy(computation->hierarchy, result->current_capacity) :
-		sum_of(computation->hierarchy, used_by_sharers, computation->step);
-	result->share = yq_hierarchy_amounts(computation->hierarchy);
-	yq_amounts_divide_and_ceil(computation->calculator, result->share, result->used, result->weights);
+	if (result->sharers == YQ_ALL_USERS)
+		set(calculator, result->used, result->current_capacity);
+	else
+		set_sum(calculator, result->used, used_by_sharers, computation->step);
+	yq_amounts_divide_and_ceil(calculator, result->share, result->used, result->weights);
 
-	result->minimum_share = yq_hierarchy_amounts(computation->hierarchy);
-	yq_amounts_multiply(computation->calculator, result->minimum_share, result->current_capacity,
-						computation->leaf->queue->user_limit);
-	yq_amounts_divide_by_integer_and_ceil(computation->calculator, result->minimum_share,
-										  result->minimum_share, 100);
+	yq_amounts_multiply(calculator, result->minimum_share, result->current_capacity,
+						computation->queue->user_limit);
+	yq_amounts_divide_by_integer_and_ceil(calculator, result->minimum_share, result->minimum_share, 100);
 }
 
 static void
 set_most(const Computation *computation, bool ignores_exclusivity)
 {
-	const YqQueue *queue = computation->leaf->queue;
+	const YqCalculator *calculator = computation->calculator;
+	const YqQueue *queue = computation->queue;
 	YqUserLimit *result = computation->result;
 
 	if (ignores_exclusivity)
-	{
-		result->most = copy(computation->hierarchy, computation->total);
-		return;
-	}
-	result->most = yq_hierarchy_amounts(computation->hierarchy);
+		set(calculator, result->most, computation->total);
 	/* the factor is off, or there is nothing to multiply by it */
-	if (queue->user_limit_factor == -1 ||
-		yq_amounts_are_none(computation->calculator, computation->guarantee))
-		yq_amounts_round_down(computation->calculator, result->most,
+	else if (queue->user_limit_factor == -1 || yq_amounts_are_none(calculator, computation->guarantee))
+		yq_amounts_round_down(calculator, result->most,
 							  computation->configured == NULL ? nothing : computation->configured->effective_maximum,
 							  computation->step);
 	else
-		yq_amounts_multiply(computation->calculator, result->most, computation->capacity,
-							queue->user_limit_factor);
+		yq_amounts_multiply(calculator, result->most, computation->capacity, queue->user_limit_factor);
 }
 
 static void
@@ -142,32 +113,74 @@ set_limit(const Computation *computation)
 	const int64 *limit = yq_amounts_max(calculator, computation->total, result->share, result->minimum_share);
 
 	limit = yq_amounts_min(calculator, computation->total, limit, result->most);
-	result->limit = yq_hierarchy_amounts(computation->hierarchy);
 	yq_amounts_round_up(calculator, result->limit, limit, computation->step);
+}
+
+YqUserLimit *
+yq_user_limit_create(const YqHierarchy *hierarchy)
+{
+	YqUserLimit *result = palloc0(sizeof(YqUserLimit));
+
+	result->consumed = yq_hierarchy_amounts(hierarchy);
+	result->current_capacity = yq_hierarchy_amounts(hierarchy);
+	result->used = yq_hierarchy_amounts(hierarchy);
+	result->share = yq_hierarchy_amounts(hierarchy);
+	result->minimum_share = yq_hierarchy_amounts(hierarchy);
+	result->most = yq_hierarchy_amounts(hierarchy);
+	result->limit = yq_hierarchy_amounts(hierarchy);
+	return result;
+}
+
+void
+yq_user_limit_derive(const YqHierarchy *hierarchy, const YqQueue *queue, int label,
+					 bool ignores_exclusivity, const int64 *used_by_sharers, YqUserLimit *limit)
+{
+	Computation computation = {.queue = queue, .calculator = &hierarchy->calculator, .result = limit,
+	.step = hierarchy->settings.minimum_allocation, .total = hierarchy->totals[label]};
+
+	computation.configured = yq_queue_label(queue, label);
+	computation.guarantee = computation.configured == NULL ? nothing : computation.configured->effective_minimum;
+	computation.capacity = yq_amounts_max(computation.calculator, computation.total,
+										  computation.guarantee, computation.step);
+	set_current_capacity(&computation);
+	set_shares(&computation, used_by_sharers);
+	set_most(&computation, ignores_exclusivity);
+	set_limit(&computation);
+}
+
+/* -- sums over users ------------------------------------------------------- */
+
+static void
+sum_up_users(const YqLeaf *leaf, int label, YqUserLimit *result, int64 *used_by_sharers)
+{
+	const YqCalculator *calculator = &leaf->hierarchy->calculator;
+
+	for (int i = 0; i < leaf->user_count; i++)
+	{
+		const YqLeafUser *user = leaf->users[i];
+		const int64 *used = used_on(user, label);
+
+		result->usage_ratio += yq_amounts_ratio(calculator, used, leaf->hierarchy->totals[label]);
+		if (result->sharers == YQ_ACTIVE_USERS && !yq_leaf_user_is_active(user))
+			continue;
+		result->users++;
+		result->weights += user->weight;
+		for (int j = 0; j < calculator->types; j++)
+			used_by_sharers[j] += used[j];
+	}
 }
 
 YqUserLimit *
 yq_user_limit_compute(YqLeaf *leaf, int label, YqSharers sharers, bool ignores_exclusivity)
 {
-	const YqHierarchy *hierarchy = leaf->hierarchy;
-	Computation computation = {.leaf = leaf, .hierarchy = hierarchy, .calculator = &hierarchy->calculator,
-	.label = label, .step = hierarchy->settings.minimum_allocation};
+	YqUserLimit *result = yq_user_limit_create(leaf->hierarchy);
 	int64		used_by_sharers[YQ_MAX_RESOURCE_TYPES] = {0};
 
 	yq_leaf_read_usage(leaf);
-	computation.configured = yq_queue_label(leaf->queue, label);
-	computation.total = hierarchy->totals[label];
-	computation.guarantee = computation.configured == NULL ? nothing : computation.configured->effective_minimum;
-	computation.capacity = yq_amounts_max(computation.calculator, computation.total,
-										  computation.guarantee, computation.step);
-	computation.result = palloc0(sizeof(YqUserLimit));
-	computation.result->sharers = sharers;
-	sum_up_users(&computation, used_by_sharers);
-	set_current_capacity(&computation);
-	set_shares(&computation, used_by_sharers);
-	set_most(&computation, ignores_exclusivity);
-	set_limit(&computation);
-	return computation.result;
+	result->sharers = sharers;
+	sum_up_users(leaf, label, result, used_by_sharers);
+	yq_user_limit_derive(leaf->hierarchy, leaf->queue, label, ignores_exclusivity, used_by_sharers, result);
+	return result;
 }
 
 int64 *

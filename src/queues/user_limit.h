@@ -39,10 +39,20 @@ typedef struct YqUserLimit
 	int64	   *limit;			/* for weight 1 */
 } YqUserLimit;
 
+/* One with room for all amounts, and nothing in it. */
+extern YqUserLimit *yq_user_limit_create(const YqHierarchy *hierarchy);
+
 /*
- * Compute it; usage of the leaf is read.  With ignores_exclusivity, for containers
- * that run where the nodes of a label are free, nothing but the partition caps it.
+ * Set the amounts of a limit of which sharers, users, weights and usage_ratio are
+ * set, for a leaf whose sharers use so much.  With ignores_exclusivity, for
+ * containers that run where the nodes of a label are free, nothing but the
+ * partition caps it.
  */
+extern void yq_user_limit_derive(const YqHierarchy *hierarchy, const YqQueue *queue, int label,
+								 bool ignores_exclusivity, const int64 *used_by_sharers,
+								 YqUserLimit *limit);
+
+/* Compute it; usage of the leaf is read. */
 extern YqUserLimit *yq_user_limit_compute(YqLeaf *leaf, int label, YqSharers sharers,
 										  bool ignores_exclusivity);
 
