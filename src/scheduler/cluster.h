@@ -70,6 +70,8 @@ typedef struct YqClusterSettings
 /* Names of nodes and racks, as numbers of the cluster. */
 typedef int YqName;
 
+#define YQ_ANYWHERE (-1)
+
 typedef struct YqClusterNode
 {
 	const char *name;
@@ -98,7 +100,8 @@ typedef struct YqLeafShares
 	float4		usage_ratio;	/* sum over users, kept as Hadoop keeps it */
 	int64	   *used_by_active;
 	bool		is_current[2];	/* per mode: is limit what follows from the figures? */
-	int64	   *limit[2];		/* of a user with weight 1 */
+	int64	   *limit[2];		/* per mode: of a user with weight 1 */
+	bool		is_exhausted[2];	/* per mode: all who have demand were found to be at their limits */
 } YqLeafShares;
 
 typedef struct YqClusterQueue
@@ -132,14 +135,15 @@ typedef struct YqClusterQueue
 	struct YqClusterApplication **applications; /* in order, once prepared */
 	int			application_count;
 	int			application_room;
-	uint64		version;		/* grows with every change of what users may use */
+	struct YqClusterApplication ***demanding;	/* per label: those with demand for it, in order */
+	int		   *demanding_count;	/* per label */
 	void	   *source;			/* the loader's */
 } YqClusterQueue;
 
 /* What is asked for of one node, of one rack, or anywhere. */
 typedef struct YqAsk
 {
-	YqName		name;			/* of a node or rack; -1: anywhere */
+	YqName		name;			/* of a node or rack, or YQ_ANYWHERE */
 	int64		count;			/* containers */
 	const int64 *amounts;		/* of one */
 	bool		relaxes_locality;	/* may be served by what is asked for more widely */
@@ -199,8 +203,7 @@ typedef struct YqClusterApplication
 	YqName	   *blacklist;		/* nodes and racks, in order, once prepared */
 	int			blacklist_count;
 	int			blacklist_room;
-	int			position;		/* in its leaf */
-	int			number;			/* in order of ids */
+	int			number;			/* in its leaf, in order of ids */
 	void	   *source;			/* the loader's */
 } YqClusterApplication;
 
@@ -241,7 +244,7 @@ typedef enum YqSkipReason
 	YQ_SKIP_NODE_TOO_SMALL,		/* the whole node is */
 	YQ_SKIP_NODE_SPACE,			/* no room, and no reservation is due */
 	YQ_SKIP_RESERVATION,		/* has reservations for all it asks for, and may give none up */
-	YQ_SKIP_ACCEPTANCE,			/* refused when it was about to be committed */
+	YQ_SKIP_COMMIT,				/* refused when it was about to be committed */
 	YQ_SKIP_REASONS
 } YqSkipReason;
 
@@ -267,13 +270,14 @@ typedef struct YqCluster
 	const YqCalculator *calculator;
 	YqClusterSettings settings;
 	int64		node_count;		/* nodes of the cluster, loaded or not: for delays */
-	const bool *shares;			/* per label: idle nodes serve the default partition */
+	bool	   *shares;			/* per label: not exclusive, idle nodes serve the default partition */
 	HTAB	   *names;			/* of nodes and racks */
 	YqClusterNode **nodes;		/* in order of their names' numbers; NULL: a rack, or not loaded */
 	int			name_count;
 	int			name_room;
 	YqClusterQueue *queues;		/* by number of the hierarchy */
 	YqClusterQueue *root;		/* NULL when there is none */
+	struct YqUserLimit *user_limit; /* where limits of users are computed */
 	YqDecision *decisions;		/* in the order in which they were made */
 	int			decision_count;
 	int			decision_room;
@@ -323,7 +327,7 @@ extern YqRequestKey *yq_cluster_add_key(YqCluster *cluster, YqClusterApplication
 										int32 priority, int64 allocation_request_id, int label);
 
 /*
- * Add what a key asks for of a node or rack, or anywhere (name -1).  A row of
+ * Add what a key asks for of a node or rack, or anywhere (YQ_ANYWHERE).  A row of
  * count 0 still counts among the names asked for, as it does in Hadoop.  The
  * result is good until the next one is added.
  */
@@ -331,8 +335,8 @@ extern YqAsk *yq_cluster_add_ask(YqCluster *cluster, YqRequestKey *key, YqName n
 								 const int64 *amounts, bool relaxes_locality);
 
 /*
- * Add a reservation of a node that has none.  It counts for its application;
- * users and queues use it already (yq_cluster_add_usage).
+ * Add a reservation of a node that has none.  It counts for its application, user
+ * and queues; yq_cluster_add_usage() is not told of it.
  */
 extern YqReservation *yq_cluster_add_reservation(YqCluster *cluster, YqRequestKey *key,
 												 YqClusterNode *node, int64 container,
@@ -343,15 +347,11 @@ extern void yq_cluster_add_to_blacklist(YqCluster *cluster, YqClusterApplication
 										YqName name);
 
 /*
- * Count what containers and reservations hold: "amounts" of the label for the
+ * Count what running GUARANTEED containers hold: "amounts" of the label for the
  * leaf, all queues above it and, if there is one, the user.
  */
 extern void yq_cluster_add_usage(YqCluster *cluster, YqClusterQueue *leaf, YqClusterUser *user,
 								 int label, const int64 *amounts);
-
-/* The same of reservations alone, for queues; counted as usage as well. */
-extern void yq_cluster_add_reserved(YqCluster *cluster, YqClusterQueue *leaf,
-									int label, const int64 *amounts);
 
 /*
  * Everything is added: put it in order and derive what follows.  Called once,
