@@ -234,24 +234,40 @@ resolve_lifetimes(Resolving *resolving)
 					   queue->inherited[YQ_INHERITED_MAXIMUM_APPLICATION_LIFETIME].from);
 }
 
+/* maximum-allocation, which a template writes as memory-mb=1024,vcores=1; or NULL. */
+static const int64 *
+own_allocation(Resolving *resolving)
+{
+	YqHierarchy *hierarchy = resolving->loader->hierarchy;
+	YqCapacity	capacity;
+	char	   *text;
+
+	if (is_own(resolving, YQ_COL_MAXIMUM_ALLOCATION))
+		return yq_hierarchy_read_amounts(hierarchy, resolving->row->values[YQ_COL_MAXIMUM_ALLOCATION]);
+	text = own_template(resolving, "maximum-allocation");
+	if (text == NULL)
+		return NULL;
+	yq_capacity_parse(&capacity, psprintf("[%s]", text), hierarchy->type_names, hierarchy->calculator.types);
+	return capacity.amounts;
+}
+
 /* The largest container: what the queue sets of it, and the parent's rest. */
 static void
 resolve_maximum_allocation(Resolving *resolving)
 {
 	YqHierarchy *hierarchy = resolving->loader->hierarchy;
 	YqQueue    *queue = resolving->queue;
-	const YqQueueRow *row = resolving->row;
 	const int64 *most = hierarchy->settings.maximum_allocation;
 	const int64 *above = queue->parent == NULL ? most : queue->parent->maximum_allocation;
+	const int64 *own = own_allocation(resolving);
 	const int64 *shown = NULL;
+	const char *from = resolving->from;
 	bool		exceeds = false;
 
 	queue->maximum_allocation = yq_hierarchy_amounts(hierarchy);
 	memcpy(queue->maximum_allocation, above, hierarchy->calculator.types * sizeof(int64));
-	if (!row->nulls[YQ_COL_MAXIMUM_ALLOCATION])
+	if (own != NULL)
 	{
-		int64	   *own = yq_hierarchy_read_amounts(hierarchy, row->values[YQ_COL_MAXIMUM_ALLOCATION]);
-
 		for (int i = 0; i < hierarchy->calculator.types; i++)
 		{
 			exceeds = exceeds || own[i] > most[i];
@@ -264,12 +280,16 @@ resolve_maximum_allocation(Resolving *resolving)
 	else
 	{
 		static const YqQueueColumn columns[] = {YQ_COL_MAXIMUM_ALLOCATION_MB, YQ_COL_MAXIMUM_ALLOCATION_VCORES};
+		static const char *const properties[] = {"maximum-allocation-mb", "maximum-allocation-vcores"};
 
 		for (int i = 0; i < 2; i++)
 		{
-			if (row->nulls[columns[i]] || DatumGetInt32(row->values[columns[i]]) == -1)
+			int64		value;
+
+			if (!own_integer(resolving, columns[i], false, properties[i], &value) || value == -1)
 				continue;
-			queue->maximum_allocation[i] = DatumGetInt32(row->values[columns[i]]);
+			queue->maximum_allocation[i] = value;
+			from = resolving->from;
 			exceeds = exceeds || queue->maximum_allocation[i] > most[i];
 			shown = queue->maximum_allocation;
 		}
@@ -278,7 +298,7 @@ resolve_maximum_allocation(Resolving *resolving)
 		queue->maximum_allocation_problem = yq_amounts_text(hierarchy, shown);
 	if (shown != NULL || queue->parent == NULL)
 		note_inherited(queue, YQ_INHERITED_MAXIMUM_ALLOCATION, yq_amounts_text(hierarchy, queue->maximum_allocation),
-					   shown != NULL ? queue->path : yq_from_setting);
+					   shown != NULL ? from : yq_from_setting);
 	else
 		note_from_parent(queue, YQ_INHERITED_MAXIMUM_ALLOCATION, NULL);
 }
@@ -324,15 +344,52 @@ resolve_policies(Resolving *resolving)
 
 /* -- labels ---------------------------------------------------------------- */
 
+/* One label of a list, * for all of them. */
+static void
+add_accessible_label(Resolving *resolving, const char *name, bool *accessible)
+{
+	int			label = yq_hierarchy_label(resolving->loader->hierarchy, name);
+
+	if (strcmp(name, "*") == 0)
+		resolving->queue->any_label = true;
+	else if (label >= 0)
+		accessible[label] = true;
+}
+
+static void
+add_accessible_row(Resolving *resolving, bool *accessible)
+{
+	Datum	   *labels;
+	bool	   *nulls;
+	int			count;
+
+	deconstruct_array(DatumGetArrayTypeP(resolving->row->values[YQ_COL_ACCESSIBLE_NODE_LABELS]),
+					  TEXTOID, -1, false, TYPALIGN_INT, &labels, &nulls, &count);
+	for (int i = 0; i < count; i++)
+	{
+		if (!nulls[i])
+			add_accessible_label(resolving, TextDatumGetCString(labels[i]), accessible);
+	}
+}
+
+/* A template's list is Hadoop's: names parted by commas. */
+static void
+add_accessible_list(Resolving *resolving, char *list, bool *accessible)
+{
+	char	   *state = NULL;
+
+	for (char *name = strtok_r(list, ", \t\n", &state); name != NULL; name = strtok_r(NULL, ", \t\n", &state))
+		add_accessible_label(resolving, name, accessible);
+}
+
 static void
 resolve_accessible_labels(Resolving *resolving)
 {
 	YqHierarchy *hierarchy = resolving->loader->hierarchy;
 	YqQueue    *queue = resolving->queue;
-	Datum	   *labels;
-	bool	   *nulls;
+	bool		has_row = is_own(resolving, YQ_COL_ACCESSIBLE_NODE_LABELS);
+	char	   *list;
 	bool	   *accessible;
-	int			count;
 
 	if (queue->parent == NULL)
 	{
@@ -341,7 +398,8 @@ resolve_accessible_labels(Resolving *resolving)
 		note_inherited(queue, YQ_INHERITED_ACCESSIBLE_NODE_LABELS, "{*}", NULL);
 		return;
 	}
-	if (!is_own(resolving, YQ_COL_ACCESSIBLE_NODE_LABELS))
+	list = has_row ? NULL : own_template(resolving, "accessible-node-labels");
+	if (!has_row && list == NULL)
 	{
 		queue->any_label = queue->parent->any_label;
 		queue->accessible = queue->parent->accessible;
@@ -349,17 +407,10 @@ resolve_accessible_labels(Resolving *resolving)
 		return;
 	}
 	accessible = palloc0(sizeof(bool) * hierarchy->label_count);
-	deconstruct_array(DatumGetArrayTypeP(resolving->row->values[YQ_COL_ACCESSIBLE_NODE_LABELS]),
-					  TEXTOID, -1, false, TYPALIGN_INT, &labels, &nulls, &count);
-	for (int i = 0; i < count; i++)
-	{
-		int			label = nulls[i] ? -1 : yq_hierarchy_label(hierarchy, TextDatumGetCString(labels[i]));
-
-		if (!nulls[i] && strcmp(TextDatumGetCString(labels[i]), "*") == 0)
-			queue->any_label = true;
-		else if (label >= 0)
-			accessible[label] = true;
-	}
+	if (has_row)
+		add_accessible_row(resolving, accessible);
+	else
+		add_accessible_list(resolving, list, accessible);
 	queue->accessible = accessible;
 	note_inherited(queue, YQ_INHERITED_ACCESSIBLE_NODE_LABELS,
 				   queue->any_label ? "{*}" : yq_labels_text(hierarchy, accessible), resolving->from);
@@ -698,15 +749,18 @@ resolve_state(Resolving *resolving)
 			pg_strcasecmp(text, "RUNNING") == 0 ? 'R' : 0;
 }
 
+/* Weights of users: of rows, and of templates for users without a row. */
 static void
-resolve_weights(YqQueue *queue, const YqQueueRow *row)
+resolve_weights(Resolving *resolving)
 {
+	YqQueue    *queue = resolving->queue;
+	const YqWeightRow *rows = yq_templates_weights(&resolving->templates, resolving->row->weights);
 	int			count = 0;
 
-	for (const YqWeightRow *weight = row->weights; weight != NULL; weight = weight->next)
+	for (const YqWeightRow *weight = rows; weight != NULL; weight = weight->next)
 		count++;
 	queue->own_weights = count == 0 ? NULL : palloc(sizeof(YqUserWeight) * count);
-	for (const YqWeightRow *weight = row->weights; weight != NULL; weight = weight->next)
+	for (const YqWeightRow *weight = rows; weight != NULL; weight = weight->next)
 	{
 		queue->own_weights[queue->own_weight_count].username = pstrdup(weight->username);
 		queue->own_weights[queue->own_weight_count++].weight = weight->weight;
@@ -739,5 +793,5 @@ yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue, const bool *conf
 	resolve_default_label(&resolving);
 	resolve_labels(&resolving, configured_anywhere);
 	resolve_leaf_template(&resolving);
-	resolve_weights(queue, row);
+	resolve_weights(&resolving);
 }

@@ -62,6 +62,72 @@ yq_template_flag(const char *text, bool otherwise)
 	return otherwise;
 }
 
+/* -- weights of users ------------------------------------------------------ */
+
+static bool
+has_weight(const YqWeightRow *rows, const char *username)
+{
+	for (; rows != NULL; rows = rows->next)
+	{
+		if (strcmp(rows->username, username) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The user of a property user-settings.<user>.weight, or NULL. */
+static char *
+user_of_property(const JsonbValue *key)
+{
+	static const char prefix[] = "user-settings.";
+	static const char suffix[] = ".weight";
+	int			length = key->val.string.len - (int) (sizeof(prefix) - 1) - (int) (sizeof(suffix) - 1);
+
+	if (length <= 0 || strncmp(key->val.string.val, prefix, sizeof(prefix) - 1) != 0 ||
+		strncmp(key->val.string.val + sizeof(prefix) - 1 + length, suffix, sizeof(suffix) - 1) != 0)
+		return NULL;
+	return pnstrdup(key->val.string.val + sizeof(prefix) - 1, length);
+}
+
+static YqWeightRow *
+add_weights(Jsonb *template, YqWeightRow *rows)
+{
+	JsonbIterator *iterator = JsonbIteratorInit(&template->root);
+	JsonbValue	key;
+	JsonbIteratorToken token;
+
+	while ((token = JsonbIteratorNext(&iterator, &key, true)) != WJB_DONE)
+	{
+		char	   *username = token == WJB_KEY ? user_of_property(&key) : NULL;
+		char	   *weight;
+		YqWeightRow *row;
+
+		if (username == NULL || has_weight(rows, username))
+			continue;
+		weight = yq_template_text(template, psprintf("user-settings.%s.weight", username));
+		if (weight == NULL)
+			continue;
+		row = palloc(sizeof(YqWeightRow));
+		row->username = username;
+		row->weight = strtof(weight, NULL);
+		row->next = rows;
+		rows = row;
+	}
+	return rows;
+}
+
+YqWeightRow *
+yq_templates_weights(const YqTemplates *templates, YqWeightRow *rows)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(templates->loader->scratch);
+	ListCell   *cell;
+
+	foreach(cell, templates->templates)
+		rows = add_weights(lfirst(cell), rows);
+	MemoryContextSwitchTo(old_context);
+	return rows;
+}
+
 /* -- collecting ------------------------------------------------------------ */
 
 static Jsonb *

@@ -42,6 +42,9 @@ extern char *yq_templates_text(const YqTemplates *templates, const char *propert
 extern char *yq_templates_label_text(const YqTemplates *templates, const char *label,
 									 const char *property);
 
+/* Weights of users, user-settings.<user>.weight, put before those that are given. */
+extern struct YqWeightRow *yq_templates_weights(const YqTemplates *templates, struct YqWeightRow *rows);
+
 /* Is something said about the label, so that the queue has it? */
 extern bool yq_template_has_label(Jsonb *template, const char *label);
 extern bool yq_templates_kept_label(const YqTemplates *templates, const char *label);

@@ -172,6 +172,21 @@ SELECT pg_temp.start('root.queues=a,c', 'root.accessible-node-labels.gpu.capacit
 SELECT yquota.create_queue('root.x');
 SELECT queue, weight, absolute, effective FROM pg_temp.figures;
 
+-- lists of labels, largest containers, preemption, states, weights of users; rules for queues in force hold
+CREATE FUNCTION pg_temp.more(weight text) RETURNS bigint LANGUAGE sql AS $$
+	SELECT pg_temp.set('root.auto-queue-creation-v2.template.accessible-node-labels=ssd, gpu',
+		'root.auto-queue-creation-v2.leaf-template.maximum-allocation=memory-mb=2048,vcores=2',
+		'root.auto-queue-creation-v2.leaf-template.disable_preemption=true', 'root.auto-queue-creation-v2.leaf-template.state=STOPPED',
+		'root.auto-queue-creation-v2.leaf-template.user-settings.u1.weight=' || weight) $$;
+SELECT pg_temp.more('1.5');
+DELETE FROM yquota.queue WHERE path = 'root.x';
+SELECT pg_temp.more('1.5');
+SELECT yquota.create_queue('root.y');
+SELECT pg_temp.more('0.5');
+SELECT yquota.create_queue('root.y');
+SELECT state, maximum_allocation, inherited -> 'accessible_node_labels' AS labels, inherited -> 'disable_preemption' AS preemption
+FROM yquota.effective_queue WHERE queue = 'root.y' AND label = '';
+
 \echo V64: a parent without children
 SELECT pg_temp.start('root.queues=a,empty', 'root.a.capacity=1w', 'root.empty.capacity=1w') \g /dev/null
 SELECT queue, kind FROM yquota.effective_queue WHERE queue = 'root.empty';
