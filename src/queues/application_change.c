@@ -279,7 +279,7 @@ check_target(const Locked *locked, const YqQueue *target, const char *target_nam
 	const YqApplication *application = locked->application;
 	YqSubject	owner;
 	YqDecision	access;
-	YqVerdict	verdict = {NULL};
+	YqVerdict	verdict = {0};
 
 	if (target == NULL)
 		ereport(ERROR,
@@ -315,7 +315,11 @@ check_target(const Locked *locked, const YqQueue *target, const char *target_nam
 				 errmsg_internal("%s", verdict.reason)));
 }
 
-/* Into another leaf; one that ran waits there until it is let start anew. */
+/*
+ * Into another leaf; one that ran waits there until it is let start anew.  One that
+ * was held may run there: Hadoop leaves it held until the next refresh, for
+ * nothing when the new queue has no limit.
+ */
 static void
 write_queue(const Locked *locked, const YqQueue *target)
 {
@@ -323,8 +327,9 @@ write_queue(const Locked *locked, const YqQueue *target)
 		.command = "UPDATE yquota.application SET queue = $2, state = $3 WHERE application_id = $1",
 		.types = {"text", "text", "yquota.application_state"}
 	};
-	YqApplicationState state = is_running(locked->application) ? YQ_APPLICATION_ACCEPTED :
-		YQ_APPLICATION_NON_RUNNABLE;
+	bool		may_run = is_running(locked->application) ||
+		yq_parallel_decide(locked->hierarchy, target, locked->application->username).may_run;
+	YqApplicationState state = may_run ? YQ_APPLICATION_ACCEPTED : YQ_APPLICATION_NON_RUNNABLE;
 	Datum		values[3];
 
 	values[0] = CStringGetTextDatum(locked->application->application_id);

@@ -11,13 +11,7 @@
  *
  * Nothing is ever resolved: a document type declaration, where entities would
  * be defined, is refused, and so are references to entities but the five that
- * XML itself defines.  Includes are told as a row without name, not followed.
- *
- * As Hadoop reads it: names are trimmed, values are not; an empty value is the
- * same as none; final is the word true and nothing else.
- *
- * Errors: ERRCODE_INVALID_XML_DOCUMENT with the line where the text is no XML
- * or no configuration, ERRCODE_FEATURE_NOT_SUPPORTED for declarations.
+ * XML itself defines.  Includes are told, not followed.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,6 +26,7 @@
 #include "utils/tuplestore.h"
 
 #include "base/compat.h"
+#include "queues/hadoop_xml.h"
 
 /* Elements within elements; files of Hadoop have three. */
 #define MAX_DEPTH 32
@@ -68,9 +63,9 @@ typedef struct XmlReader
 	bool		has_name;
 	bool		has_value;
 	bool		final;
-	int32		ordinal;
 
-	ReturnSetInfo *rows;
+	YqHadoopPropertyReader put;
+	void	   *argument;
 } XmlReader;
 
 #define SPAN_IS(span, word) \
@@ -270,22 +265,23 @@ field_of(XmlSpan element)
 	return FIELD_NONE;
 }
 
-/* A row for a property; NULLs for what it does not have. */
+/* Hand out a property; NULLs for what it does not have. */
 static void
-put_row(XmlReader *reader, bool has_name, bool has_value)
+put_property(XmlReader *reader, bool has_name, bool has_value)
 {
-	Datum		values[4];
-	bool		nulls[4] = {false, !has_name, !has_value, false};
+	YqHadoopProperty property = {.final = reader->final};
 
-	values[0] = Int32GetDatum(++reader->ordinal);
-	values[1] = has_name ? PointerGetDatum(cstring_to_text_with_len(reader->name.data, reader->name.len)) : (Datum) 0;
-	values[2] = has_value ? PointerGetDatum(cstring_to_text_with_len(reader->value.data, reader->value.len)) : (Datum) 0;
-	values[3] = BoolGetDatum(reader->final);
-	tuplestore_putvalues(reader->rows->setResult, reader->rows->setDesc, values, nulls);
 	if (has_name)
-		pfree(DatumGetPointer(values[1]));
+	{
+		property.name = reader->name.data;
+		property.name_length = reader->name.len;
+	}
 	if (has_value)
-		pfree(DatumGetPointer(values[2]));
+	{
+		property.value = reader->value.data;
+		property.value_length = reader->value.len;
+	}
+	reader->put(&property, reader->argument);
 }
 
 static void
@@ -301,7 +297,7 @@ end_element(XmlReader *reader, XmlSpan element)
 	if (reader->depth == 1 && SPAN_IS(element, "property"))
 	{
 		if (reader->has_name)
-			put_row(reader, true, reader->has_value);
+			put_property(reader, true, reader->has_value);
 	}
 	else if (reader->depth == 2 && reader->field != FIELD_NONE)
 	{
@@ -327,7 +323,7 @@ begin_element(XmlReader *reader, XmlSpan element)
 	else if (reader->depth == 1 && SPAN_IS(element, "property"))
 		begin_property(reader);
 	else if (SPAN_IS(element, "include") || SPAN_IS(element, "xi:include"))
-		put_row(reader, false, false);
+		put_property(reader, false, false);
 	else if (reader->depth == 2 && SPAN_IS(parent, "property"))
 	{
 		reader->field = field_of(element);
@@ -485,20 +481,60 @@ read_document(XmlReader *reader)
 		malformed(reader, "the document is empty");
 }
 
+void
+yq_hadoop_xml_read(const char *text, YqHadoopPropertyReader put, void *argument)
+{
+	XmlReader	reader = {.text = text, .p = text, .put = put, .argument = argument};
+
+	initStringInfo(&reader.token);
+	initStringInfo(&reader.name);
+	initStringInfo(&reader.value);
+	read_document(&reader);
+}
+
+/* -- for SQL --------------------------------------------------------------- */
+
+/* What hadoop_xml_properties() is returning. */
+typedef struct PropertyRows
+{
+	ReturnSetInfo *rows;
+	int32		ordinal;
+} PropertyRows;
+
+static Datum
+text_of(const char *data, int length)
+{
+	return data == NULL ? (Datum) 0 : PointerGetDatum(cstring_to_text_with_len(data, length));
+}
+
+static void
+put_row(const YqHadoopProperty *property, void *argument)
+{
+	PropertyRows *result = argument;
+	Datum		values[4];
+	bool		nulls[4] = {false, property->name == NULL, property->value == NULL, false};
+
+	values[0] = Int32GetDatum(++result->ordinal);
+	values[1] = text_of(property->name, property->name_length);
+	values[2] = text_of(property->value, property->value_length);
+	values[3] = BoolGetDatum(property->final);
+	tuplestore_putvalues(result->rows->setResult, result->rows->setDesc, values, nulls);
+	for (int i = 1; i <= 2; i++)
+	{
+		if (!nulls[i])
+			pfree(DatumGetPointer(values[i]));
+	}
+}
+
 PG_FUNCTION_INFO_V1(yq_sql_hadoop_xml_properties);
 
 /* hadoop_xml_properties(document text): rows (ordinal, property, value, final). */
 Datum
 yq_sql_hadoop_xml_properties(PG_FUNCTION_ARGS)
 {
-	XmlReader	reader = {0};
+	PropertyRows result = {.rows = (ReturnSetInfo *) fcinfo->resultinfo};
 
 	InitMaterializedSRF(fcinfo, 0);
-	reader.text = reader.p = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	reader.rows = (ReturnSetInfo *) fcinfo->resultinfo;
-	initStringInfo(&reader.token);
-	initStringInfo(&reader.name);
-	initStringInfo(&reader.value);
-	read_document(&reader);
+	yq_hadoop_xml_read(text_to_cstring(PG_GETARG_TEXT_PP(0)), put_row, &result);
 	return (Datum) 0;
 }

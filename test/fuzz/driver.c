@@ -186,5 +186,9 @@ const YqFuzzTarget yq_fuzz_targets[] = {
 	{"price", yq_fuzz_price, {ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE}},
 	{"payer", yq_fuzz_payer, {0}},
 	{"setting", yq_fuzz_setting, {ERRCODE_INVALID_PARAMETER_VALUE}},
+	{"hadoop_xml", yq_fuzz_hadoop_xml, {ERRCODE_INVALID_XML_DOCUMENT, ERRCODE_FEATURE_NOT_SUPPORTED}},
+	{"capacity", yq_fuzz_capacity, {0}},
+	{"acl", yq_fuzz_acl, {0}},
+	{"priority_acl", yq_fuzz_priority_acl, {0}},
 	{NULL, NULL, {0}}
 };

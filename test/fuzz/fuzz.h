@@ -76,5 +76,9 @@ extern void yq_fuzz_amount(YqFuzzInput *input);
 extern void yq_fuzz_price(YqFuzzInput *input);
 extern void yq_fuzz_payer(YqFuzzInput *input);
 extern void yq_fuzz_setting(YqFuzzInput *input);
+extern void yq_fuzz_hadoop_xml(YqFuzzInput *input);
+extern void yq_fuzz_capacity(YqFuzzInput *input);
+extern void yq_fuzz_acl(YqFuzzInput *input);
+extern void yq_fuzz_priority_acl(YqFuzzInput *input);
 
 #endif							/* YQ_FUZZ_H */
