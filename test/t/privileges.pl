@@ -67,13 +67,34 @@ is(as('feeder', 'original', q(INSERT INTO yquota.container_event (event, contain
 	'', 'an operator inserts events');
 is(as('member', 'original', 'SELECT string_agg(project, chr(32)) FROM yquota.project_balance'), 'lab', 'a member reads his project');
 is(as('viewer', 'original', 'SELECT string_agg(project, chr(32) ORDER BY project) FROM yquota.project_balance'), 'lab secret', 'a viewer reads all');
-foreach my $query ('SELECT * FROM yquota.project_balance', 'SELECT * FROM yquota.readable_charge', 'SELECT * FROM yquota.container_cost', 'SELECT * FROM yquota.daily_cost')
+foreach my $query ('SELECT * FROM yquota.project_balance', 'SELECT * FROM yquota.application', 'SELECT * FROM yquota.readable_charge', 'SELECT * FROM yquota.container_cost', 'SELECT * FROM yquota.daily_cost')
 {
 	like(as('member', 'original', "EXPLAIN $query WHERE project = 'secret'"), qr/permission denied to explain/, "the first statement of a session cannot be EXPLAIN $query");
 	like(as('viewer', 'original', "EXPLAIN $query WHERE project = 'secret'"), qr/cost=/, 'but for a viewer');
 }
 is(as('head', 'original', q(UPDATE yquota.project SET description = 'ours' WHERE name = 'lab'; SELECT session_role, acting_role, client_address IS NULL, application_name
 	FROM yquota.audit ORDER BY audit_id DESC LIMIT 1)), 'head|head|t|' . ($ENV{PGAPPNAME} // 'psql'), 'the audit names who logged in, and from where');
+
+# Applications, and queues of somebody else's: the member is the user of his name.
+$node->safe_psql('original', <<~'SQL');
+	INSERT INTO yquota.queue (path, capacity, acl_administer_queue) VALUES ('root', NULL, ' '), ('root.a', '50', 'member'), ('root.b', '50', NULL);
+	INSERT INTO yquota.scheduler_setting (configuration_mutation_acl_policy_class) VALUES ('QueueAdminConfigurationMutationACLPolicy');
+	INSERT INTO yquota.application (application_id, username, queue, project, am_resource, priority, state, submitted_at)
+	SELECT 'application_1_' || i, CASE i % 4 WHEN 0 THEN 'member' ELSE 'other' END, CASE i % 4 WHEN 1 THEN 'root.a' ELSE 'root.b' END,
+		   CASE i % 4 WHEN 2 THEN 'lab' ELSE 'secret' END, '[vcores=1]', 0, 'ACTIVE', '2026-03-02 09:00+00'
+	FROM generate_series(1, 4000) AS i;
+	ANALYZE yquota.application;
+	SQL
+is(as('member', 'original', 'SELECT count(*), count(*) FILTER (WHERE application_id = $$application_1_3$$) FROM yquota.application'), '3000|0',
+	'a member sees applications that are his, in his queue and of his project');
+is(as('feeder', 'original', 'SELECT count(*) FROM yquota.application'), '4000', 'an operator sees all');
+is(as('member', 'original', q(SELECT outcome FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.a", "params": {"priority": 1}}}'))), 'set', 'he changes his queue');
+like(as('member', 'original', q(SELECT outcome FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.b", "params": {"priority": 1}}}'))),
+	qr/User member is not admin of all modified queues/, 'and no other');
+like(as('member', 'original', q(SELECT outcome FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.b", "params": {"priority": 1}}}', 'head'))),
+	qr/permission denied to change the configuration for somebody else/, 'nor as somebody else');
+is(as('head', 'original', q(SELECT session_role, acting_role = session_user, caller, property, new FROM yquota.configuration_mutation LIMIT 1)),
+	'member|f|member|yarn.scheduler.capacity.root.a.priority|1', 'the log of mutations says who did');
 
 # A parallel plan asks in its leader.
 my $parallel = 'SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; ';
@@ -88,11 +109,13 @@ foreach my $query ('SELECT count(*) FROM yquota.readable_charge', q(SELECT count
 	is(as('viewer', 'original', $parallel . $query), '4000', "a viewer, in parallel: $query");
 	is(as('member', 'original', $parallel . $query), '2000', "a member, in parallel: $query");
 }
+is(as('viewer', 'original', $parallel . 'SELECT count(*) FROM yquota.application'), '4000', 'a viewer reads applications in parallel');
+is(as('member', 'original', $parallel . 'SELECT count(*) FROM yquota.application'), '3000', 'and a member his');
 
 #
 # Dump and restore
 #
-my $audit = q(SELECT audit_id, changed_at, table_name, operation, old, new, session_role, acting_role, pid, transaction_id FROM yquota.audit ORDER BY audit_id);
+my $audit = q(SELECT audit_id, changed_at, table_name, operation, old, new, session_role, acting_role, caller, pid, transaction_id FROM yquota.audit ORDER BY audit_id);
 my $before = $node->safe_psql('original', $audit);
 my $dump = PostgreSQL::Test::Utils::tempdir . '/dump';
 $node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, '-d', $node->connstr('original') ], 'dump');
