@@ -170,9 +170,8 @@ decide_priority(Decision *decision)
 	if (priority.allowed)
 		return true;
 	return refuse(decision, "priority_acl", decision->queue == NULL ? NULL : decision->queue->path,
-				  psprintf("User %s does not have permission to submit/update %s for %d: %s",
-						   submission->subject.username, submission->application_id,
-						   priority.priority, priority.reason));
+				  psprintf("User %s does not have permission to submit/update %s for %d",
+						   submission->subject.username, submission->application_id, priority.priority));
 }
 
 static bool
@@ -298,10 +297,9 @@ map_workflow(Decision *decision)
 	if (priority.allowed)
 		return true;
 	return refuse(decision, "priority_acl", decision->queue_name,
-				  psprintf("Failed to submit application %s submitted by user %s reason: User %s does not have permission to submit/update %s for %d: %s",
+				  psprintf("Failed to submit application %s submitted by user %s reason: User %s does not have permission to submit/update %s for %d",
 						   submission->application_id, submission->subject.username,
-						   submission->subject.username, submission->application_id,
-						   priority.priority, priority.reason));
+						   submission->subject.username, submission->application_id, priority.priority));
 }
 
 /* -- limits of the leaf ------------------------------------------------------ */

@@ -149,10 +149,15 @@ put_text(RowWriter *writer, const char *text)
 	put(writer, text == NULL ? (Datum) 0 : CStringGetTextDatum(text), text == NULL);
 }
 
+/* Without the types of which any amount will do. */
 static void
 put_amounts(RowWriter *writer, const YqHierarchy *hierarchy, const int64 *amounts)
 {
-	put(writer, amounts == NULL ? (Datum) 0 : yq_hierarchy_resource(hierarchy, amounts), amounts == NULL);
+	int64		bounded[YQ_MAX_RESOURCE_TYPES];
+
+	for (int i = 0; amounts != NULL && i < hierarchy->calculator.types; i++)
+		bounded[i] = amounts[i] == PG_INT64_MAX ? 0 : amounts[i];
+	put(writer, amounts == NULL ? (Datum) 0 : yq_hierarchy_resource(hierarchy, bounded), amounts == NULL);
 }
 
 static Datum

@@ -1,0 +1,208 @@
+--
+-- What happens to applications after their submission: ends and what goes on
+-- then, moves, priorities, lifetimes, and who may.
+--
+SET client_min_messages = warning;
+CREATE DATABASE yquota_application;
+\c yquota_application
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET client_min_messages = error;
+\set VERBOSITY terse
+\pset null -
+\pset format unaligned
+\pset tuples_only on
+SET timezone = 'UTC';
+SELECT yquota.set_clock('2026-01-01 00:00:00Z');
+CREATE FUNCTION submit(id int, username text, queue text, am bigint DEFAULT 1024, priority int DEFAULT NULL) RETURNS text LANGUAGE sql AS
+	$$SELECT concat_ws(' ', application_id, state, decided_by) FROM yquota.submit_application('application_1_' || id, username, NULL, queue, priority => priority,
+		am_resource => yquota.resource(jsonb_build_object('memory-mb', am)))$$;
+CREATE FUNCTION states() RETURNS TABLE (application_id text, username text, queue text, state text, priority int) LANGUAGE sql AS
+	$$SELECT application_id, username, queue, state::text, priority FROM yquota.application WHERE finished_at IS NULL ORDER BY length(application_id), application_id$$;
+
+-- Killed while waiting, then ends (TestApplicationLimits.testActiveLimitsWithKilledApps):
+-- two of 4 GB have room at a time
+INSERT INTO yquota.node (name, total) SELECT format('n%s', i), '[memory-mb=16384,vcores=16]' FROM generate_series(1, 10) AS i;
+INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '50'), ('root.b', '50');
+SELECT submit(i, 'user_0', 'a', 4096) FROM generate_series(0, 3) AS i;
+SELECT yquota.finish_application('application_1_2', 'KILLED', 'not needed');
+SELECT * FROM states();
+SELECT yquota.finish_application('application_1_0');
+SELECT * FROM states();
+SELECT yquota.finish_application('application_1_1', 'FAILED');
+SELECT * FROM states();
+SELECT yquota.finish_application('application_1_3');
+-- what is over stays as it is
+SELECT yquota.finish_application('application_1_2', 'FINISHED', 'again');
+SELECT application_id, state, activated_at, finished_at, diagnostics FROM yquota.application ORDER BY 1;
+SELECT yquota.finish_application('application_1_9');
+SELECT yquota.finish_application('application_1_2', 'ACTIVE');
+SELECT yquota.finish_application('application_1_2', 'REJECTED');
+SELECT yquota.finish_application('application_1_2', NULL);
+
+-- The one with the larger priority goes first, of equal ones the one with the smaller number
+TRUNCATE yquota.application;
+UPDATE yquota.scheduler_setting SET cluster_max_application_priority = 10;
+INSERT INTO yquota.scheduler_setting (cluster_max_application_priority) VALUES (10);
+SELECT submit(id, 'u', 'a', 8192, priority) FROM (VALUES (1, 5), (2, 7), (3, 8), (4, 6), (10, 8), (9, 8)) AS v (id, priority);
+SELECT yquota.finish_application('application_1_1');
+SELECT * FROM states();
+-- a changed priority counts from the next end on
+SELECT yquota.update_application_priority('application_1_4', 99);
+SELECT yquota.update_application_priority('application_1_4', 10);
+SELECT yquota.finish_application('application_1_3');
+SELECT * FROM states();
+SELECT yquota.update_application_priority('application_1_3', 1);
+SELECT yquota.update_application_priority('application_1_77', 1);
+SELECT yquota.update_application_priority('application_1_4', NULL);
+
+-- Parallel applications: an end lets as many run as Hadoop lets, in other queues as well
+TRUNCATE yquota.application;
+UPDATE yquota.queue SET max_parallel_apps = 3 WHERE path = 'root';
+UPDATE yquota.queue SET max_parallel_apps = 2 WHERE path = 'root.a';
+INSERT INTO yquota.user_setting VALUES ('one', 1);
+SELECT submit(id, username, queue) FROM (VALUES (1, 'one', 'a'), (2, 'u', 'a'), (3, 'u', 'a'), (4, 'one', 'b'), (5, 'u', 'b'), (6, 'u', 'b')) AS v (id, username, queue);
+SELECT yquota.finish_application('application_1_1');
+SELECT * FROM states();
+SELECT yquota.finish_application('application_1_5');
+SELECT * FROM states();
+-- one that is held ends: nobody gets its place
+SELECT submit(7, 'u', 'a');
+SELECT yquota.finish_application('application_1_7');
+SELECT * FROM states();
+-- raised limits count when the change commits; lowered ones stop nobody
+SELECT submit(8, 'one', 'b'), submit(9, 'u', 'a');
+UPDATE yquota.queue SET max_parallel_apps = 1 WHERE path = 'root';
+SELECT * FROM states();
+UPDATE yquota.queue SET max_parallel_apps = NULL WHERE path = 'root';
+SELECT * FROM states();
+DELETE FROM yquota.user_setting;
+UPDATE yquota.queue SET max_parallel_apps = NULL WHERE path = 'root.a';
+SELECT * FROM states();
+SELECT queue, username, non_runnable, accepted, active FROM yquota_internal.application_counter ORDER BY 1, 2;
+
+-- A raised share of application masters counts at commit, too; new nodes when it is asked
+TRUNCATE yquota.application;
+SELECT submit(id, 'u', 'a', 8192) FROM generate_series(1, 3) AS id;
+UPDATE yquota.queue SET maximum_am_resource_percent = 0.2 WHERE path = 'root.a';
+SELECT * FROM states();
+INSERT INTO yquota.node (name, total) VALUES ('n11', '[memory-mb=163840,vcores=160]');
+SELECT * FROM states();
+SELECT * FROM yquota.activate_applications('root.a');
+SELECT * FROM yquota.activate_applications('root.c');
+SELECT * FROM yquota.activate_applications('');
+DELETE FROM yquota.node WHERE name = 'n11';
+UPDATE yquota.queue SET maximum_am_resource_percent = NULL WHERE path = 'root.a';
+
+-- Moving: there it needs room anew, here others get it
+TRUNCATE yquota.application;
+SELECT submit(id, 'u', 'a', 4096) FROM generate_series(1, 4) AS id;
+SELECT submit(id, 'u', 'b', 8192) FROM generate_series(5, 5) AS id;
+SELECT yquota.move_application('application_1_1', 'root.b');
+SELECT * FROM states();
+SELECT yquota.move_application('application_1_1', 'b');
+SELECT yquota.move_application('application_1_5', 'a');
+SELECT * FROM states();
+SELECT * FROM yquota.verify();
+-- limits of the target, its state, its labels
+UPDATE yquota.queue SET maximum_applications = 1 WHERE path = 'root.b';
+SELECT yquota.move_application('application_1_2', 'b');
+UPDATE yquota.queue SET maximum_applications = NULL, state = 'STOPPED' WHERE path = 'root.b';
+SELECT yquota.move_application('application_1_2', 'b');
+UPDATE yquota.queue SET state = 'RUNNING' WHERE path = 'root.b';
+SELECT yquota.move_application('application_1_2', 'root');
+SELECT yquota.move_application('application_1_2', 'root.c');
+SELECT yquota.move_application('application_1_77', 'b');
+SELECT yquota.move_application('application_1_2', NULL);
+SELECT yquota.finish_application('application_1_4');
+SELECT yquota.move_application('application_1_4', 'b');
+UPDATE yquota.scheduler_setting SET node_labels_enabled = true;
+INSERT INTO yquota.node_label VALUES ('x');
+UPDATE yquota.queue SET accessible_node_labels = '{x}' WHERE path = 'root.a';
+UPDATE yquota.queue SET accessible_node_labels = '{}' WHERE path = 'root.b';
+SELECT state FROM yquota.submit_application('labelled', 'u', NULL, 'a', label => 'x');
+SELECT yquota.move_application('labelled', 'b');
+-- its limit of parallel applications does not count for one that runs; one that was held is looked at anew
+UPDATE yquota.queue SET max_parallel_apps = 1 WHERE path = 'root.b';
+SELECT submit(20, 'v', 'b');
+SELECT yquota.move_application('application_1_3', 'b');
+SELECT submit(21, 'v', 'b');
+SELECT yquota.move_application('application_1_20', 'a');
+SELECT * FROM states();
+UPDATE yquota.queue SET max_parallel_apps = NULL WHERE path = 'root.b';
+
+-- Lifetime: from now on, not beyond the queue's maximum from its submission
+TRUNCATE yquota.application;
+UPDATE yquota.queue SET maximum_application_lifetime = 100 WHERE path = 'root.a';
+SELECT submit(1, 'u', 'a'), submit(2, 'u', 'b');
+SELECT yquota.set_clock('2026-01-01 00:00:30Z');
+SELECT yquota.update_application_lifetime('application_1_1', 50), yquota.update_application_lifetime('application_1_2', 500);
+SELECT yquota.update_application_lifetime('application_1_1', 71);
+SELECT yquota.update_application_lifetime('application_1_2', 9223372036854775807);
+SELECT application_id, lifetime, expires_at FROM yquota.application ORDER BY 1;
+SELECT yquota.update_application_lifetime('application_1_1', 0);
+SELECT yquota.update_application_lifetime('application_1_1', NULL);
+SELECT * FROM yquota.expired_applications();
+SELECT yquota.set_clock('2026-01-01 00:01:40Z');
+SELECT * FROM yquota.expired_applications();
+SELECT yquota.finish_application('application_1_1', 'KILLED');
+SELECT * FROM yquota.expired_applications();
+SELECT yquota.update_application_lifetime('application_1_1', 50);
+SELECT yquota.remove_finished_applications('2026-01-01 00:01:40Z'), yquota.remove_finished_applications('2026-01-01 00:01:41Z');
+SELECT submit(1, 'u', 'a');
+
+-- Demand
+SELECT yquota.set_outstanding_requests('application_1_1', false), yquota.set_outstanding_requests('application_1_1', false);
+SELECT queue, username, active, demanding FROM yquota_internal.application_counter ORDER BY 1, 2;
+SELECT yquota.set_outstanding_requests('application_1_1', true), yquota.set_outstanding_requests('application_1_77', true);
+
+-- Who may: everybody while lists are off; then the owner, whom modify_acl has, administrators of the queue and of the cluster
+SELECT yquota.update_application_priority('application_1_1', 1, 'eve');
+UPDATE yquota.scheduler_setting SET acl_enable = true, admin_acl = 'boss';
+UPDATE yquota.queue SET acl_administer_queue = ' ', acl_submit_applications = ' ' WHERE path = 'root';
+UPDATE yquota.queue SET acl_administer_queue = 'qa ops' WHERE path = 'root.a';
+SELECT state FROM yquota.submit_application('guarded', 'qa', '{ops}', 'a', view_acl => 'viewer', modify_acl => 'mate team');
+SELECT caller, groups, (yquota.check_application_access('guarded', caller, groups, operation)).*
+FROM (VALUES ('qa', NULL), ('viewer', NULL), ('mate', NULL), ('eve', NULL), ('eve', '{team}'::text[]), ('eve', '{ops}'), ('boss', NULL)) AS v (caller, groups),
+	 unnest('{VIEW_APP,modify_app}'::text[]) AS operation;
+SELECT yquota.check_application_access('guarded', 'eve', NULL, 'EAT');
+SELECT yquota.check_application_access('nothing', 'eve', NULL, 'VIEW_APP');
+SELECT yquota.finish_application('guarded', caller => 'viewer');
+SELECT yquota.move_application('guarded', 'b', 'eve', '{dev}');
+SELECT yquota.move_application('guarded', 'b', 'mate');
+SELECT yquota.move_application('guarded', 'b');
+SELECT yquota.update_application_priority('guarded', 1, 'eve');
+SELECT yquota.update_application_lifetime('guarded', 1, 'eve');
+UPDATE yquota.queue SET acl_application_max_priority = '[user=mate max_priority=2]' WHERE path = 'root.a';
+SELECT yquota.update_application_priority('guarded', 3, 'mate');
+SELECT yquota.update_application_priority('guarded', 2, 'mate');
+SELECT yquota.update_application_priority('guarded', 2);
+SELECT yquota.finish_application('guarded', caller => 'eve', caller_groups => '{team}');
+SELECT * FROM yquota.verify();
+
+-- A stopped queue drains until its last application has gone, and is removed only then
+TRUNCATE yquota.application;
+UPDATE yquota.scheduler_setting SET acl_enable = false;
+SELECT submit(1, 'u', 'b'), submit(2, 'u', 'b');
+BEGIN;
+UPDATE yquota.queue SET state = 'STOPPED', capacity = '0' WHERE path = 'root.b';
+UPDATE yquota.queue SET capacity = '100' WHERE path = 'root.a';
+COMMIT;
+SELECT queue, state, applications FROM yquota.effective_queue WHERE queue = 'root.b' AND label = '';
+SELECT submit(3, 'u', 'b');
+DELETE FROM yquota.queue WHERE path = 'root.b';
+SELECT yquota.finish_application('application_1_1');
+SELECT yquota.move_application('application_1_2', 'a');
+SELECT queue, state, applications FROM yquota.effective_queue WHERE queue = 'root.b' AND label = '';
+DELETE FROM yquota.queue WHERE path = 'root.b';
+SELECT queue, applications, active_applications, am_used FROM yquota.effective_queue WHERE label = '' ORDER BY ordinal;
+
+-- Numbers of any length order by value, other ids come after
+TRUNCATE yquota.application;
+UPDATE yquota.queue SET maximum_am_resource_percent = 0 WHERE path = 'root.a';
+SELECT state FROM unnest('{application_2_1,application_1_9,application_1_10,application_1_0009,job_b,job_a,application_1_x}'::text[]) AS id, yquota.submit_application(id, 'u', NULL, 'a');
+SELECT yquota.finish_application(application_id) FROM yquota.application WHERE state = 'ACTIVE';
+SELECT application_id, state FROM yquota.application WHERE state = 'ACTIVE';
+\c postgres
+SET client_min_messages = warning;
+DROP DATABASE yquota_application WITH (FORCE);

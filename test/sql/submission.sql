@@ -1,0 +1,195 @@
+--
+-- Submission: every limit and refusal with its figures, in the order in which a
+-- resource manager of Hadoop 3.4.1 looks at them.
+--
+SET client_min_messages = warning;
+CREATE DATABASE yquota_submission;
+\c yquota_submission
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET client_min_messages = error;
+\set VERBOSITY terse
+\pset null -
+SET timezone = 'UTC';
+SELECT yquota.set_clock('2026-01-01 00:00:00Z');
+
+-- ids in the order of submission; results without what is NULL
+CREATE SEQUENCE number;
+CREATE FUNCTION next_id() RETURNS text LANGUAGE sql AS $$SELECT format('application_1_%s', lpad(nextval('number')::text, 4, '0'))$$;
+CREATE FUNCTION told(anyelement) RETURNS text LANGUAGE sql AS
+	$$SELECT string_agg(format('%s=%s', key, value), E'\n  ' ORDER BY number)
+	  FROM json_each_text(row_to_json($1)) WITH ORDINALITY AS e (key, value, number) WHERE value IS NOT NULL AND key <> 'activated'$$;
+CREATE FUNCTION counts() RETURNS TABLE (queue text, username text, label text, held int, waiting int, active int, demanding int, am_used text) LANGUAGE sql AS
+	$$SELECT queue, username, label, non_runnable, accepted, active, demanding, am_used::text FROM yquota_internal.application_counter ORDER BY 1, 2, 3$$;
+\pset format unaligned
+\pset tuples_only on
+
+-- 100 GB in ten nodes: a and b have a half each
+INSERT INTO yquota.node (name, total) SELECT format('n%s', i), '[memory-mb=10240,vcores=10]' FROM generate_series(1, 10) AS i;
+INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent) VALUES (0.1);
+INSERT INTO yquota.queue (path, capacity, maximum_allocation_mb) VALUES ('root', NULL, NULL), ('root.a', '50', NULL), ('root.b', '50', NULL), ('root.b.b1', '100', 4096);
+
+-- placement: as named, by path or short name; unknown, ambiguous, no leaf
+SELECT told(yquota.submit_application(next_id(), 'alice', '{dev}', queue)) FROM unnest('{root.a,b1}'::text[]) AS queue;
+SELECT told(yquota.submit_application(next_id(), 'alice', '{dev}', queue)) FROM unnest('{root.c,root.b,default,root..a}'::text[]) AS queue;
+INSERT INTO yquota.queue (path, capacity) VALUES ('root.b.b2', '0'), ('root.b.b2.b1', '0');
+SELECT told(yquota.submit_application(next_id(), 'alice', '{dev}', 'b1'));
+UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.b.b2';
+SELECT told(yquota.submit_application(next_id(), 'alice', '{dev}', 'root.b.b2.b1'));
+DELETE FROM yquota.queue WHERE path LIKE 'root.b.b2%';
+INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy, fallback_result) VALUES ('json', 1, 'user', 'mallory', 'reject', 'reject');
+INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy, custom_placement, fallback_result) VALUES ('json', 2, 'user', 'bob', 'custom', 'root.b.b1', 'skip');
+UPDATE yquota.scheduler_setting SET mapping_rule_format = 'json';
+SELECT told(yquota.submit_application(next_id(), username, '{dev}')) FROM unnest('{mallory,bob}'::text[]) AS username;
+
+-- the application master: rounded up to whole minimum allocations, not beyond the maximum
+SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'a', am_resource => am)) FROM unnest('{"[memory-mb=1]","[memory-mb=8193]","[vcores=5,memory-mb=1]","[memory-mb=1,yarn.io/fpga=1]","[memory-mb=-1]"}'::yquota.resource[]) AS am;
+SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'b1', am_resource => '[memory-mb=4097]'));
+SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'b1', am_resource => '[memory-mb=4097]', unmanaged => true));
+SELECT application_id, queue, state, am_resource, unmanaged FROM yquota.application WHERE state <> 'REJECTED' ORDER BY 1;
+
+-- labels
+SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'a', label => 'x'));
+UPDATE yquota.scheduler_setting SET node_labels_enabled = true;
+INSERT INTO yquota.node_label VALUES ('x'), ('y');
+UPDATE yquota.queue SET accessible_node_labels = '{x}', default_node_label_expression = 'x' WHERE path = 'root.b.b1';
+UPDATE yquota.queue SET accessible_node_labels = '{x}' WHERE path = 'root.b';
+INSERT INTO yquota.queue_label (queue, label, capacity) VALUES ('root.b', 'x', '100'), ('root.b.b1', 'x', '100');
+SELECT told(yquota.submit_application(next_id(), 'alice', NULL, queue, label => label))
+FROM (VALUES ('a', 'x'), ('b1', 'y'), ('b1', 'x && y'), ('b1', 'z'), ('b1', ' x '), ('b1', NULL), ('b1', '')) AS v (queue, label);
+SELECT * FROM counts();
+
+-- lifetime: the queue's default, lowered to its maximum
+SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'a', lifetime => lifetime)) FROM unnest('{0,-5}'::bigint[]) AS lifetime;
+UPDATE yquota.queue SET maximum_application_lifetime = 100, default_application_lifetime = 40 WHERE path = 'root.a';
+SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'a', lifetime => lifetime)) FROM unnest('{50,NULL,500}'::bigint[]) AS lifetime;
+SELECT application_id, lifetime, expires_at FROM yquota.application WHERE lifetime IS NOT NULL ORDER BY 1;
+
+-- priority: clamped, by lists, by the workflow
+UPDATE yquota.scheduler_setting SET cluster_max_application_priority = 10, acl_enable = true, workflow_priority_mappings_override_enable = true;
+UPDATE yquota.queue SET default_application_priority = 3, acl_application_max_priority = '[user=alice max_priority=7]' WHERE path = 'root.a';
+INSERT INTO yquota.workflow_priority_mapping VALUES (1, 'wf', 'root.a', 5), (2, 'urgent', 'root.a', 9);
+SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'a', priority => priority, tags => tags))
+FROM (VALUES (NULL, NULL), (7, NULL), (8, NULL), (99, NULL), (-1, NULL), (7, '{workflowid:WF}'::text[]), (1, '{workflowid:urgent}')) AS v (priority, tags);
+
+-- access
+UPDATE yquota.queue SET acl_submit_applications = ' ', acl_administer_queue = ' ' WHERE path = 'root';
+UPDATE yquota.queue SET acl_submit_applications = 'alice ops' WHERE path = 'root.a';
+UPDATE yquota.queue SET acl_application_max_priority = NULL WHERE path = 'root.a';
+SELECT told(yquota.submit_application(next_id(), username, groups, 'a'))
+FROM (VALUES ('eve', NULL), ('eve', '{dev,ops}'::text[])) AS v (username, groups);
+UPDATE yquota.scheduler_setting SET acl_enable = false;
+UPDATE yquota.queue SET acl_submit_applications = NULL, acl_administer_queue = NULL WHERE path = 'root';
+
+-- states, of the queue and of those above
+UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.b';
+SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'b1'));
+SELECT queue, state, applications FROM yquota.effective_queue WHERE label = '' ORDER BY ordinal;
+UPDATE yquota.queue SET state = 'RUNNING' WHERE path = 'root.b';
+UPDATE yquota.queue SET state = 'RUNNING' WHERE path = 'root.b.b1';
+
+-- numbers: of the queue, of the user, of the cluster
+TRUNCATE yquota.application;
+SELECT * FROM counts();
+SELECT sum(live) FROM yquota_internal.application_total;
+UPDATE yquota.queue SET maximum_applications = 3, minimum_user_limit_percent = 50, user_limit_factor = 1.4,
+	maximum_application_lifetime = NULL, default_application_lifetime = NULL, default_application_priority = NULL WHERE path = 'root.a';
+SELECT maximum_applications, maximum_applications_per_user FROM yquota.effective_queue WHERE queue = 'root.a';
+SELECT told(yquota.submit_application(next_id(), username, NULL, 'a')) FROM unnest('{alice,alice,alice,bob,bob,eve}'::text[]) AS username;
+UPDATE yquota.scheduler_setting SET maximum_applications = 4;
+SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'b1')) FROM generate_series(1, 2);
+SELECT told(yquota.admission('application_2_1', 'alice', NULL, 'b1'));
+SELECT yquota.finish_application(application_id, 'KILLED') FROM yquota.application WHERE queue = 'root.b.b1' AND finished_at IS NULL;
+SELECT told(yquota.admission('application_2_1', 'alice', NULL, 'b1'));
+UPDATE yquota.scheduler_setting SET maximum_applications = NULL;
+SELECT * FROM yquota.verify();
+
+-- parallel applications hold, and count for the queue but not for the user
+TRUNCATE yquota.application;
+ALTER SEQUENCE number RESTART 100;
+UPDATE yquota.queue SET max_parallel_apps = 2 WHERE path = 'root.a';
+UPDATE yquota.queue SET max_parallel_apps = 3 WHERE path = 'root';
+INSERT INTO yquota.user_setting VALUES ('bob', 1);
+SELECT told(yquota.submit_application(next_id(), username, NULL, queue))
+FROM (VALUES ('bob', 'a'), ('bob', 'b1'), ('alice', 'a'), ('alice', 'a'), ('alice', 'a'), ('eve', 'b1'), ('eve', 'b1')) AS v (username, queue);
+SELECT * FROM counts();
+
+-- held ones count against maximum-applications (TestCapacityScheduler.testMaxAppsReachedWithNonRunnableApps)
+TRUNCATE yquota.application;
+UPDATE yquota.queue SET maximum_applications = 4, minimum_user_limit_percent = NULL, user_limit_factor = NULL WHERE path = 'root.a';
+SELECT s.state, s.decided_by, s.used, s.maximum FROM generate_series(1, 5) AS i, yquota.submit_application(format('held_%s', i), 'user', NULL, 'a') AS s;
+
+-- room for application masters: of the user, of the queue; one that does not fit is passed by
+TRUNCATE yquota.application;
+ALTER SEQUENCE number RESTART 200;
+DELETE FROM yquota.user_setting;
+UPDATE yquota.queue SET max_parallel_apps = NULL, maximum_applications = NULL, minimum_user_limit_percent = NULL, user_limit_factor = NULL;
+UPDATE yquota.queue SET maximum_capacity = '50' WHERE path = 'root.a';
+SELECT told(yquota.submit_application(next_id(), username, NULL, 'a', am_resource => am))
+FROM (VALUES ('alice', '[memory-mb=3072]'::yquota.resource), ('alice', '[memory-mb=3072]'), ('alice', '[memory-mb=1024]'), ('bob', '[memory-mb=1024]'), ('bob', '[memory-mb=1024]')) AS v (username, am);
+SELECT * FROM counts();
+-- without nodes, all wait
+UPDATE yquota.node SET state = 'LOST';
+SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'b1', label => ''));
+UPDATE yquota.node SET state = 'RUNNING';
+SELECT * FROM yquota.activate_applications('b1');
+SELECT * FROM yquota.activate_applications();
+
+-- credit
+TRUNCATE yquota.application;
+ALTER SEQUENCE number RESTART 300;
+INSERT INTO yquota.project (name, quota_mode, on_exhausted) SELECT mode || '-' || policy, mode::yquota.quota_mode, policy::yquota.exhaustion_policy
+FROM unnest('{PREPAID,NOLIMIT}'::text[]) AS mode, unnest(enum_range(NULL::yquota.exhaustion_policy)::text[]) AS policy;
+SELECT name, state, decided_by, decided_at, reason
+FROM yquota.project, yquota.submit_application(next_id(), 'alice', NULL, 'a', project => name) ORDER BY name;
+INSERT INTO yquota.quota_grant (project, amount, reason) SELECT name, 0.5, 'test' FROM yquota.project;
+SELECT name, state, decided_by FROM yquota.project, yquota.submit_application(next_id(), 'alice', NULL, 'a', project => name) ORDER BY name;
+SELECT yquota.submit_application(next_id(), 'alice', NULL, 'a', project => 'nobody');
+
+-- ids: once, unless refused
+SELECT told(yquota.submit_application('job-1', 'alice', NULL, 'nowhere'));
+SELECT told(yquota.submit_application('job-1', 'alice', NULL, 'a'));
+SELECT yquota.submit_application('job-1', 'alice', NULL, 'a');
+SELECT yquota.submit_application('job-1', 'alice', NULL, 'nowhere');
+SELECT yquota.finish_application('job-1');
+SELECT yquota.submit_application('job-1', 'alice', NULL, 'a');
+SELECT application_id, state, queue, diagnostics FROM yquota.application WHERE application_id = 'job-1';
+
+-- malformed calls record nothing
+SELECT yquota.submit_application(NULL, 'alice', NULL);
+SELECT yquota.submit_application('', 'alice', NULL);
+SELECT yquota.submit_application(repeat('x', 256), 'alice', NULL);
+SELECT yquota.submit_application('job-2', NULL, NULL);
+SELECT yquota.submit_application('job-2', '', NULL);
+SELECT yquota.submit_application('job-2', repeat('x', 256), NULL);
+SELECT yquota.submit_application('job-2', 'alice', '{NULL}');
+SELECT yquota.submit_application('job-2', 'alice', NULL, NULL);
+SELECT yquota.submit_application('job-2', 'alice', NULL, tags => '{NULL}');
+SELECT count(*) FROM yquota.application WHERE application_id = 'job-2';
+
+-- a rule sends to queues that are created
+BEGIN;
+UPDATE yquota.queue SET capacity = '40' WHERE path = 'root.a';
+INSERT INTO yquota.queue (path, capacity, auto_queue_creation_v2_enabled, auto_queue_creation_v2_max_queues) VALUES ('root.users', '10', true, 1);
+COMMIT;
+INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy, custom_placement, create_queue, fallback_result)
+VALUES ('json', 3, 'user', '*', 'custom', 'root.users.%user', true, 'skip');
+SELECT told(yquota.admission('job-3', 'carol', NULL));
+SELECT told(yquota.submit_application('job-3', 'carol', NULL, am_resource => '[memory-mb=2048]'));
+SELECT told(yquota.submit_application('job-4', 'dave', NULL));
+SELECT told(yquota.submit_application('job-5', 'dave', NULL, 'root.users.fay'));
+SELECT told(yquota.submit_application('job-6', 'dave', NULL, 'root.users.carol'));
+SELECT path, auto_created FROM yquota.queue WHERE path LIKE 'root.users%' ORDER BY 1;
+
+-- what counts follows from the rows, whoever writes them
+UPDATE yquota.application SET state = 'NON_RUNNABLE' WHERE application_id = (SELECT min(application_id) FROM yquota.application WHERE state = 'ACTIVE');
+UPDATE yquota.application SET username = 'zoe', has_outstanding_requests = false WHERE application_id = (SELECT min(application_id) FROM yquota.application WHERE state = 'ACCEPTED');
+DELETE FROM yquota.application WHERE application_id = (SELECT max(application_id) FROM yquota.application WHERE state = 'ACTIVE' AND queue = 'root.a');
+SELECT * FROM counts();
+SELECT * FROM yquota.verify();
+UPDATE yquota_internal.application_counter SET accepted = accepted + 1 WHERE username = 'zoe';
+UPDATE yquota_internal.application_total SET live = live + 1;
+SELECT * FROM yquota.verify();
+\c postgres
+SET client_min_messages = warning;
+DROP DATABASE yquota_submission WITH (FORCE);
