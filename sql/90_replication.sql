@@ -36,6 +36,9 @@ ALTER TABLE yquota.queue_label ENABLE REPLICA TRIGGER signal_applied;
 CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.queue_user
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
 ALTER TABLE yquota.queue_user ENABLE REPLICA TRIGGER signal_applied;
+CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.user_setting
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
+ALTER TABLE yquota.user_setting ENABLE REPLICA TRIGGER signal_applied;
 CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.mapping_rule
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
 ALTER TABLE yquota.mapping_rule ENABLE REPLICA TRIGGER signal_applied;

@@ -82,6 +82,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_RUNNING_CLASS] = {.schema = "yquota_internal", .name = "running_class"},
 	[YQ_SCHEDULER_SETTING] = {.schema = "yquota", .name = "scheduler_setting"},
 	[YQ_USAGE_COUNTER] = {.schema = "yquota_internal", .name = "usage_counter"},
+	[YQ_USAGE_VERSION] = {.schema = "yquota_internal", .name = "usage_version"},
 	[YQ_USER_SETTING] = {.schema = "yquota", .name = "user_setting"},
 	[YQ_WILDCARD_TEMPLATE] = {.schema = "yquota", .name = "wildcard_template"},
 	[YQ_WORKFLOW_PRIORITY_MAPPING] = {.schema = "yquota", .name = "workflow_priority_mapping"},

@@ -185,6 +185,7 @@ typedef struct YqNameCount
 {
 	YqBytes		key;
 	int64		count;
+	int64		folded;			/* as much of it as is folded */
 } YqNameCount;
 
 typedef struct YqHierarchy
@@ -206,6 +207,7 @@ typedef struct YqHierarchy
 	HTAB	   *kept_stopped;	/* paths that have no row, but a property state STOPPED */
 
 	HTAB	   *containers_elsewhere;	/* of names that no queue has: YqNameCount */
+	struct YqFoldedUsage *folded_usage; /* of usage.c */
 
 	int64	  **totals;			/* of RUNNING nodes, per label */
 	int64	   *cluster;

@@ -20,6 +20,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/uuid.h"
 
 typedef enum UsageColumn
 {
@@ -51,7 +52,7 @@ typedef struct UsageScan
 	const YqQueue *queue;		/* NULL for all */
 	Oid			guaranteed;
 	MemoryContext row_context;	/* for what is made of one row */
-	Snapshot	snapshot;		/* one for all: folding moves rows from one table to the other */
+	Snapshot	snapshot;
 	YqUsageReader reader;
 	void	   *argument;
 } UsageScan;
@@ -126,7 +127,7 @@ read_delta(const YqRow *row)
 		read_counter(row);
 }
 
-/* -- of all queues --------------------------------------------------------- */
+/* -- counting ---------------------------------------------------------------- */
 
 static void
 note_elsewhere(YqHierarchy *hierarchy, const char *name, int64 containers)
@@ -136,7 +137,9 @@ note_elsewhere(YqHierarchy *hierarchy, const char *name, int64 containers)
 	YqNameCount *entry = yq_bytes_table_enter(hierarchy->containers_elsewhere, key,
 											  hierarchy->context, &found);
 
-	entry->count = containers + (found ? entry->count : 0);
+	if (!found)
+		entry->count = entry->folded = 0;
+	entry->count += containers;
 }
 
 int64
@@ -174,6 +177,106 @@ add_usage(const YqUsage *usage, void *argument)
 	}
 }
 
+/* -- what is folded, kept ------------------------------------------------------ */
+
+/*
+ * Folded usage changes every few seconds, when it is folded; what is not yet
+ * folded, all the time.  So the former is kept as it was read, with its version,
+ * and only the queues that the latter touches are set back to it.
+ */
+typedef struct YqFoldedUsage
+{
+	bool		is_valid;
+	pg_uuid_t	version;
+	int64	  **used;			/* by number of the queue: of all its labels, one after the other */
+	int64	   *containers;		/* by number of the queue */
+	bool	   *has_unfolded;	/* likewise: touched since */
+	int		   *unfolded;		/* numbers of those */
+	int			unfolded_count;
+} YqFoldedUsage;
+
+static YqFoldedUsage *
+make_folded_usage(const YqHierarchy *hierarchy)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(hierarchy->context);
+	int			count = Max(hierarchy->queue_count, 1);
+	YqFoldedUsage *folded = palloc0(sizeof(YqFoldedUsage));
+
+	folded->used = palloc_extended(sizeof(int64 *) * count, MCXT_ALLOC_HUGE);
+	folded->containers = palloc_extended(sizeof(int64) * count, MCXT_ALLOC_HUGE);
+	folded->has_unfolded = palloc_extended(sizeof(bool) * count, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	folded->unfolded = palloc_extended(sizeof(int) * count, MCXT_ALLOC_HUGE);
+	for (int i = 0; i < hierarchy->queue_count; i++)
+		folded->used[i] = palloc(sizeof(int64) * hierarchy->calculator.types *
+								 Max(hierarchy->queues[i]->label_count, 1));
+	MemoryContextSwitchTo(old_context);
+	return folded;
+}
+
+static void
+copy_queue(const YqHierarchy *hierarchy, YqQueue *queue, bool is_back)
+{
+	YqFoldedUsage *folded = hierarchy->folded_usage;
+	int			types = hierarchy->calculator.types;
+	int64	   *kept = folded->used[queue->number];
+
+	for (int i = 0; i < queue->label_count; i++, kept += types)
+		memcpy(is_back ? queue->labels[i].used : kept, is_back ? kept : queue->labels[i].used,
+			   types * sizeof(int64));
+	if (is_back)
+		queue->containers = folded->containers[queue->number];
+	else
+		folded->containers[queue->number] = queue->containers;
+}
+
+static void
+copy_elsewhere(const YqHierarchy *hierarchy, bool is_back)
+{
+	HASH_SEQ_STATUS elsewhere;
+	YqNameCount *entry;
+
+	hash_seq_init(&elsewhere, hierarchy->containers_elsewhere);
+	while ((entry = hash_seq_search(&elsewhere)) != NULL)
+	{
+		if (is_back)
+			entry->count = entry->folded;
+		else
+			entry->folded = entry->count;
+	}
+}
+
+/* Set back what has been touched. */
+static void
+forget_unfolded(YqHierarchy *hierarchy)
+{
+	YqFoldedUsage *folded = hierarchy->folded_usage;
+
+	for (int i = 0; i < folded->unfolded_count; i++)
+	{
+		copy_queue(hierarchy, hierarchy->queues[folded->unfolded[i]], true);
+		folded->has_unfolded[folded->unfolded[i]] = false;
+	}
+	folded->unfolded_count = 0;
+	copy_elsewhere(hierarchy, true);
+}
+
+static void
+add_unfolded(const YqUsage *usage, void *argument)
+{
+	YqHierarchy *hierarchy = argument;
+	YqFoldedUsage *folded = hierarchy->folded_usage;
+	YqQueue    *queue = yq_hierarchy_find_by_name(hierarchy, usage->queue_name);
+
+	for (; queue != NULL && !folded->has_unfolded[queue->number]; queue = queue->parent)
+	{
+		folded->has_unfolded[queue->number] = true;
+		folded->unfolded[folded->unfolded_count++] = queue->number;
+	}
+	add_usage(usage, hierarchy);
+}
+
+/* -- of all queues --------------------------------------------------------- */
+
 static void
 forget_usage(YqHierarchy *hierarchy)
 {
@@ -193,14 +296,70 @@ forget_usage(YqHierarchy *hierarchy)
 	}
 }
 
+static void
+read_folded(YqHierarchy *hierarchy, UsageScan *scan)
+{
+	YqFoldedUsage *folded = hierarchy->folded_usage;
+
+	folded->is_valid = false;
+	forget_usage(hierarchy);
+	scan->reader = add_usage;
+	yq_rows_read(YQ_USAGE_COUNTER, scan->snapshot, column_names, USAGE_SCOPE, read_counter, scan);
+	for (int i = 0; i < hierarchy->queue_count; i++)
+		copy_queue(hierarchy, hierarchy->queues[i], false);
+	copy_elsewhere(hierarchy, false);
+	memset(folded->has_unfolded, 0, sizeof(bool) * hierarchy->queue_count);
+	folded->unfolded_count = 0;
+}
+
+typedef struct Version
+{
+	bool		is_known;
+	pg_uuid_t	version;
+} Version;
+
+static void
+read_version(const YqRow *row)
+{
+	Version    *version = row->argument;
+	bool		isnull;
+
+	version->version = *DatumGetUUIDP(yq_row_value(row, 0, &isnull));
+	version->is_known = true;
+}
+
+static Version
+find_version(Snapshot snapshot)
+{
+	static const char *const columns[] = {"version"};
+	Version		version = {.is_known = false};
+
+	yq_rows_read(YQ_USAGE_VERSION, snapshot, columns, lengthof(columns), read_version, &version);
+	return version;
+}
+
 void
 yq_hierarchy_read_usage(YqHierarchy *hierarchy)
 {
-	UsageScan	scan = begin_scan(hierarchy, NULL, add_usage, hierarchy);
+	UsageScan	scan = begin_scan(hierarchy, NULL, NULL, hierarchy);
+	/* one snapshot for all: folding moves rows from one table to the other */
+	Version		version = find_version(scan.snapshot);
+	YqFoldedUsage *folded;
 
-	forget_usage(hierarchy);
-	yq_rows_read(YQ_USAGE_COUNTER, scan.snapshot, column_names, USAGE_SCOPE, read_counter, &scan);
+	if (hierarchy->folded_usage == NULL)
+		hierarchy->folded_usage = make_folded_usage(hierarchy);
+	folded = hierarchy->folded_usage;
+	if (folded->is_valid && version.is_known &&
+		memcmp(&folded->version, &version.version, sizeof(pg_uuid_t)) == 0)
+		forget_unfolded(hierarchy);
+	else
+		read_folded(hierarchy, &scan);
+	/* an error in what follows leaves usage half read */
+	folded->is_valid = false;
+	scan.reader = add_unfolded;
 	yq_rows_read(YQ_COUNTER_DELTA, scan.snapshot, column_names, USAGE_COLUMNS, read_delta, &scan);
+	folded->version = version.version;
+	folded->is_valid = version.is_known;
 	end_scan(&scan);
 }
 
@@ -213,7 +372,7 @@ yq_usage_of_leaf_read(const YqHierarchy *hierarchy, const YqQueue *leaf,
 	static const char index_name[] = "usage_counter_queue_label_username_execution_type_key";
 	UsageScan	scan = begin_scan(hierarchy, leaf, reader, argument);
 
-	/* events name it by its path or, when it is the only one, by its name */
+	/* events name it by its path or, when it is the only one, by its name; one snapshot as above */
 	yq_rows_read_index(YQ_USAGE_COUNTER, index_name, scan.snapshot, leaf->path, NULL,
 					   column_names, USAGE_SCOPE, read_counter, &scan);
 	if (leaf->name != leaf->path)

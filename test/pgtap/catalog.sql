@@ -259,8 +259,8 @@ SELECT is_empty($$SELECT signature FROM own_function WHERE proname ~ '^resource_
 --
 SELECT is((SELECT array_agg(c.oid::regclass::text ORDER BY c.relname) FROM own_relation AS c, pg_extension AS e
 		   WHERE e.extname = 'yquota' AND c.relkind = 'r' AND c.oid <> ALL (coalesce(e.extconfig, '{}'))),
-		  '{yquota_internal.clock_setting,yquota_internal.queue_check,yquota_internal.running_class,yquota_internal.running_reference,yquota_internal.running_total,yquota_internal.worker_state}'::text[],
-		  'all tables are dumped but those of the running server and the running totals');
+		  '{yquota_internal.clock_setting,yquota_internal.queue_check,yquota_internal.running_class,yquota_internal.running_reference,yquota_internal.running_total,yquota_internal.usage_version,yquota_internal.worker_state}'::text[],
+		  'all tables are dumped but those of the running server, the running totals and what tells of usage');
 SELECT is_empty($$
 	SELECT c.oid::regclass FROM own_relation AS c, pg_extension AS e
 	WHERE e.extname = 'yquota' AND c.relkind = 'S' AND c.oid <> ALL (coalesce(e.extconfig, '{}'))$$,

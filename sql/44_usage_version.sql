@@ -1,0 +1,32 @@
+--
+-- Which state of the folded usage it is: whoever has read that need not read it
+-- again until it is another one (src/queues/usage.c).
+--
+CREATE TABLE yquota_internal.usage_version (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	version uuid NOT NULL DEFAULT gen_random_uuid()
+);
+COMMENT ON TABLE yquota_internal.usage_version IS
+	'One row, which changes with usage_counter: sessions that have read the one compare the other';
+INSERT INTO yquota_internal.usage_version DEFAULT VALUES;
+
+CREATE FUNCTION yquota_internal.change_usage_version() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	-- nothing that a transaction which fails has left behind is ever the same again
+	UPDATE yquota_internal.usage_version SET version = gen_random_uuid();
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.change_usage_version() IS
+	'Tell that usage_counter has changed';
+REVOKE ALL ON FUNCTION yquota_internal.change_usage_version() FROM PUBLIC;
+
+CREATE TRIGGER change_version AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota_internal.usage_counter
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.change_usage_version();
+-- for a copy by logical replication, where statements are not seen
+CREATE TRIGGER change_version_applied AFTER INSERT OR UPDATE OR DELETE ON yquota_internal.usage_counter
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.change_usage_version();
+ALTER TABLE yquota_internal.usage_counter ENABLE REPLICA TRIGGER change_version_applied;
