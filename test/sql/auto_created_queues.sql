@@ -2,6 +2,10 @@
 -- of them have a guarantee, and when they go again.
 
 SET client_min_messages = warning;
+CREATE DATABASE yquota_auto_created_queues;
+\c yquota_auto_created_queues
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
 SET timezone = 'UTC';
 
 CREATE FUNCTION pg_temp.nodes(VARIADIC totals text[]) RETURNS void
@@ -378,3 +382,7 @@ FROM unnest('{root.a.l,root.a.p.q,root.m.l}'::text[]) AS queue, yquota.applicati
 
 TRUNCATE yquota.queue, yquota.queue_label, yquota.queue_user, yquota.scheduler_setting, yquota.node_label, yquota.wildcard_template, yquota.kept_property;
 SELECT (SELECT count(*) FROM yquota_internal.created_queue) AS created, (SELECT count(*) FROM yquota_internal.active_leaf) AS active;
+
+\c postgres
+SET client_min_messages = warning;
+DROP DATABASE yquota_auto_created_queues WITH (FORCE);
