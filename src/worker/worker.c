@@ -28,6 +28,7 @@
 #include <signal.h>
 
 #include "access/xact.h"
+#include "base/catalog.h"
 #include "base/clock.h"
 #include "base/settings.h"
 #include "catalog/pg_extension.h"
@@ -474,9 +475,12 @@ set_interval(Task *task, int *interval_ms, int milliseconds)
 	task->postponed = false;
 }
 
+/* An extension that is older than the library has no such queues. */
 static void
 read_queue_policies(void)
 {
+	if (!OidIsValid(yq_table_oid(YQ_CREATED_QUEUE)))
+		return;
 	execute("SELECT manage_interval_ms, removal_interval_ms FROM yquota_internal.queue_policy_intervals()",
 			0, NULL, NULL, NULL);
 	set_interval(&periodic[MANAGE_QUEUES], &manage_queues_interval_ms, interval_of_column(1));
