@@ -1,0 +1,325 @@
+#!/usr/bin/env perl
+#
+# Random submissions, ends, moves and changes of limits against a model of what
+# is counted and which limit decides (cs-semantics 3.3, 3.4, 3.6): one after the
+# other, comparing every answer and all states; then by several sessions at once,
+# where no limit may be exceeded and what is counted must be what there is.
+#
+# The cluster is large, so that whatever may run is active: room for application
+# masters is not the matter here.
+#
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin, "$FindBin::Bin/../t";
+use Test::More;
+use Session;
+use Soak;
+use Trial;
+
+my @leaves = qw(root.a.x root.a.y root.b);
+my @queues = ('root', 'root.a', @leaves);
+my @users = qw(u v w);
+my ($seed, $histories) = Trial::plan_run(6);
+my $operations = 60;
+
+# -- the model -----------------------------------------------------------------
+
+# limit: by "queue max", "queue parallel", "user NAME" and "cluster"; application:
+# id => [user, leaf, runs, number of its submission]
+my (%limit, %application, $submissions);
+
+sub above
+{
+	my ($queue) = @_;
+	my @path = ($queue);
+
+	push @path, $queue while $queue =~ s/\.[^.]*$//;
+	return @path;
+}
+
+sub live
+{
+	my ($condition) = @_;
+
+	return scalar grep { $condition->(@$_) } values %application;
+}
+
+sub running_in
+{
+	my ($queue) = @_;
+
+	return live(sub { $_[2] && "$_[1]." =~ /^\Q$queue\E\./ });
+}
+
+sub running_of
+{
+	my ($user) = @_;
+
+	return live(sub { $_[2] && $_[0] eq $user });
+}
+
+# What keeps one more application from running: nothing, or whose limit.
+sub held_by
+{
+	my ($user, $leaf) = @_;
+
+	return $user if running_of($user) >= ($limit{"user $user"} // 9**9);
+	foreach my $queue (above($leaf))
+	{
+		return $queue if running_in($queue) >= ($limit{"$queue parallel"} // 9**9);
+	}
+	return undef;
+}
+
+# What refuses one more application.
+sub refused_by
+{
+	my ($user, $leaf, $counts_for_cluster) = @_;
+	my $most = $limit{"$leaf max"};
+
+	return 'maximum_applications_system'
+		if $counts_for_cluster && keys %application >= $limit{cluster};
+	return 'maximum_applications' if live(sub { $_[1] eq $leaf }) >= $most;
+	return 'maximum_applications_per_user'
+		if live(sub { $_[1] eq $leaf && $_[0] eq $user && $_[2] }) >= int($most / 2);
+	return undef;
+}
+
+sub held_in
+{
+	my ($leaf) = @_;
+
+	return [ grep { !$application{$_}[2] && $application{$_}[1] eq $leaf } keys %application ];
+}
+
+# Lists of held applications below a queue, but for queues that are full.
+sub gather
+{
+	my ($queue) = @_;
+
+	return () if running_in($queue) >= ($limit{"$queue parallel"} // 9**9);
+	return held_in($queue) if grep { $_ eq $queue } @leaves;
+	return map { gather($_) } grep { /^\Q$queue\E\.[^.]+$/ } @queues;
+}
+
+# Let as many run as there are lists, or all that may.
+sub promote
+{
+	my ($is_bounded, @lists) = @_;
+	my $promoted = 0;
+	my %seen;
+
+	foreach my $id (sort { $application{$a}[3] <=> $application{$b}[3] } grep { !$seen{$_}++ } map { @$_ } @lists)
+	{
+		last if $is_bounded && $promoted >= @lists;
+		next if defined held_by(@{ $application{$id} }[ 0, 1 ]);
+		$application{$id}[2] = 1;
+		$promoted++;
+	}
+	return;
+}
+
+sub promote_after_end
+{
+	my ($user, $leaf) = @_;
+	my ($top) = reverse grep { running_in($_) == ($limit{"$_ parallel"} // 9**9) - 1 } above($leaf);
+	my @lists = defined $top ? gather($top) : ();
+
+	push @lists, [ grep { !$application{$_}[2] && $application{$_}[0] eq $user } keys %application ]
+		if running_of($user) == ($limit{"user $user"} // 9**9) - 1;
+	promote(1, @lists);
+	return;
+}
+
+# -- operations: statement, and what the model says it returns -------------------
+
+my $last_id;
+
+sub pick { return $_[ rand @_ ] }
+
+sub submit
+{
+	my $id = 'application_1_' . ++$last_id;
+	my ($user, $leaf) = (pick(@users), pick(@leaves));
+	my $refused = refused_by($user, $leaf, 1);
+	my $held = defined $refused ? undef : held_by($user, $leaf);
+	my $answer = defined $refused ? "REJECTED $refused" : defined $held ? "NON_RUNNABLE max_parallel_apps $held" : 'ACTIVE';
+
+	$application{$id} = [ $user, $leaf, defined $held ? 0 : 1, ++$submissions ] if !defined $refused;
+	return ("SELECT concat_ws(' ', state, decided_by, CASE WHEN state = 'NON_RUNNABLE' THEN decided_at END) "
+			. "FROM yquota.submit_application('$id', '$user', NULL, '$leaf')", $answer);
+}
+
+sub finish
+{
+	return submit() if !%application;
+	my $id = pick(sort keys %application);
+	my ($user, $leaf, $runs) = @{ delete $application{$id} };
+
+	promote_after_end($user, $leaf) if $runs;
+	return ("SELECT yquota.finish_application('$id', 'KILLED')", 'KILLED');
+}
+
+sub move
+{
+	return submit() if !%application;
+	my $id = pick(sort keys %application);
+	my ($user, $from, $runs) = @{ $application{$id} };
+	my $to = pick(@leaves);
+	my $statement = "SELECT yquota.move_application('$id', '$to')";
+
+	# also where it is
+	return ($statement, undef) if defined refused_by($user, $to, 0);
+	return ($statement, $runs ? 'ACTIVE' : 'NON_RUNNABLE') if $from eq $to;
+	$application{$id}[2] = $runs || !defined held_by($user, $to) ? 1 : 0;
+	$application{$id}[1] = $to;
+	promote_after_end($user, $from) if $runs;
+	return ($statement, $application{$id}[2] ? 'ACTIVE' : 'NON_RUNNABLE');
+}
+
+sub configure
+{
+	my $most = pick(1 .. 4, 'NULL');
+	my $name = pick((map { "$_ parallel" } @queues), (map { "user $_" } @users));
+	my $statement = "UPDATE yquota.queue SET max_parallel_apps = $most WHERE path = '" . (split ' ', $name)[0] . "'";
+
+	$limit{$name} = $most eq 'NULL' ? undef : $most;
+	$statement = "UPDATE yquota.user_setting SET max_parallel_apps = $most WHERE username = '$1'" if $name =~ /^user (.*)/;
+	promote(0, gather('root'));
+	return ($statement, '');
+}
+
+sub operation
+{
+	my $kind = rand;
+
+	return $kind < 0.5 ? submit() : $kind < 0.75 ? finish() : $kind < 0.9 ? move() : configure();
+}
+
+# -- playing ----------------------------------------------------------------------
+
+my $states = "SELECT application_id, queue, state FROM yquota.application WHERE finished_at IS NULL ORDER BY 1";
+
+sub expected_states
+{
+	return join('', map { "$_|$application{$_}[1]|" . ($application{$_}[2] ? 'ACTIVE' : 'NON_RUNNABLE') . "\n" } sort keys %application);
+}
+
+sub begin_history
+{
+	my ($session) = @_;
+	my %most = map { ($_ => pick(4 .. 12)) } @leaves;
+
+	%application = ();
+	%limit = (cluster => pick(12, 15, 10000), map { ("$_ max" => $most{$_}) } @leaves);
+	$submissions = $last_id = 0;
+	$session->run(join(";\n", 'TRUNCATE yquota.application',
+		"UPDATE yquota.scheduler_setting SET maximum_applications = $limit{cluster}",
+		'UPDATE yquota.queue SET max_parallel_apps = NULL',
+		'UPDATE yquota.user_setting SET max_parallel_apps = NULL',
+		map { "UPDATE yquota.queue SET maximum_applications = $most{$_} WHERE path = '$_'" } @leaves));
+	return;
+}
+
+sub play_alone
+{
+	my ($session) = @_;
+	my @log;
+
+	foreach (1 .. $operations)
+	{
+		my ($statement, $expected) = operation();
+		my ($answer, $error) = $session->attempt($statement);
+
+		push @log, "$statement;";
+		$answer = defined $error ? undef : $answer =~ s/\n\z//r;
+		my $found = $session->run($states);
+		next if ($answer // 'error') eq ($expected // 'error') && $found eq expected_states();
+		diag(join("\n", @log, "answer:   " . ($answer // $error), "expected: " . ($expected // 'error'),
+				"found:\n$found", "expected:\n" . expected_states()));
+		return 0;
+	}
+	return 1;
+}
+
+# Statements of one session, about whatever applications there may be.
+sub statements
+{
+	my ($name) = @_;
+	my $number = 0;
+
+	return join("\n", map {
+		my $id = "application_$name" . '_' . (1 + int rand($number || 1));
+
+		rand() < 0.6 ? "SELECT state FROM yquota.submit_application('application_${name}_" . ++$number . "', '" . pick(@users) . "', NULL, '" . pick(@leaves) . "');"
+			: rand() < 0.7 ? "SELECT yquota.finish_application('$id');" : "SELECT yquota.move_application('$id', '" . pick(@leaves) . "');"
+	} 1 .. 40) . "\nSELECT 1;\n";
+}
+
+# Moves may exceed limits of what runs, submissions may not: so nothing is moved
+# when those are looked at.
+sub play_together
+{
+	my ($session, @others) = @_;
+	my $moves = rand() < 0.5;
+
+	foreach my $queue (@queues) { $limit{"$queue parallel"} = pick(2 .. 6, undef) }
+	foreach my $user (@users) { $limit{"user $user"} = pick(1 .. 4, undef) }
+	$session->run(join(";\n", 'TRUNCATE yquota.application',
+		(map { "UPDATE yquota.queue SET max_parallel_apps = " . ($limit{"$_ parallel"} // 'NULL') . " WHERE path = '$_'" } @queues),
+		(map { "UPDATE yquota.user_setting SET max_parallel_apps = " . ($limit{"user $_"} // 'NULL') . " WHERE username = '$_'" } @users)));
+	my @sql = map { my $sql = statements($_); $moves ? $sql : $sql =~ s/^SELECT yquota\.move.*\n//gmr } 1 .. @others;
+	$others[$_]->send($sql[$_]) foreach 0 .. $#others;
+	my @answers = map { $_->receive } @others;
+	my @problems = grep { !/does not exist|cannot be moved|already has/ } map { /^(?:psql:\S+ )?ERROR:.*$/gm } @answers;
+
+	%application = ();
+	foreach (split /\n/, $session->run("SELECT application_id, username, queue, (state <> 'NON_RUNNABLE')::int FROM yquota.application WHERE finished_at IS NULL"))
+	{
+		my ($id, @row) = split /\|/;
+
+		$application{$id} = \@row;
+	}
+	push @problems, 'too many in the cluster' if keys %application > $limit{cluster};
+	foreach my $leaf (@leaves)
+	{
+		push @problems, "too many in $leaf" if live(sub { $_[1] eq $leaf }) > $limit{"$leaf max"};
+	}
+	if (!$moves)
+	{
+		push @problems, map { "too many run in $_" } grep { running_in($_) > ($limit{"$_ parallel"} // 9**9) } @queues;
+		push @problems, map { "too many of $_ run" } grep { running_of($_) > ($limit{"user $_"} // 9**9) } @users;
+	}
+	push @problems, $session->run('SELECT * FROM yquota.verify()') || ();
+	diag(join("\n", @problems, @sql)) if @problems;
+	return !@problems;
+}
+
+my $database = "yquota_submission_$$";
+Session::administer("CREATE DATABASE $database");
+my @sessions = map { Session->new($database) } 1 .. 4;
+$sessions[0]->run('SET client_min_messages = error; CREATE EXTENSION yquota');
+$_->run('SET client_min_messages = error') foreach @sessions;
+$sessions[0]->run(<<'SQL');
+INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=104857600,vcores=100000]');
+INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent) VALUES (1);
+INSERT INTO yquota.queue (path, capacity, user_limit_factor)
+VALUES ('root', NULL, NULL), ('root.a', '1w', NULL), ('root.a.x', '1w', 0.5), ('root.a.y', '1w', 0.5), ('root.b', '1w', 0.5);
+INSERT INTO yquota.user_setting (username) VALUES ('u'), ('v'), ('w');
+SQL
+
+my ($number, $alone, $together) = (0, 0, 0);
+for (my $goes_on = 1; $goes_on && !$alone && !$together;)
+{
+	$goes_on = soak_goes_on(++$number, $histories, 5 * $histories);
+	srand($seed + $number);
+	begin_history($sessions[0]);
+	$alone++ if !play_alone($sessions[0]);
+	$together++ if !play_together(@sessions);
+}
+is($alone, 0, "answers and states are the model's after each of $operations operations");
+is($together, 0, 'at the same time no limit is exceeded, nobody fails, and what is counted is what there is');
+$_->close foreach @sessions;
+Session::administer("DROP DATABASE $database WITH (FORCE)");
+done_testing();
