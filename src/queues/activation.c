@@ -220,23 +220,6 @@ decide(Pass *pass, YqApplication *application)
 
 /* -- passes ---------------------------------------------------------------- */
 
-bool
-yq_activation_may_succeed(YqLeaf *leaf)
-{
-	Pass		pass;
-
-	if (leaf->accepted == 0)
-		return false;
-	begin_pass(&pass, leaf);
-	for (int i = 0; i <= leaf->hierarchy->label_count; i++)
-	{
-		if (leaf->accepted_on[i] > 0 &&
-			(is_first(&pass, i) || fits_in_queue(&pass, i, leaf->hierarchy->settings.minimum_allocation)))
-			return true;
-	}
-	return false;
-}
-
 /* Is the newcomer all that its user has in the leaf? */
 static bool
 is_user_new(const YqLeaf *leaf, const YqApplication *newcomer)
@@ -244,6 +227,84 @@ is_user_new(const YqLeaf *leaf, const YqApplication *newcomer)
 	const YqLeafUser *user = yq_leaf_user(leaf, newcomer->username);
 
 	return user != NULL && user->accepted == 1 && user->active == 0;
+}
+
+/* A user who has nothing but the newcomer is not yet counted. */
+static void
+begin_pass_for(Pass *pass, YqLeaf *leaf, const YqApplication *newcomer)
+{
+	begin_pass(pass, leaf);
+	if (newcomer != NULL && is_user_new(leaf, newcomer))
+		pass->active_users--;
+}
+
+/* No application that waits on a label needs less memory; of labels that are gone nothing is known. */
+static int64
+least_memory(const YqLeaf *leaf, int slot, const YqApplication *newcomer)
+{
+	const YqHierarchy *hierarchy = leaf->hierarchy;
+	bool		has_newcomer = newcomer != NULL && yq_leaf_slot(leaf, newcomer->label) == slot;
+	int64		least;
+
+	if (slot == hierarchy->label_count)
+		return 0;
+	if (has_newcomer && leaf->accepted_on[slot] == 1)
+		return newcomer->am_amounts[YQ_MEMORY];
+	least = yq_applications_least_waiting(hierarchy, leaf->queue->path, hierarchy->labels[slot]);
+	return has_newcomer ? Min(least, newcomer->am_amounts[YQ_MEMORY]) : least;
+}
+
+/* Has any user who waits room for so much, on a label? */
+static bool
+fits_some_user(Pass *pass, int slot, const int64 *amounts)
+{
+	for (int i = 0; i < pass->leaf->user_count; i++)
+	{
+		const YqLeafUser *user = pass->leaf->users[i];
+
+		if (user->accepted > 0 &&
+			fits(pass, user->am_used[slot] == NULL ? nothing : user->am_used[slot], amounts,
+				 pass->limits[slot].of_user))
+			return true;
+	}
+	return false;
+}
+
+/* Could something start on a label?  Whoever is first, his limit is none of a larger weight. */
+static bool
+may_succeed_on(Pass *pass, int slot, const YqApplication *newcomer)
+{
+	LabelLimits *limits = &pass->limits[slot];
+	int64		least[YQ_MAX_RESOURCE_TYPES] = {0};
+
+	if (is_first(pass, slot))
+		return true;
+	least[YQ_MEMORY] = least_memory(pass->leaf, slot, newcomer);
+	if (!fits_in_queue(pass, slot, least))
+		return false;
+	limits->weight_of_user = 0;
+	for (int i = 0; i < pass->leaf->user_count; i++)
+	{
+		if (pass->leaf->users[i]->accepted > 0)
+			limits->weight_of_user = Max(limits->weight_of_user, pass->leaf->users[i]->weight);
+	}
+	set_user_limit(pass, limits);
+	return fits_some_user(pass, slot, least) ||
+		(make_user_limit_exact(pass, limits) && fits_some_user(pass, slot, least));
+}
+
+bool
+yq_activation_may_succeed(YqLeaf *leaf, const YqApplication *newcomer)
+{
+	Pass		pass;
+
+	begin_pass_for(&pass, leaf, newcomer);
+	for (int i = 0; i <= leaf->hierarchy->label_count; i++)
+	{
+		if (leaf->accepted_on[i] > 0 && may_succeed_on(&pass, i, newcomer))
+			return true;
+	}
+	return false;
 }
 
 static List *
@@ -273,9 +334,7 @@ yq_activation_decide(YqLeaf *leaf, List *applications, const YqApplication *newc
 
 	if (newcomer != NULL && yq_amounts_compare(&leaf->hierarchy->calculator, cluster, cluster, nothing) <= 0)
 		return hold_all(applications);
-	begin_pass(&pass, leaf);
-	if (newcomer != NULL && is_user_new(leaf, newcomer))
-		pass.active_users--;
+	begin_pass_for(&pass, leaf, newcomer);
 	foreach(cell, applications)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -42,12 +42,13 @@ typedef struct YqActivation
 } YqActivation;
 
 /*
- * Whether a pass could activate anything.  False only when it is certain that
- * none of the waiting applications fits, given that each needs at least a minimum
- * allocation: a full queue need not have them read.  Applications have been
- * noted in the leaf (yq_leaf_note).
+ * Whether a pass could activate anything; newcomer as for yq_activation_decide(),
+ * may have no row yet.  False only when it is certain that none of the waiting
+ * applications fits, so that they need not be read: not the least of them, and
+ * not for the user who has most room.  They have been noted in the leaf
+ * (yq_leaf_note).
  */
-extern bool yq_activation_may_succeed(YqLeaf *leaf);
+extern bool yq_activation_may_succeed(YqLeaf *leaf, const YqApplication *newcomer);
 
 /*
  * Decide about ACCEPTED applications of a leaf, which are given in order, and are

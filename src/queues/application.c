@@ -238,9 +238,10 @@ make_application(const YqHierarchy *hierarchy, TupleTableSlot *slot, const AttrN
 	return application;
 }
 
-/* All that an index has for some keys, in its order. */
+/* What an index has for some keys, in its order: all, or the first one alone. */
 static List *
-read_by_index(const YqHierarchy *hierarchy, const char *index_name, ScanKeyData *keys, int key_count)
+read_by_index(const YqHierarchy *hierarchy, const char *index_name, ScanKeyData *keys, int key_count,
+			  bool first_alone)
 {
 	Relation	relation = yq_table_open(YQ_APPLICATION, AccessShareLock);
 	Relation	index = index_open(yq_index_oid(YQ_APPLICATION, index_name), AccessShareLock);
@@ -253,7 +254,7 @@ read_by_index(const YqHierarchy *hierarchy, const char *index_name, ScanKeyData 
 	for (int i = 0; i < READ_COLUMNS; i++)
 		columns[i] = yq_column(relation, column_names[i]);
 	index_rescan(scan, keys, key_count, NULL, 0);
-	while (index_getnext_slot(scan, ForwardScanDirection, slot))
+	while (!(first_alone && result != NIL) && index_getnext_slot(scan, ForwardScanDirection, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
 		result = lappend(result, make_application(hierarchy, slot, columns));
@@ -282,7 +283,7 @@ yq_application_find(const YqHierarchy *hierarchy, const char *application_id)
 	List	   *found;
 
 	set_text_key(&key, 1, BTEqualStrategyNumber, application_id);
-	found = read_by_index(hierarchy, "application_pkey", &key, 1);
+	found = read_by_index(hierarchy, "application_pkey", &key, 1, true);
 	return found == NIL ? NULL : linitial(found);
 }
 
@@ -295,7 +296,7 @@ yq_applications_of_leaf(const YqHierarchy *hierarchy, const char *queue, YqAppli
 	set_text_key(&keys[0], 1, BTEqualStrategyNumber, queue);
 	ScanKeyInit(&keys[1], 2, BTEqualStrategyNumber, F_ENUM_EQ,
 				ObjectIdGetDatum(yq_application_state_oid(state)));
-	found = read_by_index(hierarchy, "application_live_idx", keys, lengthof(keys));
+	found = read_by_index(hierarchy, "application_live_idx", keys, lengthof(keys), false);
 	list_sort(found, compare_cells);
 	return found;
 }
@@ -327,6 +328,18 @@ yq_application_expiry(TimestampTz from, int64 seconds)
 	return instant;
 }
 
+int64
+yq_applications_least_waiting(const YqHierarchy *hierarchy, const char *queue, const char *label)
+{
+	ScanKeyData keys[2];
+	List	   *found;
+
+	set_text_key(&keys[0], 1, BTEqualStrategyNumber, queue);
+	set_text_key(&keys[1], 2, BTEqualStrategyNumber, label);
+	found = read_by_index(hierarchy, "application_waiting_idx", keys, lengthof(keys), true);
+	return found == NIL ? 0 : ((YqApplication *) linitial(found))->am_amounts[YQ_MEMORY];
+}
+
 List *
 yq_applications_held_of_user(const YqHierarchy *hierarchy, const char *username)
 {
@@ -334,7 +347,7 @@ yq_applications_held_of_user(const YqHierarchy *hierarchy, const char *username)
 	List	   *found;
 
 	set_text_key(&key, 1, BTEqualStrategyNumber, username);
-	found = read_by_index(hierarchy, "application_held_username_idx", &key, 1);
+	found = read_by_index(hierarchy, "application_held_username_idx", &key, 1, false);
 	list_sort(found, compare_submissions);
 	return found;
 }
@@ -346,11 +359,11 @@ yq_applications_held_below(const YqHierarchy *hierarchy, const char *path)
 	List	   *found;
 
 	set_text_key(&keys[0], 1, BTEqualStrategyNumber, path);
-	found = read_by_index(hierarchy, "application_held_queue_idx", keys, 1);
+	found = read_by_index(hierarchy, "application_held_queue_idx", keys, 1, false);
 	/* what begins with the path and a dot lies before the next character */
 	set_text_key(&keys[0], 1, BTGreaterEqualStrategyNumber, psprintf("%s.", path));
 	set_text_key(&keys[1], 1, BTLessStrategyNumber, psprintf("%s/", path));
-	found = list_concat(found, read_by_index(hierarchy, "application_held_queue_idx", keys, lengthof(keys)));
+	found = list_concat(found, read_by_index(hierarchy, "application_held_queue_idx", keys, lengthof(keys), false));
 	list_sort(found, compare_submissions);
 	return found;
 }

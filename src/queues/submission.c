@@ -445,7 +445,7 @@ yq_leaf_activate(YqLeaf *leaf, YqApplication *newcomer, YqActivation **held)
 	*held = NULL;
 	if (newcomer != NULL)
 		yq_leaf_note(leaf, newcomer, YQ_APPLICATION_REJECTED, YQ_APPLICATION_ACCEPTED);
-	may_succeed = leaf->accepted > 0 && yq_activation_may_succeed(leaf);
+	may_succeed = leaf->accepted > 0 && yq_activation_may_succeed(leaf, newcomer);
 	/* when nothing can start, only what holds the newcomer is of interest */
 	if (may_succeed && leaf->accepted > (newcomer != NULL ? 1 : 0))
 		waiting = yq_applications_of_leaf(leaf->hierarchy, leaf->queue->path, YQ_APPLICATION_ACCEPTED);
