@@ -431,17 +431,18 @@ put_limits(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueue *queue
 		   InheritedMemo *memo)
 {
 	bool		is_leaf = queue->kind == YQ_QUEUE_LEAF;
-	Datum		am_limit = (Datum) 0;
+	int64	   *am_limit = NULL;
 
 	if (is_leaf)
-		am_limit = yq_hierarchy_resource(hierarchy, yq_queue_am_limit(hierarchy, label, yq_queue_limit(hierarchy, queue)));
+		am_limit = yq_queue_may_use_label(queue, label->label) ?
+			yq_queue_am_limit(hierarchy, label, yq_queue_limit(hierarchy, queue)) : yq_hierarchy_amounts(hierarchy);
 	put(writer, Int64GetDatum(queue->containers), false);
 	put(writer, Float4GetDatum(queue->user_limit), !is_leaf);
 	put(writer, Float4GetDatum(queue->user_limit_factor), !is_leaf);
 	put(writer, Int32GetDatum(queue->most_applications), !is_leaf);
 	put(writer, Int32GetDatum(queue->most_applications_per_user), !is_leaf);
 	put(writer, Float4GetDatum(label->am_percent), !is_leaf);
-	put(writer, am_limit, !is_leaf);
+	put(writer, is_leaf ? yq_hierarchy_resource(hierarchy, am_limit) : (Datum) 0, !is_leaf);
 	put(writer, bounded_resource_of(hierarchy, queue->maximum_allocation), false);
 	put(writer, Int64GetDatum(queue->maximum_lifetime), queue->maximum_lifetime <= 0);
 	put(writer, Int64GetDatum(queue->default_lifetime), queue->default_lifetime <= 0);
