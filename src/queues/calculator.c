@@ -228,6 +228,40 @@ yq_amounts_ratio(const YqCalculator *calculator, const int64 *a, const int64 *b)
 }
 
 void
+yq_amounts_add(const YqCalculator *calculator, int64 *to, const int64 *a)
+{
+	for (int i = 0; i < calculator->types; i++)
+		to[i] += a[i];
+}
+
+int64
+yq_amounts_available_containers(const YqCalculator *calculator, const int64 *a, const int64 *b)
+{
+	int			types = calculator->is_dominant ? calculator->types : YQ_MEMORY + 1;
+	int64		least = PG_INT64_MAX;
+
+	for (int i = 0; i < types; i++)
+	{
+		if (b[i] > 0)
+			least = Min(least, a[i] / b[i]);
+	}
+	return least;
+}
+
+bool
+yq_amounts_any_above_none(const YqCalculator *calculator, const int64 *a)
+{
+	int			types = calculator->is_dominant ? calculator->types : YQ_MEMORY + 1;
+
+	for (int i = 0; i < types; i++)
+	{
+		if (a[i] > 0)
+			return true;
+	}
+	return false;
+}
+
+void
 yq_amounts_multiply(const YqCalculator *calculator, int64 *result, const int64 *a, double by)
 {
 	for (int i = 0; i < calculator->types; i++)

@@ -52,6 +52,15 @@ extern const int64 *yq_amounts_max(const YqCalculator *calculator, const int64 *
 /* Does a fit in b, in what the calculator looks at? */
 extern bool yq_amounts_fit_in_by(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
+/* to := to + a */
+extern void yq_amounts_add(const YqCalculator *calculator, int64 *to, const int64 *a);
+
+/* How many times b fits in a, by what the calculator looks at. */
+extern int64 yq_amounts_available_containers(const YqCalculator *calculator, const int64 *a, const int64 *b);
+
+/* Is there anything of what the calculator looks at? */
+extern bool yq_amounts_any_above_none(const YqCalculator *calculator, const int64 *a);
+
 /* a / b: of memory, or of their largest shares; may be infinite, the latter not a number. */
 extern float4 yq_amounts_divide(const YqCalculator *calculator, const int64 *cluster,
 								const int64 *a, const int64 *b);

@@ -166,7 +166,7 @@ typedef struct YqRequestKey
 	int64		opportunities;	/* scheduling opportunities */
 	int64		missed_non_partitioned; /* of them, such as are not for the default partition */
 	int64		re_reservations;
-	struct YqReservation **reservations;	/* by name of the node, once prepared */
+	struct YqReservation **reservations;	/* by name of the node */
 	int			reservation_count;
 	int			reservation_room;
 	bool		is_changed;		/* one of the counters or asks is not what was loaded */
@@ -341,6 +341,11 @@ extern YqAsk *yq_cluster_add_ask(YqCluster *cluster, YqRequestKey *key, YqName n
 extern YqReservation *yq_cluster_add_reservation(YqCluster *cluster, YqRequestKey *key,
 												 YqClusterNode *node, int64 container,
 												 const int64 *amounts);
+
+/* The same in a pass, which says by itself what user and queues use. */
+extern YqReservation *yq_cluster_make_reservation(YqCluster *cluster, YqRequestKey *key,
+												  YqClusterNode *node, int64 container,
+												  const int64 *amounts);
 
 /* Have an application avoid a node or rack. */
 extern void yq_cluster_add_to_blacklist(YqCluster *cluster, YqClusterApplication *application,

@@ -1,0 +1,304 @@
+/*-------------------------------------------------------------------------
+ *
+ * assign.c
+ *	  Who gets the free resources of a node.
+ *
+ * Queues are walked from the root down, the one that has least of its guarantee
+ * first; each time one container is assigned, or reserved, and the walk begins
+ * again.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "miscadmin.h"
+#include "scheduler/assign.h"
+#include "scheduler/commit.h"
+#include "scheduler/explain.h"
+#include "scheduler/order.h"
+
+static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
+
+/*
+ * Proposals that are refused count as containers in Hadoop, which tries again;
+ * without a limit of containers it would not stop.
+ */
+#define MOST_REFUSALS 100
+
+/* One walk through the queues. */
+typedef struct Walk
+{
+	YqCluster  *cluster;
+	YqClusterNode *node;
+	YqSchedulingMode mode;
+	YqProposal	proposal;
+} Walk;
+
+static bool
+is_assignment(YqOutcome outcome)
+{
+	return outcome == YQ_OUTCOME_ALLOCATED || outcome == YQ_OUTCOME_RESERVED;
+}
+
+static void
+skip(const Walk *walk, YqSkip why)
+{
+	why.mode = walk->mode;
+	why.node = walk->node;
+	yq_explain(walk->cluster, &why);
+}
+
+static bool
+is_of_reach(const Walk *walk, const YqClusterQueue *queue)
+{
+	int			label = walk->mode == YQ_RESPECT_EXCLUSIVITY ? walk->node->label : 0;
+
+	if (walk->mode == YQ_RESPECT_EXCLUSIVITY && !yq_queue_may_use_label(queue->queue, walk->node->label))
+		return false;
+	return yq_queue_is_demanding(walk->cluster, queue, label);
+}
+
+static bool
+may_assign(const Walk *walk, YqClusterQueue *queue, const int64 *unreservable, YqLimits *limits)
+{
+	const YqCluster *cluster = walk->cluster;
+	int64		limit[YQ_MAX_RESOURCE_TYPES];
+	const int64 *used = yq_at(cluster, queue->used, walk->node->label);
+
+	if (yq_queue_may_assign(cluster, queue, walk->node->label, walk->mode, unreservable, limits))
+		return true;
+	for (int i = 0; i < cluster->calculator->types; i++)
+		limit[i] = used[i] + limits->headroom[i];
+	skip(walk, (YqSkip) {.reason = YQ_SKIP_QUEUE_LIMIT,.queue = queue,.used = used,.limit = limit});
+	return false;
+}
+
+/* -- leaves ---------------------------------------------------------------- */
+
+/* Has the user of the application passed his limit? */
+static bool
+user_may_assign(const Walk *walk, YqClusterApplication *application, YqLimits *limits)
+{
+	YqCluster  *cluster = walk->cluster;
+	int			label = walk->node->label;
+	int64		limit[YQ_MAX_RESOURCE_TYPES];
+
+	yq_user_limit_set(cluster, application->user, label, walk->mode, limit);
+	if (yq_user_may_assign(cluster, application, label, limit, limits))
+		return true;
+	skip(walk, (YqSkip) {.reason = YQ_SKIP_USER_LIMIT,.queue = application->leaf,.application = application,
+		.used = yq_at(cluster, application->user->used, label),.limit = limit});
+	return false;
+}
+
+/*
+ * The limit of the queue is looked at for each application until there is one
+ * that has reserved nothing: what the others have reserved might be given up.
+ * With no reservations at all the first one decides, whether it wants anything or
+ * not, and only those that do need to be looked at.
+ */
+static YqOutcome
+assign_to_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
+{
+	YqCluster  *cluster = walk->cluster;
+	int			wanted = walk->mode == YQ_RESPECT_EXCLUSIVITY ? walk->node->label : 0;
+	YqLeafShares *shares = &leaf->shares[walk->node->label];
+	bool		has_reservations = !yq_amounts_are_none(cluster->calculator, yq_at(cluster, leaf->reserved, 0));
+	YqClusterApplication **applications = has_reservations ? leaf->applications : leaf->demanding[wanted];
+	int			count = has_reservations ? leaf->application_count : leaf->demanding_count[wanted];
+	bool		is_checked = false;
+	bool		is_exhausted = true;
+
+	if (shares->is_exhausted[walk->mode] && !cluster->explains)
+		return YQ_OUTCOME_NOTHING;
+	for (int i = 0; i < count; i++)
+	{
+		YqClusterApplication *application = applications[i];
+		const int64 *reserved = yq_at(cluster, application->reserved, 0);
+		YqOutcome	outcome;
+
+		if (!yq_order_is_of_partition(application, walk->node->label))
+			continue;
+		if (!is_checked && !may_assign(walk, leaf, reserved, limits))
+			return YQ_OUTCOME_NOTHING;
+		is_checked = is_checked || !cluster->settings.continues_looking ||
+			yq_amounts_are_none(cluster->calculator, reserved);
+		if (!user_may_assign(walk, application, limits))
+			continue;
+		outcome = yq_allocator_assign(cluster, application, walk->node, walk->mode, limits, &walk->proposal);
+		if (outcome != YQ_OUTCOME_APPLICATION_SKIPPED)
+			return outcome;
+		is_exhausted = false;
+	}
+	shares->is_exhausted[walk->mode] = is_exhausted;
+	return YQ_OUTCOME_NOTHING;
+}
+
+/* -- parents --------------------------------------------------------------- */
+
+static YqOutcome assign_to_queue(Walk *walk, YqClusterQueue *queue, YqLimits *limits);
+
+/* What a queue that may not use as much as it wants has left is kept for it. */
+static void
+keep_headroom(const Walk *walk, const YqClusterQueue *child, const YqLimits *of_child, YqLimits *limits)
+{
+	const YqCluster *cluster = walk->cluster;
+	const int64 *headroom = child->is_leaf ? of_child->headroom : of_child->blocked;
+
+	yq_amounts_add(cluster->calculator, limits->blocked,
+				   yq_amounts_max(cluster->calculator, cluster->hierarchy->cluster, headroom, nothing));
+}
+
+static YqOutcome
+assign_to_children(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
+{
+	int			label = walk->node->label;
+	YqOutcome	result = YQ_OUTCOME_NOTHING;
+
+	for (int i = 0; i < parent->ordered[label]; i++)
+	{
+		YqClusterQueue *child = parent->order[label][i];
+		YqLimits	of_child;
+		YqOutcome	outcome;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!is_of_reach(walk, child))
+			continue;
+		yq_limits_set_of_child(walk->cluster, child, label, limits, &of_child);
+		outcome = assign_to_queue(walk, child, &of_child);
+		if (is_assignment(outcome))
+			return outcome;
+		if (outcome != YQ_OUTCOME_QUEUE_LIMIT)
+			continue;
+		result = outcome;
+		keep_headroom(walk, child, &of_child, limits);
+	}
+	return result;
+}
+
+static YqOutcome
+assign_to_parent(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
+{
+	YqCluster  *cluster = walk->cluster;
+	const int64 *reserved = yq_at(cluster, parent->reserved, 0);
+	int64		unreservable[YQ_MAX_RESOURCE_TYPES] = {0};
+
+	if (!yq_amounts_fit_in_by(cluster->calculator, cluster->hierarchy->settings.minimum_allocation,
+							  walk->node->unallocated))
+	{
+		skip(walk, (YqSkip) {.reason = YQ_SKIP_NODE_FULL,.limit = walk->node->unallocated});
+		return YQ_OUTCOME_NOTHING;
+	}
+	/* Hadoop takes it from figures that know memory and cores of the default partition */
+	unreservable[YQ_MEMORY] = reserved[YQ_MEMORY];
+	unreservable[YQ_VCORES] = reserved[YQ_VCORES];
+	if (!may_assign(walk, parent, unreservable, limits))
+		return YQ_OUTCOME_NOTHING;
+	return assign_to_children(walk, parent, limits);
+}
+
+static YqOutcome
+assign_to_queue(Walk *walk, YqClusterQueue *queue, YqLimits *limits)
+{
+	return queue->is_leaf ? assign_to_leaf(walk, queue, limits) : assign_to_parent(walk, queue, limits);
+}
+
+/* -- the node -------------------------------------------------------------- */
+
+static YqOutcome
+assign_new(Walk *walk, YqSchedulingMode mode)
+{
+	YqCluster  *cluster = walk->cluster;
+	int			of_limits = mode == YQ_RESPECT_EXCLUSIVITY ? walk->node->label : 0;
+	YqLimits	limits;
+
+	walk->mode = mode;
+	if (cluster->root == NULL || !is_of_reach(walk, cluster->root))
+		return YQ_OUTCOME_NOTHING;
+	yq_limits_set(cluster, &limits, cluster->hierarchy->totals[of_limits]);
+	return assign_to_queue(walk, cluster->root, &limits);
+}
+
+/* One container: first for those who ask for the node's label. */
+static YqOutcome
+assign_one(Walk *walk)
+{
+	YqCluster  *cluster = walk->cluster;
+	const int64 *minimum = cluster->hierarchy->settings.minimum_allocation;
+	YqOutcome	outcome;
+
+	if (yq_amounts_available_containers(cluster->calculator, walk->node->unallocated, minimum) <= 0)
+	{
+		skip(walk, (YqSkip) {.reason = YQ_SKIP_NODE_FULL,.required = minimum,.limit = walk->node->unallocated});
+		return YQ_OUTCOME_NOTHING;
+	}
+	outcome = assign_new(walk, YQ_RESPECT_EXCLUSIVITY);
+	if (!is_assignment(outcome) && cluster->shares[walk->node->label])
+		outcome = assign_new(walk, YQ_IGNORE_EXCLUSIVITY);
+	return outcome;
+}
+
+/* Nothing else is assigned on a reserved node. */
+static int
+fulfil_reservation(Walk *walk)
+{
+	YqCluster  *cluster = walk->cluster;
+	YqLimits	limits;
+	YqOutcome	outcome;
+
+	yq_limits_set(cluster, &limits, cluster->hierarchy->totals[0]);
+	outcome = yq_allocator_fulfil(cluster, walk->node, &limits, &walk->proposal);
+	if (!is_assignment(outcome) && outcome != YQ_OUTCOME_RELEASED)
+		return 0;
+	return yq_commit(cluster, outcome, &walk->proposal) && outcome == YQ_OUTCOME_ALLOCATED;
+}
+
+/* What a heartbeat has come to so far; refused proposals count as assigned. */
+typedef struct Heartbeat
+{
+	int			started;
+	int			assigned;
+	int			off_switch;
+} Heartbeat;
+
+static bool
+is_finished(const YqClusterSettings *settings, const Heartbeat *heartbeat, int most)
+{
+	int			limit = settings->maximum_containers;
+
+	if (most >= 0 && heartbeat->started >= most)
+		return true;
+	if (heartbeat->assigned == 0)
+		return false;
+	if (limit == -1 && heartbeat->assigned - heartbeat->started >= MOST_REFUSALS)
+		return true;
+	return !settings->assigns_multiple || heartbeat->off_switch >= Max(settings->maximum_off_switch, 1) ||
+		(limit != -1 && heartbeat->assigned >= limit);
+}
+
+int
+yq_assign_node(YqCluster *cluster, YqClusterNode *node, int most)
+{
+	Walk		walk = {.cluster = cluster,.node = node};
+	Heartbeat	heartbeat = {0};
+
+	if (most == 0)
+		return 0;
+	if (node->reservation != NULL)
+		return fulfil_reservation(&walk);
+	while (!is_finished(&cluster->settings, &heartbeat, most))
+	{
+		YqOutcome	outcome = assign_one(&walk);
+		bool		is_accepted;
+
+		if (!is_assignment(outcome))
+			break;
+		is_accepted = yq_commit(cluster, outcome, &walk.proposal);
+		if (outcome == YQ_OUTCOME_RESERVED)
+			break;
+		heartbeat.assigned++;
+		heartbeat.started += is_accepted;
+		heartbeat.off_switch += walk.proposal.locality == YQ_OFF_SWITCH;
+	}
+	return heartbeat.started;
+}

@@ -1,0 +1,273 @@
+/*-------------------------------------------------------------------------
+ *
+ * limits.c
+ *	  What queues and users may use in an allocation pass.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "queues/user_limit.h"
+#include "scheduler/limits.h"
+
+static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
+
+static void
+set(const YqCluster *cluster, int64 *result, const int64 *a)
+{
+	memcpy(result, a, cluster->calculator->types * sizeof(int64));
+}
+
+static void
+set_difference(const YqCluster *cluster, int64 *result, const int64 *a, const int64 *b)
+{
+	for (int i = 0; i < cluster->calculator->types; i++)
+		result[i] = a[i] - b[i];
+}
+
+static int
+compare(const YqCluster *cluster, const int64 *a, const int64 *b)
+{
+	return yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster, a, b);
+}
+
+static const int64 *
+minimum_allocation(const YqCluster *cluster)
+{
+	return cluster->hierarchy->settings.minimum_allocation;
+}
+
+/* -- queues ---------------------------------------------------------------- */
+
+void
+yq_limits_set(const YqCluster *cluster, YqLimits *limits, const int64 *limit)
+{
+	set(cluster, limits->limit, limit);
+	set(cluster, limits->headroom, nothing);
+	set(cluster, limits->blocked, nothing);
+	set(cluster, limits->to_unreserve, nothing);
+}
+
+const int64 *
+yq_queue_maximum(const YqClusterQueue *queue, int label)
+{
+	const YqQueueLabel *configured = yq_queue_label(queue->queue, label);
+
+	return configured == NULL ? nothing : configured->effective_maximum;
+}
+
+/* The lesser of two whole resources; result may be one of them. */
+static void
+set_least(const YqCluster *cluster, int64 *result, const int64 *a, const int64 *b)
+{
+	const int64 *least = yq_amounts_min(cluster->calculator, cluster->hierarchy->cluster, a, b);
+
+	if (least != result)
+		set(cluster, result, least);
+}
+
+void
+yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueue *child, int label,
+					   YqLimits *of_parent, YqLimits *of_child)
+{
+	const YqClusterQueue *parent = child->parent;
+	const int64 *parent_used = yq_at(cluster, parent->used, label);
+	const int64 *child_used = yq_at(cluster, child->used, label);
+	int64		limit[YQ_MAX_RESOURCE_TYPES];
+
+	set_least(cluster, of_parent->limit, of_parent->limit, yq_queue_maximum(parent, label));
+	for (int i = 0; i < cluster->calculator->types; i++)
+		limit[i] = of_parent->limit[i] - of_parent->blocked[i] - parent_used[i] + child_used[i];
+	yq_amounts_round_down(cluster->calculator, limit, limit, minimum_allocation(cluster));
+	yq_limits_set(cluster, of_child, limit);
+}
+
+bool
+yq_queue_may_assign(const YqCluster *cluster, const YqClusterQueue *queue, int label,
+					YqSchedulingMode mode, const int64 *unreservable, YqLimits *limits)
+{
+	const int64 *used = yq_at(cluster, queue->used, label);
+	const int64 *limit;
+	int64		without_reservations[YQ_MAX_RESOURCE_TYPES];
+
+	if (mode == YQ_RESPECT_EXCLUSIVITY)
+		limit = yq_amounts_min(cluster->calculator, cluster->hierarchy->cluster,
+							   yq_queue_maximum(queue, label), limits->limit);
+	else
+		limit = cluster->hierarchy->totals[label];
+	set_difference(cluster, limits->headroom, limit, used);
+	if (compare(cluster, used, limit) < 0)
+		return true;
+	if (!cluster->settings.continues_looking || compare(cluster, unreservable, nothing) <= 0)
+		return false;
+	set_difference(cluster, without_reservations, used, unreservable);
+	return compare(cluster, without_reservations, limit) < 0;
+}
+
+/* -- demand ---------------------------------------------------------------- */
+
+bool
+yq_queue_is_demanding(const YqCluster *cluster, const YqClusterQueue *queue, int label)
+{
+	return compare(cluster, yq_at(cluster, queue->pending, label), nothing) > 0;
+}
+
+static void
+add_pending(const YqCluster *cluster, int64 *pending, const int64 *amounts, int64 count)
+{
+	for (int i = 0; i < cluster->calculator->types; i++)
+		pending[i] += amounts[i] * count;
+}
+
+void
+yq_pending_change(const YqCluster *cluster, YqClusterApplication *application, int label,
+				  const int64 *amounts, int64 count)
+{
+	add_pending(cluster, yq_at(cluster, application->pending, label), amounts, count);
+	for (YqClusterQueue *queue = application->leaf; queue != NULL; queue = queue->parent)
+		add_pending(cluster, yq_at(cluster, queue->pending, label), amounts, count);
+}
+
+/* -- users ----------------------------------------------------------------- */
+
+/* Whatever follows from the figures of a leaf's users has to be found anew. */
+static void
+forget_limits(const YqCluster *cluster, YqClusterQueue *leaf)
+{
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	{
+		YqLeafShares *shares = &leaf->shares[label];
+
+		shares->is_current[YQ_RESPECT_EXCLUSIVITY] = shares->is_current[YQ_IGNORE_EXCLUSIVITY] = false;
+		shares->is_exhausted[YQ_RESPECT_EXCLUSIVITY] = shares->is_exhausted[YQ_IGNORE_EXCLUSIVITY] = false;
+	}
+}
+
+static void
+sum_up_weights(YqClusterQueue *leaf)
+{
+	leaf->active_weights = 0;
+	for (int i = 0; i < leaf->user_count; i++)
+	{
+		if (leaf->users[i]->is_active)
+			leaf->active_weights += leaf->users[i]->weight;
+	}
+}
+
+static void
+sum_up_label(const YqCluster *cluster, YqClusterQueue *leaf, int label)
+{
+	YqLeafShares *shares = &leaf->shares[label];
+
+	shares->usage_ratio = 0;
+	set(cluster, shares->used_by_active, nothing);
+	for (int i = 0; i < leaf->user_count; i++)
+	{
+		YqClusterUser *user = leaf->users[i];
+		const int64 *used = yq_at(cluster, user->used, label);
+
+		user->usage_ratio[label] = yq_amounts_ratio(cluster->calculator, used,
+													cluster->hierarchy->totals[label]);
+		shares->usage_ratio += user->usage_ratio[label];
+		if (user->is_active)
+			yq_amounts_add(cluster->calculator, shares->used_by_active, used);
+	}
+}
+
+void
+yq_users_sum_up(const YqCluster *cluster, YqClusterQueue *leaf)
+{
+	sum_up_weights(leaf);
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+		sum_up_label(cluster, leaf, label);
+	forget_limits(cluster, leaf);
+}
+
+void
+yq_user_change_usage(const YqCluster *cluster, YqClusterUser *user, int label,
+					 const int64 *amounts, int sign)
+{
+	YqLeafShares *shares = &user->leaf->shares[label];
+	int64	   *used = yq_at(cluster, user->used, label);
+	float4		ratio;
+
+	for (int i = 0; i < cluster->calculator->types; i++)
+	{
+		used[i] += sign * amounts[i];
+		if (user->is_active)
+			shares->used_by_active[i] += sign * amounts[i];
+	}
+	/* the difference of floats is added, as Hadoop does */
+	ratio = yq_amounts_ratio(cluster->calculator, used, cluster->hierarchy->totals[label]);
+	shares->usage_ratio += ratio - user->usage_ratio[label];
+	user->usage_ratio[label] = ratio;
+	forget_limits(cluster, user->leaf);
+}
+
+void
+yq_user_note_satisfied(const YqCluster *cluster, YqClusterUser *user)
+{
+	YqClusterQueue *leaf = user->leaf;
+
+	if (--user->demanding > 0 || !user->is_active)
+		return;
+	user->is_active = false;
+	sum_up_weights(leaf);
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+		set_difference(cluster, leaf->shares[label].used_by_active, leaf->shares[label].used_by_active,
+					   yq_at(cluster, user->used, label));
+	forget_limits(cluster, leaf);
+}
+
+/* For a user with weight 1. */
+static const int64 *
+limit_of_leaf(const YqCluster *cluster, const YqClusterQueue *leaf, int label, YqSchedulingMode mode)
+{
+	YqLeafShares *shares = &leaf->shares[label];
+	YqUserLimit *computed = cluster->user_limit;
+
+	if (!shares->is_current[mode])
+	{
+		computed->weights = leaf->active_weights;
+		computed->usage_ratio = shares->usage_ratio;
+		yq_user_limit_derive(cluster->hierarchy, leaf->queue, label, mode == YQ_IGNORE_EXCLUSIVITY,
+							 shares->used_by_active, computed);
+		set(cluster, shares->limit[mode], computed->limit);
+		shares->is_current[mode] = true;
+	}
+	return shares->limit[mode];
+}
+
+void
+yq_user_limit_set(const YqCluster *cluster, const YqClusterUser *user, int label,
+				  YqSchedulingMode mode, int64 *result)
+{
+	yq_amounts_multiply_and_normalize_down(cluster->calculator, result,
+										   limit_of_leaf(cluster, user->leaf, label, mode), user->weight,
+										   minimum_allocation(cluster));
+}
+
+/*
+ * What counts as reserved, and as used without it, is of the default partition
+ * whatever the label: so does Hadoop.
+ */
+bool
+yq_user_may_assign(const YqCluster *cluster, const YqClusterApplication *application, int label,
+				   const int64 *limit, YqLimits *limits)
+{
+	const YqClusterUser *user = application->user;
+	const int64 *used = yq_at(cluster, user->used, label);
+	int64		without_reservations[YQ_MAX_RESOURCE_TYPES];
+
+	set(cluster, limits->to_unreserve, nothing);
+	if (compare(cluster, used, limit) <= 0)
+		return true;
+	if (!cluster->settings.continues_looking)
+		return false;
+	set_difference(cluster, without_reservations, yq_at(cluster, user->used, 0),
+				   yq_at(cluster, application->reserved, 0));
+	if (compare(cluster, without_reservations, limit) > 0)
+		return false;
+	set_difference(cluster, limits->to_unreserve, used, limit);
+	return true;
+}

@@ -1,0 +1,75 @@
+/*-------------------------------------------------------------------------
+ *
+ * limits.h
+ *	  What queues and users may use in an allocation pass (cs-semantics 4, 5.3).
+ *
+ * Limits of a queue are handed down from its parent, and are what its
+ * applications are compared with: they live as long as one walk through the
+ * hierarchy.  Limits of users follow from sums that are kept as containers come
+ * and go, and are computed when one of them has changed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_LIMITS_H
+#define YQ_LIMITS_H
+
+#include "scheduler/cluster.h"
+
+/* On the stack; amounts for as many types as the calculator has are set. */
+typedef struct YqLimits
+{
+	int64		limit[YQ_MAX_RESOURCE_TYPES];	/* of what is used, by the queue's parents */
+	int64		headroom[YQ_MAX_RESOURCE_TYPES];	/* what is left below all limits; may be negative */
+	int64		blocked[YQ_MAX_RESOURCE_TYPES]; /* kept for children that want more than they may have yet */
+	int64		to_unreserve[YQ_MAX_RESOURCE_TYPES];	/* what a user has to give up first */
+} YqLimits;
+
+/* Nothing is blocked, and there is no headroom yet. */
+extern void yq_limits_set(const YqCluster *cluster, YqLimits *limits, const int64 *limit);
+
+/*
+ * What a parent leaves to one of its children.  The parent's own limit is lowered
+ * to what its configuration allows, which its other children see.
+ */
+extern void yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueue *child, int label,
+								   YqLimits *of_parent, YqLimits *of_child);
+
+/* The most that a queue may use of a label. */
+extern const int64 *yq_queue_maximum(const YqClusterQueue *queue, int label);
+
+/*
+ * May anything be assigned in the queue: does it use less than it may, or would
+ * it, without the reservations of "unreservable"?  Sets the headroom.
+ */
+extern bool yq_queue_may_assign(const YqCluster *cluster, const YqClusterQueue *queue, int label,
+								YqSchedulingMode mode, const int64 *unreservable, YqLimits *limits);
+
+/* Is there demand in the queue that nodes of the label may serve? */
+extern bool yq_queue_is_demanding(const YqCluster *cluster, const YqClusterQueue *queue, int label);
+
+/* So many containers more (or less) are wanted by an application, on a label. */
+extern void yq_pending_change(const YqCluster *cluster, YqClusterApplication *application, int label,
+							  const int64 *amounts, int64 count);
+
+/* Add up what the users of a leaf use, from the beginning. */
+extern void yq_users_sum_up(const YqCluster *cluster, YqClusterQueue *leaf);
+
+/* A user uses amounts more of a label, or, with sign -1, less. */
+extern void yq_user_change_usage(const YqCluster *cluster, YqClusterUser *user, int label,
+								 const int64 *amounts, int sign);
+
+/* An application of the user has got all it asked for. */
+extern void yq_user_note_satisfied(const YqCluster *cluster, YqClusterUser *user);
+
+/* result := what the user may use of a label (cs-semantics 4.2). */
+extern void yq_user_limit_set(const YqCluster *cluster, const YqClusterUser *user, int label,
+							  YqSchedulingMode mode, int64 *result);
+
+/*
+ * May the user's application be assigned anything below that limit (cs-semantics
+ * 4.3)?  Sets what has to be unreserved for it.
+ */
+extern bool yq_user_may_assign(const YqCluster *cluster, const YqClusterApplication *application,
+							   int label, const int64 *limit, YqLimits *limits);
+
+#endif							/* YQ_LIMITS_H */

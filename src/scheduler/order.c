@@ -1,0 +1,369 @@
+/*-------------------------------------------------------------------------
+ *
+ * order.c
+ *	  Which queue, and which application of a leaf, comes first.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include <math.h>
+
+#include "queues/effective.h"
+#include "scheduler/limits.h"
+#include "scheduler/order.h"
+
+static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
+
+/* -- queues ---------------------------------------------------------------- */
+
+static void
+set_used_on(const YqCluster *cluster, YqClusterQueue *queue, int label)
+{
+	const YqQueueLabel *configured = yq_queue_label(queue->queue, label);
+	int64		without_guarantee[YQ_MAX_RESOURCE_TYPES] = {0};
+	YqQueueLabel now = {.label = label, .effective_minimum = without_guarantee};
+
+	/* the hierarchy knows how to divide, and not what this pass has assigned */
+	if (configured != NULL)
+		now = *configured;
+	now.used = yq_at(cluster, queue->used, label);
+	queue->used_capacity[label] = yq_queue_used(cluster->hierarchy, &now);
+	queue->absolute_used_capacity[label] = yq_queue_absolute_used(cluster->hierarchy, &now);
+}
+
+void
+yq_order_set_used(const YqCluster *cluster, YqClusterQueue *queue)
+{
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+		set_used_on(cluster, queue, label);
+}
+
+/* Priorities count when both are below their guarantee, or both are not. */
+static int
+compare_used(const YqClusterQueue *a, float4 a_used, const YqClusterQueue *b, float4 b_used)
+{
+	if (a->parent->respects_priority && a->priority != b->priority && (a_used < 1) == (b_used < 1))
+		return a->priority > b->priority ? -1 : 1;
+	return a_used < b_used ? -1 : a_used > b_used;
+}
+
+/* The larger of what is configured first: memory, cores, then the rest. */
+static int
+compare_configured(const YqCluster *cluster, const YqQueueLabel *a, const YqQueueLabel *b)
+{
+	float4		a_absolute = a == NULL ? 0 : a->absolute_capacity;
+	float4		b_absolute = b == NULL ? 0 : b->absolute_capacity;
+
+	if (a != NULL && a->minimum_amounts != NULL && !yq_amounts_are_none(cluster->calculator, a->minimum_amounts) &&
+		b != NULL && b->minimum_amounts != NULL && !yq_amounts_are_none(cluster->calculator, b->minimum_amounts))
+	{
+		for (int i = 0; i < cluster->calculator->types; i++)
+		{
+			if (a->minimum_amounts[i] != b->minimum_amounts[i])
+				return a->minimum_amounts[i] > b->minimum_amounts[i] ? -1 : 1;
+		}
+		return 0;
+	}
+	return a_absolute > b_absolute ? -1 : a_absolute < b_absolute;
+}
+
+static int
+compare_queues(const YqCluster *cluster, const YqClusterQueue *a, const YqClusterQueue *b, int label)
+{
+	const YqQueueLabel *a_label = yq_queue_label(a->queue, label);
+	const YqQueueLabel *b_label = yq_queue_label(b->queue, label);
+	bool		a_has = a_label != NULL && a_label->absolute_capacity > 0;
+	bool		b_has = b_label != NULL && b_label->absolute_capacity > 0;
+	bool		a_may = yq_queue_may_use_label(a->queue, label);
+	int			result;
+
+	if (a_may != yq_queue_may_use_label(b->queue, label))
+		return a_may ? -1 : 1;
+	if (a_has != b_has)
+		return a_has ? -1 : 1;
+	if (a_has)
+		result = compare_used(a, a->used_capacity[label], b, b->used_capacity[label]);
+	else
+		result = compare_used(a, a->absolute_used_capacity[label], b, b->absolute_used_capacity[label]);
+	if (result == 0)
+		result = compare_configured(cluster, a_label, b_label);
+	return result != 0 ? result : a->position - b->position;
+}
+
+/* Nodes of the label may serve what is asked for of the label, or of none. */
+static bool
+is_demanding_of(const YqCluster *cluster, const YqClusterQueue *queue, int label)
+{
+	return yq_queue_is_demanding(cluster, queue, label) ||
+		(cluster->shares[label] && yq_queue_is_demanding(cluster, queue, 0));
+}
+
+/* Put a queue into the order, in which it is not; there is room. */
+static void
+insert_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
+{
+	YqClusterQueue **order = queue->parent->order[label];
+	int			low = 0;
+	int			high = queue->parent->ordered[label]++;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (compare_queues(cluster, order[middle], queue, label) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	memmove(order + low + 1, order + low,
+			(queue->parent->ordered[label] - 1 - low) * sizeof(YqClusterQueue *));
+	order[low] = queue;
+}
+
+/* Take a queue out of the order; false when it is not in it. */
+static bool
+remove_queue(YqClusterQueue *queue, int label)
+{
+	YqClusterQueue **order = queue->parent->order[label];
+	int			count = queue->parent->ordered[label];
+
+	for (int i = 0; i < count; i++)
+	{
+		if (order[i] != queue)
+			continue;
+		memmove(order + i, order + i + 1, (count - i - 1) * sizeof(YqClusterQueue *));
+		queue->parent->ordered[label]--;
+		return true;
+	}
+	return false;
+}
+
+void
+yq_order_children(const YqCluster *cluster, YqClusterQueue *parent)
+{
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	{
+		parent->ordered[label] = 0;
+		parent->order[label] = MemoryContextAlloc(cluster->context,
+												  Max(parent->child_count, 1) * sizeof(YqClusterQueue *));
+		for (int i = 0; i < parent->child_count; i++)
+		{
+			if (is_demanding_of(cluster, parent->children[i], label))
+				insert_queue(cluster, parent->children[i], label);
+		}
+	}
+}
+
+void
+yq_order_note_used(const YqCluster *cluster, YqClusterQueue *queue, int label)
+{
+	bool		is_ordered = queue->parent != NULL && remove_queue(queue, label);
+
+	set_used_on(cluster, queue, label);
+	if (is_ordered)
+		insert_queue(cluster, queue, label);
+}
+
+void
+yq_order_note_demand(const YqCluster *cluster, YqClusterQueue *queue, int label)
+{
+	if (queue->parent == NULL || yq_queue_is_demanding(cluster, queue, label))
+		return;
+	for (int of_nodes = 0; of_nodes < cluster->hierarchy->label_count; of_nodes++)
+	{
+		if ((of_nodes == label || label == 0) && !is_demanding_of(cluster, queue, of_nodes))
+			remove_queue(queue, of_nodes);
+	}
+}
+
+/* -- applications ---------------------------------------------------------- */
+
+/* Memory that it holds; with sizes, the less the more it wants. */
+static double
+magnitude(const YqCluster *cluster, const YqClusterApplication *application)
+{
+	int64		used = 0;
+	int64		pending = 0;
+	double		weight;
+
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	{
+		used += yq_at(cluster, application->used, label)[YQ_MEMORY];
+		pending += yq_at(cluster, application->pending, label)[YQ_MEMORY];
+	}
+	if (application->leaf->policy != YQ_FAIR_BY_SIZE || used == 0)
+		return used;
+	weight = log1p((double) pending) / log(2.0);
+	return weight == 0 ? used : used / weight;
+}
+
+/* Where Hadoop knows instants, it is to the millisecond. */
+static int
+compare_starts(const YqClusterApplication *a, const YqClusterApplication *b)
+{
+	int64		a_milliseconds = a->started_at / 1000;
+	int64		b_milliseconds = b->started_at / 1000;
+
+	return a_milliseconds < b_milliseconds ? -1 : a_milliseconds > b_milliseconds;
+}
+
+static int
+compare_applications(const YqCluster *cluster, const YqClusterApplication *a, const YqClusterApplication *b)
+{
+	YqApplicationPolicy policy = a->leaf->policy;
+
+	if (policy == YQ_FAIR || policy == YQ_FAIR_BY_SIZE)
+	{
+		double		a_magnitude = magnitude(cluster, a);
+		double		b_magnitude = magnitude(cluster, b);
+		int			starts = compare_starts(a, b);
+
+		if (a_magnitude != b_magnitude)
+			return a_magnitude < b_magnitude ? -1 : 1;
+		if (starts != 0)
+			return starts;
+	}
+	else if (a->priority != b->priority)
+		return a->priority > b->priority ? -1 : 1;
+	return a->number - b->number;
+}
+
+static int
+compare_for_sort(const void *a, const void *b, void *cluster)
+{
+	return compare_applications(cluster, *(YqClusterApplication *const *) a,
+								*(YqClusterApplication *const *) b);
+}
+
+static bool
+wants(const YqCluster *cluster, const YqClusterApplication *application, int label)
+{
+	return yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster,
+							  yq_at(cluster, application->pending, label), nothing) > 0;
+}
+
+void
+yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf)
+{
+	if (leaf->application_count > 0)
+		qsort_arg(leaf->applications, leaf->application_count, sizeof(YqClusterApplication *),
+				  compare_for_sort, unconstify(YqCluster *, cluster));
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	{
+		leaf->demanding_count[label] = 0;
+		for (int i = 0; i < leaf->application_count; i++)
+			leaf->demanding_count[label] += wants(cluster, leaf->applications[i], label);
+		leaf->demanding[label] = MemoryContextAlloc(cluster->context, Max(leaf->demanding_count[label], 1) *
+													sizeof(YqClusterApplication *));
+		leaf->demanding_count[label] = 0;
+		for (int i = 0; i < leaf->application_count; i++)
+		{
+			if (wants(cluster, leaf->applications[i], label))
+				leaf->demanding[label][leaf->demanding_count[label]++] = leaf->applications[i];
+		}
+	}
+}
+
+/* The first place whose application does not come before this one. */
+static int
+place_of(const YqCluster *cluster, YqClusterApplication *const *order, int count,
+		 const YqClusterApplication *application)
+{
+	int			low = 0;
+	int			high = count;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (compare_applications(cluster, order[middle], application) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void
+remove_at(YqClusterApplication **order, int *count, int at)
+{
+	memmove(order + at, order + at + 1, (*count - at - 1) * sizeof(*order));
+	--*count;
+}
+
+static void
+insert_application(const YqCluster *cluster, YqClusterApplication **order, int *count,
+				   YqClusterApplication *application)
+{
+	int			at = place_of(cluster, order, *count, application);
+
+	memmove(order + at + 1, order + at, (*count - at) * sizeof(*order));
+	order[at] = application;
+	++*count;
+}
+
+static bool
+moves(const YqClusterApplication *application)
+{
+	return application->leaf->policy == YQ_FAIR || application->leaf->policy == YQ_FAIR_BY_SIZE;
+}
+
+void
+yq_order_take_out(const YqCluster *cluster, YqClusterApplication *application)
+{
+	YqClusterQueue *leaf = application->leaf;
+
+	if (!moves(application))
+		return;
+	remove_at(leaf->applications, &leaf->application_count,
+			  place_of(cluster, leaf->applications, leaf->application_count, application));
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	{
+		if (wants(cluster, application, label))
+			remove_at(leaf->demanding[label], &leaf->demanding_count[label],
+					  place_of(cluster, leaf->demanding[label], leaf->demanding_count[label], application));
+	}
+}
+
+/* Of an application that keeps its place. */
+static void
+drop_without_demand(const YqCluster *cluster, YqClusterApplication *application, int label)
+{
+	YqClusterQueue *leaf = application->leaf;
+	int			at;
+
+	if (wants(cluster, application, label))
+		return;
+	at = place_of(cluster, leaf->demanding[label], leaf->demanding_count[label], application);
+	if (at < leaf->demanding_count[label] && leaf->demanding[label][at] == application)
+		remove_at(leaf->demanding[label], &leaf->demanding_count[label], at);
+}
+
+void
+yq_order_put_back(const YqCluster *cluster, YqClusterApplication *application)
+{
+	YqClusterQueue *leaf = application->leaf;
+
+	if (moves(application))
+		insert_application(cluster, leaf->applications, &leaf->application_count, application);
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	{
+		if (!moves(application))
+			drop_without_demand(cluster, application, label);
+		else if (wants(cluster, application, label))
+			insert_application(cluster, leaf->demanding[label], &leaf->demanding_count[label], application);
+	}
+}
+
+bool
+yq_order_is_of_partition(const YqClusterApplication *application, int label)
+{
+	const YqClusterQueue *leaf = application->leaf;
+
+	if (leaf->policy != YQ_FIFO_WITH_PARTITIONS)
+		return true;
+	if (leaf->is_own_partition[label])
+		return application->partition == label;
+	return application->partition < 0 || !leaf->is_own_partition[application->partition];
+}
