@@ -41,6 +41,7 @@ tests=(
 	test/t/physical_backup.pl
 	test/t/sqlsmith.pl
 	test/t/stale_queues.pl
+	test/t/submission_crash.pl
 	test/t/two_phase.pl
 )
 
