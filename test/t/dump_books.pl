@@ -266,6 +266,10 @@ $node->safe_psql('archived', <<~'SQL');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'e3', '2021-03-03 12:55+00');
 	SET yquota.charging = deferred;
 	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'e4', '2021-03-03 12:56+00');
+	-- one at a time may run
+	INSERT INTO yquota.queue (path, capacity, max_parallel_apps) VALUES ('root', NULL, 1), ('root.a', '100', NULL);
+	SELECT state FROM generate_series(1, 3) AS number, yquota.submit_application(format('application_1_%s', number), 'ann', '{dev}', 'a', project => 'lab', lifetime => 100);
+	SELECT yquota.finish_application('application_1_1');
 	SQL
 $clock = '2021-03-03 13:00+00';
 my @own_tables = ('public.ledger', split /\n/, $node->safe_psql('archived', <<~'SQL'));
@@ -303,10 +307,13 @@ foreach my $aged ([ 'aged', ['-Fc'] ], [ 'two_steps', ['--schema-only'], ['--dat
 	set_clock($node, $database, $clock);
 	is_deeply(shown($database), $shown, "$database: shows what the original shows");
 	is(rows($database, 'SELECT * FROM yquota.verify()'), '', "$database: the books prove themselves");
-	is( $node->safe_psql($database, <<~'SQL'), "1|0\n41400\n1", "$database: life goes on");
+	is( $node->safe_psql($database, <<~'SQL'), "1|0\n41400\n1\nNON_RUNNABLE\nFINISHED\napplication_1_3|ACTIVE", "$database: life goes on");
 		SELECT charged, remaining FROM yquota.charge_deferred();
 		SELECT cost FROM yquota.container_cost WHERE container_id = 'e2';
 		SELECT count(*) FROM yquota.archive('public.ledger', 'infinity') WHERE stretches > 0;
+		SELECT state FROM yquota.submit_application('application_1_4', 'ann', '{dev}', 'a');
+		SELECT yquota.finish_application('application_1_2');
+		SELECT application_id, state FROM yquota.application WHERE state = 'ACTIVE';
 		SELECT * FROM yquota.verify();
 		SQL
 }
