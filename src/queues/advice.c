@@ -429,7 +429,8 @@ yq_sql_note_advice(PG_FUNCTION_ARGS)
 	text	   *path;
 	YqBytes		key;
 
-	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(trigger->tg_event))
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(trigger->tg_event) ||
+		(TRIGGER_FIRED_FOR_ROW(trigger->tg_event) && trigger->tg_trigger->tgnargs != 1))
 		ereport(ERROR,
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("note_advice() must be called as a trigger AFTER a change")));

@@ -39,7 +39,7 @@ Datum
 yq_sql_administers(PG_FUNCTION_ARGS)
 {
 	YqSubject	subject = yq_subject_arguments(fcinfo, 0, 1, -1);
-	bool		unset_is_everybody = PG_GETARG_BOOL(3);
+	bool		unset_is_everybody = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);
 	char	   *path;
 
 	(void) yq_queue_index_refresh();
@@ -136,10 +136,14 @@ administers_known_queue(Viewer *viewer, text *path)
 Datum
 yq_sql_shows_application(PG_FUNCTION_ARGS)
 {
-	text	   *username = PG_GETARG_TEXT_PP(0);
-	Viewer	   *viewer = viewer_of_call(fcinfo);
+	text	   *username;
+	Viewer	   *viewer;
 	const char *name;
 
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(3) || PG_ARGISNULL(4))
+		PG_RETURN_BOOL(false);
+	username = PG_GETARG_TEXT_PP(0);
+	viewer = viewer_of_call(fcinfo);
 	if (VARSIZE_ANY_EXHDR(username) == strlen(viewer->subject.username) &&
 		memcmp(VARDATA_ANY(username), viewer->subject.username, VARSIZE_ANY_EXHDR(username)) == 0)
 		PG_RETURN_BOOL(true);
