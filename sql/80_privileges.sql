@@ -288,6 +288,11 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.scheduler_setting', 'DELETE', '{admin}'),
 		-- applications: row-level security tells whose
 		('TABLE', 'yquota.application', 'SELECT', '{operator,member,viewer,admin}'),
+		-- what they ask for, and what the scheduler decided
+		('TABLE', 'yquota.blacklist', 'SELECT', '{operator,viewer,admin}'),
+		('TABLE', 'yquota.decision', 'SELECT', '{operator,viewer,admin}'),
+		('TABLE', 'yquota.reservation', 'SELECT', '{operator,viewer,admin}'),
+		('TABLE', 'yquota.resource_request', 'SELECT', '{operator,viewer,admin}'),
 		-- what the cluster reports
 		('TABLE', 'yquota.node', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.node', 'INSERT', '{admin}'),
@@ -344,6 +349,11 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.expired_applications()', 'EXECUTE', '{operator,viewer,admin}'),
 		('FUNCTION', 'yquota.remove_finished_applications(timestamptz)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.check_application_access(text,text,text[],text)', 'EXECUTE', '{operator,viewer,admin}'),
+		-- containers, likewise
+		('FUNCTION', 'yquota.release_containers(text[])', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.request_containers(text,yquota.container_request[])', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.request_containers(text,yquota.resource,bigint,text,integer,bigint,boolean,text,yquota.execution_type)', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.update_blacklist(text,text[],text[])', 'EXECUTE', '{operator,admin}'),
 		-- of others only to operators and those who read all
 		('FUNCTION', 'yquota.headroom(text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.user_limit(text,text,text,boolean)', 'EXECUTE', '{operator,member,viewer,admin}'),

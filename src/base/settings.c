@@ -15,6 +15,7 @@
 #include "pgtime.h"
 #include "utils/guc.h"
 
+int			yq_allocation_expiry = 600 * 1000;
 bool		yq_auto_create_project = false;
 char	   *yq_billing_timezone = NULL;
 int			yq_charging = YQ_CHARGING_ON;
@@ -73,6 +74,9 @@ define_duration(const char *name, const char *description, int *variable,
 void
 yq_settings_define(void)
 {
+	define_duration("yquota.allocation_expiry",
+					"Time after which a container is released that nobody has acknowledged.",
+					&yq_allocation_expiry, 0);
 	DefineCustomBoolVariable("yquota.auto_create_project",
 							 "Creates a project that a CONTAINER_START names and nobody has created.",
 							 NULL,

@@ -30,6 +30,7 @@ typedef enum YqOutagePolicy
 	YQ_OUTAGE_CHARGE
 } YqOutagePolicy;
 
+extern int	yq_allocation_expiry;
 extern bool yq_auto_create_project;
 extern char *yq_billing_timezone;
 extern int	yq_charging;		/* YqCharging */

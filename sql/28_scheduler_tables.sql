@@ -1,0 +1,117 @@
+--
+-- Allocation, first part: what applications ask for, what is reserved for them,
+-- and what was decided (seed 004; cs-semantics 5).  Before pricing, which may
+-- count what is asked for as utilization.
+--
+-- What belongs to an application goes when it ends (58_container_requests.sql).
+--
+
+CREATE TABLE yquota.resource_request (
+	application_id text COLLATE "C" NOT NULL,
+	priority integer NOT NULL,
+	allocation_request_id bigint NOT NULL,
+	resource_name text COLLATE "C" NOT NULL CHECK (resource_name <> '' AND octet_length(resource_name) <= 255),
+	count integer NOT NULL CHECK (count >= 0),
+	allocation yquota.resource NOT NULL,
+	relax_locality boolean NOT NULL,
+	label text COLLATE "C" CHECK ((label IS NOT NULL) = (resource_name = '*')),
+	execution_type yquota.execution_type NOT NULL CHECK (execution_type = 'GUARANTEED'),
+	PRIMARY KEY (application_id, priority, allocation_request_id, resource_name)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota.resource_request IS
+	'What applications ask for and have not got yet; written by request_containers() and the scheduler';
+COMMENT ON COLUMN yquota.resource_request.priority IS 'the smaller number comes first';
+COMMENT ON COLUMN yquota.resource_request.allocation_request_id IS 'told apart from other requests of the same priority by it; -1: the application master gave none';
+COMMENT ON COLUMN yquota.resource_request.resource_name IS 'a node, a rack, or * for anywhere: its count is how many containers are wanted in all';
+COMMENT ON COLUMN yquota.resource_request.allocation IS 'of one container, native units, in whole steps of the minimum allocation';
+COMMENT ON COLUMN yquota.resource_request.relax_locality IS 'whether a container for what is asked for more closely may be here';
+COMMENT ON COLUMN yquota.resource_request.label IS 'partition of the nodes, of all that is asked for with this priority and id; empty for the default one';
+
+CREATE TABLE yquota.blacklist (
+	application_id text COLLATE "C" NOT NULL,
+	resource_name text COLLATE "C" NOT NULL CHECK (resource_name <> '' AND octet_length(resource_name) <= 255),
+	PRIMARY KEY (application_id, resource_name)
+);
+COMMENT ON TABLE yquota.blacklist IS
+	'Nodes and racks that applications want no containers on; written by update_blacklist()';
+
+CREATE TABLE yquota.reservation (
+	node text COLLATE "C" PRIMARY KEY,
+	application_id text COLLATE "C" NOT NULL,
+	priority integer NOT NULL,
+	allocation_request_id bigint NOT NULL,
+	container_id text COLLATE "C" NOT NULL,
+	label text COLLATE "C" NOT NULL,
+	allocation yquota.resource NOT NULL,
+	reserved_at timestamptz NOT NULL
+);
+CREATE INDEX reservation_application_id_idx ON yquota.reservation (application_id);
+COMMENT ON TABLE yquota.reservation IS
+	'Nodes that are kept for an application until they have room for its container; counts as used by its queue';
+COMMENT ON COLUMN yquota.reservation.priority IS 'of the request that it is for';
+COMMENT ON COLUMN yquota.reservation.allocation_request_id IS 'likewise';
+COMMENT ON COLUMN yquota.reservation.container_id IS 'of the container that is to be there';
+COMMENT ON COLUMN yquota.reservation.label IS 'partition of the node when it was reserved';
+COMMENT ON COLUMN yquota.reservation.allocation IS 'native units';
+
+CREATE TABLE yquota.decision (
+	decision_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	decision text NOT NULL CHECK (decision IN ('allocated', 'reserved', 'unreserved', 'swapped')),
+	container_id text COLLATE "C" NOT NULL,
+	application_id text COLLATE "C" NOT NULL,
+	queue text COLLATE "C" NOT NULL,
+	node text COLLATE "C" NOT NULL,
+	allocation yquota.resource NOT NULL,
+	locality text CHECK (locality IN ('NODE_LOCAL', 'RACK_LOCAL', 'OFF_SWITCH')),
+	priority integer NOT NULL,
+	allocation_request_id bigint NOT NULL,
+	unreserved_node text COLLATE "C" CHECK ((unreserved_node IS NOT NULL) = (decision = 'swapped')),
+	decided_at timestamptz NOT NULL
+);
+CREATE INDEX decision_container_id_idx ON yquota.decision (container_id);
+CREATE INDEX decision_decided_at_idx ON yquota.decision (decided_at);
+COMMENT ON TABLE yquota.decision IS
+	'What the scheduler decided and nobody has acknowledged yet: containers in it are released after yquota.allocation_expiry';
+COMMENT ON COLUMN yquota.decision.decision IS
+	'allocated: a container starts; swapped: likewise, and the reservation of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer';
+COMMENT ON COLUMN yquota.decision.queue IS 'full path of the leaf';
+COMMENT ON COLUMN yquota.decision.allocation IS 'native units';
+COMMENT ON COLUMN yquota.decision.locality IS 'how close to what was asked for; NULL when nothing starts';
+COMMENT ON COLUMN yquota.decision.priority IS 'of the request that it is for';
+COMMENT ON COLUMN yquota.decision.allocation_request_id IS 'likewise';
+COMMENT ON COLUMN yquota.decision.unreserved_node IS 'whose reservation was given up';
+
+CREATE TABLE yquota_internal.request_counter (
+	application_id text COLLATE "C" NOT NULL,
+	priority integer NOT NULL,
+	allocation_request_id bigint NOT NULL,
+	opportunities bigint NOT NULL CHECK (opportunities >= 0),
+	missed_non_partitioned bigint NOT NULL CHECK (missed_non_partitioned >= 0),
+	re_reservations bigint NOT NULL CHECK (re_reservations >= 0),
+	PRIMARY KEY (application_id, priority, allocation_request_id)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.request_counter IS
+	'What the scheduler counts of requests with one priority and id, for delays; stays when they are served';
+COMMENT ON COLUMN yquota_internal.request_counter.opportunities IS 'nodes offered since the last container that was close enough';
+COMMENT ON COLUMN yquota_internal.request_counter.missed_non_partitioned IS 'chances missed since the last container in the default partition';
+COMMENT ON COLUMN yquota_internal.request_counter.re_reservations IS 'times that a reserved node still had no room';
+
+CREATE TABLE yquota_internal.application_attempt (
+	application_id text COLLATE "C" PRIMARY KEY,
+	attempt integer NOT NULL CHECK (attempt > 0),
+	next_container bigint NOT NULL CHECK (next_container > 0),
+	am_container_id text COLLATE "C"
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.application_attempt IS
+	'How far applications that the scheduler has served have got with their containers';
+COMMENT ON COLUMN yquota_internal.application_attempt.attempt IS 'number of the application master, from 1 on; part of the names of containers';
+COMMENT ON COLUMN yquota_internal.application_attempt.next_container IS 'number of the container that comes next';
+COMMENT ON COLUMN yquota_internal.application_attempt.am_container_id IS 'container of the application master; NULL: it has none';
+
+SELECT pg_extension_config_dump('yquota.resource_request', '');
+SELECT pg_extension_config_dump('yquota.blacklist', '');
+SELECT pg_extension_config_dump('yquota.reservation', '');
+SELECT pg_extension_config_dump('yquota.decision', '');
+SELECT pg_extension_config_dump('yquota.decision_decision_id_seq', '');
+SELECT pg_extension_config_dump('yquota_internal.request_counter', '');
+SELECT pg_extension_config_dump('yquota_internal.application_attempt', '');

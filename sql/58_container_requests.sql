@@ -1,0 +1,93 @@
+--
+-- What application masters ask for (seed 004; cs-semantics 5.9): containers, nodes
+-- that they want none on, and that containers end.  Decided in C
+-- (src/scheduler/container_request.h); these functions run as the owner, and
+-- whoever may call them speaks for the resource manager.
+--
+
+CREATE TYPE yquota.container_request AS (
+	resource_name text,
+	allocation yquota.resource,
+	count integer,
+	priority integer,
+	allocation_request_id bigint,
+	relax_locality boolean,
+	label text,
+	execution_type yquota.execution_type
+);
+COMMENT ON TYPE yquota.container_request IS
+	'What request_containers() takes; NULL: anywhere (*), priority 1, allocation request id -1, relaxed locality, the queue''s default label, GUARANTEED';
+COMMENT ON COLUMN yquota.container_request.resource_name IS 'a node, a rack, or * for anywhere';
+COMMENT ON COLUMN yquota.container_request.allocation IS 'of one container, native units';
+COMMENT ON COLUMN yquota.container_request.priority IS 'the smaller number comes first';
+
+CREATE FUNCTION yquota.request_containers(application_id text, requests yquota.container_request[])
+	RETURNS bigint
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_request_containers';
+COMMENT ON FUNCTION yquota.request_containers(text, yquota.container_request[]) IS
+	'Say what an application wants: each row replaces what it asked for before with the same priority, id and name; count 0 for * ends all with that priority and id.  Allocations are rounded up as YARN does.  Returns how many containers it waits for then';
+REVOKE ALL ON FUNCTION yquota.request_containers(text, yquota.container_request[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota.request_containers(
+	application_id text, allocation yquota.resource, count bigint,
+	resource_name text DEFAULT '*', priority integer DEFAULT 1, allocation_request_id bigint DEFAULT -1,
+	relax_locality boolean DEFAULT true, label text DEFAULT NULL,
+	execution_type yquota.execution_type DEFAULT 'GUARANTEED')
+	RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota.request_containers(application_id,
+			ARRAY[ROW(resource_name, allocation, count::integer, priority, allocation_request_id, relax_locality, label,
+					  execution_type)::yquota.container_request]);
+	END;
+COMMENT ON FUNCTION yquota.request_containers(text, yquota.resource, bigint, text, integer, bigint, boolean, text, yquota.execution_type) IS
+	'The same for one row';
+REVOKE ALL ON FUNCTION yquota.request_containers(text, yquota.resource, bigint, text, integer, bigint, boolean, text, yquota.execution_type) FROM PUBLIC;
+
+CREATE FUNCTION yquota.update_blacklist(
+	application_id text, additions text[] DEFAULT '{}', removals text[] DEFAULT '{}')
+	RETURNS void
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_update_blacklist';
+COMMENT ON FUNCTION yquota.update_blacklist(text, text[], text[]) IS
+	'Have an application get no containers on some nodes and racks (additions), and again on others (removals)';
+REVOKE ALL ON FUNCTION yquota.update_blacklist(text, text[], text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF text
+	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		DELETE FROM yquota.decision AS d WHERE d.container_id = ANY (container_ids);
+		WITH ended AS (
+			SELECT c.container_id, greatest(yquota.clock(), c.started_at) AS at
+			FROM yquota.container AS c
+			WHERE c.container_id = ANY (container_ids)
+		), finished AS (
+			-- ContainerExitStatus.ABORTED
+			INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
+			SELECT 'CONTAINER_FINISH', e.container_id, e.at, -100, 'scheduler' FROM ended AS e
+		)
+		SELECT e.container_id FROM ended AS e ORDER BY e.container_id;
+	END;
+COMMENT ON FUNCTION yquota.release_containers(text[]) IS
+	'End running containers that are not wanted (exit status -100), whether acknowledged or not; returns those that ran, so that it may be repeated';
+REVOKE ALL ON FUNCTION yquota.release_containers(text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.forget_application() RETURNS trigger
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_forget_application';
+COMMENT ON FUNCTION yquota_internal.forget_application() IS
+	'Drops what the scheduler keeps for an application that has ended';
+REVOKE ALL ON FUNCTION yquota_internal.forget_application() FROM PUBLIC;
+
+CREATE TRIGGER forget_ended AFTER UPDATE ON yquota.application
+	FOR EACH ROW WHEN (OLD.finished_at IS NULL AND NEW.finished_at IS NOT NULL)
+	EXECUTE FUNCTION yquota_internal.forget_application();
+CREATE TRIGGER forget_deleted AFTER DELETE ON yquota.application
+	FOR EACH ROW WHEN (OLD.finished_at IS NULL)
+	EXECUTE FUNCTION yquota_internal.forget_application();

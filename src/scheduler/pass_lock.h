@@ -1,0 +1,22 @@
+/*-------------------------------------------------------------------------
+ *
+ * pass_lock.h
+ *	  One allocation pass at a time.
+ *
+ * A pass holds the lock alone until its transaction ends, so that the next one
+ * sees all that it decided.  Whoever changes what applications ask for shares it:
+ * several may, but not while a pass serves them.  It is taken before the locks of
+ * submission_lock.h; containers start and finish without it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_PASS_LOCK_H
+#define YQ_PASS_LOCK_H
+
+#include "base/compat.h"
+#include "storage/lockdefs.h"
+
+/* ExclusiveLock for a pass, ShareLock for changes of requests. */
+extern void yq_pass_lock(LOCKMODE mode);
+
+#endif							/* YQ_PASS_LOCK_H */

@@ -1,0 +1,175 @@
+/*-------------------------------------------------------------------------
+ *
+ * request_sql.c
+ *	  Requests of application masters as SQL functions, see
+ *	  sql/58_container_requests.sql.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/htup_details.h"
+#include "base/catalog.h"
+#include "catalog/pg_type_d.h"
+#include "commands/trigger.h"
+#include "fmgr.h"
+#include "queues/statement.h"
+#include "queues/subject.h"
+#include "scheduler/container_request.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/typcache.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_forget_application);
+PG_FUNCTION_INFO_V1(yq_sql_request_containers);
+PG_FUNCTION_INFO_V1(yq_sql_update_blacklist);
+
+/* Attributes of yquota.container_request, in order. */
+typedef enum RequestAttribute
+{
+	REQUEST_RESOURCE_NAME,
+	REQUEST_ALLOCATION,
+	REQUEST_COUNT,
+	REQUEST_PRIORITY,
+	REQUEST_ALLOCATION_REQUEST_ID,
+	REQUEST_RELAX_LOCALITY,
+	REQUEST_LABEL,
+	REQUEST_EXECUTION_TYPE,
+	REQUEST_ATTRIBUTES
+} RequestAttribute;
+
+/* What a request has that does not say: as YARN's ResourceRequest. */
+static const YqContainerRequest defaults = {
+	.resource_name = YQ_ANYWHERE_NAME,
+	.priority = 1,
+	.allocation_request_id = -1,
+	.relaxes_locality = true,
+	.is_guaranteed = true,
+};
+
+static void
+require(bool isnull, const char *name)
+{
+	if (isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", name)));
+}
+
+static YqContainerRequest
+read_values(const Datum *values, const bool *nulls)
+{
+	YqContainerRequest request = defaults;
+
+	require(nulls[REQUEST_ALLOCATION], "allocation");
+	require(nulls[REQUEST_COUNT], "count");
+	request.allocation = DatumGetYqResourceP(values[REQUEST_ALLOCATION]);
+	request.count = DatumGetInt32(values[REQUEST_COUNT]);
+	if (!nulls[REQUEST_RESOURCE_NAME])
+		request.resource_name = TextDatumGetCString(values[REQUEST_RESOURCE_NAME]);
+	if (!nulls[REQUEST_PRIORITY])
+		request.priority = DatumGetInt32(values[REQUEST_PRIORITY]);
+	if (!nulls[REQUEST_ALLOCATION_REQUEST_ID])
+		request.allocation_request_id = DatumGetInt64(values[REQUEST_ALLOCATION_REQUEST_ID]);
+	if (!nulls[REQUEST_RELAX_LOCALITY])
+		request.relaxes_locality = DatumGetBool(values[REQUEST_RELAX_LOCALITY]);
+	if (!nulls[REQUEST_LABEL])
+		request.label = TextDatumGetCString(values[REQUEST_LABEL]);
+	if (!nulls[REQUEST_EXECUTION_TYPE])
+		request.is_guaranteed = DatumGetObjectId(values[REQUEST_EXECUTION_TYPE]) ==
+			yq_enum_oid("execution_type", "GUARANTEED");
+	return request;
+}
+
+static YqContainerRequest
+read_request(Datum composite)
+{
+	HeapTupleHeader header = DatumGetHeapTupleHeader(composite);
+	TupleDesc	descriptor = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header),
+													HeapTupleHeaderGetTypMod(header));
+	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(header), .t_data = header};
+	Datum		values[REQUEST_ATTRIBUTES];
+	bool		nulls[REQUEST_ATTRIBUTES];
+
+	if (descriptor->natts != REQUEST_ATTRIBUTES)
+		elog(ERROR, "a container request has %d attributes", descriptor->natts);
+	heap_deform_tuple(&tuple, descriptor, values, nulls);
+	ReleaseTupleDesc(descriptor);
+	return read_values(values, nulls);
+}
+
+/* request_containers(application_id, requests) */
+Datum
+yq_sql_request_containers(PG_FUNCTION_ARGS)
+{
+	char	   *application_id = text_to_cstring(yq_required_text(fcinfo, 0, "application_id"));
+	YqContainerRequest *requests;
+	ArrayType  *array;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			count;
+	int16		length;
+	bool		by_value;
+	char		alignment;
+
+	require(PG_ARGISNULL(1), "requests");
+	array = PG_GETARG_ARRAYTYPE_P(1);
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
+	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, &elements, &nulls, &count);
+	requests = palloc(sizeof(YqContainerRequest) * Max(count, 1));
+	for (int i = 0; i < count; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("requests must not contain nulls")));
+		requests[i] = read_request(elements[i]);
+	}
+	PG_RETURN_INT64(yq_container_request(application_id, requests, count));
+}
+
+/* update_blacklist(application_id, additions, removals) */
+Datum
+yq_sql_update_blacklist(PG_FUNCTION_ARGS)
+{
+	char	   *application_id = text_to_cstring(yq_required_text(fcinfo, 0, "application_id"));
+	const char **additions;
+	const char **removals;
+	int			addition_count = yq_text_array(fcinfo, 1, "additions", &additions);
+	int			removal_count = yq_text_array(fcinfo, 2, "removals", &removals);
+
+	yq_blacklist_update(application_id, additions, addition_count, removals, removal_count);
+	PG_RETURN_VOID();
+}
+
+/*
+ * Trigger on yquota.application, for rows that end or are deleted: what the
+ * scheduler keeps for the application goes, as committed now.
+ */
+Datum
+yq_sql_forget_application(PG_FUNCTION_ARGS)
+{
+	static YqStatement drops[] = {
+		{.command = "DELETE FROM yquota.resource_request AS r WHERE r.application_id = $1", .types = {"text"}},
+		{.command = "DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1", .types = {"text"}},
+		{.command = "DELETE FROM yquota.reservation AS r WHERE r.application_id = $1", .types = {"text"}},
+		{.command = "DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1", .types = {"text"}},
+		{.command = "DELETE FROM yquota_internal.application_attempt AS t WHERE t.application_id = $1", .types = {"text"}},
+	};
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	Datum		values[1];
+	bool		isnull;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_FOR_ROW(trigger->tg_event) ||
+		RelationGetRelid(trigger->tg_relation) != yq_table_oid(YQ_APPLICATION))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function \"%s\" serves no trigger but that of yquota.application", "forget_application")));
+	values[0] = heap_getattr(trigger->tg_trigtuple, yq_column(trigger->tg_relation, "application_id"),
+							 RelationGetDescr(trigger->tg_relation), &isnull);
+	for (int i = 0; i < (int) lengthof(drops); i++)
+		(void) yq_statement_execute(&drops[i], values, NULL);
+	PG_RETURN_POINTER(NULL);
+}
