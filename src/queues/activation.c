@@ -47,7 +47,7 @@ begin_pass(Pass *pass, YqLeaf *leaf)
 	pass->leaf = leaf;
 	pass->calculator = &hierarchy->calculator;
 	pass->limits = palloc0(sizeof(LabelLimits) * (hierarchy->label_count + 1));
-	pass->active_users = yq_leaf_active_users(leaf);
+	pass->active_users = leaf->kept_active_users >= 0 ? leaf->kept_active_users : yq_leaf_active_users(leaf);
 	for (int i = 0; i <= hierarchy->label_count; i++)
 	{
 		LabelLimits *limits = &pass->limits[i];
@@ -220,22 +220,25 @@ decide(Pass *pass, YqApplication *application)
 
 /* -- passes ---------------------------------------------------------------- */
 
-/* Is the newcomer all that its user has in the leaf? */
-static bool
-is_user_new(const YqLeaf *leaf, const YqApplication *newcomer)
+/* How many active users the newcomer adds. */
+static int
+users_added_by(const YqLeaf *leaf, const YqApplication *newcomer)
 {
 	const YqLeafUser *user = yq_leaf_user(leaf, newcomer->username);
+	YqLeafUser	before = *user;
 
-	return user != NULL && user->accepted == 1 && user->active == 0;
+	before.accepted--;
+	before.demanding -= newcomer->has_outstanding_requests ? 1 : 0;
+	return (yq_leaf_user_counts(user) ? 1 : 0) - (yq_leaf_user_counts(&before) ? 1 : 0);
 }
 
-/* A user who has nothing but the newcomer is not yet counted. */
+/* Active users are those of before the newcomer. */
 static void
 begin_pass_for(Pass *pass, YqLeaf *leaf, const YqApplication *newcomer)
 {
 	begin_pass(pass, leaf);
-	if (newcomer != NULL && is_user_new(leaf, newcomer))
-		pass->active_users--;
+	if (newcomer != NULL && leaf->kept_active_users < 0)
+		pass->active_users -= users_added_by(leaf, newcomer);
 }
 
 /* No application that waits on a label needs less memory; of labels that are gone nothing is known. */

@@ -11,10 +11,10 @@
  * all others in the same pass; limits are ignored while the queue has no active
  * application, or no application master on the partition.
  *
- * Of what a running Hadoop remembers, one thing is as it is there: a user is not
- * yet among the active ones (yq_leaf_active_users) when the only application he
- * has is the one that comes, since the scheduler counts users who only wait when
- * it has decided, not before.
+ * Of what a running Hadoop remembers, one thing is as it is there: the active
+ * users (yq_leaf_active_users) are those of before the application came, or the
+ * one left, that is the reason for the pass (yq_leaf_keep_active_users), since the
+ * scheduler counts them when it has decided, not before.
  *
  *-------------------------------------------------------------------------
  */

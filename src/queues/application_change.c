@@ -160,17 +160,46 @@ lock_application(const char *application_id, const YqSubject *caller, bool leave
 
 /* -- what goes on ------------------------------------------------------------ */
 
-/* A pass over one leaf; returns those that became active. */
+/*
+ * Leaves that a change concerns, with the active users that they had before it:
+ * what comes and goes is noted in them.
+ */
+typedef struct Leaves
+{
+	YqHierarchy *hierarchy;
+	List	   *read;			/* YqLeaf */
+} Leaves;
+
+static YqLeaf *
+find_leaf(Leaves *leaves, const YqQueue *queue)
+{
+	YqLeaf	   *leaf;
+	ListCell   *cell;
+
+	foreach(cell, leaves->read)
+	{
+		leaf = lfirst(cell);
+		if (leaf->queue == queue)
+			return leaf;
+	}
+	leaf = yq_leaf_read(leaves->hierarchy, queue);
+	yq_leaf_keep_active_users(leaf);
+	leaves->read = lappend(leaves->read, leaf);
+	return leaf;
+}
+
+/* A pass over one leaf, for a held application that may run now; returns those that became active. */
 static List *
-activate_leaf(YqHierarchy *hierarchy, const YqQueue *queue)
+activate_in(YqLeaf *leaf, YqApplication *newcomer)
 {
 	YqActivation *held;
+	List	   *activations = yq_leaf_activate(leaf, newcomer, &held);
 	List	   *activated = NIL;
 	ListCell   *cell;
 
-	if (queue == NULL)
-		return NIL;
-	foreach(cell, yq_leaf_activate(yq_leaf_read(hierarchy, queue), NULL, &held))
+	if (newcomer != NULL)
+		yq_application_set_state(newcomer, YQ_APPLICATION_ACCEPTED, NULL);
+	foreach(cell, activations)
 	{
 		YqApplication *application = ((YqActivation *) lfirst(cell))->application;
 
@@ -180,9 +209,15 @@ activate_leaf(YqHierarchy *hierarchy, const YqQueue *queue)
 	return activated;
 }
 
+static List *
+activate_leaf(YqHierarchy *hierarchy, const YqQueue *queue)
+{
+	return queue == NULL ? NIL : activate_in(yq_leaf_read(hierarchy, queue), NULL);
+}
+
 /* Let held applications run, one after the other. */
 static List *
-let_run(YqHierarchy *hierarchy, List *applications)
+let_run(Leaves *leaves, List *applications)
 {
 	List	   *changed = NIL;
 	ListCell   *cell;
@@ -190,23 +225,29 @@ let_run(YqHierarchy *hierarchy, List *applications)
 	foreach(cell, applications)
 	{
 		YqApplication *application = lfirst(cell);
+		YqLeaf	   *leaf = find_leaf(leaves, yq_hierarchy_find(leaves->hierarchy, application->queue));
 
-		yq_application_set_state(application, YQ_APPLICATION_ACCEPTED, NULL);
-		changed = list_concat(changed,
-							  activate_leaf(hierarchy, yq_hierarchy_find(hierarchy, application->queue)));
-		changed = lappend(changed, application);
+		yq_leaf_note(leaf, application, YQ_APPLICATION_NON_RUNNABLE, YQ_APPLICATION_REJECTED);
+		changed = list_concat(changed, activate_in(leaf, application));
+		changed = list_append_unique_ptr(changed, application);
 	}
 	return changed;
 }
 
-/* An application has left a leaf. */
+/* An application, whose state is still as it was, has left its leaf. */
 static void
-go_on(const Locked *locked, bool was_running)
+go_on(Leaves *leaves, const Locked *locked)
 {
-	(void) activate_leaf(locked->hierarchy, locked->queue);
-	if (was_running && locked->queue != NULL)
-		(void) let_run(locked->hierarchy,
-					   yq_parallel_after_end(locked->hierarchy, locked->queue, locked->application->username));
+	const YqApplication *application = locked->application;
+	YqLeaf	   *leaf;
+
+	if (locked->queue == NULL)
+		return;
+	leaf = find_leaf(leaves, locked->queue);
+	yq_leaf_note(leaf, application, application->state, YQ_APPLICATION_FINISHED);
+	(void) activate_in(leaf, NULL);
+	if (is_running(application))
+		(void) let_run(leaves, yq_parallel_after_end(locked->hierarchy, locked->queue, application->username));
 }
 
 /* -- ending ------------------------------------------------------------------- */
@@ -222,17 +263,20 @@ yq_application_end(const char *application_id, YqApplicationState state, const c
 	};
 	const YqQueue *target;
 	Locked		locked = lock_application(application_id, caller, true, NULL, &target);
+	Leaves		leaves = {.hierarchy = locked.hierarchy};
 	Datum		values[3];
 	char		nulls[] = "   ";
 
 	if (!yq_application_is_live(locked.application->state))
 		return locked.application->state;
+	if (locked.queue != NULL)
+		(void) find_leaf(&leaves, locked.queue);
 	values[0] = CStringGetTextDatum(application_id);
 	values[1] = ObjectIdGetDatum(yq_application_state_oid(state));
 	values[2] = diagnostics == NULL ? (Datum) 0 : CStringGetTextDatum(diagnostics);
 	nulls[2] = diagnostics == NULL ? 'n' : ' ';
 	(void) yq_statement_execute(&update, values, nulls);
-	go_on(&locked, is_running(locked.application));
+	go_on(&leaves, &locked);
 	return state;
 }
 
@@ -320,7 +364,7 @@ check_target(const Locked *locked, const YqQueue *target, const char *target_nam
  * was held may run there: Hadoop leaves it held until the next refresh, for
  * nothing when the new queue has no limit.
  */
-static void
+static YqApplicationState
 write_queue(const Locked *locked, const YqQueue *target)
 {
 	static YqStatement update = {
@@ -336,6 +380,7 @@ write_queue(const Locked *locked, const YqQueue *target)
 	values[1] = CStringGetTextDatum(target->path);
 	values[2] = ObjectIdGetDatum(yq_application_state_oid(state));
 	(void) yq_statement_execute(&update, values, NULL);
+	return state;
 }
 
 YqApplicationState
@@ -343,6 +388,8 @@ yq_application_move(const char *application_id, const char *queue_name, const Yq
 {
 	const YqQueue *target;
 	Locked		locked = lock_application(application_id, caller, true, queue_name, &target);
+	Leaves		leaves = {.hierarchy = locked.hierarchy};
+	YqLeaf	   *leaf;
 
 	if (!yq_application_is_live(locked.application->state))
 		ereport(ERROR,
@@ -352,9 +399,12 @@ yq_application_move(const char *application_id, const char *queue_name, const Yq
 	check_target(&locked, target, queue_name, caller);
 	if (target != locked.queue)
 	{
-		write_queue(&locked, target);
-		go_on(&locked, is_running(locked.application));
-		(void) activate_leaf(locked.hierarchy, target);
+		if (locked.queue != NULL)
+			(void) find_leaf(&leaves, locked.queue);
+		leaf = find_leaf(&leaves, target);
+		yq_leaf_note(leaf, locked.application, YQ_APPLICATION_REJECTED, write_queue(&locked, target));
+		go_on(&leaves, &locked);
+		(void) activate_in(leaf, NULL);
 	}
 	return yq_application_find(locked.hierarchy, application_id)->state;
 }
@@ -513,15 +563,17 @@ List *
 yq_applications_refresh(void)
 {
 	YqHierarchy *hierarchy;
+	Leaves		leaves = {.hierarchy = NULL};
 	List	   *changed = NIL;
 	ListCell   *cell;
 
 	yq_submission_lock_configuration(ShareRowExclusiveLock);
 	hierarchy = yq_hierarchy_in_force();
+	leaves.hierarchy = hierarchy;
 	foreach(cell, find_waiting())
 	{
 		CHECK_FOR_INTERRUPTS();
 		changed = list_concat(changed, activate_leaf(hierarchy, yq_hierarchy_find(hierarchy, lfirst(cell))));
 	}
-	return list_concat(changed, let_run(hierarchy, yq_parallel_after_refresh(hierarchy)));
+	return list_concat(changed, let_run(&leaves, yq_parallel_after_refresh(hierarchy)));
 }

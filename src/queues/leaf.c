@@ -190,6 +190,7 @@ yq_leaf_read(YqHierarchy *hierarchy, const YqQueue *queue)
 	leaf->hierarchy = hierarchy;
 	leaf->queue = queue;
 	leaf->context = CurrentMemoryContext;
+	leaf->kept_active_users = -1;
 	leaf->accepted_on = palloc0(sizeof(int) * slots);
 	leaf->am_used = palloc(sizeof(int64 *) * slots);
 	for (int i = 0; i < slots; i++)
@@ -258,19 +259,26 @@ yq_leaf_user_is_active(const YqLeafUser *user)
 	return user->active > 0 && user->demanding > 0;
 }
 
+bool
+yq_leaf_user_counts(const YqLeafUser *user)
+{
+	return yq_leaf_user_is_active(user) || (user->accepted > 0 && user->active <= 0);
+}
+
 int
 yq_leaf_active_users(const YqLeaf *leaf)
 {
 	int			result = 0;
 
 	for (int i = 0; i < leaf->user_count; i++)
-	{
-		const YqLeafUser *user = leaf->users[i];
-
-		if (yq_leaf_user_is_active(user) || (user->accepted > 0 && user->active <= 0))
-			result++;
-	}
+		result += yq_leaf_user_counts(leaf->users[i]) ? 1 : 0;
 	return result;
+}
+
+void
+yq_leaf_keep_active_users(YqLeaf *leaf)
+{
+	leaf->kept_active_users = yq_leaf_active_users(leaf);
 }
 
 /* -- usage ----------------------------------------------------------------- */

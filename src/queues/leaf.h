@@ -50,6 +50,7 @@ typedef struct YqLeaf
 	int			active;
 	int		   *accepted_on;	/* per label */
 	int64	  **am_used;		/* per label, of all users; never NULL */
+	int			kept_active_users;	/* see yq_leaf_keep_active_users(); else negative */
 	bool		has_usage;
 	const int64 *limit;			/* by yq_leaf_limit() */
 } YqLeaf;
@@ -97,6 +98,14 @@ extern bool yq_leaf_user_is_active(const YqLeafUser *user);
  * Users that count as active for the limit of application masters: those with
  * demand, and those who have applications waiting and none active.
  */
+extern bool yq_leaf_user_counts(const YqLeafUser *user);
 extern int	yq_leaf_active_users(const YqLeaf *leaf);
+
+/*
+ * Have passes count the active users that there are now, whatever is noted from
+ * now on.  The scheduler counts them when it computes the limit of a user, which
+ * it does not while applications come and go (cs-semantics 4.1).
+ */
+extern void yq_leaf_keep_active_users(YqLeaf *leaf);
 
 #endif							/* YQ_LEAF_H */
