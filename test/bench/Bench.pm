@@ -38,6 +38,8 @@ my %sizes = (
 	queue_branches => [           10,         2,      1 ],
 	mapping_rules => [         5_000,       500,    100 ],
 	queue_decisions => [     200_000,    20_000,  1_000 ],
+	applications => [        100_000,     5_000,    160 ],
+	waiting_applications => [  5_000,       800,     80 ],
 	patience_seconds => [        300,        30,     30 ],
 	repetitions => [               5,         2,      1 ],
 );
@@ -45,6 +47,9 @@ my %sizes = (
 my $scale = $ENV{BENCH_SCALE};
 my $column = { full => 0, small => 1, toy => 2 }->{$scale};
 my ($directory) = @ARGV;
+
+# Where files may be written that the server reads.
+sub directory { return $directory; }
 
 sub size { my ($name) = @_; return $sizes{$name}[$column] // die "no size is called $name\n"; }
 

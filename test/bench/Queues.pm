@@ -1,5 +1,5 @@
-# Queues.pm: decisions about queues, changes of them, and their configuration as
-# a whole.
+# Queues.pm: decisions about queues, changes of them, their configuration as a
+# whole, and submissions to them.
 package Queues;
 
 use strict;
@@ -170,9 +170,110 @@ sub import_case
 	return;
 }
 
+# Room for applications in all queues; and one that has little for application
+# masters, so that applications wait in it.
+sub submission_configuration
+{
+	return configuration() . <<'SQL';
+BEGIN;
+UPDATE yquota.scheduler_setting SET maximum_applications = 1000000, maximum_am_resource_percent = 0.5;
+UPDATE yquota.queue SET acl_submit_applications = acl_submit_applications || ',all', maximum_applications = 1000000 WHERE path ~ 'e\d+$';
+UPDATE yquota.queue SET acl_submit_applications = '*', maximum_am_resource_percent = 0.0001, maximum_applications = 1000000 WHERE path = 'root.leaf1';
+INSERT INTO yquota.node (name, total) SELECT 'node' || n, '[memory-mb=200000000,vcores=10000000]' FROM generate_series(1, 10) AS n;
+COMMIT;
+CREATE SEQUENCE submitted;
+CREATE SEQUENCE ended;
+SQL
+}
+
+my %submission_scripts = (
+	submit => <<'SQL',
+\set a random(1, :branches)
+\set b random(1, 10)
+\set c random(1, 5)
+\set d random(1, 3)
+\set e random(1, 5)
+\set user random(0, 199)
+SELECT state FROM yquota.submit_application('application_1_' || nextval('submitted'), 'w' || :user, '{all}',
+	'root.a' || :a || '.b' || :b || '.c' || :c || '.d' || :d || '.e' || :e, 'job', '[memory-mb=1024,vcores=1]');
+SQL
+	submit_to_one => <<'SQL',
+\set user random(0, 199)
+SELECT state FROM yquota.submit_application('application_1_' || nextval('submitted'), 'w' || :user, '{all}', 'root.leaf1', 'job', '[memory-mb=1024,vcores=1]');
+SQL
+	finish => q(SELECT yquota.finish_application('application_1_' || nextval('ended'));));
+
+# submissions(DATABASE, NAME, CLIENTS, TRANSACTIONS): per second; without their
+# number for as long as single rows are measured.
+sub submissions
+{
+	my ($database, $name, $clients, $transactions) = @_;
+	my $file = Bench::directory() . "/$name.sql";
+
+	Report::write_file($file, $submission_scripts{$name});
+	my ($done, $per_second) = Cluster::pgbench($database, $file, '-c' => $clients, '-j' => ($clients > 1 ? 2 : 1),
+		(defined $transactions || !size('single_seconds') ? ('-t' => int(($transactions // size('single_containers')) / $clients)) : ('-T' => 2 * size('single_seconds'))),
+		variables => { branches => size('queue_branches') });
+	return $per_second;
+}
+
+sub submission_case
+{
+	my $database = 'queues';
+	my ($applications, $waiting) = (size('applications'), size('waiting_applications'));
+
+	Cluster::copy_database($database);
+	Cluster::once($database, submission_configuration());
+	submissions($database, 'submit', 8, $applications);
+	Cluster::once($database, 'VACUUM ANALYZE');
+	Cluster::checkpoint();
+	my $queues = Cluster::once($database, 'SELECT count(*) FROM yquota.queue');
+	my $size = sprintf '%d queues, %d applications', $queues, $applications;
+
+	foreach my $clients (1, 8)
+	{
+		my $rate = median(map { submissions($database, 'submit', $clients) } 1 .. repetitions());
+		my $name = 'submit_application, single rows, ' . ($clients == 1 ? '1 client' : '8 clients') . ", $size";
+
+		Report::add($name, figure => $rate, figure_unit => '/s', $clients == 8 ? (value => $rate, unit => '/s', at_least => 3_000) : ());
+	}
+	my $finishes = submissions($database, 'finish', 8, $applications / 2);
+	Report::add("finish_application, single rows, 8 clients, $size", figure => $finishes, figure_unit => '/s');
+
+	submissions($database, 'submit_to_one', 8, $waiting);
+	Cluster::once($database, 'VACUUM ANALYZE');
+	my $hot = median(map { submissions($database, 'submit_to_one', 8) } 1 .. repetitions());
+	Report::add("submit_application to one queue in which $waiting wait, 8 clients", figure => $hot, figure_unit => '/s');
+	my $session = Cluster->new($database);
+	my @looks = map { scalar $session->milliseconds('SELECT count(*) FROM yquota.activate_applications()') } 0 .. repetitions();
+	shift @looks;
+	Report::add("activate_applications() of all queues, $size", figure => median(@looks), figure_unit => 'ms');
+	check_applications($session);
+	$session->close;
+	Cluster::drop_database($database);
+	return;
+}
+
+# Everything that was submitted is there, some of it waits, and nothing was
+# refused; counters are what it comes to.
+sub check_applications
+{
+	my ($session) = @_;
+	my ($there, $submitted, $refused, $waiting) = split /\|/, $session->run(<<'SQL');
+SELECT count(*), (SELECT last_value FROM submitted), count(*) FILTER (WHERE state = 'REJECTED'), count(*) FILTER (WHERE state = 'ACCEPTED')
+FROM yquota.application
+SQL
+
+	die "of $submitted applications $there are there, $refused refused, $waiting waiting\n" if $there != $submitted || $refused > 0 || $waiting == 0;
+	my $problems = $session->run('SELECT * FROM yquota.verify()');
+	die "counters of applications are wrong:\n$problems\n" if $problems ne '';
+	return;
+}
+
 sub cases
 {
-	return ('queue-decisions' => \&decisions_case, 'queue-changes' => \&changes_case, 'queue-import' => \&import_case);
+	return ('queue-decisions' => \&decisions_case, 'queue-changes' => \&changes_case, 'queue-import' => \&import_case,
+		'queue-submission' => \&submission_case);
 }
 
 1;

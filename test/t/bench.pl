@@ -60,7 +60,9 @@ foreach my $case (
 	'batch, YARN ids', 'batch, random ids', 'single rows, random ids', 'verify() of the last month', 'verify() of',
 	'room of a lifecycle', 'archive() of', 'ACL checks in one session', 'placements in one session',
 	'change of one queue', 'one queue more or less', 'change of one mapping rule', 'first ACL check after', 'first look at effective_queue',
-	'effective_queue in full', 'import of the whole configuration', 'import of what is configured already', 'export of the whole')
+	'effective_queue in full', 'import of the whole configuration', 'import of what is configured already', 'export of the whole',
+	'submit_application, single rows, 1 client', 'submit_application, single rows, 8 clients', 'finish_application', 'submit_application to one queue',
+	'activate_applications() of all queues')
 {
 	my @found = grep { index($_->{case}, $case) == 0 } @rows;
 	my @without = grep { !defined $_->{figure} && $_->{verdict} ne 'not there' } @found;
