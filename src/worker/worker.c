@@ -377,7 +377,8 @@ is_held_back(const Task *task)
 
 /*
  * Milliseconds until the task is due: 0 when it is, YQ_CLOCK_STANDS when that
- * takes somebody setting the clock.  A clock that went back makes it due.
+ * takes somebody setting the clock, or a setting.  A clock that went back makes it
+ * due; one that is not periodic always is.
  */
 static long
 milliseconds_until_due(const Task *task)
@@ -386,7 +387,7 @@ milliseconds_until_due(const Task *task)
 		return YQ_CLOCK_STANDS;
 	if (task->failures > 0 || task->postponed)
 		return TimestampDifferenceMilliseconds(GetCurrentTimestamp(), task->retry_at);
-	if (task->last_run == 0 || task->last_run > yq_clock_now())
+	if (task->interval_ms == NULL || task->last_run == 0 || task->last_run > yq_clock_now())
 		return 0;
 	return yq_clock_milliseconds_until(TimestampTzPlusMilliseconds(task->last_run,
 																   *task->interval_ms));
