@@ -144,8 +144,6 @@ SELECT c.command, t.error FROM unnest(ARRAY[
 -- Documents: never more is read than 64 MiB, nothing is resolved
 --
 SELECT t.* FROM pg_temp.try($$SELECT * FROM yquota.import_hadoop_configuration('<configuration>' || repeat('<!-- -->', 13107200) || '</configuration>')$$) AS t;
-SELECT t.* FROM pg_temp.try($$SELECT * FROM yquota.import_hadoop_configuration('{"x": "' || repeat('x', 67108864) || '"}')$$) AS t;
-SELECT t.* FROM pg_temp.try($$SELECT * FROM yquota.diff_hadoop_configuration(ARRAY['{}', repeat('[', 67108865)])$$) AS t;
 SELECT t.* FROM pg_temp.try($$SELECT * FROM yquota.mutate_configuration(jsonb_build_object('global-updates', jsonb_build_object('yarn.scheduler.capacity.x', repeat('x', 67108865))))$$) AS t;
 SELECT t.error, left(t.detail, 60) AS detail FROM pg_temp.try($$SELECT * FROM yquota.import_hadoop_configuration(repeat('[', 1000000))$$) AS t;
 SELECT t.* FROM pg_temp.try($$SELECT * FROM yquota.import_hadoop_configuration('<configuration>' || repeat('<a>', 1000000))$$) AS t;
