@@ -293,6 +293,8 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.decision', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.reservation', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.resource_request', 'SELECT', '{operator,viewer,admin}'),
+		('TABLE', 'yquota.scheduler_application', 'SELECT', '{operator,viewer,admin}'),
+		('TABLE', 'yquota.scheduler_node', 'SELECT', '{operator,viewer,admin}'),
 		-- what the cluster reports
 		('TABLE', 'yquota.node', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.node', 'INSERT', '{admin}'),
@@ -350,9 +352,12 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.remove_finished_applications(timestamptz)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.check_application_access(text,text,text[],text)', 'EXECUTE', '{operator,viewer,admin}'),
 		-- containers, likewise
+		('FUNCTION', 'yquota.acknowledge(text[])', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.node_heartbeat(text[],boolean)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.release_containers(text[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.request_containers(text,yquota.container_request[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.request_containers(text,yquota.resource,bigint,text,integer,bigint,boolean,text,yquota.execution_type)', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.schedule(text[],integer,boolean,boolean)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.update_blacklist(text,text[],text[])', 'EXECUTE', '{operator,admin}'),
 		-- of others only to operators and those who read all
 		('FUNCTION', 'yquota.headroom(text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),

@@ -1,0 +1,595 @@
+/*-------------------------------------------------------------------------
+ *
+ * apply.c
+ *	  Writing down what a pass has decided.
+ *
+ * Every table is written by one statement with arrays of values, however many
+ * decisions there are.  unnest() of several arrays is known to the parser by this
+ * name alone, without a schema.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "base/catalog.h"
+#include "base/clock.h"
+#include "catalog/pg_type_d.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "queues/hierarchy_read.h"
+#include "queues/statement.h"
+#include "queues/submission_lock.h"
+#include "scheduler/apply.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+/* -- names ----------------------------------------------------------------- */
+
+static const char *const decision_names[] = {
+	[YQ_ALLOCATED] = "allocated",
+	[YQ_RESERVED] = "reserved",
+	[YQ_UNRESERVED] = "unreserved",
+	[YQ_SWAPPED] = "swapped",
+};
+
+static const char *const locality_names[] = {
+	[YQ_NODE_LOCAL] = "NODE_LOCAL",
+	[YQ_RACK_LOCAL] = "RACK_LOCAL",
+	[YQ_OFF_SWITCH] = "OFF_SWITCH",
+};
+
+const char *
+yq_decision_name(const YqDecision *decision)
+{
+	return decision_names[decision->kind];
+}
+
+bool
+yq_decision_starts(const YqDecision *decision)
+{
+	return decision->kind == YQ_ALLOCATED || decision->kind == YQ_SWAPPED;
+}
+
+const char *
+yq_decision_locality(const YqDecision *decision)
+{
+	return yq_decision_starts(decision) ? locality_names[decision->locality] : NULL;
+}
+
+static const YqLoadedApplication *
+source_of(const YqClusterApplication *application)
+{
+	return application->source;
+}
+
+bool
+yq_decision_stands(const YqDecision *decision)
+{
+	return !source_of(decision->key->application)->is_gone;
+}
+
+/* ContainerId.toString(): container_<cluster timestamp>_<application>_<attempt>_<number> */
+static char *
+container_id(const YqClusterApplication *application, int64 number)
+{
+	static const char prefix[] = "application_";
+	const char *id = application->application_id;
+
+	if (strncmp(id, prefix, sizeof(prefix) - 1) == 0)
+		id += sizeof(prefix) - 1;
+	return psprintf("container_%s_%02d_%06lld", id, source_of(application)->attempt, (long long) number);
+}
+
+char *
+yq_decision_container_id(const YqDecision *decision)
+{
+	return container_id(decision->key->application, decision->container);
+}
+
+/* -- arrays ---------------------------------------------------------------- */
+
+/* Values of one column for all rows of a statement. */
+typedef struct Column
+{
+	Oid			type;
+	Datum	   *values;
+	bool	   *nulls;
+	int			count;
+} Column;
+
+static Column
+make_column(Oid type, int room)
+{
+	Column		column = {.type = type};
+
+	column.values = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Datum) * Max(room, 1));
+	column.nulls = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(bool) * Max(room, 1));
+	return column;
+}
+
+static void
+put(Column *column, Datum value)
+{
+	column->values[column->count] = value;
+	column->nulls[column->count++] = false;
+}
+
+static void
+put_text(Column *column, const char *text)
+{
+	column->values[column->count] = text == NULL ? (Datum) 0 : CStringGetTextDatum(text);
+	column->nulls[column->count++] = text == NULL;
+}
+
+static Datum
+array_of(const Column *column)
+{
+	int			dimensions[1] = {column->count};
+	int			bounds[1] = {1};
+	int16		length;
+	bool		by_value;
+	char		alignment;
+
+	get_typlenbyvalalign(column->type, &length, &by_value, &alignment);
+	return PointerGetDatum(construct_md_array(column->values, column->nulls, 1, dimensions, bounds,
+											  column->type, length, by_value, alignment));
+}
+
+/* Run a statement whose parameters are the columns, unless there are no rows. */
+static void
+run(YqStatement *statement, const Column *columns, int count)
+{
+	Datum		values[YQ_STATEMENT_MAX_PARAMETERS];
+
+	if (columns[0].count == 0)
+		return;
+	for (int i = 0; i < count; i++)
+		values[i] = array_of(&columns[i]);
+	(void) yq_statement_execute(statement, values, NULL);
+}
+
+/* -- who is still there ------------------------------------------------------- */
+
+static bool
+is_touched(const YqClusterApplication *application)
+{
+	for (int i = 0; i < application->key_count; i++)
+	{
+		if (application->keys[i]->is_changed)
+			return true;
+	}
+	return false;
+}
+
+static void
+lock_leaves(const List *applications)
+{
+	YqSubmissionLocks locks = {NIL};
+	const YqClusterQueue *last = NULL;
+	ListCell   *cell;
+
+	foreach(cell, applications)
+	{
+		const YqClusterApplication *application = lfirst(cell);
+
+		if (application->leaf != last)
+			yq_submission_locks_add(&locks, YQ_LOCK_LEAF, application->leaf->queue->path);
+		last = application->leaf;
+	}
+	yq_submission_locks_take(&locks);
+}
+
+/*
+ * Applications of which something is to be written, locked; those that have ended
+ * or moved since they were read are left out, and marked.
+ */
+static List *
+find_touched(const YqLoadedCluster *loaded)
+{
+	static YqStatement look_up = {
+		.command = "SELECT u.number::int4 "
+		"FROM unnest($1, $2) WITH ORDINALITY AS u (application_id, queue, number) "
+		"JOIN yquota.application AS a ON a.application_id = u.application_id "
+		"WHERE a.state = 'ACTIVE' AND a.queue = u.queue ORDER BY u.number",
+		.types = {"_text", "_text"}
+	};
+	List	   *touched = NIL;
+	List	   *present = NIL;
+	Column		columns[2];
+	Datum		values[2];
+	ListCell   *cell;
+	MemoryContext caller = CurrentMemoryContext;
+	uint64		rows;
+
+	foreach(cell, loaded->applications)
+	{
+		if (is_touched(lfirst(cell)))
+			touched = lappend(touched, lfirst(cell));
+	}
+	if (touched == NIL)
+		return NIL;
+	lock_leaves(touched);
+	columns[0] = make_column(TEXTOID, list_length(touched));
+	columns[1] = make_column(TEXTOID, list_length(touched));
+	foreach(cell, touched)
+	{
+		YqClusterApplication *application = lfirst(cell);
+
+		put_text(&columns[0], application->application_id);
+		put_text(&columns[1], application->leaf->queue->path);
+		((YqLoadedApplication *) application->source)->is_gone = true;
+	}
+	values[0] = array_of(&columns[0]);
+	values[1] = array_of(&columns[1]);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	rows = yq_statement_run(&look_up, values, NULL);
+	MemoryContextSwitchTo(caller);
+	for (uint64 i = 0; i < rows; i++)
+	{
+		bool		isnull;
+		Datum		number = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
+		YqClusterApplication *application = list_nth(touched, DatumGetInt32(number) - 1);
+
+		((YqLoadedApplication *) application->source)->is_gone = false;
+		present = lappend(present, application);
+	}
+	SPI_finish();
+	return present;
+}
+
+/* -- containers and decisions --------------------------------------------------- */
+
+static void
+start_containers(const YqCluster *cluster)
+{
+	static YqStatement insert = {
+		.command = "INSERT INTO yquota.container_event "
+		"(event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type, source) "
+		"SELECT 'CONTAINER_START', u.container_id, yquota.clock(), u.project, u.application_id, u.username, u.queue, u.node, "
+		"u.allocation, 'GUARANTEED', 'scheduler' "
+		"FROM unnest($1, $2, $3, $4, $5, $6, $7) "
+		"AS u (container_id, project, application_id, username, queue, node, allocation)",
+		.types = {"_text", "_text", "_text", "_text", "_text", "_text", "yquota._resource"}
+	};
+	Column		columns[7];
+
+	for (int i = 0; i < 7; i++)
+		columns[i] = make_column(i < 6 ? TEXTOID : yq_type_oid("resource"), cluster->decision_count);
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		const YqDecision *decision = &cluster->decisions[i];
+		const YqClusterApplication *application = decision->key->application;
+
+		if (!yq_decision_starts(decision) || !yq_decision_stands(decision))
+			continue;
+		put_text(&columns[0], yq_decision_container_id(decision));
+		put_text(&columns[1], source_of(application)->project);
+		put_text(&columns[2], application->application_id);
+		put_text(&columns[3], application->user->username);
+		put_text(&columns[4], application->leaf->queue->path);
+		put_text(&columns[5], decision->node->name);
+		put(&columns[6], yq_hierarchy_resource(cluster->hierarchy, decision->amounts));
+	}
+	run(&insert, columns, lengthof(columns));
+}
+
+static void
+write_decisions(const YqCluster *cluster)
+{
+	static YqStatement insert = {
+		.command = "INSERT INTO yquota.decision "
+		"(decision, container_id, application_id, queue, node, allocation, locality, priority, allocation_request_id, "
+		"unreserved_node, decided_at) "
+		"SELECT u.decision, u.container_id, u.application_id, u.queue, u.node, u.allocation, u.locality, u.priority, "
+		"u.allocation_request_id, u.unreserved_node, yquota.clock() "
+		"FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) WITH ORDINALITY "
+		"AS u (decision, container_id, application_id, queue, node, locality, unreserved_node, priority, "
+		"allocation_request_id, allocation, number) ORDER BY u.number",
+		.types = {"_text", "_text", "_text", "_text", "_text", "_text", "_text", "_int4", "_int8", "yquota._resource"}
+	};
+	Column		columns[10];
+
+	for (int i = 0; i < 7; i++)
+		columns[i] = make_column(TEXTOID, cluster->decision_count);
+	columns[7] = make_column(INT4OID, cluster->decision_count);
+	columns[8] = make_column(INT8OID, cluster->decision_count);
+	columns[9] = make_column(yq_type_oid("resource"), cluster->decision_count);
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		const YqDecision *decision = &cluster->decisions[i];
+		const YqClusterApplication *application = decision->key->application;
+
+		if (!yq_decision_stands(decision))
+			continue;
+		put_text(&columns[0], yq_decision_name(decision));
+		put_text(&columns[1], yq_decision_container_id(decision));
+		put_text(&columns[2], application->application_id);
+		put_text(&columns[3], application->leaf->queue->path);
+		put_text(&columns[4], decision->node->name);
+		put_text(&columns[5], yq_decision_locality(decision));
+		put_text(&columns[6], decision->kind == YQ_SWAPPED ? decision->reservation->node->name : NULL);
+		put(&columns[7], Int32GetDatum(decision->key->priority));
+		put(&columns[8], Int64GetDatum(decision->key->allocation_request_id));
+		put(&columns[9], yq_hierarchy_resource(cluster->hierarchy, decision->amounts));
+	}
+	run(&insert, columns, lengthof(columns));
+}
+
+/* -- reservations ------------------------------------------------------------------ */
+
+static void
+drop_reservations(const YqLoadedCluster *loaded)
+{
+	static YqStatement drop = {
+		.command = "DELETE FROM yquota.reservation AS r WHERE r.node = ANY ($1)",
+		.types = {"_text"}
+	};
+	Column		nodes = make_column(TEXTOID, list_length(loaded->reservations));
+	ListCell   *cell;
+
+	foreach(cell, loaded->reservations)
+	{
+		const YqReservation *reservation = lfirst(cell);
+
+		if (reservation->node->reservation != reservation)
+			put_text(&nodes, reservation->node->name);
+	}
+	run(&drop, &nodes, 1);
+}
+
+/* One of an application that is not ACTIVE any more is replaced. */
+static void
+write_reservations(const YqCluster *cluster)
+{
+	static YqStatement upsert = {
+		.command = "INSERT INTO yquota.reservation "
+		"(node, application_id, container_id, label, priority, allocation_request_id, allocation, reserved_at) "
+		"SELECT u.node, u.application_id, u.container_id, u.label, u.priority, u.allocation_request_id, u.allocation, yquota.clock() "
+		"FROM unnest($1, $2, $3, $4, $5, $6, $7) "
+		"AS u (node, application_id, container_id, label, priority, allocation_request_id, allocation) "
+		"ON CONFLICT (node) DO UPDATE SET application_id = excluded.application_id, container_id = excluded.container_id, "
+		"label = excluded.label, priority = excluded.priority, allocation_request_id = excluded.allocation_request_id, "
+		"allocation = excluded.allocation, reserved_at = excluded.reserved_at",
+		.types = {"_text", "_text", "_text", "_text", "_int4", "_int8", "yquota._resource"}
+	};
+	Column		columns[7];
+
+	for (int i = 0; i < 4; i++)
+		columns[i] = make_column(TEXTOID, cluster->name_count);
+	columns[4] = make_column(INT4OID, cluster->name_count);
+	columns[5] = make_column(INT8OID, cluster->name_count);
+	columns[6] = make_column(yq_type_oid("resource"), cluster->name_count);
+	for (int i = 0; i < cluster->name_count; i++)
+	{
+		const YqClusterNode *node = cluster->nodes[i];
+		const YqReservation *reservation = node == NULL ? NULL : node->reservation;
+
+		if (reservation == NULL || !reservation->is_new || source_of(reservation->key->application)->is_gone)
+			continue;
+		put_text(&columns[0], node->name);
+		put_text(&columns[1], reservation->key->application->application_id);
+		put_text(&columns[2], container_id(reservation->key->application, reservation->container));
+		put_text(&columns[3], cluster->hierarchy->labels[node->label]);
+		put(&columns[4], Int32GetDatum(reservation->key->priority));
+		put(&columns[5], Int64GetDatum(reservation->key->allocation_request_id));
+		put(&columns[6], yq_hierarchy_resource(cluster->hierarchy, reservation->amounts));
+	}
+	run(&upsert, columns, lengthof(columns));
+}
+
+/* -- requests --------------------------------------------------------------------- */
+
+/* Columns that name a key: application, priority, id; followed by up to four more. */
+typedef struct KeyColumns
+{
+	Column		columns[7];
+} KeyColumns;
+
+static KeyColumns
+make_key_columns(int room)
+{
+	KeyColumns	result;
+
+	result.columns[0] = make_column(TEXTOID, room);
+	result.columns[1] = make_column(INT4OID, room);
+	result.columns[2] = make_column(INT8OID, room);
+	return result;
+}
+
+static void
+put_key(KeyColumns *to, const YqRequestKey *key)
+{
+	put_text(&to->columns[0], key->application->application_id);
+	put(&to->columns[1], Int32GetDatum(key->priority));
+	put(&to->columns[2], Int64GetDatum(key->allocation_request_id));
+}
+
+static int
+count_keys(const List *applications, int *asks)
+{
+	int			keys = 0;
+	ListCell   *cell;
+
+	*asks = 0;
+	foreach(cell, applications)
+	{
+		const YqClusterApplication *application = lfirst(cell);
+
+		keys += application->key_count;
+		for (int i = 0; i < application->key_count; i++)
+			*asks += application->keys[i]->ask_count + 1;
+	}
+	return keys;
+}
+
+static void
+put_ask(KeyColumns *to, const YqRequestKey *key, const YqAsk *ask)
+{
+	if (!ask->is_changed || ask->source == NULL)
+		return;
+	put_key(to, key);
+	put_text(&to->columns[3], ask->source);
+	put(&to->columns[4], Int32GetDatum(ask->count));
+}
+
+static void
+put_counters(KeyColumns *to, const YqRequestKey *key)
+{
+	put_key(to, key);
+	put(&to->columns[3], Int64GetDatum(key->opportunities));
+	put(&to->columns[4], Int64GetDatum(key->missed_non_partitioned));
+	put(&to->columns[5], Int64GetDatum(key->re_reservations));
+}
+
+/*
+ * Counts of what is still asked for, none of what is not: nothing wanted anywhere
+ * ends the key, and counters stay (AppSchedulingInfo, SchedulerApplicationAttempt).
+ */
+static void
+write_requests(const List *applications)
+{
+	static YqStatement drop = {
+		.command = "DELETE FROM yquota.resource_request AS r "
+		"USING unnest($1, $2, $3) AS u (application_id, priority, allocation_request_id) "
+		"WHERE r.application_id = u.application_id AND r.priority = u.priority "
+		"AND r.allocation_request_id = u.allocation_request_id",
+		.types = {"_text", "_int4", "_int8"}
+	};
+	static YqStatement update = {
+		.command = "UPDATE yquota.resource_request AS r SET count = u.count "
+		"FROM unnest($1, $2, $3, $4, $5) AS u (application_id, priority, allocation_request_id, resource_name, count) "
+		"WHERE r.application_id = u.application_id AND r.priority = u.priority "
+		"AND r.allocation_request_id = u.allocation_request_id AND r.resource_name = u.resource_name",
+		.types = {"_text", "_int4", "_int8", "_text", "_int4"}
+	};
+	static YqStatement count = {
+		.command = "INSERT INTO yquota_internal.request_counter AS c "
+		"(application_id, priority, allocation_request_id, opportunities, missed_non_partitioned, re_reservations) "
+		"SELECT u.* FROM unnest($1, $2, $3, $4, $5, $6) AS u "
+		"ON CONFLICT (application_id, priority, allocation_request_id) DO UPDATE "
+		"SET opportunities = excluded.opportunities, missed_non_partitioned = excluded.missed_non_partitioned, "
+		"re_reservations = excluded.re_reservations",
+		.types = {"_text", "_int4", "_int8", "_int8", "_int8", "_int8"}
+	};
+	int			asks;
+	int			keys = count_keys(applications, &asks);
+	KeyColumns	dropped = make_key_columns(keys);
+	KeyColumns	updated = make_key_columns(asks);
+	KeyColumns	counted = make_key_columns(keys);
+	ListCell   *cell;
+
+	updated.columns[3] = make_column(TEXTOID, asks);
+	updated.columns[4] = make_column(INT4OID, asks);
+	for (int i = 3; i < 6; i++)
+		counted.columns[i] = make_column(INT8OID, keys);
+	foreach(cell, applications)
+	{
+		const YqClusterApplication *application = lfirst(cell);
+
+		for (int i = 0; i < application->key_count; i++)
+		{
+			const YqRequestKey *key = application->keys[i];
+
+			if (!key->is_changed)
+				continue;
+			put_counters(&counted, key);
+			if (key->anywhere.count <= 0)
+			{
+				put_key(&dropped, key);
+				continue;
+			}
+			put_ask(&updated, key, &key->anywhere);
+			for (int j = 0; j < key->ask_count; j++)
+				put_ask(&updated, key, &key->asks[j]);
+		}
+	}
+	run(&drop, dropped.columns, 3);
+	run(&update, updated.columns, 5);
+	run(&count, counted.columns, 6);
+}
+
+/* -- applications ------------------------------------------------------------------- */
+
+/* Numbers of containers, and containers of application masters. */
+static void
+write_attempts(const YqCluster *cluster, const List *applications)
+{
+	static YqStatement upsert = {
+		.command = "INSERT INTO yquota_internal.application_attempt AS t (application_id, attempt, next_container) "
+		"SELECT u.* FROM unnest($1, $2, $3) AS u "
+		"ON CONFLICT (application_id) DO UPDATE SET next_container = excluded.next_container "
+		"WHERE t.next_container <> excluded.next_container",
+		.types = {"_text", "_int4", "_int8"}
+	};
+	static YqStatement note_masters = {
+		.command = "UPDATE yquota_internal.application_attempt AS t SET am_container_id = u.container_id "
+		"FROM unnest($1, $2) AS u (application_id, container_id) WHERE t.application_id = u.application_id",
+		.types = {"_text", "_text"}
+	};
+	Column		attempts[3];
+	Column		masters[2];
+	ListCell   *cell;
+
+	attempts[0] = make_column(TEXTOID, list_length(applications));
+	attempts[1] = make_column(INT4OID, list_length(applications));
+	attempts[2] = make_column(INT8OID, list_length(applications));
+	masters[0] = make_column(TEXTOID, cluster->decision_count);
+	masters[1] = make_column(TEXTOID, cluster->decision_count);
+	foreach(cell, applications)
+	{
+		const YqClusterApplication *application = lfirst(cell);
+
+		put_text(&attempts[0], application->application_id);
+		put(&attempts[1], Int32GetDatum(source_of(application)->attempt));
+		put(&attempts[2], Int64GetDatum(application->next_container));
+	}
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		const YqDecision *decision = &cluster->decisions[i];
+
+		if (!decision->is_master || !yq_decision_starts(decision) || !yq_decision_stands(decision))
+			continue;
+		put_text(&masters[0], decision->key->application->application_id);
+		put_text(&masters[1], yq_decision_container_id(decision));
+	}
+	run(&upsert, attempts, 3);
+	run(&note_masters, masters, 2);
+}
+
+/* Who has got all that he asked for waits for nothing any more. */
+static void
+end_demand(const List *applications)
+{
+	static YqStatement update = {
+		.command = "UPDATE yquota.application AS a SET has_outstanding_requests = false "
+		"WHERE a.application_id = ANY ($1) AND a.has_outstanding_requests",
+		.types = {"_text"}
+	};
+	Column		ids = make_column(TEXTOID, list_length(applications));
+	ListCell   *cell;
+
+	foreach(cell, applications)
+	{
+		const YqClusterApplication *application = lfirst(cell);
+
+		if (!application->is_demanding)
+			put_text(&ids, application->application_id);
+	}
+	run(&update, &ids, 1);
+}
+
+void
+yq_decisions_apply(YqLoadedCluster *loaded)
+{
+	List	   *applications = find_touched(loaded);
+
+	start_containers(loaded->cluster);
+	write_decisions(loaded->cluster);
+	drop_reservations(loaded);
+	write_reservations(loaded->cluster);
+	write_requests(applications);
+	write_attempts(loaded->cluster, applications);
+	end_demand(applications);
+}

@@ -1,0 +1,33 @@
+/*-------------------------------------------------------------------------
+ *
+ * pass.h
+ *	  An allocation pass over nodes (cs-semantics 5.1).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_PASS_H
+#define YQ_PASS_H
+
+#include "scheduler/cluster_load.h"
+
+typedef struct YqPass
+{
+	const char **nodes;			/* that report, in this order; NULL: all that are RUNNING, by name */
+	int			node_count;
+	int			most;			/* containers that may start; -1: no limit of its own */
+	bool		is_dry;			/* nothing is locked, and nothing is written down */
+	bool		explains;
+} YqPass;
+
+/*
+ * Decide and, unless it is dry, write down; the decisions, and who was passed over,
+ * are in the cluster.  A node that there is none of is ERRCODE_UNDEFINED_OBJECT; to
+ * one that is not RUNNING nothing is assigned.
+ *
+ * Unless it is dry, allocations that nobody has acknowledged in time are released
+ * first.  A pass over all nodes also notices application masters whose containers
+ * are gone: their applications begin anew.
+ */
+extern YqLoadedCluster *yq_pass_run(const YqPass *pass);
+
+#endif							/* YQ_PASS_H */

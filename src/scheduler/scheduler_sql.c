@@ -1,0 +1,199 @@
+/*-------------------------------------------------------------------------
+ *
+ * scheduler_sql.c
+ *	  Allocation passes as SQL functions, see sql/59_scheduler.sql.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "queues/hierarchy_read.h"
+#include "queues/subject.h"
+#include "scheduler/apply.h"
+#include "scheduler/explain.h"
+#include "scheduler/pass.h"
+#include "utils/builtins.h"
+#include "utils/tuplestore.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_node_heartbeat);
+PG_FUNCTION_INFO_V1(yq_sql_schedule);
+
+/* Columns of the result, in order. */
+typedef enum ResultColumn
+{
+	RESULT_DECISION,
+	RESULT_CONTAINER_ID,
+	RESULT_APPLICATION_ID,
+	RESULT_QUEUE,
+	RESULT_NODE,
+	RESULT_ALLOCATION,
+	RESULT_LOCALITY,
+	RESULT_PRIORITY,
+	RESULT_ALLOCATION_REQUEST_ID,
+	RESULT_UNRESERVED_NODE,
+	RESULT_STOPPED_BY,
+	RESULT_USED,
+	RESULT_MAXIMUM,
+	RESULT_OPPORTUNITIES,
+	RESULT_OPPORTUNITIES_NEEDED,
+	RESULT_COLUMNS
+} ResultColumn;
+
+typedef struct ResultRow
+{
+	const YqHierarchy *hierarchy;
+	Datum		values[RESULT_COLUMNS];
+	bool		nulls[RESULT_COLUMNS];
+} ResultRow;
+
+static void
+begin_row(ResultRow *row, const YqHierarchy *hierarchy)
+{
+	row->hierarchy = hierarchy;
+	memset(row->nulls, true, sizeof(row->nulls));
+}
+
+static void
+set(ResultRow *row, ResultColumn column, Datum value)
+{
+	row->values[column] = value;
+	row->nulls[column] = false;
+}
+
+static void
+set_text(ResultRow *row, ResultColumn column, const char *text)
+{
+	if (text != NULL)
+		set(row, column, CStringGetTextDatum(text));
+}
+
+static void
+set_amounts(ResultRow *row, ResultColumn column, const int64 *amounts)
+{
+	if (amounts != NULL)
+		set(row, column, yq_hierarchy_resource(row->hierarchy, amounts));
+}
+
+static void
+set_key(ResultRow *row, const YqRequestKey *key)
+{
+	if (key == NULL)
+		return;
+	set(row, RESULT_PRIORITY, Int32GetDatum(key->priority));
+	set(row, RESULT_ALLOCATION_REQUEST_ID, Int64GetDatum(key->allocation_request_id));
+}
+
+static void
+fill_decision(ResultRow *row, const YqDecision *decision)
+{
+	const YqClusterApplication *application = decision->key->application;
+
+	set_text(row, RESULT_DECISION, yq_decision_name(decision));
+	set_text(row, RESULT_CONTAINER_ID, yq_decision_container_id(decision));
+	set_text(row, RESULT_APPLICATION_ID, application->application_id);
+	set_text(row, RESULT_QUEUE, application->leaf->queue->path);
+	set_text(row, RESULT_NODE, decision->node->name);
+	set_amounts(row, RESULT_ALLOCATION, decision->amounts);
+	set_text(row, RESULT_LOCALITY, yq_decision_locality(decision));
+	set_key(row, decision->key);
+	if (decision->kind == YQ_SWAPPED)
+		set_text(row, RESULT_UNRESERVED_NODE, decision->reservation->node->name);
+}
+
+static void
+fill_skip(ResultRow *row, const YqSkip *skip)
+{
+	set_text(row, RESULT_DECISION, "passed over");
+	if (skip->application != NULL)
+		set_text(row, RESULT_APPLICATION_ID, skip->application->application_id);
+	if (skip->queue != NULL)
+		set_text(row, RESULT_QUEUE, skip->queue->queue->path);
+	if (skip->node != NULL)
+		set_text(row, RESULT_NODE, skip->node->name);
+	set_amounts(row, RESULT_ALLOCATION, skip->required);
+	set_key(row, skip->key);
+	set_text(row, RESULT_STOPPED_BY, yq_skip_reason_name(skip->reason));
+	set_amounts(row, RESULT_USED, skip->used);
+	set_amounts(row, RESULT_MAXIMUM, skip->limit);
+	if (skip->needed > 0)
+	{
+		set(row, RESULT_OPPORTUNITIES, Int64GetDatum(skip->opportunities));
+		set(row, RESULT_OPPORTUNITIES_NEEDED, Int64GetDatum(skip->needed));
+	}
+}
+
+static void
+return_cluster(ReturnSetInfo *result, const YqLoadedCluster *loaded)
+{
+	const YqCluster *cluster = loaded->cluster;
+	ResultRow	row;
+
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		if (!yq_decision_stands(&cluster->decisions[i]))
+			continue;
+		begin_row(&row, cluster->hierarchy);
+		fill_decision(&row, &cluster->decisions[i]);
+		tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
+	}
+	for (int i = 0; i < cluster->skip_count; i++)
+	{
+		begin_row(&row, cluster->hierarchy);
+		fill_skip(&row, &cluster->skips[i]);
+		tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
+	}
+}
+
+static void
+node_arguments(FunctionCallInfo fcinfo, int argument, YqPass *pass)
+{
+	if (!PG_ARGISNULL(argument))
+		pass->node_count = yq_text_array(fcinfo, argument, "nodes", &pass->nodes);
+}
+
+static Datum
+run_pass(FunctionCallInfo fcinfo, const YqPass *pass)
+{
+	YqLoadedCluster *loaded;
+
+	InitMaterializedSRF(fcinfo, 0);
+	loaded = yq_pass_run(pass);
+	return_cluster((ReturnSetInfo *) fcinfo->resultinfo, loaded);
+	MemoryContextDelete(loaded->cluster->context);
+	return (Datum) 0;
+}
+
+/* schedule(nodes, max_containers, dry_run, explain) */
+Datum
+yq_sql_schedule(PG_FUNCTION_ARGS)
+{
+	YqPass		pass = {.most = -1};
+
+	node_arguments(fcinfo, 0, &pass);
+	if (!PG_ARGISNULL(1))
+		pass.most = PG_GETARG_INT32(1);
+	if (pass.most < 0 && !PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("max_containers must not be negative")));
+	pass.is_dry = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
+	pass.explains = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);
+	return run_pass(fcinfo, &pass);
+}
+
+/* node_heartbeat(nodes, explain) */
+Datum
+yq_sql_node_heartbeat(PG_FUNCTION_ARGS)
+{
+	YqPass		pass = {.most = -1};
+
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("nodes must not be null")));
+	node_arguments(fcinfo, 0, &pass);
+	pass.explains = !PG_ARGISNULL(1) && PG_GETARG_BOOL(1);
+	return run_pass(fcinfo, &pass);
+}

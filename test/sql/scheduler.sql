@@ -1,0 +1,146 @@
+-- Allocation as the tables have it: what a pass reads and writes, what becomes of
+-- its decisions, and everything that is refused.
+
+SET client_min_messages = warning;
+DROP DATABASE IF EXISTS yquota_scheduler WITH (FORCE);
+CREATE DATABASE yquota_scheduler;
+\c yquota_scheduler
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SELECT yquota.set_clock('2026-03-02 10:00+00');
+INSERT INTO yquota.project (name) VALUES ('p'), ('bob');
+BEGIN;
+INSERT INTO yquota.node_label (name) VALUES ('gpu');
+INSERT INTO yquota.scheduler_setting (node_labels_enabled) VALUES (true);
+INSERT INTO yquota.queue (path, capacity, user_limit_factor, accessible_node_labels, position) VALUES
+	('root', NULL, NULL, NULL, 1), ('root.a', '40', 10, '{gpu}', 2), ('root.b', '60', 10, '{}', 3);
+INSERT INTO yquota.queue_label (queue, label, capacity) VALUES ('root.a', 'gpu', '100');
+COMMIT;
+INSERT INTO yquota.node (name, rack, label, total) VALUES
+	('n1', '/r1', '', '[memory-mb=8192,vcores=8]'), ('n2', '/r1', '', '[memory-mb=8192,vcores=8]'),
+	('n3', '/r2', '', '[memory-mb=8192,vcores=8]'), ('n4', '/r2', 'gpu', '[memory-mb=8192,vcores=8]');
+
+CREATE FUNCTION pg_temp.submit(id text, username text, queue text, unmanaged boolean DEFAULT false, project text DEFAULT 'p') RETURNS yquota.application_state
+	LANGUAGE sql AS $$
+	SELECT s.state FROM yquota.submit_application(id, username, '{}', queue, project => project, unmanaged => unmanaged) AS s
+$$;
+-- what was decided, in few words
+CREATE FUNCTION pg_temp.told(nodes text[] DEFAULT NULL, most integer DEFAULT NULL, dry boolean DEFAULT false)
+	RETURNS TABLE (decision text, container text, queue text, node text, mb bigint, locality text, p integer, unreserved text)
+	LANGUAGE sql AS $$
+	SELECT s.decision, replace(s.container_id, 'container_1_', ''), s.queue, s.node, yquota.amount(s.allocation, 'memory-mb'), s.locality, s.priority, s.unreserved_node
+	FROM yquota.schedule(nodes, most, dry) AS s
+$$;
+CREATE TEMPORARY VIEW running AS
+	SELECT container_id, project, username, queue, node, label, allocation, started_at FROM yquota.container ORDER BY container_id;
+
+\echo application masters are asked for by themselves
+SELECT pg_temp.submit('application_1_0001', 'ann', 'a'), pg_temp.submit('application_1_0002', 'bob', 'b', project => NULL),
+	   pg_temp.submit('application_1_0003', 'cat', 'b', true, NULL);
+SELECT application_id, waits_for_master, pending_containers FROM yquota.scheduler_application ORDER BY 1;
+\echo a dry run, and one that is rolled back, change nothing
+SELECT * FROM pg_temp.told(dry => true);
+BEGIN;
+SELECT * FROM pg_temp.told();
+SELECT count(*) FROM yquota.container;
+ROLLBACK;
+SELECT (SELECT count(*) FROM yquota.container) AS containers, (SELECT count(*) FROM yquota.decision) AS decisions,
+	   (SELECT count(*) FROM yquota_internal.request_counter) AS counters, (SELECT count(*) FROM yquota.container_event) AS events;
+SELECT * FROM pg_temp.told();
+SELECT * FROM running;
+SELECT application_id, attempt, am_container_id, waits_for_master FROM yquota.scheduler_application ORDER BY 1;
+SELECT application_id, has_outstanding_requests FROM yquota.application ORDER BY 1;
+\echo who names no project pays by himself, when there is such a project
+SELECT yquota.request_containers('application_1_0003', '[memory-mb=1024]', 1);
+SELECT * FROM pg_temp.told();
+SELECT application_id, has_outstanding_requests FROM yquota.application WHERE application_id = 'application_1_0003';
+INSERT INTO yquota.project (name) VALUES ('cat');
+SELECT * FROM pg_temp.told();
+SELECT project, username FROM running WHERE container_id LIKE '%0003_01%';
+
+\echo requests of nodes and racks, what is left of them, and labels
+SELECT yquota.request_containers('application_1_0001', ARRAY[
+	ROW('n2', '[memory-mb=1024]', 1, 1, NULL, NULL, NULL, NULL), ROW('/r1', '[memory-mb=1024]', 1, 1, NULL, NULL, NULL, NULL),
+	ROW('*', '[memory-mb=1024]', 2, 1, NULL, NULL, NULL, NULL), ROW('*', '[memory-mb=1024]', 1, 2, NULL, NULL, 'gpu', NULL)]::yquota.container_request[]);
+SELECT * FROM pg_temp.told('{n2}');
+SELECT priority, resource_name, count, label FROM yquota.resource_request ORDER BY 1, 2;
+SELECT * FROM pg_temp.told('{n4}');
+SELECT queue, label, username, allocation FROM yquota.queue_usage WHERE queue = 'root.a' ORDER BY 1, 2, 3;
+SELECT * FROM yquota_internal.request_counter WHERE application_id = 'application_1_0001' ORDER BY 2;
+SELECT yquota.request_containers('application_1_0001', '[]', 0, priority => 1);
+\echo a blacklisted rack, one node named twice, and at most so many
+SELECT yquota.update_blacklist('application_1_0001', '{/r1}');
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 5, priority => 1);
+SELECT decision, node, stopped_by FROM yquota.node_heartbeat('{n1,n2}', true) WHERE application_id = 'application_1_0001';
+SELECT * FROM pg_temp.told('{n3,n3,n1}');
+SELECT * FROM pg_temp.told('{n3,n3}', 1);
+SELECT yquota.update_blacklist('application_1_0001', '{}', '{/r1}');
+SELECT yquota.request_containers('application_1_0001', '[]', 0, priority => 1);
+SELECT decision_id, decision, container_id, node FROM yquota.decision ORDER BY decision_id;
+SELECT yquota.acknowledge(array_agg(container_id) || '{none}') FROM yquota.decision;
+
+\echo reservations: made, told of once, kept while there is no room, fulfilled when there is
+SELECT yquota.request_containers('application_1_0002', '[memory-mb=7168]', 3);
+SELECT * FROM pg_temp.told('{n1,n2,n3}');
+SELECT node, application_id, container_id, allocation FROM yquota.reservation ORDER BY 1;
+SELECT node, guaranteed, available, reserved_for, reserved FROM yquota.scheduler_node ORDER BY 1;
+SELECT application_id, pending_containers, reserved_containers, reserved FROM yquota.scheduler_application ORDER BY 1;
+SELECT * FROM pg_temp.told('{n2,n3}');
+SELECT re_reservations FROM yquota_internal.request_counter WHERE application_id = 'application_1_0002' AND priority = 1;
+SELECT yquota.release_containers(array_agg(container_id)) FROM yquota.container WHERE node = 'n3';
+SELECT * FROM pg_temp.told('{n3}');
+\echo given up when nothing is asked for any more
+SELECT yquota.request_containers('application_1_0002', '[]', 0);
+SELECT * FROM pg_temp.told('{n1,n2}');
+SELECT * FROM yquota.reservation;
+\echo void when the node goes
+SELECT yquota.request_containers('application_1_0002', '[memory-mb=8192]', 1);
+SELECT * FROM pg_temp.told('{n1}');
+UPDATE yquota.node SET state = 'LOST' WHERE name = 'n1';
+SELECT * FROM pg_temp.told('{n1}');
+SELECT * FROM yquota.reservation;
+UPDATE yquota.node SET state = 'RUNNING' WHERE name = 'n1';
+SELECT * FROM yquota.verify();
+
+\echo what nobody acknowledges is released, and an application master that is gone is asked for again
+SELECT yquota.acknowledge(ARRAY(SELECT container_id FROM yquota.decision WHERE application_id <> 'application_1_0002'));
+SELECT yquota.set_clock('2026-03-02 10:09:59+00');
+SELECT * FROM pg_temp.told('{n4}');
+SELECT yquota.set_clock('2026-03-02 10:10+00');
+SELECT * FROM pg_temp.told('{n4}');
+SELECT container_id, exit_status, "to" FROM yquota.charge WHERE "to" = '2026-03-02 10:10+00';
+SELECT count(*) FROM yquota.decision;
+SELECT yquota.release_containers('{container_1_0002_01_000001}');
+SELECT * FROM pg_temp.told();
+SELECT application_id, attempt, am_container_id FROM yquota.scheduler_application ORDER BY 1;
+SELECT * FROM yquota.reservation;
+
+\echo an application that ends leaves nothing behind
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 5);
+SELECT yquota.finish_application('application_1_0001');
+SELECT * FROM pg_temp.told();
+SELECT count(*) FROM yquota_internal.request_counter WHERE application_id = 'application_1_0001';
+
+\echo a node that has shrunk below what it holds gets nothing
+SELECT yquota.request_containers('application_1_0003', '[memory-mb=1024]', 1);
+UPDATE yquota.node SET total = '[memory-mb=512,vcores=8]';
+SELECT decision, node, stopped_by FROM yquota.schedule(explain => true);
+UPDATE yquota.node SET total = '[memory-mb=8192,vcores=8]';
+
+\echo refused
+SELECT * FROM pg_temp.told('{n1,n9}');
+SELECT * FROM pg_temp.told('{n1,NULL}');
+SELECT * FROM pg_temp.told(most => -1);
+SELECT * FROM yquota.node_heartbeat(NULL);
+SET yquota.charging = deferred;
+SELECT * FROM pg_temp.told();
+RESET yquota.charging;
+SELECT * FROM pg_temp.told(most => 0);
+SELECT * FROM pg_temp.told('{}');
+SELECT * FROM yquota.verify();
+
+\c postgres
+SET client_min_messages = warning;
+DROP DATABASE yquota_scheduler WITH (FORCE);
