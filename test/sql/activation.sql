@@ -109,18 +109,43 @@ SELECT yquota.update_application_priority('application_1_4', 9);
 SELECT pg_temp.finish(3);
 SELECT * FROM pg_temp.numbers;
 
-\echo V50: nothing starts without nodes, and the first one beyond the limit
+\echo V50: nothing starts without nodes; those who go leave their place, waiting or not
 SELECT pg_temp.configure('root - -
-	root.default 100 -');
+	root.default 100 -', $$INSERT INTO yquota.scheduler_setting (cluster_max_application_priority) VALUES (10)$$);
+CREATE FUNCTION pg_temp.kill(number integer) RETURNS TABLE (active bigint, pending bigint, active_ones text)
+	LANGUAGE sql AS $$
+	SELECT yquota.update_application_priority('application_1_' || number, 2), yquota.finish_application('application_1_' || number, 'KILLED');
+	SELECT * FROM pg_temp.numbers
+$$;
 DELETE FROM yquota.node;
-SELECT * FROM pg_temp.submit(1, 'u', 'default', 1024);
+SELECT * FROM pg_temp.submit(1, 'u', 'default', 1024, 5);
+SELECT * FROM pg_temp.kill(1);
 SELECT pg_temp.nodes('[memory-mb=8096,vcores=8]');
-SELECT * FROM pg_temp.submit(2, 'u', 'default', 2048);
--- 10 % of the cluster are one step; the limit is ignored for the first one alone
-SELECT * FROM pg_temp.numbers;
-SELECT * FROM pg_temp.submit(3, 'u', 'default', 1024);
-SELECT pg_temp.finish(1);
-SELECT * FROM pg_temp.numbers;
+SELECT (pg_temp.submit(2, 'u', 'default', 1024, 5)).state;
+-- 10 % of the cluster are one step
+SELECT * FROM pg_temp.submit(3, 'u', 'default', 1024, 5);
+SELECT (pg_temp.submit(4, 'u', 'default', 1024, 5)).decided_by;
+SELECT * FROM pg_temp.kill(3);
+SELECT * FROM pg_temp.kill(2);
+SELECT * FROM pg_temp.kill(4);
+-- the limit is ignored for the first one alone
+SELECT (pg_temp.submit(5, 'u', 'default', 2048)).state, (pg_temp.submit(6, 'u', 'default', 1024)).decided_by;
+
+\echo V107: what fits in what, beside an application master of 1 GB and one core
+CREATE FUNCTION pg_temp.fits(asked yquota.resource, room yquota.resource, calculator text) RETURNS text
+	LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM pg_temp.configure('root - -
+	root.a 100 -', format('INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, resource_calculator) VALUES (1, %L)',
+						  'org.apache.hadoop.yarn.util.resource.' || calculator));
+	PERFORM pg_temp.nodes((room OPERATOR(yquota.+) yquota.resource(1024, 1))::text);
+	PERFORM pg_temp.submit(1, 'u', 'a', 1024);
+	RETURN (SELECT concat_ws(' ', s.state, s.decided_by) FROM yquota.submit_application('application_1_2', 'u', NULL, 'a', am_resource => asked) AS s);
+END
+$$;
+SELECT asked, room, pg_temp.fits(asked, room, 'DefaultResourceCalculator') AS "by default", pg_temp.fits(asked, room, 'DominantResourceCalculator') AS dominant
+FROM (VALUES (1, 2, 2, 1), (1, 2, 2, 2), (1, 2, 1, 2), (1, 2, 1, 1), (2, 1, 1, 2)) AS v (a, b, c, d),
+	 LATERAL (SELECT yquota.resource(a * 1024, b) AS asked, yquota.resource(c * 1024, d) AS room) AS r;
 
 \echo who does not fit holds up nobody
 SELECT pg_temp.configure('root - -
@@ -241,6 +266,17 @@ SELECT * FROM pg_temp.submit(16, 'z', 'b', 1024);
 SELECT (pg_temp.submit(17, 'w', 'b', 1024)).state;
 UPDATE yquota.scheduler_setting SET user_max_parallel_apps = NULL;
 SELECT * FROM pg_temp.applications;
+
+-- the setting for queues, which is that of every queue, root as well, unless it has its own
+SELECT pg_temp.configure('root - -
+	root.a 50 -
+	root.b 50 -', $$INSERT INTO yquota.scheduler_setting (max_parallel_apps, maximum_am_resource_percent) VALUES (1, 1);
+	UPDATE yquota.queue SET max_parallel_apps = 3 WHERE path = 'root'$$);
+SELECT n, s.* FROM generate_series(1, 2) AS n, pg_temp.submit(n, 'u', 'a', 1024) AS s;
+SELECT (pg_temp.submit(3, 'u', 'b', 1024)).state;
+UPDATE yquota.scheduler_setting SET max_parallel_apps = 2;
+SELECT * FROM pg_temp.applications;
+SELECT * FROM pg_temp.submit(4, 'u', 'b', 1024);
 
 \echo V46: held ones count among those of the queue
 SELECT pg_temp.configure('root - -

@@ -265,6 +265,29 @@ SELECT pg_temp.configure('root 90 -
 	root.a 100 -');
 SELECT queue, absolute FROM pg_temp.figures;
 
+\echo V109: what is more without nodes, where there are no shares; of mixed ones none is
+DELETE FROM yquota.node;
+CREATE FUNCTION pg_temp.minimum_within(capacity text, maximum text, calculator text) RETURNS text LANGUAGE sql AS $$
+	SELECT substring(pg_temp.configure(format('root - -
+	root.a %s %s', capacity, maximum), format('INSERT INTO yquota.scheduler_setting (resource_calculator) VALUES (%L)',
+		'org.apache.hadoop.yarn.util.resource.' || calculator)) FROM 'accepted|is greater than its max value')
+$$;
+SELECT capacity, maximum, pg_temp.minimum_within(capacity, maximum, 'DefaultResourceCalculator') AS "by default",
+	   pg_temp.minimum_within(capacity, maximum, 'DominantResourceCalculator') AS dominant
+FROM (VALUES ('[memory=2,vcores=2]', '[memory=1,vcores=1]'), ('[memory=2,vcores=1]', '[memory=1,vcores=2]'), ('[memory=1,vcores=2]', '[memory=2,vcores=1]'),
+			 ('[memory=2,vcores=2]', '[memory=2,vcores=1]'), ('[memory=2,vcores=2]', '[memory=1,vcores=2]'), ('[memory=1,vcores=2]', '[memory=2,vcores=2]')) AS v (capacity, maximum);
+
+\echo which modes go together, below a parent of which mode
+SELECT parent, child, other, substring(pg_temp.configure(format('root - -
+	root.a %s -
+	root.a.b %s -
+	root.a.c %s -', parent, child, other)) FROM 'accepted|(?:Parent|Illegal).*')
+FROM unnest('{100,1w,"[memory=4096]"}'::text[]) AS parent,
+	 (VALUES ('100', '0'), ('50', '40'), ('0', '0'), ('1w', '3w'), ('[memory=1024]', '[memory=2048]'), ('[memory=1024]', '[memory=4096]')) AS c (child, other);
+\echo ... where the mode does not matter, but a maximum is no weight
+SELECT pg_temp.configure('root - -
+	root.a [memory=1024,vcores=1] [memory=50w,vcores=1]', 'INSERT INTO yquota.scheduler_setting (legacy_queue_mode_enabled) VALUES (false)');
+
 \echo mixed vectors: amounts first, percentages of the rest, weights share what is left then
 SELECT pg_temp.configure('root - -
 	root.a [memory=2048,vcores=4] [memory=50%,vcores=8]

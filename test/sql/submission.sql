@@ -21,6 +21,17 @@ CREATE FUNCTION told(anyelement) RETURNS text LANGUAGE sql AS
 	  FROM json_each_text(row_to_json($1)) WITH ORDINALITY AS e (key, value, number) WHERE value IS NOT NULL AND key <> 'activated'$$;
 CREATE FUNCTION counts() RETURNS TABLE (queue text, username text, label text, held int, waiting int, active int, demanding int, am_used text) LANGUAGE sql AS
 	$$SELECT queue, username, label, non_runnable, accepted, active, demanding, am_used::text FROM yquota_internal.application_counter ORDER BY 1, 2, 3$$;
+-- what is charged for an application master, or why it is refused
+CREATE FUNCTION charged(id text, asked text, least_mb int, least_vcores int, calculator text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	submitted record;
+BEGIN
+	UPDATE yquota.scheduler_setting SET resource_calculator = 'org.apache.hadoop.yarn.util.resource.' || calculator,
+		minimum_allocation_mb = least_mb, minimum_allocation_vcores = least_vcores, maximum_allocation_vcores = 8;
+	SELECT * INTO submitted FROM yquota.submit_application(id, 'alice', NULL, 'a', am_resource => asked::yquota.resource);
+	RETURN CASE submitted.state WHEN 'REJECTED' THEN submitted.reason ELSE (SELECT am_resource::text FROM yquota.application WHERE application_id = id) END;
+END
+$$;
 \pset format unaligned
 \pset tuples_only on
 
@@ -47,6 +58,14 @@ SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'a', am_resource
 SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'b1', am_resource => '[memory-mb=4097]'));
 SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'b1', am_resource => '[memory-mb=4097]', unmanaged => true));
 SELECT application_id, queue, state, am_resource, unmanaged FROM yquota.application WHERE state <> 'REJECTED' ORDER BY 1;
+
+-- V110: rounded to whole minimum allocations, of memory alone by the default calculator
+BEGIN;
+SELECT asked, least_mb, least_vcores, charged(format('master_%s_%s', number, 1), asked, least_mb, least_vcores, 'DefaultResourceCalculator'),
+	   charged(format('master_%s_%s', number, 2), asked, least_mb, least_vcores, 'DominantResourceCalculator')
+FROM (VALUES (1, '[memory-mb=1111,vcores=2]', 1024, 4), (2, '[memory-mb=512]', 2048, 2), (3, '[memory-mb=8192,vcores=8]', 1024, 1),
+			 (4, '[memory-mb=7000,vcores=7]', 3000, 5), (5, '[memory-mb=9216,vcores=9]', 1024, 1)) AS v (number, asked, least_mb, least_vcores);
+ROLLBACK;
 
 -- labels
 SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'a', label => 'x'));
@@ -103,6 +122,18 @@ SELECT yquota.finish_application(application_id, 'KILLED') FROM yquota.applicati
 SELECT told(yquota.admission('application_2_1', 'alice', NULL, 'b1'));
 UPDATE yquota.scheduler_setting SET maximum_applications = NULL;
 SELECT * FROM yquota.verify();
+
+-- none at all: of a queue, of every queue, of the cluster
+BEGIN;
+UPDATE yquota.queue SET maximum_applications = 0 WHERE path = 'root.a';
+SELECT told(yquota.submit_application(next_id(), 'zoe', NULL, 'a'));
+UPDATE yquota.scheduler_setting SET global_queue_max_application = 7;
+UPDATE yquota.queue SET maximum_applications = NULL WHERE path = 'root.a';
+SELECT queue, maximum_applications, maximum_applications_per_user FROM yquota.effective_queue WHERE kind = 'leaf' AND label = '';
+UPDATE yquota.scheduler_setting SET global_queue_max_application = 0, maximum_applications = 0;
+SELECT queue, maximum_applications, maximum_applications_per_user FROM yquota.effective_queue WHERE kind = 'leaf' AND label = '';
+SELECT told(yquota.submit_application(next_id(), 'zoe', NULL, 'a'));
+ROLLBACK;
 
 -- parallel applications hold, and count for the queue but not for the user
 TRUNCATE yquota.application;

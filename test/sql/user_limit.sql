@@ -198,6 +198,15 @@ SELECT headroom FROM yquota.headroom('a0');
 INSERT INTO yquota.node (name, total) VALUES ('n3', '[memory-mb=8192,vcores=100]');
 SELECT usage_ratio FROM yquota.user_limit('b', 'user_1');
 
+\echo V10: what is left is the least of each resource, whatever the share
+SELECT pg_temp.tree($$UPDATE yquota.queue SET user_limit_factor = 10, maximum_capacity = '99' WHERE name = 'b';
+	INSERT INTO yquota.scheduler_setting (resource_calculator) VALUES ('org.apache.hadoop.yarn.util.resource.DominantResourceCalculator')$$);
+SELECT pg_temp.nodes('[memory-mb=102400,vcores=100]');
+SELECT pg_temp.applications('root.R.b', 'a0 user_0+');
+SELECT pg_temp.run('a0', '[memory-mb=92160,vcores=10]');
+-- of 99 GB and 99 cores; 10 GB do not fit, though all of these cores would
+SELECT queue_limit, queue_used, free, headroom, yquota.fits_in('[memory-mb=10240,vcores=10]', headroom) AS fits FROM yquota.headroom('a0');
+
 \echo V61: without a factor nothing but the maximum of the queue caps it
 SELECT pg_temp.configure('root - -
 	root.a 1w -
