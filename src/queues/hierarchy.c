@@ -31,12 +31,19 @@ typedef struct PathEntry
 } PathEntry;
 
 YqQueue *
+yq_hierarchy_find_bytes(const YqHierarchy *hierarchy, YqBytes path)
+{
+	PathEntry  *entry = yq_bytes_table_find(hierarchy->by_path, path);
+
+	return entry == NULL ? NULL : entry->queue;
+}
+
+YqQueue *
 yq_hierarchy_find(const YqHierarchy *hierarchy, const char *path)
 {
 	YqBytes		key = {path, strlen(path)};
-	PathEntry  *entry = yq_bytes_table_find(hierarchy->by_path, key);
 
-	return entry == NULL ? NULL : entry->queue;
+	return yq_hierarchy_find_bytes(hierarchy, key);
 }
 
 YqQueue *

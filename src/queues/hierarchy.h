@@ -218,8 +218,9 @@ typedef struct YqHierarchy
 /* The hierarchy as committed and as changed by this transaction, per session. */
 extern YqHierarchy *yq_hierarchy_get(void);
 
-/* The queue with that path, or NULL. */
+/* The queue with that path, or NULL; the latter finds it by bytes that are no string. */
 extern YqQueue *yq_hierarchy_find(const YqHierarchy *hierarchy, const char *path);
+extern YqQueue *yq_hierarchy_find_bytes(const YqHierarchy *hierarchy, YqBytes path);
 
 /* The queue with that path or, when only one has it, that name; or NULL. */
 extern YqQueue *yq_hierarchy_find_by_name(const YqHierarchy *hierarchy, const char *name);

@@ -220,6 +220,8 @@ check_transaction(void)
 		report_violations(violations);
 	yq_advise_transaction(hierarchy);
 	write_statuses(hierarchy, statuses);
+	/* what was refreshed is what is noted */
+	hierarchy->is_in_force = true;
 	if (is_refresh)
 	{
 		(void) yq_queue_management_run(hierarchy, true);

@@ -42,11 +42,11 @@ yq_queue_state_name(bool is_running, int64 work)
 /* -- what is in force ------------------------------------------------------ */
 
 static YqQueueKind
-find_kind(const char *name)
+find_kind(YqBytes name)
 {
 	for (int i = 0; i < (int) lengthof(kind_names); i++)
 	{
-		if (strcmp(kind_names[i], name) == 0)
+		if (strlen(kind_names[i]) == name.length && memcmp(kind_names[i], name.data, name.length) == 0)
 			return (YqQueueKind) i;
 	}
 	return YQ_QUEUE_LEAF;
@@ -77,30 +77,37 @@ static const char *const status_columns[STATUS_COLUMN_COUNT] = {
 	[STATUS_MAXIMUM_ALLOCATION] = "maximum_allocation",
 };
 
+/* The text of a column, where the row has it. */
+static YqBytes
+column_bytes(const YqRow *row, int column)
+{
+	bool		isnull;
+	text	   *value = DatumGetTextPP(yq_row_value(row, column, &isnull));
+	YqBytes		bytes = {VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)};
+
+	return bytes;
+}
+
 static void
 read_status(const YqRow *row)
 {
 	StatusReading *reading = row->argument;
 	YqQueueStatus *status = palloc0(sizeof(YqQueueStatus));
-	char	   *path = yq_row_text(row, STATUS_PATH);
-	char	   *kind = yq_row_text(row, STATUS_KIND);
-	YqQueue    *queue = yq_hierarchy_find(reading->hierarchy, path);
+	YqQueue    *queue = yq_hierarchy_find_bytes(reading->hierarchy, column_bytes(row, STATUS_PATH));
 	bool		isnull;
 
 	status->is_running = yq_row_bool(row, STATUS_RUNNING);
-	status->kind = find_kind(kind);
+	status->kind = find_kind(column_bytes(row, STATUS_KIND));
 	status->is_auto_created = yq_row_bool(row, STATUS_AUTO_CREATED);
 	status->maximum_allocation =
 		yq_hierarchy_read_amounts(reading->hierarchy, yq_row_value(row, STATUS_MAXIMUM_ALLOCATION, &isnull));
-	pfree(kind);
 	if (queue == NULL)
 	{
-		status->path = path;
+		status->path = yq_row_text(row, STATUS_PATH);
 		reading->statuses->gone = lappend(reading->statuses->gone, status);
 		return;
 	}
 	reading->statuses->of_queue[queue->number] = status;
-	pfree(path);
 }
 
 YqQueueStatuses *
