@@ -286,6 +286,45 @@ SELECT yquota.create_queue('root.d.x3');
 SELECT * FROM yquota.manage_queues();
 SELECT pg_temp.set('root.a.capacity=40', 'root.d.capacity=60');
 
+\echo V65: a submission needs no rule to create queues by weight
+CREATE FUNCTION pg_temp.submit(id text, username text, queue text, OUT state yquota.application_state, OUT leaf text, OUT reason text)
+	LANGUAGE sql AS $$
+	SELECT s.state, s.queue, s.reason FROM yquota.submit_application(id, username, '{g}', queue) AS s
+$$;
+SELECT pg_temp.start('root.queues=a', 'root.a.capacity=1w', 'root.a.queues=a1', 'root.a.a1.capacity=1w', 'root.a.auto-queue-creation-v2.enabled=true') \g /dev/null
+SELECT * FROM pg_temp.submit('application_1_1', 'u', 'root.a.a1-auto.a2-auto');
+SELECT path FROM yquota.queue WHERE auto_created ORDER BY path;
+
+\echo V67: one to a managed parent does, and only to one
+SELECT pg_temp.start('root.queues=a,c', 'root.a.capacity=80', 'root.c.capacity=20', 'root.a.queues=a1,a2', 'root.a.a1.capacity=100', 'root.a.a2.state=STOPPED',
+	'root.c.auto-create-child-queue.enabled=true', 'root.c.leaf-queue-template.capacity=50') \g /dev/null
+SELECT * FROM pg_temp.submit('application_1_1', 'u', 'root.c.u');
+SELECT * FROM pg_temp.submit('application_1_2', 'u', 'u');
+SELECT * FROM pg_temp.submit('application_1_3', 'u', 'default');
+SELECT pg_temp.set('queue-mappings=u:%user:a1.%user');
+SELECT pg_temp.set('queue-mappings=u:%user:INVALID_PARENT_QUEUE.%user');
+-- a parent with children does not become one, running or not; a leaf that is stopped does
+SELECT pg_temp.set('root.a.auto-create-child-queue.enabled=true', 'root.a.leaf-queue-template.capacity=50');
+UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.a';
+SELECT pg_temp.set('root.a.auto-create-child-queue.enabled=true', 'root.a.leaf-queue-template.capacity=50');
+SELECT pg_temp.set('root.a.a2.auto-create-child-queue.enabled=true', 'root.a.a2.leaf-queue-template.capacity=50');
+SELECT queue, kind, state FROM yquota.effective_queue ORDER BY ordinal;
+
+\echo V97: a queue elsewhere that is called the same is another one
+SELECT pg_temp.set('queue-mappings=u:%user:root.c.%user');
+SELECT * FROM pg_temp.submit('application_1_4', 'a1', 'default');
+SELECT path, auto_created FROM yquota.queue WHERE name = 'a1' ORDER BY path;
+-- it takes nobody whom no rule has sent, but those in any number
+SELECT * FROM pg_temp.submit('application_1_5', 'a1', 'root.c.a1');
+SELECT pg_temp.set('global-queue-max-application=1');
+SELECT maximum_applications FROM yquota.effective_queue WHERE queue = 'root.c.a1' AND label = '';
+SELECT * FROM pg_temp.submit('application_1_6', 'a1', 'default');
+
+\echo V98: no name is no queue
+SELECT pg_temp.start('root.queues=default', 'root.default.capacity=1w', 'root.auto-queue-creation-v2.enabled=true') \g /dev/null
+SELECT queue, s.* FROM unnest('{root..user,.user,root.}'::text[]) WITH ORDINALITY AS v (queue, number), pg_temp.submit('application_1_' || number, 'user', queue) AS s;
+SELECT path FROM yquota.queue ORDER BY path;
+
 \echo V25: absolute amounts
 SELECT pg_temp.nodes('[memory-mb=128000,vcores=30]', '[memory-mb=128000,vcores=30]') \g /dev/null
 SELECT pg_temp.start('root.queues=A,B,C,D',

@@ -14,7 +14,7 @@ CREATE EXTENSION yquota;
 ALTER TABLE yquota.queue ALTER capacity SET DEFAULT '1w';
 INSERT INTO yquota.scheduler_setting (acl_enable) VALUES (true);
 
--- Union up the tree (TestParentQueue.testQueueAcl)
+-- V85: union up the tree (TestParentQueue.testQueueAcl)
 BEGIN;
 INSERT INTO yquota.queue (path, acl_submit_applications, acl_administer_queue, capacity) VALUES ('root', ' ', ' ', NULL);
 INSERT INTO yquota.queue (path, acl_submit_applications, acl_administer_queue) VALUES

@@ -46,7 +46,7 @@ CREATE FUNCTION pg_temp.json(rules jsonb) RETURNS void LANGUAGE sql AS $$
 	ON CONFLICT (one_row) DO UPDATE SET mapping_rule_format = 'json';
 $$;
 
--- Legacy rules, existing queues (testLegacyPlacementToExistingQueue).  bob's target
+-- V31: legacy rules, existing queues (testLegacyPlacementToExistingQueue).  bob's target
 -- is ambiguous, with which the scheduler would not start: not committed.
 BEGIN;
 SELECT pg_temp.legacy('{u:alice:root.ambiguous.user.ambi,u:bob:ambi,u:dave:disambi,u:%user:disambiuser.%user}');
@@ -56,14 +56,14 @@ SELECT * FROM yquota.explain_placement('emily', '{}');
 SELECT * FROM yquota.explain_placement('bob', '{}');
 ROLLBACK;
 
--- The same into managed parents (testLegacyPlacementToManagedQueues)
+-- V32: the same into managed parents (testLegacyPlacementToManagedQueues)
 BEGIN;
 SELECT pg_temp.legacy('{u:alice:root.ambiguous.managed.%user,u:bob:managed.%user,u:charlie:root.unman.charlie,u:dave:non-existent.%user,u:%user:root.man.%user}');
 SELECT username, p.queue_path, p.outcome, p.rule_position, p.must_create, p.reason
 FROM unnest('{alice,bob,charlie,dave,emily}'::text[]) AS username, yquota.place_application(username, '{}') AS p;
 ROLLBACK;
 
--- Fallbacks (testRuleFallbackHandling)
+-- V34: fallbacks (testRuleFallbackHandling)
 BEGIN;
 SELECT pg_temp.json('[{"matches": "alice", "policy": "custom", "customPlacement": "non-existent", "fallbackResult": "reject"},
 	{"matches": "bob", "policy": "custom", "customPlacement": "non-existent", "fallbackResult": "skip"},
@@ -79,7 +79,7 @@ FROM (VALUES ('ShouldFail', 'alice'), ('ShouldFail', 'bob'), ('ShouldSucceed', '
 SELECT * FROM yquota.explain_placement('bob', '{}', 'default', 'ShouldFail');
 ROLLBACK;
 
--- The queue that is named (testSpecified): "default" is none, root.default is one
+-- V37: the queue that is named (testSpecified): "default" is none, root.default is one
 SELECT pg_temp.json('[{"matches": "*", "policy": "specified", "fallbackResult": "skip"}, {"matches": "*", "policy": "custom", "customPlacement": "root.ambiguous.group.tester"}, {"matches": "*", "policy": "reject"}]');
 UPDATE yquota.scheduler_setting SET queue_mappings_override_enable = true;
 SELECT queue, p.queue_path, p.outcome, p.rule_position, p.reason, p.earlier_rules
@@ -162,7 +162,7 @@ FROM unnest('{b}'::text[]) AS username, yquota.place_application(username, '{}')
 ROLLBACK;
 
 --
--- What Hadoop would not start with is not committed: one error, every violation
+-- V35: what Hadoop would not start with is not committed: one error, every violation
 --
 \set VERBOSITY default
 SELECT pg_temp.legacy('{u:a:sales}');

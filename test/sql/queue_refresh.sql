@@ -66,6 +66,20 @@ SELECT * FROM yquota.queue_tree;
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.q1.q2';
 SELECT * FROM pg_temp.states;
 DELETE FROM yquota.queue WHERE path = 'root.q1.q2';
+\echo what is added below is stopped, and runs only when its parent does
+INSERT INTO yquota.queue (path, capacity) VALUES ('root.q1.new', '0');
+UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.q1';
+INSERT INTO yquota.queue (path, capacity) VALUES ('root.q1.newer', '0');
+SELECT * FROM pg_temp.states;
+UPDATE yquota.queue SET state = 'RUNNING' WHERE path = 'root.q1.newer';
+UPDATE yquota.queue SET state = 'RUNNING' WHERE path = 'root.q1';
+-- which does not start those that nobody has told to
+SELECT * FROM pg_temp.states;
+BEGIN;
+UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.q1.new';
+UPDATE yquota.queue SET state = NULL WHERE path = 'root.q1';
+COMMIT;
+DELETE FROM yquota.queue WHERE name LIKE 'new%';
 \echo deleted when it is stopped and empty
 INSERT INTO yquota.container_event (event, container_id, occurred_at)
 SELECT 'CONTAINER_FINISH', id, '2026-03-02 09:30+00' FROM unnest('{c1,c2,c3}'::text[]) AS id;
@@ -129,6 +143,18 @@ SELECT i.key, i.value ->> 'value' AS value, i.value ->> 'from' AS "from"
 FROM yquota.effective_queue AS q, jsonb_each(q.inherited) AS i WHERE q.queue = 'root.q1.q7' ORDER BY i.key;
 SELECT user_limit_factor, minimum_user_limit_percent, maximum_am_resource_percent, maximum_application_lifetime, default_application_lifetime
 FROM yquota.effective_queue WHERE queue = 'root.q1.q7';
+-- a default lifetime reaches those below only where there is a maximum; none is none
+BEGIN;
+UPDATE yquota.queue SET default_application_lifetime = 600, maximum_application_lifetime = NULL WHERE path IN ('root', 'root.q1');
+UPDATE yquota.queue SET default_application_lifetime = NULL WHERE path = 'root.q1';
+SELECT queue, maximum_application_lifetime, default_application_lifetime FROM yquota.effective_queue WHERE queue ~ 'q7$';
+UPDATE yquota.queue SET maximum_application_lifetime = 900 WHERE path = 'root.q1';
+SELECT queue, maximum_application_lifetime, default_application_lifetime FROM yquota.effective_queue WHERE queue ~ 'q7$';
+UPDATE yquota.queue SET maximum_application_lifetime = 300 WHERE path = 'root.q1.q7';
+SELECT queue, maximum_application_lifetime, default_application_lifetime FROM yquota.effective_queue WHERE queue ~ 'q7$';
+UPDATE yquota.queue SET maximum_application_lifetime = 0 WHERE path = 'root.q1.q7';
+SELECT queue, maximum_application_lifetime, default_application_lifetime FROM yquota.effective_queue WHERE queue ~ 'q7$';
+ROLLBACK;
 -- as the list of properties has them
 SELECT p.column_name FROM yquota_internal.hadoop_property AS p
 WHERE p.table_name = 'queue' AND p.inherited_from IS NOT NULL
