@@ -102,6 +102,11 @@ my %questions = (
 	priority => q(SELECT string_agg(concat_ws(' ', u, q, r, p), E'\n') FROM generate_series(1, 3) AS n, concat('u', n) AS u,
 		unnest('{root.a,root.b.c,default}'::text[]) AS q, unnest('{NULL,7,30}'::integer[]) AS r, unnest('{workflowid:w1,other}'::text[]) AS t,
 		yquota.application_priority(u, ARRAY['g' || n], q, r, ARRAY[t]) AS p),
+	admission => q(SELECT string_agg(concat_ws(' ', u, q, a), E'\n') FROM generate_series(1, 3) AS n, concat('u', n) AS u,
+		unnest('{default,root.a,c,root.b.d,root.b.u5}'::text[]) AS q,
+		yquota.admission('application_1_1', u, ARRAY['g' || n], q, priority => 30, am_resource => '[memory-mb=2048,vcores=1]', label => 'gpu') AS a),
+	user_limit => q(SELECT string_agg(concat_ws(' ', u, q, l, i), E'\n') FROM unnest('{u1,u2}'::text[]) AS u,
+		unnest('{root.a,root.b.c}'::text[]) AS q, unnest('{"",gpu}'::text[]) AS l, yquota.user_limit(q, u, l) AS i),
 	figures => q(SELECT string_agg(q::text, E'\n') FROM yquota.effective_queue AS q));
 my $ask = join ";\n", map { $questions{$_} } sort keys %questions;
 
@@ -180,7 +185,7 @@ foreach my $name (sort keys %readers)
 my (%changed_by, %changed, %stale);
 my %seen_by_answers = map { $_->[0] => 1 } @changes;
 # who asks nothing that depends on them
-delete @seen_by_answers{qw(queue_user user_setting multi_node_sorting_policy node_label kept_property)};
+delete @seen_by_answers{qw(user_setting multi_node_sorting_policy node_label kept_property)};
 my $refused = 0;
 my @before = truth();
 my $rounds = 0;
