@@ -103,6 +103,13 @@ COMMENT ON FUNCTION yquota_internal.count_applications() IS
 	'Keeps application_counter and application_total';
 REVOKE ALL ON FUNCTION yquota_internal.count_applications() FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.unwritten_applications() RETURNS bigint
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_unwritten_applications';
+COMMENT ON FUNCTION yquota_internal.unwritten_applications() IS
+	'What this transaction will add to application_total when it commits';
+REVOKE ALL ON FUNCTION yquota_internal.unwritten_applications() FROM PUBLIC;
+
 CREATE TRIGGER count_applications AFTER INSERT OR UPDATE OR DELETE ON yquota.application
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.count_applications();
 CREATE TRIGGER count_no_applications AFTER TRUNCATE ON yquota.application

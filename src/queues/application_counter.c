@@ -3,28 +3,18 @@
  * application_counter.c
  *	  Keeping the counters of applications.
  *
- * The limit of the whole cluster (maximum-applications) would make all
- * submissions wait for each other if each looked at what the others do.  So a
- * transaction may let in a few applications, its allowance, without looking, as
- * long as the limit is further away than the allowances of all transactions
- * that there can be.  It holds the lock of the total in a mode that others can
- * share meanwhile.  Beyond that the lock is taken alone: then nobody else has
- * let in anything that is not committed, and the total is exact.
- *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
 #include "access/htup_details.h"
-#include "access/twophase.h"
-#include "access/xact.h"
 #include "base/catalog.h"
 #include "base/resource.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
-#include "miscadmin.h"
 #include "queues/application.h"
 #include "queues/application_counter.h"
+#include "queues/application_total.h"
 #include "queues/hierarchy_read.h"
 #include "queues/rows.h"
 #include "queues/statement.h"
@@ -35,9 +25,6 @@
 #include "utils/snapmgr.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_count_applications);
-
-/* All allowances together are at most one part in so many of the limit. */
-#define ALLOWANCES_OF_LIMIT 8
 
 /* -- what a row counts for -------------------------------------------------- */
 
@@ -152,28 +139,6 @@ write_change(const CountedRow *row, const CounterChange *change)
 	SPI_finish();
 }
 
-static YqStatement add_to_total = {
-	.command = "UPDATE yquota_internal.application_total AS t SET live = t.live + $2 WHERE t.part = $1",
-	.types = {"int4", "int4"}
-};
-static YqStatement make_total = {
-	.command = "INSERT INTO yquota_internal.application_total (part, live) VALUES ($1, $2)",
-	.types = {"int4", "int4"}
-};
-
-static void
-write_total(int change)
-{
-	Datum		values[2];
-
-	if (change == 0)
-		return;
-	values[0] = Int32GetDatum(yq_submission_lock_total());
-	values[1] = Int32GetDatum(change);
-	if (yq_statement_execute(&add_to_total, values, NULL) == 0)
-		(void) yq_statement_execute(&make_total, values, NULL);
-}
-
 /* -- the trigger ------------------------------------------------------------ */
 
 static bool
@@ -222,17 +187,16 @@ count_change(const CountedRow *old_row, const CountedRow *new_row)
 		add_to_change(&come, new_row, 1);
 		write_change(new_row, &come);
 	}
-	write_total((new_row != NULL) - (old_row != NULL));
+	yq_total_add((new_row != NULL) - (old_row != NULL));
 }
 
 static void
 count_nothing(void)
 {
 	static YqStatement no_counters = {.command = "DELETE FROM yquota_internal.application_counter"};
-	static YqStatement no_total = {.command = "DELETE FROM yquota_internal.application_total"};
 
 	(void) yq_statement_execute(&no_counters, NULL, NULL);
-	(void) yq_statement_execute(&no_total, NULL, NULL);
+	yq_total_forget();
 }
 
 /* AFTER INSERT OR UPDATE OR DELETE FOR EACH ROW, AFTER TRUNCATE */
@@ -350,67 +314,4 @@ yq_hierarchy_read_applications(YqHierarchy *hierarchy)
 	}
 	yq_rows_read(YQ_APPLICATION_COUNTER, snapshot, counted_columns, COUNTED_COLUMNS, add_counted, hierarchy);
 	UnregisterSnapshot(snapshot);
-}
-
-/* Let in by this transaction under a lock that others share. */
-static int	admitted = 0;
-
-static void
-on_transaction_end(XactEvent event, void *argument)
-{
-	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE)
-		admitted = 0;
-}
-
-static void
-add_part(const YqRow *row)
-{
-	bool		isnull;
-
-	*(int64 *) row->argument += DatumGetInt64(yq_row_value(row, 0, &isnull));
-}
-
-static int64
-read_total(void)
-{
-	static const char *const columns[] = {"live"};
-	Snapshot	snapshot = yq_latest_snapshot();
-	int64		total = 0;
-
-	yq_rows_read(YQ_APPLICATION_TOTAL, snapshot, columns, lengthof(columns), add_part, &total);
-	UnregisterSnapshot(snapshot);
-	return total;
-}
-
-YqSystemDecision
-yq_system_decide(int maximum_applications, bool is_to_be_let_in)
-{
-	static bool is_registered = false;
-	int			transactions = MaxBackends + max_prepared_xacts;
-	int			allowance = Max(maximum_applications / (ALLOWANCES_OF_LIMIT * transactions), 1);
-	YqSystemDecision decision = {.is_allowed = true};
-
-	if (!is_registered)
-	{
-		RegisterXactCallback(on_transaction_end, NULL);
-		is_registered = true;
-	}
-	if (is_to_be_let_in && admitted < allowance)
-	{
-		yq_submission_lock_system(ShareLock);
-		decision.applications = read_total();
-		if (decision.applications + (int64) transactions * allowance < maximum_applications)
-		{
-			admitted++;
-			return decision;
-		}
-		/* two that hold it shared would wait for each other to let go */
-		if (admitted == 0)
-			yq_submission_unlock_system(ShareLock);
-	}
-	if (is_to_be_let_in)
-		yq_submission_lock_system(ExclusiveLock);
-	decision.applications = read_total();
-	decision.is_allowed = decision.applications < maximum_applications;
-	return decision;
 }

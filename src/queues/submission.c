@@ -16,7 +16,7 @@
 #include "executor/spi.h"
 #include "queues/access.h"
 #include "queues/activation.h"
-#include "queues/application_counter.h"
+#include "queues/application_total.h"
 #include "queues/auto_create.h"
 #include "queues/auto_removal.h"
 #include "queues/effective.h"
