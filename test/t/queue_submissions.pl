@@ -1,0 +1,46 @@
+# What becomes of applications is what Hadoop 3.4.1 makes of them: random scenarios
+# of submissions, moves, refreshes and so on, with what its resource manager did.
+#
+# Each line of test/queues/submissions.jsonl is a configuration in Hadoop's
+# properties, labels, nodes, and steps.  A step has the operation, the words in
+# which it was refused, the rule that decided, what the scheduler did with containers,
+# applications whose outstanding requests began or ceased to count, and the facts that
+# it changed (null: is no more).  A ResourceManager (MockRM of
+# hadoop-yarn-server-resourcemanager 3.4.1) did the steps one after the other, each
+# after all events of the last one.  Figures, which it keeps from one heartbeat to the
+# next, are of after it computed all queues anew (update).
+#
+# Its books were put right where it fails to keep them.  When an application that
+# max-parallel-apps holds ends or moves, it is taken off those of the user that wait,
+# among which it never was; given a priority, it joins them.  One that moves is still
+# counted as running in the parents that it left.  A changed priority is not
+# remembered, so that the old one is no change.  Users who were refused stay users of
+# the queue, and those whose applications are all held may cease to be.  Left out is
+# what docs/internals.md says is otherwise here on purpose.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('queue_submissions');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION yquota; ' . slurp_file('test/queues/submissions.sql'));
+
+my @scenarios = grep { !/^#/ } split /\n/, slurp_file('test/queues/submissions.jsonl');
+$node->safe_psql('postgres', join '', map { "CALL replay.play(\$scenario\$$_\$scenario\$);\n" } @scenarios);
+
+is($node->safe_psql('postgres', "SELECT format('%s/%s %s: %s, Hadoop: %s, yquota: %s', scenario, step, operation, key, hadoop, yquota) FROM replay.difference"),
+	'', 'every decision is as in Hadoop');
+my ($played, $refused, $steps, $facts) = split /\|/, $node->safe_psql('postgres', 'SELECT * FROM replay.count');
+is($played, @scenarios, 'all scenarios were played');
+cmp_ok($refused, '>=', 1, 'configurations that it refuses');
+cmp_ok($steps, '>', 800, 'steps');
+cmp_ok($facts, '>', 15_000, 'facts');
+note("$played scenarios ($refused refused), $steps steps, $facts facts");
+
+$node->stop;
+done_testing();
