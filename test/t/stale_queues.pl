@@ -44,6 +44,8 @@ INSERT INTO yquota.multi_node_sorting_policy (name, class) VALUES ('p1', 'c1'), 
 INSERT INTO yquota.mapping_rule (kind, position, type, matches, queue) VALUES
 	('legacy', 1, 'user', 'u1', 'root.a'), ('legacy', 2, 'group', 'g3', 'root.b.c'), ('legacy', 3, 'user', '%user', 'root.b.%user');
 COMMIT;
+-- somebody whose weight counts
+SELECT yquota.submit_application('application_1_2', 'u1', '{g1}', 'root.a');
 SQL
 
 # Changes of each table, allowed in whatever order they come.  Numbers in them are
