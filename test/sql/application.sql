@@ -101,6 +101,10 @@ SELECT submit(id, 'u', 'b', 8192) FROM generate_series(5, 5) AS id;
 SELECT yquota.move_application('application_1_1', 'root.b');
 SELECT * FROM states();
 SELECT yquota.move_application('application_1_1', 'b');
+-- it has not started there yet, and what it waited for before is no news of here
+SELECT yquota.move_application('application_1_3', 'b');
+SELECT application_id, state, activated_at, diagnostics FROM yquota.application WHERE queue = 'root.b' ORDER BY 1;
+SELECT yquota.move_application('application_1_3', 'a');
 SELECT yquota.move_application('application_1_5', 'a');
 SELECT * FROM states();
 SELECT * FROM yquota.verify();
@@ -130,6 +134,19 @@ SELECT submit(21, 'v', 'b');
 SELECT yquota.move_application('application_1_20', 'a');
 SELECT * FROM states();
 UPDATE yquota.queue SET max_parallel_apps = NULL WHERE path = 'root.b';
+
+-- Cores are short and memory is not: 2 of 8 go back, and of those that wait one needs no more
+TRUNCATE yquota.application;
+UPDATE yquota.scheduler_setting SET resource_calculator = 'org.apache.hadoop.yarn.util.resource.DominantResourceCalculator';
+SELECT s.application_id, s.state, s.decided_by FROM (VALUES (1, 1024, 6), (2, 1024, 2), (3, 1024, 4), (4, 3072, 2), (5, 1024, 3)) AS v (id, memory, cores),
+	yquota.submit_application('application_1_' || v.id, 'u', NULL, 'a', am_resource => yquota.resource(v.memory, v.cores)) AS s;
+SELECT yquota.finish_application('application_1_2');
+SELECT * FROM states();
+-- and when they are all taken nothing starts that needs few
+SELECT yquota.update_application_priority('application_1_5', 5);
+SELECT yquota.finish_application('application_1_4');
+SELECT * FROM states();
+UPDATE yquota.scheduler_setting SET resource_calculator = NULL;
 
 -- Lifetime: from now on, not beyond the queue's maximum from its submission
 TRUNCATE yquota.application;
@@ -203,6 +220,36 @@ UPDATE yquota.queue SET maximum_am_resource_percent = 0 WHERE path = 'root.a';
 SELECT state FROM unnest('{application_2_1,application_1_9,application_1_10,application_1_0009,job_b,job_a,application_1_x}'::text[]) AS id, yquota.submit_application(id, 'u', NULL, 'a');
 SELECT yquota.finish_application(application_id) FROM yquota.application WHERE state = 'ACTIVE';
 SELECT application_id, state FROM yquota.application WHERE state = 'ACTIVE';
+
+-- What is rolled back has not been counted, in the total as little as in the counters of queues
+TRUNCATE yquota.application;
+CREATE FUNCTION total() RETURNS text LANGUAGE sql AS
+	$$SELECT concat_ws(' ', sum(live), '+', yquota_internal.unwritten_applications(), 'differences:', (SELECT count(*) FROM yquota.verify())) FROM yquota_internal.application_total$$;
+BEGIN;
+SELECT submit(1, 'u', 'a');
+SAVEPOINT one;
+SELECT submit(2, 'u', 'a');
+SAVEPOINT two;
+SELECT submit(3, 'u', 'a');
+RELEASE two;
+SELECT total();
+ROLLBACK TO one;
+SELECT total();
+SAVEPOINT three;
+SELECT submit(4, 'u', 'a');
+RELEASE three;
+COMMIT;
+SELECT total();
+BEGIN;
+SELECT yquota.finish_application('application_1_1');
+SAVEPOINT one;
+TRUNCATE yquota.application;
+SELECT submit(5, 'u', 'a');
+SELECT total();
+ROLLBACK TO one;
+SELECT total();
+ROLLBACK;
+SELECT total();
 \c postgres
 SET client_min_messages = warning;
 DROP DATABASE yquota_application WITH (FORCE);
