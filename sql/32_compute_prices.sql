@@ -74,10 +74,15 @@ CREATE FUNCTION yquota_internal.measure_cluster(as_of timestamptz)
 			WHERE n.state = 'RUNNING'
 			GROUP BY e.name
 		), demanded AS (
+			-- of applications that ask the scheduler, as they do now, and as reported
 			SELECT e.name, sum(e.amount) AS amount
-			FROM yquota.pending_demand AS d, LATERAL yquota.resource_entries(d.demand) AS e
-			WHERE d.reported_at > as_of - yquota_internal.duration('yquota.utilization_max_age')
-			  AND d.reported_at <= as_of + yquota_internal.duration('yquota.max_clock_skew')
+			FROM (SELECT yquota_internal.requested_resources() AS demand
+				  UNION ALL
+				  SELECT d.demand
+				  FROM yquota.pending_demand AS d
+				  WHERE d.reported_at > as_of - yquota_internal.duration('yquota.utilization_max_age')
+					AND d.reported_at <= as_of + yquota_internal.duration('yquota.max_clock_skew')) AS w,
+				 LATERAL yquota.resource_entries(w.demand) AS e
 			GROUP BY e.name
 		), measured AS (
 			SELECT t.name, t.price_group,

@@ -756,6 +756,42 @@ COMMENT ON FUNCTION yquota_internal.verify_applications() IS
 	'What differs between applications and what is counted of them';
 REVOKE ALL ON FUNCTION yquota_internal.verify_applications() FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.verify_scheduler()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	SELECT 'application that the scheduler keeps something for is not live', kept.application_id, 'a live application', kept.what
+	FROM (SELECT r.application_id, 'resource_request' AS what FROM yquota.resource_request AS r
+		  UNION SELECT b.application_id, 'blacklist' FROM yquota.blacklist AS b
+		  UNION SELECT r.application_id, 'reservation' FROM yquota.reservation AS r
+		  UNION SELECT c.application_id, 'request_counter' FROM yquota_internal.request_counter AS c
+		  UNION SELECT t.application_id, 'application_attempt' FROM yquota_internal.application_attempt AS t) AS kept
+	WHERE NOT EXISTS (
+		SELECT FROM yquota.application AS a WHERE a.application_id = kept.application_id AND a.finished_at IS NULL)
+	UNION ALL
+	SELECT 'application asks for containers and is not said to', a.application_id, 'has_outstanding_requests',
+		   format('%s containers', sum(r.count))
+	FROM yquota.application AS a
+	JOIN yquota.resource_request AS r ON r.application_id = a.application_id AND r.resource_name = '*'
+	WHERE a.state = 'ACTIVE' AND NOT a.has_outstanding_requests
+	GROUP BY a.application_id
+	HAVING sum(r.count) > 0
+	UNION ALL
+	SELECT 'container that the scheduler started is not in the books', d.container_id, format('%s on %s', d.allocation, d.node), NULL
+	FROM yquota.decision AS d
+	WHERE d.decision IN ('allocated', 'swapped')
+	  AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id)
+	  AND NOT EXISTS (SELECT FROM yquota.charge AS c WHERE c.container_id = d.container_id)
+	UNION ALL
+	SELECT 'container of an application has a number that is yet to be given', c.container_id, format('below %s', t.next_container), NULL
+	FROM yquota_internal.application_attempt AS t
+	JOIN yquota.container AS c ON c.container_id = t.am_container_id
+	WHERE substring(c.container_id FROM '[0-9]+$')::numeric >= t.next_container;
+	END;
+COMMENT ON FUNCTION yquota_internal.verify_scheduler() IS
+	'What differs between what the scheduler keeps of applications, the applications and the books';
+REVOKE ALL ON FUNCTION yquota_internal.verify_scheduler() FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.verify_deferred()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -803,6 +839,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_usage();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_totals();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_applications();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_scheduler();
 END
 $$;
 COMMENT ON FUNCTION yquota.verify(timestamptz) IS

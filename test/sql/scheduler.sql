@@ -129,6 +129,20 @@ UPDATE yquota.node SET total = '[memory-mb=512,vcores=8]';
 SELECT decision, node, stopped_by FROM yquota.schedule(explain => true);
 UPDATE yquota.node SET total = '[memory-mb=8192,vcores=8]';
 
+\echo what is asked for counts as utilization where price groups say so
+SELECT pg_temp.submit('application_1_0004', 'ann', 'a');
+SELECT resource_type, used, pending, total FROM yquota_internal.measure_cluster(yquota.clock()) WHERE resource_type <> 'yarn.io/gpu' ORDER BY 1;
+
+\echo what does not fit together is told
+BEGIN;
+UPDATE yquota.application SET has_outstanding_requests = false WHERE application_id = 'application_1_0003';
+INSERT INTO yquota.blacklist VALUES ('application_1_0009', 'n1');
+INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, allocation_request_id, decided_at)
+VALUES ('allocated', 'c9', 'application_1_0003', 'root.b', 'n1', '[memory-mb=1024]', 1, -1, yquota.clock());
+UPDATE yquota_internal.application_attempt SET next_container = 1 WHERE application_id = 'application_1_0002';
+SELECT * FROM yquota.verify() ORDER BY 1;
+ROLLBACK;
+
 \echo refused
 SELECT * FROM pg_temp.told('{n1,n9}');
 SELECT * FROM pg_temp.told('{n1,NULL}');

@@ -136,7 +136,7 @@ my $public = q{'yquota'::regnamespace};
 
 my @relations = list("SELECT relname FROM pg_class c WHERE relkind IN ('r', 'v', 'p', 'm', 'f') AND relnamespace = $public AND $ours c.oid)");
 my @functions = list("SELECT DISTINCT proname FROM pg_proc p WHERE pronamespace = $public AND $ours p.oid)");
-my @types = list("SELECT typname FROM pg_type t WHERE typtype IN ('b', 'e', 'd', 'r') AND typcategory <> 'A' AND typnamespace = $public AND $ours t.oid)");
+my @types = list("SELECT typname FROM pg_type t WHERE (typtype IN ('b', 'e', 'd', 'r') OR EXISTS (SELECT FROM pg_class c WHERE c.oid = t.typrelid AND c.relkind = 'c')) AND typcategory <> 'A' AND typnamespace = $public AND $ours t.oid)");
 my @settings = list("LOAD 'yquota'; SELECT name FROM pg_settings WHERE name LIKE 'yquota.%' UNION SELECT 'yquota.databases'");
 my @supports = grep { /^resource_(in|out|send|recv|add|subtract|negate|multiply|lt|le|eq|ne|ge|gt|cmp|sortsupport|hash|hash_extended|sum_\w+)$/ } @functions;
 my %is_support = map { $_ => 1 } @supports;
