@@ -425,13 +425,16 @@ count_keys(const List *applications, int *asks)
 }
 
 static void
-put_ask(KeyColumns *to, const YqRequestKey *key, const YqAsk *ask)
+put_ask(KeyColumns *updated, KeyColumns *served, const YqRequestKey *key, const YqAsk *ask)
 {
+	KeyColumns *to = ask->count > 0 ? updated : served;
+
 	if (!ask->is_changed || ask->source == NULL)
 		return;
 	put_key(to, key);
 	put_text(&to->columns[3], ask->source);
-	put(&to->columns[4], Int32GetDatum(ask->count));
+	if (to == updated)
+		put(&to->columns[4], Int32GetDatum(ask->count));
 }
 
 static void
@@ -444,18 +447,20 @@ put_counters(KeyColumns *to, const YqRequestKey *key)
 }
 
 /*
- * Counts of what is still asked for, none of what is not: nothing wanted anywhere
- * ends the key, and counters stay (AppSchedulingInfo, SchedulerApplicationAttempt).
+ * Counts of what is still asked for; of what has been served there is no row.  What
+ * else was asked for with the key stays, though nothing is wanted anywhere, and
+ * counts when it is asked for again; counters stay, too
+ * (LocalityAppPlacementAllocator, SchedulerApplicationAttempt).
  */
 static void
 write_requests(const List *applications)
 {
 	static YqStatement drop = {
 		.command = "DELETE FROM yquota.resource_request AS r "
-		"USING unnest($1, $2, $3) AS u (application_id, priority, allocation_request_id) "
+		"USING unnest($1, $2, $3, $4) AS u (application_id, priority, allocation_request_id, resource_name) "
 		"WHERE r.application_id = u.application_id AND r.priority = u.priority "
-		"AND r.allocation_request_id = u.allocation_request_id",
-		.types = {"_text", "_int4", "_int8"}
+		"AND r.allocation_request_id = u.allocation_request_id AND r.resource_name = u.resource_name",
+		.types = {"_text", "_int4", "_int8", "_text"}
 	};
 	static YqStatement update = {
 		.command = "UPDATE yquota.resource_request AS r SET count = u.count "
@@ -475,11 +480,12 @@ write_requests(const List *applications)
 	};
 	int			asks;
 	int			keys = count_keys(applications, &asks);
-	KeyColumns	dropped = make_key_columns(keys);
+	KeyColumns	served = make_key_columns(asks);
 	KeyColumns	updated = make_key_columns(asks);
 	KeyColumns	counted = make_key_columns(keys);
 	ListCell   *cell;
 
+	served.columns[3] = make_column(TEXTOID, asks);
 	updated.columns[3] = make_column(TEXTOID, asks);
 	updated.columns[4] = make_column(INT4OID, asks);
 	for (int i = 3; i < 6; i++)
@@ -495,17 +501,12 @@ write_requests(const List *applications)
 			if (!key->is_changed)
 				continue;
 			put_counters(&counted, key);
-			if (key->anywhere.count <= 0)
-			{
-				put_key(&dropped, key);
-				continue;
-			}
-			put_ask(&updated, key, &key->anywhere);
+			put_ask(&updated, &served, key, &key->anywhere);
 			for (int j = 0; j < key->ask_count; j++)
-				put_ask(&updated, key, &key->asks[j]);
+				put_ask(&updated, &served, key, &key->asks[j]);
 		}
 	}
-	run(&drop, dropped.columns, 3);
+	run(&drop, served.columns, 4);
 	run(&update, updated.columns, 5);
 	run(&count, counted.columns, 6);
 }
