@@ -45,7 +45,9 @@ CREATE INDEX application_live_idx ON yquota.application (queue, state, username)
 CREATE INDEX application_held_username_idx ON yquota.application (username) WHERE state = 'NON_RUNNABLE';
 CREATE INDEX application_held_queue_idx ON yquota.application (queue) WHERE state = 'NON_RUNNABLE';
 -- The one with the least application master of a queue and label comes first.
-CREATE INDEX application_waiting_idx ON yquota.application (queue, label, yquota.amount(am_resource, 'memory-mb'))
+CREATE INDEX application_waiting_memory_idx ON yquota.application (queue, label, yquota.amount(am_resource, 'memory-mb'))
+	WHERE state = 'ACCEPTED';
+CREATE INDEX application_waiting_vcores_idx ON yquota.application (queue, label, yquota.amount(am_resource, 'vcores'))
 	WHERE state = 'ACCEPTED';
 CREATE INDEX application_expires_at_idx ON yquota.application (expires_at) WHERE finished_at IS NULL;
 CREATE INDEX application_finished_at_idx ON yquota.application (finished_at) WHERE finished_at IS NOT NULL;

@@ -241,9 +241,9 @@ begin_pass_for(Pass *pass, YqLeaf *leaf, const YqApplication *newcomer)
 		pass->active_users -= users_added_by(leaf, newcomer);
 }
 
-/* No application that waits on a label needs less memory; of labels that are gone nothing is known. */
+/* No application that waits on a label needs less of a type; of labels that are gone nothing is known. */
 static int64
-least_memory(const YqLeaf *leaf, int slot, const YqApplication *newcomer)
+least_waiting(const YqLeaf *leaf, int slot, const YqApplication *newcomer, int type)
 {
 	const YqHierarchy *hierarchy = leaf->hierarchy;
 	bool		has_newcomer = newcomer != NULL && yq_leaf_slot(leaf, newcomer->label) == slot;
@@ -252,9 +252,9 @@ least_memory(const YqLeaf *leaf, int slot, const YqApplication *newcomer)
 	if (slot == hierarchy->label_count)
 		return 0;
 	if (has_newcomer && leaf->accepted_on[slot] == 1)
-		return newcomer->am_amounts[YQ_MEMORY];
-	least = yq_applications_least_waiting(hierarchy, leaf->queue->path, hierarchy->labels[slot]);
-	return has_newcomer ? Min(least, newcomer->am_amounts[YQ_MEMORY]) : least;
+		return newcomer->am_amounts[type];
+	least = yq_applications_least_waiting(hierarchy, leaf->queue->path, hierarchy->labels[slot], type);
+	return has_newcomer ? Min(least, newcomer->am_amounts[type]) : least;
 }
 
 /* Has any user who waits room for so much, on a label? */
@@ -282,7 +282,8 @@ may_succeed_on(Pass *pass, int slot, const YqApplication *newcomer)
 
 	if (is_first(pass, slot))
 		return true;
-	least[YQ_MEMORY] = least_memory(pass->leaf, slot, newcomer);
+	least[YQ_MEMORY] = least_waiting(pass->leaf, slot, newcomer, YQ_MEMORY);
+	least[YQ_VCORES] = least_waiting(pass->leaf, slot, newcomer, YQ_VCORES);
 	if (!fits_in_queue(pass, slot, least))
 		return false;
 	limits->weight_of_user = 0;

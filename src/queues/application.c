@@ -329,15 +329,19 @@ yq_application_expiry(TimestampTz from, int64 seconds)
 }
 
 int64
-yq_applications_least_waiting(const YqHierarchy *hierarchy, const char *queue, const char *label)
+yq_applications_least_waiting(const YqHierarchy *hierarchy, const char *queue, const char *label, int type)
 {
+	static const char *const indexes[] = {
+		[YQ_MEMORY] = "application_waiting_memory_idx",
+		[YQ_VCORES] = "application_waiting_vcores_idx",
+	};
 	ScanKeyData keys[2];
 	List	   *found;
 
 	set_text_key(&keys[0], 1, BTEqualStrategyNumber, queue);
 	set_text_key(&keys[1], 2, BTEqualStrategyNumber, label);
-	found = read_by_index(hierarchy, "application_waiting_idx", keys, lengthof(keys), true);
-	return found == NIL ? 0 : ((YqApplication *) linitial(found))->am_amounts[YQ_MEMORY];
+	found = read_by_index(hierarchy, indexes[type], keys, lengthof(keys), true);
+	return found == NIL ? 0 : ((YqApplication *) linitial(found))->am_amounts[type];
 }
 
 List *

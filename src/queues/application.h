@@ -75,11 +75,12 @@ extern List *yq_applications_of_leaf(const YqHierarchy *hierarchy, const char *q
 extern List *yq_applications_insert(List *applications, YqApplication *application);
 
 /*
- * The least memory that the application master of an ACCEPTED one needs, of those
- * of a leaf on a label, in MB; 0 when there is none.
+ * The least of a resource type, YQ_MEMORY or YQ_VCORES, that the application master
+ * of an ACCEPTED one needs, of those of a leaf on a label, in native units; 0 when
+ * there is none.
  */
 extern int64 yq_applications_least_waiting(const YqHierarchy *hierarchy, const char *queue,
-										   const char *label);
+										   const char *label, int type);
 
 /*
  * Those that are NON_RUNNABLE, of a user in all queues, or of a queue and all

@@ -114,8 +114,7 @@ check_caller(const YqApplication *application, const YqSubject *caller)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("User %s cannot perform operation %s on %s", caller->username,
-						yq_application_operation_name(YQ_MODIFY_APP), application->application_id),
-				 errdetail_internal("%s", decision.reason)));
+						yq_application_operation_name(YQ_MODIFY_APP), application->application_id)));
 }
 
 static const YqQueue *
@@ -368,7 +367,8 @@ static YqApplicationState
 write_queue(const Locked *locked, const YqQueue *target)
 {
 	static YqStatement update = {
-		.command = "UPDATE yquota.application SET queue = $2, state = $3 WHERE application_id = $1",
+		.command = "UPDATE yquota.application SET queue = $2, state = $3, activated_at = NULL, diagnostics = NULL "
+		"WHERE application_id = $1",
 		.types = {"text", "text", "yquota.application_state"}
 	};
 	bool		may_run = is_running(locked->application) ||
