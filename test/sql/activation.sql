@@ -195,6 +195,12 @@ SELECT pg_temp.finish(3), pg_temp.finish(4), pg_temp.finish(5);
 SELECT (pg_temp.submit(6, 'u', 'a', 4096, 0, 'x')).state;
 SELECT * FROM pg_temp.applications;
 SELECT label, am_limit FROM yquota.effective_queue WHERE queue = 'root.a';
+-- a part of its own, or that of the queue
+UPDATE yquota.queue_label SET maximum_am_resource_percent = 0.5 WHERE queue = 'root.a';
+SELECT label, maximum_am_resource_percent, am_limit FROM yquota.effective_queue WHERE queue = 'root.a';
+UPDATE yquota.queue_label SET maximum_am_resource_percent = NULL WHERE queue = 'root.a';
+UPDATE yquota.queue SET maximum_am_resource_percent = 0.25 WHERE path = 'root.a';
+SELECT label, maximum_am_resource_percent, am_limit FROM yquota.effective_queue WHERE queue = 'root.a';
 
 \echo what others use lessens the limit, down to what is guaranteed
 SELECT pg_temp.configure('root - -

@@ -53,6 +53,13 @@ INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy, custom_p
 UPDATE yquota.scheduler_setting SET mapping_rule_format = 'json';
 SELECT told(yquota.submit_application(next_id(), username, '{dev}')) FROM unnest('{mallory,bob}'::text[]) AS username;
 
+-- a queue for reservations has applications only in what is made for them
+BEGIN;
+UPDATE yquota.queue SET capacity = '0', reservable = true, state = 'STOPPED' WHERE path = 'root.a';
+UPDATE yquota.queue SET capacity = '100' WHERE path = 'root.b';
+SELECT told(yquota.submit_application('application_0_1', 'alice', '{dev}', 'root.a'));
+ROLLBACK;
+
 -- the application master: rounded up to whole minimum allocations, not beyond the maximum
 SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'a', am_resource => am)) FROM unnest('{"[memory-mb=1]","[memory-mb=8193]","[vcores=5,memory-mb=1]","[memory-mb=1,yarn.io/fpga=1]","[memory-mb=-1]"}'::yquota.resource[]) AS am;
 SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'b1', am_resource => '[memory-mb=4097]'));

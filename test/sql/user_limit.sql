@@ -156,6 +156,10 @@ SELECT pg_temp.run('a0', '[memory-mb=4096,vcores=1]');
 SELECT * FROM pg_temp.of_user('a', 'user_0');
 SELECT * FROM pg_temp.of_user('a', 'user_1');
 SELECT weight, active_weights, all_weights FROM yquota.user_limit('a', 'user_0');
+-- that of the nearest queue above, where the queue has none
+INSERT INTO yquota.queue_user (queue, username, weight) VALUES ('root', 'user_0', 0.25), ('root', 'user_1', 0.5), ('root.R', 'user_1', 0.75);
+SELECT name, weight FROM unnest('{user_0,user_1}'::text[]) AS name, yquota.user_limit('a', name);
+DELETE FROM yquota.queue_user WHERE queue <> 'root.R.a';
 -- who is no user of the queue has no weight of his own
 SELECT weight FROM yquota.user_limit('a', 'firstname.lastname');
 SELECT pg_temp.applications('root.R.a', 'a2 firstname.lastname');
