@@ -1,0 +1,47 @@
+# Who gets the next container is whom Hadoop 3.4.1 gives it: random clusters, queues,
+# requests and heartbeats, with what its resource manager allocated and reserved.
+#
+# Each line of test/scheduler/decisions.jsonl is a configuration in Hadoop's
+# properties, labels, nodes (node nI is in rack /rackJ, J the remainder of I by 3), and
+# steps.  A step has the operation, the containers that were started by it (id, node,
+# memory, cores) and that ended, and what is reserved after it (by node: application,
+# memory, cores).  A ResourceManager (MockRM of hadoop-yarn-server-resourcemanager
+# 3.4.1) did the steps one after the other, each after all events of the last one;
+# requests went to its CapacityScheduler directly, and application masters fetched
+# what they got after each heartbeat.
+#
+# Left out is what docs/internals.md says is otherwise here on purpose.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('allocation_decisions');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION yquota; ' . slurp_file('test/scheduler/decisions.sql'));
+
+my @scenarios = grep { !/^#/ } split /\n/, slurp_file('test/scheduler/decisions.jsonl');
+my @played = split /\n/, $node->safe_psql('postgres',
+	join '', map { "BEGIN; SELECT * FROM replay.play(\$scenario\$$_\$scenario\$); ROLLBACK;\n" } @scenarios);
+my ($steps, $containers, $reserved) = (0, 0, 0);
+foreach my $played (@played)
+{
+	my ($its_steps, $its_containers, $its_reserved, $difference) = split /\|/, $played, 4;
+
+	is($difference, '', 'every decision is as in Hadoop, and the books agree');
+	$steps += $its_steps;
+	$containers += $its_containers;
+	$reserved += $its_reserved;
+}
+is(scalar @played, scalar @scenarios, 'all scenarios were played');
+cmp_ok($steps, '>', 1000, 'steps');
+cmp_ok($containers, '>', 400, 'containers');
+cmp_ok($reserved, '>', 400, 'nodes that were reserved after a step');
+note("$steps steps, $containers containers, $reserved reserved");
+
+$node->stop;
+done_testing();
