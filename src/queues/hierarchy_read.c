@@ -613,16 +613,21 @@ read_node(const YqRow *tuple)
 {
 	YqHierarchy *hierarchy = loader_of(tuple)->hierarchy;
 	bool		isnull;
-	Datum		total = yq_row_value(tuple, 0, &isnull);
+	int64		total[YQ_MAX_RESOURCE_TYPES] = {0};
 	int			label = 0;
 
 	if (DatumGetObjectId(yq_row_value(tuple, 2, &isnull)) != loader_of(tuple)->running)
 		return;
 	if (hierarchy->settings.has_node_labels)
 		label = yq_hierarchy_label(hierarchy, yq_row_text(tuple, 1));
-	add_amounts(hierarchy, hierarchy->cluster, total);
-	if (label >= 0)
-		add_amounts(hierarchy, hierarchy->totals[label], total);
+	add_amounts(hierarchy, total, yq_row_value(tuple, 0, &isnull));
+	for (int i = 0; i < hierarchy->calculator.types; i++)
+	{
+		hierarchy->cluster[i] += total[i];
+		hierarchy->largest_node[i] = Max(hierarchy->largest_node[i], total[i]);
+		if (label >= 0)
+			hierarchy->totals[label][i] += total[i];
+	}
 }
 
 void
@@ -637,11 +642,13 @@ yq_hierarchy_read_nodes(YqHierarchy *hierarchy, Snapshot snapshot)
 		for (int i = 0; i < hierarchy->label_count; i++)
 			hierarchy->totals[i] = yq_hierarchy_amounts(hierarchy);
 		hierarchy->cluster = yq_hierarchy_amounts(hierarchy);
+		hierarchy->largest_node = yq_hierarchy_amounts(hierarchy);
 	}
 	MemoryContextSwitchTo(old_context);
 	for (int i = 0; i < hierarchy->label_count; i++)
 		memset(hierarchy->totals[i], 0, hierarchy->calculator.types * sizeof(int64));
 	memset(hierarchy->cluster, 0, hierarchy->calculator.types * sizeof(int64));
+	memset(hierarchy->largest_node, 0, hierarchy->calculator.types * sizeof(int64));
 	loader.running = yq_enum_oid("node_state", "RUNNING");
 	read_table(&loader, YQ_NODE, node_columns, lengthof(node_columns), read_node);
 }

@@ -43,10 +43,13 @@ int64 *
 yq_request_maximum(const YqHierarchy *hierarchy, const YqQueue *queue)
 {
 	int64	   *result = yq_hierarchy_amounts(hierarchy);
+	bool		has_nodes = !yq_amounts_are_none(&hierarchy->calculator, hierarchy->largest_node);
 
 	for (int i = 0; i < hierarchy->calculator.types; i++)
 	{
 		result[i] = hierarchy->settings.maximum_allocation[i];
+		if (has_nodes)
+			result[i] = Min(result[i], hierarchy->largest_node[i]);
 		if (queue != NULL && queue->kind == YQ_QUEUE_LEAF)
 			result[i] = Min(result[i], queue->maximum_allocation[i]);
 	}

@@ -16,7 +16,10 @@
 #include "base/resource.h"
 #include "queues/submission.h"
 
-/* The most that a container may have: the cluster's, and the queue's if it is a leaf; palloc'd. */
+/*
+ * The most that a container may have: the cluster's, that of the largest node if
+ * there are any, and the queue's if it is a leaf; palloc'd.
+ */
 extern int64 *yq_request_maximum(const YqHierarchy *hierarchy, const YqQueue *queue);
 
 /*
