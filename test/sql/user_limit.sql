@@ -221,6 +221,19 @@ SELECT * FROM pg_temp.of_user('e', 'u');
 UPDATE yquota.queue SET user_limit_factor = 1 WHERE name = 'e';
 SELECT * FROM pg_temp.of_user('e', 'u');
 
+\echo what a queue uses is measured by its guarantee, but by no less than a minimum allocation; where there is nothing, by nothing
+SELECT pg_temp.configure('root - -
+	root.a 0 -
+	root.b 100 -');
+SELECT pg_temp.nodes('[memory-mb=10240,vcores=10]');
+SELECT pg_temp.applications('root.a', 'a0 u+');
+SELECT pg_temp.run('a0', '[memory-mb=2048,vcores=5]');
+SELECT queue, used, used_capacity, absolute_used_capacity FROM yquota.effective_queue;
+INSERT INTO yquota.scheduler_setting (resource_calculator) VALUES ('org.apache.hadoop.yarn.util.resource.DominantResourceCalculator');
+SELECT queue, used, used_capacity, absolute_used_capacity FROM yquota.effective_queue;
+UPDATE yquota.node SET state = 'LOST';
+SELECT queue, used, used_capacity, absolute_used_capacity FROM yquota.effective_queue;
+
 \echo labels: of each its own, and beyond the queue where nodes are lent
 SELECT pg_temp.configure('root - -
 	root@x 100 100
