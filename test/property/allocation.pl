@@ -1,0 +1,198 @@
+#!/usr/bin/env perl
+#
+# Random clusters, requests, ends of containers and passes: no node and no queue
+# beyond what it has, the same answer to the same state, nothing left waiting that
+# could be served, and books that agree with the scheduler.
+#
+# Nobody waits for places, so what is left once a pass assigns nothing any more is
+# what does not fit.
+#
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin, "$FindBin::Bin/../t";
+use Test::More;
+use Session;
+use Soak;
+use Trial;
+
+my ($seed, $histories) = Trial::plan_run(5);
+my $rounds = 4;
+my $most_passes = 60;
+
+sub one_of { return $_[ rand @_ ]; }
+
+# -- a history --------------------------------------------------------------------
+
+sub begin_history
+{
+	my ($session, $is_dominant) = @_;
+	my $calculator = $is_dominant ? q('org.apache.hadoop.yarn.util.resource.DominantResourceCalculator') : 'NULL';
+	my $limited = one_of('100', '60', '30');
+
+	$session->run(<<"SQL");
+SELECT yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container));
+DELETE FROM yquota.decision;
+DELETE FROM yquota.application;
+DELETE FROM yquota.node;
+BEGIN;
+TRUNCATE yquota.queue, yquota.queue_label, yquota.queue_user, yquota.scheduler_setting;
+INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, resource_calculator, reservations_continue_look_all_nodes, per_node_heartbeat_maximum_offswitch_assignments)
+VALUES (1, $calculator, @{[ one_of('true', 'false') ]}, @{[ one_of(1, 3, 20) ]});
+INSERT INTO yquota.queue (path, capacity, maximum_capacity, user_limit_factor, ordering_policy, position) VALUES
+	('root', NULL, NULL, NULL, NULL, 1), ('root.a', '1w', NULL, NULL, 'priority-utilization', 2),
+	('root.a.x', '1w', NULL, 1000, 'fair', 3), ('root.a.y', '@{[ one_of(1, 3) ]}w', NULL, 1000, NULL, 4),
+	('root.b', '2w', '$limited', 1000, NULL, 5);
+COMMIT;
+SQL
+	# the first one is as large as the largest request
+	$session->run(q(INSERT INTO yquota.node (name, total) VALUES ('n0', '[memory-mb=8192,vcores=4]')));
+	foreach my $node (1 .. 1 + int rand 6)
+	{
+		$session->run(sprintf q(INSERT INTO yquota.node (name, total) VALUES ('n%d', '[memory-mb=%d,vcores=%d]')),
+			$node, 1024 * one_of(4, 8, 16), one_of(4, 8, 16));
+	}
+	return;
+}
+
+my $submissions = 0;
+
+sub submit
+{
+	my ($session) = @_;
+
+	$session->run(sprintf q(SELECT yquota.submit_application('application_1_%d', '%s', '{}', '%s', am_resource => '[memory-mb=1024,vcores=1]', priority => %d, unmanaged => true, project => 'p')),
+		++$submissions, one_of('u', 'v', 'w'), one_of('root.a.x', 'root.a.y', 'root.b'), one_of(0, 0, 5));
+	return;
+}
+
+# Some applications want more, or less, than they did.
+sub request
+{
+	my ($session) = @_;
+
+	foreach my $application (split /\n/, $session->run(q(SELECT application_id FROM yquota.application WHERE state = 'ACTIVE')))
+	{
+		next if rand() < 0.4;
+		$session->run(sprintf q(SELECT yquota.request_containers('%s', '[memory-mb=%d,vcores=%d]', %d, priority => %d)),
+			$application, 1024 * one_of(1, 1, 2, 3, 8), one_of(1, 1, 2, 4), 1 + int rand 8, one_of(1, 2));
+	}
+	return;
+}
+
+sub release
+{
+	my ($session) = @_;
+
+	$session->run(q(SELECT yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE random() < 0.3))));
+	return;
+}
+
+# -- what must hold ---------------------------------------------------------------
+
+# A pass, which must decide what two dry runs said.
+sub decide
+{
+	my ($session, $problems) = @_;
+	my @said = map { $session->run("SELECT * FROM yquota.schedule(dry_run => $_)") } qw(true true false);
+
+	push @$problems, "dry runs differ:\n$said[0]\n--\n$said[1]" if $said[0] ne $said[1];
+	push @$problems, "the pass differs from its dry run:\n$said[1]\n--\n$said[2]" if $said[1] ne $said[2];
+	return $said[2];
+}
+
+# The resource types that the calculator looks at.
+sub types { return $_[0] ? qw(memory-mb vcores) : qw(memory-mb); }
+
+sub exceeded
+{
+	my ($session, $is_dominant) = @_;
+	my @queries;
+
+	foreach my $type (types($is_dominant))
+	{
+		push @queries,
+		  "SELECT 'node ' || node FROM yquota.scheduler_node WHERE yquota.amount(available, '$type') < 0",
+		  "SELECT 'queue ' || queue FROM yquota.effective_queue WHERE yquota.amount(used, '$type') > yquota.amount(effective_maximum_capacity, '$type')";
+	}
+	return $session->run(join "\nUNION ALL ", @queries);
+}
+
+# The first request of an application without reservations, where it fits on a node
+# and below the limits of its queues, as do all others: who wants more than that has
+# what is left kept for it.
+sub left_waiting
+{
+	my ($session, $is_dominant) = @_;
+	my $fits = sub { my ($what, $room) = @_; return join ' AND ', map { "coalesce(yquota.amount($what, '$_'), 0) <= coalesce(yquota.amount($room, '$_'), 0)" } types($is_dominant); };
+
+	return $session->run(<<"SQL");
+WITH used AS (
+	SELECT e.queue, e.effective_maximum_capacity AS maximum,
+		   e.used OPERATOR(yquota.+) coalesce((SELECT yquota.sum(r.allocation) FROM yquota.reservation AS r JOIN yquota.application AS a USING (application_id)
+							  WHERE a.queue = e.queue OR starts_with(a.queue, e.queue || '.')), '[]') AS used
+	FROM yquota.effective_queue AS e
+), wanted AS (
+	SELECT DISTINCT ON (r.application_id) a.queue, r.*
+	FROM yquota.resource_request AS r JOIN yquota.application AS a USING (application_id)
+	ORDER BY r.application_id, r.priority
+), above AS (
+	SELECT w.application_id, w.allocation, bool_and(@{[ $fits->('u.used OPERATOR(yquota.+) w.allocation', 'u.maximum') ]}) AS fits
+	FROM wanted AS w JOIN used AS u ON w.queue = u.queue OR starts_with(w.queue, u.queue || '.')
+	GROUP BY w.application_id, w.allocation
+)
+SELECT w.application_id, w.allocation, n.node, n.available
+FROM above AS w JOIN yquota.scheduler_node AS n ON n.reserved IS NULL AND @{[ $fits->('w.allocation', 'n.available') ]}
+WHERE (SELECT bool_and(fits) FROM above) AND NOT EXISTS (SELECT FROM yquota.reservation AS r WHERE r.application_id = w.application_id);
+SQL
+}
+
+sub play
+{
+	my ($session) = @_;
+	my $is_dominant = rand() < 0.5;
+	my (@problems, $containers);
+
+	begin_history($session, $is_dominant);
+	foreach my $round (1 .. $rounds)
+	{
+		my $passes = 0;
+
+		submit($session) foreach 1 .. 1 + int rand 4;
+		request($session);
+		while (decide($session, \@problems) =~ /^(?:allocated|swapped|reserved|unreserved)\b/m)
+		{
+			last if ++$passes > $most_passes;
+		}
+		push @problems, "still something after $passes passes" if $passes > $most_passes;
+		push @problems, map { "exceeded: $_" } exceeded($session, $is_dominant) || ();
+		push @problems, map { "left waiting: $_" } left_waiting($session, $is_dominant) || ();
+		push @problems, $session->run('SELECT * FROM yquota.verify()') || ();
+		last if @problems;
+		$containers += $session->run('SELECT count(*) FROM yquota.container');
+		release($session);
+	}
+	diag(join "\n", @problems) if @problems;
+	return (!@problems, $containers);
+}
+
+my $database = "yquota_allocation_$$";
+Session::administer("CREATE DATABASE $database");
+my $session = Session->new($database);
+$session->run(q(SET client_min_messages = error; CREATE EXTENSION yquota; INSERT INTO yquota.project (name) VALUES ('p')));
+
+my ($number, $failures, $containers) = (0, 0, 0);
+for (my $goes_on = 1; $goes_on && !$failures;)
+{
+	$goes_on = soak_goes_on(++$number, $histories, 5 * $histories);
+	srand($seed + $number);
+	$session->run(sprintf 'SELECT setseed(%.3f)', ($seed + $number) % 1000 / 1000);
+	my ($is_right, $its_containers) = play($session);
+	$failures++ if !$is_right;
+	$containers += $its_containers // 0;
+}
+is($failures, 0, 'nothing is exceeded, left waiting, or said in two ways, and the books agree');
+cmp_ok($containers, '>', 10 * $histories, 'containers ran');
+$session->close;
+Session::administer("DROP DATABASE $database WITH (FORCE)");
+done_testing();
