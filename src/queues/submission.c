@@ -558,7 +558,8 @@ yq_submission_decide(const YqSubmission *submission, bool is_to_be_let_in)
 	admission.application.username = submission->subject.username;
 	admission.application.label_name = "";
 	admission.application.state = YQ_APPLICATION_REJECTED;
-	admission.application.has_outstanding_requests = true;
+	/* for its application master, unless that runs elsewhere */
+	admission.application.has_outstanding_requests = !submission->is_unmanaged;
 	admission.application.submitted_at = yq_clock_now();
 	for (int i = 0; i < (int) lengthof(steps) && goes_on; i++)
 		goes_on = steps[i] (&decision);
@@ -640,6 +641,7 @@ put_admission(RowWriter *writer, const YqSubmission *submission, const YqAdmissi
 	put(writer, Int32GetDatum(application->priority), false);
 	put(writer, Int64GetDatum(admission->lifetime), admission->lifetime <= 0);
 	put(writer, ObjectIdGetDatum(yq_application_state_oid(application->state)), false);
+	put(writer, BoolGetDatum(application->has_outstanding_requests), false);
 	put(writer, TimestampTzGetDatum(submitted_at), false);
 	put(writer, TimestampTzGetDatum(submitted_at), !is_active);
 	put(writer, TimestampTzGetDatum(submitted_at), !is_refused);
@@ -651,13 +653,13 @@ put_admission(RowWriter *writer, const YqSubmission *submission, const YqAdmissi
 static YqStatement insert_application = {
 	.command = "INSERT INTO yquota.application "
 	"(application_id, username, groups, real_username, application_name, tags, submitted_queue, project, unmanaged, "
-	"view_acl, modify_acl, queue, label, am_resource, priority, lifetime, state, submitted_at, activated_at, "
+	"view_acl, modify_acl, queue, label, am_resource, priority, lifetime, state, has_outstanding_requests, submitted_at, activated_at, "
 	"finished_at, expires_at, diagnostics) "
-	"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22) "
+	"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23) "
 	"ON CONFLICT (application_id) DO NOTHING",
 	.types = {"text", "text", "_text", "text", "text", "_text", "text", "text", "bool",
-		"text", "text", "text", "text", "yquota.resource", "int4", "int8", "yquota.application_state", "timestamptz",
-	"timestamptz", "timestamptz", "timestamptz", "text"}
+		"text", "text", "text", "text", "yquota.resource", "int4", "int8", "yquota.application_state", "bool",
+	"timestamptz", "timestamptz", "timestamptz", "timestamptz", "text"}
 };
 
 /* What was refused is forgotten when it is submitted again. */

@@ -22,14 +22,10 @@ BEGIN
 	FROM jsonb_array_elements(s -> 'nodes') AS n;
 END $$;
 
--- One whose master is not managed wants nothing until it asks.
 CREATE PROCEDURE replay.submit(o jsonb) LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM yquota.submit_application(application_id => replay.id(o ->> 'app'), username => o ->> 'user', groups => '{}', queue => o ->> 'queue',
 		am_resource => '[memory-mb=1024,vcores=1]', priority => (o ->> 'priority')::integer, unmanaged => (o ->> 'unmanaged')::boolean, project => 'p');
-	IF (o ->> 'unmanaged')::boolean THEN
-		PERFORM yquota.set_outstanding_requests(replay.id(o ->> 'app'), false);
-	END IF;
 END $$;
 
 -- Hadoop's scheduler was asked for those that wait for room for their masters as well.
