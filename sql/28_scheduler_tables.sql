@@ -3,7 +3,8 @@
 -- and what was decided (seed 004; cs-semantics 5).  Before pricing, which may
 -- count what is asked for as utilization.
 --
--- What belongs to an application goes when it ends (58_container_requests.sql).
+-- What belongs to an application goes when it ends (58_container_requests.sql), but
+-- for how far the names of its containers have got.
 --
 
 CREATE TABLE yquota.resource_request (
@@ -103,7 +104,7 @@ CREATE TABLE yquota_internal.application_attempt (
 	am_container_id text COLLATE "C"
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.application_attempt IS
-	'How far applications that the scheduler has served have got with their containers';
+	'How far applications that the scheduler has served have got with their containers; stays when they end, since their ids may be submitted again';
 COMMENT ON COLUMN yquota_internal.application_attempt.attempt IS 'number of the application master, from 1 on; part of the names of containers';
 COMMENT ON COLUMN yquota_internal.application_attempt.next_container IS 'number of the container that comes next';
 COMMENT ON COLUMN yquota_internal.application_attempt.am_container_id IS 'container of the application master; NULL: it has none';

@@ -82,7 +82,7 @@ CREATE FUNCTION yquota_internal.forget_application() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_forget_application';
 COMMENT ON FUNCTION yquota_internal.forget_application() IS
-	'Drops what the scheduler keeps for an application that has ended';
+	'Drops what the scheduler keeps for an application that has ended, all but how far the names of its containers have got';
 REVOKE ALL ON FUNCTION yquota_internal.forget_application() FROM PUBLIC;
 
 CREATE TRIGGER forget_ended AFTER UPDATE ON yquota.application

@@ -146,7 +146,9 @@ yq_sql_update_blacklist(PG_FUNCTION_ARGS)
 
 /*
  * Trigger on yquota.application, for rows that end or are deleted: what the
- * scheduler keeps for the application goes, as committed now.
+ * scheduler keeps for the application goes, as committed now.  How far its names
+ * of containers have got stays: an id may be submitted again, and the books know
+ * no container twice.
  */
 Datum
 yq_sql_forget_application(PG_FUNCTION_ARGS)
@@ -156,7 +158,8 @@ yq_sql_forget_application(PG_FUNCTION_ARGS)
 		{.command = "DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1", .types = {"text"}},
 		{.command = "DELETE FROM yquota.reservation AS r WHERE r.application_id = $1", .types = {"text"}},
 		{.command = "DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1", .types = {"text"}},
-		{.command = "DELETE FROM yquota_internal.application_attempt AS t WHERE t.application_id = $1", .types = {"text"}},
+		{.command = "UPDATE yquota_internal.application_attempt AS t SET attempt = t.attempt + 1, next_container = 1, "
+			"am_container_id = NULL WHERE t.application_id = $1", .types = {"text"}},
 	};
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
 	Datum		values[1];

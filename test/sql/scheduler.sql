@@ -123,6 +123,12 @@ SELECT yquota.finish_application('application_1_0001');
 SELECT * FROM pg_temp.told();
 SELECT count(*) FROM yquota_internal.request_counter WHERE application_id = 'application_1_0001';
 
+\echo an id that is submitted again has other containers
+SELECT yquota.remove_finished_applications('infinity');
+SELECT pg_temp.submit('application_1_0001', 'ann', 'a');
+SELECT * FROM pg_temp.told();
+SELECT yquota.finish_application('application_1_0001');
+
 \echo a node that has shrunk below what it holds gets nothing
 SELECT yquota.request_containers('application_1_0003', '[memory-mb=1024]', 1);
 UPDATE yquota.node SET total = '[memory-mb=512,vcores=8]';
