@@ -264,12 +264,17 @@ $node->safe_psql('archived', <<~'SQL');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'e4', '2021-03-03 12:30+00', '[vcores=5]');
 	SELECT yquota.seal_history();
 	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'e3', '2021-03-03 12:55+00');
-	SET yquota.charging = deferred;
-	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'e4', '2021-03-03 12:56+00');
 	-- one at a time may run
+	INSERT INTO yquota.node (name, total) VALUES ('n2', '[memory-mb=2048,vcores=2]'), ('n3', '[memory-mb=2048,vcores=2]');
 	INSERT INTO yquota.queue (path, capacity, max_parallel_apps) VALUES ('root', NULL, 1), ('root.a', '100', NULL);
 	SELECT state FROM generate_series(1, 3) AS number, yquota.submit_application(format('application_1_%s', number), 'ann', '{dev}', 'a', project => 'lab', lifetime => 100);
 	SELECT yquota.finish_application('application_1_1');
+	-- its application master has a container, which nobody has acknowledged, and the next one a reservation
+	SELECT decision FROM yquota.schedule('{n2}');
+	SELECT yquota.request_containers('application_1_2', '[memory-mb=2048]', 1);
+	SELECT decision FROM yquota.schedule('{n2}');
+	SET yquota.charging = deferred;
+	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'e4', '2021-03-03 12:56+00');
 	SQL
 $clock = '2021-03-03 13:00+00';
 my @own_tables = ('public.ledger', split /\n/, $node->safe_psql('archived', <<~'SQL'));
