@@ -265,18 +265,20 @@ decide(Running *running, const YqQueue *leaf, const char *username)
 		if (decision.running >= decision.limit)
 			return decision;
 	}
-	if (limited != NIL)
-		count_queues(running, linitial(limited));
+	decision.may_run = true;
+	if (limited == NIL)
+		return decision;
+	count_queues(running, linitial(limited));
 	/* from the leaf up */
 	for (int i = list_length(limited) - 1; i >= 0; i--)
 	{
 		decision.queue = list_nth(limited, i);
 		decision.limit = yq_parallel_queue_limit(decision.queue);
 		decision.running = running->of_queue[decision.queue->number];
-		if (decision.running >= decision.limit)
+		decision.may_run = decision.running < decision.limit;
+		if (!decision.may_run)
 			return decision;
 	}
-	decision.may_run = true;
 	return decision;
 }
 
