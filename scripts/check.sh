@@ -87,7 +87,7 @@ mapfile -t list < <(files 'test/t/*.pl')
 if [ ${#list[@]} -gt 0 ]; then
 	heading "TAP tests with servers of their own (${#list[@]} files)"
 	if own_servers; then
-		tap "${list[@]}"
+		tap --jobs "$(nproc)" "${list[@]}"
 	else
 		printf '  skipped: %s: the server has no PostgreSQL::Test::Cluster\n' "${list[@]}"
 		count 0 0 ${#list[@]}

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# run_tap.pl COUNTS FILE...
+# run_tap.pl COUNTS [--jobs N] FILE...
 #
 # Run test programs that speak TAP (.sql through pgTAP's psql, .pl with perl,
 # others as programs), one line each, and add "passed failed skipped" of their
@@ -7,24 +7,84 @@
 # what failed with the test's own diagnostics.  A program that dies, is killed,
 # or runs other tests than it planned counts at least one failure.  What tests
 # note of their counts and seeds is told as well; in a soak, all that they note.
+# With --jobs, so many run at a time, and what each tells comes when it has ended.
 use strict;
 use warnings;
 
+use File::Temp qw(tempfile);
+use POSIX ();
 use TAP::Parser;
 use Time::HiRes qw(time);
 
+use constant FAILED => 1;
 use constant COUNTS => qr{^(?:\w+=\d|[\w ]+: \d|\d+ \w)};
 
 my ($counts, @files) = @ARGV;
+my $jobs = @files && $files[0] eq '--jobs' ? (splice @files, 0, 2)[1] : 1;
 my %total = (passed => 0, failed => 0, skipped => 0);
+my $some_failed = 0;
 
 $| = 1;
-run($_) foreach @files;
+if ($jobs > 1)
+{
+	run_together(@files);
+}
+else
+{
+	run($_) foreach @files;
+}
 
-open my $out, '>>', $counts or die "could not open \"$counts\": $!\n";
-print $out "$total{passed} $total{failed} $total{skipped}\n";
-close $out or die "could not write \"$counts\": $!\n";
-exit($total{failed} ? 1 : 0);
+add_counts();
+exit($total{failed} || $some_failed ? FAILED : 0);
+
+# Each in a process of its own, which counts for itself.
+sub run_together
+{
+	my @waiting = @_;
+	my %running;
+
+	while (@waiting || %running)
+	{
+		while (@waiting && keys %running < $jobs)
+		{
+			my $file = shift @waiting;
+			my $text = tempfile();
+			my $pid = fork;
+
+			die "could not fork: $!\n" if !defined $pid;
+			run_apart($file, $text) if $pid == 0;
+			$running{$pid} = { file => $file, text => $text };
+		}
+		my $ended = delete $running{ waitpid(-1, 0) } or next;
+		my $status = $?;
+
+		seek $ended->{text}, 0, 0;
+		print readline $ended->{text};
+		next if $status == 0;
+		$some_failed = 1;
+		next if $status == FAILED << 8;
+		print "  $ended->{file}: its runner ended with status $status\n";
+		$total{failed}++;
+	}
+}
+
+sub run_apart
+{
+	my ($file, $text) = @_;
+
+	open STDOUT, '>&', $text or die "could not redirect: $!\n";
+	open STDERR, '>&', $text or die "could not redirect: $!\n";
+	run($file);
+	add_counts();
+	POSIX::_exit($total{failed} ? FAILED : 0);
+}
+
+sub add_counts
+{
+	open my $out, '>>', $counts or die "could not open \"$counts\": $!\n";
+	print $out "$total{passed} $total{failed} $total{skipped}\n";
+	close $out or die "could not write \"$counts\": $!\n";
+}
 
 sub run
 {
