@@ -13,7 +13,7 @@ use Soak;
 use Test::More;
 
 use constant {
-	SHORT_RUNS => 20_000,
+	SHORT_RUNS => 5_000,
 	SOAK_RUNS => 1_000_000,
 	NOT_INSTALLED => 77,
 };
