@@ -10,6 +10,7 @@
 #include "base/compat.h"
 
 #include "queues/access.h"
+#include "queues/template.h"
 
 static YqDecision
 decision(bool allowed, const char *decided_by, char *reason)
@@ -207,22 +208,6 @@ yq_missing_parents(const char *path, List **missing)
 	return NULL;
 }
 
-/* The path with its last parts replaced by wildcards. */
-static char *
-wildcard_path(const char *path, int wildcards)
-{
-	StringInfoData result;
-	char	   *prefix = pstrdup(path);
-
-	for (int i = 0; i < wildcards; i++)
-		*strrchr(prefix, '.') = '\0';
-	initStringInfo(&result);
-	appendStringInfoString(&result, prefix);
-	for (int i = 0; i < wildcards; i++)
-		appendStringInfoString(&result, ".*");
-	return result.data;
-}
-
 /*
  * The list in a template for queues below a parent: its own or one with
  * wildcards, at most as many as levels can be created, and never for the root.
@@ -238,7 +223,7 @@ find_template(const char *parent_path, YqQueueTemplate template, YqQueueOperatio
 		levels = Min(levels, maximum_depth_of(yq_queue_find_path(parent_path)));
 	for (int wildcards = 0; wildcards <= levels; wildcards++)
 	{
-		YqAcl	   *acl = yq_queue_template_acl(wildcard_path(parent_path, wildcards),
+		YqAcl	   *acl = yq_queue_template_acl(yq_template_wildcard_path(parent_path, wildcards),
 												template, operation);
 
 		if (acl != NULL)

@@ -165,8 +165,8 @@ compare_cells(const ListCell *a, const ListCell *b)
 	return yq_application_compare(lfirst(a), lfirst(b));
 }
 
-static int
-compare_submissions(const ListCell *a, const ListCell *b)
+int
+yq_application_compare_submissions(const ListCell *a, const ListCell *b)
 {
 	const YqApplication *left = lfirst(a);
 	const YqApplication *right = lfirst(b);
@@ -352,7 +352,7 @@ yq_applications_held_of_user(const YqHierarchy *hierarchy, const char *username)
 
 	set_text_key(&key, 1, BTEqualStrategyNumber, username);
 	found = read_by_index(hierarchy, "application_held_username_idx", &key, 1, false);
-	list_sort(found, compare_submissions);
+	list_sort(found, yq_application_compare_submissions);
 	return found;
 }
 
@@ -368,7 +368,7 @@ yq_applications_held_below(const YqHierarchy *hierarchy, const char *path)
 	set_text_key(&keys[0], 1, BTGreaterEqualStrategyNumber, psprintf("%s.", path));
 	set_text_key(&keys[1], 1, BTLessStrategyNumber, psprintf("%s/", path));
 	found = list_concat(found, read_by_index(hierarchy, "application_held_queue_idx", keys, lengthof(keys), false));
-	list_sort(found, compare_submissions);
+	list_sort(found, yq_application_compare_submissions);
 	return found;
 }
 

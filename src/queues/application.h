@@ -64,6 +64,9 @@ extern bool yq_application_is_live(YqApplicationState state);
 extern int	yq_application_id_compare(const char *a, const char *b);
 extern int	yq_application_compare(const YqApplication *a, const YqApplication *b);
 
+/* For list_sort() of YqApplication: those submitted earlier come first. */
+extern int	yq_application_compare_submissions(const ListCell *a, const ListCell *b);
+
 /* The application of an id, palloc'd, or NULL. */
 extern YqApplication *yq_application_find(const YqHierarchy *hierarchy, const char *application_id);
 

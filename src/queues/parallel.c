@@ -332,17 +332,6 @@ promote(Running *running, List *held, int64 most)
 	return result;
 }
 
-static int
-compare_submissions(const ListCell *a, const ListCell *b)
-{
-	const YqApplication *left = lfirst(a);
-	const YqApplication *right = lfirst(b);
-
-	if (left->submitted_at != right->submitted_at)
-		return left->submitted_at < right->submitted_at ? -1 : 1;
-	return yq_application_id_compare(left->application_id, right->application_id);
-}
-
 /* Those of either list, in order, each once. */
 static List *
 merge(List *a, List *b)
@@ -354,10 +343,10 @@ merge(List *a, List *b)
 	if (a == NIL || b == NIL)
 		return a == NIL ? b : a;
 	both = list_concat(a, b);
-	list_sort(both, compare_submissions);
+	list_sort(both, yq_application_compare_submissions);
 	foreach(cell, both)
 	{
-		if (result == NIL || compare_submissions(cell, list_last_cell(result)) != 0)
+		if (result == NIL || yq_application_compare_submissions(cell, list_last_cell(result)) != 0)
 			result = lappend(result, lfirst(cell));
 	}
 	return result;

@@ -136,9 +136,8 @@ row_jsonb(const YqQueueRow *row, YqQueueColumn column)
 	return row->nulls[column] ? NULL : DatumGetJsonbP(row->values[column]);
 }
 
-/* The path with its last parts replaced by wildcards. */
-static char *
-wildcard_path(const char *path, int wildcards)
+char *
+yq_template_wildcard_path(const char *path, int wildcards)
 {
 	StringInfoData result;
 	char	   *prefix = pstrdup(path);
@@ -177,7 +176,7 @@ collect_flexible(YqTemplates *templates)
 		levels = Min(parent->depth, parent->maximum_depth);
 	for (int wildcards = 1; wildcards <= levels; wildcards++)
 	{
-		char	   *path = wildcard_path(parent->path, wildcards);
+		char	   *path = yq_template_wildcard_path(parent->path, wildcards);
 		YqBytes		key = {path, strlen(path)};
 		YqWildcardRow *row = yq_bytes_table_find(loader->wildcards, key);
 

@@ -55,4 +55,7 @@ extern char *yq_template_text(Jsonb *template, const char *property);
 /* Does Hadoop read it as true?  NULL and what it does not understand is "otherwise". */
 extern bool yq_template_flag(const char *text, bool otherwise);
 
+/* The path with that many of its last parts replaced by wildcards, palloc'd. */
+extern char *yq_template_wildcard_path(const char *path, int wildcards);
+
 #endif							/* YQ_TEMPLATE_H */
