@@ -114,7 +114,7 @@ CREATE TABLE yquota.price_factor (
 	dimension yquota.factor_dimension NOT NULL,
 	name text COLLATE "C" NOT NULL CHECK (name <> ''),
 	effective_at timestamptz NOT NULL,
-	factor numeric NOT NULL CHECK (factor >= 0 AND factor <= 1000000 AND scale(factor) <= 6),
+	factor numeric CHECK (factor >= 0 AND factor <= 1000000 AND scale(factor) <= 6),
 	set_by name NOT NULL DEFAULT session_user,
 	set_at timestamptz NOT NULL DEFAULT clock_timestamp(),
 	PRIMARY KEY (dimension, name, effective_at)
@@ -123,7 +123,7 @@ COMMENT ON TABLE yquota.price_factor IS
 	'Timeline of factors on the price of matching containers: per dimension the most specific name wins, across dimensions they multiply';
 COMMENT ON COLUMN yquota.price_factor.name IS
 	'a queue path (which also matches the queues below it), an application id, a user name, or an execution type';
-COMMENT ON COLUMN yquota.price_factor.factor IS 'at most 6 decimals; 0 makes matching containers free';
+COMMENT ON COLUMN yquota.price_factor.factor IS 'at most 6 decimals; 0 makes matching containers free, NULL ends the factor: a less specific one holds again';
 
 CREATE TABLE yquota.charging_rule (
 	effective_at timestamptz PRIMARY KEY,

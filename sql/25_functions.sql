@@ -27,6 +27,17 @@ AS 'MODULE_PATHNAME', 'yq_sql_rate';
 COMMENT ON FUNCTION yquota_internal.rate(yquota.resource, text[], timestamptz) IS
 	'Credits per second for holding an allocation, at the prices in force at an instant';
 
+CREATE FUNCTION yquota_internal.price_stretches(
+	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz,
+	OUT since timestamptz, OUT until timestamptz, OUT prices jsonb, OUT factors_in_force jsonb,
+	OUT factor numeric, OUT forgiven boolean, OUT dominant text, OUT rate numeric,
+	OUT amount numeric)
+RETURNS SETOF record
+LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 10
+AS 'MODULE_PATHNAME', 'yq_sql_price_stretches';
+COMMENT ON FUNCTION yquota_internal.price_stretches(yquota.resource, text[], timestamptz, timestamptz) IS
+	'What accrued() adds up: a row per stretch in which no price of what is held and no factor changes, one row for an empty stretch';
+
 CREATE FUNCTION yquota_internal.set_columns(of_row record)
 RETURNS jsonb
 LANGUAGE c STABLE STRICT PARALLEL SAFE

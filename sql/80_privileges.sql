@@ -330,6 +330,7 @@ CREATE VIEW yquota_internal.privilege AS
 		-- reports
 		('FUNCTION', 'yquota.cost_between(timestamptz,timestamptz,text[])', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.explain_charge(text)', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.price_quote(yquota.resource,interval,text,yquota.execution_type,text,text,text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.create_queue(text)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.manage_queues()', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.remove_unused_queues()', 'EXECUTE', '{operator,admin}'),

@@ -12,3 +12,9 @@ DROP INDEX yquota.charge_application_id_idx, yquota.container_application_id_idx
 
 -- Classes get their numbers all at once.
 DROP FUNCTION yquota_internal.running_class_number(yquota.resource, text[]);
+
+-- A factor can end.
+ALTER TABLE yquota.price_factor ALTER COLUMN factor DROP NOT NULL;
+
+-- A bill tells more.
+DROP FUNCTION yquota.explain_charge(text);

@@ -195,8 +195,10 @@ yq_factor_set_resolve(const YqTimeline *timeline, ArrayType *names)
 }
 
 uint64
-yq_factor_chain_value(const YqFactorChain *chain, TimestampTz at)
+yq_factor_chain_value(const YqFactorChain *chain, TimestampTz at, const YqFactor **in_force)
 {
+	if (in_force != NULL)
+		*in_force = NULL;
 	for (int i = 0; i < chain->count; i++)
 	{
 		const YqFactor *factor = chain->factors[i];
@@ -204,8 +206,11 @@ yq_factor_chain_value(const YqFactorChain *chain, TimestampTz at)
 
 		while (point >= 0 && factor->points[point].effective_at > at)
 			point--;
-		if (point >= 0)
-			return factor->points[point].value;
+		if (point < 0 || factor->points[point].value == YQ_FACTOR_ENDED)
+			continue;
+		if (in_force != NULL)
+			*in_force = factor;
+		return factor->points[point].value;
 	}
 	return FACTOR_ONE;
 }

@@ -5,7 +5,8 @@
  *
  * A class names its factors; their values come from the timeline and are
  * resolved again whenever that was filled anew.  Before the first point of a
- * queue's factor the next less specific queue's holds (DESIGN 3).
+ * queue's factor, and from one on that says so, the next less specific queue's
+ * holds (DESIGN 3).
  *
  *-------------------------------------------------------------------------
  */
@@ -37,8 +38,12 @@ typedef struct YqFactorSet
 extern YqFactorSet *yq_factor_set_resolve(const YqTimeline *timeline,
 										  ArrayType *names);
 
-/* Value of a chain at an instant, in units of 10^-6. */
-extern uint64 yq_factor_chain_value(const YqFactorChain *chain, TimestampTz at);
+/*
+ * Value of a chain at an instant, in units of 10^-6, and the factor that it comes
+ * from, NULL when none is in force; "in_force" may be NULL.
+ */
+extern uint64 yq_factor_chain_value(const YqFactorChain *chain, TimestampTz at,
+									const YqFactor **in_force);
 
 /* Whether the project's own outages cover an instant. */
 extern bool yq_factor_set_in_outage(const YqFactorSet *set, TimestampTz at);

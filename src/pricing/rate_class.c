@@ -484,7 +484,7 @@ add_time(const YqRateClass *rate_class, int stretch, uint64 microseconds,
 		return;
 	yq_wide_add_product(&cost, rate, microseconds);
 	for (int i = 0; i < rate_class->factors->chain_count; i++)
-		yq_wide_multiply(&cost, yq_factor_chain_value(&rate_class->factors->chains[i], from));
+		yq_wide_multiply(&cost, yq_factor_chain_value(&rate_class->factors->chains[i], from, NULL));
 	yq_wide_add(sums, &cost);
 }
 
@@ -636,6 +636,54 @@ yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at,
 	}
 	yq_wide_multiply(amount, weight);
 	scale_to_amount(rate_class, amount);
+}
+
+static void
+set_factors_in_force(const YqRateClass *rate_class, TimestampTz at, YqPricesInForce *in_force)
+{
+	const YqFactorSet *set = rate_class->factors;
+
+	in_force->factor.limb[0] = 1;
+	for (int i = 0; set != NULL && i < set->chain_count; i++)
+	{
+		const YqFactor *factor;
+		uint64		value = yq_factor_chain_value(&set->chains[i], at, &factor);
+
+		yq_wide_multiply(&in_force->factor, value);
+		if (factor != NULL)
+		{
+			in_force->factor_values[in_force->factor_count] = value;
+			in_force->factors[in_force->factor_count++] = factor;
+		}
+	}
+	/* that is also for the decimals of price and time, which a factor has none of */
+	scale_to_amount(rate_class, &in_force->factor);
+	yq_wide_multiply(&in_force->factor, yq_power_of_ten(PLAIN_DECIMALS));
+	in_force->is_forgiven |= set != NULL && yq_factor_set_in_outage(set, at);
+}
+
+void
+yq_rate_class_prices_at(YqRateClass *rate_class, TimestampTz at, YqPricesInForce *in_force)
+{
+	const YqPrice *prices;
+	int			stretch;
+
+	yq_timeline_reach(at);
+	synchronize(rate_class);
+	stretch = yq_timeline_stretch(at);
+	prices = &timeline->prices[(Size) stretch * timeline->resource_count];
+	memset(in_force, 0, sizeof(*in_force));
+	in_force->until = stretch + 1 < timeline->stretch_count ?
+		timeline->stretch_from[stretch + 1] : DT_NOEND;
+	in_force->is_forgiven = timeline->in_outage[stretch];
+	in_force->part_count = rate_class->part_count;
+	for (int i = 0; i < rate_class->part_count; i++)
+	{
+		in_force->names[i] = rate_class->names[i];
+		in_force->prices[i] = prices[rate_class->resources[i]];
+	}
+
+	set_factors_in_force(rate_class, timeline->stretch_from[stretch], in_force);
 }
 
 /* The cost of one unit from an instant to the start of a later stretch. */

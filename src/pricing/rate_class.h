@@ -22,6 +22,7 @@
 #include "base/resource.h"
 #include "base/wide.h"
 #include "datatype/timestamp.h"
+#include "pricing/timeline.h"
 #include "utils/array.h"
 
 typedef struct YqRateClass YqRateClass;
@@ -85,6 +86,25 @@ extern void yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
 extern void yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight,
 								  TimestampTz at, uint64 microseconds,
 								  YqWide *amount, const char **dominant);
+
+/* What an allocation is charged by at an instant. */
+typedef struct YqPricesInForce
+{
+	TimestampTz until;			/* where the next stretch of the timeline
+								 * begins; DT_NOEND in the last one */
+	bool		is_forgiven;	/* an outage that nobody pays for */
+	int			part_count;		/* resources of the shape */
+	const char *names[YQ_RESOURCE_MAX_ENTRIES]; /* live as long as the class */
+	YqPrice		prices[YQ_RESOURCE_MAX_ENTRIES];	/* per native unit and second */
+	YqWide		factor;			/* product of the factors, in units of an amount */
+	int			factor_count;
+	const YqFactor *factors[YQ_FACTOR_DIMENSIONS];	/* those in force; live until
+													 * prices are refreshed */
+	uint64		factor_values[YQ_FACTOR_DIMENSIONS];	/* in units of 10^-6 */
+} YqPricesInForce;
+
+extern void yq_rate_class_prices_at(YqRateClass *rate_class, TimestampTz at,
+									YqPricesInForce *in_force);
 
 /*
  * Credits for one unit of the shape from "from" to "at" (negative when "at"

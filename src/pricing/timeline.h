@@ -25,6 +25,9 @@
 #include "base/wide.h"
 #include "datatype/timestamp.h"
 
+/* The value of a point from which on there is no such factor. */
+#define YQ_FACTOR_ENDED UINT64_MAX
+
 /* A factor's timeline point; value counts 10^-6. */
 typedef struct YqFactorPoint
 {

@@ -193,16 +193,22 @@ read_factor(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
 {
 	int			dimension = dimension_of_enum(DatumGetObjectId(column_value(slot, relation, "dimension")));
 	char	   *name = TextDatumGetCString(column_value(slot, relation, "name"));
-	YqDecimal	value = yq_decimal_from_numeric(DatumGetNumeric(column_value(slot, relation, "factor")));
+	Datum		number = column_value(slot, relation, "factor");
 	YqFactor   *factor = find_or_add_factor(loader->timeline, dimension, name);
 	YqFactorPoint *point;
 
-	if (value.decimals > 6)
-		yq_amount_out_of_range();
 	factor->points = enlarge(factor->points, factor->point_count, sizeof(YqFactorPoint));
 	point = &factor->points[factor->point_count++];
 	point->effective_at = DatumGetTimestampTz(column_value(slot, relation, "effective_at"));
-	point->value = (uint64) (value.digits * yq_power_of_ten(6 - value.decimals));
+	point->value = YQ_FACTOR_ENDED;
+	if (number != (Datum) 0)
+	{
+		YqDecimal	value = yq_decimal_from_numeric(DatumGetNumeric(number));
+
+		if (value.decimals > 6)
+			yq_amount_out_of_range();
+		point->value = (uint64) (value.digits * yq_power_of_ten(6 - value.decimals));
+	}
 }
 
 static void

@@ -91,7 +91,7 @@ sub random_multiplier
 
 sub random_factor
 {
-	return pick(sub { '0' }, sub { '1' }, sub { decimal(2, 1) }, sub { decimal(3, 6) }, sub { decimal(999, 6) })->();
+	return pick(sub { '0' }, sub { '1' }, sub { decimal(2, 1) }, sub { decimal(3, 6) }, sub { decimal(999, 6) }, sub { 'NULL' })->();
 }
 
 sub random_allocation

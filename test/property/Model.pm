@@ -64,7 +64,7 @@ sub new
 		group => {},         # resource type -> price group
 		base => {},          # resource type -> [[instant, price, unit] ...]
 		multiplier => {},    # price group -> [[instant, multiplier] ...]
-		factor => {},        # dimension -> name -> [[instant, factor] ...]
+		factor => {},        # dimension -> name -> [[instant, factor or undef] ...]
 		rule => [],          # [[instant, minimum run time] ...]
 		outage => [],        # [[project or undef, from, to] ...]
 		container => {},
@@ -128,7 +128,7 @@ sub set_factor
 {
 	my ($self, $dimension, $name, $at, $factor) = @_;
 
-	put_point($self->{factor}{$dimension}{$name} ||= [], $at, scaled($factor, 6));
+	put_point($self->{factor}{$dimension}{$name} ||= [], $at, $factor eq 'NULL' ? undef : scaled($factor, 6));
 	$self->{known} = {};
 	return;
 }
@@ -227,7 +227,9 @@ sub factor_product
 
 		foreach my $name (factor_names($dimension, $held))
 		{
-			my $point = point_at($self->{factor}{$dimension}{$name} || [], $at) or next;
+			my $point = point_at($self->{factor}{$dimension}{$name} || [], $at);
+
+			next unless $point && defined $point->[1];
 
 			$factor = $point->[1];
 			last;

@@ -44,6 +44,10 @@ SELECT 'window ' || w.number, c.container_id, c.username, c.queue, c.application
        yquota.cost_between(w.since, w.till, '{project,container_id,username,queue,application_id}') AS c
   WHERE c.project = ANY (%1$s)
 UNION ALL
+SELECT 'bill less cost', c.container_id, '', '', '', trim_scale(sum(bill.amount) - c.cost)::text
+  FROM yquota.container_cost AS c, yquota.explain_charge(c.container_id) AS bill
+  WHERE c.project = ANY (%1$s) GROUP BY c.container_id, c.cost
+UNION ALL
 SELECT 'day', day::text, project, '', '', trim_scale(sum(amount))::text
   FROM yquota.daily_cost WHERE project = ANY (%1$s) GROUP BY day, project
 UNION ALL

@@ -180,6 +180,8 @@ foreach my $vector (
 	is(owes($model, $queue{'root.ab'}, 0), '10', 'but not another queue of which it is a prefix');
 	$model->set_factor('queue', 'root.a.b', 5 * SECOND, '0.5');
 	is(owes($model, $queue{'root.a.b'}, 0), '12.5', 'the most specific wins, once it has begun');
+	$model->set_factor('queue', 'root.a.b', 7 * SECOND, 'NULL');
+	is(owes($model, $queue{'root.a.b'}, 0), '17', 'until it ends');
 	$model->set_factor('execution_type', 'OPPORTUNISTIC', 0, '0.1');
 	$model->set_factor('username', 'ann', 0, '0.5');
 	is(owes($model, $spot, 0), '1', 'across dimensions they multiply: 2, 0.1, 0.5');

@@ -1,0 +1,133 @@
+--
+-- What a run would cost.
+--
+
+CREATE FUNCTION yquota_internal.describe_dominant(
+	allocation yquota.resource, prices jsonb, dominant text, forgiven boolean, factor numeric)
+	RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN CASE
+		WHEN forgiven THEN 'nobody pays during the outage that is in force'
+		WHEN factor = 0 THEN 'a factor in force makes it free'
+		WHEN dominant IS NULL THEN 'nothing that is held has a price'
+		ELSE (
+			SELECT string_agg(format('%s costs %s (%s x %s)', part.name, part.rate, part.amount, part.price),
+							  CASE WHEN part.is_as_dear THEN ', as much as ' ELSE ', more than ' END
+							  ORDER BY part.name = dominant DESC, part.rate DESC, part.name)
+			FROM (
+				SELECT entry.name, entry.amount, (prices ->> entry.name)::numeric AS price,
+					   trim_scale(entry.amount * (prices ->> entry.name)::numeric) AS rate,
+					   entry.name <> dominant
+					   AND entry.amount * (prices ->> entry.name)::numeric
+						   = yquota.amount(allocation, dominant) * (prices ->> dominant)::numeric AS is_as_dear
+				FROM yquota.resource_entries(allocation) AS entry
+			) AS part)
+	END;
+COMMENT ON FUNCTION yquota_internal.describe_dominant(yquota.resource, jsonb, text, boolean, numeric) IS
+	'Why a resource type is the one that is charged, in credits per second before factors';
+REVOKE ALL ON FUNCTION yquota_internal.describe_dominant(yquota.resource, jsonb, text, boolean, numeric) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_price_quote(
+	allocation yquota.resource, duration interval, project text) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF allocation IS NULL OR duration IS NULL THEN
+		RAISE EXCEPTION 'allocation and duration of a price quote must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF duration < '0' THEN
+		RAISE EXCEPTION 'duration of a price quote is negative'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('It is %s.', duration);
+	ELSIF duration > '100000 days' THEN
+		RAISE EXCEPTION 'duration of a price quote is more than 100000 days'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('It is %s.', duration);
+	ELSIF project IS NOT NULL
+		AND NOT EXISTS (SELECT FROM yquota.project_balance AS balance
+						WHERE balance.project = check_price_quote.project)
+	THEN
+		RAISE EXCEPTION 'project "%" does not exist', project
+			USING ERRCODE = 'foreign_key_violation',
+				HINT = 'Leave the project out for a quote without its balance.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_price_quote(yquota.resource, interval, text) IS
+	'Refuse what price_quote() cannot answer; a project that the reader may not see does not exist for him';
+REVOKE ALL ON FUNCTION yquota_internal.check_price_quote(yquota.resource, interval, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.price_quote_as_owner(
+	allocation yquota.resource, duration interval, queue text,
+	execution_type yquota.execution_type, username text, project text, application_id text)
+	RETURNS TABLE (
+		price_per_second numeric, cost numeric, charged_time interval, dominant text, reason text,
+		prices jsonb, alone jsonb, factor numeric, factors_in_force jsonb, paying_project text,
+		remaining numeric, affordable boolean)
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_column
+DECLARE
+	payer CONSTANT text := yquota_internal.payer_project(
+		price_quote_as_owner.project, price_quote_as_owner.username);
+	payer_username CONSTANT text := yquota_internal.payer_username(
+		price_quote_as_owner.project, price_quote_as_owner.username);
+	clock CONSTANT timestamptz := yquota.statement_clock();
+BEGIN
+	PERFORM yquota_internal.check_price_quote(price_quote_as_owner.allocation,
+		price_quote_as_owner.duration, price_quote_as_owner.project);
+	RETURN QUERY
+	SELECT now.rate,
+		   trim_scale(now.rate * due.microseconds * 0.000001),
+		   due.microseconds * interval '1 microsecond',
+		   now.dominant,
+		   yquota_internal.describe_dominant(price_quote_as_owner.allocation, now.prices,
+											 now.dominant, now.forgiven, now.factor),
+		   now.prices,
+		   (SELECT coalesce(jsonb_object_agg(entry.name, trim_scale(
+						CASE WHEN now.forgiven THEN 0 ELSE now.factor END
+						* entry.amount * (now.prices ->> entry.name)::numeric
+						* due.microseconds * 0.000001)), '{}')
+			FROM yquota.resource_entries(price_quote_as_owner.allocation) AS entry),
+		   now.factor,
+		   now.factors_in_force,
+		   balance.project,
+		   balance.remaining,
+		   balance.quota_mode = 'NOLIMIT'
+		   OR balance.remaining >= now.rate * due.microseconds * 0.000001
+	FROM yquota_internal.price_stretches(
+			price_quote_as_owner.allocation,
+			yquota_internal.factor_names(coalesce(payer, ''), price_quote_as_owner.application_id,
+				payer_username, price_quote_as_owner.queue, price_quote_as_owner.execution_type),
+			clock, clock) AS now
+	CROSS JOIN LATERAL (
+		SELECT greatest(yquota_internal.microseconds(price_quote_as_owner.duration),
+			coalesce((SELECT yquota_internal.microseconds(rule.minimum_run_time)
+					  FROM yquota.charging_rule AS rule
+					  WHERE rule.effective_at <= clock
+					  ORDER BY rule.effective_at DESC
+					  LIMIT 1), 0)) AS microseconds
+	) AS due
+	LEFT JOIN yquota.project_balance AS balance ON balance.project = payer;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.price_quote_as_owner(yquota.resource, interval, text, yquota.execution_type, text, text, text) IS
+	'What price_quote() returns to whoever calls it';
+REVOKE ALL ON FUNCTION yquota_internal.price_quote_as_owner(yquota.resource, interval, text, yquota.execution_type, text, text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.price_quote(
+	allocation yquota.resource, duration interval, queue text DEFAULT NULL,
+	execution_type yquota.execution_type DEFAULT 'GUARANTEED', username text DEFAULT NULL,
+	project text DEFAULT NULL, application_id text DEFAULT NULL)
+	RETURNS TABLE (
+		price_per_second numeric, cost numeric, charged_time interval, dominant text, reason text,
+		prices jsonb, alone jsonb, factor numeric, factors_in_force jsonb, paying_project text,
+		remaining numeric, affordable boolean)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text) IS
+	'What a container would cost if it started now, ran that long and the price stayed as it is: what it would be charged, to the last digit; why, what each resource would cost alone, and whether its project can afford it';
+REVOKE ALL ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text) FROM PUBLIC;

@@ -1,0 +1,121 @@
+--
+-- What a run would cost, and what it is charged in fact: the same, to the last
+-- digit.  Works in a database of its own: prices and the clock are global.
+--
+CREATE DATABASE yquota_price_quote;
+\c yquota_price_quote
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
+SELECT yquota.set_clock('2026-03-02 10:00+00');
+INSERT INTO yquota.project (name, quota_mode) VALUES ('lab', 'PREPAID'), ('ops', 'NOLIMIT');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 20000, 'test');
+
+-- memory is dearer than vcores when there is more of it
+SELECT price_per_second, cost, charged_time, dominant, reason, affordable
+FROM yquota.price_quote('[memory-mb=8192,vcores=4]', '1 hour');
+SELECT dominant, reason FROM yquota.price_quote('[memory-mb=2048,vcores=4,yarn.io/gpu=4]', '1 hour');
+SELECT * FROM yquota.price_quote('[memory-mb=8192,vcores=4]', '30 min', project => 'lab') \gx
+-- exactly what is left is enough, a microsecond more is not, and NOLIMIT projects need nothing
+SELECT cost, remaining, affordable FROM yquota.price_quote('[vcores=8]', '2500 s', username => 'lab__ann');
+SELECT cost, remaining, affordable FROM yquota.price_quote('[vcores=8]', '2500.000001 s', username => 'lab__ann');
+SELECT cost, remaining, affordable FROM yquota.price_quote('[vcores=8]', '100 days', project => 'ops');
+-- a user of whom no project is known, and things that cost nothing
+SELECT paying_project, remaining, affordable FROM yquota.price_quote('[vcores=8]', '1 s', username => 'eve');
+SELECT cost, dominant, reason, prices, alone FROM yquota.price_quote('[]', '1 h');
+SELECT cost, reason FROM yquota.price_quote('[vcores=1]', '0');
+
+--
+-- Factors: the most specific of a dimension, the product of all
+--
+INSERT INTO yquota.price_factor (dimension, name, factor) VALUES
+	('queue', 'root', 1.1), ('queue', 'root.premium', 2.5), ('execution_type', 'OPPORTUNISTIC', 0.333333),
+	('username', 'ann', 0.5), ('application', 'app_free', 0);
+SELECT price_per_second, factor, factors_in_force
+FROM (VALUES ('root.a', 'GUARANTEED', 'bob', 'app_1'), ('root.premium.x', 'OPPORTUNISTIC', 'ann', 'app_1'),
+			 ('root.premium', 'GUARANTEED', 'bob', 'app_free'), ('rooted', 'GUARANTEED', NULL, NULL)) AS v (queue, type, username, app),
+	 yquota.price_quote('[vcores=1]', '1 s', v.queue, v.type::yquota.execution_type, v.username, 'lab', v.app);
+SELECT reason, alone FROM yquota.price_quote('[vcores=1]', '1 s', application_id => 'app_free');
+-- a factor that ends leaves the less specific one
+INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.premium', '2026-03-02 11:00+00', NULL);
+SELECT yquota.set_clock('2026-03-02 11:00+00');
+SELECT factor, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', 'root.premium');
+
+--
+-- What is quoted is what is charged
+--
+SELECT yquota.set_multiplier('GENERAL', 1.123456789012345678);
+SELECT yquota.set_multiplier('GPU', 3.7);
+SELECT yquota.set_base_price('memory-mb', 0.7, 1000);
+INSERT INTO yquota.charging_rule (minimum_run_time) VALUES ('10 s');
+CREATE TEMPORARY TABLE run AS
+SELECT format('c%s', number) AS container_id, number * interval '1.234567 s' AS duration,
+	   format('[memory-mb=%s,vcores=%s,yarn.io/gpu=%s]', number * 977 % 9000, number % 7, number % 3)::yquota.resource AS allocation,
+	   (ARRAY['root.a', 'root.premium.b', NULL])[1 + number % 3] AS queue,
+	   (ARRAY['GUARANTEED', 'OPPORTUNISTIC'])[1 + number % 2]::yquota.execution_type AS execution_type,
+	   (ARRAY['ann', 'bob'])[1 + number % 2] AS username
+FROM generate_series(1, 60) AS number;
+CREATE TEMPORARY TABLE quoted AS
+SELECT run.container_id, quote.*
+FROM run, yquota.price_quote(run.allocation, run.duration, run.queue, run.execution_type, run.username, 'ops') AS quote;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, allocation, execution_type)
+SELECT 'CONTAINER_START', container_id, yquota.clock(), 'ops', username, queue, allocation, execution_type FROM run;
+SELECT yquota.set_clock('2026-03-02 12:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at)
+SELECT 'CONTAINER_FINISH', container_id, '2026-03-02 11:00+00'::timestamptz + duration FROM run;
+SELECT count(*) AS runs, count(DISTINCT quoted.cost) > 50 AS differ,
+	   count(*) FILTER (WHERE charged.cost <> quoted.cost) AS wrong,
+	   count(*) FILTER (WHERE NOT quoted.alone ? quoted.dominant
+						OR (quoted.alone ->> quoted.dominant)::numeric <> quoted.cost
+						OR EXISTS (SELECT FROM jsonb_each_text(quoted.alone) WHERE value::numeric > quoted.cost)) AS unexplained
+FROM quoted JOIN yquota.container_cost AS charged USING (container_id);
+
+--
+-- The bill: what has changed cuts it, what has not does not
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, allocation)
+VALUES ('CONTAINER_START', 'b1', '2026-03-02 12:00+00', 'lab', 'ann', 'root.premium', '[memory-mb=1000,vcores=1]');
+SELECT yquota.set_multiplier('GPU', 9, '2026-03-02 12:10+00');
+INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.premium', '2026-03-02 12:20+00', 4);
+SELECT yquota.set_base_price('memory-mb', 7, 1000, '2026-03-02 12:30+00');
+SELECT yquota.set_clock('2026-03-02 12:40+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, queue) VALUES ('CONTAINER_UPDATE', 'b1', '2026-03-02 12:35+00', 'root.a');
+SELECT yquota.report_outage('2026-03-02 12:05+00', '2026-03-02 12:15+00', 'test');
+SELECT "from"::time, "to"::time, queue, dominant, factor, forgiven, settled, rate, amount FROM yquota.explain_charge('b1');
+SELECT prices, factors_in_force FROM yquota.explain_charge('b1');
+SELECT sum(amount) = (SELECT cost FROM yquota.container_cost WHERE container_id = 'b1') AS adds_up FROM yquota.explain_charge('b1');
+SELECT sum(amount) FILTER (WHERE settled) = (SELECT sum(amount) FROM yquota.charge WHERE container_id = 'b1') AS is_ledger FROM yquota.explain_charge('b1');
+-- a short life: what the minimum run time adds is a row of its own
+SELECT count(*), count(padding), sum(amount) = (SELECT cost FROM quoted WHERE container_id = 'c2') AS as_quoted FROM yquota.explain_charge('c2');
+SELECT * FROM yquota.verify();
+
+--
+-- Bad input
+--
+\set SHOW_CONTEXT never
+SELECT * FROM yquota.price_quote(NULL, '1 h');
+SELECT * FROM yquota.price_quote('[vcores=1]', NULL);
+SELECT * FROM yquota.price_quote('[vcores=1]', '-1 s');
+SELECT * FROM yquota.price_quote('[vcores=1]', '1000 years');
+SELECT * FROM yquota.price_quote('[tapes=1]', '1 s');
+SELECT * FROM yquota.price_quote('[vcores=-1]', '1 s');
+SELECT * FROM yquota.price_quote('[vcores=1]', '1 s', project => 'nobody');
+
+--
+-- A member is quoted prices, and the balance of his own projects only
+--
+CREATE ROLE yquota_quote_member;
+SELECT yquota.grant_member('yquota_quote_member', 'lab');
+SET ROLE yquota_quote_member;
+SELECT cost, paying_project, remaining IS NOT NULL AS has_balance FROM yquota.price_quote('[vcores=1]', '1 s', project => 'lab');
+SELECT cost, paying_project, remaining FROM yquota.price_quote('[vcores=1]', '1 s', username => 'ops');
+SELECT cost FROM yquota.price_quote('[vcores=1]', '1 s', project => 'ops');
+SELECT count(*) FROM yquota.explain_charge('b1');
+SELECT count(*) FROM yquota.explain_charge('c1');
+RESET ROLE;
+
+\c postgres
+DROP DATABASE yquota_price_quote;
+DROP ROLE yquota_quote_member;
