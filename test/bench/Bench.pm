@@ -40,6 +40,13 @@ my %sizes = (
 	queue_decisions => [     200_000,    20_000,  1_000 ],
 	applications => [        100_000,     5_000,    160 ],
 	waiting_applications => [  5_000,       800,     80 ],
+	nodes => [                10_000,     1_000,     40 ],
+	leaves => [                1_000,       100,      8 ],
+	active_applications => [  10_000,     1_000,     40 ],
+	application_containers => [   20,        20,      4 ],
+	# how long heartbeats go on; or, if that is 0, how many there are
+	heartbeat_seconds => [        15,         3,      0 ],
+	heartbeats => [                0,         0,     80 ],
 	patience_seconds => [        300,        30,     30 ],
 	repetitions => [               5,         2,      1 ],
 );

@@ -145,11 +145,12 @@ sub once
 	return $answer;
 }
 
+# run_file(DATABASE, FILE, VARIABLE => VALUE...): psql's variables.
 sub run_file
 {
-	my ($database, $file) = @_;
+	my ($database, $file, %variables) = @_;
 
-	system('psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $database, '-f', $file) == 0
+	system('psql', '-Xq', '-v', 'ON_ERROR_STOP=1', (map { ('-v', "$_=$variables{$_}") } sort keys %variables), '-d', $database, '-f', $file) == 0
 	  or die "could not run $file\n";
 	return;
 }

@@ -10,6 +10,7 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::Bin;
+use Allocation;
 use Cluster;
 use Bench;
 use Door;
@@ -22,7 +23,7 @@ use Time::HiRes qw(time);
 
 die "usage: bench.pl FILES REPORT\n" if @ARGV != 2;
 my $only = $ENV{BENCH_ONLY} || '.';
-my @cases = (Door::cases(), Running::cases(), History::cases(), Queues::cases());
+my @cases = (Door::cases(), Running::cases(), History::cases(), Queues::cases(), Allocation::cases());
 my $began = time;
 my $ran = 0;
 my $failed = 0;

@@ -62,7 +62,11 @@ foreach my $case (
 	'change of one queue', 'one queue more or less', 'change of one mapping rule', 'first ACL check after', 'first look at effective_queue',
 	'effective_queue in full', 'import of the whole configuration', 'import of what is configured already', 'export of the whole',
 	'submit_application, single rows, 1 client', 'submit_application, single rows, 8 clients', 'finish_application', 'submit_application to one queue',
-	'activate_applications() of all queues')
+	'activate_applications() of all queues', 'schedule(), dry run: decisions', 'schedule(): containers recorded', 'schedule(), dry run when the cluster is full',
+	'schedule(), peak memory', 'schedule(), filling the cluster: four times as many nodes', 'schedule(), filling the cluster: four times as many applications',
+	'schedule(), filling the cluster: four times as many nodes and applications', 'schedule(), the cluster being full: four times as many nodes',
+	'node_heartbeat() of one node, 1 client', 'node_heartbeat() of one node, 8 clients', 'node_heartbeat() of one node, 8 clients, 400/s together',
+	'node_heartbeat(), peak memory')
 {
 	my @found = grep { index($_->{case}, $case) == 0 } @rows;
 	my @without = grep { !defined $_->{figure} && $_->{verdict} ne 'not there' } @found;

@@ -1,0 +1,320 @@
+# Allocation.pm: which container goes where: a pass over the whole cluster, dry or
+# recorded, how its time grows with the cluster, and heartbeats of single nodes.
+package Allocation;
+
+use strict;
+use warnings;
+
+use Bench;
+use Cluster;
+use FindBin;
+use Report;
+use Time::HiRes qw(sleep);
+
+use constant EVENTS_PER_SECOND => 400;
+use constant HEARTBEATS_PER_SECOND => 400;
+
+# What the worker does meanwhile, and how often in seconds.
+use constant FOLD_INTERVAL => 3;
+
+# The part of the figures that a fourfold cluster may take more than four times.
+use constant TOLERANCE => 1.1;
+
+my $database = 'allocation';
+my $is_prepared;
+
+# A database without anything of its own, to be copied.
+sub empty
+{
+	my $name = 'allocation_empty';
+
+	unless ($is_prepared++)
+	{
+		Cluster::copy_database($name);
+		Cluster::once($name, 'CREATE EXTENSION yquota');
+		Cluster::once($name, 'VACUUM ANALYZE');
+	}
+	return $name;
+}
+
+# cluster(OPTION...): a database with a cluster of that size (in full as the scale
+# says) and what its applications ask for.
+sub cluster
+{
+	my %size = (nodes => size('nodes'), leaves => size('leaves'), applications => size('active_applications'),
+		containers => size('application_containers'), @_);
+
+	Cluster::copy_database($database, empty());
+	Cluster::run_file($database, "$FindBin::Bin/allocation.sql", %size);
+	ask(%size, wave => 0);
+	return \%size;
+}
+
+sub ask
+{
+	my (%size) = @_;
+
+	Cluster::run_file($database, "$FindBin::Bin/allocation_requests.sql", %size);
+	return;
+}
+
+sub described { my ($size) = @_; return "$size->{nodes} nodes, $size->{leaves} leaves, $size->{applications} applications"; }
+
+# check_cluster(FINISHED): what was measured is right: nothing is on a node that has
+# no room for it, and of the books it is known that so many containers ended.
+sub check_cluster
+{
+	my ($finished) = @_;
+	my ($running, $full) = split /\|/, Cluster::once($database, <<'SQL');
+SELECT (SELECT count(*) FROM yquota.container),
+	(SELECT count(*) FROM yquota.scheduler_node WHERE yquota.amount(available, 'memory-mb') < 0 OR yquota.amount(available, 'vcores') < 0)
+SQL
+
+	die "$full nodes have more than they offer\n" if $full;
+	check_books($database, running => $running, events => $running + 2 * $finished, charges => $finished);
+	return;
+}
+
+#
+# The whole cluster
+#
+
+# timed(SESSION, CALL): milliseconds of a call, and how many of its decisions
+# start containers and how many there are in all.
+sub timed
+{
+	my ($session, $call) = @_;
+	my $answer = $session->run(<<"SQL");
+\\timing on
+SELECT count(*) FILTER (WHERE decision IN ('allocated', 'swapped')), count(*) FROM $call;
+\\timing off
+SQL
+	my ($containers, $decisions) = $answer =~ /^(\d+)\|(\d+)$/m or die "no counts of: $call\n$answer\n";
+	my ($milliseconds) = $answer =~ /^Time: ([0-9.]+) ms/m;
+
+	return ($milliseconds, $containers, $decisions);
+}
+
+# What a pass over everything takes: decided only, and recorded.  The session has
+# made a dry run before.
+sub schedule_case
+{
+	my (@decided, @recorded, @full, $peak, $size);
+
+	foreach my $repetition (1 .. repetitions())
+	{
+		$size = cluster();
+		Cluster::checkpoint();
+		my $session = Cluster->new($database);
+		timed($session, 'yquota.schedule(dry_run => true)');
+		my ($dry, $said, $decisions) = timed($session, 'yquota.schedule(dry_run => true)');
+		my ($real, $containers) = timed($session, 'yquota.schedule()');
+		die "$containers containers were started, and a dry run had said $said\n" if $containers != $said || !$containers;
+		push @decided, $decisions / $dry * 1000;
+		push @recorded, $containers / $real * 1000;
+		$peak = $session->peak_memory if $repetition == 1;
+		my ($milliseconds) = timed($session, 'yquota.schedule(dry_run => true)');
+		push @full, $milliseconds;
+		$session->close;
+		check_cluster(0);
+	}
+	my @note = (note => described($size));
+	Report::add('schedule(), dry run: decisions', figure => median(@decided), figure_unit => '/s', value => median(@decided), unit => '/s', at_least => 300_000, @note);
+	Report::add('schedule(): containers recorded and charged', figure => median(@recorded), figure_unit => '/s', value => median(@recorded), unit => '/s', at_least => 50_000, @note);
+	Report::add('schedule(), dry run when the cluster is full', figure => median(@full), figure_unit => 'ms', @note);
+	Report::add('schedule(), peak memory of the session', figure => $peak / 1024, figure_unit => 'MB', value => $peak / 1024, unit => 'MB', at_most => 500, @note);
+	Cluster::drop_database($database);
+	return;
+}
+
+# pass_times(OPTION...): milliseconds of a pass that fills the cluster, and of one
+# over the full one.
+sub pass_times
+{
+	cluster(@_);
+	my $session = Cluster->new($database);
+	my $best = sub { return (sort { $a <=> $b } map { (timed($session, 'yquota.schedule(dry_run => true)'))[0] } 1 .. 3)[0]; };
+	my $filling = $best->();
+	timed($session, 'yquota.schedule()');
+	my $full = $best->();
+
+	$session->close;
+	return ($filling, $full);
+}
+
+# Three sizes of what grows, from a quarter to everything: linear is four times.
+# The product of nodes and applications would be sixteen times where both grow.
+sub growth_case
+{
+	my ($nodes, $applications) = (size('nodes'), size('active_applications'));
+	my $everything = [ pass_times() ];
+
+	foreach my $growing ([ nodes => 'nodes' ], [ active_applications => 'applications' ], [ both => 'nodes and applications' ])
+	{
+		my ($what, $called) = @$growing;
+		my %times = (4 => $everything);
+
+		foreach my $quarters (1, 2)
+		{
+			$times{$quarters} = [ pass_times(
+				nodes => $what eq 'active_applications' ? $nodes : $nodes * $quarters / 4,
+				applications => $what eq 'nodes' ? $applications : $applications * $quarters / 4) ];
+		}
+		foreach my $pass ([ 0, 'filling the cluster' ], [ 1, 'the cluster being full' ])
+		{
+			my ($place, $kind) = @$pass;
+			my @milliseconds = map { $times{$_}[$place] } 1, 2, 4;
+
+			Report::add("schedule(), $kind: four times as many $called", figure => $milliseconds[2], figure_unit => 'ms',
+				baseline => $milliseconds[0], baseline_name => 'a quarter', value => ratio($milliseconds[2], $milliseconds[0]), unit => 'x',
+				at_most => 4 * TOLERANCE, note => sprintf 'half: %s ms', Bench::shown($milliseconds[1]));
+		}
+	}
+	Cluster::drop_database($database);
+	return;
+}
+
+#
+# Single nodes
+#
+
+my %script = (
+	heartbeat => <<'SQL',
+\set node random(0, :nodes / :clients - 1) * :clients + :client_id
+SELECT * FROM yquota.node_heartbeat(ARRAY['node' || lpad(:node::text, 6, '0')]);
+SQL
+	finish => <<'SQL',
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
+SELECT 'CONTAINER_FINISH', e.container_id, clock_timestamp(), 0, 'bench' FROM ending AS e WHERE e.n = (SELECT nextval('ended'));
+SQL
+);
+
+# A cluster that is full, in which everybody waits for more.
+sub full_cluster
+{
+	my $size = cluster();
+
+	Cluster::once($database, 'SELECT count(*) FROM yquota.schedule()');
+	Cluster::once($database, 'DELETE FROM yquota.decision');
+	ask(%$size, wave => 1);
+	Cluster::once($database, <<'SQL');
+CREATE TABLE ending AS SELECT row_number() OVER (ORDER BY hashtext(container_id)) AS n, container_id FROM yquota.container;
+ALTER TABLE ending ADD PRIMARY KEY (n);
+CREATE SEQUENCE ended;
+SQL
+	fold($database);
+	Cluster::once($database, 'VACUUM ANALYZE');
+	Cluster::checkpoint();
+	return $size;
+}
+
+# running_pgbench(NAME, OPTION...): started, with a log of its transactions.
+sub running_pgbench
+{
+	my ($name, %option) = @_;
+	my $file = Bench::directory() . "/$name.sql";
+
+	Report::write_file($file, $script{$name});
+	unlink glob Bench::directory() . "/$name.log*";
+	my $command = join ' ', 'exec pgbench -n -M prepared -l', '--log-prefix=' . Bench::directory() . "/$name.log", '-f', $file,
+	  (map { "$_ '$option{$_}'" } grep { /^-/ } sort keys %option),
+	  (map { "-D $_=$option{variables}{$_}" } sort keys %{ $option{variables} || {} }), $database, '2>&1';
+	my $pid = open my $output, '-|', $command or die "could not run pgbench: $!\n";
+
+	return { name => $name, output => $output, pid => $pid, command => $command };
+}
+
+sub is_running { my ($pgbench) = @_; return -d "/proc/$pgbench->{pid}" && `cat /proc/$pgbench->{pid}/stat` !~ /\) Z /; }
+
+# ended(PGBENCH): milliseconds of its transactions, in ascending order, without
+# what a client waited for its turn.
+sub ended
+{
+	my ($pgbench) = @_;
+	my $output = do { local $/; readline $pgbench->{output} };
+
+	close $pgbench->{output};
+	die "pgbench failed: $pgbench->{command}\n$output\n" if $? || $output =~ /aborted|ERROR/;
+	my @milliseconds;
+	foreach my $name (glob Bench::directory() . "/$pgbench->{name}.log*")
+	{
+		open my $log, '<', $name or die "could not read \"$name\": $!\n";
+		while (my $line = readline $log)
+		{
+			my (undef, undef, $microseconds, undef, undef, undef, $lag) = split ' ', $line;
+			push @milliseconds, ($microseconds - ($lag || 0)) / 1000;
+		}
+	}
+	die "pgbench did nothing: $pgbench->{command}\n" unless @milliseconds;
+	return sort { $a <=> $b } @milliseconds;
+}
+
+# heartbeats(SIZE, CLIENTS, RATE?): milliseconds of each, while containers end
+# beside, counters are folded and what was decided is acknowledged.
+sub heartbeats
+{
+	my ($size, $clients, $rate) = @_;
+	my $seconds = size('heartbeat_seconds');
+	my $for = sub { my ($transactions) = @_; return $seconds ? ('-T' => $seconds) : ('-t' => $transactions); };
+	my $beside = Cluster->new($database);
+	my $events = running_pgbench('finish', $for->(size('heartbeats')), '--rate' => EVENTS_PER_SECOND);
+	my $pgbench = running_pgbench('heartbeat', '-c' => $clients, '-j' => ($clients > 1 ? 2 : 1), $for->(size('heartbeats') / $clients),
+		($rate ? ('--rate' => $rate) : ()), variables => { nodes => $size->{nodes}, clients => $clients });
+
+	while (is_running($pgbench))
+	{
+		sleep($seconds ? FOLD_INTERVAL : 0.2);
+		$beside->run('SELECT yquota_internal.fold_counters()');
+		$beside->run('SELECT yquota.acknowledge(ARRAY(SELECT d.container_id FROM yquota.decision AS d))');
+	}
+	$beside->close;
+	my @milliseconds = ended($pgbench);
+	ended($events);
+	return @milliseconds;
+}
+
+sub heartbeat_case
+{
+	my $size = full_cluster();
+	my $before = Cluster::once($database, 'SELECT last_value FROM yquota.decision_decision_id_seq');
+
+	foreach my $kind ([ 1, undef ], [ 8, undef ], [ 8, HEARTBEATS_PER_SECOND ])
+	{
+		my ($clients, $rate) = @$kind;
+		my (@median, @late, @count);
+
+		foreach (1 .. repetitions())
+		{
+			my @milliseconds = heartbeats($size, $clients, $rate);
+
+			push @median, median(@milliseconds);
+			push @late, $milliseconds[ int(0.99 * $#milliseconds) ];
+			push @count, scalar @milliseconds;
+		}
+		my $name = sprintf 'node_heartbeat() of one node, %s, %d events/s beside',
+		  $clients == 1 ? '1 client' : "$clients clients" . ($rate ? ", $rate/s together" : ''), EVENTS_PER_SECOND;
+		my @note = (note => described($size) . (size('heartbeat_seconds') ? sprintf('; %.0f/s', median(@count) / size('heartbeat_seconds')) : ''));
+
+		Report::add("$name: median", figure => median(@median), figure_unit => 'ms', value => median(@median), unit => 'ms', at_most => 2, @note);
+		Report::add("$name: 99 %", figure => median(@late), figure_unit => 'ms', value => median(@late), unit => 'ms', at_most => 10, @note);
+	}
+	my $session = Cluster->new($database);
+	$session->run("SELECT * FROM yquota.node_heartbeat(ARRAY['node00000$_'])") foreach 0 .. 9;
+	my $peak = $session->peak_memory / 1024;
+	$session->close;
+	Report::add('node_heartbeat(), peak memory of a session', figure => $peak, figure_unit => 'MB', value => $peak, unit => 'MB', at_most => 500, note => described($size));
+	my ($finished, $decided) = split /\|/, Cluster::once($database, <<"SQL");
+SELECT (SELECT count(DISTINCT container_id) FROM yquota.charge), (SELECT last_value FROM yquota.decision_decision_id_seq) - $before
+SQL
+	die "nothing was decided\n" if $decided < 1;
+	check_cluster($finished);
+	Cluster::drop_database($database);
+	return;
+}
+
+sub cases
+{
+	return ('allocation-schedule' => \&schedule_case, 'allocation-growth' => \&growth_case, 'allocation-heartbeat' => \&heartbeat_case);
+}
+
+1;

@@ -1,0 +1,31 @@
+--
+-- A cluster for allocation: so many :nodes in racks of 40, :leaves in four levels,
+-- the root among them, and active :applications of five users each leaf, one leaf of
+-- ten in fair order.  Nodes are as large as it takes for :containers of each
+-- application, just about.
+--
+BEGIN;
+INSERT INTO yquota.scheduler_setting (resource_calculator, maximum_am_resource_percent, maximum_applications,
+	per_node_heartbeat_maximum_container_assignments, per_node_heartbeat_maximum_offswitch_assignments)
+VALUES ('org.apache.hadoop.yarn.util.resource.DominantResourceCalculator', 1, 10000000, 100, 100);
+CREATE TABLE leaf AS
+SELECT n, format('root.a%s.b%s.c%s', n / 100, n / 10 % 10, n % 10) AS path FROM generate_series(0, :leaves - 1) AS n;
+INSERT INTO yquota.queue (path) VALUES ('root');
+INSERT INTO yquota.queue (path, capacity)
+SELECT DISTINCT array_to_string((string_to_array(path, '.'))[1:depth], '.'), '1w' FROM leaf, generate_series(2, 3) AS depth;
+INSERT INTO yquota.queue (path, capacity, minimum_user_limit_percent, user_limit_factor, ordering_policy)
+SELECT path, 1 + n % 2 || 'w', 25, 1000, CASE WHEN n % 10 = 7 THEN 'fair' END FROM leaf;
+COMMIT;
+
+INSERT INTO yquota.project (name) SELECT 'project' || n FROM generate_series(0, 99) AS n;
+-- containers have 4.5 GiB and 2.5 vcores on the average
+INSERT INTO yquota.node (name, rack, total)
+SELECT 'node' || lpad(n::text, 6, '0'), '/rack' || lpad((n / 40)::text, 4, '0'),
+	format('[memory-mb=%s,vcores=%s]', greatest(16, ceil(4.6 * :applications * :containers / :nodes)::bigint) * 1024,
+		greatest(8, ceil(2.6 * :applications * :containers / :nodes)::bigint))::yquota.resource
+FROM generate_series(0, :nodes - 1) AS n;
+INSERT INTO yquota.application (application_id, username, queue, submitted_queue, project, am_resource, unmanaged, priority, state, submitted_at, activated_at)
+SELECT 'application_1700000000000_' || lpad(number.n::text, 6, '0'), 'user' || number.n / :leaves % 5, path, path, 'project' || leaf.n % 100,
+	'[memory-mb=1024,vcores=1]', true, 0, 'ACTIVE', now() - interval '1 day' + number.n * interval '1 ms', now() - interval '1 day' + number.n * interval '1 ms'
+FROM generate_series(0, :applications - 1) AS number (n) JOIN leaf ON leaf.n = number.n % :leaves
+ORDER BY number.n;
