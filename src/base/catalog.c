@@ -60,6 +60,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_CONTAINER_EVENT] = {.schema = "yquota", .name = "container_event", .may_have_children = true},
 	[YQ_COUNTER_DELTA] = {.schema = "yquota_internal", .name = "counter_delta"},
 	[YQ_CREATED_QUEUE] = {.schema = "yquota_internal", .name = "created_queue"},
+	[YQ_DECISION] = {.schema = "yquota", .name = "decision"},
 	[YQ_DEFERRED_EVENT] = {.schema = "yquota_internal", .name = "deferred_event"},
 	[YQ_EVENT_REJECT] = {.schema = "yquota", .name = "event_reject"},
 	[YQ_HISTORY_STRETCH] = {.schema = "yquota", .name = "history_stretch"},

@@ -17,17 +17,21 @@
 #include "access/xact.h"
 #include "base/block_ranges.h"
 #include "base/writer.h"
+#include "commands/trigger.h"
 #include "executor/executor.h"
 #include "executor/tuptable.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 struct YqWriter
 {
 	MemoryContext context;
 	Relation	relation;
-	EState	   *estate;			/* NULL, as the next one, without indexes */
+	EState	   *estate;			/* NULL, as the next one, without indexes and triggers */
 	ResultRelInfo *result;
 	YqBlockRanges *ranges;		/* BRIN indexes; NULL without */
+	bool		is_statement;	/* triggers fire */
+	TransitionCaptureState *transition; /* for them; NULL when none asks for it */
 	MemoryContext row_context;	/* reset at each flush */
 	int			column_count;
 	Datum	   *values;			/* of one row; null in columns that somebody */
@@ -66,6 +70,14 @@ prepare_columns(YqWriter *writer, int column_count)
 	memset(writer->nulls, true, sizeof(bool) * descriptor->natts);
 }
 
+static void
+prepare_execution(YqWriter *writer)
+{
+	writer->estate = CreateExecutorState();
+	writer->result = makeNode(ResultRelInfo);
+	InitResultRelInfo(writer->result, writer->relation, 0, NULL, 0);
+}
+
 YqWriter *
 yq_writer_open(YqTable table, int column_count, int capacity, bool optimistic)
 {
@@ -76,9 +88,7 @@ yq_writer_open(YqTable table, int column_count, int capacity, bool optimistic)
 	prepare_columns(writer, column_count);
 	if (writer->relation->rd_rel->relhasindex)
 	{
-		writer->estate = CreateExecutorState();
-		writer->result = makeNode(ResultRelInfo);
-		InitResultRelInfo(writer->result, writer->relation, 0, NULL, 0);
+		prepare_execution(writer);
 		ExecOpenIndices(writer->result, false);
 		writer->ranges = yq_block_ranges_take(writer->result);
 	}
@@ -89,6 +99,21 @@ yq_writer_open(YqTable table, int column_count, int capacity, bool optimistic)
 	writer->optimistic = optimistic;
 	writer->slot_room = Min(capacity, FEW_SLOTS);
 	writer->slots = palloc(sizeof(TupleTableSlot *) * writer->slot_room);
+	return writer;
+}
+
+YqWriter *
+yq_writer_open_statement(YqTable table, int column_count, int capacity)
+{
+	YqWriter   *writer = yq_writer_open(table, column_count, capacity, false);
+
+	if (writer->estate == NULL)
+		prepare_execution(writer);
+	writer->is_statement = true;
+	AfterTriggerBeginQuery();
+	writer->transition = MakeTransitionCaptureState(writer->relation->trigdesc,
+													RelationGetRelid(writer->relation), CMD_INSERT);
+	ExecBSInsertTriggers(writer->estate, writer->result);
 	return writer;
 }
 
@@ -114,6 +139,29 @@ add_slot(YqWriter *writer)
 	MemoryContextSwitchTo(old_context);
 }
 
+/* What triggers and constraints say of a row; false when it is to be left out. */
+static bool
+check_row(YqWriter *writer, TupleTableSlot *slot)
+{
+	const TriggerDesc *triggers = writer->result->ri_TrigDesc;
+	const TupleConstr *constraints = RelationGetDescr(writer->relation)->constr;
+
+	if (triggers != NULL && triggers->trig_insert_before_row)
+	{
+		if (!ExecBRInsertTriggers(writer->estate, writer->result, slot))
+		{
+			ExecClearTuple(slot);
+			return false;
+		}
+		/* what a trigger returns does not outlive the row */
+		ExecMaterializeSlot(slot);
+	}
+	if (constraints != NULL && constraints->num_check > 0)
+		ExecConstraints(writer->result, slot, writer->estate);
+	ResetPerTupleExprContext(writer->estate);
+	return true;
+}
+
 void
 yq_writer_put(YqWriter *writer, Datum *values, bool *nulls)
 {
@@ -134,7 +182,8 @@ yq_writer_put(YqWriter *writer, Datum *values, bool *nulls)
 	tuple = heap_form_tuple(RelationGetDescr(writer->relation), writer->values, writer->nulls);
 	ExecStoreHeapTuple(tuple, writer->slots[writer->count], true);
 	MemoryContextSwitchTo(old_context);
-	writer->count++;
+	if (!writer->is_statement || check_row(writer, writer->slots[writer->count]))
+		writer->count++;
 }
 
 static void
@@ -165,11 +214,14 @@ yq_writer_flush(YqWriter *writer)
 		return;
 
 	insert_rows(writer);
-	for (int i = 0; writer->result != NULL && writer->result->ri_NumIndices > 0 &&
-		 i < writer->count; i++)
+	for (int i = 0; writer->result != NULL && i < writer->count; i++)
 	{
-		(void) ExecInsertIndexTuples(writer->result, writer->slots[i], writer->estate,
-									 false, false, NULL, NIL, false);
+		if (writer->result->ri_NumIndices > 0)
+			(void) ExecInsertIndexTuples(writer->result, writer->slots[i], writer->estate,
+										 false, false, NULL, NIL, false);
+		if (writer->is_statement)
+			ExecARInsertTriggers(writer->estate, writer->result, writer->slots[i], NIL,
+								 writer->transition);
 		ResetPerTupleExprContext(writer->estate);
 	}
 	forget_rows(writer);
@@ -199,6 +251,22 @@ yq_writer_flush_optimistically(YqWriter *writer, YqRowHandler before,
 	forget_rows(writer);
 }
 
+/* The end of the statement: its triggers fire. */
+static void
+finish_statement(YqWriter *writer)
+{
+	Snapshot	snapshot = yq_latest_snapshot();
+
+	ExecASInsertTriggers(writer->estate, writer->result, writer->transition);
+	PushActiveSnapshot(snapshot);
+	AfterTriggerEndQuery(writer->estate);
+	PopActiveSnapshot();
+	UnregisterSnapshot(snapshot);
+	ExecCloseResultRelations(writer->estate);
+	ExecResetTupleTable(writer->estate->es_tupleTable, false);
+	CommandCounterIncrement();
+}
+
 void
 yq_writer_close(YqWriter *writer)
 {
@@ -206,6 +274,8 @@ yq_writer_close(YqWriter *writer)
 		Assert(writer->count == 0);
 	else
 		yq_writer_flush(writer);
+	if (writer->is_statement)
+		finish_statement(writer);
 	for (int i = 0; i < writer->slot_count; i++)
 		ExecDropSingleTupleTableSlot(writer->slots[i]);
 	if (writer->result != NULL)

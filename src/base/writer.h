@@ -5,9 +5,10 @@
  *
  * Rows are collected and inserted together with all index entries, whatever
  * indexes an administrator has added.  Privileges, constraints and triggers of
- * the table are not looked at: the tables belong to the extension, and what is
- * written here is what their constraints say.  The caller holds no lock on the
- * table; the writer takes RowExclusiveLock until the end of the transaction.
+ * the table are not looked at, but by yq_writer_open_statement(): the tables
+ * belong to the extension, and what is written here is what their constraints
+ * say.  The caller holds no lock on the table; the writer takes RowExclusiveLock
+ * until the end of the transaction.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,6 +28,15 @@ typedef struct YqWriter YqWriter;
  */
 extern YqWriter *yq_writer_open(YqTable table, int column_count, int capacity,
 								bool optimistic);
+
+/*
+ * The same for rows that are one INSERT to the table's triggers, as those of a COPY
+ * are: triggers of the statement fire before the first row and when the writer is
+ * closed, those of rows with each, and CHECK constraints are looked at.  A trigger
+ * BEFORE a row may change it, or have it left out; it does not see all rows that
+ * came before.  Statements run meanwhile are not part of it.
+ */
+extern YqWriter *yq_writer_open_statement(YqTable table, int column_count, int capacity);
 
 extern Relation yq_writer_relation(YqWriter *writer);
 

@@ -3,8 +3,8 @@
  * apply.c
  *	  Writing down what a pass has decided.
  *
- * Every table is written by one statement with arrays of values, however many
- * decisions there are.  unnest() of several arrays is known to the parser by this
+ * But for containers and decisions (decision.h), every table is written by one
+ * statement with arrays of values, however many rows there are.  unnest() of several arrays is known to the parser by this
  * name alone, without a schema.
  *
  *-------------------------------------------------------------------------
@@ -20,72 +20,10 @@
 #include "queues/statement.h"
 #include "queues/submission_lock.h"
 #include "scheduler/apply.h"
+#include "scheduler/decision.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-
-/* -- names ----------------------------------------------------------------- */
-
-static const char *const decision_names[] = {
-	[YQ_ALLOCATED] = "allocated",
-	[YQ_RESERVED] = "reserved",
-	[YQ_UNRESERVED] = "unreserved",
-	[YQ_SWAPPED] = "swapped",
-};
-
-static const char *const locality_names[] = {
-	[YQ_NODE_LOCAL] = "NODE_LOCAL",
-	[YQ_RACK_LOCAL] = "RACK_LOCAL",
-	[YQ_OFF_SWITCH] = "OFF_SWITCH",
-};
-
-const char *
-yq_decision_name(const YqDecision *decision)
-{
-	return decision_names[decision->kind];
-}
-
-bool
-yq_decision_starts(const YqDecision *decision)
-{
-	return decision->kind == YQ_ALLOCATED || decision->kind == YQ_SWAPPED;
-}
-
-const char *
-yq_decision_locality(const YqDecision *decision)
-{
-	return yq_decision_starts(decision) ? locality_names[decision->locality] : NULL;
-}
-
-static const YqLoadedApplication *
-source_of(const YqClusterApplication *application)
-{
-	return application->source;
-}
-
-bool
-yq_decision_stands(const YqDecision *decision)
-{
-	return !source_of(decision->key->application)->is_gone;
-}
-
-/* ContainerId.toString(): container_<cluster timestamp>_<application>_<attempt>_<number> */
-static char *
-container_id(const YqClusterApplication *application, int64 number)
-{
-	static const char prefix[] = "application_";
-	const char *id = application->application_id;
-
-	if (strncmp(id, prefix, sizeof(prefix) - 1) == 0)
-		id += sizeof(prefix) - 1;
-	return psprintf("container_%s_%02d_%06lld", id, source_of(application)->attempt, (long long) number);
-}
-
-char *
-yq_decision_container_id(const YqDecision *decision)
-{
-	return container_id(decision->key->application, decision->container);
-}
 
 /* -- arrays ---------------------------------------------------------------- */
 
@@ -180,9 +118,24 @@ lock_leaves(const List *applications)
 	yq_submission_locks_take(&locks);
 }
 
+/* What was decided for those that are gone never was. */
+static void
+drop_decisions_of_gone(YqCluster *cluster)
+{
+	int			count = 0;
+
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		if (!yq_loaded(cluster->decisions[i].key->application)->is_gone)
+			cluster->decisions[count++] = cluster->decisions[i];
+	}
+	cluster->decision_count = count;
+}
+
 /*
  * Applications of which something is to be written, locked; those that have ended
- * or moved since they were read are left out, and marked.
+ * or moved since they were read are left out, and marked, and decisions for them
+ * dropped.
  */
 static List *
 find_touched(const YqLoadedCluster *loaded)
@@ -218,7 +171,7 @@ find_touched(const YqLoadedCluster *loaded)
 
 		put_text(&columns[0], application->application_id);
 		put_text(&columns[1], application->leaf->queue->path);
-		((YqLoadedApplication *) application->source)->is_gone = true;
+		yq_loaded(application)->is_gone = true;
 	}
 	values[0] = array_of(&columns[0]);
 	values[1] = array_of(&columns[1]);
@@ -232,89 +185,13 @@ find_touched(const YqLoadedCluster *loaded)
 		Datum		number = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
 		YqClusterApplication *application = list_nth(touched, DatumGetInt32(number) - 1);
 
-		((YqLoadedApplication *) application->source)->is_gone = false;
+		yq_loaded(application)->is_gone = false;
 		present = lappend(present, application);
 	}
 	SPI_finish();
+	if (list_length(present) < list_length(touched))
+		drop_decisions_of_gone(loaded->cluster);
 	return present;
-}
-
-/* -- containers and decisions --------------------------------------------------- */
-
-static void
-start_containers(const YqCluster *cluster)
-{
-	static YqStatement insert = {
-		.command = "INSERT INTO yquota.container_event "
-		"(event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type, source) "
-		"SELECT 'CONTAINER_START', u.container_id, yquota.clock(), u.project, u.application_id, u.username, u.queue, u.node, "
-		"u.allocation, 'GUARANTEED', 'scheduler' "
-		"FROM unnest($1, $2, $3, $4, $5, $6, $7) "
-		"AS u (container_id, project, application_id, username, queue, node, allocation)",
-		.types = {"_text", "_text", "_text", "_text", "_text", "_text", "yquota._resource"}
-	};
-	Column		columns[7];
-
-	for (int i = 0; i < 7; i++)
-		columns[i] = make_column(i < 6 ? TEXTOID : yq_type_oid("resource"), cluster->decision_count);
-	for (int i = 0; i < cluster->decision_count; i++)
-	{
-		const YqDecision *decision = &cluster->decisions[i];
-		const YqClusterApplication *application = decision->key->application;
-
-		if (!yq_decision_starts(decision) || !yq_decision_stands(decision))
-			continue;
-		put_text(&columns[0], yq_decision_container_id(decision));
-		put_text(&columns[1], source_of(application)->project);
-		put_text(&columns[2], application->application_id);
-		put_text(&columns[3], application->user->username);
-		put_text(&columns[4], application->leaf->queue->path);
-		put_text(&columns[5], decision->node->name);
-		put(&columns[6], yq_hierarchy_resource(cluster->hierarchy, decision->amounts));
-	}
-	run(&insert, columns, lengthof(columns));
-}
-
-static void
-write_decisions(const YqCluster *cluster)
-{
-	static YqStatement insert = {
-		.command = "INSERT INTO yquota.decision "
-		"(decision, container_id, application_id, queue, node, allocation, locality, priority, allocation_request_id, "
-		"unreserved_node, decided_at) "
-		"SELECT u.decision, u.container_id, u.application_id, u.queue, u.node, u.allocation, u.locality, u.priority, "
-		"u.allocation_request_id, u.unreserved_node, yquota.clock() "
-		"FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) WITH ORDINALITY "
-		"AS u (decision, container_id, application_id, queue, node, locality, unreserved_node, priority, "
-		"allocation_request_id, allocation, number) ORDER BY u.number",
-		.types = {"_text", "_text", "_text", "_text", "_text", "_text", "_text", "_int4", "_int8", "yquota._resource"}
-	};
-	Column		columns[10];
-
-	for (int i = 0; i < 7; i++)
-		columns[i] = make_column(TEXTOID, cluster->decision_count);
-	columns[7] = make_column(INT4OID, cluster->decision_count);
-	columns[8] = make_column(INT8OID, cluster->decision_count);
-	columns[9] = make_column(yq_type_oid("resource"), cluster->decision_count);
-	for (int i = 0; i < cluster->decision_count; i++)
-	{
-		const YqDecision *decision = &cluster->decisions[i];
-		const YqClusterApplication *application = decision->key->application;
-
-		if (!yq_decision_stands(decision))
-			continue;
-		put_text(&columns[0], yq_decision_name(decision));
-		put_text(&columns[1], yq_decision_container_id(decision));
-		put_text(&columns[2], application->application_id);
-		put_text(&columns[3], application->leaf->queue->path);
-		put_text(&columns[4], decision->node->name);
-		put_text(&columns[5], yq_decision_locality(decision));
-		put_text(&columns[6], decision->kind == YQ_SWAPPED ? decision->reservation->node->name : NULL);
-		put(&columns[7], Int32GetDatum(decision->key->priority));
-		put(&columns[8], Int64GetDatum(decision->key->allocation_request_id));
-		put(&columns[9], yq_hierarchy_resource(cluster->hierarchy, decision->amounts));
-	}
-	run(&insert, columns, lengthof(columns));
 }
 
 /* -- reservations ------------------------------------------------------------------ */
@@ -366,11 +243,11 @@ write_reservations(const YqCluster *cluster)
 		const YqClusterNode *node = cluster->nodes[i];
 		const YqReservation *reservation = node == NULL ? NULL : node->reservation;
 
-		if (reservation == NULL || !reservation->is_new || source_of(reservation->key->application)->is_gone)
+		if (reservation == NULL || !reservation->is_new || yq_loaded(reservation->key->application)->is_gone)
 			continue;
 		put_text(&columns[0], node->name);
 		put_text(&columns[1], reservation->key->application->application_id);
-		put_text(&columns[2], container_id(reservation->key->application, reservation->container));
+		put(&columns[2], PointerGetDatum(yq_container_id(reservation->key->application, reservation->container)));
 		put_text(&columns[3], cluster->hierarchy->labels[node->label]);
 		put(&columns[4], Int32GetDatum(reservation->key->priority));
 		put(&columns[5], Int64GetDatum(reservation->key->allocation_request_id));
@@ -543,17 +420,17 @@ write_attempts(const YqCluster *cluster, const List *applications)
 		const YqClusterApplication *application = lfirst(cell);
 
 		put_text(&attempts[0], application->application_id);
-		put(&attempts[1], Int32GetDatum(source_of(application)->attempt));
+		put(&attempts[1], Int32GetDatum(yq_loaded(application)->attempt));
 		put(&attempts[2], Int64GetDatum(application->next_container));
 	}
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
 		const YqDecision *decision = &cluster->decisions[i];
 
-		if (!decision->is_master || !yq_decision_starts(decision) || !yq_decision_stands(decision))
+		if (!decision->is_master || !yq_decision_starts(decision))
 			continue;
 		put_text(&masters[0], decision->key->application->application_id);
-		put_text(&masters[1], yq_decision_container_id(decision));
+		put(&masters[1], PointerGetDatum(yq_decision_container_id(decision)));
 	}
 	run(&upsert, attempts, 3);
 	run(&note_masters, masters, 2);
@@ -586,8 +463,7 @@ yq_decisions_apply(YqLoadedCluster *loaded)
 {
 	List	   *applications = find_touched(loaded);
 
-	start_containers(loaded->cluster);
-	write_decisions(loaded->cluster);
+	yq_decisions_write(loaded);
 	drop_reservations(loaded);
 	write_reservations(loaded->cluster);
 	write_requests(applications);

@@ -20,7 +20,10 @@ typedef struct YqLoadedApplication
 	const char *project;		/* who pays */
 	int			attempt;		/* number of its application master */
 	bool		is_gone;		/* it ended or moved while the pass decided */
+	int			place;			/* among all, by id; see decision.c */
 } YqLoadedApplication;
+
+#define yq_loaded(application) ((YqLoadedApplication *) (application)->source)
 
 /* A reservation that was there, as its source. */
 typedef struct YqLoadedReservation

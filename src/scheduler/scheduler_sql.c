@@ -11,7 +11,7 @@
 #include "funcapi.h"
 #include "queues/hierarchy_read.h"
 #include "queues/subject.h"
-#include "scheduler/apply.h"
+#include "scheduler/decision.h"
 #include "scheduler/explain.h"
 #include "scheduler/pass.h"
 #include "utils/builtins.h"
@@ -91,7 +91,7 @@ fill_decision(ResultRow *row, const YqDecision *decision)
 	const YqClusterApplication *application = decision->key->application;
 
 	set_text(row, RESULT_DECISION, yq_decision_name(decision));
-	set_text(row, RESULT_CONTAINER_ID, yq_decision_container_id(decision));
+	set(row, RESULT_CONTAINER_ID, PointerGetDatum(yq_decision_container_id(decision)));
 	set_text(row, RESULT_APPLICATION_ID, application->application_id);
 	set_text(row, RESULT_QUEUE, application->leaf->queue->path);
 	set_text(row, RESULT_NODE, decision->node->name);
@@ -132,8 +132,6 @@ return_cluster(ReturnSetInfo *result, const YqLoadedCluster *loaded)
 
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
-		if (!yq_decision_stands(&cluster->decisions[i]))
-			continue;
 		begin_row(&row, cluster->hierarchy);
 		fill_decision(&row, &cluster->decisions[i]);
 		tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);

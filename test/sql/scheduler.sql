@@ -149,6 +149,36 @@ UPDATE yquota_internal.application_attempt SET next_container = 1 WHERE applicat
 SELECT * FROM yquota.verify() ORDER BY 1;
 ROLLBACK;
 
+\echo the door is that of everybody: triggers and constraints of others are there for containers that the scheduler starts
+BEGIN;
+CREATE TABLE public.heard (what text);
+CREATE FUNCTION public.hear() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO public.heard VALUES (concat_ws(' ', TG_WHEN, TG_LEVEL, NEW.container_id, NEW.node,
+		(SELECT count(*) FROM yquota.container_event AS e WHERE e.container_id = NEW.container_id)));
+	NEW.source := 'heard';
+	-- which loses a container, and is their fault
+	RETURN CASE WHEN NEW.node <> 'n2' THEN NEW END;
+END
+$$;
+CREATE FUNCTION public.count_new() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO public.heard SELECT concat_ws(' ', TG_LEVEL, count(*), min(n.source)) FROM new_rows AS n;
+	RETURN NULL;
+END
+$$;
+CREATE TRIGGER b BEFORE INSERT ON yquota.container_event FOR EACH ROW EXECUTE FUNCTION public.hear();
+CREATE TRIGGER a AFTER INSERT ON yquota.container_event FOR EACH ROW EXECUTE FUNCTION public.hear();
+CREATE TRIGGER s BEFORE INSERT ON yquota.container_event FOR EACH STATEMENT EXECUTE FUNCTION public.hear();
+CREATE TRIGGER n AFTER INSERT ON yquota.container_event REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_new();
+SELECT yquota.request_containers('application_1_0003', '[memory-mb=1024]', 2);
+SELECT * FROM pg_temp.told();
+SELECT * FROM public.heard;
+SELECT yquota.request_containers('application_1_0003', '[memory-mb=1024]', 1);
+ALTER TABLE yquota.container_event ADD CHECK (event <> 'CONTAINER_START' OR source <> 'heard') NOT VALID;
+SELECT * FROM pg_temp.told();
+ROLLBACK;
+
 \echo refused
 SELECT * FROM pg_temp.told('{n1,n9}');
 SELECT * FROM pg_temp.told('{n1,NULL}');
