@@ -31,6 +31,7 @@ typedef struct Attempt
 	YqSchedulingMode mode;
 	const YqLimits *limits;
 	YqReservation *reservation; /* that is to be fulfilled; NULL for none */
+	YqRestNotes *notes;			/* NULL: none are taken */
 	YqProposal *proposal;
 } Attempt;
 
@@ -114,6 +115,7 @@ has_missed(const Attempt *attempt, float4 delay)
 {
 	if (delay < attempt->key->opportunities)
 		return true;
+	yq_rest_note_delay(attempt->notes, (int64) delay - attempt->key->opportunities);
 	skip(attempt, KEY_LOCALITY_SKIPPED,
 		 (YqSkip) {.reason = YQ_SKIP_LOCALITY,.opportunities = attempt->key->opportunities,.needed = (int64) delay});
 	return false;
@@ -210,9 +212,12 @@ allocate(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool
 		to_unreserve = amounts;
 	swapped = find_to_unreserve(attempt, to_unreserve);
 	if (swapped == NULL)
+	{
+		yq_rest_note_impossible(attempt->notes);
 		return skip(attempt, KEY_LOCALITY_SKIPPED,
 					(YqSkip) {.reason = YQ_SKIP_RESERVATION,.required = to_unreserve,
-		.used = yq_at(cluster, attempt->application->reserved, attempt->node->label)});
+			.used = yq_at(cluster, attempt->application->reserved, attempt->node->label)});
+	}
 	return propose(attempt, amounts, locality, swapped, KEY_ALLOCATED);
 }
 
@@ -224,9 +229,15 @@ reserve(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool 
 		yq_amounts_any_above_none(cluster->calculator, to_unreserve);
 
 	if ((!due && attempt->reservation == NULL) || exceeds)
+	{
+		if (due)
+			yq_rest_note_impossible(attempt->notes);
+		else
+			yq_rest_note_room(attempt->notes, cluster, amounts);
 		return skip(attempt, KEY_LOCALITY_SKIPPED,
 					(YqSkip) {.reason = YQ_SKIP_NODE_SPACE,.required = amounts,
-		.limit = attempt->node->unallocated});
+			.limit = attempt->node->unallocated});
+	}
 	return propose(attempt, amounts, locality, NULL, KEY_RESERVED);
 }
 
@@ -246,8 +257,11 @@ assign_container(const Attempt *attempt, const YqAsk *ask, YqLocality locality)
 	const int64 *to_unreserve;
 
 	if (!yq_amounts_fit_in_by(calculator, amounts, node->total))
+	{
+		yq_rest_note_here(attempt->notes);
 		return skip(attempt, KEY_LOCALITY_SKIPPED,
 					(YqSkip) {.reason = YQ_SKIP_NODE_TOO_SMALL,.required = amounts,.limit = node->total});
+	}
 	for (int i = 0; i < calculator->types; i++)
 		missing[i] = amounts[i] - attempt->limits->headroom[i];
 	to_unreserve = yq_amounts_max(calculator, cluster->hierarchy->cluster, missing, attempt->limits->to_unreserve);
@@ -278,6 +292,10 @@ assign_on_node(const Attempt *attempt)
 	};
 	bool		is_closest = true;
 
+	if (is_outstanding(asks[YQ_NODE_LOCAL]) ||
+		(is_outstanding(asks[YQ_RACK_LOCAL]) &&
+		 !yq_rest_rack_is_idle(attempt->cluster, attempt->key, asks[YQ_RACK_LOCAL])))
+		yq_rest_note_here(attempt->notes);
 	for (int locality = YQ_NODE_LOCAL; locality <= YQ_OFF_SWITCH; locality++)
 	{
 		KeyOutcome	outcome = KEY_LOCALITY_SKIPPED;
@@ -304,15 +322,20 @@ static bool
 has_headroom(const Attempt *attempt, int64 *headroom)
 {
 	const YqCluster *cluster = attempt->cluster;
-	const int64 *reserved = yq_at(cluster, attempt->application->reserved, attempt->node->label);
+	const int64 *amounts = attempt->key->anywhere.amounts;
+	const int64 *reserved = cluster->settings.continues_looking ?
+		yq_at(cluster, attempt->application->reserved, attempt->node->label) : nothing;
+	int64		needed[YQ_MAX_RESOURCE_TYPES];
 
 	for (int i = 0; i < cluster->calculator->types; i++)
 	{
-		headroom[i] = attempt->limits->headroom[i];
-		if (cluster->settings.continues_looking)
-			headroom[i] += reserved[i];
+		headroom[i] = attempt->limits->headroom[i] + reserved[i];
+		needed[i] = amounts[i] - reserved[i];
 	}
-	return yq_amounts_fit_in_by(cluster->calculator, attempt->key->anywhere.amounts, headroom);
+	if (!yq_amounts_fit_in_by(cluster->calculator, amounts, headroom))
+		return false;
+	yq_rest_note_key(attempt->notes, cluster, attempt->key, needed);
+	return true;
 }
 
 /*
@@ -380,7 +403,10 @@ assign_key(const Attempt *attempt)
 	KeyOutcome	outcome;
 
 	if (is_blacklisted(attempt))
+	{
+		yq_rest_note_here(attempt->notes);
 		return skip(attempt, KEY_APPLICATION_SKIPPED, (YqSkip) {.reason = YQ_SKIP_BLACKLIST});
+	}
 	attempt->key->opportunities++;
 	attempt->key->is_changed = true;
 	outcome = assign_on_node(attempt);
@@ -388,6 +414,8 @@ assign_key(const Attempt *attempt)
 		return outcome;
 	if (outcome == KEY_PRIORITY_SKIPPED)
 		attempt->key->opportunities--;
+	else
+		yq_rest_note_opportunity(attempt->notes);
 	if (has_assigned(outcome))
 		reset_opportunities(attempt);
 	return outcome;
@@ -417,11 +445,11 @@ outcome_of(KeyOutcome outcome)
 
 YqOutcome
 yq_allocator_assign(YqCluster *cluster, YqClusterApplication *application, YqClusterNode *node,
-					YqSchedulingMode mode, const YqLimits *limits, YqProposal *proposal)
+					YqSchedulingMode mode, const YqLimits *limits, YqRestNotes *notes, YqProposal *proposal)
 {
 	int			label = mode == YQ_RESPECT_EXCLUSIVITY ? node->label : 0;
 	Attempt		attempt = {.cluster = cluster, .application = application, .node = node, .mode = mode,
-	.limits = limits, .proposal = proposal};
+	.limits = limits, .notes = notes, .proposal = proposal};
 
 	if (yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster,
 						   yq_at(cluster, application->pending, label), nothing) <= 0)

@@ -16,6 +16,7 @@
 #include "scheduler/commit.h"
 #include "scheduler/explain.h"
 #include "scheduler/order.h"
+#include "scheduler/rest.h"
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
@@ -91,6 +92,17 @@ user_may_assign(const Walk *walk, YqClusterApplication *application, YqLimits *l
 	return false;
 }
 
+/* Has a queue all it may have, without anything that might be given up? */
+static void
+note_full(const Walk *walk, YqClusterQueue *queue, const int64 *unreservable)
+{
+	const YqCluster *cluster = walk->cluster;
+
+	if (walk->mode == YQ_RESPECT_EXCLUSIVITY &&
+		(!cluster->settings.continues_looking || yq_amounts_are_none(cluster->calculator, unreservable)))
+		yq_rest_begin_full(cluster, queue, walk->node->label);
+}
+
 /*
  * The limit of the queue is looked at for each application until there is one
  * that has reserved nothing: what the others have reserved might be given up.
@@ -98,19 +110,16 @@ user_may_assign(const Walk *walk, YqClusterApplication *application, YqLimits *l
  * not, and only those that do need to be looked at.
  */
 static YqOutcome
-assign_to_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
+walk_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
 {
 	YqCluster  *cluster = walk->cluster;
 	int			wanted = walk->mode == YQ_RESPECT_EXCLUSIVITY ? walk->node->label : 0;
-	YqLeafShares *shares = &leaf->shares[walk->node->label];
 	bool		has_reservations = !yq_amounts_are_none(cluster->calculator, yq_at(cluster, leaf->reserved, 0));
 	YqClusterApplication **applications = has_reservations ? leaf->applications : leaf->demanding[wanted];
 	int			count = has_reservations ? leaf->application_count : leaf->demanding_count[wanted];
+	YqRestNotes *notes = yq_rest_notes(cluster, walk->mode);
 	bool		is_checked = false;
-	bool		is_exhausted = true;
 
-	if (shares->is_exhausted[walk->mode] && !cluster->explains)
-		return YQ_OUTCOME_NOTHING;
 	for (int i = 0; i < count; i++)
 	{
 		YqClusterApplication *application = applications[i];
@@ -120,18 +129,36 @@ assign_to_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
 		if (!yq_order_is_of_partition(application, walk->node->label))
 			continue;
 		if (!is_checked && !may_assign(walk, leaf, reserved, limits))
+		{
+			if (i == 0)
+				note_full(walk, leaf, reserved);
 			return YQ_OUTCOME_NOTHING;
+		}
 		is_checked = is_checked || !cluster->settings.continues_looking ||
 			yq_amounts_are_none(cluster->calculator, reserved);
 		if (!user_may_assign(walk, application, limits))
 			continue;
-		outcome = yq_allocator_assign(cluster, application, walk->node, walk->mode, limits, &walk->proposal);
+		outcome = yq_allocator_assign(cluster, application, walk->node, walk->mode, limits, notes, &walk->proposal);
 		if (outcome != YQ_OUTCOME_APPLICATION_SKIPPED)
 			return outcome;
-		is_exhausted = false;
 	}
-	shares->is_exhausted[walk->mode] = is_exhausted;
+	yq_rest_begin_leaf(cluster, leaf, walk->node, notes);
 	return YQ_OUTCOME_NOTHING;
+}
+
+static bool
+rests(const Walk *walk, YqClusterQueue *queue, const YqLimits *limits)
+{
+	if (walk->mode == YQ_RESPECT_EXCLUSIVITY && yq_rest_lasts(walk->cluster, queue, walk->node, limits))
+		return true;
+	yq_rest_interrupt(walk->cluster, queue, walk->node, walk->mode);
+	return false;
+}
+
+static YqOutcome
+assign_to_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
+{
+	return rests(walk, leaf, limits) ? YQ_OUTCOME_NOTHING : walk_leaf(walk, leaf, limits);
 }
 
 /* -- parents --------------------------------------------------------------- */
@@ -173,6 +200,8 @@ assign_to_children(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
 		result = outcome;
 		keep_headroom(walk, child, &of_child, limits);
 	}
+	if (result == YQ_OUTCOME_NOTHING && walk->mode == YQ_RESPECT_EXCLUSIVITY)
+		yq_rest_begin_parent(walk->cluster, parent, walk->node);
 	return result;
 }
 
@@ -189,11 +218,16 @@ assign_to_parent(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
 		skip(walk, (YqSkip) {.reason = YQ_SKIP_NODE_FULL,.limit = walk->node->unallocated});
 		return YQ_OUTCOME_NOTHING;
 	}
+	if (rests(walk, parent, limits))
+		return YQ_OUTCOME_NOTHING;
 	/* Hadoop takes it from figures that know memory and cores of the default partition */
 	unreservable[YQ_MEMORY] = reserved[YQ_MEMORY];
 	unreservable[YQ_VCORES] = reserved[YQ_VCORES];
 	if (!may_assign(walk, parent, unreservable, limits))
+	{
+		note_full(walk, parent, unreservable);
 		return YQ_OUTCOME_NOTHING;
+	}
 	return assign_to_children(walk, parent, limits);
 }
 
@@ -246,6 +280,7 @@ fulfil_reservation(Walk *walk)
 	YqLimits	limits;
 	YqOutcome	outcome;
 
+	yq_rest_end(cluster, walk->node->reservation->key->application->leaf);
 	yq_limits_set(cluster, &limits, cluster->hierarchy->totals[0]);
 	outcome = yq_allocator_fulfil(cluster, walk->node, &limits, &walk->proposal);
 	if (!is_assignment(outcome) && outcome != YQ_OUTCOME_RELEASED)
@@ -286,6 +321,7 @@ yq_assign_node(YqCluster *cluster, YqClusterNode *node, int most)
 		return 0;
 	if (node->reservation != NULL)
 		return fulfil_reservation(&walk);
+	yq_rest_set_node(cluster, node);
 	while (!is_finished(&cluster->settings, &heartbeat, most))
 	{
 		YqOutcome	outcome = assign_one(&walk);

@@ -101,7 +101,6 @@ typedef struct YqLeafShares
 	int64	   *used_by_active;
 	bool		is_current[2];	/* per mode: is limit what follows from the figures? */
 	int64	   *limit[2];		/* per mode: of a user with weight 1 */
-	bool		is_exhausted[2];	/* per mode: all who have demand were found to be at their limits */
 } YqLeafShares;
 
 typedef struct YqClusterQueue
@@ -138,6 +137,10 @@ typedef struct YqClusterQueue
 	struct YqClusterApplication ***demanding;	/* per label: those with demand for it, in order */
 	int		   *demanding_count;	/* per label */
 	void	   *source;			/* the loader's */
+
+	/* of rest.h */
+	struct YqQueueRest *rests;	/* per label; NULL: there were none */
+	const YqClusterNode *asks_for;	/* the node at hand, when something here asks for it by name */
 } YqClusterQueue;
 
 /* What is asked for of one node, of one rack, or anywhere. */
@@ -278,6 +281,7 @@ typedef struct YqCluster
 	YqClusterQueue *queues;		/* by number of the hierarchy */
 	YqClusterQueue *root;		/* NULL when there is none */
 	struct YqUserLimit *user_limit; /* where limits of users are computed */
+	struct YqRests *rests;		/* what a pass knows of queues that rest; NULL: nothing */
 	YqDecision *decisions;		/* in the order in which they were made */
 	int			decision_count;
 	int			decision_room;

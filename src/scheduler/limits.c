@@ -139,7 +139,6 @@ forget_limits(const YqCluster *cluster, YqClusterQueue *leaf)
 		YqLeafShares *shares = &leaf->shares[label];
 
 		shares->is_current[YQ_RESPECT_EXCLUSIVITY] = shares->is_current[YQ_IGNORE_EXCLUSIVITY] = false;
-		shares->is_exhausted[YQ_RESPECT_EXCLUSIVITY] = shares->is_exhausted[YQ_IGNORE_EXCLUSIVITY] = false;
 	}
 }
 

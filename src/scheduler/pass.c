@@ -20,6 +20,7 @@
 #include "scheduler/assign.h"
 #include "scheduler/pass.h"
 #include "scheduler/pass_lock.h"
+#include "scheduler/rest.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -161,6 +162,7 @@ assign(const YqPass *pass, const YqLoadedCluster *loaded)
 	int			count = pass->nodes == NULL ? list_length(loaded->nodes) : pass->node_count;
 	int			left = pass->most;
 
+	yq_rest_begin_pass(cluster, count);
 	for (int i = 0; i < count && left != 0; i++)
 	{
 		const char *name = pass->nodes == NULL ? list_nth(loaded->nodes, i) : pass->nodes[i];
@@ -174,6 +176,7 @@ assign(const YqPass *pass, const YqLoadedCluster *loaded)
 		if (left > 0)
 			left -= Min(started, left);
 	}
+	yq_rest_end_pass(cluster);
 }
 
 YqLoadedCluster *

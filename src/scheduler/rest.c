@@ -1,0 +1,622 @@
+/*-------------------------------------------------------------------------
+ *
+ * rest.c
+ *	  Queues that need not be walked again, because nothing would be found again.
+ *
+ * A leaf may rest on all nodes that nobody in it asks for by name, and also on one
+ * that somebody does; a parent rests when all its children with demand do.  Walks
+ * that come by a parent are counted there, and handed down to its children when its
+ * rest ends.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "scheduler/rest.h"
+#include "utils/memutils.h"
+
+/* A pass over fewer nodes does without an index of the names that are asked for. */
+#define LEAST_INDEXED_NODES 16
+
+typedef struct YqRest
+{
+	bool		is_valid;
+	bool		is_of_children; /* walks are handed down */
+	bool		counts_opportunities;
+	bool		has_above;
+	bool		has_room;
+	const YqClusterNode *only_on;	/* NULL: all nodes that nobody in the queue asks for */
+	int64		walks;			/* came by, and are not counted yet */
+	int64		most;			/* of them */
+	int64	   *above;			/* so much above what it uses the queue must be allowed */
+	int64	   *room;			/* as much must not be free */
+	YqOfferedKey *keys;			/* of a leaf: what each walk is counted for */
+	int			key_count;
+	int			key_room;
+} YqRest;
+
+/* Of a queue on nodes of one label. */
+typedef struct YqQueueRest
+{
+	YqRest		elsewhere;		/* of a parent the only one */
+	YqRest		here;			/* of a leaf, on a node that it asks for */
+	YqRest	   *relied_on;		/* by the rest of the parent; NULL: on none */
+} YqQueueRest;
+
+/* Somebody in the leaf asks for a node or rack, or wants nothing there (no ask). */
+typedef struct NamedAsk
+{
+	YqClusterQueue *leaf;
+	const YqRequestKey *key;
+	const YqAsk *ask;
+} NamedAsk;
+
+struct YqRests
+{
+	NamedAsk   *asks;			/* by name; NULL: there is no index */
+	int		   *first;			/* per name */
+	int		   *end;			/* per name */
+	YqRestNotes notes;
+};
+
+/* What the calculator looks at. */
+static int
+types_of(const YqCluster *cluster)
+{
+	return cluster->calculator->is_dominant ? cluster->calculator->types : YQ_MEMORY + 1;
+}
+
+/* -- names ----------------------------------------------------------------- */
+
+static bool
+is_outstanding(const YqRequestKey *key, const YqAsk *ask)
+{
+	return ask->count > 0 && key->anywhere.count > 0;
+}
+
+/*
+ * Chances do not count for a key that is passed over because it does not relax
+ * locality, so one that has not let enough go by never will.
+ */
+bool
+yq_rest_rack_is_idle(const YqCluster *cluster, const YqRequestKey *key, const YqAsk *ask)
+{
+	if (!is_outstanding(key, ask))
+		return true;
+	return !key->anywhere.relaxes_locality &&
+		(!ask->relaxes_locality ||
+		 key->opportunities + 1 <= Min(cluster->node_count, cluster->settings.node_locality_delay));
+}
+
+/* Call put() for every name that an application of a leaf has an opinion of. */
+static void
+for_each_name(YqCluster *cluster, YqClusterQueue *leaf, void (*put) (struct YqRests *, YqName, NamedAsk))
+{
+	for (int i = 0; i < leaf->application_count; i++)
+	{
+		const YqClusterApplication *application = leaf->applications[i];
+
+		for (int j = 0; j < application->blacklist_count; j++)
+			put(cluster->rests, application->blacklist[j], (NamedAsk) {.leaf = leaf});
+		for (int j = 0; j < application->key_count; j++)
+		{
+			const YqRequestKey *key = application->keys[j];
+
+			for (int k = 0; k < key->ask_count; k++)
+			{
+				if (is_outstanding(key, &key->asks[k]))
+					put(cluster->rests, key->asks[k].name, (NamedAsk) {.leaf = leaf,.key = key,.ask = &key->asks[k]});
+			}
+		}
+	}
+}
+
+static void
+count_name(struct YqRests *rests, YqName name, NamedAsk ask)
+{
+	rests->end[name]++;
+}
+
+static void
+put_name(struct YqRests *rests, YqName name, NamedAsk ask)
+{
+	rests->asks[rests->end[name]++] = ask;
+}
+
+static void
+for_each_leaf(YqCluster *cluster, void (*put) (struct YqRests *, YqName, NamedAsk))
+{
+	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
+	{
+		if (cluster->queues[i].is_leaf)
+			for_each_name(cluster, &cluster->queues[i], put);
+	}
+}
+
+static void
+make_index(YqCluster *cluster)
+{
+	struct YqRests *rests = cluster->rests;
+	int			count = 0;
+
+	rests->first = MemoryContextAllocZero(cluster->context, Max(cluster->name_count, 1) * sizeof(int));
+	rests->end = MemoryContextAllocZero(cluster->context, Max(cluster->name_count, 1) * sizeof(int));
+	for_each_leaf(cluster, count_name);
+	for (int i = 0; i < cluster->name_count; i++)
+	{
+		rests->first[i] = count;
+		count += rests->end[i];
+		rests->end[i] = rests->first[i];
+	}
+	rests->asks = MemoryContextAllocHuge(cluster->context, Max(count, 1) * sizeof(NamedAsk));
+	for_each_leaf(cluster, put_name);
+}
+
+static void
+free_index(struct YqRests *rests)
+{
+	if (rests->asks == NULL)
+		return;
+	pfree(rests->asks);
+	pfree(rests->first);
+	pfree(rests->end);
+}
+
+/* Mark the leaves that have something to do with the name; what is served goes. */
+static void
+mark_name(YqCluster *cluster, const YqClusterNode *node, YqName name, bool is_rack)
+{
+	struct YqRests *rests = cluster->rests;
+
+	for (int i = rests->first[name]; i < rests->end[name]; i++)
+	{
+		const NamedAsk *asked = &rests->asks[i];
+
+		while (i < rests->end[name] && asked->key != NULL && !is_outstanding(asked->key, asked->ask))
+			rests->asks[i] = rests->asks[--rests->end[name]];
+		if (i == rests->end[name] || (is_rack && asked->key != NULL && yq_rest_rack_is_idle(cluster, asked->key, asked->ask)))
+			continue;
+		for (YqClusterQueue *queue = asked->leaf; queue != NULL && queue->asks_for != node; queue = queue->parent)
+			queue->asks_for = node;
+	}
+}
+
+void
+yq_rest_set_node(YqCluster *cluster, YqClusterNode *node)
+{
+	if (cluster->rests == NULL || cluster->rests->asks == NULL)
+		return;
+	mark_name(cluster, node, node->name_number, false);
+	mark_name(cluster, node, node->rack_number, true);
+}
+
+/* -- passes ---------------------------------------------------------------- */
+
+void
+yq_rest_begin_pass(YqCluster *cluster, int node_count)
+{
+	if (cluster->explains)
+		return;
+	if (cluster->rests == NULL)
+		cluster->rests = MemoryContextAllocZero(cluster->context, sizeof(struct YqRests));
+	if (node_count >= LEAST_INDEXED_NODES)
+		make_index(cluster);
+}
+
+static void end_queue(const YqCluster *cluster, YqClusterQueue *queue, int label);
+
+void
+yq_rest_end_pass(YqCluster *cluster)
+{
+	if (cluster->rests == NULL)
+		return;
+	/* parents come before their children */
+	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
+	{
+		for (int label = 0; label < cluster->hierarchy->label_count; label++)
+			end_queue(cluster, &cluster->queues[i], label);
+		cluster->queues[i].asks_for = NULL;
+	}
+	free_index(cluster->rests);
+	if (cluster->rests->notes.keys != NULL)
+		pfree(cluster->rests->notes.keys);
+	pfree(cluster->rests);
+	cluster->rests = NULL;
+}
+
+/* -- ending ---------------------------------------------------------------- */
+
+static void
+hand_down(const YqClusterQueue *parent, int label, int64 walks)
+{
+	for (int i = 0; i < parent->ordered[label]; i++)
+	{
+		YqQueueRest *of_child = parent->order[label][i]->rests;
+
+		if (of_child != NULL && of_child[label].relied_on != NULL)
+			of_child[label].relied_on->walks += walks;
+	}
+}
+
+static void
+count_walks(const YqCluster *cluster, YqClusterQueue *queue, int label, YqRest *rest)
+{
+	if (!rest->is_valid || rest->walks == 0)
+		return;
+	if (rest->is_of_children)
+		hand_down(queue, label, rest->walks);
+	for (int i = 0; i < rest->key_count; i++)
+	{
+		YqRequestKey *key = rest->keys[i].key;
+
+		if (key->label == 0)
+			key->missed_non_partitioned += rest->walks;
+		if (rest->keys[i].counts_opportunity)
+			key->opportunities += rest->walks;
+	}
+	rest->walks = 0;
+}
+
+static void
+end_rest(const YqCluster *cluster, YqClusterQueue *queue, int label, YqRest *rest)
+{
+	count_walks(cluster, queue, label, rest);
+	rest->is_valid = false;
+}
+
+static void
+end_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
+{
+	if (queue->rests == NULL)
+		return;
+	end_rest(cluster, queue, label, &queue->rests[label].elsewhere);
+	end_rest(cluster, queue, label, &queue->rests[label].here);
+}
+
+/* From the root down, so that what has been counted above arrives. */
+static void
+end_above(const YqCluster *cluster, YqClusterQueue *queue)
+{
+	if (queue->parent != NULL)
+		end_above(cluster, queue->parent);
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+		end_queue(cluster, queue, label);
+}
+
+void
+yq_rest_end(const YqCluster *cluster, YqClusterQueue *leaf)
+{
+	if (cluster->rests != NULL)
+		end_above(cluster, leaf);
+}
+
+/*
+ * What rests have counted on changes now, except where only missed chances are
+ * counted, which do not matter to walks for the node's own label.
+ */
+void
+yq_rest_interrupt(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node, YqSchedulingMode mode)
+{
+	int			label = mode == YQ_RESPECT_EXCLUSIVITY ? node->label : 0;
+	YqQueueRest *rests;
+
+	if (cluster->rests == NULL || queue->rests == NULL)
+		return;
+	rests = &queue->rests[label];
+	end_rest(cluster, queue, label, &rests->here);
+	if (mode == YQ_IGNORE_EXCLUSIVITY || !queue->is_leaf || queue->asks_for != node ||
+		rests->elsewhere.counts_opportunities)
+		end_rest(cluster, queue, label, &rests->elsewhere);
+	else
+		count_walks(cluster, queue, label, &rests->elsewhere);
+}
+
+/* -- resting --------------------------------------------------------------- */
+
+/* The rest that is for the node, or NULL. */
+static YqRest *
+rest_for(const YqClusterQueue *queue, const YqClusterNode *node)
+{
+	YqQueueRest *rests;
+
+	if (queue->rests == NULL)
+		return NULL;
+	rests = &queue->rests[node->label];
+	if (rests->here.is_valid && rests->here.only_on == node)
+		return &rests->here;
+	if (!rests->elsewhere.is_valid)
+		return NULL;
+	if (rests->elsewhere.only_on != NULL ? rests->elsewhere.only_on != node : queue->asks_for == node)
+		return NULL;
+	return &rests->elsewhere;
+}
+
+static bool
+is_allowed(const YqCluster *cluster, const YqClusterQueue *queue, int label, const int64 *above, const int64 *limit)
+{
+	const int64 *used = yq_at(cluster, queue->used, label);
+
+	for (int i = 0; i < types_of(cluster); i++)
+	{
+		if (limit[i] < used[i] + above[i])
+			return false;
+	}
+	return true;
+}
+
+bool
+yq_rest_lasts(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node, const YqLimits *limits)
+{
+	YqRest	   *rest = cluster->rests == NULL ? NULL : rest_for(queue, node);
+
+	if (rest == NULL || rest->walks >= rest->most)
+		return false;
+	if (rest->has_room && yq_amounts_available_containers(cluster->calculator, node->unallocated, rest->room) > 0)
+		return false;
+	if (rest->has_above && !is_allowed(cluster, queue, node->label, rest->above, limits->limit))
+		return false;
+	rest->walks++;
+	return true;
+}
+
+/* -- notes ----------------------------------------------------------------- */
+
+YqRestNotes *
+yq_rest_notes(const YqCluster *cluster, YqSchedulingMode mode)
+{
+	YqRestNotes *notes;
+
+	if (cluster->rests == NULL || mode != YQ_RESPECT_EXCLUSIVITY)
+		return NULL;
+	notes = &cluster->rests->notes;
+	notes->is_possible = true;
+	notes->is_here = cluster->rests->asks == NULL;
+	notes->counts_opportunities = false;
+	notes->has_room = false;
+	notes->most = PG_INT64_MAX;
+	notes->key_count = 0;
+	memset(notes->needed, 0, sizeof(int64) * cluster->calculator->types);
+	return notes;
+}
+
+void
+yq_rest_note_key(YqRestNotes *notes, const YqCluster *cluster, YqRequestKey *key, const int64 *needed)
+{
+	if (notes == NULL)
+		return;
+	for (int i = 0; i < cluster->calculator->types; i++)
+		notes->needed[i] = Max(notes->needed[i], needed[i]);
+	if (notes->key_count == notes->key_room)
+	{
+		notes->key_room = Max(16, notes->key_room * 2);
+		notes->keys = notes->keys == NULL ?
+			MemoryContextAllocHuge(cluster->context, notes->key_room * sizeof(YqOfferedKey)) :
+			repalloc_huge(notes->keys, notes->key_room * sizeof(YqOfferedKey));
+	}
+	notes->keys[notes->key_count++] = (YqOfferedKey) {.key = key};
+	notes->most_of_key = PG_INT64_MAX;
+}
+
+void
+yq_rest_note_delay(YqRestNotes *notes, int64 walks)
+{
+	if (notes != NULL)
+		notes->most_of_key = Min(notes->most_of_key, walks);
+}
+
+void
+yq_rest_note_opportunity(YqRestNotes *notes)
+{
+	if (notes == NULL)
+		return;
+	notes->counts_opportunities = true;
+	notes->keys[notes->key_count - 1].counts_opportunity = true;
+	notes->most = Min(notes->most, notes->most_of_key);
+}
+
+void
+yq_rest_note_here(YqRestNotes *notes)
+{
+	if (notes != NULL)
+		notes->is_here = true;
+}
+
+void
+yq_rest_note_room(YqRestNotes *notes, const YqCluster *cluster, const int64 *room)
+{
+	if (notes == NULL)
+		return;
+	for (int i = 0; i < cluster->calculator->types; i++)
+		notes->room[i] = notes->has_room ? Min(notes->room[i], room[i]) : room[i];
+	notes->has_room = true;
+}
+
+void
+yq_rest_note_impossible(YqRestNotes *notes)
+{
+	if (notes != NULL)
+		notes->is_possible = false;
+}
+
+/* -- beginning ------------------------------------------------------------- */
+
+static YqQueueRest *
+rests_of(const YqCluster *cluster, YqClusterQueue *queue, int label)
+{
+	if (queue->rests == NULL)
+		queue->rests = MemoryContextAllocZero(cluster->context,
+											  cluster->hierarchy->label_count * sizeof(YqQueueRest));
+	return &queue->rests[label];
+}
+
+static void
+begin(const YqCluster *cluster, YqClusterQueue *queue, int label, YqRest *rest, const YqClusterNode *only_on,
+	  int64 most)
+{
+	end_rest(cluster, queue, label, rest);
+	rest->is_valid = true;
+	rest->is_of_children = rest->counts_opportunities = rest->has_above = rest->has_room = false;
+	rest->only_on = only_on;
+	rest->most = most;
+	rest->key_count = 0;
+}
+
+static int64 *
+copy_amounts(const YqCluster *cluster, int64 *to, const int64 *amounts)
+{
+	Size		size = sizeof(int64) * cluster->calculator->types;
+
+	if (to == NULL)
+		to = MemoryContextAlloc(cluster->context, size);
+	return memcpy(to, amounts, size);
+}
+
+static void
+set_room(const YqCluster *cluster, YqRest *rest, const int64 *room)
+{
+	rest->has_room = true;
+	rest->room = copy_amounts(cluster, rest->room, room);
+}
+
+/*
+ * Will a queue that is allowed so much more than it uses pass for one below its limit,
+ * whichever of its limits it is compared with?  If so note it.
+ */
+static bool
+set_above(const YqCluster *cluster, YqClusterQueue *queue, int label, YqRest *rest, const int64 *above)
+{
+	const int64 *used = yq_at(cluster, queue->used, label);
+	int64		least[YQ_MAX_RESOURCE_TYPES];
+
+	for (int i = 0; i < cluster->calculator->types; i++)
+		least[i] = used[i] + above[i];
+	if (yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster, used, least) >= 0 ||
+		!is_allowed(cluster, queue, label, above, yq_queue_maximum(queue, label)))
+		return false;
+	rest->has_above = true;
+	rest->above = copy_amounts(cluster, rest->above, above);
+	return true;
+}
+
+static void
+set_keys(const YqCluster *cluster, YqRest *rest, const YqRestNotes *notes)
+{
+	if (rest->key_room < notes->key_count)
+	{
+		if (rest->keys != NULL)
+			pfree(rest->keys);
+		rest->key_room = notes->key_count;
+		rest->keys = MemoryContextAllocHuge(cluster->context, rest->key_room * sizeof(YqOfferedKey));
+	}
+	if (notes->key_count > 0)
+		memcpy(rest->keys, notes->keys, notes->key_count * sizeof(YqOfferedKey));
+	rest->key_count = notes->key_count;
+}
+
+void
+yq_rest_begin_leaf(const YqCluster *cluster, YqClusterQueue *leaf, const YqClusterNode *node, const YqRestNotes *notes)
+{
+	YqQueueRest *rests;
+	YqRest	   *rest;
+
+	if (notes == NULL || !notes->is_possible)
+		return;
+	rests = rests_of(cluster, leaf, node->label);
+	rest = notes->is_here ? &rests->here : &rests->elsewhere;
+	begin(cluster, leaf, node->label, rest, notes->is_here ? node : NULL, notes->most);
+	rest->counts_opportunities = notes->counts_opportunities;
+	set_keys(cluster, rest, notes);
+	if (notes->has_room)
+		set_room(cluster, rest, notes->room);
+	if (notes->key_count > 0)
+		rest->is_valid = set_above(cluster, leaf, node->label, rest, notes->needed);
+}
+
+void
+yq_rest_begin_full(const YqCluster *cluster, YqClusterQueue *queue, int label)
+{
+	if (cluster->rests == NULL ||
+		yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster, yq_at(cluster, queue->used, label),
+						   yq_queue_maximum(queue, label)) < 0)
+		return;
+	begin(cluster, queue, label, &rests_of(cluster, queue, label)->elsewhere, NULL, PG_INT64_MAX);
+}
+
+/* What a parent must be allowed above what it uses, so that the child is what it must be. */
+static void
+raise_above(const YqCluster *cluster, const YqClusterQueue *child, int label, const int64 *of_child, int64 *above)
+{
+	const int64 *used = yq_at(cluster, child->used, label);
+	int64		limit[YQ_MAX_RESOURCE_TYPES];
+
+	/* limits of children are rounded down */
+	for (int i = 0; i < cluster->calculator->types; i++)
+		limit[i] = used[i] + of_child[i];
+	yq_amounts_round_up(cluster->calculator, limit, limit, cluster->hierarchy->settings.minimum_allocation);
+	for (int i = 0; i < types_of(cluster); i++)
+		above[i] = Max(above[i], limit[i] - used[i]);
+}
+
+typedef struct ParentRest
+{
+	bool		is_here;
+	bool		has_above;
+	bool		has_room;
+	int64		most;
+	int64		above[YQ_MAX_RESOURCE_TYPES];
+	int64		room[YQ_MAX_RESOURCE_TYPES];
+} ParentRest;
+
+/* False: the child does not rest. */
+static bool
+rely_on_child(const YqCluster *cluster, YqClusterQueue *child, const YqClusterNode *node, ParentRest *of_parent)
+{
+	YqRest	   *rest = rest_for(child, node);
+
+	if (rest == NULL || rest->walks >= rest->most)
+		return false;
+	child->rests[node->label].relied_on = rest;
+	of_parent->is_here = of_parent->is_here || rest->only_on != NULL;
+	of_parent->most = Min(of_parent->most, rest->most - rest->walks);
+	if (rest->has_above)
+		raise_above(cluster, child, node->label, rest->above, of_parent->above);
+	of_parent->has_above = of_parent->has_above || rest->has_above;
+	for (int i = 0; rest->has_room && i < cluster->calculator->types; i++)
+		of_parent->room[i] = of_parent->has_room ? Min(of_parent->room[i], rest->room[i]) : rest->room[i];
+	of_parent->has_room = of_parent->has_room || rest->has_room;
+	return true;
+}
+
+static void
+forget_child(YqClusterQueue *child, int label)
+{
+	if (child->rests != NULL)
+		child->rests[label].relied_on = NULL;
+}
+
+void
+yq_rest_begin_parent(const YqCluster *cluster, YqClusterQueue *parent, const YqClusterNode *node)
+{
+	int			label = node->label;
+	ParentRest	found = {.most = PG_INT64_MAX};
+	YqRest	   *rest;
+
+	if (cluster->rests == NULL)
+		return;
+	for (int i = 0; i < parent->ordered[label]; i++)
+	{
+		YqClusterQueue *child = parent->order[label][i];
+
+		if (!yq_queue_may_use_label(child->queue, label) || !yq_queue_is_demanding(cluster, child, label))
+			forget_child(child, label);
+		else if (!rely_on_child(cluster, child, node, &found))
+			return;
+	}
+	rest = &rests_of(cluster, parent, label)->elsewhere;
+	begin(cluster, parent, label, rest, found.is_here ? node : NULL, found.most);
+	rest->is_of_children = true;
+	if (found.has_room)
+		set_room(cluster, rest, found.room);
+	if (found.has_above)
+		rest->is_valid = set_above(cluster, parent, label, rest, found.above);
+}
