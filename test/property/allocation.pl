@@ -90,13 +90,16 @@ sub release
 
 # -- what must hold ---------------------------------------------------------------
 
-# A pass, which must decide what two dry runs said.
+# A pass, which must decide what two dry runs said, and one that looked at every
+# application for each container in order to explain.
 sub decide
 {
 	my ($session, $problems) = @_;
+	my $explained = $session->run(q(SELECT * FROM yquota.schedule(dry_run => true, explain => true) WHERE decision <> 'passed over'));
 	my @said = map { $session->run("SELECT * FROM yquota.schedule(dry_run => $_)") } qw(true true false);
 
 	push @$problems, "dry runs differ:\n$said[0]\n--\n$said[1]" if $said[0] ne $said[1];
+	push @$problems, "who explains decides otherwise:\n$said[0]\n--\n$explained" if $said[0] ne $explained;
 	push @$problems, "the pass differs from its dry run:\n$said[1]\n--\n$said[2]" if $said[1] ne $said[2];
 	return $said[2];
 }
