@@ -101,21 +101,15 @@ COMMENT ON FUNCTION yquota_internal.used_up_at(timestamptz, numeric, numeric) IS
 -- Grouped and joined rather than looked up per project: counters are read once
 -- whether one project is asked for or all, and the project asked for is pushed
 -- down into each part.
-CREATE VIEW yquota.project_balance WITH (security_barrier) AS
+CREATE VIEW yquota_internal.balance AS
 	SELECT project.name AS project,
 		   project.quota_mode,
 		   project.on_exhausted,
 		   balance.granted,
 		   balance.charged,
 		   balance.accrued,
-		   0::numeric AS held,
-		   trim_scale(balance.granted - balance.charged - balance.accrued) AS remaining,
-		   balance.burn_rate,
-		   CASE WHEN project.quota_mode <> 'NOLIMIT' THEN
-			   yquota_internal.used_up_at(yquota.statement_clock(),
-										  balance.granted - balance.charged - balance.accrued,
-										  balance.burn_rate)
-		   END AS exhausted_at
+		   balance.held,
+		   balance.burn_rate
 	FROM yquota.project project
 	LEFT JOIN (
 		SELECT quota_grant.project, sum(quota_grant.amount) AS granted
@@ -135,16 +129,41 @@ CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 		FROM yquota_internal.balance_part part
 		GROUP BY part.project
 	) books ON books.project = project.name
+	LEFT JOIN (
+		SELECT hold_outstanding.project, sum(hold_outstanding.outstanding) AS held
+		FROM yquota_internal.hold_outstanding
+		GROUP BY hold_outstanding.project
+	) holds ON holds.project = project.name
 	CROSS JOIN LATERAL (
 		SELECT coalesce(grants.granted, 0) AS granted,
 			   trim_scale(coalesce(books.charged, 0)) AS charged,
 			   trim_scale(coalesce(books.accrued, 0) - coalesce(books.accrual_base, 0)) AS accrued,
+			   trim_scale(coalesce(holds.held, 0)) AS held,
 			   trim_scale(coalesce(books.burn_rate, 0)) AS burn_rate
 		-- computed once, however often they are used above
 		OFFSET 0
-	) balance
+	) balance;
+COMMENT ON VIEW yquota_internal.balance IS
+	'What every project has, owes, holds and spends at the clock: project_balance for whoever asks on behalf of all';
+
+CREATE VIEW yquota.project_balance WITH (security_barrier) AS
+	SELECT balance.project,
+		   balance.quota_mode,
+		   balance.on_exhausted,
+		   balance.granted,
+		   balance.charged,
+		   balance.accrued,
+		   balance.held,
+		   trim_scale(balance.granted - balance.charged - balance.accrued - balance.held) AS remaining,
+		   balance.burn_rate,
+		   CASE WHEN balance.quota_mode <> 'NOLIMIT' THEN
+			   yquota_internal.used_up_at(yquota.statement_clock(),
+										  balance.granted - balance.charged - balance.accrued,
+										  balance.burn_rate)
+		   END AS exhausted_at
+	FROM yquota_internal.balance balance
 	WHERE (SELECT yquota_internal.reads_all())
-	   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+	   OR balance.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.project_balance IS
 	'What every project has, owes and spends, live and exact at the clock; NOLIMIT projects are charged alike';
 COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that are valid now (quota_grant)';
@@ -152,19 +171,19 @@ COMMENT ON COLUMN yquota.project_balance.charged IS 'credits posted to the ledge
 COMMENT ON COLUMN yquota.project_balance.accrued IS
 	'credits that running containers owe since their last settlement; below zero while an event carries a time that the clock has not reached';
 COMMENT ON COLUMN yquota.project_balance.held IS
-	'credits held for work admitted but not yet charged; always 0 in this version, which has no holds';
+	'credits set aside for applications and not yet spent by them (hold_status)';
 COMMENT ON COLUMN yquota.project_balance.remaining IS
 	'credits: granted - charged - accrued - held; may be negative';
 COMMENT ON COLUMN yquota.project_balance.burn_rate IS
 	'credits per second that running containers cost at this instant; 0 during an outage that nobody pays for';
 COMMENT ON COLUMN yquota.project_balance.exhausted_at IS
-	'first microsecond at which nothing remains if burn_rate stays as it is; the clock when nothing remains already, NULL when that instant never comes and for NOLIMIT projects';
+	'first microsecond at which all that is granted has been spent, held or not, if burn_rate stays as it is; the clock when that has happened already, NULL when that instant never comes and for NOLIMIT projects';
 
 CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 	SELECT balance.project,
 		   balance.on_exhausted,
 		   balance.on_exhausted::text AS action,
-		   balance.remaining,
+		   balance.remaining + balance.held AS remaining,
 		   container.application_id,
 		   container.container_id,
 		   container.username,
@@ -177,12 +196,12 @@ CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 	JOIN yquota.container container ON container.project = balance.project
 	WHERE balance.quota_mode = 'PREPAID'
 	  AND balance.on_exhausted IN ('drain', 'stop')
-	  AND balance.remaining <= 0;
+	  AND balance.remaining + balance.held <= 0;
 COMMENT ON VIEW yquota.exhausted_work IS
 	'Running containers of PREPAID projects without credit whose on_exhausted is drain or stop; charging goes on until their FINISH arrives';
 COMMENT ON COLUMN yquota.exhausted_work.action IS
 	'stop: kill the container; drain: let it end by itself and start no other of its project';
-COMMENT ON COLUMN yquota.exhausted_work.remaining IS 'credits of the project: zero or less';
+COMMENT ON COLUMN yquota.exhausted_work.remaining IS 'credits of the project that have not been spent, held or not: zero or less';
 COMMENT ON COLUMN yquota.exhausted_work.allocation IS 'native units';
 
 --

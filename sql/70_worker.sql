@@ -133,6 +133,18 @@ COMMENT ON FUNCTION yquota_internal.worker_price(timestamptz) IS
 	'Computes and publishes prices; lock_not_available while somebody else changes them';
 REVOKE ALL ON FUNCTION yquota_internal.worker_price(timestamptz) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.worker_credit(now_at timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM yquota_internal.remove_ended_holds(now_at);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.worker_credit(timestamptz) IS
+	'Does what is due by the clock about credit: forgets holds that ended long ago';
+REVOKE ALL ON FUNCTION yquota_internal.worker_credit(timestamptz) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.worker_record(
 	failures_now integer, now_at timestamptz, price_at timestamptz, compute_at timestamptz,
 	fold_at timestamptz, error text, error_at timestamptz, postponed text[]) RETURNS void

@@ -86,6 +86,11 @@ CREATE POLICY reader ON yquota.quota_grant
 	USING ((SELECT yquota_internal.reads_all())
 		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
 	WITH CHECK (true);
+ALTER TABLE yquota.hold ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.hold
+	USING ((SELECT yquota_internal.reads_all())
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
+	WITH CHECK (true);
 ALTER TABLE yquota.role_grant ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.role_grant FOR SELECT
 	USING ((SELECT yquota_internal.reads_all()));
@@ -144,6 +149,9 @@ CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquo
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.quota_grant
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Grants are append-only.', 'Insert a row with a negative amount to take credit back.');
+CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.hold
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Credit is held when enough of it remains.', 'Call yquota.hold() or yquota.release().');
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.price
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Timelines are append-only.', 'Set another multiplier with yquota.set_multiplier(), or drop those that lie ahead with yquota.clear_multiplier().');
@@ -236,6 +244,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.project', 'DELETE', '{admin}'),
 		('TABLE', 'yquota.quota_grant', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.quota_grant', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.hold', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.role_grant', 'SELECT', '{admin}'),
 		('TABLE', 'yquota.audit', 'SELECT', '{admin}'),
 		('TABLE', 'yquota.configuration_mutation', 'SELECT', '{admin}'),
@@ -323,6 +332,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.readable_charge', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.readable_container', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.readable_grant', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.hold_status', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.feed_status', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.queue_usage', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.node_usage', 'SELECT', '{viewer,admin}'),
@@ -335,6 +345,9 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.manage_queues()', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.remove_unused_queues()', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.verify(timestamptz)', 'EXECUTE', '{viewer,admin}'),
+		-- credit: members that of their projects, operators and administrators that of all
+		('FUNCTION', 'yquota.hold(text,text,numeric,interval,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
+		('FUNCTION', 'yquota.release(bigint)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		-- decisions about queues, on a configuration that all of these may read
 		('FUNCTION', 'yquota.application_priority(text,text[],text,integer,text[],text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.check_queue_access(text,text[],text,text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),

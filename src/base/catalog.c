@@ -64,6 +64,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_DEFERRED_EVENT] = {.schema = "yquota_internal", .name = "deferred_event"},
 	[YQ_EVENT_REJECT] = {.schema = "yquota", .name = "event_reject"},
 	[YQ_HISTORY_STRETCH] = {.schema = "yquota", .name = "history_stretch"},
+	[YQ_HOLD] = {.schema = "yquota", .name = "hold"},
 	[YQ_KEPT_PROPERTY] = {.schema = "yquota", .name = "kept_property"},
 	[YQ_MAPPING_RULE] = {.schema = "yquota", .name = "mapping_rule"},
 	[YQ_MULTI_NODE_SORTING_POLICY] = {.schema = "yquota", .name = "multi_node_sorting_policy"},

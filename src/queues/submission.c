@@ -388,7 +388,7 @@ check_leaf(Decision *decision)
 
 /*
  * A project that pays in advance and has nothing left is refused, unless it was
- * agreed that it may go on.
+ * agreed that it may go on.  What is held for the application is there for it.
  */
 static bool
 check_credit(Decision *decision)
@@ -398,17 +398,21 @@ check_credit(Decision *decision)
 		.types = {"text"}
 	};
 	static YqStatement credit = {
-		.command = "SELECT b.remaining > 0, b.remaining::text FROM yquota.project_balance AS b WHERE b.project = $1",
-		.types = {"text"}
+		.command = "SELECT r.remaining > 0, trim_scale(r.remaining)::text FROM yquota_internal.balance AS b, LATERAL ("
+			"SELECT b.granted - b.charged - b.accrued - b.held + coalesce(sum(h.outstanding), 0) AS remaining "
+			"FROM yquota_internal.hold_outstanding AS h WHERE h.project = $1 AND h.application_id = $2) AS r "
+			"WHERE b.project = $1",
+		.types = {"text", "text"}
 	};
 	const YqSubmission *submission = decision->submission;
-	Datum		values[] = {(Datum) 0};
+	Datum		values[2];
 	char	   *remaining = NULL;
 	bool		isnull;
 
 	if (submission->project == NULL)
 		return true;
 	values[0] = CStringGetTextDatum(submission->project);
+	values[1] = CStringGetTextDatum(submission->application_id);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	if (yq_statement_run(&mode, values, NULL) == 0)

@@ -89,6 +89,7 @@ typedef struct Task
 } Task;
 
 static void run_command(Task *task);
+static void run_credit(Task *task);
 static void run_queue_policy(Task *task);
 static void look_around(Task *task);
 static void start_up(Task *task);
@@ -107,6 +108,7 @@ enum
 	CORRECT,
 	APPLY_WAITING,
 	SEAL,
+	CREDIT,
 	MANAGE_QUEUES,
 	REMOVE_QUEUES,
 	PERIODIC_COUNT
@@ -161,6 +163,14 @@ static Task periodic[PERIODIC_COUNT] = {
 		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
 		.step = run_command,
 		.command = "SELECT yquota_internal.worker_seal($1)",
+		.interval_ms = &yq_compute_interval
+	},
+	[CREDIT] = {
+		.name = "credit",
+		.activity = "yquota: looking after credit",
+		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.step = run_credit,
+		.command = "SELECT yquota_internal.worker_credit($1)",
 		.interval_ms = &yq_compute_interval
 	},
 	/* those of the scheduler's own policies, which have intervals of their own */
@@ -452,6 +462,16 @@ run_command(Task *task)
 	execute(task->command, 1, types, values, NULL);
 	task->last_run = now;
 	something_to_record = true;
+}
+
+/* An extension that is older than the library has nothing to look after. */
+static void
+run_credit(Task *task)
+{
+	if (OidIsValid(yq_table_oid(YQ_HOLD)))
+		run_command(task);
+	else
+		task->last_run = yq_clock_now();
 }
 
 /* Milliseconds of a column, or 0. */

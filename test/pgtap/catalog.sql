@@ -40,8 +40,8 @@ SELECT enum_has_labels('yquota', 'execution_type', '{GUARANTEED,OPPORTUNISTIC}':
 SELECT enum_has_labels('yquota', 'quota_mode', '{PREPAID,NOLIMIT}'::text[], 'labels of quota_mode');
 SELECT enum_has_labels('yquota', 'exhaustion_policy', '{allow,refuse_submission,drain,stop}'::text[], 'labels of exhaustion_policy');
 
-SELECT has_table('yquota', name::name, format('table %s', name)) FROM unnest('{container_event,container,charge,event_reject,project,quota_grant,price,price_group,resource_type,base_price,price_factor,charging_rule,outage,node,utilization,pricing_change,alert,history_stretch,opening_balance,event_void,role_grant,audit,queue,queue_label,queue_user,wildcard_template,mapping_rule,workflow_priority_mapping,user_setting,multi_node_sorting_policy,node_label,kept_property,scheduler_setting}'::text[]) AS name;
-SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{current_price,project_balance,container_cost,daily_cost,feed_status,suspect_container,worker_status,charged_through,effective_queue,queue_tree}'::text[]) AS name;
+SELECT has_table('yquota', name::name, format('table %s', name)) FROM unnest('{container_event,container,charge,event_reject,project,quota_grant,price,price_group,resource_type,base_price,price_factor,charging_rule,outage,node,utilization,pricing_change,alert,history_stretch,opening_balance,event_void,hold,role_grant,audit,queue,queue_label,queue_user,wildcard_template,mapping_rule,workflow_priority_mapping,user_setting,multi_node_sorting_policy,node_label,kept_property,scheduler_setting}'::text[]) AS name;
+SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{current_price,project_balance,hold_status,container_cost,daily_cost,feed_status,suspect_container,worker_status,charged_through,effective_queue,queue_tree}'::text[]) AS name;
 SELECT has_column('yquota', relation::name, name::name, format('column %s.%s', relation, name))
 FROM (VALUES
 	('node', '{name,rack,label,total,state,updated_at}'::text[]),
@@ -55,7 +55,7 @@ FROM (VALUES
 	AS wanted (relation, names), unnest(names) AS name;
 SELECT col_is_unique('yquota', 'quota_grant', 'external_id', 'external_id of quota_grant is unique');
 SELECT has_function('yquota', name::name, format('function %s', name))
-FROM unnest('{check_queue_access,application_priority,place_application,explain_placement,set_multiplier,clear_multiplier,set_base_price,compute_prices,quota_compute,charge_deferred,cost_between,explain_charge,price_quote,reconcile,node_lost,report_outage,verify,start_worker,retry_rejects,void_events,seal_history,archive,archive_digest,amount,dominant_share,fits_in,sum,clock,set_clock,reset_clock,publication_commands,sequence_commands}'::text[]) AS name;
+FROM unnest('{check_queue_access,application_priority,place_application,explain_placement,set_multiplier,clear_multiplier,set_base_price,compute_prices,quota_compute,charge_deferred,cost_between,explain_charge,price_quote,reconcile,node_lost,report_outage,hold,release,verify,start_worker,retry_rejects,void_events,seal_history,archive,archive_digest,amount,dominant_share,fits_in,sum,clock,set_clock,reset_clock,publication_commands,sequence_commands}'::text[]) AS name;
 
 --
 -- The library reads and writes these by the numbers of their columns
@@ -189,6 +189,8 @@ SELECT is_empty($$SELECT object, privilege, kinds FROM yquota_internal.privilege
 				  OR privilege <> 'SELECT' AND 'operator' = ANY (kinds) AND NOT (object = 'yquota.container_event' AND privilege = 'INSERT')
 				  -- whoever a policy of the scheduler's lets changes queues, whatever kind of role he is
 				  AND object <> 'yquota.mutate_configuration(jsonb,text,text[])'
+				  -- the functions themselves ask whose credit it is
+				  AND object !~ '^yquota\.(hold|release)\('
 				  AND object <> ALL ('{yquota.create_queue(text),yquota.manage_queues(),yquota.remove_unused_queues()}')
 				  -- operators speak for the resource manager
 				  AND object !~ '^yquota\.(submit|finish|move)_application\(|^yquota\.(admission|update_application_priority|update_application_lifetime|set_outstanding_requests|activate_applications|remove_finished_applications|request_containers|release_containers|update_blacklist|schedule|node_heartbeat|acknowledge)\('
@@ -213,7 +215,7 @@ SELECT bag_eq($$SELECT f.signature::text, replace(coalesce(nullif(a.grantee, 0):
 --
 SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relation AS c JOIN pg_trigger AS t ON t.tgrelid = c.oid
 		   WHERE t.tgname = 'append_only' AND t.tgfoid = 'yquota_internal.refuse_rewriting()'::regprocedure),
-		  '{audit,base_price,charge,charging_rule,container,container_change,container_event,event_void,history_stretch,opening_balance,price,price_factor,pricing_change,quota_grant,role_grant}'::text[],
+		  '{audit,base_price,charge,charging_rule,container,container_change,container_event,event_void,history_stretch,hold,opening_balance,price,price_factor,pricing_change,quota_grant,role_grant}'::text[],
 		  'books, timelines, grants and the audit are append-only');
 SELECT is_empty($$SELECT DISTINCT t.tgrelid::regclass FROM pg_trigger AS t WHERE t.tgname = 'append_only'
 				  AND (SELECT bit_or(a.tgtype::integer) FROM pg_trigger AS a WHERE a.tgrelid = t.tgrelid AND a.tgname IN ('append_only', 'keep') AND a.tgtype & 3 = 2) & 56 <> 56$$,
@@ -225,7 +227,7 @@ SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relatio
 			SELECT coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 1 OR t.tgnewtable IS NOT NULL OR t.tgoldtable IS NOT NULL), 0) & 28 = 28
 				   AND coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 0), 0) & 32 = 32
 			FROM pg_trigger AS t WHERE t.tgrelid = c.oid AND t.tgfoid IN ('yquota_internal.note_audit()'::regprocedure, 'yquota_internal.note_audit_of_statement()'::regprocedure) AND t.tgenabled = 'O' AND t.tgqual IS NULL AND t.tgattr = '')),
-		  '{active_leaf,alert,application,application_attempt,application_counter,application_total,audit,blacklist,carried_container,charge,charged_through,cluster_total,container,container_change,container_event,correction_due,counter_delta,created_queue,decision,deferred_event,discarded_event,event_reject,event_void,feed_counter,history_stretch,node,node_counter,opening_balance,pending_demand,pricing_change,project_counter,queue_check,queue_status,rate_class_counter,released_log,request_counter,reservation,resource_request,running_class,running_reference,running_total,usage_counter,usage_version,utilization,worker_state}'::text[],
+		  '{active_leaf,alert,application,application_attempt,application_counter,application_total,audit,blacklist,carried_container,charge,charged_through,cluster_total,container,container_change,container_event,correction_due,counter_delta,created_queue,decision,deferred_event,discarded_event,event_reject,event_void,feed_counter,history_stretch,hold,node,node_counter,opening_balance,pending_demand,pricing_change,project_counter,queue_check,queue_status,rate_class_counter,released_log,request_counter,reservation,resource_request,running_class,running_reference,running_total,usage_counter,usage_version,utilization,worker_state}'::text[],
 		  'every table of configuration is audited');
 
 --

@@ -116,7 +116,7 @@ my %section;
 while ($reference =~ /^#{2,4} ([^\n]*)\n(.*?)(?=^#{2,4} |\z)/msg)
 {
 	my ($heading, $body) = ($1, $2);
-	$section{$1} = $body while $heading =~ /`(?:yquota\.)?([a-z_]+)/g;
+	$section{$1} = ($section{$1} // '') . $body while $heading =~ /`(?:yquota\.)?([a-z_]+)/g;
 }
 
 sub list
@@ -195,6 +195,12 @@ foreach my $file (glob('src/*.c src/*/*.c sql/[0-9]*.sql'))
 cmp_ok(scalar(keys %condition), '>', 15, 'conditions were found in the sources');
 foreach my $name (sort keys %condition)
 {
+	# yquota's own, which the server has no name for
+	if ($name =~ /^YQ/)
+	{
+		like($reference, qr/^\| `\Q$name\E` \| `[a-z_]+` \|/m, "$name is in the table of errors");
+		next;
+	}
 	my ($status, $output, $errors) = $node->psql('postgres', "DO \$\$ BEGIN RAISE $name; END \$\$", extra_params => [ '-v', 'VERBOSITY=sqlstate' ]);
 	my ($sqlstate) = $errors =~ /ERROR:\s+(\w{5})/;
 

@@ -43,7 +43,7 @@ sub shown
 	my ($database) = @_;
 	my %shown = map { $_ => rows($database, "SELECT * FROM yquota.$_") }
 		qw(project_balance container_cost daily_cost queue_usage node_usage project_usage
-		exhausted_work charged_through);
+		exhausted_work charged_through hold_status);
 
 	$shown{feed_status} = rows($database, 'SELECT source, events, last_event_at, waiting, rejected FROM yquota.feed_status');
 	return \%shown;
@@ -118,6 +118,9 @@ $node->safe_psql('original', <<~'SQL');
 	SELECT count(*) FROM yquota.void_events('c8', 'the wrong project');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation, source)
 	VALUES ('CONTAINER_START', 'c8', '2021-03-02 09:58+00', 'ops', 'root.a', '[vcores=2]', 'feed');
+	-- a hold, and one that is over
+	INSERT INTO yquota.project (name, quota_mode) VALUES ('spare', 'NOLIMIT');
+	SELECT yquota.hold('spare', 'app', 1000, '1 day', 'nightly'), yquota.release(yquota.hold('spare', 'app', 0.000001, '1 day'));
 	-- and counters that wait to be folded
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
 	VALUES ('CONTAINER_FINISH', 'c5', '2021-03-02 11:45+00', 0, 'feed');
@@ -184,6 +187,7 @@ foreach my $database (qw(plain inserted archived directory filled))
 		SELECT count(*) > 0 FROM yquota.container_event WHERE container_id = 'c13';
 		SELECT cost, finished_at FROM yquota.container_cost WHERE container_id = 'c13';
 		INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('ops', 1, 'c') RETURNING grant_id;
+		SELECT yquota.hold('spare', 'app', 1, '1 day');
 		SET yquota.on_bad_event = set_aside;
 		INSERT INTO yquota.container_event (event, container_id, occurred_at)
 		VALUES ('CONTAINER_FINISH', 'c15', '2021-03-02 11:30+00');
@@ -195,7 +199,7 @@ foreach my $database (qw(plain inserted archived directory filled))
 		SELECT * FROM yquota.verify();
 		SQL
 		# two vcores for half an hour
-		"t\n3600|2021-03-02 11:30:00+00\n3\nt\nt\n0\n0\n0\n0", "$database: life goes on");
+		"t\n3600|2021-03-02 11:30:00+00\n3\n3\nt\nt\n0\n0\n0\n0\n0", "$database: life goes on");
 }
 
 # The session that restores a dump may go on to send events.

@@ -1,0 +1,268 @@
+--
+-- Holds: credit that is set aside for an application before it is launched, so
+-- that two submissions cannot both spend the last of it (DESIGN 1.7: refusing
+-- belongs to decisions).  A hold charges nothing.  What the application costs
+-- from then on uses it up, and what is left of it counts as not remaining.
+--
+-- Nothing is stored but the hold itself: how much of it is outstanding follows
+-- from the ledger, the running containers and the clock.
+--
+
+CREATE TABLE yquota.hold (
+	hold_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	project text COLLATE "C" NOT NULL REFERENCES yquota.project,
+	application_id text COLLATE "C" NOT NULL CHECK (application_id <> ''),
+	amount numeric NOT NULL
+		CHECK (amount > 0 AND amount NOT IN ('NaN', 'Infinity') AND scale(amount) <= 48),
+	reason text,
+	held_by name NOT NULL,
+	held_at timestamptz NOT NULL,
+	expires_at timestamptz NOT NULL,
+	released_by name,
+	released_at timestamptz,
+	CHECK (held_at < expires_at),
+	CHECK ((released_by IS NULL) = (released_at IS NULL))
+);
+CREATE INDEX hold_project_idx ON yquota.hold (project) WHERE released_at IS NULL;
+COMMENT ON TABLE yquota.hold IS
+	'Credit set aside for applications by hold(), until release() or expires_at';
+COMMENT ON COLUMN yquota.hold.amount IS 'credits, before anything of it was spent';
+COMMENT ON COLUMN yquota.hold.held_by IS 'who called hold()';
+COMMENT ON COLUMN yquota.hold.held_at IS 'clock when it was held: what the application costs from then on uses it up';
+COMMENT ON COLUMN yquota.hold.expires_at IS 'from then on it holds nothing';
+COMMENT ON COLUMN yquota.hold.released_by IS 'who called release(); NULL when nobody has';
+
+CREATE FUNCTION yquota_internal.application_cost(
+	project text, application_id text, since timestamptz, until timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT trim_scale(coalesce(sum(part.amount), 0))
+		FROM (
+			SELECT CASE
+				WHEN charge."from" >= since THEN charge.amount
+				ELSE CASE WHEN charge.corrects IS NULL THEN 1 ELSE -1 END
+					* yquota_internal.accrued(charge.allocation,
+						yquota_internal.factor_names(charge.project, charge.application_id,
+							charge.username, charge.queue, charge.execution_type),
+						since, charge."to")
+				END AS amount
+			FROM yquota.charge
+			WHERE charge.application_id = application_cost.application_id
+			  AND charge.project = application_cost.project
+			  AND charge."to" >= since
+			  AND (charge."to" > since OR charge."from" = charge."to")
+			UNION ALL
+			SELECT yquota_internal.accrued(container.allocation, container.factors,
+										   greatest(container.settled_at, since), until)
+			FROM yquota.container
+			WHERE container.application_id = application_cost.application_id
+			  AND container.project = application_cost.project
+			  AND greatest(container.settled_at, since) < until
+		) AS part;
+	END;
+COMMENT ON FUNCTION yquota_internal.application_cost(text, text, timestamptz, timestamptz) IS
+	'Credits for what an application ran from one instant on, in the ledger and, up to another instant, by running containers';
+
+-- The oldest hold of an application is used up first.  So the holds 1 to k of
+-- one are outstanding with the greatest of 0 and, for each j up to k, what j to k
+-- held less what has been spent since j.
+CREATE VIEW yquota_internal.hold_outstanding AS
+	SELECT covering.hold_id, covering.project, covering.application_id, covering.spent,
+		   trim_scale(covering.outstanding - coalesce(lag(covering.outstanding) OVER earlier, 0)) AS outstanding
+	FROM (
+		SELECT live.hold_id, live.project, live.application_id, live.held_at, live.spent,
+			   greatest(live.held + max(live.amount - live.held - live.spent) OVER earlier, 0) AS outstanding
+		FROM (
+			SELECT hold.hold_id, hold.project, hold.application_id, hold.held_at, hold.amount,
+				   cost.spent, sum(hold.amount) OVER earlier AS held
+			FROM yquota.hold
+			CROSS JOIN LATERAL (
+				SELECT yquota_internal.application_cost(hold.project, hold.application_id,
+														hold.held_at, yquota.statement_clock()) AS spent
+				-- computed once, though used twice
+				OFFSET 0
+			) AS cost
+			WHERE hold.released_at IS NULL AND yquota.statement_clock() < hold.expires_at
+			WINDOW earlier AS (PARTITION BY hold.project, hold.application_id
+							   ORDER BY hold.held_at, hold.hold_id)
+		) AS live
+		WINDOW earlier AS (PARTITION BY live.project, live.application_id
+						   ORDER BY live.held_at, live.hold_id)
+	) AS covering
+	WINDOW earlier AS (PARTITION BY covering.project, covering.application_id
+					   ORDER BY covering.held_at, covering.hold_id);
+COMMENT ON VIEW yquota_internal.hold_outstanding IS
+	'What is left of the holds that are neither released nor expired, and what their applications spent since';
+
+CREATE FUNCTION yquota_internal.lock_credit(project text) RETURNS numeric
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_lock_credit';
+COMMENT ON FUNCTION yquota_internal.lock_credit(text) IS
+	'Wait for others who hold credit of a project, until the transaction ends, and say what remains then, as committed; charging does not wait';
+REVOKE ALL ON FUNCTION yquota_internal.lock_credit(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_may_hold(project text) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT (yquota_internal.acts_as('operator') OR yquota_internal.acts_as('admin')
+			OR coalesce(project = ANY (yquota_internal.readable_projects()), false)) THEN
+		RAISE EXCEPTION 'permission denied to hold credit of project "%"', project
+			USING ERRCODE = 'insufficient_privilege',
+				HINT = 'Only operators, administrators and members of the project may.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_may_hold(text) IS
+	'Fail when whoever asks may not hold and release credit of a project';
+REVOKE ALL ON FUNCTION yquota_internal.check_may_hold(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_hold(application_id text, amount numeric, ttl interval) RETURNS void
+	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF application_id IS NULL OR amount IS NULL OR ttl IS NULL THEN
+		RAISE EXCEPTION 'project, application, amount and time to live of a hold must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF application_id = '' THEN
+		RAISE EXCEPTION 'a hold needs the id of an application'
+			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF amount <= 0 OR amount IN ('NaN', 'Infinity') OR scale(amount) > 48 THEN
+		RAISE EXCEPTION 'cannot hold % credits', amount
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = 'The amount must be positive, finite, and have at most 48 decimals.';
+	ELSIF ttl <= interval '0' OR ttl > interval '10 years' THEN
+		RAISE EXCEPTION 'a hold cannot live for %', ttl
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = 'The time to live must be positive and at most 10 years.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_hold(text, numeric, interval) IS
+	'Whether that can be held; an error when not';
+REVOKE ALL ON FUNCTION yquota_internal.check_hold(text, numeric, interval) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.hold_as_owner(
+	project text, application_id text, amount numeric, ttl interval, reason text) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	mode yquota.quota_mode;
+	remaining numeric;
+	new_hold_id bigint;
+BEGIN
+	IF project IS NULL THEN
+		RAISE EXCEPTION 'project, application, amount and time to live of a hold must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	PERFORM yquota_internal.check_may_hold(project);
+	PERFORM yquota_internal.check_hold(application_id, amount, ttl);
+	SELECT p.quota_mode INTO mode FROM yquota.project AS p WHERE p.name = hold_as_owner.project;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'project "%" does not exist', project
+			USING ERRCODE = 'foreign_key_violation',
+				HINT = 'Insert it into yquota.project.';
+	END IF;
+	IF mode = 'PREPAID' THEN
+		remaining := yquota_internal.lock_credit(project);
+		IF remaining < amount THEN
+			RAISE EXCEPTION 'project "%" has not enough credit to hold %', project, amount
+				USING ERRCODE = 'YQ001',
+					DETAIL = format('What remains is %s.', remaining),
+					HINT = 'Hold less, release holds that are no longer needed, or wait until credit is granted.';
+		END IF;
+	END IF;
+	INSERT INTO yquota.hold (project, application_id, amount, reason, held_by, held_at, expires_at)
+	VALUES (project, application_id, amount, reason, yquota_internal.acting_role(),
+			yquota.statement_clock(), yquota.statement_clock() + ttl)
+	RETURNING hold_id INTO new_hold_id;
+	RETURN new_hold_id;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.hold_as_owner(text, text, numeric, interval, text) IS
+	'What hold() does for whoever calls it';
+REVOKE ALL ON FUNCTION yquota_internal.hold_as_owner(text, text, numeric, interval, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.hold(
+	project text, application_id text, amount numeric, ttl interval, reason text DEFAULT NULL) RETURNS bigint
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.hold(text, text, numeric, interval, text) IS
+	'Set credit of a project aside for an application, for at most ttl; returns the hold_id for release().  YQ001 when that much does not remain, unless the project is NOLIMIT';
+REVOKE ALL ON FUNCTION yquota.hold(text, text, numeric, interval, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.release_as_owner(hold_id bigint) RETURNS boolean
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	held yquota.hold;
+BEGIN
+	SELECT * INTO held FROM yquota.hold AS h WHERE h.hold_id = release_as_owner.hold_id;
+	IF held.hold_id IS NULL THEN
+		RAISE EXCEPTION 'hold % does not exist', hold_id
+			USING ERRCODE = 'no_data_found',
+				HINT = 'Holds are removed 30 days after they ended.';
+	END IF;
+	PERFORM yquota_internal.check_may_hold(held.project);
+	UPDATE yquota.hold AS h
+	SET released_by = yquota_internal.acting_role(), released_at = yquota.statement_clock()
+	WHERE h.hold_id = held.hold_id AND h.released_at IS NULL
+	  AND yquota.statement_clock() < h.expires_at;
+	RETURN FOUND;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.release_as_owner(bigint) IS
+	'What release() does for whoever calls it';
+REVOKE ALL ON FUNCTION yquota_internal.release_as_owner(bigint) FROM PUBLIC;
+
+CREATE FUNCTION yquota.release(hold_id bigint) RETURNS boolean
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.release(bigint) IS
+	'End a hold; returns false when it was released or had expired before';
+REVOKE ALL ON FUNCTION yquota.release(bigint) FROM PUBLIC;
+
+CREATE VIEW yquota.hold_status WITH (security_barrier) AS
+	SELECT hold.hold_id, hold.project, hold.application_id, hold.amount,
+		   CASE WHEN hold.released_at IS NOT NULL THEN 'released'
+				WHEN left_over.hold_id IS NULL THEN 'expired'
+				WHEN left_over.outstanding = 0 THEN 'spent'
+				ELSE 'held'
+		   END AS state,
+		   left_over.spent,
+		   coalesce(left_over.outstanding, 0) AS outstanding,
+		   hold.reason, hold.held_by, hold.held_at, hold.expires_at, hold.released_by, hold.released_at
+	FROM yquota.hold
+	LEFT JOIN yquota_internal.hold_outstanding AS left_over ON left_over.hold_id = hold.hold_id
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR hold.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+COMMENT ON VIEW yquota.hold_status IS
+	'Credit set aside for applications, live at the clock; holds that ended are kept for 30 days';
+COMMENT ON COLUMN yquota.hold_status.state IS
+	'held, spent (nothing of it is left), released or expired; by the clock, whatever the worker does';
+COMMENT ON COLUMN yquota.hold_status.amount IS 'credits held at first';
+COMMENT ON COLUMN yquota.hold_status.spent IS
+	'credits that the application has cost since held_at, also what an earlier hold covered; NULL for one that is released or has expired';
+COMMENT ON COLUMN yquota.hold_status.outstanding IS 'credits still held: what project_balance.held adds up';
+
+CREATE FUNCTION yquota_internal.remove_ended_holds(now_at timestamptz) RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH removed AS (
+			DELETE FROM yquota.hold
+			WHERE least(hold.released_at, hold.expires_at) < now_at - interval '30 days'
+			RETURNING 1)
+		SELECT count(*) FROM removed;
+	END;
+COMMENT ON FUNCTION yquota_internal.remove_ended_holds(timestamptz) IS
+	'Forget holds that were released or expired 30 days before an instant; returns how many';
+REVOKE ALL ON FUNCTION yquota_internal.remove_ended_holds(timestamptz) FROM PUBLIC;
+
+SELECT pg_extension_config_dump('yquota.hold', '');
+SELECT pg_extension_config_dump('yquota.hold_hold_id_seq', '');

@@ -1,0 +1,180 @@
+--
+-- Holds: credit set aside for applications before they are launched.  A vcore
+-- costs one credit per second here, so every figure can be checked by hand.
+--
+CREATE DATABASE yquota_hold;
+\c yquota_hold
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
+\set SHOW_CONTEXT never
+SELECT yquota.set_clock('2026-03-02 10:00:00+00');
+INSERT INTO yquota.project (name, quota_mode, on_exhausted) VALUES
+	('lab', 'PREPAID', 'stop'), ('ops', 'NOLIMIT', 'allow'), ('poor', 'PREPAID', 'allow');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000, 'budget');
+CREATE VIEW balance AS
+	SELECT project, granted, charged, accrued, held, remaining, exhausted_at FROM yquota.project_balance
+	WHERE project = 'lab';
+CREATE VIEW status AS
+	SELECT hold_id, application_id, amount, state, spent, outstanding FROM yquota.hold_status ORDER BY hold_id;
+
+--
+-- What is held does not remain; what does not remain cannot be held
+--
+SELECT yquota.hold('lab', 'app_1', 600, '1 hour', 'nightly');
+SELECT yquota.hold('lab', 'app_2', 400.000000000000000000000000000000000000000000000001, '1 hour');
+SELECT yquota.hold('lab', 'app_2', 400, '10 min');
+SELECT yquota.hold('lab', 'app_3', 0.000001, '1 hour');
+SELECT * FROM balance;
+SELECT * FROM status;
+-- a client branches on the state, and on nothing else
+DO $$
+BEGIN
+	PERFORM yquota.hold('lab', 'app_3', 1, '1 hour');
+EXCEPTION WHEN SQLSTATE 'YQ001' THEN
+	RAISE WARNING 'no credit';
+END
+$$;
+-- whoever needs no credit may always hold some
+SELECT yquota.hold('ops', 'app_9', 1e9, '1 hour');
+SELECT project, held, remaining FROM yquota.project_balance WHERE project = 'ops';
+SELECT yquota.hold('poor', 'app_9', 1, '1 hour');
+
+--
+-- What an application spends uses its hold up, and only its own
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
+	('CONTAINER_START', 'c1', '2026-03-02 10:00+00', 'lab', 'app_1', '[vcores=2]'),
+	('CONTAINER_START', 'c2', '2026-03-02 10:00+00', 'lab', 'app_4', '[vcores=1]'),
+	('CONTAINER_START', 'c3', '2026-03-02 10:00+00', 'ops', 'app_1', '[vcores=7]');
+SELECT yquota.set_clock('2026-03-02 10:01:00+00');
+SELECT * FROM balance;
+SELECT * FROM status;
+-- nothing remains, and yet there is credit that is held: nothing has to be stopped
+SELECT * FROM yquota.exhausted_work;
+-- a settlement moves credits from accrued to charged, and changes nothing else
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
+	('CONTAINER_UPDATE', 'c1', '2026-03-02 10:00:30+00', '[vcores=2]');
+SELECT * FROM balance;
+SELECT * FROM status;
+
+--
+-- It expires by the clock
+--
+SELECT yquota.set_clock('2026-03-02 10:09:59.999999+00');
+SELECT * FROM status;
+SELECT yquota.set_clock('2026-03-02 10:10+00');
+SELECT * FROM status;
+SELECT * FROM balance;
+SELECT yquota.release(2);
+-- used up and more: nothing is outstanding, and nothing is given back
+SELECT yquota.set_clock('2026-03-02 10:20+00');
+SELECT * FROM status;
+SELECT * FROM balance;
+SELECT project, remaining, container_id FROM yquota.exhausted_work ORDER BY container_id;
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
+	('CONTAINER_FINISH', 'c1', '2026-03-02 10:05+00'), ('CONTAINER_FINISH', 'c2', '2026-03-02 10:01+00');
+SELECT * FROM status;
+SELECT * FROM balance;
+
+--
+-- What it cost before it was held counts for nothing, split to the microsecond
+--
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 2000, 'more');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
+	('CONTAINER_START', 'd1', '2026-03-02 10:10+00', 'lab', 'app_5', '[vcores=1]'),
+	('CONTAINER_START', 'd2', '2026-03-02 10:19+00', 'lab', 'app_5', '[vcores=1]');
+SELECT yquota.release(1), yquota.release(1);
+SELECT yquota.set_clock('2026-03-02 10:20:00.5+00');
+SELECT remaining FROM balance;
+SELECT yquota.hold('lab', 'app_5', 3.000001, '1 hour');
+SELECT yquota.set_clock('2026-03-02 10:20:01+00');
+SELECT spent, outstanding FROM status WHERE application_id = 'app_5';
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'd1', '2026-03-02 10:20:00.75+00');
+SELECT spent, outstanding FROM status WHERE application_id = 'app_5';
+-- taken back and corrected, as the books are
+SELECT yquota.report_outage('2026-03-02 10:20:00.6+00', '2026-03-02 10:20:00.7+00', 'switch');
+SELECT spent, outstanding FROM status WHERE application_id = 'app_5';
+SELECT container_id, "from", "to", corrects, amount FROM yquota.charge WHERE application_id = 'app_5' ORDER BY number;
+
+--
+-- Several holds of an application: the oldest is used up first
+--
+SELECT yquota.hold('lab', 'app_5', 10, '1 hour');
+SELECT yquota.hold('lab', 'app_5', 20, '1 hour');
+SELECT yquota.set_clock('2026-03-02 10:20:03.5+00');
+SELECT * FROM status WHERE application_id = 'app_5';
+SELECT yquota.set_clock('2026-03-02 10:20:13+00');
+SELECT * FROM status WHERE application_id = 'app_5';
+SELECT held FROM balance;
+SELECT yquota.release(6);
+SELECT * FROM status WHERE application_id = 'app_5';
+
+--
+-- An application that has a hold is let in by it
+--
+INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=65536,vcores=64]');
+INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '100');
+UPDATE yquota.project SET on_exhausted = 'refuse_submission' WHERE name = 'lab';
+SELECT yquota.hold('lab', 'application_1_1', (SELECT remaining FROM balance), '1 hour') > 0 AS held;
+SELECT application_id, state, decided_by, reason
+FROM unnest('{application_1_1,application_1_2}'::text[]) AS id,
+	 yquota.submit_application(id, 'ann', NULL, 'root.a', project => 'lab');
+
+--
+-- Bad input changes nothing
+--
+SELECT yquota.hold(NULL, 'app', 1, '1 hour');
+SELECT yquota.hold('lab', NULL, 1, '1 hour');
+SELECT yquota.hold('lab', 'app', NULL, '1 hour');
+SELECT yquota.hold('lab', 'app', 1, NULL);
+SELECT yquota.hold('lab', '', 1, '1 hour');
+SELECT yquota.hold('lab', 'app', 0, '1 hour');
+SELECT yquota.hold('lab', 'app', 'NaN', '1 hour');
+SELECT yquota.hold('lab', 'app', 1, '-1 hour');
+SELECT yquota.hold('lab', 'app', 1, '11 years');
+SELECT yquota.hold('nobody', 'app', 1, '1 hour');
+SELECT yquota.release(4711);
+SELECT yquota.release(NULL);
+
+--
+-- Who may: operators, administrators and members of the project
+--
+CREATE ROLE yquota_test_holder;
+CREATE ROLE yquota_test_holding_feed;
+SELECT yquota.grant_member('yquota_test_holder', 'ops');
+SELECT yquota.grant_operator('yquota_test_holding_feed');
+SET SESSION AUTHORIZATION yquota_test_holder;
+SELECT yquota.hold('lab', 'app_6', 1, '1 hour');
+SELECT yquota.hold('nobody', 'app_6', 1, '1 hour');
+SELECT yquota.release(1);
+SELECT yquota.hold('ops', 'app_6', 5, '1 hour', 'mine');
+SELECT project, application_id, held_by, reason FROM yquota.hold_status WHERE application_id = 'app_6';
+SELECT count(*) FROM yquota.hold;
+INSERT INTO yquota.hold (project) VALUES ('ops');
+RESET SESSION AUTHORIZATION;
+SET SESSION AUTHORIZATION yquota_test_holding_feed;
+SELECT yquota.release(8);
+SELECT yquota.hold('ops', 'app_6', 1, '1 hour');
+RESET SESSION AUTHORIZATION;
+SELECT hold_id, project, held_by, released_by, state FROM yquota.hold_status WHERE application_id = 'app_6';
+-- whom somebody has granted more than the functions do
+GRANT INSERT ON yquota.hold TO yquota_test_holder;
+SET SESSION AUTHORIZATION yquota_test_holder;
+INSERT INTO yquota.hold (project, application_id, amount, held_by, held_at, expires_at) VALUES ('ops', 'app', 1, 'me', now(), 'infinity');
+RESET SESSION AUTHORIZATION;
+
+--
+-- What ended long ago is forgotten
+--
+SELECT yquota_internal.remove_ended_holds('2026-04-01 10:10+00');
+SELECT yquota_internal.remove_ended_holds('2026-04-01 10:10:00.000001+00');
+SELECT hold_id, state FROM status;
+SELECT * FROM yquota.verify();
+
+SELECT yquota.revoke_member('yquota_test_holder', 'ops'), yquota.revoke_operator('yquota_test_holding_feed');
+\c postgres
+DROP DATABASE yquota_hold;
+DROP ROLE yquota_test_holder, yquota_test_holding_feed;
