@@ -179,7 +179,7 @@ yq_order_note_demand(const YqCluster *cluster, YqClusterQueue *queue, int label)
 
 /* -- applications ---------------------------------------------------------- */
 
-/* Memory that it holds; with sizes, the less the more it wants. */
+/* Memory that it holds; with sizes, the less the more it holds and wants together. */
 static double
 magnitude(const YqCluster *cluster, const YqClusterApplication *application)
 {
@@ -194,8 +194,8 @@ magnitude(const YqCluster *cluster, const YqClusterApplication *application)
 	}
 	if (application->leaf->policy != YQ_FAIR_BY_SIZE || used == 0)
 		return used;
-	weight = log1p((double) pending) / log(2.0);
-	return weight == 0 ? used : used / weight;
+	weight = log1p((double) (used + pending)) / log(2.0);
+	return used / weight;
 }
 
 /* Where Hadoop knows instants, it is to the millisecond. */
