@@ -44,7 +44,8 @@ CREATE TABLE yquota.reservation (
 	container_id text COLLATE "C" NOT NULL,
 	label text COLLATE "C" NOT NULL,
 	allocation yquota.resource NOT NULL,
-	reserved_at timestamptz NOT NULL
+	reserved_at timestamptz NOT NULL,
+	container_to_update text COLLATE "C"
 );
 CREATE INDEX reservation_application_id_idx ON yquota.reservation (application_id);
 COMMENT ON TABLE yquota.reservation IS
@@ -54,10 +55,50 @@ COMMENT ON COLUMN yquota.reservation.allocation_request_id IS 'likewise';
 COMMENT ON COLUMN yquota.reservation.container_id IS 'of the container that is to be there';
 COMMENT ON COLUMN yquota.reservation.label IS 'partition of the node when it was reserved';
 COMMENT ON COLUMN yquota.reservation.allocation IS 'native units';
+COMMENT ON COLUMN yquota.reservation.container_to_update IS 'the running container that it is to be added to; NULL: it is for a new one';
+
+CREATE TABLE yquota.container_update (
+	container_id text COLLATE "C" PRIMARY KEY,
+	application_id text COLLATE "C" NOT NULL,
+	update_type text NOT NULL CHECK (update_type IN ('INCREASE_RESOURCE', 'PROMOTE_EXECUTION_TYPE')),
+	node text COLLATE "C" NOT NULL,
+	label text COLLATE "C" NOT NULL,
+	allocation yquota.resource NOT NULL,
+	priority integer NOT NULL,
+	allocation_request_id bigint NOT NULL,
+	requested_at timestamptz NOT NULL,
+	opportunities bigint NOT NULL DEFAULT 0 CHECK (opportunities >= 0),
+	missed_non_partitioned bigint NOT NULL DEFAULT 0 CHECK (missed_non_partitioned >= 0),
+	re_reservations bigint NOT NULL DEFAULT 0 CHECK (re_reservations >= 0)
+) WITH (fillfactor = 50);
+CREATE INDEX container_update_application_id_idx ON yquota.container_update (application_id);
+COMMENT ON TABLE yquota.container_update IS
+	'Running containers that are to have more, or to become GUARANTEED, when their nodes have room; written by update_container() and the scheduler';
+COMMENT ON COLUMN yquota.container_update.update_type IS 'YARN''s ContainerUpdateType';
+COMMENT ON COLUMN yquota.container_update.node IS 'where the container runs: it can be served nowhere else';
+COMMENT ON COLUMN yquota.container_update.label IS 'partition that is asked for; empty for the default one';
+COMMENT ON COLUMN yquota.container_update.allocation IS 'what it needs beyond what its queue is charged with now, native units';
+COMMENT ON COLUMN yquota.container_update.priority IS 'of the container, among updates; the smaller number comes first';
+COMMENT ON COLUMN yquota.container_update.allocation_request_id IS 'of the container, likewise';
+COMMENT ON COLUMN yquota.container_update.opportunities IS 'times that its node was offered';
+COMMENT ON COLUMN yquota.container_update.missed_non_partitioned IS 'chances missed, of nodes that the default partition shares';
+COMMENT ON COLUMN yquota.container_update.re_reservations IS 'times that its node was reserved and still had no room';
+
+CREATE TABLE yquota_internal.container_version (
+	container_id text COLLATE "C" PRIMARY KEY,
+	application_id text COLLATE "C" NOT NULL,
+	version integer NOT NULL CHECK (version > 0),
+	previous_allocation yquota.resource
+) WITH (fillfactor = 50);
+CREATE INDEX container_version_application_id_idx ON yquota_internal.container_version (application_id);
+COMMENT ON TABLE yquota_internal.container_version IS
+	'How often containers were updated by update_container() and the scheduler: their versions; those that are not here have version 0';
+COMMENT ON COLUMN yquota_internal.container_version.previous_allocation IS
+	'what it goes back to when nobody acknowledges its last increase, native units; NULL: it does not';
 
 CREATE TABLE yquota.decision (
 	decision_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-	decision text NOT NULL CHECK (decision IN ('allocated', 'reserved', 'unreserved', 'swapped')),
+	decision text NOT NULL CHECK (decision IN ('allocated', 'reserved', 'unreserved', 'swapped', 'increased', 'promoted')),
 	container_id text COLLATE "C" NOT NULL,
 	application_id text COLLATE "C" NOT NULL,
 	queue text COLLATE "C" NOT NULL,
@@ -74,9 +115,9 @@ CREATE INDEX decision_decided_at_idx ON yquota.decision (decided_at);
 COMMENT ON TABLE yquota.decision IS
 	'What the scheduler decided and nobody has acknowledged yet: containers in it are released after yquota.allocation_expiry';
 COMMENT ON COLUMN yquota.decision.decision IS
-	'allocated: a container starts; swapped: likewise, and the reservation of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer';
+	'allocated: a container starts; swapped: likewise, and the reservation of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer; increased, promoted: a running container has more now, or is GUARANTEED';
 COMMENT ON COLUMN yquota.decision.queue IS 'full path of the leaf';
-COMMENT ON COLUMN yquota.decision.allocation IS 'native units';
+COMMENT ON COLUMN yquota.decision.allocation IS 'of the container, native units; of a reservation for a running container what is to be added';
 COMMENT ON COLUMN yquota.decision.locality IS 'how close to what was asked for; NULL when nothing starts';
 COMMENT ON COLUMN yquota.decision.priority IS 'of the request that it is for';
 COMMENT ON COLUMN yquota.decision.allocation_request_id IS 'likewise';
@@ -123,6 +164,8 @@ BEGIN
 			   FROM yquota.resource_request AS r
 			   WHERE r.resource_name = '*'
 			   UNION ALL
+			   SELECT u.allocation FROM yquota.container_update AS u
+			   UNION ALL
 			   SELECT a.am_resource
 			   FROM yquota.application AS a
 			   WHERE a.state = 'ACTIVE' AND a.has_outstanding_requests AND NOT a.unmanaged
@@ -132,13 +175,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.requested_resources() IS
-	'What applications ask for and have not got, those application masters included that are asked for by themselves; native units';
+	'What applications ask for and have not got, more for running containers and those application masters included that are asked for by themselves; native units';
 REVOKE ALL ON FUNCTION yquota_internal.requested_resources() FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.resource_request', '');
 SELECT pg_extension_config_dump('yquota.blacklist', '');
 SELECT pg_extension_config_dump('yquota.reservation', '');
+SELECT pg_extension_config_dump('yquota.container_update', '');
 SELECT pg_extension_config_dump('yquota.decision', '');
 SELECT pg_extension_config_dump('yquota.decision_decision_id_seq', '');
 SELECT pg_extension_config_dump('yquota_internal.request_counter', '');
 SELECT pg_extension_config_dump('yquota_internal.application_attempt', '');
+SELECT pg_extension_config_dump('yquota_internal.container_version', '');

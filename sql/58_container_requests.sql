@@ -1,6 +1,6 @@
 --
--- What application masters ask for (seed 004; cs-semantics 5.9): containers, nodes
--- that they want none on, and that containers end.  Decided in C
+-- What application masters ask for (seed 004; cs-semantics 5.9, 9): containers,
+-- nodes that they want none on, that containers end, or become larger or smaller.  Decided in C
 -- (src/scheduler/container_request.h); these functions run as the owner, and
 -- whoever may call them speaks for the resource manager.
 --
@@ -63,7 +63,7 @@ CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF te
 	BEGIN ATOMIC
 		DELETE FROM yquota.decision AS d WHERE d.container_id = ANY (container_ids);
 		WITH ended AS (
-			SELECT c.container_id, greatest(yquota.clock(), c.started_at) AS at
+			SELECT c.container_id, greatest(yquota.clock(), c.settled_at) AS at
 			FROM yquota.container AS c
 			WHERE c.container_id = ANY (container_ids)
 		), finished AS (
@@ -76,6 +76,39 @@ CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF te
 COMMENT ON FUNCTION yquota.release_containers(text[]) IS
 	'End running containers that are not wanted (exit status -100), whether acknowledged or not; returns those that ran, so that it may be repeated';
 REVOKE ALL ON FUNCTION yquota.release_containers(text[]) FROM PUBLIC;
+
+CREATE TYPE yquota.container_update_request AS (
+	container_id text,
+	version integer,
+	allocation yquota.resource,
+	execution_type yquota.execution_type,
+	priority integer,
+	allocation_request_id bigint
+);
+COMMENT ON TYPE yquota.container_update_request IS
+	'What update_containers() takes: a container and what it is to become, either allocation or execution_type; priority (NULL: 1) and allocation_request_id (NULL: -1) are those that the container was asked for with';
+COMMENT ON COLUMN yquota.container_update_request.version IS 'that the container has: 0 at first, one more after each update';
+COMMENT ON COLUMN yquota.container_update_request.allocation IS 'all that it is to have, native units';
+
+CREATE FUNCTION yquota.update_containers(application_id text, updates yquota.container_update_request[])
+	RETURNS TABLE (container_id text, outcome text, reason text, version integer, allocation yquota.resource)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_update_containers';
+COMMENT ON FUNCTION yquota.update_containers(text, yquota.container_update_request[]) IS
+	'Give running containers of an application more or less, or another execution type, as YARN does.  Less, and OPPORTUNISTIC, is at once; more, and GUARANTEED, is pending until the scheduler finds room on the node.  One row for each: decreased, demoted, pending, unchanged, or refused with YARN''s reason; the others go ahead.  version is the current one, allocation (native units) what the container has now';
+REVOKE ALL ON FUNCTION yquota.update_containers(text, yquota.container_update_request[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota.update_container(
+	container_id text, version integer, allocation yquota.resource DEFAULT NULL,
+	execution_type yquota.execution_type DEFAULT NULL, priority integer DEFAULT 1, allocation_request_id bigint DEFAULT -1)
+	RETURNS text
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_update_container';
+COMMENT ON FUNCTION yquota.update_container(text, integer, yquota.resource, yquota.execution_type, integer, bigint) IS
+	'The same for one container; what is refused is an error.  Returns the outcome';
+REVOKE ALL ON FUNCTION yquota.update_container(text, integer, yquota.resource, yquota.execution_type, integer, bigint) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.forget_application() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER

@@ -299,6 +299,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.application', 'SELECT', '{operator,member,viewer,admin}'),
 		-- what they ask for, and what the scheduler decided
 		('TABLE', 'yquota.blacklist', 'SELECT', '{operator,viewer,admin}'),
+		('TABLE', 'yquota.container_update', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.decision', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.reservation', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.resource_request', 'SELECT', '{operator,viewer,admin}'),
@@ -373,6 +374,8 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.request_containers(text,yquota.resource,bigint,text,integer,bigint,boolean,text,yquota.execution_type)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.schedule(text[],integer,boolean,boolean)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.update_blacklist(text,text[],text[])', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.update_container(text,integer,yquota.resource,yquota.execution_type,integer,bigint)', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.update_containers(text,yquota.container_update_request[])', 'EXECUTE', '{operator,admin}'),
 		-- of others only to operators and those who read all
 		('FUNCTION', 'yquota.headroom(text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.user_limit(text,text,text,boolean)', 'EXECUTE', '{operator,member,viewer,admin}'),

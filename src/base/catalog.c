@@ -58,6 +58,8 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_CONTAINER] = {.schema = "yquota", .name = "container"},
 	[YQ_CONTAINER_CHANGE] = {.schema = "yquota", .name = "container_change"},
 	[YQ_CONTAINER_EVENT] = {.schema = "yquota", .name = "container_event", .may_have_children = true},
+	[YQ_CONTAINER_UPDATE_TABLE] = {.schema = "yquota", .name = "container_update"},
+	[YQ_CONTAINER_VERSION] = {.schema = "yquota_internal", .name = "container_version"},
 	[YQ_COUNTER_DELTA] = {.schema = "yquota_internal", .name = "counter_delta"},
 	[YQ_CREATED_QUEUE] = {.schema = "yquota_internal", .name = "created_queue"},
 	[YQ_DECISION] = {.schema = "yquota", .name = "decision"},

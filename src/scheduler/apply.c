@@ -20,6 +20,7 @@
 #include "queues/statement.h"
 #include "queues/submission_lock.h"
 #include "scheduler/apply.h"
+#include "scheduler/container_update.h"
 #include "scheduler/decision.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -222,22 +223,22 @@ write_reservations(const YqCluster *cluster)
 {
 	static YqStatement upsert = {
 		.command = "INSERT INTO yquota.reservation "
-		"(node, application_id, container_id, label, priority, allocation_request_id, allocation, reserved_at) "
-		"SELECT u.node, u.application_id, u.container_id, u.label, u.priority, u.allocation_request_id, u.allocation, yquota.clock() "
-		"FROM unnest($1, $2, $3, $4, $5, $6, $7) "
-		"AS u (node, application_id, container_id, label, priority, allocation_request_id, allocation) "
+		"(node, application_id, container_id, label, container_to_update, priority, allocation_request_id, allocation, reserved_at) "
+		"SELECT u.node, u.application_id, u.container_id, u.label, u.container_to_update, u.priority, u.allocation_request_id, "
+		"u.allocation, yquota.clock() FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) "
+		"AS u (node, application_id, container_id, label, container_to_update, priority, allocation_request_id, allocation) "
 		"ON CONFLICT (node) DO UPDATE SET application_id = excluded.application_id, container_id = excluded.container_id, "
 		"label = excluded.label, priority = excluded.priority, allocation_request_id = excluded.allocation_request_id, "
-		"allocation = excluded.allocation, reserved_at = excluded.reserved_at",
-		.types = {"_text", "_text", "_text", "_text", "_int4", "_int8", "yquota._resource"}
+		"allocation = excluded.allocation, reserved_at = excluded.reserved_at, container_to_update = excluded.container_to_update",
+		.types = {"_text", "_text", "_text", "_text", "_text", "_int4", "_int8", "yquota._resource"}
 	};
-	Column		columns[7];
+	Column		columns[8];
 
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		columns[i] = make_column(TEXTOID, cluster->name_count);
-	columns[4] = make_column(INT4OID, cluster->name_count);
-	columns[5] = make_column(INT8OID, cluster->name_count);
-	columns[6] = make_column(yq_type_oid("resource"), cluster->name_count);
+	columns[5] = make_column(INT4OID, cluster->name_count);
+	columns[6] = make_column(INT8OID, cluster->name_count);
+	columns[7] = make_column(yq_type_oid("resource"), cluster->name_count);
 	for (int i = 0; i < cluster->name_count; i++)
 	{
 		const YqClusterNode *node = cluster->nodes[i];
@@ -249,9 +250,10 @@ write_reservations(const YqCluster *cluster)
 		put_text(&columns[1], reservation->key->application->application_id);
 		put(&columns[2], PointerGetDatum(yq_container_id(reservation->key->application, reservation->container)));
 		put_text(&columns[3], cluster->hierarchy->labels[node->label]);
-		put(&columns[4], Int32GetDatum(reservation->key->priority));
-		put(&columns[5], Int64GetDatum(reservation->key->allocation_request_id));
-		put(&columns[6], yq_hierarchy_resource(cluster->hierarchy, reservation->amounts));
+		put_text(&columns[4], reservation->key->update == NULL ? NULL : reservation->key->update->container_id);
+		put(&columns[5], Int32GetDatum(reservation->key->priority));
+		put(&columns[6], Int64GetDatum(reservation->key->allocation_request_id));
+		put(&columns[7], yq_hierarchy_resource(cluster->hierarchy, reservation->amounts));
 	}
 	run(&upsert, columns, lengthof(columns));
 }
@@ -375,7 +377,7 @@ write_requests(const List *applications)
 		{
 			const YqRequestKey *key = application->keys[i];
 
-			if (!key->is_changed)
+			if (!key->is_changed || key->update != NULL)
 				continue;
 			put_counters(&counted, key);
 			put_ask(&updated, &served, key, &key->anywhere);
@@ -464,6 +466,7 @@ yq_decisions_apply(YqLoadedCluster *loaded)
 	List	   *applications = find_touched(loaded);
 
 	yq_decisions_write(loaded);
+	yq_container_updates_record(loaded->cluster, applications);
 	drop_reservations(loaded);
 	write_reservations(loaded->cluster);
 	write_requests(applications);

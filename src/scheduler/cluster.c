@@ -361,17 +361,36 @@ compare_users(const void *a, const void *b)
 	return strcmp((*(YqClusterUser *const *) a)->username, (*(YqClusterUser *const *) b)->username);
 }
 
-/* The smaller number of priority first, then of the request id (cs-semantics 5.6). */
+/* The container that comes first: of one application and attempt, by its number. */
+static int
+compare_updates(const YqContainerUpdate *left, const YqContainerUpdate *right)
+{
+	Size		left_length = strlen(left->container_id);
+	Size		right_length = strlen(right->container_id);
+
+	if (left_length != right_length)
+		return left_length < right_length ? -1 : 1;
+	return strcmp(left->container_id, right->container_id);
+}
+
+/*
+ * The smaller number of priority first, then of the request id (cs-semantics 5.6).
+ * Updates come after all others, as SchedulerRequestKey.compareTo() has it, though
+ * its comment says otherwise.
+ */
 static int
 compare_keys(const void *a, const void *b)
 {
 	const YqRequestKey *left = *(YqRequestKey *const *) a;
 	const YqRequestKey *right = *(YqRequestKey *const *) b;
 
+	if ((left->update != NULL) != (right->update != NULL))
+		return left->update != NULL ? 1 : -1;
 	if (left->priority != right->priority)
 		return left->priority < right->priority ? -1 : 1;
-	return left->allocation_request_id < right->allocation_request_id ? -1 :
-		left->allocation_request_id > right->allocation_request_id;
+	if (left->allocation_request_id != right->allocation_request_id)
+		return left->allocation_request_id < right->allocation_request_id ? -1 : 1;
+	return left->update == NULL ? 0 : compare_updates(left->update, right->update);
 }
 
 static int

@@ -154,10 +154,22 @@ typedef struct YqAsk
 	void	   *source;			/* the loader's */
 } YqAsk;
 
-/* What an application asks for with one priority and allocation request id. */
+/* A running container that is to have more, or to become GUARANTEED (cs-semantics 9). */
+typedef struct YqContainerUpdate
+{
+	const char *container_id;
+	bool		is_promotion;
+	const int64 *allocation;	/* of the container afterwards; NULL: it is not wanted any more */
+} YqContainerUpdate;
+
+/*
+ * What an application asks for with one priority and allocation request id; or for
+ * one of its containers, which is one container of what is missing, on its node.
+ */
 typedef struct YqRequestKey
 {
 	struct YqClusterApplication *application;
+	const YqContainerUpdate *update;	/* NULL: asks for new containers */
 	int32		priority;		/* the smaller number comes first */
 	int64		allocation_request_id;
 	int			label;			/* of what is asked for anywhere; -1 when it is gone */

@@ -543,30 +543,51 @@ find_application(const Loader *loader, const char *id)
 
 /* -- what they ask for --------------------------------------------------------- */
 
+static bool
+is_key_of(const YqRequestKey *key, const char *container_to_update)
+{
+	if (key->update == NULL || container_to_update == NULL)
+		return key->update == NULL && container_to_update == NULL;
+	return strcmp(key->update->container_id, container_to_update) == 0;
+}
+
 static YqRequestKey *
-find_key(const YqClusterApplication *application, int32 priority, int64 allocation_request_id)
+find_key(const YqClusterApplication *application, int32 priority, int64 allocation_request_id,
+		 const char *container_to_update)
 {
 	/* rows come key by key: it is the last one, if any */
 	for (int i = application->key_count - 1; i >= 0; i--)
 	{
 		YqRequestKey *key = application->keys[i];
 
-		if (key->priority == priority && key->allocation_request_id == allocation_request_id)
+		if (key->priority == priority && key->allocation_request_id == allocation_request_id &&
+			is_key_of(key, container_to_update))
 			return key;
 	}
 	return NULL;
 }
 
+static YqContainerUpdate *
+make_update(const Row *row, const char *container_id)
+{
+	YqContainerUpdate *update = MemoryContextAllocZero(row->loader->cluster->context, sizeof(YqContainerUpdate));
+
+	update->container_id = container_id;
+	return update;
+}
+
 static YqRequestKey *
-get_key(const Row *row, YqClusterApplication *application, int first_counter)
+get_key(const Row *row, YqClusterApplication *application, const char *container_to_update, int first_counter)
 {
 	int32		priority = DatumGetInt32(value_of(row, 2));
 	int64		allocation_request_id = DatumGetInt64(value_of(row, 3));
-	YqRequestKey *key = find_key(application, priority, allocation_request_id);
+	YqRequestKey *key = find_key(application, priority, allocation_request_id, container_to_update);
 
 	if (key == NULL)
 	{
 		key = yq_cluster_add_key(row->loader->cluster, application, priority, allocation_request_id, 0);
+		if (container_to_update != NULL)
+			key->update = make_update(row, container_to_update);
 		set_counters(row, key, first_counter);
 	}
 	return key;
@@ -584,7 +605,7 @@ read_request(const Row *row)
 
 	if (application == NULL)
 		return;
-	key = get_key(row, application, 9);
+	key = get_key(row, application, NULL, 9);
 	if (is_anywhere)
 		key->label = label_of(row, 8);
 	ask = yq_cluster_add_ask(loader->cluster, key, is_anywhere ? YQ_ANYWHERE : yq_cluster_name(loader->cluster, name),
@@ -604,6 +625,58 @@ read_requests(Loader *loader)
 	};
 
 	read_rows(loader, &look_up, NULL, read_request);
+}
+
+/* One container of what is missing, where the container runs and nowhere else. */
+static void
+ask_for_update(const Row *row, YqRequestKey *key, const int64 *amounts)
+{
+	YqCluster  *cluster = row->loader->cluster;
+
+	(void) yq_cluster_add_ask(cluster, key, yq_cluster_name(cluster, text_of(row, 6)), 1, amounts, false);
+	if (!is_null(row, 7))
+		(void) yq_cluster_add_ask(cluster, key, yq_cluster_name(cluster, text_of(row, 7)), 1, amounts, false);
+	(void) yq_cluster_add_ask(cluster, key, YQ_ANYWHERE, 1, amounts, false);
+}
+
+static void
+read_update(const Row *row)
+{
+	Loader	   *loader = row->loader;
+	YqClusterApplication *application = find_application(loader, TextDatumGetCString(value_of(row, 1)));
+	int64	   *missing = amounts_of(row, 9);
+	int64	   *afterwards = amounts_of(row, 10);
+	YqContainerUpdate *update;
+	YqRequestKey *key;
+
+	if (application == NULL)
+		return;
+	key = yq_cluster_add_key(loader->cluster, application, DatumGetInt32(value_of(row, 2)),
+							 DatumGetInt64(value_of(row, 3)), label_of(row, 8));
+	update = make_update(row, text_of(row, 4));
+	update->is_promotion = DatumGetBool(value_of(row, 5));
+	if (!update->is_promotion)
+		yq_amounts_add(loader->cluster->calculator, afterwards, missing);
+	update->allocation = memcpy(MemoryContextAlloc(loader->cluster->context, sizeof(int64) * YQ_MAX_RESOURCE_TYPES),
+								afterwards, sizeof(int64) * loader->hierarchy->calculator.types);
+	key->update = update;
+	set_counters(row, key, 11);
+	ask_for_update(row, key, missing);
+}
+
+static void
+read_updates(Loader *loader)
+{
+	static YqStatement look_up = {
+		.command = "SELECT u.application_id, u.priority, u.allocation_request_id, u.container_id, "
+		"u.update_type = 'PROMOTE_EXECUTION_TYPE', u.node, n.rack, u.label, u.allocation, c.allocation, "
+		"u.opportunities, u.missed_non_partitioned, u.re_reservations "
+		"FROM yquota.container_update AS u "
+		"JOIN yquota.container AS c ON c.container_id = u.container_id "
+		"LEFT JOIN yquota.node AS n ON n.name = u.node"
+	};
+
+	read_rows(loader, &look_up, NULL, read_update);
 }
 
 static void
@@ -652,7 +725,7 @@ read_reservation(const Row *row)
 	caller = MemoryContextSwitchTo(cluster->context);
 	source = palloc(sizeof(YqLoadedReservation));
 	source->container_id = text_of(row, 5);
-	reservation = yq_cluster_add_reservation(cluster, get_key(row, application, 7), node,
+	reservation = yq_cluster_add_reservation(cluster, get_key(row, application, text_of(row, 10), 7), node,
 											 container_number(source->container_id), amounts);
 	reservation->source = source;
 	loader->loaded->reservations = lappend(loader->loaded->reservations, reservation);
@@ -665,7 +738,7 @@ read_reservations(Loader *loader)
 {
 	static YqStatement look_up = {
 		.command = "SELECT r.application_id, r.priority, r.allocation_request_id, r.node, r.container_id, r.allocation, "
-		"c.opportunities, c.missed_non_partitioned, c.re_reservations "
+		"c.opportunities, c.missed_non_partitioned, c.re_reservations, r.container_to_update "
 		"FROM yquota.reservation AS r "
 		"JOIN yquota.node AS n ON n.name = r.node AND n.state = 'RUNNING' AND n.label = r.label "
 		"LEFT JOIN yquota_internal.request_counter AS c USING (application_id, priority, allocation_request_id) "
@@ -734,6 +807,7 @@ yq_cluster_load(YqHierarchy *hierarchy, const char **nodes, int node_count)
 	read_users(&loader);
 	read_applications(&loader);
 	read_requests(&loader);
+	read_updates(&loader);
 	read_blacklists(&loader);
 	read_reservations(&loader);
 	read_holdings(&loader);

@@ -22,13 +22,6 @@
 /* As the columns of yquota.resource_request allow. */
 #define NAME_MAX_BYTES 255
 
-typedef struct Asker
-{
-	const YqHierarchy *hierarchy;
-	const YqApplication *application;
-	const YqQueue *queue;
-} Asker;
-
 /* -- who asks -------------------------------------------------------------- */
 
 static const YqApplication *
@@ -48,11 +41,10 @@ find_application(const YqHierarchy *hierarchy, const char *application_id)
 	return application;
 }
 
-/* Lock the application as it stands: it neither ends nor moves meanwhile. */
-static Asker
-lock_application(const char *application_id)
+YqAsker
+yq_asker_lock(const char *application_id)
 {
-	Asker		asker;
+	YqAsker		asker;
 
 	yq_pass_lock(ShareLock);
 	yq_submission_lock_configuration(RowExclusiveLock);
@@ -116,7 +108,7 @@ check_name(const char *name)
 }
 
 static void
-check_request(const Asker *asker, const YqContainerRequest *request)
+check_request(const YqAsker *asker, const YqContainerRequest *request)
 {
 	check_name(request->resource_name);
 	if (request->count < 0)
@@ -147,7 +139,7 @@ refuse(const YqVerdict *verdict)
 }
 
 static Datum
-normalized_allocation(const Asker *asker, const YqContainerRequest *request)
+normalized_allocation(const YqAsker *asker, const YqContainerRequest *request)
 {
 	int64	   *amounts = yq_hierarchy_amounts(asker->hierarchy);
 	int64	   *maximum = yq_request_maximum(asker->hierarchy, asker->queue);
@@ -161,7 +153,7 @@ normalized_allocation(const Asker *asker, const YqContainerRequest *request)
 }
 
 static void
-write_request(const Asker *asker, const YqContainerRequest *request)
+write_request(const YqAsker *asker, const YqContainerRequest *request)
 {
 	static YqStatement upsert = {
 		.command = "INSERT INTO yquota.resource_request AS r "
@@ -209,32 +201,34 @@ drop_void_requests(const char *application_id)
 	(void) yq_statement_execute(&drop, values, NULL);
 }
 
-/* Containers that the application waits for. */
-static int64
-count_outstanding(const char *application_id)
+int64
+yq_asker_note_demand(const char *application_id)
 {
 	static YqStatement look_up = {
-		.command = "SELECT COALESCE(pg_catalog.sum(r.count), 0) FROM yquota.resource_request AS r "
+		.command = "SELECT COALESCE(pg_catalog.sum(r.count), 0), "
+		"EXISTS (SELECT FROM yquota.container_update AS u WHERE u.application_id = $1) FROM yquota.resource_request AS r "
 		"WHERE r.application_id = $1 AND r.resource_name = '*'",
 		.types = {"text"}
 	};
 	Datum		values[] = {CStringGetTextDatum(application_id)};
 	bool		isnull;
 	int64		count;
+	bool		is_demanding;
 
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	(void) yq_statement_run(&look_up, values, NULL);
 	count = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	is_demanding = count > 0 || DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull));
 	SPI_finish();
+	(void) yq_application_change_demand(application_id, is_demanding);
 	return count;
 }
 
 int64
 yq_container_request(const char *application_id, const YqContainerRequest *requests, int count)
 {
-	Asker		asker = lock_application(application_id);
-	int64		outstanding;
+	YqAsker		asker = yq_asker_lock(application_id);
 
 	check_master(application_id);
 	for (int i = 0; i < count; i++)
@@ -244,9 +238,7 @@ yq_container_request(const char *application_id, const YqContainerRequest *reque
 		write_request(&asker, &requests[i]);
 	}
 	drop_void_requests(application_id);
-	outstanding = count_outstanding(application_id);
-	(void) yq_application_change_demand(application_id, outstanding > 0);
-	return outstanding;
+	return yq_asker_note_demand(application_id);
 }
 
 /* -- where not -------------------------------------------------------------- */
@@ -264,7 +256,7 @@ yq_blacklist_update(const char *application_id, const char **additions, int addi
 		.command = "DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1 AND b.resource_name = $2",
 		.types = {"text", "text"}
 	};
-	Asker		asker = lock_application(application_id);
+	YqAsker		asker = yq_asker_lock(application_id);
 	Datum		values[2] = {CStringGetTextDatum(asker.application->application_id)};
 
 	for (int i = 0; i < addition_count; i++)

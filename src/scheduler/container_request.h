@@ -17,6 +17,7 @@
 #define YQ_CONTAINER_REQUEST_H
 
 #include "base/resource.h"
+#include "queues/application.h"
 
 /* Means any node, and how many containers are wanted in all. */
 #define YQ_ANYWHERE_NAME "*"
@@ -40,6 +41,23 @@ typedef struct YqContainerRequest
  * ERRCODE_INVALID_PARAMETER_VALUE.
  */
 extern int64 yq_container_request(const char *application_id, const YqContainerRequest *requests, int count);
+
+/* Who asks. */
+typedef struct YqAsker
+{
+	const YqHierarchy *hierarchy;
+	const YqApplication *application;
+	const YqQueue *queue;
+} YqAsker;
+
+/* Lock the application as it stands: it neither ends nor moves meanwhile, and no pass decides. */
+extern YqAsker yq_asker_lock(const char *application_id);
+
+/*
+ * Have its user count as active if it waits for anything, new containers or more for
+ * running ones.  Returns how many new ones.  Called under that lock, or that of passes.
+ */
+extern int64 yq_asker_note_demand(const char *application_id);
 
 /* Have it get no containers on some nodes and racks, and again on others. */
 extern void yq_blacklist_update(const char *application_id, const char **additions, int addition_count,

@@ -39,16 +39,36 @@ static const char *const locality_names[] = {
 	[YQ_OFF_SWITCH] = "OFF_SWITCH",
 };
 
-const char *
-yq_decision_name(const YqDecision *decision)
+static bool
+is_allocation(const YqDecision *decision)
 {
-	return decision_names[decision->kind];
+	return decision->kind == YQ_ALLOCATED || decision->kind == YQ_SWAPPED;
 }
 
 bool
 yq_decision_starts(const YqDecision *decision)
 {
-	return decision->kind == YQ_ALLOCATED || decision->kind == YQ_SWAPPED;
+	return is_allocation(decision) && decision->key->update == NULL;
+}
+
+bool
+yq_decision_updates(const YqDecision *decision)
+{
+	return is_allocation(decision) && decision->key->update != NULL;
+}
+
+const char *
+yq_decision_name(const YqDecision *decision)
+{
+	if (yq_decision_updates(decision))
+		return decision->key->update->is_promotion ? "promoted" : "increased";
+	return decision_names[decision->kind];
+}
+
+const int64 *
+yq_decision_allocation(const YqDecision *decision)
+{
+	return yq_decision_updates(decision) ? decision->key->update->allocation : decision->amounts;
 }
 
 const char *
@@ -91,6 +111,8 @@ yq_container_id(const YqClusterApplication *application, int64 number)
 text *
 yq_decision_container_id(const YqDecision *decision)
 {
+	if (yq_decision_updates(decision))
+		return cstring_to_text(decision->key->update->container_id);
 	return yq_container_id(decision->key->application, decision->container);
 }
 
@@ -307,7 +329,7 @@ fill_decision(Rows *rows, const YqDecision *decision)
 	set_text(rows, DECISION_APPLICATION_ID, application->application_id);
 	set_text(rows, DECISION_QUEUE, application->leaf->queue->path);
 	set_text(rows, DECISION_NODE, decision->node->name);
-	set(rows, DECISION_ALLOCATION, yq_hierarchy_resource(rows->hierarchy, decision->amounts));
+	set(rows, DECISION_ALLOCATION, yq_hierarchy_resource(rows->hierarchy, yq_decision_allocation(decision)));
 	set_text(rows, DECISION_LOCALITY, yq_decision_locality(decision));
 	set(rows, DECISION_PRIORITY, Int32GetDatum(decision->key->priority));
 	set(rows, DECISION_ALLOCATION_REQUEST_ID, Int64GetDatum(decision->key->allocation_request_id));

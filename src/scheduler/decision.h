@@ -13,13 +13,19 @@
 /* Does a container start? */
 extern bool yq_decision_starts(const YqDecision *decision);
 
+/* Does a running container become larger, or GUARANTEED? */
+extern bool yq_decision_updates(const YqDecision *decision);
+
+/* What its container has then, or what is reserved for it. */
+extern const int64 *yq_decision_allocation(const YqDecision *decision);
+
 /* What it is called in yquota.decision; the locality is NULL when nothing starts. */
 extern const char *yq_decision_name(const YqDecision *decision);
 extern const char *yq_decision_locality(const YqDecision *decision);
 
 /*
  * The name of a container, as YARN makes it: of a number of an application, and of
- * the one that is decided about.  palloc'd.
+ * the one that is decided about, which runs already if it is updated.  palloc'd.
  */
 extern text *yq_container_id(const YqClusterApplication *application, int64 number);
 extern text *yq_decision_container_id(const YqDecision *decision);

@@ -18,6 +18,7 @@
 #include "queues/submission_lock.h"
 #include "scheduler/apply.h"
 #include "scheduler/assign.h"
+#include "scheduler/container_update.h"
 #include "scheduler/pass.h"
 #include "scheduler/pass_lock.h"
 #include "scheduler/rest.h"
@@ -26,6 +27,13 @@
 #include "utils/timestamp.h"
 
 /* -- what was to be done since the last one ------------------------------------ */
+
+/* Decisions up to then have waited long enough to be acknowledged. */
+static TimestampTz
+last_expired(void)
+{
+	return yq_clock_now() - INT64CONST(1000) * yq_allocation_expiry;
+}
 
 /*
  * Containers that nobody has launched in time end, with YARN's exit status for such
@@ -38,12 +46,12 @@ release_expired(void)
 		.command = "WITH expired AS (DELETE FROM yquota.decision AS d WHERE d.decided_at <= $1 "
 		"RETURNING d.container_id, d.decision) "
 		"INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) "
-		"SELECT 'CONTAINER_FINISH', c.container_id, greatest(yquota.clock(), c.started_at), -100, 'scheduler' "
+		"SELECT 'CONTAINER_FINISH', c.container_id, greatest(yquota.clock(), c.settled_at), -100, 'scheduler' "
 		"FROM yquota.container AS c "
 		"WHERE c.container_id = ANY (ARRAY(SELECT e.container_id FROM expired AS e WHERE e.decision IN ('allocated', 'swapped')))",
 		.types = {"timestamptz"}
 	};
-	Datum		values[] = {TimestampTzGetDatum(yq_clock_now() - INT64CONST(1000) * yq_allocation_expiry)};
+	Datum		values[] = {TimestampTzGetDatum(last_expired())};
 
 	(void) yq_statement_execute(&release, values, NULL);
 }
@@ -96,6 +104,7 @@ restart_lost_masters(void)
 {
 	static YqStatement restart = {
 		.command = "WITH r AS (DELETE FROM yquota.resource_request AS r WHERE r.application_id = $1), "
+		"u AS (DELETE FROM yquota.container_update AS u WHERE u.application_id = $1), "
 		"v AS (DELETE FROM yquota.reservation AS v WHERE v.application_id = $1), "
 		"b AS (DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1), "
 		"c AS (DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1) "
@@ -189,6 +198,7 @@ yq_pass_run(const YqPass *pass)
 	{
 		yq_pass_lock(ExclusiveLock);
 		yq_submission_lock_configuration(RowExclusiveLock);
+		yq_container_updates_tidy(last_expired());
 		release_expired();
 		drop_void_reservations();
 		if (pass->nodes == NULL)

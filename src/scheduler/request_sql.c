@@ -155,6 +155,8 @@ yq_sql_forget_application(PG_FUNCTION_ARGS)
 {
 	static YqStatement drops[] = {
 		{.command = "DELETE FROM yquota.resource_request AS r WHERE r.application_id = $1", .types = {"text"}},
+		{.command = "DELETE FROM yquota.container_update AS u WHERE u.application_id = $1", .types = {"text"}},
+		{.command = "DELETE FROM yquota_internal.container_version AS v WHERE v.application_id = $1", .types = {"text"}},
 		{.command = "DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1", .types = {"text"}},
 		{.command = "DELETE FROM yquota.reservation AS r WHERE r.application_id = $1", .types = {"text"}},
 		{.command = "DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1", .types = {"text"}},

@@ -95,7 +95,7 @@ fill_decision(ResultRow *row, const YqDecision *decision)
 	set_text(row, RESULT_APPLICATION_ID, application->application_id);
 	set_text(row, RESULT_QUEUE, application->leaf->queue->path);
 	set_text(row, RESULT_NODE, decision->node->name);
-	set_amounts(row, RESULT_ALLOCATION, decision->amounts);
+	set_amounts(row, RESULT_ALLOCATION, yq_decision_allocation(decision));
 	set_text(row, RESULT_LOCALITY, yq_decision_locality(decision));
 	set_key(row, decision->key);
 	if (decision->kind == YQ_SWAPPED)

@@ -193,7 +193,7 @@ SELECT is_empty($$SELECT object, privilege, kinds FROM yquota_internal.privilege
 				  AND object !~ '^yquota\.(hold|release)\('
 				  AND object <> ALL ('{yquota.create_queue(text),yquota.manage_queues(),yquota.remove_unused_queues()}')
 				  -- operators speak for the resource manager
-				  AND object !~ '^yquota\.(submit|finish|move)_application\(|^yquota\.(admission|update_application_priority|update_application_lifetime|set_outstanding_requests|activate_applications|remove_finished_applications|request_containers|release_containers|update_blacklist|schedule|node_heartbeat|acknowledge)\('
+				  AND object !~ '^yquota\.(submit|finish|move)_application\(|^yquota\.(admission|update_application_priority|update_application_lifetime|set_outstanding_requests|activate_applications|remove_finished_applications|request_containers|release_containers|update_blacklist|update_containers?|schedule|node_heartbeat|acknowledge)\('
 				  AND CASE WHEN privilege = 'EXECUTE' THEN (SELECT f.provolatile = 'v' FROM pg_proc AS f WHERE f.oid = object::regprocedure) ELSE true END$$,
 				'viewers and members write nothing, operators insert events, have queues do what they do by themselves, and ask what changes nothing');
 CREATE ROLE regress_operator; CREATE ROLE regress_viewer; CREATE ROLE regress_member; CREATE ROLE regress_admin;
@@ -227,7 +227,7 @@ SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relatio
 			SELECT coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 1 OR t.tgnewtable IS NOT NULL OR t.tgoldtable IS NOT NULL), 0) & 28 = 28
 				   AND coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 0), 0) & 32 = 32
 			FROM pg_trigger AS t WHERE t.tgrelid = c.oid AND t.tgfoid IN ('yquota_internal.note_audit()'::regprocedure, 'yquota_internal.note_audit_of_statement()'::regprocedure) AND t.tgenabled = 'O' AND t.tgqual IS NULL AND t.tgattr = '')),
-		  '{active_leaf,alert,application,application_attempt,application_counter,application_total,audit,blacklist,carried_container,charge,charged_through,cluster_total,container,container_change,container_event,correction_due,counter_delta,created_queue,decision,deferred_event,discarded_event,event_reject,event_void,feed_counter,history_stretch,hold,node,node_counter,opening_balance,pending_demand,pricing_change,project_counter,queue_check,queue_status,rate_class_counter,released_log,request_counter,reservation,resource_request,running_class,running_reference,running_total,usage_counter,usage_version,utilization,worker_state}'::text[],
+		  '{active_leaf,alert,application,application_attempt,application_counter,application_total,audit,blacklist,carried_container,charge,charged_through,cluster_total,container,container_change,container_event,container_update,container_version,correction_due,counter_delta,created_queue,decision,deferred_event,discarded_event,event_reject,event_void,feed_counter,history_stretch,hold,node,node_counter,opening_balance,pending_demand,pricing_change,project_counter,queue_check,queue_status,rate_class_counter,released_log,request_counter,reservation,resource_request,running_class,running_reference,running_total,usage_counter,usage_version,utilization,worker_state}'::text[],
 		  'every table of configuration is audited');
 
 --

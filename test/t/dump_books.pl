@@ -277,6 +277,9 @@ $node->safe_psql('archived', <<~'SQL');
 	SELECT decision FROM yquota.schedule('{n2}');
 	SELECT yquota.request_containers('application_1_2', '[memory-mb=2048]', 1);
 	SELECT decision FROM yquota.schedule('{n2}');
+	-- it was demoted, and is to be promoted again
+	SELECT yquota.update_container('container_1_2_01_000001', 0, execution_type => 'OPPORTUNISTIC');
+	SELECT yquota.update_container('container_1_2_01_000001', 1, execution_type => 'GUARANTEED');
 	SET yquota.charging = deferred;
 	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'e4', '2021-03-03 12:56+00');
 	SQL
