@@ -111,7 +111,6 @@ CREATE TABLE yquota.decision (
 	decided_at timestamptz NOT NULL
 );
 CREATE INDEX decision_container_id_idx ON yquota.decision (container_id);
-CREATE INDEX decision_decided_at_idx ON yquota.decision (decided_at);
 COMMENT ON TABLE yquota.decision IS
 	'What the scheduler decided and nobody has acknowledged yet: containers in it are released after yquota.allocation_expiry';
 COMMENT ON COLUMN yquota.decision.decision IS

@@ -124,3 +124,25 @@ CREATE TRIGGER forget_ended AFTER UPDATE ON yquota.application
 CREATE TRIGGER forget_deleted AFTER DELETE ON yquota.application
 	FOR EACH ROW WHEN (OLD.finished_at IS NULL)
 	EXECUTE FUNCTION yquota_internal.forget_application();
+
+CREATE FUNCTION yquota_internal.forget_applications() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	DELETE FROM yquota.resource_request;
+	DELETE FROM yquota.blacklist;
+	DELETE FROM yquota.reservation;
+	DELETE FROM yquota_internal.request_counter;
+	UPDATE yquota_internal.application_attempt
+	SET attempt = attempt + 1, next_container = 1, am_container_id = NULL
+	WHERE next_container > 1 OR am_container_id IS NOT NULL;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.forget_applications() IS
+	'The same for all applications at once';
+REVOKE ALL ON FUNCTION yquota_internal.forget_applications() FROM PUBLIC;
+
+CREATE TRIGGER forget_all AFTER TRUNCATE ON yquota.application
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.forget_applications();

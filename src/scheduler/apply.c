@@ -399,8 +399,7 @@ write_attempts(const YqCluster *cluster, const List *applications)
 	static YqStatement upsert = {
 		.command = "INSERT INTO yquota_internal.application_attempt AS t (application_id, attempt, next_container) "
 		"SELECT u.* FROM unnest($1, $2, $3) AS u "
-		"ON CONFLICT (application_id) DO UPDATE SET next_container = excluded.next_container "
-		"WHERE t.next_container <> excluded.next_container",
+		"ON CONFLICT (application_id) DO UPDATE SET next_container = excluded.next_container",
 		.types = {"_text", "_int4", "_int8"}
 	};
 	static YqStatement note_masters = {
@@ -421,6 +420,9 @@ write_attempts(const YqCluster *cluster, const List *applications)
 	{
 		const YqClusterApplication *application = lfirst(cell);
 
+		if (application->next_container == yq_loaded(application)->next_container)
+			continue;
+		yq_loaded(application)->next_container = application->next_container;
 		put_text(&attempts[0], application->application_id);
 		put(&attempts[1], Int32GetDatum(yq_loaded(application)->attempt));
 		put(&attempts[2], Int64GetDatum(application->next_container));

@@ -493,6 +493,7 @@ read_application(const Row *row)
 	application->started_at = DatumGetTimestampTz(value_of(row, APPLICATION_ACTIVATED_AT));
 	if (!is_null(row, APPLICATION_NEXT_CONTAINER))
 		application->next_container = DatumGetInt64(value_of(row, APPLICATION_NEXT_CONTAINER));
+	yq_loaded(application)->next_container = application->next_container;
 	application->waits_for_master = !DatumGetBool(value_of(row, APPLICATION_UNMANAGED)) &&
 		is_null(row, APPLICATION_AM_CONTAINER_ID);
 	if (application->waits_for_master)

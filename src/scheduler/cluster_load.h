@@ -19,6 +19,7 @@ typedef struct YqLoadedApplication
 {
 	const char *project;		/* who pays */
 	int			attempt;		/* number of its application master */
+	int64		next_container; /* as application_attempt has it */
 	bool		is_gone;		/* it ended or moved while the pass decided */
 	int			place;			/* among all, by id; see decision.c */
 } YqLoadedApplication;

@@ -449,11 +449,12 @@ drop_void(void)
 }
 
 /* As the resource manager does when the token of an increase is not used in time. */
-static void
-take_back(TimestampTz until)
+void
+yq_container_updates_take_back(TimestampTz until, int64 most)
 {
 	static YqStatement revert = {
 		.command = "WITH expired AS (DELETE FROM yquota.decision AS d WHERE d.decided_at <= $1 AND d.decision = 'increased' "
+		"AND d.decision_id IN (SELECT o.decision_id FROM yquota.decision AS o ORDER BY o.decision_id LIMIT $2) "
 		"RETURNING d.container_id), "
 		"larger AS (SELECT c.container_id, v.previous_allocation, "
 		"greatest(yquota.clock(), c.settled_at + interval '1 microsecond') AS at "
@@ -464,25 +465,23 @@ take_back(TimestampTz until)
 		"WHERE v.container_id IN (SELECT l.container_id FROM larger AS l)) "
 		"INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, source) "
 		"SELECT 'CONTAINER_UPDATE', l.container_id, l.at, l.previous_allocation, 'scheduler' FROM larger AS l",
-		.types = {"timestamptz"}
+		.types = {"timestamptz", "int8"}
 	};
-	Datum		values[] = {TimestampTzGetDatum(until)};
+	Datum		values[] = {TimestampTzGetDatum(until), Int64GetDatum(most)};
 
-	(void) yq_statement_execute(&revert, values, NULL);
+	if (!is_empty(YQ_CONTAINER_VERSION))
+		(void) yq_statement_execute(&revert, values, NULL);
 }
 
 void
-yq_container_updates_tidy(TimestampTz until)
+yq_container_updates_tidy(void)
 {
 	ListCell   *cell;
 
-	if (!is_empty(YQ_CONTAINER_UPDATE_TABLE))
-	{
-		foreach(cell, drop_void())
-			yq_asker_note_demand(lfirst(cell));
-	}
-	if (!is_empty(YQ_CONTAINER_VERSION))
-		take_back(until);
+	if (is_empty(YQ_CONTAINER_UPDATE_TABLE))
+		return;
+	foreach(cell, drop_void())
+		yq_asker_note_demand(lfirst(cell));
 }
 
 /* -- after a pass -------------------------------------------------------------- */

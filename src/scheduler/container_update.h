@@ -72,12 +72,14 @@ extern YqUpdateOutcome *yq_containers_update(const char *application_id, const Y
 
 /* -- for passes, under their lock ------------------------------------------------ */
 
+/* Drop what was to be done for containers that run no more. */
+extern void yq_container_updates_tidy(void);
+
 /*
- * What was to be done since the last pass: updates of containers that run no more
- * are dropped, and increases decided until then, of which nobody has heard, taken
- * back.
+ * Take back increases decided until then, of which nobody has heard, among so many
+ * of the oldest decisions, which are forgotten.
  */
-extern void yq_container_updates_tidy(TimestampTz until);
+extern void yq_container_updates_take_back(TimestampTz until, int64 most);
 
 /* Write down what a pass has decided of updates, and what it counted for them. */
 extern void yq_container_updates_record(const YqCluster *cluster, const List *applications);

@@ -7,7 +7,6 @@
  */
 #include "base/compat.h"
 
-#include "base/clock.h"
 #include "base/settings.h"
 #include "catalog/pg_type_d.h"
 #include "executor/spi.h"
@@ -19,42 +18,14 @@
 #include "scheduler/apply.h"
 #include "scheduler/assign.h"
 #include "scheduler/container_update.h"
+#include "scheduler/expiry.h"
 #include "scheduler/pass.h"
 #include "scheduler/pass_lock.h"
 #include "scheduler/rest.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/timestamp.h"
 
 /* -- what was to be done since the last one ------------------------------------ */
-
-/* Decisions up to then have waited long enough to be acknowledged. */
-static TimestampTz
-last_expired(void)
-{
-	return yq_clock_now() - INT64CONST(1000) * yq_allocation_expiry;
-}
-
-/*
- * Containers that nobody has launched in time end, with YARN's exit status for such
- * (ContainerExitStatus.ABORTED).  What was said of reservations is forgotten.
- */
-static void
-release_expired(void)
-{
-	static YqStatement release = {
-		.command = "WITH expired AS (DELETE FROM yquota.decision AS d WHERE d.decided_at <= $1 "
-		"RETURNING d.container_id, d.decision) "
-		"INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) "
-		"SELECT 'CONTAINER_FINISH', c.container_id, greatest(yquota.clock(), c.settled_at), -100, 'scheduler' "
-		"FROM yquota.container AS c "
-		"WHERE c.container_id = ANY (ARRAY(SELECT e.container_id FROM expired AS e WHERE e.decision IN ('allocated', 'swapped')))",
-		.types = {"timestamptz"}
-	};
-	Datum		values[] = {TimestampTzGetDatum(last_expired())};
-
-	(void) yq_statement_execute(&release, values, NULL);
-}
 
 /* Reservations of nodes that went, or have another label now (cs-semantics 5.7). */
 static void
@@ -198,8 +169,8 @@ yq_pass_run(const YqPass *pass)
 	{
 		yq_pass_lock(ExclusiveLock);
 		yq_submission_lock_configuration(RowExclusiveLock);
-		yq_container_updates_tidy(last_expired());
-		release_expired();
+		yq_container_updates_tidy();
+		(void) yq_release_expired();
 		drop_void_reservations();
 		if (pass->nodes == NULL)
 			restart_lost_masters();

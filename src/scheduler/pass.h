@@ -25,7 +25,7 @@ typedef struct YqPass
  * one that is not RUNNING nothing is assigned.
  *
  * Unless it is dry, allocations that nobody has acknowledged in time are released
- * first.  A pass over all nodes also notices application masters whose containers
+ * first (expiry.h).  A pass over all nodes also notices application masters whose containers
  * are gone: their applications begin anew.
  */
 extern YqLoadedCluster *yq_pass_run(const YqPass *pass);

@@ -15,11 +15,23 @@
 #include "scheduler/pass_lock.h"
 #include "storage/lmgr.h"
 
-void
-yq_pass_lock(LOCKMODE mode)
+static LockAcquireResult
+acquire(LOCKMODE mode, bool does_not_wait)
 {
 	LOCKTAG		tag;
 
 	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, yq_table_oid(YQ_APPLICATION), 0, 0);
-	(void) LockAcquire(&tag, mode, false, false);
+	return LockAcquire(&tag, mode, false, does_not_wait);
+}
+
+void
+yq_pass_lock(LOCKMODE mode)
+{
+	(void) acquire(mode, false);
+}
+
+bool
+yq_pass_try_lock(LOCKMODE mode)
+{
+	return acquire(mode, true) != LOCKACQUIRE_NOT_AVAIL;
 }

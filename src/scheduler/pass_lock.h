@@ -19,4 +19,7 @@
 /* ExclusiveLock for a pass, ShareLock for changes of requests. */
 extern void yq_pass_lock(LOCKMODE mode);
 
+/* The same without waiting; false when somebody holds it. */
+extern bool yq_pass_try_lock(LOCKMODE mode);
+
 #endif							/* YQ_PASS_LOCK_H */

@@ -40,6 +40,8 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/interrupt.h"
+#include "scheduler/expiry.h"
+#include "scheduler/pass_lock.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/lmgr.h"
@@ -91,6 +93,7 @@ typedef struct Task
 static void run_command(Task *task);
 static void run_credit(Task *task);
 static void run_queue_policy(Task *task);
+static void release_expired(Task *task);
 static void look_around(Task *task);
 static void start_up(Task *task);
 static void record(Task *task);
@@ -99,6 +102,9 @@ static void sign_off(Task *task);
 /* As the configuration of queues has them, when it was last looked at; 0: not at all */
 static int	manage_queues_interval_ms = 0;
 static int	remove_queues_interval_ms = 0;
+
+/* yquota.compute_interval where there is a scheduler */
+static int	release_interval_ms = 0;
 
 enum
 {
@@ -109,6 +115,7 @@ enum
 	APPLY_WAITING,
 	SEAL,
 	CREDIT,
+	RELEASE,
 	MANAGE_QUEUES,
 	REMOVE_QUEUES,
 	PERIODIC_COUNT
@@ -172,6 +179,13 @@ static Task periodic[PERIODIC_COUNT] = {
 		.step = run_credit,
 		.command = "SELECT yquota_internal.worker_credit($1)",
 		.interval_ms = &yq_compute_interval
+	},
+	[RELEASE] = {
+		.name = "release",
+		.activity = "yquota: releasing containers that nobody acknowledged",
+		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.step = release_expired,
+		.interval_ms = &release_interval_ms
 	},
 	/* those of the scheduler's own policies, which have intervals of their own */
 	[MANAGE_QUEUES] = {
@@ -518,6 +532,16 @@ run_queue_policy(Task *task)
 	task->last_run = now;
 }
 
+/* Batch after batch without a pause; nothing while there are passes, which do it. */
+static void
+release_expired(Task *task)
+{
+	TimestampTz now = yq_clock_now();
+	bool		is_done = !yq_pass_try_lock(ExclusiveLock) || yq_release_expired() < YQ_EXPIRY_BATCH;
+
+	task->last_run = is_done ? now : 0;
+}
+
 /* Read the clock, what queues ask for, and whether there is reason to leave. */
 static void
 look_around(Task *task)
@@ -529,6 +553,9 @@ look_around(Task *task)
 	no_longer_listed = order.from_launcher &&
 		!yq_launcher_lists(NameStr(database_name));
 	read_queue_policies();
+	/* an extension that is older than the library decides nothing */
+	set_interval(&periodic[RELEASE], &release_interval_ms,
+				 OidIsValid(yq_table_oid(YQ_DECISION)) ? yq_compute_interval : 0);
 
 	execute("SELECT stopped_on_purpose, pid FROM yquota_internal.worker_state",
 			0, NULL, NULL, NULL);

@@ -117,6 +117,18 @@ SELECT * FROM pg_temp.told();
 SELECT application_id, attempt, am_container_id FROM yquota.scheduler_application ORDER BY 1;
 SELECT * FROM yquota.reservation;
 
+\echo a thousand decisions at a time are forgotten, oldest first
+SELECT yquota.acknowledge(ARRAY(SELECT container_id FROM yquota.decision));
+INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, allocation_request_id, decided_at)
+SELECT 'reserved', 'c' || n, 'application_1_0001', 'root.a', 'n1', '[memory-mb=1024]', 1, -1, yquota.clock()
+FROM generate_series(1, 1001) AS n;
+SELECT yquota.set_clock('2026-03-02 10:20+00');
+SELECT * FROM pg_temp.told('{n4}');
+SELECT container_id FROM yquota.decision;
+SELECT * FROM pg_temp.told('{n4}');
+SELECT count(*) FROM yquota.decision;
+SELECT yquota.set_clock('2026-03-02 10:10+00');
+
 \echo an application that ends leaves nothing behind
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 5);
 SELECT yquota.finish_application('application_1_0001');
@@ -147,6 +159,15 @@ INSERT INTO yquota.decision (decision, container_id, application_id, queue, node
 VALUES ('allocated', 'c9', 'application_1_0003', 'root.b', 'n1', '[memory-mb=1024]', 1, -1, yquota.clock());
 UPDATE yquota_internal.application_attempt SET next_container = 1 WHERE application_id = 'application_1_0002';
 SELECT * FROM yquota.verify() ORDER BY 1;
+ROLLBACK;
+
+\echo nothing is left of applications that are truncated, but for how far names of containers have got
+BEGIN;
+TRUNCATE yquota.application;
+SELECT (SELECT count(*) FROM yquota.resource_request) + (SELECT count(*) FROM yquota.blacklist) + (SELECT count(*) FROM yquota.reservation)
+	+ (SELECT count(*) FROM yquota_internal.request_counter) AS kept;
+SELECT application_id, attempt, next_container, am_container_id FROM yquota_internal.application_attempt ORDER BY 1;
+SELECT * FROM yquota.verify();
 ROLLBACK;
 
 \echo the door is that of everybody: triggers and constraints of others are there for containers that the scheduler starts

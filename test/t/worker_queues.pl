@@ -1,5 +1,6 @@
 # What the worker does for queues: the policies that scheduler_monitor_policies
-# names, each at its own interval of the clock, and no others.
+# names, each at its own interval of the clock, and no others; and for the
+# scheduler.
 
 use strict;
 use warnings;
@@ -91,6 +92,16 @@ $administrator->query_safe('COMMIT');
 $administrator->quit;
 is_soon($node, 'work', active() . " = 'root.m.idle'", 'and made up for');
 is_soon($node, 'work', q((SELECT postponed = '{}' FROM yquota.worker_status WHERE database = 'work')), 'which is the end of it');
+
+# What the scheduler decided and nobody acknowledges is released, whether or not there is another pass.
+$node->safe_psql('work', q(INSERT INTO yquota.project (name) VALUES ('u')));
+is($node->safe_psql('work', 'SELECT count(*) FROM yquota.schedule()'), '1', 'an application master starts');
+run_to('2030-01-01 02:25:01 UTC');
+$node->safe_psql('work', 'SELECT pg_sleep(0.2)');
+is($node->safe_psql('work', 'SELECT count(*) FROM yquota.decision'), '1', 'it waits to be acknowledged');
+set_clock($node, 'work', '2030-01-01 02:25:12 UTC');
+is_soon($node, 'work', q((SELECT count(*) = 0 FROM yquota.container) AND (SELECT count(*) = 0 FROM yquota.decision)), 'and does so no longer');
+is($node->safe_psql('work', 'SELECT exit_status FROM yquota.charge'), '-100', 'with the exit status of those that nobody launched');
 
 # Who has a guarantee outlives the server, without which nothing is done either.
 my $pid = worker_pid($node, 'work');
