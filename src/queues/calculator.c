@@ -29,7 +29,12 @@ yq_amounts_are_none(const YqCalculator *calculator, const int64 *a)
 bool
 yq_amounts_are_equal(const YqCalculator *calculator, const int64 *a, const int64 *b)
 {
-	return memcmp(a, b, calculator->types * sizeof(int64)) == 0;
+	for (int i = 0; i < calculator->types; i++)
+	{
+		if (a[i] != b[i])
+			return false;
+	}
+	return true;
 }
 
 bool
@@ -110,30 +115,51 @@ compare_two_shares(const int64 *cluster, const int64 *a, const int64 *b)
 		compare_numbers(Min(a_first, a_second), Min(b_first, b_second));
 }
 
-static int
-compare_doubles(const void *x, const void *y)
+/* In ascending order; there are few. */
+static void
+sort_shares(double *shares, int count)
 {
-	return compare_numbers(*(const double *) x, *(const double *) y);
+	for (int i = 1; i < count; i++)
+	{
+		double		share = shares[i];
+		int			at = i;
+
+		for (; at > 0 && shares[at - 1] > share; at--)
+			shares[at] = shares[at - 1];
+		shares[at] = share;
+	}
 }
 
+/*
+ * The largest shares decide, then the second largest, and so on.  Shares of what the
+ * cluster has nothing of are infinite, on both sides, and passed over.
+ */
 static int
 compare_shares(const YqCalculator *calculator, const int64 *cluster,
 			   const int64 *a, const int64 *b)
 {
 	double		a_shares[YQ_MAX_RESOURCE_TYPES];
 	double		b_shares[YQ_MAX_RESOURCE_TYPES];
+	double		a_largest = -get_float8_infinity();
+	double		b_largest = -get_float8_infinity();
+	int			count = 0;
 
 	for (int i = 0; i < calculator->types; i++)
 	{
-		a_shares[i] = share_of(cluster, a, i);
-		b_shares[i] = share_of(cluster, b, i);
-	}
-	qsort(a_shares, calculator->types, sizeof(double), compare_doubles);
-	qsort(b_shares, calculator->types, sizeof(double), compare_doubles);
-	for (int i = calculator->types - 1; i >= 0; i--)
-	{
-		if (isinf(a_shares[i]) || isinf(b_shares[i]))
+		if (cluster[i] == 0)
 			continue;
+		a_shares[count] = share_of(cluster, a, i);
+		b_shares[count] = share_of(cluster, b, i);
+		a_largest = Max(a_largest, a_shares[count]);
+		b_largest = Max(b_largest, b_shares[count]);
+		count++;
+	}
+	if (a_largest != b_largest)
+		return compare_numbers(a_largest, b_largest);
+	sort_shares(a_shares, count);
+	sort_shares(b_shares, count);
+	for (int i = count - 2; i >= 0; i--)
+	{
 		if (a_shares[i] != b_shares[i])
 			return compare_numbers(a_shares[i], b_shares[i]);
 	}

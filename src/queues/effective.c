@@ -266,17 +266,17 @@ set_application_limits(const YqHierarchy *hierarchy, YqQueue *queue)
 }
 
 float4
-yq_queue_absolute_used(const YqHierarchy *hierarchy, const YqQueueLabel *label)
+yq_queue_absolute_used(const YqHierarchy *hierarchy, int label, const int64 *used)
 {
-	const int64 *total = hierarchy->totals[label->label];
+	const int64 *total = hierarchy->totals[label];
 
 	if (yq_amounts_compare(&hierarchy->calculator, total, total, nothing) <= 0)
 		return 0;
-	return yq_amounts_divide(&hierarchy->calculator, total, label->used, total);
+	return yq_amounts_divide(&hierarchy->calculator, total, used, total);
 }
 
 float4
-yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label)
+yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label, const int64 *used)
 {
 	const int64 *total = hierarchy->totals[label->label];
 	const int64 *guaranteed = label->effective_minimum;
@@ -290,7 +290,7 @@ yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label)
 		yq_amounts_multiply(&hierarchy->calculator, templated, total, label->template->absolute_capacity);
 		guaranteed = templated;
 	}
-	return yq_amounts_divide(&hierarchy->calculator, total, label->used,
+	return yq_amounts_divide(&hierarchy->calculator, total, used,
 							 yq_amounts_max(&hierarchy->calculator, total, guaranteed,
 											hierarchy->settings.minimum_allocation));
 }

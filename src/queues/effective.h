@@ -37,9 +37,12 @@ extern int64 yq_containers_elsewhere(const YqHierarchy *hierarchy, const char *p
  */
 extern int64 *yq_queue_limit(const YqHierarchy *hierarchy, const YqQueue *queue);
 
-/* Fractions of the partition, and of the queue's guarantee, that are used. */
-extern float4 yq_queue_absolute_used(const YqHierarchy *hierarchy, const YqQueueLabel *label);
-extern float4 yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label);
+/*
+ * What fractions of the partition, and of the queue's guarantee on a label, are those
+ * amounts, which the queue uses?
+ */
+extern float4 yq_queue_absolute_used(const YqHierarchy *hierarchy, int label, const int64 *used);
+extern float4 yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label, const int64 *used);
 
 /* Do all children together take their capacity from weights? */
 extern bool yq_children_use_weights(const YqQueue *queue);

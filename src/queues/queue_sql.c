@@ -424,8 +424,8 @@ put_capacities(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueueLab
 	put(writer, yq_hierarchy_resource(hierarchy, label->effective_minimum), false);
 	put(writer, yq_hierarchy_resource(hierarchy, label->effective_maximum), false);
 	put(writer, yq_hierarchy_resource(hierarchy, label->used), false);
-	put(writer, Float4GetDatum(yq_queue_used(hierarchy, label)), false);
-	put(writer, Float4GetDatum(yq_queue_absolute_used(hierarchy, label)), false);
+	put(writer, Float4GetDatum(yq_queue_used(hierarchy, label, label->used)), false);
+	put(writer, Float4GetDatum(yq_queue_absolute_used(hierarchy, label->label, label->used)), false);
 }
 
 static void

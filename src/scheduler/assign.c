@@ -54,9 +54,9 @@ is_of_reach(const Walk *walk, const YqClusterQueue *queue)
 {
 	int			label = walk->mode == YQ_RESPECT_EXCLUSIVITY ? walk->node->label : 0;
 
-	if (walk->mode == YQ_RESPECT_EXCLUSIVITY && !yq_queue_may_use_label(queue->queue, walk->node->label))
+	if (walk->mode == YQ_RESPECT_EXCLUSIVITY && !queue->ranks[walk->node->label].may_use)
 		return false;
-	return yq_queue_is_demanding(walk->cluster, queue, label);
+	return queue->is_demanding[label];
 }
 
 static bool
@@ -82,9 +82,8 @@ user_may_assign(const Walk *walk, YqClusterApplication *application, YqLimits *l
 {
 	YqCluster  *cluster = walk->cluster;
 	int			label = walk->node->label;
-	int64		limit[YQ_MAX_RESOURCE_TYPES];
+	const int64 *limit = yq_user_limit(cluster, application->user, label, walk->mode);
 
-	yq_user_limit_set(cluster, application->user, label, walk->mode, limit);
 	if (yq_user_may_assign(cluster, application, label, limit, limits))
 		return true;
 	skip(walk, (YqSkip) {.reason = YQ_SKIP_USER_LIMIT,.queue = application->leaf,.application = application,
@@ -110,7 +109,7 @@ note_full(const Walk *walk, YqClusterQueue *queue, const int64 *unreservable)
  * not, and only those that do need to be looked at.
  */
 static YqOutcome
-walk_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
+assign_to_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
 {
 	YqCluster  *cluster = walk->cluster;
 	int			wanted = walk->mode == YQ_RESPECT_EXCLUSIVITY ? walk->node->label : 0;
@@ -146,21 +145,6 @@ walk_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
 	return YQ_OUTCOME_NOTHING;
 }
 
-static bool
-rests(const Walk *walk, YqClusterQueue *queue, const YqLimits *limits)
-{
-	if (walk->mode == YQ_RESPECT_EXCLUSIVITY && yq_rest_lasts(walk->cluster, queue, walk->node, limits))
-		return true;
-	yq_rest_interrupt(walk->cluster, queue, walk->node, walk->mode);
-	return false;
-}
-
-static YqOutcome
-assign_to_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
-{
-	return rests(walk, leaf, limits) ? YQ_OUTCOME_NOTHING : walk_leaf(walk, leaf, limits);
-}
-
 /* -- parents --------------------------------------------------------------- */
 
 static YqOutcome assign_to_queue(Walk *walk, YqClusterQueue *queue, YqLimits *limits);
@@ -176,12 +160,24 @@ keep_headroom(const Walk *walk, const YqClusterQueue *child, const YqLimits *of_
 				   yq_amounts_max(cluster->calculator, cluster->hierarchy->cluster, headroom, nothing));
 }
 
+/* Does a queue of which so much is left to it get nothing, as walks have found? */
+static bool
+rests(const Walk *walk, YqClusterQueue *queue, const int64 *left)
+{
+	if (walk->mode == YQ_RESPECT_EXCLUSIVITY && yq_rest_lasts(walk->cluster, queue, walk->node, left))
+		return true;
+	yq_rest_interrupt(walk->cluster, queue, walk->node, walk->mode);
+	return false;
+}
+
 static YqOutcome
 assign_to_children(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
 {
 	int			label = walk->node->label;
 	YqOutcome	result = YQ_OUTCOME_NOTHING;
+	int64		left[YQ_MAX_RESOURCE_TYPES];
 
+	yq_limits_set_left(walk->cluster, parent, label, limits, left);
 	for (int i = 0; i < parent->ordered[label]; i++)
 	{
 		YqClusterQueue *child = parent->order[label][i];
@@ -189,9 +185,9 @@ assign_to_children(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
 		YqOutcome	outcome;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!is_of_reach(walk, child))
+		if (!is_of_reach(walk, child) || rests(walk, child, left))
 			continue;
-		yq_limits_set_of_child(walk->cluster, child, label, limits, &of_child);
+		yq_limits_set_of_child(walk->cluster, child, label, left, &of_child);
 		outcome = assign_to_queue(walk, child, &of_child);
 		if (is_assignment(outcome))
 			return outcome;
@@ -199,6 +195,7 @@ assign_to_children(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
 			continue;
 		result = outcome;
 		keep_headroom(walk, child, &of_child, limits);
+		yq_limits_set_left(walk->cluster, parent, label, limits, left);
 	}
 	if (result == YQ_OUTCOME_NOTHING && walk->mode == YQ_RESPECT_EXCLUSIVITY)
 		yq_rest_begin_parent(walk->cluster, parent, walk->node);
@@ -208,27 +205,16 @@ assign_to_children(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
 static YqOutcome
 assign_to_parent(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
 {
-	YqCluster  *cluster = walk->cluster;
-	const int64 *reserved = yq_at(cluster, parent->reserved, 0);
+	const int64 *reserved = yq_at(walk->cluster, parent->reserved, 0);
 	int64		unreservable[YQ_MAX_RESOURCE_TYPES] = {0};
 
-	if (!yq_amounts_fit_in_by(cluster->calculator, cluster->hierarchy->settings.minimum_allocation,
-							  walk->node->unallocated))
-	{
-		skip(walk, (YqSkip) {.reason = YQ_SKIP_NODE_FULL,.limit = walk->node->unallocated});
-		return YQ_OUTCOME_NOTHING;
-	}
-	if (rests(walk, parent, limits))
-		return YQ_OUTCOME_NOTHING;
 	/* Hadoop takes it from figures that know memory and cores of the default partition */
 	unreservable[YQ_MEMORY] = reserved[YQ_MEMORY];
 	unreservable[YQ_VCORES] = reserved[YQ_VCORES];
-	if (!may_assign(walk, parent, unreservable, limits))
-	{
-		note_full(walk, parent, unreservable);
-		return YQ_OUTCOME_NOTHING;
-	}
-	return assign_to_children(walk, parent, limits);
+	if (may_assign(walk, parent, unreservable, limits))
+		return assign_to_children(walk, parent, limits);
+	note_full(walk, parent, unreservable);
+	return YQ_OUTCOME_NOTHING;
 }
 
 static YqOutcome
@@ -239,18 +225,36 @@ assign_to_queue(Walk *walk, YqClusterQueue *queue, YqLimits *limits)
 
 /* -- the node -------------------------------------------------------------- */
 
+/* Parents look whether there is room for anything, leaves do not. */
+static bool
+is_full(const Walk *walk, const YqClusterQueue *root)
+{
+	if (root->is_leaf || yq_amounts_fit_in_by(walk->cluster->calculator,
+											  walk->cluster->hierarchy->settings.minimum_allocation,
+											  walk->node->unallocated))
+		return false;
+	skip(walk, (YqSkip) {.reason = YQ_SKIP_NODE_FULL,.limit = walk->node->unallocated});
+	return true;
+}
+
 static YqOutcome
 assign_new(Walk *walk, YqSchedulingMode mode)
 {
 	YqCluster  *cluster = walk->cluster;
-	int			of_limits = mode == YQ_RESPECT_EXCLUSIVITY ? walk->node->label : 0;
+	YqClusterQueue *root = cluster->root;
+	const int64 *limit = cluster->hierarchy->totals[mode == YQ_RESPECT_EXCLUSIVITY ? walk->node->label : 0];
+	int64		left[YQ_MAX_RESOURCE_TYPES];
 	YqLimits	limits;
 
 	walk->mode = mode;
-	if (cluster->root == NULL || !is_of_reach(walk, cluster->root))
+	if (root == NULL || !is_of_reach(walk, root) || is_full(walk, root))
 		return YQ_OUTCOME_NOTHING;
-	yq_limits_set(cluster, &limits, cluster->hierarchy->totals[of_limits]);
-	return assign_to_queue(walk, cluster->root, &limits);
+	for (int i = 0; i < cluster->calculator->types; i++)
+		left[i] = limit[i] - yq_at(cluster, root->used, walk->node->label)[i];
+	if (rests(walk, root, left))
+		return YQ_OUTCOME_NOTHING;
+	yq_limits_set(cluster, &limits, limit);
+	return assign_to_queue(walk, root, &limits);
 }
 
 /* One container: first for those who ask for the node's label. */

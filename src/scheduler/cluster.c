@@ -14,6 +14,8 @@
 #include "scheduler/order.h"
 #include "utils/memutils.h"
 
+static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
+
 typedef struct NameEntry
 {
 	YqBytes		key;
@@ -113,8 +115,18 @@ set_queue(YqCluster *cluster, YqClusterQueue *queue, const YqQueue *from)
 	queue->used = make_amounts_of_labels(cluster);
 	queue->reserved = make_amounts_of_labels(cluster);
 	queue->pending = make_amounts_of_labels(cluster);
-	queue->used_capacity = make(cluster, labels * sizeof(float4));
-	queue->absolute_used_capacity = make(cluster, labels * sizeof(float4));
+	queue->is_demanding = make(cluster, labels * sizeof(bool));
+	queue->maximum = make(cluster, labels * sizeof(int64 *));
+	queue->ranks = make(cluster, labels * sizeof(YqQueueRank));
+	for (int label = 0; label < labels; label++)
+	{
+		const YqQueueLabel *configured = yq_queue_label(from, label);
+
+		queue->maximum[label] = configured == NULL ? nothing : configured->effective_maximum;
+		queue->ranks[label].configured = configured;
+		queue->ranks[label].may_use = yq_queue_may_use_label(from, label);
+		queue->ranks[label].has_capacity = configured != NULL && configured->absolute_capacity > 0;
+	}
 	if (from->kind == YQ_QUEUE_LEAF || from->kind == YQ_QUEUE_PLAN)
 		set_leaf(cluster, queue);
 	else
@@ -219,6 +231,11 @@ yq_cluster_add_user(YqCluster *cluster, YqClusterQueue *leaf, const char *userna
 	user->weight = weight;
 	user->used = make_amounts_of_labels(cluster);
 	user->usage_ratio = make(cluster, cluster->hierarchy->label_count * sizeof(float4));
+	for (int mode = YQ_RESPECT_EXCLUSIVITY; mode <= YQ_IGNORE_EXCLUSIVITY; mode++)
+	{
+		user->limit[mode] = make_amounts_of_labels(cluster);
+		user->limit_version[mode] = make(cluster, cluster->hierarchy->label_count * sizeof(uint64));
+	}
 	MAKE_ROOM(cluster, leaf->users, leaf->user_count, leaf->user_room);
 	leaf->users[leaf->user_count++] = user;
 	return user;

@@ -90,6 +90,8 @@ typedef struct YqClusterUser
 	float4		weight;
 	int64	   *used;			/* per label: by containers and reservations */
 	float4	   *usage_ratio;	/* per label: the share of the partition */
+	int64	   *limit[2];		/* per mode and label: what it may use, see yq_user_limit() */
+	uint64	   *limit_version[2];	/* per mode and label: of the shares that it was computed from */
 	bool		is_active;		/* counts among active users (yq_leaf_user_is_active) */
 	int			demanding;		/* applications with outstanding requests, loaded or not */
 } YqClusterUser;
@@ -101,7 +103,17 @@ typedef struct YqLeafShares
 	int64	   *used_by_active;
 	bool		is_current[2];	/* per mode: is limit what follows from the figures? */
 	int64	   *limit[2];		/* per mode: of a user with weight 1 */
+	uint64		version;		/* another one after each change; 0: none yet */
 } YqLeafShares;
+
+/* What orders a queue among its siblings on a label (cs-semantics 5.4). */
+typedef struct YqQueueRank
+{
+	const YqQueueLabel *configured; /* NULL for nothing */
+	bool		may_use;		/* the queue may use the label */
+	bool		has_capacity;	/* and has a part of it for itself */
+	float4		used;			/* of that part, or of the partition if there is none */
+} YqQueueRank;
 
 typedef struct YqClusterQueue
 {
@@ -118,8 +130,9 @@ typedef struct YqClusterQueue
 	int64	   *pending;		/* per label: of applications loaded */
 	struct YqClusterQueue ***order;	/* parents, per label: children with demand first to last; see order.h */
 	int		   *ordered;		/* parents, per label: how many those are */
-	float4	   *used_capacity;	/* per label: of the guarantee, as it orders queues */
-	float4	   *absolute_used_capacity; /* per label: of the partition */
+	bool	   *is_demanding;	/* per label: is anything pending, by the calculator? */
+	const int64 **maximum;		/* per label: the most that it may use */
+	YqQueueRank *ranks;			/* per label */
 
 	/* leaves */
 	YqApplicationPolicy policy;

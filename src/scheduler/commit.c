@@ -40,10 +40,9 @@ user_accepts(YqCluster *cluster, const YqProposal *proposal)
 	int			label = proposal->node->label;
 	const int64 *used = yq_at(cluster, user->used, label);
 	const int64 *released = released_by(proposal);
-	int64		limit[YQ_MAX_RESOURCE_TYPES];
+	const int64 *limit = yq_user_limit(cluster, user, label, proposal->mode);
 	int64		remaining[YQ_MAX_RESOURCE_TYPES];
 
-	yq_user_limit_set(cluster, user, label, proposal->mode, limit);
 	for (int i = 0; i < cluster->calculator->types; i++)
 		remaining[i] = used[i] - released[i];
 	if (yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster, remaining, limit) > 0)
@@ -62,7 +61,7 @@ queues_accept(YqCluster *cluster, const YqProposal *proposal)
 	{
 		const int64 *used = yq_at(cluster, queue->used, label);
 		const int64 *limit = proposal->mode == YQ_RESPECT_EXCLUSIVITY ?
-			yq_queue_maximum(queue, label) : cluster->hierarchy->totals[label];
+			queue->maximum[label] : cluster->hierarchy->totals[label];
 
 		for (int i = 0; i < cluster->calculator->types; i++)
 			after[i] = used[i] + proposal->amounts[i] - released[i];

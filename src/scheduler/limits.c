@@ -48,14 +48,6 @@ yq_limits_set(const YqCluster *cluster, YqLimits *limits, const int64 *limit)
 	set(cluster, limits->to_unreserve, nothing);
 }
 
-const int64 *
-yq_queue_maximum(const YqClusterQueue *queue, int label)
-{
-	const YqQueueLabel *configured = yq_queue_label(queue->queue, label);
-
-	return configured == NULL ? nothing : configured->effective_maximum;
-}
-
 /* The lesser of two whole resources; result may be one of them. */
 static void
 set_least(const YqCluster *cluster, int64 *result, const int64 *a, const int64 *b)
@@ -67,17 +59,24 @@ set_least(const YqCluster *cluster, int64 *result, const int64 *a, const int64 *
 }
 
 void
-yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueue *child, int label,
-					   YqLimits *of_parent, YqLimits *of_child)
+yq_limits_set_left(const YqCluster *cluster, const YqClusterQueue *parent, int label, YqLimits *limits, int64 *left)
 {
-	const YqClusterQueue *parent = child->parent;
-	const int64 *parent_used = yq_at(cluster, parent->used, label);
-	const int64 *child_used = yq_at(cluster, child->used, label);
+	const int64 *used = yq_at(cluster, parent->used, label);
+
+	set_least(cluster, limits->limit, limits->limit, parent->maximum[label]);
+	for (int i = 0; i < cluster->calculator->types; i++)
+		left[i] = limits->limit[i] - limits->blocked[i] - used[i];
+}
+
+void
+yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueue *child, int label, const int64 *left,
+					   YqLimits *of_child)
+{
+	const int64 *used = yq_at(cluster, child->used, label);
 	int64		limit[YQ_MAX_RESOURCE_TYPES];
 
-	set_least(cluster, of_parent->limit, of_parent->limit, yq_queue_maximum(parent, label));
 	for (int i = 0; i < cluster->calculator->types; i++)
-		limit[i] = of_parent->limit[i] - of_parent->blocked[i] - parent_used[i] + child_used[i];
+		limit[i] = left[i] + used[i];
 	yq_amounts_round_down(cluster->calculator, limit, limit, minimum_allocation(cluster));
 	yq_limits_set(cluster, of_child, limit);
 }
@@ -92,7 +91,7 @@ yq_queue_may_assign(const YqCluster *cluster, const YqClusterQueue *queue, int l
 
 	if (mode == YQ_RESPECT_EXCLUSIVITY)
 		limit = yq_amounts_min(cluster->calculator, cluster->hierarchy->cluster,
-							   yq_queue_maximum(queue, label), limits->limit);
+							   queue->maximum[label], limits->limit);
 	else
 		limit = cluster->hierarchy->totals[label];
 	set_difference(cluster, limits->headroom, limit, used);
@@ -105,12 +104,6 @@ yq_queue_may_assign(const YqCluster *cluster, const YqClusterQueue *queue, int l
 }
 
 /* -- demand ---------------------------------------------------------------- */
-
-bool
-yq_queue_is_demanding(const YqCluster *cluster, const YqClusterQueue *queue, int label)
-{
-	return compare(cluster, yq_at(cluster, queue->pending, label), nothing) > 0;
-}
 
 static void
 add_pending(const YqCluster *cluster, int64 *pending, const int64 *amounts, int64 count)
@@ -125,7 +118,12 @@ yq_pending_change(const YqCluster *cluster, YqClusterApplication *application, i
 {
 	add_pending(cluster, yq_at(cluster, application->pending, label), amounts, count);
 	for (YqClusterQueue *queue = application->leaf; queue != NULL; queue = queue->parent)
-		add_pending(cluster, yq_at(cluster, queue->pending, label), amounts, count);
+	{
+		int64	   *pending = yq_at(cluster, queue->pending, label);
+
+		add_pending(cluster, pending, amounts, count);
+		queue->is_demanding[label] = compare(cluster, pending, nothing) > 0;
+	}
 }
 
 /* -- users ----------------------------------------------------------------- */
@@ -139,6 +137,7 @@ forget_limits(const YqCluster *cluster, YqClusterQueue *leaf)
 		YqLeafShares *shares = &leaf->shares[label];
 
 		shares->is_current[YQ_RESPECT_EXCLUSIVITY] = shares->is_current[YQ_IGNORE_EXCLUSIVITY] = false;
+		shares->version++;
 	}
 }
 
@@ -237,13 +236,18 @@ limit_of_leaf(const YqCluster *cluster, const YqClusterQueue *leaf, int label, Y
 	return shares->limit[mode];
 }
 
-void
-yq_user_limit_set(const YqCluster *cluster, const YqClusterUser *user, int label,
-				  YqSchedulingMode mode, int64 *result)
+const int64 *
+yq_user_limit(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedulingMode mode)
 {
-	yq_amounts_multiply_and_normalize_down(cluster->calculator, result,
-										   limit_of_leaf(cluster, user->leaf, label, mode), user->weight,
-										   minimum_allocation(cluster));
+	uint64		version = user->leaf->shares[label].version;
+	int64	   *limit = yq_at(cluster, user->limit[mode], label);
+
+	if (user->limit_version[mode][label] == version)
+		return limit;
+	yq_amounts_multiply_and_normalize_down(cluster->calculator, limit, limit_of_leaf(cluster, user->leaf, label, mode),
+										   user->weight, minimum_allocation(cluster));
+	user->limit_version[mode][label] = version;
+	return limit;
 }
 
 /*

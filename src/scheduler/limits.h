@@ -28,14 +28,15 @@ typedef struct YqLimits
 extern void yq_limits_set(const YqCluster *cluster, YqLimits *limits, const int64 *limit);
 
 /*
- * What a parent leaves to one of its children.  The parent's own limit is lowered
- * to what its configuration allows, which its other children see.
+ * left := what the children of a parent may use more than they do.  The parent's own
+ * limit is lowered to what its configuration allows.
  */
-extern void yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueue *child, int label,
-								   YqLimits *of_parent, YqLimits *of_child);
+extern void yq_limits_set_left(const YqCluster *cluster, const YqClusterQueue *parent, int label,
+							   YqLimits *limits, int64 *left);
 
-/* The most that a queue may use of a label. */
-extern const int64 *yq_queue_maximum(const YqClusterQueue *queue, int label);
+/* Limits of a child whose parent has that left. */
+extern void yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueue *child, int label,
+								   const int64 *left, YqLimits *of_child);
 
 /*
  * May anything be assigned in the queue: does it use less than it may, or would
@@ -43,9 +44,6 @@ extern const int64 *yq_queue_maximum(const YqClusterQueue *queue, int label);
  */
 extern bool yq_queue_may_assign(const YqCluster *cluster, const YqClusterQueue *queue, int label,
 								YqSchedulingMode mode, const int64 *unreservable, YqLimits *limits);
-
-/* Is there demand in the queue that nodes of the label may serve? */
-extern bool yq_queue_is_demanding(const YqCluster *cluster, const YqClusterQueue *queue, int label);
 
 /* So many containers more (or less) are wanted by an application, on a label. */
 extern void yq_pending_change(const YqCluster *cluster, YqClusterApplication *application, int label,
@@ -61,9 +59,9 @@ extern void yq_user_change_usage(const YqCluster *cluster, YqClusterUser *user, 
 /* An application of the user has got all it asked for. */
 extern void yq_user_note_satisfied(const YqCluster *cluster, YqClusterUser *user);
 
-/* result := what the user may use of a label (cs-semantics 4.2). */
-extern void yq_user_limit_set(const YqCluster *cluster, const YqClusterUser *user, int label,
-							  YqSchedulingMode mode, int64 *result);
+/* What the user may use of a label (cs-semantics 4.2), until somebody of the leaf uses more or less. */
+extern const int64 *yq_user_limit(const YqCluster *cluster, YqClusterUser *user, int label,
+								  YqSchedulingMode mode);
 
 /*
  * May the user's application be assigned anything below that limit (cs-semantics

@@ -20,16 +20,11 @@ static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 static void
 set_used_on(const YqCluster *cluster, YqClusterQueue *queue, int label)
 {
-	const YqQueueLabel *configured = yq_queue_label(queue->queue, label);
-	int64		without_guarantee[YQ_MAX_RESOURCE_TYPES] = {0};
-	YqQueueLabel now = {.label = label, .effective_minimum = without_guarantee};
+	YqQueueRank *rank = &queue->ranks[label];
+	const int64 *used = yq_at(cluster, queue->used, label);
 
-	/* the hierarchy knows how to divide, and not what this pass has assigned */
-	if (configured != NULL)
-		now = *configured;
-	now.used = yq_at(cluster, queue->used, label);
-	queue->used_capacity[label] = yq_queue_used(cluster->hierarchy, &now);
-	queue->absolute_used_capacity[label] = yq_queue_absolute_used(cluster->hierarchy, &now);
+	rank->used = rank->has_capacity ? yq_queue_used(cluster->hierarchy, rank->configured, used) :
+		yq_queue_absolute_used(cluster->hierarchy, label, used);
 }
 
 void
@@ -71,23 +66,17 @@ compare_configured(const YqCluster *cluster, const YqQueueLabel *a, const YqQueu
 static int
 compare_queues(const YqCluster *cluster, const YqClusterQueue *a, const YqClusterQueue *b, int label)
 {
-	const YqQueueLabel *a_label = yq_queue_label(a->queue, label);
-	const YqQueueLabel *b_label = yq_queue_label(b->queue, label);
-	bool		a_has = a_label != NULL && a_label->absolute_capacity > 0;
-	bool		b_has = b_label != NULL && b_label->absolute_capacity > 0;
-	bool		a_may = yq_queue_may_use_label(a->queue, label);
+	const YqQueueRank *a_rank = &a->ranks[label];
+	const YqQueueRank *b_rank = &b->ranks[label];
 	int			result;
 
-	if (a_may != yq_queue_may_use_label(b->queue, label))
-		return a_may ? -1 : 1;
-	if (a_has != b_has)
-		return a_has ? -1 : 1;
-	if (a_has)
-		result = compare_used(a, a->used_capacity[label], b, b->used_capacity[label]);
-	else
-		result = compare_used(a, a->absolute_used_capacity[label], b, b->absolute_used_capacity[label]);
+	if (a_rank->may_use != b_rank->may_use)
+		return a_rank->may_use ? -1 : 1;
+	if (a_rank->has_capacity != b_rank->has_capacity)
+		return a_rank->has_capacity ? -1 : 1;
+	result = compare_used(a, a_rank->used, b, b_rank->used);
 	if (result == 0)
-		result = compare_configured(cluster, a_label, b_label);
+		result = compare_configured(cluster, a_rank->configured, b_rank->configured);
 	return result != 0 ? result : a->position - b->position;
 }
 
@@ -95,17 +84,14 @@ compare_queues(const YqCluster *cluster, const YqClusterQueue *a, const YqCluste
 static bool
 is_demanding_of(const YqCluster *cluster, const YqClusterQueue *queue, int label)
 {
-	return yq_queue_is_demanding(cluster, queue, label) ||
-		(cluster->shares[label] && yq_queue_is_demanding(cluster, queue, 0));
+	return queue->is_demanding[label] || (cluster->shares[label] && queue->is_demanding[0]);
 }
 
-/* Put a queue into the order, in which it is not; there is room. */
-static void
-insert_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
+/* The first place from "low" on, and before "high", whose queue does not come before this one. */
+static int
+place_of_queue(const YqCluster *cluster, const YqClusterQueue *queue, int label, int low, int high)
 {
 	YqClusterQueue **order = queue->parent->order[label];
-	int			low = 0;
-	int			high = queue->parent->ordered[label]++;
 
 	while (low < high)
 	{
@@ -116,27 +102,69 @@ insert_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
 		else
 			high = middle;
 	}
-	memmove(order + low + 1, order + low,
-			(queue->parent->ordered[label] - 1 - low) * sizeof(YqClusterQueue *));
-	order[low] = queue;
+	return low;
 }
 
-/* Take a queue out of the order; false when it is not in it. */
-static bool
+/* Put a queue into the order, in which it is not; there is room. */
+static void
+insert_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
+{
+	YqClusterQueue **order = queue->parent->order[label];
+	int			count = queue->parent->ordered[label]++;
+	int			at = place_of_queue(cluster, queue, label, 0, count);
+
+	memmove(order + at + 1, order + at, (count - at) * sizeof(YqClusterQueue *));
+	order[at] = queue;
+}
+
+/* Where a queue is in the order, or -1. */
+static int
+find_queue(const YqClusterQueue *queue, int label)
+{
+	YqClusterQueue **order = queue->parent->order[label];
+
+	for (int i = 0; i < queue->parent->ordered[label]; i++)
+	{
+		if (order[i] == queue)
+			return i;
+	}
+	return -1;
+}
+
+static void
 remove_queue(YqClusterQueue *queue, int label)
 {
 	YqClusterQueue **order = queue->parent->order[label];
-	int			count = queue->parent->ordered[label];
+	int			at = find_queue(queue, label);
 
-	for (int i = 0; i < count; i++)
+	if (at < 0)
+		return;
+	queue->parent->ordered[label]--;
+	memmove(order + at, order + at + 1, (queue->parent->ordered[label] - at) * sizeof(YqClusterQueue *));
+}
+
+/* A queue has a new rank, and the others are in order: move it, if need be. */
+static void
+move_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
+{
+	YqClusterQueue **order = queue->parent->order[label];
+	int			count = queue->parent->ordered[label];
+	int			from = find_queue(queue, label);
+	int			to = from;
+
+	if (from < 0)
+		return;
+	if (from + 1 < count && compare_queues(cluster, order[from + 1], queue, label) < 0)
 	{
-		if (order[i] != queue)
-			continue;
-		memmove(order + i, order + i + 1, (count - i - 1) * sizeof(YqClusterQueue *));
-		queue->parent->ordered[label]--;
-		return true;
+		to = place_of_queue(cluster, queue, label, from + 1, count) - 1;
+		memmove(order + from, order + from + 1, (to - from) * sizeof(YqClusterQueue *));
 	}
-	return false;
+	else if (from > 0 && compare_queues(cluster, order[from - 1], queue, label) > 0)
+	{
+		to = place_of_queue(cluster, queue, label, 0, from);
+		memmove(order + to + 1, order + to, (from - to) * sizeof(YqClusterQueue *));
+	}
+	order[to] = queue;
 }
 
 void
@@ -158,17 +186,16 @@ yq_order_children(const YqCluster *cluster, YqClusterQueue *parent)
 void
 yq_order_note_used(const YqCluster *cluster, YqClusterQueue *queue, int label)
 {
-	bool		is_ordered = queue->parent != NULL && remove_queue(queue, label);
-
+	if (queue->parent == NULL)
+		return;
 	set_used_on(cluster, queue, label);
-	if (is_ordered)
-		insert_queue(cluster, queue, label);
+	move_queue(cluster, queue, label);
 }
 
 void
 yq_order_note_demand(const YqCluster *cluster, YqClusterQueue *queue, int label)
 {
-	if (queue->parent == NULL || yq_queue_is_demanding(cluster, queue, label))
+	if (queue->parent == NULL || queue->is_demanding[label])
 		return;
 	for (int of_nodes = 0; of_nodes < cluster->hierarchy->label_count; of_nodes++)
 	{

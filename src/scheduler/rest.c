@@ -23,12 +23,12 @@ typedef struct YqRest
 	bool		is_valid;
 	bool		is_of_children; /* walks are handed down */
 	bool		counts_opportunities;
-	bool		has_above;
+	bool		has_left;
 	bool		has_room;
 	const YqClusterNode *only_on;	/* NULL: all nodes that nobody in the queue asks for */
 	int64		walks;			/* came by, and are not counted yet */
 	int64		most;			/* of them */
-	int64	   *above;			/* so much above what it uses the queue must be allowed */
+	int64	   *left;			/* so much must be left to the queue by its parent */
 	int64	   *room;			/* as much must not be free */
 	YqOfferedKey *keys;			/* of a leaf: what each walk is counted for */
 	int			key_count;
@@ -332,20 +332,18 @@ rest_for(const YqClusterQueue *queue, const YqClusterNode *node)
 }
 
 static bool
-is_allowed(const YqCluster *cluster, const YqClusterQueue *queue, int label, const int64 *above, const int64 *limit)
+is_enough(const YqCluster *cluster, const int64 *needed, const int64 *left)
 {
-	const int64 *used = yq_at(cluster, queue->used, label);
-
 	for (int i = 0; i < types_of(cluster); i++)
 	{
-		if (limit[i] < used[i] + above[i])
+		if (left[i] < needed[i])
 			return false;
 	}
 	return true;
 }
 
 bool
-yq_rest_lasts(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node, const YqLimits *limits)
+yq_rest_lasts(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node, const int64 *left)
 {
 	YqRest	   *rest = cluster->rests == NULL ? NULL : rest_for(queue, node);
 
@@ -353,7 +351,7 @@ yq_rest_lasts(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNo
 		return false;
 	if (rest->has_room && yq_amounts_available_containers(cluster->calculator, node->unallocated, rest->room) > 0)
 		return false;
-	if (rest->has_above && !is_allowed(cluster, queue, node->label, rest->above, limits->limit))
+	if (rest->has_left && !is_enough(cluster, rest->left, left))
 		return false;
 	rest->walks++;
 	return true;
@@ -455,7 +453,7 @@ begin(const YqCluster *cluster, YqClusterQueue *queue, int label, YqRest *rest, 
 {
 	end_rest(cluster, queue, label, rest);
 	rest->is_valid = true;
-	rest->is_of_children = rest->counts_opportunities = rest->has_above = rest->has_room = false;
+	rest->is_of_children = rest->counts_opportunities = rest->has_left = rest->has_room = false;
 	rest->only_on = only_on;
 	rest->most = most;
 	rest->key_count = 0;
@@ -479,22 +477,27 @@ set_room(const YqCluster *cluster, YqRest *rest, const int64 *room)
 }
 
 /*
- * Will a queue that is allowed so much more than it uses pass for one below its limit,
- * whichever of its limits it is compared with?  If so note it.
+ * Will a queue to which so much is left pass for one below its limit, whichever of its
+ * limits it is compared with?  If so note what its parent must have left for it, of
+ * which limits of children are rounded down.
  */
 static bool
-set_above(const YqCluster *cluster, YqClusterQueue *queue, int label, YqRest *rest, const int64 *above)
+set_left(const YqCluster *cluster, YqClusterQueue *queue, int label, YqRest *rest, const int64 *needed)
 {
 	const int64 *used = yq_at(cluster, queue->used, label);
-	int64		least[YQ_MAX_RESOURCE_TYPES];
+	const int64 *maximum = queue->maximum[label];
+	int64		limit[YQ_MAX_RESOURCE_TYPES];
 
 	for (int i = 0; i < cluster->calculator->types; i++)
-		least[i] = used[i] + above[i];
-	if (yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster, used, least) >= 0 ||
-		!is_allowed(cluster, queue, label, above, yq_queue_maximum(queue, label)))
+		limit[i] = used[i] + needed[i];
+	if (yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster, used, limit) >= 0 ||
+		!is_enough(cluster, limit, maximum))
 		return false;
-	rest->has_above = true;
-	rest->above = copy_amounts(cluster, rest->above, above);
+	yq_amounts_round_up(cluster->calculator, limit, limit, cluster->hierarchy->settings.minimum_allocation);
+	for (int i = 0; i < cluster->calculator->types; i++)
+		limit[i] = Max(limit[i] - used[i], 0);
+	rest->has_left = true;
+	rest->left = copy_amounts(cluster, rest->left, limit);
 	return true;
 }
 
@@ -529,7 +532,7 @@ yq_rest_begin_leaf(const YqCluster *cluster, YqClusterQueue *leaf, const YqClust
 	if (notes->has_room)
 		set_room(cluster, rest, notes->room);
 	if (notes->key_count > 0)
-		rest->is_valid = set_above(cluster, leaf, node->label, rest, notes->needed);
+		rest->is_valid = set_left(cluster, leaf, node->label, rest, notes->needed);
 }
 
 void
@@ -537,33 +540,18 @@ yq_rest_begin_full(const YqCluster *cluster, YqClusterQueue *queue, int label)
 {
 	if (cluster->rests == NULL ||
 		yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster, yq_at(cluster, queue->used, label),
-						   yq_queue_maximum(queue, label)) < 0)
+						   queue->maximum[label]) < 0)
 		return;
 	begin(cluster, queue, label, &rests_of(cluster, queue, label)->elsewhere, NULL, PG_INT64_MAX);
-}
-
-/* What a parent must be allowed above what it uses, so that the child is what it must be. */
-static void
-raise_above(const YqCluster *cluster, const YqClusterQueue *child, int label, const int64 *of_child, int64 *above)
-{
-	const int64 *used = yq_at(cluster, child->used, label);
-	int64		limit[YQ_MAX_RESOURCE_TYPES];
-
-	/* limits of children are rounded down */
-	for (int i = 0; i < cluster->calculator->types; i++)
-		limit[i] = used[i] + of_child[i];
-	yq_amounts_round_up(cluster->calculator, limit, limit, cluster->hierarchy->settings.minimum_allocation);
-	for (int i = 0; i < types_of(cluster); i++)
-		above[i] = Max(above[i], limit[i] - used[i]);
 }
 
 typedef struct ParentRest
 {
 	bool		is_here;
-	bool		has_above;
+	bool		has_left;
 	bool		has_room;
 	int64		most;
-	int64		above[YQ_MAX_RESOURCE_TYPES];
+	int64		left[YQ_MAX_RESOURCE_TYPES];
 	int64		room[YQ_MAX_RESOURCE_TYPES];
 } ParentRest;
 
@@ -578,9 +566,9 @@ rely_on_child(const YqCluster *cluster, YqClusterQueue *child, const YqClusterNo
 	child->rests[node->label].relied_on = rest;
 	of_parent->is_here = of_parent->is_here || rest->only_on != NULL;
 	of_parent->most = Min(of_parent->most, rest->most - rest->walks);
-	if (rest->has_above)
-		raise_above(cluster, child, node->label, rest->above, of_parent->above);
-	of_parent->has_above = of_parent->has_above || rest->has_above;
+	for (int i = 0; rest->has_left && i < cluster->calculator->types; i++)
+		of_parent->left[i] = Max(of_parent->left[i], rest->left[i]);
+	of_parent->has_left = of_parent->has_left || rest->has_left;
 	for (int i = 0; rest->has_room && i < cluster->calculator->types; i++)
 		of_parent->room[i] = of_parent->has_room ? Min(of_parent->room[i], rest->room[i]) : rest->room[i];
 	of_parent->has_room = of_parent->has_room || rest->has_room;
@@ -607,7 +595,7 @@ yq_rest_begin_parent(const YqCluster *cluster, YqClusterQueue *parent, const YqC
 	{
 		YqClusterQueue *child = parent->order[label][i];
 
-		if (!yq_queue_may_use_label(child->queue, label) || !yq_queue_is_demanding(cluster, child, label))
+		if (!child->ranks[label].may_use || !child->is_demanding[label])
 			forget_child(child, label);
 		else if (!rely_on_child(cluster, child, node, &found))
 			return;
@@ -617,6 +605,6 @@ yq_rest_begin_parent(const YqCluster *cluster, YqClusterQueue *parent, const YqC
 	rest->is_of_children = true;
 	if (found.has_room)
 		set_room(cluster, rest, found.room);
-	if (found.has_above)
-		rest->is_valid = set_above(cluster, parent, label, rest, found.above);
+	if (found.has_left)
+		rest->is_valid = set_left(cluster, parent, label, rest, found.left);
 }

@@ -53,11 +53,11 @@ extern void yq_rest_end_pass(YqCluster *cluster);
 extern void yq_rest_set_node(YqCluster *cluster, YqClusterNode *node);
 
 /*
- * Does the queue rest on the node below those limits?  Then it has been counted
- * that a walk came by.
+ * Does the queue rest on the node, with so much left to it by its parent?  Then it has
+ * been counted that a walk came by.
  */
 extern bool yq_rest_lasts(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node,
-						  const YqLimits *limits);
+						  const int64 *left);
 
 /* A walk goes into the queue, after those above it. */
 extern void yq_rest_interrupt(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node,
