@@ -150,27 +150,14 @@ COMMENT ON COLUMN yquota_internal.application_attempt.next_container IS 'number 
 COMMENT ON COLUMN yquota_internal.application_attempt.am_container_id IS 'container of the application master; NULL: it has none';
 
 --
--- In plpgsql because applications come later.
+-- In plpgsql because applications, and what waits for them, come later.
 --
 CREATE FUNCTION yquota_internal.requested_resources() RETURNS yquota.resource
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	RETURN COALESCE(
-		(SELECT yquota.sum(w.allocation)
-		 FROM (SELECT r.allocation OPERATOR(yquota.*) r.count::bigint AS allocation
-			   FROM yquota.resource_request AS r
-			   WHERE r.resource_name = '*'
-			   UNION ALL
-			   SELECT u.allocation FROM yquota.container_update AS u
-			   UNION ALL
-			   SELECT a.am_resource
-			   FROM yquota.application AS a
-			   WHERE a.state = 'ACTIVE' AND a.has_outstanding_requests AND NOT a.unmanaged
-				 AND NOT EXISTS (
-					SELECT FROM yquota_internal.application_attempt AS t
-					WHERE t.application_id = a.application_id AND t.am_container_id IS NOT NULL)) AS w), '[]');
+	RETURN COALESCE((SELECT yquota.sum(w.allocation) FROM yquota_internal.waiting_request AS w), '[]');
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.requested_resources() IS

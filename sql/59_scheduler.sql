@@ -48,6 +48,76 @@ COMMENT ON FUNCTION yquota.acknowledge(text[]) IS
 	'Say that decisions about containers were heard: they leave decision, and are not released any more; returns how many did';
 REVOKE ALL ON FUNCTION yquota.acknowledge(text[]) FROM PUBLIC;
 
+CREATE VIEW yquota_internal.waiting_request AS
+	SELECT r.application_id, r.label, 'container' AS kind, r.count::bigint AS containers,
+		   r.allocation OPERATOR(yquota.*) r.count::bigint AS allocation
+	FROM yquota.resource_request AS r
+	WHERE r.resource_name = '*'
+	UNION ALL
+	SELECT u.application_id, u.label, 'update', 0, u.allocation
+	FROM yquota.container_update AS u
+	UNION ALL
+	SELECT a.application_id, a.label, 'master', 1, a.am_resource
+	FROM yquota.application AS a
+	LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id
+	WHERE a.state = 'ACTIVE' AND a.has_outstanding_requests AND NOT a.unmanaged AND t.am_container_id IS NULL;
+COMMENT ON VIEW yquota_internal.waiting_request IS
+	'What applications wait for: new containers, more for running ones, and the containers of application masters, which are asked for by themselves';
+COMMENT ON COLUMN yquota_internal.waiting_request.containers IS 'new ones';
+COMMENT ON COLUMN yquota_internal.waiting_request.allocation IS 'of all of them, native units';
+
+CREATE FUNCTION yquota_internal.queue_and_parents(path text) RETURNS SETOF text
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT array_to_string((string_to_array(path, '.'))[:depth], '.')
+		FROM generate_series(1, cardinality(string_to_array(path, '.'))) AS depth;
+	END;
+COMMENT ON FUNCTION yquota_internal.queue_and_parents(text) IS
+	'The paths of a queue and of all queues above it';
+
+CREATE VIEW yquota.scheduler_queue WITH (security_barrier) AS
+	SELECT q.queue, q.label, q.state,
+		   round((100 * q.used_capacity)::numeric, 1) AS used_capacity,
+		   q.active_applications,
+		   q.accepted_applications AS pending_applications,
+		   COALESCE(p.containers, 0) AS pending_containers,
+		   COALESCE(r.containers, 0) AS reserved_containers,
+		   q.effective_capacity AS guaranteed,
+		   q.effective_maximum_capacity AS maximum,
+		   q.used OPERATOR(yquota.+) COALESCE(r.allocation, '[]') AS used,
+		   COALESCE(r.allocation, '[]') AS reserved,
+		   COALESCE(p.allocation, '[]') AS pending
+	FROM yquota_internal.effective_queues() AS q
+	LEFT JOIN (
+		SELECT path.queue, w.label, sum(w.containers)::bigint AS containers, yquota.sum(w.allocation) AS allocation
+		FROM (SELECT a.queue, v.label, sum(v.containers) AS containers, yquota.sum(v.allocation) AS allocation
+			  FROM yquota_internal.waiting_request AS v
+			  JOIN yquota.application AS a ON a.application_id = v.application_id
+			  GROUP BY a.queue, v.label) AS w
+		CROSS JOIN LATERAL yquota_internal.queue_and_parents(w.queue) AS path (queue)
+		GROUP BY path.queue, w.label) AS p ON p.queue = q.queue AND p.label = q.label
+	LEFT JOIN (
+		SELECT path.queue, v.label, count(*) AS containers, yquota.sum(v.allocation) AS allocation
+		FROM yquota.reservation AS v
+		JOIN yquota.application AS a ON a.application_id = v.application_id
+		CROSS JOIN LATERAL yquota_internal.queue_and_parents(a.queue) AS path (queue)
+		GROUP BY path.queue, v.label) AS r ON r.queue = q.queue AND r.label = q.label
+	ORDER BY q.ordinal, q.label;
+COMMENT ON VIEW yquota.scheduler_queue IS
+	'What queues have, use and wait for, with the queues below them, per label; in the order of the tree';
+COMMENT ON COLUMN yquota.scheduler_queue.label IS 'partition of the nodes; empty for the default one';
+COMMENT ON COLUMN yquota.scheduler_queue.used_capacity IS 'what containers hold, percent of what is guaranteed; may exceed 100';
+COMMENT ON COLUMN yquota.scheduler_queue.active_applications IS 'on all labels, like the next one';
+COMMENT ON COLUMN yquota.scheduler_queue.pending_applications IS 'waiting for room for their application master';
+COMMENT ON COLUMN yquota.scheduler_queue.pending_containers IS 'that applications wait for, those of application masters included';
+COMMENT ON COLUMN yquota.scheduler_queue.reserved_containers IS 'nodes that are kept';
+COMMENT ON COLUMN yquota.scheduler_queue.guaranteed IS 'native units, like all that follow';
+COMMENT ON COLUMN yquota.scheduler_queue.maximum IS 'the most that the queue may use';
+COMMENT ON COLUMN yquota.scheduler_queue.used IS 'by GUARANTEED containers and reservations, as limits count it';
+COMMENT ON COLUMN yquota.scheduler_queue.reserved IS 'part of it';
+COMMENT ON COLUMN yquota.scheduler_queue.pending IS 'allocations of what applications wait for, more for running containers included';
+
 CREATE VIEW yquota.scheduler_node AS
 	SELECT u.node, u.rack, u.label, u.state, u.total, u.guaranteed, u.available,
 		   r.application_id AS reserved_for, r.container_id AS reserved_container_id, r.allocation AS reserved
@@ -60,6 +130,11 @@ COMMENT ON COLUMN yquota.scheduler_node.available IS 'total less what all contai
 COMMENT ON COLUMN yquota.scheduler_node.reserved IS 'what the container that is to be there needs, native units; NULL: nothing is reserved';
 
 CREATE VIEW yquota.scheduler_application AS
+	WITH full_queue AS MATERIALIZED (
+		SELECT q.queue, q.label
+		FROM yquota.scheduler_queue AS q
+		WHERE yquota.amount(q.used, 'memory-mb') >= yquota.amount(q.maximum, 'memory-mb')
+	)
 	SELECT a.application_id, a.username, a.queue, a.state, a.priority,
 		   t.attempt, t.am_container_id,
 		   a.state = 'ACTIVE' AND NOT a.unmanaged AND t.am_container_id IS NULL AS waits_for_master,
@@ -67,15 +142,34 @@ CREATE VIEW yquota.scheduler_application AS
 		   COALESCE(p.allocation, '[]') AS pending,
 		   COALESCE(r.containers, 0) AS reserved_containers,
 		   COALESCE(r.allocation, '[]') AS reserved,
-		   a.diagnostics
+		   a.diagnostics,
+		   CASE WHEN a.state <> 'ACTIVE' THEN 'activation'
+				WHEN w.labels IS NULL THEN 'requests'
+				WHEN NOT current_setting('yquota.auto_create_project')::boolean
+					 AND NOT EXISTS (
+						SELECT FROM yquota.project AS known
+						WHERE known.name = COALESCE(a.project, split_part(a.username, '__', 1))) THEN 'project'
+				WHEN EXISTS (
+						SELECT FROM unnest(w.labels) AS wanted (label)
+						WHERE NOT EXISTS (SELECT FROM yquota.node AS n WHERE n.state = 'RUNNING' AND n.label = wanted.label)) THEN 'label'
+				WHEN EXISTS (
+						SELECT FROM full_queue AS f
+						WHERE f.label = ANY (w.labels)
+						  AND f.queue IN (SELECT yquota_internal.queue_and_parents(a.queue))) THEN 'queue limit'
+				WHEN r.containers > 0 THEN 'reservation'
+				ELSE 'nodes' END AS waits_for
 	FROM yquota.application AS a
 	LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id
 	LEFT JOIN (
-		SELECT q.application_id, sum(q.count)::bigint AS containers,
-			   yquota.sum(q.allocation OPERATOR(yquota.*) q.count::bigint) AS allocation
-		FROM yquota.resource_request AS q
-		WHERE q.resource_name = '*'
-		GROUP BY q.application_id) AS p ON p.application_id = a.application_id
+		SELECT v.application_id, array_agg(DISTINCT v.label) AS labels
+		FROM yquota_internal.waiting_request AS v
+		WHERE v.kind <> 'container' OR v.containers > 0
+		GROUP BY v.application_id) AS w ON w.application_id = a.application_id
+	LEFT JOIN (
+		SELECT v.application_id, sum(v.containers)::bigint AS containers, yquota.sum(v.allocation) AS allocation
+		FROM yquota_internal.waiting_request AS v
+		WHERE v.kind <> 'master'
+		GROUP BY v.application_id) AS p ON p.application_id = a.application_id
 	LEFT JOIN (
 		SELECT v.application_id, count(*) AS containers, yquota.sum(v.allocation) AS allocation
 		FROM yquota.reservation AS v
@@ -86,7 +180,9 @@ COMMENT ON VIEW yquota.scheduler_application IS
 COMMENT ON COLUMN yquota.scheduler_application.attempt IS 'number of its application master; NULL: it has not had a container yet';
 COMMENT ON COLUMN yquota.scheduler_application.waits_for_master IS 'whether the container of its application master is what it waits for';
 COMMENT ON COLUMN yquota.scheduler_application.pending_containers IS 'that it asked for and has not got, without that of its application master';
-COMMENT ON COLUMN yquota.scheduler_application.pending IS 'their allocations, native units';
+COMMENT ON COLUMN yquota.scheduler_application.pending IS 'their allocations, and what running containers are to have more, native units';
 COMMENT ON COLUMN yquota.scheduler_application.reserved_containers IS 'nodes that are kept for it';
 COMMENT ON COLUMN yquota.scheduler_application.reserved IS 'their allocations, native units';
 COMMENT ON COLUMN yquota.scheduler_application.diagnostics IS 'why it is not ACTIVE, in words';
+COMMENT ON COLUMN yquota.scheduler_application.waits_for IS
+	'activation: see diagnostics; requests: it asks for nothing; project: nobody pays; label: no node of a label that it asks for runs; queue limit: its queue, or one above, has all the memory it may have; reservation: until a node that is kept for it has room; nodes: until one has room, is close enough, and limits of users allow it';

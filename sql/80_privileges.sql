@@ -305,6 +305,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.resource_request', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.scheduler_application', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.scheduler_node', 'SELECT', '{operator,viewer,admin}'),
+		('TABLE', 'yquota.scheduler_queue', 'SELECT', '{operator,viewer,admin}'),
 		-- what the cluster reports
 		('TABLE', 'yquota.node', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.node', 'INSERT', '{admin}'),

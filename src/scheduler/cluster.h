@@ -273,6 +273,7 @@ typedef enum YqSkipReason
 	YQ_SKIP_NODE_SPACE,			/* no room, and no reservation is due */
 	YQ_SKIP_RESERVATION,		/* has reservations for all it asks for, and may give none up */
 	YQ_SKIP_COMMIT,				/* refused when it was about to be committed */
+	YQ_SKIP_PROJECT,			/* there is nobody to pay: it was not looked at */
 	YQ_SKIP_REASONS
 } YqSkipReason;
 

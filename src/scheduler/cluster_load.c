@@ -471,6 +471,18 @@ make_source(const Row *row)
 }
 
 static void
+note_unpaid(Loader *loader, const char *id, YqClusterQueue *leaf)
+{
+	MemoryContext caller = MemoryContextSwitchTo(loader->cluster->context);
+	YqClusterApplication *application = palloc0(sizeof(YqClusterApplication));
+
+	application->application_id = id;
+	application->leaf = leaf;
+	loader->loaded->unpaid = lappend(loader->loaded->unpaid, application);
+	MemoryContextSwitchTo(caller);
+}
+
+static void
 read_application(const Row *row)
 {
 	Loader	   *loader = row->loader;
@@ -481,10 +493,14 @@ read_application(const Row *row)
 	MemoryContext caller;
 	bool		found;
 
-	/* who goes on without a payer would have its container refused by the door */
-	if (leaf == NULL || !leaf->is_leaf ||
-		!(DatumGetBool(value_of(row, APPLICATION_HAS_PROJECT)) || yq_auto_create_project))
+	if (leaf == NULL || !leaf->is_leaf)
 		return;
+	/* who goes on without a payer would have its container refused by the door */
+	if (!DatumGetBool(value_of(row, APPLICATION_HAS_PROJECT)) && !yq_auto_create_project)
+	{
+		note_unpaid(loader, id, leaf);
+		return;
+	}
 	application = yq_cluster_add_application(loader->cluster,
 											 find_user(loader, leaf, TextDatumGetCString(value_of(row, APPLICATION_USERNAME))),
 											 id, DatumGetInt32(value_of(row, APPLICATION_PRIORITY)));

@@ -37,6 +37,7 @@ typedef struct YqLoadedCluster
 	YqCluster  *cluster;		/* prepared */
 	List	   *applications;	/* YqClusterApplication, by id */
 	List	   *reservations;	/* YqReservation: those that were there */
+	List	   *unpaid;			/* YqClusterApplication of which only id and leaf are known: left out */
 	List	   *nodes;			/* names (palloc'd) of the nodes in service, in order */
 } YqLoadedCluster;
 

@@ -23,7 +23,8 @@ static const char *const reason_names[YQ_SKIP_REASONS] = {
 	[YQ_SKIP_NODE_TOO_SMALL] = "node_too_small",
 	[YQ_SKIP_NODE_SPACE] = "node_space",
 	[YQ_SKIP_RESERVATION] = "reservation",
-	[YQ_SKIP_COMMIT] = "commit"
+	[YQ_SKIP_COMMIT] = "commit",
+	[YQ_SKIP_PROJECT] = "no_project"
 };
 
 const char *

@@ -19,6 +19,7 @@
 #include "scheduler/assign.h"
 #include "scheduler/container_update.h"
 #include "scheduler/expiry.h"
+#include "scheduler/explain.h"
 #include "scheduler/pass.h"
 #include "scheduler/pass_lock.h"
 #include "scheduler/rest.h"
@@ -159,6 +160,20 @@ assign(const YqPass *pass, const YqLoadedCluster *loaded)
 	yq_rest_end_pass(cluster);
 }
 
+static void
+explain_unpaid(const YqLoadedCluster *loaded)
+{
+	ListCell   *cell;
+
+	foreach(cell, loaded->unpaid)
+	{
+		YqClusterApplication *application = lfirst(cell);
+
+		yq_explain(loaded->cluster, &(YqSkip) {.reason = YQ_SKIP_PROJECT,.queue = application->leaf,
+			.application = application});
+	}
+}
+
 YqLoadedCluster *
 yq_pass_run(const YqPass *pass)
 {
@@ -179,6 +194,7 @@ yq_pass_run(const YqPass *pass)
 		check_nodes(pass);
 	loaded = yq_cluster_load(yq_hierarchy_in_force(), pass->nodes, pass->node_count);
 	loaded->cluster->explains = pass->explains;
+	explain_unpaid(loaded);
 	assign(pass, loaded);
 	if (!pass->is_dry)
 		yq_decisions_apply(loaded);

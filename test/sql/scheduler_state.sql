@@ -1,0 +1,122 @@
+-- What people see of queues, nodes and applications, and what becomes of the
+-- scheduler when something goes, shrinks or changes under it.
+
+SET client_min_messages = warning;
+DROP DATABASE IF EXISTS yquota_scheduler_state WITH (FORCE);
+CREATE DATABASE yquota_scheduler_state;
+\c yquota_scheduler_state
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SELECT yquota.set_clock('2026-03-02 10:00+00');
+INSERT INTO yquota.project (name) VALUES ('p');
+BEGIN;
+INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, maximum_allocation_mb, node_labels_enabled) VALUES (1, 8192, true);
+INSERT INTO yquota.node_label (name) VALUES ('gpu');
+INSERT INTO yquota.queue (path, capacity, maximum_capacity, user_limit_factor, accessible_node_labels, position) VALUES
+	('root', NULL, NULL, NULL, NULL, 1), ('root.a', '50', '50', 2, '{gpu}', 2), ('root.b', '50', '100', 2, '{gpu}', 3),
+	('root.b.c', '100', '100', 2, '{gpu}', 4);
+INSERT INTO yquota.queue_label (queue, label, capacity) VALUES ('root', 'gpu', '100'), ('root.a', 'gpu', '50'), ('root.b', 'gpu', '50'), ('root.b.c', 'gpu', '100');
+COMMIT;
+INSERT INTO yquota.node (name, label, total) VALUES
+	('h1', '', '[memory-mb=8192,vcores=8]'), ('h2', '', '[memory-mb=8192,vcores=8]'), ('g1', 'gpu', '[memory-mb=4096,vcores=4]');
+
+CREATE FUNCTION pg_temp.gb(gb integer) RETURNS yquota.resource LANGUAGE sql IMMUTABLE AS $$
+	SELECT format('[memory-mb=%s,vcores=1]', gb * 1024)::yquota.resource
+$$;
+CREATE FUNCTION pg_temp.submit(number integer, queue text, project text, unmanaged boolean) RETURNS yquota.application_state LANGUAGE sql AS $$
+	SELECT s.state FROM yquota.submit_application('application_1_000' || number, 'ann', '{}', queue, project => project, am_resource => pg_temp.gb(1), unmanaged => unmanaged) AS s
+$$;
+CREATE FUNCTION pg_temp.pass(VARIADIC nodes text[]) RETURNS text LANGUAGE sql AS $$
+	SELECT coalesce(string_agg(format('%s %s %s', s.decision, right(s.container_id, 14), s.node), ', '), 'nothing') FROM yquota.schedule(nodes) AS s
+$$;
+CREATE TEMPORARY VIEW applications AS
+	SELECT right(application_id, 1) AS app, queue, waits_for, pending_containers AS pc, pending, reserved_containers AS rc
+	FROM yquota.scheduler_application ORDER BY application_id;
+CREATE TEMPORARY VIEW queues AS
+	SELECT queue, label, used_capacity AS percent, active_applications AS active, pending_applications AS accepted, pending_containers AS pc, used, pending
+	FROM yquota.scheduler_queue;
+SELECT pg_temp.submit(1, 'a', 'p', true), pg_temp.submit(2, 'c', 'p', false), pg_temp.submit(4, 'c', 'p', true), pg_temp.submit(5, 'a', 'p', true);
+\echo main columns in 100 of them
+SELECT yquota.request_containers('application_1_0001', pg_temp.gb(2), 1), yquota.request_containers('application_1_0001', pg_temp.gb(1), 3, priority => 2, label => 'gpu');
+SELECT queue, label, used_capacity, active_applications, pending_containers, guaranteed FROM yquota.scheduler_queue;
+TABLE queues;
+TABLE applications;
+SELECT pg_temp.pass('h1', 'g1', 'h1', 'g1', 'h2');
+TABLE queues;
+TABLE applications;
+
+\echo a queue at its maximum
+SELECT yquota.request_containers('application_1_0005', pg_temp.gb(6), 1);
+SELECT pg_temp.pass('h1', 'h2');
+SELECT yquota.request_containers('application_1_0005', pg_temp.gb(1), 1);
+TABLE applications;
+SELECT decision, application_id, queue, stopped_by FROM yquota.schedule('{h2}', explain => true);
+\echo nobody pays any more
+SELECT yquota.request_containers('application_1_0004', pg_temp.gb(1), 2);
+UPDATE yquota.application SET project = 'gone' WHERE application_id = 'application_1_0004';
+TABLE applications;
+SELECT decision, application_id, queue, node, stopped_by FROM yquota.schedule('{h1}', explain => true);
+SET yquota.auto_create_project = on;
+SELECT app, waits_for FROM applications WHERE app = '4';
+RESET yquota.auto_create_project;
+UPDATE yquota.application SET project = 'p' WHERE application_id = 'application_1_0004';
+
+\echo nodes of a label go, and come back; one loses its label with containers on it
+SELECT yquota.request_containers('application_1_0001', pg_temp.gb(1), 1, priority => 2, label => 'gpu');
+UPDATE yquota.node SET state = 'LOST' WHERE name = 'g1';
+SELECT app, waits_for FROM applications WHERE app = '1';
+SELECT pg_temp.pass('g1'), pg_temp.pass('g1', 'h2');
+SELECT pg_temp.pass('nowhere');
+UPDATE yquota.node SET state = 'RUNNING' WHERE name = 'g1';
+SELECT app, waits_for FROM applications WHERE app = '1';
+SELECT label, containers, allocation FROM yquota.queue_usage WHERE queue = 'root.a' ORDER BY label;
+UPDATE yquota.node SET label = '' WHERE name = 'g1';
+SELECT label, containers, allocation FROM yquota.queue_usage WHERE queue = 'root.a' ORDER BY label;
+SELECT node, label, total, guaranteed, available FROM yquota.scheduler_node WHERE node = 'g1';
+SELECT decision, application_id, stopped_by FROM yquota.schedule('{g1}', dry_run => true, explain => true);
+SELECT * FROM yquota.verify();
+UPDATE yquota.node SET label = 'gpu' WHERE name = 'g1';
+\echo one shrinks below what runs on it: nothing more is assigned until there is room again
+UPDATE yquota.node SET total = '[memory-mb=512,vcores=1]' WHERE name = 'h2';
+SELECT node, total, guaranteed, available FROM yquota.scheduler_node WHERE node = 'h2';
+SELECT decision, application_id, node, stopped_by, maximum FROM yquota.schedule('{h2}', explain => true);
+UPDATE yquota.node SET total = '[memory-mb=8192,vcores=8]' WHERE name = 'h2';
+SELECT pg_temp.pass('h2');
+\echo one is deleted: what ran there runs until the resource manager says otherwise, and takes nothing from other nodes
+DELETE FROM yquota.node WHERE name = 'h2';
+SELECT node, total, guaranteed, available FROM yquota.scheduler_node ORDER BY node;
+SELECT pg_temp.pass('h1', 'h2');
+SELECT pg_temp.pass('h1');
+SELECT count(*) FROM yquota.node_lost('h2', '2026-03-02 10:00+00');
+SELECT node, total, guaranteed, available FROM yquota.scheduler_node ORDER BY node;
+SELECT * FROM yquota.verify();
+
+\echo what cannot be had, and who cannot have anything
+SELECT yquota.finish_application('application_1_0005');
+SELECT yquota.request_containers('application_1_0005', pg_temp.gb(1), 1);
+SELECT yquota.update_blacklist('application_1_0005', '{h1}');
+SELECT yquota.request_containers('application_1_0001', pg_temp.gb(1), 2147483648);
+SELECT yquota.request_containers('application_1_0001', pg_temp.gb(1), 2147483647, priority => 9);
+SELECT pending_containers, pending FROM yquota.scheduler_application WHERE application_id = 'application_1_0001';
+SELECT yquota.request_containers('application_1_0001', pg_temp.gb(1), 0, priority => 9);
+SELECT * FROM yquota.schedule(max_containers => -1);
+\echo nothing wanted anywhere ends what is wanted of nodes and racks, in the same call and for good
+SELECT yquota.request_containers('application_1_0004', ARRAY[
+	ROW('h1', pg_temp.gb(1), 3, 5, NULL, NULL, NULL, NULL), ROW('*', pg_temp.gb(1), 0, 5, NULL, NULL, NULL, NULL),
+	ROW('/default-rack', pg_temp.gb(1), 3, 5, NULL, NULL, NULL, NULL)]::yquota.container_request[]);
+SELECT resource_name, count FROM yquota.resource_request WHERE application_id = 'application_1_0004' AND priority = 5;
+\echo what is wanted of a node without anything anywhere waits until there is
+SELECT yquota.request_containers('application_1_0004', pg_temp.gb(1), 1, 'h1', priority => 5);
+SELECT yquota.request_containers('application_1_0004', pg_temp.gb(1), 0, priority => 1);
+SELECT pg_temp.pass('h1');
+TABLE applications;
+SELECT yquota.request_containers('application_1_0004', ARRAY[
+	ROW('/default-rack', pg_temp.gb(1), 1, 5, NULL, NULL, NULL, NULL), ROW('*', pg_temp.gb(1), 1, 5, NULL, NULL, NULL, NULL)]::yquota.container_request[]);
+SELECT pg_temp.pass('h1');
+SELECT * FROM yquota.verify();
+
+\c postgres
+SET client_min_messages = warning;
+DROP DATABASE yquota_scheduler_state WITH (FORCE);
