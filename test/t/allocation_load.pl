@@ -19,7 +19,7 @@ use Soak;
 use Test::More;
 use WorkerNode;
 
-use constant { CLIENTS => 8, NODES => 12, APPLICATIONS => 24, STATEMENTS_A_ROUND => 250, LARGEST_MB => 4096 };
+use constant { CLIENTS => 8, NODES => 12, APPLICATIONS => 24, STATEMENTS_A_ROUND => 160, TOGETHER_A_ROUND => 5, LARGEST_MB => 4096 };
 
 my $seed = $ENV{ALLOCATION_SEED} // int(rand 1_000_000_000);
 note("ALLOCATION_SEED=$seed");
@@ -82,6 +82,7 @@ SQL
 # application (and what may have been), what was acknowledged (or may have been).
 my (%told, %asked, %perhaps_asked, %acknowledged, %perhaps_acknowledged, @unexpected);
 my (@slots, %priority);
+my $heartbeat = q(SELECT 'told', container_id FROM yquota.node_heartbeat(ARRAY[%s]) WHERE decision IN ('allocated', 'swapped'));
 
 sub any { return $_[ rand @_ ]; }
 
@@ -99,7 +100,7 @@ sub asking
 {
 	my $id = any(@applications);
 	my $priority = ++$priority{$id};
-	my $count = 1 + int rand 6;
+	my $count = 1 + int rand 20;
 	my $allocation = sprintf '[memory-mb=%d,vcores=1]', 1024 * any(1, 1, 2, LARGEST_MB / 1024);
 	my $place = 1 + int rand NODES;
 	my @names = any([ '*' ], [ '*' ], [ "n$place", '/r' . $place % 3, '*' ]);
@@ -128,7 +129,6 @@ sub next_statement
 	return { sql => 'SELECT yquota.release_containers(ARRAY(SELECT container_id FROM ' . own_containers($slot, 2) . '))' } if $draw < 0.37;
 	return acknowledging($slot) if $draw < 0.45;
 	return { sql => 'SELECT yquota_internal.fold_counters()' } if $draw < 0.48;
-	my $heartbeat = q(SELECT 'told', container_id FROM yquota.node_heartbeat(ARRAY[%s]) WHERE decision IN ('allocated', 'swapped'));
 	return { sql => sprintf "BEGIN;\n$heartbeat;\nROLLBACK", node_names(2) } if $draw < 0.53;
 	return { sql => sprintf($heartbeat, node_names(any(1, 1, 1, 3))), tells => 1 };
 }
@@ -214,6 +214,22 @@ sub work
 	return;
 }
 
+# A node becomes empty, and everybody reports it at the same time.
+sub report_together
+{
+	my $name = 'n' . (1 + int rand NODES);
+
+	$slots[0]{client}->run("INSERT INTO yquota.container_event (event, container_id, occurred_at) SELECT 'CONTAINER_FINISH', container_id, greatest(started_at, yquota.clock()) FROM yquota.container WHERE node = '$name'");
+	foreach my $slot (@slots)
+	{
+		$slot->{statement} = { sql => sprintf($heartbeat, "'$name'"), tells => 1 };
+		$slot->{client}->send($slot->{statement}{sql});
+		$total{statements}++;
+	}
+	work(0);
+	return;
+}
+
 #
 # What must hold
 #
@@ -250,12 +266,16 @@ my $rounds = 0;
 my @beyond;
 for (; soak_goes_on($rounds, 8, 400); $rounds++)
 {
-	work(STATEMENTS_A_ROUND / 2);
-	# some work on while this is asked
-	$_->{statement} = next_statement($_) foreach @slots;
-	$_->{client}->send($_->{statement}{sql}) foreach @slots;
+	work(STATEMENTS_A_ROUND);
+	# they work on while this is asked
+	foreach my $slot (@slots)
+	{
+		$slot->{statement} = next_statement($slot);
+		$slot->{client}->send($slot->{statement}{sql});
+	}
 	push @beyond, rows_of($exceeded);
-	work(STATEMENTS_A_ROUND / 2);
+	work(0);
+	report_together() foreach 1 .. TOGETHER_A_ROUND;
 	push @beyond, rows_of($exceeded);
 	last if @beyond;
 }
