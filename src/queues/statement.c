@@ -68,7 +68,8 @@ plan(YqStatement *statement)
 	statement->plan = NULL;
 	for (; count < YQ_STATEMENT_MAX_PARAMETERS && statement->types[count] != NULL; count++)
 		types[count] = find_type(statement->types[count]);
-	statement->plan = SPI_prepare(statement->command, count, types);
+	statement->plan = SPI_prepare_cursor(statement->command, count, types,
+										 statement->plans_once ? CURSOR_OPT_GENERIC_PLAN : 0);
 	if (statement->plan == NULL || SPI_keepplan(statement->plan) != 0)
 		elog(ERROR, "could not prepare \"%s\": %s", statement->command,
 			 SPI_result_code_string(SPI_result));

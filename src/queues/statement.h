@@ -18,13 +18,14 @@
 #define YQ_STATEMENT_MAX_PARAMETERS 24
 
 /*
- * To be defined as static: all but command and types is for statement.c.  Types
+ * To be defined as static: what follows plans_once is for statement.c.  Types
  * are names in pg_catalog, or in yquota when they begin with "yquota.".
  */
 typedef struct YqStatement
 {
 	const char *command;
 	const char *types[YQ_STATEMENT_MAX_PARAMETERS];	/* up to the first NULL */
+	bool		plans_once;		/* never for the values given, such as the length of arrays */
 	struct _SPI_plan *plan;
 	uint64		generation;		/* when it was planned */
 } YqStatement;

@@ -146,7 +146,8 @@ find_touched(const YqLoadedCluster *loaded)
 		"FROM unnest($1, $2) WITH ORDINALITY AS u (application_id, queue, number) "
 		"JOIN yquota.application AS a ON a.application_id = u.application_id "
 		"WHERE a.state = 'ACTIVE' AND a.queue = u.queue ORDER BY u.number",
-		.types = {"_text", "_text"}
+		.types = {"_text", "_text"},
+		.plans_once = true
 	};
 	List	   *touched = NIL;
 	List	   *present = NIL;
@@ -339,14 +340,16 @@ write_requests(const List *applications)
 		"USING unnest($1, $2, $3, $4) AS u (application_id, priority, allocation_request_id, resource_name) "
 		"WHERE r.application_id = u.application_id AND r.priority = u.priority "
 		"AND r.allocation_request_id = u.allocation_request_id AND r.resource_name = u.resource_name",
-		.types = {"_text", "_int4", "_int8", "_text"}
+		.types = {"_text", "_int4", "_int8", "_text"},
+		.plans_once = true
 	};
 	static YqStatement update = {
 		.command = "UPDATE yquota.resource_request AS r SET count = u.count "
 		"FROM unnest($1, $2, $3, $4, $5) AS u (application_id, priority, allocation_request_id, resource_name, count) "
 		"WHERE r.application_id = u.application_id AND r.priority = u.priority "
 		"AND r.allocation_request_id = u.allocation_request_id AND r.resource_name = u.resource_name",
-		.types = {"_text", "_int4", "_int8", "_text", "_int4"}
+		.types = {"_text", "_int4", "_int8", "_text", "_int4"},
+		.plans_once = true
 	};
 	static YqStatement count = {
 		.command = "INSERT INTO yquota_internal.request_counter AS c "
@@ -355,7 +358,8 @@ write_requests(const List *applications)
 		"ON CONFLICT (application_id, priority, allocation_request_id) DO UPDATE "
 		"SET opportunities = excluded.opportunities, missed_non_partitioned = excluded.missed_non_partitioned, "
 		"re_reservations = excluded.re_reservations",
-		.types = {"_text", "_int4", "_int8", "_int8", "_int8", "_int8"}
+		.types = {"_text", "_int4", "_int8", "_int8", "_int8", "_int8"},
+		.plans_once = true
 	};
 	int			asks;
 	int			keys = count_keys(applications, &asks);
@@ -400,12 +404,14 @@ write_attempts(const YqCluster *cluster, const List *applications)
 		.command = "INSERT INTO yquota_internal.application_attempt AS t (application_id, attempt, next_container) "
 		"SELECT u.* FROM unnest($1, $2, $3) AS u "
 		"ON CONFLICT (application_id) DO UPDATE SET next_container = excluded.next_container",
-		.types = {"_text", "_int4", "_int8"}
+		.types = {"_text", "_int4", "_int8"},
+		.plans_once = true
 	};
 	static YqStatement note_masters = {
 		.command = "UPDATE yquota_internal.application_attempt AS t SET am_container_id = u.container_id "
 		"FROM unnest($1, $2) AS u (application_id, container_id) WHERE t.application_id = u.application_id",
-		.types = {"_text", "_text"}
+		.types = {"_text", "_text"},
+		.plans_once = true
 	};
 	Column		attempts[3];
 	Column		masters[2];
@@ -447,7 +453,8 @@ end_demand(const List *applications)
 	static YqStatement update = {
 		.command = "UPDATE yquota.application AS a SET has_outstanding_requests = false "
 		"WHERE a.application_id = ANY ($1) AND a.has_outstanding_requests",
-		.types = {"_text"}
+		.types = {"_text"},
+		.plans_once = true
 	};
 	Column		ids = make_column(TEXTOID, list_length(applications));
 	ListCell   *cell;
