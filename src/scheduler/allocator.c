@@ -40,6 +40,8 @@ static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 static KeyOutcome
 skip(const Attempt *attempt, KeyOutcome outcome, YqSkip why)
 {
+	if (!attempt->cluster->explains)
+		return outcome;
 	why.mode = attempt->mode;
 	why.node = attempt->node;
 	why.queue = attempt->application->leaf;
@@ -323,7 +325,7 @@ has_headroom(const Attempt *attempt, int64 *headroom)
 {
 	const YqCluster *cluster = attempt->cluster;
 	const int64 *amounts = attempt->key->anywhere.amounts;
-	const int64 *reserved = cluster->settings.continues_looking ?
+	const int64 *reserved = attempt->application->reservation_count != 0 && cluster->settings.continues_looking ?
 		yq_at(cluster, attempt->application->reserved, attempt->node->label) : nothing;
 	int64		needed[YQ_MAX_RESOURCE_TYPES];
 
@@ -447,13 +449,9 @@ YqOutcome
 yq_allocator_assign(YqCluster *cluster, YqClusterApplication *application, YqClusterNode *node,
 					YqSchedulingMode mode, const YqLimits *limits, YqRestNotes *notes, YqProposal *proposal)
 {
-	int			label = mode == YQ_RESPECT_EXCLUSIVITY ? node->label : 0;
 	Attempt		attempt = {.cluster = cluster, .application = application, .node = node, .mode = mode,
 	.limits = limits, .notes = notes, .proposal = proposal};
 
-	if (yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster,
-						   yq_at(cluster, application->pending, label), nothing) <= 0)
-		return YQ_OUTCOME_APPLICATION_SKIPPED;
 	for (int i = 0; i < application->key_count; i++)
 	{
 		KeyOutcome	outcome;

@@ -38,7 +38,7 @@ typedef struct YqProposal
 } YqProposal;
 
 /*
- * Try to assign something to an application below limits that its leaf has set.
+ * Try to assign something to an application with demand, below limits that its leaf has set.
  * The proposal is set for the first three outcomes; what the others depend on is
  * added to the notes, unless they are NULL.
  */

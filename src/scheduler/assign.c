@@ -82,12 +82,12 @@ user_may_assign(const Walk *walk, YqClusterApplication *application, YqLimits *l
 {
 	YqCluster  *cluster = walk->cluster;
 	int			label = walk->node->label;
-	const int64 *limit = yq_user_limit(cluster, application->user, label, walk->mode);
 
-	if (yq_user_may_assign(cluster, application, label, limit, limits))
+	if (yq_user_may_assign(cluster, application, label, walk->mode, limits))
 		return true;
 	skip(walk, (YqSkip) {.reason = YQ_SKIP_USER_LIMIT,.queue = application->leaf,.application = application,
-		.used = yq_at(cluster, application->user->used, label),.limit = limit});
+		.used = yq_at(cluster, application->user->used, label),
+		.limit = yq_user_limit(cluster, application->user, label, walk->mode)});
 	return false;
 }
 
@@ -122,7 +122,7 @@ assign_to_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
 	for (int i = 0; i < count; i++)
 	{
 		YqClusterApplication *application = applications[i];
-		const int64 *reserved = yq_at(cluster, application->reserved, 0);
+		const int64 *reserved = has_reservations ? yq_at(cluster, application->reserved, 0) : nothing;
 		YqOutcome	outcome;
 
 		if (!yq_order_is_of_partition(application, walk->node->label))
@@ -136,6 +136,8 @@ assign_to_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
 		is_checked = is_checked || !cluster->settings.continues_looking ||
 			yq_amounts_are_none(cluster->calculator, reserved);
 		if (!user_may_assign(walk, application, limits))
+			continue;
+		if (has_reservations && !yq_order_wants(cluster, application, wanted))
 			continue;
 		outcome = yq_allocator_assign(cluster, application, walk->node, walk->mode, limits, notes, &walk->proposal);
 		if (outcome != YQ_OUTCOME_APPLICATION_SKIPPED)

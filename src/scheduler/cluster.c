@@ -324,6 +324,7 @@ yq_cluster_make_reservation(YqCluster *cluster, YqRequestKey *key, YqClusterNode
 	reservation->amounts = copy_amounts(cluster, amounts);
 	node->reservation = reservation;
 	insert_reservation(cluster, key, reservation);
+	application->reservation_count++;
 	yq_amounts_add(cluster->calculator, yq_at(cluster, application->reserved, node->label), amounts);
 	for (YqClusterQueue *queue = application->leaf; queue != NULL; queue = queue->parent)
 		yq_amounts_add(cluster->calculator, yq_at(cluster, queue->reserved, node->label), amounts);

@@ -92,6 +92,9 @@ typedef struct YqClusterUser
 	float4	   *usage_ratio;	/* per label: the share of the partition */
 	int64	   *limit[2];		/* per mode and label: what it may use, see yq_user_limit() */
 	uint64	   *limit_version[2];	/* per mode and label: of the shares that it was computed from */
+	uint64		below_version;	/* of the shares when it was found to be below its limit, */
+	int			below_label;	/* on that label */
+	YqSchedulingMode below_mode;	/* in that mode */
 	bool		is_active;		/* counts among active users (yq_leaf_user_is_active) */
 	int			demanding;		/* applications with outstanding requests, loaded or not */
 } YqClusterUser;
@@ -223,6 +226,7 @@ typedef struct YqClusterApplication
 	int64		next_container; /* number of the container that comes next */
 	int64	   *used;			/* per label: by containers alone */
 	int64	   *reserved;		/* per label */
+	int			reservation_count;	/* of all its keys */
 	int64	   *pending;		/* per label: count times amounts of what is asked for anywhere */
 	YqRequestKey **keys;		/* in order, once prepared */
 	int			key_count;

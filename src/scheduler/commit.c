@@ -147,6 +147,7 @@ detach_reservation(YqCluster *cluster, YqReservation *reservation)
 	while (key->reservations[at] != reservation)
 		at++;
 	key->reservation_count--;
+	key->application->reservation_count--;
 	memmove(key->reservations + at, key->reservations + at + 1,
 			(key->reservation_count - at) * sizeof(YqReservation *));
 	reservation->node->reservation = NULL;

@@ -250,27 +250,44 @@ yq_user_limit(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedu
 	return limit;
 }
 
+/* He uses no more than he may; found once for all applications of his, until something changes. */
+static bool
+is_below_limit(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedulingMode mode)
+{
+	uint64		version = user->leaf->shares[label].version;
+
+	if (user->below_version == version && user->below_label == label && user->below_mode == mode)
+		return true;
+	if (compare(cluster, yq_at(cluster, user->used, label), yq_user_limit(cluster, user, label, mode)) > 0)
+		return false;
+	user->below_version = version;
+	user->below_label = label;
+	user->below_mode = mode;
+	return true;
+}
+
 /*
  * What counts as reserved, and as used without it, is of the default partition
  * whatever the label: so does Hadoop.
  */
 bool
 yq_user_may_assign(const YqCluster *cluster, const YqClusterApplication *application, int label,
-				   const int64 *limit, YqLimits *limits)
+				   YqSchedulingMode mode, YqLimits *limits)
 {
-	const YqClusterUser *user = application->user;
-	const int64 *used = yq_at(cluster, user->used, label);
+	YqClusterUser *user = application->user;
+	const int64 *limit;
 	int64		without_reservations[YQ_MAX_RESOURCE_TYPES];
 
 	set(cluster, limits->to_unreserve, nothing);
-	if (compare(cluster, used, limit) <= 0)
+	if (is_below_limit(cluster, user, label, mode))
 		return true;
 	if (!cluster->settings.continues_looking)
 		return false;
+	limit = yq_user_limit(cluster, user, label, mode);
 	set_difference(cluster, without_reservations, yq_at(cluster, user->used, 0),
 				   yq_at(cluster, application->reserved, 0));
 	if (compare(cluster, without_reservations, limit) > 0)
 		return false;
-	set_difference(cluster, limits->to_unreserve, used, limit);
+	set_difference(cluster, limits->to_unreserve, yq_at(cluster, user->used, label), limit);
 	return true;
 }

@@ -64,10 +64,10 @@ extern const int64 *yq_user_limit(const YqCluster *cluster, YqClusterUser *user,
 								  YqSchedulingMode mode);
 
 /*
- * May the user's application be assigned anything below that limit (cs-semantics
+ * May the user's application be assigned anything below his limit (cs-semantics
  * 4.3)?  Sets what has to be unreserved for it.
  */
 extern bool yq_user_may_assign(const YqCluster *cluster, const YqClusterApplication *application,
-							   int label, const int64 *limit, YqLimits *limits);
+							   int label, YqSchedulingMode mode, YqLimits *limits);
 
 #endif							/* YQ_LIMITS_H */

@@ -263,8 +263,8 @@ compare_for_sort(const void *a, const void *b, void *cluster)
 								*(YqClusterApplication *const *) b);
 }
 
-static bool
-wants(const YqCluster *cluster, const YqClusterApplication *application, int label)
+bool
+yq_order_wants(const YqCluster *cluster, const YqClusterApplication *application, int label)
 {
 	return yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster,
 							  yq_at(cluster, application->pending, label), nothing) > 0;
@@ -280,13 +280,13 @@ yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf)
 	{
 		leaf->demanding_count[label] = 0;
 		for (int i = 0; i < leaf->application_count; i++)
-			leaf->demanding_count[label] += wants(cluster, leaf->applications[i], label);
+			leaf->demanding_count[label] += yq_order_wants(cluster, leaf->applications[i], label);
 		leaf->demanding[label] = MemoryContextAlloc(cluster->context, Max(leaf->demanding_count[label], 1) *
 													sizeof(YqClusterApplication *));
 		leaf->demanding_count[label] = 0;
 		for (int i = 0; i < leaf->application_count; i++)
 		{
-			if (wants(cluster, leaf->applications[i], label))
+			if (yq_order_wants(cluster, leaf->applications[i], label))
 				leaf->demanding[label][leaf->demanding_count[label]++] = leaf->applications[i];
 		}
 	}
@@ -347,7 +347,7 @@ yq_order_take_out(const YqCluster *cluster, YqClusterApplication *application)
 			  place_of(cluster, leaf->applications, leaf->application_count, application));
 	for (int label = 0; label < cluster->hierarchy->label_count; label++)
 	{
-		if (wants(cluster, application, label))
+		if (yq_order_wants(cluster, application, label))
 			remove_at(leaf->demanding[label], &leaf->demanding_count[label],
 					  place_of(cluster, leaf->demanding[label], leaf->demanding_count[label], application));
 	}
@@ -360,7 +360,7 @@ drop_without_demand(const YqCluster *cluster, YqClusterApplication *application,
 	YqClusterQueue *leaf = application->leaf;
 	int			at;
 
-	if (wants(cluster, application, label))
+	if (yq_order_wants(cluster, application, label))
 		return;
 	at = place_of(cluster, leaf->demanding[label], leaf->demanding_count[label], application);
 	if (at < leaf->demanding_count[label] && leaf->demanding[label][at] == application)
@@ -378,7 +378,7 @@ yq_order_put_back(const YqCluster *cluster, YqClusterApplication *application)
 	{
 		if (!moves(application))
 			drop_without_demand(cluster, application, label);
-		else if (wants(cluster, application, label))
+		else if (yq_order_wants(cluster, application, label))
 			insert_application(cluster, leaf->demanding[label], &leaf->demanding_count[label], application);
 	}
 }

@@ -37,6 +37,9 @@ extern void yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf
 extern void yq_order_take_out(const YqCluster *cluster, YqClusterApplication *application);
 extern void yq_order_put_back(const YqCluster *cluster, YqClusterApplication *application);
 
+/* Has the application demand for the label? */
+extern bool yq_order_wants(const YqCluster *cluster, const YqClusterApplication *application, int label);
+
 /* May nodes of the label be given to it, by the policy of its leaf? */
 extern bool yq_order_is_of_partition(const YqClusterApplication *application, int label);
 

@@ -44,14 +44,18 @@ typedef enum ResultColumn
 typedef struct ResultRow
 {
 	const YqHierarchy *hierarchy;
+	MemoryContext context;		/* of values that are for this row alone */
+	Datum	   *paths;			/* of queues, by number; 0: not made yet */
+	const YqClusterNode *node;	/* that node_name is of; NULL for none */
+	Datum		node_name;
 	Datum		values[RESULT_COLUMNS];
 	bool		nulls[RESULT_COLUMNS];
 } ResultRow;
 
 static void
-begin_row(ResultRow *row, const YqHierarchy *hierarchy)
+begin_row(ResultRow *row)
 {
-	row->hierarchy = hierarchy;
+	MemoryContextReset(row->context);
 	memset(row->nulls, true, sizeof(row->nulls));
 }
 
@@ -67,6 +71,43 @@ set_text(ResultRow *row, ResultColumn column, const char *text)
 {
 	if (text != NULL)
 		set(row, column, CStringGetTextDatum(text));
+}
+
+/* Queues and nodes come again and again. */
+static void
+set_queue(ResultRow *row, const YqClusterQueue *queue)
+{
+	Datum	   *path;
+
+	if (queue == NULL)
+		return;
+	path = &row->paths[queue->queue->number];
+	if (*path == 0)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(MemoryContextGetParent(row->context));
+
+		*path = CStringGetTextDatum(queue->queue->path);
+		MemoryContextSwitchTo(caller);
+	}
+	set(row, RESULT_QUEUE, *path);
+}
+
+static void
+set_node(ResultRow *row, const YqClusterNode *node)
+{
+	if (node == NULL)
+		return;
+	if (row->node != node)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(MemoryContextGetParent(row->context));
+
+		if (row->node != NULL)
+			pfree(DatumGetPointer(row->node_name));
+		row->node = node;
+		row->node_name = CStringGetTextDatum(node->name);
+		MemoryContextSwitchTo(caller);
+	}
+	set(row, RESULT_NODE, row->node_name);
 }
 
 static void
@@ -93,8 +134,8 @@ fill_decision(ResultRow *row, const YqDecision *decision)
 	set_text(row, RESULT_DECISION, yq_decision_name(decision));
 	set(row, RESULT_CONTAINER_ID, PointerGetDatum(yq_decision_container_id(decision)));
 	set_text(row, RESULT_APPLICATION_ID, application->application_id);
-	set_text(row, RESULT_QUEUE, application->leaf->queue->path);
-	set_text(row, RESULT_NODE, decision->node->name);
+	set_queue(row, application->leaf);
+	set_node(row, decision->node);
 	set_amounts(row, RESULT_ALLOCATION, yq_decision_allocation(decision));
 	set_text(row, RESULT_LOCALITY, yq_decision_locality(decision));
 	set_key(row, decision->key);
@@ -108,10 +149,8 @@ fill_skip(ResultRow *row, const YqSkip *skip)
 	set_text(row, RESULT_DECISION, "passed over");
 	if (skip->application != NULL)
 		set_text(row, RESULT_APPLICATION_ID, skip->application->application_id);
-	if (skip->queue != NULL)
-		set_text(row, RESULT_QUEUE, skip->queue->queue->path);
-	if (skip->node != NULL)
-		set_text(row, RESULT_NODE, skip->node->name);
+	set_queue(row, skip->queue);
+	set_node(row, skip->node);
 	set_amounts(row, RESULT_ALLOCATION, skip->required);
 	set_key(row, skip->key);
 	set_text(row, RESULT_STOPPED_BY, yq_skip_reason_name(skip->reason));
@@ -128,20 +167,25 @@ static void
 return_cluster(ReturnSetInfo *result, const YqLoadedCluster *loaded)
 {
 	const YqCluster *cluster = loaded->cluster;
-	ResultRow	row;
+	ResultRow	row = {.hierarchy = cluster->hierarchy};
+	MemoryContext caller;
 
+	row.paths = MemoryContextAllocZero(cluster->context, Max(cluster->hierarchy->queue_count, 1) * sizeof(Datum));
+	row.context = AllocSetContextCreate(cluster->context, "yquota decision", ALLOCSET_DEFAULT_SIZES);
+	caller = MemoryContextSwitchTo(row.context);
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
-		begin_row(&row, cluster->hierarchy);
+		begin_row(&row);
 		fill_decision(&row, &cluster->decisions[i]);
 		tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 	}
 	for (int i = 0; i < cluster->skip_count; i++)
 	{
-		begin_row(&row, cluster->hierarchy);
+		begin_row(&row);
 		fill_skip(&row, &cluster->skips[i]);
 		tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 	}
+	MemoryContextSwitchTo(caller);
 }
 
 static void
