@@ -1,5 +1,10 @@
 -- Who gets the next container: the figures of the CapacityScheduler's own tests,
 -- by the names that they have among the project's vectors.
+--
+-- V112 and V113 are in container_update.sql.  V49 is about a resource manager that
+-- starts again and has to learn what there was; here nothing is forgotten.  Cases 14
+-- to 16 and 19 of V43 are about queues that use labels without access to them, or
+-- have no capacity at all, as no configuration has it.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_allocation_vectors WITH (FORCE);
@@ -289,6 +294,196 @@ SELECT pg_temp.rounds(1, '{h1,h2}');
 TABLE placed;
 SELECT pg_temp.rounds(39, '{h1,h2}');
 TABLE placed;
+SELECT * FROM yquota.verify();
+
+\echo V106: the maximum of a label does not count for who uses it without having asked for it
+SELECT pg_temp.configure('root - - -
+	root@x 100
+	root.a 50 - -
+	root.a@x 50 50
+	root.b 50 - -
+	root.b@x 50 50', '{h1 /default-rack 10 x,h2 /default-rack 10}', 'UPDATE yquota.node_label SET exclusive = false');
+SELECT pg_temp.submit('0001', 'user', 'a', 1), pg_temp.heartbeat('h2'), pg_temp.ask('0001', 1, 10);
+SELECT pg_temp.heartbeat('h1', 50);
+TABLE placed;
+SELECT label, containers FROM yquota.queue_usage WHERE queue = 'root.a' ORDER BY 1;
+
+\echo V103: queues that asked for a label come before others on its nodes
+SELECT pg_temp.configure('root - - -
+	root@x 100
+	root.a 33 - -
+	root.a@x 33
+	root.a.a1 50 100 -
+	root.a.a1@x 100
+	root.a.a2 50 100 -
+	root.a.a2@x 0
+	root.b 33 - -
+	root.b@x 33
+	root.b.b1 50 100 -
+	root.b.b1@x 100
+	root.b.b2 50 100 -
+	root.b.b2@x 0
+	root.c 34 - -
+	root.c@x 34
+	root.c.c1 50 100 -
+	root.c.c1@x 100
+	root.c.c2 50 100 -
+	root.c.c2@x 0', '{h1 /default-rack 20 x,h2 /default-rack 100}',
+	$$UPDATE yquota.node_label SET exclusive = false;
+	UPDATE yquota.queue SET default_node_label_expression = 'x' WHERE path LIKE '%1'$$);
+SELECT pg_temp.submit('000' || number, 'user', queue, 1) FROM unnest('{a1,a2,b1,b2,c1,c2}'::text[]) WITH ORDINALITY AS q (queue, number);
+SELECT pg_temp.heartbeat('h1', 3), pg_temp.heartbeat('h2', 3);
+SELECT pg_temp.ask('000' || number, 1, 5) FROM generate_series(1, 6) AS number;
+SELECT pg_temp.heartbeat('h1', 15);
+SELECT count(*) FROM yquota.container WHERE node = 'h1';
+TABLE live;
+
+\echo V71: labels of some nodes, and queues with some of them
+SELECT pg_temp.configure('root - - -
+	root@x 100
+	root@y 100
+	root@z 100
+	root.a 10 10 -
+	root.a@x 100
+	root.a@y 50
+	root.a.a1 100 100 -
+	root.a.a1@x 100
+	root.a.a1@y 100
+	root.b 90 100 -
+	root.b@y 50
+	root.b@z 100
+	root.b.b1 50 50 -
+	root.b.b2 50 50 -
+	root.b.b2@y 100
+	root.b.b2@z 100', '{h1 /default-rack 2 x,h2 /default-rack 2 y,h3 /default-rack 2 y,h4 /default-rack 2 z,h5 /default-rack 2}',
+	$$UPDATE yquota.queue SET default_node_label_expression = 'x' WHERE path = 'root.a.a1'$$);
+SELECT pg_temp.submit('0001', 'user', 'a1', 1), pg_temp.heartbeat('h5'), pg_temp.heartbeat('h1');
+SELECT pg_temp.ask('0001', 1, 1, label => 'y'), pg_temp.heartbeat('h1'), pg_temp.heartbeat('h2');
+SELECT pg_temp.submit('0002', 'user', 'b1', 1), pg_temp.heartbeat('h5'), pg_temp.ask('0002', 1, 1), pg_temp.heartbeat('h5');
+SELECT pg_temp.submit('0003', 'user', 'b2', 1), pg_temp.heartbeat('h5'), pg_temp.ask('0003', 1, 1, label => 'y'), pg_temp.ask('0003', 1, 1, priority => 2, label => 'z');
+SELECT pg_temp.heartbeat('h1'), pg_temp.heartbeat('h3'), pg_temp.heartbeat('h4');
+TABLE placed;
+
+\echo V73: what is reserved where it does not fit yet is given up for room elsewhere
+SELECT pg_temp.configure('root - - -
+	root.a 100 - -', '{h1 /default-rack 2,h2 /default-rack 3}');
+SELECT pg_temp.submit('0001', 'user', 'a', 1), pg_temp.heartbeat('h1'), pg_temp.ask('0001', 2, 1);
+SELECT pg_temp.heartbeat('h1'), pg_temp.heartbeat('h2');
+TABLE live;
+
+\echo V53: a reservation of one user leaves room for another
+SELECT pg_temp.configure('root - - -
+	root.a 100 100 0.25', '{node0 /default-rack 8,node1 /default-rack 8,node2 /default-rack 8}',
+	$$UPDATE yquota.queue SET minimum_user_limit_percent = 25 WHERE path = 'root.a'$$);
+SELECT pg_temp.submit('0001', 'user_0', 'a'), pg_temp.submit('0002', 'user_1', 'a');
+SELECT pg_temp.ask('0001', 2, 1), pg_temp.assign('node0'), pg_temp.ask('0002', 2, 1), pg_temp.assign('node1');
+SELECT pg_temp.ask('0001', 8, 2, priority => 5), pg_temp.ask('0002', 2, 2, priority => 5);
+SELECT pg_temp.assign('node0'), (pg_temp.used('root.a')).*;
+SELECT pg_temp.assign('node1'), (pg_temp.used('root.a')).*;
+TABLE live;
+
+\echo V88: users of a queue, as its limits change
+SELECT pg_temp.configure('root - - -
+	root.a 8.5 100 10
+	root.b 91.5 - -', '{node0 /default-rack 8}',
+	'UPDATE yquota.scheduler_setting SET reservations_continue_look_all_nodes = false');
+SELECT pg_temp.submit('0001', 'user0', 'a'), pg_temp.submit('0002', 'user0', 'a'), pg_temp.submit('0003', 'user1', 'a'), pg_temp.submit('0004', 'user2', 'a');
+UPDATE yquota.queue SET user_limit_factor = 1 WHERE path = 'root.a';
+SELECT pg_temp.ask('0001', 1, 10), pg_temp.ask('0002', 1, 10);
+SELECT pg_temp.assign('node0'), pg_temp.assign('node0');
+UPDATE yquota.queue SET minimum_user_limit_percent = 25 WHERE path = 'root.a';
+SELECT pg_temp.assign('node0');
+SELECT pg_temp.ask('0003', 3, 1), pg_temp.ask('0004', 1, 2);
+UPDATE yquota.queue SET user_limit_factor = 10 WHERE path = 'root.a';
+SELECT pg_temp.assign('node0'), pg_temp.assign('node0'), (pg_temp.used('root.a')).held;
+UPDATE yquota.queue SET maximum_capacity = '50' WHERE path = 'root.a';
+SELECT pg_temp.assign('node0');
+UPDATE yquota.queue SET maximum_capacity = '100', user_limit_factor = 1 WHERE path = 'root.a';
+SELECT pg_temp.assign('node0'), pg_temp.assign('node0'), (pg_temp.used('root.a')).held;
+SELECT yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE application_id = pg_temp.id('0001'))) IS NOT NULL AS released;
+SELECT (pg_temp.used('root.a')).held;
+SELECT yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE application_id = pg_temp.id('0003'))) IS NOT NULL AS released;
+SELECT (pg_temp.used('root.a')).held;
+
+\echo V44: who has least of what is guaranteed comes first, as containers come and go
+SELECT pg_temp.configure('root - - -
+	root.a 25 - 100
+	root.b 25 - 100
+	root.c 25 - 100
+	root.d 25 - 100', '{h1 /default-rack 10}',
+	$$UPDATE yquota.scheduler_setting SET per_node_heartbeat_maximum_offswitch_assignments = 100$$);
+CREATE FUNCTION pg_temp.give(VARIADIC numbers integer[]) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM pg_temp.ask('000' || app, 1, number) FROM unnest(numbers) WITH ORDINALITY AS n (number, app) WHERE number > 0;
+	PERFORM count(*) FROM yquota.schedule('{h1}');
+	RETURN (SELECT string_agg(live::text, ',' ORDER BY app) FROM live);
+END
+$$;
+CREATE FUNCTION pg_temp.take(app text, number integer) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM yquota.release_containers(ARRAY(SELECT c.container_id FROM yquota.container AS c WHERE c.application_id = pg_temp.id(app) ORDER BY c.container_id LIMIT number));
+	RETURN (SELECT string_agg(l.live::text, ',' ORDER BY l.app) FROM live AS l);
+END
+$$;
+SELECT pg_temp.submit('000' || number, 'user', queue) FROM unnest('{a,b,c,d}'::text[]) WITH ORDINALITY AS q (queue, number);
+SELECT pg_temp.give(1, 2, 3, 4) AS "1,2,3,4";
+SELECT queue, used_capacity FROM yquota.scheduler_queue WHERE queue <> 'root';
+SELECT pg_temp.take('0004', 3) AS "1,2,3,1", pg_temp.give(2, 0, 0, 0) AS "3,2,3,1", pg_temp.take('0001', 1) AS "2,2,3,1",
+	   pg_temp.give(0, 1, 0, 0) AS "2,3,3,1", pg_temp.take('0002', 1) AS "2,2,3,1", pg_temp.give(1, 0, 0, 0) AS "3,2,3,1";
+SELECT pg_temp.ask('0002', 1, 1), pg_temp.ask('0004', 1, 1), pg_temp.assign('h1');
+TABLE live;
+
+\echo V23: the same of queues on several levels
+SELECT pg_temp.configure('root - - -
+	root.a 10 - 100
+	root.a.a1 50 - 100
+	root.a.a2 50 - 100
+	root.b 50 - 100
+	root.b.b1 10 - 100
+	root.b.b2 20 - 100
+	root.b.b3 70 - 100
+	root.c 19.5 - 100
+	root.c.c1 100 - 100
+	root.c.c1.c11 100 - 100
+	root.c.c1.c11.c111 100 - 100
+	root.c.c1.c11.c111.c1111 100 - 100
+	root.d 20.5 - 100', '{h1 /default-rack 10,h2 /default-rack 10,h3 /default-rack 10}');
+SELECT pg_temp.submit('000' || number, 'user', queue) FROM unnest('{a1,b2,b3,c1111}'::text[]) WITH ORDINALITY AS q (queue, number);
+SELECT pg_temp.ask('0004', 1, 1), pg_temp.assign('h1'), pg_temp.ask('0002', 4, 1), pg_temp.assign('h1');
+SELECT pg_temp.ask('0001', 1, 1), pg_temp.ask('0003', 2, 1), pg_temp.ask('0004', 2, 1);
+SELECT pg_temp.assign('h2'), pg_temp.assign('h2'), pg_temp.assign('h2');
+
+\echo V43: priorities of queues, and what they use of what is guaranteed
+-- Queues "name priority used/guaranteed guaranteed", of 100 GB; in whose order containers of 1 GB are given to those named.
+CREATE FUNCTION pg_temp.order(VARIADIC queues text[]) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	rest integer := 100 - (SELECT sum(split_part(q, ' ', 4)::integer) FROM unnest(queues) AS q);
+	given text := '';
+BEGIN
+	PERFORM pg_temp.configure('root - - -' || (SELECT string_agg(format(E'\nroot.%s %s - 100', split_part(q, ' ', 1), split_part(q, ' ', 4)), '') FROM unnest(queues) AS q)
+		|| CASE WHEN rest > 0 THEN E'\nroot.z ' || rest || ' - -' ELSE '' END, '{h1 /default-rack 100}',
+		$c$UPDATE yquota.queue SET ordering_policy = 'priority-utilization' WHERE path = 'root';
+		UPDATE yquota.queue SET maximum_applications = 10 WHERE path <> 'root'$c$);
+	UPDATE yquota.queue AS t SET priority = split_part(q, ' ', 2)::integer FROM unnest(queues) AS q WHERE t.path = 'root.' || split_part(q, ' ', 1);
+	INSERT INTO yquota.container_event (event, container_id, project, username, queue, node, allocation)
+	SELECT 'CONTAINER_START', pg_temp.id(split_part(q, ' ', 1)), 'p', 'other', 'root.' || split_part(q, ' ', 1), 'h1',
+		   yquota.resource(format('[memory-mb=%s]', (1024 * split_part(q, ' ', 3)::numeric * greatest(split_part(q, ' ', 4)::integer, 10))::bigint))
+	FROM unnest(queues) AS q;
+	PERFORM pg_temp.submit('000' || number, 'user', split_part(q, ' ', 1)), pg_temp.ask('000' || number, 1, 1)
+	FROM unnest(queues) WITH ORDINALITY AS t (q, number);
+	FOR number IN 1 .. cardinality(queues) LOOP
+		given := given || (SELECT split_part(s.queue, '.', 2) FROM yquota.schedule('{h1}', 1) AS s);
+	END LOOP;
+	RETURN given;
+END
+$$;
+SELECT number, pg_temp.order(a, b), expected
+FROM (VALUES (2, 'a 1 .2 20', 'b 1 .1 30', 'ba'), (3, 'a 1 1.1 20', 'b 1 1.2 30', 'ab'), (4, 'a 1 .1 20', 'b 1 1.2 30', 'ab'),
+	(5, 'a 1 1.1 20', 'b 2 1.2 30', 'ba'), (6, 'a 1 .1 20', 'b 2 .2 30', 'ba'), (7, 'a 1 .1 20', 'b 2 1.2 30', 'ab'),
+	(8, 'a 2 .1 20', 'b 1 1.2 30', 'ab'), (9, 'a 1 .1 20', 'b 2 1.0 30', 'ab'), (10, 'a 2 .1 20', 'b 1 1.0 30', 'ab'),
+	(11, 'a 1 .1 20', 'b 1 1.0 30', 'ab'), (12, 'a 1 1.0 20', 'b 2 1.0 30', 'ba'), (17, 'a 1 .1 0', 'b 1 1.2 30', 'ba'),
+	(18, 'a 1 .1 30', 'b 1 1.2 0', 'ab')) AS v (number, a, b, expected);
+SELECT pg_temp.order('a 1 1.2 20', 'b 2 1.0 10', 'c 0 .2 10', 'd 0 1.1 30', 'e 3 .2 30') AS ecbad;
 SELECT * FROM yquota.verify();
 
 \c postgres
