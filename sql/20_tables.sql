@@ -295,7 +295,7 @@ CREATE INDEX container_application_id_idx ON yquota.container
 	WITH (pages_per_range = 64, autosummarize = on);
 COMMENT ON TABLE yquota.container IS
 	'Containers running now.  Written by the trigger of container_event only';
-COMMENT ON COLUMN yquota.container.label IS 'partition of the node when the container came to it';
+COMMENT ON COLUMN yquota.container.label IS 'partition that its node is in, or was when it was last known';
 COMMENT ON COLUMN yquota.container.started_at IS 'creation of the container';
 COMMENT ON COLUMN yquota.container.settled_at IS 'start of the stretch that is not yet in charge: the start or the last UPDATE';
 COMMENT ON COLUMN yquota.container.charges IS 'rows of charge that this container has so far';

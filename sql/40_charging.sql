@@ -512,6 +512,31 @@ CREATE TRIGGER signal_update AFTER UPDATE ON yquota.node
 	EXECUTE FUNCTION yquota_internal.signal_change();
 CREATE TRIGGER signal_truncate AFTER TRUNCATE ON yquota.node
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
+
+--
+-- What containers hold counts for the partition that their node is in now: the
+-- door looks it up anew.  After signal_update, by its name.
+--
+CREATE FUNCTION yquota_internal.move_usage() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, node, source)
+	SELECT 'CONTAINER_UPDATE', c.container_id,
+		   greatest(yquota.clock(), c.settled_at + interval '1 microsecond'), c.node, 'scheduler'
+	FROM yquota.container AS c
+	WHERE c.node = NEW.name;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.move_usage() IS
+	'Have what the containers of a node hold count for its new label';
+REVOKE ALL ON FUNCTION yquota_internal.move_usage() FROM PUBLIC;
+
+CREATE TRIGGER usage_moves AFTER UPDATE ON yquota.node
+	FOR EACH ROW WHEN (OLD.label <> NEW.label)
+	EXECUTE FUNCTION yquota_internal.move_usage();
 -- going counts as well: a look after it must be forgotten when it is rolled back
 CREATE TRIGGER signal_removal AFTER UPDATE OR DELETE ON yquota.event_reject
 	FOR EACH ROW WHEN (OLD.waiting) EXECUTE FUNCTION yquota_internal.signal_change();

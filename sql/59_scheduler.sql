@@ -48,6 +48,36 @@ COMMENT ON FUNCTION yquota.acknowledge(text[]) IS
 	'Say that decisions about containers were heard: they leave decision, and are not released any more; returns how many did';
 REVOKE ALL ON FUNCTION yquota.acknowledge(text[]) FROM PUBLIC;
 
+--
+-- A node that is another one now is not kept for anybody (cs-semantics 5.7, 8), and
+-- an application whose master is on it is one of its partition.
+--
+CREATE FUNCTION yquota_internal.change_node() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	DELETE FROM yquota.reservation AS r WHERE r.node = OLD.name;
+	IF TG_OP = 'UPDATE' AND OLD.label <> NEW.label THEN
+		UPDATE yquota.application AS a SET label = NEW.label
+		FROM yquota_internal.application_attempt AS t
+		JOIN yquota.container AS c ON c.container_id = t.am_container_id
+		WHERE c.node = NEW.name AND a.application_id = t.application_id AND a.finished_at IS NULL;
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.change_node() IS
+	'Drop the reservation of a node that changes, and have application masters be of the partition of their nodes';
+REVOKE ALL ON FUNCTION yquota_internal.change_node() FROM PUBLIC;
+
+CREATE TRIGGER scheduler_change AFTER UPDATE ON yquota.node
+	FOR EACH ROW WHEN (OLD.name <> NEW.name OR OLD.label <> NEW.label OR OLD.state <> NEW.state
+					   OR OLD.total OPERATOR(yquota.<>) NEW.total)
+	EXECUTE FUNCTION yquota_internal.change_node();
+CREATE TRIGGER scheduler_delete AFTER DELETE ON yquota.node
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.change_node();
+
 CREATE VIEW yquota_internal.waiting_request AS
 	SELECT r.application_id, r.label, 'container' AS kind, r.count::bigint AS containers,
 		   r.allocation OPERATOR(yquota.*) r.count::bigint AS allocation

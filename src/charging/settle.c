@@ -278,6 +278,16 @@ yq_settle_accrue(YqBooks *books, YqContainer *container)
 	yq_counters_priced(books->counters, container->settled_at);
 }
 
+text *
+yq_settle_label(YqBooks *books, const YqContainer *before, const text *node)
+{
+	text	   *label = yq_books_label_of(books, node);
+
+	if (label == NULL && before != NULL && yq_varlena_equal(before->state.node, node))
+		return before->label;
+	return label;
+}
+
 static void
 plan_container(YqBooks *books, const YqContainerBooks *loaded,
 			   const YqHistory *history, BooksPlan *plan)
@@ -297,8 +307,7 @@ plan_container(YqBooks *books, const YqContainerBooks *loaded,
 	container->state = yq_history_last_state(history);
 	container->started_at = history->started_at;
 	container->settled_at = yq_history_last_settled_at(history);
-	container->label = loaded->running && yq_varlena_equal(old->state.node, container->state.node) ?
-		old->label : yq_books_label_of(books, container->state.node);
+	container->label = yq_settle_label(books, loaded->running ? old : NULL, container->state.node);
 	yq_settle_accrue(books, container);
 	if (loaded->running)
 		plan->container_changes =
@@ -307,6 +316,7 @@ plan_container(YqBooks *books, const YqContainerBooks *loaded,
 			old->state.execution_type != container->state.execution_type ||
 			!yq_varlena_equal(old->state.queue, container->state.queue) ||
 			!yq_varlena_equal(old->state.node, container->state.node) ||
+			!yq_varlena_equal(old->label, container->label) ||
 			!yq_varlena_equal(old->factors, container->factors) ||
 			yq_wide_compare(&old->accrual_base, &container->accrual_base) != 0;
 }

@@ -261,8 +261,7 @@ settle_update(YqSettler *settler, const YqEvent *event)
 	yq_state_apply(&after.state, &set);
 	after.settled_at = event->occurred_at;
 	after.charges++;
-	if (!yq_varlena_equal(before.state.node, after.state.node))
-		after.label = yq_books_label_of(books, after.state.node);
+	after.label = yq_settle_label(books, &before, after.state.node);
 	yq_settle_accrue(books, &after);
 	yq_settle_count(books, &before, -1);
 	yq_settle_count(books, &after, 1);

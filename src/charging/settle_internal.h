@@ -122,6 +122,13 @@ extern void yq_settle_withdraw(YqBooks *books, const text *container_id);
 extern void yq_settle_count(YqBooks *books, const YqContainer *container, int sign);
 
 /*
+ * The partition that a running container uses on the node: that of the node now,
+ * or the last one known when nobody knows the node any more.  "before" is NULL for
+ * a container that did not run.
+ */
+extern text *yq_settle_label(YqBooks *books, const YqContainer *before, const text *node);
+
+/*
  * The rule, without short cuts: true when the books were changed.  Events, if
  * any, are all of the same container.
  */

@@ -102,6 +102,11 @@ UPDATE yquota.node SET state = 'LOST' WHERE name = 'n1';
 SELECT * FROM pg_temp.told('{n1}');
 SELECT * FROM yquota.reservation;
 UPDATE yquota.node SET state = 'RUNNING' WHERE name = 'n1';
+\echo and when it gets another size
+SELECT * FROM pg_temp.told('{n1}');
+UPDATE yquota.node SET total = '[memory-mb=8191,vcores=8]' WHERE name = 'n1';
+SELECT * FROM yquota.reservation;
+UPDATE yquota.node SET total = '[memory-mb=8192,vcores=8]' WHERE name = 'n1';
 SELECT * FROM yquota.verify();
 
 \echo what nobody acknowledges is released, and an application master that is gone is asked for again
