@@ -141,6 +141,9 @@ typedef struct YqQueue
 	bool		default_lifetime_is_specified;
 	int			maximum_applications;	/* configured; -1 when it is not */
 	const char *multi_node_policy;	/* NULL for none */
+	int32		priority;		/* among its siblings; the larger number comes first */
+	bool		weighs_by_size; /* ordering-policy.fair.enable-size-based-weight */
+	const char *own_partitions; /* ordering-policy.exclusive-enforced-partitions; NULL for none */
 	YqUserWeight *own_weights;
 	int			own_weight_count;
 	struct YqQueue *weights_from;	/* nearest queue above with weights, or itself */

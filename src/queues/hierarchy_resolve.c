@@ -318,6 +318,29 @@ resolve_flag(Resolving *resolving, YqInheritedProperty property, YqQueueColumn c
 		note_from_parent(resolving->queue, property, "false");
 }
 
+/* What follows ordering-policy. in Hadoop's names. */
+static char *
+own_option(Resolving *resolving, const char *option)
+{
+	char	   *text = NULL;
+
+	if (is_own(resolving, YQ_COL_ORDERING_POLICY_OPTIONS))
+		text = yq_template_text(DatumGetJsonbP(resolving->row->values[YQ_COL_ORDERING_POLICY_OPTIONS]), option);
+	return text != NULL ? text : own_template(resolving, psprintf("ordering-policy.%s", option));
+}
+
+static void
+resolve_order(Resolving *resolving)
+{
+	YqQueue    *queue = resolving->queue;
+	int64		priority;
+
+	if (own_integer(resolving, YQ_COL_PRIORITY, false, "priority", &priority))
+		queue->priority = (int32) priority;
+	queue->weighs_by_size = yq_template_flag(own_option(resolving, "fair.enable-size-based-weight"), false);
+	queue->own_partitions = own_option(resolving, "exclusive-enforced-partitions");
+}
+
 static void
 resolve_policies(Resolving *resolving)
 {
@@ -789,6 +812,7 @@ yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue, const bool *conf
 	resolve_lifetimes(&resolving);
 	resolve_maximum_allocation(&resolving);
 	resolve_policies(&resolving);
+	resolve_order(&resolving);
 	resolve_accessible_labels(&resolving);
 	resolve_default_label(&resolving);
 	resolve_labels(&resolving, configured_anywhere);

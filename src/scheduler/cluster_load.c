@@ -195,10 +195,8 @@ read_shared_labels(Loader *loader)
 /* -- queues ---------------------------------------------------------------- */
 
 static void
-mark_own_partitions(const Row *row, YqClusterQueue *queue, const char *list)
+mark_own_partitions(YqClusterQueue *queue, const YqHierarchy *hierarchy, const char *list)
 {
-	const YqHierarchy *hierarchy = row->loader->hierarchy;
-
 	while (*list != '\0')
 	{
 		Size		blanks = strspn(list, ", \t");
@@ -215,46 +213,27 @@ mark_own_partitions(const Row *row, YqClusterQueue *queue, const char *list)
 	}
 }
 
+/* What the hierarchy knows of orders, as the scheduler has it. */
 static void
-read_queue(const Row *row)
+set_queues(Loader *loader)
 {
-	YqClusterQueue *queue = yq_cluster_queue(row->loader->cluster, text_of(row, 1));
-
-	if (queue == NULL)
-		return;
-	queue->priority = DatumGetInt32(value_of(row, 2));
-	if (!queue->is_leaf)
-		return;
-	if (queue->policy == YQ_FAIR && DatumGetBool(value_of(row, 3)))
-		queue->policy = YQ_FAIR_BY_SIZE;
-	if (queue->policy == YQ_FIFO_WITH_PARTITIONS && !is_null(row, 4))
-		mark_own_partitions(row, queue, text_of(row, 4));
-}
-
-/* What the hierarchy does not know of queues. */
-static void
-read_queues(Loader *loader)
-{
-	static YqStatement look_up = {
-		.command = "SELECT q.path, q.priority, "
-		"pg_catalog.lower(pg_catalog.btrim(q.ordering_policy_options ->> 'fair.enable-size-based-weight')) = 'true', "
-		"q.ordering_policy_options ->> 'exclusive-enforced-partitions' "
-		"FROM yquota.queue AS q WHERE q.priority IS NOT NULL OR q.ordering_policy_options IS NOT NULL"
-	};
-
 	for (int i = 0; i < loader->hierarchy->queue_count; i++)
 	{
 		YqClusterQueue *queue = &loader->cluster->queues[i];
 		const char *policy = queue->queue->inherited[YQ_INHERITED_ORDERING_POLICY].value;
 
+		queue->priority = queue->queue->priority;
 		if (!queue->is_leaf || policy == NULL)
 			continue;
 		if (strcmp(policy, "fair") == 0)
-			queue->policy = YQ_FAIR;
+			queue->policy = queue->queue->weighs_by_size ? YQ_FAIR_BY_SIZE : YQ_FAIR;
 		else if (strcmp(policy, "fifo-with-partitions") == 0)
+		{
 			queue->policy = YQ_FIFO_WITH_PARTITIONS;
+			if (queue->queue->own_partitions != NULL)
+				mark_own_partitions(queue, loader->hierarchy, queue->queue->own_partitions);
+		}
 	}
-	read_rows(loader, &look_up, NULL, read_queue);
 }
 
 /* -- nodes ----------------------------------------------------------------- */
@@ -819,7 +798,7 @@ yq_cluster_load(YqHierarchy *hierarchy, const char **nodes, int node_count)
 	loader.users = yq_bytes_table_create("yquota users of a pass", sizeof(UserEntry), loader.cluster->context);
 	read_settings(&loader);
 	read_shared_labels(&loader);
-	read_queues(&loader);
+	set_queues(&loader);
 	read_nodes(&loader, nodes, node_count);
 	read_users(&loader);
 	read_applications(&loader);

@@ -117,6 +117,30 @@ SELECT yquota.request_containers('application_1_0004', ARRAY[
 SELECT pg_temp.pass('h1');
 SELECT * FROM yquota.verify();
 
+\echo queues that were created by themselves are ordered, and order applications, as their templates say
+DELETE FROM yquota.application;
+SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container));
+BEGIN;
+TRUNCATE yquota.queue, yquota.queue_label, yquota.queue_user;
+INSERT INTO yquota.queue (path, capacity, ordering_policy, auto_queue_creation_v2_enabled, auto_queue_creation_v2_leaf_template, position) VALUES
+	('root', NULL, 'priority-utilization', true, '{"ordering-policy": "fair", "priority": "7"}', 1),
+	('root.v', '1w', 'utilization', true, '{"ordering-policy": "fair", "ordering-policy.fair.enable-size-based-weight": "true"}', 2);
+COMMIT;
+UPDATE yquota.node SET label = '', total = '[memory-mb=16384,vcores=16]' WHERE name = 'g1';
+SELECT pg_temp.submit(6, 'root.v.one', 'p', true), pg_temp.submit(7, 'root.v.one', 'p', true), pg_temp.submit(8, 'root.other', 'p', true), pg_temp.submit(9, 'root.other', 'p', true);
+INSERT INTO yquota.container_event (event, container_id, project, application_id, username, queue, node, allocation)
+SELECT 'CONTAINER_START', 'held_' || number, 'p', 'application_1_000' || number, 'ann', queue, 'h1', pg_temp.gb(gb)
+FROM (VALUES (6, 'root.v.one', 2), (7, 'root.v.one', 1), (8, 'root.other', 2), (9, 'root.other', 1)) AS held (number, queue, gb);
+SELECT yquota.request_containers('application_1_000' || number, pg_temp.gb(1), CASE WHEN number IN (6, 8) THEN 100000 ELSE 1 END)
+FROM unnest('{6,7,8,9}'::integer[]) AS number;
+-- the larger one of a kind, which wants a hundred thousand times as much: first by size, not otherwise
+SELECT queue, application_id FROM yquota.schedule('{g1}', 1);
+SELECT yquota.request_containers('application_1_0009', pg_temp.gb(1), 0), yquota.request_containers('application_1_0008', pg_temp.gb(1), 0);
+SELECT queue, application_id FROM yquota.schedule('{g1}', 1, dry_run => true);
+UPDATE yquota.queue SET auto_queue_creation_v2_leaf_template = auto_queue_creation_v2_leaf_template || '{"ordering-policy.fair.enable-size-based-weight": "false"}' WHERE path = 'root.v';
+SELECT queue, application_id FROM yquota.schedule('{g1}', 1, dry_run => true);
+SELECT * FROM yquota.verify();
+
 \c postgres
 SET client_min_messages = warning;
 DROP DATABASE yquota_scheduler_state WITH (FORCE);
