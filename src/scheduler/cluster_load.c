@@ -738,6 +738,8 @@ read_reservations(Loader *loader)
 		"FROM yquota.reservation AS r "
 		"JOIN yquota.node AS n ON n.name = r.node AND n.state = 'RUNNING' AND n.label = r.label "
 		"LEFT JOIN yquota_internal.request_counter AS c USING (application_id, priority, allocation_request_id) "
+		"WHERE r.container_to_update IS NULL OR EXISTS ("
+		"SELECT FROM yquota.container AS k WHERE k.container_id = r.container_to_update) "
 		"ORDER BY r.node"
 	};
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
 #
-# Random clusters, requests, ends of containers and passes: no node and no queue
+# Random clusters, requests, updates and ends of containers, and passes: no node and no queue
 # beyond what it has, the same answer to the same state, nothing left waiting that
 # could be served, and books that agree with the scheduler.
 #
@@ -88,6 +88,24 @@ sub release
 	return;
 }
 
+# Some containers are to have more or less, or another execution type.
+sub update
+{
+	my ($session) = @_;
+
+	$session->run(<<'SQL');
+SELECT count(*)
+FROM (SELECT c.application_id, array_agg(ROW(c.container_id, coalesce(v.version, 0),
+			CASE WHEN c.type IS NULL THEN format('[memory-mb=%s,vcores=%s]', 1024 * (1 + floor(8 * random())), 1 + floor(4 * random())) END,
+			c.type, 1, -1)::yquota.container_update_request) AS updates
+	  FROM (SELECT *, CASE WHEN random() < 0.3 THEN (CASE WHEN random() < 0.5 THEN 'GUARANTEED' ELSE 'OPPORTUNISTIC' END)::yquota.execution_type END AS type
+			FROM yquota.container WHERE random() < 0.3) AS c
+	  LEFT JOIN yquota_internal.container_version AS v USING (container_id)
+	  GROUP BY c.application_id) AS a, yquota.update_containers(a.application_id, a.updates);
+SQL
+	return;
+}
+
 # -- what must hold ---------------------------------------------------------------
 
 # A pass, which must decide what two dry runs said, and one that looked at every
@@ -115,7 +133,7 @@ sub exceeded
 	foreach my $type (types($is_dominant))
 	{
 		push @queries,
-		  "SELECT 'node ' || node FROM yquota.scheduler_node WHERE yquota.amount(available, '$type') < 0",
+		  "SELECT 'node ' || node FROM yquota.scheduler_node WHERE coalesce(yquota.amount(guaranteed, '$type'), 0) > coalesce(yquota.amount(total, '$type'), 0)",
 		  "SELECT 'queue ' || queue FROM yquota.effective_queue WHERE yquota.amount(used, '$type') > yquota.amount(effective_maximum_capacity, '$type')";
 	}
 	return $session->run(join "\nUNION ALL ", @queries);
@@ -123,7 +141,7 @@ sub exceeded
 
 # The first request of an application without reservations, where it fits on a node
 # and below the limits of its queues, as do all others: who wants more than that has
-# what is left kept for it.
+# what is left kept for it, be it for a running container.
 sub left_waiting
 {
 	my ($session, $is_dominant) = @_;
@@ -146,7 +164,7 @@ WITH used AS (
 )
 SELECT w.application_id, w.allocation, n.node, n.available
 FROM above AS w JOIN yquota.scheduler_node AS n ON n.reserved IS NULL AND @{[ $fits->('w.allocation', 'n.available') ]}
-WHERE (SELECT bool_and(fits) FROM above) AND NOT EXISTS (SELECT FROM yquota.reservation AS r WHERE r.application_id = w.application_id);
+WHERE (SELECT bool_and(fits) FROM above) AND NOT EXISTS (SELECT FROM yquota.container_update) AND NOT EXISTS (SELECT FROM yquota.reservation AS r WHERE r.application_id = w.application_id);
 SQL
 }
 
@@ -154,6 +172,7 @@ sub play
 {
 	my ($session) = @_;
 	my $is_dominant = rand() < 0.5;
+	my $updates = rand() < 0.5;
 	my (@problems, $containers);
 
 	begin_history($session, $is_dominant);
@@ -163,6 +182,7 @@ sub play
 
 		submit($session) foreach 1 .. 1 + int rand 4;
 		request($session);
+		update($session) if $updates;
 		while (decide($session, \@problems) =~ /^(?:allocated|swapped|reserved|unreserved)\b/m)
 		{
 			last if ++$passes > $most_passes;
