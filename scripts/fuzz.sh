@@ -9,6 +9,7 @@
 # The seed is FUZZ_SEED or made up.  What the fuzzer found worth keeping is in
 # DIRECTORY/corpus, and what made a target fail in DIRECTORY/found; the
 # former is used again the next time.  Status 77: clang's fuzzer is not installed.
+# In a soak (SOAK_SECONDS) runs are quick, otherwise the build is.
 
 . "$(dirname "$0")/common.sh"
 
@@ -29,7 +30,7 @@ fuzzer=$("$clang" --print-resource-dir)/lib/linux/libclang_rt.fuzzer_no_main-$(u
 
 # Signed overflow is reported although the server's flags define it: on
 # purpose nothing here overflows.
-flags=(-g -O1 -fPIC -fno-omit-frame-pointer -fno-strict-aliasing
+flags=(-g ${SOAK_SECONDS:+-O1} -fPIC -fno-omit-frame-pointer -fno-strict-aliasing
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 	-Wall -Wextra -Wno-unused-parameter -Werror -D_GNU_SOURCE
 	-isystem "$("$PG_CONFIG" --includedir-server)" -I. -I"$top/src" -DYQ_VERSION='"fuzz"')

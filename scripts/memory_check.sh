@@ -7,6 +7,7 @@
 #               -fsanitize=address,undefined
 # Prints what pg_regress says of each test and then "N tests, N reports"; reports
 # and differences go to standard error.  Status 77: the tools are not installed.
+# In a soak (SOAK_SECONDS) the sanitizers' tests are quick, otherwise the build is.
 
 . "$(dirname "$0")/common.sh"
 
@@ -34,7 +35,7 @@ case $kind in
 		preload=$("$top/scripts/sanitizer_preload.sh" "$directory") || exit
 		clang=$(sed -n 's/^CLANG *= *//p' "$(dirname "$pgxs")/../Makefile.global")
 		programs=$("$top/scripts/make_private_server.sh" "$directory" CC="${clang:-clang}" with_llvm=no \
-			COPT='-w -O1 -fno-wrapv -fsanitize=address,undefined -fno-sanitize-recover=undefined -shared-libasan') ||
+			COPT="-w -O$([ -n "${SOAK_SECONDS:-}" ] && echo 1 || echo 0) -fno-wrapv -fsanitize=address,undefined -fno-sanitize-recover=undefined -shared-libasan") ||
 			die 'yquota does not build with sanitizers'
 		watched=(env LD_PRELOAD="$preload" UBSAN_OPTIONS="print_stacktrace=1:log_path=$reports/undefined"
 			ASAN_OPTIONS="detect_leaks=0:detect_stack_use_after_return=0:verify_asan_link_order=0:log_path=$reports/address"

@@ -5,7 +5,8 @@
 # others as programs), one line each, and add "passed failed skipped" of their
 # assertions to the file COUNTS.  What was skipped is told with its reason,
 # what failed with the test's own diagnostics.  A program that dies, is killed,
-# or runs other tests than it planned counts at least one failure.  What tests
+# or runs other tests than it planned counts at least one failure.  Arguments of a
+# program follow its name after blanks, in the same FILE.  What tests
 # note of their counts and seeds is told as well; in a soak, all that they note.
 # With --jobs, so many run at a time, and what each tells comes when it has ended.
 use strict;
@@ -94,10 +95,13 @@ sub run
 	my %count = (passed => 0, failed => 0, skipped => 0);
 	my @notes;
 
+	my ($program, @arguments) = split ' ', $file;
+
 	printf '  %-48s ', $file;
 	my $parser = TAP::Parser->new(
 		{
-			source => $file,
+			source => $program,
+			test_args => \@arguments,
 			merge => 0,
 			sources => {
 				pgTAP => { suffix => '.sql' },

@@ -20,6 +20,7 @@
 # Those in test/property share the private cluster, the others start servers of
 # their own.
 tests=(
+	test/property/allocation.pl
 	test/property/arrival.pl
 	test/property/concurrent.pl
 	test/property/deferred.pl
@@ -29,7 +30,9 @@ tests=(
 	test/property/submission.pl
 	test/property/void.pl
 	test/t/all_functions.pl
+	test/t/allocation_load.pl
 	test/t/analyze.pl
+	test/t/bench.pl
 	test/t/contention.pl
 	test/t/crash.pl
 	test/t/failover.pl

@@ -97,15 +97,15 @@ own_cluster()
 	)
 }
 
-# The environment of tests that start servers of their own; fails if the server
-# came without the means for that.
+# The environment of tests that start servers of their own, besides; fails if the
+# server came without the means for that.
 own_servers()
 {
-	environment=(
-		PATH="$programs:$PATH" PG_CONFIG="$PG_CONFIG"
+	own_cluster
+	environment+=(
 		PG_REGRESS="${pgxs%/makefiles/*}/test/regress/pg_regress" PERL5LIB="$perl_library:$tree/test/t"
 		TESTDIR="$stage/tap" TESTDATADIR="$stage/tap/tmp_check" TESTLOGDIR="$stage/tap/tmp_check/log"
-		PGPORT=65432 YQUOTA_RELEASES="${stage%/*}/releases"
+		YQUOTA_RELEASES="${stage%/*}/releases"
 	)
 	as_server mkdir -p "${stage%/*}/releases"
 	"$top/scripts/build_releases.sh" "${stage%/*}/releases" || broken 'the library of a release does not build'
