@@ -90,15 +90,63 @@ run(YqStatement *statement, const Column *columns, int count)
 
 /* -- who is still there ------------------------------------------------------- */
 
+/* Are there nodes with a label that serve the default partition, too? */
 static bool
-is_touched(const YqClusterApplication *application)
+has_shared_nodes(const YqCluster *cluster)
 {
-	for (int i = 0; i < application->key_count; i++)
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
 	{
-		if (application->keys[i]->is_changed)
+		if (cluster->shares[label])
 			return true;
 	}
 	return false;
+}
+
+/*
+ * Is there anything new to be counted?  What was missed for the default partition
+ * decides on shared nodes alone.  Every node that reports lets many requests miss it,
+ * so without such nodes it is written down along with other counters only.
+ */
+static bool
+counters_differ(const YqCluster *cluster, const YqRequestKey *key)
+{
+	return key->opportunities != key->written.opportunities ||
+		key->re_reservations != key->written.re_reservations ||
+		(key->missed_non_partitioned != key->written.missed_non_partitioned && has_shared_nodes(cluster));
+}
+
+/* Requests are served by decisions only. */
+static bool
+is_touched(const YqCluster *cluster, const YqClusterApplication *application)
+{
+	if (yq_loaded(application)->is_decided)
+		return true;
+	for (int i = 0; i < application->key_count; i++)
+	{
+		const YqRequestKey *key = application->keys[i];
+
+		if (key->is_changed && (key->update != NULL || counters_differ(cluster, key)))
+			return true;
+	}
+	return false;
+}
+
+static List *
+list_touched(const YqLoadedCluster *loaded)
+{
+	const YqCluster *cluster = loaded->cluster;
+	List	   *touched = NIL;
+	ListCell   *cell;
+
+	for (int i = 0; i < cluster->decision_count; i++)
+		yq_loaded(cluster->decisions[i].key->application)->is_decided = true;
+	foreach(cell, loaded->applications)
+	{
+		if (is_touched(cluster, lfirst(cell)))
+			touched = lappend(touched, lfirst(cell));
+		yq_loaded((YqClusterApplication *) lfirst(cell))->is_decided = false;
+	}
+	return touched;
 }
 
 static void
@@ -149,7 +197,7 @@ find_touched(const YqLoadedCluster *loaded)
 		.types = {"_text", "_text"},
 		.plans_once = true
 	};
-	List	   *touched = NIL;
+	List	   *touched = list_touched(loaded);
 	List	   *present = NIL;
 	Column		columns[2];
 	Datum		values[2];
@@ -157,11 +205,6 @@ find_touched(const YqLoadedCluster *loaded)
 	MemoryContext caller = CurrentMemoryContext;
 	uint64		rows;
 
-	foreach(cell, loaded->applications)
-	{
-		if (is_touched(lfirst(cell)))
-			touched = lappend(touched, lfirst(cell));
-	}
 	if (touched == NIL)
 		return NIL;
 	lock_leaves(touched);
@@ -318,8 +361,9 @@ put_ask(KeyColumns *updated, KeyColumns *served, const YqRequestKey *key, const 
 }
 
 static void
-put_counters(KeyColumns *to, const YqRequestKey *key)
+put_counters(KeyColumns *to, YqRequestKey *key)
 {
+	key->written = (YqRequestCounters) {key->opportunities, key->missed_non_partitioned, key->re_reservations};
 	put_key(to, key);
 	put(&to->columns[3], Int64GetDatum(key->opportunities));
 	put(&to->columns[4], Int64GetDatum(key->missed_non_partitioned));
@@ -333,7 +377,7 @@ put_counters(KeyColumns *to, const YqRequestKey *key)
  * (LocalityAppPlacementAllocator, SchedulerApplicationAttempt).
  */
 static void
-write_requests(const List *applications)
+write_requests(const YqCluster *cluster, const List *applications)
 {
 	static YqStatement drop = {
 		.command = "DELETE FROM yquota.resource_request AS r "
@@ -379,11 +423,12 @@ write_requests(const List *applications)
 
 		for (int i = 0; i < application->key_count; i++)
 		{
-			const YqRequestKey *key = application->keys[i];
+			YqRequestKey *key = application->keys[i];
 
 			if (!key->is_changed || key->update != NULL)
 				continue;
-			put_counters(&counted, key);
+			if (counters_differ(cluster, key))
+				put_counters(&counted, key);
 			put_ask(&updated, &served, key, &key->anywhere);
 			for (int j = 0; j < key->ask_count; j++)
 				put_ask(&updated, &served, key, &key->asks[j]);
@@ -478,7 +523,7 @@ yq_decisions_apply(YqLoadedCluster *loaded)
 	yq_container_updates_record(loaded->cluster, applications);
 	drop_reservations(loaded);
 	write_reservations(loaded->cluster);
-	write_requests(applications);
+	write_requests(loaded->cluster, applications);
 	write_attempts(loaded->cluster, applications);
 	end_demand(applications);
 }

@@ -178,6 +178,14 @@ typedef struct YqContainerUpdate
 	const int64 *allocation;	/* of the container afterwards; NULL: it is not wanted any more */
 } YqContainerUpdate;
 
+/* What is counted of requests with one priority and id: see YqRequestKey. */
+typedef struct YqRequestCounters
+{
+	int64		opportunities;
+	int64		missed_non_partitioned;
+	int64		re_reservations;
+} YqRequestCounters;
+
 /*
  * What an application asks for with one priority and allocation request id; or for
  * one of its containers, which is one container of what is missing, on its node.
@@ -197,6 +205,7 @@ typedef struct YqRequestKey
 	int64		opportunities;	/* scheduling opportunities */
 	int64		missed_non_partitioned; /* of them, such as are not for the default partition */
 	int64		re_reservations;
+	YqRequestCounters written;	/* the last three as they were loaded, or written down */
 	struct YqReservation **reservations;	/* by name of the node */
 	int			reservation_count;
 	int			reservation_room;

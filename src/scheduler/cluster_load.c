@@ -424,6 +424,7 @@ set_counters(const Row *row, YqRequestKey *key, int first)
 	key->opportunities = DatumGetInt64(value_of(row, first));
 	key->missed_non_partitioned = DatumGetInt64(value_of(row, first + 1));
 	key->re_reservations = DatumGetInt64(value_of(row, first + 2));
+	key->written = (YqRequestCounters) {key->opportunities, key->missed_non_partitioned, key->re_reservations};
 }
 
 /* The container of its application master is asked for by itself, anywhere. */
@@ -446,6 +447,7 @@ make_source(const Row *row)
 	source->project = text_of(row, APPLICATION_PROJECT);
 	source->attempt = is_null(row, APPLICATION_ATTEMPT) ? 1 : DatumGetInt32(value_of(row, APPLICATION_ATTEMPT));
 	source->is_gone = false;
+	source->is_decided = false;
 	return source;
 }
 

@@ -21,6 +21,7 @@ typedef struct YqLoadedApplication
 	int			attempt;		/* number of its application master */
 	int64		next_container; /* as application_attempt has it */
 	bool		is_gone;		/* it ended or moved while the pass decided */
+	bool		is_decided;		/* there are decisions for it; see apply.c */
 	int			place;			/* among all, by id; see decision.c */
 } YqLoadedApplication;
 

@@ -175,6 +175,17 @@ SELECT application_id, attempt, next_container, am_container_id FROM yquota_inte
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
+\echo chances that were missed for the default partition are kept where nodes are shared, or with other figures
+BEGIN;
+SELECT opportunities, missed_non_partitioned FROM yquota_internal.request_counter WHERE application_id = 'application_1_0003';
+SELECT yquota.update_blacklist('application_1_0003', '{n1}');
+SELECT * FROM pg_temp.told('{n1}');
+SELECT opportunities, missed_non_partitioned FROM yquota_internal.request_counter WHERE application_id = 'application_1_0003';
+UPDATE yquota.node_label SET exclusive = false WHERE name = 'gpu';
+SELECT * FROM pg_temp.told('{n1,n1}');
+SELECT opportunities, missed_non_partitioned FROM yquota_internal.request_counter WHERE application_id = 'application_1_0003';
+ROLLBACK;
+
 \echo the door is that of everybody: triggers and constraints of others are there for containers that the scheduler starts
 BEGIN;
 CREATE TABLE public.heard (what text);
