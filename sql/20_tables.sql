@@ -341,7 +341,7 @@ CREATE TABLE yquota.charge (
 CREATE INDEX charge_container_id_idx ON yquota.charge (container_id);
 -- Block ranges cost the door next to nothing.  Rows of one time, and of one
 -- application, mostly lie close together.
-CREATE INDEX charge_time_idx ON yquota.charge USING brin ("to", "from") WITH (pages_per_range = 32);
+CREATE INDEX charge_time_idx ON yquota.charge USING brin ("to", "from", booked_at) WITH (pages_per_range = 32);
 -- Room for as many applications as rows, because those of a large cluster end in
 -- any order.
 CREATE INDEX charge_application_id_idx ON yquota.charge

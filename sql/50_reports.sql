@@ -287,7 +287,8 @@ COMMENT ON COLUMN yquota.container_cost.cost IS 'credits: charged + accrued';
 CREATE VIEW yquota_internal.settled_segment AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
 		   charge.queue, charge.node, charge.execution_type, charge.allocation,
-		   charge."from", charge."to", charge.corrects, charge.amount
+		   charge."from", charge."to", charge.corrects, charge.amount,
+		   charge.booked_at, charge.xmin AS posted_by
 	FROM yquota.charge charge
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR charge.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
@@ -326,102 +327,6 @@ CREATE FUNCTION yquota_internal.running_cost(segment yquota_internal.running_seg
 		greatest((segment)."from", from_at), least((segment)."to", to_at));
 COMMENT ON FUNCTION yquota_internal.running_cost(yquota_internal.running_segment, timestamptz, timestamptz) IS
 	'Credits of the part of what a running container owes that lies in a window';
-
-CREATE FUNCTION yquota_internal.cost_between_as_owner("from" timestamptz, "to" timestamptz,
-													  by text[])
-	RETURNS TABLE (project text, username text, queue text, application_id text,
-				   execution_type yquota.execution_type, node text, container_id text,
-				   amount numeric)
-	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
-	SET search_path = pg_catalog, pg_temp
-	-- compiling takes longer than what is compiled
-	SET jit = off
-AS $$
-DECLARE
-	known CONSTANT text[] := '{project,username,queue,application_id,execution_type,node,container_id}';
-	unknown text;
-	keys text;
-BEGIN
-	IF "from" IS NULL OR "to" IS NULL OR by IS NULL THEN
-		RAISE EXCEPTION 'arguments of cost_between must not be null'
-			USING ERRCODE = 'null_value_not_allowed',
-				  HINT = 'Use ''-infinity'' and ''infinity'' for a window without ends, ''{}'' for one total.';
-	END IF;
-	IF "from" > "to" THEN
-		RAISE EXCEPTION 'window ends before it begins'
-			USING ERRCODE = 'invalid_parameter_value',
-				  DETAIL = format('It goes from %s to %s.', "from", "to");
-	END IF;
-	SELECT name INTO unknown
-	FROM unnest(by) name
-	WHERE name IS NULL OR name <> ALL (known)
-	LIMIT 1;
-	IF FOUND THEN
-		RAISE EXCEPTION 'cannot group costs by %', coalesce(quote_ident(unknown), 'NULL')
-			USING ERRCODE = 'invalid_parameter_value',
-				  HINT = format('Group by any of %s.', array_to_string(known, ', '));
-	END IF;
-	IF "from" < yquota_internal.archive_horizon() THEN
-		RAISE EXCEPTION 'window begins before the archive horizon at %', yquota_internal.archive_horizon()
-			USING ERRCODE = 'invalid_parameter_value',
-				  DETAIL = 'Charges that ended before it have left the database.',
-				  HINT = 'Begin at the horizon or later, and ask the archive for what lies before.';
-	END IF;
-
-	-- Rows that lie inside are added up as they are; only what crosses an end of
-	-- the window, or still runs, is computed.  Two branches for the two ends:
-	-- the index on times finds each of them.
-	SELECT string_agg(quote_ident(name), ', ')
-	INTO keys
-	FROM unnest(known) name
-	WHERE name = ANY (by);
-	RETURN QUERY EXECUTE format($query$
-		SELECT %1$s, trim_scale(sum(piece.amount))
-		FROM (
-			SELECT %2$s sum(segment.amount) AS amount
-			FROM yquota_internal.settled_segment segment
-			WHERE "from" >= $1 AND "from" < $2 AND "to" <= $2
-			%3$s HAVING count(*) > 0
-			UNION ALL
-			SELECT %2$s sum(yquota_internal.settled_cost(segment, $1, $2))
-			FROM yquota_internal.settled_segment segment
-			WHERE "from" < $1 AND "to" > $1
-			%3$s HAVING count(*) > 0
-			UNION ALL
-			SELECT %2$s sum(yquota_internal.settled_cost(segment, $1, $2))
-			FROM yquota_internal.settled_segment segment
-			WHERE "from" >= $1 AND "from" < $2 AND "to" > $2
-			%3$s HAVING count(*) > 0
-			UNION ALL
-			SELECT %2$s sum(yquota_internal.running_cost(segment, $1, $2))
-			FROM yquota_internal.running_segment segment
-			WHERE "from" < $2 AND "to" > $1
-			%3$s HAVING count(*) > 0
-		) piece
-		%3$s HAVING count(*) > 0
-		$query$,
-		(SELECT string_agg(CASE WHEN name = ANY (by) THEN 'piece.' || quote_ident(name)
-								WHEN name = 'execution_type' THEN 'NULL::yquota.execution_type'
-								ELSE 'NULL::text' END, ', ' ORDER BY number)
-		 FROM unnest(known) WITH ORDINALITY AS column_of_result (name, number)),
-		keys || ', ', 'GROUP BY ' || keys)
-	USING "from", "to";
-END;
-$$;
-COMMENT ON FUNCTION yquota_internal.cost_between_as_owner(timestamptz, timestamptz, text[]) IS
-	'What cost_between() returns to whoever calls it';
-REVOKE ALL ON FUNCTION yquota_internal.cost_between_as_owner(timestamptz, timestamptz, text[]) FROM PUBLIC;
-
-CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
-									by text[] DEFAULT '{project}')
-	RETURNS TABLE (project text, username text, queue text, application_id text,
-				   execution_type yquota.execution_type, node text, container_id text,
-				   amount numeric)
-	LANGUAGE c STABLE PARALLEL RESTRICTED
-	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
-COMMENT ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]) IS
-	'Credits for what ran in a window, its start included and its end not, running containers up to the clock; exact for any window that does not begin before the archive horizon.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish';
-REVOKE ALL ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]) FROM PUBLIC;
 
 CREATE VIEW yquota_internal.billed_day AS
 	SELECT day.day, ends.starts_at, ends.ends_at

@@ -341,6 +341,8 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.worker_status', 'SELECT', '{viewer,admin}'),
 		-- reports
 		('FUNCTION', 'yquota.cost_between(timestamptz,timestamptz,text[])', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.cost_by_day(date,date,text[],text)', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.top_costs(timestamptz,timestamptz,text[],integer)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.explain_charge(text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.price_quote(yquota.resource,interval,text,yquota.execution_type,text,text,text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.create_queue(text)', 'EXECUTE', '{operator,admin}'),
@@ -398,6 +400,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.revoke_member(regrole,text)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.revoke_operator(regrole)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.revoke_viewer(regrole)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.roll_up()', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.seal_history()', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.set_base_price(text,numeric,bigint,timestamptz)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.set_multiplier(text,numeric,timestamptz,timestamptz)', 'EXECUTE', '{admin}'),

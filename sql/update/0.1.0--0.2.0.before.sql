@@ -7,8 +7,8 @@ DELETE FROM yquota_internal.running_reference;
 ALTER TABLE yquota_internal.running_reference
 	ADD COLUMN priced_through timestamptz NOT NULL CHECK (priced_through >= reference_at);
 
--- Smaller ranges
-DROP INDEX yquota.charge_application_id_idx, yquota.container_application_id_idx;
+-- Smaller ranges, and one more column
+DROP INDEX yquota.charge_application_id_idx, yquota.container_application_id_idx, yquota.charge_time_idx;
 
 -- Classes get their numbers all at once.
 DROP FUNCTION yquota_internal.running_class_number(yquota.resource, text[]);

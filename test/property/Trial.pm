@@ -26,7 +26,7 @@ our $histories_per_database = 25;
 
 my $first_instant = 1_772_000_000 * History::SECOND;
 
-# Parameters: projects, windows, from when to verify.
+# Parameters: projects, windows, from when to verify, first and last day.
 my $balances = <<'SQL';
 SELECT 'project', project, '', '', '', trim_scale(charged + accrued)::text
   FROM yquota.project_balance WHERE project = ANY (%1$s)
@@ -43,6 +43,15 @@ SELECT 'window ' || w.number, c.container_id, c.username, c.queue, c.application
   FROM (VALUES %2$s) AS w (number, since, till),
        yquota.cost_between(w.since, w.till, '{project,container_id,username,queue,application_id}') AS c
   WHERE c.project = ANY (%1$s)
+UNION ALL
+SELECT 'total ' || w.number, c.project, c.username, c.queue, c.application_id,
+       trim_scale(c.amount)::text
+  FROM (VALUES %2$s) AS w (number, since, till),
+       yquota.cost_between(w.since, w.till, '{project,username,queue,application_id}') AS c
+  WHERE c.project = ANY (%1$s)
+UNION ALL
+SELECT 'cost by day', day::text, project, '', '', trim_scale(amount)::text
+  FROM yquota.cost_by_day(%4$s, %5$s, '{project}', 'UTC') WHERE project = ANY (%1$s)
 UNION ALL
 SELECT 'bill less cost', c.container_id, '', '', '', trim_scale(sum(bill.amount) - c.cost)::text
   FROM yquota.container_cost AS c, yquota.explain_charge(c.container_id) AS bill
@@ -226,6 +235,16 @@ sub deliver
 	push @{ $self->{log} }, { sql => $sql, events => \@events };
 	$session->run($sql);
 	$self->taken(@events);
+	$self->roll_up if History::chance(0.3);
+	return;
+}
+
+# Reports say the same before and after, whatever comes in between.
+sub roll_up
+{
+	my ($self) = @_;
+
+	$self->log_sql($self->{session}, 'SELECT yquota.roll_up()');
 	return;
 }
 
@@ -282,6 +301,8 @@ sub expected_costs
 
 				add(\%expected, Model::cost([$piece], $since, $till), "window $i",
 					$id, map { defined $_ ? $_ : '' } @$held{qw(username queue application)});
+				add(\%expected, Model::cost([$piece], $since, $till), "total $i",
+					$start->{project}, map { defined $_ ? $_ : '' } @$held{qw(username queue application)});
 			}
 		}
 		add_days(\%expected, $pieces, $start->{project});
@@ -310,7 +331,7 @@ sub add_days
 			my $midnight = $day * History::DAY;
 
 			add($sums, Model::cost([$piece], $midnight, $midnight + History::DAY),
-				'day', substr(History::timestamp($midnight), 0, 10), $project);
+				$_, substr(History::timestamp($midnight), 0, 10), $project) foreach 'day', 'cost by day';
 		}
 	}
 	return;
@@ -376,11 +397,13 @@ sub compare_costs
 	my $end = $second > $self->{clock} ? $second : $self->{clock} + 1;
 	my @windows = ([ $first, $second ], [ History::DAY * int($first / History::DAY), $end ]);
 
+	$self->roll_up if History::chance(0.3);
 	$self->compare($when, $self->expected_costs(\@windows, @ids),
 		sprintf($costs, texts(@$projects), join(', ', map {
 			sprintf('(%d, timestamptz %s, timestamptz %s)', $_,
 				map { History::quoted(History::timestamp($_)) } @{ $windows[$_] })
-		} 0 .. $#windows)));
+		} 0 .. $#windows), undef,
+		map { History::quoted(substr(History::timestamp($_), 0, 10)) } $first_instant, $self->{clock} + History::DAY));
 	return;
 }
 

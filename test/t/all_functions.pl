@@ -77,6 +77,10 @@ my %values = (
 		q('2025-03-03 09:30+00'::timestamptz), 'NULL', q('-infinity'::timestamptz), q('infinity'::timestamptz),
 		q('4714-11-24 00:00+00 BC'::timestamptz), q('294276-12-31 23:59:59.999999+00'::timestamptz), q('2025-03-03 12:00+00'::timestamptz)
 	],
+	'timestamp with time zone[]' => [
+		q('{2025-03-03 09:30+00,2025-03-03 12:00+00}'::timestamptz[]), 'NULL', q('{}'::timestamptz[]), q('{NULL}'::timestamptz[]),
+		q('{infinity,-infinity}'::timestamptz[]), q('{{2025-03-03 09:30+00},{2025-03-03 12:00+00}}'::timestamptz[]), q('[-3:-3]={2025-03-03 12:00+00}'::timestamptz[])
+	],
 	json => [ q('{"a": 1}'::json), 'NULL', q('null'::json), q('[]'::json), q((repeat('[', 1000) || repeat(']', 1000))::json) ],
 	xml => [
 		q(xml '<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>a</value></property></configuration>'),

@@ -1,0 +1,133 @@
+--
+-- What was spent by day and who spent most, with and without roll-ups.  A vcore
+-- costs one credit per second.  Works in a database of its own: prices and the
+-- clock are global.
+--
+CREATE DATABASE yquota_costs;
+\c yquota_costs
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
+SELECT yquota.set_clock('2026-11-05 00:00:00+00');
+INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, application_id, queue, node, allocation)
+VALUES
+	('CONTAINER_START', 'spring', '2026-03-27 00:00+00', 'lab', 'ann', 'app_1', 'root.a', 'n1', '[vcores=1]'),
+	('CONTAINER_START', 'autumn', '2026-10-23 00:00+00', 'lab', 'bob', 'app_2', 'root.a', 'n1', '[vcores=1]'),
+	('CONTAINER_START', 'short', '2026-10-24 10:01+00', 'ops', 'bob', 'app_3', 'root.b', 'n2', '[vcores=3]'),
+	('CONTAINER_START', 'running', '2026-11-04 06:00+00', 'ops', 'eve', 'app_4', 'root.b', 'n2', '[vcores=2]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
+	('CONTAINER_FINISH', 'spring', '2026-04-06 12:00+00'), ('CONTAINER_FINISH', 'autumn', '2026-10-28 00:00+00'),
+	('CONTAINER_FINISH', 'short', '2026-10-24 10:09+00');
+
+-- Stockholm's 29 March has 23 hours, its 25 October 25; where Lord Howe changes its clocks, half an hour
+SELECT day, amount / 3600 AS hours FROM yquota.cost_by_day('2026-03-28', '2026-03-30', timezone => 'Europe/Stockholm') ORDER BY day;
+SELECT day, username, amount / 3600 AS hours FROM yquota.cost_by_day('2026-10-24', '2026-10-26', '{username}', 'Europe/Stockholm') ORDER BY day, username;
+SELECT day, amount / 3600 AS hours FROM yquota.cost_by_day('2026-10-24', '2026-10-26', '{}', 'UTC') ORDER BY day;
+SELECT day, amount / 3600 AS hours FROM yquota.cost_by_day('2026-04-04', '2026-04-06', '{}', 'Australia/Lord_Howe') ORDER BY day;
+SET yquota.billing_timezone = 'Europe/Stockholm';
+SELECT day, amount / 3600 AS hours FROM yquota.cost_by_day('2026-03-29', '2026-03-29');
+RESET yquota.billing_timezone;
+-- running ones up to the clock
+SELECT day, project, queue, node, application_id, amount / 3600 AS hours
+FROM yquota.cost_by_day('2026-11-03', '2026-11-06', '{project,queue,node,application_id}') ORDER BY day;
+
+-- what is told in other words: nothing differs
+CREATE FUNCTION differences() RETURNS TABLE (zone text, by text[], days bigint, wrong bigint)
+	LANGUAGE sql AS $$
+	SELECT zone, by.columns, count(*), count(*) FILTER (WHERE by_day IS DISTINCT FROM by_window)
+	FROM unnest('{Europe/Stockholm,Asia/Kathmandu}'::text[]) AS zone,
+		 (VALUES ('{project,username,queue,application_id,execution_type}'::text[]), ('{node,container_id}')) AS by (columns),
+		 (VALUES ('2026-03-28'::date), ('2026-10-24'), ('2026-11-03')) AS first (day),
+		 LATERAL (
+			SELECT array_agg(d.day || to_jsonb(d)::text ORDER BY d.day || to_jsonb(d)::text)
+			FROM yquota.cost_by_day(first.day, first.day + 2, by.columns, zone) AS d
+		 ) AS told (by_day),
+		 LATERAL (
+			SELECT array_agg(day::date || (jsonb_build_object('day', day::date) || to_jsonb(c))::text
+							 ORDER BY day::date || (jsonb_build_object('day', day::date) || to_jsonb(c))::text)
+			FROM generate_series(first.day, first.day + 2, interval '1 day') AS day,
+				 yquota.cost_between(yquota_internal.billing_day_start(day::date, zone),
+									 yquota_internal.billing_day_start(day::date + 1, zone), by.columns) AS c
+		 ) AS whole (by_window)
+	GROUP BY zone, by.columns
+	$$;
+SELECT * FROM differences() ORDER BY zone, by;
+
+--
+-- The dearest
+--
+SELECT rank, username, amount, share, previous, growth FROM yquota.top_costs('-infinity', 'infinity', '{username}');
+SELECT rank, project, amount, share, previous, growth FROM yquota.top_costs('2026-10-25', '2026-10-28');
+SELECT rank, project, amount, share, previous, growth FROM yquota.top_costs('2026-10-27', '2026-10-29');
+SELECT rank, application_id, amount FROM yquota.top_costs('2026-03-01', 'infinity', '{application_id}', 2);
+-- what has ended shows what it cost before
+SELECT rank, container_id, amount, share, previous, growth FROM yquota.top_costs('2026-10-24 10:09+00', '2026-10-24 10:17+00', '{container_id}');
+SELECT count(*) FROM yquota.top_costs('2026-10-25', '2026-10-25');
+
+--
+-- Roll-ups: nobody notices but the clock
+--
+CREATE TEMPORARY TABLE said AS SELECT c::text FROM yquota.cost_between('2026-03-01', '2026-12-01', '{project,username,queue,application_id,execution_type}') AS c;
+SELECT yquota.roll_up() > 0 AS some, yquota.roll_up() AS again;
+SELECT count(*) AS quarter_hours, sum(amount) FROM yquota_internal.charge_rollup;
+SELECT quarter_hour, amount FROM yquota_internal.charge_rollup WHERE username = 'bob' AND project = 'ops';
+SELECT * FROM differences() ORDER BY zone, by;
+SELECT c::text FROM yquota.cost_between('2026-03-01', '2026-12-01', '{project,username,queue,application_id,execution_type}') AS c
+EXCEPT TABLE said;
+-- they are what is read
+BEGIN;
+UPDATE yquota_internal.charge_rollup SET amount = 0;
+SELECT project, amount FROM yquota.cost_between('2026-10-01', '2026-11-01') ORDER BY project;
+SELECT node, amount FROM yquota.cost_between('2026-10-01', '2026-11-01', '{node}') ORDER BY node;
+ROLLBACK;
+-- what is settled later is added, what is forgiven later is cut anew
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'running', '2026-11-04 12:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'autumn', '2026-10-26 00:00+00', '[vcores=4]');
+SELECT * FROM differences() WHERE wrong > 0;
+SELECT yquota.report_outage('2026-10-24 10:05+00', '2026-10-25 10:07+00', 'test');
+SELECT * FROM differences() WHERE wrong > 0;
+SELECT yquota.roll_up() > 0 AS some;
+SELECT * FROM differences() WHERE wrong > 0;
+SELECT (SELECT sum(amount) FROM yquota_internal.charge_rollup) = (SELECT sum(amount) FROM yquota.charge) AS whole;
+-- a clock that has been set back, and a new start
+SELECT yquota.set_clock('2026-11-01 00:00:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'back', '2026-10-31 00:00+00', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 'back', '2026-10-31 12:00+00', NULL, NULL);
+SELECT project, amount FROM yquota.cost_by_day('2026-10-31', '2026-10-31');
+SELECT yquota.roll_up() > 0 AS some;
+SELECT project, amount FROM yquota.cost_by_day('2026-10-31', '2026-10-31');
+SELECT (SELECT sum(amount) FROM yquota_internal.charge_rollup) = (SELECT sum(amount) FROM yquota.charge) AS whole;
+SELECT * FROM yquota.verify();
+
+--
+-- Bad input
+--
+\set SHOW_CONTEXT never
+SELECT * FROM yquota.cost_by_day(NULL, '2026-10-31');
+SELECT * FROM yquota.cost_by_day('2026-10-31', '2026-10-30');
+SELECT * FROM yquota.cost_by_day('-infinity', '2026-10-30');
+SELECT * FROM yquota.cost_by_day('2000-01-01', '2026-10-30');
+SELECT * FROM yquota.cost_by_day('2026-10-31', '2026-10-31', '{day}');
+SELECT * FROM yquota.cost_by_day('2026-10-31', '2026-10-31', NULL);
+SELECT * FROM yquota.cost_by_day('2026-10-31', '2026-10-31', timezone => 'Mars/Olympus');
+SELECT * FROM yquota.top_costs('2026-10-31', '2026-10-30');
+SELECT * FROM yquota.top_costs('2026-10-30', '2026-10-31', top => 0);
+
+--
+-- A member is told of his projects, and does not roll up
+--
+CREATE ROLE yquota_costs_member;
+SELECT yquota.grant_member('yquota_costs_member', 'ops');
+SET ROLE yquota_costs_member;
+SELECT DISTINCT project FROM yquota.cost_by_day('2026-03-01', '2026-11-30');
+SELECT DISTINCT project FROM yquota.cost_by_day('2026-03-01', '2026-11-30', '{project,node}');
+SELECT rank, project, share FROM yquota.top_costs('2026-03-01', '2026-12-01');
+SELECT yquota.roll_up();
+RESET ROLE;
+
+\c postgres
+DROP DATABASE yquota_costs;
+DROP ROLE yquota_costs_member;
