@@ -156,6 +156,7 @@ typedef struct YqClusterQueue
 
 	/* of rest.h */
 	struct YqQueueRest *rests;	/* per label; NULL: there were none */
+	bool		has_rested;		/* in this pass */
 	const YqClusterNode *asks_for;	/* the node at hand, when something here asks for it by name */
 } YqClusterQueue;
 

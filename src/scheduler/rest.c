@@ -56,6 +56,8 @@ struct YqRests
 	NamedAsk   *asks;			/* by name; NULL: there is no index */
 	int		   *first;			/* per name */
 	int		   *end;			/* per name */
+	YqClusterQueue **rested;	/* queues with rests in this pass */
+	int			rested_count;
 	YqRestNotes notes;
 };
 
@@ -198,29 +200,35 @@ yq_rest_begin_pass(YqCluster *cluster, int node_count)
 	if (cluster->explains)
 		return;
 	if (cluster->rests == NULL)
+	{
 		cluster->rests = MemoryContextAllocZero(cluster->context, sizeof(struct YqRests));
+		cluster->rests->rested = MemoryContextAlloc(cluster->context,
+													Max(cluster->hierarchy->queue_count, 1) * sizeof(YqClusterQueue *));
+	}
 	if (node_count >= LEAST_INDEXED_NODES)
 		make_index(cluster);
 }
 
-static void end_queue(const YqCluster *cluster, YqClusterQueue *queue, int label);
-
 void
 yq_rest_end_pass(YqCluster *cluster)
 {
-	if (cluster->rests == NULL)
+	struct YqRests *rests = cluster->rests;
+
+	if (rests == NULL)
 		return;
-	/* parents come before their children */
-	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
+	for (int i = 0; i < rests->rested_count; i++)
 	{
-		for (int label = 0; label < cluster->hierarchy->label_count; label++)
-			end_queue(cluster, &cluster->queues[i], label);
-		cluster->queues[i].asks_for = NULL;
+		yq_rest_end(cluster, rests->rested[i]);
+		rests->rested[i]->has_rested = false;
 	}
-	free_index(cluster->rests);
-	if (cluster->rests->notes.keys != NULL)
-		pfree(cluster->rests->notes.keys);
-	pfree(cluster->rests);
+	/* without an index nobody was found to ask for a node */
+	for (int i = 0; rests->asks != NULL && i < cluster->hierarchy->queue_count; i++)
+		cluster->queues[i].asks_for = NULL;
+	free_index(rests);
+	if (rests->notes.keys != NULL)
+		pfree(rests->notes.keys);
+	pfree(rests->rested);
+	pfree(rests);
 	cluster->rests = NULL;
 }
 
@@ -284,10 +292,10 @@ end_above(const YqCluster *cluster, YqClusterQueue *queue)
 }
 
 void
-yq_rest_end(const YqCluster *cluster, YqClusterQueue *leaf)
+yq_rest_end(const YqCluster *cluster, YqClusterQueue *queue)
 {
 	if (cluster->rests != NULL)
-		end_above(cluster, leaf);
+		end_above(cluster, queue);
 }
 
 /*
@@ -441,6 +449,9 @@ yq_rest_note_impossible(YqRestNotes *notes)
 static YqQueueRest *
 rests_of(const YqCluster *cluster, YqClusterQueue *queue, int label)
 {
+	if (!queue->has_rested)
+		cluster->rests->rested[cluster->rests->rested_count++] = queue;
+	queue->has_rested = true;
 	if (queue->rests == NULL)
 		queue->rests = MemoryContextAllocZero(cluster->context,
 											  cluster->hierarchy->label_count * sizeof(YqQueueRest));
@@ -455,6 +466,7 @@ begin(const YqCluster *cluster, YqClusterQueue *queue, int label, YqRest *rest, 
 	rest->is_valid = true;
 	rest->is_of_children = rest->counts_opportunities = rest->has_left = rest->has_room = false;
 	rest->only_on = only_on;
+	rest->walks = 0;
 	rest->most = most;
 	rest->key_count = 0;
 }

@@ -63,8 +63,8 @@ extern bool yq_rest_lasts(const YqCluster *cluster, YqClusterQueue *queue, const
 extern void yq_rest_interrupt(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node,
 							  YqSchedulingMode mode);
 
-/* Something in the leaf is about to change: it and all above it rest no more. */
-extern void yq_rest_end(const YqCluster *cluster, YqClusterQueue *leaf);
+/* Something in the queue is about to change: it and all above it rest no more. */
+extern void yq_rest_end(const YqCluster *cluster, YqClusterQueue *queue);
 
 /* Notes of a walk through a leaf, without anything in them; NULL: none are to be taken. */
 extern YqRestNotes *yq_rest_notes(const YqCluster *cluster, YqSchedulingMode mode);
