@@ -63,7 +63,8 @@ trap stop EXIT
 "$programs/pg_ctl" -D "$data" -p "$directory/postgres" -l "$directory/server.log" -w -t 300 start >/dev/null
 
 [ $# -gt 0 ] || set -- $(cd "$top/test/sql" && printf '%s\n' *.sql | sed 's/\.sql$//' | sort)
-ln -sfn ../expected "$top/test/expected"
+# others may be reading it
+[ -e "$top/test/expected" ] || ln -s ../expected "$top/test/expected"
 cd "$directory"
 status=0
 PGHOST=$socket PGUSER=postgres PGPORT=5432 PATH=$programs:$PATH \
