@@ -31,6 +31,8 @@ sub open_session
 	# the time limit is for a query, not for all of them
 	$session->set_query_timer_restart();
 	$pid = $session->query('SELECT pg_backend_pid()');
+	# to get no memory for the library is told in other words
+	$session->query("LOAD 'yquota'");
 	return;
 }
 

@@ -160,6 +160,8 @@ write_some(9);
 my $xid = write_next();
 $target{xid} = $written - 1;
 write_some(9);
+# what was charged after the mark would be forgiven, too
+is_soon($primary, 'postgres', mark() . ' = yquota.clock()', 'the worker of the primary has kept up with the time to be recovered');
 my $time = $primary->safe_psql('postgres', 'SELECT clock_timestamp()');
 $target{time} = $written;
 write_some(9);
