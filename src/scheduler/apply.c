@@ -241,21 +241,22 @@ find_touched(const YqLoadedCluster *loaded)
 
 /* -- reservations ------------------------------------------------------------------ */
 
+/* Such as were fulfilled or given up. */
 static void
-drop_reservations(const YqLoadedCluster *loaded)
+drop_reservations(const YqCluster *cluster)
 {
 	static YqStatement drop = {
 		.command = "DELETE FROM yquota.reservation AS r WHERE r.node = ANY ($1)",
-		.types = {"_text"}
+		.types = {"_text"},
+		.plans_once = true
 	};
-	Column		nodes = make_column(TEXTOID, list_length(loaded->reservations));
-	ListCell   *cell;
+	Column		nodes = make_column(TEXTOID, cluster->decision_count);
 
-	foreach(cell, loaded->reservations)
+	for (int i = 0; i < cluster->decision_count; i++)
 	{
-		const YqReservation *reservation = lfirst(cell);
+		const YqReservation *reservation = cluster->decisions[i].reservation;
 
-		if (reservation->node->reservation != reservation)
+		if (reservation != NULL && reservation->node->reservation != reservation)
 			put_text(&nodes, reservation->node->name);
 	}
 	run(&drop, &nodes, 1);
@@ -274,21 +275,22 @@ write_reservations(const YqCluster *cluster)
 		"ON CONFLICT (node) DO UPDATE SET application_id = excluded.application_id, container_id = excluded.container_id, "
 		"label = excluded.label, priority = excluded.priority, allocation_request_id = excluded.allocation_request_id, "
 		"allocation = excluded.allocation, reserved_at = excluded.reserved_at, container_to_update = excluded.container_to_update",
-		.types = {"_text", "_text", "_text", "_text", "_text", "_int4", "_int8", "yquota._resource"}
+		.types = {"_text", "_text", "_text", "_text", "_text", "_int4", "_int8", "yquota._resource"},
+		.plans_once = true
 	};
 	Column		columns[8];
 
 	for (int i = 0; i < 5; i++)
-		columns[i] = make_column(TEXTOID, cluster->name_count);
-	columns[5] = make_column(INT4OID, cluster->name_count);
-	columns[6] = make_column(INT8OID, cluster->name_count);
-	columns[7] = make_column(yq_type_oid("resource"), cluster->name_count);
-	for (int i = 0; i < cluster->name_count; i++)
+		columns[i] = make_column(TEXTOID, cluster->decision_count);
+	columns[5] = make_column(INT4OID, cluster->decision_count);
+	columns[6] = make_column(INT8OID, cluster->decision_count);
+	columns[7] = make_column(yq_type_oid("resource"), cluster->decision_count);
+	for (int i = 0; i < cluster->decision_count; i++)
 	{
-		const YqClusterNode *node = cluster->nodes[i];
-		const YqReservation *reservation = node == NULL ? NULL : node->reservation;
+		const YqReservation *reservation = cluster->decisions[i].reservation;
+		const YqClusterNode *node = cluster->decisions[i].node;
 
-		if (reservation == NULL || !reservation->is_new || yq_loaded(reservation->key->application)->is_gone)
+		if (cluster->decisions[i].kind != YQ_RESERVED || node->reservation != reservation)
 			continue;
 		put_text(&columns[0], node->name);
 		put_text(&columns[1], reservation->key->application->application_id);
@@ -521,7 +523,7 @@ yq_decisions_apply(YqLoadedCluster *loaded)
 
 	yq_decisions_write(loaded);
 	yq_container_updates_record(loaded->cluster, applications);
-	drop_reservations(loaded);
+	drop_reservations(loaded->cluster);
 	write_reservations(loaded->cluster);
 	write_requests(loaded->cluster, applications);
 	write_attempts(loaded->cluster, applications);

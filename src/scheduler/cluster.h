@@ -220,7 +220,6 @@ typedef struct YqReservation
 	YqClusterNode *node;
 	int64		container;		/* number of the container in its application */
 	const int64 *amounts;
-	bool		is_new;			/* made in this pass */
 	void	   *source;			/* the loader's */
 } YqReservation;
 

@@ -251,7 +251,6 @@ reserve(YqCluster *cluster, const YqProposal *proposal)
 	}
 	reservation = yq_cluster_make_reservation(cluster, key, proposal->node, application->next_container++,
 											  proposal->amounts);
-	reservation->is_new = true;
 	change_usage(cluster, application, proposal->node->label, proposal->amounts, 1);
 	key->re_reservations = 0;
 	decide(cluster, YQ_RESERVED, proposal, reservation->container, reservation);
