@@ -71,7 +71,23 @@ SELECT count(*) FROM yquota.top_costs('2026-10-25', '2026-10-25');
 -- Roll-ups: nobody notices but the clock
 --
 CREATE TEMPORARY TABLE said AS SELECT c::text FROM yquota.cost_between('2026-03-01', '2026-12-01', '{project,username,queue,application_id,execution_type}') AS c;
-SELECT yquota.roll_up() > 0 AS some, yquota.roll_up() AS again;
+-- a transaction of somebody else, such as autovacuum's, may keep rows out for a moment
+CREATE FUNCTION roll_up_all() RETURNS bigint
+	LANGUAGE plpgsql AS $$
+DECLARE
+	newest CONSTANT xid8 := pg_snapshot_xmax(pg_current_snapshot());
+	added bigint := 0;
+BEGIN
+	LOOP
+		added := added + yquota.roll_up();
+		EXIT WHEN (SELECT horizon >= newest FROM yquota_internal.rollup_state);
+		PERFORM pg_sleep(0.01);
+	END LOOP;
+	RETURN added;
+END
+$$;
+SELECT roll_up_all() > 0 AS some;
+SELECT roll_up_all() AS again;
 SELECT count(*) AS quarter_hours, sum(amount) FROM yquota_internal.charge_rollup;
 SELECT quarter_hour, amount FROM yquota_internal.charge_rollup WHERE username = 'bob' AND project = 'ops';
 SELECT * FROM differences() ORDER BY zone, by;
@@ -89,7 +105,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation
 SELECT * FROM differences() WHERE wrong > 0;
 SELECT yquota.report_outage('2026-10-24 10:05+00', '2026-10-25 10:07+00', 'test');
 SELECT * FROM differences() WHERE wrong > 0;
-SELECT yquota.roll_up() > 0 AS some;
+SELECT roll_up_all() > 0 AS some;
 SELECT * FROM differences() WHERE wrong > 0;
 SELECT (SELECT sum(amount) FROM yquota_internal.charge_rollup) = (SELECT sum(amount) FROM yquota.charge) AS whole;
 -- a clock that has been set back, and a new start
@@ -97,7 +113,7 @@ SELECT yquota.set_clock('2026-11-01 00:00:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'back', '2026-10-31 00:00+00', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 'back', '2026-10-31 12:00+00', NULL, NULL);
 SELECT project, amount FROM yquota.cost_by_day('2026-10-31', '2026-10-31');
-SELECT yquota.roll_up() > 0 AS some;
+SELECT roll_up_all() > 0 AS some;
 SELECT project, amount FROM yquota.cost_by_day('2026-10-31', '2026-10-31');
 SELECT (SELECT sum(amount) FROM yquota_internal.charge_rollup) = (SELECT sum(amount) FROM yquota.charge) AS whole;
 SELECT * FROM yquota.verify();

@@ -81,6 +81,7 @@ my %values = (
 		q('{2025-03-03 09:30+00,2025-03-03 12:00+00}'::timestamptz[]), 'NULL', q('{}'::timestamptz[]), q('{NULL}'::timestamptz[]),
 		q('{infinity,-infinity}'::timestamptz[]), q('{{2025-03-03 09:30+00},{2025-03-03 12:00+00}}'::timestamptz[]), q('[-3:-3]={2025-03-03 12:00+00}'::timestamptz[])
 	],
+	xid => [ q('1000'::xid), 'NULL', q('0'::xid), q('2'::xid), q('4294967295'::xid) ],
 	json => [ q('{"a": 1}'::json), 'NULL', q('null'::json), q('[]'::json), q((repeat('[', 1000) || repeat(']', 1000))::json) ],
 	xml => [
 		q(xml '<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>a</value></property></configuration>'),
