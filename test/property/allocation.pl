@@ -19,6 +19,8 @@ use Trial;
 my ($seed, $histories) = Trial::plan_run(5);
 my $rounds = 4;
 my $most_passes = 60;
+my $most_single_containers = 12;
+my $single_containers = 0;
 
 sub one_of { return $_[ rand @_ ]; }
 
@@ -168,6 +170,33 @@ WHERE (SELECT bool_and(fits) FROM above) AND NOT EXISTS (SELECT FROM yquota.cont
 SQL
 }
 
+# One container after the other, until one goes to a user who was beyond his limit
+# before; rolled back.  Where nodes are reserved users have more than their containers.
+sub beyond_user_limit
+{
+	my ($session) = @_;
+	my $beyond = '';
+	my $count_reservations = 'SELECT count(*) FROM yquota.reservation';
+
+	$session->run(sprintf q(BEGIN; UPDATE yquota.queue SET user_limit_factor = 1, minimum_user_limit_percent = %d WHERE user_limit_factor IS NOT NULL), one_of(20, 50, 100));
+	foreach my $step (1 .. $most_single_containers)
+	{
+		my $is_reserved = $session->run($count_reservations) > 0;
+		my %may = map { $_ => 1 } split /\n/, $session->run(<<'SQL');
+SELECT a.queue, a.username FROM (SELECT DISTINCT queue, username FROM yquota.application WHERE state = 'ACTIVE') AS a,
+	yquota.user_limit(a.queue, a.username) AS l WHERE l.may_be_assigned;
+SQL
+		my $got = $session->run(q(SELECT a.queue, a.username FROM yquota.schedule(max_containers => 1) AS d JOIN yquota.application AS a USING (application_id) WHERE d.decision IN ('allocated', 'swapped')));
+
+		last if $got eq '' || $is_reserved || $session->run($count_reservations) > 0;
+		chomp $got;
+		$beyond = $got if !$may{$got};
+		$single_containers++;
+	}
+	$session->run('ROLLBACK');
+	return $beyond;
+}
+
 sub play
 {
 	my ($session) = @_;
@@ -183,6 +212,7 @@ sub play
 		submit($session) foreach 1 .. 1 + int rand 4;
 		request($session);
 		update($session) if $updates;
+		push @problems, map { "beyond his limit: $_" } beyond_user_limit($session) || ();
 		while (decide($session, \@problems) =~ /^(?:allocated|swapped|reserved|unreserved)\b/m)
 		{
 			last if ++$passes > $most_passes;
@@ -216,6 +246,7 @@ for (my $goes_on = 1; $goes_on && !$failures;)
 }
 is($failures, 0, 'nothing is exceeded, left waiting, or said in two ways, and the books agree');
 cmp_ok($containers, '>', 10 * $histories, 'containers ran');
+cmp_ok($single_containers, '>', $histories, 'containers were allocated to users below their limits');
 $session->close;
 Session::administer("DROP DATABASE $database WITH (FORCE)");
 done_testing();
