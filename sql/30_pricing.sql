@@ -254,6 +254,7 @@ BEGIN
 	IF TG_TABLE_NAME = 'quota_grant' THEN
 		NEW.granted_by := session_user;
 		NEW.granted_at := clock_timestamp();
+		NEW.booked_at := CASE TG_OP WHEN 'INSERT' THEN yquota.statement_clock() ELSE OLD.booked_at END;
 	ELSE
 		NEW.set_by := session_user;
 		NEW.set_at := clock_timestamp();

@@ -34,24 +34,18 @@ COMMENT ON COLUMN yquota.hold.released_by IS 'who called release(); NULL when no
 
 CREATE FUNCTION yquota_internal.application_cost(
 	project text, application_id text, since timestamptz, until timestamptz) RETURNS numeric
-	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	-- of a view whose readers may not read what it is computed from
+	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT trim_scale(coalesce(sum(part.amount), 0))
 		FROM (
-			SELECT CASE
-				WHEN charge."from" >= since THEN charge.amount
-				ELSE CASE WHEN charge.corrects IS NULL THEN 1 ELSE -1 END
-					* yquota_internal.accrued(charge.allocation,
-						yquota_internal.factor_names(charge.project, charge.application_id,
-							charge.username, charge.queue, charge.execution_type),
-						since, charge."to")
-				END AS amount
-			FROM yquota.charge
-			WHERE charge.application_id = application_cost.application_id
-			  AND charge.project = application_cost.project
-			  AND charge."to" >= since
-			  AND (charge."to" > since OR charge."from" = charge."to")
+			SELECT yquota_internal.charge_since(segment, since) AS amount
+			FROM yquota_internal.ledger_segment AS segment
+			WHERE segment.application_id = application_cost.application_id
+			  AND segment.project = application_cost.project
+			  AND segment."to" >= since
+			  AND (segment."to" > since OR segment."from" = segment."to")
 			UNION ALL
 			SELECT yquota_internal.accrued(container.allocation, container.factors,
 										   greatest(container.settled_at, since), until)

@@ -101,6 +101,25 @@ COMMENT ON FUNCTION yquota_internal.used_up_at(timestamptz, numeric, numeric) IS
 -- Grouped and joined rather than looked up per project: counters are read once
 -- whether one project is asked for or all, and the project asked for is pushed
 -- down into each part.
+CREATE VIEW yquota_internal.spending AS
+	SELECT books.project,
+		   trim_scale(coalesce(books.charged, 0)) AS charged,
+		   trim_scale(coalesce(books.accrued, 0) - coalesce(books.accrual_base, 0)) AS accrued,
+		   trim_scale(coalesce(books.burn_rate, 0)) AS burn_rate
+	FROM (
+		SELECT part.project,
+			   sum(part.charged) AS charged,
+			   sum(part.accrual_base) AS accrual_base,
+			   yquota_internal.accrued_sum(part.shape, part.factors, part.weight, part.weights,
+										   part.reference_at, yquota.statement_clock()) AS accrued,
+			   yquota_internal.rate_sum(part.shape, part.factors, part.weight, part.weights,
+										part.reference_at, yquota.statement_clock()) AS burn_rate
+		FROM yquota_internal.balance_part part
+		GROUP BY part.project
+	) books;
+COMMENT ON VIEW yquota_internal.spending IS
+	'What projects have been charged, what their running containers owe at the clock, and cost per second';
+
 CREATE VIEW yquota_internal.balance AS
 	SELECT project.name AS project,
 		   project.quota_mode,
@@ -115,31 +134,25 @@ CREATE VIEW yquota_internal.balance AS
 		SELECT quota_grant.project, sum(quota_grant.amount) AS granted
 		FROM yquota.quota_grant quota_grant
 		WHERE quota_grant.valid_from <= yquota.statement_clock()
-		  AND yquota.statement_clock() < quota_grant.expires_at
 		GROUP BY quota_grant.project
 	) grants ON grants.project = project.name
 	LEFT JOIN (
-		SELECT part.project,
-			   sum(part.charged) AS charged,
-			   sum(part.accrual_base) AS accrual_base,
-			   yquota_internal.accrued_sum(part.shape, part.factors, part.weight, part.weights,
-										   part.reference_at, yquota.statement_clock()) AS accrued,
-			   yquota_internal.rate_sum(part.shape, part.factors, part.weight, part.weights,
-										part.reference_at, yquota.statement_clock()) AS burn_rate
-		FROM yquota_internal.balance_part part
-		GROUP BY part.project
-	) books ON books.project = project.name
+		SELECT lost_credit.project, sum(lost_credit.lost) AS lost
+		FROM yquota_internal.lost_credit
+		GROUP BY lost_credit.project
+	) expiry ON expiry.project = project.name
+	LEFT JOIN yquota_internal.spending books ON books.project = project.name
 	LEFT JOIN (
 		SELECT hold_outstanding.project, sum(hold_outstanding.outstanding) AS held
 		FROM yquota_internal.hold_outstanding
 		GROUP BY hold_outstanding.project
 	) holds ON holds.project = project.name
 	CROSS JOIN LATERAL (
-		SELECT coalesce(grants.granted, 0) AS granted,
-			   trim_scale(coalesce(books.charged, 0)) AS charged,
-			   trim_scale(coalesce(books.accrued, 0) - coalesce(books.accrual_base, 0)) AS accrued,
+		SELECT trim_scale(coalesce(grants.granted, 0) - coalesce(expiry.lost, 0)) AS granted,
+			   coalesce(books.charged, 0) AS charged,
+			   coalesce(books.accrued, 0) AS accrued,
 			   trim_scale(coalesce(holds.held, 0)) AS held,
-			   trim_scale(coalesce(books.burn_rate, 0)) AS burn_rate
+			   coalesce(books.burn_rate, 0) AS burn_rate
 		-- computed once, however often they are used above
 		OFFSET 0
 	) balance;
@@ -166,7 +179,7 @@ CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 	   OR balance.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.project_balance IS
 	'What every project has, owes and spends, live and exact at the clock; NOLIMIT projects are charged alike';
-COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that are valid now (quota_grant)';
+COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that have begun (quota_grant), less what was left of those that expired';
 COMMENT ON COLUMN yquota.project_balance.charged IS 'credits posted to the ledger (charge)';
 COMMENT ON COLUMN yquota.project_balance.accrued IS
 	'credits that running containers owe since their last settlement; below zero while an event carries a time that the clock has not reached';

@@ -816,6 +816,24 @@ COMMENT ON FUNCTION yquota_internal.verify_deferred() IS
 	'Deferred events that the log does not have';
 REVOKE ALL ON FUNCTION yquota_internal.verify_deferred() FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.verify_grants()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	SELECT 'credit lost by an expired grant differs from what was spent', format('grant %s of %s', noted.grant_id, noted.project),
+		   computed.lost::text, noted.lost::text
+	FROM (SELECT expired.project, max(expired.expired_at) AS until
+		  FROM yquota.expired_grant AS expired GROUP BY expired.project) AS ended
+	CROSS JOIN LATERAL yquota_internal.credit_state(ended.project, ended.until) AS state
+	JOIN yquota.expired_grant AS noted ON noted.project = ended.project
+	LEFT JOIN LATERAL unnest(state.expired_grants, state.losses) AS computed (grant_id, lost)
+		ON computed.grant_id = noted.grant_id
+	WHERE computed.lost IS DISTINCT FROM noted.lost;
+	END;
+COMMENT ON FUNCTION yquota_internal.verify_grants() IS
+	'What grants lost, against what projects had spent when they expired';
+REVOKE ALL ON FUNCTION yquota_internal.verify_grants() FROM PUBLIC;
+
 CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER
@@ -837,6 +855,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_running_totals();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_usage();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_totals();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_grants();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_applications();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_scheduler();
 END

@@ -86,6 +86,10 @@ CREATE POLICY reader ON yquota.quota_grant
 	USING ((SELECT yquota_internal.reads_all())
 		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
 	WITH CHECK (true);
+ALTER TABLE yquota.expired_grant ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.expired_grant FOR SELECT
+	USING ((SELECT yquota_internal.reads_all())
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 ALTER TABLE yquota.hold ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.hold
 	USING ((SELECT yquota_internal.reads_all())
@@ -149,6 +153,9 @@ CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquo
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.quota_grant
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Grants are append-only.', 'Insert a row with a negative amount to take credit back.');
+CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.expired_grant
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'What grants lose follows from the books.', 'Give credit back with yquota.quota_grant.');
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.hold
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Credit is held when enough of it remains.', 'Call yquota.hold() or yquota.release().');
@@ -244,6 +251,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.project', 'DELETE', '{admin}'),
 		('TABLE', 'yquota.quota_grant', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.quota_grant', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.expired_grant', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.hold', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.role_grant', 'SELECT', '{admin}'),
 		('TABLE', 'yquota.audit', 'SELECT', '{admin}'),
@@ -334,6 +342,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.readable_charge', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.readable_container', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.readable_grant', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.grant_status', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.hold_status', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.feed_status', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.queue_usage', 'SELECT', '{viewer,admin}'),

@@ -18,3 +18,8 @@ ALTER TABLE yquota.price_factor ALTER COLUMN factor DROP NOT NULL;
 
 -- A bill tells more.
 DROP FUNCTION yquota.explain_charge(text);
+
+-- What a grant is, and when it was given by the clock: in rows there are, always.
+ALTER TABLE yquota.quota_grant
+	ADD COLUMN kind text COLLATE "C" NOT NULL DEFAULT 'grant' CHECK (kind IN ('grant', 'refund', 'correction', 'budget')),
+	ADD COLUMN booked_at timestamptz NOT NULL DEFAULT '-infinity';

@@ -40,8 +40,8 @@ SELECT enum_has_labels('yquota', 'execution_type', '{GUARANTEED,OPPORTUNISTIC}':
 SELECT enum_has_labels('yquota', 'quota_mode', '{PREPAID,NOLIMIT}'::text[], 'labels of quota_mode');
 SELECT enum_has_labels('yquota', 'exhaustion_policy', '{allow,refuse_submission,drain,stop}'::text[], 'labels of exhaustion_policy');
 
-SELECT has_table('yquota', name::name, format('table %s', name)) FROM unnest('{container_event,container,charge,event_reject,project,quota_grant,price,price_group,resource_type,base_price,price_factor,charging_rule,outage,node,utilization,pricing_change,alert,history_stretch,opening_balance,event_void,hold,role_grant,audit,queue,queue_label,queue_user,wildcard_template,mapping_rule,workflow_priority_mapping,user_setting,multi_node_sorting_policy,node_label,kept_property,scheduler_setting,resource_request,blacklist,reservation,container_update,decision}'::text[]) AS name;
-SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{current_price,project_balance,hold_status,container_cost,daily_cost,feed_status,suspect_container,worker_status,charged_through,effective_queue,queue_tree,scheduler_application,scheduler_node,scheduler_queue}'::text[]) AS name;
+SELECT has_table('yquota', name::name, format('table %s', name)) FROM unnest('{container_event,container,charge,event_reject,project,quota_grant,price,price_group,resource_type,base_price,price_factor,charging_rule,outage,node,utilization,pricing_change,alert,history_stretch,opening_balance,event_void,hold,role_grant,audit,queue,queue_label,queue_user,wildcard_template,mapping_rule,workflow_priority_mapping,user_setting,multi_node_sorting_policy,node_label,kept_property,scheduler_setting,resource_request,blacklist,reservation,container_update,decision,expired_grant}'::text[]) AS name;
+SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{current_price,project_balance,hold_status,container_cost,daily_cost,feed_status,suspect_container,worker_status,charged_through,effective_queue,queue_tree,scheduler_application,scheduler_node,scheduler_queue,grant_status}'::text[]) AS name;
 SELECT has_column('yquota', relation::name, name::name, format('column %s.%s', relation, name))
 FROM (VALUES
 	('node', '{name,rack,label,total,state,updated_at}'::text[]),
@@ -123,8 +123,8 @@ SELECT is_empty($$SELECT c.oid::regclass, a.privilege_type FROM own_relation AS 
 				  WHERE a.grantee = 0 AND c.relkind IN ('r', 'S')$$, 'PUBLIC has no right on any table');
 SELECT ok(NOT has_schema_privilege('public', 'yquota_internal', 'USAGE, CREATE'), 'yquota_internal is closed to PUBLIC');
 SELECT ok(NOT has_schema_privilege('public', 'yquota', 'CREATE'), 'nobody creates in yquota');
-SELECT is_empty($$SELECT signature FROM own_function WHERE prosecdef AND has_function_privilege('public', oid, 'EXECUTE') AND proname <> 'worker_processes' ORDER BY 1$$,
-				'no SECURITY DEFINER function is for everybody, but the one behind worker_status');
+SELECT is_empty($$SELECT signature FROM own_function WHERE prosecdef AND has_function_privilege('public', oid, 'EXECUTE') AND proname <> ALL ('{worker_processes,application_cost,credit_state}') ORDER BY 1$$,
+				'no SECURITY DEFINER function is for everybody, but those behind worker_status, hold_status and grant_status');
 SELECT is_empty($$SELECT signature FROM own_function WHERE prorettype = 'trigger'::regtype AND has_function_privilege('public', oid, 'EXECUTE') ORDER BY 1$$,
 				'no trigger function is for everybody');
 SELECT is_empty($$SELECT signature FROM own_function WHERE provolatile = 'v' AND has_function_privilege('public', oid, 'EXECUTE') AND proname <> 'clock' ORDER BY 1$$,
@@ -215,7 +215,7 @@ SELECT bag_eq($$SELECT f.signature::text, replace(coalesce(nullif(a.grantee, 0):
 --
 SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relation AS c JOIN pg_trigger AS t ON t.tgrelid = c.oid
 		   WHERE t.tgname = 'append_only' AND t.tgfoid = 'yquota_internal.refuse_rewriting()'::regprocedure),
-		  '{audit,base_price,charge,charging_rule,container,container_change,container_event,event_void,history_stretch,hold,opening_balance,price,price_factor,pricing_change,quota_grant,role_grant}'::text[],
+		  '{audit,base_price,charge,charging_rule,container,container_change,container_event,event_void,expired_grant,history_stretch,hold,opening_balance,price,price_factor,pricing_change,quota_grant,role_grant}'::text[],
 		  'books, timelines, grants and the audit are append-only');
 SELECT is_empty($$SELECT DISTINCT t.tgrelid::regclass FROM pg_trigger AS t WHERE t.tgname = 'append_only'
 				  AND (SELECT bit_or(a.tgtype::integer) FROM pg_trigger AS a WHERE a.tgrelid = t.tgrelid AND a.tgname IN ('append_only', 'keep') AND a.tgtype & 3 = 2) & 56 <> 56$$,
@@ -227,7 +227,7 @@ SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relatio
 			SELECT coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 1 OR t.tgnewtable IS NOT NULL OR t.tgoldtable IS NOT NULL), 0) & 28 = 28
 				   AND coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 0), 0) & 32 = 32
 			FROM pg_trigger AS t WHERE t.tgrelid = c.oid AND t.tgfoid IN ('yquota_internal.note_audit()'::regprocedure, 'yquota_internal.note_audit_of_statement()'::regprocedure) AND t.tgenabled = 'O' AND t.tgqual IS NULL AND t.tgattr = '')),
-		  '{active_leaf,alert,application,application_attempt,application_counter,application_total,audit,blacklist,carried_container,charge,charge_rollup,charged_through,cluster_total,container,container_change,container_event,container_update,container_version,correction_due,counter_delta,created_queue,decision,deferred_event,discarded_event,event_reject,event_void,feed_counter,history_stretch,hold,node,node_counter,opening_balance,pending_demand,pricing_change,project_counter,queue_check,queue_status,rate_class_counter,released_log,request_counter,reservation,resource_request,rollup_state,running_class,running_reference,running_total,usage_counter,usage_version,utilization,worker_state}'::text[],
+		  '{active_leaf,alert,application,application_attempt,application_counter,application_total,audit,blacklist,carried_container,charge,charge_rollup,charged_through,cluster_total,container,container_change,container_event,container_update,container_version,correction_due,counter_delta,created_queue,decision,deferred_event,discarded_event,event_reject,event_void,expired_grant,feed_counter,history_stretch,hold,node,node_counter,opening_balance,pending_demand,pricing_change,project_counter,queue_check,queue_status,rate_class_counter,released_log,request_counter,reservation,resource_request,rollup_state,running_class,running_reference,running_total,spending_mark,usage_counter,usage_version,utilization,worker_state}'::text[],
 		  'every table of configuration is audited');
 
 --

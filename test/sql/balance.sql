@@ -18,9 +18,10 @@ SELECT yquota.set_clock('2026-03-02 10:00:00+00');
 INSERT INTO yquota.project (name, quota_mode) VALUES
 	('lab', 'PREPAID'), ('ops', 'NOLIMIT'), ('idle', 'PREPAID');
 INSERT INTO yquota.quota_grant (project, amount, reason, external_id) VALUES
-	('lab', 1000, 'budget', 'erp-1') ON CONFLICT (external_id) DO NOTHING;
+	('lab', 993, 'budget', 'erp-1') ON CONFLICT (external_id) DO NOTHING;
 INSERT INTO yquota.quota_grant (project, amount, reason, external_id) VALUES
-	('lab', 1000, 'budget', 'erp-1') ON CONFLICT (external_id) DO NOTHING;
+	('lab', 993, 'budget', 'erp-1') ON CONFLICT (external_id) DO NOTHING;
+-- taken from what expires first
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', -200, 'entered twice');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES
 	('lab', 50, 'ended at this very instant', '2026-03-02 10:00:00+00'),

@@ -1,0 +1,334 @@
+--
+-- What becomes of grants: the soonest expiring one is spent first, and what is
+-- left of it when it expires is lost.
+--
+-- The credit of a project is a row of grants in the order in which they expire.
+-- What it spends between two instants at which a grant begins or expires is
+-- taken from those that are valid then, in that order; what they do not cover is
+-- owed, and paid by the next grant that begins.  A negative row is credit taken
+-- back when it begins, as if it had been spent.  Nothing begins before it was
+-- booked: a grant that comes late does not change what others had lost by then.
+--
+-- So what a grant loses follows from how much had been spent by certain
+-- instants.  That is read from the books: the time when something ran counts,
+-- not when it was told of.  What was found is kept, so that a balance need not
+-- read the ledger, and looked at again every day for 35 days, because late
+-- events change it.
+--
+
+CREATE TABLE yquota_internal.spending_mark (
+	project text COLLATE "C" NOT NULL REFERENCES yquota.project ON DELETE CASCADE,
+	at timestamptz NOT NULL,
+	spent numeric NOT NULL,
+	taken_at timestamptz NOT NULL,
+	PRIMARY KEY (project, at)
+);
+COMMENT ON TABLE yquota_internal.spending_mark IS
+	'What projects had spent by instants at which their grants begin and expire';
+COMMENT ON COLUMN yquota_internal.spending_mark.spent IS 'credits for all that ran before';
+COMMENT ON COLUMN yquota_internal.spending_mark.taken_at IS 'clock when that was read from the books';
+
+CREATE TABLE yquota.expired_grant (
+	grant_id bigint PRIMARY KEY REFERENCES yquota.quota_grant ON DELETE CASCADE,
+	project text COLLATE "C" NOT NULL,
+	lost numeric NOT NULL CHECK (lost >= 0),
+	expired_at timestamptz NOT NULL,
+	decided_at timestamptz NOT NULL
+);
+CREATE INDEX expired_grant_project_idx ON yquota.expired_grant (project);
+COMMENT ON TABLE yquota.expired_grant IS
+	'What was left of grants when they expired.  Written by the worker; a balance does not wait for that';
+COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits of the grant that were never spent';
+COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant';
+COMMENT ON COLUMN yquota.expired_grant.decided_at IS 'clock when the books were last read for it';
+
+-- Functions take its rows rather than those of the table, whose columns could
+-- not be changed then.
+CREATE VIEW yquota_internal.ledger_segment AS
+	SELECT charge.project, charge.application_id, charge.username, charge.queue, charge.execution_type,
+		   charge.allocation, charge."from", charge."to", charge.corrects, charge.amount
+	FROM yquota.charge;
+COMMENT ON VIEW yquota_internal.ledger_segment IS
+	'Rows of the ledger, of all projects: what charge_since() computes a part of';
+
+CREATE FUNCTION yquota_internal.charge_since(segment yquota_internal.ledger_segment, since timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	RETURN CASE
+		WHEN (segment)."from" >= since THEN (segment).amount
+		ELSE CASE WHEN (segment).corrects IS NULL THEN 1 ELSE -1 END
+			* yquota_internal.accrued((segment).allocation,
+				yquota_internal.factor_names((segment).project, (segment).application_id,
+					(segment).username, (segment).queue, (segment).execution_type),
+				since, (segment)."to")
+	END;
+COMMENT ON FUNCTION yquota_internal.charge_since(yquota_internal.ledger_segment, timestamptz) IS
+	'Credits of the part of a ledger row from an instant on, which is not after its end';
+
+CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz[])
+	RETURNS TABLE (project text, at timestamptz, cost numeric)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH asked AS MATERIALIZED (
+			SELECT a.project, a.at FROM unnest(projects, instants) AS a (project, at)
+		)
+		SELECT part.project, part.at, sum(part.cost)
+		FROM (
+			SELECT asked.project, asked.at, yquota_internal.charge_since(segment, asked.at) AS cost
+			FROM yquota_internal.ledger_segment AS segment
+			JOIN asked ON asked.project = segment.project AND segment."to" >= asked.at
+				AND (segment."to" > asked.at OR segment."from" = segment."to")
+			WHERE segment."to" >= (SELECT min(i) FROM unnest(instants) AS i)
+			UNION ALL
+			SELECT asked.project, asked.at,
+				   yquota_internal.accrued(container.allocation, container.factors,
+										   greatest(container.settled_at, asked.at), yquota.statement_clock())
+			FROM yquota.container
+			JOIN asked ON asked.project = container.project
+				AND greatest(container.settled_at, asked.at) < yquota.statement_clock()
+		) AS part
+		GROUP BY part.project, part.at;
+	END;
+COMMENT ON FUNCTION yquota_internal.cost_since(text[], timestamptz[]) IS
+	'Credits for what projects ran from instants on, up to the clock; the arrays are pairs, and a pair for which nothing ran has no row';
+
+CREATE FUNCTION yquota_internal.spent_by_now(project text) RETURNS numeric
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RETURN (SELECT s.charged + s.accrued FROM yquota_internal.spending AS s
+			WHERE s.project = spent_by_now.project);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.spent_by_now(text) IS
+	'Credits that a project has spent by the clock; NULL for one that is in no book';
+
+CREATE FUNCTION yquota_internal.spent_until(project text, at timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	RETURN COALESCE(
+		(SELECT mark.spent FROM yquota_internal.spending_mark AS mark
+		 WHERE mark.project = spent_until.project AND mark.at = spent_until.at),
+		yquota_internal.spent_by_now(project)
+		- CASE WHEN at < yquota.statement_clock() THEN COALESCE(
+			(SELECT since.cost FROM yquota_internal.cost_since(ARRAY[project], ARRAY[at]) AS since), 0) ELSE 0 END,
+		0);
+COMMENT ON FUNCTION yquota_internal.spent_until(text, timestamptz) IS
+	'Credits for what a project ran before an instant, as kept or else from the books';
+
+CREATE VIEW yquota_internal.grant_life AS
+	SELECT quota_grant.grant_id, quota_grant.project, quota_grant.amount,
+		   greatest(quota_grant.valid_from, quota_grant.booked_at) AS begins_at,
+		   quota_grant.expires_at
+	FROM yquota.quota_grant;
+COMMENT ON VIEW yquota_internal.grant_life IS
+	'From when to when grants can be spent, or credit is taken back';
+
+CREATE FUNCTION yquota_internal.credit_instant(project text, until timestamptz) RETURNS SETOF timestamptz
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT DISTINCT i.at
+		FROM yquota_internal.grant_life AS g
+		CROSS JOIN LATERAL (VALUES (g.begins_at), (CASE WHEN g.amount > 0 THEN g.expires_at END)) AS i (at)
+		WHERE g.project = credit_instant.project AND i.at <= until;
+	END;
+COMMENT ON FUNCTION yquota_internal.credit_instant(text, timestamptz) IS
+	'Instants up to a last one at which a grant of a project begins or expires';
+
+CREATE FUNCTION yquota_internal.take_credit(INOUT rests numeric[], INOUT owed numeric)
+	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	taken numeric;
+BEGIN
+	FOR i IN 1 .. cardinality(rests) LOOP
+		taken := greatest(least(owed, rests[i]), 0);
+		rests[i] := rests[i] - taken;
+		owed := owed - taken;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.take_credit(numeric[], numeric) IS
+	'Pay what is owed from the rests of grants, the first one first';
+
+-- Arrays, because rows of a table would have to be written for a balance that is
+-- only read.
+CREATE FUNCTION yquota_internal.credit_state(
+	project text, until timestamptz,
+	OUT valid_grants bigint[], OUT rests numeric[], OUT owed numeric,
+	OUT expired_grants bigint[], OUT losses numeric[])
+	-- of a view whose readers may not read what it is computed from
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	instant timestamptz;
+	spent numeric := 0;
+	spent_before numeric;
+BEGIN
+	valid_grants := '{}';
+	rests := '{}';
+	expired_grants := '{}';
+	losses := '{}';
+	owed := 0;
+	FOR instant IN
+		SELECT i.at FROM yquota_internal.credit_instant(project, until) AS i (at) UNION SELECT until ORDER BY 1
+	LOOP
+		spent_before := spent;
+		spent := CASE WHEN instant = '-infinity' THEN 0 ELSE yquota_internal.spent_until(project, instant) END;
+		SELECT t.rests, t.owed INTO rests, owed
+		FROM yquota_internal.take_credit(rests, owed + spent - spent_before) AS t;
+
+		SELECT coalesce(array_agg(g.grant_id ORDER BY g.expires_at, g.grant_id) FILTER (WHERE g.expires_at > instant), '{}'),
+			   coalesce(array_agg(g.rest ORDER BY g.expires_at, g.grant_id) FILTER (WHERE g.expires_at > instant), '{}'),
+			   expired_grants || coalesce(array_agg(g.grant_id) FILTER (WHERE g.expires_at <= instant), '{}'),
+			   losses || coalesce(array_agg(g.rest) FILTER (WHERE g.expires_at <= instant), '{}')
+		INTO valid_grants, rests, expired_grants, losses
+		FROM (
+			SELECT v.grant_id, v.rest, life.expires_at
+			FROM unnest(valid_grants, rests) AS v (grant_id, rest)
+			JOIN yquota_internal.grant_life AS life ON life.grant_id = v.grant_id
+			UNION ALL
+			SELECT life.grant_id, life.amount, life.expires_at
+			FROM yquota_internal.grant_life AS life
+			WHERE life.project = credit_state.project AND life.begins_at = instant AND life.amount > 0
+		) AS g;
+		owed := owed - coalesce((SELECT sum(life.amount) FROM yquota_internal.grant_life AS life
+								 WHERE life.project = credit_state.project AND life.begins_at = instant AND life.amount < 0), 0);
+	END LOOP;
+	-- what has begun last pays what is still owed
+	SELECT t.rests, t.owed INTO rests, owed FROM yquota_internal.take_credit(rests, owed) AS t;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.credit_state(text, timestamptz) IS
+	'What is left of the grants of a project at an instant, in the order in which they are spent; what it owes beyond them; and what grants that expired by then have lost';
+
+CREATE VIEW yquota_internal.lost_credit AS
+	SELECT expired.project, expired.grant_id, expired.lost
+	FROM yquota.expired_grant AS expired
+	WHERE expired.expired_at <= yquota.statement_clock()
+	UNION ALL
+	-- the worker has not come to it yet
+	SELECT due.project, found.grant_id, found.lost
+	FROM (
+		SELECT life.project, max(life.expires_at) AS until
+		FROM yquota_internal.grant_life AS life
+		WHERE life.amount > 0
+		  AND life.expires_at <= yquota.statement_clock()
+		  AND NOT EXISTS (SELECT FROM yquota.expired_grant AS expired WHERE expired.grant_id = life.grant_id)
+		GROUP BY life.project
+	) AS due
+	CROSS JOIN LATERAL yquota_internal.credit_state(due.project, due.until) AS state
+	CROSS JOIN LATERAL unnest(state.expired_grants, state.losses) AS found (grant_id, lost)
+	WHERE NOT EXISTS (SELECT FROM yquota.expired_grant AS expired WHERE expired.grant_id = found.grant_id);
+COMMENT ON VIEW yquota_internal.lost_credit IS
+	'What grants that have expired by the clock lost, whether the worker has found that out or not';
+
+CREATE VIEW yquota.grant_status WITH (security_barrier) AS
+	SELECT life.grant_id, life.project, given.kind, life.amount,
+		   CASE WHEN given.valid_from > yquota.statement_clock() THEN 'pending'
+				WHEN life.amount < 0 THEN 'taken back'
+				WHEN life.expires_at <= yquota.statement_clock() THEN 'expired'
+				WHEN coalesce(found.rest, life.amount) = 0 THEN 'spent'
+				ELSE 'valid'
+		   END AS state,
+		   CASE WHEN life.amount > 0 THEN
+			   trim_scale(life.amount - coalesce(found.rest, found.lost, life.amount)) END AS spent,
+		   trim_scale(found.rest) AS remaining,
+		   trim_scale(found.lost) AS lost,
+		   given.reason, life.begins_at, life.expires_at
+	FROM yquota.project
+	CROSS JOIN LATERAL yquota_internal.credit_state(project.name, yquota.statement_clock()) AS state
+	JOIN yquota_internal.grant_life AS life ON life.project = project.name
+	JOIN yquota.quota_grant AS given ON given.grant_id = life.grant_id
+	LEFT JOIN LATERAL (
+		SELECT v.rest, NULL::numeric AS lost FROM unnest(state.valid_grants, state.rests) AS v (grant_id, rest)
+		WHERE v.grant_id = life.grant_id
+		UNION ALL
+		SELECT NULL, e.lost FROM unnest(state.expired_grants, state.losses) AS e (grant_id, lost)
+		WHERE e.grant_id = life.grant_id
+	) AS found ON true
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+COMMENT ON VIEW yquota.grant_status IS
+	'What has become of every grant, live at the clock; reads the ledger, so ask with a project';
+COMMENT ON COLUMN yquota.grant_status.amount IS 'credits';
+COMMENT ON COLUMN yquota.grant_status.state IS
+	'pending (not begun), valid, spent (nothing of it is left), expired, or taken back (a negative row)';
+COMMENT ON COLUMN yquota.grant_status.spent IS 'credits spent of it; NULL in a negative row';
+COMMENT ON COLUMN yquota.grant_status.remaining IS 'credits left of it; NULL when it is not valid';
+COMMENT ON COLUMN yquota.grant_status.lost IS 'credits left of it when it expired; NULL before';
+COMMENT ON COLUMN yquota.grant_status.begins_at IS
+	'when it could first be spent: valid_from, or when it was booked if that was later';
+
+CREATE FUNCTION yquota_internal.mark_spending(projects text[], review_from timestamptz, now_at timestamptz) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH due AS MATERIALIZED (
+			SELECT p.project, i.at
+			FROM unnest(projects) AS p (project)
+			CROSS JOIN LATERAL yquota_internal.credit_instant(p.project, now_at) AS i (at)
+			LEFT JOIN yquota_internal.spending_mark AS mark ON mark.project = p.project AND mark.at = i.at
+			WHERE isfinite(i.at) AND (mark.at IS NULL OR mark.at > review_from)
+		), since AS (
+			SELECT c.project, c.at, c.cost
+			FROM (SELECT array_agg(due.project) AS projects, array_agg(due.at) AS instants FROM due) AS asked
+			CROSS JOIN LATERAL yquota_internal.cost_since(asked.projects, asked.instants) AS c
+		)
+		INSERT INTO yquota_internal.spending_mark AS mark (project, at, spent, taken_at)
+		SELECT due.project, due.at,
+			   trim_scale(coalesce(yquota_internal.spent_by_now(due.project), 0) - coalesce(since.cost, 0)), now_at
+		FROM due LEFT JOIN since ON since.project = due.project AND since.at = due.at
+		ON CONFLICT (project, at) DO UPDATE SET spent = excluded.spent, taken_at = excluded.taken_at;
+	END;
+COMMENT ON FUNCTION yquota_internal.mark_spending(text[], timestamptz, timestamptz) IS
+	'Keep what projects had spent when their grants began and expired; anew for instants after review_from';
+REVOKE ALL ON FUNCTION yquota_internal.mark_spending(text[], timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.expire_grants(now_at timestamptz) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	review_from CONSTANT timestamptz := now_at - interval '35 days';
+	due_projects text[];
+	decided bigint;
+BEGIN
+	-- one at a time; readers go on
+	LOCK TABLE yquota.expired_grant IN SHARE ROW EXCLUSIVE MODE;
+	SELECT array_agg(DISTINCT life.project) INTO due_projects
+	FROM yquota_internal.grant_life AS life
+	LEFT JOIN yquota.expired_grant AS expired ON expired.grant_id = life.grant_id
+	WHERE life.amount > 0 AND life.expires_at <= now_at
+	  AND (expired.grant_id IS NULL
+		   OR life.expires_at > review_from AND expired.decided_at <= now_at - interval '1 day');
+	IF due_projects IS NULL THEN
+		RETURN 0;
+	END IF;
+	PERFORM yquota_internal.mark_spending(due_projects, review_from, now_at);
+	INSERT INTO yquota.expired_grant AS expired (grant_id, project, lost, expired_at, decided_at)
+	SELECT life.grant_id, life.project, trim_scale(found.lost), life.expires_at, now_at
+	FROM unnest(due_projects) AS due (project)
+	CROSS JOIN LATERAL (
+		SELECT max(ended.expires_at) AS at FROM yquota_internal.grant_life AS ended
+		WHERE ended.project = due.project AND ended.amount > 0 AND ended.expires_at <= now_at
+	) AS last_end
+	CROSS JOIN LATERAL yquota_internal.credit_state(due.project, last_end.at) AS state
+	CROSS JOIN LATERAL unnest(state.expired_grants, state.losses) AS found (grant_id, lost)
+	JOIN yquota_internal.grant_life AS life ON life.grant_id = found.grant_id
+	ON CONFLICT (grant_id) DO UPDATE SET lost = excluded.lost, decided_at = excluded.decided_at
+		WHERE expired.expired_at > review_from;
+	GET DIAGNOSTICS decided = ROW_COUNT;
+	RETURN decided;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.expire_grants(timestamptz) IS
+	'Note what grants that expired have lost; once a day look again at those that expired in the last 35 days.  Returns how many were noted';
+REVOKE ALL ON FUNCTION yquota_internal.expire_grants(timestamptz) FROM PUBLIC;
+
+SELECT pg_extension_config_dump('yquota_internal.spending_mark', '');
+SELECT pg_extension_config_dump('yquota.expired_grant', '');

@@ -1,0 +1,143 @@
+--
+-- Grants that begin later and expire: the soonest expiring one is spent first,
+-- and what is left of it is lost.  A vcore costs one credit per second here, so
+-- every figure can be checked by hand.
+--
+CREATE DATABASE yquota_grant_expiry;
+\c yquota_grant_expiry
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+\set SHOW_CONTEXT never
+SELECT yquota.set_clock('2026-03-01 00:00+00');
+INSERT INTO yquota.project (name) VALUES ('lab'), ('web');
+INSERT INTO yquota.quota_grant (project, amount, reason, kind, expires_at) VALUES
+	('lab', 1000, 'for good', 'grant', 'infinity'),
+	('lab', 500, 'March', 'budget', '2026-04-01 00:00+00'),
+	('lab', 300, 'first week', 'grant', '2026-03-08 00:00+00');
+INSERT INTO yquota.quota_grant (project, amount, reason, kind, valid_from, expires_at) VALUES
+	('lab', 500, 'April', 'budget', '2026-04-01 00:00+00', '2026-05-01 00:00+00');
+CREATE VIEW status AS SELECT grant_id, kind, amount, state, spent, remaining, lost FROM yquota.grant_status WHERE project = 'lab' ORDER BY grant_id;
+CREATE VIEW balance AS SELECT granted, charged, accrued, remaining, exhausted_at FROM yquota.project_balance WHERE project = 'lab';
+-- sum of what is left = what remains
+CREATE VIEW consistent AS
+	SELECT (SELECT sum(remaining) FROM status) - (SELECT remaining FROM balance) AS owed,
+		   (SELECT sum(lost) FROM yquota_internal.lost_credit WHERE project = 'lab') AS lost;
+SELECT * FROM status;
+SELECT * FROM balance;
+
+-- the one that expires first is spent first
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
+	('CONTAINER_START', 'c1', '2026-03-01 00:00+00', 'lab', 'app_1', '[vcores=1]');
+SELECT yquota.set_clock('2026-03-01 00:01+00');
+SELECT * FROM status;
+SELECT yquota.set_clock('2026-03-01 00:10+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
+	('CONTAINER_FINISH', 'c1', '2026-03-01 00:06:40+00');
+SELECT * FROM status;
+SELECT * FROM balance;
+
+-- a container runs over an expiry: what is spent before and after is split there
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('lab', 50, 'until Monday', '2026-03-02 00:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
+	('CONTAINER_START', 'c2', '2026-03-01 00:10+00', 'lab', 'app_1', '[]');
+SELECT yquota.set_clock('2026-03-02 00:00:10+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
+	('CONTAINER_UPDATE', 'c2', '2026-03-01 23:59:30+00', '[vcores=1]');
+SELECT * FROM status;
+SELECT * FROM balance;
+SELECT * FROM consistent;
+-- the worker notes what was found; nothing changes by that
+SELECT yquota_internal.expire_grants(yquota.clock());
+SELECT yquota_internal.expire_grants(yquota.clock());
+SELECT * FROM yquota.expired_grant;
+SELECT * FROM status WHERE grant_id = 5;
+SELECT * FROM balance;
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c2', '2026-03-02 00:00:10+00');
+SELECT * FROM balance;
+
+-- what becomes known late is looked at again the next day, not only what is left
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
+	('CONTAINER_START', 'c3', '2026-03-01 12:00+00', 'lab', 'app_1', '[vcores=1]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c3', '2026-03-01 12:00:15+00');
+SELECT * FROM balance;
+SELECT yquota.set_clock('2026-03-03 00:00:10+00');
+SELECT yquota_internal.expire_grants(yquota.clock());
+SELECT * FROM yquota.expired_grant;
+SELECT * FROM balance;
+SELECT * FROM consistent;
+
+-- taking back is spending, from when it is booked; a refund is credit like any other
+INSERT INTO yquota.quota_grant (project, amount, reason, kind) VALUES ('lab', -100, 'March was too much', 'correction');
+INSERT INTO yquota.quota_grant (project, amount, reason, kind, external_id) VALUES ('lab', 40, 'c1 failed for us', 'refund', 'ticket-1');
+SELECT * FROM status;
+SELECT * FROM balance;
+SELECT * FROM consistent;
+
+-- what is granted for a time that is over is lost
+INSERT INTO yquota.quota_grant (project, amount, reason, valid_from, expires_at) VALUES ('lab', 77, 'too late', '2026-02-01', '2026-03-01');
+SELECT * FROM status WHERE grant_id > 7;
+SELECT granted, remaining FROM balance;
+
+-- month after month, the worker away
+SELECT yquota.set_clock('2026-05-01 00:00+00');
+SELECT * FROM status;
+SELECT * FROM balance;
+SELECT * FROM consistent;
+SELECT yquota_internal.expire_grants(yquota.clock());
+SELECT * FROM balance;
+SELECT * FROM consistent;
+
+-- what is overdrawn is paid by the next grant, whatever its time
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('web', 100, 'May', '2026-05-02 00:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
+	('CONTAINER_START', 'w1', '2026-05-01 00:00+00', 'web', 'app_2', '[vcores=1]');
+SELECT yquota.set_clock('2026-05-02 00:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'w1', '2026-05-01 00:03+00');
+SELECT granted, charged, remaining FROM yquota.project_balance WHERE project = 'web';
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('web', 200, 'more', '2026-05-03 00:00+00');
+SELECT amount, state, spent, remaining, lost FROM yquota.grant_status WHERE project = 'web' ORDER BY grant_id;
+SELECT granted, charged, remaining FROM yquota.project_balance WHERE project = 'web';
+SELECT yquota.set_clock('2026-05-03 00:00+00');
+SELECT granted, charged, remaining FROM yquota.project_balance WHERE project = 'web';
+SELECT yquota_internal.expire_grants(yquota.clock());
+SELECT granted, charged, remaining FROM yquota.project_balance WHERE project = 'web';
+-- what comes more than 35 days later is paid from what remains then
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('web', 1000, 'for good');
+SELECT yquota.set_clock('2026-06-08 00:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
+	('CONTAINER_START', 'w2', '2026-05-02 12:00+00', 'web', 'app_2', '[vcores=1]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'w2', '2026-05-02 12:00:07+00');
+SELECT yquota_internal.expire_grants(yquota.clock());
+SELECT granted, charged, remaining FROM yquota.project_balance WHERE project = 'web';
+SELECT amount, state, spent, remaining, lost FROM yquota.grant_status WHERE project = 'web' ORDER BY grant_id;
+
+-- no such kind
+\set VERBOSITY terse
+INSERT INTO yquota.quota_grant (project, amount, reason, kind) VALUES ('lab', 1, 'x', 'present');
+\set VERBOSITY default
+SELECT * FROM yquota.verify();
+BEGIN;
+UPDATE yquota.expired_grant SET lost = lost + 1 WHERE grant_id = 5;
+SELECT * FROM yquota.verify();
+ROLLBACK;
+-- a member sees what becomes of his own
+CREATE ROLE yquota_test_member;
+SELECT yquota.grant_member('yquota_test_member', 'web');
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('web', 5, 'a day', '2026-06-09 00:00+00');
+SELECT yquota.hold('web', 'app_3', 1, '2 days') > 0 AS held;
+SELECT yquota.set_clock('2026-06-09 00:00+00');
+SET SESSION AUTHORIZATION yquota_test_member;
+SELECT project, amount, state, remaining, lost FROM yquota.grant_status ORDER BY grant_id;
+SELECT project, granted, held, remaining FROM yquota.project_balance;
+SELECT project, spent, outstanding FROM yquota.hold_status;
+RESET SESSION AUTHORIZATION;
+SELECT yquota.revoke_member('yquota_test_member', 'web');
+-- whoever may give credit does not say when he did
+INSERT INTO yquota.quota_grant (project, amount, reason, booked_at) VALUES ('lab', 1, 'x', '2020-01-01') RETURNING booked_at;
+UPDATE yquota.quota_grant SET booked_at = '2020-01-01' WHERE reason = 'x' RETURNING booked_at;
+
+\c postgres
+DROP DATABASE yquota_grant_expiry;
+DROP ROLE yquota_test_member;
