@@ -39,7 +39,7 @@ CREATE INDEX expired_grant_project_idx ON yquota.expired_grant (project);
 COMMENT ON TABLE yquota.expired_grant IS
 	'What was left of grants when they expired.  Written by the worker; a balance does not wait for that';
 COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits of the grant that were never spent';
-COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant';
+COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant, or when it was booked if that was later';
 COMMENT ON COLUMN yquota.expired_grant.decided_at IS 'clock when the books were last read for it';
 
 -- Functions take its rows rather than those of the table, whose columns could
@@ -104,23 +104,11 @@ $$;
 COMMENT ON FUNCTION yquota_internal.spent_by_now(text) IS
 	'Credits that a project has spent by the clock; NULL for one that is in no book';
 
-CREATE FUNCTION yquota_internal.spent_until(project text, at timestamptz) RETURNS numeric
-	LANGUAGE sql STABLE PARALLEL RESTRICTED
-	SET search_path = pg_catalog, pg_temp
-	RETURN COALESCE(
-		(SELECT mark.spent FROM yquota_internal.spending_mark AS mark
-		 WHERE mark.project = spent_until.project AND mark.at = spent_until.at),
-		yquota_internal.spent_by_now(project)
-		- CASE WHEN at < yquota.statement_clock() THEN COALESCE(
-			(SELECT since.cost FROM yquota_internal.cost_since(ARRAY[project], ARRAY[at]) AS since), 0) ELSE 0 END,
-		0);
-COMMENT ON FUNCTION yquota_internal.spent_until(text, timestamptz) IS
-	'Credits for what a project ran before an instant, as kept or else from the books';
-
 CREATE VIEW yquota_internal.grant_life AS
 	SELECT quota_grant.grant_id, quota_grant.project, quota_grant.amount,
 		   greatest(quota_grant.valid_from, quota_grant.booked_at) AS begins_at,
-		   quota_grant.expires_at
+		   -- one that comes too late is lost when it comes
+		   greatest(quota_grant.expires_at, quota_grant.booked_at) AS expires_at
 	FROM yquota.quota_grant;
 COMMENT ON VIEW yquota_internal.grant_life IS
 	'From when to when grants can be spent, or credit is taken back';
@@ -136,6 +124,34 @@ CREATE FUNCTION yquota_internal.credit_instant(project text, until timestamptz) 
 	END;
 COMMENT ON FUNCTION yquota_internal.credit_instant(text, timestamptz) IS
 	'Instants up to a last one at which a grant of a project begins or expires';
+
+CREATE FUNCTION yquota_internal.spent_until(project text, until timestamptz)
+	RETURNS TABLE (at timestamptz, spent numeric)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH instant AS MATERIALIZED (
+			SELECT i.at, mark.spent
+			FROM (SELECT c.at FROM yquota_internal.credit_instant(project, until) AS c (at) UNION SELECT until) AS i
+			LEFT JOIN yquota_internal.spending_mark AS mark
+				ON mark.project = spent_until.project AND mark.at = i.at
+		), since AS (
+			-- the ledger is read once, and only if something is not kept
+			SELECT c.at, c.cost
+			FROM (SELECT array_agg(instant.at) AS instants, array_agg(spent_until.project) AS projects
+				  FROM instant
+				  WHERE instant.spent IS NULL AND isfinite(instant.at) AND instant.at < yquota.statement_clock()
+				  HAVING count(*) > 0) AS missing
+			CROSS JOIN LATERAL yquota_internal.cost_since(missing.projects, missing.instants) AS c
+		)
+		SELECT instant.at,
+			   CASE WHEN instant.at = '-infinity' THEN 0
+					ELSE coalesce(instant.spent, yquota_internal.spent_by_now(project) - coalesce(since.cost, 0), 0) END
+		FROM instant LEFT JOIN since ON since.at = instant.at
+		ORDER BY instant.at;
+	END;
+COMMENT ON FUNCTION yquota_internal.spent_until(text, timestamptz) IS
+	'Credits for what a project ran before each of its credit_instant() and a last one, in order, as kept or else from the books';
 
 CREATE FUNCTION yquota_internal.take_credit(INOUT rests numeric[], INOUT owed numeric)
 	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -166,21 +182,18 @@ CREATE FUNCTION yquota_internal.credit_state(
 	AS $$
 DECLARE
 	instant timestamptz;
-	spent numeric := 0;
-	spent_before numeric;
+	spent numeric;
+	spent_before numeric := 0;
 BEGIN
 	valid_grants := '{}';
 	rests := '{}';
 	expired_grants := '{}';
 	losses := '{}';
 	owed := 0;
-	FOR instant IN
-		SELECT i.at FROM yquota_internal.credit_instant(project, until) AS i (at) UNION SELECT until ORDER BY 1
-	LOOP
-		spent_before := spent;
-		spent := CASE WHEN instant = '-infinity' THEN 0 ELSE yquota_internal.spent_until(project, instant) END;
+	FOR instant, spent IN SELECT u.at, u.spent FROM yquota_internal.spent_until(project, until) AS u LOOP
 		SELECT t.rests, t.owed INTO rests, owed
 		FROM yquota_internal.take_credit(rests, owed + spent - spent_before) AS t;
+		spent_before := spent;
 
 		SELECT coalesce(array_agg(g.grant_id ORDER BY g.expires_at, g.grant_id) FILTER (WHERE g.expires_at > instant), '{}'),
 			   coalesce(array_agg(g.rest ORDER BY g.expires_at, g.grant_id) FILTER (WHERE g.expires_at > instant), '{}'),

@@ -32,31 +32,45 @@ COMMENT ON COLUMN yquota.hold.held_at IS 'clock when it was held: what the appli
 COMMENT ON COLUMN yquota.hold.expires_at IS 'from then on it holds nothing';
 COMMENT ON COLUMN yquota.hold.released_by IS 'who called release(); NULL when nobody has';
 
-CREATE FUNCTION yquota_internal.application_cost(
-	project text, application_id text, since timestamptz, until timestamptz) RETURNS numeric
+-- Of all holds of a project at once: the ledger is read once for them, from the
+-- time of the oldest one on.
+CREATE FUNCTION yquota_internal.cost_of_holds(
+	project text, hold_ids bigint[], application_ids text[], held_since timestamptz[])
+	RETURNS TABLE (hold_id bigint, spent numeric)
 	-- of a view whose readers may not read what it is computed from
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT trim_scale(coalesce(sum(part.amount), 0))
+		WITH held AS MATERIALIZED (
+			SELECT h.hold_id, h.application_id, h.since
+			FROM unnest(hold_ids, application_ids, held_since) AS h (hold_id, application_id, since)
+		)
+		SELECT part.hold_id, trim_scale(sum(part.amount))
 		FROM (
-			SELECT yquota_internal.charge_since(segment, since) AS amount
+			SELECT held.hold_id, yquota_internal.charge_since(segment, held.since) AS amount
 			FROM yquota_internal.ledger_segment AS segment
-			WHERE segment.application_id = application_cost.application_id
-			  AND segment.project = application_cost.project
-			  AND segment."to" >= since
-			  AND (segment."to" > since OR segment."from" = segment."to")
+			JOIN held ON held.application_id = segment.application_id AND segment."to" >= held.since
+				AND (segment."to" > held.since OR segment."from" = segment."to")
+			WHERE segment.project = cost_of_holds.project
+			  AND segment."to" >= (SELECT min(s) FROM unnest(held_since) AS s)
 			UNION ALL
-			SELECT yquota_internal.accrued(container.allocation, container.factors,
-										   greatest(container.settled_at, since), until)
+			SELECT held.hold_id,
+				   yquota_internal.accrued(container.allocation, container.factors,
+										   greatest(container.settled_at, held.since), yquota.statement_clock())
 			FROM yquota.container
-			WHERE container.application_id = application_cost.application_id
-			  AND container.project = application_cost.project
-			  AND greatest(container.settled_at, since) < until
-		) AS part;
+			JOIN held ON held.application_id = container.application_id
+				AND greatest(container.settled_at, held.since) < yquota.statement_clock()
+			WHERE container.project = cost_of_holds.project
+		) AS part
+		GROUP BY part.hold_id;
 	END;
-COMMENT ON FUNCTION yquota_internal.application_cost(text, text, timestamptz, timestamptz) IS
-	'Credits for what an application ran from one instant on, in the ledger and, up to another instant, by running containers';
+COMMENT ON FUNCTION yquota_internal.cost_of_holds(text, bigint[], text[], timestamptz[]) IS
+	'Credits for what the applications of holds of a project ran since they were held, up to the clock; no row when nothing ran';
+
+CREATE VIEW yquota_internal.live_hold AS
+	SELECT hold.* FROM yquota.hold
+	WHERE hold.released_at IS NULL AND yquota.statement_clock() < hold.expires_at;
+COMMENT ON VIEW yquota_internal.live_hold IS 'Holds that are neither released nor expired';
 
 -- The oldest hold of an application is used up first.  So the holds 1 to k of
 -- one are outstanding with the greatest of 0 and, for each j up to k, what j to k
@@ -69,15 +83,18 @@ CREATE VIEW yquota_internal.hold_outstanding AS
 			   greatest(live.held + max(live.amount - live.held - live.spent) OVER earlier, 0) AS outstanding
 		FROM (
 			SELECT hold.hold_id, hold.project, hold.application_id, hold.held_at, hold.amount,
-				   cost.spent, sum(hold.amount) OVER earlier AS held
-			FROM yquota.hold
-			CROSS JOIN LATERAL (
-				SELECT yquota_internal.application_cost(hold.project, hold.application_id,
-														hold.held_at, yquota.statement_clock()) AS spent
-				-- computed once, though used twice
-				OFFSET 0
-			) AS cost
-			WHERE hold.released_at IS NULL AND yquota.statement_clock() < hold.expires_at
+				   coalesce(cost.spent, 0) AS spent, sum(hold.amount) OVER earlier AS held
+			FROM yquota_internal.live_hold AS hold
+			LEFT JOIN (
+				SELECT asked.project, found.hold_id, found.spent
+				FROM (SELECT live_hold.project, array_agg(live_hold.hold_id) AS hold_ids,
+							 array_agg(live_hold.application_id) AS application_ids,
+							 array_agg(live_hold.held_at) AS held_since
+					  FROM yquota_internal.live_hold
+					  GROUP BY live_hold.project) AS asked
+				CROSS JOIN LATERAL yquota_internal.cost_of_holds(
+					asked.project, asked.hold_ids, asked.application_ids, asked.held_since) AS found
+			) AS cost ON cost.project = hold.project AND cost.hold_id = hold.hold_id
 			WINDOW earlier AS (PARTITION BY hold.project, hold.application_id
 							   ORDER BY hold.held_at, hold.hold_id)
 		) AS live

@@ -118,10 +118,10 @@ $node->safe_psql('original', <<~'SQL');
 	SELECT count(*) FROM yquota.void_events('c8', 'the wrong project');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation, source)
 	VALUES ('CONTAINER_START', 'c8', '2021-03-02 09:58+00', 'ops', 'root.a', '[vcores=2]', 'feed');
-	-- grants that expired, one of which the worker has seen
+	-- grants that expire, one of which has
 	INSERT INTO yquota.quota_grant (project, amount, reason, kind, expires_at) VALUES
-		('lab', 20, 'c', 'budget', '2021-03-02 11:58+00'), ('lab', 30, 'd', 'refund', '2021-03-02 11:59+00');
-	SELECT yquota_internal.expire_grants('2021-03-02 11:58+00');
+		('lab', 20, 'c', 'budget', '2021-03-02 11:58+00'), ('lab', 30, 'd', 'refund', '2021-03-02 12:30+00');
+	SELECT yquota_internal.expire_grants('2021-03-02 12:00+00');
 	-- a hold, and one that is over
 	INSERT INTO yquota.project (name, quota_mode) VALUES ('spare', 'NOLIMIT');
 	SELECT yquota.hold('spare', 'app', 1000, '1 day', 'nightly'), yquota.release(yquota.hold('spare', 'app', 0.000001, '1 day'));
