@@ -1,5 +1,5 @@
 -- Replays a scenario of decisions.jsonl, and finds the first step at which yquota
--- allocates or reserves otherwise than the scheduler of Hadoop did.
+-- decides otherwise than the scheduler of Hadoop did.
 
 CREATE SCHEMA replay;
 -- Hadoop knows memory and cores unless it is told of more
@@ -7,85 +7,175 @@ DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
 INSERT INTO yquota.project (name) VALUES ('p');
 
 CREATE FUNCTION replay.resource(o jsonb) RETURNS yquota.resource LANGUAGE sql
-	RETURN format('[memory-mb=%s,vcores=%s]', o ->> 'memory', o ->> 'vcores')::yquota.resource;
+	RETURN format('[memory-mb=%s,vcores=%s%s]', o ->> 'memory', o ->> 'vcores', ',yarn.io/gpu=' || (o ->> 'gpu'))::yquota.resource;
 CREATE FUNCTION replay.amounts(r yquota.resource) RETURNS text LANGUAGE sql
-	RETURN coalesce(yquota.amount(r, 'memory-mb'), 0) || ' ' || coalesce(yquota.amount(r, 'vcores'), 0);
+	RETURN concat_ws(' ', coalesce(yquota.amount(r, 'memory-mb'), 0), coalesce(yquota.amount(r, 'vcores'), 0),
+		(SELECT coalesce(yquota.amount(r, t.name), 0) FROM yquota.resource_type AS t WHERE t.name = 'yarn.io/gpu'));
 CREATE FUNCTION replay.id(app text) RETURNS text LANGUAGE sql
 	RETURN 'application_1000000000000_' || lpad(app, 4, '0');
 
 CREATE PROCEDURE replay.start(s jsonb) LANGUAGE plpgsql AS $$
 BEGIN
+	PERFORM yquota.set_clock('2026-03-02 10:00+00');
+	IF s -> 'properties' ? 'yarn.resource-types' THEN
+		INSERT INTO yquota.resource_type (name, price_group, base_price, unit) VALUES ('yarn.io/gpu', 'GPU', 1, 1);
+	END IF;
 	INSERT INTO yquota.node_label (name, exclusive) SELECT l ->> 'name', (l ->> 'exclusive')::boolean FROM jsonb_array_elements(s -> 'labels') AS l;
-	PERFORM yquota.import_hadoop_configuration(CASE WHEN s -> 'labels' <> '[]' THEN '{"yarn.node-labels.enabled": "true"}'::jsonb ELSE '{}' END || (s -> 'properties'));
+	PERFORM yquota.import_hadoop_configuration(CASE WHEN s -> 'labels' <> '[]' THEN '{"yarn.node-labels.enabled": "true"}'::jsonb ELSE '{}' END
+		|| ((s -> 'properties') - 'yarn.resource-types'));
 	INSERT INTO yquota.node (name, rack, label, total)
 	SELECT n ->> 'name', '/rack' || substr(n ->> 'name', 2)::integer % 3, coalesce(n ->> 'label', ''), replay.resource(n)
 	FROM jsonb_array_elements(s -> 'nodes') AS n;
 END $$;
 
-CREATE PROCEDURE replay.submit(o jsonb) LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM yquota.submit_application(application_id => replay.id(o ->> 'app'), username => o ->> 'user', groups => '{}', queue => o ->> 'queue',
-		am_resource => '[memory-mb=1024,vcores=1]', priority => (o ->> 'priority')::integer, unmanaged => (o ->> 'unmanaged')::boolean, project => 'p');
-END $$;
+-- Of what follows, each returns what it is to be compared by.
 
--- Hadoop's scheduler was asked for those that wait for room for their masters as well.
-CREATE PROCEDURE replay.request(o jsonb) LANGUAGE plpgsql AS $$
+CREATE FUNCTION replay.submit(o jsonb) RETURNS text LANGUAGE sql AS $$
+	SELECT CASE WHEN (s.state = 'REJECTED') <> (o ? 'refused' OR o ->> 'is' = 'FAILED') THEN s.reason END
+	FROM yquota.submit_application(application_id => replay.id(o ->> 'app'), username => o ->> 'user', groups => '{}', queue => o ->> 'queue',
+		am_resource => CASE WHEN o ? 'am' THEN replay.resource(o -> 'am') ELSE '[memory-mb=1024,vcores=1]' END, label => o ->> 'label',
+		priority => (o ->> 'priority')::integer, unmanaged => (o ->> 'unmanaged')::boolean, project => 'p') AS s
+$$;
+
+CREATE FUNCTION replay.request(o jsonb) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-	IF NOT EXISTS (SELECT FROM yquota.application AS a WHERE a.application_id = replay.id(o ->> 'app') AND a.state = 'ACTIVE') THEN
-		RETURN;
-	END IF;
 	PERFORM yquota.request_containers(replay.id(o ->> 'app'), ARRAY(
 		SELECT ROW(a ->> 'name', replay.resource(a), (a ->> 'count')::integer, (a ->> 'priority')::integer, (a ->> 'id')::bigint,
 			coalesce((a ->> 'relax')::boolean, true), CASE a ->> 'name' WHEN '*' THEN a ->> 'label' END, 'GUARANTEED')::yquota.container_request
 		FROM jsonb_array_elements(o -> 'asks') AS a));
+	RETURN CASE WHEN o ? 'refused' THEN 'was not refused' END;
+EXCEPTION WHEN invalid_parameter_value THEN
+	RETURN CASE WHEN NOT o ? 'refused' THEN SQLERRM END;
 END $$;
 
--- What the operation allocates: id, node and amounts of containers.
-CREATE FUNCTION replay.perform(o jsonb) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	allocated text;
+CREATE FUNCTION replay.update(o jsonb) RETURNS text LANGUAGE sql AS $$
+	SELECT concat(string_agg(concat_ws(' ', u.outcome, u.container_id, c.node, replay.amounts(u.allocation), u.version), '; ' ORDER BY u.outcome DESC, u.container_id)
+			FILTER (WHERE u.outcome IN ('decreased', 'demoted')),
+		' refused: ', string_agg(concat_ws(' ', u.reason, u.container_id), '; ' ORDER BY u.reason, u.container_id) FILTER (WHERE u.outcome = 'refused'))
+	FROM yquota.update_containers(replay.id(o ->> 'app'), ARRAY(
+		SELECT ROW(n ->> 'container', (n ->> 'version')::integer, CASE WHEN n ? 'memory' THEN replay.resource(n) END,
+			(n ->> 'execution')::yquota.execution_type, 1, -1)::yquota.container_update_request
+		FROM jsonb_array_elements(o -> 'chosen') WITH ORDINALITY AS c(n, i) ORDER BY i)) AS u
+	LEFT JOIN yquota.container AS c ON c.container_id = u.container_id
+$$;
+
+CREATE FUNCTION replay.heartbeat(node text) RETURNS text LANGUAGE sql AS $$
+	SELECT string_agg(CASE
+			WHEN d.decision IN ('increased', 'promoted') THEN concat_ws(' ', 'updated', d.container_id, d.node)
+			WHEN d.decision = 'reserved' AND r.container_to_update IS NOT NULL THEN
+				concat_ws(' ', 'reserved for', r.container_to_update, d.node, replay.amounts(d.allocation))
+			WHEN d.decision = 'unreserved' THEN concat_ws(' ', d.decision, d.container_id, d.node)
+			ELSE concat_ws(' ', d.decision, d.container_id, d.node, replay.amounts(d.allocation), d.locality, 'for ' || d.unreserved_node)
+		END, '; ' ORDER BY d.ordinality)
+	FROM yquota.node_heartbeat(ARRAY[node]) WITH ORDINALITY AS d
+	LEFT JOIN yquota.reservation AS r ON r.node = d.node
+$$;
+
+CREATE PROCEDURE replay.change_node(o jsonb) LANGUAGE plpgsql AS $$
 BEGIN
 	CASE o ->> 'do'
-	WHEN 'submit' THEN CALL replay.submit(o);
-	WHEN 'asks' THEN CALL replay.request(o);
-	WHEN 'finish' THEN PERFORM yquota.finish_application(replay.id(o ->> 'app'), 'KILLED');
-	WHEN 'release' THEN NULL;
-	WHEN 'heartbeat' THEN
-		SELECT string_agg(concat_ws(' ', d.container_id, d.node, replay.amounts(d.allocation)), '; ' ORDER BY d.container_id COLLATE "C") INTO allocated
-		FROM yquota.node_heartbeat(ARRAY[o ->> 'node']) AS d WHERE d.decision IN ('allocated', 'swapped');
+	WHEN 'resize' THEN UPDATE yquota.node SET total = replay.resource(o) WHERE name = o ->> 'node';
+	WHEN 'relabel' THEN UPDATE yquota.node SET label = o ->> 'label' WHERE name = o ->> 'node';
+	WHEN 'lose' THEN UPDATE yquota.node SET state = 'LOST' WHERE name = o ->> 'node';
+	WHEN 'join' THEN UPDATE yquota.node SET state = 'RUNNING', total = replay.resource(o) WHERE name = o ->> 'node';
 	END CASE;
-	PERFORM yquota.release_containers(ARRAY(SELECT jsonb_array_elements_text(o -> 'ended')));
-	RETURN concat(allocated, ' reserved: ', (
-		SELECT string_agg(concat_ws(' ', r.node, right(r.application_id, 4)::integer, replay.amounts(r.allocation)), '; ' ORDER BY r.node COLLATE "C")
-		FROM yquota.reservation AS r));
 END $$;
+
+CREATE FUNCTION replay.perform(o jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	decided text;
+BEGIN
+	CASE o ->> 'do'
+	WHEN 'submit' THEN decided := replay.submit(o);
+	WHEN 'asks' THEN decided := replay.request(o);
+	WHEN 'update' THEN decided := replay.update(o);
+	WHEN 'heartbeat' THEN decided := replay.heartbeat(o ->> 'node');
+	WHEN 'blacklist' THEN
+		PERFORM yquota.update_blacklist(replay.id(o ->> 'app'), ARRAY(SELECT jsonb_array_elements_text(o -> 'add')), ARRAY(SELECT jsonb_array_elements_text(o -> 'remove')));
+	WHEN 'priority' THEN PERFORM yquota.update_application_priority(replay.id(o ->> 'app'), (o ->> 'priority')::integer);
+	WHEN 'finish' THEN PERFORM yquota.finish_application(replay.id(o ->> 'app'), 'KILLED');
+	WHEN 'end' THEN NULL;
+	ELSE CALL replay.change_node(o);
+	END CASE;
+	-- the master was on a node that is lost
+	PERFORM yquota.finish_application(replay.id(app), 'FAILED') FROM jsonb_array_elements_text(o -> 'failed') AS app;
+	PERFORM yquota.release_containers(ARRAY(SELECT jsonb_array_elements_text(o -> 'ended')));
+	RETURN decided;
+END $$;
+
+CREATE FUNCTION replay.reserved() RETURNS text LANGUAGE sql AS $$
+	SELECT string_agg(concat_ws(' ', r.node, right(r.application_id, 4)::integer, replay.amounts(r.allocation)), '; ' ORDER BY r.node COLLATE "C")
+	FROM yquota.reservation AS r
+$$;
+
+-- Of live applications what they hold, have reserved and wait for, by label; of nodes
+-- what GUARANTEED containers leave.
+CREATE FUNCTION replay.state() RETURNS text LANGUAGE sql AS $$
+	WITH part AS (
+		SELECT c.application_id, n.label, c.allocation AS used, '[]'::yquota.resource AS reserved, '[]'::yquota.resource AS pending
+		FROM yquota.container AS c JOIN yquota.node AS n ON n.name = c.node WHERE c.execution_type = 'GUARANTEED'
+		UNION ALL
+		SELECT r.application_id, r.label, '[]', r.allocation, '[]' FROM yquota.reservation AS r
+		UNION ALL
+		SELECT q.application_id, q.label, '[]', '[]', q.allocation OPERATOR(yquota.*) q.count::bigint FROM yquota.resource_request AS q WHERE q.resource_name = '*'
+		UNION ALL
+		SELECT u.application_id, u.label, '[]', '[]', u.allocation FROM yquota.container_update AS u),
+	total AS (
+		SELECT p.application_id, p.label, concat_ws('/', replay.amounts(yquota.sum(p.used)), replay.amounts(yquota.sum(p.reserved)), replay.amounts(yquota.sum(p.pending))) AS amounts
+		FROM part AS p GROUP BY p.application_id, p.label),
+	line AS (
+		SELECT concat(right(a.application_id, 4)::integer, CASE WHEN a.state <> 'ACTIVE' THEN '-' END, (
+				SELECT string_agg(concat(' ', coalesce(nullif(t.label, ''), '*'), ':', t.amounts), '' ORDER BY t.label)
+				FROM total AS t WHERE t.application_id = a.application_id AND t.amounts ~ '[1-9]')) AS text,
+			1 AS kind, a.application_id AS name
+		FROM yquota.application AS a WHERE a.finished_at IS NULL
+		UNION ALL
+		SELECT concat_ws(' ', n.node, replay.amounts(n.total OPERATOR(yquota.-) n.guaranteed)), 2, n.node FROM yquota.node_usage AS n WHERE n.state = 'RUNNING')
+	SELECT string_agg(l.text, '; ' ORDER BY l.kind, l.name COLLATE "C") FROM line AS l
+$$;
 
 CREATE FUNCTION replay.expected(o jsonb) RETURNS text LANGUAGE sql
 	RETURN concat(
-		(SELECT string_agg(concat_ws(' ', c ->> 0, c ->> 1, c ->> 2, c ->> 3), '; ' ORDER BY (c ->> 0) COLLATE "C") FROM jsonb_array_elements(o -> 'started') AS c),
+		(SELECT string_agg(d, '; ' ORDER BY i) FROM jsonb_array_elements_text(o -> 'decided') WITH ORDINALITY AS t(d, i)),
+		CASE o ->> 'do' WHEN 'update' THEN ' refused: ' END,
+		(SELECT string_agg(e, '; ' ORDER BY e) FROM jsonb_array_elements_text(o -> 'errors') AS e),
 		' reserved: ',
-		(SELECT string_agg(concat_ws(' ', key, value), '; ' ORDER BY key COLLATE "C") FROM jsonb_each_text(o -> 'reserved')));
+		(SELECT string_agg(concat_ws(' ', key, value), '; ' ORDER BY key COLLATE "C") FROM jsonb_each_text(o -> 'reserved')),
+		' state: ', o ->> 'state');
 
--- Steps, containers and nodes that were reserved after each step; a difference ends
+-- NULL, or what is not as it was in Hadoop.
+CREATE FUNCTION replay.step(o jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	decided text;
+BEGIN
+	decided := replay.perform(o);
+	-- of what the operation has changed, a statement of its own sees all
+	decided := concat(decided, ' reserved: ', replay.reserved(), ' state: ', replay.state());
+	RETURN CASE WHEN decided <> replay.expected(o) THEN
+		format('%s: yquota %s, Hadoop %s', o - 'state' - 'decided' - 'reserved', decided, replay.expected(o)) END;
+END $$;
+
+-- Steps, decisions and nodes that were reserved after each step; a difference ends
 -- it.  What it did is to be rolled back.
-CREATE FUNCTION replay.play(s jsonb, OUT steps integer, OUT containers integer, OUT reserved integer, OUT difference text) LANGUAGE plpgsql AS $$
+CREATE FUNCTION replay.play(s jsonb, OUT steps integer, OUT decisions integer, OUT reserved integer, OUT difference text) LANGUAGE plpgsql AS $$
 DECLARE
 	o jsonb;
-	allocated text;
+	state text;
 BEGIN
 	steps := 0;
-	containers := 0;
+	decisions := 0;
 	reserved := 0;
-	PERFORM yquota.set_clock('2026-03-02 10:00+00');
+	state := '';
 	CALL replay.start(s);
 	FOR o IN SELECT * FROM jsonb_array_elements(s -> 'steps') LOOP
 		steps := steps + 1;
 		PERFORM yquota.set_clock('2026-03-02 10:00+00'::timestamptz + steps * interval '1 s');
-		allocated := replay.perform(o);
-		containers := containers + coalesce(jsonb_array_length(o -> 'started'), 0);
-		reserved := reserved + (SELECT count(*) FROM yquota.reservation);
-		IF allocated <> replay.expected(o) THEN
-			difference := format('%s, step %s, %s: yquota %s, Hadoop %s', s ->> 'name', steps, o, allocated, replay.expected(o));
+		decisions := decisions + coalesce(jsonb_array_length(o -> 'decided'), 0);
+		reserved := reserved + (SELECT count(*) FROM jsonb_object_keys(o -> 'reserved'));
+		state := coalesce(o ->> 'state', state);
+		difference := replay.step(o || jsonb_build_object('state', state));
+		IF difference IS NOT NULL THEN
+			difference := format('%s, step %s: %s', s ->> 'name', steps, difference);
 			RETURN;
 		END IF;
 	END LOOP;

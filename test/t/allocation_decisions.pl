@@ -1,14 +1,19 @@
 # Who gets the next container is whom Hadoop 3.4.1 gives it: random clusters, queues,
-# requests and heartbeats, with what its resource manager allocated and reserved.
+# requests and heartbeats, with what its resource manager decided.
 #
 # Each line of test/scheduler/decisions.jsonl is a configuration in Hadoop's
 # properties, labels, nodes (node nI is in rack /rackJ, J the remainder of I by 3), and
-# steps.  A step has the operation, the containers that were started by it (id, node,
-# memory, cores) and that ended, and what is reserved after it (by node: application,
-# memory, cores).  A ResourceManager (MockRM of hadoop-yarn-server-resourcemanager
-# 3.4.1) did the steps one after the other, each after all events of the last one;
-# requests went to its CapacityScheduler directly, and application masters fetched
-# what they got after each heartbeat.
+# steps.  A step has the operation, what was decided in its course and in which order
+# (containers allocated, reserved, unreserved, or updated, with node, memory, cores
+# and locality), containers that ended, applications that failed, what is reserved
+# after it (by node: application, memory, cores), and the state after it unless it is
+# that of the last step: what applications hold, have reserved and wait for, by label,
+# and what is left of nodes.  A ResourceManager (MockRM of
+# hadoop-yarn-server-resourcemanager 3.4.1) did the steps one after the other, each
+# after all events of the last one; requests went to its CapacityScheduler directly,
+# and application masters fetched what they got after each step.  Where an application
+# has reservations for the same request on several nodes, the first by name was made
+# to come first, instead of by the order of a hash table.
 #
 # Left out is what docs/internals.md says is otherwise here on purpose.
 
@@ -27,21 +32,21 @@ $node->safe_psql('postgres', 'CREATE EXTENSION yquota; ' . slurp_file('test/sche
 my @scenarios = grep { !/^#/ } split /\n/, slurp_file('test/scheduler/decisions.jsonl');
 my @played = split /\n/, $node->safe_psql('postgres',
 	join '', map { "BEGIN; SELECT * FROM replay.play(\$scenario\$$_\$scenario\$); ROLLBACK;\n" } @scenarios);
-my ($steps, $containers, $reserved) = (0, 0, 0);
+my ($steps, $decisions, $reserved) = (0, 0, 0);
 foreach my $played (@played)
 {
-	my ($its_steps, $its_containers, $its_reserved, $difference) = split /\|/, $played, 4;
+	my ($its_steps, $its_decisions, $its_reserved, $difference) = split /\|/, $played, 4;
 
 	is($difference, '', 'every decision is as in Hadoop, and the books agree');
 	$steps += $its_steps;
-	$containers += $its_containers;
+	$decisions += $its_decisions;
 	$reserved += $its_reserved;
 }
 is(scalar @played, scalar @scenarios, 'all scenarios were played');
 cmp_ok($steps, '>', 1000, 'steps');
-cmp_ok($containers, '>', 400, 'containers');
+cmp_ok($decisions, '>', 400, 'decisions');
 cmp_ok($reserved, '>', 400, 'nodes that were reserved after a step');
-note("$steps steps, $containers containers, $reserved reserved");
+note("$steps steps, $decisions decisions, $reserved reserved");
 
 $node->stop;
 done_testing();
