@@ -350,6 +350,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.worker_status', 'SELECT', '{viewer,admin}'),
 		-- reports
 		('FUNCTION', 'yquota.cost_between(timestamptz,timestamptz,text[])', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.balance_at(text,timestamptz)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.cost_by_day(date,date,text[],text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.top_costs(timestamptz,timestamptz,text[],integer)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.explain_charge(text)', 'EXECUTE', '{member,viewer,admin}'),

@@ -1,0 +1,127 @@
+--
+-- The balance of a project at an instant that has been: what is known today of
+-- what it had and had spent by then.
+--
+
+CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT trim_scale(
+			coalesce((SELECT opening.charged FROM yquota.opening_balance AS opening
+					  WHERE opening.project = spent_at.project
+					  ORDER BY opening.archived_through DESC LIMIT 1), 0)
+			+ coalesce((SELECT cost.amount
+						FROM yquota_internal.cost_in_parts(ARRAY['-infinity', at], '{}', project) AS cost), 0)
+			-- padding is booked at the finish, and has been by the end of that instant
+			+ coalesce((SELECT sum(charge.amount) FROM yquota.charge
+						WHERE charge.project = spent_at.project AND charge."to" = at AND charge."from" = at), 0));
+	END;
+COMMENT ON FUNCTION yquota_internal.spent_at(text, timestamptz) IS
+	'Credits for what a project ran until an instant, archived history included';
+REVOKE ALL ON FUNCTION yquota_internal.spent_at(text, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT trim_scale(coalesce(sum(segment.sign * yquota_internal.rate(segment.allocation, segment.factors, at)), 0))
+		FROM (
+			SELECT CASE WHEN charge.corrects IS NULL THEN 1 ELSE -1 END AS sign, charge.allocation,
+				   yquota_internal.factor_names(charge.project, charge.application_id, charge.username,
+												charge.queue, charge.execution_type) AS factors
+			FROM yquota.charge
+			WHERE charge.project = burn_rate_at.project AND charge."from" <= at AND charge."to" > at
+			UNION ALL
+			SELECT 1, container.allocation, container.factors
+			FROM yquota.container
+			WHERE container.project = burn_rate_at.project AND container.settled_at <= at
+		) AS segment;
+	END;
+COMMENT ON FUNCTION yquota_internal.burn_rate_at(text, timestamptz) IS
+	'Credits per second that the containers of a project cost at an instant';
+REVOKE ALL ON FUNCTION yquota_internal.burn_rate_at(text, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.granted_at(project text, at timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT trim_scale(
+			coalesce((SELECT sum(life.amount) FROM yquota_internal.grant_life AS life
+					  WHERE life.project = granted_at.project AND life.begins_at <= at), 0)
+			- coalesce((SELECT sum(lost.amount)
+						FROM (SELECT max(life.expires_at) AS at FROM yquota_internal.grant_life AS life
+							  WHERE life.project = granted_at.project AND life.amount > 0 AND life.expires_at <= at
+							  HAVING count(*) > 0) AS last_end
+						CROSS JOIN LATERAL yquota_internal.credit_state(project, last_end.at) AS state
+						CROSS JOIN LATERAL unnest(state.losses) AS lost (amount)), 0));
+	END;
+COMMENT ON FUNCTION yquota_internal.granted_at(text, timestamptz) IS
+	'Credits of the grants of a project that had begun by an instant, less what was left of those that had expired';
+REVOKE ALL ON FUNCTION yquota_internal.granted_at(text, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_past_balance(project text, at timestamptz) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF project IS NULL OR at IS NULL THEN
+		RAISE EXCEPTION 'project and instant of a balance must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF NOT isfinite(at) THEN
+		RAISE EXCEPTION 'instant of a balance must be finite'
+			USING ERRCODE = 'datetime_field_overflow';
+	ELSIF at > yquota.statement_clock() THEN
+		RAISE EXCEPTION 'cannot tell the balance at %, which is yet to come', at
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The clock is at %s.', yquota.statement_clock());
+	ELSIF at < yquota_internal.archive_horizon() THEN
+		RAISE EXCEPTION 'cannot tell the balance at %, which is before the archive horizon', at
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('Charges that ended before %s have left the database.', yquota_internal.archive_horizon());
+	ELSIF NOT EXISTS (SELECT FROM yquota.project_balance AS balance WHERE balance.project = check_past_balance.project) THEN
+		RAISE EXCEPTION 'project "%" does not exist', project
+			USING ERRCODE = 'foreign_key_violation';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_past_balance(text, timestamptz) IS
+	'Refuse a balance that cannot be told; a project that the reader may not see does not exist for him';
+REVOKE ALL ON FUNCTION yquota_internal.check_past_balance(text, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.balance_at_as_owner(project text, at timestamptz)
+	RETURNS TABLE (granted numeric, spent numeric, remaining numeric, burn_rate numeric,
+				   exhausted_at timestamptz)
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+	PERFORM yquota_internal.check_past_balance(balance_at_as_owner.project, balance_at_as_owner.at);
+	RETURN QUERY
+	SELECT balance.granted, balance.spent, trim_scale(balance.granted - balance.spent), balance.burn_rate,
+		   CASE WHEN (SELECT p.quota_mode FROM yquota.project AS p
+					  WHERE p.name = balance_at_as_owner.project) <> 'NOLIMIT' THEN
+			   yquota_internal.used_up_at(balance_at_as_owner.at, balance.granted - balance.spent, balance.burn_rate)
+		   END
+	FROM (
+		SELECT yquota_internal.granted_at(balance_at_as_owner.project, balance_at_as_owner.at) AS granted,
+			   yquota_internal.spent_at(balance_at_as_owner.project, balance_at_as_owner.at) AS spent,
+			   yquota_internal.burn_rate_at(balance_at_as_owner.project, balance_at_as_owner.at) AS burn_rate
+		-- computed once, however often they are used
+		OFFSET 0
+	) AS balance;
+END;
+$$;
+COMMENT ON FUNCTION yquota_internal.balance_at_as_owner(text, timestamptz) IS
+	'What balance_at() returns to whoever calls it';
+REVOKE ALL ON FUNCTION yquota_internal.balance_at_as_owner(text, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.balance_at(project text, at timestamptz)
+	RETURNS TABLE (granted numeric, spent numeric, remaining numeric, burn_rate numeric,
+				   exhausted_at timestamptz)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.balance_at(text, timestamptz) IS
+	'What a project had, had spent and was spending at an instant that has been, exactly, as the books know it today; holds are not taken off';
+REVOKE ALL ON FUNCTION yquota.balance_at(text, timestamptz) FROM PUBLIC;
