@@ -57,6 +57,7 @@ my %values = (
 		'1', 'NULL', '0', '-1', '0.5', q('NaN'::numeric), q('Infinity'::numeric), q('-Infinity'::numeric),
 		'1e130000', '-1e130000', '1e-16000', '0.000000000000000000000000000000000000000000000000001', '340282366920938463463374607431768211456'
 	],
+	'numeric[]' => [ 'ARRAY[1.5]', 'NULL', q('{}'::numeric[]), q('{NULL}'::numeric[]), q('{NaN,Infinity,-1}'::numeric[]), q('{{1,2},{3,4}}'::numeric[]), 'array_fill(1e1000::numeric, ARRAY[1000])' ],
 	oid => [ q('pg_class'::regclass::oid), 'NULL', '0', '4294967295' ],
 	regclass => [
 		q('yquota.charge'::regclass), 'NULL', '0::regclass', '4294967295::regclass', q('pg_class'::regclass),
@@ -87,6 +88,7 @@ my %values = (
 		q(xml '<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>a</value></property></configuration>'),
 		'NULL', q(xml ''), q(xml 'x'), q(xml '<a/>'), q(xmlelement(name a, repeat('x', 1000000))), q((repeat('<a>', 200) || repeat('</a>', 200))::xml)
 	],
+	xid => [ q('3'::xid), 'NULL', q('0'::xid), q('4294967295'::xid) ],
 	tid => [ q('(0,1)'::tid), 'NULL', q('(4294967295,65535)'::tid) ],
 	xid8 => [ q('1'::xid8), 'NULL', q('0'::xid8), q('18446744073709551615'::xid8) ],
 	'yquota.resource' => [
