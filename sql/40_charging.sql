@@ -433,6 +433,7 @@ BEGIN
 	INSERT INTO yquota.container_event (event, source) VALUES ('QUOTA_COMPUTE', 'quota_compute');
 	PERFORM yquota_internal.fold_counters();
 	PERFORM yquota_internal.correct_late_prices();
+	PERFORM yquota_internal.trim_scheduler_changes();
 	RETURN (SELECT max(at) FROM yquota_internal.charged_through);
 END
 $$;

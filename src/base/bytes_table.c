@@ -78,6 +78,12 @@ yq_bytes_table_enter_kept(HTAB *table, YqBytes key, bool *found)
 }
 
 void
+yq_bytes_table_remove(HTAB *table, YqBytes key)
+{
+	(void) hash_search(table, &key, HASH_REMOVE, NULL);
+}
+
+void
 yq_bytes_append_part(StringInfo key, const void *data, Size length)
 {
 	int32		prefix = data == NULL ? -1 : (int32) length;

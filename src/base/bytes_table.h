@@ -38,6 +38,9 @@ extern void *yq_bytes_table_enter(HTAB *table, YqBytes key, MemoryContext contex
 /* The same with a key that stays where it is as long as the table does. */
 extern void *yq_bytes_table_enter_kept(HTAB *table, YqBytes key, bool *found);
 
+/* Remove a key that is there; one that was entered as kept may go afterwards. */
+extern void yq_bytes_table_remove(HTAB *table, YqBytes key);
+
 /*
  * Append a part of a composite key, with its length in front so that different
  * parts never make the same key.  "data" may be NULL, which differs from an

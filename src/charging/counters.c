@@ -547,7 +547,8 @@ post_many_rows(const YqCounters *counters, YqWriter *writer)
 {
 	post_sums(counters, writer, counters->projects, SCOPE_PROJECT, always_changed, put_project);
 	post_sums(counters, writer, counters->classes, SCOPE_RATE_CLASS, class_changed, put_class);
-	post_sums(counters, writer, counters->usages, SCOPE_USAGE, usage_changed, put_usage);
+	/* that containers came and went is told even where they held the same */
+	post_sums(counters, writer, counters->usages, SCOPE_USAGE, always_changed, put_usage);
 	post_sums(counters, writer, counters->nodes, SCOPE_NODE, usage_changed, put_usage);
 	post_sums(counters, writer, counters->feeds, SCOPE_FEED, always_changed, put_feed);
 }

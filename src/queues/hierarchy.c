@@ -298,6 +298,7 @@ yq_hierarchy_load(Snapshot snapshot, MemoryContext parent)
 /* -- keeping it ------------------------------------------------------------ */
 
 static YqHierarchy *kept = NULL;
+static uint64 generation = 0;
 static bool is_current = false;
 
 static void
@@ -349,5 +350,6 @@ yq_hierarchy_get(void)
 	if (kept != NULL)
 		MemoryContextDelete(kept->context);
 	kept = made;
+	kept->generation = ++generation;
 	return kept;
 }

@@ -215,6 +215,7 @@ typedef struct YqHierarchy
 	int64	  **totals;			/* of RUNNING nodes, per label */
 	int64	   *cluster;
 	int64	   *largest_node;	/* of each type, the most that a RUNNING node has; nothing without nodes */
+	uint64		generation;		/* of those that yq_hierarchy_get() has made, from 1 */
 	bool		is_computed;	/* yq_hierarchy_compute() has been called */
 	bool		is_in_force;	/* yq_hierarchy_refresh() has, of a configuration that is */
 } YqHierarchy;

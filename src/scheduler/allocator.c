@@ -352,7 +352,7 @@ is_for_default_first(const Attempt *attempt)
 	if (key->label == 0)
 	{
 		key->missed_non_partitioned++;
-		key->is_changed = true;
+		yq_cluster_touch(attempt->cluster, key);
 	}
 	if (attempt->mode == YQ_RESPECT_EXCLUSIVITY)
 		return false;
@@ -410,7 +410,7 @@ assign_key(const Attempt *attempt)
 		return skip(attempt, KEY_APPLICATION_SKIPPED, (YqSkip) {.reason = YQ_SKIP_BLACKLIST});
 	}
 	attempt->key->opportunities++;
-	attempt->key->is_changed = true;
+	yq_cluster_touch(attempt->cluster, attempt->key);
 	outcome = assign_on_node(attempt);
 	if (attempt->reservation != NULL)
 		return outcome;

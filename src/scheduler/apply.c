@@ -136,15 +136,14 @@ list_touched(const YqLoadedCluster *loaded)
 {
 	const YqCluster *cluster = loaded->cluster;
 	List	   *touched = NIL;
-	ListCell   *cell;
 
 	for (int i = 0; i < cluster->decision_count; i++)
 		yq_loaded(cluster->decisions[i].key->application)->is_decided = true;
-	foreach(cell, loaded->applications)
+	for (int i = 0; i < cluster->touched_count; i++)
 	{
-		if (is_touched(cluster, lfirst(cell)))
-			touched = lappend(touched, lfirst(cell));
-		yq_loaded((YqClusterApplication *) lfirst(cell))->is_decided = false;
+		if (is_touched(cluster, cluster->touched[i]))
+			touched = lappend(touched, cluster->touched[i]);
+		yq_loaded(cluster->touched[i])->is_decided = false;
 	}
 	return touched;
 }
@@ -519,8 +518,10 @@ end_demand(const List *applications)
 void
 yq_decisions_apply(YqLoadedCluster *loaded)
 {
-	List	   *applications = find_touched(loaded);
+	List	   *applications;
 
+	yq_cluster_sort_touched(loaded->cluster);
+	applications = loaded->changed = find_touched(loaded);
 	yq_decisions_write(loaded);
 	yq_container_updates_record(loaded->cluster, applications);
 	drop_reservations(loaded->cluster);

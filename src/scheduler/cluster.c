@@ -42,11 +42,17 @@ make(const YqCluster *cluster, Size size)
 	return MemoryContextAllocZero(cluster->context, size);
 }
 
+Size
+yq_cluster_amounts_size(const YqCluster *cluster)
+{
+	return cluster->hierarchy->label_count * cluster->calculator->types * sizeof(int64);
+}
+
 /* Nothing of anything, for every label. */
 static int64 *
 make_amounts_of_labels(const YqCluster *cluster)
 {
-	return make(cluster, cluster->hierarchy->label_count * cluster->calculator->types * sizeof(int64));
+	return make(cluster, yq_cluster_amounts_size(cluster));
 }
 
 static int64 *
@@ -432,10 +438,9 @@ prepare_key(YqCluster *cluster, YqRequestKey *key)
 		yq_pending_change(cluster, application, key->label, key->anywhere.amounts, key->anywhere.count);
 }
 
-static void
-prepare_application(YqCluster *cluster, YqClusterApplication *application, int number)
+void
+yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplication *application)
 {
-	application->number = number;
 	if (application->key_count > 0)
 		qsort(application->keys, application->key_count, sizeof(YqRequestKey *), compare_keys);
 	if (application->blacklist_count > 0)
@@ -444,6 +449,7 @@ prepare_application(YqCluster *cluster, YqClusterApplication *application, int n
 		prepare_key(cluster, application->keys[i]);
 }
 
+/* Its applications are prepared. */
 static void
 prepare_leaf(YqCluster *cluster, YqClusterQueue *leaf)
 {
@@ -453,7 +459,7 @@ prepare_leaf(YqCluster *cluster, YqClusterQueue *leaf)
 	if (leaf->application_count > 0)
 		qsort(leaf->applications, leaf->application_count, sizeof(YqClusterApplication *), compare_ids);
 	for (int i = 0; i < leaf->application_count; i++)
-		prepare_application(cluster, leaf->applications[i], i);
+		leaf->applications[i]->number = i;
 	yq_order_applications(cluster, leaf);
 }
 
@@ -464,9 +470,13 @@ yq_cluster_prepare(YqCluster *cluster)
 
 	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
 	{
+		YqClusterQueue *queue = &cluster->queues[i];
+
 		CHECK_FOR_INTERRUPTS();
-		if (cluster->queues[i].is_leaf)
-			prepare_leaf(cluster, &cluster->queues[i]);
+		for (int j = 0; j < queue->application_count; j++)
+			yq_cluster_prepare_application(cluster, queue->applications[j]);
+		if (queue->is_leaf)
+			prepare_leaf(cluster, queue);
 	}
 	/* what is pending in queues is known now */
 	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
@@ -477,4 +487,153 @@ yq_cluster_prepare(YqCluster *cluster)
 			yq_order_children(cluster, &cluster->queues[i]);
 	}
 	MemoryContextSwitchTo(caller);
+}
+
+/* -- following -------------------------------------------------------------- */
+
+static void
+subtract(const YqCluster *cluster, int64 *from, const int64 *amounts)
+{
+	for (int i = 0; i < cluster->calculator->types; i++)
+		from[i] -= amounts[i];
+}
+
+/* A reservation that goes: nobody uses it any more. */
+static void
+remove_reservation(YqCluster *cluster, YqReservation *reservation)
+{
+	YqClusterApplication *application = reservation->key->application;
+	int			label = reservation->node->label;
+
+	for (YqClusterQueue *queue = application->leaf; queue != NULL; queue = queue->parent)
+	{
+		subtract(cluster, yq_at(cluster, queue->used, label), reservation->amounts);
+		subtract(cluster, yq_at(cluster, queue->reserved, label), reservation->amounts);
+	}
+	subtract(cluster, yq_at(cluster, application->user->used, label), reservation->amounts);
+	reservation->node->reservation = NULL;
+	pfree(unconstify(int64 *, reservation->amounts));
+	pfree(reservation);
+}
+
+static void
+free_if_any(const void *pointer)
+{
+	if (pointer != NULL)
+		pfree(unconstify(void *, pointer));
+}
+
+static void
+remove_key(YqCluster *cluster, YqRequestKey *key)
+{
+	for (int i = 0; i < key->reservation_count; i++)
+		remove_reservation(cluster, key->reservations[i]);
+	for (int i = 0; i < key->ask_count; i++)
+		free_if_any(key->asks[i].amounts);
+	free_if_any(key->anywhere.amounts);
+	free_if_any(key->asks);
+	free_if_any(key->reservations);
+	pfree(key);
+}
+
+static void
+subtract_pending(YqCluster *cluster, YqClusterApplication *application)
+{
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	{
+		int64		pending[YQ_MAX_RESOURCE_TYPES];
+
+		memcpy(pending, yq_at(cluster, application->pending, label), cluster->calculator->types * sizeof(int64));
+		yq_pending_change(cluster, application, label, pending, -1);
+	}
+}
+
+void
+yq_cluster_remove_application(YqCluster *cluster, YqClusterApplication *application)
+{
+	YqClusterQueue *leaf = application->leaf;
+	int			at = 0;
+
+	Assert(!application->is_touched);
+	while (leaf->applications[at] != application)
+		at++;
+	leaf->application_count--;
+	memmove(leaf->applications + at, leaf->applications + at + 1,
+			(leaf->application_count - at) * sizeof(YqClusterApplication *));
+	subtract_pending(cluster, application);
+	for (int i = 0; i < application->key_count; i++)
+		remove_key(cluster, application->keys[i]);
+	free_if_any(application->keys);
+	free_if_any(application->blacklist);
+	pfree(application->used);
+	pfree(application->reserved);
+	pfree(application->pending);
+	pfree(application);
+}
+
+void
+yq_cluster_prepare_again(YqCluster *cluster, const List *queues)
+{
+	MemoryContext caller = MemoryContextSwitchTo(cluster->context);
+	bool	   *is_done = palloc0(Max(cluster->hierarchy->queue_count, 1) * sizeof(bool));
+	ListCell   *cell;
+
+	foreach(cell, queues)
+	{
+		YqClusterQueue *queue = lfirst(cell);
+
+		CHECK_FOR_INTERRUPTS();
+		if (queue->is_leaf)
+			prepare_leaf(cluster, queue);
+		for (; queue != NULL && !is_done[queue->queue->number]; queue = queue->parent)
+		{
+			yq_order_place(cluster, queue);
+			is_done[queue->queue->number] = true;
+		}
+	}
+	pfree(is_done);
+	MemoryContextSwitchTo(caller);
+}
+
+/* -- passes ----------------------------------------------------------------- */
+
+void
+yq_cluster_touch(YqCluster *cluster, YqRequestKey *key)
+{
+	YqClusterApplication *application = key->application;
+
+	key->is_changed = true;
+	if (application->is_touched)
+		return;
+	application->is_touched = true;
+	MAKE_ROOM(cluster, cluster->touched, cluster->touched_count, cluster->touched_room);
+	cluster->touched[cluster->touched_count++] = application;
+}
+
+static int
+compare_id_bytes(const void *a, const void *b)
+{
+	return strcmp((*(YqClusterApplication *const *) a)->application_id,
+				  (*(YqClusterApplication *const *) b)->application_id);
+}
+
+void
+yq_cluster_sort_touched(YqCluster *cluster)
+{
+	if (cluster->touched_count > 0)
+		qsort(cluster->touched, cluster->touched_count, sizeof(YqClusterApplication *), compare_id_bytes);
+}
+
+void
+yq_cluster_end_pass(YqCluster *cluster)
+{
+	for (int i = 0; i < cluster->touched_count; i++)
+		cluster->touched[i]->is_touched = false;
+	cluster->touched_count = cluster->decision_count = 0;
+}
+
+bool
+yq_is_fair(YqApplicationPolicy policy)
+{
+	return policy == YQ_FAIR || policy == YQ_FAIR_BY_SIZE;
 }

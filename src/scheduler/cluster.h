@@ -29,6 +29,7 @@
 #define YQ_CLUSTER_H
 
 #include "datatype/timestamp.h"
+#include "nodes/pg_list.h"
 #include "queues/hierarchy.h"
 
 typedef enum YqLocality
@@ -97,6 +98,7 @@ typedef struct YqClusterUser
 	YqSchedulingMode below_mode;	/* in that mode */
 	bool		is_active;		/* counts among active users (yq_leaf_user_is_active) */
 	int			demanding;		/* applications with outstanding requests, loaded or not */
+	bool		is_stale;		/* the loader's */
 } YqClusterUser;
 
 /* What limits of users come from, per label of a leaf (cs-semantics 4.1). */
@@ -152,7 +154,8 @@ typedef struct YqClusterQueue
 	int			application_room;
 	struct YqClusterApplication ***demanding;	/* per label: those with demand for it, in order */
 	int		   *demanding_count;	/* per label */
-	void	   *source;			/* the loader's */
+	bool		is_stale;		/* the loader's */
+	void	   *source;			/* likewise */
 
 	/* of rest.h */
 	struct YqQueueRest *rests;	/* per label; NULL: there were none */
@@ -245,6 +248,7 @@ typedef struct YqClusterApplication
 	int			blacklist_count;
 	int			blacklist_room;
 	int			number;			/* in its leaf, in order of ids */
+	bool		is_touched;		/* is among those of the cluster that are */
 	void	   *source;			/* the loader's */
 } YqClusterApplication;
 
@@ -321,6 +325,9 @@ typedef struct YqCluster
 	YqClusterQueue *root;		/* NULL when there is none */
 	struct YqUserLimit *user_limit; /* where limits of users are computed */
 	struct YqRests *rests;		/* what a pass knows of queues that rest; NULL: nothing */
+	YqClusterApplication **touched; /* with keys that are not what was loaded */
+	int			touched_count;
+	int			touched_room;
 	YqDecision *decisions;		/* in the order in which they were made */
 	int			decision_count;
 	int			decision_room;
@@ -333,6 +340,9 @@ typedef struct YqCluster
 /* The amounts of one label in an array of all. */
 #define yq_at(cluster, amounts, label) \
 	((amounts) + (size_t) (label) * (cluster)->calculator->types)
+
+/* Bytes of such an array. */
+extern Size yq_cluster_amounts_size(const YqCluster *cluster);
 
 /*
  * A cluster without nodes and applications, in a context of its own below the
@@ -406,5 +416,28 @@ extern void yq_cluster_add_usage(YqCluster *cluster, YqClusterQueue *leaf, YqClu
  * before the first pass.
  */
 extern void yq_cluster_prepare(YqCluster *cluster);
+
+/*
+ * Afterwards a cluster may follow what it was loaded from.  To take an application out:
+ * what it asks for and has reserved counts no more, what its containers use does; it
+ * is freed, but not what the caller gave for it.  To add one: as before, and then
+ * prepare it.  When all is done, everything else that follows is put in order for the
+ * queues (YqClusterQueue) whose applications, users or usage have changed.
+ */
+extern void yq_cluster_remove_application(YqCluster *cluster, YqClusterApplication *application);
+extern void yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplication *application);
+extern void yq_cluster_prepare_again(YqCluster *cluster, const List *queues);
+
+/* Something of a key is not what was loaded any more. */
+extern void yq_cluster_touch(YqCluster *cluster, YqRequestKey *key);
+
+/* Put those that were touched in the order of their ids. */
+extern void yq_cluster_sort_touched(YqCluster *cluster);
+
+/* A pass is over, its decisions are of no use any more. */
+extern void yq_cluster_end_pass(YqCluster *cluster);
+
+/* Does the order of applications depend on what they hold? */
+extern bool yq_is_fair(YqApplicationPolicy policy);
 
 #endif							/* YQ_CLUSTER_H */

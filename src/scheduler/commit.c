@@ -152,7 +152,7 @@ detach_reservation(YqCluster *cluster, YqReservation *reservation)
 			(key->reservation_count - at) * sizeof(YqReservation *));
 	reservation->node->reservation = NULL;
 	key->re_reservations = 0;
-	key->is_changed = true;
+	yq_cluster_touch(cluster, key);
 	add(cluster, yq_at(cluster, key->application->reserved, label), reservation->amounts, -1);
 	for (YqClusterQueue *queue = key->application->leaf; queue != NULL; queue = queue->parent)
 		add(cluster, yq_at(cluster, queue->reserved, label), reservation->amounts, -1);
@@ -199,7 +199,7 @@ serve_asks(YqCluster *cluster, const YqProposal *proposal)
 	if (proposal->locality != YQ_OFF_SWITCH)
 		serve(key, yq_ask_of(key, proposal->node->rack_number));
 	serve(key, &key->anywhere);
-	key->is_changed = true;
+	yq_cluster_touch(cluster, key);
 	yq_pending_change(cluster, application, key->label, key->anywhere.amounts, -1);
 	for (YqClusterQueue *queue = application->leaf; queue != NULL; queue = queue->parent)
 		yq_order_note_demand(cluster, queue, key->label);
@@ -243,7 +243,7 @@ reserve(YqCluster *cluster, const YqProposal *proposal)
 	YqClusterApplication *application = key->application;
 	YqReservation *reservation;
 
-	key->is_changed = true;
+	yq_cluster_touch(cluster, key);
 	if (proposal->from != NULL)
 	{
 		key->re_reservations++;

@@ -15,6 +15,7 @@
 #include "queues/statement.h"
 #include "queues/submission.h"
 #include "queues/submission_lock.h"
+#include "scheduler/change_log.h"
 #include "scheduler/container_request.h"
 #include "scheduler/pass_lock.h"
 #include "utils/builtins.h"
@@ -231,6 +232,7 @@ yq_container_request(const char *application_id, const YqContainerRequest *reque
 	YqAsker		asker = yq_asker_lock(application_id);
 
 	check_master(application_id);
+	yq_change_log_begin_own();
 	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -238,6 +240,8 @@ yq_container_request(const char *application_id, const YqContainerRequest *reque
 		write_request(&asker, &requests[i]);
 	}
 	drop_void_requests(application_id);
+	yq_change_log_end_own();
+	yq_change_log_applications(list_make1(unconstify(char *, application_id)));
 	return yq_asker_note_demand(application_id);
 }
 
@@ -259,6 +263,7 @@ yq_blacklist_update(const char *application_id, const char **additions, int addi
 	YqAsker		asker = yq_asker_lock(application_id);
 	Datum		values[2] = {CStringGetTextDatum(asker.application->application_id)};
 
+	yq_change_log_begin_own();
 	for (int i = 0; i < addition_count; i++)
 	{
 		check_name(additions[i]);
@@ -274,4 +279,6 @@ yq_blacklist_update(const char *application_id, const char **additions, int addi
 		values[1] = CStringGetTextDatum(removals[i]);
 		(void) yq_statement_execute(&take_off, values, NULL);
 	}
+	yq_change_log_end_own();
+	yq_change_log_applications(list_make1(unconstify(char *, application_id)));
 }

@@ -16,6 +16,7 @@
 #include "queues/request.h"
 #include "queues/statement.h"
 #include "scheduler/container_request.h"
+#include "scheduler/change_log.h"
 #include "scheduler/container_update.h"
 #include "scheduler/decision.h"
 #include "storage/bufmgr.h"
@@ -391,6 +392,7 @@ yq_containers_update(const char *application_id, const YqUpdateRequest *requests
 		plans[i].outcome = &outcomes[i];
 		outcomes[i].refusal = make_plan(&asker, plans, i);
 	}
+	yq_change_log_begin_own();
 	/* promotions, increases, demotions, decreases: as AbstractYarnScheduler does */
 	for (YqUpdateAction action = YQ_UPDATE_NOTHING; action <= YQ_UPDATE_DECREASE; action++)
 	{
@@ -400,6 +402,8 @@ yq_containers_update(const char *application_id, const YqUpdateRequest *requests
 				do_plan(&asker, &plans[i]);
 		}
 	}
+	yq_change_log_end_own();
+	yq_change_log_applications(list_make1(unconstify(char *, application_id)));
 	for (int i = 0; i < count; i++)
 		set_outcome(&asker, &plans[i]);
 	yq_asker_note_demand(application_id);
@@ -480,8 +484,11 @@ yq_container_updates_tidy(void)
 
 	if (is_empty(YQ_CONTAINER_UPDATE_TABLE))
 		return;
+	/* every pass reads these applications again */
+	yq_change_log_begin_own();
 	foreach(cell, drop_void())
 		yq_asker_note_demand(lfirst(cell));
+	yq_change_log_end_own();
 }
 
 /* -- after a pass -------------------------------------------------------------- */

@@ -243,11 +243,9 @@ in_order(const YqLoadedCluster *loaded)
 {
 	const YqCluster *cluster = loaded->cluster;
 	Place	   *places = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Place) * Max(cluster->decision_count, 1));
-	int			count = 0;
-	ListCell   *cell;
 
-	foreach(cell, loaded->applications)
-		yq_loaded((YqClusterApplication *) lfirst(cell))->place = count++;
+	for (int i = 0; i < cluster->touched_count; i++)
+		yq_loaded(cluster->touched[i])->place = i;
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
 		places[i].decision = &cluster->decisions[i];

@@ -204,6 +204,19 @@ yq_order_note_demand(const YqCluster *cluster, YqClusterQueue *queue, int label)
 	}
 }
 
+void
+yq_order_place(const YqCluster *cluster, YqClusterQueue *queue)
+{
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	{
+		if (queue->parent != NULL)
+			(void) remove_queue(queue, label);
+		set_used_on(cluster, queue, label);
+		if (queue->parent != NULL && is_demanding_of(cluster, queue, label))
+			insert_queue(cluster, queue, label);
+	}
+}
+
 /* -- applications ---------------------------------------------------------- */
 
 /* Memory that it holds; with sizes, the less the more it holds and wants together. */
@@ -281,6 +294,8 @@ yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf)
 		leaf->demanding_count[label] = 0;
 		for (int i = 0; i < leaf->application_count; i++)
 			leaf->demanding_count[label] += yq_order_wants(cluster, leaf->applications[i], label);
+		if (leaf->demanding[label] != NULL)
+			pfree(leaf->demanding[label]);
 		leaf->demanding[label] = MemoryContextAlloc(cluster->context, Max(leaf->demanding_count[label], 1) *
 													sizeof(YqClusterApplication *));
 		leaf->demanding_count[label] = 0;

@@ -27,6 +27,9 @@ extern void yq_order_note_used(const YqCluster *cluster, YqClusterQueue *queue, 
 /* Demand for a label has become less: drop the queue where it has none. */
 extern void yq_order_note_demand(const YqCluster *cluster, YqClusterQueue *queue, int label);
 
+/* What a queue uses and wants has changed, on any label: give it its place. */
+extern void yq_order_place(const YqCluster *cluster, YqClusterQueue *queue);
+
 /* Order the applications of a leaf; what they use and want is known. */
 extern void yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf);
 

@@ -17,14 +17,17 @@
 #include "queues/submission_lock.h"
 #include "scheduler/apply.h"
 #include "scheduler/assign.h"
+#include "scheduler/change_log.h"
 #include "scheduler/container_update.h"
 #include "scheduler/expiry.h"
 #include "scheduler/explain.h"
+#include "scheduler/kept_cluster.h"
 #include "scheduler/pass.h"
 #include "scheduler/pass_lock.h"
 #include "scheduler/rest.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/snapmgr.h"
 
 /* -- what was to be done since the last one ------------------------------------ */
 
@@ -37,7 +40,10 @@ drop_void_reservations(void)
 		"SELECT FROM yquota.node AS n WHERE n.name = r.node AND n.state = 'RUNNING' AND n.label = r.label)"
 	};
 
-	(void) yq_statement_execute(&drop, NULL, NULL);
+	yq_change_log_begin_own();
+	if (yq_statement_execute(&drop, NULL, NULL) > 0)
+		yq_change_log_everything();
+	yq_change_log_end_own();
 }
 
 /* Ids of ACTIVE applications whose application masters have lost their containers. */
@@ -84,9 +90,11 @@ restart_lost_masters(void)
 		"SET attempt = t.attempt + 1, next_container = 1, am_container_id = NULL WHERE t.application_id = $1",
 		.types = {"text"}
 	};
+	List	   *ids = find_lost_masters();
 	ListCell   *cell;
 
-	foreach(cell, find_lost_masters())
+	yq_change_log_begin_own();
+	foreach(cell, ids)
 	{
 		const char *application_id = lfirst(cell);
 		Datum		values[] = {CStringGetTextDatum(application_id)};
@@ -95,25 +103,27 @@ restart_lost_masters(void)
 		(void) yq_application_change_demand(application_id, true);
 		(void) yq_statement_execute(&restart, values, NULL);
 	}
+	yq_change_log_end_own();
+	yq_change_log_applications(ids);
 }
 
 /* -- the pass ------------------------------------------------------------------- */
 
 /* All or nothing: a name that no node has is more likely a mistake than a node that went. */
 static void
-check_nodes(const YqPass *pass)
+check_nodes(const char **nodes, int count)
 {
 	static YqStatement look_up = {
 		.command = "SELECT u.name FROM pg_catalog.unnest($1) WITH ORDINALITY AS u (name, number) "
 		"WHERE NOT EXISTS (SELECT FROM yquota.node AS n WHERE n.name = u.name) ORDER BY u.number LIMIT 1",
 		.types = {"_text"}
 	};
-	Datum	   *elements = palloc(sizeof(Datum) * Max(pass->node_count, 1));
+	Datum	   *elements = palloc(sizeof(Datum) * Max(count, 1));
 	Datum		values[1];
 
-	for (int i = 0; i < pass->node_count; i++)
-		elements[i] = CStringGetTextDatum(pass->nodes[i]);
-	values[0] = PointerGetDatum(construct_array(elements, pass->node_count, TEXTOID, -1, false, TYPALIGN_INT));
+	for (int i = 0; i < count; i++)
+		elements[i] = CStringGetTextDatum(nodes[i]);
+	values[0] = PointerGetDatum(construct_array(elements, count, TEXTOID, -1, false, TYPALIGN_INT));
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	if (yq_statement_run(&look_up, values, NULL) > 0)
@@ -122,6 +132,22 @@ check_nodes(const YqPass *pass)
 				 errmsg("node \"%s\" does not exist",
 						SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1))));
 	SPI_finish();
+}
+
+/* Nodes of the cluster exist; of others it is not known. */
+static void
+check_unknown_nodes(const YqPass *pass, const YqCluster *cluster)
+{
+	const char **unknown = palloc(sizeof(char *) * Max(pass->node_count, 1));
+	int			count = 0;
+
+	for (int i = 0; i < pass->node_count; i++)
+	{
+		if (yq_cluster_node(cluster, pass->nodes[i]) == NULL)
+			unknown[count++] = pass->nodes[i];
+	}
+	if (count > 0)
+		check_nodes(unknown, count);
 }
 
 /* While events wait to be charged nobody knows what is used. */
@@ -174,29 +200,102 @@ explain_unpaid(const YqLoadedCluster *loaded)
 	}
 }
 
+/* -- writing it down ------------------------------------------------------------- */
+
+/* When more applications than this have changed, others had better read everything. */
+#define MOST_CHANGES 2000
+
+static void
+note_changes(const YqLoadedCluster *loaded)
+{
+	List	   *ids = NIL;
+	ListCell   *cell;
+
+	if (list_length(loaded->changed) > MOST_CHANGES)
+	{
+		yq_change_log_everything();
+		return;
+	}
+	foreach(cell, loaded->changed)
+		ids = lappend(ids, unconstify(char *, ((const YqClusterApplication *) lfirst(cell))->application_id));
+	yq_change_log_applications(ids);
+}
+
+static void
+write_down(YqLoadedCluster *loaded)
+{
+	yq_change_log_begin_own();
+	yq_decisions_apply(loaded);
+	yq_change_log_end_own();
+	note_changes(loaded);
+}
+
+/* -- all ------------------------------------------------------------------------- */
+
+/* For this pass alone. */
+static YqLoadedCluster *
+load(const YqPass *pass, YqHierarchy *hierarchy)
+{
+	Snapshot	snapshot = yq_latest_snapshot();
+	YqFollower	deltas;
+	YqLoadedCluster *loaded = yq_cluster_load(hierarchy, pass->nodes, pass->node_count, snapshot, &deltas);
+
+	UnregisterSnapshot(snapshot);
+	loaded->cluster->explains = pass->explains;
+	explain_unpaid(loaded);
+	return loaded;
+}
+
+static YqLoadedCluster *
+run_dry(const YqPass *pass)
+{
+	YqLoadedCluster *loaded = load(pass, yq_hierarchy_in_force());
+
+	check_unknown_nodes(pass, loaded->cluster);
+	assign(pass, loaded);
+	return loaded;
+}
+
+static YqLoadedCluster *
+find_cluster(const YqPass *pass)
+{
+	YqHierarchy *hierarchy = yq_hierarchy_in_force();
+	YqLoadedCluster *loaded = NULL;
+
+	/* nodes of one that is kept are as they were */
+	if (!yq_kept_cluster_is_of(hierarchy))
+		drop_void_reservations();
+	if (!pass->explains)
+		loaded = yq_kept_cluster_get(hierarchy);
+	return loaded == NULL ? load(pass, hierarchy) : loaded;
+}
+
 YqLoadedCluster *
 yq_pass_run(const YqPass *pass)
 {
 	YqLoadedCluster *loaded;
 
 	check_charging();
-	if (!pass->is_dry)
-	{
-		yq_pass_lock(ExclusiveLock);
-		yq_submission_lock_configuration(RowExclusiveLock);
-		yq_container_updates_tidy();
-		(void) yq_release_expired();
-		drop_void_reservations();
-		if (pass->nodes == NULL)
-			restart_lost_masters();
-	}
-	if (pass->nodes != NULL)
-		check_nodes(pass);
-	loaded = yq_cluster_load(yq_hierarchy_in_force(), pass->nodes, pass->node_count);
-	loaded->cluster->explains = pass->explains;
-	explain_unpaid(loaded);
+	if (pass->is_dry)
+		return run_dry(pass);
+	yq_pass_lock(ExclusiveLock);
+	yq_submission_lock_configuration(RowExclusiveLock);
+	yq_container_updates_tidy();
+	(void) yq_release_expired();
+	if (pass->nodes == NULL)
+		restart_lost_masters();
+	loaded = find_cluster(pass);
+	check_unknown_nodes(pass, loaded->cluster);
 	assign(pass, loaded);
-	if (!pass->is_dry)
-		yq_decisions_apply(loaded);
+	write_down(loaded);
 	return loaded;
+}
+
+void
+yq_pass_end(YqLoadedCluster *loaded)
+{
+	if (loaded->is_kept)
+		yq_kept_cluster_end_pass(loaded);
+	else
+		MemoryContextDelete(loaded->cluster->context);
 }

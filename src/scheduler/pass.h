@@ -30,4 +30,7 @@ typedef struct YqPass
  */
 extern YqLoadedCluster *yq_pass_run(const YqPass *pass);
 
+/* To be called when the cluster has been looked at; it may be gone then. */
+extern void yq_pass_end(YqLoadedCluster *loaded);
+
 #endif							/* YQ_PASS_H */

@@ -15,6 +15,7 @@
 #include "fmgr.h"
 #include "queues/statement.h"
 #include "queues/subject.h"
+#include "scheduler/change_log.h"
 #include "scheduler/container_request.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -174,7 +175,10 @@ yq_sql_forget_application(PG_FUNCTION_ARGS)
 				 errmsg("function \"%s\" serves no trigger but that of yquota.application", "forget_application")));
 	values[0] = heap_getattr(trigger->tg_trigtuple, yq_column(trigger->tg_relation, "application_id"),
 							 RelationGetDescr(trigger->tg_relation), &isnull);
+	/* that the application itself has changed is noted by another trigger */
+	yq_change_log_begin_own();
 	for (int i = 0; i < (int) lengthof(drops); i++)
 		(void) yq_statement_execute(&drops[i], values, NULL);
+	yq_change_log_end_own();
 	PG_RETURN_POINTER(NULL);
 }

@@ -203,7 +203,7 @@ run_pass(FunctionCallInfo fcinfo, const YqPass *pass)
 	InitMaterializedSRF(fcinfo, 0);
 	loaded = yq_pass_run(pass);
 	return_cluster((ReturnSetInfo *) fcinfo->resultinfo, loaded);
-	MemoryContextDelete(loaded->cluster->context);
+	yq_pass_end(loaded);
 	return (Datum) 0;
 }
 

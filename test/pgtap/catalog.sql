@@ -227,7 +227,7 @@ SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relatio
 			SELECT coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 1 OR t.tgnewtable IS NOT NULL OR t.tgoldtable IS NOT NULL), 0) & 28 = 28
 				   AND coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 0), 0) & 32 = 32
 			FROM pg_trigger AS t WHERE t.tgrelid = c.oid AND t.tgfoid IN ('yquota_internal.note_audit()'::regprocedure, 'yquota_internal.note_audit_of_statement()'::regprocedure) AND t.tgenabled = 'O' AND t.tgqual IS NULL AND t.tgattr = '')),
-		  '{active_leaf,alert,application,application_attempt,application_counter,application_total,audit,blacklist,carried_container,charge,charge_rollup,charged_through,cluster_total,container,container_change,container_event,container_update,container_version,correction_due,counter_delta,created_queue,decision,deferred_event,discarded_event,event_reject,event_void,expired_grant,feed_counter,history_stretch,hold,node,node_counter,opening_balance,pending_demand,pricing_change,project_counter,queue_check,queue_status,rate_class_counter,released_log,request_counter,reservation,resource_request,rollup_state,running_class,running_reference,running_total,spending_mark,usage_counter,usage_version,utilization,worker_state}'::text[],
+		  '{active_leaf,alert,application,application_attempt,application_counter,application_total,audit,blacklist,carried_container,charge,charge_rollup,charged_through,cluster_total,container,container_change,container_event,container_update,container_version,correction_due,counter_delta,created_queue,decision,deferred_event,discarded_event,event_reject,event_void,expired_grant,feed_counter,history_stretch,hold,node,node_counter,opening_balance,pending_demand,pricing_change,project_counter,queue_check,queue_status,rate_class_counter,released_log,request_counter,reservation,resource_request,rollup_state,running_class,running_reference,running_total,scheduler_change,scheduler_change_horizon,spending_mark,usage_counter,usage_version,utilization,worker_state}'::text[],
 		  'every table of configuration is audited');
 
 --
@@ -261,8 +261,8 @@ SELECT is_empty($$SELECT signature FROM own_function WHERE proname ~ '^resource_
 --
 SELECT is((SELECT array_agg(c.oid::regclass::text ORDER BY c.relname) FROM own_relation AS c, pg_extension AS e
 		   WHERE e.extname = 'yquota' AND c.relkind = 'r' AND c.oid <> ALL (coalesce(e.extconfig, '{}'))),
-		  '{yquota_internal.charge_rollup,yquota_internal.clock_setting,yquota_internal.queue_check,yquota_internal.rollup_state,yquota_internal.running_class,yquota_internal.running_reference,yquota_internal.running_total,yquota_internal.usage_version,yquota_internal.worker_state}'::text[],
-		  'all tables are dumped but those of the running server, the running totals, roll-ups and what tells of usage');
+		  '{yquota_internal.charge_rollup,yquota_internal.clock_setting,yquota_internal.queue_check,yquota_internal.rollup_state,yquota_internal.running_class,yquota_internal.running_reference,yquota_internal.running_total,yquota_internal.scheduler_change,yquota_internal.scheduler_change_horizon,yquota_internal.usage_version,yquota_internal.worker_state}'::text[],
+		  'all tables are dumped but those of the running server, the running totals, roll-ups and what tells of usage and changes');
 SELECT is_empty($$
 	SELECT c.oid::regclass FROM own_relation AS c, pg_extension AS e
 	WHERE e.extname = 'yquota' AND c.relkind = 'S' AND c.oid <> ALL (coalesce(e.extconfig, '{}'))$$,

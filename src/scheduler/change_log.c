@@ -1,0 +1,192 @@
+/*-------------------------------------------------------------------------
+ *
+ * change_log.c
+ *	  What sessions that keep a cluster have to read again.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/htup_details.h"
+#include "access/xact.h"
+#include "base/writer.h"
+#include "commands/trigger.h"
+#include "fmgr.h"
+#include "scheduler/change_log.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/rel.h"
+#include "utils/xid8.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_note_application);
+PG_FUNCTION_INFO_V1(yq_sql_note_scheduler_change);
+
+/* Columns of scheduler_change, in table order. */
+enum
+{
+	CHANGE_KIND,
+	CHANGE_APPLICATION_ID,
+	CHANGE_QUEUE,
+	CHANGE_USERNAME,
+	CHANGE_CHANGED_BY,
+	CHANGE_COLUMNS
+};
+
+/* Rows that are written at once. */
+#define ROWS_AT_ONCE 100
+
+typedef struct Change
+{
+	Datum		values[CHANGE_COLUMNS];
+	bool		nulls[CHANGE_COLUMNS];
+} Change;
+
+static Change
+make_change(char kind)
+{
+	Change		change = {.nulls = {false, true, true, true, false}};
+
+	change.values[CHANGE_KIND] = CharGetDatum(kind);
+	change.values[CHANGE_CHANGED_BY] = FullTransactionIdGetDatum(GetTopFullTransactionId());
+	return change;
+}
+
+static void
+set(Change *change, int column, Datum value)
+{
+	change->values[column] = value;
+	change->nulls[column] = false;
+}
+
+void
+yq_change_log_applications(const List *ids)
+{
+	YqWriter   *writer;
+	ListCell   *cell;
+
+	if (ids == NIL)
+		return;
+	writer = yq_writer_open(YQ_SCHEDULER_CHANGE, CHANGE_COLUMNS, ROWS_AT_ONCE, false);
+	foreach(cell, ids)
+	{
+		Change		change = make_change(YQ_CHANGE_APPLICATION);
+
+		set(&change, CHANGE_APPLICATION_ID, CStringGetTextDatum(lfirst(cell)));
+		yq_writer_put(writer, change.values, change.nulls);
+	}
+	yq_writer_close(writer);
+}
+
+static void
+write_change(Change change)
+{
+	YqWriter   *writer = yq_writer_open(YQ_SCHEDULER_CHANGE, CHANGE_COLUMNS, 1, false);
+
+	yq_writer_put(writer, change.values, change.nulls);
+	yq_writer_close(writer);
+}
+
+void
+yq_change_log_everything(void)
+{
+	write_change(make_change(YQ_CHANGE_EVERYTHING));
+}
+
+/* -- the scheduler's own statements ------------------------------------------ */
+
+static bool is_own = false;
+
+void
+yq_change_log_begin_own(void)
+{
+	static bool is_watching = false;
+
+	if (!is_watching)
+		yq_catalog_on_abort(&is_own);
+	is_watching = true;
+	is_own = true;
+}
+
+void
+yq_change_log_end_own(void)
+{
+	is_own = false;
+}
+
+/* -- triggers ------------------------------------------------------------------ */
+
+static void
+check_trigger(FunctionCallInfo fcinfo, const char *name)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(trigger->tg_event))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("%s() must be called as a trigger AFTER a change", name)));
+}
+
+/* An application, and whose counters of applications it is counted in. */
+static Change
+change_of(Relation relation, HeapTuple tuple)
+{
+	static const char *const names[] = {"application_id", "queue", "username"};
+	Change		change = make_change(YQ_CHANGE_APPLICATION);
+
+	for (int i = 0; i < (int) lengthof(names); i++)
+	{
+		bool		isnull;
+		Datum		value = heap_getattr(tuple, yq_column(relation, names[i]), RelationGetDescr(relation), &isnull);
+
+		if (!isnull)
+			set(&change, CHANGE_APPLICATION_ID + i, value);
+	}
+	return change;
+}
+
+static bool
+is_same(const Change *a, const Change *b)
+{
+	for (int i = CHANGE_APPLICATION_ID; i <= CHANGE_USERNAME; i++)
+	{
+		if (a->nulls[i] != b->nulls[i] ||
+			(!a->nulls[i] && !datum_image_eq(a->values[i], b->values[i], false, -1)))
+			return false;
+	}
+	return true;
+}
+
+/* AFTER INSERT OR UPDATE OR DELETE ON yquota.application FOR EACH ROW, AFTER TRUNCATE */
+Datum
+yq_sql_note_application(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	Change		change;
+
+	check_trigger(fcinfo, "note_application");
+	if (!TRIGGER_FIRED_FOR_ROW(trigger->tg_event))
+	{
+		yq_change_log_everything();
+		PG_RETURN_POINTER(NULL);
+	}
+	change = change_of(trigger->tg_relation, trigger->tg_trigtuple);
+	write_change(change);
+	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
+	{
+		Change		after = change_of(trigger->tg_relation, trigger->tg_newtuple);
+
+		if (!is_same(&change, &after))
+			write_change(after);
+	}
+	PG_RETURN_POINTER(NULL);
+}
+
+/* AFTER any change of a table of the scheduler's FOR EACH STATEMENT */
+Datum
+yq_sql_note_scheduler_change(PG_FUNCTION_ARGS)
+{
+	check_trigger(fcinfo, "note_scheduler_change");
+	if (!is_own)
+		yq_change_log_everything();
+	PG_RETURN_POINTER(NULL);
+}

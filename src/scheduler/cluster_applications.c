@@ -1,0 +1,627 @@
+/*-------------------------------------------------------------------------
+ *
+ * cluster_applications.c
+ *	  Applications of a cluster, as the tables have them: what they ask for, have
+ *	  reserved and hold.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "base/settings.h"
+#include "queues/hierarchy_read.h"
+#include "scheduler/loader.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+/* What AMs ask for by themselves: YARN's AM_CONTAINER_PRIORITY, without a request id. */
+#define MASTER_PRIORITY 0
+#define MASTER_REQUEST_ID (-1)
+
+typedef struct ApplicationEntry
+{
+	YqBytes		key;
+	YqClusterApplication *application;
+} ApplicationEntry;
+
+/* What containers of an application that is read again hold, and have not stopped to. */
+typedef struct HeldEntry
+{
+	YqBytes		key;
+	const YqClusterUser *user;	/* whose it was */
+	int64	   *used;			/* per label */
+} HeldEntry;
+
+/* -- applications ----------------------------------------------------------- */
+
+enum
+{
+	APPLICATION_ID = 1,
+	APPLICATION_USERNAME,
+	APPLICATION_QUEUE,
+	APPLICATION_LABEL,
+	APPLICATION_AM_RESOURCE,
+	APPLICATION_PRIORITY,
+	APPLICATION_UNMANAGED,
+	APPLICATION_ACTIVATED_AT,
+	APPLICATION_ATTEMPT,
+	APPLICATION_NEXT_CONTAINER,
+	APPLICATION_AM_CONTAINER_ID,
+	APPLICATION_PROJECT,
+	APPLICATION_HAS_PROJECT,
+	APPLICATION_OPPORTUNITIES,
+	APPLICATION_MISSED_NON_PARTITIONED,
+	APPLICATION_RE_RESERVATIONS
+};
+
+static void
+set_counters(const YqLoaderRow *row, YqRequestKey *key, int first)
+{
+	key->opportunities = DatumGetInt64(yq_loader_value(row, first));
+	key->missed_non_partitioned = DatumGetInt64(yq_loader_value(row, first + 1));
+	key->re_reservations = DatumGetInt64(yq_loader_value(row, first + 2));
+	key->written = (YqRequestCounters) {key->opportunities, key->missed_non_partitioned, key->re_reservations};
+}
+
+/* The container of its application master is asked for by itself, anywhere. */
+static void
+ask_for_master(const YqLoaderRow *row, YqClusterApplication *application)
+{
+	YqRequestKey *key = yq_cluster_add_key(row->loader->cluster, application, MASTER_PRIORITY,
+										   MASTER_REQUEST_ID, application->partition);
+
+	set_counters(row, key, APPLICATION_OPPORTUNITIES);
+	(void) yq_cluster_add_ask(row->loader->cluster, key, YQ_ANYWHERE, 1,
+							  yq_loader_amounts(row, APPLICATION_AM_RESOURCE), true);
+}
+
+static YqLoadedApplication *
+make_source(const YqLoaderRow *row)
+{
+	YqLoadedApplication *source = MemoryContextAlloc(row->loader->cluster->context, sizeof(YqLoadedApplication));
+
+	source->project = yq_loader_text(row, APPLICATION_PROJECT);
+	source->attempt = yq_loader_is_null(row, APPLICATION_ATTEMPT) ? 1 : DatumGetInt32(yq_loader_value(row, APPLICATION_ATTEMPT));
+	source->is_gone = source->is_decided = source->holds_elsewhere = false;
+	return source;
+}
+
+static void
+note_unpaid(YqClusterLoader *loader, const char *id, YqClusterQueue *leaf)
+{
+	MemoryContext caller = MemoryContextSwitchTo(loader->cluster->context);
+	YqClusterApplication *application = palloc0(sizeof(YqClusterApplication));
+
+	application->application_id = id;
+	application->leaf = leaf;
+	loader->loaded->unpaid = lappend(loader->loaded->unpaid, application);
+	MemoryContextSwitchTo(caller);
+}
+
+static void
+read_application(const YqLoaderRow *row)
+{
+	YqClusterLoader	   *loader = row->loader;
+	YqClusterQueue *leaf = yq_cluster_queue(loader->cluster, TextDatumGetCString(yq_loader_value(row, APPLICATION_QUEUE)));
+	YqClusterApplication *application;
+	char	   *id;
+	bool		found;
+
+	if (leaf == NULL || !leaf->is_leaf)
+		return;
+	id = yq_loader_text(row, APPLICATION_ID);
+	/* who goes on without a payer would have its container refused by the door */
+	if (!DatumGetBool(yq_loader_value(row, APPLICATION_HAS_PROJECT)) && !yq_auto_create_project)
+	{
+		note_unpaid(loader, id, leaf);
+		loader->loaded->unsettled = yq_loader_append(loader, loader->loaded->unsettled, id);
+		return;
+	}
+	application = yq_cluster_add_application(loader->cluster,
+											 yq_loaded_user(loader->loaded, leaf,
+															TextDatumGetCString(yq_loader_value(row, APPLICATION_USERNAME))),
+											 id, DatumGetInt32(yq_loader_value(row, APPLICATION_PRIORITY)));
+	application->source = make_source(row);
+	application->partition = yq_loader_label(row, APPLICATION_LABEL);
+	application->started_at = DatumGetTimestampTz(yq_loader_value(row, APPLICATION_ACTIVATED_AT));
+	if (!yq_loader_is_null(row, APPLICATION_NEXT_CONTAINER))
+		application->next_container = DatumGetInt64(yq_loader_value(row, APPLICATION_NEXT_CONTAINER));
+	yq_loaded(application)->next_container = application->next_container;
+	application->waits_for_master = !DatumGetBool(yq_loader_value(row, APPLICATION_UNMANAGED)) &&
+		yq_loader_is_null(row, APPLICATION_AM_CONTAINER_ID);
+	if (application->waits_for_master)
+		ask_for_master(row, application);
+	((ApplicationEntry *) yq_bytes_table_enter_kept(loader->applications, (YqBytes) {id, strlen(id)}, &found))->application = application;
+	loader->added = yq_loader_append(loader, loader->added, application);
+	yq_loaded_note_stale(loader->loaded, leaf);
+}
+
+/* Who pays is what the door makes of an event without a project. */
+#define LOOK_UP_APPLICATIONS(condition) \
+	"SELECT a.application_id, a.username, a.queue, a.label, a.am_resource, a.priority, a.unmanaged, " \
+	"a.activated_at, t.attempt, t.next_container, t.am_container_id, p.name, " \
+	"EXISTS (SELECT FROM yquota.project AS known WHERE known.name = p.name), " \
+	"c.opportunities, c.missed_non_partitioned, c.re_reservations " \
+	"FROM yquota.application AS a " \
+	"LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id " \
+	"LEFT JOIN yquota_internal.request_counter AS c ON c.application_id = a.application_id " \
+	"AND c.priority = 0 AND c.allocation_request_id = -1, " \
+	"LATERAL (SELECT COALESCE(a.project, pg_catalog.split_part(a.username, '__', 1)) AS name) AS p " \
+	"WHERE a.state = 'ACTIVE' AND a.finished_at IS NULL " condition
+
+/* Of some ids, or (NULL) all. */
+static void
+read_applications(YqClusterLoader *loader, Datum *ids)
+{
+	static YqStatement look_up_all = {.command = LOOK_UP_APPLICATIONS("")};
+	static YqStatement look_up_some = {
+		.command = LOOK_UP_APPLICATIONS("AND a.application_id = ANY ($1)"),
+		.types = {"_text"},
+		.plans_once = true
+	};
+
+	yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_application);
+}
+
+static YqClusterApplication *
+find_application(const YqClusterLoader *loader, const char *id)
+{
+	YqBytes		key = {id, strlen(id)};
+	const ApplicationEntry *entry = yq_bytes_table_find(loader->applications, key);
+
+	return entry == NULL ? NULL : entry->application;
+}
+
+/* -- what they ask for --------------------------------------------------------- */
+
+static bool
+is_key_of(const YqRequestKey *key, const char *container_to_update)
+{
+	if (key->update == NULL || container_to_update == NULL)
+		return key->update == NULL && container_to_update == NULL;
+	return strcmp(key->update->container_id, container_to_update) == 0;
+}
+
+static YqRequestKey *
+find_key(const YqClusterApplication *application, int32 priority, int64 allocation_request_id,
+		 const char *container_to_update)
+{
+	/* rows come key by key: it is the last one, if any */
+	for (int i = application->key_count - 1; i >= 0; i--)
+	{
+		YqRequestKey *key = application->keys[i];
+
+		if (key->priority == priority && key->allocation_request_id == allocation_request_id &&
+			is_key_of(key, container_to_update))
+			return key;
+	}
+	return NULL;
+}
+
+static YqContainerUpdate *
+make_update(const YqLoaderRow *row, const char *container_id)
+{
+	YqClusterLoader	   *loader = row->loader;
+	YqContainerUpdate *update = MemoryContextAllocZero(loader->cluster->context, sizeof(YqContainerUpdate));
+
+	update->container_id = container_id;
+	/* what is missing depends on what the container holds, which nobody notes */
+	loader->loaded->unsettled = yq_loader_append(loader, loader->loaded->unsettled, yq_loader_text(row, 1));
+	return update;
+}
+
+static YqRequestKey *
+get_key(const YqLoaderRow *row, YqClusterApplication *application, const char *container_to_update, int first_counter)
+{
+	int32		priority = DatumGetInt32(yq_loader_value(row, 2));
+	int64		allocation_request_id = DatumGetInt64(yq_loader_value(row, 3));
+	YqRequestKey *key = find_key(application, priority, allocation_request_id, container_to_update);
+
+	if (key == NULL)
+	{
+		key = yq_cluster_add_key(row->loader->cluster, application, priority, allocation_request_id, 0);
+		if (container_to_update != NULL)
+			key->update = make_update(row, container_to_update);
+		set_counters(row, key, first_counter);
+	}
+	return key;
+}
+
+static void
+read_request(const YqLoaderRow *row)
+{
+	YqClusterLoader	   *loader = row->loader;
+	YqClusterApplication *application = find_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
+	char	   *name = TextDatumGetCString(yq_loader_value(row, 4));
+	bool		is_anywhere = strcmp(name, "*") == 0;
+	YqRequestKey *key;
+	YqAsk	   *ask;
+
+	if (application == NULL)
+		return;
+	key = get_key(row, application, NULL, 9);
+	if (is_anywhere)
+		key->label = yq_loader_label(row, 8);
+	ask = yq_cluster_add_ask(loader->cluster, key, is_anywhere ? YQ_ANYWHERE : yq_cluster_name(loader->cluster, name),
+							 DatumGetInt32(yq_loader_value(row, 5)), yq_loader_amounts(row, 6), DatumGetBool(yq_loader_value(row, 7)));
+	ask->source = yq_loader_text(row, 4);
+}
+
+#define LOOK_UP_REQUESTS(condition) \
+	"SELECT r.application_id, r.priority, r.allocation_request_id, r.resource_name, r.count, r.allocation, " \
+	"r.relax_locality, r.label, c.opportunities, c.missed_non_partitioned, c.re_reservations " \
+	"FROM yquota.resource_request AS r " \
+	"LEFT JOIN yquota_internal.request_counter AS c USING (application_id, priority, allocation_request_id) " \
+	condition \
+	"ORDER BY r.application_id, r.priority, r.allocation_request_id"
+
+static void
+read_requests(YqClusterLoader *loader, Datum *ids)
+{
+	static YqStatement look_up_all = {.command = LOOK_UP_REQUESTS("")};
+	static YqStatement look_up_some = {
+		.command = LOOK_UP_REQUESTS("WHERE r.application_id = ANY ($1) "),
+		.types = {"_text"},
+		.plans_once = true
+	};
+
+	yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_request);
+}
+
+/* One container of what is missing, where the container runs and nowhere else. */
+static void
+ask_for_update(const YqLoaderRow *row, YqRequestKey *key, const int64 *amounts)
+{
+	YqCluster  *cluster = row->loader->cluster;
+
+	(void) yq_cluster_add_ask(cluster, key, yq_cluster_name(cluster, yq_loader_text(row, 6)), 1, amounts, false);
+	if (!yq_loader_is_null(row, 7))
+		(void) yq_cluster_add_ask(cluster, key, yq_cluster_name(cluster, yq_loader_text(row, 7)), 1, amounts, false);
+	(void) yq_cluster_add_ask(cluster, key, YQ_ANYWHERE, 1, amounts, false);
+}
+
+static void
+read_update(const YqLoaderRow *row)
+{
+	YqClusterLoader	   *loader = row->loader;
+	YqClusterApplication *application = find_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
+	int64	   *missing = yq_loader_amounts(row, 9);
+	int64	   *afterwards = yq_loader_amounts(row, 10);
+	YqContainerUpdate *update;
+	YqRequestKey *key;
+
+	if (application == NULL)
+		return;
+	key = yq_cluster_add_key(loader->cluster, application, DatumGetInt32(yq_loader_value(row, 2)),
+							 DatumGetInt64(yq_loader_value(row, 3)), yq_loader_label(row, 8));
+	update = make_update(row, yq_loader_text(row, 4));
+	update->is_promotion = DatumGetBool(yq_loader_value(row, 5));
+	if (!update->is_promotion)
+		yq_amounts_add(loader->cluster->calculator, afterwards, missing);
+	update->allocation = memcpy(MemoryContextAlloc(loader->cluster->context, sizeof(int64) * YQ_MAX_RESOURCE_TYPES),
+								afterwards, sizeof(int64) * loader->hierarchy->calculator.types);
+	key->update = update;
+	set_counters(row, key, 11);
+	ask_for_update(row, key, missing);
+}
+
+#define LOOK_UP_UPDATES(condition) \
+	"SELECT u.application_id, u.priority, u.allocation_request_id, u.container_id, " \
+	"u.update_type = 'PROMOTE_EXECUTION_TYPE', u.node, n.rack, u.label, u.allocation, c.allocation, " \
+	"u.opportunities, u.missed_non_partitioned, u.re_reservations " \
+	"FROM yquota.container_update AS u " \
+	"JOIN yquota.container AS c ON c.container_id = u.container_id " \
+	"LEFT JOIN yquota.node AS n ON n.name = u.node " condition
+
+static void
+read_updates(YqClusterLoader *loader, Datum *ids)
+{
+	static YqStatement look_up_all = {.command = LOOK_UP_UPDATES("")};
+	static YqStatement look_up_some = {
+		.command = LOOK_UP_UPDATES("WHERE u.application_id = ANY ($1)"),
+		.types = {"_text"},
+		.plans_once = true
+	};
+
+	yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_update);
+}
+
+static void
+read_blacklisted(const YqLoaderRow *row)
+{
+	YqClusterLoader	   *loader = row->loader;
+	YqClusterApplication *application = find_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
+
+	if (application != NULL)
+		yq_cluster_add_to_blacklist(loader->cluster, application,
+									yq_cluster_name(loader->cluster, TextDatumGetCString(yq_loader_value(row, 2))));
+}
+
+static void
+read_blacklists(YqClusterLoader *loader, Datum *ids)
+{
+	static YqStatement look_up_all = {
+		.command = "SELECT b.application_id, b.resource_name FROM yquota.blacklist AS b"
+	};
+	static YqStatement look_up_some = {
+		.command = "SELECT b.application_id, b.resource_name FROM yquota.blacklist AS b WHERE b.application_id = ANY ($1)",
+		.types = {"_text"},
+		.plans_once = true
+	};
+
+	yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_blacklisted);
+}
+
+/* -- reservations ----------------------------------------------------------------- */
+
+/* The number that a container id ends with. */
+static int64
+container_number(const char *container_id)
+{
+	return strtoll(strrchr(container_id, '_') + 1, NULL, 10);
+}
+
+static void
+read_reservation(const YqLoaderRow *row)
+{
+	YqClusterLoader	   *loader = row->loader;
+	YqCluster  *cluster = loader->cluster;
+	YqClusterApplication *application = find_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
+	YqClusterNode *node = yq_cluster_node(cluster, TextDatumGetCString(yq_loader_value(row, 4)));
+	int64	   *amounts = yq_loader_amounts(row, 6);
+	YqLoadedReservation *source;
+	YqReservation *reservation;
+	MemoryContext caller;
+
+	if (application == NULL || node == NULL)
+		return;
+	if (node->reservation != NULL)
+	{
+		loader->is_contradictory = true;
+		return;
+	}
+	caller = MemoryContextSwitchTo(cluster->context);
+	source = palloc(sizeof(YqLoadedReservation));
+	source->container_id = yq_loader_text(row, 5);
+	reservation = yq_cluster_add_reservation(cluster, get_key(row, application, yq_loader_text(row, 10), 7), node,
+											 container_number(source->container_id), amounts);
+	reservation->source = source;
+	loader->loaded->reservations = lappend(loader->loaded->reservations, reservation);
+	MemoryContextSwitchTo(caller);
+}
+
+#define LOOK_UP_RESERVATIONS(condition) \
+	"SELECT r.application_id, r.priority, r.allocation_request_id, r.node, r.container_id, r.allocation, " \
+	"c.opportunities, c.missed_non_partitioned, c.re_reservations, r.container_to_update " \
+	"FROM yquota.reservation AS r " \
+	"JOIN yquota.node AS n ON n.name = r.node AND n.state = 'RUNNING' AND n.label = r.label " \
+	"LEFT JOIN yquota_internal.request_counter AS c USING (application_id, priority, allocation_request_id) " \
+	"WHERE (r.container_to_update IS NULL OR EXISTS (" \
+	"SELECT FROM yquota.container AS k WHERE k.container_id = r.container_to_update)) " \
+	condition \
+	"ORDER BY r.node"
+
+/* Void ones are dropped before a pass that is not dry: see pass.c. */
+static void
+read_reservations(YqClusterLoader *loader, Datum *ids)
+{
+	static YqStatement look_up_all = {.command = LOOK_UP_RESERVATIONS("")};
+	static YqStatement look_up_some = {
+		.command = LOOK_UP_RESERVATIONS("AND r.application_id = ANY ($1) "),
+		.types = {"_text"},
+		.plans_once = true
+	};
+
+	yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_reservation);
+}
+
+/* -- what applications hold ----------------------------------------------------------- */
+
+/* What containers elsewhere hold changes without a word about the user of the leaf. */
+static void
+note_place(const YqLoaderRow *row, YqClusterApplication *application)
+{
+	YqClusterLoader	   *loader = row->loader;
+	const YqQueue *queue = yq_loader_is_null(row, 4) ? NULL :
+		yq_hierarchy_find_by_name(loader->hierarchy, TextDatumGetCString(yq_loader_value(row, 4)));
+
+	if (yq_loaded(application)->holds_elsewhere ||
+		(queue == application->leaf->queue && !yq_loader_is_null(row, 5) &&
+		 strcmp(TextDatumGetCString(yq_loader_value(row, 5)), application->user->username) == 0))
+		return;
+	yq_loaded(application)->holds_elsewhere = true;
+	loader->loaded->unsettled = yq_loader_append(loader, loader->loaded->unsettled, yq_loader_text(row, 1));
+}
+
+static void
+read_holding(const YqLoaderRow *row)
+{
+	YqClusterApplication *application = find_application(row->loader, TextDatumGetCString(yq_loader_value(row, 1)));
+	int			label = yq_loader_label(row, 2);
+	int64	   *amounts = yq_loader_amounts(row, 3);
+
+	if (application == NULL || label < 0)
+		return;
+	for (int i = 0; i < row->loader->hierarchy->calculator.types; i++)
+		yq_at(row->loader->cluster, application->used, label)[i] += amounts[i];
+	note_place(row, application);
+}
+
+/* What it held before, if that is known. */
+static bool
+set_as_before(const YqClusterLoader *loader, YqClusterApplication *application)
+{
+	YqBytes		key = {application->application_id, strlen(application->application_id)};
+	const HeldEntry *held = loader->held == NULL ? NULL : yq_bytes_table_find(loader->held, key);
+
+	if (held == NULL || held->user != application->user)
+		return false;
+	memcpy(application->used, held->used, yq_cluster_amounts_size(loader->cluster));
+	return true;
+}
+
+/* Only the fair policies order by it. */
+static void
+read_holdings(YqClusterLoader *loader)
+{
+	static YqStatement look_up = {
+		.command = "SELECT c.application_id, c.label, c.allocation, c.queue, c.username FROM yquota.container AS c "
+		"WHERE c.application_id = ANY ($1) AND c.execution_type = 'GUARANTEED'",
+		.types = {"_text"},
+		.plans_once = true
+	};
+	const char **ids = palloc(sizeof(char *) * Max(list_length(loader->added), 1));
+	int			count = 0;
+	ListCell   *cell;
+	Datum		values[1];
+
+	foreach(cell, loader->added)
+	{
+		YqClusterApplication *application = lfirst(cell);
+
+		if (yq_is_fair(application->leaf->policy) && !set_as_before(loader, application))
+			ids[count++] = application->application_id;
+	}
+	if (count == 0)
+		return;
+	values[0] = yq_loader_array(ids, count);
+	yq_loader_read(loader, &look_up, values, read_holding);
+}
+/* -- all ------------------------------------------------------------------------------ */
+
+void
+yq_loader_read_applications(YqClusterLoader *loader, Datum *ids)
+{
+	list_free(loader->added);
+	loader->added = NIL;
+	loader->is_contradictory = false;
+	read_applications(loader, ids);
+	read_requests(loader, ids);
+	read_updates(loader, ids);
+	read_blacklists(loader, ids);
+	read_reservations(loader, ids);
+	read_holdings(loader);
+}
+
+HTAB *
+yq_loader_make_applications(const YqCluster *cluster)
+{
+	return yq_bytes_table_create("yquota applications of a pass", sizeof(ApplicationEntry), cluster->context);
+}
+
+/* -- again ---------------------------------------------------------------------------- */
+
+static void
+forget_reservations(YqLoadedCluster *loaded, const YqClusterApplication *application)
+{
+	ListCell   *cell;
+
+	foreach(cell, loaded->reservations)
+	{
+		YqReservation *reservation = lfirst(cell);
+
+		if (reservation->key->application != application)
+			continue;
+		pfree(unconstify(char *, ((YqLoadedReservation *) reservation->source)->container_id));
+		pfree(reservation->source);
+		loaded->reservations = foreach_delete_current(loaded->reservations, cell);
+	}
+}
+
+static void
+forget_update(const YqContainerUpdate *update)
+{
+	if (update == NULL)
+		return;
+	if (update->allocation != NULL)
+		pfree(unconstify(int64 *, update->allocation));
+	pfree(unconstify(char *, update->container_id));
+	pfree(unconstify(YqContainerUpdate *, update));
+}
+
+static void
+forget_sources(const YqClusterApplication *application)
+{
+	YqLoadedApplication *source = application->source;
+
+	for (int i = 0; i < application->key_count; i++)
+	{
+		const YqRequestKey *key = application->keys[i];
+
+		forget_update(key->update);
+		if (key->anywhere.source != NULL)
+			pfree(key->anywhere.source);
+		for (int j = 0; j < key->ask_count; j++)
+		{
+			if (key->asks[j].source != NULL)
+				pfree(key->asks[j].source);
+		}
+	}
+	if (source->project != NULL)
+		pfree(unconstify(char *, source->project));
+	pfree(source);
+}
+
+/* Nothing has been heard of its user's containers since it was read. */
+static void
+remember_held(const YqClusterLoader *loader, const YqClusterApplication *application)
+{
+	YqBytes		key = {application->application_id, strlen(application->application_id)};
+	HeldEntry  *held;
+	bool		found;
+
+	if (!yq_is_fair(application->leaf->policy) || application->user->is_stale ||
+		yq_loaded(application)->holds_elsewhere)
+		return;
+	held = yq_bytes_table_enter(loader->held, key, CurrentMemoryContext, &found);
+	held->user = application->user;
+	held->used = palloc(yq_cluster_amounts_size(loader->cluster));
+	memcpy(held->used, application->used, yq_cluster_amounts_size(loader->cluster));
+}
+
+/* It is as if it had never been read. */
+static void
+forget_application(YqLoadedCluster *loaded, const char *id)
+{
+	YqClusterLoader	   *loader = loaded->loader;
+	YqBytes		key = {id, strlen(id)};
+	YqClusterApplication *application = find_application(loader, id);
+	char	   *kept_id;
+
+	if (application == NULL)
+		return;
+	remember_held(loader, application);
+	kept_id = unconstify(char *, application->application_id);
+	yq_loaded_note_stale(loaded, application->leaf);
+	forget_reservations(loaded, application);
+	forget_sources(application);
+	yq_bytes_table_remove(loader->applications, key);
+	yq_cluster_remove_application(loader->cluster, application);
+	pfree(kept_id);
+}
+
+bool
+yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids)
+{
+	YqClusterLoader	   *loader = loaded->loader;
+	List	   *unsettled = loaded->unsettled;
+	Datum		values[1];
+	ListCell   *cell;
+
+	list_free_deep(loaded->unpaid);
+	loaded->unsettled = loaded->unpaid = NIL;
+	ids = list_concat(list_copy(ids), unsettled);
+	if (ids == NIL)
+		return true;
+	loader->held = yq_bytes_table_create("yquota applications read again", sizeof(HeldEntry), CurrentMemoryContext);
+	foreach(cell, ids)
+		forget_application(loaded, lfirst(cell));
+	values[0] = yq_loader_list(ids);
+	yq_loader_read_applications(loader, values);
+	foreach(cell, loader->added)
+		yq_cluster_prepare_application(loader->cluster, lfirst(cell));
+	hash_destroy(loader->held);
+	loader->held = NULL;
+	list_free_deep(unsettled);
+	return !loader->is_contradictory;
+}

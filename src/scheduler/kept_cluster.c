@@ -1,0 +1,301 @@
+/*-------------------------------------------------------------------------
+ *
+ * kept_cluster.c
+ *	  The cluster that a session keeps from one allocation pass to the next.
+ *
+ * What it counts is what one snapshot sees, and what the pass itself has written.  The
+ * former is told by numbers of transactions.  The latter is told from what else its
+ * transaction has written by their number of rows: if there are others, it is given up.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/xact.h"
+#include "base/catalog.h"
+#include "base/settings.h"
+#include "scheduler/change_log.h"
+#include "scheduler/cluster_usage.h"
+#include "scheduler/kept_cluster.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/xid8.h"
+
+/* More than a cluster of ten thousand nodes and applications needs; names only grow. */
+#define MOST_BYTES ((Size) 400 * 1024 * 1024)
+
+typedef struct Kept
+{
+	YqLoadedCluster *loaded;	/* NULL: nothing is kept */
+	uint64		generation;		/* of the hierarchy */
+	bool		auto_creates_projects;
+	pg_uuid_t	usage_version;
+	YqSeen		seen;
+	YqFollower	deltas;
+	YqFollower	changes;
+	int64		own_rows;		/* deltas of seen.own that are counted */
+	bool		is_of_transaction;	/* what this transaction has done is in it */
+	bool		is_in_use;		/* half changed, if there is an error now */
+} Kept;
+
+static Kept kept;
+static bool knows_projects = false;
+
+/* -- giving it up -------------------------------------------------------------- */
+
+static void
+give_up(void)
+{
+	YqLoadedCluster *loaded = kept.loaded;
+
+	memset(&kept, 0, sizeof(kept));
+	if (loaded != NULL)
+		MemoryContextDelete(loaded->cluster->context);
+}
+
+static void
+on_transaction_end(XactEvent event, void *argument)
+{
+	if (event == XACT_EVENT_COMMIT && !kept.is_in_use)
+		kept.is_of_transaction = false;
+	else if ((event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE || event == XACT_EVENT_COMMIT) &&
+			 (kept.is_of_transaction || kept.is_in_use))
+		give_up();
+}
+
+static void
+watch(void)
+{
+	static bool is_watching = false;
+
+	if (is_watching)
+		return;
+	yq_catalog_on_change(YQ_PROJECT, &knows_projects);
+	RegisterXactCallback(on_transaction_end, NULL);
+	is_watching = true;
+}
+
+/* -- what has changed ---------------------------------------------------------- */
+
+typedef struct Changes
+{
+	bool		is_everything;
+	List	   *ids;			/* of applications, char *, as in the next ones */
+	List	   *queues;			/* whose counters of a user have changed */
+	List	   *usernames;		/* those users, in pairs */
+} Changes;
+
+static const char *const change_columns[] = {"kind", "application_id", "queue", "username"};
+
+static void
+read_change(const YqRow *row, bool is_own)
+{
+	Changes    *changes = row->argument;
+	bool		isnull;
+	char	   *id;
+	char	   *queue;
+
+	if (DatumGetChar(yq_row_value(row, 0, &isnull)) == YQ_CHANGE_EVERYTHING)
+		changes->is_everything = true;
+	id = yq_row_text(row, 1);
+	queue = yq_row_text(row, 2);
+	if (id != NULL)
+		changes->ids = lappend(changes->ids, id);
+	if (queue == NULL)
+		return;
+	changes->queues = lappend(changes->queues, queue);
+	changes->usernames = lappend(changes->usernames, yq_row_text(row, 3));
+}
+
+static void
+read_horizon(const YqRow *row)
+{
+	bool		isnull;
+
+	*(FullTransactionId *) row->argument = DatumGetFullTransactionId(yq_row_value(row, 0, &isnull));
+}
+
+/* Are changes that have not been seen still there? */
+static bool
+changes_are_there(Snapshot snapshot)
+{
+	static const char *const columns[] = {"trimmed_before"};
+	FullTransactionId trimmed_before = FirstNormalFullTransactionId;
+	uint64		oldest = U64FromFullTransactionId(kept.seen.next) -
+		(uint32) (XidFromFullTransactionId(kept.seen.next) - kept.seen.snapshot.xmin);
+
+	yq_rows_read(YQ_SCHEDULER_CHANGE_HORIZON, snapshot, columns, lengthof(columns), read_horizon, &trimmed_before);
+	return U64FromFullTransactionId(trimmed_before) <= oldest;
+}
+
+/* Applications of users whose containers have come or gone where that decides about the order. */
+static List *
+add_stale_applications(List *ids)
+{
+	ListCell   *cell;
+
+	foreach(cell, kept.loaded->stale_users)
+	{
+		const YqClusterUser *user = lfirst(cell);
+
+		for (int i = 0; i < user->leaf->application_count; i++)
+		{
+			if (user->leaf->applications[i]->user == user)
+				ids = lappend(ids, pstrdup(user->leaf->applications[i]->application_id));
+		}
+	}
+	return ids;
+}
+
+/* False when it has to be given up. */
+static bool
+follow_usage(Snapshot snapshot)
+{
+	pg_uuid_t	version = yq_usage_version(snapshot);
+	int64		own_rows;
+
+	if (memcmp(&version, &kept.usage_version, sizeof(version)) != 0)
+	{
+		yq_cluster_read_usage_again(kept.loaded, snapshot, &kept.deltas);
+		kept.usage_version = version;
+		return true;
+	}
+	own_rows = yq_cluster_read_new_usage(kept.loaded, &kept.seen, snapshot, &kept.deltas);
+	return own_rows == kept.own_rows;
+}
+
+static bool
+follow(Snapshot snapshot)
+{
+	YqLoadedCluster *loaded = kept.loaded;
+	Changes		changes = {.is_everything = false};
+
+	if (!changes_are_there(snapshot) ||
+		!yq_follower_read(&kept.changes, &kept.seen, snapshot, false, change_columns, lengthof(change_columns),
+						  read_change, &changes) ||
+		changes.is_everything || !follow_usage(snapshot))
+		return false;
+	changes.ids = add_stale_applications(changes.ids);
+	if (!yq_cluster_reload_applications(loaded, changes.ids))
+		return false;
+	yq_cluster_reload_counters(loaded, changes.queues, changes.usernames);
+	yq_cluster_prepare_again(loaded->cluster, loaded->stale_queues);
+	yq_loaded_forget_stale(loaded);
+	return true;
+}
+
+/* -- having one ------------------------------------------------------------------ */
+
+static void
+note_change(const YqRow *row, bool is_own)
+{
+}
+
+static void
+load(YqHierarchy *hierarchy, Snapshot snapshot)
+{
+	Kept		made = {.is_in_use = true};
+
+	made.loaded = yq_cluster_load(hierarchy, NULL, 0, snapshot, &made.deltas);
+	made.loaded->is_kept = true;
+	made.generation = hierarchy->generation;
+	made.auto_creates_projects = yq_auto_create_project;
+	made.usage_version = yq_usage_version(snapshot);
+	yq_follower_begin(&made.changes, YQ_SCHEDULER_CHANGE, made.loaded->cluster->context);
+	(void) yq_follower_read(&made.changes, NULL, snapshot, false, change_columns, 1, note_change, NULL);
+	MemoryContextSetParent(made.loaded->cluster->context, TopMemoryContext);
+	kept = made;
+}
+
+static bool
+is_usable(const YqHierarchy *hierarchy)
+{
+	return kept.loaded != NULL && !kept.is_in_use && knows_projects && kept.generation == hierarchy->generation &&
+		kept.auto_creates_projects == yq_auto_create_project && yq_seen_is_recent(&kept.seen) &&
+		MemoryContextMemAllocated(kept.loaded->cluster->context, true) < MOST_BYTES;
+}
+
+/* Rows of this transaction are told by one number. */
+static bool
+can_keep(void)
+{
+	TransactionId *children;
+
+	return !IsolationUsesXactSnapshot() && GetCurrentTransactionNestLevel() == 1 &&
+		xactGetCommittedChildren(&children) == 0;
+}
+
+YqLoadedCluster *
+yq_kept_cluster_get(YqHierarchy *hierarchy)
+{
+	Snapshot	snapshot;
+	bool		is_current;
+
+	watch();
+	if (!can_keep())
+		return NULL;
+	is_current = is_usable(hierarchy);
+	knows_projects = true;
+	/* what this command has written so far counts, too */
+	CommandCounterIncrement();
+	snapshot = yq_latest_snapshot();
+	kept.is_in_use = true;
+	if (!is_current || !follow(snapshot))
+	{
+		give_up();
+		load(hierarchy, snapshot);
+	}
+	yq_seen_forget(&kept.seen);
+	if (!yq_seen_set(&kept.seen, snapshot, kept.loaded->cluster->context))
+		kept.generation = 0;
+	kept.is_of_transaction = true;
+	UnregisterSnapshot(snapshot);
+	return kept.loaded;
+}
+
+/*
+ * Does the cluster count what has not been written down?  Decisions for applications
+ * that were gone have not, and containers that have become larger are for the door to
+ * count.
+ */
+static bool
+differs(const YqCluster *cluster)
+{
+	for (int i = 0; i < cluster->touched_count; i++)
+	{
+		if (yq_loaded(cluster->touched[i])->is_gone)
+			return true;
+	}
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		if (cluster->decisions[i].key->update != NULL)
+			return true;
+	}
+	return false;
+}
+
+void
+yq_kept_cluster_end_pass(YqLoadedCluster *loaded)
+{
+	Snapshot	snapshot;
+
+	if (differs(loaded->cluster))
+	{
+		give_up();
+		return;
+	}
+	yq_cluster_end_pass(loaded->cluster);
+	CommandCounterIncrement();
+	kept.seen.own = GetTopTransactionIdIfAny();
+	snapshot = yq_latest_snapshot();
+	kept.own_rows = TransactionIdIsValid(kept.seen.own) ?
+		yq_usage_count_own(&kept.seen, snapshot, &kept.deltas) : 0;
+	UnregisterSnapshot(snapshot);
+	kept.is_in_use = false;
+}
+
+bool
+yq_kept_cluster_is_of(const YqHierarchy *hierarchy)
+{
+	return kept.loaded != NULL && !kept.is_in_use && kept.generation == hierarchy->generation;
+}

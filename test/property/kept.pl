@@ -1,0 +1,208 @@
+#!/usr/bin/env perl
+#
+# Random changes by several sessions, in transactions that commit, roll back, or do
+# so in part.  Sessions that keep the cluster between passes decide what one says that
+# reads everything anew: the dry run just before each pass.
+#
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin, "$FindBin::Bin/../t";
+use Test::More;
+use Session;
+use Soak;
+use Trial;
+
+my ($seed, $histories) = Trial::plan_run(3);
+my $steps = 60;
+my $nodes = 7;
+my @leaves = qw(root.a.x root.a.y root.b.x root.b.y);
+my $submitted = 0;
+my $started = 0;
+
+sub one_of { return $_[ rand @_ ]; }
+sub a_node { return 'n' . int rand $nodes; }
+# of those that ask, mostly
+sub an_application { return sprintf q((SELECT application_id FROM yquota.application WHERE state %s ORDER BY random() LIMIT 1)), one_of(q(= 'ACTIVE'), q(= 'ACTIVE'), q(IN ('ACTIVE', 'ACCEPTED'))); }
+sub an_allocation { return sprintf '[memory-mb=%d,vcores=%d]', 1024 * one_of(1, 1, 2, 3, 8), one_of(1, 1, 2, 4); }
+
+# -- what changes ------------------------------------------------------------------
+
+# Statements, which may fail: of an application that there is none of, say.
+my %change = (
+	submit => sub {
+		return sprintf q(SELECT yquota.submit_application('application_1_%d', '%s', '{}', '%s', am_resource => '[memory-mb=1024,vcores=1]', priority => %d, unmanaged => %s, project => '%s')),
+			++$submitted, one_of('u', 'v', 'w'), one_of(@leaves), one_of(0, 0, 5), one_of('true', 'true', 'false'), one_of('p', 'p', 'q');
+	},
+	finish => sub { return sprintf q(SELECT yquota.finish_application(%s, 'FINISHED')), an_application(); },
+	move => sub { return sprintf q(SELECT yquota.move_application(%s, '%s')), an_application(), one_of(@leaves); },
+	prefer => sub { return sprintf q(SELECT yquota.update_application_priority(%s, %d)), an_application(), one_of(0, 5, 9); },
+	want => sub {
+		return sprintf q(SELECT yquota.request_containers(%s, '%s', %d, priority => %d)),
+			an_application(), an_allocation(), int rand 8, one_of(1, 2);
+	},
+	want_there => sub {
+		my $node = a_node();
+		return sprintf q(SELECT yquota.request_containers(%1$s, ARRAY[('%3$s', '%2$s', 2, 1, -1, true, NULL, NULL), ('/r%4$d', '%2$s', 2, 1, -1, %5$s, NULL, NULL), ('*', '%2$s', 2, 1, -1, %5$s, NULL, NULL)]::yquota.container_request[])),
+			an_application(), an_allocation(), $node, substr($node, 1) % 2, one_of('true', 'false');
+	},
+	avoid => sub { return sprintf q(SELECT yquota.update_blacklist(%s, ARRAY['%s'], ARRAY['%s'])), an_application(), a_node(), a_node(); },
+	release => sub { return q(SELECT yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE random() < 0.2))); },
+	# as the scheduler would say it: an event that contradicts its application is noticed later
+	start => sub {
+		return sprintf q(INSERT INTO yquota.container_event (event, container_id, project, application_id, username, queue, node, allocation)
+			SELECT 'CONTAINER_START', 'c%d', 'p', application_id, username, queue, '%s', '%s' FROM yquota.application WHERE application_id = %s),
+			++$started, a_node(), an_allocation(), an_application();
+	},
+	stray => sub {
+		return sprintf q(INSERT INTO yquota.container_event (event, container_id, project, username, queue, node, allocation) VALUES ('CONTAINER_START', 'c%d', 'p', '%s', '%s', '%s', '%s')),
+			++$started, one_of('u', 'v', 'w'), one_of(@leaves, 'root.a'), a_node(), an_allocation();
+	},
+	change => sub {
+		return sprintf q(INSERT INTO yquota.container_event (event, container_id, allocation) SELECT 'CONTAINER_UPDATE', container_id, '%s' FROM yquota.container ORDER BY random() LIMIT 2), an_allocation();
+	},
+	exchange => sub {
+		return sprintf q(WITH one AS (SELECT c.*, a.application_id AS other FROM yquota.container AS c JOIN yquota.application AS a USING (queue, username) WHERE a.state = 'ACTIVE' ORDER BY random() LIMIT 1)
+			INSERT INTO yquota.container_event (event, container_id, project, application_id, username, queue, node, allocation)
+			SELECT 'CONTAINER_FINISH'::yquota.container_event_type, c.container_id, NULL::text, NULL::text, NULL::text, NULL::text, NULL::text, NULL::yquota.resource FROM one AS c UNION ALL
+			SELECT 'CONTAINER_START', 'c%d', c.project, c.other, c.username, c.queue, c.node, c.allocation FROM one AS c), ++$started;
+	},
+	grow => sub {
+		return sprintf q(SELECT yquota.update_container(c.container_id, 0, allocation => '[memory-mb=8192,vcores=8]') FROM yquota.container AS c JOIN yquota.application AS a USING (application_id) ORDER BY c.container_id LIMIT 1);
+	},
+	fold => sub { return 'SELECT yquota_internal.fold_counters()'; },
+	trim => sub { return q(UPDATE yquota_internal.scheduler_change_horizon SET noted_at = '-infinity'; SELECT yquota_internal.trim_scheduler_changes()); },
+	acknowledge => sub { return 'SELECT yquota.acknowledge(ARRAY(SELECT container_id FROM yquota.decision))'; },
+	resize => sub { return sprintf q(UPDATE yquota.node SET total = '[memory-mb=%d,vcores=%d]' WHERE name = '%s'), 1024 * one_of(4, 8, 16), one_of(4, 8), a_node(); },
+	retire => sub { return sprintf q(UPDATE yquota.node SET state = '%s' WHERE name = '%s'), one_of('RUNNING', 'LOST'), a_node(); },
+	rack => sub { return sprintf q(UPDATE yquota.node SET rack = '/r%d' WHERE name = '%s'), one_of(0, 1), a_node(); },
+	weigh => sub { return sprintf q(UPDATE yquota.queue SET capacity = '%dw' WHERE path = '%s'), one_of(1, 2, 5), one_of(@leaves); },
+	pay => sub { return one_of(q(INSERT INTO yquota.project (name) VALUES ('q') ON CONFLICT DO NOTHING), q(DELETE FROM yquota.project WHERE name = 'q')); },
+	by_hand => sub { return sprintf q(UPDATE yquota.resource_request SET count = count + 1 WHERE application_id = %s), an_application(); },
+	delay => sub { return q(UPDATE yquota_internal.request_counter SET opportunities = opportunities + 3); },
+);
+# What happens often enough not to have everything read again each time.
+my @usual = qw(submit finish move prefer want want want want_there want_there avoid release release start start stray change exchange exchange acknowledge by_hand fold);
+
+sub some_change
+{
+	my $name = rand() < 0.97 ? one_of(@usual) : one_of(sort keys %change);
+
+	return $change{$name}->();
+}
+
+# One or several changes, of which some or all may be taken back.
+sub change
+{
+	my ($session) = @_;
+	my $kind = rand;
+
+	return attempt($session, some_change()) if $kind < 0.8;
+	attempt($session, 'BEGIN');
+	foreach (1 .. 1 + int rand 3)
+	{
+		attempt($session, 'SAVEPOINT s') if rand() < 0.5;
+		attempt($session, some_change());
+		attempt($session, one_of('ROLLBACK TO s', 'RELEASE s')) if rand() < 0.5;
+		attempt($session, sprintf q(SELECT * FROM yquota.node_heartbeat(ARRAY['%s'])), a_node()) if rand() < 0.2;
+	}
+	attempt($session, one_of('COMMIT', 'COMMIT', 'ROLLBACK'));
+	return;
+}
+
+# Some statements fail, as they should; none by a fault of the library.
+sub attempt
+{
+	my ($session, $sql) = @_;
+	my ($answer, $error) = $session->attempt($sql);
+
+	die "$error\nin: $sql\n" if defined $error && $error =~ /XX\d\d\d/;
+	return;
+}
+
+# -- what must hold ----------------------------------------------------------------
+
+sub decide
+{
+	my ($keeping, $fresh) = @_;
+	my $pass = rand() < 0.15 ? 'yquota.schedule(%s)' : sprintf q(yquota.node_heartbeat(ARRAY['%s','%s'])), a_node(), a_node();
+	my $dry = $pass;
+
+	# what passes do before they decide
+	$fresh->run('SELECT yquota.schedule(max_containers => 0)');
+	$pass =~ s/%s//;
+	$dry =~ s/node_heartbeat\((.*)\)/schedule($1, dry_run => true)/;
+	$dry =~ s/%s/dry_run => true/;
+	my $said = $fresh->run("SELECT * FROM $dry");
+	my $done = $keeping->run("SELECT * FROM $pass");
+	return ("$pass\nsaid:\n${said}done:\n$done", 0) if $said ne $done;
+	return (undef, scalar(() = $done =~ /^(?:allocated|swapped)/mg));
+}
+
+sub begin_history
+{
+	my ($session) = @_;
+
+	$session->run(<<"SQL");
+SELECT yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container));
+DELETE FROM yquota.decision;
+DELETE FROM yquota.application;
+DELETE FROM yquota.node;
+BEGIN;
+TRUNCATE yquota.queue, yquota.queue_label, yquota.queue_user, yquota.scheduler_setting;
+INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, resource_calculator, per_node_heartbeat_maximum_offswitch_assignments)
+VALUES (1, @{[ one_of('NULL', q('org.apache.hadoop.yarn.util.resource.DominantResourceCalculator')) ]}, @{[ one_of(1, 20) ]});
+INSERT INTO yquota.queue (path, capacity, user_limit_factor, ordering_policy, position, minimum_user_limit_percent) VALUES
+	('root', NULL, NULL, NULL, 1, NULL), ('root.a', '1w', NULL, NULL, 2, NULL), ('root.b', '2w', NULL, NULL, 3, NULL),
+	('root.a.x', '1w', 1000, 'fair', 4, NULL), ('root.a.y', '2w', 1, NULL, 5, 25), ('root.b.x', '1w', 2, 'fair', 6, 25),
+	('root.b.y', '1w', 1000, NULL, 7, 40);
+COMMIT;
+INSERT INTO yquota.node (name, rack, total) SELECT 'n' || n, '/r' || n % 2, '[memory-mb=8192,vcores=8]' FROM generate_series(0, $nodes - 1) AS n;
+SQL
+	return;
+}
+
+sub play
+{
+	my ($fresh, $changing, @keeping) = @_;
+	my $containers = 0;
+
+	begin_history($fresh);
+	attempt($changing, $change{submit}->()) foreach 1 .. 8;
+	foreach my $step (1 .. $steps)
+	{
+		my ($difference, $started);
+
+		# a session that fails or rolls back keeps nothing: most changes are made elsewhere
+		change(rand() < 0.9 ? $changing : one_of(@keeping)) foreach 1 .. 1 + int rand 3;
+		($difference, $started) = decide(one_of(@keeping), $fresh);
+		$containers += $started;
+		next if !defined $difference;
+		diag("step $step: $difference");
+		return (0, $containers);
+	}
+	my $problems = $fresh->run('SELECT * FROM yquota.verify()');
+	diag($problems) if $problems ne '';
+	return ($problems eq '', $containers);
+}
+
+my $database = "yquota_kept_$$";
+Session::administer("CREATE DATABASE $database");
+my ($fresh, @sessions) = map { Session->new($database) } 1 .. 4;
+$fresh->run(q(SET client_min_messages = error; CREATE EXTENSION yquota; INSERT INTO yquota.project (name) VALUES ('p')));
+
+my ($number, $failures, $containers) = (0, 0, 0);
+for (my $goes_on = 1; $goes_on && !$failures;)
+{
+	$goes_on = soak_goes_on(++$number, $histories, 5 * $histories);
+	srand($seed + $number);
+	$_->run(sprintf 'SELECT setseed(%.3f)', ($seed + $number) % 1000 / 1000) foreach $fresh, @sessions;
+	my ($is_right, $its_containers) = play($fresh, @sessions);
+	$failures++ if !$is_right;
+	$containers += $its_containers;
+}
+is($failures, 0, 'sessions that keep the cluster decide as one that reads it anew');
+cmp_ok($containers, '>', 10 * $histories, 'containers ran');
+$_->close foreach $fresh, @sessions;
+Session::administer("DROP DATABASE $database WITH (FORCE)");
+done_testing();
