@@ -100,7 +100,7 @@ COMMENT ON TABLE yquota.queue IS
 COMMENT ON COLUMN yquota.queue.parent IS 'path of the queue above; NULL for root';
 COMMENT ON COLUMN yquota.queue.name IS 'last part of the path; several queues may share it';
 COMMENT ON COLUMN yquota.queue.position IS
-	'place among the children of its parent, which is the order of Hadoop''s property queues; those without one come after the others, by path';
+	'place among the children of its parent, which is the order of Hadoop''s property queues, created ones come after them as they were created; those without a position come last, by path';
 COMMENT ON COLUMN yquota.queue.auto_created IS
 	'whether a submission has created it; such queues are in no file, and importing one leaves them';
 COMMENT ON COLUMN yquota.queue.capacity IS 'as Hadoop writes it: 12.5 (percent of the parent), 2w (weight), [memory=10240,vcores=12] (MiB, cores), or mixed';

@@ -331,8 +331,10 @@ static void
 write_rows(const YqQueueCreation *creation)
 {
 	static YqStatement insert_queues = {
-		.command = "INSERT INTO yquota.queue (path, auto_created, auto_queue_creation_v2_enabled) "
-		"SELECT p.path, true, CASE WHEN p.place < cardinality($1) THEN true END "
+		.command = "INSERT INTO yquota.queue (path, position, auto_created, auto_queue_creation_v2_enabled) "
+		"SELECT p.path, (SELECT COALESCE(pg_catalog.max(s.position), 0) + 1 FROM yquota.queue AS s "
+		"WHERE s.auto_created AND s.parent = pg_catalog.regexp_replace(p.path, '[.][^.]*$', '')), "
+		"true, CASE WHEN p.place < cardinality($1) THEN true END "
 		"FROM unnest($1) WITH ORDINALITY AS p (path, place)",
 		.types = {"_text"}
 	};

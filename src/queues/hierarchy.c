@@ -121,6 +121,8 @@ compare_siblings(const void *a, const void *b)
 	const YqQueue *left = *(YqQueue *const *) a;
 	const YqQueue *right = *(YqQueue *const *) b;
 
+	if (left->is_auto_created != right->is_auto_created)
+		return right->is_auto_created ? -1 : 1;
 	if (left->position != right->position)
 		return left->position < right->position ? -1 : 1;
 	return strcmp(left->path, right->path);
