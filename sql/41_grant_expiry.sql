@@ -8,6 +8,7 @@
 -- owed, and paid by the next grant that begins.  A negative row is credit taken
 -- back when it begins, as if it had been spent.  Nothing begins before it was
 -- booked: a grant that comes late does not change what others had lost by then.
+-- The period of a budget begins when it begins, though.
 --
 -- So what a grant loses follows from how much had been spent by certain
 -- instants.  That is read from the books: the time when something ran counts,
@@ -106,10 +107,15 @@ COMMENT ON FUNCTION yquota_internal.spent_by_now(text) IS
 
 CREATE VIEW yquota_internal.grant_life AS
 	SELECT quota_grant.grant_id, quota_grant.project, quota_grant.amount,
-		   greatest(quota_grant.valid_from, quota_grant.booked_at) AS begins_at,
+		   greatest(quota_grant.valid_from, booking.at) AS begins_at,
 		   -- one that comes too late is lost when it comes
-		   greatest(quota_grant.expires_at, quota_grant.booked_at) AS expires_at
-	FROM yquota.quota_grant;
+		   greatest(quota_grant.expires_at, booking.at) AS expires_at
+	FROM yquota.quota_grant
+	LEFT JOIN yquota_internal.budget_grant ON budget_grant.grant_id = quota_grant.grant_id
+	-- a budget is not late when nobody was there to grant it
+	CROSS JOIN LATERAL (
+		SELECT CASE WHEN budget_grant.grant_id IS NULL THEN quota_grant.booked_at END AS at
+	) AS booking;
 COMMENT ON VIEW yquota_internal.grant_life IS
 	'From when to when grants can be spent, or credit is taken back';
 

@@ -138,12 +138,13 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+	PERFORM yquota_internal.grant_budgets(now_at);
 	PERFORM yquota_internal.expire_grants(now_at);
 	PERFORM yquota_internal.remove_ended_holds(now_at);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_credit(timestamptz) IS
-	'Does what is due by the clock about credit: notes what expired grants lost, forgets holds that ended long ago';
+	'Does what is due by the clock about credit: grants budgets, notes what expired grants lost, forgets holds that ended long ago';
 REVOKE ALL ON FUNCTION yquota_internal.worker_credit(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_record(

@@ -86,6 +86,11 @@ CREATE POLICY reader ON yquota.quota_grant
 	USING ((SELECT yquota_internal.reads_all())
 		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
 	WITH CHECK (true);
+ALTER TABLE yquota.budget ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.budget
+	USING ((SELECT yquota_internal.reads_all())
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
+	WITH CHECK (true);
 ALTER TABLE yquota.expired_grant ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.expired_grant FOR SELECT
 	USING ((SELECT yquota_internal.reads_all())
@@ -252,6 +257,10 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.quota_grant', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.quota_grant', 'INSERT', '{admin}'),
 		('TABLE', 'yquota.expired_grant', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.budget', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.budget', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.budget', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.budget', 'DELETE', '{admin}'),
 		('TABLE', 'yquota.hold', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.role_grant', 'SELECT', '{admin}'),
 		('TABLE', 'yquota.audit', 'SELECT', '{admin}'),

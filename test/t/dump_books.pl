@@ -118,6 +118,7 @@ $node->safe_psql('original', <<~'SQL');
 	SELECT count(*) FROM yquota.void_events('c8', 'the wrong project');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation, source)
 	VALUES ('CONTAINER_START', 'c8', '2021-03-02 09:58+00', 'ops', 'root.a', '[vcores=2]', 'feed');
+	INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'month', 7);
 	-- grants that expire, one of which has
 	INSERT INTO yquota.quota_grant (project, amount, reason, kind, expires_at) VALUES
 		('lab', 20, 'c', 'budget', '2021-03-02 11:58+00'), ('lab', 30, 'd', 'refund', '2021-03-02 12:30+00');
@@ -203,7 +204,7 @@ foreach my $database (qw(plain inserted archived directory filled))
 		SELECT * FROM yquota.verify();
 		SQL
 		# two vcores for half an hour
-		"t\n3600|2021-03-02 11:30:00+00\n5\n3\nt\nt\n0\n0\n0\n0\n0", "$database: life goes on");
+		"t\n3600|2021-03-02 11:30:00+00\n6\n3\nt\nt\n0\n0\n0\n0\n0", "$database: life goes on");
 }
 
 # The session that restores a dump may go on to send events.

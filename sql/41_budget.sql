@@ -1,0 +1,129 @@
+--
+-- Budgets: credit that projects get every day, week, month, quarter or year.
+-- Each period is one row of yquota.quota_grant, made once, a day before it
+-- begins, so that nobody is without credit at midnight; or as soon as there is
+-- somebody to do it.
+--
+
+CREATE TABLE yquota.budget (
+	project text COLLATE "C" NOT NULL REFERENCES yquota.project ON DELETE CASCADE,
+	period text COLLATE "C" NOT NULL CHECK (period IN ('day', 'week', 'month', 'quarter', 'year')),
+	amount numeric NOT NULL
+		CHECK (amount > 0 AND amount NOT IN ('NaN', 'Infinity') AND scale(amount) <= 48),
+	rollover boolean NOT NULL DEFAULT false,
+	starts_on date NOT NULL CHECK (isfinite(starts_on)),
+	PRIMARY KEY (project, period)
+);
+COMMENT ON TABLE yquota.budget IS
+	'Credit that projects get every period of yquota.billing_timezone; a change counts from the first period that has not been granted';
+COMMENT ON COLUMN yquota.budget.period IS 'day, week (from Monday on), month, quarter or year';
+COMMENT ON COLUMN yquota.budget.amount IS 'credits per period';
+COMMENT ON COLUMN yquota.budget.rollover IS 'whether what is left of a period goes on; else it is lost at its end';
+COMMENT ON COLUMN yquota.budget.starts_on IS
+	'first day, by default today; the period that it lies in is granted whole, from that day on';
+
+CREATE TABLE yquota_internal.budget_grant (
+	project text COLLATE "C" NOT NULL,
+	period text COLLATE "C" NOT NULL,
+	starts_on date NOT NULL,
+	grant_id bigint UNIQUE REFERENCES yquota.quota_grant ON DELETE SET NULL,
+	PRIMARY KEY (project, period, starts_on)
+);
+COMMENT ON TABLE yquota_internal.budget_grant IS
+	'Periods of budgets that have been granted: none is twice, whatever becomes of the budget';
+COMMENT ON COLUMN yquota_internal.budget_grant.starts_on IS 'first day of the period';
+COMMENT ON COLUMN yquota_internal.budget_grant.grant_id IS 'its row of quota_grant; NULL when the owner has deleted that';
+
+CREATE FUNCTION yquota_internal.period_start(period text, day date) RETURNS date
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	RETURN date_trunc(period, day::timestamp)::date;
+COMMENT ON FUNCTION yquota_internal.period_start(text, date) IS 'First day of the period that a day lies in';
+
+CREATE FUNCTION yquota_internal.next_period_start(period text, first_day date) RETURNS date
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	RETURN (first_day + CASE period WHEN 'quarter' THEN interval '3 months' ELSE concat('1 ', period)::interval END)::date;
+COMMENT ON FUNCTION yquota_internal.next_period_start(text, date) IS 'First day of the period after the one that begins on a day';
+
+CREATE FUNCTION yquota_internal.grant_budgets(now_at timestamptz) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	zone text := yquota_internal.billing_timezone();
+	budget yquota.budget;
+	first_day date;
+	next_day date;
+	begins_at timestamptz;
+	granted bigint := 0;
+BEGIN
+	-- one at a time; readers go on
+	LOCK TABLE yquota_internal.budget_grant IN SHARE ROW EXCLUSIVE MODE;
+	FOR budget IN SELECT b.* FROM yquota.budget AS b ORDER BY b.project, b.period LOOP
+		first_day := coalesce(
+			(SELECT yquota_internal.next_period_start(budget.period, max(done.starts_on))
+			 FROM yquota_internal.budget_grant AS done
+			 WHERE done.project = budget.project AND done.period = budget.period),
+			budget.starts_on);
+		-- a budget that was taken away for a while is not made up for
+		first_day := yquota_internal.period_start(budget.period, greatest(first_day, budget.starts_on));
+		LOOP
+			begins_at := yquota_internal.billing_day_start(greatest(first_day, budget.starts_on), zone);
+			EXIT WHEN begins_at > now_at + interval '1 day';
+			next_day := yquota_internal.next_period_start(budget.period, first_day);
+			WITH given AS (
+				INSERT INTO yquota.quota_grant (project, amount, reason, kind, external_id, valid_from, expires_at)
+				VALUES (budget.project, budget.amount, format('budget of the %s from %s on', budget.period, first_day), 'budget',
+						format('yquota budget: %s, %s from %s on', budget.project, budget.period, first_day), begins_at,
+						CASE WHEN budget.rollover THEN 'infinity' ELSE yquota_internal.billing_day_start(next_day, zone) END)
+				ON CONFLICT (external_id) DO NOTHING
+				RETURNING quota_grant.grant_id
+			)
+			INSERT INTO yquota_internal.budget_grant (project, period, starts_on, grant_id)
+			SELECT budget.project, budget.period, first_day, (SELECT given.grant_id FROM given);
+			-- it pays for its own time, of which others may have been found to have lost something
+			DELETE FROM yquota.expired_grant AS expired
+			WHERE expired.project = budget.project AND expired.expired_at > begins_at;
+			granted := granted + 1;
+			first_day := next_day;
+		END LOOP;
+	END LOOP;
+	RETURN granted;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.grant_budgets(timestamptz) IS
+	'Grant the periods of budgets that have begun by an instant, or will within a day, and have not been granted; returns how many';
+REVOKE ALL ON FUNCTION yquota_internal.grant_budgets(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.keep_budget() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	NEW.starts_on := coalesce(NEW.starts_on, yquota_internal.billing_day(yquota.statement_clock(), yquota_internal.billing_timezone()));
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_budget() IS 'Have a budget begin today unless it says when';
+REVOKE ALL ON FUNCTION yquota_internal.keep_budget() FROM PUBLIC;
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON yquota.budget
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_budget();
+
+CREATE FUNCTION yquota_internal.grant_new_budget() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	-- a dump brings its own grants
+	IF NOT yquota_internal.restoring() THEN
+		PERFORM yquota_internal.grant_budgets(yquota.statement_clock());
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.grant_new_budget() IS 'Grant the first period of a new budget at once';
+REVOKE ALL ON FUNCTION yquota_internal.grant_new_budget() FROM PUBLIC;
+CREATE TRIGGER grant_budgets AFTER INSERT ON yquota.budget
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.grant_new_budget();
+
+SELECT pg_extension_config_dump('yquota.budget', '');
+SELECT pg_extension_config_dump('yquota_internal.budget_grant', '');

@@ -1,0 +1,68 @@
+--
+-- Recurring budgets: each period is granted once, however often and late
+-- somebody looks, and pays for its own time.
+--
+CREATE DATABASE yquota_budget;
+\c yquota_budget
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+\set SHOW_CONTEXT never
+ALTER DATABASE yquota_budget SET yquota.billing_timezone = 'Europe/Stockholm';
+SET yquota.billing_timezone = 'Europe/Stockholm';
+-- the 10th there, the 9th in UTC
+SELECT yquota.set_clock('2026-03-09 23:30+00');
+INSERT INTO yquota.project (name) VALUES ('lab'), ('web');
+INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'month', 1000);
+INSERT INTO yquota.budget (project, period, amount, rollover) VALUES ('web', 'week', 70.5, true), ('web', 'day', 10, false);
+CREATE VIEW given AS
+	SELECT project, amount, kind, reason, valid_from, expires_at FROM yquota.quota_grant ORDER BY project, reason;
+SELECT * FROM given;
+SELECT project, granted, remaining FROM yquota.project_balance ORDER BY project;
+SELECT yquota_internal.grant_budgets(yquota.clock());
+
+-- a day ahead, over the night when clocks go forward
+SELECT yquota.set_clock('2026-03-28 12:00+00');
+SELECT yquota_internal.grant_budgets(yquota.clock()), yquota_internal.grant_budgets(yquota.clock());
+SELECT reason, valid_from, expires_at FROM given WHERE reason ~ 'day|week' AND valid_from > '2026-03-26';
+SELECT count(*), count(DISTINCT valid_from) FROM given WHERE reason ~ 'day';
+
+-- what is left of a day is lost, what is left of a week is not
+SELECT granted, remaining FROM yquota.project_balance WHERE project = 'web';
+
+-- nobody was there for two months: the periods of that time pay for it
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
+	('CONTAINER_START', 'c1', '2026-03-20 00:00+00', 'lab', 'a', '[vcores=1]'), ('CONTAINER_FINISH', 'c1', '2026-03-20 00:05+00', NULL, NULL, NULL);
+SELECT yquota.set_clock('2026-06-01 12:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
+	('CONTAINER_START', 'c2', '2026-04-20 00:00+00', 'lab', 'a', '[vcores=1]'), ('CONTAINER_FINISH', 'c2', '2026-04-20 00:10+00', NULL, NULL, NULL);
+SELECT granted, charged, remaining FROM yquota.project_balance WHERE project = 'lab';
+SELECT yquota.quota_compute();
+SELECT granted, charged, remaining FROM yquota.project_balance WHERE project = 'lab';
+SELECT amount, state, spent, remaining, lost, begins_at, expires_at FROM yquota.grant_status WHERE project = 'lab' ORDER BY begins_at;
+SELECT granted, charged, remaining FROM yquota.project_balance WHERE project = 'web';
+SELECT * FROM yquota.verify();
+
+-- a change counts from the next period on; what is taken away and given back is not granted twice
+UPDATE yquota.budget SET amount = 1, rollover = true WHERE project = 'lab';
+DELETE FROM yquota.budget WHERE project = 'web';
+SELECT yquota.set_clock('2026-06-30 12:00+00');
+SELECT yquota_internal.grant_budgets(yquota.clock());
+SELECT amount, valid_from, expires_at FROM given WHERE project = 'lab' AND valid_from > '2026-05-01';
+INSERT INTO yquota.budget (project, period, amount) VALUES ('web', 'week', 5);
+SELECT reason, amount, valid_from, expires_at FROM given WHERE project = 'web' AND valid_from > '2026-06-01';
+DELETE FROM yquota.budget;
+INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'month', 3), ('lab', 'quarter', 4), ('lab', 'year', 5);
+SELECT reason, amount, valid_from, expires_at FROM given WHERE project = 'lab' AND valid_from > '2026-06-01';
+
+-- bad input
+\set VERBOSITY terse
+INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'hour', 3);
+INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'day', -3);
+INSERT INTO yquota.budget (project, period, amount) VALUES ('nobody', 'day', 3);
+INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('lab', 'day', 3, '-infinity');
+INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'month', 3);
+
+\c postgres
+DROP DATABASE yquota_budget;
