@@ -855,6 +855,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_running_totals();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_usage();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_totals();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_rollup();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_grants();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_applications();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_scheduler();

@@ -376,3 +376,42 @@ CREATE FUNCTION yquota.top_costs("from" timestamptz, "to" timestamptz,
 COMMENT ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], integer) IS
 	'The dearest of what ran in a window, as cost_between() has them, with their share of the whole and what they cost in the window of the same length before';
 REVOKE ALL ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], integer) FROM PUBLIC;
+
+--
+-- Roll-ups and the ledger agree.  Rows of what is archived stay in the roll-ups,
+-- so it is compared from the archive horizon on.
+--
+CREATE FUNCTION yquota_internal.verify_rollup()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	starts_at CONSTANT timestamptz := yquota_internal.next_quarter_hour(yquota_internal.archive_horizon());
+	ends_at CONSTANT timestamptz := (SELECT yquota_internal.quarter_hour(rollup.until) FROM yquota_internal.valid_rollup AS rollup);
+	state yquota_internal.rollup_state;
+BEGIN
+	SELECT * INTO state FROM yquota_internal.rollup_state;
+	IF ends_at IS NULL OR starts_at >= ends_at THEN
+		RETURN;
+	END IF;
+	RETURN QUERY EXECUTE format($query$
+		SELECT 'rolled-up cost of a project differs from the ledger', project,
+			   trim_scale(coalesce(ledger.amount, 0))::text, trim_scale(coalesce(rolled_up.amount, 0))::text
+		FROM (SELECT piece.project, sum(piece.amount) AS amount FROM (%s) AS piece GROUP BY piece.project) AS ledger
+		FULL JOIN (
+			SELECT rollup.project, sum(rollup.amount) AS amount
+			FROM yquota_internal.charge_rollup AS rollup
+			WHERE rollup.quarter_hour >= $1 AND rollup.quarter_hour < $2
+			GROUP BY rollup.project
+		) AS rolled_up USING (project)
+		WHERE coalesce(ledger.amount, 0) <> coalesce(rolled_up.amount, 0)
+		$query$,
+		yquota_internal.ledger_cost_query('project, ', '$1', '$2', true,
+			'AND NOT (segment.booked_at >= $3 AND age(segment.posted_by) <= age($4))'))
+	USING starts_at, ends_at, state.booked_from, state.horizon::xid;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.verify_rollup() IS
+	'Projects for which charge_rollup says otherwise than the ledger rows that it contains';
+REVOKE ALL ON FUNCTION yquota_internal.verify_rollup() FROM PUBLIC;

@@ -98,6 +98,8 @@ BEGIN;
 UPDATE yquota_internal.charge_rollup SET amount = 0;
 SELECT project, amount FROM yquota.cost_between('2026-10-01', '2026-11-01') ORDER BY project;
 SELECT node, amount FROM yquota.cost_between('2026-10-01', '2026-11-01', '{node}') ORDER BY node;
+-- and verify() says so
+SELECT * FROM yquota.verify() ORDER BY subject;
 ROLLBACK;
 -- what is settled later is added, what is forgiven later is cut anew
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'running', '2026-11-04 12:00+00');
