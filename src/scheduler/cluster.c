@@ -536,6 +536,23 @@ remove_key(YqCluster *cluster, YqRequestKey *key)
 	pfree(key);
 }
 
+void
+yq_cluster_drop_empty_keys(YqClusterApplication *application)
+{
+	int			count = 0;
+
+	for (int i = 0; i < application->key_count; i++)
+	{
+		YqRequestKey *key = application->keys[i];
+
+		if (key->anywhere.amounts == NULL && key->ask_count == 0 && key->reservation_count == 0)
+			remove_key(NULL, key);
+		else
+			application->keys[count++] = key;
+	}
+	application->key_count = count;
+}
+
 static void
 subtract_pending(YqCluster *cluster, YqClusterApplication *application)
 {

@@ -420,12 +420,14 @@ extern void yq_cluster_prepare(YqCluster *cluster);
 /*
  * Afterwards a cluster may follow what it was loaded from.  To take an application out:
  * what it asks for and has reserved counts no more, what its containers use does; it
- * is freed, but not what the caller gave for it.  To add one: as before, and then
+ * is freed, but not what the caller gave for it.  Keys without asks and reservations
+ * can be dropped alone.  To add one: as before, and then
  * prepare it.  When all is done, everything else that follows is put in order for the
  * queues (YqClusterQueue) whose applications, users or usage have changed.
  */
 extern void yq_cluster_remove_application(YqCluster *cluster, YqClusterApplication *application);
 extern void yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplication *application);
+extern void yq_cluster_drop_empty_keys(YqClusterApplication *application);
 extern void yq_cluster_prepare_again(YqCluster *cluster, const List *queues);
 
 /* Something of a key is not what was loaded any more. */

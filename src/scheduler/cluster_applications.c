@@ -369,9 +369,6 @@ read_reservation(const YqLoaderRow *row)
 	YqClusterApplication *application = find_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
 	YqClusterNode *node = yq_cluster_node(cluster, TextDatumGetCString(yq_loader_value(row, 4)));
 	int64	   *amounts = yq_loader_amounts(row, 6);
-	YqLoadedReservation *source;
-	YqReservation *reservation;
-	MemoryContext caller;
 
 	if (application == NULL || node == NULL)
 		return;
@@ -380,14 +377,8 @@ read_reservation(const YqLoaderRow *row)
 		loader->is_contradictory = true;
 		return;
 	}
-	caller = MemoryContextSwitchTo(cluster->context);
-	source = palloc(sizeof(YqLoadedReservation));
-	source->container_id = yq_loader_text(row, 5);
-	reservation = yq_cluster_add_reservation(cluster, get_key(row, application, yq_loader_text(row, 10), 7), node,
-											 container_number(source->container_id), amounts);
-	reservation->source = source;
-	loader->loaded->reservations = lappend(loader->loaded->reservations, reservation);
-	MemoryContextSwitchTo(caller);
+	(void) yq_cluster_add_reservation(cluster, get_key(row, application, yq_loader_text(row, 10), 7), node,
+									  container_number(TextDatumGetCString(yq_loader_value(row, 5))), amounts);
 }
 
 #define LOOK_UP_RESERVATIONS(condition) \
@@ -512,23 +503,6 @@ yq_loader_make_applications(const YqCluster *cluster)
 /* -- again ---------------------------------------------------------------------------- */
 
 static void
-forget_reservations(YqLoadedCluster *loaded, const YqClusterApplication *application)
-{
-	ListCell   *cell;
-
-	foreach(cell, loaded->reservations)
-	{
-		YqReservation *reservation = lfirst(cell);
-
-		if (reservation->key->application != application)
-			continue;
-		pfree(unconstify(char *, ((YqLoadedReservation *) reservation->source)->container_id));
-		pfree(reservation->source);
-		loaded->reservations = foreach_delete_current(loaded->reservations, cell);
-	}
-}
-
-static void
 forget_update(const YqContainerUpdate *update)
 {
 	if (update == NULL)
@@ -593,7 +567,6 @@ forget_application(YqLoadedCluster *loaded, const char *id)
 	remember_held(loader, application);
 	kept_id = unconstify(char *, application->application_id);
 	yq_loaded_note_stale(loaded, application->leaf);
-	forget_reservations(loaded, application);
 	forget_sources(application);
 	yq_bytes_table_remove(loader->applications, key);
 	yq_cluster_remove_application(loader->cluster, application);
@@ -624,4 +597,61 @@ yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids)
 	loader->held = NULL;
 	list_free_deep(unsettled);
 	return !loader->is_contradictory;
+}
+
+/* -- after a pass --------------------------------------------------------------- */
+
+/* The row has been deleted with the last container that it asked for. */
+static bool
+is_served(const YqAsk *ask)
+{
+	return ask->is_changed && ask->count <= 0;
+}
+
+static void
+forget_ask(const YqAsk *ask)
+{
+	if (ask->amounts != NULL)
+		pfree(unconstify(int64 *, ask->amounts));
+	if (ask->source != NULL)
+		pfree(ask->source);
+}
+
+static void
+settle_asks(YqRequestKey *key)
+{
+	int			count = 0;
+
+	for (int i = 0; i < key->ask_count; i++)
+	{
+		if (is_served(&key->asks[i]))
+			forget_ask(&key->asks[i]);
+		else
+			key->asks[count++] = key->asks[i];
+	}
+	key->ask_count = count;
+	for (int i = 0; i < count; i++)
+		key->asks[i].is_changed = false;
+	if (is_served(&key->anywhere))
+	{
+		forget_ask(&key->anywhere);
+		key->anywhere = (YqAsk) {.name = YQ_ANYWHERE,.relaxes_locality = true};
+		key->label = 0;
+	}
+	key->anywhere.is_changed = false;
+}
+
+void
+yq_cluster_settle_application(YqLoadedCluster *loaded, YqClusterApplication *application)
+{
+	for (int i = 0; i < application->key_count; i++)
+	{
+		YqRequestKey *key = application->keys[i];
+
+		settle_asks(key);
+		key->is_changed = false;
+		key->written = (YqRequestCounters) {key->opportunities, key->missed_non_partitioned, key->re_reservations};
+	}
+	yq_cluster_drop_empty_keys(application);
+	yq_loaded_note_stale(loaded, application->leaf);
 }

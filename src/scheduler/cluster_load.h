@@ -29,17 +29,10 @@ typedef struct YqLoadedApplication
 
 #define yq_loaded(application) ((YqLoadedApplication *) (application)->source)
 
-/* A reservation that was there, as its source. */
-typedef struct YqLoadedReservation
-{
-	const char *container_id;
-} YqLoadedReservation;
-
 typedef struct YqLoadedCluster
 {
 	YqCluster  *cluster;		/* prepared */
 	struct YqClusterLoader *loader; /* of cluster_load.c */
-	List	   *reservations;	/* YqReservation: those that were there */
 	List	   *changed;		/* YqClusterApplication of which the pass has written something down */
 	List	   *unpaid;			/* YqClusterApplication of which only id and leaf are known: left out */
 	List	   *nodes;			/* names (palloc'd) of the nodes in service, in order */
@@ -63,6 +56,12 @@ extern YqLoadedCluster *yq_cluster_load(YqHierarchy *hierarchy, const char **nod
  * when that does not go together with what was read of others.
  */
 extern bool yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids);
+
+/*
+ * A pass has written down what it changed of an application: have it be as if it were
+ * read now.
+ */
+extern void yq_cluster_settle_application(YqLoadedCluster *loaded, YqClusterApplication *application);
 
 /* Read again how many applications users have: queues and usernames (char *) in pairs. */
 extern void yq_cluster_reload_counters(YqLoadedCluster *loaded, const List *queues, const List *usernames);

@@ -34,6 +34,7 @@ typedef struct Kept
 	YqFollower	deltas;
 	YqFollower	changes;
 	int64		own_rows;		/* deltas of seen.own that are counted */
+	int64		own_changes;	/* rows of scheduler_change of seen.own that say nothing new */
 	bool		is_of_transaction;	/* what this transaction has done is in it */
 	bool		is_in_use;		/* half changed, if there is an error now */
 } Kept;
@@ -81,6 +82,8 @@ typedef struct Changes
 {
 	bool		is_everything;
 	List	   *ids;			/* of applications, char *, as in the next ones */
+	List	   *own_ids;		/* those that seen.own has noted */
+	int64		own_rows;
 	List	   *queues;			/* whose counters of a user have changed */
 	List	   *usernames;		/* those users, in pairs */
 } Changes;
@@ -99,7 +102,10 @@ read_change(const YqRow *row, bool is_own)
 		changes->is_everything = true;
 	id = yq_row_text(row, 1);
 	queue = yq_row_text(row, 2);
-	if (id != NULL)
+	changes->own_rows += is_own;
+	if (id != NULL && is_own)
+		changes->own_ids = lappend(changes->own_ids, id);
+	else if (id != NULL)
 		changes->ids = lappend(changes->ids, id);
 	if (queue == NULL)
 		return;
@@ -175,6 +181,9 @@ follow(Snapshot snapshot)
 						  read_change, &changes) ||
 		changes.is_everything || !follow_usage(snapshot))
 		return false;
+	/* what the pass has changed is known, what its transaction did besides is not */
+	if (changes.own_rows != kept.own_changes)
+		changes.ids = list_concat(changes.ids, changes.own_ids);
 	changes.ids = add_stale_applications(changes.ids);
 	if (!yq_cluster_reload_applications(loaded, changes.ids))
 		return false;
@@ -186,9 +195,12 @@ follow(Snapshot snapshot)
 
 /* -- having one ------------------------------------------------------------------ */
 
+/* Rows of the transaction that looked last; others have nothing to say, now. */
 static void
-note_change(const YqRow *row, bool is_own)
+count_own(const YqRow *row, bool is_own)
 {
+	if (row->argument != NULL)
+		*(int64 *) row->argument += is_own;
 }
 
 static void
@@ -202,7 +214,7 @@ load(YqHierarchy *hierarchy, Snapshot snapshot)
 	made.auto_creates_projects = yq_auto_create_project;
 	made.usage_version = yq_usage_version(snapshot);
 	yq_follower_begin(&made.changes, YQ_SCHEDULER_CHANGE, made.loaded->cluster->context);
-	(void) yq_follower_read(&made.changes, NULL, snapshot, false, change_columns, 1, note_change, NULL);
+	(void) yq_follower_read(&made.changes, NULL, snapshot, false, change_columns, 1, count_own, NULL);
 	MemoryContextSetParent(made.loaded->cluster->context, TopMemoryContext);
 	kept = made;
 }
@@ -278,19 +290,28 @@ void
 yq_kept_cluster_end_pass(YqLoadedCluster *loaded)
 {
 	Snapshot	snapshot;
+	ListCell   *cell;
 
 	if (differs(loaded->cluster))
 	{
 		give_up();
 		return;
 	}
+	foreach(cell, loaded->changed)
+		yq_cluster_settle_application(loaded, lfirst(cell));
+	loaded->changed = NIL;
 	yq_cluster_end_pass(loaded->cluster);
 	CommandCounterIncrement();
 	kept.seen.own = GetTopTransactionIdIfAny();
-	snapshot = yq_latest_snapshot();
-	kept.own_rows = TransactionIdIsValid(kept.seen.own) ?
-		yq_usage_count_own(&kept.seen, snapshot, &kept.deltas) : 0;
-	UnregisterSnapshot(snapshot);
+	kept.own_rows = kept.own_changes = 0;
+	if (TransactionIdIsValid(kept.seen.own))
+	{
+		snapshot = yq_latest_snapshot();
+		kept.own_rows = yq_usage_count_own(&kept.seen, snapshot, &kept.deltas);
+		(void) yq_follower_read(&kept.changes, &kept.seen, snapshot, true, change_columns, 1, count_own,
+								&kept.own_changes);
+		UnregisterSnapshot(snapshot);
+	}
 	kept.is_in_use = false;
 }
 
