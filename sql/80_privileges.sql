@@ -407,6 +407,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.clear_multiplier(text)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.compute_prices(timestamptz)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.decide_outage(bigint,boolean)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.forgive(timestamptz,timestamptz,text,text)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.grant_member(regrole,text)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.grant_operator(regrole)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.grant_viewer(regrole)', 'EXECUTE', '{admin}'),
