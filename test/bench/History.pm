@@ -274,6 +274,7 @@ sub container_cost_case
 		running => "SELECT * FROM yquota.container_cost WHERE container_id = 'application-$containers'",
 		finished => q(SELECT * FROM yquota.container_cost WHERE container_id = 'application-1'),
 		application => q(SELECT count(*), sum(cost) FROM yquota.container_cost WHERE application_id = 'application_of_many'),
+		bill => q(SELECT * FROM yquota.explain_charge('application-1')),
 	);
 	my ($count) = $session->run($query{application}) =~ /^(\d+)\|/;
 	die "the application has $count containers, not $containers\n" if $count != $containers;
@@ -282,12 +283,35 @@ sub container_cost_case
 
 	my $case = 'with ' . size('books_all') . ' charges';
 	foreach my $what ([ running => 'a running container', 1 ], [ finished => 'a finished container', 1 ],
-		[ application => "an application of $containers containers", 20 ])
+		[ application => "an application of $containers containers", 20 ], [ bill => 'a finished container, as a bill,', 5 ])
 	{
 		my ($name, $called, $target) = @$what;
 		Report::add("cost of $called $case", figure => $found->{$name}{time}, figure_unit => 'ms',
 			value => $found->{$name}{time}, unit => 'ms', at_most => $target);
 	}
+	return;
+}
+
+# The ledger rolled up once, and what that is good for.
+sub roll_up_case
+{
+	my $database = 'rolled_up';
+	my $by_day = sprintf q(SELECT * FROM yquota.cost_by_day(to_timestamp(%d)::date, to_timestamp(%d)::date, '{project,queue}')),
+	  Workload::ORIGIN, Workload::ORIGIN + MONTH_S;
+
+	Cluster::copy_database($database, books('books_all'));
+	my $session = Cluster->new($database);
+	my $from_ledger = Bench::patient_milliseconds($session, $by_day);
+	my ($rolling, $in_vain) = Bench::patient_milliseconds($session, 'SELECT yquota.roll_up()');
+	$session->run('VACUUM ANALYZE yquota_internal.charge_rollup');
+	my $rolled_up = Bench::patient_milliseconds($session, $by_day);
+	$session->close;
+	Cluster::drop_database($database);
+	Report::add("roll-up of @{[ size('books_all') ]} charges", figure => $rolling / 1000, figure_unit => 's',
+		value => $rolling / 1000, unit => 's', note => $in_vain ? 'given up' : 'once');
+	Report::add("cost of a month by day, project and queue, rolled up, @{[ size('books_all') ]} charges",
+		figure => $rolled_up, figure_unit => 'ms', baseline => $from_ledger, value => $rolled_up, unit => 'ms',
+		at_most => 2000, note => 'once; the baseline is the ledger');
 	return;
 }
 
@@ -378,6 +402,7 @@ sub cases
 		'cost-between' => \&month_cost_case,
 		'verify' => \&verify_case,
 		'container-cost' => \&container_cost_case,
+		'roll-up' => \&roll_up_case,
 		'flat-single' => sub { flat_single_case(@_, 'single rows, random ids, synchronous_commit off,') },
 		'room' => \&room_case,
 		'archive' => \&archive_case,
