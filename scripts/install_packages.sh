@@ -3,8 +3,8 @@
 #
 # Install with apt what "make check" and "make demo" need and do not find: the
 # server without its automatic main cluster, its headers, compilers and their
-# sanitizers, pgTAP, pg_cron, sqlsmith, valgrind and the Perl modules of the
-# tests.  Finds things by looking for them, not in the package database, so a
+# sanitizers, pgTAP, pg_cron, sqlsmith, valgrind, Prometheus' rule checker and
+# exporter, and the Perl modules of the tests.  No service is started.  Finds things by looking for them, not in the package database, so a
 # server built by hand is fine, and when nothing is missing apt is not called
 # at all.
 
@@ -12,6 +12,11 @@
 cd /
 
 cluster_dropin=/etc/postgresql-common/createcluster.d/yquota-no-main-cluster.conf
+service_policy=/usr/sbin/policy-rc.d
+
+# What is written for the time of this script.
+temporary=()
+trap '[ ${#temporary[@]} -eq 0 ] || as_root rm -f "${temporary[@]}"' EXIT
 
 # as_root COMMAND...: without a question where nobody could answer it.
 as_root()
@@ -99,6 +104,8 @@ look()
 	need valgrind command -v valgrind
 	need "libclang-rt-$clang_version-dev" clang_runtime_found
 	need "postgresql-$major-cron" test -f "$sharedir/extension/pg_cron.control"
+	need prometheus command -v promtool
+	need prometheus-postgres-exporter command -v prometheus-postgres-exporter
 }
 
 # without_main_cluster: from here to the end of this script a new server
@@ -110,12 +117,32 @@ without_main_cluster()
 	command -v pg_conftool >/dev/null || install postgresql-common
 	setting=$(pg_conftool /etc/postgresql-common/createcluster.conf show -bs create_main_cluster 2>/dev/null || true)
 	[ -z "$setting" ] || return 0
-	trap 'as_root rm -f "$cluster_dropin"' EXIT
+	temporary+=("$cluster_dropin")
 	as_root mkdir -p "${cluster_dropin%/*}"
 	echo 'create_main_cluster = false' | as_root tee "$cluster_dropin" >/dev/null
 	setting=$(pg_conftool /etc/postgresql-common/createcluster.conf show -bs create_main_cluster 2>/dev/null || true)
 	[ "$setting" = off ] ||
 		die "cannot install the server without its main cluster: set create_main_cluster = false in /etc/postgresql-common/createcluster.conf"
+}
+
+# without_services: nor do the packages of Prometheus start theirs, now or when
+# the machine starts, unless the operator has said what services may do.
+without_services()
+{
+	[ ! -e "$service_policy" ] || return 0
+	temporary+=("$service_policy")
+	printf '#!/bin/sh\nexit 101\n' | as_root tee "$service_policy" >/dev/null
+	as_root chmod 755 "$service_policy"
+}
+
+disable_services()
+{
+	local package
+
+	command -v systemctl >/dev/null || return 0
+	for package in "${missing[@]}"; do
+		[[ $package != prometheus* ]] || as_root systemctl disable "$package" >&2 || true
+	done
 }
 
 major=$(major_version)
@@ -143,9 +170,12 @@ install_missing()
 	for package in "${missing[@]}"; do
 		if [ "$package" = "postgresql-$major" ]; then
 			without_main_cluster
+		elif [[ $package == prometheus* ]]; then
+			without_services
 		fi
 	done
 	install "${missing[@]}"
+	disable_services
 }
 
 # Twice, because the server's headers tell which clang it is about.

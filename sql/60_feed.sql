@@ -52,34 +52,37 @@ COMMENT ON COLUMN yquota.feed_status.deferred IS 'events kept while yquota.charg
 -- Ghosts are containers whose FINISH got lost.  The first container of an
 -- application attempt (YARN numbers it 000001) is its master, which rightly
 -- outlives all others.
+CREATE VIEW yquota_internal.suspect_container AS
+	SELECT container.container_id, container.project, container.application_id,
+		   container.username, container.queue, container.node, container.execution_type,
+		   container.allocation, container.started_at,
+		   'node is ' || node.state AS reason
+	FROM yquota.container container
+	JOIN yquota.node node ON node.name = container.node
+	WHERE node.state IN ('DECOMMISSIONED', 'LOST', 'REBOOTED', 'SHUTDOWN')
+	UNION ALL
+	SELECT aged.container_id, aged.project, aged.application_id, aged.username, aged.queue,
+		   aged.node, aged.execution_type, aged.allocation, aged.started_at,
+		   format('runs for %s, the next oldest of its application for %s',
+				  aged.now - aged.started_at, aged.now - aged.next_started_at)
+	FROM (
+		SELECT container.*,
+			   yquota.statement_clock() AS now,
+			   lead(container.started_at) OVER (
+				   PARTITION BY container.project, container.application_id
+				   ORDER BY container.started_at, container.container_id) AS next_started_at
+		FROM yquota.container container
+		WHERE container.application_id IS NOT NULL
+		  AND right(container.container_id, 7) <> '_000001'
+	) aged
+	WHERE aged.next_started_at - aged.started_at >= interval '1 day'
+	  AND aged.now - aged.started_at >= 10 * (aged.now - aged.next_started_at);
+COMMENT ON VIEW yquota_internal.suspect_container IS
+	'Running containers of all projects that probably ended unheard';
+
 CREATE VIEW yquota.suspect_container WITH (security_barrier) AS
 	SELECT suspect.*
-	FROM (
-		SELECT container.container_id, container.project, container.application_id,
-			   container.username, container.queue, container.node, container.execution_type,
-			   container.allocation, container.started_at,
-			   'node is ' || node.state AS reason
-		FROM yquota.container container
-		JOIN yquota.node node ON node.name = container.node
-		WHERE node.state IN ('DECOMMISSIONED', 'LOST', 'REBOOTED', 'SHUTDOWN')
-		UNION ALL
-		SELECT aged.container_id, aged.project, aged.application_id, aged.username, aged.queue,
-			   aged.node, aged.execution_type, aged.allocation, aged.started_at,
-			   format('runs for %s, the next oldest of its application for %s',
-					  aged.now - aged.started_at, aged.now - aged.next_started_at)
-		FROM (
-			SELECT container.*,
-				   yquota.statement_clock() AS now,
-				   lead(container.started_at) OVER (
-					   PARTITION BY container.project, container.application_id
-					   ORDER BY container.started_at, container.container_id) AS next_started_at
-			FROM yquota.container container
-			WHERE container.application_id IS NOT NULL
-			  AND right(container.container_id, 7) <> '_000001'
-		) aged
-		WHERE aged.next_started_at - aged.started_at >= interval '1 day'
-		  AND aged.now - aged.started_at >= 10 * (aged.now - aged.next_started_at)
-	) suspect
+	FROM yquota_internal.suspect_container suspect
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR suspect.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.suspect_container IS

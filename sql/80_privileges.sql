@@ -357,6 +357,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.queue_usage', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.node_usage', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.worker_status', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.metrics', 'SELECT', '{viewer,admin}'),
 		-- reports
 		('FUNCTION', 'yquota.cost_between(timestamptz,timestamptz,text[])', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.balance_at(text,timestamptz)', 'EXECUTE', '{member,viewer,admin}'),

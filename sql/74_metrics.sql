@@ -1,0 +1,142 @@
+--
+-- What a monitoring system asks for, as Prometheus names it: one row per sample.
+-- Every branch has a family of its own, so that a query for one family computes
+-- nothing of the others.
+--
+
+-- With the owner's rights: what is measured is hidden from whoever reads metrics.
+CREATE FUNCTION yquota_internal.price_check()
+	RETURNS TABLE (price_group text, multiplier numeric, computed_multiplier numeric,
+				   utilization numeric, pinned boolean)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH measured AS MATERIALIZED (
+			-- what has arrived ahead of the clock is in the counters already
+			SELECT * FROM yquota_internal.measure_price_groups(
+				greatest(yquota.statement_clock(), yquota_internal.last_event_at()))
+		), priced AS MATERIALIZED (
+			SELECT own.price_group, in_force.multiplier, own.utilization, own.unknown IS NULL AS is_known,
+				   own.multiplier AS wanted,
+				   yquota_internal.pinned_until(own.price_group, yquota.statement_clock()) IS NOT NULL AS is_pinned
+			FROM measured AS own
+			CROSS JOIN LATERAL (
+				SELECT price.multiplier
+				FROM yquota.price AS price
+				WHERE price.price_group = own.price_group
+				  AND price.effective_at <= yquota.statement_clock()
+				ORDER BY price.effective_at DESC
+				LIMIT 1
+			) AS in_force
+		), lowest AS (
+			-- GENERAL is the floor of all, as it stands where it is left alone
+			SELECT CASE WHEN priced.is_known AND NOT priced.is_pinned THEN priced.wanted
+						ELSE priced.multiplier END AS multiplier
+			FROM priced
+			WHERE priced.price_group = 'GENERAL'
+		)
+		SELECT priced.price_group, priced.multiplier,
+			   CASE WHEN priced.is_known THEN greatest(priced.wanted, (SELECT lowest.multiplier FROM lowest)) END,
+			   CASE WHEN priced.is_known THEN priced.utilization END,
+			   priced.is_pinned
+		FROM priced;
+	END;
+COMMENT ON FUNCTION yquota_internal.price_check() IS
+	'The multiplier of every price group in force, and the one that its utilization asks for; NULL while the cluster is not known';
+
+CREATE FUNCTION yquota_internal.seconds_since(at timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	RETURN CASE WHEN isfinite(at) THEN extract(epoch FROM yquota.statement_clock()) - extract(epoch FROM at) END;
+COMMENT ON FUNCTION yquota_internal.seconds_since(timestamptz) IS
+	'Seconds from an instant to the clock; NULL when it never was';
+
+CREATE VIEW yquota.metrics AS
+	SELECT 'price' AS family, 'yquota_price_' || sample.name AS metric,
+		   jsonb_build_object('price_group', price.price_group) AS labels, sample.value
+	FROM yquota_internal.price_check() AS price
+	CROSS JOIN LATERAL (VALUES
+		('multiplier', price.multiplier),
+		('computed_multiplier', price.computed_multiplier),
+		('utilization_ratio', price.utilization),
+		('pinned', price.pinned::integer::numeric)
+	) AS sample (name, value)
+	WHERE sample.value IS NOT NULL
+	UNION ALL
+	SELECT 'resource', 'yquota_resource_price_credits',
+		   jsonb_build_object('resource_type', price.resource_type),
+		   trim_scale(price.price * price.unit)
+	FROM yquota.current_price AS price
+	UNION ALL
+	SELECT 'containers', 'yquota_containers_running',
+		   jsonb_build_object('execution_type', kind.of_containers),
+		   coalesce(sum(held.containers), 0)
+	FROM unnest(enum_range(NULL::yquota.execution_type)) AS kind (of_containers)
+	LEFT JOIN yquota.queue_usage AS held ON held.execution_type = kind.of_containers
+	GROUP BY kind.of_containers
+	UNION ALL
+	SELECT 'nodes', 'yquota_nodes_registered', jsonb_build_object('state', node.state), count(*)
+	FROM yquota.node AS node
+	GROUP BY node.state
+	UNION ALL
+	SELECT 'project', 'yquota_project_' || sample.name,
+		   jsonb_build_object('project', balance.project), sample.value
+	FROM yquota_internal.balance AS balance
+	CROSS JOIN LATERAL (
+		SELECT balance.granted - balance.charged - balance.accrued AS unspent
+		OFFSET 0
+	) AS credit
+	CROSS JOIN LATERAL (VALUES
+		('granted_credits', balance.granted),
+		('spent_credits', balance.charged + balance.accrued),
+		('held_credits', balance.held),
+		('remaining_credits', credit.unspent - balance.held),
+		('burn_rate_credits', balance.burn_rate),
+		('exhausted', CASE WHEN balance.quota_mode <> 'NOLIMIT' THEN (credit.unspent <= 0)::integer::numeric END),
+		('seconds_left', CASE WHEN balance.quota_mode <> 'NOLIMIT' AND balance.burn_rate > 0
+							  THEN round(greatest(credit.unspent, 0) / balance.burn_rate, 3) END)
+	) AS sample (name, value)
+	WHERE sample.value IS NOT NULL
+	UNION ALL
+	SELECT 'feed', 'yquota_feed_' || sample.name,
+		   jsonb_build_object('source', coalesce(feed.source, '')), sample.value
+	FROM yquota.feed_status AS feed
+	CROSS JOIN LATERAL (VALUES
+		('events_total', feed.events::numeric),
+		('silence_seconds', yquota_internal.seconds_since(feed.last_recorded_at)),
+		('lag_seconds', yquota_internal.seconds_since(feed.last_event_at)),
+		('rejected_events', feed.rejected::numeric),
+		('waiting_events', feed.waiting::numeric),
+		('deferred_events', feed.deferred::numeric)
+	) AS sample (name, value)
+	WHERE sample.value IS NOT NULL
+	UNION ALL
+	SELECT 'worker', 'yquota_worker_' || sample.name, '{}', sample.value
+	FROM yquota.worker_status AS worker
+	CROSS JOIN LATERAL (VALUES
+		('up', (worker.state IN ('running', 'starting', 'standby'))::integer::numeric),
+		('failures', worker.failures::numeric),
+		('postponed_tasks', cardinality(worker.postponed)::numeric),
+		('price_age_seconds', yquota_internal.seconds_since(worker.last_price_at)),
+		('compute_age_seconds', yquota_internal.seconds_since(worker.last_compute_at)),
+		('fold_age_seconds', yquota_internal.seconds_since(worker.last_fold_at))
+	) AS sample (name, value)
+	WHERE worker.database = current_database() AND sample.value IS NOT NULL
+	UNION ALL
+	SELECT 'mark', 'yquota_mark_age_seconds', '{}', yquota_internal.seconds_since(mark.at)
+	FROM yquota.charged_through AS mark
+	WHERE isfinite(mark.at)
+	UNION ALL
+	SELECT 'suspect', 'yquota_suspect_containers', '{}', count(DISTINCT suspect.container_id)
+	FROM yquota_internal.suspect_container AS suspect
+	UNION ALL
+	SELECT 'alert', 'yquota_alert_open', jsonb_build_object('kind', alert.kind), count(*)
+	FROM yquota.alert AS alert
+	WHERE alert.cleared_at IS NULL
+	GROUP BY alert.kind;
+COMMENT ON VIEW yquota.metrics IS
+	'What a monitoring system asks for, one row per sample; ask for one family at a time.  docs/prometheus/queries.yaml has the queries for postgres_exporter';
+COMMENT ON COLUMN yquota.metrics.family IS
+	'price, resource, containers, nodes, project, feed, worker, mark, suspect or alert';
+COMMENT ON COLUMN yquota.metrics.metric IS 'name as in Prometheus';
+COMMENT ON COLUMN yquota.metrics.labels IS 'labels as in Prometheus';
+COMMENT ON COLUMN yquota.metrics.value IS 'the unit is the last part of the name; credits per second in those of a rate or price';

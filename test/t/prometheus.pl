@@ -1,0 +1,213 @@
+# What docs/prometheus has for Prometheus: postgres_exporter runs the queries
+# against a real server, and the alerting rules fire on what it exports when
+# something is wrong, and only then.  The rules are evaluated by promtool, on
+# half an hour of samples taken before and more of those taken after.
+
+use strict;
+use warnings;
+
+use HTTP::Tiny;
+use POSIX ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+use WorkerNode;
+
+my $queries = "$ENV{PWD}/docs/prometheus/queries.yaml";
+my $rules = "$ENV{PWD}/docs/prometheus/alerts.yaml";
+foreach my $program (qw(prometheus-postgres-exporter promtool))
+{
+	plan skip_all => "$program is not installed" if system("command -v $program >/dev/null") != 0;
+}
+
+my $node = new_node('prometheus', q(yquota.price_lead = 0), q(yquota.price_interval = '10s'), q(yquota.compute_interval = '10s'));
+my $directory = PostgreSQL::Test::Utils::tempdir;
+my $exporter;
+my %fired;
+
+END { kill 'KILL', $exporter if $exporter }
+
+sub sql { return $node->safe_psql('work', $_[0]); }
+
+# The samples that the exporter has now, by their names with labels.  Each time
+# a new exporter, which keeps nothing of the last.
+sub scrape
+{
+	my $port = PostgreSQL::Test::Cluster::get_free_port();
+	my ($answer, %samples);
+
+	$exporter = fork() // die "could not fork: $!";
+	if ($exporter == 0)
+	{
+		$ENV{DATA_SOURCE_NAME} = sprintf 'host=%s port=%s user=exporter dbname=work sslmode=disable', $node->host, $node->port;
+		open STDERR, '>>', "$directory/exporter.log";
+		exec 'prometheus-postgres-exporter', "--extend.query-path=$queries", "--web.listen-address=127.0.0.1:$port",
+		  '--disable-default-metrics', '--disable-settings-metrics' or POSIX::_exit(1);
+	}
+	foreach (1 .. 300)
+	{
+		$answer = HTTP::Tiny->new(timeout => 30)->get("http://127.0.0.1:$port/metrics");
+		last if $answer->{success} && $answer->{content} =~ /^yquota_/m;
+		sleep 0.1;
+	}
+	kill 'KILL', $exporter;
+	waitpid $exporter, 0;
+	$exporter = undef;
+	foreach my $line (split /\n/, $answer->{content})
+	{
+		next unless $line =~ /^(yquota_\w+)\{(.*)\} (\S+)$/;
+		my ($name, $labels, $value) = ($1, $2, $3);
+
+		$labels =~ s/,?server="[^"]*"//;
+		$samples{"$name\{$labels}"} = $value;
+	}
+	return \%samples;
+}
+
+# The alerts that fire on samples when others come after half an hour.
+sub alerts
+{
+	my ($before, $after) = @_;
+	my %series = map { $_ => 1 } keys %$before, keys %$after;
+	my $file = "$directory/rules_test.yaml";
+
+	my $text = "rule_files: [$rules]\ntests:\n  - interval: 1m\n    input_series:\n";
+	foreach my $series (sort keys %series)
+	{
+		my @values = map { !defined $_ || $_ eq 'NaN' ? undef : $_ } $before->{$series}, $after->{$series};
+
+		$text .= sprintf "      - series: '%s'\n        values: '%s %s'\n", $series,
+		  defined $values[0] ? "$values[0]+0x30" : '_x31', defined $values[1] ? "$values[1]+0x45" : '_x46';
+	}
+	$text .= "    promql_expr_test:\n";
+	# promtool tells what it found when it expected something else
+	$text .= qq(      - {expr: 'group by (alertname) (max_over_time(ALERTS{alertstate="firing"}[$_->[1]]))', eval_time: $_->[0], exp_samples: [{labels: 'unexpected', value: 0}]}\n)
+	  foreach [ '30m', '30m' ], [ '76m', '45m' ];
+	open my $out, '>', $file or die;
+	print $out $text;
+	close $out;
+	my $told = `promtool test rules $file 2>&1`;
+	my @found = $told =~ /got:(.*?)(?=expr: |\z)/sg;
+
+	die "promtool: $told\n" unless @found == 2;
+	return map { [ sort $_ =~ /alertname="(\w+)"/g ] } @found;
+}
+
+sub fires
+{
+	my ($name, $before, $after, @expected) = @_;
+	my ($first, $then) = alerts($before, $after);
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is_deeply($first, [], "$name: nothing fires before");
+	is_deeply($then, [ sort @expected ], "$name: then @expected") or diag(explain($after));
+	$fired{$_} = 1 foreach @$then;
+	return;
+}
+
+# Run the clock and wait until the worker has passed it.
+sub run_to
+{
+	my ($at) = @_;
+
+	set_clock($node, 'work', $at);
+	is_soon($node, 'work', "(SELECT last_price_at = '$at' AND last_compute_at = '$at' AND last_fold_at = '$at' FROM yquota.worker_status)",
+		"the worker is at $at");
+	return;
+}
+
+sub event
+{
+	my ($id, $at, $project, %more) = @_;
+	my @columns = sort keys %more;
+
+	sql(sprintf q(INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source%s)
+		VALUES ('CONTAINER_START', '%s', '%s', '%s', '[memory-mb=1024,vcores=1]', 'rm'%s)),
+		join('', map { ", $_" } @columns), $id, $at, $project, join('', map { ", '$more{$_}'" } @columns));
+	return;
+}
+
+$node->safe_psql('postgres', 'CREATE DATABASE work');
+start_at($node, 'work', '2030-01-01 00:00 UTC');
+sql(<<~'SQL');
+	CREATE ROLE exporter LOGIN;
+	GRANT SELECT ON yquota.metrics TO exporter;
+	INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=40960,vcores=40]'), ('n2', '[memory-mb=4096,vcores=4]');
+	INSERT INTO yquota.project (name) VALUES ('lab "1" {x}'), ('poor'), ('free');
+	UPDATE yquota.project SET quota_mode = 'NOLIMIT' WHERE name = 'free';
+	INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab "1" {x}', 1e12, ''), ('poor', 1e12, '');
+	SQL
+event("c$_", '2030-01-01 00:00 UTC', 'lab "1" {x}') foreach 1 .. 20;
+event('f1', '2030-01-01 00:00 UTC', 'free', execution_type => 'OPPORTUNISTIC');
+sql(q(SELECT yquota.start_worker()));
+run_to('2030-01-01 00:01 UTC');
+
+# What the exporter shows is what the view says.
+my $healthy = scrape();
+my %shown = map { ($_ =~ s/datname="work",?//r =~ s/,\}/}/r) => $healthy->{$_} } keys %$healthy;
+my %said = map { split /\t/ } split /\n/, sql(<<~'SQL');
+	SELECT metric || '{' || coalesce((SELECT string_agg(format('%s="%s"', key, replace(value, '"', '\"')), ',') FROM jsonb_each_text(labels)), '') || '}'
+		|| E'\t' || value FROM yquota.metrics
+	SQL
+delete @shown{ grep { $shown{$_} eq 'NaN' && !defined $said{$_} } keys %shown };
+is_deeply([ sort keys %shown ], [ sort keys %said ], 'the exporter shows every sample of the view, and no other');
+is_deeply([ grep { $shown{$_} != $said{$_} && !/silence|lag/ } grep { defined $said{$_} } keys %shown ], [], 'with its value');
+cmp_ok($said{'yquota_price_multiplier{price_group="GENERAL"}'}, '>', 1, 'the price moves with the utilization');
+is($said{'yquota_price_computed_multiplier{price_group="GENERAL"}'}, $said{'yquota_price_multiplier{price_group="GENERAL"}'}, 'as it should');
+is($said{'yquota_containers_running{execution_type="GUARANTEED"}'}, 20, 'containers are counted');
+is($said{'yquota_project_exhausted{project="free"}'}, undef, 'a project without limit is never exhausted');
+is($node->safe_psql('work', q(SELECT count(*) FROM yquota.metrics WHERE family = 'project'), extra_params => [ '-U', 'exporter' ]), '18', 'whoever may read the view sees all projects');
+
+# Each alarm by what it is for
+sql(q(SET yquota.on_bad_event = set_aside; INSERT INTO yquota.container_event (event, container_id, occurred_at, source) VALUES ('CONTAINER_START', 'bad', '2030-01-01', 'rm')));
+fires('rejects', $healthy, scrape(), 'YquotaRejectsGrow');
+sql('DELETE FROM yquota.event_reject');
+
+run_to('2030-01-01 01:00 UTC');
+fires('a silent feed', $healthy, scrape(), 'YquotaFeedSilent');
+event('g1', '2030-01-01 01:00 UTC', 'lab "1" {x}', node => 'n2');
+run_to('2030-01-01 01:01 UTC');
+
+sql(q(UPDATE yquota.node SET state = 'LOST' WHERE name = 'n2'));
+fires('ghosts', $healthy, scrape(), 'YquotaGhosts', 'YquotaPriceStuck');
+sql(q(SELECT yquota.node_lost('n2')));
+run_to('2030-01-01 01:02 UTC');
+fires('no ghosts any more', $healthy, scrape());
+
+event('p1', '2030-01-01 01:02 UTC', 'poor');
+sql(q(INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('poor', -1e12 + 3600, '')));
+run_to('2030-01-01 01:03 UTC');
+fires('little credit', $healthy, scrape(), 'YquotaProjectNearlyExhausted');
+sql(q(INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('poor', -3600, '')));
+fires('no credit', $healthy, scrape(), 'YquotaProjectExhausted');
+sql(q(INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('poor', 1e12, '')));
+
+my $administrator = $node->background_psql('work');
+$administrator->query_safe('BEGIN; SELECT yquota_internal.try_lock_pricing()');
+set_clock($node, 'work', '2030-01-01 01:10 UTC');
+is_soon($node, 'work', q((SELECT 'price' = ANY (postponed) FROM yquota.worker_status)), 'a change of prices is left open');
+fires('a stuck price', $healthy, scrape(), 'YquotaPriceStuck', 'YquotaAlertOpen');
+$administrator->query_safe('COMMIT');
+$administrator->quit;
+is_soon($node, 'work', q((SELECT postponed = '{}' FROM yquota.worker_status)), 'it ends');
+
+sql(q(ALTER TABLE yquota.container_event ADD CONSTRAINT refused CHECK (source <> 'yquota worker') NOT VALID));
+set_clock($node, 'work', '2030-01-01 01:10:10 UTC');
+is_soon($node, 'work', '(SELECT failures > 0 FROM yquota.worker_status)', 'the worker fails');
+fires('a failing worker', $healthy, scrape(), 'YquotaWorkerFailing');
+sql('ALTER TABLE yquota.container_event DROP CONSTRAINT refused');
+$node->reload;
+is_soon($node, 'work', '(SELECT failures = 0 FROM yquota.worker_status)', 'no longer');
+
+my $pid = worker_pid($node, 'work');
+sql('SELECT yquota.stop_worker()');
+wait_until_gone($pid);
+fires('a dead worker', $healthy, scrape(), 'YquotaWorkerDown');
+
+my @rules = slurp_file($rules) =~ /- alert: (\w+)/g;
+is_deeply([ sort keys %fired ], [ sort @rules ], 'every alarm has fired');
+unlike(slurp_file("$directory/exporter.log"), qr/level=(error|warn)/, 'the exporter has no trouble');
+
+$node->stop;
+done_testing();
