@@ -389,6 +389,8 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.expired_applications()', 'EXECUTE', '{operator,viewer,admin}'),
 		('FUNCTION', 'yquota.remove_finished_applications(timestamptz)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.check_application_access(text,text,text[],text)', 'EXECUTE', '{operator,viewer,admin}'),
+		('FUNCTION', 'yquota.import_rm_audit(text,text,integer,text,text,text,timestamptz)', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.import_rm_audit_file(text,text,integer,text,text,text,timestamptz)', 'EXECUTE', '{operator,admin}'),
 		-- containers, likewise
 		('FUNCTION', 'yquota.acknowledge(text[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.node_heartbeat(text[],boolean)', 'EXECUTE', '{operator,admin}'),

@@ -1,0 +1,390 @@
+--
+-- The audit log of YARN's ResourceManager as events.  It tells of containers
+-- when they are allocated and released, in lines such as
+--
+--     2026-03-02 10:00:00,125 INFO …RMAuditLogger: USER=ann	OPERATION=AM Allocated Container	TARGET=SchedulerApp	RESULT=SUCCESS	APPID=…	CONTAINERID=…	RESOURCE=<memory:1024, vCores:1>	QUEUENAME=root.a
+--
+-- with tabs between the fields; logs that went through something that made
+-- spaces of tabs are read as well.  What stands before USER= is the layout of
+-- log4j, of which only the time matters.
+--
+-- Everything becomes rows of the door.  A log that is imported again is known by
+-- container, event and time, and is not sent again.
+--
+
+CREATE FUNCTION yquota_internal.rm_audit_fields(line text) RETURNS text[]
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (
+		SELECT CASE WHEN strpos(message.text, E'\t') > 0 THEN string_to_array(message.text, E'\t')
+					ELSE regexp_split_to_array(message.text, ' +(?=[A-Z]+=)') END
+		FROM (SELECT rtrim(substr(line, strpos(line, 'USER=')), E'\r\n ') AS text) AS message);
+COMMENT ON FUNCTION yquota_internal.rm_audit_fields(text) IS
+	'The fields of a line of the audit log, each KEY=value';
+REVOKE ALL ON FUNCTION yquota_internal.rm_audit_fields(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.rm_audit_field(fields text[], key text) RETURNS text
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	-- the first one: what users may choose comes last
+	RETURN (SELECT substr(field, length(key) + 2)
+			FROM unnest(fields) WITH ORDINALITY AS f (field, number)
+			WHERE starts_with(field, key || '=')
+			ORDER BY number
+			LIMIT 1);
+COMMENT ON FUNCTION yquota_internal.rm_audit_field(text[], text) IS
+	'The value of a key; NULL when it is not there';
+REVOKE ALL ON FUNCTION yquota_internal.rm_audit_field(text[], text) FROM PUBLIC;
+
+--
+-- The time of a line: year (two digits or four, or none), the rest of the local
+-- time, and the distance from UTC, if the layout has that.
+--
+CREATE FUNCTION yquota_internal.log_line_time(
+	line text, OUT year integer, OUT month integer, OUT rest text, OUT utc_offset text)
+	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	time_of_day CONSTANT text := '(\d\d:\d\d:\d\d)(?:[.,](\d{1,6}))?(?!\d)';
+	months CONSTANT text[] := '{Jan,Feb,Mar,Apr,May,Jun,Jul,Aug,Sep,Oct,Nov,Dec}';
+	part text[];
+BEGIN
+	-- year, month, day: ISO 8601, and Hadoop's console
+	part := regexp_match(line, '^(\d\d(?:\d\d)?)[-/](\d\d)[-/](\d\d)[ T]' || time_of_day || '(Z|[-+]\d\d(?::?\d\d)?)?');
+	IF part IS NULL THEN
+		-- day, month, year: log4j's DATE
+		part := regexp_match(line, '^(\d\d?) ([A-Z][a-z]{2}) (\d{4}) ' || time_of_day);
+		part := CASE WHEN part IS NOT NULL THEN
+			ARRAY[part[3], array_position(months, part[2])::text, part[1], part[4], part[5]] END;
+	END IF;
+	IF part IS NULL THEN
+		part := regexp_match(line, '^()(\d\d)[-/](\d\d) ' || time_of_day);
+	END IF;
+	IF part IS NULL THEN
+		-- syslog
+		part := regexp_match(line, '^()([A-Z][a-z]{2}) +(\d\d?) ' || time_of_day);
+		part[2] := array_position(months, part[2]);
+	END IF;
+	year := nullif(part[1], '')::integer + CASE WHEN length(part[1]) = 2 THEN 2000 ELSE 0 END;
+	month := part[2]::integer;
+	rest := format('%s-%s %s.%s', part[2], part[3], part[4], coalesce(part[5], '0'));
+	utc_offset := part[6];
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.log_line_time(text) IS
+	'The time at the beginning of a line of a log; month is NULL when there is none, year where the layout has none';
+REVOKE ALL ON FUNCTION yquota_internal.log_line_time(text) FROM PUBLIC;
+
+--
+-- A local time that there is twice, when clocks are set back, is the first one
+-- until the log goes back in time.  Lines of several threads may be out of order
+-- by a little, which is not going back.
+--
+CREATE FUNCTION yquota_internal.log_line_instant(
+	line text, timezone text, first_year integer, previous timestamptz) RETURNS timestamptz
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	disorder CONSTANT interval := '10 seconds';
+	read record;
+	year_of_line integer;
+	before timestamp := previous AT TIME ZONE timezone;
+	local_time timestamp;
+	instant timestamptz;
+	other timestamptz;
+BEGIN
+	read := yquota_internal.log_line_time(line);
+	IF read.month IS NULL OR NOT read.month BETWEEN 1 AND 12 THEN
+		RETURN NULL;
+	END IF;
+	year_of_line := read.year;
+	IF year_of_line IS NULL AND before IS NOT NULL THEN
+		-- the year that puts it next to the line before
+		year_of_line := extract(year FROM before)
+			+ CASE WHEN extract(month FROM before) - read.month > 6 THEN 1
+				   WHEN extract(month FROM before) - read.month < -6 THEN -1 ELSE 0 END;
+	ELSIF year_of_line IS NULL THEN
+		year_of_line := coalesce(first_year, extract(year FROM yquota.statement_clock() AT TIME ZONE timezone));
+	END IF;
+	BEGIN
+		local_time := (lpad(year_of_line::text, 4, '0') || '-' || read.rest)::timestamp;
+		-- a log of last year, read in this one
+		IF read.year IS NULL AND before IS NULL AND first_year IS NULL
+			AND local_time AT TIME ZONE timezone > yquota.statement_clock() + interval '1 day'
+		THEN
+			local_time := (lpad((year_of_line - 1)::text, 4, '0') || '-' || read.rest)::timestamp;
+		END IF;
+		IF read.utc_offset IS NOT NULL THEN
+			RETURN (local_time::text || read.utc_offset)::timestamptz;
+		END IF;
+	EXCEPTION WHEN data_exception THEN
+		RETURN NULL;
+	END;
+	instant := local_time AT TIME ZONE timezone;
+	SELECT min(candidate) INTO other
+	FROM unnest(ARRAY[instant - interval '1 hour', instant, instant + interval '1 hour']) AS candidate
+	WHERE candidate AT TIME ZONE timezone = local_time;
+	IF other = instant THEN
+		SELECT max(candidate) INTO instant
+		FROM unnest(ARRAY[instant, instant + interval '1 hour']) AS candidate
+		WHERE candidate AT TIME ZONE timezone = local_time;
+	END IF;
+	RETURN CASE WHEN (other >= previous - disorder) IS NOT FALSE THEN coalesce(other, instant) ELSE instant END;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.log_line_instant(text, text, integer, timestamptz) IS
+	'When a line of a log was written, given when the line before was; NULL when it does not begin with a time';
+REVOKE ALL ON FUNCTION yquota_internal.log_line_instant(text, text, integer, timestamptz) FROM PUBLIC;
+
+CREATE TYPE yquota_internal.rm_audit_event AS (
+	event yquota.container_event_type,
+	container_id text,
+	occurred_at timestamptz,
+	project text,
+	application_id text,
+	username text,
+	queue text,
+	allocation yquota.resource
+);
+COMMENT ON TYPE yquota_internal.rm_audit_event IS 'What a line of the audit log says of a container';
+
+CREATE FUNCTION yquota_internal.rm_audit_event(
+	line text, occurred_at timestamptz, project text, project_from text)
+	RETURNS yquota_internal.rm_audit_event
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	fields CONSTANT text[] := yquota_internal.rm_audit_fields(line);
+	event yquota_internal.rm_audit_event;
+BEGIN
+	event.event := CASE yquota_internal.rm_audit_field(fields, 'OPERATION')
+		WHEN 'AM Allocated Container' THEN 'CONTAINER_START'
+		WHEN 'AM Released Container' THEN 'CONTAINER_FINISH' END;
+	event.container_id := yquota_internal.rm_audit_field(fields, 'CONTAINERID');
+	event.occurred_at := occurred_at;
+	IF event.event IS NULL OR event.occurred_at IS NULL OR coalesce(event.container_id, '') = ''
+		OR yquota_internal.rm_audit_field(fields, 'RESULT') IS DISTINCT FROM 'SUCCESS'
+	THEN
+		RETURN NULL;
+	END IF;
+	IF event.event = 'CONTAINER_START' THEN
+		event.username := nullif(yquota_internal.rm_audit_field(fields, 'USER'), 'null');
+		event.application_id := yquota_internal.rm_audit_field(fields, 'APPID');
+		event.queue := nullif(yquota_internal.rm_audit_field(fields, 'QUEUENAME'), 'null');
+		event.project := coalesce(project, CASE project_from
+			WHEN 'username' THEN event.username
+			WHEN 'queue' THEN substring(event.queue FROM '[^.]+$') END);
+		BEGIN
+			event.allocation := yquota_internal.rm_audit_field(fields, 'RESOURCE')::yquota.resource;
+		EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+			-- set aside by the door, which an administrator sees
+			event.allocation := NULL;
+		END;
+	END IF;
+	RETURN event;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.rm_audit_event(text, timestamptz, text, text) IS
+	'The event that a line of the audit log tells of; NULL when it tells of none';
+REVOKE ALL ON FUNCTION yquota_internal.rm_audit_event(text, timestamptz, text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.is_known_event(of_event yquota_internal.rm_audit_event, source text) RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN CASE of_event.event
+			WHEN 'CONTAINER_START' THEN
+				EXISTS (SELECT FROM yquota.container AS running
+						WHERE running.container_id = of_event.container_id
+						  AND running.settled_at = of_event.occurred_at AND running.started_at = of_event.occurred_at
+						  AND running.allocation OPERATOR(yquota.=) of_event.allocation)
+				OR EXISTS (SELECT FROM yquota_internal.charge_in_effect AS charge
+						   WHERE charge.container_id = of_event.container_id
+							 AND charge."from" = of_event.occurred_at AND charge.started_at = of_event.occurred_at
+							 AND charge.allocation OPERATOR(yquota.=) of_event.allocation)
+			ELSE EXISTS (SELECT FROM yquota_internal.charge_in_effect AS charge
+						 WHERE charge.container_id = of_event.container_id
+						   AND charge."to" = of_event.occurred_at AND charge.settled_by = 'CONTAINER_FINISH')
+		END
+		OR EXISTS (SELECT FROM yquota.event_reject AS reject
+				   WHERE reject.container_id = of_event.container_id AND reject.event = of_event.event
+					 AND reject.occurred_at = of_event.occurred_at
+					 AND reject.source IS NOT DISTINCT FROM is_known_event.source
+					 AND reject.project IS NOT DISTINCT FROM of_event.project
+					 AND reject.allocation::text IS NOT DISTINCT FROM of_event.allocation::text);
+COMMENT ON FUNCTION yquota_internal.is_known_event(yquota_internal.rm_audit_event, text) IS
+	'Is it in the books, or set aside, already?';
+REVOKE ALL ON FUNCTION yquota_internal.is_known_event(yquota_internal.rm_audit_event, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.send_rm_audit_events(
+	events yquota_internal.rm_audit_event[], source text,
+	OUT starts bigint, OUT finishes bigint, OUT refused bigint)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'set_aside'
+	AS $$
+DECLARE
+	fresh yquota_internal.rm_audit_event[];
+	newest bigint := coalesce((SELECT max(reject.reject_id) FROM yquota.event_reject AS reject), 0);
+	refused_starts bigint;
+BEGIN
+	-- before the insert, which makes all of them known
+	SELECT array_agg(DISTINCT candidate) INTO fresh
+	FROM unnest(events) AS candidate
+	WHERE NOT yquota_internal.is_known_event(candidate, source);
+	INSERT INTO yquota.container_event
+		(event, container_id, occurred_at, project, application_id, username, queue, allocation, source)
+	SELECT line.event, line.container_id, line.occurred_at, line.project, line.application_id,
+		   line.username, line.queue, line.allocation, send_rm_audit_events.source
+	FROM unnest(fresh) AS line;
+	SELECT count(*), count(*) FILTER (WHERE reject.event = 'CONTAINER_START') INTO refused, refused_starts
+	FROM yquota.event_reject AS reject
+	WHERE reject.reject_id > newest
+	  AND (reject.event, reject.container_id, reject.occurred_at) IN (
+		SELECT line.event, line.container_id, line.occurred_at FROM unnest(fresh) AS line);
+	SELECT count(*) FILTER (WHERE line.event = 'CONTAINER_START') - refused_starts,
+		   count(*) FILTER (WHERE line.event = 'CONTAINER_FINISH') - (refused - refused_starts)
+	INTO starts, finishes
+	FROM unnest(fresh) AS line;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_event[], text) IS
+	'Insert in container_event what is not known yet; counts what was accepted, and what was set aside';
+REVOKE ALL ON FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_event[], text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_rm_audit(log text, timezone text, year integer, project_from text)
+	RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF log IS NULL OR project_from IS NULL THEN
+		RAISE EXCEPTION 'log and "project_from" must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF project_from NOT IN ('prefix', 'username', 'queue') THEN
+		RAISE EXCEPTION 'cannot take the project from "%"', project_from
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Take it from the prefix of usernames (project__user), the username, or the queue.';
+	ELSIF year NOT BETWEEN 1970 AND 9998 THEN
+		RAISE EXCEPTION 'year % of a log is out of range', year
+			USING ERRCODE = 'datetime_field_overflow';
+	END IF;
+	-- an unknown time zone is an error of PostgreSQL's own
+	PERFORM yquota.statement_clock() AT TIME ZONE timezone;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_rm_audit(text, text, integer, text) IS
+	'Refuse arguments of import_rm_audit() that make no sense';
+REVOKE ALL ON FUNCTION yquota_internal.check_rm_audit(text, text, integer, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.import_rm_audit(
+	log text, timezone text DEFAULT NULL, year integer DEFAULT NULL,
+	project text DEFAULT NULL, project_from text DEFAULT 'prefix', source text DEFAULT 'rm_audit',
+	after timestamptz DEFAULT NULL,
+	OUT lines bigint, OUT starts bigint, OUT finishes bigint, OUT duplicates bigint,
+	OUT unknown bigint, OUT refused bigint, OUT last_at timestamptz)
+	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	zone CONSTANT text := coalesce(timezone, yquota_internal.billing_timezone());
+	line text;
+	occurred_at timestamptz;
+	event yquota_internal.rm_audit_event;
+	events yquota_internal.rm_audit_event[] := '{}';
+BEGIN
+	PERFORM yquota_internal.check_rm_audit(log, zone, year, project_from);
+	PERFORM yquota_internal.refuse_while_deferred('import a log');
+	lines := 0;
+	last_at := after;
+	FOR line IN SELECT part FROM string_to_table(log, E'\n') AS part WHERE part ~ '\S' LOOP
+		lines := lines + 1;
+		CONTINUE WHEN line !~ 'USER=.*\sOPERATION=AM (Allocated|Released) Container\s';
+		occurred_at := yquota_internal.log_line_instant(line, zone, year, last_at);
+		event := yquota_internal.rm_audit_event(line, occurred_at, project, project_from);
+		last_at := coalesce(occurred_at, last_at);
+		IF event.event IS NOT NULL THEN
+			events := events || event;
+		END IF;
+	END LOOP;
+	unknown := lines - cardinality(events);
+	SELECT sent.starts, sent.finishes, sent.refused INTO starts, finishes, refused
+	FROM yquota_internal.send_rm_audit_events(events, source) AS sent;
+	duplicates := lines - unknown - starts - finishes - refused;
+END
+$$;
+COMMENT ON FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, timestamptz) IS
+	'Lines of a ResourceManager''s audit log become events: AM Allocated Container a CONTAINER_START, AM Released Container a CONTAINER_FINISH.  Lines that were imported before are known.  Returns counts, and the time of the last of these lines';
+REVOKE ALL ON FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, timestamptz) FROM PUBLIC;
+
+--
+-- A file, a megabyte at a time, with the privileges of whoever asks.  What is
+-- not ASCII comes as \nnn, by which no line is cut within a character.  A last
+-- line without its end is still being written.
+--
+CREATE FUNCTION yquota.import_rm_audit_file(
+	path text, timezone text DEFAULT NULL, year integer DEFAULT NULL,
+	project text DEFAULT NULL, project_from text DEFAULT 'prefix', source text DEFAULT 'rm_audit',
+	after timestamptz DEFAULT NULL,
+	OUT lines bigint, OUT starts bigint, OUT finishes bigint, OUT duplicates bigint,
+	OUT unknown bigint, OUT refused bigint, OUT last_at timestamptz)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	portion CONSTANT bigint := 1024 * 1024;
+	position bigint := 0;
+	bytes bytea;
+	rest text := '';
+	line text;
+	readable text[];
+	log text;
+	ends_at integer;
+	part record;
+BEGIN
+	IF path IS NULL THEN
+		RAISE EXCEPTION 'path of the log must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF octet_length(path) >= 1024 THEN
+		RAISE EXCEPTION 'path of the log is too long'
+			USING ERRCODE = 'name_too_long';
+	END IF;
+	SELECT 0, 0, 0, 0, 0, 0, after INTO lines, starts, finishes, duplicates, unknown, refused, last_at;
+	LOOP
+		bytes := pg_read_binary_file(path, position, portion);
+		EXIT WHEN length(bytes) = 0;
+		position := position + length(bytes);
+		rest := rest || encode(bytes, 'escape');
+		ends_at := length(rest) - strpos(reverse(rest), E'\n') + 1;
+		-- a line that long tells of no container
+		CONTINUE WHEN ends_at > length(rest) AND length(rest) < portion;
+		BEGIN
+			log := convert_from(decode(left(rest, ends_at), 'escape'), 'UTF8');
+		EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
+			readable := '{}';
+			FOR line IN SELECT string_to_table(left(rest, ends_at), E'\n') LOOP
+				BEGIN
+					readable := readable || convert_from(decode(line, 'escape'), 'UTF8');
+				EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
+					readable := readable || '?'::text;
+				END;
+			END LOOP;
+			log := array_to_string(readable, E'\n');
+		END;
+		SELECT * INTO part FROM yquota.import_rm_audit(log, timezone, year, project, project_from, source, last_at);
+		rest := substr(rest, ends_at + 1);
+		lines := lines + part.lines;
+		starts := starts + part.starts;
+		finishes := finishes + part.finishes;
+		duplicates := duplicates + part.duplicates;
+		unknown := unknown + part.unknown;
+		refused := refused + part.refused;
+		last_at := part.last_at;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION yquota.import_rm_audit_file(text, text, integer, text, text, text, timestamptz) IS
+	'import_rm_audit() of a file on the server, read a megabyte at a time; needs the privileges of pg_read_binary_file().  A last line without its end is left for the next time';
+REVOKE ALL ON FUNCTION yquota.import_rm_audit_file(text, text, integer, text, text, text, timestamptz) FROM PUBLIC;
