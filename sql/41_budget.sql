@@ -56,6 +56,10 @@ DECLARE
 	begins_at timestamptz;
 	granted bigint := 0;
 BEGIN
+	-- what others have granted could not be seen: the worker does it next time
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RETURN 0;
+	END IF;
 	-- one at a time; readers go on
 	LOCK TABLE yquota_internal.budget_grant IN SHARE ROW EXCLUSIVE MODE;
 	FOR budget IN SELECT b.* FROM yquota.budget AS b ORDER BY b.project, b.period LOOP

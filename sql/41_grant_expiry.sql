@@ -317,6 +317,10 @@ DECLARE
 	due_projects text[];
 	decided bigint;
 BEGIN
+	-- what others have noted could not be seen: the worker does it next time
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RETURN 0;
+	END IF;
 	-- one at a time; readers go on
 	LOCK TABLE yquota.expired_grant IN SHARE ROW EXCLUSIVE MODE;
 	SELECT array_agg(DISTINCT life.project) INTO due_projects

@@ -56,6 +56,15 @@ DELETE FROM yquota.budget;
 INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'month', 3), ('lab', 'quarter', 4), ('lab', 'year', 5);
 SELECT reason, amount, valid_from, expires_at FROM given WHERE project = 'lab' AND valid_from > '2026-06-01';
 
+-- where others' grants could not be seen, the worker grants
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+INSERT INTO yquota.budget (project, period, amount) VALUES ('web', 'year', 6);
+SELECT yquota.quota_compute();
+COMMIT;
+SELECT count(*) FROM given WHERE amount = 6;
+SELECT yquota.quota_compute();
+SELECT count(*) FROM given WHERE amount = 6;
+
 -- bad input
 \set VERBOSITY terse
 INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'hour', 3);

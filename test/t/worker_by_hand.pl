@@ -81,6 +81,19 @@ is_soon($node, 'work', status(q(postponed = '{}' AND last_price_at = '2030-01-04
 is($node->safe_psql('work', q(SELECT count(*) FROM yquota.alert WHERE kind = 'worker_postponed' AND cleared_at IS NULL)),
 	'0', 'the alert is over');
 
+# Budgets are granted a day ahead, and what expires is noted.
+$node->safe_psql('work', <<~'SQL');
+	INSERT INTO yquota.project (name) VALUES ('lab');
+	INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('lab', 5, 'a day', '2030-01-05 00:00 UTC');
+	INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'day', 3);
+	SQL
+set_clock($node, 'work', '2030-01-06 00:00 UTC');
+is_soon($node, 'work', <<~'SQL', 'credit is looked after');
+	(SELECT count(*) = 4 FROM yquota.quota_grant WHERE kind = 'budget')
+	AND (SELECT count(*) = 3 AND sum(lost) = 2 * 3 + 5 FROM yquota.expired_grant)
+	AND (SELECT remaining = 3 FROM yquota.project_balance WHERE project = 'lab')
+	SQL
+
 # Settings of the database do not change what the worker does.
 $node->safe_psql('postgres', "ALTER DATABASE work SET $_")
   for "default_transaction_read_only = on", "search_path = nowhere", "session_replication_role = replica", "default_transaction_isolation = serializable";
