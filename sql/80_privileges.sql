@@ -391,6 +391,8 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.check_application_access(text,text,text[],text)', 'EXECUTE', '{operator,viewer,admin}'),
 		('FUNCTION', 'yquota.import_rm_audit(text,text,integer,text,text,text,timestamptz)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.import_rm_audit_file(text,text,integer,text,text,text,timestamptz)', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.import_nodes(jsonb,text,boolean)', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.import_cluster_metrics(jsonb,timestamptz,text)', 'EXECUTE', '{operator,admin}'),
 		-- containers, likewise
 		('FUNCTION', 'yquota.acknowledge(text[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.node_heartbeat(text[],boolean)', 'EXECUTE', '{operator,admin}'),
