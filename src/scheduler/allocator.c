@@ -215,7 +215,7 @@ allocate(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool
 	swapped = find_to_unreserve(attempt, to_unreserve);
 	if (swapped == NULL)
 	{
-		yq_rest_note_impossible(attempt->notes);
+		yq_rest_note_limits(attempt->notes);
 		return skip(attempt, KEY_LOCALITY_SKIPPED,
 					(YqSkip) {.reason = YQ_SKIP_RESERVATION,.required = to_unreserve,
 			.used = yq_at(cluster, attempt->application->reserved, attempt->node->label)});
@@ -233,9 +233,8 @@ reserve(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool 
 	if ((!due && attempt->reservation == NULL) || exceeds)
 	{
 		if (due)
-			yq_rest_note_impossible(attempt->notes);
-		else
-			yq_rest_note_room(attempt->notes, cluster, amounts);
+			yq_rest_note_limits(attempt->notes);
+		yq_rest_note_room(attempt->notes, cluster, amounts);
 		return skip(attempt, KEY_LOCALITY_SKIPPED,
 					(YqSkip) {.reason = YQ_SKIP_NODE_SPACE,.required = amounts,
 			.limit = attempt->node->unallocated});

@@ -91,15 +91,15 @@ user_may_assign(const Walk *walk, YqClusterApplication *application, YqLimits *l
 	return false;
 }
 
-/* Has a queue all it may have, without anything that might be given up? */
+/* A queue may use no more, before anything in it was looked at. */
 static void
-note_full(const Walk *walk, YqClusterQueue *queue, const int64 *unreservable)
+note_stopped(const Walk *walk, YqClusterQueue *queue, const int64 *unreservable, const int64 *left)
 {
 	const YqCluster *cluster = walk->cluster;
+	bool		gives_up = cluster->settings.continues_looking && !yq_amounts_are_none(cluster->calculator, unreservable);
 
-	if (walk->mode == YQ_RESPECT_EXCLUSIVITY &&
-		(!cluster->settings.continues_looking || yq_amounts_are_none(cluster->calculator, unreservable)))
-		yq_rest_begin_full(cluster, queue, walk->node->label);
+	if (walk->mode == YQ_RESPECT_EXCLUSIVITY)
+		yq_rest_begin_stopped(cluster, queue, walk->node->label, left, gives_up);
 }
 
 /*
@@ -109,7 +109,7 @@ note_full(const Walk *walk, YqClusterQueue *queue, const int64 *unreservable)
  * not, and only those that do need to be looked at.
  */
 static YqOutcome
-assign_to_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
+assign_to_leaf(Walk *walk, YqClusterQueue *leaf, const int64 *left, YqLimits *limits)
 {
 	YqCluster  *cluster = walk->cluster;
 	int			wanted = walk->mode == YQ_RESPECT_EXCLUSIVITY ? walk->node->label : 0;
@@ -130,7 +130,12 @@ assign_to_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
 		if (!is_checked && !may_assign(walk, leaf, reserved, limits))
 		{
 			if (i == 0)
-				note_full(walk, leaf, reserved);
+				note_stopped(walk, leaf, reserved, left);
+			else
+			{
+				yq_rest_note_limits(notes);
+				yq_rest_begin_leaf(cluster, leaf, walk->node, notes, left, NULL);
+			}
 			return YQ_OUTCOME_NOTHING;
 		}
 		is_checked = is_checked || !cluster->settings.continues_looking ||
@@ -140,40 +145,52 @@ assign_to_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
 		if (has_reservations && !yq_order_wants(cluster, application, wanted))
 			continue;
 		outcome = yq_allocator_assign(cluster, application, walk->node, walk->mode, limits, notes, &walk->proposal);
+		if (outcome == YQ_OUTCOME_QUEUE_LIMIT)
+			yq_rest_begin_leaf(cluster, leaf, walk->node, notes, left, yq_limits_kept(cluster, leaf, limits));
 		if (outcome != YQ_OUTCOME_APPLICATION_SKIPPED)
 			return outcome;
 	}
-	yq_rest_begin_leaf(cluster, leaf, walk->node, notes);
+	yq_rest_begin_leaf(cluster, leaf, walk->node, notes, left, NULL);
 	return YQ_OUTCOME_NOTHING;
 }
 
 /* -- parents --------------------------------------------------------------- */
 
-static YqOutcome assign_to_queue(Walk *walk, YqClusterQueue *queue, YqLimits *limits);
+static YqOutcome assign_to_queue(Walk *walk, YqClusterQueue *queue, const int64 *left, YqLimits *limits);
 
-/* What a queue that may not use as much as it wants has left is kept for it. */
-static void
-keep_headroom(const Walk *walk, const YqClusterQueue *child, const YqLimits *of_child, YqLimits *limits)
-{
-	const YqCluster *cluster = walk->cluster;
-	const int64 *headroom = child->is_leaf ? of_child->headroom : of_child->blocked;
-
-	yq_amounts_add(cluster->calculator, limits->blocked,
-				   yq_amounts_max(cluster->calculator, cluster->hierarchy->cluster, headroom, nothing));
-}
-
-/* Does a queue of which so much is left to it get nothing, as walks have found? */
+/*
+ * Does a queue to which so much is left get nothing, as walks have found?  Then *kept is what
+ * is kept for it because it may not use as much as it wants; NULL: nothing.
+ */
 static bool
-rests(const Walk *walk, YqClusterQueue *queue, const int64 *left)
+rests(const Walk *walk, YqClusterQueue *queue, const int64 *left, const int64 **kept)
 {
-	if (walk->mode == YQ_RESPECT_EXCLUSIVITY && yq_rest_lasts(walk->cluster, queue, walk->node, left))
+	if (walk->mode == YQ_RESPECT_EXCLUSIVITY && yq_rest_lasts(walk->cluster, queue, walk->node, left, kept))
 		return true;
 	yq_rest_interrupt(walk->cluster, queue, walk->node, walk->mode);
 	return false;
 }
 
+/* What a child gets of what its parent has left. */
 static YqOutcome
-assign_to_children(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
+assign_to_child(Walk *walk, YqClusterQueue *child, const int64 *left, YqLimits *of_child, const int64 **kept)
+{
+	YqOutcome	outcome;
+
+	*kept = NULL;
+	if (!is_of_reach(walk, child))
+		return YQ_OUTCOME_NOTHING;
+	if (rests(walk, child, left, kept))
+		return *kept == NULL ? YQ_OUTCOME_NOTHING : YQ_OUTCOME_QUEUE_LIMIT;
+	yq_limits_set_of_child(walk->cluster, child, walk->node->label, left, of_child);
+	outcome = assign_to_queue(walk, child, left, of_child);
+	if (outcome == YQ_OUTCOME_QUEUE_LIMIT)
+		*kept = yq_limits_kept(walk->cluster, child, of_child);
+	return outcome;
+}
+
+static YqOutcome
+assign_to_children(Walk *walk, YqClusterQueue *parent, const int64 *left_to_parent, YqLimits *limits)
 {
 	int			label = walk->node->label;
 	YqOutcome	result = YQ_OUTCOME_NOTHING;
@@ -182,30 +199,28 @@ assign_to_children(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
 	yq_limits_set_left(walk->cluster, parent, label, limits, left);
 	for (int i = 0; i < parent->ordered[label]; i++)
 	{
-		YqClusterQueue *child = parent->order[label][i];
 		YqLimits	of_child;
+		const int64 *kept;
 		YqOutcome	outcome;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!is_of_reach(walk, child) || rests(walk, child, left))
-			continue;
-		yq_limits_set_of_child(walk->cluster, child, label, left, &of_child);
-		outcome = assign_to_queue(walk, child, &of_child);
+		outcome = assign_to_child(walk, parent->order[label][i], left, &of_child, &kept);
 		if (is_assignment(outcome))
 			return outcome;
 		if (outcome != YQ_OUTCOME_QUEUE_LIMIT)
 			continue;
 		result = outcome;
-		keep_headroom(walk, child, &of_child, limits);
+		yq_amounts_add(walk->cluster->calculator, limits->blocked, kept);
 		yq_limits_set_left(walk->cluster, parent, label, limits, left);
 	}
-	if (result == YQ_OUTCOME_NOTHING && walk->mode == YQ_RESPECT_EXCLUSIVITY)
-		yq_rest_begin_parent(walk->cluster, parent, walk->node);
+	if (walk->mode == YQ_RESPECT_EXCLUSIVITY)
+		yq_rest_begin_parent(walk->cluster, parent, walk->node, left_to_parent,
+							 result == YQ_OUTCOME_QUEUE_LIMIT ? yq_limits_kept(walk->cluster, parent, limits) : NULL);
 	return result;
 }
 
 static YqOutcome
-assign_to_parent(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
+assign_to_parent(Walk *walk, YqClusterQueue *parent, const int64 *left, YqLimits *limits)
 {
 	const int64 *reserved = yq_at(walk->cluster, parent->reserved, 0);
 	int64		unreservable[YQ_MAX_RESOURCE_TYPES] = {0};
@@ -214,15 +229,15 @@ assign_to_parent(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
 	unreservable[YQ_MEMORY] = reserved[YQ_MEMORY];
 	unreservable[YQ_VCORES] = reserved[YQ_VCORES];
 	if (may_assign(walk, parent, unreservable, limits))
-		return assign_to_children(walk, parent, limits);
-	note_full(walk, parent, unreservable);
+		return assign_to_children(walk, parent, left, limits);
+	note_stopped(walk, parent, unreservable, left);
 	return YQ_OUTCOME_NOTHING;
 }
 
 static YqOutcome
-assign_to_queue(Walk *walk, YqClusterQueue *queue, YqLimits *limits)
+assign_to_queue(Walk *walk, YqClusterQueue *queue, const int64 *left, YqLimits *limits)
 {
-	return queue->is_leaf ? assign_to_leaf(walk, queue, limits) : assign_to_parent(walk, queue, limits);
+	return queue->is_leaf ? assign_to_leaf(walk, queue, left, limits) : assign_to_parent(walk, queue, left, limits);
 }
 
 /* -- the node -------------------------------------------------------------- */
@@ -246,6 +261,7 @@ assign_new(Walk *walk, YqSchedulingMode mode)
 	YqClusterQueue *root = cluster->root;
 	const int64 *limit = cluster->hierarchy->totals[mode == YQ_RESPECT_EXCLUSIVITY ? walk->node->label : 0];
 	int64		left[YQ_MAX_RESOURCE_TYPES];
+	const int64 *kept;
 	YqLimits	limits;
 
 	walk->mode = mode;
@@ -253,10 +269,10 @@ assign_new(Walk *walk, YqSchedulingMode mode)
 		return YQ_OUTCOME_NOTHING;
 	for (int i = 0; i < cluster->calculator->types; i++)
 		left[i] = limit[i] - yq_at(cluster, root->used, walk->node->label)[i];
-	if (rests(walk, root, left))
+	if (rests(walk, root, left, &kept))
 		return YQ_OUTCOME_NOTHING;
 	yq_limits_set(cluster, &limits, limit);
-	return assign_to_queue(walk, root, &limits);
+	return assign_to_queue(walk, root, left, &limits);
 }
 
 /* One container: first for those who ask for the node's label. */

@@ -68,17 +68,43 @@ yq_limits_set_left(const YqCluster *cluster, const YqClusterQueue *parent, int l
 		left[i] = limits->limit[i] - limits->blocked[i] - used[i];
 }
 
-void
-yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueue *child, int label, const int64 *left,
-					   YqLimits *of_child)
+/* What a parent that has so much left hands down. */
+static void
+set_handed_down(const YqCluster *cluster, const YqClusterQueue *child, int label, const int64 *left, int64 *limit)
 {
 	const int64 *used = yq_at(cluster, child->used, label);
-	int64		limit[YQ_MAX_RESOURCE_TYPES];
 
 	for (int i = 0; i < cluster->calculator->types; i++)
 		limit[i] = left[i] + used[i];
 	yq_amounts_round_down(cluster->calculator, limit, limit, minimum_allocation(cluster));
+}
+
+void
+yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueue *child, int label, const int64 *left,
+					   YqLimits *of_child)
+{
+	int64		limit[YQ_MAX_RESOURCE_TYPES];
+
+	set_handed_down(cluster, child, label, left, limit);
 	yq_limits_set(cluster, of_child, limit);
+}
+
+/* Of two that compare equal, leaves take their own and parents what is handed down. */
+void
+yq_limits_in_force(const YqCluster *cluster, const YqClusterQueue *queue, int label, const int64 *left, int64 *limit)
+{
+	set_handed_down(cluster, queue, label, left, limit);
+	if (queue->is_leaf)
+		set_least(cluster, limit, queue->maximum[label], limit);
+	else
+		set_least(cluster, limit, limit, queue->maximum[label]);
+}
+
+const int64 *
+yq_limits_kept(const YqCluster *cluster, const YqClusterQueue *queue, const YqLimits *limits)
+{
+	return yq_amounts_max(cluster->calculator, cluster->hierarchy->cluster,
+						  queue->is_leaf ? limits->headroom : limits->blocked, nothing);
 }
 
 bool

@@ -39,6 +39,16 @@ extern void yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueu
 								   const int64 *left, YqLimits *of_child);
 
 /*
+ * The limit that a queue is held by when its parent has that left: its own maximum, or
+ * what is handed down.  Everything that is found in the queue follows from it.
+ */
+extern void yq_limits_in_force(const YqCluster *cluster, const YqClusterQueue *queue, int label,
+							   const int64 *left, int64 *limit);
+
+/* What is kept for a queue that may not use as much as it wants, once it was walked; never negative. */
+extern const int64 *yq_limits_kept(const YqCluster *cluster, const YqClusterQueue *queue, const YqLimits *limits);
+
+/*
  * May anything be assigned in the queue: does it use less than it may, or would
  * it, without the reservations of "unreservable"?  Sets the headroom.
  */

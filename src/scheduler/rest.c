@@ -18,17 +18,28 @@
 /* A pass over fewer nodes does without an index of the names that are asked for. */
 #define LEAST_INDEXED_NODES 16
 
+/* What must be left to a queue by its parent for a rest to last. */
+typedef enum LeftCondition
+{
+	LEFT_ANY,
+	LEFT_AT_LEAST,
+	LEFT_AT_MOST,
+	LEFT_SAME_LIMIT				/* so much that the limit in force is that one */
+} LeftCondition;
+
 typedef struct YqRest
 {
 	bool		is_valid;
 	bool		is_of_children; /* walks are handed down */
 	bool		counts_opportunities;
-	bool		has_left;
+	bool		has_kept;
 	bool		has_room;
+	LeftCondition condition;
 	const YqClusterNode *only_on;	/* NULL: all nodes that nobody in the queue asks for */
 	int64		walks;			/* came by, and are not counted yet */
 	int64		most;			/* of them */
-	int64	   *left;			/* so much must be left to the queue by its parent */
+	int64	   *left;			/* of the condition */
+	int64	   *kept;			/* for the queue, which a limit stops */
 	int64	   *room;			/* as much must not be free */
 	YqOfferedKey *keys;			/* of a leaf: what each walk is counted for */
 	int			key_count;
@@ -350,8 +361,29 @@ is_enough(const YqCluster *cluster, const int64 *needed, const int64 *left)
 	return true;
 }
 
+static bool
+is_met(const YqCluster *cluster, const YqClusterQueue *queue, int label, const YqRest *rest, const int64 *left)
+{
+	int64		limit[YQ_MAX_RESOURCE_TYPES];
+
+	switch (rest->condition)
+	{
+		case LEFT_ANY:
+			break;
+		case LEFT_AT_LEAST:
+			return is_enough(cluster, rest->left, left);
+		case LEFT_AT_MOST:
+			return is_enough(cluster, left, rest->left);
+		case LEFT_SAME_LIMIT:
+			yq_limits_in_force(cluster, queue, label, left, limit);
+			return yq_amounts_are_equal(cluster->calculator, limit, rest->left);
+	}
+	return true;
+}
+
 bool
-yq_rest_lasts(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node, const int64 *left)
+yq_rest_lasts(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node, const int64 *left,
+			  const int64 **kept)
 {
 	YqRest	   *rest = cluster->rests == NULL ? NULL : rest_for(queue, node);
 
@@ -359,9 +391,10 @@ yq_rest_lasts(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNo
 		return false;
 	if (rest->has_room && yq_amounts_available_containers(cluster->calculator, node->unallocated, rest->room) > 0)
 		return false;
-	if (rest->has_left && !is_enough(cluster, rest->left, left))
+	if (!is_met(cluster, queue, node->label, rest, left))
 		return false;
 	rest->walks++;
+	*kept = rest->has_kept ? rest->kept : NULL;
 	return true;
 }
 
@@ -375,7 +408,7 @@ yq_rest_notes(const YqCluster *cluster, YqSchedulingMode mode)
 	if (cluster->rests == NULL || mode != YQ_RESPECT_EXCLUSIVITY)
 		return NULL;
 	notes = &cluster->rests->notes;
-	notes->is_possible = true;
+	notes->is_of_limits = false;
 	notes->is_here = cluster->rests->asks == NULL;
 	notes->counts_opportunities = false;
 	notes->has_room = false;
@@ -438,10 +471,10 @@ yq_rest_note_room(YqRestNotes *notes, const YqCluster *cluster, const int64 *roo
 }
 
 void
-yq_rest_note_impossible(YqRestNotes *notes)
+yq_rest_note_limits(YqRestNotes *notes)
 {
 	if (notes != NULL)
-		notes->is_possible = false;
+		notes->is_of_limits = true;
 }
 
 /* -- beginning ------------------------------------------------------------- */
@@ -464,7 +497,8 @@ begin(const YqCluster *cluster, YqClusterQueue *queue, int label, YqRest *rest, 
 {
 	end_rest(cluster, queue, label, rest);
 	rest->is_valid = true;
-	rest->is_of_children = rest->counts_opportunities = rest->has_left = rest->has_room = false;
+	rest->is_of_children = rest->counts_opportunities = rest->has_kept = rest->has_room = false;
+	rest->condition = LEFT_ANY;
 	rest->only_on = only_on;
 	rest->walks = 0;
 	rest->most = most;
@@ -488,29 +522,66 @@ set_room(const YqCluster *cluster, YqRest *rest, const int64 *room)
 	rest->room = copy_amounts(cluster, rest->room, room);
 }
 
+static void
+set_kept(const YqCluster *cluster, YqRest *rest, const int64 *kept)
+{
+	rest->has_kept = kept != NULL;
+	if (kept != NULL)
+		rest->kept = copy_amounts(cluster, rest->kept, kept);
+}
+
+static void
+set_condition(const YqCluster *cluster, YqRest *rest, LeftCondition condition, const int64 *left)
+{
+	rest->condition = condition;
+	rest->left = copy_amounts(cluster, rest->left, left);
+}
+
+static void
+set_same_limit(const YqCluster *cluster, const YqClusterQueue *queue, int label, YqRest *rest, const int64 *left)
+{
+	int64		limit[YQ_MAX_RESOURCE_TYPES];
+
+	yq_limits_in_force(cluster, queue, label, left, limit);
+	set_condition(cluster, rest, LEFT_SAME_LIMIT, limit);
+}
+
 /*
  * Will a queue to which so much is left pass for one below its limit, whichever of its
  * limits it is compared with?  If so note what its parent must have left for it, of
- * which limits of children are rounded down.
+ * which limits of children are rounded down.  False if not, or if less is left.
  */
 static bool
-set_left(const YqCluster *cluster, YqClusterQueue *queue, int label, YqRest *rest, const int64 *needed)
+set_at_least(const YqCluster *cluster, const YqClusterQueue *queue, int label, YqRest *rest, const int64 *needed,
+			 const int64 *left)
 {
 	const int64 *used = yq_at(cluster, queue->used, label);
-	const int64 *maximum = queue->maximum[label];
 	int64		limit[YQ_MAX_RESOURCE_TYPES];
 
 	for (int i = 0; i < cluster->calculator->types; i++)
 		limit[i] = used[i] + needed[i];
 	if (yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster, used, limit) >= 0 ||
-		!is_enough(cluster, limit, maximum))
+		!is_enough(cluster, limit, queue->maximum[label]))
 		return false;
 	yq_amounts_round_up(cluster->calculator, limit, limit, cluster->hierarchy->settings.minimum_allocation);
 	for (int i = 0; i < cluster->calculator->types; i++)
 		limit[i] = Max(limit[i] - used[i], 0);
-	rest->has_left = true;
-	rest->left = copy_amounts(cluster, rest->left, limit);
+	if (!is_enough(cluster, limit, left))
+		return false;
+	set_condition(cluster, rest, LEFT_AT_LEAST, limit);
 	return true;
+}
+
+/* The same, of a leaf that is held by its own maximum, however much more is left to it. */
+static bool
+set_at_least_maximum(const YqCluster *cluster, const YqClusterQueue *leaf, int label, YqRest *rest, const int64 *left)
+{
+	const int64 *used = yq_at(cluster, leaf->used, label);
+	int64		needed[YQ_MAX_RESOURCE_TYPES];
+
+	for (int i = 0; i < cluster->calculator->types; i++)
+		needed[i] = leaf->maximum[label][i] - used[i];
+	return set_at_least(cluster, leaf, label, rest, needed, left);
 }
 
 static void
@@ -528,44 +599,82 @@ set_keys(const YqCluster *cluster, YqRest *rest, const YqRestNotes *notes)
 	rest->key_count = notes->key_count;
 }
 
+/* No limit that is enough for what was found below it changes that, unless one stops the leaf. */
+static void
+set_left_to_leaf(const YqCluster *cluster, const YqClusterQueue *leaf, int label, YqRest *rest,
+				 const YqRestNotes *notes, const int64 *left)
+{
+	if (!notes->is_of_limits && !rest->has_kept &&
+		(notes->key_count == 0 || set_at_least(cluster, leaf, label, rest, notes->needed, left)))
+		return;
+	if (!set_at_least_maximum(cluster, leaf, label, rest, left))
+		set_same_limit(cluster, leaf, label, rest, left);
+}
+
 void
-yq_rest_begin_leaf(const YqCluster *cluster, YqClusterQueue *leaf, const YqClusterNode *node, const YqRestNotes *notes)
+yq_rest_begin_leaf(const YqCluster *cluster, YqClusterQueue *leaf, const YqClusterNode *node, const YqRestNotes *notes,
+				   const int64 *left, const int64 *kept)
 {
 	YqQueueRest *rests;
 	YqRest	   *rest;
 
-	if (notes == NULL || !notes->is_possible)
+	if (notes == NULL)
 		return;
 	rests = rests_of(cluster, leaf, node->label);
 	rest = notes->is_here ? &rests->here : &rests->elsewhere;
 	begin(cluster, leaf, node->label, rest, notes->is_here ? node : NULL, notes->most);
 	rest->counts_opportunities = notes->counts_opportunities;
 	set_keys(cluster, rest, notes);
+	set_kept(cluster, rest, kept);
 	if (notes->has_room)
 		set_room(cluster, rest, notes->room);
-	if (notes->key_count > 0)
-		rest->is_valid = set_left(cluster, leaf, node->label, rest, notes->needed);
+	set_left_to_leaf(cluster, leaf, node->label, rest, notes, left);
 }
 
+/* By its own maximum; or by what is left to it, and by less; or it depends on what is given up. */
 void
-yq_rest_begin_full(const YqCluster *cluster, YqClusterQueue *queue, int label)
+yq_rest_begin_stopped(const YqCluster *cluster, YqClusterQueue *queue, int label, const int64 *left, bool gives_up)
 {
-	if (cluster->rests == NULL ||
-		yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster, yq_at(cluster, queue->used, label),
-						   queue->maximum[label]) < 0)
+	YqRest	   *rest;
+
+	if (cluster->rests == NULL)
 		return;
-	begin(cluster, queue, label, &rests_of(cluster, queue, label)->elsewhere, NULL, PG_INT64_MAX);
+	rest = &rests_of(cluster, queue, label)->elsewhere;
+	begin(cluster, queue, label, rest, NULL, PG_INT64_MAX);
+	if (gives_up)
+		set_same_limit(cluster, queue, label, rest, left);
+	else if (yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster, yq_at(cluster, queue->used, label),
+								queue->maximum[label]) < 0)
+		set_condition(cluster, rest, LEFT_AT_MOST, left);
 }
 
+/* What the rests of all children come to. */
 typedef struct ParentRest
 {
 	bool		is_here;
-	bool		has_left;
+	LeftCondition condition;
 	bool		has_room;
 	int64		most;
-	int64		left[YQ_MAX_RESOURCE_TYPES];
+	int64		left[YQ_MAX_RESOURCE_TYPES];	/* to the parent's children, at least */
+	int64		blocked[YQ_MAX_RESOURCE_TYPES]; /* kept for children so far */
 	int64		room[YQ_MAX_RESOURCE_TYPES];
 } ParentRest;
+
+/* Children have what is left to the parent without what is kept for those before them. */
+static void
+rely_on_left(const YqCluster *cluster, const YqRest *rest, ParentRest *of_parent)
+{
+	if (rest->condition == LEFT_AT_LEAST && of_parent->condition != LEFT_SAME_LIMIT)
+	{
+		of_parent->condition = LEFT_AT_LEAST;
+		for (int i = 0; i < cluster->calculator->types; i++)
+			of_parent->left[i] = Max(of_parent->left[i], rest->left[i] + of_parent->blocked[i]);
+	}
+	else if (rest->condition != LEFT_ANY)
+		of_parent->condition = LEFT_SAME_LIMIT;
+	if (rest->has_kept)
+		yq_amounts_add(cluster->calculator, of_parent->blocked, rest->kept);
+}
 
 /* False: the child does not rest. */
 static bool
@@ -578,9 +687,7 @@ rely_on_child(const YqCluster *cluster, YqClusterQueue *child, const YqClusterNo
 	child->rests[node->label].relied_on = rest;
 	of_parent->is_here = of_parent->is_here || rest->only_on != NULL;
 	of_parent->most = Min(of_parent->most, rest->most - rest->walks);
-	for (int i = 0; rest->has_left && i < cluster->calculator->types; i++)
-		of_parent->left[i] = Max(of_parent->left[i], rest->left[i]);
-	of_parent->has_left = of_parent->has_left || rest->has_left;
+	rely_on_left(cluster, rest, of_parent);
 	for (int i = 0; rest->has_room && i < cluster->calculator->types; i++)
 		of_parent->room[i] = of_parent->has_room ? Min(of_parent->room[i], rest->room[i]) : rest->room[i];
 	of_parent->has_room = of_parent->has_room || rest->has_room;
@@ -594,29 +701,41 @@ forget_child(YqClusterQueue *child, int label)
 		child->rests[label].relied_on = NULL;
 }
 
-void
-yq_rest_begin_parent(const YqCluster *cluster, YqClusterQueue *parent, const YqClusterNode *node)
+/* False: one of the children with demand does not rest. */
+static bool
+rely_on_children(const YqCluster *cluster, YqClusterQueue *parent, const YqClusterNode *node, ParentRest *found)
 {
 	int			label = node->label;
-	ParentRest	found = {.most = PG_INT64_MAX};
-	YqRest	   *rest;
 
-	if (cluster->rests == NULL)
-		return;
 	for (int i = 0; i < parent->ordered[label]; i++)
 	{
 		YqClusterQueue *child = parent->order[label][i];
 
 		if (!child->ranks[label].may_use || !child->is_demanding[label])
 			forget_child(child, label);
-		else if (!rely_on_child(cluster, child, node, &found))
-			return;
+		else if (!rely_on_child(cluster, child, node, found))
+			return false;
 	}
+	return true;
+}
+
+void
+yq_rest_begin_parent(const YqCluster *cluster, YqClusterQueue *parent, const YqClusterNode *node, const int64 *left,
+					 const int64 *kept)
+{
+	int			label = node->label;
+	ParentRest	found = {.most = PG_INT64_MAX};
+	YqRest	   *rest;
+
+	if (cluster->rests == NULL || !rely_on_children(cluster, parent, node, &found))
+		return;
 	rest = &rests_of(cluster, parent, label)->elsewhere;
 	begin(cluster, parent, label, rest, found.is_here ? node : NULL, found.most);
 	rest->is_of_children = true;
+	set_kept(cluster, rest, kept);
 	if (found.has_room)
 		set_room(cluster, rest, found.room);
-	if (found.has_left)
-		rest->is_valid = set_left(cluster, parent, label, rest, found.left);
+	if (found.condition == LEFT_SAME_LIMIT ||
+		(found.condition == LEFT_AT_LEAST && !set_at_least(cluster, parent, label, rest, found.left, left)))
+		set_same_limit(cluster, parent, label, rest, left);
 }

@@ -7,7 +7,8 @@
  * on the applications of the queue, which only a decision of theirs changes; on
  * nodes and racks that they ask for by name; on how many more nodes are let go by
  * for a closer one; on how little is free on the node, where all that is wanted is
- * reserved already; and on how much the queue may still use.  As long as all this
+ * reserved already; and on how much the queue may still use, which may be so little
+ * that the rest of it is kept for the queue.  As long as all this
  * holds the queue rests: the next walk passes it by and counts that it came.  What
  * a walk would have counted of request keys is added to them when the rest ends, so
  * every figure is as if there were no rests.
@@ -32,7 +33,7 @@ typedef struct YqOfferedKey
 /* What a walk through a leaf has come upon; amounts for as many types as there are. */
 typedef struct YqRestNotes
 {
-	bool		is_possible;	/* it depends on nothing else */
+	bool		is_of_limits;	/* another limit may have another result, lower or higher */
 	bool		is_here;		/* it holds for this node alone */
 	bool		counts_opportunities;	/* of any key */
 	int64		most;			/* walks that find the same */
@@ -54,10 +55,11 @@ extern void yq_rest_set_node(YqCluster *cluster, YqClusterNode *node);
 
 /*
  * Does the queue rest on the node, with so much left to it by its parent?  Then it has
- * been counted that a walk came by.
+ * been counted that a walk came by, and *kept is what is kept for the queue: NULL for
+ * nothing, if it is not a limit that stops it.
  */
 extern bool yq_rest_lasts(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node,
-						  const int64 *left);
+						  const int64 *left, const int64 **kept);
 
 /* A walk goes into the queue, after those above it. */
 extern void yq_rest_interrupt(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node,
@@ -76,7 +78,7 @@ extern void yq_rest_note_delay(YqRestNotes *notes, int64 walks);
 extern void yq_rest_note_opportunity(YqRestNotes *notes);
 extern void yq_rest_note_here(YqRestNotes *notes);
 extern void yq_rest_note_room(YqRestNotes *notes, const YqCluster *cluster, const int64 *room);
-extern void yq_rest_note_impossible(YqRestNotes *notes);
+extern void yq_rest_note_limits(YqRestNotes *notes);
 
 /*
  * Is it of no consequence what a key asks for in a rack?  So it is where the key may
@@ -84,12 +86,20 @@ extern void yq_rest_note_impossible(YqRestNotes *notes);
  */
 extern bool yq_rest_rack_is_idle(const YqCluster *cluster, const YqRequestKey *key, const YqAsk *ask);
 
-/* A walk has found nothing in a leaf, or in a parent all of whose children rest now. */
+/*
+ * A walk has found nothing in a leaf, or in a parent all of whose children rest now, to
+ * which so much was left.  kept as for yq_rest_lasts().
+ */
 extern void yq_rest_begin_leaf(const YqCluster *cluster, YqClusterQueue *leaf, const YqClusterNode *node,
-							   const YqRestNotes *notes);
-extern void yq_rest_begin_parent(const YqCluster *cluster, YqClusterQueue *parent, const YqClusterNode *node);
+							   const YqRestNotes *notes, const int64 *left, const int64 *kept);
+extern void yq_rest_begin_parent(const YqCluster *cluster, YqClusterQueue *parent, const YqClusterNode *node,
+								 const int64 *left, const int64 *kept);
 
-/* The queue, which has reserved nothing that might be given up, uses all it may. */
-extern void yq_rest_begin_full(const YqCluster *cluster, YqClusterQueue *queue, int label);
+/*
+ * The queue, to which so much is left, may use no more.  Has it reserved something that
+ * might be given up?
+ */
+extern void yq_rest_begin_stopped(const YqCluster *cluster, YqClusterQueue *queue, int label, const int64 *left,
+								  bool gives_up);
 
 #endif							/* YQ_REST_H */

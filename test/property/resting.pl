@@ -50,7 +50,7 @@ sub make_queue
 	my ($cluster, $path, $is_leaf) = @_;
 	my @sql = sprintf(q(INSERT INTO yquota.queue (path, capacity, maximum_capacity, user_limit_factor, minimum_user_limit_percent, ordering_policy, accessible_node_labels)
 		VALUES ('%s', '%dw', %s, %s, %s, %s, '{%s}')),
-		$path, one_of(1, 1, 2, 3), one_of('NULL', 'NULL', "'60'", "'25'"), $is_leaf ? one_of(1, 100, 100) : 'NULL',
+		$path, one_of(1, 1, 2, 3), one_of(@{ $cluster->{maxima} }), $is_leaf ? one_of(1, 100, 100) : 'NULL',
 		$is_leaf ? one_of('NULL', 25, 50) : 'NULL', $is_leaf ? one_of('NULL', "'fair'") : one_of('NULL', "'priority-utilization'"), join ',', @{ $cluster->{labels} });
 
 	push @sql, map { "INSERT INTO yquota.queue_label (queue, label, capacity) VALUES ('$path', '$_', '1w')" } @{ $cluster->{labels} };
@@ -61,6 +61,8 @@ sub make_queue
 sub make_queues
 {
 	my ($cluster) = @_;
+	# queues may have all, or reach limits of theirs, or of those above them
+	$cluster->{maxima} = one_of(['NULL', 'NULL', "'60'", "'25'"], ["'25'", "'41.3'", "'60'", "'70'"], ["'33.3'", "'47.1'"]);
 	my @sql = sprintf q(INSERT INTO yquota.queue (path, accessible_node_labels) VALUES ('root', '{%s}')), join ',', @{ $cluster->{labels} };
 
 	foreach my $parent (map { "root.q$_" } 1 .. 3)
