@@ -149,6 +149,31 @@ COMMENT ON COLUMN yquota_internal.application_attempt.attempt IS 'number of the 
 COMMENT ON COLUMN yquota_internal.application_attempt.next_container IS 'number of the container that comes next';
 COMMENT ON COLUMN yquota_internal.application_attempt.am_container_id IS 'container of the application master; NULL: it has none';
 
+CREATE FUNCTION yquota_internal.demand_accum(internal, yquota.resource, bigint) RETURNS internal
+	LANGUAGE c IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_demand_accum';
+COMMENT ON FUNCTION yquota_internal.demand_accum(internal, yquota.resource, bigint) IS
+	'demand(): adds a vector so many times';
+REVOKE ALL ON FUNCTION yquota_internal.demand_accum(internal, yquota.resource, bigint) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.demand_final(internal) RETURNS yquota.resource
+	LANGUAGE c IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_demand_final';
+COMMENT ON FUNCTION yquota_internal.demand_final(internal) IS
+	'demand(): result of the sum';
+REVOKE ALL ON FUNCTION yquota_internal.demand_final(internal) FROM PUBLIC;
+
+CREATE AGGREGATE yquota_internal.demand(yquota.resource, bigint) (
+	SFUNC = yquota_internal.demand_accum,
+	STYPE = internal,
+	FINALFUNC = yquota_internal.demand_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE yquota_internal.demand(yquota.resource, bigint) IS
+	'Sum of vectors, each so many times; the largest amount where it does not fit, since what is asked for has no bounds';
+
 --
 -- In plpgsql because applications, and what waits for them, come later.
 --
@@ -157,7 +182,7 @@ CREATE FUNCTION yquota_internal.requested_resources() RETURNS yquota.resource
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	RETURN COALESCE((SELECT yquota.sum(w.allocation) FROM yquota_internal.waiting_request AS w), '[]');
+	RETURN COALESCE((SELECT yquota_internal.demand(w.allocation, w.times) FROM yquota_internal.waiting_request AS w), '[]');
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.requested_resources() IS

@@ -133,6 +133,8 @@ BEGIN
 	DELETE FROM yquota.resource_request;
 	DELETE FROM yquota.blacklist;
 	DELETE FROM yquota.reservation;
+	DELETE FROM yquota.container_update;
+	DELETE FROM yquota_internal.container_version;
 	DELETE FROM yquota_internal.request_counter;
 	UPDATE yquota_internal.application_attempt
 	SET attempt = attempt + 1, next_container = 1, am_container_id = NULL

@@ -80,21 +80,22 @@ CREATE TRIGGER scheduler_delete AFTER DELETE ON yquota.node
 
 CREATE VIEW yquota_internal.waiting_request AS
 	SELECT r.application_id, r.label, 'container' AS kind, r.count::bigint AS containers,
-		   r.allocation OPERATOR(yquota.*) r.count::bigint AS allocation
+		   r.count::bigint AS times, r.allocation
 	FROM yquota.resource_request AS r
 	WHERE r.resource_name = '*'
 	UNION ALL
-	SELECT u.application_id, u.label, 'update', 0, u.allocation
+	SELECT u.application_id, u.label, 'update', 0, 1, u.allocation
 	FROM yquota.container_update AS u
 	UNION ALL
-	SELECT a.application_id, a.label, 'master', 1, a.am_resource
+	SELECT a.application_id, a.label, 'master', 1, 1, a.am_resource
 	FROM yquota.application AS a
 	LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id
 	WHERE a.state = 'ACTIVE' AND a.has_outstanding_requests AND NOT a.unmanaged AND t.am_container_id IS NULL;
 COMMENT ON VIEW yquota_internal.waiting_request IS
 	'What applications wait for: new containers, more for running ones, and the containers of application masters, which are asked for by themselves';
 COMMENT ON COLUMN yquota_internal.waiting_request.containers IS 'new ones';
-COMMENT ON COLUMN yquota_internal.waiting_request.allocation IS 'of all of them, native units';
+COMMENT ON COLUMN yquota_internal.waiting_request.times IS 'how often allocation is wanted';
+COMMENT ON COLUMN yquota_internal.waiting_request.allocation IS 'of each, native units';
 
 CREATE FUNCTION yquota_internal.queue_and_parents(path text) RETURNS SETOF text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -120,8 +121,8 @@ CREATE VIEW yquota.scheduler_queue WITH (security_barrier) AS
 		   COALESCE(p.allocation, '[]') AS pending
 	FROM yquota_internal.effective_queues() AS q
 	LEFT JOIN (
-		SELECT path.queue, w.label, sum(w.containers)::bigint AS containers, yquota.sum(w.allocation) AS allocation
-		FROM (SELECT a.queue, v.label, sum(v.containers) AS containers, yquota.sum(v.allocation) AS allocation
+		SELECT path.queue, w.label, sum(w.containers)::bigint AS containers, yquota_internal.demand(w.allocation, 1) AS allocation
+		FROM (SELECT a.queue, v.label, sum(v.containers) AS containers, yquota_internal.demand(v.allocation, v.times) AS allocation
 			  FROM yquota_internal.waiting_request AS v
 			  JOIN yquota.application AS a ON a.application_id = v.application_id
 			  GROUP BY a.queue, v.label) AS w
@@ -196,7 +197,7 @@ CREATE VIEW yquota.scheduler_application AS
 		WHERE v.kind <> 'container' OR v.containers > 0
 		GROUP BY v.application_id) AS w ON w.application_id = a.application_id
 	LEFT JOIN (
-		SELECT v.application_id, sum(v.containers)::bigint AS containers, yquota.sum(v.allocation) AS allocation
+		SELECT v.application_id, sum(v.containers)::bigint AS containers, yquota_internal.demand(v.allocation, v.times) AS allocation
 		FROM yquota_internal.waiting_request AS v
 		WHERE v.kind <> 'master'
 		GROUP BY v.application_id) AS p ON p.application_id = a.application_id

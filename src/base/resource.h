@@ -23,6 +23,9 @@
 /* The most entries one vector may hold; more is an error on input. */
 #define YQ_RESOURCE_MAX_ENTRIES 64
 
+/* The largest amount of one resource type in an allocation, so that sums of allocations stay in int64. */
+#define YQ_ALLOCATION_MAX_AMOUNT (INT64CONST(1) << 50)
+
 /* The longest name, in bytes. */
 #define YQ_RESOURCE_MAX_NAME_LENGTH 255
 

@@ -7,6 +7,9 @@
  * only the final sum must fit in int64.  So whether a sum is an error does not
  * depend on the order of the rows, nor on how parallel workers divided them.
  *
+ * Of what is asked for there may be more than int64 holds; its sum is the largest
+ * amount then, and no error (yquota_internal.demand()).
+ *
  * The state lives in the memory context of the aggregate.  As with sum() of
  * numbers NULLs are skipped and the sum of no rows is NULL.
  *
@@ -105,8 +108,8 @@ add_amount(YqResourceSum *sum, int from, const char *name, int name_length,
 	return at + 1;
 }
 
-void
-yq_resource_sum_add(YqResourceSum *sum, const YqResource *resource, int sign)
+static void
+add_times(YqResourceSum *sum, const YqResource *resource, int64 times)
 {
 	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
 	int			count = yq_resource_read(resource, entries);
@@ -114,7 +117,13 @@ yq_resource_sum_add(YqResourceSum *sum, const YqResource *resource, int sign)
 
 	for (int i = 0; i < count; i++)
 		at = add_amount(sum, at, entries[i].name, entries[i].name_length,
-						(int128) entries[i].amount * sign);
+						(int128) entries[i].amount * times);
+}
+
+void
+yq_resource_sum_add(YqResourceSum *sum, const YqResource *resource, int sign)
+{
+	add_times(sum, resource, sign);
 	sum->rows += sign;
 }
 
@@ -242,8 +251,9 @@ yq_resource_sum_is_zero(const YqResourceSum *sum)
 	return true;
 }
 
-YqResource *
-yq_resource_sum_vector(const YqResourceSum *sum)
+/* With "saturates" an amount that does not fit is the nearest that does, else an error. */
+static YqResource *
+make_vector(const YqResourceSum *sum, bool saturates)
 {
 	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
 	int			count = 0;
@@ -254,7 +264,7 @@ yq_resource_sum_vector(const YqResourceSum *sum)
 
 		if (entry->amount == 0)
 			continue;
-		if (entry->amount < PG_INT64_MIN || entry->amount > PG_INT64_MAX)
+		if (!saturates && (entry->amount < PG_INT64_MIN || entry->amount > PG_INT64_MAX))
 			ereport(ERROR,
 					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 					 errmsg("sum of resource \"%.*s\" is out of range",
@@ -268,9 +278,15 @@ yq_resource_sum_vector(const YqResourceSum *sum)
 							   YQ_RESOURCE_MAX_ENTRIES)));
 		entries[count].name = entry->name;
 		entries[count].name_length = entry->name_length;
-		entries[count++].amount = (int64) entry->amount;
+		entries[count++].amount = (int64) Max(PG_INT64_MIN, Min(PG_INT64_MAX, entry->amount));
 	}
 	return yq_resource_make(entries, count);
+}
+
+YqResource *
+yq_resource_sum_vector(const YqResourceSum *sum)
+{
+	return make_vector(sum, false);
 }
 
 PG_FUNCTION_INFO_V1(yq_sql_resource_sum_final);
@@ -284,4 +300,36 @@ yq_sql_resource_sum_final(PG_FUNCTION_ARGS)
 	if (sum == NULL || sum->rows == 0)
 		PG_RETURN_NULL();
 	PG_RETURN_YQ_RESOURCE_P(yq_resource_sum_vector(sum));
+}
+
+/* demand(resource, bigint): so many times as much of each */
+PG_FUNCTION_INFO_V1(yq_sql_demand_accum);
+Datum
+yq_sql_demand_accum(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	YqResourceSum *sum = PG_ARGISNULL(0) ? NULL :
+		(YqResourceSum *) PG_GETARG_POINTER(0);
+
+	if (sum == NULL)
+		sum = yq_resource_sum_create(context);
+	if (!PG_ARGISNULL(1) && !PG_ARGISNULL(2))
+	{
+		add_times(sum, PG_GETARG_YQ_RESOURCE_P(1), PG_GETARG_INT64(2));
+		sum->rows++;
+	}
+	PG_RETURN_POINTER(sum);
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_demand_final);
+Datum
+yq_sql_demand_final(PG_FUNCTION_ARGS)
+{
+	YqResourceSum *sum = PG_ARGISNULL(0) ? NULL :
+		(YqResourceSum *) PG_GETARG_POINTER(0);
+
+	(void) aggregate_context(fcinfo);
+	if (sum == NULL || sum->rows == 0)
+		PG_RETURN_NULL();
+	PG_RETURN_YQ_RESOURCE_P(make_vector(sum, true));
 }

@@ -28,9 +28,6 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-/* The largest amount of one resource in an allocation; sums stay in int64. */
-#define MAX_AMOUNT (INT64CONST(1) << 50)
-
 static bool
 does_anything_wait(YqBooks *books)
 {
@@ -77,7 +74,7 @@ yq_settle_check_allocation(const YqResource *allocation, TimestampTz at)
 
 	for (int i = 0; i < count; i++)
 	{
-		if (entries[i].amount > MAX_AMOUNT)
+		if (entries[i].amount > YQ_ALLOCATION_MAX_AMOUNT)
 			return yq_problem(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
 							  psprintf("allocation of resource \"%.*s\" is out of range",
 									   entries[i].name_length, entries[i].name),

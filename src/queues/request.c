@@ -47,7 +47,8 @@ yq_request_maximum(const YqHierarchy *hierarchy, const YqQueue *queue)
 
 	for (int i = 0; i < hierarchy->calculator.types; i++)
 	{
-		result[i] = hierarchy->settings.maximum_allocation[i];
+		/* what runs is charged */
+		result[i] = Min(hierarchy->settings.maximum_allocation[i], YQ_ALLOCATION_MAX_AMOUNT);
 		if (has_nodes)
 			result[i] = Min(result[i], hierarchy->largest_node[i]);
 		if (queue != NULL && queue->kind == YQ_QUEUE_LEAF)

@@ -457,8 +457,11 @@ void
 yq_container_updates_take_back(TimestampTz until, int64 most)
 {
 	static YqStatement revert = {
-		.command = "WITH expired AS (DELETE FROM yquota.decision AS d WHERE d.decided_at <= $1 AND d.decision = 'increased' "
+		.command = "WITH due AS MATERIALIZED ("
+		"SELECT d.decision_id FROM yquota.decision AS d WHERE d.decided_at <= $1 AND d.decision = 'increased' "
 		"AND d.decision_id IN (SELECT o.decision_id FROM yquota.decision AS o ORDER BY o.decision_id LIMIT $2) "
+		"FOR UPDATE SKIP LOCKED), "
+		"expired AS (DELETE FROM yquota.decision AS d USING due WHERE d.decision_id = due.decision_id "
 		"RETURNING d.container_id), "
 		"larger AS (SELECT c.container_id, v.previous_allocation, "
 		"greatest(yquota.clock(), c.settled_at + interval '1 microsecond') AS at "

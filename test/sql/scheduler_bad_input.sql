@@ -1,0 +1,50 @@
+-- What nobody should do to the scheduler, and what becomes of it: amounts that no
+-- container may have, more demand than 64 bits hold, tables emptied under it.
+
+SET client_min_messages = warning;
+DROP DATABASE IF EXISTS yquota_scheduler_bad_input WITH (FORCE);
+CREATE DATABASE yquota_scheduler_bad_input;
+\c yquota_scheduler_bad_input
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SELECT yquota.set_clock('2026-03-02 10:00+00');
+INSERT INTO yquota.project (name) VALUES ('p');
+INSERT INTO yquota.resource_type (name, price_group, base_price, unit) VALUES ('disk', 'GENERAL', 0, 1);
+UPDATE yquota.price_group SET count_pending = true, max_multiplier = 9;
+BEGIN;
+INSERT INTO yquota.scheduler_setting (maximum_allocation_mb, resource_calculator) VALUES
+	(8192, 'org.apache.hadoop.yarn.util.resource.DominantResourceCalculator');
+INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '100');
+COMMIT;
+INSERT INTO yquota.node (name, total) SELECT 'n' || i, '[memory-mb=8192,vcores=8,disk=4Pi]' FROM generate_series(1, 2) AS i;
+SELECT state FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'a', project => 'p', unmanaged => true);
+
+\echo more than an event may have is refused when it is asked for, not when it is given
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1,disk=1125899906842625]', 1);
+SELECT state, reason FROM yquota.submit_application('application_1_0002', 'ann', '{}', 'a', project => 'p', am_resource => '[memory-mb=1024,vcores=1,disk=1125899906842625]');
+\echo more demand than 64 bits hold is the most that they do
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1,disk=1Pi]', 2147483647);
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1,disk=1Pi]', 2147483647, priority => 2);
+SELECT queue, pending_containers, pending FROM yquota.scheduler_queue;
+SELECT application_id, pending_containers, pending, waits_for FROM yquota.scheduler_application;
+SELECT price_group, utilization, multiplier FROM yquota.compute_prices() ORDER BY 1;
+SELECT decision, container_id, node, allocation FROM yquota.schedule(max_containers => 1);
+SELECT yquota.request_containers('application_1_0001', '[]', 0);
+SELECT queue, pending_containers, pending FROM yquota.scheduler_queue;
+
+\echo all applications at once
+SELECT yquota.update_container('container_1_0001_01_000001', 0, '[memory-mb=1024,vcores=1]');
+SELECT yquota.update_container('container_1_0001_01_000001', 1, '[memory-mb=2048,vcores=1]');
+SELECT container_id, version FROM yquota_internal.container_version;
+TRUNCATE yquota.application;
+SELECT count(*) FROM yquota.container_update;
+SELECT count(*) FROM yquota_internal.container_version;
+SELECT yquota_internal.requested_resources();
+SELECT * FROM yquota.schedule();
+SELECT * FROM yquota.verify();
+
+\c postgres
+SET client_min_messages = warning;
+DROP DATABASE yquota_scheduler_bad_input WITH (FORCE);
