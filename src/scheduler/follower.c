@@ -51,11 +51,12 @@ yq_seen_set(YqSeen *seen, Snapshot snapshot, MemoryContext context)
 void
 yq_seen_forget(YqSeen *seen)
 {
-	if (seen->snapshot.xip == NULL)
-		return;
-	pfree(seen->snapshot.xip);
-	pfree(seen->snapshot.subxip);
-	seen->snapshot.xip = seen->snapshot.subxip = NULL;
+	if (seen->snapshot.xip != NULL)
+	{
+		pfree(seen->snapshot.xip);
+		pfree(seen->snapshot.subxip);
+	}
+	memset(seen, 0, sizeof(YqSeen));
 }
 
 bool

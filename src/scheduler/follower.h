@@ -47,7 +47,7 @@ typedef void (*YqNewRowReader) (const YqRow *row, bool is_own);
  */
 extern bool yq_seen_set(YqSeen *seen, Snapshot snapshot, MemoryContext context);
 
-/* Release what it has allocated. */
+/* Nothing has been seen; what it has allocated is released. */
 extern void yq_seen_forget(YqSeen *seen);
 
 /* Can transaction numbers still be compared with those that it knows? */

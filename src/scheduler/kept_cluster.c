@@ -37,6 +37,7 @@ typedef struct Kept
 	int64		own_changes;	/* rows of scheduler_change of seen.own that say nothing new */
 	bool		is_of_transaction;	/* what this transaction has done is in it */
 	bool		is_in_use;		/* half changed, if there is an error now */
+	bool		is_for_one_pass;	/* nobody could tell later what it counts */
 } Kept;
 
 static Kept kept;
@@ -258,8 +259,7 @@ yq_kept_cluster_get(YqHierarchy *hierarchy)
 		load(hierarchy, snapshot);
 	}
 	yq_seen_forget(&kept.seen);
-	if (!yq_seen_set(&kept.seen, snapshot, kept.loaded->cluster->context))
-		kept.generation = 0;
+	kept.is_for_one_pass = !yq_seen_set(&kept.seen, snapshot, kept.loaded->cluster->context);
 	kept.is_of_transaction = true;
 	UnregisterSnapshot(snapshot);
 	return kept.loaded;
@@ -292,7 +292,7 @@ yq_kept_cluster_end_pass(YqLoadedCluster *loaded)
 	Snapshot	snapshot;
 	ListCell   *cell;
 
-	if (differs(loaded->cluster))
+	if (kept.is_for_one_pass || differs(loaded->cluster))
 	{
 		give_up();
 		return;
