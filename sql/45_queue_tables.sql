@@ -263,7 +263,8 @@ CREATE TABLE yquota.scheduler_setting (
 	user_limit_factor real CHECK (abs(user_limit_factor) < 'Infinity'),
 	max_parallel_apps integer,
 	user_max_parallel_apps integer,
-	resource_calculator text,
+	resource_calculator text CONSTRAINT resource_calculator_known
+		CHECK (resource_calculator ~ E'^\\s*(([\\w$]+\\.)*(Default|Dominant)ResourceCalculator)?\\s*$'),
 	node_locality_delay integer,
 	rack_locality_additional_delay integer,
 	rack_locality_full_reset boolean,
@@ -347,7 +348,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.global_queue_max_application IS 'appl
 COMMENT ON COLUMN yquota.scheduler_setting.maximum_am_resource_percent IS 'fraction';
 COMMENT ON COLUMN yquota.scheduler_setting.minimum_user_limit_percent IS 'percent';
 COMMENT ON COLUMN yquota.scheduler_setting.user_limit_factor IS 'factor; -1: no limit';
-COMMENT ON COLUMN yquota.scheduler_setting.resource_calculator IS 'class';
+COMMENT ON COLUMN yquota.scheduler_setting.resource_calculator IS 'class: a DefaultResourceCalculator or a DominantResourceCalculator';
 COMMENT ON COLUMN yquota.scheduler_setting.node_locality_delay IS 'missed opportunities';
 COMMENT ON COLUMN yquota.scheduler_setting.rack_locality_additional_delay IS 'missed opportunities; -1: computed';
 COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_format IS 'legacy or json: which rows of mapping_rule are in force';

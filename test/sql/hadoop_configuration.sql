@@ -171,7 +171,7 @@ FROM (VALUES ('integer', ' 7 '), ('integer', '+7'), ('integer', '-0x7f'), ('inte
 --
 BEGIN;
 SELECT property, value, outcome, reason FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "${a}", "a": "${b},${c}", "b": "x", "c": "${b}${b}",
-	"yarn.scheduler.capacity.root.x.ordering-policy": "${self}", "self": "<${self}>", "yarn.scheduler.capacity.resource-calculator": "${none}.${b}"}');
+	"yarn.scheduler.capacity.root.x.ordering-policy": "${self}", "self": "<${self}>", "yarn.scheduler.capacity.multi-node-sorting.policy": "${none}.${b}"}');
 SELECT path FROM yquota.queue ORDER BY path;
 ROLLBACK;
 SELECT * FROM yquota.diff_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "${a}", "a": "${b}${b}", "b": "${c}${c}", "c": "${d}${d}", "d": "${e}${e}", "e": "${f}${f}", "f": "x"}');

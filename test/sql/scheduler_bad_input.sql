@@ -13,6 +13,10 @@ SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.project (name) VALUES ('p');
 INSERT INTO yquota.resource_type (name, price_group, base_price, unit) VALUES ('disk', 'GENERAL', 0, 1);
 UPDATE yquota.price_group SET count_pending = true, max_multiplier = 9;
+\echo a calculator that nobody knows is not the default one
+\set VERBOSITY terse
+INSERT INTO yquota.scheduler_setting (resource_calculator) VALUES ('dominant');
+\set VERBOSITY default
 BEGIN;
 INSERT INTO yquota.scheduler_setting (maximum_allocation_mb, resource_calculator) VALUES
 	(8192, 'org.apache.hadoop.yarn.util.resource.DominantResourceCalculator');
