@@ -15,7 +15,7 @@ CREATE TABLE yquota.budget (
 	PRIMARY KEY (project, period)
 );
 COMMENT ON TABLE yquota.budget IS
-	'Credit that projects get every period of yquota.billing_timezone; a change counts from the first period that has not been granted';
+	'Credit that projects get every period of the time zone of bills; a change counts from the first period that has not been granted';
 COMMENT ON COLUMN yquota.budget.period IS 'day, week (from Monday on), month, quarter or year';
 COMMENT ON COLUMN yquota.budget.amount IS 'credits per period';
 COMMENT ON COLUMN yquota.budget.rollover IS 'whether what is left of a period goes on; else it is lost at its end';

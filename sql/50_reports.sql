@@ -13,12 +13,6 @@
 -- Days of the bill
 --
 
-CREATE FUNCTION yquota_internal.billing_timezone() RETURNS text
-	LANGUAGE sql STABLE PARALLEL SAFE
-	RETURN coalesce(nullif(current_setting('yquota.billing_timezone', true), ''), 'UTC');
-COMMENT ON FUNCTION yquota_internal.billing_timezone() IS
-	'yquota.billing_timezone, also in sessions that have not loaded the library yet';
-
 CREATE FUNCTION yquota_internal.billing_day(at timestamptz, timezone text) RETURNS date
 	LANGUAGE sql STABLE STRICT PARALLEL SAFE
 	RETURN (at AT TIME ZONE timezone)::date;
@@ -343,7 +337,7 @@ COMMENT ON FUNCTION yquota_internal.running_cost(yquota_internal.running_segment
 
 CREATE VIEW yquota_internal.billed_day AS
 	SELECT day.day, ends.starts_at, ends.ends_at
-	FROM (SELECT yquota_internal.billing_timezone() AS name) zone
+	FROM yquota_internal.billing_zone AS zone
 	CROSS JOIN (SELECT min("from") AS first, max("to") AS last
 				FROM yquota_internal.settled_segment) ledger
 	CROSS JOIN LATERAL (
@@ -358,7 +352,7 @@ CREATE VIEW yquota_internal.billed_day AS
 		OFFSET 0
 	) ends;
 COMMENT ON VIEW yquota_internal.billed_day IS
-	'Every date from the first to the last charge, with its ends in yquota.billing_timezone';
+	'Every date from the first to the last charge, with its ends in the time zone of bills';
 
 -- Day by day, so that a date asked for finds its rows by their times.  What lies
 -- within a day is added up as it is; what crosses midnight is computed.
@@ -385,7 +379,7 @@ CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
 				   yquota_internal.billing_day_start(days.first + later, zone.name),
 				   yquota_internal.billing_day_start(days.first + later + 1, zone.name))
 		FROM yquota_internal.running_segment segment
-		CROSS JOIN (SELECT yquota_internal.billing_timezone() AS name) zone
+		CROSS JOIN yquota_internal.billing_zone AS zone
 		CROSS JOIN LATERAL (
 			SELECT yquota_internal.billing_day(segment."from", zone.name) AS first,
 				   yquota_internal.billing_day(
@@ -396,13 +390,13 @@ CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
 	-- of days before, part has been archived
 	WHERE piece.day >= (
 		SELECT coalesce(yquota_internal.billing_day(max(stretch.horizon) - interval '1 microsecond',
-													yquota_internal.billing_timezone()) + 1, '-infinity')
+													(SELECT zone.name FROM yquota_internal.billing_zone AS zone)) + 1, '-infinity')
 		FROM yquota.history_stretch stretch)
 	GROUP BY piece.day, piece.project, piece.username, piece.queue,
 			 piece.application_id, piece.execution_type;
 COMMENT ON VIEW yquota.daily_cost IS
-	'Costs per day of yquota.billing_timezone, split exactly at its midnights, running containers up to the clock, from the first day after the archive horizon on.  Ask with a day: otherwise it reads the whole ledger.  cost_between() answers for one day faster';
-COMMENT ON COLUMN yquota.daily_cost.day IS 'date in yquota.billing_timezone; 23 or 25 hours long when clocks change';
+	'Costs per day of the time zone of bills, split exactly at its midnights, running containers up to the clock, from the first day after the archive horizon on.  Ask with a day: otherwise it reads the whole ledger.  cost_between() answers for one day faster';
+COMMENT ON COLUMN yquota.daily_cost.day IS 'date in the time zone of bills; 23 or 25 hours long when clocks change';
 COMMENT ON COLUMN yquota.daily_cost.amount IS 'credits';
 
 --

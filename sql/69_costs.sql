@@ -306,7 +306,7 @@ CREATE FUNCTION yquota.cost_by_day(first_day date, last_day date,
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.cost_by_day(date, date, text[], text) IS
-	'Credits for what ran on each of some days, cut exactly at the midnights of a time zone, by default yquota.billing_timezone; otherwise as cost_between()';
+	'Credits for what ran on each of some days, cut exactly at the midnights of a time zone, by default the time zone of bills; otherwise as cost_between()';
 REVOKE ALL ON FUNCTION yquota.cost_by_day(date, date, text[], text) FROM PUBLIC;
 
 --

@@ -123,6 +123,10 @@ CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.budget
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
 CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.budget
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.billing_setting
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.billing_setting
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
 CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.role_grant
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
 CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.role_grant

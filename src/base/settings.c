@@ -12,12 +12,10 @@
 #include "base/settings.h"
 #include "datatype/timestamp.h"
 #include "miscadmin.h"
-#include "pgtime.h"
 #include "utils/guc.h"
 
 int			yq_allocation_expiry = 600 * 1000;
 bool		yq_auto_create_project = false;
-char	   *yq_billing_timezone = NULL;
 int			yq_charging = YQ_CHARGING_ON;
 int			yq_cluster_shrink_grace = 600000;
 int			yq_compute_interval = 10000;
@@ -50,17 +48,6 @@ static const struct config_enum_entry outage_policy_options[] = {
 	{NULL, 0, false}
 };
 
-static bool
-check_billing_timezone(char **newval, void **extra, GucSource source)
-{
-	if (pg_tzset(*newval) != NULL)
-		return true;
-
-	GUC_check_errdetail("\"%s\" is not a time zone.", *newval);
-	GUC_check_errhint("Use a name of pg_timezone_names, such as UTC or Europe/Stockholm.");
-	return false;
-}
-
 /* A duration in milliseconds that the server's configuration decides. */
 static void
 define_duration(const char *name, const char *description, int *variable,
@@ -84,13 +71,6 @@ yq_settings_define(void)
 							 false,
 							 PGC_SUSET, 0,
 							 NULL, NULL, NULL);
-	DefineCustomStringVariable("yquota.billing_timezone",
-							   "Time zone whose midnights separate the days of reports.",
-							   NULL,
-							   &yq_billing_timezone,
-							   "UTC",
-							   PGC_SUSET, 0,
-							   check_billing_timezone, NULL, NULL);
 	DefineCustomEnumVariable("yquota.charging",
 							 "Whether events are charged when they come in, or kept for yquota.charge_deferred().",
 							 NULL,

@@ -32,7 +32,6 @@ typedef enum YqOutagePolicy
 
 extern int	yq_allocation_expiry;
 extern bool yq_auto_create_project;
-extern char *yq_billing_timezone;
 extern int	yq_charging;		/* YqCharging */
 extern int	yq_cluster_shrink_grace;
 extern int	yq_compute_interval;

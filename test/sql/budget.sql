@@ -9,8 +9,7 @@ CREATE EXTENSION yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 \set SHOW_CONTEXT never
-ALTER DATABASE yquota_budget SET yquota.billing_timezone = 'Europe/Stockholm';
-SET yquota.billing_timezone = 'Europe/Stockholm';
+INSERT INTO yquota.billing_setting (timezone) VALUES ('Europe/Stockholm');
 -- the 10th there, the 9th in UTC
 SELECT yquota.set_clock('2026-03-09 23:30+00');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('web');

@@ -10,7 +10,11 @@ CREATE EXTENSION yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 SET intervalstyle = 'postgres';
+\set SHOW_CONTEXT never
 SELECT yquota.set_clock('2026-11-05 00:00:00+00');
+INSERT INTO yquota.billing_setting (timezone) VALUES ('Nowhere');
+INSERT INTO yquota.billing_setting (timezone) VALUES ('Australia/Lord_Howe');
+UPDATE yquota.billing_setting SET timezone = 'Europe/Stockholm';
 INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, application_id, queue, node, allocation)
 VALUES
@@ -27,9 +31,12 @@ SELECT day, amount / 3600 AS hours FROM yquota.cost_by_day('2026-03-28', '2026-0
 SELECT day, username, amount / 3600 AS hours FROM yquota.cost_by_day('2026-10-24', '2026-10-26', '{username}', 'Europe/Stockholm') ORDER BY day, username;
 SELECT day, amount / 3600 AS hours FROM yquota.cost_by_day('2026-10-24', '2026-10-26', '{}', 'UTC') ORDER BY day;
 SELECT day, amount / 3600 AS hours FROM yquota.cost_by_day('2026-04-04', '2026-04-06', '{}', 'Australia/Lord_Howe') ORDER BY day;
-SET yquota.billing_timezone = 'Europe/Stockholm';
-SELECT day, amount / 3600 AS hours FROM yquota.cost_by_day('2026-03-29', '2026-03-29');
-RESET yquota.billing_timezone;
+-- by default that of bills, which stays: nothing that has been told by day moves
+SELECT day, amount / 3600 AS hours FROM yquota.cost_by_day('2026-03-28', '2026-03-30') ORDER BY day;
+UPDATE yquota.billing_setting SET timezone = 'Australia/Lord_Howe';
+DELETE FROM yquota.billing_setting;
+TRUNCATE yquota.billing_setting;
+UPDATE yquota.billing_setting SET timezone = 'Europe/Stockholm';
 -- running ones up to the clock
 SELECT day, project, queue, node, application_id, amount / 3600 AS hours
 FROM yquota.cost_by_day('2026-11-03', '2026-11-06', '{project,queue,node,application_id}') ORDER BY day;

@@ -107,7 +107,10 @@ CROSS JOIN LATERAL (
 -- Days: Stockholm's 29 March has 23 hours, its 25 October 25
 --
 SELECT day, project, queue, amount FROM yquota.daily_cost ORDER BY day, project, queue;
-SET yquota.billing_timezone = 'Europe/Stockholm';
+-- as if it had been so from the beginning
+SET session_replication_role = replica;
+INSERT INTO yquota.billing_setting (timezone) VALUES ('Europe/Stockholm');
+RESET session_replication_role;
 SELECT day, project, amount, amount / 3600 AS hours FROM yquota.daily_cost WHERE project = 'ops' AND application_id = 'app_2' ORDER BY day;
 SELECT (SELECT sum(amount) FROM yquota.daily_cost) = (SELECT sum(cost) FROM yquota.container_cost) AS adds_up;
 SELECT yquota.set_clock('2026-10-27 00:00:00+00');
@@ -130,7 +133,9 @@ SELECT day, zone, yquota_internal.billing_day_start(day, zone),
 FROM (VALUES ('2026-03-29'::date, 'Europe/Stockholm'), ('2026-10-25', 'Europe/Stockholm'),
 			 ('2018-11-04', 'America/Sao_Paulo'), ('2018-02-17', 'America/Sao_Paulo'), ('2018-02-18', 'America/Sao_Paulo'),
 			 ('2024-11-03', 'America/Havana'), ('2024-11-02', 'America/Havana'), ('2026-03-29', 'UTC')) AS v (day, zone);
-RESET yquota.billing_timezone;
+SET session_replication_role = replica;
+DELETE FROM yquota.billing_setting;
+RESET session_replication_role;
 
 --
 -- Usage

@@ -79,6 +79,7 @@ start_at($node, 'original', $clock);
 	WHERE e.extname = 'yquota' AND c.relkind = 'r' ORDER BY 1
 	SQL
 $node->safe_psql('original', <<~'SQL');
+	INSERT INTO yquota.billing_setting (timezone) VALUES ('Europe/Stockholm');
 	INSERT INTO yquota.project (name, on_exhausted) VALUES ('lab', 'stop'), ('ops', 'drain');
 	INSERT INTO yquota.node (name, total, label) VALUES ('n1', '[memory-mb=65536,vcores=64]', 'ssd');
 	INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000000.000000000000000001, 'a'), ('ops', 1, 'b');

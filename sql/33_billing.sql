@@ -1,0 +1,65 @@
+--
+-- Days of the bill.  They must not move once there are charges to be told by
+-- day, so their time zone is a row and not a setting of sessions.
+--
+
+CREATE TABLE yquota.billing_setting (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	timezone text NOT NULL
+);
+COMMENT ON TABLE yquota.billing_setting IS
+	'At most one row: how bills are cut.  Fixed once something has been charged or granted for a period';
+COMMENT ON COLUMN yquota.billing_setting.timezone IS
+	'time zone whose midnights separate the days of reports and the periods of budgets; a name of pg_timezone_names.  UTC without a row';
+
+CREATE VIEW yquota_internal.billing_zone AS
+	SELECT coalesce((SELECT setting.timezone FROM yquota.billing_setting AS setting), 'UTC') AS name;
+COMMENT ON VIEW yquota_internal.billing_zone IS 'Time zone of bills';
+
+CREATE FUNCTION yquota_internal.billing_timezone() RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN (SELECT zone.name FROM yquota_internal.billing_zone AS zone);
+COMMENT ON FUNCTION yquota_internal.billing_timezone() IS 'Time zone of bills';
+REVOKE ALL ON FUNCTION yquota_internal.billing_timezone() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.keep_billing_setting() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	zone_before text := CASE WHEN TG_OP = 'INSERT' THEN 'UTC' ELSE OLD.timezone END;
+	zone_after text := CASE WHEN TG_OP = 'DELETE' THEN 'UTC' ELSE NEW.timezone END;
+BEGIN
+	IF yquota_internal.restoring() OR zone_before = zone_after THEN
+		RETURN coalesce(NEW, OLD);
+	ELSIF NOT EXISTS (SELECT FROM pg_timezone_names AS zone WHERE zone.name = zone_after) THEN
+		RAISE EXCEPTION '"%" is not a time zone', zone_after
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Use a name of pg_timezone_names, such as UTC or Europe/Stockholm.';
+	ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'cannot change the time zone of bills at isolation level %', upper(current_setting('transaction_isolation'))
+			USING ERRCODE = 'feature_not_supported',
+				DETAIL = 'Events that have been committed meanwhile must be seen.',
+				HINT = 'Use a transaction of isolation level READ COMMITTED.';
+	END IF;
+	PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE', 120);
+	IF EXISTS (SELECT FROM yquota.charge) OR EXISTS (SELECT FROM yquota.container)
+		OR EXISTS (SELECT FROM yquota.opening_balance) OR EXISTS (SELECT FROM yquota_internal.budget_grant)
+	THEN
+		RAISE EXCEPTION 'time zone of bills cannot be changed from % to % any more', zone_before, zone_after
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'Something has been charged, or a budget granted, and the days of what has been reported would move.',
+				HINT = 'Ask for days of another time zone with cost_by_day(..., timezone => ...).';
+	END IF;
+	RETURN coalesce(NEW, OLD);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_billing_setting() IS
+	'The time zone of bills stays once there is something to be told by day';
+REVOKE ALL ON FUNCTION yquota_internal.keep_billing_setting() FROM PUBLIC;
+
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE OR DELETE ON yquota.billing_setting
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_billing_setting();
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.billing_setting
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_truncate();
+SELECT pg_extension_config_dump('yquota.billing_setting', '');
