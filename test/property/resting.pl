@@ -17,7 +17,7 @@ use Session;
 use Soak;
 use Trial;
 
-my ($seed, $histories) = Trial::plan_run(6);
+my ($seed, $histories) = Trial::plan_run(10);
 my $rounds = 3;
 my $dominant = 'org.apache.hadoop.yarn.util.resource.DominantResourceCalculator';
 
@@ -50,7 +50,7 @@ sub make_queue
 	my ($cluster, $path, $is_leaf) = @_;
 	my @sql = sprintf(q(INSERT INTO yquota.queue (path, capacity, maximum_capacity, user_limit_factor, minimum_user_limit_percent, ordering_policy, accessible_node_labels)
 		VALUES ('%s', '%dw', %s, %s, %s, %s, '{%s}')),
-		$path, one_of(1, 1, 2, 3), one_of(@{ $cluster->{maxima} }), $is_leaf ? one_of(1, 100, 100) : 'NULL',
+		$path, one_of(1, 1, 2, 3), one_of(@{ $cluster->{maxima}[$is_leaf] }), $is_leaf ? one_of(1, 100, 100) : 'NULL',
 		$is_leaf ? one_of('NULL', 25, 50) : 'NULL', $is_leaf ? one_of('NULL', "'fair'") : one_of('NULL', "'priority-utilization'"), join ',', @{ $cluster->{labels} });
 
 	push @sql, map { "INSERT INTO yquota.queue_label (queue, label, capacity) VALUES ('$path', '$_', '1w')" } @{ $cluster->{labels} };
@@ -61,10 +61,10 @@ sub make_queue
 sub make_queues
 {
 	my ($cluster) = @_;
-	# queues may have all, or reach limits of theirs, or of those above them
-	$cluster->{maxima} = one_of(['NULL', 'NULL', "'60'", "'25'"], ["'25'", "'41.3'", "'60'", "'70'"], ["'33.3'", "'47.1'"]);
 	my @sql = sprintf q(INSERT INTO yquota.queue (path, accessible_node_labels) VALUES ('root', '{%s}')), join ',', @{ $cluster->{labels} };
 
+	# parents and leaves may have all, or reach limits of theirs, or of those above them
+	$cluster->{maxima} = one_of([['NULL', "'60'", "'25'"], ['NULL', "'60'", "'25'"]], [["'20'", "'31.7'"], ['NULL']], [['NULL', "'40'"], ["'33.3'", "'47.1'", "'60'"]]);
 	foreach my $parent (map { "root.q$_" } 1 .. 3)
 	{
 		push @sql, make_queue($cluster, $parent, 0);
@@ -86,7 +86,8 @@ sub make_nodes
 sub begin_history
 {
 	my ($session) = @_;
-	my $cluster = { applications => 0 };
+	# larger ones are reserved, smaller ones stop where there is room
+	my $cluster = { applications => 0, sizes => one_of([1, 1, 2, 3, 8], [1, 5, 8], [2, 3, 7]) };
 
 	$session->run(join ";\n", 'BEGIN', q(SELECT yquota.set_clock('2026-03-02 10:00+00')), make_labels($cluster), make_settings($cluster),
 		make_queues($cluster), 'SET CONSTRAINTS ALL IMMEDIATE', make_nodes($cluster));
@@ -106,7 +107,7 @@ sub ask
 sub requests
 {
 	my ($cluster) = @_;
-	my $resource = sprintf '[memory-mb=%d,vcores=%d]', 1024 * one_of(1, 1, 2, 3, 8), one_of(1, 1, 2, 4);
+	my $resource = sprintf '[memory-mb=%d,vcores=%d]', 1024 * one_of(@{ $cluster->{sizes} }), one_of(1, 1, 2, 4);
 	my $count = one_of(1, 3, 8, 30);
 	my $label = @{ $cluster->{labels} } ? one_of('', @{ $cluster->{labels} }) : undef;
 	my %asks = ('*' => ask('*', $resource, $count, one_of('true', 'false'), $label));
@@ -131,6 +132,18 @@ sub submit
 	push @sql, sprintf q(SELECT yquota.update_blacklist(application_id, '{n%d}') FROM yquota.application
 		WHERE application_id = '%s' AND state = 'ACTIVE'), rand $cluster->{nodes}, $id if rand() < 0.1;
 	$session->run(join ";\n", @sql);
+	return;
+}
+
+# Some ask for something else, so that what was reserved for them is given up by a pass.
+sub ask_anew
+{
+	my ($session, $cluster) = @_;
+
+	$session->run(join ";\n", map {
+		sprintf q(SELECT yquota.request_containers(application_id, ARRAY[%s]::yquota.container_request[]) FROM yquota.application
+			WHERE application_id = 'application_1_%04d' AND state = 'ACTIVE'), ask('*', '[memory-mb=1024,vcores=1]', one_of(0, 0, 2), 'true'), $_
+	} some(4, 1 .. $cluster->{applications}));
 	return;
 }
 
@@ -165,6 +178,7 @@ sub play
 	foreach my $round (1 .. $rounds)
 	{
 		submit($session, $cluster) foreach 1 .. 3 + int rand 12;
+		ask_anew($session, $cluster) if $round > 1;
 		$session->run('SAVEPOINT walked');
 		my $walked = decide($session, 'explain => true');
 		$session->run('ROLLBACK TO walked');
