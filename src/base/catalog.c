@@ -26,6 +26,7 @@
 #include "commands/extension.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -237,6 +238,16 @@ yq_table_open(YqTable table, LOCKMODE lockmode)
 				 errdetail("yquota reads and writes it directly and would not see rows kept elsewhere."),
 				 errhint("Undo its distribution, partitioning or change of access method; keep history elsewhere instead.")));
 	return relation;
+}
+
+bool
+yq_table_has_no_pages(YqTable table)
+{
+	Relation	relation = yq_table_open(table, AccessShareLock);
+	bool		result = RelationGetNumberOfBlocks(relation) == 0;
+
+	relation_close(relation, AccessShareLock);
+	return result;
 }
 
 Oid

@@ -83,6 +83,12 @@ extern Oid	yq_table_oid(YqTable table);
  */
 extern Relation yq_table_open(YqTable table, LOCKMODE lockmode);
 
+/*
+ * Has a table no pages?  Then it has no rows, whoever looks, which is cheaper to
+ * know than that nobody sees any.
+ */
+extern bool yq_table_has_no_pages(YqTable table);
+
 /* OID of the index with that name on an open table of ours. */
 extern Oid	yq_index_oid(YqTable table, const char *index_name);
 

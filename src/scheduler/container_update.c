@@ -19,7 +19,6 @@
 #include "scheduler/change_log.h"
 #include "scheduler/container_update.h"
 #include "scheduler/decision.h"
-#include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -412,16 +411,6 @@ yq_containers_update(const char *application_id, const YqUpdateRequest *requests
 
 /* -- before a pass ------------------------------------------------------------- */
 
-static bool
-is_empty(YqTable table)
-{
-	Relation	relation = yq_table_open(table, AccessShareLock);
-	bool		result = RelationGetNumberOfBlocks(relation) == 0;
-
-	relation_close(relation, AccessShareLock);
-	return result;
-}
-
 /* Ids of applications that waited for more for containers that run no more. */
 static List *
 drop_void(void)
@@ -476,7 +465,7 @@ yq_container_updates_take_back(TimestampTz until, int64 most)
 	};
 	Datum		values[] = {TimestampTzGetDatum(until), Int64GetDatum(most)};
 
-	if (!is_empty(YQ_CONTAINER_VERSION))
+	if (!yq_table_has_no_pages(YQ_CONTAINER_VERSION))
 		(void) yq_statement_execute(&revert, values, NULL);
 }
 
@@ -485,7 +474,7 @@ yq_container_updates_tidy(void)
 {
 	ListCell   *cell;
 
-	if (is_empty(YQ_CONTAINER_UPDATE_TABLE))
+	if (yq_table_has_no_pages(YQ_CONTAINER_UPDATE_TABLE))
 		return;
 	/* every pass reads these applications again */
 	yq_change_log_begin_own();

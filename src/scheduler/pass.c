@@ -7,6 +7,7 @@
  */
 #include "base/compat.h"
 
+#include "base/catalog.h"
 #include "base/settings.h"
 #include "catalog/pg_type_d.h"
 #include "executor/spi.h"
@@ -154,12 +155,18 @@ check_unknown_nodes(const YqPass *pass, const YqCluster *cluster)
 static void
 check_charging(void)
 {
+	static YqStatement refuse = {
+		.command = "SELECT yquota_internal.refuse_while_deferred('allocate containers')"
+	};
+
 	if (yq_charging == YQ_CHARGING_DEFERRED)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("containers cannot be allocated while charging is deferred"),
 				 errdetail("What the scheduler decides by is counted when events are charged."),
 				 errhint("Set yquota.charging to on.")));
+	if (!yq_table_has_no_pages(YQ_DEFERRED_EVENT))
+		(void) yq_statement_execute(&refuse, NULL, NULL);
 }
 
 static void
