@@ -349,7 +349,7 @@ BEGIN
 			USING ERRCODE = 'null_value_not_allowed';
 	ELSIF octet_length(path) >= 1024 THEN
 		RAISE EXCEPTION 'path of the log is too long'
-			USING ERRCODE = 'name_too_long';
+			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	SELECT 0, 0, 0, 0, 0, 0, after INTO lines, starts, finishes, duplicates, unknown, refused, last_at;
 	LOOP

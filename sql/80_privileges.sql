@@ -425,6 +425,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.reconcile(jsonb,timestamptz,boolean)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.renew_role_grants()', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.report_outage(timestamptz,timestamptz,text,text)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.rerate(timestamptz,timestamptz,jsonb,text,boolean,text)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.retry_rejects(text,text)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.revoke_member(regrole,text)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.revoke_operator(regrole)', 'EXECUTE', '{admin}'),

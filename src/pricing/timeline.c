@@ -39,6 +39,7 @@ static bool is_loading = false; /* still set when loading failed */
 static bool has_own_changes = false;
 static bool is_watched = false;
 static Oid	loaded_from = InvalidOid;	/* pricing_change when it was loaded */
+static const YqTerms *assumed_terms = NULL;
 static TimestampTz window_from;
 static int	stretch_room = 0;
 
@@ -330,7 +331,7 @@ loading_snapshot(void)
 static void
 load_window(TimestampTz from)
 {
-	YqTimelineLoader loader = {.timeline = &timeline};
+	YqTimelineLoader loader = {.timeline = &timeline, .terms = assumed_terms};
 	bool		own;
 	int64		newest;
 
@@ -348,7 +349,7 @@ load_window(TimestampTz from)
 static void
 load_changes(void)
 {
-	YqTimelineLoader loader = {.timeline = &timeline};
+	YqTimelineLoader loader = {.timeline = &timeline, .terms = assumed_terms};
 	int64		newest;
 	bool		own;
 	TimestampTz earliest;
@@ -383,6 +384,16 @@ watch_changes(void)
 	is_watched = true;
 }
 
+static TimestampTz
+first_window_from(void)
+{
+	TimestampTz now = yq_clock_statement();
+
+	if (assumed_terms == NULL || TIMESTAMP_NOT_FINITE(assumed_terms->from))
+		return yq_full_hour(now);
+	return yq_full_hour(Min(now, assumed_terms->from));
+}
+
 const YqTimeline *
 yq_timeline_refresh(void)
 {
@@ -402,13 +413,21 @@ yq_timeline_refresh(void)
 	/* What is loaded below is as new as any message that comes from now on. */
 	is_current = true;
 	if (timeline.stretch_count == 0 || timeline.stretch_count > MAX_KEPT_STRETCHES)
-		load_window(yq_full_hour(yq_clock_statement()));
+		load_window(first_window_from());
 	else if (has_own_changes)
 		load_window(window_from);
 	else
 		load_changes();
 	is_loading = false;
 	return &timeline;
+}
+
+void
+yq_timeline_assume(const YqTerms *terms)
+{
+	assumed_terms = terms;
+	is_current = false;
+	timeline.stretch_count = 0;
 }
 
 const YqTimeline *

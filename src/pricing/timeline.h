@@ -24,6 +24,7 @@
 
 #include "base/wide.h"
 #include "datatype/timestamp.h"
+#include "utils/array.h"
 
 /* The value of a point from which on there is no such factor. */
 #define YQ_FACTOR_ENDED UINT64_MAX
@@ -108,6 +109,26 @@ typedef struct YqTimeline
  * earlier are invalid afterwards.
  */
 extern const YqTimeline *yq_timeline_refresh(void);
+
+/*
+ * Rows to read instead of those of a table, as an array of its row type; NULL
+ * reads the table.  "from" is the earliest instant that will be asked about, as
+ * far as is known, so that rows need to be read once.
+ */
+typedef struct YqTerms
+{
+	TimestampTz from;
+	ArrayType  *base_prices;
+	ArrayType  *multipliers;
+	ArrayType  *factors;
+} YqTerms;
+
+/*
+ * From the next refresh on, price by other terms; by those of the tables again
+ * when "terms" is NULL.  The caller keeps them, and takes them back whatever
+ * happens: meanwhile everything in this session is priced by them.
+ */
+extern void yq_timeline_assume(const YqTerms *terms);
 
 /* The timeline as last refreshed. */
 extern const YqTimeline *yq_timeline_cached(void);

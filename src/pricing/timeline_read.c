@@ -56,6 +56,34 @@ read_table(YqTimelineLoader *loader, YqTable table, RowReader reader)
 	table_close(relation, AccessShareLock);
 }
 
+/* The same for an array of the table's rows. */
+static void
+read_rows(YqTimelineLoader *loader, YqTable table, ArrayType *rows, RowReader reader)
+{
+	Relation	relation = yq_table_open(table, AccessShareLock);
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(relation), &TTSOpsHeapTuple);
+	ArrayIterator iterator = array_create_iterator(rows, 0, NULL);
+	Datum		element;
+	bool		isnull;
+
+	while (array_iterate(iterator, &element, &isnull))
+	{
+		HeapTupleData tuple = {0};
+
+		CHECK_FOR_INTERRUPTS();
+		if (isnull)
+			continue;
+		tuple.t_data = DatumGetHeapTupleHeader(element);
+		tuple.t_len = HeapTupleHeaderGetDatumLength(tuple.t_data);
+		ItemPointerSetInvalid(&tuple.t_self);
+		ExecStoreHeapTuple(&tuple, slot, false);
+		reader(loader, slot, relation);
+	}
+	array_free_iterator(iterator);
+	ExecDropSingleTupleTableSlot(slot);
+	table_close(relation, AccessShareLock);
+}
+
 static Datum
 column_value(TupleTableSlot *slot, Relation relation, const char *name)
 {
@@ -285,6 +313,27 @@ add_multiplier(YqTimelineLoader *loader, int group, TupleTableSlot *slot,
 																			 &isnull)));
 }
 
+static void
+read_multiplier(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
+{
+	PriceColumns columns = {yq_column(relation, "effective_at"), yq_column(relation, "multiplier")};
+	char	   *group = TextDatumGetCString(column_value(slot, relation, "price_group"));
+
+	add_multiplier(loader, find_or_add_group(loader, group), slot, &columns);
+	pfree(group);
+}
+
+static int
+compare_multipliers(const void *a, const void *b)
+{
+	const YqMultiplierPoint *left = a;
+	const YqMultiplierPoint *right = b;
+
+	if (left->group != right->group)
+		return left->group - right->group;
+	return timestamptz_cmp_internal(left->effective_at, right->effective_at);
+}
+
 /*
  * Read the points of one group: the one in force at "from" and all later ones.
  * The primary key (price_group, effective_at) serves both scans.
@@ -324,9 +373,19 @@ read_multipliers_of_group(YqTimelineLoader *loader, Relation relation, Relation 
 void
 yq_timeline_read_multipliers(YqTimelineLoader *loader, TimestampTz from)
 {
-	Relation	relation = yq_table_open(YQ_PRICE, AccessShareLock);
-	Relation	index = index_open(yq_index_oid(YQ_PRICE, "price_pkey"), AccessShareLock);
+	Relation	relation;
+	Relation	index;
 
+	if (loader->terms != NULL && loader->terms->multipliers != NULL)
+	{
+		read_rows(loader, YQ_PRICE, loader->terms->multipliers, read_multiplier);
+		if (loader->multiplier_count > 0)
+			qsort(loader->multipliers, loader->multiplier_count, sizeof(YqMultiplierPoint),
+				  compare_multipliers);
+		return;
+	}
+	relation = yq_table_open(YQ_PRICE, AccessShareLock);
+	index = index_open(yq_index_oid(YQ_PRICE, "price_pkey"), AccessShareLock);
 	for (int group = 0; group < loader->group_count; group++)
 		read_multipliers_of_group(loader, relation, index, group, from);
 	index_close(index, AccessShareLock);
@@ -384,11 +443,17 @@ yq_timeline_read_tables(YqTimelineLoader *loader)
 	timeline->horizon = DT_NOBEGIN;
 
 	read_table(loader, YQ_RESOURCE_TYPE, read_resource_type);
-	read_table(loader, YQ_BASE_PRICE, read_base_price);
+	if (loader->terms != NULL && loader->terms->base_prices != NULL)
+		read_rows(loader, YQ_BASE_PRICE, loader->terms->base_prices, read_base_price);
+	else
+		read_table(loader, YQ_BASE_PRICE, read_base_price);
 	if (loader->base_count > 0)
 		qsort(loader->base_points, loader->base_count, sizeof(YqBasePricePoint),
 			  compare_base_points);
-	read_table(loader, YQ_PRICE_FACTOR, read_factor);
+	if (loader->terms != NULL && loader->terms->factors != NULL)
+		read_rows(loader, YQ_PRICE_FACTOR, loader->terms->factors, read_factor);
+	else
+		read_table(loader, YQ_PRICE_FACTOR, read_factor);
 	for (int i = 0; i < timeline->factor_count; i++)
 		qsort(timeline->factors[i].points, timeline->factors[i].point_count,
 			  sizeof(YqFactorPoint), compare_factor_points);

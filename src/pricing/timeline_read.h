@@ -35,6 +35,7 @@ typedef struct YqTimelineLoader
 {
 	YqTimeline *timeline;		/* gets what the small tables hold */
 	Snapshot	snapshot;
+	const YqTerms *terms;		/* NULL when all tables are read */
 	int			group_count;
 	char	  **group_names;
 	int		   *resource_group;

@@ -1,0 +1,323 @@
+--
+-- What everybody would have paid under other prices.
+--
+-- Terms are an object with any of the keys
+--   base_prices   {"vcores": 2, "memory-mb": {"base_price": 1, "unit": 1024}}
+--   price_groups  {"GENERAL": {"tipping_point": 0.3, "increment_factor": 2, "max_multiplier": null}}
+--   factors       [{"dimension": "queue", "name": "root.prod", "factor": 2, "effective_at": …}]
+-- and change what they name, for all time; all else stays as it was.  They
+-- become rows of the tables that amounts depend on, which take the place of
+-- those while the same code adds up the same stretches.
+--
+
+CREATE FUNCTION yquota_internal.cost_under_terms(
+	query text, base_prices yquota.base_price[], multipliers yquota.price[], factors yquota.price_factor[],
+	from_at timestamptz, to_at timestamptz, of_project text)
+	RETURNS TABLE (project text, amount numeric)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_cost_under_terms';
+COMMENT ON FUNCTION yquota_internal.cost_under_terms(text, yquota.base_price[], yquota.price[], yquota.price_factor[], timestamptz, timestamptz, text) IS
+	'Runs a query as if the tables had other rows, where these are given';
+REVOKE ALL ON FUNCTION yquota_internal.cost_under_terms(text, yquota.base_price[], yquota.price[], yquota.price_factor[], timestamptz, timestamptz, text) FROM PUBLIC;
+
+--
+-- Terms as rows
+--
+
+CREATE FUNCTION yquota_internal.refuse_terms(detail text) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RAISE EXCEPTION 'invalid terms of prices'
+		USING ERRCODE = 'invalid_parameter_value',
+			DETAIL = detail,
+			HINT = 'Terms are an object with any of "base_prices", "price_groups" and "factors".';
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_terms(text) IS 'The error for terms that are none';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_terms(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.terms_base_prices(terms jsonb) RETURNS yquota.base_price[]
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	member record;
+	type yquota.resource_type;
+	price yquota.base_price;
+	rows yquota.base_price[];
+BEGIN
+	IF terms -> 'base_prices' IS NULL THEN
+		RETURN NULL;
+	END IF;
+	rows := ARRAY(SELECT b FROM yquota.base_price AS b WHERE NOT terms -> 'base_prices' ? b.resource_type);
+	FOR member IN SELECT * FROM jsonb_each(terms -> 'base_prices') LOOP
+		SELECT * INTO type FROM yquota.resource_type AS t WHERE t.name = member.key;
+		IF NOT FOUND THEN
+			PERFORM yquota_internal.refuse_terms(format('Resource type "%s" does not exist.', member.key));
+		END IF;
+		price.resource_type := member.key;
+		price.effective_at := '-infinity';
+		price.base_price := CASE jsonb_typeof(member.value) WHEN 'object' THEN member.value ->> 'base_price'
+							ELSE member.value #>> '{}' END;
+		price.unit := coalesce((CASE jsonb_typeof(member.value) WHEN 'object' THEN member.value ->> 'unit' END)::bigint, type.unit);
+		IF (price.base_price >= 0 AND price.base_price <= 1000000000000 AND scale(price.base_price) <= 18 AND price.unit > 0) IS NOT TRUE THEN
+			PERFORM yquota_internal.refuse_terms(format('The base price of "%s" is out of range.', member.key));
+		END IF;
+		rows := rows || price;
+	END LOOP;
+	RETURN rows;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.terms_base_prices(jsonb) IS
+	'Rows of base_price under terms; NULL when they change none';
+REVOKE ALL ON FUNCTION yquota_internal.terms_base_prices(jsonb) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.terms_price_groups(terms jsonb) RETURNS SETOF yquota.price_group
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	given jsonb;
+	group_row yquota.price_group;
+	unknown text;
+BEGIN
+	SELECT key INTO unknown FROM jsonb_object_keys(terms -> 'price_groups') AS key
+	WHERE key NOT IN (SELECT g.name FROM yquota.price_group AS g);
+	IF FOUND THEN
+		PERFORM yquota_internal.refuse_terms(format('Price group "%s" does not exist.', unknown));
+	END IF;
+	FOR group_row IN SELECT * FROM yquota.price_group LOOP
+		given := terms -> 'price_groups' -> group_row.name;
+		IF jsonb_typeof(given) <> 'object' OR given - '{tipping_point,increment_factor,max_multiplier}'::text[] <> '{}' THEN
+			PERFORM yquota_internal.refuse_terms(format('Price group "%s" is not an object of "tipping_point", "increment_factor" and "max_multiplier".', group_row.name));
+		END IF;
+		group_row.tipping_point := coalesce((given ->> 'tipping_point')::numeric, group_row.tipping_point);
+		group_row.increment_factor := coalesce((given ->> 'increment_factor')::numeric, group_row.increment_factor);
+		IF given ? 'max_multiplier' THEN
+			group_row.max_multiplier := (given ->> 'max_multiplier')::numeric;
+		END IF;
+		IF NOT group_row.tipping_point BETWEEN 0 AND 1 OR NOT group_row.increment_factor BETWEEN 0 AND 1000000
+			OR NOT group_row.max_multiplier BETWEEN 1 AND 1000000000000
+		THEN
+			PERFORM yquota_internal.refuse_terms(format('A number of price group "%s" is out of range.', group_row.name));
+		END IF;
+		RETURN NEXT group_row;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.terms_price_groups(jsonb) IS
+	'Price groups under terms';
+REVOKE ALL ON FUNCTION yquota_internal.terms_price_groups(jsonb) FROM PUBLIC;
+
+--
+-- Multipliers as compute_prices() would have formed them from the utilization
+-- that is recorded with each; what was pinned stays.  GENERAL is the floor of
+-- the others whenever either changes.
+--
+CREATE FUNCTION yquota_internal.terms_multipliers(terms jsonb, from_at timestamptz, to_at timestamptz)
+	RETURNS yquota.price[]
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	SET work_mem = '64MB' SET jit = off
+	RETURN CASE WHEN terms -> 'price_groups' IS NOT NULL THEN ARRAY(
+		WITH own AS MATERIALIZED (
+			SELECT p.price_group, p.effective_at, p.pinned,
+				   CASE WHEN p.pinned OR p.utilization IS NULL THEN p.multiplier
+						ELSE yquota_internal.multiplier(p.utilization, 1, g.tipping_point, g.increment_factor, g.max_multiplier)
+				   END AS multiplier
+			FROM yquota_internal.terms_price_groups(terms) AS g
+				CROSS JOIN LATERAL (SELECT max(b.effective_at) AS at FROM yquota.price AS b
+									WHERE b.price_group = g.name AND b.effective_at <= from_at) AS first
+				JOIN yquota.price AS p ON p.price_group = g.name AND p.effective_at >= first.at AND p.effective_at < to_at
+		), point AS (
+			SELECT own.price_group, own.effective_at, own.multiplier, own.pinned, NULL::numeric AS floor FROM own
+			UNION ALL
+			SELECT g.name, own.effective_at, NULL, NULL, own.multiplier
+			FROM yquota.price_group AS g, own
+			WHERE own.price_group = 'GENERAL' AND g.name <> 'GENERAL'
+		), filled AS (
+			SELECT point.price_group, point.effective_at,
+				   yquota_internal.last_known(point.multiplier) OVER so_far AS multiplier,
+				   yquota_internal.last_known(point.pinned) OVER so_far AS pinned,
+				   yquota_internal.last_known(point.floor) OVER so_far AS floor
+			FROM point
+			WINDOW so_far AS (PARTITION BY point.price_group ORDER BY point.effective_at)
+		)
+		SELECT ROW(f.price_group, f.effective_at,
+				   CASE WHEN f.pinned OR f.multiplier IS NULL THEN coalesce(f.multiplier, 1)
+						ELSE greatest(f.multiplier, f.floor) END,
+				   NULL, false, '', f.effective_at)::yquota.price
+		FROM filled AS f) END;
+COMMENT ON FUNCTION yquota_internal.terms_multipliers(jsonb, timestamptz, timestamptz) IS
+	'Rows of price that hold between two instants under terms; NULL when they change no group';
+REVOKE ALL ON FUNCTION yquota_internal.terms_multipliers(jsonb, timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.terms_factors(terms jsonb) RETURNS yquota.price_factor[]
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	element jsonb;
+	factor yquota.price_factor;
+	rows yquota.price_factor[];
+BEGIN
+	IF terms -> 'factors' IS NULL THEN
+		RETURN NULL;
+	END IF;
+	rows := ARRAY(SELECT f FROM yquota.price_factor AS f
+				  WHERE NOT EXISTS (SELECT FROM jsonb_array_elements(terms -> 'factors') AS e
+									WHERE e ->> 'dimension' = f.dimension::text AND e ->> 'name' = f.name));
+	FOR element IN SELECT * FROM jsonb_array_elements(terms -> 'factors') LOOP
+		factor.dimension := element ->> 'dimension';
+		factor.name := element ->> 'name';
+		factor.factor := (element ->> 'factor')::numeric;
+		factor.effective_at := coalesce((element ->> 'effective_at')::timestamptz, '-infinity');
+		IF factor.dimension IS NULL OR coalesce(factor.name, '') = '' OR NOT element ? 'factor'
+			OR NOT (factor.factor >= 0 AND factor.factor <= 1000000 AND scale(factor.factor) <= 6)
+		THEN
+			PERFORM yquota_internal.refuse_terms('A factor has no dimension, name or factor, or that is out of range: ' || left(element::text, 200));
+		END IF;
+		rows := rows || factor;
+	END LOOP;
+	RETURN rows;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.terms_factors(jsonb) IS
+	'Rows of price_factor under terms; NULL when they change none';
+REVOKE ALL ON FUNCTION yquota_internal.terms_factors(jsonb) FROM PUBLIC;
+
+--
+-- The same stretches under either
+--
+
+CREATE FUNCTION yquota_internal.check_rerate("from" timestamptz, "to" timestamptz, terms jsonb, post boolean, reason text)
+	RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF terms IS NULL OR post IS NULL THEN
+		RAISE EXCEPTION 'arguments of rerate must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	PERFORM yquota_internal.check_report('rerate', '{project}', "from", "to");
+	IF jsonb_typeof(terms) <> 'object' THEN
+		PERFORM yquota_internal.refuse_terms('They are not an object.');
+	ELSIF terms - '{base_prices,price_groups,factors}'::text[] <> '{}' THEN
+		PERFORM yquota_internal.refuse_terms(format('They have a key "%s".', (SELECT key FROM jsonb_object_keys(terms - '{base_prices,price_groups,factors}'::text[]) AS key LIMIT 1)));
+	ELSIF coalesce(jsonb_typeof(terms -> 'base_prices'), 'object') <> 'object' OR coalesce(jsonb_typeof(terms -> 'price_groups'), 'object') <> 'object'
+		OR coalesce(jsonb_typeof(terms -> 'factors'), 'array') <> 'array'
+	THEN
+		PERFORM yquota_internal.refuse_terms('"base_prices" and "price_groups" are objects, "factors" is an array.');
+	ELSIF post AND (reason IS NULL OR reason !~ '\S') THEN
+		RAISE EXCEPTION 'corrections need a reason'
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Say in "reason" why prices were wrong.';
+	ELSIF post AND (NOT isfinite("from") OR "to" > yquota.clock()) THEN
+		RAISE EXCEPTION 'cannot post corrections for time that is not over'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The window goes from %s to %s, the clock shows %s.', "from", "to", yquota.clock());
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_rerate(timestamptz, timestamptz, jsonb, boolean, text) IS
+	'Refuse arguments of rerate() that make no sense';
+REVOKE ALL ON FUNCTION yquota_internal.check_rerate(timestamptz, timestamptz, jsonb, boolean, text) FROM PUBLIC;
+
+CREATE VIEW yquota_internal.priced_stretch AS
+	SELECT c.project, c.application_id, c.username, c.queue, c.execution_type, c.allocation,
+		   c."from", c."to", c.padding, c.corrects IS NOT NULL AS taken_back
+	FROM yquota.charge AS c
+	UNION ALL
+	SELECT c.project, c.application_id, c.username, c.queue, c.execution_type, c.allocation,
+		   c.settled_at, yquota.statement_clock(), NULL, false
+	FROM yquota.container AS c
+	WHERE c.settled_at < yquota.statement_clock();
+COMMENT ON VIEW yquota_internal.priced_stretch IS
+	'What amounts are formed of: rows of the ledger, those that take back others included, and running containers up to the clock';
+
+CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, to_at timestamptz, of_project text)
+	RETURNS TABLE (project text, amount numeric)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	SET jit = off
+	BEGIN ATOMIC
+		SELECT cost.project, cost.amount
+		FROM yquota_internal.cost_under_terms($query$
+			SELECT piece.project,
+				   trim_scale(sum(CASE WHEN piece.taken_back THEN -piece.amount ELSE piece.amount END))
+			FROM (
+				SELECT s.project, s.taken_back,
+					   CASE WHEN s.padding IS NULL THEN yquota_internal.accrued(s.allocation, applying.names, greatest(s."from", $1), least(s."to", $2))
+							ELSE yquota_internal.rate(s.allocation, applying.names, s."to") * yquota_internal.microseconds(s.padding) * 0.000001
+					   END AS amount
+				FROM yquota_internal.priced_stretch AS s
+				CROSS JOIN LATERAL (
+					SELECT yquota_internal.factor_names(s.project, s.application_id, s.username, s.queue, s.execution_type) AS names
+					OFFSET 0) AS applying
+				WHERE ($3 IS NULL OR s.project = $3)
+				  AND (s."from" < $2 AND s."to" > $1 AND s.padding IS NULL
+					   OR s."to" >= $1 AND s."to" < $2 AND s.padding IS NOT NULL)
+			) AS piece
+			GROUP BY piece.project
+			$query$, yquota_internal.terms_base_prices(terms), yquota_internal.terms_multipliers(terms, from_at, to_at),
+			yquota_internal.terms_factors(terms), from_at, to_at, of_project) AS cost;
+	END;
+COMMENT ON FUNCTION yquota_internal.cost_by_terms(jsonb, timestamptz, timestamptz, text) IS
+	'What projects, or one of them, would have paid under terms for what ran between two instants; under {}: what they paid';
+REVOKE ALL ON FUNCTION yquota_internal.cost_by_terms(jsonb, timestamptz, timestamptz, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.correct_by(differences jsonb, reason text, external_id text) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		INSERT INTO yquota.quota_grant (project, amount, reason, kind, external_id)
+		SELECT d.key, -d.value::numeric, correct_by.reason, 'correction', format('%s %s', correct_by.external_id, d.key)
+		FROM jsonb_each_text(differences) AS d
+		WHERE d.value::numeric <> 0
+		ON CONFLICT (external_id) DO NOTHING;
+	END;
+COMMENT ON FUNCTION yquota_internal.correct_by(jsonb, text, text) IS
+	'Give back to projects, or take from them, what they paid too much or too little; once for each external_id';
+REVOKE ALL ON FUNCTION yquota_internal.correct_by(jsonb, text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.rerate(
+	"from" timestamptz, "to" timestamptz, terms jsonb, of_project text DEFAULT NULL,
+	post boolean DEFAULT false, reason text DEFAULT NULL)
+	RETURNS TABLE (project text, was numeric, would_be numeric, difference numeric, posted boolean)
+	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	differences jsonb;
+	prefix text;
+BEGIN
+	PERFORM yquota_internal.check_rerate("from", "to", terms, post, reason);
+	PERFORM yquota_internal.refuse_while_deferred('price events again');
+	prefix := format('rerate %s %s %s', extract(epoch FROM "from"), extract(epoch FROM "to"), md5(terms::text));
+	SELECT jsonb_object_agg(name, jsonb_build_object('was', coalesce(real.amount, 0), 'would_be', coalesce(other.amount, 0))) INTO differences
+	FROM (SELECT cost.project, sum(cost.amount) AS amount
+		  FROM yquota_internal.cost_in_parts(ARRAY["from", "to"], '{project}', rerate.of_project) AS cost
+		  GROUP BY cost.project) AS real
+	FULL JOIN yquota_internal.cost_by_terms(terms, "from", "to", rerate.of_project) AS other ON other.project = real.project
+	CROSS JOIN LATERAL coalesce(real.project, other.project) AS name;
+	IF post THEN
+		PERFORM yquota_internal.correct_by(
+			(SELECT jsonb_object_agg(d.key, (d.value ->> 'would_be')::numeric - (d.value ->> 'was')::numeric) FROM jsonb_each(differences) AS d),
+			reason, prefix);
+	END IF;
+	RETURN QUERY
+	SELECT d.key, trim_scale((d.value ->> 'was')::numeric), trim_scale((d.value ->> 'would_be')::numeric),
+		   trim_scale((d.value ->> 'would_be')::numeric - (d.value ->> 'was')::numeric),
+		   EXISTS (SELECT FROM yquota.quota_grant AS g WHERE g.external_id = format('%s %s', prefix, d.key))
+	FROM jsonb_each(differences) AS d
+	ORDER BY d.key;
+EXCEPTION WHEN invalid_text_representation OR invalid_datetime_format OR datetime_field_overflow THEN
+	PERFORM yquota_internal.refuse_terms(SQLERRM || '.');
+END
+$$;
+COMMENT ON FUNCTION yquota.rerate(timestamptz, timestamptz, jsonb, text, boolean, text) IS
+	'What each project paid for what ran in a window, and what it would have paid under other terms; posts the difference as corrections of credit only when asked, once';
+REVOKE ALL ON FUNCTION yquota.rerate(timestamptz, timestamptz, jsonb, text, boolean, text) FROM PUBLIC;
