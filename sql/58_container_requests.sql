@@ -2,7 +2,8 @@
 -- What application masters ask for (seed 004; cs-semantics 5.9, 9): containers,
 -- nodes that they want none on, that containers end, or become larger or smaller.  Decided in C
 -- (src/scheduler/container_request.h); these functions run as the owner, and
--- whoever may call them speaks for the resource manager.
+-- whoever may call them speaks for the resource manager.  Events are refused, and
+-- never set aside, so that books and versions agree.
 --
 
 CREATE TYPE yquota.container_request AS (
@@ -60,6 +61,7 @@ REVOKE ALL ON FUNCTION yquota.update_blacklist(text, text[], text[]) FROM PUBLIC
 CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF text
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
 	BEGIN ATOMIC
 		DELETE FROM yquota.decision AS d WHERE d.container_id = ANY (container_ids);
 		WITH ended AS (
@@ -94,6 +96,7 @@ CREATE FUNCTION yquota.update_containers(application_id text, updates yquota.con
 	RETURNS TABLE (container_id text, outcome text, reason text, version integer, allocation yquota.resource)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_update_containers';
 COMMENT ON FUNCTION yquota.update_containers(text, yquota.container_update_request[]) IS
 	'Give running containers of an application more or less, or another execution type, as YARN does.  Less, and OPPORTUNISTIC, is at once; more, and GUARANTEED, is pending until the scheduler finds room on the node.  One row for each: decreased, demoted, pending, unchanged, or refused with YARN''s reason; the others go ahead.  version is the current one, allocation (native units) what the container has now';
@@ -105,6 +108,7 @@ CREATE FUNCTION yquota.update_container(
 	RETURNS text
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_update_container';
 COMMENT ON FUNCTION yquota.update_container(text, integer, yquota.resource, yquota.execution_type, integer, bigint) IS
 	'The same for one container; what is refused is an error.  Returns the outcome';

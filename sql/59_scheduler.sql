@@ -1,7 +1,8 @@
 --
 -- Allocation: who gets the next container (seed 004; cs-semantics 5).  Decided in
 -- C (src/scheduler/pass.h); these functions run as the owner, and whoever may
--- call them speaks for the resource manager.
+-- call them speaks for the resource manager.  What their events say has been decided:
+-- all of it holds or nothing, also for feeds that have bad events set aside.
 --
 
 -- Whom a pass has to look at: few of many.
@@ -18,6 +19,7 @@ CREATE FUNCTION yquota.schedule(
 		opportunities bigint, opportunities_needed bigint)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_schedule';
 COMMENT ON FUNCTION yquota.schedule(text[], integer, boolean, boolean) IS
 	'Assign containers to nodes, as if each had reported once in this order (NULL: all RUNNING ones by name), and return what was decided; with explain also who was passed over, by which limit and with which figures.  A dry run changes nothing';
@@ -31,6 +33,7 @@ CREATE FUNCTION yquota.node_heartbeat(nodes text[], explain boolean DEFAULT fals
 		opportunities bigint, opportunities_needed bigint)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_node_heartbeat';
 COMMENT ON FUNCTION yquota.node_heartbeat(text[], boolean) IS
 	'The same for nodes that have just reported';

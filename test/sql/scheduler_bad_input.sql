@@ -38,6 +38,20 @@ SELECT decision, container_id, node, allocation FROM yquota.schedule(max_contain
 SELECT yquota.request_containers('application_1_0001', '[]', 0);
 SELECT queue, pending_containers, pending FROM yquota.scheduler_queue;
 
+\echo a decision that the books refuse is none, also where bad events are set aside
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation) VALUES
+	('CONTAINER_START', 'container_1_0001_01_000002', '2026-03-02 09:00+00', 'p', 'application_1_0001', 'ann', 'root.a', 'n1', '[memory-mb=1024,vcores=1]');
+SET yquota.on_bad_event = set_aside;
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 1, priority => 2);
+SELECT * FROM yquota.schedule();
+SELECT * FROM yquota.node_heartbeat('{n2}');
+SELECT container_id FROM yquota.decision ORDER BY 1;
+SELECT priority, count FROM yquota.resource_request;
+SELECT decision, node FROM yquota.schedule(dry_run => true);
+SELECT count(*) FROM yquota.event_reject;
+RESET yquota.on_bad_event;
+SELECT yquota.request_containers('application_1_0001', '[]', 0, priority => 2);
+
 \echo all applications at once
 SELECT yquota.update_container('container_1_0001_01_000001', 0, '[memory-mb=1024,vcores=1]');
 SELECT yquota.update_container('container_1_0001_01_000001', 1, '[memory-mb=2048,vcores=1]');
