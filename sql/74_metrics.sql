@@ -129,6 +129,13 @@ CREATE VIEW yquota.metrics AS
 	SELECT 'suspect', 'yquota_suspect_containers', '{}', count(DISTINCT suspect.container_id)
 	FROM yquota_internal.suspect_container AS suspect
 	UNION ALL
+	SELECT 'verify', 'yquota_verify_' || sample.name, '{}', sample.value
+	FROM (SELECT * FROM yquota.verification ORDER BY verified_at DESC LIMIT 1) AS last
+	CROSS JOIN LATERAL (VALUES
+		('problems', last.problems::numeric),
+		('age_seconds', yquota_internal.seconds_since(last.verified_at))
+	) AS sample (name, value)
+	UNION ALL
 	SELECT 'alert', 'yquota_alert_open', jsonb_build_object('kind', alert.kind), count(*)
 	FROM yquota.alert AS alert
 	WHERE alert.cleared_at IS NULL
@@ -136,7 +143,7 @@ CREATE VIEW yquota.metrics AS
 COMMENT ON VIEW yquota.metrics IS
 	'What a monitoring system asks for, one row per sample; ask for one family at a time.  docs/prometheus/queries.yaml has the queries for postgres_exporter';
 COMMENT ON COLUMN yquota.metrics.family IS
-	'price, resource, containers, nodes, project, feed, worker, mark, suspect or alert';
+	'price, resource, containers, nodes, project, feed, worker, mark, suspect, verify or alert';
 COMMENT ON COLUMN yquota.metrics.metric IS 'name as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.labels IS 'labels as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.value IS 'the unit is the last part of the name; credits per second in those of a rate or price';

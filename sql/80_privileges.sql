@@ -362,6 +362,8 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.node_usage', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.worker_status', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.metrics', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.cron_jobs', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.verification', 'SELECT', '{viewer,admin}'),
 		-- reports
 		('FUNCTION', 'yquota.cost_between(timestamptz,timestamptz,text[])', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.balance_at(text,timestamptz)', 'EXECUTE', '{member,viewer,admin}'),
@@ -418,6 +420,8 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.decide_outage(bigint,boolean)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.forgive(timestamptz,timestamptz,text,text)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.grant_member(regrole,text)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.install_cron_jobs()', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.remove_cron_jobs()', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.grant_operator(regrole)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.grant_viewer(regrole)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.node_lost(text,timestamptz,integer)', 'EXECUTE', '{admin}'),

@@ -65,6 +65,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_CREATED_QUEUE] = {.schema = "yquota_internal", .name = "created_queue"},
 	[YQ_DECISION] = {.schema = "yquota", .name = "decision"},
 	[YQ_DEFERRED_EVENT] = {.schema = "yquota_internal", .name = "deferred_event"},
+	[YQ_DUTY_RUN] = {.schema = "yquota_internal", .name = "duty_run"},
 	[YQ_EVENT_REJECT] = {.schema = "yquota", .name = "event_reject"},
 	[YQ_HISTORY_STRETCH] = {.schema = "yquota", .name = "history_stretch"},
 	[YQ_HOLD] = {.schema = "yquota", .name = "hold"},

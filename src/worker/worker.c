@@ -81,7 +81,8 @@ typedef struct Task
 	const char *activity;		/* in pg_stat_activity */
 	int			lock_timeout_ms;	/* 0 for none */
 	void		(*step) (struct Task *task);
-	const char *command;		/* of run_command; $1 is the clock */
+	const char *command;		/* of run_command and run_duty; $1 is the clock */
+	const char *older_command;	/* of an extension without duties; NULL for none */
 	const int  *interval_ms;	/* NULL when not periodic */
 
 	TimestampTz last_run;		/* clock; 0 before the first run */
@@ -91,7 +92,7 @@ typedef struct Task
 } Task;
 
 static void run_command(Task *task);
-static void run_credit(Task *task);
+static void run_duty(Task *task);
 static void run_queue_policy(Task *task);
 static void release_expired(Task *task);
 static void look_around(Task *task);
@@ -115,6 +116,8 @@ enum
 	APPLY_WAITING,
 	SEAL,
 	CREDIT,
+	ROLL_UP,
+	VERIFY,
 	RELEASE,
 	MANAGE_QUEUES,
 	REMOVE_QUEUES,
@@ -163,21 +166,38 @@ static Task periodic[PERIODIC_COUNT] = {
 		.command = "SELECT yquota_internal.apply_waiting()",
 		.interval_ms = &yq_compute_interval
 	},
-	/* looks whether it is time */
+	/* duties: each looks whether it is time, and ours to do */
 	[SEAL] = {
 		.name = "seal",
 		.activity = "yquota: sealing history",
 		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
-		.step = run_command,
-		.command = "SELECT yquota_internal.worker_seal($1)",
+		.step = run_duty,
+		.command = "SELECT yquota_internal.worker_duty('history', $1)",
+		.older_command = "SELECT yquota_internal.worker_seal($1)",
 		.interval_ms = &yq_compute_interval
 	},
 	[CREDIT] = {
 		.name = "credit",
 		.activity = "yquota: looking after credit",
 		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
-		.step = run_credit,
-		.command = "SELECT yquota_internal.worker_credit($1)",
+		.step = run_duty,
+		.command = "SELECT yquota_internal.worker_duty('credit', $1)",
+		.interval_ms = &yq_compute_interval
+	},
+	[ROLL_UP] = {
+		.name = "roll-up",
+		.activity = "yquota: rolling up",
+		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.step = run_duty,
+		.command = "SELECT yquota_internal.worker_duty('roll-up', $1)",
+		.interval_ms = &yq_compute_interval
+	},
+	[VERIFY] = {
+		.name = "verify",
+		.activity = "yquota: proving the books",
+		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.step = run_duty,
+		.command = "SELECT yquota_internal.worker_duty('verify', $1)",
 		.interval_ms = &yq_compute_interval
 	},
 	[RELEASE] = {
@@ -465,25 +485,33 @@ execute(const char *command, int count, Oid *types, Datum *values,
 			 SPI_result_code_string(result));
 }
 
-/* A periodic task */
+/* Run the SQL of a periodic task. */
 static void
-run_command(Task *task)
+run_at_clock(Task *task, const char *command)
 {
 	TimestampTz now = yq_clock_now();
 	Oid			types[1] = {TIMESTAMPTZOID};
 	Datum		values[1] = {TimestampTzGetDatum(now)};
 
-	execute(task->command, 1, types, values, NULL);
+	execute(command, 1, types, values, NULL);
 	task->last_run = now;
 	something_to_record = true;
 }
 
-/* An extension that is older than the library has nothing to look after. */
 static void
-run_credit(Task *task)
+run_command(Task *task)
 {
-	if (OidIsValid(yq_table_oid(YQ_HOLD)))
-		run_command(task);
+	run_at_clock(task, task->command);
+}
+
+/* One of those that pg_cron does if it is there */
+static void
+run_duty(Task *task)
+{
+	if (OidIsValid(yq_table_oid(YQ_DUTY_RUN)))
+		run_at_clock(task, task->command);
+	else if (task->older_command)
+		run_at_clock(task, task->older_command);
 	else
 		task->last_run = yq_clock_now();
 }

@@ -41,7 +41,7 @@ SELECT enum_has_labels('yquota', 'quota_mode', '{PREPAID,NOLIMIT}'::text[], 'lab
 SELECT enum_has_labels('yquota', 'exhaustion_policy', '{allow,refuse_submission,drain,stop}'::text[], 'labels of exhaustion_policy');
 
 SELECT has_table('yquota', name::name, format('table %s', name)) FROM unnest('{container_event,container,charge,event_reject,project,quota_grant,price,price_group,resource_type,base_price,price_factor,charging_rule,outage,node,utilization,pricing_change,alert,history_stretch,opening_balance,event_void,expired_grant,hold,budget,billing_setting,role_grant,audit,queue,queue_label,queue_user,wildcard_template,mapping_rule,workflow_priority_mapping,user_setting,multi_node_sorting_policy,node_label,kept_property,scheduler_setting,resource_request,blacklist,reservation,container_update,decision,expired_grant}'::text[]) AS name;
-SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{current_price,project_balance,hold_status,container_cost,daily_cost,feed_status,suspect_container,worker_status,metrics,charged_through,effective_queue,queue_tree,scheduler_application,scheduler_node,scheduler_queue,grant_status}'::text[]) AS name;
+SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{current_price,project_balance,hold_status,container_cost,daily_cost,feed_status,suspect_container,worker_status,metrics,cron_jobs,charged_through,effective_queue,queue_tree,scheduler_application,scheduler_node,scheduler_queue,grant_status}'::text[]) AS name;
 SELECT has_column('yquota', relation::name, name::name, format('column %s.%s', relation, name))
 FROM (VALUES
 	('node', '{name,rack,label,total,state,updated_at}'::text[]),
@@ -55,7 +55,7 @@ FROM (VALUES
 	AS wanted (relation, names), unnest(names) AS name;
 SELECT col_is_unique('yquota', 'quota_grant', 'external_id', 'external_id of quota_grant is unique');
 SELECT has_function('yquota', name::name, format('function %s', name))
-FROM unnest('{check_queue_access,application_priority,place_application,explain_placement,set_multiplier,clear_multiplier,set_base_price,compute_prices,quota_compute,charge_deferred,cost_between,balance_at,cost_by_day,top_costs,roll_up,explain_charge,price_quote,reconcile,node_lost,import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_metrics,rerate,report_outage,forgive,hold,release,verify,start_worker,retry_rejects,void_events,seal_history,archive,archive_digest,amount,dominant_share,fits_in,sum,clock,set_clock,reset_clock,publication_commands,sequence_commands}'::text[]) AS name;
+FROM unnest('{check_queue_access,application_priority,place_application,explain_placement,set_multiplier,clear_multiplier,set_base_price,compute_prices,quota_compute,charge_deferred,cost_between,balance_at,cost_by_day,top_costs,roll_up,install_cron_jobs,remove_cron_jobs,explain_charge,price_quote,reconcile,node_lost,import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_metrics,rerate,report_outage,forgive,hold,release,verify,start_worker,retry_rejects,void_events,seal_history,archive,archive_digest,amount,dominant_share,fits_in,sum,clock,set_clock,reset_clock,publication_commands,sequence_commands}'::text[]) AS name;
 
 --
 -- The library reads and writes these by the numbers of their columns
@@ -123,8 +123,8 @@ SELECT is_empty($$SELECT c.oid::regclass, a.privilege_type FROM own_relation AS 
 				  WHERE a.grantee = 0 AND c.relkind IN ('r', 'S')$$, 'PUBLIC has no right on any table');
 SELECT ok(NOT has_schema_privilege('public', 'yquota_internal', 'USAGE, CREATE'), 'yquota_internal is closed to PUBLIC');
 SELECT ok(NOT has_schema_privilege('public', 'yquota', 'CREATE'), 'nobody creates in yquota');
-SELECT is_empty($$SELECT signature FROM own_function WHERE prosecdef AND has_function_privilege('public', oid, 'EXECUTE') AND proname <> ALL ('{worker_processes,price_check,cost_of_holds,credit_state}') ORDER BY 1$$,
-				'no SECURITY DEFINER function is for everybody, but those behind worker_status, metrics, hold_status and grant_status');
+SELECT is_empty($$SELECT signature FROM own_function WHERE prosecdef AND has_function_privilege('public', oid, 'EXECUTE') AND proname <> ALL ('{worker_processes,cron_runs,price_check,cost_of_holds,credit_state}') ORDER BY 1$$,
+				'no SECURITY DEFINER function is for everybody, but those behind worker_status, cron_jobs, metrics, hold_status and grant_status');
 SELECT is_empty($$SELECT signature FROM own_function WHERE prorettype = 'trigger'::regtype AND has_function_privilege('public', oid, 'EXECUTE') ORDER BY 1$$,
 				'no trigger function is for everybody');
 SELECT is_empty($$SELECT signature FROM own_function WHERE provolatile = 'v' AND has_function_privilege('public', oid, 'EXECUTE') AND proname <> 'clock' ORDER BY 1$$,
@@ -227,7 +227,7 @@ SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relatio
 			SELECT coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 1 OR t.tgnewtable IS NOT NULL OR t.tgoldtable IS NOT NULL), 0) & 28 = 28
 				   AND coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 0), 0) & 32 = 32
 			FROM pg_trigger AS t WHERE t.tgrelid = c.oid AND t.tgfoid IN ('yquota_internal.note_audit()'::regprocedure, 'yquota_internal.note_audit_of_statement()'::regprocedure) AND t.tgenabled = 'O' AND t.tgqual IS NULL AND t.tgattr = '')),
-		  '{active_leaf,alert,application,application_attempt,application_counter,application_total,audit,blacklist,budget_grant,carried_container,charge,charge_rollup,charged_through,cluster_total,container,container_change,container_event,container_update,container_version,correction_due,counter_delta,created_queue,decision,deferred_event,discarded_event,event_reject,event_void,expired_grant,feed_counter,history_stretch,hold,node,node_counter,opening_balance,pending_demand,pricing_change,project_counter,queue_check,queue_status,rate_class_counter,released_log,request_counter,reservation,resource_request,rollup_state,running_class,running_reference,running_total,scheduler_change,scheduler_change_horizon,spending_mark,usage_counter,usage_version,utilization,worker_state}'::text[],
+		  '{active_leaf,alert,application,application_attempt,application_counter,application_total,audit,blacklist,budget_grant,carried_container,charge,charge_rollup,charged_through,cluster_total,container,container_change,container_event,container_update,container_version,correction_due,counter_delta,created_queue,decision,deferred_event,discarded_event,duty_run,event_reject,event_void,expired_grant,feed_counter,history_stretch,hold,node,node_counter,opening_balance,pending_demand,pricing_change,project_counter,queue_check,queue_status,rate_class_counter,released_log,request_counter,reservation,resource_request,rollup_state,running_class,running_reference,running_total,scheduler_change,scheduler_change_horizon,spending_mark,usage_counter,usage_version,utilization,verification,worker_state}'::text[],
 		  'every table of configuration is audited');
 
 --
@@ -261,7 +261,7 @@ SELECT is_empty($$SELECT signature FROM own_function WHERE proname ~ '^resource_
 --
 SELECT is((SELECT array_agg(c.oid::regclass::text ORDER BY c.relname) FROM own_relation AS c, pg_extension AS e
 		   WHERE e.extname = 'yquota' AND c.relkind = 'r' AND c.oid <> ALL (coalesce(e.extconfig, '{}'))),
-		  '{yquota_internal.charge_rollup,yquota_internal.clock_setting,yquota_internal.queue_check,yquota_internal.rollup_state,yquota_internal.running_class,yquota_internal.running_reference,yquota_internal.running_total,yquota_internal.scheduler_change,yquota_internal.scheduler_change_horizon,yquota_internal.usage_version,yquota_internal.worker_state}'::text[],
+		  '{yquota_internal.charge_rollup,yquota_internal.clock_setting,yquota_internal.duty_run,yquota_internal.queue_check,yquota_internal.rollup_state,yquota_internal.running_class,yquota_internal.running_reference,yquota_internal.running_total,yquota_internal.scheduler_change,yquota_internal.scheduler_change_horizon,yquota_internal.usage_version,yquota.verification,yquota_internal.worker_state}'::text[],
 		  'all tables are dumped but those of the running server, the running totals, roll-ups and what tells of usage and changes');
 SELECT is_empty($$
 	SELECT c.oid::regclass FROM own_relation AS c, pg_extension AS e

@@ -200,6 +200,10 @@ sql('ALTER TABLE yquota.container_event DROP CONSTRAINT refused');
 $node->reload;
 is_soon($node, 'work', '(SELECT failures = 0 FROM yquota.worker_status)', 'no longer');
 
+sql(q(INSERT INTO yquota.verification VALUES ('2029-12-28', '1 s', 0, '[]')));
+fires('books that nobody proves', $healthy, scrape(), 'YquotaVerifyLate');
+sql('DELETE FROM yquota.verification');
+
 my $pid = worker_pid($node, 'work');
 sql('SELECT yquota.stop_worker()');
 wait_until_gone($pid);

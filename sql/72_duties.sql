@@ -1,0 +1,287 @@
+--
+-- Duties: what is due by the clock and keeps nobody's event waiting.  pg_cron
+-- does them where install_cron_jobs() was called, the worker everywhere else,
+-- never both.
+--
+
+CREATE VIEW yquota_internal.duty AS
+	SELECT duty.name, 'yquota ' || duty.name AS job, duty.schedule, duty.every, duty.begins_at, duty.description
+	FROM (VALUES
+		('credit', '* * * * *', interval '0', NULL::timestamptz,
+		 'Grant budgets, note what expired grants lost, forget holds that ended long ago'),
+		('history', '*/5 * * * *', interval '0', NULL,
+		 'Seal ledger and log every yquota.seal_interval, and tend what was sealed'),
+		('roll-up', '*/15 * * * *', interval '15 minutes', timestamptz '2000-01-01 00:00+00',
+		 'Add up what was spent per quarter-hour, for reports'),
+		('verify', '30 2 * * *', interval '1 day', timestamptz '2000-01-01 02:30+00',
+		 'Prove the books, and keep the result')
+	) AS duty (name, schedule, every, begins_at, description);
+COMMENT ON VIEW yquota_internal.duty IS 'What is due by the clock';
+COMMENT ON COLUMN yquota_internal.duty.schedule IS 'when pg_cron does it, in its own words (UTC)';
+COMMENT ON COLUMN yquota_internal.duty.every IS 'how often the worker does it; 0 for every yquota.compute_interval';
+COMMENT ON COLUMN yquota_internal.duty.begins_at IS 'one instant at which the worker does it';
+
+CREATE TABLE yquota_internal.duty_run (
+	duty text COLLATE "C" PRIMARY KEY,
+	started_at timestamptz NOT NULL,
+	performed_by text COLLATE "C" NOT NULL,
+	result text
+);
+COMMENT ON TABLE yquota_internal.duty_run IS 'When each duty was last done with success';
+COMMENT ON COLUMN yquota_internal.duty_run.started_at IS 'clock';
+COMMENT ON COLUMN yquota_internal.duty_run.performed_by IS 'pg_cron, worker, or nobody: since when the worker waits for the first time';
+
+CREATE TABLE yquota.verification (
+	verified_at timestamptz PRIMARY KEY,
+	duration interval NOT NULL,
+	problems bigint NOT NULL,
+	found jsonb NOT NULL
+);
+COMMENT ON TABLE yquota.verification IS
+	'What the nightly verify() found, for 400 days';
+COMMENT ON COLUMN yquota.verification.verified_at IS 'clock when it began';
+COMMENT ON COLUMN yquota.verification.duration IS 'how long it took';
+COMMENT ON COLUMN yquota.verification.problems IS 'rows that verify() returned; 0 when all is well';
+COMMENT ON COLUMN yquota.verification.found IS 'the first hundred of them';
+
+CREATE FUNCTION yquota_internal.keep_verification(now_at timestamptz) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	began CONSTANT timestamptz := clock_timestamp();
+	all_found jsonb;
+	problems bigint;
+BEGIN
+	SELECT coalesce(jsonb_agg(problem), '[]') INTO all_found FROM yquota.verify() AS problem;
+	problems := jsonb_array_length(all_found);
+	INSERT INTO yquota.verification AS kept (verified_at, duration, problems, found)
+	VALUES (now_at, clock_timestamp() - began, problems, jsonb_path_query_array(all_found, '$[0 to 99]'))
+	ON CONFLICT (verified_at) DO UPDATE
+	SET duration = excluded.duration, problems = excluded.problems, found = excluded.found;
+	DELETE FROM yquota.verification AS kept WHERE kept.verified_at < now_at - interval '400 days';
+
+	IF problems > 0 THEN
+		INSERT INTO yquota.alert AS open (kind, subject, detail, raised_at)
+		VALUES ('books_differ', 'verify', format('verify() found %s problems: see yquota.verification.', problems), now_at)
+		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO UPDATE SET detail = excluded.detail;
+	ELSE
+		UPDATE yquota.alert SET cleared_at = now_at
+		WHERE kind = 'books_differ' AND cleared_at IS NULL;
+	END IF;
+	RETURN problems;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_verification(timestamptz) IS
+	'Prove the books and keep what was found; returns how many problems there are';
+REVOKE ALL ON FUNCTION yquota_internal.keep_verification(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.perform_duty(
+	duty text, performed_by text, now_at timestamptz DEFAULT yquota.clock())
+	RETURNS text
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	outcome text;
+BEGIN
+	-- one at a time
+	INSERT INTO yquota_internal.duty_run AS run (duty, started_at, performed_by)
+	VALUES (perform_duty.duty, now_at, perform_duty.performed_by)
+	ON CONFLICT ON CONSTRAINT duty_run_pkey DO UPDATE
+	SET started_at = excluded.started_at, performed_by = excluded.performed_by;
+
+	CASE perform_duty.duty
+		WHEN 'credit' THEN
+			PERFORM yquota_internal.worker_credit(now_at);
+		WHEN 'history' THEN
+			PERFORM yquota_internal.worker_seal(now_at);
+		WHEN 'roll-up' THEN
+			outcome := format('%s rows added', yquota.roll_up());
+		WHEN 'verify' THEN
+			outcome := format('%s problems', yquota_internal.keep_verification(now_at));
+		ELSE
+			RAISE EXCEPTION 'duty "%" does not exist', perform_duty.duty
+				USING ERRCODE = 'undefined_object';
+	END CASE;
+
+	UPDATE yquota_internal.duty_run AS run SET result = outcome
+	WHERE run.duty = perform_duty.duty;
+	RETURN outcome;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.perform_duty(text, text, timestamptz) IS
+	'Do a duty, whether it is due or not, and note that it was done';
+REVOKE ALL ON FUNCTION yquota_internal.perform_duty(text, text, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.cron_is_loaded() RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN EXISTS (SELECT FROM pg_settings WHERE name = 'cron.database_name');
+COMMENT ON FUNCTION yquota_internal.cron_is_loaded() IS
+	'Whether the server has pg_cron among its libraries';
+REVOKE ALL ON FUNCTION yquota_internal.cron_is_loaded() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.cron_has(duty text) RETURNS boolean
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	is_active boolean := false;
+BEGIN
+	IF to_regclass('cron.job') IS NOT NULL AND yquota_internal.cron_is_loaded() THEN
+		EXECUTE 'SELECT coalesce(bool_or(active), false) FROM cron.job WHERE jobname = $1 AND database = current_database()'
+			INTO is_active USING 'yquota ' || duty;
+	END IF;
+	RETURN is_active;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.cron_has(text) IS
+	'Whether pg_cron is there and does a duty';
+REVOKE ALL ON FUNCTION yquota_internal.cron_has(text) FROM PUBLIC;
+
+-- What begins later than it was last done, by the clock; one that has never
+-- been done waits until it begins.
+CREATE FUNCTION yquota_internal.worker_duty(duty text, now_at timestamptz) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	known yquota_internal.duty;
+	last_at timestamptz;
+BEGIN
+	IF yquota_internal.cron_has(worker_duty.duty) THEN
+		RETURN;
+	END IF;
+	SELECT * INTO STRICT known FROM yquota_internal.duty AS d WHERE d.name = worker_duty.duty;
+	IF known.every > '0' THEN
+		INSERT INTO yquota_internal.duty_run AS run (duty, started_at, performed_by)
+		VALUES (worker_duty.duty, now_at, 'nobody') ON CONFLICT DO NOTHING;
+		SELECT run.started_at INTO last_at FROM yquota_internal.duty_run AS run WHERE run.duty = worker_duty.duty;
+		IF last_at BETWEEN date_bin(known.every, now_at, known.begins_at) AND now_at THEN
+			RETURN;
+		END IF;
+	END IF;
+	PERFORM yquota_internal.perform_duty(worker_duty.duty, 'worker', now_at);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.worker_duty(text, timestamptz) IS
+	'Do a duty if it is due and pg_cron does not do it';
+REVOKE ALL ON FUNCTION yquota_internal.worker_duty(text, timestamptz) FROM PUBLIC;
+
+--
+-- What people call
+--
+
+CREATE FUNCTION yquota_internal.require_cron() RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	-- pg_cron works in one database
+	is_here boolean := yquota_internal.cron_is_loaded()
+		AND current_setting('cron.database_name') = current_database();
+	libraries text := current_setting('shared_preload_libraries');
+BEGIN
+	IF NOT is_here THEN
+		IF NOT yquota_internal.cron_is_loaded() THEN
+			libraries := concat_ws(', ', nullif(libraries, ''), 'pg_cron');
+		END IF;
+		RAISE EXCEPTION 'pg_cron is not loaded for database "%"', current_database()
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = format(E'Have these lines in postgresql.conf and restart the server:\nshared_preload_libraries = %L\ncron.database_name = %L',
+							  libraries, current_database());
+	ELSIF to_regclass('cron.job') IS NULL THEN
+		RAISE EXCEPTION 'extension "pg_cron" is not installed'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'CREATE EXTENSION pg_cron;';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.require_cron() IS
+	'Tell what is missing for pg_cron to work in this database';
+REVOKE ALL ON FUNCTION yquota_internal.require_cron() FROM PUBLIC;
+
+CREATE FUNCTION yquota.install_cron_jobs() RETURNS TABLE (job text, schedule text)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_column
+DECLARE
+	duty yquota_internal.duty;
+BEGIN
+	PERFORM yquota_internal.require_cron();
+	FOR duty IN SELECT * FROM yquota_internal.duty AS d ORDER BY d.name
+	LOOP
+		EXECUTE 'SELECT cron.schedule($1, $2, $3)'
+		USING duty.job, duty.schedule,
+			  format('SELECT yquota_internal.perform_duty(%L, %L)', duty.name, 'pg_cron');
+		job := duty.job;
+		schedule := duty.schedule;
+		RETURN NEXT;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION yquota.install_cron_jobs() IS
+	'Have pg_cron do from now on what is due by the clock, in place of the worker; returns the jobs.  Repeating it brings schedules back to what they were';
+REVOKE ALL ON FUNCTION yquota.install_cron_jobs() FROM PUBLIC;
+
+CREATE FUNCTION yquota.remove_cron_jobs() RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	removed bigint := 0;
+BEGIN
+	IF to_regclass('cron.job') IS NOT NULL THEN
+		EXECUTE 'SELECT count(cron.unschedule(jobid)) FROM cron.job
+				 WHERE database = current_database()
+				   AND jobname IN (SELECT duty.job FROM yquota_internal.duty)'
+			INTO removed;
+	END IF;
+	RETURN removed;
+END
+$$;
+COMMENT ON FUNCTION yquota.remove_cron_jobs() IS
+	'Have the worker do again what is due by the clock; returns how many jobs were removed';
+REVOKE ALL ON FUNCTION yquota.remove_cron_jobs() FROM PUBLIC;
+
+-- With the owner's rights: jobs of pg_cron are hidden from others.
+CREATE FUNCTION yquota_internal.cron_runs()
+	RETURNS TABLE (job text, schedule text, active boolean, last_run_at timestamptz, status text, message text)
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF to_regclass('cron.job') IS NOT NULL AND to_regclass('cron.job_run_details') IS NOT NULL THEN
+		RETURN QUERY EXECUTE
+			'SELECT job.jobname::text, job.schedule, job.active AND yquota_internal.cron_is_loaded(),
+					run.start_time, run.status, run.return_message
+			 FROM cron.job AS job
+			 LEFT JOIN LATERAL (SELECT * FROM cron.job_run_details AS details
+								WHERE details.jobid = job.jobid AND details.status IN (''succeeded'', ''failed'')
+								ORDER BY details.runid DESC LIMIT 1) AS run ON true
+			 WHERE job.database = current_database()';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.cron_runs() IS
+	'Jobs of pg_cron in this database, with their last run';
+
+CREATE VIEW yquota.cron_jobs AS
+	SELECT duty.job,
+		   coalesce(cron.schedule, duty.schedule) AS schedule,
+		   CASE WHEN cron.active THEN 'pg_cron' ELSE 'worker' END AS performed_by,
+		   CASE WHEN cron.status = 'failed' THEN cron.last_run_at ELSE run.started_at END AS last_run_at,
+		   CASE WHEN cron.status = 'failed' THEN 'failed: ' || rtrim(cron.message, E'\n')
+				WHEN run.duty IS NOT NULL THEN concat_ws(': ', 'succeeded', run.result) END AS last_result,
+		   duty.description
+	FROM yquota_internal.duty AS duty
+	LEFT JOIN yquota_internal.cron_runs() AS cron ON cron.job = duty.job
+	LEFT JOIN yquota_internal.duty_run AS run ON run.duty = duty.name AND run.performed_by <> 'nobody';
+COMMENT ON VIEW yquota.cron_jobs IS
+	'What is due by the clock, who does it, and what came of it the last time';
+COMMENT ON COLUMN yquota.cron_jobs.schedule IS 'as pg_cron writes it, in UTC';
+COMMENT ON COLUMN yquota.cron_jobs.performed_by IS 'pg_cron or worker';
+COMMENT ON COLUMN yquota.cron_jobs.last_run_at IS 'clock when it was last done; NULL when it never was';
+COMMENT ON COLUMN yquota.cron_jobs.last_result IS 'succeeded or failed, and what was done; errors of the worker are in worker_status';

@@ -1,0 +1,111 @@
+# What is due by the clock: pg_cron does it where it is asked to, the worker
+# everywhere else, never both.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Test::More;
+use WorkerNode;
+
+my $node = new_node('cron', q(shared_preload_libraries = 'yquota'));
+my @jobs = ('yquota credit', 'yquota history', 'yquota roll-up', 'yquota verify');
+
+sub sql { return $node->safe_psql('work', $_[0]); }
+
+sub error
+{
+	my ($sql) = @_;
+	my ($code, $out, $error) = $node->psql('work', $sql);
+
+	return $error;
+}
+
+# Everything that is due has been done by somebody, at the clock's time.
+sub done_by { return qq((SELECT count(*) = 4 FROM yquota_internal.duty_run WHERE performed_by = '$_[0]' AND started_at = yquota.clock())); }
+
+# Jobs run at full minutes, or when the server starts.
+sub restart_and_run
+{
+	sql(q(SELECT cron.alter_job(jobid, '@reboot') FROM cron.job));
+	$node->restart;
+	return;
+}
+
+$node->safe_psql('postgres', 'CREATE DATABASE work');
+start_at($node, 'work', '2030-01-01 00:00 UTC');
+sql(<<~'SQL');
+	CREATE ROLE administrator LOGIN; SELECT yquota.grant_admin('administrator');
+	CREATE ROLE member LOGIN; INSERT INTO yquota.project (name) VALUES ('lab'); SELECT yquota.grant_member('member', 'lab');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+	VALUES ('CONTAINER_START', 'c1', '2030-01-01 00:00 UTC', 'lab', '[vcores=1]');
+	SELECT yquota.set_clock('2030-01-01 01:00 UTC');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c1', '2030-01-01 01:00 UTC');
+	SQL
+
+# Without pg_cron
+like(error('SELECT * FROM yquota.install_cron_jobs()'),
+	qr/pg_cron is not loaded for database "work".*^shared_preload_libraries = 'yquota, pg_cron'\ncron.database_name = 'work'$/ms,
+	'an error says which two lines are missing');
+is(sql('SELECT yquota.remove_cron_jobs()'), '0', 'there is nothing to remove');
+is(sql(q(SELECT string_agg(job, ',' ORDER BY job) FROM yquota.cron_jobs WHERE performed_by = 'worker' AND last_run_at IS NULL)), join(',', @jobs), 'all is the worker\'s');
+sql('SELECT yquota.start_worker()');
+is_soon($node, 'work', mark() . q( = '2030-01-01 01:00 UTC'), 'the worker is at work');
+is(sql(q(SELECT string_agg(duty, ',' ORDER BY duty) FROM yquota_internal.duty_run WHERE performed_by = 'worker')), 'credit,history', 'what is due now and then waits for its time');
+set_clock($node, 'work', '2030-01-01 02:29 UTC');
+is_soon($node, 'work', q((SELECT last_run_at = '2030-01-01 02:29 UTC' AND last_result LIKE 'succeeded: _ rows added' FROM yquota.cron_jobs WHERE job = 'yquota roll-up')), 'which may come soon');
+is(sql('SELECT count(*) FROM yquota.verification'), 0, 'or later');
+set_clock($node, 'work', '2030-01-01 02:31 UTC');
+is_soon($node, 'work', done_by('worker'), 'the worker has done all of it');
+is(sql(q(SELECT verified_at, problems, found FROM yquota.verification)), '2030-01-01 02:31:00+00|0|[]', 'the books are proved');
+set_clock($node, 'work', '2030-01-01 02:35 UTC');
+is_soon($node, 'work', mark() . q( = '2030-01-01 02:35 UTC'), 'the worker goes on');
+is(sql('SELECT count(*) FROM yquota.verification'), 1, 'once a night');
+
+# With it
+$node->append_conf('postgresql.conf', <<~'CONF');
+	shared_preload_libraries = 'yquota, pg_cron'
+	cron.database_name = 'work'
+	cron.use_background_workers = on
+	yquota.databases = 'work'
+	CONF
+$node->restart;
+like(error('SELECT * FROM yquota.install_cron_jobs()'), qr/extension "pg_cron" is not installed.*CREATE EXTENSION pg_cron/s, 'nor without the extension');
+sql('CREATE EXTENSION pg_cron');
+is($node->safe_psql('work', q(SELECT string_agg(job, ',' ORDER BY job) FROM yquota.install_cron_jobs()), extra_params => [ '-U', 'administrator' ]),
+	join(',', @jobs), 'an administrator installs the jobs');
+sql(q(SELECT cron.schedule('somebody else''s', '0 0 1 1 *', 'SELECT 1')));
+is(sql('SELECT count(*) FROM yquota.install_cron_jobs()'), 4, 'and again');
+is(sql(q(SELECT string_agg(jobname || ' ' || schedule, ',' ORDER BY jobname) FROM cron.job WHERE jobname LIKE 'yquota%')),
+	'yquota credit * * * * *,yquota history */5 * * * *,yquota roll-up */15 * * * *,yquota verify 30 2 * * *', 'which changes nothing');
+is($node->safe_psql('work', q(SELECT DISTINCT performed_by FROM yquota.cron_jobs), extra_params => [ '-U', 'administrator' ]), 'pg_cron', 'he sees whose they are');
+like(error('SET ROLE member; SELECT * FROM yquota.install_cron_jobs()'), qr/permission denied/, 'a member does not install');
+set_clock($node, 'work', '2030-01-03 12:00 UTC');
+is_soon($node, 'work', mark() . q( = '2030-01-03 12:00 UTC'), 'the worker does what only it does');
+is(sql(q(SELECT count(*) FROM yquota_internal.duty_run WHERE performed_by = 'worker' AND started_at > '2030-01-03')), 0, 'and nothing of theirs');
+restart_and_run();
+is_soon($node, 'work', done_by('pg_cron'), 'pg_cron has done all of it');
+is_soon($node, 'work', q((SELECT count(*) = 4 FROM yquota.cron_jobs WHERE last_result LIKE 'succeeded%')), 'with success');
+is(sql(q(SELECT last_result FROM yquota.cron_jobs WHERE job = 'yquota verify')), 'succeeded: 0 problems', 'and the result is kept');
+
+# What is wrong with the books is found, and what is wrong with a job is shown.
+sql(q(UPDATE yquota_internal.project_counter SET charged = charged + 1; ALTER TABLE yquota_internal.rollup_state ADD CONSTRAINT refused CHECK (rolled_up_at < '2030-01-04') NOT VALID));
+set_clock($node, 'work', '2030-01-04 12:00 UTC');
+restart_and_run();
+is_soon($node, 'work', q((SELECT problems > 0 AND jsonb_array_length(found) = problems FROM yquota.verification WHERE verified_at = '2030-01-04 12:00 UTC')), 'problems are kept');
+is(sql(q(SELECT count(*) FROM yquota.alert WHERE kind = 'books_differ' AND cleared_at IS NULL)), 1, 'and an alert is raised');
+cmp_ok(sql(q(SELECT value FROM yquota.metrics WHERE metric = 'yquota_verify_problems')), '>', 0, 'which is also a sample');
+is_soon($node, 'work', q((SELECT last_result LIKE 'failed: ERROR:%refused%' FROM yquota.cron_jobs WHERE job = 'yquota roll-up')), 'a job that failed says why');
+sql(q(UPDATE yquota_internal.project_counter SET charged = charged - 1; ALTER TABLE yquota_internal.rollup_state DROP CONSTRAINT refused));
+
+# Back to the worker
+is(sql('SELECT yquota.remove_cron_jobs()'), '4', 'the jobs are removed');
+is(sql('SELECT jobname FROM cron.job'), q(somebody else's), 'nobody else\'s');
+is(sql('SELECT yquota.remove_cron_jobs()'), '0', 'once');
+set_clock($node, 'work', '2030-01-05 12:00 UTC');
+is_soon($node, 'work', done_by('worker'), 'the worker does all of it again');
+is(sql(q(SELECT count(*) FROM yquota.alert WHERE kind = 'books_differ' AND cleared_at IS NULL)), 0, 'the alert is over');
+is(sql('SELECT failures FROM yquota.worker_status'), 0, 'without trouble');
+
+$node->stop;
+done_testing();
