@@ -251,6 +251,9 @@ DECLARE
 	reference timestamptz;
 	settled_in timestamptz;
 	full_hour timestamptz := date_trunc('hour', yquota.statement_clock(), 'UTC');
+	-- or it may fold what nobody else will ever see
+	is_alone boolean := pg_current_xact_id_if_assigned() IS NULL;
+	seen pg_snapshot;
 BEGIN
 	-- A change of prices that is not visible here would be missed below, after
 	-- it has missed what was settled since: folding waits for the next time.
@@ -264,6 +267,8 @@ BEGIN
 	END;
 	-- one at a time; neither events nor readers take this lock
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
+
+	UPDATE yquota_internal.usage_version SET is_folding = true WHERE is_alone;
 
 	reference := (SELECT reference_at FROM yquota_internal.valid_reference);
 	IF reference IS NOT NULL THEN
@@ -382,7 +387,7 @@ BEGIN
 				last_event_at = greatest(counter.last_event_at, EXCLUDED.last_event_at),
 				last_recorded_at = greatest(counter.last_recorded_at, EXCLUDED.last_recorded_at)
 	)
-	SELECT count(*), max(delta.reference_at) INTO folded, settled_in FROM delta;
+	SELECT count(*), max(delta.reference_at), pg_current_snapshot() INTO folded, settled_in, seen FROM delta;
 
 	-- what was committed since the totals were moved has been folded as well
 	UPDATE yquota_internal.running_reference
@@ -392,6 +397,9 @@ BEGIN
 	DELETE FROM yquota_internal.running_total WHERE weights = '';
 	DELETE FROM yquota_internal.usage_counter WHERE containers = 0 AND allocation OPERATOR(yquota.=) '[]';
 	DELETE FROM yquota_internal.node_counter WHERE containers = 0 AND allocation OPERATOR(yquota.=) '[]';
+	UPDATE yquota_internal.usage_version
+	SET is_folding = false, folded_before = pg_snapshot_xmax(seen), folded_but = ARRAY(SELECT pg_snapshot_xip(seen))
+	WHERE is_alone;
 	DELETE FROM yquota_internal.charged_through
 	WHERE at < (SELECT max(at) FROM yquota_internal.charged_through);
 	IF reference IS NULL THEN

@@ -4,10 +4,20 @@
 --
 CREATE TABLE yquota_internal.usage_version (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-	version uuid NOT NULL DEFAULT gen_random_uuid()
+	version uuid NOT NULL DEFAULT gen_random_uuid(),
+	content uuid NOT NULL DEFAULT gen_random_uuid(),
+	is_folding boolean NOT NULL DEFAULT false,
+	folded_before xid8,
+	folded_but xid8[]
 );
 COMMENT ON TABLE yquota_internal.usage_version IS
 	'One row, which changes with usage_counter: sessions that have read the one compare the other';
+COMMENT ON COLUMN yquota_internal.usage_version.content IS
+	'Changes with version, unless deltas of other transactions were folded and nothing else has changed';
+COMMENT ON COLUMN yquota_internal.usage_version.is_folding IS
+	'The transaction at hand folds; true for no other';
+COMMENT ON COLUMN yquota_internal.usage_version.folded_before IS
+	'With folded_but: what was folded last is of these transactions, and of none that was at work then';
 INSERT INTO yquota_internal.usage_version DEFAULT VALUES;
 
 CREATE FUNCTION yquota_internal.change_usage_version() RETURNS trigger
@@ -16,7 +26,9 @@ CREATE FUNCTION yquota_internal.change_usage_version() RETURNS trigger
 	AS $$
 BEGIN
 	-- nothing that a transaction which fails has left behind is ever the same again
-	UPDATE yquota_internal.usage_version SET version = gen_random_uuid();
+	UPDATE yquota_internal.usage_version
+	SET version = gen_random_uuid(),
+		content = CASE WHEN is_folding THEN content ELSE gen_random_uuid() END;
 	RETURN NULL;
 END
 $$;

@@ -69,7 +69,8 @@ plan(YqStatement *statement)
 	for (; count < YQ_STATEMENT_MAX_PARAMETERS && statement->types[count] != NULL; count++)
 		types[count] = find_type(statement->types[count]);
 	statement->plan = SPI_prepare_cursor(statement->command, count, types,
-										 statement->plans_once ? CURSOR_OPT_GENERIC_PLAN : 0);
+										 statement->plans_once ? CURSOR_OPT_GENERIC_PLAN :
+										 statement->plans_each_time ? CURSOR_OPT_CUSTOM_PLAN : 0);
 	if (statement->plan == NULL || SPI_keepplan(statement->plan) != 0)
 		elog(ERROR, "could not prepare \"%s\": %s", statement->command,
 			 SPI_result_code_string(SPI_result));

@@ -18,7 +18,7 @@
 #define YQ_STATEMENT_MAX_PARAMETERS 24
 
 /*
- * To be defined as static: what follows plans_once is for statement.c.  Types
+ * To be defined as static: what follows plans_each_time is for statement.c.  Types
  * are names in pg_catalog, or in yquota when they begin with "yquota.".
  */
 typedef struct YqStatement
@@ -26,6 +26,7 @@ typedef struct YqStatement
 	const char *command;
 	const char *types[YQ_STATEMENT_MAX_PARAMETERS];	/* up to the first NULL */
 	bool		plans_once;		/* never for the values given, such as the length of arrays */
+	bool		plans_each_time;	/* for the values at hand */
 	struct _SPI_plan *plan;
 	uint64		generation;		/* when it was planned */
 } YqStatement;

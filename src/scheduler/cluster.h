@@ -99,6 +99,7 @@ typedef struct YqClusterUser
 	bool		is_active;		/* counts among active users (yq_leaf_user_is_active) */
 	int			demanding;		/* applications with outstanding requests, loaded or not */
 	bool		is_stale;		/* the loader's */
+	List	   *held;			/* likewise: containers that he is known to have, see holdings.h */
 } YqClusterUser;
 
 /* What limits of users come from, per label of a leaf (cs-semantics 4.1). */

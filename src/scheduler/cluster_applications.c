@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_applications.c
- *	  Applications of a cluster, as the tables have them: what they ask for, have
- *	  reserved and hold.
+ *	  Applications of a cluster, as the tables have them: what they ask for and have
+ *	  reserved.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,6 +10,7 @@
 
 #include "base/settings.h"
 #include "queues/hierarchy_read.h"
+#include "scheduler/holdings.h"
 #include "scheduler/loader.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -23,14 +24,6 @@ typedef struct ApplicationEntry
 	YqBytes		key;
 	YqClusterApplication *application;
 } ApplicationEntry;
-
-/* What containers of an application that is read again hold, and have not stopped to. */
-typedef struct HeldEntry
-{
-	YqBytes		key;
-	const YqClusterUser *user;	/* whose it was */
-	int64	   *used;			/* per label */
-} HeldEntry;
 
 /* -- applications ----------------------------------------------------------- */
 
@@ -83,6 +76,7 @@ make_source(const YqLoaderRow *row)
 	source->project = yq_loader_text(row, APPLICATION_PROJECT);
 	source->attempt = yq_loader_is_null(row, APPLICATION_ATTEMPT) ? 1 : DatumGetInt32(yq_loader_value(row, APPLICATION_ATTEMPT));
 	source->is_gone = source->is_decided = source->holds_elsewhere = false;
+	source->looked_below = 0;
 	return source;
 }
 
@@ -163,8 +157,8 @@ read_applications(YqClusterLoader *loader, Datum *ids)
 	yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_application);
 }
 
-static YqClusterApplication *
-find_application(const YqClusterLoader *loader, const char *id)
+YqClusterApplication *
+yq_loader_application(const YqClusterLoader *loader, const char *id)
 {
 	YqBytes		key = {id, strlen(id)};
 	const ApplicationEntry *entry = yq_bytes_table_find(loader->applications, key);
@@ -231,7 +225,7 @@ static void
 read_request(const YqLoaderRow *row)
 {
 	YqClusterLoader	   *loader = row->loader;
-	YqClusterApplication *application = find_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
+	YqClusterApplication *application = yq_loader_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
 	char	   *name = TextDatumGetCString(yq_loader_value(row, 4));
 	bool		is_anywhere = strcmp(name, "*") == 0;
 	YqRequestKey *key;
@@ -284,7 +278,7 @@ static void
 read_update(const YqLoaderRow *row)
 {
 	YqClusterLoader	   *loader = row->loader;
-	YqClusterApplication *application = find_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
+	YqClusterApplication *application = yq_loader_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
 	int64	   *missing = yq_loader_amounts(row, 9);
 	int64	   *afterwards = yq_loader_amounts(row, 10);
 	YqContainerUpdate *update;
@@ -330,7 +324,7 @@ static void
 read_blacklisted(const YqLoaderRow *row)
 {
 	YqClusterLoader	   *loader = row->loader;
-	YqClusterApplication *application = find_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
+	YqClusterApplication *application = yq_loader_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
 
 	if (application != NULL)
 		yq_cluster_add_to_blacklist(loader->cluster, application,
@@ -366,7 +360,7 @@ read_reservation(const YqLoaderRow *row)
 {
 	YqClusterLoader	   *loader = row->loader;
 	YqCluster  *cluster = loader->cluster;
-	YqClusterApplication *application = find_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
+	YqClusterApplication *application = yq_loader_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
 	YqClusterNode *node = yq_cluster_node(cluster, TextDatumGetCString(yq_loader_value(row, 4)));
 	int64	   *amounts = yq_loader_amounts(row, 6);
 
@@ -406,78 +400,6 @@ read_reservations(YqClusterLoader *loader, Datum *ids)
 	yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_reservation);
 }
 
-/* -- what applications hold ----------------------------------------------------------- */
-
-/* What containers elsewhere hold changes without a word about the user of the leaf. */
-static void
-note_place(const YqLoaderRow *row, YqClusterApplication *application)
-{
-	YqClusterLoader	   *loader = row->loader;
-	const YqQueue *queue = yq_loader_is_null(row, 4) ? NULL :
-		yq_hierarchy_find_by_name(loader->hierarchy, TextDatumGetCString(yq_loader_value(row, 4)));
-
-	if (yq_loaded(application)->holds_elsewhere ||
-		(queue == application->leaf->queue && !yq_loader_is_null(row, 5) &&
-		 strcmp(TextDatumGetCString(yq_loader_value(row, 5)), application->user->username) == 0))
-		return;
-	yq_loaded(application)->holds_elsewhere = true;
-	loader->loaded->unsettled = yq_loader_append(loader, loader->loaded->unsettled, yq_loader_text(row, 1));
-}
-
-static void
-read_holding(const YqLoaderRow *row)
-{
-	YqClusterApplication *application = find_application(row->loader, TextDatumGetCString(yq_loader_value(row, 1)));
-	int			label = yq_loader_label(row, 2);
-	int64	   *amounts = yq_loader_amounts(row, 3);
-
-	if (application == NULL || label < 0)
-		return;
-	for (int i = 0; i < row->loader->hierarchy->calculator.types; i++)
-		yq_at(row->loader->cluster, application->used, label)[i] += amounts[i];
-	note_place(row, application);
-}
-
-/* What it held before, if that is known. */
-static bool
-set_as_before(const YqClusterLoader *loader, YqClusterApplication *application)
-{
-	YqBytes		key = {application->application_id, strlen(application->application_id)};
-	const HeldEntry *held = loader->held == NULL ? NULL : yq_bytes_table_find(loader->held, key);
-
-	if (held == NULL || held->user != application->user)
-		return false;
-	memcpy(application->used, held->used, yq_cluster_amounts_size(loader->cluster));
-	return true;
-}
-
-/* Only the fair policies order by it. */
-static void
-read_holdings(YqClusterLoader *loader)
-{
-	static YqStatement look_up = {
-		.command = "SELECT c.application_id, c.label, c.allocation, c.queue, c.username FROM yquota.container AS c "
-		"WHERE c.application_id = ANY ($1) AND c.execution_type = 'GUARANTEED'",
-		.types = {"_text"},
-		.plans_once = true
-	};
-	const char **ids = palloc(sizeof(char *) * Max(list_length(loader->added), 1));
-	int			count = 0;
-	ListCell   *cell;
-	Datum		values[1];
-
-	foreach(cell, loader->added)
-	{
-		YqClusterApplication *application = lfirst(cell);
-
-		if (yq_is_fair(application->leaf->policy) && !set_as_before(loader, application))
-			ids[count++] = application->application_id;
-	}
-	if (count == 0)
-		return;
-	values[0] = yq_loader_array(ids, count);
-	yq_loader_read(loader, &look_up, values, read_holding);
-}
 /* -- all ------------------------------------------------------------------------------ */
 
 void
@@ -491,7 +413,7 @@ yq_loader_read_applications(YqClusterLoader *loader, Datum *ids)
 	read_updates(loader, ids);
 	read_blacklists(loader, ids);
 	read_reservations(loader, ids);
-	read_holdings(loader);
+	yq_holdings_read(loader);
 }
 
 HTAB *
@@ -536,35 +458,18 @@ forget_sources(const YqClusterApplication *application)
 	pfree(source);
 }
 
-/* Nothing has been heard of its user's containers since it was read. */
-static void
-remember_held(const YqClusterLoader *loader, const YqClusterApplication *application)
-{
-	YqBytes		key = {application->application_id, strlen(application->application_id)};
-	HeldEntry  *held;
-	bool		found;
-
-	if (!yq_is_fair(application->leaf->policy) || application->user->is_stale ||
-		yq_loaded(application)->holds_elsewhere)
-		return;
-	held = yq_bytes_table_enter(loader->held, key, CurrentMemoryContext, &found);
-	held->user = application->user;
-	held->used = palloc(yq_cluster_amounts_size(loader->cluster));
-	memcpy(held->used, application->used, yq_cluster_amounts_size(loader->cluster));
-}
-
 /* It is as if it had never been read. */
 static void
 forget_application(YqLoadedCluster *loaded, const char *id)
 {
 	YqClusterLoader	   *loader = loaded->loader;
 	YqBytes		key = {id, strlen(id)};
-	YqClusterApplication *application = find_application(loader, id);
+	YqClusterApplication *application = yq_loader_application(loader, id);
 	char	   *kept_id;
 
 	if (application == NULL)
 		return;
-	remember_held(loader, application);
+	yq_holdings_remember(loader, application);
 	kept_id = unconstify(char *, application->application_id);
 	yq_loaded_note_stale(loaded, application->leaf);
 	forget_sources(application);
@@ -586,15 +491,14 @@ yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids)
 	ids = list_concat(list_copy(ids), unsettled);
 	if (ids == NIL)
 		return true;
-	loader->held = yq_bytes_table_create("yquota applications read again", sizeof(HeldEntry), CurrentMemoryContext);
+	yq_holdings_begin_again(loader);
 	foreach(cell, ids)
 		forget_application(loaded, lfirst(cell));
 	values[0] = yq_loader_list(ids);
 	yq_loader_read_applications(loader, values);
 	foreach(cell, loader->added)
 		yq_cluster_prepare_application(loader->cluster, lfirst(cell));
-	hash_destroy(loader->held);
-	loader->held = NULL;
+	yq_holdings_end_again(loader);
 	list_free_deep(unsettled);
 	return !loader->is_contradictory;
 }

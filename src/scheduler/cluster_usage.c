@@ -10,9 +10,12 @@
  */
 #include "base/compat.h"
 
+#include "catalog/pg_type_d.h"
 #include "queues/hierarchy_read.h"
 #include "scheduler/cluster_usage.h"
+#include "utils/array.h"
 #include "utils/memutils.h"
+#include "utils/xid8.h"
 
 typedef struct Reading
 {
@@ -269,17 +272,69 @@ yq_cluster_read_usage_again(YqLoadedCluster *loaded, Snapshot snapshot, YqFollow
 static void
 read_version(const YqRow *row)
 {
+	YqUsageVersion *version = row->argument;
 	bool		isnull;
+	Datum		value;
+	Datum	   *but;
 
-	*(pg_uuid_t *) row->argument = *DatumGetUUIDP(yq_row_value(row, 0, &isnull));
+	version->version = *DatumGetUUIDP(yq_row_value(row, 0, &isnull));
+	version->content = *DatumGetUUIDP(yq_row_value(row, 1, &isnull));
+	value = yq_row_value(row, 2, &isnull);
+	version->folded_before = isnull ? FirstNormalFullTransactionId : DatumGetFullTransactionId(value);
+	value = yq_row_value(row, 3, &isnull);
+	if (isnull)
+		return;
+	deconstruct_array(DatumGetArrayTypeP(value), XID8OID, sizeof(FullTransactionId), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE,
+					  &but, NULL, &version->folded_but_count);
+	version->folded_but = palloc(Max(version->folded_but_count, 1) * sizeof(FullTransactionId));
+	for (int i = 0; i < version->folded_but_count; i++)
+		version->folded_but[i] = DatumGetFullTransactionId(but[i]);
 }
 
-pg_uuid_t
+YqUsageVersion
 yq_usage_version(Snapshot snapshot)
 {
-	static const char *const columns[] = {"version"};
-	pg_uuid_t	version = {{0}};
+	static const char *const columns[] = {"version", "content", "folded_before", "folded_but"};
+	YqUsageVersion version = {.folded_but = NULL};
 
 	yq_rows_read(YQ_USAGE_VERSION, snapshot, columns, lengthof(columns), read_version, &version);
 	return version;
+}
+
+static bool
+is_folded(const YqUsageVersion *version, FullTransactionId transaction)
+{
+	if (!FullTransactionIdPrecedes(transaction, version->folded_before))
+		return false;
+	for (int i = 0; i < version->folded_but_count; i++)
+	{
+		if (FullTransactionIdEquals(transaction, version->folded_but[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Numbers of a snapshot are not far from the one that was next. */
+static FullTransactionId
+full_number(const YqSeen *seen, TransactionId number)
+{
+	return FullTransactionIdFromU64(U64FromFullTransactionId(seen->next) -
+									(uint32) (XidFromFullTransactionId(seen->next) - number));
+}
+
+bool
+yq_usage_is_known(const YqUsageVersion *now, const YqUsageVersion *known, const YqSeen *seen)
+{
+	if (memcmp(&now->version, &known->version, sizeof(pg_uuid_t)) == 0)
+		return true;
+	if (memcmp(&now->content, &known->content, sizeof(pg_uuid_t)) != 0 ||
+		FullTransactionIdPrecedes(full_number(seen, seen->snapshot.xmax), now->folded_before) ||
+		(TransactionIdIsValid(seen->own) && is_folded(now, full_number(seen, seen->own))))
+		return false;
+	for (uint32 i = 0; i < seen->snapshot.xcnt; i++)
+	{
+		if (is_folded(now, full_number(seen, seen->snapshot.xip[i])))
+			return false;
+	}
+	return true;
 }

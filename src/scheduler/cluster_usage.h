@@ -32,7 +32,22 @@ extern int64 yq_usage_count_own(const YqSeen *seen, Snapshot snapshot, YqFollowe
 /* Read everything again, after a folding. */
 extern void yq_cluster_read_usage_again(YqLoadedCluster *loaded, Snapshot snapshot, YqFollower *deltas);
 
-/* The version of what is folded. */
-extern pg_uuid_t yq_usage_version(Snapshot snapshot);
+/* Which state of what is folded it is. */
+typedef struct YqUsageVersion
+{
+	pg_uuid_t	version;
+	pg_uuid_t	content;		/* the same as long as deltas of other transactions are folded, and nothing else changes */
+	FullTransactionId folded_before;	/* of transactions from there on nothing has been folded ... */
+	FullTransactionId *folded_but;	/* ... nor of these (palloc'd); both are of the last folding */
+	int			folded_but_count;
+} YqUsageVersion;
+
+extern YqUsageVersion yq_usage_version(Snapshot snapshot);
+
+/*
+ * Does the state differ from another, known one in nothing but that deltas were folded
+ * that have all been seen?  Deltas of seen->own have not.
+ */
+extern bool yq_usage_is_known(const YqUsageVersion *now, const YqUsageVersion *known, const YqSeen *seen);
 
 #endif							/* YQ_CLUSTER_USAGE_H */

@@ -16,6 +16,7 @@
 #include "base/settings.h"
 #include "scheduler/change_log.h"
 #include "scheduler/cluster_usage.h"
+#include "scheduler/holdings.h"
 #include "scheduler/kept_cluster.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -29,7 +30,7 @@ typedef struct Kept
 	YqLoadedCluster *loaded;	/* NULL: nothing is kept */
 	uint64		generation;		/* of the hierarchy */
 	bool		auto_creates_projects;
-	pg_uuid_t	usage_version;
+	YqUsageVersion usage_version;
 	YqSeen		seen;
 	YqFollower	deltas;
 	YqFollower	changes;
@@ -135,36 +136,19 @@ changes_are_there(Snapshot snapshot)
 	return U64FromFullTransactionId(trimmed_before) <= oldest;
 }
 
-/* Applications of users whose containers have come or gone where that decides about the order. */
-static List *
-add_stale_applications(List *ids)
-{
-	ListCell   *cell;
-
-	foreach(cell, kept.loaded->stale_users)
-	{
-		const YqClusterUser *user = lfirst(cell);
-
-		for (int i = 0; i < user->leaf->application_count; i++)
-		{
-			if (user->leaf->applications[i]->user == user)
-				ids = lappend(ids, pstrdup(user->leaf->applications[i]->application_id));
-		}
-	}
-	return ids;
-}
-
 /* False when it has to be given up. */
 static bool
 follow_usage(Snapshot snapshot)
 {
-	pg_uuid_t	version = yq_usage_version(snapshot);
+	YqUsageVersion version = yq_usage_version(snapshot);
+	bool		is_known = yq_usage_is_known(&version, &kept.usage_version, &kept.seen);
 	int64		own_rows;
 
-	if (memcmp(&version, &kept.usage_version, sizeof(version)) != 0)
+	kept.usage_version = version;
+	kept.usage_version.folded_but = NULL;
+	if (!is_known)
 	{
 		yq_cluster_read_usage_again(kept.loaded, snapshot, &kept.deltas);
-		kept.usage_version = version;
 		return true;
 	}
 	own_rows = yq_cluster_read_new_usage(kept.loaded, &kept.seen, snapshot, &kept.deltas);
@@ -185,9 +169,9 @@ follow(Snapshot snapshot)
 	/* what the pass has changed is known, what its transaction did besides is not */
 	if (changes.own_rows != kept.own_changes)
 		changes.ids = list_concat(changes.ids, changes.own_ids);
-	changes.ids = add_stale_applications(changes.ids);
 	if (!yq_cluster_reload_applications(loaded, changes.ids))
 		return false;
+	yq_holdings_refresh(loaded, snapshot);
 	yq_cluster_reload_counters(loaded, changes.queues, changes.usernames);
 	yq_cluster_prepare_again(loaded->cluster, loaded->stale_queues);
 	yq_loaded_forget_stale(loaded);
@@ -214,6 +198,7 @@ load(YqHierarchy *hierarchy, Snapshot snapshot)
 	made.generation = hierarchy->generation;
 	made.auto_creates_projects = yq_auto_create_project;
 	made.usage_version = yq_usage_version(snapshot);
+	made.usage_version.folded_but = NULL;
 	yq_follower_begin(&made.changes, YQ_SCHEDULER_CHANGE, made.loaded->cluster->context);
 	(void) yq_follower_read(&made.changes, NULL, snapshot, false, change_columns, 1, count_own, NULL);
 	MemoryContextSetParent(made.loaded->cluster->context, TopMemoryContext);
@@ -265,6 +250,52 @@ yq_kept_cluster_get(YqHierarchy *hierarchy)
 	return kept.loaded;
 }
 
+/* What the transaction at hand has written is counted; whatever it writes from now on is not. */
+static void
+note_own(void)
+{
+	Snapshot	snapshot;
+
+	kept.seen.own = GetTopTransactionIdIfAny();
+	kept.own_rows = kept.own_changes = 0;
+	if (!TransactionIdIsValid(kept.seen.own))
+		return;
+	snapshot = yq_latest_snapshot();
+	kept.own_rows = yq_usage_count_own(&kept.seen, snapshot, &kept.deltas);
+	(void) yq_follower_read(&kept.changes, &kept.seen, snapshot, true, change_columns, 1, count_own,
+							&kept.own_changes);
+	UnregisterSnapshot(snapshot);
+}
+
+/* Is what has come since it was last looked at told by few rows? */
+static bool
+is_recent(const YqHierarchy *hierarchy)
+{
+	Snapshot	snapshot;
+	YqUsageVersion version;
+
+	if (!is_usable(hierarchy))
+		return false;
+	snapshot = yq_latest_snapshot();
+	version = yq_usage_version(snapshot);
+	UnregisterSnapshot(snapshot);
+	return yq_usage_is_known(&version, &kept.usage_version, &kept.seen);
+}
+
+void
+yq_kept_cluster_prepare(YqHierarchy *hierarchy)
+{
+	if (is_recent(hierarchy) || yq_kept_cluster_get(hierarchy) == NULL)
+		return;
+	if (kept.is_for_one_pass)
+	{
+		give_up();
+		return;
+	}
+	note_own();
+	kept.is_in_use = false;
+}
+
 /*
  * Does the cluster count what has not been written down?  Decisions for applications
  * that were gone have not, and containers that have become larger are for the door to
@@ -289,7 +320,6 @@ differs(const YqCluster *cluster)
 void
 yq_kept_cluster_end_pass(YqLoadedCluster *loaded)
 {
-	Snapshot	snapshot;
 	ListCell   *cell;
 
 	if (kept.is_for_one_pass || differs(loaded->cluster))
@@ -302,16 +332,7 @@ yq_kept_cluster_end_pass(YqLoadedCluster *loaded)
 	loaded->changed = NIL;
 	yq_cluster_end_pass(loaded->cluster);
 	CommandCounterIncrement();
-	kept.seen.own = GetTopTransactionIdIfAny();
-	kept.own_rows = kept.own_changes = 0;
-	if (TransactionIdIsValid(kept.seen.own))
-	{
-		snapshot = yq_latest_snapshot();
-		kept.own_rows = yq_usage_count_own(&kept.seen, snapshot, &kept.deltas);
-		(void) yq_follower_read(&kept.changes, &kept.seen, snapshot, true, change_columns, 1, count_own,
-								&kept.own_changes);
-		UnregisterSnapshot(snapshot);
-	}
+	note_own();
 	kept.is_in_use = false;
 }
 

@@ -23,6 +23,12 @@
  */
 extern YqLoadedCluster *yq_kept_cluster_get(YqHierarchy *hierarchy);
 
+/*
+ * Read what takes long before the lock of passes is taken, so that there is little
+ * left to be read when the cluster is got: when there is none, or counters were folded.
+ */
+extern void yq_kept_cluster_prepare(YqHierarchy *hierarchy);
+
 /* A pass over it is over, and written down. */
 extern void yq_kept_cluster_end_pass(YqLoadedCluster *loaded);
 

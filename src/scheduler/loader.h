@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * loader.h
- *	  Rows of statements on their way into a cluster: for cluster_load.c and
- *	  cluster_applications.c alone.
+ *	  Rows of statements on their way into a cluster: for cluster_load.c,
+ *	  cluster_applications.c and holdings.c alone.
  *
  *-------------------------------------------------------------------------
  */
@@ -64,6 +64,9 @@ extern Datum yq_loader_list(const List *names);
 
 /* Applications of some ids (an array), or (NULL) all, that are not in the cluster. */
 extern void yq_loader_read_applications(YqClusterLoader *loader, Datum *ids);
+
+/* The one of an id that is in the cluster, or NULL. */
+extern YqClusterApplication *yq_loader_application(const YqClusterLoader *loader, const char *id);
 
 /* What it needs for that. */
 extern HTAB *yq_loader_make_applications(const YqCluster *cluster);

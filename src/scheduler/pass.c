@@ -263,14 +263,26 @@ run_dry(const YqPass *pass)
 	return loaded;
 }
 
+/* True when the session knew the nodes that there are, and what they are. */
+static bool
+prepare(const YqPass *pass)
+{
+	YqHierarchy *hierarchy = yq_hierarchy_in_force();
+	bool		knew_nodes = yq_kept_cluster_is_of(hierarchy);
+
+	if (!pass->explains)
+		yq_kept_cluster_prepare(hierarchy);
+	return knew_nodes;
+}
+
 static YqLoadedCluster *
-find_cluster(const YqPass *pass)
+find_cluster(const YqPass *pass, bool knew_nodes)
 {
 	YqHierarchy *hierarchy = yq_hierarchy_in_force();
 	YqLoadedCluster *loaded = NULL;
 
 	/* nodes of one that is kept are as they were */
-	if (!yq_kept_cluster_is_of(hierarchy))
+	if (!knew_nodes || !yq_kept_cluster_is_of(hierarchy))
 		drop_void_reservations();
 	if (!pass->explains)
 		loaded = yq_kept_cluster_get(hierarchy);
@@ -281,17 +293,19 @@ YqLoadedCluster *
 yq_pass_run(const YqPass *pass)
 {
 	YqLoadedCluster *loaded;
+	bool		knew_nodes;
 
 	check_charging();
 	if (pass->is_dry)
 		return run_dry(pass);
+	knew_nodes = prepare(pass);
 	yq_pass_lock(ExclusiveLock);
 	yq_submission_lock_configuration(RowExclusiveLock);
 	yq_container_updates_tidy();
 	(void) yq_release_expired();
 	if (pass->nodes == NULL)
 		restart_lost_masters();
-	loaded = find_cluster(pass);
+	loaded = find_cluster(pass, knew_nodes);
 	check_unknown_nodes(pass, loaded->cluster);
 	assign(pass, loaded);
 	write_down(loaded);

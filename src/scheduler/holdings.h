@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ *
+ * holdings.h
+ *	  What applications of leaves in fair order hold: for the loader alone.
+ *
+ * Only the fair policies order applications by what each of them holds, and only
+ * containers tell that.  The cluster knows those of every user of such a leaf.  When
+ * something of his has come or gone, they are looked at one by one, and those that
+ * passes have started since: if what they hold together is what the counters say
+ * that he uses, there are no others.  If not, they are searched for.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_HOLDINGS_H
+#define YQ_HOLDINGS_H
+
+#include "scheduler/loader.h"
+
+/*
+ * What applications that the loader has added hold: as before, if they were
+ * remembered since the reading again began; else as their containers tell.
+ */
+extern void yq_holdings_read(YqClusterLoader *loader);
+
+extern void yq_holdings_begin_again(YqClusterLoader *loader);
+extern void yq_holdings_remember(const YqClusterLoader *loader, const YqClusterApplication *application);
+extern void yq_holdings_end_again(YqClusterLoader *loader);
+
+/* What applications of stale users hold; all else of the cluster is as the snapshot sees it. */
+extern void yq_holdings_refresh(YqLoadedCluster *loaded, Snapshot snapshot);
+
+#endif							/* YQ_HOLDINGS_H */
