@@ -168,10 +168,12 @@ return_cluster(ReturnSetInfo *result, const YqLoadedCluster *loaded)
 {
 	const YqCluster *cluster = loaded->cluster;
 	ResultRow	row = {.hierarchy = cluster->hierarchy};
+	/* not of the cluster, which may be kept */
+	MemoryContext all = AllocSetContextCreate(CurrentMemoryContext, "yquota decisions", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller;
 
-	row.paths = MemoryContextAllocZero(cluster->context, Max(cluster->hierarchy->queue_count, 1) * sizeof(Datum));
-	row.context = AllocSetContextCreate(cluster->context, "yquota decision", ALLOCSET_DEFAULT_SIZES);
+	row.paths = MemoryContextAllocZero(all, Max(cluster->hierarchy->queue_count, 1) * sizeof(Datum));
+	row.context = AllocSetContextCreate(all, "yquota decision", ALLOCSET_DEFAULT_SIZES);
 	caller = MemoryContextSwitchTo(row.context);
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
@@ -186,6 +188,7 @@ return_cluster(ReturnSetInfo *result, const YqLoadedCluster *loaded)
 		tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 	}
 	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(all);
 }
 
 static void

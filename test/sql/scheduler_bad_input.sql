@@ -52,6 +52,19 @@ SELECT count(*) FROM yquota.event_reject;
 RESET yquota.on_bad_event;
 SELECT yquota.request_containers('application_1_0001', '[]', 0, priority => 2);
 
+\echo a session that calls for many nodes keeps the cluster, and nothing of each call
+CREATE FUNCTION pg_temp.cluster_bytes() RETURNS bigint LANGUAGE sql AS $$
+	SELECT sum(c.total_bytes) FROM pg_backend_memory_contexts AS c WHERE 'yquota cluster' IN (c.name, c.parent)
+$$;
+SELECT * FROM yquota.node_heartbeat('{n2}');
+SELECT pg_temp.cluster_bytes() AS before \gset
+\o /dev/null
+\set ECHO none
+SELECT 'SELECT * FROM yquota.node_heartbeat(''{n2}'')' FROM generate_series(1, 100) \gexec
+\set ECHO all
+\o
+SELECT pg_temp.cluster_bytes() < :before + 100000 AS is_bounded;
+
 \echo all applications at once
 SELECT yquota.update_container('container_1_0001_01_000001', 0, '[memory-mb=1024,vcores=1]');
 SELECT yquota.update_container('container_1_0001_01_000001', 1, '[memory-mb=2048,vcores=1]');
