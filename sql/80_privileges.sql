@@ -369,6 +369,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.balance_at(text,timestamptz)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.cost_by_day(date,date,text[],text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.top_costs(timestamptz,timestamptz,text[],integer)', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.forecast(text,integer)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.explain_charge(text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.price_quote(yquota.resource,interval,text,yquota.execution_type,text,text,text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.create_queue(text)', 'EXECUTE', '{operator,admin}'),

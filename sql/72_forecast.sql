@@ -1,0 +1,123 @@
+--
+-- When credit will be used up, from what was spent lately.
+--
+-- Spending of the last n stretches of 24 hours has a mean m and a standard
+-- deviation s.  If days to come are like these, and independent, h of them cost
+-- m h give or take z s sqrt(h + h^2 / n): the first term is the days' own
+-- variation, the second one that of the mean, which is known from n days only.
+-- What remains, r, lasts until m h = r; the range is where the edges of that
+-- band meet r, the roots of
+--
+--     (m^2 - q / n) h^2 - (2 m r + q) h + r^2 = 0      with q = (z s)^2
+--
+-- with z = 1.645 for nine cases of ten.  Where the first coefficient is not
+-- positive, the upper end is never.
+--
+
+CREATE FUNCTION yquota_internal.days_later(since timestamptz, days numeric) RETURNS timestamptz
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN CASE WHEN days > 36500 THEN 'infinity'::timestamptz
+		   ELSE since + (round(days * 86400) || ' seconds')::interval END;
+COMMENT ON FUNCTION yquota_internal.days_later(timestamptz, numeric) IS
+	'An instant some times 24 hours later; beyond a hundred years there is none';
+REVOKE ALL ON FUNCTION yquota_internal.days_later(timestamptz, numeric) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.days_until_spent(
+	credit numeric, mean numeric, deviation numeric, days bigint,
+	OUT expected numeric, OUT earliest numeric, OUT latest numeric)
+	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	never CONSTANT numeric := 'Infinity';
+	q CONSTANT numeric := (1.645 * deviation) ^ 2;
+	a CONSTANT numeric := mean ^ 2 - q / days;
+	b CONSTANT numeric := 2 * mean * credit + q;
+	root CONSTANT numeric := sqrt(greatest(b ^ 2 - 4 * a * credit ^ 2, 0));
+BEGIN
+	IF credit <= 0 THEN
+		SELECT 0, 0, 0 INTO expected, earliest, latest;
+		RETURN;
+	END IF;
+	expected := CASE WHEN mean > 0 THEN credit / mean ELSE never END;
+	IF days < 2 THEN
+		RETURN;
+	END IF;
+	-- in a form that loses nothing where a is about 0
+	earliest := CASE WHEN b + root > 0 THEN 2 * credit ^ 2 / (b + root) ELSE never END;
+	latest := CASE WHEN a > 0 THEN (b + root) / (2 * a) ELSE never END;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.days_until_spent(numeric, numeric, numeric, bigint) IS
+	'In how many days credit is used up that is spent with a mean and a standard deviation per day, observed for some days; no range from one day';
+REVOKE ALL ON FUNCTION yquota_internal.days_until_spent(numeric, numeric, numeric, bigint) FROM PUBLIC;
+
+-- A project that has just begun has spent nothing before, which is no pattern.
+CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project text)
+	RETURNS TABLE (project text, days bigint, mean numeric, deviation numeric)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH spent AS (
+			SELECT cost.project, cost.part, sum(cost.amount) AS amount
+			FROM yquota_internal.cost_in_parts(cuts, '{project}', of_project) AS cost
+			GROUP BY cost.project, cost.part
+		), summed AS (
+			SELECT s.project, cardinality(cuts) - min(s.part) AS days, sum(s.amount) AS total, sum(s.amount ^ 2) AS squares
+			FROM spent AS s
+			WHERE s.amount <> 0
+			GROUP BY s.project
+		)
+		SELECT s.project, s.days, s.total / s.days,
+			   CASE WHEN s.days > 1 THEN sqrt(greatest(s.squares - s.total ^ 2 / s.days, 0) / (s.days - 1)) ELSE 0 END
+		FROM summed AS s;
+	END;
+COMMENT ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text) IS
+	'Mean and standard deviation of what projects spent between each of some instants and the next, since they began to spend';
+REVOKE ALL ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.forecast_as_owner(of_project text, days integer)
+	RETURNS TABLE (project text, remaining numeric, observed_days bigint, spent_per_day numeric,
+				   ends_at timestamptz, earliest_at timestamptz, latest_at timestamptz)
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_column
+DECLARE
+	now CONSTANT timestamptz := yquota.statement_clock();
+	cuts timestamptz[];
+BEGIN
+	IF days IS NULL OR days NOT BETWEEN 1 AND 1000 THEN
+		RAISE EXCEPTION 'number of days must be between 1 and 1000'
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	cuts := ARRAY(SELECT cut.at
+				  FROM generate_series(days, 0, -1) AS number
+				  CROSS JOIN LATERAL (SELECT now - number * interval '24 hours' AS at) AS cut
+				  WHERE cut.at >= yquota_internal.archive_horizon()
+				  ORDER BY cut.at);
+	RETURN QUERY
+	SELECT balance.project::text, balance.remaining, coalesce(spent.days, 0), round(coalesce(spent.mean, 0), 6),
+		   yquota_internal.days_later(now, until.expected), yquota_internal.days_later(now, until.earliest),
+		   yquota_internal.days_later(now, until.latest)
+	FROM yquota.project_balance AS balance
+		LEFT JOIN yquota_internal.spending_per_day(cuts, forecast_as_owner.of_project) AS spent ON spent.project = balance.project
+		LEFT JOIN LATERAL yquota_internal.days_until_spent(balance.remaining, coalesce(spent.mean, 0), coalesce(spent.deviation, 0), coalesce(spent.days, 1)) AS until
+			ON balance.quota_mode <> 'NOLIMIT'
+	WHERE forecast_as_owner.of_project IS NULL OR balance.project = forecast_as_owner.of_project
+	ORDER BY balance.project;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.forecast_as_owner(text, integer) IS
+	'What forecast() returns to whoever calls it';
+REVOKE ALL ON FUNCTION yquota_internal.forecast_as_owner(text, integer) FROM PUBLIC;
+
+CREATE FUNCTION yquota.forecast(of_project text DEFAULT NULL, days integer DEFAULT 14)
+	RETURNS TABLE (project text, remaining numeric, observed_days bigint, spent_per_day numeric,
+				   ends_at timestamptz, earliest_at timestamptz, latest_at timestamptz)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.forecast(text, integer) IS
+	'When the credit of a project, or of each, will be used up if the days to come are like the last ones: the expected instant, and a range that holds in nine cases of ten';
+REVOKE ALL ON FUNCTION yquota.forecast(text, integer) FROM PUBLIC;
