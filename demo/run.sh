@@ -84,7 +84,14 @@ run_sql -f "$demo/prepare.sql" -f "$demo/intro.sql" -f "$demo/replay.sql"
 echo "replayed in $((SECONDS - began)) seconds"
 run_sql -v average="$average" -v peak="$peak" -f "$demo/report.sql"
 
+report=${DEMO_DIRECTORY:-${directory%/*}}/report.html
+run_sql -At -c "SELECT yquota.report_html(min(\"from\"), yquota.clock()) FROM yquota.charge" | as_server tee "$report" >/dev/null
+
 cat <<END
+
+A report of all of it, with charts, is in
+
+  $report
 
 The cluster is running, its clock stands at the end of the history.  Open it with
 

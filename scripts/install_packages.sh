@@ -4,7 +4,7 @@
 # Install with apt what "make check" and "make demo" need and do not find: the
 # server without its automatic main cluster, its headers, compilers and their
 # sanitizers, pgTAP, pg_cron, sqlsmith, valgrind, Prometheus' rule checker and
-# exporter, and the Perl modules of the tests.  No service is started.  Finds things by looking for them, not in the package database, so a
+# exporter, a browser, and the Perl modules of the tests.  No service is started.  Finds things by looking for them, not in the package database, so a
 # server built by hand is fine, and when nothing is missing apt is not called
 # at all.
 
@@ -104,6 +104,7 @@ look()
 	need valgrind command -v valgrind
 	need "libclang-rt-$clang_version-dev" clang_runtime_found
 	need "postgresql-$major-cron" test -f "$sharedir/extension/pg_cron.control"
+	need chromium command -v chromium
 	need prometheus command -v promtool
 	need prometheus-postgres-exporter command -v prometheus-postgres-exporter
 }

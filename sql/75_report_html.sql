@@ -1,0 +1,286 @@
+--
+-- A report as one HTML page: nothing in it comes from elsewhere, and charts are
+-- SVG.  Whatever people wrote is escaped where it enters a page: html() is the
+-- only way for text.
+--
+
+CREATE FUNCTION yquota_internal.html(content text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN coalesce(replace(replace(replace(replace(replace(content,
+		'&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), '–');
+COMMENT ON FUNCTION yquota_internal.html(text) IS 'Text that stands for itself in HTML, a dash for none';
+
+CREATE FUNCTION yquota_internal.html_number(number numeric) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE WHEN number IS NULL THEN '–'
+				WHEN abs(number) >= 1e15 THEN round(number)::text
+				WHEN abs(number) >= 1000 OR number = round(number) THEN to_char(number, 'FM999,999,999,999,990')
+				ELSE to_char(number, 'FM990.00') END;
+COMMENT ON FUNCTION yquota_internal.html_number(numeric) IS 'A number as people read it';
+
+CREATE FUNCTION yquota_internal.html_table(heads text[], body text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE WHEN body IS NULL THEN '<p>None.</p>'
+				ELSE '<div class="wide"><table><thead><tr><th>' || array_to_string(heads, '</th><th>')
+					|| '</th></tr></thead><tbody>' || body || '</tbody></table></div>' END;
+COMMENT ON FUNCTION yquota_internal.html_table(text[], text) IS 'A table of rows that are HTML already; NULL for no rows';
+
+-- Where an instant or amount lies in a chart of 640 by 240
+CREATE FUNCTION yquota_internal.chart_x(at timestamptz, "from" timestamptz, "to" timestamptz) RETURNS numeric
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN round(64 + 568 * (extract(epoch FROM at) - extract(epoch FROM "from"))
+				 / (extract(epoch FROM "to") - extract(epoch FROM "from")), 1);
+COMMENT ON FUNCTION yquota_internal.chart_x(timestamptz, timestamptz, timestamptz) IS 'How far right an instant is in a chart';
+
+CREATE FUNCTION yquota_internal.chart_y(amount numeric, top numeric) RETURNS numeric
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN round(210 - 200 * amount / top, 1);
+COMMENT ON FUNCTION yquota_internal.chart_y(numeric, numeric) IS 'How far down an amount is in a chart';
+
+CREATE FUNCTION yquota_internal.chart(
+	title text, "from" timestamptz, "to" timestamptz, top numeric, body text, legend text[], zone text)
+	RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN '<figure><figcaption>' || yquota_internal.html(title) || '</figcaption><p class="legend">'
+		|| coalesce((SELECT string_agg(format('<span><i class="c%s"></i>%s</span>', name.number, yquota_internal.html(name.text)), ' ' ORDER BY name.number)
+					 FROM unnest(legend) WITH ORDINALITY AS name (text, number)), '')
+		|| '</p><div class="wide"><svg viewBox="0 0 640 240" role="img" aria-label="' || yquota_internal.html(title) || '">'
+		|| (SELECT string_agg(format('<line x1="64" x2="632" y1="%1$s" y2="%1$s"/><text x="58" y="%2$s" class="y">%3$s</text>',
+									 210 - 50 * line.number, 215 - 50 * line.number, yquota_internal.html_number(top * line.number / 4)), '' ORDER BY line.number)
+			FROM generate_series(0, 4) AS line (number))
+		|| (SELECT string_agg(format('<text x="%s" y="232" class="x">%s</text>', 64 + 142 * mark.number,
+									 to_char(("from" + ("to" - "from") * mark.number / 4) AT TIME ZONE zone,
+											 CASE WHEN "to" - "from" <= interval '3 days' THEN 'MM-DD HH24:MI' ELSE 'YYYY-MM-DD' END)), '' ORDER BY mark.number)
+			FROM generate_series(0, 4) AS mark (number))
+		|| coalesce(body, '') || '</svg></div></figure>';
+COMMENT ON FUNCTION yquota_internal.chart(text, timestamptz, timestamptz, numeric, text, text[], text) IS
+	'A chart around shapes that are SVG already';
+
+CREATE FUNCTION yquota_internal.report_cuts("from" timestamptz, "to" timestamptz, zone text) RETURNS timestamptz[]
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN ARRAY(
+		SELECT "from" UNION
+		SELECT hour.at FROM generate_series(date_trunc('hour', "from"), "to", interval '1 hour') AS hour (at)
+		WHERE "to" - "from" <= interval '3 days' AND hour.at > "from" AND hour.at < "to" UNION
+		SELECT day.at FROM (
+			SELECT yquota_internal.billing_day_start(yquota_internal.billing_day("from", zone) + number, zone) AS at
+			FROM generate_series(1, least(4000, extract(day FROM "to" - "from")::integer + 1),
+								 CASE WHEN "to" - "from" <= interval '100 days' THEN 1 ELSE 7 END) AS number) AS day
+		WHERE "to" - "from" > interval '3 days' AND day.at > "from" AND day.at < "to" UNION
+		SELECT "to"
+		ORDER BY 1);
+COMMENT ON FUNCTION yquota_internal.report_cuts(timestamptz, timestamptz, text) IS
+	'Where the bars of a report begin and end: hours up to three days, days up to a hundred, weeks beyond';
+
+CREATE FUNCTION yquota_internal.report_spending(
+	title text, by text, cuts timestamptz[], of_project text, zone text) RETURNS text
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	top numeric;
+	shapes text;
+	names text[];
+BEGIN
+	WITH spent AS MATERIALIZED (
+		SELECT cost.part, coalesce(CASE by WHEN 'queue' THEN cost.queue ELSE cost.project END, '(none)') AS name,
+			   sum(cost.amount) AS amount
+		FROM yquota_internal.cost_in_parts(cuts, ARRAY[by], of_project) AS cost
+		GROUP BY 1, 2
+	), ranked AS (
+		SELECT spent.name, least(8, row_number() OVER (ORDER BY sum(spent.amount) DESC, spent.name)) AS place
+		FROM spent GROUP BY spent.name
+	), bar AS (
+		SELECT spent.part, ranked.place, greatest(sum(spent.amount), 0) AS amount
+		FROM spent JOIN ranked USING (name)
+		GROUP BY spent.part, ranked.place
+	), stacked AS (
+		SELECT bar.*, sum(bar.amount) OVER (PARTITION BY bar.part ORDER BY bar.place) AS reaches FROM bar
+	), scale AS (
+		SELECT greatest(max(stacked.reaches), 0.01) AS top FROM stacked
+	)
+	SELECT scale.top,
+		   (SELECT array_agg(series.name ORDER BY series.place)
+			FROM (SELECT ranked.place, CASE WHEN ranked.place = 8 AND count(*) > 1 THEN 'all others' ELSE min(ranked.name) END AS name
+				  FROM ranked GROUP BY ranked.place) AS series),
+		   (SELECT string_agg(series.path, '')
+			FROM (SELECT format('<path class="c%s" d="%s"/>', stacked.place, string_agg(
+							format('M%s %sH%sV%sH%sZ', box.x1, box.y1, box.x2, box.y2, box.x1), '' ORDER BY stacked.part)) AS path
+				  FROM stacked
+				  CROSS JOIN LATERAL (
+					SELECT yquota_internal.chart_x(cuts[stacked.part], cuts[1], cuts[cardinality(cuts)]) AS x1,
+						   yquota_internal.chart_x(cuts[stacked.part + 1], cuts[1], cuts[cardinality(cuts)]) - 0.5 AS x2,
+						   yquota_internal.chart_y(stacked.reaches, scale.top) AS y1,
+						   yquota_internal.chart_y(stacked.reaches - stacked.amount, scale.top) AS y2) AS box
+				  GROUP BY stacked.place) AS series)
+	INTO top, names, shapes
+	FROM scale;
+	RETURN yquota_internal.chart(title, cuts[1], cuts[cardinality(cuts)], coalesce(top, 1), shapes, names, zone);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.report_spending(text, text, timestamptz[], text, text) IS
+	'Chart of what was spent, stacked by project or queue';
+REVOKE ALL ON FUNCTION yquota_internal.report_spending(text, text, timestamptz[], text, text) FROM PUBLIC;
+
+-- A point holds until the next one; of those in one of 300 columns the last.  One
+-- that was set by hand tells of no utilization.
+CREATE FUNCTION yquota_internal.report_prices(
+	title text, show_utilization boolean, "from" timestamptz, "to" timestamptz, zone text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH point AS (
+			SELECT DISTINCT ON (price.price_group, place.x) price.price_group, place.x,
+				   CASE WHEN show_utilization THEN coalesce(price.utilization, 0) ELSE price.multiplier END AS value
+			FROM yquota.price AS price
+			CROSS JOIN LATERAL (SELECT round(yquota_internal.chart_x(greatest(price.effective_at, "from"), "from", "to") / 2) * 2 AS x) AS place
+			WHERE price.effective_at < "to" AND (NOT show_utilization OR price.utilization IS NOT NULL)
+			  AND price.effective_at >= coalesce((SELECT max(earlier.effective_at) FROM yquota.price AS earlier
+												  WHERE earlier.price_group = price.price_group AND earlier.effective_at <= "from"
+													AND (NOT show_utilization OR earlier.utilization IS NOT NULL)), '-infinity')
+			ORDER BY price.price_group, place.x, price.effective_at DESC
+		), scale AS (
+			SELECT greatest(max(point.value), 1) AS top FROM point
+		), series AS (
+			SELECT point.price_group, row_number() OVER (ORDER BY point.price_group) AS place,
+				   string_agg(format('H%sV%s', point.x, yquota_internal.chart_y(point.value, scale.top)), '' ORDER BY point.x) AS path,
+				   (array_agg(yquota_internal.chart_y(point.value, scale.top) ORDER BY point.x))[1] AS first_y
+			FROM point CROSS JOIN scale
+			GROUP BY point.price_group
+		)
+		SELECT yquota_internal.chart(title, "from", "to", coalesce((SELECT scale.top FROM scale), 1),
+			(SELECT string_agg(format('<path class="line c%s" d="M64 %s%sH632"/>', least(series.place, 8), series.first_y, series.path), '') FROM series),
+			(SELECT array_agg(series.price_group ORDER BY series.place) FROM series WHERE series.place <= 8), zone);
+	END;
+COMMENT ON FUNCTION yquota_internal.report_prices(text, boolean, timestamptz, timestamptz, text) IS
+	'Chart of multipliers, or of the utilization that they were computed from';
+REVOKE ALL ON FUNCTION yquota_internal.report_prices(text, boolean, timestamptz, timestamptz, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.report_balances("from" timestamptz, "to" timestamptz, of_project text, zone text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.html_table(
+			'{Project,Granted,Spent,Held,Remaining,"Per hour now","Lasts at this rate until","Lasts as in this window until"}',
+			string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
+				yquota_internal.html(balance.project), yquota_internal.html_number(balance.granted),
+				yquota_internal.html_number(balance.charged + balance.accrued), yquota_internal.html_number(balance.held),
+				yquota_internal.html_number(balance.remaining), yquota_internal.html_number(balance.burn_rate * 3600),
+				coalesce(to_char(balance.exhausted_at AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'), '–'),
+				CASE WHEN balance.quota_mode <> 'NOLIMIT' THEN
+					coalesce(to_char(yquota_internal.used_up_at(yquota.statement_clock(), balance.granted - balance.charged - balance.accrued,
+						spent.amount / (extract(epoch FROM "to") - extract(epoch FROM "from"))) AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'), '–')
+					ELSE 'no limit' END), '' ORDER BY balance.charged + balance.accrued DESC, balance.project))
+		FROM (SELECT * FROM yquota.project_balance AS b WHERE of_project IS NULL OR b.project = of_project
+			  ORDER BY b.charged + b.accrued DESC, b.project LIMIT 50) AS balance
+		LEFT JOIN (SELECT cost.project, sum(cost.amount) AS amount
+				   FROM yquota_internal.cost_in_parts(ARRAY["from", "to"], '{project}', of_project) AS cost
+				   GROUP BY cost.project) AS spent ON spent.project = balance.project;
+	END;
+COMMENT ON FUNCTION yquota_internal.report_balances(timestamptz, timestamptz, text, text) IS
+	'Table of balances, and of how long they last at the present rate and at that of a window; the fifty who spent most';
+REVOKE ALL ON FUNCTION yquota_internal.report_balances(timestamptz, timestamptz, text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.report_applications("from" timestamptz, "to" timestamptz, of_project text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.html_table('{Application,Project,User,Queue,Credits}',
+			string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
+				yquota_internal.html(dear.application_id), yquota_internal.html(dear.project), yquota_internal.html(dear.username),
+				yquota_internal.html(dear.queue), yquota_internal.html_number(dear.amount)), '' ORDER BY dear.amount DESC, dear.application_id))
+		FROM (SELECT * FROM yquota_internal.cost_in_parts(ARRAY["from", "to"], '{application_id,project,username,queue}', of_project)
+			  ORDER BY amount DESC, application_id LIMIT 15) AS dear;
+	END;
+COMMENT ON FUNCTION yquota_internal.report_applications(timestamptz, timestamptz, text) IS 'Table of the dearest applications';
+REVOKE ALL ON FUNCTION yquota_internal.report_applications(timestamptz, timestamptz, text) FROM PUBLIC;
+
+-- Of all projects, those that name none included, only to whoever reads all.
+CREATE FUNCTION yquota_internal.report_trouble("from" timestamptz, "to" timestamptz, of_project text, zone text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT '<h2>Events set aside</h2>' || yquota_internal.html_table('{Source,Reason,Events,Last}',
+				(SELECT string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>', yquota_internal.html(bad.source),
+						yquota_internal.html(bad.reason), bad.events, to_char(bad.last_at AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI')), '' ORDER BY bad.events DESC, bad.reason)
+				 FROM (SELECT reject.source, reject.reason, count(*) AS events, max(reject.recorded_at) AS last_at
+					   FROM yquota.event_reject AS reject
+					   WHERE reject.recorded_at >= "from" AND reject.recorded_at < "to"
+						 AND (of_project IS NULL OR reject.project = of_project)
+						 AND ((SELECT yquota_internal.reads_all()) OR reject.project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
+					   GROUP BY reject.source, reject.reason ORDER BY count(*) DESC, reject.reason LIMIT 20) AS bad))
+			|| '<h2>Outages</h2>' || yquota_internal.html_table('{From,To,Project,Forgiven,Reason}',
+				(SELECT string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
+						to_char(outage.started_at AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'), to_char(outage.ended_at AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'),
+						coalesce(yquota_internal.html(outage.project), 'all'), CASE WHEN outage.forgiven THEN 'yes' ELSE 'no' END,
+						yquota_internal.html(outage.reason)), '' ORDER BY outage.started_at, outage.outage_id)
+				 FROM yquota.outage AS outage
+				 WHERE outage.started_at < "to" AND outage.ended_at > "from"
+				   AND (of_project IS NULL OR outage.project IS NULL OR outage.project = of_project)
+				   AND ((SELECT yquota_internal.reads_all()) OR outage.project IS NULL OR outage.project = ANY ((SELECT yquota_internal.readable_projects())::text[]))));
+	END;
+COMMENT ON FUNCTION yquota_internal.report_trouble(timestamptz, timestamptz, text, text) IS 'Tables of events set aside and of outages';
+REVOKE ALL ON FUNCTION yquota_internal.report_trouble(timestamptz, timestamptz, text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.report_html_as_owner("from" timestamptz, "to" timestamptz, project text)
+	RETURNS text
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	zone CONSTANT text := yquota_internal.billing_timezone();
+	style CONSTANT text := ':root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--rule:#d5dae0}'
+		'@media (prefers-color-scheme:dark){:root{--ink:#e6e9ee;--paper:#14171b;--rule:#3a4048}}'
+		'*{box-sizing:border-box}body{font:16px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:64rem;margin:0 auto;padding:1rem}'
+		'h1{font-size:1.5rem;margin:0}h2{font-size:1.15rem;margin:2rem 0 .5rem}figure{margin:1.5rem 0}figcaption{font-weight:600}'
+		'.wide{overflow-x:auto}svg{display:block;width:100%;min-width:34rem}svg text{font-size:11px;fill:var(--ink)}.y{text-anchor:end}.x{text-anchor:middle}.x:last-of-type{text-anchor:end}'
+		'svg line{stroke:var(--rule)}path{fill:var(--c)}path.line{fill:none;stroke:var(--c);stroke-width:2}'
+		'.legend{margin:.2rem 0;font-size:.85rem;overflow-wrap:anywhere}.legend span{display:inline-block;margin-right:.8rem}.legend i{display:inline-block;width:.8em;height:.8em;background:var(--c);margin-right:.3em}'
+		'.c1{--c:#3b7dd8}.c2{--c:#e08a2c}.c3{--c:#3fa66b}.c4{--c:#c8504f}.c5{--c:#8a67c9}.c6{--c:#2aa3a8}.c7{--c:#c65f9e}.c8{--c:#8a9099}'
+		'table{border-collapse:collapse;width:100%;min-width:40rem;font-size:.85rem;font-variant-numeric:tabular-nums}th,td{text-align:left;padding:.25rem .6rem;border-bottom:1px solid var(--rule);vertical-align:top;max-width:24rem;overflow-wrap:break-word}'
+		'@media print{body{max-width:none;font-size:11px}figure,tr{break-inside:avoid}*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}';
+	cuts timestamptz[];
+	title text;
+BEGIN
+	PERFORM yquota_internal.check_report('report_html', '{}', "from", "to");
+	IF NOT isfinite("from") OR NOT isfinite("to") OR "from" = "to" THEN
+		RAISE EXCEPTION 'window of a report must have two ends'
+			USING ERRCODE = 'datetime_field_overflow';
+	ELSIF "to" - "from" > interval '4000 days' THEN
+		RAISE EXCEPTION 'cannot report on more than 4000 days at once'
+			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF NOT EXISTS (SELECT FROM yquota.project_balance AS b WHERE b.project = report_html_as_owner.project)
+		AND report_html_as_owner.project IS NOT NULL THEN
+		RAISE EXCEPTION 'project "%" does not exist', report_html_as_owner.project
+			USING ERRCODE = 'undefined_object';
+	END IF;
+	cuts := yquota_internal.report_cuts("from", "to", zone);
+	title := format('Use of the cluster, %s', coalesce('project ' || report_html_as_owner.project, 'all projects'));
+	RETURN concat('<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">',
+		'<title>', yquota_internal.html(title), '</title><style>', style, '</style></head><body><h1>', yquota_internal.html(title), '</h1><p>',
+		yquota_internal.html(format('From %s to %s, time zone %s; written at %s. Amounts are credits, rounded.',
+			to_char("from" AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'), to_char("to" AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'), zone,
+			to_char(yquota.statement_clock() AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'))), '</p><h2>Prices and utilization</h2>',
+		yquota_internal.report_prices('Multiplier on base prices', false, "from", "to", zone),
+		yquota_internal.report_prices('Utilization that it was computed from (1 is all of the cluster)', true, "from", "to", zone),
+		'<h2>Spending</h2>',
+		yquota_internal.report_spending('Credits by project', 'project', cuts, report_html_as_owner.project, zone),
+		yquota_internal.report_spending('Credits by queue', 'queue', cuts, report_html_as_owner.project, zone),
+		'<h2>Balances and forecast</h2>', yquota_internal.report_balances("from", "to", report_html_as_owner.project, zone),
+		'<h2>Dearest applications</h2>', yquota_internal.report_applications("from", "to", report_html_as_owner.project),
+		yquota_internal.report_trouble("from", "to", report_html_as_owner.project, zone), '</body></html>');
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.report_html_as_owner(timestamptz, timestamptz, text) IS
+	'What report_html() returns to whoever calls it';
+REVOKE ALL ON FUNCTION yquota_internal.report_html_as_owner(timestamptz, timestamptz, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.report_html("from" timestamptz, "to" timestamptz, project text DEFAULT NULL)
+	RETURNS text
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.report_html(timestamptz, timestamptz, text) IS
+	'A window as one HTML page with charts, of one project or all that whoever asks may see';
+REVOKE ALL ON FUNCTION yquota.report_html(timestamptz, timestamptz, text) FROM PUBLIC;

@@ -1,0 +1,79 @@
+# A report is one page that a browser shows as it is meant, whatever people have
+# called their projects, queues and applications.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('report');
+my $directory = PostgreSQL::Test::Utils::tempdir;
+my @markup = (q(</title></style><script>document.title='taken'</script>), q("'><img src=x onerror=alert(1)>), q(<svg onload=alert(1)>&amp;));
+
+$node->init;
+$node->start;
+$node->safe_psql('postgres', <<~'SQL');
+	CREATE EXTENSION yquota;
+	SELECT yquota.set_multiplier('GENERAL', 1.5, '2030-01-02 00:00 UTC', '2030-01-03 00:00 UTC');
+	SELECT yquota.set_clock('2030-01-11 00:00 UTC');
+	CREATE ROLE member; CREATE ROLE viewer; SELECT yquota.grant_viewer('viewer');
+	INSERT INTO yquota.price (price_group, effective_at, multiplier, utilization) VALUES ('GENERAL', '2030-01-04 00:00 UTC', 1.3, 0.5);
+	SQL
+foreach my $number (0 .. $#markup)
+{
+	my $text = $markup[$number] =~ s/'/''/gr;
+
+	$node->safe_psql('postgres', <<~SQL);
+		INSERT INTO yquota.project (name) VALUES ('$text');
+		INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('$text', 1000000, '');
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation, source)
+		VALUES ('CONTAINER_START', 'c$number', '2030-01-03 12:00 UTC', '$text', '$text', '$text', '$text', '[vcores=1]', '$text');
+		SET yquota.on_bad_event = set_aside;
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
+		VALUES ('CONTAINER_START', 'bad$number', '2030-01-03 12:00 UTC', '$text no', '[vcores=1]', '$text');
+		SELECT yquota.report_outage('2030-01-05 00:00 UTC', '2030-01-05 01:00 UTC', '$text', '$text');
+		SQL
+}
+$node->safe_psql('postgres', q(SELECT yquota.grant_member('member', name) FROM yquota.project WHERE name LIKE '<svg%'));
+
+my $page = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12')));
+like($page, qr/<h2>Events set aside<\/h2><div/, 'there is something to show everywhere');
+foreach my $text (@markup)
+{
+	my $escaped = $text =~ s/&/&amp;/gr =~ s/</&lt;/gr =~ s/>/&gt;/gr =~ s/"/&quot;/gr =~ s/'/&#39;/gr;
+	my $count = () = $page =~ /\Q$escaped\E/g;
+
+	is(index($page, $text), -1, "$text is not markup");
+	cmp_ok($count, '>=', 8, 'but shown wherever it belongs');
+}
+unlike($page, qr/<(?:script|img|link|iframe|object)\b|url\(|<[^>]*\b(?:src|href)=|https?:/, 'nothing comes from elsewhere');
+my $names = $node->safe_psql('postgres', q(SET ROLE member; SELECT yquota.report_html('2030-01-01', '2030-01-11')));
+like($names, qr/&lt;svg onload/, 'a member sees his project');
+unlike($names, qr/onerror|taken/, 'and no other');
+my (undef, undef, $error) = $node->psql('postgres', q(SET ROLE member; SELECT yquota.report_html('2030-01-01', '2030-01-11', $$"'><img src=x onerror=alert(1)>$$)));
+like($error, qr/does not exist/, 'nor by asking for it');
+(undef, undef, $error) = $node->psql('postgres', q(SELECT yquota.report_html('2030-01-01', 'infinity')));
+like($error, qr/must have two ends/, 'a window has two ends');
+like($node->safe_psql('postgres', q(SELECT yquota.report_html('2020-01-01', '2020-01-02'))), qr/None\./, 'of nothing there is a report, too');
+$node->stop;
+
+SKIP:
+{
+	skip 'chromium is not installed', 5 if system('command -v chromium >/dev/null') != 0;
+	my @browser = (qw(chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update
+		  --disable-sync --disable-dev-shm-usage), "--user-data-dir=$directory/browser");
+	local $ENV{HOME} = $directory;
+
+	append_to_file("$directory/report.html", $page);
+	my $shown = `timeout 60 @browser --dump-dom file://$directory/report.html 2>/dev/null`;
+	unlike($shown, qr/<(?:script|img)\b| on\w+="/, 'the browser finds no markup in names');
+	like($shown, qr/<title>Use of the cluster, all projects</, 'nor has any of it been run');
+	is(scalar(() = $shown =~ /<svg /g), 4, 'it shows the charts');
+	cmp_ok(scalar(() = $shown =~ /<path /g), '>=', 4 + 3 + 3 - 1, 'with their shapes');
+	system("timeout 60 @browser --window-size=390,2000 --screenshot=$directory/phone.png file://$directory/report.html 2>/dev/null");
+	cmp_ok(-s "$directory/phone.png", '>', 20000, 'on a phone, too');
+}
+
+done_testing();
