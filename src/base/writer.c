@@ -26,6 +26,7 @@
 struct YqWriter
 {
 	MemoryContext context;
+	YqTable		table;
 	Relation	relation;
 	EState	   *estate;			/* NULL, as the next one, without indexes and triggers */
 	ResultRelInfo *result;
@@ -84,6 +85,7 @@ yq_writer_open(YqTable table, int column_count, int capacity, bool optimistic)
 	YqWriter   *writer = palloc0(sizeof(YqWriter));
 
 	writer->context = CurrentMemoryContext;
+	writer->table = table;
 	writer->relation = yq_table_open(table, RowExclusiveLock);
 	prepare_columns(writer, column_count);
 	if (writer->relation->rd_rel->relhasindex)
@@ -186,6 +188,27 @@ yq_writer_put(YqWriter *writer, Datum *values, bool *nulls)
 		writer->count++;
 }
 
+/* What "written" is about. */
+static TransactionId counting = InvalidTransactionId;
+static int64 written[YQ_TABLE_COUNT];
+
+static void
+count_rows(const YqWriter *writer)
+{
+	TransactionId transaction = GetTopTransactionId();
+
+	if (transaction != counting)
+		memset(written, 0, sizeof(written));
+	counting = transaction;
+	written[writer->table] += writer->count;
+}
+
+int64
+yq_writer_rows_of_transaction(YqTable table)
+{
+	return TransactionIdIsValid(counting) && counting == GetTopTransactionIdIfAny() ? written[table] : 0;
+}
+
 static void
 insert_rows(YqWriter *writer)
 {
@@ -193,6 +216,7 @@ insert_rows(YqWriter *writer)
 
 	table_multi_insert(writer->relation, writer->slots, writer->count,
 					   GetCurrentCommandId(true), 0, NULL);
+	count_rows(writer);
 	if (writer->ranges != NULL)
 		yq_block_ranges_insert(writer->ranges, writer->estate, writer->slots, writer->count);
 	MemoryContextSwitchTo(old_context);

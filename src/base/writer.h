@@ -63,4 +63,7 @@ extern void yq_writer_flush_optimistically(YqWriter *writer, YqRowHandler before
 /* Flush and release. */
 extern void yq_writer_close(YqWriter *writer);
 
+/* Rows of a table that were inserted so by the transaction at hand, also such as were rolled back in part. */
+extern int64 yq_writer_rows_of_transaction(YqTable table);
+
 #endif							/* YQ_WRITER_H */

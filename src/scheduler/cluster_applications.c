@@ -317,7 +317,8 @@ read_updates(YqClusterLoader *loader, Datum *ids)
 		.plans_once = true
 	};
 
-	yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_update);
+	if (!yq_table_has_no_pages(YQ_CONTAINER_UPDATE_TABLE))
+		yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_update);
 }
 
 static void
@@ -343,7 +344,8 @@ read_blacklists(YqClusterLoader *loader, Datum *ids)
 		.plans_once = true
 	};
 
-	yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_blacklisted);
+	if (!yq_table_has_no_pages(YQ_BLACKLIST))
+		yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_blacklisted);
 }
 
 /* -- reservations ----------------------------------------------------------------- */
@@ -397,7 +399,8 @@ read_reservations(YqClusterLoader *loader, Datum *ids)
 		.plans_once = true
 	};
 
-	yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_reservation);
+	if (!yq_table_has_no_pages(YQ_RESERVATION))
+		yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_reservation);
 }
 
 /* -- all ------------------------------------------------------------------------------ */

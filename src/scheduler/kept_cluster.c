@@ -14,6 +14,7 @@
 #include "access/xact.h"
 #include "base/catalog.h"
 #include "base/settings.h"
+#include "base/writer.h"
 #include "scheduler/change_log.h"
 #include "scheduler/cluster_usage.h"
 #include "scheduler/holdings.h"
@@ -38,6 +39,7 @@ typedef struct Kept
 	int64		own_changes;	/* rows of scheduler_change of seen.own that say nothing new */
 	bool		is_of_transaction;	/* what this transaction has done is in it */
 	bool		is_in_use;		/* half changed, if there is an error now */
+	bool		is_whole;		/* its transaction had written nothing before, and has not rolled back a part since */
 	bool		is_for_one_pass;	/* nobody could tell later what it counts */
 } Kept;
 
@@ -74,6 +76,7 @@ watch(void)
 	if (is_watching)
 		return;
 	yq_catalog_on_change(YQ_PROJECT, &knows_projects);
+	yq_catalog_on_abort(&kept.is_whole);
 	RegisterXactCallback(on_transaction_end, NULL);
 	is_watching = true;
 }
@@ -246,6 +249,7 @@ yq_kept_cluster_get(YqHierarchy *hierarchy)
 	yq_seen_forget(&kept.seen);
 	kept.is_for_one_pass = !yq_seen_set(&kept.seen, snapshot, kept.loaded->cluster->context);
 	kept.is_of_transaction = true;
+	kept.is_whole = !TransactionIdIsValid(GetTopTransactionIdIfAny());
 	UnregisterSnapshot(snapshot);
 	return kept.loaded;
 }
@@ -260,6 +264,12 @@ note_own(void)
 	kept.own_rows = kept.own_changes = 0;
 	if (!TransactionIdIsValid(kept.seen.own))
 		return;
+	if (kept.is_whole)
+	{
+		kept.own_rows = yq_writer_rows_of_transaction(YQ_COUNTER_DELTA);
+		kept.own_changes = yq_writer_rows_of_transaction(YQ_SCHEDULER_CHANGE);
+		return;
+	}
 	snapshot = yq_latest_snapshot();
 	kept.own_rows = yq_usage_count_own(&kept.seen, snapshot, &kept.deltas);
 	(void) yq_follower_read(&kept.changes, &kept.seen, snapshot, true, change_columns, 1, count_own,
