@@ -148,9 +148,24 @@ compare_sizes(const YqHierarchy *hierarchy, const int64 *target, const int64 *pr
 	return action;
 }
 
+/*
+ * What was less before it was rounded up to what there is already is a decrease to
+ * that: Hadoop goes by the type of the request, and counts a version.
+ */
+static YqUpdateAction
+action_of_size(const YqHierarchy *hierarchy, const int64 *asked, const int64 *target, const int64 *present)
+{
+	YqUpdateAction action = compare_sizes(hierarchy, target, present);
+
+	if (action == YQ_UPDATE_NOTHING && compare_sizes(hierarchy, asked, present) == YQ_UPDATE_DECREASE)
+		action = YQ_UPDATE_DECREASE;
+	return action;
+}
+
 static YqUpdateRefusal
 plan_size(const YqAsker *asker, UpdatePlan *plan)
 {
+	int64	   *asked = yq_hierarchy_amounts(asker->hierarchy);
 	int64	   *amounts = yq_hierarchy_amounts(asker->hierarchy);
 	int64	   *maximum = yq_request_maximum(asker->hierarchy, asker->queue);
 	YqVerdict	verdict = {.decided_by = NULL};
@@ -161,9 +176,10 @@ plan_size(const YqAsker *asker, UpdatePlan *plan)
 				 errmsg_internal("%s", verdict.reason)));
 	if (!is_in_range(amounts, maximum))
 		return YQ_UPDATE_OUTSIDE_RANGE;
+	memcpy(asked, amounts, sizeof(int64) * asker->hierarchy->calculator.types);
 	yq_request_normalize(asker->hierarchy, amounts, maximum);
 	plan->target = amounts;
-	plan->outcome->action = compare_sizes(asker->hierarchy, amounts, plan->running.amounts);
+	plan->outcome->action = action_of_size(asker->hierarchy, asked, amounts, plan->running.amounts);
 	if (plan->outcome->action == YQ_UPDATE_INCREASE && !plan->running.is_guaranteed)
 		return YQ_UPDATE_OPPORTUNISTIC;
 	return YQ_UPDATE_ACCEPTED;

@@ -59,16 +59,20 @@ CREATE FUNCTION replay.update(o jsonb) RETURNS text LANGUAGE sql AS $$
 	LEFT JOIN yquota.container AS c ON c.container_id = u.container_id
 $$;
 
+-- the container that a reservation just made is to enlarge, as the next statement sees it
+CREATE FUNCTION replay.to_update(node text) RETURNS text LANGUAGE sql AS $$
+	SELECT r.container_to_update FROM yquota.reservation AS r WHERE r.node = to_update.node
+$$;
+
 CREATE FUNCTION replay.heartbeat(node text) RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(CASE
 			WHEN d.decision IN ('increased', 'promoted') THEN concat_ws(' ', 'updated', d.container_id, d.node)
-			WHEN d.decision = 'reserved' AND r.container_to_update IS NOT NULL THEN
-				concat_ws(' ', 'reserved for', r.container_to_update, d.node, replay.amounts(d.allocation))
+			WHEN d.decision = 'reserved' AND replay.to_update(d.node) IS NOT NULL THEN
+				concat_ws(' ', 'reserved for', replay.to_update(d.node), d.node, replay.amounts(d.allocation))
 			WHEN d.decision = 'unreserved' THEN concat_ws(' ', d.decision, d.container_id, d.node)
 			ELSE concat_ws(' ', d.decision, d.container_id, d.node, replay.amounts(d.allocation), d.locality, 'for ' || d.unreserved_node)
 		END, '; ' ORDER BY d.ordinality)
 	FROM yquota.node_heartbeat(ARRAY[node]) WITH ORDINALITY AS d
-	LEFT JOIN yquota.reservation AS r ON r.node = d.node
 $$;
 
 CREATE PROCEDURE replay.change_node(o jsonb) LANGUAGE plpgsql AS $$

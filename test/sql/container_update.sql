@@ -101,6 +101,11 @@ SELECT yquota.update_container(pg_temp.c(2), 5, execution_type => 'GUARANTEED');
 SELECT yquota.update_container(pg_temp.c(2), 5, execution_type => 'GUARANTEED');
 SELECT yquota.update_container(pg_temp.c(2), 5, pg_temp.gb(2));
 TABLE pending;
+\echo less that is rounded up to what there is counts as an update
+BEGIN;
+SELECT yquota.update_container(pg_temp.c(1), 0, '[memory-mb=100,vcores=1]');
+SELECT * FROM running WHERE container LIKE '%_01_000001';
+ROLLBACK;
 
 \echo what is refused is an error
 SELECT yquota.update_container('container_9', 0, pg_temp.gb(1));
