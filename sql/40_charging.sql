@@ -443,11 +443,12 @@ BEGIN
 	PERFORM yquota_internal.correct_late_prices();
 	PERFORM yquota_internal.trim_scheduler_changes();
 	PERFORM yquota_internal.worker_credit(yquota.clock());
+	PERFORM yquota_internal.note_crossings(yquota.clock());
 	RETURN (SELECT max(at) FROM yquota_internal.charged_through);
 END
 $$;
 COMMENT ON FUNCTION yquota.quota_compute() IS
-	'Does what the worker does at each compute interval: advances the charged-through mark to the clock, folds counters, corrects late prices, looks after credit; returns the mark';
+	'Does what the worker does at each compute interval: advances the charged-through mark to the clock, folds counters, corrects late prices, looks after credit, tells of thresholds that spending has crossed; returns the mark';
 REVOKE ALL ON FUNCTION yquota.quota_compute() FROM PUBLIC;
 
 CREATE VIEW yquota.charged_through AS

@@ -114,6 +114,22 @@ CREATE VIEW yquota_internal.spending AS
 COMMENT ON VIEW yquota_internal.spending IS
 	'What projects have been charged, what their running containers owe at the clock, and cost per second';
 
+CREATE VIEW yquota_internal.granted_credit AS
+	SELECT grants.project, trim_scale(grants.granted - coalesce(expiry.lost, 0)) AS granted
+	FROM (
+		SELECT quota_grant.project, sum(quota_grant.amount) AS granted
+		FROM yquota.quota_grant quota_grant
+		WHERE quota_grant.valid_from <= yquota.statement_clock()
+		GROUP BY quota_grant.project
+	) grants
+	LEFT JOIN (
+		SELECT lost_credit.project, sum(lost_credit.lost) AS lost
+		FROM yquota_internal.lost_credit
+		GROUP BY lost_credit.project
+	) expiry ON expiry.project = grants.project;
+COMMENT ON VIEW yquota_internal.granted_credit IS
+	'Credits of the grants that have begun by the clock, less what expired ones lost; no row for a project without any';
+
 CREATE VIEW yquota_internal.balance AS
 	SELECT project.name AS project,
 		   project.quota_mode,
@@ -124,17 +140,7 @@ CREATE VIEW yquota_internal.balance AS
 		   balance.held,
 		   balance.burn_rate
 	FROM yquota.project project
-	LEFT JOIN (
-		SELECT quota_grant.project, sum(quota_grant.amount) AS granted
-		FROM yquota.quota_grant quota_grant
-		WHERE quota_grant.valid_from <= yquota.statement_clock()
-		GROUP BY quota_grant.project
-	) grants ON grants.project = project.name
-	LEFT JOIN (
-		SELECT lost_credit.project, sum(lost_credit.lost) AS lost
-		FROM yquota_internal.lost_credit
-		GROUP BY lost_credit.project
-	) expiry ON expiry.project = project.name
+	LEFT JOIN yquota_internal.granted_credit credit ON credit.project = project.name
 	LEFT JOIN yquota_internal.spending books ON books.project = project.name
 	LEFT JOIN (
 		SELECT hold_outstanding.project, sum(hold_outstanding.outstanding) AS held
@@ -142,7 +148,7 @@ CREATE VIEW yquota_internal.balance AS
 		GROUP BY hold_outstanding.project
 	) holds ON holds.project = project.name
 	CROSS JOIN LATERAL (
-		SELECT trim_scale(coalesce(grants.granted, 0) - coalesce(expiry.lost, 0)) AS granted,
+		SELECT coalesce(credit.granted, 0) AS granted,
 			   coalesce(books.charged, 0) AS charged,
 			   coalesce(books.accrued, 0) AS accrued,
 			   trim_scale(coalesce(holds.held, 0)) AS held,

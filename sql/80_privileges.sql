@@ -91,6 +91,12 @@ CREATE POLICY reader ON yquota.budget
 	USING ((SELECT yquota_internal.reads_all())
 		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
 	WITH CHECK (true);
+ALTER TABLE yquota.spending_threshold ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.spending_threshold
+	USING ((SELECT yquota_internal.reads_all())
+		   OR project IS NULL
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
+	WITH CHECK (true);
 ALTER TABLE yquota.expired_grant ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.expired_grant FOR SELECT
 	USING ((SELECT yquota_internal.reads_all())
@@ -265,6 +271,10 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.billing_setting', 'INSERT', '{admin}'),
 		('TABLE', 'yquota.billing_setting', 'UPDATE', '{admin}'),
 		('TABLE', 'yquota.billing_setting', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.spending_threshold', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.spending_threshold', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.spending_threshold', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.spending_threshold', 'DELETE', '{admin}'),
 		('TABLE', 'yquota.hold', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.role_grant', 'SELECT', '{admin}'),
 		('TABLE', 'yquota.audit', 'SELECT', '{admin}'),

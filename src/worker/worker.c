@@ -116,6 +116,7 @@ enum
 	APPLY_WAITING,
 	SEAL,
 	CREDIT,
+	THRESHOLDS,
 	ROLL_UP,
 	VERIFY,
 	RELEASE,
@@ -182,6 +183,15 @@ static Task periodic[PERIODIC_COUNT] = {
 		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
 		.step = run_duty,
 		.command = "SELECT yquota_internal.worker_duty('credit', $1)",
+		.interval_ms = &yq_compute_interval
+	},
+	/* no duty: crossings are found within yquota.compute_interval; after credit was granted */
+	[THRESHOLDS] = {
+		.name = "thresholds",
+		.activity = "yquota: telling of thresholds that spending crossed",
+		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.step = run_duty,
+		.command = "SELECT yquota_internal.note_crossings($1)",
 		.interval_ms = &yq_compute_interval
 	},
 	[ROLL_UP] = {
@@ -504,7 +514,7 @@ run_command(Task *task)
 	run_at_clock(task, task->command);
 }
 
-/* One of those that pg_cron does if it is there */
+/* What extensions of release 0.1.0 have not, or call otherwise */
 static void
 run_duty(Task *task)
 {

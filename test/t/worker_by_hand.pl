@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 
+use JSON::PP;
 use Test::More;
 use WorkerNode;
 
@@ -15,6 +16,15 @@ sub status
 	my ($condition) = @_;
 
 	return "(SELECT $condition FROM yquota.worker_status WHERE database = 'work')";
+}
+
+# What is notified of project web
+sub message
+{
+	my ($threshold, $hard, $spent, $remaining, $hour) = @_;
+
+	return { kind => 'spending_threshold', project => 'web', threshold => $threshold, granted => 7200, spent => $spent,
+		remaining => $remaining, hard => $hard ? JSON::PP::true : JSON::PP::false, at => "2030-01-06T$hour:00:00+00:00" };
 }
 
 $node->safe_psql('postgres', 'CREATE DATABASE work');
@@ -93,6 +103,41 @@ is_soon($node, 'work', <<~'SQL', 'credit is looked after');
 	AND (SELECT count(*) = 3 AND sum(lost) = 2 * 3 + 5 FROM yquota.expired_grant)
 	AND (SELECT remaining = 3 FROM yquota.project_balance WHERE project = 'lab')
 	SQL
+
+# Listeners hear of thresholds that spending crosses, of each once, and of nothing by an event.
+my $listener = $node->background_psql('work');
+my $heard = '';
+$listener->query_safe('LISTEN yquota');
+$node->safe_psql('work', <<~'SQL');
+	INSERT INTO yquota.project (name, on_exhausted) VALUES ('web', 'stop');
+	INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('web', 7200, 'two hours');
+	INSERT INTO yquota.container_event (event, container_id, project, application_id, allocation)
+	VALUES ('CONTAINER_START', 'web1', 'web', 'web_app', '[vcores=1]');
+	SELECT yquota.hold('web', 'other', 600, '1 day');
+	SQL
+foreach my $expected ([ '01:00', 0.5 ], [ '03:00', 0.5, 0.8, 1 ])
+{
+	my ($time, @thresholds) = @$expected;
+	my $open = scalar @thresholds;
+
+	set_clock($node, 'work', "2030-01-06 $time UTC");
+	is_soon($node, 'work', "(SELECT count(*) = $open FROM yquota.alert WHERE kind = 'spending_threshold' AND cleared_at IS NULL)",
+		"at $time there are alerts of thresholds");
+	for (my $tries = 0; $tries < 400 && (() = $heard =~ /received/g) < $open; $tries++)
+	{
+		$heard .= $listener->query_safe('SELECT pg_sleep(0.05)');
+	}
+}
+$node->safe_psql('work', "INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'web1')");
+live_through($node, 'work', 1, '1 hour');
+$heard .= $listener->query_safe('SELECT 1');
+is(() = $heard =~ /notification "yquota"/g, 3, 'each is told once');
+my %told = map { $_->{threshold} => $_ } map { decode_json($_) } $heard =~ /payload "(\{.*\})" received/g;
+delete $_->{alert_id} foreach values %told;
+is_deeply([ @told{qw(0.5 0.8 1)} ],
+	[ message(0.5, 0, 3600, 3000, '01'), message(0.8, 0, 10800, -4200, '03'), message(1, 1, 10800, -4200, '03') ],
+	'with what there is to know');
+$listener->quit;
 
 # Settings of the database do not change what the worker does.
 $node->safe_psql('postgres', "ALTER DATABASE work SET $_")

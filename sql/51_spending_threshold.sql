@@ -1,0 +1,119 @@
+--
+-- Thresholds of spending: soft limits, which tell when a part of what was
+-- granted has been spent, and stop nothing.  The hard limit is all of it, and
+-- on_exhausted says what decisions do there.
+--
+-- The worker, at each compute interval, finds what has been crossed since the last time,
+-- leaves an alert that is open until spending is below the threshold again, and
+-- notifies listeners.  Nothing but open alerts says what has been told already,
+-- so a crossing is told once, whoever finds it and however late.
+--
+
+CREATE TABLE yquota.spending_threshold (
+	project text COLLATE "C" REFERENCES yquota.project ON DELETE CASCADE,
+	fraction numeric NOT NULL CHECK (fraction > 0 AND fraction <= 1000 AND scale(fraction) <= 6),
+	UNIQUE NULLS NOT DISTINCT (project, fraction)
+);
+COMMENT ON TABLE yquota.spending_threshold IS
+	'Fractions of what was granted at which an alert is raised and channel yquota notified; without a row 0.5, 0.8 and 1 for every project';
+COMMENT ON COLUMN yquota.spending_threshold.project IS
+	'whose thresholds they are, instead of those for all; NULL: of all projects without rows of their own';
+COMMENT ON COLUMN yquota.spending_threshold.fraction IS
+	'of project_balance.granted: crossed when charged + accrued reach it';
+
+CREATE VIEW yquota_internal.project_threshold AS
+	SELECT own.project, own.fraction
+	FROM yquota.spending_threshold AS own
+	WHERE own.project IS NOT NULL
+	UNION ALL
+	SELECT project.name, common.fraction
+	FROM yquota.project
+	CROSS JOIN (
+		SELECT every.fraction FROM yquota.spending_threshold AS every WHERE every.project IS NULL
+		UNION ALL
+		SELECT shipped.fraction FROM (VALUES (0.5), (0.8), (1)) AS shipped (fraction)
+		WHERE NOT EXISTS (SELECT FROM yquota.spending_threshold AS every WHERE every.project IS NULL)
+	) AS common
+	WHERE NOT EXISTS (SELECT FROM yquota.spending_threshold AS own WHERE own.project = project.name);
+COMMENT ON VIEW yquota_internal.project_threshold IS
+	'The thresholds in force for each project';
+
+CREATE VIEW yquota_internal.crossed_threshold AS
+	SELECT project.name AS project,
+		   threshold.fraction,
+		   threshold.fraction >= 1 AND project.quota_mode = 'PREPAID' AND project.on_exhausted <> 'allow' AS hard,
+		   -- an index holds it, which takes no name of any length
+		   concat(left(project.name, 600), ' ', trim_scale(threshold.fraction * 100), ' %') AS subject,
+		   credit.granted,
+		   balance.spent
+	FROM yquota_internal.granted_credit AS credit
+	JOIN yquota.project ON project.name = credit.project
+	LEFT JOIN yquota_internal.spending ON spending.project = credit.project
+	-- computed once for all thresholds
+	CROSS JOIN LATERAL (
+		SELECT trim_scale(coalesce(spending.charged + spending.accrued, 0)) AS spent
+		OFFSET 0
+	) AS balance
+	JOIN yquota_internal.project_threshold AS threshold
+		ON threshold.project = project.name AND balance.spent >= threshold.fraction * credit.granted;
+COMMENT ON VIEW yquota_internal.crossed_threshold IS
+	'Thresholds that spending has reached by the clock; of projects that have been granted something';
+
+CREATE FUNCTION yquota_internal.note_crossings(now_at timestamptz) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	-- nearly always nothing has been crossed, which the planner cannot know
+	SET jit = off
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	found bigint;
+BEGIN
+	-- what others have told could not be seen: the worker does it next time
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RETURN 0;
+	END IF;
+	-- one at a time; whoever changes or reads thresholds goes on
+	LOCK TABLE yquota.spending_threshold IN SHARE UPDATE EXCLUSIVE MODE;
+	WITH crossed AS MATERIALIZED (
+		SELECT c.* FROM yquota_internal.crossed_threshold AS c
+	), below AS (
+		UPDATE yquota.alert SET cleared_at = now_at
+		WHERE alert.kind = 'spending_threshold' AND alert.cleared_at IS NULL
+		  AND NOT EXISTS (SELECT FROM crossed WHERE crossed.subject = alert.subject)
+	), raised AS (
+		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
+		SELECT 'spending_threshold', crossed.subject,
+			   concat(format('Project "%s" has spent %s of the %s credits granted to it.',
+							 crossed.project, round(crossed.spent, 2), round(crossed.granted, 2)),
+					  CASE WHEN crossed.hard THEN format(' Its on_exhausted is %s.', project.on_exhausted) END),
+			   now_at
+		FROM crossed JOIN yquota.project ON project.name = crossed.project
+		ORDER BY crossed.project, crossed.fraction
+		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING
+		RETURNING alert_id, subject
+	), message AS (
+		SELECT raised.alert_id,
+			   jsonb_build_object(
+				   'alert_id', raised.alert_id, 'kind', 'spending_threshold', 'project', crossed.project,
+				   'threshold', trim_scale(crossed.fraction), 'hard', crossed.hard,
+				   'spent', crossed.spent, 'granted', crossed.granted,
+				   'remaining', trim_scale(crossed.granted - crossed.spent - coalesce(
+					   (SELECT sum(hold.outstanding) FROM yquota_internal.hold_outstanding AS hold
+						WHERE hold.project = crossed.project), 0)),
+				   'at', now_at) AS payload
+		FROM raised JOIN crossed ON crossed.subject = raised.subject
+	), told AS MATERIALIZED (
+		-- the longest that NOTIFY carries; alert_id leads to the name
+		SELECT pg_notify('yquota', CASE WHEN octet_length(message.payload::text) < 8000 THEN message.payload
+										ELSE message.payload - 'project' END::text)
+		FROM (SELECT * FROM message ORDER BY message.alert_id) AS message
+	)
+	SELECT count(told) INTO found FROM told;
+	RETURN found;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.note_crossings(timestamptz) IS
+	'Raise an alert and notify channel yquota for every threshold crossed since it was last looked at; clear alerts of those that spending is below again.  Returns how many were crossed';
+REVOKE ALL ON FUNCTION yquota_internal.note_crossings(timestamptz) FROM PUBLIC;
+
+SELECT pg_extension_config_dump('yquota.spending_threshold', '');

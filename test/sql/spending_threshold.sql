@@ -1,0 +1,103 @@
+--
+-- Thresholds of spending: each crossing leaves one alert and one notification,
+-- and the next one comes after spending was below it.
+--
+CREATE DATABASE yquota_spending_threshold;
+\c yquota_spending_threshold
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+\set SHOW_CONTEXT never
+SELECT yquota.set_clock('2026-03-02 10:00+00');
+INSERT INTO yquota.project (name, on_exhausted) VALUES ('lab', 'allow'), ('web', 'stop'), ('free', 'allow');
+INSERT INTO yquota.project (name, quota_mode, on_exhausted) VALUES ('ops', 'NOLIMIT', 'stop');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000, 'March'), ('web', 100, 'March'), ('ops', 100, 'March');
+-- what is notified is looked at in a test of the worker
+CREATE VIEW told AS
+	SELECT subject, detail, raised_at::time, cleared_at::time FROM yquota.alert WHERE kind = 'spending_threshold' ORDER BY alert_id;
+
+-- an event tells nothing, whatever it spends
+INSERT INTO yquota.container_event (event, container_id, project, application_id, allocation)
+SELECT 'CONTAINER_START', project || '1', project, project || '_app', '[vcores=1]' FROM unnest('{lab,web,free,ops}'::text[]) AS project;
+SELECT yquota.set_clock('2026-03-02 10:08:20+00');
+SELECT project, granted, charged + accrued AS spent FROM yquota.project_balance ORDER BY project;
+INSERT INTO yquota.container_event (event, source) VALUES ('QUOTA_COMPUTE', 'by hand');
+SELECT * FROM told;
+
+-- 500 spent: lab is at half, the others have nothing left, and free was never granted anything
+SELECT yquota.quota_compute();
+SELECT * FROM told;
+SELECT yquota.quota_compute();
+SELECT yquota_internal.note_crossings(yquota.clock());
+SELECT count(*) FROM told;
+
+-- one microsecond before, and at the threshold
+SELECT yquota.set_clock('2026-03-02 10:13:19.999999+00');
+SELECT yquota_internal.note_crossings(yquota.clock());
+SELECT yquota.set_clock('2026-03-02 10:13:20+00');
+SELECT yquota_internal.note_crossings(yquota.clock());
+SELECT * FROM told WHERE subject LIKE 'lab %';
+
+-- nobody looked for long: each once
+SELECT yquota.set_clock('2026-03-02 10:15:00+00');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('web', 900, 'more');
+SELECT yquota.quota_compute();
+SELECT * FROM told WHERE subject LIKE 'web %';
+SELECT yquota.set_clock('2026-03-02 12:00:00+00');
+SELECT yquota.quota_compute();
+SELECT * FROM told WHERE raised_at = '12:00' OR subject LIKE 'web %';
+
+-- a grant that expired leaves what was spent of it
+INSERT INTO yquota.project (name) VALUES ('brief');
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('brief', 1000, 'a day', '2026-03-03 12:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'b1', '2026-03-02 12:00+00', 'brief', '[vcores=1]'), ('CONTAINER_FINISH', 'b1', '2026-03-02 12:00:10+00', NULL, NULL);
+SELECT yquota_internal.note_crossings(yquota.clock());
+SELECT yquota.set_clock('2026-03-03 12:00:00+00');
+SELECT yquota_internal.note_crossings(yquota.clock());
+SELECT * FROM told WHERE subject LIKE 'brief %';
+
+-- other thresholds: for all, and a project's own
+INSERT INTO yquota.spending_threshold (project, fraction) VALUES (NULL, 0.95), ('lab', 0.123456), ('lab', 150);
+SELECT * FROM yquota_internal.project_threshold ORDER BY project, fraction;
+SELECT yquota_internal.note_crossings(yquota.clock());
+SELECT subject, cleared_at FROM told WHERE raised_at = '12:00' AND cleared_at IS NULL ORDER BY subject;
+DELETE FROM yquota.spending_threshold WHERE project IS NULL;
+SELECT yquota_internal.note_crossings(yquota.clock());
+SELECT subject FROM told WHERE cleared_at IS NULL ORDER BY subject;
+INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('lab', 0.1234560);
+INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('lab', 0);
+INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('lab', 'NaN');
+INSERT INTO yquota.spending_threshold (project, fraction) VALUES (NULL, 0.0000001);
+INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('nobody', 0.5);
+SELECT table_name, operation, new FROM yquota.audit WHERE table_name LIKE '%spending_threshold' AND operation = 'INSERT' ORDER BY audit_id;
+
+-- a name longer than what a notification carries
+INSERT INTO yquota.project (name) VALUES (repeat('x', 9000));
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES (repeat('x', 9000), -1, 'fine');
+SELECT yquota_internal.note_crossings(yquota.clock());
+
+-- where others' alerts could not be seen, the worker tells
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('free', -1, 'fine');
+SELECT yquota_internal.note_crossings(yquota.clock());
+ROLLBACK;
+
+-- as administrator and viewer
+CREATE ROLE yquota_threshold_admin;
+CREATE ROLE yquota_threshold_viewer;
+SELECT yquota.grant_admin('yquota_threshold_admin'), yquota.grant_viewer('yquota_threshold_viewer');
+SET ROLE yquota_threshold_admin;
+DELETE FROM yquota.spending_threshold;
+INSERT INTO yquota.spending_threshold (fraction) VALUES (0.25), (1);
+SELECT yquota.quota_compute();
+RESET ROLE;
+SET ROLE yquota_threshold_viewer;
+SELECT * FROM yquota.spending_threshold ORDER BY fraction;
+INSERT INTO yquota.spending_threshold (fraction) VALUES (0.3);
+RESET ROLE;
+SELECT * FROM yquota.verify();
+\c postgres
+DROP DATABASE yquota_spending_threshold;
+DROP ROLE yquota_threshold_admin, yquota_threshold_viewer;
