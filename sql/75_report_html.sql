@@ -214,7 +214,7 @@ CREATE FUNCTION yquota_internal.report_trouble("from" timestamptz, "to" timestam
 			|| '<h2>Outages</h2>' || yquota_internal.html_table('{From,To,Project,Forgiven,Reason}',
 				(SELECT string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
 						to_char(outage.started_at AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'), to_char(outage.ended_at AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'),
-						coalesce(yquota_internal.html(outage.project), 'all'), CASE WHEN outage.forgiven THEN 'yes' ELSE 'no' END,
+						yquota_internal.html(coalesce(outage.project, 'all')), CASE WHEN outage.forgiven THEN 'yes' ELSE 'no' END,
 						yquota_internal.html(outage.reason)), '' ORDER BY outage.started_at, outage.outage_id)
 				 FROM yquota.outage AS outage
 				 WHERE outage.started_at < "to" AND outage.ended_at > "from"

@@ -86,6 +86,7 @@ is( query(
 		  . q( FROM yquota.cost_between('-infinity', 'infinity'))),
 	't', 'costs and balances agree');
 is(query('SELECT state FROM yquota.worker_status'), 'running', 'the worker is running');
+cmp_ok(-s "$ENV{DEMO_DIRECTORY}/report.html", '>', 20000, 'there is a report with charts');
 
 my ($again, $same_output) = run('demo/run.sh');
 ok($again, 'it can be run again while its cluster is running');
