@@ -78,7 +78,10 @@ my %change = (
 	rack => sub { return sprintf q(UPDATE yquota.node SET rack = '/r%d' WHERE name = '%s'), one_of(0, 1), a_node(); },
 	weigh => sub { return sprintf q(UPDATE yquota.queue SET capacity = '%dw' WHERE path = '%s'), one_of(1, 2, 5), one_of(@leaves); },
 	pay => sub { return one_of(q(INSERT INTO yquota.project (name) VALUES ('q') ON CONFLICT DO NOTHING), q(DELETE FROM yquota.project WHERE name = 'q')); },
-	by_hand => sub { return sprintf q(UPDATE yquota.resource_request SET count = count + 1 WHERE application_id = %s), an_application(); },
+	by_hand => sub {
+		return sprintf one_of(q(UPDATE yquota.resource_request SET count = count + 5, allocation = '[memory-mb=1024,vcores=1]' WHERE application_id = %s), q(DELETE FROM yquota.resource_request WHERE application_id = %s)),
+			an_application();
+	},
 	delay => sub { return q(UPDATE yquota_internal.request_counter SET opportunities = opportunities + 3); },
 );
 # What happens often enough not to have everything read again each time.
