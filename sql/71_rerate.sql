@@ -188,6 +188,29 @@ COMMENT ON FUNCTION yquota_internal.terms_factors(jsonb) IS
 	'Rows of price_factor under terms; NULL when they change none';
 REVOKE ALL ON FUNCTION yquota_internal.terms_factors(jsonb) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.check_terms(terms jsonb) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF jsonb_typeof(terms) <> 'object' THEN
+		PERFORM yquota_internal.refuse_terms('They are not an object.');
+	ELSIF terms - '{base_prices,price_groups,factors}'::text[] <> '{}' THEN
+		PERFORM yquota_internal.refuse_terms(format('They have a key "%s".', (SELECT key FROM jsonb_object_keys(terms - '{base_prices,price_groups,factors}'::text[]) AS key LIMIT 1)));
+	ELSIF coalesce(jsonb_typeof(terms -> 'base_prices'), 'object') <> 'object' OR coalesce(jsonb_typeof(terms -> 'price_groups'), 'object') <> 'object'
+		OR coalesce(jsonb_typeof(terms -> 'factors'), 'array') <> 'array'
+	THEN
+		PERFORM yquota_internal.refuse_terms('"base_prices" and "price_groups" are objects, "factors" is an array.');
+	END IF;
+	PERFORM yquota_internal.terms_base_prices(terms), yquota_internal.terms_factors(terms);
+	PERFORM FROM yquota_internal.terms_price_groups(terms);
+EXCEPTION WHEN invalid_text_representation OR invalid_datetime_format OR datetime_field_overflow THEN
+	PERFORM yquota_internal.refuse_terms(SQLERRM || '.');
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_terms(jsonb) IS 'Refuse terms that are none';
+REVOKE ALL ON FUNCTION yquota_internal.check_terms(jsonb) FROM PUBLIC;
+
 --
 -- The same stretches under either
 --
@@ -203,15 +226,8 @@ BEGIN
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
 	PERFORM yquota_internal.check_report('rerate', '{project}', "from", "to");
-	IF jsonb_typeof(terms) <> 'object' THEN
-		PERFORM yquota_internal.refuse_terms('They are not an object.');
-	ELSIF terms - '{base_prices,price_groups,factors}'::text[] <> '{}' THEN
-		PERFORM yquota_internal.refuse_terms(format('They have a key "%s".', (SELECT key FROM jsonb_object_keys(terms - '{base_prices,price_groups,factors}'::text[]) AS key LIMIT 1)));
-	ELSIF coalesce(jsonb_typeof(terms -> 'base_prices'), 'object') <> 'object' OR coalesce(jsonb_typeof(terms -> 'price_groups'), 'object') <> 'object'
-		OR coalesce(jsonb_typeof(terms -> 'factors'), 'array') <> 'array'
-	THEN
-		PERFORM yquota_internal.refuse_terms('"base_prices" and "price_groups" are objects, "factors" is an array.');
-	ELSIF post AND (reason IS NULL OR reason !~ '\S') THEN
+	PERFORM yquota_internal.check_terms(terms);
+	IF post AND (reason IS NULL OR reason !~ '\S') THEN
 		RAISE EXCEPTION 'corrections need a reason'
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = 'Say in "reason" why prices were wrong.';
@@ -314,10 +330,53 @@ BEGIN
 		   EXISTS (SELECT FROM yquota.quota_grant AS g WHERE g.external_id = format('%s %s', prefix, d.key))
 	FROM jsonb_each(differences) AS d
 	ORDER BY d.key;
-EXCEPTION WHEN invalid_text_representation OR invalid_datetime_format OR datetime_field_overflow THEN
-	PERFORM yquota_internal.refuse_terms(SQLERRM || '.');
 END
 $$;
 COMMENT ON FUNCTION yquota.rerate(timestamptz, timestamptz, jsonb, text, boolean, text) IS
 	'What each project paid for what ran in a window, and what it would have paid under other terms; posts the difference as corrections of credit only when asked, once';
 REVOKE ALL ON FUNCTION yquota.rerate(timestamptz, timestamptz, jsonb, text, boolean, text) FROM PUBLIC;
+
+--
+-- Tariffs that are not in force, to be looked at beside the one that is
+--
+
+CREATE TABLE yquota.shadow_tariff (
+	name text COLLATE "C" PRIMARY KEY CHECK (name <> ''),
+	terms jsonb NOT NULL,
+	description text
+);
+COMMENT ON TABLE yquota.shadow_tariff IS
+	'Other terms of prices that nobody pays by: shadow_costs() compares them with those in force';
+COMMENT ON COLUMN yquota.shadow_tariff.terms IS 'as rerate() takes them';
+
+CREATE FUNCTION yquota_internal.keep_shadow_tariff() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT yquota_internal.restoring() AND NEW.terms IS NOT NULL THEN
+		PERFORM yquota_internal.check_terms(NEW.terms);
+	END IF;
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_shadow_tariff() IS 'Refuse tariffs whose terms are none';
+REVOKE ALL ON FUNCTION yquota_internal.keep_shadow_tariff() FROM PUBLIC;
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON yquota.shadow_tariff
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_shadow_tariff();
+
+CREATE FUNCTION yquota.shadow_costs("from" timestamptz, "to" timestamptz, of_project text DEFAULT NULL)
+	RETURNS TABLE (tariff text, project text, was numeric, would_be numeric, difference numeric)
+	LANGUAGE sql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT t.name::text, cost.project, cost.was, cost.would_be, cost.difference
+		FROM yquota.shadow_tariff AS t
+		CROSS JOIN LATERAL yquota.rerate("from", "to", t.terms, of_project) AS cost
+		ORDER BY 1, 2;
+	END;
+COMMENT ON FUNCTION yquota.shadow_costs(timestamptz, timestamptz, text) IS
+	'What each project paid for what ran in a window, and what it would have paid under each shadow tariff';
+REVOKE ALL ON FUNCTION yquota.shadow_costs(timestamptz, timestamptz, text) FROM PUBLIC;
+
+SELECT pg_extension_config_dump('yquota.shadow_tariff', '');

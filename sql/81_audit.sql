@@ -103,6 +103,10 @@ CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.price_factor
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
 CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.price_factor
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.shadow_tariff
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.shadow_tariff
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
 CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.charging_rule
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
 CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.charging_rule

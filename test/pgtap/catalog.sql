@@ -57,7 +57,7 @@ SELECT col_is_unique('yquota', 'quota_grant', 'external_id', 'external_id of quo
 SELECT has_function('yquota', name::name, format('function %s', name))
 FROM unnest('{check_queue_access,application_priority,place_application,explain_placement,set_multiplier,clear_multiplier,set_base_price,compute_prices,quota_compute,charge_deferred,cost_between,balance_at,cost_by_day,top_costs,roll_up,install_cron_jobs,remove_cron_jobs,report_html,explain_charge,price_quote,reconcile,node_lost,import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_metrics,rerate,report_outage,forgive,hold,release,verify,start_worker,retry_rejects,void_events,seal_history,archive,archive_digest,amount,dominant_share,fits_in,sum,clock,set_clock,reset_clock,publication_commands,sequence_commands}'::text[]) AS name;
 SELECT has_function('yquota', name::name, format('function %s', name))
-FROM unnest('{import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_metrics,rerate,forecast}'::text[]) AS name;
+FROM unnest('{import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_metrics,rerate,shadow_costs,forecast}'::text[]) AS name;
 
 --
 -- The library reads and writes these by the numbers of their columns

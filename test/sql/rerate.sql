@@ -77,6 +77,14 @@ SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:
 SELECT project, amount, reason, kind FROM yquota.quota_grant ORDER BY 1;
 SELECT * FROM yquota.verify();
 
+-- tariffs that are looked at beside the one in force
+INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('twice', '{"base_prices": {"vcores": 2, "memory-mb": 2, "yarn.io/gpu": 2}}'), ('other', :'terms');
+SELECT tariff, project, was, would_be / was AS ratio FROM yquota.shadow_costs('2026-03-01 10:10+00', '2026-03-01 11:30+00');
+SELECT tariff, project FROM yquota.shadow_costs('2026-03-01 10:10+00', '2026-03-01 11:30+00', 'ops');
+INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('wrong', '{"base_prices": {"gold": 1}}');
+UPDATE yquota.shadow_tariff SET terms = '{"factors": [{"dimension": "moon"}]}' WHERE name = 'twice';
+SELECT table_name, operation, new ->> 'name' AS name FROM yquota.audit WHERE table_name = 'yquota.shadow_tariff' ORDER BY 3;
+
 -- errors
 SELECT * FROM yquota.rerate('-infinity', 'infinity', NULL);
 SELECT * FROM yquota.rerate(NULL, 'infinity', '{}');

@@ -86,6 +86,7 @@ $node->safe_psql('original', <<~'SQL');
 	DELETE FROM yquota.quota_grant WHERE project = 'ops';
 	INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('-infinity', '90 s');
 	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.a', '2021-03-02 09:30+00', 0.123456);
+	INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('dear', '{"base_prices": {"vcores": 2}}');
 
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation, source)
 	SELECT 'CONTAINER_START', format('c%s', number), timestamptz '2021-03-02 09:00+00' + number * interval '7.000001 min',
