@@ -364,7 +364,7 @@ COMMENT ON COLUMN yquota.charge."to" IS 'end of the segment';
 COMMENT ON COLUMN yquota.charge.booked_at IS 'when the row was posted';
 COMMENT ON COLUMN yquota.charge.number IS 'rank of the row among those of its container, from 1';
 COMMENT ON COLUMN yquota.charge.corrects IS 'number of the row of the same container that this row takes back; NULL when it takes none back';
-COMMENT ON COLUMN yquota.charge.settled_by IS 'event that ended the segment: CONTAINER_UPDATE or CONTAINER_FINISH';
+COMMENT ON COLUMN yquota.charge.settled_by IS 'event that ended the segment: CONTAINER_UPDATE or CONTAINER_FINISH; QUOTA_COMPUTE where a closed period ended';
 COMMENT ON COLUMN yquota.charge.padding IS 'time added at the finish to reach the minimum run time; NULL on segments of real time';
 COMMENT ON COLUMN yquota.charge.dominant IS 'resource type with the largest part of the amount; NULL when nothing was charged';
 COMMENT ON COLUMN yquota.charge.amount IS 'credits, exact; negative in a row that takes another back';

@@ -34,6 +34,8 @@ DECLARE
 	done_through text COLLATE "C" := '';
 	corrected bigint := 0;
 BEGIN
+	-- as a statement of the door: no period is closed meanwhile
+	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 	-- a bounded number at a time: what is in memory does not grow with history
 	LOOP
 		SELECT array_agg(c.container_id ORDER BY c.container_id), max(c.container_id)

@@ -116,14 +116,15 @@ COMMENT ON FUNCTION yquota_internal.void_containers(text[]) IS
 REVOKE ALL ON FUNCTION yquota_internal.void_containers(text[]) FROM PUBLIC;
 
 CREATE VIEW yquota_internal.voidable_stretch AS
-	SELECT charge.container_id, charge.project, charge.application_id, charge."from", charge."to"
+	SELECT charge.container_id, charge.project, charge.application_id, charge."from", charge."to",
+		   charge."from" = charge.started_at AS is_start, charge.settled_by <> 'QUOTA_COMPUTE' AS is_end
 	FROM yquota_internal.charge_in_effect AS charge
 	UNION ALL
 	SELECT container.container_id, container.project, container.application_id,
-		   container.settled_at, NULL
+		   container.settled_at, NULL, container.settled_at = container.started_at, false
 	FROM yquota.container;
 COMMENT ON VIEW yquota_internal.voidable_stretch IS
-	'Stretches of all containers: each accepted event is at an end of one';
+	'Stretches of all containers: each accepted event is at an end of one that is_start or is_end, others are ends of closed periods';
 
 CREATE FUNCTION yquota_internal.check_void(
 	container_id text, application_id text, "from" timestamptz, "to" timestamptz, reason text) RETURNS void
@@ -270,8 +271,8 @@ BEGIN
 		  AND (void_events.application_id IS NULL OR stretch.application_id = void_events.application_id)
 		  AND (void_events.project IS NULL OR stretch.project = void_events.project)
 		  AND (void_events."from" IS NULL
-			   OR stretch."from" >= void_events."from" AND stretch."from" < void_events."to"
-			   OR stretch."to" >= void_events."from" AND stretch."to" < void_events."to")
+			   OR stretch."from" >= void_events."from" AND stretch."from" < void_events."to" AND stretch.is_start
+			   OR stretch."to" >= void_events."from" AND stretch."to" < void_events."to" AND stretch.is_end)
 		  AND (void_events.source IS NULL
 			   OR stretch.container_id IN (
 				SELECT log.container_id

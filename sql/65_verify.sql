@@ -369,7 +369,8 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 	RETURNS TABLE (container_id text, project text, application_id text, username text,
 				   queue text, node text, execution_type yquota.execution_type,
 				   allocation yquota.resource, started_at timestamptz, finished_at timestamptz,
-				   exit_status integer, "from" timestamptz, "to" timestamptz, is_last boolean)
+				   exit_status integer, "from" timestamptz, "to" timestamptz, is_last boolean,
+				   ends_period boolean)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
 	WITH event AS MATERIALIZED (
@@ -418,9 +419,15 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 										   AND ahead.event = 'CONTAINER_UPDATE'
 										   AND ahead.occurred_at = change.occurred_at - interval '1 microsecond'))
 						AND e.allocation OPERATOR(yquota.=) change.allocation)
+		UNION ALL
+		SELECT l.container_id, period.until, 3, NULL, NULL, NULL, NULL
+		FROM life AS l
+		JOIN yquota.closed_period AS period
+			ON period.until > l.started_at AND (l.finished_at IS NULL OR period.until < l.finished_at)
 	), stretch AS (
 		SELECT step.container_id, step.at,
 			   lead(step.at) OVER so_far AS next_at,
+			   lead(step.kind) OVER so_far AS next_kind,
 			   yquota_internal.last_known(step.allocation) OVER so_far AS allocation,
 			   yquota_internal.last_known(step.execution_type) OVER so_far AS execution_type,
 			   yquota_internal.last_known(step.queue) OVER so_far AS queue,
@@ -432,7 +439,8 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 	SELECT concerned.container_id, life.project, life.application_id, life.username,
 		   stretch.queue, stretch.node, stretch.execution_type, stretch.allocation,
 		   life.started_at, life.finished_at, life.exit_status,
-		   stretch.at, COALESCE(stretch.next_at, life.finished_at), stretch.next_at IS NULL
+		   stretch.at, COALESCE(stretch.next_at, life.finished_at), stretch.next_at IS NULL,
+		   stretch.next_kind IS NOT DISTINCT FROM 3
 	FROM (SELECT event.container_id FROM event WHERE event.event IS NULL) AS concerned
 	LEFT JOIN (life JOIN stretch USING (container_id)) USING (container_id);
 	END;
@@ -457,7 +465,8 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 		   s.execution_type, s.allocation, s.started_at,
 		   CASE WHEN s.is_last THEN s.exit_status END,
 		   s."from", s."to", NULL,
-		   CASE WHEN s.is_last THEN 'CONTAINER_FINISH' ELSE 'CONTAINER_UPDATE' END::yquota.container_event_type,
+		   CASE WHEN s.is_last THEN 'CONTAINER_FINISH' WHEN s.ends_period THEN 'QUOTA_COMPUTE'
+				ELSE 'CONTAINER_UPDATE' END::yquota.container_event_type,
 		   yquota_internal.dominant(s.allocation, s.factors, s."from", s."to"),
 		   yquota_internal.accrued(s.allocation, s.factors, s."from", s."to")
 	FROM segment AS s
@@ -856,6 +865,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_usage();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_totals();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_rollup();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_periods();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_grants();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_applications();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_scheduler();

@@ -212,7 +212,7 @@ REVOKE ALL ON FUNCTION yquota_internal.check_report(text, text[], timestamptz, t
 --
 
 CREATE FUNCTION yquota_internal.cost_between_as_owner("from" timestamptz, "to" timestamptz,
-													  by text[])
+													  by text[], as_booked timestamptz)
 	RETURNS TABLE (project text, username text, queue text, application_id text,
 				   execution_type yquota.execution_type, node text, container_id text,
 				   amount numeric)
@@ -221,26 +221,31 @@ CREATE FUNCTION yquota_internal.cost_between_as_owner("from" timestamptz, "to" t
 AS $$
 BEGIN
 	PERFORM yquota_internal.check_report('cost_between', by, "from", "to");
+	IF as_booked IS NOT NULL THEN
+		PERFORM yquota_internal.check_booked_window("from", "to", as_booked);
+		RETURN QUERY SELECT * FROM yquota_internal.booked_cost("from", "to", by, as_booked);
+		RETURN;
+	END IF;
 	RETURN QUERY
 	SELECT cost.project, cost.username, cost.queue, cost.application_id, cost.execution_type,
 		   cost.node, cost.container_id, cost.amount
 	FROM yquota_internal.cost_in_parts(ARRAY["from", "to"], by) AS cost;
 END;
 $$;
-COMMENT ON FUNCTION yquota_internal.cost_between_as_owner(timestamptz, timestamptz, text[]) IS
+COMMENT ON FUNCTION yquota_internal.cost_between_as_owner(timestamptz, timestamptz, text[], timestamptz) IS
 	'What cost_between() returns to whoever calls it';
-REVOKE ALL ON FUNCTION yquota_internal.cost_between_as_owner(timestamptz, timestamptz, text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota_internal.cost_between_as_owner(timestamptz, timestamptz, text[], timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
-									by text[] DEFAULT '{project}')
+									by text[] DEFAULT '{project}', as_booked timestamptz DEFAULT NULL)
 	RETURNS TABLE (project text, username text, queue text, application_id text,
 				   execution_type yquota.execution_type, node text, container_id text,
 				   amount numeric)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
-COMMENT ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]) IS
-	'Credits for what ran in a window, its start included and its end not, running containers up to the clock; exact for any window that does not begin before the archive horizon.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish';
-REVOKE ALL ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]) FROM PUBLIC;
+COMMENT ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[], timestamptz) IS
+	'Credits for what ran in a window, its start included and its end not, running containers up to the clock; exact for any window that does not begin before the archive horizon.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish.  With as_booked a window of closed periods, as the ledger was then: a bill that has been issued, to the last digit';
+REVOKE ALL ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[], timestamptz) FROM PUBLIC;
 
 --
 -- Days

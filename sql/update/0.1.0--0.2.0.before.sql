@@ -16,6 +16,13 @@ DROP FUNCTION yquota_internal.running_class_number(yquota.resource, text[]);
 -- A factor can end.
 ALTER TABLE yquota.price_factor ALTER COLUMN factor DROP NOT NULL;
 
+-- Segments end where closed periods do.
+DROP FUNCTION yquota_internal.verify_lives(timestamptz), yquota_internal.expected_charge(timestamptz),
+	yquota_internal.expected_segment(timestamptz);
+
+-- A window can be told as it was booked.
+DROP FUNCTION yquota.cost_between(timestamptz, timestamptz, text[]);
+
 -- A bill tells more.
 DROP FUNCTION yquota.explain_charge(text);
 

@@ -69,6 +69,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_DUTY_RUN] = {.schema = "yquota_internal", .name = "duty_run"},
 	[YQ_EVENT_REJECT] = {.schema = "yquota", .name = "event_reject"},
 	[YQ_HISTORY_STRETCH] = {.schema = "yquota", .name = "history_stretch"},
+	[YQ_CLOSED_PERIOD] = {.schema = "yquota", .name = "closed_period"},
 	[YQ_HOLD] = {.schema = "yquota", .name = "hold"},
 	[YQ_KEPT_PROPERTY] = {.schema = "yquota", .name = "kept_property"},
 	[YQ_MAPPING_RULE] = {.schema = "yquota", .name = "mapping_rule"},

@@ -18,6 +18,7 @@
 #include "commands/sequence.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "pricing/timeline.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -109,6 +110,7 @@ yq_books_open(void)
 	books->context = context;
 	books->now = yq_clock_statement();
 	books->pricing_version = yq_pricing_refresh();
+	books->booked_after = yq_timeline_cached()->booked_through;
 	yq_event_labels_load(&books->labels);
 	books->counters = yq_counters_create(books->pricing_version, books->now);
 	MemoryContextSwitchTo(old_context);
@@ -347,7 +349,7 @@ yq_charge_put(YqBooks *books, const YqCharge *charge)
 	values[CHARGE_STARTED_AT] = TimestampTzGetDatum(charge->started_at);
 	values[CHARGE_FROM] = TimestampTzGetDatum(charge->from);
 	values[CHARGE_TO] = TimestampTzGetDatum(charge->to);
-	values[CHARGE_BOOKED_AT] = TimestampTzGetDatum(books->now);
+	values[CHARGE_BOOKED_AT] = TimestampTzGetDatum(Max(books->now, books->booked_after + 1));
 	values[CHARGE_NUMBER] = Int32GetDatum(charge->number);
 	values[CHARGE_CORRECTS] = Int32GetDatum(charge->corrects);
 	nulls[CHARGE_CORRECTS] = (charge->corrects == 0);

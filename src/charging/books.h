@@ -69,6 +69,7 @@ typedef struct YqBooks
 {
 	MemoryContext context;
 	TimestampTz now;			/* the statement's clock */
+	TimestampTz booked_after;	/* when a period was closed last */
 	int64		pricing_version;	/* of the timeline when the books were
 									 * opened */
 	YqEventLabels labels;

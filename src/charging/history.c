@@ -313,26 +313,56 @@ yq_history_merge(YqHistory *history, const YqEvent *event, YqProblem **problem)
 	return merge_finish(history, event, problem);
 }
 
+/* Where segments are put, and what none of them crosses. */
+typedef struct SegmentList
+{
+	const TimestampTz *period_ends;
+	int			period_count;
+	YqSegment  *segments;
+	int			count;
+} SegmentList;
+
+/* Put down the parts of a segment that end with a period; the rest is left. */
+static void
+add_until_period_ends(SegmentList *list, YqSegment *segment)
+{
+	for (int i = 0; i < list->period_count; i++)
+	{
+		YqSegment	part = *segment;
+
+		part.to = list->period_ends[i];
+		part.settled_by = YQ_QUOTA_COMPUTE;
+		if (part.to <= segment->from || part.to >= segment->to)
+			continue;
+		list->segments[list->count++] = part;
+		segment->from = part.to;
+	}
+}
+
 int
-yq_history_segments(const YqHistory *history, YqSegment **segments)
+yq_history_segments(const YqHistory *history, const TimestampTz *period_ends, int period_count,
+					YqSegment **segments)
 {
 	YqSegment	segment = {history->started_at, 0, history->initial, YQ_CONTAINER_UPDATE};
-	int			count = 0;
+	SegmentList list = {period_ends, period_count, NULL, 0};
 
-	*segments = palloc(sizeof(YqSegment) * (history->change_count + 1));
+	list.segments = palloc(sizeof(YqSegment) * (history->change_count + 1 + period_count));
 	for (int i = 0; i < history->change_count; i++)
 	{
 		segment.to = history->changes[i].occurred_at;
+		add_until_period_ends(&list, &segment);
 		if (segment.to > segment.from)
-			(*segments)[count++] = segment;
+			list.segments[list.count++] = segment;
 		segment.from = segment.to;
 		yq_state_apply(&segment.state, &history->changes[i].set);
 	}
+	segment.to = history->finished ? history->finished_at : DT_NOEND;
+	add_until_period_ends(&list, &segment);
 	if (history->finished)
 	{
-		segment.to = history->finished_at;
 		segment.settled_by = YQ_CONTAINER_FINISH;
-		(*segments)[count++] = segment;
+		list.segments[list.count++] = segment;
 	}
-	return count;
+	*segments = list.segments;
+	return list.count;
 }

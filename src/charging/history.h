@@ -88,13 +88,16 @@ extern void yq_history_add_change(YqHistory *history, const YqChange *change);
 /* The state after the last change. */
 extern YqState yq_history_last_state(const YqHistory *history);
 
-/* Since when it lasts: the last change, or the start. */
+/* When it began: the last change, or the start. */
 extern TimestampTz yq_history_last_settled_at(const YqHistory *history);
 
 /*
  * The segments that are settled: up to each change that took time, and up to
- * the finish.  Returns their number; *segments is palloc'd.
+ * the finish; none crosses the end of a period, in ascending order, of which the
+ * last settles what runs as well.  Returns their number; *segments is palloc'd.
  */
-extern int	yq_history_segments(const YqHistory *history, YqSegment **segments);
+extern int	yq_history_segments(const YqHistory *history,
+								const TimestampTz *period_ends, int period_count,
+								YqSegment **segments);
 
 #endif							/* YQ_HISTORY_H */

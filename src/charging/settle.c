@@ -178,7 +178,9 @@ static void
 plan_charges(YqBooks *books, const YqHistory *history, BooksPlan *plan)
 {
 	YqSegment  *segments;
-	int			count = yq_history_segments(history, &segments);
+	const YqTimeline *timeline = yq_timeline_cached();
+	int			count = yq_history_segments(history, timeline->period_ends,
+											timeline->period_count, &segments);
 
 	plan->charges = palloc(sizeof(YqCharge) * (count + 1));
 	plan->is_posted = palloc0(sizeof(bool) * (count + 1));
@@ -306,7 +308,7 @@ plan_container(YqBooks *books, const YqContainerBooks *loaded,
 	container->username = history->username;
 	container->state = yq_history_last_state(history);
 	container->started_at = history->started_at;
-	container->settled_at = yq_history_last_settled_at(history);
+	container->settled_at = Max(yq_history_last_settled_at(history), yq_last_period_end());
 	container->label = yq_settle_label(books, loaded->running ? old : NULL, container->state.node);
 	yq_settle_accrue(books, container);
 	if (loaded->running)

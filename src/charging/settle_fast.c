@@ -244,6 +244,7 @@ settle_update(YqSettler *settler, const YqEvent *event)
 
 	if (!find_running(settler, event, &before) ||
 		event->occurred_at <= before.settled_at ||
+		before.settled_at < yq_last_period_end() ||
 		yq_state_is_empty(&set) ||
 		(set.allocation != NULL &&
 		 yq_settle_check_allocation(set.allocation, event->occurred_at) != NULL))
@@ -280,7 +281,8 @@ settle_finish(YqSettler *settler, const YqEvent *event)
 	YqCharge	padding;
 
 	if (!find_running(settler, event, &container) ||
-		event->occurred_at < container.settled_at)
+		event->occurred_at < container.settled_at ||
+		container.settled_at < yq_last_period_end())
 		return false;
 	if (!yq_row_delete(yq_finder_relation(yq_books_containers(books)), &container.tid))
 		return false;
@@ -486,7 +488,8 @@ settle_start(YqSettler *settler, const YqEvent *const *events, int count)
 	YqPendingStart *start;
 	bool		admitted;
 
-	if (is_awaited(settler, events[0]->container_id) ||
+	if (events[0]->occurred_at < yq_last_period_end() ||
+		is_awaited(settler, events[0]->container_id) ||
 		(settler->is_replay && has_charges(settler->books, events[0]->container_id)))
 		return false;
 	if (settler->start_count == YQ_PENDING_STARTS)

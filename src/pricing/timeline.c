@@ -524,3 +524,10 @@ yq_minimum_run_time(TimestampTz started_at)
 		minimum = timeline.rules[i].minimum_run_time;
 	return minimum;
 }
+
+TimestampTz
+yq_last_period_end(void)
+{
+	return timeline.period_count == 0 ? DT_NOBEGIN :
+		timeline.period_ends[timeline.period_count - 1];
+}

@@ -101,6 +101,12 @@ typedef struct YqTimeline
 
 	TimestampTz horizon;		/* what was charged before has been archived
 								 * and does not change; DT_NOBEGIN for none */
+
+	int			period_count;
+	TimestampTz *period_ends;	/* of billing periods closed, or about to be, in
+								 * time order: no charge crosses one */
+	TimestampTz booked_through; /* what is posted now is booked later than the
+								 * last closed period was; DT_NOBEGIN for none */
 } YqTimeline;
 
 /*
@@ -153,6 +159,9 @@ extern int	yq_timeline_resource(const char *name, int name_length);
 
 /* The full hour (UTC) at or before an instant: what accruals count from. */
 extern TimestampTz yq_full_hour(TimestampTz instant);
+
+/* The end of the last period that is closed or about to be; DT_NOBEGIN for none. */
+extern TimestampTz yq_last_period_end(void);
 
 /* Minimum run time, in microseconds, of a container started then. */
 extern int64 yq_minimum_run_time(TimestampTz started_at);

@@ -281,6 +281,25 @@ read_horizon(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
 										DatumGetTimestampTz(horizon));
 }
 
+static void
+read_closed_period(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
+{
+	YqTimeline *timeline = loader->timeline;
+	TimestampTz until = DatumGetTimestampTz(column_value(slot, relation, "until"));
+	bool		isnull;
+	Datum		closed_at = slot_getattr(slot, yq_column(relation, "closed_at"), &isnull);
+	int			place = timeline->period_count;
+
+	timeline->period_ends = enlarge(timeline->period_ends, place, sizeof(TimestampTz));
+	for (; place > 0 && timeline->period_ends[place - 1] > until; place--)
+		timeline->period_ends[place] = timeline->period_ends[place - 1];
+	timeline->period_ends[place] = until;
+	timeline->period_count++;
+	if (!isnull)
+		timeline->booked_through = Max(timeline->booked_through,
+									   DatumGetTimestampTz(closed_at));
+}
+
 static int
 compare_rules(const void *a, const void *b)
 {
@@ -441,6 +460,9 @@ yq_timeline_read_tables(YqTimelineLoader *loader)
 	timeline->rule_count = 0;
 	timeline->rules = NULL;
 	timeline->horizon = DT_NOBEGIN;
+	timeline->period_count = 0;
+	timeline->period_ends = NULL;
+	timeline->booked_through = DT_NOBEGIN;
 
 	read_table(loader, YQ_RESOURCE_TYPE, read_resource_type);
 	if (loader->terms != NULL && loader->terms->base_prices != NULL)
@@ -464,4 +486,7 @@ yq_timeline_read_tables(YqTimelineLoader *loader)
 	if (timeline->rule_count > 0)
 		qsort(timeline->rules, timeline->rule_count, sizeof(YqChargingRule), compare_rules);
 	read_table(loader, YQ_HISTORY_STRETCH, read_horizon);
+	/* until the extension is updated from 0.1.0, nothing can be closed */
+	if (OidIsValid(yq_table_oid(YQ_CLOSED_PERIOD)))
+		read_table(loader, YQ_CLOSED_PERIOD, read_closed_period);
 }

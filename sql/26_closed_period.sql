@@ -1,0 +1,26 @@
+--
+-- Billing periods that have been closed: no row of the ledger crosses the end of
+-- one, and what is posted afterwards is booked after it (src/charging/history.h).
+--
+
+CREATE TABLE yquota.closed_period (
+	until timestamptz PRIMARY KEY CHECK (isfinite(until)),
+	begun_at timestamptz NOT NULL,
+	closed_at timestamptz,
+	amount numeric,
+	closed_by name NOT NULL DEFAULT session_user,
+	CHECK ((closed_at IS NULL) = (amount IS NULL))
+);
+COMMENT ON TABLE yquota.closed_period IS
+	'Ends of billing periods that close_period() has closed, or is closing.  Append-only';
+COMMENT ON COLUMN yquota.closed_period.until IS 'end of the period; it begins where the one before ends';
+COMMENT ON COLUMN yquota.closed_period.begun_at IS 'clock since when no charge crosses the end';
+COMMENT ON COLUMN yquota.closed_period.closed_at IS 'latest booked_at of what the bill contains; NULL until it is closed';
+COMMENT ON COLUMN yquota.closed_period.amount IS 'credits for what ran in the period, all projects, as booked by then';
+
+CREATE TRIGGER keep BEFORE DELETE OR TRUNCATE ON yquota.closed_period
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('Bills of the period have been issued.');
+CREATE TRIGGER keep_closed BEFORE UPDATE ON yquota.closed_period
+	FOR EACH ROW WHEN (OLD.closed_at IS NOT NULL)
+	EXECUTE FUNCTION yquota_internal.refuse_change('Bills of the period have been issued.');
+SELECT pg_extension_config_dump('yquota.closed_period', '');

@@ -1,0 +1,240 @@
+--
+-- Closing billing periods.  From when a period's end is noted on, no charge
+-- crosses it: the rule of settlement sees to what comes later, settling again to
+-- what was there.  Closing waits for whoever is posting, and what is posted
+-- afterwards is booked later, whatever the clock says.
+--
+
+CREATE VIEW yquota_internal.unsettled_at_period_end AS
+	SELECT period.until, container.container_id
+	FROM yquota.closed_period AS period
+	JOIN yquota.container ON container.settled_at < period.until
+	UNION ALL
+	SELECT period.until, charge.container_id
+	FROM yquota.closed_period AS period
+	JOIN yquota_internal.charge_in_effect AS charge
+		ON charge."from" < period.until AND charge."to" > period.until;
+COMMENT ON VIEW yquota_internal.unsettled_at_period_end IS
+	'Containers whose charges, or what they owe, cross the end of a period';
+
+CREATE FUNCTION yquota_internal.begin_closing(period_end timestamptz) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	last yquota.closed_period;
+BEGIN
+	SELECT * INTO last FROM yquota.closed_period AS period ORDER BY period.until DESC LIMIT 1;
+	IF period_end <= last.until THEN
+		RAISE EXCEPTION 'cannot close a period that ends at %', period_end
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('Periods are closed until %s.', last.until);
+	ELSIF last.until IS NOT NULL AND last.closed_at IS NULL THEN
+		RAISE EXCEPTION 'period until % is being closed', last.until
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Call yquota.close_period() with its end until nothing remains.';
+	ELSIF period_end > yquota.statement_clock() THEN
+		RAISE EXCEPTION 'cannot close a period before it ends at %', period_end
+			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF period_end < yquota_internal.archive_horizon() THEN
+		RAISE EXCEPTION 'cannot close a period that ends before the archive horizon at %', yquota_internal.archive_horizon()
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = 'Charges that ended before it have left the database.';
+	END IF;
+	PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event, yquota.charge IN SHARE ROW EXCLUSIVE MODE', 120);
+	INSERT INTO yquota.closed_period (until, begun_at) VALUES (period_end, yquota.clock());
+	-- every session reads it before it settles; no amount differs
+	PERFORM yquota_internal.note_pricing_change('infinity', format('period until %s is being closed', period_end));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.begin_closing(timestamptz) IS
+	'Note the end of a period, which no charge will cross from then on';
+REVOKE ALL ON FUNCTION yquota_internal.begin_closing(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.settle_period_end(period_end timestamptz, max_containers bigint) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	batch text[];
+BEGIN
+	SELECT array_agg(due.container_id ORDER BY due.container_id) INTO batch
+	FROM (SELECT DISTINCT unsettled.container_id
+		  FROM yquota_internal.unsettled_at_period_end AS unsettled
+		  WHERE unsettled.until = period_end
+		  ORDER BY 1 LIMIT max_containers) AS due;
+	PERFORM yquota_internal.settle_again(batch);
+	RETURN coalesce(cardinality(batch), 0);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.settle_period_end(timestamptz, bigint) IS
+	'Have some of the containers settled that ran when a period ended; returns how many';
+REVOKE ALL ON FUNCTION yquota_internal.settle_period_end(timestamptz, bigint) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.booked_cost(
+	"from" timestamptz, "to" timestamptz, by text[], as_booked timestamptz)
+	RETURNS TABLE (project text, username text, queue text, application_id text,
+				   execution_type yquota.execution_type, node text, container_id text,
+				   amount numeric)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	SET plan_cache_mode = force_custom_plan
+	AS $$
+#variable_conflict use_column
+BEGIN
+	RETURN QUERY
+	SELECT key.project, key.username, key.queue, key.application_id, key.execution_type, key.node,
+		   key.container_id, trim_scale(sum(key.amount))
+	FROM (SELECT CASE WHEN 'project' = ANY (by) THEN segment.project END AS project,
+				 CASE WHEN 'username' = ANY (by) THEN segment.username END AS username,
+				 CASE WHEN 'queue' = ANY (by) THEN segment.queue END AS queue,
+				 CASE WHEN 'application_id' = ANY (by) THEN segment.application_id END AS application_id,
+				 CASE WHEN 'execution_type' = ANY (by) THEN segment.execution_type END AS execution_type,
+				 CASE WHEN 'node' = ANY (by) THEN segment.node END AS node,
+				 CASE WHEN 'container_id' = ANY (by) THEN segment.container_id END AS container_id,
+				 segment.amount
+		  FROM yquota_internal.settled_segment AS segment
+		  WHERE segment."from" >= booked_cost."from" AND segment."from" < booked_cost."to"
+			AND segment."to" <= booked_cost."to" AND segment.booked_at <= as_booked) AS key
+	GROUP BY 1, 2, 3, 4, 5, 6, 7;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz) IS
+	'Credits for what ran between ends of periods, by rows booked until an instant: of the projects that whoever asks may see';
+REVOKE ALL ON FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_booked_window("from" timestamptz, "to" timestamptz, as_booked timestamptz)
+	RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF "from" <> '-infinity'
+		AND NOT EXISTS (SELECT FROM yquota.closed_period AS period WHERE period.until = check_booked_window."from")
+		OR NOT EXISTS (SELECT FROM yquota.closed_period AS period
+					   WHERE period.until = check_booked_window."to" AND period.closed_at <= as_booked)
+	THEN
+		RAISE EXCEPTION 'window from % to % is not of periods closed by %', "from", "to", as_booked
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = 'What was booked by an instant is known of whole periods closed by then.',
+				HINT = 'Periods end at the rows of yquota.closed_period; a bill is booked at its closed_at, and the first one begins at ''-infinity''.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_booked_window(timestamptz, timestamptz, timestamptz) IS
+	'Refuse a window that the ledger does not tell of as it was booked';
+REVOKE ALL ON FUNCTION yquota_internal.check_booked_window(timestamptz, timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE VIEW yquota_internal.period AS
+	SELECT lag(period.until, 1, '-infinity') OVER (ORDER BY period.until) AS starts_at,
+		   period.until, period.closed_at, period.amount
+	FROM yquota.closed_period AS period;
+COMMENT ON VIEW yquota_internal.period IS 'Closed periods, with their beginnings';
+
+CREATE FUNCTION yquota_internal.period_amount(starts_at timestamptz, period_end timestamptz, booked_until timestamptz)
+	RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT coalesce(trim_scale(sum(charge.amount)), 0)
+			FROM yquota.charge
+			WHERE charge."from" >= starts_at AND charge."from" < period_end
+			  AND charge."to" <= period_end AND charge.booked_at <= booked_until);
+COMMENT ON FUNCTION yquota_internal.period_amount(timestamptz, timestamptz, timestamptz) IS
+	'Credits for what ran in a period, all projects, by rows booked until an instant';
+REVOKE ALL ON FUNCTION yquota_internal.period_amount(timestamptz, timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.finish_closing(period_end timestamptz) RETURNS timestamptz
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	now_at timestamptz;
+	booked_until timestamptz;
+BEGIN
+	PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event, yquota.charge IN SHARE ROW EXCLUSIVE MODE', 120);
+	-- what somebody posted who had not seen the end of the period yet
+	WHILE yquota_internal.settle_period_end(period_end, 100000) > 0 LOOP
+	END LOOP;
+	now_at := yquota.clock();
+	booked_until := greatest(now_at, (SELECT max(charge.booked_at) FROM yquota.charge WHERE charge.booked_at > now_at));
+	UPDATE yquota.closed_period AS closing
+	SET closed_at = booked_until,
+		amount = yquota_internal.period_amount(period.starts_at, period_end, booked_until)
+	FROM yquota_internal.period AS period
+	WHERE closing.until = period_end AND period.until = period_end;
+	-- what is posted from now on is booked later
+	PERFORM yquota_internal.note_pricing_change('infinity', format('period until %s closed', period_end));
+	RETURN booked_until;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.finish_closing(timestamptz) IS
+	'Close a period when nobody is posting; returns when its last charge was booked at the latest';
+REVOKE ALL ON FUNCTION yquota_internal.finish_closing(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.close_period(
+	until timestamptz, max_containers integer DEFAULT 10000,
+	OUT settled bigint, OUT closed_at timestamptz)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_column
+DECLARE
+	found_period yquota.closed_period;
+BEGIN
+	IF close_period.until IS NULL OR close_period.max_containers IS NULL THEN
+		RAISE EXCEPTION 'end of a period and number of containers must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF NOT isfinite(close_period.until) THEN
+		RAISE EXCEPTION 'end of a period must be finite'
+			USING ERRCODE = 'datetime_field_overflow';
+	ELSIF close_period.max_containers < 1 THEN
+		RAISE EXCEPTION 'number of containers must be positive'
+			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'cannot close a period at isolation level %', upper(current_setting('transaction_isolation'))
+			USING ERRCODE = 'feature_not_supported',
+				DETAIL = 'What has been committed meanwhile must be seen.',
+				HINT = 'Use a transaction of isolation level READ COMMITTED.';
+	END IF;
+	PERFORM yquota_internal.refuse_while_deferred('close a period');
+	PERFORM yquota_internal.lock_pricing();
+	SELECT * INTO found_period FROM yquota.closed_period AS period WHERE period.until = close_period.until;
+	IF NOT FOUND THEN
+		PERFORM yquota_internal.begin_closing(close_period.until);
+	END IF;
+	settled := 0;
+	closed_at := found_period.closed_at;
+	IF closed_at IS NULL THEN
+		settled := yquota_internal.settle_period_end(close_period.until, close_period.max_containers);
+		IF settled < close_period.max_containers THEN
+			closed_at := yquota_internal.finish_closing(close_period.until);
+		END IF;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota.close_period(timestamptz, integer) IS
+	'Close the billing period that ends at an instant: settle so many of the containers that ran then, and seal the period when none is left.  To be called again while closed_at is NULL; what comes later is booked in the next period';
+REVOKE ALL ON FUNCTION yquota.close_period(timestamptz, integer) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.verify_periods()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	SELECT 'charge crosses the end of a closed period', unsettled.container_id,
+		   format('settled at %s', unsettled.until), NULL
+	FROM yquota_internal.unsettled_at_period_end AS unsettled
+	JOIN yquota.closed_period AS period ON period.until = unsettled.until AND period.closed_at IS NOT NULL
+	UNION ALL
+	SELECT 'bill of a closed period differs from the ledger', format('period until %s', period.until),
+		   booked.amount::text, period.amount::text
+	FROM yquota_internal.period AS period
+	CROSS JOIN LATERAL (SELECT yquota_internal.period_amount(period.starts_at, period.until, period.closed_at) AS amount
+						OFFSET 0) AS booked
+	WHERE period.closed_at IS NOT NULL
+	  -- what has been archived is not there any more
+	  AND (period.starts_at >= yquota_internal.archive_horizon() OR yquota_internal.archive_horizon() = '-infinity')
+	  AND period.amount <> booked.amount;
+	END;
+COMMENT ON FUNCTION yquota_internal.verify_periods() IS
+	'What differs between closed periods and the ledger';
+REVOKE ALL ON FUNCTION yquota_internal.verify_periods() FROM PUBLIC;

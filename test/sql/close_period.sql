@@ -1,0 +1,90 @@
+--
+-- Closing billing periods: a bill that has been issued stays to the last digit,
+-- and what changes afterwards stands in the next one.  A vcore costs one credit
+-- per second, until the price changes.
+--
+CREATE DATABASE yquota_close_period;
+\c yquota_close_period
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+\set SHOW_CONTEXT never
+SELECT yquota.set_clock('2026-04-02 00:00+00');
+INSERT INTO yquota.project (name) VALUES ('lab'), ('web');
+INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('-infinity', '10 s');
+SELECT yquota.set_multiplier('GENERAL', 1.123456789012345678, '2026-04-03 00:00+00');
+SELECT yquota.set_clock('2026-05-02 12:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, queue, allocation) VALUES
+	('CONTAINER_START', 'april', '2026-04-30 22:00+00', 'lab', 'a', 'root.x', '[vcores=1]'), ('CONTAINER_FINISH', 'april', '2026-04-30 23:00+00', NULL, NULL, NULL, NULL),
+	('CONTAINER_START', 'across', '2026-04-30 23:00+00', 'lab', 'a', 'root.x', '[vcores=1]'), ('CONTAINER_FINISH', 'across', '2026-05-01 01:00+00', NULL, NULL, NULL, NULL),
+	('CONTAINER_START', 'runs', '2026-04-30 12:00+00', 'web', 'b', 'root.y', '[vcores=2]'), ('CONTAINER_UPDATE', 'runs', '2026-04-30 18:00+00', NULL, NULL, NULL, '[vcores=3]'),
+	('CONTAINER_START', 'at_end', '2026-04-30 20:00+00', 'web', 'b', 'root.y', '[vcores=1]'), ('CONTAINER_UPDATE', 'at_end', '2026-05-01 00:00+00', NULL, NULL, NULL, '[vcores=2]'),
+	('CONTAINER_START', 'may', '2026-05-01 00:00+00', 'web', 'b', 'root.y', '[vcores=1]'), ('CONTAINER_FINISH', 'may', '2026-05-01 00:00:01+00', NULL, NULL, NULL, NULL);
+SELECT yquota.roll_up() > 0 AS rolled_up;
+CREATE TABLE before AS SELECT project, charged + accrued AS spent FROM yquota.project_balance;
+CREATE TABLE april AS SELECT * FROM yquota.cost_between('-infinity', '2026-05-01', '{project,queue,container_id}');
+
+-- in batches; balances and costs stay what they are
+SELECT settled, closed_at FROM yquota.close_period('2026-05-01', 1);
+SELECT until, closed_at FROM yquota.closed_period;
+SELECT * FROM yquota.close_period('2026-05-02', 1);
+SELECT settled, closed_at FROM yquota.close_period('2026-05-01', 1);
+SELECT settled, closed_at FROM yquota.close_period('2026-05-01', 1);
+SELECT * FROM yquota.close_period('2026-05-01');
+SELECT container_id, "from", "to", number, corrects, settled_by, amount FROM yquota.charge ORDER BY container_id, number;
+SELECT container_id, settled_at, charges FROM yquota.container ORDER BY container_id;
+SELECT project, charged + accrued - spent AS difference FROM yquota.project_balance JOIN before USING (project) ORDER BY project;
+CREATE VIEW bill AS SELECT project, queue, container_id, amount
+	FROM yquota.cost_between('-infinity', '2026-05-01', '{project,queue,container_id}', (SELECT closed_at FROM yquota.closed_period WHERE until = '2026-05-01'));
+CREATE TABLE issued AS SELECT * FROM bill;
+SELECT * FROM issued ORDER BY container_id;
+SELECT count(*) AS differing FROM issued FULL JOIN april USING (project, queue, container_id) WHERE issued.amount IS DISTINCT FROM april.amount;
+SELECT until, amount, amount = (SELECT sum(amount) FROM issued) AS adds_up FROM yquota.closed_period;
+SELECT * FROM yquota.verify();
+
+-- what comes late, is forgiven, or turns out to be wrong: as before to the last digit
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, queue, allocation) VALUES
+	('CONTAINER_START', 'late', '2026-04-30 23:30+00', 'lab', 'a', 'root.x', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-05-01 00:30+00', NULL, NULL, NULL, NULL),
+	('CONTAINER_START', 'late_runs', '2026-04-30 23:30+00', 'lab', 'a', 'root.x', '[vcores=1]'),
+	('CONTAINER_UPDATE', 'runs', '2026-04-30 21:00+00', NULL, NULL, 'root.z', NULL),
+	('CONTAINER_FINISH', 'at_end', '2026-05-02 12:00+00', NULL, NULL, NULL, NULL);
+SELECT * FROM yquota.forgive('2026-04-30 23:45+00', '2026-05-01 00:15+00', 'switch replaced');
+SELECT count(*) FROM yquota.void_events('april', 'never ran');
+-- with the clock back at where the period was closed, and before
+SELECT yquota.set_clock('2026-05-01 12:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, queue, allocation) VALUES
+	('CONTAINER_START', 'early', '2026-04-30 23:00+00', 'lab', 'a', 'root.x', '[vcores=1]'), ('CONTAINER_FINISH', 'early', '2026-04-30 23:10+00', NULL, NULL, NULL, NULL);
+SELECT yquota.set_clock('2026-06-01 10:00+00');
+-- an end of a period is no event: nothing to void
+SELECT count(*) FROM yquota.void_events("from" => '2026-05-01', "to" => '2026-05-01 00:00:00.5+00', project => 'lab', reason => 'x');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'runs', '2026-05-03 00:00+00');
+SELECT count(*) AS differing FROM issued FULL JOIN bill USING (project, queue, container_id) WHERE issued.amount IS DISTINCT FROM bill.amount;
+SELECT count(*) AS crossing FROM yquota.charge WHERE "from" < '2026-05-01' AND "to" > '2026-05-01' AND booked_at > (SELECT begun_at FROM yquota.closed_period) AND corrects IS NULL;
+SELECT * FROM yquota.verify();
+
+-- the difference is in the next period
+SELECT settled, closed_at FROM yquota.close_period('2026-06-01');
+SELECT project, april.amount AS issued, later.amount AS by_now, may.amount AS may
+FROM (SELECT project, sum(amount) AS amount FROM issued GROUP BY project) AS april
+JOIN yquota.cost_between('-infinity', '2026-05-01', as_booked => '2026-06-01 10:00+00') AS later USING (project)
+JOIN yquota.cost_between('2026-05-01', '2026-06-01', as_booked => '2026-06-01 10:00+00') AS may USING (project) ORDER BY project;
+-- what was issued, the difference and May are all that was ever spent by then
+SELECT bool_and(whole.amount = (SELECT sum(amount) FROM yquota.cost_between('-infinity', '2026-06-01', as_booked => '2026-06-01 10:00+00') AS c WHERE c.project = whole.project)) AS adds_up
+FROM yquota.cost_between('-infinity', '2026-06-01') AS whole;
+SELECT * FROM yquota.verify();
+
+-- bad input
+SELECT yquota.close_period(NULL);
+SELECT yquota.close_period('infinity');
+SELECT yquota.close_period('2026-05-15');
+SELECT yquota.close_period('2026-07-01');
+SELECT yquota.close_period('2026-07-01', 0);
+SELECT * FROM yquota.cost_between('2026-05-02', '2026-06-01', as_booked => '2026-06-01 10:00+00');
+SELECT * FROM yquota.cost_between('2026-05-01', '2026-06-01', as_booked => '2026-05-31');
+UPDATE yquota.closed_period SET amount = 0;
+DELETE FROM yquota.closed_period;
+TRUNCATE yquota.closed_period;
+
+\c postgres
+DROP DATABASE yquota_close_period;
