@@ -341,7 +341,7 @@ sub test_release
 
 my @changes = (
 	[ 'a column', 'ALTER TABLE yquota.project ADD COLUMN extra text', 'column yquota.project.extra' ],
-	[ 'a type of a column', 'ALTER TABLE yquota.event_reject ALTER COLUMN reason TYPE varchar', 'column yquota.event_reject.reason' ],
+	[ 'a type of a column', 'ALTER TABLE yquota.event_reject ALTER COLUMN detail TYPE varchar', 'column yquota.event_reject.detail' ],
 	[ 'a default', 'ALTER TABLE yquota.project ALTER COLUMN quota_mode DROP DEFAULT', 'column yquota.project.quota_mode' ],
 	[ 'not null', 'ALTER TABLE yquota.event_reject ALTER COLUMN reason DROP NOT NULL', 'column yquota.event_reject.reason' ],
 	[ 'storage', 'ALTER TABLE yquota_internal.running_total ALTER COLUMN weights SET STORAGE EXTENDED', 'column yquota_internal.running_total.weights' ],
