@@ -83,6 +83,7 @@ BEGIN
 	WHEN 'lose' THEN UPDATE yquota.node SET state = 'LOST' WHERE name = o ->> 'node';
 	WHEN 'join' THEN UPDATE yquota.node SET state = 'RUNNING', total = replay.resource(o) WHERE name = o ->> 'node';
 	END CASE;
+	PERFORM yquota.activate_applications();
 END $$;
 
 CREATE FUNCTION replay.perform(o jsonb) RETURNS text LANGUAGE plpgsql AS $$
