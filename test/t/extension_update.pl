@@ -67,7 +67,7 @@ sub shipped_rows
 		SQL
 
 	return $node->safe_psql($database, join "\n", map {
-		"SELECT '$_', to_jsonb(t) - 'set_at' - 'changed_at' - 'created_at' - 'version' FROM $_ AS t ORDER BY 2;" } @tables);
+		"SELECT '$_', to_jsonb(t) - 'set_at' - 'changed_at' - 'created_at' - 'version' - 'content' FROM $_ AS t ORDER BY 2;" } @tables);
 }
 
 #
