@@ -437,6 +437,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.decide_outage(bigint,boolean)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.forgive(timestamptz,timestamptz,text,text)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.close_period(timestamptz,integer)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.open_books(timestamptz)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.grant_member(regrole,text)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.install_cron_jobs()', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.remove_cron_jobs()', 'EXECUTE', '{admin}'),
