@@ -297,8 +297,10 @@ yq_container_put(YqBooks *books, YqWriter *writer, const YqContainer *container)
 static YqEventKind
 settling_kind(const YqBooks *books, Oid label)
 {
-	return label == books->labels.kinds[YQ_CONTAINER_FINISH] ?
-		YQ_CONTAINER_FINISH : YQ_CONTAINER_UPDATE;
+	if (label == books->labels.kinds[YQ_CONTAINER_FINISH])
+		return YQ_CONTAINER_FINISH;
+	return label == books->labels.kinds[YQ_QUOTA_COMPUTE] ?
+		YQ_QUOTA_COMPUTE : YQ_CONTAINER_UPDATE;
 }
 
 void

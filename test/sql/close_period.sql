@@ -43,6 +43,9 @@ SELECT count(*) AS differing FROM issued FULL JOIN april USING (project, queue, 
 SELECT until, amount, amount = (SELECT sum(amount) FROM issued) AS adds_up FROM yquota.closed_period;
 SELECT * FROM yquota.verify();
 
+-- settled again, nothing changes
+SELECT yquota_internal.settle_again('{across,april,at_end,may,runs}') AS corrected;
+
 -- what comes late, is forgiven, or turns out to be wrong: as before to the last digit
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, queue, allocation) VALUES
 	('CONTAINER_START', 'late', '2026-04-30 23:30+00', 'lab', 'a', 'root.x', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-05-01 00:30+00', NULL, NULL, NULL, NULL),
