@@ -16,6 +16,7 @@ ALTER TABLE yquota_internal.rate_class_counter REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.usage_counter REPLICA IDENTITY FULL;
 ALTER TABLE yquota.container_change REPLICA IDENTITY FULL;
 ALTER TABLE yquota.role_grant REPLICA IDENTITY FULL;
+ALTER TABLE yquota.spending_threshold REPLICA IDENTITY FULL;
 
 -- What sessions remember of prices, projects and nodes they must forget as well
 -- when a change is applied, and when rows are loaded as a replica.

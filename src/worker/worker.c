@@ -713,23 +713,29 @@ leave_if_told(void)
 		leave("yquota.databases does not list the database");
 }
 
-static void
+/* True when there was one to run. */
+static bool
 run_periodic_tasks(void)
 {
-	for (int i = 0; i < PERIODIC_COUNT; i++)
+	bool		has_run = false;
+
+	for (int i = 0; i < PERIODIC_COUNT && !extension_is_gone; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (milliseconds_until_due(&periodic[i]) == 0)
-			(void) attempt(&periodic[i]);
-		if (extension_is_gone)
-			return;
+		if (milliseconds_until_due(&periodic[i]) != 0)
+			continue;
+		(void) attempt(&periodic[i]);
+		has_run = true;
 	}
+	return has_run;
 }
 
 /* Everything that is due; returns how many milliseconds to sleep. */
 static long
 run_pass(void)
 {
+	bool		has_run = false;
+
 	if (is_held_back(&look_task))
 		return milliseconds_until_due(&look_task);
 	if (!attempt(&look_task))
@@ -747,7 +753,7 @@ run_pass(void)
 		something_to_record = true;
 	}
 	if (started)
-		run_periodic_tasks();
+		has_run = run_periodic_tasks();
 	if (something_to_record && !extension_is_gone && !is_held_back(&record_task) &&
 		attempt(&record_task))
 	{
@@ -755,7 +761,8 @@ run_pass(void)
 		last_error = NULL;
 	}
 	leave_if_told();
-	return milliseconds_to_sleep();
+	/* tasks that waited for locks or parallel workers have taken the latch of whoever woke us */
+	return has_run ? 0 : milliseconds_to_sleep();
 }
 
 /*

@@ -43,6 +43,7 @@ my @names = ('a', 'b', 'B-1', 'x_y', "\x{e9}t\x{e9}", 'two words', '"q"', "o'k",
 my @labels = qw(gpu ssd l-1 CAPS x_2);
 my @users = ('alice', 'john.doe', "\x{17c}uk", 'a-b', 'weight', 'x@y.z');
 my @texts = ('fair', 'org.example.Some$Class', 'a & b', '<x>', '"quoted"', "o'k", "\x{20ac}", 'a,b', 'x=y', ']]>', '*', '%user', '$ {x}', '\\n');
+my @calculators = map { "org.apache.hadoop.yarn.util.resource.$_" } qw(DefaultResourceCalculator DominantResourceCalculator);
 
 sub pick { return $_[ int(rand(@_)) ]; }
 
@@ -76,7 +77,11 @@ my %value_of = (
 	float => sub { my $n = int(rand(4096)) / 64; return ($n, padded(pick($n, "${n}f", "+$n", $n * 10 . 'e-1'))); },
 	double => sub { my $n = int(rand(4096)) / 64; return ($n, padded(pick($n, "${n}d"))); },
 	boolean => sub { my $b = pick('true', 'false'); return ($b, padded(pick($b, uc $b, ucfirst $b))); },
-	text => sub { my $text = pick(@texts); return ($text, padded($text)); },
+	text => sub {
+		my ($property) = @_;
+		my $text = pick($property =~ /\.resource-calculator$/ ? @calculators : @texts);
+		return ($text, padded($text));
+	},
 	acl => sub { my $acl = pick(' ', '*', 'u1,u2 g1', ' g1', 'u '); return ($acl, $acl); },
 	options => sub { my $text = pick(@texts, ' '); return ($text, $text); },
 	state => sub { my $state = pick('RUNNING', 'STOPPED'); return ($state, pick($state, lc $state)); },
@@ -138,7 +143,7 @@ sub random_configuration
 		$property =~ s/<(?:user)>/pick(@users)/e;
 		$property =~ s/<policy>/pick(qw(p1 p2))/e;
 		$property =~ s/<option>/pick('capacity', 'fair.weight', 'accessible-node-labels.gpu.capacity', "\x{e9}")/e;
-		my ($exported, $spelled) = $value_of{$notation}->();
+		my ($exported, $spelled) = $value_of{$notation}->($property);
 		$configuration{$property} = [ $file, $exported, $spelled ];
 	}
 	# of queues that are not listed, and of nothing
