@@ -23,6 +23,7 @@
 #include "base/compat.h"
 
 #include "access/table.h"
+#include "base/arguments.h"
 #include "base/finder.h"
 #include "base/writer.h"
 #include "catalog/pg_type_d.h"
@@ -128,15 +129,11 @@ yq_sql_charge_deferred_through(PG_FUNCTION_ARGS)
 {
 	text	   *last_id = PG_ARGISNULL(0) ? NULL : PG_GETARG_TEXT_PP(0);
 	Relation	relation = yq_table_open(YQ_DEFERRED_EVENT, RowExclusiveLock);
-	TupleDesc	result_descriptor;
 	Tuplestorestate *rows;
 	YqDoorResult charged;
 	Datum		values[2];
 	bool		nulls[2] = {false};
 	HeapTuple	result;
-
-	if (get_call_result_type(fcinfo, NULL, &result_descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 
 	SPI_connect();
 	rows = tuplestore_begin_heap(false, false, work_mem);
@@ -148,6 +145,6 @@ yq_sql_charge_deferred_through(PG_FUNCTION_ARGS)
 
 	values[0] = Int64GetDatum(charged.events - charged.set_aside);
 	values[1] = Int64GetDatum(charged.set_aside);
-	result = heap_form_tuple(BlessTupleDesc(result_descriptor), values, nulls);
+	result = heap_form_tuple(yq_result_descriptor(fcinfo), values, nulls);
 	PG_RETURN_DATUM(HeapTupleGetDatum(result));
 }

@@ -7,12 +7,10 @@
  */
 #include "base/compat.h"
 
-#include "catalog/pg_type_d.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "queues/access.h"
 #include "queues/subject.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_application_priority);
@@ -31,76 +29,6 @@ static const char *const operation_names[] = {
 	[OPERATION_SUBMIT] = "SUBMIT",
 	[OPERATION_ADMIN] = "ADMIN",
 };
-
-text *
-yq_required_text(FunctionCallInfo fcinfo, int argument, const char *name)
-{
-	text	   *value;
-
-	if (PG_ARGISNULL(argument))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", name)));
-	value = PG_GETARG_TEXT_PP(argument);
-	if (VARSIZE_ANY_EXHDR(value) == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must not be empty", name)));
-	return value;
-}
-
-int
-yq_text_array(FunctionCallInfo fcinfo, int argument, const char *name, const char ***strings)
-{
-	Datum	   *values;
-	bool	   *nulls;
-	int			count;
-
-	*strings = NULL;
-	if (PG_ARGISNULL(argument))
-		return 0;
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(argument), TEXTOID, -1, false, TYPALIGN_INT,
-					  &values, &nulls, &count);
-	*strings = palloc(Max(count, 1) * sizeof(char *));
-	for (int i = 0; i < count; i++)
-	{
-		if (nulls[i])
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("%s must not contain nulls", name)));
-		(*strings)[i] = TextDatumGetCString(values[i]);
-	}
-	return count;
-}
-
-YqSubject
-yq_subject_arguments(FunctionCallInfo fcinfo, int username, int groups, int real_username)
-{
-	YqSubject	subject = {.groups_known = !PG_ARGISNULL(groups)};
-
-	subject.username = text_to_cstring(yq_required_text(fcinfo, username, "username"));
-	subject.group_count = yq_text_array(fcinfo, groups, "groups", &subject.groups);
-	if (real_username >= 0 && !PG_ARGISNULL(real_username))
-		subject.real_username = text_to_cstring(PG_GETARG_TEXT_PP(real_username));
-	return subject;
-}
-
-TupleDesc
-yq_result_descriptor(FunctionCallInfo fcinfo)
-{
-	TupleDesc	descriptor = fcinfo->flinfo->fn_extra;
-	MemoryContext old_context;
-
-	if (descriptor != NULL)
-		return descriptor;
-	old_context = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	descriptor = BlessTupleDesc(CreateTupleDescCopy(descriptor));
-	MemoryContextSwitchTo(old_context);
-	fcinfo->flinfo->fn_extra = descriptor;
-	return descriptor;
-}
 
 /* Hadoop's name of an operation, or that of the property, in any case. */
 static int

@@ -540,22 +540,8 @@ find_waiting(void)
 	static YqStatement look_up = {
 		.command = "SELECT DISTINCT a.queue FROM yquota.application AS a WHERE a.state = 'ACCEPTED' ORDER BY a.queue"
 	};
-	MemoryContext context = CurrentMemoryContext;
-	List	   *paths = NIL;
-	uint64		rows;
 
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	rows = yq_statement_run(&look_up, NULL, NULL);
-	for (uint64 i = 0; i < rows; i++)
-	{
-		MemoryContext old_context = MemoryContextSwitchTo(context);
-
-		paths = lappend(paths, SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1));
-		MemoryContextSwitchTo(old_context);
-	}
-	SPI_finish();
-	return paths;
+	return yq_statement_strings(&look_up, NULL);
 }
 
 /* In Hadoop's order: room for application masters first, then what is held. */

@@ -114,3 +114,25 @@ yq_statement_execute(YqStatement *statement, Datum *values, const char *nulls)
 	SPI_finish();
 	return processed;
 }
+
+List *
+yq_statement_strings(YqStatement *statement, Datum *values)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	List	   *strings = NIL;
+	uint64		rows;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	rows = yq_statement_run(statement, values, NULL);
+	for (uint64 i = 0; i < rows; i++)
+	{
+		char	   *string = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
+		MemoryContext old_context = MemoryContextSwitchTo(caller);
+
+		strings = lappend(strings, pstrdup(string));
+		MemoryContextSwitchTo(old_context);
+	}
+	SPI_finish();
+	return strings;
+}

@@ -15,6 +15,8 @@
 
 #include "base/compat.h"
 
+#include "nodes/pg_list.h"
+
 #define YQ_STATEMENT_MAX_PARAMETERS 24
 
 /*
@@ -39,5 +41,8 @@ extern uint64 yq_statement_run(YqStatement *statement, Datum *values, const char
 
 /* The same for who is not, and needs nothing but the number. */
 extern uint64 yq_statement_execute(YqStatement *statement, Datum *values, const char *nulls);
+
+/* The first column of the rows that it returns, as strings (char *) in the caller's context. */
+extern List *yq_statement_strings(YqStatement *statement, Datum *values);
 
 #endif							/* YQ_STATEMENT_H */

@@ -12,7 +12,6 @@
 
 #include "base/catalog.h"
 #include "base/clock.h"
-#include "catalog/pg_type_d.h"
 #include "executor/spi.h"
 #include "queues/access.h"
 #include "queues/activation.h"
@@ -27,8 +26,8 @@
 #include "queues/statement.h"
 #include "queues/submission.h"
 #include "queues/submission_lock.h"
+#include "queues/text.h"
 #include "storage/lmgr.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -599,11 +598,7 @@ put_text(RowWriter *writer, const char *text)
 static void
 put_texts(RowWriter *writer, const char **texts, int count, bool isnull)
 {
-	Datum	   *elements = palloc(sizeof(Datum) * Max(count, 1));
-
-	for (int i = 0; i < count; i++)
-		elements[i] = CStringGetTextDatum(texts[i]);
-	put(writer, PointerGetDatum(construct_array(elements, count, TEXTOID, -1, false, TYPALIGN_INT)), isnull);
+	put(writer, yq_array_of_names(texts, count), isnull);
 }
 
 static void

@@ -53,15 +53,6 @@ optional_text(FunctionCallInfo fcinfo, int argument)
 	return PG_ARGISNULL(argument) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(argument));
 }
 
-static void
-check_not_null(FunctionCallInfo fcinfo, int argument, const char *name)
-{
-	if (PG_ARGISNULL(argument))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", name)));
-}
-
 /* Who asks: NULL for nobody, the resource manager. */
 static const YqSubject *
 caller_arguments(FunctionCallInfo fcinfo, int caller, int groups)
@@ -224,7 +215,7 @@ yq_sql_finish_application(PG_FUNCTION_ARGS)
 	char	   *application_id = name_argument(fcinfo, 0, "application_id");
 	YqApplicationState state;
 
-	check_not_null(fcinfo, 1, "state");
+	yq_require_value(PG_ARGISNULL(1), "state");
 	state = yq_application_state_of_oid(PG_GETARG_OID(1));
 	if (yq_application_is_live(state) || state == YQ_APPLICATION_REJECTED)
 		ereport(ERROR,
@@ -252,7 +243,7 @@ yq_sql_update_application_priority(PG_FUNCTION_ARGS)
 {
 	char	   *application_id = name_argument(fcinfo, 0, "application_id");
 
-	check_not_null(fcinfo, 1, "priority");
+	yq_require_value(PG_ARGISNULL(1), "priority");
 	PG_RETURN_INT32(yq_application_change_priority(application_id, PG_GETARG_INT32(1),
 												   caller_arguments(fcinfo, 2, 3)));
 }
@@ -265,7 +256,7 @@ yq_sql_update_application_lifetime(PG_FUNCTION_ARGS)
 	bool		has_expiry;
 	TimestampTz expiry;
 
-	check_not_null(fcinfo, 1, "lifetime");
+	yq_require_value(PG_ARGISNULL(1), "lifetime");
 	if (PG_GETARG_INT64(1) <= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -65,13 +65,22 @@ yq_java_float_text(float4 value)
 }
 
 Datum
+yq_array_of_names(const char *const *names, int count)
+{
+	Datum	   *elements = palloc(sizeof(Datum) * Max(count, 1));
+
+	for (int i = 0; i < count; i++)
+		elements[i] = CStringGetTextDatum(names[i]);
+	return PointerGetDatum(construct_array(elements, count, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+Datum
 yq_array_of_strings(const List *strings)
 {
-	Datum	   *elements = palloc(sizeof(Datum) * Max(list_length(strings), 1));
+	const char **names = palloc(sizeof(char *) * Max(list_length(strings), 1));
 	const ListCell *cell;
 
 	foreach(cell, strings)
-		elements[foreach_current_index(cell)] = CStringGetTextDatum(lfirst(cell));
-	return PointerGetDatum(construct_array(elements, list_length(strings), TEXTOID, -1, false,
-										   TYPALIGN_INT));
+		names[foreach_current_index(cell)] = lfirst(cell);
+	return yq_array_of_names(names, list_length(strings));
 }

@@ -23,7 +23,8 @@ extern char *yq_float_text(float4 value);
 /* A fraction or percentage as Java writes it: 1.0 instead of 1. */
 extern char *yq_java_float_text(float4 value);
 
-/* Strings as an array of PostgreSQL's. */
+/* Strings as an array of PostgreSQL's: those of a list, or of an array. */
 extern Datum yq_array_of_strings(const List *strings);
+extern Datum yq_array_of_names(const char *const *names, int count);
 
 #endif							/* YQ_TEXT_H */

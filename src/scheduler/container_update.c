@@ -438,23 +438,8 @@ drop_void(void)
 		"SELECT FROM yquota.container AS c WHERE c.container_id = u.container_id) RETURNING u.application_id) "
 		"SELECT DISTINCT v.application_id FROM void AS v ORDER BY v.application_id"
 	};
-	MemoryContext caller = CurrentMemoryContext;
-	List	   *ids = NIL;
-	uint64		rows;
 
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	rows = yq_statement_run(&drop, NULL, NULL);
-	for (uint64 i = 0; i < rows; i++)
-	{
-		char	   *id = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
-		MemoryContext context = MemoryContextSwitchTo(caller);
-
-		ids = lappend(ids, pstrdup(id));
-		MemoryContextSwitchTo(context);
-	}
-	SPI_finish();
-	return ids;
+	return yq_statement_strings(&drop, NULL);
 }
 
 /* As the resource manager does when the token of an increase is not used in time. */

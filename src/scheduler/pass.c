@@ -9,13 +9,12 @@
 
 #include "base/catalog.h"
 #include "base/settings.h"
-#include "catalog/pg_type_d.h"
-#include "executor/spi.h"
 #include "miscadmin.h"
 #include "queues/application_change.h"
 #include "queues/statement.h"
 #include "queues/submission.h"
 #include "queues/submission_lock.h"
+#include "queues/text.h"
 #include "scheduler/apply.h"
 #include "scheduler/assign.h"
 #include "scheduler/change_log.h"
@@ -26,7 +25,6 @@
 #include "scheduler/pass.h"
 #include "scheduler/pass_lock.h"
 #include "scheduler/rest.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
 
@@ -58,23 +56,8 @@ find_lost_masters(void)
 		"SELECT FROM yquota.container AS c WHERE c.container_id = t.am_container_id) "
 		"ORDER BY t.application_id"
 	};
-	MemoryContext caller = CurrentMemoryContext;
-	List	   *ids = NIL;
-	uint64		rows;
 
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	rows = yq_statement_run(&look_up, NULL, NULL);
-	for (uint64 i = 0; i < rows; i++)
-	{
-		char	   *id = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
-		MemoryContext context = MemoryContextSwitchTo(caller);
-
-		ids = lappend(ids, pstrdup(id));
-		MemoryContextSwitchTo(context);
-	}
-	SPI_finish();
-	return ids;
+	return yq_statement_strings(&look_up, NULL);
 }
 
 /* Its next application master knows nothing of what the last one asked for. */
@@ -119,20 +102,13 @@ check_nodes(const char **nodes, int count)
 		"WHERE NOT EXISTS (SELECT FROM yquota.node AS n WHERE n.name = u.name) ORDER BY u.number LIMIT 1",
 		.types = {"_text"}
 	};
-	Datum	   *elements = palloc(sizeof(Datum) * Max(count, 1));
-	Datum		values[1];
+	Datum		values[] = {yq_array_of_names(nodes, count)};
+	const List *unknown = yq_statement_strings(&look_up, values);
 
-	for (int i = 0; i < count; i++)
-		elements[i] = CStringGetTextDatum(nodes[i]);
-	values[0] = PointerGetDatum(construct_array(elements, count, TEXTOID, -1, false, TYPALIGN_INT));
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	if (yq_statement_run(&look_up, values, NULL) > 0)
+	if (unknown != NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("node \"%s\" does not exist",
-						SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1))));
-	SPI_finish();
+				 errmsg("node \"%s\" does not exist", (char *) linitial(unknown))));
 }
 
 /* Nodes of the cluster exist; of others it is not known. */

@@ -10,18 +10,14 @@
 
 #include "access/htup_details.h"
 #include "base/catalog.h"
-#include "catalog/pg_type_d.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "queues/statement.h"
 #include "queues/subject.h"
 #include "scheduler/change_log.h"
 #include "scheduler/container_request.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/typcache.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_forget_application);
 PG_FUNCTION_INFO_V1(yq_sql_request_containers);
@@ -50,22 +46,13 @@ static const YqContainerRequest defaults = {
 	.is_guaranteed = true,
 };
 
-static void
-require(bool isnull, const char *name)
-{
-	if (isnull)
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", name)));
-}
-
 static YqContainerRequest
 read_values(const Datum *values, const bool *nulls)
 {
 	YqContainerRequest request = defaults;
 
-	require(nulls[REQUEST_ALLOCATION], "allocation");
-	require(nulls[REQUEST_COUNT], "count");
+	yq_require_value(nulls[REQUEST_ALLOCATION], "allocation");
+	yq_require_value(nulls[REQUEST_COUNT], "count");
 	request.allocation = DatumGetYqResourceP(values[REQUEST_ALLOCATION]);
 	request.count = DatumGetInt32(values[REQUEST_COUNT]);
 	if (!nulls[REQUEST_RESOURCE_NAME])
@@ -85,19 +72,12 @@ read_values(const Datum *values, const bool *nulls)
 }
 
 static YqContainerRequest
-read_request(Datum composite)
+read_request(HeapTupleHeader row)
 {
-	HeapTupleHeader header = DatumGetHeapTupleHeader(composite);
-	TupleDesc	descriptor = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header),
-													HeapTupleHeaderGetTypMod(header));
-	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(header), .t_data = header};
 	Datum		values[REQUEST_ATTRIBUTES];
 	bool		nulls[REQUEST_ATTRIBUTES];
 
-	if (descriptor->natts != REQUEST_ATTRIBUTES)
-		elog(ERROR, "a container request has %d attributes", descriptor->natts);
-	heap_deform_tuple(&tuple, descriptor, values, nulls);
-	ReleaseTupleDesc(descriptor);
+	yq_row_attributes(row, REQUEST_ATTRIBUTES, values, nulls);
 	return read_values(values, nulls);
 }
 
@@ -107,27 +87,12 @@ yq_sql_request_containers(PG_FUNCTION_ARGS)
 {
 	char	   *application_id = text_to_cstring(yq_required_text(fcinfo, 0, "application_id"));
 	YqContainerRequest *requests;
-	ArrayType  *array;
-	Datum	   *elements;
-	bool	   *nulls;
-	int			count;
-	int16		length;
-	bool		by_value;
-	char		alignment;
+	HeapTupleHeader *rows;
+	int			count = yq_row_array(fcinfo, 1, "requests", &rows);
 
-	require(PG_ARGISNULL(1), "requests");
-	array = PG_GETARG_ARRAYTYPE_P(1);
-	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
-	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, &elements, &nulls, &count);
 	requests = palloc(sizeof(YqContainerRequest) * Max(count, 1));
 	for (int i = 0; i < count; i++)
-	{
-		if (nulls[i])
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("requests must not contain nulls")));
-		requests[i] = read_request(elements[i]);
-	}
+		requests[i] = read_request(rows[i]);
 	PG_RETURN_INT64(yq_container_request(application_id, requests, count));
 }
 

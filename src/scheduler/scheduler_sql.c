@@ -234,10 +234,7 @@ yq_sql_node_heartbeat(PG_FUNCTION_ARGS)
 {
 	YqPass		pass = {.most = -1};
 
-	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("nodes must not be null")));
+	yq_require_value(PG_ARGISNULL(0), "nodes");
 	node_arguments(fcinfo, 0, &pass);
 	pass.explains = !PG_ARGISNULL(1) && PG_GETARG_BOOL(1);
 	return run_pass(fcinfo, &pass);

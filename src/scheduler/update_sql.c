@@ -8,19 +8,14 @@
  */
 #include "base/compat.h"
 
-#include "access/htup_details.h"
 #include "base/catalog.h"
-#include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "queues/statement.h"
 #include "queues/subject.h"
 #include "scheduler/container_update.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/tuplestore.h"
-#include "utils/typcache.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_update_container);
 PG_FUNCTION_INFO_V1(yq_sql_update_containers);
@@ -59,23 +54,14 @@ static const char *const action_names[] = {
 	[YQ_UPDATE_DECREASE] = "decreased",
 };
 
-static void
-require(bool isnull, const char *name)
-{
-	if (isnull)
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", name)));
-}
-
 static YqUpdateRequest
 read_values(const Datum *values, const bool *nulls)
 {
 	/* as YARN's ResourceRequest has them */
 	YqUpdateRequest request = {.priority = 1,.allocation_request_id = -1};
 
-	require(nulls[UPDATE_CONTAINER_ID], "container_id");
-	require(nulls[UPDATE_VERSION], "version");
+	yq_require_value(nulls[UPDATE_CONTAINER_ID], "container_id");
+	yq_require_value(nulls[UPDATE_VERSION], "version");
 	request.container_id = TextDatumGetCString(values[UPDATE_CONTAINER_ID]);
 	request.version = DatumGetInt32(values[UPDATE_VERSION]);
 	if (!nulls[UPDATE_ALLOCATION])
@@ -92,19 +78,12 @@ read_values(const Datum *values, const bool *nulls)
 }
 
 static YqUpdateRequest
-read_request(Datum composite)
+read_request(HeapTupleHeader row)
 {
-	HeapTupleHeader header = DatumGetHeapTupleHeader(composite);
-	TupleDesc	descriptor = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header),
-													HeapTupleHeaderGetTypMod(header));
-	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(header), .t_data = header};
 	Datum		values[UPDATE_ATTRIBUTES];
 	bool		nulls[UPDATE_ATTRIBUTES];
 
-	if (descriptor->natts != UPDATE_ATTRIBUTES)
-		elog(ERROR, "an update request has %d attributes", descriptor->natts);
-	heap_deform_tuple(&tuple, descriptor, values, nulls);
-	ReleaseTupleDesc(descriptor);
+	yq_row_attributes(row, UPDATE_ATTRIBUTES, values, nulls);
 	return read_values(values, nulls);
 }
 
@@ -133,27 +112,12 @@ yq_sql_update_containers(PG_FUNCTION_ARGS)
 	char	   *application_id = text_to_cstring(yq_required_text(fcinfo, 0, "application_id"));
 	YqUpdateRequest *requests;
 	const YqUpdateOutcome *outcomes;
-	ArrayType  *array;
-	Datum	   *elements;
-	bool	   *nulls;
-	int			count;
-	int16		length;
-	bool		by_value;
-	char		alignment;
+	HeapTupleHeader *rows;
+	int			count = yq_row_array(fcinfo, 1, "updates", &rows);
 
-	require(PG_ARGISNULL(1), "updates");
-	array = PG_GETARG_ARRAYTYPE_P(1);
-	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
-	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, &elements, &nulls, &count);
 	requests = palloc(sizeof(YqUpdateRequest) * Max(count, 1));
 	for (int i = 0; i < count; i++)
-	{
-		if (nulls[i])
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("updates must not contain nulls")));
-		requests[i] = read_request(elements[i]);
-	}
+		requests[i] = read_request(rows[i]);
 	InitMaterializedSRF(fcinfo, 0);
 	outcomes = yq_containers_update(application_id, requests, count);
 	for (int i = 0; i < count; i++)
@@ -168,27 +132,20 @@ static char *
 application_of(const char *container_id)
 {
 	static YqStatement look_up = {
-		.command = "SELECT c.application_id FROM yquota.container AS c WHERE c.container_id = $1",
+		.command = "SELECT c.application_id FROM yquota.container AS c WHERE c.container_id = $1 "
+		"AND c.application_id IS NOT NULL",
 		.types = {"text"}
 	};
-	MemoryContext caller = CurrentMemoryContext;
 	Datum		values[] = {CStringGetTextDatum(container_id)};
-	char	   *result = NULL;
+	List	   *ids = yq_statement_strings(&look_up, values);
 
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	if (yq_statement_run(&look_up, values, NULL) > 0)
-		result = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
-	if (result != NULL)
-		result = MemoryContextStrdup(caller, result);
-	SPI_finish();
-	if (result == NULL)
+	if (ids == NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("container \"%s\" cannot be updated: %s", container_id,
 						yq_update_refusal_name(YQ_UPDATE_INVALID_CONTAINER)),
 				 errdetail("No container of that id runs for an application.")));
-	return result;
+	return linitial(ids);
 }
 
 static const char *

@@ -1,0 +1,121 @@
+/*-------------------------------------------------------------------------
+ *
+ * arguments.c
+ *	  Arguments and results of SQL functions.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/htup_details.h"
+#include "base/arguments.h"
+#include "catalog/pg_type_d.h"
+#include "funcapi.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+void
+yq_require_value(bool isnull, const char *name)
+{
+	if (isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", name)));
+}
+
+text *
+yq_required_text(FunctionCallInfo fcinfo, int argument, const char *name)
+{
+	text	   *value;
+
+	yq_require_value(PG_ARGISNULL(argument), name);
+	value = PG_GETARG_TEXT_PP(argument);
+	if (VARSIZE_ANY_EXHDR(value) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must not be empty", name)));
+	return value;
+}
+
+static int
+read_array(ArrayType *array, const char *name, Datum **elements)
+{
+	bool	   *nulls;
+	int			count;
+	int16		length;
+	bool		by_value;
+	char		alignment;
+
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
+	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, elements, &nulls, &count);
+	for (int i = 0; i < count; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("%s must not contain nulls", name)));
+	}
+	return count;
+}
+
+int
+yq_text_array(FunctionCallInfo fcinfo, int argument, const char *name, const char ***strings)
+{
+	Datum	   *elements;
+	int			count;
+
+	*strings = NULL;
+	if (PG_ARGISNULL(argument))
+		return 0;
+	count = read_array(PG_GETARG_ARRAYTYPE_P(argument), name, &elements);
+	*strings = palloc(Max(count, 1) * sizeof(char *));
+	for (int i = 0; i < count; i++)
+		(*strings)[i] = TextDatumGetCString(elements[i]);
+	return count;
+}
+
+int
+yq_row_array(FunctionCallInfo fcinfo, int argument, const char *name, HeapTupleHeader **rows)
+{
+	Datum	   *elements;
+	int			count;
+
+	yq_require_value(PG_ARGISNULL(argument), name);
+	count = read_array(PG_GETARG_ARRAYTYPE_P(argument), name, &elements);
+	*rows = palloc(Max(count, 1) * sizeof(HeapTupleHeader));
+	for (int i = 0; i < count; i++)
+		(*rows)[i] = DatumGetHeapTupleHeader(elements[i]);
+	return count;
+}
+
+void
+yq_row_attributes(HeapTupleHeader row, int count, Datum *values, bool *nulls)
+{
+	TupleDesc	descriptor = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row));
+	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row), .t_data = row};
+
+	if (descriptor->natts != count)
+		elog(ERROR, "a row of type %u has %d attributes instead of %d", HeapTupleHeaderGetTypeId(row),
+			 descriptor->natts, count);
+	heap_deform_tuple(&tuple, descriptor, values, nulls);
+	ReleaseTupleDesc(descriptor);
+}
+
+TupleDesc
+yq_result_descriptor(FunctionCallInfo fcinfo)
+{
+	TupleDesc	descriptor = fcinfo->flinfo->fn_extra;
+	MemoryContext old_context;
+
+	if (descriptor != NULL)
+		return descriptor;
+	old_context = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	descriptor = BlessTupleDesc(CreateTupleDescCopy(descriptor));
+	MemoryContextSwitchTo(old_context);
+	fcinfo->flinfo->fn_extra = descriptor;
+	return descriptor;
+}
