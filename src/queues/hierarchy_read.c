@@ -415,6 +415,16 @@ yq_hierarchy_resource(const YqHierarchy *hierarchy, const int64 *amounts)
 	return PointerGetDatum(yq_resource_make(entries, count));
 }
 
+Datum
+yq_hierarchy_bounded_resource(const YqHierarchy *hierarchy, const int64 *amounts)
+{
+	int64		bounded[YQ_MAX_RESOURCE_TYPES];
+
+	for (int i = 0; i < hierarchy->calculator.types; i++)
+		bounded[i] = amounts[i] == PG_INT64_MAX ? 0 : amounts[i];
+	return yq_hierarchy_resource(hierarchy, bounded);
+}
+
 /* -- settings -------------------------------------------------------------- */
 
 static const char *const setting_columns[] = {"legacy_queue_mode_enabled", "node_labels_enabled",

@@ -15,6 +15,7 @@
 
 #include "access/xact.h"
 #include "base/catalog.h"
+#include "base/row_builder.h"
 #include "catalog/pg_type_d.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
@@ -290,17 +291,6 @@ push_string(JsonbParseState **state, JsonbIteratorToken token, const char *text)
 	pushJsonbValue(state, token, &value);
 }
 
-/* Without the types of which any amount will do. */
-static Datum
-bounded_resource_of(const YqHierarchy *hierarchy, const int64 *amounts)
-{
-	int64		bounded[YQ_MAX_RESOURCE_TYPES];
-
-	for (int i = 0; i < hierarchy->calculator.types; i++)
-		bounded[i] = amounts[i] == PG_INT64_MAX ? 0 : amounts[i];
-	return yq_hierarchy_resource(hierarchy, bounded);
-}
-
 /* What has been said of the queue before, which a sibling often shares. */
 typedef struct InheritedMemo
 {
@@ -370,27 +360,6 @@ remembered_properties(InheritedMemo *memo, const YqQueue *queue)
 	return memo->properties;
 }
 
-/* A row that is being filled from left to right. */
-typedef struct RowWriter
-{
-	Datum		values[48];
-	bool		nulls[48];
-	int			count;
-} RowWriter;
-
-static void
-put(RowWriter *writer, Datum value, bool isnull)
-{
-	writer->values[writer->count] = value;
-	writer->nulls[writer->count++] = isnull;
-}
-
-static void
-put_text(RowWriter *writer, const char *text)
-{
-	put(writer, text == NULL ? (Datum) 0 : CStringGetTextDatum(text), text == NULL);
-}
-
 static const char *
 state_of(const YqQueue *queue)
 {
@@ -399,37 +368,37 @@ state_of(const YqQueue *queue)
 }
 
 static void
-put_configuration(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label)
+put_configuration(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label)
 {
-	put_text(writer, queue->path);
-	put_text(writer, hierarchy->labels[label->label]);
-	put(writer, Int32GetDatum(queue->number + 1), false);
-	put_text(writer, draw(queue));
-	put_text(writer, yq_queue_kind_name(queue->kind));
-	put(writer, BoolGetDatum(queue->is_auto_created), false);
-	put(writer, ObjectIdGetDatum(yq_enum_oid("queue_state", state_of(queue))), false);
-	put_text(writer, label->capacity.text);
-	put_text(writer, label->maximum.text);
+	yq_row_put_text(row, queue->path);
+	yq_row_put_text(row, hierarchy->labels[label->label]);
+	yq_row_put(row, Int32GetDatum(queue->number + 1), false);
+	yq_row_put_text(row, draw(queue));
+	yq_row_put_text(row, yq_queue_kind_name(queue->kind));
+	yq_row_put(row, BoolGetDatum(queue->is_auto_created), false);
+	yq_row_put(row, ObjectIdGetDatum(yq_enum_oid("queue_state", state_of(queue))), false);
+	yq_row_put_text(row, label->capacity.text);
+	yq_row_put_text(row, label->maximum.text);
 }
 
 static void
-put_capacities(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueueLabel *label)
+put_capacities(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueueLabel *label)
 {
-	put(writer, Float4GetDatum(label->capacity_fraction), false);
-	put(writer, Float4GetDatum(label->maximum_fraction), false);
-	put(writer, Float4GetDatum(label->weight), label->weight < 0);
-	put(writer, Float4GetDatum(label->normalized_weight), label->weight < 0);
-	put(writer, Float4GetDatum(label->absolute_capacity), false);
-	put(writer, Float4GetDatum(label->absolute_maximum), false);
-	put(writer, yq_hierarchy_resource(hierarchy, label->effective_minimum), false);
-	put(writer, yq_hierarchy_resource(hierarchy, label->effective_maximum), false);
-	put(writer, yq_hierarchy_resource(hierarchy, label->used), false);
-	put(writer, Float4GetDatum(yq_queue_used(hierarchy, label, label->used)), false);
-	put(writer, Float4GetDatum(yq_queue_absolute_used(hierarchy, label->label, label->used)), false);
+	yq_row_put(row, Float4GetDatum(label->capacity_fraction), false);
+	yq_row_put(row, Float4GetDatum(label->maximum_fraction), false);
+	yq_row_put(row, Float4GetDatum(label->weight), label->weight < 0);
+	yq_row_put(row, Float4GetDatum(label->normalized_weight), label->weight < 0);
+	yq_row_put(row, Float4GetDatum(label->absolute_capacity), false);
+	yq_row_put(row, Float4GetDatum(label->absolute_maximum), false);
+	yq_row_put(row, yq_hierarchy_resource(hierarchy, label->effective_minimum), false);
+	yq_row_put(row, yq_hierarchy_resource(hierarchy, label->effective_maximum), false);
+	yq_row_put(row, yq_hierarchy_resource(hierarchy, label->used), false);
+	yq_row_put(row, Float4GetDatum(yq_queue_used(hierarchy, label, label->used)), false);
+	yq_row_put(row, Float4GetDatum(yq_queue_absolute_used(hierarchy, label->label, label->used)), false);
 }
 
 static void
-put_limits(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label,
+put_limits(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label,
 		   InheritedMemo *memo)
 {
 	bool		is_leaf = queue->kind == YQ_QUEUE_LEAF;
@@ -438,27 +407,27 @@ put_limits(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueue *queue
 	if (is_leaf)
 		am_limit = yq_queue_may_use_label(queue, label->label) ?
 			yq_queue_am_limit(hierarchy, label, yq_queue_limit(hierarchy, queue)) : yq_hierarchy_amounts(hierarchy);
-	put(writer, Int64GetDatum(queue->containers), false);
-	put(writer, Float4GetDatum(queue->user_limit), !is_leaf);
-	put(writer, Float4GetDatum(queue->user_limit_factor), !is_leaf);
-	put(writer, Int32GetDatum(queue->most_applications), !is_leaf);
-	put(writer, Int32GetDatum(queue->most_applications_per_user), !is_leaf);
-	put(writer, Float4GetDatum(label->am_percent), !is_leaf);
-	put(writer, is_leaf ? yq_hierarchy_resource(hierarchy, am_limit) : (Datum) 0, !is_leaf);
-	put(writer, bounded_resource_of(hierarchy, queue->maximum_allocation), false);
-	put(writer, Int64GetDatum(queue->maximum_lifetime), queue->maximum_lifetime <= 0);
-	put(writer, Int64GetDatum(queue->default_lifetime), queue->default_lifetime <= 0);
-	put(writer, remembered_properties(memo, queue), false);
+	yq_row_put(row, Int64GetDatum(queue->containers), false);
+	yq_row_put(row, Float4GetDatum(queue->user_limit), !is_leaf);
+	yq_row_put(row, Float4GetDatum(queue->user_limit_factor), !is_leaf);
+	yq_row_put(row, Int32GetDatum(queue->most_applications), !is_leaf);
+	yq_row_put(row, Int32GetDatum(queue->most_applications_per_user), !is_leaf);
+	yq_row_put(row, Float4GetDatum(label->am_percent), !is_leaf);
+	yq_row_put(row, is_leaf ? yq_hierarchy_resource(hierarchy, am_limit) : (Datum) 0, !is_leaf);
+	yq_row_put(row, yq_hierarchy_bounded_resource(hierarchy, queue->maximum_allocation), false);
+	yq_row_put(row, Int64GetDatum(queue->maximum_lifetime), queue->maximum_lifetime <= 0);
+	yq_row_put(row, Int64GetDatum(queue->default_lifetime), queue->default_lifetime <= 0);
+	yq_row_put(row, remembered_properties(memo, queue), false);
 }
 
 static void
-put_applications(RowWriter *writer, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label)
+put_applications(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label)
 {
-	put(writer, Int64GetDatum(queue->non_runnable + queue->accepted + queue->active), false);
-	put(writer, Int64GetDatum(queue->non_runnable), false);
-	put(writer, Int64GetDatum(queue->accepted), false);
-	put(writer, Int64GetDatum(queue->active), false);
-	put(writer, yq_hierarchy_resource(hierarchy, label->am_used), false);
+	yq_row_put(row, Int64GetDatum(queue->non_runnable + queue->accepted + queue->active), false);
+	yq_row_put(row, Int64GetDatum(queue->non_runnable), false);
+	yq_row_put(row, Int64GetDatum(queue->accepted), false);
+	yq_row_put(row, Int64GetDatum(queue->active), false);
+	yq_row_put(row, yq_hierarchy_resource(hierarchy, label->am_used), false);
 }
 
 /* effective_queues() */
@@ -488,13 +457,13 @@ yq_sql_effective_queues(PG_FUNCTION_ARGS)
 		CHECK_FOR_INTERRUPTS();
 		for (int j = 0; j < queue->label_count; j++)
 		{
-			RowWriter	writer = {.count = 0};
+			YqRowBuilder row = {.count = 0};
 
-			put_configuration(&writer, hierarchy, queue, &queue->labels[j]);
-			put_capacities(&writer, hierarchy, &queue->labels[j]);
-			put_limits(&writer, hierarchy, queue, &queue->labels[j], &memo);
-			put_applications(&writer, hierarchy, queue, &queue->labels[j]);
-			tuplestore_putvalues(result->setResult, result->setDesc, writer.values, writer.nulls);
+			put_configuration(&row, hierarchy, queue, &queue->labels[j]);
+			put_capacities(&row, hierarchy, &queue->labels[j]);
+			put_limits(&row, hierarchy, queue, &queue->labels[j], &memo);
+			put_applications(&row, hierarchy, queue, &queue->labels[j]);
+			tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 			MemoryContextReset(row_context);
 		}
 	}

@@ -12,6 +12,7 @@
 
 #include "base/catalog.h"
 #include "base/clock.h"
+#include "base/row_builder.h"
 #include "executor/spi.h"
 #include "queues/access.h"
 #include "queues/activation.h"
@@ -574,47 +575,26 @@ yq_submission_decide(const YqSubmission *submission, bool is_to_be_let_in)
 
 /* -- recording ----------------------------------------------------------------- */
 
-/* A row that is being filled from left to right. */
-typedef struct RowWriter
-{
-	Datum		values[YQ_STATEMENT_MAX_PARAMETERS];
-	char		nulls[YQ_STATEMENT_MAX_PARAMETERS];
-	int			count;
-} RowWriter;
-
 static void
-put(RowWriter *writer, Datum value, bool isnull)
+put_texts(YqRowBuilder *row, const char **texts, int count, bool isnull)
 {
-	writer->values[writer->count] = value;
-	writer->nulls[writer->count++] = isnull ? 'n' : ' ';
+	yq_row_put(row, yq_array_of_names(texts, count), isnull);
 }
 
 static void
-put_text(RowWriter *writer, const char *text)
+put_submission(YqRowBuilder *row, const YqSubmission *submission)
 {
-	put(writer, text == NULL ? (Datum) 0 : CStringGetTextDatum(text), text == NULL);
-}
-
-static void
-put_texts(RowWriter *writer, const char **texts, int count, bool isnull)
-{
-	put(writer, yq_array_of_names(texts, count), isnull);
-}
-
-static void
-put_submission(RowWriter *writer, const YqSubmission *submission)
-{
-	put_text(writer, submission->application_id);
-	put_text(writer, submission->subject.username);
-	put_texts(writer, submission->subject.groups, submission->subject.group_count, !submission->subject.groups_known);
-	put_text(writer, submission->subject.real_username);
-	put_text(writer, submission->application_name);
-	put_texts(writer, submission->tags, submission->tag_count, submission->tag_count == 0);
-	put_text(writer, submission->queue);
-	put_text(writer, submission->project);
-	put(writer, BoolGetDatum(submission->is_unmanaged), false);
-	put_text(writer, submission->view_acl);
-	put_text(writer, submission->modify_acl);
+	yq_row_put_text(row, submission->application_id);
+	yq_row_put_text(row, submission->subject.username);
+	put_texts(row, submission->subject.groups, submission->subject.group_count, !submission->subject.groups_known);
+	yq_row_put_text(row, submission->subject.real_username);
+	yq_row_put_text(row, submission->application_name);
+	put_texts(row, submission->tags, submission->tag_count, submission->tag_count == 0);
+	yq_row_put_text(row, submission->queue);
+	yq_row_put_text(row, submission->project);
+	yq_row_put(row, BoolGetDatum(submission->is_unmanaged), false);
+	yq_row_put_text(row, submission->view_acl);
+	yq_row_put_text(row, submission->modify_acl);
 }
 
 /* What it asked for if it was refused, else what it is charged with. */
@@ -627,26 +607,26 @@ am_resource(const YqSubmission *submission, const YqAdmission *admission)
 }
 
 static void
-put_admission(RowWriter *writer, const YqSubmission *submission, const YqAdmission *admission)
+put_admission(YqRowBuilder *row, const YqSubmission *submission, const YqAdmission *admission)
 {
 	const YqApplication *application = &admission->application;
 	bool		is_refused = application->state == YQ_APPLICATION_REJECTED;
 	bool		is_active = application->state == YQ_APPLICATION_ACTIVE;
 	TimestampTz submitted_at = application->submitted_at;
 
-	put_text(writer, application->queue);
-	put_text(writer, application->label_name == NULL ? "" : application->label_name);
-	put(writer, am_resource(submission, admission), false);
-	put(writer, Int32GetDatum(application->priority), false);
-	put(writer, Int64GetDatum(admission->lifetime), admission->lifetime <= 0);
-	put(writer, ObjectIdGetDatum(yq_application_state_oid(application->state)), false);
-	put(writer, BoolGetDatum(application->has_outstanding_requests), false);
-	put(writer, TimestampTzGetDatum(submitted_at), false);
-	put(writer, TimestampTzGetDatum(submitted_at), !is_active);
-	put(writer, TimestampTzGetDatum(submitted_at), !is_refused);
-	put(writer, TimestampTzGetDatum(yq_application_expiry(submitted_at, Max(admission->lifetime, 0))),
+	yq_row_put_text(row, application->queue);
+	yq_row_put_text(row, application->label_name == NULL ? "" : application->label_name);
+	yq_row_put(row, am_resource(submission, admission), false);
+	yq_row_put(row, Int32GetDatum(application->priority), false);
+	yq_row_put(row, Int64GetDatum(admission->lifetime), admission->lifetime <= 0);
+	yq_row_put(row, ObjectIdGetDatum(yq_application_state_oid(application->state)), false);
+	yq_row_put(row, BoolGetDatum(application->has_outstanding_requests), false);
+	yq_row_put(row, TimestampTzGetDatum(submitted_at), false);
+	yq_row_put(row, TimestampTzGetDatum(submitted_at), !is_active);
+	yq_row_put(row, TimestampTzGetDatum(submitted_at), !is_refused);
+	yq_row_put(row, TimestampTzGetDatum(yq_application_expiry(submitted_at, Max(admission->lifetime, 0))),
 		is_refused || admission->lifetime <= 0);
-	put_text(writer, admission->verdict.reason);
+	yq_row_put_text(row, admission->verdict.reason);
 }
 
 static YqStatement insert_application = {
@@ -674,18 +654,28 @@ forget_refused(const char *application_id)
 	(void) yq_statement_execute(&forget, values, NULL);
 }
 
+static uint64
+insert(const YqSubmission *submission, const YqAdmission *admission)
+{
+	YqRowBuilder row = {.count = 0};
+	char		nulls[YQ_ROW_BUILDER_MOST_COLUMNS];
+
+	put_submission(&row, submission);
+	put_admission(&row, submission, admission);
+	for (int i = 0; i < row.count; i++)
+		nulls[i] = row.nulls[i] ? 'n' : ' ';
+	return yq_statement_execute(&insert_application, row.values, nulls);
+}
+
 void
 yq_submission_record(const YqSubmission *submission, YqAdmission *admission)
 {
-	RowWriter	writer = {.count = 0};
 	ListCell   *cell;
 
-	put_submission(&writer, submission);
-	put_admission(&writer, submission, admission);
-	if (yq_statement_execute(&insert_application, writer.values, writer.nulls) == 0)
+	if (insert(submission, admission) == 0)
 	{
 		forget_refused(submission->application_id);
-		if (yq_statement_execute(&insert_application, writer.values, writer.nulls) == 0)
+		if (insert(submission, admission) == 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_DUPLICATE_OBJECT),
 					 errmsg("application \"%s\" has been submitted already", submission->application_id),

@@ -8,6 +8,7 @@
  */
 #include "base/compat.h"
 
+#include "base/row_builder.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "queues/application_access.h"
@@ -117,38 +118,10 @@ submission_arguments(FunctionCallInfo fcinfo, YqSubmission *submission, int32 *p
 
 /* -- results -------------------------------------------------------------------- */
 
-#define ADMISSION_COLUMNS 13
-
-/* A row that is being filled from left to right. */
-typedef struct RowWriter
-{
-	Datum		values[ADMISSION_COLUMNS];
-	bool		nulls[ADMISSION_COLUMNS];
-	int			count;
-} RowWriter;
-
 static void
-put(RowWriter *writer, Datum value, bool isnull)
+put_amounts(YqRowBuilder *row, const YqHierarchy *hierarchy, const int64 *amounts)
 {
-	writer->values[writer->count] = value;
-	writer->nulls[writer->count++] = isnull;
-}
-
-static void
-put_text(RowWriter *writer, const char *text)
-{
-	put(writer, text == NULL ? (Datum) 0 : CStringGetTextDatum(text), text == NULL);
-}
-
-/* Without the types of which any amount will do. */
-static void
-put_amounts(RowWriter *writer, const YqHierarchy *hierarchy, const int64 *amounts)
-{
-	int64		bounded[YQ_MAX_RESOURCE_TYPES];
-
-	for (int i = 0; amounts != NULL && i < hierarchy->calculator.types; i++)
-		bounded[i] = amounts[i] == PG_INT64_MAX ? 0 : amounts[i];
-	put(writer, amounts == NULL ? (Datum) 0 : yq_hierarchy_resource(hierarchy, bounded), amounts == NULL);
+	yq_row_put(row, amounts == NULL ? (Datum) 0 : yq_hierarchy_bounded_resource(hierarchy, amounts), amounts == NULL);
 }
 
 static Datum
@@ -157,22 +130,22 @@ admission_row(FunctionCallInfo fcinfo, const YqAdmission *admission)
 	const YqApplication *application = &admission->application;
 	const YqVerdict *verdict = &admission->verdict;
 	bool		is_refused = application->state == YQ_APPLICATION_REJECTED;
-	RowWriter	writer = {.count = 0};
+	YqRowBuilder row = {.count = 0};
 
-	put_text(&writer, application->application_id);
-	put_text(&writer, application->queue);
-	put(&writer, Int32GetDatum(application->priority), is_refused);
-	put(&writer, Int64GetDatum(admission->lifetime), is_refused || admission->lifetime <= 0);
-	put(&writer, ObjectIdGetDatum(yq_application_state_oid(application->state)), false);
-	put(&writer, BoolGetDatum(application->state == YQ_APPLICATION_ACTIVE), false);
-	put_text(&writer, verdict->decided_by);
-	put_text(&writer, verdict->decided_at);
-	put(&writer, Int64GetDatum(verdict->used), !verdict->has_numbers);
-	put(&writer, Int64GetDatum(verdict->maximum), !verdict->has_numbers);
-	put_amounts(&writer, admission->hierarchy, verdict->used_amounts);
-	put_amounts(&writer, admission->hierarchy, verdict->maximum_amounts);
-	put_text(&writer, verdict->reason);
-	return HeapTupleGetDatum(heap_form_tuple(yq_result_descriptor(fcinfo), writer.values, writer.nulls));
+	yq_row_put_text(&row, application->application_id);
+	yq_row_put_text(&row, application->queue);
+	yq_row_put(&row, Int32GetDatum(application->priority), is_refused);
+	yq_row_put(&row, Int64GetDatum(admission->lifetime), is_refused || admission->lifetime <= 0);
+	yq_row_put(&row, ObjectIdGetDatum(yq_application_state_oid(application->state)), false);
+	yq_row_put(&row, BoolGetDatum(application->state == YQ_APPLICATION_ACTIVE), false);
+	yq_row_put_text(&row, verdict->decided_by);
+	yq_row_put_text(&row, verdict->decided_at);
+	yq_row_put(&row, Int64GetDatum(verdict->used), !verdict->has_numbers);
+	yq_row_put(&row, Int64GetDatum(verdict->maximum), !verdict->has_numbers);
+	put_amounts(&row, admission->hierarchy, verdict->used_amounts);
+	put_amounts(&row, admission->hierarchy, verdict->maximum_amounts);
+	yq_row_put_text(&row, verdict->reason);
+	return HeapTupleGetDatum(heap_form_tuple(yq_result_descriptor(fcinfo), row.values, row.nulls));
 }
 
 /* -- submission -------------------------------------------------------------------- */
@@ -289,12 +262,12 @@ yq_sql_activate_applications(PG_FUNCTION_ARGS)
 	foreach(cell, changed)
 	{
 		const YqApplication *application = lfirst(cell);
-		RowWriter	writer = {.count = 0};
+		YqRowBuilder row = {.count = 0};
 
-		put_text(&writer, application->application_id);
-		put_text(&writer, application->queue);
-		put(&writer, ObjectIdGetDatum(yq_application_state_oid(application->state)), false);
-		tuplestore_putvalues(result->setResult, result->setDesc, writer.values, writer.nulls);
+		yq_row_put_text(&row, application->application_id);
+		yq_row_put_text(&row, application->queue);
+		yq_row_put(&row, ObjectIdGetDatum(yq_application_state_oid(application->state)), false);
+		tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 	}
 	return (Datum) 0;
 }
@@ -308,7 +281,7 @@ yq_sql_check_application_access(PG_FUNCTION_ARGS)
 	YqApplicationOperation operation =
 		yq_application_operation(text_to_cstring(yq_required_text(fcinfo, 3, "operation")));
 	YqApplication *application = yq_application_find(yq_hierarchy_get(), application_id);
-	RowWriter	writer = {.count = 0};
+	YqRowBuilder row = {.count = 0};
 	YqApplicationOwner owner;
 	YqDecision	decision;
 
@@ -323,8 +296,8 @@ yq_sql_check_application_access(PG_FUNCTION_ARGS)
 	owner.view_acl = application->view_acl;
 	owner.modify_acl = application->modify_acl;
 	decision = yq_application_access(&owner, operation, &caller);
-	put(&writer, BoolGetDatum(decision.allowed), false);
-	put_text(&writer, decision.decided_by);
-	put_text(&writer, decision.reason);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(yq_result_descriptor(fcinfo), writer.values, writer.nulls)));
+	yq_row_put(&row, BoolGetDatum(decision.allowed), false);
+	yq_row_put_text(&row, decision.decided_by);
+	yq_row_put_text(&row, decision.reason);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(yq_result_descriptor(fcinfo), row.values, row.nulls)));
 }
