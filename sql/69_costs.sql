@@ -41,17 +41,34 @@ COMMENT ON FUNCTION yquota_internal.part_within(timestamptz[], timestamptz, time
 	'Number of the part, from one of ascending instants to the next, that a segment lies in; NULL when one of them lies within it';
 
 --
+-- A row that is posted when one that it takes back has been rolled up must cancel
+-- it.  Parts of quarter-hours are valued at the timelines (68_charge_rollup.sql),
+-- so it is, too, though it says what was charged by earlier ones; and so is what
+-- is posted in its place, which later rows may take back.
+--
+CREATE FUNCTION yquota_internal.amount_beside_rollup(segment yquota_internal.settled_segment) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	RETURN CASE
+		WHEN yquota_internal.quarter_hour((segment)."from")
+			= yquota_internal.quarter_hour(yquota_internal.last_instant((segment)."from", (segment)."to"))
+			THEN (segment).amount
+		ELSE yquota_internal.settled_cost(segment, (segment)."from", (segment)."to")
+	END;
+COMMENT ON FUNCTION yquota_internal.amount_beside_rollup(yquota_internal.settled_segment) IS
+	'Credits of a settled segment, formed as charge_rollup forms them';
+
+--
 -- The query of a report.  $1 are the instants; part n lies between the nth and
 -- the next one.  With one part, the index on times finds what crosses either
 -- end.  With more, rows are looked at twice, and what belongs to no part is
 -- dropped after grouping: the planner cannot know how few rows that are.
 --
 CREATE FUNCTION yquota_internal.ledger_cost_query(
-	keys text, starts_at text, ends_at text, is_one_part boolean, condition text) RETURNS text
+	keys text, starts_at text, ends_at text, is_one_part boolean, amount text, condition text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN CASE WHEN is_one_part THEN format($query$
-			SELECT 1 AS part, %1$s sum(segment.amount) AS amount
+			SELECT 1 AS part, %1$s sum(%5$s) AS amount
 			FROM yquota_internal.settled_segment AS segment
 			WHERE "from" >= %2$s AND "from" < %3$s AND "to" <= %3$s %4$s
 			GROUP BY %1$s 1
@@ -65,9 +82,9 @@ CREATE FUNCTION yquota_internal.ledger_cost_query(
 			FROM yquota_internal.settled_segment AS segment
 			WHERE "from" >= %2$s AND "from" < %3$s AND "to" > %3$s %4$s
 			GROUP BY %1$s 1
-		$query$, keys, starts_at, ends_at, condition)
+		$query$, keys, starts_at, ends_at, condition, amount)
 	ELSE format($query$
-			SELECT yquota_internal.part_within($1, "from", "to") AS part, %1$s sum(segment.amount) AS amount
+			SELECT yquota_internal.part_within($1, "from", "to") AS part, %1$s sum(%5$s) AS amount
 			FROM yquota_internal.settled_segment AS segment
 			WHERE "from" >= %2$s AND "from" < %3$s AND "to" <= %3$s %4$s
 			GROUP BY %1$s 1
@@ -83,11 +100,11 @@ CREATE FUNCTION yquota_internal.ledger_cost_query(
 			  AND ("from" < %2$s OR "to" > %3$s
 				   OR yquota_internal.part_within($1, "from", "to") IS NULL)
 			GROUP BY %1$s 1
-		$query$, keys, starts_at, ends_at, condition)
+		$query$, keys, starts_at, ends_at, condition, amount)
 	END;
-COMMENT ON FUNCTION yquota_internal.ledger_cost_query(text, text, text, boolean, text) IS
-	'SQL that adds up rows of the ledger, or parts of them, between two instants; amounts of no part are to be dropped';
-REVOKE ALL ON FUNCTION yquota_internal.ledger_cost_query(text, text, text, boolean, text) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.ledger_cost_query(text, text, text, boolean, text, text) IS
+	'SQL that adds up rows of the ledger, or parts of them, between two instants, with an expression for the amount of a row that is not cut; amounts of no part are to be dropped';
+REVOKE ALL ON FUNCTION yquota_internal.ledger_cost_query(text, text, text, boolean, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.cost_query(by text[], is_one_part boolean, is_rolled_up boolean) RETURNS text
 	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -99,6 +116,7 @@ DECLARE
 									FROM unnest(known) WITH ORDINALITY AS key (name, number)
 									WHERE name = ANY (by)), '');
 	of_project CONSTANT text := 'AND ($4 IS NULL OR segment.project = $4)';
+	amount CONSTANT text := 'segment.amount';
 	parts text;
 BEGIN
 	IF is_rolled_up THEN
@@ -107,13 +125,13 @@ BEGIN
 					FROM yquota_internal.readable_rollup AS segment
 					WHERE segment.quarter_hour >= $2 AND segment.quarter_hour < $3 %2$s GROUP BY %1$s 1',
 				keys, of_project),
-			yquota_internal.ledger_cost_query(keys, '$2', '$3', is_one_part, of_project
+			yquota_internal.ledger_cost_query(keys, '$2', '$3', is_one_part, 'yquota_internal.amount_beside_rollup(segment)', of_project
 				|| ' AND segment.booked_at >= $5 AND age(segment.posted_by) <= age($6)'),
-			yquota_internal.ledger_cost_query(keys, '$1[1]', '$2', is_one_part, of_project || ' AND $1[1] < $2'),
-			yquota_internal.ledger_cost_query(keys, '$3', '$1[cardinality($1)]', is_one_part,
+			yquota_internal.ledger_cost_query(keys, '$1[1]', '$2', is_one_part, amount, of_project || ' AND $1[1] < $2'),
+			yquota_internal.ledger_cost_query(keys, '$3', '$1[cardinality($1)]', is_one_part, amount,
 											  of_project || ' AND $3 < $1[cardinality($1)]'));
 	ELSE
-		parts := yquota_internal.ledger_cost_query(keys, '$1[1]', '$1[cardinality($1)]', is_one_part, of_project);
+		parts := yquota_internal.ledger_cost_query(keys, '$1[1]', '$1[cardinality($1)]', is_one_part, amount, of_project);
 	END IF;
 	RETURN format($query$
 		SELECT piece.part, %1$s, trim_scale(sum(piece.amount))
@@ -384,7 +402,9 @@ REVOKE ALL ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], intege
 
 --
 -- Roll-ups and the ledger agree.  Rows of what is archived stay in the roll-ups,
--- so it is compared from the archive horizon on.
+-- so it is compared from the archive horizon on.  What was charged by earlier
+-- timelines and is rolled up by later ones is taken back by rows that are not
+-- rolled up yet.
 --
 CREATE FUNCTION yquota_internal.verify_rollup()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -403,7 +423,21 @@ BEGIN
 	RETURN QUERY EXECUTE format($query$
 		SELECT 'rolled-up cost of a project differs from the ledger', project,
 			   trim_scale(coalesce(ledger.amount, 0))::text, trim_scale(coalesce(rolled_up.amount, 0))::text
-		FROM (SELECT piece.project, sum(piece.amount) AS amount FROM (%s) AS piece GROUP BY piece.project) AS ledger
+		FROM (SELECT piece.project, sum(piece.amount) AS amount FROM (%s UNION ALL
+				SELECT 1, correction.project,
+					   correction.amount + yquota_internal.accrued(correction.allocation,
+						   yquota_internal.factor_names(correction.project, correction.application_id, correction.username,
+														correction.queue, correction.execution_type),
+						   correction."from", correction."to")
+				FROM yquota.charge AS correction
+				JOIN yquota.charge AS corrected
+					ON corrected.container_id = correction.container_id AND corrected.number = correction.corrects
+				WHERE correction."from" >= $1 AND correction."to" <= $2
+				  AND correction.booked_at >= $3 AND age(correction.xmin) <= age($4)
+				  AND NOT (corrected.booked_at >= $3 AND age(corrected.xmin) <= age($4))
+				  AND yquota_internal.quarter_hour(correction."from")
+					  <> yquota_internal.quarter_hour(yquota_internal.last_instant(correction."from", correction."to"))
+			  ) AS piece GROUP BY piece.project) AS ledger
 		FULL JOIN (
 			SELECT rollup.project, sum(rollup.amount) AS amount
 			FROM yquota_internal.charge_rollup AS rollup
@@ -412,7 +446,7 @@ BEGIN
 		) AS rolled_up USING (project)
 		WHERE coalesce(ledger.amount, 0) <> coalesce(rolled_up.amount, 0)
 		$query$,
-		yquota_internal.ledger_cost_query('project, ', '$1', '$2', true,
+		yquota_internal.ledger_cost_query('project, ', '$1', '$2', true, 'segment.amount',
 			'AND NOT (segment.booked_at >= $3 AND age(segment.posted_by) <= age($4))'))
 	USING starts_at, ends_at, state.booked_from, state.horizon::xid;
 END
