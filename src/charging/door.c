@@ -303,6 +303,37 @@ post_mark(Door *door)
 }
 
 /*
+ * When the clock has stepped back, what the books have of a running container may
+ * lie ahead of it.  There, or at the next instant, the container can still change
+ * and end; otherwise nobody could free it until the clock has come round.
+ */
+static TimestampTz
+latest_instant(Door *door, const YqEvent *event)
+{
+	YqFinder   *containers = yq_books_containers(door->books);
+	TupleTableSlot *slot;
+	YqContainer container;
+
+	if ((event->kind != YQ_CONTAINER_UPDATE && event->kind != YQ_CONTAINER_FINISH) ||
+		event->container_id == NULL)
+		return door->books->now;
+	yq_finder_seek(containers, event->container_id);
+	slot = yq_finder_next(containers);
+	if (slot == NULL)
+		return door->books->now;
+	yq_container_read(door->books, &container, slot);
+	return container.settled_at + 1;
+}
+
+static YqProblem *
+check_event(Door *door, const YqEvent *event)
+{
+	TimestampTz now = door->books->now;
+
+	return yq_event_check(event, now, yq_event_is_ahead(event, now) ? latest_instant(door, event) : now);
+}
+
+/*
  * Look at an event by itself, in the context of its slot; true when it is to
  * be settled.
  */
@@ -310,7 +341,7 @@ static bool
 receive_event(Door *door, const YqEvent *event)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(door->source.contexts[door->source.next_slot]);
-	YqProblem  *problem = yq_event_check(event, door->books->now);
+	YqProblem  *problem = check_event(door, event);
 
 	yq_counters_feed(door->books->counters, event->source,
 					 event->has_occurred_at && problem == NULL, event->occurred_at,

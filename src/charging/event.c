@@ -190,11 +190,21 @@ yq_event_write(const YqEvent *event, Datum *values, bool *nulls,
 #undef PUT_VARLENA
 }
 
-static YqProblem *
-check_instant(const YqEvent *event, TimestampTz now)
+static bool
+is_ahead(TimestampTz at, TimestampTz now)
 {
-	int64		skew = (int64) yq_max_clock_skew * 1000;
+	return at > now + (int64) yq_max_clock_skew * 1000;
+}
 
+bool
+yq_event_is_ahead(const YqEvent *event, TimestampTz now)
+{
+	return event->has_occurred_at && is_ahead(event->occurred_at, now);
+}
+
+static YqProblem *
+check_instant(const YqEvent *event, TimestampTz now, TimestampTz latest)
+{
 	if (!event->has_occurred_at)
 		return yq_problem(ERRCODE_NOT_NULL_VIOLATION,
 						  pstrdup("occurred_at must not be null"),
@@ -203,13 +213,13 @@ check_instant(const YqEvent *event, TimestampTz now)
 		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
 						  pstrdup("occurred_at must be finite"),
 						  "Send the instant at which it happened, or leave the column out to use the clock.");
-	if (event->occurred_at > now + skew)
+	if (is_ahead(event->occurred_at, now) && event->occurred_at > latest)
 		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
 						  psprintf("occurred_at %s is in the future",
 								   timestamptz_to_str(event->occurred_at)),
 						  "Synchronize the clocks, or raise yquota.max_clock_skew.");
 	/* a START repeated with a new allocation is an UPDATE at that instant */
-	if (TIMESTAMP_NOT_FINITE(event->recorded_at) || event->recorded_at > now + skew)
+	if (TIMESTAMP_NOT_FINITE(event->recorded_at) || is_ahead(event->recorded_at, now))
 		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
 						  psprintf("recorded_at %s is in the future or not finite",
 								   timestamptz_to_str(event->recorded_at)),
@@ -245,9 +255,9 @@ check_allocation(const YqEvent *event)
 }
 
 YqProblem *
-yq_event_check(const YqEvent *event, TimestampTz now)
+yq_event_check(const YqEvent *event, TimestampTz now, TimestampTz latest)
 {
-	YqProblem  *problem = check_instant(event, now);
+	YqProblem  *problem = check_instant(event, now, latest);
 
 	if (problem != NULL || event->kind == YQ_QUOTA_COMPUTE)
 		return problem;

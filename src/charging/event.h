@@ -104,11 +104,15 @@ extern YqEvent *yq_event_copy(const YqEvent *event);
 extern void yq_event_write(const YqEvent *event, Datum *values, bool *nulls,
 						   const YqEventLabels *labels);
 
+/* Does it lie further ahead of the clock than yquota.max_clock_skew? */
+extern bool yq_event_is_ahead(const YqEvent *event, TimestampTz now);
+
 /*
  * What is wrong with an event taken by itself, or NULL.  "now" is the
- * statement's clock.  Resource types and projects are looked at elsewhere.
+ * statement's clock; up to "latest" time is known to have gone on even if the
+ * clock does not say so.  Resource types and projects are looked at elsewhere.
  */
-extern YqProblem *yq_event_check(const YqEvent *event, TimestampTz now);
+extern YqProblem *yq_event_check(const YqEvent *event, TimestampTz now, TimestampTz latest);
 
 /* The row in words, for the detail of an error; palloc'd. */
 extern char *yq_event_describe(const YqEvent *event);

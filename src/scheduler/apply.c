@@ -20,6 +20,7 @@
 #include "queues/statement.h"
 #include "queues/submission_lock.h"
 #include "scheduler/apply.h"
+#include "scheduler/container_number.h"
 #include "scheduler/container_update.h"
 #include "scheduler/decision.h"
 #include "utils/array.h"
@@ -522,6 +523,7 @@ yq_decisions_apply(YqLoadedCluster *loaded)
 
 	yq_cluster_sort_touched(loaded->cluster);
 	applications = loaded->changed = find_touched(loaded);
+	yq_container_numbers_skip_known(loaded, applications);
 	yq_decisions_write(loaded);
 	yq_container_updates_record(loaded->cluster, applications);
 	drop_reservations(loaded->cluster);

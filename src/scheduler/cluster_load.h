@@ -26,6 +26,7 @@ typedef struct YqLoadedApplication
 	int64		looked_below;	/* of the attempt, containers of smaller numbers were looked for: see holdings.h */
 	bool		holds_elsewhere;	/* containers that are counted in another leaf, or for another user */
 	int			place;			/* among those that the pass has touched, by id; see decision.c */
+	int64	   *renumbered;		/* numbers instead of those from next_container on; see container_number.c */
 } YqLoadedApplication;
 
 #define yq_loaded(application) ((YqLoadedApplication *) (application)->source)

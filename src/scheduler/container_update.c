@@ -231,7 +231,8 @@ write_update(const char *container_id, Datum allocation, const char *execution_t
 {
 	static YqStatement update = {
 		.command = "WITH running AS (SELECT c.container_id, c.application_id, c.allocation, "
-		"greatest(yquota.clock(), CASE WHEN c.settled_at > c.started_at "
+		"greatest(yquota.clock(), CASE WHEN c.settled_at > c.started_at OR EXISTS ("
+		"SELECT FROM yquota_internal.container_version AS v WHERE v.container_id = $1) "
 		"THEN c.settled_at + interval '1 microsecond' ELSE c.started_at END) AS at "
 		"FROM yquota.container AS c WHERE c.container_id = $1), "
 		"pending AS (DELETE FROM yquota.container_update AS u WHERE u.container_id = $1), "

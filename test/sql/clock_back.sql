@@ -136,6 +136,48 @@ SELECT yquota_internal.worker_start(4, '2026-03-02 13:05');
 SELECT started_at, ended_at FROM yquota.outage;
 SELECT * FROM yquota.verify();
 
+-- What runs since a time that is ahead now can still change and end, right then, and
+-- nothing else may be ahead
+SELECT yquota.set_clock('2026-03-02 15:00');
+INSERT INTO yquota.container_event (event, container_id, project, node, allocation)
+SELECT 'CONTAINER_START', 's' || i, 'lab', 'n1', '[vcores=1]' FROM generate_series(1, 3) AS i;
+SELECT yquota.set_clock('2026-03-02 14:00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 's1', '2026-03-02 15:00:00.000002', '[vcores=2]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 's1', '2026-03-02 15:00:00.000001', '[vcores=2]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 's2', '2026-03-02 15:00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, recorded_at) VALUES ('CONTAINER_FINISH', 's3', '2026-03-02 15:00', '2026-03-02 14:06');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 's4', '2026-03-02 15:00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, node, allocation) VALUES ('CONTAINER_START', 's3', '2026-03-02 15:00', 'lab', 'n1', '[vcores=1]');
+INSERT INTO yquota.container_event (event, occurred_at) VALUES ('QUOTA_COMPUTE', '2026-03-02 15:00');
+UPDATE yquota.node SET label = 'ssd' WHERE name = 'n1';
+SELECT container_id, settled_at, allocation, label FROM yquota.container WHERE container_id LIKE 's%' ORDER BY 1;
+SELECT container_id FROM yquota.node_lost('n1', '2026-03-02 15:00');
+SELECT container_id, "from", "to", amount FROM yquota.charge WHERE container_id LIKE 's%' ORDER BY 1, 2, 3;
+SELECT * FROM yquota.verify();
+
+-- The scheduler goes on: it starts containers by the clock, and those from before end,
+-- become larger and expire
+UPDATE yquota.node SET label = '', state = 'RUNNING', total = '[memory-mb=8192,vcores=8]' WHERE name = 'n1';
+INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '100');
+SELECT yquota.set_clock('2026-03-02 15:00');
+SELECT state FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'a', project => 'lab', unmanaged => true);
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 4);
+SELECT container_id FROM yquota.schedule(ARRAY['n1', 'n1', 'n1', 'n1'], 3);
+SELECT yquota.acknowledge('{container_1_0001_01_000001,container_1_0001_01_000002}');
+SELECT yquota.set_clock('2026-03-02 14:00');
+SELECT yquota.release_containers('{container_1_0001_01_000001}');
+SELECT yquota.update_container('container_1_0001_01_000002', 0, '[memory-mb=2048]');
+SELECT decision, container_id FROM yquota.schedule(ARRAY['n1', 'n1']);
+SELECT yquota.update_container('container_1_0001_01_000002', 1, '[memory-mb=1024]');
+SELECT decision, container_id, decided_at FROM yquota.decision ORDER BY decision_id;
+UPDATE yquota.decision SET decided_at = decided_at - interval '2 hours';
+\c
+SET timezone = 'UTC';
+SELECT count(*) FROM yquota.schedule();
+SELECT count(*) FROM yquota.decision;
+SELECT container_id, started_at, allocation FROM yquota.container WHERE application_id IS NOT NULL ORDER BY 1;
+SELECT * FROM yquota.verify();
+
 -- The script without the step
 CREATE DATABASE yquota_clock_control;
 \c yquota_clock_control

@@ -38,17 +38,41 @@ SELECT decision, container_id, node, allocation FROM yquota.schedule(max_contain
 SELECT yquota.request_containers('application_1_0001', '[]', 0);
 SELECT queue, pending_containers, pending FROM yquota.scheduler_queue;
 
-\echo a decision that the books refuse is none, also where bad events are set aside
+\echo names that events have used are not given again: of what runs, has ended, or is waited for
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation) VALUES
-	('CONTAINER_START', 'container_1_0001_01_000002', '2026-03-02 09:00+00', 'p', 'application_1_0001', 'ann', 'root.a', 'n1', '[memory-mb=1024,vcores=1]');
+	('CONTAINER_START', 'container_1_0001_01_000003', '2026-03-02 09:00+00', 'p', 'application_1_0001', 'ann', 'root.a', 'n1', '[memory-mb=1024,vcores=1]'),
+	-- the same that a pass would say
+	('CONTAINER_START', 'container_1_0001_01_000004', '2026-03-02 10:00+00', 'p', 'application_1_0001', 'ann', 'root.a', 'n1', '[memory-mb=1024,vcores=1]'),
+	('CONTAINER_START', 'container_1_0001_01_000005', '2026-03-02 09:00+00', 'p', 'application_1_0001', 'ann', 'root.a', 'n1', '[memory-mb=1024,vcores=1]'),
+	('CONTAINER_FINISH', 'container_1_0001_01_000005', '2026-03-02 09:30+00', NULL, NULL, NULL, NULL, NULL, NULL);
 SET yquota.on_bad_event = set_aside;
-SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 1, priority => 2);
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'container_1_0001_01_000007', '2026-03-02 10:01+00');
+RESET yquota.on_bad_event;
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 3, priority => 2);
+SELECT decision, container_id, node FROM yquota.schedule(ARRAY['n1', 'n2', 'n1', 'n2']);
+SELECT next_container FROM yquota_internal.application_attempt;
+\echo nor is that of a reservation
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=6144,vcores=1]', 1, priority => 2);
+SELECT decision, container_id, node FROM yquota.schedule('{n1}');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+SELECT 'CONTAINER_START', 'container_1_0001_01_' || number, '2026-03-02 09:00+00', 'p', '[]' FROM unnest('{000009,000010}'::text[]) AS number;
+SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE node = 'n1' AND container_id > 'container_1_0001_01_000001'));
+SELECT decision, container_id, node FROM yquota.schedule('{n1}');
+SELECT decision, container_id FROM yquota.decision WHERE container_id > 'container_1_0001_01_000008' ORDER BY decision_id;
+SELECT next_container FROM yquota_internal.application_attempt;
+SELECT count(*) FROM yquota.reservation;
+SELECT * FROM yquota.verify();
+
+\echo a decision that the books refuse is none, also where bad events are set aside
+SELECT yquota.set_base_price('disk', 1000000, 1);
+SET yquota.on_bad_event = set_aside;
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1,disk=1Pi]', 1, priority => 2);
 SELECT * FROM yquota.schedule();
-SELECT * FROM yquota.node_heartbeat('{n2}');
-SELECT container_id FROM yquota.decision ORDER BY 1;
+SELECT * FROM yquota.node_heartbeat('{n1}');
+SELECT count(*) FROM yquota.decision;
 SELECT priority, count FROM yquota.resource_request;
 SELECT decision, node FROM yquota.schedule(dry_run => true);
-SELECT count(*) FROM yquota.event_reject;
+SELECT count(*) FROM yquota.event_reject WHERE NOT waiting;
 RESET yquota.on_bad_event;
 SELECT yquota.request_containers('application_1_0001', '[]', 0, priority => 2);
 
