@@ -32,7 +32,7 @@ CREATE FUNCTION yquota_internal.days_until_spent(
 DECLARE
 	never CONSTANT numeric := 'Infinity';
 	q CONSTANT numeric := (1.645 * deviation) ^ 2;
-	a CONSTANT numeric := mean ^ 2 - q / days;
+	a CONSTANT numeric := mean ^ 2 - q / nullif(days, 0);
 	b CONSTANT numeric := 2 * mean * credit + q;
 	root CONSTANT numeric := sqrt(greatest(b ^ 2 - 4 * a * credit ^ 2, 0));
 BEGIN

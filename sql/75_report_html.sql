@@ -29,13 +29,13 @@ COMMENT ON FUNCTION yquota_internal.html_table(text[], text) IS 'A table of rows
 CREATE FUNCTION yquota_internal.chart_x(at timestamptz, "from" timestamptz, "to" timestamptz) RETURNS numeric
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN round(64 + 568 * (extract(epoch FROM at) - extract(epoch FROM "from"))
-				 / (extract(epoch FROM "to") - extract(epoch FROM "from")), 1);
-COMMENT ON FUNCTION yquota_internal.chart_x(timestamptz, timestamptz, timestamptz) IS 'How far right an instant is in a chart';
+				 / nullif(extract(epoch FROM "to") - extract(epoch FROM "from"), 0), 1);
+COMMENT ON FUNCTION yquota_internal.chart_x(timestamptz, timestamptz, timestamptz) IS 'How far right an instant is in a chart; NULL in one without width';
 
 CREATE FUNCTION yquota_internal.chart_y(amount numeric, top numeric) RETURNS numeric
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN round(210 - 200 * amount / top, 1);
-COMMENT ON FUNCTION yquota_internal.chart_y(numeric, numeric) IS 'How far down an amount is in a chart';
+	RETURN round(210 - 200 * amount / nullif(top, 0), 1);
+COMMENT ON FUNCTION yquota_internal.chart_y(numeric, numeric) IS 'How far down an amount is in a chart; NULL in one without height';
 
 CREATE FUNCTION yquota_internal.chart(
 	title text, "from" timestamptz, "to" timestamptz, top numeric, body text, legend text[], zone text)

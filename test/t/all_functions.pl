@@ -5,8 +5,8 @@
 # yquota knows.
 #
 # Calls may fail, with an error that says why.  Not one may crash the server,
-# fail with an internal error (SQLSTATE XX000) or take longer than a statement
-# may; and the session goes on.  Every call is taken back.
+# fail with an internal error (SQLSTATE XX000), divide by zero or take longer
+# than a statement may; and the session goes on.  Every call is taken back.
 #
 # In "make soak" random combinations of arguments follow; FUNCTIONS_SEED repeats
 # those of one run.
@@ -324,7 +324,7 @@ sub run_calls
 
 			$failed++;
 			$sqlstates{$sqlstate}++;
-			$wrong{$number} = "$sqlstate $message" if $sqlstate =~ /^(?:XX000|57014|57P|08|P0004|25P)/ || $number eq 'end';
+			$wrong{$number} = "$sqlstate $message" if $sqlstate =~ /^(?:XX000|22012|57014|57P|08|P0004|25P)/ || $number eq 'end';
 		}
 		elsif ($line =~ /server closed the connection|connection to server was lost|FATAL|PANIC/)
 		{
