@@ -170,18 +170,27 @@ COMMENT ON FUNCTION yquota.seal_history() IS
 REVOKE ALL ON FUNCTION yquota.seal_history() FROM PUBLIC;
 
 -- Rows are appended, so the first one of the log is one of the oldest.
-CREATE FUNCTION yquota_internal.worker_seal(now_at timestamptz) RETURNS void
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+CREATE FUNCTION yquota_internal.seal_is_due(now_at timestamptz) RETURNS boolean
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
 	seal_interval interval := yquota_internal.duration('yquota.seal_interval');
-	oldest timestamptz;
 BEGIN
-	IF seal_interval <> '0' THEN
-		SELECT e.recorded_at INTO oldest FROM ONLY yquota.container_event AS e LIMIT 1;
-	END IF;
-	IF oldest <= now_at - seal_interval THEN
+	RETURN seal_interval <> '0' AND coalesce(
+		(SELECT e.recorded_at FROM ONLY yquota.container_event AS e LIMIT 1) <= now_at - seal_interval, false);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.seal_is_due(timestamptz) IS
+	'Whether what is not sealed is older than yquota.seal_interval';
+REVOKE ALL ON FUNCTION yquota_internal.seal_is_due(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.worker_seal(now_at timestamptz) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF yquota_internal.seal_is_due(now_at) THEN
 		PERFORM yquota_internal.seal(1);
 	ELSE
 		PERFORM yquota_internal.tend_history();
@@ -266,21 +275,38 @@ COMMENT ON FUNCTION yquota_internal.has_index_of_applications(regclass) IS
 	'Whether a table has a btree index that begins with application_id';
 REVOKE ALL ON FUNCTION yquota_internal.has_index_of_applications(regclass) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.untended_ledger() RETURNS text
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT s.ledger_table
+		FROM yquota.history_stretch AS s
+		CROSS JOIN LATERAL format('yquota_internal.%I', s.ledger_table) AS ledger_name
+		WHERE s.ledger_table IS NOT NULL
+		  AND NOT (yquota_internal.has_key_filter(ledger_name::regclass)
+				   AND yquota_internal.has_index_of_applications(ledger_name::regclass))
+		ORDER BY s.number LIMIT 1;
+	END;
+COMMENT ON FUNCTION yquota_internal.untended_ledger() IS
+	'A sealed ledger table that lacks a filter of its container ids or an index of its applications; NULL when none does';
+REVOKE ALL ON FUNCTION yquota_internal.untended_ledger() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.history_wants_tending(now_at timestamptz) RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN yquota_internal.seal_is_due(now_at) OR yquota_internal.untended_ledger() IS NOT NULL;
+COMMENT ON FUNCTION yquota_internal.history_wants_tending(timestamptz) IS
+	'Whether worker_seal() has something to do';
+REVOKE ALL ON FUNCTION yquota_internal.history_wants_tending(timestamptz) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.tend_history() RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	wanting text;
+	wanting text := yquota_internal.untended_ledger();
 	ledger regclass;
 BEGIN
-	SELECT s.ledger_table INTO wanting
-	FROM yquota.history_stretch AS s
-	CROSS JOIN LATERAL format('yquota_internal.%I', s.ledger_table) AS ledger_name
-	WHERE s.ledger_table IS NOT NULL
-	  AND NOT (yquota_internal.has_key_filter(ledger_name::regclass)
-			   AND yquota_internal.has_index_of_applications(ledger_name::regclass))
-	ORDER BY s.number LIMIT 1;
 	IF wanting IS NULL THEN
 		RETURN NULL;
 	END IF;

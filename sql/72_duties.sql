@@ -9,7 +9,7 @@ CREATE VIEW yquota_internal.duty AS
 	FROM (VALUES
 		('credit', '* * * * *', interval '0', NULL::timestamptz,
 		 'Grant budgets, note what expired grants lost, forget holds that ended long ago'),
-		('history', '*/5 * * * *', interval '0', NULL,
+		('history', '*/5 * * * *', interval '5 minutes', timestamptz '2000-01-01 00:00+00',
 		 'Seal ledger and log every yquota.seal_interval, and tend what was sealed'),
 		('roll-up', '*/15 * * * *', interval '15 minutes', timestamptz '2000-01-01 00:00+00',
 		 'Add up what was spent per quarter-hour, for reports'),
@@ -141,8 +141,9 @@ COMMENT ON FUNCTION yquota_internal.cron_has(text) IS
 REVOKE ALL ON FUNCTION yquota_internal.cron_has(text) FROM PUBLIC;
 
 -- What begins later than it was last done, by the clock; one that has never
--- been done waits until it begins.
-CREATE FUNCTION yquota_internal.worker_duty(duty text, now_at timestamptz) RETURNS void
+-- been done waits until it begins.  History that is to be looked after is not
+-- waited for.
+CREATE FUNCTION yquota_internal.duty_is_due(duty text, now_at timestamptz) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -150,19 +151,33 @@ DECLARE
 	known yquota_internal.duty;
 	last_at timestamptz;
 BEGIN
-	IF yquota_internal.cron_has(worker_duty.duty) THEN
-		RETURN;
+	SELECT * INTO known FROM yquota_internal.duty AS d WHERE d.name = duty_is_due.duty;
+	IF known.name IS NULL THEN
+		RAISE EXCEPTION 'duty "%" does not exist', duty_is_due.duty
+			USING ERRCODE = 'undefined_object';
+	ELSIF yquota_internal.cron_has(known.name) THEN
+		RETURN false;
+	ELSIF known.every = '0' OR known.name = 'history' AND yquota_internal.history_wants_tending(now_at) THEN
+		RETURN true;
 	END IF;
-	SELECT * INTO STRICT known FROM yquota_internal.duty AS d WHERE d.name = worker_duty.duty;
-	IF known.every > '0' THEN
-		INSERT INTO yquota_internal.duty_run AS run (duty, started_at, performed_by)
-		VALUES (worker_duty.duty, now_at, 'nobody') ON CONFLICT DO NOTHING;
-		SELECT run.started_at INTO last_at FROM yquota_internal.duty_run AS run WHERE run.duty = worker_duty.duty;
-		IF last_at BETWEEN date_bin(known.every, now_at, known.begins_at) AND now_at THEN
-			RETURN;
-		END IF;
+	INSERT INTO yquota_internal.duty_run AS run (duty, started_at, performed_by)
+	VALUES (known.name, now_at, 'nobody') ON CONFLICT DO NOTHING;
+	SELECT run.started_at INTO last_at FROM yquota_internal.duty_run AS run WHERE run.duty = known.name;
+	RETURN last_at NOT BETWEEN date_bin(known.every, now_at, known.begins_at) AND now_at;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.duty_is_due(text, timestamptz) IS
+	'Whether the worker is to do a duty: it is time, and pg_cron does not do it';
+REVOKE ALL ON FUNCTION yquota_internal.duty_is_due(text, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.worker_duty(duty text, now_at timestamptz) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF yquota_internal.duty_is_due(duty, now_at) THEN
+		PERFORM yquota_internal.perform_duty(duty, 'worker', now_at);
 	END IF;
-	PERFORM yquota_internal.perform_duty(worker_duty.duty, 'worker', now_at);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_duty(text, timestamptz) IS

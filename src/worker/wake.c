@@ -88,6 +88,7 @@ void
 yq_worker_signal(Oid database, int signal_number)
 {
 	(void) for_each_process(YQ_WORKER_TYPE, database, send_signal, signal_number);
+	(void) for_each_process(YQ_DUTY_TYPE, database, send_signal, signal_number);
 }
 
 /* Have the launcher see to this database now; false when it is not its task. */

@@ -3,7 +3,8 @@
  * worker.c
  *	  The worker of one database: computes prices and advances the
  *	  charged-through mark by the clock, folds counters, corrects late prices,
- *	  seals history, and does for queues what policies of the scheduler ask for.
+ *	  looks after credit, and does for queues what policies of the scheduler ask
+ *	  for.  What takes long it has done by another process (duty.c).
  *
  * Each task runs in a transaction of its own, like a client's.  An error in one
  * is logged, noted in yquota_internal.worker_state and retried with growing
@@ -25,16 +26,11 @@
  */
 #include "base/compat.h"
 
-#include <signal.h>
-
 #include "access/xact.h"
 #include "base/catalog.h"
 #include "base/clock.h"
 #include "base/settings.h"
-#include "catalog/pg_extension.h"
 #include "catalog/pg_type.h"
-#include "commands/dbcommands.h"
-#include "commands/extension.h"
 #include "common/pg_prng.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -44,14 +40,11 @@
 #include "scheduler/pass_lock.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
-#include "storage/lmgr.h"
 #include "storage/lock.h"
-#include "tcop/tcopprot.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
-#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 #include "worker/worker.h"
@@ -63,9 +56,8 @@
 /* A leaving worker gives its lock up within this time. */
 #define WORKER_LOCK_PATIENCE_MS 2000
 
-/* How long a task waits for a lock; publishing hardly at all (DESIGN 2). */
+/* Publishing hardly waits for a lock (DESIGN 2). */
 #define PUBLISH_LOCK_TIMEOUT_MS 10
-#define TASK_LOCK_TIMEOUT_MS	500
 
 /* Delays before a task is tried again. */
 #define POSTPONED_DELAY_MS		1000
@@ -81,8 +73,9 @@ typedef struct Task
 	const char *activity;		/* in pg_stat_activity */
 	int			lock_timeout_ms;	/* 0 for none */
 	void		(*step) (struct Task *task);
-	const char *command;		/* of run_command and run_duty; $1 is the clock */
+	const char *command;		/* of run_command and the like; $1 is the clock */
 	const char *older_command;	/* of an extension without duties; NULL for none */
+	const char *duty;			/* of see_to_duty: what another process does */
 	const int  *interval_ms;	/* NULL when not periodic */
 
 	TimestampTz last_run;		/* clock; 0 before the first run */
@@ -93,6 +86,7 @@ typedef struct Task
 
 static void run_command(Task *task);
 static void run_duty(Task *task);
+static void see_to_duty(Task *task);
 static void run_queue_policy(Task *task);
 static void release_expired(Task *task);
 static void look_around(Task *task);
@@ -114,9 +108,9 @@ enum
 	FOLD,
 	CORRECT,
 	APPLY_WAITING,
-	SEAL,
 	CREDIT,
 	THRESHOLDS,
+	SEAL,
 	ROLL_UP,
 	VERIFY,
 	RELEASE,
@@ -137,7 +131,7 @@ static Task periodic[PERIODIC_COUNT] = {
 	[COMPUTE] = {
 		.name = "compute",
 		.activity = "yquota: advancing the charged-through mark",
-		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = run_command,
 		.command = "INSERT INTO yquota.container_event (event, occurred_at, source) "
 			"VALUES ('QUOTA_COMPUTE', $1, 'yquota worker')",
@@ -146,7 +140,7 @@ static Task periodic[PERIODIC_COUNT] = {
 	[FOLD] = {
 		.name = "fold",
 		.activity = "yquota: folding counters",
-		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = run_command,
 		.command = "SELECT yquota_internal.fold_counters()",
 		.interval_ms = &yq_compute_interval
@@ -154,7 +148,7 @@ static Task periodic[PERIODIC_COUNT] = {
 	[CORRECT] = {
 		.name = "correct",
 		.activity = "yquota: correcting late prices",
-		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = run_command,
 		.command = "SELECT yquota_internal.correct_late_prices()",
 		.interval_ms = &yq_compute_interval
@@ -162,25 +156,16 @@ static Task periodic[PERIODIC_COUNT] = {
 	[APPLY_WAITING] = {
 		.name = "apply waiting",
 		.activity = "yquota: applying events that waited",
-		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = run_command,
 		.command = "SELECT yquota_internal.apply_waiting()",
 		.interval_ms = &yq_compute_interval
 	},
 	/* duties: each looks whether it is time, and ours to do */
-	[SEAL] = {
-		.name = "seal",
-		.activity = "yquota: sealing history",
-		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
-		.step = run_duty,
-		.command = "SELECT yquota_internal.worker_duty('history', $1)",
-		.older_command = "SELECT yquota_internal.worker_seal($1)",
-		.interval_ms = &yq_compute_interval
-	},
 	[CREDIT] = {
 		.name = "credit",
 		.activity = "yquota: looking after credit",
-		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = run_duty,
 		.command = "SELECT yquota_internal.worker_duty('credit', $1)",
 		.interval_ms = &yq_compute_interval
@@ -189,31 +174,41 @@ static Task periodic[PERIODIC_COUNT] = {
 	[THRESHOLDS] = {
 		.name = "thresholds",
 		.activity = "yquota: telling of thresholds that spending crossed",
-		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = run_duty,
 		.command = "SELECT yquota_internal.note_crossings($1)",
 		.interval_ms = &yq_compute_interval
 	},
+	/* those that take long have a process of their own, one after the other */
+	[SEAL] = {
+		.name = "seal",
+		.activity = "yquota: looking whether history is to be sealed",
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
+		.step = see_to_duty,
+		.duty = "history",
+		.older_command = "SELECT yquota_internal.worker_seal($1)",
+		.interval_ms = &yq_compute_interval
+	},
 	[ROLL_UP] = {
 		.name = "roll-up",
-		.activity = "yquota: rolling up",
-		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
-		.step = run_duty,
-		.command = "SELECT yquota_internal.worker_duty('roll-up', $1)",
+		.activity = "yquota: looking whether to roll up",
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
+		.step = see_to_duty,
+		.duty = "roll-up",
 		.interval_ms = &yq_compute_interval
 	},
 	[VERIFY] = {
 		.name = "verify",
-		.activity = "yquota: proving the books",
-		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
-		.step = run_duty,
-		.command = "SELECT yquota_internal.worker_duty('verify', $1)",
+		.activity = "yquota: looking whether the books are to be proved",
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
+		.step = see_to_duty,
+		.duty = "verify",
 		.interval_ms = &yq_compute_interval
 	},
 	[RELEASE] = {
 		.name = "release",
 		.activity = "yquota: releasing containers that nobody acknowledged",
-		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = release_expired,
 		.interval_ms = &release_interval_ms
 	},
@@ -221,7 +216,7 @@ static Task periodic[PERIODIC_COUNT] = {
 	[MANAGE_QUEUES] = {
 		.name = "manage queues",
 		.activity = "yquota: managing queues",
-		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = run_queue_policy,
 		.command = "SELECT FROM yquota.manage_queues()",
 		.interval_ms = &manage_queues_interval_ms
@@ -229,7 +224,7 @@ static Task periodic[PERIODIC_COUNT] = {
 	[REMOVE_QUEUES] = {
 		.name = "remove queues",
 		.activity = "yquota: removing unused queues",
-		.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = run_queue_policy,
 		.command = "SELECT FROM yquota.remove_unused_queues()",
 		.interval_ms = &remove_queues_interval_ms
@@ -245,19 +240,19 @@ static Task look_task = {
 static Task start_task = {
 	.name = "start",
 	.activity = "yquota: starting",
-	.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+	.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 	.step = start_up
 };
 static Task record_task = {
 	.name = "record",
 	.activity = "yquota: recording what was done",
-	.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+	.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 	.step = record
 };
 static Task sign_off_task = {
 	.name = "sign off",
 	.activity = "yquota: leaving",
-	.lock_timeout_ms = TASK_LOCK_TIMEOUT_MS,
+	.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 	.step = sign_off
 };
 
@@ -273,6 +268,10 @@ static bool no_longer_listed = false;
 static bool started = false;	/* worker_state names this process */
 static bool was_started = false;	/* ever */
 static bool clock_was_set = false;
+
+/* Whose duty another process does, since when (system time); NULL for none */
+static Task *task_of_duty = NULL;
+static TimestampTz duty_began_at = 0;
 
 /* What is not yet recorded in worker_state. */
 static bool something_to_record = false;
@@ -290,42 +289,11 @@ add_context(void *arg)
 			   NameStr(database_name), ((Task *) arg)->name);
 }
 
-/*
- * Keep the extension from being dropped for the rest of the transaction, after
- * waiting for a DROP under way; false when it is not there.
- */
-static bool
-lock_extension(void)
-{
-	Oid			extension = get_extension_oid("yquota", true);
-
-	if (!OidIsValid(extension))
-		return false;
-	LockDatabaseObject(ExtensionRelationId, extension, 0, AccessShareLock);
-	return get_extension_oid("yquota", true) == extension;
-}
-
+/* A step of yq_worker_transaction() */
 static void
-run_transaction(Task *task)
+run_step(void *task)
 {
-	char		lock_timeout[16];
-
-	snprintf(lock_timeout, sizeof(lock_timeout), "%d", task->lock_timeout_ms);
-
-	StartTransactionCommand();
-	(void) set_config_option("lock_timeout", lock_timeout, PGC_USERSET,
-							 PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
-	if (lock_extension())
-	{
-		SPI_connect();
-		PushActiveSnapshot(GetTransactionSnapshot());
-		task->step(task);
-		PopActiveSnapshot();
-		SPI_finish();
-	}
-	else
-		extension_is_gone = true;
-	CommitTransactionCommand();
+	((Task *) task)->step(task);
 }
 
 /* Note when a task that did not get through is tried again. */
@@ -336,7 +304,7 @@ delay(Task *task, int64 milliseconds)
 }
 
 static void
-note_failure(Task *task, ErrorData *error)
+note_failure(Task *task, const char *message)
 {
 	int64		milliseconds = RETRY_DELAY_MIN_MS;
 
@@ -352,9 +320,25 @@ note_failure(Task *task, ErrorData *error)
 
 	MemoryContextReset(error_context);
 	last_error = MemoryContextStrdup(error_context,
-									 psprintf("%s: %s", task->name, error->message));
+									 psprintf("%s: %s", task->name, message));
 	last_error_at = yq_clock_now();
 	something_to_record = true;
+}
+
+static void
+note_postponed(Task *task, int64 milliseconds)
+{
+	something_to_record |= !task->postponed;
+	task->postponed = true;
+	delay(task, milliseconds);
+}
+
+static void
+note_success(Task *task)
+{
+	something_to_record |= task->failures > 0 || task->postponed;
+	task->failures = 0;
+	task->postponed = false;
 }
 
 /*
@@ -365,7 +349,6 @@ static bool
 attempt(Task *task)
 {
 	ErrorContextCallback callback = {error_context_stack, add_context, task};
-	bool		troubled = task->failures > 0 || task->postponed;
 	volatile bool succeeded = false;
 
 	/* A cancel request that came between transactions is for nothing. */
@@ -376,7 +359,7 @@ attempt(Task *task)
 
 	PG_TRY();
 	{
-		run_transaction(task);
+		extension_is_gone = !yq_worker_transaction(task->lock_timeout_ms, run_step, task);
 		succeeded = true;
 	}
 	PG_CATCH();
@@ -387,16 +370,12 @@ attempt(Task *task)
 		MemoryContextSwitchTo(pass_context);
 		error = CopyErrorData();
 		if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE)
-		{
-			something_to_record |= !task->postponed;
-			task->postponed = true;
-			delay(task, task->interval_ms ?
-				  Min(*task->interval_ms, POSTPONED_DELAY_MS) : POSTPONED_DELAY_MS);
-		}
+			note_postponed(task, task->interval_ms ?
+						   Min(*task->interval_ms, POSTPONED_DELAY_MS) : POSTPONED_DELAY_MS);
 		else
 		{
 			EmitErrorReport();
-			note_failure(task, error);
+			note_failure(task, error->message);
 		}
 		AbortCurrentTransaction();
 		FlushErrorState();
@@ -409,12 +388,9 @@ attempt(Task *task)
 	pgstat_report_stat(true);
 	pgstat_report_activity(STATE_IDLE, NULL);
 
-	if (succeeded)
-	{
-		task->failures = 0;
-		task->postponed = false;
-		something_to_record |= troubled;
-	}
+	/* what came of a duty is not known yet */
+	if (succeeded && task != task_of_duty)
+		note_success(task);
 	return succeeded;
 }
 
@@ -431,13 +407,15 @@ is_held_back(const Task *task)
 
 /*
  * Milliseconds until the task is due: 0 when it is, YQ_CLOCK_STANDS when that
- * takes somebody setting the clock, or a setting.  A clock that went back makes it
+ * takes somebody setting the clock, or a setting, or the end of a duty.  A clock that went back makes it
  * due; one that is not periodic always is.
  */
 static long
 milliseconds_until_due(const Task *task)
 {
 	if (task->interval_ms != NULL && *task->interval_ms == 0)
+		return YQ_CLOCK_STANDS;
+	if (task->duty != NULL && task_of_duty != NULL)
 		return YQ_CLOCK_STANDS;
 	if (task->failures > 0 || task->postponed)
 		return TimestampDifferenceMilliseconds(GetCurrentTimestamp(), task->retry_at);
@@ -482,19 +460,6 @@ retry_at_once(void)
  * The steps
  */
 
-/* Run SQL with the given parameters; errors other than the SQL's cannot be. */
-static void
-execute(const char *command, int count, Oid *types, Datum *values,
-		const char *nulls)
-{
-	int			result = SPI_execute_with_args(command, count, types, values,
-											   nulls, false, 0);
-
-	if (result < 0)
-		elog(ERROR, "could not execute \"%s\": %s", command,
-			 SPI_result_code_string(result));
-}
-
 /* Run the SQL of a periodic task. */
 static void
 run_at_clock(Task *task, const char *command)
@@ -503,7 +468,7 @@ run_at_clock(Task *task, const char *command)
 	Oid			types[1] = {TIMESTAMPTZOID};
 	Datum		values[1] = {TimestampTzGetDatum(now)};
 
-	execute(command, 1, types, values, NULL);
+	yq_worker_execute(command, 1, types, values, NULL);
 	task->last_run = now;
 	something_to_record = true;
 }
@@ -526,6 +491,50 @@ run_duty(Task *task)
 		task->last_run = yq_clock_now();
 }
 
+/* Have another process do what is due. */
+static void
+see_to_duty(Task *task)
+{
+	bool		isnull;
+
+	if (!OidIsValid(yq_table_oid(YQ_DUTY_RUN)))
+	{
+		run_duty(task);
+		return;
+	}
+	run_at_clock(task, psprintf("SELECT yquota_internal.duty_is_due('%s', $1)", task->duty));
+	if (!DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)))
+		return;
+	yq_duty_start(task->duty, NameStr(database_name));
+	task_of_duty = task;
+	duty_began_at = GetCurrentTimestamp();
+}
+
+/*
+ * Note what came of a duty whose process has ended.  One that could not get a
+ * lock after long work is not begun again at once.
+ */
+static void
+collect_duty(void)
+{
+	Task	   *task = task_of_duty;
+	char	   *error = NULL;
+	YqDutyState state = yq_duty_state(&error);
+
+	if (state == YQ_DUTY_NONE || state == YQ_DUTY_RUNS)
+		return;
+	task_of_duty = NULL;
+	/* there may be more to do */
+	task->last_run = 0;
+	if (state == YQ_DUTY_DONE)
+		note_success(task);
+	else if (state == YQ_DUTY_POSTPONED)
+		note_postponed(task, Max(POSTPONED_DELAY_MS,
+								 TimestampDifferenceMilliseconds(duty_began_at, GetCurrentTimestamp())));
+	else
+		note_failure(task, error);
+}
+
 /* Milliseconds of a column, or 0. */
 static int
 interval_of_column(int column)
@@ -541,11 +550,8 @@ static void
 set_interval(Task *task, int *interval_ms, int milliseconds)
 {
 	*interval_ms = milliseconds;
-	if (milliseconds > 0)
-		return;
-	something_to_record |= task->failures > 0 || task->postponed;
-	task->failures = 0;
-	task->postponed = false;
+	if (milliseconds == 0)
+		note_success(task);
 }
 
 /* An extension that is older than the library has no such queues. */
@@ -554,7 +560,7 @@ read_queue_policies(void)
 {
 	if (!OidIsValid(yq_table_oid(YQ_CREATED_QUEUE)))
 		return;
-	execute("SELECT manage_interval_ms, removal_interval_ms FROM yquota_internal.queue_policy_intervals()",
+	yq_worker_execute("SELECT manage_interval_ms, removal_interval_ms FROM yquota_internal.queue_policy_intervals()",
 			0, NULL, NULL, NULL);
 	set_interval(&periodic[MANAGE_QUEUES], &manage_queues_interval_ms, interval_of_column(1));
 	set_interval(&periodic[REMOVE_QUEUES], &remove_queues_interval_ms, interval_of_column(2));
@@ -566,7 +572,7 @@ run_queue_policy(Task *task)
 {
 	TimestampTz now = yq_clock_now();
 
-	execute(task->command, 0, NULL, NULL, NULL);
+	yq_worker_execute(task->command, 0, NULL, NULL, NULL);
 	task->last_run = now;
 }
 
@@ -595,7 +601,7 @@ look_around(Task *task)
 	set_interval(&periodic[RELEASE], &release_interval_ms,
 				 OidIsValid(yq_table_oid(YQ_DECISION)) ? yq_compute_interval : 0);
 
-	execute("SELECT stopped_on_purpose, pid FROM yquota_internal.worker_state",
+	yq_worker_execute("SELECT stopped_on_purpose, pid FROM yquota_internal.worker_state",
 			0, NULL, NULL, NULL);
 	told_to_stop = false;
 	if (SPI_processed == 0)
@@ -619,7 +625,7 @@ start_up(Task *task)
 	Oid			types[2] = {INT4OID, TIMESTAMPTZOID};
 	Datum		values[2] = {Int32GetDatum(MyProcPid), TimestampTzGetDatum(now)};
 
-	execute("SELECT yquota_internal.worker_start($1, $2)", 2, types, values, NULL);
+	yq_worker_execute("SELECT yquota_internal.worker_start($1, $2)", 2, types, values, NULL);
 	periodic[COMPUTE].last_run = now;
 }
 
@@ -674,7 +680,7 @@ record(Task *task)
 	if (last_error == NULL)
 		nulls[5] = nulls[6] = 'n';
 
-	execute("SELECT yquota_internal.worker_record($1, $2, $3, $4, $5, $6, $7, $8)",
+	yq_worker_execute("SELECT yquota_internal.worker_record($1, $2, $3, $4, $5, $6, $7, $8)",
 			8, types, values, nulls);
 }
 
@@ -685,7 +691,7 @@ sign_off(Task *task)
 	Oid			types[2] = {INT4OID, TIMESTAMPTZOID};
 	Datum		values[2] = {Int32GetDatum(MyProcPid), TimestampTzGetDatum(yq_clock_now())};
 
-	execute("SELECT yquota_internal.worker_leave($1, $2)", 2, types, values, NULL);
+	yq_worker_execute("SELECT yquota_internal.worker_leave($1, $2)", 2, types, values, NULL);
 }
 
 /*
@@ -736,6 +742,7 @@ run_pass(void)
 {
 	bool		has_run = false;
 
+	collect_duty();
 	if (is_held_back(&look_task))
 		return milliseconds_until_due(&look_task);
 	if (!attempt(&look_task))
@@ -763,36 +770,6 @@ run_pass(void)
 	leave_if_told();
 	/* tasks that waited for locks or parallel workers have taken the latch of whoever woke us */
 	return has_run ? 0 : milliseconds_to_sleep();
-}
-
-/*
- * Settings that a database or role may have changed and that a pass depends
- * on.  One of a newer server is left out on older ones.
- */
-static void
-pin_settings(void)
-{
-	static const char *const pinned[][2] = {
-		{"DateStyle", "ISO"},
-		{"TimeZone", "UTC"},
-		{"default_transaction_deferrable", "off"},
-		{"default_transaction_isolation", "read committed"},
-		{"default_transaction_read_only", "off"},
-		{"idle_in_transaction_session_timeout", "0"},
-		{"lock_timeout", "0"},
-		{"row_security", "on"},
-		{"search_path", "pg_catalog, pg_temp"},
-		{"session_replication_role", "origin"},
-		{"statement_timeout", "0"},
-		{"transaction_timeout", "0"},
-		{"yquota.on_bad_event", "error"}
-	};
-
-	for (size_t i = 0; i < lengthof(pinned); i++)
-	{
-		if (GetConfigOption(pinned[i][0], true, false) != NULL)
-			SetConfigOption(pinned[i][0], pinned[i][1], PGC_SUSET, PGC_S_OVERRIDE);
-	}
 }
 
 /*
@@ -828,16 +805,7 @@ connect_to_database(void)
 {
 	memcpy(&order, MyBgworkerEntry->bgw_extra, sizeof(order));
 
-	pqsignal(SIGTERM, die);
-	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	BackgroundWorkerUnblockSignals();
-	BackgroundWorkerInitializeConnectionByOid(order.database, InvalidOid, 0);
-
-	StartTransactionCommand();
-	namestrcpy(&database_name, get_database_name(MyDatabaseId));
-	CommitTransactionCommand();
-
-	pin_settings();
+	yq_worker_connect(order.database, &database_name);
 	pass_context = AllocSetContextCreate(TopMemoryContext, "yquota worker pass",
 										 ALLOCSET_DEFAULT_SIZES);
 	error_context = AllocSetContextCreate(TopMemoryContext, "yquota worker error",

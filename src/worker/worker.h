@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * worker.h
- *	  Background processes: one launcher per server, one worker per database.
+ *	  Background processes: one launcher per server, one worker per database,
+ *	  and one more for as long as a duty takes.
  *
- * Nobody shares memory with them.  They are found by their type in the
+ * No session shares memory with them.  They are found by their type in the
  * server's list of processes, woken through their latches and asked through
  * rows (yquota_internal.worker_state, yquota_internal.clock_setting): a missed
  * wake-up costs time, never correctness.
@@ -19,6 +20,10 @@
 /* What they are called in pg_stat_activity.backend_type. */
 #define YQ_LAUNCHER_TYPE	"yquota launcher"
 #define YQ_WORKER_TYPE		"yquota worker"
+#define YQ_DUTY_TYPE		"yquota duty"
+
+/* How long a task waits for a lock before it is postponed */
+#define YQ_TASK_LOCK_TIMEOUT_MS 500
 
 /* What a worker is told at its start, in bgw_extra. */
 typedef struct YqWorkerOrder
@@ -51,14 +56,55 @@ extern bool yq_launcher_lists(const char *database_name);
 extern void yq_worker_wake_at_commit(void);
 extern void yq_worker_start_at_commit(void);
 
-/* wake.c: send a signal to the workers of a database. */
+/* wake.c: send a signal to the workers of a database, and to their duties. */
 extern void yq_worker_signal(Oid database, int signal_number);
 
 /* give_way.c */
 extern void yq_give_way_init(void);
 
+/*
+ * session.c: connect the process to a database, whose name is returned, with
+ * the settings that its work depends on.
+ */
+extern void yq_worker_connect(Oid database, NameData *database_name);
+
+/*
+ * session.c: run a step in a transaction of its own, connected to SPI, in which
+ * the extension cannot be dropped; false when it is not installed.  An error is
+ * the caller's, who aborts.  A lock timeout of 0 is none.
+ */
+typedef void (*YqWorkerStep) (void *argument);
+extern bool yq_worker_transaction(int lock_timeout_ms, YqWorkerStep step, void *argument);
+
+/* session.c: run SQL with the given parameters; errors other than the SQL's cannot be. */
+extern void yq_worker_execute(const char *command, int count, Oid *types, Datum *values,
+							  const char *nulls);
+
+/*
+ * duty.c: have a row of yquota_internal.duty performed by a process of its own,
+ * of which a worker has one at a time; its latch is set when that has ended.
+ * An error when no process can be had.
+ */
+extern void yq_duty_start(const char *duty, const char *database_name);
+
+/*
+ * duty.c: what has become of it.  One that has ended is told of once; the error,
+ * if it failed, is in the current memory context.
+ */
+typedef enum YqDutyState
+{
+	YQ_DUTY_NONE,
+	YQ_DUTY_RUNS,
+	YQ_DUTY_DONE,
+	YQ_DUTY_POSTPONED,			/* it would have had to wait for somebody's lock */
+	YQ_DUTY_FAILED
+} YqDutyState;
+
+extern YqDutyState yq_duty_state(char **error);
+
 /* Entry points of the processes. */
 extern PGDLLEXPORT void yq_launcher_main(Datum main_arg);
 extern PGDLLEXPORT void yq_worker_main(Datum main_arg);
+extern PGDLLEXPORT void yq_duty_main(Datum main_arg);
 
 #endif							/* YQ_WORKER_H */

@@ -1,0 +1,120 @@
+# Duties that take long have a process of their own: prices are computed and the
+# mark goes on meanwhile, whatever becomes of the duty.
+
+use strict;
+use warnings;
+
+use Test::More;
+use WorkerNode;
+
+my $node = new_node('duties', q(shared_preload_libraries = 'yquota'), q(yquota.databases = 'work'));
+
+sub sql { return $node->safe_psql('work', $_[0]); }
+
+# In a column of worker_status
+sub status { return "(SELECT $_[0] FROM yquota.worker_status WHERE database = 'work')"; }
+
+# The process of a duty is there.
+my $process = "(SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'yquota duty' AND datname = 'work' AND wait_event = 'PgSleep')";
+
+# verified_at(AT): the books were proved then, and nothing was wrong.
+sub verified_at { return "EXISTS (SELECT FROM yquota.verification WHERE verified_at = '$_[0]' AND problems = 0)"; }
+
+# rolled_up_at(AT): so were the costs.
+sub rolled_up_at { return "(SELECT rolled_up_at >= '$_[0]' FROM yquota_internal.rollup_state)"; }
+
+$node->safe_psql('postgres', 'CREATE DATABASE work');
+start_at($node, 'work', '2030-01-01 00:00 UTC');
+is_soon($node, 'work', status("state = 'running'"), 'the worker is there');
+# Keeping a verification takes as long as there is a gate.
+sql(<<~'SQL');
+	CREATE TABLE public.gate (closed boolean);
+	CREATE FUNCTION public.wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS $$
+	BEGIN
+		WHILE EXISTS (SELECT FROM public.gate) LOOP
+			PERFORM pg_sleep(0.02);
+		END LOOP;
+		RETURN NEW;
+	END $$;
+	CREATE TRIGGER wait BEFORE INSERT ON yquota.verification FOR EACH ROW EXECUTE FUNCTION public.wait_at_gate();
+	INSERT INTO public.gate VALUES (true);
+	INSERT INTO yquota.project (name) VALUES ('lab');
+	INSERT INTO yquota.node (name, total, state) VALUES ('n1', '[vcores=4]', 'RUNNING');
+	SQL
+
+# Meanwhile
+set_clock($node, 'work', '2030-01-01 02:30 UTC');
+is_soon($node, 'work', $process, 'a process proves the books');
+is(sql('SELECT ' . verified_at('2030-01-01 02:30 UTC')), 'f', 'it is not done');
+sql(q(INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+	  VALUES ('CONTAINER_START', 'c1', '2030-01-01 02:30 UTC', 'lab', '[vcores=3]')));
+set_clock($node, 'work', '2030-01-01 02:40 UTC');
+is_soon($node, 'work', mark() . q( = '2030-01-01 02:40 UTC'), 'the mark goes on');
+is_soon($node, 'work', status(q(last_price_at = '2030-01-01 02:40 UTC' AND last_fold_at = last_price_at)), 'prices are computed, and counters folded');
+set_clock($node, 'work', '2030-01-01 02:50 UTC');
+is_soon($node, 'work', status(q(last_price_at = '2030-01-01 02:50 UTC')), 'again');
+is(sql(q(SELECT multiplier FROM yquota.current_price WHERE resource_type = 'vcores')), '1.55', 'by what runs');
+is(sql("SELECT $process"), 't', 'still it is the one process');
+is(sql('SELECT ' . rolled_up_at('2030-01-01 02:50 UTC')), 'f', 'other duties wait');
+sql('DELETE FROM public.gate');
+is_soon($node, 'work', verified_at('2030-01-01 02:30 UTC'), 'it ends');
+is_soon($node, 'work', rolled_up_at('2030-01-01 02:50 UTC'), 'and the next one is done');
+is(sql('SELECT ' . status('failures')), 0, 'without trouble');
+
+# One that is ended from outside is done again.
+sql('INSERT INTO public.gate VALUES (true)');
+set_clock($node, 'work', '2030-01-02 02:30 UTC');
+is_soon($node, 'work', $process, 'the next night');
+sql(q(SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'yquota duty'));
+is_soon($node, 'work', status(q(failures = 1 AND last_error = 'verify: its process was ended before it was done')), 'that its process was ended is told');
+sql('DELETE FROM public.gate');
+is_soon($node, 'work', verified_at('2030-01-02 02:30 UTC'), 'it is tried again');
+is_soon($node, 'work', status('failures = 0'), 'and all is well');
+
+# So is one that fails, and one that cannot get a lock.
+sql(q(ALTER TABLE yquota_internal.rollup_state ADD CONSTRAINT refused CHECK (rolled_up_at < '2030-01-02 12:00 UTC') NOT VALID));
+set_clock($node, 'work', '2030-01-02 12:00 UTC');
+is_soon($node, 'work', status(q(failures > 0 AND last_error LIKE 'roll-up: %violates check constraint "refused"')), 'an error is told');
+cmp_ok(count_in_log($node, qr/violates check constraint "refused".*?CONTEXT:  .*?yquota duty "roll-up"/s), '>', 0, 'and logged');
+sql('ALTER TABLE yquota_internal.rollup_state DROP CONSTRAINT refused');
+is_soon($node, 'work', rolled_up_at('2030-01-02 12:00 UTC'), 'without what was in the way it succeeds');
+is_soon($node, 'work', status('failures = 0'), 'all is well again');
+my $holder = $node->background_psql('work');
+$holder->query_safe('BEGIN; SELECT FROM yquota_internal.rollup_state FOR UPDATE');
+set_clock($node, 'work', '2030-01-02 12:15 UTC');
+is_soon($node, 'work', status(q(postponed = '{roll-up}' AND failures = 0)), 'who waits for a lock is postponed');
+$holder->query_safe('COMMIT');
+$holder->quit;
+is_soon($node, 'work', rolled_up_at('2030-01-02 12:15 UTC'), 'until it is free');
+is_soon($node, 'work', status(q(postponed = '{}')), 'and not longer');
+
+# A worker that leaves takes it along.
+sql('INSERT INTO public.gate VALUES (true)');
+set_clock($node, 'work', '2030-01-03 02:30 UTC');
+is_soon($node, 'work', $process, 'another night');
+sql('SELECT yquota.stop_worker()');
+is_soon($node, 'postgres', q(NOT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type LIKE 'yquota%' AND datname = 'work')), 'a worker that is stopped leaves no process');
+sql('SELECT yquota.start_worker()');
+is_soon($node, 'work', $process, 'the next worker does what was not done');
+
+# Without a slot it waits, and the worker goes on.
+sql('DELETE FROM public.gate');
+is_soon($node, 'work', verified_at('2030-01-03 02:30 UTC'), 'and does it');
+$node->append_conf('postgresql.conf', "max_worker_processes = 3\nmax_parallel_workers = 0");
+$node->restart;
+set_clock($node, 'work', '2030-01-04 02:30 UTC');
+is_soon($node, 'work', status(q(last_error LIKE '%: could not start a process for duty "%": no background worker slot is free')), 'no slot is an error');
+is_soon($node, 'work', mark() . q( = '2030-01-04 02:30 UTC'), 'that keeps from nothing else');
+$node->append_conf('postgresql.conf', "max_worker_processes = 8");
+$node->restart;
+is_soon($node, 'work', verified_at('2030-01-04 02:30 UTC'), 'with one it is made up for');
+
+# The database can be dropped meanwhile.
+sql('INSERT INTO public.gate VALUES (true)');
+set_clock($node, 'work', '2030-01-05 02:30 UTC');
+is_soon($node, 'work', $process, 'at work once more');
+my ($code, $out, $error) = $node->psql('postgres', 'DROP DATABASE work');
+is($code, 0, 'it gives way to DROP DATABASE') or diag($error);
+
+$node->stop;
+done_testing();
