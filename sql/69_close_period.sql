@@ -238,3 +238,12 @@ CREATE FUNCTION yquota_internal.verify_periods()
 COMMENT ON FUNCTION yquota_internal.verify_periods() IS
 	'What differs between closed periods and the ledger';
 REVOKE ALL ON FUNCTION yquota_internal.verify_periods() FROM PUBLIC;
+
+CREATE VIEW yquota.billing_period WITH (security_barrier) AS
+	SELECT period.starts_at, period.until AS ends_at, period.closed_at
+	FROM yquota_internal.period AS period;
+COMMENT ON VIEW yquota.billing_period IS
+	'Billing periods that have been closed, or are being closed, for everybody who gets bills';
+COMMENT ON COLUMN yquota.billing_period.starts_at IS 'where the one before ends; -infinity for the first';
+COMMENT ON COLUMN yquota.billing_period.closed_at IS
+	'as_booked of cost_between() for the bill of the period; NULL while it is being closed';

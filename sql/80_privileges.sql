@@ -273,6 +273,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.budget', 'DELETE', '{admin}'),
 		('TABLE', 'yquota.billing_setting', 'SELECT', '{viewer,member,admin}'),
 		('TABLE', 'yquota.closed_period', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.billing_period', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.billing_setting', 'INSERT', '{admin}'),
 		('TABLE', 'yquota.billing_setting', 'UPDATE', '{admin}'),
 		('TABLE', 'yquota.billing_setting', 'DELETE', '{admin}'),

@@ -41,7 +41,7 @@ SELECT enum_has_labels('yquota', 'quota_mode', '{PREPAID,NOLIMIT}'::text[], 'lab
 SELECT enum_has_labels('yquota', 'exhaustion_policy', '{allow,refuse_submission,drain,stop}'::text[], 'labels of exhaustion_policy');
 
 SELECT has_table('yquota', name::name, format('table %s', name)) FROM unnest('{container_event,container,charge,event_reject,project,quota_grant,price,price_group,resource_type,base_price,price_factor,charging_rule,outage,node,utilization,pricing_change,alert,history_stretch,opening_balance,event_void,expired_grant,hold,budget,spending_threshold,billing_setting,closed_period,role_grant,audit,queue,queue_label,queue_user,wildcard_template,mapping_rule,workflow_priority_mapping,user_setting,multi_node_sorting_policy,node_label,kept_property,scheduler_setting,resource_request,blacklist,reservation,container_update,decision,expired_grant}'::text[]) AS name;
-SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{current_price,project_balance,hold_status,container_cost,daily_cost,feed_status,suspect_container,worker_status,metrics,cron_jobs,charged_through,effective_queue,queue_tree,scheduler_application,scheduler_node,scheduler_queue,grant_status}'::text[]) AS name;
+SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{billing_period,current_price,project_balance,hold_status,container_cost,daily_cost,feed_status,suspect_container,worker_status,metrics,cron_jobs,charged_through,effective_queue,queue_tree,scheduler_application,scheduler_node,scheduler_queue,grant_status}'::text[]) AS name;
 SELECT has_column('yquota', relation::name, name::name, format('column %s.%s', relation, name))
 FROM (VALUES
 	('node', '{name,rack,label,total,state,updated_at}'::text[]),

@@ -77,6 +77,20 @@ SELECT bool_and(whole.amount = (SELECT sum(amount) FROM yquota.cost_between('-in
 FROM yquota.cost_between('-infinity', '2026-06-01') AS whole;
 SELECT * FROM yquota.verify();
 
+-- a member knows the periods and gets the bills of his project, not what all spent
+SET client_min_messages = error;
+CREATE ROLE yquota_close_member;
+SELECT yquota.grant_member('yquota_close_member', 'lab');
+SET ROLE yquota_close_member;
+SELECT * FROM yquota.billing_period ORDER BY ends_at;
+SELECT period.ends_at, bill.project, bill.amount FROM yquota.billing_period AS period,
+	LATERAL yquota.cost_between(period.starts_at, period.ends_at, as_booked => period.closed_at) AS bill ORDER BY 1, 2;
+SELECT amount FROM yquota.closed_period;
+RESET ROLE;
+SELECT yquota.revoke_member('yquota_close_member', 'lab');
+DROP ROLE yquota_close_member;
+RESET client_min_messages;
+
 -- bad input
 SELECT yquota.close_period(NULL);
 SELECT yquota.close_period('infinity');
