@@ -223,18 +223,31 @@ allocate(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool
 	return propose(attempt, amounts, locality, swapped, KEY_ALLOCATED);
 }
 
+/* Would a node be reserved that has no room for what it can offer? */
+static bool
+may_reserve(const Attempt *attempt, bool due, const int64 *to_unreserve)
+{
+	if (attempt->reservation != NULL)
+		return true;
+	return due && !(attempt->cluster->settings.continues_looking &&
+					yq_amounts_any_above_none(attempt->cluster->calculator, to_unreserve));
+}
+
+/* Nothing is, until there is one with room for it. */
+static void
+note_unreserved(const Attempt *attempt, const int64 *amounts, bool due)
+{
+	if (due)
+		yq_rest_note_limits(attempt->notes);
+	yq_rest_note_room(attempt->notes, attempt->cluster, amounts);
+}
+
 static KeyOutcome
 reserve(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool due, const int64 *to_unreserve)
 {
-	const YqCluster *cluster = attempt->cluster;
-	bool		exceeds = attempt->reservation == NULL && cluster->settings.continues_looking &&
-		yq_amounts_any_above_none(cluster->calculator, to_unreserve);
-
-	if ((!due && attempt->reservation == NULL) || exceeds)
+	if (!may_reserve(attempt, due, to_unreserve))
 	{
-		if (due)
-			yq_rest_note_limits(attempt->notes);
-		yq_rest_note_room(attempt->notes, cluster, amounts);
+		note_unreserved(attempt, amounts, due);
 		return skip(attempt, KEY_LOCALITY_SKIPPED,
 					(YqSkip) {.reason = YQ_SKIP_NODE_SPACE,.required = amounts,
 			.limit = attempt->node->unallocated});
@@ -257,15 +270,18 @@ assign_container(const Attempt *attempt, const YqAsk *ask, YqLocality locality)
 	int64		missing[YQ_MAX_RESOURCE_TYPES];
 	const int64 *to_unreserve;
 
-	if (!yq_amounts_fit_in_by(calculator, amounts, node->total))
-	{
-		yq_rest_note_here(attempt->notes);
-		return skip(attempt, KEY_LOCALITY_SKIPPED,
-					(YqSkip) {.reason = YQ_SKIP_NODE_TOO_SMALL,.required = amounts,.limit = node->total});
-	}
 	for (int i = 0; i < calculator->types; i++)
 		missing[i] = amounts[i] - attempt->limits->headroom[i];
 	to_unreserve = yq_amounts_max(calculator, cluster->hierarchy->cluster, missing, attempt->limits->to_unreserve);
+	if (!yq_amounts_fit_in_by(calculator, amounts, node->total))
+	{
+		if (may_reserve(attempt, due, to_unreserve))
+			yq_rest_note_too_large(attempt->notes, cluster, amounts);
+		else
+			note_unreserved(attempt, amounts, due);
+		return skip(attempt, KEY_LOCALITY_SKIPPED,
+					(YqSkip) {.reason = YQ_SKIP_NODE_TOO_SMALL,.required = amounts,.limit = node->total});
+	}
 	if (yq_amounts_available_containers(calculator, node->unallocated, amounts) > 0)
 		return allocate(attempt, amounts, locality, due, to_unreserve);
 	return reserve(attempt, amounts, locality, due, to_unreserve);
@@ -353,9 +369,10 @@ is_for_default_first(const Attempt *attempt)
 		key->missed_non_partitioned++;
 		yq_cluster_touch(attempt->cluster, key);
 	}
-	if (attempt->mode == YQ_RESPECT_EXCLUSIVITY)
+	if (attempt->mode == YQ_RESPECT_EXCLUSIVITY || key->missed_non_partitioned >= attempt->cluster->node_count)
 		return false;
-	return key->missed_non_partitioned < attempt->cluster->node_count;
+	yq_rest_note_default_first(attempt->notes, attempt->cluster->node_count - key->missed_non_partitioned - 1);
+	return true;
 }
 
 /* What does not depend on places; KEY_ALLOCATED: go on. */

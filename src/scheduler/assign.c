@@ -98,8 +98,7 @@ note_stopped(const Walk *walk, YqClusterQueue *queue, const int64 *unreservable,
 	const YqCluster *cluster = walk->cluster;
 	bool		gives_up = cluster->settings.continues_looking && !yq_amounts_are_none(cluster->calculator, unreservable);
 
-	if (walk->mode == YQ_RESPECT_EXCLUSIVITY)
-		yq_rest_begin_stopped(cluster, queue, walk->node->label, left, gives_up);
+	yq_rest_begin_stopped(cluster, queue, walk->node, walk->mode, left, gives_up);
 }
 
 /*
@@ -165,7 +164,7 @@ static YqOutcome assign_to_queue(Walk *walk, YqClusterQueue *queue, const int64 
 static bool
 rests(const Walk *walk, YqClusterQueue *queue, const int64 *left, const int64 **kept)
 {
-	if (walk->mode == YQ_RESPECT_EXCLUSIVITY && yq_rest_lasts(walk->cluster, queue, walk->node, left, kept))
+	if (yq_rest_lasts(walk->cluster, queue, walk->node, walk->mode, left, kept))
 		return true;
 	yq_rest_interrupt(walk->cluster, queue, walk->node, walk->mode);
 	return false;
@@ -213,9 +212,8 @@ assign_to_children(Walk *walk, YqClusterQueue *parent, const int64 *left_to_pare
 		yq_amounts_add(walk->cluster->calculator, limits->blocked, kept);
 		yq_limits_set_left(walk->cluster, parent, label, limits, left);
 	}
-	if (walk->mode == YQ_RESPECT_EXCLUSIVITY)
-		yq_rest_begin_parent(walk->cluster, parent, walk->node, left_to_parent,
-							 result == YQ_OUTCOME_QUEUE_LIMIT ? yq_limits_kept(walk->cluster, parent, limits) : NULL);
+	yq_rest_begin_parent(walk->cluster, parent, walk->node, walk->mode, left_to_parent,
+						 result == YQ_OUTCOME_QUEUE_LIMIT ? yq_limits_kept(walk->cluster, parent, limits) : NULL);
 	return result;
 }
 

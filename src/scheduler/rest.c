@@ -8,6 +8,10 @@
  * that come by a parent are counted there, and handed down to its children when its
  * rest ends.
  *
+ * Requests of the default partition are offered by walks for its own nodes and by those
+ * for nodes that are shared.  What was found by either may depend on how often both
+ * have come by, so they are counted together to tell when it ends.
+ *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
@@ -31,27 +35,35 @@ typedef struct YqRest
 {
 	bool		is_valid;
 	bool		is_of_children; /* walks are handed down */
-	bool		counts_opportunities;
 	bool		has_kept;
 	bool		has_room;
 	LeftCondition condition;
 	const YqClusterNode *only_on;	/* NULL: all nodes that nobody in the queue asks for */
+	const YqClusterNode *too_small; /* something is larger than this node; NULL: nothing is */
 	int64		walks;			/* came by, and are not counted yet */
-	int64		most;			/* of them */
+	int64		until;			/* so many walks were offered the keys that this one is */
 	int64	   *left;			/* of the condition */
 	int64	   *kept;			/* for the queue, which a limit stops */
 	int64	   *room;			/* as much must not be free */
+	int64	   *too_large;		/* as much must not be offered by a larger node */
 	YqOfferedKey *keys;			/* of a leaf: what each walk is counted for */
 	int			key_count;
 	int			key_room;
 } YqRest;
 
-/* Of a queue on nodes of one label. */
-typedef struct YqQueueRest
+/* For walks of one mode. */
+typedef struct ModeRest
 {
 	YqRest		elsewhere;		/* of a parent the only one */
 	YqRest		here;			/* of a leaf, on a node that it asks for */
 	YqRest	   *relied_on;		/* by the rest of the parent; NULL: on none */
+} ModeRest;
+
+/* Of a queue on nodes of one label. */
+typedef struct YqQueueRest
+{
+	ModeRest	modes[2];
+	int64		walks;			/* by that offered requests for the label, resting or not */
 } YqQueueRest;
 
 /* Somebody in the leaf asks for a node or rack, or wants nothing there (no ask). */
@@ -245,25 +257,33 @@ yq_rest_end_pass(YqCluster *cluster)
 
 /* -- ending ---------------------------------------------------------------- */
 
+static int
+label_of_requests(YqSchedulingMode mode, int label)
+{
+	return mode == YQ_RESPECT_EXCLUSIVITY ? label : 0;
+}
+
 static void
-hand_down(const YqClusterQueue *parent, int label, int64 walks)
+hand_down(const YqClusterQueue *parent, YqSchedulingMode mode, int label, int64 walks)
 {
 	for (int i = 0; i < parent->ordered[label]; i++)
 	{
 		YqQueueRest *of_child = parent->order[label][i]->rests;
 
-		if (of_child != NULL && of_child[label].relied_on != NULL)
-			of_child[label].relied_on->walks += walks;
+		if (of_child == NULL || of_child[label].modes[mode].relied_on == NULL)
+			continue;
+		of_child[label].modes[mode].relied_on->walks += walks;
+		of_child[label_of_requests(mode, label)].walks += walks;
 	}
 }
 
 static void
-count_walks(const YqCluster *cluster, YqClusterQueue *queue, int label, YqRest *rest)
+count_walks(YqClusterQueue *queue, YqSchedulingMode mode, int label, YqRest *rest)
 {
 	if (!rest->is_valid || rest->walks == 0)
 		return;
 	if (rest->is_of_children)
-		hand_down(queue, label, rest->walks);
+		hand_down(queue, mode, label, rest->walks);
 	for (int i = 0; i < rest->key_count; i++)
 	{
 		YqRequestKey *key = rest->keys[i].key;
@@ -277,19 +297,22 @@ count_walks(const YqCluster *cluster, YqClusterQueue *queue, int label, YqRest *
 }
 
 static void
-end_rest(const YqCluster *cluster, YqClusterQueue *queue, int label, YqRest *rest)
+end_rest(YqClusterQueue *queue, YqSchedulingMode mode, int label, YqRest *rest)
 {
-	count_walks(cluster, queue, label, rest);
+	count_walks(queue, mode, label, rest);
 	rest->is_valid = false;
 }
 
 static void
-end_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
+end_queue(YqClusterQueue *queue, int label)
 {
 	if (queue->rests == NULL)
 		return;
-	end_rest(cluster, queue, label, &queue->rests[label].elsewhere);
-	end_rest(cluster, queue, label, &queue->rests[label].here);
+	for (YqSchedulingMode mode = YQ_RESPECT_EXCLUSIVITY; mode <= YQ_IGNORE_EXCLUSIVITY; mode++)
+	{
+		end_rest(queue, mode, label, &queue->rests[label].modes[mode].elsewhere);
+		end_rest(queue, mode, label, &queue->rests[label].modes[mode].here);
+	}
 }
 
 /* From the root down, so that what has been counted above arrives. */
@@ -299,7 +322,7 @@ end_above(const YqCluster *cluster, YqClusterQueue *queue)
 	if (queue->parent != NULL)
 		end_above(cluster, queue->parent);
 	for (int label = 0; label < cluster->hierarchy->label_count; label++)
-		end_queue(cluster, queue, label);
+		end_queue(queue, label);
 }
 
 void
@@ -309,38 +332,50 @@ yq_rest_end(const YqCluster *cluster, YqClusterQueue *queue)
 		end_above(cluster, queue);
 }
 
-/*
- * What rests have counted on changes now, except where only missed chances are
- * counted, which do not matter to walks for the node's own label.
- */
+/* Count all walks that have offered requests for the label. */
+static void
+count_offers(const YqCluster *cluster, YqClusterQueue *queue, int requested)
+{
+	for (YqSchedulingMode mode = YQ_RESPECT_EXCLUSIVITY; mode <= YQ_IGNORE_EXCLUSIVITY; mode++)
+	{
+		for (int label = 0; label < cluster->hierarchy->label_count; label++)
+		{
+			if (label_of_requests(mode, label) != requested)
+				continue;
+			count_walks(queue, mode, label, &queue->rests[label].modes[mode].elsewhere);
+			count_walks(queue, mode, label, &queue->rests[label].modes[mode].here);
+		}
+	}
+}
+
+/* What a leaf has found for other nodes than one that it asks for holds for these. */
 void
 yq_rest_interrupt(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node, YqSchedulingMode mode)
 {
-	int			label = mode == YQ_RESPECT_EXCLUSIVITY ? node->label : 0;
-	YqQueueRest *rests;
+	int			requested = label_of_requests(mode, node->label);
+	ModeRest   *rests;
 
 	if (cluster->rests == NULL || queue->rests == NULL)
 		return;
-	rests = &queue->rests[label];
-	end_rest(cluster, queue, label, &rests->here);
-	if (mode == YQ_IGNORE_EXCLUSIVITY || !queue->is_leaf || queue->asks_for != node ||
-		rests->elsewhere.counts_opportunities)
-		end_rest(cluster, queue, label, &rests->elsewhere);
-	else
-		count_walks(cluster, queue, label, &rests->elsewhere);
+	count_offers(cluster, queue, requested);
+	queue->rests[requested].walks++;
+	rests = &queue->rests[node->label].modes[mode];
+	rests->here.is_valid = false;
+	if (!queue->is_leaf || queue->asks_for != node)
+		rests->elsewhere.is_valid = false;
 }
 
 /* -- resting --------------------------------------------------------------- */
 
 /* The rest that is for the node, or NULL. */
 static YqRest *
-rest_for(const YqClusterQueue *queue, const YqClusterNode *node)
+rest_for(const YqClusterQueue *queue, const YqClusterNode *node, YqSchedulingMode mode)
 {
-	YqQueueRest *rests;
+	ModeRest   *rests;
 
 	if (queue->rests == NULL)
 		return NULL;
-	rests = &queue->rests[node->label];
+	rests = &queue->rests[node->label].modes[mode];
 	if (rests->here.is_valid && rests->here.only_on == node)
 		return &rests->here;
 	if (!rests->elsewhere.is_valid)
@@ -348,6 +383,24 @@ rest_for(const YqClusterQueue *queue, const YqClusterNode *node)
 	if (rests->elsewhere.only_on != NULL ? rests->elsewhere.only_on != node : queue->asks_for == node)
 		return NULL;
 	return &rests->elsewhere;
+}
+
+/* So many more walks find the same. */
+static int64
+walks_left(const YqRest *rest, const YqClusterQueue *queue, YqSchedulingMode mode, int label)
+{
+	return rest->until - queue->rests[label_of_requests(mode, label)].walks;
+}
+
+/* Is the node, too, too small for what was too large, and is there still no room for the rest? */
+static bool
+is_as_small(const YqCluster *cluster, const YqRest *rest, const YqClusterNode *node)
+{
+	if (rest->has_room && yq_amounts_available_containers(cluster->calculator, node->unallocated, rest->room) > 0)
+		return false;
+	return rest->too_small == NULL ||
+		yq_amounts_fit_in_by(cluster->calculator, node->total, rest->too_small->total) ||
+		!yq_amounts_fit_in_by(cluster->calculator, rest->too_large, node->total);
 }
 
 static bool
@@ -382,18 +435,16 @@ is_met(const YqCluster *cluster, const YqClusterQueue *queue, int label, const Y
 }
 
 bool
-yq_rest_lasts(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node, const int64 *left,
-			  const int64 **kept)
+yq_rest_lasts(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node, YqSchedulingMode mode,
+			  const int64 *left, const int64 **kept)
 {
-	YqRest	   *rest = cluster->rests == NULL ? NULL : rest_for(queue, node);
+	YqRest	   *rest = cluster->rests == NULL ? NULL : rest_for(queue, node, mode);
 
-	if (rest == NULL || rest->walks >= rest->most)
-		return false;
-	if (rest->has_room && yq_amounts_available_containers(cluster->calculator, node->unallocated, rest->room) > 0)
-		return false;
-	if (!is_met(cluster, queue, node->label, rest, left))
+	if (rest == NULL || walks_left(rest, queue, mode, node->label) <= 0 || !is_as_small(cluster, rest, node) ||
+		!is_met(cluster, queue, node->label, rest, left))
 		return false;
 	rest->walks++;
+	queue->rests[label_of_requests(mode, node->label)].walks++;
 	*kept = rest->has_kept ? rest->kept : NULL;
 	return true;
 }
@@ -405,13 +456,14 @@ yq_rest_notes(const YqCluster *cluster, YqSchedulingMode mode)
 {
 	YqRestNotes *notes;
 
-	if (cluster->rests == NULL || mode != YQ_RESPECT_EXCLUSIVITY)
+	if (cluster->rests == NULL)
 		return NULL;
 	notes = &cluster->rests->notes;
+	notes->mode = mode;
 	notes->is_of_limits = false;
 	notes->is_here = cluster->rests->asks == NULL;
-	notes->counts_opportunities = false;
 	notes->has_room = false;
+	notes->is_too_small = false;
 	notes->most = PG_INT64_MAX;
 	notes->key_count = 0;
 	memset(notes->needed, 0, sizeof(int64) * cluster->calculator->types);
@@ -448,9 +500,15 @@ yq_rest_note_opportunity(YqRestNotes *notes)
 {
 	if (notes == NULL)
 		return;
-	notes->counts_opportunities = true;
 	notes->keys[notes->key_count - 1].counts_opportunity = true;
 	notes->most = Min(notes->most, notes->most_of_key);
+}
+
+void
+yq_rest_note_default_first(YqRestNotes *notes, int64 walks)
+{
+	if (notes != NULL)
+		notes->most = Min(notes->most, walks);
 }
 
 void
@@ -460,14 +518,27 @@ yq_rest_note_here(YqRestNotes *notes)
 		notes->is_here = true;
 }
 
+/* Have the least of each type: what has more of all does not fit where that does not. */
+static void
+note_least(const YqCluster *cluster, bool *is_noted, int64 *noted, const int64 *amounts)
+{
+	for (int i = 0; i < cluster->calculator->types; i++)
+		noted[i] = *is_noted ? Min(noted[i], amounts[i]) : amounts[i];
+	*is_noted = true;
+}
+
 void
 yq_rest_note_room(YqRestNotes *notes, const YqCluster *cluster, const int64 *room)
 {
-	if (notes == NULL)
-		return;
-	for (int i = 0; i < cluster->calculator->types; i++)
-		notes->room[i] = notes->has_room ? Min(notes->room[i], room[i]) : room[i];
-	notes->has_room = true;
+	if (notes != NULL)
+		note_least(cluster, &notes->has_room, notes->room, room);
+}
+
+void
+yq_rest_note_too_large(YqRestNotes *notes, const YqCluster *cluster, const int64 *amounts)
+{
+	if (notes != NULL)
+		note_least(cluster, &notes->is_too_small, notes->too_large, amounts);
 }
 
 void
@@ -492,16 +563,18 @@ rests_of(const YqCluster *cluster, YqClusterQueue *queue, int label)
 }
 
 static void
-begin(const YqCluster *cluster, YqClusterQueue *queue, int label, YqRest *rest, const YqClusterNode *only_on,
-	  int64 most)
+begin(YqClusterQueue *queue, YqSchedulingMode mode, int label, YqRest *rest, const YqClusterNode *only_on, int64 most)
 {
-	end_rest(cluster, queue, label, rest);
+	int64		walks = queue->rests[label_of_requests(mode, label)].walks;
+
+	end_rest(queue, mode, label, rest);
 	rest->is_valid = true;
-	rest->is_of_children = rest->counts_opportunities = rest->has_kept = rest->has_room = false;
+	rest->is_of_children = rest->has_kept = rest->has_room = false;
 	rest->condition = LEFT_ANY;
 	rest->only_on = only_on;
+	rest->too_small = NULL;
 	rest->walks = 0;
-	rest->most = most;
+	rest->until = most == PG_INT64_MAX ? most : walks + most;
 	rest->key_count = 0;
 }
 
@@ -520,6 +593,13 @@ set_room(const YqCluster *cluster, YqRest *rest, const int64 *room)
 {
 	rest->has_room = true;
 	rest->room = copy_amounts(cluster, rest->room, room);
+}
+
+static void
+set_too_large(const YqCluster *cluster, YqRest *rest, const YqClusterNode *node, const int64 *too_large)
+{
+	rest->too_small = node;
+	rest->too_large = copy_amounts(cluster, rest->too_large, too_large);
 }
 
 static void
@@ -611,36 +691,44 @@ set_left_to_leaf(const YqCluster *cluster, const YqClusterQueue *leaf, int label
 		set_same_limit(cluster, leaf, label, rest, left);
 }
 
+/* Limits on nodes of others are those of the partition: only decisions below a queue come closer to them. */
 void
 yq_rest_begin_leaf(const YqCluster *cluster, YqClusterQueue *leaf, const YqClusterNode *node, const YqRestNotes *notes,
 				   const int64 *left, const int64 *kept)
 {
-	YqQueueRest *rests;
+	ModeRest   *rests;
 	YqRest	   *rest;
 
 	if (notes == NULL)
 		return;
-	rests = rests_of(cluster, leaf, node->label);
+	rests = &rests_of(cluster, leaf, node->label)->modes[notes->mode];
 	rest = notes->is_here ? &rests->here : &rests->elsewhere;
-	begin(cluster, leaf, node->label, rest, notes->is_here ? node : NULL, notes->most);
-	rest->counts_opportunities = notes->counts_opportunities;
+	begin(leaf, notes->mode, node->label, rest, notes->is_here ? node : NULL, notes->most);
 	set_keys(cluster, rest, notes);
-	set_kept(cluster, rest, kept);
 	if (notes->has_room)
 		set_room(cluster, rest, notes->room);
+	if (notes->is_too_small)
+		set_too_large(cluster, rest, node, notes->too_large);
+	if (notes->mode == YQ_IGNORE_EXCLUSIVITY)
+		return;
+	set_kept(cluster, rest, kept);
 	set_left_to_leaf(cluster, leaf, node->label, rest, notes, left);
 }
 
 /* By its own maximum; or by what is left to it, and by less; or it depends on what is given up. */
 void
-yq_rest_begin_stopped(const YqCluster *cluster, YqClusterQueue *queue, int label, const int64 *left, bool gives_up)
+yq_rest_begin_stopped(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node, YqSchedulingMode mode,
+					  const int64 *left, bool gives_up)
 {
+	int			label = node->label;
 	YqRest	   *rest;
 
 	if (cluster->rests == NULL)
 		return;
-	rest = &rests_of(cluster, queue, label)->elsewhere;
-	begin(cluster, queue, label, rest, NULL, PG_INT64_MAX);
+	rest = &rests_of(cluster, queue, label)->modes[mode].elsewhere;
+	begin(queue, mode, label, rest, NULL, PG_INT64_MAX);
+	if (mode == YQ_IGNORE_EXCLUSIVITY)
+		return;
 	if (gives_up)
 		set_same_limit(cluster, queue, label, rest, left);
 	else if (yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster, yq_at(cluster, queue->used, label),
@@ -651,13 +739,16 @@ yq_rest_begin_stopped(const YqCluster *cluster, YqClusterQueue *queue, int label
 /* What the rests of all children come to. */
 typedef struct ParentRest
 {
+	YqSchedulingMode mode;
 	bool		is_here;
 	LeftCondition condition;
 	bool		has_room;
+	bool		is_too_small;
 	int64		most;
 	int64		left[YQ_MAX_RESOURCE_TYPES];	/* to the parent's children, at least */
 	int64		blocked[YQ_MAX_RESOURCE_TYPES]; /* kept for children so far */
 	int64		room[YQ_MAX_RESOURCE_TYPES];
+	int64		too_large[YQ_MAX_RESOURCE_TYPES];
 } ParentRest;
 
 /* Children have what is left to the parent without what is kept for those before them. */
@@ -680,25 +771,35 @@ rely_on_left(const YqCluster *cluster, const YqRest *rest, ParentRest *of_parent
 static bool
 rely_on_child(const YqCluster *cluster, YqClusterQueue *child, const YqClusterNode *node, ParentRest *of_parent)
 {
-	YqRest	   *rest = rest_for(child, node);
+	YqRest	   *rest = rest_for(child, node, of_parent->mode);
+	int64		left = rest == NULL ? 0 : walks_left(rest, child, of_parent->mode, node->label);
 
-	if (rest == NULL || rest->walks >= rest->most)
+	if (left <= 0)
 		return false;
-	child->rests[node->label].relied_on = rest;
+	child->rests[node->label].modes[of_parent->mode].relied_on = rest;
 	of_parent->is_here = of_parent->is_here || rest->only_on != NULL;
-	of_parent->most = Min(of_parent->most, rest->most - rest->walks);
+	of_parent->most = Min(of_parent->most, rest->until == PG_INT64_MAX ? PG_INT64_MAX : left);
 	rely_on_left(cluster, rest, of_parent);
-	for (int i = 0; rest->has_room && i < cluster->calculator->types; i++)
-		of_parent->room[i] = of_parent->has_room ? Min(of_parent->room[i], rest->room[i]) : rest->room[i];
-	of_parent->has_room = of_parent->has_room || rest->has_room;
+	if (rest->has_room)
+		note_least(cluster, &of_parent->has_room, of_parent->room, rest->room);
+	if (rest->too_small != NULL)
+		note_least(cluster, &of_parent->is_too_small, of_parent->too_large, rest->too_large);
 	return true;
 }
 
 static void
-forget_child(YqClusterQueue *child, int label)
+forget_child(YqClusterQueue *child, YqSchedulingMode mode, int label)
 {
 	if (child->rests != NULL)
-		child->rests[label].relied_on = NULL;
+		child->rests[label].modes[mode].relied_on = NULL;
+}
+
+static bool
+is_of_interest(const YqClusterQueue *child, YqSchedulingMode mode, int label)
+{
+	if (mode == YQ_RESPECT_EXCLUSIVITY && !child->ranks[label].may_use)
+		return false;
+	return child->is_demanding[label_of_requests(mode, label)];
 }
 
 /* False: one of the children with demand does not rest. */
@@ -711,8 +812,8 @@ rely_on_children(const YqCluster *cluster, YqClusterQueue *parent, const YqClust
 	{
 		YqClusterQueue *child = parent->order[label][i];
 
-		if (!child->ranks[label].may_use || !child->is_demanding[label])
-			forget_child(child, label);
+		if (!is_of_interest(child, found->mode, label))
+			forget_child(child, found->mode, label);
 		else if (!rely_on_child(cluster, child, node, found))
 			return false;
 	}
@@ -720,21 +821,25 @@ rely_on_children(const YqCluster *cluster, YqClusterQueue *parent, const YqClust
 }
 
 void
-yq_rest_begin_parent(const YqCluster *cluster, YqClusterQueue *parent, const YqClusterNode *node, const int64 *left,
-					 const int64 *kept)
+yq_rest_begin_parent(const YqCluster *cluster, YqClusterQueue *parent, const YqClusterNode *node, YqSchedulingMode mode,
+					 const int64 *left, const int64 *kept)
 {
 	int			label = node->label;
-	ParentRest	found = {.most = PG_INT64_MAX};
+	ParentRest	found = {.mode = mode,.most = PG_INT64_MAX};
 	YqRest	   *rest;
 
 	if (cluster->rests == NULL || !rely_on_children(cluster, parent, node, &found))
 		return;
-	rest = &rests_of(cluster, parent, label)->elsewhere;
-	begin(cluster, parent, label, rest, found.is_here ? node : NULL, found.most);
+	rest = &rests_of(cluster, parent, label)->modes[mode].elsewhere;
+	begin(parent, mode, label, rest, found.is_here ? node : NULL, found.most);
 	rest->is_of_children = true;
-	set_kept(cluster, rest, kept);
 	if (found.has_room)
 		set_room(cluster, rest, found.room);
+	if (found.is_too_small)
+		set_too_large(cluster, rest, node, found.too_large);
+	if (mode == YQ_IGNORE_EXCLUSIVITY)
+		return;
+	set_kept(cluster, rest, kept);
 	if (found.condition == LEFT_SAME_LIMIT ||
 		(found.condition == LEFT_AT_LEAST && !set_at_least(cluster, parent, label, rest, found.left, left)))
 		set_same_limit(cluster, parent, label, rest, left);

@@ -6,15 +6,16 @@
  * A walk through a whole queue that ends with nothing shows what that depends on:
  * on the applications of the queue, which only a decision of theirs changes; on
  * nodes and racks that they ask for by name; on how many more nodes are let go by
- * for a closer one; on how little is free on the node, where all that is wanted is
- * reserved already; and on how much the queue may still use, which may be so little
- * that the rest of it is kept for the queue.  As long as all this
- * holds the queue rests: the next walk passes it by and counts that it came.  What
- * a walk would have counted of request keys is added to them when the rest ends, so
- * every figure is as if there were no rests.
+ * for a closer one, or for one of the default partition; on how large the node is, or how
+ * little is free on it, where all that is wanted is reserved already; and on how much the
+ * queue may still use, which may be so little that the rest of it is kept for the queue.
+ * As long as all this holds the queue rests: the next walk passes it by and counts that
+ * it came.  What a walk would have counted of request keys is added to them when the rest
+ * ends, so every figure is as if there were no rests.
  *
- * Only walks for the node's own label make queues rest; others end what rests.  Rests
- * last for one pass at most.  Nothing rests while a pass explains.
+ * Walks for a node's own label and those for the default partition on a node that is
+ * shared have rests of their own.  Rests last for one pass at most.  Nothing rests while
+ * a pass explains.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,14 +34,16 @@ typedef struct YqOfferedKey
 /* What a walk through a leaf has come upon; amounts for as many types as there are. */
 typedef struct YqRestNotes
 {
+	YqSchedulingMode mode;
 	bool		is_of_limits;	/* another limit may have another result, lower or higher */
 	bool		is_here;		/* it holds for this node alone */
-	bool		counts_opportunities;	/* of any key */
 	int64		most;			/* walks that find the same */
 	int64		most_of_key;	/* the same, of the key at hand */
 	int64		needed[YQ_MAX_RESOURCE_TYPES];	/* headroom that was enough */
 	bool		has_room;		/* room is set */
 	int64		room[YQ_MAX_RESOURCE_TYPES];	/* more would be assigned where as much is free */
+	bool		is_too_small;	/* the node; too_large is set */
+	int64		too_large[YQ_MAX_RESOURCE_TYPES];	/* more might be reserved where as much is offered */
 	YqOfferedKey *keys;
 	int			key_count;
 	int			key_room;
@@ -59,7 +62,7 @@ extern void yq_rest_set_node(YqCluster *cluster, YqClusterNode *node);
  * nothing, if it is not a limit that stops it.
  */
 extern bool yq_rest_lasts(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node,
-						  const int64 *left, const int64 **kept);
+						  YqSchedulingMode mode, const int64 *left, const int64 **kept);
 
 /* A walk goes into the queue, after those above it. */
 extern void yq_rest_interrupt(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node,
@@ -76,8 +79,10 @@ extern void yq_rest_note_key(YqRestNotes *notes, const YqCluster *cluster, YqReq
 							 const int64 *needed);
 extern void yq_rest_note_delay(YqRestNotes *notes, int64 walks);
 extern void yq_rest_note_opportunity(YqRestNotes *notes);
+extern void yq_rest_note_default_first(YqRestNotes *notes, int64 walks);
 extern void yq_rest_note_here(YqRestNotes *notes);
 extern void yq_rest_note_room(YqRestNotes *notes, const YqCluster *cluster, const int64 *room);
+extern void yq_rest_note_too_large(YqRestNotes *notes, const YqCluster *cluster, const int64 *amounts);
 extern void yq_rest_note_limits(YqRestNotes *notes);
 
 /*
@@ -93,13 +98,13 @@ extern bool yq_rest_rack_is_idle(const YqCluster *cluster, const YqRequestKey *k
 extern void yq_rest_begin_leaf(const YqCluster *cluster, YqClusterQueue *leaf, const YqClusterNode *node,
 							   const YqRestNotes *notes, const int64 *left, const int64 *kept);
 extern void yq_rest_begin_parent(const YqCluster *cluster, YqClusterQueue *parent, const YqClusterNode *node,
-								 const int64 *left, const int64 *kept);
+								 YqSchedulingMode mode, const int64 *left, const int64 *kept);
 
 /*
  * The queue, to which so much is left, may use no more.  Has it reserved something that
  * might be given up?
  */
-extern void yq_rest_begin_stopped(const YqCluster *cluster, YqClusterQueue *queue, int label, const int64 *left,
-								  bool gives_up);
+extern void yq_rest_begin_stopped(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node,
+								  YqSchedulingMode mode, const int64 *left, bool gives_up);
 
 #endif							/* YQ_REST_H */
