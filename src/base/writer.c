@@ -20,6 +20,7 @@
 #include "commands/trigger.h"
 #include "executor/executor.h"
 #include "executor/tuptable.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -84,6 +85,7 @@ yq_writer_open(YqTable table, int column_count, int capacity, bool optimistic)
 {
 	YqWriter   *writer = palloc0(sizeof(YqWriter));
 
+	PreventCommandIfReadOnly("INSERT");
 	writer->context = CurrentMemoryContext;
 	writer->table = table;
 	writer->relation = yq_table_open(table, RowExclusiveLock);

@@ -24,7 +24,8 @@ typedef struct YqWriter YqWriter;
  * Open a writer in the current memory context, which must outlive it, for rows
  * of "column_count" columns: those that the table was created with.  Rows are
  * flushed when "capacity" of them have been collected, unless "optimistic" is
- * set: then the caller flushes with yq_writer_flush_optimistically.
+ * set: then the caller flushes with yq_writer_flush_optimistically.  In a read-only
+ * transaction ERRCODE_READ_ONLY_SQL_TRANSACTION, as of an INSERT.
  */
 extern YqWriter *yq_writer_open(YqTable table, int column_count, int capacity,
 								bool optimistic);

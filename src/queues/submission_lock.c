@@ -97,6 +97,7 @@ yq_submission_locks_release(const YqSubmissionLocks *locks)
 void
 yq_submission_lock_configuration(LOCKMODE mode)
 {
+	PreventCommandIfReadOnly("changes of applications");
 	LockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), mode);
 	/* not told when the lock was held before */
 	AcceptInvalidationMessages();

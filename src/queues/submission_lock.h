@@ -59,7 +59,10 @@ extern bool yq_submission_locks_cover(const YqSubmissionLocks *whole, const YqSu
 extern void yq_submission_locks_take(const YqSubmissionLocks *locks);
 extern void yq_submission_locks_release(const YqSubmissionLocks *locks);
 
-/* Lock the configuration; afterwards a change of it by others is seen. */
+/*
+ * Lock the configuration; afterwards a change of it by others is seen.
+ * ERRCODE_READ_ONLY_SQL_TRANSACTION in a read-only transaction, and on a standby.
+ */
 extern void yq_submission_lock_configuration(LOCKMODE mode);
 
 /* Lock one leaf. */

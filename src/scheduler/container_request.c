@@ -47,6 +47,7 @@ yq_asker_lock(const char *application_id)
 {
 	YqAsker		asker;
 
+	PreventCommandIfReadOnly("changes of requests");
 	yq_pass_lock(ShareLock);
 	yq_submission_lock_configuration(RowExclusiveLock);
 	asker.hierarchy = yq_hierarchy_in_force();

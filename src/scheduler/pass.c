@@ -274,6 +274,7 @@ yq_pass_run(const YqPass *pass)
 	check_charging();
 	if (pass->is_dry)
 		return run_dry(pass);
+	PreventCommandIfReadOnly("an allocation pass");
 	knew_nodes = prepare(pass);
 	yq_pass_lock(ExclusiveLock);
 	yq_submission_lock_configuration(RowExclusiveLock);

@@ -14,7 +14,8 @@ use WorkerNode;
 my $primary = new_node('primary');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 my @views = qw(project_balance container_cost daily_cost exhausted_work queue_usage node_usage project_usage
-	current_price price_history feed_status suspect_container charged_through);
+	current_price price_history feed_status suspect_container charged_through
+	resource_request reservation decision scheduler_node scheduler_application scheduler_queue);
 my $all = join(' UNION ALL ', map { "SELECT '$_' AS view, t::text AS row FROM yquota.$_ AS t" } @views);
 
 # The same rows on both, once the standby has what the primary has.
@@ -46,9 +47,24 @@ $primary->safe_psql('postgres', <<~'SQL');
 	SQL
 is_shown_alike('events');
 
+# The scheduler: what it would decide can be asked of a standby
+$primary->safe_psql('postgres', <<~'SQL');
+	INSERT INTO yquota.project (name) VALUES ('batch');
+	INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '100');
+	INSERT INTO yquota.node (name, total) VALUES ('n2', '[memory-mb=4096,vcores=4]'), ('n3', '[memory-mb=4096,vcores=4]');
+	SELECT yquota.submit_application('application_1_0001', 'ann', '{}', 'a', project => 'batch', unmanaged => true);
+	SELECT yquota.request_containers('application_1_0001', '[memory-mb=3072]', 3);
+	SELECT count(*) FROM yquota.schedule(ARRAY['n2', 'n2']);
+	SQL
+is_shown_alike('containers, requests, reservations and decisions');
+my $would = 'SELECT * FROM yquota.schedule(dry_run => true, explain => true)';
+
+is($standby->safe_psql('postgres', $would), $primary->safe_psql('postgres', $would), 'a dry run decides on a standby what it does on the primary');
+like($standby->safe_psql('postgres', $would), qr/^swapped\|container_1_0001_01_000003\|.*\|n3\|/m, 'and it does decide');
+
 # A session of the standby that knows prices already
 my $session = $standby->background_psql('postgres');
-my $balance = 'SELECT accrued, burn_rate FROM yquota.project_balance';
+my $balance = q(SELECT accrued, burn_rate FROM yquota.project_balance WHERE project = 'lab');
 
 like($session->query($balance), qr/^3600\|1$/m, 'a session of the standby');
 $primary->safe_psql('postgres', <<~'SQL');
@@ -63,7 +79,14 @@ $session->quit;
 foreach my $statement (
 	"INSERT INTO yquota.container_event (event) VALUES ('QUOTA_COMPUTE')",
 	'SELECT yquota.quota_compute()', 'SELECT yquota.compute_prices()',
-	"SELECT yquota.set_multiplier('GPU', 2)", 'SELECT yquota.start_worker()')
+	"SELECT yquota.set_multiplier('GPU', 2)", 'SELECT yquota.start_worker()',
+	'SELECT * FROM yquota.schedule()', q(SELECT * FROM yquota.node_heartbeat('{n3}')), 'SELECT * FROM yquota.schedule(explain => true)',
+	q(SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 1)),
+	q(SELECT yquota.acknowledge('{container_1_0001_01_000001}')), q(SELECT yquota.release_containers('{container_1_0001_01_000001}')),
+	q(SELECT yquota.update_container('container_1_0001_01_000001', 0, '[memory-mb=1024]')),
+	q(SELECT yquota.update_blacklist('application_1_0001', '{n3}')),
+	q(SELECT yquota.submit_application('application_1_0002', 'ann', '{}', 'a')), q(SELECT yquota.finish_application('application_1_0001')),
+	q(SELECT yquota.move_application('application_1_0001', 'root.a')))
 {
 	my ($code, $out, $error) = $standby->psql('postgres', $statement);
 
