@@ -12,6 +12,7 @@
 #include "base/writer.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
+#include "scheduler/change_reader.h"
 #include "scheduler/change_log.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
@@ -29,6 +30,7 @@ enum
 	CHANGE_QUEUE,
 	CHANGE_USERNAME,
 	CHANGE_CHANGED_BY,
+	CHANGE_SERVED,
 	CHANGE_COLUMNS
 };
 
@@ -44,7 +46,7 @@ typedef struct Change
 static Change
 make_change(char kind)
 {
-	Change		change = {.nulls = {false, true, true, true, false}};
+	Change		change = {.nulls = {false, true, true, true, false, true}};
 
 	change.values[CHANGE_KIND] = CharGetDatum(kind);
 	change.values[CHANGE_CHANGED_BY] = FullTransactionIdGetDatum(GetTopFullTransactionId());
@@ -72,6 +74,27 @@ yq_change_log_applications(const List *ids)
 		Change		change = make_change(YQ_CHANGE_APPLICATION);
 
 		set(&change, CHANGE_APPLICATION_ID, CStringGetTextDatum(lfirst(cell)));
+		yq_writer_put(writer, change.values, change.nulls);
+	}
+	yq_writer_close(writer);
+}
+
+void
+yq_change_log_served(const List *served)
+{
+	YqWriter   *writer;
+	ListCell   *cell;
+
+	if (served == NIL)
+		return;
+	writer = yq_writer_open(YQ_SCHEDULER_CHANGE, CHANGE_COLUMNS, ROWS_AT_ONCE, false);
+	foreach(cell, served)
+	{
+		const YqServed *one = lfirst(cell);
+		Change		change = make_change(YQ_CHANGE_SERVED);
+
+		set(&change, CHANGE_APPLICATION_ID, CStringGetTextDatum(one->application_id));
+		set(&change, CHANGE_SERVED, PointerGetDatum(one->values));
 		yq_writer_put(writer, change.values, change.nulls);
 	}
 	yq_writer_close(writer);

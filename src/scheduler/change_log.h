@@ -19,10 +19,14 @@
 
 /* Values of the column kind. */
 #define YQ_CHANGE_APPLICATION 'a'
+#define YQ_CHANGE_SERVED 's'
 #define YQ_CHANGE_EVERYTHING 'e'
 
 /* Note applications, by their ids (char *). */
 extern void yq_change_log_applications(const List *ids);
+
+/* Note applications (YqServed, see change_reader.h) whose new values are told. */
+extern void yq_change_log_served(const List *served);
 
 /* Note that nothing that was read holds any more. */
 extern void yq_change_log_everything(void);

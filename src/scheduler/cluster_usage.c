@@ -314,26 +314,18 @@ is_folded(const YqUsageVersion *version, FullTransactionId transaction)
 	return true;
 }
 
-/* Numbers of a snapshot are not far from the one that was next. */
-static FullTransactionId
-full_number(const YqSeen *seen, TransactionId number)
-{
-	return FullTransactionIdFromU64(U64FromFullTransactionId(seen->next) -
-									(uint32) (XidFromFullTransactionId(seen->next) - number));
-}
-
 bool
 yq_usage_is_known(const YqUsageVersion *now, const YqUsageVersion *known, const YqSeen *seen)
 {
 	if (memcmp(&now->version, &known->version, sizeof(pg_uuid_t)) == 0)
 		return true;
 	if (memcmp(&now->content, &known->content, sizeof(pg_uuid_t)) != 0 ||
-		FullTransactionIdPrecedes(full_number(seen, seen->snapshot.xmax), now->folded_before) ||
-		(TransactionIdIsValid(seen->own) && is_folded(now, full_number(seen, seen->own))))
+		FullTransactionIdPrecedes(yq_seen_full_number(seen, seen->snapshot.xmax), now->folded_before) ||
+		(TransactionIdIsValid(seen->own) && is_folded(now, yq_seen_full_number(seen, seen->own))))
 		return false;
 	for (uint32 i = 0; i < seen->snapshot.xcnt; i++)
 	{
-		if (is_folded(now, full_number(seen, seen->snapshot.xip[i])))
+		if (is_folded(now, yq_seen_full_number(seen, seen->snapshot.xip[i])))
 			return false;
 	}
 	return true;

@@ -66,6 +66,13 @@ yq_seen_is_recent(const YqSeen *seen)
 		U64FromFullTransactionId(seen->next) < MOST_TRANSACTIONS_BETWEEN;
 }
 
+FullTransactionId
+yq_seen_full_number(const YqSeen *seen, TransactionId number)
+{
+	return FullTransactionIdFromU64(U64FromFullTransactionId(seen->next) -
+									(uint32) (XidFromFullTransactionId(seen->next) - number));
+}
+
 /* -- one page ------------------------------------------------------------------ */
 
 typedef struct Look

@@ -53,6 +53,9 @@ extern void yq_seen_forget(YqSeen *seen);
 /* Can transaction numbers still be compared with those that it knows? */
 extern bool yq_seen_is_recent(const YqSeen *seen);
 
+/* The whole number of one of those transactions: numbers of a snapshot are not far from the one that was next. */
+extern FullTransactionId yq_seen_full_number(const YqSeen *seen, TransactionId number);
+
 /* Follow a table from its first row on. */
 extern void yq_follower_begin(YqFollower *follower, YqTable table, MemoryContext context);
 

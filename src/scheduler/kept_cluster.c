@@ -15,10 +15,11 @@
 #include "base/catalog.h"
 #include "base/settings.h"
 #include "base/writer.h"
-#include "scheduler/change_log.h"
+#include "scheduler/change_reader.h"
 #include "scheduler/cluster_usage.h"
 #include "scheduler/holdings.h"
 #include "scheduler/kept_cluster.h"
+#include "scheduler/pass_log.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/xid8.h"
@@ -34,7 +35,7 @@ typedef struct Kept
 	YqUsageVersion usage_version;
 	YqSeen		seen;
 	YqFollower	deltas;
-	YqFollower	changes;
+	Oid			changes_file;
 	int64		own_rows;		/* deltas of seen.own that are counted */
 	int64		own_changes;	/* rows of scheduler_change of seen.own that say nothing new */
 	bool		is_of_transaction;	/* what this transaction has done is in it */
@@ -83,41 +84,6 @@ watch(void)
 
 /* -- what has changed ---------------------------------------------------------- */
 
-typedef struct Changes
-{
-	bool		is_everything;
-	List	   *ids;			/* of applications, char *, as in the next ones */
-	List	   *own_ids;		/* those that seen.own has noted */
-	int64		own_rows;
-	List	   *queues;			/* whose counters of a user have changed */
-	List	   *usernames;		/* those users, in pairs */
-} Changes;
-
-static const char *const change_columns[] = {"kind", "application_id", "queue", "username"};
-
-static void
-read_change(const YqRow *row, bool is_own)
-{
-	Changes    *changes = row->argument;
-	bool		isnull;
-	char	   *id;
-	char	   *queue;
-
-	if (DatumGetChar(yq_row_value(row, 0, &isnull)) == YQ_CHANGE_EVERYTHING)
-		changes->is_everything = true;
-	id = yq_row_text(row, 1);
-	queue = yq_row_text(row, 2);
-	changes->own_rows += is_own;
-	if (id != NULL && is_own)
-		changes->own_ids = lappend(changes->own_ids, id);
-	else if (id != NULL)
-		changes->ids = lappend(changes->ids, id);
-	if (queue == NULL)
-		return;
-	changes->queues = lappend(changes->queues, queue);
-	changes->usernames = lappend(changes->usernames, yq_row_text(row, 3));
-}
-
 static void
 read_horizon(const YqRow *row)
 {
@@ -136,7 +102,7 @@ changes_are_there(Snapshot snapshot)
 		(uint32) (XidFromFullTransactionId(kept.seen.next) - kept.seen.snapshot.xmin);
 
 	yq_rows_read(YQ_SCHEDULER_CHANGE_HORIZON, snapshot, columns, lengthof(columns), read_horizon, &trimmed_before);
-	return U64FromFullTransactionId(trimmed_before) <= oldest;
+	return U64FromFullTransactionId(trimmed_before) <= oldest && kept.changes_file == yq_changes_file();
 }
 
 /* False when it has to be given up. */
@@ -158,20 +124,38 @@ follow_usage(Snapshot snapshot)
 	return own_rows == kept.own_rows;
 }
 
+/* Returns the ids of applications that have to be read again instead. */
+static List *
+apply_served(const List *served)
+{
+	List	   *ids = NIL;
+	ListCell   *cell;
+
+	foreach(cell, served)
+	{
+		const YqServed *one = lfirst(cell);
+
+		if (!yq_pass_log_apply(kept.loaded, one->application_id, one->values))
+			ids = lappend(ids, one->application_id);
+	}
+	return ids;
+}
+
 static bool
 follow(Snapshot snapshot)
 {
 	YqLoadedCluster *loaded = kept.loaded;
-	Changes		changes = {.is_everything = false};
+	YqChanges	changes = {.is_everything = false};
 
-	if (!changes_are_there(snapshot) ||
-		!yq_follower_read(&kept.changes, &kept.seen, snapshot, false, change_columns, lengthof(change_columns),
-						  read_change, &changes) ||
-		changes.is_everything || !follow_usage(snapshot))
+	if (!changes_are_there(snapshot))
+		return false;
+	yq_changes_read(&kept.seen, snapshot, &changes);
+	if (changes.is_everything || !follow_usage(snapshot))
 		return false;
 	/* what the pass has changed is known, what its transaction did besides is not */
 	if (changes.own_rows != kept.own_changes)
 		changes.ids = list_concat(changes.ids, changes.own_ids);
+	changes.ids = list_concat(changes.ids, apply_served(changes.served));
 	if (!yq_cluster_reload_applications(loaded, changes.ids))
 		return false;
 	yq_holdings_refresh(loaded, snapshot);
@@ -182,14 +166,6 @@ follow(Snapshot snapshot)
 }
 
 /* -- having one ------------------------------------------------------------------ */
-
-/* Rows of the transaction that looked last; others have nothing to say, now. */
-static void
-count_own(const YqRow *row, bool is_own)
-{
-	if (row->argument != NULL)
-		*(int64 *) row->argument += is_own;
-}
 
 static void
 load(YqHierarchy *hierarchy, Snapshot snapshot)
@@ -202,8 +178,7 @@ load(YqHierarchy *hierarchy, Snapshot snapshot)
 	made.auto_creates_projects = yq_auto_create_project;
 	made.usage_version = yq_usage_version(snapshot);
 	made.usage_version.folded_but = NULL;
-	yq_follower_begin(&made.changes, YQ_SCHEDULER_CHANGE, made.loaded->cluster->context);
-	(void) yq_follower_read(&made.changes, NULL, snapshot, false, change_columns, 1, count_own, NULL);
+	made.changes_file = yq_changes_file();
 	MemoryContextSetParent(made.loaded->cluster->context, TopMemoryContext);
 	kept = made;
 }
@@ -272,8 +247,7 @@ note_own(void)
 	}
 	snapshot = yq_latest_snapshot();
 	kept.own_rows = yq_usage_count_own(&kept.seen, snapshot, &kept.deltas);
-	(void) yq_follower_read(&kept.changes, &kept.seen, snapshot, true, change_columns, 1, count_own,
-							&kept.own_changes);
+	kept.own_changes = yq_changes_count_own(&kept.seen, snapshot);
 	UnregisterSnapshot(snapshot);
 }
 

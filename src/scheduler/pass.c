@@ -24,6 +24,7 @@
 #include "scheduler/kept_cluster.h"
 #include "scheduler/pass.h"
 #include "scheduler/pass_lock.h"
+#include "scheduler/pass_log.h"
 #include "scheduler/rest.h"
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
@@ -185,32 +186,13 @@ explain_unpaid(const YqLoadedCluster *loaded)
 
 /* -- writing it down ------------------------------------------------------------- */
 
-/* When more applications than this have changed, others had better read everything. */
-#define MOST_CHANGES 2000
-
-static void
-note_changes(const YqLoadedCluster *loaded)
-{
-	List	   *ids = NIL;
-	ListCell   *cell;
-
-	if (list_length(loaded->changed) > MOST_CHANGES)
-	{
-		yq_change_log_everything();
-		return;
-	}
-	foreach(cell, loaded->changed)
-		ids = lappend(ids, unconstify(char *, ((const YqClusterApplication *) lfirst(cell))->application_id));
-	yq_change_log_applications(ids);
-}
-
 static void
 write_down(YqLoadedCluster *loaded)
 {
 	yq_change_log_begin_own();
 	yq_decisions_apply(loaded);
 	yq_change_log_end_own();
-	note_changes(loaded);
+	yq_pass_log_write(loaded);
 }
 
 /* -- all ------------------------------------------------------------------------- */

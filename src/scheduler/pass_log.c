@@ -1,0 +1,235 @@
+/*-------------------------------------------------------------------------
+ *
+ * pass_log.c
+ *	  What a pass tells other sessions that keep a cluster.
+ *
+ * The values of an application, in network byte order: a position in the log of the
+ * server (8 bytes), which is later in each pass, as passes exclude each other until
+ * their transactions end; the number of the next container (8), how many request keys
+ * there are (4); of each key priority (4), request id (8), the three counters (8 each),
+ * how many asks there are (4); of each ask the count (4), the length of its name (2) and
+ * the name.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/xlog.h"
+#include "libpq/pqformat.h"
+#include "port/pg_bswap.h"
+#include "scheduler/allocator.h"
+#include "scheduler/change_log.h"
+#include "scheduler/change_reader.h"
+#include "scheduler/limits.h"
+#include "scheduler/loader.h"
+#include "scheduler/pass_log.h"
+
+/* When more applications than this have changed, others had better read everything. */
+#define MOST_CHANGES 2000
+
+/* -- writing ------------------------------------------------------------------- */
+
+static bool
+is_written(const YqAsk *ask)
+{
+	return ask->is_changed && ask->source != NULL;
+}
+
+static void
+put_ask(StringInfo buffer, const YqAsk *ask)
+{
+	const char *name = ask->source;
+
+	if (!is_written(ask))
+		return;
+	pq_sendint32(buffer, Max(ask->count, 0));
+	pq_sendint16(buffer, strlen(name));
+	pq_sendbytes(buffer, name, strlen(name));
+}
+
+static void
+put_key(StringInfo buffer, const YqRequestKey *key)
+{
+	int			count = is_written(&key->anywhere);
+
+	for (int i = 0; i < key->ask_count; i++)
+		count += is_written(&key->asks[i]);
+	pq_sendint32(buffer, key->priority);
+	pq_sendint64(buffer, key->allocation_request_id);
+	pq_sendint64(buffer, key->written.opportunities);
+	pq_sendint64(buffer, key->written.missed_non_partitioned);
+	pq_sendint64(buffer, key->written.re_reservations);
+	pq_sendint32(buffer, count);
+	put_ask(buffer, &key->anywhere);
+	for (int i = 0; i < key->ask_count; i++)
+		put_ask(buffer, &key->asks[i]);
+}
+
+static YqServed *
+make_served(const YqClusterApplication *application)
+{
+	YqServed   *served = palloc(sizeof(YqServed));
+	StringInfoData buffer;
+	int			count = 0;
+
+	for (int i = 0; i < application->key_count; i++)
+		count += application->keys[i]->is_changed;
+	pq_begintypsend(&buffer);
+	pq_sendint64(&buffer, GetXLogInsertRecPtr());
+	pq_sendint64(&buffer, application->next_container);
+	pq_sendint32(&buffer, count);
+	for (int i = 0; i < application->key_count; i++)
+	{
+		if (application->keys[i]->is_changed)
+			put_key(&buffer, application->keys[i]);
+	}
+	served->application_id = unconstify(char *, application->application_id);
+	served->values = pq_endtypsend(&buffer);
+	return served;
+}
+
+/* Reservations, application masters and updates of containers have more to them. */
+static void
+note_what_is_more(const YqCluster *cluster)
+{
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		const YqDecision *decision = &cluster->decisions[i];
+
+		if (decision->reservation != NULL || decision->is_master || decision->key->update != NULL)
+			yq_loaded(decision->key->application)->is_told_by_name = true;
+	}
+}
+
+static bool
+is_told_by_name(const YqClusterApplication *application)
+{
+	if (yq_loaded(application)->is_told_by_name || !application->is_demanding)
+		return true;
+	for (int i = 0; i < application->key_count; i++)
+	{
+		if (application->keys[i]->is_changed && application->keys[i]->update != NULL)
+			return true;
+	}
+	return false;
+}
+
+void
+yq_pass_log_write(const YqLoadedCluster *loaded)
+{
+	List	   *ids = NIL;
+	List	   *served = NIL;
+	ListCell   *cell;
+
+	if (list_length(loaded->changed) > MOST_CHANGES)
+	{
+		yq_change_log_everything();
+		return;
+	}
+	note_what_is_more(loaded->cluster);
+	foreach(cell, loaded->changed)
+	{
+		YqClusterApplication *application = lfirst(cell);
+
+		if (is_told_by_name(application))
+			ids = lappend(ids, unconstify(char *, application->application_id));
+		else
+			served = lappend(served, make_served(application));
+		yq_loaded(application)->is_told_by_name = false;
+	}
+	yq_change_log_applications(ids);
+	yq_change_log_served(served);
+}
+
+/* -- reading --------------------------------------------------------------------- */
+
+uint64
+yq_pass_log_position(const bytea *values)
+{
+	uint64		position;
+
+	memcpy(&position, VARDATA(values), sizeof(position));
+	return pg_ntoh64(position);
+}
+
+static YqRequestKey *
+find_key(const YqClusterApplication *application, int32 priority, int64 allocation_request_id)
+{
+	for (int i = 0; i < application->key_count; i++)
+	{
+		YqRequestKey *key = application->keys[i];
+
+		if (key->update == NULL && key->priority == priority && key->allocation_request_id == allocation_request_id)
+			return key;
+	}
+	return NULL;
+}
+
+static void
+set_count(const YqCluster *cluster, YqRequestKey *key, YqAsk *ask, int64 count)
+{
+	if (ask == &key->anywhere && key->label >= 0)
+		yq_pending_change(cluster, key->application, key->label, ask->amounts, count - ask->count);
+	if (ask->count > 0 && count == 0)
+		key->unique_asks--;
+	ask->count = count;
+	ask->is_changed = true;
+}
+
+static bool
+apply_ask(YqCluster *cluster, YqRequestKey *key, StringInfo buffer)
+{
+	int64		count = pq_getmsgint(buffer, 4);
+	int			length = pq_getmsgint(buffer, 2);
+	char	   *name = pnstrdup(pq_getmsgbytes(buffer, length), length);
+	YqAsk	   *ask = strcmp(name, "*") == 0 ? &key->anywhere : yq_ask_of(key, yq_cluster_name(cluster, name));
+
+	pfree(name);
+	if (ask == NULL || ask->amounts == NULL)
+		return false;
+	set_count(cluster, key, ask, count);
+	return true;
+}
+
+static bool
+apply_key(YqCluster *cluster, YqClusterApplication *application, StringInfo buffer)
+{
+	int32		priority = pq_getmsgint(buffer, 4);
+	int64		allocation_request_id = pq_getmsgint64(buffer);
+	YqRequestKey *key = find_key(application, priority, allocation_request_id);
+	int			count;
+
+	if (key == NULL)
+		return false;
+	key->opportunities = pq_getmsgint64(buffer);
+	key->missed_non_partitioned = pq_getmsgint64(buffer);
+	key->re_reservations = pq_getmsgint64(buffer);
+	count = pq_getmsgint(buffer, 4);
+	for (int i = 0; i < count; i++)
+	{
+		if (!apply_ask(cluster, key, buffer))
+			return false;
+	}
+	return true;
+}
+
+bool
+yq_pass_log_apply(YqLoadedCluster *loaded, const char *application_id, const bytea *values)
+{
+	YqClusterApplication *application = yq_loader_application(loaded->loader, application_id);
+	StringInfoData buffer = {.data = (char *) VARDATA(values),.len = VARSIZE(values) - VARHDRSZ};
+	int			count;
+
+	if (application == NULL)
+		return false;
+	buffer.cursor = sizeof(uint64);
+	application->next_container = yq_loaded(application)->next_container = pq_getmsgint64(&buffer);
+	count = pq_getmsgint(&buffer, 4);
+	for (int i = 0; i < count; i++)
+	{
+		if (!apply_key(loaded->cluster, application, &buffer))
+			return false;
+	}
+	yq_cluster_settle_application(loaded, application);
+	return true;
+}
