@@ -113,11 +113,14 @@ assign_to_leaf(Walk *walk, YqClusterQueue *leaf, const int64 *left, YqLimits *li
 	YqCluster  *cluster = walk->cluster;
 	int			wanted = walk->mode == YQ_RESPECT_EXCLUSIVITY ? walk->node->label : 0;
 	bool		has_reservations = !yq_amounts_are_none(cluster->calculator, yq_at(cluster, leaf->reserved, 0));
-	YqClusterApplication **applications = has_reservations ? leaf->applications : leaf->demanding[wanted];
-	int			count = has_reservations ? leaf->application_count : leaf->demanding_count[wanted];
+	YqClusterApplication **applications;
+	int			count;
 	YqRestNotes *notes = yq_rest_notes(cluster, walk->mode);
 	bool		is_checked = false;
 
+	yq_cluster_order_leaf(cluster, leaf);
+	applications = has_reservations ? leaf->applications : leaf->demanding[wanted];
+	count = has_reservations ? leaf->application_count : leaf->demanding_count[wanted];
 	for (int i = 0; i < count; i++)
 	{
 		YqClusterApplication *application = applications[i];
@@ -297,10 +300,12 @@ static int
 fulfil_reservation(Walk *walk)
 {
 	YqCluster  *cluster = walk->cluster;
+	YqClusterQueue *leaf = walk->node->reservation->key->application->leaf;
 	YqLimits	limits;
 	YqOutcome	outcome;
 
-	yq_rest_end(cluster, walk->node->reservation->key->application->leaf);
+	yq_cluster_order_leaf(cluster, leaf);
+	yq_rest_end(cluster, leaf);
 	yq_limits_set(cluster, &limits, cluster->hierarchy->totals[0]);
 	outcome = yq_allocator_fulfil(cluster, walk->node, &limits, &walk->proposal);
 	if (!is_assignment(outcome) && outcome != YQ_OUTCOME_RELEASED)

@@ -600,8 +600,7 @@ yq_cluster_prepare_again(YqCluster *cluster, const List *queues)
 		YqClusterQueue *queue = lfirst(cell);
 
 		CHECK_FOR_INTERRUPTS();
-		if (queue->is_leaf)
-			prepare_leaf(cluster, queue);
+		queue->is_out_of_order = queue->is_leaf;
 		for (; queue != NULL && !is_done[queue->queue->number]; queue = queue->parent)
 		{
 			yq_order_place(cluster, queue);
@@ -610,6 +609,20 @@ yq_cluster_prepare_again(YqCluster *cluster, const List *queues)
 	}
 	pfree(is_done);
 	MemoryContextSwitchTo(caller);
+}
+
+void
+yq_cluster_order_leaf(YqCluster *cluster, YqClusterQueue *leaf)
+{
+	MemoryContext caller;
+
+	if (!leaf->is_out_of_order)
+		return;
+	cluster->complete_leaf(cluster, leaf);
+	caller = MemoryContextSwitchTo(cluster->context);
+	prepare_leaf(cluster, leaf);
+	MemoryContextSwitchTo(caller);
+	leaf->is_out_of_order = false;
 }
 
 /* -- passes ----------------------------------------------------------------- */

@@ -98,8 +98,8 @@ typedef struct YqClusterUser
 	YqSchedulingMode below_mode;	/* in that mode */
 	bool		is_active;		/* counts among active users (yq_leaf_user_is_active) */
 	int			demanding;		/* applications with outstanding requests, loaded or not */
-	bool		is_stale;		/* the loader's */
-	List	   *held;			/* likewise: containers that he is known to have, see holdings.h */
+	bool		is_stale;		/* the loader's: what his applications hold has changed, see holdings.h */
+	List	   *held;			/* likewise: containers that he is known to have */
 } YqClusterUser;
 
 /* What limits of users come from, per label of a leaf (cs-semantics 4.1). */
@@ -155,6 +155,7 @@ typedef struct YqClusterQueue
 	int			application_room;
 	struct YqClusterApplication ***demanding;	/* per label: those with demand for it, in order */
 	int		   *demanding_count;	/* per label */
+	bool		is_out_of_order;	/* what its order follows from has changed: see yq_cluster_order_leaf() */
 	bool		is_stale;		/* the loader's */
 	void	   *source;			/* likewise */
 
@@ -325,6 +326,8 @@ typedef struct YqCluster
 	YqClusterQueue *queues;		/* by number of the hierarchy */
 	YqClusterQueue *root;		/* NULL when there is none */
 	struct YqUserLimit *user_limit; /* where limits of users are computed */
+	void	  (*complete_leaf) (struct YqCluster *cluster, YqClusterQueue *leaf);	/* the loader's: before it is put in order */
+	void	   *source;			/* likewise */
 	struct YqRests *rests;		/* what a pass knows of queues that rest; NULL: nothing */
 	YqClusterApplication **touched; /* with keys that are not what was loaded */
 	int			touched_count;
@@ -424,12 +427,16 @@ extern void yq_cluster_prepare(YqCluster *cluster);
  * is freed, but not what the caller gave for it.  Keys without asks and reservations
  * can be dropped alone.  To add one: as before, and then
  * prepare it.  When all is done, everything else that follows is put in order for the
- * queues (YqClusterQueue) whose applications, users or usage have changed.
+ * queues (YqClusterQueue) whose applications, users or usage have changed; inside of
+ * leaves not before they are looked at.
  */
 extern void yq_cluster_remove_application(YqCluster *cluster, YqClusterApplication *application);
 extern void yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplication *application);
 extern void yq_cluster_drop_empty_keys(YqClusterApplication *application);
 extern void yq_cluster_prepare_again(YqCluster *cluster, const List *queues);
+
+/* Put a leaf in order that is to be looked at, if it is not. */
+extern void yq_cluster_order_leaf(YqCluster *cluster, YqClusterQueue *leaf);
 
 /* Something of a key is not what was loaded any more. */
 extern void yq_cluster_touch(YqCluster *cluster, YqRequestKey *key);

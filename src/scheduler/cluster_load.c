@@ -16,6 +16,7 @@
 #include "queues/hierarchy_read.h"
 #include "queues/leaf.h"
 #include "scheduler/cluster_usage.h"
+#include "scheduler/holdings.h"
 #include "scheduler/loader.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -216,11 +217,8 @@ yq_loaded_forget_stale(YqLoadedCluster *loaded)
 
 	foreach(cell, loaded->stale_queues)
 		((YqClusterQueue *) lfirst(cell))->is_stale = false;
-	foreach(cell, loaded->stale_users)
-		((YqClusterUser *) lfirst(cell))->is_stale = false;
 	list_free(loaded->stale_queues);
-	list_free(loaded->stale_users);
-	loaded->stale_queues = loaded->stale_users = NIL;
+	loaded->stale_queues = NIL;
 }
 
 static void
@@ -288,6 +286,8 @@ make_loader(YqHierarchy *hierarchy)
 	loader->loaded = MemoryContextAllocZero(cluster->context, sizeof(YqLoadedCluster));
 	loader->loaded->cluster = cluster;
 	loader->loaded->loader = loader;
+	cluster->complete_leaf = yq_holdings_refresh;
+	cluster->source = loader->loaded;
 	loader->applications = yq_loader_make_applications(cluster);
 	loader->users = yq_bytes_table_create("yquota users of a pass", sizeof(UserEntry), cluster->context);
 	return loader;

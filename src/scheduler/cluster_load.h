@@ -41,7 +41,6 @@ typedef struct YqLoadedCluster
 	List	   *nodes;			/* names (palloc'd) of the nodes in service, in order */
 	List	   *unsettled;		/* ids (palloc'd) of applications that have to be read again by every pass */
 	List	   *stale_queues;	/* YqClusterQueue: what was read of them since is not prepared */
-	List	   *stale_users;	/* YqClusterUser of leaves in fair order: what their applications hold has changed */
 	bool		is_kept;		/* goes on after the pass: see kept_cluster.h */
 } YqLoadedCluster;
 

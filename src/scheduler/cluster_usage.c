@@ -72,18 +72,11 @@ label_of(const YqHierarchy *hierarchy, const char *label)
 static void
 note_change(const Reading *reading, YqClusterQueue *queue, YqClusterUser *user)
 {
-	YqLoadedCluster *loaded = reading->loaded;
-	MemoryContext caller;
-
 	if (!reading->notes_stale)
 		return;
-	yq_loaded_note_stale(loaded, queue);
-	if (user == NULL || user->is_stale || !yq_is_fair(queue->policy))
-		return;
-	user->is_stale = true;
-	caller = MemoryContextSwitchTo(loaded->cluster->context);
-	loaded->stale_users = lappend(loaded->stale_users, user);
-	MemoryContextSwitchTo(caller);
+	yq_loaded_note_stale(reading->loaded, queue);
+	if (user != NULL)
+		user->is_stale = yq_is_fair(queue->policy);
 }
 
 static void

@@ -12,6 +12,7 @@
 #include "scheduler/decision.h"
 #include "scheduler/holdings.h"
 #include "utils/builtins.h"
+#include "utils/snapmgr.h"
 
 /* Containers of one application that are looked for by number; searching is for more. */
 #define MOST_NUMBERS 1000
@@ -397,31 +398,48 @@ refresh(Look *look)
 	return true;
 }
 
-void
-yq_holdings_refresh(YqLoadedCluster *loaded, Snapshot snapshot)
+/* Appends the applications of users of whom more must be known than has been found. */
+static List *
+refresh_users(Look *look, const YqClusterQueue *leaf)
 {
-	Look		look = {.loader = loaded->loader,.snapshot = snapshot,
-		.guaranteed = yq_enum_oid("execution_type", "GUARANTEED")};
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "yquota holdings", ALLOCSET_DEFAULT_SIZES);
 	List	   *unclear = NIL;
-	ListCell   *cell;
 
-	foreach(cell, loaded->stale_users)
+	for (int i = 0; i < leaf->user_count; i++)
 	{
-		MemoryContext caller = MemoryContextSwitchTo(context);
+		MemoryContext caller;
 		bool		is_clear;
 
 		CHECK_FOR_INTERRUPTS();
-		look.user = lfirst(cell);
-		is_clear = refresh(&look);
+		look->user = leaf->users[i];
+		if (!look->user->is_stale)
+			continue;
+		caller = MemoryContextSwitchTo(context);
+		is_clear = refresh(look);
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(context);
-		for (int i = 0; !is_clear && i < look.user->leaf->application_count; i++)
+		look->user->is_stale = false;
+		for (int j = 0; !is_clear && j < leaf->application_count; j++)
 		{
-			if (look.user->leaf->applications[i]->user == look.user)
-				unclear = lappend(unclear, look.user->leaf->applications[i]);
+			if (leaf->applications[j]->user == look->user)
+				unclear = lappend(unclear, leaf->applications[j]);
 		}
 	}
 	MemoryContextDelete(context);
+	return unclear;
+}
+
+void
+yq_holdings_refresh(YqCluster *cluster, YqClusterQueue *leaf)
+{
+	YqLoadedCluster *loaded = cluster->source;
+	Look		look = {.loader = loaded->loader,.guaranteed = yq_enum_oid("execution_type", "GUARANTEED")};
+	List	   *unclear;
+
+	if (!yq_is_fair(leaf->policy))
+		return;
+	look.snapshot = yq_latest_snapshot();
+	unclear = refresh_users(&look, leaf);
+	UnregisterSnapshot(look.snapshot);
 	search(loaded->loader, unclear);
 }

@@ -26,7 +26,10 @@ extern void yq_holdings_begin_again(YqClusterLoader *loader);
 extern void yq_holdings_remember(const YqClusterLoader *loader, const YqClusterApplication *application);
 extern void yq_holdings_end_again(YqClusterLoader *loader);
 
-/* What applications of stale users hold; all else of the cluster is as the snapshot sees it. */
-extern void yq_holdings_refresh(YqLoadedCluster *loaded, Snapshot snapshot);
+/*
+ * What applications of stale users of a leaf hold (a loaded cluster's complete_leaf).  It
+ * is not found before the leaf is looked at, which most passes do with few leaves.
+ */
+extern void yq_holdings_refresh(YqCluster *cluster, YqClusterQueue *leaf);
 
 #endif							/* YQ_HOLDINGS_H */

@@ -17,7 +17,6 @@
 #include "base/writer.h"
 #include "scheduler/change_reader.h"
 #include "scheduler/cluster_usage.h"
-#include "scheduler/holdings.h"
 #include "scheduler/kept_cluster.h"
 #include "scheduler/pass_log.h"
 #include "utils/memutils.h"
@@ -158,7 +157,6 @@ follow(Snapshot snapshot)
 	changes.ids = list_concat(changes.ids, apply_served(changes.served));
 	if (!yq_cluster_reload_applications(loaded, changes.ids))
 		return false;
-	yq_holdings_refresh(loaded, snapshot);
 	yq_cluster_reload_counters(loaded, changes.queues, changes.usernames);
 	yq_cluster_prepare_again(loaded->cluster, loaded->stale_queues);
 	yq_loaded_forget_stale(loaded);
