@@ -516,6 +516,23 @@ remove_reservation(YqCluster *cluster, YqReservation *reservation)
 	pfree(reservation);
 }
 
+void
+yq_cluster_remove_reservation(YqCluster *cluster, YqReservation *reservation)
+{
+	YqRequestKey *key = reservation->key;
+	YqClusterApplication *application = key->application;
+	int			at = 0;
+
+	while (key->reservations[at] != reservation)
+		at++;
+	key->reservation_count--;
+	application->reservation_count--;
+	memmove(key->reservations + at, key->reservations + at + 1,
+			(key->reservation_count - at) * sizeof(YqReservation *));
+	subtract(cluster, yq_at(cluster, application->reserved, reservation->node->label), reservation->amounts);
+	remove_reservation(cluster, reservation);
+}
+
 static void
 free_if_any(const void *pointer)
 {

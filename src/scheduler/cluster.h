@@ -404,6 +404,9 @@ extern YqReservation *yq_cluster_make_reservation(YqCluster *cluster, YqRequestK
 												  YqClusterNode *node, int64 container,
 												  const int64 *amounts);
 
+/* Take one out that goes: nobody uses it any more, and it is freed. */
+extern void yq_cluster_remove_reservation(YqCluster *cluster, YqReservation *reservation);
+
 /* Have an application avoid a node or rack. */
 extern void yq_cluster_add_to_blacklist(YqCluster *cluster, YqClusterApplication *application,
 										YqName name);

@@ -5,10 +5,13 @@
  *
  * The values of an application, in network byte order: a position in the log of the
  * server (8 bytes), which is later in each pass, as passes exclude each other until
- * their transactions end; the number of the next container (8), how many request keys
- * there are (4); of each key priority (4), request id (8), the three counters (8 each),
- * how many asks there are (4); of each ask the count (4), the length of its name (2) and
- * the name.
+ * their transactions end; the number of the next container (8); how many types of
+ * resources there are (4); how many reservations were made, or went (4); how many request
+ * keys have changed (4).  Of each reservation priority (4) and request id (8) of its key,
+ * the name of the node, and the number of the container (8) with its amounts (8 each), or
+ * 0 when it went.  Of each key priority (4), request id (8), the three counters (8 each),
+ * how many asks there are (4); of each ask the count (4) and its name.  Names have their
+ * lengths (2) in front.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,15 +39,19 @@ is_written(const YqAsk *ask)
 }
 
 static void
+put_name(StringInfo buffer, const char *name)
+{
+	pq_sendint16(buffer, strlen(name));
+	pq_sendbytes(buffer, name, strlen(name));
+}
+
+static void
 put_ask(StringInfo buffer, const YqAsk *ask)
 {
-	const char *name = ask->source;
-
 	if (!is_written(ask))
 		return;
 	pq_sendint32(buffer, Max(ask->count, 0));
-	pq_sendint16(buffer, strlen(name));
-	pq_sendbytes(buffer, name, strlen(name));
+	put_name(buffer, ask->source);
 }
 
 static void
@@ -65,11 +72,26 @@ put_key(StringInfo buffer, const YqRequestKey *key)
 		put_ask(buffer, &key->asks[i]);
 }
 
+static void
+put_reservation(StringInfo buffer, const YqCluster *cluster, const YqDecision *decision)
+{
+	const YqReservation *reservation = decision->reservation;
+
+	pq_sendint32(buffer, reservation->key->priority);
+	pq_sendint64(buffer, reservation->key->allocation_request_id);
+	put_name(buffer, reservation->node->name);
+	pq_sendint64(buffer, decision->kind == YQ_RESERVED ? reservation->container : 0);
+	for (int i = 0; decision->kind == YQ_RESERVED && i < cluster->calculator->types; i++)
+		pq_sendint64(buffer, reservation->amounts[i]);
+}
+
 static YqServed *
-make_served(const YqClusterApplication *application)
+make_served(const YqCluster *cluster, const YqClusterApplication *application)
 {
 	YqServed   *served = palloc(sizeof(YqServed));
+	List	   *reserved = yq_loaded(application)->reserved;
 	StringInfoData buffer;
+	ListCell   *cell;
 	int			count = 0;
 
 	for (int i = 0; i < application->key_count; i++)
@@ -77,7 +99,11 @@ make_served(const YqClusterApplication *application)
 	pq_begintypsend(&buffer);
 	pq_sendint64(&buffer, GetXLogInsertRecPtr());
 	pq_sendint64(&buffer, application->next_container);
+	pq_sendint32(&buffer, cluster->calculator->types);
+	pq_sendint32(&buffer, list_length(reserved));
 	pq_sendint32(&buffer, count);
+	foreach(cell, reserved)
+		put_reservation(&buffer, cluster, lfirst(cell));
 	for (int i = 0; i < application->key_count; i++)
 	{
 		if (application->keys[i]->is_changed)
@@ -88,17 +114,30 @@ make_served(const YqClusterApplication *application)
 	return served;
 }
 
-/* Reservations, application masters and updates of containers have more to them. */
+/* Application masters and updates of containers have more to them. */
 static void
-note_what_is_more(const YqCluster *cluster)
+note_decisions(const YqCluster *cluster)
 {
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
-		const YqDecision *decision = &cluster->decisions[i];
+		YqDecision *decision = &cluster->decisions[i];
+		YqLoadedApplication *source = yq_loaded(decision->key->application);
 
-		if (decision->reservation != NULL || decision->is_master || decision->key->update != NULL)
-			yq_loaded(decision->key->application)->is_told_by_name = true;
+		if (decision->is_master || decision->key->update != NULL)
+			source->is_told_by_name = true;
+		if (decision->reservation != NULL)
+			source->reserved = lappend(source->reserved, decision);
 	}
+}
+
+static void
+forget_decisions(const YqClusterApplication *application)
+{
+	YqLoadedApplication *source = yq_loaded(application);
+
+	source->is_told_by_name = false;
+	list_free(source->reserved);
+	source->reserved = NIL;
 }
 
 static bool
@@ -126,7 +165,7 @@ yq_pass_log_write(const YqLoadedCluster *loaded)
 		yq_change_log_everything();
 		return;
 	}
-	note_what_is_more(loaded->cluster);
+	note_decisions(loaded->cluster);
 	foreach(cell, loaded->changed)
 	{
 		YqClusterApplication *application = lfirst(cell);
@@ -134,8 +173,8 @@ yq_pass_log_write(const YqLoadedCluster *loaded)
 		if (is_told_by_name(application))
 			ids = lappend(ids, unconstify(char *, application->application_id));
 		else
-			served = lappend(served, make_served(application));
-		yq_loaded(application)->is_told_by_name = false;
+			served = lappend(served, make_served(loaded->cluster, application));
+		forget_decisions(application);
 	}
 	yq_change_log_applications(ids);
 	yq_change_log_served(served);
@@ -176,12 +215,42 @@ set_count(const YqCluster *cluster, YqRequestKey *key, YqAsk *ask, int64 count)
 	ask->is_changed = true;
 }
 
+static char *
+get_name(StringInfo buffer)
+{
+	int			length = pq_getmsgint(buffer, 2);
+
+	return pnstrdup(pq_getmsgbytes(buffer, length), length);
+}
+
+static bool
+apply_reservation(YqCluster *cluster, YqClusterApplication *application, StringInfo buffer)
+{
+	int32		priority = pq_getmsgint(buffer, 4);
+	int64		allocation_request_id = pq_getmsgint64(buffer);
+	YqRequestKey *key = find_key(application, priority, allocation_request_id);
+	YqClusterNode *node = yq_cluster_node(cluster, get_name(buffer));
+	int64		container = pq_getmsgint64(buffer);
+	int64		amounts[YQ_MAX_RESOURCE_TYPES];
+
+	for (int i = 0; container > 0 && i < cluster->calculator->types; i++)
+		amounts[i] = pq_getmsgint64(buffer);
+	if (key == NULL || node == NULL || (node->reservation == NULL) != (container > 0))
+		return false;
+	if (container > 0)
+		(void) yq_cluster_add_reservation(cluster, key, node, container, amounts);
+	else if (node->reservation->key == key)
+		yq_cluster_remove_reservation(cluster, node->reservation);
+	else
+		return false;
+	return true;
+}
+
 static bool
 apply_ask(YqCluster *cluster, YqRequestKey *key, StringInfo buffer)
 {
 	int64		count = pq_getmsgint(buffer, 4);
-	int			length = pq_getmsgint(buffer, 2);
-	char	   *name = pnstrdup(pq_getmsgbytes(buffer, length), length);
+	char	   *name = get_name(buffer);
 	YqAsk	   *ask = strcmp(name, "*") == 0 ? &key->anywhere : yq_ask_of(key, yq_cluster_name(cluster, name));
 
 	pfree(name);
@@ -213,23 +282,38 @@ apply_key(YqCluster *cluster, YqClusterApplication *application, StringInfo buff
 	return true;
 }
 
+static bool
+apply(YqCluster *cluster, YqClusterApplication *application, StringInfo buffer)
+{
+	int			reservations;
+	int			keys;
+
+	application->next_container = yq_loaded(application)->next_container = pq_getmsgint64(buffer);
+	if (pq_getmsgint(buffer, 4) != (unsigned int) cluster->calculator->types)
+		return false;
+	reservations = pq_getmsgint(buffer, 4);
+	keys = pq_getmsgint(buffer, 4);
+	for (int i = 0; i < reservations; i++)
+	{
+		if (!apply_reservation(cluster, application, buffer))
+			return false;
+	}
+	for (int i = 0; i < keys; i++)
+	{
+		if (!apply_key(cluster, application, buffer))
+			return false;
+	}
+	return true;
+}
+
 bool
 yq_pass_log_apply(YqLoadedCluster *loaded, const char *application_id, const bytea *values)
 {
 	YqClusterApplication *application = yq_loader_application(loaded->loader, application_id);
-	StringInfoData buffer = {.data = (char *) VARDATA(values),.len = VARSIZE(values) - VARHDRSZ};
-	int			count;
+	StringInfoData buffer = {.data = (char *) VARDATA(values),.len = VARSIZE(values) - VARHDRSZ,.cursor = sizeof(uint64)};
 
-	if (application == NULL)
+	if (application == NULL || !apply(loaded->cluster, application, &buffer))
 		return false;
-	buffer.cursor = sizeof(uint64);
-	application->next_container = yq_loaded(application)->next_container = pq_getmsgint64(&buffer);
-	count = pq_getmsgint(&buffer, 4);
-	for (int i = 0; i < count; i++)
-	{
-		if (!apply_key(loaded->cluster, application, &buffer))
-			return false;
-	}
 	yq_cluster_settle_application(loaded, application);
 	return true;
 }
