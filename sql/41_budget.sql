@@ -102,12 +102,21 @@ CREATE FUNCTION yquota_internal.keep_budget() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
+DECLARE
+	today CONSTANT date := yquota_internal.billing_day(yquota.statement_clock(), yquota_internal.billing_timezone());
 BEGIN
-	NEW.starts_on := coalesce(NEW.starts_on, yquota_internal.billing_day(yquota.statement_clock(), yquota_internal.billing_timezone()));
+	NEW.starts_on := coalesce(NEW.starts_on, today);
+	IF isfinite(NEW.starts_on) AND NEW.starts_on < today - 4000 AND NOT yquota_internal.restoring()
+		AND (TG_OP = 'INSERT' OR NEW.starts_on IS DISTINCT FROM OLD.starts_on)
+	THEN
+		RAISE EXCEPTION 'budget cannot begin on %, more than 4000 days ago', NEW.starts_on
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = 'Every period since then would be granted at once.';
+	END IF;
 	RETURN NEW;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.keep_budget() IS 'Have a budget begin today unless it says when';
+COMMENT ON FUNCTION yquota_internal.keep_budget() IS 'Have a budget begin today unless it says when, and not so long ago that it must be a mistake';
 REVOKE ALL ON FUNCTION yquota_internal.keep_budget() FROM PUBLIC;
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON yquota.budget
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_budget();

@@ -19,7 +19,7 @@ COMMENT ON TABLE yquota.spending_threshold IS
 COMMENT ON COLUMN yquota.spending_threshold.project IS
 	'whose thresholds they are, instead of those for all; NULL: of all projects without rows of their own';
 COMMENT ON COLUMN yquota.spending_threshold.fraction IS
-	'of project_balance.granted: crossed when charged + accrued reach it';
+	'of what was granted and has not expired: crossed when what was spent of that reaches it';
 
 CREATE VIEW yquota_internal.project_threshold AS
 	SELECT own.project, own.fraction
@@ -38,26 +38,37 @@ CREATE VIEW yquota_internal.project_threshold AS
 COMMENT ON VIEW yquota_internal.project_threshold IS
 	'The thresholds in force for each project';
 
+-- The budgets of past months are no part of what this month's may be spent.
+CREATE VIEW yquota_internal.spent_of_expired_grants AS
+	SELECT given.project, sum(given.amount - expired.lost) AS spent
+	FROM yquota_internal.lost_credit AS expired
+	JOIN yquota.quota_grant AS given ON given.grant_id = expired.grant_id
+	GROUP BY given.project;
+COMMENT ON VIEW yquota_internal.spent_of_expired_grants IS
+	'Credits that projects spent of grants which have expired by the clock';
+
 CREATE VIEW yquota_internal.crossed_threshold AS
 	SELECT project.name AS project,
 		   threshold.fraction,
 		   threshold.fraction >= 1 AND project.quota_mode = 'PREPAID' AND project.on_exhausted <> 'allow' AS hard,
 		   -- an index holds it, which takes no name of any length
 		   concat(left(project.name, 600), ' ', trim_scale(threshold.fraction * 100), ' %') AS subject,
-		   credit.granted,
+		   balance.granted,
 		   balance.spent
 	FROM yquota_internal.granted_credit AS credit
 	JOIN yquota.project ON project.name = credit.project
 	LEFT JOIN yquota_internal.spending ON spending.project = credit.project
+	LEFT JOIN yquota_internal.spent_of_expired_grants AS expired ON expired.project = credit.project
 	-- computed once for all thresholds
 	CROSS JOIN LATERAL (
-		SELECT trim_scale(coalesce(spending.charged + spending.accrued, 0)) AS spent
+		SELECT trim_scale(credit.granted - coalesce(expired.spent, 0)) AS granted,
+			   trim_scale(coalesce(spending.charged + spending.accrued, 0) - coalesce(expired.spent, 0)) AS spent
 		OFFSET 0
 	) AS balance
 	JOIN yquota_internal.project_threshold AS threshold
-		ON threshold.project = project.name AND balance.spent >= threshold.fraction * credit.granted;
+		ON threshold.project = project.name AND balance.spent >= threshold.fraction * balance.granted;
 COMMENT ON VIEW yquota_internal.crossed_threshold IS
-	'Thresholds that spending has reached by the clock; of projects that have been granted something';
+	'Thresholds that spending has reached by the clock; of projects that have been granted something.  What expired grants paid for is left out of both, spent and granted';
 
 CREATE FUNCTION yquota_internal.note_crossings(now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -83,8 +94,10 @@ BEGIN
 	), raised AS (
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 		SELECT 'spending_threshold', crossed.subject,
-			   concat(format('Project "%s" has spent %s of the %s credits granted to it.',
-							 crossed.project, round(crossed.spent, 2), round(crossed.granted, 2)),
+			   concat(CASE WHEN crossed.granted = 0 AND crossed.spent = 0
+						   THEN format('All that was granted to project "%s" has expired or been taken back.', crossed.project)
+						   ELSE format('Project "%s" has spent %s of the %s credits granted to it.',
+									   crossed.project, round(crossed.spent, 2), round(crossed.granted, 2)) END,
 					  CASE WHEN crossed.hard THEN format(' Its on_exhausted is %s.', project.on_exhausted) END),
 			   now_at
 		FROM crossed JOIN yquota.project ON project.name = crossed.project

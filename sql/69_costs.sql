@@ -346,6 +346,8 @@ CREATE FUNCTION yquota_internal.top_costs_as_owner(
 AS $$
 #variable_conflict use_column
 DECLARE
+	-- before that there are no instants
+	first_epoch CONSTANT numeric := extract(epoch FROM '4714-11-24 00:00:00+00 BC'::timestamptz);
 	earlier timestamptz;
 	cuts timestamptz[] := ARRAY["from", "to"];
 BEGIN
@@ -354,7 +356,9 @@ BEGIN
 		RAISE EXCEPTION 'number of rows must be 1 at least'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	IF isfinite("from") AND isfinite("to") AND "from" < "to" THEN
+	IF isfinite("from") AND isfinite("to") AND "from" < "to"
+		AND 2 * extract(epoch FROM "from") - extract(epoch FROM "to") >= first_epoch
+	THEN
 		earlier := "from" - concat((extract(epoch FROM "to") - extract(epoch FROM "from")) * 1000000,
 								   ' microseconds')::interval;
 		IF earlier >= yquota_internal.archive_horizon() THEN

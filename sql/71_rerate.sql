@@ -56,6 +56,8 @@ BEGIN
 		SELECT * INTO type FROM yquota.resource_type AS t WHERE t.name = member.key;
 		IF NOT FOUND THEN
 			PERFORM yquota_internal.refuse_terms(format('Resource type "%s" does not exist.', member.key));
+		ELSIF jsonb_typeof(member.value) = 'object' AND member.value - '{base_price,unit}'::text[] <> '{}' THEN
+			PERFORM yquota_internal.refuse_terms(format('The base price of "%s" is not a number or an object of "base_price" and "unit".', member.key));
 		END IF;
 		price.resource_type := member.key;
 		price.effective_at := '-infinity';
@@ -175,9 +177,15 @@ BEGIN
 		factor.factor := (element ->> 'factor')::numeric;
 		factor.effective_at := coalesce((element ->> 'effective_at')::timestamptz, '-infinity');
 		IF factor.dimension IS NULL OR coalesce(factor.name, '') = '' OR NOT element ? 'factor'
+			OR element - '{dimension,name,factor,effective_at}'::text[] <> '{}'
 			OR NOT (factor.factor >= 0 AND factor.factor <= 1000000 AND scale(factor.factor) <= 6)
 		THEN
-			PERFORM yquota_internal.refuse_terms('A factor has no dimension, name or factor, or that is out of range: ' || left(element::text, 200));
+			PERFORM yquota_internal.refuse_terms('Not a "dimension", a "name", a "factor" in range and perhaps an "effective_at": ' || left(element::text, 200));
+		END IF;
+		IF EXISTS (SELECT FROM unnest(rows) AS r
+				   WHERE r.dimension = factor.dimension AND r.name = factor.name AND r.effective_at = factor.effective_at)
+		THEN
+			PERFORM yquota_internal.refuse_terms('A factor is there twice: ' || left(element::text, 200));
 		END IF;
 		rows := rows || factor;
 	END LOOP;
@@ -204,7 +212,7 @@ BEGIN
 	END IF;
 	PERFORM yquota_internal.terms_base_prices(terms), yquota_internal.terms_factors(terms);
 	PERFORM FROM yquota_internal.terms_price_groups(terms);
-EXCEPTION WHEN invalid_text_representation OR invalid_datetime_format OR datetime_field_overflow THEN
+EXCEPTION WHEN invalid_text_representation OR numeric_value_out_of_range OR invalid_datetime_format OR datetime_field_overflow THEN
 	PERFORM yquota_internal.refuse_terms(SQLERRM || '.');
 END
 $$;

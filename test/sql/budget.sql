@@ -70,6 +70,7 @@ INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'hour', 3);
 INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'day', -3);
 INSERT INTO yquota.budget (project, period, amount) VALUES ('nobody', 'day', 3);
 INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('lab', 'day', 3, '-infinity');
+INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('lab', 'day', 3, '0202-01-01');
 INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'month', 3);
 
 \c postgres

@@ -140,6 +140,9 @@ SELECT * FROM yquota.cost_by_day('2026-10-31', '2026-10-31', NULL);
 SELECT * FROM yquota.cost_by_day('2026-10-31', '2026-10-31', timezone => 'Mars/Olympus');
 SELECT * FROM yquota.top_costs('2026-10-31', '2026-10-30');
 SELECT * FROM yquota.top_costs('2026-10-30', '2026-10-31', top => 0);
+-- the window before would begin before time
+SELECT sum(share), count(previous), count(growth) FROM yquota.top_costs('0001-01-01', '9999-01-01');
+SELECT sum(share), count(previous), count(growth) FROM yquota.top_costs('4713-01-01 BC', '294276-01-01');
 
 --
 -- A member is told of his projects, and does not roll up

@@ -101,6 +101,10 @@ SELECT * FROM yquota.rerate('-infinity', 'infinity', '{"price_groups": {"GPU": {
 SELECT * FROM yquota.rerate('-infinity', 'infinity', '{"price_groups": {"GPU": {"tip": 0.2}}}');
 SELECT * FROM yquota.rerate('-infinity', 'infinity', '{"factors": [{"dimension": "moon", "name": "x", "factor": 1}]}');
 SELECT * FROM yquota.rerate('-infinity', 'infinity', '{"factors": [{"dimension": "queue", "name": "x"}]}');
+SELECT * FROM yquota.rerate('-infinity', 'infinity', '{"factors": [{"dimension": "queue", "name": "x", "factor": 2, "efective_at": "2026-03-01"}]}');
+SELECT * FROM yquota.rerate('-infinity', 'infinity', '{"factors": [{"dimension": "queue", "name": "x", "factor": 2}, {"dimension": "queue", "name": "x", "factor": 3}]}');
+SELECT * FROM yquota.rerate('-infinity', 'infinity', '{"base_prices": {"vcores": {"base_price": 1, "units": 2}}}');
+SELECT * FROM yquota.rerate('-infinity', 'infinity', '{"base_prices": {"vcores": {"base_price": 1, "unit": 99999999999999999999}}}');
 SELECT * FROM yquota.rerate('2026-03-01', '2026-03-02', '{}', post => true);
 SELECT * FROM yquota.rerate('2026-03-01', '2026-03-02', '{}', post => true, reason => 'x');
 \c postgres

@@ -73,6 +73,24 @@ INSERT INTO yquota.spending_threshold (project, fraction) VALUES (NULL, 0.000000
 INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('nobody', 0.5);
 SELECT table_name, operation, new FROM yquota.audit WHERE table_name LIKE '%spending_threshold' AND operation = 'INSERT' ORDER BY audit_id;
 
+-- a budget's thresholds are those of the month: 90 of 100 were spent in March, 10 and then 50 in April
+INSERT INTO yquota.project (name) VALUES ('monthly');
+INSERT INTO yquota.budget (project, period, amount) VALUES ('monthly', 'month', 100);
+SELECT yquota.set_clock('2026-03-31 12:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'm1', '2026-03-03 12:00+00', 'monthly', '[vcores=1]'), ('CONTAINER_FINISH', 'm1', '2026-03-03 12:01:30+00', NULL, NULL);
+SELECT yquota.quota_compute();
+SELECT yquota.set_clock('2026-04-01 12:00:10+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'm2', '2026-04-01 12:00+00', 'monthly', '[vcores=1]'), ('CONTAINER_FINISH', 'm2', '2026-04-01 12:00:10+00', NULL, NULL);
+SELECT yquota.quota_compute();
+SELECT granted, charged, remaining FROM yquota.project_balance WHERE project = 'monthly';
+SELECT * FROM told WHERE subject LIKE 'monthly %';
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'm3', '2026-04-01 12:00+00', 'monthly', '[vcores=40]'), ('CONTAINER_FINISH', 'm3', '2026-04-01 12:00:01+00', NULL, NULL);
+SELECT yquota.quota_compute();
+SELECT * FROM told WHERE subject LIKE 'monthly %';
+
 -- a name longer than what a notification carries
 INSERT INTO yquota.project (name) VALUES (repeat('x', 9000));
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES (repeat('x', 9000), -1, 'fine');
