@@ -22,6 +22,7 @@ CREATE TABLE yquota.application (
 	submitted_queue text COLLATE "C",
 	queue text COLLATE "C",
 	label text COLLATE "C" NOT NULL DEFAULT '',
+	node_label_expression text COLLATE "C",
 	project text COLLATE "C",
 	am_resource yquota.resource NOT NULL,
 	unmanaged boolean NOT NULL DEFAULT false,
@@ -58,6 +59,7 @@ COMMENT ON COLUMN yquota.application.real_username IS 'who acts for the user; NU
 COMMENT ON COLUMN yquota.application.submitted_queue IS 'as named by whoever submitted it';
 COMMENT ON COLUMN yquota.application.queue IS 'full path of the leaf; NULL when none was found';
 COMMENT ON COLUMN yquota.application.label IS 'partition of the nodes that the application master asks for; empty for the default one';
+COMMENT ON COLUMN yquota.application.node_label_expression IS 'label that the submission names for all its containers: of those for which none is asked for, and of the application in the order fifo-with-partitions; NULL: none';
 COMMENT ON COLUMN yquota.application.project IS 'who pays; NULL: nobody was named';
 COMMENT ON COLUMN yquota.application.am_resource IS 'of the application master, native units, in whole steps of the minimum allocation';
 COMMENT ON COLUMN yquota.application.unmanaged IS 'whether its application master runs outside of the cluster';

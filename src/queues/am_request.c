@@ -21,6 +21,15 @@ refuse_amounts(YqVerdict *verdict)
 	return false;
 }
 
+/* An empty label is none (RMAppManager.validateAndCreateResourceRequest()). */
+static const char *
+requested_label(const YqSubmission *submission)
+{
+	if (submission->label != NULL && submission->label[0] != '\0')
+		return submission->label;
+	return submission->node_label_expression;
+}
+
 bool
 yq_am_request_decide(const YqHierarchy *hierarchy, const YqQueue *queue, const YqSubmission *submission,
 					 YqApplication *application, YqVerdict *verdict)
@@ -39,7 +48,7 @@ yq_am_request_decide(const YqHierarchy *hierarchy, const YqQueue *queue, const Y
 		if (!yq_request_read(hierarchy, queue, submission->am_resource, application->am_amounts, verdict))
 			return refuse_amounts(verdict);
 	}
-	if (!yq_request_label(hierarchy, queue, submission->label, &application->label_name, verdict))
+	if (!yq_request_label(hierarchy, queue, requested_label(submission), &application->label_name, verdict))
 		return false;
 	if (!yq_request_check(hierarchy, queue, application->am_amounts, maximum, verdict))
 		return refuse_amounts(verdict);

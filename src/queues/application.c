@@ -184,6 +184,7 @@ typedef enum ReadColumn
 	READ_USERNAME,
 	READ_QUEUE,
 	READ_LABEL,
+	READ_NODE_LABEL_EXPRESSION,
 	READ_PRIORITY,
 	READ_AM_RESOURCE,
 	READ_STATE,
@@ -199,6 +200,7 @@ static const char *const column_names[READ_COLUMNS] = {
 	[READ_USERNAME] = "username",
 	[READ_QUEUE] = "queue",
 	[READ_LABEL] = "label",
+	[READ_NODE_LABEL_EXPRESSION] = "node_label_expression",
 	[READ_PRIORITY] = "priority",
 	[READ_AM_RESOURCE] = "am_resource",
 	[READ_STATE] = "state",
@@ -228,6 +230,7 @@ make_application(const YqHierarchy *hierarchy, TupleTableSlot *slot, const AttrN
 	application->queue = text_or_null(values[READ_QUEUE], nulls[READ_QUEUE]);
 	application->label_name = TextDatumGetCString(values[READ_LABEL]);
 	application->label = yq_hierarchy_label(hierarchy, application->label_name);
+	application->node_label_expression = text_or_null(values[READ_NODE_LABEL_EXPRESSION], nulls[READ_NODE_LABEL_EXPRESSION]);
 	application->priority = DatumGetInt32(values[READ_PRIORITY]);
 	application->am_amounts = yq_hierarchy_read_amounts(hierarchy, values[READ_AM_RESOURCE]);
 	application->state = yq_application_state_of_oid(DatumGetObjectId(values[READ_STATE]));

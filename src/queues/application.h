@@ -41,6 +41,7 @@ typedef struct YqApplication
 	const char *queue;			/* path; NULL when it was refused before it had one */
 	const char *label_name;		/* of its application master; "" is the default partition */
 	int			label;			/* its number in the hierarchy; -1 when the label is gone */
+	const char *node_label_expression;	/* of all its containers; NULL: none */
 	int32		priority;
 	int64	   *am_amounts;		/* of its application master, native units, per type */
 	YqApplicationState state;

@@ -591,6 +591,7 @@ put_submission(YqRowBuilder *row, const YqSubmission *submission)
 	yq_row_put_text(row, submission->application_name);
 	put_texts(row, submission->tags, submission->tag_count, submission->tag_count == 0);
 	yq_row_put_text(row, submission->queue);
+	yq_row_put_text(row, submission->node_label_expression);
 	yq_row_put_text(row, submission->project);
 	yq_row_put(row, BoolGetDatum(submission->is_unmanaged), false);
 	yq_row_put_text(row, submission->view_acl);
@@ -631,12 +632,12 @@ put_admission(YqRowBuilder *row, const YqSubmission *submission, const YqAdmissi
 
 static YqStatement insert_application = {
 	.command = "INSERT INTO yquota.application "
-	"(application_id, username, groups, real_username, application_name, tags, submitted_queue, project, unmanaged, "
+	"(application_id, username, groups, real_username, application_name, tags, submitted_queue, node_label_expression, project, unmanaged, "
 	"view_acl, modify_acl, queue, label, am_resource, priority, lifetime, state, has_outstanding_requests, submitted_at, activated_at, "
 	"finished_at, expires_at, diagnostics) "
-	"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23) "
+	"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24) "
 	"ON CONFLICT (application_id) DO NOTHING",
-	.types = {"text", "text", "_text", "text", "text", "_text", "text", "text", "bool",
+	.types = {"text", "text", "_text", "text", "text", "_text", "text", "text", "text", "bool",
 		"text", "text", "text", "text", "yquota.resource", "int4", "int8", "yquota.application_state", "bool",
 	"timestamptz", "timestamptz", "timestamptz", "timestamptz", "text"}
 };

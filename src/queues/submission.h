@@ -31,7 +31,8 @@ typedef struct YqSubmission
 	const int64 *lifetime;		/* seconds; NULL: the queue's default */
 	int			tag_count;
 	const char **tags;
-	const char *label;			/* NULL: the queue's default */
+	const char *label;			/* of its application master; NULL or "": the next one */
+	const char *node_label_expression;	/* of all its containers; NULL: the queue's default */
 	bool		is_unmanaged;
 	const char *project;		/* may be NULL */
 	const char *view_acl;		/* may be NULL, as the next one */

@@ -84,7 +84,8 @@ enum
 	SUBMIT_PROJECT,
 	SUBMIT_REAL_USERNAME,
 	SUBMIT_VIEW_ACL,
-	SUBMIT_MODIFY_ACL
+	SUBMIT_MODIFY_ACL,
+	SUBMIT_NODE_LABEL_EXPRESSION
 };
 
 static void
@@ -114,6 +115,7 @@ submission_arguments(FunctionCallInfo fcinfo, YqSubmission *submission, int32 *p
 	submission->project = optional_text(fcinfo, SUBMIT_PROJECT);
 	submission->view_acl = optional_text(fcinfo, SUBMIT_VIEW_ACL);
 	submission->modify_acl = optional_text(fcinfo, SUBMIT_MODIFY_ACL);
+	submission->node_label_expression = optional_text(fcinfo, SUBMIT_NODE_LABEL_EXPRESSION);
 }
 
 /* -- results -------------------------------------------------------------------- */

@@ -234,7 +234,7 @@ typedef struct YqClusterApplication
 	YqClusterQueue *leaf;
 	YqClusterUser *user;
 	int32		priority;		/* the larger number comes first */
-	int			partition;		/* label of its application master */
+	int			partition;		/* label that it was submitted with; -1 when it is gone */
 	TimestampTz started_at;		/* of its attempt */
 	bool		waits_for_master;	/* managed, and its application master has no container */
 	int64		next_container; /* number of the container that comes next */

@@ -33,6 +33,7 @@ enum
 	APPLICATION_USERNAME,
 	APPLICATION_QUEUE,
 	APPLICATION_LABEL,
+	APPLICATION_NODE_LABEL_EXPRESSION,
 	APPLICATION_AM_RESOURCE,
 	APPLICATION_PRIORITY,
 	APPLICATION_UNMANAGED,
@@ -61,7 +62,7 @@ static void
 ask_for_master(const YqLoaderRow *row, YqClusterApplication *application)
 {
 	YqRequestKey *key = yq_cluster_add_key(row->loader->cluster, application, MASTER_PRIORITY,
-										   MASTER_REQUEST_ID, application->partition);
+										   MASTER_REQUEST_ID, yq_loader_label(row, APPLICATION_LABEL));
 
 	set_counters(row, key, APPLICATION_OPPORTUNITIES);
 	(void) yq_cluster_add_ask(row->loader->cluster, key, YQ_ANYWHERE, 1,
@@ -118,7 +119,8 @@ read_application(const YqLoaderRow *row)
 															TextDatumGetCString(yq_loader_value(row, APPLICATION_USERNAME))),
 											 id, DatumGetInt32(yq_loader_value(row, APPLICATION_PRIORITY)));
 	application->source = make_source(row);
-	application->partition = yq_loader_label(row, APPLICATION_LABEL);
+	if (!yq_loader_is_null(row, APPLICATION_NODE_LABEL_EXPRESSION))
+		application->partition = yq_loader_label(row, APPLICATION_NODE_LABEL_EXPRESSION);
 	application->started_at = DatumGetTimestampTz(yq_loader_value(row, APPLICATION_ACTIVATED_AT));
 	if (!yq_loader_is_null(row, APPLICATION_NEXT_CONTAINER))
 		application->next_container = DatumGetInt64(yq_loader_value(row, APPLICATION_NEXT_CONTAINER));
@@ -134,7 +136,7 @@ read_application(const YqLoaderRow *row)
 
 /* Who pays is what the door makes of an event without a project. */
 #define LOOK_UP_APPLICATIONS(condition) \
-	"SELECT a.application_id, a.username, a.queue, a.label, a.am_resource, a.priority, a.unmanaged, " \
+	"SELECT a.application_id, a.username, a.queue, a.label, a.node_label_expression, a.am_resource, a.priority, a.unmanaged, " \
 	"a.activated_at, t.attempt, t.next_container, t.am_container_id, p.name, " \
 	"EXISTS (SELECT FROM yquota.project AS known WHERE known.name = p.name), " \
 	"c.opportunities, c.missed_non_partitioned, c.re_reservations " \

@@ -166,13 +166,14 @@ write_request(const YqAsker *asker, const YqContainerRequest *request)
 		"relax_locality = excluded.relax_locality, label = excluded.label",
 		.types = {"text", "int4", "int8", "text", "int4", "yquota.resource", "bool", "text"}
 	};
+	const char *requested = request->label != NULL ? request->label : asker->application->node_label_expression;
 	const char *label = NULL;
 	YqVerdict	verdict = {.decided_by = NULL};
 	Datum		values[8];
 	char		nulls[] = "        ";
 
 	if (is_anywhere(request) &&
-		!yq_request_label(asker->hierarchy, asker->queue, request->label, &label, &verdict))
+		!yq_request_label(asker->hierarchy, asker->queue, requested, &label, &verdict))
 		refuse(&verdict);
 	values[0] = CStringGetTextDatum(asker->application->application_id);
 	values[1] = Int32GetDatum(request->priority);

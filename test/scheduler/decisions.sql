@@ -24,7 +24,7 @@ BEGIN
 	PERFORM yquota.import_hadoop_configuration(CASE WHEN s -> 'labels' <> '[]' THEN '{"yarn.node-labels.enabled": "true"}'::jsonb ELSE '{}' END
 		|| ((s -> 'properties') - 'yarn.resource-types'));
 	INSERT INTO yquota.node (name, rack, label, total)
-	SELECT n ->> 'name', '/rack' || substr(n ->> 'name', 2)::integer % 3, coalesce(n ->> 'label', ''), replay.resource(n)
+	SELECT n ->> 'name', '/rack' || substr(n ->> 'name', 2)::integer % CASE left(n ->> 'name', 1) WHEN 'n' THEN 3 ELSE 10 END, coalesce(n ->> 'label', ''), replay.resource(n)
 	FROM jsonb_array_elements(s -> 'nodes') AS n;
 END $$;
 
@@ -34,7 +34,8 @@ CREATE FUNCTION replay.submit(o jsonb) RETURNS text LANGUAGE sql AS $$
 	SELECT CASE WHEN (s.state = 'REJECTED') <> (o ? 'refused' OR o ->> 'is' = 'FAILED') THEN s.reason END
 	FROM yquota.submit_application(application_id => replay.id(o ->> 'app'), username => o ->> 'user', groups => '{}', queue => o ->> 'queue',
 		am_resource => CASE WHEN o ? 'am' THEN replay.resource(o -> 'am') ELSE '[memory-mb=1024,vcores=1]' END, label => o ->> 'label',
-		priority => (o ->> 'priority')::integer, unmanaged => (o ->> 'unmanaged')::boolean, project => 'p') AS s
+		priority => (o ->> 'priority')::integer, unmanaged => (o ->> 'unmanaged')::boolean, project => 'p',
+		node_label_expression => o ->> 'expression') AS s
 $$;
 
 CREATE FUNCTION replay.request(o jsonb) RETURNS text LANGUAGE plpgsql AS $$
@@ -64,7 +65,7 @@ CREATE FUNCTION replay.to_update(node text) RETURNS text LANGUAGE sql AS $$
 	SELECT r.container_to_update FROM yquota.reservation AS r WHERE r.node = to_update.node
 $$;
 
-CREATE FUNCTION replay.heartbeat(node text) RETURNS text LANGUAGE sql AS $$
+CREATE FUNCTION replay.heartbeat(nodes text[]) RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(CASE
 			WHEN d.decision IN ('increased', 'promoted') THEN concat_ws(' ', 'updated', d.container_id, d.node)
 			WHEN d.decision = 'reserved' AND replay.to_update(d.node) IS NOT NULL THEN
@@ -72,7 +73,7 @@ CREATE FUNCTION replay.heartbeat(node text) RETURNS text LANGUAGE sql AS $$
 			WHEN d.decision = 'unreserved' THEN concat_ws(' ', d.decision, d.container_id, d.node)
 			ELSE concat_ws(' ', d.decision, d.container_id, d.node, replay.amounts(d.allocation), d.locality, 'for ' || d.unreserved_node)
 		END, '; ' ORDER BY d.ordinality)
-	FROM yquota.node_heartbeat(ARRAY[node]) WITH ORDINALITY AS d
+	FROM yquota.node_heartbeat(nodes) WITH ORDINALITY AS d
 $$;
 
 CREATE PROCEDURE replay.change_node(o jsonb) LANGUAGE plpgsql AS $$
@@ -94,7 +95,8 @@ BEGIN
 	WHEN 'submit' THEN decided := replay.submit(o);
 	WHEN 'asks' THEN decided := replay.request(o);
 	WHEN 'update' THEN decided := replay.update(o);
-	WHEN 'heartbeat' THEN decided := replay.heartbeat(o ->> 'node');
+	WHEN 'heartbeat' THEN decided := replay.heartbeat(ARRAY[o ->> 'node']);
+	WHEN 'heartbeats' THEN decided := replay.heartbeat(ARRAY(SELECT jsonb_array_elements_text(o -> 'nodes')));
 	WHEN 'blacklist' THEN
 		PERFORM yquota.update_blacklist(replay.id(o ->> 'app'), ARRAY(SELECT jsonb_array_elements_text(o -> 'add')), ARRAY(SELECT jsonb_array_elements_text(o -> 'remove')));
 	WHEN 'priority' THEN PERFORM yquota.update_application_priority(replay.id(o ->> 'app'), (o ->> 'priority')::integer);

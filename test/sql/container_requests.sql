@@ -58,6 +58,13 @@ SELECT * FROM asked;
 \echo the default label of the queue
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=8192]', 1);
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024]', 1, label => '', priority => 2);
+
+\echo the label of the submission comes before it
+BEGIN;
+UPDATE yquota.application SET node_label_expression = '' WHERE application_id = 'application_1_0002';
+SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024]', 1, priority => 3);
+SELECT p, label FROM asked WHERE application_id = 'application_1_0002';
+ROLLBACK;
 SELECT * FROM asked WHERE application_id = 'application_1_0002';
 \echo who wants nothing is not an active user
 SELECT application_id, has_outstanding_requests FROM yquota.application ORDER BY 1;

@@ -83,6 +83,12 @@ UPDATE yquota.queue SET accessible_node_labels = '{x}' WHERE path = 'root.b';
 INSERT INTO yquota.queue_label (queue, label, capacity) VALUES ('root.b', 'x', '100'), ('root.b.b1', 'x', '100');
 SELECT told(yquota.submit_application(next_id(), 'alice', NULL, queue, label => label))
 FROM (VALUES ('a', 'x'), ('b1', 'y'), ('b1', 'x && y'), ('b1', 'z'), ('b1', ' x '), ('b1', NULL), ('b1', '')) AS v (queue, label);
+-- of the application master, of all containers, and of the queue, in this order; an empty one is none
+BEGIN;
+SELECT yquota.submit_application('l' || number, 'alice', NULL, 'b1', label => label, node_label_expression => expression)
+FROM (VALUES (1, '', ''), (2, ' ', 'x'), (3, '', ' '), (4, NULL, 'y')) AS v (number, label, expression) \g /dev/null
+SELECT application_id, label, node_label_expression, state FROM yquota.application WHERE application_id LIKE 'l%' ORDER BY 1;
+ROLLBACK;
 SELECT * FROM counts();
 
 -- lifetime: the queue's default, lowered to its maximum

@@ -2,8 +2,9 @@
 # requests and heartbeats, with what its resource manager decided.
 #
 # Each line of test/scheduler/decisions.jsonl is a configuration in Hadoop's
-# properties, labels, nodes (node nI is in rack /rackJ, J the remainder of I by 3), and
-# steps.  A step has the operation, what was decided in its course and in which order
+# properties, labels, nodes (node nI is in rack /rackJ, J the remainder of I by 3, and
+# node mI likewise by 10), and steps.
+# A step has the operation, what was decided in its course and in which order
 # (containers allocated, reserved, unreserved, or updated, with node, memory, cores
 # and locality), containers that ended, applications that failed, what is reserved
 # after it (by node: application, memory, cores), and the state after it unless it is

@@ -36,7 +36,7 @@ sub play
 	my @operations = split /\n/, $others->run(q(SELECT step ->> 'do' FROM replay.step_of ORDER BY n));
 	for my $n (1 .. @operations)
 	{
-		my $client = $operations[ $n - 1 ] eq 'heartbeat' ? $scheduler : $others;
+		my $client = $operations[ $n - 1 ] =~ /^heartbeat/ ? $scheduler : $others;
 
 		$client->run(qq(SELECT yquota.set_clock('2026-03-02 10:00+00'::timestamptz + $n * interval '1 s')));
 		$difference = $client->run(qq(SELECT 'step $n: ' || d FROM replay.step_of AS s, replay.step(s.step) AS d WHERE s.n = $n AND d IS NOT NULL));
