@@ -1,0 +1,125 @@
+# The server is killed while many clients schedule, its backends too, and it fails over
+# to a synchronous standby.
+#
+# Each time everything that a client was told is there afterwards, with its
+# CONTAINER_START, once; what was asked for waits or started; what was acknowledged is
+# not told again, and what nobody heard of can be; what was reserved is reserved; no
+# limit is exceeded, books and scheduler agree, and scheduling goes on.
+#
+# SCHEDULER_SEED repeats what clients do and which kill comes when, though not to the
+# moment.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SchedulerLoad;
+use Soak;
+use Test::More;
+use WorkerNode;
+
+use constant { LEAST_STATEMENTS => 150, STATEMENTS => 1_000_000 };
+
+my $seed = $ENV{SCHEDULER_SEED} // int(rand 1_000_000_000);
+note("SCHEDULER_SEED=$seed");
+srand($seed);
+
+my @kinds = qw(postmaster backend failover);
+my $nodes = 0;
+my $server = new_node(
+	'scheduler0',
+	'max_connections = 40',
+	'log_statement = none',
+	'restart_after_crash = on',
+	"shared_preload_libraries = 'yquota'",
+	"yquota.databases = 'cluster'",
+	"yquota.compute_interval = '100ms'",
+	"yquota.price_interval = '100ms'");
+my $load = SchedulerLoad->new($server, 'cluster');
+
+# kill_after(STATEMENTS, KILL): let clients work until so many were sent, and then kill while
+# all are at work; what had been answered is noted.
+sub kill_after
+{
+	my ($statements, $kill) = @_;
+
+	$load->work(STATEMENTS, sub {
+		my ($slot, $left) = @_;
+
+		return 1 if STATEMENTS - $left < $statements || grep { !$_->{client}->is_busy } @{ $load->{slots} };
+		$kill->();
+		return 0;
+	});
+	$load->drain;
+	$load->close_clients;
+	return;
+}
+
+sub backends { return map { $_->{backend} } @{ $load->{slots} }; }
+
+sub postmaster
+{
+	my @gone = server_pids($server);
+
+	kill_after($_[0], sub { $server->kill9; });
+	wait_until_gone(@gone);
+	$server->start;
+	return;
+}
+
+sub backend
+{
+	my @gone = backends();
+
+	kill_after($_[0], sub { kill 'KILL', $gone[ rand @gone ]; });
+	wait_until_gone(@gone);
+	$server->poll_query_until('postgres', 'SELECT true') or die "the server does not come back\n";
+	return;
+}
+
+sub failover
+{
+	my $standby = PostgreSQL::Test::Cluster->new('scheduler' . ++$nodes);
+	my $old = $server;
+	my @gone;
+
+	$old->backup('backup');
+	$standby->init_from_backup($old, 'backup', has_streaming => 1);
+	$standby->start;
+	$old->safe_psql('postgres', "ALTER SYSTEM SET synchronous_standby_names = '" . $standby->name . "'");
+	$old->reload;
+	$old->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'") or die "the standby is not synchronous\n";
+	@gone = server_pids($old);
+	kill_after($_[0], sub { $old->kill9; });
+	wait_until_gone(@gone);
+	$standby->promote;
+	$standby->safe_psql('postgres', 'ALTER SYSTEM RESET synchronous_standby_names');
+	$standby->reload;
+	$server = $load->{node} = $standby;
+	$old->clean_node;
+	return;
+}
+
+my %kill = (postmaster => \&postmaster, backend => \&backend, failover => \&failover);
+my $cycles = 0;
+for (; soak_goes_on($cycles, 3, 30); $cycles++)
+{
+	my $kind = $kinds[ $cycles % @kinds ];
+	my $containers = $load->{containers};
+
+	$load->connect_clients;
+	$kill{$kind}->(LEAST_STATEMENTS + int rand LEAST_STATEMENTS);
+	is($load->differences, '', "cycle $cycles, $kind: what was told is there, what was asked for waits or started, once");
+	is(join("\n", $load->exceeded), '', "cycle $cycles, $kind: no limit is exceeded");
+	is($server->safe_psql('cluster', 'SELECT * FROM yquota.verify()'), '', "cycle $cycles, $kind: the books are proven");
+	cmp_ok($load->{containers}, '>', $containers, "cycle $cycles, $kind: and scheduling went on");
+	last if !Test::More->builder->is_passing;
+}
+is(join("\n", @{ $load->{unexpected} }), '', 'no statement failed for another reason');
+cmp_ok($load->{lost}, '>', 0, 'there were statements of which nobody knew what had become');
+note("$load->{statements} statements, $load->{lost} of unknown outcome, $load->{containers} containers, $cycles kills");
+$server->stop;
+done_testing();
