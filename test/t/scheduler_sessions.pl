@@ -1,0 +1,180 @@
+# Passes that end otherwise than by COMMIT: prepared, through a crash and by others;
+# terminated, cancelled and timed out where they wait.
+#
+# Whatever became of one, every session decides afterwards what a dry run of a new session
+# says, which reads everything anew: also those that keep the cluster, and the one that
+# was interrupted.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use Client;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use WorkerNode;
+
+my $database = 'postgres';
+my $node = new_node('scheduler_sessions', 'max_prepared_transactions = 5', 'fsync = off');
+my $pass = 'SELECT decision, container_id, node FROM yquota.schedule(max_containers => 2';
+
+$node->safe_psql($database, <<~'SQL');
+	CREATE EXTENSION yquota;
+	INSERT INTO yquota.project (name) VALUES ('p');
+	BEGIN;
+	INSERT INTO yquota.scheduler_setting (per_node_heartbeat_maximum_offswitch_assignments) VALUES (10);
+	INSERT INTO yquota.queue (path, capacity, ordering_policy) VALUES ('root', NULL, NULL), ('root.a', '50', 'fair'), ('root.b', '50', NULL);
+	COMMIT;
+	INSERT INTO yquota.node (name, total) SELECT 'n' || n, '[memory-mb=65536,vcores=64]' FROM generate_series(1, 3) AS n;
+	SELECT yquota.submit_application('application_1_000' || n, 'u' || n, '{}', CASE n % 2 WHEN 0 THEN 'a' ELSE 'b' END, project => 'p', unmanaged => true)
+	FROM generate_series(1, 4) AS n;
+	SELECT yquota.request_containers('application_1_000' || n, '[memory-mb=1024,vcores=1]', 60) FROM generate_series(1, 4) AS n;
+	SQL
+
+sub sql { return $node->safe_psql($database, $_[0]); }
+
+my %session;
+
+sub connect_sessions { $session{$_} = Client->new($node, $database) foreach qw(one two three); return; }
+
+# Both passes of every session, the second one with a cluster that it has kept, decide what a
+# new session says.
+sub are_right
+{
+	my ($name) = @_;
+	my (@decided, @expected);
+
+	foreach my $session (map { @session{qw(one two three)} } 1, 2)
+	{
+		push @expected, sql("$pass, dry_run => true)");
+		chomp(my $decided = $session->run("$pass)"));
+		push @decided, $decided;
+	}
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is_deeply(\@decided, \@expected, "$name: every session decides what a dry run says");
+	is(sql('SELECT * FROM yquota.verify()'), '', "$name: the books are proven");
+	is(sql('SELECT container_id FROM yquota.container EXCEPT SELECT container_id FROM yquota.decision'), '', "$name: of everything that runs there is a decision");
+	return;
+}
+
+# The SQLSTATE that a statement ends with.
+sub failure
+{
+	my ($session, $statement) = @_;
+	my $outcome;
+
+	$session->send($statement);
+	1 until $outcome = $session->read;
+	return $outcome->{sqlstate} // 'none';
+}
+
+sub wait_until_waiting
+{
+	my ($count) = @_;
+
+	$node->poll_query_until($database, "SELECT count(*) = $count FROM pg_stat_activity WHERE wait_event_type = 'Lock'") or die "nobody waits\n";
+	return;
+}
+
+connect_sessions();
+are_right('at first');
+
+#
+# Prepared
+#
+
+foreach my $end (qw(COMMIT ROLLBACK))
+{
+	foreach my $crashes (0, 1)
+	{
+		my $name = lc($end) . ' of a prepared pass' . ($crashes ? ' after a crash' : '');
+		my ($id) = $session{one}->run("BEGIN;\n$pass);\nPREPARE TRANSACTION 'pass'") =~ /allocated\|(\w+)/;
+
+		if ($crashes)
+		{
+			$_->close foreach values %session;
+			$node->stop('immediate');
+			$node->start;
+			connect_sessions();
+		}
+		is(failure($session{two}, "SET lock_timeout = '100ms';\n$pass)"), '55P03', "$name: meanwhile passes wait");
+		is(failure($session{two}, "SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 1, priority => 7)"), '55P03', "$name: and requests");
+		is(failure($session{two}, "SELECT yquota.acknowledge('{none}')"), 'none', "$name: but not acknowledgements");
+		is(failure($session{two}, "INSERT INTO yquota.container_event (event, container_id) SELECT 'CONTAINER_FINISH', min(container_id) FROM yquota.container"), 'none', "$name: nor events");
+		$session{two}->run('RESET lock_timeout');
+		# some learn of it by what they find, some had it before
+		$session{$crashes ? 'one' : 'three'}->run("$end PREPARED 'pass'");
+		are_right($name);
+		is(sql("SELECT count(*) FROM yquota.container_event WHERE container_id = '$id' AND event = 'CONTAINER_START'"), 1, "$name: its first container has started once, now or later");
+	}
+}
+
+#
+# Interrupted
+#
+
+# A pass in session one that waits at the door, for somebody who uses the name of the
+# container that comes next, and one in session two that waits for it.
+sub begin_waiting
+{
+	my ($settings) = @_;
+	my ($next) = sql("$pass, dry_run => true)") =~ /^allocated\|(\w+)/;
+
+	$session{three}->run("BEGIN;\nINSERT INTO yquota.container_event (event, container_id, project, allocation) VALUES ('CONTAINER_START', '$next', 'p', '[]')");
+	$session{one}->send("$settings$pass)");
+	wait_until_waiting(1);
+	$session{two}->send("$pass)");
+	wait_until_waiting(2);
+	return;
+}
+
+# What session one comes to, and that session two goes on once it has; the third gives up the name.
+sub ends_with
+{
+	my ($name, $sqlstate, $interrupt) = @_;
+	my ($one, $two);
+
+	$interrupt->();
+	1 until $one = $session{one}->read;
+	is($one->{sqlstate}, $sqlstate, "$name: the pass that waits at the door ends");
+	$session{three}->run('ROLLBACK');
+	1 until $two = $session{two}->read;
+	is($two->{sqlstate}, undef, "$name: the one that waits for it goes on");
+	if ($one->{lost})
+	{
+		$session{one}->close;
+		$session{one} = Client->new($node, $database);
+	}
+	$session{one}->run('RESET lock_timeout; RESET statement_timeout');
+	are_right($name);
+	return;
+}
+
+sub backend_of_one { return "(SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' ORDER BY query_start LIMIT 1)"; }
+
+begin_waiting('');
+ends_with('terminated', '57P01', sub { sql('SELECT pg_terminate_backend(' . backend_of_one() . ')'); });
+begin_waiting('');
+ends_with('cancelled', '57014', sub { sql('SELECT pg_cancel_backend(' . backend_of_one() . ')'); });
+begin_waiting("SET statement_timeout = '1s';\n");
+ends_with('timed out', '57014', sub { });
+begin_waiting("SET lock_timeout = '1s';\n");
+ends_with('timed out, waiting', '55P03', sub { });
+
+# One that has decided and is idle
+$session{one}->run("BEGIN;\n$pass)");
+$session{two}->send("$pass)");
+wait_until_waiting(1);
+sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'");
+my $outcome;
+1 until $outcome = $session{two}->read;
+is($outcome->{sqlstate}, undef, 'who waits for a session that is idle and is terminated goes on');
+$session{one}->close;
+$session{one} = Client->new($node, $database);
+are_right('terminated, idle');
+
+$_->close foreach values %session;
+$node->stop;
+is(count_in_log($node, qr/PANIC|terminated by signal|TRAP/), 0, 'no process of the server crashed');
+done_testing();
