@@ -376,6 +376,41 @@ yq_price_form(YqDecimal multiplier, YqDecimal base_price, int64 unit)
 	return divide_wide_half_even(&numerator, denominator);
 }
 
+/* a x b as high and low half. */
+static void
+multiply_prices(YqPrice a, YqPrice b, YqPrice *high, YqPrice *low)
+{
+	YqPrice		a_low = (uint64) a;
+	YqPrice		b_low = (uint64) b;
+	YqPrice		lowest = a_low * b_low;
+	YqPrice		middle = (a >> 64) * b_low + (lowest >> 64);
+	YqPrice		other_middle = a_low * (b >> 64) + (uint64) middle;
+
+	*high = (a >> 64) * (b >> 64) + (middle >> 64) + (other_middle >> 64);
+	*low = (other_middle << 64) | (uint64) lowest;
+}
+
+int
+yq_price_compare_products(YqPrice a, YqPrice b, YqPrice c, YqPrice d)
+{
+	YqPrice		high1,
+				low1,
+				high2,
+				low2;
+
+	if (((a | b | c | d) >> 64) == 0)
+	{
+		low1 = a * b;
+		low2 = c * d;
+		return low1 < low2 ? -1 : low1 > low2;
+	}
+	multiply_prices(a, b, &high1, &low1);
+	multiply_prices(c, d, &high2, &low2);
+	if (high1 != high2)
+		return high1 < high2 ? -1 : 1;
+	return low1 < low2 ? -1 : low1 > low2;
+}
+
 static Numeric
 call_numeric(PGFunction function, Numeric a, Numeric b)
 {

@@ -145,6 +145,9 @@ extern YqPrice yq_power_of_ten(int exponent);
  */
 extern YqPrice yq_price_form(YqDecimal multiplier, YqDecimal base_price, int64 unit);
 
+/* Order of a x b and c x d, of any size: negative, zero or positive. */
+extern int	yq_price_compare_products(YqPrice a, YqPrice b, YqPrice c, YqPrice d);
+
 /*
  * numerator / denominator, rounded once, half to even, to "decimals" decimals;
  * ERRCODE_DIVISION_BY_ZERO for a zero denominator.

@@ -215,6 +215,37 @@ yq_factor_chain_value(const YqFactorChain *chain, TimestampTz at, const YqFactor
 	return FACTOR_ONE;
 }
 
+static inline bool
+is_between(TimestampTz at, TimestampTz from, TimestampTz to)
+{
+	return at > from && at < to;
+}
+
+bool
+yq_factor_set_changes(const YqFactorSet *set, TimestampTz from, TimestampTz to)
+{
+	for (int i = 0; i < set->chain_count; i++)
+	{
+		for (int j = 0; j < set->chains[i].count; j++)
+		{
+			const YqFactor *factor = set->chains[i].factors[j];
+
+			for (int point = 0; point < factor->point_count; point++)
+			{
+				if (is_between(factor->points[point].effective_at, from, to))
+					return true;
+			}
+		}
+	}
+	for (int i = 0; i < set->outage_count; i++)
+	{
+		if (is_between(set->outages[i]->started_at, from, to) ||
+			is_between(set->outages[i]->ended_at, from, to))
+			return true;
+	}
+	return false;
+}
+
 bool
 yq_factor_set_in_outage(const YqFactorSet *set, TimestampTz at)
 {

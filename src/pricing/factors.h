@@ -45,6 +45,9 @@ extern YqFactorSet *yq_factor_set_resolve(const YqTimeline *timeline,
 extern uint64 yq_factor_chain_value(const YqFactorChain *chain, TimestampTz at,
 									const YqFactor **in_force);
 
+/* Whether factors or outages of the set begin, end or change between two instants. */
+extern bool yq_factor_set_changes(const YqFactorSet *set, TimestampTz from, TimestampTz to);
+
 /* Whether the project's own outages cover an instant. */
 extern bool yq_factor_set_in_outage(const YqFactorSet *set, TimestampTz at);
 

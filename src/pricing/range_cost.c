@@ -58,42 +58,6 @@ static Range range;
 
 /* -- preparing ----------------------------------------------------------- */
 
-/* a x b as high and low half. */
-static void
-multiply(YqPrice a, YqPrice b, YqPrice *high, YqPrice *low)
-{
-	YqPrice		a_low = (uint64) a;
-	YqPrice		b_low = (uint64) b;
-	YqPrice		lowest = a_low * b_low;
-	YqPrice		middle = (a >> 64) * b_low + (lowest >> 64);
-	YqPrice		other_middle = a_low * (b >> 64) + (uint64) middle;
-
-	*high = (a >> 64) * (b >> 64) + (middle >> 64) + (other_middle >> 64);
-	*low = (other_middle << 64) | (uint64) lowest;
-}
-
-/* Order of a x b and c x d. */
-static int
-compare_products(YqPrice a, YqPrice b, YqPrice c, YqPrice d)
-{
-	YqPrice		high1,
-				low1,
-				high2,
-				low2;
-
-	if (((a | b | c | d) >> 64) == 0)
-	{
-		low1 = a * b;
-		low2 = c * d;
-		return low1 < low2 ? -1 : low1 > low2;
-	}
-	multiply(a, b, &high1, &low1);
-	multiply(c, d, &high2, &low2);
-	if (high1 != high2)
-		return high1 < high2 ? -1 : 1;
-	return low1 < low2 ? -1 : low1 > low2;
-}
-
 typedef struct RatioOrder
 {
 	int			left;
@@ -107,7 +71,7 @@ compare_ratios(const void *a, const void *b, void *argument)
 	const YqPrice *left = range.prices[*(const int *) a];
 	const YqPrice *right = range.prices[*(const int *) b];
 
-	return compare_products(left[by->left], right[by->right], right[by->left], left[by->right]);
+	return yq_price_compare_products(left[by->left], right[by->right], right[by->left], left[by->right]);
 }
 
 /* Sums of price x time over the pieces in order; false when they do not fit. */

@@ -8,6 +8,8 @@
  * beginning of the timeline's window to the start of every 64th stretch, and
  * two cursors at the places last looked at, one for starts and one for ends of
  * intervals, which makes a stream of events in time order a walk of one step.
+ * Where these sums do not reach, short intervals are walked; what a walk passes
+ * over is added 64 stretches and more at a time where price_block.c knows how.
  *
  * Balances ask another question: what one unit of each of many classes costs
  * from the same instant on until now, and not by resource.  For that a class
@@ -23,12 +25,11 @@
 
 #include "base/bytes_table.h"
 #include "pricing/factors.h"
+#include "pricing/price_block.h"
 #include "pricing/range_cost.h"
 #include "pricing/rate_class.h"
 #include "pricing/timeline.h"
 #include "utils/memutils.h"
-
-#define STRETCHES_PER_BLOCK 64
 
 /* A remembered sum is carried on over this many stretches at most. */
 #define MAX_STRETCHES_TO_CARRY 64
@@ -83,6 +84,7 @@ struct YqRateClass
 	int			block_count;	/* valid blocks */
 	int			block_room;
 	YqWide	   *block_sums;		/* block_room x part_count */
+	int			walked;			/* since blocks were last added, in blocks */
 	Cursor		cursors[CURSOR_COUNT];
 	UnitCost	unit;
 };
@@ -350,19 +352,6 @@ yq_rate_class_shape(const YqRateClass *rate_class)
 
 /* -- prefix sums --------------------------------------------------------- */
 
-/* How many stretches from the first on are as they were at fill "fills". */
-static int
-unchanged_stretches(uint64 fills)
-{
-	int			kept = INT_MAX;
-
-	if (timeline->fills - fills >= YQ_REMEMBERED_FILLS)
-		return 0;
-	while (++fills <= timeline->fills)
-		kept = Min(kept, timeline->kept_by_fill[fills % YQ_REMEMBERED_FILLS]);
-	return kept;
-}
-
 /* Number the resources of the shape as the timeline does now. */
 static void
 map_resources(YqRateClass *rate_class)
@@ -384,10 +373,10 @@ static void
 drop_what_changed(YqRateClass *rate_class)
 {
 	int			kept = rate_class->generation == timeline->generation ?
-		unchanged_stretches(rate_class->fills) : 0;
+		yq_timeline_unchanged_stretches(rate_class->fills) : 0;
 
 	rate_class->block_count = Min(rate_class->block_count,
-								  kept / STRETCHES_PER_BLOCK + 1);
+								  kept / YQ_STRETCHES_PER_BLOCK + 1);
 	if (rate_class->generation != timeline->generation)
 	{
 		rate_class->block_count = 0;
@@ -452,6 +441,25 @@ dearest_resource(const YqRateClass *rate_class, int stretch, YqPrice *rate)
 	return dearest;
 }
 
+/* Add price x time x amount to a sum, under the factors in force at an instant. */
+static void
+add_cost(const YqRateClass *rate_class, TimestampTz at, YqPrice price, uint64 times, YqWide *sum)
+{
+	YqWide		cost = {{0}};
+
+	if (rate_class->factors == NULL)
+	{
+		yq_wide_add_product(sum, price, times);
+		return;
+	}
+	if (yq_factor_set_in_outage(rate_class->factors, at))
+		return;
+	yq_wide_add_product(&cost, price, times);
+	for (int i = 0; i < rate_class->factors->chain_count; i++)
+		yq_wide_multiply(&cost, yq_factor_chain_value(&rate_class->factors->chains[i], at, NULL));
+	yq_wide_add(sum, &cost);
+}
+
 /*
  * Add what "microseconds" of a stretch cost, to the sum of the resource charged
  * or, when there is only one sum, to that.
@@ -462,40 +470,53 @@ add_time(const YqRateClass *rate_class, int stretch, uint64 microseconds,
 {
 	YqPrice		rate;
 	int			dearest;
-	TimestampTz from;
-	YqWide		cost = {{0}};
 
 	/* a rate out of range that was never paid is no error */
 	if (microseconds == 0)
 		return;
 	dearest = dearest_resource(rate_class, stretch, &rate);
-	if (dearest < 0)
-		return;
-	if (by_resource)
-		sums += dearest;
-	if (rate_class->factors == NULL)
-	{
-		yq_wide_add_product(sums, rate, microseconds);
-		return;
-	}
+	if (dearest >= 0)
+		add_cost(rate_class, timeline->stretch_from[stretch], rate, microseconds,
+				 by_resource ? &sums[dearest] : sums);
+}
 
-	from = timeline->stretch_from[stretch];
-	if (yq_factor_set_in_outage(rate_class->factors, from))
-		return;
-	yq_wide_add_product(&cost, rate, microseconds);
-	for (int i = 0; i < rate_class->factors->chain_count; i++)
-		yq_wide_multiply(&cost, yq_factor_chain_value(&rate_class->factors->chains[i], from, NULL));
-	yq_wide_add(sums, &cost);
+/* Add a block of stretches from "first" on; returns how many, 0 for none. */
+static int
+add_block(const YqRateClass *rate_class, int first, int end, YqWide *sums, bool by_resource)
+{
+	YqBlockCost block;
+	TimestampTz from;
+
+	if (!yq_price_block_cost(timeline, first, end, rate_class->part_count,
+							 rate_class->resources, rate_class->amounts, &block))
+		return 0;
+	from = timeline->stretch_from[first];
+	if (rate_class->factors != NULL &&
+		yq_factor_set_changes(rate_class->factors, from, timeline->stretch_from[first + block.stretches]))
+		return 0;
+	add_cost(rate_class, from, block.price_time, rate_class->amounts[block.dearest],
+			 by_resource ? &sums[block.dearest] : sums);
+	return block.stretches;
 }
 
 static void
 add_whole_stretches(const YqRateClass *rate_class, int first, int end,
 					YqWide *sums, bool by_resource)
 {
-	for (int i = first; i < end; i++)
-		add_time(rate_class, i,
-				 (uint64) (timeline->stretch_from[i + 1] - timeline->stretch_from[i]),
-				 sums, by_resource);
+	while (first < end)
+	{
+		int			added = first % YQ_STRETCHES_PER_BLOCK != 0 ? 0 :
+			add_block(rate_class, first, end, sums, by_resource);
+
+		if (added == 0)
+		{
+			add_time(rate_class, first,
+					 (uint64) (timeline->stretch_from[first + 1] - timeline->stretch_from[first]),
+					 sums, by_resource);
+			added = 1;
+		}
+		first += added;
+	}
 }
 
 /* Make the sums at the start of blocks 0 to "block" valid. */
@@ -525,10 +546,18 @@ extend_blocks(YqRateClass *rate_class, int block)
 		YqWide	   *sums = &rate_class->block_sums[(Size) i * rate_class->part_count];
 
 		memcpy(sums, sums - rate_class->part_count, sums_size);
-		add_whole_stretches(rate_class, (i - 1) * STRETCHES_PER_BLOCK,
-							i * STRETCHES_PER_BLOCK, sums, true);
+		add_whole_stretches(rate_class, (i - 1) * YQ_STRETCHES_PER_BLOCK,
+							i * YQ_STRETCHES_PER_BLOCK, sums, true);
 		rate_class->block_count = i + 1;
 	}
+}
+
+/* Whether the sums up to a stretch are a short walk from where a cursor is. */
+static inline bool
+is_near(const Cursor *cursor, int stretch)
+{
+	return cursor->stretch >= 0 && cursor->stretch <= stretch &&
+		stretch - cursor->stretch <= YQ_STRETCHES_PER_BLOCK;
 }
 
 /* The sums up to an instant within the window. */
@@ -540,15 +569,14 @@ sums_at(YqRateClass *rate_class, TimestampTz instant, int cursor_number, YqWide 
 	Size		sums_size = sizeof(YqWide) * rate_class->part_count;
 	int			first;
 
-	if (cursor->stretch < 0 || cursor->stretch > stretch ||
-		stretch - cursor->stretch > STRETCHES_PER_BLOCK)
+	if (!is_near(cursor, stretch))
 	{
-		int			block = stretch / STRETCHES_PER_BLOCK;
+		int			block = stretch / YQ_STRETCHES_PER_BLOCK;
 
 		extend_blocks(rate_class, block);
 		memcpy(cursor->sums, &rate_class->block_sums[(Size) block * rate_class->part_count],
 			   sums_size);
-		cursor->stretch = block * STRETCHES_PER_BLOCK;
+		cursor->stretch = block * YQ_STRETCHES_PER_BLOCK;
 	}
 	first = cursor->stretch;
 	cursor->stretch = -1;		/* should an error leave the sums half done */
@@ -558,6 +586,57 @@ sums_at(YqRateClass *rate_class, TimestampTz instant, int cursor_number, YqWide 
 	memcpy(sums, cursor->sums, sums_size);
 	add_time(rate_class, stretch,
 			 (uint64) (instant - timeline->stretch_from[stretch]), sums, true);
+}
+
+/*
+ * Whether to walk from one stretch to another rather than to extend the sums
+ * that they are looked up in.  Walks are added up: when all of them have been as
+ * long as that, sums are extended, so that neither is done much more than needed.
+ */
+static bool
+is_walk_shorter(YqRateClass *rate_class, int first, int last)
+{
+	int			walk = (last - first) / YQ_STRETCHES_PER_BLOCK + 1;
+	int			missing = 0;
+
+	if (!is_near(&rate_class->cursors[CURSOR_FROM], first))
+		missing = first / YQ_STRETCHES_PER_BLOCK + 1 - rate_class->block_count;
+	if (!is_near(&rate_class->cursors[CURSOR_TO], last))
+		missing = Max(missing, last / YQ_STRETCHES_PER_BLOCK + 1 - rate_class->block_count);
+	if (missing <= walk || rate_class->walked >= missing)
+	{
+		rate_class->walked = 0;
+		return false;
+	}
+	rate_class->walked += walk;
+	return true;
+}
+
+/* The sums from one instant to a later one. */
+static void
+sums_between(YqRateClass *rate_class, TimestampTz from, TimestampTz to, YqWide *sums)
+{
+	int			first = yq_timeline_stretch(from);
+	int			last = yq_timeline_stretch(to);
+	YqWide		sums_before[YQ_RESOURCE_MAX_ENTRIES];
+
+	if (!is_walk_shorter(rate_class, first, last))
+	{
+		sums_at(rate_class, from, CURSOR_FROM, sums_before);
+		sums_at(rate_class, to, CURSOR_TO, sums);
+		for (int i = 0; i < rate_class->part_count; i++)
+			yq_wide_subtract(&sums[i], &sums_before[i]);
+		return;
+	}
+	memset(sums, 0, sizeof(YqWide) * rate_class->part_count);
+	if (first == last)
+	{
+		add_time(rate_class, first, (uint64) (to - from), sums, true);
+		return;
+	}
+	add_time(rate_class, first, (uint64) (timeline->stretch_from[first + 1] - from), sums, true);
+	add_whole_stretches(rate_class, first + 1, last, sums, true);
+	add_time(rate_class, last, (uint64) (to - timeline->stretch_from[last]), sums, true);
 }
 
 /* Turn a sum in the class's own units into an amount. */
@@ -576,8 +655,7 @@ yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
 				   TimestampTz from, TimestampTz to,
 				   YqWide *amount, const char **dominant)
 {
-	YqWide		sums_from[YQ_RESOURCE_MAX_ENTRIES];
-	YqWide		sums_to[YQ_RESOURCE_MAX_ENTRIES];
+	YqWide		sums[YQ_RESOURCE_MAX_ENTRIES];
 	YqWide		largest = {{0}};
 	bool		backwards = to < from;
 
@@ -596,15 +674,13 @@ yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
 
 	yq_timeline_reach(from);
 	synchronize(rate_class);
-	sums_at(rate_class, from, CURSOR_FROM, sums_from);
-	sums_at(rate_class, to, CURSOR_TO, sums_to);
+	sums_between(rate_class, from, to, sums);
 	for (int i = 0; i < rate_class->part_count; i++)
 	{
-		yq_wide_subtract(&sums_to[i], &sums_from[i]);
-		yq_wide_add(amount, &sums_to[i]);
-		if (dominant != NULL && yq_wide_compare(&sums_to[i], &largest) > 0)
+		yq_wide_add(amount, &sums[i]);
+		if (dominant != NULL && yq_wide_compare(&sums[i], &largest) > 0)
 		{
-			largest = sums_to[i];
+			largest = sums[i];
 			*dominant = rate_class->names[i];
 		}
 	}

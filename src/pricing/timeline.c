@@ -394,6 +394,13 @@ first_window_from(void)
 	return yq_full_hour(Min(now, assumed_terms->from));
 }
 
+/* A parallel plan refreshes for every row, and may need all of it again. */
+static bool
+is_window_too_long(void)
+{
+	return timeline.stretch_count > MAX_KEPT_STRETCHES && !IsInParallelMode();
+}
+
 const YqTimeline *
 yq_timeline_refresh(void)
 {
@@ -412,7 +419,7 @@ yq_timeline_refresh(void)
 
 	/* What is loaded below is as new as any message that comes from now on. */
 	is_current = true;
-	if (timeline.stretch_count == 0 || timeline.stretch_count > MAX_KEPT_STRETCHES)
+	if (timeline.stretch_count == 0 || is_window_too_long())
 		load_window(first_window_from());
 	else if (has_own_changes)
 		load_window(window_from);
@@ -480,6 +487,18 @@ yq_timeline_changed_from(int64 version)
 	asked_fills = timeline.fills;
 	asked_version = version;
 	return answer;
+}
+
+int
+yq_timeline_unchanged_stretches(uint64 fills)
+{
+	int			kept = INT_MAX;
+
+	if (timeline.fills - fills >= YQ_REMEMBERED_FILLS)
+		return 0;
+	while (++fills <= timeline.fills)
+		kept = Min(kept, timeline.kept_by_fill[fills % YQ_REMEMBERED_FILLS]);
+	return kept;
 }
 
 int

@@ -136,6 +136,9 @@ typedef struct YqTerms
  */
 extern void yq_timeline_assume(const YqTerms *terms);
 
+/* How many stretches from the first on are as they were at fill number "fills". */
+extern int	yq_timeline_unchanged_stretches(uint64 fills);
+
 /* The timeline as last refreshed. */
 extern const YqTimeline *yq_timeline_cached(void);
 
