@@ -141,7 +141,7 @@ BEGIN
 	DELETE FROM yquota_internal.container_version;
 	DELETE FROM yquota_internal.request_counter;
 	UPDATE yquota_internal.application_attempt
-	SET attempt = attempt + 1, next_container = 1, am_container_id = NULL
+	SET attempt = attempt + 1, next_container = 1, am_container_id = NULL, placed_memory = NULL
 	WHERE next_container > 1 OR am_container_id IS NOT NULL;
 	RETURN NULL;
 END

@@ -120,7 +120,7 @@ counters_differ(const YqCluster *cluster, const YqRequestKey *key)
 static bool
 is_touched(const YqCluster *cluster, const YqClusterApplication *application)
 {
-	if (yq_loaded(application)->is_decided)
+	if (yq_loaded(application)->is_decided || application->is_place_changed)
 		return true;
 	for (int i = 0; i < application->key_count; i++)
 	{
@@ -493,6 +493,41 @@ write_attempts(const YqCluster *cluster, const List *applications)
 	run(&note_masters, masters, 2);
 }
 
+/* Places in fair order; what other sessions keep has no part in them otherwise. */
+static void
+write_places(const List *applications)
+{
+	static YqStatement update = {
+		.command = "UPDATE yquota_internal.application_attempt AS t SET placed_memory = u.placed_memory, "
+		"placed_pending = u.placed_pending, uncounted_memory = u.uncounted_memory "
+		"FROM unnest($1, $2, $3, $4) AS u (application_id, placed_memory, placed_pending, uncounted_memory) "
+		"WHERE t.application_id = u.application_id",
+		.types = {"_text", "_int8", "_int8", "_int8"},
+		.plans_once = true
+	};
+	Column		columns[4];
+	ListCell   *cell;
+
+	columns[0] = make_column(TEXTOID, list_length(applications));
+	for (int i = 1; i < 4; i++)
+		columns[i] = make_column(INT8OID, list_length(applications));
+	foreach(cell, applications)
+	{
+		YqClusterApplication *application = lfirst(cell);
+
+		if (!application->is_place_changed)
+			continue;
+		application->is_place_changed = false;
+		yq_loaded(application)->is_told_by_name = true;
+		put_text(&columns[0], application->application_id);
+		put(&columns[1], Int64GetDatum(application->placed_memory));
+		columns[1].nulls[columns[1].count - 1] = application->placed_memory < 0;
+		put(&columns[2], Int64GetDatum(application->placed_pending));
+		put(&columns[3], Int64GetDatum(application->uncounted_memory));
+	}
+	run(&update, columns, 4);
+}
+
 /* Who has got all that he asked for waits for nothing any more. */
 static void
 end_demand(const List *applications)
@@ -530,5 +565,6 @@ yq_decisions_apply(YqLoadedCluster *loaded)
 	write_reservations(loaded->cluster);
 	write_requests(loaded->cluster, applications);
 	write_attempts(loaded->cluster, applications);
+	write_places(applications);
 	end_demand(applications);
 }

@@ -119,6 +119,7 @@ assign_to_leaf(Walk *walk, YqClusterQueue *leaf, const int64 *left, YqLimits *li
 	bool		is_checked = false;
 
 	yq_cluster_order_leaf(cluster, leaf);
+	yq_order_give_places(cluster, leaf);
 	applications = has_reservations ? leaf->applications : leaf->demanding[wanted];
 	count = has_reservations ? leaf->application_count : leaf->demanding_count[wanted];
 	for (int i = 0; i < count; i++)

@@ -258,6 +258,7 @@ yq_cluster_add_application(YqCluster *cluster, YqClusterUser *user, const char *
 	application->user = user;
 	application->priority = priority;
 	application->next_container = 1;
+	application->placed_memory = -1;
 	application->used = make_amounts_of_labels(cluster);
 	application->reserved = make_amounts_of_labels(cluster);
 	application->pending = make_amounts_of_labels(cluster);

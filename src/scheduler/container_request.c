@@ -204,6 +204,21 @@ drop_void_requests(const char *application_id)
 	(void) yq_statement_execute(&drop, values, NULL);
 }
 
+/* Where sizes count, an application gets a new place when it asks (CapacityScheduler.allocate()). */
+static void
+lose_place(const YqAsker *asker)
+{
+	static YqStatement update = {
+		.command = "UPDATE yquota_internal.application_attempt AS t SET placed_memory = NULL "
+		"WHERE t.application_id = $1 AND t.placed_memory IS NOT NULL",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(asker->application->application_id)};
+
+	if (asker->queue->weighs_by_size)
+		(void) yq_statement_execute(&update, values, NULL);
+}
+
 int64
 yq_asker_note_demand(const char *application_id)
 {
@@ -242,6 +257,7 @@ yq_container_request(const char *application_id, const YqContainerRequest *reque
 		write_request(&asker, &requests[i]);
 	}
 	drop_void_requests(application_id);
+	lose_place(&asker);
 	yq_change_log_end_own();
 	yq_change_log_applications(list_make1(unconstify(char *, application_id)));
 	return yq_asker_note_demand(application_id);

@@ -219,18 +219,35 @@ yq_order_place(const YqCluster *cluster, YqClusterQueue *queue)
 
 /* -- applications ---------------------------------------------------------- */
 
+static int64
+memory_of_all_labels(const YqCluster *cluster, const int64 *amounts)
+{
+	int64		memory = 0;
+
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+		memory += yq_at(cluster, amounts, label)[YQ_MEMORY];
+	return memory;
+}
+
+/* Has what it holds changed by fulfilled reservations alone since it got its place? */
+static bool
+has_place(const YqClusterApplication *application, int64 used)
+{
+	return application->placed_memory >= 0 && application->placed_memory + application->uncounted_memory == used;
+}
+
 /* Memory that it holds; with sizes, the less the more it holds and wants together. */
 static double
 magnitude(const YqCluster *cluster, const YqClusterApplication *application)
 {
-	int64		used = 0;
-	int64		pending = 0;
+	int64		used = memory_of_all_labels(cluster, application->used);
+	int64		pending = memory_of_all_labels(cluster, application->pending);
 	double		weight;
 
-	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	if (has_place(application, used))
 	{
-		used += yq_at(cluster, application->used, label)[YQ_MEMORY];
-		pending += yq_at(cluster, application->pending, label)[YQ_MEMORY];
+		used = application->placed_memory;
+		pending = application->placed_pending;
 	}
 	if (application->leaf->policy != YQ_FAIR_BY_SIZE || used == 0)
 		return used;
@@ -397,6 +414,61 @@ yq_order_put_back(const YqCluster *cluster, YqClusterApplication *application)
 			insert_application(cluster, leaf->demanding[label], &leaf->demanding_count[label], application);
 	}
 }
+
+/* -- places in fair order --------------------------------------------------- */
+
+void
+yq_order_keep_place(const YqCluster *cluster, YqClusterApplication *application, int64 memory)
+{
+	if (!has_place(application, memory_of_all_labels(cluster, application->used)))
+		return;
+	application->uncounted_memory += memory;
+	application->is_place_changed = true;
+}
+
+void
+yq_order_lose_place(YqClusterApplication *application)
+{
+	if (application->placed_memory < 0)
+		return;
+	application->placed_memory = -1;
+	application->is_place_changed = true;
+}
+
+void
+yq_order_replace(YqCluster *cluster, YqClusterApplication *application)
+{
+	if (application->placed_memory < 0)
+		return;
+	yq_order_take_out(cluster, application);
+	yq_order_lose_place(application);
+	yq_order_put_back(cluster, application);
+}
+
+void
+yq_order_give_places(YqCluster *cluster, const YqClusterQueue *leaf)
+{
+	if (!yq_is_fair(leaf->policy))
+		return;
+	for (int i = 0; i < leaf->application_count; i++)
+	{
+		YqClusterApplication *application = leaf->applications[i];
+		int64		used;
+
+		if (application->reservation_count == 0)
+			continue;
+		used = memory_of_all_labels(cluster, application->used);
+		if (has_place(application, used))
+			continue;
+		application->placed_memory = used;
+		application->placed_pending = memory_of_all_labels(cluster, application->pending);
+		application->uncounted_memory = 0;
+		application->is_place_changed = true;
+		yq_cluster_touch(cluster, application->keys[0]);
+	}
+}
+
+/* -- partitions ------------------------------------------------------------- */
 
 bool
 yq_order_is_of_partition(const YqClusterApplication *application, int label)

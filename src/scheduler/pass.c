@@ -72,7 +72,8 @@ restart_lost_masters(void)
 		"b AS (DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1), "
 		"c AS (DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1) "
 		"UPDATE yquota_internal.application_attempt AS t "
-		"SET attempt = t.attempt + 1, next_container = 1, am_container_id = NULL WHERE t.application_id = $1",
+		"SET attempt = t.attempt + 1, next_container = 1, am_container_id = NULL, placed_memory = NULL "
+		"WHERE t.application_id = $1",
 		.types = {"text"}
 	};
 	List	   *ids = find_lost_masters();

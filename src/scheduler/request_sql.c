@@ -127,7 +127,7 @@ yq_sql_forget_application(PG_FUNCTION_ARGS)
 		{.command = "DELETE FROM yquota.reservation AS r WHERE r.application_id = $1", .types = {"text"}},
 		{.command = "DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1", .types = {"text"}},
 		{.command = "UPDATE yquota_internal.application_attempt AS t SET attempt = t.attempt + 1, next_container = 1, "
-			"am_container_id = NULL WHERE t.application_id = $1", .types = {"text"}},
+			"am_container_id = NULL, placed_memory = NULL WHERE t.application_id = $1", .types = {"text"}},
 	};
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
 	Datum		values[1];
