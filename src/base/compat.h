@@ -79,11 +79,13 @@
 #define rd_newRelfilelocatorSubid		rd_newRelfilenodeSubid
 #endif
 
-/* 16: what a relation's cache entry calls its file */
+/* 16: what a relation's cache entry calls its file, and its number alone */
 #if PG_VERSION_NUM >= 160000
 #define YQ_FILE_NUMBER(relation)		((relation)->rd_locator.relNumber)
+#define YQ_FILE_OF(relation)			((relation)->rd_locator)
 #else
 #define YQ_FILE_NUMBER(relation)		((relation)->rd_node.relNode)
+#define YQ_FILE_OF(relation)			((relation)->rd_node)
 #endif
 
 /* Hash functions may differ from one major version to the next. */

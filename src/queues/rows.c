@@ -99,6 +99,19 @@ yq_row_text(const YqRow *row, int column)
 	return isnull ? NULL : TextDatumGetCString(value);
 }
 
+YqBytes
+yq_row_bytes(const YqRow *row, int column)
+{
+	bool		isnull;
+	Datum		value = yq_row_value(row, column, &isnull);
+	text	   *bytes;
+
+	if (isnull)
+		return (YqBytes) {.data = NULL};
+	bytes = DatumGetTextPP(value);
+	return (YqBytes) {.data = VARDATA_ANY(bytes),.length = VARSIZE_ANY_EXHDR(bytes)};
+}
+
 bool
 yq_row_bool(const YqRow *row, int column)
 {

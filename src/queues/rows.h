@@ -8,6 +8,7 @@
 #ifndef YQ_ROWS_H
 #define YQ_ROWS_H
 
+#include "base/bytes_table.h"
 #include "base/catalog.h"
 #include "executor/tuptable.h"
 
@@ -40,6 +41,9 @@ extern Datum yq_row_value(const YqRow *row, int column, bool *isnull);
 
 /* The same as a palloc'd string, or NULL. */
 extern char *yq_row_text(const YqRow *row, int column);
+
+/* The bytes of a text, as long as the row is at hand; data is NULL for null. */
+extern YqBytes yq_row_bytes(const YqRow *row, int column);
 
 /* The same of a boolean; null is false. */
 extern bool yq_row_bool(const YqRow *row, int column);

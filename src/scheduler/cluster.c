@@ -218,12 +218,17 @@ yq_cluster_add_node(YqCluster *cluster, const char *name, const char *rack, int 
 }
 
 YqClusterNode *
-yq_cluster_node(const YqCluster *cluster, const char *name)
+yq_cluster_find_node(const YqCluster *cluster, YqBytes name)
 {
-	YqBytes		key = {name, strlen(name)};
-	const NameEntry *entry = yq_bytes_table_find(cluster->names, key);
+	const NameEntry *entry = yq_bytes_table_find(cluster->names, name);
 
 	return entry == NULL ? NULL : cluster->nodes[entry->number];
+}
+
+YqClusterNode *
+yq_cluster_node(const YqCluster *cluster, const char *name)
+{
+	return yq_cluster_find_node(cluster, (YqBytes) {name, strlen(name)});
 }
 
 YqClusterUser *

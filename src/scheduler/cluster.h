@@ -371,6 +371,7 @@ extern YqClusterNode *yq_cluster_add_node(YqCluster *cluster, const char *name, 
 
 /* The node with that name, or NULL. */
 extern YqClusterNode *yq_cluster_node(const YqCluster *cluster, const char *name);
+extern YqClusterNode *yq_cluster_find_node(const YqCluster *cluster, YqBytes name);
 
 /* Add a user of a leaf; each name is added once.  He uses nothing yet. */
 extern YqClusterUser *yq_cluster_add_user(YqCluster *cluster, YqClusterQueue *leaf,

@@ -180,21 +180,40 @@ read_nodes(YqClusterLoader *loader, const char **names, int count)
 
 /* -- users ----------------------------------------------------------------- */
 
+static YqClusterUser *
+add_user(const YqClusterLoader *loader, YqClusterQueue *leaf, YqBytes name)
+{
+	MemoryContext caller = MemoryContextSwitchTo(loader->cluster->context);
+	char	   *username = pnstrdup(name.data, name.length);
+
+	MemoryContextSwitchTo(caller);
+	return yq_cluster_add_user(loader->cluster, leaf, username, yq_queue_user_weight(leaf->queue, username));
+}
+
+YqClusterUser *
+yq_loaded_find_user(YqLoadedCluster *loaded, YqClusterQueue *leaf, YqBytes name)
+{
+	YqClusterLoader	   *loader = loaded->loader;
+	int			number = leaf->queue->number;
+	YqBytes		key = {.length = sizeof(number) + name.length};
+	char	   *data = palloc(key.length);
+	bool		found;
+	UserEntry  *entry;
+
+	memcpy(data, &number, sizeof(number));
+	memcpy(data + sizeof(number), name.data, name.length);
+	key.data = data;
+	entry = yq_bytes_table_enter(loader->users, key, loader->cluster->context, &found);
+	if (!found)
+		entry->user = add_user(loader, leaf, name);
+	pfree(data);
+	return entry->user;
+}
+
 YqClusterUser *
 yq_loaded_user(YqLoadedCluster *loaded, YqClusterQueue *leaf, const char *username)
 {
-	YqClusterLoader	   *loader = loaded->loader;
-	char	   *name = psprintf("%d %s", leaf->queue->number, username);
-	YqBytes		key = {name, strlen(name)};
-	bool		found;
-	UserEntry  *entry = yq_bytes_table_enter(loader->users, key, loader->cluster->context, &found);
-
-	if (!found)
-		entry->user = yq_cluster_add_user(loader->cluster, leaf,
-										  MemoryContextStrdup(loader->cluster->context, username),
-										  yq_queue_user_weight(leaf->queue, username));
-	pfree(name);
-	return entry->user;
+	return yq_loaded_find_user(loaded, leaf, (YqBytes) {username, strlen(username)});
 }
 
 void

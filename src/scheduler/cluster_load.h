@@ -71,6 +71,7 @@ extern void yq_cluster_reload_counters(YqLoadedCluster *loaded, const List *queu
 
 /* The user of a leaf, made if need be. */
 extern YqClusterUser *yq_loaded_user(YqLoadedCluster *loaded, YqClusterQueue *leaf, const char *username);
+extern YqClusterUser *yq_loaded_find_user(YqLoadedCluster *loaded, YqClusterQueue *leaf, YqBytes name);
 
 /* Something about a queue is not as it was prepared; and now all is. */
 extern void yq_loaded_note_stale(YqLoadedCluster *loaded, YqClusterQueue *queue);

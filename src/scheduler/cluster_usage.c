@@ -64,9 +64,24 @@ guaranteed_amounts(const Reading *reading, const YqRow *row)
 }
 
 static int
-label_of(const YqHierarchy *hierarchy, const char *label)
+label_of(const YqHierarchy *hierarchy, const YqRow *row)
 {
-	return !hierarchy->settings.has_node_labels || label == NULL ? 0 : yq_hierarchy_label(hierarchy, label);
+	const char *label = hierarchy->settings.has_node_labels ? yq_row_text(row, USAGE_LABEL) : NULL;
+
+	return label == NULL ? 0 : yq_hierarchy_label(hierarchy, label);
+}
+
+/* By its path, as nearly all are called, or its short name. */
+static YqQueue *
+queue_of(const YqHierarchy *hierarchy, const YqRow *row)
+{
+	YqBytes		path = yq_row_bytes(row, USAGE_QUEUE);
+	YqQueue    *queue;
+
+	if (path.data == NULL)
+		return NULL;
+	queue = yq_hierarchy_find_bytes(hierarchy, path);
+	return queue != NULL ? queue : yq_hierarchy_find_by_name(hierarchy, pnstrdup(path.data, path.length));
 }
 
 static void
@@ -84,26 +99,25 @@ add_to_queue(const Reading *reading, const YqRow *row, const int64 *amounts)
 {
 	YqLoadedCluster *loaded = reading->loaded;
 	YqHierarchy *hierarchy = loaded->cluster->hierarchy;
-	const char *name = yq_row_text(row, USAGE_QUEUE);
-	const char *username = yq_row_text(row, USAGE_USERNAME);
-	int			label = label_of(hierarchy, yq_row_text(row, USAGE_LABEL));
-	YqQueue    *queue = name == NULL ? NULL : yq_hierarchy_find_by_name(hierarchy, name);
+	YqBytes		username = yq_row_bytes(row, USAGE_USERNAME);
+	int			label = label_of(hierarchy, row);
+	YqQueue    *queue = queue_of(hierarchy, row);
 	YqClusterQueue *leaf;
 	YqClusterUser *user;
 
 	if (queue == NULL || label < 0)
 		return;
 	leaf = &loaded->cluster->queues[queue->number];
-	user = !leaf->is_leaf || username == NULL ? NULL : yq_loaded_user(loaded, leaf, username);
+	user = !leaf->is_leaf || username.data == NULL ? NULL : yq_loaded_find_user(loaded, leaf, username);
 	yq_cluster_add_usage(loaded->cluster, leaf, user, label, amounts);
 	note_change(reading, leaf, user);
 }
 
 static void
-add_to_node(const Reading *reading, const char *name, const int64 *amounts)
+add_to_node(const Reading *reading, YqBytes name, const int64 *amounts)
 {
 	const YqCluster *cluster = reading->loaded->cluster;
-	YqClusterNode *node = name == NULL ? NULL : yq_cluster_node(cluster, name);
+	YqClusterNode *node = name.data == NULL ? NULL : yq_cluster_find_node(cluster, name);
 
 	for (int i = 0; node != NULL && i < cluster->calculator->types; i++)
 		node->unallocated[i] -= amounts[i];
@@ -132,7 +146,7 @@ read_node_counter(const YqRow *row)
 	const int64 *amounts = guaranteed_amounts(reading, row);
 
 	if (amounts != NULL)
-		add_to_node(reading, yq_row_text(row, USAGE_QUEUE), amounts);
+		add_to_node(reading, yq_row_bytes(row, USAGE_QUEUE), amounts);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(reading->row_context);
 }
@@ -150,7 +164,7 @@ read_delta(const YqRow *row, bool is_own)
 	if (amounts != NULL && (scope == 'a' || scope == 'u'))
 		add_to_queue(reading, row, amounts);
 	if (amounts != NULL && (scope == 'a' || scope == 'n'))
-		add_to_node(reading, yq_row_text(row, USAGE_NODE), amounts);
+		add_to_node(reading, yq_row_bytes(row, USAGE_NODE), amounts);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(reading->row_context);
 }
@@ -246,8 +260,7 @@ yq_cluster_read_usage_again(YqLoadedCluster *loaded, Snapshot snapshot, YqFollow
 	Reading		reading = begin_reading(loaded, false);
 
 	forget_usage(cluster);
-	if (deltas->unsettled != NULL)
-		pfree(deltas->unsettled);
+	yq_follower_forget(deltas);
 	read_all(&reading, snapshot, deltas);
 	use_reservations(cluster);
 	reading.notes_stale = true;

@@ -79,6 +79,7 @@ typedef struct Look
 {
 	const YqSeen *seen;			/* NULL: nothing */
 	Snapshot	snapshot;
+	TransactionId settled_before;	/* invalid: none is */
 	Relation	relation;
 	YqRow		row;
 	YqNewRowReader reader;
@@ -103,6 +104,22 @@ tuple_at(const Look *look, Buffer buffer, OffsetNumber offset)
 	return tuple;
 }
 
+/* Everything that earlier transactions did is in both snapshots, and nothing of it one's own. */
+static TransactionId
+settled_before(const YqSeen *seen, Snapshot snapshot)
+{
+	TransactionId first;
+
+	if (seen == NULL)
+		return InvalidTransactionId;
+	first = seen->snapshot.xmin;
+	if (TransactionIdPrecedes(snapshot->xmin, first))
+		first = snapshot->xmin;
+	if (TransactionIdIsValid(seen->own) && TransactionIdPrecedes(seen->own, first))
+		first = seen->own;
+	return first;
+}
+
 /* Note the new rows of a locked page; true when it may have more for the next look. */
 static bool
 look_at_rows(Look *look, Buffer buffer)
@@ -120,6 +137,8 @@ look_at_rows(Look *look, Buffer buffer)
 		if (tuple.t_len == 0 || HeapTupleHeaderXminInvalid(tuple.t_data))
 			continue;
 		inserter = HeapTupleHeaderGetRawXmin(tuple.t_data);
+		if (TransactionIdIsValid(look->settled_before) && TransactionIdPrecedes(inserter, look->settled_before))
+			continue;
 		is_unsettled = is_unsettled || TransactionIdIsCurrentTransactionId(inserter) ||
 			XidInMVCCSnapshot(inserter, look->snapshot);
 		is_own = look->seen != NULL && TransactionIdIsValid(look->seen->own) && inserter == look->seen->own;
@@ -146,11 +165,21 @@ read_rows(Look *look, Buffer buffer)
 	ExecClearTuple(look->row.slot);
 }
 
+/* Mostly it is where it was. */
+static Buffer
+read_page(YqFollower *follower, Relation relation, BlockNumber block)
+{
+	Buffer	   *recent = &follower->buffers[block];
+
+	if (!BufferIsValid(*recent) || !ReadRecentBuffer(YQ_FILE_OF(relation), MAIN_FORKNUM, block, *recent))
+		*recent = ReadBuffer(relation, block);
+	return *recent;
+}
+
 /* True when the page has to be looked at again though nobody changes it. */
 static bool
-look_at_page(Look *look, BlockNumber block, XLogRecPtr through)
+look_at_page(Look *look, Buffer buffer, XLogRecPtr through)
 {
-	Buffer		buffer = ReadBuffer(look->relation, block);
 	bool		is_unsettled = false;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -174,6 +203,17 @@ yq_follower_begin(YqFollower *follower, YqTable table, MemoryContext context)
 	};
 }
 
+void
+yq_follower_forget(YqFollower *follower)
+{
+	if (follower->unsettled != NULL)
+		pfree(follower->unsettled);
+	if (follower->buffers != NULL)
+		pfree(follower->buffers);
+	follower->unsettled = NULL;
+	follower->buffers = NULL;
+}
+
 static void
 note_unsettled(YqFollower *follower, BlockNumber block)
 {
@@ -187,6 +227,21 @@ note_unsettled(YqFollower *follower, BlockNumber block)
 	follower->unsettled[follower->unsettled_count++] = block;
 }
 
+static void
+make_room_for_buffers(YqFollower *follower, BlockNumber count)
+{
+	Size		room = Max((Size) count + count / 4, 64);
+
+	if (count <= follower->buffer_room)
+		return;
+	follower->buffers = follower->buffers == NULL ?
+		MemoryContextAllocHuge(follower->context, room * sizeof(Buffer)) :
+		repalloc_huge(follower->buffers, room * sizeof(Buffer));
+	for (Size i = follower->buffer_room; i < room; i++)
+		follower->buffers[i] = InvalidBuffer;
+	follower->buffer_room = room;
+}
+
 /* Blocks below "count"; the unsettled ones are found anew, in their order. */
 static void
 look_at_pages(YqFollower *follower, Look *look, bool peeks)
@@ -198,6 +253,7 @@ look_at_pages(YqFollower *follower, Look *look, bool peeks)
 
 	if (known_count > 0)
 		memcpy(known, follower->unsettled, known_count * sizeof(BlockNumber));
+	make_room_for_buffers(follower, count);
 	if (!peeks)
 		follower->unsettled_count = 0;
 	for (BlockNumber block = 0; block < count; block++)
@@ -206,7 +262,8 @@ look_at_pages(YqFollower *follower, Look *look, bool peeks)
 
 		CHECK_FOR_INTERRUPTS();
 		at += was_unsettled;
-		if (look_at_page(look, block, was_unsettled ? InvalidXLogRecPtr : follower->through) && !peeks)
+		if (look_at_page(look, read_page(follower, look->relation, block),
+						 was_unsettled ? InvalidXLogRecPtr : follower->through) && !peeks)
 			note_unsettled(follower, block);
 	}
 	pfree(known);
@@ -228,7 +285,8 @@ yq_follower_read(YqFollower *follower, const YqSeen *seen, Snapshot snapshot, bo
 			columns[i] = yq_column(relation, names[i]);
 		*look = (Look)
 		{
-			.seen = seen,.snapshot = snapshot,.relation = relation,.reader = reader,
+			.seen = seen,.snapshot = snapshot,.settled_before = settled_before(seen, snapshot),.relation = relation,
+				.reader = reader,
 				.row = {.slot = table_slot_create(relation, NULL),.columns = columns,.argument = argument}
 		};
 		look_at_pages(follower, look, peeks);

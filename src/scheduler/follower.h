@@ -18,6 +18,7 @@
 #include "access/xlogdefs.h"
 #include "queues/rows.h"
 #include "storage/block.h"
+#include "storage/buf.h"
 
 /* The transactions whose work has been seen: those of a snapshot, and a part of one's own. */
 typedef struct YqSeen
@@ -36,6 +37,8 @@ typedef struct YqFollower
 	BlockNumber *unsettled;		/* ... but for these, in order */
 	int			unsettled_count;
 	int			unsettled_room;
+	Buffer	   *buffers;		/* per block: where it was when it was read last */
+	Size		buffer_room;
 } YqFollower;
 
 /* Is the row of the transaction that looked last?  Others are new, or it is the first look. */
@@ -58,6 +61,9 @@ extern FullTransactionId yq_seen_full_number(const YqSeen *seen, TransactionId n
 
 /* Follow a table from its first row on. */
 extern void yq_follower_begin(YqFollower *follower, YqTable table, MemoryContext context);
+
+/* Free what it has allocated; it does not follow any more. */
+extern void yq_follower_forget(YqFollower *follower);
 
 /*
  * Call the reader for every row that the snapshot sees and "seen" (NULL: nothing)

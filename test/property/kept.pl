@@ -43,8 +43,10 @@ my %change = (
 	},
 	want_there => sub {
 		my $node = a_node();
-		return sprintf q(SELECT yquota.request_containers(%1$s, ARRAY[('%3$s', '%2$s', 2, 1, -1, true, NULL, NULL), ('/r%4$d', '%2$s', 2, 1, -1, %5$s, NULL, NULL), ('*', '%2$s', 2, 1, -1, %5$s, NULL, NULL)]::yquota.container_request[])),
-			an_application(), an_allocation(), $node, substr($node, 1) % 2, one_of('true', 'false');
+		my $there = 1 + int rand 2;
+		my $near = $there + int rand 2;
+		return sprintf q(SELECT yquota.request_containers(%1$s, ARRAY[('%3$s', '%2$s', %6$d, 1, -1, true, NULL, NULL), ('/r%4$d', '%2$s', %7$d, 1, -1, %5$s, NULL, NULL), ('*', '%2$s', %8$d, 1, -1, %5$s, NULL, NULL)]::yquota.container_request[])),
+			an_application(), an_allocation(), $node, substr($node, 1) % 2, one_of('true', 'false'), $there, $near, $near + int rand 4;
 	},
 	avoid => sub { return sprintf q(SELECT yquota.update_blacklist(%s, ARRAY['%s'], ARRAY['%s'])), an_application(), a_node(), a_node(); },
 	release => sub { return q(SELECT yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE random() < 0.2))); },
