@@ -23,4 +23,17 @@ CREATE TRIGGER keep BEFORE DELETE OR TRUNCATE ON yquota.closed_period
 CREATE TRIGGER keep_closed BEFORE UPDATE ON yquota.closed_period
 	FOR EACH ROW WHEN (OLD.closed_at IS NOT NULL)
 	EXECUTE FUNCTION yquota_internal.refuse_change('Bills of the period have been issued.');
+
+CREATE VIEW yquota_internal.unsettled_at_period_end AS
+	SELECT period.until, container.container_id
+	FROM yquota.closed_period AS period
+	JOIN yquota.container ON container.settled_at < period.until
+	UNION ALL
+	SELECT period.until, charge.container_id
+	FROM yquota.closed_period AS period
+	JOIN yquota_internal.charge_in_effect AS charge
+		ON charge."from" < period.until AND charge."to" > period.until;
+COMMENT ON VIEW yquota_internal.unsettled_at_period_end IS
+	'Containers whose charges, or what they owe, cross the end of a period';
+
 SELECT pg_extension_config_dump('yquota.closed_period', '');

@@ -424,6 +424,12 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		FROM life AS l
 		JOIN yquota.closed_period AS period
 			ON period.until > l.started_at AND (l.finished_at IS NULL OR period.until < l.finished_at)
+		-- while it is being closed, some have not been settled at its end yet
+		WHERE period.closed_at IS NOT NULL
+		   OR l.container_id NOT IN (SELECT unsettled.container_id
+									 FROM yquota_internal.unsettled_at_period_end AS unsettled
+									 JOIN yquota.closed_period AS closing ON closing.until = unsettled.until
+									 WHERE closing.closed_at IS NULL)
 	), stretch AS (
 		SELECT step.container_id, step.at,
 			   lead(step.at) OVER so_far AS next_at,

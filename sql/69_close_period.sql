@@ -5,18 +5,6 @@
 -- afterwards is booked later, whatever the clock says.
 --
 
-CREATE VIEW yquota_internal.unsettled_at_period_end AS
-	SELECT period.until, container.container_id
-	FROM yquota.closed_period AS period
-	JOIN yquota.container ON container.settled_at < period.until
-	UNION ALL
-	SELECT period.until, charge.container_id
-	FROM yquota.closed_period AS period
-	JOIN yquota_internal.charge_in_effect AS charge
-		ON charge."from" < period.until AND charge."to" > period.until;
-COMMENT ON VIEW yquota_internal.unsettled_at_period_end IS
-	'Containers whose charges, or what they owe, cross the end of a period';
-
 CREATE FUNCTION yquota_internal.begin_closing(period_end timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

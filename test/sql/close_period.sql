@@ -29,6 +29,8 @@ CREATE TABLE april AS SELECT * FROM yquota.cost_between('-infinity', '2026-05-01
 SELECT settled, closed_at FROM yquota.close_period('2026-05-01', 1);
 SELECT until, closed_at FROM yquota.closed_period;
 SELECT * FROM yquota.close_period('2026-05-02', 1);
+-- the books prove themselves in between
+SELECT * FROM yquota.verify();
 SELECT settled, closed_at FROM yquota.close_period('2026-05-01', 1);
 SELECT settled, closed_at FROM yquota.close_period('2026-05-01', 1);
 SELECT * FROM yquota.close_period('2026-05-01');
