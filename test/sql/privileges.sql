@@ -132,7 +132,16 @@ RESET ROLE;
 SET ROLE yquota_test_viewer;
 PREPARE projects AS SELECT project FROM yquota.project_balance ORDER BY 1;
 EXECUTE projects;
-EXPLAIN (COSTS off) SELECT container_id FROM yquota.readable_container;
+-- servers name what the filter asks first in two ways
+DO $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXPLAIN (COSTS off) SELECT container_id FROM yquota.readable_container LOOP
+		RAISE WARNING '%', regexp_replace(regexp_replace(line, '\(InitPlan (\d)\)\.col1|\$0|\$1', '?', 'g'), ' \(returns \?\)', '');
+	END LOOP;
+END
+$$;
 SET ROLE yquota_test_member;
 EXECUTE projects;
 SET plan_cache_mode = force_generic_plan;
@@ -321,8 +330,7 @@ INSERT INTO yquota.audit (table_name, operation) VALUES ('yquota.price', 'DELETE
 DELETE FROM yquota.price_factor;
 INSERT INTO yquota.quota_grant (project, amount, reason, external_id) VALUES ('lab', 1, 'twice', 'x')
 	ON CONFLICT (external_id) DO UPDATE SET amount = EXCLUDED.amount;
-COPY yquota.charge FROM stdin;
-\.
+\copy yquota.charge FROM '/dev/null'
 RESET ROLE;
 REVOKE ALL ON ALL TABLES IN SCHEMA yquota FROM yquota_test_admin;
 SELECT yquota.renew_role_grants();
@@ -377,7 +385,8 @@ SET yquota.auto_create_project = on;
 SET ROLE yquota_test_operator;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'new_1', '2026-03-02 10:00', 'new', '[vcores=1]');
 RESET ROLE;
-SELECT table_name, operation, acting_role = session_user AS as_owner,
+-- rows that go with others are deleted as the owner, up to PostgreSQL 17
+SELECT table_name, operation, acting_role = session_user AND (table_name, operation) <> ('yquota.base_price', 'DELETE') AS as_owner,
 	   (SELECT string_agg(key || ': ' || coalesce(old ->> key, '-') || ' > ' || coalesce(new ->> key, '-'), ', ' ORDER BY key)
 		FROM jsonb_object_keys(coalesce(old, new)) AS key
 		WHERE key !~ '(_at|_id|_oid|_by)$' AND old -> key IS DISTINCT FROM new -> key AND coalesce(old ->> key, new ->> key) IS NOT NULL) AS change

@@ -213,7 +213,8 @@ SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capaci
 	"yarn.scheduler.capacity.queue-mappings": "u:x:root.b,g:y:root.b", "yarn.scheduler.capacity.workflow-priority-mappings": "w:root.b:3", "yarn.scheduler.capacity.user.bob.max-parallel-apps": 1,
 	"yarn.scheduler.capacity.multi-node-sorting.policy.p.class": "c", "yarn.scheduler.capacity.no-such": "n", "yarn.scheduler.capacity.root.b.accessible-node-labels": "gpu,ssd", "yarn.scheduler.capacity.root.b.accessible-node-labels.gpu.capacity": "5"}', 'merge');
 TRUNCATE yquota.user_setting;
-SELECT operation, table_name, property, old, new FROM yquota.configuration_mutation WHERE transaction_id = pg_current_xact_id();
+SELECT operation, table_name, property, old, new FROM yquota.configuration_mutation WHERE transaction_id = pg_current_xact_id()
+ORDER BY operation, table_name, property, new COLLATE "C";
 ROLLBACK;
 
 \c postgres

@@ -121,7 +121,7 @@ SET ROLE yquota_rm_audit_feed;
 SELECT duplicates FROM yquota.import_rm_audit_file('yquota_rm_audit.log');
 SELECT * FROM yquota.import_rm_audit_file('/etc/hostname');
 RESET ROLE;
-COPY (SELECT) TO PROGRAM 'rm yquota_rm_audit.log';
+COPY (SELECT) TO PROGRAM 'cat && rm yquota_rm_audit.log';
 SELECT * FROM yquota.verify();
 
 -- while charging is deferred the books do not know what is known

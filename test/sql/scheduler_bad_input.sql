@@ -77,8 +77,13 @@ RESET yquota.on_bad_event;
 SELECT yquota.request_containers('application_1_0001', '[]', 0, priority => 2);
 
 \echo a session that calls for many nodes keeps the cluster, and nothing of each call
+-- in one way up to PostgreSQL 17, in another from 18 on
 CREATE FUNCTION pg_temp.cluster_bytes() RETURNS bigint LANGUAGE sql AS $$
-	SELECT sum(c.total_bytes) FROM pg_backend_memory_contexts AS c WHERE 'yquota cluster' IN (c.name, c.parent)
+	WITH context AS (SELECT to_jsonb(c) AS row FROM pg_backend_memory_contexts AS c),
+	cluster AS (SELECT c.row FROM context AS c WHERE c.row ->> 'name' = 'yquota cluster')
+	SELECT sum((c.row ->> 'total_bytes')::bigint) FROM context AS c
+	WHERE c.row ->> 'name' = 'yquota cluster' OR c.row ->> 'parent' = 'yquota cluster'
+	   OR EXISTS (SELECT FROM cluster AS p WHERE c.row -> 'path' @> (p.row -> 'path'))
 $$;
 SELECT * FROM yquota.node_heartbeat('{n2}');
 SELECT pg_temp.cluster_bytes() AS before \gset
