@@ -51,15 +51,26 @@ COMMENT ON FUNCTION yquota.acknowledge(text[]) IS
 	'Say that decisions about containers were heard: they leave decision, and are not released any more; returns how many did';
 REVOKE ALL ON FUNCTION yquota.acknowledge(text[]) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.lock_passes() RETURNS void
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_lock_passes';
+COMMENT ON FUNCTION yquota_internal.lock_passes() IS
+	'Wait for the allocation pass that is under way, and let none begin until the transaction ends';
+REVOKE ALL ON FUNCTION yquota_internal.lock_passes() FROM PUBLIC;
+
 --
 -- A node that is another one now is not kept for anybody (cs-semantics 5.7, 8), and
--- an application whose master is on it is one of its partition.
+-- an application whose master is on it is one of its partition.  A pass decides by the
+-- nodes as they are: what it starts while one changes would be on a node that is gone,
+-- has no room, or is of another partition.
 --
 CREATE FUNCTION yquota_internal.change_node() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+	PERFORM yquota_internal.lock_passes();
 	DELETE FROM yquota.reservation AS r WHERE r.node = OLD.name;
 	IF TG_OP = 'UPDATE' AND OLD.label <> NEW.label THEN
 		UPDATE yquota.application AS a SET label = NEW.label

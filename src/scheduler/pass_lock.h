@@ -5,8 +5,9 @@
  *
  * A pass holds the lock alone until its transaction ends, so that the next one
  * sees all that it decided.  Whoever changes what applications ask for shares it:
- * several may, but not while a pass serves them.  It is taken before the locks of
- * submission_lock.h; containers start and finish without it.
+ * several may, but not while a pass serves them.  Whoever changes or removes a node
+ * holds it alone, too.  It is taken before the locks of submission_lock.h; containers
+ * start and finish without it.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +17,7 @@
 #include "base/compat.h"
 #include "storage/lockdefs.h"
 
-/* ExclusiveLock for a pass, ShareLock for changes of requests. */
+/* ExclusiveLock for a pass or a change of nodes, ShareLock for changes of requests. */
 extern void yq_pass_lock(LOCKMODE mode);
 
 /* The same without waiting; false when somebody holds it. */

@@ -9,14 +9,17 @@
 
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "queues/hierarchy_read.h"
 #include "queues/subject.h"
 #include "scheduler/decision.h"
 #include "scheduler/explain.h"
 #include "scheduler/pass.h"
+#include "scheduler/pass_lock.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
+PG_FUNCTION_INFO_V1(yq_sql_lock_passes);
 PG_FUNCTION_INFO_V1(yq_sql_node_heartbeat);
 PG_FUNCTION_INFO_V1(yq_sql_schedule);
 
@@ -238,4 +241,13 @@ yq_sql_node_heartbeat(PG_FUNCTION_ARGS)
 	node_arguments(fcinfo, 0, &pass);
 	pass.explains = !PG_ARGISNULL(1) && PG_GETARG_BOOL(1);
 	return run_pass(fcinfo, &pass);
+}
+
+/* lock_passes() */
+Datum
+yq_sql_lock_passes(PG_FUNCTION_ARGS)
+{
+	PreventCommandIfReadOnly("changes of nodes");
+	yq_pass_lock(ExclusiveLock);
+	PG_RETURN_VOID();
 }
