@@ -54,15 +54,29 @@ COMMENT ON FUNCTION yquota_internal.days_until_spent(numeric, numeric, numeric, 
 REVOKE ALL ON FUNCTION yquota_internal.days_until_spent(numeric, numeric, numeric, bigint) FROM PUBLIC;
 
 -- A project that has just begun has spent nothing before, which is no pattern.
-CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project text)
+CREATE FUNCTION yquota_internal.days_before(until timestamptz, days integer) RETURNS timestamptz[]
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	RETURN ARRAY(
+		SELECT cut.at
+		FROM generate_series(least(days, 1000), 0, -1) AS number
+		CROSS JOIN LATERAL (SELECT until - number * interval '24 hours' AS at) AS cut
+		WHERE cut.at >= yquota_internal.archive_horizon()
+		ORDER BY cut.at);
+COMMENT ON FUNCTION yquota_internal.days_before(timestamptz, integer) IS
+	'Every 24 hours up to an instant, as far as the ledger reaches back';
+REVOKE ALL ON FUNCTION yquota_internal.days_before(timestamptz, integer) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project text, together boolean)
 	RETURNS TABLE (project text, days bigint, mean numeric, deviation numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		WITH spent AS (
-			SELECT cost.project, cost.part, sum(cost.amount) AS amount
+			SELECT CASE WHEN NOT together THEN cost.project END AS project, cost.part, sum(cost.amount) AS amount
 			FROM yquota_internal.cost_in_parts(cuts, '{project}', of_project) AS cost
-			GROUP BY cost.project, cost.part
+			WHERE NOT together OR EXISTS (SELECT FROM yquota.project AS p WHERE p.name = cost.project AND p.quota_mode = 'PREPAID')
+			GROUP BY 1, cost.part
 		), summed AS (
 			SELECT s.project, cardinality(cuts) - min(s.part) AS days, sum(s.amount) AS total, sum(s.amount ^ 2) AS squares
 			FROM spent AS s
@@ -73,9 +87,9 @@ CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project 
 			   CASE WHEN s.days > 1 THEN sqrt(greatest(s.squares - s.total ^ 2 / s.days, 0) / (s.days - 1)) ELSE 0 END
 		FROM summed AS s;
 	END;
-COMMENT ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text) IS
-	'Mean and standard deviation of what projects spent between each of some instants and the next, since they began to spend';
-REVOKE ALL ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text, boolean) IS
+	'Mean and standard deviation of what projects, or all that have a limit together, spent between each of some instants and the next, since they began to spend';
+REVOKE ALL ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.forecast_as_owner(of_project text, days integer)
 	RETURNS TABLE (project text, remaining numeric, observed_days bigint, spent_per_day numeric,
@@ -92,17 +106,13 @@ BEGIN
 		RAISE EXCEPTION 'number of days must be between 1 and 1000'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	cuts := ARRAY(SELECT cut.at
-				  FROM generate_series(days, 0, -1) AS number
-				  CROSS JOIN LATERAL (SELECT now - number * interval '24 hours' AS at) AS cut
-				  WHERE cut.at >= yquota_internal.archive_horizon()
-				  ORDER BY cut.at);
+	cuts := yquota_internal.days_before(now, days);
 	RETURN QUERY
 	SELECT balance.project::text, balance.remaining, coalesce(spent.days, 0), round(coalesce(spent.mean, 0), 6),
 		   yquota_internal.days_later(now, until.expected), yquota_internal.days_later(now, until.earliest),
 		   yquota_internal.days_later(now, until.latest)
 	FROM yquota.project_balance AS balance
-		LEFT JOIN yquota_internal.spending_per_day(cuts, forecast_as_owner.of_project) AS spent ON spent.project = balance.project
+		LEFT JOIN yquota_internal.spending_per_day(cuts, forecast_as_owner.of_project, false) AS spent ON spent.project = balance.project
 		LEFT JOIN LATERAL yquota_internal.days_until_spent(balance.remaining, coalesce(spent.mean, 0), coalesce(spent.deviation, 0), coalesce(spent.days, 1)) AS until
 			ON balance.quota_mode <> 'NOLIMIT'
 	WHERE forecast_as_owner.of_project IS NULL OR balance.project = forecast_as_owner.of_project

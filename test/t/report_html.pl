@@ -49,6 +49,33 @@ foreach my $text (@markup)
 	cmp_ok($count, '>=', 8, 'but shown wherever it belongs');
 }
 unlike($page, qr/<(?:script|img|link|iframe|object)\b|url\(|<[^>]*\b(?:src|href)=|https?:/, 'nothing comes from elsewhere');
+
+# The chart of balances says what balance_at() and forecast() say.
+my $alone = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', '<svg onload=alert(1)>&amp;')));
+my $said = $node->safe_psql('postgres', <<~'SQL');
+	SELECT format('On 2030-01-11 00:00 there were %s credits. If days to come are like the last %s, they last until %s, in nine cases of ten between %s and %s.',
+		yquota_internal.html_number(b.remaining), f.observed_days, to_char(f.ends_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI'),
+		to_char(f.earliest_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI'), to_char(f.latest_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI'))
+	FROM yquota.forecast('<svg onload=alert(1)>&amp;') AS f, yquota.balance_at(f.project, yquota.clock()) AS b
+	SQL
+like($alone, qr/\Q$said\E/, 'the balance and its forecast in words');
+like($alone, qr/<path class="line c1"[^>]*><path class="band c2"[^>]*><path class="line c2"/, 'and as lines and a band');
+is($node->safe_psql('postgres', <<~'SQL'), '12|0', 'the balance at each instant of it is that of the books, running containers, grants and expiry included');
+	INSERT INTO yquota.project (name) VALUES ('mixed');
+	INSERT INTO yquota.quota_grant (project, amount, reason, valid_from, expires_at) VALUES
+		('mixed', 300000, '', '2030-01-02', 'infinity'), ('mixed', 200000, '', '2030-01-03', '2030-01-05'), ('mixed', -1000000, '', '2030-01-09', 'infinity');
+	UPDATE yquota.quota_grant SET booked_at = valid_from WHERE project = 'mixed';
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+		('CONTAINER_START', 'm1', '2030-01-03 12:00 UTC', 'mixed', '[vcores=1]'), ('CONTAINER_FINISH', 'm1', '2030-01-06 13:00 UTC', NULL, NULL),
+		('CONTAINER_START', 'm2', '2030-01-04 12:00 UTC', 'mixed', '[vcores=2]');
+	SELECT count(*), count(*) FILTER (WHERE p.balance <> b.remaining)
+	FROM (SELECT ARRAY(SELECT generate_series('2029-12-31'::timestamptz, '2030-01-12', '1 day')) AS at) AS cuts,
+		yquota_internal.past_balances(yquota_internal.report_parts(cuts.at, 'project', 'mixed'), cuts.at, yquota.clock(), 'mixed') AS p,
+		yquota.balance_at('mixed', p.at) AS b
+	SQL
+like($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', 'mixed'))), qr/there were -[0-9,.]+ credits\. </, 'what is overdrawn has no forecast');
+$node->safe_psql('postgres', q(UPDATE yquota.project SET quota_mode = 'NOLIMIT' WHERE name = 'mixed'));
+like($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', 'mixed'))), qr/There is no balance to show/, 'what has no limit has no balance');
 my $names = $node->safe_psql('postgres', q(SET ROLE member; SELECT yquota.report_html('2030-01-01', '2030-01-11')));
 like($names, qr/&lt;svg onload/, 'a member sees his project');
 unlike($names, qr/onerror|taken/, 'and no other');
@@ -70,8 +97,8 @@ SKIP:
 	my $shown = `timeout 60 @browser --dump-dom file://$directory/report.html 2>/dev/null`;
 	unlike($shown, qr/<(?:script|img)\b| on\w+="/, 'the browser finds no markup in names');
 	like($shown, qr/<title>Use of the cluster, all projects</, 'nor has any of it been run');
-	is(scalar(() = $shown =~ /<svg /g), 4, 'it shows the charts');
-	cmp_ok(scalar(() = $shown =~ /<path /g), '>=', 4 + 3 + 3 - 1, 'with their shapes');
+	is(scalar(() = $shown =~ /<svg /g), 5, 'it shows the charts');
+	cmp_ok(scalar(() = $shown =~ /<path /g), '>=', 4 + 3 + 3 + 3 - 1, 'with their shapes');
 	system("timeout 60 @browser --window-size=390,2000 --screenshot=$directory/phone.png file://$directory/report.html 2>/dev/null");
 	cmp_ok(-s "$directory/phone.png", '>', 20000, 'on a phone, too');
 }
