@@ -56,6 +56,9 @@ BEGIN
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR segment.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
 	ORDER BY stretch.since, stretch.until, segment.padding NULLS FIRST;
+	IF NOT FOUND THEN
+		PERFORM yquota_internal.refuse_archived_container(container_id);
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.explain_charge_as_owner(text) IS
@@ -72,5 +75,5 @@ CREATE FUNCTION yquota.explain_charge(container_id text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_charge(text) IS
-	'The bill of one container: a row per stretch of constant price and allocation, and one for padding; sums up to its cost in container_cost, to the last digit';
+	'The bill of one container: a row per stretch of constant price and allocation, and one for padding; sums up to its cost in container_cost, to the last digit.  An error says where it is when it has been archived';
 REVOKE ALL ON FUNCTION yquota.explain_charge(text) FROM PUBLIC;

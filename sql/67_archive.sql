@@ -739,6 +739,7 @@ BEGIN
 
 	-- what is deferred would be refused when it lies before the new horizon
 	PERFORM yquota_internal.refuse_while_deferred('archive history');
+	PERFORM yquota_internal.refuse_while_closing('archive history');
 	PERFORM yquota_internal.find_carried(through, ledgers, logs);
 	leaving := yquota_internal.is_carried(through, true);
 	EXECUTE format('SELECT max(c."to") FROM (%s) AS c', yquota_internal.rows_of(ledgers, leaving)) INTO last_to;
@@ -758,6 +759,9 @@ BEGIN
 	END LOOP;
 	SELECT * INTO charged, digest
 	FROM yquota_internal.post_opening_balances(through, horizon, yquota_internal.rows_of(ledgers, leaving));
+	PERFORM yquota_internal.post_archived_cost(through, yquota_internal.rows_of(ledgers, leaving));
+	PERFORM yquota_internal.take_from_rollup(through, ledgers, horizon);
+	PERFORM yquota_internal.note_archived(numbers, 'ledger', target);
 	EXECUTE format('DELETE FROM yquota.container_change AS d WHERE d.container_id IN (%s)',
 				   yquota_internal.rows_of(ledgers, leaving, 'c.container_id'));
 
@@ -769,6 +773,7 @@ BEGIN
 		PERFORM yquota_internal.check_unchanged(through, ledgers, since);
 		PERFORM yquota_internal.check_corrected(horizon);
 		PERFORM yquota_internal.refuse_while_deferred('archive history');
+		PERFORM yquota_internal.refuse_while_closing('archive history');
 		PERFORM yquota_internal.detach(through, numbers, horizon, carried_ledger, carried_log);
 	END;
 END
@@ -807,6 +812,7 @@ BEGIN
 		UPDATE yquota.history_stretch AS s
 		SET log_table = NULL, log_archived_at = yquota.clock(), events = rows_of_table
 		WHERE s.number = released.stretch AND s.number > 0;
+		PERFORM yquota_internal.note_archived(ARRAY[released.stretch], 'log', target);
 		stretches := stretches + (released.stretch > 0)::integer;
 		archived := archived + rows_of_table;
 		digest := coalesce(digest, 0) + digest_of_table;

@@ -106,39 +106,17 @@ COMMENT ON VIEW yquota_internal.readable_rollup IS
 --
 -- Rolling up.  Rows within a quarter-hour are taken as they are.
 --
-CREATE FUNCTION yquota_internal.roll_up_rows(
-	old_horizon xid, old_booked_from timestamptz, new_horizon xid, void_from timestamptz)
-	RETURNS bigint
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+CREATE FUNCTION yquota_internal.quarter_hours_query(keys text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	-- how much of the ledger is read depends on the instants
-	SET plan_cache_mode = force_custom_plan
-	AS $$
-DECLARE
-	added_rows bigint;
-BEGIN
-	WITH entering AS (
-		-- what is not contained yet, and what is but has to be cut anew
-		SELECT charge.*, '-infinity'::timestamptz AS part_from
-		FROM yquota.charge AS charge
-		WHERE charge.booked_at >= old_booked_from
-		  AND age(charge.xmin) > age(new_horizon)
-		  AND (old_horizon IS NULL OR age(charge.xmin) <= age(old_horizon))
-		UNION ALL
-		SELECT charge.*, void_from
-		FROM yquota.charge AS charge
-		WHERE charge."to" >= void_from
-		  AND NOT (charge.booked_at >= old_booked_from AND age(charge.xmin) <= age(old_horizon))
-	), piece AS (
-		SELECT yquota_internal.quarter_hour(entering."from") AS quarter_hour, entering.project, entering.username,
-			   entering.queue, entering.application_id, entering.execution_type, entering.amount
+	RETURN format($query$
+		SELECT yquota_internal.quarter_hour(entering."from") AS quarter_hour, %1$s, entering.amount
 		FROM entering
 		WHERE yquota_internal.quarter_hour(entering."from")
 			= yquota_internal.quarter_hour(yquota_internal.last_instant(entering."from", entering."to"))
 		  AND entering."from" >= entering.part_from
 		UNION ALL
-		SELECT quarter.starts_at, entering.project, entering.username, entering.queue,
-			   entering.application_id, entering.execution_type,
+		SELECT quarter.starts_at, %1$s,
 			   CASE WHEN entering.corrects IS NULL THEN 1 ELSE -1 END
 			   * yquota_internal.accrued(entering.allocation, applying.names,
 					greatest(entering."from", quarter.starts_at),
@@ -154,16 +132,44 @@ BEGIN
 			entering."to" - interval '1 microsecond', interval '15 minutes') AS quarter(starts_at)
 		WHERE yquota_internal.quarter_hour(entering."from")
 			<> yquota_internal.quarter_hour(yquota_internal.last_instant(entering."from", entering."to"))
-	), added AS (
+		$query$, keys);
+COMMENT ON FUNCTION yquota_internal.quarter_hours_query(text) IS
+	'SQL that cuts the ledger rows of "entering" at quarter-hours: quarter_hour, keys of theirs, and the amount of each piece; of a row only what lies behind its part_from';
+REVOKE ALL ON FUNCTION yquota_internal.quarter_hours_query(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.roll_up_rows(
+	old_horizon xid, old_booked_from timestamptz, new_horizon xid, void_from timestamptz)
+	RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	added_rows bigint;
+BEGIN
+	EXECUTE format($query$
+		WITH entering AS (
+			-- what is not contained yet, and what is but has to be cut anew
+			SELECT charge.*, '-infinity'::timestamptz AS part_from
+			FROM yquota.charge AS charge
+			WHERE charge.booked_at >= $2
+			  AND age(charge.xmin) > age($3)
+			  AND ($1 IS NULL OR age(charge.xmin) <= age($1))
+			UNION ALL
+			SELECT charge.*, $4
+			FROM yquota.charge AS charge
+			WHERE charge."to" >= $4
+			  AND NOT (charge.booked_at >= $2 AND age(charge.xmin) <= age($1))
+		)
 		INSERT INTO yquota_internal.charge_rollup
 		SELECT piece.quarter_hour, piece.project, piece.username, piece.queue, piece.application_id,
 			   piece.execution_type, sum(piece.amount)
-		FROM piece
+		FROM (%s) AS piece
 		GROUP BY piece.quarter_hour, piece.project, piece.username, piece.queue,
 				 piece.application_id, piece.execution_type
-		RETURNING 1
-	)
-	SELECT count(*) INTO added_rows FROM added;
+		$query$, yquota_internal.quarter_hours_query(
+			'entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type'))
+	USING old_horizon, old_booked_from, new_horizon, void_from;
+	GET DIAGNOSTICS added_rows = ROW_COUNT;
 	RETURN added_rows;
 END
 $$;

@@ -5,6 +5,24 @@
 -- afterwards is booked later, whatever the clock says.
 --
 
+CREATE FUNCTION yquota_internal.refuse_while_closing(what text) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	closing timestamptz := (SELECT max(period.until) FROM yquota.closed_period AS period WHERE period.closed_at IS NULL);
+BEGIN
+	IF closing IS NOT NULL THEN
+		RAISE EXCEPTION 'cannot % while the period until % is being closed', what, closing
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Call yquota.close_period() with its end until nothing remains.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_while_closing(text) IS
+	'Fail while a period is being closed';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_while_closing(text) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.begin_closing(period_end timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -83,13 +101,42 @@ BEGIN
 				 segment.amount
 		  FROM yquota_internal.settled_segment AS segment
 		  WHERE segment."from" >= booked_cost."from" AND segment."from" < booked_cost."to"
-			AND segment."to" <= booked_cost."to" AND segment.booked_at <= as_booked) AS key
+			AND segment."to" <= booked_cost."to" AND segment.booked_at <= as_booked
+		  UNION ALL
+		  SELECT CASE WHEN 'project' = ANY (by) THEN archived.project END,
+				 CASE WHEN 'username' = ANY (by) THEN archived.username END,
+				 CASE WHEN 'queue' = ANY (by) THEN archived.queue END,
+				 CASE WHEN 'application_id' = ANY (by) THEN archived.application_id END,
+				 CASE WHEN 'execution_type' = ANY (by) THEN archived.execution_type END,
+				 NULL, NULL, archived.amount
+		  FROM yquota_internal.readable_archived_cost AS archived
+		  WHERE archived.period_from >= booked_cost."from" AND archived.period_from < booked_cost."to"
+			AND archived.booked_after < as_booked) AS key
 	GROUP BY 1, 2, 3, 4, 5, 6, 7;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz) IS
 	'Credits for what ran between ends of periods, by rows booked until an instant: of the projects that whoever asks may see';
 REVOKE ALL ON FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_archived_bill(by text[], as_booked timestamptz) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	PERFORM yquota_internal.check_archived_report('{}', by);
+	IF isfinite(as_booked)
+		AND NOT EXISTS (SELECT FROM yquota.closed_period AS period WHERE period.closed_at = as_booked) THEN
+		RAISE EXCEPTION 'window begins before the archive horizon at %', yquota_internal.archive_horizon()
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('What was booked by %s is known of the charges that have been archived for bills only.', as_booked),
+				HINT = 'Use the closed_at of a period, or infinity, as as_booked.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_archived_bill(text[], timestamptz) IS
+	'Refuse a bill of archived periods that archived_cost does not tell of';
+REVOKE ALL ON FUNCTION yquota_internal.check_archived_bill(text[], timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_booked_window("from" timestamptz, "to" timestamptz, as_booked timestamptz)
 	RETURNS void
@@ -123,10 +170,16 @@ CREATE FUNCTION yquota_internal.period_amount(starts_at timestamptz, period_end 
 	RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	RETURN (SELECT coalesce(trim_scale(sum(charge.amount)), 0)
-			FROM yquota.charge
-			WHERE charge."from" >= starts_at AND charge."from" < period_end
-			  AND charge."to" <= period_end AND charge.booked_at <= booked_until);
+	RETURN (SELECT coalesce(trim_scale(sum(booked.amount)), 0)
+			FROM (SELECT charge.amount
+				  FROM yquota.charge
+				  WHERE charge."from" >= starts_at AND charge."from" < period_end
+					AND charge."to" <= period_end AND charge.booked_at <= booked_until
+				  UNION ALL
+				  SELECT archived.amount
+				  FROM yquota_internal.archived_cost AS archived
+				  WHERE archived.period_from >= starts_at AND archived.period_from < period_end
+					AND archived.booked_after < booked_until) AS booked);
 COMMENT ON FUNCTION yquota_internal.period_amount(timestamptz, timestamptz, timestamptz) IS
 	'Credits for what ran in a period, all projects, by rows booked until an instant';
 REVOKE ALL ON FUNCTION yquota_internal.period_amount(timestamptz, timestamptz, timestamptz) FROM PUBLIC;
@@ -219,12 +272,21 @@ CREATE FUNCTION yquota_internal.verify_periods()
 	CROSS JOIN LATERAL (SELECT yquota_internal.period_amount(period.starts_at, period.until, period.closed_at) AS amount
 						OFFSET 0) AS booked
 	WHERE period.closed_at IS NOT NULL
-	  -- what has been archived is not there any more
-	  AND (period.starts_at >= yquota_internal.archive_horizon() OR yquota_internal.archive_horizon() = '-infinity')
-	  AND period.amount <> booked.amount;
+	  -- what earlier versions archived is not there any more
+	  AND (period.starts_at >= yquota_internal.archive_horizon() OR yquota_internal.archived_cost_is_whole())
+	  AND period.amount <> booked.amount
+	UNION ALL
+	SELECT 'cost of archived history differs from its opening balance', opening.project,
+		   trim_scale(opening.charged)::text, trim_scale(archived.amount)::text
+	FROM (SELECT DISTINCT ON (balance.project) balance.project, balance.charged
+		  FROM yquota.opening_balance AS balance
+		  ORDER BY balance.project, balance.archived_through DESC) AS opening
+	LEFT JOIN (SELECT cost.project, sum(cost.amount) AS amount
+			   FROM yquota_internal.archived_cost AS cost GROUP BY cost.project) AS archived USING (project)
+	WHERE yquota_internal.archived_cost_is_whole() AND archived.amount IS DISTINCT FROM opening.charged;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_periods() IS
-	'What differs between closed periods and the ledger';
+	'What differs between closed periods, the ledger, and what is kept of the archived one';
 REVOKE ALL ON FUNCTION yquota_internal.verify_periods() FROM PUBLIC;
 
 CREATE VIEW yquota.billing_period WITH (security_barrier) AS

@@ -106,7 +106,8 @@ COMMENT ON FUNCTION yquota_internal.ledger_cost_query(text, text, text, boolean,
 	'SQL that adds up rows of the ledger, or parts of them, between two instants, with an expression for the amount of a row that is not cut; amounts of no part are to be dropped';
 REVOKE ALL ON FUNCTION yquota_internal.ledger_cost_query(text, text, text, boolean, text, text) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.cost_query(by text[], is_one_part boolean, is_rolled_up boolean) RETURNS text
+CREATE FUNCTION yquota_internal.cost_query(
+	by text[], is_one_part boolean, is_rolled_up boolean, is_archived boolean) RETURNS text
 	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -133,6 +134,13 @@ BEGIN
 	ELSE
 		parts := yquota_internal.ledger_cost_query(keys, '$1[1]', '$1[cardinality($1)]', is_one_part, amount, of_project);
 	END IF;
+	IF is_archived THEN
+		parts := concat_ws(E'\nUNION ALL\n', parts,
+			format('SELECT width_bucket(segment.quarter_hour, $1) AS part, %1$s sum(segment.amount) AS amount
+					FROM yquota_internal.readable_archived_cost AS segment
+					WHERE segment.quarter_hour >= $1[1] AND segment.quarter_hour < $1[cardinality($1)] %2$s GROUP BY %1$s 1',
+				keys, of_project));
+	END IF;
 	RETURN format($query$
 		SELECT piece.part, %1$s, trim_scale(sum(piece.amount))
 		FROM (
@@ -157,9 +165,9 @@ BEGIN
 		keys, parts, of_project);
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.cost_query(text[], boolean, boolean) IS
+COMMENT ON FUNCTION yquota_internal.cost_query(text[], boolean, boolean, boolean) IS
 	'SQL of a report: parameters are its instants, the range to read from charge_rollup, a project or NULL for all, and what tells rows that are not rolled up yet';
-REVOKE ALL ON FUNCTION yquota_internal.cost_query(text[], boolean, boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota_internal.cost_query(text[], boolean, boolean, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.cost_in_parts(
 	cuts timestamptz[], by text[], of_project text DEFAULT NULL)
@@ -174,10 +182,14 @@ AS $$
 DECLARE
 	rolled_up record;
 	rollup yquota_internal.rollup_state;
+	is_archived CONSTANT boolean := cuts[1] < yquota_internal.archive_horizon();
 BEGIN
+	IF is_archived THEN
+		PERFORM yquota_internal.check_archived_report(cuts, by);
+	END IF;
 	SELECT * INTO rolled_up FROM yquota_internal.rolled_up_range(cuts, by);
 	SELECT * INTO rollup FROM yquota_internal.rollup_state;
-	RETURN QUERY EXECUTE yquota_internal.cost_query(by, cardinality(cuts) = 2, rolled_up."from" IS NOT NULL)
+	RETURN QUERY EXECUTE yquota_internal.cost_query(by, cardinality(cuts) = 2, rolled_up."from" IS NOT NULL, is_archived)
 	USING cuts, rolled_up."from", rolled_up."to", of_project, rollup.booked_from, rollup.horizon::xid;
 END;
 $$;
@@ -213,17 +225,28 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value',
 				  HINT = format('Group by any of %s.', array_to_string(known, ', '));
 	END IF;
-	IF "from" < yquota_internal.archive_horizon() THEN
-		RAISE EXCEPTION 'window begins before the archive horizon at %', yquota_internal.archive_horizon()
-			USING ERRCODE = 'invalid_parameter_value',
-				  DETAIL = 'Charges that ended before it have left the database.',
-				  HINT = 'Begin at the horizon or later, and ask the archive for what lies before.';
-	END IF;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_report(text, text[], timestamptz, timestamptz) IS
 	'Refuse what a report cannot tell of';
 REVOKE ALL ON FUNCTION yquota_internal.check_report(text, text[], timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.refuse_archived_window("from" timestamptz) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF "from" < yquota_internal.archive_horizon() THEN
+		RAISE EXCEPTION 'window begins before the archive horizon at %', yquota_internal.archive_horizon()
+			USING ERRCODE = 'invalid_parameter_value',
+				  DETAIL = 'Charges that ended before it have left the database.',
+				  HINT = 'Begin at the horizon or later.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_archived_window(timestamptz) IS
+	'Refuse a window of which single charges are to be told that have been archived';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_archived_window(timestamptz) FROM PUBLIC;
 
 --
 -- Any window
@@ -241,6 +264,9 @@ BEGIN
 	PERFORM yquota_internal.check_report('cost_between', by, "from", "to");
 	IF as_booked IS NOT NULL THEN
 		PERFORM yquota_internal.check_booked_window("from", "to", as_booked);
+		IF "from" < yquota_internal.archive_horizon() THEN
+			PERFORM yquota_internal.check_archived_bill(by, as_booked);
+		END IF;
 		RETURN QUERY SELECT * FROM yquota_internal.booked_cost("from", "to", by, as_booked);
 		RETURN;
 	END IF;
@@ -262,7 +288,7 @@ CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[], timestamptz) IS
-	'Credits for what ran in a window, its start included and its end not, running containers up to the clock; exact for any window that does not begin before the archive horizon.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish.  With as_booked a window of closed periods, as the ledger was then: a bill that has been issued, to the last digit';
+	'Credits for what ran in a window, its start included and its end not, running containers up to the clock; exact for any window; before the archive horizon for full quarter-hours, and not by node or container.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish.  With as_booked a window of closed periods, as the ledger was then: a bill that has been issued, to the last digit';
 REVOKE ALL ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[], timestamptz) FROM PUBLIC;
 
 --
@@ -361,7 +387,7 @@ BEGIN
 	THEN
 		earlier := "from" - concat((extract(epoch FROM "to") - extract(epoch FROM "from")) * 1000000,
 								   ' microseconds')::interval;
-		IF earlier >= yquota_internal.archive_horizon() THEN
+		IF yquota_internal.is_reported_from(earlier, by) THEN
 			cuts := ARRAY[earlier, "from", "to"];
 		END IF;
 	END IF;

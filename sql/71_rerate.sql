@@ -234,6 +234,7 @@ BEGIN
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
 	PERFORM yquota_internal.check_report('rerate', '{project}', "from", "to");
+	PERFORM yquota_internal.refuse_archived_window("from");
 	PERFORM yquota_internal.check_terms(terms);
 	IF post AND (reason IS NULL OR reason !~ '\S') THEN
 		RAISE EXCEPTION 'corrections need a reason'

@@ -11,6 +11,8 @@ CREATE VIEW yquota_internal.duty AS
 		 'Grant budgets, note what expired grants lost, forget holds that ended long ago'),
 		('history', '*/5 * * * *', interval '5 minutes', timestamptz '2000-01-01 00:00+00',
 		 'Seal ledger and log every yquota.seal_interval, and tend what was sealed'),
+		('retention', '*/10 * * * *', interval '10 minutes', timestamptz '2000-01-01 00:00+00',
+		 'Archive what is older than retention_setting.keep_months, one table at a time'),
 		('roll-up', '*/15 * * * *', interval '15 minutes', timestamptz '2000-01-01 00:00+00',
 		 'Add up what was spent per quarter-hour, for reports'),
 		('verify', '30 2 * * *', interval '1 day', timestamptz '2000-01-01 02:30+00',
@@ -96,6 +98,8 @@ BEGIN
 			PERFORM yquota_internal.worker_credit(now_at);
 		WHEN 'history' THEN
 			PERFORM yquota_internal.worker_seal(now_at);
+		WHEN 'retention' THEN
+			outcome := yquota_internal.retain_history(now_at);
 		WHEN 'roll-up' THEN
 			outcome := format('%s rows added', yquota.roll_up());
 		WHEN 'verify' THEN
@@ -141,8 +145,8 @@ COMMENT ON FUNCTION yquota_internal.cron_has(text) IS
 REVOKE ALL ON FUNCTION yquota_internal.cron_has(text) FROM PUBLIC;
 
 -- What begins later than it was last done, by the clock; one that has never
--- been done waits until it begins.  History that is to be looked after is not
--- waited for.
+-- been done waits until it begins.  History that is to be looked after does not
+-- wait.
 CREATE FUNCTION yquota_internal.duty_is_due(duty text, now_at timestamptz) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -157,7 +161,8 @@ BEGIN
 			USING ERRCODE = 'undefined_object';
 	ELSIF yquota_internal.cron_has(known.name) THEN
 		RETURN false;
-	ELSIF known.every = '0' OR known.name = 'history' AND yquota_internal.history_wants_tending(now_at) THEN
+	ELSIF known.every = '0' OR known.name = 'history' AND yquota_internal.history_wants_tending(now_at)
+		OR known.name = 'retention' AND (SELECT history IS NOT NULL FROM yquota_internal.next_to_archive(now_at)) THEN
 		RETURN true;
 	END IF;
 	INSERT INTO yquota_internal.duty_run AS run (duty, started_at, performed_by)

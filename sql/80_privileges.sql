@@ -155,6 +155,9 @@ CREATE TRIGGER append_only BEFORE INSERT ON yquota.opening_balance
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.history_stretch
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Stretches are written by the functions that seal and archive.', 'Call yquota.seal_history() or yquota.archive().');
+CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.archived_history
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Where history went is written by the function that archives it.', 'Call yquota.archive().');
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.pricing_change
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Changes of prices are noted when they are made.', 'Change the timelines themselves.');
@@ -232,6 +235,11 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.event_void', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.history_stretch', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.opening_balance', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.archived_history', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.retention_setting', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.retention_setting', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.retention_setting', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.retention_setting', 'DELETE', '{admin}'),
 		('TABLE', 'yquota.event_reject', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.event_reject', 'UPDATE', '{admin}'),
 		('TABLE', 'yquota.event_reject', 'DELETE', '{admin}'),

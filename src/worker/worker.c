@@ -111,6 +111,7 @@ enum
 	CREDIT,
 	THRESHOLDS,
 	SEAL,
+	RETENTION,
 	ROLL_UP,
 	VERIFY,
 	RELEASE,
@@ -187,6 +188,14 @@ static Task periodic[PERIODIC_COUNT] = {
 		.step = see_to_duty,
 		.duty = "history",
 		.older_command = "SELECT yquota_internal.worker_seal($1)",
+		.interval_ms = &yq_compute_interval
+	},
+	[RETENTION] = {
+		.name = "retention",
+		.activity = "yquota: looking whether history is to be archived",
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
+		.step = see_to_duty,
+		.duty = "retention",
 		.interval_ms = &yq_compute_interval
 	},
 	[ROLL_UP] = {

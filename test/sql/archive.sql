@@ -266,7 +266,7 @@ SELECT yquota.report_outage('2026-03-02 10:59', '2026-03-02 11:01', 'late');
 INSERT INTO yquota.price_factor (dimension, name, factor, effective_at) VALUES ('queue', 'q', 2, '2026-03-02 10:59');
 INSERT INTO yquota.charging_rule (minimum_run_time, effective_at) VALUES ('1 minute', '2026-03-02 10:59');
 SELECT yquota.report_outage('2026-03-02 11:00', '2026-03-02 11:01', 'in time');
--- reports say where they end
+-- reports know what was before it, per quarter-hour
 SELECT * FROM yquota.cost_between('2026-03-02 09:00', 'infinity');
 SELECT * FROM yquota.cost_between('2026-03-02 11:00', 'infinity');
 SELECT yquota.set_clock('2026-03-03 12:00');

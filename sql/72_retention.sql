@@ -1,0 +1,123 @@
+--
+-- Retention: how long history stays in the books.  What is older is archived,
+-- stretch by stretch, into tables of its own that inherit from one parent each, so
+-- that they can be dumped and dropped, or asked, one by one.  What the books tell
+-- of it stays: balances, costs of closed days, issued bills.
+--
+
+CREATE TABLE yquota.retention_setting (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	keep_months integer NOT NULL CHECK (keep_months BETWEEN 2 AND 1200),
+	archive_schema name NOT NULL DEFAULT 'yquota_archive' CHECK (archive_schema NOT IN ('', 'yquota', 'yquota_internal'))
+);
+COMMENT ON TABLE yquota.retention_setting IS
+	'At most one row: how long history stays in the books before it is archived.  For ever without a row';
+COMMENT ON COLUMN yquota.retention_setting.keep_months IS
+	'months after which what has been sealed is archived; not before the periods in which it lies are closed, if periods are closed at all';
+COMMENT ON COLUMN yquota.retention_setting.archive_schema IS
+	'schema of the tables charge and container_event, from which those of the stretches inherit; made when it is not there';
+
+CREATE FUNCTION yquota_internal.retention_limit(now_at timestamptz) RETURNS timestamptz
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT now_at AT TIME ZONE 'UTC' - make_interval(months => setting.keep_months)
+			FROM yquota.retention_setting AS setting) AT TIME ZONE 'UTC';
+COMMENT ON FUNCTION yquota_internal.retention_limit(timestamptz) IS
+	'What was sealed until then is to be archived; NULL for nothing';
+REVOKE ALL ON FUNCTION yquota_internal.retention_limit(timestamptz) FROM PUBLIC;
+
+-- The log of a stretch follows its ledger, in a transaction of its own.
+CREATE FUNCTION yquota_internal.next_to_archive(
+	now_at timestamptz, OUT history text, OUT stretch integer, OUT sealed_at timestamptz)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	before timestamptz := yquota_internal.retention_limit(now_at);
+	closed_until timestamptz;
+BEGIN
+	IF before IS NULL THEN
+		RETURN;
+	END IF;
+	SELECT 'log', released.archived_through, released.sealed_at INTO history, stretch, sealed_at
+	FROM yquota_internal.released_log AS released
+	WHERE released.sealed_at <= before AND released.stretch > 0
+	ORDER BY released.archived_through, released.stretch LIMIT 1;
+	IF FOUND THEN
+		RETURN;
+	END IF;
+	SELECT max(period.until) FILTER (WHERE period.closed_at IS NOT NULL) INTO closed_until
+	FROM yquota.closed_period AS period
+	HAVING count(*) > 0;
+	IF FOUND THEN
+		before := coalesce(least(before, closed_until), '-infinity');
+	END IF;
+	-- those that were sealed at the same time go together
+	SELECT 'ledger', max(s.number), s.sealed_at INTO history, stretch, sealed_at
+	FROM yquota.history_stretch AS s
+	WHERE s.number > 0 AND s.ledger_table IS NOT NULL AND s.sealed_at <= before
+	GROUP BY s.sealed_at ORDER BY s.sealed_at LIMIT 1;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.next_to_archive(timestamptz) IS
+	'The oldest stretch whose ledger or log retention_setting wants archived; NULL for none';
+REVOKE ALL ON FUNCTION yquota_internal.next_to_archive(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.make_archive_table(parent regclass, archive_schema name, stretch integer) RETURNS regclass
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET client_min_messages = 'warning'
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	parent_name CONSTANT name := (SELECT c.relname FROM pg_class AS c WHERE c.oid = parent);
+	owner CONSTANT name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = parent);
+	whole CONSTANT text := format('%I.%I', archive_schema, parent_name);
+	own CONSTANT text := format('%I.%I', archive_schema, parent_name || '_' || stretch);
+BEGIN
+	IF to_regnamespace(quote_ident(archive_schema)) IS NULL THEN
+		EXECUTE format('CREATE SCHEMA %I AUTHORIZATION %I', archive_schema, owner);
+	END IF;
+	IF to_regclass(whole) IS NULL THEN
+		EXECUTE format('CREATE TABLE %s (LIKE %s)', whole, parent);
+		EXECUTE format('ALTER TABLE %s OWNER TO %I', whole, owner);
+	ELSIF (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = to_regclass(whole)) <> owner THEN
+		-- its constraints would run with the owner's rights
+		RAISE EXCEPTION 'cannot archive below table %, which belongs to somebody else', whole
+			USING ERRCODE = 'insufficient_privilege',
+				HINT = format('Name another schema in yquota.retention_setting, or have the table belong to %I.', owner);
+	END IF;
+	EXECUTE format('CREATE TABLE %s () INHERITS (%s)', own, whole);
+	EXECUTE format('ALTER TABLE %s OWNER TO %I', own, owner);
+	EXECUTE format('CREATE INDEX ON %s (container_id)', own);
+	RETURN own::regclass;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.make_archive_table(regclass, name, integer) IS
+	'Make the table that a stretch of the ledger or the log is archived into';
+REVOKE ALL ON FUNCTION yquota_internal.make_archive_table(regclass, name, integer) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.retain_history(now_at timestamptz) RETURNS text
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	due record;
+	target regclass;
+	moved bigint;
+BEGIN
+	SELECT * INTO due FROM yquota_internal.next_to_archive(now_at);
+	IF due.history IS NULL THEN
+		RETURN 'nothing to archive';
+	END IF;
+	target := yquota_internal.make_archive_table(
+		CASE due.history WHEN 'ledger' THEN 'yquota.charge'::regclass ELSE 'yquota.container_event' END,
+		(SELECT setting.archive_schema FROM yquota.retention_setting AS setting), due.stretch);
+	SELECT archive.archived INTO moved FROM yquota_internal.archive_as_owner(target, due.sealed_at) AS archive;
+	RETURN format('%s rows of the %s archived into %s', moved, due.history, yquota_internal.table_name(target));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.retain_history(timestamptz) IS
+	'Archive the ledger or the log of the oldest stretch that retention_setting wants archived; says what was done';
+REVOKE ALL ON FUNCTION yquota_internal.retain_history(timestamptz) FROM PUBLIC;
+
+SELECT pg_extension_config_dump('yquota.retention_setting', '');

@@ -1,0 +1,156 @@
+--
+-- Retention: what is older than so many months is archived stretch by stretch, and
+-- what the books tell of it stays.  A vcore costs one credit per second.
+--
+CREATE DATABASE yquota_retention;
+\c yquota_retention
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+\set SHOW_CONTEXT never
+SET jit = off;
+SELECT yquota.set_clock('2026-01-01 00:00');
+SELECT yquota.set_multiplier('GENERAL', 1.000000000000000003, '2026-01-10 12:07');
+INSERT INTO yquota.project (name) VALUES ('lab'), ('web');
+-- January: what ends in it, and what goes on
+SELECT yquota.set_clock('2026-01-31 00:00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
+	('CONTAINER_START', 'c1', '2026-01-10 12:00', 'lab', 'a1', 'ann', 'root.x', '[vcores=1]'), ('CONTAINER_FINISH', 'c1', '2026-01-10 12:20', NULL, NULL, NULL, NULL, NULL),
+	('CONTAINER_START', 'c2', '2026-01-20 22:50', 'lab', 'a2', 'bob', 'root.x', '[vcores=2]'), ('CONTAINER_FINISH', 'c2', '2026-01-21 01:10', NULL, NULL, NULL, NULL, NULL),
+	('CONTAINER_START', 'c3', '2026-01-20 23:59', 'web', 'a3', 'ann', 'root.y', '[vcores=3]'), ('CONTAINER_UPDATE', 'c3', '2026-01-21 00:01', NULL, NULL, NULL, NULL, '[vcores=1]'),
+	('CONTAINER_FINISH', 'c3', '2026-01-21 00:02', NULL, NULL, NULL, NULL, NULL),
+	('CONTAINER_START', 'runs', '2026-01-30 23:59', 'web', 'a4', 'bob', 'root.y', '[vcores=1]'), ('CONTAINER_UPDATE', 'runs', '2026-01-30 23:59:30', NULL, NULL, NULL, NULL, '[vcores=2]');
+SELECT * FROM yquota.forgive('2026-01-21 00:30', '2026-01-21 00:40', 'switch replaced');
+SELECT yquota.roll_up() > 0 AS rolled_up;
+SELECT yquota.set_clock('2026-02-02 10:00');
+SELECT settled, closed_at FROM yquota.close_period('2026-02-01');
+-- late, and so on the bill of February
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
+	('CONTAINER_START', 'late', '2026-01-15 00:00', 'lab', 'a1', 'ann', 'root.x', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-01-15 00:00:07', NULL, NULL, NULL, NULL, NULL);
+SELECT yquota.seal_history();
+-- February
+SELECT yquota.set_clock('2026-03-01 10:00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
+	('CONTAINER_START', 'c5', '2026-02-10 12:00', 'lab', 'a1', 'ann', 'root.x', '[vcores=5]'), ('CONTAINER_FINISH', 'c5', '2026-02-10 13:00', NULL, NULL, NULL, NULL, NULL);
+SELECT settled, closed_at FROM yquota.close_period('2026-03-01');
+SELECT yquota.roll_up() > 0 AS rolled_up;
+SELECT yquota.seal_history();
+SELECT yquota.quota_compute();
+
+-- what is told
+CREATE VIEW bills AS SELECT period.ends_at, booking.closed_at, bill.* FROM yquota.billing_period AS period, yquota.billing_period AS booking,
+	LATERAL yquota.cost_between(period.starts_at, period.ends_at, '{project,username,queue,application_id,execution_type}', booking.closed_at) AS bill
+	WHERE booking.closed_at >= period.closed_at;
+CREATE VIEW told AS
+	SELECT 'bill' AS what, bills::text AS line FROM bills
+	UNION ALL SELECT 'day', day::text FROM yquota.cost_by_day('2026-01-01', '2026-03-02', '{project,username,queue,application_id,execution_type}') AS day
+	UNION ALL SELECT 'day of Tokyo', day::text FROM yquota.cost_by_day('2026-01-01', '2026-03-02', '{project}', 'Asia/Tokyo') AS day
+	UNION ALL SELECT 'quarter', cost::text FROM yquota.cost_between('2026-01-20 23:45', '2026-01-21 00:15', '{username}') AS cost
+	UNION ALL SELECT 'all', cost::text FROM yquota.cost_between('-infinity', 'infinity') AS cost
+	UNION ALL SELECT 'top', cost::text FROM yquota.top_costs('2026-01-15', '2026-02-15', '{queue}') AS cost
+	UNION ALL SELECT 'balance', concat(project, charged, accrued) FROM yquota.project_balance
+	UNION ALL SELECT 'problem', problem::text FROM yquota.verify() AS problem;
+CREATE TABLE told_before AS SELECT * FROM told;
+SELECT what, count(*) FROM told_before GROUP BY what ORDER BY what;
+CREATE FUNCTION difference() RETURNS TABLE (what text, line text) LANGUAGE sql
+	AS '(SELECT * FROM told EXCEPT ALL SELECT * FROM told_before) UNION ALL (SELECT * FROM told_before EXCEPT ALL SELECT * FROM told)';
+
+-- nothing by default, nor before it is time
+SELECT yquota_internal.perform_duty('retention', 'worker');
+INSERT INTO yquota.retention_setting (keep_months) VALUES (1);
+INSERT INTO yquota.retention_setting (keep_months) VALUES (2);
+SELECT yquota_internal.perform_duty('retention', 'worker');
+-- the clock of what is told stands still
+CREATE FUNCTION retain(at timestamptz) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	outcome text;
+BEGIN
+	PERFORM yquota.set_clock(at);
+	outcome := yquota_internal.perform_duty('retention', 'worker');
+	PERFORM yquota.set_clock('2026-03-01 10:00');
+	RETURN outcome;
+END $$;
+SELECT retain('2026-04-02 09:59:59');
+SELECT retain('2026-04-02 10:00');
+SELECT * FROM difference();
+SELECT retain('2026-04-02 10:00');
+SELECT retain('2026-04-02 10:00');
+SELECT stretch, history, target, archived_at FROM yquota.archived_history ORDER BY 1, 2;
+SELECT container_id, number, amount, tableoid::regclass AS archived_in FROM yquota_archive.charge ORDER BY 1, 2;
+SELECT event, container_id, tableoid::regclass AS archived_in FROM yquota_archive.container_event ORDER BY occurred_at, event;
+SELECT * FROM difference();
+-- whether rolled up anew or not
+SELECT yquota.roll_up() >= 0 AS rolled_up;
+SELECT * FROM difference();
+UPDATE yquota_internal.rollup_state SET horizon = NULL;
+SELECT * FROM difference();
+SELECT yquota.roll_up() > 0 AS rolled_up;
+SELECT * FROM difference();
+
+-- what cannot be told any more says why, and where it is
+SELECT * FROM yquota.explain_charge('c2');
+SELECT sum(amount) FROM yquota.explain_charge('c5');
+SELECT * FROM yquota.explain_charge('nobody');
+SELECT * FROM yquota.cost_between('2026-01-01', '2026-02-01', '{container_id}');
+SELECT * FROM yquota.cost_between('2026-01-20 12:07', '2026-02-01');
+SELECT * FROM yquota.cost_between('-infinity', '2026-02-01', '{node}', as_booked => '2026-03-01 10:00');
+SELECT * FROM yquota.cost_between('-infinity', '2026-02-01', as_booked => '2026-02-15');
+SELECT * FROM yquota.rerate('2026-01-01', '2026-02-01', '{"base_prices": {"vcores": 2}}');
+SELECT yquota.report_html('2026-01-01', '2026-02-01') IS NULL;
+SET client_min_messages = error;
+CREATE ROLE yquota_retention_member;
+SELECT yquota.grant_member('yquota_retention_member', 'web');
+SET ROLE yquota_retention_member;
+SELECT * FROM yquota.explain_charge('c2');
+SELECT * FROM yquota.explain_charge('c3');
+SELECT * FROM yquota.cost_between('-infinity', '2026-02-01');
+SELECT project, amount FROM yquota.cost_between('-infinity', '2026-02-01', as_booked => '2026-02-02 10:00');
+INSERT INTO yquota.retention_setting (keep_months) VALUES (2);
+RESET ROLE;
+SELECT yquota.revoke_member('yquota_retention_member', 'web');
+DROP ROLE yquota_retention_member;
+RESET client_min_messages;
+
+-- an archive that is detached is not searched, and attached again it is
+ALTER TABLE yquota_archive.charge_1 NO INHERIT yquota_archive.charge;
+SELECT count(*) FROM yquota_archive.charge;
+ALTER TABLE yquota_archive.charge_1 RENAME TO charge_of_january;
+SELECT * FROM yquota.explain_charge('c2');
+ALTER TABLE yquota_archive.charge_of_january RENAME TO charge_1;
+ALTER TABLE yquota_archive.charge_1 INHERIT yquota_archive.charge;
+SELECT project, digest.charged = opening.charged AND digest.digest = opening.digest AS is_right
+FROM yquota.archive_digest('yquota_archive.charge') AS digest JOIN yquota.opening_balance AS opening USING (project) ORDER BY project;
+-- sums that were changed are found
+BEGIN;
+UPDATE yquota_internal.archived_cost SET amount = amount + 1 WHERE project = 'web';
+SELECT problem, subject FROM yquota.verify();
+ROLLBACK;
+
+-- a period that is not closed keeps its history
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'runs', '2026-03-01 09:00');
+SELECT yquota.seal_history();
+SELECT yquota.quota_compute();
+SELECT retain('2027-01-01 00:00');
+SELECT retain('2027-01-01 00:00');
+SELECT yquota.set_clock('2026-05-02 00:00');
+SELECT settled, closed_at FROM yquota.close_period('2026-05-01');
+SELECT yquota.quota_compute();
+SELECT retain('2027-01-01 00:00');
+SELECT retain('2027-01-01 00:00');
+SELECT retain('2027-01-01 00:00');
+SELECT * FROM yquota.verify();
+SELECT project, charged - amount AS difference FROM yquota.project_balance JOIN yquota.cost_between('-infinity', 'infinity') USING (project) ORDER BY project;
+SELECT * FROM bills EXCEPT SELECT (told_before.line::bills).* FROM told_before WHERE what = 'bill' ORDER BY 1, 2, 3, 4;
+
+-- who could run code there does not get it run
+UPDATE yquota.retention_setting SET archive_schema = 'public';
+CREATE ROLE yquota_retention_other;
+CREATE TABLE public.charge (LIKE yquota.charge);
+ALTER TABLE public.charge OWNER TO yquota_retention_other;
+SELECT yquota_internal.make_archive_table('yquota.charge', 'public', 9);
+DROP TABLE public.charge;
+DROP ROLE yquota_retention_other;
+
+\c postgres
+DROP DATABASE yquota_retention;
