@@ -47,6 +47,9 @@ my @shown = ('SELECT project, granted, charged, accrued, remaining, burn_rate FR
 	'SELECT * FROM yquota.node_usage', 'SELECT * FROM yquota.current_price', 'SELECT * FROM yquota.price_history',
 	'SELECT * FROM yquota.container', 'SELECT * FROM yquota.event_reject', 'SELECT * FROM yquota.quota_grant',
 	'SELECT * FROM yquota.outage', "SELECT * FROM yquota.event_void",
+	'SELECT * FROM yquota.scheduler_node', 'SELECT * FROM yquota.scheduler_queue', 'SELECT * FROM yquota.scheduler_application',
+	'SELECT * FROM yquota.decision', 'SELECT * FROM yquota.reservation', 'SELECT * FROM yquota.blacklist',
+	'SELECT * FROM yquota.container_update', 'SELECT * FROM yquota.schedule(dry_run => true)',
 	"SELECT * FROM yquota.cost_between('2026-03-02 10:00+00', '2026-03-02 13:37+00')");
 
 sub is_alike
@@ -157,6 +160,23 @@ run(q(SET yquota.charging = deferred; INSERT INTO yquota.container_event (event,
 run('SELECT charged FROM yquota.charge_deferred()');
 is_alike('an event that was deferred');
 
+# The scheduler: a master, containers, a reservation, an increase that waits, and one that is heard of
+run(<<~'SQL');
+	INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.q', '100');
+	INSERT INTO yquota.node (name, total) VALUES ('m1', '[memory-mb=4096,vcores=4]'), ('m2', '[memory-mb=4096,vcores=4]');
+	SELECT yquota.submit_application('application_1_0001', 'ann', '{}', 'q', project => 'lab');
+	SELECT count(*) FROM yquota.schedule('{m1}');
+	SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 1);
+	SELECT count(*) FROM yquota.schedule('{m1}');
+	SELECT yquota.update_container('container_1_0001_01_000002', 0, '[memory-mb=4096]');
+	SELECT yquota.update_blacklist('application_1_0001', '{m2}');
+	SELECT count(*) FROM yquota.schedule('{m1}');
+	SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 3, priority => 2);
+	SELECT yquota.acknowledge('{container_1_0001_01_000001}');
+	SQL
+isnt(run('SELECT (SELECT count(*) FROM yquota.reservation) * (SELECT count(*) FROM yquota.decision) * (SELECT count(*) FROM yquota.container_update)'), 0, 'there are reservations, decisions and updates');
+is_alike('what the scheduler decided');
+
 # Folding, with all tables published to somebody else, too
 run('CREATE PUBLICATION everything FOR ALL TABLES');
 run('SELECT yquota.start_worker()');
@@ -212,6 +232,9 @@ is( $subscriber->safe_psql('postgres', <<~'SQL'), "t\nt\n0", 'switched over: rep
 	SELECT count(*) FROM yquota.container WHERE container_id LIKE 'd%';
 	SELECT * FROM yquota.verify();
 	SQL
+$subscriber->safe_psql('postgres', q(SELECT yquota.update_blacklist('application_1_0001', '{}', '{m2}')));
+like($subscriber->safe_psql('postgres', 'SELECT decision, container_id, node FROM yquota.schedule()'), qr/^allocated\|container_1_0001_01_000004\|m2$/m, 'switched over: scheduling goes on');
+is($subscriber->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', 'switched over: and its books are proven');
 is($subscriber->safe_psql('postgres', "SELECT failures, last_error FROM yquota.worker_status WHERE database = 'postgres'"), '0|', 'switched over: the worker has no trouble');
 $subscriber->stop;
 done_testing();
