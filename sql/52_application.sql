@@ -65,7 +65,7 @@ COMMENT ON COLUMN yquota.application.am_resource IS 'of the application master, 
 COMMENT ON COLUMN yquota.application.unmanaged IS 'whether its application master runs outside of the cluster';
 COMMENT ON COLUMN yquota.application.priority IS 'larger comes first';
 COMMENT ON COLUMN yquota.application.lifetime IS 'seconds from its submission; NULL: no limit';
-COMMENT ON COLUMN yquota.application.has_outstanding_requests IS 'whether it waits for containers, its first one included; makes its user an active one of the queue';
+COMMENT ON COLUMN yquota.application.has_outstanding_requests IS 'whether it waits for containers, and so makes its user an active one of the queue; who had none that had started when it was submitted is made one when it asks anew';
 COMMENT ON COLUMN yquota.application.view_acl IS 'who else may see it: users, a blank, groups';
 COMMENT ON COLUMN yquota.application.modify_acl IS 'who else may change or end it, written likewise';
 COMMENT ON COLUMN yquota.application.activated_at IS 'when it was let start; NULL: not yet';

@@ -256,7 +256,7 @@ yq_leaf_note(YqLeaf *leaf, const YqApplication *application,
 bool
 yq_leaf_user_is_active(const YqLeafUser *user)
 {
-	return user->active > 0 && user->demanding > 0;
+	return user->demanding > 0;
 }
 
 bool

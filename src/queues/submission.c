@@ -500,6 +500,20 @@ hold_for_activation(Decision *decision, const YqActivation *held)
 	verdict->reason = yq_activation_reason(decision->leaf, held);
 }
 
+/*
+ * The application master, unless it runs elsewhere, is asked for once it is known what may start.  A user
+ * without an application that has started does not become active by it, nor when it starts later
+ * (UsersManager.activateApplication()).
+ */
+static void
+ask_for_master(Decision *decision)
+{
+	YqApplication *application = &decision->admission->application;
+	const YqLeafUser *user = yq_leaf_user(decision->leaf, application->username);
+
+	application->has_outstanding_requests = !decision->submission->is_unmanaged && user != NULL && user->active > 0;
+}
+
 /* Hold it, let it wait or let it start: no step refuses here. */
 static void
 start(Decision *decision)
@@ -507,6 +521,7 @@ start(Decision *decision)
 	YqAdmission *admission = decision->admission;
 	YqApplication *application = &admission->application;
 	YqActivation *held;
+	List	   *activated;
 	YqParallelDecision parallel;
 	ListCell   *cell;
 
@@ -518,10 +533,12 @@ start(Decision *decision)
 	if (!parallel.may_run)
 	{
 		application->state = YQ_APPLICATION_NON_RUNNABLE;
+		ask_for_master(decision);
 		hold_for_parallel(decision, &parallel);
 		return;
 	}
-	foreach(cell, yq_leaf_activate(decision->leaf, application, &held))
+	activated = yq_leaf_activate(decision->leaf, application, &held);
+	foreach(cell, activated)
 	{
 		YqActivation *activation = lfirst(cell);
 
@@ -530,6 +547,7 @@ start(Decision *decision)
 		else
 			admission->also_activated = lappend(admission->also_activated, activation->application);
 	}
+	ask_for_master(decision);
 	if (held != NULL)
 		hold_for_activation(decision, held);
 }
@@ -562,8 +580,7 @@ yq_submission_decide(const YqSubmission *submission, bool is_to_be_let_in)
 	admission.application.username = submission->subject.username;
 	admission.application.label_name = "";
 	admission.application.state = YQ_APPLICATION_REJECTED;
-	/* for its application master, unless that runs elsewhere */
-	admission.application.has_outstanding_requests = !submission->is_unmanaged;
+	admission.application.has_outstanding_requests = false;
 	admission.application.submitted_at = yq_clock_now();
 	for (int i = 0; i < (int) lengthof(steps) && goes_on; i++)
 		goes_on = steps[i] (&decision);

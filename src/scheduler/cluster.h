@@ -246,6 +246,7 @@ typedef struct YqClusterApplication
 	int			key_count;
 	int			key_room;
 	bool		is_demanding;	/* something is outstanding */
+	bool		activates_user; /* and that makes its user an active one */
 	YqName	   *blacklist;		/* nodes and racks, in order, once prepared */
 	int			blacklist_count;
 	int			blacklist_room;

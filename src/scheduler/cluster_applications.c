@@ -38,6 +38,7 @@ enum
 	APPLICATION_PRIORITY,
 	APPLICATION_UNMANAGED,
 	APPLICATION_ACTIVATED_AT,
+	APPLICATION_HAS_OUTSTANDING_REQUESTS,
 	APPLICATION_ATTEMPT,
 	APPLICATION_NEXT_CONTAINER,
 	APPLICATION_AM_CONTAINER_ID,
@@ -135,6 +136,7 @@ read_application(const YqLoaderRow *row)
 	if (!yq_loader_is_null(row, APPLICATION_NODE_LABEL_EXPRESSION))
 		application->partition = yq_loader_label(row, APPLICATION_NODE_LABEL_EXPRESSION);
 	set_place(row, application);
+	application->activates_user = DatumGetBool(yq_loader_value(row, APPLICATION_HAS_OUTSTANDING_REQUESTS));
 	application->started_at = DatumGetTimestampTz(yq_loader_value(row, APPLICATION_ACTIVATED_AT));
 	if (!yq_loader_is_null(row, APPLICATION_NEXT_CONTAINER))
 		application->next_container = DatumGetInt64(yq_loader_value(row, APPLICATION_NEXT_CONTAINER));
@@ -151,7 +153,7 @@ read_application(const YqLoaderRow *row)
 /* Who pays is what the door makes of an event without a project. */
 #define LOOK_UP_APPLICATIONS(condition) \
 	"SELECT a.application_id, a.username, a.queue, a.label, a.node_label_expression, a.am_resource, a.priority, a.unmanaged, " \
-	"a.activated_at, t.attempt, t.next_container, t.am_container_id, " \
+	"a.activated_at, a.has_outstanding_requests, t.attempt, t.next_container, t.am_container_id, " \
 	"t.placed_memory, t.placed_pending, t.uncounted_memory, p.name, " \
 	"EXISTS (SELECT FROM yquota.project AS known WHERE known.name = p.name), " \
 	"c.opportunities, c.missed_non_partitioned, c.re_reservations " \

@@ -206,7 +206,9 @@ serve_asks(YqCluster *cluster, const YqProposal *proposal)
 	if (key->anywhere.count == 0 && is_satisfied(application))
 	{
 		application->is_demanding = false;
-		yq_user_note_satisfied(cluster, application->user);
+		if (application->activates_user)
+			yq_user_note_satisfied(cluster, application->user);
+		application->activates_user = false;
 	}
 }
 
