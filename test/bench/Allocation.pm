@@ -38,14 +38,17 @@ sub empty
 }
 
 # cluster(OPTION...): a database with a cluster of that size (in full as the scale
-# says) and what its applications ask for.
+# says) and what its applications ask for; "change" is SQL that makes it another one.
 sub cluster
 {
+	my (%option) = @_;
+	my $change = delete $option{change};
 	my %size = (nodes => size('nodes'), leaves => size('leaves'), applications => size('active_applications'),
-		containers => size('application_containers'), @_);
+		containers => size('application_containers'), room => 1, %option);
 
 	Cluster::copy_database($database, empty());
 	Cluster::run_file($database, "$FindBin::Bin/allocation.sql", %size);
+	Cluster::once($database, $change) if defined $change;
 	ask(%size, wave => 0);
 	return \%size;
 }
@@ -142,6 +145,41 @@ sub pass_times
 	return ($filling, $full);
 }
 
+# Clusters in which most of what waits cannot be served, each for another reason.
+my @regimes = (
+	[ 'more room than demand, every other node small', room => 2, change => <<'SQL' ],
+UPDATE yquota.node SET total = '[memory-mb=3072,vcores=8]' WHERE substr(name, 5)::integer % 2 = 1;
+SQL
+	[ 'all leaves at their maxima', change => <<'SQL' ],
+UPDATE yquota.queue SET maximum_capacity = '6' WHERE path LIKE 'root.%.%.%';
+SQL
+	[ 'every other node shared by its label', change => <<'SQL' ],
+SET client_min_messages = error;
+UPDATE yquota.scheduler_setting SET node_labels_enabled = true;
+INSERT INTO yquota.node_label (name, exclusive) VALUES ('shared', false);
+UPDATE yquota.queue SET accessible_node_labels = '{shared}';
+INSERT INTO yquota.queue_label (queue, label, capacity) SELECT path, 'shared', '1w' FROM yquota.queue WHERE path <> 'root';
+UPDATE yquota.node SET label = 'shared' WHERE substr(name, 5)::integer % 2 = 1;
+SQL
+);
+
+# growth_rows(CALLED, TIMES): rows of what was measured with one, two and four times as many.
+sub growth_rows
+{
+	my ($called, $times) = @_;
+
+	foreach my $pass ([ 0, 'filling the cluster' ], [ 1, 'the cluster being full' ])
+	{
+		my ($place, $kind) = @$pass;
+		my @milliseconds = map { $times->{$_}[$place] } 1, 2, 4;
+
+		Report::add("schedule(), $kind: four times as many $called", figure => $milliseconds[2], figure_unit => 'ms',
+			baseline => $milliseconds[0], baseline_name => 'a quarter', value => ratio($milliseconds[2], $milliseconds[0]), unit => 'x',
+			at_most => 4 * TOLERANCE, note => sprintf 'half: %s ms', Bench::shown($milliseconds[1]));
+	}
+	return;
+}
+
 # Three sizes of what grows, from a quarter to everything: linear is four times.
 # The product of nodes and applications would be sixteen times where both grow.
 sub growth_case
@@ -160,15 +198,23 @@ sub growth_case
 				nodes => $what eq 'active_applications' ? $nodes : $nodes * $quarters / 4,
 				applications => $what eq 'nodes' ? $applications : $applications * $quarters / 4) ];
 		}
-		foreach my $pass ([ 0, 'filling the cluster' ], [ 1, 'the cluster being full' ])
-		{
-			my ($place, $kind) = @$pass;
-			my @milliseconds = map { $times{$_}[$place] } 1, 2, 4;
+		growth_rows($called, \%times);
+	}
+	Cluster::drop_database($database);
+	return;
+}
 
-			Report::add("schedule(), $kind: four times as many $called", figure => $milliseconds[2], figure_unit => 'ms',
-				baseline => $milliseconds[0], baseline_name => 'a quarter', value => ratio($milliseconds[2], $milliseconds[0]), unit => 'x',
-				at_most => 4 * TOLERANCE, note => sprintf 'half: %s ms', Bench::shown($milliseconds[1]));
-		}
+sub regimes_case
+{
+	my ($nodes, $applications) = (size('nodes'), size('active_applications'));
+
+	foreach my $regime (@regimes)
+	{
+		my ($called, %option) = @$regime;
+		# up to half of the size: it is the ratio that tells
+		my %times = map { $_ => [ pass_times(nodes => $nodes * $_ / 8, applications => $applications * $_ / 8, %option) ] } 1, 2, 4;
+
+		growth_rows("nodes and applications, $called", \%times);
 	}
 	Cluster::drop_database($database);
 	return;
@@ -314,7 +360,8 @@ SQL
 
 sub cases
 {
-	return ('allocation-schedule' => \&schedule_case, 'allocation-growth' => \&growth_case, 'allocation-heartbeat' => \&heartbeat_case);
+	return ('allocation-schedule' => \&schedule_case, 'allocation-growth' => \&growth_case, 'allocation-regimes' => \&regimes_case,
+		'allocation-heartbeat' => \&heartbeat_case);
 }
 
 1;

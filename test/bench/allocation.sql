@@ -1,8 +1,8 @@
 --
 -- A cluster for allocation: so many :nodes in racks of 40, :leaves in four levels,
 -- the root among them, and active :applications of five users each leaf, one leaf of
--- ten in fair order.  Nodes are as large as it takes for :containers of each
--- application, just about.
+-- ten in fair order.  Nodes are as large as it takes for :room times :containers of
+-- each application, just about.
 --
 BEGIN;
 INSERT INTO yquota.scheduler_setting (resource_calculator, maximum_am_resource_percent, maximum_applications,
@@ -21,8 +21,8 @@ INSERT INTO yquota.project (name) SELECT 'project' || n FROM generate_series(0, 
 -- containers have 4.5 GiB and 2.5 vcores on the average
 INSERT INTO yquota.node (name, rack, total)
 SELECT 'node' || lpad(n::text, 6, '0'), '/rack' || lpad((n / 40)::text, 4, '0'),
-	format('[memory-mb=%s,vcores=%s]', greatest(16, ceil(4.6 * :applications * :containers / :nodes)::bigint) * 1024,
-		greatest(8, ceil(2.6 * :applications * :containers / :nodes)::bigint))::yquota.resource
+	format('[memory-mb=%s,vcores=%s]', greatest(16, ceil(4.6 * :applications * :containers * :room / :nodes)::bigint) * 1024,
+		greatest(8, ceil(2.6 * :applications * :containers * :room / :nodes)::bigint))::yquota.resource
 FROM generate_series(0, :nodes - 1) AS n;
 INSERT INTO yquota.application (application_id, username, queue, submitted_queue, project, am_resource, unmanaged, priority, state, submitted_at, activated_at)
 SELECT 'application_1700000000000_' || lpad(number.n::text, 6, '0'), 'user' || number.n / :leaves % 5, path, path, 'project' || leaf.n % 100,
