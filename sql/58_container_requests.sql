@@ -58,23 +58,47 @@ COMMENT ON FUNCTION yquota.update_blacklist(text, text[], text[]) IS
 	'Have an application get no containers on some nodes and racks (additions), and again on others (removals)';
 REVOKE ALL ON FUNCTION yquota.update_blacklist(text, text[], text[]) FROM PUBLIC;
 
+--
+-- Somebody may be ending one of them, or changing it, whom the door waits for: then it
+-- is begun anew with what runs after that.
+--
 CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF text
-	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	SET yquota.on_bad_event = 'error'
-	BEGIN ATOMIC
-		DELETE FROM yquota.decision AS d WHERE d.container_id = ANY (container_ids);
-		WITH ended AS (
-			SELECT c.container_id, greatest(yquota.clock(), c.settled_at) AS at
-			FROM yquota.container AS c
-			WHERE c.container_id = ANY (container_ids)
-		), finished AS (
-			-- ContainerExitStatus.ABORTED
-			INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
-			SELECT 'CONTAINER_FINISH', e.container_id, e.at, -100, 'scheduler' FROM ended AS e
-		)
-		SELECT e.container_id FROM ended AS e ORDER BY e.container_id;
-	END;
+	AS $$
+DECLARE
+	found text[];
+	found_again text[];
+	released text[];
+BEGIN
+	DELETE FROM yquota.decision AS d WHERE d.container_id = ANY (container_ids);
+	LOOP
+		found := ARRAY(SELECT c.container_id || ' ' || c.settled_at FROM yquota.container AS c
+					   WHERE c.container_id = ANY (container_ids) ORDER BY c.container_id);
+		BEGIN
+			WITH ended AS MATERIALIZED (
+				SELECT c.container_id, greatest(yquota.clock(), c.settled_at) AS at
+				FROM yquota.container AS c
+				WHERE c.container_id = ANY (container_ids)
+			), finished AS (
+				-- ContainerExitStatus.ABORTED
+				INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
+				SELECT 'CONTAINER_FINISH', e.container_id, e.at, -100, 'scheduler' FROM ended AS e
+			)
+			SELECT array_agg(e.container_id ORDER BY e.container_id) INTO released FROM ended AS e;
+			EXIT;
+		EXCEPTION WHEN unique_violation OR check_violation THEN
+			found_again := ARRAY(SELECT c.container_id || ' ' || c.settled_at FROM yquota.container AS c
+								 WHERE c.container_id = ANY (container_ids) ORDER BY c.container_id);
+			IF found_again = found THEN
+				RAISE;
+			END IF;
+		END;
+	END LOOP;
+	RETURN QUERY SELECT unnest(released);
+END
+$$;
 COMMENT ON FUNCTION yquota.release_containers(text[]) IS
 	'End running containers that are not wanted (exit status -100), whether acknowledged or not; returns those that ran, so that it may be repeated';
 REVOKE ALL ON FUNCTION yquota.release_containers(text[]) FROM PUBLIC;
