@@ -394,6 +394,8 @@ CREATE FUNCTION yquota_internal.report_html_as_owner("from" timestamptz, "to" ti
 	RETURNS text
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
+	-- compiling takes longer than what is compiled
+	SET jit = off
 	AS $$
 DECLARE
 	zone CONSTANT text := yquota_internal.billing_timezone();

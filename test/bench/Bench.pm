@@ -35,6 +35,7 @@ my %sizes = (
 	books_third => [       1_000_000,    20_000,  1_000 ],
 	books_all => [        10_000_000,    60_000,  2_400 ],
 	books_batch => [         100_000,     5_000,    200 ],
+	month_prices => [        259_000,    10_000,    500 ],
 	queue_branches => [           10,         2,      1 ],
 	mapping_rules => [         5_000,       500,    100 ],
 	queue_decisions => [     200_000,    20_000,  1_000 ],

@@ -296,6 +296,83 @@ sub container_cost_case
 	return;
 }
 
+# Books of a month alone, with prices as a busy cluster has them: one of each
+# group every ten seconds.
+my $dense_is_made = 0;
+
+sub dense_books
+{
+	my $database = 'books_dense';
+	my $containers = size('books_third');
+
+	return $database if $dense_is_made++;
+	Bench::fresh($database);
+	Cluster::once($database, <<~"SQL");
+		INSERT INTO yquota.price (price_group, effective_at, multiplier, utilization)
+		SELECT name, to_timestamp(@{[ Workload::ORIGIN + 25_201 ]}) + n * (interval '@{[ MONTH_S - 25_201 ]} s' / @{[ size('month_prices') ]})
+			+ CASE name WHEN 'GPU' THEN interval '1 s' ELSE '0' END, 1 + greatest(busy - 0.2, 0), busy
+		FROM yquota.price_group, generate_series(0, @{[ size('month_prices') - 1 ]}) AS n,
+			LATERAL (SELECT round((0.5 + 0.45 * sin(n / 700.0 + length(name)) * cos(n / 33.3))::numeric, 4)) AS measured (busy)
+		SQL
+	Bench::load($database, 0, $containers, ids => 'yarn', seconds => MONTH_S - 4 * 3600, origin => Workload::ORIGIN);
+	Cluster::once($database, 'VACUUM ANALYZE');
+	Cluster::checkpoint();
+	check_books($database, events => 2 * $containers, charges => $containers);
+	return $database;
+}
+
+# What is asked about a month, with the bound that it has to keep to, if any, in
+# milliseconds.
+sub questions_of_month
+{
+	my ($database) = @_;
+	my ($from, $to) = map { "to_timestamp($_)" } Workload::ORIGIN, Workload::ORIGIN + MONTH_S;
+	my ($container) = Cluster::once($database, qq(SELECT container_id FROM yquota.charge WHERE "from" >= $from LIMIT 1));
+	my $by_day = "yquota.cost_by_day(($from)::date, ($to)::date, '{project}')";
+
+	return (
+		[ 'report_html()' => "SELECT length(yquota.report_html($from, $to))", 5000 ],
+		[ 'explain_charge()' => "SELECT * FROM yquota.explain_charge('$container')", 5 ],
+		(map { [ "cost by $_" => "SELECT count(*) FROM yquota.cost_between($from, $to, '{$_}')" ] } qw(username queue application_id node execution_type)),
+		[ 'cost by day' => "SELECT count(*) FROM $by_day" ],
+		[ 'top_costs() by application' => "SELECT * FROM yquota.top_costs($from, $to, '{application_id}')" ],
+		[ 'balance_at()' => "SELECT * FROM yquota.balance_at('p1001', $to)" ],
+		[ 'forecast()' => 'SELECT count(*) FROM yquota.forecast()' ],
+		[ 'rerate(), base price' => qq(SELECT count(*) FROM yquota.rerate($from, $to, '{"base_prices": {"vcores": 2}}')), 10_000 ],
+		[ 'rerate(), price group' => qq(SELECT count(*) FROM yquota.rerate($from, $to, '{"price_groups": {"GENERAL": {"tipping_point": 0.3}}}')), 10_000 ],
+		[ 'rerate(), factor' => qq(SELECT count(*) FROM yquota.rerate($from, $to, '{"factors": [{"dimension": "queue", "name": "root.q1", "factor": 0.5}]}')), 10_000 ],
+	);
+}
+
+# The clock stands at the end of the month.  A first answer, in a connection of
+# its own, and one that follows.
+sub month_reports_case
+{
+	my ($name) = @_;
+	my ($database, $case) = $name eq 'month-reports-dense'
+	  ? (dense_books(), "@{[ size('books_third') ]} charges, @{[ size('month_prices') ]} prices a group")
+	  : (books('books_all'), "@{[ size('books_third') ]} of @{[ size('books_all') ]} charges");
+
+	foreach my $question (questions_of_month($database))
+	{
+		my ($called, $query, $at_most) = @$question;
+		my $found = interleave(once => sub {
+			my $session = Cluster->new($database);
+			$session->run('BEGIN');
+			$session->run('SELECT yquota.set_clock(to_timestamp(' . (Workload::ORIGIN + MONTH_S) . '))');
+			my $first = Bench::patient_milliseconds($session, $query);
+			my $next = Bench::patient_milliseconds($session, $query);
+			$session->run('ROLLBACK');
+			$session->close;
+			return (first => $first, next => $next);
+		});
+		my ($first, $next) = @{ $found->{once} }{qw(first next)};
+		Report::add("$called of a month, $case", figure => $next, figure_unit => 'ms', note => "the first one @{[ shown($first) ]} ms",
+			$at_most ? (value => $next, unit => 'ms', at_most => $at_most) : ());
+	}
+	return;
+}
+
 # The ledger rolled up once, and what that is good for.
 sub roll_up_case
 {
@@ -406,6 +483,8 @@ sub cases
 		'cost-between' => \&month_cost_case,
 		'verify' => \&verify_case,
 		'container-cost' => \&container_cost_case,
+		'month-reports' => \&month_reports_case,
+		'month-reports-dense' => \&month_reports_case,
 		'roll-up' => \&roll_up_case,
 		'flat-single' => sub { flat_single_case(@_, 'single rows, random ids, synchronous_commit off,') },
 		'room' => \&room_case,

@@ -54,6 +54,7 @@ my %like_others = (
 	'hot' => 'one project, 16 clients against', 'memory-starts-4MB' => 'memory of a statement', 'memory-starts-64MB' => 'memory of a statement',
 	'memory-lifecycles-4MB' => 'memory of a statement', 'balance-all' => 'balances of', 'flat-batch-yarn' => 'batch, YARN ids',
 	'allocation-regimes' => 'schedule(), filling the cluster: four times as many nodes and applications, more room',
+	'month-reports-dense' => 'rerate(), factor of a month, 1000 charges',
 );
 my $only = is_soak() ? '.' : '^(?!(?:' . join('|', sort keys %like_others) . ')$)';
 my ($table, $told, $status) = run(BENCH_SCALE => 'toy', BENCH_ONLY => $only);
@@ -68,7 +69,8 @@ foreach my $case (
 	'single rows, YARN ids, 1 client', 'single rows, free ids, 8 clients, synchronous_commit off', 'one project, 16 clients, 2 ms of other work',
 	'memory of a statement', 'QUOTA_COMPUTE', 'new multiplier',
 	'base-price change', 'balance of a project', 'balances of', 'cost of a running container',
-	'cost of a finished container', 'cost of an application', 'first event of a connection', 'cost of a month',
+	'cost of a finished container', 'cost of an application', 'first event of a connection', 'cost of a month', 'report_html() of a month', 'explain_charge() of a month', 'cost by node of a month', 'top_costs() by application of a month', 'balance_at() of a month',
+	'forecast() of a month', 'rerate(), base price of a month', 'rerate(), price group of a month',
 	'batch, random ids', 'single rows, random ids', 'verify() of the last month', 'verify() of',
 	'room of a lifecycle', 'archive() of', 'ACL checks in one session', 'placements in one session',
 	'change of one queue', 'one queue more or less', 'change of one mapping rule', 'first ACL check after', 'first look at effective_queue',
