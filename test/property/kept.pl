@@ -115,6 +115,38 @@ sub change
 	return;
 }
 
+# What locks nothing that passes wait for, in a transaction that ends when others have looked.
+my $is_lingering = 0;
+
+sub begin_lingering
+{
+	my ($session) = @_;
+
+	attempt($session, 'BEGIN');
+	attempt($session, 'SAVEPOINT s') if rand() < 0.3;
+	attempt($session, $change{stray}->());
+	attempt($session, sprintf q(INSERT INTO yquota.blacklist (application_id, resource_name) VALUES (%s, '/r%d') ON CONFLICT DO NOTHING), an_application(), int rand 2)
+	  if rand() < 0.3;
+	$is_lingering = 1;
+	return;
+}
+
+sub end_lingering
+{
+	my ($session) = @_;
+
+	attempt($session, one_of('COMMIT', 'COMMIT', 'ROLLBACK'));
+	$is_lingering = 0;
+	return;
+}
+
+sub linger
+{
+	my ($session) = @_;
+
+	return $is_lingering ? (rand() < 0.3 && end_lingering($session)) : (rand() < 0.2 && begin_lingering($session));
+}
+
 # Some statements fail, as they should; none by a fault of the library.
 sub attempt
 {
@@ -169,7 +201,7 @@ SQL
 
 sub play
 {
-	my ($fresh, $changing, @keeping) = @_;
+	my ($fresh, $slow, $changing, @keeping) = @_;
 	my $containers = 0;
 
 	begin_history($fresh);
@@ -180,12 +212,14 @@ sub play
 
 		# a session that fails or rolls back keeps nothing: most changes are made elsewhere
 		change(rand() < 0.9 ? $changing : one_of(@keeping)) foreach 1 .. 1 + int rand 3;
+		linger($slow);
 		($difference, $started) = decide(one_of(@keeping), $fresh);
 		$containers += $started;
 		next if !defined $difference;
 		diag("step $step: $difference");
 		return (0, $containers);
 	}
+	end_lingering($slow) if $is_lingering;
 	my $problems = $fresh->run('SELECT * FROM yquota.verify()');
 	diag($problems) if $problems ne '';
 	return ($problems eq '', $containers);
@@ -193,7 +227,7 @@ sub play
 
 my $database = "yquota_kept_$$";
 Session::administer("CREATE DATABASE $database");
-my ($fresh, @sessions) = map { Session->new($database) } 1 .. 4;
+my ($fresh, @sessions) = map { Session->new($database) } 1 .. 5;
 $fresh->run(q(SET client_min_messages = error; CREATE EXTENSION yquota; INSERT INTO yquota.project (name) VALUES ('p')));
 
 my ($number, $failures, $containers) = (0, 0, 0);
