@@ -493,7 +493,7 @@ write_attempts(const YqCluster *cluster, const List *applications)
 	run(&note_masters, masters, 2);
 }
 
-/* Places in fair order; what other sessions keep has no part in them otherwise. */
+/* Places in fair order. */
 static void
 write_places(const List *applications)
 {
@@ -518,7 +518,6 @@ write_places(const List *applications)
 		if (!application->is_place_changed)
 			continue;
 		application->is_place_changed = false;
-		yq_loaded(application)->is_told_by_name = true;
 		put_text(&columns[0], application->application_id);
 		put(&columns[1], Int64GetDatum(application->placed_memory));
 		columns[1].nulls[columns[1].count - 1] = application->placed_memory < 0;

@@ -5,7 +5,8 @@
  *
  * The values of an application, in network byte order: a position in the log of the
  * server (8 bytes), which is later in each pass, as passes exclude each other until
- * their transactions end; the number of the next container (8); how many types of
+ * their transactions end; the number of the next container (8); its place in fair order
+ * (8 each of placed_memory, placed_pending and uncounted_memory); how many types of
  * resources there are (4); how many reservations were made, or went (4); how many request
  * keys have changed (4).  Of each reservation priority (4) and request id (8) of its key,
  * the name of the node, and the number of the container (8) with its amounts (8 each), or
@@ -99,6 +100,9 @@ make_served(const YqCluster *cluster, const YqClusterApplication *application)
 	pq_begintypsend(&buffer);
 	pq_sendint64(&buffer, GetXLogInsertRecPtr());
 	pq_sendint64(&buffer, application->next_container);
+	pq_sendint64(&buffer, application->placed_memory);
+	pq_sendint64(&buffer, application->placed_pending);
+	pq_sendint64(&buffer, application->uncounted_memory);
 	pq_sendint32(&buffer, cluster->calculator->types);
 	pq_sendint32(&buffer, list_length(reserved));
 	pq_sendint32(&buffer, count);
@@ -289,6 +293,9 @@ apply(YqCluster *cluster, YqClusterApplication *application, StringInfo buffer)
 	int			keys;
 
 	application->next_container = yq_loaded(application)->next_container = pq_getmsgint64(buffer);
+	application->placed_memory = pq_getmsgint64(buffer);
+	application->placed_pending = pq_getmsgint64(buffer);
+	application->uncounted_memory = pq_getmsgint64(buffer);
 	if (pq_getmsgint(buffer, 4) != (unsigned int) cluster->calculator->types)
 		return false;
 	reservations = pq_getmsgint(buffer, 4);
