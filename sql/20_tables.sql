@@ -219,10 +219,13 @@ CREATE TABLE yquota.project (
 	quota_mode yquota.quota_mode NOT NULL DEFAULT 'PREPAID',
 	on_exhausted yquota.exhaustion_policy NOT NULL DEFAULT 'allow',
 	created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-	description text
+	description text,
+	parent text COLLATE "C" REFERENCES yquota.project
 );
 COMMENT ON TABLE yquota.project IS 'Who pays';
-COMMENT ON COLUMN yquota.project.on_exhausted IS 'what decisions do when a PREPAID project has no credit left';
+COMMENT ON COLUMN yquota.project.on_exhausted IS 'what decisions do when a PREPAID project, or a sub-project on its credit, has none left';
+COMMENT ON COLUMN yquota.project.parent IS
+	'project whose credit pays for this one as well; stays once this one or one below it has been charged or has held credit';
 
 CREATE TABLE yquota.quota_grant (
 	grant_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -7,6 +7,8 @@
 --     (SELECT yquota_internal.reads_all())
 --     OR project = ANY ((SELECT yquota_internal.readable_projects())::text[])
 --
+-- Members of a project see its sub-projects and theirs, but not the other way.
+--
 -- The subqueries make it a question per query instead of one per row.
 --
 
@@ -37,7 +39,7 @@ CREATE FUNCTION yquota_internal.readable_projects() RETURNS text[]
 	LANGUAGE c STABLE PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_readable_projects';
 COMMENT ON FUNCTION yquota_internal.readable_projects() IS
-	'The projects that whoever asks is a member of; he sees more when reads_all()';
+	'The projects that whoever asks is a member of, and those that descend from them; he sees more when reads_all()';
 
 CREATE FUNCTION yquota_internal.acting_role() RETURNS name
 	LANGUAGE c STABLE PARALLEL RESTRICTED

@@ -464,6 +464,22 @@ COMMENT ON VIEW yquota.charged_through IS
 -- charged.
 --
 
+CREATE FUNCTION yquota_internal.is_in_books(project_name text) RETURNS boolean
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RETURN EXISTS (SELECT FROM yquota.container WHERE container.project = project_name)
+		OR EXISTS (SELECT FROM yquota_internal.project_counter AS counter WHERE counter.project = project_name)
+		OR EXISTS (SELECT FROM yquota_internal.counter_delta AS delta WHERE delta.project = project_name)
+		OR EXISTS (SELECT FROM yquota_internal.deferred_event AS deferred
+				   WHERE yquota_internal.payer_project(deferred.project, deferred.username) = project_name);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.is_in_books(text) IS
+	'Whether containers of a project are in the books, or are going to be';
+REVOKE ALL ON FUNCTION yquota_internal.is_in_books(text) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.keep_project() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -482,12 +498,7 @@ BEGIN
 				HINT = 'Use a transaction of isolation level READ COMMITTED.';
 	END IF;
 	PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE', 120);
-	IF EXISTS (SELECT FROM yquota.container WHERE project = OLD.name)
-		OR EXISTS (SELECT FROM yquota_internal.project_counter WHERE project = OLD.name)
-		OR EXISTS (SELECT FROM yquota_internal.counter_delta WHERE project = OLD.name)
-		OR EXISTS (SELECT FROM yquota_internal.deferred_event AS deferred
-				   WHERE yquota_internal.payer_project(deferred.project, deferred.username) = OLD.name)
-	THEN
+	IF yquota_internal.is_in_books(OLD.name) THEN
 		RAISE EXCEPTION 'cannot % project "%" because its containers are in the books',
 				CASE TG_OP WHEN 'UPDATE' THEN 'rename' ELSE 'delete' END, OLD.name
 			USING ERRCODE = 'foreign_key_violation',

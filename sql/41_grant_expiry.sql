@@ -71,13 +71,17 @@ CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		WITH asked AS MATERIALIZED (
-			SELECT a.project, a.at FROM unnest(projects, instants) AS a (project, at)
+			SELECT a.project, a.at, a.project AS member FROM unnest(projects, instants) AS a (project, at)
+			UNION ALL
+			SELECT a.project, a.at, family.member
+			FROM unnest(projects, instants) AS a (project, at)
+			JOIN yquota_internal.project_family AS family ON family.ancestor = a.project
 		)
 		SELECT part.project, part.at, sum(part.cost)
 		FROM (
 			SELECT asked.project, asked.at, yquota_internal.charge_since(segment, asked.at) AS cost
 			FROM yquota_internal.ledger_segment AS segment
-			JOIN asked ON asked.project = segment.project AND segment."to" >= asked.at
+			JOIN asked ON asked.member = segment.project AND segment."to" >= asked.at
 				AND (segment."to" > asked.at OR segment."from" = segment."to")
 			WHERE segment."to" >= (SELECT min(i) FROM unnest(instants) AS i)
 			UNION ALL
@@ -85,13 +89,13 @@ CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz
 				   yquota_internal.accrued(container.allocation, container.factors,
 										   greatest(container.settled_at, asked.at), yquota.statement_clock())
 			FROM yquota.container
-			JOIN asked ON asked.project = container.project
+			JOIN asked ON asked.member = container.project
 				AND greatest(container.settled_at, asked.at) < yquota.statement_clock()
 		) AS part
 		GROUP BY part.project, part.at;
 	END;
 COMMENT ON FUNCTION yquota_internal.cost_since(text[], timestamptz[]) IS
-	'Credits for what projects ran from instants on, up to the clock; the arrays are pairs, and a pair for which nothing ran has no row';
+	'Credits for what projects and their descendants ran from instants on, up to the clock; the arrays are pairs, and a pair for which nothing ran has no row';
 
 CREATE FUNCTION yquota_internal.spent_by_now(project text) RETURNS numeric
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -103,7 +107,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.spent_by_now(text) IS
-	'Credits that a project has spent by the clock; NULL for one that is in no book';
+	'Credits that a project and its descendants have spent by the clock; NULL when none is in any book';
 
 CREATE VIEW yquota_internal.grant_life AS
 	SELECT quota_grant.grant_id, quota_grant.project, quota_grant.amount,

@@ -32,85 +32,100 @@ COMMENT ON COLUMN yquota.hold.held_at IS 'clock when it was held: what the appli
 COMMENT ON COLUMN yquota.hold.expires_at IS 'from then on it holds nothing';
 COMMENT ON COLUMN yquota.hold.released_by IS 'who called release(); NULL when nobody has';
 
--- Of all holds of a project at once: the ledger is read once for them, from the
--- time of the oldest one on.
-CREATE FUNCTION yquota_internal.cost_of_holds(
-	project text, hold_ids bigint[], application_ids text[], held_since timestamptz[])
-	RETURNS TABLE (hold_id bigint, spent numeric)
-	-- of a view whose readers may not read what it is computed from
-	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
-	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		WITH held AS MATERIALIZED (
-			SELECT h.hold_id, h.application_id, h.since
-			FROM unnest(hold_ids, application_ids, held_since) AS h (hold_id, application_id, since)
-		)
-		SELECT part.hold_id, trim_scale(sum(part.amount))
-		FROM (
-			SELECT held.hold_id, yquota_internal.charge_since(segment, held.since) AS amount
-			FROM yquota_internal.ledger_segment AS segment
-			JOIN held ON held.application_id = segment.application_id AND segment."to" >= held.since
-				AND (segment."to" > held.since OR segment."from" = segment."to")
-			WHERE segment.project = cost_of_holds.project
-			  AND segment."to" >= (SELECT min(s) FROM unnest(held_since) AS s)
-			UNION ALL
-			SELECT held.hold_id,
-				   yquota_internal.accrued(container.allocation, container.factors,
-										   greatest(container.settled_at, held.since), yquota.statement_clock())
-			FROM yquota.container
-			JOIN held ON held.application_id = container.application_id
-				AND greatest(container.settled_at, held.since) < yquota.statement_clock()
-			WHERE container.project = cost_of_holds.project
-		) AS part
-		GROUP BY part.hold_id;
-	END;
-COMMENT ON FUNCTION yquota_internal.cost_of_holds(text, bigint[], text[], timestamptz[]) IS
-	'Credits for what the applications of holds of a project ran since they were held, up to the clock; no row when nothing ran';
-
 CREATE VIEW yquota_internal.live_hold AS
 	SELECT hold.* FROM yquota.hold
 	WHERE hold.released_at IS NULL AND yquota.statement_clock() < hold.expires_at;
 COMMENT ON VIEW yquota_internal.live_hold IS 'Holds that are neither released nor expired';
 
+-- Of all holds of a project at once: the ledger is read once for them, from the
+-- time of the oldest one on.
+--
 -- The oldest hold of an application is used up first.  So the holds 1 to k of
 -- one are outstanding with the greatest of 0 and, for each j up to k, what j to k
 -- held less what has been spent since j.
-CREATE VIEW yquota_internal.hold_outstanding AS
-	SELECT covering.hold_id, covering.project, covering.application_id, covering.spent,
-		   trim_scale(covering.outstanding - coalesce(lag(covering.outstanding) OVER earlier, 0)) AS outstanding
-	FROM (
-		SELECT live.hold_id, live.project, live.application_id, live.held_at, live.spent,
-			   greatest(live.held + max(live.amount - live.held - live.spent) OVER earlier, 0) AS outstanding
+CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
+	RETURNS TABLE (hold_id bigint, application_id text, spent numeric, outstanding numeric)
+	-- of a view whose readers may not read what it is computed from
+	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH held AS MATERIALIZED (
+			SELECT hold.hold_id, hold.application_id, hold.amount, hold.held_at,
+				   at < yquota.statement_clock() AS is_past
+			FROM yquota.hold
+			WHERE hold.project = holds_at.project AND at < hold.expires_at
+			  AND CASE WHEN at < yquota.statement_clock()
+					   THEN hold.held_at <= at AND (hold.released_at IS NULL OR at < hold.released_at)
+					   ELSE hold.released_at IS NULL END
+		), cost AS (
+			SELECT part.hold_id, trim_scale(sum(part.amount)) AS spent
+			FROM (
+				SELECT held.hold_id,
+					   yquota_internal.charge_since(segment, held.held_at)
+					   - CASE WHEN held.is_past AND segment."to" > at
+							  THEN yquota_internal.charge_since(segment, at) ELSE 0 END AS amount
+				FROM yquota_internal.ledger_segment AS segment
+				JOIN held ON held.application_id = segment.application_id AND segment."to" >= held.held_at
+					AND (segment."to" > held.held_at OR segment."from" = segment."to")
+				WHERE segment.project = holds_at.project
+				  AND segment."to" >= (SELECT min(held.held_at) FROM held)
+				UNION ALL
+				SELECT held.hold_id,
+					   yquota_internal.accrued(container.allocation, container.factors,
+											   greatest(container.settled_at, held.held_at), at)
+				FROM yquota.container
+				JOIN held ON held.application_id = container.application_id
+					AND greatest(container.settled_at, held.held_at) < at
+				WHERE container.project = holds_at.project
+			) AS part
+			GROUP BY part.hold_id
+		)
+		SELECT covering.hold_id, covering.application_id, covering.spent,
+			   trim_scale(covering.outstanding - coalesce(lag(covering.outstanding) OVER earlier, 0))
 		FROM (
-			SELECT hold.hold_id, hold.project, hold.application_id, hold.held_at, hold.amount,
-				   coalesce(cost.spent, 0) AS spent, sum(hold.amount) OVER earlier AS held
-			FROM yquota_internal.live_hold AS hold
-			LEFT JOIN (
-				SELECT asked.project, found.hold_id, found.spent
-				FROM (SELECT live_hold.project, array_agg(live_hold.hold_id) AS hold_ids,
-							 array_agg(live_hold.application_id) AS application_ids,
-							 array_agg(live_hold.held_at) AS held_since
-					  FROM yquota_internal.live_hold
-					  GROUP BY live_hold.project) AS asked
-				CROSS JOIN LATERAL yquota_internal.cost_of_holds(
-					asked.project, asked.hold_ids, asked.application_ids, asked.held_since) AS found
-			) AS cost ON cost.project = hold.project AND cost.hold_id = hold.hold_id
-			WINDOW earlier AS (PARTITION BY hold.project, hold.application_id
-							   ORDER BY hold.held_at, hold.hold_id)
-		) AS live
-		WINDOW earlier AS (PARTITION BY live.project, live.application_id
-						   ORDER BY live.held_at, live.hold_id)
-	) AS covering
-	WINDOW earlier AS (PARTITION BY covering.project, covering.application_id
-					   ORDER BY covering.held_at, covering.hold_id);
+			SELECT live.hold_id, live.application_id, live.held_at, live.spent,
+				   greatest(live.held + max(live.amount - live.held - live.spent) OVER earlier, 0) AS outstanding
+			FROM (
+				SELECT held.hold_id, held.application_id, held.held_at, held.amount,
+					   coalesce(cost.spent, 0) AS spent, sum(held.amount) OVER earlier AS held
+				FROM held
+				LEFT JOIN cost ON cost.hold_id = held.hold_id
+				WINDOW earlier AS (PARTITION BY held.application_id ORDER BY held.held_at, held.hold_id)
+			) AS live
+			WINDOW earlier AS (PARTITION BY live.application_id ORDER BY live.held_at, live.hold_id)
+		) AS covering
+		WINDOW earlier AS (PARTITION BY covering.application_id ORDER BY covering.held_at, covering.hold_id);
+	END;
+COMMENT ON FUNCTION yquota_internal.holds_at(text, timestamptz) IS
+	'What was left of the holds of a project that were in force at an instant up to the clock, and what their applications had spent since they were held';
+
+CREATE VIEW yquota_internal.hold_outstanding AS
+	SELECT found.hold_id, holder.project, found.application_id, found.spent, found.outstanding
+	FROM (SELECT DISTINCT live_hold.project FROM yquota_internal.live_hold) AS holder
+	CROSS JOIN LATERAL yquota_internal.holds_at(holder.project, yquota.statement_clock()) AS found;
 COMMENT ON VIEW yquota_internal.hold_outstanding IS
 	'What is left of the holds that are neither released nor expired, and what their applications spent since';
+
+-- Sub-projects that hold anything are few: their holds are computed for them alone.
+CREATE VIEW yquota_internal.held_credit AS
+	SELECT held.project, trim_scale(sum(held.outstanding)) AS held
+	FROM (
+		SELECT own.project, own.outstanding FROM yquota_internal.hold_outstanding AS own
+		UNION ALL
+		SELECT family.ancestor, found.outstanding
+		FROM yquota_internal.project_family AS family
+		JOIN (SELECT DISTINCT live_hold.project FROM yquota_internal.live_hold) AS holder ON holder.project = family.member
+		CROSS JOIN LATERAL yquota_internal.holds_at(family.member, yquota.statement_clock()) AS found
+	) AS held
+	GROUP BY held.project;
+COMMENT ON VIEW yquota_internal.held_credit IS
+	'What is held by projects and all that descend from them; no row where nothing is';
 
 CREATE FUNCTION yquota_internal.lock_credit(project text) RETURNS numeric
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_credit';
 COMMENT ON FUNCTION yquota_internal.lock_credit(text) IS
-	'Wait for others who hold credit of a project, until the transaction ends, and say what remains then, as committed; charging does not wait';
+	'Wait for others who hold credit of a project or its ancestors, until the transaction ends, and say what is available then (project_credit), as committed; charging does not wait';
 REVOKE ALL ON FUNCTION yquota_internal.lock_credit(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_may_hold(project text, purpose text) RETURNS void
@@ -163,7 +178,8 @@ CREATE FUNCTION yquota_internal.hold_as_owner(
 	AS $$
 DECLARE
 	mode yquota.quota_mode;
-	remaining numeric;
+	available numeric;
+	limited_by text;
 	new_hold_id bigint;
 BEGIN
 	IF project IS NULL THEN
@@ -178,14 +194,20 @@ BEGIN
 			USING ERRCODE = 'foreign_key_violation',
 				HINT = 'Insert it into yquota.project.';
 	END IF;
+	-- it stays in its family: whoever moves a project waits, and is waited for
+	LOCK TABLE yquota_internal.project_family IN ROW EXCLUSIVE MODE;
 	IF mode = 'PREPAID' THEN
-		remaining := yquota_internal.lock_credit(project);
-		IF remaining < amount THEN
-			RAISE EXCEPTION 'project "%" has not enough credit to hold %', project, amount
-				USING ERRCODE = 'YQ001',
-					DETAIL = format('What remains is %s.', remaining),
-					HINT = 'Hold less, release holds that are no longer needed, or wait until credit is granted.';
-		END IF;
+		available := yquota_internal.lock_credit(project);
+	END IF;
+	IF available < amount THEN
+		SELECT credit.limited_by INTO limited_by FROM yquota_internal.project_credit AS credit
+		WHERE credit.project = hold_as_owner.project;
+		RAISE EXCEPTION 'project "%" has not enough credit to hold %', project, amount
+			USING ERRCODE = 'YQ001',
+				DETAIL = CASE WHEN limited_by <> project
+							  THEN format('It descends from project "%s", to which %s remains.', limited_by, available)
+							  ELSE format('What remains is %s.', available) END,
+				HINT = 'Hold less, release holds that are no longer needed, or wait until credit is granted.';
 	END IF;
 	INSERT INTO yquota.hold (project, application_id, amount, reason, held_by, held_at, expires_at)
 	VALUES (project, application_id, amount, reason, yquota_internal.acting_role(),
@@ -203,7 +225,7 @@ CREATE FUNCTION yquota.hold(
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.hold(text, text, numeric, interval, text) IS
-	'Set credit of a project aside for an application, for at most ttl; returns the hold_id for release().  YQ001 when that much does not remain, unless the project is NOLIMIT';
+	'Set credit of a project aside for an application, for at most ttl; returns the hold_id for release().  YQ001 when that much is not available (project_balance), which is never the case in a NOLIMIT project';
 REVOKE ALL ON FUNCTION yquota.hold(text, text, numeric, interval, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.release_as_owner(hold_id bigint) RETURNS boolean

@@ -92,6 +92,16 @@ CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rat
 COMMENT ON FUNCTION yquota_internal.used_up_at(timestamptz, numeric, numeric) IS
 	'First microsecond at which credits are used up at a rate in credits per second; NULL when that is never, or after the last timestamp there is';
 
+CREATE VIEW yquota_internal.family_part AS
+	SELECT part.* FROM yquota_internal.balance_part part
+	UNION ALL
+	SELECT family.ancestor, part.charged, part.accrual_base, part.shape, part.factors, part.weight,
+		   part.weights, part.reference_at
+	FROM yquota_internal.project_family family
+	JOIN yquota_internal.balance_part part ON part.project = family.member;
+COMMENT ON VIEW yquota_internal.family_part IS
+	'balance_part of projects and of all that descend from them';
+
 -- Grouped and joined rather than looked up per project: counters are read once
 -- whether one project is asked for or all, and the project asked for is pushed
 -- down into each part.
@@ -108,11 +118,11 @@ CREATE VIEW yquota_internal.spending AS
 										   part.reference_at, yquota.statement_clock()) AS accrued,
 			   yquota_internal.rate_sum(part.shape, part.factors, part.weight, part.weights,
 										part.reference_at, yquota.statement_clock()) AS burn_rate
-		FROM yquota_internal.balance_part part
+		FROM yquota_internal.family_part part
 		GROUP BY part.project
 	) books;
 COMMENT ON VIEW yquota_internal.spending IS
-	'What projects have been charged, what their running containers owe at the clock, and cost per second';
+	'What projects and their descendants have been charged, what their running containers owe at the clock, and cost per second';
 
 CREATE VIEW yquota_internal.granted_credit AS
 	SELECT grants.project, trim_scale(grants.granted - coalesce(expiry.lost, 0)) AS granted
@@ -138,47 +148,126 @@ CREATE VIEW yquota_internal.balance AS
 		   balance.charged,
 		   balance.accrued,
 		   balance.held,
-		   balance.burn_rate
+		   balance.burn_rate,
+		   trim_scale(balance.granted - balance.charged - balance.accrued - balance.held) AS remaining,
+		   project.parent,
+		   credit.project IS NOT NULL AS has_budget
 	FROM yquota.project project
 	LEFT JOIN yquota_internal.granted_credit credit ON credit.project = project.name
 	LEFT JOIN yquota_internal.spending books ON books.project = project.name
-	LEFT JOIN (
-		SELECT hold_outstanding.project, sum(hold_outstanding.outstanding) AS held
-		FROM yquota_internal.hold_outstanding
-		GROUP BY hold_outstanding.project
-	) holds ON holds.project = project.name
+	LEFT JOIN yquota_internal.held_credit holds ON holds.project = project.name
 	CROSS JOIN LATERAL (
 		SELECT coalesce(credit.granted, 0) AS granted,
 			   coalesce(books.charged, 0) AS charged,
 			   coalesce(books.accrued, 0) AS accrued,
-			   trim_scale(coalesce(holds.held, 0)) AS held,
+			   coalesce(holds.held, 0) AS held,
 			   coalesce(books.burn_rate, 0) AS burn_rate
 		-- computed once, however often they are used above
 		OFFSET 0
 	) balance;
 COMMENT ON VIEW yquota_internal.balance IS
-	'What every project has, owes, holds and spends at the clock: project_balance for whoever asks on behalf of all';
+	'What every project has, and what it and its descendants owe, hold and spend at the clock';
+
+-- What a sub-project may spend is a question about few others, its ancestors.
+CREATE FUNCTION yquota_internal.balance_of(of_project text)
+	RETURNS TABLE (project text, quota_mode yquota.quota_mode, on_exhausted yquota.exhaustion_policy,
+				   has_budget boolean, remaining numeric, held numeric, burn_rate numeric)
+	-- of a view whose readers may not read what it is computed from
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 1
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_column
+BEGIN
+	RETURN QUERY
+	SELECT b.project, b.quota_mode, b.on_exhausted, b.has_budget, b.remaining, b.held, b.burn_rate
+	FROM yquota_internal.balance AS b
+	WHERE b.project = of_project;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.balance_of(text) IS
+	'The row of balance for one project';
+
+-- A budget limits a project and all that descend from it: that of a PREPAID
+-- project to which a grant has begun.  Where nobody up to the root has one, and
+-- nobody is NOLIMIT, the root stands for a budget of nothing.
+--
+-- Where a budget is used up, the strictest on_exhausted counts of those from the
+-- project up to the one that has the budget.
+CREATE VIEW yquota_internal.project_credit AS
+	SELECT balance.*,
+		   CASE WHEN balance.parent IS NULL THEN alone.remaining ELSE line.available END AS available,
+		   CASE WHEN balance.parent IS NULL THEN alone.unspent ELSE line.unspent END AS unspent,
+		   CASE WHEN balance.parent IS NULL THEN alone.project ELSE line.limited_by END AS limited_by,
+		   CASE WHEN balance.parent IS NULL
+				THEN yquota_internal.used_up_at(yquota.statement_clock(), alone.unspent, balance.burn_rate)
+				ELSE line.exhausted_at END AS exhausted_at,
+		   CASE WHEN balance.parent IS NOT NULL THEN line.action
+				WHEN alone.unspent <= 0 THEN balance.on_exhausted END AS action,
+		   CASE WHEN balance.parent IS NULL THEN ARRAY[alone.remaining] ELSE line.limits END AS limits,
+		   CASE WHEN balance.parent IS NULL THEN ARRAY[balance.on_exhausted] ELSE line.policies END AS policies
+	FROM yquota_internal.balance
+	LEFT JOIN LATERAL (
+		SELECT balance.project, balance.remaining, balance.remaining + balance.held AS unspent
+	) AS alone ON balance.quota_mode <> 'NOLIMIT'
+	CROSS JOIN LATERAL (
+		SELECT min(l.remaining) AS available,
+			   min(l.remaining + l.held) AS unspent,
+			   (array_agg(l.project ORDER BY l.remaining, l.depth))[1] AS limited_by,
+			   min(yquota_internal.used_up_at(yquota.statement_clock(), l.remaining + l.held, l.burn_rate)) AS exhausted_at,
+			   max(l.policy) FILTER (WHERE l.remaining + l.held <= 0) AS action,
+			   array_agg(l.remaining ORDER BY l.depth) AS limits,
+			   array_agg(l.policy ORDER BY l.depth) AS policies
+		FROM (
+			SELECT up.*,
+				   max(up.on_exhausted) FILTER (WHERE up.quota_mode <> 'NOLIMIT') OVER (ORDER BY up.depth) AS policy,
+				   up.has_limit
+				   OR NOT bool_or(up.has_limit OR up.quota_mode = 'NOLIMIT') OVER ()
+					  AND up.depth = max(up.depth) OVER () AS is_limit
+			FROM (
+				SELECT m.*, m.has_budget AND m.quota_mode <> 'NOLIMIT' AS has_limit
+				FROM (
+					SELECT 0 AS depth, balance.project, balance.quota_mode, balance.on_exhausted, balance.has_budget,
+						   balance.remaining, balance.held, balance.burn_rate
+					WHERE balance.parent IS NOT NULL
+					UNION ALL
+					SELECT family.depth, above.*
+					FROM yquota_internal.project_family AS family
+					CROSS JOIN LATERAL yquota_internal.balance_of(family.ancestor) AS above
+					WHERE family.member = balance.project AND balance.parent IS NOT NULL
+				) AS m
+			) AS up
+		) AS l
+		WHERE l.is_limit AND balance.quota_mode <> 'NOLIMIT'
+	) AS line;
+COMMENT ON VIEW yquota_internal.project_credit IS
+	'balance, and what every project may spend by its own budget and those of its ancestors: project_balance for whoever asks on behalf of all';
+COMMENT ON COLUMN yquota_internal.project_credit.available IS
+	'credits that may still be spent: the least that remains of any budget that limits the project; NULL without limit';
+COMMENT ON COLUMN yquota_internal.project_credit.unspent IS 'the same if nothing were held';
+COMMENT ON COLUMN yquota_internal.project_credit.action IS
+	'what decisions do when nothing is unspent; NULL when there is something';
+COMMENT ON COLUMN yquota_internal.project_credit.limits IS 'credits: what remains of each budget that limits the project';
+COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'what decisions do when those are used up';
 
 CREATE VIEW yquota.project_balance WITH (security_barrier) AS
-	SELECT balance.project,
-		   balance.quota_mode,
-		   balance.on_exhausted,
-		   balance.granted,
-		   balance.charged,
-		   balance.accrued,
-		   balance.held,
-		   trim_scale(balance.granted - balance.charged - balance.accrued - balance.held) AS remaining,
-		   balance.burn_rate,
-		   CASE WHEN balance.quota_mode <> 'NOLIMIT' THEN
-			   yquota_internal.used_up_at(yquota.statement_clock(),
-										  balance.granted - balance.charged - balance.accrued,
-										  balance.burn_rate)
-		   END AS exhausted_at
-	FROM yquota_internal.balance balance
+	SELECT credit.project,
+		   credit.quota_mode,
+		   credit.on_exhausted,
+		   credit.granted,
+		   credit.charged,
+		   credit.accrued,
+		   credit.held,
+		   credit.remaining,
+		   credit.burn_rate,
+		   credit.exhausted_at,
+		   credit.available,
+		   credit.limited_by,
+		   credit.parent
+	FROM yquota_internal.project_credit credit
 	WHERE (SELECT yquota_internal.reads_all())
-	   OR balance.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+	   OR credit.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.project_balance IS
-	'What every project has, owes and spends, live and exact at the clock; NOLIMIT projects are charged alike';
+	'What every project has, and what it and its sub-projects owe and spend, live and exact at the clock; NOLIMIT projects are charged alike';
 COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that have begun (quota_grant), less what was left of those that expired';
 COMMENT ON COLUMN yquota.project_balance.charged IS 'credits posted to the ledger (charge)';
 COMMENT ON COLUMN yquota.project_balance.accrued IS
@@ -186,17 +275,21 @@ COMMENT ON COLUMN yquota.project_balance.accrued IS
 COMMENT ON COLUMN yquota.project_balance.held IS
 	'credits set aside for applications and not yet spent by them (hold_status)';
 COMMENT ON COLUMN yquota.project_balance.remaining IS
-	'credits: granted - charged - accrued - held; may be negative';
+	'credits: granted - charged - accrued - held; may be negative, as it is in a sub-project that lives on the grants of its ancestors';
 COMMENT ON COLUMN yquota.project_balance.burn_rate IS
 	'credits per second that running containers cost at this instant; 0 during an outage that nobody pays for';
 COMMENT ON COLUMN yquota.project_balance.exhausted_at IS
-	'first microsecond at which all that is granted has been spent, held or not, if burn_rate stays as it is; the clock when that has happened already, NULL when that instant never comes and for NOLIMIT projects';
+	'first microsecond at which all that is granted, to it or an ancestor whose budget limits it, has been spent, held or not, if burn_rate stays as it is; the clock when that has happened already, NULL when that instant never comes and for NOLIMIT projects';
+COMMENT ON COLUMN yquota.project_balance.available IS
+	'credits that may still be spent: the least that remains to the project and to its ancestors that have been granted something; NULL without limit';
+COMMENT ON COLUMN yquota.project_balance.limited_by IS 'the project, itself or an ancestor, to which that remains';
+COMMENT ON COLUMN yquota.project_balance.parent IS 'whose credit pays for it as well';
 
 CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
-	SELECT balance.project,
-		   balance.on_exhausted,
-		   balance.on_exhausted::text AS action,
-		   balance.remaining + balance.held AS remaining,
+	SELECT credit.project,
+		   credit.on_exhausted,
+		   credit.action::text AS action,
+		   credit.unspent AS remaining,
 		   container.application_id,
 		   container.container_id,
 		   container.username,
@@ -205,16 +298,17 @@ CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 		   container.execution_type,
 		   container.allocation,
 		   container.started_at
-	FROM yquota.project_balance balance
-	JOIN yquota.container container ON container.project = balance.project
-	WHERE balance.quota_mode = 'PREPAID'
-	  AND balance.on_exhausted IN ('drain', 'stop')
-	  AND balance.remaining + balance.held <= 0;
+	FROM yquota_internal.project_credit credit
+	JOIN yquota.container container ON container.project = credit.project
+	WHERE credit.action IN ('drain', 'stop')
+	  AND ((SELECT yquota_internal.reads_all())
+		   OR credit.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON VIEW yquota.exhausted_work IS
-	'Running containers of PREPAID projects without credit whose on_exhausted is drain or stop; charging goes on until their FINISH arrives';
+	'Running containers of PREPAID projects without credit whose on_exhausted, or that of an ancestor without credit, is drain or stop; charging goes on until their FINISH arrives';
 COMMENT ON COLUMN yquota.exhausted_work.action IS
 	'stop: kill the container; drain: let it end by itself and start no other of its project';
-COMMENT ON COLUMN yquota.exhausted_work.remaining IS 'credits of the project that have not been spent, held or not: zero or less';
+COMMENT ON COLUMN yquota.exhausted_work.remaining IS
+	'credits of the project, or of the ancestor that limits it, that have not been spent, held or not: zero or less';
 COMMENT ON COLUMN yquota.exhausted_work.allocation IS 'native units';
 
 --

@@ -111,8 +111,8 @@ BEGIN
 				   'threshold', trim_scale(crossed.fraction), 'hard', crossed.hard,
 				   'spent', crossed.spent, 'granted', crossed.granted,
 				   'remaining', trim_scale(crossed.granted - crossed.spent - coalesce(
-					   (SELECT sum(hold.outstanding) FROM yquota_internal.hold_outstanding AS hold
-						WHERE hold.project = crossed.project), 0)),
+					   (SELECT holds.held FROM yquota_internal.held_credit AS holds
+						WHERE holds.project = crossed.project), 0)),
 				   'at', now_at) AS payload
 		FROM raised JOIN crossed ON crossed.subject = raised.subject
 	), told AS MATERIALIZED (

@@ -505,7 +505,9 @@ REVOKE ALL ON FUNCTION yquota.node_lost(text, timestamptz, integer) FROM PUBLIC;
 -- Rows that pg_dump keeps.  Not those of clock_setting and worker_state: a
 -- restored database starts with the system's clock and no worker.
 --
-SELECT pg_extension_config_dump('yquota.project', '');
+-- parents first, for dumps of one INSERT per row
+SELECT pg_extension_config_dump('yquota.project',
+	'ORDER BY (SELECT pg_catalog.count(*) FROM yquota_internal.project_family WHERE member = project.name)');
 SELECT pg_extension_config_dump('yquota.quota_grant', '');
 SELECT pg_extension_config_dump('yquota.quota_grant_grant_id_seq', '');
 SELECT pg_extension_config_dump('yquota.container_event', '');

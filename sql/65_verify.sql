@@ -849,6 +849,20 @@ COMMENT ON FUNCTION yquota_internal.verify_grants() IS
 	'What grants lost, against what projects had spent when they expired';
 REVOKE ALL ON FUNCTION yquota_internal.verify_grants() FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.verify_families()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	SELECT 'ancestor of a project differs from the parents there are', format('project %s below %s', member, ancestor),
+		   line.depth::text, family.depth::text
+	FROM yquota_internal.project_line(NULL) AS line
+	FULL JOIN yquota_internal.project_family AS family USING (member, ancestor)
+	WHERE line.depth IS DISTINCT FROM family.depth;
+	END;
+COMMENT ON FUNCTION yquota_internal.verify_families() IS
+	'Who descends from whom, against the parents of projects';
+REVOKE ALL ON FUNCTION yquota_internal.verify_families() FROM PUBLIC;
+
 CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER
@@ -873,6 +887,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_rollup();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_periods();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_grants();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_families();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_applications();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_scheduler();
 END

@@ -95,9 +95,9 @@ BEGIN
 		   now.factor,
 		   now.factors_in_force,
 		   balance.project,
-		   balance.remaining,
-		   balance.quota_mode = 'NOLIMIT'
-		   OR balance.remaining >= now.rate * due.microseconds * 0.000001
+		   coalesce(balance.available, balance.remaining),
+		   CASE WHEN balance.project IS NOT NULL THEN
+			   coalesce(balance.available >= now.rate * due.microseconds * 0.000001, true) END
 	FROM yquota_internal.price_stretches(
 			price_quote_as_owner.allocation,
 			yquota_internal.factor_names(coalesce(payer, ''), price_quote_as_owner.application_id,

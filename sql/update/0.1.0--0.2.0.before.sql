@@ -30,3 +30,6 @@ DROP FUNCTION yquota.explain_charge(text);
 ALTER TABLE yquota.quota_grant
 	ADD COLUMN kind text COLLATE "C" NOT NULL DEFAULT 'grant' CHECK (kind IN ('grant', 'refund', 'correction', 'budget')),
 	ADD COLUMN booked_at timestamptz NOT NULL DEFAULT '-infinity';
+
+-- Projects are parts of others.
+ALTER TABLE yquota.project ADD COLUMN parent text COLLATE "C" REFERENCES yquota.project;

@@ -82,6 +82,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_PRICE_FACTOR] = {.schema = "yquota", .name = "price_factor"},
 	[YQ_PRICING_CHANGE] = {.schema = "yquota", .name = "pricing_change"},
 	[YQ_PROJECT] = {.schema = "yquota", .name = "project"},
+	[YQ_PROJECT_FAMILY] = {.schema = "yquota_internal", .name = "project_family"},
 	[YQ_QUEUE] = {.schema = "yquota", .name = "queue"},
 	[YQ_QUEUE_LABEL] = {.schema = "yquota", .name = "queue_label"},
 	[YQ_QUEUE_STATUS] = {.schema = "yquota_internal", .name = "queue_status"},

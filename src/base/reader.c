@@ -23,8 +23,10 @@
  */
 #include "base/compat.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/parallel.h"
+#include "access/stratnum.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "base/catalog.h"
@@ -41,6 +43,7 @@
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
@@ -119,6 +122,42 @@ add_grant(Readable *readable, Relation relation, TupleTableSlot *slot, Oid reade
 											  CurrentMemoryContext);
 }
 
+/* Whoever may see a project may see all that descend from it. */
+static void
+add_descendants(Readable *readable, Snapshot snapshot)
+{
+	Relation	relation;
+	Oid			index;
+	int			granted = readable->projects->nelems;
+	int			i;
+
+	if (yq_table_has_no_pages(YQ_PROJECT_FAMILY))
+		return;
+	relation = yq_table_open(YQ_PROJECT_FAMILY, AccessShareLock);
+	index = yq_index_oid(YQ_PROJECT_FAMILY, "project_family_ancestor_idx");
+	for (i = 0; i < granted; i++)
+	{
+		SysScanDesc scan;
+		ScanKeyData key;
+		HeapTuple	tuple;
+
+		ScanKeyInit(&key, yq_column(relation, "ancestor"), BTEqualStrategyNumber, F_TEXTEQ,
+					readable->projects->dvalues[i]);
+		scan = systable_beginscan(relation, index, true, snapshot, 1, &key);
+		while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		{
+			bool		isnull;
+			Datum		member = heap_getattr(tuple, yq_column(relation, "member"),
+											  RelationGetDescr(relation), &isnull);
+
+			readable->projects = accumArrayResult(readable->projects, member, isnull, TEXTOID,
+												  CurrentMemoryContext);
+		}
+		systable_endscan(scan);
+	}
+	table_close(relation, AccessShareLock);
+}
+
 /* What a role may see, by the newest committed grants. */
 static Readable
 find_readable(Oid reader)
@@ -147,6 +186,8 @@ find_readable(Oid reader)
 		add_grant(&readable, relation, slot, reader);
 	table_endscan(scan);
 	ExecDropSingleTupleTableSlot(slot);
+	if (!readable.all && readable.projects != NULL)
+		add_descendants(&readable, snapshot);
 	UnregisterSnapshot(snapshot);
 	table_close(relation, AccessShareLock);
 	return readable;
@@ -198,7 +239,7 @@ yq_sql_reads_all(PG_FUNCTION_ARGS)
 
 PG_FUNCTION_INFO_V1(yq_sql_readable_projects);
 
-/* readable_projects(): those that are granted one by one */
+/* readable_projects(): those that are granted one by one, and what descends from them */
 Datum
 yq_sql_readable_projects(PG_FUNCTION_ARGS)
 {

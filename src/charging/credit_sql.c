@@ -9,6 +9,10 @@
  * lock of yquota.hold, the object a hash of the project's name, as pg_locks
  * shows it.  Charging does not know of it.
  *
+ * A sub-project spends the credit of its ancestors as well, so that they are
+ * locked before it, the root first: whoever has the lock of the root is the only
+ * one in the whole family, and nobody waits in a circle.
+ *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
@@ -36,15 +40,14 @@ lock_project(const text *project)
 	(void) LockAcquire(&tag, ExclusiveLock, false, false);
 }
 
-/* What remains by the newest committed state; NULL when there is no such project. */
-static Numeric
-read_remaining(Datum project)
+/*
+ * Run a query about a project by the newest committed state; its rows are in
+ * SPI_tuptable until SPI_finish().
+ */
+static void
+ask(const char *command, Datum project)
 {
-	static const char command[] =
-		"SELECT b.granted - b.charged - b.accrued - b.held FROM yquota_internal.balance AS b WHERE b.project = $1";
 	Oid			types[] = {TEXTOID};
-	MemoryContext caller = CurrentMemoryContext;
-	Numeric		remaining = NULL;
 	Snapshot	snapshot;
 	SPIPlanPtr	plan;
 
@@ -53,20 +56,49 @@ read_remaining(Datum project)
 	plan = SPI_prepare(command, lengthof(types), types);
 	snapshot = yq_latest_snapshot();
 	if (plan == NULL ||
-		SPI_execute_snapshot(plan, &project, NULL, snapshot, InvalidSnapshot, true, false, 1) != SPI_OK_SELECT)
+		SPI_execute_snapshot(plan, &project, NULL, snapshot, InvalidSnapshot, true, false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not execute \"%s\": %s", command, SPI_result_code_string(SPI_result));
 	UnregisterSnapshot(snapshot);
+}
+
+static void
+lock_ancestors(Datum project)
+{
+	uint64		i;
+
+	if (yq_table_has_no_pages(YQ_PROJECT_FAMILY))
+		return;
+	ask("SELECT f.ancestor FROM yquota_internal.project_family AS f WHERE f.member = $1 ORDER BY f.depth DESC", project);
+	for (i = 0; i < SPI_processed; i++)
+	{
+		bool		isnull;
+		Datum		ancestor = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
+
+		lock_project(DatumGetTextPP(ancestor));
+	}
+	SPI_finish();
+}
+
+/* What is available by the newest committed state; NULL when nothing limits it. */
+static Numeric
+read_available(Datum project)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	Numeric		available = NULL;
+
+	ask("SELECT c.available FROM yquota_internal.project_credit AS c WHERE c.project = $1", project);
 	if (SPI_processed == 1)
 	{
 		bool		isnull;
 		Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 		MemoryContext spi = MemoryContextSwitchTo(caller);
 
-		remaining = DatumGetNumericCopy(value);
+		if (!isnull)
+			available = DatumGetNumericCopy(value);
 		MemoryContextSwitchTo(spi);
 	}
 	SPI_finish();
-	return remaining;
+	return available;
 }
 
 /* lock_credit(project): see sql/41_hold.sql */
@@ -74,11 +106,12 @@ Datum
 yq_sql_lock_credit(PG_FUNCTION_ARGS)
 {
 	text	   *project = PG_GETARG_TEXT_PP(0);
-	Numeric		remaining;
+	Numeric		available;
 
+	lock_ancestors(PointerGetDatum(project));
 	lock_project(project);
-	remaining = read_remaining(PointerGetDatum(project));
-	if (remaining == NULL)
+	available = read_available(PointerGetDatum(project));
+	if (available == NULL)
 		PG_RETURN_NULL();
-	PG_RETURN_NUMERIC(remaining);
+	PG_RETURN_NUMERIC(available);
 }

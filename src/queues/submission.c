@@ -386,26 +386,42 @@ check_leaf(Decision *decision)
 
 /* -- credit ------------------------------------------------------------------ */
 
+/* A column of the only row, as text that outlives SPI_finish(). */
+static char *
+copy_answer(int column)
+{
+	char	   *text = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
+
+	return strcpy(SPI_palloc(strlen(text) + 1), text);
+}
+
 /*
  * A project that pays in advance and has nothing left is refused, unless it was
- * agreed that it may go on.  What is held for the application is there for it.
+ * agreed that it may go on: by itself and by all above it that have nothing left.
+ * What is held for the application is there for it.
  */
 static bool
 check_credit(Decision *decision)
 {
 	static YqStatement mode = {
-		.command = "SELECT p.quota_mode::text = 'PREPAID' AND p.on_exhausted::text <> 'allow' FROM yquota.project AS p WHERE p.name = $1",
+		.command = "SELECT p.quota_mode::text = 'PREPAID' AND (p.on_exhausted::text <> 'allow' OR EXISTS ("
+			"SELECT FROM yquota_internal.project_family AS f JOIN yquota.project AS a ON a.name = f.ancestor "
+			"WHERE f.member = p.name AND a.quota_mode::text = 'PREPAID' AND a.on_exhausted::text <> 'allow')) "
+			"FROM yquota.project AS p WHERE p.name = $1",
 		.types = {"text"}
 	};
 	static YqStatement credit = {
-		.command = "SELECT r.remaining > 0, trim_scale(r.remaining)::text FROM yquota_internal.balance AS b, LATERAL ("
-			"SELECT b.granted - b.charged - b.accrued - b.held + coalesce(sum(h.outstanding), 0) AS remaining "
-			"FROM yquota_internal.hold_outstanding AS h WHERE h.project = $1 AND h.application_id = $2) AS r "
-			"WHERE b.project = $1",
+		.command = "SELECT EXISTS (SELECT FROM unnest(c.limits, c.policies) AS l (remaining, policy) "
+			"WHERE l.remaining + h.own <= 0 AND l.policy::text <> 'allow'), "
+			"trim_scale(c.available + h.own)::text, c.limited_by "
+			"FROM yquota_internal.project_credit AS c, LATERAL ("
+			"SELECT coalesce(sum(h.outstanding), 0) AS own FROM yquota_internal.hold_outstanding AS h "
+			"WHERE h.project = $1 AND h.application_id = $2) AS h WHERE c.project = $1",
 		.types = {"text", "text"}
 	};
 	const YqSubmission *submission = decision->submission;
 	Datum		values[2];
+	char	   *limited_by = NULL;
 	char	   *remaining = NULL;
 	bool		isnull;
 
@@ -421,19 +437,17 @@ check_credit(Decision *decision)
 				 errmsg("project \"%s\" does not exist", submission->project)));
 	if (DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)) &&
 		yq_statement_run(&credit, values, NULL) == 1 &&
-		!DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)))
+		DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)))
 	{
-		char	   *text = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2);
-
-		remaining = SPI_palloc(strlen(text) + 1);
-		strcpy(remaining, text);
+		remaining = copy_answer(2);
+		limited_by = copy_answer(3);
 	}
 	SPI_finish();
 	if (remaining == NULL)
 		return true;
-	return refuse(decision, "project_quota", submission->project,
+	return refuse(decision, "project_quota", limited_by,
 				  psprintf("Project %s has no credit left (%s), cannot accept submission of application: %s",
-						   submission->project, remaining, submission->application_id));
+						   limited_by, remaining, submission->application_id));
 }
 
 /* -- may it start? ------------------------------------------------------------ */

@@ -81,6 +81,8 @@ start_at($node, 'original', $clock);
 $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.billing_setting (timezone) VALUES ('Europe/Stockholm');
 	INSERT INTO yquota.project (name, on_exhausted) VALUES ('lab', 'stop'), ('ops', 'drain');
+	-- in an order in which each could not be inserted alone
+	INSERT INTO yquota.project (name, parent) VALUES ('lab.optics.laser', 'lab.optics'), ('lab.optics', 'lab');
 	INSERT INTO yquota.node (name, total, label) VALUES ('n1', '[memory-mb=65536,vcores=64]', 'ssd');
 	INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000000.000000000000000001, 'a'), ('ops', 1, 'b');
 	DELETE FROM yquota.quota_grant WHERE project = 'ops';
@@ -209,7 +211,7 @@ foreach my $database (qw(plain inserted archived directory filled))
 		SELECT * FROM yquota.verify();
 		SQL
 		# two vcores for half an hour
-		"t\n3600|2021-03-02 11:30:00+00\n6\n3\nt\nt\n0\n0\n0\n0\n0", "$database: life goes on");
+		"t\n3600|2021-03-02 11:30:00+00\n6\n3\nt\nt\n0\n0\n0\n0\n0\n0\n0", "$database: life goes on");
 }
 
 # The session that restores a dump may go on to send events.

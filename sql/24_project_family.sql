@@ -1,0 +1,147 @@
+--
+-- Families of projects: what a project spends counts for its parent as well, and
+-- for the parent's parent, and so on.  Who descends from whom is kept in a table,
+-- so that a project without parent and sub-projects costs nobody anything.
+--
+-- Nothing says since when a project has been in a family: it always was.  So it
+-- moves only while there is nothing that it could take along.
+--
+
+CREATE TABLE yquota_internal.project_family (
+	ancestor text COLLATE "C" NOT NULL REFERENCES yquota.project ON UPDATE CASCADE ON DELETE CASCADE,
+	member text COLLATE "C" NOT NULL REFERENCES yquota.project ON UPDATE CASCADE ON DELETE CASCADE,
+	depth integer NOT NULL CHECK (depth BETWEEN 1 AND 15),
+	PRIMARY KEY (member, ancestor)
+);
+CREATE INDEX project_family_ancestor_idx ON yquota_internal.project_family (ancestor);
+COMMENT ON TABLE yquota_internal.project_family IS
+	'Projects and all that descend from them, as project.parent says.  Written by the triggers of project only';
+COMMENT ON COLUMN yquota_internal.project_family.depth IS 'steps from the member to the ancestor: 1 for its parent';
+
+CREATE FUNCTION yquota_internal.project_line(members text[])
+	RETURNS TABLE (ancestor text, member text, depth integer)
+	LANGUAGE sql STABLE PARALLEL SAFE
+	BEGIN ATOMIC
+		-- one step more than there may be, which also ends a circle
+		WITH RECURSIVE line AS (
+			SELECT project.parent AS ancestor, project.name AS member, 1 AS depth
+			FROM yquota.project
+			WHERE project.parent IS NOT NULL AND (members IS NULL OR project.name = ANY (members))
+			UNION ALL
+			SELECT project.parent, line.member, line.depth + 1
+			FROM line
+			JOIN yquota.project ON project.name = line.ancestor
+			WHERE project.parent IS NOT NULL AND line.depth < 16
+		)
+		SELECT line.ancestor, line.member, line.depth FROM line;
+	END;
+COMMENT ON FUNCTION yquota_internal.project_line(text[]) IS
+	'Ancestors of projects, or of all (NULL), found by project.parent; with a depth of 16 where there are too many';
+REVOKE ALL ON FUNCTION yquota_internal.project_line(text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_move(moved text[]) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	obstacle record;
+BEGIN
+	SELECT m.name,
+		   EXISTS (SELECT FROM yquota.hold WHERE hold.project = m.name) AS has_held
+	INTO obstacle
+	FROM unnest(moved) AS m (name)
+	WHERE EXISTS (SELECT FROM yquota.hold WHERE hold.project = m.name)
+	   OR yquota_internal.is_in_books(m.name)
+	ORDER BY m.name LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'cannot change the parent of a project when "%" is in the books', obstacle.name
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = CASE WHEN obstacle.has_held THEN 'Credit was held for it.' ELSE 'Containers were charged to it.' END,
+				HINT = 'What it has spent counts for its ancestors. Insert a new project with the other parent.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_move(text[]) IS
+	'Fail when one of some projects has spent or held credit';
+REVOKE ALL ON FUNCTION yquota_internal.check_move(text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_line(members text[]) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	wrong record;
+BEGIN
+	SELECT line.member, line.ancestor = line.member AS is_circle INTO wrong
+	FROM yquota_internal.project_line(members) AS line
+	WHERE line.ancestor = line.member OR line.depth > 15
+	ORDER BY line.ancestor = line.member DESC, line.member LIMIT 1;
+	IF wrong.is_circle THEN
+		RAISE EXCEPTION 'project "%" cannot descend from itself', wrong.member
+			USING ERRCODE = 'check_violation';
+	ELSIF FOUND THEN
+		RAISE EXCEPTION 'project "%" would have more than 15 ancestors', wrong.member
+			USING ERRCODE = 'check_violation';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_line(text[]) IS
+	'Fail when the parents of projects go round in a circle, or are too many';
+REVOKE ALL ON FUNCTION yquota_internal.check_line(text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.keep_families() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	moved text[];
+BEGIN
+	-- a dump brings its own families
+	IF yquota_internal.restoring() THEN
+		RETURN NULL;
+	END IF;
+	IF TG_OP = 'INSERT' THEN
+		moved := ARRAY(SELECT fresh.name FROM new_projects AS fresh WHERE fresh.parent IS NOT NULL);
+	ELSE
+		moved := ARRAY(SELECT fresh.name FROM new_projects AS fresh
+					   LEFT JOIN old_projects AS stale ON stale.name = fresh.name
+					   WHERE fresh.parent IS DISTINCT FROM stale.parent);
+	END IF;
+	IF moved = '{}' THEN
+		RETURN NULL;
+	END IF;
+	-- what others have moved, held and charged must be seen
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'cannot give a project a parent at isolation level %', upper(current_setting('transaction_isolation'))
+			USING ERRCODE = 'feature_not_supported',
+				HINT = 'Use a transaction of isolation level READ COMMITTED.';
+	END IF;
+	IF TG_OP = 'UPDATE' THEN
+		PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE', 120);
+	END IF;
+	-- one at a time, and not while credit is decided about; readers go on
+	LOCK TABLE yquota_internal.project_family IN SHARE ROW EXCLUSIVE MODE;
+	IF TG_OP = 'UPDATE' THEN
+		moved := ARRAY(SELECT unnest(moved) UNION
+					   SELECT family.member FROM yquota_internal.project_family AS family WHERE family.ancestor = ANY (moved));
+		PERFORM yquota_internal.check_move(moved);
+		DELETE FROM yquota_internal.project_family AS family WHERE family.member = ANY (moved);
+	END IF;
+	PERFORM yquota_internal.check_line(moved);
+	INSERT INTO yquota_internal.project_family (ancestor, member, depth)
+	SELECT line.ancestor, line.member, line.depth FROM yquota_internal.project_line(moved) AS line;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_families() IS
+	'Have project_family follow the parents of projects, and refuse those that cannot be';
+REVOKE ALL ON FUNCTION yquota_internal.keep_families() FROM PUBLIC;
+
+CREATE TRIGGER insert_family AFTER INSERT ON yquota.project
+	REFERENCING NEW TABLE AS new_projects
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.keep_families();
+CREATE TRIGGER update_family AFTER UPDATE ON yquota.project
+	REFERENCING OLD TABLE AS old_projects NEW TABLE AS new_projects
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.keep_families();
+
+SELECT pg_extension_config_dump('yquota_internal.project_family', '');
