@@ -206,15 +206,19 @@ sub growth_case
 
 sub regimes_case
 {
-	my ($nodes, $applications) = (size('nodes'), size('active_applications'));
+	my %size = (nodes => size('nodes'), leaves => size('leaves'), applications => size('active_applications'));
 
 	foreach my $regime (@regimes)
 	{
 		my ($called, %option) = @$regime;
-		# up to half of the size: it is the ratio that tells
-		my %times = map { $_ => [ pass_times(nodes => $nodes * $_ / 8, applications => $applications * $_ / 8, %option) ] } 1, 2, 4;
+		my %times;
 
-		growth_rows("nodes and applications, $called", \%times);
+		# up to half of the size: it is the ratio that tells
+		foreach my $eighths (1, 2, 4)
+		{
+			$times{$eighths} = [ pass_times((map { $_ => int($size{$_} * $eighths / 8) } keys %size), %option) ];
+		}
+		growth_rows("nodes, leaves and applications, $called", \%times);
 	}
 	Cluster::drop_database($database);
 	return;
