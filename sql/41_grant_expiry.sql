@@ -97,17 +97,18 @@ CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz
 COMMENT ON FUNCTION yquota_internal.cost_since(text[], timestamptz[]) IS
 	'Credits for what projects and their descendants ran from instants on, up to the clock; the arrays are pairs, and a pair for which nothing ran has no row';
 
-CREATE FUNCTION yquota_internal.spent_by_now(project text) RETURNS numeric
+CREATE FUNCTION yquota_internal.spent_by_now(projects text[]) RETURNS TABLE (project text, spent numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
+#variable_conflict use_column
 BEGIN
-	RETURN (SELECT s.charged + s.accrued FROM yquota_internal.spending AS s
-			WHERE s.project = spent_by_now.project);
+	RETURN QUERY SELECT s.project, s.charged + s.accrued FROM yquota_internal.spending AS s
+				 WHERE s.project = ANY (projects);
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.spent_by_now(text) IS
-	'Credits that a project and its descendants have spent by the clock; NULL when none is in any book';
+COMMENT ON FUNCTION yquota_internal.spent_by_now(text[]) IS
+	'Credits that projects and their descendants have spent by the clock; no row for one when none is in any book';
 
 CREATE VIEW yquota_internal.grant_life AS
 	SELECT quota_grant.grant_id, quota_grant.project, quota_grant.amount,
@@ -156,7 +157,7 @@ CREATE FUNCTION yquota_internal.spent_until(project text, until timestamptz)
 		)
 		SELECT instant.at,
 			   CASE WHEN instant.at = '-infinity' THEN 0
-					ELSE coalesce(instant.spent, yquota_internal.spent_by_now(project) - coalesce(since.cost, 0), 0) END
+					ELSE coalesce(instant.spent, (SELECT by_now.spent FROM yquota_internal.spent_by_now(ARRAY[project]) AS by_now) - coalesce(since.cost, 0), 0) END
 		FROM instant LEFT JOIN since ON since.at = instant.at
 		ORDER BY instant.at;
 	END;
@@ -229,6 +230,39 @@ $$;
 COMMENT ON FUNCTION yquota_internal.credit_state(text, timestamptz) IS
 	'What is left of the grants of a project at an instant, in the order in which they are spent; what it owes beyond them; and what grants that expired by then have lost';
 
+CREATE VIEW yquota_internal.noted_loss AS
+	SELECT expired.project, sum(expired.lost) AS lost
+	FROM yquota.expired_grant AS expired
+	WHERE expired.expired_at <= yquota.statement_clock()
+	GROUP BY expired.project;
+COMMENT ON VIEW yquota_internal.noted_loss IS
+	'What grants that have expired by the clock lost, as far as it has been noted';
+
+CREATE VIEW yquota_internal.expiry_due AS
+	SELECT life.project, max(life.expires_at) AS until
+	FROM yquota_internal.grant_life AS life
+	WHERE life.amount > 0
+	  AND life.expires_at <= yquota.statement_clock()
+	  AND NOT EXISTS (SELECT FROM yquota.expired_grant AS expired WHERE expired.grant_id = life.grant_id)
+	GROUP BY life.project;
+COMMENT ON VIEW yquota_internal.expiry_due IS
+	'Projects with grants that have expired, and that the worker has not come to yet';
+
+CREATE FUNCTION yquota_internal.unnoted_loss(project text, until timestamptz) RETURNS numeric
+	-- of a view whose readers may not read what it is computed from
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RETURN (SELECT coalesce(sum(found.lost), 0)
+			FROM yquota_internal.credit_state(project, until) AS state
+			CROSS JOIN LATERAL unnest(state.expired_grants, state.losses) AS found (grant_id, lost)
+			WHERE NOT EXISTS (SELECT FROM yquota.expired_grant AS expired WHERE expired.grant_id = found.grant_id));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.unnoted_loss(text, timestamptz) IS
+	'What grants of a project that had expired by an instant lost, but for those of which it has been noted.  Reads the books: for rows of expiry_due';
+
 CREATE VIEW yquota_internal.lost_credit AS
 	SELECT expired.project, expired.grant_id, expired.lost
 	FROM yquota.expired_grant AS expired
@@ -236,14 +270,7 @@ CREATE VIEW yquota_internal.lost_credit AS
 	UNION ALL
 	-- the worker has not come to it yet
 	SELECT due.project, found.grant_id, found.lost
-	FROM (
-		SELECT life.project, max(life.expires_at) AS until
-		FROM yquota_internal.grant_life AS life
-		WHERE life.amount > 0
-		  AND life.expires_at <= yquota.statement_clock()
-		  AND NOT EXISTS (SELECT FROM yquota.expired_grant AS expired WHERE expired.grant_id = life.grant_id)
-		GROUP BY life.project
-	) AS due
+	FROM yquota_internal.expiry_due AS due
 	CROSS JOIN LATERAL yquota_internal.credit_state(due.project, due.until) AS state
 	CROSS JOIN LATERAL unnest(state.expired_grants, state.losses) AS found (grant_id, lost)
 	WHERE NOT EXISTS (SELECT FROM yquota.expired_grant AS expired WHERE expired.grant_id = found.grant_id);
@@ -304,15 +331,17 @@ CREATE FUNCTION yquota_internal.mark_spending(projects text[], review_from times
 		)
 		INSERT INTO yquota_internal.spending_mark AS mark (project, at, spent, taken_at)
 		SELECT due.project, due.at,
-			   trim_scale(coalesce(yquota_internal.spent_by_now(due.project), 0) - coalesce(since.cost, 0)), now_at
-		FROM due LEFT JOIN since ON since.project = due.project AND since.at = due.at
+			   trim_scale(coalesce(by_now.spent, 0) - coalesce(since.cost, 0)), now_at
+		FROM due
+		LEFT JOIN yquota_internal.spent_by_now(projects) AS by_now ON by_now.project = due.project
+		LEFT JOIN since ON since.project = due.project AND since.at = due.at
 		ON CONFLICT (project, at) DO UPDATE SET spent = excluded.spent, taken_at = excluded.taken_at;
 	END;
 COMMENT ON FUNCTION yquota_internal.mark_spending(text[], timestamptz, timestamptz) IS
 	'Keep what projects had spent when their grants began and expired; anew for instants after review_from';
 REVOKE ALL ON FUNCTION yquota_internal.mark_spending(text[], timestamptz, timestamptz) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.expire_grants(now_at timestamptz) RETURNS bigint
+CREATE FUNCTION yquota_internal.expire_grants(now_at timestamptz, max_projects integer DEFAULT NULL) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -327,12 +356,17 @@ BEGIN
 	END IF;
 	-- one at a time; readers go on
 	LOCK TABLE yquota.expired_grant IN SHARE ROW EXCLUSIVE MODE;
-	SELECT array_agg(DISTINCT life.project) INTO due_projects
-	FROM yquota_internal.grant_life AS life
-	LEFT JOIN yquota.expired_grant AS expired ON expired.grant_id = life.grant_id
-	WHERE life.amount > 0 AND life.expires_at <= now_at
-	  AND (expired.grant_id IS NULL
-		   OR life.expires_at > review_from AND expired.decided_at <= now_at - interval '1 day');
+	-- what balances have to compute meanwhile comes before what is looked at again
+	SELECT array_agg(due.project) INTO due_projects
+	FROM (SELECT life.project
+		  FROM yquota_internal.grant_life AS life
+		  LEFT JOIN yquota.expired_grant AS expired ON expired.grant_id = life.grant_id
+		  WHERE life.amount > 0 AND life.expires_at <= now_at
+			AND (expired.grant_id IS NULL
+				 OR life.expires_at > review_from AND expired.decided_at <= now_at - interval '1 day')
+		  GROUP BY life.project
+		  ORDER BY bool_or(expired.grant_id IS NULL) DESC, life.project
+		  LIMIT max_projects) AS due;
 	IF due_projects IS NULL THEN
 		RETURN 0;
 	END IF;
@@ -353,9 +387,9 @@ BEGIN
 	RETURN decided;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.expire_grants(timestamptz) IS
-	'Note what grants that expired have lost; once a day look again at those that expired in the last 35 days.  Returns how many were noted';
-REVOKE ALL ON FUNCTION yquota_internal.expire_grants(timestamptz) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.expire_grants(timestamptz, integer) IS
+	'Note what grants that expired have lost; once a day look again at those that expired in the last 35 days.  Returns of how many projects, at most so many at a time';
+REVOKE ALL ON FUNCTION yquota_internal.expire_grants(timestamptz, integer) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota_internal.spending_mark', '');
 SELECT pg_extension_config_dump('yquota.expired_grant', '');

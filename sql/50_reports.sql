@@ -124,14 +124,17 @@ CREATE VIEW yquota_internal.spending AS
 COMMENT ON VIEW yquota_internal.spending IS
 	'What projects and their descendants have been charged, what their running containers owe at the clock, and cost per second';
 
+CREATE VIEW yquota_internal.begun_credit AS
+	SELECT quota_grant.project, sum(quota_grant.amount) AS granted
+	FROM yquota.quota_grant quota_grant
+	WHERE quota_grant.valid_from <= yquota.statement_clock()
+	GROUP BY quota_grant.project;
+COMMENT ON VIEW yquota_internal.begun_credit IS
+	'Credits of the grants that have begun by the clock, expired ones included';
+
 CREATE VIEW yquota_internal.granted_credit AS
 	SELECT grants.project, trim_scale(grants.granted - coalesce(expiry.lost, 0)) AS granted
-	FROM (
-		SELECT quota_grant.project, sum(quota_grant.amount) AS granted
-		FROM yquota.quota_grant quota_grant
-		WHERE quota_grant.valid_from <= yquota.statement_clock()
-		GROUP BY quota_grant.project
-	) grants
+	FROM yquota_internal.begun_credit grants
 	LEFT JOIN (
 		SELECT lost_credit.project, sum(lost_credit.lost) AS lost
 		FROM yquota_internal.lost_credit
@@ -153,11 +156,16 @@ CREATE VIEW yquota_internal.balance AS
 		   project.parent,
 		   credit.project IS NOT NULL AS has_budget
 	FROM yquota.project project
-	LEFT JOIN yquota_internal.granted_credit credit ON credit.project = project.name
+	LEFT JOIN yquota_internal.begun_credit credit ON credit.project = project.name
+	LEFT JOIN yquota_internal.noted_loss noted ON noted.project = project.name
+	LEFT JOIN yquota_internal.expiry_due due ON due.project = project.name
 	LEFT JOIN yquota_internal.spending books ON books.project = project.name
 	LEFT JOIN yquota_internal.held_credit holds ON holds.project = project.name
 	CROSS JOIN LATERAL (
-		SELECT coalesce(credit.granted, 0) AS granted,
+		SELECT trim_scale(coalesce(credit.granted, 0) - coalesce(noted.lost, 0)
+						  -- read from the books, of the projects that are asked for
+						  - CASE WHEN due.project IS NULL THEN 0
+								 ELSE yquota_internal.unnoted_loss(due.project, due.until) END) AS granted,
 			   coalesce(books.charged, 0) AS charged,
 			   coalesce(books.accrued, 0) AS accrued,
 			   coalesce(holds.held, 0) AS held,

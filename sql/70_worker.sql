@@ -133,19 +133,19 @@ COMMENT ON FUNCTION yquota_internal.worker_price(timestamptz) IS
 	'Computes and publishes prices; lock_not_available while somebody else changes them';
 REVOKE ALL ON FUNCTION yquota_internal.worker_price(timestamptz) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.worker_credit(now_at timestamptz) RETURNS void
+CREATE FUNCTION yquota_internal.worker_credit(now_at timestamptz, max_projects integer DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	PERFORM yquota_internal.grant_budgets(now_at);
-	PERFORM yquota_internal.expire_grants(now_at);
 	PERFORM yquota_internal.remove_ended_holds(now_at);
+	RETURN yquota_internal.expire_grants(now_at, max_projects);
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.worker_credit(timestamptz) IS
-	'Does what is due by the clock about credit: grants budgets, notes what expired grants lost, forgets holds that ended long ago';
-REVOKE ALL ON FUNCTION yquota_internal.worker_credit(timestamptz) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.worker_credit(timestamptz, integer) IS
+	'Does what is due by the clock about credit: grants budgets, forgets holds that ended long ago, notes what expired grants lost, of so many projects at most; returns how many grants were noted';
+REVOKE ALL ON FUNCTION yquota_internal.worker_credit(timestamptz, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_record(
 	failures_now integer, now_at timestamptz, price_at timestamptz, compute_at timestamptz,

@@ -86,6 +86,7 @@ CREATE FUNCTION yquota_internal.perform_duty(
 	AS $$
 DECLARE
 	outcome text;
+	noted bigint;
 BEGIN
 	-- one at a time
 	INSERT INTO yquota_internal.duty_run AS run (duty, started_at, performed_by)
@@ -95,7 +96,11 @@ BEGIN
 
 	CASE perform_duty.duty
 		WHEN 'credit' THEN
-			PERFORM yquota_internal.worker_credit(now_at);
+			-- the worker has other things to do between
+			noted := yquota_internal.worker_credit(now_at, CASE WHEN perform_duty.performed_by = 'worker' THEN 100 END);
+			IF noted > 0 THEN
+				outcome := format('%s expired grants noted', noted);
+			END IF;
 		WHEN 'history' THEN
 			PERFORM yquota_internal.worker_seal(now_at);
 		WHEN 'retention' THEN
@@ -115,7 +120,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.perform_duty(text, text, timestamptz) IS
-	'Do a duty, whether it is due or not, and note that it was done';
+	'Do a duty, whether it is due or not, and note that it was done; returns what, NULL for nothing to speak of';
 REVOKE ALL ON FUNCTION yquota_internal.perform_duty(text, text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.cron_is_loaded() RETURNS boolean
@@ -175,18 +180,19 @@ COMMENT ON FUNCTION yquota_internal.duty_is_due(text, timestamptz) IS
 	'Whether the worker is to do a duty: it is time, and pg_cron does not do it';
 REVOKE ALL ON FUNCTION yquota_internal.duty_is_due(text, timestamptz) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.worker_duty(duty text, now_at timestamptz) RETURNS void
+CREATE FUNCTION yquota_internal.worker_duty(duty text, now_at timestamptz) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
 	IF yquota_internal.duty_is_due(duty, now_at) THEN
-		PERFORM yquota_internal.perform_duty(duty, 'worker', now_at);
+		RETURN yquota_internal.perform_duty(duty, 'worker', now_at);
 	END IF;
+	RETURN NULL;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_duty(text, timestamptz) IS
-	'Do a duty if it is due and pg_cron does not do it';
+	'Do a duty if it is due and pg_cron does not do it; returns what was done, NULL for nothing to speak of';
 REVOKE ALL ON FUNCTION yquota_internal.worker_duty(text, timestamptz) FROM PUBLIC;
 
 --

@@ -86,6 +86,7 @@ typedef struct Task
 
 static void run_command(Task *task);
 static void run_duty(Task *task);
+static void look_after_credit(Task *task);
 static void see_to_duty(Task *task);
 static void run_queue_policy(Task *task);
 static void release_expired(Task *task);
@@ -167,7 +168,7 @@ static Task periodic[PERIODIC_COUNT] = {
 		.name = "credit",
 		.activity = "yquota: looking after credit",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
-		.step = run_duty,
+		.step = look_after_credit,
 		.command = "SELECT yquota_internal.worker_duty('credit', $1)",
 		.interval_ms = &yq_compute_interval
 	},
@@ -277,6 +278,9 @@ static bool no_longer_listed = false;
 static bool started = false;	/* worker_state names this process */
 static bool was_started = false;	/* ever */
 static bool clock_was_set = false;
+
+/* The last look after credit has noted something: there may be more. */
+static bool more_credit_is_due = false;
 
 /* Whose duty another process does, since when (system time); NULL for none */
 static Task *task_of_duty = NULL;
@@ -498,6 +502,25 @@ run_duty(Task *task)
 		run_at_clock(task, task->older_command);
 	else
 		task->last_run = yq_clock_now();
+}
+
+/*
+ * One batch.  What is left for the next one makes balances slow, so thresholds,
+ * which look at all of them, wait until there is none; prices do not.
+ */
+static void
+look_after_credit(Task *task)
+{
+	bool		isnull = true;
+
+	more_credit_is_due = false;
+	SPI_processed = 0;
+	run_duty(task);
+	if (SPI_processed == 1)
+		(void) SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	more_credit_is_due = !isnull;
+	if (more_credit_is_due)
+		task->last_run = 0;
 }
 
 /* Have another process do what is due. */
@@ -741,6 +764,8 @@ run_periodic_tasks(void)
 			continue;
 		(void) attempt(&periodic[i]);
 		has_run = true;
+		if (i == CREDIT && more_credit_is_due)
+			break;
 	}
 	return has_run;
 }

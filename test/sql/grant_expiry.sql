@@ -137,6 +137,25 @@ SELECT yquota.revoke_member('yquota_test_member', 'web');
 -- whoever may give credit does not say when he did
 INSERT INTO yquota.quota_grant (project, amount, reason, booked_at) VALUES ('lab', 1, 'x', '2020-01-01') RETURNING booked_at;
 UPDATE yquota.quota_grant SET booked_at = '2020-01-01' WHERE reason = 'x' RETURNING booked_at;
+-- many that expire at once are noted some at a time; balances say the same meanwhile
+INSERT INTO yquota.project (name) SELECT 'many' || i FROM generate_series(1, 5) AS i;
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) SELECT 'many' || i, 10 * i, 'x', '2026-07-01' FROM generate_series(1, 5) AS i;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+SELECT 'CONTAINER_START', 'many' || i, yquota.clock(), 'many' || i, '[vcores=1]' FROM generate_series(1, 5) AS i;
+SELECT yquota.set_clock(yquota.clock() + '4 s');
+INSERT INTO yquota.container_event (event, container_id, occurred_at)
+SELECT 'CONTAINER_FINISH', 'many' || i, yquota.clock() FROM generate_series(1, 5) AS i;
+SELECT yquota.set_clock('2026-07-01 00:00+00');
+CREATE VIEW many AS SELECT string_agg(concat(project, ' ', granted, ' ', remaining), ', ' ORDER BY project) AS balances,
+	(SELECT count(*) FROM yquota.expired_grant WHERE project ~ '^many') AS noted
+FROM yquota.project_balance WHERE project IN ('many1', 'many2', 'many3', 'many4', 'many5');
+SELECT * FROM many;
+SELECT yquota_internal.expire_grants(yquota.clock(), 2);
+SELECT * FROM many;
+SELECT yquota_internal.perform_duty('credit', 'worker') IS NULL AS is_done;
+SELECT * FROM many;
+SELECT yquota_internal.perform_duty('credit', 'worker') IS NULL AS is_done;
+SELECT * FROM yquota.verify();
 
 \c postgres
 DROP DATABASE yquota_grant_expiry;
