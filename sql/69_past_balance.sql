@@ -3,22 +3,34 @@
 -- what it had and had spent by then.
 --
 
+CREATE FUNCTION yquota_internal.family_of(project text) RETURNS text[]
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT project || ARRAY(SELECT family.member FROM yquota_internal.project_family AS family
+								WHERE family.ancestor = family_of.project ORDER BY family.member);
+	END;
+COMMENT ON FUNCTION yquota_internal.family_of(text) IS
+	'A project and all that descend from it';
+REVOKE ALL ON FUNCTION yquota_internal.family_of(text) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT trim_scale(
+		SELECT trim_scale(sum(
 			coalesce((SELECT opening.charged FROM yquota.opening_balance AS opening
-					  WHERE opening.project = spent_at.project
+					  WHERE opening.project = member.name
 					  ORDER BY opening.archived_through DESC LIMIT 1), 0)
 			+ coalesce((SELECT cost.amount
-						FROM yquota_internal.cost_in_parts(ARRAY['-infinity', at], '{}', project) AS cost), 0)
+						FROM yquota_internal.cost_in_parts(ARRAY['-infinity', at], '{}', member.name) AS cost), 0)
 			-- padding is booked at the finish, and has been by the end of that instant
 			+ coalesce((SELECT sum(charge.amount) FROM yquota.charge
-						WHERE charge.project = spent_at.project AND charge."to" = at AND charge."from" = at), 0));
+						WHERE charge.project = member.name AND charge."to" = at AND charge."from" = at), 0)))
+		FROM unnest(yquota_internal.family_of(spent_at.project)) AS member (name);
 	END;
 COMMENT ON FUNCTION yquota_internal.spent_at(text, timestamptz) IS
-	'Credits for what a project ran until an instant, archived history included';
+	'Credits for what a project and its descendants ran until an instant, archived history included';
 REVOKE ALL ON FUNCTION yquota_internal.spent_at(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz) RETURNS numeric
@@ -31,15 +43,15 @@ CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz) RETUR
 				   yquota_internal.factor_names(charge.project, charge.application_id, charge.username,
 												charge.queue, charge.execution_type) AS factors
 			FROM yquota.charge
-			WHERE charge.project = burn_rate_at.project AND charge."from" <= at AND charge."to" > at
+			WHERE charge.project = ANY (yquota_internal.family_of(burn_rate_at.project)) AND charge."from" <= at AND charge."to" > at
 			UNION ALL
 			SELECT 1, container.allocation, container.factors
 			FROM yquota.container
-			WHERE container.project = burn_rate_at.project AND container.settled_at <= at
+			WHERE container.project = ANY (yquota_internal.family_of(burn_rate_at.project)) AND container.settled_at <= at
 		) AS segment;
 	END;
 COMMENT ON FUNCTION yquota_internal.burn_rate_at(text, timestamptz) IS
-	'Credits per second that the containers of a project cost at an instant';
+	'Credits per second that the containers of a project and its descendants cost at an instant';
 REVOKE ALL ON FUNCTION yquota_internal.burn_rate_at(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.granted_at(project text, at timestamptz) RETURNS numeric
@@ -90,7 +102,7 @@ COMMENT ON FUNCTION yquota_internal.check_past_balance(text, timestamptz) IS
 REVOKE ALL ON FUNCTION yquota_internal.check_past_balance(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.balance_at_as_owner(project text, at timestamptz)
-	RETURNS TABLE (granted numeric, spent numeric, remaining numeric, burn_rate numeric,
+	RETURNS TABLE (granted numeric, spent numeric, held numeric, remaining numeric, burn_rate numeric,
 				   exhausted_at timestamptz)
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -99,7 +111,8 @@ AS $$
 BEGIN
 	PERFORM yquota_internal.check_past_balance(balance_at_as_owner.project, balance_at_as_owner.at);
 	RETURN QUERY
-	SELECT balance.granted, balance.spent, trim_scale(balance.granted - balance.spent), balance.burn_rate,
+	SELECT balance.granted, balance.spent, balance.held,
+		   trim_scale(balance.granted - balance.spent - balance.held), balance.burn_rate,
 		   CASE WHEN (SELECT p.quota_mode FROM yquota.project AS p
 					  WHERE p.name = balance_at_as_owner.project) <> 'NOLIMIT' THEN
 			   yquota_internal.used_up_at(balance_at_as_owner.at, balance.granted - balance.spent, balance.burn_rate)
@@ -107,6 +120,9 @@ BEGIN
 	FROM (
 		SELECT yquota_internal.granted_at(balance_at_as_owner.project, balance_at_as_owner.at) AS granted,
 			   yquota_internal.spent_at(balance_at_as_owner.project, balance_at_as_owner.at) AS spent,
+			   (SELECT trim_scale(coalesce(sum(hold.outstanding), 0))
+				FROM unnest(yquota_internal.family_of(balance_at_as_owner.project)) AS member (name)
+				CROSS JOIN LATERAL yquota_internal.holds_at(member.name, balance_at_as_owner.at) AS hold) AS held,
 			   yquota_internal.burn_rate_at(balance_at_as_owner.project, balance_at_as_owner.at) AS burn_rate
 		-- computed once, however often they are used
 		OFFSET 0
@@ -118,10 +134,10 @@ COMMENT ON FUNCTION yquota_internal.balance_at_as_owner(text, timestamptz) IS
 REVOKE ALL ON FUNCTION yquota_internal.balance_at_as_owner(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.balance_at(project text, at timestamptz)
-	RETURNS TABLE (granted numeric, spent numeric, remaining numeric, burn_rate numeric,
+	RETURNS TABLE (granted numeric, spent numeric, held numeric, remaining numeric, burn_rate numeric,
 				   exhausted_at timestamptz)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.balance_at(text, timestamptz) IS
-	'What a project had, had spent and was spending at an instant that has been, exactly, as the books know it today; holds are not taken off';
+	'What a project had, and what it and its sub-projects had spent, held and were spending at an instant that has been, exactly, as the books know it today';
 REVOKE ALL ON FUNCTION yquota.balance_at(text, timestamptz) FROM PUBLIC;

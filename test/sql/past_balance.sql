@@ -10,13 +10,13 @@ CREATE EXTENSION yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 SELECT yquota.set_clock('2026-03-02 00:00+00');
-INSERT INTO yquota.project (name, quota_mode) VALUES ('lab', 'PREPAID'), ('ops', 'NOLIMIT');
+INSERT INTO yquota.project (name, quota_mode, parent) VALUES ('lab', 'PREPAID', 'site'), ('ops', 'NOLIMIT', NULL), ('site', 'NOLIMIT', NULL);
 INSERT INTO yquota.quota_grant (project, amount, reason, valid_from, expires_at) VALUES
 	('lab', 500000, 'test', DEFAULT, DEFAULT), ('lab', 30000, 'spent before it expires', DEFAULT, '2026-03-02 12:00+00'),
 	('lab', 700000, 'expires with something left', '2026-03-02 06:30+00', '2026-03-02 14:00+00'), ('lab', -7, 'taken back', '2026-03-03 01:00+00', DEFAULT);
 INSERT INTO yquota.price_factor (dimension, name, factor) VALUES ('queue', 'root.a', 0.75);
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('2026-03-02 00:00+00', '10 min');
-CREATE TABLE shown (at timestamptz, project text, granted numeric, spent numeric, remaining numeric, burn_rate numeric, exhausted_at timestamptz);
+CREATE TABLE shown (at timestamptz, project text, granted numeric, spent numeric, held numeric, remaining numeric, burn_rate numeric, exhausted_at timestamptz);
 
 -- some finish before they have run for the minimum, some never, some twice
 SET yquota.on_bad_event = 'set_aside';
@@ -29,25 +29,30 @@ SELECT format('SELECT yquota.set_clock(%L)', at),
 							  number - 2 - least(5 * (number % 7), number - 3), at)
 		   WHEN 4 THEN format('INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES (''CONTAINER_UPDATE'', ''c%s'', %L, ''[memory-mb=%s,vcores=1]'')',
 							  number - 3, at, number * 100)
-		   ELSE format('INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation) VALUES (''CONTAINER_START'', ''c%s'', %L, %L, %L, ''[vcores=%s]'')',
+		   ELSE format('INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, queue, allocation) VALUES (''CONTAINER_START'', ''c%s'', %L, %L, ''app'', %L, ''[vcores=%s]'')',
 					   number, at, CASE WHEN number % 3 = 0 THEN 'ops' ELSE 'lab' END, CASE WHEN number % 2 = 0 THEN 'root.a' END, 1 + number % 4)
 	   END,
 	   CASE number % 50
 		   WHEN 17 THEN 'SELECT yquota_internal.fold_counters()'
 		   WHEN 27 THEN 'SELECT yquota.roll_up()'
 		   WHEN 37 THEN 'SELECT yquota.seal_history()'
+		   WHEN 6 THEN 'SELECT yquota.hold(''ops'', ''app'', 20000, ''5 hours'')'
+		   WHEN 7 THEN format('SELECT yquota.hold(%L, ''app'', 30000, ''7 hours'')', CASE WHEN number < 50 THEN 'lab' ELSE 'ops' END)
+		   WHEN 9 THEN 'SELECT yquota.hold(''ops'', ''other'', 70, ''1 day'')'
+		   WHEN 13 THEN 'SELECT yquota.release(max(hold_id)) FROM yquota.hold WHERE application_id = ''app'''
+		   WHEN 45 THEN 'SELECT yquota.release(max(hold_id)) FROM yquota.hold'
 	   END,
-	   'INSERT INTO shown SELECT yquota.statement_clock(), project, granted, charged + accrued, remaining, burn_rate, exhausted_at FROM yquota.project_balance'
+	   'INSERT INTO shown SELECT yquota.statement_clock(), project, granted, charged + accrued, held, remaining, burn_rate, exhausted_at FROM yquota.project_balance'
 FROM (SELECT number, '2026-03-02 00:00+00'::timestamptz + number * interval '31 min 0.000001 s' AS at
 	  FROM generate_series(1, 90) AS number) AS moment
 \gexec
 \set ECHO all
 \o
-SELECT count(*), count(DISTINCT spent) > 120 AS live, count(DISTINCT exhausted_at) > 40 AS spends, count(DISTINCT granted) AS changes, bool_or(remaining < 0) AS overdrawn FROM shown;
+SELECT count(*), count(DISTINCT held) > 5 AS holds, count(DISTINCT spent) > 120 AS live, count(DISTINCT exhausted_at) > 40 AS spends, count(DISTINCT granted) AS changes, bool_or(remaining < 0) AS overdrawn FROM shown;
 SELECT shown.*, balance.*
 FROM shown, yquota.balance_at(shown.project, shown.at) AS balance
-WHERE (shown.granted, shown.spent, shown.remaining, shown.burn_rate, shown.exhausted_at)
-	  IS DISTINCT FROM (balance.granted, balance.spent, balance.remaining, balance.burn_rate, balance.exhausted_at);
+WHERE (shown.granted, shown.spent, shown.held, shown.remaining, shown.burn_rate, shown.exhausted_at)
+	  IS DISTINCT FROM (balance.granted, balance.spent, balance.held, balance.remaining, balance.burn_rate, balance.exhausted_at);
 -- between two instants nothing jumps but what was booked: a microsecond costs a microsecond
 SELECT bool_and(later.spent - balance.spent = balance.burn_rate * 0.000001) AS exact
 FROM yquota.balance_at('lab', '2026-03-02 18:01:01+00') AS balance, yquota.balance_at('lab', '2026-03-02 18:01:01.000001+00') AS later;
