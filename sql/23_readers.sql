@@ -9,7 +9,9 @@
 --
 -- Members of a project see its sub-projects and theirs, but not the other way.
 --
--- The subqueries make it a question per query instead of one per row.
+-- The subqueries make it a question per query instead of one per row.  Only the
+-- leader of a parallel query knows who asks: from PostgreSQL 17 on workers would
+-- evaluate subqueries of functions that are PARALLEL SAFE.
 --
 
 CREATE TABLE yquota.role_grant (
@@ -30,13 +32,13 @@ COMMENT ON COLUMN yquota.role_grant.kind IS 'operator inserts events, viewer rea
 COMMENT ON COLUMN yquota.role_grant.project IS 'what a member may read; NULL for the other kinds';
 
 CREATE FUNCTION yquota_internal.reads_all() RETURNS boolean
-	LANGUAGE c STABLE PARALLEL SAFE
+	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_reads_all';
 COMMENT ON FUNCTION yquota_internal.reads_all() IS
 	'Whether whoever asks may see every project';
 
 CREATE FUNCTION yquota_internal.readable_projects() RETURNS text[]
-	LANGUAGE c STABLE PARALLEL SAFE
+	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_readable_projects';
 COMMENT ON FUNCTION yquota_internal.readable_projects() IS
 	'The projects that whoever asks is a member of, and those that descend from them; he sees more when reads_all()';
