@@ -70,6 +70,18 @@ CREATE VIEW yquota_internal.crossed_threshold AS
 COMMENT ON VIEW yquota_internal.crossed_threshold IS
 	'Thresholds that spending has reached by the clock; of projects that have been granted something.  What expired grants paid for is left out of both, spent and granted';
 
+-- How many they are the planner overestimates by far, and would prepare for.
+CREATE FUNCTION yquota_internal.crossed_thresholds() RETURNS SETOF yquota_internal.crossed_threshold
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 1000
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RETURN QUERY SELECT crossed.* FROM yquota_internal.crossed_threshold AS crossed;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.crossed_thresholds() IS 'The rows of crossed_threshold';
+REVOKE ALL ON FUNCTION yquota_internal.crossed_thresholds() FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.note_crossings(now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	-- nearly always nothing has been crossed, which the planner cannot know
@@ -86,7 +98,7 @@ BEGIN
 	-- one at a time; whoever changes or reads thresholds goes on
 	LOCK TABLE yquota.spending_threshold IN SHARE UPDATE EXCLUSIVE MODE;
 	WITH crossed AS MATERIALIZED (
-		SELECT c.* FROM yquota_internal.crossed_threshold AS c
+		SELECT c.* FROM yquota_internal.crossed_thresholds() AS c
 	), below AS (
 		UPDATE yquota.alert SET cleared_at = now_at
 		WHERE alert.kind = 'spending_threshold' AND alert.cleared_at IS NULL
@@ -101,6 +113,10 @@ BEGIN
 					  CASE WHEN crossed.hard THEN format(' Its on_exhausted is %s.', project.on_exhausted) END),
 			   now_at
 		FROM crossed JOIN yquota.project ON project.name = crossed.project
+		-- what has been told: nearly all of it
+		WHERE NOT EXISTS (SELECT FROM yquota.alert AS open
+						  WHERE open.kind = 'spending_threshold' AND open.cleared_at IS NULL
+							AND open.subject = crossed.subject)
 		ORDER BY crossed.project, crossed.fraction
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING
 		RETURNING alert_id, subject
