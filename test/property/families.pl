@@ -1,0 +1,292 @@
+#!/usr/bin/env perl
+#
+# Projects are parts of others: random families, into which projects are put and
+# among which they are moved while containers run, are told of late and end,
+# credit is granted, held and given back.  What every project has, has spent,
+# holds and may spend, now and at instants that have been, is compared with sums
+# over the containers, grants and holds that a model keeps in whole microcredits:
+# a vcore costs one per microsecond.  So is who may hold and who may move.
+#
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use List::Util qw(first max min shuffle sum0);
+use Session;
+use Test::More;
+use Trial;
+
+my ($seed, $histories) = Trial::plan_run(3);
+my %count = map { $_ => 0 } qw(holds refused_holds moves refused_moves balances limited_above past);
+my ($project, $container, $grant, $hold, $now);
+
+sub pick { return $_[ int rand @_ ] }
+
+# The instant so many microseconds after the beginning of a history.
+sub instant
+{
+	my ($at) = @_;
+
+	return sprintf("(timestamptz '2026-03-02 10:00+00' + %d * interval '1 microsecond')", $at);
+}
+
+# A project and its ancestors, itself first.
+sub line
+{
+	my ($name) = @_;
+	my @line;
+
+	for (; defined $name && @line <= keys %$project; $name = $project->{$name}{parent})
+	{
+		push @line, $name;
+	}
+	return @line;
+}
+
+sub family
+{
+	my ($name) = @_;
+
+	return grep { my $member = $_; grep { $_ eq $name } line($member) } keys %$project;
+}
+
+# What a container has cost between two instants.
+sub cost
+{
+	my ($one, $from, $to) = @_;
+	my $end = defined $one->{finish} ? min($one->{finish}, $to) : $to;
+
+	return max($end - max($one->{start}, $from), 0) * $one->{cores};
+}
+
+sub spent
+{
+	my ($at, @members) = @_;
+	my %member = map { $_ => 1 } @members;
+
+	return sum0(map { cost($_, -1e12, $at) } grep { $member{ $_->{project} } } values %$container);
+}
+
+sub held
+{
+	my ($at, @members) = @_;
+	my %member = map { $_ => 1 } @members;
+	my $held = 0;
+
+	foreach my $one (grep { $member{ $_->{project} } } values %$hold)
+	{
+		next if $at < $one->{at} || $at >= $one->{until} || defined $one->{released} && $at >= $one->{released};
+		$held += max(0, $one->{amount} - sum0(map { cost($_, $one->{at}, $at) }
+			grep { $_->{application} eq $one->{application} } values %$container));
+	}
+	return $held;
+}
+
+sub begun
+{
+	my ($name, $at) = @_;
+
+	return grep { $_->{project} eq $name && $_->{from} <= $at } @$grant;
+}
+
+sub balance
+{
+	my ($name, $at) = @_;
+	my @members = family($name);
+	my %balance = (granted => sum0(map { $_->{amount} } begun($name, $at)), spent => spent($at, @members), held => held($at, @members));
+
+	$balance{remaining} = $balance{granted} - $balance{spent} - $balance{held};
+	return \%balance;
+}
+
+# The least that remains up the line; undef when nothing limits the project.
+sub available
+{
+	my ($name) = @_;
+	my @line = line($name);
+	my @limits = grep { !$project->{$_}{free} && begun($_, $now) } @line;
+
+	return if $project->{$name}{free};
+	@limits = ($line[-1]) if !@limits && !grep { $project->{$_}{free} } @line;
+	return min(map { balance($_, $now)->{remaining} } @limits);
+}
+
+sub credits
+{
+	my ($microcredits) = @_;
+
+	return defined $microcredits ? sprintf('%s%d.%06d', $microcredits < 0 ? '-' : '', abs($microcredits) / 1_000_000, abs($microcredits) % 1_000_000) : '';
+}
+
+sub compare
+{
+	my ($session, $what) = @_;
+	my $expected = join "\n", map {
+		my $balance = balance($_, $now);
+		my $available = available($_);
+
+		$count{limited_above}++ if defined $available && $available < $balance->{remaining};
+		join '|', $_, map { credits($_) } @{$balance}{qw(granted spent held remaining)}, $available
+	} sort keys %$project;
+	my $found = $session->run(q(SELECT project, round(granted, 6), round(charged + accrued, 6), round(held, 6), round(remaining, 6), round(available, 6) FROM yquota.project_balance ORDER BY project));
+
+	chomp $found;
+	$count{balances} += keys %$project;
+	return is($found, $expected, "$what: balances");
+}
+
+sub compare_past
+{
+	my ($session, $what) = @_;
+
+	foreach my $name (sort keys %$project)
+	{
+		my $at = int rand $now;
+		my $balance = balance($name, $at);
+		my $found = $session->run(sprintf q(SELECT round(granted, 6), round(spent, 6), round(held, 6), round(remaining, 6) FROM yquota.balance_at('%s', %s)), $name, instant($at));
+
+		chomp $found;
+		$count{past}++;
+		return is($found, join('|', map { credits($_) } @{$balance}{qw(granted spent held remaining)}), "$what: balance of $name at $at")
+			if $found ne join('|', map { credits($_) } @{$balance}{qw(granted spent held remaining)});
+	}
+	return pass("$what: balances of the past");
+}
+
+sub expect
+{
+	my ($session, $sql, $may, $state, $what) = @_;
+	my ($answer, $error) = $session->attempt($sql);
+
+	is(defined $error ? ($error =~ /ERROR:  (\w{5}):/)[0] : '', $may ? '' : $state, $what);
+	return $answer;
+}
+
+sub add_project
+{
+	my ($session, $number) = @_;
+	my $name = "p$number";
+	my $parent = keys %$project && rand() < 0.8 ? pick(sort keys %$project) : undef;
+	my $free = rand() < 0.15;
+
+	$project->{$name} = { parent => $parent, free => $free };
+	$session->run(sprintf "INSERT INTO yquota.project (name, parent, quota_mode) VALUES ('%s', %s, '%s')", $name, defined $parent ? "'$parent'" : 'NULL', $free ? 'NOLIMIT' : 'PREPAID');
+	return;
+}
+
+sub move
+{
+	my ($session) = @_;
+	my ($name, $to) = (pick(sort keys %$project), pick(undef, sort keys %$project));
+	my %member = map { $_ => 1 } family($name);
+	my $has_spent = grep { $member{ $_->{project} } } values %$container, values %$hold;
+	my $is_circle = defined $to && $member{$to};
+	my $same = ($to // '') eq ($project->{$name}{parent} // '');
+
+	expect($session, sprintf("UPDATE yquota.project SET parent = %s WHERE name = '%s'", defined $to ? "'$to'" : 'NULL', $name),
+		$same || !$has_spent && !$is_circle, $has_spent ? '55000' : '23514', "move $name");
+	$count{ $same || !$has_spent && !$is_circle ? 'moves' : 'refused_moves' }++;
+	$project->{$name}{parent} = $to if !$has_spent && !$is_circle;
+	return;
+}
+
+sub give
+{
+	my ($session) = @_;
+	my $name = pick(sort keys %$project);
+	my $from = rand() < 0.3 ? $now + int rand 60_000_000 : $now;
+	my $amount = int rand 400_000_000;
+
+	push @$grant, { project => $name, from => $from, amount => $amount };
+	$session->run(sprintf "INSERT INTO yquota.quota_grant (project, amount, reason, valid_from) VALUES ('%s', %s, 'r', %s)", $name, credits($amount), instant($from));
+	return;
+}
+
+sub take
+{
+	my ($session, $number) = @_;
+	my $name = pick(sort keys %$project);
+	my $amount = 1 + int rand 100_000_000;
+	my $ttl = 1 + int rand 90_000_000;
+	my $available = available($name);
+	my $may = !defined $available || $available >= $amount;
+	my $id = expect($session, sprintf("SELECT yquota.hold('%s', 'app%d', %s, %d * interval '1 microsecond')", $name, $number, credits($amount), $ttl), $may, 'YQ001', "hold for $name");
+
+	$count{ $may ? 'holds' : 'refused_holds' }++;
+	$hold->{ int $id } = { project => $name, application => "app$number", amount => $amount, at => $now, until => $now + $ttl } if $may;
+	return;
+}
+
+sub give_back
+{
+	my ($session) = @_;
+	my $id = first { !defined $hold->{$_}{released} && $now < $hold->{$_}{until} } shuffle(sort keys %$hold);
+
+	return if !defined $id;
+	$hold->{$id}{released} = $now;
+	$session->run("SELECT yquota.release($id)");
+	return;
+}
+
+sub start
+{
+	my ($session, $number) = @_;
+	my ($name, $application) = (pick(sort keys %$project), 'none');
+	my $one = pick(values %$hold);
+	my $start = $now - int rand 40_000_000;
+	my $cores = 1 + int rand 3;
+
+	($name, $application) = @{$one}{qw(project application)} if defined $one && rand() < 0.6;
+	$container->{"c$number"} = { project => $name, application => $application, cores => $cores, start => $start };
+	$session->run(sprintf "INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES ('CONTAINER_START', 'c%d', %s, '%s', '%s', '[vcores=%d]')",
+		$number, instant($start), $name, $application, $cores);
+	return;
+}
+
+sub finish
+{
+	my ($session) = @_;
+	my $id = first { !defined $container->{$_}{finish} } shuffle(sort keys %$container);
+
+	return if !defined $id;
+	$container->{$id}{finish} = $container->{$id}{start} + int rand($now - $container->{$id}{start} + 1);
+	$session->run(sprintf "INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', '%s', %s)", $id, instant($container->{$id}{finish}));
+	return;
+}
+
+sub play
+{
+	my ($session, $what) = @_;
+
+	($project, $container, $grant, $hold, $now) = ({}, {}, [], {}, 0);
+	$session->run('SELECT yquota.set_clock(' . instant(0) . ')');
+	add_project($session, $_) foreach 1 .. 7;
+	foreach my $number (1 .. 60)
+	{
+		$now += int rand 5_000_000;
+		$session->run('SELECT yquota.set_clock(' . instant($now) . ')');
+		pick(
+			sub { add_project($session, 100 + $number) }, sub { move($session) }, sub { move($session) }, sub { give($session) }, sub { give($session) },
+			sub { take($session, $number) }, sub { take($session, $number) }, sub { give_back($session) }, sub { start($session, $number) },
+			sub { start($session, $number) }, sub { finish($session) }, sub { $session->run('SELECT yquota_internal.fold_counters()') })->();
+		compare($session, "$what, step $number") or return if $number % 5 == 0;
+	}
+	compare_past($session, $what) or return;
+	return is($session->run('SELECT * FROM yquota.verify()'), '', "$what: the books prove themselves");
+}
+
+srand $seed;
+foreach my $history (1 .. $histories)
+{
+	my $database = "yquota_families_$$";
+
+	Session::administer("CREATE DATABASE $database");
+	my $session = Session->new($database);
+	$session->run('CREATE EXTENSION yquota');
+	my $ok = play($session, "history $history");
+	$session->close;
+	Session::administer("DROP DATABASE $database");
+	last if !$ok;
+}
+note(join ', ', map { "$_: $count{$_}" } sort keys %count);
+done_testing();
