@@ -160,7 +160,7 @@ CREATE FUNCTION yquota_internal.report_prices(
 				FROM yquota.price
 				WHERE price.price_group = price_group.name
 				  AND price.effective_at < least("from" + ("to" - "from") * ((place.number + 0.5) / 284), "to")
-				  AND (place.number = 0 OR price.effective_at >= "from" + ("to" - "from") * ((place.number - 0.5) / 284))
+				  AND price.effective_at >= CASE WHEN place.number = 0 THEN '-infinity' ELSE "from" + ("to" - "from") * ((place.number - 0.5) / 284) END
 				  AND (NOT show_utilization OR price.utilization IS NOT NULL)
 				ORDER BY price.effective_at DESC
 				LIMIT 1) AS last
