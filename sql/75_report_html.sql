@@ -207,8 +207,8 @@ COMMENT ON FUNCTION yquota_internal.report_balances(yquota_internal.report_part[
 REVOKE ALL ON FUNCTION yquota_internal.report_balances(yquota_internal.report_part[], timestamptz[], text, text) FROM PUBLIC;
 
 --
--- The balance over the time of a report, and how it may go on.  Projects without
--- a limit have none.
+-- The balance over the time of a report, and how it may go on, before holds.
+-- Projects without a limit have none.
 --
 
 -- Spent by an instant is what has been spent by now, less what was spent since.
@@ -218,12 +218,20 @@ CREATE FUNCTION yquota_internal.past_balances(
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		WITH limited AS MATERIALIZED (
-			SELECT b.project, b.charged + b.accrued AS spent
+		WITH books AS MATERIALIZED (
+			SELECT s.project, p.parent, s.charged + s.accrued AS spent
+			FROM yquota_internal.spending AS s JOIN yquota.project AS p ON p.name = s.project
+		), limited AS MATERIALIZED (
+			-- books of a project have those of its sub-projects in them, which count once
+			SELECT b.project, coalesce(own.spent, 0) - CASE WHEN of_project IS NULL THEN coalesce(below.spent, 0) ELSE 0 END AS spent
 			FROM yquota.project_balance AS b
+			LEFT JOIN books AS own ON own.project = b.project
+			LEFT JOIN (SELECT books.parent, sum(books.spent) AS spent FROM books GROUP BY books.parent) AS below ON below.parent = b.project
 			WHERE b.quota_mode = 'PREPAID' AND (of_project IS NULL OR b.project = of_project)
 		), spent AS MATERIALIZED (
-			SELECT s.part, s.amount FROM unnest(spendings) AS s JOIN limited ON limited.project = s.name
+			SELECT s.part, s.amount FROM unnest(spendings) AS s
+			WHERE s.name IN (SELECT limited.project FROM limited)
+			   OR s.name IN (SELECT family.member FROM yquota_internal.project_family AS family WHERE family.ancestor = of_project)
 		), change AS MATERIALIZED (
 			SELECT '-infinity'::timestamptz AS at,
 				   coalesce((SELECT sum(spent.amount) FROM spent), 0) - (SELECT sum(limited.spent) FROM limited) AS amount
@@ -414,6 +422,7 @@ DECLARE
 	-- the window's, and to the clock where it ends before
 	known_cuts timestamptz[];
 	by_project yquota_internal.report_part[];
+	of_family yquota_internal.report_part[];
 	title text;
 BEGIN
 	PERFORM yquota_internal.check_report('report_html', '{}', "from", "to");
@@ -432,6 +441,11 @@ BEGIN
 	cuts := yquota_internal.report_cuts("from", "to", zone);
 	known_cuts := cuts || CASE WHEN "to" < now THEN ARRAY[now] END;
 	by_project := yquota_internal.report_parts(known_cuts, 'project', report_html_as_owner.project);
+	of_family := by_project || ARRAY(
+		SELECT ROW(part.*)::yquota_internal.report_part
+		FROM yquota_internal.project_family AS family
+		CROSS JOIN LATERAL unnest(yquota_internal.report_parts(known_cuts, 'project', family.member)) AS part
+		WHERE family.ancestor = report_html_as_owner.project);
 	title := format('Use of the cluster, %s', coalesce('project ' || report_html_as_owner.project, 'all projects'));
 	RETURN concat('<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">',
 		'<title>', yquota_internal.html(title), '</title><style>', style, '</style></head><body><h1>', yquota_internal.html(title), '</h1><p>',
@@ -444,7 +458,7 @@ BEGIN
 		yquota_internal.report_spending('Credits by project', by_project, cuts, zone),
 		yquota_internal.report_spending('Credits by queue', yquota_internal.report_parts(cuts, 'queue', report_html_as_owner.project), cuts, zone),
 		'<h2>Balances and forecast</h2>',
-		yquota_internal.report_balance_chart(by_project, known_cuts, least("to", now), report_html_as_owner.project, zone),
+		yquota_internal.report_balance_chart(of_family, known_cuts, least("to", now), report_html_as_owner.project, zone),
 		yquota_internal.report_balances(by_project, cuts, report_html_as_owner.project, zone),
 		'<h2>Dearest applications</h2>', yquota_internal.report_applications("from", "to", report_html_as_owner.project),
 		yquota_internal.report_trouble("from", "to", report_html_as_owner.project, zone), '</body></html>');

@@ -368,6 +368,8 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.alert', 'UPDATE', '{admin}'),
 		-- views
 		('TABLE', 'yquota.current_price', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.price_overview', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.balance_overview', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.price_history', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.charged_through', 'SELECT', '{operator,member,viewer,admin}'),
 		('TABLE', 'yquota.project_balance', 'SELECT', '{member,viewer,admin}'),

@@ -41,7 +41,7 @@ SELECT enum_has_labels('yquota', 'quota_mode', '{PREPAID,NOLIMIT}'::text[], 'lab
 SELECT enum_has_labels('yquota', 'exhaustion_policy', '{allow,refuse_submission,drain,stop}'::text[], 'labels of exhaustion_policy');
 
 SELECT has_table('yquota', name::name, format('table %s', name)) FROM unnest('{container_event,container,charge,event_reject,project,quota_grant,price,price_group,resource_type,base_price,price_factor,charging_rule,outage,node,utilization,pricing_change,alert,history_stretch,opening_balance,archived_history,retention_setting,event_void,expired_grant,hold,budget,spending_threshold,billing_setting,closed_period,role_grant,audit,queue,queue_label,queue_user,wildcard_template,mapping_rule,workflow_priority_mapping,user_setting,multi_node_sorting_policy,node_label,kept_property,scheduler_setting,resource_request,blacklist,reservation,container_update,decision,expired_grant}'::text[]) AS name;
-SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{billing_period,current_price,project_balance,hold_status,container_cost,daily_cost,feed_status,suspect_container,worker_status,metrics,cron_jobs,charged_through,effective_queue,queue_tree,scheduler_application,scheduler_node,scheduler_queue,grant_status}'::text[]) AS name;
+SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{billing_period,balance_overview,price_overview,current_price,project_balance,hold_status,container_cost,daily_cost,feed_status,suspect_container,worker_status,metrics,cron_jobs,charged_through,effective_queue,queue_tree,scheduler_application,scheduler_node,scheduler_queue,grant_status}'::text[]) AS name;
 SELECT has_column('yquota', relation::name, name::name, format('column %s.%s', relation, name))
 FROM (VALUES
 	('node', '{name,rack,label,total,state,updated_at}'::text[]),
@@ -154,7 +154,7 @@ SELECT is_empty($$SELECT c.oid::regclass FROM own_relation AS c WHERE c.relrowse
 				  AND EXISTS (SELECT FROM pg_policy AS p WHERE p.polrelid = c.oid AND regexp_replace(pg_get_expr(p.polqual, p.polrelid), 'SELECT yquota_internal.(reads_all|readable_projects)\(\)', '', 'g') ~ '(reads_all|readable_projects)\(\)')$$,
 				'and asks once per query');
 SELECT is_empty($$SELECT oid::regclass FROM of_projects WHERE relkind = 'v' AND NOT coalesce(reloptions @> '{security_barrier=true}', false)$$, 'every view that carries a project is a security barrier');
-SELECT is_empty($$SELECT c.oid::regclass FROM of_projects AS c WHERE relkind = 'v' AND c.oid <> 'yquota.daily_cost'::regclass
+SELECT is_empty($$SELECT c.oid::regclass FROM of_projects AS c WHERE relkind = 'v' AND c.oid NOT IN ('yquota.balance_overview'::regclass, 'yquota.daily_cost'::regclass)
 				  AND pg_get_viewdef(c.oid) !~ 'reads_all.*readable_projects'$$,
 				'and asks who reads, itself or in the view that it is made of');
 SELECT is_empty($$SELECT oid::regclass FROM of_projects WHERE relkind = 'v' AND pg_get_viewdef(oid) ~ '(?n)^UNION'$$,

@@ -62,15 +62,16 @@ like($alone, qr/\Q$said\E/, 'the balance and its forecast in words');
 like($alone, qr/<path class="line c1"[^>]*><path class="band c2"[^>]*><path class="line c2"/, 'and as lines and a band');
 is($node->safe_psql('postgres', <<~'SQL'), '12|0', 'the balance at each instant of it is that of the books, running containers, grants and expiry included');
 	INSERT INTO yquota.project (name) VALUES ('mixed');
+	INSERT INTO yquota.project (name, parent) VALUES ('part of mixed', 'mixed');
 	INSERT INTO yquota.quota_grant (project, amount, reason, valid_from, expires_at) VALUES
 		('mixed', 300000, '', '2030-01-02', 'infinity'), ('mixed', 200000, '', '2030-01-03', '2030-01-05'), ('mixed', -1000000, '', '2030-01-09', 'infinity');
 	UPDATE yquota.quota_grant SET booked_at = valid_from WHERE project = 'mixed';
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 		('CONTAINER_START', 'm1', '2030-01-03 12:00 UTC', 'mixed', '[vcores=1]'), ('CONTAINER_FINISH', 'm1', '2030-01-06 13:00 UTC', NULL, NULL),
-		('CONTAINER_START', 'm2', '2030-01-04 12:00 UTC', 'mixed', '[vcores=2]');
-	SELECT count(*), count(*) FILTER (WHERE p.balance <> b.remaining)
+		('CONTAINER_START', 'm2', '2030-01-04 12:00 UTC', 'mixed', '[vcores=2]'), ('CONTAINER_START', 'm3', '2030-01-04 12:00 UTC', 'part of mixed', '[vcores=1]');
+	SELECT count(*), count(*) FILTER (WHERE p.balance <> b.granted - b.spent)
 	FROM (SELECT ARRAY(SELECT generate_series('2029-12-31'::timestamptz, '2030-01-12', '1 day')) AS at) AS cuts,
-		yquota_internal.past_balances(yquota_internal.report_parts(cuts.at, 'project', 'mixed'), cuts.at, yquota.clock(), 'mixed') AS p,
+		yquota_internal.past_balances(yquota_internal.report_parts(cuts.at, 'project', 'mixed') || yquota_internal.report_parts(cuts.at, 'project', 'part of mixed'), cuts.at, yquota.clock(), 'mixed') AS p,
 		yquota.balance_at('mixed', p.at) AS b
 	SQL
 like($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', 'mixed'))), qr/there were -[0-9,.]+ credits\. </, 'what is overdrawn has no forecast');
