@@ -193,9 +193,9 @@ sub shrink
 	return;
 }
 
-# -- a reservation that goes ------------------------------------------------------
+# -- what has to be just so -------------------------------------------------------
 
-# So many GiB and a half of the cluster that begin_release() makes.
+# So many GiB and a half of the cluster that begin_exactly() makes.
 sub part_of_cluster { return sprintf '%.4f', 100 * ($_[0] + 0.5) / 164; }
 
 sub a_queue
@@ -210,6 +210,25 @@ sub request
 	my ($application, @asks) = @_;
 
 	return sprintf q(SELECT yquota.request_containers('application_1_%04d', ARRAY[%s]::yquota.container_request[])), $application, join ', ', @asks;
+}
+
+sub submitted
+{
+	my ($number, $leaf) = @_;
+
+	return sprintf q(SELECT yquota.submit_application('application_1_%04d', 'u', '{}', '%s', am_resource => '[memory-mb=1024,vcores=1]', unmanaged => true, project => 'p')), $number, $leaf;
+}
+
+# A cluster with these queues: twenty nodes of 8 GiB, but one in the middle of 12.
+sub begin_exactly
+{
+	my ($calculator, @queues) = @_;
+
+	return ('BEGIN', q(SELECT yquota.set_clock('2026-03-02 10:00+00')),
+		"INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, resource_calculator, maximum_allocation_mb) VALUES (1, $calculator, 12288)",
+		q(INSERT INTO yquota.queue (path) VALUES ('root')), @queues, 'SET CONSTRAINTS ALL IMMEDIATE',
+		q(INSERT INTO yquota.node (name, rack, total) SELECT 'n' || lpad(n::text, 2, '0'), '/r',
+			CASE n WHEN 10 THEN '[memory-mb=12288,vcores=20]' ELSE '[memory-mb=8192,vcores=20]' END::yquota.resource FROM generate_series(0, 19) AS n));
 }
 
 # Containers for some nodes, and no others: so many, one for each node.
@@ -229,7 +248,6 @@ sub fixed
 sub begin_release
 {
 	my ($session, $leaf, $reserves, $shrinks, $calculator) = @_;
-	my $submit = sub { return sprintf q(SELECT yquota.submit_application('application_1_%04d', 'u', '{}', '%s', am_resource => '[memory-mb=1024,vcores=1]', unmanaged => true, project => 'p')), @_; };
 	my $pass = 'SELECT FROM yquota.schedule()';
 	my $other = $leaf =~ s/l$/o/r;
 	my %asked = (
@@ -238,18 +256,29 @@ sub begin_release
 		other => [ request(4, fixed(5, 1, 'n15')), $pass, request(4, ask('*', '[memory-mb=5120,vcores=1]', 0, 'false')), request(3, ask('*', '[memory-mb=1024,vcores=1]', 3, 'true')) ],
 	);
 
-	$session->run(join ";\n", 'BEGIN', q(SELECT yquota.set_clock('2026-03-02 10:00+00')),
-		"INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, resource_calculator, maximum_allocation_mb) VALUES (1, $calculator, 12288)",
-		q(INSERT INTO yquota.queue (path) VALUES ('root')), a_queue('root.f', 100, 100), a_queue('root.q', part_of_cluster($reserves eq 'again' ? 35 : 24), 'NULL'),
-		($leaf eq 'root.q.l' ? () : a_queue('root.q.p', 100, 'NULL')), a_queue('root.q.m', 100, 100), a_queue($leaf, 100, 100), a_queue($other, 100, 100), 'SET CONSTRAINTS ALL IMMEDIATE',
-		q(INSERT INTO yquota.node (name, rack, total) SELECT 'n' || lpad(n::text, 2, '0'), '/r',
-			CASE n WHEN 10 THEN '[memory-mb=12288,vcores=20]' ELSE '[memory-mb=8192,vcores=20]' END::yquota.resource FROM generate_series(0, 19) AS n),
-		$submit->(1, 'root.f'), $submit->(2, 'root.q.m'), $submit->(3, $leaf), $submit->(4, $other),
+	$session->run(join ";\n", begin_exactly($calculator, a_queue('root.f', 100, 100), a_queue('root.q', part_of_cluster($reserves eq 'again' ? 35 : 24), 'NULL'),
+			($leaf eq 'root.q.l' ? () : a_queue('root.q.p', 100, 'NULL')), a_queue('root.q.m', 100, 100), a_queue($leaf, 100, 100), a_queue($other, 100, 100)),
+		submitted(1, 'root.f'), submitted(2, 'root.q.m'), submitted(3, $leaf), submitted(4, $other),
 		request(1, fixed(4, 20, map { sprintf 'n%02d', $_ } 0 .. 19)), $pass,
 		request(2, fixed(12, 1, 'n10')), request(3, fixed(3, 1, 'n00')), $pass,
 		@{ $asked{$reserves} },
 		$shrinks ? (sprintf(q(UPDATE yquota.queue SET maximum_capacity = '%s' WHERE path = 'root.q'), part_of_cluster($reserves eq 'other' ? 18 : 13)), 'SET CONSTRAINTS ALL IMMEDIATE') : (),
 		request(2, ask('*', '[memory-mb=12288,vcores=1]', 0, 'false')));
+	return;
+}
+
+# Two leaves of a parent, one held by a maximum of its own, of which the rest is kept, and
+# one that waits for a node and needs 4 GiB more than that.  What comes after the parent
+# may have what is left beyond both.
+sub begin_kept
+{
+	my ($session) = @_;
+
+	$session->run(join ";\n", begin_exactly("'$dominant'", a_queue('root.q', part_of_cluster(12), 'NULL'), a_queue('root.q.p', 100, 'NULL'),
+			a_queue('root.q.p.a', 20, 100), a_queue('root.q.p.w', 100, 100), a_queue('root.q.z', 100, 100)),
+		submitted(1, 'root.q.p.a'), submitted(2, 'root.q.p.w'), submitted(3, 'root.q.z'),
+		request(1, ask('*', '[memory-mb=3072,vcores=1]', 1, 'true')), request(2, fixed(4, 1, 'n19')),
+		request(3, ask('*', '[memory-mb=1024,vcores=1]', 30, 'true')));
 	return;
 }
 
@@ -325,6 +354,10 @@ for (my $goes_on = 1; $goes_on && !$failures;)
 is($failures, 0, 'queues that rest get what they would get otherwise');
 cmp_ok($containers, '>', 10 * $histories, 'containers were allocated');
 
+begin_kept($session);
+my ($is_kept, $kept_from) = compare($session, 'kept for both leaves');
+ok($is_kept && $kept_from == 6, 'what is kept for both leaves of a parent is not used by others') or diag("$kept_from containers");
+$session->run('ROLLBACK');
 foreach my $leaf ('root.q.l', 'root.q.p.l')
 {
 	foreach my $reserves (qw(again apart other))
