@@ -102,11 +102,15 @@ BEGIN
 	WHEN 'priority' THEN PERFORM yquota.update_application_priority(replay.id(o ->> 'app'), (o ->> 'priority')::integer);
 	WHEN 'finish' THEN PERFORM yquota.finish_application(replay.id(o ->> 'app'), 'KILLED');
 	WHEN 'end' THEN NULL;
+	WHEN 'failmaster' THEN NULL;
 	ELSE CALL replay.change_node(o);
 	END CASE;
 	-- the master was on a node that is lost
 	PERFORM yquota.finish_application(replay.id(app), 'FAILED') FROM jsonb_array_elements_text(o -> 'failed') AS app;
 	PERFORM yquota.release_containers(ARRAY(SELECT jsonb_array_elements_text(o -> 'ended')));
+	IF o ->> 'do' = 'failmaster' THEN
+		PERFORM count(*) FROM yquota.schedule(max_containers => 0);
+	END IF;
 	RETURN decided;
 END $$;
 
