@@ -73,8 +73,15 @@ CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project 
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		WITH spent AS (
-			SELECT CASE WHEN NOT together THEN cost.project END AS project, cost.part, sum(cost.amount) AS amount
-			FROM yquota_internal.cost_in_parts(cuts, '{project}', of_project) AS cost
+			SELECT line.project, cost.part, sum(cost.amount) AS amount
+			FROM yquota_internal.cost_in_parts(cuts, '{project}',
+				CASE WHEN together OR cardinality(yquota_internal.family_of(of_project)) = 1 THEN of_project END) AS cost
+			CROSS JOIN LATERAL (
+				SELECT CASE WHEN NOT together THEN cost.project END
+				UNION ALL
+				SELECT family.ancestor FROM yquota_internal.project_family AS family
+				WHERE NOT together AND family.member = cost.project
+			) AS line (project)
 			WHERE NOT together OR EXISTS (SELECT FROM yquota.project AS p WHERE p.name = cost.project AND p.quota_mode = 'PREPAID')
 			GROUP BY 1, cost.part
 		), summed AS (
@@ -88,7 +95,7 @@ CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project 
 		FROM summed AS s;
 	END;
 COMMENT ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text, boolean) IS
-	'Mean and standard deviation of what projects, or all that have a limit together, spent between each of some instants and the next, since they began to spend';
+	'Mean and standard deviation of what projects and their descendants, or all that have a limit together, spent between each of some instants and the next, since they began to spend';
 REVOKE ALL ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.forecast_as_owner(of_project text, days integer)
@@ -114,7 +121,7 @@ BEGIN
 	FROM yquota.project_balance AS balance
 		LEFT JOIN yquota_internal.spending_per_day(cuts, forecast_as_owner.of_project, false) AS spent ON spent.project = balance.project
 		LEFT JOIN LATERAL yquota_internal.days_until_spent(balance.remaining, coalesce(spent.mean, 0), coalesce(spent.deviation, 0), coalesce(spent.days, 1)) AS until
-			ON balance.quota_mode <> 'NOLIMIT'
+			ON balance.limited_by = balance.project
 	WHERE forecast_as_owner.of_project IS NULL OR balance.project = forecast_as_owner.of_project
 	ORDER BY balance.project;
 END

@@ -195,7 +195,7 @@ sub give
 	my ($session) = @_;
 	my $name = pick(sort keys %$project);
 	my $from = rand() < 0.3 ? $now + int rand 60_000_000 : $now;
-	my $amount = int rand 400_000_000;
+	my $amount = int rand pick(400_000_000, 4_000_000_000);
 
 	push @$grant, { project => $name, from => $from, amount => $amount };
 	$session->run(sprintf "INSERT INTO yquota.quota_grant (project, amount, reason, valid_from) VALUES ('%s', %s, 'r', %s)", $name, credits($amount), instant($from));

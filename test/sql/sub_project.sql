@@ -115,6 +115,9 @@ SELECT project, granted, charged, remaining, available FROM yquota.project_balan
 SELECT amount, state, spent, remaining, lost FROM yquota.grant_status WHERE project = 'top' ORDER BY amount;
 SELECT yquota.quota_compute();
 SELECT project, granted, charged, remaining, available FROM yquota.project_balance WHERE project IN ('top', 'sub') ORDER BY project;
+-- what lasts is a question about whose credit it is
+SELECT project, remaining, spent_per_day, ends_at FROM yquota.forecast() WHERE project IN ('top', 'sub') ORDER BY project;
+SELECT project, remaining, spent_per_day, ends_at FROM yquota.forecast('top');
 
 --
 -- What cannot be
