@@ -80,20 +80,16 @@ CREATE VIEW yquota.metrics AS
 	UNION ALL
 	SELECT 'project', 'yquota_project_' || sample.name,
 		   jsonb_build_object('project', balance.project), sample.value
-	FROM yquota_internal.balance AS balance
-	CROSS JOIN LATERAL (
-		SELECT balance.granted - balance.charged - balance.accrued AS unspent
-		OFFSET 0
-	) AS credit
+	FROM yquota_internal.project_credit AS balance
 	CROSS JOIN LATERAL (VALUES
 		('granted_credits', balance.granted),
 		('spent_credits', balance.charged + balance.accrued),
 		('held_credits', balance.held),
-		('remaining_credits', credit.unspent - balance.held),
+		('remaining_credits', balance.remaining),
 		('burn_rate_credits', balance.burn_rate),
-		('exhausted', CASE WHEN balance.quota_mode <> 'NOLIMIT' THEN (credit.unspent <= 0)::integer::numeric END),
-		('seconds_left', CASE WHEN balance.quota_mode <> 'NOLIMIT' AND balance.burn_rate > 0
-							  THEN round(greatest(credit.unspent, 0) / balance.burn_rate, 3) END)
+		('exhausted', (balance.unspent <= 0)::integer::numeric),
+		('seconds_left', CASE WHEN balance.burn_rate > 0 THEN
+							 round(extract(epoch FROM balance.exhausted_at - yquota.statement_clock()), 3) END)
 	) AS sample (name, value)
 	WHERE sample.value IS NOT NULL
 	UNION ALL
