@@ -144,7 +144,7 @@ CREATE TABLE yquota_internal.application_attempt (
 	am_container_id text COLLATE "C",
 	placed_memory bigint CHECK (placed_memory >= 0),
 	placed_pending bigint NOT NULL DEFAULT 0 CHECK (placed_pending >= 0),
-	uncounted_memory bigint NOT NULL DEFAULT 0 CHECK (uncounted_memory >= 0)
+	uncounted_memory bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.application_attempt IS
 	'How far applications that the scheduler has served have got with their containers; stays when they end, since their ids may be submitted again';
@@ -153,7 +153,7 @@ COMMENT ON COLUMN yquota_internal.application_attempt.next_container IS 'number 
 COMMENT ON COLUMN yquota_internal.application_attempt.am_container_id IS 'container of the application master; NULL: it has none';
 COMMENT ON COLUMN yquota_internal.application_attempt.placed_memory IS 'MiB that it held when it got its place in fair order; NULL: its place is where what it holds puts it';
 COMMENT ON COLUMN yquota_internal.application_attempt.placed_pending IS 'MiB that it waited for then';
-COMMENT ON COLUMN yquota_internal.application_attempt.uncounted_memory IS 'MiB of its reservations that have been fulfilled since, and have not moved it';
+COMMENT ON COLUMN yquota_internal.application_attempt.uncounted_memory IS 'MiB that have come, or (negative) gone, since without moving it: by fulfilled reservations, and before its priority was changed';
 
 CREATE FUNCTION yquota_internal.demand_accum(internal, yquota.resource, bigint) RETURNS internal
 	LANGUAGE c IMMUTABLE PARALLEL SAFE

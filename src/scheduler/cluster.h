@@ -252,7 +252,7 @@ typedef struct YqClusterApplication
 	int			blacklist_room;
 	int64		placed_memory;	/* fair order: MiB that it held when it got its place; -1: what it holds now decides */
 	int64		placed_pending; /* MiB that it waited for then */
-	int64		uncounted_memory;	/* MiB of reservations fulfilled since: see yq_order_keep_place() */
+	int64		uncounted_memory;	/* MiB that have come or gone since, and have not moved it: see yq_order_keep_place() */
 	bool		is_place_changed;	/* the last three are not what was loaded, or written down */
 	int			number;			/* in its leaf, in order of ids */
 	bool		is_touched;		/* is among those of the cluster that are */
