@@ -324,6 +324,8 @@ sub run_calls
 
 			$failed++;
 			$sqlstates{$sqlstate}++;
+			# who is there to divide may say so
+			next if $sqlstate eq '22012' && $number ne 'end' && $calls[$number] =~ /\bdivide_half_even\(/;
 			$wrong{$number} = "$sqlstate $message" if $sqlstate =~ /^(?:XX000|22012|57014|57P|08|P0004|25P)/ || $number eq 'end';
 		}
 		elsif ($line =~ /server closed the connection|connection to server was lost|FATAL|PANIC/)
