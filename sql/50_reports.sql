@@ -181,7 +181,7 @@ CREATE FUNCTION yquota_internal.balance_of(of_project text)
 	RETURNS TABLE (project text, quota_mode yquota.quota_mode, on_exhausted yquota.exhaustion_policy,
 				   has_budget boolean, remaining numeric, held numeric, burn_rate numeric)
 	-- of a view whose readers may not read what it is computed from
-	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 1
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 1 COST 10000
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 #variable_conflict use_column
@@ -194,6 +194,25 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.balance_of(text) IS
 	'The row of balance for one project';
+
+-- Grouped by member, so that one project is pushed down when it is asked for, and
+-- an ancestor of many is looked at once when all are.
+CREATE VIEW yquota_internal.ancestor_balance AS
+	SELECT family.member,
+		   array_agg(family.depth) AS depths,
+		   array_agg(above.project) AS projects,
+		   array_agg(above.quota_mode) AS quota_modes,
+		   array_agg(above.on_exhausted) AS policies,
+		   array_agg(above.has_budget) AS have_budgets,
+		   array_agg(above.remaining) AS remaining,
+		   array_agg(above.held) AS held,
+		   array_agg(above.burn_rate) AS burn_rates
+	FROM yquota_internal.project_family AS family
+	-- the planner takes calling a function again for free, and remembering results for dear: not so of a subquery
+	CROSS JOIN LATERAL (SELECT b.* FROM yquota_internal.balance_of(family.ancestor) AS b OFFSET 0) AS above
+	GROUP BY family.member;
+COMMENT ON VIEW yquota_internal.ancestor_balance IS
+	'balance of the ancestors of sub-projects, as arrays in one order';
 
 -- A budget limits a project and all that descend from it: that of a PREPAID
 -- project to which a grant has begun.  Where nobody up to the root has one, and
@@ -214,6 +233,7 @@ CREATE VIEW yquota_internal.project_credit AS
 		   CASE WHEN balance.parent IS NULL THEN ARRAY[alone.remaining] ELSE line.limits END AS limits,
 		   CASE WHEN balance.parent IS NULL THEN ARRAY[balance.on_exhausted] ELSE line.policies END AS policies
 	FROM yquota_internal.balance
+	LEFT JOIN yquota_internal.ancestor_balance AS ancestors ON ancestors.member = balance.project
 	LEFT JOIN LATERAL (
 		SELECT balance.project, balance.remaining, balance.remaining + balance.held AS unspent
 	) AS alone ON balance.quota_mode <> 'NOLIMIT'
@@ -238,10 +258,9 @@ CREATE VIEW yquota_internal.project_credit AS
 						   balance.remaining, balance.held, balance.burn_rate
 					WHERE balance.parent IS NOT NULL
 					UNION ALL
-					SELECT family.depth, above.*
-					FROM yquota_internal.project_family AS family
-					CROSS JOIN LATERAL yquota_internal.balance_of(family.ancestor) AS above
-					WHERE family.member = balance.project AND balance.parent IS NOT NULL
+					SELECT above.*
+					FROM unnest(ancestors.depths, ancestors.projects, ancestors.quota_modes, ancestors.policies,
+								ancestors.have_budgets, ancestors.remaining, ancestors.held, ancestors.burn_rates) AS above
 				) AS m
 			) AS up
 		) AS l
