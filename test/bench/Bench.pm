@@ -45,8 +45,9 @@ my %sizes = (
 	leaves => [                1_000,       100,      8 ],
 	active_applications => [  10_000,     1_000,     40 ],
 	application_containers => [   20,        20,      4 ],
-	# how long heartbeats go on; or, if that is 0, how many there are
+	# how long heartbeats go on, after some seconds in which sessions get to know the cluster; or, if that is 0, how many there are
 	heartbeat_seconds => [        15,         3,      0 ],
+	heartbeat_first_seconds => [   5,         1,      0 ],
 	heartbeats => [                0,         0,     80 ],
 	patience_seconds => [        300,        30,     30 ],
 	repetitions => [               5,         2,      1 ],
