@@ -10,6 +10,7 @@
 
 #include "base/settings.h"
 #include "queues/hierarchy_read.h"
+#include "queues/text.h"
 #include "scheduler/holdings.h"
 #include "scheduler/loader.h"
 #include "utils/builtins.h"
@@ -518,7 +519,7 @@ yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids)
 	yq_holdings_begin_again(loader);
 	foreach(cell, ids)
 		forget_application(loaded, lfirst(cell));
-	values[0] = yq_loader_list(ids);
+	values[0] = yq_array_of_strings(ids);
 	yq_loader_read_applications(loader, values);
 	foreach(cell, loader->added)
 		yq_cluster_prepare_application(loader->cluster, lfirst(cell));

@@ -15,6 +15,7 @@
 #include "queues/application.h"
 #include "queues/hierarchy_read.h"
 #include "queues/leaf.h"
+#include "queues/text.h"
 #include "scheduler/cluster_usage.h"
 #include "scheduler/holdings.h"
 #include "scheduler/loader.h"
@@ -172,7 +173,7 @@ read_nodes(YqClusterLoader *loader, const char **names, int count)
 	static YqStatement count_all = {
 		.command = "SELECT pg_catalog.count(*) FROM yquota.node AS n WHERE n.state = 'RUNNING'"
 	};
-	Datum		values[1] = {names == NULL ? (Datum) 0 : yq_loader_array(names, count)};
+	Datum		values[1] = {names == NULL ? (Datum) 0 : yq_array_of_names(names, count)};
 
 	yq_loader_read(loader, names == NULL ? &look_up_all : &look_up_some, values, read_node);
 	yq_loader_read(loader, &count_all, NULL, read_node_count);
@@ -288,8 +289,8 @@ yq_cluster_reload_counters(YqLoadedCluster *loaded, const List *queues, const Li
 
 	if (queues == NIL)
 		return;
-	values[0] = yq_loader_list(queues);
-	values[1] = yq_loader_list(usernames);
+	values[0] = yq_array_of_strings(queues);
+	values[1] = yq_array_of_strings(usernames);
 	yq_loader_read(loaded->loader, &look_up, values, read_counter);
 }
 /* -- all ------------------------------------------------------------------------------ */

@@ -9,6 +9,7 @@
 
 #include "miscadmin.h"
 #include "queues/hierarchy_read.h"
+#include "queues/text.h"
 #include "scheduler/decision.h"
 #include "scheduler/holdings.h"
 #include "utils/builtins.h"
@@ -165,7 +166,7 @@ search(YqClusterLoader *loader, const List *applications)
 		yq_loaded(application)->looked_below = yq_loaded(application)->next_container;
 		ids = lappend(ids, unconstify(char *, application->application_id));
 	}
-	values[0] = yq_loader_list(ids);
+	values[0] = yq_array_of_strings(ids);
 	yq_loader_read(loader, list_length(ids) < MANY ? &look_up : &look_up_many, values, read_holding);
 }
 

@@ -7,12 +7,10 @@
  */
 #include "base/compat.h"
 
-#include "catalog/pg_type_d.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "queues/hierarchy_read.h"
 #include "scheduler/loader.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -99,26 +97,4 @@ yq_loader_append(const YqClusterLoader *loader, List *list, void *element)
 	list = lappend(list, element);
 	MemoryContextSwitchTo(caller);
 	return list;
-}
-Datum
-yq_loader_array(const char **names, int count)
-{
-	Datum	   *elements = palloc(sizeof(Datum) * Max(count, 1));
-
-	for (int i = 0; i < count; i++)
-		elements[i] = CStringGetTextDatum(names[i]);
-	return PointerGetDatum(construct_array(elements, count, TEXTOID, -1, false, TYPALIGN_INT));
-}
-
-/* Strings of a list as an array. */
-Datum
-yq_loader_list(const List *names)
-{
-	const char **elements = palloc(sizeof(char *) * Max(list_length(names), 1));
-	int			count = 0;
-	ListCell   *cell;
-
-	foreach(cell, names)
-		elements[count++] = lfirst(cell);
-	return yq_loader_array(elements, count);
 }

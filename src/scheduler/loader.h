@@ -58,10 +58,6 @@ extern int	yq_loader_label(const YqLoaderRow *row, int column);
 /* Append to a list that lives as long as the cluster. */
 extern List *yq_loader_append(const YqClusterLoader *loader, List *list, void *element);
 
-/* An array of texts: of strings, or of a list of them. */
-extern Datum yq_loader_array(const char **names, int count);
-extern Datum yq_loader_list(const List *names);
-
 /* Applications of some ids (an array), or (NULL) all, that are not in the cluster. */
 extern void yq_loader_read_applications(YqClusterLoader *loader, Datum *ids);
 
