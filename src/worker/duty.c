@@ -65,16 +65,9 @@ end_process(int code, Datum arg)
 static void
 describe(BackgroundWorker *worker, const char *database_name, const DutyOrder *order)
 {
-	memset(worker, 0, sizeof(*worker));
+	yq_worker_process_describe(worker, YQ_DUTY_TYPE, "yq_duty_main", order, sizeof(*order));
 	snprintf(worker->bgw_name, BGW_MAXLEN, "yquota duty %s of %s", NameStr(order->duty), database_name);
-	strlcpy(worker->bgw_type, YQ_DUTY_TYPE, BGW_MAXLEN);
-	worker->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker->bgw_start_time = BgWorkerStart_RecoveryFinished;
-	worker->bgw_restart_time = BGW_NEVER_RESTART;
-	strlcpy(worker->bgw_library_name, "yquota", BGW_MAXLEN);
-	strlcpy(worker->bgw_function_name, "yq_duty_main", BGW_MAXLEN);
 	worker->bgw_notify_pid = MyProcPid;
-	memcpy(worker->bgw_extra, order, sizeof(*order));
 }
 
 /* Shared memory for the outcome, which outlives the transaction. */

@@ -117,15 +117,8 @@ void
 yq_worker_describe(BackgroundWorker *worker, const char *database_name,
 				   const YqWorkerOrder *order)
 {
-	memset(worker, 0, sizeof(*worker));
+	yq_worker_process_describe(worker, YQ_WORKER_TYPE, "yq_worker_main", order, sizeof(*order));
 	snprintf(worker->bgw_name, BGW_MAXLEN, "yquota worker of %s", database_name);
-	strlcpy(worker->bgw_type, YQ_WORKER_TYPE, BGW_MAXLEN);
-	worker->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker->bgw_start_time = BgWorkerStart_RecoveryFinished;
-	worker->bgw_restart_time = BGW_NEVER_RESTART;
-	strlcpy(worker->bgw_library_name, "yquota", BGW_MAXLEN);
-	strlcpy(worker->bgw_function_name, "yq_worker_main", BGW_MAXLEN);
-	memcpy(worker->bgw_extra, order, sizeof(*order));
 }
 
 static DatabaseEntry *

@@ -25,6 +25,21 @@
 #include "utils/snapmgr.h"
 #include "worker/worker.h"
 
+void
+yq_worker_process_describe(BackgroundWorker *worker, const char *type, const char *function,
+						   const void *order, Size order_size)
+{
+	Assert(order_size <= BGW_EXTRALEN);
+	memset(worker, 0, sizeof(*worker));
+	strlcpy(worker->bgw_type, type, BGW_MAXLEN);
+	worker->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker->bgw_start_time = BgWorkerStart_RecoveryFinished;
+	worker->bgw_restart_time = BGW_NEVER_RESTART;
+	strlcpy(worker->bgw_library_name, "yquota", BGW_MAXLEN);
+	strlcpy(worker->bgw_function_name, function, BGW_MAXLEN);
+	memcpy(worker->bgw_extra, order, order_size);
+}
+
 /*
  * Settings that a database or role may have changed and that what is done
  * depends on.  One of a newer server is left out on older ones.

@@ -63,6 +63,13 @@ extern void yq_worker_signal(Oid database, int signal_number);
 extern void yq_give_way_init(void);
 
 /*
+ * session.c: fill in the registration of a process that serves a database and is
+ * not started again by itself, all but its name; its entry point finds the order.
+ */
+extern void yq_worker_process_describe(BackgroundWorker *worker, const char *type, const char *function,
+									   const void *order, Size order_size);
+
+/*
  * session.c: connect the process to a database, whose name is returned, with
  * the settings that its work depends on.
  */
