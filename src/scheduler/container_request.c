@@ -300,3 +300,24 @@ yq_blacklist_update(const char *application_id, const char **additions, int addi
 	yq_change_log_end_own();
 	yq_change_log_applications(list_make1(unconstify(char *, application_id)));
 }
+
+/* -- attempts -------------------------------------------------------------- */
+
+void
+yq_application_begin_attempt(const char *application_id)
+{
+	static YqStatement begin = {
+		.command = "WITH r AS (DELETE FROM yquota.resource_request AS r WHERE r.application_id = $1), "
+		"u AS (DELETE FROM yquota.container_update AS u WHERE u.application_id = $1), "
+		"v AS (DELETE FROM yquota.reservation AS v WHERE v.application_id = $1), "
+		"b AS (DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1), "
+		"c AS (DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1) "
+		"UPDATE yquota_internal.application_attempt AS t "
+		"SET attempt = t.attempt + 1, next_container = 1, am_container_id = NULL, placed_memory = NULL "
+		"WHERE t.application_id = $1",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(application_id)};
+
+	(void) yq_statement_execute(&begin, values, NULL);
+}

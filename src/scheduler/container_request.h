@@ -63,4 +63,10 @@ extern int64 yq_asker_note_demand(const char *application_id);
 extern void yq_blacklist_update(const char *application_id, const char **additions, int addition_count,
 								const char **removals, int removal_count);
 
+/*
+ * Forget what the application has asked for and reserved, and its application master:
+ * the next one knows nothing of it, and counts its containers anew.
+ */
+extern void yq_application_begin_attempt(const char *application_id);
+
 #endif							/* YQ_CONTAINER_REQUEST_H */

@@ -18,6 +18,7 @@
 #include "scheduler/apply.h"
 #include "scheduler/assign.h"
 #include "scheduler/change_log.h"
+#include "scheduler/container_request.h"
 #include "scheduler/container_update.h"
 #include "scheduler/expiry.h"
 #include "scheduler/explain.h"
@@ -61,21 +62,9 @@ find_lost_masters(void)
 	return yq_statement_strings(&look_up, NULL);
 }
 
-/* Its next application master knows nothing of what the last one asked for. */
 static void
 restart_lost_masters(void)
 {
-	static YqStatement restart = {
-		.command = "WITH r AS (DELETE FROM yquota.resource_request AS r WHERE r.application_id = $1), "
-		"u AS (DELETE FROM yquota.container_update AS u WHERE u.application_id = $1), "
-		"v AS (DELETE FROM yquota.reservation AS v WHERE v.application_id = $1), "
-		"b AS (DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1), "
-		"c AS (DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1) "
-		"UPDATE yquota_internal.application_attempt AS t "
-		"SET attempt = t.attempt + 1, next_container = 1, am_container_id = NULL, placed_memory = NULL "
-		"WHERE t.application_id = $1",
-		.types = {"text"}
-	};
 	List	   *ids = find_lost_masters();
 	ListCell   *cell;
 
@@ -83,11 +72,10 @@ restart_lost_masters(void)
 	foreach(cell, ids)
 	{
 		const char *application_id = lfirst(cell);
-		Datum		values[] = {CStringGetTextDatum(application_id)};
 
 		CHECK_FOR_INTERRUPTS();
 		(void) yq_application_change_demand(application_id, true);
-		(void) yq_statement_execute(&restart, values, NULL);
+		yq_application_begin_attempt(application_id);
 	}
 	yq_change_log_end_own();
 	yq_change_log_applications(ids);

@@ -119,15 +119,9 @@ yq_sql_update_blacklist(PG_FUNCTION_ARGS)
 Datum
 yq_sql_forget_application(PG_FUNCTION_ARGS)
 {
-	static YqStatement drops[] = {
-		{.command = "DELETE FROM yquota.resource_request AS r WHERE r.application_id = $1", .types = {"text"}},
-		{.command = "DELETE FROM yquota.container_update AS u WHERE u.application_id = $1", .types = {"text"}},
-		{.command = "DELETE FROM yquota_internal.container_version AS v WHERE v.application_id = $1", .types = {"text"}},
-		{.command = "DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1", .types = {"text"}},
-		{.command = "DELETE FROM yquota.reservation AS r WHERE r.application_id = $1", .types = {"text"}},
-		{.command = "DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1", .types = {"text"}},
-		{.command = "UPDATE yquota_internal.application_attempt AS t SET attempt = t.attempt + 1, next_container = 1, "
-			"am_container_id = NULL, placed_memory = NULL WHERE t.application_id = $1", .types = {"text"}},
+	static YqStatement drop = {
+		.command = "DELETE FROM yquota_internal.container_version AS v WHERE v.application_id = $1",
+		.types = {"text"}
 	};
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
 	Datum		values[1];
@@ -142,8 +136,8 @@ yq_sql_forget_application(PG_FUNCTION_ARGS)
 							 RelationGetDescr(trigger->tg_relation), &isnull);
 	/* that the application itself has changed is noted by another trigger */
 	yq_change_log_begin_own();
-	for (int i = 0; i < (int) lengthof(drops); i++)
-		(void) yq_statement_execute(&drops[i], values, NULL);
+	(void) yq_statement_execute(&drop, values, NULL);
+	yq_application_begin_attempt(TextDatumGetCString(values[0]));
 	yq_change_log_end_own();
 	PG_RETURN_POINTER(NULL);
 }
