@@ -234,6 +234,7 @@ CREATE VIEW yquota_internal.project_credit AS
 		   CASE WHEN balance.parent IS NULL THEN ARRAY[balance.on_exhausted] ELSE line.policies END AS policies
 	FROM yquota_internal.balance
 	LEFT JOIN yquota_internal.ancestor_balance AS ancestors ON ancestors.member = balance.project
+	-- what the line of most projects says, which is of themselves alone, without its aggregates
 	LEFT JOIN LATERAL (
 		SELECT balance.project, balance.remaining, balance.remaining + balance.held AS unspent
 	) AS alone ON balance.quota_mode <> 'NOLIMIT'
