@@ -26,6 +26,7 @@ sub rolled_up_at { return "(SELECT rolled_up_at >= '$_[0]' FROM yquota_internal.
 $node->safe_psql('postgres', 'CREATE DATABASE work');
 start_at($node, 'work', '2030-01-01 00:00 UTC');
 is_soon($node, 'work', status("state = 'running'"), 'the worker is there');
+is_soon($node, 'work', q(EXISTS (SELECT FROM yquota_internal.duty_run WHERE duty = 'verify')), 'and knows since when it waits for the night');
 # Keeping a verification takes as long as there is a gate.
 sql(<<~'SQL');
 	CREATE TABLE public.gate (closed boolean);
