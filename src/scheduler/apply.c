@@ -167,6 +167,28 @@ lock_leaves(const List *applications)
 	yq_submission_locks_take(&locks);
 }
 
+/*
+ * A container that was to be updated may have ended or changed: then its application
+ * gets nothing in this pass, and is read again by the next one.  Returns those that
+ * are left.
+ */
+static List *
+leave_out_changed(const YqCluster *cluster, List *applications)
+{
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		const YqDecision *decision = &cluster->decisions[i];
+		YqClusterApplication *application = decision->key->application;
+
+		if (!yq_decision_updates(decision) || yq_loaded(application)->is_gone ||
+			yq_container_update_claim(cluster->hierarchy, decision->key->update))
+			continue;
+		yq_loaded(application)->is_gone = true;
+		applications = list_delete_ptr(applications, application);
+	}
+	return applications;
+}
+
 /* What was decided for those that are gone never was. */
 static void
 drop_decisions_of_gone(YqCluster *cluster)
@@ -183,8 +205,8 @@ drop_decisions_of_gone(YqCluster *cluster)
 
 /*
  * Applications of which something is to be written, locked; those that have ended
- * or moved since they were read are left out, and marked, and decisions for them
- * dropped.
+ * or moved since they were read, and such with containers that are not to be updated
+ * now, are left out, and marked, and decisions for them dropped.
  */
 static List *
 find_touched(const YqLoadedCluster *loaded)
@@ -234,6 +256,7 @@ find_touched(const YqLoadedCluster *loaded)
 		present = lappend(present, application);
 	}
 	SPI_finish();
+	present = leave_out_changed(loaded->cluster, present);
 	if (list_length(present) < list_length(touched))
 		drop_decisions_of_gone(loaded->cluster);
 	return present;

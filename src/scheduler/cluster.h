@@ -181,6 +181,7 @@ typedef struct YqContainerUpdate
 {
 	const char *container_id;
 	bool		is_promotion;
+	const int64 *present;		/* of the container now; NULL with the next */
 	const int64 *allocation;	/* of the container afterwards; NULL: it is not wanted any more */
 } YqContainerUpdate;
 

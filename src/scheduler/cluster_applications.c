@@ -296,13 +296,21 @@ ask_for_update(const YqLoaderRow *row, YqRequestKey *key, const int64 *amounts)
 	(void) yq_cluster_add_ask(cluster, key, YQ_ANYWHERE, 1, amounts, false);
 }
 
+static int64 *
+copy_amounts(const YqClusterLoader *loader, const int64 *amounts)
+{
+	return memcpy(MemoryContextAlloc(loader->cluster->context, sizeof(int64) * YQ_MAX_RESOURCE_TYPES),
+				  amounts, sizeof(int64) * loader->hierarchy->calculator.types);
+}
+
 static void
 read_update(const YqLoaderRow *row)
 {
 	YqClusterLoader	   *loader = row->loader;
 	YqClusterApplication *application = yq_loader_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
 	int64	   *missing = yq_loader_amounts(row, 9);
-	int64	   *afterwards = yq_loader_amounts(row, 10);
+	int64	   *present = yq_loader_amounts(row, 10);
+	int64	   *afterwards;
 	YqContainerUpdate *update;
 	YqRequestKey *key;
 
@@ -312,10 +320,10 @@ read_update(const YqLoaderRow *row)
 							 DatumGetInt64(yq_loader_value(row, 3)), yq_loader_label(row, 8));
 	update = make_update(row, yq_loader_text(row, 4));
 	update->is_promotion = DatumGetBool(yq_loader_value(row, 5));
+	update->present = copy_amounts(loader, present);
+	update->allocation = afterwards = copy_amounts(loader, present);
 	if (!update->is_promotion)
 		yq_amounts_add(loader->cluster->calculator, afterwards, missing);
-	update->allocation = memcpy(MemoryContextAlloc(loader->cluster->context, sizeof(int64) * YQ_MAX_RESOURCE_TYPES),
-								afterwards, sizeof(int64) * loader->hierarchy->calculator.types);
 	key->update = update;
 	set_counters(row, key, 11);
 	ask_for_update(row, key, missing);
@@ -455,7 +463,10 @@ forget_update(const YqContainerUpdate *update)
 	if (update == NULL)
 		return;
 	if (update->allocation != NULL)
+	{
+		pfree(unconstify(int64 *, update->present));
 		pfree(unconstify(int64 *, update->allocation));
+	}
 	pfree(unconstify(char *, update->container_id));
 	pfree(unconstify(YqContainerUpdate *, update));
 }

@@ -15,6 +15,7 @@
 #include "queues/hierarchy_read.h"
 #include "queues/request.h"
 #include "queues/statement.h"
+#include "queues/text.h"
 #include "scheduler/container_request.h"
 #include "scheduler/change_log.h"
 #include "scheduler/container_update.h"
@@ -90,6 +91,36 @@ look_up(const YqAsker *asker, const char *container_id)
 	}
 	SPI_finish();
 	return running;
+}
+
+/*
+ * Lock containers of an application until the transaction ends, in the order of the
+ * door.  Whoever changes one puts another row in its place: then once more.
+ */
+static void
+lock_containers(const YqAsker *asker, const YqUpdateRequest *requests, int count)
+{
+	static YqStatement lock = {
+		.command = "SELECT FROM yquota.container AS c WHERE c.container_id = ANY ($1) AND c.application_id = $2 "
+		"ORDER BY c.container_id FOR UPDATE",
+		.types = {"_text", "text"}
+	};
+	static YqStatement find = {
+		.command = "SELECT FROM yquota.container AS c WHERE c.container_id = ANY ($1) AND c.application_id = $2",
+		.types = {"_text", "text"}
+	};
+	const char **ids = palloc(sizeof(char *) * Max(count, 1));
+	Datum		values[2] = {0, CStringGetTextDatum(asker->application->application_id)};
+	uint64		locked;
+
+	for (int i = 0; i < count; i++)
+		ids[i] = requests[i].container_id;
+	values[0] = yq_array_of_names(ids, count);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		locked = yq_statement_execute(&lock, values, NULL);
+	} while (yq_statement_execute(&find, values, NULL) != locked);
 }
 
 /* -- what is wanted -------------------------------------------------------- */
@@ -222,8 +253,8 @@ make_plan(const YqAsker *asker, UpdatePlan *plans, int number)
 /* -- doing it ---------------------------------------------------------------- */
 
 /*
- * The event, the next version, and nothing pending any more.  A container that has
- * ended meanwhile stays as it is.  Its events are told apart by their instants,
+ * The event, the next version, and nothing pending any more, of a container that is
+ * locked.  Its events are told apart by their instants,
  * which the clock alone may not do.
  */
 static void
@@ -401,9 +432,11 @@ yq_containers_update(const char *application_id, const YqUpdateRequest *requests
 	YqUpdateOutcome *outcomes = palloc0(sizeof(YqUpdateOutcome) * Max(count, 1));
 
 	for (int i = 0; i < count; i++)
+		check_request(&requests[i]);
+	lock_containers(&asker, requests, count);
+	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		check_request(&requests[i]);
 		plans[i].request = &requests[i];
 		plans[i].outcome = &outcomes[i];
 		outcomes[i].refusal = make_plan(&asker, plans, i);
@@ -449,16 +482,17 @@ yq_container_updates_take_back(TimestampTz until, int64 most)
 {
 	static YqStatement revert = {
 		.command = "WITH due AS MATERIALIZED ("
-		"SELECT d.decision_id FROM yquota.decision AS d WHERE d.decided_at <= $1 AND d.decision = 'increased' "
+		"SELECT d.decision_id, d.container_id FROM yquota.decision AS d WHERE d.decided_at <= $1 AND d.decision = 'increased' "
 		"AND d.decision_id IN (SELECT o.decision_id FROM yquota.decision AS o ORDER BY o.decision_id LIMIT $2) "
 		"FOR UPDATE SKIP LOCKED), "
-		"expired AS (DELETE FROM yquota.decision AS d USING due WHERE d.decision_id = due.decision_id "
-		"RETURNING d.container_id), "
+		"running AS MATERIALIZED (SELECT c.container_id, c.allocation, c.settled_at FROM yquota.container AS c "
+		"WHERE c.container_id = ANY (ARRAY(SELECT due.container_id FROM due)) FOR UPDATE SKIP LOCKED), "
+		"expired AS (DELETE FROM yquota.decision AS d USING due JOIN running AS r ON r.container_id = due.container_id "
+		"WHERE d.decision_id = due.decision_id), "
 		"larger AS (SELECT c.container_id, v.previous_allocation, "
 		"greatest(yquota.clock(), c.settled_at + interval '1 microsecond') AS at "
-		"FROM yquota_internal.container_version AS v JOIN yquota.container AS c ON c.container_id = v.container_id "
-		"WHERE v.container_id IN (SELECT e.container_id FROM expired AS e) "
-		"AND v.previous_allocation OPERATOR(yquota.<@) c.allocation), "
+		"FROM yquota_internal.container_version AS v JOIN running AS c ON c.container_id = v.container_id "
+		"WHERE v.previous_allocation OPERATOR(yquota.<@) c.allocation), "
 		"counted AS (UPDATE yquota_internal.container_version AS v SET version = v.version + 1, previous_allocation = NULL "
 		"WHERE v.container_id IN (SELECT l.container_id FROM larger AS l)) "
 		"INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, source) "
@@ -486,6 +520,30 @@ yq_container_updates_tidy(void)
 }
 
 /* -- after a pass -------------------------------------------------------------- */
+
+bool
+yq_container_update_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *update)
+{
+	static YqStatement lock = {
+		.command = "SELECT c.allocation FROM yquota.container AS c WHERE c.container_id = $1 FOR UPDATE SKIP LOCKED",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(update->container_id)};
+	bool		is_as_known = false;
+	bool		isnull;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (yq_statement_run(&lock, values, NULL) > 0)
+	{
+		Datum		allocation = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+
+		is_as_known = memcmp(yq_hierarchy_read_amounts(hierarchy, allocation), update->present,
+							 sizeof(int64) * hierarchy->calculator.types) == 0;
+	}
+	SPI_finish();
+	return is_as_known;
+}
 
 /* Of what goes on to wait. */
 static void

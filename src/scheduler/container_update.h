@@ -64,8 +64,9 @@ extern const char *yq_update_refusal_name(YqUpdateRefusal refusal);
 /*
  * Do what can be done for containers of an application, and say of each request
  * what became of it.  Locks like yq_container_request(), with the same errors for
- * the application; what names no type of resource, and what asks for both or
- * neither, is ERRCODE_INVALID_PARAMETER_VALUE.
+ * the application, and the containers, too: whoever is ending or changing one is
+ * waited for.  What names no type of resource, and what asks for both or neither,
+ * is ERRCODE_INVALID_PARAMETER_VALUE.
  */
 extern YqUpdateOutcome *yq_containers_update(const char *application_id, const YqUpdateRequest *requests,
 											 int count);
@@ -77,9 +78,17 @@ extern void yq_container_updates_tidy(void);
 
 /*
  * Take back increases decided until then, of which nobody has heard, among so many
- * of the oldest decisions, which are forgotten.
+ * of the oldest decisions, which are forgotten; but not of containers that somebody is
+ * ending or changing at this moment.
  */
 extern void yq_container_updates_take_back(TimestampTz until, int64 most);
+
+/*
+ * Lock the container that a pass wants to update, until the transaction ends.  False
+ * when it has ended, is not what the pass took it for, or somebody is ending or
+ * changing it at this moment: nobody is waited for.
+ */
+extern bool yq_container_update_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *update);
 
 /* Write down what a pass has decided of updates, and what it counted for them. */
 extern void yq_container_updates_record(const YqCluster *cluster, const List *applications);

@@ -55,20 +55,24 @@ look(TimestampTz now)
 	SPI_finish();
 }
 
+/* Increases that are left are those of containers that somebody is ending or changing. */
 int
 yq_release_expired(void)
 {
 	static YqStatement release = {
 		.command = "WITH due AS MATERIALIZED ("
-		"SELECT d.decision_id FROM yquota.decision AS d "
+		"SELECT d.decision_id, d.container_id, d.decision IN ('allocated', 'swapped') AS starts FROM yquota.decision AS d "
 		"WHERE d.decision_id IN (SELECT o.decision_id FROM yquota.decision AS o ORDER BY o.decision_id LIMIT $2) "
-		"AND d.decided_at <= $1 FOR UPDATE SKIP LOCKED), "
+		"AND d.decided_at <= $1 AND (d.decision <> 'increased' OR NOT EXISTS ("
+		"SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id)) FOR UPDATE SKIP LOCKED), "
+		"running AS MATERIALIZED (SELECT c.container_id, c.settled_at FROM yquota.container AS c "
+		"WHERE c.container_id = ANY (ARRAY(SELECT due.container_id FROM due WHERE due.starts)) FOR UPDATE SKIP LOCKED), "
 		"expired AS (DELETE FROM yquota.decision AS d USING due WHERE d.decision_id = due.decision_id "
-		"RETURNING d.container_id, d.decision), "
+		"AND (NOT due.starts OR due.container_id IN (SELECT r.container_id FROM running AS r) OR NOT EXISTS ("
+		"SELECT FROM yquota.container AS c WHERE c.container_id = due.container_id)) RETURNING 1), "
 		"ended AS (INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) "
-		"SELECT 'CONTAINER_FINISH', c.container_id, greatest(yquota.clock(), c.settled_at), -100, 'scheduler' "
-		"FROM yquota.container AS c "
-		"WHERE c.container_id = ANY (ARRAY(SELECT e.container_id FROM expired AS e WHERE e.decision IN ('allocated', 'swapped')))) "
+		"SELECT 'CONTAINER_FINISH', r.container_id, greatest(yquota.clock(), r.settled_at), -100, 'scheduler' "
+		"FROM running AS r) "
 		"SELECT FROM expired",
 		.types = {"timestamptz", "int8"}
 	};

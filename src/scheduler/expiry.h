@@ -17,7 +17,8 @@
  * Forget decisions that nobody has acknowledged for yquota.allocation_expiry, oldest
  * first: containers that started by them end, with YARN's exit status for such
  * (ContainerExitStatus.ABORTED), and such as were increased get back what they had.
- * Those that somebody is just acknowledging are left alone.  Returns how many were
+ * Those that somebody is just acknowledging are left alone, and so are containers
+ * that somebody is just ending or changing.  Returns how many were
  * forgotten: YQ_EXPIRY_BATCH when there may be more.  Called under the lock of
  * passes.
  */
