@@ -48,21 +48,16 @@ take(int key, LOCKMODE mode)
 	(void) LockAcquire(&tag, mode, false, false);
 }
 
-static int
-compare_keys(const ListCell *a, const ListCell *b)
-{
-	return lfirst_int(a) < lfirst_int(b) ? -1 : lfirst_int(a) > lfirst_int(b);
-}
-
 void
 yq_submission_locks_add(YqSubmissionLocks *locks, YqSubmissionLockKind kind, const char *name)
 {
 	int			key = key_of_name(kind, name);
+	int			at = list_length(locks->keys);
 
-	if (list_member_int(locks->keys, key))
-		return;
-	locks->keys = lappend_int(locks->keys, key);
-	list_sort(locks->keys, compare_keys);
+	while (at > 0 && list_nth_int(locks->keys, at - 1) > key)
+		at--;
+	if (at == 0 || list_nth_int(locks->keys, at - 1) < key)
+		locks->keys = list_insert_nth_int(locks->keys, at, key);
 }
 
 bool

@@ -55,12 +55,15 @@ yq_asker_lock(const char *application_id)
 	for (;;)
 	{
 		const char *locked = asker.application->queue;
+		YqSubmissionLocks locks = {NIL};
 
 		CHECK_FOR_INTERRUPTS();
-		yq_submission_lock_leaf(locked);
+		yq_submission_locks_add(&locks, YQ_LOCK_LEAF, locked);
+		yq_submission_locks_take(&locks);
 		asker.application = find_application(asker.hierarchy, application_id);
 		if (strcmp(asker.application->queue, locked) == 0)
 			break;
+		yq_submission_locks_release(&locks);
 	}
 	asker.queue = yq_hierarchy_find(asker.hierarchy, asker.application->queue);
 	if (asker.queue == NULL)

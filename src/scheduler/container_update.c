@@ -20,6 +20,7 @@
 #include "scheduler/change_log.h"
 #include "scheduler/container_update.h"
 #include "scheduler/decision.h"
+#include "scheduler/pass_lock.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -506,15 +507,19 @@ yq_container_updates_take_back(TimestampTz until, int64 most)
 }
 
 void
-yq_container_updates_tidy(void)
+yq_container_updates_tidy(const YqHierarchy *hierarchy)
 {
+	List	   *ids;
 	ListCell   *cell;
 
 	if (yq_table_has_no_pages(YQ_CONTAINER_UPDATE_TABLE))
 		return;
 	/* every pass reads these applications again */
 	yq_change_log_begin_own();
-	foreach(cell, drop_void())
+	ids = drop_void();
+	if (ids != NIL)
+		yq_pass_lock_leaves(hierarchy);
+	foreach(cell, ids)
 		yq_asker_note_demand(lfirst(cell));
 	yq_change_log_end_own();
 }

@@ -73,8 +73,8 @@ extern YqUpdateOutcome *yq_containers_update(const char *application_id, const Y
 
 /* -- for passes, under their lock ------------------------------------------------ */
 
-/* Drop what was to be done for containers that run no more. */
-extern void yq_container_updates_tidy(void);
+/* Drop what was to be done for containers that run no more.  Locks every leaf if there is any. */
+extern void yq_container_updates_tidy(const YqHierarchy *hierarchy);
 
 /*
  * Take back increases decided until then, of which nobody has heard, among so many

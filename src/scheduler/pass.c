@@ -63,11 +63,13 @@ find_lost_masters(void)
 }
 
 static void
-restart_lost_masters(void)
+restart_lost_masters(const YqHierarchy *hierarchy)
 {
 	List	   *ids = find_lost_masters();
 	ListCell   *cell;
 
+	if (ids != NIL)
+		yq_pass_lock_leaves(hierarchy);
 	yq_change_log_begin_own();
 	foreach(cell, ids)
 	{
@@ -249,10 +251,10 @@ yq_pass_run(const YqPass *pass)
 	knew_nodes = prepare(pass);
 	yq_pass_lock(ExclusiveLock);
 	yq_submission_lock_configuration(RowExclusiveLock);
-	yq_container_updates_tidy();
+	yq_container_updates_tidy(yq_hierarchy_in_force());
 	(void) yq_release_expired();
 	if (pass->nodes == NULL)
-		restart_lost_masters();
+		restart_lost_masters(yq_hierarchy_in_force());
 	loaded = find_cluster(pass, knew_nodes);
 	check_unknown_nodes(pass, loaded->cluster);
 	assign(pass, loaded);

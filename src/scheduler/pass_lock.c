@@ -12,6 +12,7 @@
 
 #include "base/catalog.h"
 #include "miscadmin.h"
+#include "queues/submission_lock.h"
 #include "scheduler/pass_lock.h"
 #include "storage/lmgr.h"
 
@@ -34,4 +35,17 @@ bool
 yq_pass_try_lock(LOCKMODE mode)
 {
 	return acquire(mode, true) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+void
+yq_pass_lock_leaves(const YqHierarchy *hierarchy)
+{
+	YqSubmissionLocks locks = {NIL};
+
+	for (int i = 0; i < hierarchy->queue_count; i++)
+	{
+		if (hierarchy->queues[i]->kind == YQ_QUEUE_LEAF)
+			yq_submission_locks_add(&locks, YQ_LOCK_LEAF, hierarchy->queues[i]->path);
+	}
+	yq_submission_locks_take(&locks);
 }

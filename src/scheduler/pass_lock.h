@@ -15,6 +15,7 @@
 #define YQ_PASS_LOCK_H
 
 #include "base/compat.h"
+#include "queues/hierarchy.h"
 #include "storage/lockdefs.h"
 
 /* ExclusiveLock for a pass or a change of nodes, ShareLock for changes of requests. */
@@ -22,5 +23,12 @@ extern void yq_pass_lock(LOCKMODE mode);
 
 /* The same without waiting; false when somebody holds it. */
 extern bool yq_pass_try_lock(LOCKMODE mode);
+
+/*
+ * Lock every leaf, for a pass that has to change applications before it knows which
+ * others it will serve: leaves are locked in one order (queues/submission_lock.h),
+ * and whoever moves an application locks two.
+ */
+extern void yq_pass_lock_leaves(const YqHierarchy *hierarchy);
 
 #endif							/* YQ_PASS_LOCK_H */
