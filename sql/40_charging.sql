@@ -256,6 +256,7 @@ DECLARE
 	-- or it may fold what nobody else will ever see
 	is_alone boolean := pg_current_xact_id_if_assigned() IS NULL;
 	seen pg_snapshot;
+	before xid8;
 BEGIN
 	-- A change of prices that is not visible here would be missed below, after
 	-- it has missed what was settled since: folding waits for the next time.
@@ -270,7 +271,17 @@ BEGIN
 	-- one at a time; neither events nor readers take this lock
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
 
-	UPDATE yquota_internal.usage_version SET is_folding = true WHERE is_alone;
+	-- Sessions that keep a cluster from one allocation pass to the next have to read all
+	-- usage again when something is folded that they have not seen: as long as passes
+	-- come, what is new waits for the next time; not so when a transaction has been at
+	-- work since the last.
+	SELECT version.next_before INTO before
+	FROM yquota_internal.usage_version AS version
+	WHERE is_alone AND pg_snapshot_xmin(pg_current_snapshot()) > version.next_before
+	  AND EXISTS (SELECT FROM yquota_internal.scheduler_change AS change WHERE change.changed_by >= version.next_before);
+	UPDATE yquota_internal.usage_version
+	SET is_folding = true, next_before = pg_snapshot_xmin(pg_current_snapshot())
+	WHERE is_alone;
 
 	reference := (SELECT reference_at FROM yquota_internal.valid_reference);
 	IF reference IS NOT NULL THEN
@@ -282,7 +293,9 @@ BEGIN
 	END IF;
 
 	WITH delta AS (
-		DELETE FROM yquota_internal.counter_delta RETURNING *
+		DELETE FROM yquota_internal.counter_delta AS new
+		WHERE before IS NULL OR age(new.xmin) > age(before::xid)
+		RETURNING *
 	), late AS (
 		-- priced before a change of prices became visible that bears on it
 		INSERT INTO yquota_internal.correction_due (changed_from)
@@ -400,7 +413,10 @@ BEGIN
 	DELETE FROM yquota_internal.usage_counter WHERE containers = 0 AND allocation OPERATOR(yquota.=) '[]';
 	DELETE FROM yquota_internal.node_counter WHERE containers = 0 AND allocation OPERATOR(yquota.=) '[]';
 	UPDATE yquota_internal.usage_version
-	SET is_folding = false, folded_before = pg_snapshot_xmax(seen), folded_but = ARRAY(SELECT pg_snapshot_xip(seen))
+	SET is_folding = false,
+		folded_before = CASE WHEN before IS NULL THEN pg_snapshot_xmax(seen) ELSE greatest(folded_before, before) END,
+		folded_but = CASE WHEN before IS NULL THEN ARRAY(SELECT pg_snapshot_xip(seen))
+			ELSE ARRAY(SELECT number FROM unnest(folded_but) AS number WHERE number >= before) END
 	WHERE is_alone;
 	DELETE FROM yquota_internal.charged_through
 	WHERE at < (SELECT max(at) FROM yquota_internal.charged_through);
@@ -411,7 +427,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.fold_counters() IS
-	'Add the appended deltas up into the counters; returns how many there were.  Does nothing while a change of prices is open, or in a transaction whose snapshot could miss one.  The worker calls it';
+	'Add the appended deltas up into the counters; returns how many there were.  While containers are allocated, the newest wait for the next time.  Does nothing while a change of prices is open, or in a transaction whose snapshot could miss one.  The worker calls it';
 REVOKE ALL ON FUNCTION yquota_internal.fold_counters() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.correct_late_prices() RETURNS bigint

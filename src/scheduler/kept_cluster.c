@@ -267,7 +267,14 @@ is_recent(const YqHierarchy *hierarchy)
 void
 yq_kept_cluster_prepare(YqHierarchy *hierarchy)
 {
-	if (is_recent(hierarchy) || yq_kept_cluster_get(hierarchy) == NULL)
+	if (!is_recent(hierarchy))
+		yq_kept_cluster_catch_up(hierarchy);
+}
+
+void
+yq_kept_cluster_catch_up(YqHierarchy *hierarchy)
+{
+	if (yq_kept_cluster_get(hierarchy) == NULL)
 		return;
 	if (kept.is_for_one_pass)
 	{

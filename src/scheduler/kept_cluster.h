@@ -29,6 +29,9 @@ extern YqLoadedCluster *yq_kept_cluster_get(YqHierarchy *hierarchy);
  */
 extern void yq_kept_cluster_prepare(YqHierarchy *hierarchy);
 
+/* Read all that there is, before the lock is taken. */
+extern void yq_kept_cluster_catch_up(YqHierarchy *hierarchy);
+
 /* A pass over it is over, and written down. */
 extern void yq_kept_cluster_end_pass(YqLoadedCluster *loaded);
 

@@ -224,6 +224,17 @@ prepare(const YqPass *pass)
 	return knew_nodes;
 }
 
+/* While others decide, what they have decided before can be read. */
+static void
+take_lock(const YqPass *pass)
+{
+	if (yq_pass_try_lock(ExclusiveLock))
+		return;
+	if (!pass->explains)
+		yq_kept_cluster_catch_up(yq_hierarchy_in_force());
+	yq_pass_lock(ExclusiveLock);
+}
+
 static YqLoadedCluster *
 find_cluster(const YqPass *pass, bool knew_nodes)
 {
@@ -249,7 +260,7 @@ yq_pass_run(const YqPass *pass)
 		return run_dry(pass);
 	PreventCommandIfReadOnly("an allocation pass");
 	knew_nodes = prepare(pass);
-	yq_pass_lock(ExclusiveLock);
+	take_lock(pass);
 	yq_submission_lock_configuration(RowExclusiveLock);
 	yq_container_updates_tidy(yq_hierarchy_in_force());
 	(void) yq_release_expired();
