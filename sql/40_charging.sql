@@ -124,10 +124,12 @@ CREATE AGGREGATE yquota_internal.rate_sum(
 COMMENT ON AGGREGATE yquota_internal.rate_sum(yquota.resource, text[], numeric, bytea, timestamptz, timestamptz) IS
 	'Sum of weight x credits per second of the class at an instant; a row is a class (shape, factors) or a packed list of them, or nothing';
 
+-- There is one row, of which the planner knows only by the limit.
 CREATE VIEW yquota_internal.valid_reference AS
 	SELECT reference.reference_at
 	FROM yquota_internal.running_reference AS reference
-	WHERE yquota_internal.prices_changed_from(reference.pricing_version) >= reference.priced_through;
+	WHERE yquota_internal.prices_changed_from(reference.pricing_version) >= reference.priced_through
+	LIMIT 1;
 COMMENT ON VIEW yquota_internal.valid_reference IS
 	'What running_total and the accrual bases of project_counter count from; no row when they must not be used';
 
