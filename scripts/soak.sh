@@ -24,9 +24,11 @@ tests=(
 	test/property/arrival.pl
 	test/property/concurrent.pl
 	test/property/deferred.pl
+	test/property/kept.pl
 	test/property/live.pl
 	test/property/prices.pl
 	test/property/replay.pl
+	test/property/resting.pl
 	test/property/submission.pl
 	test/property/void.pl
 	test/t/all_functions.pl
@@ -42,6 +44,7 @@ tests=(
 	test/t/interrupted.pl
 	test/t/memory.pl
 	test/t/physical_backup.pl
+	test/t/scheduler_crash.pl
 	test/t/sqlsmith.pl
 	test/t/stale_queues.pl
 	test/t/submission_crash.pl
