@@ -49,6 +49,7 @@ typedef struct TableEntry
 static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_ACTIVE_LEAF] = {.schema = "yquota_internal", .name = "active_leaf"},
 	[YQ_APPLICATION] = {.schema = "yquota", .name = "application"},
+	[YQ_APPLICATION_ATTEMPT] = {.schema = "yquota_internal", .name = "application_attempt"},
 	[YQ_APPLICATION_COUNTER] = {.schema = "yquota_internal", .name = "application_counter"},
 	[YQ_APPLICATION_TOTAL] = {.schema = "yquota_internal", .name = "application_total"},
 	[YQ_BASE_PRICE] = {.schema = "yquota", .name = "base_price"},
@@ -87,7 +88,9 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_QUEUE_LABEL] = {.schema = "yquota", .name = "queue_label"},
 	[YQ_QUEUE_STATUS] = {.schema = "yquota_internal", .name = "queue_status"},
 	[YQ_QUEUE_USER] = {.schema = "yquota", .name = "queue_user"},
+	[YQ_REQUEST_COUNTER] = {.schema = "yquota_internal", .name = "request_counter"},
 	[YQ_RESERVATION] = {.schema = "yquota", .name = "reservation"},
+	[YQ_RESOURCE_REQUEST] = {.schema = "yquota", .name = "resource_request"},
 	[YQ_RESOURCE_TYPE] = {.schema = "yquota", .name = "resource_type"},
 	[YQ_ROLE_GRANT] = {.schema = "yquota", .name = "role_grant"},
 	[YQ_RUNNING_CLASS] = {.schema = "yquota_internal", .name = "running_class"},

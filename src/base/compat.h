@@ -31,8 +31,14 @@
 #define errsave(context, ...)	ereport(ERROR, __VA_ARGS__)
 #endif
 
-/* 16: ExecInsertIndexTuples can be told to make summarizing entries only */
+/* 16: rechecks know the relations that are changed, which has a name of its own before */
 #include "executor/executor.h"
+#if PG_VERSION_NUM < 160000
+#define EvalPlanQualInit(state, parent, plan, row_marks, param, relations) \
+	EvalPlanQualInitExt(state, parent, plan, row_marks, param, relations)
+#endif
+
+/* 16: ExecInsertIndexTuples can be told to make summarizing entries only */
 #if PG_VERSION_NUM < 160000
 #define ExecInsertIndexTuples(result, slot, estate, update, no_error, conflict, arbiters, summarizing) \
 	ExecInsertIndexTuples(result, slot, estate, update, no_error, conflict, arbiters)

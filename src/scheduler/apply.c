@@ -3,91 +3,27 @@
  * apply.c
  *	  Writing down what a pass has decided.
  *
- * But for containers and decisions (decision.h), every table is written by one
- * statement with arrays of values, however many rows there are.  unnest() of several arrays is known to the parser by this
- * name alone, without a schema.
+ * Containers and decisions are written by decision.c.  All else are a few rows of a few
+ * tables, each changed by its key; whoever else changes them holds the lock of passes, too, or
+ * that of their leaf.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
 #include "base/catalog.h"
+#include "base/changer.h"
 #include "base/clock.h"
-#include "catalog/pg_type_d.h"
-#include "executor/spi.h"
+#include "base/finder.h"
 #include "miscadmin.h"
 #include "queues/hierarchy_read.h"
-#include "queues/statement.h"
 #include "queues/submission_lock.h"
 #include "scheduler/apply.h"
 #include "scheduler/container_number.h"
 #include "scheduler/container_update.h"
 #include "scheduler/decision.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
-
-/* -- arrays ---------------------------------------------------------------- */
-
-/* Values of one column for all rows of a statement. */
-typedef struct Column
-{
-	Oid			type;
-	Datum	   *values;
-	bool	   *nulls;
-	int			count;
-} Column;
-
-static Column
-make_column(Oid type, int room)
-{
-	Column		column = {.type = type};
-
-	column.values = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Datum) * Max(room, 1));
-	column.nulls = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(bool) * Max(room, 1));
-	return column;
-}
-
-static void
-put(Column *column, Datum value)
-{
-	column->values[column->count] = value;
-	column->nulls[column->count++] = false;
-}
-
-static void
-put_text(Column *column, const char *text)
-{
-	column->values[column->count] = text == NULL ? (Datum) 0 : CStringGetTextDatum(text);
-	column->nulls[column->count++] = text == NULL;
-}
-
-static Datum
-array_of(const Column *column)
-{
-	int			dimensions[1] = {column->count};
-	int			bounds[1] = {1};
-	int16		length;
-	bool		by_value;
-	char		alignment;
-
-	get_typlenbyvalalign(column->type, &length, &by_value, &alignment);
-	return PointerGetDatum(construct_md_array(column->values, column->nulls, 1, dimensions, bounds,
-											  column->type, length, by_value, alignment));
-}
-
-/* Run a statement whose parameters are the columns, unless there are no rows. */
-static void
-run(YqStatement *statement, const Column *columns, int count)
-{
-	Datum		values[YQ_STATEMENT_MAX_PARAMETERS];
-
-	if (columns[0].count == 0)
-		return;
-	for (int i = 0; i < count; i++)
-		values[i] = array_of(&columns[i]);
-	(void) yq_statement_execute(statement, values, NULL);
-}
+#include "utils/timestamp.h"
 
 /* -- who is still there ------------------------------------------------------- */
 
@@ -203,6 +139,49 @@ drop_decisions_of_gone(YqCluster *cluster)
 	cluster->decision_count = count;
 }
 
+/* Is it what was read: ACTIVE, and in its leaf? */
+static bool
+is_present(YqFinder *applications, const YqClusterApplication *application)
+{
+	Relation	relation = yq_finder_relation(applications);
+	const char *path = application->leaf->queue->path;
+	TupleTableSlot *slot;
+	Datum		state;
+	text	   *queue;
+	bool		isnull;
+
+	yq_finder_seek(applications, cstring_to_text(application->application_id));
+	slot = yq_finder_next(applications);
+	if (slot == NULL)
+		return false;
+	state = slot_getattr(slot, yq_column(relation, "state"), &isnull);
+	if (DatumGetObjectId(state) != yq_enum_oid("application_state", "ACTIVE"))
+		return false;
+	queue = DatumGetTextPP(slot_getattr(slot, yq_column(relation, "queue"), &isnull));
+	return VARSIZE_ANY_EXHDR(queue) == strlen(path) && memcmp(VARDATA_ANY(queue), path, strlen(path)) == 0;
+}
+
+/* Those that are there; others are marked. */
+static List *
+find_present(const List *applications)
+{
+	YqFinder   *finder = yq_finder_open(YQ_APPLICATION, "application_pkey");
+	List	   *present = NIL;
+	ListCell   *cell;
+
+	foreach(cell, applications)
+	{
+		YqClusterApplication *application = lfirst(cell);
+
+		CHECK_FOR_INTERRUPTS();
+		yq_loaded(application)->is_gone = !is_present(finder, application);
+		if (!yq_loaded(application)->is_gone)
+			present = lappend(present, application);
+	}
+	yq_finder_close(finder);
+	return present;
+}
+
 /*
  * Applications of which something is to be written, locked; those that have ended
  * or moved since they were read, and such with containers that are not to be updated
@@ -211,241 +190,190 @@ drop_decisions_of_gone(YqCluster *cluster)
 static List *
 find_touched(const YqLoadedCluster *loaded)
 {
-	static YqStatement look_up = {
-		.command = "SELECT u.number::int4 "
-		"FROM unnest($1, $2) WITH ORDINALITY AS u (application_id, queue, number) "
-		"JOIN yquota.application AS a ON a.application_id = u.application_id "
-		"WHERE a.state = 'ACTIVE' AND a.queue = u.queue ORDER BY u.number",
-		.types = {"_text", "_text"},
-		.plans_once = true
-	};
 	List	   *touched = list_touched(loaded);
-	List	   *present = NIL;
-	Column		columns[2];
-	Datum		values[2];
-	ListCell   *cell;
-	MemoryContext caller = CurrentMemoryContext;
-	uint64		rows;
+	List	   *present;
 
 	if (touched == NIL)
 		return NIL;
 	lock_leaves(touched);
-	columns[0] = make_column(TEXTOID, list_length(touched));
-	columns[1] = make_column(TEXTOID, list_length(touched));
-	foreach(cell, touched)
-	{
-		YqClusterApplication *application = lfirst(cell);
-
-		put_text(&columns[0], application->application_id);
-		put_text(&columns[1], application->leaf->queue->path);
-		yq_loaded(application)->is_gone = true;
-	}
-	values[0] = array_of(&columns[0]);
-	values[1] = array_of(&columns[1]);
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	rows = yq_statement_run(&look_up, values, NULL);
-	MemoryContextSwitchTo(caller);
-	for (uint64 i = 0; i < rows; i++)
-	{
-		bool		isnull;
-		Datum		number = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
-		YqClusterApplication *application = list_nth(touched, DatumGetInt32(number) - 1);
-
-		yq_loaded(application)->is_gone = false;
-		present = lappend(present, application);
-	}
-	SPI_finish();
-	present = leave_out_changed(loaded->cluster, present);
+	present = leave_out_changed(loaded->cluster, find_present(touched));
 	if (list_length(present) < list_length(touched))
 		drop_decisions_of_gone(loaded->cluster);
 	return present;
 }
 
+/* -- changing rows ------------------------------------------------------------ */
+
+/* A table that is opened when there is something to be changed. */
+typedef struct Rows
+{
+	YqTable		table;
+	const char *primary_key;
+	const char *const *columns;
+	int			count;
+	YqChanger  *changer;
+} Rows;
+
+static YqChanger *
+find(Rows *rows, const Datum *key, bool *is_found)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (rows->changer == NULL)
+		rows->changer = yq_changer_open(rows->table, rows->primary_key, rows->columns, rows->count);
+	*is_found = yq_changer_find(rows->changer, key);
+	return rows->changer;
+}
+
+static void
+write_row(YqChanger *changer, bool is_found)
+{
+	if (is_found)
+		yq_changer_update(changer);
+	else
+		yq_changer_insert(changer);
+}
+
 /* -- reservations ------------------------------------------------------------------ */
+
+static const char *const reservation_columns[] = {"node", "application_id", "container_id", "label", "container_to_update",
+	"priority", "allocation_request_id", "allocation", "reserved_at"};
+
+static Rows
+reservation_rows(void)
+{
+	return (Rows) {.table = YQ_RESERVATION,.primary_key = "reservation_pkey",.columns = reservation_columns,.count = lengthof(reservation_columns)};
+}
 
 /* Such as were fulfilled or given up. */
 static void
 drop_reservations(const YqCluster *cluster)
 {
-	static YqStatement drop = {
-		.command = "DELETE FROM yquota.reservation AS r WHERE r.node = ANY ($1)",
-		.types = {"_text"},
-		.plans_once = true
-	};
-	Column		nodes = make_column(TEXTOID, cluster->decision_count);
+	Rows		rows = reservation_rows();
 
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
 		const YqReservation *reservation = cluster->decisions[i].reservation;
+		YqChanger  *changer;
+		bool		is_found;
+		Datum		node;
 
-		if (reservation != NULL && reservation->node->reservation != reservation)
-			put_text(&nodes, reservation->node->name);
+		if (reservation == NULL || reservation->node->reservation == reservation)
+			continue;
+		node = CStringGetTextDatum(reservation->node->name);
+		changer = find(&rows, &node, &is_found);
+		if (is_found)
+			yq_changer_delete(changer);
 	}
-	run(&drop, &nodes, 1);
+	yq_changer_close(rows.changer);
+}
+
+static void
+write_reservation(Rows *rows, const YqCluster *cluster, const YqReservation *reservation)
+{
+	const YqRequestKey *key = reservation->key;
+	const YqClusterNode *node = reservation->node;
+	Datum		name = CStringGetTextDatum(node->name);
+	bool		is_found;
+	YqChanger  *changer = find(rows, &name, &is_found);
+
+	yq_changer_set(changer, 1, CStringGetTextDatum(key->application->application_id));
+	yq_changer_set(changer, 2, PointerGetDatum(yq_container_id(key->application, reservation->container)));
+	yq_changer_set(changer, 3, CStringGetTextDatum(cluster->hierarchy->labels[node->label]));
+	if (key->update == NULL)
+		yq_changer_set_null(changer, 4);
+	else
+		yq_changer_set(changer, 4, CStringGetTextDatum(key->update->container_id));
+	yq_changer_set(changer, 5, Int32GetDatum(key->priority));
+	yq_changer_set(changer, 6, Int64GetDatum(key->allocation_request_id));
+	yq_changer_set(changer, 7, yq_hierarchy_resource(cluster->hierarchy, reservation->amounts));
+	yq_changer_set(changer, 8, TimestampTzGetDatum(yq_clock_now()));
+	write_row(changer, is_found);
 }
 
 /* One of an application that is not ACTIVE any more is replaced. */
 static void
 write_reservations(const YqCluster *cluster)
 {
-	static YqStatement upsert = {
-		.command = "INSERT INTO yquota.reservation "
-		"(node, application_id, container_id, label, container_to_update, priority, allocation_request_id, allocation, reserved_at) "
-		"SELECT u.node, u.application_id, u.container_id, u.label, u.container_to_update, u.priority, u.allocation_request_id, "
-		"u.allocation, yquota.clock() FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) "
-		"AS u (node, application_id, container_id, label, container_to_update, priority, allocation_request_id, allocation) "
-		"ON CONFLICT (node) DO UPDATE SET application_id = excluded.application_id, container_id = excluded.container_id, "
-		"label = excluded.label, priority = excluded.priority, allocation_request_id = excluded.allocation_request_id, "
-		"allocation = excluded.allocation, reserved_at = excluded.reserved_at, container_to_update = excluded.container_to_update",
-		.types = {"_text", "_text", "_text", "_text", "_text", "_int4", "_int8", "yquota._resource"},
-		.plans_once = true
-	};
-	Column		columns[8];
+	Rows		rows = reservation_rows();
 
-	for (int i = 0; i < 5; i++)
-		columns[i] = make_column(TEXTOID, cluster->decision_count);
-	columns[5] = make_column(INT4OID, cluster->decision_count);
-	columns[6] = make_column(INT8OID, cluster->decision_count);
-	columns[7] = make_column(yq_type_oid("resource"), cluster->decision_count);
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
-		const YqReservation *reservation = cluster->decisions[i].reservation;
-		const YqClusterNode *node = cluster->decisions[i].node;
+		const YqDecision *decision = &cluster->decisions[i];
 
-		if (cluster->decisions[i].kind != YQ_RESERVED || node->reservation != reservation)
-			continue;
-		put_text(&columns[0], node->name);
-		put_text(&columns[1], reservation->key->application->application_id);
-		put(&columns[2], PointerGetDatum(yq_container_id(reservation->key->application, reservation->container)));
-		put_text(&columns[3], cluster->hierarchy->labels[node->label]);
-		put_text(&columns[4], reservation->key->update == NULL ? NULL : reservation->key->update->container_id);
-		put(&columns[5], Int32GetDatum(reservation->key->priority));
-		put(&columns[6], Int64GetDatum(reservation->key->allocation_request_id));
-		put(&columns[7], yq_hierarchy_resource(cluster->hierarchy, reservation->amounts));
+		if (decision->kind == YQ_RESERVED && decision->node->reservation == decision->reservation)
+			write_reservation(&rows, cluster, decision->reservation);
 	}
-	run(&upsert, columns, lengthof(columns));
+	yq_changer_close(rows.changer);
 }
 
 /* -- requests --------------------------------------------------------------------- */
 
-/* Columns that name a key: application, priority, id; followed by up to four more. */
-typedef struct KeyColumns
+static const char *const request_columns[] = {"application_id", "priority", "allocation_request_id", "resource_name", "count"};
+static const char *const counter_columns[] = {"application_id", "priority", "allocation_request_id", "opportunities",
+	"missed_non_partitioned", "re_reservations"};
+
+/* Rows that an application has of both. */
+typedef struct RequestRows
 {
-	Column		columns[7];
-} KeyColumns;
+	Rows		requests;
+	Rows		counters;
+	Datum		application_id;
+} RequestRows;
 
-static KeyColumns
-make_key_columns(int room)
-{
-	KeyColumns	result;
-
-	result.columns[0] = make_column(TEXTOID, room);
-	result.columns[1] = make_column(INT4OID, room);
-	result.columns[2] = make_column(INT8OID, room);
-	return result;
-}
-
+/* What has been served has no row. */
 static void
-put_key(KeyColumns *to, const YqRequestKey *key)
+write_ask(RequestRows *rows, const YqRequestKey *key, const YqAsk *ask)
 {
-	put_text(&to->columns[0], key->application->application_id);
-	put(&to->columns[1], Int32GetDatum(key->priority));
-	put(&to->columns[2], Int64GetDatum(key->allocation_request_id));
-}
-
-static int
-count_keys(const List *applications, int *asks)
-{
-	int			keys = 0;
-	ListCell   *cell;
-
-	*asks = 0;
-	foreach(cell, applications)
-	{
-		const YqClusterApplication *application = lfirst(cell);
-
-		keys += application->key_count;
-		for (int i = 0; i < application->key_count; i++)
-			*asks += application->keys[i]->ask_count + 1;
-	}
-	return keys;
-}
-
-static void
-put_ask(KeyColumns *updated, KeyColumns *served, const YqRequestKey *key, const YqAsk *ask)
-{
-	KeyColumns *to = ask->count > 0 ? updated : served;
+	Datum		row_key[4] = {rows->application_id, Int32GetDatum(key->priority), Int64GetDatum(key->allocation_request_id)};
+	YqChanger  *changer;
+	bool		is_found;
 
 	if (!ask->is_changed || ask->source == NULL)
 		return;
-	put_key(to, key);
-	put_text(&to->columns[3], ask->source);
-	if (to == updated)
-		put(&to->columns[4], Int32GetDatum(ask->count));
+	row_key[3] = CStringGetTextDatum(ask->source);
+	changer = find(&rows->requests, row_key, &is_found);
+	if (!is_found)
+		return;
+	yq_changer_set(changer, 4, Int32GetDatum(ask->count));
+	if (ask->count > 0)
+		yq_changer_update(changer);
+	else
+		yq_changer_delete(changer);
 }
 
 static void
-put_counters(KeyColumns *to, YqRequestKey *key)
+write_counters(RequestRows *rows, YqRequestKey *key)
 {
+	const Datum row_key[] = {rows->application_id, Int32GetDatum(key->priority), Int64GetDatum(key->allocation_request_id)};
+	bool		is_found;
+	YqChanger  *changer = find(&rows->counters, row_key, &is_found);
+
 	key->written = (YqRequestCounters) {key->opportunities, key->missed_non_partitioned, key->re_reservations};
-	put_key(to, key);
-	put(&to->columns[3], Int64GetDatum(key->opportunities));
-	put(&to->columns[4], Int64GetDatum(key->missed_non_partitioned));
-	put(&to->columns[5], Int64GetDatum(key->re_reservations));
+	yq_changer_set(changer, 3, Int64GetDatum(key->opportunities));
+	yq_changer_set(changer, 4, Int64GetDatum(key->missed_non_partitioned));
+	yq_changer_set(changer, 5, Int64GetDatum(key->re_reservations));
+	write_row(changer, is_found);
 }
 
 /*
- * Counts of what is still asked for; of what has been served there is no row.  What
- * else was asked for with the key stays, though nothing is wanted anywhere, and
- * counts when it is asked for again; counters stay, too
+ * Counts of what is still asked for.  What else was asked for with a key stays when
+ * nothing is wanted anywhere, and counts when it is asked for again; counters stay, too
  * (LocalityAppPlacementAllocator, SchedulerApplicationAttempt).
  */
 static void
 write_requests(const YqCluster *cluster, const List *applications)
 {
-	static YqStatement drop = {
-		.command = "DELETE FROM yquota.resource_request AS r "
-		"USING unnest($1, $2, $3, $4) AS u (application_id, priority, allocation_request_id, resource_name) "
-		"WHERE r.application_id = u.application_id AND r.priority = u.priority "
-		"AND r.allocation_request_id = u.allocation_request_id AND r.resource_name = u.resource_name",
-		.types = {"_text", "_int4", "_int8", "_text"},
-		.plans_once = true
+	RequestRows rows = {
+		.requests = {.table = YQ_RESOURCE_REQUEST,.primary_key = "resource_request_pkey",.columns = request_columns,.count = lengthof(request_columns)},
+		.counters = {.table = YQ_REQUEST_COUNTER,.primary_key = "request_counter_pkey",.columns = counter_columns,.count = lengthof(counter_columns)}
 	};
-	static YqStatement update = {
-		.command = "UPDATE yquota.resource_request AS r SET count = u.count "
-		"FROM unnest($1, $2, $3, $4, $5) AS u (application_id, priority, allocation_request_id, resource_name, count) "
-		"WHERE r.application_id = u.application_id AND r.priority = u.priority "
-		"AND r.allocation_request_id = u.allocation_request_id AND r.resource_name = u.resource_name",
-		.types = {"_text", "_int4", "_int8", "_text", "_int4"},
-		.plans_once = true
-	};
-	static YqStatement count = {
-		.command = "INSERT INTO yquota_internal.request_counter AS c "
-		"(application_id, priority, allocation_request_id, opportunities, missed_non_partitioned, re_reservations) "
-		"SELECT u.* FROM unnest($1, $2, $3, $4, $5, $6) AS u "
-		"ON CONFLICT (application_id, priority, allocation_request_id) DO UPDATE "
-		"SET opportunities = excluded.opportunities, missed_non_partitioned = excluded.missed_non_partitioned, "
-		"re_reservations = excluded.re_reservations",
-		.types = {"_text", "_int4", "_int8", "_int8", "_int8", "_int8"},
-		.plans_once = true
-	};
-	int			asks;
-	int			keys = count_keys(applications, &asks);
-	KeyColumns	served = make_key_columns(asks);
-	KeyColumns	updated = make_key_columns(asks);
-	KeyColumns	counted = make_key_columns(keys);
 	ListCell   *cell;
 
-	served.columns[3] = make_column(TEXTOID, asks);
-	updated.columns[3] = make_column(TEXTOID, asks);
-	updated.columns[4] = make_column(INT4OID, asks);
-	for (int i = 3; i < 6; i++)
-		counted.columns[i] = make_column(INT8OID, keys);
 	foreach(cell, applications)
 	{
 		const YqClusterApplication *application = lfirst(cell);
 
+		rows.application_id = CStringGetTextDatum(application->application_id);
 		for (int i = 0; i < application->key_count; i++)
 		{
 			YqRequestKey *key = application->keys[i];
@@ -453,124 +381,108 @@ write_requests(const YqCluster *cluster, const List *applications)
 			if (!key->is_changed || key->update != NULL)
 				continue;
 			if (counters_differ(cluster, key))
-				put_counters(&counted, key);
-			put_ask(&updated, &served, key, &key->anywhere);
+				write_counters(&rows, key);
+			write_ask(&rows, key, &key->anywhere);
 			for (int j = 0; j < key->ask_count; j++)
-				put_ask(&updated, &served, key, &key->asks[j]);
+				write_ask(&rows, key, &key->asks[j]);
 		}
 	}
-	run(&drop, served.columns, 4);
-	run(&update, updated.columns, 5);
-	run(&count, counted.columns, 6);
+	yq_changer_close(rows.counters.changer);
+	yq_changer_close(rows.requests.changer);
 }
 
 /* -- applications ------------------------------------------------------------------- */
 
-/* Numbers of containers, and containers of application masters. */
+static const char *const attempt_columns[] = {"application_id", "attempt", "next_container", "am_container_id",
+	"placed_memory", "placed_pending", "uncounted_memory"};
+
 static void
-write_attempts(const YqCluster *cluster, const List *applications)
+note_masters(const YqCluster *cluster)
 {
-	static YqStatement upsert = {
-		.command = "INSERT INTO yquota_internal.application_attempt AS t (application_id, attempt, next_container) "
-		"SELECT u.* FROM unnest($1, $2, $3) AS u "
-		"ON CONFLICT (application_id) DO UPDATE SET next_container = excluded.next_container",
-		.types = {"_text", "_int4", "_int8"},
-		.plans_once = true
-	};
-	static YqStatement note_masters = {
-		.command = "UPDATE yquota_internal.application_attempt AS t SET am_container_id = u.container_id "
-		"FROM unnest($1, $2) AS u (application_id, container_id) WHERE t.application_id = u.application_id",
-		.types = {"_text", "_text"},
-		.plans_once = true
-	};
-	Column		attempts[3];
-	Column		masters[2];
-	ListCell   *cell;
-
-	attempts[0] = make_column(TEXTOID, list_length(applications));
-	attempts[1] = make_column(INT4OID, list_length(applications));
-	attempts[2] = make_column(INT8OID, list_length(applications));
-	masters[0] = make_column(TEXTOID, cluster->decision_count);
-	masters[1] = make_column(TEXTOID, cluster->decision_count);
-	foreach(cell, applications)
-	{
-		const YqClusterApplication *application = lfirst(cell);
-
-		if (application->next_container == yq_loaded(application)->next_container)
-			continue;
-		yq_loaded(application)->next_container = application->next_container;
-		put_text(&attempts[0], application->application_id);
-		put(&attempts[1], Int32GetDatum(yq_loaded(application)->attempt));
-		put(&attempts[2], Int64GetDatum(application->next_container));
-	}
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
 		const YqDecision *decision = &cluster->decisions[i];
 
-		if (!decision->is_master || !yq_decision_starts(decision))
-			continue;
-		put_text(&masters[0], decision->key->application->application_id);
-		put(&masters[1], PointerGetDatum(yq_decision_container_id(decision)));
+		if (decision->is_master && yq_decision_starts(decision))
+			yq_loaded(decision->key->application)->master = decision;
 	}
-	run(&upsert, attempts, 3);
-	run(&note_masters, masters, 2);
 }
 
-/* Places in fair order. */
+/* Its place in fair order. */
 static void
-write_places(const List *applications)
+set_place(YqChanger *changer, const YqClusterApplication *application)
 {
-	static YqStatement update = {
-		.command = "UPDATE yquota_internal.application_attempt AS t SET placed_memory = u.placed_memory, "
-		"placed_pending = u.placed_pending, uncounted_memory = u.uncounted_memory "
-		"FROM unnest($1, $2, $3, $4) AS u (application_id, placed_memory, placed_pending, uncounted_memory) "
-		"WHERE t.application_id = u.application_id",
-		.types = {"_text", "_int8", "_int8", "_int8"},
-		.plans_once = true
-	};
-	Column		columns[4];
+	if (application->placed_memory < 0)
+		yq_changer_set_null(changer, 4);
+	else
+		yq_changer_set(changer, 4, Int64GetDatum(application->placed_memory));
+	yq_changer_set(changer, 5, Int64GetDatum(application->placed_pending));
+	yq_changer_set(changer, 6, Int64GetDatum(application->uncounted_memory));
+}
+
+static void
+write_attempt(Rows *rows, YqClusterApplication *application)
+{
+	YqLoadedApplication *source = yq_loaded(application);
+	Datum		id = CStringGetTextDatum(application->application_id);
+	bool		is_found;
+	YqChanger  *changer = find(rows, &id, &is_found);
+
+	if (!is_found)
+		yq_changer_set(changer, 1, Int32GetDatum(source->attempt));
+	yq_changer_set(changer, 2, Int64GetDatum(application->next_container));
+	if (source->master != NULL)
+		yq_changer_set(changer, 3, PointerGetDatum(yq_decision_container_id(source->master)));
+	if (!is_found || application->is_place_changed)
+		set_place(changer, application);
+	write_row(changer, is_found);
+	source->next_container = application->next_container;
+	source->master = NULL;
+	application->is_place_changed = false;
+}
+
+/* Numbers of containers, containers of application masters, places. */
+static void
+write_attempts(const YqCluster *cluster, const List *applications)
+{
+	Rows		rows = {.table = YQ_APPLICATION_ATTEMPT,.primary_key = "application_attempt_pkey",.columns = attempt_columns,.count = lengthof(attempt_columns)};
 	ListCell   *cell;
 
-	columns[0] = make_column(TEXTOID, list_length(applications));
-	for (int i = 1; i < 4; i++)
-		columns[i] = make_column(INT8OID, list_length(applications));
+	note_masters(cluster);
 	foreach(cell, applications)
 	{
 		YqClusterApplication *application = lfirst(cell);
 
-		if (!application->is_place_changed)
-			continue;
-		application->is_place_changed = false;
-		put_text(&columns[0], application->application_id);
-		put(&columns[1], Int64GetDatum(application->placed_memory));
-		columns[1].nulls[columns[1].count - 1] = application->placed_memory < 0;
-		put(&columns[2], Int64GetDatum(application->placed_pending));
-		put(&columns[3], Int64GetDatum(application->uncounted_memory));
+		if (application->next_container != yq_loaded(application)->next_container || application->is_place_changed)
+			write_attempt(&rows, application);
 	}
-	run(&update, columns, 4);
+	yq_changer_close(rows.changer);
 }
 
 /* Who has got all that he asked for waits for nothing any more. */
 static void
 end_demand(const List *applications)
 {
-	static YqStatement update = {
-		.command = "UPDATE yquota.application AS a SET has_outstanding_requests = false "
-		"WHERE a.application_id = ANY ($1) AND a.has_outstanding_requests",
-		.types = {"_text"},
-		.plans_once = true
-	};
-	Column		ids = make_column(TEXTOID, list_length(applications));
+	static const char *const columns[] = {"application_id", "has_outstanding_requests"};
+	Rows		rows = {.table = YQ_APPLICATION,.primary_key = "application_pkey",.columns = columns,.count = lengthof(columns)};
 	ListCell   *cell;
 
 	foreach(cell, applications)
 	{
 		const YqClusterApplication *application = lfirst(cell);
+		Datum		id = CStringGetTextDatum(application->application_id);
+		YqChanger  *changer;
+		bool		is_found;
 
-		if (!application->is_demanding)
-			put_text(&ids, application->application_id);
+		if (application->is_demanding)
+			continue;
+		changer = find(&rows, &id, &is_found);
+		if (!is_found || !DatumGetBool(yq_changer_value(changer, 1)))
+			continue;
+		yq_changer_set(changer, 1, BoolGetDatum(false));
+		yq_changer_update(changer);
 	}
-	run(&update, &ids, 1);
+	yq_changer_close(rows.changer);
 }
 
 void
@@ -587,6 +499,5 @@ yq_decisions_apply(YqLoadedCluster *loaded)
 	write_reservations(loaded->cluster);
 	write_requests(loaded->cluster, applications);
 	write_attempts(loaded->cluster, applications);
-	write_places(applications);
 	end_demand(applications);
 }

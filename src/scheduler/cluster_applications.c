@@ -84,6 +84,7 @@ make_source(const YqLoaderRow *row)
 	source->is_gone = source->is_decided = source->is_told_by_name = source->holds_elsewhere = false;
 	source->looked_below = 0;
 	source->renumbered = NULL;
+	source->master = NULL;
 	source->reserved = NIL;
 	return source;
 }

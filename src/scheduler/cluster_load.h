@@ -23,6 +23,7 @@ typedef struct YqLoadedApplication
 	int64		next_container; /* as application_attempt has it */
 	bool		is_gone;		/* it ended or moved while the pass decided */
 	bool		is_decided;		/* there are decisions for it; see apply.c */
+	const YqDecision *master;	/* that starts its application master; likewise */
 	bool		is_told_by_name;	/* others read it again; see pass_log.c */
 	List	   *reserved;		/* YqDecision: about reservations; likewise */
 	int64		looked_below;	/* of the attempt, containers of smaller numbers were looked for: see holdings.h */

@@ -155,6 +155,31 @@ SELECT yquota_internal.fold_counters() > 0 AS folded;
 SELECT count(*) AS deltas FROM yquota_internal.counter_delta;
 SELECT * FROM yquota.verify();
 
+\echo triggers see what a pass changes, as they see statements
+CREATE TABLE seen (relation text, operation text, level text, told text);
+CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO public.seen VALUES (TG_RELNAME, TG_OP, TG_LEVEL, CASE TG_LEVEL WHEN 'ROW' THEN coalesce(to_jsonb(NEW) ->> TG_ARGV[0], 'none') END);
+	RETURN NULL;
+END $$;
+CREATE TRIGGER see AFTER UPDATE OR DELETE ON yquota.resource_request FOR EACH ROW EXECUTE FUNCTION see('count');
+CREATE TRIGGER see_statement AFTER UPDATE OR DELETE ON yquota.resource_request FOR EACH STATEMENT EXECUTE FUNCTION see();
+CREATE TRIGGER see AFTER INSERT OR UPDATE ON yquota_internal.application_attempt FOR EACH ROW EXECUTE FUNCTION see('next_container');
+CREATE TRIGGER see AFTER UPDATE ON yquota.application FOR EACH ROW EXECUTE FUNCTION see('has_outstanding_requests');
+SELECT yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container));
+DELETE FROM yquota.resource_request;
+SELECT yquota.request_containers('application_1_0006', pg_temp.gb(1), 4), yquota.request_containers('application_1_0008', pg_temp.gb(1), 2);
+SELECT pg_temp.submit(10, 'root.v.one', 'p', false);
+TRUNCATE seen;
+SELECT count(*) FROM yquota.schedule('{g1}');
+SELECT count(*) FROM yquota.schedule('{g1}');
+SELECT count(*) FROM yquota.schedule('{g1}');
+SELECT * FROM seen ORDER BY relation, operation, level, told;
+ALTER TABLE yquota.resource_request ADD CONSTRAINT many CHECK (count > 3) NOT VALID;
+SELECT count(*) FROM yquota.schedule();
+ALTER TABLE yquota.resource_request DROP CONSTRAINT many;
+SELECT * FROM yquota.verify();
+
 \c postgres
 SET client_min_messages = warning;
 DROP DATABASE yquota_scheduler_state WITH (FORCE);
