@@ -430,7 +430,8 @@ BEGIN
 	IF NOT isfinite("from") OR NOT isfinite("to") OR "from" = "to" THEN
 		RAISE EXCEPTION 'window of a report must have two ends'
 			USING ERRCODE = 'datetime_field_overflow';
-	ELSIF "to" - "from" > interval '4000 days' THEN
+	-- a difference of timestamps may overflow, and be less than nothing
+	ELSIF extract(epoch FROM "to") - extract(epoch FROM "from") > extract(epoch FROM interval '4000 days') THEN
 		RAISE EXCEPTION 'cannot report on more than 4000 days at once'
 			USING ERRCODE = 'invalid_parameter_value';
 	ELSIF NOT EXISTS (SELECT FROM yquota.project_balance AS b WHERE b.project = report_html_as_owner.project)

@@ -84,6 +84,11 @@ my (undef, undef, $error) = $node->psql('postgres', q(SET ROLE member; SELECT yq
 like($error, qr/does not exist/, 'nor by asking for it');
 (undef, undef, $error) = $node->psql('postgres', q(SELECT yquota.report_html('2030-01-01', 'infinity')));
 like($error, qr/must have two ends/, 'a window has two ends');
+foreach my $window (q('2020-01-01 00:00+00', '2030-12-14 00:00:00.000001+00'), q('4713-01-02 BC', '294275-02-01'))
+{
+	(undef, undef, $error) = $node->psql('postgres', qq(SET statement_timeout = '10s'; SELECT yquota.report_html($window)));
+	like($error, qr/cannot report on more than 4000 days at once/, "which are no further apart than that: $window");
+}
 like($node->safe_psql('postgres', q(SELECT yquota.report_html('2020-01-01', '2020-01-02'))), qr/None\./, 'of nothing there is a report, too');
 $node->stop;
 
