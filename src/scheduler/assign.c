@@ -49,14 +49,18 @@ skip(const Walk *walk, YqSkip why)
 	yq_explain(walk->cluster, &why);
 }
 
+static int
+label_wanted(const Walk *walk)
+{
+	return walk->mode == YQ_RESPECT_EXCLUSIVITY ? walk->node->label : 0;
+}
+
 static bool
 is_of_reach(const Walk *walk, const YqClusterQueue *queue)
 {
-	int			label = walk->mode == YQ_RESPECT_EXCLUSIVITY ? walk->node->label : 0;
-
 	if (walk->mode == YQ_RESPECT_EXCLUSIVITY && !queue->ranks[walk->node->label].may_use)
 		return false;
-	return queue->is_demanding[label];
+	return queue->is_demanding[label_wanted(walk)];
 }
 
 static bool
@@ -91,6 +95,16 @@ user_may_assign(const Walk *walk, YqClusterApplication *application, YqLimits *l
 	return false;
 }
 
+static YqOutcome
+look_at(Walk *walk, YqClusterApplication *application, YqLimits *limits, YqRestNotes *notes)
+{
+	YqCluster  *cluster = walk->cluster;
+
+	if (!user_may_assign(walk, application, limits))
+		return YQ_OUTCOME_APPLICATION_SKIPPED;
+	return yq_allocator_assign(cluster, application, walk->node, walk->mode, limits, notes, &walk->proposal);
+}
+
 /* A queue may use no more, before anything in it was looked at. */
 static void
 note_stopped(const Walk *walk, YqClusterQueue *queue, const int64 *unreservable, const int64 *left)
@@ -108,20 +122,15 @@ note_stopped(const Walk *walk, YqClusterQueue *queue, const int64 *unreservable,
  * not, and only those that do need to be looked at.
  */
 static YqOutcome
-assign_to_leaf(Walk *walk, YqClusterQueue *leaf, const int64 *left, YqLimits *limits)
+assign_in_order(Walk *walk, YqClusterQueue *leaf, const int64 *left, YqLimits *limits, bool is_checked)
 {
 	YqCluster  *cluster = walk->cluster;
-	int			wanted = walk->mode == YQ_RESPECT_EXCLUSIVITY ? walk->node->label : 0;
+	int			wanted = label_wanted(walk);
 	bool		has_reservations = !yq_amounts_are_none(cluster->calculator, yq_at(cluster, leaf->reserved, 0));
-	YqClusterApplication **applications;
-	int			count;
+	YqClusterApplication **applications = has_reservations && !is_checked ? leaf->applications : leaf->demanding[wanted];
+	int			count = has_reservations && !is_checked ? leaf->application_count : leaf->demanding_count[wanted];
 	YqRestNotes *notes = yq_rest_notes(cluster, walk->mode);
-	bool		is_checked = false;
 
-	yq_cluster_order_leaf(cluster, leaf);
-	yq_order_give_places(cluster, leaf);
-	applications = has_reservations ? leaf->applications : leaf->demanding[wanted];
-	count = has_reservations ? leaf->application_count : leaf->demanding_count[wanted];
 	for (int i = 0; i < count; i++)
 	{
 		YqClusterApplication *application = applications[i];
@@ -143,18 +152,76 @@ assign_to_leaf(Walk *walk, YqClusterQueue *leaf, const int64 *left, YqLimits *li
 		}
 		is_checked = is_checked || !cluster->settings.continues_looking ||
 			yq_amounts_are_none(cluster->calculator, reserved);
-		if (!user_may_assign(walk, application, limits))
+		if (applications == leaf->applications && !yq_order_wants(cluster, application, wanted))
+		{
+			(void) user_may_assign(walk, application, limits);
 			continue;
-		if (has_reservations && !yq_order_wants(cluster, application, wanted))
-			continue;
-		outcome = yq_allocator_assign(cluster, application, walk->node, walk->mode, limits, notes, &walk->proposal);
+		}
+		if (leaf->rest_leaves != NULL)
+			yq_rest_leaf_count(application);
+		outcome = look_at(walk, application, limits, notes);
 		if (outcome == YQ_OUTCOME_QUEUE_LIMIT)
 			yq_rest_begin_leaf(cluster, leaf, walk->node, notes, left, yq_limits_kept(cluster, leaf, limits));
 		if (outcome != YQ_OUTCOME_APPLICATION_SKIPPED)
+		{
+			yq_rest_note_looks(cluster, leaf, walk->node, walk->mode, i);
 			return outcome;
+		}
 	}
+	yq_rest_note_looks(cluster, leaf, walk->node, walk->mode, count);
 	yq_rest_begin_leaf(cluster, leaf, walk->node, notes, left, NULL);
 	return YQ_OUTCOME_NOTHING;
+}
+
+/* The queue is below its limit. */
+static YqOutcome
+assign_to_awake(Walk *walk, YqClusterQueue *leaf, const int64 *left, YqLimits *limits, YqLeafWalk *awake)
+{
+	YqCluster  *cluster = walk->cluster;
+	YqRestNotes *notes = yq_rest_notes(cluster, walk->mode);
+	YqClusterApplication *application;
+	YqOutcome	outcome = YQ_OUTCOME_NOTHING;
+	const int64 *kept = NULL;
+
+	while ((application = yq_rest_leaf_next(awake)) != NULL)
+	{
+		YqRestNotes *of_application = yq_rest_notes_of_application(cluster);
+
+		outcome = look_at(walk, application, limits, of_application);
+		if (outcome != YQ_OUTCOME_APPLICATION_SKIPPED)
+		{
+			yq_rest_add_notes(cluster, notes, of_application);
+			break;
+		}
+		outcome = YQ_OUTCOME_NOTHING;
+		if (!yq_rest_leaf_skip(awake, of_application))
+			yq_rest_add_notes(cluster, notes, of_application);
+	}
+	yq_rest_end_walk(awake, application, is_assignment(outcome) ? NULL : notes);
+	if (is_assignment(outcome))
+		return outcome;
+	if (outcome == YQ_OUTCOME_QUEUE_LIMIT)
+		kept = yq_limits_kept(cluster, leaf, limits);
+	yq_rest_begin_leaf(cluster, leaf, walk->node, notes, left, kept);
+	return outcome;
+}
+
+/* An explaining pass tells of all whose users are at their limits, whether they want anything or not. */
+static YqOutcome
+assign_to_leaf(Walk *walk, YqClusterQueue *leaf, const int64 *left, YqLimits *limits)
+{
+	YqCluster  *cluster = walk->cluster;
+	bool		is_checked = false;
+	YqLeafWalk	awake;
+
+	yq_cluster_order_leaf(cluster, leaf);
+	yq_order_give_places(cluster, leaf);
+	if (!cluster->explains && (leaf->rest_leaves != NULL ||
+							   !yq_amounts_are_none(cluster->calculator, yq_at(cluster, leaf->reserved, 0))))
+		is_checked = yq_queue_may_assign(cluster, leaf, walk->node->label, walk->mode, nothing, limits);
+	if (is_checked && yq_rest_begin_walk(cluster, leaf, walk->node, walk->mode, limits->headroom, &awake))
+		return assign_to_awake(walk, leaf, left, limits, &awake);
+	return assign_in_order(walk, leaf, left, limits, is_checked);
 }
 
 /* -- parents --------------------------------------------------------------- */
@@ -306,7 +373,7 @@ fulfil_reservation(Walk *walk)
 	YqOutcome	outcome;
 
 	yq_cluster_order_leaf(cluster, leaf);
-	yq_rest_end(cluster, leaf);
+	yq_rest_end(cluster, walk->node->reservation->key->application);
 	yq_limits_set(cluster, &limits, cluster->hierarchy->totals[0]);
 	outcome = yq_allocator_fulfil(cluster, walk->node, &limits, &walk->proposal);
 	if (!is_assignment(outcome) && outcome != YQ_OUTCOME_RELEASED)

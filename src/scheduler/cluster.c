@@ -164,6 +164,7 @@ yq_cluster_create(YqHierarchy *hierarchy)
 	cluster->hierarchy = hierarchy;
 	cluster->calculator = &hierarchy->calculator;
 	cluster->settings = default_settings;
+	cluster->passes = 1;
 	cluster->shares = palloc0(hierarchy->label_count * sizeof(bool));
 	cluster->names = yq_bytes_table_create("yquota names of nodes and racks", sizeof(NameEntry), context);
 	cluster->user_limit = yq_user_limit_create(hierarchy);
@@ -683,6 +684,7 @@ yq_cluster_end_pass(YqCluster *cluster)
 	for (int i = 0; i < cluster->touched_count; i++)
 		cluster->touched[i]->is_touched = false;
 	cluster->touched_count = cluster->decision_count = 0;
+	cluster->passes++;
 }
 
 bool

@@ -98,6 +98,7 @@ typedef struct YqClusterUser
 	YqSchedulingMode below_mode;	/* in that mode */
 	bool		is_active;		/* counts among active users (yq_leaf_user_is_active) */
 	int			demanding;		/* applications with outstanding requests, loaded or not */
+	int			number;			/* of rest.h: in its leaf */
 	bool		is_stale;		/* the loader's: what his applications hold has changed, see holdings.h */
 	List	   *held;			/* likewise: containers that he is known to have */
 } YqClusterUser;
@@ -155,6 +156,8 @@ typedef struct YqClusterQueue
 	int			application_room;
 	struct YqClusterApplication ***demanding;	/* per label: those with demand for it, in order */
 	int		   *demanding_count;	/* per label */
+	int64		has_places_in;	/* fair order: the pass since which only "displaced" may have lost its place; 0: any may */
+	struct YqClusterApplication *displaced; /* NULL: nobody has */
 	bool		is_out_of_order;	/* what its order follows from has changed: see yq_cluster_order_leaf() */
 	bool		is_stale;		/* the loader's */
 	void	   *source;			/* likewise */
@@ -163,6 +166,10 @@ typedef struct YqClusterQueue
 	struct YqQueueRest *rests;	/* per label; NULL: there were none */
 	bool		has_rested;		/* in this pass */
 	const YqClusterNode *asks_for;	/* the node at hand, when something here asks for it by name */
+	struct YqRestLeaf *rest_leaves; /* applications of a leaf that rest; NULL: none do */
+	struct YqClusterApplication **named;	/* where some do: those that have to do with the node at hand */
+	int			named_count;
+	int			named_room;
 } YqClusterQueue;
 
 /* What is asked for of one node, of one rack, or anywhere. */
@@ -338,6 +345,7 @@ typedef struct YqCluster
 	YqClusterApplication **touched; /* with keys that are not what was loaded */
 	int			touched_count;
 	int			touched_room;
+	int64		passes;			/* the number of this one, from 1 */
 	YqDecision *decisions;		/* in the order in which they were made */
 	int			decision_count;
 	int			decision_room;

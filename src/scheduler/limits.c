@@ -296,24 +296,37 @@ is_below_limit(const YqCluster *cluster, YqClusterUser *user, int label, YqSched
  * What counts as reserved, and as used without it, is of the default partition
  * whatever the label: so does Hadoop.
  */
+static bool
+is_below_without(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedulingMode mode, const int64 *reserved)
+{
+	int64		without_reservations[YQ_MAX_RESOURCE_TYPES];
+
+	if (!cluster->settings.continues_looking)
+		return false;
+	set_difference(cluster, without_reservations, yq_at(cluster, user->used, 0), reserved);
+	return compare(cluster, without_reservations, yq_user_limit(cluster, user, label, mode)) <= 0;
+}
+
+YqUserStanding
+yq_user_standing(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedulingMode mode)
+{
+	if (is_below_limit(cluster, user, label, mode))
+		return YQ_USER_BELOW_LIMIT;
+	return is_below_without(cluster, user, label, mode, nothing) ? YQ_USER_MAY_UNRESERVE : YQ_USER_AT_LIMIT;
+}
+
 bool
 yq_user_may_assign(const YqCluster *cluster, const YqClusterApplication *application, int label,
 				   YqSchedulingMode mode, YqLimits *limits)
 {
 	YqClusterUser *user = application->user;
-	const int64 *limit;
-	int64		without_reservations[YQ_MAX_RESOURCE_TYPES];
 
 	set(cluster, limits->to_unreserve, nothing);
 	if (is_below_limit(cluster, user, label, mode))
 		return true;
-	if (!cluster->settings.continues_looking)
+	if (!is_below_without(cluster, user, label, mode, yq_at(cluster, application->reserved, 0)))
 		return false;
-	limit = yq_user_limit(cluster, user, label, mode);
-	set_difference(cluster, without_reservations, yq_at(cluster, user->used, 0),
-				   yq_at(cluster, application->reserved, 0));
-	if (compare(cluster, without_reservations, limit) > 0)
-		return false;
-	set_difference(cluster, limits->to_unreserve, yq_at(cluster, user->used, label), limit);
+	set_difference(cluster, limits->to_unreserve, yq_at(cluster, user->used, label),
+				   yq_user_limit(cluster, user, label, mode));
 	return true;
 }

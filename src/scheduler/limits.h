@@ -15,6 +15,14 @@
 
 #include "scheduler/cluster.h"
 
+/* How a user stands to his limit, as to those of his applications that have reserved nothing. */
+typedef enum YqUserStanding
+{
+	YQ_USER_BELOW_LIMIT,		/* all may be assigned something, with nothing given up */
+	YQ_USER_AT_LIMIT,			/* they may not */
+	YQ_USER_MAY_UNRESERVE		/* they may, if something is given up */
+} YqUserStanding;
+
 /* On the stack; amounts for as many types as the calculator has are set. */
 typedef struct YqLimits
 {
@@ -72,6 +80,9 @@ extern void yq_user_note_satisfied(const YqCluster *cluster, YqClusterUser *user
 /* What the user may use of a label (cs-semantics 4.2), until somebody of the leaf uses more or less. */
 extern const int64 *yq_user_limit(const YqCluster *cluster, YqClusterUser *user, int label,
 								  YqSchedulingMode mode);
+
+/* What yq_user_may_assign() says of the user's applications without reservations. */
+extern YqUserStanding yq_user_standing(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedulingMode mode);
 
 /*
  * May the user's application be assigned anything below his limit (cs-semantics

@@ -265,8 +265,8 @@ compare_starts(const YqClusterApplication *a, const YqClusterApplication *b)
 	return a_milliseconds < b_milliseconds ? -1 : a_milliseconds > b_milliseconds;
 }
 
-static int
-compare_applications(const YqCluster *cluster, const YqClusterApplication *a, const YqClusterApplication *b)
+int
+yq_order_compare(const YqCluster *cluster, const YqClusterApplication *a, const YqClusterApplication *b)
 {
 	YqApplicationPolicy policy = a->leaf->policy;
 
@@ -289,7 +289,7 @@ compare_applications(const YqCluster *cluster, const YqClusterApplication *a, co
 static int
 compare_for_sort(const void *a, const void *b, void *cluster)
 {
-	return compare_applications(cluster, *(YqClusterApplication *const *) a,
+	return yq_order_compare(cluster, *(YqClusterApplication *const *) a,
 								*(YqClusterApplication *const *) b);
 }
 
@@ -336,7 +336,7 @@ place_of(const YqCluster *cluster, YqClusterApplication *const *order, int count
 	{
 		int			middle = (low + high) / 2;
 
-		if (compare_applications(cluster, order[middle], application) < 0)
+		if (yq_order_compare(cluster, order[middle], application) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -399,11 +399,23 @@ drop_without_demand(const YqCluster *cluster, YqClusterApplication *application,
 		remove_at(leaf->demanding[label], &leaf->demanding_count[label], at);
 }
 
+/* Who is displaced comes to a place of his own when the leaf is walked next; of several it is not noted who. */
+static void
+note_displaced(YqClusterApplication *application)
+{
+	YqClusterQueue *leaf = application->leaf;
+
+	if (leaf->displaced != NULL && leaf->displaced != application)
+		leaf->has_places_in = 0;
+	leaf->displaced = application;
+}
+
 void
 yq_order_put_back(const YqCluster *cluster, YqClusterApplication *application)
 {
 	YqClusterQueue *leaf = application->leaf;
 
+	note_displaced(application);
 	if (moves(application))
 		insert_application(cluster, leaf->applications, &leaf->application_count, application);
 	for (int label = 0; label < cluster->hierarchy->label_count; label++)
@@ -438,6 +450,7 @@ yq_order_lose_place(YqClusterApplication *application)
 void
 yq_order_replace(YqCluster *cluster, YqClusterApplication *application)
 {
+	note_displaced(application);
 	if (application->placed_memory < 0)
 		return;
 	yq_order_take_out(cluster, application);
@@ -445,27 +458,41 @@ yq_order_replace(YqCluster *cluster, YqClusterApplication *application)
 	yq_order_put_back(cluster, application);
 }
 
+static void
+give_place(YqCluster *cluster, YqClusterApplication *application)
+{
+	int64		used;
+
+	if (application->reservation_count == 0)
+		return;
+	used = memory_of_all_labels(cluster, application->used);
+	if (has_place(application, used))
+		return;
+	application->placed_memory = used;
+	application->placed_pending = memory_of_all_labels(cluster, application->pending);
+	application->uncounted_memory = 0;
+	application->is_place_changed = true;
+	yq_cluster_touch(cluster, application->keys[0]);
+}
+
+/* In a pass only those for which something is decided lose their places. */
 void
-yq_order_give_places(YqCluster *cluster, const YqClusterQueue *leaf)
+yq_order_give_places(YqCluster *cluster, YqClusterQueue *leaf)
 {
 	if (!yq_is_fair(leaf->policy))
 		return;
-	for (int i = 0; i < leaf->application_count; i++)
+	if (leaf->has_places_in == cluster->passes)
 	{
-		YqClusterApplication *application = leaf->applications[i];
-		int64		used;
-
-		if (application->reservation_count == 0)
-			continue;
-		used = memory_of_all_labels(cluster, application->used);
-		if (has_place(application, used))
-			continue;
-		application->placed_memory = used;
-		application->placed_pending = memory_of_all_labels(cluster, application->pending);
-		application->uncounted_memory = 0;
-		application->is_place_changed = true;
-		yq_cluster_touch(cluster, application->keys[0]);
+		if (leaf->displaced != NULL)
+			give_place(cluster, leaf->displaced);
 	}
+	else
+	{
+		for (int i = 0; i < leaf->application_count; i++)
+			give_place(cluster, leaf->applications[i]);
+	}
+	leaf->displaced = NULL;
+	leaf->has_places_in = cluster->passes;
 }
 
 /* -- partitions ------------------------------------------------------------- */

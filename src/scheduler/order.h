@@ -33,6 +33,9 @@ extern void yq_order_place(const YqCluster *cluster, YqClusterQueue *queue);
 /* Order the applications of a leaf; what they use and want is known. */
 extern void yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf);
 
+/* Which of two applications of a leaf comes first: as for qsort(). */
+extern int	yq_order_compare(const YqCluster *cluster, const YqClusterApplication *a, const YqClusterApplication *b);
+
 /*
  * An application is about to be changed in what it uses or wants, and then it has
  * been: between the two, which are a pair, it has no place.
@@ -56,7 +59,7 @@ extern void yq_order_lose_place(YqClusterApplication *application);
 extern void yq_order_replace(YqCluster *cluster, YqClusterApplication *application);
 
 /* A leaf is walked: those with reservations that have lost their places get new ones. */
-extern void yq_order_give_places(YqCluster *cluster, const YqClusterQueue *leaf);
+extern void yq_order_give_places(YqCluster *cluster, YqClusterQueue *leaf);
 
 /* Has the application demand for the label? */
 extern bool yq_order_wants(const YqCluster *cluster, const YqClusterApplication *application, int label);

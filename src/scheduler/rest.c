@@ -22,6 +22,9 @@
 /* A pass over fewer nodes does without an index of the names that are asked for. */
 #define LEAST_INDEXED_NODES 16
 
+/* Walks that look at no more applications of a leaf do without trees. */
+#define FEW_LOOKS 16
+
 /* What must be left to a queue by its parent for a rest to last. */
 typedef enum LeftCondition
 {
@@ -49,6 +52,8 @@ typedef struct YqRest
 	YqOfferedKey *keys;			/* of a leaf: what each walk is counted for */
 	int			key_count;
 	int			key_room;
+	YqRestLeaf *applications;	/* which are gone by as well; NULL: none rest apart */
+	const YqClusterApplication *before; /* that one; NULL: all */
 } YqRest;
 
 /* For walks of one mode. */
@@ -57,6 +62,7 @@ typedef struct ModeRest
 	YqRest		elsewhere;		/* of a parent the only one */
 	YqRest		here;			/* of a leaf, on a node that it asks for */
 	YqRest	   *relied_on;		/* by the rest of the parent; NULL: on none */
+	int64		looks;			/* of a leaf: at more applications than a few, in walks of this pass */
 } ModeRest;
 
 /* Of a queue on nodes of one label. */
@@ -69,7 +75,7 @@ typedef struct YqQueueRest
 /* Somebody in the leaf asks for a node or rack, or wants nothing there (no ask). */
 typedef struct NamedAsk
 {
-	YqClusterQueue *leaf;
+	YqClusterApplication *application;
 	const YqRequestKey *key;
 	const YqAsk *ask;
 } NamedAsk;
@@ -82,6 +88,8 @@ struct YqRests
 	YqClusterQueue **rested;	/* queues with rests in this pass */
 	int			rested_count;
 	YqRestNotes notes;
+	YqRestNotes notes_of_application;
+	MemoryContext context;		/* of what is known of applications; NULL: nothing is */
 };
 
 /* What the calculator looks at. */
@@ -119,10 +127,10 @@ for_each_name(YqCluster *cluster, YqClusterQueue *leaf, void (*put) (struct YqRe
 {
 	for (int i = 0; i < leaf->application_count; i++)
 	{
-		const YqClusterApplication *application = leaf->applications[i];
+		YqClusterApplication *application = leaf->applications[i];
 
 		for (int j = 0; j < application->blacklist_count; j++)
-			put(cluster->rests, application->blacklist[j], (NamedAsk) {.leaf = leaf});
+			put(cluster->rests, application->blacklist[j], (NamedAsk) {.application = application});
 		for (int j = 0; j < application->key_count; j++)
 		{
 			const YqRequestKey *key = application->keys[j];
@@ -130,7 +138,8 @@ for_each_name(YqCluster *cluster, YqClusterQueue *leaf, void (*put) (struct YqRe
 			for (int k = 0; k < key->ask_count; k++)
 			{
 				if (is_outstanding(key, &key->asks[k]))
-					put(cluster->rests, key->asks[k].name, (NamedAsk) {.leaf = leaf,.key = key,.ask = &key->asks[k]});
+					put(cluster->rests, key->asks[k].name,
+						(NamedAsk) {.application = application,.key = key,.ask = &key->asks[k]});
 			}
 		}
 	}
@@ -187,6 +196,26 @@ free_index(struct YqRests *rests)
 	pfree(rests->end);
 }
 
+/* Of a leaf, where some may rest. */
+static void
+note_named(YqCluster *cluster, const YqClusterNode *node, YqClusterApplication *application)
+{
+	YqClusterQueue *leaf = application->leaf;
+
+	if (leaf->rest_leaves == NULL)
+		return;
+	if (leaf->asks_for != node)
+		leaf->named_count = 0;
+	if (leaf->named_count == leaf->named_room)
+	{
+		leaf->named_room = Max(16, leaf->named_room * 2);
+		leaf->named = leaf->named == NULL ?
+			MemoryContextAlloc(cluster->context, leaf->named_room * sizeof(YqClusterApplication *)) :
+			repalloc(leaf->named, leaf->named_room * sizeof(YqClusterApplication *));
+	}
+	leaf->named[leaf->named_count++] = application;
+}
+
 /* Mark the leaves that have something to do with the name; what is served goes. */
 static void
 mark_name(YqCluster *cluster, const YqClusterNode *node, YqName name, bool is_rack)
@@ -201,7 +230,8 @@ mark_name(YqCluster *cluster, const YqClusterNode *node, YqName name, bool is_ra
 			rests->asks[i] = rests->asks[--rests->end[name]];
 		if (i == rests->end[name] || (is_rack && asked->key != NULL && yq_rest_rack_is_idle(cluster, asked->key, asked->ask)))
 			continue;
-		for (YqClusterQueue *queue = asked->leaf; queue != NULL && queue->asks_for != node; queue = queue->parent)
+		note_named(cluster, node, asked->application);
+		for (YqClusterQueue *queue = asked->application->leaf; queue != NULL && queue->asks_for != node; queue = queue->parent)
 			queue->asks_for = node;
 	}
 }
@@ -230,29 +260,6 @@ yq_rest_begin_pass(YqCluster *cluster, int node_count)
 	}
 	if (node_count >= LEAST_INDEXED_NODES)
 		make_index(cluster);
-}
-
-void
-yq_rest_end_pass(YqCluster *cluster)
-{
-	struct YqRests *rests = cluster->rests;
-
-	if (rests == NULL)
-		return;
-	for (int i = 0; i < rests->rested_count; i++)
-	{
-		yq_rest_end(cluster, rests->rested[i]);
-		rests->rested[i]->has_rested = false;
-	}
-	/* without an index nobody was found to ask for a node */
-	for (int i = 0; rests->asks != NULL && i < cluster->hierarchy->queue_count; i++)
-		cluster->queues[i].asks_for = NULL;
-	free_index(rests);
-	if (rests->notes.keys != NULL)
-		pfree(rests->notes.keys);
-	pfree(rests->rested);
-	pfree(rests);
-	cluster->rests = NULL;
 }
 
 /* -- ending ---------------------------------------------------------------- */
@@ -284,15 +291,9 @@ count_walks(YqClusterQueue *queue, YqSchedulingMode mode, int label, YqRest *res
 		return;
 	if (rest->is_of_children)
 		hand_down(queue, mode, label, rest->walks);
-	for (int i = 0; i < rest->key_count; i++)
-	{
-		YqRequestKey *key = rest->keys[i].key;
-
-		if (key->label == 0)
-			key->missed_non_partitioned += rest->walks;
-		if (rest->keys[i].counts_opportunity)
-			key->opportunities += rest->walks;
-	}
+	if (rest->applications != NULL)
+		yq_rest_leaf_pass(rest->applications, rest->before, rest->walks);
+	yq_rest_count_keys(rest->keys, rest->key_count, rest->walks);
 	rest->walks = 0;
 }
 
@@ -326,10 +327,12 @@ end_above(const YqCluster *cluster, YqClusterQueue *queue)
 }
 
 void
-yq_rest_end(const YqCluster *cluster, YqClusterQueue *queue)
+yq_rest_end(const YqCluster *cluster, YqClusterApplication *application)
 {
-	if (cluster->rests != NULL)
-		end_above(cluster, queue);
+	if (cluster->rests == NULL)
+		return;
+	end_above(cluster, application->leaf);
+	yq_rest_leaf_take_out(application);
 }
 
 /* Count all walks that have offered requests for the label. */
@@ -361,8 +364,39 @@ yq_rest_interrupt(const YqCluster *cluster, YqClusterQueue *queue, const YqClust
 	queue->rests[requested].walks++;
 	rests = &queue->rests[node->label].modes[mode];
 	rests->here.is_valid = false;
-	if (!queue->is_leaf || queue->asks_for != node)
+	if (queue->asks_for != node || !queue->is_leaf || queue->rest_leaves != NULL)
 		rests->elsewhere.is_valid = false;
+}
+
+/* -- the end of a pass ------------------------------------------------------ */
+
+void
+yq_rest_end_pass(YqCluster *cluster)
+{
+	struct YqRests *rests = cluster->rests;
+
+	if (rests == NULL)
+		return;
+	for (int i = 0; i < rests->rested_count; i++)
+		end_above(cluster, rests->rested[i]);
+	for (int i = 0; i < rests->rested_count; i++)
+	{
+		yq_rest_leaf_end(rests->rested[i]);
+		rests->rested[i]->has_rested = false;
+	}
+	if (rests->context != NULL)
+		MemoryContextDelete(rests->context);
+	/* without an index nobody was found to ask for a node */
+	for (int i = 0; rests->asks != NULL && i < cluster->hierarchy->queue_count; i++)
+		cluster->queues[i].asks_for = NULL;
+	free_index(rests);
+	if (rests->notes.keys != NULL)
+		pfree(rests->notes.keys);
+	if (rests->notes_of_application.keys != NULL)
+		pfree(rests->notes_of_application.keys);
+	pfree(rests->rested);
+	pfree(rests);
+	cluster->rests = NULL;
 }
 
 /* -- resting --------------------------------------------------------------- */
@@ -454,98 +488,18 @@ yq_rest_lasts(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNo
 YqRestNotes *
 yq_rest_notes(const YqCluster *cluster, YqSchedulingMode mode)
 {
-	YqRestNotes *notes;
-
 	if (cluster->rests == NULL)
 		return NULL;
-	notes = &cluster->rests->notes;
-	notes->mode = mode;
-	notes->is_of_limits = false;
-	notes->is_here = cluster->rests->asks == NULL;
-	notes->has_room = false;
-	notes->is_too_small = false;
-	notes->most = PG_INT64_MAX;
-	notes->key_count = 0;
-	memset(notes->needed, 0, sizeof(int64) * cluster->calculator->types);
-	return notes;
+	yq_rest_notes_clear(cluster, &cluster->rests->notes, mode);
+	cluster->rests->notes.is_here = cluster->rests->asks == NULL;
+	return &cluster->rests->notes;
 }
 
-void
-yq_rest_note_key(YqRestNotes *notes, const YqCluster *cluster, YqRequestKey *key, const int64 *needed)
+YqRestNotes *
+yq_rest_notes_of_application(const YqCluster *cluster)
 {
-	if (notes == NULL)
-		return;
-	for (int i = 0; i < cluster->calculator->types; i++)
-		notes->needed[i] = Max(notes->needed[i], needed[i]);
-	if (notes->key_count == notes->key_room)
-	{
-		notes->key_room = Max(16, notes->key_room * 2);
-		notes->keys = notes->keys == NULL ?
-			MemoryContextAllocHuge(cluster->context, notes->key_room * sizeof(YqOfferedKey)) :
-			repalloc_huge(notes->keys, notes->key_room * sizeof(YqOfferedKey));
-	}
-	notes->keys[notes->key_count++] = (YqOfferedKey) {.key = key};
-	notes->most_of_key = PG_INT64_MAX;
-}
-
-void
-yq_rest_note_delay(YqRestNotes *notes, int64 walks)
-{
-	if (notes != NULL)
-		notes->most_of_key = Min(notes->most_of_key, walks);
-}
-
-void
-yq_rest_note_opportunity(YqRestNotes *notes)
-{
-	if (notes == NULL)
-		return;
-	notes->keys[notes->key_count - 1].counts_opportunity = true;
-	notes->most = Min(notes->most, notes->most_of_key);
-}
-
-void
-yq_rest_note_default_first(YqRestNotes *notes, int64 walks)
-{
-	if (notes != NULL)
-		notes->most = Min(notes->most, walks);
-}
-
-void
-yq_rest_note_here(YqRestNotes *notes)
-{
-	if (notes != NULL)
-		notes->is_here = true;
-}
-
-/* Have the least of each type: what has more of all does not fit where that does not. */
-static void
-note_least(const YqCluster *cluster, bool *is_noted, int64 *noted, const int64 *amounts)
-{
-	for (int i = 0; i < cluster->calculator->types; i++)
-		noted[i] = *is_noted ? Min(noted[i], amounts[i]) : amounts[i];
-	*is_noted = true;
-}
-
-void
-yq_rest_note_room(YqRestNotes *notes, const YqCluster *cluster, const int64 *room)
-{
-	if (notes != NULL)
-		note_least(cluster, &notes->has_room, notes->room, room);
-}
-
-void
-yq_rest_note_too_large(YqRestNotes *notes, const YqCluster *cluster, const int64 *amounts)
-{
-	if (notes != NULL)
-		note_least(cluster, &notes->is_too_small, notes->too_large, amounts);
-}
-
-void
-yq_rest_note_limits(YqRestNotes *notes)
-{
-	if (notes != NULL)
-		notes->is_of_limits = true;
+	yq_rest_notes_clear(cluster, &cluster->rests->notes_of_application, cluster->rests->notes.mode);
+	return &cluster->rests->notes_of_application;
 }
 
 /* -- beginning ------------------------------------------------------------- */
@@ -576,6 +530,7 @@ begin(YqClusterQueue *queue, YqSchedulingMode mode, int label, YqRest *rest, con
 	rest->walks = 0;
 	rest->until = most == PG_INT64_MAX ? most : walks + most;
 	rest->key_count = 0;
+	rest->applications = NULL;
 }
 
 static int64 *
@@ -685,7 +640,7 @@ set_left_to_leaf(const YqCluster *cluster, const YqClusterQueue *leaf, int label
 				 const YqRestNotes *notes, const int64 *left)
 {
 	if (!notes->is_of_limits && !rest->has_kept &&
-		(notes->key_count == 0 || set_at_least(cluster, leaf, label, rest, notes->needed, left)))
+		(!notes->needs_headroom || set_at_least(cluster, leaf, label, rest, notes->needed, left)))
 		return;
 	if (!set_at_least_maximum(cluster, leaf, label, rest, left))
 		set_same_limit(cluster, leaf, label, rest, left);
@@ -705,6 +660,8 @@ yq_rest_begin_leaf(const YqCluster *cluster, YqClusterQueue *leaf, const YqClust
 	rest = notes->is_here ? &rests->here : &rests->elsewhere;
 	begin(leaf, notes->mode, node->label, rest, notes->is_here ? node : NULL, notes->most);
 	set_keys(cluster, rest, notes);
+	rest->applications = notes->rests;
+	rest->before = notes->before;
 	if (notes->has_room)
 		set_room(cluster, rest, notes->room);
 	if (notes->is_too_small)
@@ -714,6 +671,68 @@ yq_rest_begin_leaf(const YqCluster *cluster, YqClusterQueue *leaf, const YqClust
 	set_kept(cluster, rest, kept);
 	set_left_to_leaf(cluster, leaf, node->label, rest, notes, left);
 }
+
+/* -- walks through leaves --------------------------------------------------- */
+
+bool
+yq_rest_begin_walk(const YqCluster *cluster, YqClusterQueue *leaf, const YqClusterNode *node, YqSchedulingMode mode,
+				   const int64 *headroom, YqLeafWalk *walk)
+{
+	walk->rests = yq_rest_leaf_of(leaf, node->label, mode);
+	if (walk->rests == NULL)
+		return false;
+	walk->moment.node = node;
+	walk->moment.headroom = headroom;
+	walk->moment.walks = leaf->rests[label_of_requests(mode, node->label)].walks - 1;
+	yq_rest_leaf_begin_walk(walk);
+	return true;
+}
+
+static void
+begin_leaf(const YqCluster *cluster, YqClusterQueue *leaf, int label, YqSchedulingMode mode)
+{
+	struct YqRests *rests = cluster->rests;
+	MemoryContext caller;
+
+	if (rests->context == NULL)
+		rests->context = AllocSetContextCreate(cluster->context, "yquota applications that rest",
+											   ALLOCSET_DEFAULT_SIZES);
+	caller = MemoryContextSwitchTo(rests->context);
+	(void) yq_rest_leaf_make(cluster, leaf, label, mode);
+	MemoryContextSwitchTo(caller);
+}
+
+void
+yq_rest_note_looks(const YqCluster *cluster, YqClusterQueue *leaf, const YqClusterNode *node, YqSchedulingMode mode,
+				   int looks)
+{
+	int			count = leaf->demanding_count[label_of_requests(mode, node->label)];
+	ModeRest   *rests;
+
+	if (count <= FEW_LOOKS || cluster->rests == NULL || cluster->rests->asks == NULL ||
+		yq_rest_leaf_of(leaf, node->label, mode) != NULL)
+		return;
+	rests = &rests_of(cluster, leaf, node->label)->modes[mode];
+	rests->looks = Max(rests->looks + looks - FEW_LOOKS, 0);
+	if (rests->looks <= count)
+		return;
+	rests->looks = 0;
+	begin_leaf(cluster, leaf, node->label, mode);
+}
+
+void
+yq_rest_end_walk(YqLeafWalk *walk, const YqClusterApplication *last, YqRestNotes *notes)
+{
+	yq_rest_leaf_pass(walk->rests, last, 1);
+	if (notes == NULL)
+		return;
+	notes->rests = walk->rests;
+	notes->before = last;
+	notes->needs_headroom = true;
+	yq_rest_leaf_note(walk->rests, last, walk->moment.walks + 1, notes);
+}
+
+/* -- stops and parents ------------------------------------------------------ */
 
 /* By its own maximum; or by what is left to it, and by less; or it depends on what is given up. */
 void
@@ -781,9 +800,9 @@ rely_on_child(const YqCluster *cluster, YqClusterQueue *child, const YqClusterNo
 	of_parent->most = Min(of_parent->most, rest->until == PG_INT64_MAX ? PG_INT64_MAX : left);
 	rely_on_left(cluster, rest, of_parent);
 	if (rest->has_room)
-		note_least(cluster, &of_parent->has_room, of_parent->room, rest->room);
+		yq_rest_note_least(cluster, &of_parent->has_room, of_parent->room, rest->room);
 	if (rest->too_small != NULL)
-		note_least(cluster, &of_parent->is_too_small, of_parent->too_large, rest->too_large);
+		yq_rest_note_least(cluster, &of_parent->is_too_small, of_parent->too_large, rest->too_large);
 	return true;
 }
 

@@ -22,32 +22,7 @@
 #ifndef YQ_REST_H
 #define YQ_REST_H
 
-#include "scheduler/limits.h"
-
-/* A request key that a walk has offered a node. */
-typedef struct YqOfferedKey
-{
-	YqRequestKey *key;
-	bool		counts_opportunity; /* and not only as missed for the default partition */
-} YqOfferedKey;
-
-/* What a walk through a leaf has come upon; amounts for as many types as there are. */
-typedef struct YqRestNotes
-{
-	YqSchedulingMode mode;
-	bool		is_of_limits;	/* another limit may have another result, lower or higher */
-	bool		is_here;		/* it holds for this node alone */
-	int64		most;			/* walks that find the same */
-	int64		most_of_key;	/* the same, of the key at hand */
-	int64		needed[YQ_MAX_RESOURCE_TYPES];	/* headroom that was enough */
-	bool		has_room;		/* room is set */
-	int64		room[YQ_MAX_RESOURCE_TYPES];	/* more would be assigned where as much is free */
-	bool		is_too_small;	/* the node; too_large is set */
-	int64		too_large[YQ_MAX_RESOURCE_TYPES];	/* more might be reserved where as much is offered */
-	YqOfferedKey *keys;
-	int			key_count;
-	int			key_room;
-} YqRestNotes;
+#include "scheduler/rest_leaf.h"
 
 /* A pass over so many nodes begins; it is over when what rests has been counted. */
 extern void yq_rest_begin_pass(YqCluster *cluster, int node_count);
@@ -68,22 +43,26 @@ extern bool yq_rest_lasts(const YqCluster *cluster, YqClusterQueue *queue, const
 extern void yq_rest_interrupt(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNode *node,
 							  YqSchedulingMode mode);
 
-/* Something in the queue is about to change: it and all above it rest no more. */
-extern void yq_rest_end(const YqCluster *cluster, YqClusterQueue *queue);
+/* Something is about to be decided for the application: it, its leaf and all above that rest no more. */
+extern void yq_rest_end(const YqCluster *cluster, YqClusterApplication *application);
 
 /* Notes of a walk through a leaf, without anything in them; NULL: none are to be taken. */
 extern YqRestNotes *yq_rest_notes(const YqCluster *cluster, YqSchedulingMode mode);
 
-/* What the allocator has come upon; nothing happens when notes are NULL. */
-extern void yq_rest_note_key(YqRestNotes *notes, const YqCluster *cluster, YqRequestKey *key,
-							 const int64 *needed);
-extern void yq_rest_note_delay(YqRestNotes *notes, int64 walks);
-extern void yq_rest_note_opportunity(YqRestNotes *notes);
-extern void yq_rest_note_default_first(YqRestNotes *notes, int64 walks);
-extern void yq_rest_note_here(YqRestNotes *notes);
-extern void yq_rest_note_room(YqRestNotes *notes, const YqCluster *cluster, const int64 *room);
-extern void yq_rest_note_too_large(YqRestNotes *notes, const YqCluster *cluster, const int64 *amounts);
-extern void yq_rest_note_limits(YqRestNotes *notes);
+/* The same of one application that is looked at. */
+extern YqRestNotes *yq_rest_notes_of_application(const YqCluster *cluster);
+
+/*
+ * A walk below limits that leave so much headroom begins: false if applications of the
+ * leaf are to be looked at one after the other.  Then it is told how many that were.
+ */
+extern bool yq_rest_begin_walk(const YqCluster *cluster, YqClusterQueue *leaf, const YqClusterNode *node,
+							   YqSchedulingMode mode, const int64 *headroom, YqLeafWalk *walk);
+extern void yq_rest_note_looks(const YqCluster *cluster, YqClusterQueue *leaf, const YqClusterNode *node,
+							   YqSchedulingMode mode, int looks);
+
+/* The walk is over with an application that gets something, or may not, or NULL. */
+extern void yq_rest_end_walk(YqLeafWalk *walk, const YqClusterApplication *last, YqRestNotes *notes);
 
 /*
  * Is it of no consequence what a key asks for in a rack?  So it is where the key may

@@ -8,7 +8,8 @@
 # that many nodes may not serve; enough nodes for leaves to rest on all but those
 # that they ask for.  In some clusters heartbeats assign little below a tight maximum,
 # so that it is crossed, by a sibling or a cousin, while others rest; in some most of what
-# is asked for is reserved, and given up when it is not asked for any more.  What has to be
+# is asked for is reserved, and given up when it is not asked for any more; in some there are
+# so many applications in a leaf that they rest apart, of few users or of many.  What has to be
 # just so is made so: a release in the middle of a pass that wakes a queue elsewhere.
 #
 use strict;
@@ -21,7 +22,7 @@ use Soak;
 use Trial;
 
 my ($seed, $histories) = Trial::plan_run(10);
-my %rounds = (wide => 3, crossing => 1, reserving => 3);
+my %rounds = (wide => 3, crossing => 1, reserving => 3, many => 2);
 my $dominant = 'org.apache.hadoop.yarn.util.resource.DominantResourceCalculator';
 
 sub one_of { return $_[ rand @_ ]; }
@@ -69,6 +70,7 @@ sub make_queues
 	my ($cluster) = @_;
 	my @sql = sprintf q(INSERT INTO yquota.queue (path, accessible_node_labels) VALUES ('root', '{%s}')), join ',', @{ $cluster->{labels} };
 
+	return @sql, make_large_leaves($cluster) if $cluster->{regime} eq 'many';
 	return @sql, make_tight_queues($cluster) if $cluster->{regime} ne 'wide';
 	# parents and leaves may have all, or reach limits of theirs, or of those above them
 	$cluster->{maxima} = one_of([['NULL', "'60'", "'25'"], ['NULL', "'60'", "'25'"]], [["'20'", "'31.7'"], ['NULL']], [['NULL', "'40'"], ["'33.3'", "'47.1'", "'60'"]]);
@@ -94,14 +96,25 @@ sub make_tight_queues
 	return @sql, map { make_parent($cluster, "root.q.p$_", 3) } 1 .. one_of(1, 1, 2);
 }
 
+# One leaf or two, that have or want more than their share.
+sub make_large_leaves
+{
+	my ($cluster) = @_;
+
+	$cluster->{maxima} = one_of([ ['NULL'], ['NULL'] ], [ ['NULL', "'60'"], ['NULL', "'45'"] ], [ ["'70'"], ["'55'", "'80'"] ]);
+	return map { make_parent($cluster, "root.q$_", 1) } 1 .. one_of(1, 2, 2);
+}
+
 sub make_nodes
 {
 	my ($cluster) = @_;
 
 	$cluster->{nodes} = 16 + int rand 15;
 	$cluster->{racks} = 2 + int rand 5;
+	# room for many application masters
+	my $times = $cluster->{regime} eq 'many' ? 3 : 1;
 	return map { sprintf q(INSERT INTO yquota.node (name, rack, label, total) VALUES ('n%d', '/r%d', '%s', '[memory-mb=%d,vcores=%d]')),
-		$_, $_ % $cluster->{racks}, one_of('', '', @{ $cluster->{labels} }), 1024 * ($_ ? one_of(3, 8, 12) : 8), $_ ? one_of(4, 8) : 4 } 0 .. $cluster->{nodes} - 1;
+		$_, $_ % $cluster->{racks}, one_of('', '', @{ $cluster->{labels} }), $times * 1024 * ($_ ? one_of(3, 8, 12) : 8), $times * ($_ ? one_of(4, 8) : 4) } 0 .. $cluster->{nodes} - 1;
 }
 
 sub begin_history
@@ -111,6 +124,7 @@ sub begin_history
 	my $cluster = { applications => 0, regime => $regime, sizes => one_of([1, 1, 2, 3, 8], [1, 5, 8], [2, 3, 7]) };
 
 	$cluster->{sizes} = [1, 3, 5, 8] if $regime eq 'reserving';
+	$cluster->{users} = $regime eq 'many' ? one_of([ 'u', 'v', 'w' ], [ map { "u$_" } 1 .. 7 ], [ map { "u$_" } 1 .. 90 ]) : [ 'u', 'v', 'w' ];
 	$session->run(join ";\n", 'BEGIN', q(SELECT yquota.set_clock('2026-03-02 10:00+00')), make_labels($cluster), make_settings($cluster),
 		make_queues($cluster), 'SET CONSTRAINTS ALL IMMEDIATE', make_nodes($cluster));
 	return $cluster;
@@ -155,20 +169,35 @@ sub crossing_requests
 	  ask('/r' . $node % $cluster->{racks}, $resource, $count, 'true');
 }
 
+# Little that is small, somewhere or anywhere, behind much that waits for its nodes; now and then something else.
+sub requests_of_many
+{
+	my ($cluster) = @_;
+	my $kind = one_of(qw(small small waiting waiting waiting waiting waiting waiting waiting other));
+	my $resource = sprintf '[memory-mb=%d,vcores=1]', 1024 * one_of(1, 1, 2);
+	my ($node, $count) = (int rand $cluster->{nodes}, one_of(1, 3, 6));
+
+	return requests($cluster) if $kind eq 'other';
+	return ask('*', $resource, $count, 'true') if $kind eq 'small';
+	return join ', ', ask('*', $resource, $count, one_of('true', 'true', 'true', 'false')), ask("n$node", $resource, $count, 'true'),
+	  ask('/r' . $node % $cluster->{racks}, $resource, $count, one_of('true', 'true', 'false'));
+}
+
+my %asks_for = (wide => \&requests, crossing => \&crossing_requests, reserving => \&requests, many => \&requests_of_many);
+
 sub submit
 {
-	my ($session, $cluster) = @_;
+	my ($cluster) = @_;
 	my $id = sprintf 'application_1_%04d', ++$cluster->{applications};
 	my @sql = sprintf q(SELECT yquota.submit_application('%s', '%s', '{}', '%s', am_resource => '[memory-mb=1024,vcores=1]', priority => %d, unmanaged => true, project => 'p')),
-		$id, one_of('u', 'v', 'w'), one_of(@{ $cluster->{leaves} }), one_of(0, 0, 5);
+		$id, one_of(@{ $cluster->{users} }), one_of(@{ $cluster->{leaves} }), one_of(0, 0, 5);
 
 	# a leaf may have no room for its application master yet
 	push @sql, sprintf q(SELECT yquota.request_containers(application_id, ARRAY[%s]::yquota.container_request[]) FROM yquota.application
-		WHERE application_id = '%s' AND state = 'ACTIVE'), $cluster->{regime} eq 'crossing' ? crossing_requests($cluster) : requests($cluster), $id;
+		WHERE application_id = '%s' AND state = 'ACTIVE'), $asks_for{ $cluster->{regime} }->($cluster), $id;
 	push @sql, sprintf q(SELECT yquota.update_blacklist(application_id, '{n%d}') FROM yquota.application
 		WHERE application_id = '%s' AND state = 'ACTIVE'), rand $cluster->{nodes}, $id if rand() < 0.1;
-	$session->run(join ";\n", @sql);
-	return;
+	return @sql;
 }
 
 # Some ask for something else, so that what was reserved for them is given up by a pass.
@@ -293,6 +322,7 @@ sub outcome
 SELECT * FROM yquota.schedule($how) WHERE decision <> 'passed over';
 SELECT * FROM yquota_internal.request_counter ORDER BY 1, 2, 3;
 SELECT application_id, priority, resource_name, count FROM yquota.resource_request ORDER BY 1, 2, 3;
+SELECT application_id, node, allocation FROM yquota.reservation ORDER BY 1, 2;
 SQL
 }
 
@@ -320,13 +350,13 @@ sub compare
 sub play
 {
 	my ($session, $number) = @_;
-	my $regime = one_of(qw(wide wide crossing reserving));
+	my $regime = one_of(qw(wide wide crossing reserving many many));
 	my $cluster = begin_history($session, $regime);
 	my $containers = 0;
 
 	foreach my $round (1 .. $rounds{$regime})
 	{
-		submit($session, $cluster) foreach 1 .. 3 + int rand 12;
+		$session->run(join ";\n", map { submit($cluster) } 1 .. ($regime eq 'many' ? (130, 30)[ $round - 1 ] : 3) + int rand 12);
 		ask_anew($session, $cluster) if $round > 1;
 		shrink($session, $cluster) if $round > 1 && $regime eq 'reserving';
 		my ($is_right, $its_containers) = compare($session, "history $number, $regime, round $round");
