@@ -1,5 +1,6 @@
 # Passes that end otherwise than by COMMIT: prepared, through a crash and by others;
-# terminated, cancelled and timed out where they wait.
+# terminated, cancelled and timed out where they wait.  And many that do, which need no
+# more memory than few.
 #
 # Whatever became of one, every session decides afterwards what a dry run of a new session
 # says, which reads everything anew: also those that keep the cluster, and the one that
@@ -173,6 +174,31 @@ is($outcome->{sqlstate}, undef, 'who waits for a session that is idle and is ter
 $session{one}->close;
 $session{one} = Client->new($node, $database);
 are_right('terminated, idle');
+
+#
+# Many
+#
+
+# Requests, a pass that serves them in session one, and the end of as many containers.
+sub pass_by
+{
+	foreach (1 .. $_[0])
+	{
+		$session{two}->run("SELECT yquota.request_containers('application_1_000' || n, '[memory-mb=1024,vcores=1]', 1, priority => 7) FROM generate_series(1, 2) AS n");
+		$session{one}->run("$pass)");
+		$session{two}->run("INSERT INTO yquota.container_event (event, container_id) SELECT 'CONTAINER_FINISH', container_id FROM yquota.container ORDER BY container_id LIMIT 2");
+	}
+	chomp(my $used = $session{one}->run(q(SELECT used_bytes FROM pg_backend_memory_contexts WHERE name = 'yquota cluster')));
+	return $used;
+}
+
+# snapshots have something to name
+$session{three}->run("BEGIN;\nINSERT INTO yquota.project (name) VALUES ('lingering')");
+my $used_by_few = pass_by(30);
+my $used_by_many = pass_by(150);
+$session{three}->run('ROLLBACK');
+ok($used_by_many < 1.05 * $used_by_few, 'what is kept of the cluster does not grow with passes') or diag("$used_by_few bytes after 30, $used_by_many after 180");
+are_right('after many passes');
 
 $_->close foreach values %session;
 $node->stop;
