@@ -60,13 +60,13 @@ begin_pass(Pass *pass, YqLeaf *leaf)
 	}
 }
 
-/* Read what others use, as the limit on the default partition depends on it. */
+/* Read what the limit on the default partition depends on. */
 static void
 make_exact(Pass *pass, LabelLimits *limits)
 {
 	if (limits->is_exact)
 		return;
-	limits->of_queue = yq_queue_am_limit(pass->leaf->hierarchy, limits->label, yq_leaf_limit(pass->leaf));
+	limits->of_queue = yq_leaf_am_limit(pass->leaf);
 	limits->is_exact = true;
 }
 

@@ -17,7 +17,7 @@
 /* Of a queue on a label, whatever is used elsewhere: never more than the next. */
 extern int64 *yq_queue_guaranteed_am_limit(const YqHierarchy *hierarchy, const YqQueueLabel *label);
 
-/* The same with the limit that others leave: YqQueue.limit, or what yq_queue_limit() says. */
+/* The same with the limit that others leave: what yq_queue_limit() says, or was handed down in a walk. */
 extern int64 *yq_queue_am_limit(const YqHierarchy *hierarchy, const YqQueueLabel *label,
 								const int64 *limit);
 

@@ -19,6 +19,7 @@
 #include "queues/activation.h"
 #include "queues/application_access.h"
 #include "queues/application_change.h"
+#include "queues/last_am_limit.h"
 #include "queues/parallel.h"
 #include "queues/statement.h"
 #include "queues/submission.h"
@@ -555,6 +556,7 @@ yq_applications_refresh(void)
 
 	yq_submission_lock_configuration(ShareRowExclusiveLock);
 	hierarchy = yq_hierarchy_in_force();
+	yq_last_am_limits_compute_again(hierarchy);
 	leaves.hierarchy = hierarchy;
 	foreach(cell, find_waiting())
 	{

@@ -10,6 +10,7 @@
 #include "base/catalog.h"
 #include "queues/effective.h"
 #include "queues/hierarchy_read.h"
+#include "queues/last_am_limit.h"
 #include "queues/leaf.h"
 #include "queues/rows.h"
 #include "queues/usage.h"
@@ -323,16 +324,24 @@ yq_leaf_read_usage(YqLeaf *leaf)
 	leaf->has_usage = true;
 }
 
+static int64 *
+find_am_limit(const YqLeaf *leaf)
+{
+	if (yq_last_am_limits_are_known())
+		return yq_last_am_limit(leaf->hierarchy, leaf->queue);
+	yq_hierarchy_read_usage(leaf->hierarchy);
+	return yq_leaf_am_limit_of(leaf->hierarchy, leaf->queue, yq_queue_limit(leaf->hierarchy, leaf->queue));
+}
+
 const int64 *
-yq_leaf_limit(YqLeaf *leaf)
+yq_leaf_am_limit(YqLeaf *leaf)
 {
 	MemoryContext old_context;
 
-	if (leaf->limit != NULL)
-		return leaf->limit;
+	if (leaf->am_limit != NULL)
+		return leaf->am_limit;
 	old_context = MemoryContextSwitchTo(leaf->context);
-	yq_hierarchy_read_usage(leaf->hierarchy);
-	leaf->limit = yq_queue_limit(leaf->hierarchy, leaf->queue);
+	leaf->am_limit = find_am_limit(leaf);
 	MemoryContextSwitchTo(old_context);
-	return leaf->limit;
+	return leaf->am_limit;
 }

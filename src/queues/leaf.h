@@ -52,7 +52,7 @@ typedef struct YqLeaf
 	int64	  **am_used;		/* per label, of all users; never NULL */
 	int			kept_active_users;	/* see yq_leaf_keep_active_users(); else negative */
 	bool		has_usage;
-	const int64 *limit;			/* by yq_leaf_limit() */
+	const int64 *am_limit;		/* by yq_leaf_am_limit() */
 } YqLeaf;
 
 /* Where arrays have a label, by its number; -1 for one that is gone. */
@@ -79,10 +79,11 @@ extern void yq_leaf_note(YqLeaf *leaf, const YqApplication *application,
 extern void yq_leaf_read_usage(YqLeaf *leaf);
 
 /*
- * What others leave of the default partition for the queue, as it was when this
- * was first asked.
+ * How much application masters may use of the default partition, as it was when this
+ * was first asked: that of the last look at the leaf (last_am_limit.h), or, when nothing is
+ * remembered, what follows from what is used now.
  */
-extern const int64 *yq_leaf_limit(YqLeaf *leaf);
+extern const int64 *yq_leaf_am_limit(YqLeaf *leaf);
 
 /* Of the nearest queue above (or itself) that has one for the user; else 1. */
 extern float4 yq_queue_user_weight(const YqQueue *queue, const char *username);

@@ -29,6 +29,7 @@
 #include "queues/advice.h"
 #include "queues/effective.h"
 #include "queues/hierarchy_read.h"
+#include "queues/last_am_limit.h"
 #include "queues/placement.h"
 #include "queues/queue_management.h"
 #include "queues/refresh.h"
@@ -229,6 +230,8 @@ check_transaction(void)
 		/* limits may have been raised, for those who wait */
 		(void) yq_applications_refresh();
 	}
+	else
+		yq_last_am_limits_forget();
 	is_refresh = false;
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(scratch);
@@ -397,16 +400,26 @@ put_capacities(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueueLab
 	yq_row_put(row, Float4GetDatum(yq_queue_absolute_used(hierarchy, label->label, label->used)), false);
 }
 
+/* last_am_limits: see yq_last_am_limits(). */
+static int64 *
+am_limit_of(const YqHierarchy *hierarchy, const YqQueue *leaf, const YqQueueLabel *label, int64 **last_am_limits)
+{
+	if (!yq_queue_may_use_label(leaf, label->label))
+		return yq_hierarchy_amounts(hierarchy);
+	if (label->label == 0 && last_am_limits != NULL)
+		return last_am_limits[leaf->number];
+	return yq_queue_am_limit(hierarchy, label, yq_queue_limit(hierarchy, leaf));
+}
+
 static void
 put_limits(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label,
-		   InheritedMemo *memo)
+		   int64 **last_am_limits, InheritedMemo *memo)
 {
 	bool		is_leaf = queue->kind == YQ_QUEUE_LEAF;
 	int64	   *am_limit = NULL;
 
 	if (is_leaf)
-		am_limit = yq_queue_may_use_label(queue, label->label) ?
-			yq_queue_am_limit(hierarchy, label, yq_queue_limit(hierarchy, queue)) : yq_hierarchy_amounts(hierarchy);
+		am_limit = am_limit_of(hierarchy, queue, label, last_am_limits);
 	yq_row_put(row, Int64GetDatum(queue->containers), false);
 	yq_row_put(row, Float4GetDatum(queue->user_limit), !is_leaf);
 	yq_row_put(row, Float4GetDatum(queue->user_limit_factor), !is_leaf);
@@ -437,6 +450,7 @@ yq_sql_effective_queues(PG_FUNCTION_ARGS)
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	YqHierarchy *hierarchy;
 	InheritedMemo memo = {.queue = NULL};
+	int64	  **last_am_limits;
 	MemoryContext row_context;
 	MemoryContext old_context;
 
@@ -446,6 +460,7 @@ yq_sql_effective_queues(PG_FUNCTION_ARGS)
 	yq_hierarchy_read_applications(hierarchy);
 	yq_hierarchy_compute(hierarchy);
 	(void) yq_hierarchy_refresh(hierarchy, yq_queue_status_read(hierarchy));
+	last_am_limits = yq_last_am_limits(hierarchy);
 
 	memo.context = AllocSetContextCreate(CurrentMemoryContext, "yquota inherited properties", ALLOCSET_SMALL_SIZES);
 	row_context = AllocSetContextCreate(CurrentMemoryContext, "yquota effective queue", ALLOCSET_DEFAULT_SIZES);
@@ -461,7 +476,7 @@ yq_sql_effective_queues(PG_FUNCTION_ARGS)
 
 			put_configuration(&row, hierarchy, queue, &queue->labels[j]);
 			put_capacities(&row, hierarchy, &queue->labels[j]);
-			put_limits(&row, hierarchy, queue, &queue->labels[j], &memo);
+			put_limits(&row, hierarchy, queue, &queue->labels[j], last_am_limits, &memo);
 			put_applications(&row, hierarchy, queue, &queue->labels[j]);
 			tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 			MemoryContextReset(row_context);

@@ -15,6 +15,7 @@
 #include "scheduler/assign.h"
 #include "scheduler/commit.h"
 #include "scheduler/explain.h"
+#include "scheduler/look.h"
 #include "scheduler/order.h"
 #include "scheduler/rest.h"
 
@@ -130,6 +131,7 @@ assign_in_order(Walk *walk, YqClusterQueue *leaf, const int64 *left, YqLimits *l
 	YqClusterApplication **applications = has_reservations && !is_checked ? leaf->applications : leaf->demanding[wanted];
 	int			count = has_reservations && !is_checked ? leaf->application_count : leaf->demanding_count[wanted];
 	YqRestNotes *notes = yq_rest_notes(cluster, walk->mode);
+	bool		is_looked_at = false;
 
 	for (int i = 0; i < count; i++)
 	{
@@ -150,6 +152,9 @@ assign_in_order(Walk *walk, YqClusterQueue *leaf, const int64 *left, YqLimits *l
 			}
 			return YQ_OUTCOME_NOTHING;
 		}
+		if (!is_looked_at)
+			yq_look_note(cluster, leaf, yq_looks_walk(cluster), limits->limit);
+		is_looked_at = true;
 		is_checked = is_checked || !cluster->settings.continues_looking ||
 			yq_amounts_are_none(cluster->calculator, reserved);
 		if (applications == leaf->applications && !yq_order_wants(cluster, application, wanted))
@@ -220,7 +225,10 @@ assign_to_leaf(Walk *walk, YqClusterQueue *leaf, const int64 *left, YqLimits *li
 							   !yq_amounts_are_none(cluster->calculator, yq_at(cluster, leaf->reserved, 0))))
 		is_checked = yq_queue_may_assign(cluster, leaf, walk->node->label, walk->mode, nothing, limits);
 	if (is_checked && yq_rest_begin_walk(cluster, leaf, walk->node, walk->mode, limits->headroom, &awake))
+	{
+		yq_look_note(cluster, leaf, yq_looks_walk(cluster), limits->limit);
 		return assign_to_awake(walk, leaf, left, limits, &awake);
+	}
 	return assign_in_order(walk, leaf, left, limits, is_checked);
 }
 
@@ -334,6 +342,7 @@ assign_new(Walk *walk, YqSchedulingMode mode)
 	YqLimits	limits;
 
 	walk->mode = mode;
+	yq_looks_begin_walk(cluster);
 	if (root == NULL || !is_of_reach(walk, root) || is_full(walk, root))
 		return YQ_OUTCOME_NOTHING;
 	for (int i = 0; i < cluster->calculator->types; i++)

@@ -84,8 +84,17 @@ read_row(Reading *reading)
 	char	   *queue = yq_row_text(row, CHANGE_QUEUE);
 
 	changes->own_rows += is_own;
-	if (DatumGetChar(yq_row_value(row, CHANGE_KIND, &isnull)) == YQ_CHANGE_EVERYTHING)
-		changes->is_everything = true;
+	switch (DatumGetChar(yq_row_value(row, CHANGE_KIND, &isnull)))
+	{
+		case YQ_CHANGE_EVERYTHING:
+			changes->is_everything = true;
+			break;
+		case YQ_CHANGE_AM_LIMITS:
+			changes->has_am_limits = changes->has_am_limits || !is_own;
+			break;
+		default:
+			break;
+	}
 	if (id != NULL)
 		add_application(changes, row, id, is_own);
 	if (queue == NULL)

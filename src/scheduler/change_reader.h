@@ -24,6 +24,7 @@ typedef struct YqServed
 typedef struct YqChanges
 {
 	bool		is_everything;
+	bool		has_am_limits;	/* of others than seen->own */
 	List	   *ids;			/* of applications, char *, as in the next ones */
 	List	   *own_ids;		/* those that seen->own has noted */
 	int64		own_rows;

@@ -11,6 +11,7 @@
 #include "queues/application.h"
 #include "queues/user_limit.h"
 #include "scheduler/limits.h"
+#include "scheduler/look.h"
 #include "scheduler/order.h"
 #include "utils/memutils.h"
 
@@ -90,6 +91,7 @@ set_leaf(YqCluster *cluster, YqClusterQueue *queue)
 		queue->shares[label].limit[YQ_RESPECT_EXCLUSIVITY] = make(cluster, types * sizeof(int64));
 		queue->shares[label].limit[YQ_IGNORE_EXCLUSIVITY] = make(cluster, types * sizeof(int64));
 	}
+	queue->look = yq_look_make(cluster);
 }
 
 static void
@@ -169,6 +171,7 @@ yq_cluster_create(YqHierarchy *hierarchy)
 	cluster->names = yq_bytes_table_create("yquota names of nodes and racks", sizeof(NameEntry), context);
 	cluster->user_limit = yq_user_limit_create(hierarchy);
 	cluster->user_limit->sharers = YQ_ACTIVE_USERS;
+	cluster->looks = yq_looks_make(cluster);
 	cluster->queues = MemoryContextAllocHuge(context, Max(hierarchy->queue_count, 1) * sizeof(YqClusterQueue));
 	memset(cluster->queues, 0, hierarchy->queue_count * sizeof(YqClusterQueue));
 	for (int i = 0; i < hierarchy->queue_count; i++)

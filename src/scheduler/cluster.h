@@ -162,6 +162,8 @@ typedef struct YqClusterQueue
 	bool		is_stale;		/* the loader's */
 	void	   *source;			/* likewise */
 
+	struct YqLook *look;		/* the last one: see look.h */
+
 	/* of rest.h */
 	struct YqQueueRest *rests;	/* per label; NULL: there were none */
 	bool		has_rested;		/* in this pass */
@@ -342,6 +344,7 @@ typedef struct YqCluster
 	void	  (*complete_leaf) (struct YqCluster *cluster, YqClusterQueue *leaf);	/* the loader's: before it is put in order */
 	void	   *source;			/* likewise */
 	struct YqRests *rests;		/* what a pass knows of queues that rest; NULL: nothing */
+	struct YqLooks *looks;		/* which leaves it has looked at: see look.h */
 	YqClusterApplication **touched; /* with keys that are not what was loaded */
 	int			touched_count;
 	int			touched_room;

@@ -18,6 +18,7 @@
 #include "scheduler/change_reader.h"
 #include "scheduler/cluster_usage.h"
 #include "scheduler/kept_cluster.h"
+#include "scheduler/look.h"
 #include "scheduler/pass_log.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -151,6 +152,8 @@ follow(Snapshot snapshot)
 	yq_changes_read(&kept.seen, snapshot, &changes);
 	if (changes.is_everything || !follow_usage(snapshot))
 		return false;
+	if (changes.has_am_limits)
+		yq_looks_forget_known(loaded->cluster);
 	/* what the pass has changed is known, what its transaction did besides is not */
 	if (changes.own_rows != kept.own_changes)
 		changes.ids = list_concat(changes.ids, changes.own_ids);

@@ -89,6 +89,17 @@ yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueue *child, in
 	yq_limits_set(cluster, of_child, limit);
 }
 
+void
+yq_limits_set_of_left(const YqCluster *cluster, const YqClusterQueue *queue, int label, const int64 *left,
+					  YqLimits *limits)
+{
+	const int64 *used = yq_at(cluster, queue->used, label);
+
+	yq_limits_set_of_child(cluster, queue, label, left, limits);
+	for (int i = 0; queue->parent == NULL && i < cluster->calculator->types; i++)
+		limits->limit[i] = left[i] + used[i];
+}
+
 /* Of two that compare equal, leaves take their own and parents what is handed down. */
 void
 yq_limits_in_force(const YqCluster *cluster, const YqClusterQueue *queue, int label, const int64 *left, int64 *limit)

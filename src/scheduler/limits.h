@@ -46,6 +46,10 @@ extern void yq_limits_set_left(const YqCluster *cluster, const YqClusterQueue *p
 extern void yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueue *child, int label,
 								   const int64 *left, YqLimits *of_child);
 
+/* The same of any queue: root has what is left with what it uses. */
+extern void yq_limits_set_of_left(const YqCluster *cluster, const YqClusterQueue *queue, int label,
+								  const int64 *left, YqLimits *limits);
+
 /*
  * The limit that a queue is held by when its parent has that left: its own maximum, or
  * what is handed down.  Everything that is found in the queue follows from it.

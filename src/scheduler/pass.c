@@ -23,6 +23,7 @@
 #include "scheduler/expiry.h"
 #include "scheduler/explain.h"
 #include "scheduler/kept_cluster.h"
+#include "scheduler/look.h"
 #include "scheduler/pass.h"
 #include "scheduler/pass_lock.h"
 #include "scheduler/pass_log.h"
@@ -182,6 +183,7 @@ write_down(YqLoadedCluster *loaded)
 {
 	yq_change_log_begin_own();
 	yq_decisions_apply(loaded);
+	yq_looks_write(loaded->cluster);
 	yq_change_log_end_own();
 	yq_pass_log_write(loaded);
 }
@@ -268,6 +270,7 @@ yq_pass_run(const YqPass *pass)
 		restart_lost_masters(yq_hierarchy_in_force());
 	loaded = find_cluster(pass, knew_nodes);
 	check_unknown_nodes(pass, loaded->cluster);
+	yq_looks_prepare(loaded->cluster);
 	assign(pass, loaded);
 	write_down(loaded);
 	return loaded;

@@ -16,6 +16,7 @@
  */
 #include "base/compat.h"
 
+#include "scheduler/look.h"
 #include "scheduler/rest.h"
 #include "utils/memutils.h"
 
@@ -31,6 +32,7 @@ typedef enum LeftCondition
 	LEFT_ANY,
 	LEFT_AT_LEAST,
 	LEFT_AT_MOST,
+	LEFT_SOMETHING,				/* so much that the leaf is looked at */
 	LEFT_SAME_LIMIT				/* so much that the limit in force is that one */
 } LeftCondition;
 
@@ -40,11 +42,14 @@ typedef struct YqRest
 	bool		is_of_children; /* walks are handed down */
 	bool		has_kept;
 	bool		has_room;
+	bool		is_looked_at;	/* of a leaf: walks come as far as its applications */
 	LeftCondition condition;
 	const YqClusterNode *only_on;	/* NULL: all nodes that nobody in the queue asks for */
 	const YqClusterNode *too_small; /* something is larger than this node; NULL: nothing is */
 	int64		walks;			/* came by, and are not counted yet */
 	int64		until;			/* so many walks were offered the keys that this one is */
+	int64		last_walk;		/* number of the last one that came by; 0: none has */
+	int64	   *last_left;		/* to the queue, then */
 	int64	   *left;			/* of the condition */
 	int64	   *kept;			/* for the queue, which a limit stops */
 	int64	   *room;			/* as much must not be free */
@@ -72,19 +77,9 @@ typedef struct YqQueueRest
 	int64		walks;			/* by that offered requests for the label, resting or not */
 } YqQueueRest;
 
-/* Somebody in the leaf asks for a node or rack, or wants nothing there (no ask). */
-typedef struct NamedAsk
-{
-	YqClusterApplication *application;
-	const YqRequestKey *key;
-	const YqAsk *ask;
-} NamedAsk;
-
 struct YqRests
 {
-	NamedAsk   *asks;			/* by name; NULL: there is no index */
-	int		   *first;			/* per name */
-	int		   *end;			/* per name */
+	YqRestNames *names;			/* that are asked for; NULL: it is not known */
 	YqClusterQueue **rested;	/* queues with rests in this pass */
 	int			rested_count;
 	YqRestNotes notes;
@@ -97,152 +92,6 @@ static int
 types_of(const YqCluster *cluster)
 {
 	return cluster->calculator->is_dominant ? cluster->calculator->types : YQ_MEMORY + 1;
-}
-
-/* -- names ----------------------------------------------------------------- */
-
-static bool
-is_outstanding(const YqRequestKey *key, const YqAsk *ask)
-{
-	return ask->count > 0 && key->anywhere.count > 0;
-}
-
-/*
- * Chances do not count for a key that is passed over because it does not relax
- * locality, so one that has not let enough go by never will.
- */
-bool
-yq_rest_rack_is_idle(const YqCluster *cluster, const YqRequestKey *key, const YqAsk *ask)
-{
-	if (!is_outstanding(key, ask))
-		return true;
-	return !key->anywhere.relaxes_locality &&
-		(!ask->relaxes_locality ||
-		 key->opportunities + 1 <= Min(cluster->node_count, cluster->settings.node_locality_delay));
-}
-
-/* Call put() for every name that an application of a leaf has an opinion of. */
-static void
-for_each_name(YqCluster *cluster, YqClusterQueue *leaf, void (*put) (struct YqRests *, YqName, NamedAsk))
-{
-	for (int i = 0; i < leaf->application_count; i++)
-	{
-		YqClusterApplication *application = leaf->applications[i];
-
-		for (int j = 0; j < application->blacklist_count; j++)
-			put(cluster->rests, application->blacklist[j], (NamedAsk) {.application = application});
-		for (int j = 0; j < application->key_count; j++)
-		{
-			const YqRequestKey *key = application->keys[j];
-
-			for (int k = 0; k < key->ask_count; k++)
-			{
-				if (is_outstanding(key, &key->asks[k]))
-					put(cluster->rests, key->asks[k].name,
-						(NamedAsk) {.application = application,.key = key,.ask = &key->asks[k]});
-			}
-		}
-	}
-}
-
-static void
-count_name(struct YqRests *rests, YqName name, NamedAsk ask)
-{
-	rests->end[name]++;
-}
-
-static void
-put_name(struct YqRests *rests, YqName name, NamedAsk ask)
-{
-	rests->asks[rests->end[name]++] = ask;
-}
-
-static void
-for_each_leaf(YqCluster *cluster, void (*put) (struct YqRests *, YqName, NamedAsk))
-{
-	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
-	{
-		if (cluster->queues[i].is_leaf)
-			for_each_name(cluster, &cluster->queues[i], put);
-	}
-}
-
-static void
-make_index(YqCluster *cluster)
-{
-	struct YqRests *rests = cluster->rests;
-	int			count = 0;
-
-	rests->first = MemoryContextAllocZero(cluster->context, Max(cluster->name_count, 1) * sizeof(int));
-	rests->end = MemoryContextAllocZero(cluster->context, Max(cluster->name_count, 1) * sizeof(int));
-	for_each_leaf(cluster, count_name);
-	for (int i = 0; i < cluster->name_count; i++)
-	{
-		rests->first[i] = count;
-		count += rests->end[i];
-		rests->end[i] = rests->first[i];
-	}
-	rests->asks = MemoryContextAllocHuge(cluster->context, Max(count, 1) * sizeof(NamedAsk));
-	for_each_leaf(cluster, put_name);
-}
-
-static void
-free_index(struct YqRests *rests)
-{
-	if (rests->asks == NULL)
-		return;
-	pfree(rests->asks);
-	pfree(rests->first);
-	pfree(rests->end);
-}
-
-/* Of a leaf, where some may rest. */
-static void
-note_named(YqCluster *cluster, const YqClusterNode *node, YqClusterApplication *application)
-{
-	YqClusterQueue *leaf = application->leaf;
-
-	if (leaf->rest_leaves == NULL)
-		return;
-	if (leaf->asks_for != node)
-		leaf->named_count = 0;
-	if (leaf->named_count == leaf->named_room)
-	{
-		leaf->named_room = Max(16, leaf->named_room * 2);
-		leaf->named = leaf->named == NULL ?
-			MemoryContextAlloc(cluster->context, leaf->named_room * sizeof(YqClusterApplication *)) :
-			repalloc(leaf->named, leaf->named_room * sizeof(YqClusterApplication *));
-	}
-	leaf->named[leaf->named_count++] = application;
-}
-
-/* Mark the leaves that have something to do with the name; what is served goes. */
-static void
-mark_name(YqCluster *cluster, const YqClusterNode *node, YqName name, bool is_rack)
-{
-	struct YqRests *rests = cluster->rests;
-
-	for (int i = rests->first[name]; i < rests->end[name]; i++)
-	{
-		const NamedAsk *asked = &rests->asks[i];
-
-		while (i < rests->end[name] && asked->key != NULL && !is_outstanding(asked->key, asked->ask))
-			rests->asks[i] = rests->asks[--rests->end[name]];
-		if (i == rests->end[name] || (is_rack && asked->key != NULL && yq_rest_rack_is_idle(cluster, asked->key, asked->ask)))
-			continue;
-		note_named(cluster, node, asked->application);
-		for (YqClusterQueue *queue = asked->application->leaf; queue != NULL && queue->asks_for != node; queue = queue->parent)
-			queue->asks_for = node;
-	}
-}
-
-void
-yq_rest_set_node(YqCluster *cluster, YqClusterNode *node)
-{
-	if (cluster->rests == NULL || cluster->rests->asks == NULL)
-		return;
-	mark_name(cluster, node, node->name_number, false);
-	mark_name(cluster, node, node->rack_number, true);
 }
 
 /* -- passes ---------------------------------------------------------------- */
@@ -259,7 +108,14 @@ yq_rest_begin_pass(YqCluster *cluster, int node_count)
 													Max(cluster->hierarchy->queue_count, 1) * sizeof(YqClusterQueue *));
 	}
 	if (node_count >= LEAST_INDEXED_NODES)
-		make_index(cluster);
+		cluster->rests->names = yq_rest_names_make(cluster);
+}
+
+void
+yq_rest_set_node(YqCluster *cluster, YqClusterNode *node)
+{
+	if (cluster->rests != NULL && cluster->rests->names != NULL)
+		yq_rest_names_mark(cluster, cluster->rests->names, node);
 }
 
 /* -- ending ---------------------------------------------------------------- */
@@ -270,27 +126,67 @@ label_of_requests(YqSchedulingMode mode, int label)
 	return mode == YQ_RESPECT_EXCLUSIVITY ? label : 0;
 }
 
-static void
-hand_down(const YqClusterQueue *parent, YqSchedulingMode mode, int label, int64 walks)
+static int64 *
+copy_amounts(const YqCluster *cluster, int64 *to, const int64 *amounts)
 {
+	Size		size = sizeof(int64) * cluster->calculator->types;
+
+	if (to == NULL)
+		to = MemoryContextAlloc(cluster->context, size);
+	return memcpy(to, amounts, size);
+}
+
+static void
+note_last(const YqCluster *cluster, YqRest *rest, int64 walk, const int64 *left)
+{
+	rest->last_walk = walk;
+	rest->last_left = copy_amounts(cluster, rest->last_left, left);
+}
+
+/* Children that rest have had what walks would have left them, one after the other. */
+static void
+hand_down(const YqCluster *cluster, const YqClusterQueue *parent, YqSchedulingMode mode, int label, const YqRest *rest)
+{
+	YqLimits	limits;
+	int64		left[YQ_MAX_RESOURCE_TYPES];
+
+	yq_limits_set_of_left(cluster, parent, label, rest->last_left, &limits);
+	yq_limits_set_left(cluster, parent, label, &limits, left);
 	for (int i = 0; i < parent->ordered[label]; i++)
 	{
 		YqQueueRest *of_child = parent->order[label][i]->rests;
+		YqRest	   *child = of_child == NULL ? NULL : of_child[label].modes[mode].relied_on;
 
-		if (of_child == NULL || of_child[label].modes[mode].relied_on == NULL)
+		if (child == NULL)
 			continue;
-		of_child[label].modes[mode].relied_on->walks += walks;
-		of_child[label_of_requests(mode, label)].walks += walks;
+		child->walks += rest->walks;
+		of_child[label_of_requests(mode, label)].walks += rest->walks;
+		note_last(cluster, child, rest->last_walk, left);
+		if (!child->has_kept)
+			continue;
+		yq_amounts_add(cluster->calculator, limits.blocked, child->kept);
+		yq_limits_set_left(cluster, parent, label, &limits, left);
 	}
 }
 
 static void
-count_walks(YqClusterQueue *queue, YqSchedulingMode mode, int label, YqRest *rest)
+note_look(const YqCluster *cluster, const YqClusterQueue *leaf, int label, const YqRest *rest)
+{
+	YqLimits	limits;
+
+	yq_limits_set_of_left(cluster, leaf, label, rest->last_left, &limits);
+	yq_look_note(cluster, leaf, rest->last_walk, limits.limit);
+}
+
+static void
+count_walks(const YqCluster *cluster, YqClusterQueue *queue, YqSchedulingMode mode, int label, YqRest *rest)
 {
 	if (!rest->is_valid || rest->walks == 0)
 		return;
 	if (rest->is_of_children)
-		hand_down(queue, mode, label, rest->walks);
+		hand_down(cluster, queue, mode, label, rest);
+	if (rest->is_looked_at)
+		note_look(cluster, queue, label, rest);
 	if (rest->applications != NULL)
 		yq_rest_leaf_pass(rest->applications, rest->before, rest->walks);
 	yq_rest_count_keys(rest->keys, rest->key_count, rest->walks);
@@ -298,21 +194,21 @@ count_walks(YqClusterQueue *queue, YqSchedulingMode mode, int label, YqRest *res
 }
 
 static void
-end_rest(YqClusterQueue *queue, YqSchedulingMode mode, int label, YqRest *rest)
+end_rest(const YqCluster *cluster, YqClusterQueue *queue, YqSchedulingMode mode, int label, YqRest *rest)
 {
-	count_walks(queue, mode, label, rest);
+	count_walks(cluster, queue, mode, label, rest);
 	rest->is_valid = false;
 }
 
 static void
-end_queue(YqClusterQueue *queue, int label)
+end_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
 {
 	if (queue->rests == NULL)
 		return;
 	for (YqSchedulingMode mode = YQ_RESPECT_EXCLUSIVITY; mode <= YQ_IGNORE_EXCLUSIVITY; mode++)
 	{
-		end_rest(queue, mode, label, &queue->rests[label].modes[mode].elsewhere);
-		end_rest(queue, mode, label, &queue->rests[label].modes[mode].here);
+		end_rest(cluster, queue, mode, label, &queue->rests[label].modes[mode].elsewhere);
+		end_rest(cluster, queue, mode, label, &queue->rests[label].modes[mode].here);
 	}
 }
 
@@ -323,7 +219,7 @@ end_above(const YqCluster *cluster, YqClusterQueue *queue)
 	if (queue->parent != NULL)
 		end_above(cluster, queue->parent);
 	for (int label = 0; label < cluster->hierarchy->label_count; label++)
-		end_queue(queue, label);
+		end_queue(cluster, queue, label);
 }
 
 void
@@ -345,8 +241,8 @@ count_offers(const YqCluster *cluster, YqClusterQueue *queue, int requested)
 		{
 			if (label_of_requests(mode, label) != requested)
 				continue;
-			count_walks(queue, mode, label, &queue->rests[label].modes[mode].elsewhere);
-			count_walks(queue, mode, label, &queue->rests[label].modes[mode].here);
+			count_walks(cluster, queue, mode, label, &queue->rests[label].modes[mode].elsewhere);
+			count_walks(cluster, queue, mode, label, &queue->rests[label].modes[mode].here);
 		}
 	}
 }
@@ -387,9 +283,10 @@ yq_rest_end_pass(YqCluster *cluster)
 	if (rests->context != NULL)
 		MemoryContextDelete(rests->context);
 	/* without an index nobody was found to ask for a node */
-	for (int i = 0; rests->asks != NULL && i < cluster->hierarchy->queue_count; i++)
+	for (int i = 0; rests->names != NULL && i < cluster->hierarchy->queue_count; i++)
 		cluster->queues[i].asks_for = NULL;
-	free_index(rests);
+	if (rests->names != NULL)
+		yq_rest_names_free(rests->names);
 	if (rests->notes.keys != NULL)
 		pfree(rests->notes.keys);
 	if (rests->notes_of_application.keys != NULL)
@@ -461,6 +358,10 @@ is_met(const YqCluster *cluster, const YqClusterQueue *queue, int label, const Y
 			return is_enough(cluster, rest->left, left);
 		case LEFT_AT_MOST:
 			return is_enough(cluster, left, rest->left);
+		case LEFT_SOMETHING:
+			yq_limits_in_force(cluster, queue, label, left, limit);
+			return yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster,
+									  yq_at(cluster, queue->used, label), limit) < 0;
 		case LEFT_SAME_LIMIT:
 			yq_limits_in_force(cluster, queue, label, left, limit);
 			return yq_amounts_are_equal(cluster->calculator, limit, rest->left);
@@ -478,6 +379,7 @@ yq_rest_lasts(const YqCluster *cluster, YqClusterQueue *queue, const YqClusterNo
 		!is_met(cluster, queue, node->label, rest, left))
 		return false;
 	rest->walks++;
+	note_last(cluster, rest, yq_looks_walk(cluster), left);
 	queue->rests[label_of_requests(mode, node->label)].walks++;
 	*kept = rest->has_kept ? rest->kept : NULL;
 	return true;
@@ -491,7 +393,7 @@ yq_rest_notes(const YqCluster *cluster, YqSchedulingMode mode)
 	if (cluster->rests == NULL)
 		return NULL;
 	yq_rest_notes_clear(cluster, &cluster->rests->notes, mode);
-	cluster->rests->notes.is_here = cluster->rests->asks == NULL;
+	cluster->rests->notes.is_here = cluster->rests->names == NULL;
 	return &cluster->rests->notes;
 }
 
@@ -517,12 +419,14 @@ rests_of(const YqCluster *cluster, YqClusterQueue *queue, int label)
 }
 
 static void
-begin(YqClusterQueue *queue, YqSchedulingMode mode, int label, YqRest *rest, const YqClusterNode *only_on, int64 most)
+begin(const YqCluster *cluster, YqClusterQueue *queue, YqSchedulingMode mode, int label, YqRest *rest,
+	  const YqClusterNode *only_on, int64 most)
 {
 	int64		walks = queue->rests[label_of_requests(mode, label)].walks;
 
-	end_rest(queue, mode, label, rest);
+	end_rest(cluster, queue, mode, label, rest);
 	rest->is_valid = true;
+	rest->is_looked_at = queue->is_leaf && queue->look->walk == yq_looks_walk(cluster);
 	rest->is_of_children = rest->has_kept = rest->has_room = false;
 	rest->condition = LEFT_ANY;
 	rest->only_on = only_on;
@@ -531,16 +435,6 @@ begin(YqClusterQueue *queue, YqSchedulingMode mode, int label, YqRest *rest, con
 	rest->until = most == PG_INT64_MAX ? most : walks + most;
 	rest->key_count = 0;
 	rest->applications = NULL;
-}
-
-static int64 *
-copy_amounts(const YqCluster *cluster, int64 *to, const int64 *amounts)
-{
-	Size		size = sizeof(int64) * cluster->calculator->types;
-
-	if (to == NULL)
-		to = MemoryContextAlloc(cluster->context, size);
-	return memcpy(to, amounts, size);
 }
 
 static void
@@ -634,14 +528,27 @@ set_keys(const YqCluster *cluster, YqRest *rest, const YqRestNotes *notes)
 	rest->key_count = notes->key_count;
 }
 
-/* No limit that is enough for what was found below it changes that, unless one stops the leaf. */
+/*
+ * No limit that is enough for what was found below it changes that, unless one stops the
+ * leaf: it would not be looked at any more if nothing at all were left.
+ */
 static void
 set_left_to_leaf(const YqCluster *cluster, const YqClusterQueue *leaf, int label, YqRest *rest,
 				 const YqRestNotes *notes, const int64 *left)
 {
-	if (!notes->is_of_limits && !rest->has_kept &&
-		(!notes->needs_headroom || set_at_least(cluster, leaf, label, rest, notes->needed, left)))
-		return;
+	static const int64 something[YQ_MAX_RESOURCE_TYPES] = {[0 ... YQ_MAX_RESOURCE_TYPES - 1] = 1};
+	const int64 *needed = notes->needs_headroom ? notes->needed : something;
+
+	if (!notes->is_of_limits && !rest->has_kept)
+	{
+		if (set_at_least(cluster, leaf, label, rest, needed, left))
+			return;
+		if (!notes->needs_headroom)
+		{
+			rest->condition = LEFT_SOMETHING;
+			return;
+		}
+	}
 	if (!set_at_least_maximum(cluster, leaf, label, rest, left))
 		set_same_limit(cluster, leaf, label, rest, left);
 }
@@ -658,7 +565,7 @@ yq_rest_begin_leaf(const YqCluster *cluster, YqClusterQueue *leaf, const YqClust
 		return;
 	rests = &rests_of(cluster, leaf, node->label)->modes[notes->mode];
 	rest = notes->is_here ? &rests->here : &rests->elsewhere;
-	begin(leaf, notes->mode, node->label, rest, notes->is_here ? node : NULL, notes->most);
+	begin(cluster, leaf, notes->mode, node->label, rest, notes->is_here ? node : NULL, notes->most);
 	set_keys(cluster, rest, notes);
 	rest->applications = notes->rests;
 	rest->before = notes->before;
@@ -666,9 +573,9 @@ yq_rest_begin_leaf(const YqCluster *cluster, YqClusterQueue *leaf, const YqClust
 		set_room(cluster, rest, notes->room);
 	if (notes->is_too_small)
 		set_too_large(cluster, rest, node, notes->too_large);
+	set_kept(cluster, rest, kept);
 	if (notes->mode == YQ_IGNORE_EXCLUSIVITY)
 		return;
-	set_kept(cluster, rest, kept);
 	set_left_to_leaf(cluster, leaf, node->label, rest, notes, left);
 }
 
@@ -709,7 +616,7 @@ yq_rest_note_looks(const YqCluster *cluster, YqClusterQueue *leaf, const YqClust
 	int			count = leaf->demanding_count[label_of_requests(mode, node->label)];
 	ModeRest   *rests;
 
-	if (count <= FEW_LOOKS || cluster->rests == NULL || cluster->rests->asks == NULL ||
+	if (count <= FEW_LOOKS || cluster->rests == NULL || cluster->rests->names == NULL ||
 		yq_rest_leaf_of(leaf, node->label, mode) != NULL)
 		return;
 	rests = &rests_of(cluster, leaf, node->label)->modes[mode];
@@ -745,7 +652,7 @@ yq_rest_begin_stopped(const YqCluster *cluster, YqClusterQueue *queue, const YqC
 	if (cluster->rests == NULL)
 		return;
 	rest = &rests_of(cluster, queue, label)->modes[mode].elsewhere;
-	begin(queue, mode, label, rest, NULL, PG_INT64_MAX);
+	begin(cluster, queue, mode, label, rest, NULL, PG_INT64_MAX);
 	if (mode == YQ_IGNORE_EXCLUSIVITY)
 		return;
 	if (gives_up)
@@ -850,15 +757,15 @@ yq_rest_begin_parent(const YqCluster *cluster, YqClusterQueue *parent, const YqC
 	if (cluster->rests == NULL || !rely_on_children(cluster, parent, node, &found))
 		return;
 	rest = &rests_of(cluster, parent, label)->modes[mode].elsewhere;
-	begin(parent, mode, label, rest, found.is_here ? node : NULL, found.most);
+	begin(cluster, parent, mode, label, rest, found.is_here ? node : NULL, found.most);
 	rest->is_of_children = true;
 	if (found.has_room)
 		set_room(cluster, rest, found.room);
 	if (found.is_too_small)
 		set_too_large(cluster, rest, node, found.too_large);
+	set_kept(cluster, rest, kept);
 	if (mode == YQ_IGNORE_EXCLUSIVITY)
 		return;
-	set_kept(cluster, rest, kept);
 	if (found.condition == LEFT_SAME_LIMIT ||
 		(found.condition == LEFT_AT_LEAST && !set_at_least(cluster, parent, label, rest, found.left, left)))
 		set_same_limit(cluster, parent, label, rest, left);

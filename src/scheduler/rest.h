@@ -23,6 +23,7 @@
 #define YQ_REST_H
 
 #include "scheduler/rest_leaf.h"
+#include "scheduler/rest_names.h"
 
 /* A pass over so many nodes begins; it is over when what rests has been counted. */
 extern void yq_rest_begin_pass(YqCluster *cluster, int node_count);
@@ -63,12 +64,6 @@ extern void yq_rest_note_looks(const YqCluster *cluster, YqClusterQueue *leaf, c
 
 /* The walk is over with an application that gets something, or may not, or NULL. */
 extern void yq_rest_end_walk(YqLeafWalk *walk, const YqClusterApplication *last, YqRestNotes *notes);
-
-/*
- * Is it of no consequence what a key asks for in a rack?  So it is where the key may
- * be anywhere only in name, and its place in the rack is not due: it does not wait.
- */
-extern bool yq_rest_rack_is_idle(const YqCluster *cluster, const YqRequestKey *key, const YqAsk *ask);
 
 /*
  * A walk has found nothing in a leaf, or in a parent all of whose children rest now, to

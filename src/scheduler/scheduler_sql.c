@@ -7,11 +7,15 @@
  */
 #include "base/compat.h"
 
+#include "base/catalog.h"
+#include "commands/trigger.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "queues/hierarchy_read.h"
+#include "queues/last_am_limit.h"
 #include "queues/subject.h"
+#include "queues/submission_lock.h"
 #include "scheduler/decision.h"
 #include "scheduler/explain.h"
 #include "scheduler/pass.h"
@@ -19,6 +23,7 @@
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
+PG_FUNCTION_INFO_V1(yq_sql_forget_am_limits);
 PG_FUNCTION_INFO_V1(yq_sql_lock_passes);
 PG_FUNCTION_INFO_V1(yq_sql_node_heartbeat);
 PG_FUNCTION_INFO_V1(yq_sql_schedule);
@@ -250,4 +255,21 @@ yq_sql_lock_passes(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("changes of nodes");
 	yq_pass_lock(ExclusiveLock);
 	PG_RETURN_VOID();
+}
+
+/* AFTER a change of yquota.node */
+Datum
+yq_sql_forget_am_limits(PG_FUNCTION_ARGS)
+{
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(((TriggerData *) fcinfo->context)->tg_event))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("forget_am_limits() must be called as a trigger AFTER a change")));
+	if (yq_is_restoring() || !yq_last_am_limits_are_known())
+		PG_RETURN_POINTER(NULL);
+	/* a pass, or whoever computes them, may be writing to them */
+	yq_pass_lock(ExclusiveLock);
+	yq_submission_lock_configuration(RowExclusiveLock);
+	yq_last_am_limits_forget();
+	PG_RETURN_POINTER(NULL);
 }
