@@ -44,7 +44,7 @@ sub cluster
 	my (%option) = @_;
 	my $change = delete $option{change};
 	my %size = (nodes => size('nodes'), leaves => size('leaves'), applications => size('active_applications'),
-		containers => size('application_containers'), room => 1, %option);
+		containers => size('application_containers'), room => 1, levels => 4, %option);
 
 	Cluster::copy_database($database, empty());
 	Cluster::run_file($database, "$FindBin::Bin/allocation.sql", %size);
@@ -145,8 +145,10 @@ sub pass_times
 	return ($filling, $full);
 }
 
-# Clusters in which most of what waits cannot be served, each for another reason.
+# Clusters in which most of what waits cannot be served, each for another reason, and
+# one in which each walk meets all leaves.
 my @regimes = (
+	[ 'all leaves below the root', levels => 2 ],
 	[ 'more room than demand, every other node small', room => 2, change => <<'SQL' ],
 UPDATE yquota.node SET total = '[memory-mb=3072,vcores=8]' WHERE substr(name, 5)::integer % 2 = 1;
 SQL
@@ -161,6 +163,17 @@ UPDATE yquota.queue SET accessible_node_labels = '{shared}';
 INSERT INTO yquota.queue_label (queue, label, capacity) SELECT path, 'shared', '1w' FROM yquota.queue WHERE path <> 'root';
 UPDATE yquota.node SET label = 'shared' WHERE substr(name, 5)::integer % 2 = 1;
 SQL
+);
+
+# Nodes and applications in one leaf.
+my $fair = q(UPDATE yquota.queue SET ordering_policy = 'fair' WHERE path LIKE 'root.%.%.%');
+my $elastic = q(INSERT INTO yquota.queue (path, capacity) VALUES ('root.other', '9w'));
+my $users = q(UPDATE yquota.application SET username = application_id);
+my @leaf = (
+	[ 'one leaf', leaves => 1 ],
+	[ 'one leaf in fair order', leaves => 1, change => $fair ],
+	[ 'one leaf beyond its share', leaves => 1, change => $elastic ],
+	[ 'one leaf beyond its share, each application of a user of its own', leaves => 1, change => "$elastic; $users" ],
 );
 
 # growth_rows(CALLED, TIMES): rows of what was measured with one, two and four times as many.
@@ -204,25 +217,29 @@ sub growth_case
 	return;
 }
 
-sub regimes_case
+# regime_rows(CALLED, REGIMES): up to half of the size: it is the ratio that tells.
+sub regime_rows
 {
+	my ($what, @of) = @_;
 	my %size = (nodes => size('nodes'), leaves => size('leaves'), applications => size('active_applications'));
 
-	foreach my $regime (@regimes)
+	foreach my $regime (@of)
 	{
 		my ($called, %option) = @$regime;
 		my %times;
 
-		# up to half of the size: it is the ratio that tells
 		foreach my $eighths (1, 2, 4)
 		{
 			$times{$eighths} = [ pass_times((map { $_ => int($size{$_} * $eighths / 8) } keys %size), %option) ];
 		}
-		growth_rows("nodes, leaves and applications, $called", \%times);
+		growth_rows("$what, $called", \%times);
 	}
 	Cluster::drop_database($database);
 	return;
 }
+
+sub regimes_case { return regime_rows('nodes, leaves and applications', @regimes); }
+sub leaf_case { return regime_rows('nodes and applications', @leaf); }
 
 #
 # Single nodes
@@ -396,7 +413,7 @@ sub heartbeat_case
 
 sub cases
 {
-	return ('allocation-schedule' => \&schedule_case, 'allocation-growth' => \&growth_case, 'allocation-regimes' => \&regimes_case,
+	return ('allocation-schedule' => \&schedule_case, 'allocation-growth' => \&growth_case, 'allocation-regimes' => \&regimes_case, 'allocation-leaf' => \&leaf_case,
 		'allocation-heartbeat' => \&heartbeat_case);
 }
 

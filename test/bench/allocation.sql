@@ -1,6 +1,6 @@
 --
--- A cluster for allocation: so many :nodes in racks of 40, :leaves in four levels,
--- the root among them, and active :applications of five users each leaf, one leaf of
+-- A cluster for allocation: so many :nodes in racks of 40, :leaves in four :levels, or
+-- two, the root among them, and active :applications of five users each leaf, one leaf of
 -- ten in fair order.  Nodes are as large as it takes for :room times :containers of
 -- each application, just about.
 --
@@ -9,10 +9,10 @@ INSERT INTO yquota.scheduler_setting (resource_calculator, maximum_am_resource_p
 	per_node_heartbeat_maximum_container_assignments, per_node_heartbeat_maximum_offswitch_assignments)
 VALUES ('org.apache.hadoop.yarn.util.resource.DominantResourceCalculator', 1, 10000000, 100, 100);
 CREATE TABLE leaf AS
-SELECT n, format('root.a%s.b%s.c%s', n / 100, n / 10 % 10, n % 10) AS path FROM generate_series(0, :leaves - 1) AS n;
+SELECT n, CASE :levels WHEN 2 THEN format('root.c%s', n) ELSE format('root.a%s.b%s.c%s', n / 100, n / 10 % 10, n % 10) END AS path FROM generate_series(0, :leaves - 1) AS n;
 INSERT INTO yquota.queue (path) VALUES ('root');
 INSERT INTO yquota.queue (path, capacity)
-SELECT DISTINCT array_to_string((string_to_array(path, '.'))[1:depth], '.'), '1w' FROM leaf, generate_series(2, 3) AS depth;
+SELECT DISTINCT array_to_string((string_to_array(path, '.'))[1:depth], '.'), '1w' FROM leaf, generate_series(2, :levels - 1) AS depth;
 INSERT INTO yquota.queue (path, capacity, minimum_user_limit_percent, user_limit_factor, ordering_policy)
 SELECT path, 1 + n % 2 || 'w', 25, 1000, CASE WHEN n % 10 = 7 THEN 'fair' END FROM leaf;
 COMMIT;

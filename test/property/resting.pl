@@ -96,13 +96,15 @@ sub make_tight_queues
 	return @sql, map { make_parent($cluster, "root.q.p$_", 3) } 1 .. one_of(1, 1, 2);
 }
 
-# One leaf or two, that have or want more than their share.
+# One leaf or two, of which others may have most, so that limits of users rise with what is used.
 sub make_large_leaves
 {
 	my ($cluster) = @_;
 
-	$cluster->{maxima} = one_of([ ['NULL'], ['NULL'] ], [ ['NULL', "'60'"], ['NULL', "'45'"] ], [ ["'70'"], ["'55'", "'80'"] ]);
-	return map { make_parent($cluster, "root.q$_", 1) } 1 .. one_of(1, 2, 2);
+	$cluster->{maxima} = one_of([ ['NULL'], ['NULL'] ], [ ['NULL'], [ "'33.3'", "'47.1'" ] ], [ ["'41'"], [ "'55'", "'80'" ] ]);
+	$cluster->{rare} = one_of([], [], ['other'], ['large'], [ 'large', 'large', 'other' ]);
+	return ((map { make_parent($cluster, "root.q$_", 1) } 1 .. one_of(1, 2, 2)),
+		one_of(undef, "INSERT INTO yquota.queue (path, capacity) VALUES ('root.other', '20w')") // ());
 }
 
 sub make_nodes
@@ -173,11 +175,12 @@ sub crossing_requests
 sub requests_of_many
 {
 	my ($cluster) = @_;
-	my $kind = one_of(qw(small small waiting waiting waiting waiting waiting waiting waiting other));
+	my $kind = one_of(qw(small small small waiting waiting waiting waiting waiting waiting waiting), @{ $cluster->{rare} });
 	my $resource = sprintf '[memory-mb=%d,vcores=1]', 1024 * one_of(1, 1, 2);
 	my ($node, $count) = (int rand $cluster->{nodes}, one_of(1, 3, 6));
 
 	return requests($cluster) if $kind eq 'other';
+	return ask('*', sprintf('[memory-mb=%d,vcores=2]', 1024 * one_of(5, 7, 8)), one_of(1, 2), 'true') if $kind eq 'large';
 	return ask('*', $resource, $count, 'true') if $kind eq 'small';
 	return join ', ', ask('*', $resource, $count, one_of('true', 'true', 'true', 'false')), ask("n$node", $resource, $count, 'true'),
 	  ask('/r' . $node % $cluster->{racks}, $resource, $count, one_of('true', 'true', 'false'));
@@ -243,9 +246,9 @@ sub request
 
 sub submitted
 {
-	my ($number, $leaf) = @_;
+	my ($number, $leaf, $user) = @_;
 
-	return sprintf q(SELECT yquota.submit_application('application_1_%04d', 'u', '{}', '%s', am_resource => '[memory-mb=1024,vcores=1]', unmanaged => true, project => 'p')), $number, $leaf;
+	return sprintf q(SELECT yquota.submit_application('application_1_%04d', '%s', '{}', '%s', am_resource => '[memory-mb=1024,vcores=1]', unmanaged => true, project => 'p')), $number, $user // 'u', $leaf;
 }
 
 # A cluster with these queues: twenty nodes of 8 GiB, but one in the middle of 12.
@@ -308,6 +311,24 @@ sub begin_kept
 		submitted(1, 'root.q.p.a'), submitted(2, 'root.q.p.w'), submitted(3, 'root.q.z'),
 		request(1, ask('*', '[memory-mb=3072,vcores=1]', 1, 'true')), request(2, fixed(4, 1, 'n19')),
 		request(3, ask('*', '[memory-mb=1024,vcores=1]', 30, 'true')));
+	return;
+}
+
+# A leaf that has more than its share, so that each container has its user pass his limit,
+# and brings others below theirs.  Most of the applications wait for a node, and for
+# so many others to go by.
+sub begin_passing
+{
+	my ($session, $policy) = @_;
+	my @users = ('u', 'v', 'w');
+	my $resource = '[memory-mb=1024,vcores=1]';
+
+	$session->run(join ";\n", begin_exactly("'$dominant'", a_queue('root.l', 100, 100), q(INSERT INTO yquota.queue (path, capacity) VALUES ('root.other', '20w')),
+			"UPDATE yquota.queue SET minimum_user_limit_percent = 10, ordering_policy = '$policy' WHERE path = 'root.l'",
+			'UPDATE yquota.scheduler_setting SET per_node_heartbeat_maximum_offswitch_assignments = 100, rack_locality_additional_delay = 10'),
+		(map { submitted($_, 'root.l', $users[ $_ % 3 ]) } 1 .. 33),
+		(map { request($_, ask('*', $resource, 1, 'true'), ask($_ % 2 ? 'n19' : 'n05', $resource, 1, 'true')) } 1 .. 30),
+		(map { request($_, ask('*', $resource, 30, 'true')) } 31 .. 33));
 	return;
 }
 
@@ -389,6 +410,13 @@ begin_kept($session);
 my ($is_kept, $kept_from) = compare($session, 'kept for both leaves');
 ok($is_kept && $kept_from == 6, 'what is kept for both leaves of a parent is not used by others') or diag("$kept_from containers");
 $session->run('ROLLBACK');
+foreach my $policy ('fifo', 'fair')
+{
+	begin_passing($session, $policy);
+	my ($is_right, $from) = compare($session, "users pass their limits, $policy");
+	ok($is_right && $from > 100, "users pass their limits and come below them, $policy") or diag("$from containers");
+	$session->run('ROLLBACK');
+}
 foreach my $leaf ('root.q.l', 'root.q.p.l')
 {
 	foreach my $reserves (qw(again apart other))

@@ -53,7 +53,8 @@ my %like_others = (
 	'single-pod-8' => 'single rows, free ids, 8 clients', 'single-pod-1-async' => 'single rows, free ids, 1 client, synchronous_commit off',
 	'hot' => 'one project, 16 clients against', 'memory-starts-4MB' => 'memory of a statement', 'memory-starts-64MB' => 'memory of a statement',
 	'memory-lifecycles-4MB' => 'memory of a statement', 'balance-all' => 'balances of', 'flat-batch-yarn' => 'batch, YARN ids',
-	'allocation-regimes' => 'schedule(), filling the cluster: four times as many nodes, leaves and applications, more room',
+	'allocation-regimes' => 'schedule(), filling the cluster: four times as many nodes, leaves and applications, all leaves below the root',
+	'allocation-leaf' => 'schedule(), filling the cluster: four times as many nodes and applications, one leaf',
 	'month-reports-dense' => 'rerate(), factor of a month, 1000 charges',
 );
 my $only = is_soak() ? '.' : '^(?!(?:' . join('|', sort keys %like_others) . ')$)';
