@@ -14,6 +14,14 @@ CREATE FUNCTION replay.amounts(r yquota.resource) RETURNS text LANGUAGE sql
 CREATE FUNCTION replay.id(app text) RETURNS text LANGUAGE sql
 	RETURN 'application_1000000000000_' || lpad(app, 4, '0');
 
+-- A configuration is in force when it is checked, which is before a commit, and none comes here.
+CREATE PROCEDURE replay.configure(properties jsonb) LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM yquota.import_hadoop_configuration(properties - 'yarn.resource-types');
+	SET CONSTRAINTS ALL IMMEDIATE;
+	SET CONSTRAINTS ALL DEFERRED;
+END $$;
+
 CREATE PROCEDURE replay.start(s jsonb) LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM yquota.set_clock('2026-03-02 10:00+00');
@@ -21,8 +29,7 @@ BEGIN
 		INSERT INTO yquota.resource_type (name, price_group, base_price, unit) VALUES ('yarn.io/gpu', 'GPU', 1, 1);
 	END IF;
 	INSERT INTO yquota.node_label (name, exclusive) SELECT l ->> 'name', (l ->> 'exclusive')::boolean FROM jsonb_array_elements(s -> 'labels') AS l;
-	PERFORM yquota.import_hadoop_configuration(CASE WHEN s -> 'labels' <> '[]' THEN '{"yarn.node-labels.enabled": "true"}'::jsonb ELSE '{}' END
-		|| ((s -> 'properties') - 'yarn.resource-types'));
+	CALL replay.configure(CASE WHEN s -> 'labels' <> '[]' THEN '{"yarn.node-labels.enabled": "true"}'::jsonb ELSE '{}' END || (s -> 'properties'));
 	INSERT INTO yquota.node (name, rack, label, total)
 	SELECT n ->> 'name', '/rack' || substr(n ->> 'name', 2)::integer % CASE left(n ->> 'name', 1) WHEN 'n' THEN 3 ELSE 10 END, coalesce(n ->> 'label', ''), replay.resource(n)
 	FROM jsonb_array_elements(s -> 'nodes') AS n;
@@ -103,6 +110,7 @@ BEGIN
 	WHEN 'finish' THEN PERFORM yquota.finish_application(replay.id(o ->> 'app'), 'KILLED');
 	WHEN 'end' THEN NULL;
 	WHEN 'failmaster' THEN NULL;
+	WHEN 'refresh' THEN CALL replay.configure(o -> 'properties');
 	ELSE CALL replay.change_node(o);
 	END CASE;
 	-- the master was on a node that is lost

@@ -14,7 +14,8 @@
 # after all events of the last one; requests went to its CapacityScheduler directly,
 # and application masters fetched what they got after each step.  Where an application
 # has reservations for the same request on several nodes, the first by name was made
-# to come first, instead of by the order of a hash table.
+# to come first, instead of by the order of a hash table.  A step "refresh" has the
+# whole configuration that was then in force.
 #
 # Left out is what docs/internals.md says is otherwise here on purpose.
 
