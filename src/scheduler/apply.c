@@ -453,7 +453,8 @@ write_attempts(const YqCluster *cluster, const List *applications)
 	{
 		YqClusterApplication *application = lfirst(cell);
 
-		if (application->next_container != yq_loaded(application)->next_container || application->is_place_changed)
+		if (application->next_container != yq_loaded(application)->next_container || application->is_place_changed ||
+			yq_loaded(application)->master != NULL)
 			write_attempt(&rows, application);
 	}
 	yq_changer_close(rows.changer);
