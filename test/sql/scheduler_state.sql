@@ -180,6 +180,39 @@ SELECT count(*) FROM yquota.schedule();
 ALTER TABLE yquota.resource_request DROP CONSTRAINT many;
 SELECT * FROM yquota.verify();
 
+\echo a master that starts where a node was reserved for it has its container
+SET client_min_messages = warning;
+DELETE FROM yquota.application;
+SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container));
+INSERT INTO yquota.container_event (event, container_id, project, username, queue, node, allocation)
+VALUES ('CONTAINER_START', 'large', 'p', 'ann', 'root.other', 'g1', pg_temp.gb(15)), ('CONTAINER_START', 'small', 'p', 'ann', 'root.other', 'h1', pg_temp.gb(7));
+SELECT state FROM yquota.submit_application('application_1_0011', 'ann', '{}', 'root.other', project => 'p', am_resource => pg_temp.gb(2));
+SELECT decision, container_id FROM yquota.schedule();
+INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'large');
+SELECT decision, container_id FROM yquota.schedule();
+SELECT am_container_id, next_container FROM yquota_internal.application_attempt WHERE application_id = 'application_1_0011';
+SELECT yquota.request_containers('application_1_0011', pg_temp.gb(1), 1);
+SELECT decision, container_id FROM yquota.schedule();
+
+\echo limits of application masters are those of the last look, and are computed again when nodes have come
+CREATE VIEW limits AS SELECT queue, amounts FROM yquota_internal.am_limit ORDER BY queue;
+SELECT * FROM limits;
+SELECT queue, am_limit FROM yquota.effective_queue WHERE kind = 'leaf' ORDER BY queue;
+INSERT INTO yquota.container_event (event, container_id, project, username, queue, node, allocation)
+VALUES ('CONTAINER_START', 'elsewhere', 'p', 'bob', 'root.v.one', 'g1', pg_temp.gb(12));
+SELECT queue, am_limit FROM yquota.effective_queue WHERE kind = 'leaf' ORDER BY queue;
+INSERT INTO yquota.node (name, total) VALUES ('g2', '[memory-mb=16384,vcores=16]');
+SELECT * FROM limits;
+SELECT count(*) FROM yquota.schedule();
+SELECT * FROM limits;
+SELECT queue, am_limit FROM yquota.effective_queue WHERE kind = 'leaf' ORDER BY queue;
+SELECT yquota.request_containers('application_1_0011', pg_temp.gb(2), 20);
+SELECT count(*) FROM yquota.schedule(dry_run => true);
+SELECT * FROM limits;
+SELECT count(*) FROM yquota.schedule();
+SELECT * FROM limits;
+SELECT * FROM yquota.verify();
+
 \c postgres
 SET client_min_messages = warning;
 DROP DATABASE yquota_scheduler_state WITH (FORCE);
