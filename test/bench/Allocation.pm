@@ -8,6 +8,7 @@ use warnings;
 use Bench;
 use Cluster;
 use FindBin;
+use List::Util qw(min sum);
 use Report;
 use Time::HiRes qw(sleep);
 
@@ -16,6 +17,8 @@ use constant HEARTBEATS_PER_SECOND => 400;
 
 # What the worker does meanwhile, and how often in seconds.
 use constant FOLD_INTERVAL => 3;
+# Nodes that are reported for at once.
+use constant BATCH => 100;
 
 # The part of the figures that a fourfold cluster may take more than four times.
 use constant TOLERANCE => 1.1;
@@ -250,6 +253,10 @@ my %script = (
 \set node random(0, :nodes / :clients - 1) * :clients + :client_id
 SELECT * FROM yquota.node_heartbeat(ARRAY['node' || lpad(:node::text, 6, '0')]);
 SQL
+	batch => <<'SQL',
+\set first random(0, :nodes / :batch - 1) * :batch
+SELECT * FROM yquota.node_heartbeat(ARRAY(SELECT 'node' || lpad((:first + number)::text, 6, '0') FROM generate_series(0, :batch - 1) AS number));
+SQL
 	finish => <<'SQL',
 INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
 SELECT 'CONTAINER_FINISH', e.container_id, clock_timestamp(), 0, 'bench' FROM ending AS e WHERE e.n = (SELECT nextval('ended'));
@@ -329,17 +336,17 @@ sub first_and_others
 	return ([ values %first ], \@others);
 }
 
-# heartbeats(SIZE, CLIENTS, RATE?): what first_and_others() says of them, while
+# heartbeats(SIZE, CLIENTS, RATE?, BATCH?): what first_and_others() says of them, while
 # containers end beside, counters are folded and what was decided is acknowledged.
 sub heartbeats
 {
-	my ($size, $clients, $rate) = @_;
+	my ($size, $clients, $rate, $batch) = @_;
 	my $seconds = size('heartbeat_seconds') && size('heartbeat_first_seconds') + size('heartbeat_seconds');
 	my $for = sub { my ($transactions) = @_; return $seconds ? ('-T' => $seconds) : ('-t' => $transactions); };
 	my $beside = Cluster->new($database);
 	my $events = running_pgbench('finish', $for->(size('heartbeats')), '--rate' => EVENTS_PER_SECOND);
-	my $pgbench = running_pgbench('heartbeat', '-c' => $clients, '-j' => ($clients > 1 ? 2 : 1), $for->(size('heartbeats') / $clients),
-		($rate ? ('--rate' => $rate) : ()), variables => { nodes => $size->{nodes}, clients => $clients });
+	my $pgbench = running_pgbench($batch ? 'batch' : 'heartbeat', '-c' => $clients, '-j' => ($clients > 1 ? 2 : 1), $for->(size('heartbeats') / $clients),
+		($rate ? ('--rate' => $rate) : ()), variables => { nodes => $size->{nodes}, clients => $clients, batch => $batch // 1 });
 
 	while (is_running($pgbench))
 	{
@@ -381,6 +388,27 @@ sub heartbeat_rows
 	return;
 }
 
+# One session that reports for many nodes at once.
+sub batch_row
+{
+	my ($size, $full) = @_;
+	my $batch = min(BATCH, $size->{nodes});
+	my @rates;
+
+	foreach (1 .. repetitions())
+	{
+		Cluster::copy_database($database, $full);
+		Cluster::checkpoint();
+		my (undef, $others) = heartbeats($size, 1, undef, $batch);
+
+		push @rates, 1000 * $batch * @$others / sum(@$others);
+		check_heartbeats();
+	}
+	Report::add(sprintf('node_heartbeat() of %d nodes, 1 client, %d events/s beside', $batch, EVENTS_PER_SECOND),
+		figure => median(@rates), figure_unit => 'nodes/s', note => described($size));
+	return;
+}
+
 # In the full cluster only heartbeats decide: all other decisions were acknowledged.
 sub check_heartbeats
 {
@@ -402,6 +430,7 @@ sub heartbeat_case
 	Cluster::drop_database($full);
 	Cluster::once('postgres', "ALTER DATABASE $database RENAME TO $full");
 	heartbeat_rows($size, $full, @$_) foreach [ 1, undef ], [ 8, undef ], [ 8, HEARTBEATS_PER_SECOND ];
+	batch_row($size, $full);
 	my $session = Cluster->new($database);
 	$session->run("SELECT * FROM yquota.node_heartbeat(ARRAY['node00000$_'])") foreach 0 .. 9;
 	my $peak = $session->peak_memory / 1024;
