@@ -282,9 +282,8 @@ BEGIN
 	WHERE is_alone AND pg_snapshot_xmin(pg_current_snapshot()) > version.next_before
 	  AND EXISTS (SELECT FROM yquota_internal.scheduler_change AS change WHERE change.changed_by >= version.next_from);
 	UPDATE yquota_internal.usage_version
-	SET is_folding = true,
-		next_before = pg_snapshot_xmin(pg_current_snapshot()), next_from = pg_snapshot_xmax(pg_current_snapshot())
-	WHERE is_alone;
+	SET is_folding = is_alone,
+		next_before = pg_snapshot_xmin(pg_current_snapshot()), next_from = pg_snapshot_xmax(pg_current_snapshot());
 
 	reference := (SELECT reference_at FROM yquota_internal.valid_reference);
 	IF reference IS NOT NULL THEN
