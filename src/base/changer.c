@@ -31,6 +31,7 @@ struct YqChanger
 	EPQState	recheck;
 	TupleTableSlot *key;		/* null but for what is looked for */
 	TupleTableSlot *found;
+	bool		is_found;
 	TupleTableSlot *changed;	/* what it is to become */
 	bool		has_done[CMD_DELETE + 1];	/* by CmdType: some of these */
 };
@@ -113,8 +114,6 @@ copy_found(YqChanger *changer)
 bool
 yq_changer_find(YqChanger *changer, const Datum *key)
 {
-	bool		is_found;
-
 	clear(changer->key);
 	clear(changer->changed);
 	for (int i = 0; i < changer->key_count; i++)
@@ -123,11 +122,11 @@ yq_changer_find(YqChanger *changer, const Datum *key)
 		put(changer, changer->changed, i, key[i]);
 	}
 	ExecStoreVirtualTuple(changer->key);
-	is_found = RelationFindReplTupleByIndex(changer->relation, changer->primary_key, LockTupleExclusive,
-											changer->key, changer->found);
-	if (is_found)
+	changer->is_found = RelationFindReplTupleByIndex(changer->relation, changer->primary_key, LockTupleExclusive,
+													 changer->key, changer->found);
+	if (changer->is_found)
 		copy_found(changer);
-	return is_found;
+	return changer->is_found;
 }
 
 Datum
@@ -172,20 +171,14 @@ end_row(YqChanger *changer)
 }
 
 void
-yq_changer_update(YqChanger *changer)
+yq_changer_write(YqChanger *changer)
 {
-	begin_kind(changer, CMD_UPDATE);
+	begin_kind(changer, changer->is_found ? CMD_UPDATE : CMD_INSERT);
 	ExecStoreVirtualTuple(changer->changed);
-	ExecSimpleRelationUpdate(changer->result, changer->estate, &changer->recheck, changer->found, changer->changed);
-	end_row(changer);
-}
-
-void
-yq_changer_insert(YqChanger *changer)
-{
-	begin_kind(changer, CMD_INSERT);
-	ExecStoreVirtualTuple(changer->changed);
-	ExecSimpleRelationInsert(changer->result, changer->estate, changer->changed);
+	if (changer->is_found)
+		ExecSimpleRelationUpdate(changer->result, changer->estate, &changer->recheck, changer->found, changer->changed);
+	else
+		ExecSimpleRelationInsert(changer->result, changer->estate, changer->changed);
 	end_row(changer);
 }
 

@@ -38,11 +38,8 @@ extern Datum yq_changer_value(const YqChanger *changer, int column);
 extern void yq_changer_set(YqChanger *changer, int column, Datum value);
 extern void yq_changer_set_null(YqChanger *changer, int column);
 
-/* Write the row that was found. */
-extern void yq_changer_update(YqChanger *changer);
-
-/* Insert a row with the key that was not found; columns that were not set are null. */
-extern void yq_changer_insert(YqChanger *changer);
+/* Write the row that was found, or insert one with the key: columns of it that were not set are null. */
+extern void yq_changer_write(YqChanger *changer);
 
 /* Delete the row that was found. */
 extern void yq_changer_delete(YqChanger *changer);

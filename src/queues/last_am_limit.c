@@ -173,14 +173,11 @@ yq_last_am_limits_write(const YqHierarchy *hierarchy, const YqQueue **leaves, in
 	for (int i = 0; i < count; i++)
 	{
 		Datum		key = CStringGetTextDatum(leaves[i]->path);
-		bool		is_found = yq_changer_find(changer, &key);
 
 		CHECK_FOR_INTERRUPTS();
+		(void) yq_changer_find(changer, &key);
 		yq_changer_set(changer, 1, yq_hierarchy_resource(hierarchy, limits[i]));
-		if (is_found)
-			yq_changer_update(changer);
-		else
-			yq_changer_insert(changer);
+		yq_changer_write(changer);
 	}
 	yq_changer_close(changer);
 }

@@ -139,25 +139,33 @@ drop_decisions_of_gone(YqCluster *cluster)
 	cluster->decision_count = count;
 }
 
-/* Is it what was read: ACTIVE, and in its leaf? */
-static bool
-is_present(YqFinder *applications, const YqClusterApplication *application)
+/* Where to look whether applications are what was read. */
+typedef struct Presence
 {
-	Relation	relation = yq_finder_relation(applications);
+	YqFinder   *applications;
+	AttrNumber	state;
+	AttrNumber	queue;
+	Oid			active;
+} Presence;
+
+/* Is it ACTIVE, and in its leaf? */
+static bool
+is_present(const Presence *presence, const YqClusterApplication *application)
+{
 	const char *path = application->leaf->queue->path;
 	TupleTableSlot *slot;
 	Datum		state;
 	text	   *queue;
 	bool		isnull;
 
-	yq_finder_seek(applications, cstring_to_text(application->application_id));
-	slot = yq_finder_next(applications);
+	yq_finder_seek(presence->applications, cstring_to_text(application->application_id));
+	slot = yq_finder_next(presence->applications);
 	if (slot == NULL)
 		return false;
-	state = slot_getattr(slot, yq_column(relation, "state"), &isnull);
-	if (DatumGetObjectId(state) != yq_enum_oid("application_state", "ACTIVE"))
+	state = slot_getattr(slot, presence->state, &isnull);
+	if (DatumGetObjectId(state) != presence->active)
 		return false;
-	queue = DatumGetTextPP(slot_getattr(slot, yq_column(relation, "queue"), &isnull));
+	queue = DatumGetTextPP(slot_getattr(slot, presence->queue, &isnull));
 	return VARSIZE_ANY_EXHDR(queue) == strlen(path) && memcmp(VARDATA_ANY(queue), path, strlen(path)) == 0;
 }
 
@@ -166,6 +174,12 @@ static List *
 find_present(const List *applications)
 {
 	YqFinder   *finder = yq_finder_open(YQ_APPLICATION, "application_pkey");
+	Presence	presence = {
+		.applications = finder,
+		.state = yq_column(yq_finder_relation(finder), "state"),
+		.queue = yq_column(yq_finder_relation(finder), "queue"),
+		.active = yq_enum_oid("application_state", "ACTIVE")
+	};
 	List	   *present = NIL;
 	ListCell   *cell;
 
@@ -174,7 +188,7 @@ find_present(const List *applications)
 		YqClusterApplication *application = lfirst(cell);
 
 		CHECK_FOR_INTERRUPTS();
-		yq_loaded(application)->is_gone = !is_present(finder, application);
+		yq_loaded(application)->is_gone = !is_present(&presence, application);
 		if (!yq_loaded(application)->is_gone)
 			present = lappend(present, application);
 	}
@@ -214,23 +228,13 @@ typedef struct Rows
 	YqChanger  *changer;
 } Rows;
 
-static YqChanger *
-find(Rows *rows, const Datum *key, bool *is_found)
+static bool
+find(Rows *rows, const Datum *key)
 {
 	CHECK_FOR_INTERRUPTS();
 	if (rows->changer == NULL)
 		rows->changer = yq_changer_open(rows->table, rows->primary_key, rows->columns, rows->count);
-	*is_found = yq_changer_find(rows->changer, key);
-	return rows->changer;
-}
-
-static void
-write_row(YqChanger *changer, bool is_found)
-{
-	if (is_found)
-		yq_changer_update(changer);
-	else
-		yq_changer_insert(changer);
+	return yq_changer_find(rows->changer, key);
 }
 
 /* -- reservations ------------------------------------------------------------------ */
@@ -253,16 +257,13 @@ drop_reservations(const YqCluster *cluster)
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
 		const YqReservation *reservation = cluster->decisions[i].reservation;
-		YqChanger  *changer;
-		bool		is_found;
 		Datum		node;
 
 		if (reservation == NULL || reservation->node->reservation == reservation)
 			continue;
 		node = CStringGetTextDatum(reservation->node->name);
-		changer = find(&rows, &node, &is_found);
-		if (is_found)
-			yq_changer_delete(changer);
+		if (find(&rows, &node))
+			yq_changer_delete(rows.changer);
 	}
 	yq_changer_close(rows.changer);
 }
@@ -273,9 +274,10 @@ write_reservation(Rows *rows, const YqCluster *cluster, const YqReservation *res
 	const YqRequestKey *key = reservation->key;
 	const YqClusterNode *node = reservation->node;
 	Datum		name = CStringGetTextDatum(node->name);
-	bool		is_found;
-	YqChanger  *changer = find(rows, &name, &is_found);
+	YqChanger  *changer;
 
+	(void) find(rows, &name);
+	changer = rows->changer;
 	yq_changer_set(changer, 1, CStringGetTextDatum(key->application->application_id));
 	yq_changer_set(changer, 2, PointerGetDatum(yq_container_id(key->application, reservation->container)));
 	yq_changer_set(changer, 3, CStringGetTextDatum(cluster->hierarchy->labels[node->label]));
@@ -287,7 +289,7 @@ write_reservation(Rows *rows, const YqCluster *cluster, const YqReservation *res
 	yq_changer_set(changer, 6, Int64GetDatum(key->allocation_request_id));
 	yq_changer_set(changer, 7, yq_hierarchy_resource(cluster->hierarchy, reservation->amounts));
 	yq_changer_set(changer, 8, TimestampTzGetDatum(yq_clock_now()));
-	write_row(changer, is_found);
+	yq_changer_write(changer);
 }
 
 /* One of an application that is not ACTIVE any more is replaced. */
@@ -326,17 +328,16 @@ write_ask(RequestRows *rows, const YqRequestKey *key, const YqAsk *ask)
 {
 	Datum		row_key[4] = {rows->application_id, Int32GetDatum(key->priority), Int64GetDatum(key->allocation_request_id)};
 	YqChanger  *changer;
-	bool		is_found;
 
 	if (!ask->is_changed || ask->source == NULL)
 		return;
 	row_key[3] = CStringGetTextDatum(ask->source);
-	changer = find(&rows->requests, row_key, &is_found);
-	if (!is_found)
+	if (!find(&rows->requests, row_key))
 		return;
+	changer = rows->requests.changer;
 	yq_changer_set(changer, 4, Int32GetDatum(ask->count));
 	if (ask->count > 0)
-		yq_changer_update(changer);
+		yq_changer_write(changer);
 	else
 		yq_changer_delete(changer);
 }
@@ -345,14 +346,15 @@ static void
 write_counters(RequestRows *rows, YqRequestKey *key)
 {
 	const Datum row_key[] = {rows->application_id, Int32GetDatum(key->priority), Int64GetDatum(key->allocation_request_id)};
-	bool		is_found;
-	YqChanger  *changer = find(&rows->counters, row_key, &is_found);
+	YqChanger  *changer;
 
+	(void) find(&rows->counters, row_key);
+	changer = rows->counters.changer;
 	key->written = (YqRequestCounters) {key->opportunities, key->missed_non_partitioned, key->re_reservations};
 	yq_changer_set(changer, 3, Int64GetDatum(key->opportunities));
 	yq_changer_set(changer, 4, Int64GetDatum(key->missed_non_partitioned));
 	yq_changer_set(changer, 5, Int64GetDatum(key->re_reservations));
-	write_row(changer, is_found);
+	yq_changer_write(changer);
 }
 
 /*
@@ -425,8 +427,8 @@ write_attempt(Rows *rows, YqClusterApplication *application)
 {
 	YqLoadedApplication *source = yq_loaded(application);
 	Datum		id = CStringGetTextDatum(application->application_id);
-	bool		is_found;
-	YqChanger  *changer = find(rows, &id, &is_found);
+	bool		is_found = find(rows, &id);
+	YqChanger  *changer = rows->changer;
 
 	if (!is_found)
 		yq_changer_set(changer, 1, Int32GetDatum(source->attempt));
@@ -435,7 +437,7 @@ write_attempt(Rows *rows, YqClusterApplication *application)
 		yq_changer_set(changer, 3, PointerGetDatum(yq_decision_container_id(source->master)));
 	if (!is_found || application->is_place_changed)
 		set_place(changer, application);
-	write_row(changer, is_found);
+	yq_changer_write(changer);
 	source->next_container = application->next_container;
 	source->master = NULL;
 	application->is_place_changed = false;
@@ -472,16 +474,11 @@ end_demand(const List *applications)
 	{
 		const YqClusterApplication *application = lfirst(cell);
 		Datum		id = CStringGetTextDatum(application->application_id);
-		YqChanger  *changer;
-		bool		is_found;
 
-		if (application->is_demanding)
+		if (application->is_demanding || !find(&rows, &id) || !DatumGetBool(yq_changer_value(rows.changer, 1)))
 			continue;
-		changer = find(&rows, &id, &is_found);
-		if (!is_found || !DatumGetBool(yq_changer_value(changer, 1)))
-			continue;
-		yq_changer_set(changer, 1, BoolGetDatum(false));
-		yq_changer_update(changer);
+		yq_changer_set(rows.changer, 1, BoolGetDatum(false));
+		yq_changer_write(rows.changer);
 	}
 	yq_changer_close(rows.changer);
 }
