@@ -543,8 +543,8 @@ yq_container_update_claim(const YqHierarchy *hierarchy, const YqContainerUpdate 
 	{
 		Datum		allocation = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 
-		is_as_known = memcmp(yq_hierarchy_read_amounts(hierarchy, allocation), update->present,
-							 sizeof(int64) * hierarchy->calculator.types) == 0;
+		is_as_known = yq_amounts_are_equal(&hierarchy->calculator, yq_hierarchy_read_amounts(hierarchy, allocation),
+										   update->present);
 	}
 	SPI_finish();
 	return is_as_known;

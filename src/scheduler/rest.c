@@ -87,13 +87,6 @@ struct YqRests
 	MemoryContext context;		/* of what is known of applications; NULL: nothing is */
 };
 
-/* What the calculator looks at. */
-static int
-types_of(const YqCluster *cluster)
-{
-	return cluster->calculator->is_dominant ? cluster->calculator->types : YQ_MEMORY + 1;
-}
-
 /* -- passes ---------------------------------------------------------------- */
 
 void
@@ -335,17 +328,6 @@ is_as_small(const YqCluster *cluster, const YqRest *rest, const YqClusterNode *n
 }
 
 static bool
-is_enough(const YqCluster *cluster, const int64 *needed, const int64 *left)
-{
-	for (int i = 0; i < types_of(cluster); i++)
-	{
-		if (left[i] < needed[i])
-			return false;
-	}
-	return true;
-}
-
-static bool
 is_met(const YqCluster *cluster, const YqClusterQueue *queue, int label, const YqRest *rest, const int64 *left)
 {
 	int64		limit[YQ_MAX_RESOURCE_TYPES];
@@ -355,9 +337,9 @@ is_met(const YqCluster *cluster, const YqClusterQueue *queue, int label, const Y
 		case LEFT_ANY:
 			break;
 		case LEFT_AT_LEAST:
-			return is_enough(cluster, rest->left, left);
+			return yq_amounts_fit_in_by(cluster->calculator, rest->left, left);
 		case LEFT_AT_MOST:
-			return is_enough(cluster, left, rest->left);
+			return yq_amounts_fit_in_by(cluster->calculator, left, rest->left);
 		case LEFT_SOMETHING:
 			yq_limits_in_force(cluster, queue, label, left, limit);
 			return yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster,
@@ -490,12 +472,12 @@ set_at_least(const YqCluster *cluster, const YqClusterQueue *queue, int label, Y
 	for (int i = 0; i < cluster->calculator->types; i++)
 		limit[i] = used[i] + needed[i];
 	if (yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster, used, limit) >= 0 ||
-		!is_enough(cluster, limit, queue->maximum[label]))
+		!yq_amounts_fit_in_by(cluster->calculator, limit, queue->maximum[label]))
 		return false;
 	yq_amounts_round_up(cluster->calculator, limit, limit, cluster->hierarchy->settings.minimum_allocation);
 	for (int i = 0; i < cluster->calculator->types; i++)
 		limit[i] = Max(limit[i] - used[i], 0);
-	if (!is_enough(cluster, limit, left))
+	if (!yq_amounts_fit_in_by(cluster->calculator, limit, left))
 		return false;
 	set_condition(cluster, rest, LEFT_AT_LEAST, limit);
 	return true;
@@ -511,21 +493,6 @@ set_at_least_maximum(const YqCluster *cluster, const YqClusterQueue *leaf, int l
 	for (int i = 0; i < cluster->calculator->types; i++)
 		needed[i] = leaf->maximum[label][i] - used[i];
 	return set_at_least(cluster, leaf, label, rest, needed, left);
-}
-
-static void
-set_keys(const YqCluster *cluster, YqRest *rest, const YqRestNotes *notes)
-{
-	if (rest->key_room < notes->key_count)
-	{
-		if (rest->keys != NULL)
-			pfree(rest->keys);
-		rest->key_room = notes->key_count;
-		rest->keys = MemoryContextAllocHuge(cluster->context, rest->key_room * sizeof(YqOfferedKey));
-	}
-	if (notes->key_count > 0)
-		memcpy(rest->keys, notes->keys, notes->key_count * sizeof(YqOfferedKey));
-	rest->key_count = notes->key_count;
 }
 
 /*
@@ -566,7 +533,7 @@ yq_rest_begin_leaf(const YqCluster *cluster, YqClusterQueue *leaf, const YqClust
 	rests = &rests_of(cluster, leaf, node->label)->modes[notes->mode];
 	rest = notes->is_here ? &rests->here : &rests->elsewhere;
 	begin(cluster, leaf, notes->mode, node->label, rest, notes->is_here ? node : NULL, notes->most);
-	set_keys(cluster, rest, notes);
+	yq_rest_copy_keys(notes, cluster->context, &rest->keys, &rest->key_count, &rest->key_room);
 	rest->applications = notes->rests;
 	rest->before = notes->before;
 	if (notes->has_room)

@@ -107,21 +107,6 @@ wake(YqRestEntry *entry)
 	yq_rest_tree_refresh(entry);
 }
 
-static void
-copy_keys(YqRestEntry *entry, const YqRestLeaf *rests, const YqRestNotes *notes)
-{
-	if (entry->key_room < notes->key_count)
-	{
-		if (entry->keys != NULL)
-			pfree(entry->keys);
-		entry->key_room = notes->key_count;
-		entry->keys = MemoryContextAlloc(rests->context, entry->key_room * sizeof(YqOfferedKey));
-	}
-	if (notes->key_count > 0)
-		memcpy(entry->keys, notes->keys, notes->key_count * sizeof(YqOfferedKey));
-	entry->key_count = notes->key_count;
-}
-
 /* The walk at hand, by which it has been counted already, goes by as well. */
 static void
 rest(YqRestEntry *entry, const YqRestLeaf *rests, const YqRestNotes *notes, int64 walks)
@@ -138,7 +123,7 @@ rest(YqRestEntry *entry, const YqRestLeaf *rests, const YqRestNotes *notes, int6
 	own->is_too_small = notes->is_too_small;
 	if (own->is_too_small)
 		memcpy(own->too_large, notes->too_large, size);
-	copy_keys(entry, rests, notes);
+	yq_rest_copy_keys(notes, rests->context, &entry->keys, &entry->key_count, &entry->key_room);
 	(void) yq_rest_tree_take_passed(entry, -1);
 	yq_rest_tree_refresh(entry);
 }

@@ -38,6 +38,21 @@ add_key(const YqCluster *cluster, YqRestNotes *notes, YqOfferedKey offered)
 	notes->keys[notes->key_count++] = offered;
 }
 
+void
+yq_rest_copy_keys(const YqRestNotes *notes, MemoryContext context, YqOfferedKey **keys, int *key_count, int *key_room)
+{
+	if (*key_room < notes->key_count)
+	{
+		if (*keys != NULL)
+			pfree(*keys);
+		*key_room = notes->key_count;
+		*keys = MemoryContextAllocHuge(context, notes->key_count * sizeof(YqOfferedKey));
+	}
+	if (notes->key_count > 0)
+		memcpy(*keys, notes->keys, notes->key_count * sizeof(YqOfferedKey));
+	*key_count = notes->key_count;
+}
+
 static void
 note_needed(const YqCluster *cluster, YqRestNotes *notes, const int64 *needed)
 {

@@ -45,6 +45,10 @@ extern void yq_rest_note_room(YqRestNotes *notes, const YqCluster *cluster, cons
 extern void yq_rest_note_too_large(YqRestNotes *notes, const YqCluster *cluster, const int64 *amounts);
 extern void yq_rest_note_limits(YqRestNotes *notes);
 
+/* Keep the keys that were noted, in place of others: an array in the context, with as many, and room for them. */
+extern void yq_rest_copy_keys(const YqRestNotes *notes, MemoryContext context, YqOfferedKey **keys, int *key_count,
+							  int *key_room);
+
 /* Add what was noted of one application to what was of others. */
 extern void yq_rest_add_notes(const YqCluster *cluster, YqRestNotes *notes, const YqRestNotes *of_application);
 

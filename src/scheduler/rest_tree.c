@@ -54,19 +54,6 @@ add_conditions(const YqCluster *cluster, YqRestConditions *to, const YqRestCondi
 		yq_rest_note_least(cluster, &to->is_too_small, to->too_large, conditions->too_large);
 }
 
-static bool
-is_enough(const YqCluster *cluster, const int64 *needed, const int64 *headroom)
-{
-	int			types = cluster->calculator->is_dominant ? cluster->calculator->types : YQ_MEMORY + 1;
-
-	for (int i = 0; i < types; i++)
-	{
-		if (headroom[i] < needed[i])
-			return false;
-	}
-	return true;
-}
-
 /* Of several: may one have to be looked at? */
 static bool
 must_look(const YqCluster *cluster, const YqRestConditions *conditions, const YqRestMoment *moment)
@@ -76,7 +63,7 @@ must_look(const YqCluster *cluster, const YqRestConditions *conditions, const Yq
 	if (moment->standing != YQ_USER_BELOW_LIMIT)
 		return conditions->is_reserving || moment->standing == YQ_USER_MAY_UNRESERVE;
 	return conditions->is_awake || conditions->until <= moment->walks ||
-		!is_enough(cluster, conditions->needed, moment->headroom) ||
+		!yq_amounts_fit_in_by(cluster->calculator, conditions->needed, moment->headroom) ||
 		(conditions->has_room &&
 		 yq_amounts_available_containers(cluster->calculator, node->unallocated, conditions->room) > 0) ||
 		(conditions->is_too_small &&
