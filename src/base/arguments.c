@@ -10,6 +10,7 @@
 #include "access/htup_details.h"
 #include "base/arguments.h"
 #include "catalog/pg_type_d.h"
+#include "commands/trigger.h"
 #include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -23,6 +24,15 @@ yq_require_value(bool isnull, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s must not be null", name)));
+}
+
+void
+yq_require_trigger(FunctionCallInfo fcinfo, const char *name)
+{
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(((TriggerData *) fcinfo->context)->tg_event))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("%s() must be called as a trigger AFTER a change", name)));
 }
 
 text *

@@ -32,6 +32,12 @@ extern int	yq_row_array(FunctionCallInfo fcinfo, int argument, const char *name,
 /* All attributes of a row, which has that many. */
 extern void yq_row_attributes(HeapTupleHeader row, int count, Datum *values, bool *nulls);
 
+/*
+ * The function of that name must have been called as a trigger AFTER some change, else
+ * ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED.
+ */
+extern void yq_require_trigger(FunctionCallInfo fcinfo, const char *name);
+
 /* The row type that the function returns, looked up once per query. */
 extern TupleDesc yq_result_descriptor(FunctionCallInfo fcinfo);
 

@@ -7,6 +7,7 @@
  */
 #include "base/compat.h"
 
+#include "base/arguments.h"
 #include "base/bytes_table.h"
 #include "base/catalog.h"
 #include "charging/directory.h"
@@ -151,10 +152,7 @@ yq_sql_signal_change(PG_FUNCTION_ARGS)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
 
-	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(trigger->tg_event))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("signal_change() must be called as a trigger AFTER a change")));
+	yq_require_trigger(fcinfo, "signal_change");
 	CacheInvalidateRelcache(trigger->tg_relation);
 	PG_RETURN_POINTER(NULL);
 }

@@ -8,6 +8,7 @@
 #include "base/compat.h"
 
 #include "access/htup_details.h"
+#include "base/arguments.h"
 #include "base/catalog.h"
 #include "base/resource.h"
 #include "commands/trigger.h"
@@ -209,10 +210,7 @@ yq_sql_count_applications(PG_FUNCTION_ARGS)
 	bool		has_old = false;
 	bool		has_new = false;
 
-	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(trigger->tg_event))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("count_applications() must be called as a trigger AFTER a change")));
+	yq_require_trigger(fcinfo, "count_applications");
 	/* counters come back with the dump */
 	if (yq_is_restoring())
 		PG_RETURN_POINTER(NULL);

@@ -14,6 +14,7 @@
 #include "base/compat.h"
 
 #include "access/xact.h"
+#include "base/arguments.h"
 #include "base/catalog.h"
 #include "base/row_builder.h"
 #include "catalog/pg_type_d.h"
@@ -83,10 +84,7 @@ yq_sql_note_queue_change(PG_FUNCTION_ARGS)
 	static bool is_registered = false;
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
 
-	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(trigger->tg_event))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("note_queue_change() must be called as a trigger AFTER a change")));
+	yq_require_trigger(fcinfo, "note_queue_change");
 	yq_catalog_signal_change(YQ_QUEUE);
 	if (yq_is_restoring())
 		PG_RETURN_POINTER(NULL);

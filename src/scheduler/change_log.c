@@ -9,6 +9,7 @@
 
 #include "access/htup_details.h"
 #include "access/xact.h"
+#include "base/arguments.h"
 #include "base/writer.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
@@ -144,17 +145,6 @@ yq_change_log_end_own(void)
 
 /* -- triggers ------------------------------------------------------------------ */
 
-static void
-check_trigger(FunctionCallInfo fcinfo, const char *name)
-{
-	TriggerData *trigger = (TriggerData *) fcinfo->context;
-
-	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(trigger->tg_event))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("%s() must be called as a trigger AFTER a change", name)));
-}
-
 /* An application, and whose counters of applications it is counted in. */
 static Change
 change_of(Relation relation, HeapTuple tuple)
@@ -192,7 +182,7 @@ yq_sql_note_application(PG_FUNCTION_ARGS)
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
 	Change		change;
 
-	check_trigger(fcinfo, "note_application");
+	yq_require_trigger(fcinfo, "note_application");
 	if (!TRIGGER_FIRED_FOR_ROW(trigger->tg_event))
 	{
 		yq_change_log_everything();
@@ -214,7 +204,7 @@ yq_sql_note_application(PG_FUNCTION_ARGS)
 Datum
 yq_sql_note_scheduler_change(PG_FUNCTION_ARGS)
 {
-	check_trigger(fcinfo, "note_scheduler_change");
+	yq_require_trigger(fcinfo, "note_scheduler_change");
 	if (!is_own)
 		yq_change_log_everything();
 	PG_RETURN_POINTER(NULL);

@@ -7,8 +7,8 @@
  */
 #include "base/compat.h"
 
+#include "base/arguments.h"
 #include "base/catalog.h"
-#include "commands/trigger.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -261,10 +261,7 @@ yq_sql_lock_passes(PG_FUNCTION_ARGS)
 Datum
 yq_sql_forget_am_limits(PG_FUNCTION_ARGS)
 {
-	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(((TriggerData *) fcinfo->context)->tg_event))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("forget_am_limits() must be called as a trigger AFTER a change")));
+	yq_require_trigger(fcinfo, "forget_am_limits");
 	if (yq_is_restoring() || !yq_last_am_limits_are_known())
 		PG_RETURN_POINTER(NULL);
 	/* a pass, or whoever computes them, may be writing to them */
