@@ -277,13 +277,11 @@ BEGIN
 	-- usage again when something is folded that they have not seen: as long as passes
 	-- come, what is new waits for the next time; not so when a transaction has been at
 	-- work since the last.
-	SELECT version.next_before INTO before
+	SELECT pg_snapshot_xmin(version.noted) INTO before
 	FROM yquota_internal.usage_version AS version
-	WHERE is_alone AND pg_snapshot_xmin(pg_current_snapshot()) > version.next_before
-	  AND EXISTS (SELECT FROM yquota_internal.scheduler_change AS change WHERE change.changed_by >= version.next_from);
-	UPDATE yquota_internal.usage_version
-	SET is_folding = is_alone,
-		next_before = pg_snapshot_xmin(pg_current_snapshot()), next_from = pg_snapshot_xmax(pg_current_snapshot());
+	WHERE is_alone AND pg_snapshot_xmin(pg_current_snapshot()) > pg_snapshot_xmin(version.noted)
+	  AND EXISTS (SELECT FROM yquota_internal.scheduler_change AS change WHERE change.changed_by >= pg_snapshot_xmax(version.noted));
+	UPDATE yquota_internal.usage_version SET is_folding = is_alone, noted = pg_current_snapshot();
 
 	reference := (SELECT reference_at FROM yquota_internal.valid_reference);
 	IF reference IS NOT NULL THEN

@@ -9,8 +9,7 @@ CREATE TABLE yquota_internal.usage_version (
 	is_folding boolean NOT NULL DEFAULT false,
 	folded_before xid8,
 	folded_but xid8[],
-	next_before xid8,
-	next_from xid8
+	noted pg_snapshot
 );
 COMMENT ON TABLE yquota_internal.usage_version IS
 	'One row, which changes with usage_counter: sessions that have read the one compare the other';
@@ -20,10 +19,8 @@ COMMENT ON COLUMN yquota_internal.usage_version.is_folding IS
 	'The transaction at hand folds; true for no other';
 COMMENT ON COLUMN yquota_internal.usage_version.folded_before IS
 	'With folded_but: what was folded last is of these transactions, and of none that was at work then';
-COMMENT ON COLUMN yquota_internal.usage_version.next_before IS
-	'Earlier transactions had ended when counters were folded last';
-COMMENT ON COLUMN yquota_internal.usage_version.next_from IS
-	'Transactions from there on have begun since';
+COMMENT ON COLUMN yquota_internal.usage_version.noted IS
+	'What could be seen when counters were folded last';
 INSERT INTO yquota_internal.usage_version DEFAULT VALUES;
 
 CREATE FUNCTION yquota_internal.change_usage_version() RETURNS trigger
