@@ -360,23 +360,36 @@ sub heartbeats
 	return first_and_others(@heartbeats);
 }
 
-# What is said about heartbeats of so many clients, each time in a copy of the full cluster.
-sub heartbeat_rows
+# runs(SIZE, FULL, CLIENTS, RATE?, BATCH?): what heartbeats() says, each time in a copy of the full cluster.
+sub runs
 {
-	my ($size, $full, $clients, $rate) = @_;
-	my (@first, @median, @late, @count);
+	my ($size, $full, @how) = @_;
+	my @runs;
 
 	foreach (1 .. repetitions())
 	{
 		Cluster::copy_database($database, $full);
 		Cluster::checkpoint();
-		my ($first, $others) = heartbeats($size, $clients, $rate);
+		push @runs, [ heartbeats($size, @how) ];
+		check_heartbeats();
+	}
+	return @runs;
+}
+
+# What is said about heartbeats of so many clients.
+sub heartbeat_rows
+{
+	my ($size, $full, $clients, $rate) = @_;
+	my (@first, @median, @late, @count);
+
+	foreach my $run (runs($size, $full, $clients, $rate))
+	{
+		my ($first, $others) = @$run;
 
 		push @first, median(@$first);
 		push @median, median(@$others);
 		push @late, $others->[ int(0.99 * $#$others) ];
 		push @count, scalar @$others;
-		check_heartbeats();
 	}
 	my $name = sprintf 'node_heartbeat() of one node, %s, %d events/s beside',
 	  $clients == 1 ? '1 client' : "$clients clients" . ($rate ? ", $rate/s together" : ''), EVENTS_PER_SECOND;
@@ -393,17 +406,8 @@ sub batch_row
 {
 	my ($size, $full) = @_;
 	my $batch = min(BATCH, $size->{nodes});
-	my @rates;
+	my @rates = map { my (undef, $others) = @$_; 1000 * $batch * @$others / sum(@$others) } runs($size, $full, 1, undef, $batch);
 
-	foreach (1 .. repetitions())
-	{
-		Cluster::copy_database($database, $full);
-		Cluster::checkpoint();
-		my (undef, $others) = heartbeats($size, 1, undef, $batch);
-
-		push @rates, 1000 * $batch * @$others / sum(@$others);
-		check_heartbeats();
-	}
 	Report::add(sprintf('node_heartbeat() of %d nodes, 1 client, %d events/s beside', $batch, EVENTS_PER_SECOND),
 		figure => median(@rates), figure_unit => 'nodes/s', note => described($size));
 	return;
