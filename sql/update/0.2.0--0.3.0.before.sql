@@ -1,0 +1,3 @@
+--
+-- From 0.2.0 to 0.3.0: what exists and changes.  What is new needs no line here.
+--
