@@ -50,17 +50,22 @@ COMMENT ON FUNCTION yquota_internal.last_event_at() IS
 	'Latest instant of any event received; NULL before the first one';
 REVOKE ALL ON FUNCTION yquota_internal.last_event_at() FROM PUBLIC;
 
--- A START repeated with a new allocation settles at its recorded_at.
+-- A START repeated with a new allocation settles at its recorded_at, and the end
+-- of a period settles what runs without any event.
 CREATE FUNCTION yquota_internal.settled_at_most() RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	RETURN (SELECT max(greatest(f.last_event_at, f.last_recorded_at))
-			FROM (SELECT last_event_at, last_recorded_at FROM yquota_internal.feed_counter
+	RETURN (SELECT max(settled.at)
+			FROM (SELECT greatest(counter.last_event_at, counter.last_recorded_at) AS at
+				  FROM yquota_internal.feed_counter AS counter
 				  UNION ALL
-				  SELECT last_event_at, recorded_at FROM yquota_internal.counter_delta
-				  WHERE scope IN ('a', 'f')) AS f);
+				  SELECT greatest(delta.last_event_at, delta.recorded_at)
+				  FROM yquota_internal.counter_delta AS delta
+				  WHERE delta.scope IN ('a', 'f')
+				  UNION ALL
+				  SELECT period.until FROM yquota.closed_period AS period) AS settled);
 COMMENT ON FUNCTION yquota_internal.settled_at_most() IS
-	'An instant that nothing was settled after; NULL before the first event';
+	'An instant that nothing was settled after; NULL before the first event and the first end of a period';
 REVOKE ALL ON FUNCTION yquota_internal.settled_at_most() FROM PUBLIC;
 
 --

@@ -33,6 +33,14 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'late', '2026-03-02 10:04+00', 'idle', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-03-02 10:06:01+00', NULL, NULL);
 SELECT amount FROM yquota.charge WHERE container_id = 'late';
 SELECT * FROM yquota.verify();
+-- the end of a period settles what runs: that is corrected at once, too
+SELECT yquota.set_clock('2026-03-02 18:00+00');
+SELECT * FROM yquota.close_period('2026-03-02 16:00+00');
+SELECT * FROM yquota.forgive('2026-03-02 15:30+00', '2026-03-02 15:40+00', 'switch replaced again');
+SELECT * FROM yquota.forgive('2026-03-02 15:50+00', '2026-03-02 15:55+00', 'cable', 'web');
+SELECT yquota.report_outage('2026-03-02 15:56+00', '2026-03-02 15:57+00', 'cable', 'web') > 0 AS reported;
+SELECT container_id, charged, accrued FROM yquota.container_cost WHERE container_id IN ('runs', 'later') ORDER BY container_id;
+SELECT * FROM yquota.verify();
 -- bad input
 SELECT * FROM yquota.forgive(NULL, '2026-03-02 10:06+00', 'x');
 SELECT * FROM yquota.forgive('2026-03-02 10:06+00', '2026-03-02 10:06+00', 'x');
