@@ -5,7 +5,7 @@
 
 CREATE FUNCTION yquota_internal.charge_events() RETURNS trigger
 	LANGUAGE c
-	AS 'MODULE_PATHNAME', 'yq_sql_charge_events';
+	AS 'MODULE_PATHNAME', 'yq_sql_charge_inserted_events';
 COMMENT ON FUNCTION yquota_internal.charge_events() IS
 	'Settles what a statement inserts into yquota.container_event; serves no other table';
 REVOKE ALL ON FUNCTION yquota_internal.charge_events() FROM PUBLIC;

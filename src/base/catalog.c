@@ -18,9 +18,11 @@
 #include "base/catalog.h"
 #include "base/reader.h"
 #include "catalog/dependency.h"
+#include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_enum.h"
+#include "catalog/pg_extension.h"
 #include "catalog/pg_namespace_d.h"
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
@@ -43,7 +45,7 @@ typedef struct TableEntry
 	const char *schema;
 	const char *name;
 	bool		may_have_children;	/* sealed stretches of history */
-	Oid			oid;			/* InvalidOid when not looked up */
+	Oid			oid;			/* InvalidOid when not looked up; the version has been checked when it was */
 } TableEntry;
 
 static TableEntry tables[YQ_TABLE_COUNT] = {
@@ -65,10 +67,8 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_CONTAINER_UPDATE_TABLE] = {.schema = "yquota", .name = "container_update"},
 	[YQ_CONTAINER_VERSION] = {.schema = "yquota_internal", .name = "container_version"},
 	[YQ_COUNTER_DELTA] = {.schema = "yquota_internal", .name = "counter_delta"},
-	[YQ_CREATED_QUEUE] = {.schema = "yquota_internal", .name = "created_queue"},
 	[YQ_DECISION] = {.schema = "yquota", .name = "decision"},
 	[YQ_DEFERRED_EVENT] = {.schema = "yquota_internal", .name = "deferred_event"},
-	[YQ_DUTY_RUN] = {.schema = "yquota_internal", .name = "duty_run"},
 	[YQ_EVENT_REJECT] = {.schema = "yquota", .name = "event_reject"},
 	[YQ_HISTORY_STRETCH] = {.schema = "yquota", .name = "history_stretch"},
 	[YQ_CLOSED_PERIOD] = {.schema = "yquota", .name = "closed_period"},
@@ -179,6 +179,62 @@ register_callbacks(void)
 	callbacks_registered = true;
 }
 
+/* Version of the installed SQL objects; NULL when there are none. */
+static char *
+installed_version(void)
+{
+	Relation	extensions = table_open(ExtensionRelationId, AccessShareLock);
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple	tuple;
+	char	   *version = NULL;
+
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum("yquota"));
+	scan = systable_beginscan(extensions, ExtensionNameIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		bool		isnull;
+		Datum		value = heap_getattr(tuple, Anum_pg_extension_extversion,
+										 RelationGetDescr(extensions), &isnull);
+
+		version = TextDatumGetCString(value);
+	}
+	systable_endscan(scan);
+	table_close(extensions, AccessShareLock);
+	return version;
+}
+
+void
+yq_catalog_refuse_version(void)
+{
+	char	   *version = installed_version();
+
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("SQL objects of extension \"yquota\" are of another version than its library"),
+			 errdetail("The objects are of version %s, the library is of version %s.",
+					   version == NULL ? "unknown" : version, YQ_VERSION),
+			 errhint("Run ALTER EXTENSION yquota UPDATE. Sessions that loaded an older library have to be started again.")));
+}
+
+/*
+ * An update goes through the objects of the releases between, and pg_upgrade
+ * moves the objects as they are.
+ */
+static void
+check_version(void)
+{
+	char	   *version;
+
+	if (creating_extension || IsBinaryUpgrade)
+		return;
+	version = installed_version();
+	if (version != NULL && strcmp(version, YQ_VERSION) != 0)
+		yq_catalog_refuse_version();
+}
+
 Oid
 yq_table_oid(YqTable table)
 {
@@ -190,7 +246,10 @@ yq_table_oid(YqTable table)
 
 		register_callbacks();
 		if (OidIsValid(schema))
+		{
+			check_version();
 			entry->oid = get_relname_relid(entry->name, schema);
+		}
 	}
 	return entry->oid;
 }
@@ -291,7 +350,7 @@ yq_column(Relation relation, const char *name)
 			(errcode(ERRCODE_UNDEFINED_COLUMN),
 			 errmsg("column \"%s\" of table \"%s\" does not exist",
 					name, RelationGetRelationName(relation)),
-			 errhint("The library and the extension's objects may be of different versions; run ALTER EXTENSION yquota UPDATE.")));
+			 errhint("Create it again, or reinstall the extension.")));
 }
 
 Snapshot

@@ -41,10 +41,8 @@ typedef enum YqTable
 	YQ_CONTAINER_UPDATE_TABLE,
 	YQ_CONTAINER_VERSION,
 	YQ_COUNTER_DELTA,
-	YQ_CREATED_QUEUE,
 	YQ_DECISION,
 	YQ_DEFERRED_EVENT,
-	YQ_DUTY_RUN,
 	YQ_EVENT_REJECT,
 	YQ_HISTORY_STRETCH,
 	YQ_CLOSED_PERIOD,
@@ -82,8 +80,15 @@ typedef enum YqTable
 	YQ_TABLE_COUNT
 } YqTable;
 
-/* OID of a table, or InvalidOid when the extension is not installed. */
+/*
+ * OID of a table, or InvalidOid when the extension is not installed.
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE when its SQL objects are of another
+ * version than the library: amounts and decisions follow from both together.
+ */
 extern Oid	yq_table_oid(YqTable table);
+
+/* Raise that error. */
+pg_noreturn extern void yq_catalog_refuse_version(void);
 
 /*
  * Open one of the tables.  ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE when the

@@ -74,9 +74,6 @@ yq_deferred_has(const text *container_id)
 	YqFinder   *finder;
 	bool		found;
 
-	/* a newer library may serve objects from before there was the table */
-	if (!OidIsValid(yq_table_oid(YQ_DEFERRED_EVENT)))
-		return false;
 	finder = yq_finder_open(YQ_DEFERRED_EVENT, "deferred_event_container_idx");
 	yq_finder_seek(finder, container_id);
 	found = (yq_finder_next(finder) != NULL);

@@ -39,7 +39,7 @@
 #include "utils/tuplesort.h"
 #include "utils/typcache.h"
 
-PG_FUNCTION_INFO_V1(yq_sql_charge_events);
+PG_FUNCTION_INFO_V1(yq_sql_charge_inserted_events);
 
 /* Columns of charged_through, in table order. */
 enum
@@ -560,7 +560,7 @@ yq_door_charge(Tuplestorestate *rows, TupleDesc descriptor, AttrNumber arrival)
 }
 
 Datum
-yq_sql_charge_events(PG_FUNCTION_ARGS)
+yq_sql_charge_inserted_events(PG_FUNCTION_ARGS)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
 	TupleDesc	descriptor;

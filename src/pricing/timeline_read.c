@@ -486,7 +486,5 @@ yq_timeline_read_tables(YqTimelineLoader *loader)
 	if (timeline->rule_count > 0)
 		qsort(timeline->rules, timeline->rule_count, sizeof(YqChargingRule), compare_rules);
 	read_table(loader, YQ_HISTORY_STRETCH, read_horizon);
-	/* until the extension is updated from 0.1.0, nothing can be closed */
-	if (OidIsValid(yq_table_oid(YQ_CLOSED_PERIOD)))
-		read_table(loader, YQ_CLOSED_PERIOD, read_closed_period);
+	read_table(loader, YQ_CLOSED_PERIOD, read_closed_period);
 }

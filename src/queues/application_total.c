@@ -78,7 +78,7 @@ write_total(void)
 	int			security_context;
 
 	unwritten = NIL;
-	if (change == 0 || !OidIsValid(yq_table_oid(YQ_APPLICATION_TOTAL)))
+	if (change == 0)
 		return;
 	values[0] = Int32GetDatum(yq_submission_lock_total());
 	values[1] = Int64GetDatum(change);

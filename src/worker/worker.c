@@ -74,7 +74,6 @@ typedef struct Task
 	int			lock_timeout_ms;	/* 0 for none */
 	void		(*step) (struct Task *task);
 	const char *command;		/* of run_command and the like; $1 is the clock */
-	const char *older_command;	/* of an extension without duties; NULL for none */
 	const char *duty;			/* of see_to_duty: what another process does */
 	const int  *interval_ms;	/* NULL when not periodic */
 
@@ -85,7 +84,6 @@ typedef struct Task
 } Task;
 
 static void run_command(Task *task);
-static void run_duty(Task *task);
 static void look_after_credit(Task *task);
 static void see_to_duty(Task *task);
 static void run_queue_policy(Task *task);
@@ -98,9 +96,6 @@ static void sign_off(Task *task);
 /* As the configuration of queues has them, when it was last looked at; 0: not at all */
 static int	manage_queues_interval_ms = 0;
 static int	remove_queues_interval_ms = 0;
-
-/* yquota.compute_interval where there is a scheduler */
-static int	release_interval_ms = 0;
 
 enum
 {
@@ -177,7 +172,7 @@ static Task periodic[PERIODIC_COUNT] = {
 		.name = "thresholds",
 		.activity = "yquota: telling of thresholds that spending crossed",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
-		.step = run_duty,
+		.step = run_command,
 		.command = "SELECT yquota_internal.note_crossings($1)",
 		.interval_ms = &yq_compute_interval
 	},
@@ -188,7 +183,6 @@ static Task periodic[PERIODIC_COUNT] = {
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = see_to_duty,
 		.duty = "history",
-		.older_command = "SELECT yquota_internal.worker_seal($1)",
 		.interval_ms = &yq_compute_interval
 	},
 	[RETENTION] = {
@@ -220,7 +214,7 @@ static Task periodic[PERIODIC_COUNT] = {
 		.activity = "yquota: releasing containers that nobody acknowledged",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = release_expired,
-		.interval_ms = &release_interval_ms
+		.interval_ms = &yq_compute_interval
 	},
 	/* those of the scheduler's own policies, which have intervals of their own */
 	[MANAGE_QUEUES] = {
@@ -492,18 +486,6 @@ run_command(Task *task)
 	run_at_clock(task, task->command);
 }
 
-/* What extensions of release 0.1.0 have not, or call otherwise */
-static void
-run_duty(Task *task)
-{
-	if (OidIsValid(yq_table_oid(YQ_DUTY_RUN)))
-		run_at_clock(task, task->command);
-	else if (task->older_command)
-		run_at_clock(task, task->older_command);
-	else
-		task->last_run = yq_clock_now();
-}
-
 /*
  * One batch.  What is left for the next one makes balances slow, so thresholds,
  * which look at all of them, wait until there is none; prices do not.
@@ -515,7 +497,7 @@ look_after_credit(Task *task)
 
 	more_credit_is_due = false;
 	SPI_processed = 0;
-	run_duty(task);
+	run_command(task);
 	if (SPI_processed == 1)
 		(void) SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 	more_credit_is_due = !isnull;
@@ -529,11 +511,6 @@ see_to_duty(Task *task)
 {
 	bool		isnull;
 
-	if (!OidIsValid(yq_table_oid(YQ_DUTY_RUN)))
-	{
-		run_duty(task);
-		return;
-	}
 	run_at_clock(task, psprintf("SELECT yquota_internal.duty_is_due('%s', $1)", task->duty));
 	if (!DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)))
 		return;
@@ -586,12 +563,9 @@ set_interval(Task *task, int *interval_ms, int milliseconds)
 		note_success(task);
 }
 
-/* An extension that is older than the library has no such queues. */
 static void
 read_queue_policies(void)
 {
-	if (!OidIsValid(yq_table_oid(YQ_CREATED_QUEUE)))
-		return;
 	yq_worker_execute("SELECT manage_interval_ms, removal_interval_ms FROM yquota_internal.queue_policy_intervals()",
 			0, NULL, NULL, NULL);
 	set_interval(&periodic[MANAGE_QUEUES], &manage_queues_interval_ms, interval_of_column(1));
@@ -629,9 +603,6 @@ look_around(Task *task)
 	no_longer_listed = order.from_launcher &&
 		!yq_launcher_lists(NameStr(database_name));
 	read_queue_policies();
-	/* an extension that is older than the library decides nothing */
-	set_interval(&periodic[RELEASE], &release_interval_ms,
-				 OidIsValid(yq_table_oid(YQ_DECISION)) ? yq_compute_interval : 0);
 
 	yq_worker_execute("SELECT stopped_on_purpose, pid FROM yquota_internal.worker_state",
 			0, NULL, NULL, NULL);

@@ -3,12 +3,12 @@
 # - An untouched installation of it, updated, is a new installation: the same
 #   objects with the same properties, down to rights, comments and dump marks,
 #   and the same shipped rows.
-# - An installation full of work lives through it all with nothing lost:
-#   sessions of the released library go on while sessions of the new one come
-#   (needs the released library, which scripts/build_releases.sh makes), the new
-#   library serves the released SQL objects, worker included, and the update
-#   happens among sessions that stay.  In the end every amount is what it is in
-#   a database that did the same work with this version alone.
+# - An installation full of work lives through it all with nothing lost.  The
+#   released library did the work (scripts/build_releases.sh makes it).  When the
+#   library is replaced, its sessions go on, and new sessions are refused until
+#   the update.  After the update sessions of the released library are refused.
+#   In the end every amount is that of a database which did the same work with
+#   this version alone.
 # - The comparison notices when anything is different.
 
 use strict;
@@ -239,6 +239,35 @@ sub new_library
 	return;
 }
 
+# Work that only some releases can do; later ones can, too.
+my %more = ('0.2.0' => <<~'SQL');
+	SELECT settled > 0, closed_at FROM yquota.close_period('2026-03-02 10:40+00');
+	INSERT INTO yquota.project (name, parent) VALUES ('kid', 'lab');
+	INSERT INTO yquota.quota_grant (project, amount, reason, kind, expires_at) VALUES
+		('ops', 1000, 'to be lost', 'grant', '2026-03-02 10:59+00'), ('lab', -5, 'back', 'refund', 'infinity');
+	SELECT yquota.hold('lab', 'app', 100, '1 day');
+	-- what is settled late corrects the closed period
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, queue, source)
+	VALUES ('CONTAINER_UPDATE', 'c9', '2026-03-02 10:35+00', 'root.b', 'feed');
+	SELECT yquota.seal_history();
+	SELECT yquota.set_clock('2026-03-02 11:01+00');
+	CREATE TABLE archived_later (LIKE yquota.charge);
+	SELECT count(*) FROM yquota.archive('archived_later', '2026-03-02 10:45+00');
+	SQL
+
+# The error of a session that meets objects of another version than its library.
+my $refusal = qr/55000: SQL objects of extension "yquota" are of another version than its library\n.*HINT:  Run ALTER EXTENSION yquota UPDATE/s;
+
+sub is_refused
+{
+	my ($query, $name) = @_;
+	my ($status, $output, $errors) = $node->psql('used', "\\set VERBOSITY verbose\n$query");
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	like($errors, $refusal, $name);
+	return;
+}
+
 sub test_release
 {
 	my ($version) = @_;
@@ -254,84 +283,89 @@ sub test_release
 		yquota.outage_policy = 'charge'
 		CONF
 	$node->start;
+  SKIP:
+	{
+		skip "no library of release $version", 14 unless defined $install_path;
+		test_work($version);
+	}
+
+	create('fresh') unless defined $install_path;
+	my $fresh = catalog_of('fresh');
+
+	create('untouched', $version);
+	$node->safe_psql('untouched', 'ALTER EXTENSION yquota UPDATE');
+	is_like_new($fresh, 'untouched', "$version: untouched and updated, the catalog is that of a new installation");
+	is(shipped_rows('untouched'), shipped_rows('fresh'), "$version: the shipped rows are those of a new installation");
+	test_comparison($fresh) if $version eq $releases[0];
+	$node->stop;
+	return;
+}
+
+sub test_work
+{
+	my ($version) = @_;
+	my $work = $fill . ($more{$version} // '');
 
 	create('used', $version);
 	set_clock($node, 'used', '2026-03-02 10:00+00');
-	$node->safe_psql('used', $fill);
+	$node->safe_psql('used', $work);
 	my $columns = columns_of('used');
-	my $session = $node->background_psql('used', on_error_stop => 1);
+	my $session = $node->background_psql('used', on_error_stop => 0);
 
 	feed_by($session, 1);
-  SKIP:
-	{
-		skip "no library of release $version", 2 unless defined $install_path;
-		$node->safe_psql('used', 'SELECT yquota.start_worker()');
-		is_soon($node, 'used', mark() . " = yquota.clock()", "$version: a worker of the released library");
-		replace_library(new_library());
-		feed_by($session, 2);
-		$node->safe_psql('used', feed(3));
-		feed_by($session, 4);
-		is_proven('used', "$version: sessions of both libraries send events");
-		$node->safe_psql('used', 'SELECT yquota.stop_worker()');
-	}
+	$node->safe_psql('used', 'SELECT yquota.start_worker()');
+	is_soon($node, 'used', mark() . " = yquota.clock()", "$version: a worker of the released library");
+	my $before = shown('used', $columns);
+	my $events = $node->safe_psql('used', 'SELECT count(*) FROM yquota.container_event');
+
+	# The new library beside the released SQL objects
+	replace_library(new_library());
+	is_refused(feed(2), "$version: the new library charges nothing by the released SQL objects");
+	is_refused('SELECT project, charged FROM yquota.project_balance', "$version: nor does it show a balance");
+	is_refused('SELECT yquota.quota_compute()', "$version: nor compute");
+	is($node->safe_psql('used', "SELECT count(*), '[vcores=1]'::yquota.resource FROM yquota.container_event"), "$events|[vcores=1]",
+		"$version: events are as they were, and can be dumped");
+	$node->safe_psql('postgres', 'SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE backend_type = \'yquota worker\'');
+	feed_by($session, 2);
+
+	# The update, beside a session of the released library
+	$node->safe_psql('used', 'ALTER EXTENSION yquota UPDATE');
+	$node->safe_psql('used', 'SELECT yquota.stop_worker()');
+	$session->query(feed(3));
+	like($session->{stderr}, qr/ERROR:  could not find function "yq_sql_\w+"/, "$version: a session of the released library charges nothing by the new SQL objects");
 	$session->quit;
-	if (!defined $install_path)
-	{
-		$node->safe_psql('used', feed($_)) foreach 2 .. 4;
-	}
-
-	# The new library under the released SQL objects
-	my $shown = shown('used', $columns);
-
+	is($node->safe_psql('used', "SELECT count(*) - $events FROM yquota.container_event"), 4, "$version: and has inserted nothing");
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'yquota'\nyquota.databases = 'used'\n");
 	$node->restart;
-	is_deeply(shown('used', $columns), $shown, "$version: the new library shows what the released one has charged");
-	is($node->safe_psql('used', "SELECT extversion FROM pg_extension WHERE extname = 'yquota'"), $version, "$version: not yet updated");
+	$node->safe_psql('used', feed($_)) foreach 3 .. 4;
+	is_proven('used', "$version: the books prove themselves after the update");
 	$node->safe_psql('used', 'SELECT yquota.start_worker()');
 	live_through($node, 'used', 3, '1 min');
-	$node->safe_psql('used', feed(5));
-	$session = $node->background_psql('used', on_error_stop => 1);
-	feed_by($session, 6);
+	$node->safe_psql('used', feed($_)) foreach 5 .. 7;
 	$node->safe_psql('used', 'SELECT yquota.seal_history()');
-	is_proven('used', "$version: the new library charges by the released SQL objects");
-	is($node->safe_psql('used', 'SELECT state, failures, last_error, postponed FROM yquota.worker_status'), 'running|0||{}',
-		"$version: and so does its worker");
-
-	# The update, among an open session and the worker
-	my $before = shown('used', $columns);
-
-	$node->safe_psql('used', 'ALTER EXTENSION yquota UPDATE');
-	is_deeply(shown('used', $columns), $before, "$version: the update changes no amount");
-	feed_by($session, 7);
 	live_through($node, 'used', 2, '1 min');
-	is_proven('used', "$version: a session that saw the update goes on");
 	is($node->safe_psql('used', 'SELECT state, failures, last_error, postponed FROM yquota.worker_status'), 'running|0||{}',
-		"$version: and so does the worker");
-	$session->quit;
+		"$version: the worker goes on");
 
 	create('fresh');
 	my $fresh = catalog_of('fresh');
 
 	note(scalar keys %$fresh, ' objects and parts compared');
 	is_like_new($fresh, 'used', "$version: used and updated, the catalog is that of a new installation");
-	create('untouched', $version);
-	$node->safe_psql('untouched', 'ALTER EXTENSION yquota UPDATE');
-	is_like_new($fresh, 'untouched', "$version: untouched and updated, the catalog is that of a new installation");
-	is(shipped_rows('untouched'), shipped_rows('fresh'), "$version: the shipped rows are those of a new installation");
 
 	# The same work with this version alone
 	create('alone');
 	set_clock($node, 'alone', '2026-03-02 10:00+00');
-	$node->safe_psql('alone', $fill);
-	set_clock($node, 'alone', '2026-03-02 11:05+00');
-	$node->safe_psql('alone', feed($_)) foreach 1 .. 7;
+	$node->safe_psql('alone', $work);
+	$node->safe_psql('alone', feed(1));
+	$node->safe_psql('alone', 'SELECT yquota.quota_compute()');
+	is_deeply(shown('alone', $columns), $before, "$version: amounts before the update are those of this version");
+	set_clock($node, 'alone', '2026-03-02 11:06+00');
+	$node->safe_psql('alone', feed($_)) foreach 2 .. 7;
 	$node->safe_psql($_, $finish) foreach qw(used alone);
 	is(amounts('used'), amounts('alone'), "$version: every amount is what this version alone makes it");
 	is_proven('used', "$version: the books prove themselves in the end");
 	like(amounts('used'), qr/^lab\|\d+\.\d+$/m, "$version: and there are amounts");
-	is(count_in_log($node, 'CONTEXT:  yquota worker of database'), 0, "$version: no worker told of an error");
-	test_comparison($fresh) if $version eq $releases[0];
-	$node->stop;
 	return;
 }
 
