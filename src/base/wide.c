@@ -69,22 +69,23 @@ multiply_limb(YqWide *a, uint64 b)
 	return (uint64) carry;
 }
 
-void
-yq_wide_multiply(YqWide *a, YqPrice b)
+bool
+yq_wide_try_multiply(YqWide *a, YqPrice b)
 {
 	bool		negative = yq_wide_is_negative(a);
 	uint64		high = (uint64) (b >> 64);
+	YqWide		absolute = *a;
 	YqWide		low_product;
 	uint64		lost;
 
 	if (negative)
-		yq_wide_negate(a);
+		yq_wide_negate(&absolute);
 
-	low_product = *a;
+	low_product = absolute;
 	lost = multiply_limb(&low_product, (uint64) b);
 	if (high != 0)
 	{
-		YqWide		high_product = *a;
+		YqWide		high_product = absolute;
 
 		lost |= multiply_limb(&high_product, high);
 		lost |= high_product.limb[YQ_WIDE_LIMBS - 1];
@@ -96,11 +97,30 @@ yq_wide_multiply(YqWide *a, YqPrice b)
 		yq_wide_add(&low_product, &high_product);
 	}
 	if (lost != 0 || yq_wide_is_negative(&low_product))
-		yq_amount_out_of_range();
+		return false;
 
 	*a = low_product;
 	if (negative)
 		yq_wide_negate(a);
+	return true;
+}
+
+void
+yq_wide_multiply(YqWide *a, YqPrice b)
+{
+	if (!yq_wide_try_multiply(a, b))
+		yq_amount_out_of_range();
+}
+
+bool
+yq_wide_is_in_range(const YqWide *a)
+{
+	YqWide		absolute = *a;
+
+	if (yq_wide_is_negative(a))
+		yq_wide_negate(&absolute);
+	return absolute.limb[YQ_AMOUNT_BITS / 64] >> (YQ_AMOUNT_BITS % 64) == 0 &&
+		absolute.limb[YQ_WIDE_LIMBS - 1] == 0;
 }
 
 /*

@@ -65,9 +65,12 @@ yq_wide_is_zero(const YqWide *a)
 	return any == 0;
 }
 
+/* What fits is below 2 to that power. */
+#define YQ_AMOUNT_BITS 300
+
 /*
- * Sums of in-range amounts cannot leave 384 bits within the lifetime of a
- * server (each stays below 2^300), so additions are not checked.
+ * Sums of amounts that fit cannot leave 384 bits within the lifetime of a
+ * server, so additions are not checked.
  */
 static inline void
 yq_wide_add(YqWide *sum, const YqWide *a)
@@ -128,6 +131,12 @@ extern int	yq_wide_compare(const YqWide *a, const YqWide *b);
 
 /* a *= b, checked. */
 extern void yq_wide_multiply(YqWide *a, YqPrice b);
+
+/* The same; false, with "a" as it was, when the product has more than 383 bits. */
+extern bool yq_wide_try_multiply(YqWide *a, YqPrice b);
+
+/* Whether an amount fits. */
+extern bool yq_wide_is_in_range(const YqWide *a);
 
 /* Exact conversions; a numeric may have at most 48 decimals. */
 extern Numeric yq_wide_to_numeric(const YqWide *a);

@@ -66,6 +66,21 @@ yq_history_last_settled_at(const YqHistory *history)
 		history->changes[history->change_count - 1].occurred_at;
 }
 
+YqHistory
+yq_history_copy(const YqHistory *history)
+{
+	YqHistory	copy = *history;
+
+	copy.change_room = history->change_count;
+	copy.changes = NULL;
+	if (history->change_count > 0)
+	{
+		copy.changes = palloc(sizeof(YqChange) * history->change_count);
+		memcpy(copy.changes, history->changes, sizeof(YqChange) * history->change_count);
+	}
+	return copy;
+}
+
 void
 yq_history_add_change(YqHistory *history, const YqChange *change)
 {

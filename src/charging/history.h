@@ -82,6 +82,9 @@ typedef enum YqMerge
 extern YqMerge yq_history_merge(YqHistory *history, const YqEvent *event,
 								YqProblem **problem);
 
+/* A copy that can be added to; it shares what both point into. */
+extern YqHistory yq_history_copy(const YqHistory *history);
+
 /* Add a recorded change; the history must be complete before it is used. */
 extern void yq_history_add_change(YqHistory *history, const YqChange *change);
 

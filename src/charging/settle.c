@@ -138,11 +138,12 @@ charge_of_segment(const YqHistory *history, const YqSegment *segment)
 	return charge;
 }
 
-void
+bool
 yq_settle_price(YqBooks *books, YqCharge *charge)
 {
 	uint64		weight;
 	const char *dominant;
+	bool		fits;
 	ArrayType  *factors = yq_books_factor_names(books, charge->project,
 												charge->application_id,
 												charge->username, &charge->state);
@@ -150,13 +151,14 @@ yq_settle_price(YqBooks *books, YqCharge *charge)
 													&weight);
 
 	if (charge->padding > 0)
-		yq_rate_class_cost_at(rate_class, weight, charge->to, (uint64) charge->padding,
-							  &charge->amount, &dominant);
+		fits = yq_rate_class_try_cost_at(rate_class, weight, charge->to,
+										 (uint64) charge->padding, &charge->amount, &dominant);
 	else
-		yq_rate_class_cost(rate_class, weight, charge->from, charge->to,
-						   &charge->amount, &dominant);
+		fits = yq_rate_class_try_cost(rate_class, weight, charge->from, charge->to,
+									  &charge->amount, &dominant);
 	charge->dominant = text_or_null(dominant);
 	yq_counters_priced(books->counters, charge->to);
+	return fits;
 }
 
 bool
@@ -173,8 +175,8 @@ yq_settle_padding(const YqCharge *finish, YqCharge *padding)
 	return true;
 }
 
-/* What the ledger should hold in effect. */
-static void
+/* What the ledger should hold in effect; false when an amount does not fit. */
+static bool
 plan_charges(YqBooks *books, const YqHistory *history, BooksPlan *plan)
 {
 	YqSegment  *segments;
@@ -187,15 +189,17 @@ plan_charges(YqBooks *books, const YqHistory *history, BooksPlan *plan)
 	for (int i = 0; i < count; i++)
 	{
 		plan->charges[i] = charge_of_segment(history, &segments[i]);
-		yq_settle_price(books, &plan->charges[i]);
+		if (!yq_settle_price(books, &plan->charges[i]))
+			return false;
 	}
 	plan->charge_count = count;
 	if (history->finished &&
 		yq_settle_padding(&plan->charges[count - 1], &plan->charges[count]))
 	{
-		yq_settle_price(books, &plan->charges[count]);
 		plan->charge_count++;
+		return yq_settle_price(books, &plan->charges[count]);
 	}
+	return true;
 }
 
 static bool
@@ -264,7 +268,7 @@ planned_charges(const YqContainerBooks *loaded, const BooksPlan *plan)
 	return number;
 }
 
-void
+bool
 yq_settle_accrue(YqBooks *books, YqContainer *container)
 {
 	uint64		weight;
@@ -275,9 +279,9 @@ yq_settle_accrue(YqBooks *books, YqContainer *container)
 											   container->username, &container->state);
 	rate_class = yq_rate_class_require(container->state.allocation, container->factors,
 									   &weight);
-	yq_rate_class_cost(rate_class, weight, yq_full_hour(container->settled_at),
-					   container->settled_at, &container->accrual_base, NULL);
 	yq_counters_priced(books->counters, container->settled_at);
+	return yq_rate_class_try_cost(rate_class, weight, yq_full_hour(container->settled_at),
+								  container->settled_at, &container->accrual_base, NULL);
 }
 
 text *
@@ -290,7 +294,8 @@ yq_settle_label(YqBooks *books, const YqContainer *before, const text *node)
 	return label;
 }
 
-static void
+/* What its row should be while it runs; false when its accrual does not fit. */
+static bool
 plan_container(YqBooks *books, const YqContainerBooks *loaded,
 			   const YqHistory *history, BooksPlan *plan)
 {
@@ -300,7 +305,7 @@ plan_container(YqBooks *books, const YqContainerBooks *loaded,
 	plan->runs = !history->finished;
 	plan->container_changes = (loaded->running != plan->runs);
 	if (!plan->runs)
-		return;
+		return true;
 
 	container->container_id = history->container_id;
 	container->project = history->project;
@@ -310,7 +315,8 @@ plan_container(YqBooks *books, const YqContainerBooks *loaded,
 	container->started_at = history->started_at;
 	container->settled_at = Max(yq_history_last_settled_at(history), yq_last_period_end());
 	container->label = yq_settle_label(books, loaded->running ? old : NULL, container->state.node);
-	yq_settle_accrue(books, container);
+	if (!yq_settle_accrue(books, container))
+		return false;
 	if (loaded->running)
 		plan->container_changes =
 			old->settled_at != container->settled_at ||
@@ -321,6 +327,54 @@ plan_container(YqBooks *books, const YqContainerBooks *loaded,
 			!yq_varlena_equal(old->label, container->label) ||
 			!yq_varlena_equal(old->factors, container->factors) ||
 			yq_wide_compare(&old->accrual_base, &container->accrual_base) != 0;
+	return true;
+}
+
+/* What the books should say of a history; false when an amount does not fit. */
+static bool
+make_plan(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *history,
+		  BooksPlan *plan)
+{
+	memset(plan, 0, sizeof(*plan));
+	return plan_charges(books, history, plan) &&
+		plan_container(books, loaded, history, plan);
+}
+
+/*
+ * Merge events one at a time, and leave out those with which an amount would not
+ * fit: the START of what cannot be paid, or what ends a stretch that cannot.
+ */
+static void
+merge_what_fits(YqBooks *books, const YqContainerBooks *loaded, YqHistory *history,
+				BooksPlan *plan, const YqEvent **events, int count,
+				BadEvent *bad_events, int *bad_count)
+{
+	*history = loaded->history;
+	*bad_count = 0;
+	for (int i = 0; i < count; i++)
+	{
+		YqHistory	longer = yq_history_copy(history);
+		BooksPlan	longer_plan;
+		int			refused;
+
+		CHECK_FOR_INTERRUPTS();
+		merge_events(books, &longer, &events[i], 1, &bad_events[*bad_count], &refused);
+		*bad_count += refused;
+		if (refused > 0 || !longer.started)
+			continue;
+		if (make_plan(books, loaded, &longer, &longer_plan))
+		{
+			*history = longer;
+			*plan = longer_plan;
+			continue;
+		}
+		bad_events[*bad_count].event = events[i];
+		bad_events[(*bad_count)++].problem =
+			yq_problem(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+					   psprintf("cost of container \"%s\" is out of range",
+								text_to_cstring(history->container_id)),
+					   "Lower the base price, the multiplier or the factor that was in force, or correct the allocation.");
+	}
 }
 
 /* -- carrying out -------------------------------------------------------- */
@@ -590,8 +644,9 @@ try_to_settle(YqSettler *settler, text *container_id,
 	YqBooks    *books = settler->books;
 	YqContainerBooks loaded;
 	YqHistory	history;
-	BooksPlan	plan = {0};
+	BooksPlan	plan;
 	const YqEvent **all;
+	int			all_count;
 	BadEvent   *bad_events;
 	int			bad_count;
 
@@ -601,24 +656,29 @@ try_to_settle(YqSettler *settler, text *container_id,
 			(loaded.history.started || (count > 0 && events[0]->kind == YQ_CONTAINER_START)) ?
 			yq_waiting_events_load(books, container_id, &attempt->waiting) : 0;
 
-	all = palloc(sizeof(YqEvent *) * (count + attempt->waiting_count + 1));
-	bad_events = palloc(sizeof(BadEvent) * (count + attempt->waiting_count + 1));
+	all_count = count + attempt->waiting_count;
+	all = palloc(sizeof(YqEvent *) * (all_count + 1));
+	bad_events = palloc(sizeof(BadEvent) * (all_count + 1));
 	for (int i = 0; i < count; i++)
 		all[i] = events[i];
 	for (int i = 0; i < attempt->waiting_count; i++)
 		all[count + i] = attempt->waiting[i];
 
-	/* what was loaded stays as it is, but for its changes, which go over */
-	history = loaded.history;
-	merge_events(books, &history, all, count + attempt->waiting_count, bad_events, &bad_count);
-	if (!history.started)
+	history = yq_history_copy(&loaded.history);
+	merge_events(books, &history, all, all_count, bad_events, &bad_count);
+	if (history.started && !make_plan(books, &loaded, &history, &plan))
 	{
-		report_bad_events(settler, bad_events, bad_count, false, attempt->has_taken);
+		/* without an event it is the timelines that are out of range */
+		if (all_count == 0)
+			yq_amount_out_of_range();
+		merge_what_fits(books, &loaded, &history, &plan, all, all_count, bad_events, &bad_count);
+	}
+	if (!history.started || (all_count > 0 && bad_count == all_count))
+	{
+		report_bad_events(settler, bad_events, bad_count, history.started, attempt->has_taken);
 		return true;
 	}
 
-	plan_charges(books, &history, &plan);
-	plan_container(books, &loaded, &history, &plan);
 	*corrected = !compare_ledger(&loaded, &plan) || plan.container_changes ||
 		has_new_changes(&history);
 	plan.container.charges = planned_charges(&loaded, &plan);

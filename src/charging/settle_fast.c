@@ -207,13 +207,6 @@ charge_of_event(const YqContainer *container, const YqEvent *event)
 	return charge;
 }
 
-static void
-post_charge(YqBooks *books, YqCharge *charge)
-{
-	yq_settle_price(books, charge);
-	yq_charge_put(books, charge);
-}
-
 /* Record an UPDATE; the first one records the START as well. */
 static void
 record_change(YqBooks *books, const YqContainer *before, const YqEvent *event,
@@ -249,18 +242,19 @@ settle_update(YqSettler *settler, const YqEvent *event)
 		(set.allocation != NULL &&
 		 yq_settle_check_allocation(set.allocation, event->occurred_at) != NULL))
 		return false;
-	if (!yq_row_delete(yq_finder_relation(yq_books_containers(books)), &before.tid))
-		return false;
 
 	charge = charge_of_event(&before, event);
-	post_charge(books, &charge);
-
 	after = before;
 	yq_state_apply(&after.state, &set);
 	after.settled_at = event->occurred_at;
 	after.charges++;
 	after.label = yq_settle_label(books, &before, after.state.node);
-	yq_settle_accrue(books, &after);
+	if (!yq_settle_price(books, &charge) ||
+		!yq_settle_accrue(books, &after) ||
+		!yq_row_delete(yq_finder_relation(yq_books_containers(books)), &before.tid))
+		return false;
+
+	yq_charge_put(books, &charge);
 	yq_settle_count(books, &before, -1);
 	yq_settle_count(books, &after, 1);
 	record_change(books, &before, event, &set);
@@ -279,20 +273,26 @@ settle_finish(YqSettler *settler, const YqEvent *event)
 	YqContainer container;
 	YqCharge	charge;
 	YqCharge	padding;
+	bool		is_padded;
 
 	if (!find_running(settler, event, &container) ||
 		event->occurred_at < container.settled_at ||
 		container.settled_at < yq_last_period_end())
 		return false;
-	if (!yq_row_delete(yq_finder_relation(yq_books_containers(books)), &container.tid))
-		return false;
 
 	charge = charge_of_event(&container, event);
-	post_charge(books, &charge);
-	if (yq_settle_padding(&charge, &padding))
+	if (!yq_settle_price(books, &charge))
+		return false;
+	is_padded = yq_settle_padding(&charge, &padding);
+	if ((is_padded && !yq_settle_price(books, &padding)) ||
+		!yq_row_delete(yq_finder_relation(yq_books_containers(books)), &container.tid))
+		return false;
+
+	yq_charge_put(books, &charge);
+	if (is_padded)
 	{
 		padding.number++;
-		post_charge(books, &padding);
+		yq_charge_put(books, &padding);
 	}
 	yq_settle_count(books, &container, -1);
 	return true;
@@ -505,10 +505,10 @@ settle_start(YqSettler *settler, const YqEvent *const *events, int count)
 		start->events[i] = yq_event_copy(events[i]);
 	start->contended = false;
 	start->withdrawn = false;
-	admitted = (yq_settle_admit(settler->books, start->events[0], &start->container) == NULL);
+	admitted = (yq_settle_admit(settler->books, start->events[0], &start->container) == NULL &&
+				yq_settle_accrue(settler->books, &start->container));
 	if (admitted)
 	{
-		yq_settle_accrue(settler->books, &start->container);
 		yq_settle_count(settler->books, &start->container, 1);
 		settler->start_count++;
 	}

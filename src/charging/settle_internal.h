@@ -93,11 +93,11 @@ extern YqProblem *yq_settle_check_age(const YqEvent *event);
 extern YqProblem *yq_settle_check_allocation(const YqResource *allocation,
 											 TimestampTz at);
 
-/* Fill in factors and accrual_base of a running container. */
-extern void yq_settle_accrue(YqBooks *books, YqContainer *container);
+/* Fill in factors and accrual_base of a running container; false when it does not fit. */
+extern bool yq_settle_accrue(YqBooks *books, YqContainer *container);
 
-/* Fill in amount and dominant resource of a charge. */
-extern void yq_settle_price(YqBooks *books, YqCharge *charge);
+/* Fill in amount and dominant resource of a charge; false when it does not fit. */
+extern bool yq_settle_price(YqBooks *books, YqCharge *charge);
 
 /*
  * Whether a finished container ran for less than the minimum run time: then

@@ -19,6 +19,10 @@
  * Sums are integers in units of 10^-24 credits, or finer by 6 decimals per
  * dimension of factors; they become amounts only at the end.
  *
+ * A stretch whose price times amount has more than 128 bits has no cost.  Only
+ * an interval that contains some of it is out of range: a class whose sums pass
+ * over such a stretch gives them up and walks every interval.
+ *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
@@ -85,6 +89,8 @@ struct YqRateClass
 	int			block_room;
 	YqWide	   *block_sums;		/* block_room x part_count */
 	int			walked;			/* since blocks were last added, in blocks */
+	bool		out_of_range;	/* a stretch without cost was passed over */
+	bool		only_walks;		/* one of those lies within the window */
 	Cursor		cursors[CURSOR_COUNT];
 	UnitCost	unit;
 };
@@ -392,6 +398,7 @@ drop_what_changed(YqRateClass *rate_class)
 		rate_class->generation != timeline->generation)
 		rate_class->unit.stretch = -1;
 	rate_class->unit.is_answer = false;
+	rate_class->only_walks = false;
 	if (rate_class->factor_names != NULL)
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(rate_class->factor_context);
@@ -417,7 +424,7 @@ synchronize(YqRateClass *rate_class)
  * -1 when nothing is due.
  */
 static int
-dearest_resource(const YqRateClass *rate_class, int stretch, YqPrice *rate)
+dearest_resource(YqRateClass *rate_class, int stretch, YqPrice *rate)
 {
 	const YqPrice *prices = &timeline->prices[(Size) stretch * timeline->resource_count];
 	int			dearest = -1;
@@ -431,7 +438,10 @@ dearest_resource(const YqRateClass *rate_class, int stretch, YqPrice *rate)
 
 		if (__builtin_mul_overflow(prices[rate_class->resources[i]],
 								   (YqPrice) rate_class->amounts[i], &product))
-			yq_amount_out_of_range();
+		{
+			rate_class->out_of_range = true;
+			return -1;
+		}
 		if (product > *rate)
 		{
 			*rate = product;
@@ -465,7 +475,7 @@ add_cost(const YqRateClass *rate_class, TimestampTz at, YqPrice price, uint64 ti
  * or, when there is only one sum, to that.
  */
 static void
-add_time(const YqRateClass *rate_class, int stretch, uint64 microseconds,
+add_time(YqRateClass *rate_class, int stretch, uint64 microseconds,
 		 YqWide *sums, bool by_resource)
 {
 	YqPrice		rate;
@@ -500,7 +510,7 @@ add_block(const YqRateClass *rate_class, int first, int end, YqWide *sums, bool 
 }
 
 static void
-add_whole_stretches(const YqRateClass *rate_class, int first, int end,
+add_whole_stretches(YqRateClass *rate_class, int first, int end,
 					YqWide *sums, bool by_resource)
 {
 	while (first < end)
@@ -599,6 +609,8 @@ is_walk_shorter(YqRateClass *rate_class, int first, int last)
 	int			walk = (last - first) / YQ_STRETCHES_PER_BLOCK + 1;
 	int			missing = 0;
 
+	if (rate_class->only_walks)
+		return true;
 	if (!is_near(&rate_class->cursors[CURSOR_FROM], first))
 		missing = first / YQ_STRETCHES_PER_BLOCK + 1 - rate_class->block_count;
 	if (!is_near(&rate_class->cursors[CURSOR_TO], last))
@@ -612,7 +624,15 @@ is_walk_shorter(YqRateClass *rate_class, int first, int last)
 	return true;
 }
 
-/* The sums from one instant to a later one. */
+static void
+forget_sums(YqRateClass *rate_class)
+{
+	rate_class->block_count = 0;
+	for (int i = 0; i < CURSOR_COUNT; i++)
+		rate_class->cursors[i].stretch = -1;
+}
+
+/* The sums from one instant to a later one; out_of_range tells whether they hold. */
 static void
 sums_between(YqRateClass *rate_class, TimestampTz from, TimestampTz to, YqWide *sums)
 {
@@ -620,13 +640,19 @@ sums_between(YqRateClass *rate_class, TimestampTz from, TimestampTz to, YqWide *
 	int			last = yq_timeline_stretch(to);
 	YqWide		sums_before[YQ_RESOURCE_MAX_ENTRIES];
 
+	rate_class->out_of_range = false;
 	if (!is_walk_shorter(rate_class, first, last))
 	{
 		sums_at(rate_class, from, CURSOR_FROM, sums_before);
 		sums_at(rate_class, to, CURSOR_TO, sums);
 		for (int i = 0; i < rate_class->part_count; i++)
 			yq_wide_subtract(&sums[i], &sums_before[i]);
-		return;
+		if (!rate_class->out_of_range)
+			return;
+		/* that may have been before the interval */
+		forget_sums(rate_class);
+		rate_class->only_walks = true;
+		rate_class->out_of_range = false;
 	}
 	memset(sums, 0, sizeof(YqWide) * rate_class->part_count);
 	if (first == last)
@@ -639,19 +665,29 @@ sums_between(YqRateClass *rate_class, TimestampTz from, TimestampTz to, YqWide *
 	add_time(rate_class, last, (uint64) (to - timeline->stretch_from[last]), sums, true);
 }
 
-/* Turn a sum in the class's own units into an amount. */
-static void
-scale_to_amount(const YqRateClass *rate_class, YqWide *sum)
+/* What a unit of a sum in the class's own units is, in units of an amount. */
+static YqPrice
+amount_scale(const YqRateClass *rate_class)
 {
 	int			decimals = PLAIN_DECIMALS;
 
 	if (rate_class->factors != NULL)
 		decimals += 6 * rate_class->factors->chain_count;
-	yq_wide_multiply(sum, yq_power_of_ten(YQ_AMOUNT_DECIMALS - decimals));
+	return yq_power_of_ten(YQ_AMOUNT_DECIMALS - decimals);
 }
 
-void
-yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
+/* Turn a sum for one unit of the shape into an amount; false when it does not fit. */
+static bool
+make_amount(const YqRateClass *rate_class, uint64 weight, YqWide *sum)
+{
+	return !rate_class->out_of_range &&
+		yq_wide_try_multiply(sum, weight) &&
+		yq_wide_try_multiply(sum, amount_scale(rate_class)) &&
+		yq_wide_is_in_range(sum);
+}
+
+bool
+yq_rate_class_try_cost(YqRateClass *rate_class, uint64 weight,
 				   TimestampTz from, TimestampTz to,
 				   YqWide *amount, const char **dominant)
 {
@@ -663,7 +699,7 @@ yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
 	if (dominant != NULL)
 		*dominant = NULL;
 	if (rate_class->part_count == 0 || from == to)
-		return;
+		return true;
 	if (backwards)
 	{
 		TimestampTz swapped = from;
@@ -684,25 +720,36 @@ yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
 			*dominant = rate_class->names[i];
 		}
 	}
-	yq_wide_multiply(amount, weight);
-	scale_to_amount(rate_class, amount);
+	if (!make_amount(rate_class, weight, amount))
+		return false;
 	if (backwards)
 		yq_wide_negate(amount);
+	return true;
 }
 
 void
-yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at,
-					  uint64 microseconds, YqWide *amount, const char **dominant)
+yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
+				   TimestampTz from, TimestampTz to,
+				   YqWide *amount, const char **dominant)
+{
+	if (!yq_rate_class_try_cost(rate_class, weight, from, to, amount, dominant))
+		yq_amount_out_of_range();
+}
+
+bool
+yq_rate_class_try_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at,
+						  uint64 microseconds, YqWide *amount, const char **dominant)
 {
 	YqWide		sums[YQ_RESOURCE_MAX_ENTRIES] = {{{0}}};
 
 	memset(amount, 0, sizeof(*amount));
 	*dominant = NULL;
 	if (rate_class->part_count == 0)
-		return;
+		return true;
 
 	yq_timeline_reach(at);
 	synchronize(rate_class);
+	rate_class->out_of_range = false;
 	add_time(rate_class, yq_timeline_stretch(at), microseconds, sums, true);
 	for (int i = 0; i < rate_class->part_count; i++)
 	{
@@ -710,8 +757,15 @@ yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at,
 		if (!yq_wide_is_zero(&sums[i]))
 			*dominant = rate_class->names[i];
 	}
-	yq_wide_multiply(amount, weight);
-	scale_to_amount(rate_class, amount);
+	return make_amount(rate_class, weight, amount);
+}
+
+void
+yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at,
+					  uint64 microseconds, YqWide *amount, const char **dominant)
+{
+	if (!yq_rate_class_try_cost_at(rate_class, weight, at, microseconds, amount, dominant))
+		yq_amount_out_of_range();
 }
 
 static void
@@ -733,7 +787,7 @@ set_factors_in_force(const YqRateClass *rate_class, TimestampTz at, YqPricesInFo
 		}
 	}
 	/* that is also for the decimals of price and time, which a factor has none of */
-	scale_to_amount(rate_class, &in_force->factor);
+	yq_wide_multiply(&in_force->factor, amount_scale(rate_class));
 	yq_wide_multiply(&in_force->factor, yq_power_of_ten(PLAIN_DECIMALS));
 	in_force->is_forgiven |= set != NULL && yq_factor_set_in_outage(set, at);
 }
@@ -814,10 +868,12 @@ yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from, TimestampTz a
 		return;
 
 	unit->is_answer = false;
+	rate_class->out_of_range = false;
 	stretch = yq_timeline_stretch(at);
 	memset(&unit->rate, 0, sizeof(YqWide));
 	add_time(rate_class, stretch, USECS_PER_SEC, &unit->rate, false);
-	scale_to_amount(rate_class, &unit->rate);
+	if (!make_amount(rate_class, 1, &unit->rate))
+		yq_amount_out_of_range();
 	if (at < from)
 	{
 		yq_rate_class_cost(rate_class, 1, from, at, &unit->accrued, NULL);
@@ -830,7 +886,11 @@ yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from, TimestampTz a
 		add_time(rate_class, stretch,
 				 (uint64) (at - Max(from, timeline->stretch_from[stretch])),
 				 &unit->accrued, false);
-		scale_to_amount(rate_class, &unit->accrued);
+		if (!make_amount(rate_class, 1, &unit->accrued))
+		{
+			unit->stretch = -1;
+			yq_amount_out_of_range();
+		}
 	}
 	unit->from = from;
 	unit->at = at;

@@ -79,6 +79,11 @@ extern void yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
 							   TimestampTz from, TimestampTz to,
 							   YqWide *amount, const char **dominant);
 
+/* The same; false when the amount does not fit, or a price on the way does not. */
+extern bool yq_rate_class_try_cost(YqRateClass *rate_class, uint64 weight,
+								   TimestampTz from, TimestampTz to,
+								   YqWide *amount, const char **dominant);
+
 /*
  * Credits for holding it for some microseconds at the prices in force at one
  * instant, and the resource type charged then, NULL when nothing is due.
@@ -86,6 +91,11 @@ extern void yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
 extern void yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight,
 								  TimestampTz at, uint64 microseconds,
 								  YqWide *amount, const char **dominant);
+
+/* The same; false when the amount does not fit. */
+extern bool yq_rate_class_try_cost_at(YqRateClass *rate_class, uint64 weight,
+									  TimestampTz at, uint64 microseconds,
+									  YqWide *amount, const char **dominant);
 
 /* What an allocation is charged by at an instant. */
 typedef struct YqPricesInForce

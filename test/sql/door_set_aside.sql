@@ -171,6 +171,51 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 SELECT container_id, started_at FROM yquota.container WHERE container_id IN ('r4', 'r5');
 SELECT * FROM yquota.verify();
 
+--
+-- What costs more than fits is set aside, whatever event it is that would have
+-- to be paid; the rest of the statement is charged
+--
+INSERT INTO yquota.price_group (name) VALUES ('DEAR');
+INSERT INTO yquota.resource_type (name, price_group, base_price) VALUES ('dear', 'DEAR', 1000000000000);
+SELECT yquota.set_multiplier('DEAR', 100000000, '2026-03-02 10:20');
+SELECT yquota.set_multiplier('DEAR', 1, '2026-03-02 10:30');
+SELECT yquota.set_clock('2026-03-02 11:30');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
+	('CONTAINER_START', 's1', '2026-03-02 10:00', 'lab', '[vcores=1]', 'dear'),
+	-- at a price out of range, and at one in range within an hour that is not
+	('CONTAINER_START', 's2', '2026-03-02 10:25', 'lab', '[dear=4,vcores=1]', 'dear'),
+	('CONTAINER_START', 's3', '2026-03-02 10:35', 'lab', '[dear=4,vcores=1]', 'dear'),
+	-- before the price, then through it: to the UPDATE, to the FINISH
+	('CONTAINER_START', 's4', '2026-03-02 10:10', 'lab', '[dear=4,vcores=1]', 'dear'),
+	('CONTAINER_UPDATE', 's4', '2026-03-02 10:35', NULL, '[vcores=1]', 'dear'),
+	('CONTAINER_START', 's5', '2026-03-02 09:50', 'lab', '[dear=4,vcores=1]', 'dear'),
+	('CONTAINER_FINISH', 's5', '2026-03-02 10:35', NULL, NULL, 'dear'),
+	-- what ended before is paid, and so is what lies within the hours around
+	('CONTAINER_START', 's6', '2026-03-02 10:10', 'lab', '[dear=4,vcores=1]', 'dear'),
+	('CONTAINER_UPDATE', 's6', '2026-03-02 10:11', NULL, '[dear=5,vcores=1]', 'dear'),
+	('CONTAINER_FINISH', 's6', '2026-03-02 10:12', NULL, NULL, 'dear');
+-- one event by itself; a START of which all the rest is late; the START after the rest
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, source) VALUES ('CONTAINER_UPDATE', 's5', '2026-03-02 11:00', '[vcores=2]', 'dear');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, source) VALUES ('CONTAINER_FINISH', 's5', '2026-03-02 11:00', 'dear');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, source) VALUES ('CONTAINER_FINISH', 's7', '2026-03-02 11:20', 'dear'), ('CONTAINER_FINISH', 's8', '2026-03-02 11:20', 'dear');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
+	('CONTAINER_START', 's7', '2026-03-02 11:00', 'lab', '[dear=4,vcores=1]', 'dear'),
+	('CONTAINER_START', 's8', '2026-03-02 10:10', 'lab', '[dear=4,vcores=1]', 'dear');
+SET yquota.charging = deferred;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
+	('CONTAINER_START', 's9', '2026-03-02 10:35', 'lab', '[dear=4,vcores=1]', 'dear'), ('CONTAINER_START', 't1', '2026-03-02 11:01', 'lab', '[dear=4,vcores=1]', 'dear');
+RESET yquota.charging;
+SELECT * FROM yquota.charge_deferred();
+SELECT container_id, event, occurred_at, waiting, sqlstate, reason FROM yquota.event_reject WHERE source = 'dear' ORDER BY container_id, reject_id;
+SELECT container_id, started_at, settled_at, charges FROM yquota.container WHERE container_id ~ '^[st][0-9]' ORDER BY 1;
+SELECT container_id, number, "from", "to", amount FROM yquota.charge WHERE container_id ~ '^[st][0-9]' ORDER BY 1, 2;
+SELECT * FROM yquota.verify();
+-- nobody pays for those ten minutes after all
+SELECT yquota.report_outage('2026-03-02 10:20', '2026-03-02 10:30', 'price out of range');
+SELECT * FROM yquota.retry_rejects(source => 'dear');
+SELECT container_id, number, "from", "to", amount FROM yquota.charge WHERE container_id ~ '^[st][0-9]' ORDER BY 1, 2;
+SELECT * FROM yquota.verify();
+
 -- What is no row at all fails its statement in this mode, too
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_PAUSE', 'z');
 
