@@ -338,15 +338,16 @@ yq_sql_run_as_owner(PG_FUNCTION_ARGS)
 	InitFunctionCallInfoData(*behind, (FmgrInfo *) fcinfo->flinfo->fn_extra, fcinfo->nargs,
 							 fcinfo->fncollation, fcinfo->context, fcinfo->resultinfo);
 	memcpy(behind->args, fcinfo->args, sizeof(NullableDatum) * fcinfo->nargs);
-	if (fcinfo->resultinfo != NULL && IsA(fcinfo->resultinfo, ReturnSetInfo))
+	/* FROM passes a ReturnSetInfo for every function, also for one that returns a single value */
+	if (behind->flinfo->fn_retset)
 	{
 		/* all rows at once: later ones would come when the caller is forgotten */
 		rows = (ReturnSetInfo *) fcinfo->resultinfo;
-		modes = rows->allowedModes;
-		if ((modes & SFRM_Materialize) == 0)
+		if (rows == NULL || !IsA(rows, ReturnSetInfo) || (rows->allowedModes & SFRM_Materialize) == 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("set-valued function called in context that cannot accept a set")));
+		modes = rows->allowedModes;
 		/* functions in SQL insist on the first one and then keep to the last */
 		rows->allowedModes = SFRM_ValuePerCall | SFRM_Materialize | SFRM_Materialize_Preferred;
 	}

@@ -119,7 +119,8 @@ synchronize(const YqTimeline *timeline)
 		{
 			int			kept_blocks = Min(kept / stretches_of(i), levels[i].count);
 
-			memset(levels[i].states + kept_blocks, BLOCK_UNKNOWN, levels[i].count - kept_blocks);
+			if (kept_blocks < levels[i].count)
+				memset(levels[i].states + kept_blocks, BLOCK_UNKNOWN, levels[i].count - kept_blocks);
 		}
 	}
 	for (int i = 0; i < LEVELS; i++)

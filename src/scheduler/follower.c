@@ -31,6 +31,17 @@
 
 /* -- what has been seen ------------------------------------------------------ */
 
+/* A snapshot has no array where it has no transactions. */
+static TransactionId *
+copy_numbers(const TransactionId *numbers, int count, MemoryContext context)
+{
+	TransactionId *copy = MemoryContextAlloc(context, Max(count, 1) * sizeof(TransactionId));
+
+	if (count > 0)
+		memcpy(copy, numbers, count * sizeof(TransactionId));
+	return copy;
+}
+
 bool
 yq_seen_set(YqSeen *seen, Snapshot snapshot, MemoryContext context)
 {
@@ -39,10 +50,8 @@ yq_seen_set(YqSeen *seen, Snapshot snapshot, MemoryContext context)
 	if (snapshot->suboverflowed || snapshot->takenDuringRecovery)
 		return false;
 	*copy = *snapshot;
-	copy->xip = MemoryContextAlloc(context, Max(snapshot->xcnt, 1) * sizeof(TransactionId));
-	copy->subxip = MemoryContextAlloc(context, Max(snapshot->subxcnt, 1) * sizeof(TransactionId));
-	memcpy(copy->xip, snapshot->xip, snapshot->xcnt * sizeof(TransactionId));
-	memcpy(copy->subxip, snapshot->subxip, snapshot->subxcnt * sizeof(TransactionId));
+	copy->xip = copy_numbers(snapshot->xip, snapshot->xcnt, context);
+	copy->subxip = copy_numbers(snapshot->subxip, snapshot->subxcnt, context);
 	seen->next = ReadNextFullTransactionId();
 	seen->own = GetTopTransactionIdIfAny();
 	return true;

@@ -1,7 +1,7 @@
 # Whatever can be called with SQL is called with arguments that nobody expects:
 # every function, aggregate, operator, cast and input function of both schemas,
 # found in the catalog, with NULL, extreme, empty, huge and wrong-typed
-# arguments; by the owner, by a stranger and by a role with every grant that
+# arguments; in FROM and in the select list; by the owner, by a stranger and by a role with every grant that
 # yquota knows.
 #
 # Calls may fail, with an error that says why.  Not one may crash the server,
@@ -172,8 +172,33 @@ sub call
 	my $list = join ', ', @arguments;
 
 	return "CALL $function->{name}($list)" if $function->{kind} eq 'p';
-	return "SELECT * FROM $function->{name}($list) AS result" if $function->{set};
-	return "SELECT $function->{name}($list)";
+	return in_from($function, @arguments) if $function->{set};
+	return in_select_list($function, @arguments);
+}
+
+sub in_from
+{
+	my ($function, @arguments) = @_;
+
+	return "SELECT * FROM $function->{name}(" . join(', ', @arguments) . ') AS result';
+}
+
+sub in_select_list
+{
+	my ($function, @arguments) = @_;
+
+	return "SELECT $function->{name}(" . join(', ', @arguments) . ')';
+}
+
+# The same arguments where a query rarely calls the function: the executor
+# prepares such a call otherwise.
+sub calls_elsewhere
+{
+	my ($function, @arguments) = @_;
+
+	return if $function->{kind} eq 'p';
+	return in_select_list($function, @arguments) if $function->{set};
+	return in_from($function, @arguments), 'SELECT (' . in_select_list($function, @arguments) . ') FROM generate_series(1, 2)';
 }
 
 # Every argument on its own takes every value, the others being ordinary; and
@@ -184,7 +209,7 @@ sub calls_of_function
 	my @pools = map { [ values_of($_) ] } @{ $function->{types} };
 	my @ordinary = map { $_->[0] } @pools;
 	my ($most) = sort { $b <=> $a } 1, map { scalar @$_ } @pools;
-	my @calls = (call($function, @ordinary), call($function, ('NULL') x @pools));
+	my @calls = map { call($function, @$_), calls_elsewhere($function, @$_) } [@ordinary], [ ('NULL') x @pools ];
 
 	foreach my $i (0 .. $#pools)
 	{
@@ -382,7 +407,10 @@ sub random_call
 {
 	my $function = $plain[ rand @plain ];
 
-	return call($function, map { my @pool = values_of($_); $pool[ rand @pool ] } @{ $function->{types} });
+	my @arguments = map { my @pool = values_of($_); $pool[ rand @pool ] } @{ $function->{types} };
+	my @calls = (call($function, @arguments), calls_elsewhere($function, @arguments));
+
+	return $calls[ rand @calls ];
 }
 
 while (soak_goes_on($random, RANDOM_CALLS_SHORT, RANDOM_CALLS_LEAST))
