@@ -128,22 +128,14 @@ COMMENT ON FUNCTION yquota_internal.lock_credit(text) IS
 	'Wait for others who hold credit of a project or its ancestors, until the transaction ends, and say what is available then (project_credit), as committed; charging does not wait';
 REVOKE ALL ON FUNCTION yquota_internal.lock_credit(text) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.check_may_hold(project text, purpose text) RETURNS void
-	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+CREATE FUNCTION yquota_internal.may_hold(project text) RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	AS $$
-BEGIN
-	IF NOT (yquota_internal.acts_as('operator') OR yquota_internal.acts_as('admin')
-			OR coalesce(project = ANY (yquota_internal.readable_projects()), false)) THEN
-		RAISE EXCEPTION 'permission denied to %', purpose
-			USING ERRCODE = 'insufficient_privilege',
-				HINT = 'Only operators, administrators and members of the project may.';
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.check_may_hold(text, text) IS
-	'Fail when whoever asks may not hold and release credit of a project; the purpose is for the message';
-REVOKE ALL ON FUNCTION yquota_internal.check_may_hold(text, text) FROM PUBLIC;
+	RETURN yquota_internal.acts_as('operator') OR yquota_internal.acts_as('admin')
+		OR coalesce(project = ANY (yquota_internal.readable_projects()), false);
+COMMENT ON FUNCTION yquota_internal.may_hold(text) IS
+	'Whether the caller may hold and release credit of a project: operators, administrators and members of it may';
+REVOKE ALL ON FUNCTION yquota_internal.may_hold(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_hold(application_id text, amount numeric, ttl interval) RETURNS void
 	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -186,7 +178,11 @@ BEGIN
 		RAISE EXCEPTION 'project, application, amount and time to live of a hold must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
-	PERFORM yquota_internal.check_may_hold(project, format('hold credit of project "%s"', project));
+	IF NOT yquota_internal.may_hold(project) THEN
+		RAISE EXCEPTION 'permission denied to hold credit of project "%"', project
+			USING ERRCODE = 'insufficient_privilege',
+				HINT = 'Only operators, administrators and members of the project may.';
+	END IF;
 	PERFORM yquota_internal.check_hold(application_id, amount, ttl);
 	SELECT p.quota_mode INTO mode FROM yquota.project AS p WHERE p.name = hold_as_owner.project;
 	IF NOT FOUND THEN
@@ -236,13 +232,12 @@ DECLARE
 	held yquota.hold;
 BEGIN
 	SELECT * INTO held FROM yquota.hold AS h WHERE h.hold_id = release_as_owner.hold_id;
-	IF held.hold_id IS NULL THEN
+	-- a hold of a project that the caller must not know does not exist for the caller
+	IF held.hold_id IS NULL OR NOT yquota_internal.may_hold(held.project) THEN
 		RAISE EXCEPTION 'hold % does not exist', hold_id
 			USING ERRCODE = 'no_data_found',
-				HINT = 'Holds are removed 30 days after they ended.';
+				HINT = 'Holds are removed 30 days after they ended; members see those of their projects.';
 	END IF;
-	-- without the project's name, which may be unknown to who asks
-	PERFORM yquota_internal.check_may_hold(held.project, format('release hold %s', held.hold_id));
 	UPDATE yquota.hold AS h
 	SET released_by = yquota_internal.acting_role(), released_at = yquota.statement_clock()
 	WHERE h.hold_id = held.hold_id AND h.released_at IS NULL
