@@ -149,13 +149,15 @@ CREATE TRIGGER note_truncate BEFORE TRUNCATE ON yquota.event_reject
 CREATE TRIGGER signal_truncate AFTER TRUNCATE ON yquota.event_reject
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
 
-CREATE FUNCTION yquota_internal.resend_rejects(reject_ids bigint[], OUT resent bigint, OUT set_aside bigint)
-	LANGUAGE plpgsql VOLATILE STRICT SECURITY DEFINER PARALLEL UNSAFE
+CREATE FUNCTION yquota_internal.send_rejects(reject_ids bigint[])
+	RETURNS TABLE (reject_id bigint, waiting boolean, sqlstate text, reason text, detail text)
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET yquota.on_bad_event = 'set_aside'
 	-- not a dump, even in a session that has restored one (see restoring())
 	SET check_function_bodies = on
 AS $$
+#variable_conflict use_column
 DECLARE
 	taken yquota.event_reject[];
 	newest bigint;
@@ -175,8 +177,7 @@ BEGIN
 	DELETE FROM yquota_internal.discarded_event AS discarded
 	WHERE discarded.removed AND discarded.reject_id = ANY (reject_ids);
 
-	-- With the time when they arrived: what is set aside again stands for the
-	-- row that the log has from then as well.
+	-- With the time when they arrived: the log has a row from then as well.
 	INSERT INTO yquota.container_event
 		(event, container_id, occurred_at, project, application_id, username, queue, node,
 		 allocation, execution_type, exit_status, source, recorded_at)
@@ -186,18 +187,60 @@ BEGIN
 		   reject.recorded_at
 	FROM unnest(taken) reject;
 
-	resent := cardinality(taken);
-	SELECT least(resent, count(*)) INTO set_aside
-	FROM yquota.event_reject reject
-	WHERE reject.reject_id > newest
-	  AND (reject.event, coalesce(reject.container_id, ''), coalesce(reject.occurred_at, '-infinity')) IN (
-		SELECT old.event, coalesce(old.container_id, ''), coalesce(old.occurred_at, '-infinity')
-		FROM unnest(taken) old
-	  );
+	-- what came back, with the number that it had
+	RETURN QUERY
+	SELECT DISTINCT ON (old.reject_id) old.reject_id, reject.waiting, reject.sqlstate, reject.reason, reject.detail
+	FROM unnest(taken) old
+	JOIN yquota.event_reject reject
+		ON reject.reject_id > newest
+		AND (reject.event, reject.container_id, reject.occurred_at, reject.project, reject.application_id,
+			 reject.username, reject.queue, reject.node, reject.allocation, reject.execution_type,
+			 reject.exit_status, reject.source, reject.recorded_at)::text
+		  = (old.event, old.container_id, old.occurred_at, old.project, old.application_id,
+			 old.username, old.queue, old.node, old.allocation, old.execution_type,
+			 old.exit_status, old.source, old.recorded_at)::text
+	ORDER BY old.reject_id;
+END;
+$$;
+COMMENT ON FUNCTION yquota_internal.send_rejects(bigint[]) IS
+	'Move rows of event_reject through the door again; returns those that the door set aside again, with today''s reason';
+REVOKE ALL ON FUNCTION yquota_internal.send_rejects(bigint[]) FROM PUBLIC;
+
+-- The log keeps each event once, however often it is refused: where rows come
+-- back, everything is taken back and the others are sent without them.
+CREATE FUNCTION yquota_internal.resend_rejects(reject_ids bigint[], OUT resent bigint, OUT set_aside bigint)
+	LANGUAGE plpgsql VOLATILE STRICT SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	left_over bigint[] := reject_ids;
+	refused jsonb;
+BEGIN
+	SELECT count(*) INTO resent FROM yquota.event_reject AS reject WHERE reject.reject_id = ANY (reject_ids);
+	set_aside := 0;
+	LOOP
+		refused := NULL;
+		BEGIN
+			SELECT jsonb_agg(again) INTO refused FROM yquota_internal.send_rejects(left_over) AS again;
+			EXIT WHEN refused IS NULL;
+			RAISE transaction_rollback;
+		EXCEPTION WHEN transaction_rollback THEN
+			IF refused IS NULL THEN
+				RAISE;
+			END IF;
+		END;
+		UPDATE yquota.event_reject AS reject
+		SET waiting = again.waiting, sqlstate = again.sqlstate, reason = again.reason, detail = again.detail
+		FROM jsonb_to_recordset(refused) AS again(reject_id bigint, waiting boolean, sqlstate text, reason text, detail text)
+		WHERE reject.reject_id = again.reject_id;
+		set_aside := set_aside + jsonb_array_length(refused);
+		left_over := ARRAY(SELECT id FROM unnest(left_over) AS id
+						   EXCEPT ALL SELECT (again ->> 'reject_id')::bigint FROM jsonb_array_elements(refused) AS again);
+	END LOOP;
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.resend_rejects(bigint[]) IS
-	'Move rows of event_reject through the door again; set_aside of them came back';
+	'Move rows of event_reject through the door again; set_aside of them stay, with today''s reason';
 REVOKE ALL ON FUNCTION yquota_internal.resend_rejects(bigint[]) FROM PUBLIC;
 
 -- Waiting rows whose container is still unknown stay: the statement that

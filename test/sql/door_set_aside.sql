@@ -132,6 +132,20 @@ SELECT event, waiting, sqlstate FROM yquota.event_reject WHERE container_id = 'r
 SELECT * FROM yquota.retry_rejects(container_id => 'r1');
 SELECT * FROM yquota.retry_rejects(container_id => 'r1');
 SELECT event, waiting, sqlstate FROM yquota.event_reject WHERE container_id = 'r1' ORDER BY reject_id;
+-- the log has each of them once, however often it is tried
+SELECT event, count(*) FROM yquota.container_event WHERE container_id = 'r1' GROUP BY event ORDER BY event;
+SELECT * FROM yquota.verify();
+-- beside one that is accepted now, and with the reason of today
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'again 1', '2026-03-02 09:00', 'nobody knows', '[vcores=1]'),
+	('CONTAINER_START', 'again 2', '2026-03-02 09:00', 'late comers', '[vcores=1]'),
+	('CONTAINER_START', 'again 2', '2026-03-02 09:00', 'late comers', '[vcores=1]');
+UPDATE yquota.event_reject SET allocation = '[vcores=-1]' WHERE container_id = 'again 1';
+INSERT INTO yquota.project (name) VALUES ('late comers');
+SELECT * FROM yquota.retry_rejects(container_id => 'again 2');
+SELECT * FROM yquota.retry_rejects(container_id => 'again 1');
+SELECT container_id, allocation, sqlstate, reason FROM yquota.event_reject WHERE container_id IN ('again 1', 'again 2') ORDER BY reject_id;
+SELECT container_id, count(*) FROM yquota.container_event WHERE container_id IN ('again 1', 'again 2') GROUP BY container_id ORDER BY container_id;
 SELECT * FROM yquota.verify();
 INSERT INTO yquota.project (name) VALUES ('newcomers');
 -- also in a session that has the settings of a dump
