@@ -275,16 +275,18 @@ COMMENT ON FUNCTION yquota_internal.has_index_of_applications(regclass) IS
 	'Whether a table has a btree index that begins with application_id';
 REVOKE ALL ON FUNCTION yquota_internal.has_index_of_applications(regclass) FROM PUBLIC;
 
+-- archive() may drop a table after its name was read here: to_regclass() is NULL
+-- then, and tend_history() looks again when archive() can do so no more.
 CREATE FUNCTION yquota_internal.untended_ledger() RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT s.ledger_table
 		FROM yquota.history_stretch AS s
-		CROSS JOIN LATERAL format('yquota_internal.%I', s.ledger_table) AS ledger_name
+		CROSS JOIN LATERAL to_regclass(format('yquota_internal.%I', s.ledger_table)) AS ledger
 		WHERE s.ledger_table IS NOT NULL
-		  AND NOT (yquota_internal.has_key_filter(ledger_name::regclass)
-				   AND yquota_internal.has_index_of_applications(ledger_name::regclass))
+		  AND NOT (yquota_internal.has_key_filter(ledger)
+				   AND yquota_internal.has_index_of_applications(ledger))
 		ORDER BY s.number LIMIT 1;
 	END;
 COMMENT ON FUNCTION yquota_internal.untended_ledger() IS

@@ -305,13 +305,25 @@ append_row(Relation relation, BlockNumber number, const void *data, Size length)
 	pfree(value);
 }
 
+/* NULL when there is no such table, or no more. */
 static Relation
-open_table(Oid oid, LOCKMODE lockmode)
+try_open_table(Oid oid, LOCKMODE lockmode)
 {
 	Relation	table = try_relation_open(oid, lockmode);
 
-	if (table == NULL || table->rd_rel->relkind != RELKIND_RELATION ||
-		table->rd_rel->relam != HEAP_TABLE_AM_OID)
+	if (table == NULL ||
+		(table->rd_rel->relkind == RELKIND_RELATION && table->rd_rel->relam == HEAP_TABLE_AM_OID))
+		return table;
+	relation_close(table, lockmode);
+	return NULL;
+}
+
+static Relation
+open_table(Oid oid, LOCKMODE lockmode)
+{
+	Relation	table = try_open_table(oid, lockmode);
+
+	if (table == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("relation %u is not an ordinary table", oid)));
@@ -371,14 +383,21 @@ yq_sql_fill_key_filter(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* has_key_filter(source regclass): whether it has one that is of use. */
+/*
+ * has_key_filter(source regclass): whether it has one that is of use.  archive()
+ * may drop the table after the caller has read its name: then it has none.
+ */
 Datum
 yq_sql_has_key_filter(PG_FUNCTION_ARGS)
 {
-	Relation	table = open_table(PG_GETARG_OID(0), AccessShareLock);
-	YqKeyFilter *filter = yq_key_filter_open(table);
-	bool		has_filter = filter != NULL;
+	Relation	table = try_open_table(PG_GETARG_OID(0), AccessShareLock);
+	YqKeyFilter *filter;
+	bool		has_filter;
 
+	if (table == NULL)
+		PG_RETURN_BOOL(false);
+	filter = yq_key_filter_open(table);
+	has_filter = filter != NULL;
 	if (has_filter)
 		yq_key_filter_close(filter);
 	relation_close(table, AccessShareLock);
