@@ -176,7 +176,7 @@ COMMENT ON COLUMN yquota.utilization.utilization IS 'a fraction; may exceed 1';
 
 CREATE TABLE yquota.pending_demand (
 	source text PRIMARY KEY,
-	demand yquota.resource NOT NULL,
+	demand yquota.resource NOT NULL CHECK (yquota.fits_in('[]', demand)),
 	reported_at timestamptz NOT NULL
 );
 COMMENT ON TABLE yquota.pending_demand IS
@@ -202,13 +202,13 @@ CREATE TABLE yquota.node (
 	name text COLLATE "C" PRIMARY KEY CHECK (name <> ''),
 	rack text COLLATE "C" NOT NULL DEFAULT '/default-rack',
 	label text COLLATE "C" NOT NULL DEFAULT '',
-	total yquota.resource NOT NULL,
+	total yquota.resource NOT NULL CHECK (yquota.fits_in('[]', total)),
 	state yquota.node_state NOT NULL DEFAULT 'RUNNING',
 	updated_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 COMMENT ON TABLE yquota.node IS 'Nodes of the cluster and what they offer';
 COMMENT ON COLUMN yquota.node.label IS 'partition that the node belongs to; empty for the default one';
-COMMENT ON COLUMN yquota.node.total IS 'what the node offers to containers, in native units';
+COMMENT ON COLUMN yquota.node.total IS 'what the node offers to containers, in native units; no amount is negative';
 
 --
 -- Projects

@@ -66,6 +66,8 @@ BEGIN
 		(element ->> 'usedVirtualCores')::numeric + (element ->> 'availableVirtualCores')::numeric);
 	IF node.state IS NULL THEN
 		PERFORM yquota_internal.refuse_rest_answer('nodes', format('Node "%s" has no state.', node.name));
+	ELSIF NOT yquota.fits_in('[]', node.total) THEN
+		PERFORM yquota_internal.refuse_rest_answer('nodes', format('Node "%s" offers %s, which is negative.', node.name, node.total));
 	END IF;
 	RETURN node;
 EXCEPTION WHEN invalid_text_representation OR numeric_value_out_of_range OR program_limit_exceeded THEN
@@ -87,6 +89,8 @@ DECLARE
 BEGIN
 	IF jsonb_typeof(answer) <> 'object' OR NOT answer ? 'nodes' THEN
 		PERFORM yquota_internal.refuse_rest_answer('nodes', 'There is no key "nodes".');
+	ELSIF jsonb_typeof(answer -> 'nodes') NOT IN ('null', 'object') OR jsonb_typeof(list) NOT IN ('null', 'array', 'object') THEN
+		PERFORM yquota_internal.refuse_rest_answer('nodes', 'Its key "nodes" has no list of nodes.');
 	END IF;
 	-- one node alone is no list, and no nodes are null
 	list := CASE jsonb_typeof(list) WHEN 'array' THEN list WHEN 'object' THEN jsonb_build_array(list) ELSE '[]' END;
@@ -128,6 +132,12 @@ BEGIN
 				HINT = 'Name them by their host, or by their id, which has the port.';
 	END IF;
 	nodes := yquota_internal.rest_nodes(answer, name_from);
+	-- so a ResourceManager answers that has just started, while everything runs
+	IF cardinality(nodes) = 0 THEN
+		missing_are_lost := false;
+		RAISE NOTICE 'the answer of the ResourceManager has no nodes, so nothing was changed'
+			USING HINT = 'A ResourceManager that has just started has none.  Ask again when its nodes have registered.';
+	END IF;
 	RETURN QUERY
 	WITH listed AS MATERIALIZED (
 		SELECT n.name, n.rack, n.label, n.state,
@@ -166,7 +176,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.import_nodes(jsonb, text, boolean) IS
-	'Bring node in line with an answer of the ResourceManager''s /ws/v1/cluster/nodes.  Returns what differed, and the nodes that it does not name; these become LOST only when missing_are_lost';
+	'Bring node in line with an answer of the ResourceManager''s /ws/v1/cluster/nodes.  Returns what differed, and the nodes that it does not name; these become LOST only when missing_are_lost.  An answer without nodes changes nothing';
 REVOKE ALL ON FUNCTION yquota.import_nodes(jsonb, text, boolean) FROM PUBLIC;
 
 --

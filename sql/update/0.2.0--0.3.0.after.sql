@@ -3,3 +3,11 @@
 --
 
 DROP FUNCTION yquota_internal.check_may_hold(text, text);
+
+-- Nothing is offered or asked for in negative amounts.
+UPDATE yquota.node SET total = (SELECT coalesce(jsonb_object_agg(e.name, greatest(e.amount, 0)), '{}') FROM yquota.resource_entries(total) AS e)::yquota.resource
+WHERE NOT yquota.fits_in('[]', total);
+UPDATE yquota.pending_demand SET demand = (SELECT coalesce(jsonb_object_agg(e.name, greatest(e.amount, 0)), '{}') FROM yquota.resource_entries(demand) AS e)::yquota.resource
+WHERE NOT yquota.fits_in('[]', demand);
+ALTER TABLE yquota.node ADD CHECK (yquota.fits_in('[]', total));
+ALTER TABLE yquota.pending_demand ADD CHECK (yquota.fits_in('[]', demand));

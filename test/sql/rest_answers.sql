@@ -23,8 +23,16 @@ SELECT name, updated_at FROM yquota.node ORDER BY name;
 SELECT * FROM yquota.import_nodes(jsonb_set(jsonb_set(:'three', '{nodes,node,0,state}', '"LOST"'), '{nodes,node,0,totalResource}', '{"memory": 0, "vCores": 0}'));
 SELECT name, total, state FROM yquota.node ORDER BY name;
 SELECT * FROM yquota.import_nodes('{"nodes": {"node": {"state": "RUNNING", "id": "n3:1", "nodeHostName": "n3", "usedMemoryMB": 1024, "availMemoryMB": 1024, "usedVirtualCores": 1, "availableVirtualCores": 0}}}');
+-- a ResourceManager that has just started knows no nodes: nothing is lost by that
+SET client_min_messages = notice;
 SELECT * FROM yquota.import_nodes('{"nodes": null}');
 SELECT * FROM yquota.import_nodes('{"nodes": null}', missing_are_lost => true);
+SELECT * FROM yquota.import_nodes('{"nodes": {}}', missing_are_lost => true);
+SELECT * FROM yquota.import_nodes('{"nodes": {"node": []}}', missing_are_lost => true);
+SET client_min_messages = warning;
+SELECT name, state FROM yquota.node ORDER BY name;
+-- what an answer with nodes does not have is lost
+SELECT * FROM yquota.import_nodes('{"nodes": {"node": {"state": "LOST", "id": "n1:1", "nodeHostName": "n1.example.org"}}}', missing_are_lost => true);
 SELECT name, state FROM yquota.node ORDER BY name;
 -- a host that runs again beside what it was before, and several on one host
 SELECT * FROM yquota.import_nodes('{"nodes": {"node": [{"state": "RUNNING", "id": "n3:2", "nodeHostName": "n3", "totalResource": {"memory": 2048, "vCores": 1}}, {"state": "LOST", "id": "n3:1", "nodeHostName": "n3"}]}}');
@@ -39,11 +47,18 @@ SELECT name, label FROM yquota.node WHERE name = 'n3';
 SELECT * FROM yquota.import_nodes(NULL);
 SELECT * FROM yquota.import_nodes('[]');
 SELECT * FROM yquota.import_nodes('{"nodes": null}', 'ip');
+SELECT * FROM yquota.import_nodes('{"nodes": 5}');
+SELECT * FROM yquota.import_nodes('{"nodes": {"node": "n1"}}', missing_are_lost => true);
 SELECT * FROM yquota.import_nodes('{"nodes": {"node": [{"state": "RUNNING"}]}}');
 SELECT * FROM yquota.import_nodes('{"nodes": {"node": [{"id": "n1:1"}]}}');
 SELECT * FROM yquota.import_nodes('{"nodes": {"node": [{"id": "n1:1", "state": "SLEEPING"}]}}');
 SELECT * FROM yquota.import_nodes('{"nodes": {"node": [{"id": "n1:1", "state": "RUNNING", "totalResource": {"memory": "much"}}]}}');
 SELECT * FROM yquota.import_nodes('{"nodes": {"node": [{"id": "n1:1", "state": "RUNNING", "totalResource": {"resourceInformations": {"resourceInformation": [{"name": "vcores", "value": 1.5}]}}}]}}');
+-- nothing negative, by whichever way it comes
+SELECT * FROM yquota.import_nodes('{"nodes": {"node": [{"id": "n1:1", "state": "RUNNING", "totalResource": {"memory": -1, "vCores": 1}}]}}');
+INSERT INTO yquota.node (name, total, updated_at) VALUES ('n9', '[memory-mb=1024,vcores=-1]', yquota.clock());
+UPDATE yquota.node SET total = '[yarn.io/gpu=-1]' WHERE name = 'n3';
+INSERT INTO yquota.pending_demand (source, demand, reported_at) VALUES ('rm', '[memory-mb=-1]', yquota.clock());
 
 -- metrics of Hadoop 3 and of Hadoop 2; GPUs of a cluster that has none are left out
 \set metrics '{"clusterMetrics": {"appsSubmitted": 4, "reservedMB": 0, "availableMB": 6144, "allocatedMB": 2048, "pendingMB": 1024, "reservedVirtualCores": 0, "availableVirtualCores": 5, "allocatedVirtualCores": 3, "pendingVirtualCores": 5, "containersAllocated": 2, "totalMB": 8192, "totalVirtualCores": 8, "totalNodes": 1, "activeNodes": 1, "totalUsedResourcesAcrossPartition": {"memory": 2048, "vCores": 3, "resourceInformations": {"resourceInformation": [{"name": "memory-mb", "units": "Mi", "value": 2048}, {"name": "vcores", "units": "", "value": 3}, {"name": "yarn.io/gpu", "units": "", "value": 2}]}}, "totalClusterResourcesAcrossPartition": {"memory": 8192, "vCores": 8, "resourceInformations": {"resourceInformation": [{"name": "memory-mb", "units": "Mi", "value": 8192}, {"name": "vcores", "units": "", "value": 8}, {"name": "yarn.io/gpu", "units": "", "value": 3}, {"name": "unheard/of", "units": "", "value": 9}]}}}}'
