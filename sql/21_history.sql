@@ -60,3 +60,11 @@ CREATE TABLE yquota_internal.released_log (
 );
 COMMENT ON TABLE yquota_internal.released_log IS
 	'Log tables of schema yquota_internal that are no longer part of the log and wait for archive()';
+
+CREATE FUNCTION yquota_internal.archive_horizon() RETURNS timestamptz
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT coalesce(max(s.horizon), '-infinity') FROM yquota.history_stretch AS s);
+COMMENT ON FUNCTION yquota_internal.archive_horizon() IS
+	'What was charged before has been archived; -infinity when nothing has';
+REVOKE ALL ON FUNCTION yquota_internal.archive_horizon() FROM PUBLIC;

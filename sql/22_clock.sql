@@ -64,3 +64,21 @@ ALTER TABLE yquota.container_event
 	ALTER COLUMN recorded_at SET DEFAULT yquota.statement_clock();
 ALTER TABLE yquota.price_factor ALTER COLUMN effective_at SET DEFAULT yquota.clock();
 ALTER TABLE yquota.charging_rule ALTER COLUMN effective_at SET DEFAULT yquota.clock();
+
+--
+-- Quarter-hours (UTC), because every time zone's midnight falls on one.
+--
+
+-- Not STRICT: the planner would not inline them.
+CREATE FUNCTION yquota_internal.quarter_hour(at timestamptz) RETURNS timestamptz
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE WHEN isfinite(at) THEN date_bin('15 minutes', at, '2000-01-01 00:00+00') ELSE at END;
+COMMENT ON FUNCTION yquota_internal.quarter_hour(timestamptz) IS
+	'Start of the quarter-hour (UTC) of an instant';
+
+CREATE FUNCTION yquota_internal.next_quarter_hour(at timestamptz) RETURNS timestamptz
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE WHEN yquota_internal.quarter_hour(at) = at THEN at
+				ELSE yquota_internal.quarter_hour(at) + interval '15 minutes' END;
+COMMENT ON FUNCTION yquota_internal.next_quarter_hour(timestamptz) IS
+	'First quarter-hour (UTC) that does not begin before an instant';

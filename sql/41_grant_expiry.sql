@@ -91,6 +91,10 @@ CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz
 			FROM yquota.container
 			JOIN asked ON asked.member = container.project
 				AND greatest(container.settled_at, asked.at) < yquota.statement_clock()
+			UNION ALL
+			SELECT asked.project, asked.at, yquota_internal.archived_since(asked.member, '', asked.at)
+			FROM asked
+			WHERE asked.at < yquota_internal.archive_horizon()
 		) AS part
 		GROUP BY part.project, part.at;
 	END;

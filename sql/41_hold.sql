@@ -5,7 +5,7 @@
 -- from then on uses it up, and what is left of it counts as not remaining.
 --
 -- Nothing is stored but the hold itself: how much of it is outstanding follows
--- from the ledger, the running containers and the clock.
+-- from the ledger, archived or not, the running containers and the clock.
 --
 
 CREATE TABLE yquota.hold (
@@ -77,6 +77,9 @@ CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 				JOIN held ON held.application_id = container.application_id
 					AND greatest(container.settled_at, held.held_at) < at
 				WHERE container.project = holds_at.project
+				UNION ALL
+				SELECT held.hold_id, yquota_internal.archived_since(holds_at.project, held.application_id, held.held_at)
+				FROM held
 			) AS part
 			GROUP BY part.hold_id
 		)

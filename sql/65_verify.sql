@@ -886,6 +886,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_totals();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_rollup();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_periods();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_archived_cost_since();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_grants();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_families();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_applications();

@@ -413,14 +413,6 @@ COMMENT ON FUNCTION yquota_internal.copy_out(text, regclass, text) IS
 	'Insert what a query returns into a table with the rights of whoever called archive(); returns the number of rows';
 REVOKE ALL ON FUNCTION yquota_internal.copy_out(text, regclass, text) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.archive_horizon() RETURNS timestamptz
-	LANGUAGE sql STABLE PARALLEL SAFE
-	SET search_path = pg_catalog, pg_temp
-	RETURN (SELECT coalesce(max(s.horizon), '-infinity') FROM yquota.history_stretch AS s);
-COMMENT ON FUNCTION yquota_internal.archive_horizon() IS
-	'What was charged before has been archived; -infinity when nothing has';
-REVOKE ALL ON FUNCTION yquota_internal.archive_horizon() FROM PUBLIC;
-
 -- What a target is for: ledger or log.
 CREATE FUNCTION yquota_internal.archive_kind(target regclass) RETURNS text
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -761,6 +753,7 @@ BEGIN
 	END LOOP;
 	SELECT * INTO charged, digest
 	FROM yquota_internal.post_opening_balances(through, horizon, yquota_internal.rows_of(ledgers, leaving));
+	PERFORM yquota_internal.post_archived_cost_since(horizon, yquota_internal.rows_of(ledgers, leaving));
 	PERFORM yquota_internal.post_archived_cost(through, yquota_internal.rows_of(ledgers, leaving));
 	PERFORM yquota_internal.take_from_rollup(through, ledgers, horizon);
 	PERFORM yquota_internal.note_archived(numbers, 'ledger', target);

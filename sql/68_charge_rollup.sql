@@ -17,20 +17,7 @@
 -- ledger until it has been rolled up again.
 --
 
--- Not STRICT: the planner would not inline them.
-CREATE FUNCTION yquota_internal.quarter_hour(at timestamptz) RETURNS timestamptz
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN CASE WHEN isfinite(at) THEN date_bin('15 minutes', at, '2000-01-01 00:00+00') ELSE at END;
-COMMENT ON FUNCTION yquota_internal.quarter_hour(timestamptz) IS
-	'Start of the quarter-hour (UTC) of an instant';
-
-CREATE FUNCTION yquota_internal.next_quarter_hour(at timestamptz) RETURNS timestamptz
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN CASE WHEN yquota_internal.quarter_hour(at) = at THEN at
-				ELSE yquota_internal.quarter_hour(at) + interval '15 minutes' END;
-COMMENT ON FUNCTION yquota_internal.next_quarter_hour(timestamptz) IS
-	'First quarter-hour (UTC) that does not begin before an instant';
-
+-- Not STRICT: the planner would not inline it.
 CREATE FUNCTION yquota_internal.last_instant("from" timestamptz, "to" timestamptz) RETURNS timestamptz
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN "to" > "from" THEN "to" - interval '1 microsecond' ELSE "from" END;

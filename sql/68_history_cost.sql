@@ -1,59 +1,7 @@
 --
--- What archived history cost.  Its rows have left the ledger; what they add up to
--- stays, per quarter-hour and in the groups of roll-ups, so that closed days and
--- bills that have been issued are told as before.  Nothing before the horizon
--- changes any more, so these sums are for ever, and part of the books: there is
--- nothing in the database that they could be made from again.
+-- What is kept of history when it is archived (27_archived_cost.sql), and how reports
+-- tell of it.
 --
--- A row lies in one billing period (69_close_period.sql) and is on the bills of
--- the periods that were closed when it had been booked: so periods and bookings
--- are kept as ends of periods.
---
-
-CREATE TABLE yquota_internal.archived_cost (
-	archived_through integer NOT NULL,
-	quarter_hour timestamptz NOT NULL,
-	period_from timestamptz NOT NULL,
-	booked_after timestamptz NOT NULL,
-	project text COLLATE "C" NOT NULL,
-	username text COLLATE "C",
-	queue text COLLATE "C",
-	application_id text COLLATE "C",
-	execution_type yquota.execution_type NOT NULL,
-	amount numeric NOT NULL
-);
-CREATE INDEX archived_cost_quarter_hour_idx ON yquota_internal.archived_cost (quarter_hour);
-COMMENT ON TABLE yquota_internal.archived_cost IS
-	'Parts of archived ledger rows added up per quarter-hour (UTC), for reports about closed days';
-COMMENT ON COLUMN yquota_internal.archived_cost.archived_through IS 'as in opening_balance';
-COMMENT ON COLUMN yquota_internal.archived_cost.quarter_hour IS 'its start';
-COMMENT ON COLUMN yquota_internal.archived_cost.period_from IS 'start of the billing period, as far as periods had been closed; -infinity in the first';
-COMMENT ON COLUMN yquota_internal.archived_cost.booked_after IS 'latest closed_at of a period before it was booked: it is on bills with a later one; -infinity for none';
-COMMENT ON COLUMN yquota_internal.archived_cost.amount IS 'credits';
-
-CREATE TABLE yquota.archived_history (
-	stretch integer NOT NULL,
-	history text NOT NULL CHECK (history IN ('ledger', 'log')),
-	target text NOT NULL,
-	archived_at timestamptz NOT NULL,
-	archived_by name NOT NULL DEFAULT session_user,
-	PRIMARY KEY (stretch, history)
-);
-COMMENT ON TABLE yquota.archived_history IS
-	'Where stretches of history went that have been archived';
-COMMENT ON COLUMN yquota.archived_history.stretch IS 'number in history_stretch';
-COMMENT ON COLUMN yquota.archived_history.history IS 'ledger or log';
-COMMENT ON COLUMN yquota.archived_history.target IS 'table that its rows were put into, as it was called then';
-COMMENT ON COLUMN yquota.archived_history.archived_at IS 'clock';
-COMMENT ON COLUMN yquota.archived_history.archived_by IS 'the session''s user';
-
-CREATE VIEW yquota_internal.readable_archived_cost WITH (security_barrier) AS
-	SELECT archived.*
-	FROM yquota_internal.archived_cost AS archived
-	WHERE (SELECT yquota_internal.reads_all())
-	   OR archived.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
-COMMENT ON VIEW yquota_internal.readable_archived_cost IS
-	'Rows of archived_cost that whoever asks may see';
 
 CREATE FUNCTION yquota_internal.table_name(relation regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -105,6 +53,86 @@ $$;
 COMMENT ON FUNCTION yquota_internal.post_archived_cost(integer, text) IS
 	'Keep what the ledger rows that a query returns cost, per quarter-hour';
 REVOKE ALL ON FUNCTION yquota_internal.post_archived_cost(integer, text) FROM PUBLIC;
+
+CREATE VIEW yquota_internal.instant_of_credit AS
+	SELECT line.member AS project, '' COLLATE "C" AS application_id, instant.at
+	FROM yquota_internal.grant_life AS life
+	CROSS JOIN LATERAL (VALUES (life.begins_at), (CASE WHEN life.amount > 0 THEN life.expires_at END)) AS instant (at)
+	CROSS JOIN LATERAL (
+		SELECT life.project
+		UNION ALL
+		SELECT family.member FROM yquota_internal.project_family AS family WHERE family.ancestor = life.project
+	) AS line (member)
+	WHERE isfinite(instant.at)
+	UNION
+	SELECT hold.project, hold.application_id, hold.held_at
+	FROM yquota.hold;
+COMMENT ON VIEW yquota_internal.instant_of_credit IS
+	'Since when the books have to know what projects cost for the grants of their line, and applications for their holds';
+
+-- To be called before post_archived_cost(): what is there by then are other rows.
+CREATE FUNCTION yquota_internal.post_archived_cost_since(horizon timestamptz, rows_query text) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET jit = off
+	AS $$
+BEGIN
+	DELETE FROM yquota_internal.archived_cost_since AS kept
+	WHERE NOT EXISTS (SELECT FROM yquota_internal.instant_of_credit AS instant
+					  WHERE instant.project = kept.project AND instant.application_id = kept.application_id
+						AND instant.at = kept.since);
+	INSERT INTO yquota_internal.archived_cost_since (project, application_id, since, amount)
+	SELECT instant.project, instant.application_id, instant.at,
+		   yquota_internal.archived_since(instant.project, instant.application_id, instant.at)
+	FROM yquota_internal.instant_of_credit AS instant
+	WHERE instant.at < horizon
+	ON CONFLICT DO NOTHING;
+	EXECUTE format($query$
+		WITH leaving AS MATERIALIZED (
+			SELECT own.project, own.application_id, own.username, own.queue, own.execution_type,
+				   own.allocation, own."from", own."to", own.corrects, own.amount
+			FROM (%s) AS own
+			WHERE own.project IN (SELECT kept.project FROM yquota_internal.archived_cost_since AS kept)
+		), counted AS (
+			SELECT leaving.project, '' COLLATE "C" AS application_id, leaving."from" AS at, sum(leaving.amount) AS amount
+			FROM leaving GROUP BY 1, 3
+			UNION ALL
+			SELECT leaving.project, leaving.application_id, leaving."from", sum(leaving.amount)
+			FROM leaving
+			WHERE (leaving.project, leaving.application_id) IN (
+				SELECT kept.project, kept.application_id FROM yquota_internal.archived_cost_since AS kept
+				WHERE kept.application_id <> '')
+			GROUP BY 1, 2, 3
+		), later AS (
+			-- of each instant all that begins then or later
+			SELECT point.project, point.application_id, point.at, point.is_kept,
+				   sum(point.amount) OVER (PARTITION BY point.project, point.application_id ORDER BY point.at DESC) AS amount
+			FROM (SELECT counted.*, false AS is_kept FROM counted
+				  UNION ALL
+				  SELECT kept.project, kept.application_id, kept.since, 0, true
+				  FROM yquota_internal.archived_cost_since AS kept) AS point
+		), across AS (
+			SELECT kept.project, kept.application_id, kept.since,
+				   sum(yquota_internal.charge_since(ROW(leaving.*)::yquota_internal.ledger_segment, kept.since)) AS amount
+			FROM leaving
+			JOIN yquota_internal.archived_cost_since AS kept ON kept.project = leaving.project
+				AND kept.since > leaving."from" AND kept.since < leaving."to"
+				AND (kept.application_id = '' OR kept.application_id = leaving.application_id)
+			GROUP BY 1, 2, 3
+		)
+		UPDATE yquota_internal.archived_cost_since AS kept
+		SET amount = trim_scale(kept.amount + later.amount + coalesce(across.amount, 0))
+		FROM later
+		LEFT JOIN across ON across.project = later.project AND across.application_id = later.application_id
+			AND across.since = later.at
+		WHERE later.is_kept AND kept.project = later.project AND kept.application_id = later.application_id
+		  AND kept.since = later.at
+		$query$, rows_query);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) IS
+	'Keep what the ledger rows that a query returns cost since the instants of grants and holds before a horizon';
+REVOKE ALL ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) FROM PUBLIC;
 
 -- Carried rows are copied: whoever rolls up takes them for new ones, if they have
 -- been booked at booked_from or later.
@@ -168,19 +196,6 @@ CREATE FUNCTION yquota_internal.ledger_archives() RETURNS text
 			FROM yquota.archived_history AS archived WHERE archived.history = 'ledger');
 COMMENT ON FUNCTION yquota_internal.ledger_archives() IS 'Names of the tables that the ledger was archived into';
 REVOKE ALL ON FUNCTION yquota_internal.ledger_archives() FROM PUBLIC;
-
--- What was archived by earlier versions is not known per quarter-hour.
-CREATE FUNCTION yquota_internal.archived_cost_is_whole() RETURNS boolean
-	LANGUAGE sql STABLE PARALLEL SAFE
-	SET search_path = pg_catalog, pg_temp
-	RETURN NOT EXISTS (
-		SELECT FROM yquota.history_stretch AS stretch
-		WHERE stretch.ledger_archived_at IS NOT NULL
-		  AND NOT EXISTS (SELECT FROM yquota.archived_history AS archived
-						  WHERE archived.stretch = stretch.number AND archived.history = 'ledger'));
-COMMENT ON FUNCTION yquota_internal.archived_cost_is_whole() IS
-	'Whether archived_cost has all that has ever been archived';
-REVOKE ALL ON FUNCTION yquota_internal.archived_cost_is_whole() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.is_reported_from(at timestamptz, by text[]) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -296,6 +311,3 @@ $$;
 COMMENT ON FUNCTION yquota_internal.refuse_archived_container(text) IS
 	'Say where a container is that has been archived, to whoever may read its project';
 REVOKE ALL ON FUNCTION yquota_internal.refuse_archived_container(text) FROM PUBLIC;
-
-SELECT pg_extension_config_dump('yquota_internal.archived_cost', '');
-SELECT pg_extension_config_dump('yquota.archived_history', '');

@@ -18,19 +18,18 @@ CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz) RETURNS n
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT trim_scale(sum(
-			coalesce((SELECT opening.charged FROM yquota.opening_balance AS opening
-					  WHERE opening.project = member.name
-					  ORDER BY opening.archived_through DESC LIMIT 1), 0)
-			+ coalesce((SELECT cost.amount
-						FROM yquota_internal.cost_in_parts(ARRAY['-infinity', at], '{}', member.name) AS cost), 0)
+		SELECT trim_scale(
+			coalesce((SELECT by_now.spent FROM yquota_internal.spent_by_now(ARRAY[spent_at.project]) AS by_now), 0)
+			- coalesce((SELECT sum(cost.amount)
+						FROM unnest(yquota_internal.family_of(spent_at.project)) AS member (name)
+						CROSS JOIN LATERAL yquota_internal.cost_in_parts(ARRAY[at, 'infinity'], '{}', member.name) AS cost), 0)
 			-- padding is booked at the finish, and has been by the end of that instant
 			+ coalesce((SELECT sum(charge.amount) FROM yquota.charge
-						WHERE charge.project = member.name AND charge."to" = at AND charge."from" = at), 0)))
-		FROM unnest(yquota_internal.family_of(spent_at.project)) AS member (name);
+						WHERE charge.project = ANY (yquota_internal.family_of(spent_at.project))
+						  AND charge."to" = at AND charge."from" = at), 0));
 	END;
 COMMENT ON FUNCTION yquota_internal.spent_at(text, timestamptz) IS
-	'Credits for what a project and its descendants ran until an instant, archived history included';
+	'Credits for what a project and its descendants ran until an instant from the archive horizon on: what they have spent by now less what ran since';
 REVOKE ALL ON FUNCTION yquota_internal.spent_at(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz) RETURNS numeric

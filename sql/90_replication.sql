@@ -82,6 +82,7 @@ BEGIN ATOMIC
 		  -- not what an archive has done to this database
 		  AND class.oid NOT IN ('yquota.history_stretch'::regclass, 'yquota.opening_balance'::regclass,
 								'yquota.archived_history'::regclass, 'yquota_internal.archived_cost'::regclass,
+								'yquota_internal.archived_cost_since'::regclass,
 								'yquota_internal.carried_container'::regclass,
 								'yquota_internal.released_log'::regclass)
 		  -- nor what follows from counter_delta

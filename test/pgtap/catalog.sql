@@ -160,7 +160,8 @@ SELECT is_empty($$SELECT c.oid::regclass FROM of_projects AS c WHERE relkind = '
 SELECT is_empty($$SELECT oid::regclass FROM of_projects WHERE relkind = 'v' AND pg_get_viewdef(oid) ~ '(?n)^UNION'$$,
 				'no view is a bare union, which the planner takes apart with its barrier');
 SELECT ok(pg_get_viewdef(made_of::regclass) ~ 'reads_all.*readable_projects' AND pg_get_viewdef(name::regclass) ~ split_part(made_of, '.', 2), format('%s is made of %s', name, made_of))
-FROM (VALUES ('yquota.daily_cost', 'yquota_internal.settled_segment'), ('yquota.daily_cost', 'yquota_internal.running_segment')) AS views (name, made_of);
+FROM (VALUES ('yquota.daily_cost', 'yquota_internal.settled_segment'), ('yquota.daily_cost', 'yquota_internal.running_segment'),
+	('yquota.daily_cost', 'yquota_internal.readable_archived_cost')) AS views (name, made_of);
 SELECT is_empty($$SELECT signature FROM own_function WHERE prosrc = 'yq_sql_run_as_owner' AND NOT EXISTS (
 					SELECT FROM pg_proc AS behind WHERE behind.pronamespace = 'yquota_internal'::regnamespace AND behind.prosecdef
 					AND behind.proname = own_function.proname || '_as_owner' AND behind.proargtypes = own_function.proargtypes AND behind.prorettype = own_function.prorettype)$$,
@@ -229,7 +230,7 @@ SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relatio
 			SELECT coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 1 OR t.tgnewtable IS NOT NULL OR t.tgoldtable IS NOT NULL), 0) & 28 = 28
 				   AND coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 0), 0) & 32 = 32
 			FROM pg_trigger AS t WHERE t.tgrelid = c.oid AND t.tgfoid IN ('yquota_internal.note_audit()'::regprocedure, 'yquota_internal.note_audit_of_statement()'::regprocedure) AND t.tgenabled = 'O' AND t.tgqual IS NULL AND t.tgattr = '')),
-		  '{active_leaf,alert,am_limit,application,application_attempt,application_counter,application_total,archived_cost,archived_history,audit,blacklist,budget_grant,carried_container,charge,charge_rollup,charged_through,cluster_total,container,container_change,container_event,container_update,container_version,correction_due,counter_delta,created_queue,decision,deferred_event,discarded_event,duty_run,event_reject,event_void,expired_grant,feed_counter,history_stretch,hold,node,node_counter,opening_balance,pending_demand,pricing_change,project_counter,project_family,queue_check,queue_status,rate_class_counter,released_log,request_counter,reservation,resource_request,rollup_state,running_class,running_reference,running_total,scheduler_change,scheduler_change_horizon,spending_mark,usage_counter,usage_version,utilization,verification,worker_state}'::text[],
+		  '{active_leaf,alert,am_limit,application,application_attempt,application_counter,application_total,archived_cost,archived_cost_since,archived_history,audit,blacklist,budget_grant,carried_container,charge,charge_rollup,charged_through,cluster_total,container,container_change,container_event,container_update,container_version,correction_due,counter_delta,created_queue,decision,deferred_event,discarded_event,duty_run,event_reject,event_void,expired_grant,feed_counter,history_stretch,hold,node,node_counter,opening_balance,pending_demand,pricing_change,project_counter,project_family,queue_check,queue_status,rate_class_counter,released_log,request_counter,reservation,resource_request,rollup_state,running_class,running_reference,running_total,scheduler_change,scheduler_change_horizon,spending_mark,usage_counter,usage_version,utilization,verification,worker_state}'::text[],
 		  'every table of configuration is audited');
 
 --

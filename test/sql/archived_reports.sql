@@ -1,0 +1,127 @@
+--
+-- What is told of balances, holds, grants, costs and bills is the same before and
+-- after archiving, and goes on alike.  A vcore costs one credit per second, but
+-- for what is said here.
+--
+CREATE DATABASE yquota_archived_reports;
+\c yquota_archived_reports
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET jit = off;
+\set SHOW_CONTEXT never
+SELECT yquota.set_clock('2026-03-01 08:00');
+INSERT INTO yquota.project (name, parent) VALUES ('site', NULL), ('lab', 'site'), ('web', 'site'), ('free', NULL);
+INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('-infinity', '10 s');
+-- nothing ends or begins on a full quarter of an hour
+INSERT INTO yquota.quota_grant (project, amount, reason, valid_from, expires_at) VALUES
+	('site', 40000, 'short', DEFAULT, '2026-03-01 10:07:07.123456'), ('site', 90000, 'late', '2026-03-01 09:01:01', '2026-03-01 12:33:33'),
+	('site', 900000, 'for ever', '2026-03-01 09:50', DEFAULT), ('lab', 20000, 'own', DEFAULT, '2026-03-01 09:20:20'), ('lab', 30000, 'own', DEFAULT, '2026-03-01 12:00:00.000001');
+SELECT yquota.set_multiplier('GENERAL', 1.5, '2026-03-01 09:22:22');
+INSERT INTO yquota.price_factor (dimension, name, factor, effective_at) VALUES ('queue', 'root.b', 0.5, '2026-03-01 09:10:10');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
+	('CONTAINER_START', 'a1', '2026-03-01 08:00', 'lab', 'app_1', 'ann', 'root.a', '[vcores=2]'), ('CONTAINER_START', 'b1', '2026-03-01 08:00', 'web', 'app_2', 'bob', 'root.b', '[vcores=1]'),
+	('CONTAINER_START', 'runs', '2026-03-01 08:00', 'lab', 'app_1', 'ann', 'root.a', '[vcores=1]'), ('CONTAINER_START', 'f1', '2026-03-01 08:00', 'free', 'app_3', 'cyd', 'root.a', '[vcores=1]');
+SELECT yquota.set_clock('2026-03-01 09:03:03');
+SELECT yquota.hold('lab', 'app_1', 3000, '2 days'), yquota.hold('web', 'app_2', 30000, '2 days');
+SELECT yquota.set_clock('2026-03-01 09:13:13');
+SELECT yquota.hold('lab', 'app_1', 4000, '5 hours'), yquota.hold('site', 'app_1', 77, '1 hour'), yquota.hold('lab', 'app_9', 11, '2 days');
+INSERT INTO yquota.container_event (event, container_id, project, application_id, username, queue, allocation) VALUES ('CONTAINER_START', 'a2', 'lab', 'app_1', 'ann', 'root.b', '[vcores=1]');
+SELECT yquota.set_clock('2026-03-01 09:31:31');
+INSERT INTO yquota.container_event (event, container_id, allocation) VALUES ('CONTAINER_FINISH', 'a1', NULL), ('CONTAINER_UPDATE', 'a2', '[vcores=3]');
+-- padded
+INSERT INTO yquota.container_event (event, container_id, project, application_id, allocation) VALUES ('CONTAINER_START', 'b2', 'web', 'app_2', '[vcores=5]'), ('CONTAINER_FINISH', 'b2', NULL, NULL, NULL);
+SELECT yquota.set_clock('2026-03-01 10:40:40');
+INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'a2'), ('CONTAINER_FINISH', 'b1'), ('CONTAINER_FINISH', 'f1');
+SELECT yquota.release(2);
+SELECT yquota.set_clock('2026-03-01 11:11:11');
+
+-- everything that is told, by stretches of a quarter of an hour
+CREATE VIEW told AS
+	SELECT 'balance' AS what, b::text AS line FROM yquota.project_balance AS b
+	UNION ALL SELECT 'balance at', concat(at, p.name, b) FROM unnest(ARRAY['2026-03-01 12:12:12', '2026-03-01 13:00', yquota.statement_clock()]) AS at, yquota.project AS p,
+		LATERAL yquota.balance_at(p.name, at) AS b WHERE at <= yquota.statement_clock()
+	UNION ALL SELECT 'hold', h::text FROM yquota.hold_status AS h
+	UNION ALL SELECT 'grant', (to_jsonb(g) - 'grant_id')::text FROM yquota.grant_status AS g
+	UNION ALL SELECT 'forecast', f::text FROM yquota.forecast() AS f
+	UNION ALL SELECT 'daily_cost', d::text FROM yquota.daily_cost AS d
+	UNION ALL SELECT 'day', c::text FROM yquota.cost_by_day('2026-03-01', '2026-03-02', '{project,username,queue,application_id,execution_type}', 'Asia/Kathmandu') AS c
+	UNION ALL SELECT 'quarter', concat(n, c) FROM generate_series('2026-03-01 08:00', '2026-03-01 11:00', interval '15 min') AS n,
+		LATERAL yquota.cost_between(n, n + interval '15 min', '{project,username,queue,application_id,execution_type}') AS c
+	UNION ALL SELECT 'all', c::text FROM yquota.cost_between('-infinity', 'infinity', '{application_id}') AS c
+	UNION ALL SELECT 'top', t::text FROM yquota.top_costs('2026-03-01 09:00', '2026-03-01 10:00', '{username}') AS t
+	UNION ALL SELECT 'bill', concat(p.ends_at, b.closed_at, c) FROM yquota.billing_period AS p, yquota.billing_period AS b,
+		LATERAL yquota.cost_between(p.starts_at, p.ends_at, '{project,username,queue,application_id,execution_type}', b.closed_at) AS c WHERE b.closed_at >= p.closed_at
+	UNION ALL SELECT 'bill by now', concat(p.ends_at, c) FROM yquota.billing_period AS p, LATERAL yquota.cost_between('-infinity', p.ends_at, '{project,queue}', 'infinity') AS c
+	UNION ALL SELECT 'report', yquota.report_html('2026-03-01 12:15', '2026-03-02 00:00')
+	UNION ALL SELECT 'problem', v::text FROM yquota.verify() AS v;
+-- what would be told if something happened; a command may be that
+CREATE FUNCTION told_if(commands text[]) RETURNS SETOF told LANGUAGE plpgsql AS $$
+DECLARE
+	lines told[];
+	command text;
+BEGIN
+	BEGIN
+		FOREACH command IN ARRAY commands LOOP
+			EXECUTE command;
+		END LOOP;
+		lines := ARRAY(SELECT told FROM told);
+		RAISE EXCEPTION USING ERRCODE = 'TOLD0';
+	EXCEPTION WHEN SQLSTATE 'TOLD0' THEN
+		RETURN QUERY SELECT (unnest(lines)).*;
+	END;
+END $$;
+CREATE TABLE future AS SELECT number, commands FROM (VALUES
+	(1, '{}'::text[]),
+	(2, ARRAY['SELECT yquota.quota_compute()']),
+	-- what was carried ends, late, and the day goes on
+	(3, ARRAY['SELECT yquota.set_clock(''2026-03-02 07:00'')', 'INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES (''CONTAINER_FINISH'', ''runs'', ''2026-03-01 09:05:05'')',
+			  'INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES (''CONTAINER_START'', ''new'', ''2026-03-01 11:50'', ''lab'', ''app_1'', ''[vcores=1]'')',
+			  'SELECT yquota.quota_compute()']),
+	-- a budget that begins in what has been
+	(4, ARRAY['INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES (''web'', ''day'', 12345, ''2026-03-01'')', 'SELECT yquota.set_clock(''2026-03-02 07:00'')'])
+) AS f (number, commands);
+CREATE TABLE told_before AS SELECT number, t.* FROM future, told_if(commands) AS t;
+CREATE FUNCTION difference() RETURNS TABLE (number integer, what text, line text) LANGUAGE sql
+	AS '(SELECT number, t.* FROM future, told_if(commands) AS t EXCEPT ALL SELECT * FROM told_before) UNION ALL (SELECT * FROM told_before EXCEPT ALL SELECT number, t.* FROM future, told_if(commands) AS t)';
+SELECT what, count(*) FROM told_before GROUP BY what ORDER BY what;
+SELECT project, granted, charged, accrued, held, remaining FROM yquota.project_balance ORDER BY project;
+SELECT hold_id, application_id, state, spent, outstanding FROM yquota.hold_status ORDER BY hold_id;
+SELECT grant_id, state, spent, remaining, lost FROM yquota.grant_status ORDER BY grant_id;
+
+-- what has ended leaves
+SELECT yquota.seal_history();
+SELECT * FROM difference();
+CREATE SCHEMA archive;
+CREATE TABLE archive.charge (LIKE yquota.charge);
+CREATE TABLE archive.container_event (LIKE yquota.container_event);
+SELECT archived, archived_before, charged FROM yquota.archive('archive.charge', 'infinity');
+SELECT archived FROM yquota.archive('archive.container_event', 'infinity');
+SELECT project, application_id, since, amount FROM yquota_internal.archived_cost_since WHERE amount <> 0 ORDER BY project, application_id, since;
+SELECT * FROM difference();
+
+-- and what was carried, in the second archive
+SELECT yquota.set_clock('2026-03-01 12:12:12');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'runs', '2026-03-01 12:05:05');
+SELECT yquota.hold('site', 'app_1', 11, '2 days');
+DELETE FROM future WHERE number = 3;
+DELETE FROM told_before;
+INSERT INTO told_before SELECT number, t.* FROM future, told_if(commands) AS t;
+SELECT yquota.seal_history();
+SELECT archived, archived_before, charged FROM yquota.archive('archive.charge', 'infinity');
+SELECT archived FROM yquota.archive('archive.container_event', 'infinity');
+SELECT * FROM difference();
+SELECT count(*) FROM yquota.charge;
+-- what is kept can be proved by what is known per quarter-hour
+BEGIN;
+UPDATE yquota_internal.archived_cost_since SET amount = amount + 10000 WHERE project = 'lab' AND application_id = '' AND since = '2026-03-01 09:20:20';
+SELECT * FROM yquota.verify();
+ROLLBACK;
+-- what nothing asks for any more is not kept
+SELECT yquota_internal.remove_ended_holds('2026-05-01');
+SELECT yquota_internal.post_archived_cost_since('2026-03-01 12:12:12', 'SELECT * FROM yquota.charge');
+SELECT count(*) FROM yquota_internal.archived_cost_since WHERE application_id <> '';
+
+\c postgres
+DROP DATABASE yquota_archived_reports;
