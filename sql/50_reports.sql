@@ -468,10 +468,16 @@ CREATE VIEW yquota_internal.billed_day AS
 	FROM yquota_internal.billing_zone AS zone
 	CROSS JOIN (SELECT min("from") AS first, max("to") AS last
 				FROM yquota_internal.settled_segment) ledger
+	CROSS JOIN (SELECT min(quarter_hour) AS first, max(quarter_hour) AS last
+				FROM yquota_internal.readable_archived_cost) archive
 	CROSS JOIN LATERAL (
-		SELECT yquota_internal.billing_day(ledger.first, zone.name) + number AS day
-		FROM generate_series(0, yquota_internal.billing_day(ledger.last, zone.name)
-								- yquota_internal.billing_day(ledger.first, zone.name)) number
+		SELECT yquota_internal.billing_day(least(ledger.first, archive.first), zone.name) AS first,
+			   yquota_internal.billing_day(greatest(ledger.last, archive.last), zone.name) AS last
+		OFFSET 0
+	) AS days
+	CROSS JOIN LATERAL (
+		SELECT days.first + number AS day
+		FROM generate_series(0, days.last - days.first) number
 	) day
 	CROSS JOIN LATERAL (
 		SELECT yquota_internal.billing_day_start(day.day, zone.name) AS starts_at,
@@ -480,7 +486,7 @@ CREATE VIEW yquota_internal.billed_day AS
 		OFFSET 0
 	) ends;
 COMMENT ON VIEW yquota_internal.billed_day IS
-	'Every date from the first to the last charge, with its ends in the time zone of bills';
+	'Every date from the first to the last charge, archived or not, with its ends in the time zone of bills';
 
 -- Day by day, so that a date asked for finds its rows by their times.  What lies
 -- within a day is added up as it is; what crosses midnight is computed.
@@ -501,6 +507,12 @@ CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
 			AND segment."to" >= billed.starts_at
 			AND (segment."to" > billed.starts_at OR segment."from" = segment."to")
 		UNION ALL
+		SELECT billed.day, archived.project, archived.username, archived.queue,
+			   archived.application_id, archived.execution_type, archived.amount
+		FROM yquota_internal.billed_day billed
+		JOIN yquota_internal.readable_archived_cost archived
+			ON archived.quarter_hour >= billed.starts_at AND archived.quarter_hour < billed.ends_at
+		UNION ALL
 		SELECT days.first + later, segment.project, segment.username, segment.queue,
 			   segment.application_id, segment.execution_type,
 			   yquota_internal.running_cost(segment,
@@ -515,15 +527,15 @@ CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
 		) days
 		CROSS JOIN LATERAL generate_series(0, days.last - days.first) later
 	) piece
-	-- of days before, part has been archived
 	WHERE piece.day >= (
-		SELECT coalesce(yquota_internal.billing_day(max(stretch.horizon) - interval '1 microsecond',
-													(SELECT zone.name FROM yquota_internal.billing_zone AS zone)) + 1, '-infinity')
-		FROM yquota.history_stretch stretch)
+		SELECT CASE WHEN isfinite(known.costs_from)
+					THEN yquota_internal.billing_day(known.costs_from - interval '1 microsecond', zone.name) + 1
+					ELSE '-infinity' END
+		FROM yquota_internal.known_archive AS known CROSS JOIN yquota_internal.billing_zone AS zone)
 	GROUP BY piece.day, piece.project, piece.username, piece.queue,
 			 piece.application_id, piece.execution_type;
 COMMENT ON VIEW yquota.daily_cost IS
-	'Costs per day of the time zone of bills, split exactly at its midnights, running containers up to the clock, from the first day after the archive horizon on.  Ask with a day: otherwise it reads the whole ledger.  cost_between() answers for one day faster';
+	'Costs per day of the time zone of bills, split exactly at its midnights, running containers up to the clock, archived days included.  Ask with a day: otherwise it reads the whole ledger.  cost_between() answers for one day faster';
 COMMENT ON COLUMN yquota.daily_cost.day IS 'date in the time zone of bills; 23 or 25 hours long when clocks change';
 COMMENT ON COLUMN yquota.daily_cost.amount IS 'credits';
 

@@ -53,18 +53,19 @@ COMMENT ON FUNCTION yquota_internal.days_until_spent(numeric, numeric, numeric, 
 	'In how many days credit is used up that is spent with a mean and a standard deviation per day, observed for some days; no range from one day';
 REVOKE ALL ON FUNCTION yquota_internal.days_until_spent(numeric, numeric, numeric, bigint) FROM PUBLIC;
 
--- A project that has just begun has spent nothing before, which is no pattern.
+-- Days end at full quarter-hours, because archived history is known by these.  A
+-- project that has just begun has spent nothing before, which is no pattern.
 CREATE FUNCTION yquota_internal.days_before(until timestamptz, days integer) RETURNS timestamptz[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	RETURN ARRAY(
 		SELECT cut.at
 		FROM generate_series(least(days, 1000), 0, -1) AS number
-		CROSS JOIN LATERAL (SELECT until - number * interval '24 hours' AS at) AS cut
-		WHERE cut.at >= yquota_internal.archive_horizon()
+		CROSS JOIN LATERAL (SELECT yquota_internal.next_quarter_hour(until) - number * interval '24 hours' AS at) AS cut
+		WHERE yquota_internal.is_reported_from(cut.at, '{project}')
 		ORDER BY cut.at);
 COMMENT ON FUNCTION yquota_internal.days_before(timestamptz, integer) IS
-	'Every 24 hours up to an instant, as far as the ledger reaches back';
+	'Every 24 hours up to the next full quarter-hour after an instant, as far back as costs are known';
 REVOKE ALL ON FUNCTION yquota_internal.days_before(timestamptz, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project text, together boolean)
