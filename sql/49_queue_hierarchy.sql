@@ -119,7 +119,7 @@ COMMENT ON COLUMN yquota.effective_queue.absolute_capacity IS 'fraction of the p
 COMMENT ON COLUMN yquota.effective_queue.absolute_maximum_capacity IS 'fraction of the partition';
 COMMENT ON COLUMN yquota.effective_queue.effective_capacity IS 'what is guaranteed, native units';
 COMMENT ON COLUMN yquota.effective_queue.effective_maximum_capacity IS 'the most that the queue may use, native units';
-COMMENT ON COLUMN yquota.effective_queue.used IS 'what GUARANTEED containers hold here and below, native units';
+COMMENT ON COLUMN yquota.effective_queue.used IS 'what GUARANTEED containers hold here and below, and what is reserved, native units';
 COMMENT ON COLUMN yquota.effective_queue.used_capacity IS 'fraction of what is guaranteed; may exceed 1';
 COMMENT ON COLUMN yquota.effective_queue.absolute_used_capacity IS 'fraction of the partition';
 COMMENT ON COLUMN yquota.effective_queue.containers IS 'running here and below, on all labels and of both execution types';

@@ -139,6 +139,17 @@ CREATE FUNCTION yquota_internal.queue_and_parents(path text) RETURNS SETOF text
 COMMENT ON FUNCTION yquota_internal.queue_and_parents(text) IS
 	'The paths of a queue and of all queues above it';
 
+CREATE VIEW yquota_internal.reservation_in_force AS
+	SELECT r.node, r.application_id, r.priority, r.allocation_request_id, r.container_id, r.label, r.allocation,
+		   r.container_to_update, a.queue, a.username
+	FROM yquota.reservation AS r
+	JOIN yquota.node AS n ON n.name = r.node AND n.state = 'RUNNING' AND n.label = r.label
+	LEFT JOIN yquota.application AS a ON a.application_id = r.application_id
+	WHERE r.container_to_update IS NULL
+	   OR EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = r.container_to_update);
+COMMENT ON VIEW yquota_internal.reservation_in_force IS
+	'Reservations that count as used: their nodes run and have the label that they had, and containers that are to have more still run';
+
 CREATE VIEW yquota.scheduler_queue WITH (security_barrier) AS
 	SELECT q.queue, q.label, q.state,
 		   round((100 * q.used_capacity)::numeric, 1) AS used_capacity,
@@ -148,7 +159,7 @@ CREATE VIEW yquota.scheduler_queue WITH (security_barrier) AS
 		   COALESCE(r.containers, 0) AS reserved_containers,
 		   q.effective_capacity AS guaranteed,
 		   q.effective_maximum_capacity AS maximum,
-		   q.used OPERATOR(yquota.+) COALESCE(r.allocation, '[]') AS used,
+		   q.used,
 		   COALESCE(r.allocation, '[]') AS reserved,
 		   COALESCE(p.allocation, '[]') AS pending
 	FROM yquota_internal.effective_queues() AS q
@@ -162,15 +173,14 @@ CREATE VIEW yquota.scheduler_queue WITH (security_barrier) AS
 		GROUP BY path.queue, w.label) AS p ON p.queue = q.queue AND p.label = q.label
 	LEFT JOIN (
 		SELECT path.queue, v.label, count(*) AS containers, yquota.sum(v.allocation) AS allocation
-		FROM yquota.reservation AS v
-		JOIN yquota.application AS a ON a.application_id = v.application_id
-		CROSS JOIN LATERAL yquota_internal.queue_and_parents(a.queue) AS path (queue)
+		FROM yquota_internal.reservation_in_force AS v
+		CROSS JOIN LATERAL yquota_internal.queue_and_parents(v.queue) AS path (queue)
 		GROUP BY path.queue, v.label) AS r ON r.queue = q.queue AND r.label = q.label
 	ORDER BY q.ordinal, q.label;
 COMMENT ON VIEW yquota.scheduler_queue IS
 	'What queues have, use and wait for, with the queues below them, per label; in the order of the tree';
 COMMENT ON COLUMN yquota.scheduler_queue.label IS 'partition of the nodes; empty for the default one';
-COMMENT ON COLUMN yquota.scheduler_queue.used_capacity IS 'what containers hold, percent of what is guaranteed; may exceed 100';
+COMMENT ON COLUMN yquota.scheduler_queue.used_capacity IS 'what containers and reservations use, percent of what is guaranteed; may exceed 100';
 COMMENT ON COLUMN yquota.scheduler_queue.active_applications IS 'on all labels, like the next one';
 COMMENT ON COLUMN yquota.scheduler_queue.pending_applications IS 'waiting for room for their application master';
 COMMENT ON COLUMN yquota.scheduler_queue.pending_containers IS 'that applications wait for, those of application masters included';
@@ -185,7 +195,7 @@ CREATE VIEW yquota.scheduler_node AS
 	SELECT u.node, u.rack, u.label, u.state, u.total, u.guaranteed, u.available,
 		   r.application_id AS reserved_for, r.container_id AS reserved_container_id, r.allocation AS reserved
 	FROM yquota.node_usage AS u
-	LEFT JOIN yquota.reservation AS r ON r.node = u.node;
+	LEFT JOIN yquota_internal.reservation_in_force AS r ON r.node = u.node;
 COMMENT ON VIEW yquota.scheduler_node IS
 	'What nodes offer, what containers hold of it, and for whom they are kept';
 COMMENT ON COLUMN yquota.scheduler_node.guaranteed IS 'held by GUARANTEED containers, native units';
@@ -235,7 +245,7 @@ CREATE VIEW yquota.scheduler_application AS
 		GROUP BY v.application_id) AS p ON p.application_id = a.application_id
 	LEFT JOIN (
 		SELECT v.application_id, count(*) AS containers, yquota.sum(v.allocation) AS allocation
-		FROM yquota.reservation AS v
+		FROM yquota_internal.reservation_in_force AS v
 		GROUP BY v.application_id) AS r ON r.application_id = a.application_id
 	WHERE a.finished_at IS NULL;
 COMMENT ON VIEW yquota.scheduler_application IS

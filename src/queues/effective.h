@@ -25,7 +25,7 @@
  */
 extern void yq_hierarchy_compute(YqHierarchy *hierarchy);
 
-/* Read what running containers hold, as committed now. */
+/* Read what running containers hold, and what is reserved, as committed now. */
 extern void yq_hierarchy_read_usage(YqHierarchy *hierarchy);
 
 /* Containers that name a queue which is gone, by its path or short name. */

@@ -85,7 +85,7 @@ typedef struct YqQueueLabel
 	float4		absolute_maximum;
 	int64	   *effective_minimum;
 	int64	   *effective_maximum;
-	int64	   *used;			/* of GUARANTEED containers, here and below */
+	int64	   *used;			/* by GUARANTEED containers and reservations, here and below */
 	int64	   *am_used;		/* of application masters, likewise; by yq_hierarchy_read_applications() */
 	float4	   *minimum_ratio;	/* for children, per type; -1 where there is none */
 } YqQueueLabel;

@@ -202,25 +202,23 @@ yq_last_am_limits_forget(void)
 
 /* -- what is left now -------------------------------------------------------- */
 
-/* Count more, or less, for the queue that events or applications name, and those above it. */
+/* Count less for the queue that events name, and those above it. */
 static void
-change_use(const YqHierarchy *hierarchy, int64 **used, const char *queue_name, const int64 *amounts, int sign)
+take_off(const YqHierarchy *hierarchy, int64 **used, const char *queue_name, const int64 *amounts)
 {
 	for (const YqQueue *queue = yq_hierarchy_find_by_name(hierarchy, queue_name); queue != NULL; queue = queue->parent)
 	{
 		for (int i = 0; i < hierarchy->calculator.types; i++)
-			used[queue->number][i] += sign * amounts[i];
+			used[queue->number][i] -= amounts[i];
 	}
 }
 
-/* What is reserved counts as used; what a node holds that is out of service, for the others does not. */
+/* What a node holds that is out of service does not count for the others. */
 static void
-count_reserved_and_lost(const YqHierarchy *hierarchy, int64 **used)
+take_off_lost(const YqHierarchy *hierarchy, int64 **used)
 {
 	static YqStatement look_up = {
-		.command = "SELECT a.queue, r.allocation, 1 FROM yquota.reservation AS r "
-		"JOIN yquota.application AS a ON a.application_id = r.application_id WHERE r.label = '' OR NOT $1 "
-		"UNION ALL SELECT c.queue, c.allocation, -1 FROM yquota.container AS c "
+		.command = "SELECT c.queue, c.allocation FROM yquota.container AS c "
 		"WHERE c.execution_type = 'GUARANTEED' AND c.node IN ("
 		"SELECT n.name FROM yquota.node AS n WHERE n.state <> 'RUNNING' AND (n.label = '' OR NOT $1))",
 		.types = {"bool"}
@@ -240,8 +238,7 @@ count_reserved_and_lost(const YqHierarchy *hierarchy, int64 **used)
 
 		CHECK_FOR_INTERRUPTS();
 		if (queue != NULL)
-			change_use(hierarchy, used, queue, yq_hierarchy_read_amounts(hierarchy, allocation),
-					   DatumGetInt32(SPI_getbinval(row, SPI_tuptable->tupdesc, 3, &isnull)));
+			take_off(hierarchy, used, queue, yq_hierarchy_read_amounts(hierarchy, allocation));
 	}
 	SPI_finish();
 }
@@ -261,7 +258,7 @@ read_use(YqHierarchy *hierarchy)
 		if (label != NULL)
 			memcpy(used[i], label->used, sizeof(int64) * hierarchy->calculator.types);
 	}
-	count_reserved_and_lost(hierarchy, used);
+	take_off_lost(hierarchy, used);
 	return used;
 }
 

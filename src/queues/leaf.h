@@ -34,7 +34,7 @@ typedef struct YqLeafUser
 	int			active;
 	int			demanding;		/* in any of these states, with outstanding requests */
 	int64	  **am_used;		/* per label: of application masters of active ones; NULL for none */
-	int64	  **used;			/* per label: of GUARANTEED containers; NULL for none */
+	int64	  **used;			/* per label: by GUARANTEED containers and reservations; NULL for none */
 } YqLeafUser;
 
 typedef struct YqLeaf
@@ -73,7 +73,7 @@ extern void yq_leaf_note(YqLeaf *leaf, const YqApplication *application,
 						 YqApplicationState from, YqApplicationState to);
 
 /*
- * Read what GUARANTEED containers of the leaf hold, unless that has been done.
+ * Read what GUARANTEED containers of the leaf hold and what is reserved in it, unless that has been done.
  * Those that name no user are nobody's.
  */
 extern void yq_leaf_read_usage(YqLeaf *leaf);

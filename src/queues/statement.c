@@ -77,11 +77,10 @@ plan(YqStatement *statement)
 	statement->generation = generation;
 }
 
-uint64
-yq_statement_run(YqStatement *statement, Datum *values, const char *nulls)
+static uint64
+execute(YqStatement *statement, Datum *values, const char *nulls, Snapshot snapshot, bool is_read_only)
 {
 	int			settings = NewGUCNestLevel();
-	Snapshot	snapshot;
 	int			result;
 
 	watch();
@@ -92,15 +91,29 @@ yq_statement_run(YqStatement *statement, Datum *values, const char *nulls)
 	/* what the planner is kept from has a price that would pay for compiling */
 	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
-	snapshot = yq_latest_snapshot();
 	result = SPI_execute_snapshot(statement->plan, values, nulls, snapshot, InvalidSnapshot,
-								  false, true, 0);
-	UnregisterSnapshot(snapshot);
+								  is_read_only, true, 0);
 	AtEOXact_GUC(true, settings);
-	CommandCounterIncrement();
 	if (result < 0)
 		elog(ERROR, "could not execute \"%s\": %s", statement->command, SPI_result_code_string(result));
 	return SPI_processed;
+}
+
+uint64
+yq_statement_run(YqStatement *statement, Datum *values, const char *nulls)
+{
+	Snapshot	snapshot = yq_latest_snapshot();
+	uint64		processed = execute(statement, values, nulls, snapshot, false);
+
+	UnregisterSnapshot(snapshot);
+	CommandCounterIncrement();
+	return processed;
+}
+
+uint64
+yq_statement_read(YqStatement *statement, Datum *values, Snapshot snapshot)
+{
+	return execute(statement, values, NULL, snapshot, true);
 }
 
 uint64

@@ -16,6 +16,7 @@
 #include "base/compat.h"
 
 #include "nodes/pg_list.h"
+#include "utils/snapshot.h"
 
 #define YQ_STATEMENT_MAX_PARAMETERS 24
 
@@ -38,6 +39,9 @@ typedef struct YqStatement
  * caller is connected to SPI, where he finds what it returns.
  */
 extern uint64 yq_statement_run(YqStatement *statement, Datum *values, const char *nulls);
+
+/* The same for a SELECT without nulls among its values, at a snapshot. */
+extern uint64 yq_statement_read(YqStatement *statement, Datum *values, Snapshot snapshot);
 
 /* The same for who is not, and needs nothing but the number. */
 extern uint64 yq_statement_execute(YqStatement *statement, Datum *values, const char *nulls);

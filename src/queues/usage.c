@@ -1,21 +1,25 @@
 /*-------------------------------------------------------------------------
  *
  * usage.c
- *	  What running containers hold of queues, from the counters that charging
- *	  keeps (DESIGN 3).
+ *	  What is used of queues: what running containers hold, from the counters that
+ *	  charging keeps (DESIGN 3), and what is reserved.
  *
  * Only GUARANTEED containers use a queue; those of both kinds keep it from
  * being empty.  A container names its queue by path or by a name that no other
- * queue has; what names no queue there is, is nobody's.
+ * queue has; what names no queue there is, is nobody's.  What is reserved on a node
+ * counts as if the container ran there (ResourceUsage.incUsed() for a reservation).
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
 #include "base/catalog.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
 #include "queues/effective.h"
 #include "queues/hierarchy_read.h"
 #include "queues/rows.h"
+#include "queues/statement.h"
 #include "queues/usage.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -85,6 +89,13 @@ is_about_usage(const YqRow *row)
 	return scope == 'a' || scope == 'u';
 }
 
+/* Without labels there is one partition. */
+static int
+label_of(const YqHierarchy *hierarchy, const char *label)
+{
+	return hierarchy->settings.has_node_labels && label != NULL ? yq_hierarchy_label(hierarchy, label) : 0;
+}
+
 static void
 read_usage(const UsageScan *scan, const YqRow *row)
 {
@@ -101,8 +112,7 @@ read_usage(const UsageScan *scan, const YqRow *row)
 	if (scan->queue != NULL && yq_hierarchy_find_by_name(hierarchy, usage.queue_name) != scan->queue)
 		return;
 	usage.username = yq_row_text(row, USAGE_USERNAME);
-	if (hierarchy->settings.has_node_labels && label != NULL)
-		usage.label = yq_hierarchy_label(hierarchy, label);
+	usage.label = label_of(hierarchy, label);
 	usage.is_guaranteed = DatumGetObjectId(execution_type) == scan->guaranteed;
 	usage.amounts = yq_hierarchy_read_amounts(hierarchy, allocation);
 	usage.containers = DatumGetInt64(containers);
@@ -125,6 +135,72 @@ read_delta(const YqRow *row)
 {
 	if (is_about_usage(row))
 		read_counter(row);
+}
+
+/* -- reservations ------------------------------------------------------------ */
+
+typedef enum ReservedColumn
+{
+	RESERVED_QUEUE = 1,
+	RESERVED_USERNAME,
+	RESERVED_LABEL,
+	RESERVED_ALLOCATION
+} ReservedColumn;
+
+#define LOOK_UP_RESERVED(condition) \
+	"SELECT r.queue, r.username, r.label, r.allocation FROM yquota_internal.reservation_in_force AS r " condition
+
+static void
+read_reserved(const UsageScan *scan, HeapTuple row, TupleDesc descriptor)
+{
+	YqUsage		usage = {.is_guaranteed = true};
+	bool		isnull;
+
+	usage.queue_name = SPI_getvalue(row, descriptor, RESERVED_QUEUE);
+	usage.username = SPI_getvalue(row, descriptor, RESERVED_USERNAME);
+	usage.label = label_of(scan->hierarchy, SPI_getvalue(row, descriptor, RESERVED_LABEL));
+	usage.amounts = yq_hierarchy_read_amounts(scan->hierarchy, SPI_getbinval(row, descriptor, RESERVED_ALLOCATION, &isnull));
+	scan->reader(&usage, scan->argument);
+}
+
+static void
+read_all_reserved(const UsageScan *scan)
+{
+	static YqStatement look_up_all = {.command = LOOK_UP_RESERVED("WHERE r.queue IS NOT NULL")};
+	static YqStatement look_up_leaf = {.command = LOOK_UP_RESERVED("WHERE r.queue = $1"),.types = {"text"}};
+	Datum		values[1];
+	uint64		count;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (scan->queue != NULL)
+		values[0] = CStringGetTextDatum(scan->queue->path);
+	count = yq_statement_read(scan->queue == NULL ? &look_up_all : &look_up_leaf, values, scan->snapshot);
+	for (uint64 i = 0; i < count; i++)
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(scan->row_context);
+
+		CHECK_FOR_INTERRUPTS();
+		read_reserved(scan, SPI_tuptable->vals[i], SPI_tuptable->tupdesc);
+		MemoryContextSwitchTo(old_context);
+		MemoryContextReset(scan->row_context);
+	}
+	SPI_finish();
+}
+
+/* Who asks need have no right on the tables. */
+static void
+use_reservations(const UsageScan *scan)
+{
+	Oid			user;
+	int			security_context;
+
+	if (yq_table_has_no_pages(YQ_RESERVATION))
+		return;
+	GetUserIdAndSecContext(&user, &security_context);
+	SetUserIdAndSecContext(yq_extension_owner(), security_context | SECURITY_LOCAL_USERID_CHANGE);
+	read_all_reserved(scan);
+	SetUserIdAndSecContext(user, security_context);
 }
 
 /* -- counting ---------------------------------------------------------------- */
@@ -358,6 +434,7 @@ yq_hierarchy_read_usage(YqHierarchy *hierarchy)
 	folded->is_valid = false;
 	scan.reader = add_unfolded;
 	yq_rows_read(YQ_COUNTER_DELTA, scan.snapshot, column_names, USAGE_COLUMNS, read_delta, &scan);
+	use_reservations(&scan);
 	folded->version = version.version;
 	folded->is_valid = version.is_known;
 	end_scan(&scan);
@@ -379,5 +456,6 @@ yq_usage_of_leaf_read(const YqHierarchy *hierarchy, const YqQueue *leaf,
 		yq_rows_read_index(YQ_USAGE_COUNTER, index_name, scan.snapshot, leaf->name, NULL,
 						   column_names, USAGE_SCOPE, read_counter, &scan);
 	yq_rows_read(YQ_COUNTER_DELTA, scan.snapshot, column_names, USAGE_COLUMNS, read_delta, &scan);
+	use_reservations(&scan);
 	end_scan(&scan);
 }

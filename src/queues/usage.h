@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * usage.h
- *	  What running containers hold of one queue, by user and label; for what
- *	  they hold of all queues see effective.h.
+ *	  What running containers hold of one queue, and what is reserved there, by user
+ *	  and label; for all queues see effective.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,7 +11,7 @@
 
 #include "queues/hierarchy.h"
 
-/* A part of what containers hold, or of a change of it that is not yet folded. */
+/* A part of what containers hold, or of a change of it that is not yet folded, or what is reserved on a node. */
 typedef struct YqUsage
 {
 	const char *queue_name;		/* path or name, as events have it */

@@ -411,11 +411,8 @@ read_reservation(const YqLoaderRow *row)
 #define LOOK_UP_RESERVATIONS(condition) \
 	"SELECT r.application_id, r.priority, r.allocation_request_id, r.node, r.container_id, r.allocation, " \
 	"c.opportunities, c.missed_non_partitioned, c.re_reservations, r.container_to_update " \
-	"FROM yquota.reservation AS r " \
-	"JOIN yquota.node AS n ON n.name = r.node AND n.state = 'RUNNING' AND n.label = r.label " \
+	"FROM yquota_internal.reservation_in_force AS r " \
 	"LEFT JOIN yquota_internal.request_counter AS c USING (application_id, priority, allocation_request_id) " \
-	"WHERE (r.container_to_update IS NULL OR EXISTS (" \
-	"SELECT FROM yquota.container AS k WHERE k.container_id = r.container_to_update)) " \
 	condition \
 	"ORDER BY r.node"
 
@@ -425,7 +422,7 @@ read_reservations(YqClusterLoader *loader, Datum *ids)
 {
 	static YqStatement look_up_all = {.command = LOOK_UP_RESERVATIONS("")};
 	static YqStatement look_up_some = {
-		.command = LOOK_UP_RESERVATIONS("AND r.application_id = ANY ($1) "),
+		.command = LOOK_UP_RESERVATIONS("WHERE r.application_id = ANY ($1) "),
 		.types = {"_text"},
 		.plans_once = true
 	};

@@ -21,6 +21,8 @@ my $rounds = 4;
 my $most_passes = 60;
 my $most_single_containers = 12;
 my $single_containers = 0;
+my $among_reservations = 0;
+my $explained_limits = 0;
 
 sub one_of { return $_[ rand @_ ]; }
 
@@ -150,18 +152,13 @@ sub left_waiting
 	my $fits = sub { my ($what, $room) = @_; return join ' AND ', map { "coalesce(yquota.amount($what, '$_'), 0) <= coalesce(yquota.amount($room, '$_'), 0)" } types($is_dominant); };
 
 	return $session->run(<<"SQL");
-WITH used AS (
-	SELECT e.queue, e.effective_maximum_capacity AS maximum,
-		   e.used OPERATOR(yquota.+) coalesce((SELECT yquota.sum(r.allocation) FROM yquota.reservation AS r JOIN yquota.application AS a USING (application_id)
-							  WHERE a.queue = e.queue OR starts_with(a.queue, e.queue || '.')), '[]') AS used
-	FROM yquota.effective_queue AS e
-), wanted AS (
+WITH wanted AS (
 	SELECT DISTINCT ON (r.application_id) a.queue, r.*
 	FROM yquota.resource_request AS r JOIN yquota.application AS a USING (application_id)
 	ORDER BY r.application_id, r.priority
 ), above AS (
-	SELECT w.application_id, w.allocation, bool_and(@{[ $fits->('u.used OPERATOR(yquota.+) w.allocation', 'u.maximum') ]}) AS fits
-	FROM wanted AS w JOIN used AS u ON w.queue = u.queue OR starts_with(w.queue, u.queue || '.')
+	SELECT w.application_id, w.allocation, bool_and(@{[ $fits->('e.used OPERATOR(yquota.+) w.allocation', 'e.effective_maximum_capacity') ]}) AS fits
+	FROM wanted AS w JOIN yquota.effective_queue AS e ON w.queue = e.queue OR starts_with(w.queue, e.queue || '.')
 	GROUP BY w.application_id, w.allocation
 )
 SELECT w.application_id, w.allocation, n.node, n.available
@@ -170,31 +167,55 @@ WHERE (SELECT bool_and(fits) FROM above) AND NOT EXISTS (SELECT FROM yquota.cont
 SQL
 }
 
-# One container after the other, until one goes to a user who was beyond his limit
-# before; rolled back.  Where nodes are reserved users have more than their containers.
-sub beyond_user_limit
+# One container after the other, until something goes to a user who was beyond his limit before; rolled
+# back.  What comes first in a pass counts: a container or a reservation that is no exchange for a reservation.
+# Then passes until nothing is left to give, which must agree with user_limit() on users at their limits.
+sub check_user_limits
 {
 	my ($session) = @_;
 	my $beyond = '';
-	my $count_reservations = 'SELECT count(*) FROM yquota.reservation';
 
 	$session->run(sprintf q(BEGIN; UPDATE yquota.queue SET user_limit_factor = 1, minimum_user_limit_percent = %d WHERE user_limit_factor IS NOT NULL), one_of(20, 50, 100));
 	foreach my $step (1 .. $most_single_containers)
 	{
-		my $is_reserved = $session->run($count_reservations) > 0;
+		my %reserved = map { $_ => 1 } split /\n/, $session->run('SELECT node FROM yquota.reservation');
 		my %may = map { $_ => 1 } split /\n/, $session->run(<<'SQL');
-SELECT a.queue, a.username FROM (SELECT DISTINCT queue, username FROM yquota.application WHERE state = 'ACTIVE') AS a,
+SELECT concat(a.queue, ' ', a.username) FROM (SELECT DISTINCT queue, username FROM yquota.application WHERE state = 'ACTIVE') AS a,
 	yquota.user_limit(a.queue, a.username) AS l WHERE l.may_be_assigned;
 SQL
-		my $got = $session->run(q(SELECT a.queue, a.username FROM yquota.schedule(max_containers => 1) AS d JOIN yquota.application AS a USING (application_id) WHERE d.decision IN ('allocated', 'swapped')));
+		my $first = $session->run(<<'SQL');
+SELECT concat_ws(';', d.decision, d.node, concat(a.queue, ' ', a.username))
+FROM yquota.schedule(max_containers => 1) WITH ORDINALITY AS d JOIN yquota.application AS a USING (application_id) ORDER BY d.ordinality LIMIT 1;
+SQL
+		chomp $first;
+		last if $first eq '';
+		my ($decision, $node, $user) = split /;/, $first;
 
-		last if $got eq '' || $is_reserved || $session->run($count_reservations) > 0;
-		chomp $got;
-		$beyond = $got if !$may{$got};
+		next if $decision !~ /^(?:allocated|reserved)$/ || $reserved{$node};
+		$beyond = $first if !$may{$user};
 		$single_containers++;
+		$among_reservations++ if %reserved;
 	}
+	my $passes = 0;
+	while ($session->run('SELECT decision FROM yquota.schedule()') ne '')
+	{
+		last if ++$passes > $most_passes;
+	}
+	my $said = said_otherwise($session);
 	$session->run('ROLLBACK');
-	return $beyond;
+	return ($beyond ne '' ? "beyond his limit: $beyond" : (), $said ne '' ? "said otherwise by user_limit(): $said" : ());
+}
+
+# What a pass that gives nothing more says of users at their limits, and user_limit() does not.
+sub said_otherwise
+{
+	my ($session) = @_;
+	my $explained = q(yquota.schedule(dry_run => true, explain => true) AS x JOIN yquota.application AS a USING (application_id)
+		CROSS JOIN LATERAL yquota.user_limit(a.queue, a.username) AS l WHERE x.stopped_by = 'user_limit');
+
+	$explained_limits += $session->run("SELECT count(*) FROM $explained");
+	return $session->run("SELECT a.queue, a.username, x.used, l.used, x.maximum, l.resource_limit, l.may_be_assigned FROM $explained
+		AND (l.may_be_assigned OR x.used OPERATOR(yquota.<>) l.used OR x.maximum OPERATOR(yquota.<>) l.resource_limit)");
 }
 
 sub play
@@ -212,7 +233,7 @@ sub play
 		submit($session) foreach 1 .. 1 + int rand 4;
 		request($session);
 		update($session) if $updates;
-		push @problems, map { "beyond his limit: $_" } beyond_user_limit($session) || ();
+		push @problems, check_user_limits($session);
 		while (decide($session, \@problems) =~ /^(?:allocated|swapped|reserved|unreserved)\b/m)
 		{
 			last if ++$passes > $most_passes;
@@ -247,6 +268,8 @@ for (my $goes_on = 1; $goes_on && !$failures;)
 is($failures, 0, 'nothing is exceeded, left waiting, or said in two ways, and the books agree');
 cmp_ok($containers, '>', 10 * $histories, 'containers ran');
 cmp_ok($single_containers, '>', $histories, 'containers were allocated to users below their limits');
+cmp_ok($explained_limits, '>', $histories, 'users at their limits were passed over');
+cmp_ok($among_reservations, '>', $histories, 'and some while nodes were reserved');
 $session->close;
 Session::administer("DROP DATABASE $database WITH (FORCE)");
 done_testing();

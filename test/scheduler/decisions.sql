@@ -31,7 +31,8 @@ BEGIN
 	INSERT INTO yquota.node_label (name, exclusive) SELECT l ->> 'name', (l ->> 'exclusive')::boolean FROM jsonb_array_elements(s -> 'labels') AS l;
 	CALL replay.configure(CASE WHEN s -> 'labels' <> '[]' THEN '{"yarn.node-labels.enabled": "true"}'::jsonb ELSE '{}' END || (s -> 'properties'));
 	INSERT INTO yquota.node (name, rack, label, total)
-	SELECT n ->> 'name', '/rack' || substr(n ->> 'name', 2)::integer % CASE left(n ->> 'name', 1) WHEN 'n' THEN 3 ELSE 10 END, coalesce(n ->> 'label', ''), replay.resource(n)
+	SELECT n ->> 'name', coalesce(n ->> 'rack', '/rack' || substr(n ->> 'name', 2)::integer % CASE left(n ->> 'name', 1) WHEN 'n' THEN 3 ELSE 10 END),
+		coalesce(n ->> 'label', ''), replay.resource(n)
 	FROM jsonb_array_elements(s -> 'nodes') AS n;
 END $$;
 
@@ -86,11 +87,19 @@ $$;
 CREATE PROCEDURE replay.change_node(o jsonb) LANGUAGE plpgsql AS $$
 BEGIN
 	CASE o ->> 'do'
+	WHEN 'add' THEN INSERT INTO yquota.node (name, rack, label, total) VALUES (o ->> 'node', o ->> 'rack', o ->> 'label', replay.resource(o));
 	WHEN 'resize' THEN UPDATE yquota.node SET total = replay.resource(o) WHERE name = o ->> 'node';
 	WHEN 'relabel' THEN UPDATE yquota.node SET label = o ->> 'label' WHERE name = o ->> 'node';
 	WHEN 'lose' THEN UPDATE yquota.node SET state = 'LOST' WHERE name = o ->> 'node';
 	WHEN 'join' THEN UPDATE yquota.node SET state = 'RUNNING', total = replay.resource(o) WHERE name = o ->> 'node';
 	END CASE;
+	PERFORM yquota.activate_applications();
+END $$;
+
+-- Everything that is remembered of the cluster is computed anew.
+CREATE PROCEDURE replay.update() LANGUAGE plpgsql AS $$
+BEGIN
+	UPDATE yquota.node SET total = total;
 	PERFORM yquota.activate_applications();
 END $$;
 
@@ -111,6 +120,7 @@ BEGIN
 	WHEN 'end' THEN NULL;
 	WHEN 'failmaster' THEN NULL;
 	WHEN 'refresh' THEN CALL replay.configure(o -> 'properties');
+	WHEN 'figures' THEN CALL replay.update();
 	ELSE CALL replay.change_node(o);
 	END CASE;
 	-- the master was on a node that is lost
@@ -153,6 +163,29 @@ CREATE FUNCTION replay.state() RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(l.text, '; ' ORDER BY l.kind, l.name COLLATE "C") FROM line AS l
 $$;
 
+-- What queues use, what users may use, and headroom: with the keys that Hadoop's have.
+CREATE FUNCTION replay.figure(key text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	of text[] := regexp_match(key, '^(queue|user|headroom) (\S+) ?(\S*) <(.*)>$');
+BEGIN
+	RETURN CASE of[1]
+		WHEN 'queue' THEN (
+			SELECT format('used %s reserved %s', replay.amounts(q.used), replay.amounts(q.reserved))
+			FROM yquota.scheduler_queue AS q WHERE q.queue = of[2] AND q.label = of[4])
+		WHEN 'user' THEN (
+			SELECT format('used %s limit %s all %s', replay.amounts(l.used), replay.amounts(l.resource_limit), replay.amounts(l.all_users_limit))
+			FROM yquota.user_limit(of[2], of[3], of[4]) AS l)
+		ELSE (
+			SELECT replay.amounts(yquota.sum(h.headroom))
+			FROM unnest(CASE of[4] WHEN '' THEN '{""}' ELSE string_to_array(of[4], ',') END) AS label, yquota.headroom(replay.id(of[2]), label) AS h)
+	END;
+END $$;
+
+CREATE FUNCTION replay.figures(figures jsonb) RETURNS text LANGUAGE sql AS $$
+	SELECT string_agg(format('%s: yquota %s, Hadoop %s', key, replay.figure(key), value), '; ' ORDER BY key COLLATE "C")
+	FROM jsonb_each_text(figures) WHERE replay.figure(key) IS DISTINCT FROM value
+$$;
+
 CREATE FUNCTION replay.expected(o jsonb) RETURNS text LANGUAGE sql
 	RETURN concat(
 		(SELECT string_agg(d, '; ' ORDER BY i) FROM jsonb_array_elements_text(o -> 'decided') WITH ORDINALITY AS t(d, i)),
@@ -170,13 +203,14 @@ BEGIN
 	decided := replay.perform(o);
 	-- of what the operation has changed, a statement of its own sees all
 	decided := concat(decided, ' reserved: ', replay.reserved(), ' state: ', replay.state());
-	RETURN CASE WHEN decided <> replay.expected(o) THEN
-		format('%s: yquota %s, Hadoop %s', o - 'state' - 'decided' - 'reserved', decided, replay.expected(o)) END;
+	RETURN coalesce(CASE WHEN decided <> replay.expected(o) THEN
+		format('%s: yquota %s, Hadoop %s', o - 'state' - 'decided' - 'reserved' - 'figures', decided, replay.expected(o)) END,
+		replay.figures(o -> 'figures'));
 END $$;
 
--- Steps, decisions and nodes that were reserved after each step; a difference ends
--- it.  What it did is to be rolled back.
-CREATE FUNCTION replay.play(s jsonb, OUT steps integer, OUT decisions integer, OUT reserved integer, OUT difference text) LANGUAGE plpgsql AS $$
+-- Steps, decisions, nodes that were reserved after each step, and figures; a difference
+-- ends it.  What it did is to be rolled back.
+CREATE FUNCTION replay.play(s jsonb, OUT steps integer, OUT decisions integer, OUT reserved integer, OUT figures integer, OUT difference text) LANGUAGE plpgsql AS $$
 DECLARE
 	o jsonb;
 	state text;
@@ -184,6 +218,7 @@ BEGIN
 	steps := 0;
 	decisions := 0;
 	reserved := 0;
+	figures := 0;
 	state := '';
 	CALL replay.start(s);
 	FOR o IN SELECT * FROM jsonb_array_elements(s -> 'steps') LOOP
@@ -191,6 +226,7 @@ BEGIN
 		PERFORM yquota.set_clock('2026-03-02 10:00+00'::timestamptz + steps * interval '1 s');
 		decisions := decisions + coalesce(jsonb_array_length(o -> 'decided'), 0);
 		reserved := reserved + (SELECT count(*) FROM jsonb_object_keys(o -> 'reserved'));
+		figures := figures + (SELECT count(*) FROM jsonb_object_keys(o -> 'figures'));
 		state := coalesce(o ->> 'state', state);
 		difference := replay.step(o || jsonb_build_object('state', state));
 		IF difference IS NOT NULL THEN

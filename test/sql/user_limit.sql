@@ -279,6 +279,40 @@ SELECT yquota.revoke_operator('yquota_test_limited');
 SET ROLE yquota_test_limited;
 SELECT resource_limit FROM yquota.user_limit('a', 'yquota_test_limited');
 RESET ROLE;
+
+\echo what is reserved counts as used, for who may ask as for the scheduler
+SELECT pg_temp.configure('root - -
+	root@x 100 100
+	root.a 100 100
+	root.a@x 100 100', $$UPDATE yquota.queue SET user_limit_factor = 0.5, accessible_node_labels = '{x}' WHERE path = 'root.a';
+	INSERT INTO yquota.scheduler_setting (node_labels_enabled, reservations_continue_look_all_nodes) VALUES (true, false)$$);
+SELECT pg_temp.nodes('[memory-mb=8192,vcores=8]', '[memory-mb=8192,vcores=8]', '[memory-mb=8192,vcores=8]@x', '[memory-mb=8192,vcores=8]@x');
+SELECT pg_temp.applications('root.a', 'application_1_1 yquota_test_limited');
+UPDATE yquota.application SET unmanaged = true, project = 'p';
+SELECT yquota.request_containers('application_1_1', '[memory-mb=6144,vcores=1]', 2),
+	yquota.request_containers('application_1_1', '[memory-mb=6144,vcores=1]', 2, priority => 2, label => 'x');
+SELECT decision, node FROM yquota.schedule('{n1}', 1);
+SELECT decision, node FROM yquota.schedule('{n1}', 1);
+SELECT stopped_by, used, maximum FROM yquota.schedule('{n2}', explain => true, dry_run => true) WHERE stopped_by <> 'label';
+SELECT * FROM pg_temp.of_user('a', 'yquota_test_limited');
+SELECT queue_used, free, headroom FROM yquota.headroom('application_1_1');
+SELECT decision, node FROM yquota.schedule('{n3}', 1);
+SELECT decision, node FROM yquota.schedule('{n3}', 1);
+SELECT * FROM pg_temp.of_user('a', 'yquota_test_limited', 'x');
+SELECT queue_used, free, headroom FROM yquota.headroom('application_1_1', 'x');
+SELECT queue, label, used, used_capacity, absolute_used_capacity FROM yquota.effective_queue;
+SELECT queue, label, used_capacity, used, reserved FROM yquota.scheduler_queue;
+SELECT yquota.grant_member('yquota_test_limited', 'p');
+SET ROLE yquota_test_limited;
+SELECT used FROM yquota.user_limit('a', 'yquota_test_limited');
+SELECT user_used FROM yquota.headroom('application_1_1', 'x');
+RESET ROLE;
+SELECT yquota.revoke_member('yquota_test_limited', 'p');
+-- not what is void: of a node that is gone, or has another label
+UPDATE yquota.node SET state = 'LOST' WHERE name = 'n1';
+UPDATE yquota.node SET label = '' WHERE name = 'n3';
+SELECT label, used FROM unnest('{"",x}'::text[]) AS label, yquota.user_limit('a', 'yquota_test_limited', label);
+SELECT queue, label, used, reserved FROM yquota.scheduler_queue;
 REVOKE USAGE ON SCHEMA yquota FROM yquota_test_limited;
 
 \c postgres

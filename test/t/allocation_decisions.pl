@@ -3,7 +3,7 @@
 #
 # Each line of test/scheduler/decisions.jsonl is a configuration in Hadoop's
 # properties, labels, nodes (node nI is in rack /rackJ, J the remainder of I by 3, and
-# node mI likewise by 10), and steps.
+# node mI likewise by 10, unless a rack is told), and steps.
 # A step has the operation, what was decided in its course and in which order
 # (containers allocated, reserved, unreserved, or updated, with node, memory, cores
 # and locality), containers that ended, applications that failed, what is reserved
@@ -15,7 +15,10 @@
 # and application masters fetched what they got after each step.  Where an application
 # has reservations for the same request on several nodes, the first by name was made
 # to come first, instead of by the order of a hash table.  A step "refresh" has the
-# whole configuration that was then in force.
+# whole configuration that was then in force.  Before a step "figures" the scheduler was made to
+# compute everything anew that it keeps from one heartbeat to the next; it has
+# what queues use and have reserved, what users use and may use, while others wait and
+# of all users, and the headroom of applications, the sum of the labels that they have asked for.
 #
 # Left out is what docs/internals.md says is otherwise here on purpose.
 
@@ -34,12 +37,13 @@ $node->safe_psql('postgres', 'CREATE EXTENSION yquota; ' . slurp_file('test/sche
 my @scenarios = grep { !/^#/ } split /\n/, slurp_file('test/scheduler/decisions.jsonl');
 my @played = split /\n/, $node->safe_psql('postgres',
 	join '', map { "BEGIN; SELECT * FROM replay.play(\$scenario\$$_\$scenario\$); ROLLBACK;\n" } @scenarios);
-my ($steps, $decisions, $reserved) = (0, 0, 0);
+my ($steps, $decisions, $reserved, $figures) = (0, 0, 0, 0);
 foreach my $played (@played)
 {
-	my ($its_steps, $its_decisions, $its_reserved, $difference) = split /\|/, $played, 4;
+	my ($its_steps, $its_decisions, $its_reserved, $its_figures, $difference) = split /\|/, $played, 5;
 
-	is($difference, '', 'every decision is as in Hadoop, and the books agree');
+	is($difference, '', 'every decision and figure is as in Hadoop, and the books agree');
+	$figures += $its_figures;
 	$steps += $its_steps;
 	$decisions += $its_decisions;
 	$reserved += $its_reserved;
@@ -48,7 +52,8 @@ is(scalar @played, scalar @scenarios, 'all scenarios were played');
 cmp_ok($steps, '>', 1000, 'steps');
 cmp_ok($decisions, '>', 400, 'decisions');
 cmp_ok($reserved, '>', 400, 'nodes that were reserved after a step');
-note("$steps steps, $decisions decisions, $reserved reserved");
+cmp_ok($figures, '>', 100, 'figures of limits');
+note("$steps steps, $decisions decisions, $reserved reserved, $figures figures");
 
 $node->stop;
 done_testing();
