@@ -70,10 +70,10 @@ CREATE TRIGGER note_change AFTER INSERT OR DELETE ON yquota.application
 CREATE TRIGGER note_update AFTER UPDATE ON yquota.application
 	FOR EACH ROW WHEN (OLD.am_resource OPERATOR(yquota.<>) NEW.am_resource OR
 		(OLD.application_id, OLD.username, OLD.queue, OLD.label, OLD.node_label_expression, OLD.project, OLD.unmanaged, OLD.priority,
-		 OLD.state, OLD.has_outstanding_requests, OLD.activated_at)
+		 OLD.state, OLD.has_outstanding_requests, OLD.submitted_at)
 		IS DISTINCT FROM
 		(NEW.application_id, NEW.username, NEW.queue, NEW.label, NEW.node_label_expression, NEW.project, NEW.unmanaged, NEW.priority,
-		 NEW.state, NEW.has_outstanding_requests, NEW.activated_at))
+		 NEW.state, NEW.has_outstanding_requests, NEW.submitted_at))
 	EXECUTE FUNCTION yquota_internal.note_application();
 CREATE TRIGGER note_truncate AFTER TRUNCATE ON yquota.application
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_application();

@@ -245,7 +245,7 @@ typedef struct YqClusterApplication
 	YqClusterUser *user;
 	int32		priority;		/* the larger number comes first */
 	int			partition;		/* label that it was submitted with; -1 when it is gone */
-	TimestampTz started_at;		/* of its attempt */
+	TimestampTz submitted_at;
 	bool		waits_for_master;	/* managed, and its application master has no container */
 	int64		next_container; /* number of the container that comes next */
 	int64	   *used;			/* per label: by containers alone */

@@ -38,7 +38,7 @@ enum
 	APPLICATION_AM_RESOURCE,
 	APPLICATION_PRIORITY,
 	APPLICATION_UNMANAGED,
-	APPLICATION_ACTIVATED_AT,
+	APPLICATION_SUBMITTED_AT,
 	APPLICATION_HAS_OUTSTANDING_REQUESTS,
 	APPLICATION_ATTEMPT,
 	APPLICATION_NEXT_CONTAINER,
@@ -139,7 +139,7 @@ read_application(const YqLoaderRow *row)
 		application->partition = yq_loader_label(row, APPLICATION_NODE_LABEL_EXPRESSION);
 	set_place(row, application);
 	application->activates_user = DatumGetBool(yq_loader_value(row, APPLICATION_HAS_OUTSTANDING_REQUESTS));
-	application->started_at = DatumGetTimestampTz(yq_loader_value(row, APPLICATION_ACTIVATED_AT));
+	application->submitted_at = DatumGetTimestampTz(yq_loader_value(row, APPLICATION_SUBMITTED_AT));
 	if (!yq_loader_is_null(row, APPLICATION_NEXT_CONTAINER))
 		application->next_container = DatumGetInt64(yq_loader_value(row, APPLICATION_NEXT_CONTAINER));
 	yq_loaded(application)->next_container = application->next_container;
@@ -155,7 +155,7 @@ read_application(const YqLoaderRow *row)
 /* Who pays is what the door makes of an event without a project. */
 #define LOOK_UP_APPLICATIONS(condition) \
 	"SELECT a.application_id, a.username, a.queue, a.label, a.node_label_expression, a.am_resource, a.priority, a.unmanaged, " \
-	"a.activated_at, a.has_outstanding_requests, t.attempt, t.next_container, t.am_container_id, " \
+	"a.submitted_at, a.has_outstanding_requests, t.attempt, t.next_container, t.am_container_id, " \
 	"t.placed_memory, t.placed_pending, t.uncounted_memory, p.name, " \
 	"EXISTS (SELECT FROM yquota.project AS known WHERE known.name = p.name), " \
 	"c.opportunities, c.missed_non_partitioned, c.re_reservations " \

@@ -255,12 +255,12 @@ magnitude(const YqCluster *cluster, const YqClusterApplication *application)
 	return used / weight;
 }
 
-/* Where Hadoop knows instants, it is to the millisecond. */
+/* An attempt has its start time, in milliseconds, from when it comes to the scheduler, which is at submission. */
 static int
 compare_starts(const YqClusterApplication *a, const YqClusterApplication *b)
 {
-	int64		a_milliseconds = a->started_at / 1000;
-	int64		b_milliseconds = b->started_at / 1000;
+	int64		a_milliseconds = a->submitted_at / 1000;
+	int64		b_milliseconds = b->submitted_at / 1000;
 
 	return a_milliseconds < b_milliseconds ? -1 : a_milliseconds > b_milliseconds;
 }
