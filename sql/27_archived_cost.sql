@@ -7,7 +7,9 @@
 --
 -- A row lies in one billing period (69_close_period.sql) and is on the bills of
 -- the periods that were closed when it had been booked: so periods and bookings
--- are kept as ends of periods.
+-- are kept as ends of periods.  Its parts add up to what was booked, by whatever
+-- timelines: a row and the one that takes it back may be on different bills, and
+-- in reports, which do not ask when, they cancel in every quarter-hour.
 --
 
 CREATE TABLE yquota_internal.archived_cost (
@@ -27,7 +29,7 @@ COMMENT ON TABLE yquota_internal.archived_cost IS
 	'Parts of archived ledger rows added up per quarter-hour (UTC), for reports about closed days';
 COMMENT ON COLUMN yquota_internal.archived_cost.archived_through IS 'as in opening_balance';
 COMMENT ON COLUMN yquota_internal.archived_cost.quarter_hour IS 'its start';
-COMMENT ON COLUMN yquota_internal.archived_cost.period_from IS 'start of the billing period, as far as periods had been closed; -infinity in the first';
+COMMENT ON COLUMN yquota_internal.archived_cost.period_from IS 'start of the billing period, as far as periods had been closed; -infinity in the first, infinity for a row on no bill: it crosses the end of a period, and was taken back before that was closed';
 COMMENT ON COLUMN yquota_internal.archived_cost.booked_after IS 'latest closed_at of a period before it was booked: it is on bills with a later one; -infinity for none';
 COMMENT ON COLUMN yquota_internal.archived_cost.amount IS 'credits';
 
@@ -37,6 +39,7 @@ CREATE TABLE yquota.archived_history (
 	target text NOT NULL,
 	archived_at timestamptz NOT NULL,
 	archived_by name NOT NULL DEFAULT session_user,
+	as_booked boolean NOT NULL DEFAULT true,
 	PRIMARY KEY (stretch, history)
 );
 COMMENT ON TABLE yquota.archived_history IS
@@ -46,6 +49,8 @@ COMMENT ON COLUMN yquota.archived_history.history IS 'ledger or log';
 COMMENT ON COLUMN yquota.archived_history.target IS 'table that its rows were put into, as it was called then';
 COMMENT ON COLUMN yquota.archived_history.archived_at IS 'clock';
 COMMENT ON COLUMN yquota.archived_history.archived_by IS 'the session''s user';
+COMMENT ON COLUMN yquota.archived_history.as_booked IS
+	'whether bills are known as they were booked; false for what version 0.2 archived, where prices that changed after a charge was booked may show in them';
 
 CREATE VIEW yquota_internal.readable_archived_cost WITH (security_barrier) AS
 	SELECT archived.*
@@ -57,13 +62,14 @@ COMMENT ON VIEW yquota_internal.readable_archived_cost IS
 
 -- Version 0.1 kept nothing of what it archived but its sum.
 CREATE VIEW yquota_internal.known_archive AS
-	SELECT coalesce(max(stretch.horizon) FILTER (WHERE archived.stretch IS NULL), '-infinity') AS costs_from
+	SELECT coalesce(max(stretch.horizon) FILTER (WHERE archived.stretch IS NULL), '-infinity') AS costs_from,
+		   coalesce(max(stretch.horizon) FILTER (WHERE archived.as_booked IS NOT TRUE), '-infinity') AS bookings_from
 	FROM yquota.history_stretch AS stretch
 	LEFT JOIN yquota.archived_history AS archived
 		ON archived.stretch = stretch.number AND archived.history = 'ledger'
 	WHERE stretch.ledger_archived_at IS NOT NULL;
 COMMENT ON VIEW yquota_internal.known_archive IS
-	'Since when archived_cost has all that was archived: -infinity unless an earlier version archived';
+	'Since when archived_cost has all that was archived, and since when as it was booked: -infinity unless an earlier version archived';
 
 CREATE FUNCTION yquota_internal.archived_cost_is_whole() RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE

@@ -91,9 +91,11 @@ COMMENT ON VIEW yquota_internal.readable_rollup IS
 	'Rows of charge_rollup that whoever asks may see';
 
 --
--- Rolling up.  Rows within a quarter-hour are taken as they are.
+-- Rolling up.  Rows within a quarter-hour are taken as they are.  Parts of others
+-- are valued at the timelines, and if they are to add up to what was booked, maybe
+-- by earlier ones, the first part is what the others leave.
 --
-CREATE FUNCTION yquota_internal.quarter_hours_query(keys text) RETURNS text
+CREATE FUNCTION yquota_internal.quarter_hours_query(keys text, as_booked boolean) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN format($query$
@@ -104,25 +106,29 @@ CREATE FUNCTION yquota_internal.quarter_hours_query(keys text) RETURNS text
 		  AND entering."from" >= entering.part_from
 		UNION ALL
 		SELECT quarter.starts_at, %1$s,
-			   CASE WHEN entering.corrects IS NULL THEN 1 ELSE -1 END
-			   * yquota_internal.accrued(entering.allocation, applying.names,
-					greatest(entering."from", quarter.starts_at),
-					least(entering."to", quarter.starts_at + interval '15 minutes'))
+			   CASE WHEN %2$L AND quarter.starts_at <= entering."from" THEN
+					entering.amount - sign.of_row * yquota_internal.accrued(entering.allocation, applying.names,
+						quarter.starts_at + interval '15 minutes', entering."to")
+			   ELSE sign.of_row * yquota_internal.accrued(entering.allocation, applying.names,
+						greatest(entering."from", quarter.starts_at),
+						least(entering."to", quarter.starts_at + interval '15 minutes'))
+			   END
 		FROM entering
 		CROSS JOIN LATERAL (
 			SELECT yquota_internal.factor_names(entering.project, entering.application_id,
 				entering.username, entering.queue, entering.execution_type) AS names
 			OFFSET 0
 		) AS applying
+		CROSS JOIN LATERAL (SELECT CASE WHEN entering.corrects IS NULL THEN 1 ELSE -1 END AS of_row) AS sign
 		CROSS JOIN LATERAL generate_series(
 			yquota_internal.quarter_hour(greatest(entering."from", entering.part_from)),
 			entering."to" - interval '1 microsecond', interval '15 minutes') AS quarter(starts_at)
 		WHERE yquota_internal.quarter_hour(entering."from")
 			<> yquota_internal.quarter_hour(yquota_internal.last_instant(entering."from", entering."to"))
-		$query$, keys);
-COMMENT ON FUNCTION yquota_internal.quarter_hours_query(text) IS
-	'SQL that cuts the ledger rows of "entering" at quarter-hours: quarter_hour, keys of theirs, and the amount of each piece; of a row only what lies behind its part_from';
-REVOKE ALL ON FUNCTION yquota_internal.quarter_hours_query(text) FROM PUBLIC;
+		$query$, keys, as_booked);
+COMMENT ON FUNCTION yquota_internal.quarter_hours_query(text, boolean) IS
+	'SQL that cuts the ledger rows of "entering" at quarter-hours: quarter_hour, keys of theirs, and the amount of each piece; of a row only what lies behind its part_from, or as booked the whole, to which its pieces add up';
+REVOKE ALL ON FUNCTION yquota_internal.quarter_hours_query(text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.roll_up_rows(
 	old_horizon xid, old_booked_from timestamptz, new_horizon xid, void_from timestamptz)
@@ -154,7 +160,7 @@ BEGIN
 		GROUP BY piece.quarter_hour, piece.project, piece.username, piece.queue,
 				 piece.application_id, piece.execution_type
 		$query$, yquota_internal.quarter_hours_query(
-			'entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type'))
+			'entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type', false))
 	USING old_horizon, old_booked_from, new_horizon, void_from;
 	GET DIAGNOSTICS added_rows = ROW_COUNT;
 	RETURN added_rows;

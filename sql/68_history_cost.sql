@@ -32,8 +32,10 @@ BEGIN
 	EXECUTE format($query$
 		WITH entering AS (
 			SELECT leaving.*, '-infinity'::timestamptz AS part_from,
-				   coalesce((SELECT max(period.until) FROM yquota.closed_period AS period
-							 WHERE period.until <= leaving."from"), '-infinity') AS period_from,
+				   CASE WHEN EXISTS (SELECT FROM yquota.closed_period AS period
+									 WHERE period.until > leaving."from" AND period.until < leaving."to") THEN 'infinity'
+						ELSE coalesce((SELECT max(period.until) FROM yquota.closed_period AS period
+									   WHERE period.until <= leaving."from"), '-infinity') END AS period_from,
 				   coalesce((SELECT max(period.closed_at) FROM yquota.closed_period AS period
 							 WHERE period.closed_at < leaving.booked_at), '-infinity') AS booked_after
 			FROM (%s) AS leaving
@@ -46,7 +48,7 @@ BEGIN
 		FROM (%s) AS piece
 		GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
 		$query$, rows_query, yquota_internal.quarter_hours_query(
-			'entering.period_from, entering.booked_after, entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type'))
+			'entering.period_from, entering.booked_after, entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type', true))
 	USING through;
 END
 $$;
@@ -173,7 +175,7 @@ BEGIN
 		$query$,
 		yquota_internal.rows_of(ledgers, contained),
 		yquota_internal.quarter_hours_query(
-			'entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type'))
+			'entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type', false))
 	USING state.booked_from, state.horizon::xid, yquota_internal.next_quarter_hour(horizon);
 	EXECUTE format('SELECT min(c.booked_at) FROM (%s) AS c',
 				   yquota_internal.rows_of(ledgers, yquota_internal.is_carried(through, false)))

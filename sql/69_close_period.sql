@@ -272,8 +272,8 @@ CREATE FUNCTION yquota_internal.verify_periods()
 	CROSS JOIN LATERAL (SELECT yquota_internal.period_amount(period.starts_at, period.until, period.closed_at) AS amount
 						OFFSET 0) AS booked
 	WHERE period.closed_at IS NOT NULL
-	  -- what earlier versions archived is not there any more
-	  AND (period.starts_at >= yquota_internal.archive_horizon() OR yquota_internal.archived_cost_is_whole())
+	  -- what earlier versions archived is not known as it was booked
+	  AND period.starts_at >= (SELECT known.bookings_from FROM yquota_internal.known_archive AS known)
 	  AND period.amount <> booked.amount
 	UNION ALL
 	SELECT 'cost of archived history differs from its opening balance', opening.project,

@@ -11,3 +11,5 @@ UPDATE yquota.pending_demand SET demand = (SELECT coalesce(jsonb_object_agg(e.na
 WHERE NOT yquota.fits_in('[]', demand);
 ALTER TABLE yquota.node ADD CHECK (yquota.fits_in('[]', total));
 ALTER TABLE yquota.pending_demand ADD CHECK (yquota.fits_in('[]', demand));
+
+DROP FUNCTION yquota_internal.quarter_hours_query(text);

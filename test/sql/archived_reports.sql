@@ -35,9 +35,19 @@ INSERT INTO yquota.container_event (event, container_id, project, application_id
 SELECT yquota.set_clock('2026-03-01 10:40:40');
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'a2'), ('CONTAINER_FINISH', 'b1'), ('CONTAINER_FINISH', 'f1');
 SELECT yquota.release(2);
+-- periods end in between; what they charged is forgiven, comes late, and was never
+SELECT yquota.close_period('2026-03-01 09:10');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, queue, allocation) VALUES
+	('CONTAINER_START', 'late', '2026-03-01 08:20:20', 'web', 'app_2', 'root.b', '[vcores=2]'), ('CONTAINER_FINISH', 'late', '2026-03-01 09:20:20', NULL, NULL, NULL, NULL);
+SELECT * FROM yquota.forgive('2026-03-01 09:01', '2026-03-01 09:14:14', 'switch replaced');
+SELECT yquota.set_clock('2026-03-01 10:44:44');
+SELECT settled FROM yquota.close_period('2026-03-01 09:40');
+SELECT count(*) FROM yquota.void_events('f1', 'never ran');
+SELECT * FROM yquota.forgive('2026-03-01 08:40', '2026-03-01 08:50', 'cable', 'lab');
+SELECT * FROM yquota.forgive('2026-03-01 09:35', '2026-03-01 09:50', 'cable');
 SELECT yquota.set_clock('2026-03-01 11:11:11');
 
--- everything that is told, by stretches of a quarter of an hour
+-- everything that is told
 CREATE VIEW told AS
 	SELECT 'balance' AS what, b::text AS line FROM yquota.project_balance AS b
 	UNION ALL SELECT 'balance at', concat(at, p.name, b) FROM unnest(ARRAY['2026-03-01 12:12:12', '2026-03-01 13:00', yquota.statement_clock()]) AS at, yquota.project AS p,
@@ -74,25 +84,30 @@ BEGIN
 END $$;
 CREATE TABLE future AS SELECT number, commands FROM (VALUES
 	(1, '{}'::text[]),
-	(2, ARRAY['SELECT yquota.quota_compute()']),
 	-- what was carried ends, late, and the day goes on
-	(3, ARRAY['SELECT yquota.set_clock(''2026-03-02 07:00'')', 'INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES (''CONTAINER_FINISH'', ''runs'', ''2026-03-01 09:05:05'')',
+	(2, ARRAY['SELECT yquota.set_clock(''2026-03-02 07:00'')', 'INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES (''CONTAINER_FINISH'', ''runs'', ''2026-03-01 09:05:05'')',
 			  'INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES (''CONTAINER_START'', ''new'', ''2026-03-01 11:50'', ''lab'', ''app_1'', ''[vcores=1]'')',
-			  'SELECT yquota.quota_compute()']),
+			  'SELECT yquota.quota_compute()', 'SELECT yquota.close_period(''2026-03-01 12:22'')']),
 	-- a budget that begins in what has been
-	(4, ARRAY['INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES (''web'', ''day'', 12345, ''2026-03-01'')', 'SELECT yquota.set_clock(''2026-03-02 07:00'')'])
+	(3, ARRAY['INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES (''web'', ''day'', 12345, ''2026-03-01'')', 'SELECT yquota.set_clock(''2026-03-02 07:00'')'])
 ) AS f (number, commands);
 CREATE TABLE told_before AS SELECT number, t.* FROM future, told_if(commands) AS t;
-CREATE FUNCTION difference() RETURNS TABLE (number integer, what text, line text) LANGUAGE sql
-	AS '(SELECT number, t.* FROM future, told_if(commands) AS t EXCEPT ALL SELECT * FROM told_before) UNION ALL (SELECT * FROM told_before EXCEPT ALL SELECT number, t.* FROM future, told_if(commands) AS t)';
+CREATE FUNCTION difference() RETURNS TABLE (number integer, what text, line text) LANGUAGE sql AS $$
+	WITH now AS MATERIALIZED (SELECT number, t.* FROM future, told_if(commands) AS t)
+	(TABLE now EXCEPT ALL TABLE told_before) UNION ALL (TABLE told_before EXCEPT ALL TABLE now)
+$$;
 SELECT what, count(*) FROM told_before GROUP BY what ORDER BY what;
 SELECT project, granted, charged, accrued, held, remaining FROM yquota.project_balance ORDER BY project;
 SELECT hold_id, application_id, state, spent, outstanding FROM yquota.hold_status ORDER BY hold_id;
 SELECT grant_id, state, spent, remaining, lost FROM yquota.grant_status ORDER BY grant_id;
+-- the bill as it was issued, and with what has been corrected since
+SELECT p.ends_at, b.closed_at, c.project, c.amount FROM yquota.billing_period AS p, yquota.billing_period AS b,
+	LATERAL yquota.cost_between(p.starts_at, p.ends_at, as_booked => b.closed_at) AS c WHERE b.closed_at >= p.closed_at ORDER BY 1, 3, 2;
 
 -- what has ended leaves
 SELECT yquota.seal_history();
-SELECT * FROM difference();
+-- what quota_compute() does before history may leave, without a look at credit
+SELECT yquota_internal.fold_counters() > 0 AS folded, yquota_internal.correct_late_prices() AS corrected;
 CREATE SCHEMA archive;
 CREATE TABLE archive.charge (LIKE yquota.charge);
 CREATE TABLE archive.container_event (LIKE yquota.container_event);
@@ -105,10 +120,11 @@ SELECT * FROM difference();
 SELECT yquota.set_clock('2026-03-01 12:12:12');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'runs', '2026-03-01 12:05:05');
 SELECT yquota.hold('site', 'app_1', 11, '2 days');
-DELETE FROM future WHERE number = 3;
+DELETE FROM future WHERE number = 2;
 DELETE FROM told_before;
 INSERT INTO told_before SELECT number, t.* FROM future, told_if(commands) AS t;
 SELECT yquota.seal_history();
+SELECT yquota_internal.fold_counters() > 0 AS folded, yquota_internal.correct_late_prices() AS corrected;
 SELECT archived, archived_before, charged FROM yquota.archive('archive.charge', 'infinity');
 SELECT archived FROM yquota.archive('archive.container_event', 'infinity');
 SELECT * FROM difference();
