@@ -229,7 +229,7 @@ users_added_by(const YqLeaf *leaf, const YqApplication *newcomer)
 
 	before.accepted--;
 	before.demanding -= newcomer->has_outstanding_requests ? 1 : 0;
-	return (yq_leaf_user_counts(user) ? 1 : 0) - (yq_leaf_user_counts(&before) ? 1 : 0);
+	return yq_leaf_user_counts(user) - yq_leaf_user_counts(&before);
 }
 
 /* Active users are those of before the newcomer. */

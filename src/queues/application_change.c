@@ -495,6 +495,17 @@ yq_application_change_lifetime(const char *application_id, int64 lifetime, const
 	return expiry;
 }
 
+/* May the user of an application become active by what it asks for? */
+static bool
+may_make_active(const Locked *locked)
+{
+	const YqApplication *application = locked->application;
+
+	return application->state == YQ_APPLICATION_ACTIVE ||
+		(locked->queue != NULL &&
+		 yq_leaf_user_may_be_active(yq_leaf_user(yq_leaf_read(locked->hierarchy, locked->queue), application->username)));
+}
+
 bool
 yq_application_change_demand(const char *application_id, bool has_outstanding_requests)
 {
@@ -508,6 +519,8 @@ yq_application_change_demand(const char *application_id, bool has_outstanding_re
 
 	if (!yq_application_is_live(locked.application->state) ||
 		locked.application->has_outstanding_requests == has_outstanding_requests)
+		return false;
+	if (has_outstanding_requests && !may_make_active(&locked))
 		return false;
 	values[0] = CStringGetTextDatum(application_id);
 	values[1] = BoolGetDatum(has_outstanding_requests);

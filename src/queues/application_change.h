@@ -44,7 +44,10 @@ extern int32 yq_application_change_priority(const char *application_id, int32 pr
 extern TimestampTz yq_application_change_lifetime(const char *application_id, int64 lifetime,
 												  const YqSubject *caller, bool *has_expiry);
 
-/* Say whether it waits for containers; returns whether that is news. */
+/*
+ * Say whether it waits for containers; returns whether that is news.  It is none of an application
+ * that is not active, and whose user has no active one in the leaf: he does not become active by it.
+ */
 extern bool yq_application_change_demand(const char *application_id, bool has_outstanding_requests);
 
 /*

@@ -261,9 +261,15 @@ yq_leaf_user_is_active(const YqLeafUser *user)
 }
 
 bool
+yq_leaf_user_may_be_active(const YqLeafUser *user)
+{
+	return user != NULL && user->active > 0;
+}
+
+int
 yq_leaf_user_counts(const YqLeafUser *user)
 {
-	return yq_leaf_user_is_active(user) || (user->accepted > 0 && user->active <= 0);
+	return (yq_leaf_user_is_active(user) ? 1 : 0) + (user->accepted > 0 && user->active <= 0 ? 1 : 0);
 }
 
 int
@@ -272,7 +278,7 @@ yq_leaf_active_users(const YqLeaf *leaf)
 	int			result = 0;
 
 	for (int i = 0; i < leaf->user_count; i++)
-		result += yq_leaf_user_counts(leaf->users[i]) ? 1 : 0;
+		result += yq_leaf_user_counts(leaf->users[i]);
 	return result;
 }
 

@@ -89,17 +89,23 @@ extern const int64 *yq_leaf_am_limit(YqLeaf *leaf);
 extern float4 yq_queue_user_weight(const YqQueue *queue, const char *username);
 
 /*
- * Does the user want containers now?  He has an active application, and one with
- * outstanding requests, be it the one or not: one that waits for its application
- * master asks for that (cs-semantics 4.1).
+ * Does the user want containers now?  He has an application with outstanding requests,
+ * be it active or waiting: one that waits for its application master asks for that.
  */
 extern bool yq_leaf_user_is_active(const YqLeafUser *user);
 
 /*
- * Users that count as active for the limit of application masters: those with
- * demand, and those who have applications waiting and none active.
+ * May an application that begins to ask make its user an active one?  It does when he has one
+ * that is active (UsersManager.activateApplication(), cs-semantics 4.1).  The user may be NULL.
  */
-extern bool yq_leaf_user_counts(const YqLeafUser *user);
+extern bool yq_leaf_user_may_be_active(const YqLeafUser *user);
+
+/*
+ * As how many active users does a user count for the limit of application masters?  As one if he
+ * has demand, and as one more if he has applications waiting and none active
+ * (UsersManager.getNumActiveUsers()).
+ */
+extern int	yq_leaf_user_counts(const YqLeafUser *user);
 extern int	yq_leaf_active_users(const YqLeaf *leaf);
 
 /*

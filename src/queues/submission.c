@@ -525,7 +525,7 @@ ask_for_master(Decision *decision)
 	YqApplication *application = &decision->admission->application;
 	const YqLeafUser *user = yq_leaf_user(decision->leaf, application->username);
 
-	application->has_outstanding_requests = !decision->submission->is_unmanaged && user != NULL && user->active > 0;
+	application->has_outstanding_requests = !decision->submission->is_unmanaged && yq_leaf_user_may_be_active(user);
 }
 
 /* Hold it, let it wait or let it start: no step refuses here. */

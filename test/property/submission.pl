@@ -1,9 +1,9 @@
 #!/usr/bin/env perl
 #
 # Random submissions, ends, moves and changes of limits against a model of what
-# is counted and which limit decides (cs-semantics 3.3, 3.4, 3.6): one after the
-# other, comparing every answer and all states; then by several sessions at once,
-# where no limit may be exceeded and what is counted must be what there is.
+# is counted and which limit decides (cs-semantics 3.3, 3.4, 3.6, and 4.1 for active users): one
+# after the other, comparing every answer, all states and the active users; then by several sessions
+# at once, where no limit may be exceeded and what is counted must be what there is.
 #
 # The cluster is large, so that whatever may run is active: room for application
 # masters is not the matter here.
@@ -26,7 +26,7 @@ my $operations = 60;
 # -- the model -----------------------------------------------------------------
 
 # limit: by "queue max", "queue parallel", "user NAME" and "cluster"; application:
-# id => [user, leaf, runs, number of its submission]
+# id => [user, leaf, runs, number of its submission, makes its user active]
 my (%limit, %application, $submissions);
 
 sub above
@@ -146,7 +146,7 @@ sub submit
 	my $held = defined $refused ? undef : held_by($user, $leaf);
 	my $answer = defined $refused ? "REJECTED $refused" : defined $held ? "NON_RUNNABLE max_parallel_apps $held" : 'ACTIVE';
 
-	$application{$id} = [ $user, $leaf, defined $held ? 0 : 1, ++$submissions ] if !defined $refused;
+	$application{$id} = [ $user, $leaf, defined $held ? 0 : 1, ++$submissions, !defined $held || runs_for($user, $leaf) ? 1 : 0 ] if !defined $refused;
 	return ("SELECT concat_ws(' ', state, decided_by, CASE WHEN state = 'NON_RUNNABLE' THEN decided_at END) "
 			. "FROM yquota.submit_application('$id', '$user', NULL, '$leaf')", $answer);
 }
@@ -159,6 +159,26 @@ sub finish
 
 	promote_after_end($user, $leaf) if $runs;
 	return ("SELECT yquota.finish_application('$id', 'KILLED')", 'KILLED');
+}
+
+sub runs_for
+{
+	my ($user, $leaf) = @_;
+
+	return live(sub { $_[2] && $_[0] eq $user && $_[1] eq $leaf });
+}
+
+# It says that it asks for containers, or for no more.
+sub ask
+{
+	return submit() if !%application;
+	my $id = pick(sort keys %application);
+	my ($user, $leaf, $runs, undef, $asks) = @{ $application{$id} };
+	my $says = pick(0, 1, 1);
+	my $is_news = $says != $asks && (!$says || runs_for($user, $leaf));
+
+	$application{$id}[4] = $says if $is_news;
+	return ("SELECT yquota.set_outstanding_requests('$id', " . ($says ? 'true' : 'false') . ')', $is_news ? 't' : 'f');
 }
 
 sub move
@@ -194,16 +214,22 @@ sub operation
 {
 	my $kind = rand;
 
-	return $kind < 0.5 ? submit() : $kind < 0.75 ? finish() : $kind < 0.9 ? move() : configure();
+	return $kind < 0.45 ? submit() : $kind < 0.65 ? finish() : $kind < 0.8 ? move() : $kind < 0.9 ? ask() : configure();
 }
 
 # -- playing ----------------------------------------------------------------------
 
 my $states = "SELECT application_id, queue, state FROM yquota.application WHERE finished_at IS NULL ORDER BY 1";
+my $active_users = "SELECT leaf, active_users FROM unnest('{@{[ join ',', @leaves ]}}'::text[]) AS leaf, yquota.user_limit(leaf, 'u') ORDER BY 1";
 
 sub expected_states
 {
 	return join('', map { "$_|$application{$_}[1]|" . ($application{$_}[2] ? 'ACTIVE' : 'NON_RUNNABLE') . "\n" } sort keys %application);
+}
+
+sub expected_active_users
+{
+	return join '', map { my $leaf = $_; my %asks = map { $$_[0] => 1 } grep { $$_[1] eq $leaf && $$_[4] } values %application; "$leaf|" . keys(%asks) . "\n" } @leaves;
 }
 
 sub begin_history
@@ -234,10 +260,11 @@ sub play_alone
 
 		push @log, "$statement;";
 		$answer = defined $error ? undef : $answer =~ s/\n\z//r;
-		my $found = $session->run($states);
-		next if ($answer // 'error') eq ($expected // 'error') && $found eq expected_states();
+		my $found = $session->run($states) . $session->run($active_users);
+		my $due = expected_states() . expected_active_users();
+		next if ($answer // 'error') eq ($expected // 'error') && $found eq $due;
 		diag(join("\n", @log, "answer:   " . ($answer // $error), "expected: " . ($expected // 'error'),
-				"found:\n$found", "expected:\n" . expected_states()));
+				"found:\n$found", "expected:\n$due"));
 		return 0;
 	}
 	return 1;

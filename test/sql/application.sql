@@ -172,6 +172,18 @@ SELECT submit(1, 'u', 'a');
 SELECT yquota.set_outstanding_requests('application_1_1', false), yquota.set_outstanding_requests('application_1_1', false);
 SELECT queue, username, active, demanding FROM yquota_internal.application_counter ORDER BY 1, 2;
 SELECT yquota.set_outstanding_requests('application_1_1', true), yquota.set_outstanding_requests('application_1_77', true);
+-- of an application that is held, or waits, only while another one of its user is active in the queue
+TRUNCATE yquota.application;
+UPDATE yquota.queue SET max_parallel_apps = 1 WHERE path = 'root.a';
+SELECT submit(1, 'u', 'a'), submit(2, 'v', 'a'), submit(3, 'u', 'a');
+SELECT yquota.set_outstanding_requests('application_1_2', true), yquota.set_outstanding_requests('application_1_3', false), yquota.set_outstanding_requests('application_1_3', true);
+SELECT username, is_active, active_users FROM unnest('{u,v}'::text[]) AS username, yquota.user_limit('root.a', username);
+-- it has been said, and stays so
+SELECT yquota.set_outstanding_requests('application_1_1', false);
+SELECT username, is_active, active_users FROM unnest('{u,v}'::text[]) AS username, yquota.user_limit('root.a', username);
+UPDATE yquota.queue SET max_parallel_apps = NULL WHERE path = 'root.a';
+SELECT * FROM states();
+SELECT yquota.set_outstanding_requests('application_1_2', true);
 
 -- Who may: everybody while lists are off; then the owner, whom modify_acl has, administrators of the queue and of the cluster
 SELECT yquota.update_application_priority('application_1_1', 1, 'eve');
