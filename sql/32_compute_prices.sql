@@ -312,6 +312,10 @@ BEGIN
 	IF NOT isfinite(measured_at) THEN
 		RAISE EXCEPTION 'prices cannot be computed as of %', measured_at
 			USING ERRCODE = 'datetime_field_overflow';
+	ELSIF as_of < yquota_internal.archive_horizon() THEN
+		RAISE EXCEPTION 'prices cannot be computed as of %, which is before the archive horizon', as_of
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('Containers that ended before %s have left the database.', yquota_internal.archive_horizon());
 	END IF;
 	may_publish := yquota_internal.try_lock_pricing();
 

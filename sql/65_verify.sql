@@ -794,6 +794,8 @@ CREATE FUNCTION yquota_internal.verify_scheduler()
 	SELECT 'container that the scheduler started is not in the books', d.container_id, format('%s on %s', d.allocation, d.node), NULL
 	FROM yquota.decision AS d
 	WHERE d.decision IN ('allocated', 'swapped')
+	  -- or it may have been archived
+	  AND d.decided_at >= yquota_internal.archive_horizon()
 	  AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id)
 	  AND NOT EXISTS (SELECT FROM yquota.charge AS c WHERE c.container_id = d.container_id)
 	UNION ALL

@@ -426,7 +426,6 @@ DECLARE
 	title text;
 BEGIN
 	PERFORM yquota_internal.check_report('report_html', '{}', "from", "to");
-	PERFORM yquota_internal.refuse_archived_window("from");
 	IF NOT isfinite("from") OR NOT isfinite("to") OR "from" = "to" THEN
 		RAISE EXCEPTION 'window of a report must have two ends'
 			USING ERRCODE = 'datetime_field_overflow';

@@ -270,7 +270,7 @@ SELECT yquota.report_outage('2026-03-02 11:00', '2026-03-02 11:01', 'in time');
 SELECT * FROM yquota.cost_between('2026-03-02 09:00', 'infinity');
 SELECT * FROM yquota.cost_between('2026-03-02 11:00', 'infinity');
 SELECT yquota.set_clock('2026-03-03 12:00');
-SELECT day, project, amount FROM yquota.daily_cost ORDER BY 1, 2;
+SELECT day, project, amount FROM yquota.daily_cost ORDER BY 1, 2, 3;
 
 --
 -- What was carried leaves when it ends

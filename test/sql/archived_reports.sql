@@ -64,7 +64,7 @@ CREATE VIEW told AS
 	UNION ALL SELECT 'bill', concat(p.ends_at, b.closed_at, c) FROM yquota.billing_period AS p, yquota.billing_period AS b,
 		LATERAL yquota.cost_between(p.starts_at, p.ends_at, '{project,username,queue,application_id,execution_type}', b.closed_at) AS c WHERE b.closed_at >= p.closed_at
 	UNION ALL SELECT 'bill by now', concat(p.ends_at, c) FROM yquota.billing_period AS p, LATERAL yquota.cost_between('-infinity', p.ends_at, '{project,queue}', 'infinity') AS c
-	UNION ALL SELECT 'report', yquota.report_html('2026-03-01 12:15', '2026-03-02 00:00')
+	UNION ALL SELECT 'report', yquota.report_html("from", '2026-03-02 00:00', project) FROM (VALUES ('2026-03-01 08:00'::timestamptz, NULL), ('2026-03-01 12:15', 'site')) AS w ("from", project)
 	UNION ALL SELECT 'problem', v::text FROM yquota.verify() AS v;
 -- what would be told if something happened; a command may be that
 CREATE FUNCTION told_if(commands text[]) RETURNS SETOF told LANGUAGE plpgsql AS $$
@@ -129,6 +129,8 @@ SELECT archived, archived_before, charged FROM yquota.archive('archive.charge', 
 SELECT archived FROM yquota.archive('archive.container_event', 'infinity');
 SELECT * FROM difference();
 SELECT count(*) FROM yquota.charge;
+-- what could only be told wrongly is refused
+SELECT yquota.compute_prices('2026-03-01 10:00');
 -- what is kept can be proved by what is known per quarter-hour
 BEGIN;
 UPDATE yquota_internal.archived_cost_since SET amount = amount + 10000 WHERE project = 'lab' AND application_id = '' AND since = '2026-03-01 09:20:20';

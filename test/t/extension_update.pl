@@ -146,6 +146,9 @@ my $finish = <<~'SQL';
 # What people see of the books; columns that come later do not count.
 my @views = qw(project_balance container_cost daily_cost queue_usage node_usage project_usage current_price);
 
+# Releases tell of no day that was archived, be it in part.
+my %told_by_all = (daily_cost => 'WHERE day > (SELECT max(horizon)::date FROM yquota.history_stretch)');
+
 sub columns_of
 {
 	my ($database) = @_;
@@ -160,7 +163,12 @@ sub shown
 {
 	my ($database, $columns) = @_;
 
-	return { map { $_ => $node->safe_psql($database, "SELECT t::text FROM (SELECT $columns->{$_} FROM yquota.$_) AS t ORDER BY 1") } @views };
+	return {
+		map {
+			my $condition = $told_by_all{$_} // '';
+			$_ => $node->safe_psql($database, "SELECT t::text FROM (SELECT $columns->{$_} FROM yquota.$_ $condition) AS t ORDER BY 1")
+		} @views
+	};
 }
 
 sub amounts
@@ -365,6 +373,9 @@ sub test_work
 	$node->safe_psql($_, $finish) foreach qw(used alone);
 	is(amounts('used'), amounts('alone'), "$version: every amount is what this version alone makes it");
 	is_proven('used', "$version: the books prove themselves in the end");
+	my @archived_days = map { $node->safe_psql($_, 'SELECT * FROM yquota.daily_cost ORDER BY day, project, username, queue') } qw(used alone);
+	is($archived_days[0], $version eq '0.1.0' ? '' : $archived_days[1], "$version: archived days are told of if their costs were kept");
+	isnt($archived_days[1], '', "$version: and are by this version");
 	like(amounts('used'), qr/^lab\|\d+\.\d+$/m, "$version: and there are amounts");
 	return;
 }
