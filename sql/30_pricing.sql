@@ -216,7 +216,7 @@ BEGIN
 					DETAIL = format('The change was: %s.', description),
 					HINT = 'Use a transaction of isolation level READ COMMITTED.';
 		END IF;
-		LOCK TABLE yquota.container_event IN SHARE ROW EXCLUSIVE MODE;
+		LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE;
 		PERFORM yquota_internal.rebase_running();
 	END IF;
 	IF effective_from <= yquota_internal.settled_at_most() THEN
@@ -565,7 +565,7 @@ COMMENT ON FUNCTION yquota_internal.note_resource_type() IS
 	'A changed base price becomes a point of yquota.base_price at the clock; other changes are noted';
 REVOKE ALL ON FUNCTION yquota_internal.note_resource_type() FROM PUBLIC;
 
-CREATE TRIGGER lock_pricing BEFORE DELETE ON yquota.price_group
+CREATE TRIGGER lock_pricing BEFORE INSERT OR DELETE ON yquota.price_group
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
 CREATE TRIGGER keep BEFORE UPDATE OF name OR DELETE ON yquota.price_group
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_price_group();
@@ -574,7 +574,7 @@ CREATE TRIGGER note AFTER DELETE ON yquota.price_group
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.price_group
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_truncate();
 
-CREATE TRIGGER lock_pricing BEFORE UPDATE OR DELETE ON yquota.resource_type
+CREATE TRIGGER lock_pricing BEFORE INSERT OR UPDATE OR DELETE ON yquota.resource_type
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE OR DELETE ON yquota.resource_type
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_resource_type();

@@ -140,11 +140,16 @@ BEGIN
 	stretch.ledger_table := 'charge_sealed_' || stretch.number;
 	stretch.log_table := 'container_event_sealed_' || stretch.number;
 
-	-- An autovacuum gives up when it is waited for long enough, and nobody else
-	-- has to wait for this lock.  Then in the order in which the door locks.
-	LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge IN SHARE UPDATE EXCLUSIVE MODE;
+	-- An autovacuum gives up when it is waited for long enough.  This lock is given
+	-- back: changes of prices would wait for it, which may read the ledger meanwhile.
+	BEGIN
+		LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge IN SHARE UPDATE EXCLUSIVE MODE;
+		RAISE transaction_rollback;
+	EXCEPTION WHEN transaction_rollback THEN
+	END;
 	PERFORM yquota_internal.lock_briefly(
-		'LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge IN ACCESS EXCLUSIVE MODE', attempts);
+		'LOCK TABLE yquota.pricing_change IN SHARE MODE;
+		 LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge IN ACCESS EXCLUSIVE MODE', attempts);
 	ledger := yquota_internal.make_child('yquota.charge', stretch.ledger_table, true);
 	log := yquota_internal.make_child('yquota.container_event', stretch.log_table, true);
 	PERFORM yquota_internal.exchange_storage('yquota.container_event', log);
@@ -714,6 +719,7 @@ DECLARE
 	number_of_table integer;
 	rows_of_table bigint;
 	last_to timestamptz;
+	changed text[];
 BEGIN
 	archived := 0;
 	SELECT array_agg(s.number ORDER BY s.number), max(s.number), count(*),
@@ -757,8 +763,9 @@ BEGIN
 	PERFORM yquota_internal.post_archived_cost(through, yquota_internal.rows_of(ledgers, leaving));
 	PERFORM yquota_internal.take_from_rollup(through, ledgers, horizon);
 	PERFORM yquota_internal.note_archived(numbers, 'ledger', target);
-	EXECUTE format('DELETE FROM yquota.container_change AS d WHERE d.container_id IN (%s)',
-				   yquota_internal.rows_of(ledgers, leaving, 'c.container_id'));
+	-- late events may hold rows of these until they are waited for
+	EXECUTE format('SELECT array_agg(DISTINCT d.container_id) FROM yquota.container_change AS d WHERE d.container_id IN (%s)',
+				   yquota_internal.rows_of(ledgers, leaving, 'c.container_id')) INTO changed;
 
 	DECLARE
 		carried_ledger text := yquota_internal.make_carried('yquota.charge', ledgers, through);
@@ -769,6 +776,7 @@ BEGIN
 		PERFORM yquota_internal.check_corrected(horizon);
 		PERFORM yquota_internal.refuse_while_deferred('archive history');
 		PERFORM yquota_internal.refuse_while_closing('archive history');
+		DELETE FROM yquota.container_change AS d WHERE d.container_id = ANY (changed);
 		PERFORM yquota_internal.detach(through, numbers, horizon, carried_ledger, carried_log);
 	END;
 END

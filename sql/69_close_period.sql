@@ -23,6 +23,18 @@ COMMENT ON FUNCTION yquota_internal.refuse_while_closing(text) IS
 	'Fail while a period is being closed';
 REVOKE ALL ON FUNCTION yquota_internal.refuse_while_closing(text) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.wait_for_postings() RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge IN SHARE ROW EXCLUSIVE MODE', 120);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.wait_for_postings() IS
+	'Wait for transactions that post to the ledger, and let none begin until the transaction ends';
+REVOKE ALL ON FUNCTION yquota_internal.wait_for_postings() FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.begin_closing(period_end timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -47,7 +59,7 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = 'Charges that ended before it have left the database.';
 	END IF;
-	PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event, yquota.charge IN SHARE ROW EXCLUSIVE MODE', 120);
+	PERFORM yquota_internal.wait_for_postings();
 	INSERT INTO yquota.closed_period (until, begun_at) VALUES (period_end, yquota.clock());
 	-- every session reads it before it settles; no amount differs
 	PERFORM yquota_internal.note_pricing_change('infinity', format('period until %s is being closed', period_end));
@@ -56,6 +68,18 @@ $$;
 COMMENT ON FUNCTION yquota_internal.begin_closing(timestamptz) IS
 	'Note the end of a period, which no charge will cross from then on';
 REVOKE ALL ON FUNCTION yquota_internal.begin_closing(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.more_remain_at_period_end(period_end timestamptz, max_containers bigint) RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT count(*) >= max_containers
+			FROM (SELECT DISTINCT unsettled.container_id
+				  FROM yquota_internal.unsettled_at_period_end AS unsettled
+				  WHERE unsettled.until = period_end
+				  LIMIT max_containers) AS due);
+COMMENT ON FUNCTION yquota_internal.more_remain_at_period_end(timestamptz, bigint) IS
+	'Whether so many containers that ran when a period ended have not been settled';
+REVOKE ALL ON FUNCTION yquota_internal.more_remain_at_period_end(timestamptz, bigint) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.settle_period_end(period_end timestamptz, max_containers bigint) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -192,7 +216,6 @@ DECLARE
 	now_at timestamptz;
 	booked_until timestamptz;
 BEGIN
-	PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event, yquota.charge IN SHARE ROW EXCLUSIVE MODE', 120);
 	-- what somebody posted who had not seen the end of the period yet
 	WHILE yquota_internal.settle_period_end(period_end, 100000) > 0 LOOP
 	END LOOP;
@@ -209,7 +232,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.finish_closing(timestamptz) IS
-	'Close a period when nobody is posting; returns when its last charge was booked at the latest';
+	'Close a period, when wait_for_postings() has been called; returns when its last charge was booked at the latest';
 REVOKE ALL ON FUNCTION yquota_internal.finish_closing(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.close_period(
@@ -221,6 +244,7 @@ CREATE FUNCTION yquota.close_period(
 #variable_conflict use_column
 DECLARE
 	found_period yquota.closed_period;
+	is_last boolean;
 BEGIN
 	IF close_period.until IS NULL OR close_period.max_containers IS NULL THEN
 		RAISE EXCEPTION 'end of a period and number of containers must not be null'
@@ -246,8 +270,15 @@ BEGIN
 	settled := 0;
 	closed_at := found_period.closed_at;
 	IF closed_at IS NULL THEN
+		is_last := NOT yquota_internal.more_remain_at_period_end(close_period.until, close_period.max_containers);
+		-- a transaction that waits for a container of ours must not be waited for
+		IF is_last THEN
+			PERFORM yquota_internal.wait_for_postings();
+		ELSE
+			LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
+		END IF;
 		settled := yquota_internal.settle_period_end(close_period.until, close_period.max_containers);
-		IF settled < close_period.max_containers THEN
+		IF is_last THEN
 			closed_at := yquota_internal.finish_closing(close_period.until);
 		END IF;
 	END IF;

@@ -229,7 +229,8 @@ BEGIN
 	IF forgive IS NULL THEN
 		RAISE null_value_not_allowed USING MESSAGE = 'the decision must not be null';
 	END IF;
-	PERFORM FROM yquota.outage WHERE outage.outage_id = decide_outage.outage_id FOR UPDATE;
+	PERFORM yquota_internal.lock_pricing();
+	PERFORM FROM yquota.outage WHERE outage.outage_id = decide_outage.outage_id;
 	IF NOT FOUND THEN
 		RAISE no_data_found
 			USING MESSAGE = format('outage %s does not exist', outage_id),
