@@ -224,10 +224,14 @@ BEGIN
 	SELECT array_agg(noted) INTO voids FROM noted;
 	-- What waits would be applied to the container's next START; which nobody
 	-- can deliver meanwhile, because it is claimed.  Others of the batch are not:
-	-- somebody else has voided them since they were chosen.
+	-- somebody else has voided them since they were chosen.  Rows that an
+	-- administrator is changing are not waited for while containers are claimed.
 	DELETE FROM yquota.event_reject AS reject
-	WHERE reject.waiting
-	  AND reject.container_id = ANY (ARRAY(SELECT void.container_id FROM unnest(voids) AS void));
+	WHERE reject.reject_id = ANY (ARRAY(
+		SELECT waits.reject_id FROM yquota.event_reject AS waits
+		WHERE waits.waiting
+		  AND waits.container_id = ANY (ARRAY(SELECT void.container_id FROM unnest(voids) AS void))
+		FOR UPDATE SKIP LOCKED));
 	RETURN QUERY SELECT void.* FROM unnest(voids) AS void;
 END
 $$;
@@ -258,6 +262,8 @@ BEGIN
 	PERFORM yquota_internal.refuse_while_deferred('void events');
 	-- as a statement of the door: the archive horizon stays where it is
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
+	-- what waits is not moved meanwhile
+	LOCK TABLE yquota.event_void IN ROW EXCLUSIVE MODE;
 	PERFORM yquota_internal.check_not_archived(container_id, application_id);
 	SELECT max(part.recorded_at) INTO latest
 	FROM (SELECT counter.last_recorded_at AS recorded_at FROM yquota_internal.feed_counter AS counter

@@ -243,9 +243,24 @@ COMMENT ON FUNCTION yquota_internal.resend_rejects(bigint[]) IS
 	'Move rows of event_reject through the door again; set_aside of them stay, with today''s reason';
 REVOKE ALL ON FUNCTION yquota_internal.resend_rejects(bigint[]) FROM PUBLIC;
 
+-- Before a row is locked, as every statement that sends events; and while rows
+-- are moved, nothing is voided that they belong to.
+CREATE FUNCTION yquota_internal.lock_for_resending() RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
+	LOCK TABLE yquota.event_void IN SHARE MODE;
+END;
+$$;
+COMMENT ON FUNCTION yquota_internal.lock_for_resending() IS
+	'What has to be locked before rows of event_reject are';
+REVOKE ALL ON FUNCTION yquota_internal.lock_for_resending() FROM PUBLIC;
+
 -- Waiting rows whose container is still unknown stay: the statement that
 -- brings their START applies them.  Rows that another session is moving are
--- left to it.
+-- left to it.  Batches are taken in the order of container ids, as by the door.
 CREATE FUNCTION yquota.retry_rejects(source text DEFAULT NULL, container_id text DEFAULT NULL,
 									 OUT retried bigint, OUT accepted bigint, OUT set_aside bigint)
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
@@ -254,20 +269,25 @@ AS $$
 DECLARE
 	batch_size CONSTANT integer := 10000;
 	batch bigint[];
-	done_through bigint := 0;
+	last_container text COLLATE "C" := '';
+	last_reject bigint := 0;
 	newest bigint;
 	result record;
 BEGIN
 	retried := 0;
 	set_aside := 0;
+	PERFORM yquota_internal.lock_for_resending();
 	-- What comes back gets larger numbers and is not tried twice.
 	SELECT max(reject.reject_id) INTO newest FROM yquota.event_reject reject;
 	LOOP
-		SELECT array_agg(candidate.reject_id), max(candidate.reject_id) INTO batch, done_through
+		SELECT array_agg(candidate.reject_id),
+			   max(candidate.id), (array_agg(candidate.reject_id ORDER BY candidate.id DESC, candidate.reject_id DESC))[1]
+		INTO batch, last_container, last_reject
 		FROM (
-			SELECT reject.reject_id
+			SELECT reject.reject_id, coalesce(reject.container_id, '') AS id
 			FROM yquota.event_reject reject
-			WHERE reject.reject_id > done_through AND reject.reject_id <= newest
+			WHERE (coalesce(reject.container_id, ''), reject.reject_id) > (last_container, last_reject)
+			  AND reject.reject_id <= newest
 			  AND (retry_rejects.source IS NULL OR reject.source = retry_rejects.source)
 			  AND (retry_rejects.container_id IS NULL OR reject.container_id = retry_rejects.container_id)
 			  AND (NOT reject.waiting
@@ -275,7 +295,7 @@ BEGIN
 							  WHERE container.container_id = reject.container_id)
 				   OR EXISTS (SELECT FROM yquota_internal.charge_in_effect charge
 							  WHERE charge.container_id = reject.container_id))
-			ORDER BY reject.reject_id
+			ORDER BY id, reject.reject_id
 			LIMIT batch_size
 			FOR UPDATE OF reject SKIP LOCKED
 		) candidate;
@@ -299,6 +319,7 @@ DECLARE
 	batch_size CONSTANT integer := 10000;
 	batch bigint[];
 BEGIN
+	PERFORM yquota_internal.lock_for_resending();
 	SELECT array_agg(candidate.reject_id) INTO batch
 	FROM (
 		SELECT reject.reject_id

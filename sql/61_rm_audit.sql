@@ -297,6 +297,8 @@ DECLARE
 BEGIN
 	PERFORM yquota_internal.check_rm_audit(log, zone, year, project_from);
 	PERFORM yquota_internal.refuse_while_deferred('import a log');
+	-- before the ledger is read, as every statement that sends events
+	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 	lines := 0;
 	last_at := after;
 	FOR line IN SELECT part FROM string_to_table(log, E'\n') AS part WHERE part ~ '\S' LOOP

@@ -466,6 +466,19 @@ yq_row_lock(Relation relation, ItemPointer tid)
 	return result == TM_Ok;
 }
 
+bool
+yq_row_delete_unlocked(Relation relation, ItemPointer tid)
+{
+	TupleTableSlot *slot = table_slot_create(relation, NULL);
+	TM_FailureData failure;
+	TM_Result	result;
+
+	result = table_tuple_lock(relation, tid, SnapshotSelf, slot, GetCurrentCommandId(true),
+							  LockTupleExclusive, LockWaitSkip, 0, &failure);
+	ExecDropSingleTupleTableSlot(slot);
+	return result == TM_Ok && delete_row(relation, tid, false);
+}
+
 /*
  * The mark is the one of rows that have moved to another partition, which no
  * other row of these tables bears.

@@ -128,6 +128,9 @@ extern void yq_reject_put(YqBooks *books, const YqEvent *event,
  */
 extern bool yq_row_delete(Relation relation, ItemPointer tid);
 
+/* The same without waiting; false as well when another transaction holds it. */
+extern bool yq_row_delete_unlocked(Relation relation, ItemPointer tid);
+
 /* Lock it, so that nobody else can change or delete it; results as above. */
 extern bool yq_row_lock(Relation relation, ItemPointer tid);
 

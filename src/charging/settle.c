@@ -562,13 +562,16 @@ carry_out(YqSettler *settler, const YqContainerBooks *loaded, const YqHistory *h
 
 /* -- the rule ------------------------------------------------------------ */
 
-/* Take back the row of an event that waited; false when somebody else has. */
+/*
+ * Take back the row of an event that waited; false when somebody else has, or holds it:
+ * who moves it to the door waits for the container that we may have claimed.
+ */
 static bool
 take_back_waiting(YqBooks *books, const YqEvent *event)
 {
 	/* who finds that nothing waits now must forget it when we roll back */
 	yq_catalog_signal_change(YQ_EVENT_REJECT);
-	return yq_row_delete(yq_finder_relation(yq_books_waiting(books)),
+	return yq_row_delete_unlocked(yq_finder_relation(yq_books_waiting(books)),
 						 (ItemPointer) &event->reject_tid);
 }
 
