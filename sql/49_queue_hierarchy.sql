@@ -48,6 +48,24 @@ CREATE CONSTRAINT TRIGGER check_queues AFTER INSERT ON yquota_internal.queue_che
 	DEFERRABLE INITIALLY DEFERRED
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.check_queues();
 
+-- Queues that are created and removed by submissions and policies take rows of these along.
+CREATE FUNCTION yquota_internal.lock_queues() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	LOCK TABLE yquota.queue IN ROW EXCLUSIVE MODE;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.lock_queues() IS
+	'Locks yquota.queue as a change of its rows does';
+REVOKE ALL ON FUNCTION yquota_internal.lock_queues() FROM PUBLIC;
+CREATE TRIGGER lock_queues BEFORE INSERT OR UPDATE OR DELETE ON yquota.queue_label
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_queues();
+CREATE TRIGGER lock_queues BEFORE INSERT OR UPDATE OR DELETE ON yquota.queue_user
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_queues();
+
 CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.queue
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
 CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.queue_label

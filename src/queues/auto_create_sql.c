@@ -14,6 +14,7 @@
 #include "queues/auto_create.h"
 #include "queues/auto_removal.h"
 #include "queues/queue_management.h"
+#include "queues/submission_lock.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
@@ -56,6 +57,7 @@ yq_sql_create_queue(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("path of the queue must not be null")));
 	path = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	yq_submission_lock_queues();
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	creation = yq_queue_creation_decide(lock_queues(), path);
 	if (creation.problem == NULL && creation.paths != NIL)
@@ -101,6 +103,8 @@ Datum
 yq_sql_remove_unused_queues(PG_FUNCTION_ARGS)
 {
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	put_paths((ReturnSetInfo *) fcinfo->resultinfo, yq_unused_queues_remove(lock_queues()));
+	/* what is unused stays so while the configuration is being changed */
+	if (ConditionalLockRelationOid(yq_table_oid(YQ_QUEUE), ExclusiveLock))
+		put_paths((ReturnSetInfo *) fcinfo->resultinfo, yq_unused_queues_remove(lock_queues()));
 	return (Datum) 0;
 }

@@ -115,6 +115,7 @@ place(Decision *decision)
 	{
 		UnlockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), mode);
 		mode = ShareRowExclusiveLock;
+		yq_submission_lock_queues();
 		yq_submission_lock_configuration(mode);
 		ask_for_place(decision);
 	}

@@ -99,6 +99,12 @@ yq_submission_lock_configuration(LOCKMODE mode)
 }
 
 void
+yq_submission_lock_queues(void)
+{
+	LockRelationOid(yq_table_oid(YQ_QUEUE), ExclusiveLock);
+}
+
+void
 yq_submission_lock_leaf(const char *path)
 {
 	take(key_of_name(YQ_LOCK_LEAF, path), ExclusiveLock);

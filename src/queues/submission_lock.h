@@ -65,6 +65,12 @@ extern void yq_submission_locks_release(const YqSubmissionLocks *locks);
  */
 extern void yq_submission_lock_configuration(LOCKMODE mode);
 
+/*
+ * Before that, by a transaction that creates or removes queues: wait for those that
+ * change the rows of queues and have not been checked.
+ */
+extern void yq_submission_lock_queues(void);
+
 /* Lock one leaf. */
 extern void yq_submission_lock_leaf(const char *path);
 
