@@ -116,9 +116,6 @@ BEGIN
 			USING ERRCODE = 'feature_not_supported',
 				HINT = 'Use a transaction of isolation level READ COMMITTED.';
 	END IF;
-	IF TG_OP = 'UPDATE' THEN
-		PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE', 120);
-	END IF;
 	-- one at a time, and not while credit is decided about; readers go on
 	LOCK TABLE yquota_internal.project_family IN SHARE ROW EXCLUSIVE MODE;
 	IF TG_OP = 'UPDATE' THEN

@@ -513,7 +513,6 @@ BEGIN
 				DETAIL = 'Events that have been committed meanwhile must be seen.',
 				HINT = 'Use a transaction of isolation level READ COMMITTED.';
 	END IF;
-	PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE', 120);
 	IF yquota_internal.is_in_books(OLD.name) THEN
 		RAISE EXCEPTION 'cannot % project "%" because its containers are in the books',
 				CASE TG_OP WHEN 'UPDATE' THEN 'rename' ELSE 'delete' END, OLD.name
@@ -527,6 +526,30 @@ COMMENT ON FUNCTION yquota_internal.keep_project() IS
 	'A project that containers were charged to keeps its name and stays';
 REVOKE ALL ON FUNCTION yquota_internal.keep_project() FROM PUBLIC;
 
+-- Before any project is locked: others lock a project when they hold one of these.
+CREATE FUNCTION yquota_internal.lock_projects() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN NULL;
+	END IF;
+	IF TG_OP = 'DELETE' THEN
+		LOCK TABLE yquota.role_grant IN ROW EXCLUSIVE MODE;
+	END IF;
+	PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE', 120);
+	-- readers go on
+	LOCK TABLE yquota_internal.project_family IN SHARE ROW EXCLUSIVE MODE;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.lock_projects() IS
+	'Projects that go, or get another name or parent, wait for events and for decisions about credit';
+REVOKE ALL ON FUNCTION yquota_internal.lock_projects() FROM PUBLIC;
+
+CREATE TRIGGER lock_projects BEFORE UPDATE OF name, parent OR DELETE ON yquota.project
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_projects();
 CREATE TRIGGER keep BEFORE UPDATE OF name OR DELETE ON yquota.project
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_project();
 
@@ -555,27 +578,34 @@ CREATE TRIGGER signal_truncate AFTER TRUNCATE ON yquota.node
 
 --
 -- What containers hold counts for the partition that their node is in now: the
--- door looks it up anew.  After signal_update, by its name.
+-- door looks it up anew.  Containers of several nodes are taken in the order of their ids.
 --
 CREATE FUNCTION yquota_internal.move_usage() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	relabelled text[] := ARRAY(SELECT fresh.name FROM new_nodes AS fresh
+							   LEFT JOIN old_nodes AS stale ON stale.name = fresh.name
+							   WHERE stale.label IS DISTINCT FROM fresh.label);
 BEGIN
-	INSERT INTO yquota.container_event (event, container_id, occurred_at, node, source)
-	SELECT 'CONTAINER_UPDATE', c.container_id,
-		   greatest(yquota.clock(), c.settled_at + interval '1 microsecond'), c.node, 'scheduler'
-	FROM yquota.container AS c
-	WHERE c.node = NEW.name;
+	IF relabelled <> '{}' THEN
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, node, source)
+		SELECT 'CONTAINER_UPDATE', c.container_id,
+			   greatest(yquota.clock(), c.settled_at + interval '1 microsecond'), c.node, 'scheduler'
+		FROM yquota.container AS c
+		WHERE c.node = ANY (relabelled);
+	END IF;
 	RETURN NULL;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.move_usage() IS
-	'Have what the containers of a node hold count for its new label';
+	'Have what the containers of nodes hold count for their new labels, by one statement';
 REVOKE ALL ON FUNCTION yquota_internal.move_usage() FROM PUBLIC;
 
 CREATE TRIGGER usage_moves AFTER UPDATE ON yquota.node
-	FOR EACH ROW WHEN (OLD.label <> NEW.label)
+	REFERENCING OLD TABLE AS old_nodes NEW TABLE AS new_nodes
+	FOR EACH STATEMENT
 	EXECUTE FUNCTION yquota_internal.move_usage();
 -- going counts as well: a look after it must be forgotten when it is rolled back
 CREATE TRIGGER signal_removal AFTER UPDATE OR DELETE ON yquota.event_reject

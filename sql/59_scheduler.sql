@@ -43,8 +43,12 @@ CREATE FUNCTION yquota.acknowledge(container_ids text[]) RETURNS bigint
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		WITH heard AS (
-			DELETE FROM yquota.decision AS d WHERE d.container_id = ANY (container_ids) RETURNING 1)
+		-- in one order, whichever index leads to them
+		WITH told AS MATERIALIZED (
+			SELECT d.decision_id FROM yquota.decision AS d WHERE d.container_id = ANY (container_ids)
+			ORDER BY d.decision_id FOR UPDATE
+		), heard AS (
+			DELETE FROM yquota.decision AS d USING told WHERE d.decision_id = told.decision_id RETURNING 1)
 		SELECT count(*) FROM heard;
 	END;
 COMMENT ON FUNCTION yquota.acknowledge(text[]) IS
@@ -56,8 +60,35 @@ CREATE FUNCTION yquota_internal.lock_passes() RETURNS void
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_passes';
 COMMENT ON FUNCTION yquota_internal.lock_passes() IS
-	'Wait for the allocation pass that is under way, and let none begin until the transaction ends';
+	'Wait for the allocation pass that is under way and for a change of the configuration, and let none begin until the transaction ends';
 REVOKE ALL ON FUNCTION yquota_internal.lock_passes() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.lock_leaves() RETURNS void
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_lock_leaves';
+COMMENT ON FUNCTION yquota_internal.lock_leaves() IS
+	'Wait for transactions that change applications, and let none begin until the transaction ends; after lock_passes()';
+REVOKE ALL ON FUNCTION yquota_internal.lock_leaves() FROM PUBLIC;
+
+-- Before any node is locked: a transaction that holds this lock may change nodes, too.
+CREATE FUNCTION yquota_internal.lock_nodes() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF NOT yquota_internal.restoring() THEN
+		PERFORM yquota_internal.lock_passes();
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.lock_nodes() IS
+	'Changes of nodes wait for the allocation pass that is under way before they look at any node';
+REVOKE ALL ON FUNCTION yquota_internal.lock_nodes() FROM PUBLIC;
+
+CREATE TRIGGER lock_passes BEFORE INSERT OR UPDATE OF name, label, total, state OR DELETE ON yquota.node
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_nodes();
 
 --
 -- A node that is another one now is not kept for anybody (cs-semantics 5.7, 8), and
@@ -70,7 +101,9 @@ CREATE FUNCTION yquota_internal.change_node() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	PERFORM yquota_internal.lock_passes();
+	IF EXISTS (SELECT FROM yquota.reservation AS r WHERE r.node = OLD.name) OR TG_OP = 'UPDATE' AND OLD.label <> NEW.label THEN
+		PERFORM yquota_internal.lock_leaves();
+	END IF;
 	DELETE FROM yquota.reservation AS r WHERE r.node = OLD.name;
 	IF TG_OP = 'UPDATE' AND OLD.label <> NEW.label THEN
 		UPDATE yquota.application AS a SET label = NEW.label

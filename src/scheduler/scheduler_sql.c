@@ -15,6 +15,7 @@
 #include "queues/hierarchy_read.h"
 #include "queues/last_am_limit.h"
 #include "queues/subject.h"
+#include "queues/submission.h"
 #include "queues/submission_lock.h"
 #include "scheduler/decision.h"
 #include "scheduler/explain.h"
@@ -24,6 +25,7 @@
 #include "utils/tuplestore.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_forget_am_limits);
+PG_FUNCTION_INFO_V1(yq_sql_lock_leaves);
 PG_FUNCTION_INFO_V1(yq_sql_lock_passes);
 PG_FUNCTION_INFO_V1(yq_sql_node_heartbeat);
 PG_FUNCTION_INFO_V1(yq_sql_schedule);
@@ -254,6 +256,15 @@ yq_sql_lock_passes(PG_FUNCTION_ARGS)
 {
 	PreventCommandIfReadOnly("changes of nodes");
 	yq_pass_lock(ExclusiveLock);
+	yq_submission_lock_configuration(RowExclusiveLock);
+	PG_RETURN_VOID();
+}
+
+/* lock_leaves() */
+Datum
+yq_sql_lock_leaves(PG_FUNCTION_ARGS)
+{
+	yq_pass_lock_leaves(yq_hierarchy_in_force());
 	PG_RETURN_VOID();
 }
 
@@ -264,9 +275,6 @@ yq_sql_forget_am_limits(PG_FUNCTION_ARGS)
 	yq_require_trigger(fcinfo, "forget_am_limits");
 	if (yq_is_restoring() || !yq_last_am_limits_are_known())
 		PG_RETURN_POINTER(NULL);
-	/* a pass, or whoever computes them, may be writing to them */
-	yq_pass_lock(ExclusiveLock);
-	yq_submission_lock_configuration(RowExclusiveLock);
 	yq_last_am_limits_forget();
 	PG_RETURN_POINTER(NULL);
 }
