@@ -72,7 +72,6 @@ DECLARE
 	found_again text[];
 	released text[];
 BEGIN
-	DELETE FROM yquota.decision AS d WHERE d.container_id = ANY (container_ids);
 	LOOP
 		found := ARRAY(SELECT c.container_id || ' ' || c.settled_at FROM yquota.container AS c
 					   WHERE c.container_id = ANY (container_ids) ORDER BY c.container_id);
@@ -96,6 +95,8 @@ BEGIN
 			END IF;
 		END;
 	END LOOP;
+	-- after the containers, as who updates them
+	PERFORM yquota.acknowledge(container_ids);
 	RETURN QUERY SELECT unnest(released);
 END
 $$;

@@ -22,6 +22,7 @@
 #include "scheduler/container_number.h"
 #include "scheduler/container_update.h"
 #include "scheduler/decision.h"
+#include "scheduler/pass_lock.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -210,6 +211,7 @@ find_touched(const YqLoadedCluster *loaded)
 	if (touched == NIL)
 		return NIL;
 	lock_leaves(touched);
+	yq_pass_lock_events();
 	present = leave_out_changed(loaded->cluster, find_present(touched));
 	if (list_length(present) < list_length(touched))
 		drop_decisions_of_gone(loaded->cluster);

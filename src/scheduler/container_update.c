@@ -316,14 +316,22 @@ cancel_pending(const char *container_id)
 
 /* Who updates a container has heard what became of it before. */
 static void
-forget_decisions(const char *container_id)
+forget_decisions(const UpdatePlan *plans, int count)
 {
 	static YqStatement forget = {
-		.command = "DELETE FROM yquota.decision AS d WHERE d.container_id = $1",
-		.types = {"text"}
+		.command = "SELECT yquota.acknowledge($1)",
+		.types = {"_text"}
 	};
-	Datum		values[] = {CStringGetTextDatum(container_id)};
+	const char **ids = palloc(sizeof(char *) * Max(count, 1));
+	int			id_count = 0;
+	Datum		values[1];
 
+	for (int i = 0; i < count; i++)
+	{
+		if (plans[i].outcome->refusal == YQ_UPDATE_ACCEPTED)
+			ids[id_count++] = plans[i].request->container_id;
+	}
+	values[0] = yq_array_of_names(ids, id_count);
 	(void) yq_statement_execute(&forget, values, NULL);
 }
 
@@ -413,7 +421,6 @@ do_plan(const YqAsker *asker, const UpdatePlan *plan)
 			decrease(asker, plan);
 			break;
 	}
-	forget_decisions(plan->request->container_id);
 }
 
 static void
@@ -434,6 +441,7 @@ yq_containers_update(const char *application_id, const YqUpdateRequest *requests
 
 	for (int i = 0; i < count; i++)
 		check_request(&requests[i]);
+	yq_pass_lock_events();
 	lock_containers(&asker, requests, count);
 	for (int i = 0; i < count; i++)
 	{
@@ -452,6 +460,7 @@ yq_containers_update(const char *application_id, const YqUpdateRequest *requests
 				do_plan(&asker, &plans[i]);
 		}
 	}
+	forget_decisions(plans, count);
 	yq_change_log_end_own();
 	yq_change_log_applications(list_make1(unconstify(char *, application_id)));
 	for (int i = 0; i < count; i++)
@@ -461,6 +470,18 @@ yq_containers_update(const char *application_id, const YqUpdateRequest *requests
 }
 
 /* -- before a pass ------------------------------------------------------------- */
+
+static bool
+are_void(void)
+{
+	static YqStatement look_up = {
+		.command = "SELECT FROM (SELECT u.container_id FROM yquota.container_update AS u UNION ALL "
+		"SELECT r.container_to_update FROM yquota.reservation AS r WHERE r.container_to_update IS NOT NULL) AS w "
+		"WHERE NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = w.container_id) LIMIT 1"
+	};
+
+	return yq_statement_execute(&look_up, NULL, NULL) > 0;
+}
 
 /* Ids of applications that waited for more for containers that run no more. */
 static List *
@@ -512,13 +533,12 @@ yq_container_updates_tidy(const YqHierarchy *hierarchy)
 	List	   *ids;
 	ListCell   *cell;
 
-	if (yq_table_has_no_pages(YQ_CONTAINER_UPDATE_TABLE))
+	if (yq_table_has_no_pages(YQ_CONTAINER_UPDATE_TABLE) || !are_void())
 		return;
+	yq_pass_lock_leaves(hierarchy);
 	/* every pass reads these applications again */
 	yq_change_log_begin_own();
 	ids = drop_void();
-	if (ids != NIL)
-		yq_pass_lock_leaves(hierarchy);
 	foreach(cell, ids)
 		yq_asker_note_demand(lfirst(cell));
 	yq_change_log_end_own();

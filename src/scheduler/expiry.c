@@ -18,6 +18,7 @@
 #include "queues/statement.h"
 #include "scheduler/container_update.h"
 #include "scheduler/expiry.h"
+#include "scheduler/pass_lock.h"
 #include "utils/timestamp.h"
 
 /* What the last look has found. */
@@ -57,7 +58,7 @@ look(TimestampTz now)
 
 /* Increases that are left are those of containers that somebody is ending or changing. */
 int
-yq_release_expired(void)
+yq_release_expired(const YqHierarchy *hierarchy)
 {
 	static YqStatement release = {
 		.command = "WITH due AS MATERIALIZED ("
@@ -87,6 +88,8 @@ yq_release_expired(void)
 	if (now < oldest_at + expiry)
 		return 0;
 	is_current = false;
+	if (hierarchy != NULL)
+		yq_pass_lock_leaves(hierarchy);
 	yq_container_updates_take_back(now - expiry, YQ_EXPIRY_BATCH);
 	return (int) yq_statement_execute(&release, values, NULL);
 }

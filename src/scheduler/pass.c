@@ -35,13 +35,20 @@
 
 /* Reservations of nodes that went, or have another label now (cs-semantics 5.7). */
 static void
-drop_void_reservations(void)
+drop_void_reservations(const YqHierarchy *hierarchy)
 {
+	static YqStatement look_up = {
+		.command = "SELECT FROM yquota.reservation AS r WHERE NOT EXISTS ("
+		"SELECT FROM yquota.node AS n WHERE n.name = r.node AND n.state = 'RUNNING' AND n.label = r.label) LIMIT 1"
+	};
 	static YqStatement drop = {
 		.command = "DELETE FROM yquota.reservation AS r WHERE NOT EXISTS ("
 		"SELECT FROM yquota.node AS n WHERE n.name = r.node AND n.state = 'RUNNING' AND n.label = r.label)"
 	};
 
+	if (yq_statement_execute(&look_up, NULL, NULL) == 0)
+		return;
+	yq_pass_lock_leaves(hierarchy);
 	yq_change_log_begin_own();
 	if (yq_statement_execute(&drop, NULL, NULL) > 0)
 		yq_change_log_everything();
@@ -245,7 +252,7 @@ find_cluster(const YqPass *pass, bool knew_nodes)
 
 	/* nodes of one that is kept are as they were */
 	if (!knew_nodes || !yq_kept_cluster_is_of(hierarchy))
-		drop_void_reservations();
+		drop_void_reservations(hierarchy);
 	if (!pass->explains)
 		loaded = yq_kept_cluster_get(hierarchy);
 	return loaded == NULL ? load(pass, hierarchy) : loaded;
@@ -265,7 +272,7 @@ yq_pass_run(const YqPass *pass)
 	take_lock(pass);
 	yq_submission_lock_configuration(RowExclusiveLock);
 	yq_container_updates_tidy(yq_hierarchy_in_force());
-	(void) yq_release_expired();
+	(void) yq_release_expired(yq_hierarchy_in_force());
 	if (pass->nodes == NULL)
 		restart_lost_masters(yq_hierarchy_in_force());
 	loaded = find_cluster(pass, knew_nodes);

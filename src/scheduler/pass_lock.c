@@ -49,3 +49,9 @@ yq_pass_lock_leaves(const YqHierarchy *hierarchy)
 	}
 	yq_submission_locks_take(&locks);
 }
+
+void
+yq_pass_lock_events(void)
+{
+	LockRelationOid(yq_table_oid(YQ_CONTAINER_EVENT), RowExclusiveLock);
+}

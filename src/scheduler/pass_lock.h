@@ -31,4 +31,10 @@ extern bool yq_pass_try_lock(LOCKMODE mode);
  */
 extern void yq_pass_lock_leaves(const YqHierarchy *hierarchy);
 
+/*
+ * Lock the log as a statement that sends events does, after the leaves and before any
+ * container: a transaction that holds up all events may wait for a container.
+ */
+extern void yq_pass_lock_events(void);
+
 #endif							/* YQ_PASS_LOCK_H */

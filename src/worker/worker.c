@@ -587,7 +587,7 @@ static void
 release_expired(Task *task)
 {
 	TimestampTz now = yq_clock_now();
-	bool		is_done = !yq_pass_try_lock(ExclusiveLock) || yq_release_expired() < YQ_EXPIRY_BATCH;
+	bool		is_done = !yq_pass_try_lock(ExclusiveLock) || yq_release_expired(NULL) < YQ_EXPIRY_BATCH;
 
 	task->last_run = is_done ? now : 0;
 }
