@@ -397,7 +397,7 @@ copy_answer(int column)
 }
 
 /*
- * A project that pays in advance and has nothing left is refused, unless it was
+ * The project has to be known.  One that pays in advance and has nothing left is refused, unless it was
  * agreed that it may go on: by itself and by all above it that have nothing left.
  * What is held for the application is there for it.
  */
@@ -424,6 +424,7 @@ check_credit(Decision *decision)
 	Datum		values[2];
 	char	   *limited_by = NULL;
 	char	   *remaining = NULL;
+	bool		is_known;
 	bool		isnull;
 
 	if (submission->project == NULL)
@@ -432,11 +433,8 @@ check_credit(Decision *decision)
 	values[1] = CStringGetTextDatum(submission->application_id);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
-	if (yq_statement_run(&mode, values, NULL) == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("project \"%s\" does not exist", submission->project)));
-	if (DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)) &&
+	is_known = yq_statement_run(&mode, values, NULL) == 1;
+	if (is_known && DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)) &&
 		yq_statement_run(&credit, values, NULL) == 1 &&
 		DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)))
 	{
@@ -444,6 +442,10 @@ check_credit(Decision *decision)
 		limited_by = copy_answer(3);
 	}
 	SPI_finish();
+	if (!is_known)
+		return refuse(decision, "project", submission->project,
+					  psprintf("Project %s does not exist, cannot accept submission of application: %s",
+							   submission->project, submission->application_id));
 	if (remaining == NULL)
 		return true;
 	return refuse(decision, "project_quota", limited_by,

@@ -64,7 +64,7 @@ typedef struct YqAdmission
 /*
  * Decide.  When it is to be let in, locks what the decision depends on
  * (submission_lock.h) and creates the queue where that is needed; else nothing
- * is locked or changed.  A project that does not exist is an error.
+ * is locked or changed.
  */
 extern YqAdmission yq_submission_decide(const YqSubmission *submission, bool is_to_be_let_in);
 

@@ -188,7 +188,13 @@ SELECT name, state, decided_by, decided_at, reason
 FROM yquota.project, yquota.submit_application(next_id(), 'alice', NULL, 'a', project => name) ORDER BY name;
 INSERT INTO yquota.quota_grant (project, amount, reason) SELECT name, 0.5, 'test' FROM yquota.project;
 SELECT name, state, decided_by FROM yquota.project, yquota.submit_application(next_id(), 'alice', NULL, 'a', project => name) ORDER BY name;
-SELECT yquota.submit_application(next_id(), 'alice', NULL, 'a', project => 'nobody');
+-- an unknown project refuses its own application, and nothing else of the set
+SELECT name, state, decided_by, decided_at, reason FROM unnest('{PREPAID-stop,nobody,NOLIMIT-stop}'::text[]) AS name,
+	yquota.submit_application('of ' || name, 'alice', NULL, 'a', project => name);
+SELECT state, decided_by, decided_at FROM yquota.admission('of nobody', 'alice', NULL, 'a', project => 'nobody');
+SELECT application_id, state, project, diagnostics FROM yquota.application WHERE application_id LIKE 'of %' ORDER BY application_id;
+INSERT INTO yquota.project (name) VALUES ('nobody');
+SELECT state, decided_by FROM yquota.submit_application('of nobody', 'alice', NULL, 'a', project => 'nobody');
 
 -- ids: once, unless refused
 SELECT told(yquota.submit_application('job-1', 'alice', NULL, 'nowhere'));
