@@ -142,11 +142,12 @@ yq_queue_may_assign(const YqCluster *cluster, const YqClusterQueue *queue, int l
 
 /* -- demand ---------------------------------------------------------------- */
 
+/* Demand beyond 64 bits wraps, as Hadoop's does, and is whole again when it is taken back. */
 static void
 add_pending(const YqCluster *cluster, int64 *pending, const int64 *amounts, int64 count)
 {
 	for (int i = 0; i < cluster->calculator->types; i++)
-		pending[i] += amounts[i] * count;
+		pending[i] = (int64) ((uint64) pending[i] + (uint64) amounts[i] * (uint64) count);
 }
 
 void
