@@ -108,6 +108,7 @@ yq_sql_lock_credit(PG_FUNCTION_ARGS)
 	text	   *project = PG_GETARG_TEXT_PP(0);
 	Numeric		available;
 
+	PreventCommandIfReadOnly("changes of holds");
 	lock_ancestors(PointerGetDatum(project));
 	lock_project(project);
 	available = read_available(PointerGetDatum(project));

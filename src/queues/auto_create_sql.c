@@ -11,6 +11,7 @@
 #include "base/catalog.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "queues/auto_create.h"
 #include "queues/auto_removal.h"
 #include "queues/queue_management.h"
@@ -27,6 +28,7 @@ PG_FUNCTION_INFO_V1(yq_sql_remove_unused_queues);
 static YqHierarchy *
 lock_queues(void)
 {
+	PreventCommandIfReadOnly("changes of queues");
 	LockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), ShareRowExclusiveLock);
 	return yq_hierarchy_get();
 }

@@ -6,8 +6,10 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
+use Calls;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Sample;
 use Test::More;
 use WorkerNode;
 
@@ -92,6 +94,56 @@ foreach my $statement (
 
 	like($error, qr/cannot execute .* (in a read-only transaction|during recovery)/, "refused: $statement");
 }
+
+#
+# Every public function that may write: what the primary would do the standby
+# refuses with 25006, and what the primary refuses the standby may refuse alike.
+#
+
+# Arguments that a function of this name can do something with.
+my %sensible = (
+	amount => '1', amounts => q('[vcores=1]'::yquota.resource), application_id => q('application_1_0001'::text), as_of => 'yquota.clock()',
+	at => 'yquota.clock()', before => q('infinity'::timestamptz), container_id => q('c4'::text), container_ids => q('{c4}'::text[]), count => '1',
+	from_at => q('2025-03-03 09:30+00'::timestamptz), name => q('p1'::text), node => q('n1'::text), nodes => q('{n1}'::text[]),
+	price_group => q('GENERAL'::text), project => q('p1'::text), queue => q('root.a'::text), reason => q('test'::text), resource_type => q('vcores'::text),
+	to_at => q('2025-03-03 10:30+00'::timestamptz), ttl => q('1 hour'::interval), until => q('2025-03-03 11:00+00'::timestamptz), username => q('u1'::text));
+
+# answers(NODE, CALLS...): the SQLSTATE and the message of each, all taken back.
+sub answers
+{
+	my ($node, @calls) = @_;
+	my $script = join('', map { "BEGIN;\n$calls[$_];\n\\warn #$_ :SQLSTATE :LAST_ERROR_MESSAGE\nROLLBACK;\n" } 0 .. $#calls);
+	my $told;
+
+	$node->psql('sample', "\\o /dev/null\nSET statement_timeout = '60s';\nSET client_min_messages = error;\n$script", on_error_stop => 0, stderr => \$told);
+	my %answer = map { /^#(\d+) (00000|.*)/ ? ($1 => $2) : () } split /\n/, $told;
+	return map { $answer{$_} // 'nothing' } 0 .. $#calls;
+}
+
+load_sample($primary, 'sample');
+$primary->safe_psql('sample', <<~'SQL');
+	INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '50'), ('root.b', '50');
+	SELECT yquota.submit_application('application_1_0001', 'u1', '{}', 'root.a', project => 'p1', unmanaged => true);
+	INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('p1', 10000000, 'enough');
+	SELECT yquota.hold('p1', 'application_1_0001', 10, '1 hour');
+	SQL
+$primary->wait_for_catchup($standby);
+learn_types($primary, 'sample');
+my @calls = map {
+	my $function = $_;
+	my @ordinary = map { (values_of($_))[0] } @{ $function->{types} };
+	my @sensible = map { $sensible{ $function->{arguments}[$_] // '' } // $ordinary[$_] } 0 .. $#ordinary;
+
+	map { call($function, @$_) } \@sensible, [ @sensible[ 0 .. $#sensible - $function->{defaults} ] ], \@ordinary
+} grep { $_->{volatile} && $_->{kind} eq 'f' && $_->{name} =~ /^yquota\./ } functions($primary, 'sample');
+my @of_primary = answers($primary, @calls);
+my @of_standby = answers($standby, @calls);
+my @done = grep { $of_primary[$_] =~ /^00000/ } 0 .. $#calls;
+my @wrong = map { "$calls[$_]: $of_standby[$_]; the primary: $of_primary[$_]" }
+  grep { $of_standby[$_] !~ /^25006/ && substr($of_standby[$_], 0, 5) ne substr($of_primary[$_], 0, 5) } 0 .. $#calls;
+
+is(join("\n", @wrong), '', 'the standby answers 25006 to ' . @calls . ' calls of functions that may write, or what the primary answers');
+cmp_ok(@done, '>', @calls / 4, @done . ' of them are calls that the primary accepts');
 
 $standby->stop;
 $primary->stop;
