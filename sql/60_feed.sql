@@ -235,7 +235,7 @@ BEGIN
 		WHERE reject.reject_id = again.reject_id;
 		set_aside := set_aside + jsonb_array_length(refused);
 		left_over := ARRAY(SELECT id FROM unnest(left_over) AS id
-						   EXCEPT ALL SELECT (again ->> 'reject_id')::bigint FROM jsonb_array_elements(refused) AS again);
+						   EXCEPT SELECT (again ->> 'reject_id')::bigint FROM jsonb_array_elements(refused) AS again);
 	END LOOP;
 END;
 $$;
