@@ -468,7 +468,8 @@ yq_allocator_assign(YqCluster *cluster, YqClusterApplication *application, YqClu
 	Attempt		attempt = {.cluster = cluster, .application = application, .node = node, .mode = mode,
 	.limits = limits, .notes = notes, .proposal = proposal};
 
-	for (int i = 0; i < application->key_count; i++)
+	for (int i = yq_cluster_wanted_key(application, 0); i < application->key_count;
+		 i = yq_cluster_wanted_key(application, i + 1))
 	{
 		KeyOutcome	outcome;
 

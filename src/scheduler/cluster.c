@@ -290,6 +290,7 @@ yq_cluster_add_key(YqCluster *cluster, YqClusterApplication *application, int32 
 	key->anywhere.relaxes_locality = true;
 	MAKE_ROOM(cluster, application->keys, application->key_count, application->key_room);
 	application->keys[application->key_count++] = key;
+	key->wanted_from = application->key_count;
 	return key;
 }
 
@@ -434,6 +435,55 @@ compare_ids(const void *a, const void *b)
 									 (*(YqClusterApplication *const *) b)->application_id);
 }
 
+void
+yq_cluster_sort_keys(YqClusterApplication *application)
+{
+	if (application->key_count > 0)
+		qsort(application->keys, application->key_count, sizeof(YqRequestKey *), compare_keys);
+	yq_cluster_look_for_wanted_keys(application);
+}
+
+YqRequestKey *
+yq_cluster_find_key(const YqClusterApplication *application, int sorted_count, int32 priority,
+					int64 allocation_request_id, const char *container_to_update)
+{
+	YqContainerUpdate update = {.container_id = container_to_update};
+	YqRequestKey wanted = {
+		.priority = priority,.allocation_request_id = allocation_request_id,
+		.update = container_to_update == NULL ? NULL : &update
+	};
+	const YqRequestKey *key = &wanted;
+	YqRequestKey **found = sorted_count == 0 ? NULL :
+		bsearch(&key, application->keys, sorted_count, sizeof(YqRequestKey *), compare_keys);
+
+	return found == NULL ? NULL : *found;
+}
+
+void
+yq_cluster_look_for_wanted_keys(YqClusterApplication *application)
+{
+	for (int i = 0; i < application->key_count; i++)
+		application->keys[i]->wanted_from = i + 1;
+}
+
+int
+yq_cluster_wanted_key(YqClusterApplication *application, int from)
+{
+	int			at = from;
+
+	while (at < application->key_count && application->keys[at]->anywhere.count <= 0)
+		at = application->keys[at]->wanted_from;
+	/* whoever passes by next goes there at once: each key is passed by a few times in all */
+	while (from < at)
+	{
+		int			next = application->keys[from]->wanted_from;
+
+		application->keys[from]->wanted_from = at;
+		from = next;
+	}
+	return at;
+}
+
 static void
 prepare_key(YqCluster *cluster, YqRequestKey *key)
 {
@@ -451,8 +501,7 @@ prepare_key(YqCluster *cluster, YqRequestKey *key)
 void
 yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplication *application)
 {
-	if (application->key_count > 0)
-		qsort(application->keys, application->key_count, sizeof(YqRequestKey *), compare_keys);
+	yq_cluster_sort_keys(application);
 	if (application->blacklist_count > 0)
 		qsort(application->blacklist, application->blacklist_count, sizeof(YqName), compare_names);
 	for (int i = 0; i < application->key_count; i++)
@@ -578,6 +627,7 @@ yq_cluster_drop_empty_keys(YqClusterApplication *application)
 			application->keys[count++] = key;
 	}
 	application->key_count = count;
+	yq_cluster_look_for_wanted_keys(application);
 }
 
 static void

@@ -222,6 +222,7 @@ typedef struct YqRequestKey
 	int64		missed_non_partitioned; /* of them, such as are not for the default partition */
 	int64		re_reservations;
 	YqRequestCounters written;	/* the last three as they were loaded, or written down */
+	int			wanted_from;	/* keys of its application after it and before this place: nothing is wanted of them */
 	struct YqReservation **reservations;	/* by name of the node */
 	int			reservation_count;
 	int			reservation_room;
@@ -400,6 +401,20 @@ extern YqClusterApplication *yq_cluster_add_application(YqCluster *cluster, YqCl
 /* Add a request key; its counters are 0, and nothing is asked for yet. */
 extern YqRequestKey *yq_cluster_add_key(YqCluster *cluster, YqClusterApplication *application,
 										int32 priority, int64 allocation_request_id, int label);
+
+/* Put the keys of an application in their order, which preparing it does, too. */
+extern void yq_cluster_sort_keys(YqClusterApplication *application);
+
+/* The key among the first ones, which are in order; NULL when it is not there.  NULL for no update. */
+extern YqRequestKey *yq_cluster_find_key(const YqClusterApplication *application, int sorted_count, int32 priority,
+										 int64 allocation_request_id, const char *container_to_update);
+
+/*
+ * The place of the first key, from a place on, that something is wanted of; the number of keys
+ * when none is left.  What is wanted of keys becomes less in between, or they are looked for anew.
+ */
+extern int	yq_cluster_wanted_key(YqClusterApplication *application, int from);
+extern void yq_cluster_look_for_wanted_keys(YqClusterApplication *application);
 
 /*
  * Add what a key asks for of a node or rack, or anywhere (YQ_ANYWHERE).  A row of

@@ -192,27 +192,37 @@ yq_loader_application(const YqClusterLoader *loader, const char *id)
 /* -- what they ask for --------------------------------------------------------- */
 
 static bool
-is_key_of(const YqRequestKey *key, const char *container_to_update)
+is_key_of(const YqRequestKey *key, int32 priority, int64 allocation_request_id, const char *container_to_update)
 {
+	if (key->priority != priority || key->allocation_request_id != allocation_request_id)
+		return false;
 	if (key->update == NULL || container_to_update == NULL)
 		return key->update == NULL && container_to_update == NULL;
 	return strcmp(key->update->container_id, container_to_update) == 0;
 }
 
+/*
+ * Rows come application by application, and key by key: it is the last one, one of those that
+ * were there before the first row of the application came, or none.
+ */
 static YqRequestKey *
-find_key(const YqClusterApplication *application, int32 priority, int64 allocation_request_id,
+find_key(YqClusterLoader *loader, YqClusterApplication *application, int32 priority, int64 allocation_request_id,
 		 const char *container_to_update)
 {
-	/* rows come key by key: it is the last one, if any */
-	for (int i = application->key_count - 1; i >= 0; i--)
+	if (application->key_count > 0)
 	{
-		YqRequestKey *key = application->keys[i];
+		YqRequestKey *last = application->keys[application->key_count - 1];
 
-		if (key->priority == priority && key->allocation_request_id == allocation_request_id &&
-			is_key_of(key, container_to_update))
-			return key;
+		if (is_key_of(last, priority, allocation_request_id, container_to_update))
+			return last;
 	}
-	return NULL;
+	if (loader->sorted != application)
+	{
+		yq_cluster_sort_keys(application);
+		loader->sorted = application;
+		loader->sorted_keys = application->key_count;
+	}
+	return yq_cluster_find_key(application, loader->sorted_keys, priority, allocation_request_id, container_to_update);
 }
 
 static YqContainerUpdate *
@@ -232,7 +242,7 @@ get_key(const YqLoaderRow *row, YqClusterApplication *application, const char *c
 {
 	int32		priority = DatumGetInt32(yq_loader_value(row, 2));
 	int64		allocation_request_id = DatumGetInt64(yq_loader_value(row, 3));
-	YqRequestKey *key = find_key(application, priority, allocation_request_id, container_to_update);
+	YqRequestKey *key = find_key(row->loader, application, priority, allocation_request_id, container_to_update);
 
 	if (key == NULL)
 	{
@@ -282,6 +292,7 @@ read_requests(YqClusterLoader *loader, Datum *ids)
 		.plans_once = true
 	};
 
+	loader->sorted = NULL;
 	yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_request);
 }
 
@@ -414,7 +425,7 @@ read_reservation(const YqLoaderRow *row)
 	"FROM yquota_internal.reservation_in_force AS r " \
 	"LEFT JOIN yquota_internal.request_counter AS c USING (application_id, priority, allocation_request_id) " \
 	condition \
-	"ORDER BY r.node"
+	"ORDER BY r.application_id, r.priority, r.allocation_request_id, r.container_to_update, r.node"
 
 /* Void ones are dropped before a pass that is not dry: see pass.c. */
 static void
@@ -427,6 +438,7 @@ read_reservations(YqClusterLoader *loader, Datum *ids)
 		.plans_once = true
 	};
 
+	loader->sorted = NULL;
 	if (!yq_table_has_no_pages(YQ_RESERVATION))
 		yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_reservation);
 }

@@ -177,14 +177,9 @@ serve(YqRequestKey *key, YqAsk *ask)
 }
 
 static bool
-is_satisfied(const YqClusterApplication *application)
+is_satisfied(YqClusterApplication *application)
 {
-	for (int i = 0; i < application->key_count; i++)
-	{
-		if (application->keys[i]->anywhere.count > 0)
-			return false;
-	}
-	return true;
+	return yq_cluster_wanted_key(application, 0) == application->key_count;
 }
 
 /* One container less is asked for: where it is, and everywhere that includes it. */

@@ -26,6 +26,8 @@ typedef struct YqClusterLoader
 	List	   *added;			/* YqClusterApplication: by the reading at hand */
 	HTAB	   *held;			/* what applications held before it, by id; NULL: nothing is known */
 	bool		is_contradictory;	/* so is this */
+	YqClusterApplication *sorted;	/* that rows are coming of, or NULL */
+	int			sorted_keys;	/* how many of its keys are in order: those from before its rows */
 } YqClusterLoader;
 
 /* A row of a statement. */

@@ -198,14 +198,7 @@ yq_pass_log_position(const bytea *values)
 static YqRequestKey *
 find_key(const YqClusterApplication *application, int32 priority, int64 allocation_request_id)
 {
-	for (int i = 0; i < application->key_count; i++)
-	{
-		YqRequestKey *key = application->keys[i];
-
-		if (key->update == NULL && key->priority == priority && key->allocation_request_id == allocation_request_id)
-			return key;
-	}
-	return NULL;
+	return yq_cluster_find_key(application, application->key_count, priority, allocation_request_id, NULL);
 }
 
 static void
@@ -215,6 +208,8 @@ set_count(const YqCluster *cluster, YqRequestKey *key, YqAsk *ask, int64 count)
 		yq_pending_change(cluster, key->application, key->label, ask->amounts, count - ask->count);
 	if (ask->count > 0 && count == 0)
 		key->unique_asks--;
+	if (ask == &key->anywhere && ask->count <= 0 && count > 0)
+		yq_cluster_look_for_wanted_keys(key->application);
 	ask->count = count;
 	ask->is_changed = true;
 }

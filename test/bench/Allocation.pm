@@ -138,6 +138,11 @@ sub schedule_case
 sub pass_times
 {
 	cluster(@_);
+	return times_of_passes();
+}
+
+sub times_of_passes
+{
 	my $session = Cluster->new($database);
 	my $best = sub { return (sort { $a <=> $b } map { (timed($session, 'yquota.schedule(dry_run => true)'))[0] } 1 .. 3)[0]; };
 	my $filling = $best->();
@@ -243,6 +248,34 @@ sub regime_rows
 
 sub regimes_case { return regime_rows('nodes, leaves and applications', @regimes); }
 sub leaf_case { return regime_rows('nodes and applications', @leaf); }
+
+# One application that wants containers with so many request ids, of which half find a place.
+sub keys_case
+{
+	my %times;
+
+	foreach my $quarters (1, 2, 4)
+	{
+		my $keys = size('request_keys') * $quarters / 4;
+
+		Cluster::copy_database($database, empty());
+		Cluster::once($database, <<"SQL");
+SET client_min_messages = error;
+INSERT INTO yquota.project (name) VALUES ('keys');
+INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.keys', '100');
+INSERT INTO yquota.node (name, total) SELECT 'node' || number, format('[memory-mb=%s,vcores=%s]', 1024 * $keys / 8, $keys / 8)::yquota.resource FROM generate_series(1, 4) AS number;
+SELECT yquota.submit_application('application_1_0001', 'keys', '{}', 'keys', project => 'keys', unmanaged => true);
+SELECT yquota.request_containers('application_1_0001',
+	array_agg(ROW('*', '[memory-mb=1024,vcores=1]', 1, 1, number, true, NULL, NULL)::yquota.container_request))
+FROM generate_series(1, $keys) AS number;
+VACUUM ANALYZE yquota.resource_request;
+SQL
+		$times{$quarters} = [ times_of_passes() ];
+	}
+	growth_rows('request keys of one application', \%times);
+	Cluster::drop_database($database);
+	return;
+}
 
 #
 # Single nodes
@@ -446,7 +479,7 @@ sub heartbeat_case
 
 sub cases
 {
-	return ('allocation-schedule' => \&schedule_case, 'allocation-growth' => \&growth_case, 'allocation-regimes' => \&regimes_case, 'allocation-leaf' => \&leaf_case,
+	return ('allocation-schedule' => \&schedule_case, 'allocation-growth' => \&growth_case, 'allocation-regimes' => \&regimes_case, 'allocation-leaf' => \&leaf_case, 'allocation-keys' => \&keys_case,
 		'allocation-heartbeat' => \&heartbeat_case);
 }
 

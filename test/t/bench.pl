@@ -80,6 +80,7 @@ foreach my $case (
 	'activate_applications() of all queues', 'schedule(), dry run: decisions', 'schedule(): containers recorded', 'schedule(), dry run when the cluster is full',
 	'schedule(), peak memory', 'schedule(), filling the cluster: four times as many nodes', 'schedule(), filling the cluster: four times as many applications',
 	'schedule(), filling the cluster: four times as many nodes and applications', 'schedule(), the cluster being full: four times as many nodes',
+	'schedule(), filling the cluster: four times as many request keys', 'schedule(), the cluster being full: four times as many request keys',
 	'node_heartbeat() of one node, 1 client', 'node_heartbeat() of one node, 8 clients', 'node_heartbeat() of one node, 8 clients, 400/s together',
 	'node_heartbeat(), peak memory')
 {
