@@ -462,7 +462,8 @@ CREATE TABLE yquota_internal.counter_delta (
 	last_event_at timestamptz,
 	pricing_version bigint,
 	priced_through timestamptz,
-	recorded_at timestamptz
+	recorded_at timestamptz,
+	changed_from timestamptz
 );
 COMMENT ON TABLE yquota_internal.counter_delta IS
 	'Changes of counters, one or more rows per statement, not yet folded';
@@ -476,6 +477,8 @@ COMMENT ON COLUMN yquota_internal.counter_delta.charged IS 'credits posted to ch
 COMMENT ON COLUMN yquota_internal.counter_delta.pricing_version IS 'newest pricing_change that the statement saw';
 COMMENT ON COLUMN yquota_internal.counter_delta.priced_through IS 'latest instant whose price the statement used';
 COMMENT ON COLUMN yquota_internal.counter_delta.recorded_at IS 'clock of the statement, or the latest recorded_at of its events';
+COMMENT ON COLUMN yquota_internal.counter_delta.changed_from IS
+	'what the project had spent before this instant is as it was before the statement; NULL: at every instant';
 
 CREATE TABLE yquota_internal.project_counter (
 	project text COLLATE "C" PRIMARY KEY,

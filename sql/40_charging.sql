@@ -259,6 +259,7 @@ DECLARE
 	is_alone boolean := pg_current_xact_id_if_assigned() IS NULL;
 	seen pg_snapshot;
 	before xid8;
+	repriced_from timestamptz;
 BEGIN
 	-- A change of prices that is not visible here would be missed below, after
 	-- it has missed what was settled since: folding waits for the next time.
@@ -282,6 +283,12 @@ BEGIN
 	WHERE is_alone AND pg_snapshot_xmin(pg_current_snapshot()) > pg_snapshot_xmin(version.noted)
 	  AND EXISTS (SELECT FROM yquota_internal.scheduler_change AS change WHERE change.changed_by >= pg_snapshot_xmax(version.noted));
 	UPDATE yquota_internal.usage_version SET is_folding = is_alone, noted = pg_current_snapshot();
+
+	SELECT min(change.effective_from) INTO repriced_from
+	FROM yquota_internal.running_reference AS known
+	JOIN yquota.pricing_change AS change ON change.version > known.pricing_version;
+	DELETE FROM yquota_internal.spending_mark
+	WHERE at > repriced_from;
 
 	reference := (SELECT reference_at FROM yquota_internal.valid_reference);
 	IF reference IS NOT NULL THEN
@@ -307,6 +314,17 @@ BEGIN
 			ON change.version > priced.pricing_version
 			AND change.effective_from <= priced.priced_through
 		HAVING count(*) > 0
+	), stale AS (
+		-- what projects had spent by an instant was found before the books said something else
+		DELETE FROM yquota_internal.spending_mark AS mark
+		USING (SELECT part.project, min(part.changed_from) AS changed_from
+			   FROM (SELECT delta.project, delta.changed_from FROM delta
+					 UNION ALL
+					 SELECT family.ancestor, delta.changed_from
+					 FROM delta JOIN yquota_internal.project_family AS family ON family.member = delta.project) AS part
+			   WHERE part.changed_from IS NOT NULL
+			   GROUP BY part.project) AS late
+		WHERE mark.project = late.project AND mark.at > late.changed_from
 	), class AS (
 		SELECT delta.project, delta.shape, delta.factors, delta.reference_at,
 			   sum(delta.weight) AS weight, sum(delta.accrual_base) AS accrual_base

@@ -13,8 +13,9 @@
 -- So what a grant loses follows from how much had been spent by certain
 -- instants.  That is read from the books: the time when something ran counts,
 -- not when it was told of.  What was found is kept, so that a balance need not
--- read the ledger, and looked at again every day for 35 days, because late
--- events change it.
+-- read the ledger.  It is not used any more from the moment at which the books
+-- say something else of the time before: a late event, a voided container, other
+-- prices.  A balance reads the books then, until the worker has done so.
 --
 
 CREATE TABLE yquota_internal.spending_mark (
@@ -29,6 +30,36 @@ COMMENT ON TABLE yquota_internal.spending_mark IS
 COMMENT ON COLUMN yquota_internal.spending_mark.spent IS 'credits for all that ran before';
 COMMENT ON COLUMN yquota_internal.spending_mark.taken_at IS 'clock when that was read from the books';
 
+CREATE VIEW yquota_internal.unfolded_change AS
+	SELECT part.project, min(part.changed_from) AS changed_from
+	FROM (
+		SELECT delta.project, delta.changed_from
+		FROM yquota_internal.counter_delta AS delta
+		WHERE delta.changed_from IS NOT NULL
+		UNION ALL
+		SELECT family.ancestor, delta.changed_from
+		FROM yquota_internal.project_family AS family
+		JOIN yquota_internal.counter_delta AS delta ON delta.project = family.member
+		WHERE delta.changed_from IS NOT NULL
+	) AS part
+	GROUP BY part.project;
+COMMENT ON VIEW yquota_internal.unfolded_change IS
+	'Instants from which on deltas that have not been folded change what projects and their descendants have spent';
+
+-- Folding removes marks that deltas and changes of prices have made wrong; what has
+-- not been folded is looked at here.
+CREATE VIEW yquota_internal.kept_spending AS
+	SELECT mark.project, mark.at, mark.spent
+	FROM yquota_internal.spending_mark AS mark
+	LEFT JOIN yquota_internal.unfolded_change AS late ON late.project = mark.project
+	WHERE (mark.at > late.changed_from) IS NOT TRUE
+	  AND (mark.at > (SELECT min(change.effective_from)
+					  FROM yquota.pricing_change AS change
+					  WHERE change.version > (SELECT reference.pricing_version
+											  FROM yquota_internal.running_reference AS reference))) IS NOT TRUE;
+COMMENT ON VIEW yquota_internal.kept_spending IS
+	'The rows of spending_mark that say what the books say';
+
 CREATE TABLE yquota.expired_grant (
 	grant_id bigint PRIMARY KEY REFERENCES yquota.quota_grant ON DELETE CASCADE,
 	project text COLLATE "C" NOT NULL,
@@ -38,10 +69,17 @@ CREATE TABLE yquota.expired_grant (
 );
 CREATE INDEX expired_grant_project_idx ON yquota.expired_grant (project);
 COMMENT ON TABLE yquota.expired_grant IS
-	'What was left of grants when they expired.  Written by the worker; a balance does not wait for that';
+	'What was left of grants when they expired.  Written by the worker, again when the books change; a balance does not wait for that';
 COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits of the grant that were never spent';
 COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant, or when it was booked if that was later';
-COMMENT ON COLUMN yquota.expired_grant.decided_at IS 'clock when the books were last read for it';
+COMMENT ON COLUMN yquota.expired_grant.decided_at IS 'clock when the worker found that in the books';
+
+CREATE VIEW yquota_internal.kept_loss AS
+	SELECT expired.grant_id, expired.project, expired.lost, expired.expired_at
+	FROM yquota.expired_grant AS expired
+	JOIN yquota_internal.kept_spending AS mark ON mark.project = expired.project AND mark.at = expired.expired_at;
+COMMENT ON VIEW yquota_internal.kept_loss IS
+	'The rows of expired_grant that say what the books say';
 
 -- Functions take its rows rather than those of the table, whose columns could
 -- not be changed then.
@@ -65,41 +103,63 @@ CREATE FUNCTION yquota_internal.charge_since(segment yquota_internal.ledger_segm
 COMMENT ON FUNCTION yquota_internal.charge_since(yquota_internal.ledger_segment, timestamptz) IS
 	'Credits of the part of a ledger row from an instant on, which is not after its end';
 
+-- What lies behind several instants of a project is added up once, and what
+-- crosses some is cut at these.
 CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz[])
 	RETURNS TABLE (project text, at timestamptz, cost numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		WITH asked AS MATERIALIZED (
-			SELECT a.project, a.at, a.project AS member FROM unnest(projects, instants) AS a (project, at)
-			UNION ALL
-			SELECT a.project, a.at, family.member
+			SELECT a.project, array_agg(DISTINCT a.at ORDER BY a.at) AS cuts
 			FROM unnest(projects, instants) AS a (project, at)
-			JOIN yquota_internal.project_family AS family ON family.ancestor = a.project
+			GROUP BY a.project
+		), member AS MATERIALIZED (
+			SELECT asked.project, asked.cuts, asked.project AS member FROM asked
+			UNION ALL
+			SELECT asked.project, asked.cuts, family.member
+			FROM asked
+			JOIN yquota_internal.project_family AS family ON family.ancestor = asked.project
 		)
-		SELECT part.project, part.at, sum(part.cost)
+		SELECT part.project, part.at,
+			   sum(part.cut) + sum(sum(part.whole)) OVER (PARTITION BY part.project ORDER BY part.at DESC)
 		FROM (
-			SELECT asked.project, asked.at, yquota_internal.charge_since(segment, asked.at) AS cost
+			SELECT asked.project, cut.at, 0 AS whole, 0 AS cut
+			FROM asked CROSS JOIN LATERAL unnest(asked.cuts) AS cut (at)
+			UNION ALL
+			SELECT member.project, member.cuts[number.n],
+				   CASE WHEN segment."from" >= member.cuts[number.n] THEN segment.amount ELSE 0 END,
+				   CASE WHEN segment."from" >= member.cuts[number.n] THEN 0
+						ELSE yquota_internal.charge_since(segment, member.cuts[number.n]) END
 			FROM yquota_internal.ledger_segment AS segment
-			JOIN asked ON asked.member = segment.project AND segment."to" >= asked.at
-				AND (segment."to" > asked.at OR segment."from" = segment."to")
+			JOIN member ON member.member = segment.project
+			CROSS JOIN LATERAL generate_series(
+				greatest(width_bucket(segment."from", member.cuts), 1),
+				width_bucket(greatest(segment."from", segment."to" - interval '1 microsecond'), member.cuts)) AS number (n)
 			WHERE segment."to" >= (SELECT min(i) FROM unnest(instants) AS i)
 			UNION ALL
-			SELECT asked.project, asked.at,
-				   yquota_internal.accrued(container.allocation, container.factors,
-										   greatest(container.settled_at, asked.at), yquota.statement_clock())
+			SELECT member.project, member.cuts[number.n],
+				   CASE WHEN container.settled_at >= member.cuts[number.n] THEN running.cost ELSE 0 END,
+				   CASE WHEN container.settled_at >= member.cuts[number.n] THEN 0 ELSE running.cost END
 			FROM yquota.container
-			JOIN asked ON asked.member = container.project
-				AND greatest(container.settled_at, asked.at) < yquota.statement_clock()
+			JOIN member ON member.member = container.project
+			CROSS JOIN LATERAL generate_series(
+				greatest(width_bucket(container.settled_at, member.cuts), 1), cardinality(member.cuts)) AS number (n)
+			CROSS JOIN LATERAL (
+				SELECT yquota_internal.accrued(container.allocation, container.factors,
+											   greatest(container.settled_at, member.cuts[number.n]),
+											   yquota.statement_clock()) AS cost
+				OFFSET 0) AS running
+			WHERE greatest(container.settled_at, member.cuts[number.n]) < yquota.statement_clock()
 			UNION ALL
-			SELECT asked.project, asked.at, yquota_internal.archived_since(asked.member, '', asked.at)
-			FROM asked
-			WHERE asked.at < yquota_internal.archive_horizon()
+			SELECT member.project, cut.at, 0, yquota_internal.archived_since(member.member, '', cut.at)
+			FROM member CROSS JOIN LATERAL unnest(member.cuts) AS cut (at)
+			WHERE cut.at < yquota_internal.archive_horizon()
 		) AS part
 		GROUP BY part.project, part.at;
 	END;
 COMMENT ON FUNCTION yquota_internal.cost_since(text[], timestamptz[]) IS
-	'Credits for what projects and their descendants ran from instants on, up to the clock; the arrays are pairs, and a pair for which nothing ran has no row';
+	'Credits for what projects and their descendants ran from instants on, up to the clock; the arrays are pairs';
 
 CREATE FUNCTION yquota_internal.spent_by_now(projects text[]) RETURNS TABLE (project text, spent numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -148,7 +208,7 @@ CREATE FUNCTION yquota_internal.spent_until(project text, until timestamptz)
 		WITH instant AS MATERIALIZED (
 			SELECT i.at, mark.spent
 			FROM (SELECT c.at FROM yquota_internal.credit_instant(project, until) AS c (at) UNION SELECT until) AS i
-			LEFT JOIN yquota_internal.spending_mark AS mark
+			LEFT JOIN yquota_internal.kept_spending AS mark
 				ON mark.project = spent_until.project AND mark.at = i.at
 		), since AS (
 			-- the ledger is read once, and only if something is not kept
@@ -168,75 +228,44 @@ CREATE FUNCTION yquota_internal.spent_until(project text, until timestamptz)
 COMMENT ON FUNCTION yquota_internal.spent_until(text, timestamptz) IS
 	'Credits for what a project ran before each of its credit_instant() and a last one, in order, as kept or else from the books';
 
-CREATE FUNCTION yquota_internal.take_credit(INOUT rests numeric[], INOUT owed numeric)
-	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-DECLARE
-	taken numeric;
-BEGIN
-	FOR i IN 1 .. cardinality(rests) LOOP
-		taken := greatest(least(owed, rests[i]), 0);
-		rests[i] := rests[i] - taken;
-		owed := owed - taken;
-	END LOOP;
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.take_credit(numeric[], numeric) IS
-	'Pay what is owed from the rests of grants, the first one first';
+CREATE FUNCTION yquota_internal.spend_grants(
+	grant_ids bigint[], amounts numeric[], begins timestamptz[], expires timestamptz[], leaves timestamptz[],
+	instants timestamptz[], spent numeric[],
+	OUT grant_id bigint, OUT rest numeric, OUT lost numeric) RETURNS SETOF record
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_spend_grants';
+COMMENT ON FUNCTION yquota_internal.spend_grants(bigint[], numeric[], timestamptz[], timestamptz[], timestamptz[], timestamptz[], numeric[]) IS
+	'What is left of grants at the last of some instants, or was when they expired, by what had been spent at each; a grant that leaves counts no longer';
 
--- Arrays, because rows of a table would have to be written for a balance that is
--- only read.
-CREATE FUNCTION yquota_internal.credit_state(
-	project text, until timestamptz,
-	OUT valid_grants bigint[], OUT rests numeric[], OUT owed numeric,
-	OUT expired_grants bigint[], OUT losses numeric[])
+CREATE FUNCTION yquota_internal.grant_outcome(project text, until timestamptz)
+	RETURNS TABLE (grant_id bigint, rest numeric, lost numeric)
 	-- of a view whose readers may not read what it is computed from
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
-DECLARE
-	instant timestamptz;
-	spent numeric;
-	spent_before numeric := 0;
+#variable_conflict use_column
 BEGIN
-	valid_grants := '{}';
-	rests := '{}';
-	expired_grants := '{}';
-	losses := '{}';
-	owed := 0;
-	FOR instant, spent IN SELECT u.at, u.spent FROM yquota_internal.spent_until(project, until) AS u LOOP
-		SELECT t.rests, t.owed INTO rests, owed
-		FROM yquota_internal.take_credit(rests, owed + spent - spent_before) AS t;
-		spent_before := spent;
-
-		SELECT coalesce(array_agg(g.grant_id ORDER BY g.expires_at, g.grant_id) FILTER (WHERE g.expires_at > instant), '{}'),
-			   coalesce(array_agg(g.rest ORDER BY g.expires_at, g.grant_id) FILTER (WHERE g.expires_at > instant), '{}'),
-			   expired_grants || coalesce(array_agg(g.grant_id) FILTER (WHERE g.expires_at <= instant), '{}'),
-			   losses || coalesce(array_agg(g.rest) FILTER (WHERE g.expires_at <= instant), '{}')
-		INTO valid_grants, rests, expired_grants, losses
-		FROM (
-			SELECT v.grant_id, v.rest, life.expires_at
-			FROM unnest(valid_grants, rests) AS v (grant_id, rest)
-			JOIN yquota_internal.grant_life AS life ON life.grant_id = v.grant_id
-			UNION ALL
-			SELECT life.grant_id, life.amount, life.expires_at
-			FROM yquota_internal.grant_life AS life
-			WHERE life.project = credit_state.project AND life.begins_at = instant AND life.amount > 0
-		) AS g;
-		owed := owed - coalesce((SELECT sum(life.amount) FROM yquota_internal.grant_life AS life
-								 WHERE life.project = credit_state.project AND life.begins_at = instant AND life.amount < 0), 0);
-	END LOOP;
-	-- what has begun last pays what is still owed
-	SELECT t.rests, t.owed INTO rests, owed FROM yquota_internal.take_credit(rests, owed) AS t;
+	RETURN QUERY
+	SELECT outcome.grant_id, outcome.rest, outcome.lost
+	FROM (SELECT array_agg(life.grant_id) AS ids, array_agg(life.amount) AS amounts,
+				 array_agg(life.begins_at) AS begins, array_agg(life.expires_at) AS expires,
+				 array_agg('infinity'::timestamptz) AS leaves
+		  FROM yquota_internal.grant_life AS life
+		  WHERE life.project = grant_outcome.project AND life.begins_at <= grant_outcome.until) AS given
+	CROSS JOIN LATERAL (
+		SELECT array_agg(u.at ORDER BY u.at) AS instants, array_agg(u.spent ORDER BY u.at) AS spent
+		FROM yquota_internal.spent_until(grant_outcome.project, grant_outcome.until) AS u
+		WHERE given.ids IS NOT NULL) AS books
+	CROSS JOIN LATERAL yquota_internal.spend_grants(
+		given.ids, given.amounts, given.begins, given.expires, given.leaves, books.instants, books.spent) AS outcome;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.credit_state(text, timestamptz) IS
-	'What is left of the grants of a project at an instant, in the order in which they are spent; what it owes beyond them; and what grants that expired by then have lost';
+COMMENT ON FUNCTION yquota_internal.grant_outcome(text, timestamptz) IS
+	'What is left at an instant of the grants of a project that have begun, or was when they expired';
 
 CREATE VIEW yquota_internal.noted_loss AS
 	SELECT expired.project, sum(expired.lost) AS lost
-	FROM yquota.expired_grant AS expired
+	FROM yquota_internal.kept_loss AS expired
 	WHERE expired.expired_at <= yquota.statement_clock()
 	GROUP BY expired.project;
 COMMENT ON VIEW yquota_internal.noted_loss IS
@@ -247,10 +276,10 @@ CREATE VIEW yquota_internal.expiry_due AS
 	FROM yquota_internal.grant_life AS life
 	WHERE life.amount > 0
 	  AND life.expires_at <= yquota.statement_clock()
-	  AND NOT EXISTS (SELECT FROM yquota.expired_grant AS expired WHERE expired.grant_id = life.grant_id)
+	  AND NOT EXISTS (SELECT FROM yquota_internal.kept_loss AS expired WHERE expired.grant_id = life.grant_id)
 	GROUP BY life.project;
 COMMENT ON VIEW yquota_internal.expiry_due IS
-	'Projects with grants that have expired, and that the worker has not come to yet';
+	'Projects with grants that have expired, and to which the worker has not come yet, or not since the books changed';
 
 CREATE FUNCTION yquota_internal.unnoted_loss(project text, until timestamptz) RETURNS numeric
 	-- of a view whose readers may not read what it is computed from
@@ -259,9 +288,8 @@ CREATE FUNCTION yquota_internal.unnoted_loss(project text, until timestamptz) RE
 	AS $$
 BEGIN
 	RETURN (SELECT coalesce(sum(found.lost), 0)
-			FROM yquota_internal.credit_state(project, until) AS state
-			CROSS JOIN LATERAL unnest(state.expired_grants, state.losses) AS found (grant_id, lost)
-			WHERE NOT EXISTS (SELECT FROM yquota.expired_grant AS expired WHERE expired.grant_id = found.grant_id));
+			FROM yquota_internal.grant_outcome(project, until) AS found
+			WHERE NOT EXISTS (SELECT FROM yquota_internal.kept_loss AS expired WHERE expired.grant_id = found.grant_id));
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.unnoted_loss(text, timestamptz) IS
@@ -269,15 +297,15 @@ COMMENT ON FUNCTION yquota_internal.unnoted_loss(text, timestamptz) IS
 
 CREATE VIEW yquota_internal.lost_credit AS
 	SELECT expired.project, expired.grant_id, expired.lost
-	FROM yquota.expired_grant AS expired
+	FROM yquota_internal.kept_loss AS expired
 	WHERE expired.expired_at <= yquota.statement_clock()
 	UNION ALL
 	-- the worker has not come to it yet
 	SELECT due.project, found.grant_id, found.lost
 	FROM yquota_internal.expiry_due AS due
-	CROSS JOIN LATERAL yquota_internal.credit_state(due.project, due.until) AS state
-	CROSS JOIN LATERAL unnest(state.expired_grants, state.losses) AS found (grant_id, lost)
-	WHERE NOT EXISTS (SELECT FROM yquota.expired_grant AS expired WHERE expired.grant_id = found.grant_id);
+	CROSS JOIN LATERAL yquota_internal.grant_outcome(due.project, due.until) AS found
+	WHERE found.lost IS NOT NULL
+	  AND NOT EXISTS (SELECT FROM yquota_internal.kept_loss AS expired WHERE expired.grant_id = found.grant_id);
 COMMENT ON VIEW yquota_internal.lost_credit IS
 	'What grants that have expired by the clock lost, whether the worker has found that out or not';
 
@@ -294,19 +322,15 @@ CREATE VIEW yquota.grant_status WITH (security_barrier) AS
 		   trim_scale(found.rest) AS remaining,
 		   trim_scale(found.lost) AS lost,
 		   given.reason, life.begins_at, life.expires_at
-	FROM yquota.project
-	CROSS JOIN LATERAL yquota_internal.credit_state(project.name, yquota.statement_clock()) AS state
-	JOIN yquota_internal.grant_life AS life ON life.project = project.name
+	FROM yquota_internal.grant_life AS life
 	JOIN yquota.quota_grant AS given ON given.grant_id = life.grant_id
-	LEFT JOIN LATERAL (
-		SELECT v.rest, NULL::numeric AS lost FROM unnest(state.valid_grants, state.rests) AS v (grant_id, rest)
-		WHERE v.grant_id = life.grant_id
-		UNION ALL
-		SELECT NULL, e.lost FROM unnest(state.expired_grants, state.losses) AS e (grant_id, lost)
-		WHERE e.grant_id = life.grant_id
-	) AS found ON true
+	LEFT JOIN (
+		SELECT project.name AS project, outcome.grant_id, outcome.rest, outcome.lost
+		FROM yquota.project
+		CROSS JOIN LATERAL yquota_internal.grant_outcome(project.name, yquota.statement_clock()) AS outcome
+	) AS found ON found.project = life.project AND found.grant_id = life.grant_id
 	WHERE (SELECT yquota_internal.reads_all())
-	   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+	   OR life.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.grant_status IS
 	'What has become of every grant, live at the clock; reads the ledger, so ask with a project';
 COMMENT ON COLUMN yquota.grant_status.amount IS 'credits';
@@ -318,7 +342,7 @@ COMMENT ON COLUMN yquota.grant_status.lost IS 'credits left of it when it expire
 COMMENT ON COLUMN yquota.grant_status.begins_at IS
 	'when it could first be spent: valid_from, or when it was booked if that was later';
 
-CREATE FUNCTION yquota_internal.mark_spending(projects text[], review_from timestamptz, now_at timestamptz) RETURNS void
+CREATE FUNCTION yquota_internal.mark_spending(projects text[], now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
@@ -326,8 +350,9 @@ CREATE FUNCTION yquota_internal.mark_spending(projects text[], review_from times
 			SELECT p.project, i.at
 			FROM unnest(projects) AS p (project)
 			CROSS JOIN LATERAL yquota_internal.credit_instant(p.project, now_at) AS i (at)
-			LEFT JOIN yquota_internal.spending_mark AS mark ON mark.project = p.project AND mark.at = i.at
-			WHERE isfinite(i.at) AND (mark.at IS NULL OR mark.at > review_from)
+			WHERE isfinite(i.at)
+			  AND NOT EXISTS (SELECT FROM yquota_internal.kept_spending AS mark
+							  WHERE mark.project = p.project AND mark.at = i.at)
 		), since AS (
 			SELECT c.project, c.at, c.cost
 			FROM (SELECT array_agg(due.project) AS projects, array_agg(due.at) AS instants FROM due) AS asked
@@ -341,58 +366,75 @@ CREATE FUNCTION yquota_internal.mark_spending(projects text[], review_from times
 		LEFT JOIN since ON since.project = due.project AND since.at = due.at
 		ON CONFLICT (project, at) DO UPDATE SET spent = excluded.spent, taken_at = excluded.taken_at;
 	END;
-COMMENT ON FUNCTION yquota_internal.mark_spending(text[], timestamptz, timestamptz) IS
-	'Keep what projects had spent when their grants began and expired; anew for instants after review_from';
-REVOKE ALL ON FUNCTION yquota_internal.mark_spending(text[], timestamptz, timestamptz) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.mark_spending(text[], timestamptz) IS
+	'Keep what projects had spent when their grants began and expired, where that is not kept';
+REVOKE ALL ON FUNCTION yquota_internal.mark_spending(text[], timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		INSERT INTO yquota.expired_grant AS expired (grant_id, project, lost, expired_at, decided_at)
+		SELECT life.grant_id, life.project, trim_scale(found.lost), life.expires_at, now_at
+		FROM (SELECT ended.project, max(ended.expires_at) AS at
+			  FROM yquota_internal.grant_life AS ended
+			  WHERE ended.project = ANY (projects) AND ended.amount > 0 AND ended.expires_at <= now_at
+			  GROUP BY ended.project) AS due
+		CROSS JOIN LATERAL yquota_internal.grant_outcome(due.project, due.at) AS found
+		JOIN yquota_internal.grant_life AS life ON life.grant_id = found.grant_id
+		WHERE found.lost IS NOT NULL
+		ON CONFLICT (grant_id) DO UPDATE SET lost = excluded.lost, decided_at = excluded.decided_at
+			WHERE expired.lost <> excluded.lost;
+	END;
+COMMENT ON FUNCTION yquota_internal.note_losses(text[], timestamptz) IS
+	'Note what the expired grants of projects have lost, where that has not been noted';
+REVOKE ALL ON FUNCTION yquota_internal.note_losses(text[], timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.expire_grants(now_at timestamptz, max_projects integer DEFAULT NULL) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	review_from CONSTANT timestamptz := now_at - interval '35 days';
 	due_projects text[];
-	decided bigint;
+	due_grants bigint;
 BEGIN
 	-- what others have noted could not be seen: the worker does it next time
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RETURN 0;
 	END IF;
-	-- one at a time; readers go on
-	LOCK TABLE yquota.expired_grant IN SHARE ROW EXCLUSIVE MODE;
-	-- what balances have to compute meanwhile comes before what is looked at again
-	SELECT array_agg(due.project) INTO due_projects
-	FROM (SELECT life.project
+	-- one at a time, and not while counters are folded; readers go on
+	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
+	-- what is kept now would count for nothing until the changes before it are folded
+	IF EXISTS (SELECT FROM yquota_internal.expiry_due)
+		AND (NOT EXISTS (SELECT FROM yquota_internal.running_reference)
+			 OR EXISTS (SELECT FROM yquota_internal.unfolded_change AS change
+						JOIN yquota_internal.expiry_due AS due ON due.project = change.project
+						WHERE change.changed_from < due.until))
+	THEN
+		PERFORM yquota_internal.fold_counters();
+	END IF;
+	-- the ledger is not what it will be by the prices there are: the worker does it next time
+	IF EXISTS (SELECT FROM yquota_internal.correction_due) THEN
+		RETURN 0;
+	END IF;
+	SELECT array_agg(due.project), sum(due.grants) INTO due_projects, due_grants
+	FROM (SELECT life.project, count(*) AS grants
 		  FROM yquota_internal.grant_life AS life
-		  LEFT JOIN yquota.expired_grant AS expired ON expired.grant_id = life.grant_id
 		  WHERE life.amount > 0 AND life.expires_at <= now_at
-			AND (expired.grant_id IS NULL
-				 OR life.expires_at > review_from AND expired.decided_at <= now_at - interval '1 day')
+			AND NOT EXISTS (SELECT FROM yquota_internal.kept_loss AS expired WHERE expired.grant_id = life.grant_id)
 		  GROUP BY life.project
-		  ORDER BY bool_or(expired.grant_id IS NULL) DESC, life.project
+		  ORDER BY life.project
 		  LIMIT max_projects) AS due;
 	IF due_projects IS NULL THEN
 		RETURN 0;
 	END IF;
-	PERFORM yquota_internal.mark_spending(due_projects, review_from, now_at);
-	INSERT INTO yquota.expired_grant AS expired (grant_id, project, lost, expired_at, decided_at)
-	SELECT life.grant_id, life.project, trim_scale(found.lost), life.expires_at, now_at
-	FROM unnest(due_projects) AS due (project)
-	CROSS JOIN LATERAL (
-		SELECT max(ended.expires_at) AS at FROM yquota_internal.grant_life AS ended
-		WHERE ended.project = due.project AND ended.amount > 0 AND ended.expires_at <= now_at
-	) AS last_end
-	CROSS JOIN LATERAL yquota_internal.credit_state(due.project, last_end.at) AS state
-	CROSS JOIN LATERAL unnest(state.expired_grants, state.losses) AS found (grant_id, lost)
-	JOIN yquota_internal.grant_life AS life ON life.grant_id = found.grant_id
-	ON CONFLICT (grant_id) DO UPDATE SET lost = excluded.lost, decided_at = excluded.decided_at
-		WHERE expired.expired_at > review_from;
-	GET DIAGNOSTICS decided = ROW_COUNT;
-	RETURN decided;
+	PERFORM yquota_internal.mark_spending(due_projects, now_at);
+	PERFORM yquota_internal.note_losses(due_projects, now_at);
+	RETURN due_grants;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.expire_grants(timestamptz, integer) IS
-	'Note what grants that expired have lost; once a day look again at those that expired in the last 35 days.  Returns of how many projects, at most so many at a time';
+	'Note what grants that expired have lost, again when the books have changed since; returns of how many grants, of so many projects at most';
 REVOKE ALL ON FUNCTION yquota_internal.expire_grants(timestamptz, integer) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota_internal.spending_mark', '');

@@ -833,23 +833,69 @@ COMMENT ON FUNCTION yquota_internal.verify_deferred() IS
 	'Deferred events that the log does not have';
 REVOKE ALL ON FUNCTION yquota_internal.verify_deferred() FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.verify_grants()
+-- All projects at once, so that the ledger is read once.  What had been spent before
+-- the instant from which on the books are looked at is taken as kept.
+CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
-	SELECT 'credit lost by an expired grant differs from what was spent', format('grant %s of %s', noted.grant_id, noted.project),
-		   computed.lost::text, noted.lost::text
-	FROM (SELECT expired.project, max(expired.expired_at) AS until
-		  FROM yquota.expired_grant AS expired GROUP BY expired.project) AS ended
-	CROSS JOIN LATERAL yquota_internal.credit_state(ended.project, ended.until) AS state
-	JOIN yquota.expired_grant AS noted ON noted.project = ended.project
-	LEFT JOIN LATERAL unnest(state.expired_grants, state.losses) AS computed (grant_id, lost)
-		ON computed.grant_id = noted.grant_id
-	WHERE computed.lost IS DISTINCT FROM noted.lost;
+	WITH ended AS MATERIALIZED (
+		SELECT life.project, max(life.expires_at) AS until
+		FROM yquota_internal.grant_life AS life
+		WHERE life.amount > 0 AND life.expires_at <= yquota.statement_clock()
+		GROUP BY life.project
+	), instant AS MATERIALIZED (
+		SELECT ended.project, i.at, mark.spent AS kept,
+			   isfinite(i.at) AND (mark.spent IS NULL
+								   OR i.at >= greatest(verify_grants.since, yquota_internal.archive_horizon())) AS is_read
+		FROM ended
+		CROSS JOIN LATERAL yquota_internal.credit_instant(ended.project, ended.until) AS i (at)
+		LEFT JOIN yquota_internal.kept_spending AS mark ON mark.project = ended.project AND mark.at = i.at
+	), since_then AS (
+		SELECT c.project, c.at, c.cost
+		FROM (SELECT array_agg(instant.project) AS projects, array_agg(instant.at) AS instants
+			  FROM instant WHERE instant.is_read) AS asked
+		CROSS JOIN LATERAL yquota_internal.cost_since(asked.projects, asked.instants) AS c
+	), by_now AS MATERIALIZED (
+		SELECT now.project, now.spent
+		FROM yquota_internal.spent_by_now(ARRAY(SELECT ended.project FROM ended)) AS now
+	), had_spent AS MATERIALIZED (
+		SELECT instant.project, instant.at, instant.kept,
+			   CASE WHEN instant.is_read THEN trim_scale(coalesce(by_now.spent, 0) - coalesce(since_then.cost, 0))
+					ELSE coalesce(instant.kept, 0) END AS spent
+		FROM instant
+		LEFT JOIN by_now ON by_now.project = instant.project
+		LEFT JOIN since_then ON since_then.project = instant.project AND since_then.at = instant.at
+	), computed AS MATERIALIZED (
+		SELECT given.project, outcome.grant_id, outcome.lost
+		FROM (SELECT life.project, array_agg(life.grant_id) AS ids, array_agg(life.amount) AS amounts,
+					 array_agg(life.begins_at) AS begins, array_agg(life.expires_at) AS expires,
+					 array_agg('infinity'::timestamptz) AS leaves
+			  FROM yquota_internal.grant_life AS life
+			  JOIN ended ON ended.project = life.project AND life.begins_at <= ended.until
+			  GROUP BY life.project) AS given
+		JOIN (SELECT had_spent.project, array_agg(had_spent.at ORDER BY had_spent.at) AS instants,
+					 array_agg(had_spent.spent ORDER BY had_spent.at) AS spent
+			  FROM had_spent GROUP BY had_spent.project) AS books ON books.project = given.project
+		CROSS JOIN LATERAL yquota_internal.spend_grants(
+			given.ids, given.amounts, given.begins, given.expires, given.leaves, books.instants, books.spent) AS outcome
+		WHERE outcome.lost IS NOT NULL
+	)
+	SELECT 'spending when a grant began or expired differs from the books', format('project %s at %s', had_spent.project, had_spent.at),
+		   had_spent.spent::text, had_spent.kept::text
+	FROM had_spent
+	WHERE had_spent.kept <> had_spent.spent
+	UNION ALL
+	SELECT 'credit lost by an expired grant differs from what was spent',
+		   format('grant %s of %s', coalesce(computed.grant_id, lost.grant_id), coalesce(computed.project, lost.project)),
+		   trim_scale(computed.lost)::text, trim_scale(lost.lost)::text
+	FROM computed
+	FULL JOIN yquota_internal.lost_credit AS lost ON lost.grant_id = computed.grant_id
+	WHERE computed.lost IS DISTINCT FROM lost.lost;
 	END;
-COMMENT ON FUNCTION yquota_internal.verify_grants() IS
-	'What grants lost, against what projects had spent when they expired';
-REVOKE ALL ON FUNCTION yquota_internal.verify_grants() FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.verify_grants(timestamptz) IS
+	'What projects had spent when grants began and expired, and what these lost, against the books since an instant';
+REVOKE ALL ON FUNCTION yquota_internal.verify_grants(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_families()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -889,7 +935,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_rollup();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_periods();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_archived_cost_since();
-	RETURN QUERY SELECT * FROM yquota_internal.verify_grants();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_grants(since);
 	RETURN QUERY SELECT * FROM yquota_internal.verify_families();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_applications();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_scheduler();

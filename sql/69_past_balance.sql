@@ -60,12 +60,11 @@ CREATE FUNCTION yquota_internal.granted_at(project text, at timestamptz) RETURNS
 		SELECT trim_scale(
 			coalesce((SELECT sum(life.amount) FROM yquota_internal.grant_life AS life
 					  WHERE life.project = granted_at.project AND life.begins_at <= at), 0)
-			- coalesce((SELECT sum(lost.amount)
+			- coalesce((SELECT sum(found.lost)
 						FROM (SELECT max(life.expires_at) AS at FROM yquota_internal.grant_life AS life
 							  WHERE life.project = granted_at.project AND life.amount > 0 AND life.expires_at <= at
 							  HAVING count(*) > 0) AS last_end
-						CROSS JOIN LATERAL yquota_internal.credit_state(project, last_end.at) AS state
-						CROSS JOIN LATERAL unnest(state.losses) AS lost (amount)), 0));
+						CROSS JOIN LATERAL yquota_internal.grant_outcome(project, last_end.at) AS found), 0));
 	END;
 COMMENT ON FUNCTION yquota_internal.granted_at(text, timestamptz) IS
 	'Credits of the grants of a project that had begun by an instant, less what was left of those that had expired';

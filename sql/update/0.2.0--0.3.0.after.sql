@@ -13,3 +13,8 @@ ALTER TABLE yquota.node ADD CHECK (yquota.fits_in('[]', total));
 ALTER TABLE yquota.pending_demand ADD CHECK (yquota.fits_in('[]', demand));
 
 DROP FUNCTION yquota_internal.quarter_hours_query(text);
+
+DROP FUNCTION yquota_internal.verify_grants();
+DROP FUNCTION yquota_internal.mark_spending(text[], timestamptz, timestamptz);
+DROP FUNCTION yquota_internal.credit_state(text, timestamptz);
+DROP FUNCTION yquota_internal.take_credit(numeric[], numeric);

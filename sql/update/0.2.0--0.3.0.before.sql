@@ -5,3 +5,9 @@
 -- What is archived from now on is kept as it was booked.
 ALTER TABLE yquota.archived_history ADD COLUMN as_booked boolean NOT NULL DEFAULT false;
 ALTER TABLE yquota.archived_history ALTER COLUMN as_booked SET DEFAULT true;
+
+ALTER TABLE yquota_internal.counter_delta ADD COLUMN changed_from timestamptz;
+
+-- What had been spent by an instant was looked at again once a day only: the worker
+-- finds it anew, as far as the books reach.
+DELETE FROM yquota_internal.spending_mark WHERE at >= yquota_internal.archive_horizon();

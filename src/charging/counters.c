@@ -46,6 +46,7 @@ enum
 	DELTA_PRICING_VERSION,
 	DELTA_PRICED_THROUGH,
 	DELTA_RECORDED_AT,
+	DELTA_CHANGED_FROM,
 	DELTA_COLUMNS
 };
 
@@ -111,6 +112,13 @@ enum
 	FEED_SOURCE = 0
 };
 
+typedef struct ProjectSum
+{
+	bool		is_charged;
+	YqWide		charged;
+	TimestampTz changed_from;	/* DT_NOEND when no instant was told */
+} ProjectSum;
+
 typedef struct ClassSum
 {
 	int128		weight;
@@ -134,7 +142,7 @@ typedef struct SumEntry
 	SumKey		key;
 	uint32		status;
 	uint32		hash;
-	void	   *sum;			/* YqWide, ClassSum, UsageSum or FeedSum */
+	void	   *sum;			/* ProjectSum, ClassSum, UsageSum or FeedSum */
 } SumEntry;
 
 static inline uint32
@@ -233,15 +241,35 @@ post_when_large(YqCounters *counters)
 		yq_counters_post(counters);
 }
 
-void
-yq_counters_charge(YqCounters *counters, const text *project, const YqWide *amount)
+static ProjectSum *
+enter_project(YqCounters *counters, const text *project)
 {
 	SumKey		key = {0};
+	ProjectSum *sum;
 	bool		found;
 
 	key.names[PROJECT_NAME] = intern(counters, project);
-	yq_wide_add(enter_sum(counters, &counters->projects, key, sizeof(YqWide), &found),
-				amount);
+	sum = enter_sum(counters, &counters->projects, key, sizeof(ProjectSum), &found);
+	if (!found)
+		sum->changed_from = DT_NOEND;
+	return sum;
+}
+
+void
+yq_counters_charge(YqCounters *counters, const text *project, const YqWide *amount)
+{
+	ProjectSum *sum = enter_project(counters, project);
+
+	sum->is_charged = true;
+	yq_wide_add(&sum->charged, amount);
+}
+
+void
+yq_counters_changed_from(YqCounters *counters, const text *project, TimestampTz from)
+{
+	ProjectSum *sum = enter_project(counters, project);
+
+	sum->changed_from = Min(sum->changed_from, from);
 }
 
 void
@@ -360,8 +388,13 @@ begin_delta(const YqCounters *counters, Delta *delta, char scope)
 static void
 put_project(Delta *delta, const SumEntry *entry)
 {
+	const ProjectSum *sum = entry->sum;
+
 	PUT_VARLENA(DELTA_PROJECT, entry->key.names[PROJECT_NAME]);
-	PUT(DELTA_CHARGED, NumericGetDatum(yq_wide_to_numeric(entry->sum)));
+	if (sum->is_charged)
+		PUT(DELTA_CHARGED, NumericGetDatum(yq_wide_to_numeric(&sum->charged)));
+	if (sum->changed_from != DT_NOEND)
+		PUT(DELTA_CHANGED_FROM, TimestampTzGetDatum(sum->changed_from));
 }
 
 static Numeric

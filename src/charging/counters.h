@@ -29,6 +29,9 @@ extern YqCounters *yq_counters_create(int64 pricing_version, TimestampTz recorde
 extern void yq_counters_charge(YqCounters *counters, const text *project,
 							   const YqWide *amount);
 
+/* What a project had spent before an instant is as it was, and later it may differ. */
+extern void yq_counters_changed_from(YqCounters *counters, const text *project, TimestampTz from);
+
 /*
  * A container came (sign 1) or went (-1): "weight" times the shape of a rate
  * class, whose accrual counts from the full hour before settled_at.

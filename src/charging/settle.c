@@ -539,6 +539,39 @@ has_new_changes(const YqHistory *history)
 }
 
 /*
+ * The instant before which two histories of a container cost the same, DT_NOEND
+ * when they tell the same.  Other prices are no other history: they are noted
+ * with the instant that they count from (pricing_change).
+ */
+static TimestampTz
+changed_from(const YqHistory *before, const YqHistory *after)
+{
+	TimestampTz from = DT_NOEND;
+
+	if (!before->started)
+		return after->started_at;
+	for (int i = 0; i < after->change_count; i++)
+	{
+		if (after->changes[i].is_new)
+			from = Min(from, after->changes[i].occurred_at);
+	}
+	if (after->finished && (!before->finished || before->finished_at != after->finished_at))
+		from = Min(from, after->finished_at);
+	if (before->finished && (!after->finished || before->finished_at != after->finished_at))
+		from = Min(from, before->finished_at);
+	return from;
+}
+
+static void
+count_change(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *history)
+{
+	TimestampTz from = changed_from(&loaded->history, history);
+
+	if (from != DT_NOEND)
+		yq_counters_changed_from(books->counters, history->project, from);
+}
+
+/*
  * Carry a plan out.  False, with nothing done, when somebody else was faster.
  */
 static bool
@@ -549,6 +582,7 @@ carry_out(YqSettler *settler, const YqContainerBooks *loaded, const YqHistory *h
 
 	if (!claim_container(settler, loaded, plan, claimed))
 		return false;
+	count_change(books, loaded, history);
 	if (loaded->running)
 		yq_settle_count(books, &loaded->container, -1);
 	if (loaded->running && plan->runs)
@@ -773,6 +807,8 @@ try_to_void(YqSettler *settler, text *container_id, YqVoided *voided, bool *clai
 	plan.stays = palloc0(sizeof(bool) * Max(loaded.charge_count, 1));
 	if (!carry_out(settler, &loaded, &loaded.history, &plan, claimed))
 		return false;
+	yq_counters_changed_from(settler->books->counters, loaded.history.project,
+							 loaded.history.started_at);
 	if (loaded.has_changes)
 		forget_changes(settler->books, container_id);
 	sum_in_effect(&loaded, &voided->amount);

@@ -255,6 +255,7 @@ settle_update(YqSettler *settler, const YqEvent *event)
 		return false;
 
 	yq_charge_put(books, &charge);
+	yq_counters_changed_from(books->counters, before.project, event->occurred_at);
 	yq_settle_count(books, &before, -1);
 	yq_settle_count(books, &after, 1);
 	record_change(books, &before, event, &set);
@@ -294,6 +295,7 @@ settle_finish(YqSettler *settler, const YqEvent *event)
 		padding.number++;
 		yq_charge_put(books, &padding);
 	}
+	yq_counters_changed_from(books->counters, container.project, event->occurred_at);
 	yq_settle_count(books, &container, -1);
 	return true;
 }
@@ -510,6 +512,8 @@ settle_start(YqSettler *settler, const YqEvent *const *events, int count)
 	if (admitted)
 	{
 		yq_settle_count(settler->books, &start->container, 1);
+		yq_counters_changed_from(settler->books->counters, start->container.project,
+								 start->container.started_at);
 		settler->start_count++;
 	}
 	MemoryContextSwitchTo(old_context);

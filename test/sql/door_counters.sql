@@ -28,7 +28,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, u
 	('CONTAINER_START', 'b', '2026-03-02 09:20', 'lab', 'ann', 'root.a', 'g1', '[memory-mb=1024,vcores=1]', 'rm'),
 	('CONTAINER_START', 'c', '2026-03-02 08:20', 'lab', 'bob', 'root.a', 'g1', '[memory-mb=3072,vcores=3]', 'rm'),
 	('CONTAINER_START', 'd', '2026-03-02 08:20', 'ops', 'bob', NULL, NULL, '[vcores=1]', NULL);
-SELECT scope, project, shape, weight, reference_at, accrual_base, queue, label, username, node, allocation, containers, source, events, last_event_at
+SELECT scope, project, shape, weight, reference_at, accrual_base, queue, label, username, node, allocation, containers, source, events, last_event_at, changed_from
 FROM yquota_internal.counter_delta ORDER BY scope, project, reference_at, queue, label, username, node, source;
 
 -- Folding moves nothing that anybody sees

@@ -57,7 +57,7 @@ SELECT * FROM balance;
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c2', '2026-03-02 00:00:10+00');
 SELECT * FROM balance;
 
--- what becomes known late is looked at again the next day, not only what is left
+-- what becomes known late is paid by what was valid then, at once
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'c3', '2026-03-01 12:00+00', 'lab', 'app_1', '[vcores=1]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c3', '2026-03-01 12:00:15+00');
@@ -103,7 +103,7 @@ SELECT yquota.set_clock('2026-05-03 00:00+00');
 SELECT granted, charged, remaining FROM yquota.project_balance WHERE project = 'web';
 SELECT yquota_internal.expire_grants(yquota.clock());
 SELECT granted, charged, remaining FROM yquota.project_balance WHERE project = 'web';
--- what comes more than 35 days later is paid from what remains then
+-- the same however late it comes
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('web', 1000, 'for good');
 SELECT yquota.set_clock('2026-06-08 00:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
@@ -120,6 +120,10 @@ INSERT INTO yquota.quota_grant (project, amount, reason, kind) VALUES ('lab', 1,
 SELECT * FROM yquota.verify();
 BEGIN;
 UPDATE yquota.expired_grant SET lost = lost + 1 WHERE grant_id = 5;
+SELECT * FROM yquota.verify();
+ROLLBACK;
+BEGIN;
+UPDATE yquota_internal.spending_mark SET spent = spent - 1 WHERE project = 'web' AND at = '2026-05-02';
 SELECT * FROM yquota.verify();
 ROLLBACK;
 -- a member sees what becomes of his own
@@ -156,6 +160,50 @@ SELECT yquota_internal.perform_duty('credit', 'worker') IS NULL AS is_done;
 SELECT * FROM many;
 SELECT yquota_internal.perform_duty('credit', 'worker') IS NULL AS is_done;
 SELECT * FROM yquota.verify();
+
+-- what expired stays expired, whatever is corrected later: nothing of it can be held
+INSERT INTO yquota.project (name) VALUES ('gone');
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('gone', 10000, 'an hour', '2026-07-01 01:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+SELECT 'CONTAINER_START', id, yquota.clock(), 'gone', '[vcores=1]' FROM unnest('{forgiven,void,late}'::text[]) AS id;
+SELECT yquota.set_clock('2026-07-01 02:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at)
+SELECT 'CONTAINER_FINISH', id, '2026-07-01 00:30+00' FROM unnest('{forgiven,void}'::text[]) AS id;
+CREATE VIEW gone AS
+	SELECT granted, charged + accrued AS spent, remaining,
+		   (SELECT past.remaining FROM yquota.balance_at('gone', yquota.clock()) AS past) AS at_clock,
+		   (SELECT past.remaining FROM yquota.balance_at('gone', '2026-07-01 01:00+00') AS past) AS at_expiry,
+		   (SELECT count(*) FROM yquota.verify()) AS problems
+	FROM yquota.project_balance WHERE project = 'gone';
+SELECT * FROM gone;
+SELECT yquota.quota_compute();
+SELECT * FROM gone;
+-- time that it paid for is forgiven
+SELECT project, amount FROM yquota.forgive('2026-07-01 00:00+00', '2026-07-01 00:10+00', 'disk');
+SELECT * FROM gone;
+SELECT yquota.quota_compute();
+SELECT * FROM gone;
+-- a container that it paid for is voided
+SELECT amount FROM yquota.void_events('void', 'a test');
+SELECT * FROM gone;
+SELECT yquota.hold('gone', 'app_4', 1, '1 day');
+SELECT yquota.quota_compute();
+SELECT * FROM gone;
+-- one that was thought to run has ended before
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'late', '2026-07-01 00:20+00');
+SELECT * FROM gone;
+SELECT yquota.quota_compute();
+SELECT * FROM gone;
+-- one that nobody had heard of
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+	VALUES ('CONTAINER_START', 'unheard', '2026-07-01 00:50+00', 'gone', '[vcores=1]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'unheard', '2026-07-01 00:55+00');
+SELECT * FROM gone;
+-- the losses are noted anew, by the worker alone
+SELECT lost FROM yquota.expired_grant WHERE project = 'gone';
+SELECT yquota.quota_compute();
+SELECT lost FROM yquota.expired_grant WHERE project = 'gone';
+SELECT * FROM gone;
 
 \c postgres
 DROP DATABASE yquota_grant_expiry;
