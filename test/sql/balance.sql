@@ -9,6 +9,7 @@ SET client_min_messages = warning;
 CREATE EXTENSION yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
+\set SHOW_CONTEXT never
 SET intervalstyle = 'postgres';
 SELECT yquota.set_clock('2026-03-02 10:00:00+00');
 

@@ -10,6 +10,7 @@ SET client_min_messages = warning;
 CREATE EXTENSION yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
+\set SHOW_CONTEXT never
 SET intervalstyle = 'postgres';
 SELECT yquota.set_clock('2026-03-31 12:00:00+00');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
