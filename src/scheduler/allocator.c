@@ -9,6 +9,7 @@
 
 #include "scheduler/allocator.h"
 #include "scheduler/explain.h"
+#include "scheduler/limits.h"
 
 /* What becomes of one request key on the node. */
 typedef enum KeyOutcome
@@ -200,6 +201,32 @@ propose(const Attempt *attempt, const int64 *amounts, YqLocality locality, YqRes
 	return outcome;
 }
 
+/* There is room on the node, but for a limit, or because no container is due, a reservation has to be given up first. */
+static KeyOutcome
+skip_without_exchange(const Attempt *attempt, const int64 *amounts, bool must_unreserve, const int64 *to_unreserve)
+{
+	YqCluster  *cluster = attempt->cluster;
+	int			label = attempt->node->label;
+	YqSkip		why = {.reason = YQ_SKIP_RESERVATION,.required = amounts};
+
+	if (must_unreserve && to_unreserve == attempt->limits->to_unreserve)
+	{
+		YqClusterUser *user = attempt->application->user;
+
+		why.reason = YQ_SKIP_USER_LIMIT;
+		why.used = yq_at(cluster, user->used, label);
+		why.limit = yq_user_limit(cluster, user, label, attempt->mode);
+	}
+	else if (must_unreserve)
+	{
+		why.reason = YQ_SKIP_HEADROOM;
+		why.limit = attempt->limits->headroom;
+	}
+	else
+		why.used = yq_at(cluster, attempt->application->reserved, label);
+	return skip(attempt, KEY_LOCALITY_SKIPPED, why);
+}
+
 /* There is room on the node. */
 static KeyOutcome
 allocate(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool due, const int64 *to_unreserve)
@@ -210,15 +237,11 @@ allocate(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool
 
 	if (attempt->reservation != NULL || !cluster->settings.continues_looking || (due && !must_unreserve))
 		return propose(attempt, amounts, locality, NULL, KEY_ALLOCATED);
-	if (!must_unreserve)
-		to_unreserve = amounts;
-	swapped = find_to_unreserve(attempt, to_unreserve);
+	swapped = find_to_unreserve(attempt, must_unreserve ? to_unreserve : amounts);
 	if (swapped == NULL)
 	{
 		yq_rest_note_limits(attempt->notes);
-		return skip(attempt, KEY_LOCALITY_SKIPPED,
-					(YqSkip) {.reason = YQ_SKIP_RESERVATION,.required = to_unreserve,
-			.used = yq_at(cluster, attempt->application->reserved, attempt->node->label)});
+		return skip_without_exchange(attempt, amounts, must_unreserve, to_unreserve);
 	}
 	return propose(attempt, amounts, locality, swapped, KEY_ALLOCATED);
 }

@@ -313,6 +313,36 @@ UPDATE yquota.node SET state = 'LOST' WHERE name = 'n1';
 UPDATE yquota.node SET label = '' WHERE name = 'n3';
 SELECT label, used FROM unnest('{"",x}'::text[]) AS label, yquota.user_limit('a', 'yquota_test_limited', label);
 SELECT queue, label, used, reserved FROM yquota.scheduler_queue;
+
+\echo who is passed over because nothing that he has reserved makes up for a limit is told of the limit, and of what he wants
+SELECT pg_temp.configure('root - -
+	root@x 100 100
+	root.a 50 100
+	root.a@x 50 100
+	root.b 50 100
+	root.b@x 50 100', $$UPDATE yquota.queue SET accessible_node_labels = '{x}' WHERE path <> 'root';
+	INSERT INTO yquota.scheduler_setting (node_labels_enabled, resource_calculator, per_node_heartbeat_maximum_offswitch_assignments)
+	VALUES (true, 'org.apache.hadoop.yarn.util.resource.DominantResourceCalculator', 20)$$);
+SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container));
+SELECT pg_temp.nodes(VARIADIC array_fill('[memory-mb=65536,vcores=32,yarn.io/gpu=4]@x'::text, '{4}'));
+SELECT pg_temp.applications('root.a', 'application_1_2 u');
+UPDATE yquota.application SET unmanaged = true, project = 'p';
+SELECT yquota.request_containers('application_1_2', '[memory-mb=1024,vcores=1,yarn.io/gpu=1]', 12, label => 'x');
+SELECT decision, count(*) FROM yquota.schedule() GROUP BY 1 ORDER BY 1;
+SELECT node, allocation, stopped_by, used, maximum FROM yquota.schedule(explain => true, dry_run => true);
+SELECT used, resource_limit, may_be_assigned FROM yquota.user_limit('a', 'u', 'x');
+SELECT pg_temp.configure('root - -
+	root.a 50 80
+	root.b 50 100', $$UPDATE yquota.queue SET user_limit_factor = 10 WHERE path = 'root.a'$$);
+SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container));
+SELECT pg_temp.nodes('[memory-mb=8192,vcores=8]', '[memory-mb=4096,vcores=4]');
+SELECT pg_temp.applications('root.a', 'application_1_3 u');
+UPDATE yquota.application SET unmanaged = true, project = 'p';
+SELECT pg_temp.run('application_1_3', '[memory-mb=2048,vcores=1]');
+SELECT yquota.request_containers('application_1_3', '[memory-mb=7168,vcores=1]', 1, priority => 2);
+SELECT decision, node, allocation FROM yquota.schedule('{n1}');
+SELECT yquota.request_containers('application_1_3', '[memory-mb=2048,vcores=1]', 1);
+SELECT priority, allocation, stopped_by, used, maximum FROM yquota.schedule('{n2}', explain => true, dry_run => true);
 REVOKE USAGE ON SCHEMA yquota FROM yquota_test_limited;
 
 \c postgres
