@@ -30,11 +30,12 @@ if [ "$(as_server cat "$server/stamp" 2>/dev/null || true)" != "$stamp" ]; then
 	echo "$stamp" | as_server tee "$server/stamp" >/dev/null
 fi
 
-# The sources: objects of the last build stay, sources that went away do not.
+# The sources: objects of the last build stay, sources that went away do not.  By
+# their names: tests that run in a checkout write results beside them meanwhile.
 as_server find "$tree" -mindepth 1 -maxdepth 1 ! -name src -exec rm -rf {} +
 as_server find "$tree" -type f ! -name '*.o' ! -name '*.bc' ! -name '*.d' -delete
-tar -C "$top" --exclude=./build --exclude=./.git --exclude=./test/expected \
-	--exclude='*.o' --exclude='*.bc' --exclude='*.d' --exclude='*.so' -cf - . |
+tar -C "$top" --exclude=test/expected --exclude='*.o' --exclude='*.bc' --exclude='*.d' --exclude='*.so' -cf - \
+	LICENSE META.json Makefile README.md demo docs expected scripts sql src test yquota.control |
 	as_server tar -C "$tree" -xf -
 
 cd "$tree"
