@@ -46,6 +46,9 @@ typedef struct TableEntry
 	const char *name;
 	bool		may_have_children;	/* sealed stretches of history */
 	Oid			oid;			/* InvalidOid when not looked up; the version has been checked when it was */
+	Oid			signal;			/* what changes of its rows are told with; InvalidOid when never looked up */
+	Oid			file_number;	/* the table's when "signal" was looked up */
+	bool		is_suspect;		/* its relation cache entry has changed since */
 } TableEntry;
 
 static TableEntry tables[YQ_TABLE_COUNT] = {
@@ -110,6 +113,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 typedef struct Watcher
 {
 	YqTable		table;
+	bool		is_of_rows;		/* VACUUM and ANALYZE are nothing to it */
 	bool	   *flag;
 } Watcher;
 
@@ -121,6 +125,7 @@ static int	watcher_count = 0;
 static bool *abort_flags[MAX_ABORT_WATCHERS];
 static int	abort_flag_count = 0;
 static bool callbacks_registered = false;
+static bool has_suspects = false;
 
 /*
  * A message may come while a table is being opened, so that its reader sets
@@ -132,17 +137,68 @@ on_relcache_change(Datum arg, Oid relation_oid)
 {
 	for (int i = 0; i < watcher_count; i++)
 	{
-		Oid			watched_oid = tables[watchers[i].table].oid;
+		const TableEntry *watched = &tables[watchers[i].table];
 
-		if (!OidIsValid(relation_oid) || !OidIsValid(watched_oid) ||
-			relation_oid == watched_oid)
+		if (!OidIsValid(relation_oid) || !OidIsValid(watched->signal) || relation_oid == watched->signal ||
+			(!watchers[i].is_of_rows && (!OidIsValid(watched->oid) || relation_oid == watched->oid)))
 			*watchers[i].flag = false;
 	}
 
 	for (int i = 0; i < YQ_TABLE_COUNT; i++)
 	{
-		if (!OidIsValid(relation_oid) || relation_oid == tables[i].oid)
-			tables[i].oid = InvalidOid;
+		if (OidIsValid(relation_oid) && relation_oid != tables[i].oid)
+			continue;
+		tables[i].oid = InvalidOid;
+		tables[i].is_suspect = has_suspects = true;
+	}
+}
+
+static void
+forget_rows_of(YqTable table)
+{
+	for (int i = 0; i < watcher_count; i++)
+	{
+		if (watchers[i].is_of_rows && watchers[i].table == table)
+			*watchers[i].flag = false;
+	}
+}
+
+/* A table that is another one, or has been emptied by whoever fires no triggers, has other rows. */
+static void
+look_up_signal(YqTable table)
+{
+	TableEntry *entry = &tables[table];
+	HeapTuple	tuple = OidIsValid(entry->oid) ? SearchSysCache1(RELOID, ObjectIdGetDatum(entry->oid)) : NULL;
+	Oid			signal = InvalidOid;
+	Oid			file_number = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+
+		signal = form->reltype;
+		file_number = form->relfilenode;
+		ReleaseSysCache(tuple);
+	}
+	if (entry->signal != signal || entry->file_number != file_number)
+		forget_rows_of(table);
+	entry->signal = signal;
+	entry->file_number = file_number;
+}
+
+void
+yq_catalog_accept_changes(void)
+{
+	AcceptInvalidationMessages();
+	if (!has_suspects || !IsTransactionState())
+		return;
+	/* a message that comes meanwhile is looked at next time */
+	has_suspects = false;
+	for (int i = 0; i < YQ_TABLE_COUNT; i++)
+	{
+		if (tables[i].is_suspect && OidIsValid(tables[i].signal) && !OidIsValid(yq_table_oid(i)))
+			look_up_signal(i);
+		tables[i].is_suspect = false;
 	}
 }
 
@@ -249,6 +305,7 @@ yq_table_oid(YqTable table)
 		{
 			check_version();
 			entry->oid = get_relname_relid(entry->name, schema);
+			look_up_signal(table);
 		}
 	}
 	return entry->oid;
@@ -362,17 +419,27 @@ yq_latest_snapshot(void)
 	return RegisterSnapshot(GetLatestSnapshot());
 }
 
-void
-yq_catalog_on_change(YqTable table, bool *flag)
+static void
+add_watcher(YqTable table, bool is_of_rows, bool *flag)
 {
 	if (watcher_count >= MAX_WATCHERS)
 		elog(ERROR, "too many caches on tables of yquota");
 
 	register_callbacks();
 	(void) yq_table_oid(table);
-	watchers[watcher_count].table = table;
-	watchers[watcher_count].flag = flag;
-	watcher_count++;
+	watchers[watcher_count++] = (Watcher) {.table = table, .is_of_rows = is_of_rows, .flag = flag};
+}
+
+void
+yq_catalog_on_change(YqTable table, bool *flag)
+{
+	add_watcher(table, false, flag);
+}
+
+void
+yq_catalog_on_change_of_rows(YqTable table, bool *flag)
+{
+	add_watcher(table, true, flag);
 }
 
 void
@@ -385,13 +452,28 @@ yq_catalog_on_abort(bool *flag)
 	abort_flags[abort_flag_count++] = flag;
 }
 
+/*
+ * VACUUM and ANALYZE change the relation cache entry of a table, too.  So the message names, as if it
+ * were a relation, the table's row type: a number that no relation has.
+ */
+void
+yq_catalog_signal_change_of(Oid table_oid)
+{
+	HeapTuple	tuple = SearchSysCacheCopy1(RELOID, ObjectIdGetDatum(table_oid));
+	Form_pg_class form;
+
+	if (!HeapTupleIsValid(tuple))
+		return;
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	form->oid = form->reltype;
+	CacheInvalidateRelcacheByTuple(tuple);
+	heap_freetuple(tuple);
+}
+
 void
 yq_catalog_signal_change(YqTable table)
 {
-	Oid			oid = yq_table_oid(table);
-
-	if (OidIsValid(oid))
-		CacheInvalidateRelcacheByRelid(oid);
+	yq_catalog_signal_change_of(yq_table_oid(table));
 }
 
 Oid

@@ -127,6 +127,14 @@ extern Snapshot yq_latest_snapshot(void);
 extern void yq_catalog_on_change(YqTable table, bool *flag);
 
 /*
+ * The same for what is costly to read again: only when rows of the table have changed, as triggers
+ * signal, or it has become another table.  VACUUM and ANALYZE are no such change.  The caller asks by
+ * yq_catalog_accept_changes() before it looks at the flag.
+ */
+extern void yq_catalog_on_change_of_rows(YqTable table, bool *flag);
+extern void yq_catalog_accept_changes(void);
+
+/*
  * Have "flag" set to false also whenever a transaction or subtransaction aborts
  * or is prepared.  A cache needs it when it may be read by the very statement
  * that changes its table: if that fails, the server drops the messages of its
@@ -136,6 +144,7 @@ extern void yq_catalog_on_abort(bool *flag);
 
 /* Tell every backend, at commit, that a cache built on the table is stale. */
 extern void yq_catalog_signal_change(YqTable table);
+extern void yq_catalog_signal_change_of(Oid table_oid);
 
 /* The sequence behind an identity column. */
 extern Oid	yq_identity_sequence(Relation relation, AttrNumber column);

@@ -13,7 +13,6 @@
 #include "charging/directory.h"
 #include "charging/event.h"
 #include "commands/trigger.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -153,6 +152,6 @@ yq_sql_signal_change(PG_FUNCTION_ARGS)
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
 
 	yq_require_trigger(fcinfo, "signal_change");
-	CacheInvalidateRelcache(trigger->tg_relation);
+	yq_catalog_signal_change_of(RelationGetRelid(trigger->tg_relation));
 	PG_RETURN_POINTER(NULL);
 }

@@ -23,7 +23,6 @@
 #include "base/clock.h"
 #include "miscadmin.h"
 #include "pricing/timeline_read.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -380,7 +379,7 @@ load_changes(void)
 static void
 watch_changes(void)
 {
-	yq_catalog_on_change(YQ_PRICING_CHANGE, &is_current);
+	yq_catalog_on_change_of_rows(YQ_PRICING_CHANGE, &is_current);
 	is_watched = true;
 }
 
@@ -407,7 +406,7 @@ yq_timeline_refresh(void)
 	if (!is_watched)
 		watch_changes();
 
-	AcceptInvalidationMessages();
+	yq_catalog_accept_changes();
 	if (is_current && !is_loading)
 		return &timeline;
 

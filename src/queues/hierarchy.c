@@ -4,7 +4,7 @@
  *	  The hierarchy of queues in memory: making it from rows, and keeping it.
  *
  * Each session keeps one, made anew when a change of a table it is made from is
- * heard of (see yq_catalog_on_change): a change by another session before this
+ * heard of (see yq_catalog_on_change_of_rows): a change by another session before this
  * session's next statement, an own one at once, and again when it is rolled
  * back.  The newest committed state is read, whatever the isolation level.
  *
@@ -19,7 +19,6 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "queues/hierarchy_read.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -362,7 +361,7 @@ watch_tables(void)
 	if (is_watching)
 		return;
 	for (int i = 0; i < (int) lengthof(tables); i++)
-		yq_catalog_on_change(tables[i], &is_current);
+		yq_catalog_on_change_of_rows(tables[i], &is_current);
 	yq_catalog_on_abort(&is_current);
 	is_watching = true;
 }
@@ -374,7 +373,7 @@ yq_hierarchy_get(void)
 	YqHierarchy *made;
 
 	watch_tables();
-	AcceptInvalidationMessages();
+	yq_catalog_accept_changes();
 	if (is_current && kept != NULL)
 		return kept;
 

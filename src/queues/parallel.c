@@ -13,7 +13,6 @@
 #include "miscadmin.h"
 #include "queues/parallel.h"
 #include "queues/rows.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -81,13 +80,13 @@ refresh_user_limits(void)
 	if (!is_watching)
 	{
 		/* statements on either tell of yquota.queue; a replica tells of each table */
-		yq_catalog_on_change(YQ_QUEUE, &limits_are_current);
-		yq_catalog_on_change(YQ_USER_SETTING, &limits_are_current);
-		yq_catalog_on_change(YQ_SCHEDULER_SETTING, &limits_are_current);
+		yq_catalog_on_change_of_rows(YQ_QUEUE, &limits_are_current);
+		yq_catalog_on_change_of_rows(YQ_USER_SETTING, &limits_are_current);
+		yq_catalog_on_change_of_rows(YQ_SCHEDULER_SETTING, &limits_are_current);
 		yq_catalog_on_abort(&limits_are_current);
 		is_watching = true;
 	}
-	AcceptInvalidationMessages();
+	yq_catalog_accept_changes();
 	if (limits_are_current)
 		return;
 	/* a change that comes while they are read sets it back */

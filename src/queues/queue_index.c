@@ -21,7 +21,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/formatting.h"
-#include "utils/inval.h"
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -518,12 +517,12 @@ yq_queue_index_refresh(void)
 	if (!is_watched)
 	{
 		for (int i = 0; i < (int) lengthof(watched_tables); i++)
-			yq_catalog_on_change(watched_tables[i], &is_current);
+			yq_catalog_on_change_of_rows(watched_tables[i], &is_current);
 		yq_catalog_on_abort(&is_current);
 		is_watched = true;
 	}
 
-	AcceptInvalidationMessages();
+	yq_catalog_accept_changes();
 	if (is_current && !is_loading)
 		return generation;
 

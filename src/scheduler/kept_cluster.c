@@ -76,7 +76,7 @@ watch(void)
 
 	if (is_watching)
 		return;
-	yq_catalog_on_change(YQ_PROJECT, &knows_projects);
+	yq_catalog_on_change_of_rows(YQ_PROJECT, &knows_projects);
 	yq_catalog_on_abort(&kept.is_whole);
 	RegisterXactCallback(on_transaction_end, NULL);
 	is_watching = true;
