@@ -243,6 +243,7 @@ CREATE TABLE yquota.quota_grant (
 	CHECK (valid_from < expires_at)
 );
 CREATE INDEX quota_grant_project_idx ON yquota.quota_grant (project);
+CREATE INDEX quota_grant_refund_idx ON yquota.quota_grant (project) WHERE kind IN ('refund', 'correction');
 COMMENT ON TABLE yquota.quota_grant IS
 	'Credit given to projects, and taken back (negative); insert with ON CONFLICT (external_id) DO NOTHING to repeat safely';
 COMMENT ON COLUMN yquota.quota_grant.amount IS 'credits; negative for a correction';
@@ -250,7 +251,7 @@ COMMENT ON COLUMN yquota.quota_grant.valid_from IS 'when it begins to count';
 COMMENT ON COLUMN yquota.quota_grant.expires_at IS
 	'when what is left of it is lost; the grant of a project that expires first is spent first.  Of no meaning in a negative row';
 COMMENT ON COLUMN yquota.quota_grant.kind IS
-	'what it is to people: grant, refund of what was spent, correction of other rows, or budget (a recurring one)';
+	'grant, budget (a recurring one), refund of what was spent, or correction of other rows; the first two make a sub-project limited by its own credit';
 COMMENT ON COLUMN yquota.quota_grant.booked_at IS
 	'clock when it was given: nothing spent before was spent from it; -infinity in rows of earlier versions';
 COMMENT ON COLUMN yquota.quota_grant.external_id IS 'the granting system''s own id, which makes repeating harmless';

@@ -95,6 +95,7 @@ CREATE FUNCTION yquota_internal.keep_families() RETURNS trigger
 	AS $$
 DECLARE
 	moved text[];
+	ancestors text[];
 BEGIN
 	-- a dump brings its own families
 	IF yquota_internal.restoring() THEN
@@ -122,11 +123,21 @@ BEGIN
 		moved := ARRAY(SELECT unnest(moved) UNION
 					   SELECT family.member FROM yquota_internal.project_family AS family WHERE family.ancestor = ANY (moved));
 		PERFORM yquota_internal.check_move(moved);
-		DELETE FROM yquota_internal.project_family AS family WHERE family.member = ANY (moved);
+		WITH gone AS (
+			DELETE FROM yquota_internal.project_family AS family WHERE family.member = ANY (moved)
+			RETURNING family.ancestor
+		)
+		SELECT array_agg(DISTINCT gone.ancestor) INTO ancestors FROM gone;
 	END IF;
 	PERFORM yquota_internal.check_line(moved);
 	INSERT INTO yquota_internal.project_family (ancestor, member, depth)
 	SELECT line.ancestor, line.member, line.depth FROM yquota_internal.project_line(moved) AS line;
+	-- refunds go along: what grants of ancestors lost is to be found anew
+	IF TG_OP = 'UPDATE' THEN
+		DELETE FROM yquota.expired_grant AS expired
+		WHERE expired.project = ANY (ancestors)
+		   OR expired.project IN (SELECT family.ancestor FROM yquota_internal.project_family AS family WHERE family.member = ANY (moved));
+	END IF;
 	RETURN NULL;
 END
 $$;

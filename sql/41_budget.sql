@@ -86,7 +86,10 @@ BEGIN
 			SELECT budget.project, budget.period, first_day, (SELECT given.grant_id FROM given);
 			-- it pays for its own time, of which others may have been found to have lost something
 			DELETE FROM yquota.expired_grant AS expired
-			WHERE expired.project = budget.project AND expired.expired_at > begins_at;
+			WHERE expired.expired_at > begins_at
+			  AND (expired.project = budget.project
+				   OR expired.project IN (SELECT family.ancestor FROM yquota_internal.project_family AS family
+										  WHERE family.member = budget.project));
 			granted := granted + 1;
 			first_day := next_day;
 		END LOOP;

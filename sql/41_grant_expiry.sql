@@ -174,8 +174,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.spent_by_now(text[]) IS
 	'Credits that projects and their descendants have spent by the clock; no row for one when none is in any book';
 
-CREATE VIEW yquota_internal.grant_life AS
-	SELECT quota_grant.grant_id, quota_grant.project, quota_grant.amount,
+CREATE VIEW yquota_internal.grant_term AS
+	SELECT quota_grant.grant_id, quota_grant.project, quota_grant.kind, quota_grant.amount, quota_grant.valid_from,
 		   greatest(quota_grant.valid_from, booking.at) AS begins_at,
 		   -- one that comes too late is lost when it comes
 		   greatest(quota_grant.expires_at, booking.at) AS expires_at
@@ -185,8 +185,61 @@ CREATE VIEW yquota_internal.grant_life AS
 	CROSS JOIN LATERAL (
 		SELECT CASE WHEN budget_grant.grant_id IS NULL THEN quota_grant.booked_at END AS at
 	) AS booking;
-COMMENT ON VIEW yquota_internal.grant_life IS
+COMMENT ON VIEW yquota_internal.grant_term IS
 	'From when to when grants can be spent, or credit is taken back';
+
+--
+-- A project is limited by its own credit from the beginning of its first row of
+-- kind grant or budget on.  Refunds and corrections say what it paid too much or
+-- too little: they count for it, or while it has no such row for the nearest
+-- ancestor that has one, and for the root when there is none.
+--
+CREATE VIEW yquota_internal.credit_step AS
+	SELECT family.member, family.ancestor AS holder, family.depth FROM yquota_internal.project_family AS family
+	UNION ALL
+	SELECT family.member, family.member, 0 FROM yquota_internal.project_family AS family WHERE family.depth = 1;
+COMMENT ON VIEW yquota_internal.credit_step IS
+	'Sub-projects with themselves and each of their ancestors';
+
+-- Grouped by both, so that either is pushed down when it is asked for.
+CREATE VIEW yquota_internal.credit_holder AS
+	SELECT step.member, step.holder,
+		   CASE WHEN project.parent IS NULL THEN '-infinity'
+				ELSE min(own.since) FILTER (WHERE up.depth = step.depth) END AS holds_from,
+		   coalesce(min(own.since) FILTER (WHERE up.depth < step.depth), 'infinity') AS holds_until
+	FROM yquota_internal.credit_step AS step
+	JOIN yquota.project ON project.name = step.holder
+	JOIN yquota_internal.credit_step AS up ON up.member = step.member AND up.depth <= step.depth
+	CROSS JOIN LATERAL (
+		SELECT min(term.begins_at) AS since
+		FROM yquota_internal.grant_term AS term
+		WHERE term.project = up.holder AND term.kind IN ('grant', 'budget')
+	) AS own
+	WHERE EXISTS (SELECT FROM yquota.quota_grant AS refund
+				  WHERE refund.project = step.member AND refund.kind IN ('refund', 'correction'))
+	GROUP BY step.member, step.holder, project.parent;
+COMMENT ON VIEW yquota_internal.credit_holder IS
+	'Whose credit refunds and corrections of sub-projects are, from when to when; holds_from is NULL for what never has own credit';
+
+CREATE VIEW yquota_internal.grant_life AS
+	SELECT term.grant_id, term.project, term.amount, term.begins_at, term.expires_at,
+		   'infinity'::timestamptz AS leaves_at, term.valid_from, term.begins_at AS first_at,
+		   term.project AS of_project, term.kind IN ('grant', 'budget') AS is_own
+	FROM yquota_internal.grant_term AS term
+	WHERE term.kind IN ('grant', 'budget')
+	   OR NOT EXISTS (SELECT FROM yquota_internal.project_family AS family WHERE family.member = term.project)
+	UNION ALL
+	SELECT term.grant_id, line.holder, term.amount, greatest(term.begins_at, line.holds_from), term.expires_at,
+		   -- what has expired stays where it was
+		   CASE WHEN term.amount > 0 AND term.expires_at <= line.holds_until THEN 'infinity' ELSE line.holds_until END,
+		   greatest(term.valid_from, line.holds_from), term.begins_at, term.project, false
+	FROM yquota_internal.credit_holder AS line
+	JOIN yquota_internal.grant_term AS term ON term.project = line.member AND term.kind IN ('refund', 'correction')
+	WHERE line.holds_from < line.holds_until
+	  AND term.begins_at < line.holds_until
+	  AND (line.holds_from <= term.begins_at OR term.amount <= 0 OR line.holds_from < term.expires_at);
+COMMENT ON VIEW yquota_internal.grant_life IS
+	'From when to when grants are credit of a project: that of which they are, or an ancestor for refunds and corrections';
 
 CREATE FUNCTION yquota_internal.credit_instant(project text, until timestamptz) RETURNS SETOF timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -194,11 +247,11 @@ CREATE FUNCTION yquota_internal.credit_instant(project text, until timestamptz) 
 	BEGIN ATOMIC
 		SELECT DISTINCT i.at
 		FROM yquota_internal.grant_life AS g
-		CROSS JOIN LATERAL (VALUES (g.begins_at), (CASE WHEN g.amount > 0 THEN g.expires_at END)) AS i (at)
+		CROSS JOIN LATERAL (VALUES (g.begins_at), (g.leaves_at), (CASE WHEN g.amount > 0 THEN g.expires_at END)) AS i (at)
 		WHERE g.project = credit_instant.project AND i.at <= until;
 	END;
 COMMENT ON FUNCTION yquota_internal.credit_instant(text, timestamptz) IS
-	'Instants up to a last one at which a grant of a project begins or expires';
+	'Instants up to a last one at which a grant of a project begins, expires, or counts for another project from then on';
 
 CREATE FUNCTION yquota_internal.spent_until(project text, until timestamptz)
 	RETURNS TABLE (at timestamptz, spent numeric)
@@ -249,7 +302,7 @@ BEGIN
 	SELECT outcome.grant_id, outcome.rest, outcome.lost
 	FROM (SELECT array_agg(life.grant_id) AS ids, array_agg(life.amount) AS amounts,
 				 array_agg(life.begins_at) AS begins, array_agg(life.expires_at) AS expires,
-				 array_agg('infinity'::timestamptz) AS leaves
+				 array_agg(life.leaves_at) AS leaves
 		  FROM yquota_internal.grant_life AS life
 		  WHERE life.project = grant_outcome.project AND life.begins_at <= grant_outcome.until) AS given
 	CROSS JOIN LATERAL (
@@ -276,6 +329,7 @@ CREATE VIEW yquota_internal.expiry_due AS
 	FROM yquota_internal.grant_life AS life
 	WHERE life.amount > 0
 	  AND life.expires_at <= yquota.statement_clock()
+	  AND life.leaves_at = 'infinity'
 	  AND NOT EXISTS (SELECT FROM yquota_internal.kept_loss AS expired WHERE expired.grant_id = life.grant_id)
 	GROUP BY life.project;
 COMMENT ON VIEW yquota_internal.expiry_due IS
@@ -310,32 +364,36 @@ COMMENT ON VIEW yquota_internal.lost_credit IS
 	'What grants that have expired by the clock lost, whether the worker has found that out or not';
 
 CREATE VIEW yquota.grant_status WITH (security_barrier) AS
-	SELECT life.grant_id, life.project, given.kind, life.amount,
+	SELECT life.grant_id, life.of_project AS project, given.kind, life.amount,
 		   CASE WHEN given.valid_from > yquota.statement_clock() THEN 'pending'
 				WHEN life.amount < 0 THEN 'taken back'
 				WHEN life.expires_at <= yquota.statement_clock() THEN 'expired'
 				WHEN coalesce(found.rest, life.amount) = 0 THEN 'spent'
 				ELSE 'valid'
 		   END AS state,
-		   CASE WHEN life.amount > 0 THEN
+		   CASE WHEN life.amount > 0 AND life.project = life.of_project THEN
 			   trim_scale(life.amount - coalesce(found.rest, found.lost, life.amount)) END AS spent,
 		   trim_scale(found.rest) AS remaining,
 		   trim_scale(found.lost) AS lost,
-		   given.reason, life.begins_at, life.expires_at
+		   given.reason, life.first_at AS begins_at, life.expires_at, life.project AS counts_for
 	FROM yquota_internal.grant_life AS life
 	JOIN yquota.quota_grant AS given ON given.grant_id = life.grant_id
 	LEFT JOIN (
 		SELECT project.name AS project, outcome.grant_id, outcome.rest, outcome.lost
 		FROM yquota.project
 		CROSS JOIN LATERAL yquota_internal.grant_outcome(project.name, yquota.statement_clock()) AS outcome
-	) AS found ON found.project = life.project AND found.grant_id = life.grant_id
-	WHERE (SELECT yquota_internal.reads_all())
-	   OR life.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+	) AS found ON found.project = life.of_project AND found.grant_id = life.grant_id AND life.project = life.of_project
+	WHERE life.begins_at <= greatest(yquota.statement_clock(), life.first_at)
+	  AND greatest(yquota.statement_clock(), life.first_at) < life.leaves_at
+	  AND ((SELECT yquota_internal.reads_all())
+		   OR life.of_project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON VIEW yquota.grant_status IS
 	'What has become of every grant, live at the clock; reads the ledger, so ask with a project';
 COMMENT ON COLUMN yquota.grant_status.amount IS 'credits';
 COMMENT ON COLUMN yquota.grant_status.state IS
 	'pending (not begun), valid, spent (nothing of it is left), expired, or taken back (a negative row)';
+COMMENT ON COLUMN yquota.grant_status.counts_for IS
+	'whose credit it is: that of the project, or for a refund or correction of a sub-project without own credit that of an ancestor, and what is left of it is not told then';
 COMMENT ON COLUMN yquota.grant_status.spent IS 'credits spent of it; NULL in a negative row';
 COMMENT ON COLUMN yquota.grant_status.remaining IS 'credits left of it; NULL when it is not valid';
 COMMENT ON COLUMN yquota.grant_status.lost IS 'credits left of it when it expired; NULL before';
@@ -379,9 +437,10 @@ CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz)
 		FROM (SELECT ended.project, max(ended.expires_at) AS at
 			  FROM yquota_internal.grant_life AS ended
 			  WHERE ended.project = ANY (projects) AND ended.amount > 0 AND ended.expires_at <= now_at
+				AND ended.leaves_at = 'infinity'
 			  GROUP BY ended.project) AS due
 		CROSS JOIN LATERAL yquota_internal.grant_outcome(due.project, due.at) AS found
-		JOIN yquota_internal.grant_life AS life ON life.grant_id = found.grant_id
+		JOIN yquota_internal.grant_life AS life ON life.grant_id = found.grant_id AND life.project = due.project
 		WHERE found.lost IS NOT NULL
 		ON CONFLICT (grant_id) DO UPDATE SET lost = excluded.lost, decided_at = excluded.decided_at
 			WHERE expired.lost <> excluded.lost;
@@ -404,6 +463,12 @@ BEGIN
 	END IF;
 	-- one at a time, and not while counters are folded; readers go on
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
+	-- a grant that is not committed yet has begun before: the worker does it next time
+	BEGIN
+		LOCK TABLE yquota.quota_grant IN SHARE MODE NOWAIT;
+	EXCEPTION WHEN lock_not_available THEN
+		RETURN 0;
+	END;
 	-- what is kept now would count for nothing until the changes before it are folded
 	IF EXISTS (SELECT FROM yquota_internal.expiry_due)
 		AND (NOT EXISTS (SELECT FROM yquota_internal.running_reference)
@@ -420,7 +485,7 @@ BEGIN
 	SELECT array_agg(due.project), sum(due.grants) INTO due_projects, due_grants
 	FROM (SELECT life.project, count(*) AS grants
 		  FROM yquota_internal.grant_life AS life
-		  WHERE life.amount > 0 AND life.expires_at <= now_at
+		  WHERE life.amount > 0 AND life.expires_at <= now_at AND life.leaves_at = 'infinity'
 			AND NOT EXISTS (SELECT FROM yquota_internal.kept_loss AS expired WHERE expired.grant_id = life.grant_id)
 		  GROUP BY life.project
 		  ORDER BY life.project

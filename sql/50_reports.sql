@@ -125,12 +125,12 @@ COMMENT ON VIEW yquota_internal.spending IS
 	'What projects and their descendants have been charged, what their running containers owe at the clock, and cost per second';
 
 CREATE VIEW yquota_internal.begun_credit AS
-	SELECT quota_grant.project, sum(quota_grant.amount) AS granted
-	FROM yquota.quota_grant quota_grant
-	WHERE quota_grant.valid_from <= yquota.statement_clock()
-	GROUP BY quota_grant.project;
+	SELECT life.project, sum(life.amount) AS granted, bool_or(life.is_own) AS has_own
+	FROM yquota_internal.grant_life life
+	WHERE life.valid_from <= yquota.statement_clock() AND yquota.statement_clock() < life.leaves_at
+	GROUP BY life.project;
 COMMENT ON VIEW yquota_internal.begun_credit IS
-	'Credits of the grants that have begun by the clock, expired ones included';
+	'Credits of the grants that have begun by the clock, expired ones included, and whether these limit the project';
 
 CREATE VIEW yquota_internal.granted_credit AS
 	SELECT grants.project, trim_scale(grants.granted - coalesce(expiry.lost, 0)) AS granted
@@ -139,9 +139,10 @@ CREATE VIEW yquota_internal.granted_credit AS
 		SELECT lost_credit.project, sum(lost_credit.lost) AS lost
 		FROM yquota_internal.lost_credit
 		GROUP BY lost_credit.project
-	) expiry ON expiry.project = grants.project;
+	) expiry ON expiry.project = grants.project
+	WHERE grants.has_own;
 COMMENT ON VIEW yquota_internal.granted_credit IS
-	'Credits of the grants that have begun by the clock, less what expired ones lost; no row for a project without any';
+	'Credits of the grants that have begun by the clock, less what expired ones lost; no row for a project without own credit';
 
 CREATE VIEW yquota_internal.balance AS
 	SELECT project.name AS project,
@@ -154,7 +155,7 @@ CREATE VIEW yquota_internal.balance AS
 		   balance.burn_rate,
 		   trim_scale(balance.granted - balance.charged - balance.accrued - balance.held) AS remaining,
 		   project.parent,
-		   credit.project IS NOT NULL AS has_budget
+		   coalesce(credit.has_own, false) AS has_budget
 	FROM yquota.project project
 	LEFT JOIN yquota_internal.begun_credit credit ON credit.project = project.name
 	LEFT JOIN yquota_internal.noted_loss noted ON noted.project = project.name
@@ -215,7 +216,7 @@ COMMENT ON VIEW yquota_internal.ancestor_balance IS
 	'balance of the ancestors of sub-projects, as arrays in one order';
 
 -- A budget limits a project and all that descend from it: that of a PREPAID
--- project to which a grant has begun.  Where nobody up to the root has one, and
+-- project of which a row of kind grant or budget has begun.  Where nobody up to the root has one, and
 -- nobody is NOLIMIT, the root stands for a budget of nothing.
 --
 -- Where a budget is used up, the strictest on_exhausted counts of those from the

@@ -40,10 +40,10 @@ COMMENT ON VIEW yquota_internal.project_threshold IS
 
 -- The budgets of past months are no part of what this month's may be spent.
 CREATE VIEW yquota_internal.spent_of_expired_grants AS
-	SELECT given.project, sum(given.amount - expired.lost) AS spent
+	SELECT expired.project, sum(given.amount - expired.lost) AS spent
 	FROM yquota_internal.lost_credit AS expired
 	JOIN yquota.quota_grant AS given ON given.grant_id = expired.grant_id
-	GROUP BY given.project;
+	GROUP BY expired.project;
 COMMENT ON VIEW yquota_internal.spent_of_expired_grants IS
 	'Credits that projects spent of grants which have expired by the clock';
 

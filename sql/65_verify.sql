@@ -842,7 +842,7 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 	WITH ended AS MATERIALIZED (
 		SELECT life.project, max(life.expires_at) AS until
 		FROM yquota_internal.grant_life AS life
-		WHERE life.amount > 0 AND life.expires_at <= yquota.statement_clock()
+		WHERE life.amount > 0 AND life.expires_at <= yquota.statement_clock() AND life.leaves_at = 'infinity'
 		GROUP BY life.project
 	), instant AS MATERIALIZED (
 		SELECT ended.project, i.at, mark.spent AS kept,
@@ -870,7 +870,7 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 		SELECT given.project, outcome.grant_id, outcome.lost
 		FROM (SELECT life.project, array_agg(life.grant_id) AS ids, array_agg(life.amount) AS amounts,
 					 array_agg(life.begins_at) AS begins, array_agg(life.expires_at) AS expires,
-					 array_agg('infinity'::timestamptz) AS leaves
+					 array_agg(life.leaves_at) AS leaves
 			  FROM yquota_internal.grant_life AS life
 			  JOIN ended ON ended.project = life.project AND life.begins_at <= ended.until
 			  GROUP BY life.project) AS given

@@ -242,10 +242,14 @@ CREATE FUNCTION yquota_internal.past_balances(
 			SELECT life.begins_at, life.amount
 			FROM yquota_internal.grant_life AS life JOIN limited USING (project)
 			UNION ALL
+			SELECT life.leaves_at, -life.amount
+			FROM yquota_internal.grant_life AS life JOIN limited USING (project)
+			WHERE life.leaves_at < 'infinity'
+			UNION ALL
 			SELECT life.expires_at, -lost.lost
 			FROM yquota_internal.lost_credit AS lost
 			JOIN limited USING (project)
-			JOIN yquota_internal.grant_life AS life USING (grant_id)
+			JOIN yquota_internal.grant_life AS life USING (grant_id, project)
 		)
 		SELECT point.at, (SELECT sum(change.amount) FROM change WHERE change.at <= point.at)
 		FROM (SELECT unnest(cuts) AS at UNION SELECT until) AS point

@@ -120,6 +120,40 @@ SELECT project, remaining, spent_per_day, ends_at FROM yquota.forecast() WHERE p
 SELECT project, remaining, spent_per_day, ends_at FROM yquota.forecast('top');
 
 --
+-- Refunds and corrections limit nobody: while a project has no credit of its own
+-- they are credit of the nearest ancestor that has some, and its own from then on
+--
+INSERT INTO yquota.project (name, parent) VALUES ('inst', NULL), ('inst.a', 'inst'), ('inst.a.b', 'inst.a'), ('alone', NULL), ('alone.a', 'alone');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('inst', 100000, 'year');
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('inst', 500, 'a minute', yquota.clock() + interval '1 min');
+CREATE VIEW inst AS
+	SELECT now.project, now.granted, now.remaining, now.available, now.limited_by, past.granted AS granted_at, past.remaining AS remaining_at
+	FROM yquota.project_balance AS now
+	CROSS JOIN LATERAL (SELECT b.* FROM yquota.balance_at(now.project, yquota.clock()) AS b OFFSET 0) AS past
+	WHERE now.project IN ('inst', 'inst.a', 'inst.a.b', 'alone', 'alone.a') ORDER BY now.project;
+CREATE VIEW inst_status AS
+	SELECT project, kind, amount, state, spent, remaining, lost, counts_for FROM yquota.grant_status WHERE project ~ '^(inst|alone)' ORDER BY grant_id;
+INSERT INTO yquota.quota_grant (project, amount, reason, kind) VALUES
+	('inst.a.b', -32400, 'too little was charged', 'correction'), ('inst.a', 400, 'a node failed', 'refund'), ('alone.a', 30, 'a node failed', 'refund');
+TABLE inst;
+TABLE inst_status;
+SELECT yquota.hold('inst.a.b', 'app_r', 67000, '1 s') > 0 AS held;
+-- when one has expired it has paid for the correction, and stays expired
+SELECT yquota.set_clock(yquota.clock() + interval '2 min');
+TABLE inst;
+SELECT yquota.quota_compute() > '-infinity' AS done;
+TABLE inst_status;
+-- a grant to the one between
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('inst.a', 50000, 'share');
+TABLE inst;
+TABLE inst_status;
+SELECT yquota.hold('inst.a.b', 'app_r', 18000.1, '1 s') > 0 AS held;
+SELECT granted, remaining FROM yquota.balance_at('inst', yquota.clock() - interval '1 s');
+SELECT yquota.quota_compute() > '-infinity' AS done;
+TABLE inst;
+SELECT * FROM yquota.verify();
+
+--
 -- What cannot be
 --
 UPDATE yquota.project SET parent = 'other' WHERE name = 'physics';
