@@ -327,7 +327,7 @@ CREATE TABLE yquota.container_change (
 );
 CREATE INDEX container_change_container_id_idx ON yquota.container_change (container_id);
 COMMENT ON TABLE yquota.container_change IS
-	'Accepted START and UPDATE events of containers that were ever updated: what a late event is put in order with';
+	'Accepted START and UPDATE events of containers that were ever updated: what a late event is put in order with.  UPDATEs behind an end that was reported later stay, and do not count';
 COMMENT ON COLUMN yquota.container_change.repeated_start IS 'whether the UPDATE came as a START repeated with a new allocation; sent again it is known';
 
 CREATE TABLE yquota.charge (
@@ -407,6 +407,19 @@ CREATE INDEX event_reject_waiting_idx ON yquota.event_reject (container_id) WHER
 COMMENT ON TABLE yquota.event_reject IS
 	'Events set aside (yquota.on_bad_event = set_aside) with the reason; retry_rejects() sends them through the door again';
 COMMENT ON COLUMN yquota.event_reject.waiting IS 'true for an UPDATE or FINISH that waits for its START and is applied when that arrives';
+
+CREATE TABLE yquota_internal.reported_end (
+	container_id text COLLATE "C" NOT NULL,
+	occurred_at timestamptz NOT NULL,
+	exit_status integer,
+	is_own boolean NOT NULL,
+	is_sealed boolean NOT NULL
+);
+CREATE INDEX reported_end_container_id_idx ON yquota_internal.reported_end (container_id);
+COMMENT ON TABLE yquota_internal.reported_end IS
+	'Ends of containers that differ from one another, and those that yquota reported itself; the earliest counts';
+COMMENT ON COLUMN yquota_internal.reported_end.is_own IS 'whether yquota sent the FINISH itself: expiry, release_containers(), reconcile(), node_lost()';
+COMMENT ON COLUMN yquota_internal.reported_end.is_sealed IS 'whether history has been sealed since';
 
 CREATE TABLE yquota_internal.discarded_event (
 	reject_id bigint NOT NULL,

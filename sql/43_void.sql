@@ -232,6 +232,8 @@ BEGIN
 		WHERE waits.waiting
 		  AND waits.container_id = ANY (ARRAY(SELECT void.container_id FROM unnest(voids) AS void))
 		FOR UPDATE SKIP LOCKED));
+	DELETE FROM yquota_internal.reported_end AS reported
+	WHERE reported.container_id = ANY (ARRAY(SELECT void.container_id FROM unnest(voids) AS void));
 	RETURN QUERY SELECT void.* FROM unnest(voids) AS void;
 END
 $$;

@@ -59,8 +59,8 @@ COMMENT ON FUNCTION yquota.update_blacklist(text, text[], text[]) IS
 REVOKE ALL ON FUNCTION yquota.update_blacklist(text, text[], text[]) FROM PUBLIC;
 
 --
--- Somebody may be ending one of them, or changing it, whom the door waits for: then it
--- is begun anew with what runs after that.
+-- Another session may be ending one of them, or changing it, which replaces its row:
+-- then all locks are given back, and those are looked for that run after that.
 --
 CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF text
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
@@ -68,33 +68,27 @@ CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF te
 	SET yquota.on_bad_event = 'error'
 	AS $$
 DECLARE
-	found text[];
-	found_again text[];
 	released text[];
 BEGIN
+	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 	LOOP
-		found := ARRAY(SELECT c.container_id || ' ' || c.settled_at FROM yquota.container AS c
-					   WHERE c.container_id = ANY (container_ids) ORDER BY c.container_id);
 		BEGIN
-			WITH ended AS MATERIALIZED (
-				SELECT c.container_id, greatest(yquota.clock(), c.settled_at) AS at
-				FROM yquota.container AS c
-				WHERE c.container_id = ANY (container_ids)
-			), finished AS (
-				-- ContainerExitStatus.ABORTED
-				INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
-				SELECT 'CONTAINER_FINISH', e.container_id, e.at, -100, 'scheduler' FROM ended AS e
-			)
-			SELECT array_agg(e.container_id ORDER BY e.container_id) INTO released FROM ended AS e;
-			EXIT;
-		EXCEPTION WHEN unique_violation OR check_violation THEN
-			found_again := ARRAY(SELECT c.container_id || ' ' || c.settled_at FROM yquota.container AS c
-								 WHERE c.container_id = ANY (container_ids) ORDER BY c.container_id);
-			IF found_again = found THEN
-				RAISE;
+			released := ARRAY(SELECT c.container_id FROM yquota.container AS c
+							  WHERE c.container_id = ANY (container_ids) ORDER BY c.container_id FOR UPDATE);
+			IF (SELECT count(*) FROM yquota.container AS c
+				WHERE c.container_id = ANY (container_ids)) > cardinality(released) THEN
+				RAISE no_data_found;
 			END IF;
+			EXIT;
+		EXCEPTION WHEN no_data_found THEN
+			CONTINUE;
 		END;
 	END LOOP;
+	-- ContainerExitStatus.ABORTED
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
+	SELECT 'CONTAINER_FINISH', c.container_id, greatest(yquota.clock(), c.settled_at), -100, 'scheduler'
+	FROM yquota.container AS c
+	WHERE c.container_id = ANY (released);
 	-- after the containers, as who updates them
 	PERFORM yquota.acknowledge(container_ids);
 	RETURN QUERY SELECT unnest(released);

@@ -80,14 +80,36 @@ CREATE VIEW yquota_internal.suspect_container AS
 COMMENT ON VIEW yquota_internal.suspect_container IS
 	'Running containers of all projects that probably ended unheard';
 
+CREATE VIEW yquota_internal.differing_end AS
+	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
+		   charge.queue, charge.node, charge.execution_type, charge.allocation, charge.started_at,
+		   format('is reported to have ended at %s', reported.ends) AS reason
+	FROM (
+		SELECT reported_end.container_id,
+			   string_agg(DISTINCT concat_ws(' with status ', reported_end.occurred_at, reported_end.exit_status), ', ') AS ends
+		FROM yquota_internal.reported_end
+		WHERE NOT reported_end.is_own
+		GROUP BY reported_end.container_id
+		HAVING count(DISTINCT (reported_end.occurred_at, reported_end.exit_status)) > 1
+		   AND NOT bool_and(reported_end.is_sealed)
+	) reported
+	JOIN yquota_internal.charge_in_effect charge USING (container_id)
+	WHERE charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL;
+COMMENT ON VIEW yquota_internal.differing_end IS
+	'Containers of all projects of which feeds have reported more than one end since history was sealed last';
+
 CREATE VIEW yquota.suspect_container WITH (security_barrier) AS
 	SELECT suspect.*
-	FROM yquota_internal.suspect_container suspect
+	FROM (
+		SELECT * FROM yquota_internal.suspect_container
+		UNION ALL
+		SELECT * FROM yquota_internal.differing_end
+	) suspect
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR suspect.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.suspect_container IS
-	'Running containers that probably ended unheard: those on nodes that are gone, and those at least ten times and a day older than the next oldest of their application (its first container, the master, excepted).  Finish them with reconcile(), node_lost() or a CONTAINER_FINISH';
-COMMENT ON COLUMN yquota.suspect_container.reason IS 'why; a container may be listed for both reasons';
+	'Running containers that probably ended unheard: those on nodes that are gone, and those at least ten times and a day older than the next oldest of their application (its first container, the master, excepted).  Finish them with reconcile(), node_lost() or a CONTAINER_FINISH.  And containers of which feeds report ends that differ, until history is sealed: the earliest counts';
+COMMENT ON COLUMN yquota.suspect_container.reason IS 'why; a container may be listed for several reasons';
 COMMENT ON COLUMN yquota.suspect_container.allocation IS 'native units';
 
 --
@@ -435,7 +457,7 @@ BEGIN ATOMIC
 	  AND NOT EXISTS (SELECT FROM list theirs
 					  WHERE theirs.container_id = ours.container_id)
 	UNION ALL
-	SELECT CASE WHEN fault.detail IS NULL THEN 'start' ELSE 'conflict' END,
+	SELECT CASE WHEN fault.detail IS NULL THEN 'start' WHEN fault.is_ending THEN 'ending' ELSE 'conflict' END,
 		   theirs.container_id, theirs.project, theirs.application_id, theirs.username,
 		   theirs.queue, theirs.node, theirs.allocation, theirs.execution_type,
 		   theirs.started_at, coalesce(fault.detail, 'not in the books')
@@ -446,7 +468,13 @@ BEGIN ATOMIC
 		WHERE charge.container_id = theirs.container_id
 	) past ON true
 	CROSS JOIN LATERAL (
-		SELECT CASE
+		SELECT EXISTS (SELECT FROM yquota_internal.reported_end reported
+					   WHERE reported.container_id = theirs.container_id
+						 AND reported.occurred_at = past.finished_at AND reported.is_own) AS is_ending
+	) own
+	CROSS JOIN LATERAL (
+		SELECT own.is_ending, CASE
+			WHEN own.is_ending THEN format('ended by yquota at %s', past.finished_at)
 			WHEN past.finished_at IS NOT NULL THEN format('finished at %s', past.finished_at)
 			WHEN theirs.started_at IS NULL THEN 'not in the books, and "started_at" is missing'
 			WHEN theirs.allocation IS NULL THEN 'not in the books, and "allocation" is missing'
@@ -483,7 +511,7 @@ BEGIN ATOMIC
 	  AND difference.detail IS NOT NULL;
 END;
 COMMENT ON FUNCTION yquota_internal.reconcile_plan(jsonb, timestamptz) IS
-	'What reconcile() finds: events to insert, and conflicts that no event can mend';
+	'What reconcile() finds: events to insert, containers that are still to end, and conflicts that no event can mend';
 
 CREATE FUNCTION yquota.reconcile(running jsonb, as_of timestamptz, dry_run boolean DEFAULT true)
 	RETURNS TABLE (action text, container_id text, project text, occurred_at timestamptz, detail text)
@@ -514,7 +542,7 @@ BEGIN
 			   plan.username, plan.queue, plan.node, plan.allocation, plan.execution_type,
 			   'reconcile'
 		FROM plan
-		WHERE NOT dry_run AND plan.action <> 'conflict'
+		WHERE NOT dry_run AND plan.action NOT IN ('ending', 'conflict')
 	)
 	SELECT plan.action, plan.container_id, plan.project, plan.occurred_at, plan.detail
 	FROM plan
@@ -525,8 +553,6 @@ COMMENT ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean) IS
 	'Compare the resource manager''s list of containers running at as_of with ours: finish what it lacks at as_of, start what we lack, update what differs.  Returns the differences; writes (through the door) only when dry_run is false.  What changed here after as_of is left alone';
 REVOKE ALL ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean) FROM PUBLIC;
 
--- A container that was updated after the node was lost is finished at that
--- update: the door takes no FINISH before it.
 CREATE FUNCTION yquota.node_lost(node text, at timestamptz DEFAULT yquota.clock(),
 								 exit_status integer DEFAULT -100)
 	RETURNS TABLE (container_id text)
@@ -547,14 +573,13 @@ BEGIN
 	END IF;
 	RETURN QUERY
 	WITH lost AS MATERIALIZED (
-		SELECT container.container_id, container.project,
-			   greatest(container.settled_at, node_lost.at) AS finished_at
+		SELECT container.container_id, container.project
 		FROM yquota.container container
 		WHERE container.node = node_lost.node AND container.started_at <= node_lost.at
 	), sent AS (
 		INSERT INTO yquota.container_event
 			(event, container_id, occurred_at, project, exit_status, source)
-		SELECT 'CONTAINER_FINISH', lost.container_id, lost.finished_at, lost.project,
+		SELECT 'CONTAINER_FINISH', lost.container_id, node_lost.at, lost.project,
 			   node_lost.exit_status, 'node_lost'
 		FROM lost
 	)
@@ -562,7 +587,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.node_lost(text, timestamptz, integer) IS
-	'A node is gone since "at": finish its containers then (those started later belong to its next life) and mark it LOST; returns them.  Repeating is harmless.  The exit status defaults to YARN''s ABORTED';
+	'A node is gone since "at": finish its containers then, whatever was heard of them since (those started later belong to its next life), and mark it LOST; returns them.  Repeating is harmless.  The exit status defaults to YARN''s ABORTED';
 REVOKE ALL ON FUNCTION yquota.node_lost(text, timestamptz, integer) FROM PUBLIC;
 
 --
@@ -580,6 +605,7 @@ SELECT pg_extension_config_dump('yquota.container_change', '');
 SELECT pg_extension_config_dump('yquota.charge', '');
 SELECT pg_extension_config_dump('yquota.event_reject', '');
 SELECT pg_extension_config_dump('yquota.event_reject_reject_id_seq', '');
+SELECT pg_extension_config_dump('yquota_internal.reported_end', '');
 SELECT pg_extension_config_dump('yquota_internal.discarded_event', '');
 SELECT pg_extension_config_dump('yquota_internal.charged_through', '');
 SELECT pg_extension_config_dump('yquota_internal.counter_delta', '');

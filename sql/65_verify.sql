@@ -273,9 +273,8 @@ CREATE VIEW yquota_internal.arrived_since_void AS
 				  later.occurred_at <> arrived.occurred_at
 				  OR yquota_internal.payer_project(later.project, later.username)
 					 <> yquota_internal.payer_project(arrived.project, arrived.username)
-			  WHEN 'CONTAINER_FINISH' THEN
-				  later.occurred_at <> arrived.occurred_at
-				  OR later.exit_status IS DISTINCT FROM arrived.exit_status
+			  -- of several the earliest ends the container
+			  WHEN 'CONTAINER_FINISH' THEN false
 			  ELSE later.occurred_at = arrived.occurred_at
 				  AND (later.allocation::text, later.execution_type, later.queue, later.node)
 					  IS DISTINCT FROM (arrived.allocation::text, arrived.execution_type, arrived.queue, arrived.node)
@@ -379,6 +378,11 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 			   e.application_id, e.username, e.queue, e.node, e.allocation, e.execution_type,
 			   e.exit_status, e.recorded_at, e.arrival
 		FROM yquota_internal.accepted_event(since) AS e
+	), ended AS (
+		SELECT DISTINCT ON (e.container_id) e.container_id, e.occurred_at, e.exit_status
+		FROM event AS e
+		WHERE e.event = 'CONTAINER_FINISH'
+		ORDER BY e.container_id, e.occurred_at, e.exit_status
 	), life AS MATERIALIZED (
 		SELECT start.container_id,
 			   yquota_internal.payer_project(start.project, start.username) AS project,
@@ -387,11 +391,9 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 			   COALESCE(start.execution_type, 'GUARANTEED') AS execution_type,
 			   start.occurred_at AS started_at, finish.occurred_at AS finished_at, finish.exit_status
 		FROM event AS start
-		LEFT JOIN event AS finish
-			ON finish.container_id = start.container_id
-			AND finish.event = 'CONTAINER_FINISH' AND finish.arrival = 1
+		LEFT JOIN ended AS finish ON finish.container_id = start.container_id
 		WHERE start.event = 'CONTAINER_START' AND start.arrival = 1
-	), step AS (
+	), heard AS (
 		SELECT l.container_id, l.started_at AS at, 1 AS kind,
 			   l.allocation, l.execution_type, l.queue, l.node
 		FROM life AS l
@@ -430,6 +432,12 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 									 FROM yquota_internal.unsettled_at_period_end AS unsettled
 									 JOIN yquota.closed_period AS closing ON closing.until = unsettled.until
 									 WHERE closing.closed_at IS NULL)
+	), step AS (
+		-- what lies after the end changes nothing
+		SELECT heard.*
+		FROM heard
+		JOIN life AS l USING (container_id)
+		WHERE l.finished_at IS NULL OR heard.at <= l.finished_at
 	), stretch AS (
 		SELECT step.container_id, step.at,
 			   lead(step.at) OVER so_far AS next_at,
@@ -833,6 +841,35 @@ COMMENT ON FUNCTION yquota_internal.verify_deferred() IS
 	'Deferred events that the log does not have';
 REVOKE ALL ON FUNCTION yquota_internal.verify_deferred() FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.verify_ends()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	SELECT 'container did not end at the earliest end reported', reported.container_id,
+		   reported.earliest::text, charge."to"::text
+	FROM (SELECT e.container_id, min(e.occurred_at) AS earliest
+		  FROM yquota_internal.reported_end AS e GROUP BY e.container_id) AS reported
+	JOIN yquota_internal.charge_in_effect AS charge
+		ON charge.container_id = reported.container_id
+		AND charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL
+	WHERE charge."to" <> reported.earliest
+	UNION ALL
+	SELECT 'reported end is missing from the log', reported.container_id,
+		   NULL, concat_ws(' with status ', reported.occurred_at, reported.exit_status)
+	FROM yquota_internal.reported_end AS reported
+	LEFT JOIN yquota.container_event AS log
+		ON log.container_id = reported.container_id AND log.event = 'CONTAINER_FINISH'
+		AND log.occurred_at = reported.occurred_at
+		AND log.exit_status IS NOT DISTINCT FROM reported.exit_status
+	-- what has been archived has left both, maybe just before a further end came
+	WHERE EXISTS (SELECT FROM yquota.charge WHERE charge.container_id = reported.container_id)
+	GROUP BY reported.container_id, reported.occurred_at, reported.exit_status
+	HAVING count(log.container_id) = 0;
+	END;
+COMMENT ON FUNCTION yquota_internal.verify_ends() IS
+	'What differs between the ends that are noted of containers, the books and the log';
+REVOKE ALL ON FUNCTION yquota_internal.verify_ends() FROM PUBLIC;
+
 -- All projects at once, so that the ledger is read once.  What had been spent before
 -- the instant from which on the books are looked at is taken as kept.
 CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
@@ -928,6 +965,7 @@ CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
 BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_deferred();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_lives(since);
+	RETURN QUERY SELECT * FROM yquota_internal.verify_ends();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_accruals();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_running_totals();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_usage();

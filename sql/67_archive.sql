@@ -155,6 +155,7 @@ BEGIN
 	PERFORM yquota_internal.exchange_storage('yquota.container_event', log);
 	PERFORM yquota_internal.exchange_storage('yquota.charge', ledger);
 	PERFORM yquota_internal.summarize_last_range(ledger);
+	UPDATE yquota_internal.reported_end SET is_sealed = true WHERE NOT is_sealed;
 	stretch.sealed_at := greatest(yquota.clock(), stretch.sealed_from);
 	INSERT INTO yquota.history_stretch SELECT stretch.*;
 	RETURN stretch.number;
@@ -720,6 +721,7 @@ DECLARE
 	rows_of_table bigint;
 	last_to timestamptz;
 	changed text[];
+	ended text[];
 BEGIN
 	archived := 0;
 	SELECT array_agg(s.number ORDER BY s.number), max(s.number), count(*),
@@ -766,6 +768,8 @@ BEGIN
 	-- late events may hold rows of these until they are waited for
 	EXECUTE format('SELECT array_agg(DISTINCT d.container_id) FROM yquota.container_change AS d WHERE d.container_id IN (%s)',
 				   yquota_internal.rows_of(ledgers, leaving, 'c.container_id')) INTO changed;
+	EXECUTE format('SELECT array_agg(DISTINCT d.container_id) FROM yquota_internal.reported_end AS d WHERE d.container_id IN (%s)',
+				   yquota_internal.rows_of(ledgers, leaving, 'c.container_id')) INTO ended;
 
 	DECLARE
 		carried_ledger text := yquota_internal.make_carried('yquota.charge', ledgers, through);
@@ -777,6 +781,7 @@ BEGIN
 		PERFORM yquota_internal.refuse_while_deferred('archive history');
 		PERFORM yquota_internal.refuse_while_closing('archive history');
 		DELETE FROM yquota.container_change AS d WHERE d.container_id = ANY (changed);
+		DELETE FROM yquota_internal.reported_end AS d WHERE d.container_id = ANY (ended);
 		PERFORM yquota_internal.detach(through, numbers, horizon, carried_ledger, carried_log);
 	END;
 END

@@ -13,6 +13,7 @@ ALTER TABLE yquota_internal.deferred_event REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.discarded_event REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.feed_counter REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.rate_class_counter REPLICA IDENTITY FULL;
+ALTER TABLE yquota_internal.reported_end REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.usage_counter REPLICA IDENTITY FULL;
 ALTER TABLE yquota.container_change REPLICA IDENTITY FULL;
 ALTER TABLE yquota.role_grant REPLICA IDENTITY FULL;

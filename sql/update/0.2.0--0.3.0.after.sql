@@ -18,3 +18,12 @@ DROP FUNCTION yquota_internal.verify_grants();
 DROP FUNCTION yquota_internal.mark_spending(text[], timestamptz, timestamptz);
 DROP FUNCTION yquota_internal.credit_state(text, timestamptz);
 DROP FUNCTION yquota_internal.take_credit(numeric[], numeric);
+
+-- Ends of containers that yquota has sent itself, as far as history has not been sealed since.
+INSERT INTO yquota_internal.reported_end (container_id, occurred_at, exit_status, is_own, is_sealed)
+SELECT DISTINCT log.container_id, log.occurred_at, log.exit_status, true, false
+FROM ONLY yquota.container_event AS log
+JOIN yquota_internal.charge_in_effect AS charge
+	ON charge.container_id = log.container_id AND charge."to" = log.occurred_at
+	AND charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL
+WHERE log.event = 'CONTAINER_FINISH' AND log.source IN ('scheduler', 'reconcile', 'node_lost');

@@ -92,6 +92,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_QUEUE_LABEL] = {.schema = "yquota", .name = "queue_label"},
 	[YQ_QUEUE_STATUS] = {.schema = "yquota_internal", .name = "queue_status"},
 	[YQ_QUEUE_USER] = {.schema = "yquota", .name = "queue_user"},
+	[YQ_REPORTED_END] = {.schema = "yquota_internal", .name = "reported_end"},
 	[YQ_REQUEST_COUNTER] = {.schema = "yquota_internal", .name = "request_counter"},
 	[YQ_RESERVATION] = {.schema = "yquota", .name = "reservation"},
 	[YQ_RESOURCE_REQUEST] = {.schema = "yquota", .name = "resource_request"},

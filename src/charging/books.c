@@ -140,10 +140,12 @@ yq_books_close(YqBooks *books)
 	close_writer(books->start_writer);
 	close_writer(books->charge_writer);
 	close_writer(books->change_writer);
+	close_writer(books->end_writer);
 	close_writer(books->reject_writer);
 	close_finder(books->container_finder);
 	close_finder(books->charge_finder);
 	close_finder(books->change_finder);
+	close_finder(books->end_finder);
 	close_finder(books->waiting_finder);
 	close_finder(books->project_finder);
 	close_finder(books->node_finder);
@@ -159,6 +161,8 @@ yq_books_flush(YqBooks *books)
 		yq_writer_flush(books->charge_writer);
 	if (books->change_writer != NULL)
 		yq_writer_flush(books->change_writer);
+	if (books->end_writer != NULL)
+		yq_writer_flush(books->end_writer);
 	if (books->reject_writer != NULL)
 		yq_writer_flush(books->reject_writer);
 }
@@ -212,6 +216,12 @@ yq_books_changes(YqBooks *books)
 }
 
 YqFinder *
+yq_books_ends(YqBooks *books)
+{
+	return open_finder(books, &books->end_finder, YQ_REPORTED_END, "reported_end_container_id_idx");
+}
+
+YqFinder *
 yq_books_waiting(YqBooks *books)
 {
 	return open_finder(books, &books->waiting_finder, YQ_EVENT_REJECT,
@@ -228,6 +238,12 @@ YqWriter *
 yq_books_start_writer(YqBooks *books)
 {
 	return open_writer(books, &books->start_writer, YQ_CONTAINER, CONTAINER_COLUMNS, true);
+}
+
+YqWriter *
+yq_books_end_writer(YqBooks *books, int column_count)
+{
+	return open_writer(books, &books->end_writer, YQ_REPORTED_END, column_count, false);
 }
 
 /* -- rows ---------------------------------------------------------------- */

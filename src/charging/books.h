@@ -79,6 +79,7 @@ typedef struct YqBooks
 	YqFinder   *container_finder;
 	YqFinder   *charge_finder;
 	YqFinder   *change_finder;
+	YqFinder   *end_finder;
 	YqFinder   *waiting_finder;
 	YqFinder   *project_finder;
 	YqFinder   *node_finder;
@@ -86,6 +87,7 @@ typedef struct YqBooks
 	YqWriter   *start_writer;	/* of pending starts, for the same table */
 	YqWriter   *charge_writer;
 	YqWriter   *change_writer;
+	YqWriter   *end_writer;
 	YqWriter   *reject_writer;
 } YqBooks;
 
@@ -93,7 +95,7 @@ extern YqBooks *yq_books_open(void);
 extern void yq_books_close(YqBooks *books);
 
 /*
- * Write the rows of ledger, changes and rejects that have been collected, so
+ * Write the rows of ledger, changes, ends and rejects that have been collected, so
  * that finders see them.
  */
 extern void yq_books_flush(YqBooks *books);
@@ -102,9 +104,11 @@ extern void yq_books_flush(YqBooks *books);
 extern YqFinder *yq_books_containers(YqBooks *books);
 extern YqFinder *yq_books_charges(YqBooks *books);
 extern YqFinder *yq_books_changes(YqBooks *books);
+extern YqFinder *yq_books_ends(YqBooks *books);
 extern YqFinder *yq_books_waiting(YqBooks *books);
 extern YqWriter *yq_books_container_writer(YqBooks *books);
 extern YqWriter *yq_books_start_writer(YqBooks *books);
+extern YqWriter *yq_books_end_writer(YqBooks *books, int column_count);
 
 /* Rows between tables and memory; reading points into the slot. */
 extern void yq_container_read(const YqBooks *books, YqContainer *container,

@@ -153,17 +153,6 @@ bad_before_start(YqProblem **problem, const YqHistory *history, const YqEvent *e
 }
 
 static YqMerge
-bad_after_finish(YqProblem **problem, const YqHistory *history, const YqEvent *event)
-{
-	return bad(problem, ERRCODE_CHECK_VIOLATION,
-			   psprintf("%s of container \"%s\" lies after its finish at %s",
-						yq_event_kind_name(event->kind),
-						text_to_cstring(history->container_id),
-						timestamptz_to_str(history->finished_at)),
-			   "A container that has finished does not change any more.");
-}
-
-static YqMerge
 bad_project(YqProblem **problem, const YqHistory *history, const text *project)
 {
 	return bad(problem, ERRCODE_CHECK_VIOLATION,
@@ -236,7 +225,7 @@ merge_repeated_start(YqHistory *history, const YqEvent *event, const text *proje
 	change.is_new = true;
 	if (history->finished &&
 		(change.occurred_at > history->finished_at || event->recorded_at >= history->now))
-		return bad_after_finish(problem, history, event);
+		return YQ_MERGE_KNOWN;
 	if (find_change(history, change.occurred_at) != NULL)
 		return bad_other_content(problem, history, event);
 	yq_history_add_change(history, &change);
@@ -271,9 +260,8 @@ merge_update(YqHistory *history, const YqEvent *event, YqProblem **problem)
 
 	if (event->occurred_at < history->started_at)
 		return bad_before_start(problem, history, event);
-	if (history->finished && event->occurred_at > history->finished_at)
-		return bad_after_finish(problem, history, event);
-	if (yq_state_is_empty(&change.set))
+	if (yq_state_is_empty(&change.set) ||
+		(history->finished && event->occurred_at > history->finished_at))
 		return YQ_MERGE_KNOWN;
 	known = find_change(history, event->occurred_at);
 	if (known != NULL)
@@ -283,34 +271,34 @@ merge_update(YqHistory *history, const YqEvent *event, YqProblem **problem)
 	return YQ_MERGE_ACCEPTED;
 }
 
+/* Of several FINISHes at one instant the smallest exit status counts, none last. */
+static bool
+is_smaller_status(const YqEvent *event, const YqHistory *history)
+{
+	return event->has_exit_status &&
+		(!history->has_exit_status || event->exit_status < history->exit_status);
+}
+
+/*
+ * The earliest FINISH ends a container, whoever sent it and in whatever order
+ * (DESIGN 3).  The UPDATEs behind it are no part of the history any more.
+ */
 static YqMerge
 merge_finish(YqHistory *history, const YqEvent *event, YqProblem **problem)
 {
-	if (history->finished)
-	{
-		if (event->occurred_at != history->finished_at)
-			return bad(problem, ERRCODE_UNIQUE_VIOLATION,
-					   psprintf("container \"%s\" finished at %s already",
-								text_to_cstring(history->container_id),
-								timestamptz_to_str(history->finished_at)),
-					   "A container finishes once, and an event cannot be changed by sending it again.");
-		return event->has_exit_status == history->has_exit_status &&
-			event->exit_status == history->exit_status ? YQ_MERGE_KNOWN :
-			bad_other_content(problem, history, event);
-	}
 	if (event->occurred_at < history->started_at)
 		return bad_before_start(problem, history, event);
-	if (event->occurred_at < yq_history_last_settled_at(history))
-		return bad(problem, ERRCODE_CHECK_VIOLATION,
-				   psprintf("CONTAINER_FINISH of container \"%s\" lies before its update at %s",
-							text_to_cstring(history->container_id),
-							timestamptz_to_str(yq_history_last_settled_at(history))),
-				   "Check the clocks of who sent the two events.");
+	if (history->finished &&
+		(event->occurred_at > history->finished_at ||
+		 (event->occurred_at == history->finished_at && !is_smaller_status(event, history))))
+		return YQ_MERGE_KNOWN;
 
 	history->finished = true;
 	history->finished_at = event->occurred_at;
 	history->has_exit_status = event->has_exit_status;
 	history->exit_status = event->exit_status;
+	while (yq_history_last_settled_at(history) > history->finished_at)
+		history->change_count--;
 	return YQ_MERGE_ACCEPTED;
 }
 

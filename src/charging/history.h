@@ -76,7 +76,7 @@ typedef enum YqMerge
 
 /*
  * Add an event, already checked by itself.  The history keeps pointers into
- * it.  A START of a container that has started is judged by its allocation and
+ * it.  What lies after the end is known and changes nothing.  A START of a container that has started is judged by its allocation and
  * may become an UPDATE at event->recorded_at.
  */
 extern YqMerge yq_history_merge(YqHistory *history, const YqEvent *event,

@@ -16,6 +16,7 @@
 #include "base/compat.h"
 
 #include "access/xact.h"
+#include "charging/reported_end.h"
 #include "charging/settle.h"
 #include "charging/settle_internal.h"
 #include "miscadmin.h"
@@ -625,6 +626,24 @@ report_bad_events(YqSettler *settler, const BadEvent *bad_events, int count, boo
 	}
 }
 
+/* Note the ends that the events report; those that are bad are in the same order. */
+static void
+note_ends(YqBooks *books, const YqHistory *known, const YqEvent **events, int count,
+		  const BadEvent *bad_events, int bad_count)
+{
+	int			bad = 0;
+	int			good = 0;
+
+	for (int i = 0; i < count; i++)
+	{
+		if (bad < bad_count && bad_events[bad].event == events[i])
+			bad++;
+		else
+			events[good++] = events[i];
+	}
+	yq_reported_end_note(books, known, events, good);
+}
+
 /* Events that waited and were known, or are being dealt with by somebody else. */
 static void
 forget_waiting(YqBooks *books, const Attempt *attempt)
@@ -724,6 +743,7 @@ try_to_settle(YqSettler *settler, text *container_id,
 		 !carry_out(settler, &loaded, &history, &plan, &attempt->claimed)))
 		return false;
 	report_bad_events(settler, bad_events, bad_count, true, attempt->has_taken);
+	note_ends(books, &loaded.history, all, all_count, bad_events, bad_count);
 	forget_waiting(books, attempt);
 	return true;
 }

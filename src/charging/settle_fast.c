@@ -22,6 +22,7 @@
 
 #include "access/xact.h"
 #include "charging/directory.h"
+#include "charging/reported_end.h"
 #include "charging/settle_internal.h"
 #include "pricing/timeline.h"
 #include "utils/builtins.h"
@@ -296,6 +297,7 @@ settle_finish(YqSettler *settler, const YqEvent *event)
 		yq_charge_put(books, &padding);
 	}
 	yq_counters_changed_from(books->counters, container.project, event->occurred_at);
+	yq_reported_end_note_own(books, event);
 	yq_settle_count(books, &container, -1);
 	return true;
 }

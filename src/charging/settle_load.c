@@ -107,7 +107,8 @@ load_changes(YqBooks *books, YqContainerBooks *loaded, const text *container_id)
 		loaded->has_changes = true;
 		if (kind == YQ_CONTAINER_START)
 			loaded->history.initial = change.set;
-		else
+		else if (!loaded->history.finished ||
+				 change.occurred_at <= loaded->history.finished_at)
 			yq_history_add_change(&loaded->history, &change);
 	}
 }

@@ -185,7 +185,8 @@ sub random_outage
 }
 
 # The events of one container in order of time: valid, and never two updates at
-# one instant.
+# one instant.  Some end several times: at other instants, after which updates
+# go on, or at the same one with another status; yquota itself may have sent one.
 sub random_container
 {
 	my ($self, $number) = @_;
@@ -208,8 +209,14 @@ sub random_container
 			node => chance(0.2) ? 'node2' : undef,
 			execution_type => chance(0.2) ? pick('GUARANTEED', 'OPPORTUNISTIC') : undef };
 	}
-	push @events, { %common, event => 'FINISH', at => $finish, without_project => chance(0.5) } if $finished;
-	return @events;
+	return @events unless $finished;
+	foreach my $at ($finish, map { pick($finish, between($events[0]{at}, $self->{to} - 1), pick(@{ $self->{pool} })) } 1 .. pick(0, 0, 0, 1, 3))
+	{
+		push @events, { %common, event => 'FINISH', at => $at, without_project => chance(0.5),
+			exit_status => pick(0, 0, 143, -100, undef), source => pick(undef, undef, undef, 'scheduler', 'node_lost') }
+		  if $at >= $events[0]{at};
+	}
+	return sort { $a->{at} <=> $b->{at} } @events;
 }
 
 #
@@ -229,7 +236,7 @@ sub fields
 		$event->{owner_in_username} || $event->{without_project} ? undef : $event->{project},
 		$event->{application}, $username, $event->{queue}, $event->{node},
 		defined $event->{allocation} ? allocation_text($event->{allocation}) : undef,
-		$event->{execution_type}, $event->{event} eq 'FINISH' ? 0 : undef,
+		$event->{execution_type}, $event->{exit_status},
 		defined $event->{source} ? $event->{source} : 'feed' . int(rand 3));
 }
 

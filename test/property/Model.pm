@@ -154,7 +154,8 @@ sub add_outage
 # Takes one lifecycle event: a hash of event (START, UPDATE or FINISH), id, at,
 # and what the event says of project, application, username, queue, allocation
 # (hash of amounts) and execution_type.  The order of calls decides nothing,
-# and an event that was taken before changes nothing.
+# and an event that was taken before changes nothing.  Of several FINISHes the
+# earliest counts, of those at one instant that with the smallest exit status.
 sub take
 {
 	my ($self, $event) = @_;
@@ -165,11 +166,26 @@ sub take
 	{
 		$container->{update}{ $event->{at} } = $event;
 	}
+	elsif ($event->{event} eq 'FINISH')
+	{
+		my $known = $container->{FINISH};
+
+		$container->{FINISH} = $event if !$known || ends_before($event, $known);
+	}
 	else
 	{
 		$container->{ $event->{event} } = $event;
 	}
 	return;
+}
+
+sub ends_before
+{
+	my ($finish, $other) = @_;
+
+	return $finish->{at} < $other->{at} if $finish->{at} != $other->{at};
+	return 0 unless defined $finish->{exit_status};
+	return !defined $other->{exit_status} || $finish->{exit_status} < $other->{exit_status};
 }
 
 # As if no event of the container had been taken.
@@ -317,6 +333,8 @@ sub stretches
 	{
 		my $update = $container->{update}{$at};
 
+		# what lies after the end changes nothing
+		last if $container->{FINISH} && $at > $end;
 		# one that says nothing settles nothing
 		next unless grep { defined $update->{$_} } qw(allocation execution_type queue node);
 		push @stretches, [ $from, $at, {%held} ] if $from < $at;

@@ -60,6 +60,11 @@ UNION ALL
 SELECT 'day', day::text, project, '', '', trim_scale(sum(amount))::text
   FROM yquota.daily_cost WHERE project = ANY (%1$s) GROUP BY day, project
 UNION ALL
+SELECT 'end', row.container_id, (extract(epoch FROM row."to") * 1000000)::bigint::text,
+       coalesce(row.exit_status::text, ''), '', '1'
+  FROM yquota_internal.charge_in_effect AS row
+  WHERE row.project = ANY (%1$s) AND row.settled_by = 'CONTAINER_FINISH' AND row.padding IS NULL
+UNION ALL
 SELECT CASE WHEN row.padding IS NULL THEN 'segment' ELSE 'padding' END, row.container_id,
        (extract(epoch FROM row."from") * 1000000)::bigint::text,
        (extract(epoch FROM row."to") * 1000000)::bigint::text,
@@ -306,6 +311,11 @@ sub expected_costs
 			}
 		}
 		add_days(\%expected, $pieces, $start->{project});
+		if (my $finish = $self->{model}{container}{$id}{FINISH})
+		{
+			add(\%expected, Model::scaled(1, 48), 'end', $id, $finish->{at},
+				defined $finish->{exit_status} ? $finish->{exit_status} : '');
+		}
 		foreach my $row ($self->{model}->settled($id, $now))
 		{
 			my ($from, $to, $amount, $dominant) = @$row;

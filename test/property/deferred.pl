@@ -30,7 +30,12 @@ my %books = (
 	'ledger sums' => 'SELECT project, trim_scale(sum(amount)) FROM yquota.charge GROUP BY project',
 	'containers' => 'SELECT container_id, project, application_id, username, queue, node, label, allocation, '
 	  . 'execution_type, started_at, settled_at, factors, trim_scale(accrual_base) FROM yquota.container',
-	'changes' => 'SELECT * FROM yquota.container_change',
+	# an UPDATE behind the end is there when it came before that
+	'changes' => 'SELECT change.* FROM yquota.container_change AS change '
+	  . 'LEFT JOIN yquota_internal.charge_in_effect AS charge ON charge.container_id = change.container_id '
+	  . "AND charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL "
+	  . "WHERE change.event = 'CONTAINER_UPDATE' AND (charge.\"to\" >= change.occurred_at) IS NOT FALSE",
+	'ends' => 'SELECT DISTINCT container_id, occurred_at, exit_status, is_own FROM yquota_internal.reported_end',
 	'balances' => 'SELECT project, trim_scale(charged), trim_scale(accrued), burn_rate FROM yquota.project_balance',
 	'rate classes' => 'SELECT project, shape, factors, reference_at, weight, trim_scale(accrual_base) FROM yquota_internal.rate_class',
 	'usage of queues' => 'SELECT * FROM yquota.queue_usage',

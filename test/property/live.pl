@@ -49,11 +49,10 @@ sub repeat_start
 	my ($trial) = @_;
 	my $model = $trial->{model};
 	my $now = $trial->{clock};
-	my %ends = map { $_->{id} => $_->{at} } grep { $_->{event} eq 'FINISH' } @{ $trial->{history}{events} };
 	my %taken_at = map { ("$_->{id} $_->{at}" => 1) } @{ $trial->{history}{events} };
 	my @running = grep {
 		$model->{container}{$_}{START} && !$model->{container}{$_}{FINISH}
-		  && (!defined $ends{$_} || $ends{$_} > $now) && !$taken_at{"$_ $now"}
+		  && !$taken_at{"$_ $now"}
 	} sort keys %{ $trial->{taken} };
 	my $id = History::pick(@running) or return;
 	my $start = $model->{container}{$id}{START};

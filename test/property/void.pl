@@ -26,13 +26,15 @@ sub says_something
 	  || grep { defined $event->{$_} } qw(allocation execution_type queue node);
 }
 
-# Instants of all accepted events of a container, none if it has not started.
+# Instants of all events of a container that count, none if it has not started.
 sub instants
 {
 	my ($container) = @_;
 
 	return () unless $container->{START};
-	return map { $_->{at} } grep { defined $_ && says_something($_) }
+	my $end = $container->{FINISH} ? $container->{FINISH}{at} : Model::FOREVER;
+
+	return grep { $_ <= $end } map { $_->{at} } grep { defined $_ && says_something($_) }
 	  $container->{START}, $container->{FINISH}, values %{ $container->{update} };
 }
 

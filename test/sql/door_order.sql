@@ -84,14 +84,14 @@ CREATE VIEW permutation AS
 		   ARRAY[a.number, b.number, c.number, d.number, e.number] AS numbers
 	FROM life AS a, life AS b, life AS c, life AS d, life AS e
 	WHERE (SELECT count(DISTINCT n) FROM unnest(ARRAY[a.number, b.number, c.number, d.number, e.number]) AS n) = 5;
-DO $$
+CREATE PROCEDURE send_in_every_order(one_by_one text, at_once text) LANGUAGE plpgsql AS $$
 DECLARE
 	p record;
 	n integer;
 	name text;
 BEGIN
 	FOR p IN SELECT * FROM permutation ORDER BY id LOOP
-		name := 'p' || to_char(p.id, 'FM000');
+		name := one_by_one || to_char(p.id, 'FM000');
 		FOREACH n IN ARRAY p.numbers LOOP
 			INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation, exit_status)
 			SELECT l.event, name, l.occurred_at, l.project, l.queue, l.allocation, l.exit_status
@@ -101,17 +101,69 @@ BEGIN
 		SELECT l.event, name, l.occurred_at, l.project, l.queue, l.allocation, l.exit_status
 		FROM life AS l ORDER BY array_position(p.numbers, l.number);
 	END LOOP;
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation, exit_status)
+	SELECT l.event, at_once || o.id, l.occurred_at, l.project, l.queue, l.allocation, l.exit_status
+	FROM permutation AS o, life AS l ORDER BY o.id, array_position(o.numbers, l.number);
 END
 $$;
-INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation, exit_status)
-SELECT l.event, 'q' || p.id, l.occurred_at, l.project, l.queue, l.allocation, l.exit_status
-FROM permutation AS p, life AS l ORDER BY p.id, array_position(p.numbers, l.number);
+CALL send_in_every_order('p', 'q');
 SELECT left(container_id, 1) AS sent, count(DISTINCT container_id) AS containers, "from", "to", queue, allocation, settled_by, min(amount), max(amount)
 FROM in_effect WHERE container_id ~ '^[pq]' GROUP BY 1, 3, 4, 5, 6, 7 ORDER BY 1, 3;
 SELECT count(*) AS running FROM yquota.container WHERE project = 'ops';
 SELECT count(*) AS set_aside FROM yquota.event_reject;
 SELECT charged FROM yquota.project_balance WHERE project = 'ops';
 SELECT * FROM yquota.verify();
+
+--
+-- The earliest FINISH ends a container, of several at one instant that with the
+-- smallest exit status; what lies after the end is accepted and changes nothing
+--
+TRUNCATE life;
+INSERT INTO life VALUES
+	(1, 'CONTAINER_START', '2026-03-02 09:00', 'ops', 'root.a', '[vcores=1]', NULL),
+	(2, 'CONTAINER_UPDATE', '2026-03-02 09:00:10', NULL, NULL, '[vcores=3]', NULL),
+	(3, 'CONTAINER_UPDATE', '2026-03-02 09:00:30', NULL, 'root.b', NULL, NULL),
+	(4, 'CONTAINER_FINISH', '2026-03-02 09:00:20', NULL, NULL, NULL, 5),
+	(5, 'CONTAINER_FINISH', '2026-03-02 09:00:40', NULL, NULL, NULL, 0);
+CALL send_in_every_order('e', 'f');
+DELETE FROM life WHERE number IN (3, 5);
+INSERT INTO life VALUES
+	(3, 'CONTAINER_FINISH', '2026-03-02 09:00:20', NULL, NULL, NULL, 9),
+	(5, 'CONTAINER_FINISH', '2026-03-02 09:00:20', NULL, NULL, NULL, NULL);
+CALL send_in_every_order('g', 'h');
+SELECT left(container_id, 1) AS sent, count(DISTINCT container_id) AS containers, "from", "to", queue, allocation, settled_by, exit_status, min(amount), max(amount)
+FROM yquota_internal.charge_in_effect WHERE container_id ~ '^[efgh][0-9]' GROUP BY 1, 3, 4, 5, 6, 7, 8 ORDER BY 1, 3;
+SELECT count(*) AS running FROM yquota.container WHERE project = 'ops';
+SELECT count(*) AS set_aside FROM yquota.event_reject;
+SELECT * FROM yquota.verify();
+-- the padding of a short life is that of the end that counts; an UPDATE at the end is part of it
+RESET yquota.on_bad_event;
+INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('2026-03-02 09:50', '1 minute');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'short', '2026-03-02 09:50', 'lab', '[vcores=1]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'short', '2026-03-02 09:50:50');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'short', '2026-03-02 09:50:20', '[vcores=2]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'short', '2026-03-02 09:50:30', '[vcores=4]');
+SELECT "from", "to", allocation, padding, amount FROM yquota_internal.charge_in_effect WHERE container_id = 'short' ORDER BY "from", padding NULLS FIRST;
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'short', '2026-03-02 09:50:20');
+SELECT "from", "to", allocation, padding, amount FROM yquota_internal.charge_in_effect WHERE container_id = 'short' ORDER BY "from", padding NULLS FIRST;
+-- a START repeated after the end, with the same allocation or another one, and an UPDATE of what did not count
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'short', '2026-03-02 09:50', 'lab', '[vcores=7]'), ('CONTAINER_START', 'short', '2026-03-02 09:50', 'lab', '[vcores=1]'),
+	('CONTAINER_UPDATE', 'short', '2026-03-02 09:50:30', NULL, '[vcores=5]'), ('CONTAINER_FINISH', 'short', '2026-03-02 09:50:21', NULL, NULL);
+SELECT count(*) AS charges, sum(amount) FROM yquota.charge WHERE container_id = 'short';
+-- a START that came with a new allocation is taken back like an UPDATE
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'again', '2026-03-02 09:55', 'lab', '[vcores=1]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'again', '2026-03-02 09:55', 'lab', '[vcores=2]');
+SELECT settled_at, allocation FROM yquota.container WHERE container_id = 'again';
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'again', '2026-03-02 09:57');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'again', '2026-03-02 09:55', 'lab', '[vcores=2]');
+SELECT "from", "to", allocation, amount FROM in_effect WHERE container_id = 'again';
+SELECT queue, containers FROM yquota.queue_usage;
+SELECT * FROM yquota.verify();
+SELECT * FROM yquota.verify('2026-03-02 09:50:30');
+SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT * FROM yquota.verify();
+SET yquota.on_bad_event = set_aside;
 
 -- As many containers as there are in one statement: none takes a lock of its
 -- own.  Whole lives, STARTs among FINISHes, late UPDATEs of what has finished.

@@ -153,6 +153,45 @@ SELECT * FROM yquota.node_lost(NULL);
 SELECT * FROM yquota.node_lost('n3');
 
 --
+-- Ends that differ: the earliest counts.  Those that yquota sent itself differ
+-- from none; what it has ended and still runs is ending.
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
+SELECT 'CONTAINER_START', 'container_8_00000' || number, '2026-03-02 09:00:00+00', 'lab', '[vcores=1]', 'rm-1' FROM generate_series(1, 6) AS number;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) VALUES
+	('CONTAINER_FINISH', 'container_8_000001', '2026-03-02 09:20:00+00', 0, 'rm-1'),
+	('CONTAINER_FINISH', 'container_8_000002', '2026-03-02 09:20:00+00', 0, 'rm-1'),
+	('CONTAINER_FINISH', 'container_8_000003', '2026-03-02 09:20:00+00', -100, 'scheduler'),
+	('CONTAINER_FINISH', 'container_8_000004', '2026-03-02 09:20:00+00', -100, 'reconcile'),
+	('CONTAINER_FINISH', 'container_8_000005', '2026-03-02 09:20:00+00', 0, 'rm-1');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) VALUES
+	('CONTAINER_FINISH', 'container_8_000001', '2026-03-02 09:20:00+00', 0, 'rm-2'),
+	('CONTAINER_FINISH', 'container_8_000002', '2026-03-02 09:19:00+00', 143, 'rm-2'),
+	('CONTAINER_FINISH', 'container_8_000003', '2026-03-02 09:21:00+00', 143, 'rm-1'),
+	('CONTAINER_FINISH', 'container_8_000004', '2026-03-02 09:21:00+00', 143, 'rm-1'),
+	('CONTAINER_FINISH', 'container_8_000004', '2026-03-02 09:22:00+00', NULL, 'rm-2'),
+	('CONTAINER_FINISH', 'container_8_000005', '2026-03-02 09:10:00+00', -100, 'node_lost'),
+	('CONTAINER_FINISH', 'container_8_000006', '2026-03-02 09:20:00+00', NULL, NULL),
+	('CONTAINER_FINISH', 'container_8_000006', '2026-03-02 09:20:00+00', 1, NULL);
+SELECT container_id, reason FROM yquota.suspect_container WHERE container_id ~ '^container_8' ORDER BY container_id;
+SELECT container_id, finished_at, exit_status, cost FROM yquota.container_cost WHERE container_id ~ '^container_8' ORDER BY container_id;
+SELECT action, container_id, detail FROM yquota.reconcile((SELECT jsonb_agg(jsonb_build_object('container_id', 'container_8_00000' || number)) FROM generate_series(1, 6) AS number),
+	'2026-03-02 10:00:00+00') WHERE container_id ~ '^container_8';
+-- said again, it is known; voided, it is forgotten; sealed, it is no longer looked at
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) VALUES
+	('CONTAINER_FINISH', 'container_8_000004', '2026-03-02 09:22:00+00', NULL, 'rm-2'), ('CONTAINER_FINISH', 'container_8_000003', '2026-03-02 09:20:00+00', -100, 'scheduler');
+SELECT container_id, occurred_at, exit_status, is_own FROM yquota_internal.reported_end WHERE container_id ~ '^container_8' ORDER BY 1, 2, 3, 4;
+SELECT container_id, amount FROM yquota.void_events('container_8_000006', 'test');
+SELECT yquota.seal_history() IS NOT NULL AS sealed;
+SELECT container_id, reason FROM yquota.suspect_container WHERE container_id ~ '^container_8' ORDER BY container_id;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) VALUES
+	('CONTAINER_FINISH', 'container_8_000004', '2026-03-02 09:22:00+00', NULL, 'rm-2'), ('CONTAINER_FINISH', 'container_8_000001', '2026-03-02 09:25:00+00', 0, 'rm-2');
+SELECT container_id, reason FROM yquota.suspect_container WHERE container_id ~ '^container_8' ORDER BY container_id;
+SELECT action, container_id FROM yquota.reconcile('[{"container_id": "container_8_000003"}]', '2026-03-02 10:00:00+00') WHERE container_id ~ '^container_8';
+SELECT container_id, count(*) FROM yquota_internal.reported_end WHERE container_id ~ '^container_8' GROUP BY 1 ORDER BY 1;
+SELECT * FROM yquota.verify();
+
+--
 -- Ghosts: far older than anything else of their application
 --
 SELECT yquota.set_clock('2026-03-04 12:00:00+00');

@@ -227,7 +227,7 @@ SELECT chosen FROM yquota.event_void WHERE container_id = 'w5';
 SET yquota.on_bad_event = set_aside;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 's1', '2026-03-02 12:00', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 's1', '2026-03-02 12:10', NULL, NULL);
-INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 's1', '2026-03-02 12:30');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project) VALUES ('CONTAINER_FINISH', 's1', '2026-03-02 12:30', 'ops');
 INSERT INTO yquota.event_reject (event, container_id, occurred_at, recorded_at, waiting, sqlstate, reason)
 	SELECT 'CONTAINER_FINISH', 's1', '2026-03-02 12:20', recorded_at, true, '23503', 'came while the START did' FROM yquota.container_event WHERE container_id = 's1' LIMIT 1;
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 's2', '2026-03-02 12:30');

@@ -1,0 +1,185 @@
+/*-------------------------------------------------------------------------
+ *
+ * reported_end.c
+ *	  Ends that were reported of a container, where there is more to tell than
+ *	  the ledger does.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "charging/reported_end.h"
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+
+/* Columns of reported_end, in table order. */
+enum
+{
+	END_CONTAINER_ID,
+	END_OCCURRED_AT,
+	END_EXIT_STATUS,
+	END_IS_OWN,
+	END_IS_SEALED,
+	END_COLUMNS
+};
+
+/* Later ends than the first so many tell nothing new. */
+#define MAX_ENDS 16
+
+typedef struct End
+{
+	TimestampTz at;
+	bool		has_exit_status;
+	int32		exit_status;
+	bool		is_own;
+	bool		is_noted;		/* there is a row of it */
+} End;
+
+/* Sources of the events that yquota's own functions insert. */
+static const char *const own_sources[] = {"scheduler", "reconcile", "node_lost"};
+
+static bool
+is_own(const YqEvent *event)
+{
+	if (event->source == NULL)
+		return false;
+	for (int i = 0; i < (int) lengthof(own_sources); i++)
+	{
+		if (VARSIZE_ANY_EXHDR(event->source) == strlen(own_sources[i]) &&
+			memcmp(VARDATA_ANY(event->source), own_sources[i], strlen(own_sources[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_same_end(const End *a, const End *b)
+{
+	return a->at == b->at && a->has_exit_status == b->has_exit_status &&
+		a->exit_status == b->exit_status;
+}
+
+static End
+end_of_event(const YqEvent *finish)
+{
+	End			end = {finish->occurred_at, finish->has_exit_status, finish->exit_status,
+	is_own(finish), false};
+
+	return end;
+}
+
+static void
+put_end(YqBooks *books, const text *container_id, const End *end)
+{
+	Datum		values[END_COLUMNS];
+	bool		nulls[END_COLUMNS] = {false};
+
+	values[END_CONTAINER_ID] = PointerGetDatum(container_id);
+	values[END_OCCURRED_AT] = TimestampTzGetDatum(end->at);
+	values[END_EXIT_STATUS] = Int32GetDatum(end->exit_status);
+	nulls[END_EXIT_STATUS] = !end->has_exit_status;
+	values[END_IS_OWN] = BoolGetDatum(end->is_own);
+	values[END_IS_SEALED] = BoolGetDatum(false);
+	yq_writer_put(yq_books_end_writer(books, END_COLUMNS), values, nulls);
+}
+
+void
+yq_reported_end_note_own(YqBooks *books, const YqEvent *finish)
+{
+	End			end = end_of_event(finish);
+
+	if (end.is_own)
+		put_end(books, finish->container_id, &end);
+}
+
+/* Add an end that is not among them yet, as long as there is room. */
+static void
+add_end(End *ends, int *count, const End *end)
+{
+	for (int i = 0; i < *count; i++)
+	{
+		if (is_same_end(&ends[i], end) && ends[i].is_own == end->is_own)
+			return;
+	}
+	if (*count < MAX_ENDS)
+		ends[(*count)++] = *end;
+}
+
+/*
+ * Mark those of which there is a row, and "known" when there is one of it, whoever
+ * reported it.  Returns whether there is any row of the container.
+ */
+static bool
+find_noted(YqBooks *books, const text *container_id, End *known, End *ends, int count)
+{
+	YqFinder   *finder = yq_books_ends(books);
+	TupleTableSlot *slot;
+	bool		found = false;
+
+	yq_finder_seek(finder, container_id);
+	while ((slot = yq_finder_next(finder)) != NULL)
+	{
+		End			row;
+
+		CHECK_FOR_INTERRUPTS();
+		slot_getallattrs(slot);
+		row.at = DatumGetTimestampTz(slot->tts_values[END_OCCURRED_AT]);
+		row.has_exit_status = !slot->tts_isnull[END_EXIT_STATUS];
+		row.exit_status = row.has_exit_status ? DatumGetInt32(slot->tts_values[END_EXIT_STATUS]) : 0;
+		row.is_own = DatumGetBool(slot->tts_values[END_IS_OWN]);
+		known->is_noted |= is_same_end(known, &row);
+		for (int i = 0; i < count; i++)
+			ends[i].is_noted |= is_same_end(&ends[i], &row) && ends[i].is_own == row.is_own;
+		found = true;
+	}
+	return found;
+}
+
+/* Whether a feed, or several that agree, reported all of them. */
+static bool
+is_one_end(const End *ends, int count)
+{
+	for (int i = 0; i < count; i++)
+	{
+		if (ends[i].is_own || !is_same_end(&ends[i], &ends[0]))
+			return false;
+	}
+	return true;
+}
+
+void
+yq_reported_end_note(YqBooks *books, const YqHistory *history,
+					 const YqEvent *const *events, int count)
+{
+	End			known = {history->finished_at, history->has_exit_status, history->exit_status,
+	false, false};
+	End			ends[MAX_ENDS];
+	int			end_count = 0;
+	bool		found = false;
+
+	for (int i = 0; i < count; i++)
+	{
+		End			end;
+
+		if (events[i]->kind != YQ_CONTAINER_FINISH)
+			continue;
+		end = end_of_event(events[i]);
+		add_end(ends, &end_count, &end);
+	}
+	if (end_count == 0)
+		return;
+	if (history->finished)
+	{
+		found = find_noted(books, history->container_id, &known, ends, end_count);
+		/* what no row is of is a feed's */
+		if (!known.is_noted)
+			add_end(ends, &end_count, &known);
+	}
+	if (!found && is_one_end(ends, end_count))
+		return;
+	for (int i = 0; i < end_count; i++)
+	{
+		if (!ends[i].is_noted)
+			put_end(books, history->container_id, &ends[i]);
+	}
+}

@@ -1,0 +1,29 @@
+/*-------------------------------------------------------------------------
+ *
+ * reported_end.h
+ *	  Ends that were reported of a container, where there is more to tell than
+ *	  the ledger does.
+ *
+ * The ledger has the end that counts, and not who reported it.  A row of
+ * yquota_internal.reported_end notes each FINISH that yquota sent itself, and
+ * each of those that differ from one another.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_REPORTED_END_H
+#define YQ_REPORTED_END_H
+
+#include "charging/books.h"
+#include "charging/history.h"
+
+/* Note the FINISH that has ended a running container, if yquota sent it itself. */
+extern void yq_reported_end_note_own(YqBooks *books, const YqEvent *finish);
+
+/*
+ * Note what accepted events, in the order of time, report of the end of a
+ * container of which "history" is what was known before.
+ */
+extern void yq_reported_end_note(YqBooks *books, const YqHistory *history,
+								 const YqEvent *const *events, int count);
+
+#endif							/* YQ_REPORTED_END_H */
