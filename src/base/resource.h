@@ -109,6 +109,13 @@ extern YqResource *yq_resource_subtract(const YqResource *a, const YqResource *b
 extern YqResource *yq_resource_multiply(const YqResource *a, int64 factor);
 
 /*
+ * Divide a vector by the greatest common divisor of its amounts, which is
+ * returned, 0 for the empty vector.  Amounts must not be
+ * negative (ERRCODE_INVALID_PARAMETER_VALUE).
+ */
+extern int64 yq_resource_reduce(const YqResource *resource, YqResource **shape);
+
+/*
  * A sum of vectors, kept in a memory context of the caller's.  It adds in 128
  * bits, so only what is read out has to fit: errors as for yq_resource_add().
  */

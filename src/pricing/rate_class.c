@@ -176,41 +176,6 @@ make_key(const YqResource *resource, ArrayType *factors)
 	return key;
 }
 
-static int64
-greatest_common_divisor(int64 a, int64 b)
-{
-	while (b != 0)
-	{
-		int64		rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
-int64
-yq_resource_reduce(const YqResource *allocation, YqResource **shape)
-{
-	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
-	int			count = yq_resource_read(allocation, entries);
-	int64		divisor = 0;
-
-	for (int i = 0; i < count; i++)
-	{
-		if (entries[i].amount < 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("amount of resource \"%.*s\" is negative",
-							entries[i].name_length, entries[i].name)));
-		divisor = greatest_common_divisor(divisor, entries[i].amount);
-	}
-	for (int i = 0; divisor > 1 && i < count; i++)
-		entries[i].amount /= divisor;
-	*shape = yq_resource_make(entries, count);
-	return divisor;
-}
-
 static YqRateClass *
 make_class(const YqResource *shape, ArrayType *factors)
 {

@@ -125,13 +125,6 @@ extern void yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from,
 									TimestampTz at, const YqWide **accrued,
 									const YqWide **rate);
 
-/*
- * Divide an allocation by the greatest common divisor of its amounts, which is
- * returned: the weight, 0 for the empty allocation.  Amounts must not be
- * negative (ERRCODE_INVALID_PARAMETER_VALUE).
- */
-extern int64 yq_resource_reduce(const YqResource *allocation, YqResource **shape);
-
 /* Whether the price of the class at an instant is in range. */
 extern bool yq_rate_class_is_payable(YqRateClass *rate_class, TimestampTz at);
 
