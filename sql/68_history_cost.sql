@@ -77,6 +77,8 @@ CREATE FUNCTION yquota_internal.post_archived_cost_since(horizon timestamptz, ro
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET jit = off
+	-- before anybody has collected statistics, nested loops look cheap
+	SET enable_nestloop = off
 	AS $$
 BEGIN
 	DELETE FROM yquota_internal.archived_cost_since AS kept
@@ -90,45 +92,45 @@ BEGIN
 	WHERE instant.at < horizon
 	ON CONFLICT DO NOTHING;
 	EXECUTE format($query$
-		WITH leaving AS MATERIALIZED (
-			SELECT own.project, own.application_id, own.username, own.queue, own.execution_type,
-				   own.allocation, own."from", own."to", own.corrects, own.amount
-			FROM (%s) AS own
-			WHERE own.project IN (SELECT kept.project FROM yquota_internal.archived_cost_since AS kept)
-		), counted AS (
-			SELECT leaving.project, '' COLLATE "C" AS application_id, leaving."from" AS at, sum(leaving.amount) AS amount
-			FROM leaving GROUP BY 1, 3
+		WITH asked AS MATERIALIZED (
+			SELECT kept.project, kept.application_id, array_agg(kept.since ORDER BY kept.since) AS cuts
+			FROM yquota_internal.archived_cost_since AS kept
+			GROUP BY 1, 2
+		), leaving AS (
+			SELECT asked.project AS of_project, asked.application_id AS of_application, asked.cuts, own.*
+			FROM (%1$s) AS own
+			JOIN asked ON asked.project = own.project AND asked.application_id = ''
 			UNION ALL
-			SELECT leaving.project, leaving.application_id, leaving."from", sum(leaving.amount)
+			SELECT asked.project, asked.application_id, asked.cuts, own.*
+			FROM (%1$s) AS own
+			JOIN asked ON asked.project = own.project AND asked.application_id = own.application_id
+			WHERE asked.application_id <> ''
+		), part AS (
+			SELECT kept.project, kept.application_id, kept.since, 0 AS whole, 0 AS cut
+			FROM yquota_internal.archived_cost_since AS kept
+			UNION ALL
+			-- the last instant up to its beginning, and those that it crosses
+			SELECT leaving.of_project, leaving.of_application, leaving.cuts[number.n],
+				   CASE WHEN leaving."from" >= leaving.cuts[number.n] THEN leaving.amount ELSE 0 END,
+				   CASE WHEN leaving."from" >= leaving.cuts[number.n] THEN 0
+						ELSE yquota_internal.charge_since(ROW(leaving.project, leaving.application_id, leaving.username,
+								leaving.queue, leaving.execution_type, leaving.allocation, leaving."from", leaving."to",
+								leaving.corrects, leaving.amount)::yquota_internal.ledger_segment, leaving.cuts[number.n]) END
 			FROM leaving
-			WHERE (leaving.project, leaving.application_id) IN (
-				SELECT kept.project, kept.application_id FROM yquota_internal.archived_cost_since AS kept
-				WHERE kept.application_id <> '')
-			GROUP BY 1, 2, 3
+			CROSS JOIN LATERAL generate_series(
+				greatest(width_bucket(leaving."from", leaving.cuts), 1),
+				width_bucket(yquota_internal.last_instant(leaving."from", leaving."to"), leaving.cuts)) AS number (n)
 		), later AS (
-			-- of each instant all that begins then or later
-			SELECT point.project, point.application_id, point.at, point.is_kept,
-				   sum(point.amount) OVER (PARTITION BY point.project, point.application_id ORDER BY point.at DESC) AS amount
-			FROM (SELECT counted.*, false AS is_kept FROM counted
-				  UNION ALL
-				  SELECT kept.project, kept.application_id, kept.since, 0, true
-				  FROM yquota_internal.archived_cost_since AS kept) AS point
-		), across AS (
-			SELECT kept.project, kept.application_id, kept.since,
-				   sum(yquota_internal.charge_since(ROW(leaving.*)::yquota_internal.ledger_segment, kept.since)) AS amount
-			FROM leaving
-			JOIN yquota_internal.archived_cost_since AS kept ON kept.project = leaving.project
-				AND kept.since > leaving."from" AND kept.since < leaving."to"
-				AND (kept.application_id = '' OR kept.application_id = leaving.application_id)
-			GROUP BY 1, 2, 3
+			SELECT part.project, part.application_id, part.since,
+				   sum(part.cut) + sum(sum(part.whole)) OVER (PARTITION BY part.project, part.application_id
+															  ORDER BY part.since DESC) AS amount
+			FROM part
+			GROUP BY part.project, part.application_id, part.since
 		)
 		UPDATE yquota_internal.archived_cost_since AS kept
-		SET amount = trim_scale(kept.amount + later.amount + coalesce(across.amount, 0))
+		SET amount = trim_scale(kept.amount + later.amount)
 		FROM later
-		LEFT JOIN across ON across.project = later.project AND across.application_id = later.application_id
-			AND across.since = later.at
-		WHERE later.is_kept AND kept.project = later.project AND kept.application_id = later.application_id
-		  AND kept.since = later.at
+		WHERE kept.project = later.project AND kept.application_id = later.application_id AND kept.since = later.since
 		$query$, rows_query);
 END
 $$;

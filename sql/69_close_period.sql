@@ -325,32 +325,34 @@ CREATE FUNCTION yquota_internal.verify_archived_cost_since()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
-	WITH known AS (
-		SELECT point.project, point.application_id, point.since,
-			   sum(point.amount) OVER (PARTITION BY point.project, point.application_id ORDER BY point.quarter_hour DESC) AS amount
-		FROM (SELECT cost.project, '' COLLATE "C" AS application_id, NULL::timestamptz AS since, cost.quarter_hour, cost.amount
-			  FROM yquota_internal.archived_cost AS cost
-			  UNION ALL
-			  SELECT cost.project, cost.application_id, NULL, cost.quarter_hour, cost.amount
-			  FROM yquota_internal.archived_cost AS cost
-			  WHERE (cost.project, cost.application_id) IN (
-				SELECT kept.project, kept.application_id FROM yquota_internal.archived_cost_since AS kept
-				WHERE kept.application_id <> '')
-			  UNION ALL
-			  SELECT kept.project, kept.application_id, kept.since, bound.quarter_hour, 0
-			  FROM yquota_internal.archived_cost_since AS kept
-			  CROSS JOIN LATERAL (VALUES (yquota_internal.quarter_hour(kept.since)),
-										 (yquota_internal.next_quarter_hour(kept.since))) AS bound (quarter_hour)
-			 ) AS point
-	)
 	SELECT 'cost of archived history since an instant differs from its quarter-hours',
-		   concat_ws(' ', project, nullif(application_id, ''), 'since', since),
+		   concat_ws(' ', bound.project, nullif(bound.application_id, ''), 'since', bound.since),
 		   concat_ws(' to ', trim_scale(bound.least), nullif(trim_scale(bound.most), trim_scale(bound.least))),
-		   kept.amount::text
-	FROM (SELECT known.project, known.application_id, known.since, min(known.amount) AS least, max(known.amount) AS most
-		  FROM known WHERE known.since IS NOT NULL GROUP BY 1, 2, 3) AS bound
-	JOIN yquota_internal.archived_cost_since AS kept USING (project, application_id, since)
-	WHERE kept.amount NOT BETWEEN bound.least AND bound.most;
+		   bound.kept::text
+	FROM (SELECT known.project, known.application_id, known.since, known.kept,
+				 min(known.amount) AS least, max(known.amount) AS most
+		  FROM (SELECT point.project, point.application_id, point.since, point.kept,
+					   sum(point.amount) OVER (PARTITION BY point.project, point.application_id
+											   ORDER BY point.quarter_hour DESC) AS amount
+				FROM (SELECT cost.project, '' COLLATE "C" AS application_id, NULL::timestamptz AS since,
+							 NULL::numeric AS kept, cost.quarter_hour, cost.amount
+					  FROM yquota_internal.archived_cost AS cost
+					  UNION ALL
+					  SELECT cost.project, cost.application_id, NULL, NULL, cost.quarter_hour, cost.amount
+					  FROM yquota_internal.archived_cost AS cost
+					  WHERE (cost.project, cost.application_id) IN (
+						SELECT kept.project, kept.application_id FROM yquota_internal.archived_cost_since AS kept
+						WHERE kept.application_id <> '')
+					  UNION ALL
+					  SELECT kept.project, kept.application_id, kept.since, kept.amount, bound.quarter_hour, 0
+					  FROM yquota_internal.archived_cost_since AS kept
+					  CROSS JOIN LATERAL (VALUES (yquota_internal.quarter_hour(kept.since)),
+												 (yquota_internal.next_quarter_hour(kept.since))) AS bound (quarter_hour)
+					 ) AS point
+			   ) AS known
+		  WHERE known.since IS NOT NULL
+		  GROUP BY 1, 2, 3, 4) AS bound
+	WHERE bound.kept NOT BETWEEN bound.least AND bound.most;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_archived_cost_since() IS
 	'What differs between costs of archived history that are kept since instants and those kept per quarter-hour';
