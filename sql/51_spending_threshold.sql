@@ -4,9 +4,12 @@
 -- on_exhausted says what decisions do there.
 --
 -- The worker, at each compute interval, finds what has been crossed since the last time,
--- leaves an alert that is open until spending is below the threshold again, and
--- notifies listeners.  Nothing but open alerts says what has been told already,
--- so a crossing is told once, whoever finds it and however late.
+-- leaves an alert, and notifies listeners.  Nothing but open alerts says what has
+-- been told already, so a crossing is told once, whoever finds it and however late.
+--
+-- Late events take spending below a threshold and over it again: they clear no
+-- alert.  One is cleared when spending is below the threshold after something that
+-- was meant to have that effect: grants, the threshold itself, a void, time that is forgiven.
 --
 
 CREATE TABLE yquota.spending_threshold (
@@ -70,6 +73,55 @@ CREATE VIEW yquota_internal.crossed_threshold AS
 COMMENT ON VIEW yquota_internal.crossed_threshold IS
 	'Thresholds that spending has reached by the clock; of projects that have been granted something.  What expired grants paid for is left out of both, spent and granted';
 
+CREATE TABLE yquota_internal.told_crossing (
+	alert_id bigint PRIMARY KEY REFERENCES yquota.alert ON DELETE CASCADE,
+	project text COLLATE "C" NOT NULL,
+	fraction numeric NOT NULL,
+	causes text COLLATE "C" NOT NULL
+);
+COMMENT ON TABLE yquota_internal.told_crossing IS
+	'Thresholds that alerts are about';
+COMMENT ON COLUMN yquota_internal.told_crossing.causes IS
+	'what crossing_causes() said when spending was last seen to reach the threshold: as long as it says the same, the alert is not cleared';
+
+CREATE FUNCTION yquota_internal.crossing_causes(projects text[]) RETURNS TABLE (project text, causes text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH credit AS (
+			SELECT life.project, count(*) AS begun, sum(life.amount) AS amount,
+				   count(*) FILTER (WHERE life.amount > 0 AND life.expires_at <= yquota.statement_clock()) AS expired
+			FROM yquota_internal.grant_life AS life
+			WHERE life.project = ANY (projects)
+			  AND life.valid_from <= yquota.statement_clock() AND yquota.statement_clock() < life.leaves_at
+			GROUP BY life.project
+		), member AS (
+			SELECT p.project, p.project AS name FROM unnest(projects) AS p (project)
+			UNION ALL
+			SELECT family.ancestor, family.member
+			FROM yquota_internal.project_family AS family WHERE family.ancestor = ANY (projects)
+		), void AS (
+			SELECT member.project, count(*) AS voids
+			FROM member JOIN yquota.event_void ON event_void.project = member.name
+			GROUP BY member.project
+		), forgiven AS (
+			SELECT member.project, count(*) AS outages, sum(outage.ended_at - outage.started_at) AS length
+			FROM member JOIN yquota.outage ON outage.project = member.name AND outage.forgiven
+			GROUP BY member.project
+		)
+		SELECT p.project, concat_ws(' ', credit.begun, credit.amount, credit.expired, coalesce(void.voids, 0),
+									coalesce(forgiven.outages, 0), coalesce(forgiven.length, '0'), of_all.outages, of_all.length)
+		FROM unnest(projects) AS p (project)
+		LEFT JOIN credit ON credit.project = p.project
+		LEFT JOIN void ON void.project = p.project
+		LEFT JOIN forgiven ON forgiven.project = p.project
+		CROSS JOIN (SELECT count(*) AS outages, coalesce(sum(outage.ended_at - outage.started_at), '0') AS length
+					FROM yquota.outage WHERE outage.project IS NULL AND outage.forgiven) AS of_all;
+	END;
+COMMENT ON FUNCTION yquota_internal.crossing_causes(text[]) IS
+	'Grants of projects that have begun and expired, what was voided and what was forgiven, as text that is another one when something is added';
+REVOKE ALL ON FUNCTION yquota_internal.crossing_causes(text[]) FROM PUBLIC;
+
 -- How many they are the planner overestimates by far, and would prepare for.
 CREATE FUNCTION yquota_internal.crossed_thresholds() RETURNS SETOF yquota_internal.crossed_threshold
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 1000
@@ -99,10 +151,23 @@ BEGIN
 	LOCK TABLE yquota.spending_threshold IN SHARE UPDATE EXCLUSIVE MODE;
 	WITH crossed AS MATERIALIZED (
 		SELECT c.* FROM yquota_internal.crossed_thresholds() AS c
+	), told_before AS MATERIALIZED (
+		SELECT alert.alert_id, alert.subject, known.project, known.fraction, known.causes
+		FROM yquota.alert
+		LEFT JOIN yquota_internal.told_crossing AS known ON known.alert_id = alert.alert_id
+		WHERE alert.kind = 'spending_threshold' AND alert.cleared_at IS NULL
+	), cause AS MATERIALIZED (
+		SELECT c.project, c.causes
+		FROM yquota_internal.crossing_causes(ARRAY(SELECT crossed.project FROM crossed
+												   UNION SELECT t.project FROM told_before AS t WHERE t.project IS NOT NULL)) AS c
 	), below AS (
 		UPDATE yquota.alert SET cleared_at = now_at
-		WHERE alert.kind = 'spending_threshold' AND alert.cleared_at IS NULL
-		  AND NOT EXISTS (SELECT FROM crossed WHERE crossed.subject = alert.subject)
+		FROM told_before AS t LEFT JOIN cause ON cause.project = t.project
+		WHERE alert.alert_id = t.alert_id
+		  AND NOT EXISTS (SELECT FROM crossed WHERE crossed.subject = t.subject)
+		  AND (t.causes IS DISTINCT FROM cause.causes
+			   OR NOT EXISTS (SELECT FROM yquota_internal.project_threshold AS threshold
+							  WHERE threshold.project = t.project AND threshold.fraction = t.fraction))
 	), raised AS (
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 		SELECT 'spending_threshold', crossed.subject,
@@ -120,6 +185,16 @@ BEGIN
 		ORDER BY crossed.project, crossed.fraction
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING
 		RETURNING alert_id, subject
+	), noted AS (
+		INSERT INTO yquota_internal.told_crossing AS known (alert_id, project, fraction, causes)
+		SELECT t.alert_id, crossed.project, crossed.fraction, cause.causes
+		FROM (SELECT raised.alert_id, raised.subject, NULL AS causes FROM raised
+			  UNION ALL
+			  SELECT told_before.alert_id, told_before.subject, told_before.causes FROM told_before) AS t
+		JOIN crossed ON crossed.subject = t.subject
+		JOIN cause ON cause.project = crossed.project
+		WHERE cause.causes IS DISTINCT FROM t.causes
+		ON CONFLICT (alert_id) DO UPDATE SET causes = excluded.causes
 	), message AS (
 		SELECT raised.alert_id,
 			   jsonb_build_object(
@@ -142,7 +217,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_crossings(timestamptz) IS
-	'Raise an alert and notify channel yquota for every threshold crossed since it was last looked at; clear alerts of those that spending is below again.  Returns how many were crossed';
+	'Raise an alert and notify channel yquota for every threshold crossed since it was last looked at; clear alerts of those that spending is below after a grant, another threshold, a void or a forgiveness.  Returns how many were crossed';
 REVOKE ALL ON FUNCTION yquota_internal.note_crossings(timestamptz) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.spending_threshold', '');
+SELECT pg_extension_config_dump('yquota_internal.told_crossing', '');

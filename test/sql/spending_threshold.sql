@@ -91,6 +91,54 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 SELECT yquota.quota_compute();
 SELECT * FROM told WHERE subject LIKE 'monthly %';
 
+-- events that come late take spending below a threshold and over it again: that is told once
+INSERT INTO yquota.project (name) VALUES ('late');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('late', 10000, 'April');
+CREATE PROCEDURE late(at timestamptz, id text, core_seconds integer) LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM yquota.set_clock(at);
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+		('CONTAINER_START', id, '2026-04-01 12:00+00', 'late', format('[vcores=%s]', core_seconds / 100)::yquota.resource),
+		('CONTAINER_FINISH', id, '2026-04-01 12:01:40+00', NULL, NULL);
+	PERFORM yquota.quota_compute();
+END $$;
+SELECT yquota.set_clock('2026-04-01 14:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'l1', '2026-04-01 12:00+00', 'late', '[vcores=1]');
+SELECT yquota.quota_compute();
+SELECT * FROM told WHERE subject LIKE 'late %';
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'l1', '2026-04-01 12:10+00');
+SELECT yquota.quota_compute();
+CALL late('2026-04-01 14:01+00', 'l2', 5000);
+CALL late('2026-04-01 14:02+00', 'l3', 100);
+SELECT yquota.set_clock('2026-04-01 14:03+00');
+SELECT * FROM told WHERE subject LIKE 'late %';
+-- a grant that is too small clears nothing, nor does the late event that comes after it
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'ln', '2026-04-01 12:00+00', 'late', '[vcores=1]');
+SELECT yquota.quota_compute();
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('late', 10, 'a little');
+CALL late('2026-04-01 14:04+00', 'l4', 100);
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'ln', '2026-04-01 12:00:01+00');
+SELECT yquota.quota_compute();
+SELECT * FROM told WHERE subject LIKE 'late %';
+-- a void does, where spending is below then, and so do what is forgiven, corrections and grants; the next crossing is told again
+SELECT count(*) FROM yquota.void_events('l4', 'a test');
+SELECT yquota.quota_compute();
+SELECT * FROM told WHERE subject LIKE 'late %';
+CALL late('2026-04-01 14:05+00', 'l5', 9000);
+SELECT project, amount FROM yquota.forgive('2026-04-01 12:01+00', '2026-04-01 12:05+00', 'a test', 'late');
+SELECT yquota.quota_compute();
+SELECT * FROM told WHERE subject LIKE 'late %';
+CALL late('2026-04-01 14:06+00', 'l6', 9000);
+INSERT INTO yquota.quota_grant (project, amount, reason, kind) VALUES ('late', 3000, 'too much was charged', 'correction');
+SELECT yquota.quota_compute();
+SELECT * FROM told WHERE subject LIKE 'late %';
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('late', 100000, 'more');
+SELECT yquota.quota_compute();
+SELECT * FROM told WHERE subject LIKE 'late %';
+SELECT count(*) AS still_known FROM yquota_internal.told_crossing AS known JOIN yquota.alert USING (alert_id) WHERE known.project = 'late' AND cleared_at IS NULL;
+
 -- a name longer than what a notification carries
 INSERT INTO yquota.project (name) VALUES (repeat('x', 9000));
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES (repeat('x', 9000), -1, 'fine');
