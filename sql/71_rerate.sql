@@ -251,6 +251,77 @@ COMMENT ON FUNCTION yquota_internal.check_rerate(timestamptz, timestamptz, jsonb
 	'Refuse arguments of rerate() that make no sense';
 REVOKE ALL ON FUNCTION yquota_internal.check_rerate(timestamptz, timestamptz, jsonb, boolean, text) FROM PUBLIC;
 
+--
+-- What terms mean between two instants: the base prices, multipliers and factors
+-- that differ from those in force, however they are written.
+--
+CREATE FUNCTION yquota_internal.price_ratio(base_price numeric, unit bigint) RETURNS text
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	RETURN (SELECT concat(div(atto, divisor), '/', div(unit, divisor))
+			FROM (SELECT base_price * 1000000000000000000 AS atto, gcd(base_price * 1000000000000000000, unit::numeric) AS divisor) AS term);
+COMMENT ON FUNCTION yquota_internal.price_ratio(numeric, bigint) IS
+	'A base price per native unit, as text that is the same for all ways to write it';
+REVOKE ALL ON FUNCTION yquota_internal.price_ratio(numeric, bigint) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, to_at timestamptz) RETURNS text
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	SET jit = off
+	BEGIN ATOMIC
+		WITH factor AS MATERIALIZED (
+			SELECT f.dimension, f.name, f.effective_at, f.factor, false AS is_term
+			FROM yquota.price_factor AS f WHERE terms ? 'factors'
+			UNION ALL
+			SELECT f.dimension, f.name, f.effective_at, f.factor, true
+			FROM unnest(yquota_internal.terms_factors(terms)) AS f
+		), point AS (
+			SELECT 'base price' AS kind, b.resource_type AS name, b.effective_at AS at,
+				   yquota_internal.price_ratio(b.base_price, b.unit) AS value, false AS is_term, 1 AS rank
+			FROM yquota.base_price AS b WHERE terms ? 'base_prices'
+			UNION ALL
+			SELECT 'base price', b.resource_type, b.effective_at, yquota_internal.price_ratio(b.base_price, b.unit), true, 1
+			FROM unnest(yquota_internal.terms_base_prices(terms)) AS b
+			UNION ALL
+			SELECT 'multiplier', p.price_group, p.effective_at, trim_scale(p.multiplier)::text, false, 1
+			FROM yquota.price AS p WHERE terms ? 'price_groups' AND p.effective_at < to_at
+			UNION ALL
+			SELECT 'multiplier', p.price_group, p.effective_at, trim_scale(p.multiplier)::text, true, 1
+			FROM unnest(yquota_internal.terms_multipliers(terms, from_at, to_at)) AS p
+			UNION ALL
+			SELECT f.dimension::text, f.name, f.effective_at, trim_scale(f.factor)::text, f.is_term, 1 FROM factor AS f
+			UNION ALL
+			-- before the first factor of a name: that of a queue may be one above it
+			SELECT named.dimension::text, named.name, '-infinity',
+				   CASE WHEN EXISTS (SELECT FROM factor AS above
+									 WHERE above.dimension = 'queue' AND named.dimension = 'queue'
+									   AND starts_with(named.name, above.name || '.')) THEN 'none' ELSE '1' END,
+				   side.is_term, 0
+			FROM (SELECT DISTINCT factor.dimension, factor.name FROM factor) AS named
+			CROSS JOIN (VALUES (false), (true)) AS side (is_term)
+		), bounded AS (
+			SELECT point.*, lead(point.at, 1, 'infinity') OVER (PARTITION BY point.kind, point.name, point.is_term ORDER BY point.at, point.rank) AS ends_at
+			FROM point
+		), cut AS (
+			SELECT b.kind, b.name, b.is_term, extract(epoch FROM greatest(b.at, from_at)) AS at, b.value,
+				   lag(b.value) OVER (PARTITION BY b.kind, b.name, b.is_term ORDER BY b.at, b.rank) AS before
+			FROM bounded AS b
+			WHERE b.ends_at > from_at AND b.at < to_at AND b.at < b.ends_at
+		), timeline AS (
+			SELECT cut.kind, cut.name, cut.is_term, jsonb_agg(jsonb_build_array(cut.at, cut.value) ORDER BY cut.at) AS points
+			FROM cut WHERE cut.value IS DISTINCT FROM cut.before
+			GROUP BY cut.kind, cut.name, cut.is_term
+		)
+		SELECT coalesce(jsonb_object_agg(concat(other.kind, ' ', other.name), other.points), '{}')::text
+		FROM timeline AS other
+		WHERE other.is_term
+		  AND NOT EXISTS (SELECT FROM timeline AS present
+						  WHERE NOT present.is_term AND present.kind = other.kind AND present.name = other.name
+							AND present.points = other.points);
+	END;
+COMMENT ON FUNCTION yquota_internal.terms_meaning(jsonb, timestamptz, timestamptz) IS
+	'What differs under terms from the prices in force between two instants, as text that is the same for all ways to write them';
+REVOKE ALL ON FUNCTION yquota_internal.terms_meaning(jsonb, timestamptz, timestamptz) FROM PUBLIC;
+
 CREATE VIEW yquota_internal.priced_stretch AS
 	SELECT c.project, c.application_id, c.username, c.queue, c.execution_type, c.allocation,
 		   c."from", c."to", c.padding, c.corrects IS NOT NULL AS taken_back
@@ -317,11 +388,16 @@ CREATE FUNCTION yquota.rerate(
 	AS $$
 DECLARE
 	differences jsonb;
+	window_name text;
 	prefix text;
+	-- version 0.2.0 told terms by their text
+	former_prefix text;
 BEGIN
 	PERFORM yquota_internal.check_rerate("from", "to", terms, post, reason);
 	PERFORM yquota_internal.refuse_while_deferred('price events again');
-	prefix := format('rerate %s %s %s', extract(epoch FROM "from"), extract(epoch FROM "to"), md5(terms::text));
+	window_name := format('rerate %s %s', extract(epoch FROM "from"), extract(epoch FROM "to"));
+	prefix := format('%s %s', window_name, md5(yquota_internal.terms_meaning(terms, "from", "to")));
+	former_prefix := format('%s %s', window_name, md5(terms::text));
 	SELECT jsonb_object_agg(name, jsonb_build_object('was', coalesce(real.amount, 0), 'would_be', coalesce(other.amount, 0))) INTO differences
 	FROM (SELECT cost.project, sum(cost.amount) AS amount
 		  FROM yquota_internal.cost_in_parts(ARRAY["from", "to"], '{project}', rerate.of_project) AS cost
@@ -330,13 +406,16 @@ BEGIN
 	CROSS JOIN LATERAL coalesce(real.project, other.project) AS name;
 	IF post THEN
 		PERFORM yquota_internal.correct_by(
-			(SELECT jsonb_object_agg(d.key, (d.value ->> 'would_be')::numeric - (d.value ->> 'was')::numeric) FROM jsonb_each(differences) AS d),
+			(SELECT jsonb_object_agg(d.key, (d.value ->> 'would_be')::numeric - (d.value ->> 'was')::numeric)
+			 FROM jsonb_each(differences) AS d
+			 WHERE NOT EXISTS (SELECT FROM yquota.quota_grant AS g WHERE g.external_id = format('%s %s', former_prefix, d.key))),
 			reason, prefix);
 	END IF;
 	RETURN QUERY
 	SELECT d.key, trim_scale((d.value ->> 'was')::numeric), trim_scale((d.value ->> 'would_be')::numeric),
 		   trim_scale((d.value ->> 'would_be')::numeric - (d.value ->> 'was')::numeric),
-		   EXISTS (SELECT FROM yquota.quota_grant AS g WHERE g.external_id = format('%s %s', prefix, d.key))
+		   EXISTS (SELECT FROM yquota.quota_grant AS g
+				   WHERE g.external_id IN (format('%s %s', prefix, d.key), format('%s %s', former_prefix, d.key)))
 	FROM jsonb_each(differences) AS d
 	ORDER BY d.key;
 END

@@ -76,6 +76,32 @@ SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:
 SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:30+00', :'terms', 'lab', true, 'wrong prices again');
 SELECT project, amount, reason, kind FROM yquota.quota_grant ORDER BY 1;
 SELECT * FROM yquota.verify();
+-- the same terms, however they are written: in other words, with what is in force anyway, or beyond the window
+CREATE VIEW corrections AS SELECT project, count(*), sum(amount) FROM yquota.quota_grant WHERE reason = 'half price' GROUP BY project ORDER BY project;
+SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:00+00', '{"base_prices": {"vcores": 0.5}}', NULL, true, 'half price');
+TABLE corrections;
+SELECT terms, count(*), bool_and(posted) AS posted
+FROM (VALUES
+	('{"base_prices": {"vcores": 0.50}}'), ('{"base_prices": {"vcores": "0.5"}}'), ('{"base_prices": {"vcores": {"base_price": 0.5}}}'),
+	('{"base_prices": {"vcores": {"unit": 1, "base_price": "5e-1"}}}'), ('{"base_prices": {"vcores": {"base_price": 1, "unit": 2}}}'),
+	('{"factors": [], "price_groups": {}, "base_prices": {"vcores": 0.5}}'),
+	('{"base_prices": {"yarn.io/gpu": 1.0, "vcores": 0.5, "memory-mb": {"base_price": 2, "unit": 2048}}}'),
+	('{"base_prices": {"vcores": 0.5}, "price_groups": {"GENERAL": {"tipping_point": "0.20", "max_multiplier": null}}}'),
+	('{"base_prices": {"vcores": 0.5}, "factors": [{"name": "bob", "dimension": "username", "factor": 2.00}]}'),
+	('{"base_prices": {"vcores": 0.5}, "factors": [{"name": "eve", "dimension": "username", "factor": 9, "effective_at": "2026-03-01 11:00+00"}]}'),
+	('{"base_prices": {"vcores": 0.5}, "factors": [{"name": "root.none", "dimension": "queue", "factor": 1}]}')) AS written (terms)
+CROSS JOIN LATERAL yquota.rerate('2026-03-01 11:10+01', '2026-03-01 11:00+00', terms::jsonb, NULL, true, 'half price') AS other
+GROUP BY terms ORDER BY terms;
+TABLE corrections;
+-- others are others
+SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:00+00', '{"base_prices": {"vcores": 0.51}}');
+SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:00+00', '{"base_prices": {"vcores": 0.5}, "factors": [{"name": "bob", "dimension": "username", "factor": 3}]}');
+SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 10:59+00', '{"base_prices": {"vcores": 0.5}}');
+-- what version 0.2.0 has posted is known by the text of its terms
+UPDATE yquota.quota_grant SET external_id = format('rerate %s %s %s %s', extract(epoch FROM timestamptz '2026-03-01 10:10+00'), extract(epoch FROM timestamptz '2026-03-01 11:00+00'),
+	md5(jsonb '{"base_prices": {"vcores": 0.5}}'::text), project) WHERE reason = 'half price';
+SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:00+00', '{"base_prices": {"vcores": 0.5}}', NULL, true, 'half price');
+TABLE corrections;
 
 -- tariffs that are looked at beside the one in force
 INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('twice', '{"base_prices": {"vcores": 2, "memory-mb": 2, "yarn.io/gpu": 2}}'), ('other', :'terms');
