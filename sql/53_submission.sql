@@ -59,7 +59,7 @@ CREATE FUNCTION yquota.move_application(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_move_application';
 COMMENT ON FUNCTION yquota.move_application(text, text, text, text[]) IS
-	'Move an application to another leaf queue, whose limits and lists have to allow it; its application master needs room there anew.  Returns the state it has then.  What its containers hold stays with the queue that events name, until they name the new one';
+	'Move an application to another leaf queue, whose limits and lists have to allow it; its application master needs room there anew.  Returns the state it has then.  Its running containers go along, each by a CONTAINER_UPDATE at the clock';
 REVOKE ALL ON FUNCTION yquota.move_application(text, text, text, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.update_application_priority(

@@ -384,6 +384,25 @@ write_queue(const Locked *locked, const YqQueue *target)
 	return state;
 }
 
+/*
+ * What its containers hold goes along, as in Hadoop: each gets an UPDATE at the clock.  They are charged
+ * for the new queue from then on.  The leaves are locked already: no pass starts a container meanwhile.
+ */
+static void
+move_containers(const char *application_id, const YqQueue *target)
+{
+	static YqStatement update = {
+		.command = "INSERT INTO yquota.container_event (event, container_id, occurred_at, queue, source) "
+		"SELECT 'CONTAINER_UPDATE', c.container_id, "
+		"greatest(yquota.clock(), c.settled_at + interval '1 microsecond'), $2, 'scheduler' "
+		"FROM yquota.container AS c WHERE c.application_id = $1 AND c.queue IS DISTINCT FROM $2",
+		.types = {"text", "text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(application_id), CStringGetTextDatum(target->path)};
+
+	(void) yq_statement_execute(&update, values, NULL);
+}
+
 YqApplicationState
 yq_application_move(const char *application_id, const char *queue_name, const YqSubject *caller)
 {
@@ -400,6 +419,7 @@ yq_application_move(const char *application_id, const char *queue_name, const Yq
 	check_target(&locked, target, queue_name, caller);
 	if (target != locked.queue)
 	{
+		move_containers(application_id, target);
 		if (locked.queue != NULL)
 			(void) find_leaf(&leaves, locked.queue);
 		leaf = find_leaf(&leaves, target);

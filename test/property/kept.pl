@@ -224,7 +224,11 @@ sub play
 	$fresh->run('DELETE FROM yquota.blacklist AS b USING yquota.application AS a WHERE a.application_id = b.application_id AND a.finished_at IS NOT NULL');
 	my $problems = $fresh->run('SELECT * FROM yquota.verify()');
 	diag($problems) if $problems ne '';
-	return ($problems eq '', $containers);
+	# what passes have started moves with its application, whoever moved it when
+	my $left_behind = $fresh->run(q(SELECT c.container_id, c.queue, a.queue FROM yquota.container AS c JOIN yquota.application AS a USING (application_id)
+		WHERE c.container_id LIKE 'container%' AND a.finished_at IS NULL AND c.queue <> a.queue));
+	diag("left in another queue: $left_behind") if $left_behind ne '';
+	return ($problems eq '' && $left_behind eq '', $containers);
 }
 
 my $database = "yquota_kept_$$";

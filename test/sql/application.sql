@@ -106,6 +106,29 @@ SELECT application_id, state, activated_at FROM yquota.application WHERE queue =
 SELECT yquota.move_application('application_1_5', 'a');
 SELECT * FROM states();
 SELECT * FROM yquota.verify();
+-- what its containers hold, and what they are charged for, goes along from then on; what ran before stays
+BEGIN;
+TRUNCATE yquota.application;
+INSERT INTO yquota.project (name) VALUES ('mover');
+INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.b', yquota.clock(), 3);
+SELECT state FROM yquota.submit_application('moved', 'u', NULL, 'a', project => 'mover', unmanaged => true);
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation)
+SELECT 'CONTAINER_START', 'moves ' || n, yquota.clock(), 'mover', CASE WHEN n < 3 THEN 'moved' END, 'u', 'root.a', '[memory-mb=1024,vcores=1]' FROM generate_series(1, 3) AS n;
+SELECT yquota.set_clock(yquota.clock() + interval '100 s') \g /dev/null
+SELECT yquota.close_period(yquota.clock() - interval '10 s') IS NOT NULL AS closed;
+SELECT yquota.move_application('moved', 'b');
+SELECT yquota.move_application('moved', 'b');
+SELECT event, container_id, queue, source FROM yquota.container_event WHERE event = 'CONTAINER_UPDATE' ORDER BY container_id;
+SELECT queue, containers, allocation FROM yquota.queue_usage ORDER BY queue;
+SELECT yquota.set_clock(yquota.clock() + interval '10 s') \g /dev/null
+SELECT container_id, cost FROM yquota.container_cost ORDER BY container_id;
+SELECT queue, sum(amount) AS before_it_moved FROM yquota.charge GROUP BY queue ORDER BY queue;
+-- an event from before it moved changes nothing of that
+INSERT INTO yquota.container_event (event, container_id, occurred_at, queue, allocation) VALUES
+	('CONTAINER_UPDATE', 'moves 1', yquota.clock() - interval '15 s', 'root.a', '[memory-mb=2048,vcores=2]');
+SELECT container_id, queue, allocation FROM yquota.container ORDER BY container_id;
+SELECT * FROM yquota.verify();
+ROLLBACK;
 -- limits of the target, its state, its labels
 UPDATE yquota.queue SET maximum_applications = 1 WHERE path = 'root.b';
 SELECT yquota.move_application('application_1_2', 'b');
