@@ -150,7 +150,6 @@ CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz
 											   greatest(container.settled_at, member.cuts[number.n]),
 											   yquota.statement_clock()) AS cost
 				OFFSET 0) AS running
-			WHERE greatest(container.settled_at, member.cuts[number.n]) < yquota.statement_clock()
 			UNION ALL
 			SELECT member.project, cut.at, 0, yquota_internal.archived_since(member.member, '', cut.at)
 			FROM member CROSS JOIN LATERAL unnest(member.cuts) AS cut (at)
@@ -159,7 +158,7 @@ CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz
 		GROUP BY part.project, part.at;
 	END;
 COMMENT ON FUNCTION yquota_internal.cost_since(text[], timestamptz[]) IS
-	'Credits for what projects and their descendants ran from instants on, up to the clock; the arrays are pairs';
+	'Credits for what projects and their descendants ran from instants on, up to the clock, less what containers settled ahead of it ran since; the arrays are pairs';
 
 CREATE FUNCTION yquota_internal.spent_by_now(projects text[]) RETURNS TABLE (project text, spent numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED

@@ -23,6 +23,12 @@ CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz) RETURNS n
 			- coalesce((SELECT sum(cost.amount)
 						FROM unnest(yquota_internal.family_of(spent_at.project)) AS member (name)
 						CROSS JOIN LATERAL yquota_internal.cost_in_parts(ARRAY[at, 'infinity'], '{}', member.name) AS cost), 0)
+			-- what is settled ahead of the clock has been charged already, and is not owed yet
+			- coalesce((SELECT sum(yquota_internal.accrued(container.allocation, container.factors,
+														   container.settled_at, yquota.statement_clock()))
+						FROM yquota.container
+						WHERE container.project = ANY (yquota_internal.family_of(spent_at.project))
+						  AND container.settled_at > yquota.statement_clock()), 0)
 			-- padding is booked at the finish, and has been by the end of that instant
 			+ coalesce((SELECT sum(charge.amount) FROM yquota.charge
 						WHERE charge.project = ANY (yquota_internal.family_of(spent_at.project))

@@ -76,6 +76,24 @@ SELECT spent > 0 AS told FROM yquota.balance_at('ops', '2026-03-02 12:00+00');
 SELECT * FROM yquota.balance_at('lab', '2026-03-02 12:00+00');
 RESET ROLE;
 
+-- what is settled ahead of the clock is spent when it runs
+SELECT yquota.set_clock('2026-04-10 11:00+00');
+INSERT INTO yquota.project (name) VALUES ('ahead');
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('ahead', 1000, 'test', '2026-04-10 11:00:30+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'ahead', '2026-04-10 10:59+00', 'ahead', '[vcores=1]'), ('CONTAINER_UPDATE', 'ahead', '2026-04-10 11:01+00', NULL, '[vcores=5]');
+SELECT charged, accrued FROM yquota.container_cost WHERE container_id = 'ahead';
+SELECT at, spent FROM unnest('{2026-04-10 10:50+00,2026-04-10 10:59:30+00,2026-04-10 11:00+00}'::timestamptz[]) AS at, yquota.balance_at('ahead', at);
+SELECT yquota.set_clock('2026-04-10 11:00:45+00');
+SELECT yquota.quota_compute();
+SELECT grant_id IS NOT NULL AS noted, lost FROM yquota.expired_grant WHERE project = 'ahead';
+SELECT * FROM yquota.verify();
+SELECT yquota.set_clock('2026-04-10 11:02+00');
+SELECT yquota.quota_compute();
+SELECT lost FROM yquota.expired_grant WHERE project = 'ahead';
+SELECT at, spent FROM unnest('{2026-04-10 10:50+00,2026-04-10 11:00+00,2026-04-10 11:02+00}'::timestamptz[]) AS at, yquota.balance_at('ahead', at);
+SELECT * FROM yquota.verify();
+
 \c postgres
 DROP DATABASE yquota_past_balance;
 DROP ROLE yquota_past_member;
