@@ -149,6 +149,13 @@ advise_labels(Advising *advising)
 	}
 }
 
+/* What is left of a product of floats when it is read as it was meant: 60 for 1.2 times 50. */
+static char *
+percent_text(double fraction)
+{
+	return psprintf("%.6g", 100 * fraction);
+}
+
 static void
 advise_user_limits(Advising *advising)
 {
@@ -169,8 +176,8 @@ advise_user_limits(Advising *advising)
 				 factor * label->configured < label->configured_maximum - PRECISION)
 			advise(advising, "user-limit-factor", yq_float_text(factor),
 				   psprintf("a user alone may use %s %% of the parent, and never maximum-capacity %s %%",
-							yq_float_text(100 * factor * label->configured),
-							yq_float_text(100 * label->configured_maximum)));
+							percent_text((double) factor * label->configured),
+							percent_text(label->configured_maximum)));
 	}
 	for (int i = 0; i < queue->own_weight_count; i++)
 	{

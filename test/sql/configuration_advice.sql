@@ -45,6 +45,10 @@ BEGIN;
 DELETE FROM yquota.queue_label;
 UPDATE yquota.queue SET user_limit_factor = 0.5, minimum_user_limit_percent = 150 WHERE path = 'root.default';
 COMMIT;
+-- percentages as they are meant, whatever the floats that they are computed with
+UPDATE yquota.queue SET user_limit_factor = 0.6, maximum_capacity = '100', minimum_user_limit_percent = 100 WHERE path = 'root.default';
+UPDATE yquota.queue SET user_limit_factor = 0.333333 WHERE path = 'root.default';
+UPDATE yquota.queue SET maximum_capacity = NULL WHERE path = 'root.default';
 UPDATE yquota.queue SET user_limit_factor = 0, minimum_user_limit_percent = 0 WHERE path = 'root.default';
 UPDATE yquota.queue SET user_limit_factor = -1, minimum_user_limit_percent = 50 WHERE path = 'root.default';
 INSERT INTO yquota.queue_user (queue, username, weight) VALUES ('root.default', 'bob', 0), ('root.default', 'eve', 0.5);
