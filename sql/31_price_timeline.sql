@@ -6,6 +6,86 @@
 -- where nothing has been settled or shown by it (DESIGN 2).
 --
 
+CREATE FUNCTION yquota_internal.price_ratio(base_price numeric, unit bigint) RETURNS text
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	RETURN (SELECT concat(div(atto, divisor), '/', div(unit, divisor))
+			FROM (SELECT base_price * 1000000000000000000 AS atto, gcd(base_price * 1000000000000000000, unit::numeric) AS divisor) AS term);
+COMMENT ON FUNCTION yquota_internal.price_ratio(numeric, bigint) IS
+	'A base price per native unit, as text that is the same for all ways to write it';
+REVOKE ALL ON FUNCTION yquota_internal.price_ratio(numeric, bigint) FROM PUBLIC;
+
+--
+-- A point that repeats what is in force changes no amount.
+--
+CREATE FUNCTION yquota_internal.timeline_value(table_name text, point jsonb) RETURNS jsonb
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE table_name
+		WHEN 'price' THEN point -> 'multiplier'
+		WHEN 'base_price' THEN to_jsonb(yquota_internal.price_ratio((point ->> 'base_price')::numeric, (point ->> 'unit')::bigint))
+		ELSE jsonb_strip_nulls(point - '{dimension,name,effective_at,set_by,set_at}'::text[])
+	END;
+COMMENT ON FUNCTION yquota_internal.timeline_value(text, jsonb) IS
+	'What amounts depend on in a row of a timeline';
+REVOKE ALL ON FUNCTION yquota_internal.timeline_value(text, jsonb) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.timeline_points(
+	table_name text, old_row jsonb, new_row jsonb, OUT at timestamptz, OUT value jsonb, OUT was_there boolean) RETURNS SETOF record
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	key_column CONSTANT text := CASE table_name
+		WHEN 'price' THEN 'price_group' WHEN 'base_price' THEN 'resource_type' WHEN 'price_factor' THEN 'name' END;
+	condition CONSTANT text := concat(
+		CASE WHEN key_column IS NULL THEN 'true' ELSE format('t.%1$I = $1 ->> %1$L', key_column) END,
+		CASE WHEN table_name = 'price_factor' THEN ' AND t.dimension::text = $1 ->> ''dimension''' END);
+	first_at CONSTANT timestamptz := least((old_row ->> 'effective_at')::timestamptz, (new_row ->> 'effective_at')::timestamptz);
+	last_at CONSTANT timestamptz := greatest((old_row ->> 'effective_at')::timestamptz, (new_row ->> 'effective_at')::timestamptz);
+BEGIN
+	IF old_row ->> key_column <> new_row ->> key_column OR old_row ->> 'dimension' <> new_row ->> 'dimension' THEN
+		-- it goes over to another timeline
+		RETURN QUERY SELECT first_at, '{}'::jsonb, true;
+		RETURN QUERY SELECT first_at, '{"moved": true}'::jsonb, false;
+		RETURN;
+	END IF;
+	-- from the point before to the point behind, which hides what the others say
+	RETURN QUERY EXECUTE format($query$
+		SELECT t.effective_at, yquota_internal.timeline_value($2, to_jsonb(t)), true
+		FROM yquota.%1$I AS t
+		WHERE %2$s
+		  AND t.effective_at >= coalesce((SELECT max(t.effective_at) FROM yquota.%1$I AS t WHERE %2$s AND t.effective_at < $3), '-infinity')
+		  AND t.effective_at <= coalesce((SELECT min(t.effective_at) FROM yquota.%1$I AS t WHERE %2$s AND t.effective_at > $4), 'infinity')
+		$query$, table_name, condition)
+	USING coalesce(old_row, new_row), table_name, first_at, last_at;
+	IF new_row IS NOT NULL THEN
+		RETURN QUERY SELECT (new_row ->> 'effective_at')::timestamptz, yquota_internal.timeline_value(table_name, new_row), false;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.timeline_points(text, jsonb, jsonb) IS
+	'Points of a timeline around those that a change of one row is about, and its new one';
+REVOKE ALL ON FUNCTION yquota_internal.timeline_points(text, jsonb, jsonb) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.timeline_changed_from(table_name text, old_row jsonb, new_row jsonb) RETURNS timestamptz
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH point AS MATERIALIZED (
+			SELECT p.at, p.value, p.was_there,
+				   NOT p.was_there
+				   OR p.at NOT IN (coalesce((old_row ->> 'effective_at')::timestamptz, 'infinity'),
+								   coalesce((new_row ->> 'effective_at')::timestamptz, 'infinity')) AS is_there
+			FROM yquota_internal.timeline_points(table_name, old_row, new_row) AS p
+		)
+		SELECT min(i.at)
+		FROM (SELECT DISTINCT point.at FROM point) AS i
+		WHERE coalesce((SELECT point.value FROM point WHERE point.was_there AND point.at <= i.at ORDER BY point.at DESC LIMIT 1), '{}')
+			  <> coalesce((SELECT point.value FROM point WHERE point.is_there AND point.at <= i.at ORDER BY point.at DESC LIMIT 1), '{}');
+	END;
+COMMENT ON FUNCTION yquota_internal.timeline_changed_from(text, jsonb, jsonb) IS
+	'Earliest instant at which something else is in force after a row was inserted, updated or deleted; NULL when there is none';
+REVOKE ALL ON FUNCTION yquota_internal.timeline_changed_from(text, jsonb, jsonb) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.keep_timeline() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -51,6 +131,11 @@ BEGIN
 	changed_at := CASE TG_OP WHEN 'INSERT' THEN NEW.effective_at
 							 WHEN 'DELETE' THEN OLD.effective_at
 							 ELSE least(NEW.effective_at, OLD.effective_at) END;
+	IF changed_at < yquota.statement_clock() AND yquota_internal.timeline_changed_from(
+		TG_TABLE_NAME, CASE WHEN TG_OP <> 'INSERT' THEN to_jsonb(OLD) END, CASE WHEN TG_OP <> 'DELETE' THEN to_jsonb(NEW) END) IS NULL
+	THEN
+		RETURN COALESCE(NEW, OLD);
+	END IF;
 	IF TG_TABLE_NAME = 'charging_rule' THEN
 		PERFORM yquota_internal.check_past_rule(changed_at, what);
 	ELSE

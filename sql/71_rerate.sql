@@ -255,14 +255,6 @@ REVOKE ALL ON FUNCTION yquota_internal.check_rerate(timestamptz, timestamptz, js
 -- What terms mean between two instants: the base prices, multipliers and factors
 -- that differ from those in force, however they are written.
 --
-CREATE FUNCTION yquota_internal.price_ratio(base_price numeric, unit bigint) RETURNS text
-	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-	RETURN (SELECT concat(div(atto, divisor), '/', div(unit, divisor))
-			FROM (SELECT base_price * 1000000000000000000 AS atto, gcd(base_price * 1000000000000000000, unit::numeric) AS divisor) AS term);
-COMMENT ON FUNCTION yquota_internal.price_ratio(numeric, bigint) IS
-	'A base price per native unit, as text that is the same for all ways to write it';
-REVOKE ALL ON FUNCTION yquota_internal.price_ratio(numeric, bigint) FROM PUBLIC;
-
 CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, to_at timestamptz) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp

@@ -145,6 +145,23 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, q
 	('CONTAINER_FINISH', 'c1', '2026-03-02 09:10', 'p', NULL, NULL);
 SELECT yquota.set_multiplier('GPU', 2, '2026-03-02 09:09:59.999999');
 \echo :LAST_ERROR_SQLSTATE
+-- what is in force anyway changes no amount, wherever it is said
+BEGIN;
+SELECT yquota.set_multiplier('GENERAL', 1.0, '2026-03-02 09:05');
+SELECT yquota.set_multiplier('GENERAL', 1.00, '2026-03-02 09:05');
+UPDATE yquota.price SET effective_at = '2026-03-02 09:01' WHERE price_group = 'GENERAL' AND effective_at = '2026-03-02 09:05';
+UPDATE yquota.price SET multiplier = 2 WHERE price_group = 'GENERAL' AND effective_at = '2026-03-02 09:01';
+ROLLBACK;
+BEGIN;
+SELECT yquota.set_multiplier('GENERAL', 1, '2026-03-02 09:05');
+DELETE FROM yquota.price WHERE price_group = 'GENERAL' AND effective_at = '2026-03-02 09:05';
+SELECT base_price * 3 AS base_price, unit * 3 AS unit FROM yquota_internal.base_price_at('vcores', '2026-03-02 09:05') \gset
+SELECT yquota.set_base_price('vcores', :base_price, :unit, '2026-03-02 09:05');
+INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('username', 'none', '2026-03-02 09:05', NULL);
+SELECT amount FROM yquota.cost_between('-infinity', 'infinity', '{}');
+SELECT * FROM yquota.verify();
+UPDATE yquota.price_factor SET factor = 2 WHERE name = 'none';
+ROLLBACK;
 SELECT yquota.set_multiplier('GPU', 2, '2026-03-02 09:10');
 SELECT yquota.set_base_price('vcores', 2, 1, '2026-03-02 09:05');
 SELECT yquota.set_base_price('vcores', 2, 1, '2026-03-02 09:20');
