@@ -455,6 +455,11 @@ CREATE FUNCTION yquota_internal.correct_late_prices() RETURNS bigint
 DECLARE
 	since timestamptz;
 BEGIN
+	IF NOT EXISTS (SELECT FROM yquota_internal.correction_due) THEN
+		RETURN 0;
+	END IF;
+	-- before these rows, which quota_compute() asks for under this lock
+	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 	WITH due AS (
 		DELETE FROM yquota_internal.correction_due RETURNING changed_from
 	)

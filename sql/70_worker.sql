@@ -138,6 +138,8 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+	-- before the locks of budgets and grants, as quota_compute() takes them
+	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
 	PERFORM yquota_internal.grant_budgets(now_at);
 	PERFORM yquota_internal.remove_ended_holds(now_at);
 	RETURN yquota_internal.expire_grants(now_at, max_projects);
