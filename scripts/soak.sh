@@ -42,6 +42,7 @@ tests=(
 	test/t/fuzz.pl
 	test/t/hadoop_configuration.pl
 	test/t/interrupted.pl
+	test/t/lock_pairs.pl
 	test/t/memory.pl
 	test/t/physical_backup.pl
 	test/t/scheduler_crash.pl

@@ -1,0 +1,368 @@
+# One call or more of every statement that changes state: the public functions that
+# are VOLATILE, each command that administrators and operators may use on a
+# public table, and what the worker does.  What there is to be called is asked of the catalog.
+#
+#	load_books(NODE, DATABASE)	a database in which all of them do something
+#	missing_statements(NODE, DATABASE)	what of the catalog has no call here
+#	statements()	names of calls, in order
+#	sql_of(NAME)	its text: one statement, or several that belong together
+#	call_of(NAME)	the same in a transaction that is left open, with what is deferred to its end
+#	locks_of(CLIENT, PID, GRANTED)	locks of tables and objects of the extension that a process
+#		has ('true') or waits for ('false'), as seen by a client: [name, mode, kind]
+#
+# A name is a function's signature or "COMMAND table", with a further word where
+# there are several.
+
+package Statements;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+
+our @EXPORT = qw(load_books missing_statements statements sql_of call_of locks_of);
+
+# Functions that take no locks that anybody waits for, with the reason.
+my %not_called = (
+	'yquota.clock()' => 'reads',
+	'yquota.sequence_commands()' => 'reads',
+	'yquota.install_cron_jobs()' => 'the locks are those of pg_cron',
+	'yquota.remove_cron_jobs()' => 'the locks are those of pg_cron',
+);
+
+sub load_books
+{
+	my ($node, $database) = @_;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql($database, <<~'SQL');
+		SET client_min_messages = error;
+		CREATE EXTENSION yquota;
+		SELECT yquota.set_clock('2026-03-01 00:00+00');
+		DO $$ BEGIN CREATE ROLE clerk; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+		DO $$ BEGIN CREATE ROLE chief; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+		INSERT INTO yquota.project (name, quota_mode, parent) VALUES ('p', 'PREPAID', NULL), ('q', 'PREPAID', NULL), ('s', 'PREPAID', 'q'), ('unused', 'NOLIMIT', NULL);
+		INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('p', 100000000, 'start', 'infinity'), ('q', 100000000, 'start', 'infinity'), ('s', 100000000, 'start', 'infinity'), ('q', 100, 'start', '2026-03-01 06:00+00');
+		SELECT yquota.grant_viewer('clerk'), yquota.grant_operator('clerk'), yquota.grant_member('clerk', 'p'), yquota.grant_admin('clerk'), yquota.grant_admin('chief'), yquota.grant_operator('chief');
+		INSERT INTO yquota.node_label (name, exclusive) VALUES ('x', false);
+		INSERT INTO yquota.node (name, rack, total) VALUES ('h1', '/r1', '[memory-mb=16384,vcores=16]'), ('h2', '/r1', '[memory-mb=16384,vcores=16]'), ('h3', '/r2', '[memory-mb=4096,vcores=4]');
+		BEGIN;
+		INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, maximum_allocation_mb, scheduler_monitor_enable) VALUES (1, 8192, true);
+		INSERT INTO yquota.queue (path, capacity, user_limit_factor, max_parallel_apps, ordering_policy, auto_queue_creation_v2_enabled, accessible_node_labels) VALUES
+			('root', NULL, NULL, NULL, NULL, true, '{*}'), ('root.a', '5w', 2, NULL, NULL, NULL, NULL), ('root.b', '3w', 4, 1, 'fair', NULL, NULL),
+			('root.c', '2w', 4, NULL, NULL, NULL, NULL), ('root.d', '1w', 4, NULL, NULL, NULL, NULL), ('root.e', '1w', 4, NULL, NULL, NULL, NULL);
+		UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.e';
+		INSERT INTO yquota.queue_user (queue, username, weight) VALUES ('root.a', 'ann', 1);
+		INSERT INTO yquota.queue_label (queue, label, capacity) VALUES ('root.a', 'x', '1w'), ('root.b', 'x', '1w'), ('root.c', 'x', '1w'), ('root.d', 'x', '1w');
+		INSERT INTO yquota.user_setting (username, max_parallel_apps) VALUES ('ann', 5);
+		COMMIT;
+		INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('2026-03-01 00:10+00', '1 s');
+		INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.feed', '2026-03-01 00:10+00', 2);
+		INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('p', 0.000001);
+		INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('s', 'month', 1000, '2026-03-01');
+		INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('dear', '{"base_prices": {"vcores": 3}}');
+		INSERT INTO yquota.retention_setting (keep_months) VALUES (12);
+		INSERT INTO yquota.kept_property (property, value) VALUES ('yarn.scheduler.capacity.kept', '1');
+		INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy) VALUES ('json', 1, 'user', 'nobody', 'user');
+		INSERT INTO yquota.multi_node_sorting_policy (name, class) VALUES ('p', 'c');
+		INSERT INTO yquota.workflow_priority_mapping (position, workflow_id, queue, priority) VALUES (1, 'w', 'root.a', 1);
+		INSERT INTO yquota.wildcard_template (path, auto_queue_creation_v2_template) VALUES ('root.*', '{"capacity": "1w"}');
+		INSERT INTO yquota.utilization (resource_type, utilization, reported_at) VALUES ('vcores', 0.5, '2026-03-01 00:00+00');
+		INSERT INTO yquota.pending_demand (source, demand, reported_at) VALUES ('rm', '[vcores=1]', '2026-03-01 00:00+00');
+		INSERT INTO yquota.price_group (name) VALUES ('spare');
+		INSERT INTO yquota.resource_type (name, price_group) VALUES ('spare', 'spare');
+
+		-- sealed, and ready to be archived
+		SELECT yquota.set_clock('2026-03-01 12:00+00');
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation, source)
+		SELECT 'CONTAINER_START', 'old' || n, timestamptz '2026-03-01 01:00+00' + n * interval '1 min', (ARRAY['p', 'q'])[1 + n % 2], 'ann', 'root.feed', 'h1', '[memory-mb=1024,vcores=1]', 'rm' FROM generate_series(1, 20) AS n;
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) SELECT 'CONTAINER_UPDATE', 'old' || n, '2026-03-01 02:00+00', '[memory-mb=2048,vcores=1]' FROM generate_series(1, 20, 3) AS n;
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status) SELECT 'CONTAINER_FINISH', 'old' || n, '2026-03-01 03:00+00', 0 FROM generate_series(1, 20) AS n;
+		SELECT yquota.quota_compute();
+		SELECT yquota.seal_history();
+		CREATE TABLE public.archived_charge (LIKE yquota.charge);
+		CREATE TABLE public.archived_event (LIKE yquota.container_event);
+		SELECT yquota.set_clock('2026-03-01 15:00+00');
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'old30', '2026-03-01 13:00+00', 'p', '[vcores=1]');
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'old30', '2026-03-01 13:30+00', '[vcores=2]');
+		INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'old30', '2026-03-01 14:00+00');
+		SELECT yquota.seal_history();
+
+		-- what a feed brings
+		SELECT yquota.set_clock('2026-03-02 12:00+00');
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation, source)
+		SELECT 'CONTAINER_START', 'c' || n, timestamptz '2026-03-01 20:00+00' + n * interval '1 min', (ARRAY['p', 'q', 's'])[1 + n % 3], 'ann', 'root.feed', 'h3', '[memory-mb=1,vcores=1]', 'rm' FROM generate_series(1, 30) AS n;
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) SELECT 'CONTAINER_UPDATE', 'c' || n, '2026-03-02 01:00+00', '[memory-mb=2,vcores=1]' FROM generate_series(1, 30, 3) AS n;
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status) SELECT 'CONTAINER_FINISH', 'c' || n, '2026-03-02 03:00+00', 0 FROM generate_series(1, 20) AS n;
+		SET yquota.on_bad_event = set_aside;
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
+			('CONTAINER_START', 'late1', '2026-03-02 03:00+00', 'newcomer', '[vcores=1]', 'rm'), ('CONTAINER_START', 'bad1', '2026-03-02 03:00+00', 'nobody', '[vcores=1]', 'rm'),
+			('CONTAINER_FINISH', 'waits', '2026-03-02 03:00+00', NULL, NULL, 'rm');
+		SET yquota.on_bad_event = error;
+		INSERT INTO yquota.project (name, quota_mode) VALUES ('newcomer', 'NOLIMIT');
+		SELECT yquota.hold('p', 'application_9', 10, '1 day'), yquota.hold('s', 'application_9', 10, '1 day');
+		INSERT INTO yquota.outage (started_at, ended_at, forgiven, reason) VALUES ('2026-03-02 02:00+00', '2026-03-02 02:30+00', false, 'to be decided');
+
+		-- what the scheduler does
+		SELECT yquota.submit_application('application_1_' || n, 'ann', '{}', 'root.' || q, project => 'p', am_resource => '[memory-mb=512,vcores=1]')
+		FROM (VALUES (1, 'a'), (2, 'a'), (3, 'b'), (4, 'b'), (5, 'c')) AS s (n, q);
+		SELECT count(*) FROM yquota.schedule(ARRAY['h1', 'h2', 'h1', 'h2']);
+		SELECT yquota.request_containers('application_1_1', '[memory-mb=1024,vcores=1]', 3), yquota.request_containers('application_1_2', '[memory-mb=1024,vcores=1]', 2),
+			   yquota.request_containers('application_1_3', '[memory-mb=1024,vcores=1]', 2);
+		SELECT count(*) FROM yquota.schedule(ARRAY['h1', 'h2', 'h1', 'h2', 'h1', 'h2', 'h1', 'h2']);
+		SELECT yquota.acknowledge(ARRAY(SELECT container_id FROM yquota.decision WHERE application_id <> 'application_1_2'));
+		SELECT yquota.update_container(container_id, 0, '[memory-mb=2048,vcores=1]') FROM yquota.container WHERE application_id = 'application_1_1' ORDER BY container_id DESC LIMIT 1;
+		SELECT yquota.request_containers('application_1_1', '[memory-mb=1024,vcores=1]', 1), yquota.request_containers('application_1_2', '[memory-mb=1024,vcores=1]', 1);
+		SELECT yquota.update_blacklist('application_1_1', '{h3}');
+		SELECT yquota.submit_application('application_1_8', 'ann', '{}', 'root.c', project => 'p', am_resource => '[memory-mb=512,vcores=1]'), yquota.finish_application('application_1_8');
+		-- one has lost its master, a container that was to become larger has ended, and decisions have expired
+		SELECT yquota.submit_application('application_1_6', 'ann', '{}', 'root.d', project => 'p', am_resource => '[memory-mb=512,vcores=1]');
+		SELECT count(*) FROM yquota.schedule(ARRAY['h1', 'h2', 'h1', 'h2']);
+		SELECT yquota.request_containers('application_1_6', '[memory-mb=1024,vcores=1]', 1);
+		INSERT INTO yquota.container_event (event, container_id, occurred_at)
+		SELECT 'CONTAINER_FINISH', am_container_id, yquota.clock() FROM yquota_internal.application_attempt WHERE application_id = 'application_1_6';
+		SELECT count(*) FROM yquota.schedule(ARRAY['h1']);
+		SELECT yquota.update_container(max(container_id), 0, '[memory-mb=8192,vcores=1]') FROM yquota.container WHERE application_id = 'application_1_3';
+		INSERT INTO yquota.container_event (event, container_id, occurred_at)
+		SELECT 'CONTAINER_FINISH', container_id, yquota.clock() FROM yquota.container_update WHERE application_id = 'application_1_3';
+		SELECT yquota.create_queue('root.unused');
+		SELECT yquota.set_clock('2026-03-02 12:30+00');
+		SELECT yquota.remove_unused_queues();
+		SELECT yquota_internal.fold_counters();
+		INSERT INTO yquota_internal.correction_due (changed_from) VALUES ('2026-03-02 00:00+00');
+		INSERT INTO yquota.billing_setting (timezone) VALUES ('UTC');
+		SQL
+	return;
+}
+
+# A container that the scheduler started.
+my $scheduled = q((SELECT max(container_id) FROM yquota.container WHERE application_id = 'application_1_1'));
+my $start = q(INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES);
+my $audit_line = q(E'2026-03-02 10:00:00,125 INFO resourcemanager.RMAuditLogger: USER=p__ann\tOPERATION=AM Allocated Container\tTARGET=SchedulerApp\tRESULT=SUCCESS\tAPPID=application_9_0001\tCONTAINERID=container_9_0001_01_000001\tRESOURCE=<memory:2048, vCores:1>\tQUEUENAME=root.feed');
+my $request = q(ROW('*', '[memory-mb=1024,vcores=1]', 1, 1, -1, true, NULL, NULL)::yquota.container_request);
+my $configuration = q({"yarn.scheduler.capacity.root.a.maximum-applications": "77"});
+
+my @calls = (
+	'yquota.acknowledge(text[])' => q(SELECT yquota.acknowledge(ARRAY(SELECT container_id FROM yquota.decision))),
+	'yquota.activate_applications(text)' => q(SELECT * FROM yquota.activate_applications()),
+	'yquota.activate_applications(text) queue' => q(SELECT * FROM yquota.activate_applications('root.c')),
+	'yquota.admission(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text)' =>
+	  q(SELECT * FROM yquota.admission('application_1_9', 'ann', '{}', 'root.a', project => 'p')),
+	'yquota.archive(regclass,timestamp with time zone)' => q(SELECT * FROM yquota.archive('public.archived_charge', 'infinity')),
+	'yquota.archive(regclass,timestamp with time zone) log' =>
+	  q(SELECT * FROM yquota.archive('public.archived_charge', 'infinity'); SELECT * FROM yquota.archive('public.archived_event', 'infinity')),
+	'yquota.charge_deferred(bigint)' => q(SELECT * FROM yquota.charge_deferred()),
+	'yquota.clear_multiplier(text)' => q(SELECT yquota.clear_multiplier('GENERAL')),
+	'yquota.close_period(timestamp with time zone,integer)' => q(SELECT * FROM yquota.close_period('2026-03-02 00:00+00')),
+	'yquota.close_period(timestamp with time zone,integer) in part' => q(SELECT * FROM yquota.close_period('2026-03-02 00:00+00', 3)),
+	'yquota.compute_prices(timestamp with time zone)' => q(SELECT * FROM yquota.compute_prices()),
+	'yquota.create_queue(text)' => q(SELECT * FROM yquota.create_queue('root.auto')),
+	'yquota.decide_outage(bigint,boolean)' => q(SELECT yquota.decide_outage(max(outage_id), true) FROM yquota.outage),
+	'yquota.finish_application(text,yquota.application_state,text,text,text[])' => q(SELECT yquota.finish_application('application_1_1')),
+	'yquota.finish_application(text,yquota.application_state,text,text,text[]) lets go on' => q(SELECT yquota.finish_application('application_1_3')),
+	'yquota.forgive(timestamp with time zone,timestamp with time zone,text,text)' => q(SELECT * FROM yquota.forgive('2026-03-01 21:00+00', '2026-03-01 22:00+00', 'it was down')),
+	'yquota.forgive(timestamp with time zone,timestamp with time zone,text,text) project' => q(SELECT * FROM yquota.forgive('2026-03-01 21:00+00', '2026-03-01 22:00+00', 'it was down', 'p')),
+	'yquota.grant_admin(regrole)' => q(SELECT yquota.grant_admin('pg_database_owner')),
+	'yquota.grant_member(regrole,text)' => q(SELECT yquota.grant_member('clerk', 'q')),
+	'yquota.grant_operator(regrole)' => q(SELECT yquota.grant_operator('pg_monitor')),
+	'yquota.grant_viewer(regrole)' => q(SELECT yquota.grant_viewer('pg_monitor')),
+	'yquota.hold(text,text,numeric,interval,text)' => q(SELECT yquota.hold('p', 'application_1_1', 1, '1 hour')),
+	'yquota.hold(text,text,numeric,interval,text) family' => q(SELECT yquota.hold('s', 'application_1_1', 1, '1 hour')),
+	'yquota.import_cluster_metrics(jsonb,timestamp with time zone,text)' => q(SELECT * FROM yquota.import_cluster_metrics('{"clusterMetrics": {"totalMB": 100, "totalVirtualCores": 10, "allocatedMB": 10, "allocatedVirtualCores": 1}}')),
+	'yquota.import_hadoop_configuration(jsonb,text)' => qq(SELECT * FROM yquota.import_hadoop_configuration('$configuration'::jsonb, 'merge')),
+	'yquota.import_hadoop_configuration(text,text)' => q(SELECT * FROM yquota.import_hadoop_configuration('<configuration><property><name>yarn.scheduler.capacity.root.a.maximum-applications</name><value>77</value></property></configuration>'::text, 'merge')),
+	'yquota.import_hadoop_configuration(text[],text)' => q(SELECT * FROM yquota.import_hadoop_configuration(ARRAY['<configuration><property><name>yarn.scheduler.capacity.root.a.maximum-applications</name><value>77</value></property></configuration>'], 'merge')),
+	'yquota.import_hadoop_configuration(xml,text)' => q(SELECT * FROM yquota.import_hadoop_configuration(xml '<configuration><property><name>yarn.scheduler.capacity.root.a.maximum-applications</name><value>77</value></property></configuration>', 'merge')),
+	'yquota.import_nodes(jsonb,text,boolean)' => q(SELECT * FROM yquota.import_nodes('{"nodes": {"node": [{"nodeHostName": "h1", "rack": "/r1", "state": "RUNNING", "nodeLabels": ["x"], "totalResource": {"memory": 16384, "vCores": 16}},
+		{"nodeHostName": "h9", "rack": "/r1", "state": "RUNNING", "totalResource": {"memory": 16384, "vCores": 16}}]}}', missing_are_lost => true)),
+	'yquota.import_rm_audit(text,text,integer,text,text,text,timestamp with time zone)' => qq(SELECT * FROM yquota.import_rm_audit($audit_line)),
+	'yquota.import_rm_audit_file(text,text,integer,text,text,text,timestamp with time zone)' => q(SELECT * FROM yquota.import_rm_audit_file('PG_VERSION')),
+	'yquota.manage_queues()' => q(SELECT * FROM yquota.manage_queues()),
+	'yquota.move_application(text,text,text,text[])' => q(SELECT yquota.move_application('application_1_1', 'root.c')),
+	'yquota.move_application(text,text,text,text[]) lets go on' => q(SELECT yquota.move_application('application_1_3', 'root.a')),
+	'yquota.mutate_configuration(jsonb,text,text[])' => q(SELECT * FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.a", "params": {"maximum-applications": "78"}}}')),
+	'yquota.mutate_configuration(jsonb,text,text[]) queues' => q(SELECT * FROM yquota.mutate_configuration('{"add-queue": {"queue-name": "root.f", "params": {"capacity": "1w"}}}')),
+	'yquota.node_heartbeat(text[],boolean)' => q(SELECT * FROM yquota.node_heartbeat('{h1,h2}')),
+	'yquota.node_heartbeat(text[],boolean) nothing expired' => q(SELECT yquota.set_clock('2026-03-02 12:06+00'); SELECT * FROM yquota.node_heartbeat('{h1,h2}')),
+	'yquota.node_lost(text,timestamp with time zone,integer)' => q(SELECT * FROM yquota.node_lost('h1')),
+	'yquota.open_books(timestamp with time zone)' => q(SELECT yquota.open_books('2026-03-01 20:30+00')),
+	'yquota.quota_compute()' => q(SELECT yquota.quota_compute()),
+	'yquota.reconcile(jsonb,timestamp with time zone,boolean)' => q(SELECT * FROM yquota.reconcile('[{"container_id": "c21", "allocation": "[vcores=2]"}, {"container_id": "n1", "project": "p", "allocation": "[vcores=2]", "started_at": "2026-03-02 10:00+00"}]', '2026-03-02 11:00+00', false)),
+	'yquota.release(bigint)' => q(SELECT yquota.release(max(hold_id)) FROM yquota.hold),
+	'yquota.release_containers(text[])' => q(SELECT * FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.decision))),
+	'yquota.remove_finished_applications(timestamp with time zone)' => q(SELECT yquota.remove_finished_applications('infinity')),
+	'yquota.remove_unused_queues()' => q(SELECT * FROM yquota.remove_unused_queues()),
+	'yquota.renew_role_grants()' => q(SELECT yquota.renew_role_grants()),
+	'yquota.report_outage(timestamp with time zone,timestamp with time zone,text,text)' => q(SELECT yquota.report_outage('2026-03-01 21:00+00', '2026-03-01 22:00+00', 'it was down')),
+	'yquota.report_outage(timestamp with time zone,timestamp with time zone,text,text) project' => q(SELECT yquota.report_outage('2026-03-01 21:00+00', '2026-03-01 22:00+00', 'it was down', 'p')),
+	'yquota.request_containers(text,yquota.container_request[])' => qq(SELECT yquota.request_containers('application_1_1', ARRAY[$request])),
+	'yquota.request_containers(text,yquota.resource,bigint,text,integer,bigint,boolean,text,yquota.execution_type)' => q(SELECT yquota.request_containers('application_1_3', '[memory-mb=1024,vcores=1]', 5)),
+	'yquota.rerate(timestamp with time zone,timestamp with time zone,jsonb,text,boolean,text)' => q(SELECT * FROM yquota.rerate('2026-03-01 20:00+00', '2026-03-02 00:00+00', '{"base_prices": {"vcores": 2}}', post => true, reason => 'wrong')),
+	'yquota.reset_clock()' => q(SELECT yquota.reset_clock()),
+	'yquota.retry_rejects(text,text)' => q(SELECT * FROM yquota.retry_rejects()),
+	'yquota.revoke_admin(regrole)' => q(SELECT yquota.revoke_admin('clerk')),
+	'yquota.revoke_member(regrole,text)' => q(SELECT yquota.revoke_member('clerk', 'p')),
+	'yquota.revoke_operator(regrole)' => q(SELECT yquota.revoke_operator('clerk')),
+	'yquota.revoke_viewer(regrole)' => q(SELECT yquota.revoke_viewer('clerk')),
+	'yquota.roll_up()' => q(SELECT yquota.roll_up()),
+	'yquota.schedule(text[],integer,boolean,boolean)' => q(SELECT * FROM yquota.schedule()),
+	'yquota.schedule(text[],integer,boolean,boolean) explain' => q(SELECT * FROM yquota.schedule(explain => true)),
+	'yquota.seal_history()' => q(SELECT yquota.seal_history()),
+	'yquota.set_base_price(text,numeric,bigint,timestamp with time zone)' => q(SELECT yquota.set_base_price('vcores', 2)),
+	'yquota.set_clock(timestamp with time zone)' => q(SELECT yquota.set_clock('2026-03-02 12:10+00')),
+	'yquota.set_multiplier(text,numeric,timestamp with time zone,timestamp with time zone)' => q(SELECT yquota.set_multiplier('GENERAL', 2)),
+	'yquota.set_outstanding_requests(text,boolean)' => q(SELECT yquota.set_outstanding_requests('application_1_5', false)),
+	'yquota.shadow_costs(timestamp with time zone,timestamp with time zone,text)' => q(SELECT * FROM yquota.shadow_costs('2026-03-01 20:00+00', '2026-03-02 00:00+00')),
+	'yquota.start_worker()' => q(SELECT yquota.start_worker()),
+	'yquota.stop_worker()' => q(SELECT yquota.stop_worker()),
+	'yquota.submit_application(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text)' =>
+	  q(SELECT * FROM yquota.submit_application('application_1_9', 'ann', '{}', 'root.a', project => 'p')),
+	'yquota.submit_application(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text) new queue' =>
+	  q(SELECT * FROM yquota.submit_application('application_1_9', 'ann', '{}', 'root.auto', project => 'p')),
+	'yquota.update_application_lifetime(text,bigint,text,text[])' => q(SELECT yquota.update_application_lifetime('application_1_1', 1000)),
+	'yquota.update_application_priority(text,integer,text,text[])' => q(SELECT yquota.update_application_priority('application_1_1', 3)),
+	'yquota.update_blacklist(text,text[],text[])' => q(SELECT yquota.update_blacklist('application_1_1', '{h2}', '{h3}')),
+	'yquota.update_container(text,integer,yquota.resource,yquota.execution_type,integer,bigint)' => qq(SELECT yquota.update_container($scheduled, 0, '[memory-mb=512,vcores=1]')),
+	'yquota.update_container(text,integer,yquota.resource,yquota.execution_type,integer,bigint) more' => qq(SELECT yquota.update_container($scheduled, 0, '[memory-mb=4096,vcores=1]')),
+	'yquota.update_containers(text,yquota.container_update_request[])' => q(SELECT * FROM yquota.update_containers('application_1_2', ARRAY(SELECT ROW(container_id, 0, '[memory-mb=512,vcores=1]', NULL, NULL, NULL)::yquota.container_update_request
+		FROM yquota.container WHERE application_id = 'application_1_2'))),
+	'yquota.void_events(text,text,text,timestamp with time zone,timestamp with time zone,text,text)' => q(SELECT * FROM yquota.void_events('c3', 'wrong')),
+	'yquota.void_events(text,text,text,timestamp with time zone,timestamp with time zone,text,text) window' => q(SELECT * FROM yquota.void_events("from" => '2026-03-01 20:00+00', "to" => '2026-03-01 20:10+00', reason => 'wrong')),
+	'yquota.withdraw_point(regclass,timestamp with time zone,text,text)' => q(SELECT yquota.set_base_price('vcores', 2, effective_at => '2026-03-03 00:00+00'); SELECT yquota.withdraw_point('yquota.base_price', '2026-03-03 00:00+00', 'vcores')),
+
+	'yquota_internal.worker_start(integer,timestamp with time zone)' => q(SELECT yquota_internal.worker_start(pg_backend_pid(), yquota.clock())),
+	'yquota_internal.worker_leave(integer,timestamp with time zone)' => q(SELECT yquota_internal.worker_leave(pg_backend_pid(), yquota.clock())),
+	'yquota_internal.worker_price(timestamp with time zone)' => q(SELECT yquota_internal.worker_price(yquota.clock())),
+	'yquota_internal.worker_seal(timestamp with time zone)' => q(SELECT yquota_internal.worker_seal('2026-05-02 12:00+00')),
+	'yquota_internal.worker_seal(timestamp with time zone) tends' => q(SELECT yquota_internal.tend_history()),
+	'yquota_internal.worker_credit(timestamp with time zone,integer)' => q(SELECT yquota_internal.worker_credit(yquota.clock())),
+	'yquota_internal.worker_duty(text,timestamp with time zone)' => q(SELECT yquota_internal.worker_duty('credit', yquota.clock())),
+	'yquota_internal.worker_record(integer,timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone,text,timestamp with time zone,text[])' =>
+	  q(SELECT yquota_internal.worker_record(0, yquota.clock(), yquota.clock(), yquota.clock(), yquota.clock(), NULL, NULL, '{price}')),
+	(map { ("duty $_" => "SELECT yquota_internal.perform_duty('$_', 'worker')") } qw(credit history retention roll-up verify)),
+	'duty of the worker: folding' => q(SELECT yquota_internal.fold_counters()),
+	'duty of the worker: late prices' => q(SELECT yquota_internal.correct_late_prices()),
+	'duty of the worker: what waits' => q(SELECT yquota_internal.apply_waiting()),
+	'duty of the worker: crossings' => q(SELECT yquota_internal.note_crossings(yquota.clock())),
+
+	'INSERT container_event' => qq($start ('CONTAINER_START', 'n1', yquota.clock(), 'p', '[vcores=1]', 'rm'), ('CONTAINER_FINISH', 'c25', yquota.clock(), NULL, NULL, 'rm')),
+	'INSERT container_event update' => q(INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'c26', yquota.clock(), '[vcores=9]')),
+	'INSERT container_event late' => q(INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'c4', '2026-03-01 23:00+00', '[vcores=9]'), ('CONTAINER_UPDATE', 'c27', '2026-03-01 23:00+00', '[vcores=9]')),
+	'INSERT container_event waiting' => qq($start ('CONTAINER_START', 'waits', '2026-03-02 02:00+00', 'p', '[vcores=1]', 'rm')),
+	'INSERT container_event bad' => qq(SET LOCAL yquota.on_bad_event = set_aside; $start ('CONTAINER_START', 'n2', yquota.clock(), 'nobody', '[vcores=1]', 'rm')),
+	'INSERT container_event compute' => q(INSERT INTO yquota.container_event (event) VALUES ('QUOTA_COMPUTE')),
+	'INSERT container_event deferred' => qq(SET LOCAL yquota.charging = deferred; $start ('CONTAINER_START', 'n1', yquota.clock(), 'p', '[vcores=1]', 'rm')),
+	'INSERT container_event new project' => qq(SET LOCAL yquota.auto_create_project = on; $start ('CONTAINER_START', 'n1', yquota.clock(), 'brandnew', '[vcores=1]', 'rm')),
+	'UPDATE event_reject' => q(UPDATE yquota.event_reject SET project = 'p' WHERE container_id = 'bad1'),
+	'DELETE event_reject' => q(DELETE FROM yquota.event_reject),
+	'INSERT project' => q(INSERT INTO yquota.project (name) VALUES ('t')),
+	'INSERT project family' => q(INSERT INTO yquota.project (name, parent) VALUES ('t', 'p')),
+	'UPDATE project' => q(UPDATE yquota.project SET on_exhausted = 'drain'),
+	'UPDATE project family' => q(UPDATE yquota.project SET parent = 'p' WHERE name = 'unused'),
+	'DELETE project' => q(DELETE FROM yquota.project WHERE name = 'unused'),
+	'INSERT quota_grant' => q(INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('p', 1, 'more')),
+	'INSERT budget' => q(INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('p', 'month', 5, '2026-03-01')),
+	'UPDATE budget' => q(UPDATE yquota.budget SET amount = 6),
+	'DELETE budget' => q(DELETE FROM yquota.budget),
+	'INSERT spending_threshold' => q(INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('q', 0.5)),
+	'UPDATE spending_threshold' => q(UPDATE yquota.spending_threshold SET fraction = 0.25),
+	'DELETE spending_threshold' => q(DELETE FROM yquota.spending_threshold),
+	'INSERT billing_setting' => q(DELETE FROM yquota.billing_setting; INSERT INTO yquota.billing_setting (timezone) VALUES ('UTC')),
+	'UPDATE billing_setting' => q(UPDATE yquota.billing_setting SET timezone = 'UTC'),
+	'DELETE billing_setting' => q(DELETE FROM yquota.billing_setting),
+	'INSERT price_group' => q(INSERT INTO yquota.price_group (name) VALUES ('g')),
+	'UPDATE price_group' => q(UPDATE yquota.price_group SET increment_factor = 2),
+	'DELETE price_group' => q(DELETE FROM yquota.resource_type WHERE name = 'spare'; DELETE FROM yquota.price_group WHERE name = 'spare'),
+	'INSERT resource_type' => q(INSERT INTO yquota.resource_type (name, price_group) VALUES ('t', 'GENERAL')),
+	'UPDATE resource_type' => q(UPDATE yquota.resource_type SET base_price = 2 WHERE name = 'vcores'),
+	'DELETE resource_type' => q(DELETE FROM yquota.resource_type WHERE name = 'spare'),
+	'INSERT price_factor' => q(INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('username', 'ann', yquota.clock(), 2)),
+	'INSERT price_factor known' => q(INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.feed', yquota.clock(), 3)),
+	'INSERT charging_rule' => q(INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES (yquota.clock(), '2 s')),
+	'INSERT outage' => q(INSERT INTO yquota.outage (started_at, ended_at, reason) VALUES ('2026-03-01 23:00+00', '2026-03-01 23:30+00', 'down')),
+	'UPDATE outage' => q(UPDATE yquota.outage SET forgiven = true),
+	'DELETE outage' => q(DELETE FROM yquota.outage),
+	'INSERT utilization' => q(INSERT INTO yquota.utilization (resource_type, utilization, reported_at) VALUES ('memory-mb', 0.5, yquota.clock())),
+	'UPDATE utilization' => q(UPDATE yquota.utilization SET utilization = 0.7),
+	'DELETE utilization' => q(DELETE FROM yquota.utilization),
+	'INSERT pending_demand' => q(INSERT INTO yquota.pending_demand (source, demand, reported_at) VALUES ('other', '[vcores=1]', yquota.clock())),
+	'UPDATE pending_demand' => q(UPDATE yquota.pending_demand SET demand = '[vcores=2]'),
+	'DELETE pending_demand' => q(DELETE FROM yquota.pending_demand),
+	'UPDATE alert' => q(UPDATE yquota.alert SET cleared_at = yquota.clock()),
+	'INSERT node' => q(INSERT INTO yquota.node (name, total) VALUES ('h9', '[memory-mb=1024,vcores=1]')),
+	'UPDATE node' => q(UPDATE yquota.node SET total = '[memory-mb=20480,vcores=20]'),
+	'UPDATE node label' => q(UPDATE yquota.node SET label = 'x'),
+	'UPDATE node state' => q(UPDATE yquota.node SET state = 'LOST'),
+	'DELETE node' => q(DELETE FROM yquota.node),
+	'INSERT queue' => q(INSERT INTO yquota.queue (path, capacity) VALUES ('root.f', '1w')),
+	'UPDATE queue' => q(UPDATE yquota.queue SET maximum_applications = 99 WHERE path = 'root.a'),
+	'UPDATE queue parallel' => q(UPDATE yquota.queue SET max_parallel_apps = 9 WHERE path = 'root.b'),
+	'DELETE queue' => q(DELETE FROM yquota.queue WHERE path = 'root.e'),
+	'INSERT queue_label' => q(INSERT INTO yquota.queue_label (queue, label, capacity) VALUES ('root', 'x', '100')),
+	'UPDATE queue_label' => q(UPDATE yquota.queue_label SET maximum_am_resource_percent = 0.5),
+	'DELETE queue_label' => q(DELETE FROM yquota.queue_label),
+	'INSERT queue_user' => q(INSERT INTO yquota.queue_user (queue, username, weight) VALUES ('root.a', 'bob', 1)),
+	'UPDATE queue_user' => q(UPDATE yquota.queue_user SET weight = 0.5),
+	'DELETE queue_user' => q(DELETE FROM yquota.queue_user),
+	(map { ("INSERT $_->[0]" => "INSERT INTO yquota.$_->[0] $_->[1]", "UPDATE $_->[0]" => "UPDATE yquota.$_->[0] SET $_->[2]", "DELETE $_->[0]" => "DELETE FROM yquota.$_->[0]") } (
+		[ 'wildcard_template', q((path, auto_queue_creation_v2_template) VALUES ('root.a.*', '{"capacity": "1w"}')), q(auto_queue_creation_v2_template = '{"capacity": "2w"}') ],
+		[ 'mapping_rule', q((kind, position, type, matches, policy) VALUES ('json', 2, 'user', 'x', 'user')), q(matches = 'y') ],
+		[ 'workflow_priority_mapping', q((position, workflow_id, queue, priority) VALUES (2, 'v', 'root.a', 1)), q(priority = 2) ],
+		[ 'user_setting', q((username, max_parallel_apps) VALUES ('bob', 5)), q(max_parallel_apps = 6) ],
+		[ 'multi_node_sorting_policy', q((name, class) VALUES ('r', 'c')), q(class = 'd') ],
+		[ 'kept_property', q((property, value) VALUES ('yarn.scheduler.capacity.other', '1')), q(value = '2') ],
+		[ 'shadow_tariff', q((name, terms) VALUES ('cheap', '{"base_prices": {"vcores": 1}}')), q(description = 'x') ] )),
+	'INSERT node_label' => q(INSERT INTO yquota.node_label (name, exclusive) VALUES ('y', false)),
+	'UPDATE node_label' => q(UPDATE yquota.node_label SET exclusive = true),
+	'DELETE node_label' => q(DELETE FROM yquota.queue_label; DELETE FROM yquota.node_label),
+	'INSERT scheduler_setting' => q(DELETE FROM yquota.scheduler_setting; INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, maximum_allocation_mb) VALUES (1, 8192)),
+	'UPDATE scheduler_setting' => q(UPDATE yquota.scheduler_setting SET maximum_applications = 5000),
+	'DELETE scheduler_setting' => q(DELETE FROM yquota.scheduler_setting),
+	'INSERT retention_setting' => q(DELETE FROM yquota.retention_setting; INSERT INTO yquota.retention_setting (keep_months) VALUES (3)),
+	'UPDATE retention_setting' => q(UPDATE yquota.retention_setting SET keep_months = 3),
+	'DELETE retention_setting' => q(DELETE FROM yquota.retention_setting),
+);
+my %sql = @calls;
+my @names = @calls[ grep { $_ % 2 == 0 } 0 .. $#calls ];
+
+sub statements { return @names; }
+sub sql_of { return $sql{ $_[0] } // die "no statement \"$_[0]\"\n"; }
+
+sub call_of { return "BEGIN;\n" . sql_of($_[0]) . ";\nSET CONSTRAINTS ALL IMMEDIATE"; }
+
+# Partitions of history that are made and dropped keep nobody away but their readers.
+sub locks_of
+{
+	my ($client, $pid, $granted) = @_;
+
+	return grep { $_->[0] !~ /_(?:sealed|carried)_\d+/ } map { [ split /\|/ ] } split /\n/, $client->run(<<~"SQL");
+		SELECT DISTINCT CASE l.locktype WHEN 'relation' THEN '' ELSE 'objects of ' END || c.oid::regclass, l.mode, l.locktype
+		FROM pg_locks AS l
+		JOIN pg_class AS c ON c.oid = CASE l.locktype WHEN 'relation' THEN l.relation WHEN 'object' THEN l.classid END AND c.relkind = 'r'
+		WHERE l.pid = $pid AND l.granted = $granted AND c.relnamespace IN ('yquota'::regnamespace, 'yquota_internal'::regnamespace)
+		ORDER BY 1, 2
+		SQL
+}
+
+sub missing_statements
+{
+	my ($node, $database) = @_;
+	my @wanted = split /\n/, $node->safe_psql($database, <<~'SQL');
+		SELECT 'yquota.' || substr(p.oid::regprocedure::text, length('yquota.') + 1) FROM pg_proc AS p
+		WHERE p.pronamespace = 'yquota'::regnamespace AND p.provolatile = 'v' AND p.prokind = 'f'
+		UNION ALL
+		SELECT p.oid::regprocedure::text FROM pg_proc AS p
+		WHERE p.pronamespace = 'yquota_internal'::regnamespace AND p.provolatile = 'v' AND p.proname ~ '^worker_' AND p.prorettype <> 'trigger'::regtype
+		UNION ALL
+		SELECT format('duty %s', name) FROM yquota_internal.duty
+		UNION ALL
+		SELECT DISTINCT format('%s %s', command, c.relname)
+		FROM pg_class AS c, unnest('{INSERT,UPDATE,DELETE}'::text[]) AS command, unnest('{clerk,chief}'::text[]) AS role
+		WHERE c.relnamespace = 'yquota'::regnamespace AND c.relkind = 'r' AND has_table_privilege(role, c.oid, command)
+		ORDER BY 1
+		SQL
+
+	return grep { !exists $sql{$_} && !exists $not_called{$_} } @wanted;
+}
+
+1;

@@ -1,0 +1,160 @@
+# Locks are taken in one order: that of the table in docs/internals.md.
+#
+# Every statement that changes state is called once, as Statements.pm has it.  What it
+# holds at its end, of locks that keep others away, must have a place in the table.
+# Then another session takes one of these, and the statement is called again: when it
+# waits, all that it holds, rows included, must come before what it waits for.  No
+# statement may ask for a stronger mode of a lock that it holds.  Nothing depends on time.
+#
+# LOCK_ORDER_ONLY, a pattern of names, chooses statements.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use Client;
+use IO::Select;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Statements;
+use Test::More;
+use Time::HiRes qw(time);
+use WorkerNode;
+
+use constant PATIENCE_S => 60;
+
+# Places of locks, by name: a table, "rows of" one, or "objects of" one.
+my %place = map { /^\| (\d+) \| (rows of |objects of |)`([\w.]+)` \|/ ? ("$2$3" => $1) : () } split /\n/, slurp_file('docs/internals.md');
+cmp_ok(scalar keys %place, '>', 20, 'the table of locks was found');
+
+# What keeps a mode away and lets all weaker ones pass.
+my %opposite = (
+	RowExclusiveLock => 'SHARE', ShareUpdateExclusiveLock => 'SHARE UPDATE EXCLUSIVE', ShareLock => 'ROW EXCLUSIVE',
+	ShareRowExclusiveLock => 'ROW EXCLUSIVE', ExclusiveLock => 'ROW EXCLUSIVE', AccessExclusiveLock => 'ROW EXCLUSIVE');
+my @modes = qw(AccessShareLock RowShareLock RowExclusiveLock ShareUpdateExclusiveLock ShareLock ShareRowExclusiveLock ExclusiveLock AccessExclusiveLock);
+my %strength = map { $modes[$_] => $_ } 0 .. $#modes;
+
+# How another session takes objects of a table.
+my %block_objects = (
+	'yquota.application' => 'SELECT yquota_internal.lock_passes()',
+	'yquota_internal.application_counter' => 'SELECT yquota_internal.lock_leaves()',
+	'yquota.hold' => q(SELECT yquota_internal.lock_credit('p'), yquota_internal.lock_credit('s')));
+
+my $node = new_node('lock_order', 'fsync = off', 'max_connections = 20', "client_min_messages = 'error'", 'deadlock_timeout = 30s', 'autovacuum = off', 'jit = off');
+load_books($node, 'books');
+is(join(', ', missing_statements($node, 'books')), '', 'there is a call of every statement');
+
+my ($session, $blocker, $watcher) = map { Client->new($node, 'books') } 1 .. 3;
+$watcher->run(q(SET lock_timeout = '100ms'));
+my $pid = $session->run('SELECT pg_backend_pid()') + 0;
+
+# Rows that a session has locked are found by their xmax; not in tables that foreign
+# keys refer to, where the weakest locks look like others.
+my @row_tables = grep { exists $place{"rows of $_"} } split /\n/, $watcher->run(<<~'SQL');
+	SELECT c.oid::regclass FROM pg_class AS c
+	WHERE c.relkind = 'r' AND c.relnamespace IN ('yquota'::regnamespace, 'yquota_internal'::regnamespace)
+	  AND NOT EXISTS (SELECT FROM pg_constraint AS k WHERE k.contype = 'f' AND k.confrelid = c.oid)
+	SQL
+is(join(', ', sort map { "rows of $_" } @row_tables), join(', ', sort grep { /^rows/ } keys %place), 'rows that have a place can be looked at');
+my $locked_rows = join ' UNION ALL ', map { "(SELECT 'rows of $_' FROM $_ WHERE xmax = ANY (ARRAY(SELECT transactionid FROM pg_locks WHERE pid = $pid AND locktype = 'transactionid' AND granted)) LIMIT 1)" } @row_tables;
+
+# Does a lock keep others than DROP and the like away?  Whoever changes rows does so
+# where others ask for more.
+sub matters
+{
+	my ($name, $mode, $kind) = @$_;
+
+	return $kind eq 'object' || $strength{$mode} > $strength{RowExclusiveLock} || $mode eq 'RowExclusiveLock' && exists $place{$name};
+}
+
+# Readers of ledger and log matter to who posts to them, unless nobody can seal meanwhile.
+sub reads_ledger
+{
+	my (@held) = @_;
+
+	return () if grep { $_->[0] =~ /^yquota\.(?:pricing_change|history_stretch)$/ && $strength{ $_->[1] } >= $strength{ShareLock} } @held;
+	return grep { $_->[0] eq 'yquota.charge' && $_->[1] eq 'AccessShareLock' } @held;
+}
+
+# What it holds at its end; undef when it failed.
+sub call_alone
+{
+	my ($name) = @_;
+	my $outcome;
+
+	$session->send(call_of($name));
+	1 until $outcome = $session->read;
+	my @held = locks_of($watcher, $pid, 'true');
+	$session->run('ROLLBACK');
+	return \@held if !defined $outcome->{sqlstate};
+	diag(substr $outcome->{answer}, 0, 1000);
+	return undef;
+}
+
+# call_blocked(NAME): waits until it has ended or waits for a lock; returns what it waits
+# for and what it holds then, or nothing when it has ended.
+sub call_blocked
+{
+	my ($name) = @_;
+	my $select = IO::Select->new($session->handle);
+	my $until = time + PATIENCE_S;
+	my (@waits, @held, $outcome);
+
+	$session->send(call_of($name));
+	while (!@waits && time < $until)
+	{
+		if ($select->can_read(0.002))
+		{
+			last if $outcome = $session->read;
+			next;
+		}
+		@waits = locks_of($watcher, $pid, 'false') or next;
+		@held = locks_of($watcher, $pid, 'true');
+		push @held, map { [ $_, '', 'rows' ] } split /\n/, $watcher->run($locked_rows);
+	}
+	$watcher->run("SELECT pg_cancel_backend($pid)") if !$outcome;
+	1 until $outcome // $session->read;
+	$session->run('ROLLBACK');
+	return (\@waits, \@held);
+}
+
+my ($calls, $waited) = (0, 0);
+foreach my $name (grep { !defined $ENV{LOCK_ORDER_ONLY} || /$ENV{LOCK_ORDER_ONLY}/ } statements())
+{
+	my $held = call_alone($name);
+	my @wrong;
+	my %blocked;
+
+	$calls++;
+	foreach my $lock (grep { matters } @{ $held // [] })
+	{
+		my ($lock_name, $mode, $kind) = @$lock;
+
+		push @wrong, "$lock_name in $mode has no place in the table" if !exists $place{$lock_name};
+		my $block = $kind eq 'object' ? $block_objects{ $lock_name =~ s/^objects of //r } : "LOCK TABLE ONLY $lock_name IN $opposite{$mode} MODE";
+		# nobody asks for the ledger alone
+		next if !defined $block || $blocked{$block}++ || $lock_name eq 'yquota.charge';
+		$blocker->run("BEGIN; $block");
+		my ($waits, $before) = call_blocked($name);
+		$blocker->run('ROLLBACK');
+		next if !@$waits;
+		$waited++;
+		foreach my $wait (@$waits)
+		{
+			my $at = $place{ $wait->[0] };
+
+			push @wrong, "waits for $wait->[0], which has no place in the table" if !defined $at;
+			push @wrong, map { "holds $_->[0] when it waits for $wait->[0]" }
+			  grep { defined $at && ($place{ $_->[0] } // 0) >= $at && !($_->[2] eq 'object' && $_->[0] eq $wait->[0]) }
+			  reads_ledger(@$before), grep { $_->[2] eq 'rows' || matters } @$before;
+		}
+	}
+	ok(defined $held && !@wrong, $name) or diag(join "\n", @wrong);
+}
+note("lock order: $calls statements, which waited $waited times");
+cmp_ok($waited, '>', 1.5 * $calls, 'statements have waited') if !defined $ENV{LOCK_ORDER_ONLY};
+
+$_->close foreach $session, $blocker, $watcher;
+$node->stop;
+done_testing();

@@ -1,0 +1,124 @@
+# Statements that wait for each other, at the same time: no single statement becomes
+# part of a circle.
+#
+# Each of some sessions calls one statement in a transaction of its own, keeps what it has
+# locked for a moment, and takes all back.  The server looks for circles soon.  In "make
+# check" these are groups of statements that are known to share locks; in "make soak" they are
+# followed by random ones, of all statements that change state, each of which shares a lock with another one.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use Client;
+use IO::Select;
+use List::Util qw(shuffle);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Soak;
+use Statements;
+use Test::More;
+use WorkerNode;
+
+use constant { SESSIONS => 4, ROUNDS => 12, PATIENCE_S => 180 };
+
+my @groups = (
+	[ 'forgiving and sealing', 'yquota.forgive', 'yquota.report_outage', 'yquota.seal_history', 'INSERT price_factor' ],
+	[ 'retrying and closing', 'yquota.retry_rejects', 'yquota.close_period', 'INSERT container_event', 'yquota.void_events', 'DELETE event_reject' ],
+	[ 'prices', 'yquota.decide_outage', 'UPDATE outage', 'INSERT price_group', 'DELETE price_group', 'INSERT resource_type', 'UPDATE resource_type', 'yquota.set_base_price', 'yquota.set_multiplier', 'yquota.compute_prices' ],
+	[ 'heartbeats, requests and configuration', 'yquota.node_heartbeat', 'yquota.request_containers', 'yquota.update_container', 'yquota.release_containers', 'UPDATE queue', 'yquota.mutate_configuration', 'yquota.submit_application', 'yquota.move_application', 'yquota.finish_application' ],
+	[ 'nodes', 'yquota.node_heartbeat', 'yquota.import_nodes', 'UPDATE node', 'yquota.node_lost', 'yquota.finish_application', 'yquota.update_container' ],
+	[ 'projects', 'DELETE project', 'UPDATE project', 'INSERT project', 'yquota.grant_member', 'yquota.hold', 'yquota.quota_compute', 'INSERT container_event' ],
+	[ 'history', 'yquota.archive', 'yquota.seal_history', 'yquota.roll_up', 'yquota.forgive', 'INSERT container_event', 'yquota.close_period' ]);
+
+my $node = new_node('lock_pairs', 'fsync = off', 'max_connections = 20', "client_min_messages = 'error'", 'deadlock_timeout = 100ms', 'jit = off', 'log_lock_waits = off');
+load_books($node, 'books');
+my @sessions = map { Client->new($node, 'books') } 1 .. SESSIONS;
+my %total = (calls => 0, refused => 0, circles => 0);
+
+sub wait_for_all
+{
+	my $select = IO::Select->new(map { $_->handle } @sessions);
+	my %session = map { $_->handle => $_ } @sessions;
+	my @outcomes;
+
+	while ($select->count)
+	{
+		my @ready = $select->can_read(PATIENCE_S) or die "statements have not ended\n";
+
+		foreach my $handle (@ready)
+		{
+			my $outcome = $session{$handle}->read or next;
+
+			$select->remove($handle);
+			push @outcomes, $outcome;
+		}
+	}
+	return @outcomes;
+}
+
+# One round of statements; returns the circles, as text.
+sub play
+{
+	my @names = @_;
+	my @circles;
+
+	foreach my $i (0 .. $#sessions)
+	{
+		$sessions[$i]->send(sprintf "SELECT pg_sleep(%.4f);\n%s;\nSELECT pg_sleep(%.4f);\nROLLBACK", rand 0.004, call_of($names[ $i % @names ]), rand 0.008);
+	}
+	foreach my $outcome (wait_for_all())
+	{
+		my $state = $outcome->{sqlstate} // '';
+
+		die "lost a session: $outcome->{answer}" if $outcome->{lost};
+		$total{calls}++;
+		$total{refused}++ if $state ne '';
+		push @circles, join(', ', @names) . ': ' . substr $outcome->{answer}, 0, 2000 if $state =~ /^(?:40P01|XX)/;
+	}
+	$total{circles} += @circles;
+	return @circles;
+}
+
+sub pick { return $_[ rand @_ ]; }
+
+foreach my $group (@groups)
+{
+	my ($title, @heads) = @$group;
+	my @names = map { my $head = $_; grep { /^\Q$head\E(?:\(| |$)/ } statements() } @heads;
+	my @circles;
+
+	push @circles, play((shuffle(@names))[ 0 .. SESSIONS - 1 ]) foreach 1 .. ROUNDS * (is_soak() ? 4 : 1);
+	is(scalar @circles, 0, $title) or diag(join "\n", @circles);
+}
+
+if (is_soak())
+{
+	my $pid = $sessions[0]->run('SELECT pg_backend_pid()') + 0;
+	my (%users, @circles);
+
+	foreach my $name (statements())
+	{
+		$sessions[0]->send(call_of($name));
+		1 until $sessions[0]->read;
+		push @{ $users{ $_->[0] } }, $name foreach grep { $_->[1] !~ /^(?:AccessShare|RowShare)Lock$/ } locks_of($sessions[1], $pid, 'true');
+		$sessions[0]->run('ROLLBACK');
+	}
+	# tables that one statement writes to are no use
+	my @shared = grep { @{ $users{$_} } > 1 } sort keys %users;
+
+	cmp_ok(scalar @shared, '>', 10, 'locks are shared');
+	for (my $round = 0; soak_goes_on($round, 0, 300); $round++)
+	{
+		my $users = $users{ pick(@shared) };
+
+		push @circles, play(map { pick(@$users) } 1 .. SESSIONS);
+	}
+	is(scalar @circles, 0, 'random statements that share a lock') or diag(join "\n", @circles);
+}
+
+note('lock pairs: ', join ', ', map { "$total{$_} $_" } sort keys %total);
+$_->close foreach @sessions;
+$node->stop;
+done_testing();
