@@ -81,8 +81,51 @@ sub play
 	return @circles;
 }
 
+# first_of(SESSION...): waits until one has ended, and returns which, and its outcome.
+sub first_of
+{
+	my @running = @_;
+	my $select = IO::Select->new(map { $_->handle } @running);
+
+	while (my @ready = $select->can_read(PATIENCE_S))
+	{
+		foreach my $session (@running)
+		{
+			next if !grep { $_ == $session->handle } @ready;
+			my $outcome = $session->read;
+
+			return ($session, $outcome) if $outcome;
+		}
+	}
+	die "statements have not ended\n";
+}
+
+# Whoever seals waits for a reader of the ledger; forgiving, which reads and posts, does
+# not wait for who seals, and is not waited for.
+sub forgive_beside_sealing
+{
+	my ($reader, $sealing, $forgiving) = @sessions;
+	my ($first, $outcome);
+
+	$reader->run('BEGIN; SELECT count(*) FROM yquota.charge');
+	$sealing->send(call_of('yquota.seal_history()'));
+	1 until $reader->run(q(SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'yquota.charge'::regclass)) > 0;
+	foreach my $name (grep { /^yquota\.forgive/ } statements())
+	{
+		$forgiving->send(call_of($name) . ";\nROLLBACK");
+		($first, $outcome) = first_of($sealing, $forgiving);
+		is($first == $forgiving ? $outcome->{sqlstate} : 'sealed', undef, "$name does not wait for who seals");
+	}
+	$reader->run('COMMIT');
+	($first, $outcome) = first_of($sealing);
+	is($outcome->{sqlstate}, undef, 'nor does who seals wait for it');
+	$sealing->run('ROLLBACK');
+	return;
+}
+
 sub pick { return $_[ rand @_ ]; }
 
+forgive_beside_sealing();
 foreach my $group (@groups)
 {
 	my ($title, @heads) = @$group;
