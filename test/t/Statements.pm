@@ -99,6 +99,9 @@ sub load_books
 			('CONTAINER_START', 'late1', '2026-03-02 03:00+00', 'newcomer', '[vcores=1]', 'rm'), ('CONTAINER_START', 'bad1', '2026-03-02 03:00+00', 'nobody', '[vcores=1]', 'rm'),
 			('CONTAINER_FINISH', 'waits', '2026-03-02 03:00+00', NULL, NULL, 'rm');
 		SET yquota.on_bad_event = error;
+		-- set aside while the START was on its way
+		INSERT INTO yquota.event_reject (event, container_id, occurred_at, queue, source, recorded_at, waiting, sqlstate, reason)
+		VALUES ('CONTAINER_UPDATE', 'c28', '2026-03-02 02:00+00', 'root.feed', 'rm', '2026-03-02 12:00+00', true, '23503', 'waits');
 		INSERT INTO yquota.project (name, quota_mode) VALUES ('newcomer', 'NOLIMIT');
 		SELECT yquota.hold('p', 'application_9', 10, '1 day'), yquota.hold('s', 'application_9', 10, '1 day');
 		INSERT INTO yquota.outage (started_at, ended_at, forgiven, reason) VALUES ('2026-03-02 02:00+00', '2026-03-02 02:30+00', false, 'to be decided');

@@ -123,9 +123,31 @@ sub forgive_beside_sealing
 	return;
 }
 
+# Whoever closes a period settles containers that events wait for; who sends these again
+# waits for that, and is not waited for.
+sub retry_beside_closing
+{
+	my ($feed, $closing, $retrying) = @sessions;
+
+	$feed->run(q(BEGIN; SELECT FROM yquota.container WHERE container_id = 'c21' FOR UPDATE));
+	$closing->send(call_of('yquota.close_period(timestamp with time zone,integer)') . ";\nROLLBACK");
+	1 until $feed->run(q(SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid')) > 0;
+	$retrying->send(call_of('yquota.retry_rejects(text,text)') . ";\nROLLBACK");
+	1 until $feed->run(q(SELECT count(*) FROM pg_locks WHERE NOT granted)) > 1;
+	$feed->run('ROLLBACK');
+	foreach (1 .. 2)
+	{
+		my ($session, $outcome) = first_of(grep { $_->is_busy } $closing, $retrying);
+
+		is($outcome->{sqlstate}, undef, ($session == $closing ? 'closing' : 'retrying') . ' gets through');
+	}
+	return;
+}
+
 sub pick { return $_[ rand @_ ]; }
 
 forgive_beside_sealing();
+retry_beside_closing();
 foreach my $group (@groups)
 {
 	my ($title, @heads) = @$group;
