@@ -13,7 +13,7 @@ use Soak;
 use Test::More;
 
 use constant NOT_INSTALLED => 77;
-use constant SHORT => qw(resource weights missing_tables);
+use constant SHORT => qw(resource weights missing_tables scheduler scheduler_bad_input);
 
 my $top = dirname(dirname($FindBin::RealBin));
 my $directory = dirname($ENV{TESTDIR}) . '/memory';
