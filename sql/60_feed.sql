@@ -88,7 +88,7 @@ CREATE VIEW yquota_internal.differing_end AS
 		SELECT reported_end.container_id,
 			   string_agg(DISTINCT concat_ws(' with status ', reported_end.occurred_at, reported_end.exit_status), ', ') AS ends
 		FROM yquota_internal.reported_end
-		WHERE NOT reported_end.is_own
+		WHERE NOT reported_end.is_own AND NOT reported_end.is_assumed
 		GROUP BY reported_end.container_id
 		HAVING count(DISTINCT (reported_end.occurred_at, reported_end.exit_status)) > 1
 		   AND NOT bool_and(reported_end.is_sealed)
@@ -98,17 +98,31 @@ CREATE VIEW yquota_internal.differing_end AS
 COMMENT ON VIEW yquota_internal.differing_end IS
 	'Containers of all projects of which feeds have reported more than one end since history was sealed last';
 
+CREATE VIEW yquota_internal.assumed_end AS
+	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
+		   charge.queue, charge.node, charge.execution_type, charge.allocation, charge.started_at,
+		   format('nothing tells of its end, which is that of its application at %s', charge."to") AS reason
+	FROM yquota_internal.reported_end
+	JOIN yquota_internal.charge_in_effect charge
+		ON charge.container_id = reported_end.container_id AND charge."to" = reported_end.occurred_at
+	WHERE reported_end.is_assumed AND NOT reported_end.is_sealed
+	  AND charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL;
+COMMENT ON VIEW yquota_internal.assumed_end IS
+	'Containers of all projects that ended with their application for want of another end, since history was sealed last';
+
 CREATE VIEW yquota.suspect_container WITH (security_barrier) AS
 	SELECT suspect.*
 	FROM (
 		SELECT * FROM yquota_internal.suspect_container
 		UNION ALL
 		SELECT * FROM yquota_internal.differing_end
+		UNION ALL
+		SELECT * FROM yquota_internal.assumed_end
 	) suspect
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR suspect.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.suspect_container IS
-	'Running containers that probably ended unheard: those on nodes that are gone, and those at least ten times and a day older than the next oldest of their application (its first container, the master, excepted).  Finish them with reconcile(), node_lost() or a CONTAINER_FINISH.  And containers of which feeds report ends that differ, until history is sealed: the earliest counts';
+	'Running containers that probably ended unheard: those on nodes that are gone, and those at least ten times and a day older than the next oldest of their application (its first container, the master, excepted).  Finish them with reconcile(), node_lost() or a CONTAINER_FINISH.  And containers of which feeds report ends that differ (the earliest counts), or none, so that they ended with their application, until history is sealed';
 COMMENT ON COLUMN yquota.suspect_container.reason IS 'why; a container may be listed for several reasons';
 COMMENT ON COLUMN yquota.suspect_container.allocation IS 'native units';
 

@@ -11,6 +11,14 @@
 -- Everything becomes rows of the door.  A log that is imported again is known by
 -- container, event and time, and is not sent again.
 --
+-- The ResourceManager gives what an update adds to a container, or takes from it, an
+-- id like a container's for a moment.  Such a temporary part is no container:
+-- - of an increase it is allocated, and released with nothing (swapContainer);
+-- - of a decrease or a demotion it is released and was never allocated;
+-- - of a promotion it is allocated and never released, which looks like a container.
+-- Containers that are OPPORTUNISTIC when they end, and those that end while the
+-- ResourceManager is down, have no end in the log: none outlives its application.
+--
 
 CREATE FUNCTION yquota_internal.rm_audit_fields(line text) RETURNS text[]
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -170,6 +178,12 @@ BEGIN
 	THEN
 		RETURN NULL;
 	END IF;
+	BEGIN
+		event.allocation := yquota_internal.rm_audit_field(fields, 'RESOURCE')::yquota.resource;
+	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+		-- set aside by the door, which an administrator sees
+		event.allocation := NULL;
+	END;
 	IF event.event = 'CONTAINER_START' THEN
 		event.username := nullif(yquota_internal.rm_audit_field(fields, 'USER'), 'null');
 		event.application_id := yquota_internal.rm_audit_field(fields, 'APPID');
@@ -177,12 +191,6 @@ BEGIN
 		event.project := coalesce(project, CASE project_from
 			WHEN 'username' THEN event.username
 			WHEN 'queue' THEN substring(event.queue FROM '[^.]+$') END);
-		BEGIN
-			event.allocation := yquota_internal.rm_audit_field(fields, 'RESOURCE')::yquota.resource;
-		EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
-			-- set aside by the door, which an administrator sees
-			event.allocation := NULL;
-		END;
 	END IF;
 	RETURN event;
 END
@@ -207,43 +215,127 @@ CREATE FUNCTION yquota_internal.is_known_event(of_event yquota_internal.rm_audit
 			ELSE EXISTS (SELECT FROM yquota_internal.charge_in_effect AS charge
 						 WHERE charge.container_id = of_event.container_id
 						   AND charge."to" = of_event.occurred_at AND charge.settled_by = 'CONTAINER_FINISH')
+				OR EXISTS (SELECT FROM yquota_internal.reported_end AS reported
+						   WHERE reported.container_id = of_event.container_id
+							 AND reported.occurred_at = of_event.occurred_at)
 		END
 		OR EXISTS (SELECT FROM yquota.event_reject AS reject
 				   WHERE reject.container_id = of_event.container_id AND reject.event = of_event.event
 					 AND reject.occurred_at = of_event.occurred_at
 					 AND reject.source IS NOT DISTINCT FROM is_known_event.source
 					 AND reject.project IS NOT DISTINCT FROM of_event.project
-					 AND reject.allocation::text IS NOT DISTINCT FROM of_event.allocation::text);
+					 AND (of_event.event = 'CONTAINER_FINISH'
+						  OR reject.allocation::text IS NOT DISTINCT FROM of_event.allocation::text));
 COMMENT ON FUNCTION yquota_internal.is_known_event(yquota_internal.rm_audit_event, text) IS
 	'Is it in the books, or set aside, already?';
 REVOKE ALL ON FUNCTION yquota_internal.is_known_event(yquota_internal.rm_audit_event, text) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.knows_start(container_id text) RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN EXISTS (SELECT FROM yquota.container AS running WHERE running.container_id = knows_start.container_id)
+		OR EXISTS (SELECT FROM yquota_internal.charge_in_effect AS charge WHERE charge.container_id = knows_start.container_id)
+		OR EXISTS (SELECT FROM yquota.event_reject AS reject
+				   WHERE reject.container_id = knows_start.container_id AND reject.event = 'CONTAINER_START');
+COMMENT ON FUNCTION yquota_internal.knows_start(text) IS
+	'Has the container started according to the books, or its START been set aside?';
+REVOKE ALL ON FUNCTION yquota_internal.knows_start(text) FROM PUBLIC;
+
+-- An attempt's first container is its master: the log that tells of it tells of all
+-- that were allocated to the attempt after it.
+CREATE FUNCTION yquota_internal.temporary_parts(events yquota_internal.rm_audit_event[]) RETURNS text[]
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+	WITH line AS MATERIALIZED (
+		SELECT l.event, l.container_id COLLATE "C" AS container_id, l.allocation,
+			   regexp_replace(l.container_id, '_[0-9]+$', '_000001') COLLATE "C" AS master_id
+		FROM unnest(events) AS l
+	), started AS MATERIALIZED (
+		SELECT line.container_id FROM line WHERE line.event = 'CONTAINER_START'
+	)
+	SELECT coalesce(array_agg(DISTINCT line.container_id), '{}')
+	FROM line
+	WHERE line.event = 'CONTAINER_FINISH'
+	  AND (line.allocation OPERATOR(yquota.=) '[]'
+		   OR line.container_id NOT IN (SELECT started.container_id FROM started)
+			  AND NOT yquota_internal.knows_start(line.container_id)
+			  AND (line.master_id IN (SELECT started.container_id FROM started)
+				   OR yquota_internal.knows_start(line.master_id)));
+	END;
+COMMENT ON FUNCTION yquota_internal.temporary_parts(yquota_internal.rm_audit_event[]) IS
+	'Ids that the log gives to temporary parts of container updates, as far as that can be told';
+REVOKE ALL ON FUNCTION yquota_internal.temporary_parts(yquota_internal.rm_audit_event[]) FROM PUBLIC;
+
+-- What an earlier piece of the log, or an earlier version, has taken for containers.
+CREATE FUNCTION yquota_internal.void_temporary_parts(container_ids text[]) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	PERFORM voided.container_id
+	FROM (SELECT running.container_id, running.started_at FROM yquota.container AS running
+		  WHERE running.container_id = ANY (container_ids)
+		  UNION
+		  SELECT charge.container_id, charge.started_at FROM yquota_internal.charge_in_effect AS charge
+		  WHERE charge.container_id = ANY (container_ids)) AS started
+	CROSS JOIN LATERAL yquota.void_events(started.container_id, 'temporary part of a container update') AS voided
+	WHERE started.started_at >= yquota_internal.archive_horizon();
+	DELETE FROM yquota.event_reject AS reject
+	WHERE reject.reject_id = ANY (ARRAY(
+		SELECT waits.reject_id FROM yquota.event_reject AS waits
+		WHERE waits.waiting AND waits.container_id = ANY (container_ids)
+		FOR UPDATE SKIP LOCKED));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.void_temporary_parts(text[]) IS
+	'Take temporary parts that are in the books, or wait for a START, out of both';
+REVOKE ALL ON FUNCTION yquota_internal.void_temporary_parts(text[]) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.send_rm_audit_events(
 	events yquota_internal.rm_audit_event[], source text,
-	OUT starts bigint, OUT finishes bigint, OUT refused bigint)
+	OUT starts bigint, OUT finishes bigint, OUT refused bigint, OUT temporary bigint)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET yquota.on_bad_event = 'set_aside'
 	AS $$
 DECLARE
+	parts text[] := yquota_internal.temporary_parts(events);
 	fresh yquota_internal.rm_audit_event[];
 	newest bigint := coalesce((SELECT max(reject.reject_id) FROM yquota.event_reject AS reject), 0);
 	refused_starts bigint;
+	unknown_projects bigint;
 BEGIN
+	PERFORM yquota_internal.void_temporary_parts(parts);
 	-- before the insert, which makes all of them known
-	SELECT array_agg(DISTINCT candidate) INTO fresh
+	SELECT array_agg(DISTINCT candidate) FILTER (WHERE NOT sorted.is_part AND NOT yquota_internal.is_known_event(candidate, source)),
+		   count(*) FILTER (WHERE sorted.is_part)
+	INTO fresh, temporary
 	FROM unnest(events) AS candidate
-	WHERE NOT yquota_internal.is_known_event(candidate, source);
+	CROSS JOIN LATERAL (
+		SELECT (candidate).container_id IN (SELECT unnest(parts))
+			OR (candidate).event = 'CONTAINER_START' AND EXISTS (
+				SELECT FROM yquota.event_void AS void
+				WHERE void.container_id = (candidate).container_id AND void.reason = 'temporary part of a container update') AS is_part
+	) AS sorted;
 	INSERT INTO yquota.container_event
 		(event, container_id, occurred_at, project, application_id, username, queue, allocation, source)
-	SELECT line.event, line.container_id, line.occurred_at, line.project, line.application_id,
-		   line.username, line.queue, line.allocation, send_rm_audit_events.source
+	SELECT line.event, line.container_id, line.occurred_at, line.project, line.application_id, line.username, line.queue,
+		   CASE line.event WHEN 'CONTAINER_START' THEN line.allocation END, send_rm_audit_events.source
 	FROM unnest(fresh) AS line;
-	SELECT count(*), count(*) FILTER (WHERE reject.event = 'CONTAINER_START') INTO refused, refused_starts
+	SELECT count(*), count(*) FILTER (WHERE reject.event = 'CONTAINER_START'),
+		   count(*) FILTER (WHERE reject.event = 'CONTAINER_START' AND reject.sqlstate = '23503'
+							AND NOT EXISTS (SELECT FROM yquota.project
+											WHERE project.name = yquota_internal.payer_project(reject.project, reject.username)))
+	INTO refused, refused_starts, unknown_projects
 	FROM yquota.event_reject AS reject
 	WHERE reject.reject_id > newest
 	  AND (reject.event, reject.container_id, reject.occurred_at) IN (
 		SELECT line.event, line.container_id, line.occurred_at FROM unnest(fresh) AS line);
+	IF unknown_projects > 0 THEN
+		RAISE WARNING 'containers set aside because their projects do not exist: %', unknown_projects
+			USING HINT = 'Insert the projects into yquota.project and call yquota.retry_rejects(); or delete the rows of yquota.event_reject, and import again with "project" or another "project_from".';
+	END IF;
 	SELECT count(*) FILTER (WHERE line.event = 'CONTAINER_START') - refused_starts,
 		   count(*) FILTER (WHERE line.event = 'CONTAINER_FINISH') - (refused - refused_starts)
 	INTO starts, finishes
@@ -251,8 +343,39 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_event[], text) IS
-	'Insert in container_event what is not known yet; counts what was accepted, and what was set aside';
+	'Insert in container_event what is not known yet; counts what was accepted, what was set aside, and lines of temporary parts';
 REVOKE ALL ON FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_event[], text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.end_with_applications(
+	application_ids text[], ended_at timestamptz[], source text) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'set_aside'
+	AS $$
+DECLARE
+	ended bigint;
+BEGIN
+	-- noted first: the door takes it for a feed's otherwise when a further end comes
+	WITH open AS MATERIALIZED (
+		SELECT running.container_id, min(application.ended_at) AS at
+		FROM unnest(application_ids, ended_at) AS application (application_id, ended_at)
+		JOIN yquota.container AS running
+			ON running.application_id = application.application_id AND running.started_at <= application.ended_at
+		GROUP BY running.container_id
+	), noted AS (
+		INSERT INTO yquota_internal.reported_end (container_id, occurred_at, exit_status, is_own, is_assumed, is_sealed)
+		SELECT open.container_id, open.at, NULL, false, true, false FROM open
+	), sent AS (
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, source)
+		SELECT 'CONTAINER_FINISH', open.container_id, open.at, end_with_applications.source FROM open
+	)
+	SELECT count(*) INTO ended FROM open;
+	RETURN ended;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.end_with_applications(text[], timestamptz[], text) IS
+	'Finish what runs in the books of applications that are over; returns how many containers';
+REVOKE ALL ON FUNCTION yquota_internal.end_with_applications(text[], timestamptz[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_rm_audit(log text, timezone text, year integer, project_from text)
 	RETURNS void
@@ -284,7 +407,7 @@ CREATE FUNCTION yquota.import_rm_audit(
 	project text DEFAULT NULL, project_from text DEFAULT 'prefix', source text DEFAULT 'rm_audit',
 	after timestamptz DEFAULT NULL,
 	OUT lines bigint, OUT starts bigint, OUT finishes bigint, OUT duplicates bigint,
-	OUT unknown bigint, OUT refused bigint, OUT last_at timestamptz)
+	OUT unknown bigint, OUT refused bigint, OUT last_at timestamptz, OUT temporary bigint, OUT without_end bigint)
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -294,6 +417,8 @@ DECLARE
 	occurred_at timestamptz;
 	event yquota_internal.rm_audit_event;
 	events yquota_internal.rm_audit_event[] := '{}';
+	ended_applications text[] := '{}';
+	ended_at timestamptz[] := '{}';
 BEGIN
 	PERFORM yquota_internal.check_rm_audit(log, zone, year, project_from);
 	PERFORM yquota_internal.refuse_while_deferred('import a log');
@@ -303,22 +428,27 @@ BEGIN
 	last_at := after;
 	FOR line IN SELECT part FROM string_to_table(log, E'\n') AS part WHERE part ~ '\S' LOOP
 		lines := lines + 1;
-		CONTINUE WHEN line !~ 'USER=.*\sOPERATION=AM (Allocated|Released) Container\s';
+		CONTINUE WHEN line !~ 'USER=.*\sOPERATION=(AM (Allocated|Released) Container|Application Finished - [A-Z][a-z]+)\s';
 		occurred_at := yquota_internal.log_line_instant(line, zone, year, last_at);
 		event := yquota_internal.rm_audit_event(line, occurred_at, project, project_from);
 		last_at := coalesce(occurred_at, last_at);
 		IF event.event IS NOT NULL THEN
 			events := events || event;
+		ELSIF line ~ 'USER=.*\sOPERATION=Application Finished' AND occurred_at IS NOT NULL THEN
+			ended_applications := ended_applications
+				|| yquota_internal.rm_audit_field(yquota_internal.rm_audit_fields(line), 'APPID');
+			ended_at := ended_at || occurred_at;
 		END IF;
 	END LOOP;
 	unknown := lines - cardinality(events);
-	SELECT sent.starts, sent.finishes, sent.refused INTO starts, finishes, refused
+	SELECT sent.starts, sent.finishes, sent.refused, sent.temporary INTO starts, finishes, refused, temporary
 	FROM yquota_internal.send_rm_audit_events(events, source) AS sent;
-	duplicates := lines - unknown - starts - finishes - refused;
+	duplicates := lines - unknown - starts - finishes - refused - temporary;
+	without_end := yquota_internal.end_with_applications(ended_applications, ended_at, source);
 END
 $$;
 COMMENT ON FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, timestamptz) IS
-	'Lines of a ResourceManager''s audit log become events: AM Allocated Container a CONTAINER_START, AM Released Container a CONTAINER_FINISH.  Lines that were imported before are known.  Returns counts, and the time of the last of these lines';
+	'Lines of a ResourceManager''s audit log become events: AM Allocated Container a CONTAINER_START, AM Released Container a CONTAINER_FINISH; what is left of an application ends with it.  Lines that were imported before are known, temporary parts of container updates are left out.  Returns counts, and the time of the last of these lines';
 REVOKE ALL ON FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, timestamptz) FROM PUBLIC;
 
 --
@@ -331,7 +461,7 @@ CREATE FUNCTION yquota.import_rm_audit_file(
 	project text DEFAULT NULL, project_from text DEFAULT 'prefix', source text DEFAULT 'rm_audit',
 	after timestamptz DEFAULT NULL,
 	OUT lines bigint, OUT starts bigint, OUT finishes bigint, OUT duplicates bigint,
-	OUT unknown bigint, OUT refused bigint, OUT last_at timestamptz)
+	OUT unknown bigint, OUT refused bigint, OUT last_at timestamptz, OUT temporary bigint, OUT without_end bigint)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -353,7 +483,8 @@ BEGIN
 		RAISE EXCEPTION 'path of the log is too long'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	SELECT 0, 0, 0, 0, 0, 0, after INTO lines, starts, finishes, duplicates, unknown, refused, last_at;
+	SELECT 0, 0, 0, 0, 0, 0, after, 0, 0
+	INTO lines, starts, finishes, duplicates, unknown, refused, last_at, temporary, without_end;
 	LOOP
 		bytes := pg_read_binary_file(path, position, portion);
 		EXIT WHEN length(bytes) = 0;
@@ -384,6 +515,8 @@ BEGIN
 		unknown := unknown + part.unknown;
 		refused := refused + part.refused;
 		last_at := part.last_at;
+		temporary := temporary + part.temporary;
+		without_end := without_end + part.without_end;
 	END LOOP;
 END
 $$;

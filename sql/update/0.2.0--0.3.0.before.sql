@@ -11,3 +11,8 @@ ALTER TABLE yquota_internal.counter_delta ADD COLUMN changed_from timestamptz;
 -- What had been spent by an instant was looked at again once a day only: the worker
 -- finds it anew, as far as the books reach.
 DELETE FROM yquota_internal.spending_mark WHERE at >= yquota_internal.archive_horizon();
+
+-- They return more.
+DROP FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, timestamptz);
+DROP FUNCTION yquota.import_rm_audit_file(text, text, integer, text, text, text, timestamptz);
+DROP FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_event[], text);

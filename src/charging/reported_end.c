@@ -19,6 +19,7 @@ enum
 	END_OCCURRED_AT,
 	END_EXIT_STATUS,
 	END_IS_OWN,
+	END_IS_ASSUMED,
 	END_IS_SEALED,
 	END_COLUMNS
 };
@@ -79,6 +80,7 @@ put_end(YqBooks *books, const text *container_id, const End *end)
 	values[END_EXIT_STATUS] = Int32GetDatum(end->exit_status);
 	nulls[END_EXIT_STATUS] = !end->has_exit_status;
 	values[END_IS_OWN] = BoolGetDatum(end->is_own);
+	values[END_IS_ASSUMED] = BoolGetDatum(false);
 	values[END_IS_SEALED] = BoolGetDatum(false);
 	yq_writer_put(yq_books_end_writer(books, END_COLUMNS), values, nulls);
 }

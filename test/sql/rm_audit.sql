@@ -85,6 +85,52 @@ SELECT * FROM yquota.retry_rejects('rm-1');
 SELECT * FROM yquota.import_rm_audit(line('2026-03-01 11:00:00,000', 'AM Allocated Container', 'f4'), source => 'rm-1');
 SELECT "from", "to" FROM yquota.charge WHERE container_id ~ '_f4';
 
+--
+-- What has no end in the log, and what is no container: temporary parts of an
+-- increase (2 gets more by 3), of a decrease or a demotion (4), and a container that was
+-- demoted, or ended while the ResourceManager was down (5), of an application that ends
+--
+CREATE FUNCTION life(from_at text, to_at text) RETURNS text LANGUAGE sql RETURN (
+	SELECT replace(string_agg(line(at, operation, container, coalesce(format(E'\tRESOURCE=%s\tQUEUENAME=root.ops', resource), '')), E'\n' ORDER BY at), '000_0001', '000_0002')
+	FROM (VALUES
+		('2026-03-01 08:00:00,000', 'AM Allocated Container', '000001', '<memory:1024, vCores:1>'),
+		('2026-03-01 08:00:01,000', 'AM Allocated Container', '000002', '<memory:1024, vCores:1>'),
+		('2026-03-01 08:10:00,000', 'AM Allocated Container', '000003', '<memory:1024, vCores:0>'),
+		('2026-03-01 08:10:01,000', 'AM Released Container', '000003', '<memory:0, vCores:0>'),
+		('2026-03-01 08:15:00,000', 'AM Released Container', '000004', '<memory:1024, vCores:1>'),
+		('2026-03-01 08:20:00,000', 'AM Allocated Container', '000005', '<memory:1024, vCores:1>'),
+		('2026-03-01 08:40:00,000', 'AM Released Container', '000002', '<memory:2048, vCores:1>'),
+		('2026-03-01 08:50:00,000', 'AM Released Container', '000001', '<memory:1024, vCores:1>'),
+		('2026-03-01 08:50:00,010', 'Application Finished - Succeeded', 'none', NULL)) AS l (at, operation, container, resource)
+	WHERE at BETWEEN from_at AND to_at);
+CREATE VIEW outcome AS
+	SELECT right(container_id, 6) AS container, "from", "to", amount FROM yquota_internal.charge_in_effect WHERE container_id ~ '000_0002'
+	UNION ALL SELECT right(container_id, 6), started_at, NULL, NULL FROM yquota.container WHERE container_id ~ '000_0002';
+BEGIN;
+SELECT * FROM yquota.import_rm_audit(life('2026', '2027'));
+SELECT * FROM outcome ORDER BY 1;
+SELECT right(container_id, 6) AS container, reason FROM yquota.suspect_container;
+SELECT count(*) FROM yquota.event_reject WHERE waiting;
+SELECT * FROM yquota.import_rm_audit(life('2026', '2027'));
+SELECT * FROM yquota.verify();
+-- an end that is heard of later after all, and one that lies behind it
+SELECT finishes FROM yquota.import_rm_audit(replace(line('2026-03-01 08:45:00,000', 'AM Released Container', '000005') || E'\n'
+	|| line('2026-03-01 08:50:00,020', 'AM Released Container', '000002'), '000_0001', '000_0002'));
+SELECT * FROM outcome ORDER BY 1;
+SELECT right(container_id, 6) AS container, reason FROM yquota.suspect_container;
+SELECT * FROM yquota.verify();
+ROLLBACK;
+-- in pieces: what was taken for a container is voided, and known then
+SELECT * FROM yquota.import_rm_audit(life('2026', '2026-03-01 08:10:00,500'));
+SELECT * FROM outcome ORDER BY 1;
+SELECT * FROM yquota.import_rm_audit(life('2026-03-01 08:10:00,500', '2026-03-01 08:30'));
+SELECT * FROM yquota.import_rm_audit(life('2026', '2026-03-01 08:10:00,500'));
+SELECT * FROM yquota.import_rm_audit(life('2026-03-01 08:30', '2027'));
+SELECT * FROM outcome ORDER BY 1;
+SELECT yquota.seal_history() IS NOT NULL AS sealed;
+SELECT count(*) FROM yquota.suspect_container;
+SELECT * FROM yquota.verify();
+
 -- errors
 SELECT * FROM yquota.import_rm_audit(NULL);
 SELECT * FROM yquota.import_rm_audit('x', project_from => 'moon');
