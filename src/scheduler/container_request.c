@@ -250,6 +250,7 @@ int64
 yq_container_request(const char *application_id, const YqContainerRequest *requests, int count)
 {
 	YqAsker		asker = yq_asker_lock(application_id);
+	bool		ends_some = false;
 
 	check_master(application_id);
 	yq_change_log_begin_own();
@@ -258,8 +259,10 @@ yq_container_request(const char *application_id, const YqContainerRequest *reque
 		CHECK_FOR_INTERRUPTS();
 		check_request(&asker, &requests[i]);
 		write_request(&asker, &requests[i]);
+		ends_some = ends_some || (is_anywhere(&requests[i]) && requests[i].count == 0);
 	}
-	drop_void_requests(application_id);
+	if (ends_some)
+		drop_void_requests(application_id);
 	lose_place(&asker);
 	yq_change_log_end_own();
 	yq_change_log_applications(list_make1(unconstify(char *, application_id)));
