@@ -279,7 +279,9 @@ settle_finish(YqSettler *settler, const YqEvent *event)
 
 	if (!find_running(settler, event, &container) ||
 		event->occurred_at < container.settled_at ||
-		container.settled_at < yq_last_period_end())
+		container.settled_at < yq_last_period_end() ||
+		/* what the end of the period settled becomes the last charge */
+		event->occurred_at == yq_last_period_end())
 		return false;
 
 	charge = charge_of_event(&container, event);

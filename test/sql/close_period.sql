@@ -93,6 +93,13 @@ SELECT yquota.revoke_member('yquota_close_member', 'lab');
 DROP ROLE yquota_close_member;
 RESET client_min_messages;
 
+-- a container ends with a period, and is told of when that is closed: its last charge is what the end of the period had settled
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'to_the_end', '2026-06-01 08:30+00', 'web', '[vcores=1]');
+SELECT settled, closed_at FROM yquota.close_period('2026-06-01 09:00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'to_the_end', '2026-06-01 09:00+00');
+SELECT "from", "to", number, corrects, settled_by, amount FROM yquota.charge WHERE container_id = 'to_the_end' ORDER BY number;
+SELECT * FROM yquota.verify();
+
 -- bad input
 SELECT yquota.close_period(NULL);
 SELECT yquota.close_period('infinity');
