@@ -17,6 +17,7 @@ BEGIN
 		RAISE EXCEPTION 'forgiving needs a reason'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
+	PERFORM yquota_internal.refuse_archived_window(forgive_as_owner."from");
 	-- others who change what is charged wait, so that the difference is ours
 	PERFORM yquota_internal.lock_pricing();
 	IF forgive_as_owner."from" < forgive_as_owner."to" THEN

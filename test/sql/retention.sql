@@ -97,6 +97,7 @@ SELECT * FROM yquota.cost_between('2026-01-20 12:07', '2026-02-01');
 SELECT * FROM yquota.cost_between('-infinity', '2026-02-01', '{node}', as_booked => '2026-03-01 10:00');
 SELECT * FROM yquota.cost_between('-infinity', '2026-02-01', as_booked => '2026-02-15');
 SELECT * FROM yquota.rerate('2026-01-01', '2026-02-01', '{"base_prices": {"vcores": 2}}');
+SELECT * FROM yquota.forgive('2026-01-01', '2026-02-01', 'too late');
 SELECT yquota.report_html('2026-01-01 00:07', '2026-02-01') IS NULL;
 SET client_min_messages = error;
 CREATE ROLE yquota_retention_member;
