@@ -89,7 +89,7 @@ BEGIN
 	SELECT 'CONTAINER_FINISH', c.container_id, greatest(yquota.clock(), c.settled_at), -100, 'scheduler'
 	FROM yquota.container AS c
 	WHERE c.container_id = ANY (released);
-	-- after the containers, as who updates them
+	-- after the containers, as an update of them does
 	PERFORM yquota.acknowledge(container_ids);
 	RETURN QUERY SELECT unnest(released);
 END

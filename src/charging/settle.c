@@ -598,8 +598,8 @@ carry_out(YqSettler *settler, const YqContainerBooks *loaded, const YqHistory *h
 /* -- the rule ------------------------------------------------------------ */
 
 /*
- * Take back the row of an event that waited; false when somebody else has, or holds it:
- * who moves it to the door waits for the container that we may have claimed.
+ * Take back the row of an event that waited; false when another transaction has, or holds it:
+ * one that moves it to the door waits for the container that this one may have claimed.
  */
 static bool
 take_back_waiting(YqBooks *books, const YqEvent *event)

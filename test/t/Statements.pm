@@ -333,7 +333,7 @@ sub sql_of { return $sql{ $_[0] } // die "no statement \"$_[0]\"\n"; }
 
 sub call_of { return "BEGIN;\n" . sql_of($_[0]) . ";\nSET CONSTRAINTS ALL IMMEDIATE"; }
 
-# Partitions of history that are made and dropped keep nobody away but their readers.
+# Partitions of history that are made and dropped keep only their readers away.
 sub locks_of
 {
 	my ($client, $pid, $granted) = @_;

@@ -59,8 +59,8 @@ my @row_tables = grep { exists $place{"rows of $_"} } split /\n/, $watcher->run(
 is(join(', ', sort map { "rows of $_" } @row_tables), join(', ', sort grep { /^rows/ } keys %place), 'rows that have a place can be looked at');
 my $locked_rows = join ' UNION ALL ', map { "(SELECT 'rows of $_' FROM $_ WHERE xmax = ANY (ARRAY(SELECT transactionid FROM pg_locks WHERE pid = $pid AND locktype = 'transactionid' AND granted)) LIMIT 1)" } @row_tables;
 
-# Does a lock keep others than DROP and the like away?  Whoever changes rows does so
-# where others ask for more.
+# Does a lock keep other statements than DROP and the like away?  That of a statement
+# which changes rows does where other statements ask for more.
 sub matters
 {
 	my ($name, $mode, $kind) = @$_;
@@ -68,7 +68,7 @@ sub matters
 	return $kind eq 'object' || $strength{$mode} > $strength{RowExclusiveLock} || $mode eq 'RowExclusiveLock' && exists $place{$name};
 }
 
-# Readers of ledger and log matter to who posts to them, unless nobody can seal meanwhile.
+# A reader of the ledger matters to statements that post to it, unless sealing is kept away.
 sub reads_ledger
 {
 	my (@held) = @_;
@@ -133,7 +133,7 @@ foreach my $name (grep { !defined $ENV{LOCK_ORDER_ONLY} || /$ENV{LOCK_ORDER_ONLY
 
 		push @wrong, "$lock_name in $mode has no place in the table" if !exists $place{$lock_name};
 		my $block = $kind eq 'object' ? $block_objects{ $lock_name =~ s/^objects of //r } : "LOCK TABLE ONLY $lock_name IN $opposite{$mode} MODE";
-		# nobody asks for the ledger alone
+		# no statement asks for the ledger alone
 		next if !defined $block || $blocked{$block}++ || $lock_name eq 'yquota.charge';
 		$blocker->run("BEGIN; $block");
 		my ($waits, $before) = call_blocked($name);

@@ -100,8 +100,8 @@ sub first_of
 	die "statements have not ended\n";
 }
 
-# Whoever seals waits for a reader of the ledger; forgiving, which reads and posts, does
-# not wait for who seals, and is not waited for.
+# Sealing waits for a reader of the ledger.  Forgiving, which reads and posts, does not
+# wait for sealing, nor sealing for it.
 sub forgive_beside_sealing
 {
 	my ($reader, $sealing, $forgiving) = @sessions;
@@ -114,17 +114,17 @@ sub forgive_beside_sealing
 	{
 		$forgiving->send(call_of($name) . ";\nROLLBACK");
 		($first, $outcome) = first_of($sealing, $forgiving);
-		is($first == $forgiving ? $outcome->{sqlstate} : 'sealed', undef, "$name does not wait for who seals");
+		is($first == $forgiving ? $outcome->{sqlstate} : 'sealed', undef, "$name does not wait for sealing");
 	}
 	$reader->run('COMMIT');
 	($first, $outcome) = first_of($sealing);
-	is($outcome->{sqlstate}, undef, 'nor does who seals wait for it');
+	is($outcome->{sqlstate}, undef, 'nor does sealing wait for it');
 	$sealing->run('ROLLBACK');
 	return;
 }
 
-# Whoever closes a period settles containers that events wait for; who sends these again
-# waits for that, and is not waited for.
+# Closing a period settles containers that events wait for.  A session that sends these
+# events again waits for the closing one, which does not wait for it.
 sub retry_beside_closing
 {
 	my ($feed, $closing, $retrying) = @sessions;
