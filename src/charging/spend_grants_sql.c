@@ -129,13 +129,13 @@ elements(FunctionCallInfo fcinfo, int argument, Oid type, int16 length, bool by_
 
 	if (ARR_NDIM(array) > 1 || array_contains_nulls(array) || ARR_ELEMTYPE(array) != type)
 		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("arrays of grants must have one dimension and no nulls")));
 	deconstruct_array(array, type, length, by_value, length == -1 ? TYPALIGN_INT : TYPALIGN_DOUBLE,
 					  &values, NULL, &found);
 	if (*count >= 0 && found != *count)
 		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("arrays of grants must be of one length")));
 	*count = found;
 	return values;
