@@ -220,23 +220,34 @@ CREATE VIEW yquota_internal.credit_holder AS
 COMMENT ON VIEW yquota_internal.credit_holder IS
 	'Whose credit refunds and corrections of sub-projects are, from when to when; holds_from is NULL for what never has own credit';
 
-CREATE VIEW yquota_internal.grant_life AS
+CREATE VIEW yquota_internal.own_life AS
 	SELECT term.grant_id, term.project, term.amount, term.begins_at, term.expires_at,
 		   'infinity'::timestamptz AS leaves_at, term.valid_from, term.begins_at AS first_at,
 		   term.project AS of_project, term.kind IN ('grant', 'budget') AS is_own
 	FROM yquota_internal.grant_term AS term
 	WHERE term.kind IN ('grant', 'budget')
-	   OR NOT EXISTS (SELECT FROM yquota_internal.project_family AS family WHERE family.member = term.project)
-	UNION ALL
-	SELECT term.grant_id, line.holder, term.amount, greatest(term.begins_at, line.holds_from), term.expires_at,
+	   OR NOT EXISTS (SELECT FROM yquota_internal.project_family AS family WHERE family.member = term.project);
+COMMENT ON VIEW yquota_internal.own_life IS
+	'From when to when grants are credit of the project of which they are';
+
+CREATE VIEW yquota_internal.refund_life AS
+	SELECT term.grant_id, line.holder AS project, term.amount, greatest(term.begins_at, line.holds_from) AS begins_at, term.expires_at,
 		   -- what has expired stays where it was
-		   CASE WHEN term.amount > 0 AND term.expires_at <= line.holds_until THEN 'infinity' ELSE line.holds_until END,
-		   greatest(term.valid_from, line.holds_from), term.begins_at, term.project, false
+		   CASE WHEN term.amount > 0 AND term.expires_at <= line.holds_until THEN 'infinity' ELSE line.holds_until END AS leaves_at,
+		   greatest(term.valid_from, line.holds_from) AS valid_from, term.begins_at AS first_at,
+		   term.project AS of_project, false AS is_own
 	FROM yquota_internal.credit_holder AS line
 	JOIN yquota_internal.grant_term AS term ON term.project = line.member AND term.kind IN ('refund', 'correction')
 	WHERE line.holds_from < line.holds_until
 	  AND term.begins_at < line.holds_until
 	  AND (line.holds_from <= term.begins_at OR term.amount <= 0 OR line.holds_from < term.expires_at);
+COMMENT ON VIEW yquota_internal.refund_life IS
+	'From when to when refunds and corrections of sub-projects are credit of these and of their ancestors';
+
+CREATE VIEW yquota_internal.grant_life AS
+	SELECT own.* FROM yquota_internal.own_life AS own
+	UNION ALL
+	SELECT refund.* FROM yquota_internal.refund_life AS refund;
 COMMENT ON VIEW yquota_internal.grant_life IS
 	'From when to when grants are credit of a project: that of which they are, or an ancestor for refunds and corrections';
 
@@ -316,49 +327,68 @@ COMMENT ON FUNCTION yquota_internal.grant_outcome(text, timestamptz) IS
 	'What is left at an instant of the grants of a project that have begun, or was when they expired';
 
 CREATE VIEW yquota_internal.noted_loss AS
-	SELECT expired.project, sum(expired.lost) AS lost
+	SELECT expired.project, sum(expired.lost) AS lost, count(*) AS grants
 	FROM yquota_internal.kept_loss AS expired
 	WHERE expired.expired_at <= yquota.statement_clock()
 	GROUP BY expired.project;
 COMMENT ON VIEW yquota_internal.noted_loss IS
 	'What grants that have expired by the clock lost, as far as it has been noted';
 
+-- Grouped before they are put together, so that the planner knows that it is one
+-- row of a project.
+CREATE VIEW yquota_internal.begun_credit AS
+	SELECT part.project, sum(part.granted) AS granted, bool_or(part.has_own) AS has_own,
+		   sum(part.expired) AS expired, max(part.expired_until) AS expired_until
+	FROM (
+		SELECT own.project, sum(own.amount) AS granted, bool_or(own.is_own) AS has_own,
+			   count(*) FILTER (WHERE own.amount > 0 AND own.expires_at <= yquota.statement_clock()) AS expired,
+			   max(own.expires_at) FILTER (WHERE own.amount > 0 AND own.expires_at <= yquota.statement_clock()) AS expired_until
+		FROM yquota_internal.own_life AS own
+		WHERE own.valid_from <= yquota.statement_clock()
+		GROUP BY own.project
+		UNION ALL
+		SELECT refund.project, sum(refund.amount), false,
+			   count(*) FILTER (WHERE refund.amount > 0 AND refund.expires_at <= yquota.statement_clock()),
+			   max(refund.expires_at) FILTER (WHERE refund.amount > 0 AND refund.expires_at <= yquota.statement_clock())
+		FROM yquota_internal.refund_life AS refund
+		WHERE refund.valid_from <= yquota.statement_clock() AND yquota.statement_clock() < refund.leaves_at
+		GROUP BY refund.project
+	) AS part
+	GROUP BY part.project;
+COMMENT ON VIEW yquota_internal.begun_credit IS
+	'Credits of the grants that have begun by the clock, expired ones included; whether these limit the project; how many have expired, and when the last one did';
+
 CREATE VIEW yquota_internal.expiry_due AS
-	SELECT life.project, max(life.expires_at) AS until
-	FROM yquota_internal.grant_life AS life
-	WHERE life.amount > 0
-	  AND life.expires_at <= yquota.statement_clock()
-	  AND life.leaves_at = 'infinity'
-	  AND NOT EXISTS (SELECT FROM yquota_internal.kept_loss AS expired WHERE expired.grant_id = life.grant_id)
-	GROUP BY life.project;
+	SELECT credit.project, credit.expired_until AS until, credit.expired - coalesce(noted.grants, 0) AS grants
+	FROM yquota_internal.begun_credit AS credit
+	LEFT JOIN yquota_internal.noted_loss AS noted ON noted.project = credit.project
+	WHERE credit.expired > coalesce(noted.grants, 0);
 COMMENT ON VIEW yquota_internal.expiry_due IS
 	'Projects with grants that have expired, and to which the worker has not come yet, or not since the books changed';
 
-CREATE FUNCTION yquota_internal.unnoted_loss(project text, until timestamptz) RETURNS numeric
+CREATE FUNCTION yquota_internal.expired_loss(project text, until timestamptz) RETURNS numeric
 	-- of a view whose readers may not read what it is computed from
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	RETURN (SELECT coalesce(sum(found.lost), 0)
-			FROM yquota_internal.grant_outcome(project, until) AS found
-			WHERE NOT EXISTS (SELECT FROM yquota_internal.kept_loss AS expired WHERE expired.grant_id = found.grant_id));
+	RETURN (SELECT coalesce(sum(found.lost), 0) FROM yquota_internal.grant_outcome(project, until) AS found);
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.unnoted_loss(text, timestamptz) IS
-	'What grants of a project that had expired by an instant lost, but for those of which it has been noted.  Reads the books: for rows of expiry_due';
+COMMENT ON FUNCTION yquota_internal.expired_loss(text, timestamptz) IS
+	'What grants of a project that had expired by an instant lost.  Reads the books: for rows of expiry_due';
 
 CREATE VIEW yquota_internal.lost_credit AS
 	SELECT expired.project, expired.grant_id, expired.lost
 	FROM yquota_internal.kept_loss AS expired
 	WHERE expired.expired_at <= yquota.statement_clock()
+	  AND NOT EXISTS (SELECT FROM yquota_internal.expiry_due AS due WHERE due.project = expired.project)
 	UNION ALL
 	-- the worker has not come to it yet
 	SELECT due.project, found.grant_id, found.lost
 	FROM yquota_internal.expiry_due AS due
 	CROSS JOIN LATERAL yquota_internal.grant_outcome(due.project, due.until) AS found
-	WHERE found.lost IS NOT NULL
-	  AND NOT EXISTS (SELECT FROM yquota_internal.kept_loss AS expired WHERE expired.grant_id = found.grant_id);
+	WHERE found.lost IS NOT NULL;
 COMMENT ON VIEW yquota_internal.lost_credit IS
 	'What grants that have expired by the clock lost, whether the worker has found that out or not';
 
@@ -450,6 +480,8 @@ REVOKE ALL ON FUNCTION yquota_internal.note_losses(text[], timestamptz) FROM PUB
 
 CREATE FUNCTION yquota_internal.expire_grants(now_at timestamptz, max_projects integer DEFAULT NULL) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	-- a plan made for few grants is no plan for many
+	SET plan_cache_mode = force_custom_plan
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
@@ -469,11 +501,11 @@ BEGIN
 		RETURN 0;
 	END;
 	-- what is kept now would count for nothing until the changes before it are folded
-	IF EXISTS (SELECT FROM yquota_internal.expiry_due)
+	IF EXISTS (SELECT FROM yquota_internal.expiry_due AS due WHERE due.until <= now_at)
 		AND (NOT EXISTS (SELECT FROM yquota_internal.running_reference)
 			 OR EXISTS (SELECT FROM yquota_internal.unfolded_change AS change
 						JOIN yquota_internal.expiry_due AS due ON due.project = change.project
-						WHERE change.changed_from < due.until))
+						WHERE change.changed_from < due.until AND due.until <= now_at))
 	THEN
 		PERFORM yquota_internal.fold_counters();
 	END IF;
@@ -482,12 +514,10 @@ BEGIN
 		RETURN 0;
 	END IF;
 	SELECT array_agg(due.project), sum(due.grants) INTO due_projects, due_grants
-	FROM (SELECT life.project, count(*) AS grants
-		  FROM yquota_internal.grant_life AS life
-		  WHERE life.amount > 0 AND life.expires_at <= now_at AND life.leaves_at = 'infinity'
-			AND NOT EXISTS (SELECT FROM yquota_internal.kept_loss AS expired WHERE expired.grant_id = life.grant_id)
-		  GROUP BY life.project
-		  ORDER BY life.project
+	FROM (SELECT expiry_due.project, expiry_due.grants
+		  FROM yquota_internal.expiry_due
+		  WHERE expiry_due.until <= now_at
+		  ORDER BY expiry_due.project
 		  LIMIT max_projects) AS due;
 	IF due_projects IS NULL THEN
 		RETURN 0;

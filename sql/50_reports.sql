@@ -124,14 +124,6 @@ CREATE VIEW yquota_internal.spending AS
 COMMENT ON VIEW yquota_internal.spending IS
 	'What projects and their descendants have been charged, what their running containers owe at the clock, and cost per second';
 
-CREATE VIEW yquota_internal.begun_credit AS
-	SELECT life.project, sum(life.amount) AS granted, bool_or(life.is_own) AS has_own
-	FROM yquota_internal.grant_life life
-	WHERE life.valid_from <= yquota.statement_clock() AND yquota.statement_clock() < life.leaves_at
-	GROUP BY life.project;
-COMMENT ON VIEW yquota_internal.begun_credit IS
-	'Credits of the grants that have begun by the clock, expired ones included, and whether these limit the project';
-
 CREATE VIEW yquota_internal.granted_credit AS
 	SELECT grants.project, trim_scale(grants.granted - coalesce(expiry.lost, 0)) AS granted
 	FROM yquota_internal.begun_credit grants
@@ -159,14 +151,14 @@ CREATE VIEW yquota_internal.balance AS
 	FROM yquota.project project
 	LEFT JOIN yquota_internal.begun_credit credit ON credit.project = project.name
 	LEFT JOIN yquota_internal.noted_loss noted ON noted.project = project.name
-	LEFT JOIN yquota_internal.expiry_due due ON due.project = project.name
 	LEFT JOIN yquota_internal.spending books ON books.project = project.name
 	LEFT JOIN yquota_internal.held_credit holds ON holds.project = project.name
 	CROSS JOIN LATERAL (
-		SELECT trim_scale(coalesce(credit.granted, 0) - coalesce(noted.lost, 0)
+		SELECT trim_scale(coalesce(credit.granted, 0)
 						  -- read from the books, of the projects that are asked for
-						  - CASE WHEN due.project IS NULL THEN 0
-								 ELSE yquota_internal.unnoted_loss(due.project, due.until) END) AS granted,
+						  - CASE WHEN credit.expired > coalesce(noted.grants, 0)
+								 THEN yquota_internal.expired_loss(credit.project, credit.expired_until)
+								 ELSE coalesce(noted.lost, 0) END) AS granted,
 			   coalesce(books.charged, 0) AS charged,
 			   coalesce(books.accrued, 0) AS accrued,
 			   coalesce(holds.held, 0) AS held,

@@ -128,7 +128,8 @@ CREATE FUNCTION yquota_internal.crossed_thresholds() RETURNS SETOF yquota_intern
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	RETURN QUERY SELECT crossed.* FROM yquota_internal.crossed_threshold AS crossed;
+	-- a plan made for few grants is no plan for many
+	RETURN QUERY EXECUTE 'SELECT crossed.* FROM yquota_internal.crossed_threshold AS crossed';
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.crossed_thresholds() IS 'The rows of crossed_threshold';

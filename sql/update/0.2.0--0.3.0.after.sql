@@ -18,6 +18,7 @@ DROP FUNCTION yquota_internal.verify_grants();
 DROP FUNCTION yquota_internal.mark_spending(text[], timestamptz, timestamptz);
 DROP FUNCTION yquota_internal.credit_state(text, timestamptz);
 DROP FUNCTION yquota_internal.take_credit(numeric[], numeric);
+DROP FUNCTION yquota_internal.unnoted_loss(text, timestamptz);
 
 -- Ends of containers that yquota has sent itself, as far as history has not been sealed since.
 INSERT INTO yquota_internal.reported_end (container_id, occurred_at, exit_status, is_own, is_assumed, is_sealed)
