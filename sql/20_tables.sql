@@ -414,14 +414,14 @@ CREATE TABLE yquota_internal.reported_end (
 	exit_status integer,
 	is_own boolean NOT NULL,
 	is_assumed boolean NOT NULL,
-	is_sealed boolean NOT NULL
+	recorded_at timestamptz NOT NULL
 );
 CREATE INDEX reported_end_container_id_idx ON yquota_internal.reported_end (container_id);
 COMMENT ON TABLE yquota_internal.reported_end IS
 	'Ends of containers that differ from one another, and those that yquota reported itself; the earliest counts';
 COMMENT ON COLUMN yquota_internal.reported_end.is_own IS 'whether yquota sent the FINISH itself: expiry, release_containers(), reconcile(), node_lost()';
 COMMENT ON COLUMN yquota_internal.reported_end.is_assumed IS 'whether nothing tells of the end but that the application was over then: see import_rm_audit()';
-COMMENT ON COLUMN yquota_internal.reported_end.is_sealed IS 'whether history has been sealed since';
+COMMENT ON COLUMN yquota_internal.reported_end.recorded_at IS 'the statement''s clock when it was noted';
 
 CREATE TABLE yquota_internal.discarded_event (
 	reject_id bigint NOT NULL,

@@ -80,6 +80,13 @@ CREATE VIEW yquota_internal.suspect_container AS
 COMMENT ON VIEW yquota_internal.suspect_container IS
 	'Running containers of all projects that probably ended unheard';
 
+CREATE VIEW yquota_internal.last_seal AS
+	SELECT COALESCE(max(stretch.sealed_at), '-infinity') AS at
+	FROM yquota.history_stretch AS stretch
+	WHERE stretch.number > 0;
+COMMENT ON VIEW yquota_internal.last_seal IS
+	'When history was sealed last: one row';
+
 CREATE VIEW yquota_internal.differing_end AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
 		   charge.queue, charge.node, charge.execution_type, charge.allocation, charge.started_at,
@@ -91,7 +98,7 @@ CREATE VIEW yquota_internal.differing_end AS
 		WHERE NOT reported_end.is_own AND NOT reported_end.is_assumed
 		GROUP BY reported_end.container_id
 		HAVING count(DISTINCT (reported_end.occurred_at, reported_end.exit_status)) > 1
-		   AND NOT bool_and(reported_end.is_sealed)
+		   AND max(reported_end.recorded_at) > (SELECT last_seal.at FROM yquota_internal.last_seal)
 	) reported
 	JOIN yquota_internal.charge_in_effect charge USING (container_id)
 	WHERE charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL;
@@ -105,7 +112,8 @@ CREATE VIEW yquota_internal.assumed_end AS
 	FROM yquota_internal.reported_end
 	JOIN yquota_internal.charge_in_effect charge
 		ON charge.container_id = reported_end.container_id AND charge."to" = reported_end.occurred_at
-	WHERE reported_end.is_assumed AND NOT reported_end.is_sealed
+	WHERE reported_end.is_assumed
+	  AND reported_end.recorded_at > (SELECT last_seal.at FROM yquota_internal.last_seal)
 	  AND charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL;
 COMMENT ON VIEW yquota_internal.assumed_end IS
 	'Containers of all projects that ended with their application for want of another end, since history was sealed last';

@@ -363,8 +363,8 @@ BEGIN
 			ON running.application_id = application.application_id AND running.started_at <= application.ended_at
 		GROUP BY running.container_id
 	), noted AS (
-		INSERT INTO yquota_internal.reported_end (container_id, occurred_at, exit_status, is_own, is_assumed, is_sealed)
-		SELECT open.container_id, open.at, NULL, false, true, false FROM open
+		INSERT INTO yquota_internal.reported_end (container_id, occurred_at, exit_status, is_own, is_assumed, recorded_at)
+		SELECT open.container_id, open.at, NULL, false, true, yquota.statement_clock() FROM open
 	), sent AS (
 		INSERT INTO yquota.container_event (event, container_id, occurred_at, source)
 		SELECT 'CONTAINER_FINISH', open.container_id, open.at, end_with_applications.source FROM open

@@ -155,7 +155,6 @@ BEGIN
 	PERFORM yquota_internal.exchange_storage('yquota.container_event', log);
 	PERFORM yquota_internal.exchange_storage('yquota.charge', ledger);
 	PERFORM yquota_internal.summarize_last_range(ledger);
-	UPDATE yquota_internal.reported_end SET is_sealed = true WHERE NOT is_sealed;
 	stretch.sealed_at := greatest(yquota.clock(), stretch.sealed_from);
 	INSERT INTO yquota.history_stretch SELECT stretch.*;
 	RETURN stretch.number;

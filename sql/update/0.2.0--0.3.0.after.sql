@@ -21,8 +21,8 @@ DROP FUNCTION yquota_internal.take_credit(numeric[], numeric);
 DROP FUNCTION yquota_internal.unnoted_loss(text, timestamptz);
 
 -- Ends of containers that yquota has sent itself, as far as history has not been sealed since.
-INSERT INTO yquota_internal.reported_end (container_id, occurred_at, exit_status, is_own, is_assumed, is_sealed)
-SELECT DISTINCT log.container_id, log.occurred_at, log.exit_status, true, false, false
+INSERT INTO yquota_internal.reported_end (container_id, occurred_at, exit_status, is_own, is_assumed, recorded_at)
+SELECT DISTINCT ON (log.container_id) log.container_id, log.occurred_at, log.exit_status, true, false, log.recorded_at
 FROM ONLY yquota.container_event AS log
 JOIN yquota_internal.charge_in_effect AS charge
 	ON charge.container_id = log.container_id AND charge."to" = log.occurred_at

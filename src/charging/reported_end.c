@@ -20,7 +20,7 @@ enum
 	END_EXIT_STATUS,
 	END_IS_OWN,
 	END_IS_ASSUMED,
-	END_IS_SEALED,
+	END_RECORDED_AT,
 	END_COLUMNS
 };
 
@@ -81,7 +81,7 @@ put_end(YqBooks *books, const text *container_id, const End *end)
 	nulls[END_EXIT_STATUS] = !end->has_exit_status;
 	values[END_IS_OWN] = BoolGetDatum(end->is_own);
 	values[END_IS_ASSUMED] = BoolGetDatum(false);
-	values[END_IS_SEALED] = BoolGetDatum(false);
+	values[END_RECORDED_AT] = TimestampTzGetDatum(books->now);
 	yq_writer_put(yq_books_end_writer(books, END_COLUMNS), values, nulls);
 }
 

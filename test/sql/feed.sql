@@ -184,6 +184,7 @@ SELECT container_id, occurred_at, exit_status, is_own FROM yquota_internal.repor
 SELECT container_id, amount FROM yquota.void_events('container_8_000006', 'test');
 SELECT yquota.seal_history() IS NOT NULL AS sealed;
 SELECT container_id, reason FROM yquota.suspect_container WHERE container_id ~ '^container_8' ORDER BY container_id;
+SELECT yquota.set_clock('2026-03-02 10:00:01+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) VALUES
 	('CONTAINER_FINISH', 'container_8_000004', '2026-03-02 09:22:00+00', NULL, 'rm-2'), ('CONTAINER_FINISH', 'container_8_000001', '2026-03-02 09:25:00+00', 0, 'rm-2');
 SELECT container_id, reason FROM yquota.suspect_container WHERE container_id ~ '^container_8' ORDER BY container_id;
