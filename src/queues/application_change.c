@@ -391,6 +391,9 @@ write_queue(const Locked *locked, const YqQueue *target)
 static void
 move_containers(const char *application_id, const YqQueue *target)
 {
+	static YqStatement refuse = {
+		.command = "SELECT yquota_internal.refuse_while_deferred('move an application')"
+	};
 	static YqStatement update = {
 		.command = "INSERT INTO yquota.container_event (event, container_id, occurred_at, queue, source) "
 		"SELECT 'CONTAINER_UPDATE', c.container_id, "
@@ -400,6 +403,9 @@ move_containers(const char *application_id, const YqQueue *target)
 	};
 	Datum		values[] = {CStringGetTextDatum(application_id), CStringGetTextDatum(target->path)};
 
+	/* the books do not know the containers and queues of deferred events */
+	if (!yq_table_has_no_pages(YQ_DEFERRED_EVENT))
+		(void) yq_statement_execute(&refuse, NULL, NULL);
 	(void) yq_statement_execute(&update, values, NULL);
 }
 

@@ -97,6 +97,13 @@ DELETE FROM yquota.project WHERE name = 'ops';
 SELECT yquota.seal_history();
 CREATE TABLE ledger (LIKE yquota.charge);
 SELECT * FROM yquota.archive('ledger', 'infinity');
+-- which queue a container is in may be deferred, and whether there is one
+BEGIN;
+INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '50'), ('root.b', '50');
+SELECT state FROM yquota.submit_application('moves', 'ada', NULL, 'a', unmanaged => true);
+SELECT yquota.move_application('moves', 'a');
+SELECT yquota.move_application('moves', 'b');
+ROLLBACK;
 SELECT * FROM yquota.verify();
 
 --
