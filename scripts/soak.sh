@@ -22,6 +22,7 @@
 tests=(
 	test/property/allocation.pl
 	test/property/arrival.pl
+	test/property/books.pl
 	test/property/concurrent.pl
 	test/property/deferred.pl
 	test/property/kept.pl

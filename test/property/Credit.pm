@@ -1,0 +1,281 @@
+#
+# Credit.pm: what projects have, hold and may spend, computed from the rules of
+# quota_grant, hold and project in docs/reference.md in the most naive way, with
+# what Model.pm says that containers cost.  Amounts are those of Model.pm.
+#
+package Credit;
+
+use strict;
+use warnings;
+use List::Util qw(max min);
+use Math::BigInt try => 'GMP';
+use Model;
+
+sub zero { return Math::BigInt->new(0); }
+sub least { my ($a, $b) = @_; return $a < $b ? $a : $b; }
+sub positive { my ($amount) = @_; return $amount->is_neg ? zero() : $amount; }
+
+# A model of credit beside one of charges.
+sub new
+{
+	my ($class, $model) = @_;
+
+	return bless { model => $model, project => {}, grant => [], hold => {} }, $class;
+}
+
+sub add_project
+{
+	my ($self, $name, $parent, $mode) = @_;
+
+	$self->{project}{$name} = { parent => $parent, mode => $mode };
+	return;
+}
+
+# A project and its ancestors, itself first.
+sub line
+{
+	my ($self, $name) = @_;
+	my @line;
+
+	for (; defined $name; $name = $self->{project}{$name}{parent})
+	{
+		push @line, $name;
+	}
+	return @line;
+}
+
+# A project and all that descend from it.
+sub family
+{
+	my ($self, $name) = @_;
+
+	return grep { my $member = $_; grep { $_ eq $name } $self->line($member) } sort keys %{ $self->{project} };
+}
+
+# What some containers cost from an instant up to another one, padding of that
+# instant included or not.
+sub cost_of
+{
+	my ($pieces, $from, $to, $with_last_padding) = @_;
+	my $sum = Model::cost($pieces, $from, $to);
+
+	return $sum if !$with_last_padding;
+	$sum += $_->[4] foreach grep { defined $_->[4] && $_->[0] == $to && $from <= $to } @$pieces;
+	return $sum;
+}
+
+# The pieces of containers of some projects, of one application if one is given.
+sub pieces
+{
+	my ($self, $now, $projects, $application) = @_;
+	my %is_member = map { $_ => 1 } @$projects;
+	my $containers = $self->{model}{container};
+	my @ids = grep {
+		my $start = $containers->{$_}{START};
+
+		$start && $is_member{ $start->{project} } && (!defined $application || ($start->{application} // '') eq $application)
+	} sort keys %$containers;
+
+	return [ map { @{ $self->{model}->pieces($_, $now) } } @ids ];
+}
+
+sub spent
+{
+	my ($self, $name, $now, $at) = @_;
+	my $pieces = $self->{known}{"$name $now"} ||= $self->pieces($now, [ $self->family($name) ]);
+
+	return cost_of($pieces, -Model::FOREVER, $at, 1);
+}
+
+# What is known by now is no longer so.
+sub changed
+{
+	my ($self) = @_;
+
+	$self->{known} = {};
+	return;
+}
+
+#
+# Grants: hashes of id, project, amount, kind, begins and expires.
+#
+sub is_own { my ($grant) = @_; return $grant->{kind} =~ /^(?:grant|budget)$/; }
+
+# From when on a project is limited by its own credit.
+sub own_since
+{
+	my ($self, $name) = @_;
+
+	return min(Model::FOREVER, map { $_->{begins} } grep { $_->{project} eq $name && is_own($_) } @{ $self->{grant} });
+}
+
+# The grants that are credit of a project, each with the instant at which it
+# leaves: refunds and corrections of sub-projects without own credit are that of
+# the nearest ancestor that has some, or of the root.
+sub terms
+{
+	my ($self, $name) = @_;
+	my @terms;
+
+	foreach my $grant (@{ $self->{grant} })
+	{
+		my ($until, $from) = (Model::FOREVER);
+
+		if (is_own($grant))
+		{
+			push @terms, { %$grant, leaves => Model::FOREVER } if $grant->{project} eq $name;
+			next;
+		}
+		foreach my $member ($self->line($grant->{project}))
+		{
+			$from = defined $self->{project}{$member}{parent} ? $self->own_since($member) : -Model::FOREVER;
+			last if $member eq $name;
+			$until = min($until, $from);
+			undef $from;
+		}
+		next if !defined $from || $from >= $until || $grant->{begins} >= $until;
+		next if $from > $grant->{begins} && !$grant->{amount}->is_neg && $grant->{expires} <= $from;
+		# what has expired stays where it was
+		$until = Model::FOREVER if !$grant->{amount}->is_neg && $grant->{expires} <= $until;
+		push @terms, { %$grant, begins => max($from, $grant->{begins}), leaves => $until };
+	}
+	return @terms;
+}
+
+# What became of the grants of a project by an instant: a hash of granted (less
+# what was lost), and by grant_id of what is left of it and what it lost.
+sub grants_at
+{
+	my ($self, $name, $now, $at) = @_;
+	my @terms = $self->terms($name);
+	my $pieces = $self->{known}{"$name $now"} ||= $self->pieces($now, [ $self->family($name) ]);
+	my %instants = map { $_ => 1 } grep { $_ <= $at } map { @{$_}{qw(begins expires leaves)} } @terms;
+	my ($owed, $spent_before, $granted) = (zero(), zero(), zero());
+	my (%left, %lost, @valid);
+
+	foreach my $instant (sort { $a <=> $b } keys %instants)
+	{
+		my $spent = cost_of($pieces, -Model::FOREVER, $instant);
+
+		$owed = pay(\%left, $owed + $spent - $spent_before, @valid);
+		$spent_before = $spent;
+		$lost{ $_->{id} } = delete $left{ $_->{id} } foreach grep { $_->{expires} <= $instant } @valid;
+		# what leaves had paid for something: that is owed again
+		foreach my $term (grep { $_->{leaves} == $instant } @terms)
+		{
+			$owed += $term->{amount} - (delete $left{ $term->{id} } // zero());
+		}
+		foreach my $term (grep { $_->{begins} == $instant } @terms)
+		{
+			if ($term->{amount}->is_neg) { $owed -= $term->{amount}; }
+			elsif ($term->{expires} <= $instant) { $lost{ $term->{id} } = $term->{amount}; }
+			else { $left{ $term->{id} } = $term->{amount}->copy; }
+		}
+		@valid = sort { $a->{expires} <=> $b->{expires} || $a->{id} <=> $b->{id} } grep { exists $left{ $_->{id} } } @terms;
+	}
+	pay(\%left, $owed + cost_of($pieces, -Model::FOREVER, $at, $at == $now) - $spent_before, @valid);
+	$granted += $_->{amount} foreach grep { $_->{begins} <= $at && $at < $_->{leaves} } @terms;
+	$granted -= $_ foreach values %lost;
+	return { granted => $granted, left => \%left, lost => \%lost };
+}
+
+# Takes what is owed from grants; returns what they do not cover.
+sub pay
+{
+	my ($left, $owed, @grants) = @_;
+
+	foreach my $grant (@grants)
+	{
+		my $taken = positive(least($owed, $left->{ $grant->{id} }))->copy;
+
+		$left->{ $grant->{id} } = $left->{ $grant->{id} } - $taken;
+		$owed = $owed - $taken;
+	}
+	return $owed;
+}
+
+#
+# Holds: {project, application, amount, at, until, released}.
+#
+
+# The holds of a project in force at an instant: by id what the application has
+# cost since and what is still held.  The oldest of an application is used up first.
+sub holds_at
+{
+	my ($self, $name, $now, $at) = @_;
+	my $holds = $self->{hold};
+	my @ids = grep {
+		my $hold = $holds->{$_};
+
+		$hold->{project} eq $name && $hold->{at} <= $at && $at < $hold->{until} && !(defined $hold->{released} && $hold->{released} <= $at)
+	} sort { $a <=> $b } keys %$holds;
+	my %state;
+
+	foreach my $application (map { $holds->{$_}{application} } @ids)
+	{
+		my @chain = grep { $holds->{$_}{application} eq $application } @ids;
+		my $pieces = $self->{known}{"$name $application $now"} ||= $self->pieces($now, [$name], $application);
+		my $used = zero();    # of the holds so far, counted up to each one's own beginning
+
+		foreach my $k (0 .. $#chain)
+		{
+			my $most = zero();
+			my $sum = zero();
+
+			# holds 1 to k: what j to k held less what was spent since j
+			foreach my $j (reverse 0 .. $k)
+			{
+				$sum = $sum + $holds->{ $chain[$j] }{amount};
+				my $rest = $sum - cost_of($pieces, $holds->{ $chain[$j] }{at}, $at, 1);
+
+				$most = $rest if $rest > $most;
+			}
+			$state{ $chain[$k] } = { outstanding => $most - $used, spent => cost_of($pieces, $holds->{ $chain[$k] }{at}, $at, 1) };
+			$used = $most;
+		}
+	}
+	return \%state;
+}
+
+sub held
+{
+	my ($self, $name, $now, $at) = @_;
+	my $held = zero();
+
+	foreach my $member ($self->family($name))
+	{
+		$held += $_->{outstanding} foreach values %{ $self->holds_at($member, $now, $at) };
+	}
+	return $held;
+}
+
+# The balance of a project at an instant, as a hash of its columns.
+sub balance
+{
+	my ($self, $name, $now, $at) = @_;
+	my $grants = $self->grants_at($name, $now, $at);
+	my %balance = (granted => $grants->{granted}, spent => $self->spent($name, $now, $at), held => $self->held($name, $now, $at));
+
+	$balance{remaining} = $balance{granted} - $balance{spent} - $balance{held};
+	return \%balance;
+}
+
+# What a project may still spend: the least that remains of the budgets that
+# limit it; undef when nothing does.
+sub available
+{
+	my ($self, $name, $now) = @_;
+	my @line = $self->line($name);
+	my $is_free = sub { $self->{project}{ $_[0] }{mode} eq 'NOLIMIT' };
+	my @limits = grep { !$is_free->($_) && $self->own_since($_) <= $now } @line;
+
+	return if $is_free->($name);
+	@limits = ($line[-1]) if !@limits && !grep { $is_free->($_) } @line;
+	my @rests = map { $self->balance($_, $now, $now)->{remaining} } @limits or return;
+	my ($least, @others) = @rests;
+
+	$least = least($least, $_) foreach @others;
+	return $least;
+}
+
+1;

@@ -1,0 +1,167 @@
+#
+# Reports.pm: every report of money that a database answers, asked in one go:
+# what each says is compared with what it said before, and with models.
+#
+# A report is a hash: its name, the SQL with columns key and value (the key
+# begins with a project, where there is one), and whether history that has been
+# archived makes it refuse.  Answers are hashes of the values by key, or the text
+# "refused" with the SQLSTATE.
+#
+package Reports;
+
+use strict;
+use warnings;
+use History;
+
+use constant QUARTER => 15 * History::MINUTE;
+
+my @grouped = qw(project username queue application_id execution_type);
+my $grouped = '{' . join(',', @grouped) . '}';
+
+# Asks in a subtransaction, so that a refusal is an answer.
+sub install
+{
+	my ($session) = @_;
+
+	$session->run(<<~'SQL');
+		CREATE FUNCTION answers(report text, query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+		BEGIN
+			RETURN QUERY EXECUTE format('SELECT concat_ws(E''\t'', %L, key, coalesce(value::text, ''none'')) FROM (%s) AS answer (key, value)', report, query);
+		EXCEPTION WHEN OTHERS THEN
+			RETURN NEXT concat_ws(E'\t', report, 'refused', SQLSTATE, SQLERRM);
+		END
+		$$;
+		SQL
+	return;
+}
+
+sub instant
+{
+	my ($at) = @_;
+
+	return "'-infinity'" if $at == -Model::FOREVER;
+	return "'infinity'" if $at == Model::FOREVER;
+	return History::quoted(History::timestamp($at));
+}
+
+# A question about columns of a relation r: a value per row and column.  What is
+# no amount is marked with a colon.
+sub columns
+{
+	my ($relation, $key, @columns) = @_;
+	my @values = map { my ($name, $text) = /^(:?)(.*)/ ? ($2, $1) : (); $text ? "('$name', r.$name\::text)" : "('$name', trim_scale(r.$name)::text)" } @columns;
+
+	return "SELECT concat_ws('|', $key, v.name), v.value FROM $relation CROSS JOIN LATERAL (VALUES " . join(', ', @values) . ') AS v (name, value)';
+}
+
+sub costs
+{
+	my ($call, $keys, $amount) = @_;
+
+	return "SELECT concat_ws('|', " . join(', ', map { "coalesce($_\::text, '')" } @$keys) . "), trim_scale($amount) FROM $call AS r WHERE $amount <> 0";
+}
+
+# Whether a window reaches into archived history at other instants than those
+# that are kept of it.
+sub is_cut
+{
+	my ($horizon, @ends) = @_;
+
+	return grep { $_ < $horizon && $_ != -Model::FOREVER && $_ % QUARTER } @ends;
+}
+
+# The reports about some windows [from, to], instants, and closed periods
+# {until, closed_at}, when history has been archived up to a horizon.
+sub all
+{
+	my ($asked) = @_;
+	my ($windows, $instants, $periods, $horizon, $now) = @$asked{qw(windows instants periods horizon now)};
+	my ($first_day, $last_day) = map { History::quoted(substr(History::timestamp($_), 0, 10)) } $asked->{from}, $now;
+	my $balance = '(SELECT *, charged + accrued AS spent FROM yquota.project_balance) AS r';
+	my @reports = (
+		{ name => 'balance', sql => columns($balance, 'project', qw(granted spent held remaining available burn_rate :limited_by :exhausted_at)) },
+		{ name => 'metrics', sql => "SELECT labels->>'project' || '|' || metric, trim_scale(value) FROM yquota.metrics WHERE family = 'project'" },
+		{ name => 'exhausted', sql => q(SELECT project || '|' || container_id, action || ' ' || trim_scale(remaining) FROM yquota.exhausted_work) },
+		{ name => 'holds', sql => columns('yquota.hold_status AS r', 'project, hold_id', qw(spent outstanding :state)) },
+		{ name => 'grants', sql => columns('yquota.grant_status AS r', 'project, grant_id', qw(spent remaining lost :state)) },
+		{ name => 'containers', leaves => 1, sql => columns('yquota.container_cost AS r', 'project, container_id',
+				qw(cost :username :queue :node :execution_type :allocation :started_at :finished_at)) },
+		{ name => 'explained', leaves => 1, sql => 'SELECT c.project || \'|\' || c.container_id || \'|cost\', trim_scale(sum(bill.amount)) '
+			  . 'FROM yquota.container_cost AS c CROSS JOIN LATERAL yquota.explain_charge(c.container_id) AS bill GROUP BY 1' },
+		{ name => 'daily_cost', sql => costs('(SELECT project, day, sum(amount) AS amount FROM yquota.daily_cost GROUP BY 1, 2)', [qw(project day)], 'r.amount') },
+		{ name => 'cost_by_day', sql => costs("yquota.cost_by_day($first_day, $last_day, '{project}', 'UTC')", [qw(project day)], 'r.amount') },
+		{ name => 'forecast', sql => columns('yquota.forecast() AS r', 'project', qw(remaining observed_days spent_per_day :ends_at :earliest_at :latest_at)) },
+		{ name => 'usage', sql => "SELECT project || '|usage', allocation::text FROM yquota.project_usage" },
+		{ name => 'queues', sql => "SELECT queue || '|' || concat_ws('|', label, username, execution_type), r::text FROM yquota.queue_usage AS r" },
+		{ name => 'nodes', sql => 'SELECT node, r::text FROM yquota.node_usage AS r' },
+		{ name => 'periods', grows => 1, sql => columns('(SELECT p.*, b.starts_at FROM yquota.closed_period AS p JOIN yquota.billing_period AS b ON b.ends_at = p.until) AS r', 'until', qw(:starts_at :closed_at amount)) },
+		{ name => 'grand total', sql => "SELECT '', trim_scale(amount) FROM yquota.cost_between('-infinity', 'infinity', '{}')" });
+
+	foreach my $at (@$instants)
+	{
+		# of some projects: each answer takes a while
+		my $names = join(', ', map { History::quoted($_) } $asked->{some}->($at));
+
+		push @reports, { name => "balance_at $at", refused => $at < $horizon,
+			sql => columns("(SELECT p.name AS project, b.* FROM yquota.project AS p CROSS JOIN LATERAL yquota.balance_at(p.name, @{[ instant($at) ]}) AS b WHERE p.name IN ($names)) AS r", 'project',
+				qw(granted spent held remaining burn_rate :exhausted_at)) };
+	}
+	foreach (@$windows)
+	{
+		my ($from, $to) = @$_;
+		my $window = join(', ', map { instant($_) } $from, $to);
+
+		push @reports,
+		  { name => "cost $from to $to", refused => scalar is_cut($horizon, $from, $to), sql => costs("yquota.cost_between($window, '$grouped')", \@grouped, 'r.amount') },
+		  { name => "container cost $from to $to", refused => $from < $horizon, sql => costs("yquota.cost_between($window, '{project,container_id}')", [qw(project container_id)], 'r.amount') };
+		next if $from == -Model::FOREVER || $to == Model::FOREVER;
+		push @reports,
+		  { name => "top $from to $to", refused => scalar is_cut($horizon, $from, $to), ranks => scalar is_cut($horizon, 2 * $from - $to),
+			sql => columns("(SELECT * FROM yquota.top_costs($window, '{project,queue}', 5) WHERE amount <> 0) AS r", 'project, queue', qw(:rank share amount previous growth)) },
+		  { name => "rerate $from to $to", refused => $from < $horizon, sql => columns("yquota.rerate($window, '$asked->{terms}') AS r", 'project', qw(was would_be difference)) };
+	}
+	foreach my $i (0 .. $#$periods)
+	{
+		my $from = $i ? $periods->[ $i - 1 ]{until} : -Model::FOREVER;
+		my $window = join(', ', map { instant($_) } $from, $periods->[$i]{until});
+
+		push @reports, { name => "bill $i as of $_", sql => costs("yquota.cost_between($window, '{project}', '$periods->[$_]{closed_at}')", ['project'], 'r.amount') } foreach $i .. $#$periods;
+		push @reports, { name => "bill $i in detail", sql => costs("yquota.cost_between($window, '$grouped', '$periods->[$i]{closed_at}')", \@grouped, 'r.amount') },
+		  { name => "bill $i by container", refused => $from < $horizon, sql => costs("yquota.cost_between($window, '{project,container_id}', '$periods->[$i]{closed_at}')", [qw(project container_id)], 'r.amount') };
+	}
+	return @reports;
+}
+
+# What a session answers.
+sub answers
+{
+	my ($session, @reports) = @_;
+	my %answers = map { ($_->{name} => {}) } @reports;
+	my $sql = join('', map { "SELECT * FROM answers('$_->{name}', \$query\$$_->{sql}\$query\$);\n" } @reports);
+
+	foreach my $line (split /\n/, $session->run($sql))
+	{
+		my ($name, $key, $value, $message) = split /\t/, $line, -1;
+
+		if ($key eq 'refused')
+		{
+			$answers{$name} = "refused $value $message";
+			next;
+		}
+		$answers{$name}{$key} = $value;
+	}
+	return \%answers;
+}
+
+# Lines that tell what two answers to a report do not have in common.
+sub differences
+{
+	my ($name, $before, $after) = @_;
+
+	return "$name: $before, then $after" if (!ref $before || !ref $after) && "$before" ne "$after";
+	return () if !ref $before;
+	return map { sprintf('%s: %s: %s, then %s', $name, $_, $before->{$_} // 'nothing', $after->{$_} // 'nothing') }
+	  grep { ($before->{$_} // "\0") ne ($after->{$_} // "\0") } sort keys %{ { %$before, %$after } };
+}
+
+1;

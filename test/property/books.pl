@@ -1,0 +1,979 @@
+#!/usr/bin/env perl
+#
+# Months in the life of the books.  Projects get credit that begins, expires, is
+# held and taken back.  Containers are told of late, changed, ended again, moved
+# and voided, while prices, factors, rules and outages change.  Over and over
+# comes what ends a month, in open and in closed periods: close_period(),
+# forgive(), rerate(), seal_history(), archive().
+#
+# After each of these steps verify() finds nothing, and every report
+#
+#   says what it said before if the step changes nothing, or refuses what lies
+#   before the archive horizon as docs/reference.md tells, and says nothing else;
+#   says what the models say: Model.pm of what is charged, Credit.pm of the rest;
+#   says of a bill what the bill said when it was issued.
+#
+# A history that fails is played again without some of its steps, as long as it
+# fails in the same way, and what is left of it is shown as SQL.
+#
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin, "$FindBin::Bin/../t";
+use List::Util qw(max min);
+use Test::More;
+use Credit;
+use History;
+use Model;
+use Reports;
+use Session;
+use Soak;
+use Trial;
+
+my ($seed, $histories) = Trial::plan_run(4);
+my $template = "yquota_books_$$";
+my $member = "${template}_member";
+my $first_instant = 1_772_236_800 * History::SECOND;
+my (%count, $life);
+
+sub pick { return History::pick(@_); }
+sub chance { return History::chance(@_); }
+sub between { return History::between(@_); }
+sub at { return Reports::instant($_[0]); }
+
+#
+# Histories: lists of steps [kind, ...], which do not depend on what happens.
+# A step that is not possible when it comes, because another one was left out, is
+# passed over.
+#
+my %terms = (
+	cheap => [ '{"base_prices": {"vcores": 0.5}}', '{"base_prices": {"vcores": 0.50}}', '{"base_prices": {"vcores": {"base_price": 0.5}}}', '{"base_prices":{"vcores":{"unit":1,"base_price":0.500}}}' ],
+	dear => [ '{"base_prices": {"vcores": 3, "memory-mb": 2}}', '{"base_prices": {"memory-mb": 2.0, "vcores": 3}}' ]);
+my %terms_prices = (cheap => { vcores => '0.5' }, dear => { vcores => '3', 'memory-mb' => '2' });
+
+sub small_allocation
+{
+	my %allocation = (vcores => between(1, 4));
+
+	return {} if chance(0.03);
+	$allocation{'memory-mb'} = 512 * between(0, 12) if chance(0.6);
+	$allocation{'yarn.io/gpu'} = between(1, 2) if chance(0.2);
+	return \%allocation;
+}
+
+sub random_price { return pick('1', '0', '0.5', '2', '1.000000000000000001', '0.333333333333333333', sprintf('%.3f', rand 3)); }
+
+sub random_life
+{
+	my $from = $first_instant + pick(0, 0, between(0, 23) * History::HOUR, between(0, History::DAY));
+	my @tree = (map({ [ $_, undef ] } qw(a b)), map({ [ "a.$_", 'a' ] } qw(x y)), [ 'a.x.z', 'a.x' ]);
+	my @projects = grep { $_->[0] eq 'a' || $_->[0] eq 'a.x' || chance(0.6) } @tree;
+	my $new = bless {
+		name => 'm', from => $from, to => $from + 1, pool => [$from],
+		projects => [ map { $_->[0] } @projects ],
+		queues => [ 'root.q', 'root.q.r', 'root.s', undef ],
+		users => [qw(ann bob)],
+		applications => [ 'app1', 'app2', 'app3', undef ],
+	}, 'History';
+
+	$new->{steps} = [ [ 'clock', $from ], map { [ 'project', @$_, chance(0.85) ? 'PREPAID' : 'NOLIMIT' ] } @projects ];
+	$new->{horizon} = $from;
+	$new->{known} = {};
+	return $new;
+}
+
+sub add { my @step = @_; push @{ $life->{steps} }, \@step; return; }
+
+# An instant that is not in archived history.
+sub past_instant
+{
+	local $life->{from} = max($life->{from}, $life->{horizon}, chance(0.5) ? $life->{to} - between(1, 30) * History::HOUR : 0);
+
+	return $life->instant;
+}
+
+sub go_on
+{
+	my ($by) = @_;
+
+	$life->{to} += $by // pick(
+		sub { between(1, 50) * History::MINUTE },
+		sub { between(1, 6) * History::HOUR },
+		sub { History::HOUR - ($life->{to} - 1) % History::HOUR },
+		sub { History::DAY - ($life->{to} - 1) % History::DAY },
+		sub { between(1, 10 * History::HOUR) },
+		sub { 26 * History::HOUR })->();
+	push @{ $life->{pool} }, $life->{to} - 1;
+	add('clock', $life->{to} - 1);
+	return;
+}
+
+# A life as it will be told, some of it later.
+sub random_container
+{
+	my $number = ++$life->{containers};
+	local $life->{from} = max($life->{from}, $life->{horizon}, chance(0.7) ? $life->{to} - between(1, 40) * History::HOUR : 0);
+	my @events = $life->random_container($number);
+
+	@events = grep { $_->{event} ne 'FINISH' } @events if chance(0.3);
+	foreach my $event (@events)
+	{
+		$event->{allocation} = small_allocation() if defined $event->{allocation};
+		$event->{source} = 'feed';
+		delete $event->{owner_in_username};
+	}
+	$life->{known}{ $events[0]{id} } = \@events;
+	return @events;
+}
+
+# Something more of a container that is known.
+sub random_sequel
+{
+	my ($id) = @_;
+	my $events = $life->{known}{$id};
+	my ($start) = @$events;
+	my %common = (id => $id, project => $start->{project}, without_project => 1, source => 'feed');
+	my $at = chance(0.5) ? past_instant() : between($start->{at}, $life->{to} - 1);
+	my %taken = map { ($_->{at} => 1) } @$events;
+	my $event;
+
+	return () if $at < $start->{at} || $taken{$at};
+	if (chance(0.4))
+	{
+		$event = { %common, event => 'FINISH', at => $at, exit_status => pick(0, 143, -100, undef), source => pick('feed', 'scheduler', 'node_lost') };
+	}
+	else
+	{
+		$event = { %common, event => 'UPDATE', at => $at, allocation => chance(0.7) ? small_allocation() : undef,
+			queue => chance(0.3) ? pick(@{ $life->{queues} }) : undef,
+			node => chance(0.2) ? 'node2' : undef,
+			execution_type => chance(0.2) ? pick('GUARANTEED', 'OPPORTUNISTIC') : undef };
+	}
+	push @$events, $event;
+	return $event;
+}
+
+sub add_events
+{
+	my @events = splice @{ $life->{late} }, 0, between(0, scalar @{ $life->{late} ||= [] });
+
+	foreach (1 .. between(1, 3))
+	{
+		my ($start, @others) = random_container();
+		my @later = grep { chance(0.3) } @others;
+		my %is_later = map { $_ => 1 } @later;
+
+		push @{ $life->{late} }, @later;
+		push @events, grep { !$is_later{$_} } $start, @others;
+	}
+	push @events, map { random_sequel(pick(sort keys %{ $life->{known} })) } 1 .. between(0, 3);
+	@events = History::shuffle(@events) if chance(0.5);
+	@{ $life->{late} } = History::shuffle(@{ $life->{late} });
+	while (@events)
+	{
+		add('events', splice @events, 0, between(1, 8));
+	}
+	return;
+}
+
+sub add_grant
+{
+	my $kind = pick(qw(grant grant grant refund correction budget));
+	my $now = $life->{to} - 1;
+
+	add('grant', pick(@{ $life->{projects} }), chance(0.15) ? -between(1, 20_000) : between(1, pick(50_000, 1_000_000)), $kind,
+		chance(0.7) ? undef : chance(0.5) ? past_instant() : $now + between(1, 30 * History::HOUR),
+		chance(0.5) ? undef : $now + pick(between(1, 50) * History::MINUTE, History::HOUR, between(1, 30 * History::HOUR)));
+	return;
+}
+
+sub add_change
+{
+	my $at = chance(0.7) ? $life->{to} - 1 : chance(0.5) ? $life->{to} - 1 + between(1, 20 * History::HOUR) : past_instant();
+
+	add('change', pick(
+		sub { [ 'multiplier', $at, pick('GENERAL', 'GENERAL', 'GPU'), random_price() ] },
+		sub { my $type = pick([ 'memory-mb', 1024 ], [ 'vcores', 1 ], [ 'yarn.io/gpu', 1 ]); [ 'base_price', $at, $type->[0], random_price(), $type->[1] ] },
+		sub {
+			my $dimension = pick(qw(queue application username execution_type));
+			my $name = { queue => 'root.q', application => 'app1', username => 'ann', execution_type => 'OPPORTUNISTIC' }->{$dimension};
+
+			[ 'factor', $at, $dimension, $name, pick('0', '1', '0.5', '1.25', '0.000001', 'NULL') ];
+		},
+		sub { [ 'rule', $at, pick(0, 10 * History::SECOND, between(1, 30 * History::MINUTE)) ] })->());
+	return;
+}
+
+sub add_outage
+{
+	my $near = chance(0.5) ? $life->{closed} : undef;
+	my ($from, $to) = sort { $a <=> $b } map { defined $near ? min($life->{to} - 1, max($life->{horizon}, $near + between(-120, 60) * History::MINUTE)) : past_instant() } 1 .. 2;
+
+	$from = $life->{to} - 1 - between(1, 40 * History::HOUR) if chance(0.1);
+	add('outage', pick(qw(forgive forgive report)), chance(0.6) ? undef : pick(@{ $life->{projects} }), $from, max($to, $from + 1));
+	return;
+}
+
+sub add_rerate
+{
+	my ($from, $to) = @{ $life->{rerated} && chance(0.6) ? $life->{rerated} : [ sort { $a <=> $b } past_instant(), past_instant() ] };
+	my $which = pick(sort keys %terms);
+
+	$life->{rerated} = [ $from, $to ];
+	add('rerate', $from, $to, $which, pick(@{ $terms{$which} }), chance(0.7) ? undef : pick(@{ $life->{projects} }));
+	return;
+}
+
+# What may happen at any time.
+sub add_anything
+{
+	pick(
+		\&add_events, \&add_events, \&add_events, \&add_grant, \&add_grant, \&add_change, \&add_change, \&add_outage, \&add_rerate,
+		sub { add('hold', pick(@{ $life->{projects} }), pick(qw(app1 app2 app3)), between(1, pick(2_000, 100_000)), pick(between(1, 50) * History::MINUTE, 3 * History::HOUR, 60 * History::HOUR)) },
+		sub { add('hold', pick(@{ $life->{projects} }), pick(qw(app1 app2 app3)), between(1, pick(2_000, 100_000)), pick(between(1, 50) * History::MINUTE, 3 * History::HOUR, 60 * History::HOUR)) },
+		sub { add('release', between(0, 3)) },
+		sub { add('void', pick(sort keys %{ $life->{known} })) if %{ $life->{known} } },
+		sub { add('same price', pick(qw(GPU GENERAL)), past_instant()) },
+		sub { add('budget', pick(@{ $life->{projects} }), pick(qw(day day month)), between(1000, 50_000), chance(0.3)) },
+		sub { add('replay', between(1, 4), between(0, 3)) },
+		sub { add(pick(qw(compute fold roll_up seal))) },
+		sub { go_on() },
+		sub { go_on(History::SECOND); add('move', pick(qw(root.q.r root.s))) },
+		sub { add('check') })->();
+	return;
+}
+
+# What ends a month, some of it.
+sub add_ending
+{
+	if (chance(0.6))
+	{
+		my $until = chance(0.3) ? $life->{to} - 1 : past_instant();
+
+		add('close', $until, pick(1, 2, 1000));
+		$life->{closed} = $until;
+	}
+	go_on() if chance(0.4);
+	add_anything() if chance(0.5);
+	add_outage() if chance(0.6);
+	add_rerate() if chance(0.2);
+	add_anything() if chance(0.4);
+	add('compute') if chance(0.5);
+	add(pick(qw(fold roll_up))) if chance(0.4);
+	go_on() if chance(0.3);
+	add('seal') if chance(0.8);
+	if (chance(0.7))
+	{
+		$life->{horizon} = $life->{to} - 1;
+		go_on(History::SECOND);
+		add('archive', 'ledger');
+		add('archive', 'log') if chance(0.6);
+		go_on(pick(1, History::MINUTE, History::HOUR)) if chance(0.7);
+	}
+	return;
+}
+
+sub random_history
+{
+	$life = random_life();
+	go_on(between(1, 3) * History::HOUR);
+	add_grant() foreach 1 .. between(1, 4);
+	add_change() foreach 1 .. between(0, 3);
+	foreach (1 .. between(1, 4))
+	{
+		go_on();
+		add_events();
+		add_anything() foreach 1 .. between(1, 5);
+		add_ending();
+	}
+	add('check');
+	return @{ $life->{steps} };
+}
+
+#
+# Playing them
+#
+my ($session, $model, $credit, %now);
+
+sub mismatch { push @{ $now{mismatches} }, @_; return; }
+
+sub run
+{
+	my ($sql) = @_;
+
+	push @{ $now{log} }, $sql;
+	return $session->run($sql);
+}
+
+# What a statement returns, or the SQLSTATE that it fails with.
+sub attempt
+{
+	my ($sql) = @_;
+	my ($answer, $error) = $session->attempt($sql);
+
+	push @{ $now{log} }, defined $error ? "$sql -- fails" : $sql;
+	return ($answer, defined $error ? ($error =~ /ERROR:  (\w{5}):/)[0] : '', $error // '');
+}
+
+sub ids { return grep { $model->{container}{$_}{START} } sort keys %{ $model->{container} }; }
+
+# What each project's own containers cost in a window, by all that is known.
+sub own_costs
+{
+	my ($from, $to, $with) = @_;
+	my %costs;
+
+	foreach my $id (ids())
+	{
+		my $project = $model->{container}{$id}{START}{project};
+		my $cost = Model::cost(($with // $model)->pieces($id, $now{clock}), $from, $to);
+
+		$costs{$project} = ($costs{$project} // Credit::zero()) + $cost;
+	}
+	return \%costs;
+}
+
+sub no_zeros
+{
+	my ($amounts) = @_;
+
+	return { map { ($_ => Model::text($amounts->{$_})) } grep { !$amounts->{$_}->is_zero } keys %$amounts };
+}
+
+# What remains of a difference of amounts by key.
+sub less
+{
+	my ($these, $those) = @_;
+
+	return { map { ($_ => ($these->{$_} // Credit::zero()) - ($those->{$_} // Credit::zero())) } keys %{ { %$these, %$those } } };
+}
+
+sub value { my ($sql) = @_; my $answer = $session->run($sql); chomp $answer; return $answer; }
+sub rows { my ($sql) = @_; return map { [ split /\|/, $_, -1 ] } split /\n/, $session->run($sql); }
+
+# Grants are facts; what became of them is not.
+sub read_grants
+{
+	my $us = '(extract(epoch FROM %s) * 1000000)::bigint';
+
+	$credit->{grant} = [ map { {
+		id => $_->[0], project => $_->[1], amount => Model::scaled($_->[2], 48), kind => $_->[3],
+		begins => $_->[6] eq 't' ? $_->[4] : max($_->[4], $_->[7]), expires => $_->[6] eq 't' ? $_->[5] : max($_->[5], $_->[7]) } }
+		rows(sprintf(q(SELECT g.grant_id, g.project, trim_scale(g.amount), g.kind,
+			CASE WHEN isfinite(g.valid_from) THEN %1$s ELSE -%4$s END, CASE WHEN isfinite(g.expires_at) THEN %2$s ELSE %4$s END,
+			b.grant_id IS NOT NULL, %3$s
+			FROM yquota.quota_grant AS g LEFT JOIN yquota_internal.budget_grant AS b USING (grant_id) ORDER BY 1),
+			map({ sprintf $us, "g.$_" } qw(valid_from expires_at booked_at)), Model::FOREVER)) ];
+	$credit->changed;
+	return;
+}
+
+# Whether an event may come, given what is known.
+sub is_possible
+{
+	my ($event) = @_;
+	my $known = $model->{container}{ $event->{id} } // { update => {} };
+	my $start = $known->{START};
+
+	return 0 if $now{archived}{ $event->{id} } || $event->{at} > $now{clock};
+	return !$start && $event->{at} >= $now{horizon} if $event->{event} eq 'START';
+	return 0 if !$start && $event->{at} < $now{horizon};
+	return 0 if $start && $event->{at} < $start->{at};
+	return !$known->{update}{ $event->{at} } || $event->{event} eq 'FINISH';
+}
+
+# The first project and another one.
+sub some_projects
+{
+	my ($number) = @_;
+	my ($first, @others) = sort keys %{ $credit->{project} };
+
+	return ($first, @others ? $others[ $number % @others ] : ());
+}
+
+sub asked
+{
+	my @instants = @{ $now{instants} };
+	my @some = map { min($instants[ $#instants * $_ / 4 ], $now{clock}) } 0 .. 4;
+	my ($first, $second) = ($some[1], $some[3]);
+	my @quarters = map { Reports::QUARTER * int($_ / Reports::QUARTER) } @some[ 0, 2 ];
+
+	return {
+		windows => [ [ -Model::FOREVER, Model::FOREVER ], [ $first, max($first, $second) ], [ $quarters[0], max(@quarters) + Reports::QUARTER ], [ -Model::FOREVER, $some[2] ],
+			$now{horizon} > 0 ? [ $now{horizon}, Model::FOREVER ] : () ],
+		instants => [ $some[3], $now{horizon} > 0 ? $now{horizon} : (), $now{clock} ],
+		periods => $now{periods}, horizon => $now{horizon}, now => $now{clock}, from => $now{from}, terms => $terms{cheap}[0], some => \&some_projects };
+}
+
+# What the models say, by report and key.
+sub expected
+{
+	my ($asked) = @_;
+	my $clock = $now{clock};
+	my %expected;
+
+	read_grants();
+	foreach my $name (sort keys %{ $credit->{project} })
+	{
+		my $balance = $credit->balance($name, $clock, $clock);
+		my $grants = $credit->grants_at($name, $clock, $clock);
+		my $holds = $credit->holds_at($name, $clock, $clock);
+		my $available = $credit->available($name, $clock);
+
+		$expected{balance}{"$name|$_"} = $balance->{$_} foreach keys %$balance;
+		$expected{balance}{"$name|available"} = $available if defined $available;
+		$expected{metrics}{"$name|yquota_project_${_}_credits"} = $balance->{$_} foreach keys %$balance;
+		foreach my $id (map { $_->{id} } grep { $_->{project} eq $name } @{ $credit->{grant} })
+		{
+			$expected{grants}{"$name|$id|remaining"} = $grants->{left}{$id} if exists $grants->{left}{$id};
+			$expected{grants}{"$name|$id|lost"} = $grants->{lost}{$id} if exists $grants->{lost}{$id};
+		}
+		foreach my $id (keys %$holds)
+		{
+			$expected{holds}{"$name|$id|$_"} = $holds->{$id}{$_} foreach qw(spent outstanding);
+		}
+		foreach my $at (grep { my $at = $_; grep { $_ eq $name } some_projects($at) } @{ $asked->{instants} })
+		{
+			my $past = $credit->balance($name, $clock, $at);
+
+			$expected{"balance_at $at"}{"$name|$_"} = $past->{$_} foreach keys %$past;
+		}
+	}
+	foreach my $id (ids())
+	{
+		my $pieces = $model->pieces($id, $clock);
+		my $project = $model->{container}{$id}{START}{project};
+
+		$expected{containers}{"$project|$id|cost"} = Model::cost($pieces, -Model::FOREVER, Model::FOREVER);
+		$expected{explained}{"$project|$id|cost"} = $expected{containers}{"$project|$id|cost"};
+		add_windows(\%expected, $asked, $id, $project, $pieces);
+		add_days(\%expected, $project, $pieces);
+	}
+	return \%expected;
+}
+
+sub add_windows
+{
+	my ($expected, $asked, $id, $project, $pieces) = @_;
+
+	foreach my $window (@{ $asked->{windows} })
+	{
+		my $name = join ' to ', "cost $window->[0]", $window->[1];
+		my $costs = $expected->{$name} //= {};
+
+		$expected->{"container $name"}{"$project|$id"} = Model::cost($pieces, @$window);
+		foreach my $piece (@$pieces)
+		{
+			my $cost = Model::cost([$piece], @$window);
+			my $key = join('|', $project, map { $_ // '' } @{ $piece->[3] }{qw(username queue application execution_type)});
+
+			$costs->{$key} = ($costs->{$key} // Credit::zero()) + $cost if !$cost->is_zero;
+		}
+	}
+	return;
+}
+
+sub add_days
+{
+	my ($expected, $project, $pieces) = @_;
+
+	for (my $day = int($now{from} / History::DAY); $day * History::DAY <= $now{clock}; $day++)
+	{
+		my $midnight = $day * History::DAY;
+		my $cost = Model::cost($pieces, $midnight, $midnight + History::DAY);
+		my $key = "$project|" . substr(History::timestamp($midnight), 0, 10);
+
+		next if $cost->is_zero;
+		$expected->{cost_by_day}{$key} = ($expected->{cost_by_day}{$key} // Credit::zero()) + $cost;
+		$expected->{daily_cost}{$key} = $expected->{cost_by_day}{$key};
+	}
+	return;
+}
+
+# Leaves out of an answer what is no longer told once history has been archived.
+sub told_still
+{
+	my ($report, $answer) = @_;
+
+	return $answer if !ref $answer;
+	return { map { ($_ => $answer->{$_}) } grep {
+		my (undef, $second) = split /\|/;
+
+		$report->{leaves} ? !$now{archived}{ $second // '' }
+		  : $report->{ranks} ? !/\|(?:previous|growth)$/ : 1
+	} keys %$answer };
+}
+
+# Compares all reports with what they said before, if nothing has changed since,
+# and with the models.
+sub check
+{
+	my ($what, $before) = @_;
+	my $asked = asked();
+	my @reports = Reports::all($asked);
+	my $answers = Reports::answers($session, @reports);
+	my $expected = expected($asked);
+
+	$count{checks}++;
+	mismatch(map { "$what: verify: " . join(', ', @$_) } rows('SELECT * FROM yquota.verify()'));
+	foreach my $report (@reports)
+	{
+		my $name = $report->{name};
+		my $answer = $answers->{$name};
+
+		$count{reports}++;
+		if ($report->{refused})
+		{
+			mismatch("$what: $name should be refused, says " . (ref $answer ? 'something' : $answer)) if ref $answer || $answer !~ /^refused 22023/;
+			next;
+		}
+		$answer = told_still($report, $answer) if $now{horizon} > 0;
+		if (!ref $answer)
+		{
+			mismatch("$what: $name: $answer");
+			next;
+		}
+		if ($before && ref $before->{$name})
+		{
+			my $old = $now{horizon} > 0 ? told_still($report, $before->{$name}) : $before->{$name};
+
+			$old = { %$answer, %$old } if $report->{grows};
+			mismatch(map { "$what: before: $_" } Reports::differences($name, $old, $answer));
+		}
+		compare_with_model($what, $report, $expected->{$name}, $answer);
+	}
+	compare_bills($what, $answers);
+	compare_identities($what, $answers);
+	return $answers;
+}
+
+sub compare_with_model
+{
+	my ($what, $report, $expected, $answer) = @_;
+
+	return if !$expected && $report->{name} !~ /^(?:container )?cost|^daily/;
+	$expected = told_still($report, $expected // {}) if $now{horizon} > 0;
+	foreach my $key (sort keys %{ { %{ $expected // {} }, $report->{name} =~ /^(?:container )?cost|^daily/ ? %$answer : () } })
+	{
+		my ($want, $got) = (defined $expected->{$key} ? Model::text($expected->{$key}) : 'nothing', $answer->{$key} // 'nothing');
+
+		mismatch("$what: model: $report->{name}: $key: $want, found $got") if $want ne $got && "$want $got" ne '0 nothing';
+	}
+	return;
+}
+
+# A bill says for ever what it said when it was issued.
+sub compare_bills
+{
+	my ($what, $answers) = @_;
+
+	foreach my $name (sort keys %{ $now{bills} })
+	{
+		mismatch(map { "$what: issued: $_" } Reports::differences($name, $now{bills}{$name}, $answers->{$name}));
+	}
+	foreach my $name (grep { /^bill .* in detail/ } sort keys %$answers)
+	{
+		$now{bills}{$name} //= $answers->{$name};
+	}
+	return;
+}
+
+sub compare_identities
+{
+	my ($what, $answers) = @_;
+	my $balance = $answers->{balance};
+	my $sum = Credit::zero();
+
+	$sum += Model::scaled($balance->{"$_|spent"}, 48) foreach grep { !defined $credit->{project}{$_}{parent} } sort keys %{ $credit->{project} };
+	mismatch("$what: identity: balances sum up to " . Model::text($sum) . ", all costs to $answers->{'grand total'}{''}")
+	  if Model::text($sum) ne ($answers->{'grand total'}{''} // '0');
+	my $last = "balance_at $now{clock}";
+
+	foreach my $key (map { my $name = $_; map { "$name|$_" } qw(spent granted held remaining burn_rate) } some_projects($now{clock}))
+	{
+		mismatch("$what: identity: $key is $balance->{$key}, balance_at() at the clock says " . ($answers->{$last}{$key} // 'nothing'))
+		  if $balance->{$key} ne ($answers->{$last}{$key} // '');
+	}
+	return;
+}
+
+# A member of a project is told what the administrator is told of it and of its
+# sub-projects.
+sub compare_member
+{
+	my ($project) = @_;
+	my %seen = map { $_ => 1 } $credit->family($project);
+	my @reports = grep { !$_->{refused} && $_->{name} =~ /^(?:balance$|holds|grants|containers|daily_cost|cost|container cost|forecast|bill)/ } Reports::all(asked());
+
+	$session->run("SELECT yquota.grant_member('$member', '$project'); SET ROLE $member");
+	my $answers = Reports::answers($session, @reports);
+
+	$session->run("RESET ROLE; SELECT yquota.revoke_member('$member', '$project')");
+	foreach my $report (@reports)
+	{
+		my $name = $report->{name};
+		my $all = $now{answers}{$name};
+		my %own = map { ($_ => $all->{$_}) } grep { $seen{ (split /\|/)[0] } } keys %$all;
+
+		mismatch(map { "member of $project: $_" } Reports::differences($name, \%own, $answers->{$name}));
+	}
+	$count{members}++;
+	return;
+}
+
+# Does something that changes no report, which may fail in one way; returns
+# whether it was done, and what the reports said before.
+sub without_change
+{
+	my ($what, $sql, $may_fail) = @_;
+	my $before = last_answers();
+	my (undef, $state, $error) = attempt($sql);
+
+	mismatch("$what: $error") if $state ne '' && $state ne ($may_fail // '');
+	return ($state eq '', $before);
+}
+
+sub last_answers { return $now{answers} && !$now{changed} ? $now{answers} : Reports::answers($session, Reports::all(asked())); }
+
+sub checked
+{
+	my ($what, $before) = @_;
+
+	$now{answers} = check($what, $before);
+	$now{changed} = 0;
+	return;
+}
+
+sub archive
+{
+	my ($history) = @_;
+	my ($done, $before) = without_change("archive $history", "SELECT yquota.archive('archived_$history', 'infinity')", '55000');
+
+	return if !$done;
+	my $horizon = value('SELECT (extract(epoch FROM max(horizon)) * 1000000)::bigint FROM yquota.history_stretch');
+	# others have left
+	my %kept = map { ($_->[0] => 1) } rows('SELECT container_id FROM yquota.container UNION SELECT container_id FROM yquota.charge');
+
+	$now{horizon} = $horizon if $horizon ne '';
+	$now{archived} = { map { ($_ => 1) } grep { !$kept{$_} } ids() };
+	$count{archived} += keys %{ $now{archived} };
+	checked("archive $history", $before);
+	return;
+}
+
+my %play = (
+	project => sub {
+		my ($name, $parent, $mode) = @_;
+
+		return if defined $parent && !$credit->{project}{$parent};
+		run(sprintf q(INSERT INTO yquota.project (name, parent, quota_mode) VALUES ('%s', %s, '%s')), $name, History::quoted($parent), $mode);
+		$credit->add_project($name, $parent, $mode);
+	},
+	clock => sub {
+		my ($at) = @_;
+
+		run('SELECT yquota.set_clock(' . at($at) . ')');
+		$now{clock} = $at;
+		$now{changed} = 1;
+	},
+	grant => sub {
+		my ($project, $amount, $kind, $from, $until) = @_;
+
+		run(sprintf q(INSERT INTO yquota.quota_grant (project, amount, reason, kind, valid_from, expires_at) VALUES ('%s', %s, 'r', '%s', %s, %s)),
+			$project, $amount, $kind, at($from // -Model::FOREVER), at($until // Model::FOREVER))
+		  if !defined $until || !defined $from || $from < $until;
+		$now{changed} = 1;
+	},
+	budget => sub {
+		my ($project, $period, $amount, $rollover) = @_;
+
+		run(sprintf q(INSERT INTO yquota.budget (project, period, amount, rollover) VALUES ('%s', '%s', %s, %s) ON CONFLICT DO NOTHING), $project, $period, $amount, $rollover ? 'true' : 'false');
+		$now{changed} = 1;
+	},
+	hold => sub {
+		my ($project, $application, $amount, $ttl) = @_;
+		my ($answer, $state, $error) = attempt("SELECT yquota.hold('$project', '$application', $amount, $ttl * interval '1 microsecond')");
+
+		read_grants();
+		my $available = $credit->available($project, $now{clock});
+
+		mismatch("hold of $amount, available is " . (defined $available ? Model::text($available) : 'all') . ": $error")
+		  if $state ne (!defined $available || $available >= Model::scaled($amount, 48) ? '' : 'YQ001');
+		$now{changed} = 1;
+		return if $state ne '';
+		$credit->{hold}{ int $answer } = { project => $project, application => $application, amount => Model::scaled($amount, 48), at => $now{clock}, until => $now{clock} + $ttl };
+		$count{holds}++;
+	},
+	release => sub {
+		my ($number) = @_;
+		my @held = grep { !defined $credit->{hold}{$_}{released} && $now{clock} < $credit->{hold}{$_}{until} } sort { $a <=> $b } keys %{ $credit->{hold} };
+		my $id = $held[$number] // return;
+
+		run("SELECT yquota.release($id)");
+		$credit->{hold}{$id}{released} = $now{clock};
+		$now{changed} = 1;
+	},
+	events => sub {
+		my @events = grep { is_possible($_) } @_ or return;
+		my %seen;
+
+		@events = grep { !$seen{"$_->{id} $_->{at} $_->{event}"}++ } @events;
+		run(History::insert_statement(@events));
+		foreach my $event (@events)
+		{
+			$model->take($event);
+			push @{ $now{sent}{ $event->{id} } }, $event;
+		}
+		$count{events} += @events;
+		$now{changed} = 1;
+		mismatch(map { 'refused: ' . join(', ', @$_) } rows('SELECT event, container_id, occurred_at, sqlstate, reason FROM yquota.event_reject WHERE NOT waiting'));
+	},
+	replay => sub {
+		my ($every, $offset) = @_;
+		my @events = map { @{ $now{sent}{$_} } } ids();
+
+		@events = @events[ grep { $_ % $every == $offset % $every } 0 .. $#events ];
+		return if !@events;
+		my (undef, $before) = without_change('replay', History::insert_statement(@events));
+
+		run(q(DELETE FROM yquota.event_reject WHERE NOT waiting AND sqlstate = '22023')) if $now{horizon} > 0;
+		mismatch(map { 'replay: refused: ' . join(', ', @$_) } rows('SELECT event, container_id, occurred_at, sqlstate, reason FROM yquota.event_reject WHERE NOT waiting'));
+		checked('replay', $before);
+	},
+	change => sub {
+		my ($change) = @_;
+		my (undef, $state, $error) = attempt(History::change_statement($change));
+
+		mismatch("change: $error") if $state !~ /^(?:55000)?$/ || $state ne '' && $change->[1] >= $now{clock};
+		History::change_model($model, $change) if $state eq '';
+		$now{changed} = 1;
+	},
+	'same price' => sub {
+		my ($group, $at) = @_;
+		my $value = Model::text(Model::point_at($model->{multiplier}{$group}, $at)->[1] * Math::BigInt->new(10)->bpow(30));
+		my (undef, $state, $error) = attempt(History::change_statement([ 'multiplier', $at, $group, $value ]));
+
+		mismatch("same price: $error") if $state ne '' && $at >= $now{horizon};
+		$model->set_multiplier($group, $at, $value) if $state eq '';
+		$now{changed} = 1;
+	},
+	outage => sub {
+		my ($how, $project, $from, $to) = @_;
+		my $before = own_costs(-Model::FOREVER, Model::FOREVER);
+		my $arguments = join(', ', at($from), at($to), q('r'), History::quoted($project));
+		my ($answer, $state, $error) = attempt($how eq 'forgive' ? "SELECT project, trim_scale(amount) FROM yquota.forgive($arguments) ORDER BY project" : "SELECT yquota.report_outage($arguments)");
+
+		if ($from < $now{horizon})
+		{
+			mismatch("$how: before the horizon: '$state' $error") if $state ne ($how eq 'forgive' ? '22023' : '55000');
+			return;
+		}
+		return mismatch("$how: $error") if $state ne '';
+		$model->add_outage($project, $from, $to);
+		my $given_back = no_zeros(less($before, own_costs(-Model::FOREVER, Model::FOREVER)));
+		my $expected = join('', map { "$_|$given_back->{$_}\n" } sort keys %$given_back);
+
+		mismatch("forgive returned\n$answer, not\n$expected") if $how eq 'forgive' && $answer ne $expected;
+		$count{forgiven}++ if $expected ne '';
+		checked($how);
+	},
+	void => sub {
+		my ($id) = @_;
+		my $start = $model->{container}{$id}{START} or return;
+
+		return if $start->{at} < $now{horizon} || $now{archived}{$id};
+		run("SELECT count(*) FROM yquota.void_events('$id', 'wrong')");
+		$model->forget($id);
+		$now{sent}{$id} = [];
+		$count{voided}++;
+		checked('void');
+	},
+	move => sub {
+		my ($queue) = @_;
+
+		return if $queue eq $now{queue};
+		run("SELECT yquota.move_application('app1', '$queue')");
+		$now{queue} = $queue;
+		foreach my $id (ids())
+		{
+			my $container = $model->{container}{$id};
+			my ($held) = map { $_->[2] } (Model::stretches($container, $now{clock}))[-1];
+
+			next if $container->{FINISH} || ($held->{application} // '') ne 'app1' || ($held->{queue} // '') eq $queue;
+			my $event = { event => 'UPDATE', id => $id, at => $now{clock}, queue => $queue, source => 'scheduler' };
+
+			$model->take($event);
+			push @{ $now{sent}{$id} }, $event;
+			$count{moved}++;
+		}
+		checked('move');
+	},
+	rerate => sub {
+		my ($from, $to, $which, $terms, $project) = @_;
+		my $arguments = join(', ', at($from), at($to), "'$terms'", History::quoted($project), 'true', q('r'));
+
+		return if $from < $now{horizon} || $from >= $to;
+		my $other = bless { %$model, base => { %{ $model->{base} } }, known => {} }, 'Model';
+
+		foreach my $type (keys %{ $terms_prices{$which} })
+		{
+			$other->{base}{$type} = [ [ -Model::FOREVER, Model::scaled($terms_prices{$which}{$type}, 18), $type eq 'memory-mb' ? 1024 : 1 ] ];
+		}
+		my ($was, $would_be) = (own_costs($from, $to), own_costs($from, $to, $other));
+		my $difference = less($was, $would_be);
+		my $posted_before = posted();
+		my %new;
+
+		foreach my $name (grep { !defined $project || $_ eq $project } keys %$difference)
+		{
+			next if $now{posted}{"$from $to $which $name"} || $difference->{$name}->is_zero;
+			$now{posted}{"$from $to $which $name"} = 1;
+			$new{$name} = $difference->{$name};
+		}
+		run("SELECT count(*) FROM yquota.rerate($arguments)");
+		my $posted = less(posted(), $posted_before);
+		my @differences = Reports::differences('rerate', no_zeros(\%new), no_zeros($posted));
+
+		mismatch(map { "posted: $_" } @differences);
+		$count{rerated}++;
+		checked('rerate');
+	},
+	close => sub {
+		my ($until, $most) = @_;
+
+		return if $until > $now{clock} || $until < $now{horizon} || grep { $_->{until} >= $until } @{ $now{periods} };
+		my $closed_at = '';
+		my $before = last_answers();
+
+		$closed_at = value('SELECT closed_at FROM yquota.close_period(' . at($until) . ", $most)") while $closed_at eq '';
+		push @{ $now{log} }, 'SELECT closed_at FROM yquota.close_period(' . at($until) . ", $most) -- repeated while it is NULL";
+		push @{ $now{periods} }, { until => $until, closed_at => $closed_at };
+		foreach my $i (0 .. $#{ $now{periods} })
+		{
+			my $costs = own_costs($i ? $now{periods}[ $i - 1 ]{until} : -Model::FOREVER, $now{periods}[$i]{until});
+
+			$now{bills}{"bill $i as of $#{ $now{periods} }"} = no_zeros($costs);
+		}
+		$count{closed}++;
+		checked('close', $before);
+	},
+	compute => sub {
+		my $grants = value('SELECT count(*) FROM yquota.quota_grant');
+		my (undef, $before) = without_change('compute', 'SELECT yquota.quota_compute()');
+
+		checked('compute', $grants == value('SELECT count(*) FROM yquota.quota_grant') ? $before : undef);
+	},
+	fold => sub { my (undef, $before) = without_change('fold', 'SELECT yquota_internal.fold_counters()'); checked('fold', $before); },
+	roll_up => sub { my (undef, $before) = without_change('roll_up', 'SELECT yquota.roll_up()'); checked('roll_up', $before); },
+	seal => sub { my (undef, $before) = without_change('seal', 'SELECT yquota.seal_history()'); checked('seal', $before); },
+	archive => \&archive,
+	check => sub {
+		checked('check');
+		compare_member($_) foreach some_projects($now{clock});
+	});
+
+# What rerate() has posted so far, by project.
+sub posted
+{
+	return { map { ($_->[0] => Model::scaled($_->[1], 48)) } rows("SELECT project, trim_scale(sum(amount)) FROM yquota.quota_grant WHERE kind = 'correction' AND external_id IS NOT NULL GROUP BY project") };
+}
+
+# Plays steps in a new database; returns what is wrong.
+sub play
+{
+	my @steps = @_;
+	my $database = "${template}_play";
+	my ($from) = map { $_->[1] } grep { $_->[0] eq 'clock' } @steps;
+
+	Session::administer("CREATE DATABASE $database TEMPLATE $template");
+	$session = Session->new($database);
+	$model = Model->new;
+	foreach my $type (grep { $_->[0] =~ /^(?:memory-mb|vcores|yarn.io\/gpu)$/ } @History::resource_types)
+	{
+		$model->add_resource_type(@$type);
+	}
+	$credit = Credit->new($model);
+	%now = (log => [], mismatches => [], horizon => -Model::FOREVER, archived => {}, periods => [], bills => {}, posted => {}, queue => 'root.s', from => $from, clock => $from);
+	$now{instants} = [ sort { $a <=> $b } map { $_->{at} } map { my ($kind, @events) = @$_; $kind eq 'events' ? @events : () } @steps ];
+	push @{ $now{instants} }, $from if !@{ $now{instants} };
+	eval {
+		run(q(SET yquota.on_bad_event = 'set_aside'));
+		foreach my $step (@steps)
+		{
+			my ($kind, @arguments) = @$step;
+
+			$play{$kind}->(@arguments);
+			$count{$kind}++;
+			last if @{ $now{mismatches} };
+		}
+		1;
+	} or mismatch("died: $@");
+	eval { $session->close; };
+	Session::administer("DROP DATABASE $database WITH (FORCE)");
+	return @{ $now{mismatches} };
+}
+
+# What a mismatch is about: whether it is the same one with fewer steps.
+sub subject { my ($text) = @_; return ($text =~ /^([^:]*: [^:|,\d]*(?:: [^:|,\d]*)?)/)[0] // ''; }
+
+# The steps without those that a failure does not need.
+sub shrink
+{
+	my ($subject, @steps) = @_;
+	my $until = time + 120;
+
+	for (my $size = int(@steps / 2); $size >= 1; $size = int($size / 2))
+	{
+		for (my $i = 0; $i < @steps && time < $until;)
+		{
+			my @fewer = @steps;
+
+			splice @fewer, $i, $size, grep { $_->[0] eq 'project' } @fewer[ $i .. min($i + $size - 1, $#fewer) ];
+			my ($found) = play(@fewer);
+
+			if (@fewer < @steps && defined $found && subject($found) eq $subject)
+			{
+				@steps = @fewer;
+			}
+			else
+			{
+				$i += $size;
+			}
+		}
+	}
+	return @steps;
+}
+
+# A database to copy.
+Session::administer("CREATE ROLE $member");
+Session::administer("CREATE DATABASE $template");
+my $setup = Session->new($template);
+
+$setup->run('CREATE EXTENSION yquota; CREATE TABLE archived_ledger (LIKE yquota.charge); CREATE TABLE archived_log (LIKE yquota.container_event)');
+$setup->run(q(INSERT INTO yquota.node (name, rack, total) VALUES ('node1', '/r', '[memory-mb=1000000,vcores=1000]'), ('node2', '/r', '[memory-mb=1000000,vcores=1000]')));
+$setup->run(q(INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.q', '1w'), ('root.q.r', '1w'), ('root.s', '1w')));
+$setup->run(q(SELECT yquota.submit_application('app1', 'ann', '{}', 'root.s')));
+Reports::install($setup);
+$setup->close;
+
+my $failed = 0;
+my $done = 0;
+
+for (; $failed < 3 && soak_goes_on($done, $histories, 5 * $histories); $done++)
+{
+	srand($seed + $done);
+	my @steps = random_history();
+	my @wrong = play(@steps) or next;
+
+	$failed++;
+	diag("history of YQUOTA_SEED=@{[ $seed + $done ]} YQUOTA_HISTORIES=1: " . join("\n  ", @wrong[ 0 .. min(9, $#wrong) ]));
+	@steps = shrink(subject($wrong[0]), @steps);
+	@wrong = play(@steps);
+	diag("with fewer steps: " . join("\n  ", @wrong[ 0 .. min(9, $#wrong) ]));
+	diag(join("\n", map { "  $_;" } @{ $now{log} }));
+}
+Session::administer("DROP DATABASE $template");
+Session::administer("DROP ROLE $member");
+is($failed, 0, "$done histories of books");
+note(join(', ', map { "$_: $count{$_}" } sort keys %count));
+done_testing();
