@@ -193,6 +193,36 @@ sub balance_one_case
 	return;
 }
 
+# Half of the grants have expired, each at an instant of its own; as many at ten times fewer grants.
+sub grants_case
+{
+	my %few_and_all = (few => size('grants') / 10, all => size('grants'));
+	my %database;
+
+	foreach my $which (sort keys %few_and_all)
+	{
+		my $name = $database{$which} = copy_of(running('running_few', projects => 1));
+		my $session = Cluster->new($name);
+
+		$session->run(qq(INSERT INTO yquota.quota_grant (project, amount, reason, expires_at)
+			SELECT 'p1000', 10, 'bench', yquota.clock() + (n - $few_and_all{$which} / 2) * interval '1 s' FROM generate_series(1, $few_and_all{$which}) AS n));
+		$session->run('ANALYZE yquota.quota_grant');
+		$session->close;
+	}
+	foreach my $view (qw(project_balance grant_status))
+	{
+		my %session = map { $_ => Cluster->new($database{$_}) } keys %database;
+		my $query = "SELECT count(*), sum(remaining) FROM yquota.$view WHERE project = 'p1000'";
+		my $found = interleave(map { my $which = $_; ($which => sub { return (time => scalar Bench::patient_milliseconds($session{$which}, $query)) }) } keys %session);
+
+		Report::add("$view of a project with @{[ size('grants') ]} grants", figure => $found->{all}{time}, figure_unit => 'ms',
+			baseline => $found->{few}{time}, baseline_name => 'a tenth of them', value => $found->{all}{time} / $found->{few}{time}, unit => 'x', at_most => 15);
+		$_->close foreach values %session;
+	}
+	Cluster::drop_database($_) foreach values %database;
+	return;
+}
+
 # The reader knew the prices of before; another session then made the changes,
 # in one statement: how they came does not matter to the reader.
 sub balance_all_case
@@ -315,6 +345,7 @@ sub cases
 		'balance-one' => \&balance_one_case,
 		'balance-all' => sub { balance_all_case(@_, Workload::ALLOCATIONS, 'each uses any allocation') },
 		'balance-all-few' => sub { balance_all_case(@_, 20, 'each uses 20 allocations') },
+		'grants' => \&grants_case,
 		'first-event' => \&first_event_case,
 	);
 }
