@@ -2,10 +2,12 @@
 #
 # Projects are parts of others: random families, into which projects are put and
 # among which they are moved while containers run, are told of late and end,
-# credit is granted, held and given back.  What every project has, has spent,
-# holds and may spend, now and at instants that have been, is compared with sums
-# over the containers, grants and holds that a model keeps in whole microcredits:
-# a vcore costs one per microsecond.  So is who may hold and who may move.
+# credit is granted for good and for a time, refunded, corrected, held and given
+# back, containers are voided, time is forgiven and rated again.  What every
+# project has, has spent, holds and may spend, now and at instants that have been,
+# is compared with what a model makes of the containers, grants and holds in whole
+# microcredits, of which a vcore costs one per microsecond: the model walks from
+# instant to instant and keeps nothing.  So is who may hold and who may move.
 #
 use strict;
 use warnings;
@@ -17,8 +19,8 @@ use Test::More;
 use Trial;
 
 my ($seed, $histories) = Trial::plan_run(3);
-my %count = map { $_ => 0 } qw(holds refused_holds moves refused_moves balances limited_above past);
-my ($project, $container, $grant, $hold, $now);
+my %count = map { $_ => 0 } qw(holds refused_holds moves refused_moves balances limited_above past lost refunds voids forgiven rerated);
+my ($project, $container, $grant, $hold, $forgiven, $now);
 
 sub pick { return $_[ int rand @_ ] }
 
@@ -50,13 +52,24 @@ sub family
 	return grep { my $member = $_; grep { $_ eq $name } line($member) } keys %$project;
 }
 
-# What a container has cost between two instants.
+# What a container has cost between two instants; nobody pays for time that is forgiven.
 sub cost
 {
 	my ($one, $from, $to) = @_;
 	my $end = defined $one->{finish} ? min($one->{finish}, $to) : $to;
+	my $begin = max($one->{start}, $from);
+	my ($paid, $free) = (max($end - $begin, 0), 0);
 
-	return max($end - max($one->{start}, $from), 0) * $one->{cores};
+	return 0 if !$paid || $one->{void};
+	foreach my $stretch (sort { $a->{from} <=> $b->{from} } grep { !defined $_->{project} || $_->{project} eq $one->{project} } @$forgiven)
+	{
+		my ($first, $last) = (max($stretch->{from}, $begin), min($stretch->{to}, $end));
+
+		next if $last <= $first;
+		$free += $last - $first;
+		$begin = $last;
+	}
+	return ($paid - $free) * $one->{cores};
 }
 
 sub spent
@@ -82,18 +95,93 @@ sub held
 	return $held;
 }
 
-sub begun
+# Since when a project has credit of its own: from its first row that is no refund or correction.
+sub own_since
+{
+	my ($name) = @_;
+
+	return min(map { $_->{from} } grep { $_->{project} eq $name && $_->{kind} eq 'grant' } @$grant);
+}
+
+sub has_own
 {
 	my ($name, $at) = @_;
+	my $since = own_since($name);
 
-	return grep { $_->{project} eq $name && $_->{from} <= $at } @$grant;
+	return defined $since && $since <= $at;
+}
+
+# Whose credit a row is at an instant: what has expired stays where it was.
+sub holder
+{
+	my ($one, $at) = @_;
+	my @line = line($one->{project});
+	my $until = $one->{amount} > 0 && defined $one->{expires} ? min($at, $one->{expires} - 1) : $at;
+
+	return $one->{project} if $one->{kind} eq 'grant';
+	return (first { has_own($_, max($until, $one->{from})) } @line) // $line[-1];
+}
+
+# When a row goes from the credit of a project to that of another one; undef for never.
+sub leaves
+{
+	my ($one, $name) = @_;
+
+	return if $one->{kind} eq 'grant';
+	return min(grep { defined && $_ > $one->{from} && holder($one, $_) ne $name && holder($one, $_ - 1) eq $name } map { own_since($_) } line($one->{project}));
+}
+
+# What is left of its credit, without what it holds, and what expired grants lost: rows pay
+# what is spent, the one that expires first first.
+sub credit
+{
+	my ($name, $until) = @_;
+	my @members = family($name);
+	my @rows = map {
+		my $one = $_;
+		my @instants = grep { defined && $_ >= $one->{from} && $_ <= $until && holder($one, $_) eq $name } $one->{from}, map { own_since($_) } line($one->{project});
+		@instants ? { %$one, begin => min(@instants), leave => scalar(leaves($one, $name)) } : ()
+	} @$grant;
+	my %instant = map { $_ => 1 } grep { defined && $_ <= $until } $until, map { @{$_}{qw(begin leave)}, $_->{amount} > 0 ? $_->{expires} : undef } @rows;
+	my ($owed, $spent_before, $lost) = (0, 0, 0);
+	my @valid;
+
+	foreach my $at (sort { $a <=> $b } keys %instant)
+	{
+		my $spent = spent($at, @members);
+
+		$owed += $spent - $spent_before;
+		$spent_before = $spent;
+		foreach my $one (sort { ($a->{expires} // 9e15) <=> ($b->{expires} // 9e15) || $a->{number} <=> $b->{number} } @valid)
+		{
+			my $taken = max(min($owed, $one->{rest}), 0);
+			$one->{rest} -= $taken;
+			$owed -= $taken;
+		}
+		$lost += sum0(map { $_->{rest} } grep { defined $_->{expires} && $_->{expires} <= $at } @valid);
+		@valid = grep { !defined $_->{expires} || $_->{expires} > $at } @valid;
+		foreach my $one (grep { defined $_->{leave} && $_->{leave} == $at } @rows)
+		{
+			$owed += $one->{amount} < 0 ? $one->{amount} : $one->{amount} - $one->{rest};
+			@valid = grep { $_ != $one } @valid;
+		}
+		foreach my $one (grep { $_->{begin} == $at } @rows)
+		{
+			$one->{rest} = $one->{amount};
+			$owed -= $one->{amount} if $one->{amount} < 0;
+			push @valid, $one if $one->{amount} > 0;
+		}
+	}
+	my @held = grep { !defined $_->{leave} || $_->{leave} > $until } @rows;
+	$count{lost}++ if $lost;
+	return sum0(map { $_->{amount} } @held) - $lost;
 }
 
 sub balance
 {
 	my ($name, $at) = @_;
 	my @members = family($name);
-	my %balance = (granted => sum0(map { $_->{amount} } begun($name, $at)), spent => spent($at, @members), held => held($at, @members));
+	my %balance = (granted => credit($name, $at), spent => spent($at, @members), held => held($at, @members));
 
 	$balance{remaining} = $balance{granted} - $balance{spent} - $balance{held};
 	return \%balance;
@@ -104,7 +192,7 @@ sub available
 {
 	my ($name) = @_;
 	my @line = line($name);
-	my @limits = grep { !$project->{$_}{free} && begun($_, $now) } @line;
+	my @limits = grep { !$project->{$_}{free} && has_own($_, $now) } @line;
 
 	return if $project->{$name}{free};
 	@limits = ($line[-1]) if !@limits && !grep { $project->{$_}{free} } @line;
@@ -179,6 +267,8 @@ sub move
 	my ($session) = @_;
 	my ($name, $to) = (pick(sort keys %$project), pick(undef, sort keys %$project));
 	my %member = map { $_ => 1 } family($name);
+	# whether the books know it still depends on what was folded before
+	return if grep { $_->{void} && $member{ $_->{project} } } values %$container;
 	my $has_spent = grep { $member{ $_->{project} } } values %$container, values %$hold;
 	my $is_circle = defined $to && $member{$to};
 	my $same = ($to // '') eq ($project->{$name}{parent} // '');
@@ -190,15 +280,67 @@ sub move
 	return;
 }
 
+# A grant, for good or for a time, or a refund or correction.
 sub give
 {
 	my ($session) = @_;
 	my $name = pick(sort keys %$project);
+	my $kind = pick(qw(grant grant grant refund correction));
 	my $from = rand() < 0.3 ? $now + int rand 60_000_000 : $now;
-	my $amount = int rand pick(400_000_000, 4_000_000_000);
+	my $expires = rand() < 0.5 ? $from + 1 + int rand 40_000_000 : undef;
+	my $amount = (1 + int rand pick(400_000_000, 4_000_000_000)) * ($kind eq 'grant' || rand() < 0.5 ? 1 : -1);
 
-	push @$grant, { project => $name, from => $from, amount => $amount };
-	$session->run(sprintf "INSERT INTO yquota.quota_grant (project, amount, reason, valid_from) VALUES ('%s', %s, 'r', %s)", $name, credits($amount), instant($from));
+	$count{refunds}++ if $kind ne 'grant';
+	push @$grant, { number => scalar @$grant, project => $name, kind => $kind, from => $from, expires => $expires, amount => $amount };
+	$session->run(sprintf "INSERT INTO yquota.quota_grant (project, amount, reason, kind, valid_from, expires_at) VALUES ('%s', %s, 'r', '%s', %s, %s)",
+		$name, credits($amount), $kind, instant($from), defined $expires ? instant($expires) : q('infinity'));
+	return;
+}
+
+sub revoke
+{
+	my ($session) = @_;
+	my $id = first { !$container->{$_}{void} } shuffle(sort keys %$container);
+
+	return if !defined $id;
+	$count{voids}++;
+	$container->{$id}{void} = 1;
+	$session->run("SELECT count(*) FROM yquota.void_events('$id', 'a test')");
+	return;
+}
+
+sub forgive
+{
+	my ($session) = @_;
+	my $from = int rand($now + 1);
+	my $to = $from + 1 + int rand 20_000_000;
+	my $name = rand() < 0.5 ? pick(sort keys %$project) : undef;
+
+	$count{forgiven}++;
+	push @$forgiven, { from => $from, to => $to, project => $name };
+	$session->run(sprintf "SELECT count(*) FROM yquota.forgive(%s, %s, 'a test', %s)", instant($from), instant($to), defined $name ? "'$name'" : 'NULL');
+	return;
+}
+
+# Twice what a stretch cost, posted, in words that differ: each project once.
+sub rate_again
+{
+	my ($session) = @_;
+	my $to = int rand($now + 1);
+	my $from = int rand($to + 1);
+
+	return if $from == $to;
+	foreach my $terms (shuffle('{"base_prices": {"vcores": 2}}', '{"base_prices": {"vcores": "2.0"}}', '{"factors": [], "base_prices": {"vcores": {"base_price": 4, "unit": 2}}}'))
+	{
+		$session->run(sprintf "SELECT count(*) FROM yquota.rerate(%s, %s, '%s', NULL, true, 'a test')", instant($from), instant($to), $terms);
+	}
+	foreach my $name (sort keys %$project)
+	{
+		my $more = sum0(map { cost($_, $from, min($to, $now)) } grep { $_->{project} eq $name } values %$container);
+
+		push @$grant, { number => scalar @$grant, project => $name, kind => 'correction', from => $now, expires => undef, amount => -$more } if $more;
+	}
+	$count{rerated}++;
 	return;
 }
 
@@ -246,7 +388,7 @@ sub start
 sub finish
 {
 	my ($session) = @_;
-	my $id = first { !defined $container->{$_}{finish} } shuffle(sort keys %$container);
+	my $id = first { !defined $container->{$_}{finish} && !$container->{$_}{void} } shuffle(sort keys %$container);
 
 	return if !defined $id;
 	$container->{$id}{finish} = $container->{$id}{start} + int rand($now - $container->{$id}{start} + 1);
@@ -258,7 +400,7 @@ sub play
 {
 	my ($session, $what) = @_;
 
-	($project, $container, $grant, $hold, $now) = ({}, {}, [], {}, 0);
+	($project, $container, $grant, $hold, $forgiven, $now) = ({}, {}, [], {}, [], 0);
 	$session->run('SELECT yquota.set_clock(' . instant(0) . ')');
 	add_project($session, $_) foreach 1 .. 7;
 	foreach my $number (1 .. 60)
@@ -268,7 +410,8 @@ sub play
 		pick(
 			sub { add_project($session, 100 + $number) }, sub { move($session) }, sub { move($session) }, sub { give($session) }, sub { give($session) },
 			sub { take($session, $number) }, sub { take($session, $number) }, sub { give_back($session) }, sub { start($session, $number) },
-			sub { start($session, $number) }, sub { finish($session) }, sub { $session->run('SELECT yquota_internal.fold_counters()') })->();
+			sub { start($session, $number) }, sub { finish($session) }, sub { $session->run('SELECT yquota_internal.fold_counters()') },
+			sub { $session->run('SELECT yquota.quota_compute()') }, sub { revoke($session) }, sub { forgive($session) }, sub { rate_again($session) })->();
 		compare($session, "$what, step $number") or return if $number % 5 == 0;
 	}
 	compare_past($session, $what) or return;
