@@ -20,6 +20,12 @@ DROP FUNCTION yquota_internal.credit_state(text, timestamptz);
 DROP FUNCTION yquota_internal.take_credit(numeric[], numeric);
 DROP FUNCTION yquota_internal.unnoted_loss(text, timestamptz);
 
+-- Refunds and corrections of sub-projects may be credit of their ancestors, and have
+-- expired there: the worker notes that anew.
+DELETE FROM yquota.expired_grant AS expired
+USING yquota.quota_grant AS given, yquota_internal.project_family AS family
+WHERE given.grant_id = expired.grant_id AND given.kind IN ('refund', 'correction') AND family.member = expired.project;
+
 -- Ends of containers that yquota has sent itself, as far as history has not been sealed since.
 INSERT INTO yquota_internal.reported_end (container_id, occurred_at, exit_status, is_own, is_assumed, recorded_at)
 SELECT DISTINCT ON (log.container_id) log.container_id, log.occurred_at, log.exit_status, true, false, log.recorded_at

@@ -304,8 +304,33 @@ sub test_release
 	$node->safe_psql('untouched', 'ALTER EXTENSION yquota UPDATE');
 	is_like_new($fresh, 'untouched', "$version: untouched and updated, the catalog is that of a new installation");
 	is(shipped_rows('untouched'), shipped_rows('fresh'), "$version: the shipped rows are those of a new installation");
+	test_refund($version) if exists $more{$version};
 	test_comparison($fresh) if $version eq $releases[0];
 	$node->stop;
+	return;
+}
+
+# Refunds of a sub-project without credit of its own were credit that it lost, and are its parent's.
+sub test_refund
+{
+	my ($version) = @_;
+
+	create('refunded', $version);
+	$node->safe_psql('refunded', <<~'SQL');
+		SET session_replication_role = replica;
+		INSERT INTO yquota.project (name, parent) VALUES ('head', NULL), ('part', 'head');
+		INSERT INTO yquota_internal.project_family (ancestor, member, depth) VALUES ('head', 'part', 1);
+		INSERT INTO yquota.quota_grant (project, amount, reason, kind, valid_from, expires_at, booked_at) VALUES
+			('head', 100, 'own', 'grant', '2026-03-01', 'infinity', '2026-03-01'),
+			('part', 7, 'back', 'refund', '2026-03-01', '2026-03-02', '2026-03-01');
+		INSERT INTO yquota_internal.spending_mark (project, at, spent, taken_at) VALUES ('part', '2026-03-02', 0, '2026-03-02');
+		INSERT INTO yquota.expired_grant (grant_id, project, lost, expired_at, decided_at)
+		SELECT grant_id, project, amount, expires_at, expires_at FROM yquota.quota_grant WHERE project = 'part';
+		SQL
+	$node->safe_psql('refunded', 'ALTER EXTENSION yquota UPDATE');
+	$node->safe_psql('refunded', 'SELECT yquota_internal.expire_grants(yquota.clock())');
+	is($node->safe_psql('refunded', 'SELECT project, lost FROM yquota.expired_grant'), 'head|7', "$version: the parent has lost an expired refund");
+	is($node->safe_psql('refunded', 'SELECT yquota_internal.expire_grants(yquota.clock())'), 0, "$version: and nothing is left to be found");
 	return;
 }
 
