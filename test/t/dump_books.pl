@@ -280,6 +280,8 @@ $node->safe_psql('archived', <<~'SQL');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'e4', '2021-03-03 12:30+00', '[vcores=5]');
 	SELECT yquota.seal_history();
 	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'e3', '2021-03-03 12:55+00');
+	-- its end is reported again, at another time
+	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'e3', '2021-03-03 12:57+00');
 	-- one at a time may run
 	INSERT INTO yquota.node (name, total) VALUES ('n2', '[memory-mb=2048,vcores=2]'), ('n3', '[memory-mb=2048,vcores=2]');
 	INSERT INTO yquota.queue (path, capacity, max_parallel_apps) VALUES ('root', NULL, 1), ('root.a', '100', NULL);
