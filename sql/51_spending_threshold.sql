@@ -74,13 +74,13 @@ COMMENT ON VIEW yquota_internal.crossed_threshold IS
 	'Thresholds that spending has reached by the clock; of projects that have been granted something.  What expired grants paid for is left out of both, spent and granted';
 
 CREATE TABLE yquota_internal.told_crossing (
-	alert_id bigint PRIMARY KEY REFERENCES yquota.alert ON DELETE CASCADE,
+	alert_id bigint PRIMARY KEY,
 	project text COLLATE "C" NOT NULL,
 	fraction numeric NOT NULL,
 	causes text COLLATE "C" NOT NULL
 );
 COMMENT ON TABLE yquota_internal.told_crossing IS
-	'Thresholds that alerts are about';
+	'Thresholds that open alerts are about.  No foreign key: administrators truncate yquota.alert';
 COMMENT ON COLUMN yquota_internal.told_crossing.causes IS
 	'what crossing_causes() said when spending was last seen to reach the threshold: as long as it says the same, the alert is not cleared';
 
@@ -161,6 +161,9 @@ BEGIN
 		SELECT c.project, c.causes
 		FROM yquota_internal.crossing_causes(ARRAY(SELECT crossed.project FROM crossed
 												   UNION SELECT t.project FROM told_before AS t WHERE t.project IS NOT NULL)) AS c
+	), forgotten AS (
+		DELETE FROM yquota_internal.told_crossing AS known
+		WHERE NOT EXISTS (SELECT FROM told_before AS t WHERE t.alert_id = known.alert_id)
 	), below AS (
 		UPDATE yquota.alert SET cleared_at = now_at
 		FROM told_before AS t LEFT JOIN cause ON cause.project = t.project

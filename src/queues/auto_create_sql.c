@@ -105,6 +105,7 @@ Datum
 yq_sql_remove_unused_queues(PG_FUNCTION_ARGS)
 {
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	PreventCommandIfReadOnly("remove_unused_queues()");
 	/* what is unused stays so while the configuration is being changed */
 	if (ConditionalLockRelationOid(yq_table_oid(YQ_QUEUE), ExclusiveLock))
 		put_paths((ReturnSetInfo *) fcinfo->resultinfo, yq_unused_queues_remove(lock_queues()));
