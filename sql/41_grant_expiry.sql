@@ -471,8 +471,8 @@ CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz)
 		CROSS JOIN LATERAL yquota_internal.grant_outcome(due.project, due.at) AS found
 		JOIN yquota_internal.grant_life AS life ON life.grant_id = found.grant_id AND life.project = due.project
 		WHERE found.lost IS NOT NULL
-		ON CONFLICT (grant_id) DO UPDATE SET lost = excluded.lost, decided_at = excluded.decided_at
-			WHERE expired.lost <> excluded.lost;
+		ON CONFLICT (grant_id) DO UPDATE SET project = excluded.project, lost = excluded.lost, decided_at = excluded.decided_at
+			WHERE expired.lost <> excluded.lost OR expired.project <> excluded.project;
 	END;
 COMMENT ON FUNCTION yquota_internal.note_losses(text[], timestamptz) IS
 	'Note what the expired grants of projects have lost, where that has not been noted';

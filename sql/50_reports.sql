@@ -208,8 +208,8 @@ COMMENT ON VIEW yquota_internal.ancestor_balance IS
 	'balance of the ancestors of sub-projects, as arrays in one order';
 
 -- A budget limits a project and all that descend from it: that of a PREPAID
--- project of which a row of kind grant or budget has begun.  Where nobody up to the root has one, and
--- nobody is NOLIMIT, the root stands for a budget of nothing.
+-- project of which a row of kind grant or budget has begun.  Where no project up to the root has one, and
+-- none is NOLIMIT, the root stands for a budget of nothing.
 --
 -- Where a budget is used up, the strictest on_exhausted counts of those from the
 -- project up to the one that has the budget.

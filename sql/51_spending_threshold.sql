@@ -5,7 +5,7 @@
 --
 -- The worker, at each compute interval, finds what has been crossed since the last time,
 -- leaves an alert, and notifies listeners.  Nothing but open alerts says what has
--- been told already, so a crossing is told once, whoever finds it and however late.
+-- been told already, so a crossing is told once, by whichever session and however late.
 --
 -- Late events take spending below a threshold and over it again: they clear no
 -- alert.  One is cleared when spending is below the threshold after something that

@@ -928,7 +928,7 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 		   trim_scale(computed.lost)::text, trim_scale(lost.lost)::text
 	FROM computed
 	FULL JOIN yquota_internal.lost_credit AS lost ON lost.grant_id = computed.grant_id
-	WHERE computed.lost IS DISTINCT FROM lost.lost;
+	WHERE computed.lost IS DISTINCT FROM lost.lost OR computed.project <> lost.project;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_grants(timestamptz) IS
 	'What projects had spent when grants began and expired, and what these lost, against the books since an instant';

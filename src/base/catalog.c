@@ -164,7 +164,7 @@ forget_rows_of(YqTable table)
 	}
 }
 
-/* A table that is another one, or has been emptied by whoever fires no triggers, has other rows. */
+/* A table that was replaced, or emptied without triggers, has other rows. */
 static void
 look_up_signal(YqTable table)
 {

@@ -280,7 +280,7 @@ is_smaller_status(const YqEvent *event, const YqHistory *history)
 }
 
 /*
- * The earliest FINISH ends a container, whoever sent it and in whatever order
+ * The earliest FINISH ends a container, whichever source sent it and in whatever order
  * (DESIGN 3).  The UPDATEs behind it are no part of the history any more.
  */
 static YqMerge

@@ -108,8 +108,8 @@ add_end(End *ends, int *count, const End *end)
 }
 
 /*
- * Mark those of which there is a row, and "known" when there is one of it, whoever
- * reported it.  Returns whether there is any row of the container.
+ * Mark those of which there is a row, and "known" when there is one of it, from any
+ * source.  Returns whether there is any row of the container.
  */
 static bool
 find_noted(YqBooks *books, const text *container_id, End *known, End *ends, int count)

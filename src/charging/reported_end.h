@@ -4,7 +4,7 @@
  *	  Ends that were reported of a container, where there is more to tell than
  *	  the ledger does.
  *
- * The ledger has the end that counts, and not who reported it.  A row of
+ * The ledger has the end that counts, and not its source.  A row of
  * yquota_internal.reported_end notes each FINISH that yquota sent itself, and
  * each of those that differ from one another.
  *

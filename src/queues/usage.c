@@ -6,7 +6,7 @@
  *
  * Only GUARANTEED containers use a queue; those of both kinds keep it from
  * being empty.  A container names its queue by path or by a name that no other
- * queue has; what names no queue there is, is nobody's.  What is reserved on a node
+ * queue has; what names no queue that exists counts for none.  What is reserved on a node
  * counts as if the container ran there (ResourceUsage.incUsed() for a reservation).
  *
  *-------------------------------------------------------------------------
@@ -188,7 +188,7 @@ read_all_reserved(const UsageScan *scan)
 	SPI_finish();
 }
 
-/* Who asks need have no right on the tables. */
+/* The caller needs no right on the tables. */
 static void
 use_reservations(const UsageScan *scan)
 {

@@ -473,7 +473,7 @@ yq_cluster_wanted_key(YqClusterApplication *application, int from)
 
 	while (at < application->key_count && application->keys[at]->anywhere.count <= 0)
 		at = application->keys[at]->wanted_from;
-	/* whoever passes by next goes there at once: each key is passed by a few times in all */
+	/* the next search goes there at once: each key is passed by a few times in all */
 	while (from < at)
 	{
 		int			next = application->keys[from]->wanted_from;
