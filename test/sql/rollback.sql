@@ -178,7 +178,7 @@ BEGIN
 			INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 				('CONTAINER_START', 'x' || i, '2026-03-02 10:00', 'lab', '[vcores=1]'),
 				('CONTAINER_FINISH', 'x' || i, '2026-03-02 10:00:10', NULL, NULL),
-				('CONTAINER_UPDATE', 'x' || i, timestamptz '2026-03-02 10:00:05' + (i % 3 = 0)::integer * interval '10 s',
+				('CONTAINER_UPDATE', 'x' || i, timestamptz '2026-03-02 10:00:05' - (i % 3 = 0)::integer * interval '10 s',
 				 NULL, '[vcores=2]');
 		EXCEPTION WHEN check_violation THEN
 			refused := refused + 1;
