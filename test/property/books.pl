@@ -30,7 +30,7 @@ use Session;
 use Soak;
 use Trial;
 
-my ($seed, $histories) = Trial::plan_run(4);
+my ($seed, $histories) = Trial::plan_run(3);
 my $template = "yquota_books_$$";
 my $member = "${template}_member";
 my $first_instant = 1_772_236_800 * History::SECOND;
@@ -114,10 +114,13 @@ sub random_container
 	my $number = ++$life->{containers};
 	local $life->{from} = max($life->{from}, $life->{horizon}, chance(0.7) ? $life->{to} - between(1, 40) * History::HOUR : 0);
 	my @events = $life->random_container($number);
+	my $holder = $life->{holder} && chance(0.5) ? $life->{holder} : [ @{ $events[0] }{qw(project application)} ];
 
 	@events = grep { $_->{event} ne 'FINISH' } @events if chance(0.3);
+	$events[0]{application} = $holder->[1];
 	foreach my $event (@events)
 	{
+		$event->{project} = $holder->[0];
 		$event->{allocation} = small_allocation() if defined $event->{allocation};
 		$event->{source} = 'feed';
 		delete $event->{owner_in_username};
@@ -181,7 +184,7 @@ sub add_grant
 	my $kind = pick(qw(grant grant grant refund correction budget));
 	my $now = $life->{to} - 1;
 
-	add('grant', pick(@{ $life->{projects} }), chance(0.15) ? -between(1, 20_000) : between(1, pick(50_000, 1_000_000)), $kind,
+	add('grant', pick(@{ $life->{projects} }), chance(0.15) ? -between(1, 20_000) : between(1, pick(50_000, 1_000_000, 10_000_000)), $kind,
 		chance(0.7) ? undef : chance(0.5) ? past_instant() : $now + between(1, 30 * History::HOUR),
 		chance(0.5) ? undef : $now + pick(between(1, 50) * History::MINUTE, History::HOUR, between(1, 30 * History::HOUR)));
 	return;
@@ -224,13 +227,21 @@ sub add_rerate
 	return;
 }
 
+sub add_hold
+{
+	my @holder = (pick(@{ $life->{projects} }), pick(qw(app1 app2 app3)));
+
+	$life->{holder} = \@holder;
+	add('hold', @holder, between(1, pick(2_000, 100_000)), pick(between(1, 50) * History::MINUTE, 3 * History::HOUR, 60 * History::HOUR));
+	return;
+}
+
 # What may happen at any time.
 sub add_anything
 {
 	pick(
 		\&add_events, \&add_events, \&add_events, \&add_grant, \&add_grant, \&add_change, \&add_change, \&add_outage, \&add_rerate,
-		sub { add('hold', pick(@{ $life->{projects} }), pick(qw(app1 app2 app3)), between(1, pick(2_000, 100_000)), pick(between(1, 50) * History::MINUTE, 3 * History::HOUR, 60 * History::HOUR)) },
-		sub { add('hold', pick(@{ $life->{projects} }), pick(qw(app1 app2 app3)), between(1, pick(2_000, 100_000)), pick(between(1, 50) * History::MINUTE, 3 * History::HOUR, 60 * History::HOUR)) },
+		\&add_hold, \&add_hold,
 		sub { add('release', between(0, 3)) },
 		sub { add('void', pick(sort keys %{ $life->{known} })) if %{ $life->{known} } },
 		sub { add('same price', pick(qw(GPU GENERAL)), past_instant()) },
@@ -243,9 +254,25 @@ sub add_anything
 	return;
 }
 
+# A period ends while nothing is heard of what runs, and time before its end is forgiven.
+sub add_quiet_night
+{
+	my $evening = $life->{to} - 1;
+
+	go_on(between(1, 10) * History::HOUR);
+	my $until = between($evening + 1, $life->{to} - 1);
+	my ($from, $to) = sort { $a <=> $b } map { between($evening, $until) } 1 .. 2;
+
+	add('close', $until, 1000);
+	$life->{closed} = $until;
+	add('outage', pick(qw(forgive report)), undef, $from, max($to, $from + 1));
+	return;
+}
+
 # What ends a month, some of it.
 sub add_ending
 {
+	add_quiet_night() if chance(0.3);
 	if (chance(0.6))
 	{
 		my $until = chance(0.3) ? $life->{to} - 1 : past_instant();
