@@ -9,7 +9,7 @@
 CREATE FUNCTION yquota_internal.price_ratio(base_price numeric, unit bigint) RETURNS text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN (SELECT concat(div(atto, divisor), '/', div(unit, divisor))
-			FROM (SELECT base_price * 1000000000000000000 AS atto, gcd(base_price * 1000000000000000000, unit::numeric) AS divisor) AS term);
+			FROM (SELECT base_price * 1000000000000000000 AS atto, nullif(gcd(base_price * 1000000000000000000, unit::numeric), 0) AS divisor) AS term);
 COMMENT ON FUNCTION yquota_internal.price_ratio(numeric, bigint) IS
 	'A base price per native unit, as text that is the same for all ways to write it';
 REVOKE ALL ON FUNCTION yquota_internal.price_ratio(numeric, bigint) FROM PUBLIC;

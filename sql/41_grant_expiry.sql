@@ -435,7 +435,7 @@ CREATE FUNCTION yquota_internal.mark_spending(projects text[], now_at timestampt
 	BEGIN ATOMIC
 		WITH due AS MATERIALIZED (
 			SELECT p.project, i.at
-			FROM unnest(projects) AS p (project)
+			FROM (SELECT DISTINCT u.project FROM unnest(projects) AS u (project)) AS p
 			CROSS JOIN LATERAL yquota_internal.credit_instant(p.project, now_at) AS i (at)
 			WHERE isfinite(i.at)
 			  AND NOT EXISTS (SELECT FROM yquota_internal.kept_spending AS mark
