@@ -469,30 +469,30 @@ yq_row_delete(Relation relation, ItemPointer tid)
 	return delete_row(relation, tid, false);
 }
 
-bool
-yq_row_lock(Relation relation, ItemPointer tid)
+/* Lock a row as it is at this moment; false when it has changed, or is locked and not to be waited for. */
+static bool
+lock_row(Relation relation, ItemPointer tid, LockWaitPolicy wait_policy)
 {
 	TupleTableSlot *slot = table_slot_create(relation, NULL);
 	TM_FailureData failure;
 	TM_Result	result;
 
 	result = table_tuple_lock(relation, tid, SnapshotSelf, slot, GetCurrentCommandId(true),
-							  LockTupleExclusive, LockWaitBlock, 0, &failure);
+							  LockTupleExclusive, wait_policy, 0, &failure);
 	ExecDropSingleTupleTableSlot(slot);
 	return result == TM_Ok;
 }
 
 bool
+yq_row_lock(Relation relation, ItemPointer tid)
+{
+	return lock_row(relation, tid, LockWaitBlock);
+}
+
+bool
 yq_row_delete_unlocked(Relation relation, ItemPointer tid)
 {
-	TupleTableSlot *slot = table_slot_create(relation, NULL);
-	TM_FailureData failure;
-	TM_Result	result;
-
-	result = table_tuple_lock(relation, tid, SnapshotSelf, slot, GetCurrentCommandId(true),
-							  LockTupleExclusive, LockWaitSkip, 0, &failure);
-	ExecDropSingleTupleTableSlot(slot);
-	return result == TM_Ok && delete_row(relation, tid, false);
+	return lock_row(relation, tid, LockWaitSkip) && delete_row(relation, tid, false);
 }
 
 /*
