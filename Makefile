@@ -7,7 +7,7 @@
 #
 # For everybody else: "make check", "make soak", "make demo" and "make bench"
 # bring what is missing and work in private servers of their own under build/
-# (see scripts/).
+# (see test/scripts/).
 #
 # STRICT=1 asks for more warnings and turns them into errors.  Unused parameters
 # are no mistake here: the server prescribes the signatures of its callbacks.
@@ -24,22 +24,22 @@ ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 
 check:
-	@PG_CONFIG='$(PG_CONFIG)' scripts/check.sh
+	@PG_CONFIG='$(PG_CONFIG)' test/scripts/check.sh
 
 check-shape:
-	@PG_CONFIG='$(PG_CONFIG)' scripts/check_shape.sh
+	@PG_CONFIG='$(PG_CONFIG)' test/scripts/check_shape.sh
 
 soak:
-	@PG_CONFIG='$(PG_CONFIG)' scripts/soak.sh
+	@PG_CONFIG='$(PG_CONFIG)' test/scripts/soak.sh
 
 demo:
-	@PG_CONFIG='$(PG_CONFIG)' demo/run.sh
+	@PG_CONFIG='$(PG_CONFIG)' docs/demo/run.sh
 
 demo-stop:
-	@PG_CONFIG='$(PG_CONFIG)' demo/stop.sh
+	@PG_CONFIG='$(PG_CONFIG)' docs/demo/stop.sh
 
 bench:
-	@PG_CONFIG='$(PG_CONFIG)' scripts/bench.sh
+	@PG_CONFIG='$(PG_CONFIG)' test/scripts/bench.sh
 
 help:
 	@echo 'make                  build for the server of PG_CONFIG'
@@ -67,7 +67,7 @@ install_script := sql/yquota--$(EXTVERSION).sql
 
 MODULE_big := yquota
 PGFILEDESC := "yquota - quota, pricing and scheduling of a shared compute cluster"
-OBJS := $(patsubst %.c,%.o,$(call files,src/*.c src/*/*.c))
+OBJS := $(patsubst %.c,%.o,$(call files,src/*.c src/*/*.c src/*/*/*.c))
 
 # Releases stay as they were: install scripts, and the update scripts between
 # them.  From the newest one an update script to the tree's version is made.
@@ -110,16 +110,18 @@ endif
 -include $(OBJS:.o=.d)
 $(OBJS:.o=.bc): %.bc: %.o
 
-# The install script is its parts in the order of their numbers.  Compared
-# every time, so that a part that went away is noticed, too.
+# The install script is its parts in the order of their numbers, which are
+# unique over all areas.  Compared every time, so that a part that went away is
+# noticed, too.
+parts := $(foreach part,$(sort $(foreach part,$(call files,sql/*/[0-9][0-9][0-9]_*.sql),$(notdir $(part))|$(part))),$(lastword $(subst |, ,$(part))))
 $(install_script): FORCE
-	@cat $(addprefix $(source_dir)/,$(call files,sql/[0-9]*.sql)) >$@.new
-	@if cmp -s $@.new $@; then rm $@.new; else echo 'joining sql/[0-9]*.sql into $@'; mv $@.new $@; fi
+	@cat $(addprefix $(source_dir)/,$(parts)) >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else echo 'joining sql/*/NNN_*.sql into $@'; mv $@.new $@; fi
 
-# The same for the update script: see scripts/make_update.pl.
+# The same for the update script: see sql/update/make_update.pl.
 update_parts := $(foreach part,before after,$(or $(wildcard $(source_dir)/sql/update/$(update).$(part).sql),/dev/null))
 $(update_script): $(install_script) FORCE
-	@perl $(source_dir)/scripts/make_update.pl $(source_dir)/sql/releases/yquota--$(newest_release).sql $< $(update_parts) >$@.new
+	@perl $(source_dir)/sql/update/make_update.pl $(source_dir)/sql/releases/yquota--$(newest_release).sql $< $(update_parts) >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else echo 'making $@'; mv $@.new $@; fi
 
 $(source_dir)/test/expected:

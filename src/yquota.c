@@ -10,10 +10,10 @@
  */
 #include "base/compat.h"
 
-#include "base/reader.h"
 #include "base/settings.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "store/role_scope.h"
 #include "worker/worker.h"
 
 PG_MODULE_MAGIC_EXT(.name = "yquota", .version = YQ_VERSION);

@@ -9,16 +9,16 @@
 
 #include "access/tableam.h"
 #include "access/xact.h"
-#include "base/clock.h"
 #include "base/settings.h"
-#include "charging/books.h"
-#include "charging/directory.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_type_d.h"
+#include "charging/books.h"
+#include "charging/directory.h"
 #include "commands/sequence.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "pricing/timeline.h"
+#include "store/clock.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -118,17 +118,17 @@ yq_books_open(void)
 }
 
 static void
-close_finder(YqFinder *finder)
+close_finder(YqIndexScan *finder)
 {
 	if (finder != NULL)
-		yq_finder_close(finder);
+		yq_index_scan_close(finder);
 }
 
 static void
-close_writer(YqWriter *writer)
+close_writer(YqBulkInsert *writer)
 {
 	if (writer != NULL)
-		yq_writer_close(writer);
+		yq_bulk_insert_close(writer);
 }
 
 void
@@ -158,89 +158,89 @@ void
 yq_books_flush(YqBooks *books)
 {
 	if (books->charge_writer != NULL)
-		yq_writer_flush(books->charge_writer);
+		yq_bulk_insert_flush(books->charge_writer);
 	if (books->change_writer != NULL)
-		yq_writer_flush(books->change_writer);
+		yq_bulk_insert_flush(books->change_writer);
 	if (books->end_writer != NULL)
-		yq_writer_flush(books->end_writer);
+		yq_bulk_insert_flush(books->end_writer);
 	if (books->reject_writer != NULL)
-		yq_writer_flush(books->reject_writer);
+		yq_bulk_insert_flush(books->reject_writer);
 }
 
 /* -- handles ------------------------------------------------------------- */
 
-static YqFinder *
-open_finder(YqBooks *books, YqFinder **finder, YqTable table, const char *index_name)
+static YqIndexScan *
+open_finder(YqBooks *books, YqIndexScan **finder, YqTable table, const char *index_name)
 {
 	if (*finder == NULL)
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(books->context);
 
-		*finder = yq_finder_open(table, index_name);
+		*finder = yq_index_scan_open(table, index_name);
 		MemoryContextSwitchTo(old_context);
 	}
 	return *finder;
 }
 
-static YqWriter *
-open_writer(YqBooks *books, YqWriter **writer, YqTable table, int column_count,
+static YqBulkInsert *
+open_writer(YqBooks *books, YqBulkInsert **writer, YqTable table, int column_count,
 			bool optimistic)
 {
 	if (*writer == NULL)
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(books->context);
 
-		*writer = yq_writer_open(table, column_count, ROWS_PER_FLUSH, optimistic);
+		*writer = yq_bulk_insert_open(table, column_count, ROWS_PER_FLUSH, optimistic);
 		MemoryContextSwitchTo(old_context);
 	}
 	return *writer;
 }
 
-YqFinder *
+YqIndexScan *
 yq_books_containers(YqBooks *books)
 {
 	return open_finder(books, &books->container_finder, YQ_CONTAINER, "container_pkey");
 }
 
-YqFinder *
+YqIndexScan *
 yq_books_charges(YqBooks *books)
 {
 	return open_finder(books, &books->charge_finder, YQ_CHARGE, "charge_container_id_idx");
 }
 
-YqFinder *
+YqIndexScan *
 yq_books_changes(YqBooks *books)
 {
 	return open_finder(books, &books->change_finder, YQ_CONTAINER_CHANGE,
 					   "container_change_container_id_idx");
 }
 
-YqFinder *
+YqIndexScan *
 yq_books_ends(YqBooks *books)
 {
 	return open_finder(books, &books->end_finder, YQ_REPORTED_END, "reported_end_container_id_idx");
 }
 
-YqFinder *
+YqIndexScan *
 yq_books_waiting(YqBooks *books)
 {
 	return open_finder(books, &books->waiting_finder, YQ_EVENT_REJECT,
 					   "event_reject_waiting_idx");
 }
 
-YqWriter *
+YqBulkInsert *
 yq_books_container_writer(YqBooks *books)
 {
 	return open_writer(books, &books->container_writer, YQ_CONTAINER, CONTAINER_COLUMNS, true);
 }
 
-YqWriter *
+YqBulkInsert *
 yq_books_start_writer(YqBooks *books)
 {
 	return open_writer(books, &books->start_writer, YQ_CONTAINER, CONTAINER_COLUMNS, true);
 }
 
-YqWriter *
+YqBulkInsert *
 yq_books_end_writer(YqBooks *books, int column_count)
 {
 	return open_writer(books, &books->end_writer, YQ_REPORTED_END, column_count, false);
@@ -287,7 +287,7 @@ yq_container_read(const YqBooks *books, YqContainer *container, TupleTableSlot *
 }
 
 void
-yq_container_put(YqBooks *books, YqWriter *writer, const YqContainer *container)
+yq_container_put(YqBooks *books, YqBulkInsert *writer, const YqContainer *container)
 {
 	Datum		values[CONTAINER_COLUMNS];
 	bool		nulls[CONTAINER_COLUMNS] = {false};
@@ -307,7 +307,7 @@ yq_container_put(YqBooks *books, YqWriter *writer, const YqContainer *container)
 	put_varlena(values, nulls, CONTAINER_FACTORS, container->factors);
 	values[CONTAINER_ACCRUAL_BASE] =
 		NumericGetDatum(yq_wide_to_numeric(&container->accrual_base));
-	yq_writer_put(writer, values, nulls);
+	yq_bulk_insert_put(writer, values, nulls);
 }
 
 static YqEventKind
@@ -378,7 +378,7 @@ yq_charge_put(YqBooks *books, const YqCharge *charge)
 	nulls[CHARGE_PADDING] = (charge->padding == 0);
 	put_varlena(values, nulls, CHARGE_DOMINANT, charge->dominant);
 	values[CHARGE_AMOUNT] = NumericGetDatum(yq_wide_to_numeric(&charge->amount));
-	yq_writer_put(open_writer(books, &books->charge_writer, YQ_CHARGE, CHARGE_COLUMNS, false),
+	yq_bulk_insert_put(open_writer(books, &books->charge_writer, YQ_CHARGE, CHARGE_COLUMNS, false),
 				  values, nulls);
 	yq_counters_charge(books->counters, charge->project, &charge->amount);
 }
@@ -416,16 +416,16 @@ yq_change_put(YqBooks *books, const text *container_id, YqEventKind kind,
 	put_varlena(values, nulls, CHANGE_QUEUE, state->queue);
 	put_varlena(values, nulls, CHANGE_NODE, state->node);
 	values[CHANGE_REPEATED_START] = BoolGetDatum(repeated_start);
-	yq_writer_put(open_writer(books, &books->change_writer, YQ_CONTAINER_CHANGE, CHANGE_COLUMNS, false),
+	yq_bulk_insert_put(open_writer(books, &books->change_writer, YQ_CONTAINER_CHANGE, CHANGE_COLUMNS, false),
 				  values, nulls);
 }
 
 void
 yq_reject_put(YqBooks *books, const YqEvent *event, const YqProblem *problem, bool waiting)
 {
-	YqWriter   *writer = open_writer(books, &books->reject_writer, YQ_EVENT_REJECT,
+	YqBulkInsert   *writer = open_writer(books, &books->reject_writer, YQ_EVENT_REJECT,
 									  REJECT_COLUMNS, false);
-	Oid			sequence = yq_identity_sequence(yq_writer_relation(writer), REJECT_ID + 1);
+	Oid			sequence = yq_identity_sequence(yq_bulk_insert_relation(writer), REJECT_ID + 1);
 	Datum		values[REJECT_COLUMNS];
 	bool		nulls[REJECT_COLUMNS] = {false};
 
@@ -436,7 +436,7 @@ yq_reject_put(YqBooks *books, const YqEvent *event, const YqProblem *problem, bo
 	values[REJECT_REASON] = CStringGetTextDatum(problem->message);
 	nulls[REJECT_DETAIL] = (problem->hint == NULL);
 	values[REJECT_DETAIL] = nulls[REJECT_DETAIL] ? (Datum) 0 : CStringGetTextDatum(problem->hint);
-	yq_writer_put(writer, values, nulls);
+	yq_bulk_insert_put(writer, values, nulls);
 	if (waiting)
 		yq_catalog_signal_change(YQ_EVENT_REJECT);
 }
@@ -533,10 +533,10 @@ create_project(const text *project)
 static bool
 project_exists(YqBooks *books, const text *project)
 {
-	YqFinder   *finder = open_finder(books, &books->project_finder, YQ_PROJECT, "project_pkey");
+	YqIndexScan   *finder = open_finder(books, &books->project_finder, YQ_PROJECT, "project_pkey");
 
-	yq_finder_seek(finder, project);
-	return yq_finder_next(finder) != NULL;
+	yq_index_scan_seek(finder, project);
+	return yq_index_scan_next(finder) != NULL;
 }
 
 bool
@@ -558,7 +558,7 @@ yq_books_know_project(YqBooks *books, const text *project)
 text *
 yq_books_label_of(YqBooks *books, const text *node)
 {
-	YqFinder   *finder;
+	YqIndexScan   *finder;
 	TupleTableSlot *slot;
 	text	   *label = NULL;
 
@@ -566,14 +566,14 @@ yq_books_label_of(YqBooks *books, const text *node)
 		return label;
 
 	finder = open_finder(books, &books->node_finder, YQ_NODE, "node_pkey");
-	yq_finder_seek(finder, node);
-	slot = yq_finder_next(finder);
+	yq_index_scan_seek(finder, node);
+	slot = yq_index_scan_next(finder);
 	if (slot != NULL)
 	{
 		bool		isnull;
 
 		label = DatumGetTextPCopy(slot_getattr(slot,
-											   yq_column(yq_finder_relation(finder), "label"),
+											   yq_column(yq_index_scan_relation(finder), "label"),
 											   &isnull));
 	}
 	yq_directory_note_node(node, label);

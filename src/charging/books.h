@@ -19,12 +19,12 @@
 #ifndef YQ_BOOKS_H
 #define YQ_BOOKS_H
 
-#include "base/finder.h"
-#include "base/writer.h"
 #include "charging/counters.h"
 #include "charging/event.h"
 #include "charging/history.h"
 #include "pricing/rate_class.h"
+#include "store/bulk_insert.h"
+#include "store/index_scan.h"
 #include "utils/array.h"
 
 /* A row of yquota.container.  Pointers are palloc'd or into a slot. */
@@ -76,19 +76,19 @@ typedef struct YqBooks
 	YqCounters *counters;
 
 	/* opened on first use by the functions below */
-	YqFinder   *container_finder;
-	YqFinder   *charge_finder;
-	YqFinder   *change_finder;
-	YqFinder   *end_finder;
-	YqFinder   *waiting_finder;
-	YqFinder   *project_finder;
-	YqFinder   *node_finder;
-	YqWriter   *container_writer;	/* one row at a time */
-	YqWriter   *start_writer;	/* of pending starts, for the same table */
-	YqWriter   *charge_writer;
-	YqWriter   *change_writer;
-	YqWriter   *end_writer;
-	YqWriter   *reject_writer;
+	YqIndexScan   *container_finder;
+	YqIndexScan   *charge_finder;
+	YqIndexScan   *change_finder;
+	YqIndexScan   *end_finder;
+	YqIndexScan   *waiting_finder;
+	YqIndexScan   *project_finder;
+	YqIndexScan   *node_finder;
+	YqBulkInsert   *container_writer;	/* one row at a time */
+	YqBulkInsert   *start_writer;	/* of pending starts, for the same table */
+	YqBulkInsert   *charge_writer;
+	YqBulkInsert   *change_writer;
+	YqBulkInsert   *end_writer;
+	YqBulkInsert   *reject_writer;
 } YqBooks;
 
 extern YqBooks *yq_books_open(void);
@@ -101,19 +101,19 @@ extern void yq_books_close(YqBooks *books);
 extern void yq_books_flush(YqBooks *books);
 
 /* Lazily opened handles. */
-extern YqFinder *yq_books_containers(YqBooks *books);
-extern YqFinder *yq_books_charges(YqBooks *books);
-extern YqFinder *yq_books_changes(YqBooks *books);
-extern YqFinder *yq_books_ends(YqBooks *books);
-extern YqFinder *yq_books_waiting(YqBooks *books);
-extern YqWriter *yq_books_container_writer(YqBooks *books);
-extern YqWriter *yq_books_start_writer(YqBooks *books);
-extern YqWriter *yq_books_end_writer(YqBooks *books, int column_count);
+extern YqIndexScan *yq_books_containers(YqBooks *books);
+extern YqIndexScan *yq_books_charges(YqBooks *books);
+extern YqIndexScan *yq_books_changes(YqBooks *books);
+extern YqIndexScan *yq_books_ends(YqBooks *books);
+extern YqIndexScan *yq_books_waiting(YqBooks *books);
+extern YqBulkInsert *yq_books_container_writer(YqBooks *books);
+extern YqBulkInsert *yq_books_start_writer(YqBooks *books);
+extern YqBulkInsert *yq_books_end_writer(YqBooks *books, int column_count);
 
 /* Rows between tables and memory; reading points into the slot. */
 extern void yq_container_read(const YqBooks *books, YqContainer *container,
 							  TupleTableSlot *slot);
-extern void yq_container_put(YqBooks *books, YqWriter *writer,
+extern void yq_container_put(YqBooks *books, YqBulkInsert *writer,
 							 const YqContainer *container);
 extern void yq_charge_read(const YqBooks *books, YqCharge *charge, TupleTableSlot *slot);
 extern void yq_charge_put(YqBooks *books, const YqCharge *charge);

@@ -10,12 +10,12 @@
  */
 #include "base/compat.h"
 
-#include "base/reader.h"
 #include "catalog/pg_type_d.h"
 #include "charging/settle.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "store/role_scope.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"

@@ -10,11 +10,11 @@
  */
 #include "base/compat.h"
 
-#include "base/writer.h"
 #include "charging/counters.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "pricing/timeline.h"
+#include "store/bulk_insert.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -507,7 +507,7 @@ fits_one_row(const YqCounters *counters)
 }
 
 static void
-post_one_row(const YqCounters *counters, YqWriter *writer)
+post_one_row(const YqCounters *counters, YqBulkInsert *writer)
 {
 	Delta		delta;
 	const SumEntry *project = first_sum(counters->projects);
@@ -528,7 +528,7 @@ post_one_row(const YqCounters *counters, YqWriter *writer)
 	}
 	if (feed != NULL)
 		put_feed(&delta, feed);
-	yq_writer_put(writer, delta.values, delta.nulls);
+	yq_bulk_insert_put(writer, delta.values, delta.nulls);
 }
 
 static bool
@@ -555,7 +555,7 @@ always_changed(const SumEntry *entry)
 
 /* Post the sums of one kind that have changed, one row each. */
 static void
-post_sums(const YqCounters *counters, YqWriter *writer, sum_table_hash *table, char scope,
+post_sums(const YqCounters *counters, YqBulkInsert *writer, sum_table_hash *table, char scope,
 		  bool (*changed) (const SumEntry *), void (*put) (Delta *, const SumEntry *))
 {
 	sum_table_iterator iterator;
@@ -571,12 +571,12 @@ post_sums(const YqCounters *counters, YqWriter *writer, sum_table_hash *table, c
 			continue;
 		begin_delta(counters, &delta, scope);
 		put(&delta, entry);
-		yq_writer_put(writer, delta.values, delta.nulls);
+		yq_bulk_insert_put(writer, delta.values, delta.nulls);
 	}
 }
 
 static void
-post_many_rows(const YqCounters *counters, YqWriter *writer)
+post_many_rows(const YqCounters *counters, YqBulkInsert *writer)
 {
 	post_sums(counters, writer, counters->projects, SCOPE_PROJECT, always_changed, put_project);
 	post_sums(counters, writer, counters->classes, SCOPE_RATE_CLASS, class_changed, put_class);
@@ -590,13 +590,13 @@ void
 yq_counters_post(YqCounters *counters)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(counters->context);
-	YqWriter   *writer = yq_writer_open(YQ_COUNTER_DELTA, DELTA_COLUMNS, 1000, false);
+	YqBulkInsert   *writer = yq_bulk_insert_open(YQ_COUNTER_DELTA, DELTA_COLUMNS, 1000, false);
 
 	if (fits_one_row(counters))
 		post_one_row(counters, writer);
 	else
 		post_many_rows(counters, writer);
-	yq_writer_close(writer);
+	yq_bulk_insert_close(writer);
 	MemoryContextSwitchTo(old_context);
 
 	counters->values = NULL;

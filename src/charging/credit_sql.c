@@ -17,13 +17,13 @@
  */
 #include "base/compat.h"
 
-#include "base/catalog.h"
 #include "catalog/pg_type_d.h"
 #include "common/hashfn.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "store/catalog.h"
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 #include "utils/snapmgr.h"
@@ -101,7 +101,7 @@ read_available(Datum project)
 	return available;
 }
 
-/* lock_credit(project): see sql/41_hold.sql */
+/* lock_credit(project): see sql/charging/180_hold.sql */
 Datum
 yq_sql_lock_credit(PG_FUNCTION_ARGS)
 {

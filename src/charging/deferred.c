@@ -24,8 +24,6 @@
 
 #include "access/table.h"
 #include "base/arguments.h"
-#include "base/finder.h"
-#include "base/writer.h"
 #include "catalog/pg_type_d.h"
 #include "charging/deferred.h"
 #include "charging/door.h"
@@ -35,6 +33,8 @@
 #include "executor/tstoreReceiver.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "store/bulk_insert.h"
+#include "store/index_scan.h"
 #include "utils/builtins.h"
 
 /* Columns of deferred_event: those of the event, and the statement's number. */
@@ -47,8 +47,8 @@
 void
 yq_deferred_keep(Tuplestorestate *rows, TupleDesc descriptor)
 {
-	YqWriter   *writer = yq_writer_open(YQ_DEFERRED_EVENT, DEFERRED_COLUMNS, DEFERRED_BATCH, false);
-	Oid			sequence = yq_identity_sequence(yq_writer_relation(writer), ARRIVAL + 1);
+	YqBulkInsert   *writer = yq_bulk_insert_open(YQ_DEFERRED_EVENT, DEFERRED_COLUMNS, DEFERRED_BATCH, false);
+	Oid			sequence = yq_identity_sequence(yq_bulk_insert_relation(writer), ARRIVAL + 1);
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(descriptor, &TTSOpsMinimalTuple);
 	Datum		values[DEFERRED_COLUMNS];
 	bool		nulls[DEFERRED_COLUMNS];
@@ -62,22 +62,22 @@ yq_deferred_keep(Tuplestorestate *rows, TupleDesc descriptor)
 		slot_getsomeattrs(slot, YQ_EVENT_COLUMNS);
 		memcpy(values, slot->tts_values, sizeof(Datum) * YQ_EVENT_COLUMNS);
 		memcpy(nulls, slot->tts_isnull, sizeof(bool) * YQ_EVENT_COLUMNS);
-		yq_writer_put(writer, values, nulls);
+		yq_bulk_insert_put(writer, values, nulls);
 	}
 	ExecDropSingleTupleTableSlot(slot);
-	yq_writer_close(writer);
+	yq_bulk_insert_close(writer);
 }
 
 bool
 yq_deferred_has(const text *container_id)
 {
-	YqFinder   *finder;
+	YqIndexScan   *finder;
 	bool		found;
 
-	finder = yq_finder_open(YQ_DEFERRED_EVENT, "deferred_event_container_idx");
-	yq_finder_seek(finder, container_id);
-	found = (yq_finder_next(finder) != NULL);
-	yq_finder_close(finder);
+	finder = yq_index_scan_open(YQ_DEFERRED_EVENT, "deferred_event_container_idx");
+	yq_index_scan_seek(finder, container_id);
+	found = (yq_index_scan_next(finder) != NULL);
+	yq_index_scan_close(finder);
 	return found;
 }
 

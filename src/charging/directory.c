@@ -9,10 +9,10 @@
 
 #include "base/arguments.h"
 #include "base/bytes_table.h"
-#include "base/catalog.h"
 #include "charging/directory.h"
 #include "charging/event.h"
 #include "commands/trigger.h"
+#include "store/catalog.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 

@@ -20,10 +20,7 @@
  */
 #include "base/compat.h"
 
-#include "base/catalog.h"
-#include "base/clock.h"
 #include "base/settings.h"
-#include "base/writer.h"
 #include "catalog/pg_collation_d.h"
 #include "catalog/pg_operator_d.h"
 #include "catalog/pg_type_d.h"
@@ -33,6 +30,9 @@
 #include "commands/trigger.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
+#include "store/bulk_insert.h"
+#include "store/catalog.h"
+#include "store/clock.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -287,19 +287,19 @@ note_mark(Door *door, const YqEvent *event)
 static void
 post_mark(Door *door)
 {
-	YqWriter   *writer;
+	YqBulkInsert   *writer;
 	Datum		values[MARK_COLUMNS];
 	bool		nulls[MARK_COLUMNS] = {false};
 
 	if (!door->has_mark)
 		return;
-	writer = yq_writer_open(YQ_CHARGED_THROUGH, MARK_COLUMNS, 1, false);
+	writer = yq_bulk_insert_open(YQ_CHARGED_THROUGH, MARK_COLUMNS, 1, false);
 	values[MARK_AT] = TimestampTzGetDatum(door->mark_at);
 	values[MARK_RECORDED_AT] = TimestampTzGetDatum(door->books->now);
 	values[MARK_SOURCE] = PointerGetDatum(door->mark_source);
 	nulls[MARK_SOURCE] = (door->mark_source == NULL);
-	yq_writer_put(writer, values, nulls);
-	yq_writer_close(writer);
+	yq_bulk_insert_put(writer, values, nulls);
+	yq_bulk_insert_close(writer);
 }
 
 /*
@@ -310,15 +310,15 @@ post_mark(Door *door)
 static TimestampTz
 latest_instant(Door *door, const YqEvent *event)
 {
-	YqFinder   *containers = yq_books_containers(door->books);
+	YqIndexScan   *containers = yq_books_containers(door->books);
 	TupleTableSlot *slot;
 	YqContainer container;
 
 	if ((event->kind != YQ_CONTAINER_UPDATE && event->kind != YQ_CONTAINER_FINISH) ||
 		event->container_id == NULL)
 		return door->books->now;
-	yq_finder_seek(containers, event->container_id);
-	slot = yq_finder_next(containers);
+	yq_index_scan_seek(containers, event->container_id);
+	slot = yq_index_scan_next(containers);
 	if (slot == NULL)
 		return door->books->now;
 	yq_container_read(door->books, &container, slot);
@@ -393,14 +393,14 @@ compare_events(const void *a, const void *b)
 static bool
 is_known(Door *door, const text *container_id)
 {
-	YqFinder   *containers = yq_books_containers(door->books);
-	YqFinder   *ledger = yq_books_charges(door->books);
+	YqIndexScan   *containers = yq_books_containers(door->books);
+	YqIndexScan   *ledger = yq_books_charges(door->books);
 
-	yq_finder_seek(containers, container_id);
-	if (yq_finder_next(containers) != NULL)
+	yq_index_scan_seek(containers, container_id);
+	if (yq_index_scan_next(containers) != NULL)
 		return true;
-	yq_finder_seek(ledger, container_id);
-	return yq_finder_next(ledger) != NULL;
+	yq_index_scan_seek(ledger, container_id);
+	return yq_index_scan_next(ledger) != NULL;
 }
 
 /*

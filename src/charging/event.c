@@ -7,9 +7,9 @@
  */
 #include "base/compat.h"
 
-#include "base/catalog.h"
 #include "base/settings.h"
 #include "charging/event.h"
+#include "store/catalog.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 

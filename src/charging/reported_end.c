@@ -82,7 +82,7 @@ put_end(YqBooks *books, const text *container_id, const End *end)
 	values[END_IS_OWN] = BoolGetDatum(end->is_own);
 	values[END_IS_ASSUMED] = BoolGetDatum(false);
 	values[END_RECORDED_AT] = TimestampTzGetDatum(books->now);
-	yq_writer_put(yq_books_end_writer(books, END_COLUMNS), values, nulls);
+	yq_bulk_insert_put(yq_books_end_writer(books, END_COLUMNS), values, nulls);
 }
 
 void
@@ -114,12 +114,12 @@ add_end(End *ends, int *count, const End *end)
 static bool
 find_noted(YqBooks *books, const text *container_id, End *known, End *ends, int count)
 {
-	YqFinder   *finder = yq_books_ends(books);
+	YqIndexScan   *finder = yq_books_ends(books);
 	TupleTableSlot *slot;
 	bool		found = false;
 
-	yq_finder_seek(finder, container_id);
-	while ((slot = yq_finder_next(finder)) != NULL)
+	yq_index_scan_seek(finder, container_id);
+	while ((slot = yq_index_scan_next(finder)) != NULL)
 	{
 		End			row;
 

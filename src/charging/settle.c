@@ -409,27 +409,27 @@ static bool
 insert_container(YqBooks *books, const YqContainer *container)
 {
 	ItemPointerData conflict;
-	YqWriter   *writer = yq_books_container_writer(books);
+	YqBulkInsert   *writer = yq_books_container_writer(books);
 
 	ItemPointerSetInvalid(&conflict);
 	yq_container_put(books, writer, container);
-	yq_writer_flush_optimistically(writer, NULL, note_conflict, &conflict);
+	yq_bulk_insert_flush_optimistically(writer, NULL, note_conflict, &conflict);
 	CommandCounterIncrement();
 	if (!ItemPointerIsValid(&conflict) ||
-		!yq_finder_is_taken(yq_books_containers(books), container->container_id, &conflict))
+		!yq_index_scan_is_taken(yq_books_containers(books), container->container_id, &conflict))
 		return true;
-	yq_row_withdraw(yq_finder_relation(yq_books_containers(books)), &conflict);
+	yq_row_withdraw(yq_index_scan_relation(yq_books_containers(books)), &conflict);
 	return false;
 }
 
 void
 yq_settle_replace(YqBooks *books, const YqContainer *container)
 {
-	YqWriter   *writer = yq_books_container_writer(books);
+	YqBulkInsert   *writer = yq_books_container_writer(books);
 	ItemPointerData ignored;
 
 	yq_container_put(books, writer, container);
-	yq_writer_flush_optimistically(writer, NULL, note_conflict, &ignored);
+	yq_bulk_insert_flush_optimistically(writer, NULL, note_conflict, &ignored);
 	CommandCounterIncrement();
 }
 
@@ -442,15 +442,15 @@ yq_settle_replace(YqBooks *books, const YqContainer *container)
 static bool
 claim_resting_container(YqBooks *books, text *container_id)
 {
-	YqFinder   *finder = yq_books_containers(books);
+	YqIndexScan   *finder = yq_books_containers(books);
 	YqContainer passing = {0};
 
-	if (yq_finder_is_ours(finder, container_id))
+	if (yq_index_scan_is_ours(finder, container_id))
 		return true;
 	passing.container_id = passing.project = container_id;
 	passing.state.allocation = yq_resource_make(NULL, 0);
 	passing.state.execution_type = books->labels.guaranteed;
-	while (yq_finder_wait_for(finder, container_id) == NULL)
+	while (yq_index_scan_wait_for(finder, container_id) == NULL)
 	{
 		if (insert_container(books, &passing))
 		{
@@ -473,7 +473,7 @@ claim_container(YqSettler *settler, const YqContainerBooks *loaded, const BooksP
 	YqBooks    *books = settler->books;
 
 	if (loaded->running)
-		return yq_row_delete(yq_finder_relation(yq_books_containers(books)),
+		return yq_row_delete(yq_index_scan_relation(yq_books_containers(books)),
 							 (ItemPointer) &loaded->container.tid);
 	if (!*claimed)
 	{
@@ -606,7 +606,7 @@ take_back_waiting(YqBooks *books, const YqEvent *event)
 {
 	/* who finds that nothing waits now must forget it when we roll back */
 	yq_catalog_signal_change(YQ_EVENT_REJECT);
-	return yq_row_delete_unlocked(yq_finder_relation(yq_books_waiting(books)),
+	return yq_row_delete_unlocked(yq_index_scan_relation(yq_books_waiting(books)),
 						 (ItemPointer) &event->reject_tid);
 }
 
@@ -668,7 +668,7 @@ take_waiting(YqSettler *settler, const YqContainerBooks *loaded, Attempt *attemp
 		return true;
 	if (loaded->running)
 	{
-		if (!yq_row_lock(yq_finder_relation(yq_books_containers(books)),
+		if (!yq_row_lock(yq_index_scan_relation(yq_books_containers(books)),
 						 (ItemPointer) &loaded->container.tid))
 			return false;
 	}
@@ -784,14 +784,14 @@ check_voidable(const YqHistory *history)
 static void
 forget_changes(YqBooks *books, const text *container_id)
 {
-	YqFinder   *finder = yq_books_changes(books);
+	YqIndexScan   *finder = yq_books_changes(books);
 	TupleTableSlot *slot;
 
-	yq_finder_seek(finder, container_id);
-	while ((slot = yq_finder_next(finder)) != NULL)
+	yq_index_scan_seek(finder, container_id);
+	while ((slot = yq_index_scan_next(finder)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!yq_row_delete(yq_finder_relation(finder), &slot->tts_tid))
+		if (!yq_row_delete(yq_index_scan_relation(finder), &slot->tts_tid))
 			elog(ERROR, "could not delete a change of a container");
 	}
 }

@@ -32,13 +32,13 @@
 static bool
 does_anything_wait(YqBooks *books)
 {
-	YqFinder   *waiting;
+	YqIndexScan   *waiting;
 
 	if (yq_directory_nothing_waits())
 		return false;
 	waiting = yq_books_waiting(books);
-	yq_finder_seek(waiting, NULL);
-	if (yq_finder_next(waiting) != NULL)
+	yq_index_scan_seek(waiting, NULL);
+	if (yq_index_scan_next(waiting) != NULL)
 		return true;
 	yq_directory_note_nothing_waits();
 	return false;
@@ -156,13 +156,13 @@ yq_settle_admit(YqBooks *books, const YqEvent *event, YqContainer *container)
 static bool
 is_awaited(YqSettler *settler, const text *container_id)
 {
-	YqFinder   *finder;
+	YqIndexScan   *finder;
 
 	if (!settler->anything_waiting)
 		return false;
 	finder = yq_books_waiting(settler->books);
-	yq_finder_seek(finder, container_id);
-	return yq_finder_next(finder) != NULL;
+	yq_index_scan_seek(finder, container_id);
+	return yq_index_scan_next(finder) != NULL;
 }
 
 /*
@@ -172,12 +172,12 @@ is_awaited(YqSettler *settler, const text *container_id)
 static bool
 find_running(YqSettler *settler, const YqEvent *event, YqContainer *container)
 {
-	YqFinder   *finder = yq_books_containers(settler->books);
+	YqIndexScan   *finder = yq_books_containers(settler->books);
 	TupleTableSlot *slot;
 
 	if (is_awaited(settler, event->container_id))
 		return false;
-	slot = yq_finder_advance(finder, event->container_id);
+	slot = yq_index_scan_advance(finder, event->container_id);
 	if (slot == NULL)
 		return false;
 	yq_container_read(settler->books, container, slot);
@@ -213,10 +213,10 @@ static void
 record_change(YqBooks *books, const YqContainer *before, const YqEvent *event,
 			  const YqState *set)
 {
-	YqFinder   *finder = yq_books_changes(books);
+	YqIndexScan   *finder = yq_books_changes(books);
 
-	yq_finder_seek(finder, before->container_id);
-	if (yq_finder_next(finder) == NULL)
+	yq_index_scan_seek(finder, before->container_id);
+	if (yq_index_scan_next(finder) == NULL)
 		yq_change_put(books, before->container_id, YQ_CONTAINER_START,
 					  before->started_at, &before->state, false);
 	yq_change_put(books, before->container_id, YQ_CONTAINER_UPDATE,
@@ -252,7 +252,7 @@ settle_update(YqSettler *settler, const YqEvent *event)
 	after.label = yq_settle_label(books, &before, after.state.node);
 	if (!yq_settle_price(books, &charge) ||
 		!yq_settle_accrue(books, &after) ||
-		!yq_row_delete(yq_finder_relation(yq_books_containers(books)), &before.tid))
+		!yq_row_delete(yq_index_scan_relation(yq_books_containers(books)), &before.tid))
 		return false;
 
 	yq_charge_put(books, &charge);
@@ -289,7 +289,7 @@ settle_finish(YqSettler *settler, const YqEvent *event)
 		return false;
 	is_padded = yq_settle_padding(&charge, &padding);
 	if ((is_padded && !yq_settle_price(books, &padding)) ||
-		!yq_row_delete(yq_finder_relation(yq_books_containers(books)), &container.tid))
+		!yq_row_delete(yq_index_scan_relation(yq_books_containers(books)), &container.tid))
 		return false;
 
 	yq_charge_put(books, &charge);
@@ -364,15 +364,15 @@ settle_finishes(YqSettler *settler, const text *before)
 void
 yq_settle_withdraw(YqBooks *books, const text *container_id)
 {
-	YqFinder   *finder = yq_books_containers(books);
+	YqIndexScan   *finder = yq_books_containers(books);
 	TupleTableSlot *slot;
 
-	yq_finder_seek(finder, container_id);
-	slot = yq_finder_next(finder);
+	yq_index_scan_seek(finder, container_id);
+	slot = yq_index_scan_next(finder);
 	if (slot == NULL)
 		elog(ERROR, "row of a container is missing");
 	CommandCounterIncrement();
-	if (!yq_row_delete(yq_finder_relation(finder), &slot->tts_tid))
+	if (!yq_row_delete(yq_index_scan_relation(finder), &slot->tts_tid))
 		elog(ERROR, "could not take back the row of a container");
 }
 
@@ -394,14 +394,14 @@ on_start_conflict(void *argument, int row, ItemPointer tid)
 {
 	YqSettler  *settler = argument;
 	YqPendingStart *start = &settler->starts[row];
-	YqFinder   *finder = yq_books_containers(settler->books);
+	YqIndexScan   *finder = yq_books_containers(settler->books);
 
-	if (!yq_finder_is_taken(finder, start->container.container_id, tid))
+	if (!yq_index_scan_is_taken(finder, start->container.container_id, tid))
 		return;
 	start->contended = true;
 	yq_settle_count(settler->books, &start->container, -1);
 	CommandCounterIncrement();
-	yq_row_withdraw(yq_finder_relation(finder), tid);
+	yq_row_withdraw(yq_index_scan_relation(finder), tid);
 	(void) yq_settle_events(settler, start->container.container_id,
 							start->events, start->event_count);
 }
@@ -409,10 +409,10 @@ on_start_conflict(void *argument, int row, ItemPointer tid)
 static bool
 has_charges(YqBooks *books, const text *container_id)
 {
-	YqFinder   *finder = yq_books_charges(books);
+	YqIndexScan   *finder = yq_books_charges(books);
 
-	yq_finder_seek(finder, container_id);
-	return yq_finder_next(finder) != NULL;
+	yq_index_scan_seek(finder, container_id);
+	return yq_index_scan_next(finder) != NULL;
 }
 
 /*
@@ -422,15 +422,15 @@ has_charges(YqBooks *books, const text *container_id)
 static void
 withdraw_finished_starts(YqSettler *settler)
 {
-	YqFinder   *ledger = yq_books_charges(settler->books);
+	YqIndexScan   *ledger = yq_books_charges(settler->books);
 
-	yq_finder_restart(ledger);
+	yq_index_scan_restart(ledger);
 	for (int i = 0; i < settler->start_count; i++)
 	{
 		YqPendingStart *start = &settler->starts[i];
 
 		if (start->contended ||
-			yq_finder_advance(ledger, start->container.container_id) == NULL)
+			yq_index_scan_advance(ledger, start->container.container_id) == NULL)
 			continue;
 		start->withdrawn = true;
 		settler->is_replay = true;
@@ -452,7 +452,7 @@ static void
 claim_pending_starts(YqSettler *settler)
 {
 	YqBooks    *books = settler->books;
-	YqWriter   *writer;
+	YqBulkInsert   *writer;
 	MemoryContext old_context;
 
 	if (settler->start_count == 0)
@@ -465,12 +465,12 @@ claim_pending_starts(YqSettler *settler)
 	old_context = MemoryContextSwitchTo(settler->start_context);
 	for (int i = 0; i < settler->start_count; i++)
 		yq_container_put(books, writer, &settler->starts[i].container);
-	yq_writer_flush_optimistically(writer, before_start, on_start_conflict, settler);
+	yq_bulk_insert_flush_optimistically(writer, before_start, on_start_conflict, settler);
 	settle_finishes(settler, NULL);
 	CommandCounterIncrement();
 	withdraw_finished_starts(settler);
 
-	yq_finder_restart(yq_books_containers(books));
+	yq_index_scan_restart(yq_books_containers(books));
 	for (int i = 0; i < settler->start_count; i++)
 	{
 		const YqPendingStart *start = &settler->starts[i];
@@ -481,7 +481,7 @@ claim_pending_starts(YqSettler *settler)
 		else if (!start->contended && start->event_count > 1)
 			settle_followers(settler, start->events + 1, start->event_count - 1);
 	}
-	yq_finder_restart(yq_books_containers(books));
+	yq_index_scan_restart(yq_books_containers(books));
 	MemoryContextSwitchTo(old_context);
 	forget_pending(settler);
 }

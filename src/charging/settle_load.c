@@ -64,13 +64,13 @@ find_charges_in_effect(YqContainerBooks *loaded)
 static void
 load_charges(YqBooks *books, YqContainerBooks *loaded, const text *container_id)
 {
-	YqFinder   *finder = yq_books_charges(books);
+	YqIndexScan   *finder = yq_books_charges(books);
 	TupleTableSlot *slot;
 	int			room = 4;
 
 	loaded->charges = palloc(sizeof(YqCharge) * room);
-	yq_finder_seek(finder, container_id);
-	while ((slot = yq_finder_next(finder)) != NULL)
+	yq_index_scan_seek(finder, container_id);
+	while ((slot = yq_index_scan_next(finder)) != NULL)
 	{
 		YqCharge   *charge;
 
@@ -92,11 +92,11 @@ load_charges(YqBooks *books, YqContainerBooks *loaded, const text *container_id)
 static void
 load_changes(YqBooks *books, YqContainerBooks *loaded, const text *container_id)
 {
-	YqFinder   *finder = yq_books_changes(books);
+	YqIndexScan   *finder = yq_books_changes(books);
 	TupleTableSlot *slot;
 
-	yq_finder_seek(finder, container_id);
-	while ((slot = yq_finder_next(finder)) != NULL)
+	yq_index_scan_seek(finder, container_id);
+	while ((slot = yq_index_scan_next(finder)) != NULL)
 	{
 		YqEventKind kind;
 		YqChange	change;
@@ -163,7 +163,7 @@ yq_container_books_load(YqBooks *books, YqContainerBooks *loaded, text *containe
 	memset(loaded, 0, sizeof(*loaded));
 	loaded->history.container_id = container_id;
 	loaded->history.now = books->now;
-	slot = yq_finder_wait_for(yq_books_containers(books), container_id);
+	slot = yq_index_scan_wait_for(yq_books_containers(books), container_id);
 	if (slot != NULL)
 	{
 		loaded->running = true;
@@ -182,14 +182,14 @@ yq_container_books_load(YqBooks *books, YqContainerBooks *loaded, text *containe
 int
 yq_waiting_events_load(YqBooks *books, const text *container_id, YqEvent ***waiting)
 {
-	YqFinder   *finder = yq_books_waiting(books);
+	YqIndexScan   *finder = yq_books_waiting(books);
 	TupleTableSlot *slot;
 	int			count = 0;
 	int			room = 4;
 
 	*waiting = palloc(sizeof(YqEvent *) * room);
-	yq_finder_seek(finder, container_id);
-	while ((slot = yq_finder_next(finder)) != NULL)
+	yq_index_scan_seek(finder, container_id);
+	while ((slot = yq_index_scan_next(finder)) != NULL)
 	{
 		YqEvent		event;
 

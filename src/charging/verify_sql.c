@@ -2,7 +2,7 @@
  *
  * verify_sql.c
  *	  What verify() asks of C: one call per ledger row, one per remembered
- *	  value (DESIGN 1.9; the queries are in sql/65_verify.sql).
+ *	  value (DESIGN 1.9; the queries are in sql/charging/430_verify.sql).
  *
  * Nothing of the path that charges is used here, only the evaluator of what an
  * allocation costs, which pricing_sql.c gives to SQL as well.  There it takes

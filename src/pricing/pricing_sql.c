@@ -4,16 +4,16 @@
  *	  The price evaluator as SQL functions, for views and reports.
  *
  * Each call unpacks its arguments, brings prices up to date and asks
- * rate_class.c; see sql/25_functions.sql for the SQL side.
+ * rate_class.c; see sql/pricing/070_functions.sql for the SQL side.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
-#include "base/catalog.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "pricing/rate_class.h"
+#include "store/catalog.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 

@@ -9,7 +9,7 @@
  * instant on from which the changes since the last refresh bear on prices.
  * Reading tables is in timeline_read.c.
  *
- * The relation cache callback only clears "is_current"; see base/catalog.h.
+ * The relation cache callback only clears "is_current"; see store/catalog.h.
  * A cache that was filled with the transaction's own uncommitted changes is
  * thrown away at the next change, since its version number may be used again
  * after a rollback.
@@ -19,10 +19,10 @@
 #include "base/compat.h"
 
 #include "access/xact.h"
-#include "base/catalog.h"
-#include "base/clock.h"
 #include "miscadmin.h"
 #include "pricing/timeline_read.h"
+#include "store/catalog.h"
+#include "store/clock.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"

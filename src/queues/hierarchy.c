@@ -15,10 +15,10 @@
 #include "base/compat.h"
 
 #include "access/xact.h"
-#include "base/catalog.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "queues/hierarchy_read.h"
+#include "store/catalog.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 

@@ -7,12 +7,12 @@
  */
 #include "base/compat.h"
 
-#include "base/catalog.h"
 #include "base/resource.h"
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
 #include "queues/hierarchy_read.h"
-#include "queues/rows.h"
+#include "store/catalog.h"
+#include "store/table_scan.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
@@ -65,7 +65,7 @@ static void
 read_table(YqHierarchyLoader *loader, YqTable table, const char *const *columns, int column_count,
 		   YqRowReader read_tuple)
 {
-	yq_rows_read(table, loader->snapshot, columns, column_count, read_tuple, loader);
+	yq_table_scan(table, loader->snapshot, columns, column_count, read_tuple, loader);
 }
 
 static YqHierarchyLoader *

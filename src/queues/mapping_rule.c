@@ -7,9 +7,9 @@
  */
 #include "base/compat.h"
 
-#include "base/catalog.h"
 #include "queues/mapping_rule.h"
-#include "queues/rows.h"
+#include "store/catalog.h"
+#include "store/table_scan.h"
 
 enum RuleColumn
 {
@@ -188,7 +188,7 @@ yq_mapping_rules_read(Snapshot snapshot, bool json)
 	rule_room = 64;
 	rule_count = 0;
 	rules = palloc(rule_room * sizeof(YqMappingRule));
-	yq_rows_read(YQ_MAPPING_RULE, snapshot, rule_columns, RULE_COLUMN_COUNT, read_rule, NULL);
+	yq_table_scan(YQ_MAPPING_RULE, snapshot, rule_columns, RULE_COLUMN_COUNT, read_rule, NULL);
 	qsort(rules, rule_count, sizeof(YqMappingRule), compare_rules);
 }
 

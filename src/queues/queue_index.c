@@ -11,13 +11,13 @@
 #include "base/compat.h"
 
 #include "access/xact.h"
-#include "base/catalog.h"
 #include "catalog/pg_collation_d.h"
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
 #include "queues/mapping_rule.h"
 #include "queues/queue_index.h"
-#include "queues/rows.h"
+#include "store/catalog.h"
+#include "store/table_scan.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/formatting.h"
@@ -247,7 +247,7 @@ read_queues(Snapshot snapshot)
 
 	memcpy(&names[QUEUE_FIRST_ACL], yq_acl_columns, sizeof(yq_acl_columns));
 	memcpy(&names[QUEUE_FIRST_TEMPLATE], template_columns, sizeof(template_columns));
-	yq_rows_read(YQ_QUEUE, snapshot, names, QUEUE_COLUMN_COUNT, read_queue, NULL);
+	yq_table_scan(YQ_QUEUE, snapshot, names, QUEUE_COLUMN_COUNT, read_queue, NULL);
 	link_parents();
 }
 
@@ -493,14 +493,14 @@ load(void)
 	workflows = yq_bytes_table_create("yquota workflow priorities",
 									  sizeof(WorkflowEntry), index_context);
 	set_defaults();
-	yq_rows_read(YQ_SCHEDULER_SETTING, snapshot, setting_columns, SETTING_COLUMN_COUNT,
+	yq_table_scan(YQ_SCHEDULER_SETTING, snapshot, setting_columns, SETTING_COLUMN_COUNT,
 				 read_setting, NULL);
 	read_queues(snapshot);
-	yq_rows_read(YQ_WILDCARD_TEMPLATE, snapshot, template_names, lengthof(template_names),
+	yq_table_scan(YQ_WILDCARD_TEMPLATE, snapshot, template_names, lengthof(template_names),
 				 read_wildcard_template, NULL);
 	if (hash_get_num_entries(templates) > 0)
 		yq_queue_index_walk(complete_created_queue, NULL);
-	yq_rows_read(YQ_WORKFLOW_PRIORITY_MAPPING, snapshot, workflow_names,
+	yq_table_scan(YQ_WORKFLOW_PRIORITY_MAPPING, snapshot, workflow_names,
 				 lengthof(workflow_names), read_workflow, NULL);
 	yq_mapping_rules_read(snapshot, settings.json_rules);
 	MemoryContextSwitchTo(old_context);

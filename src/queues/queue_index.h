@@ -6,7 +6,7 @@
  *
  * Kept per session in one memory context and read again when one of the tables
  * has changed, by this transaction or by a committed one; see
- * base/catalog.h.  Rows are read with the newest committed state.  Pointers
+ * store/catalog.h.  Rows are read with the newest committed state.  Pointers
  * into the index are valid until the next yq_queue_index_refresh().
  *
  * A name finds a queue if it is its full path or, as long as no other queue has

@@ -13,14 +13,14 @@
  */
 #include "base/compat.h"
 
-#include "base/catalog.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "queues/effective.h"
 #include "queues/hierarchy_read.h"
-#include "queues/rows.h"
-#include "queues/statement.h"
 #include "queues/usage.h"
+#include "store/catalog.h"
+#include "store/saved_plan.h"
+#include "store/table_scan.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -166,8 +166,8 @@ read_reserved(const UsageScan *scan, HeapTuple row, TupleDesc descriptor)
 static void
 read_all_reserved(const UsageScan *scan)
 {
-	static YqStatement look_up_all = {.command = LOOK_UP_RESERVED("WHERE r.queue IS NOT NULL")};
-	static YqStatement look_up_leaf = {.command = LOOK_UP_RESERVED("WHERE r.queue = $1"),.types = {"text"}};
+	static YqSavedPlan look_up_all = {.command = LOOK_UP_RESERVED("WHERE r.queue IS NOT NULL")};
+	static YqSavedPlan look_up_leaf = {.command = LOOK_UP_RESERVED("WHERE r.queue = $1"),.types = {"text"}};
 	Datum		values[1];
 	uint64		count;
 
@@ -175,7 +175,7 @@ read_all_reserved(const UsageScan *scan)
 		elog(ERROR, "SPI_connect failed");
 	if (scan->queue != NULL)
 		values[0] = CStringGetTextDatum(scan->queue->path);
-	count = yq_statement_read(scan->queue == NULL ? &look_up_all : &look_up_leaf, values, scan->snapshot);
+	count = yq_saved_plan_read(scan->queue == NULL ? &look_up_all : &look_up_leaf, values, scan->snapshot);
 	for (uint64 i = 0; i < count; i++)
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(scan->row_context);
@@ -380,7 +380,7 @@ read_folded(YqHierarchy *hierarchy, UsageScan *scan)
 	folded->is_valid = false;
 	forget_usage(hierarchy);
 	scan->reader = add_usage;
-	yq_rows_read(YQ_USAGE_COUNTER, scan->snapshot, column_names, USAGE_SCOPE, read_counter, scan);
+	yq_table_scan(YQ_USAGE_COUNTER, scan->snapshot, column_names, USAGE_SCOPE, read_counter, scan);
 	for (int i = 0; i < hierarchy->queue_count; i++)
 		copy_queue(hierarchy, hierarchy->queues[i], false);
 	copy_elsewhere(hierarchy, false);
@@ -410,7 +410,7 @@ find_version(Snapshot snapshot)
 	static const char *const columns[] = {"version"};
 	Version		version = {.is_known = false};
 
-	yq_rows_read(YQ_USAGE_VERSION, snapshot, columns, lengthof(columns), read_version, &version);
+	yq_table_scan(YQ_USAGE_VERSION, snapshot, columns, lengthof(columns), read_version, &version);
 	return version;
 }
 
@@ -433,7 +433,7 @@ yq_hierarchy_read_usage(YqHierarchy *hierarchy)
 	/* an error in what follows leaves usage half read */
 	folded->is_valid = false;
 	scan.reader = add_unfolded;
-	yq_rows_read(YQ_COUNTER_DELTA, scan.snapshot, column_names, USAGE_COLUMNS, read_delta, &scan);
+	yq_table_scan(YQ_COUNTER_DELTA, scan.snapshot, column_names, USAGE_COLUMNS, read_delta, &scan);
 	use_reservations(&scan);
 	folded->version = version.version;
 	folded->is_valid = version.is_known;
@@ -450,12 +450,12 @@ yq_usage_of_leaf_read(const YqHierarchy *hierarchy, const YqQueue *leaf,
 	UsageScan	scan = begin_scan(hierarchy, leaf, reader, argument);
 
 	/* events name it by its path or, when it is the only one, by its name; one snapshot as above */
-	yq_rows_read_index(YQ_USAGE_COUNTER, index_name, scan.snapshot, leaf->path, NULL,
+	yq_table_scan_index(YQ_USAGE_COUNTER, index_name, scan.snapshot, leaf->path, NULL,
 					   column_names, USAGE_SCOPE, read_counter, &scan);
 	if (leaf->name != leaf->path)
-		yq_rows_read_index(YQ_USAGE_COUNTER, index_name, scan.snapshot, leaf->name, NULL,
+		yq_table_scan_index(YQ_USAGE_COUNTER, index_name, scan.snapshot, leaf->name, NULL,
 						   column_names, USAGE_SCOPE, read_counter, &scan);
-	yq_rows_read(YQ_COUNTER_DELTA, scan.snapshot, column_names, USAGE_COLUMNS, read_delta, &scan);
+	yq_table_scan(YQ_COUNTER_DELTA, scan.snapshot, column_names, USAGE_COLUMNS, read_delta, &scan);
 	use_reservations(&scan);
 	end_scan(&scan);
 }

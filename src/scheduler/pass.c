@@ -7,27 +7,27 @@
  */
 #include "base/compat.h"
 
-#include "base/catalog.h"
+#include "admission/application_change.h"
+#include "admission/submission.h"
+#include "admission/submission_lock.h"
 #include "base/settings.h"
 #include "miscadmin.h"
-#include "queues/application_change.h"
-#include "queues/statement.h"
-#include "queues/submission.h"
-#include "queues/submission_lock.h"
 #include "queues/text.h"
-#include "scheduler/apply.h"
-#include "scheduler/assign.h"
-#include "scheduler/change_log.h"
-#include "scheduler/container_request.h"
-#include "scheduler/container_update.h"
-#include "scheduler/expiry.h"
-#include "scheduler/explain.h"
-#include "scheduler/kept_cluster.h"
-#include "scheduler/look.h"
+#include "scheduler/cache/kept_cluster.h"
+#include "scheduler/cache/pass_log.h"
+#include "scheduler/decide/assign.h"
+#include "scheduler/decide/explain.h"
+#include "scheduler/decide/look.h"
+#include "scheduler/decide/rest.h"
 #include "scheduler/pass.h"
-#include "scheduler/pass_lock.h"
-#include "scheduler/pass_log.h"
-#include "scheduler/rest.h"
+#include "scheduler/record/apply.h"
+#include "scheduler/record/change_log.h"
+#include "scheduler/record/expiry.h"
+#include "scheduler/record/pass_lock.h"
+#include "scheduler/request/container_request.h"
+#include "scheduler/request/container_update.h"
+#include "store/catalog.h"
+#include "store/saved_plan.h"
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
 
@@ -37,20 +37,20 @@
 static void
 drop_void_reservations(const YqHierarchy *hierarchy)
 {
-	static YqStatement look_up = {
+	static YqSavedPlan look_up = {
 		.command = "SELECT FROM yquota.reservation AS r WHERE NOT EXISTS ("
 		"SELECT FROM yquota.node AS n WHERE n.name = r.node AND n.state = 'RUNNING' AND n.label = r.label) LIMIT 1"
 	};
-	static YqStatement drop = {
+	static YqSavedPlan drop = {
 		.command = "DELETE FROM yquota.reservation AS r WHERE NOT EXISTS ("
 		"SELECT FROM yquota.node AS n WHERE n.name = r.node AND n.state = 'RUNNING' AND n.label = r.label)"
 	};
 
-	if (yq_statement_execute(&look_up, NULL, NULL) == 0)
+	if (yq_saved_plan_execute(&look_up, NULL, NULL) == 0)
 		return;
 	yq_pass_lock_leaves(hierarchy);
 	yq_change_log_begin_own();
-	if (yq_statement_execute(&drop, NULL, NULL) > 0)
+	if (yq_saved_plan_execute(&drop, NULL, NULL) > 0)
 		yq_change_log_everything();
 	yq_change_log_end_own();
 }
@@ -59,7 +59,7 @@ drop_void_reservations(const YqHierarchy *hierarchy)
 static List *
 find_lost_masters(void)
 {
-	static YqStatement look_up = {
+	static YqSavedPlan look_up = {
 		.command = "SELECT t.application_id FROM yquota_internal.application_attempt AS t "
 		"JOIN yquota.application AS a ON a.application_id = t.application_id AND a.state = 'ACTIVE' "
 		"WHERE t.am_container_id IS NOT NULL AND NOT EXISTS ("
@@ -67,7 +67,7 @@ find_lost_masters(void)
 		"ORDER BY t.application_id"
 	};
 
-	return yq_statement_strings(&look_up, NULL);
+	return yq_saved_plan_strings(&look_up, NULL);
 }
 
 static void
@@ -97,13 +97,13 @@ restart_lost_masters(const YqHierarchy *hierarchy)
 static void
 check_nodes(const char **nodes, int count)
 {
-	static YqStatement look_up = {
+	static YqSavedPlan look_up = {
 		.command = "SELECT u.name FROM pg_catalog.unnest($1) WITH ORDINALITY AS u (name, number) "
 		"WHERE NOT EXISTS (SELECT FROM yquota.node AS n WHERE n.name = u.name) ORDER BY u.number LIMIT 1",
 		.types = {"_text"}
 	};
 	Datum		values[] = {yq_array_of_names(nodes, count)};
-	const List *unknown = yq_statement_strings(&look_up, values);
+	const List *unknown = yq_saved_plan_strings(&look_up, values);
 
 	if (unknown != NIL)
 		ereport(ERROR,
@@ -131,7 +131,7 @@ check_unknown_nodes(const YqPass *pass, const YqCluster *cluster)
 static void
 check_charging(void)
 {
-	static YqStatement refuse = {
+	static YqSavedPlan refuse = {
 		.command = "SELECT yquota_internal.refuse_while_deferred('allocate containers')"
 	};
 
@@ -142,7 +142,7 @@ check_charging(void)
 				 errdetail("What the scheduler decides by is counted when events are charged."),
 				 errhint("Set yquota.charging to on.")));
 	if (!yq_table_has_no_pages(YQ_DEFERRED_EVENT))
-		(void) yq_statement_execute(&refuse, NULL, NULL);
+		(void) yq_saved_plan_execute(&refuse, NULL, NULL);
 }
 
 static void

@@ -8,7 +8,7 @@
 #ifndef YQ_PASS_H
 #define YQ_PASS_H
 
-#include "scheduler/cluster_load.h"
+#include "scheduler/load/cluster_load.h"
 
 typedef struct YqPass
 {

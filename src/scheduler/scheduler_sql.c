@@ -1,26 +1,26 @@
 /*-------------------------------------------------------------------------
  *
  * scheduler_sql.c
- *	  Allocation passes as SQL functions, see sql/59_scheduler.sql.
+ *	  Allocation passes as SQL functions, see sql/scheduler/380_scheduler.sql.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
+#include "admission/last_am_limit.h"
+#include "admission/subject.h"
+#include "admission/submission.h"
+#include "admission/submission_lock.h"
 #include "base/arguments.h"
-#include "base/catalog.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "queues/hierarchy_read.h"
-#include "queues/last_am_limit.h"
-#include "queues/subject.h"
-#include "queues/submission.h"
-#include "queues/submission_lock.h"
-#include "scheduler/decision.h"
-#include "scheduler/explain.h"
+#include "scheduler/decide/explain.h"
 #include "scheduler/pass.h"
-#include "scheduler/pass_lock.h"
+#include "scheduler/record/decision.h"
+#include "scheduler/record/pass_lock.h"
+#include "store/catalog.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 

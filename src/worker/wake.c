@@ -15,13 +15,13 @@
 #include <signal.h>
 
 #include "access/xact.h"
-#include "base/catalog.h"
 #include "commands/dbcommands.h"
 #include "commands/event_trigger.h"
 #include "commands/trigger.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
+#include "store/catalog.h"
 #include "utils/builtins.h"
 #include "worker/worker.h"
 

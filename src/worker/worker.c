@@ -11,7 +11,7 @@
  * delays, without holding up the others.  A task that would have to wait for
  * somebody's lock is postponed instead, which is no failure but an alert.
  *
- * Due times are by the clock (base/clock.h); several missed intervals are made
+ * Due times are by the clock (store/clock.h); several missed intervals are made
  * up for by one run.  Delays of retries are by the system's clock.
  *
  * Being the only worker is proved by a session-level advisory lock that no SQL
@@ -27,8 +27,6 @@
 #include "base/compat.h"
 
 #include "access/xact.h"
-#include "base/catalog.h"
-#include "base/clock.h"
 #include "base/settings.h"
 #include "catalog/pg_type.h"
 #include "common/pg_prng.h"
@@ -36,11 +34,13 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/interrupt.h"
-#include "scheduler/expiry.h"
-#include "scheduler/pass_lock.h"
+#include "scheduler/record/expiry.h"
+#include "scheduler/record/pass_lock.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/lock.h"
+#include "store/catalog.h"
+#include "store/clock.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"

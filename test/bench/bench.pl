@@ -4,7 +4,7 @@
 #
 # Run the cases that BENCH_ONLY matches, print the table and write REPORT.md and
 # REPORT.json.  FILES is a directory that the server reads and that may be filled;
-# the cluster is the one of PGHOST.  scripts/bench.sh makes both.
+# the cluster is the one of PGHOST.  test/scripts/bench.sh makes both.
 use strict;
 use warnings;
 

@@ -6,7 +6,7 @@
  * yq_sql_fuzz(target, arguments) hands a target to libFuzzer, whose command
  * line "arguments" is, and does not come back: the fuzzer ends the process
  * with status 0 when it has done its runs.  So it is called in a server in
- * single-user mode (scripts/fuzz.sh).  The library holds all of yquota,
+ * single-user mode (test/scripts/fuzz.sh).  The library holds all of yquota,
  * instrumented; of the server it uses what runs in production.
  *
  *-------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 # How long a test goes on: a fixed number of rounds in "make check"; in "make
-# soak" the seconds that scripts/soak.sh gives it in SOAK_SECONDS, counted from
+# soak" the seconds that test/scripts/soak.sh gives it in SOAK_SECONDS, counted from
 # the start of the program, and in any case the least number of rounds.
 #
 #	for (my $done = 0; soak_goes_on($done, 5, 100); $done++) { ... }

@@ -27,7 +27,7 @@ delete @ENV{qw(BENCH_ONLY BENCH_REPETITIONS)};
 sub run
 {
 	local %ENV = (%ENV, @_);
-	my $table = `scripts/bench.sh 2>"$directory/told"`;
+	my $table = `test/scripts/bench.sh 2>"$directory/told"`;
 	my $status = $? >> 8;
 
 	open my $file, '<', "$directory/told" or die "could not read what was told: $!\n";

@@ -31,7 +31,7 @@ END
 {
 	my $status = $?;
 
-	system 'demo/stop.sh' if defined $directory && -e "$directory/demo/programs";
+	system 'docs/demo/stop.sh' if defined $directory && -e "$directory/demo/programs";
 	$? = $status;
 }
 
@@ -66,7 +66,7 @@ sub steady { my ($output) = @_; $output =~ s/in \d+ seconds|^The worker .*//mg; 
 # A generated history
 #
 $ENV{DEMO_DAYS} = 3;
-my ($succeeded, $output) = run('demo/run.sh');
+my ($succeeded, $output) = run('docs/demo/run.sh');
 ok($succeeded, 'a generated history is replayed');
 like($output, qr/^=== \Q$_\E/m, "it shows: $_")
   foreach 'The price over time', 'The dearest projects', 'Cost by queue', 'Cost by day', 'One container\'s bill',
@@ -97,7 +97,7 @@ is(query('SELECT count(*) FROM yquota.balance_overview AS o JOIN yquota.project_
 		  . ' WHERE o.spent <> round(b.charged + b.accrued) OR o.remaining <> round(b.remaining)'), '0', 'with rounded amounts of the exact view');
 cmp_ok(-s "$ENV{DEMO_DIRECTORY}/report.html", '>', 20000, 'there is a report with charts');
 
-my ($again, $same_output) = run('demo/run.sh');
+my ($again, $same_output) = run('docs/demo/run.sh');
 ok($again, 'it can be run again while its cluster is running');
 is(steady($same_output), steady($output), 'the same history has the same outcome');
 
@@ -125,7 +125,7 @@ write_file('openb_pods.csv',
 $ENV{TRACE} = "$directory/trace";
 $ENV{LC_ALL} = 'C';
 delete $ENV{DEMO_DAYS};
-($succeeded, $output) = run('demo/run.sh');
+($succeeded, $output) = run('docs/demo/run.sh');
 ok($succeeded, 'a trace is replayed');
 unlike($output, qr/[^\x00-\x7f]/, 'nothing but ASCII is printed in another locale');
 like($output, qr/^GPU, .*#/ms, 'the chart has its ASCII form there');
@@ -149,8 +149,8 @@ is(query('SELECT count(*) FROM yquota.verify()'), '0', 'its books are right');
 #
 # The end
 #
-ok((run('demo/stop.sh'))[0], 'the cluster is stopped');
+ok((run('docs/demo/stop.sh'))[0], 'the cluster is stopped');
 ok(!-e "$ENV{DEMO_DIRECTORY}/data", 'and its data are gone');
-ok((run('demo/stop.sh'))[0], 'stopping twice is fine');
+ok((run('docs/demo/stop.sh'))[0], 'stopping twice is fine');
 
 done_testing();

@@ -184,7 +184,7 @@ is(join(', ', sort keys %unknown), '', 'everything that the pages name exists');
 # SQLSTATEs: every condition that the sources raise is in the table of errors.
 #
 my %condition;
-foreach my $file (glob('src/*.c src/*/*.c sql/[0-9]*.sql'))
+foreach my $file (glob('src/*.c src/*/*.c src/*/*/*.c sql/*/[0-9]*.sql'))
 {
 	my $text = slurp_file($file);
 

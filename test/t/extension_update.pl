@@ -4,7 +4,7 @@
 #   objects with the same properties, down to rights, comments and dump marks,
 #   and the same shipped rows.
 # - An installation full of work lives through it all with nothing lost.  The
-#   released library did the work (scripts/build_releases.sh makes it).  When the
+#   released library did the work (test/scripts/build_releases.sh makes it).  When the
 #   library is replaced, its sessions go on, and new sessions are refused until
 #   the update.  After the update sessions of the released library are refused.
 #   In the end every amount is that of a database which did the same work with

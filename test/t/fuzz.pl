@@ -27,7 +27,7 @@ my ($total, $rounds) = (0, 0);
 sub fuzz
 {
 	my $messages = "$directory.messages";
-	my @lines = qx(mkdir -p '$directory' && '$top/scripts/fuzz.sh' '$directory' $runs 2>'$messages');
+	my @lines = qx(mkdir -p '$directory' && '$top/test/scripts/fuzz.sh' '$directory' $runs 2>'$messages');
 	my $status = $? >> 8;
 
 	plan skip_all => 'clang has no fuzzer here' if $status == NOT_INSTALLED;

@@ -27,9 +27,9 @@ $node->safe_psql('postgres', 'CREATE EXTENSION yquota');
 #
 # The page
 #
-my ($printed) = run_command([ 'psql', '-X', '-A', '-t', '-q', '-d', $node->connstr('postgres'), '-f', "$FindBin::RealBin/../../scripts/hadoop_properties.sql" ]);
+my ($printed) = run_command([ 'psql', '-X', '-A', '-t', '-q', '-d', $node->connstr('postgres'), '-f', "$FindBin::RealBin/../scripts/hadoop_properties.sql" ]);
 my ($shown) = slurp_file("$FindBin::RealBin/../../docs/hadoop-properties.md") =~ /^(## Queues\n.*?)\n*\z/ms;
-is($shown, $printed, 'docs/hadoop-properties.md shows what scripts/hadoop_properties.sql prints');
+is($shown, $printed, 'docs/hadoop-properties.md shows what test/scripts/hadoop_properties.sql prints');
 cmp_ok(scalar(() = $printed =~ /^\| `yarn/mg), '>', 140, 'of every property');
 
 #

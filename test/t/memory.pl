@@ -23,7 +23,7 @@ sub watch
 {
 	my ($kind, @tests) = @_;
 	my $messages = "$PostgreSQL::Test::Utils::tmp_check/$kind.messages";
-	my @lines = qx('$top/scripts/memory_check.sh' '$directory.$kind' $kind @tests 2>'$messages');
+	my @lines = qx('$top/test/scripts/memory_check.sh' '$directory.$kind' $kind @tests 2>'$messages');
 
   SKIP:
 	{

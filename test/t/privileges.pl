@@ -29,10 +29,10 @@ $node->safe_psql('original', <<~'SQL');
 #
 # The table
 #
-my ($printed) = run_command([ 'psql', '-X', '-A', '-t', '-q', '-d', $node->connstr('original'), '-f', "$FindBin::RealBin/../../scripts/privileges.sql" ]);
+my ($printed) = run_command([ 'psql', '-X', '-A', '-t', '-q', '-d', $node->connstr('original'), '-f', "$FindBin::RealBin/../scripts/privileges.sql" ]);
 my $page = slurp_file("$FindBin::RealBin/../../docs/privileges.md");
 my ($shown) = $page =~ /^(\| table or view .*?)\n\nNothing in the schema/ms;
-is($shown, $printed, 'docs/privileges.md shows what scripts/privileges.sql prints');
+is($shown, $printed, 'docs/privileges.md shows what test/scripts/privileges.sql prints');
 cmp_ok(scalar(() = $printed =~ /^\| `/mg), '>', 60, 'of tables, views and functions');
 is($node->safe_psql('original', q(SELECT count(*) FROM pg_roles WHERE rolname ~ 'printed')), '0', 'and nothing of it stays');
 

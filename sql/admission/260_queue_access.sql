@@ -1,0 +1,76 @@
+--
+-- Who may do what in a queue, with which priority, and which queue an application
+-- goes to (seed 004).  Decisions are made in C on what is configured in
+-- queues/220_queue_tables.sql, which every session keeps in memory; triggers tell sessions
+-- to read it again, here and in queues/270_queue_hierarchy.sql.
+--
+
+CREATE TRIGGER signal_access
+	AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.workflow_priority_mapping
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
+
+CREATE FUNCTION yquota.check_queue_access(
+	username text, groups text[], queue text, operation text, real_username text DEFAULT NULL,
+	OUT allowed boolean, OUT decided_by text, OUT reason text)
+	LANGUAGE c STABLE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_check_queue_access';
+COMMENT ON FUNCTION yquota.check_queue_access(text, text[], text, text, text) IS
+	'May a user do something in a queue (path or short name)?  Operations: SUBMIT (as a submission is checked), ADMIN (yarn.admin.acl), or Hadoop''s SUBMIT_APPLICATIONS, ADMINISTER_QUEUE, ADMINISTER_RESERVATIONS, LIST_RESERVATIONS, SUBMIT_RESERVATIONS.  real_username is who acts for him.  Returns the path of the queue whose list decided, and why';
+REVOKE ALL ON FUNCTION yquota.check_queue_access(text, text[], text, text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.application_priority(
+	username text, groups text[], queue text, requested integer DEFAULT NULL,
+	tags text[] DEFAULT NULL, real_username text DEFAULT NULL,
+	OUT allowed boolean, OUT priority integer, OUT reason text)
+	LANGUAGE c STABLE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_application_priority';
+COMMENT ON FUNCTION yquota.application_priority(text, text[], text, integer, text[], text) IS
+	'Priority that an application of a user would get in a queue (path or short name): what is requested or the default of the user or of the queue, at most the cluster''s maximum, or what its workflow (from its tags) is mapped to; allowed says whether the queue''s priority list lets him have it';
+REVOKE ALL ON FUNCTION yquota.application_priority(text, text[], text, integer, text[], text) FROM PUBLIC;
+
+--
+-- Placement
+--
+
+CREATE FUNCTION yquota.place_application(
+	username text, groups text[], queue text DEFAULT 'default', application_name text DEFAULT NULL,
+	OUT queue_path text, OUT outcome text, OUT must_create boolean, OUT rule_kind yquota.mapping_rule_kind,
+	OUT rule_position integer, OUT reason text, OUT earlier_rules text[])
+	LANGUAGE c STABLE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_place_application';
+COMMENT ON FUNCTION yquota.place_application(text, text[], text, text) IS
+	'Which queue an application would go to, without submitting it; groups in order, the primary one first.  Outcome: PLACED (by a rule), PLACED_BY_DEFAULT (by a rule''s fallback), PLACED_AS_NAMED (no rule decided), REJECTED (by a rule), UNKNOWN (no rule decided and the queue named cannot take it).  earlier_rules says of the rules before why they did not decide';
+REVOKE ALL ON FUNCTION yquota.place_application(text, text[], text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.explain_placement(
+	username text, groups text[], queue text DEFAULT 'default', application_name text DEFAULT NULL)
+	RETURNS TABLE (rule_kind yquota.mapping_rule_kind, rule_position integer, matches boolean, target text,
+				   decides boolean, reason text)
+	LANGUAGE c STABLE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_explain_placement';
+COMMENT ON FUNCTION yquota.explain_placement(text, text[], text, text) IS
+	'What place_application() finds for each rule up to the one that decides: whether it matches, the path that it makes, and why it decides or not';
+REVOKE ALL ON FUNCTION yquota.explain_placement(text, text[], text, text) FROM PUBLIC;
+
+--
+-- Rules and priority lists that Hadoop would not start with are refused by the
+-- check of the hierarchy.  Queues that a submission creates make no rule wrong.
+--
+
+CREATE FUNCTION yquota_internal.note_rule_change() RETURNS trigger
+	LANGUAGE c
+	AS 'MODULE_PATHNAME', 'yq_sql_note_rule_change';
+COMMENT ON FUNCTION yquota_internal.note_rule_change() IS
+	'Has the check at commit look at mapping rules and priority lists as well';
+REVOKE ALL ON FUNCTION yquota_internal.note_rule_change() FROM PUBLIC;
+
+CREATE TRIGGER note_rule_change AFTER INSERT OR UPDATE ON yquota.mapping_rule
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_rule_change();
+CREATE TRIGGER note_rule_change AFTER INSERT OR DELETE OR UPDATE OF mapping_rule_format, queue_placement_rules
+		ON yquota.scheduler_setting
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_rule_change();
+CREATE TRIGGER note_rule_change AFTER INSERT OR UPDATE OF path, auto_created, acl_application_max_priority,
+		reservable, auto_create_child_queue_enabled, auto_queue_creation_v2_enabled ON yquota.queue
+	FOR EACH ROW WHEN (NOT NEW.auto_created) EXECUTE FUNCTION yquota_internal.note_rule_change();
+CREATE TRIGGER note_rule_change_gone AFTER DELETE ON yquota.queue
+	FOR EACH ROW WHEN (NOT OLD.auto_created) EXECUTE FUNCTION yquota_internal.note_rule_change();

@@ -1,0 +1,124 @@
+--
+-- Applications: what was submitted, in which queue it is and what it waits for
+-- (seed 004, DESIGN 5).
+--
+-- Rows are written by the functions of admission/320_submission.sql.  What the limits of a
+-- queue are compared with is counted per queue, user and partition as rows come,
+-- change and go, so that a submission does not read its neighbours.
+--
+
+CREATE TYPE yquota.application_state AS ENUM
+	('NON_RUNNABLE', 'ACCEPTED', 'ACTIVE', 'FINISHED', 'FAILED', 'KILLED', 'REJECTED');
+COMMENT ON TYPE yquota.application_state IS
+	'Where an application stands: held by max-parallel-apps (NON_RUNNABLE), waiting for its application master to fit in (ACCEPTED), allowed to start (ACTIVE), over (FINISHED, FAILED, KILLED), never let in (REJECTED)';
+
+CREATE TABLE yquota.application (
+	application_id text COLLATE "C" PRIMARY KEY CHECK (application_id <> '' AND octet_length(application_id) <= 255),
+	username text COLLATE "C" NOT NULL CHECK (username <> '' AND octet_length(username) <= 255),
+	groups text[] COLLATE "C",
+	real_username text COLLATE "C",
+	application_name text,
+	tags text[],
+	submitted_queue text COLLATE "C",
+	queue text COLLATE "C",
+	label text COLLATE "C" NOT NULL DEFAULT '',
+	node_label_expression text COLLATE "C",
+	project text COLLATE "C",
+	am_resource yquota.resource NOT NULL,
+	unmanaged boolean NOT NULL DEFAULT false,
+	priority integer NOT NULL,
+	lifetime bigint CHECK (lifetime > 0),
+	state yquota.application_state NOT NULL,
+	has_outstanding_requests boolean NOT NULL DEFAULT true,
+	view_acl text,
+	modify_acl text,
+	submitted_at timestamptz NOT NULL,
+	activated_at timestamptz,
+	expires_at timestamptz,
+	finished_at timestamptz,
+	diagnostics text,
+	CHECK (queue IS NOT NULL OR state = 'REJECTED'),
+	CHECK ((finished_at IS NOT NULL) = (state IN ('FINISHED', 'FAILED', 'KILLED', 'REJECTED')))
+);
+-- Those that a queue has, in the order of state that limits ask about.
+CREATE INDEX application_live_idx ON yquota.application (queue, state, username)
+	WHERE finished_at IS NULL;
+CREATE INDEX application_held_username_idx ON yquota.application (username) WHERE state = 'NON_RUNNABLE';
+CREATE INDEX application_held_queue_idx ON yquota.application (queue) WHERE state = 'NON_RUNNABLE';
+-- The one with the least application master of a queue and label comes first.
+CREATE INDEX application_waiting_memory_idx ON yquota.application (queue, label, yquota.amount(am_resource, 'memory-mb'))
+	WHERE state = 'ACCEPTED';
+CREATE INDEX application_waiting_vcores_idx ON yquota.application (queue, label, yquota.amount(am_resource, 'vcores'))
+	WHERE state = 'ACCEPTED';
+CREATE INDEX application_expires_at_idx ON yquota.application (expires_at) WHERE finished_at IS NULL;
+CREATE INDEX application_finished_at_idx ON yquota.application (finished_at) WHERE finished_at IS NOT NULL;
+COMMENT ON TABLE yquota.application IS
+	'Applications that were submitted, and what became of them; written by submit_application() and its kin';
+COMMENT ON COLUMN yquota.application.groups IS 'of the user, the primary one first; NULL when they are not known';
+COMMENT ON COLUMN yquota.application.real_username IS 'who acts for the user; NULL: nobody';
+COMMENT ON COLUMN yquota.application.submitted_queue IS 'as named by whoever submitted it';
+COMMENT ON COLUMN yquota.application.queue IS 'full path of the leaf; NULL when none was found';
+COMMENT ON COLUMN yquota.application.label IS 'partition of the nodes that the application master asks for; empty for the default one';
+COMMENT ON COLUMN yquota.application.node_label_expression IS 'label that the submission names for all its containers: of those for which none is asked for, and of the application in the order fifo-with-partitions; NULL: none';
+COMMENT ON COLUMN yquota.application.project IS 'who pays; NULL: nobody was named';
+COMMENT ON COLUMN yquota.application.am_resource IS 'of the application master, native units, in whole steps of the minimum allocation';
+COMMENT ON COLUMN yquota.application.unmanaged IS 'whether its application master runs outside of the cluster';
+COMMENT ON COLUMN yquota.application.priority IS 'larger comes first';
+COMMENT ON COLUMN yquota.application.lifetime IS 'seconds from its submission; NULL: no limit';
+COMMENT ON COLUMN yquota.application.has_outstanding_requests IS 'whether it waits for containers, and so makes its user an active one of the queue; who had none that had started when it was submitted is made one when it asks anew';
+COMMENT ON COLUMN yquota.application.view_acl IS 'who else may see it: users, a blank, groups';
+COMMENT ON COLUMN yquota.application.modify_acl IS 'who else may change or end it, written likewise';
+COMMENT ON COLUMN yquota.application.activated_at IS 'when it was let start; NULL: not yet';
+COMMENT ON COLUMN yquota.application.expires_at IS 'submitted_at and its lifetime; NULL: never';
+COMMENT ON COLUMN yquota.application.diagnostics IS 'what it waits for or why it was refused or ended, in words';
+
+CREATE TABLE yquota_internal.application_counter (
+	queue text COLLATE "C" NOT NULL,
+	username text COLLATE "C" NOT NULL,
+	label text COLLATE "C" NOT NULL,
+	non_runnable integer NOT NULL CHECK (non_runnable >= 0),
+	accepted integer NOT NULL CHECK (accepted >= 0),
+	active integer NOT NULL CHECK (active >= 0),
+	demanding integer NOT NULL CHECK (demanding >= 0),
+	am_used yquota.resource NOT NULL,
+	PRIMARY KEY (queue, username, label)
+) WITH (fillfactor = 50);
+CREATE INDEX application_counter_username_idx ON yquota_internal.application_counter (username);
+COMMENT ON TABLE yquota_internal.application_counter IS
+	'How many applications of a user a leaf queue has, per partition of their application masters; follows from application';
+COMMENT ON COLUMN yquota_internal.application_counter.label IS 'partition of the application masters';
+COMMENT ON COLUMN yquota_internal.application_counter.demanding IS 'those of all three that have outstanding requests';
+COMMENT ON COLUMN yquota_internal.application_counter.am_used IS 'of the application masters of active ones, native units';
+
+CREATE TABLE yquota_internal.application_total (
+	part integer PRIMARY KEY,
+	live bigint NOT NULL
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.application_total IS
+	'How many live applications there are, in parts to be added up: transactions at work at the same time change different ones; follows from application';
+COMMENT ON COLUMN yquota_internal.application_total.live IS
+	'those that came less those that went, by transactions that took this part; may be negative';
+
+CREATE FUNCTION yquota_internal.count_applications() RETURNS trigger
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_count_applications';
+COMMENT ON FUNCTION yquota_internal.count_applications() IS
+	'Keeps application_counter and application_total';
+REVOKE ALL ON FUNCTION yquota_internal.count_applications() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.unwritten_applications() RETURNS bigint
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_unwritten_applications';
+COMMENT ON FUNCTION yquota_internal.unwritten_applications() IS
+	'What this transaction will add to application_total when it commits';
+REVOKE ALL ON FUNCTION yquota_internal.unwritten_applications() FROM PUBLIC;
+
+CREATE TRIGGER count_applications AFTER INSERT OR UPDATE OR DELETE ON yquota.application
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.count_applications();
+CREATE TRIGGER count_no_applications AFTER TRUNCATE ON yquota.application
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.count_applications();
+
+SELECT pg_extension_config_dump('yquota.application', '');
+SELECT pg_extension_config_dump('yquota_internal.application_counter', '');
+SELECT pg_extension_config_dump('yquota_internal.application_total', '');

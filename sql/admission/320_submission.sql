@@ -1,0 +1,137 @@
+--
+-- Submitting applications, and what happens to them afterwards (seed 004,
+-- DESIGN 5).  Everything is decided in C (src/admission/submission.h,
+-- application_change.h); these functions run as the owner, and whoever may call
+-- them speaks for the resource manager.
+--
+
+CREATE FUNCTION yquota.submit_application(
+	application_id text, username text, groups text[], queue text DEFAULT 'default',
+	application_name text DEFAULT NULL, am_resource yquota.resource DEFAULT NULL,
+	priority integer DEFAULT NULL, lifetime bigint DEFAULT NULL, tags text[] DEFAULT NULL,
+	label text DEFAULT NULL, unmanaged boolean DEFAULT false, project text DEFAULT NULL,
+	real_username text DEFAULT NULL, view_acl text DEFAULT NULL, modify_acl text DEFAULT NULL,
+	node_label_expression text DEFAULT NULL,
+	OUT application_id text, OUT queue text, OUT priority integer, OUT lifetime bigint,
+	OUT state yquota.application_state, OUT activated boolean, OUT decided_by text, OUT decided_at text,
+	OUT used bigint, OUT maximum bigint, OUT used_resource yquota.resource,
+	OUT maximum_resource yquota.resource, OUT reason text)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_submit_application';
+COMMENT ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text) IS
+	'Submit an application: where it goes, with which priority and lifetime (seconds), whether it is let in, has to wait or may start (activated), and which limit or rule decided otherwise, with its figures.  It is recorded in application, also when it is refused; an id that was refused may be submitted again';
+REVOKE ALL ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.admission(
+	application_id text, username text, groups text[], queue text DEFAULT 'default',
+	application_name text DEFAULT NULL, am_resource yquota.resource DEFAULT NULL,
+	priority integer DEFAULT NULL, lifetime bigint DEFAULT NULL, tags text[] DEFAULT NULL,
+	label text DEFAULT NULL, unmanaged boolean DEFAULT false, project text DEFAULT NULL,
+	real_username text DEFAULT NULL, view_acl text DEFAULT NULL, modify_acl text DEFAULT NULL,
+	node_label_expression text DEFAULT NULL,
+	OUT application_id text, OUT queue text, OUT priority integer, OUT lifetime bigint,
+	OUT state yquota.application_state, OUT activated boolean, OUT decided_by text, OUT decided_at text,
+	OUT used bigint, OUT maximum bigint, OUT used_resource yquota.resource,
+	OUT maximum_resource yquota.resource, OUT reason text)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_admission';
+COMMENT ON FUNCTION yquota.admission(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text) IS
+	'What submit_application() would answer now, without submitting anything';
+REVOKE ALL ON FUNCTION yquota.admission(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.finish_application(
+	application_id text, state yquota.application_state DEFAULT 'FINISHED', diagnostics text DEFAULT NULL,
+	caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)
+	RETURNS yquota.application_state
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_finish_application';
+COMMENT ON FUNCTION yquota.finish_application(text, yquota.application_state, text, text, text[]) IS
+	'End an application: FINISHED, FAILED or KILLED; one that is over stays as it is.  Applications that waited for its place go on.  caller, if given, must be allowed to.  Returns the state it has';
+REVOKE ALL ON FUNCTION yquota.finish_application(text, yquota.application_state, text, text, text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota.move_application(
+	application_id text, queue text, caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)
+	RETURNS yquota.application_state
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_move_application';
+COMMENT ON FUNCTION yquota.move_application(text, text, text, text[]) IS
+	'Move an application to another leaf queue, whose limits and lists have to allow it; its application master needs room there anew.  Returns the state it has then.  Its running containers go along, each by a CONTAINER_UPDATE at the clock';
+REVOKE ALL ON FUNCTION yquota.move_application(text, text, text, text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota.update_application_priority(
+	application_id text, priority integer, caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)
+	RETURNS integer
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_update_application_priority';
+COMMENT ON FUNCTION yquota.update_application_priority(text, integer, text, text[]) IS
+	'Change the priority of an application, if the queue''s list allows it to the caller (or the owner); returns what it is then, at most the cluster''s maximum';
+REVOKE ALL ON FUNCTION yquota.update_application_priority(text, integer, text, text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota.update_application_lifetime(
+	application_id text, lifetime bigint, caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)
+	RETURNS timestamptz
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_update_application_lifetime';
+COMMENT ON FUNCTION yquota.update_application_lifetime(text, bigint, text, text[]) IS
+	'Let an application live so many seconds from now, though not beyond the queue''s maximum, which counts from its submission; returns when it expires';
+REVOKE ALL ON FUNCTION yquota.update_application_lifetime(text, bigint, text, text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota.set_outstanding_requests(application_id text, has_outstanding_requests boolean)
+	RETURNS boolean
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_set_outstanding_requests';
+COMMENT ON FUNCTION yquota.set_outstanding_requests(text, boolean) IS
+	'Say whether an application waits for containers, which makes its user an active one of the queue; returns whether that is news';
+REVOKE ALL ON FUNCTION yquota.set_outstanding_requests(text, boolean) FROM PUBLIC;
+
+CREATE FUNCTION yquota.activate_applications(queue text DEFAULT NULL)
+	RETURNS TABLE (application_id text, queue text, state yquota.application_state)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_activate_applications';
+COMMENT ON FUNCTION yquota.activate_applications(text) IS
+	'Look again whether waiting applications of a leaf queue may start, as after a change of the cluster; without an argument in all queues, and at what max-parallel-apps hold, too.  Returns those that may';
+REVOKE ALL ON FUNCTION yquota.activate_applications(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.expired_applications()
+	RETURNS TABLE (application_id text, username text, queue text, expires_at timestamptz)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT a.application_id, a.username, a.queue, a.expires_at
+		FROM yquota.application AS a
+		WHERE a.finished_at IS NULL AND a.expires_at <= yquota.statement_clock()
+		ORDER BY a.expires_at, a.application_id;
+	END;
+COMMENT ON FUNCTION yquota.expired_applications() IS
+	'Applications that have lived as long as they may: the resource manager kills them';
+REVOKE ALL ON FUNCTION yquota.expired_applications() FROM PUBLIC;
+
+CREATE FUNCTION yquota.remove_finished_applications(before timestamptz) RETURNS bigint
+	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH removed AS (
+			DELETE FROM yquota.application AS a WHERE a.finished_at < before RETURNING 1)
+		SELECT count(*) FROM removed;
+	END;
+COMMENT ON FUNCTION yquota.remove_finished_applications(timestamptz) IS
+	'Forget applications that ended, or were refused, before an instant; returns how many';
+REVOKE ALL ON FUNCTION yquota.remove_finished_applications(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.check_application_access(
+	application_id text, caller text, caller_groups text[], operation text,
+	OUT allowed boolean, OUT decided_by text, OUT reason text)
+	LANGUAGE c STABLE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_check_application_access';
+COMMENT ON FUNCTION yquota.check_application_access(text, text, text[], text) IS
+	'May a user see (VIEW_APP) or change and end (MODIFY_APP) an application?  Its owner, whom its list has, yarn.admin.acl, and who administers its queue, whose path is returned when that decided';
+REVOKE ALL ON FUNCTION yquota.check_application_access(text, text, text[], text) FROM PUBLIC;

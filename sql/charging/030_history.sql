@@ -1,0 +1,70 @@
+--
+-- History: what the ledger and the log had taken when they were sealed, and
+-- what has left the database since.  See charging/450_archive.sql.
+--
+CREATE TABLE yquota.history_stretch (
+	number integer PRIMARY KEY,
+	sealed_from timestamptz NOT NULL,
+	sealed_at timestamptz NOT NULL,
+	ledger_table text COLLATE "C",
+	log_table text COLLATE "C",
+	ledger_archived_at timestamptz,
+	log_archived_at timestamptz,
+	charges bigint,
+	events bigint,
+	horizon timestamptz
+);
+COMMENT ON TABLE yquota.history_stretch IS
+	'Sealed stretches of the ledger and the log: tables below yquota.charge and yquota.container_event until they are archived';
+COMMENT ON COLUMN yquota.history_stretch.number IS 'from 1 in order of time; 0 is what has been carried out of archived stretches because its containers go on';
+COMMENT ON COLUMN yquota.history_stretch.sealed_from IS 'when the stretch before was sealed; -infinity for the first one';
+COMMENT ON COLUMN yquota.history_stretch.sealed_at IS 'clock when it was sealed: everything in it was recorded before';
+COMMENT ON COLUMN yquota.history_stretch.ledger_table IS 'table of schema yquota_internal with its rows of the ledger; NULL when there is none any more';
+COMMENT ON COLUMN yquota.history_stretch.log_table IS 'table of schema yquota_internal with its rows of the log; NULL when there is none any more';
+COMMENT ON COLUMN yquota.history_stretch.ledger_archived_at IS 'when its ledger rows left the database; its log rows are no longer part of the log from then on, but wait for archive()';
+COMMENT ON COLUMN yquota.history_stretch.log_archived_at IS 'when its log rows left the database';
+COMMENT ON COLUMN yquota.history_stretch.charges IS 'ledger rows archived';
+COMMENT ON COLUMN yquota.history_stretch.events IS 'log rows archived';
+COMMENT ON COLUMN yquota.history_stretch.horizon IS 'set when it was archived: an event before it is refused unless its container is known, and no price before it changes';
+
+CREATE TABLE yquota.opening_balance (
+	project text COLLATE "C" NOT NULL,
+	archived_through integer NOT NULL,
+	archived_before timestamptz NOT NULL,
+	charged numeric NOT NULL,
+	charges bigint NOT NULL,
+	digest numeric NOT NULL,
+	PRIMARY KEY (project, archived_through)
+);
+COMMENT ON TABLE yquota.opening_balance IS
+	'What projects had been charged by the ledger rows that were archived; a project''s newest row counts for all of its archived history.  Append-only';
+COMMENT ON COLUMN yquota.opening_balance.archived_through IS 'number of the newest stretch archived so far';
+COMMENT ON COLUMN yquota.opening_balance.archived_before IS 'the archive horizon then: every archived charge ended before it';
+COMMENT ON COLUMN yquota.opening_balance.charged IS 'credits: sum of all archived rows of the project';
+COMMENT ON COLUMN yquota.opening_balance.charges IS 'number of all archived rows of the project';
+COMMENT ON COLUMN yquota.opening_balance.digest IS 'sum of the digests of all archived rows of the project; archive_digest() computes it from the archive';
+
+CREATE TABLE yquota_internal.carried_container (
+	archived_through integer NOT NULL,
+	container_id text COLLATE "C" NOT NULL,
+	PRIMARY KEY (archived_through, container_id)
+);
+COMMENT ON TABLE yquota_internal.carried_container IS
+	'Containers whose rows an archive carried over because they go on: those in log tables that still wait for archive() are copies';
+
+CREATE TABLE yquota_internal.released_log (
+	log_table text COLLATE "C" PRIMARY KEY,
+	archived_through integer NOT NULL,
+	stretch integer NOT NULL,
+	sealed_at timestamptz NOT NULL
+);
+COMMENT ON TABLE yquota_internal.released_log IS
+	'Log tables of schema yquota_internal that are no longer part of the log and wait for archive()';
+
+CREATE FUNCTION yquota_internal.archive_horizon() RETURNS timestamptz
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT coalesce(max(s.horizon), '-infinity') FROM yquota.history_stretch AS s);
+COMMENT ON FUNCTION yquota_internal.archive_horizon() IS
+	'What was charged before has been archived; -infinity when nothing has';
+REVOKE ALL ON FUNCTION yquota_internal.archive_horizon() FROM PUBLIC;

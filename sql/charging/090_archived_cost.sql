@@ -1,0 +1,119 @@
+--
+-- What archived history cost.  Its rows have left the ledger; what they add up to
+-- stays, per quarter-hour and in the groups of roll-ups, so that closed days and
+-- bills that have been issued are told as before.  Nothing before the horizon
+-- changes any more, so these sums are for ever, and part of the books: there is
+-- nothing in the database that they could be made from again.
+--
+-- A row lies in one billing period (charging/490_close_period.sql) and is on the bills of
+-- the periods that were closed when it had been booked: so periods and bookings
+-- are kept as ends of periods.  Its parts add up to what was booked, by whatever
+-- timelines: a row and the one that takes it back may be on different bills, and
+-- in reports, which do not ask when, they cancel in every quarter-hour.
+--
+
+CREATE TABLE yquota_internal.archived_cost (
+	archived_through integer NOT NULL,
+	quarter_hour timestamptz NOT NULL,
+	period_from timestamptz NOT NULL,
+	booked_after timestamptz NOT NULL,
+	project text COLLATE "C" NOT NULL,
+	username text COLLATE "C",
+	queue text COLLATE "C",
+	application_id text COLLATE "C",
+	execution_type yquota.execution_type NOT NULL,
+	amount numeric NOT NULL
+);
+CREATE INDEX archived_cost_quarter_hour_idx ON yquota_internal.archived_cost (quarter_hour);
+CREATE INDEX archived_cost_project_idx ON yquota_internal.archived_cost (project, quarter_hour);
+COMMENT ON TABLE yquota_internal.archived_cost IS
+	'Parts of archived ledger rows added up per quarter-hour (UTC), for reports about closed days';
+COMMENT ON COLUMN yquota_internal.archived_cost.archived_through IS 'as in opening_balance';
+COMMENT ON COLUMN yquota_internal.archived_cost.quarter_hour IS 'its start';
+COMMENT ON COLUMN yquota_internal.archived_cost.period_from IS 'start of the billing period, as far as periods had been closed; -infinity in the first, infinity for a row on no bill: it crosses the end of a period, and was taken back before that was closed';
+COMMENT ON COLUMN yquota_internal.archived_cost.booked_after IS 'latest closed_at of a period before it was booked: it is on bills with a later one; -infinity for none';
+COMMENT ON COLUMN yquota_internal.archived_cost.amount IS 'credits';
+
+CREATE TABLE yquota.archived_history (
+	stretch integer NOT NULL,
+	history text NOT NULL CHECK (history IN ('ledger', 'log')),
+	target text NOT NULL,
+	archived_at timestamptz NOT NULL,
+	archived_by name NOT NULL DEFAULT session_user,
+	as_booked boolean NOT NULL DEFAULT true,
+	PRIMARY KEY (stretch, history)
+);
+COMMENT ON TABLE yquota.archived_history IS
+	'Where stretches of history went that have been archived';
+COMMENT ON COLUMN yquota.archived_history.stretch IS 'number in history_stretch';
+COMMENT ON COLUMN yquota.archived_history.history IS 'ledger or log';
+COMMENT ON COLUMN yquota.archived_history.target IS 'table that its rows were put into, as it was called then';
+COMMENT ON COLUMN yquota.archived_history.archived_at IS 'clock';
+COMMENT ON COLUMN yquota.archived_history.archived_by IS 'the session''s user';
+COMMENT ON COLUMN yquota.archived_history.as_booked IS
+	'whether bills are known as they were booked; false for what version 0.2 archived, where prices that changed after a charge was booked may show in them';
+
+CREATE VIEW yquota_internal.readable_archived_cost WITH (security_barrier) AS
+	SELECT archived.*
+	FROM yquota_internal.archived_cost AS archived
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR archived.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+COMMENT ON VIEW yquota_internal.readable_archived_cost IS
+	'Rows of archived_cost that whoever asks may see';
+
+-- Version 0.1 kept nothing of what it archived but its sum.
+CREATE VIEW yquota_internal.known_archive AS
+	SELECT coalesce(max(stretch.horizon) FILTER (WHERE archived.stretch IS NULL), '-infinity') AS costs_from,
+		   coalesce(max(stretch.horizon) FILTER (WHERE archived.as_booked IS NOT TRUE), '-infinity') AS bookings_from
+	FROM yquota.history_stretch AS stretch
+	LEFT JOIN yquota.archived_history AS archived
+		ON archived.stretch = stretch.number AND archived.history = 'ledger'
+	WHERE stretch.ledger_archived_at IS NOT NULL;
+COMMENT ON VIEW yquota_internal.known_archive IS
+	'Since when archived_cost has all that was archived, and since when as it was booked: -infinity unless an earlier version archived';
+
+CREATE FUNCTION yquota_internal.archived_cost_is_whole() RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT known.costs_from = '-infinity' FROM yquota_internal.known_archive AS known);
+COMMENT ON FUNCTION yquota_internal.archived_cost_is_whole() IS
+	'Whether archived_cost has all that has ever been archived';
+REVOKE ALL ON FUNCTION yquota_internal.archived_cost_is_whole() FROM PUBLIC;
+
+--
+-- What grants lost and what is left of holds follows from what ran since an
+-- instant, which may be any.  Those that archived rows began before or crossed are
+-- kept with what these rows cost since; later ones follow from quarter-hours, as
+-- those of a budget that begins in the past.
+--
+CREATE TABLE yquota_internal.archived_cost_since (
+	project text COLLATE "C" NOT NULL,
+	application_id text COLLATE "C" NOT NULL,
+	since timestamptz NOT NULL,
+	amount numeric NOT NULL,
+	PRIMARY KEY (project, application_id, since)
+);
+COMMENT ON TABLE yquota_internal.archived_cost_since IS
+	'What archived rows of a project cost from instants before the archive horizon on: of grants of the project and its ancestors, and of holds';
+COMMENT ON COLUMN yquota_internal.archived_cost_since.application_id IS 'empty for all of the project';
+COMMENT ON COLUMN yquota_internal.archived_cost_since.amount IS 'credits, without those of sub-projects';
+
+CREATE FUNCTION yquota_internal.archived_since(project text, application_id text, since timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN CASE WHEN since < yquota_internal.archive_horizon() THEN coalesce(
+		(SELECT kept.amount FROM yquota_internal.archived_cost_since AS kept
+		 WHERE kept.project = archived_since.project AND kept.application_id = archived_since.application_id
+		   AND kept.since = archived_since.since),
+		(SELECT sum(cost.amount) FROM yquota_internal.archived_cost AS cost
+		 WHERE cost.project = archived_since.project
+		   AND (archived_since.application_id = '' OR cost.application_id = archived_since.application_id)
+		   AND cost.quarter_hour >= yquota_internal.quarter_hour(archived_since.since)), 0)
+		ELSE 0 END;
+COMMENT ON FUNCTION yquota_internal.archived_since(text, text, timestamptz) IS
+	'Credits of archived rows of a project, or of one of its applications, from an instant on: exact for instants that are kept and for quarter-hours';
+REVOKE ALL ON FUNCTION yquota_internal.archived_since(text, text, timestamptz) FROM PUBLIC;
+
+SELECT pg_extension_config_dump('yquota_internal.archived_cost', '');
+SELECT pg_extension_config_dump('yquota.archived_history', '');
+SELECT pg_extension_config_dump('yquota_internal.archived_cost_since', '');

@@ -1,0 +1,606 @@
+--
+-- Reports: balances, costs, usage.  Views with the rights of their owner, which
+-- show whoever asks the projects that he may see (store/050_readers.sql); as security
+-- barriers, so that no condition of his sees a row before that is known.  Who
+-- reads all of them pays for one comparison per row.  Everything "live" is live at yquota.statement_clock() and exact: accrued is computed from the
+-- timelines, never stored (DESIGN 3).
+--
+-- Counters are read as folded table plus the deltas not yet folded; "scope"
+-- says which deltas count (see yquota_internal.counter_delta).
+--
+
+--
+-- Days of the bill
+--
+
+CREATE FUNCTION yquota_internal.billing_day(at timestamptz, timezone text) RETURNS date
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE
+	RETURN (at AT TIME ZONE timezone)::date;
+COMMENT ON FUNCTION yquota_internal.billing_day(timestamptz, text) IS
+	'Date that an instant falls on in a time zone';
+
+-- Where clocks go back over midnight, midnight happens twice; the server takes
+-- the second one.
+CREATE FUNCTION yquota_internal.billing_day_start(day date, timezone text) RETURNS timestamptz
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE
+	RETURN CASE
+		WHEN ((day::timestamp AT TIME ZONE timezone) - interval '1 hour') AT TIME ZONE timezone >= day::timestamp
+		THEN (day::timestamp AT TIME ZONE timezone) - interval '1 hour'
+		ELSE day::timestamp AT TIME ZONE timezone
+	END;
+COMMENT ON FUNCTION yquota_internal.billing_day_start(date, text) IS
+	'First instant of a date in a time zone';
+
+--
+-- Balances
+--
+
+CREATE VIEW yquota_internal.rate_class AS
+	SELECT part.project, part.shape, part.factors, part.reference_at,
+		   sum(part.weight) AS weight,
+		   sum(part.accrual_base) AS accrual_base
+	FROM (
+		SELECT counter.project, counter.shape, counter.factors, counter.reference_at,
+			   counter.weight, counter.accrual_base
+		FROM yquota_internal.rate_class_counter counter
+		UNION ALL
+		SELECT delta.project, delta.shape, delta.factors, delta.reference_at,
+			   delta.weight, delta.accrual_base
+		FROM yquota_internal.counter_delta delta
+		WHERE delta.scope IN ('a', 'r')
+	) part
+	GROUP BY part.project, part.shape, part.factors, part.reference_at
+	HAVING sum(part.weight) <> 0 OR sum(part.accrual_base) <> 0;
+COMMENT ON VIEW yquota_internal.rate_class IS
+	'Running containers per project, rate class and hour';
+
+CREATE VIEW yquota_internal.balance_part AS
+	SELECT counter.project, counter.charged,
+		   CASE WHEN reference.reference_at IS NOT NULL THEN counter.accrual_base END AS accrual_base,
+		   NULL::yquota.resource AS shape, NULL::text[] COLLATE "C" AS factors,
+		   NULL::numeric AS weight,
+		   CASE WHEN reference.reference_at IS NOT NULL THEN total.weights END AS weights,
+		   reference.reference_at
+	FROM yquota_internal.project_counter counter
+	LEFT JOIN yquota_internal.running_total total ON total.project = counter.project
+	LEFT JOIN yquota_internal.valid_reference reference ON true
+	UNION ALL
+	SELECT class.project, NULL, class.accrual_base, class.shape, class.factors, class.weight, NULL,
+		   class.reference_at
+	FROM yquota_internal.rate_class_counter class
+	WHERE (SELECT reference_at FROM yquota_internal.valid_reference) IS NULL
+	UNION ALL
+	SELECT delta.project, delta.charged, delta.accrual_base, delta.shape, delta.factors, delta.weight,
+		   NULL, delta.reference_at
+	FROM yquota_internal.counter_delta delta
+	WHERE delta.scope IN ('a', 'p', 'r') AND delta.project IS NOT NULL;
+COMMENT ON VIEW yquota_internal.balance_part IS
+	'What project_balance adds up: what was charged, and what running containers cost from reference_at on, less accrual_base';
+
+CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rate numeric)
+	RETURNS timestamptz
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE
+	RETURN CASE
+		WHEN credits <= 0 THEN now
+		WHEN rate <= 0 THEN NULL
+		WHEN credits >= rate * (extract(epoch FROM timestamptz '294276-12-31 23:59:59+00')
+								- extract(epoch FROM now)) THEN NULL
+		ELSE now + concat(div(credits * 1000000, rate)
+						  + CASE WHEN mod(credits * 1000000, rate) = 0 THEN 0 ELSE 1 END,
+						  ' microseconds')::interval
+	END;
+COMMENT ON FUNCTION yquota_internal.used_up_at(timestamptz, numeric, numeric) IS
+	'First microsecond at which credits are used up at a rate in credits per second; NULL when that is never, or after the last timestamp there is';
+
+CREATE VIEW yquota_internal.family_part AS
+	SELECT part.* FROM yquota_internal.balance_part part
+	UNION ALL
+	SELECT family.ancestor, part.charged, part.accrual_base, part.shape, part.factors, part.weight,
+		   part.weights, part.reference_at
+	FROM yquota_internal.project_family family
+	JOIN yquota_internal.balance_part part ON part.project = family.member;
+COMMENT ON VIEW yquota_internal.family_part IS
+	'balance_part of projects and of all that descend from them';
+
+-- Grouped and joined rather than looked up per project: counters are read once
+-- whether one project is asked for or all, and the project asked for is pushed
+-- down into each part.
+CREATE VIEW yquota_internal.spending AS
+	SELECT books.project,
+		   trim_scale(coalesce(books.charged, 0)) AS charged,
+		   trim_scale(coalesce(books.accrued, 0) - coalesce(books.accrual_base, 0)) AS accrued,
+		   trim_scale(coalesce(books.burn_rate, 0)) AS burn_rate
+	FROM (
+		SELECT part.project,
+			   sum(part.charged) AS charged,
+			   sum(part.accrual_base) AS accrual_base,
+			   yquota_internal.accrued_sum(part.shape, part.factors, part.weight, part.weights,
+										   part.reference_at, yquota.statement_clock()) AS accrued,
+			   yquota_internal.rate_sum(part.shape, part.factors, part.weight, part.weights,
+										part.reference_at, yquota.statement_clock()) AS burn_rate
+		FROM yquota_internal.family_part part
+		GROUP BY part.project
+	) books;
+COMMENT ON VIEW yquota_internal.spending IS
+	'What projects and their descendants have been charged, what their running containers owe at the clock, and cost per second';
+
+CREATE VIEW yquota_internal.granted_credit AS
+	SELECT grants.project, trim_scale(grants.granted - coalesce(expiry.lost, 0)) AS granted
+	FROM yquota_internal.begun_credit grants
+	LEFT JOIN (
+		SELECT lost_credit.project, sum(lost_credit.lost) AS lost
+		FROM yquota_internal.lost_credit
+		GROUP BY lost_credit.project
+	) expiry ON expiry.project = grants.project
+	WHERE grants.has_own;
+COMMENT ON VIEW yquota_internal.granted_credit IS
+	'Credits of the grants that have begun by the clock, less what expired ones lost; no row for a project without own credit';
+
+CREATE VIEW yquota_internal.balance AS
+	SELECT project.name AS project,
+		   project.quota_mode,
+		   project.on_exhausted,
+		   balance.granted,
+		   balance.charged,
+		   balance.accrued,
+		   balance.held,
+		   balance.burn_rate,
+		   trim_scale(balance.granted - balance.charged - balance.accrued - balance.held) AS remaining,
+		   project.parent,
+		   coalesce(credit.has_own, false) AS has_budget
+	FROM yquota.project project
+	LEFT JOIN yquota_internal.begun_credit credit ON credit.project = project.name
+	LEFT JOIN yquota_internal.noted_loss noted ON noted.project = project.name
+	LEFT JOIN yquota_internal.spending books ON books.project = project.name
+	LEFT JOIN yquota_internal.held_credit holds ON holds.project = project.name
+	CROSS JOIN LATERAL (
+		SELECT trim_scale(coalesce(credit.granted, 0)
+						  -- read from the books, of the projects that are asked for
+						  - CASE WHEN credit.expired > coalesce(noted.grants, 0)
+								 THEN yquota_internal.expired_loss(credit.project, credit.expired_until)
+								 ELSE coalesce(noted.lost, 0) END) AS granted,
+			   coalesce(books.charged, 0) AS charged,
+			   coalesce(books.accrued, 0) AS accrued,
+			   coalesce(holds.held, 0) AS held,
+			   coalesce(books.burn_rate, 0) AS burn_rate
+		-- computed once, however often they are used above
+		OFFSET 0
+	) balance;
+COMMENT ON VIEW yquota_internal.balance IS
+	'What every project has, and what it and its descendants owe, hold and spend at the clock';
+
+-- What a sub-project may spend is a question about few others, its ancestors.
+CREATE FUNCTION yquota_internal.balance_of(of_project text)
+	RETURNS TABLE (project text, quota_mode yquota.quota_mode, on_exhausted yquota.exhaustion_policy,
+				   has_budget boolean, remaining numeric, held numeric, burn_rate numeric)
+	-- of a view whose readers may not read what it is computed from
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 1 COST 10000
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_column
+BEGIN
+	RETURN QUERY
+	SELECT b.project, b.quota_mode, b.on_exhausted, b.has_budget, b.remaining, b.held, b.burn_rate
+	FROM yquota_internal.balance AS b
+	WHERE b.project = of_project;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.balance_of(text) IS
+	'The row of balance for one project';
+
+-- Grouped by member, so that one project is pushed down when it is asked for, and
+-- an ancestor of many is looked at once when all are.
+CREATE VIEW yquota_internal.ancestor_balance AS
+	SELECT family.member,
+		   array_agg(family.depth) AS depths,
+		   array_agg(above.project) AS projects,
+		   array_agg(above.quota_mode) AS quota_modes,
+		   array_agg(above.on_exhausted) AS policies,
+		   array_agg(above.has_budget) AS have_budgets,
+		   array_agg(above.remaining) AS remaining,
+		   array_agg(above.held) AS held,
+		   array_agg(above.burn_rate) AS burn_rates
+	FROM yquota_internal.project_family AS family
+	-- the planner takes calling a function again for free, and remembering results for dear: not so of a subquery
+	CROSS JOIN LATERAL (SELECT b.* FROM yquota_internal.balance_of(family.ancestor) AS b OFFSET 0) AS above
+	GROUP BY family.member;
+COMMENT ON VIEW yquota_internal.ancestor_balance IS
+	'balance of the ancestors of sub-projects, as arrays in one order';
+
+-- A budget limits a project and all that descend from it: that of a PREPAID
+-- project of which a row of kind grant or budget has begun.  Where no project up to the root has one, and
+-- none is NOLIMIT, the root stands for a budget of nothing.
+--
+-- Where a budget is used up, the strictest on_exhausted counts of those from the
+-- project up to the one that has the budget.
+CREATE VIEW yquota_internal.project_credit AS
+	SELECT balance.*,
+		   CASE WHEN balance.parent IS NULL THEN alone.remaining ELSE line.available END AS available,
+		   CASE WHEN balance.parent IS NULL THEN alone.unspent ELSE line.unspent END AS unspent,
+		   CASE WHEN balance.parent IS NULL THEN alone.project ELSE line.limited_by END AS limited_by,
+		   CASE WHEN balance.parent IS NULL
+				THEN yquota_internal.used_up_at(yquota.statement_clock(), alone.unspent, balance.burn_rate)
+				ELSE line.exhausted_at END AS exhausted_at,
+		   CASE WHEN balance.parent IS NOT NULL THEN line.action
+				WHEN alone.unspent <= 0 THEN balance.on_exhausted END AS action,
+		   CASE WHEN balance.parent IS NULL THEN ARRAY[alone.remaining] ELSE line.limits END AS limits,
+		   CASE WHEN balance.parent IS NULL THEN ARRAY[balance.on_exhausted] ELSE line.policies END AS policies
+	FROM yquota_internal.balance
+	LEFT JOIN yquota_internal.ancestor_balance AS ancestors ON ancestors.member = balance.project
+	-- what the line of most projects says, which is of themselves alone, without its aggregates
+	LEFT JOIN LATERAL (
+		SELECT balance.project, balance.remaining, balance.remaining + balance.held AS unspent
+	) AS alone ON balance.quota_mode <> 'NOLIMIT'
+	CROSS JOIN LATERAL (
+		SELECT min(l.remaining) AS available,
+			   min(l.remaining + l.held) AS unspent,
+			   (array_agg(l.project ORDER BY l.remaining, l.depth))[1] AS limited_by,
+			   min(yquota_internal.used_up_at(yquota.statement_clock(), l.remaining + l.held, l.burn_rate)) AS exhausted_at,
+			   max(l.policy) FILTER (WHERE l.remaining + l.held <= 0) AS action,
+			   array_agg(l.remaining ORDER BY l.depth) AS limits,
+			   array_agg(l.policy ORDER BY l.depth) AS policies
+		FROM (
+			SELECT up.*,
+				   max(up.on_exhausted) FILTER (WHERE up.quota_mode <> 'NOLIMIT') OVER (ORDER BY up.depth) AS policy,
+				   up.has_limit
+				   OR NOT bool_or(up.has_limit OR up.quota_mode = 'NOLIMIT') OVER ()
+					  AND up.depth = max(up.depth) OVER () AS is_limit
+			FROM (
+				SELECT m.*, m.has_budget AND m.quota_mode <> 'NOLIMIT' AS has_limit
+				FROM (
+					SELECT 0 AS depth, balance.project, balance.quota_mode, balance.on_exhausted, balance.has_budget,
+						   balance.remaining, balance.held, balance.burn_rate
+					WHERE balance.parent IS NOT NULL
+					UNION ALL
+					SELECT above.*
+					FROM unnest(ancestors.depths, ancestors.projects, ancestors.quota_modes, ancestors.policies,
+								ancestors.have_budgets, ancestors.remaining, ancestors.held, ancestors.burn_rates) AS above
+				) AS m
+			) AS up
+		) AS l
+		WHERE l.is_limit AND balance.quota_mode <> 'NOLIMIT'
+	) AS line;
+COMMENT ON VIEW yquota_internal.project_credit IS
+	'balance, and what every project may spend by its own budget and those of its ancestors: project_balance for whoever asks on behalf of all';
+COMMENT ON COLUMN yquota_internal.project_credit.available IS
+	'credits that may still be spent: the least that remains of any budget that limits the project; NULL without limit';
+COMMENT ON COLUMN yquota_internal.project_credit.unspent IS 'the same if nothing were held';
+COMMENT ON COLUMN yquota_internal.project_credit.action IS
+	'what decisions do when nothing is unspent; NULL when there is something';
+COMMENT ON COLUMN yquota_internal.project_credit.limits IS 'credits: what remains of each budget that limits the project';
+COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'what decisions do when those are used up';
+
+CREATE VIEW yquota.project_balance WITH (security_barrier) AS
+	SELECT credit.project,
+		   credit.quota_mode,
+		   credit.on_exhausted,
+		   credit.granted,
+		   credit.charged,
+		   credit.accrued,
+		   credit.held,
+		   credit.remaining,
+		   credit.burn_rate,
+		   credit.exhausted_at,
+		   credit.available,
+		   credit.limited_by,
+		   credit.parent
+	FROM yquota_internal.project_credit credit
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR credit.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+COMMENT ON VIEW yquota.project_balance IS
+	'What every project has, and what it and its sub-projects owe and spend, live and exact at the clock; NOLIMIT projects are charged alike';
+COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that have begun (quota_grant), less what was left of those that expired';
+COMMENT ON COLUMN yquota.project_balance.charged IS 'credits posted to the ledger (charge)';
+COMMENT ON COLUMN yquota.project_balance.accrued IS
+	'credits that running containers owe since their last settlement; below zero while an event carries a time that the clock has not reached';
+COMMENT ON COLUMN yquota.project_balance.held IS
+	'credits set aside for applications and not yet spent by them (hold_status)';
+COMMENT ON COLUMN yquota.project_balance.remaining IS
+	'credits: granted - charged - accrued - held; may be negative, as it is in a sub-project that lives on the grants of its ancestors';
+COMMENT ON COLUMN yquota.project_balance.burn_rate IS
+	'credits per second that running containers cost at this instant; 0 during an outage that nobody pays for';
+COMMENT ON COLUMN yquota.project_balance.exhausted_at IS
+	'first microsecond at which all that is granted, to it or an ancestor whose budget limits it, has been spent, held or not, if burn_rate stays as it is; the clock when that has happened already, NULL when that instant never comes and for NOLIMIT projects';
+COMMENT ON COLUMN yquota.project_balance.available IS
+	'credits that may still be spent: the least that remains to the project and to its ancestors that have been granted something; NULL without limit';
+COMMENT ON COLUMN yquota.project_balance.limited_by IS 'the project, itself or an ancestor, to which that remains';
+COMMENT ON COLUMN yquota.project_balance.parent IS 'whose credit pays for it as well';
+
+CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
+	SELECT credit.project,
+		   credit.on_exhausted,
+		   credit.action::text AS action,
+		   credit.unspent AS remaining,
+		   container.application_id,
+		   container.container_id,
+		   container.username,
+		   container.queue,
+		   container.node,
+		   container.execution_type,
+		   container.allocation,
+		   container.started_at
+	FROM yquota_internal.project_credit credit
+	JOIN yquota.container container ON container.project = credit.project
+	WHERE credit.action IN ('drain', 'stop')
+	  AND ((SELECT yquota_internal.reads_all())
+		   OR credit.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
+COMMENT ON VIEW yquota.exhausted_work IS
+	'Running containers of PREPAID projects without credit whose on_exhausted, or that of an ancestor without credit, is drain or stop; charging goes on until their FINISH arrives';
+COMMENT ON COLUMN yquota.exhausted_work.action IS
+	'stop: kill the container; drain: let it end by itself and start no other of its project';
+COMMENT ON COLUMN yquota.exhausted_work.remaining IS
+	'credits of the project, or of the ancestor that limits it, that have not been spent, held or not: zero or less';
+COMMENT ON COLUMN yquota.exhausted_work.allocation IS 'native units';
+
+--
+-- Costs
+--
+
+-- Who may see a row is asked above the union: the planner takes one apart, and
+-- the barrier with it.
+CREATE VIEW yquota.container_cost WITH (security_barrier) AS
+	SELECT cost.*
+	FROM (
+		SELECT container.container_id,
+			   container.project,
+			   container.application_id,
+			   container.username,
+			   container.queue,
+			   container.node,
+			   container.execution_type,
+			   container.allocation,
+			   container.started_at,
+			   NULL::timestamptz AS finished_at,
+			   NULL::integer AS exit_status,
+			   live.charged,
+			   live.accrued,
+			   trim_scale(live.charged + live.accrued) AS cost
+		FROM yquota.container container
+		CROSS JOIN LATERAL (
+			SELECT CASE WHEN container.charges = 0 THEN 0 ELSE (
+				SELECT trim_scale(coalesce(sum(charge.amount), 0))
+				FROM yquota.charge charge
+				WHERE charge.container_id = container.container_id
+			) END AS charged,
+			yquota_internal.accrued(container.allocation, container.factors,
+									container.settled_at, yquota.statement_clock()) AS accrued
+			-- computed once, though used twice
+			OFFSET 0
+		) live
+		UNION ALL
+		SELECT finished.container_id,
+			   finished.project,
+			   finished.application_id,
+			   finished.username,
+			   (finished.last_segment).queue,
+			   (finished.last_segment).node,
+			   (finished.last_segment).execution_type,
+			   (finished.last_segment).allocation,
+			   finished.started_at,
+			   (finished.last_segment)."to",
+			   (finished.last_segment).exit_status,
+			   finished.charged,
+			   0::numeric,
+			   finished.charged
+		FROM (
+			SELECT charge.container_id, charge.project, charge.application_id, charge.username,
+				   charge.started_at,
+				   trim_scale(sum(charge.amount)) AS charged,
+				   (array_agg(charge ORDER BY charge.number DESC)
+					FILTER (WHERE charge.settled_by = 'CONTAINER_FINISH'
+							  AND charge.corrects IS NULL))[1] AS last_segment
+			FROM yquota.charge charge
+			WHERE NOT EXISTS (
+				SELECT FROM yquota.container container
+				WHERE container.container_id = charge.container_id
+			)
+			GROUP BY charge.container_id, charge.project, charge.application_id, charge.username,
+					 charge.started_at
+			-- not what was voided: of that, every row has been taken back
+			HAVING sum(CASE WHEN charge.corrects IS NULL THEN 1 ELSE -1 END) > 0
+		) finished
+	) cost
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR cost.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+COMMENT ON VIEW yquota.container_cost IS
+	'What every container cost, running ones up to the clock; queue, node, execution type and allocation are the last ones.  Ask with a container_id or an application_id: other conditions read the whole ledger';
+COMMENT ON COLUMN yquota.container_cost.allocation IS 'native units';
+COMMENT ON COLUMN yquota.container_cost.started_at IS 'creation of the container';
+COMMENT ON COLUMN yquota.container_cost.finished_at IS 'NULL while the container runs';
+COMMENT ON COLUMN yquota.container_cost.exit_status IS 'YARN''s container exit status; NULL while running and when the feed did not tell';
+COMMENT ON COLUMN yquota.container_cost.charged IS 'credits posted to the ledger (charge)';
+COMMENT ON COLUMN yquota.container_cost.accrued IS 'credits since the last settlement up to the clock; 0 when finished';
+COMMENT ON COLUMN yquota.container_cost.cost IS 'credits: charged + accrued';
+
+CREATE VIEW yquota_internal.settled_segment AS
+	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
+		   charge.queue, charge.node, charge.execution_type, charge.allocation,
+		   charge."from", charge."to", charge.corrects, charge.amount,
+		   charge.booked_at, charge.xmin AS posted_by
+	FROM yquota.charge charge
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR charge.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+COMMENT ON VIEW yquota_internal.settled_segment IS
+	'Rows of the ledger that whoever asks may see: what settled_cost() computes a part of.  A padding row has "from" = "to"';
+
+CREATE VIEW yquota_internal.running_segment AS
+	SELECT container.container_id, container.project, container.application_id,
+		   container.username, container.queue, container.node, container.execution_type,
+		   container.allocation, container.factors, container.settled_at AS "from",
+		   yquota.statement_clock() AS "to"
+	FROM yquota.container container
+	WHERE container.settled_at < yquota.statement_clock()
+	  AND ((SELECT yquota_internal.reads_all())
+		   OR container.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
+COMMENT ON VIEW yquota_internal.running_segment IS
+	'What running containers owe up to the clock: what running_cost() computes a part of';
+
+-- A row that takes another back is valued at today's timelines, like the row
+-- it takes back: the two cancel in every window.
+CREATE FUNCTION yquota_internal.settled_cost(segment yquota_internal.settled_segment,
+											 from_at timestamptz, to_at timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	RETURN CASE WHEN (segment).corrects IS NULL THEN 1 ELSE -1 END
+		* yquota_internal.accrued((segment).allocation,
+			yquota_internal.factor_names((segment).project, (segment).application_id,
+				(segment).username, (segment).queue, (segment).execution_type),
+			greatest((segment)."from", from_at), least((segment)."to", to_at));
+COMMENT ON FUNCTION yquota_internal.settled_cost(yquota_internal.settled_segment, timestamptz, timestamptz) IS
+	'Credits of the part of a settled segment that lies in a window';
+
+CREATE FUNCTION yquota_internal.running_cost(segment yquota_internal.running_segment,
+											 from_at timestamptz, to_at timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	RETURN yquota_internal.accrued((segment).allocation, (segment).factors,
+		greatest((segment)."from", from_at), least((segment)."to", to_at));
+COMMENT ON FUNCTION yquota_internal.running_cost(yquota_internal.running_segment, timestamptz, timestamptz) IS
+	'Credits of the part of what a running container owes that lies in a window';
+
+CREATE VIEW yquota_internal.billed_day AS
+	SELECT day.day, ends.starts_at, ends.ends_at
+	FROM yquota_internal.billing_zone AS zone
+	CROSS JOIN (SELECT min("from") AS first, max("to") AS last
+				FROM yquota_internal.settled_segment) ledger
+	CROSS JOIN (SELECT min(quarter_hour) AS first, max(quarter_hour) AS last
+				FROM yquota_internal.readable_archived_cost) archive
+	CROSS JOIN LATERAL (
+		SELECT yquota_internal.billing_day(least(ledger.first, archive.first), zone.name) AS first,
+			   yquota_internal.billing_day(greatest(ledger.last, archive.last), zone.name) AS last
+		OFFSET 0
+	) AS days
+	CROSS JOIN LATERAL (
+		SELECT days.first + number AS day
+		FROM generate_series(0, days.last - days.first) number
+	) day
+	CROSS JOIN LATERAL (
+		SELECT yquota_internal.billing_day_start(day.day, zone.name) AS starts_at,
+			   yquota_internal.billing_day_start(day.day + 1, zone.name) AS ends_at
+		-- once per day, not per row that is compared with them
+		OFFSET 0
+	) ends;
+COMMENT ON VIEW yquota_internal.billed_day IS
+	'Every date from the first to the last charge, archived or not, with its ends in the time zone of bills';
+
+-- Day by day, so that a date asked for finds its rows by their times.  What lies
+-- within a day is added up as it is; what crosses midnight is computed.
+CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
+	SELECT piece.day, piece.project, piece.username, piece.queue,
+		   piece.application_id, piece.execution_type,
+		   trim_scale(sum(piece.amount)) AS amount
+	FROM (
+		SELECT billed.day, segment.project, segment.username, segment.queue,
+			   segment.application_id, segment.execution_type,
+			   CASE WHEN segment."from" >= billed.starts_at AND segment."to" <= billed.ends_at
+					THEN segment.amount
+					ELSE yquota_internal.settled_cost(segment, billed.starts_at, billed.ends_at)
+			   END AS amount
+		FROM yquota_internal.billed_day billed
+		JOIN yquota_internal.settled_segment segment
+			ON segment."from" < billed.ends_at
+			AND segment."to" >= billed.starts_at
+			AND (segment."to" > billed.starts_at OR segment."from" = segment."to")
+		UNION ALL
+		SELECT billed.day, archived.project, archived.username, archived.queue,
+			   archived.application_id, archived.execution_type, archived.amount
+		FROM yquota_internal.billed_day billed
+		JOIN yquota_internal.readable_archived_cost archived
+			ON archived.quarter_hour >= billed.starts_at AND archived.quarter_hour < billed.ends_at
+		UNION ALL
+		SELECT days.first + later, segment.project, segment.username, segment.queue,
+			   segment.application_id, segment.execution_type,
+			   yquota_internal.running_cost(segment,
+				   yquota_internal.billing_day_start(days.first + later, zone.name),
+				   yquota_internal.billing_day_start(days.first + later + 1, zone.name))
+		FROM yquota_internal.running_segment segment
+		CROSS JOIN yquota_internal.billing_zone AS zone
+		CROSS JOIN LATERAL (
+			SELECT yquota_internal.billing_day(segment."from", zone.name) AS first,
+				   yquota_internal.billing_day(
+					   greatest(segment."from", segment."to" - interval '1 microsecond'), zone.name) AS last
+		) days
+		CROSS JOIN LATERAL generate_series(0, days.last - days.first) later
+	) piece
+	WHERE piece.day >= (
+		SELECT CASE WHEN isfinite(known.costs_from)
+					THEN yquota_internal.billing_day(known.costs_from - interval '1 microsecond', zone.name) + 1
+					ELSE '-infinity' END
+		FROM yquota_internal.known_archive AS known CROSS JOIN yquota_internal.billing_zone AS zone)
+	GROUP BY piece.day, piece.project, piece.username, piece.queue,
+			 piece.application_id, piece.execution_type;
+COMMENT ON VIEW yquota.daily_cost IS
+	'Costs per day of the time zone of bills, split exactly at its midnights, running containers up to the clock, archived days included.  Ask with a day: otherwise it reads the whole ledger.  cost_between() answers for one day faster';
+COMMENT ON COLUMN yquota.daily_cost.day IS 'date in the time zone of bills; 23 or 25 hours long when clocks change';
+COMMENT ON COLUMN yquota.daily_cost.amount IS 'credits';
+
+--
+-- Usage: what running containers hold
+--
+
+CREATE VIEW yquota.queue_usage AS
+	SELECT part.queue, part.label, part.username, part.execution_type,
+		   sum(part.containers)::bigint AS containers,
+		   yquota.sum(part.allocation) AS allocation
+	FROM (
+		SELECT counter.queue, counter.label, counter.username, counter.execution_type,
+			   counter.containers, counter.allocation
+		FROM yquota_internal.usage_counter counter
+		UNION ALL
+		SELECT delta.queue, delta.label, delta.username, delta.execution_type,
+			   delta.containers, delta.allocation
+		FROM yquota_internal.counter_delta delta
+		WHERE delta.scope IN ('a', 'u')
+	) part
+	GROUP BY part.queue, part.label, part.username, part.execution_type
+	HAVING sum(part.containers) <> 0;
+COMMENT ON VIEW yquota.queue_usage IS
+	'What running containers hold, per queue, node label, user and execution type';
+COMMENT ON COLUMN yquota.queue_usage.label IS 'partition of the nodes; empty for the default one';
+COMMENT ON COLUMN yquota.queue_usage.containers IS 'running containers';
+COMMENT ON COLUMN yquota.queue_usage.allocation IS 'sum of their allocations, native units';
+
+CREATE VIEW yquota.node_usage AS
+	SELECT coalesce(node.name, held.node) AS node,
+		   node.rack,
+		   node.label,
+		   node.state,
+		   node.total,
+		   coalesce(held.guaranteed, '[]') AS guaranteed,
+		   coalesce(held.opportunistic, '[]') AS opportunistic,
+		   node.total OPERATOR(yquota.-) coalesce(held.allocation, '[]') AS available,
+		   coalesce(held.containers, 0) AS containers
+	FROM yquota.node node
+	FULL JOIN (
+		SELECT part.node,
+			   sum(part.containers)::bigint AS containers,
+			   yquota.sum(part.allocation) AS allocation,
+			   yquota.sum(part.allocation) FILTER (WHERE part.execution_type = 'GUARANTEED') AS guaranteed,
+			   yquota.sum(part.allocation) FILTER (WHERE part.execution_type = 'OPPORTUNISTIC') AS opportunistic
+		FROM (
+			SELECT counter.node, counter.execution_type, counter.containers, counter.allocation
+			FROM yquota_internal.node_counter counter
+			UNION ALL
+			SELECT delta.node, delta.execution_type, delta.containers, delta.allocation
+			FROM yquota_internal.counter_delta delta
+			WHERE delta.scope IN ('a', 'n') AND delta.node IS NOT NULL
+		) part
+		GROUP BY part.node
+		HAVING sum(part.containers) <> 0
+	) held ON held.node = node.name;
+COMMENT ON VIEW yquota.node_usage IS
+	'What nodes offer and what running containers hold of it; a node that only containers name has no total';
+COMMENT ON COLUMN yquota.node_usage.total IS 'what the node offers, native units; NULL for a node that is not in yquota.node';
+COMMENT ON COLUMN yquota.node_usage.guaranteed IS 'held by GUARANTEED containers, native units';
+COMMENT ON COLUMN yquota.node_usage.opportunistic IS 'held by OPPORTUNISTIC containers, native units';
+COMMENT ON COLUMN yquota.node_usage.available IS 'total less what all containers hold, native units; negative amounts where they hold more';
+COMMENT ON COLUMN yquota.node_usage.containers IS 'running containers';
+
+CREATE VIEW yquota.project_usage WITH (security_barrier) AS
+	SELECT class.project,
+		   yquota.sum(class.shape OPERATOR(yquota.*) class.weight::bigint) AS allocation
+	FROM yquota_internal.rate_class class
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR class.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
+	GROUP BY class.project;
+COMMENT ON VIEW yquota.project_usage IS
+	'What running containers hold, per project; no row for projects that hold nothing';
+COMMENT ON COLUMN yquota.project_usage.allocation IS 'sum of the allocations, native units';

@@ -1,0 +1,317 @@
+--
+-- What is kept of history when it is archived (charging/090_archived_cost.sql), and how reports
+-- tell of it.
+--
+
+CREATE FUNCTION yquota_internal.table_name(relation regclass) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT format('%I.%I', c.relnamespace::regnamespace::text, c.relname) FROM pg_class AS c WHERE c.oid = relation);
+COMMENT ON FUNCTION yquota_internal.table_name(regclass) IS 'Name of a table with its schema, whatever the search_path';
+REVOKE ALL ON FUNCTION yquota_internal.table_name(regclass) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.note_archived(stretches integer[], of_history text, target regclass) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		INSERT INTO yquota.archived_history (stretch, history, target, archived_at)
+		SELECT number, of_history, yquota_internal.table_name(target), yquota.clock()
+		FROM unnest(stretches) AS s (number)
+		WHERE number > 0;
+	END;
+COMMENT ON FUNCTION yquota_internal.note_archived(integer[], text, regclass) IS
+	'Keep where stretches of the ledger or the log went';
+REVOKE ALL ON FUNCTION yquota_internal.note_archived(integer[], text, regclass) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.post_archived_cost(through integer, rows_query text) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET jit = off
+	AS $$
+BEGIN
+	EXECUTE format($query$
+		WITH entering AS (
+			SELECT leaving.*, '-infinity'::timestamptz AS part_from,
+				   CASE WHEN EXISTS (SELECT FROM yquota.closed_period AS period
+									 WHERE period.until > leaving."from" AND period.until < leaving."to") THEN 'infinity'
+						ELSE coalesce((SELECT max(period.until) FROM yquota.closed_period AS period
+									   WHERE period.until <= leaving."from"), '-infinity') END AS period_from,
+				   coalesce((SELECT max(period.closed_at) FROM yquota.closed_period AS period
+							 WHERE period.closed_at < leaving.booked_at), '-infinity') AS booked_after
+			FROM (%s) AS leaving
+		)
+		INSERT INTO yquota_internal.archived_cost (archived_through, quarter_hour, period_from, booked_after,
+			project, username, queue, application_id, execution_type, amount)
+		SELECT $1, piece.quarter_hour, piece.period_from, piece.booked_after,
+			   piece.project, piece.username, piece.queue, piece.application_id, piece.execution_type,
+			   trim_scale(sum(piece.amount))
+		FROM (%s) AS piece
+		GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
+		$query$, rows_query, yquota_internal.quarter_hours_query(
+			'entering.period_from, entering.booked_after, entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type', true))
+	USING through;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.post_archived_cost(integer, text) IS
+	'Keep what the ledger rows that a query returns cost, per quarter-hour';
+REVOKE ALL ON FUNCTION yquota_internal.post_archived_cost(integer, text) FROM PUBLIC;
+
+CREATE VIEW yquota_internal.instant_of_credit AS
+	SELECT line.member AS project, '' COLLATE "C" AS application_id, instant.at
+	FROM yquota_internal.grant_life AS life
+	CROSS JOIN LATERAL (VALUES (life.begins_at), (CASE WHEN life.amount > 0 THEN life.expires_at END)) AS instant (at)
+	CROSS JOIN LATERAL (
+		SELECT life.project
+		UNION ALL
+		SELECT family.member FROM yquota_internal.project_family AS family WHERE family.ancestor = life.project
+	) AS line (member)
+	WHERE isfinite(instant.at)
+	UNION
+	SELECT hold.project, hold.application_id, hold.held_at
+	FROM yquota.hold;
+COMMENT ON VIEW yquota_internal.instant_of_credit IS
+	'Since when the books have to know what projects cost for the grants of their line, and applications for their holds';
+
+-- To be called before post_archived_cost(): what is there by then are other rows.
+CREATE FUNCTION yquota_internal.post_archived_cost_since(horizon timestamptz, rows_query text) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET jit = off
+	-- before anybody has collected statistics, nested loops look cheap
+	SET enable_nestloop = off
+	AS $$
+BEGIN
+	DELETE FROM yquota_internal.archived_cost_since AS kept
+	WHERE NOT EXISTS (SELECT FROM yquota_internal.instant_of_credit AS instant
+					  WHERE instant.project = kept.project AND instant.application_id = kept.application_id
+						AND instant.at = kept.since);
+	INSERT INTO yquota_internal.archived_cost_since (project, application_id, since, amount)
+	SELECT instant.project, instant.application_id, instant.at,
+		   yquota_internal.archived_since(instant.project, instant.application_id, instant.at)
+	FROM yquota_internal.instant_of_credit AS instant
+	WHERE instant.at < horizon
+	ON CONFLICT DO NOTHING;
+	EXECUTE format($query$
+		WITH asked AS MATERIALIZED (
+			SELECT kept.project, kept.application_id, array_agg(kept.since ORDER BY kept.since) AS cuts
+			FROM yquota_internal.archived_cost_since AS kept
+			GROUP BY 1, 2
+		), leaving AS (
+			SELECT asked.project AS of_project, asked.application_id AS of_application, asked.cuts, own.*
+			FROM (%1$s) AS own
+			JOIN asked ON asked.project = own.project AND asked.application_id = ''
+			UNION ALL
+			SELECT asked.project, asked.application_id, asked.cuts, own.*
+			FROM (%1$s) AS own
+			JOIN asked ON asked.project = own.project AND asked.application_id = own.application_id
+			WHERE asked.application_id <> ''
+		), part AS (
+			SELECT kept.project, kept.application_id, kept.since, 0 AS whole, 0 AS cut
+			FROM yquota_internal.archived_cost_since AS kept
+			UNION ALL
+			-- the last instant up to its beginning, and those that it crosses
+			SELECT leaving.of_project, leaving.of_application, leaving.cuts[number.n],
+				   CASE WHEN leaving."from" >= leaving.cuts[number.n] THEN leaving.amount ELSE 0 END,
+				   CASE WHEN leaving."from" >= leaving.cuts[number.n] THEN 0
+						ELSE yquota_internal.charge_since(ROW(leaving.project, leaving.application_id, leaving.username,
+								leaving.queue, leaving.execution_type, leaving.allocation, leaving."from", leaving."to",
+								leaving.corrects, leaving.amount)::yquota_internal.ledger_segment, leaving.cuts[number.n]) END
+			FROM leaving
+			CROSS JOIN LATERAL generate_series(
+				greatest(width_bucket(leaving."from", leaving.cuts), 1),
+				width_bucket(yquota_internal.last_instant(leaving."from", leaving."to"), leaving.cuts)) AS number (n)
+		), later AS (
+			SELECT part.project, part.application_id, part.since,
+				   sum(part.cut) + sum(sum(part.whole)) OVER (PARTITION BY part.project, part.application_id
+															  ORDER BY part.since DESC) AS amount
+			FROM part
+			GROUP BY part.project, part.application_id, part.since
+		)
+		UPDATE yquota_internal.archived_cost_since AS kept
+		SET amount = trim_scale(kept.amount + later.amount)
+		FROM later
+		WHERE kept.project = later.project AND kept.application_id = later.application_id AND kept.since = later.since
+		$query$, rows_query);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) IS
+	'Keep what the ledger rows that a query returns cost since the instants of grants and holds before a horizon';
+REVOKE ALL ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) FROM PUBLIC;
+
+-- Carried rows are copied: whoever rolls up takes them for new ones, if they have
+-- been booked at booked_from or later.
+CREATE FUNCTION yquota_internal.take_from_rollup(through integer, ledgers text[], horizon timestamptz) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET jit = off
+	AS $$
+DECLARE
+	state yquota_internal.rollup_state;
+	contained CONSTANT text := 'NOT (c.booked_at >= $1 AND age(c.xmin) <= age($2))';
+	carried_from timestamptz;
+BEGIN
+	SELECT * INTO STRICT state FROM yquota_internal.rollup_state FOR UPDATE;
+	IF NOT EXISTS (SELECT FROM yquota_internal.valid_rollup) THEN
+		RETURN;
+	END IF;
+	EXECUTE format($query$
+		WITH entering AS (
+			SELECT gone.*, '-infinity'::timestamptz AS part_from FROM (%s) AS gone
+		), before AS (
+			DELETE FROM yquota_internal.charge_rollup AS rollup WHERE rollup.quarter_hour < $3 RETURNING rollup.*
+		)
+		INSERT INTO yquota_internal.charge_rollup
+		SELECT piece.quarter_hour, piece.project, piece.username, piece.queue, piece.application_id,
+			   piece.execution_type, sum(piece.amount)
+		FROM (
+			SELECT before.quarter_hour, before.project, before.username, before.queue, before.application_id,
+				   before.execution_type, before.amount
+			FROM before
+			UNION ALL
+			SELECT own.quarter_hour, own.project, own.username, own.queue, own.application_id,
+				   own.execution_type, - own.amount
+			FROM (%s) AS own
+		) AS piece
+		GROUP BY 1, 2, 3, 4, 5, 6
+		HAVING sum(piece.amount) <> 0
+		$query$,
+		yquota_internal.rows_of(ledgers, contained),
+		yquota_internal.quarter_hours_query(
+			'entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type', false))
+	USING state.booked_from, state.horizon::xid, yquota_internal.next_quarter_hour(horizon);
+	EXECUTE format('SELECT min(c.booked_at) FROM (%s) AS c',
+				   yquota_internal.rows_of(ledgers, yquota_internal.is_carried(through, false)))
+	INTO carried_from;
+	UPDATE yquota_internal.rollup_state AS s SET booked_from = least(s.booked_from, carried_from);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.take_from_rollup(integer, text[], timestamptz) IS
+	'Take rows of ledgers that are being archived out of the roll-ups, carried ones to be rolled up again';
+REVOKE ALL ON FUNCTION yquota_internal.take_from_rollup(integer, text[], timestamptz) FROM PUBLIC;
+
+--
+-- Reports
+--
+
+CREATE FUNCTION yquota_internal.ledger_archives() RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT string_agg(DISTINCT archived.target, ', ' ORDER BY archived.target)
+			FROM yquota.archived_history AS archived WHERE archived.history = 'ledger');
+COMMENT ON FUNCTION yquota_internal.ledger_archives() IS 'Names of the tables that the ledger was archived into';
+REVOKE ALL ON FUNCTION yquota_internal.ledger_archives() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.is_reported_from(at timestamptz, by text[]) RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN at >= yquota_internal.archive_horizon()
+		OR by <@ '{project,username,queue,application_id,execution_type}' AND at = yquota_internal.quarter_hour(at)
+		   AND yquota_internal.archived_cost_is_whole();
+COMMENT ON FUNCTION yquota_internal.is_reported_from(timestamptz, text[]) IS
+	'Whether costs from an instant on can be told by certain columns, archived ones included';
+REVOKE ALL ON FUNCTION yquota_internal.is_reported_from(timestamptz, text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_archived_report(cuts timestamptz[], by text[]) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	kept CONSTANT text[] := '{project,username,queue,application_id,execution_type}';
+	horizon CONSTANT timestamptz := yquota_internal.archive_horizon();
+	cut timestamptz;
+BEGIN
+	IF NOT by <@ kept OR NOT yquota_internal.archived_cost_is_whole() THEN
+		RAISE EXCEPTION 'window begins before the archive horizon at %', horizon
+			USING ERRCODE = 'invalid_parameter_value',
+				  DETAIL = format('Charges that ended before it have left the database%s.',
+								  ' for ' || yquota_internal.ledger_archives()),
+				  HINT = format('Begin at the horizon or later, or ask the archive%s.',
+								CASE WHEN yquota_internal.archived_cost_is_whole()
+									 THEN ', or group by ' || array_to_string(kept, ', ') ELSE '' END);
+	END IF;
+	SELECT c.at INTO cut FROM unnest(cuts) AS c (at)
+	WHERE c.at < horizon AND c.at <> yquota_internal.quarter_hour(c.at) LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'window is cut at %, before the archive horizon at %', cut, horizon
+			USING ERRCODE = 'invalid_parameter_value',
+				  DETAIL = 'What ran before it is known per quarter-hour.',
+				  HINT = 'Cut at full quarters of an hour.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_archived_report(timestamptz[], text[]) IS
+	'Refuse a report that begins before the archive horizon and asks for more than archived_cost has';
+REVOKE ALL ON FUNCTION yquota_internal.check_archived_report(timestamptz[], text[]) FROM PUBLIC;
+
+--
+-- Single containers
+--
+
+-- Somebody else's tables are not read with the owner's rights.
+CREATE FUNCTION yquota_internal.is_searchable_archive(target regclass) RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN EXISTS (
+		SELECT FROM pg_class AS c
+		JOIN pg_index AS i ON i.indrelid = c.oid AND i.indisvalid AND i.indpred IS NULL
+		JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = i.indkey[0] AND a.attname = 'container_id'
+		WHERE c.oid = target
+		  AND c.relowner = (SELECT ledger.relowner FROM pg_class AS ledger WHERE ledger.oid = 'yquota.charge'::regclass));
+COMMENT ON FUNCTION yquota_internal.is_searchable_archive(regclass) IS
+	'Whether a table belongs to the owner of yquota and has an index by container_id';
+REVOKE ALL ON FUNCTION yquota_internal.is_searchable_archive(regclass) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.find_archived_container(
+	container_id text, OUT project text, OUT charged numeric, OUT found_in text, OUT not_searched text[])
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	target text;
+BEGIN
+	FOR target IN SELECT DISTINCT archived.target FROM yquota.archived_history AS archived
+				  WHERE archived.history = 'ledger' ORDER BY archived.target LOOP
+		IF coalesce(yquota_internal.is_searchable_archive(to_regclass(target)), false) THEN
+			EXECUTE format('SELECT min(c.project), trim_scale(sum(c.amount)) FROM %s AS c WHERE c.container_id = $1',
+						   to_regclass(target))
+			INTO project, charged USING container_id;
+			IF project IS NOT NULL THEN
+				found_in := target;
+				RETURN;
+			END IF;
+		ELSE
+			not_searched := not_searched || target;
+		END IF;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.find_archived_container(text) IS
+	'Which archive a container is in, of those that can be searched quickly, and names of the others';
+REVOKE ALL ON FUNCTION yquota_internal.find_archived_container(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.refuse_archived_container(container_id text) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	archived record;
+BEGIN
+	IF container_id IS NULL OR EXISTS (SELECT FROM yquota.charge WHERE charge.container_id = refuse_archived_container.container_id)
+		OR EXISTS (SELECT FROM yquota.container WHERE container.container_id = refuse_archived_container.container_id) THEN
+		RETURN;
+	END IF;
+	SELECT * INTO archived FROM yquota_internal.find_archived_container(container_id);
+	IF archived.found_in IS NOT NULL
+		AND (yquota_internal.reads_all() OR archived.project = ANY (yquota_internal.readable_projects())) THEN
+		RAISE EXCEPTION 'charges of container "%" have been archived', container_id
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('They are in table %s and add up to %s credits.', archived.found_in, archived.charged);
+	ELSIF archived.not_searched IS NOT NULL AND yquota_internal.reads_all() THEN
+		RAISE NOTICE 'container "%" is not in the books', container_id
+			USING DETAIL = format('Archives that were not searched for it: %s.', array_to_string(archived.not_searched, ', '));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_archived_container(text) IS
+	'Say where a container is that has been archived, to whoever may read its project';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_archived_container(text) FROM PUBLIC;

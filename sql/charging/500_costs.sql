@@ -1,0 +1,486 @@
+--
+-- What was spent, on what and when.
+--
+-- Every report asks one question: what did what ran between instants cost, cut
+-- at each of them.  Rows of the ledger that lie between two neighbours are added
+-- up as they are; what crosses one of them, or still runs, is computed.  Whole
+-- quarter-hours that have been rolled up (charging/460_charge_rollup.sql) are read from
+-- there, and only what has been posted since from the ledger.
+--
+
+-- Where quarter-hours that are rolled up can stand for the ledger between the
+-- first and the last of the instants: nowhere unless each of those between falls
+-- on one.  Below an hour the ledger answers as fast.
+CREATE FUNCTION yquota_internal.rolled_up_range(
+	cuts timestamptz[], by text[], OUT "from" timestamptz, OUT "to" timestamptz)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT span.first, span.last
+		FROM yquota_internal.valid_rollup AS rollup
+		CROSS JOIN LATERAL (
+			SELECT yquota_internal.next_quarter_hour(cuts[1]) AS first,
+				   yquota_internal.quarter_hour(least(cuts[cardinality(cuts)], rollup.until)) AS last
+		) AS span
+		WHERE by <@ '{project,username,queue,application_id,execution_type}'
+		  AND span.first + interval '1 hour' <= span.last
+		  AND span.first < span.last
+		  AND NOT EXISTS (SELECT FROM unnest(cuts) AS cut(at)
+						  WHERE cut.at > span.first AND cut.at < span.last
+							AND cut.at <> yquota_internal.quarter_hour(cut.at));
+	END;
+COMMENT ON FUNCTION yquota_internal.rolled_up_range(timestamptz[], text[]) IS
+	'Part of a report that charge_rollup has; NULL for none';
+REVOKE ALL ON FUNCTION yquota_internal.rolled_up_range(timestamptz[], text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.part_within(cuts timestamptz[], "from" timestamptz, "to" timestamptz)
+	RETURNS integer
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_part_within';
+COMMENT ON FUNCTION yquota_internal.part_within(timestamptz[], timestamptz, timestamptz) IS
+	'Number of the part, from one of ascending instants to the next, that a segment lies in; NULL when one of them lies within it';
+
+--
+-- A row that is posted when one that it takes back has been rolled up must cancel
+-- it.  Parts of quarter-hours are valued at the timelines (charging/460_charge_rollup.sql),
+-- so it is, too, though it says what was charged by earlier ones; and so is what
+-- is posted in its place, which later rows may take back.
+--
+CREATE FUNCTION yquota_internal.amount_beside_rollup(segment yquota_internal.settled_segment) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	RETURN CASE
+		WHEN yquota_internal.quarter_hour((segment)."from")
+			= yquota_internal.quarter_hour(yquota_internal.last_instant((segment)."from", (segment)."to"))
+			THEN (segment).amount
+		ELSE yquota_internal.settled_cost(segment, (segment)."from", (segment)."to")
+	END;
+COMMENT ON FUNCTION yquota_internal.amount_beside_rollup(yquota_internal.settled_segment) IS
+	'Credits of a settled segment, formed as charge_rollup forms them';
+
+--
+-- The query of a report.  $1 are the instants; part n lies between the nth and
+-- the next one.  With one part, the index on times finds what crosses either
+-- end.  With more, rows are looked at twice, and what belongs to no part is
+-- dropped after grouping: the planner cannot know how few rows that are.
+--
+CREATE FUNCTION yquota_internal.ledger_cost_query(
+	keys text, starts_at text, ends_at text, is_one_part boolean, amount text, condition text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN CASE WHEN is_one_part THEN format($query$
+			SELECT 1 AS part, %1$s sum(%5$s) AS amount
+			FROM yquota_internal.settled_segment AS segment
+			WHERE "from" >= %2$s AND "from" < %3$s AND "to" <= %3$s %4$s
+			GROUP BY %1$s 1
+			UNION ALL
+			SELECT 1, %1$s sum(yquota_internal.settled_cost(segment, %2$s, %3$s))
+			FROM yquota_internal.settled_segment AS segment
+			WHERE "from" < %2$s AND "to" > %2$s %4$s
+			GROUP BY %1$s 1
+			UNION ALL
+			SELECT 1, %1$s sum(yquota_internal.settled_cost(segment, %2$s, %3$s))
+			FROM yquota_internal.settled_segment AS segment
+			WHERE "from" >= %2$s AND "from" < %3$s AND "to" > %3$s %4$s
+			GROUP BY %1$s 1
+		$query$, keys, starts_at, ends_at, condition, amount)
+	ELSE format($query$
+			SELECT yquota_internal.part_within($1, "from", "to") AS part, %1$s sum(%5$s) AS amount
+			FROM yquota_internal.settled_segment AS segment
+			WHERE "from" >= %2$s AND "from" < %3$s AND "to" <= %3$s %4$s
+			GROUP BY %1$s 1
+			UNION ALL
+			SELECT piece.part, %1$s
+				   sum(yquota_internal.settled_cost(segment, greatest($1[piece.part], %2$s),
+													least($1[piece.part + 1], %3$s)))
+			FROM yquota_internal.settled_segment AS segment
+			CROSS JOIN LATERAL generate_series(
+				width_bucket(greatest("from", %2$s), $1),
+				width_bucket(least("to", %3$s) - interval '1 microsecond', $1)) AS piece(part)
+			WHERE "from" < %3$s AND "to" > %2$s AND "from" < "to" %4$s
+			  AND ("from" < %2$s OR "to" > %3$s
+				   OR yquota_internal.part_within($1, "from", "to") IS NULL)
+			GROUP BY %1$s 1
+		$query$, keys, starts_at, ends_at, condition, amount)
+	END;
+COMMENT ON FUNCTION yquota_internal.ledger_cost_query(text, text, text, boolean, text, text) IS
+	'SQL that adds up rows of the ledger, or parts of them, between two instants, with an expression for the amount of a row that is not cut; amounts of no part are to be dropped';
+REVOKE ALL ON FUNCTION yquota_internal.ledger_cost_query(text, text, text, boolean, text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.cost_query(
+	by text[], is_one_part boolean, is_rolled_up boolean, is_archived boolean) RETURNS text
+	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	known CONSTANT text[] := '{project,username,queue,application_id,execution_type,node,container_id}';
+	keys CONSTANT text := coalesce((SELECT string_agg(quote_ident(name) || ', ', '' ORDER BY number)
+									FROM unnest(known) WITH ORDINALITY AS key (name, number)
+									WHERE name = ANY (by)), '');
+	of_project CONSTANT text := 'AND ($4 IS NULL OR segment.project = $4)';
+	amount CONSTANT text := 'segment.amount';
+	parts text;
+BEGIN
+	IF is_rolled_up THEN
+		parts := concat_ws(E'\nUNION ALL\n',
+			format('SELECT width_bucket(segment.quarter_hour, $1) AS part, %1$s sum(segment.amount) AS amount
+					FROM yquota_internal.readable_rollup AS segment
+					WHERE segment.quarter_hour >= $2 AND segment.quarter_hour < $3 %2$s GROUP BY %1$s 1',
+				keys, of_project),
+			yquota_internal.ledger_cost_query(keys, '$2', '$3', is_one_part, 'yquota_internal.amount_beside_rollup(segment)', of_project
+				|| ' AND segment.booked_at >= $5 AND age(segment.posted_by) <= age($6)'),
+			yquota_internal.ledger_cost_query(keys, '$1[1]', '$2', is_one_part, amount, of_project || ' AND $1[1] < $2'),
+			yquota_internal.ledger_cost_query(keys, '$3', '$1[cardinality($1)]', is_one_part, amount,
+											  of_project || ' AND $3 < $1[cardinality($1)]'));
+	ELSE
+		parts := yquota_internal.ledger_cost_query(keys, '$1[1]', '$1[cardinality($1)]', is_one_part, amount, of_project);
+	END IF;
+	IF is_archived THEN
+		parts := concat_ws(E'\nUNION ALL\n', parts,
+			format('SELECT width_bucket(segment.quarter_hour, $1) AS part, %1$s sum(segment.amount) AS amount
+					FROM yquota_internal.readable_archived_cost AS segment
+					WHERE segment.quarter_hour >= $1[1] AND segment.quarter_hour < $1[cardinality($1)] %2$s GROUP BY %1$s 1',
+				keys, of_project));
+	END IF;
+	RETURN format($query$
+		SELECT piece.part, %1$s, trim_scale(sum(piece.amount))
+		FROM (
+			%3$s
+			UNION ALL
+			SELECT running.part, %2$s
+				   sum(yquota_internal.running_cost(segment, $1[running.part], $1[running.part + 1]))
+			FROM yquota_internal.running_segment AS segment
+			CROSS JOIN LATERAL generate_series(
+				width_bucket(greatest("from", $1[1]), $1),
+				width_bucket(least("to", $1[cardinality($1)]) - interval '1 microsecond', $1)) AS running(part)
+			WHERE "from" < $1[cardinality($1)] AND "to" > $1[1] %4$s
+			GROUP BY %2$s 1
+		) AS piece
+		WHERE piece.part IS NOT NULL
+		GROUP BY %2$s piece.part
+		$query$,
+		(SELECT string_agg(CASE WHEN name = ANY (by) THEN 'piece.' || quote_ident(name)
+								WHEN name = 'execution_type' THEN 'NULL::yquota.execution_type'
+								ELSE 'NULL::text' END, ', ' ORDER BY number)
+		 FROM unnest(known) WITH ORDINALITY AS column_of_result (name, number)),
+		keys, parts, of_project);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.cost_query(text[], boolean, boolean, boolean) IS
+	'SQL of a report: parameters are its instants, the range to read from charge_rollup, a project or NULL for all, and what tells rows that are not rolled up yet';
+REVOKE ALL ON FUNCTION yquota_internal.cost_query(text[], boolean, boolean, boolean) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.cost_in_parts(
+	cuts timestamptz[], by text[], of_project text DEFAULT NULL)
+	RETURNS TABLE (part integer, project text, username text, queue text, application_id text,
+				   execution_type yquota.execution_type, node text, container_id text,
+				   amount numeric)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	-- compiling takes longer than what is compiled
+	SET jit = off
+AS $$
+DECLARE
+	rolled_up record;
+	rollup yquota_internal.rollup_state;
+	is_archived CONSTANT boolean := cuts[1] < yquota_internal.archive_horizon();
+BEGIN
+	IF is_archived THEN
+		PERFORM yquota_internal.check_archived_report(cuts, by);
+	END IF;
+	SELECT * INTO rolled_up FROM yquota_internal.rolled_up_range(cuts, by);
+	SELECT * INTO rollup FROM yquota_internal.rollup_state;
+	RETURN QUERY EXECUTE yquota_internal.cost_query(by, cardinality(cuts) = 2, rolled_up."from" IS NOT NULL, is_archived)
+	USING cuts, rolled_up."from", rolled_up."to", of_project, rollup.booked_from, rollup.horizon::xid;
+END;
+$$;
+COMMENT ON FUNCTION yquota_internal.cost_in_parts(timestamptz[], text[], text) IS
+	'Credits for what ran between each of some ascending instants and the next, running containers up to the clock: of the projects that whoever asks may see, or of one of them';
+REVOKE ALL ON FUNCTION yquota_internal.cost_in_parts(timestamptz[], text[], text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_report(of_report text, by text[], "from" timestamptz, "to" timestamptz)
+	RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	known CONSTANT text[] := '{project,username,queue,application_id,execution_type,node,container_id}';
+	unknown text;
+BEGIN
+	IF "from" IS NULL OR "to" IS NULL OR by IS NULL THEN
+		RAISE EXCEPTION 'arguments of % must not be null', of_report
+			USING ERRCODE = 'null_value_not_allowed',
+				  HINT = 'Use ''-infinity'' and ''infinity'' for a window without ends, ''{}'' for one total.';
+	END IF;
+	IF "from" > "to" THEN
+		RAISE EXCEPTION 'window ends before it begins'
+			USING ERRCODE = 'invalid_parameter_value',
+				  DETAIL = format('It goes from %s to %s.', "from", "to");
+	END IF;
+	SELECT name INTO unknown
+	FROM unnest(by) name
+	WHERE name IS NULL OR name <> ALL (known)
+	LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'cannot group costs by %', coalesce(quote_ident(unknown), 'NULL')
+			USING ERRCODE = 'invalid_parameter_value',
+				  HINT = format('Group by any of %s.', array_to_string(known, ', '));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_report(text, text[], timestamptz, timestamptz) IS
+	'Refuse what a report cannot tell of';
+REVOKE ALL ON FUNCTION yquota_internal.check_report(text, text[], timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.refuse_archived_window("from" timestamptz) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF "from" < yquota_internal.archive_horizon() THEN
+		RAISE EXCEPTION 'window begins before the archive horizon at %', yquota_internal.archive_horizon()
+			USING ERRCODE = 'invalid_parameter_value',
+				  DETAIL = 'Charges that ended before it have left the database.',
+				  HINT = 'Begin at the horizon or later.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_archived_window(timestamptz) IS
+	'Refuse a window of which single charges are to be told that have been archived';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_archived_window(timestamptz) FROM PUBLIC;
+
+--
+-- Any window
+--
+
+CREATE FUNCTION yquota_internal.cost_between_as_owner("from" timestamptz, "to" timestamptz,
+													  by text[], as_booked timestamptz)
+	RETURNS TABLE (project text, username text, queue text, application_id text,
+				   execution_type yquota.execution_type, node text, container_id text,
+				   amount numeric)
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM yquota_internal.check_report('cost_between', by, "from", "to");
+	IF as_booked IS NOT NULL THEN
+		PERFORM yquota_internal.check_booked_window("from", "to", as_booked);
+		IF "from" < yquota_internal.archive_horizon() THEN
+			PERFORM yquota_internal.check_archived_bill(by, as_booked);
+		END IF;
+		RETURN QUERY SELECT * FROM yquota_internal.booked_cost("from", "to", by, as_booked);
+		RETURN;
+	END IF;
+	RETURN QUERY
+	SELECT cost.project, cost.username, cost.queue, cost.application_id, cost.execution_type,
+		   cost.node, cost.container_id, cost.amount
+	FROM yquota_internal.cost_in_parts(ARRAY["from", "to"], by) AS cost;
+END;
+$$;
+COMMENT ON FUNCTION yquota_internal.cost_between_as_owner(timestamptz, timestamptz, text[], timestamptz) IS
+	'What cost_between() returns to whoever calls it';
+REVOKE ALL ON FUNCTION yquota_internal.cost_between_as_owner(timestamptz, timestamptz, text[], timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
+									by text[] DEFAULT '{project}', as_booked timestamptz DEFAULT NULL)
+	RETURNS TABLE (project text, username text, queue text, application_id text,
+				   execution_type yquota.execution_type, node text, container_id text,
+				   amount numeric)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[], timestamptz) IS
+	'Credits for what ran in a window, its start included and its end not, running containers up to the clock; exact for any window; before the archive horizon for full quarter-hours, and not by node or container.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish.  With as_booked a window of closed periods, as the ledger was then: a bill that has been issued, to the last digit';
+REVOKE ALL ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[], timestamptz) FROM PUBLIC;
+
+--
+-- Days
+--
+
+CREATE FUNCTION yquota_internal.day_cuts(first_day date, last_day date, timezone text)
+	RETURNS timestamptz[]
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF first_day IS NULL OR last_day IS NULL THEN
+		RAISE EXCEPTION 'first and last day must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF NOT isfinite(first_day) OR NOT isfinite(last_day) THEN
+		RAISE EXCEPTION 'first and last day must be finite'
+			USING ERRCODE = 'datetime_field_overflow';
+	ELSIF first_day > last_day THEN
+		RAISE EXCEPTION 'last day % comes before the first one, %', last_day, first_day
+			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF last_day - first_day >= 4000 THEN
+		RAISE EXCEPTION 'cannot report on more than 4000 days at once'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('From %s to %s there are %s.', first_day, last_day, last_day - first_day + 1);
+	END IF;
+	RETURN ARRAY(SELECT yquota_internal.billing_day_start(first_day + number, timezone)
+				 FROM generate_series(0, last_day - first_day + 1) AS number
+				 ORDER BY number);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.day_cuts(date, date, text) IS
+	'The midnights of a time zone from the start of one day to the end of another';
+REVOKE ALL ON FUNCTION yquota_internal.day_cuts(date, date, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.cost_by_day_as_owner(
+	first_day date, last_day date, by text[], timezone text)
+	RETURNS TABLE (day date, project text, username text, queue text, application_id text,
+				   execution_type yquota.execution_type, node text, container_id text,
+				   amount numeric)
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	midnights CONSTANT timestamptz[] := yquota_internal.day_cuts(first_day, last_day,
+		coalesce(timezone, yquota_internal.billing_timezone()));
+BEGIN
+	PERFORM yquota_internal.check_report('cost_by_day', by, midnights[1], midnights[cardinality(midnights)]);
+	RETURN QUERY
+	SELECT first_day + (cost.part - 1), cost.project, cost.username, cost.queue, cost.application_id,
+		   cost.execution_type, cost.node, cost.container_id, cost.amount
+	FROM yquota_internal.cost_in_parts(midnights, by) AS cost;
+END;
+$$;
+COMMENT ON FUNCTION yquota_internal.cost_by_day_as_owner(date, date, text[], text) IS
+	'What cost_by_day() returns to whoever calls it';
+REVOKE ALL ON FUNCTION yquota_internal.cost_by_day_as_owner(date, date, text[], text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.cost_by_day(first_day date, last_day date,
+								   by text[] DEFAULT '{project}', timezone text DEFAULT NULL)
+	RETURNS TABLE (day date, project text, username text, queue text, application_id text,
+				   execution_type yquota.execution_type, node text, container_id text,
+				   amount numeric)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.cost_by_day(date, date, text[], text) IS
+	'Credits for what ran on each of some days, cut exactly at the midnights of a time zone, by default the time zone of bills; otherwise as cost_between()';
+REVOKE ALL ON FUNCTION yquota.cost_by_day(date, date, text[], text) FROM PUBLIC;
+
+--
+-- The dearest, and how they grow
+--
+
+CREATE FUNCTION yquota_internal.top_costs_as_owner(
+	"from" timestamptz, "to" timestamptz, by text[], top integer)
+	RETURNS TABLE (rank bigint, project text, username text, queue text, application_id text,
+				   execution_type yquota.execution_type, node text, container_id text,
+				   amount numeric, share numeric, previous numeric, growth numeric)
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+	-- before that there are no instants
+	first_epoch CONSTANT numeric := extract(epoch FROM '4714-11-24 00:00:00+00 BC'::timestamptz);
+	earlier timestamptz;
+	cuts timestamptz[] := ARRAY["from", "to"];
+BEGIN
+	PERFORM yquota_internal.check_report('top_costs', by, "from", "to");
+	IF top IS NULL OR top < 1 THEN
+		RAISE EXCEPTION 'number of rows must be 1 at least'
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	IF isfinite("from") AND isfinite("to") AND "from" < "to"
+		AND 2 * extract(epoch FROM "from") - extract(epoch FROM "to") >= first_epoch
+	THEN
+		earlier := "from" - concat((extract(epoch FROM "to") - extract(epoch FROM "from")) * 1000000,
+								   ' microseconds')::interval;
+		IF yquota_internal.is_reported_from(earlier, by) THEN
+			cuts := ARRAY[earlier, "from", "to"];
+		END IF;
+	END IF;
+	RETURN QUERY
+	WITH spent AS MATERIALIZED (
+		SELECT cost.project, cost.username, cost.queue, cost.application_id, cost.execution_type,
+			   cost.node, cost.container_id,
+			   coalesce(sum(cost.amount) FILTER (WHERE cost.part = cardinality(cuts) - 1), 0) AS now,
+			   coalesce(sum(cost.amount) FILTER (WHERE cost.part < cardinality(cuts) - 1), 0) AS before
+		FROM yquota_internal.cost_in_parts(cuts, by) AS cost
+		GROUP BY cost.project, cost.username, cost.queue, cost.application_id, cost.execution_type,
+				 cost.node, cost.container_id
+	), ranked AS (
+		SELECT rank() OVER (ORDER BY spent.now DESC) AS place, sum(spent.now) OVER () AS total, spent.*
+		FROM spent
+	)
+	SELECT ranked.place, ranked.project, ranked.username, ranked.queue, ranked.application_id,
+		   ranked.execution_type, ranked.node, ranked.container_id, ranked.now,
+		   round(ranked.now / nullif(ranked.total, 0), 6),
+		   CASE WHEN cardinality(cuts) = 3 THEN ranked.before END,
+		   CASE WHEN cardinality(cuts) = 3 THEN trim_scale(ranked.now - ranked.before) END
+	FROM ranked
+	ORDER BY ranked.place, ranked.project, ranked.username, ranked.queue, ranked.application_id,
+			 ranked.execution_type, ranked.node, ranked.container_id
+	LIMIT top;
+END;
+$$;
+COMMENT ON FUNCTION yquota_internal.top_costs_as_owner(timestamptz, timestamptz, text[], integer) IS
+	'What top_costs() returns to whoever calls it';
+REVOKE ALL ON FUNCTION yquota_internal.top_costs_as_owner(timestamptz, timestamptz, text[], integer) FROM PUBLIC;
+
+CREATE FUNCTION yquota.top_costs("from" timestamptz, "to" timestamptz,
+								 by text[] DEFAULT '{project}', top integer DEFAULT 10)
+	RETURNS TABLE (rank bigint, project text, username text, queue text, application_id text,
+				   execution_type yquota.execution_type, node text, container_id text,
+				   amount numeric, share numeric, previous numeric, growth numeric)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], integer) IS
+	'The dearest of what ran in a window, as cost_between() has them, with their share of the whole and what they cost in the window of the same length before';
+REVOKE ALL ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], integer) FROM PUBLIC;
+
+--
+-- Roll-ups and the ledger agree.  Rows of what is archived stay in the roll-ups,
+-- so it is compared from the archive horizon on.  What was charged by earlier
+-- timelines and is rolled up by later ones is taken back by rows that are not
+-- rolled up yet.
+--
+CREATE FUNCTION yquota_internal.verify_rollup()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	starts_at CONSTANT timestamptz := yquota_internal.next_quarter_hour(yquota_internal.archive_horizon());
+	ends_at CONSTANT timestamptz := (SELECT yquota_internal.quarter_hour(rollup.until) FROM yquota_internal.valid_rollup AS rollup);
+	state yquota_internal.rollup_state;
+BEGIN
+	SELECT * INTO state FROM yquota_internal.rollup_state;
+	IF ends_at IS NULL OR starts_at >= ends_at THEN
+		RETURN;
+	END IF;
+	RETURN QUERY EXECUTE format($query$
+		SELECT 'rolled-up cost of a project differs from the ledger', project,
+			   trim_scale(coalesce(ledger.amount, 0))::text, trim_scale(coalesce(rolled_up.amount, 0))::text
+		FROM (SELECT piece.project, sum(piece.amount) AS amount FROM (%s UNION ALL
+				SELECT 1, correction.project,
+					   correction.amount + yquota_internal.accrued(correction.allocation,
+						   yquota_internal.factor_names(correction.project, correction.application_id, correction.username,
+														correction.queue, correction.execution_type),
+						   correction."from", correction."to")
+				FROM yquota.charge AS correction
+				JOIN yquota.charge AS corrected
+					ON corrected.container_id = correction.container_id AND corrected.number = correction.corrects
+				WHERE correction."from" >= $1 AND correction."to" <= $2
+				  AND correction.booked_at >= $3 AND age(correction.xmin) <= age($4)
+				  AND NOT (corrected.booked_at >= $3 AND age(corrected.xmin) <= age($4))
+				  AND yquota_internal.quarter_hour(correction."from")
+					  <> yquota_internal.quarter_hour(yquota_internal.last_instant(correction."from", correction."to"))
+			  ) AS piece GROUP BY piece.project) AS ledger
+		FULL JOIN (
+			SELECT rollup.project, sum(rollup.amount) AS amount
+			FROM yquota_internal.charge_rollup AS rollup
+			WHERE rollup.quarter_hour >= $1 AND rollup.quarter_hour < $2
+			GROUP BY rollup.project
+		) AS rolled_up USING (project)
+		WHERE coalesce(ledger.amount, 0) <> coalesce(rolled_up.amount, 0)
+		$query$,
+		yquota_internal.ledger_cost_query('project, ', '$1', '$2', true, 'segment.amount',
+			'AND NOT (segment.booked_at >= $3 AND age(segment.posted_by) <= age($4))'))
+	USING starts_at, ends_at, state.booked_from, state.horizon::xid;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.verify_rollup() IS
+	'Projects for which charge_rollup says otherwise than the ledger rows that it contains';
+REVOKE ALL ON FUNCTION yquota_internal.verify_rollup() FROM PUBLIC;

@@ -1,0 +1,400 @@
+--
+-- The configuration of the scheduler (DESIGN 5): queues, what is set for a
+-- label or a user of a queue, rules that choose a queue, and what is set once.
+--
+-- A column is named like Hadoop's property, with underscores for dashes and
+-- dots, and holds what is configured: NULL is "not set", never a default.  What
+-- applies then is computed (the hierarchy, in C).  Which property is in which
+-- column, how it is written in files and what its default is, is told in one
+-- place, yquota_internal.hadoop_property (queues/230_hadoop_property.sql).
+--
+-- Checks here are about one row and refuse what no version of Hadoop reads.
+-- What is about several rows (parents, sums, states, labels) may be wrong inside
+-- of a transaction and is looked at when it commits.
+--
+-- Fractions are real because Hadoop computes with floats of 32 bits and its
+-- figures are to be met to the last digit (two factors of preemption are doubles
+-- there, and here); money is not computed from them.  They are finite, and
+-- elements of lists are not NULL, because files have no such values.
+--
+
+-- A path names the queues from the root down.  A name has no dot, which parts a
+-- path, no comma, which parts a list of names, and no blanks at its ends, which
+-- are not read.
+CREATE DOMAIN yquota.queue_path AS text COLLATE "C"
+	CONSTRAINT queue_path_form CHECK (VALUE ~ E'^root(\\.[^.,\\s]+( +[^.,\\s]+)*)*$')
+	CONSTRAINT queue_path_length CHECK (octet_length(VALUE) <= 2000);
+COMMENT ON DOMAIN yquota.queue_path IS
+	'Full path of a queue: root, or names below it parted by dots, such as root.sales.etl';
+
+CREATE FUNCTION yquota_internal.is_hadoop_capacity(capacity text) RETURNS boolean
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	RETURN capacity ~ E'^([+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d+)?[fFdD]?w?|\\[[\\w.,\\-=%/ ]+\\])$';
+COMMENT ON FUNCTION yquota_internal.is_hadoop_capacity(text) IS
+	'Is this written like a capacity: 12.5 (percent), 2w (weight), or [memory=10240,vcores=12] with numbers, percents or weights?';
+
+CREATE TABLE yquota.queue (
+	path yquota.queue_path PRIMARY KEY,
+	parent text COLLATE "C" GENERATED ALWAYS AS
+		(CASE WHEN path::text <> 'root' THEN regexp_replace(path::text, E'\\.[^.]*$', '') END) STORED,
+	name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (regexp_replace(path::text, E'^.*\\.', '')) STORED,
+	position integer,
+	auto_created boolean NOT NULL DEFAULT false,
+	capacity text CHECK (yquota_internal.is_hadoop_capacity(capacity)),
+	maximum_capacity text CHECK (yquota_internal.is_hadoop_capacity(maximum_capacity)),
+	minimum_user_limit_percent real CHECK (abs(minimum_user_limit_percent) < 'Infinity'),
+	user_limit_factor real CHECK (abs(user_limit_factor) < 'Infinity'),
+	maximum_allocation yquota.resource,
+	maximum_allocation_mb integer,
+	maximum_allocation_vcores integer,
+	maximum_applications integer,
+	maximum_am_resource_percent real CHECK (abs(maximum_am_resource_percent) < 'Infinity'),
+	max_parallel_apps integer,
+	state yquota.queue_state,
+	acl_submit_applications text,
+	acl_administer_queue text,
+	acl_application_max_priority text,
+	acl_administer_reservations text,
+	acl_list_reservations text,
+	acl_submit_reservations text,
+	default_application_priority integer,
+	priority integer,
+	ordering_policy text,
+	ordering_policy_options jsonb CHECK (jsonb_typeof(ordering_policy_options) = 'object'),
+	accessible_node_labels text[] CHECK (array_position(accessible_node_labels, NULL) IS NULL),
+	default_node_label_expression text,
+	disable_preemption boolean,
+	intra_queue_preemption_disable_preemption boolean,
+	maximum_application_lifetime bigint,
+	default_application_lifetime bigint,
+	reservable boolean,
+	reservation_window bigint,
+	instantaneous_max_capacity real CHECK (abs(instantaneous_max_capacity) < 'Infinity'),
+	average_capacity real CHECK (abs(average_capacity) < 'Infinity'),
+	reservation_policy text,
+	reservation_agent text,
+	reservation_planner text,
+	reservation_enforcement_window bigint,
+	reservation_move_on_expiry boolean,
+	show_reservations_as_queues boolean,
+	allow_zero_capacity_sum boolean,
+	multi_node_sorting_policy text,
+	auto_create_child_queue_enabled boolean,
+	auto_create_child_queue_max_queues integer,
+	auto_create_child_queue_fail_on_exceeding_parent_capacity boolean,
+	auto_create_child_queue_management_policy text,
+	leaf_queue_template jsonb CHECK (jsonb_typeof(leaf_queue_template) = 'object'),
+	auto_queue_creation_v2_enabled boolean,
+	auto_queue_creation_v2_max_queues integer,
+	auto_queue_creation_v2_maximum_queue_depth integer,
+	auto_queue_creation_v2_template jsonb CHECK (jsonb_typeof(auto_queue_creation_v2_template) = 'object'),
+	auto_queue_creation_v2_leaf_template jsonb CHECK (jsonb_typeof(auto_queue_creation_v2_leaf_template) = 'object'),
+	auto_queue_creation_v2_parent_template jsonb CHECK (jsonb_typeof(auto_queue_creation_v2_parent_template) = 'object'),
+	auto_queue_creation_v2_queue_auto_removal_enable boolean,
+	CONSTRAINT queue_state_configured CHECK (state <> 'DRAINING')
+);
+CREATE INDEX queue_parent_idx ON yquota.queue (parent);
+CREATE INDEX queue_name_idx ON yquota.queue (name);
+COMMENT ON TABLE yquota.queue IS
+	'Queues and what is configured for them: Hadoop''s yarn.scheduler.capacity.<path>.<property>.  NULL: not set';
+COMMENT ON COLUMN yquota.queue.parent IS 'path of the queue above; NULL for root';
+COMMENT ON COLUMN yquota.queue.name IS 'last part of the path; several queues may share it';
+COMMENT ON COLUMN yquota.queue.position IS
+	'place among the children of its parent, which is the order of Hadoop''s property queues, created ones come after them as they were created; those without a position come last, by path';
+COMMENT ON COLUMN yquota.queue.auto_created IS
+	'whether a submission has created it; such queues are in no file, and importing one leaves them';
+COMMENT ON COLUMN yquota.queue.capacity IS 'as Hadoop writes it: 12.5 (percent of the parent), 2w (weight), [memory=10240,vcores=12] (MiB, cores), or mixed';
+COMMENT ON COLUMN yquota.queue.maximum_capacity IS 'as capacity, but for weights; -1 is 100';
+COMMENT ON COLUMN yquota.queue.minimum_user_limit_percent IS 'percent of the queue';
+COMMENT ON COLUMN yquota.queue.user_limit_factor IS 'factor on the queue''s capacity; -1: no limit';
+COMMENT ON COLUMN yquota.queue.maximum_allocation IS 'largest container, in native units; wins over the next two';
+COMMENT ON COLUMN yquota.queue.maximum_allocation_mb IS 'MiB; -1: not set';
+COMMENT ON COLUMN yquota.queue.maximum_allocation_vcores IS 'cores; -1: not set';
+COMMENT ON COLUMN yquota.queue.maximum_am_resource_percent IS 'fraction (0.1 is ten percent) of the queue for application masters';
+COMMENT ON COLUMN yquota.queue.state IS 'as configured, RUNNING or STOPPED; a queue drains by itself';
+COMMENT ON COLUMN yquota.queue.acl_submit_applications IS 'users, a blank, groups; * is everybody and one blank nobody';
+COMMENT ON COLUMN yquota.queue.acl_administer_queue IS 'written as acl_submit_applications';
+COMMENT ON COLUMN yquota.queue.acl_application_max_priority IS 'groups such as [user=u1 group=g1 max_priority=7 default_priority=4]';
+COMMENT ON COLUMN yquota.queue.acl_administer_reservations IS 'written as acl_submit_applications';
+COMMENT ON COLUMN yquota.queue.acl_list_reservations IS 'written as acl_submit_applications';
+COMMENT ON COLUMN yquota.queue.acl_submit_reservations IS 'written as acl_submit_applications';
+COMMENT ON COLUMN yquota.queue.priority IS 'of the queue among its siblings; larger comes first';
+COMMENT ON COLUMN yquota.queue.ordering_policy IS 'of applications in a leaf, of children in a parent';
+COMMENT ON COLUMN yquota.queue.ordering_policy_options IS
+	'object of what follows ordering-policy. in Hadoop''s names, such as {"fair.enable-size-based-weight": "true"}';
+COMMENT ON COLUMN yquota.queue.accessible_node_labels IS '{*} is every label, {} none but the default partition';
+COMMENT ON COLUMN yquota.queue.maximum_application_lifetime IS 'seconds; 0: none, negative: the parent''s';
+COMMENT ON COLUMN yquota.queue.default_application_lifetime IS 'seconds';
+COMMENT ON COLUMN yquota.queue.reservation_window IS 'milliseconds';
+COMMENT ON COLUMN yquota.queue.instantaneous_max_capacity IS 'percent of the plan''s queue that a user may reserve at an instant';
+COMMENT ON COLUMN yquota.queue.average_capacity IS 'percent of the plan''s queue that a user may reserve on average over the window';
+COMMENT ON COLUMN yquota.queue.reservation_enforcement_window IS 'milliseconds';
+COMMENT ON COLUMN yquota.queue.leaf_queue_template IS
+	'object of what follows leaf-queue-template. in Hadoop''s names, such as {"capacity": "5"}: of leaves created by the first generation of auto-creation';
+COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_template IS
+	'object of Hadoop''s properties for all queues that are created below by the second generation';
+COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_leaf_template IS 'the same for leaves only; wins over the one for all';
+COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_parent_template IS 'the same for parents only; wins over the one for all';
+
+CREATE TABLE yquota.queue_label (
+	queue yquota.queue_path NOT NULL REFERENCES yquota.queue ON UPDATE CASCADE ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+	label text COLLATE "C" NOT NULL CHECK (label <> '' AND octet_length(label) <= 255),
+	capacity text CHECK (yquota_internal.is_hadoop_capacity(capacity)),
+	maximum_capacity text CHECK (yquota_internal.is_hadoop_capacity(maximum_capacity)),
+	maximum_am_resource_percent real CHECK (abs(maximum_am_resource_percent) < 'Infinity'),
+	PRIMARY KEY (queue, label)
+);
+COMMENT ON TABLE yquota.queue_label IS
+	'What is configured for a queue on the nodes of a label: Hadoop''s yarn.scheduler.capacity.<path>.accessible-node-labels.<label>.<property>';
+COMMENT ON COLUMN yquota.queue_label.capacity IS 'as queue.capacity, of the label''s nodes';
+COMMENT ON COLUMN yquota.queue_label.maximum_capacity IS 'as queue.maximum_capacity, of the label''s nodes';
+COMMENT ON COLUMN yquota.queue_label.maximum_am_resource_percent IS 'fraction';
+
+CREATE TABLE yquota.queue_user (
+	queue yquota.queue_path NOT NULL REFERENCES yquota.queue ON UPDATE CASCADE ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+	username text COLLATE "C" NOT NULL CHECK (username <> '' AND octet_length(username) <= 255),
+	weight real CHECK (abs(weight) < 'Infinity'),
+	PRIMARY KEY (queue, username)
+);
+COMMENT ON TABLE yquota.queue_user IS
+	'Weights of users in a queue and those below it: Hadoop''s yarn.scheduler.capacity.<path>.user-settings.<user>.weight';
+COMMENT ON COLUMN yquota.queue_user.weight IS 'factor on the limit of the user';
+
+CREATE TABLE yquota.wildcard_template (
+	path text COLLATE "C" PRIMARY KEY CHECK (path ~ E'^root(\\.[^.,\\s]+( +[^.,\\s]+)*)*\\.\\*$' AND octet_length(path) <= 2000),
+	auto_queue_creation_v2_template jsonb CHECK (jsonb_typeof(auto_queue_creation_v2_template) = 'object'),
+	auto_queue_creation_v2_leaf_template jsonb CHECK (jsonb_typeof(auto_queue_creation_v2_leaf_template) = 'object'),
+	auto_queue_creation_v2_parent_template jsonb CHECK (jsonb_typeof(auto_queue_creation_v2_parent_template) = 'object')
+);
+COMMENT ON TABLE yquota.wildcard_template IS
+	'Templates for all parents that have the same parent: Hadoop''s yarn.scheduler.capacity.<path of the parent>.*.auto-queue-creation-v2.<template>.<property>';
+COMMENT ON COLUMN yquota.wildcard_template.path IS 'path with * for its last part';
+COMMENT ON COLUMN yquota.wildcard_template.auto_queue_creation_v2_template IS 'as in queue, which wins';
+COMMENT ON COLUMN yquota.wildcard_template.auto_queue_creation_v2_leaf_template IS 'as in queue, which wins';
+COMMENT ON COLUMN yquota.wildcard_template.auto_queue_creation_v2_parent_template IS 'as in queue, which wins';
+
+CREATE TYPE yquota.mapping_rule_kind AS ENUM ('legacy', 'application', 'json');
+COMMENT ON TYPE yquota.mapping_rule_kind IS
+	'Where Hadoop has a mapping rule: queue-mappings, queue-placement-rules.app-name (looked at after those), or mapping-rule-json';
+
+CREATE TABLE yquota.mapping_rule (
+	kind yquota.mapping_rule_kind NOT NULL,
+	position integer NOT NULL,
+	type text COLLATE "C" NOT NULL CHECK (type IN ('user', 'group', 'application')),
+	matches text COLLATE "C" NOT NULL CHECK (matches <> ''),
+	queue text COLLATE "C" CHECK (queue <> ''),
+	policy text COLLATE "C" CHECK (policy IN ('specified', 'reject', 'defaultQueue', 'user', 'primaryGroup', 'secondaryGroup',
+		'primaryGroupUser', 'secondaryGroupUser', 'applicationName', 'custom', 'setDefaultQueue')),
+	parent_queue text,
+	custom_placement text,
+	value text,
+	create_queue boolean,
+	fallback_result text COLLATE "C" CHECK (fallback_result IN ('skip', 'placeDefault', 'reject')),
+	PRIMARY KEY (kind, position),
+	CONSTRAINT mapping_rule_has_target CHECK (CASE WHEN kind = 'json'
+		THEN policy IS NOT NULL AND queue IS NULL
+		ELSE queue IS NOT NULL AND coalesce(policy, parent_queue, custom_placement, value, fallback_result, create_queue::text) IS NULL END),
+	CONSTRAINT mapping_rule_type_of_kind CHECK (CASE kind WHEN 'application' THEN type = 'application' WHEN 'legacy' THEN type <> 'application' ELSE true END)
+);
+COMMENT ON TABLE yquota.mapping_rule IS
+	'Rules that choose the queue of an application, in their order.  Those of scheduler_setting.mapping_rule_format are in force: legacy (if NULL), with application after it, or json';
+COMMENT ON COLUMN yquota.mapping_rule.position IS 'rules of a kind are looked at in this order';
+COMMENT ON COLUMN yquota.mapping_rule.type IS 'what is compared: user, group or application';
+COMMENT ON COLUMN yquota.mapping_rule.matches IS 'with what; a name or a variable such as %user, in json * for everybody';
+COMMENT ON COLUMN yquota.mapping_rule.queue IS 'target of a legacy rule: a path or short name, which may contain variables; NULL in json';
+COMMENT ON COLUMN yquota.mapping_rule.policy IS 'what a json rule does';
+COMMENT ON COLUMN yquota.mapping_rule.parent_queue IS 'json: parentQueue, put before the generated path';
+COMMENT ON COLUMN yquota.mapping_rule.custom_placement IS 'json: customPlacement, the path that policy custom generates';
+COMMENT ON COLUMN yquota.mapping_rule.value IS 'json: the queue of policy setDefaultQueue';
+COMMENT ON COLUMN yquota.mapping_rule.create_queue IS 'json: create, whether the queue may be created';
+COMMENT ON COLUMN yquota.mapping_rule.fallback_result IS 'json: fallbackResult, what happens when the queue cannot be used';
+
+CREATE TABLE yquota.workflow_priority_mapping (
+	position integer PRIMARY KEY,
+	workflow_id text COLLATE "C" NOT NULL CHECK (workflow_id <> ''),
+	queue text COLLATE "C" NOT NULL CHECK (queue <> ''),
+	priority integer NOT NULL
+);
+COMMENT ON TABLE yquota.workflow_priority_mapping IS
+	'Priorities of workflows: Hadoop''s workflow-priority-mappings.  Of two rows for the same workflow and queue the later one counts';
+COMMENT ON COLUMN yquota.workflow_priority_mapping.workflow_id IS 'compared in lower case';
+COMMENT ON COLUMN yquota.workflow_priority_mapping.queue IS 'full path; anything else never matches';
+
+CREATE TABLE yquota.user_setting (
+	username text COLLATE "C" PRIMARY KEY CHECK (username <> '' AND octet_length(username) <= 255),
+	max_parallel_apps integer
+);
+COMMENT ON TABLE yquota.user_setting IS
+	'What is configured for a user in all queues: Hadoop''s yarn.scheduler.capacity.user.<user>.max-parallel-apps';
+COMMENT ON COLUMN yquota.user_setting.max_parallel_apps IS 'applications of the user that may run at once';
+
+CREATE TABLE yquota.multi_node_sorting_policy (
+	name text COLLATE "C" PRIMARY KEY CHECK (name <> '' AND octet_length(name) <= 255),
+	class text,
+	sorting_interval_ms bigint
+);
+COMMENT ON TABLE yquota.multi_node_sorting_policy IS
+	'Ways to sort nodes: Hadoop''s yarn.scheduler.capacity.multi-node-sorting.policy.<name>';
+COMMENT ON COLUMN yquota.multi_node_sorting_policy.sorting_interval_ms IS 'milliseconds';
+
+CREATE TABLE yquota.node_label (
+	name text COLLATE "C" PRIMARY KEY CHECK (name ~ '^[0-9a-zA-Z][0-9a-zA-Z_-]*$' AND octet_length(name) <= 255),
+	exclusive boolean NOT NULL DEFAULT true
+);
+COMMENT ON TABLE yquota.node_label IS
+	'Labels (partitions) of the cluster.  Hadoop keeps them outside of its configuration; import does not touch them';
+COMMENT ON COLUMN yquota.node_label.exclusive IS
+	'false: what runs in the default partition may use idle nodes of this one';
+
+CREATE TABLE yquota.kept_property (
+	property text COLLATE "C" PRIMARY KEY CHECK (property LIKE 'yarn.scheduler.capacity.%' AND octet_length(property) <= 2000),
+	value text NOT NULL
+);
+COMMENT ON TABLE yquota.kept_property IS
+	'Properties of an imported capacity-scheduler.xml that no column stands for, also those of queues that are not listed: kept for export, and for queues created later';
+COMMENT ON COLUMN yquota.kept_property.property IS 'Hadoop''s full name of it';
+
+CREATE TABLE yquota.scheduler_setting (
+	one_row boolean PRIMARY KEY DEFAULT true CHECK (one_row),
+	maximum_applications integer,
+	global_queue_max_application integer,
+	maximum_am_resource_percent real CHECK (abs(maximum_am_resource_percent) < 'Infinity'),
+	minimum_user_limit_percent real CHECK (abs(minimum_user_limit_percent) < 'Infinity'),
+	user_limit_factor real CHECK (abs(user_limit_factor) < 'Infinity'),
+	max_parallel_apps integer,
+	user_max_parallel_apps integer,
+	resource_calculator text CONSTRAINT resource_calculator_known
+		CHECK (resource_calculator ~ E'^\\s*(([\\w$]+\\.)*(Default|Dominant)ResourceCalculator)?\\s*$'),
+	node_locality_delay integer,
+	rack_locality_additional_delay integer,
+	rack_locality_full_reset boolean,
+	reservations_continue_look_all_nodes boolean,
+	per_node_heartbeat_multiple_assignments_enabled boolean,
+	per_node_heartbeat_maximum_container_assignments integer,
+	per_node_heartbeat_maximum_offswitch_assignments integer,
+	queue_mappings_override_enable boolean,
+	mapping_rule_format text CHECK (mapping_rule_format IN ('legacy', 'json')),
+	mapping_rule_json_file text,
+	workflow_priority_mappings_override_enable boolean,
+	legacy_queue_mode_enabled boolean,
+	schedule_asynchronously_enable boolean,
+	schedule_asynchronously_maximum_threads integer,
+	schedule_asynchronously_maximum_pending_backlogs integer,
+	schedule_asynchronously_scheduling_interval_ms bigint,
+	multi_node_placement_enabled boolean,
+	multi_node_sorting_policy_names text[] CHECK (array_position(multi_node_sorting_policy_names, NULL) IS NULL),
+	multi_node_sorting_policy text,
+	lazy_preemption_enabled boolean,
+	application_fail_fast boolean,
+	user_metrics_enable boolean,
+	auto_queue_creation_v2_maximum_queue_depth integer,
+	auto_queue_creation_v2_queue_expiration_time bigint,
+	underutilized_preemption_enabled boolean,
+	underutilized_preemption_reserved_container_delay_ms bigint,
+	underutilized_preemption_allow_move_reservation boolean,
+	scheduler_class text,
+	queue_placement_rules text[] CHECK (array_position(queue_placement_rules, NULL) IS NULL),
+	queue_auto_refresh_monitoring_interval bigint,
+	resourcemanager_queue_auto_refresh_monitoring_interval bigint,
+	minimum_allocation_mb integer,
+	minimum_allocation_vcores integer,
+	maximum_allocation_mb integer,
+	maximum_allocation_vcores integer,
+	cluster_max_application_priority integer,
+	acl_enable boolean,
+	admin_acl text,
+	node_labels_enabled boolean,
+	node_labels_am_allow_non_exclusive_allocation boolean,
+	workflow_id_tag_prefix text,
+	auto_update_containers boolean,
+	queue_management_monitoring_interval bigint,
+	configuration_store_class text,
+	configuration_mutation_acl_policy_class text,
+	configuration_store_max_logs bigint,
+	configuration_leveldb_store_path text,
+	configuration_leveldb_store_compaction_interval_secs bigint,
+	configuration_zk_store_parent_path text,
+	activities_manager_cleanup_interval_ms bigint,
+	scheduler_activities_ttl_ms bigint,
+	app_activities_ttl_ms bigint,
+	app_activities_max_queue_length integer,
+	scheduler_monitor_enable boolean,
+	scheduler_monitor_policies text[] CHECK (array_position(scheduler_monitor_policies, NULL) IS NULL),
+	preemption_observe_only boolean,
+	preemption_monitoring_interval bigint,
+	preemption_max_wait_before_kill bigint,
+	preemption_total_preemption_per_round real CHECK (abs(preemption_total_preemption_per_round) < 'Infinity'),
+	preemption_max_ignored_over_capacity double precision CHECK (abs(preemption_max_ignored_over_capacity) < 'Infinity'),
+	preemption_natural_termination_factor double precision CHECK (abs(preemption_natural_termination_factor) < 'Infinity'),
+	preemption_select_based_on_reserved_containers boolean,
+	preemption_additional_res_balance_based_on_reserved_containers boolean,
+	preemption_conservative_drf boolean,
+	preemption_balance_after_satisfied_enabled boolean,
+	preemption_balance_after_satisfied_max_wait_before_kill bigint,
+	intra_queue_preemption_conservative_drf boolean,
+	intra_queue_preemption_enabled boolean,
+	intra_queue_preemption_minimum_threshold real CHECK (abs(intra_queue_preemption_minimum_threshold) < 'Infinity'),
+	intra_queue_preemption_max_allowable_limit real CHECK (abs(intra_queue_preemption_max_allowable_limit) < 'Infinity'),
+	intra_queue_preemption_preemption_order_policy text,
+	reservation_system_enable boolean,
+	reservation_system_class text,
+	reservation_system_plan_follower text,
+	reservation_system_planfollower_time_step bigint
+);
+COMMENT ON TABLE yquota.scheduler_setting IS
+	'What is configured once, of capacity-scheduler.xml and yarn-site.xml: one row, or none while nothing is set.  NULL: not set';
+COMMENT ON COLUMN yquota.scheduler_setting.one_row IS 'always true, so that there is no second row';
+COMMENT ON COLUMN yquota.scheduler_setting.global_queue_max_application IS 'applications; the maximum of a queue that has none; -1: derived from its capacity';
+COMMENT ON COLUMN yquota.scheduler_setting.maximum_am_resource_percent IS 'fraction';
+COMMENT ON COLUMN yquota.scheduler_setting.minimum_user_limit_percent IS 'percent';
+COMMENT ON COLUMN yquota.scheduler_setting.user_limit_factor IS 'factor; -1: no limit';
+COMMENT ON COLUMN yquota.scheduler_setting.resource_calculator IS 'class: a DefaultResourceCalculator or a DominantResourceCalculator';
+COMMENT ON COLUMN yquota.scheduler_setting.node_locality_delay IS 'missed opportunities';
+COMMENT ON COLUMN yquota.scheduler_setting.rack_locality_additional_delay IS 'missed opportunities; -1: computed';
+COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_format IS 'legacy or json: which rows of mapping_rule are in force';
+COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_json_file IS 'of the resource manager; what stands in it is imported as mapping-rule-json';
+COMMENT ON COLUMN yquota.scheduler_setting.schedule_asynchronously_scheduling_interval_ms IS 'milliseconds';
+COMMENT ON COLUMN yquota.scheduler_setting.multi_node_sorting_policy_names IS 'names of multi_node_sorting_policy';
+COMMENT ON COLUMN yquota.scheduler_setting.multi_node_sorting_policy IS 'name of multi_node_sorting_policy for queues that have none';
+COMMENT ON COLUMN yquota.scheduler_setting.auto_queue_creation_v2_queue_expiration_time IS 'seconds';
+COMMENT ON COLUMN yquota.scheduler_setting.underutilized_preemption_reserved_container_delay_ms IS 'milliseconds';
+COMMENT ON COLUMN yquota.scheduler_setting.scheduler_class IS 'class';
+COMMENT ON COLUMN yquota.scheduler_setting.queue_auto_refresh_monitoring_interval IS 'milliseconds';
+COMMENT ON COLUMN yquota.scheduler_setting.resourcemanager_queue_auto_refresh_monitoring_interval IS
+	'milliseconds; the name that Hadoop''s documentation has, which Hadoop does not read';
+COMMENT ON COLUMN yquota.scheduler_setting.minimum_allocation_mb IS 'MiB';
+COMMENT ON COLUMN yquota.scheduler_setting.minimum_allocation_vcores IS 'cores';
+COMMENT ON COLUMN yquota.scheduler_setting.maximum_allocation_mb IS 'MiB';
+COMMENT ON COLUMN yquota.scheduler_setting.maximum_allocation_vcores IS 'cores';
+COMMENT ON COLUMN yquota.scheduler_setting.admin_acl IS 'users, a blank, groups; * is everybody';
+COMMENT ON COLUMN yquota.scheduler_setting.queue_management_monitoring_interval IS 'milliseconds';
+COMMENT ON COLUMN yquota.scheduler_setting.configuration_mutation_acl_policy_class IS 'class';
+COMMENT ON COLUMN yquota.scheduler_setting.configuration_leveldb_store_compaction_interval_secs IS 'seconds';
+COMMENT ON COLUMN yquota.scheduler_setting.activities_manager_cleanup_interval_ms IS 'milliseconds';
+COMMENT ON COLUMN yquota.scheduler_setting.scheduler_activities_ttl_ms IS 'milliseconds';
+COMMENT ON COLUMN yquota.scheduler_setting.app_activities_ttl_ms IS 'milliseconds';
+COMMENT ON COLUMN yquota.scheduler_setting.scheduler_monitor_policies IS 'classes';
+COMMENT ON COLUMN yquota.scheduler_setting.preemption_monitoring_interval IS 'milliseconds';
+COMMENT ON COLUMN yquota.scheduler_setting.preemption_max_wait_before_kill IS 'milliseconds';
+COMMENT ON COLUMN yquota.scheduler_setting.preemption_total_preemption_per_round IS 'fraction of the cluster';
+COMMENT ON COLUMN yquota.scheduler_setting.preemption_max_ignored_over_capacity IS 'fraction of a queue''s guarantee';
+COMMENT ON COLUMN yquota.scheduler_setting.preemption_natural_termination_factor IS 'fraction';
+COMMENT ON COLUMN yquota.scheduler_setting.preemption_balance_after_satisfied_max_wait_before_kill IS 'milliseconds';
+COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_minimum_threshold IS 'fraction of a queue''s capacity';
+COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_max_allowable_limit IS 'fraction of a queue''s capacity';
+COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_preemption_order_policy IS 'userlimit_first or priority_first';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_class IS 'class';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_plan_follower IS 'class';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_planfollower_time_step IS 'milliseconds';
+
+SELECT pg_extension_config_dump('yquota.queue', '');
+SELECT pg_extension_config_dump('yquota.queue_label', '');
+SELECT pg_extension_config_dump('yquota.queue_user', '');
+SELECT pg_extension_config_dump('yquota.wildcard_template', '');
+SELECT pg_extension_config_dump('yquota.mapping_rule', '');
+SELECT pg_extension_config_dump('yquota.workflow_priority_mapping', '');
+SELECT pg_extension_config_dump('yquota.user_setting', '');
+SELECT pg_extension_config_dump('yquota.multi_node_sorting_policy', '');
+SELECT pg_extension_config_dump('yquota.node_label', '');
+SELECT pg_extension_config_dump('yquota.kept_property', '');
+SELECT pg_extension_config_dump('yquota.scheduler_setting', '');

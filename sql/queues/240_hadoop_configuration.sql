@@ -1,0 +1,313 @@
+--
+-- Hadoop's configuration files: how values are written in them, and what the
+-- tables hold in their terms.  Reading files is in queues/250_hadoop_import.sql.
+--
+-- What is said here of reading is what Hadoop's getters do: most trim what Java
+-- calls white space, some do not; some take hexadecimal numbers, some do not.
+--
+
+CREATE FUNCTION yquota_internal.java_trim(value text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN btrim(value, E' \t\n\r\f\x0B');
+COMMENT ON FUNCTION yquota_internal.java_trim(text) IS
+	'Without white space at the ends';
+
+CREATE FUNCTION yquota_internal.hadoop_hexadecimal(value text) RETURNS bigint
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE WHEN value ~ '^-' THEN -1 ELSE 1 END
+		* ('x' || lpad(right(regexp_replace(value, '^-?0[xX]', ''), 15), 16, '0'))::bit(64)::bigint;
+COMMENT ON FUNCTION yquota_internal.hadoop_hexadecimal(text) IS
+	'Value of a hexadecimal number such as -0x1F, of its last 15 digits';
+
+CREATE FUNCTION yquota_internal.hadoop_integer(value text, lowest numeric, highest numeric) RETURNS bigint
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE
+		WHEN value ~ '^[+-]?[0-9]{1,100}$' THEN
+			CASE WHEN value::numeric BETWEEN lowest AND highest THEN value::bigint END
+		WHEN value ~ '^-?0[xX]0*[0-9a-fA-F]{1,15}$' THEN
+			CASE WHEN yquota_internal.hadoop_hexadecimal(value) BETWEEN lowest AND highest
+				THEN yquota_internal.hadoop_hexadecimal(value) END
+		END;
+COMMENT ON FUNCTION yquota_internal.hadoop_integer(text, numeric, numeric) IS
+	'A whole number as Hadoop reads it, decimal or hexadecimal; NULL when it is none or outside of the range';
+
+CREATE FUNCTION yquota_internal.hadoop_list(value text) RETURNS text[]
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN array_remove(regexp_split_to_array(yquota_internal.java_trim(value), E'\\s*[,\\n]\\s*'), '');
+COMMENT ON FUNCTION yquota_internal.hadoop_list(text) IS
+	'Elements of a list, parted by commas or line ends';
+
+CREATE FUNCTION yquota_internal.hadoop_labels(value text) RETURNS text[]
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	BEGIN ATOMIC
+		SELECT CASE WHEN '*' = ANY (l.labels) THEN '{*}'::text[] ELSE coalesce(l.labels, '{}') END
+		FROM (SELECT array_agg(s.label ORDER BY s.first) AS labels
+			  FROM (SELECT yquota_internal.java_trim(p.part) AS label, min(p.number) AS first
+					FROM string_to_table(value, ',') WITH ORDINALITY AS p (part, number)
+					GROUP BY 1) AS s
+			  WHERE s.label <> '') AS l;
+	END;
+COMMENT ON FUNCTION yquota_internal.hadoop_labels(text) IS
+	'Labels of a list, each once; * swallows the others';
+
+CREATE FUNCTION yquota_internal.hadoop_resource(value text) RETURNS yquota.resource
+	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	part text;
+	found text[];
+	is_memory boolean;
+	amount numeric;
+	amounts jsonb := '{}';
+BEGIN
+	FOREACH part IN ARRAY string_to_array(regexp_replace(yquota_internal.java_trim(value), E'^\\[(.*)\\]$', E'\\1'), ',') LOOP
+		found := regexp_match(yquota_internal.java_trim(part), E'^([^=\\s]+)\\s*=\\s*([0-9]{1,18}) ?(|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)$');
+		IF found IS NULL THEN
+			RETURN NULL;
+		END IF;
+		is_memory := found[1] IN ('memory', 'memory-mb');
+		amount := found[2]::numeric * CASE found[3]
+			WHEN '' THEN CASE WHEN is_memory THEN 1048576 ELSE 1 END
+			WHEN 'k' THEN 1000 WHEN 'M' THEN 1000000 WHEN 'G' THEN 1000000000
+			WHEN 'T' THEN 1000000000000 WHEN 'P' THEN 1000000000000000
+			WHEN 'Ki' THEN 1024 WHEN 'Mi' THEN 1048576 WHEN 'Gi' THEN 1073741824
+			WHEN 'Ti' THEN 1099511627776 ELSE 1125899906842624 END;
+		IF is_memory THEN
+			amount := div(amount, 1048576);
+		END IF;
+		IF amount > 9223372036854775807 THEN
+			RETURN NULL;
+		END IF;
+		amounts := amounts || jsonb_build_object(CASE WHEN is_memory THEN 'memory-mb' ELSE found[1] END, amount);
+	END LOOP;
+	RETURN yquota.resource(amounts);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.hadoop_resource(text) IS
+	'Resources such as memory-mb=4096,vcores=2; units are converted to the native ones and rounded down, as Hadoop does.  NULL when it is not written like that';
+
+--
+-- What is made of a value, by its notation:
+--
+--	integer, long		whole number of 32 or 64 bits, also hexadecimal
+--	decimal				whole number of 32 bits, neither hexadecimal nor with blanks
+--	float, double		number
+--	boolean				true or false; anything else is as good as not set
+--	text, acl			text, trimmed or not
+--	format, state		one of two words, not trimmed
+--	capacity			percent, weight or resources
+--	resource			resources
+--	list, labels		list
+--
+CREATE FUNCTION yquota_internal.hadoop_value(notation text, value text) RETURNS jsonb
+	-- stable as to_jsonb() is, or it would not be inlined
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN CASE notation
+		WHEN 'capacity' THEN CASE
+			WHEN value ~ E'[w\\]]\\s*$' THEN CASE WHEN yquota_internal.is_hadoop_capacity(value) THEN to_jsonb(value) END
+			WHEN yquota_internal.is_hadoop_capacity(yquota_internal.java_trim(value)) THEN to_jsonb(yquota_internal.java_trim(value)) END
+		WHEN 'integer' THEN to_jsonb(yquota_internal.hadoop_integer(yquota_internal.java_trim(value), -2147483648, 2147483647))
+		WHEN 'decimal' THEN CASE WHEN value ~ '^[+-]?[0-9]+$' THEN
+			to_jsonb(yquota_internal.hadoop_integer(value, -2147483648, 2147483647)) END
+		WHEN 'long' THEN to_jsonb(yquota_internal.hadoop_integer(yquota_internal.java_trim(value), -9223372036854775808, 9223372036854775807))
+		WHEN 'float' THEN CASE WHEN yquota_internal.java_trim(value) ~ E'^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]{1,2})?[fFdD]?$' THEN
+			CASE WHEN abs(rtrim(yquota_internal.java_trim(value), 'fFdD')::numeric) < 3.4028235e38
+				THEN to_jsonb(round(rtrim(yquota_internal.java_trim(value), 'fFdD')::numeric, 45)::real) END END
+		WHEN 'double' THEN CASE WHEN yquota_internal.java_trim(value) ~ E'^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]{1,2})?[fFdD]?$' THEN
+			to_jsonb(rtrim(yquota_internal.java_trim(value), 'fFdD')::double precision) END
+		WHEN 'boolean' THEN CASE lower(yquota_internal.java_trim(value)) WHEN 'true' THEN 'true'::jsonb WHEN 'false' THEN 'false'::jsonb END
+		WHEN 'text' THEN to_jsonb(yquota_internal.java_trim(value))
+		WHEN 'acl' THEN to_jsonb(value)
+		WHEN 'options' THEN to_jsonb(value)
+		WHEN 'format' THEN CASE WHEN value IN ('legacy', 'json') THEN to_jsonb(value) END
+		WHEN 'state' THEN CASE WHEN upper(value) IN ('RUNNING', 'STOPPED') THEN to_jsonb(upper(value)) END
+		WHEN 'list' THEN to_jsonb(yquota_internal.hadoop_list(value))
+		WHEN 'labels' THEN to_jsonb(yquota_internal.hadoop_labels(value))
+		WHEN 'children' THEN to_jsonb(value)
+		WHEN 'resource' THEN to_jsonb(yquota_internal.hadoop_resource(value)::text)
+		END;
+COMMENT ON FUNCTION yquota_internal.hadoop_value(text, text) IS
+	'What a column holds for a value of a file; NULL when the value is not in the notation';
+
+CREATE FUNCTION yquota_internal.hadoop_expectation(notation text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE notation
+		WHEN 'capacity' THEN 'a percentage such as 12.5, a weight such as 2w, or resources such as [memory=10240,vcores=12], the latter two without blanks at the ends'
+		WHEN 'integer' THEN 'a whole number of 32 bits'
+		WHEN 'decimal' THEN 'a whole decimal number of 32 bits, without blanks'
+		WHEN 'long' THEN 'a whole number of 64 bits'
+		WHEN 'float' THEN 'a number of 32 bits'
+		WHEN 'double' THEN 'a number of 64 bits'
+		WHEN 'boolean' THEN 'true or false'
+		WHEN 'format' THEN 'legacy or json, without blanks'
+		WHEN 'state' THEN 'RUNNING or STOPPED, without blanks'
+		WHEN 'resource' THEN 'resources such as memory-mb=4096,vcores=2'
+		WHEN 'mappings' THEN 'a list of u:user:queue or g:group:queue'
+		WHEN 'application mappings' THEN 'a list of application:queue'
+		WHEN 'workflows' THEN 'a list of workflow:queue:priority'
+		WHEN 'json rules' THEN 'an object with an array "rules" of objects with "type", "matches" and "policy"'
+		WHEN 'children' THEN 'a list of names'
+		ELSE 'text' END;
+COMMENT ON FUNCTION yquota_internal.hadoop_expectation(text) IS
+	'A notation in words, for errors and documentation';
+
+CREATE FUNCTION yquota_internal.hadoop_list_text(list jsonb) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN coalesce(nullif((SELECT string_agg(e, ',') FROM jsonb_array_elements_text(list) AS e), ''), ' ');
+COMMENT ON FUNCTION yquota_internal.hadoop_list_text(jsonb) IS
+	'A list as the value of a file; one blank when it is empty, because an empty value is none';
+
+CREATE FUNCTION yquota_internal.hadoop_text(notation text, value jsonb) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE
+		WHEN value IS NULL THEN NULL
+		WHEN notation IN ('list', 'labels') THEN yquota_internal.hadoop_list_text(value)
+		WHEN notation = 'resource' THEN nullif(btrim(value #>> '{}', '[]'), '')
+		WHEN notation = 'acl' THEN coalesce(nullif(value #>> '{}', ''), ' ')
+		ELSE value #>> '{}' END;
+COMMENT ON FUNCTION yquota_internal.hadoop_text(text, jsonb) IS
+	'What a column holds as the value of a file: the reverse of hadoop_value()';
+
+CREATE FUNCTION yquota_internal.hadoop_rows_text(notation text, rows jsonb) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE notation
+		WHEN 'mappings' THEN (SELECT string_agg(concat_ws(':', left(r.value ->> 'type', 1), r.value ->> 'matches', r.value ->> 'queue'), ',' ORDER BY r.number)
+							  FROM jsonb_array_elements(rows) WITH ORDINALITY AS r (value, number))
+		WHEN 'application mappings' THEN (SELECT string_agg(concat_ws(':', r.value ->> 'matches', r.value ->> 'queue'), ',' ORDER BY r.number)
+										  FROM jsonb_array_elements(rows) WITH ORDINALITY AS r (value, number))
+		WHEN 'workflows' THEN (SELECT string_agg(concat_ws(':', r.value ->> 'workflow_id', r.value ->> 'queue', r.value ->> 'priority'), ',' ORDER BY r.number)
+							   FROM jsonb_array_elements(rows) WITH ORDINALITY AS r (value, number))
+		WHEN 'json rules' THEN (SELECT CASE WHEN rows IS NOT NULL THEN json_strip_nulls(json_build_object('rules', json_agg(json_build_object(
+										'type', r.value -> 'type', 'matches', r.value -> 'matches', 'policy', r.value -> 'policy',
+										'parentQueue', r.value -> 'parent_queue', 'customPlacement', r.value -> 'custom_placement',
+										'value', r.value -> 'value', 'create', r.value -> 'create_queue',
+										'fallbackResult', r.value -> 'fallback_result') ORDER BY r.number))) END::text
+								FROM jsonb_array_elements(rows) WITH ORDINALITY AS r (value, number))
+		END;
+COMMENT ON FUNCTION yquota_internal.hadoop_rows_text(text, jsonb) IS
+	'Rows that a property is the whole of, in their order, as the value of a file';
+
+--
+-- The names of the properties taken apart:
+--
+--	head <queue> middle <name> tail		of queues, where middle is empty or ends in
+--										a dot when there is a name
+--	head <name> tail					of others, with or without a name
+--
+CREATE VIEW yquota_internal.hadoop_pattern AS
+	SELECT f.property, f.file, f.table_name, f.column_name, f.notation,
+		   f.property ~ '<(queue|parent)>' AS has_queue,
+		   f.property ~ '<parent>' AS is_wildcard,
+		   f.property ~ '<(label|user|policy|option)>' AS has_name,
+		   f.property ~ '<(label|policy)>' AS is_plain_name,
+		   f.notation = 'options' AS is_option,
+		   p.pieces[1] AS head,
+		   CASE WHEN f.property ~ '<(queue|parent)>' THEN p.pieces[2] END AS middle,
+		   CASE WHEN f.property ~ '<(queue|parent)>' THEN coalesce(p.pieces[3], '') ELSE coalesce(p.pieces[2], '') END AS tail
+	FROM yquota_internal.hadoop_property AS f
+	CROSS JOIN LATERAL (SELECT regexp_split_to_array(f.property, E'<parent>\\.\\*|<[a-z]+>') AS pieces) AS p;
+COMMENT ON VIEW yquota_internal.hadoop_pattern IS
+	'hadoop_property with the names of properties taken apart';
+COMMENT ON COLUMN yquota_internal.hadoop_pattern.is_wildcard IS 'whether the path ends in *';
+COMMENT ON COLUMN yquota_internal.hadoop_pattern.is_plain_name IS 'whether the name has no dots';
+
+CREATE VIEW yquota_internal.hadoop_setting AS
+	WITH pattern AS MATERIALIZED (
+		SELECT * FROM yquota_internal.hadoop_pattern
+	), cell AS (
+		SELECT 'queue' AS table_name, q.path::text AS owner, NULL::text AS name, c.key, c.value
+		FROM yquota.queue AS q, jsonb_each(jsonb_strip_nulls(yquota_internal.set_columns(q))) AS c WHERE NOT q.auto_created
+		UNION ALL
+		SELECT 'queue_label', l.queue, l.label, c.key, c.value
+		FROM yquota.queue_label AS l JOIN yquota.queue AS q ON q.path = l.queue AND NOT q.auto_created, jsonb_each(jsonb_strip_nulls(yquota_internal.set_columns(l))) AS c
+		UNION ALL
+		SELECT 'queue_user', u.queue, u.username, c.key, c.value
+		FROM yquota.queue_user AS u JOIN yquota.queue AS q ON q.path = u.queue AND NOT q.auto_created, jsonb_each(jsonb_strip_nulls(yquota_internal.set_columns(u))) AS c
+		UNION ALL
+		SELECT 'wildcard_template', w.path, NULL, c.key, c.value
+		FROM yquota.wildcard_template AS w, jsonb_each(jsonb_strip_nulls(yquota_internal.set_columns(w))) AS c
+		UNION ALL
+		SELECT 'user_setting', NULL, u.username, c.key, c.value
+		FROM yquota.user_setting AS u, jsonb_each(jsonb_strip_nulls(yquota_internal.set_columns(u))) AS c
+		UNION ALL
+		SELECT 'multi_node_sorting_policy', NULL, m.name, c.key, c.value
+		FROM yquota.multi_node_sorting_policy AS m, jsonb_each(jsonb_strip_nulls(yquota_internal.set_columns(m))) AS c
+		UNION ALL
+		SELECT 'scheduler_setting', NULL, NULL, c.key, c.value
+		FROM yquota.scheduler_setting AS s, jsonb_each(jsonb_strip_nulls(yquota_internal.set_columns(s))) AS c
+	), whole (notation, rows) AS (
+		SELECT CASE r.kind WHEN 'legacy' THEN 'mappings' WHEN 'application' THEN 'application mappings' ELSE 'json rules' END,
+			   jsonb_agg(to_jsonb(r) ORDER BY r.position)
+		FROM yquota.mapping_rule AS r GROUP BY r.kind
+		UNION ALL
+		SELECT 'workflows', jsonb_agg(to_jsonb(w) ORDER BY w.position) FROM yquota.workflow_priority_mapping AS w
+	), setting AS (
+		SELECT p.head || coalesce(c.owner, '') || coalesce(p.middle, '') || coalesce(c.name, o.option, '') || p.tail AS property,
+			   coalesce(o.value, yquota_internal.hadoop_text(p.notation, c.value)) AS value,
+			   p.file, c.owner
+		FROM cell AS c
+		JOIN pattern AS p ON p.table_name = c.table_name AND p.column_name = c.key AND p.notation <> 'children'
+		LEFT JOIN LATERAL (
+			SELECT e.key AS option, e.value FROM jsonb_each_text(CASE WHEN p.is_option THEN c.value ELSE '{}' END) AS e) AS o ON true
+		WHERE NOT p.is_option OR o.option IS NOT NULL
+		UNION ALL
+		SELECT p.head || q.parent || p.middle, string_agg(q.name, ',' ORDER BY q.position, q.path::text), p.file, q.parent
+		FROM yquota.queue AS q JOIN pattern AS p ON p.notation = 'children'
+		WHERE NOT q.auto_created AND q.parent IS NOT NULL
+		GROUP BY p.head, q.parent, p.middle, p.file
+		UNION ALL
+		SELECT p.property, yquota_internal.hadoop_rows_text(w.notation, w.rows), p.file, NULL
+		FROM whole AS w JOIN pattern AS p ON p.notation = w.notation
+		UNION ALL
+		SELECT k.property, k.value, 'capacity-scheduler.xml', NULL
+		FROM yquota.kept_property AS k
+	)
+	SELECT s.property COLLATE "C" AS property, s.value, s.file, s.owner COLLATE "C" AS owner
+	FROM setting AS s WHERE s.value <> '';
+COMMENT ON VIEW yquota_internal.hadoop_setting IS
+	'Everything that is configured as Hadoop''s properties; queues that were created automatically are left out';
+COMMENT ON COLUMN yquota_internal.hadoop_setting.owner IS 'path of the queue; NULL for what is not about one';
+
+CREATE FUNCTION yquota.hadoop_configuration(file text DEFAULT NULL)
+	RETURNS TABLE (property text, value text)
+	LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET jit = off
+	SET enable_nestloop = off
+	BEGIN ATOMIC
+		SELECT s.property, s.value FROM yquota_internal.hadoop_setting AS s
+		WHERE hadoop_configuration.file IS NULL OR s.file = hadoop_configuration.file
+		ORDER BY s.owner NULLS FIRST, s.property;
+	END;
+COMMENT ON FUNCTION yquota.hadoop_configuration(text) IS
+	'What is configured as Hadoop''s properties: all of it, or what belongs in capacity-scheduler.xml or yarn-site.xml';
+REVOKE ALL ON FUNCTION yquota.hadoop_configuration(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.export_hadoop_configuration(file text DEFAULT 'capacity-scheduler.xml')
+	RETURNS xml
+	LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET jit = off
+	SET enable_nestloop = off
+	AS $$
+DECLARE
+	document text;
+BEGIN
+	IF file IS NOT NULL AND file NOT IN (SELECT f.file FROM yquota_internal.hadoop_property AS f) THEN
+		RAISE EXCEPTION 'there is no file "%"', file
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Files are capacity-scheduler.xml and yarn-site.xml; NULL is both in one.';
+	END IF;
+	SELECT string_agg(E'  <property>\n    <name>' || replace(replace(replace(s.property, '&', '&amp;'), '<', '&lt;'), '>', '&gt;')
+					  || E'</name>\n    <value>' || replace(replace(replace(replace(s.value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), E'\r', '&#13;')
+					  || E'</value>\n  </property>\n', '' ORDER BY s.owner NULLS FIRST, s.property)
+	INTO document
+	FROM yquota_internal.hadoop_setting AS s
+	WHERE export_hadoop_configuration.file IS NULL OR s.file = export_hadoop_configuration.file;
+	RETURN xmlparse(DOCUMENT E'<?xml version="1.0"?>\n<configuration>\n' || coalesce(document, '') || '</configuration>');
+END
+$$;
+COMMENT ON FUNCTION yquota.export_hadoop_configuration(text) IS
+	'What is configured as a configuration file of Hadoop: capacity-scheduler.xml, yarn-site.xml, or both in one (NULL)';
+REVOKE ALL ON FUNCTION yquota.export_hadoop_configuration(text) FROM PUBLIC;

@@ -1,0 +1,215 @@
+--
+-- Allocation, first part: what applications ask for, what is reserved for them,
+-- and what was decided (seed 004; cs-semantics 5).  Before pricing, which may
+-- count what is asked for as utilization.
+--
+-- What belongs to an application goes when it ends (scheduler/370_container_requests.sql), but
+-- for how far the names of its containers have got.
+--
+
+CREATE TABLE yquota.resource_request (
+	application_id text COLLATE "C" NOT NULL,
+	priority integer NOT NULL,
+	allocation_request_id bigint NOT NULL,
+	resource_name text COLLATE "C" NOT NULL CHECK (resource_name <> '' AND octet_length(resource_name) <= 255),
+	count integer NOT NULL CHECK (count >= 0),
+	allocation yquota.resource NOT NULL,
+	relax_locality boolean NOT NULL,
+	label text COLLATE "C" CHECK ((label IS NOT NULL) = (resource_name = '*')),
+	execution_type yquota.execution_type NOT NULL CHECK (execution_type = 'GUARANTEED'),
+	PRIMARY KEY (application_id, priority, allocation_request_id, resource_name)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota.resource_request IS
+	'What applications ask for and have not got yet; written by request_containers() and the scheduler';
+COMMENT ON COLUMN yquota.resource_request.priority IS 'the smaller number comes first';
+COMMENT ON COLUMN yquota.resource_request.allocation_request_id IS 'told apart from other requests of the same priority by it; -1: the application master gave none';
+COMMENT ON COLUMN yquota.resource_request.resource_name IS 'a node, a rack, or * for anywhere: its count is how many containers are wanted in all';
+COMMENT ON COLUMN yquota.resource_request.allocation IS 'of one container, native units, in whole steps of the minimum allocation';
+COMMENT ON COLUMN yquota.resource_request.relax_locality IS 'whether a container for what is asked for more closely may be here';
+COMMENT ON COLUMN yquota.resource_request.label IS 'partition of the nodes, of all that is asked for with this priority and id; empty for the default one';
+
+CREATE TABLE yquota.blacklist (
+	application_id text COLLATE "C" NOT NULL,
+	resource_name text COLLATE "C" NOT NULL CHECK (resource_name <> '' AND octet_length(resource_name) <= 255),
+	PRIMARY KEY (application_id, resource_name)
+);
+COMMENT ON TABLE yquota.blacklist IS
+	'Nodes and racks that applications want no containers on; written by update_blacklist()';
+
+CREATE TABLE yquota.reservation (
+	node text COLLATE "C" PRIMARY KEY,
+	application_id text COLLATE "C" NOT NULL,
+	priority integer NOT NULL,
+	allocation_request_id bigint NOT NULL,
+	container_id text COLLATE "C" NOT NULL,
+	label text COLLATE "C" NOT NULL,
+	allocation yquota.resource NOT NULL,
+	reserved_at timestamptz NOT NULL,
+	container_to_update text COLLATE "C"
+);
+CREATE INDEX reservation_application_id_idx ON yquota.reservation (application_id);
+COMMENT ON TABLE yquota.reservation IS
+	'Nodes that are kept for an application until they have room for its container; counts as used by its queue';
+COMMENT ON COLUMN yquota.reservation.priority IS 'of the request that it is for';
+COMMENT ON COLUMN yquota.reservation.allocation_request_id IS 'likewise';
+COMMENT ON COLUMN yquota.reservation.container_id IS 'of the container that is to be there';
+COMMENT ON COLUMN yquota.reservation.label IS 'partition of the node when it was reserved';
+COMMENT ON COLUMN yquota.reservation.allocation IS 'native units';
+COMMENT ON COLUMN yquota.reservation.container_to_update IS 'the running container that it is to be added to; NULL: it is for a new one';
+
+CREATE TABLE yquota.container_update (
+	container_id text COLLATE "C" PRIMARY KEY,
+	application_id text COLLATE "C" NOT NULL,
+	update_type text NOT NULL CHECK (update_type IN ('INCREASE_RESOURCE', 'PROMOTE_EXECUTION_TYPE')),
+	node text COLLATE "C" NOT NULL,
+	label text COLLATE "C" NOT NULL,
+	allocation yquota.resource NOT NULL,
+	priority integer NOT NULL,
+	allocation_request_id bigint NOT NULL,
+	requested_at timestamptz NOT NULL,
+	opportunities bigint NOT NULL DEFAULT 0 CHECK (opportunities >= 0),
+	missed_non_partitioned bigint NOT NULL DEFAULT 0 CHECK (missed_non_partitioned >= 0),
+	re_reservations bigint NOT NULL DEFAULT 0 CHECK (re_reservations >= 0)
+) WITH (fillfactor = 50);
+CREATE INDEX container_update_application_id_idx ON yquota.container_update (application_id);
+COMMENT ON TABLE yquota.container_update IS
+	'Running containers that are to have more, or to become GUARANTEED, when their nodes have room; written by update_container() and the scheduler';
+COMMENT ON COLUMN yquota.container_update.update_type IS 'YARN''s ContainerUpdateType';
+COMMENT ON COLUMN yquota.container_update.node IS 'where the container runs: it can be served nowhere else';
+COMMENT ON COLUMN yquota.container_update.label IS 'partition that is asked for; empty for the default one';
+COMMENT ON COLUMN yquota.container_update.allocation IS 'what it needs beyond what its queue is charged with now, native units';
+COMMENT ON COLUMN yquota.container_update.priority IS 'of the container, among updates; the smaller number comes first';
+COMMENT ON COLUMN yquota.container_update.allocation_request_id IS 'of the container, likewise';
+COMMENT ON COLUMN yquota.container_update.opportunities IS 'times that its node was offered';
+COMMENT ON COLUMN yquota.container_update.missed_non_partitioned IS 'chances missed, of nodes that the default partition shares';
+COMMENT ON COLUMN yquota.container_update.re_reservations IS 'times that its node was reserved and still had no room';
+
+CREATE TABLE yquota_internal.container_version (
+	container_id text COLLATE "C" PRIMARY KEY,
+	application_id text COLLATE "C" NOT NULL,
+	version integer NOT NULL CHECK (version > 0),
+	previous_allocation yquota.resource
+) WITH (fillfactor = 50);
+CREATE INDEX container_version_application_id_idx ON yquota_internal.container_version (application_id);
+COMMENT ON TABLE yquota_internal.container_version IS
+	'How often containers were updated by update_container() and the scheduler: their versions; those that are not here have version 0';
+COMMENT ON COLUMN yquota_internal.container_version.previous_allocation IS
+	'what it goes back to when nobody acknowledges its last increase, native units; NULL: it does not';
+
+CREATE TABLE yquota.decision (
+	decision_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	decision text NOT NULL CHECK (decision IN ('allocated', 'reserved', 'unreserved', 'swapped', 'increased', 'promoted')),
+	container_id text COLLATE "C" NOT NULL,
+	application_id text COLLATE "C" NOT NULL,
+	queue text COLLATE "C" NOT NULL,
+	node text COLLATE "C" NOT NULL,
+	allocation yquota.resource NOT NULL,
+	locality text CHECK (locality IN ('NODE_LOCAL', 'RACK_LOCAL', 'OFF_SWITCH')),
+	priority integer NOT NULL,
+	allocation_request_id bigint NOT NULL,
+	unreserved_node text COLLATE "C" CHECK ((unreserved_node IS NOT NULL) = (decision = 'swapped')),
+	decided_at timestamptz NOT NULL
+);
+CREATE INDEX decision_container_id_idx ON yquota.decision (container_id);
+COMMENT ON TABLE yquota.decision IS
+	'What the scheduler decided and nobody has acknowledged yet: containers in it are released after yquota.allocation_expiry';
+COMMENT ON COLUMN yquota.decision.decision IS
+	'allocated: a container starts; swapped: likewise, and the reservation of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer; increased, promoted: a running container has more now, or is GUARANTEED';
+COMMENT ON COLUMN yquota.decision.queue IS 'full path of the leaf';
+COMMENT ON COLUMN yquota.decision.allocation IS 'of the container, native units; of a reservation for a running container what is to be added';
+COMMENT ON COLUMN yquota.decision.locality IS 'how close to what was asked for; NULL when nothing starts';
+COMMENT ON COLUMN yquota.decision.priority IS 'of the request that it is for';
+COMMENT ON COLUMN yquota.decision.allocation_request_id IS 'likewise';
+COMMENT ON COLUMN yquota.decision.unreserved_node IS 'whose reservation was given up';
+
+CREATE TABLE yquota_internal.request_counter (
+	application_id text COLLATE "C" NOT NULL,
+	priority integer NOT NULL,
+	allocation_request_id bigint NOT NULL,
+	opportunities bigint NOT NULL CHECK (opportunities >= 0),
+	missed_non_partitioned bigint NOT NULL CHECK (missed_non_partitioned >= 0),
+	re_reservations bigint NOT NULL CHECK (re_reservations >= 0),
+	PRIMARY KEY (application_id, priority, allocation_request_id)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.request_counter IS
+	'What the scheduler counts of requests with one priority and id, for delays; stays when they are served';
+COMMENT ON COLUMN yquota_internal.request_counter.opportunities IS 'nodes offered since the last container that was close enough';
+COMMENT ON COLUMN yquota_internal.request_counter.missed_non_partitioned IS 'chances missed since the last container in the default partition';
+COMMENT ON COLUMN yquota_internal.request_counter.re_reservations IS 'times that a reserved node still had no room';
+
+CREATE TABLE yquota_internal.application_attempt (
+	application_id text COLLATE "C" PRIMARY KEY,
+	attempt integer NOT NULL CHECK (attempt > 0),
+	next_container bigint NOT NULL CHECK (next_container > 0),
+	am_container_id text COLLATE "C",
+	placed_memory bigint CHECK (placed_memory >= 0),
+	placed_pending bigint NOT NULL DEFAULT 0 CHECK (placed_pending >= 0),
+	uncounted_memory bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.application_attempt IS
+	'How far applications that the scheduler has served have got with their containers; stays when they end, since their ids may be submitted again';
+COMMENT ON COLUMN yquota_internal.application_attempt.attempt IS 'number of the application master, from 1 on; part of the names of containers';
+COMMENT ON COLUMN yquota_internal.application_attempt.next_container IS 'number of the container that comes next';
+COMMENT ON COLUMN yquota_internal.application_attempt.am_container_id IS 'container of the application master; NULL: it has none';
+COMMENT ON COLUMN yquota_internal.application_attempt.placed_memory IS 'MiB that it held when it got its place in fair order; NULL: its place is where what it holds puts it';
+COMMENT ON COLUMN yquota_internal.application_attempt.placed_pending IS 'MiB that it waited for then';
+COMMENT ON COLUMN yquota_internal.application_attempt.uncounted_memory IS 'MiB that have come, or (negative) gone, since without moving it: by fulfilled reservations, and before its priority was changed';
+
+CREATE TABLE yquota_internal.am_limit (
+	queue text COLLATE "C" PRIMARY KEY,
+	amounts yquota.resource CHECK (queue = 'root' OR amounts IS NOT NULL)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.am_limit IS
+	'How much application masters may use of leaves in the default partition, by what was left to a leaf when an application of it was last looked at for containers, or when the cluster changed; leaves without a row have what follows when nothing is used.  As long as there is no row of root, no pass has looked at anything, and what is used now decides';
+COMMENT ON COLUMN yquota_internal.am_limit.amounts IS 'native units; of root: NULL when the cluster has changed and all is to be computed again';
+
+CREATE FUNCTION yquota_internal.demand_accum(internal, yquota.resource, bigint) RETURNS internal
+	LANGUAGE c IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_demand_accum';
+COMMENT ON FUNCTION yquota_internal.demand_accum(internal, yquota.resource, bigint) IS
+	'demand(): adds a vector so many times';
+REVOKE ALL ON FUNCTION yquota_internal.demand_accum(internal, yquota.resource, bigint) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.demand_final(internal) RETURNS yquota.resource
+	LANGUAGE c IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_demand_final';
+COMMENT ON FUNCTION yquota_internal.demand_final(internal) IS
+	'demand(): result of the sum';
+REVOKE ALL ON FUNCTION yquota_internal.demand_final(internal) FROM PUBLIC;
+
+CREATE AGGREGATE yquota_internal.demand(yquota.resource, bigint) (
+	SFUNC = yquota_internal.demand_accum,
+	STYPE = internal,
+	FINALFUNC = yquota_internal.demand_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE yquota_internal.demand(yquota.resource, bigint) IS
+	'Sum of vectors, each so many times; the largest amount where it does not fit, since what is asked for has no bounds';
+
+--
+-- In plpgsql because applications, and what waits for them, come later.
+--
+CREATE FUNCTION yquota_internal.requested_resources() RETURNS yquota.resource
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RETURN COALESCE((SELECT yquota_internal.demand(w.allocation, w.times) FROM yquota_internal.waiting_request AS w), '[]');
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.requested_resources() IS
+	'What applications ask for and have not got, more for running containers and those application masters included that are asked for by themselves; native units';
+REVOKE ALL ON FUNCTION yquota_internal.requested_resources() FROM PUBLIC;
+
+SELECT pg_extension_config_dump('yquota.resource_request', '');
+SELECT pg_extension_config_dump('yquota.blacklist', '');
+SELECT pg_extension_config_dump('yquota.reservation', '');
+SELECT pg_extension_config_dump('yquota.container_update', '');
+SELECT pg_extension_config_dump('yquota.decision', '');
+SELECT pg_extension_config_dump('yquota.decision_decision_id_seq', '');
+SELECT pg_extension_config_dump('yquota_internal.request_counter', '');
+SELECT pg_extension_config_dump('yquota_internal.application_attempt', '');
+SELECT pg_extension_config_dump('yquota_internal.am_limit', '');
+SELECT pg_extension_config_dump('yquota_internal.container_version', '');

@@ -1,0 +1,195 @@
+--
+-- What application masters ask for (seed 004; cs-semantics 5.9, 9): containers,
+-- nodes that they want none on, that containers end, or become larger or smaller.  Decided in C
+-- (src/scheduler/request/container_request.h); these functions run as the owner, and
+-- whoever may call them speaks for the resource manager.  Events are refused, and
+-- never set aside, so that books and versions agree.
+--
+
+CREATE TYPE yquota.container_request AS (
+	resource_name text,
+	allocation yquota.resource,
+	count integer,
+	priority integer,
+	allocation_request_id bigint,
+	relax_locality boolean,
+	label text,
+	execution_type yquota.execution_type
+);
+COMMENT ON TYPE yquota.container_request IS
+	'What request_containers() takes; NULL: anywhere (*), priority 1, allocation request id -1, relaxed locality, the queue''s default label, GUARANTEED';
+COMMENT ON COLUMN yquota.container_request.resource_name IS 'a node, a rack, or * for anywhere';
+COMMENT ON COLUMN yquota.container_request.allocation IS 'of one container, native units';
+COMMENT ON COLUMN yquota.container_request.priority IS 'the smaller number comes first';
+
+CREATE FUNCTION yquota.request_containers(application_id text, requests yquota.container_request[])
+	RETURNS bigint
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_request_containers';
+COMMENT ON FUNCTION yquota.request_containers(text, yquota.container_request[]) IS
+	'Say what an application wants: each row replaces what it asked for before with the same priority, id and name; count 0 for * ends all with that priority and id.  Allocations are rounded up as YARN does.  Returns how many containers it waits for then';
+REVOKE ALL ON FUNCTION yquota.request_containers(text, yquota.container_request[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota.request_containers(
+	application_id text, allocation yquota.resource, count bigint,
+	resource_name text DEFAULT '*', priority integer DEFAULT 1, allocation_request_id bigint DEFAULT -1,
+	relax_locality boolean DEFAULT true, label text DEFAULT NULL,
+	execution_type yquota.execution_type DEFAULT 'GUARANTEED')
+	RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota.request_containers(application_id,
+			ARRAY[ROW(resource_name, allocation, count::integer, priority, allocation_request_id, relax_locality, label,
+					  execution_type)::yquota.container_request]);
+	END;
+COMMENT ON FUNCTION yquota.request_containers(text, yquota.resource, bigint, text, integer, bigint, boolean, text, yquota.execution_type) IS
+	'The same for one row';
+REVOKE ALL ON FUNCTION yquota.request_containers(text, yquota.resource, bigint, text, integer, bigint, boolean, text, yquota.execution_type) FROM PUBLIC;
+
+CREATE FUNCTION yquota.update_blacklist(
+	application_id text, additions text[] DEFAULT '{}', removals text[] DEFAULT '{}')
+	RETURNS void
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_update_blacklist';
+COMMENT ON FUNCTION yquota.update_blacklist(text, text[], text[]) IS
+	'Have an application get no containers on some nodes and racks (additions), and again on others (removals)';
+REVOKE ALL ON FUNCTION yquota.update_blacklist(text, text[], text[]) FROM PUBLIC;
+
+--
+-- Another session may be ending one of them, or changing it, which replaces its row:
+-- then all locks are given back, and those are looked for that run after that.
+--
+CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF text
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS $$
+DECLARE
+	released text[];
+BEGIN
+	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
+	LOOP
+		BEGIN
+			released := ARRAY(SELECT c.container_id FROM yquota.container AS c
+							  WHERE c.container_id = ANY (container_ids) ORDER BY c.container_id FOR UPDATE);
+			IF (SELECT count(*) FROM yquota.container AS c
+				WHERE c.container_id = ANY (container_ids)) > cardinality(released) THEN
+				RAISE no_data_found;
+			END IF;
+			EXIT;
+		EXCEPTION WHEN no_data_found THEN
+			CONTINUE;
+		END;
+	END LOOP;
+	-- ContainerExitStatus.ABORTED
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
+	SELECT 'CONTAINER_FINISH', c.container_id, greatest(yquota.clock(), c.settled_at), -100, 'scheduler'
+	FROM yquota.container AS c
+	WHERE c.container_id = ANY (released);
+	-- after the containers, as an update of them does
+	PERFORM yquota.acknowledge(container_ids);
+	RETURN QUERY SELECT unnest(released);
+END
+$$;
+COMMENT ON FUNCTION yquota.release_containers(text[]) IS
+	'End running containers that are not wanted (exit status -100), whether acknowledged or not; returns those that ran, so that it may be repeated';
+REVOKE ALL ON FUNCTION yquota.release_containers(text[]) FROM PUBLIC;
+
+CREATE TYPE yquota.container_update_request AS (
+	container_id text,
+	version integer,
+	allocation yquota.resource,
+	execution_type yquota.execution_type,
+	priority integer,
+	allocation_request_id bigint
+);
+COMMENT ON TYPE yquota.container_update_request IS
+	'What update_containers() takes: a container and what it is to become, either allocation or execution_type; priority (NULL: 1) and allocation_request_id (NULL: -1) are those that the container was asked for with';
+COMMENT ON COLUMN yquota.container_update_request.version IS 'that the container has: 0 at first, one more after each update';
+COMMENT ON COLUMN yquota.container_update_request.allocation IS 'all that it is to have, native units';
+
+CREATE FUNCTION yquota.update_containers(application_id text, updates yquota.container_update_request[])
+	RETURNS TABLE (container_id text, outcome text, reason text, version integer, allocation yquota.resource)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_update_containers';
+COMMENT ON FUNCTION yquota.update_containers(text, yquota.container_update_request[]) IS
+	'Give running containers of an application more or less, or another execution type, as YARN does.  Less, and OPPORTUNISTIC, is at once; more, and GUARANTEED, is pending until the scheduler finds room on the node.  One row for each: decreased, demoted, pending, unchanged, or refused with YARN''s reason; the others go ahead.  version is the current one, allocation (native units) what the container has now';
+REVOKE ALL ON FUNCTION yquota.update_containers(text, yquota.container_update_request[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota.update_container(
+	container_id text, version integer, allocation yquota.resource DEFAULT NULL,
+	execution_type yquota.execution_type DEFAULT NULL, priority integer DEFAULT 1, allocation_request_id bigint DEFAULT -1)
+	RETURNS text
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_update_container';
+COMMENT ON FUNCTION yquota.update_container(text, integer, yquota.resource, yquota.execution_type, integer, bigint) IS
+	'The same for one container; what is refused is an error.  Returns the outcome';
+REVOKE ALL ON FUNCTION yquota.update_container(text, integer, yquota.resource, yquota.execution_type, integer, bigint) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.forget_application() RETURNS trigger
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_forget_application';
+COMMENT ON FUNCTION yquota_internal.forget_application() IS
+	'Drops what the scheduler keeps for an application that has ended, all but how far the names of its containers have got';
+REVOKE ALL ON FUNCTION yquota_internal.forget_application() FROM PUBLIC;
+
+CREATE TRIGGER forget_ended AFTER UPDATE ON yquota.application
+	FOR EACH ROW WHEN (OLD.finished_at IS NULL AND NEW.finished_at IS NOT NULL)
+	EXECUTE FUNCTION yquota_internal.forget_application();
+CREATE TRIGGER forget_deleted AFTER DELETE ON yquota.application
+	FOR EACH ROW WHEN (OLD.finished_at IS NULL)
+	EXECUTE FUNCTION yquota_internal.forget_application();
+
+-- Who is put into its order anew is not moved for what has come or gone since it was
+-- last looked at (AbstractComparatorOrderingPolicy.removeSchedulableEntity()).
+CREATE FUNCTION yquota_internal.keep_place() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	UPDATE yquota_internal.application_attempt AS t
+	SET uncounted_memory = COALESCE((SELECT sum(yquota.amount(c.allocation, 'memory-mb')) FROM yquota.container AS c
+		WHERE c.application_id = t.application_id AND c.execution_type = 'GUARANTEED'), 0) - t.placed_memory
+	WHERE t.application_id = NEW.application_id AND t.placed_memory IS NOT NULL;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_place() IS
+	'Leaves an application whose priority changes where it is in fair order';
+REVOKE ALL ON FUNCTION yquota_internal.keep_place() FROM PUBLIC;
+
+CREATE TRIGGER keep_place AFTER UPDATE ON yquota.application
+	FOR EACH ROW WHEN (OLD.priority <> NEW.priority AND OLD.state = 'ACTIVE' AND NEW.state = 'ACTIVE')
+	EXECUTE FUNCTION yquota_internal.keep_place();
+
+CREATE FUNCTION yquota_internal.forget_applications() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	DELETE FROM yquota.resource_request;
+	DELETE FROM yquota.blacklist;
+	DELETE FROM yquota.reservation;
+	DELETE FROM yquota.container_update;
+	DELETE FROM yquota_internal.container_version;
+	DELETE FROM yquota_internal.request_counter;
+	UPDATE yquota_internal.application_attempt
+	SET attempt = attempt + 1, next_container = 1, am_container_id = NULL, placed_memory = NULL
+	WHERE next_container > 1 OR am_container_id IS NOT NULL;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.forget_applications() IS
+	'The same for all applications at once';
+REVOKE ALL ON FUNCTION yquota_internal.forget_applications() FROM PUBLIC;
+
+CREATE TRIGGER forget_all AFTER TRUNCATE ON yquota.application
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.forget_applications();

@@ -1,0 +1,107 @@
+--
+-- What sessions that keep the cluster between allocation passes have to read again
+-- (src/scheduler/cache/kept_cluster.h).  Not dumped: who restores keeps nothing.
+--
+
+CREATE TABLE yquota_internal.scheduler_change (
+	kind "char" NOT NULL,
+	application_id text COLLATE "C",
+	queue text COLLATE "C",
+	username text COLLATE "C",
+	changed_by xid8 NOT NULL DEFAULT pg_current_xact_id(),
+	served bytea
+);
+CREATE INDEX scheduler_change_changed_by_idx ON yquota_internal.scheduler_change (changed_by);
+COMMENT ON TABLE yquota_internal.scheduler_change IS
+	'What has changed of all that the scheduler reads, but for usage and configuration; rows go after some time';
+COMMENT ON COLUMN yquota_internal.scheduler_change.kind IS 'a: an application, in what it is or asks for; s: the same, in nothing but what served tells; l: rows of am_limit; e: perhaps everything';
+COMMENT ON COLUMN yquota_internal.scheduler_change.queue IS 'with username: applications of the user in this leaf are counted anew';
+COMMENT ON COLUMN yquota_internal.scheduler_change.changed_by IS 'transaction that appended the row';
+COMMENT ON COLUMN yquota_internal.scheduler_change.served IS 'what a pass has left of what it asks for, as src/scheduler/cache/pass_log.c writes it';
+
+CREATE TABLE yquota_internal.scheduler_change_horizon (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	trimmed_before xid8 NOT NULL DEFAULT '0',
+	next_before xid8 NOT NULL DEFAULT '0',
+	noted_at timestamptz NOT NULL DEFAULT '-infinity'
+);
+COMMENT ON TABLE yquota_internal.scheduler_change_horizon IS
+	'One row: how far scheduler_change has been trimmed';
+COMMENT ON COLUMN yquota_internal.scheduler_change_horizon.trimmed_before IS
+	'changes of earlier transactions are gone: sessions that have not seen them read everything';
+COMMENT ON COLUMN yquota_internal.scheduler_change_horizon.next_before IS 'how far it will be trimmed next time';
+COMMENT ON COLUMN yquota_internal.scheduler_change_horizon.noted_at IS 'when next_before was noted: all earlier transactions had ended';
+INSERT INTO yquota_internal.scheduler_change_horizon DEFAULT VALUES;
+
+CREATE FUNCTION yquota_internal.trim_scheduler_changes() RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	before xid8;
+	trimmed bigint;
+BEGIN
+	UPDATE yquota_internal.scheduler_change_horizon
+	SET trimmed_before = next_before, next_before = pg_snapshot_xmin(pg_current_snapshot()), noted_at = clock_timestamp()
+	WHERE noted_at < clock_timestamp() - interval '5 minutes'
+	RETURNING trimmed_before INTO before;
+	IF before IS NULL THEN
+		RETURN 0;
+	END IF;
+	DELETE FROM yquota_internal.scheduler_change AS c WHERE c.changed_by < before;
+	GET DIAGNOSTICS trimmed = ROW_COUNT;
+	RETURN trimmed;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.trim_scheduler_changes() IS
+	'Remove rows of scheduler_change that are older than some minutes, every few minutes; returns how many.  The worker calls it';
+REVOKE ALL ON FUNCTION yquota_internal.trim_scheduler_changes() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.note_application() RETURNS trigger
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_note_application';
+COMMENT ON FUNCTION yquota_internal.note_application() IS
+	'Notes in scheduler_change that an application has changed';
+REVOKE ALL ON FUNCTION yquota_internal.note_application() FROM PUBLIC;
+
+CREATE TRIGGER note_change AFTER INSERT OR DELETE ON yquota.application
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_application();
+CREATE TRIGGER note_update AFTER UPDATE ON yquota.application
+	FOR EACH ROW WHEN (OLD.am_resource OPERATOR(yquota.<>) NEW.am_resource OR
+		(OLD.application_id, OLD.username, OLD.queue, OLD.label, OLD.node_label_expression, OLD.project, OLD.unmanaged, OLD.priority,
+		 OLD.state, OLD.has_outstanding_requests, OLD.submitted_at)
+		IS DISTINCT FROM
+		(NEW.application_id, NEW.username, NEW.queue, NEW.label, NEW.node_label_expression, NEW.project, NEW.unmanaged, NEW.priority,
+		 NEW.state, NEW.has_outstanding_requests, NEW.submitted_at))
+	EXECUTE FUNCTION yquota_internal.note_application();
+CREATE TRIGGER note_truncate AFTER TRUNCATE ON yquota.application
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_application();
+
+CREATE FUNCTION yquota_internal.note_scheduler_change() RETURNS trigger
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_note_scheduler_change';
+COMMENT ON FUNCTION yquota_internal.note_scheduler_change() IS
+	'Notes in scheduler_change that a table of the scheduler was changed by hand';
+REVOKE ALL ON FUNCTION yquota_internal.note_scheduler_change() FROM PUBLIC;
+
+CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.resource_request
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
+CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.blacklist
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
+CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.reservation
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
+CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota_internal.request_counter
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
+CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota_internal.application_attempt
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
+CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.container_update
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
+CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota_internal.am_limit
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
+
+-- where a node stands decides about localities
+CREATE TRIGGER signal_rack AFTER UPDATE ON yquota.node
+	FOR EACH ROW WHEN (OLD.rack <> NEW.rack)
+	EXECUTE FUNCTION yquota_internal.signal_change();

@@ -1,0 +1,69 @@
+--
+-- Who may do what and see whose projects: what grant_viewer() and the like have
+-- given (store/620_privileges.sql), and what views and policies ask about it.  Views
+-- have the rights of their owner, so each one that tells of projects compares
+-- them itself:
+--
+--     (SELECT yquota_internal.reads_all())
+--     OR project = ANY ((SELECT yquota_internal.readable_projects())::text[])
+--
+-- Members of a project see its sub-projects and theirs, but not the other way.
+--
+-- The subqueries make it a question per query instead of one per row.  Only the
+-- leader of a parallel query knows who asks: from PostgreSQL 17 on workers would
+-- evaluate subqueries of functions that are PARALLEL SAFE.
+--
+
+CREATE TABLE yquota.role_grant (
+	role name NOT NULL,
+	role_oid oid NOT NULL,
+	kind text COLLATE "C" NOT NULL CHECK (kind IN ('operator', 'viewer', 'member', 'admin')),
+	project text COLLATE "C" REFERENCES yquota.project ON UPDATE CASCADE ON DELETE CASCADE,
+	granted_by name NOT NULL DEFAULT session_user,
+	granted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	CHECK ((kind = 'member') = (project IS NOT NULL)),
+	UNIQUE NULLS NOT DISTINCT (role, role_oid, kind, project)
+);
+COMMENT ON TABLE yquota.role_grant IS
+	'What roles are to yquota: written by grant_operator(), grant_viewer(), grant_member(), grant_admin() and their counterparts';
+COMMENT ON COLUMN yquota.role_grant.role IS 'name of the role; a role that is renamed loses what it was granted here';
+COMMENT ON COLUMN yquota.role_grant.role_oid IS 'OID of the role, which a role made anew under the same name does not have; after a restore that of the new server, 0 when the role did not exist';
+COMMENT ON COLUMN yquota.role_grant.kind IS 'operator inserts events, viewer reads reports of all projects, member those of one project, admin configures and reads all';
+COMMENT ON COLUMN yquota.role_grant.project IS 'what a member may read; NULL for the other kinds';
+
+CREATE FUNCTION yquota_internal.reads_all() RETURNS boolean
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_reads_all';
+COMMENT ON FUNCTION yquota_internal.reads_all() IS
+	'Whether whoever asks may see every project';
+
+CREATE FUNCTION yquota_internal.readable_projects() RETURNS text[]
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_readable_projects';
+COMMENT ON FUNCTION yquota_internal.readable_projects() IS
+	'The projects that whoever asks is a member of, and those that descend from them; he sees more when reads_all()';
+
+CREATE FUNCTION yquota_internal.acting_role() RETURNS name
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_acting_role';
+COMMENT ON FUNCTION yquota_internal.acting_role() IS
+	'The current user; in a function that runs as the owner for somebody, the current user of his call';
+
+CREATE FUNCTION yquota_internal.acts_as(kind text) RETURNS boolean
+	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_acts_as';
+COMMENT ON FUNCTION yquota_internal.acts_as(text) IS
+	'Whether whoever asks is a role of that kind (role_grant) or in one, or has the rights of the owner';
+
+CREATE FUNCTION yquota_internal.acting_groups() RETURNS text[]
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT coalesce(array_agg(r.rolname::text ORDER BY r.rolname), '{}') FROM pg_roles AS r
+		WHERE r.rolname <> yquota_internal.acting_role()
+		  AND pg_has_role(yquota_internal.acting_role(), r.oid, 'USAGE');
+	END;
+COMMENT ON FUNCTION yquota_internal.acting_groups() IS
+	'The roles that whoever asks is in, with their privileges: his groups where lists of Hadoop name users and groups';
+
+SELECT pg_extension_config_dump('yquota.role_grant', '');

@@ -1,0 +1,386 @@
+/*-------------------------------------------------------------------------
+ *
+ * activation.c
+ *	  Which waiting applications of a leaf queue may start their application
+ *	  masters.
+ *
+ * What others use is read only when it matters: most passes are decided by the
+ * limit that the guarantee gives, which is never more than the one in force.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "admission/activation.h"
+#include "admission/am_limit.h"
+#include "miscadmin.h"
+#include "queues/text.h"
+
+static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
+
+/* The limits of application masters on one label. */
+typedef struct LabelLimits
+{
+	const YqQueueLabel *label;	/* NULL when nothing is configured for it */
+	const int64 *of_queue;
+	bool		is_exact;		/* else of_queue is the guarantee's, and may be too low */
+	const int64 *of_user;		/* the first one's; NULL until one is asked about */
+	float4		weight_of_user; /* that one's */
+	bool		is_user_exact;	/* else of_user may be too low, as of_queue was */
+} LabelLimits;
+
+typedef struct Pass
+{
+	YqLeaf	   *leaf;
+	const YqCalculator *calculator;
+	LabelLimits *limits;		/* per label, as in the leaf */
+	int			active_users;
+} Pass;
+
+/* -- limits ---------------------------------------------------------------- */
+
+static void
+begin_pass(Pass *pass, YqLeaf *leaf)
+{
+	const YqHierarchy *hierarchy = leaf->hierarchy;
+
+	pass->leaf = leaf;
+	pass->calculator = &hierarchy->calculator;
+	pass->limits = palloc0(sizeof(LabelLimits) * (hierarchy->label_count + 1));
+	pass->active_users = leaf->kept_active_users >= 0 ? leaf->kept_active_users : yq_leaf_active_users(leaf);
+	for (int i = 0; i <= hierarchy->label_count; i++)
+	{
+		LabelLimits *limits = &pass->limits[i];
+
+		limits->label = i < hierarchy->label_count && yq_queue_may_use_label(leaf->queue, i) ?
+			yq_queue_label(leaf->queue, i) : NULL;
+		limits->of_queue = limits->label == NULL ? nothing :
+			yq_queue_guaranteed_am_limit(hierarchy, limits->label);
+		limits->is_exact = i != 0 || limits->label == NULL;
+	}
+}
+
+/* Read what the limit on the default partition depends on. */
+static void
+make_exact(Pass *pass, LabelLimits *limits)
+{
+	if (limits->is_exact)
+		return;
+	limits->of_queue = yq_leaf_am_limit(pass->leaf);
+	limits->is_exact = true;
+}
+
+static void
+set_user_limit(Pass *pass, LabelLimits *limits)
+{
+	limits->is_user_exact = limits->is_exact;
+	limits->of_user = limits->label == NULL ? nothing :
+		yq_user_am_limit(pass->leaf->hierarchy, pass->leaf->queue, limits->label, limits->weight_of_user,
+						 pass->active_users, limits->of_queue);
+}
+
+/* The user's limit, which is the first user's, by what is known of the queue's. */
+static const int64 *
+user_limit(Pass *pass, LabelLimits *limits, const char *username)
+{
+	if (limits->of_user == NULL)
+	{
+		limits->weight_of_user = yq_queue_user_weight(pass->leaf->queue, username);
+		set_user_limit(pass, limits);
+	}
+	return limits->of_user;
+}
+
+/*
+ * Make the user's limit exact and say whether it may have risen: it is the lower
+ * one of his share and the queue's limit.
+ */
+static bool
+make_user_limit_exact(Pass *pass, LabelLimits *limits)
+{
+	const YqHierarchy *hierarchy = pass->leaf->hierarchy;
+
+	if (limits->is_user_exact)
+		return false;
+	limits->is_user_exact = !limits->is_exact &&
+		yq_amounts_compare(pass->calculator, hierarchy->cluster,
+						   yq_user_share_of_am_limit(hierarchy, pass->leaf->queue, limits->label,
+													 limits->weight_of_user, pass->active_users),
+						   limits->of_queue) <= 0;
+	if (limits->is_user_exact)
+		return false;
+	make_exact(pass, limits);
+	set_user_limit(pass, limits);
+	return true;
+}
+
+/* -- applications ---------------------------------------------------------- */
+
+/* Limits are ignored for the first application master of a queue, or on a label. */
+static bool
+is_first(const Pass *pass, int slot)
+{
+	return pass->leaf->active < 1 ||
+		yq_amounts_compare(pass->calculator, pass->leaf->hierarchy->cluster,
+						   pass->leaf->am_used[slot], nothing) <= 0;
+}
+
+static bool
+fits(const Pass *pass, const int64 *used, const int64 *amounts, const int64 *limit)
+{
+	int64		sum[YQ_MAX_RESOURCE_TYPES];
+
+	for (int i = 0; i < pass->calculator->types; i++)
+		sum[i] = used[i] + amounts[i];
+	return yq_amounts_fit_in_by(pass->calculator, sum, limit);
+}
+
+static bool
+fits_in_queue(Pass *pass, int slot, const int64 *amounts)
+{
+	LabelLimits *limits = &pass->limits[slot];
+	const int64 *used = pass->leaf->am_used[slot];
+
+	if (fits(pass, used, amounts, limits->of_queue))
+		return true;
+	if (limits->is_exact)
+		return false;
+	make_exact(pass, limits);
+	return fits(pass, used, amounts, limits->of_queue);
+}
+
+static const int64 *
+used_by(const Pass *pass, const char *username, int slot)
+{
+	const YqLeafUser *user = yq_leaf_user(pass->leaf, username);
+
+	return user == NULL || user->am_used[slot] == NULL ? nothing : user->am_used[slot];
+}
+
+static bool
+fits_user(Pass *pass, int slot, const char *username, const int64 *amounts)
+{
+	LabelLimits *limits = &pass->limits[slot];
+	const int64 *used = used_by(pass, username, slot);
+
+	if (fits(pass, used, amounts, user_limit(pass, limits, username)))
+		return true;
+	return make_user_limit_exact(pass, limits) && fits(pass, used, amounts, limits->of_user);
+}
+
+static int64 *
+copy(const Pass *pass, const int64 *amounts)
+{
+	int64	   *result = yq_hierarchy_amounts(pass->leaf->hierarchy);
+
+	memcpy(result, amounts, sizeof(int64) * pass->calculator->types);
+	return result;
+}
+
+static void
+hold(const Pass *pass, YqActivation *activation, YqActivationOutcome outcome,
+	 const int64 *used, const int64 *limit)
+{
+	activation->outcome = outcome;
+	activation->used = copy(pass, used);
+	activation->limit = limit;
+}
+
+static YqActivation *
+decide(Pass *pass, YqApplication *application)
+{
+	YqActivation *activation = palloc0(sizeof(YqActivation));
+	int			slot = yq_leaf_slot(pass->leaf, application->label);
+	LabelLimits *limits = &pass->limits[slot];
+
+	activation->application = application;
+	activation->outcome = YQ_ACTIVATION_ACTIVATE;
+	if (!fits_in_queue(pass, slot, application->am_amounts))
+	{
+		if (!is_first(pass, slot))
+		{
+			hold(pass, activation, YQ_ACTIVATION_AM_LIMIT, pass->leaf->am_used[slot], limits->of_queue);
+			return activation;
+		}
+		activation->ignores_limit = true;
+	}
+	if (!fits_user(pass, slot, application->username, application->am_amounts))
+	{
+		if (!is_first(pass, slot))
+		{
+			hold(pass, activation, YQ_ACTIVATION_USER_AM_LIMIT,
+				 used_by(pass, application->username, slot), limits->of_user);
+			return activation;
+		}
+		activation->ignores_limit = true;
+	}
+	yq_leaf_note(pass->leaf, application, YQ_APPLICATION_ACCEPTED, YQ_APPLICATION_ACTIVE);
+	return activation;
+}
+
+/* -- passes ---------------------------------------------------------------- */
+
+/* How many active users the newcomer adds. */
+static int
+users_added_by(const YqLeaf *leaf, const YqApplication *newcomer)
+{
+	const YqLeafUser *user = yq_leaf_user(leaf, newcomer->username);
+	YqLeafUser	before = *user;
+
+	before.accepted--;
+	before.demanding -= newcomer->has_outstanding_requests ? 1 : 0;
+	return yq_leaf_user_counts(user) - yq_leaf_user_counts(&before);
+}
+
+/* Active users are those of before the newcomer. */
+static void
+begin_pass_for(Pass *pass, YqLeaf *leaf, const YqApplication *newcomer)
+{
+	begin_pass(pass, leaf);
+	if (newcomer != NULL && leaf->kept_active_users < 0)
+		pass->active_users -= users_added_by(leaf, newcomer);
+}
+
+/* No application that waits on a label needs less of a type; of labels that are gone nothing is known. */
+static int64
+least_waiting(const YqLeaf *leaf, int slot, const YqApplication *newcomer, int type)
+{
+	const YqHierarchy *hierarchy = leaf->hierarchy;
+	bool		has_newcomer = newcomer != NULL && yq_leaf_slot(leaf, newcomer->label) == slot;
+	int64		least;
+
+	if (slot == hierarchy->label_count)
+		return 0;
+	if (has_newcomer && leaf->accepted_on[slot] == 1)
+		return newcomer->am_amounts[type];
+	least = yq_applications_least_waiting(hierarchy, leaf->queue->path, hierarchy->labels[slot], type);
+	return has_newcomer ? Min(least, newcomer->am_amounts[type]) : least;
+}
+
+/* Has any user who waits room for so much, on a label? */
+static bool
+fits_some_user(Pass *pass, int slot, const int64 *amounts)
+{
+	for (int i = 0; i < pass->leaf->user_count; i++)
+	{
+		const YqLeafUser *user = pass->leaf->users[i];
+
+		if (user->accepted > 0 &&
+			fits(pass, user->am_used[slot] == NULL ? nothing : user->am_used[slot], amounts,
+				 pass->limits[slot].of_user))
+			return true;
+	}
+	return false;
+}
+
+/* Could something start on a label?  Whoever is first, his limit is none of a larger weight. */
+static bool
+may_succeed_on(Pass *pass, int slot, const YqApplication *newcomer)
+{
+	LabelLimits *limits = &pass->limits[slot];
+	int64		least[YQ_MAX_RESOURCE_TYPES] = {0};
+
+	if (is_first(pass, slot))
+		return true;
+	least[YQ_MEMORY] = least_waiting(pass->leaf, slot, newcomer, YQ_MEMORY);
+	least[YQ_VCORES] = least_waiting(pass->leaf, slot, newcomer, YQ_VCORES);
+	if (!fits_in_queue(pass, slot, least))
+		return false;
+	limits->weight_of_user = 0;
+	for (int i = 0; i < pass->leaf->user_count; i++)
+	{
+		if (pass->leaf->users[i]->accepted > 0)
+			limits->weight_of_user = Max(limits->weight_of_user, pass->leaf->users[i]->weight);
+	}
+	set_user_limit(pass, limits);
+	return fits_some_user(pass, slot, least) ||
+		(make_user_limit_exact(pass, limits) && fits_some_user(pass, slot, least));
+}
+
+bool
+yq_activation_may_succeed(YqLeaf *leaf, const YqApplication *newcomer)
+{
+	Pass		pass;
+
+	begin_pass_for(&pass, leaf, newcomer);
+	for (int i = 0; i <= leaf->hierarchy->label_count; i++)
+	{
+		if (leaf->accepted_on[i] > 0 && may_succeed_on(&pass, i, newcomer))
+			return true;
+	}
+	return false;
+}
+
+static List *
+hold_all(List *applications)
+{
+	List	   *result = NIL;
+	ListCell   *cell;
+
+	foreach(cell, applications)
+	{
+		YqActivation *activation = palloc0(sizeof(YqActivation));
+
+		activation->application = lfirst(cell);
+		activation->outcome = YQ_ACTIVATION_EMPTY_CLUSTER;
+		result = lappend(result, activation);
+	}
+	return result;
+}
+
+List *
+yq_activation_decide(YqLeaf *leaf, List *applications, const YqApplication *newcomer)
+{
+	const int64 *cluster = leaf->hierarchy->cluster;
+	List	   *result = NIL;
+	ListCell   *cell;
+	Pass		pass;
+
+	if (newcomer != NULL && yq_amounts_compare(&leaf->hierarchy->calculator, cluster, cluster, nothing) <= 0)
+		return hold_all(applications);
+	begin_pass_for(&pass, leaf, newcomer);
+	foreach(cell, applications)
+	{
+		CHECK_FOR_INTERRUPTS();
+		result = lappend(result, decide(&pass, lfirst(cell)));
+	}
+	return result;
+}
+
+const char *
+yq_activation_limit_name(YqActivationOutcome outcome)
+{
+	static const char *const names[] = {
+		[YQ_ACTIVATION_ACTIVATE] = NULL,
+		[YQ_ACTIVATION_EMPTY_CLUSTER] = "empty_cluster",
+		[YQ_ACTIVATION_AM_LIMIT] = "am_limit",
+		[YQ_ACTIVATION_USER_AM_LIMIT] = "user_am_limit",
+	};
+
+	return names[outcome];
+}
+
+char *
+yq_activation_reason(const YqLeaf *leaf, const YqActivation *activation)
+{
+	const YqHierarchy *hierarchy = leaf->hierarchy;
+	const char *whose;
+
+	switch (activation->outcome)
+	{
+		case YQ_ACTIVATION_EMPTY_CLUSTER:
+			return pstrdup("Skipping AM assignment as cluster resource is empty.");
+		case YQ_ACTIVATION_AM_LIMIT:
+			whose = "Queue's AM resource limit exceeded.";
+			break;
+		case YQ_ACTIVATION_USER_AM_LIMIT:
+			whose = "User's AM resource limit exceeded.";
+			break;
+		default:
+			return NULL;
+	}
+	return psprintf("%s AM resource request %s, used %s, limit %s", whose,
+					yq_amounts_text(hierarchy, activation->application->am_amounts),
+					yq_amounts_text(hierarchy, activation->used),
+					yq_amounts_text(hierarchy, activation->limit));
+}

@@ -1,0 +1,414 @@
+/*-------------------------------------------------------------------------
+ *
+ * auto_create.c
+ *	  Queues that come into being because somebody needs them.
+ *
+ * Checks are those of Hadoop 3.4.1, in its order and words (cs-semantics 7.1, 7.3).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/xact.h"
+#include "admission/auto_create.h"
+#include "admission/auto_removal.h"
+#include "admission/placement.h"
+#include "admission/queue_management.h"
+#include "queues/effective.h"
+#include "queues/text.h"
+#include "queues/validate.h"
+#include "store/catalog.h"
+#include "utils/builtins.h"
+#include "utils/resowner.h"
+
+/* What the domain queue_path allows; longer ones would not fit into an index. */
+#define PATH_LENGTH_MAX 2000
+
+/* -- paths ----------------------------------------------------------------- */
+
+/* A path in Hadoop's two parts, without blanks around the last dot. */
+typedef struct PathParts
+{
+	const char *full;
+	const char *parent;			/* NULL for none */
+	const char *name;
+} PathParts;
+
+static PathParts
+split_path(const char *path)
+{
+	PathParts	parts = {.full = yq_path_tidy(path)};
+	char	   *dot = strrchr(parts.full, '.');
+
+	parts.parent = dot == NULL ? NULL : pnstrdup(parts.full, dot - parts.full);
+	parts.name = dot == NULL ? parts.full : dot + 1;
+	return parts;
+}
+
+static bool
+has_empty_part(const char *path)
+{
+	size_t		length = strlen(path);
+
+	return length == 0 || path[0] == '.' || path[length - 1] == '.' || strstr(path, "..") != NULL;
+}
+
+/* Is this a name of a queue here?  Hadoop has no rule, and makes paths that it cannot read again. */
+static bool
+is_name(const char *begin, const char *end)
+{
+	for (const char *c = begin; c < end; c++)
+	{
+		if (*c == ',' || (isspace((unsigned char) *c) && (*c != ' ' || c == begin || c == end - 1)))
+			return false;
+	}
+	return begin < end;
+}
+
+static char *
+problem_of_names(const char *path)
+{
+	const char *begin = path;
+
+	if (strlen(path) > PATH_LENGTH_MAX)
+		return psprintf("Could not auto-create queue: its path has %zu bytes, more than %d", strlen(path), PATH_LENGTH_MAX);
+	for (;;)
+	{
+		const char *end = begin + strcspn(begin, ".");
+
+		if (!is_name(begin, end))
+			return psprintf("Could not auto-create queue %s: \"%s\" is no name of a queue",
+							path, pnstrdup(begin, end - begin));
+		if (*end == '\0')
+			return NULL;
+		begin = end + 1;
+	}
+}
+
+/* -- finding ---------------------------------------------------------------- */
+
+/* Is it a short name that several queues have? */
+static bool
+is_ambiguous(const YqHierarchy *hierarchy, const char *name)
+{
+	return yq_hierarchy_find(hierarchy, name) == NULL && yq_hierarchy_name_is_ambiguous(hierarchy, name);
+}
+
+static char *
+above(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot == NULL ? NULL : pnstrdup(path, dot - path);
+}
+
+/* Hadoop's nearest queues above a path that is not there: any, and one that no submission created. */
+typedef struct Ancestors
+{
+	YqQueue    *existing;
+	YqQueue    *first_static;
+	int			distance;		/* of the leaf from the latter; 1 for its parent */
+	List	   *missing;		/* paths as given, from the top down */
+} Ancestors;
+
+static Ancestors
+find_ancestors(const YqHierarchy *hierarchy, const char *parent_path)
+{
+	Ancestors	result = {.distance = 1};
+	char	   *candidate = pstrdup(parent_path);
+
+	result.existing = yq_hierarchy_find_by_name(hierarchy, candidate);
+	result.first_static = result.existing;
+	while ((result.first_static == NULL || result.first_static->is_dynamic) && candidate != NULL)
+	{
+		result.distance++;
+		if (result.existing == NULL)
+			result.missing = lcons(candidate, result.missing);
+		candidate = above(candidate);
+		result.first_static = candidate == NULL ? NULL : yq_hierarchy_find_by_name(hierarchy, candidate);
+		if (result.existing == NULL)
+			result.existing = result.first_static;
+	}
+	return result;
+}
+
+/* -- the first generation --------------------------------------------------- */
+
+static char *
+refuse_managed(const YqQueue *parent, const char *path)
+{
+	float4		activated = 0;
+
+	if (parent->child_count >= parent->most_children)
+		return psprintf("Cannot auto create leaf queue %s.Max Child Queue limit exceeded which is configured as : %d and number of child queues is : %d",
+						path, parent->most_children, parent->child_count);
+	for (int i = 0; i < parent->child_count; i++)
+		activated += parent->children[i]->labels[0].absolute_capacity;
+	if (parent->fails_beyond_guarantee &&
+		parent->template_labels[0].absolute_capacity + activated > parent->labels[0].absolute_capacity)
+		return psprintf("Cannot auto create leaf queue %s. Child queues capacities have reached parent queue : %s's guaranteed capacity",
+						path, parent->path);
+	return NULL;
+}
+
+static void
+decide_managed(YqHierarchy *hierarchy, const YqQueue *parent, const PathParts *parts, YqQueueCreation *creation)
+{
+	char	   *path = psprintf("%s.%s", parent->path, parts->name);
+	ListCell   *cell;
+
+	yq_hierarchy_compute(hierarchy);
+	creation->problem = refuse_managed(parent, path);
+	if (creation->problem != NULL)
+		return;
+	creation->leaf = path;
+	creation->is_managed = true;
+	creation->paths = list_make1(path);
+	foreach(cell, yq_labels_of_new_leaf(hierarchy, parent))
+		creation->active_labels = lappend(creation->active_labels,
+										  pstrdup(hierarchy->labels[lfirst_int(cell)]));
+}
+
+/* -- the second generation -------------------------------------------------- */
+
+/* Do all children of a queue use weights, on all labels?  Those of none do. */
+static bool
+uses_weights(const YqQueue *parent)
+{
+	bool		others = false;
+	bool		weights = parent->child_count == 0;
+
+	for (int i = 0; i < parent->child_count; i++)
+	{
+		for (int j = 0; j < parent->children[i]->label_count; j++)
+		{
+			const YqQueueLabel *label = &parent->children[i]->labels[j];
+
+			if (yq_queue_label(parent, label->label) == NULL)
+				continue;
+			weights = weights || label->weight >= 0;
+			others = others || label->configured > 0 || label->minimum_amounts != NULL;
+		}
+	}
+	return weights && !others;
+}
+
+/* Whether a parent that exists takes one more child. */
+static char *
+refuse_child(const YqHierarchy *hierarchy, const YqQueue *parent, const char *path)
+{
+	if (parent->child_count >= parent->most_children)
+		return psprintf("Cannot auto create queue %s. Max Child Queue limit exceeded which is configured as: %d and number of child queues is: %d",
+						path, parent->most_children, parent->child_count);
+	if (hierarchy->settings.is_legacy && !uses_weights(parent))
+		return psprintf("Trying to create new queue=%s but not all the queues under parent=%s are using weight-based capacity. Failed to created queue",
+						path, parent->path);
+	return NULL;
+}
+
+static char *
+refuse_place(const Ancestors *ancestors, const PathParts *parts)
+{
+	if (ancestors->existing == NULL || ancestors->first_static == NULL)
+		return psprintf("Could not auto-create queue %s parent queue does not exist.", parts->full);
+	if (ancestors->distance > ancestors->first_static->maximum_depth)
+		return psprintf("Could not auto create queue %s. The distance of the LeafQueue from the first static ParentQueue is %d, which is above the limit.",
+						parts->full, ancestors->distance);
+	if (ancestors->existing->kind == YQ_QUEUE_LEAF)
+		return psprintf("Could not auto create hierarchy of %s. Queue %s is not a ParentQueue.",
+						parts->full, parts->parent);
+	if (!ancestors->existing->creates_v2)
+		return psprintf("Auto creation of queue %s is not enabled under parent %s",
+						parts->full, ancestors->existing->path);
+	return NULL;
+}
+
+static void
+decide_flexible(YqHierarchy *hierarchy, const PathParts *parts, YqQueueCreation *creation)
+{
+	Ancestors	ancestors;
+	List	   *names = NIL;
+	ListCell   *cell;
+	const char *path;
+
+	if (is_ambiguous(hierarchy, parts->parent))
+	{
+		creation->problem = psprintf("Could not auto-create queue %s due to ParentQueue %s being ambiguous.",
+									 parts->full, parts->parent);
+		return;
+	}
+	ancestors = find_ancestors(hierarchy, parts->parent);
+	creation->problem = refuse_place(&ancestors, parts);
+	if (creation->problem == NULL)
+		creation->problem = refuse_child(hierarchy, ancestors.existing, ancestors.missing == NIL ?
+										 psprintf("%s.%s", ancestors.existing->path, parts->name) :
+										 linitial(ancestors.missing));
+	if (creation->problem != NULL)
+		return;
+
+	foreach(cell, ancestors.missing)
+		names = lappend(names, strrchr(lfirst(cell), '.') + 1);
+	names = lappend(names, unconstify(char *, parts->name));
+	path = ancestors.existing->path;
+	foreach(cell, names)
+	{
+		path = psprintf("%s.%s", path, (char *) lfirst(cell));
+		creation->paths = lappend(creation->paths, unconstify(char *, path));
+	}
+	creation->leaf = path;
+	if (ancestors.existing->is_dynamic)
+		creation->dynamic_parent = pstrdup(ancestors.existing->path);
+}
+
+/* -- both ------------------------------------------------------------------- */
+
+YqQueueCreation
+yq_queue_creation_decide(YqHierarchy *hierarchy, const char *path)
+{
+	YqQueueCreation creation = {.leaf = NULL, .paths = NIL};
+	PathParts	parts = split_path(path);
+	YqQueue    *queue = yq_hierarchy_find_by_name(hierarchy, path);
+	YqQueue    *parent;
+
+	if (queue != NULL)
+		creation.leaf = pstrdup(queue->path);
+	else if (is_ambiguous(hierarchy, path))
+		creation.problem = psprintf("Ambiguous queue reference: %s please use full queue path instead.", path);
+	else if (has_empty_part(parts.full))
+		creation.problem = psprintf("Application submitted to invalid path due to empty parts: '%s'", parts.full);
+	else if (parts.parent == NULL)
+		creation.problem = psprintf("Could not auto-create leaf queue for %s. Queue mapping does not specify which parent queue it needs to be created under.",
+									parts.name);
+	if (creation.leaf != NULL || creation.problem != NULL)
+		return creation;
+
+	parent = yq_hierarchy_find_by_name(hierarchy, parts.parent);
+	if (parent != NULL && parent->kind == YQ_QUEUE_MANAGED_PARENT)
+		decide_managed(hierarchy, parent, &parts, &creation);
+	else
+		decide_flexible(hierarchy, &parts, &creation);
+	if (creation.problem == NULL)
+		creation.problem = problem_of_names(creation.leaf);
+	if (creation.problem != NULL)
+	{
+		creation.leaf = NULL;
+		creation.paths = NIL;
+	}
+	return creation;
+}
+
+/* -- writing ----------------------------------------------------------------- */
+
+/* What queues do by themselves is no change of the configuration. */
+static bool is_changing = false;
+
+bool
+yq_is_changing_queues(void)
+{
+	return is_changing;
+}
+
+void
+yq_change_queues(YqSavedPlan *statement, Datum *values)
+{
+	is_changing = true;
+	PG_TRY();
+	{
+		(void) yq_saved_plan_execute(statement, values, NULL);
+	}
+	PG_FINALLY();
+	{
+		is_changing = false;
+	}
+	PG_END_TRY();
+}
+
+/*
+ * A parent of the second generation stays one while it has no children, which a row
+ * says as that of a static queue does.
+ */
+static void
+write_rows(const YqQueueCreation *creation)
+{
+	static YqSavedPlan insert_queues = {
+		.command = "INSERT INTO yquota.queue (path, position, auto_created, auto_queue_creation_v2_enabled) "
+		"SELECT p.path, (SELECT COALESCE(pg_catalog.max(s.position), 0) + 1 FROM yquota.queue AS s "
+		"WHERE s.auto_created AND s.parent = pg_catalog.regexp_replace(p.path, '[.][^.]*$', '')), "
+		"true, CASE WHEN p.place < cardinality($1) THEN true END "
+		"FROM unnest($1) WITH ORDINALITY AS p (path, place)",
+		.types = {"_text"}
+	};
+	static YqSavedPlan insert_labels = {
+		.command = "INSERT INTO yquota_internal.active_leaf (queue, label) SELECT $1, l FROM unnest($2) AS l",
+		.types = {"text", "_text"}
+	};
+	Datum		values[2];
+
+	values[0] = yq_array_of_strings(creation->paths);
+	yq_change_queues(&insert_queues, values);
+	if (!creation->is_managed)
+	{
+		List	   *used = list_copy(creation->paths);
+
+		/* a new child is use of its parent as well */
+		if (creation->dynamic_parent != NULL)
+			used = lappend(used, unconstify(char *, creation->dynamic_parent));
+		yq_created_queues_used(used);
+		return;
+	}
+	values[0] = CStringGetTextDatum(creation->leaf);
+	values[1] = yq_array_of_strings(creation->active_labels);
+	(void) yq_saved_plan_execute(&insert_labels, values, NULL);
+}
+
+/* What is wrong with the queues that were created; palloc'd, or NULL. */
+static char *
+find_problem(const YqQueueCreation *creation)
+{
+	YqHierarchy *hierarchy = yq_hierarchy_get();
+	ListCell   *cell;
+
+	foreach(cell, creation->paths)
+	{
+		YqQueue    *queue = yq_hierarchy_find(hierarchy, lfirst(cell));
+		List	   *violations = yq_hierarchy_validate_queue(hierarchy, queue);
+
+		if (violations != NIL)
+			return pstrdup(((YqViolation *) linitial(violations))->message);
+	}
+	return NULL;
+}
+
+char *
+yq_queue_creation_execute(const YqQueueCreation *creation)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	char	   *volatile problem = NULL;
+	ErrorData  *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		write_rows(creation);
+		CommandCounterIncrement();
+		problem = find_problem(creation);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	if (problem == NULL && error == NULL)
+		ReleaseCurrentSubTransaction();
+	else
+		RollbackAndReleaseCurrentSubTransaction();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	if (error != NULL)
+		ReThrowError(error);
+	return problem;
+}

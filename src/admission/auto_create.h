@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ *
+ * auto_create.h
+ *	  Queues that come into being because somebody needs them (seed 004,
+ *	  cs-semantics 7).
+ *
+ * Two generations, as the parent says: leaves of a managed parent
+ * (auto-create-child-queue.enabled), which have what its leaf-queue-template says
+ * and a guarantee while there is room for it (queue_management.h); and queues of
+ * any depth below a parent with auto-queue-creation-v2.enabled, which share by
+ * weight and go away again when nobody uses them (auto_removal.h).
+ *
+ * Deciding comes first and writes nothing, so that a refusal is a value and not
+ * an error: a submission that is refused is recorded.  Whoever decides in order to
+ * write holds ShareRowExclusiveLock on yquota_internal.queue_status since before he
+ * took the hierarchy, so that nobody else creates or removes queues meanwhile, nor
+ * submits to them, until he commits.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_AUTO_CREATE_H
+#define YQ_AUTO_CREATE_H
+
+#include "nodes/pg_list.h"
+#include "queues/hierarchy.h"
+#include "store/saved_plan.h"
+
+typedef struct YqQueueCreation
+{
+	const char *leaf;			/* full path of what was asked for; NULL when it is refused */
+	List	   *paths;			/* what has to be created, full paths from the top down; NIL: it is there */
+	bool		is_managed;		/* the leaf of a managed parent */
+	List	   *active_labels;	/* names of labels on which a leaf of a managed parent is active */
+	const char *dynamic_parent;	/* of the second generation, below which it is created; NULL for none */
+	const char *problem;		/* why it is refused, in Hadoop's words; NULL when it is not */
+} YqQueueCreation;
+
+/*
+ * Decide whether the queue of a path can be created as a leaf, and which parents
+ * before it.  The first part may be a short name that only one queue has.  A path
+ * that has a queue already, leaf or not, yields its full path and nothing to
+ * create.  Figures of the hierarchy are computed anew.  palloc'd.
+ */
+extern YqQueueCreation yq_queue_creation_decide(YqHierarchy *hierarchy, const char *path);
+
+/*
+ * Create what was decided, under the lock above.  The hierarchy of the decision is
+ * gone afterwards: yq_hierarchy_get() has a new one, in which the queues are.
+ * Returns NULL, or Hadoop's words if what the templates say makes no valid queue:
+ * then nothing was created.  A subtransaction is used for that.
+ */
+extern char *yq_queue_creation_execute(const YqQueueCreation *creation);
+
+/*
+ * Run a statement that changes rows of yquota.queue because of what queues do by
+ * themselves: the check at commit takes it for no change of the configuration,
+ * which would have leaves of managed parents looked at anew.
+ */
+extern void yq_change_queues(YqSavedPlan *statement, Datum *values);
+extern bool yq_is_changing_queues(void);
+
+#endif							/* YQ_AUTO_CREATE_H */

@@ -1,0 +1,118 @@
+/*-------------------------------------------------------------------------
+ *
+ * leaf.h
+ *	  What the applications and users of a leaf queue come to: what limits of
+ *	  the queue and of its users are compared with (cs-semantics 4.1).
+ *
+ * Counts come from yquota_internal.application_counter with the newest committed
+ * state, whatever the isolation level, and with what this transaction has done;
+ * what the present command has done counts after CommandCounterIncrement().
+ * Whoever decides by them holds the lock of the leaf, and notes here what he
+ * changes, so that one reading serves several decisions.
+ *
+ * A user of the leaf is whoever has a live application in it or, when usage has
+ * been read, GUARANTEED containers: events about them name queue and user, and
+ * know nothing of applications.
+ *
+ * What is per label stands in arrays by number of the label; a last entry is for
+ * labels that are gone (yq_leaf_slot).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_LEAF_H
+#define YQ_LEAF_H
+
+#include "admission/application.h"
+#include "queues/hierarchy.h"
+
+typedef struct YqLeafUser
+{
+	const char *username;
+	float4		weight;
+	int			non_runnable;	/* applications, by state */
+	int			accepted;
+	int			active;
+	int			demanding;		/* in any of these states, with outstanding requests */
+	int64	  **am_used;		/* per label: of application masters of active ones; NULL for none */
+	int64	  **used;			/* per label: by GUARANTEED containers and reservations; NULL for none */
+} YqLeafUser;
+
+typedef struct YqLeaf
+{
+	YqHierarchy *hierarchy;		/* computed */
+	const YqQueue *queue;
+	MemoryContext context;
+	YqLeafUser **users;			/* by name */
+	int			user_count;
+	int			user_room;
+	int			non_runnable;	/* of all users */
+	int			accepted;
+	int			active;
+	int		   *accepted_on;	/* per label */
+	int64	  **am_used;		/* per label, of all users; never NULL */
+	int			kept_active_users;	/* see yq_leaf_keep_active_users(); else negative */
+	bool		has_usage;
+	const int64 *am_limit;		/* by yq_leaf_am_limit() */
+} YqLeaf;
+
+/* Where arrays have a label, by its number; -1 for one that is gone. */
+extern int	yq_leaf_slot(const YqLeaf *leaf, int label);
+
+/* In the current memory context; goes with it. */
+extern YqLeaf *yq_leaf_read(YqHierarchy *hierarchy, const YqQueue *queue);
+
+/* The user of that name; NULL when the leaf has none. */
+extern YqLeafUser *yq_leaf_user(const YqLeaf *leaf, const char *username);
+
+/*
+ * Count an application that comes (from a state that is not live), goes (to one
+ * that is not) or changes its state.  Its has_outstanding_requests is what it
+ * was and will be.
+ */
+extern void yq_leaf_note(YqLeaf *leaf, const YqApplication *application,
+						 YqApplicationState from, YqApplicationState to);
+
+/*
+ * Read what GUARANTEED containers of the leaf hold and what is reserved in it, unless that has been done.
+ * Those that name no user are nobody's.
+ */
+extern void yq_leaf_read_usage(YqLeaf *leaf);
+
+/*
+ * How much application masters may use of the default partition, as it was when this
+ * was first asked: that of the last look at the leaf (last_am_limit.h), or, when nothing is
+ * remembered, what follows from what is used now.
+ */
+extern const int64 *yq_leaf_am_limit(YqLeaf *leaf);
+
+/* Of the nearest queue above (or itself) that has one for the user; else 1. */
+extern float4 yq_queue_user_weight(const YqQueue *queue, const char *username);
+
+/*
+ * Does the user want containers now?  He has an application with outstanding requests,
+ * be it active or waiting: one that waits for its application master asks for that.
+ */
+extern bool yq_leaf_user_is_active(const YqLeafUser *user);
+
+/*
+ * May an application that begins to ask make its user an active one?  It does when he has one
+ * that is active (UsersManager.activateApplication(), cs-semantics 4.1).  The user may be NULL.
+ */
+extern bool yq_leaf_user_may_be_active(const YqLeafUser *user);
+
+/*
+ * As how many active users does a user count for the limit of application masters?  As one if he
+ * has demand, and as one more if he has applications waiting and none active
+ * (UsersManager.getNumActiveUsers()).
+ */
+extern int	yq_leaf_user_counts(const YqLeafUser *user);
+extern int	yq_leaf_active_users(const YqLeaf *leaf);
+
+/*
+ * Have passes count the active users that there are now, whatever is noted from
+ * now on.  The scheduler counts them when it computes the limit of a user, which
+ * it does not while applications come and go (cs-semantics 4.1).
+ */
+extern void yq_leaf_keep_active_users(YqLeaf *leaf);
+
+#endif							/* YQ_LEAF_H */

@@ -1,0 +1,507 @@
+/*-------------------------------------------------------------------------
+ *
+ * queue_sql.c
+ *	  Queues for SQL: the check of a transaction, and what is effective.
+ *
+ * A statement that changes the configuration has sessions forget their
+ * hierarchy and asks for a check, which is a row of yquota_internal.queue_check
+ * with a deferred trigger.  That trigger inserts a second such row, so that the
+ * check comes after everything else that the transaction has deferred: it takes
+ * a lock, and who holds it must not wait for a row of somebody who waits for it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/xact.h"
+#include "admission/advice.h"
+#include "admission/am_limit.h"
+#include "admission/application_change.h"
+#include "admission/application_counter.h"
+#include "admission/auto_create.h"
+#include "admission/last_am_limit.h"
+#include "admission/placement.h"
+#include "admission/queue_management.h"
+#include "admission/refresh.h"
+#include "base/arguments.h"
+#include "base/row_builder.h"
+#include "catalog/pg_type_d.h"
+#include "commands/trigger.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "queues/effective.h"
+#include "queues/hierarchy_read.h"
+#include "queues/text.h"
+#include "queues/validate.h"
+#include "storage/lmgr.h"
+#include "store/catalog.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/tuplestore.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_note_queue_change);
+PG_FUNCTION_INFO_V1(yq_sql_check_queues);
+PG_FUNCTION_INFO_V1(yq_sql_effective_queues);
+
+/* -- asking for a check ---------------------------------------------------- */
+
+static bool is_asked = false;	/* by this transaction, and not done */
+static bool is_refresh = false; /* for a change of the configuration */
+
+static void
+on_transaction_end(XactEvent event, void *argument)
+{
+	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE)
+		is_asked = is_refresh = false;
+}
+
+/* The row that asked may be gone. */
+static void
+on_subtransaction_end(SubXactEvent event, SubTransactionId own_id, SubTransactionId parent_id,
+					  void *argument)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		is_asked = false;
+}
+
+static void
+execute(const char *command)
+{
+	if (SPI_connect() != SPI_OK_CONNECT || SPI_execute(command, false, 0) < 0)
+		elog(ERROR, "could not execute \"%s\"", command);
+	SPI_finish();
+}
+
+/* AFTER ... FOR EACH STATEMENT of the tables that a hierarchy is made from. */
+Datum
+yq_sql_note_queue_change(PG_FUNCTION_ARGS)
+{
+	static bool is_registered = false;
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+
+	yq_require_trigger(fcinfo, "note_queue_change");
+	yq_catalog_signal_change(YQ_QUEUE);
+	if (yq_is_restoring())
+		PG_RETURN_POINTER(NULL);
+
+	/* Whoever empties the table begins anew, as a cluster with another configuration. */
+	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) &&
+		RelationGetRelid(trigger->tg_relation) == yq_table_oid(YQ_QUEUE))
+		execute("WITH a AS (DELETE FROM yquota_internal.active_leaf), "
+				"c AS (DELETE FROM yquota_internal.created_queue) DELETE FROM yquota_internal.queue_status");
+	if (!is_registered)
+	{
+		RegisterXactCallback(on_transaction_end, NULL);
+		RegisterSubXactCallback(on_subtransaction_end, NULL);
+		is_registered = true;
+	}
+	is_refresh = is_refresh || !yq_is_changing_queues();
+	if (!is_asked)
+		execute("INSERT INTO yquota_internal.queue_check (is_last) VALUES (false)");
+	is_asked = true;
+	PG_RETURN_POINTER(NULL);
+}
+
+/* -- the check ------------------------------------------------------------- */
+
+/* One error for all violations: the first is its message. */
+pg_noreturn static void
+report_violations(List *violations)
+{
+	const YqViolation *first = linitial(violations);
+	StringInfoData details;
+	ListCell   *cell;
+
+	initStringInfo(&details);
+	foreach(cell, violations)
+	{
+		const YqViolation *violation = lfirst(cell);
+
+		appendStringInfo(&details, "%s%s, property %s", details.len > 0 ? "\n" : "",
+						 violation->queue == NULL ? "Cluster" : psprintf("Queue %s", violation->queue),
+						 violation->property);
+		if (violation->value != NULL)
+			appendStringInfo(&details, ", value %s", violation->value);
+		appendStringInfo(&details, ": %s", violation->message);
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_CHECK_VIOLATION),
+			 errmsg("invalid configuration of queues: %s", first->message),
+			 errdetail("%s", details.data)));
+}
+
+/* Does the table say of a queue what is in force now? */
+static bool
+is_noted(const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueStatus *status)
+{
+	return status != NULL && status->is_running == queue->is_running && status->kind == queue->kind &&
+		status->is_auto_created == queue->is_auto_created && status->is_refreshed == queue->is_refreshed &&
+		yq_amounts_are_equal(&hierarchy->calculator, status->maximum_allocation, queue->maximum_allocation);
+}
+
+static void
+write_status(const YqHierarchy *hierarchy, const YqQueue *queue)
+{
+	static const char command[] =
+		"INSERT INTO yquota_internal.queue_status AS s (path, running, kind, auto_created, maximum_allocation, refreshed) "
+		"VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (path) DO UPDATE SET running = EXCLUDED.running, "
+		"kind = EXCLUDED.kind, auto_created = EXCLUDED.auto_created, maximum_allocation = EXCLUDED.maximum_allocation, "
+		"refreshed = EXCLUDED.refreshed";
+	Oid			types[] = {TEXTOID, BOOLOID, TEXTOID, BOOLOID, yq_type_oid("resource"), BOOLOID};
+	Datum		values[lengthof(types)];
+
+	values[0] = CStringGetTextDatum(queue->path);
+	values[1] = BoolGetDatum(queue->is_running);
+	values[2] = CStringGetTextDatum(yq_queue_kind_name(queue->kind));
+	values[3] = BoolGetDatum(queue->is_auto_created);
+	values[4] = yq_hierarchy_resource(hierarchy, queue->maximum_allocation);
+	values[5] = BoolGetDatum(queue->is_refreshed);
+	SPI_execute_with_args(command, lengthof(types), types, values, NULL, false, 0);
+}
+
+static void
+delete_status(const char *path)
+{
+	Oid			types[] = {TEXTOID};
+	Datum		values[] = {CStringGetTextDatum(path)};
+
+	SPI_execute_with_args("WITH a AS (DELETE FROM yquota_internal.active_leaf WHERE queue = $1), "
+						  "c AS (DELETE FROM yquota_internal.created_queue WHERE queue = $1) "
+						  "DELETE FROM yquota_internal.queue_status WHERE path = $1",
+						  1, types, values, NULL, false, 0);
+}
+
+/* Note what is in force from now on. */
+static void
+write_statuses(const YqHierarchy *hierarchy, const YqQueueStatuses *statuses)
+{
+	ListCell   *cell;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	for (int i = 0; i < hierarchy->queue_count; i++)
+	{
+		const YqQueue *queue = hierarchy->queues[i];
+
+		CHECK_FOR_INTERRUPTS();
+		if (!is_noted(hierarchy, queue, statuses->of_queue[i]))
+			write_status(hierarchy, queue);
+	}
+	foreach(cell, statuses->gone)
+		delete_status(((const YqQueueStatus *) lfirst(cell))->path);
+	SPI_finish();
+}
+
+/* Has the cluster begun to work? */
+static bool
+has_applications(void)
+{
+	bool		found;
+
+	if (SPI_connect() != SPI_OK_CONNECT ||
+		SPI_execute("SELECT FROM yquota.application LIMIT 1", false, 1) != SPI_OK_SELECT)
+		elog(ERROR, "could not read yquota.application");
+	found = SPI_processed > 0;
+	SPI_finish();
+	return found;
+}
+
+static void
+check_transaction(void)
+{
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "yquota queue check",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(scratch);
+	YqHierarchy *hierarchy;
+	YqQueueStatuses *statuses;
+	List	   *violations;
+	bool		has_new_order;
+
+	/* What others have committed is heard of by this, and nothing new until we commit. */
+	LockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), ShareRowExclusiveLock);
+	CommandCounterIncrement();
+	hierarchy = yq_hierarchy_get();
+	yq_hierarchy_read_usage(hierarchy);
+	violations = yq_hierarchy_validate(hierarchy);
+	statuses = yq_queue_status_read(hierarchy);
+	violations = list_concat(violations, yq_hierarchy_refresh(hierarchy, statuses));
+	violations = yq_placement_validate(violations);
+	if (is_refresh)
+		violations = yq_queue_management_validate(hierarchy, violations);
+	if (violations != NIL)
+		report_violations(violations);
+	yq_advise_transaction(hierarchy);
+	has_new_order = yq_hierarchy_refresh_order(hierarchy, statuses, is_refresh && has_applications());
+	write_statuses(hierarchy, statuses);
+	/* what was refreshed is what is noted */
+	hierarchy->is_in_force = true;
+	if (is_refresh)
+	{
+		(void) yq_queue_management_run(hierarchy, true);
+		/* limits may have been raised, for those who wait */
+		(void) yq_applications_refresh();
+	}
+	else
+		yq_last_am_limits_forget();
+	if (has_new_order)
+		yq_catalog_signal_change(YQ_QUEUE);
+	is_refresh = false;
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(scratch);
+}
+
+/* Deferred trigger of yquota_internal.queue_check. */
+Datum
+yq_sql_check_queues(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	bool		isnull;
+	Datum		is_last;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ||
+		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("check_queues() must be called as a trigger AFTER INSERT FOR EACH ROW")));
+	if (yq_is_restoring())
+		PG_RETURN_POINTER(NULL);
+
+	is_last = heap_getattr(trigger->tg_trigtuple, yq_column(trigger->tg_relation, "is_last"),
+						   RelationGetDescr(trigger->tg_relation), &isnull);
+	if (!DatumGetBool(is_last))
+	{
+		execute("INSERT INTO yquota_internal.queue_check (is_last) VALUES (true)");
+		PG_RETURN_POINTER(NULL);
+	}
+	check_transaction();
+	is_asked = false;
+	execute("DELETE FROM yquota_internal.queue_check");
+	PG_RETURN_POINTER(NULL);
+}
+
+/* -- what is effective ----------------------------------------------------- */
+
+/* The lines that lead to a queue in a drawing of the tree. */
+static char *
+draw(const YqQueue *queue)
+{
+	char	   *drawn = pstrdup(queue->name);
+	const YqQueue *parent = queue->parent;
+
+	if (parent == NULL)
+		return drawn;
+	drawn = psprintf("%s-- %s", parent->children[parent->child_count - 1] == queue ? "`" : "|", drawn);
+	for (queue = parent, parent = queue->parent; parent != NULL; queue = parent, parent = queue->parent)
+		drawn = psprintf("%s   %s", parent->children[parent->child_count - 1] == queue ? " " : "|", drawn);
+	return drawn;
+}
+
+static void
+push_string(JsonbParseState **state, JsonbIteratorToken token, const char *text)
+{
+	JsonbValue	value;
+
+	value.type = jbvString;
+	value.val.string.val = unconstify(char *, text);
+	value.val.string.len = strlen(text);
+	pushJsonbValue(state, token, &value);
+}
+
+/* What has been said of the queue before, which a sibling often shares. */
+typedef struct InheritedMemo
+{
+	const YqQueue *queue;		/* NULL when nothing has been */
+	Datum		properties;
+	MemoryContext context;
+} InheritedMemo;
+
+/* Is there anything to be said of a property? */
+static bool
+is_inherited(const YqQueue *queue, int property)
+{
+	return queue->inherited[property].value != NULL && queue->inherited[property].from != queue->path;
+}
+
+/* Are the same values inherited from the same queues?  Inheriting copies pointers. */
+static bool
+inherit_the_same(const YqQueue *a, const YqQueue *b)
+{
+	for (int i = 0; i < YQ_INHERITED_PROPERTIES; i++)
+	{
+		if (is_inherited(a, i) != is_inherited(b, i))
+			return false;
+		if (is_inherited(a, i) && (a->inherited[i].value != b->inherited[i].value ||
+								   a->inherited[i].from != b->inherited[i].from))
+			return false;
+	}
+	return true;
+}
+
+/* What a queue does not set itself: {"property": {"value": …, "from": …}}. */
+static Datum
+inherited_properties(const YqQueue *queue)
+{
+	JsonbParseState *state = NULL;
+
+	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	for (int i = 0; i < YQ_INHERITED_PROPERTIES; i++)
+	{
+		const YqInheritedValue *inherited = &queue->inherited[i];
+
+		if (!is_inherited(queue, i))
+			continue;
+		push_string(&state, WJB_KEY, yq_inherited_property_names[i]);
+		pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+		push_string(&state, WJB_KEY, "from");
+		push_string(&state, WJB_VALUE, inherited->from == NULL ? "default" : inherited->from);
+		push_string(&state, WJB_KEY, "value");
+		push_string(&state, WJB_VALUE, inherited->value);
+		pushJsonbValue(&state, WJB_END_OBJECT, NULL);
+	}
+	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+}
+
+static Datum
+remembered_properties(InheritedMemo *memo, const YqQueue *queue)
+{
+	MemoryContext old_context;
+
+	if (memo->queue != NULL && inherit_the_same(memo->queue, queue))
+		return memo->properties;
+	MemoryContextReset(memo->context);
+	old_context = MemoryContextSwitchTo(memo->context);
+	memo->properties = inherited_properties(queue);
+	memo->queue = queue;
+	MemoryContextSwitchTo(old_context);
+	return memo->properties;
+}
+
+static const char *
+state_of(const YqQueue *queue)
+{
+	return yq_queue_state_name(queue->is_running,
+							   queue->containers + queue->non_runnable + queue->accepted + queue->active);
+}
+
+static void
+put_configuration(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label)
+{
+	yq_row_put_text(row, queue->path);
+	yq_row_put_text(row, hierarchy->labels[label->label]);
+	yq_row_put(row, Int32GetDatum(queue->number + 1), false);
+	yq_row_put_text(row, draw(queue));
+	yq_row_put_text(row, yq_queue_kind_name(queue->kind));
+	yq_row_put(row, BoolGetDatum(queue->is_auto_created), false);
+	yq_row_put(row, ObjectIdGetDatum(yq_enum_oid("queue_state", state_of(queue))), false);
+	yq_row_put_text(row, label->capacity.text);
+	yq_row_put_text(row, label->maximum.text);
+}
+
+static void
+put_capacities(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueueLabel *label)
+{
+	yq_row_put(row, Float4GetDatum(label->capacity_fraction), false);
+	yq_row_put(row, Float4GetDatum(label->maximum_fraction), false);
+	yq_row_put(row, Float4GetDatum(label->weight), label->weight < 0);
+	yq_row_put(row, Float4GetDatum(label->normalized_weight), label->weight < 0);
+	yq_row_put(row, Float4GetDatum(label->absolute_capacity), false);
+	yq_row_put(row, Float4GetDatum(label->absolute_maximum), false);
+	yq_row_put(row, yq_hierarchy_resource(hierarchy, label->effective_minimum), false);
+	yq_row_put(row, yq_hierarchy_resource(hierarchy, label->effective_maximum), false);
+	yq_row_put(row, yq_hierarchy_resource(hierarchy, label->used), false);
+	yq_row_put(row, Float4GetDatum(yq_queue_used(hierarchy, label, label->used)), false);
+	yq_row_put(row, Float4GetDatum(yq_queue_absolute_used(hierarchy, label->label, label->used)), false);
+}
+
+/* last_am_limits: see yq_last_am_limits(). */
+static int64 *
+am_limit_of(const YqHierarchy *hierarchy, const YqQueue *leaf, const YqQueueLabel *label, int64 **last_am_limits)
+{
+	if (!yq_queue_may_use_label(leaf, label->label))
+		return yq_hierarchy_amounts(hierarchy);
+	if (label->label == 0 && last_am_limits != NULL)
+		return last_am_limits[leaf->number];
+	return yq_queue_am_limit(hierarchy, label, yq_queue_limit(hierarchy, leaf));
+}
+
+static void
+put_limits(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label,
+		   int64 **last_am_limits, InheritedMemo *memo)
+{
+	bool		is_leaf = queue->kind == YQ_QUEUE_LEAF;
+	int64	   *am_limit = NULL;
+
+	if (is_leaf)
+		am_limit = am_limit_of(hierarchy, queue, label, last_am_limits);
+	yq_row_put(row, Int64GetDatum(queue->containers), false);
+	yq_row_put(row, Float4GetDatum(queue->user_limit), !is_leaf);
+	yq_row_put(row, Float4GetDatum(queue->user_limit_factor), !is_leaf);
+	yq_row_put(row, Int32GetDatum(queue->most_applications), !is_leaf);
+	yq_row_put(row, Int32GetDatum(queue->most_applications_per_user), !is_leaf);
+	yq_row_put(row, Float4GetDatum(label->am_percent), !is_leaf);
+	yq_row_put(row, is_leaf ? yq_hierarchy_resource(hierarchy, am_limit) : (Datum) 0, !is_leaf);
+	yq_row_put(row, yq_hierarchy_bounded_resource(hierarchy, queue->maximum_allocation), false);
+	yq_row_put(row, Int64GetDatum(queue->maximum_lifetime), queue->maximum_lifetime <= 0);
+	yq_row_put(row, Int64GetDatum(queue->default_lifetime), queue->default_lifetime <= 0);
+	yq_row_put(row, remembered_properties(memo, queue), false);
+}
+
+static void
+put_applications(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label)
+{
+	yq_row_put(row, Int64GetDatum(queue->non_runnable + queue->accepted + queue->active), false);
+	yq_row_put(row, Int64GetDatum(queue->non_runnable), false);
+	yq_row_put(row, Int64GetDatum(queue->accepted), false);
+	yq_row_put(row, Int64GetDatum(queue->active), false);
+	yq_row_put(row, yq_hierarchy_resource(hierarchy, label->am_used), false);
+}
+
+/* effective_queues() */
+Datum
+yq_sql_effective_queues(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	YqHierarchy *hierarchy;
+	InheritedMemo memo = {.queue = NULL};
+	int64	  **last_am_limits;
+	MemoryContext row_context;
+	MemoryContext old_context;
+
+	InitMaterializedSRF(fcinfo, 0);
+	hierarchy = yq_hierarchy_get();
+	yq_hierarchy_read_usage(hierarchy);
+	yq_hierarchy_read_applications(hierarchy);
+	yq_hierarchy_compute(hierarchy);
+	(void) yq_hierarchy_refresh(hierarchy, yq_queue_status_read(hierarchy));
+	last_am_limits = yq_last_am_limits(hierarchy);
+
+	memo.context = AllocSetContextCreate(CurrentMemoryContext, "yquota inherited properties", ALLOCSET_SMALL_SIZES);
+	row_context = AllocSetContextCreate(CurrentMemoryContext, "yquota effective queue", ALLOCSET_DEFAULT_SIZES);
+	old_context = MemoryContextSwitchTo(row_context);
+	for (int i = 0; i < hierarchy->queue_count - hierarchy->orphan_count; i++)
+	{
+		const YqQueue *queue = hierarchy->queues[i];
+
+		CHECK_FOR_INTERRUPTS();
+		for (int j = 0; j < queue->label_count; j++)
+		{
+			YqRowBuilder row = {.count = 0};
+
+			put_configuration(&row, hierarchy, queue, &queue->labels[j]);
+			put_capacities(&row, hierarchy, &queue->labels[j]);
+			put_limits(&row, hierarchy, queue, &queue->labels[j], last_am_limits, &memo);
+			put_applications(&row, hierarchy, queue, &queue->labels[j]);
+			tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
+			MemoryContextReset(row_context);
+		}
+	}
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(row_context);
+	MemoryContextDelete(memo.context);
+	return (Datum) 0;
+}

@@ -1,0 +1,120 @@
+/*-------------------------------------------------------------------------
+ *
+ * submission.h
+ *	  Letting an application in, or not (seed 004; cs-semantics 3).
+ *
+ * Decided in the order of Hadoop 3.4.1's resource manager: placement, lifetime,
+ * application master, priority, access; then what its scheduler looks at: the
+ * limit of the cluster, the queue (which may have to be created), states and
+ * limits of the queue, credit of the project (which Hadoop knows nothing of),
+ * parallel applications, room for the application master.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_SUBMISSION_H
+#define YQ_SUBMISSION_H
+
+#include "admission/application.h"
+#include "admission/leaf.h"
+#include "base/resource.h"
+#include "queues/acl.h"
+
+/* What is asked for.  Texts may be NULL where that is said. */
+typedef struct YqSubmission
+{
+	const char *application_id;
+	YqSubject	subject;
+	const char *queue;			/* as named */
+	const char *application_name;	/* may be NULL */
+	const YqResource *am_resource;	/* native units; NULL: the minimum allocation */
+	const int32 *priority;		/* NULL: the default */
+	const int64 *lifetime;		/* seconds; NULL: the queue's default */
+	int			tag_count;
+	const char **tags;
+	const char *label;			/* of its application master; NULL or "": the next one */
+	const char *node_label_expression;	/* of all its containers; NULL: the queue's default */
+	bool		is_unmanaged;
+	const char *project;		/* may be NULL */
+	const char *view_acl;		/* may be NULL, as the next one */
+	const char *modify_acl;
+} YqSubmission;
+
+/* Which limit or rule decided, when an application waits or is refused. */
+typedef struct YqVerdict
+{
+	const char *decided_by;		/* NULL: nothing stands in its way */
+	const char *decided_at;		/* path of a queue or name of a user; may be NULL */
+	bool		has_numbers;
+	int64		used;
+	int64		maximum;
+	const int64 *used_amounts;	/* NULL when the limit is none of amounts */
+	const int64 *maximum_amounts;
+	char	   *reason;
+} YqVerdict;
+
+typedef struct YqAdmission
+{
+	YqApplication application;
+	int64		lifetime;		/* seconds; not positive for none */
+	YqVerdict	verdict;
+	List	   *also_activated; /* YqApplication: those that the same pass let start */
+	const YqHierarchy *hierarchy;	/* that amounts are of */
+} YqAdmission;
+
+/*
+ * Decide.  When it is to be let in, locks what the decision depends on
+ * (submission_lock.h) and creates the queue where that is needed; else nothing
+ * is locked or changed.
+ */
+extern YqAdmission yq_submission_decide(const YqSubmission *submission, bool is_to_be_let_in);
+
+/*
+ * Record it, refused or not, and start what may start.  An application of that id
+ * that was not refused is an error (ERRCODE_DUPLICATE_OBJECT).
+ */
+extern void yq_submission_record(const YqSubmission *submission, YqAdmission *admission);
+
+/* -- parts of it ------------------------------------------------------------ */
+
+/* What is in force: the hierarchy with effective figures and states of queues. */
+extern YqHierarchy *yq_hierarchy_in_force(void);
+
+/* Is a leaf created by a managed parent (first generation)? */
+extern bool yq_queue_is_created_leaf(const YqQueue *queue);
+
+/*
+ * May a leaf take one more application of a user?  States of the leaf and of
+ * those above it, and how many it has; false with the verdict filled.
+ */
+extern bool yq_leaf_may_take(const YqLeaf *leaf, const char *application_id, const char *username,
+							 YqVerdict *verdict);
+
+/*
+ * Lifetime that an application would get in a queue, of what is asked for (not
+ * positive: nothing); seconds, not positive for none (cs-semantics 3.8).
+ */
+extern int64 yq_application_lifetime(const YqQueue *queue, int64 requested);
+
+/*
+ * What is asked for the application master, as it is charged: amounts in whole
+ * steps of the minimum allocation, at most the maximum one, and the partition.
+ * queue is NULL when it is yet to be created; then the label may stay NULL.  False with
+ * the verdict filled when that cannot be had.
+ */
+extern bool yq_am_request_decide(const YqHierarchy *hierarchy, const YqQueue *queue,
+								 const YqSubmission *submission, YqApplication *application,
+								 YqVerdict *verdict);
+
+/* May a leaf use a label?  False with the verdict filled. */
+extern bool yq_am_label_check(const YqHierarchy *hierarchy, const YqQueue *queue, const char *label,
+							  YqVerdict *verdict);
+
+/*
+ * Pass over the waiting applications of a leaf, with a newcomer (may be NULL) that
+ * has no row yet: YqActivation of those that may start, and what holds the
+ * newcomer in *held.
+ */
+struct YqActivation;
+extern List *yq_leaf_activate(YqLeaf *leaf, YqApplication *newcomer, struct YqActivation **held);
+
+#endif							/* YQ_SUBMISSION_H */

@@ -1,0 +1,522 @@
+/*-------------------------------------------------------------------------
+ *
+ * allocator.c
+ *	  What an application gets of a node.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "scheduler/decide/allocator.h"
+#include "scheduler/decide/explain.h"
+#include "scheduler/state/limits.h"
+
+/* What becomes of one request key on the node. */
+typedef enum KeyOutcome
+{
+	KEY_ALLOCATED,
+	KEY_RESERVED,
+	KEY_PRIORITY_SKIPPED,		/* the next key may get something */
+	KEY_LOCALITY_SKIPPED,		/* a wider locality may */
+	KEY_APPLICATION_SKIPPED,
+	KEY_QUEUE_SKIPPED
+} KeyOutcome;
+
+/* One attempt to serve a key. */
+typedef struct Attempt
+{
+	YqCluster  *cluster;
+	YqClusterApplication *application;
+	YqRequestKey *key;
+	YqClusterNode *node;
+	YqSchedulingMode mode;
+	const YqLimits *limits;
+	YqReservation *reservation; /* that is to be fulfilled; NULL for none */
+	YqRestNotes *notes;			/* NULL: none are taken */
+	YqProposal *proposal;
+} Attempt;
+
+static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
+
+static KeyOutcome
+skip(const Attempt *attempt, KeyOutcome outcome, YqSkip why)
+{
+	if (!attempt->cluster->explains)
+		return outcome;
+	why.mode = attempt->mode;
+	why.node = attempt->node;
+	why.queue = attempt->application->leaf;
+	why.application = attempt->application;
+	why.key = attempt->key;
+	yq_explain(attempt->cluster, &why);
+	return outcome;
+}
+
+/* -- what is asked for ----------------------------------------------------- */
+
+YqAsk *
+yq_ask_of(const YqRequestKey *key, YqName name)
+{
+	int			low = 0;
+	int			high = key->ask_count;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (key->asks[middle].name == name)
+			return &key->asks[middle];
+		if (key->asks[middle].name < name)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+static bool
+is_outstanding(const YqAsk *ask)
+{
+	return ask != NULL && ask->count > 0;
+}
+
+/* For an application master that is blacklisted which is not for it to say. */
+static bool
+is_blacklisted(const Attempt *attempt)
+{
+	const YqClusterApplication *application = attempt->application;
+
+	if (application->waits_for_master)
+		return false;
+	for (int i = 0; i < application->blacklist_count; i++)
+	{
+		if (application->blacklist[i] == attempt->node->name_number ||
+			application->blacklist[i] == attempt->node->rack_number)
+			return true;
+	}
+	return false;
+}
+
+/* -- delays ---------------------------------------------------------------- */
+
+/* Opportunities to be missed before a container may be anywhere. */
+static float4
+off_switch_delay(const Attempt *attempt)
+{
+	const YqClusterSettings *settings = &attempt->cluster->settings;
+	int64		nodes = attempt->cluster->node_count;
+	float4		factor;
+
+	if (settings->rack_locality_additional_delay > -1)
+		return Min(nodes, (int64) settings->node_locality_delay + settings->rack_locality_additional_delay);
+	factor = (float4) Max(attempt->key->unique_asks - 1, 0) / nodes;
+	return Min((float4) nodes, attempt->key->anywhere.count * Min(factor, 1.0f));
+}
+
+static bool
+has_missed(const Attempt *attempt, float4 delay)
+{
+	if (delay < attempt->key->opportunities)
+		return true;
+	yq_rest_note_delay(attempt->notes, (int64) delay - attempt->key->opportunities);
+	skip(attempt, KEY_LOCALITY_SKIPPED,
+		 (YqSkip) {.reason = YQ_SKIP_LOCALITY,.opportunities = attempt->key->opportunities,.needed = (int64) delay});
+	return false;
+}
+
+/* May a container of that locality be assigned now (delay scheduling)? */
+static bool
+may_be(const Attempt *attempt, YqLocality locality)
+{
+	const YqClusterSettings *settings = &attempt->cluster->settings;
+
+	if (locality == YQ_OFF_SWITCH)
+	{
+		if (attempt->reservation != NULL)
+			return true;
+		if (attempt->cluster->node_count == 0)
+			return false;
+		/* who asks for no place need not wait for one */
+		return attempt->key->unique_asks == 1 || has_missed(attempt, off_switch_delay(attempt));
+	}
+	if (!is_outstanding(yq_ask_of(attempt->key, attempt->node->rack_number)))
+		return false;
+	if (locality == YQ_RACK_LOCAL)
+		return has_missed(attempt, Min(attempt->cluster->node_count, settings->node_locality_delay));
+	return is_outstanding(yq_ask_of(attempt->key, attempt->node->name_number));
+}
+
+/* -- reservations ---------------------------------------------------------- */
+
+/*
+ * Is another container or reservation due for the key?  One that has been
+ * re-reserved often gets more reservations than it asks for, unless it is large.
+ */
+static bool
+is_due(const Attempt *attempt, const int64 *amounts)
+{
+	const YqRequestKey *key = attempt->key;
+	const YqClusterQueue *leaf = attempt->application->leaf;
+	int64		starvation = 0;
+
+	if (key->reservation_count > 0)
+	{
+		float4		share = yq_amounts_ratio(attempt->cluster->calculator, amounts, leaf->maximum_allocation);
+		float4		most = Min(share, leaf->minimum_allocation_factor);
+
+		starvation = (int64) ((key->re_reservations / (float4) key->reservation_count) * (1.0f - most));
+	}
+	return starvation + key->anywhere.count - key->reservation_count > 0;
+}
+
+/* The first reservation of the key that frees as much. */
+static YqReservation *
+find_to_unreserve(const Attempt *attempt, const int64 *needed)
+{
+	for (int i = 0; i < attempt->key->reservation_count; i++)
+	{
+		YqReservation *reservation = attempt->key->reservations[i];
+
+		if (yq_amounts_fit_in_by(attempt->cluster->calculator, needed, reservation->amounts))
+			return reservation;
+	}
+	return NULL;
+}
+
+/* -- one container --------------------------------------------------------- */
+
+static KeyOutcome
+propose(const Attempt *attempt, const int64 *amounts, YqLocality locality, YqReservation *swapped,
+		KeyOutcome outcome)
+{
+	YqProposal *proposal = attempt->proposal;
+
+	proposal->key = attempt->key;
+	proposal->node = attempt->node;
+	proposal->mode = attempt->mode;
+	proposal->amounts = amounts;
+	proposal->locality = locality;
+	proposal->from = attempt->reservation;
+	proposal->swapped = swapped;
+	return outcome;
+}
+
+/* There is room on the node, but for a limit, or because no container is due, a reservation has to be given up first. */
+static KeyOutcome
+skip_without_exchange(const Attempt *attempt, const int64 *amounts, bool must_unreserve, const int64 *to_unreserve)
+{
+	YqCluster  *cluster = attempt->cluster;
+	int			label = attempt->node->label;
+	YqSkip		why = {.reason = YQ_SKIP_RESERVATION,.required = amounts};
+
+	if (must_unreserve && to_unreserve == attempt->limits->to_unreserve)
+	{
+		YqClusterUser *user = attempt->application->user;
+
+		why.reason = YQ_SKIP_USER_LIMIT;
+		why.used = yq_at(cluster, user->used, label);
+		why.limit = yq_user_limit(cluster, user, label, attempt->mode);
+	}
+	else if (must_unreserve)
+	{
+		why.reason = YQ_SKIP_HEADROOM;
+		why.limit = attempt->limits->headroom;
+	}
+	else
+		why.used = yq_at(cluster, attempt->application->reserved, label);
+	return skip(attempt, KEY_LOCALITY_SKIPPED, why);
+}
+
+/* There is room on the node. */
+static KeyOutcome
+allocate(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool due, const int64 *to_unreserve)
+{
+	const YqCluster *cluster = attempt->cluster;
+	bool		must_unreserve = yq_amounts_any_above_none(cluster->calculator, to_unreserve);
+	YqReservation *swapped;
+
+	if (attempt->reservation != NULL || !cluster->settings.continues_looking || (due && !must_unreserve))
+		return propose(attempt, amounts, locality, NULL, KEY_ALLOCATED);
+	swapped = find_to_unreserve(attempt, must_unreserve ? to_unreserve : amounts);
+	if (swapped == NULL)
+	{
+		yq_rest_note_limits(attempt->notes);
+		return skip_without_exchange(attempt, amounts, must_unreserve, to_unreserve);
+	}
+	return propose(attempt, amounts, locality, swapped, KEY_ALLOCATED);
+}
+
+/* Would a node be reserved that has no room for what it can offer? */
+static bool
+may_reserve(const Attempt *attempt, bool due, const int64 *to_unreserve)
+{
+	if (attempt->reservation != NULL)
+		return true;
+	return due && !(attempt->cluster->settings.continues_looking &&
+					yq_amounts_any_above_none(attempt->cluster->calculator, to_unreserve));
+}
+
+/* Nothing is, until there is one with room for it. */
+static void
+note_unreserved(const Attempt *attempt, const int64 *amounts, bool due)
+{
+	if (due)
+		yq_rest_note_limits(attempt->notes);
+	yq_rest_note_room(attempt->notes, attempt->cluster, amounts);
+}
+
+static KeyOutcome
+reserve(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool due, const int64 *to_unreserve)
+{
+	if (!may_reserve(attempt, due, to_unreserve))
+	{
+		note_unreserved(attempt, amounts, due);
+		return skip(attempt, KEY_LOCALITY_SKIPPED,
+					(YqSkip) {.reason = YQ_SKIP_NODE_SPACE,.required = amounts,
+			.limit = attempt->node->unallocated});
+	}
+	return propose(attempt, amounts, locality, NULL, KEY_RESERVED);
+}
+
+/*
+ * Allocate or reserve one container of what is asked for; one that is reserved
+ * stays as it is, whatever has been asked for since.
+ */
+static KeyOutcome
+assign_container(const Attempt *attempt, const YqAsk *ask, YqLocality locality)
+{
+	const YqCluster *cluster = attempt->cluster;
+	const YqCalculator *calculator = cluster->calculator;
+	const YqClusterNode *node = attempt->node;
+	const int64 *amounts = attempt->reservation != NULL ? attempt->reservation->amounts : ask->amounts;
+	bool		due = is_due(attempt, amounts);
+	int64		missing[YQ_MAX_RESOURCE_TYPES];
+	const int64 *to_unreserve;
+
+	for (int i = 0; i < calculator->types; i++)
+		missing[i] = amounts[i] - attempt->limits->headroom[i];
+	to_unreserve = yq_amounts_max(calculator, cluster->hierarchy->cluster, missing, attempt->limits->to_unreserve);
+	if (!yq_amounts_fit_in_by(calculator, amounts, node->total))
+	{
+		if (may_reserve(attempt, due, to_unreserve))
+			yq_rest_note_too_large(attempt->notes, cluster, amounts);
+		else
+			note_unreserved(attempt, amounts, due);
+		return skip(attempt, KEY_LOCALITY_SKIPPED,
+					(YqSkip) {.reason = YQ_SKIP_NODE_TOO_SMALL,.required = amounts,.limit = node->total});
+	}
+	if (yq_amounts_available_containers(calculator, node->unallocated, amounts) > 0)
+		return allocate(attempt, amounts, locality, due, to_unreserve);
+	return reserve(attempt, amounts, locality, due, to_unreserve);
+}
+
+/* -- one key --------------------------------------------------------------- */
+
+static bool
+has_assigned(KeyOutcome outcome)
+{
+	return outcome == KEY_ALLOCATED || outcome == KEY_RESERVED;
+}
+
+/*
+ * The closest locality first.  Who does not relax a wider one wants nothing but
+ * the closer one.
+ */
+static KeyOutcome
+assign_on_node(const Attempt *attempt)
+{
+	const YqAsk *asks[] = {
+		yq_ask_of(attempt->key, attempt->node->name_number),
+		yq_ask_of(attempt->key, attempt->node->rack_number),
+		&attempt->key->anywhere
+	};
+	bool		is_closest = true;
+
+	if (is_outstanding(asks[YQ_NODE_LOCAL]) ||
+		(is_outstanding(asks[YQ_RACK_LOCAL]) &&
+		 !yq_rest_rack_is_idle(attempt->cluster, attempt->key, asks[YQ_RACK_LOCAL])))
+		yq_rest_note_here(attempt->notes);
+	for (int locality = YQ_NODE_LOCAL; locality <= YQ_OFF_SWITCH; locality++)
+	{
+		KeyOutcome	outcome = KEY_LOCALITY_SKIPPED;
+
+		if (!is_outstanding(asks[locality]))
+			continue;
+		if (locality != YQ_NODE_LOCAL && !asks[locality]->relaxes_locality)
+			return skip(attempt, KEY_PRIORITY_SKIPPED, (YqSkip) {.reason = YQ_SKIP_LOCALITY});
+		if (is_closest)
+			attempt->proposal->request_locality = locality;
+		is_closest = false;
+		if (may_be(attempt, locality))
+			outcome = assign_container(attempt, asks[locality], locality);
+		if (has_assigned(outcome))
+			return outcome;
+		if (locality == YQ_OFF_SWITCH)
+			return KEY_APPLICATION_SKIPPED;
+	}
+	return KEY_PRIORITY_SKIPPED;
+}
+
+/* Does what the application has reserved, and may give up, make room for it? */
+static bool
+has_headroom(const Attempt *attempt, int64 *headroom)
+{
+	const YqCluster *cluster = attempt->cluster;
+	const int64 *amounts = attempt->key->anywhere.amounts;
+	const int64 *reserved = attempt->application->reservation_count != 0 && cluster->settings.continues_looking ?
+		yq_at(cluster, attempt->application->reserved, attempt->node->label) : nothing;
+	int64		needed[YQ_MAX_RESOURCE_TYPES];
+
+	for (int i = 0; i < cluster->calculator->types; i++)
+	{
+		headroom[i] = attempt->limits->headroom[i] + reserved[i];
+		needed[i] = amounts[i] - reserved[i];
+	}
+	if (!yq_amounts_fit_in_by(cluster->calculator, amounts, headroom))
+		return false;
+	yq_rest_note_key(attempt->notes, cluster, attempt->key, needed);
+	return true;
+}
+
+/*
+ * Requests of the default partition are served from its own nodes first: each
+ * node that is offered counts, until there were as many as the cluster has.
+ */
+static bool
+is_for_default_first(const Attempt *attempt)
+{
+	YqRequestKey *key = attempt->key;
+
+	if (key->label == 0)
+	{
+		key->missed_non_partitioned++;
+		yq_cluster_touch(attempt->cluster, key);
+	}
+	if (attempt->mode == YQ_RESPECT_EXCLUSIVITY || key->missed_non_partitioned >= attempt->cluster->node_count)
+		return false;
+	yq_rest_note_default_first(attempt->notes, attempt->cluster->node_count - key->missed_non_partitioned - 1);
+	return true;
+}
+
+/* What does not depend on places; KEY_ALLOCATED: go on. */
+static KeyOutcome
+check(const Attempt *attempt)
+{
+	const YqRequestKey *key = attempt->key;
+	const YqClusterSettings *settings = &attempt->cluster->settings;
+	int64		headroom[YQ_MAX_RESOURCE_TYPES];
+
+	if (!is_outstanding(&key->anywhere))
+		return KEY_PRIORITY_SKIPPED;
+	if (attempt->mode == YQ_IGNORE_EXCLUSIVITY && attempt->application->waits_for_master &&
+		!settings->shares_with_masters)
+		return skip(attempt, KEY_APPLICATION_SKIPPED, (YqSkip) {.reason = YQ_SKIP_EXCLUSIVITY});
+	if (key->label != (attempt->mode == YQ_RESPECT_EXCLUSIVITY ? attempt->node->label : 0))
+		return skip(attempt, KEY_PRIORITY_SKIPPED, (YqSkip) {.reason = YQ_SKIP_LABEL});
+	if (!settings->continues_looking && !is_due(attempt, key->anywhere.amounts))
+		return skip(attempt, KEY_PRIORITY_SKIPPED, (YqSkip) {.reason = YQ_SKIP_RESERVATION});
+	if (!has_headroom(attempt, headroom))
+		return skip(attempt, KEY_QUEUE_SKIPPED,
+					(YqSkip) {.reason = YQ_SKIP_HEADROOM,.required = key->anywhere.amounts,.limit = headroom});
+	if (is_for_default_first(attempt))
+		return skip(attempt, KEY_APPLICATION_SKIPPED,
+					(YqSkip) {.reason = YQ_SKIP_DEFAULT_FIRST,.opportunities = key->missed_non_partitioned,
+		.needed = attempt->cluster->node_count});
+	return KEY_ALLOCATED;
+}
+
+/* Something is assigned for the first time: the key waits for places anew. */
+static void
+reset_opportunities(const Attempt *attempt)
+{
+	YqLocality	locality = attempt->proposal->locality;
+
+	if (locality == YQ_NODE_LOCAL ||
+		(locality == YQ_RACK_LOCAL && attempt->cluster->settings.rack_locality_full_reset))
+		attempt->key->opportunities = 0;
+	if (attempt->node->label == 0)
+		attempt->key->missed_non_partitioned = 0;
+}
+
+static KeyOutcome
+assign_key(const Attempt *attempt)
+{
+	KeyOutcome	outcome;
+
+	if (is_blacklisted(attempt))
+	{
+		yq_rest_note_here(attempt->notes);
+		return skip(attempt, KEY_APPLICATION_SKIPPED, (YqSkip) {.reason = YQ_SKIP_BLACKLIST});
+	}
+	attempt->key->opportunities++;
+	yq_cluster_touch(attempt->cluster, attempt->key);
+	outcome = assign_on_node(attempt);
+	if (attempt->reservation != NULL)
+		return outcome;
+	if (outcome == KEY_PRIORITY_SKIPPED)
+		attempt->key->opportunities--;
+	else
+		yq_rest_note_opportunity(attempt->notes);
+	if (has_assigned(outcome))
+		reset_opportunities(attempt);
+	return outcome;
+}
+
+/* -- the application ------------------------------------------------------- */
+
+static YqOutcome
+outcome_of(KeyOutcome outcome)
+{
+	switch (outcome)
+	{
+		case KEY_ALLOCATED:
+			return YQ_OUTCOME_ALLOCATED;
+		case KEY_RESERVED:
+			return YQ_OUTCOME_RESERVED;
+		case KEY_APPLICATION_SKIPPED:
+			return YQ_OUTCOME_APPLICATION_SKIPPED;
+		case KEY_QUEUE_SKIPPED:
+			return YQ_OUTCOME_QUEUE_LIMIT;
+		case KEY_PRIORITY_SKIPPED:
+		case KEY_LOCALITY_SKIPPED:
+			break;
+	}
+	return YQ_OUTCOME_NOTHING;
+}
+
+YqOutcome
+yq_allocator_assign(YqCluster *cluster, YqClusterApplication *application, YqClusterNode *node,
+					YqSchedulingMode mode, const YqLimits *limits, YqRestNotes *notes, YqProposal *proposal)
+{
+	Attempt		attempt = {.cluster = cluster, .application = application, .node = node, .mode = mode,
+	.limits = limits, .notes = notes, .proposal = proposal};
+
+	for (int i = yq_cluster_wanted_key(application, 0); i < application->key_count;
+		 i = yq_cluster_wanted_key(application, i + 1))
+	{
+		KeyOutcome	outcome;
+
+		attempt.key = application->keys[i];
+		outcome = check(&attempt);
+		if (outcome == KEY_ALLOCATED)
+			outcome = assign_key(&attempt);
+		if (outcome != KEY_PRIORITY_SKIPPED)
+			return outcome_of(outcome);
+	}
+	return YQ_OUTCOME_APPLICATION_SKIPPED;
+}
+
+YqOutcome
+yq_allocator_fulfil(YqCluster *cluster, YqClusterNode *node, const YqLimits *limits, YqProposal *proposal)
+{
+	YqRequestKey *key = node->reservation->key;
+	Attempt		attempt = {.cluster = cluster, .application = key->application, .key = key, .node = node,
+	.mode = YQ_RESPECT_EXCLUSIVITY, .limits = limits, .reservation = node->reservation, .proposal = proposal};
+
+	if (!is_outstanding(&key->anywhere))
+	{
+		propose(&attempt, node->reservation->amounts, YQ_NODE_LOCAL, NULL, KEY_QUEUE_SKIPPED);
+		return YQ_OUTCOME_RELEASED;
+	}
+	return outcome_of(assign_key(&attempt));
+}

@@ -1,0 +1,56 @@
+/*-------------------------------------------------------------------------
+ *
+ * allocator.h
+ *	  What an application gets of a node (cs-semantics 5.6; where Hadoop 3.4.1
+ *	  differs from earlier ones, it is as in 3.4.1).
+ *
+ * Nothing is taken here: what should be is a proposal, which commit.h accepts or
+ * not.  Only counters of the request keys change, as they do in Hadoop, whatever
+ * becomes of the proposal.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_ALLOCATOR_H
+#define YQ_ALLOCATOR_H
+
+#include "scheduler/decide/rest.h"
+
+typedef enum YqOutcome
+{
+	YQ_OUTCOME_ALLOCATED,
+	YQ_OUTCOME_RESERVED,		/* or reserved again, when there was a reservation */
+	YQ_OUTCOME_RELEASED,		/* the reservation is not wanted any more */
+	YQ_OUTCOME_APPLICATION_SKIPPED, /* the next application may get something */
+	YQ_OUTCOME_QUEUE_LIMIT,		/* the queue may not use as much: its headroom is kept for it */
+	YQ_OUTCOME_NOTHING			/* the queue gets nothing, lest others overtake */
+} YqOutcome;
+
+typedef struct YqProposal
+{
+	YqRequestKey *key;
+	YqClusterNode *node;
+	YqSchedulingMode mode;
+	const int64 *amounts;
+	YqLocality	locality;
+	YqLocality	request_locality;
+	YqReservation *from;		/* reservation to be fulfilled, kept or released; NULL for none */
+	YqReservation *swapped;		/* reservation on another node to be given up; NULL for none */
+} YqProposal;
+
+/*
+ * Try to assign something to an application with demand, below limits that its leaf has set.
+ * The proposal is set for the first three outcomes; what the others depend on is
+ * added to the notes, unless they are NULL.
+ */
+extern YqOutcome yq_allocator_assign(YqCluster *cluster, YqClusterApplication *application,
+									 YqClusterNode *node, YqSchedulingMode mode,
+									 const YqLimits *limits, YqRestNotes *notes, YqProposal *proposal);
+
+/* Try to fulfil the reservation of a node. */
+extern YqOutcome yq_allocator_fulfil(YqCluster *cluster, YqClusterNode *node,
+									 const YqLimits *limits, YqProposal *proposal);
+
+/* What a key asks for of a node or rack, or NULL. */
+extern YqAsk *yq_ask_of(const YqRequestKey *key, YqName name);
+
+#endif							/* YQ_ALLOCATOR_H */

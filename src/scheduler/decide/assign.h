@@ -1,0 +1,21 @@
+/*-------------------------------------------------------------------------
+ *
+ * assign.h
+ *	  Who gets the free resources of a node (cs-semantics 5).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_ASSIGN_H
+#define YQ_ASSIGN_H
+
+#include "scheduler/state/cluster.h"
+
+/*
+ * Do what the scheduler does when a node reports: fulfil its reservation, or
+ * assign containers until a limit per heartbeat or "most" of them is reached (-1:
+ * only the former).  Decisions are appended to the cluster's, whose state follows
+ * them.  Returns how many containers start.
+ */
+extern int	yq_assign_node(YqCluster *cluster, YqClusterNode *node, int most);
+
+#endif							/* YQ_ASSIGN_H */

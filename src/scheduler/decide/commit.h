@@ -1,0 +1,23 @@
+/*-------------------------------------------------------------------------
+ *
+ * commit.h
+ *	  Taking what the allocator proposes, if it is acceptable (cs-semantics 5.8).
+ *
+ * Limits are checked again here, and more strictly than while walking down the
+ * hierarchy: of several resource types, every one has to fit.  What is accepted
+ * is taken from the cluster at once and becomes a decision.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_COMMIT_H
+#define YQ_COMMIT_H
+
+#include "scheduler/decide/allocator.h"
+
+/*
+ * Commit a proposal with one of the first three outcomes; false when it is
+ * refused, and nothing has changed.
+ */
+extern bool yq_commit(YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal);
+
+#endif							/* YQ_COMMIT_H */

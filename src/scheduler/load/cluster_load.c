@@ -1,0 +1,331 @@
+/*-------------------------------------------------------------------------
+ *
+ * cluster_load.c
+ *	  The cluster as the tables have it, for an allocation pass.
+ *
+ * What is used is read with one snapshot, because folding moves rows from one table
+ * to another.  The rest is read afterwards, statement by statement: what others
+ * change of it meanwhile is noted (change_log.h), and read again if the cluster is
+ * kept.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "admission/application.h"
+#include "admission/leaf.h"
+#include "queues/hierarchy_read.h"
+#include "queues/text.h"
+#include "scheduler/load/cluster_usage.h"
+#include "scheduler/load/holdings.h"
+#include "scheduler/load/loader.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+typedef struct UserEntry
+{
+	YqBytes		key;
+	YqClusterUser *user;
+} UserEntry;
+
+/* -- settings -------------------------------------------------------------- */
+
+static void
+read_setting(const YqLoaderRow *row)
+{
+	YqClusterSettings *settings = &row->loader->cluster->settings;
+
+	if (!yq_loader_is_null(row, 1))
+		settings->node_locality_delay = DatumGetInt32(yq_loader_value(row, 1));
+	if (!yq_loader_is_null(row, 2))
+		settings->rack_locality_additional_delay = DatumGetInt32(yq_loader_value(row, 2));
+	if (!yq_loader_is_null(row, 3))
+		settings->rack_locality_full_reset = DatumGetBool(yq_loader_value(row, 3));
+	if (!yq_loader_is_null(row, 4))
+		settings->continues_looking = DatumGetBool(yq_loader_value(row, 4));
+	if (!yq_loader_is_null(row, 5))
+		settings->assigns_multiple = DatumGetBool(yq_loader_value(row, 5));
+	if (!yq_loader_is_null(row, 6))
+		settings->maximum_containers = DatumGetInt32(yq_loader_value(row, 6));
+	if (!yq_loader_is_null(row, 7))
+		settings->maximum_off_switch = DatumGetInt32(yq_loader_value(row, 7));
+	if (!yq_loader_is_null(row, 8))
+		settings->shares_with_masters = DatumGetBool(yq_loader_value(row, 8));
+}
+
+static void
+read_settings(YqClusterLoader *loader)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT s.node_locality_delay, s.rack_locality_additional_delay, s.rack_locality_full_reset, "
+		"s.reservations_continue_look_all_nodes, s.per_node_heartbeat_multiple_assignments_enabled, "
+		"s.per_node_heartbeat_maximum_container_assignments, s.per_node_heartbeat_maximum_offswitch_assignments, "
+		"s.node_labels_am_allow_non_exclusive_allocation FROM yquota.scheduler_setting AS s"
+	};
+
+	yq_loader_read(loader, &look_up, NULL, read_setting);
+}
+
+static void
+read_shared_label(const YqLoaderRow *row)
+{
+	int			label = yq_loader_label(row, 1);
+
+	if (label > 0)
+		row->loader->cluster->shares[label] = true;
+}
+
+static void
+read_shared_labels(YqClusterLoader *loader)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT l.name FROM yquota.node_label AS l WHERE NOT l.exclusive"
+	};
+
+	yq_loader_read(loader, &look_up, NULL, read_shared_label);
+}
+
+/* -- queues ---------------------------------------------------------------- */
+
+static void
+mark_own_partitions(YqClusterQueue *queue, const YqHierarchy *hierarchy, const char *list)
+{
+	while (*list != '\0')
+	{
+		Size		blanks = strspn(list, ", \t");
+		Size		length = strcspn(list + blanks, ",");
+		char	   *name = pnstrdup(list + blanks, length);
+		int			label;
+
+		while (length > 0 && (name[length - 1] == ' ' || name[length - 1] == '\t'))
+			name[--length] = '\0';
+		label = name[0] == '\0' ? -1 : yq_hierarchy_label(hierarchy, name);
+		if (label > 0)
+			queue->is_own_partition[label] = true;
+		list += blanks + strcspn(list + blanks, ",");
+	}
+}
+
+/* What the hierarchy knows of orders, as the scheduler has it. */
+static void
+set_queues(YqClusterLoader *loader)
+{
+	for (int i = 0; i < loader->hierarchy->queue_count; i++)
+	{
+		YqClusterQueue *queue = &loader->cluster->queues[i];
+		const char *policy = queue->queue->inherited[YQ_INHERITED_ORDERING_POLICY].value;
+
+		queue->priority = queue->queue->priority;
+		if (!queue->is_leaf || policy == NULL)
+			continue;
+		if (strcmp(policy, "fair") == 0)
+			queue->policy = queue->queue->weighs_by_size ? YQ_FAIR_BY_SIZE : YQ_FAIR;
+		else if (strcmp(policy, "fifo-with-partitions") == 0)
+		{
+			queue->policy = YQ_FIFO_WITH_PARTITIONS;
+			if (queue->queue->own_partitions != NULL)
+				mark_own_partitions(queue, loader->hierarchy, queue->queue->own_partitions);
+		}
+	}
+}
+
+/* -- nodes ----------------------------------------------------------------- */
+
+static void
+read_node(const YqLoaderRow *row)
+{
+	YqClusterLoader	   *loader = row->loader;
+	int			label = yq_loader_label(row, 3);
+	char	   *name = yq_loader_text(row, 1);
+
+	if (label < 0)
+		return;
+	(void) yq_cluster_add_node(loader->cluster, name, yq_loader_text(row, 2), label, yq_loader_amounts(row, 4));
+	if (DatumGetBool(yq_loader_value(row, 5)))
+	{
+		MemoryContext caller = MemoryContextSwitchTo(loader->cluster->context);
+
+		loader->loaded->nodes = lappend(loader->loaded->nodes, name);
+		MemoryContextSwitchTo(caller);
+	}
+}
+
+static void
+read_node_count(const YqLoaderRow *row)
+{
+	row->loader->cluster->node_count = DatumGetInt64(yq_loader_value(row, 1));
+}
+
+static void
+read_nodes(YqClusterLoader *loader, const char **names, int count)
+{
+	static YqSavedPlan look_up_all = {
+		.command = "SELECT n.name, n.rack, n.label, n.total, true FROM yquota.node AS n "
+		"WHERE n.state = 'RUNNING' ORDER BY n.name"
+	};
+	static YqSavedPlan look_up_some = {
+		.command = "SELECT n.name, n.rack, n.label, n.total, n.name = ANY ($1) FROM yquota.node AS n "
+		"WHERE n.state = 'RUNNING' AND n.name = ANY ($1 || ARRAY(SELECT r.node FROM yquota.reservation AS r)) "
+		"ORDER BY n.name",
+		.types = {"_text"},
+		.plans_once = true
+	};
+	static YqSavedPlan count_all = {
+		.command = "SELECT pg_catalog.count(*) FROM yquota.node AS n WHERE n.state = 'RUNNING'"
+	};
+	Datum		values[1] = {names == NULL ? (Datum) 0 : yq_array_of_names(names, count)};
+
+	yq_loader_read(loader, names == NULL ? &look_up_all : &look_up_some, values, read_node);
+	yq_loader_read(loader, &count_all, NULL, read_node_count);
+}
+
+/* -- users ----------------------------------------------------------------- */
+
+static YqClusterUser *
+add_user(const YqClusterLoader *loader, YqClusterQueue *leaf, YqBytes name)
+{
+	MemoryContext caller = MemoryContextSwitchTo(loader->cluster->context);
+	char	   *username = pnstrdup(name.data, name.length);
+
+	MemoryContextSwitchTo(caller);
+	return yq_cluster_add_user(loader->cluster, leaf, username, yq_queue_user_weight(leaf->queue, username));
+}
+
+YqClusterUser *
+yq_loaded_find_user(YqLoadedCluster *loaded, YqClusterQueue *leaf, YqBytes name)
+{
+	YqClusterLoader	   *loader = loaded->loader;
+	int			number = leaf->queue->number;
+	YqBytes		key = {.length = sizeof(number) + name.length};
+	char	   *data = palloc(key.length);
+	bool		found;
+	UserEntry  *entry;
+
+	memcpy(data, &number, sizeof(number));
+	memcpy(data + sizeof(number), name.data, name.length);
+	key.data = data;
+	entry = yq_bytes_table_enter(loader->users, key, loader->cluster->context, &found);
+	if (!found)
+		entry->user = add_user(loader, leaf, name);
+	pfree(data);
+	return entry->user;
+}
+
+YqClusterUser *
+yq_loaded_user(YqLoadedCluster *loaded, YqClusterQueue *leaf, const char *username)
+{
+	return yq_loaded_find_user(loaded, leaf, (YqBytes) {username, strlen(username)});
+}
+
+void
+yq_loaded_note_stale(YqLoadedCluster *loaded, YqClusterQueue *queue)
+{
+	MemoryContext caller;
+
+	if (queue->is_stale)
+		return;
+	queue->is_stale = true;
+	caller = MemoryContextSwitchTo(loaded->cluster->context);
+	loaded->stale_queues = lappend(loaded->stale_queues, queue);
+	MemoryContextSwitchTo(caller);
+}
+
+void
+yq_loaded_forget_stale(YqLoadedCluster *loaded)
+{
+	ListCell   *cell;
+
+	foreach(cell, loaded->stale_queues)
+		((YqClusterQueue *) lfirst(cell))->is_stale = false;
+	list_free(loaded->stale_queues);
+	loaded->stale_queues = NIL;
+}
+
+static void
+read_counter(const YqLoaderRow *row)
+{
+	YqClusterLoader	   *loader = row->loader;
+	YqClusterQueue *leaf = yq_cluster_queue(loader->cluster, TextDatumGetCString(yq_loader_value(row, 1)));
+	YqLeafUser	counted = {.username = NULL};
+	YqClusterUser *user;
+
+	if (leaf == NULL || !leaf->is_leaf)
+		return;
+	user = yq_loaded_user(loader->loaded, leaf, TextDatumGetCString(yq_loader_value(row, 2)));
+	counted.non_runnable = DatumGetInt64(yq_loader_value(row, 3));
+	counted.accepted = DatumGetInt64(yq_loader_value(row, 4));
+	counted.active = DatumGetInt64(yq_loader_value(row, 5));
+	counted.demanding = DatumGetInt64(yq_loader_value(row, 6));
+	user->demanding = counted.demanding;
+	user->is_active = yq_leaf_user_is_active(&counted);
+	yq_loaded_note_stale(loader->loaded, leaf);
+}
+
+static void
+read_users(YqClusterLoader *loader)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT c.queue, c.username, pg_catalog.sum(c.non_runnable), pg_catalog.sum(c.accepted), "
+		"pg_catalog.sum(c.active), pg_catalog.sum(c.demanding) "
+		"FROM yquota_internal.application_counter AS c GROUP BY c.queue, c.username"
+	};
+
+	yq_loader_read(loader, &look_up, NULL, read_counter);
+}
+
+void
+yq_cluster_reload_counters(YqLoadedCluster *loaded, const List *queues, const List *usernames)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT u.queue, u.username, COALESCE(pg_catalog.sum(c.non_runnable), 0), COALESCE(pg_catalog.sum(c.accepted), 0), "
+		"COALESCE(pg_catalog.sum(c.active), 0), COALESCE(pg_catalog.sum(c.demanding), 0) "
+		"FROM (SELECT DISTINCT n.* FROM unnest($1, $2) AS n (queue, username)) AS u "
+		"LEFT JOIN yquota_internal.application_counter AS c ON c.queue = u.queue AND c.username = u.username "
+		"GROUP BY u.queue, u.username",
+		.types = {"_text", "_text"},
+		.plans_once = true
+	};
+	Datum		values[2];
+
+	if (queues == NIL)
+		return;
+	values[0] = yq_array_of_strings(queues);
+	values[1] = yq_array_of_strings(usernames);
+	yq_loader_read(loaded->loader, &look_up, values, read_counter);
+}
+/* -- all ------------------------------------------------------------------------------ */
+
+static YqClusterLoader *
+make_loader(YqHierarchy *hierarchy)
+{
+	YqCluster  *cluster = yq_cluster_create(hierarchy);
+	YqClusterLoader	   *loader = MemoryContextAllocZero(cluster->context, sizeof(YqClusterLoader));
+
+	loader->hierarchy = hierarchy;
+	loader->cluster = cluster;
+	loader->loaded = MemoryContextAllocZero(cluster->context, sizeof(YqLoadedCluster));
+	loader->loaded->cluster = cluster;
+	loader->loaded->loader = loader;
+	cluster->complete_leaf = yq_holdings_refresh;
+	cluster->source = loader->loaded;
+	loader->applications = yq_loader_make_applications(cluster);
+	loader->users = yq_bytes_table_create("yquota users of a pass", sizeof(UserEntry), cluster->context);
+	return loader;
+}
+
+YqLoadedCluster *
+yq_cluster_load(YqHierarchy *hierarchy, const char **nodes, int node_count, Snapshot snapshot, YqFollower *deltas)
+{
+	YqClusterLoader	   *loader = make_loader(hierarchy);
+
+	read_settings(loader);
+	read_shared_labels(loader);
+	set_queues(loader);
+	read_nodes(loader, nodes, node_count);
+	yq_cluster_read_usage(loader->loaded, snapshot, deltas);
+	read_users(loader);
+	yq_loader_read_applications(loader, NULL);
+	yq_cluster_prepare(loader->cluster);
+	yq_loaded_forget_stale(loader->loaded);
+	return loader->loaded;
+}

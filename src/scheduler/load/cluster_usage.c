@@ -1,0 +1,338 @@
+/*-------------------------------------------------------------------------
+ *
+ * cluster_usage.c
+ *	  What GUARANTEED containers hold of queues, users and nodes.
+ *
+ * Only GUARANTEED containers take a node's resources from the scheduler, as
+ * SchedulerNode has it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "catalog/pg_type_d.h"
+#include "queues/hierarchy_read.h"
+#include "scheduler/load/cluster_usage.h"
+#include "utils/array.h"
+#include "utils/memutils.h"
+#include "utils/xid8.h"
+
+typedef struct Reading
+{
+	YqLoadedCluster *loaded;
+	Oid			guaranteed;
+	MemoryContext row_context;
+	bool		notes_stale;	/* what changes has been prepared */
+	int64		own_rows;
+} Reading;
+
+static Reading
+begin_reading(YqLoadedCluster *loaded, bool notes_stale)
+{
+	return (Reading) {.loaded = loaded, .notes_stale = notes_stale,
+		.guaranteed = yq_enum_oid("execution_type", "GUARANTEED"),
+		.row_context = AllocSetContextCreate(CurrentMemoryContext, "yquota usage", ALLOCSET_SMALL_SIZES)};
+}
+
+/* Columns that both kinds of counters begin with. */
+typedef enum UsageColumn
+{
+	USAGE_EXECUTION_TYPE,
+	USAGE_ALLOCATION,
+	USAGE_QUEUE,				/* of nodes: their name */
+	USAGE_LABEL,
+	USAGE_USERNAME,
+	USAGE_NODE,					/* this and the next of deltas alone */
+	USAGE_SCOPE,
+	USAGE_COLUMNS
+} UsageColumn;
+
+static const char *const usage_columns[] = {"execution_type", "allocation", "queue", "label", "username", "node", "scope"};
+static const char *const node_columns[] = {"execution_type", "allocation", "node"};
+
+/* What a row says that GUARANTEED containers hold; NULL when it is about others. */
+static const int64 *
+guaranteed_amounts(const Reading *reading, const YqRow *row)
+{
+	bool		isnull;
+	Datum		value = yq_row_value(row, USAGE_EXECUTION_TYPE, &isnull);
+
+	if (isnull || DatumGetObjectId(value) != reading->guaranteed)
+		return NULL;
+	value = yq_row_value(row, USAGE_ALLOCATION, &isnull);
+	return isnull ? NULL : yq_hierarchy_read_amounts(reading->loaded->cluster->hierarchy, value);
+}
+
+static int
+label_of(const YqHierarchy *hierarchy, const YqRow *row)
+{
+	const char *label = hierarchy->settings.has_node_labels ? yq_row_text(row, USAGE_LABEL) : NULL;
+
+	return label == NULL ? 0 : yq_hierarchy_label(hierarchy, label);
+}
+
+/* By its path, as nearly all are called, or its short name. */
+static YqQueue *
+queue_of(const YqHierarchy *hierarchy, const YqRow *row)
+{
+	YqBytes		path = yq_row_bytes(row, USAGE_QUEUE);
+	YqQueue    *queue;
+
+	if (path.data == NULL)
+		return NULL;
+	queue = yq_hierarchy_find_bytes(hierarchy, path);
+	return queue != NULL ? queue : yq_hierarchy_find_by_name(hierarchy, pnstrdup(path.data, path.length));
+}
+
+static void
+note_change(const Reading *reading, YqClusterQueue *queue, YqClusterUser *user)
+{
+	if (!reading->notes_stale)
+		return;
+	yq_loaded_note_stale(reading->loaded, queue);
+	if (user != NULL)
+		user->is_stale = yq_is_fair(queue->policy);
+}
+
+static void
+add_to_queue(const Reading *reading, const YqRow *row, const int64 *amounts)
+{
+	YqLoadedCluster *loaded = reading->loaded;
+	YqHierarchy *hierarchy = loaded->cluster->hierarchy;
+	YqBytes		username = yq_row_bytes(row, USAGE_USERNAME);
+	int			label = label_of(hierarchy, row);
+	YqQueue    *queue = queue_of(hierarchy, row);
+	YqClusterQueue *leaf;
+	YqClusterUser *user;
+
+	if (queue == NULL || label < 0)
+		return;
+	leaf = &loaded->cluster->queues[queue->number];
+	user = !leaf->is_leaf || username.data == NULL ? NULL : yq_loaded_find_user(loaded, leaf, username);
+	yq_cluster_add_usage(loaded->cluster, leaf, user, label, amounts);
+	note_change(reading, leaf, user);
+}
+
+static void
+add_to_node(const Reading *reading, YqBytes name, const int64 *amounts)
+{
+	const YqCluster *cluster = reading->loaded->cluster;
+	YqClusterNode *node = name.data == NULL ? NULL : yq_cluster_find_node(cluster, name);
+
+	for (int i = 0; node != NULL && i < cluster->calculator->types; i++)
+		node->unallocated[i] -= amounts[i];
+}
+
+/* -- rows ------------------------------------------------------------------ */
+
+static void
+read_usage_counter(const YqRow *row)
+{
+	const Reading *reading = row->argument;
+	MemoryContext caller = MemoryContextSwitchTo(reading->row_context);
+	const int64 *amounts = guaranteed_amounts(reading, row);
+
+	if (amounts != NULL)
+		add_to_queue(reading, row, amounts);
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(reading->row_context);
+}
+
+static void
+read_node_counter(const YqRow *row)
+{
+	const Reading *reading = row->argument;
+	MemoryContext caller = MemoryContextSwitchTo(reading->row_context);
+	const int64 *amounts = guaranteed_amounts(reading, row);
+
+	if (amounts != NULL)
+		add_to_node(reading, yq_row_bytes(row, USAGE_QUEUE), amounts);
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(reading->row_context);
+}
+
+static void
+read_delta(const YqRow *row, bool is_own)
+{
+	Reading    *reading = row->argument;
+	MemoryContext caller = MemoryContextSwitchTo(reading->row_context);
+	bool		isnull;
+	char		scope = DatumGetChar(yq_row_value(row, USAGE_SCOPE, &isnull));
+	const int64 *amounts = is_own ? NULL : guaranteed_amounts(reading, row);
+
+	reading->own_rows += is_own;
+	if (amounts != NULL && (scope == 'a' || scope == 'u'))
+		add_to_queue(reading, row, amounts);
+	if (amounts != NULL && (scope == 'a' || scope == 'n'))
+		add_to_node(reading, yq_row_bytes(row, USAGE_NODE), amounts);
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(reading->row_context);
+}
+
+static void
+count_own(const YqRow *row, bool is_own)
+{
+	*(int64 *) row->argument += is_own;
+}
+
+/* -- all ------------------------------------------------------------------- */
+
+static void
+read_all(Reading *reading, Snapshot snapshot, YqFollower *deltas)
+{
+	YqLoadedCluster *loaded = reading->loaded;
+
+	yq_follower_begin(deltas, YQ_COUNTER_DELTA, loaded->cluster->context);
+	yq_table_scan(YQ_USAGE_COUNTER, snapshot, usage_columns, USAGE_NODE, read_usage_counter, reading);
+	yq_table_scan(YQ_NODE_COUNTER, snapshot, node_columns, lengthof(node_columns), read_node_counter, reading);
+	(void) yq_follower_read(deltas, NULL, snapshot, false, usage_columns, USAGE_COLUMNS, read_delta, reading);
+}
+
+void
+yq_cluster_read_usage(YqLoadedCluster *loaded, Snapshot snapshot, YqFollower *deltas)
+{
+	Reading		reading = begin_reading(loaded, false);
+
+	read_all(&reading, snapshot, deltas);
+	MemoryContextDelete(reading.row_context);
+}
+
+int64
+yq_cluster_read_new_usage(YqLoadedCluster *loaded, const YqSeen *seen, Snapshot snapshot, YqFollower *deltas)
+{
+	Reading		reading = begin_reading(loaded, true);
+	bool		is_same = yq_follower_read(deltas, seen, snapshot, false, usage_columns, USAGE_COLUMNS,
+										   read_delta, &reading);
+
+	MemoryContextDelete(reading.row_context);
+	return is_same ? reading.own_rows : -1;
+}
+
+int64
+yq_usage_count_own(const YqSeen *seen, Snapshot snapshot, YqFollower *deltas)
+{
+	int64		count = 0;
+
+	(void) yq_follower_read(deltas, seen, snapshot, true, usage_columns, 1, count_own, &count);
+	return count;
+}
+
+/* -- again ----------------------------------------------------------------- */
+
+static void
+forget_usage(const YqCluster *cluster)
+{
+	Size		size = yq_cluster_amounts_size(cluster);
+
+	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
+	{
+		YqClusterQueue *queue = &cluster->queues[i];
+
+		memset(queue->used, 0, size);
+		for (int j = 0; j < queue->user_count; j++)
+			memset(queue->users[j]->used, 0, size);
+	}
+	for (int i = 0; i < cluster->name_count; i++)
+	{
+		if (cluster->nodes[i] != NULL)
+			memcpy(cluster->nodes[i]->unallocated, cluster->nodes[i]->total, cluster->calculator->types * sizeof(int64));
+	}
+}
+
+static void
+use_reservations(YqCluster *cluster)
+{
+	for (int i = 0; i < cluster->name_count; i++)
+	{
+		const YqClusterNode *node = cluster->nodes[i];
+		const YqReservation *reservation = node == NULL ? NULL : node->reservation;
+
+		if (reservation != NULL)
+			yq_cluster_add_usage(cluster, reservation->key->application->leaf, reservation->key->application->user,
+								 node->label, reservation->amounts);
+	}
+}
+
+void
+yq_cluster_read_usage_again(YqLoadedCluster *loaded, Snapshot snapshot, YqFollower *deltas)
+{
+	YqCluster  *cluster = loaded->cluster;
+	Reading		reading = begin_reading(loaded, false);
+
+	forget_usage(cluster);
+	yq_follower_forget(deltas);
+	read_all(&reading, snapshot, deltas);
+	use_reservations(cluster);
+	reading.notes_stale = true;
+	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
+	{
+		YqClusterQueue *queue = &cluster->queues[i];
+
+		note_change(&reading, queue, NULL);
+		for (int j = 0; j < queue->user_count; j++)
+			note_change(&reading, queue, queue->users[j]);
+	}
+	MemoryContextDelete(reading.row_context);
+}
+
+static void
+read_version(const YqRow *row)
+{
+	YqUsageVersion *version = row->argument;
+	bool		isnull;
+	Datum		value;
+	Datum	   *but;
+
+	version->version = *DatumGetUUIDP(yq_row_value(row, 0, &isnull));
+	version->content = *DatumGetUUIDP(yq_row_value(row, 1, &isnull));
+	value = yq_row_value(row, 2, &isnull);
+	version->folded_before = isnull ? FirstNormalFullTransactionId : DatumGetFullTransactionId(value);
+	value = yq_row_value(row, 3, &isnull);
+	if (isnull)
+		return;
+	deconstruct_array(DatumGetArrayTypeP(value), XID8OID, sizeof(FullTransactionId), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE,
+					  &but, NULL, &version->folded_but_count);
+	version->folded_but = palloc(Max(version->folded_but_count, 1) * sizeof(FullTransactionId));
+	for (int i = 0; i < version->folded_but_count; i++)
+		version->folded_but[i] = DatumGetFullTransactionId(but[i]);
+}
+
+YqUsageVersion
+yq_usage_version(Snapshot snapshot)
+{
+	static const char *const columns[] = {"version", "content", "folded_before", "folded_but"};
+	YqUsageVersion version = {.folded_but = NULL};
+
+	yq_table_scan(YQ_USAGE_VERSION, snapshot, columns, lengthof(columns), read_version, &version);
+	return version;
+}
+
+static bool
+is_folded(const YqUsageVersion *version, FullTransactionId transaction)
+{
+	if (!FullTransactionIdPrecedes(transaction, version->folded_before))
+		return false;
+	for (int i = 0; i < version->folded_but_count; i++)
+	{
+		if (FullTransactionIdEquals(transaction, version->folded_but[i]))
+			return false;
+	}
+	return true;
+}
+
+bool
+yq_usage_is_known(const YqUsageVersion *now, const YqUsageVersion *known, const YqSeen *seen)
+{
+	if (memcmp(&now->version, &known->version, sizeof(pg_uuid_t)) == 0)
+		return true;
+	if (memcmp(&now->content, &known->content, sizeof(pg_uuid_t)) != 0 ||
+		FullTransactionIdPrecedes(yq_seen_full_number(seen, seen->snapshot.xmax), now->folded_before) ||
+		(TransactionIdIsValid(seen->own) && is_folded(now, yq_seen_full_number(seen, seen->own))))
+		return false;
+	for (uint32 i = 0; i < seen->snapshot.xcnt; i++)
+	{
+		if (is_folded(now, yq_seen_full_number(seen, seen->snapshot.xip[i])))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,503 @@
+/*-------------------------------------------------------------------------
+ *
+ * apply.c
+ *	  Writing down what a pass has decided.
+ *
+ * Containers and decisions are written by decision.c.  All else are a few rows of a few
+ * tables, each changed by its key; whoever else changes them holds the lock of passes, too, or
+ * that of their leaf.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "admission/submission_lock.h"
+#include "miscadmin.h"
+#include "queues/hierarchy_read.h"
+#include "scheduler/record/apply.h"
+#include "scheduler/record/container_number.h"
+#include "scheduler/record/decision.h"
+#include "scheduler/record/pass_lock.h"
+#include "scheduler/request/container_update.h"
+#include "store/catalog.h"
+#include "store/clock.h"
+#include "store/index_scan.h"
+#include "store/row_update.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+/* -- who is still there ------------------------------------------------------- */
+
+/* Are there nodes with a label that serve the default partition, too? */
+static bool
+has_shared_nodes(const YqCluster *cluster)
+{
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	{
+		if (cluster->shares[label])
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Is there anything new to be counted?  What was missed for the default partition
+ * decides on shared nodes alone.  Every node that reports lets many requests miss it,
+ * so without such nodes it is written down along with other counters only.
+ */
+static bool
+counters_differ(const YqCluster *cluster, const YqRequestKey *key)
+{
+	return key->opportunities != key->written.opportunities ||
+		key->re_reservations != key->written.re_reservations ||
+		(key->missed_non_partitioned != key->written.missed_non_partitioned && has_shared_nodes(cluster));
+}
+
+/* Requests are served by decisions only. */
+static bool
+is_touched(const YqCluster *cluster, const YqClusterApplication *application)
+{
+	if (yq_loaded(application)->is_decided || application->is_place_changed)
+		return true;
+	for (int i = 0; i < application->key_count; i++)
+	{
+		const YqRequestKey *key = application->keys[i];
+
+		if (key->is_changed && (key->update != NULL || counters_differ(cluster, key)))
+			return true;
+	}
+	return false;
+}
+
+static List *
+list_touched(const YqLoadedCluster *loaded)
+{
+	const YqCluster *cluster = loaded->cluster;
+	List	   *touched = NIL;
+
+	for (int i = 0; i < cluster->decision_count; i++)
+		yq_loaded(cluster->decisions[i].key->application)->is_decided = true;
+	for (int i = 0; i < cluster->touched_count; i++)
+	{
+		if (is_touched(cluster, cluster->touched[i]))
+			touched = lappend(touched, cluster->touched[i]);
+		yq_loaded(cluster->touched[i])->is_decided = false;
+	}
+	return touched;
+}
+
+static void
+lock_leaves(const List *applications)
+{
+	YqSubmissionLocks locks = {NIL};
+	const YqClusterQueue *last = NULL;
+	ListCell   *cell;
+
+	foreach(cell, applications)
+	{
+		const YqClusterApplication *application = lfirst(cell);
+
+		if (application->leaf != last)
+			yq_submission_locks_add(&locks, YQ_LOCK_LEAF, application->leaf->queue->path);
+		last = application->leaf;
+	}
+	yq_submission_locks_take(&locks);
+}
+
+/*
+ * A container that was to be updated may have ended or changed: then its application
+ * gets nothing in this pass, and is read again by the next one.  Returns those that
+ * are left.
+ */
+static List *
+leave_out_changed(const YqCluster *cluster, List *applications)
+{
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		const YqDecision *decision = &cluster->decisions[i];
+		YqClusterApplication *application = decision->key->application;
+
+		if (!yq_decision_updates(decision) || yq_loaded(application)->is_gone ||
+			yq_container_update_claim(cluster->hierarchy, decision->key->update))
+			continue;
+		yq_loaded(application)->is_gone = true;
+		applications = list_delete_ptr(applications, application);
+	}
+	return applications;
+}
+
+/* What was decided for those that are gone never was. */
+static void
+drop_decisions_of_gone(YqCluster *cluster)
+{
+	int			count = 0;
+
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		if (!yq_loaded(cluster->decisions[i].key->application)->is_gone)
+			cluster->decisions[count++] = cluster->decisions[i];
+	}
+	cluster->decision_count = count;
+}
+
+/* Where to look whether applications are what was read. */
+typedef struct Presence
+{
+	YqIndexScan   *applications;
+	AttrNumber	state;
+	AttrNumber	queue;
+	Oid			active;
+} Presence;
+
+/* Is it ACTIVE, and in its leaf? */
+static bool
+is_present(const Presence *presence, const YqClusterApplication *application)
+{
+	const char *path = application->leaf->queue->path;
+	TupleTableSlot *slot;
+	Datum		state;
+	text	   *queue;
+	bool		isnull;
+
+	yq_index_scan_seek(presence->applications, cstring_to_text(application->application_id));
+	slot = yq_index_scan_next(presence->applications);
+	if (slot == NULL)
+		return false;
+	state = slot_getattr(slot, presence->state, &isnull);
+	if (DatumGetObjectId(state) != presence->active)
+		return false;
+	queue = DatumGetTextPP(slot_getattr(slot, presence->queue, &isnull));
+	return VARSIZE_ANY_EXHDR(queue) == strlen(path) && memcmp(VARDATA_ANY(queue), path, strlen(path)) == 0;
+}
+
+/* Those that are there; others are marked. */
+static List *
+find_present(const List *applications)
+{
+	YqIndexScan   *finder = yq_index_scan_open(YQ_APPLICATION, "application_pkey");
+	Presence	presence = {
+		.applications = finder,
+		.state = yq_column(yq_index_scan_relation(finder), "state"),
+		.queue = yq_column(yq_index_scan_relation(finder), "queue"),
+		.active = yq_enum_oid("application_state", "ACTIVE")
+	};
+	List	   *present = NIL;
+	ListCell   *cell;
+
+	foreach(cell, applications)
+	{
+		YqClusterApplication *application = lfirst(cell);
+
+		CHECK_FOR_INTERRUPTS();
+		yq_loaded(application)->is_gone = !is_present(&presence, application);
+		if (!yq_loaded(application)->is_gone)
+			present = lappend(present, application);
+	}
+	yq_index_scan_close(finder);
+	return present;
+}
+
+/*
+ * Applications of which something is to be written, locked; those that have ended
+ * or moved since they were read, and such with containers that are not to be updated
+ * now, are left out, and marked, and decisions for them dropped.
+ */
+static List *
+find_touched(const YqLoadedCluster *loaded)
+{
+	List	   *touched = list_touched(loaded);
+	List	   *present;
+
+	if (touched == NIL)
+		return NIL;
+	lock_leaves(touched);
+	yq_pass_lock_events();
+	present = leave_out_changed(loaded->cluster, find_present(touched));
+	if (list_length(present) < list_length(touched))
+		drop_decisions_of_gone(loaded->cluster);
+	return present;
+}
+
+/* -- changing rows ------------------------------------------------------------ */
+
+/* A table that is opened when there is something to be changed. */
+typedef struct Rows
+{
+	YqTable		table;
+	const char *primary_key;
+	const char *const *columns;
+	int			count;
+	YqRowUpdate  *changer;
+} Rows;
+
+static bool
+find(Rows *rows, const Datum *key)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (rows->changer == NULL)
+		rows->changer = yq_row_update_open(rows->table, rows->primary_key, rows->columns, rows->count);
+	return yq_row_update_find(rows->changer, key);
+}
+
+/* -- reservations ------------------------------------------------------------------ */
+
+static const char *const reservation_columns[] = {"node", "application_id", "container_id", "label", "container_to_update",
+	"priority", "allocation_request_id", "allocation", "reserved_at"};
+
+static Rows
+reservation_rows(void)
+{
+	return (Rows) {.table = YQ_RESERVATION,.primary_key = "reservation_pkey",.columns = reservation_columns,.count = lengthof(reservation_columns)};
+}
+
+/* Such as were fulfilled or given up. */
+static void
+drop_reservations(const YqCluster *cluster)
+{
+	Rows		rows = reservation_rows();
+
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		const YqReservation *reservation = cluster->decisions[i].reservation;
+		Datum		node;
+
+		if (reservation == NULL || reservation->node->reservation == reservation)
+			continue;
+		node = CStringGetTextDatum(reservation->node->name);
+		if (find(&rows, &node))
+			yq_row_update_delete(rows.changer);
+	}
+	yq_row_update_close(rows.changer);
+}
+
+static void
+write_reservation(Rows *rows, const YqCluster *cluster, const YqReservation *reservation)
+{
+	const YqRequestKey *key = reservation->key;
+	const YqClusterNode *node = reservation->node;
+	Datum		name = CStringGetTextDatum(node->name);
+	YqRowUpdate  *changer;
+
+	(void) find(rows, &name);
+	changer = rows->changer;
+	yq_row_update_set(changer, 1, CStringGetTextDatum(key->application->application_id));
+	yq_row_update_set(changer, 2, PointerGetDatum(yq_container_id(key->application, reservation->container)));
+	yq_row_update_set(changer, 3, CStringGetTextDatum(cluster->hierarchy->labels[node->label]));
+	if (key->update == NULL)
+		yq_row_update_set_null(changer, 4);
+	else
+		yq_row_update_set(changer, 4, CStringGetTextDatum(key->update->container_id));
+	yq_row_update_set(changer, 5, Int32GetDatum(key->priority));
+	yq_row_update_set(changer, 6, Int64GetDatum(key->allocation_request_id));
+	yq_row_update_set(changer, 7, yq_hierarchy_resource(cluster->hierarchy, reservation->amounts));
+	yq_row_update_set(changer, 8, TimestampTzGetDatum(yq_clock_now()));
+	yq_row_update_write(changer);
+}
+
+/* One of an application that is not ACTIVE any more is replaced. */
+static void
+write_reservations(const YqCluster *cluster)
+{
+	Rows		rows = reservation_rows();
+
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		const YqDecision *decision = &cluster->decisions[i];
+
+		if (decision->kind == YQ_RESERVED && decision->node->reservation == decision->reservation)
+			write_reservation(&rows, cluster, decision->reservation);
+	}
+	yq_row_update_close(rows.changer);
+}
+
+/* -- requests --------------------------------------------------------------------- */
+
+static const char *const request_columns[] = {"application_id", "priority", "allocation_request_id", "resource_name", "count"};
+static const char *const counter_columns[] = {"application_id", "priority", "allocation_request_id", "opportunities",
+	"missed_non_partitioned", "re_reservations"};
+
+/* Rows that an application has of both. */
+typedef struct RequestRows
+{
+	Rows		requests;
+	Rows		counters;
+	Datum		application_id;
+} RequestRows;
+
+/* What has been served has no row. */
+static void
+write_ask(RequestRows *rows, const YqRequestKey *key, const YqAsk *ask)
+{
+	Datum		row_key[4] = {rows->application_id, Int32GetDatum(key->priority), Int64GetDatum(key->allocation_request_id)};
+	YqRowUpdate  *changer;
+
+	if (!ask->is_changed || ask->source == NULL)
+		return;
+	row_key[3] = CStringGetTextDatum(ask->source);
+	if (!find(&rows->requests, row_key))
+		return;
+	changer = rows->requests.changer;
+	yq_row_update_set(changer, 4, Int32GetDatum(ask->count));
+	if (ask->count > 0)
+		yq_row_update_write(changer);
+	else
+		yq_row_update_delete(changer);
+}
+
+static void
+write_counters(RequestRows *rows, YqRequestKey *key)
+{
+	const Datum row_key[] = {rows->application_id, Int32GetDatum(key->priority), Int64GetDatum(key->allocation_request_id)};
+	YqRowUpdate  *changer;
+
+	(void) find(&rows->counters, row_key);
+	changer = rows->counters.changer;
+	key->written = (YqRequestCounters) {key->opportunities, key->missed_non_partitioned, key->re_reservations};
+	yq_row_update_set(changer, 3, Int64GetDatum(key->opportunities));
+	yq_row_update_set(changer, 4, Int64GetDatum(key->missed_non_partitioned));
+	yq_row_update_set(changer, 5, Int64GetDatum(key->re_reservations));
+	yq_row_update_write(changer);
+}
+
+/*
+ * Counts of what is still asked for.  What else was asked for with a key stays when
+ * nothing is wanted anywhere, and counts when it is asked for again; counters stay, too
+ * (LocalityAppPlacementAllocator, SchedulerApplicationAttempt).
+ */
+static void
+write_requests(const YqCluster *cluster, const List *applications)
+{
+	RequestRows rows = {
+		.requests = {.table = YQ_RESOURCE_REQUEST,.primary_key = "resource_request_pkey",.columns = request_columns,.count = lengthof(request_columns)},
+		.counters = {.table = YQ_REQUEST_COUNTER,.primary_key = "request_counter_pkey",.columns = counter_columns,.count = lengthof(counter_columns)}
+	};
+	ListCell   *cell;
+
+	foreach(cell, applications)
+	{
+		const YqClusterApplication *application = lfirst(cell);
+
+		rows.application_id = CStringGetTextDatum(application->application_id);
+		for (int i = 0; i < application->key_count; i++)
+		{
+			YqRequestKey *key = application->keys[i];
+
+			if (!key->is_changed || key->update != NULL)
+				continue;
+			if (counters_differ(cluster, key))
+				write_counters(&rows, key);
+			write_ask(&rows, key, &key->anywhere);
+			for (int j = 0; j < key->ask_count; j++)
+				write_ask(&rows, key, &key->asks[j]);
+		}
+	}
+	yq_row_update_close(rows.counters.changer);
+	yq_row_update_close(rows.requests.changer);
+}
+
+/* -- applications ------------------------------------------------------------------- */
+
+static const char *const attempt_columns[] = {"application_id", "attempt", "next_container", "am_container_id",
+	"placed_memory", "placed_pending", "uncounted_memory"};
+
+static void
+note_masters(const YqCluster *cluster)
+{
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		const YqDecision *decision = &cluster->decisions[i];
+
+		if (decision->is_master && yq_decision_starts(decision))
+			yq_loaded(decision->key->application)->master = decision;
+	}
+}
+
+/* Its place in fair order. */
+static void
+set_place(YqRowUpdate *changer, const YqClusterApplication *application)
+{
+	if (application->placed_memory < 0)
+		yq_row_update_set_null(changer, 4);
+	else
+		yq_row_update_set(changer, 4, Int64GetDatum(application->placed_memory));
+	yq_row_update_set(changer, 5, Int64GetDatum(application->placed_pending));
+	yq_row_update_set(changer, 6, Int64GetDatum(application->uncounted_memory));
+}
+
+static void
+write_attempt(Rows *rows, YqClusterApplication *application)
+{
+	YqLoadedApplication *source = yq_loaded(application);
+	Datum		id = CStringGetTextDatum(application->application_id);
+	bool		is_found = find(rows, &id);
+	YqRowUpdate  *changer = rows->changer;
+
+	if (!is_found)
+		yq_row_update_set(changer, 1, Int32GetDatum(source->attempt));
+	yq_row_update_set(changer, 2, Int64GetDatum(application->next_container));
+	if (source->master != NULL)
+		yq_row_update_set(changer, 3, PointerGetDatum(yq_decision_container_id(source->master)));
+	if (!is_found || application->is_place_changed)
+		set_place(changer, application);
+	yq_row_update_write(changer);
+	source->next_container = application->next_container;
+	source->master = NULL;
+	application->is_place_changed = false;
+}
+
+/* Numbers of containers, containers of application masters, places. */
+static void
+write_attempts(const YqCluster *cluster, const List *applications)
+{
+	Rows		rows = {.table = YQ_APPLICATION_ATTEMPT,.primary_key = "application_attempt_pkey",.columns = attempt_columns,.count = lengthof(attempt_columns)};
+	ListCell   *cell;
+
+	note_masters(cluster);
+	foreach(cell, applications)
+	{
+		YqClusterApplication *application = lfirst(cell);
+
+		if (application->next_container != yq_loaded(application)->next_container || application->is_place_changed ||
+			yq_loaded(application)->master != NULL)
+			write_attempt(&rows, application);
+	}
+	yq_row_update_close(rows.changer);
+}
+
+/* Who has got all that he asked for waits for nothing any more. */
+static void
+end_demand(const List *applications)
+{
+	static const char *const columns[] = {"application_id", "has_outstanding_requests"};
+	Rows		rows = {.table = YQ_APPLICATION,.primary_key = "application_pkey",.columns = columns,.count = lengthof(columns)};
+	ListCell   *cell;
+
+	foreach(cell, applications)
+	{
+		const YqClusterApplication *application = lfirst(cell);
+		Datum		id = CStringGetTextDatum(application->application_id);
+
+		if (application->is_demanding || !find(&rows, &id) || !DatumGetBool(yq_row_update_value(rows.changer, 1)))
+			continue;
+		yq_row_update_set(rows.changer, 1, BoolGetDatum(false));
+		yq_row_update_write(rows.changer);
+	}
+	yq_row_update_close(rows.changer);
+}
+
+void
+yq_decisions_apply(YqLoadedCluster *loaded)
+{
+	List	   *applications;
+
+	yq_cluster_sort_touched(loaded->cluster);
+	applications = loaded->changed = find_touched(loaded);
+	yq_container_numbers_skip_known(loaded, applications);
+	yq_decisions_write(loaded);
+	yq_container_updates_record(loaded->cluster, applications);
+	drop_reservations(loaded->cluster);
+	write_reservations(loaded->cluster);
+	write_requests(loaded->cluster, applications);
+	write_attempts(loaded->cluster, applications);
+	end_demand(applications);
+}

@@ -1,0 +1,211 @@
+/*-------------------------------------------------------------------------
+ *
+ * change_log.c
+ *	  What sessions that keep a cluster have to read again.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/htup_details.h"
+#include "access/xact.h"
+#include "base/arguments.h"
+#include "commands/trigger.h"
+#include "fmgr.h"
+#include "scheduler/cache/change_reader.h"
+#include "scheduler/record/change_log.h"
+#include "store/bulk_insert.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/rel.h"
+#include "utils/xid8.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_note_application);
+PG_FUNCTION_INFO_V1(yq_sql_note_scheduler_change);
+
+/* Columns of scheduler_change, in table order. */
+enum
+{
+	CHANGE_KIND,
+	CHANGE_APPLICATION_ID,
+	CHANGE_QUEUE,
+	CHANGE_USERNAME,
+	CHANGE_CHANGED_BY,
+	CHANGE_SERVED,
+	CHANGE_COLUMNS
+};
+
+/* Rows that are written at once. */
+#define ROWS_AT_ONCE 100
+
+typedef struct Change
+{
+	Datum		values[CHANGE_COLUMNS];
+	bool		nulls[CHANGE_COLUMNS];
+} Change;
+
+static Change
+make_change(char kind)
+{
+	Change		change = {.nulls = {false, true, true, true, false, true}};
+
+	change.values[CHANGE_KIND] = CharGetDatum(kind);
+	change.values[CHANGE_CHANGED_BY] = FullTransactionIdGetDatum(GetTopFullTransactionId());
+	return change;
+}
+
+static void
+set(Change *change, int column, Datum value)
+{
+	change->values[column] = value;
+	change->nulls[column] = false;
+}
+
+void
+yq_change_log_applications(const List *ids)
+{
+	YqBulkInsert   *writer;
+	ListCell   *cell;
+
+	if (ids == NIL)
+		return;
+	writer = yq_bulk_insert_open(YQ_SCHEDULER_CHANGE, CHANGE_COLUMNS, ROWS_AT_ONCE, false);
+	foreach(cell, ids)
+	{
+		Change		change = make_change(YQ_CHANGE_APPLICATION);
+
+		set(&change, CHANGE_APPLICATION_ID, CStringGetTextDatum(lfirst(cell)));
+		yq_bulk_insert_put(writer, change.values, change.nulls);
+	}
+	yq_bulk_insert_close(writer);
+}
+
+void
+yq_change_log_served(const List *served)
+{
+	YqBulkInsert   *writer;
+	ListCell   *cell;
+
+	if (served == NIL)
+		return;
+	writer = yq_bulk_insert_open(YQ_SCHEDULER_CHANGE, CHANGE_COLUMNS, ROWS_AT_ONCE, false);
+	foreach(cell, served)
+	{
+		const YqServed *one = lfirst(cell);
+		Change		change = make_change(YQ_CHANGE_SERVED);
+
+		set(&change, CHANGE_APPLICATION_ID, CStringGetTextDatum(one->application_id));
+		set(&change, CHANGE_SERVED, PointerGetDatum(one->values));
+		yq_bulk_insert_put(writer, change.values, change.nulls);
+	}
+	yq_bulk_insert_close(writer);
+}
+
+static void
+write_change(Change change)
+{
+	YqBulkInsert   *writer = yq_bulk_insert_open(YQ_SCHEDULER_CHANGE, CHANGE_COLUMNS, 1, false);
+
+	yq_bulk_insert_put(writer, change.values, change.nulls);
+	yq_bulk_insert_close(writer);
+}
+
+void
+yq_change_log_am_limits(void)
+{
+	write_change(make_change(YQ_CHANGE_AM_LIMITS));
+}
+
+void
+yq_change_log_everything(void)
+{
+	write_change(make_change(YQ_CHANGE_EVERYTHING));
+}
+
+/* -- the scheduler's own statements ------------------------------------------ */
+
+static bool is_own = false;
+
+void
+yq_change_log_begin_own(void)
+{
+	static bool is_watching = false;
+
+	if (!is_watching)
+		yq_catalog_on_abort(&is_own);
+	is_watching = true;
+	is_own = true;
+}
+
+void
+yq_change_log_end_own(void)
+{
+	is_own = false;
+}
+
+/* -- triggers ------------------------------------------------------------------ */
+
+/* An application, and whose counters of applications it is counted in. */
+static Change
+change_of(Relation relation, HeapTuple tuple)
+{
+	static const char *const names[] = {"application_id", "queue", "username"};
+	Change		change = make_change(YQ_CHANGE_APPLICATION);
+
+	for (int i = 0; i < (int) lengthof(names); i++)
+	{
+		bool		isnull;
+		Datum		value = heap_getattr(tuple, yq_column(relation, names[i]), RelationGetDescr(relation), &isnull);
+
+		if (!isnull)
+			set(&change, CHANGE_APPLICATION_ID + i, value);
+	}
+	return change;
+}
+
+static bool
+is_same(const Change *a, const Change *b)
+{
+	for (int i = CHANGE_APPLICATION_ID; i <= CHANGE_USERNAME; i++)
+	{
+		if (a->nulls[i] != b->nulls[i] ||
+			(!a->nulls[i] && !datum_image_eq(a->values[i], b->values[i], false, -1)))
+			return false;
+	}
+	return true;
+}
+
+/* AFTER INSERT OR UPDATE OR DELETE ON yquota.application FOR EACH ROW, AFTER TRUNCATE */
+Datum
+yq_sql_note_application(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	Change		change;
+
+	yq_require_trigger(fcinfo, "note_application");
+	if (!TRIGGER_FIRED_FOR_ROW(trigger->tg_event))
+	{
+		yq_change_log_everything();
+		PG_RETURN_POINTER(NULL);
+	}
+	change = change_of(trigger->tg_relation, trigger->tg_trigtuple);
+	write_change(change);
+	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
+	{
+		Change		after = change_of(trigger->tg_relation, trigger->tg_newtuple);
+
+		if (!is_same(&change, &after))
+			write_change(after);
+	}
+	PG_RETURN_POINTER(NULL);
+}
+
+/* AFTER any change of a table of the scheduler's FOR EACH STATEMENT */
+Datum
+yq_sql_note_scheduler_change(PG_FUNCTION_ARGS)
+{
+	yq_require_trigger(fcinfo, "note_scheduler_change");
+	if (!is_own)
+		yq_change_log_everything();
+	PG_RETURN_POINTER(NULL);
+}

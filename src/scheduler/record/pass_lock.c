@@ -1,0 +1,57 @@
+/*-------------------------------------------------------------------------
+ *
+ * pass_lock.c
+ *	  One allocation pass at a time.
+ *
+ * It is an object lock of yquota.application, as pg_locks shows it: a lock of
+ * the table itself would keep autovacuum away.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "admission/submission_lock.h"
+#include "miscadmin.h"
+#include "scheduler/record/pass_lock.h"
+#include "storage/lmgr.h"
+#include "store/catalog.h"
+
+static LockAcquireResult
+acquire(LOCKMODE mode, bool does_not_wait)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, yq_table_oid(YQ_APPLICATION), 0, 0);
+	return LockAcquire(&tag, mode, false, does_not_wait);
+}
+
+void
+yq_pass_lock(LOCKMODE mode)
+{
+	(void) acquire(mode, false);
+}
+
+bool
+yq_pass_try_lock(LOCKMODE mode)
+{
+	return acquire(mode, true) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+void
+yq_pass_lock_leaves(const YqHierarchy *hierarchy)
+{
+	YqSubmissionLocks locks = {NIL};
+
+	for (int i = 0; i < hierarchy->queue_count; i++)
+	{
+		if (hierarchy->queues[i]->kind == YQ_QUEUE_LEAF)
+			yq_submission_locks_add(&locks, YQ_LOCK_LEAF, hierarchy->queues[i]->path);
+	}
+	yq_submission_locks_take(&locks);
+}
+
+void
+yq_pass_lock_events(void)
+{
+	LockRelationOid(yq_table_oid(YQ_CONTAINER_EVENT), RowExclusiveLock);
+}

@@ -1,0 +1,329 @@
+/*-------------------------------------------------------------------------
+ *
+ * container_request.c
+ *	  What application masters ask for.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "admission/application_change.h"
+#include "admission/request.h"
+#include "admission/submission.h"
+#include "admission/submission_lock.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "queues/hierarchy_read.h"
+#include "scheduler/record/change_log.h"
+#include "scheduler/record/pass_lock.h"
+#include "scheduler/request/container_request.h"
+#include "store/saved_plan.h"
+#include "utils/builtins.h"
+
+/* As the columns of yquota.resource_request allow. */
+#define NAME_MAX_BYTES 255
+
+/* -- who asks -------------------------------------------------------------- */
+
+static const YqApplication *
+find_application(const YqHierarchy *hierarchy, const char *application_id)
+{
+	const YqApplication *application = yq_application_find(hierarchy, application_id);
+
+	if (application == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("application \"%s\" does not exist", application_id)));
+	if (application->state != YQ_APPLICATION_ACTIVE)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("application \"%s\" cannot ask for containers", application_id),
+				 errdetail("It is %s; only ACTIVE ones can.", yq_application_state_name(application->state))));
+	return application;
+}
+
+YqAsker
+yq_asker_lock(const char *application_id)
+{
+	YqAsker		asker;
+
+	PreventCommandIfReadOnly("changes of requests");
+	yq_pass_lock(ShareLock);
+	yq_submission_lock_configuration(RowExclusiveLock);
+	asker.hierarchy = yq_hierarchy_in_force();
+	asker.application = find_application(asker.hierarchy, application_id);
+	for (;;)
+	{
+		const char *locked = asker.application->queue;
+		YqSubmissionLocks locks = {NIL};
+
+		CHECK_FOR_INTERRUPTS();
+		yq_submission_locks_add(&locks, YQ_LOCK_LEAF, locked);
+		yq_submission_locks_take(&locks);
+		asker.application = find_application(asker.hierarchy, application_id);
+		if (strcmp(asker.application->queue, locked) == 0)
+			break;
+		yq_submission_locks_release(&locks);
+	}
+	asker.queue = yq_hierarchy_find(asker.hierarchy, asker.application->queue);
+	if (asker.queue == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("queue \"%s\" of application \"%s\" does not exist any more",
+						asker.application->queue, application_id)));
+	return asker;
+}
+
+/* One that runs in the cluster asks for nothing before it has got its own container. */
+static void
+check_master(const char *application_id)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT FROM yquota.application AS a "
+		"WHERE a.application_id = $1 AND (a.unmanaged OR EXISTS ("
+		"SELECT FROM yquota_internal.application_attempt AS t "
+		"WHERE t.application_id = a.application_id AND t.am_container_id IS NOT NULL))",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(application_id)};
+
+	if (yq_saved_plan_execute(&look_up, values, NULL) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("application \"%s\" cannot ask for containers", application_id),
+				 errdetail("Its application master has no container yet.")));
+}
+
+/* -- what is asked for ------------------------------------------------------- */
+
+static bool
+is_anywhere(const YqContainerRequest *request)
+{
+	return strcmp(request->resource_name, YQ_ANYWHERE_NAME) == 0;
+}
+
+static void
+check_name(const char *name)
+{
+	if (name[0] == '\0' || strlen(name) > NAME_MAX_BYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("resource_name \"%s\" is not valid", name),
+				 errdetail("It is the name of a node or a rack of 1 to %d bytes, or * for anywhere.", NAME_MAX_BYTES)));
+}
+
+static void
+check_request(const YqAsker *asker, const YqContainerRequest *request)
+{
+	check_name(request->resource_name);
+	if (request->count < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("count of containers must not be negative"),
+				 errdetail("Application \"%s\" asked for %d containers.",
+						   asker->application->application_id, request->count)));
+	if (!request->is_guaranteed)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the scheduler allocates no OPPORTUNISTIC containers"),
+				 errdetail("As in YARN, they are given out by node managers; their events count as usage of nodes.")));
+	/* blanks alone are no label: SchedulerUtils.validateResourceRequest() */
+	if (!is_anywhere(request) && request->label != NULL && strspn(request->label, " \t\r\n") < strlen(request->label))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("Invalid resource request, queue=%s specified node label expression in a resource request has resource name = %s",
+						asker->queue->path, request->resource_name)));
+}
+
+static void
+refuse(const YqVerdict *verdict)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg_internal("%s", verdict->reason)));
+}
+
+static Datum
+normalized_allocation(const YqAsker *asker, const YqContainerRequest *request)
+{
+	int64	   *amounts = yq_hierarchy_amounts(asker->hierarchy);
+	int64	   *maximum = yq_request_maximum(asker->hierarchy, asker->queue);
+	YqVerdict	verdict = {.decided_by = NULL};
+
+	if (!yq_request_read(asker->hierarchy, asker->queue, request->allocation, amounts, &verdict) ||
+		!yq_request_check(asker->hierarchy, asker->queue, amounts, maximum, &verdict))
+		refuse(&verdict);
+	yq_request_normalize(asker->hierarchy, amounts, maximum);
+	return yq_hierarchy_resource(asker->hierarchy, amounts);
+}
+
+static void
+write_request(const YqAsker *asker, const YqContainerRequest *request)
+{
+	static YqSavedPlan upsert = {
+		.command = "INSERT INTO yquota.resource_request AS r "
+		"(application_id, priority, allocation_request_id, resource_name, count, allocation, relax_locality, label, execution_type) "
+		"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'GUARANTEED') "
+		"ON CONFLICT (application_id, priority, allocation_request_id, resource_name) DO UPDATE "
+		"SET count = excluded.count, allocation = excluded.allocation, "
+		"relax_locality = excluded.relax_locality, label = excluded.label",
+		.types = {"text", "int4", "int8", "text", "int4", "yquota.resource", "bool", "text"}
+	};
+	const char *requested = request->label != NULL ? request->label : asker->application->node_label_expression;
+	const char *label = NULL;
+	YqVerdict	verdict = {.decided_by = NULL};
+	Datum		values[8];
+	char		nulls[] = "        ";
+
+	if (is_anywhere(request) &&
+		!yq_request_label(asker->hierarchy, asker->queue, requested, &label, &verdict))
+		refuse(&verdict);
+	values[0] = CStringGetTextDatum(asker->application->application_id);
+	values[1] = Int32GetDatum(request->priority);
+	values[2] = Int64GetDatum(request->allocation_request_id);
+	values[3] = CStringGetTextDatum(request->resource_name);
+	values[4] = Int32GetDatum(request->count);
+	values[5] = normalized_allocation(asker, request);
+	values[6] = BoolGetDatum(request->relaxes_locality);
+	values[7] = label == NULL ? (Datum) 0 : CStringGetTextDatum(label);
+	nulls[7] = label == NULL ? 'n' : ' ';
+	(void) yq_saved_plan_execute(&upsert, values, nulls);
+}
+
+/* Where nothing is wanted anywhere, what was asked for with that key is void. */
+static void
+drop_void_requests(const char *application_id)
+{
+	static YqSavedPlan drop = {
+		.command = "DELETE FROM yquota.resource_request AS r "
+		"USING yquota.resource_request AS anywhere "
+		"WHERE anywhere.application_id = $1 AND anywhere.resource_name = '*' AND anywhere.count = 0 "
+		"AND r.application_id = $1 AND r.priority = anywhere.priority "
+		"AND r.allocation_request_id = anywhere.allocation_request_id",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(application_id)};
+
+	(void) yq_saved_plan_execute(&drop, values, NULL);
+}
+
+/* Where sizes count, an application gets a new place when it asks (CapacityScheduler.allocate()). */
+static void
+lose_place(const YqAsker *asker)
+{
+	static YqSavedPlan update = {
+		.command = "UPDATE yquota_internal.application_attempt AS t SET placed_memory = NULL "
+		"WHERE t.application_id = $1 AND t.placed_memory IS NOT NULL",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(asker->application->application_id)};
+
+	if (asker->queue->weighs_by_size)
+		(void) yq_saved_plan_execute(&update, values, NULL);
+}
+
+int64
+yq_asker_note_demand(const char *application_id)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT COALESCE(pg_catalog.sum(r.count), 0), "
+		"EXISTS (SELECT FROM yquota.container_update AS u WHERE u.application_id = $1) FROM yquota.resource_request AS r "
+		"WHERE r.application_id = $1 AND r.resource_name = '*'",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(application_id)};
+	bool		isnull;
+	int64		count;
+	bool		is_demanding;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	(void) yq_saved_plan_run(&look_up, values, NULL);
+	count = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	is_demanding = count > 0 || DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull));
+	SPI_finish();
+	(void) yq_application_change_demand(application_id, is_demanding);
+	return count;
+}
+
+int64
+yq_container_request(const char *application_id, const YqContainerRequest *requests, int count)
+{
+	YqAsker		asker = yq_asker_lock(application_id);
+	bool		ends_some = false;
+
+	check_master(application_id);
+	yq_change_log_begin_own();
+	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		check_request(&asker, &requests[i]);
+		write_request(&asker, &requests[i]);
+		ends_some = ends_some || (is_anywhere(&requests[i]) && requests[i].count == 0);
+	}
+	if (ends_some)
+		drop_void_requests(application_id);
+	lose_place(&asker);
+	yq_change_log_end_own();
+	yq_change_log_applications(list_make1(unconstify(char *, application_id)));
+	return yq_asker_note_demand(application_id);
+}
+
+/* -- where not -------------------------------------------------------------- */
+
+void
+yq_blacklist_update(const char *application_id, const char **additions, int addition_count,
+					const char **removals, int removal_count)
+{
+	static YqSavedPlan add = {
+		.command = "INSERT INTO yquota.blacklist (application_id, resource_name) VALUES ($1, $2) "
+		"ON CONFLICT (application_id, resource_name) DO NOTHING",
+		.types = {"text", "text"}
+	};
+	static YqSavedPlan take_off = {
+		.command = "DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1 AND b.resource_name = $2",
+		.types = {"text", "text"}
+	};
+	YqAsker		asker = yq_asker_lock(application_id);
+	Datum		values[2] = {CStringGetTextDatum(asker.application->application_id)};
+
+	yq_change_log_begin_own();
+	for (int i = 0; i < addition_count; i++)
+	{
+		check_name(additions[i]);
+		if (strcmp(additions[i], YQ_ANYWHERE_NAME) == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("Cannot add %s to the blacklist!", YQ_ANYWHERE_NAME)));
+		values[1] = CStringGetTextDatum(additions[i]);
+		(void) yq_saved_plan_execute(&add, values, NULL);
+	}
+	for (int i = 0; i < removal_count; i++)
+	{
+		values[1] = CStringGetTextDatum(removals[i]);
+		(void) yq_saved_plan_execute(&take_off, values, NULL);
+	}
+	yq_change_log_end_own();
+	yq_change_log_applications(list_make1(unconstify(char *, application_id)));
+}
+
+/* -- attempts -------------------------------------------------------------- */
+
+void
+yq_application_begin_attempt(const char *application_id)
+{
+	static YqSavedPlan begin = {
+		.command = "WITH r AS (DELETE FROM yquota.resource_request AS r WHERE r.application_id = $1), "
+		"u AS (DELETE FROM yquota.container_update AS u WHERE u.application_id = $1), "
+		"v AS (DELETE FROM yquota.reservation AS v WHERE v.application_id = $1), "
+		"b AS (DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1), "
+		"c AS (DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1) "
+		"UPDATE yquota_internal.application_attempt AS t "
+		"SET attempt = t.attempt + 1, next_container = 1, am_container_id = NULL, placed_memory = NULL "
+		"WHERE t.application_id = $1",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(application_id)};
+
+	(void) yq_saved_plan_execute(&begin, values, NULL);
+}

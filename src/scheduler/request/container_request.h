@@ -1,0 +1,72 @@
+/*-------------------------------------------------------------------------
+ *
+ * container_request.h
+ *	  What application masters ask for (cs-semantics 5.9).
+ *
+ * As in YARN, a request replaces what was asked for before with its priority, its
+ * allocation request id and its name; nothing wanted anywhere ends all that was
+ * asked for with them.
+ *
+ * Every function locks what it decides by, until the transaction ends.  An
+ * application that nobody has submitted is ERRCODE_UNDEFINED_OBJECT; one that may
+ * not ask for anything ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_CONTAINER_REQUEST_H
+#define YQ_CONTAINER_REQUEST_H
+
+#include "admission/application.h"
+#include "base/resource.h"
+
+/* Means any node, and how many containers are wanted in all. */
+#define YQ_ANYWHERE_NAME "*"
+
+/* One row of a request. */
+typedef struct YqContainerRequest
+{
+	const char *resource_name;	/* of a node or rack, or YQ_ANYWHERE_NAME */
+	const YqResource *allocation;	/* of one container, native units */
+	int32		count;
+	int32		priority;
+	int64		allocation_request_id;
+	bool		relaxes_locality;
+	const char *label;			/* NULL: the queue's default */
+	bool		is_guaranteed;	/* else OPPORTUNISTIC, which is refused */
+} YqContainerRequest;
+
+/*
+ * Record them, all or none; the later one of two for the same counts.  Returns how
+ * many containers the application waits for then.  What cannot be had is
+ * ERRCODE_INVALID_PARAMETER_VALUE.
+ */
+extern int64 yq_container_request(const char *application_id, const YqContainerRequest *requests, int count);
+
+/* Who asks. */
+typedef struct YqAsker
+{
+	const YqHierarchy *hierarchy;
+	const YqApplication *application;
+	const YqQueue *queue;
+} YqAsker;
+
+/* Lock the application as it stands: it neither ends nor moves meanwhile, and no pass decides. */
+extern YqAsker yq_asker_lock(const char *application_id);
+
+/*
+ * Have its user count as active if it waits for anything, new containers or more for
+ * running ones.  Returns how many new ones.  Called under that lock, or that of passes.
+ */
+extern int64 yq_asker_note_demand(const char *application_id);
+
+/* Have it get no containers on some nodes and racks, and again on others. */
+extern void yq_blacklist_update(const char *application_id, const char **additions, int addition_count,
+								const char **removals, int removal_count);
+
+/*
+ * Forget what the application has asked for and reserved, and its application master:
+ * the next one knows nothing of it, and counts its containers anew.
+ */
+extern void yq_application_begin_attempt(const char *application_id);
+
+#endif							/* YQ_CONTAINER_REQUEST_H */

@@ -1,0 +1,621 @@
+/*-------------------------------------------------------------------------
+ *
+ * container_update.c
+ *	  Running containers that are to have more or less, or another execution
+ *	  type.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "admission/application_change.h"
+#include "admission/request.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "queues/hierarchy_read.h"
+#include "queues/text.h"
+#include "scheduler/record/change_log.h"
+#include "scheduler/record/decision.h"
+#include "scheduler/record/pass_lock.h"
+#include "scheduler/request/container_request.h"
+#include "scheduler/request/container_update.h"
+#include "store/catalog.h"
+#include "store/saved_plan.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+static const char *const refusal_names[] = {
+	[YQ_UPDATE_ACCEPTED] = NULL,
+	[YQ_UPDATE_INVALID_CONTAINER] = "INVALID_CONTAINER_ID",
+	[YQ_UPDATE_INCORRECT_VERSION] = "INCORRECT_CONTAINER_VERSION_ERROR",
+	[YQ_UPDATE_OUTSTANDING] = "UPDATE_OUTSTANDING_ERROR",
+	[YQ_UPDATE_OUTSIDE_RANGE] = "RESOURCE_OUTSIDE_ALLOWED_RANGE",
+	[YQ_UPDATE_OPPORTUNISTIC] = "INCREASE_OF_OPPORTUNISTIC_CONTAINER",
+};
+
+const char *
+yq_update_refusal_name(YqUpdateRefusal refusal)
+{
+	return refusal_names[refusal];
+}
+
+/* -- what there is --------------------------------------------------------- */
+
+/* A container as the books have it, and what is pending for it. */
+typedef struct Running
+{
+	bool		is_found;
+	const char *queue;
+	const char *node;			/* NULL: nobody said where it runs */
+	const char *label;
+	Datum		allocation;
+	int64	   *amounts;
+	bool		is_guaranteed;
+	int32		version;
+	bool		is_pending;		/* an update is outstanding */
+	bool		is_promotion;	/* and it is one */
+} Running;
+
+static Running
+look_up(const YqAsker *asker, const char *container_id)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT c.node, COALESCE(c.label, ''), c.allocation, c.execution_type = 'GUARANTEED', COALESCE(v.version, 0), "
+		"u.update_type = 'PROMOTE_EXECUTION_TYPE' "
+		"FROM yquota.container AS c "
+		"LEFT JOIN yquota_internal.container_version AS v ON v.container_id = c.container_id "
+		"LEFT JOIN yquota.container_update AS u ON u.container_id = c.container_id "
+		"WHERE c.container_id = $1 AND c.application_id = $2",
+		.types = {"text", "text"}
+	};
+	MemoryContext caller = CurrentMemoryContext;
+	Running		running = {.version = -1};
+	Datum		values[] = {CStringGetTextDatum(container_id), CStringGetTextDatum(asker->application->application_id)};
+	Datum		found[6];
+	bool		nulls[6];
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	running.is_found = yq_saved_plan_run(&look_up, values, NULL) > 0;
+	if (running.is_found)
+	{
+		heap_deform_tuple(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, found, nulls);
+		MemoryContextSwitchTo(caller);
+		running.node = nulls[0] ? NULL : TextDatumGetCString(found[0]);
+		running.label = TextDatumGetCString(found[1]);
+		running.allocation = PointerGetDatum(PG_DETOAST_DATUM_COPY(found[2]));
+		running.amounts = yq_hierarchy_read_amounts(asker->hierarchy, running.allocation);
+		running.is_guaranteed = DatumGetBool(found[3]);
+		running.version = DatumGetInt32(found[4]);
+		running.is_pending = !nulls[5];
+		running.is_promotion = running.is_pending && DatumGetBool(found[5]);
+	}
+	SPI_finish();
+	return running;
+}
+
+/*
+ * Lock containers of an application until the transaction ends, in the order of the
+ * door.  Whoever changes one puts another row in its place: then once more.
+ */
+static void
+lock_containers(const YqAsker *asker, const YqUpdateRequest *requests, int count)
+{
+	static YqSavedPlan lock = {
+		.command = "SELECT FROM yquota.container AS c WHERE c.container_id = ANY ($1) AND c.application_id = $2 "
+		"ORDER BY c.container_id FOR UPDATE",
+		.types = {"_text", "text"}
+	};
+	static YqSavedPlan find = {
+		.command = "SELECT FROM yquota.container AS c WHERE c.container_id = ANY ($1) AND c.application_id = $2",
+		.types = {"_text", "text"}
+	};
+	const char **ids = palloc(sizeof(char *) * Max(count, 1));
+	Datum		values[2] = {0, CStringGetTextDatum(asker->application->application_id)};
+	uint64		locked;
+
+	for (int i = 0; i < count; i++)
+		ids[i] = requests[i].container_id;
+	values[0] = yq_array_of_names(ids, count);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		locked = yq_saved_plan_execute(&lock, values, NULL);
+	} while (yq_saved_plan_execute(&find, values, NULL) != locked);
+}
+
+/* -- what is wanted -------------------------------------------------------- */
+
+/* A request, what there is, and what is to be done. */
+typedef struct UpdatePlan
+{
+	const YqUpdateRequest *request;
+	Running		running;
+	int64	   *target;			/* rounded as YARN does; NULL for another execution type */
+	YqUpdateOutcome *outcome;
+} UpdatePlan;
+
+static void
+check_request(const YqUpdateRequest *request)
+{
+	if ((request->allocation != NULL) == request->has_execution_type)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("update of container \"%s\" must have either an allocation or an execution type",
+						request->container_id)));
+}
+
+/* Of memory and cores alone, as RMServerUtils does; other types are cut to the maximum. */
+static bool
+is_in_range(const int64 *amounts, const int64 *maximum)
+{
+	for (int i = YQ_MEMORY; i <= YQ_VCORES; i++)
+	{
+		if (amounts[i] < 0 || amounts[i] > maximum[i])
+			return false;
+	}
+	return true;
+}
+
+/* Types that the calculator looks at: the default one at memory alone. */
+static int
+types_compared(const YqHierarchy *hierarchy)
+{
+	return hierarchy->calculator.is_dominant ? hierarchy->calculator.types : YQ_MEMORY + 1;
+}
+
+/* Who wants more of something and less of something else gets more, and keeps the rest. */
+static YqUpdateAction
+compare_sizes(const YqHierarchy *hierarchy, const int64 *target, const int64 *present)
+{
+	YqUpdateAction action = YQ_UPDATE_NOTHING;
+
+	for (int i = 0; i < types_compared(hierarchy); i++)
+	{
+		if (target[i] > present[i])
+			return YQ_UPDATE_INCREASE;
+		if (target[i] < present[i])
+			action = YQ_UPDATE_DECREASE;
+	}
+	return action;
+}
+
+/*
+ * What was less before it was rounded up to what there is already is a decrease to
+ * that: Hadoop goes by the type of the request, and counts a version.
+ */
+static YqUpdateAction
+action_of_size(const YqHierarchy *hierarchy, const int64 *asked, const int64 *target, const int64 *present)
+{
+	YqUpdateAction action = compare_sizes(hierarchy, target, present);
+
+	if (action == YQ_UPDATE_NOTHING && compare_sizes(hierarchy, asked, present) == YQ_UPDATE_DECREASE)
+		action = YQ_UPDATE_DECREASE;
+	return action;
+}
+
+static YqUpdateRefusal
+plan_size(const YqAsker *asker, UpdatePlan *plan)
+{
+	int64	   *asked = yq_hierarchy_amounts(asker->hierarchy);
+	int64	   *amounts = yq_hierarchy_amounts(asker->hierarchy);
+	int64	   *maximum = yq_request_maximum(asker->hierarchy, asker->queue);
+	YqVerdict	verdict = {.decided_by = NULL};
+
+	if (!yq_request_read(asker->hierarchy, asker->queue, plan->request->allocation, amounts, &verdict))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg_internal("%s", verdict.reason)));
+	if (!is_in_range(amounts, maximum))
+		return YQ_UPDATE_OUTSIDE_RANGE;
+	memcpy(asked, amounts, sizeof(int64) * asker->hierarchy->calculator.types);
+	yq_request_normalize(asker->hierarchy, amounts, maximum);
+	plan->target = amounts;
+	plan->outcome->action = action_of_size(asker->hierarchy, asked, amounts, plan->running.amounts);
+	if (plan->outcome->action == YQ_UPDATE_INCREASE && !plan->running.is_guaranteed)
+		return YQ_UPDATE_OPPORTUNISTIC;
+	return YQ_UPDATE_ACCEPTED;
+}
+
+static YqUpdateRefusal
+plan_type(UpdatePlan *plan)
+{
+	if (plan->request->is_guaranteed == plan->running.is_guaranteed)
+		return YQ_UPDATE_ACCEPTED;
+	plan->outcome->action = plan->request->is_guaranteed ? YQ_UPDATE_PROMOTE : YQ_UPDATE_DEMOTE;
+	/* an outstanding increase is replaced by the next one; a promotion is not */
+	if (plan->request->is_guaranteed && plan->running.is_pending)
+		return YQ_UPDATE_OUTSTANDING;
+	return YQ_UPDATE_ACCEPTED;
+}
+
+/* The checks of RMServerUtils.validateAndSplitUpdateResourceRequests(), in its order. */
+static YqUpdateRefusal
+make_plan(const YqAsker *asker, UpdatePlan *plans, int number)
+{
+	UpdatePlan *plan = &plans[number];
+
+	plan->running = look_up(asker, plan->request->container_id);
+	/* without a node there is no place where it could get more */
+	if (!plan->running.is_found || plan->running.node == NULL)
+		return YQ_UPDATE_INVALID_CONTAINER;
+	if (plan->request->version != plan->running.version)
+		return YQ_UPDATE_INCORRECT_VERSION;
+	for (int i = 0; i < number; i++)
+	{
+		if (plans[i].outcome->refusal == YQ_UPDATE_ACCEPTED &&
+			(plans[i].target != NULL || plans[i].outcome->action != YQ_UPDATE_NOTHING) &&
+			strcmp(plans[i].request->container_id, plan->request->container_id) == 0)
+			return YQ_UPDATE_OUTSTANDING;
+	}
+	return plan->request->allocation != NULL ? plan_size(asker, plan) : plan_type(plan);
+}
+
+/* -- doing it ---------------------------------------------------------------- */
+
+/*
+ * The event, the next version, and nothing pending any more, of a container that is
+ * locked.  Its events are told apart by their instants,
+ * which the clock alone may not do.
+ */
+static void
+write_update(const char *container_id, Datum allocation, const char *execution_type, bool is_revertible)
+{
+	static YqSavedPlan update = {
+		.command = "WITH running AS (SELECT c.container_id, c.application_id, c.allocation, "
+		"greatest(yquota.clock(), CASE WHEN c.settled_at > c.started_at OR EXISTS ("
+		"SELECT FROM yquota_internal.container_version AS v WHERE v.container_id = $1) "
+		"THEN c.settled_at + interval '1 microsecond' ELSE c.started_at END) AS at "
+		"FROM yquota.container AS c WHERE c.container_id = $1), "
+		"pending AS (DELETE FROM yquota.container_update AS u WHERE u.container_id = $1), "
+		"counted AS (INSERT INTO yquota_internal.container_version AS v "
+		"(container_id, application_id, version, previous_allocation) "
+		"SELECT r.container_id, r.application_id, 1, CASE WHEN $4 AND NOT COALESCE((SELECT s.auto_update_containers "
+		"FROM yquota.scheduler_setting AS s), false) THEN r.allocation END FROM running AS r "
+		"ON CONFLICT (container_id) DO UPDATE SET version = v.version + 1, previous_allocation = excluded.previous_allocation) "
+		"INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, execution_type, source) "
+		"SELECT 'CONTAINER_UPDATE', r.container_id, r.at, $2, $3::yquota.execution_type, 'scheduler' FROM running AS r",
+		.types = {"text", "yquota.resource", "text", "bool"}
+	};
+	Datum		values[4] = {CStringGetTextDatum(container_id), allocation};
+	char		nulls[] = "    ";
+
+	nulls[1] = DatumGetPointer(allocation) == NULL ? 'n' : ' ';
+	if (execution_type != NULL)
+		values[2] = CStringGetTextDatum(execution_type);
+	nulls[2] = execution_type == NULL ? 'n' : ' ';
+	values[3] = BoolGetDatum(is_revertible);
+	(void) yq_saved_plan_execute(&update, values, nulls);
+}
+
+/* Hadoop makes a container of nothing, with a name of its own, for each that gets less. */
+static void
+use_up_number(const char *application_id)
+{
+	static YqSavedPlan count = {
+		.command = "INSERT INTO yquota_internal.application_attempt AS t (application_id, attempt, next_container) "
+		"VALUES ($1, 1, 2) ON CONFLICT (application_id) DO UPDATE SET next_container = t.next_container + 1",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(application_id)};
+
+	(void) yq_saved_plan_execute(&count, values, NULL);
+}
+
+static void
+cancel_pending(const char *container_id)
+{
+	static YqSavedPlan cancel = {
+		.command = "DELETE FROM yquota.container_update AS u WHERE u.container_id = $1",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(container_id)};
+
+	(void) yq_saved_plan_execute(&cancel, values, NULL);
+}
+
+/* Who updates a container has heard what became of it before. */
+static void
+forget_decisions(const UpdatePlan *plans, int count)
+{
+	static YqSavedPlan forget = {
+		.command = "SELECT yquota.acknowledge($1)",
+		.types = {"_text"}
+	};
+	const char **ids = palloc(sizeof(char *) * Max(count, 1));
+	int			id_count = 0;
+	Datum		values[1];
+
+	for (int i = 0; i < count; i++)
+	{
+		if (plans[i].outcome->refusal == YQ_UPDATE_ACCEPTED)
+			ids[id_count++] = plans[i].request->container_id;
+	}
+	values[0] = yq_array_of_names(ids, id_count);
+	(void) yq_saved_plan_execute(&forget, values, NULL);
+}
+
+/* The partition that its container was asked for, as far as the queue may ask for it. */
+static const char *
+label_of(const YqAsker *asker, const Running *running)
+{
+	const char *label = NULL;
+	YqVerdict	verdict = {.decided_by = NULL};
+
+	if (!yq_request_label(asker->hierarchy, asker->queue, running->label, &label, &verdict))
+		return "";
+	return label;
+}
+
+/*
+ * Wait for as much on the node of the container.  A reservation of another size
+ * that was made for it is given up.
+ */
+static void
+make_pending(const YqAsker *asker, const UpdatePlan *plan, const char *update_type, const int64 *missing)
+{
+	static YqSavedPlan upsert = {
+		.command = "WITH void AS (DELETE FROM yquota.reservation AS r "
+		"WHERE r.node = $4 AND r.container_to_update = $1 AND r.allocation OPERATOR(yquota.<>) $6) "
+		"INSERT INTO yquota.container_update AS u (container_id, application_id, update_type, node, label, allocation, "
+		"priority, allocation_request_id, requested_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, yquota.clock()) "
+		"ON CONFLICT (container_id) DO UPDATE SET allocation = excluded.allocation, priority = excluded.priority, "
+		"allocation_request_id = excluded.allocation_request_id, requested_at = excluded.requested_at",
+		.types = {"text", "text", "text", "text", "text", "yquota.resource", "int4", "int8"}
+	};
+	Datum		values[] = {
+		CStringGetTextDatum(plan->request->container_id),
+		CStringGetTextDatum(asker->application->application_id),
+		CStringGetTextDatum(update_type),
+		CStringGetTextDatum(plan->running.node),
+		CStringGetTextDatum(label_of(asker, &plan->running)),
+		yq_hierarchy_resource(asker->hierarchy, missing),
+		Int32GetDatum(plan->request->priority),
+		Int64GetDatum(plan->request->allocation_request_id)
+	};
+
+	(void) yq_saved_plan_execute(&upsert, values, NULL);
+}
+
+static void
+increase(const YqAsker *asker, const UpdatePlan *plan)
+{
+	int64	   *missing = yq_hierarchy_amounts(asker->hierarchy);
+
+	for (int i = 0; i < asker->hierarchy->calculator.types; i++)
+		missing[i] = Max(plan->target[i], plan->running.amounts[i]) - plan->running.amounts[i];
+	make_pending(asker, plan, "INCREASE_RESOURCE", missing);
+}
+
+static void
+decrease(const YqAsker *asker, const UpdatePlan *plan)
+{
+	int64	   *remaining = yq_hierarchy_amounts(asker->hierarchy);
+
+	for (int i = 0; i < asker->hierarchy->calculator.types; i++)
+		remaining[i] = Min(plan->target[i], plan->running.amounts[i]);
+	write_update(plan->request->container_id, yq_hierarchy_resource(asker->hierarchy, remaining), NULL, false);
+	use_up_number(asker->application->application_id);
+}
+
+static void
+do_plan(const YqAsker *asker, const UpdatePlan *plan)
+{
+	switch (plan->outcome->action)
+	{
+		case YQ_UPDATE_NOTHING:
+			if (plan->target != NULL)
+				cancel_pending(plan->request->container_id);
+			break;
+		case YQ_UPDATE_PROMOTE:
+			make_pending(asker, plan, "PROMOTE_EXECUTION_TYPE", plan->running.amounts);
+			break;
+		case YQ_UPDATE_INCREASE:
+			increase(asker, plan);
+			break;
+		case YQ_UPDATE_DEMOTE:
+			write_update(plan->request->container_id, PointerGetDatum(NULL), "OPPORTUNISTIC", false);
+			use_up_number(asker->application->application_id);
+			break;
+		case YQ_UPDATE_DECREASE:
+			decrease(asker, plan);
+			break;
+	}
+}
+
+static void
+set_outcome(const YqAsker *asker, const UpdatePlan *plan)
+{
+	const Running after = look_up(asker, plan->request->container_id);
+
+	plan->outcome->version = after.version;
+	plan->outcome->allocation = after.allocation;
+}
+
+YqUpdateOutcome *
+yq_containers_update(const char *application_id, const YqUpdateRequest *requests, int count)
+{
+	YqAsker		asker = yq_asker_lock(application_id);
+	UpdatePlan *plans = palloc0(sizeof(UpdatePlan) * Max(count, 1));
+	YqUpdateOutcome *outcomes = palloc0(sizeof(YqUpdateOutcome) * Max(count, 1));
+
+	for (int i = 0; i < count; i++)
+		check_request(&requests[i]);
+	yq_pass_lock_events();
+	lock_containers(&asker, requests, count);
+	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		plans[i].request = &requests[i];
+		plans[i].outcome = &outcomes[i];
+		outcomes[i].refusal = make_plan(&asker, plans, i);
+	}
+	yq_change_log_begin_own();
+	/* promotions, increases, demotions, decreases: as AbstractYarnScheduler does */
+	for (YqUpdateAction action = YQ_UPDATE_NOTHING; action <= YQ_UPDATE_DECREASE; action++)
+	{
+		for (int i = 0; i < count; i++)
+		{
+			if (outcomes[i].refusal == YQ_UPDATE_ACCEPTED && outcomes[i].action == action)
+				do_plan(&asker, &plans[i]);
+		}
+	}
+	forget_decisions(plans, count);
+	yq_change_log_end_own();
+	yq_change_log_applications(list_make1(unconstify(char *, application_id)));
+	for (int i = 0; i < count; i++)
+		set_outcome(&asker, &plans[i]);
+	yq_asker_note_demand(application_id);
+	return outcomes;
+}
+
+/* -- before a pass ------------------------------------------------------------- */
+
+static bool
+are_void(void)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT FROM (SELECT u.container_id FROM yquota.container_update AS u UNION ALL "
+		"SELECT r.container_to_update FROM yquota.reservation AS r WHERE r.container_to_update IS NOT NULL) AS w "
+		"WHERE NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = w.container_id) LIMIT 1"
+	};
+
+	return yq_saved_plan_execute(&look_up, NULL, NULL) > 0;
+}
+
+/* Ids of applications that waited for more for containers that run no more. */
+static List *
+drop_void(void)
+{
+	static YqSavedPlan drop = {
+		.command = "WITH reserved AS (DELETE FROM yquota.reservation AS r WHERE r.container_to_update IS NOT NULL AND NOT EXISTS ("
+		"SELECT FROM yquota.container AS c WHERE c.container_id = r.container_to_update)), "
+		"void AS (DELETE FROM yquota.container_update AS u WHERE NOT EXISTS ("
+		"SELECT FROM yquota.container AS c WHERE c.container_id = u.container_id) RETURNING u.application_id) "
+		"SELECT DISTINCT v.application_id FROM void AS v ORDER BY v.application_id"
+	};
+
+	return yq_saved_plan_strings(&drop, NULL);
+}
+
+/* As the resource manager does when the token of an increase is not used in time. */
+void
+yq_container_updates_take_back(TimestampTz until, int64 most)
+{
+	static YqSavedPlan revert = {
+		.command = "WITH due AS MATERIALIZED ("
+		"SELECT d.decision_id, d.container_id FROM yquota.decision AS d WHERE d.decided_at <= $1 AND d.decision = 'increased' "
+		"AND d.decision_id IN (SELECT o.decision_id FROM yquota.decision AS o ORDER BY o.decision_id LIMIT $2) "
+		"FOR UPDATE SKIP LOCKED), "
+		"running AS MATERIALIZED (SELECT c.container_id, c.allocation, c.settled_at FROM yquota.container AS c "
+		"WHERE c.container_id = ANY (ARRAY(SELECT due.container_id FROM due)) FOR UPDATE SKIP LOCKED), "
+		"expired AS (DELETE FROM yquota.decision AS d USING due JOIN running AS r ON r.container_id = due.container_id "
+		"WHERE d.decision_id = due.decision_id), "
+		"larger AS (SELECT c.container_id, v.previous_allocation, "
+		"greatest(yquota.clock(), c.settled_at + interval '1 microsecond') AS at "
+		"FROM yquota_internal.container_version AS v JOIN running AS c ON c.container_id = v.container_id "
+		"WHERE v.previous_allocation OPERATOR(yquota.<@) c.allocation), "
+		"counted AS (UPDATE yquota_internal.container_version AS v SET version = v.version + 1, previous_allocation = NULL "
+		"WHERE v.container_id IN (SELECT l.container_id FROM larger AS l)) "
+		"INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, source) "
+		"SELECT 'CONTAINER_UPDATE', l.container_id, l.at, l.previous_allocation, 'scheduler' FROM larger AS l",
+		.types = {"timestamptz", "int8"}
+	};
+	Datum		values[] = {TimestampTzGetDatum(until), Int64GetDatum(most)};
+
+	if (!yq_table_has_no_pages(YQ_CONTAINER_VERSION))
+		(void) yq_saved_plan_execute(&revert, values, NULL);
+}
+
+void
+yq_container_updates_tidy(const YqHierarchy *hierarchy)
+{
+	List	   *ids;
+	ListCell   *cell;
+
+	if (yq_table_has_no_pages(YQ_CONTAINER_UPDATE_TABLE) || !are_void())
+		return;
+	yq_pass_lock_leaves(hierarchy);
+	/* every pass reads these applications again */
+	yq_change_log_begin_own();
+	ids = drop_void();
+	foreach(cell, ids)
+		yq_asker_note_demand(lfirst(cell));
+	yq_change_log_end_own();
+}
+
+/* -- after a pass -------------------------------------------------------------- */
+
+bool
+yq_container_update_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *update)
+{
+	static YqSavedPlan lock = {
+		.command = "SELECT c.allocation FROM yquota.container AS c WHERE c.container_id = $1 FOR UPDATE SKIP LOCKED",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(update->container_id)};
+	bool		is_as_known = false;
+	bool		isnull;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (yq_saved_plan_run(&lock, values, NULL) > 0)
+	{
+		Datum		allocation = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+
+		is_as_known = yq_amounts_are_equal(&hierarchy->calculator, yq_hierarchy_read_amounts(hierarchy, allocation),
+										   update->present);
+	}
+	SPI_finish();
+	return is_as_known;
+}
+
+/* Of what goes on to wait. */
+static void
+write_counters(const YqRequestKey *key)
+{
+	static YqSavedPlan count = {
+		.command = "UPDATE yquota.container_update AS u "
+		"SET opportunities = $2, missed_non_partitioned = $3, re_reservations = $4 WHERE u.container_id = $1 "
+		"AND (u.opportunities, u.missed_non_partitioned, u.re_reservations) <> ($2, $3, $4)",
+		.types = {"text", "int8", "int8", "int8"}
+	};
+	Datum		values[] = {
+		CStringGetTextDatum(key->update->container_id),
+		Int64GetDatum(key->opportunities),
+		Int64GetDatum(key->missed_non_partitioned),
+		Int64GetDatum(key->re_reservations)
+	};
+
+	(void) yq_saved_plan_execute(&count, values, NULL);
+}
+
+void
+yq_container_updates_record(const YqCluster *cluster, const List *applications)
+{
+	ListCell   *cell;
+
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		const YqDecision *decision = &cluster->decisions[i];
+		const YqContainerUpdate *update = decision->key->update;
+
+		if (!yq_decision_updates(decision))
+			continue;
+		if (update->is_promotion)
+			write_update(update->container_id, PointerGetDatum(NULL), "GUARANTEED", false);
+		else
+			write_update(update->container_id, yq_hierarchy_resource(cluster->hierarchy, update->allocation), NULL, true);
+	}
+	foreach(cell, applications)
+	{
+		const YqClusterApplication *application = lfirst(cell);
+
+		for (int i = 0; i < application->key_count; i++)
+		{
+			if (application->keys[i]->update != NULL && application->keys[i]->is_changed &&
+				application->keys[i]->anywhere.count > 0)
+				write_counters(application->keys[i]);
+		}
+	}
+}

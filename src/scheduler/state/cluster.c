@@ -1,0 +1,747 @@
+/*-------------------------------------------------------------------------
+ *
+ * cluster.c
+ *	  The state of an allocation pass: making it, and putting it in order.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "admission/application.h"
+#include "admission/user_limit.h"
+#include "miscadmin.h"
+#include "scheduler/decide/look.h"
+#include "scheduler/state/limits.h"
+#include "scheduler/state/order.h"
+#include "utils/memutils.h"
+
+static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
+
+typedef struct NameEntry
+{
+	YqBytes		key;
+	YqName		number;
+} NameEntry;
+
+/* Room for one more in an array of the cluster's; "room" follows. */
+static void *
+make_room(const YqCluster *cluster, void *array, int count, int *room, Size size)
+{
+	if (count < *room)
+		return array;
+	*room = *room == 0 ? 4 : *room * 2;
+	return array == NULL ? MemoryContextAllocHuge(cluster->context, *room * size) :
+		repalloc_huge(array, *room * size);
+}
+
+#define MAKE_ROOM(cluster, array, count, room) \
+	((array) = make_room((cluster), (array), (count), &(room), sizeof(*(array))))
+
+static void *
+make(const YqCluster *cluster, Size size)
+{
+	return MemoryContextAllocZero(cluster->context, size);
+}
+
+Size
+yq_cluster_amounts_size(const YqCluster *cluster)
+{
+	return cluster->hierarchy->label_count * cluster->calculator->types * sizeof(int64);
+}
+
+/* Nothing of anything, for every label. */
+static int64 *
+make_amounts_of_labels(const YqCluster *cluster)
+{
+	return make(cluster, yq_cluster_amounts_size(cluster));
+}
+
+static int64 *
+copy_amounts(const YqCluster *cluster, const int64 *amounts)
+{
+	int64	   *result = make(cluster, cluster->calculator->types * sizeof(int64));
+
+	memcpy(result, amounts, cluster->calculator->types * sizeof(int64));
+	return result;
+}
+
+/* -- queues ---------------------------------------------------------------- */
+
+static void
+set_leaf(YqCluster *cluster, YqClusterQueue *queue)
+{
+	int			types = cluster->calculator->types;
+	int			labels = cluster->hierarchy->label_count;
+	const int64 *minimum = cluster->hierarchy->settings.minimum_allocation;
+	int64		difference[YQ_MAX_RESOURCE_TYPES];
+
+	queue->is_leaf = true;
+	queue->maximum_allocation = queue->queue->maximum_allocation;
+	for (int i = 0; i < types; i++)
+		difference[i] = queue->maximum_allocation[i] - minimum[i];
+	queue->minimum_allocation_factor = yq_amounts_ratio(cluster->calculator, difference,
+														queue->maximum_allocation);
+	queue->is_own_partition = make(cluster, labels * sizeof(bool));
+	queue->demanding = make(cluster, labels * sizeof(YqClusterApplication **));
+	queue->demanding_count = make(cluster, labels * sizeof(int));
+	queue->shares = make(cluster, labels * sizeof(YqLeafShares));
+	for (int label = 0; label < labels; label++)
+	{
+		queue->shares[label].used_by_active = make(cluster, types * sizeof(int64));
+		queue->shares[label].limit[YQ_RESPECT_EXCLUSIVITY] = make(cluster, types * sizeof(int64));
+		queue->shares[label].limit[YQ_IGNORE_EXCLUSIVITY] = make(cluster, types * sizeof(int64));
+	}
+	queue->look = yq_look_make(cluster);
+}
+
+static void
+set_parent(YqCluster *cluster, YqClusterQueue *queue)
+{
+	const char *policy = queue->queue->inherited[YQ_INHERITED_ORDERING_POLICY].value;
+
+	queue->respects_priority = policy != NULL && strcmp(policy, "priority-utilization") == 0;
+	queue->child_count = queue->queue->child_count;
+	queue->children = make(cluster, Max(queue->child_count, 1) * sizeof(YqClusterQueue *));
+	for (int i = 0; i < queue->child_count; i++)
+	{
+		YqClusterQueue *child = &cluster->queues[queue->queue->children[i]->number];
+
+		queue->children[i] = child;
+		child->parent = queue;
+		child->position = i;
+	}
+	queue->order = make(cluster, cluster->hierarchy->label_count * sizeof(YqClusterQueue **));
+	queue->ordered = make(cluster, cluster->hierarchy->label_count * sizeof(int));
+}
+
+static void
+set_queue(YqCluster *cluster, YqClusterQueue *queue, const YqQueue *from)
+{
+	int			labels = cluster->hierarchy->label_count;
+
+	queue->queue = from;
+	queue->used = make_amounts_of_labels(cluster);
+	queue->reserved = make_amounts_of_labels(cluster);
+	queue->pending = make_amounts_of_labels(cluster);
+	queue->is_demanding = make(cluster, labels * sizeof(bool));
+	queue->maximum = make(cluster, labels * sizeof(int64 *));
+	queue->ranks = make(cluster, labels * sizeof(YqQueueRank));
+	for (int label = 0; label < labels; label++)
+	{
+		const YqQueueLabel *configured = yq_queue_label(from, label);
+
+		queue->maximum[label] = configured == NULL ? nothing : configured->effective_maximum;
+		queue->ranks[label].configured = configured;
+		queue->ranks[label].may_use = yq_queue_may_use_label(from, label);
+		queue->ranks[label].has_capacity = configured != NULL && configured->absolute_capacity > 0;
+	}
+	if (from->kind == YQ_QUEUE_LEAF || from->kind == YQ_QUEUE_PLAN)
+		set_leaf(cluster, queue);
+	else
+		set_parent(cluster, queue);
+}
+
+/* -- making ---------------------------------------------------------------- */
+
+/* Defaults of cs-semantics 1.3. */
+static const YqClusterSettings default_settings = {
+	.node_locality_delay = 40,
+	.rack_locality_additional_delay = -1,
+	.rack_locality_full_reset = true,
+	.continues_looking = true,
+	.assigns_multiple = true,
+	.maximum_containers = 100,
+	.maximum_off_switch = 1
+};
+
+YqCluster *
+yq_cluster_create(YqHierarchy *hierarchy)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "yquota cluster",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	YqCluster  *cluster = palloc0(sizeof(YqCluster));
+
+	cluster->context = context;
+	cluster->hierarchy = hierarchy;
+	cluster->calculator = &hierarchy->calculator;
+	cluster->settings = default_settings;
+	cluster->passes = 1;
+	cluster->shares = palloc0(hierarchy->label_count * sizeof(bool));
+	cluster->names = yq_bytes_table_create("yquota names of nodes and racks", sizeof(NameEntry), context);
+	cluster->user_limit = yq_user_limit_create(hierarchy);
+	cluster->user_limit->sharers = YQ_ACTIVE_USERS;
+	cluster->looks = yq_looks_make(cluster);
+	cluster->queues = MemoryContextAllocHuge(context, Max(hierarchy->queue_count, 1) * sizeof(YqClusterQueue));
+	memset(cluster->queues, 0, hierarchy->queue_count * sizeof(YqClusterQueue));
+	for (int i = 0; i < hierarchy->queue_count; i++)
+		set_queue(cluster, &cluster->queues[i], hierarchy->queues[i]);
+	if (hierarchy->root != NULL)
+		cluster->root = &cluster->queues[hierarchy->root->number];
+	MemoryContextSwitchTo(caller);
+	return cluster;
+}
+
+YqClusterQueue *
+yq_cluster_queue(const YqCluster *cluster, const char *path)
+{
+	const YqQueue *queue = yq_hierarchy_find(cluster->hierarchy, path);
+
+	return queue == NULL ? NULL : &cluster->queues[queue->number];
+}
+
+YqName
+yq_cluster_name(YqCluster *cluster, const char *name)
+{
+	YqBytes		key = {name, strlen(name)};
+	bool		found;
+	NameEntry  *entry = yq_bytes_table_enter(cluster->names, key, cluster->context, &found);
+
+	if (!found)
+	{
+		entry->number = cluster->name_count;
+		MAKE_ROOM(cluster, cluster->nodes, cluster->name_count, cluster->name_room);
+		cluster->nodes[cluster->name_count++] = NULL;
+	}
+	return entry->number;
+}
+
+YqClusterNode *
+yq_cluster_add_node(YqCluster *cluster, const char *name, const char *rack, int label, const int64 *total)
+{
+	YqClusterNode *node = make(cluster, sizeof(YqClusterNode));
+
+	node->name = name;
+	node->name_number = yq_cluster_name(cluster, name);
+	node->rack_number = yq_cluster_name(cluster, rack);
+	node->label = label;
+	node->total = copy_amounts(cluster, total);
+	node->unallocated = copy_amounts(cluster, total);
+	cluster->nodes[node->name_number] = node;
+	return node;
+}
+
+YqClusterNode *
+yq_cluster_find_node(const YqCluster *cluster, YqBytes name)
+{
+	const NameEntry *entry = yq_bytes_table_find(cluster->names, name);
+
+	return entry == NULL ? NULL : cluster->nodes[entry->number];
+}
+
+YqClusterNode *
+yq_cluster_node(const YqCluster *cluster, const char *name)
+{
+	return yq_cluster_find_node(cluster, (YqBytes) {name, strlen(name)});
+}
+
+YqClusterUser *
+yq_cluster_add_user(YqCluster *cluster, YqClusterQueue *leaf, const char *username, float4 weight)
+{
+	YqClusterUser *user = make(cluster, sizeof(YqClusterUser));
+
+	Assert(leaf->is_leaf);
+	user->username = username;
+	user->leaf = leaf;
+	user->weight = weight;
+	user->used = make_amounts_of_labels(cluster);
+	user->usage_ratio = make(cluster, cluster->hierarchy->label_count * sizeof(float4));
+	for (int mode = YQ_RESPECT_EXCLUSIVITY; mode <= YQ_IGNORE_EXCLUSIVITY; mode++)
+	{
+		user->limit[mode] = make_amounts_of_labels(cluster);
+		user->limit_version[mode] = make(cluster, cluster->hierarchy->label_count * sizeof(uint64));
+	}
+	MAKE_ROOM(cluster, leaf->users, leaf->user_count, leaf->user_room);
+	leaf->users[leaf->user_count++] = user;
+	return user;
+}
+
+YqClusterApplication *
+yq_cluster_add_application(YqCluster *cluster, YqClusterUser *user, const char *application_id, int32 priority)
+{
+	YqClusterApplication *application = make(cluster, sizeof(YqClusterApplication));
+	YqClusterQueue *leaf = user->leaf;
+
+	application->application_id = application_id;
+	application->leaf = leaf;
+	application->user = user;
+	application->priority = priority;
+	application->next_container = 1;
+	application->placed_memory = -1;
+	application->used = make_amounts_of_labels(cluster);
+	application->reserved = make_amounts_of_labels(cluster);
+	application->pending = make_amounts_of_labels(cluster);
+	MAKE_ROOM(cluster, leaf->applications, leaf->application_count, leaf->application_room);
+	leaf->applications[leaf->application_count++] = application;
+	return application;
+}
+
+YqRequestKey *
+yq_cluster_add_key(YqCluster *cluster, YqClusterApplication *application, int32 priority,
+				   int64 allocation_request_id, int label)
+{
+	YqRequestKey *key = make(cluster, sizeof(YqRequestKey));
+
+	key->application = application;
+	key->priority = priority;
+	key->allocation_request_id = allocation_request_id;
+	key->label = label;
+	key->anywhere.name = YQ_ANYWHERE;
+	key->anywhere.relaxes_locality = true;
+	MAKE_ROOM(cluster, application->keys, application->key_count, application->key_room);
+	application->keys[application->key_count++] = key;
+	key->wanted_from = application->key_count;
+	return key;
+}
+
+YqAsk *
+yq_cluster_add_ask(YqCluster *cluster, YqRequestKey *key, YqName name, int64 count,
+				   const int64 *amounts, bool relaxes_locality)
+{
+	YqAsk	   *ask = &key->anywhere;
+
+	if (name != YQ_ANYWHERE)
+	{
+		MAKE_ROOM(cluster, key->asks, key->ask_count, key->ask_room);
+		ask = &key->asks[key->ask_count++];
+	}
+	memset(ask, 0, sizeof(YqAsk));
+	ask->name = name;
+	ask->count = count;
+	ask->amounts = copy_amounts(cluster, amounts);
+	ask->relaxes_locality = relaxes_locality;
+	key->unique_asks++;
+	return ask;
+}
+
+/* Of one key they are in the order of their nodes' names. */
+static void
+insert_reservation(const YqCluster *cluster, YqRequestKey *key, YqReservation *reservation)
+{
+	int			at = key->reservation_count;
+
+	MAKE_ROOM(cluster, key->reservations, key->reservation_count, key->reservation_room);
+	for (; at > 0 && strcmp(key->reservations[at - 1]->node->name, reservation->node->name) > 0; at--)
+		key->reservations[at] = key->reservations[at - 1];
+	key->reservations[at] = reservation;
+	key->reservation_count++;
+}
+
+YqReservation *
+yq_cluster_make_reservation(YqCluster *cluster, YqRequestKey *key, YqClusterNode *node,
+							int64 container, const int64 *amounts)
+{
+	YqReservation *reservation = make(cluster, sizeof(YqReservation));
+	YqClusterApplication *application = key->application;
+
+	Assert(node->reservation == NULL);
+	reservation->key = key;
+	reservation->node = node;
+	reservation->container = container;
+	reservation->amounts = copy_amounts(cluster, amounts);
+	node->reservation = reservation;
+	insert_reservation(cluster, key, reservation);
+	application->reservation_count++;
+	yq_amounts_add(cluster->calculator, yq_at(cluster, application->reserved, node->label), amounts);
+	for (YqClusterQueue *queue = application->leaf; queue != NULL; queue = queue->parent)
+		yq_amounts_add(cluster->calculator, yq_at(cluster, queue->reserved, node->label), amounts);
+	return reservation;
+}
+
+YqReservation *
+yq_cluster_add_reservation(YqCluster *cluster, YqRequestKey *key, YqClusterNode *node,
+						   int64 container, const int64 *amounts)
+{
+	yq_cluster_add_usage(cluster, key->application->leaf, key->application->user, node->label, amounts);
+	return yq_cluster_make_reservation(cluster, key, node, container, amounts);
+}
+
+void
+yq_cluster_add_to_blacklist(YqCluster *cluster, YqClusterApplication *application, YqName name)
+{
+	MAKE_ROOM(cluster, application->blacklist, application->blacklist_count, application->blacklist_room);
+	application->blacklist[application->blacklist_count++] = name;
+}
+
+void
+yq_cluster_add_usage(YqCluster *cluster, YqClusterQueue *leaf, YqClusterUser *user, int label,
+					 const int64 *amounts)
+{
+	for (YqClusterQueue *queue = leaf; queue != NULL; queue = queue->parent)
+		yq_amounts_add(cluster->calculator, yq_at(cluster, queue->used, label), amounts);
+	if (user != NULL)
+		yq_amounts_add(cluster->calculator, yq_at(cluster, user->used, label), amounts);
+}
+
+/* -- putting in order ------------------------------------------------------ */
+
+static int
+compare_names(const void *a, const void *b)
+{
+	YqName		left = *(const YqName *) a;
+	YqName		right = *(const YqName *) b;
+
+	return left < right ? -1 : left > right;
+}
+
+static int
+compare_asks(const void *a, const void *b)
+{
+	return compare_names(&((const YqAsk *) a)->name, &((const YqAsk *) b)->name);
+}
+
+static int
+compare_users(const void *a, const void *b)
+{
+	return strcmp((*(YqClusterUser *const *) a)->username, (*(YqClusterUser *const *) b)->username);
+}
+
+/* The container that comes first: of one application and attempt, by its number. */
+static int
+compare_updates(const YqContainerUpdate *left, const YqContainerUpdate *right)
+{
+	Size		left_length = strlen(left->container_id);
+	Size		right_length = strlen(right->container_id);
+
+	if (left_length != right_length)
+		return left_length < right_length ? -1 : 1;
+	return strcmp(left->container_id, right->container_id);
+}
+
+/*
+ * The smaller number of priority first, then of the request id (cs-semantics 5.6).
+ * Updates come after all others, as SchedulerRequestKey.compareTo() has it, though
+ * its comment says otherwise.
+ */
+static int
+compare_keys(const void *a, const void *b)
+{
+	const YqRequestKey *left = *(YqRequestKey *const *) a;
+	const YqRequestKey *right = *(YqRequestKey *const *) b;
+
+	if ((left->update != NULL) != (right->update != NULL))
+		return left->update != NULL ? 1 : -1;
+	if (left->priority != right->priority)
+		return left->priority < right->priority ? -1 : 1;
+	if (left->allocation_request_id != right->allocation_request_id)
+		return left->allocation_request_id < right->allocation_request_id ? -1 : 1;
+	return left->update == NULL ? 0 : compare_updates(left->update, right->update);
+}
+
+static int
+compare_ids(const void *a, const void *b)
+{
+	return yq_application_id_compare((*(YqClusterApplication *const *) a)->application_id,
+									 (*(YqClusterApplication *const *) b)->application_id);
+}
+
+void
+yq_cluster_sort_keys(YqClusterApplication *application)
+{
+	if (application->key_count > 0)
+		qsort(application->keys, application->key_count, sizeof(YqRequestKey *), compare_keys);
+	yq_cluster_look_for_wanted_keys(application);
+}
+
+YqRequestKey *
+yq_cluster_find_key(const YqClusterApplication *application, int sorted_count, int32 priority,
+					int64 allocation_request_id, const char *container_to_update)
+{
+	YqContainerUpdate update = {.container_id = container_to_update};
+	YqRequestKey wanted = {
+		.priority = priority,.allocation_request_id = allocation_request_id,
+		.update = container_to_update == NULL ? NULL : &update
+	};
+	const YqRequestKey *key = &wanted;
+	YqRequestKey **found = sorted_count == 0 ? NULL :
+		bsearch(&key, application->keys, sorted_count, sizeof(YqRequestKey *), compare_keys);
+
+	return found == NULL ? NULL : *found;
+}
+
+void
+yq_cluster_look_for_wanted_keys(YqClusterApplication *application)
+{
+	for (int i = 0; i < application->key_count; i++)
+		application->keys[i]->wanted_from = i + 1;
+}
+
+int
+yq_cluster_wanted_key(YqClusterApplication *application, int from)
+{
+	int			at = from;
+
+	while (at < application->key_count && application->keys[at]->anywhere.count <= 0)
+		at = application->keys[at]->wanted_from;
+	/* the next search goes there at once: each key is passed by a few times in all */
+	while (from < at)
+	{
+		int			next = application->keys[from]->wanted_from;
+
+		application->keys[from]->wanted_from = at;
+		from = next;
+	}
+	return at;
+}
+
+static void
+prepare_key(YqCluster *cluster, YqRequestKey *key)
+{
+	YqClusterApplication *application = key->application;
+
+	if (key->ask_count > 0)
+		qsort(key->asks, key->ask_count, sizeof(YqAsk), compare_asks);
+	if (key->anywhere.count <= 0)
+		return;
+	application->is_demanding = true;
+	if (key->label >= 0)
+		yq_pending_change(cluster, application, key->label, key->anywhere.amounts, key->anywhere.count);
+}
+
+void
+yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplication *application)
+{
+	yq_cluster_sort_keys(application);
+	if (application->blacklist_count > 0)
+		qsort(application->blacklist, application->blacklist_count, sizeof(YqName), compare_names);
+	for (int i = 0; i < application->key_count; i++)
+		prepare_key(cluster, application->keys[i]);
+}
+
+/* Its applications are prepared. */
+static void
+prepare_leaf(YqCluster *cluster, YqClusterQueue *leaf)
+{
+	if (leaf->user_count > 0)
+		qsort(leaf->users, leaf->user_count, sizeof(YqClusterUser *), compare_users);
+	yq_users_sum_up(cluster, leaf);
+	if (leaf->application_count > 0)
+		qsort(leaf->applications, leaf->application_count, sizeof(YqClusterApplication *), compare_ids);
+	for (int i = 0; i < leaf->application_count; i++)
+		leaf->applications[i]->number = i;
+	yq_order_applications(cluster, leaf);
+}
+
+void
+yq_cluster_prepare(YqCluster *cluster)
+{
+	MemoryContext caller = MemoryContextSwitchTo(cluster->context);
+
+	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
+	{
+		YqClusterQueue *queue = &cluster->queues[i];
+
+		CHECK_FOR_INTERRUPTS();
+		for (int j = 0; j < queue->application_count; j++)
+			yq_cluster_prepare_application(cluster, queue->applications[j]);
+		if (queue->is_leaf)
+			prepare_leaf(cluster, queue);
+	}
+	/* what is pending in queues is known now */
+	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
+		yq_order_set_used(cluster, &cluster->queues[i]);
+	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
+	{
+		if (!cluster->queues[i].is_leaf)
+			yq_order_children(cluster, &cluster->queues[i]);
+	}
+	MemoryContextSwitchTo(caller);
+}
+
+/* -- following -------------------------------------------------------------- */
+
+static void
+subtract(const YqCluster *cluster, int64 *from, const int64 *amounts)
+{
+	for (int i = 0; i < cluster->calculator->types; i++)
+		from[i] -= amounts[i];
+}
+
+/* A reservation that goes: nobody uses it any more. */
+static void
+remove_reservation(YqCluster *cluster, YqReservation *reservation)
+{
+	YqClusterApplication *application = reservation->key->application;
+	int			label = reservation->node->label;
+
+	for (YqClusterQueue *queue = application->leaf; queue != NULL; queue = queue->parent)
+	{
+		subtract(cluster, yq_at(cluster, queue->used, label), reservation->amounts);
+		subtract(cluster, yq_at(cluster, queue->reserved, label), reservation->amounts);
+	}
+	subtract(cluster, yq_at(cluster, application->user->used, label), reservation->amounts);
+	reservation->node->reservation = NULL;
+	pfree(unconstify(int64 *, reservation->amounts));
+	pfree(reservation);
+}
+
+void
+yq_cluster_remove_reservation(YqCluster *cluster, YqReservation *reservation)
+{
+	YqRequestKey *key = reservation->key;
+	YqClusterApplication *application = key->application;
+	int			at = 0;
+
+	while (key->reservations[at] != reservation)
+		at++;
+	key->reservation_count--;
+	application->reservation_count--;
+	memmove(key->reservations + at, key->reservations + at + 1,
+			(key->reservation_count - at) * sizeof(YqReservation *));
+	subtract(cluster, yq_at(cluster, application->reserved, reservation->node->label), reservation->amounts);
+	remove_reservation(cluster, reservation);
+}
+
+static void
+free_if_any(const void *pointer)
+{
+	if (pointer != NULL)
+		pfree(unconstify(void *, pointer));
+}
+
+static void
+remove_key(YqCluster *cluster, YqRequestKey *key)
+{
+	for (int i = 0; i < key->reservation_count; i++)
+		remove_reservation(cluster, key->reservations[i]);
+	for (int i = 0; i < key->ask_count; i++)
+		free_if_any(key->asks[i].amounts);
+	free_if_any(key->anywhere.amounts);
+	free_if_any(key->asks);
+	free_if_any(key->reservations);
+	pfree(key);
+}
+
+void
+yq_cluster_drop_empty_keys(YqClusterApplication *application)
+{
+	int			count = 0;
+
+	for (int i = 0; i < application->key_count; i++)
+	{
+		YqRequestKey *key = application->keys[i];
+
+		if (key->anywhere.amounts == NULL && key->ask_count == 0 && key->reservation_count == 0)
+			remove_key(NULL, key);
+		else
+			application->keys[count++] = key;
+	}
+	application->key_count = count;
+	yq_cluster_look_for_wanted_keys(application);
+}
+
+static void
+subtract_pending(YqCluster *cluster, YqClusterApplication *application)
+{
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	{
+		int64		pending[YQ_MAX_RESOURCE_TYPES];
+
+		memcpy(pending, yq_at(cluster, application->pending, label), cluster->calculator->types * sizeof(int64));
+		yq_pending_change(cluster, application, label, pending, -1);
+	}
+}
+
+void
+yq_cluster_remove_application(YqCluster *cluster, YqClusterApplication *application)
+{
+	YqClusterQueue *leaf = application->leaf;
+	int			at = 0;
+
+	Assert(!application->is_touched);
+	while (leaf->applications[at] != application)
+		at++;
+	leaf->application_count--;
+	memmove(leaf->applications + at, leaf->applications + at + 1,
+			(leaf->application_count - at) * sizeof(YqClusterApplication *));
+	subtract_pending(cluster, application);
+	for (int i = 0; i < application->key_count; i++)
+		remove_key(cluster, application->keys[i]);
+	free_if_any(application->keys);
+	free_if_any(application->blacklist);
+	pfree(application->used);
+	pfree(application->reserved);
+	pfree(application->pending);
+	pfree(application);
+}
+
+void
+yq_cluster_prepare_again(YqCluster *cluster, const List *queues)
+{
+	MemoryContext caller = MemoryContextSwitchTo(cluster->context);
+	bool	   *is_done = palloc0(Max(cluster->hierarchy->queue_count, 1) * sizeof(bool));
+	ListCell   *cell;
+
+	foreach(cell, queues)
+	{
+		YqClusterQueue *queue = lfirst(cell);
+
+		CHECK_FOR_INTERRUPTS();
+		queue->is_out_of_order = queue->is_leaf;
+		for (; queue != NULL && !is_done[queue->queue->number]; queue = queue->parent)
+		{
+			yq_order_place(cluster, queue);
+			is_done[queue->queue->number] = true;
+		}
+	}
+	pfree(is_done);
+	MemoryContextSwitchTo(caller);
+}
+
+void
+yq_cluster_order_leaf(YqCluster *cluster, YqClusterQueue *leaf)
+{
+	MemoryContext caller;
+
+	if (!leaf->is_out_of_order)
+		return;
+	cluster->complete_leaf(cluster, leaf);
+	caller = MemoryContextSwitchTo(cluster->context);
+	prepare_leaf(cluster, leaf);
+	MemoryContextSwitchTo(caller);
+	leaf->is_out_of_order = false;
+}
+
+/* -- passes ----------------------------------------------------------------- */
+
+void
+yq_cluster_touch(YqCluster *cluster, YqRequestKey *key)
+{
+	YqClusterApplication *application = key->application;
+
+	key->is_changed = true;
+	if (application->is_touched)
+		return;
+	application->is_touched = true;
+	MAKE_ROOM(cluster, cluster->touched, cluster->touched_count, cluster->touched_room);
+	cluster->touched[cluster->touched_count++] = application;
+}
+
+static int
+compare_id_bytes(const void *a, const void *b)
+{
+	return strcmp((*(YqClusterApplication *const *) a)->application_id,
+				  (*(YqClusterApplication *const *) b)->application_id);
+}
+
+void
+yq_cluster_sort_touched(YqCluster *cluster)
+{
+	if (cluster->touched_count > 0)
+		qsort(cluster->touched, cluster->touched_count, sizeof(YqClusterApplication *), compare_id_bytes);
+}
+
+void
+yq_cluster_end_pass(YqCluster *cluster)
+{
+	for (int i = 0; i < cluster->touched_count; i++)
+		cluster->touched[i]->is_touched = false;
+	cluster->touched_count = cluster->decision_count = 0;
+	cluster->passes++;
+}
+
+bool
+yq_is_fair(YqApplicationPolicy policy)
+{
+	return policy == YQ_FAIR || policy == YQ_FAIR_BY_SIZE;
+}

@@ -1,0 +1,510 @@
+/*-------------------------------------------------------------------------
+ *
+ * order.c
+ *	  Which queue, and which application of a leaf, comes first.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include <math.h>
+
+#include "queues/effective.h"
+#include "scheduler/state/limits.h"
+#include "scheduler/state/order.h"
+
+static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
+
+/* -- queues ---------------------------------------------------------------- */
+
+static void
+set_used_on(const YqCluster *cluster, YqClusterQueue *queue, int label)
+{
+	YqQueueRank *rank = &queue->ranks[label];
+	const int64 *used = yq_at(cluster, queue->used, label);
+
+	rank->used = rank->has_capacity ? yq_queue_used(cluster->hierarchy, rank->configured, used) :
+		yq_queue_absolute_used(cluster->hierarchy, label, used);
+}
+
+void
+yq_order_set_used(const YqCluster *cluster, YqClusterQueue *queue)
+{
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+		set_used_on(cluster, queue, label);
+}
+
+/* Priorities count when both are below their guarantee, or both are not. */
+static int
+compare_used(const YqClusterQueue *a, float4 a_used, const YqClusterQueue *b, float4 b_used)
+{
+	if (a->parent->respects_priority && a->priority != b->priority && (a_used < 1) == (b_used < 1))
+		return a->priority > b->priority ? -1 : 1;
+	return a_used < b_used ? -1 : a_used > b_used;
+}
+
+/* The larger of what is configured first: memory, cores, then the rest. */
+static int
+compare_configured(const YqCluster *cluster, const YqQueueLabel *a, const YqQueueLabel *b)
+{
+	float4		a_absolute = a == NULL ? 0 : a->absolute_capacity;
+	float4		b_absolute = b == NULL ? 0 : b->absolute_capacity;
+
+	if (a != NULL && a->minimum_amounts != NULL && !yq_amounts_are_none(cluster->calculator, a->minimum_amounts) &&
+		b != NULL && b->minimum_amounts != NULL && !yq_amounts_are_none(cluster->calculator, b->minimum_amounts))
+	{
+		for (int i = 0; i < cluster->calculator->types; i++)
+		{
+			if (a->minimum_amounts[i] != b->minimum_amounts[i])
+				return a->minimum_amounts[i] > b->minimum_amounts[i] ? -1 : 1;
+		}
+		return 0;
+	}
+	return a_absolute > b_absolute ? -1 : a_absolute < b_absolute;
+}
+
+static int
+compare_queues(const YqCluster *cluster, const YqClusterQueue *a, const YqClusterQueue *b, int label)
+{
+	const YqQueueRank *a_rank = &a->ranks[label];
+	const YqQueueRank *b_rank = &b->ranks[label];
+	int			result;
+
+	if (a_rank->may_use != b_rank->may_use)
+		return a_rank->may_use ? -1 : 1;
+	if (a_rank->has_capacity != b_rank->has_capacity)
+		return a_rank->has_capacity ? -1 : 1;
+	result = compare_used(a, a_rank->used, b, b_rank->used);
+	if (result == 0)
+		result = compare_configured(cluster, a_rank->configured, b_rank->configured);
+	return result != 0 ? result : a->position - b->position;
+}
+
+/* Nodes of the label may serve what is asked for of the label, or of none. */
+static bool
+is_demanding_of(const YqCluster *cluster, const YqClusterQueue *queue, int label)
+{
+	return queue->is_demanding[label] || (cluster->shares[label] && queue->is_demanding[0]);
+}
+
+/* The first place from "low" on, and before "high", whose queue does not come before this one. */
+static int
+place_of_queue(const YqCluster *cluster, const YqClusterQueue *queue, int label, int low, int high)
+{
+	YqClusterQueue **order = queue->parent->order[label];
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (compare_queues(cluster, order[middle], queue, label) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Put a queue into the order, in which it is not; there is room. */
+static void
+insert_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
+{
+	YqClusterQueue **order = queue->parent->order[label];
+	int			count = queue->parent->ordered[label]++;
+	int			at = place_of_queue(cluster, queue, label, 0, count);
+
+	memmove(order + at + 1, order + at, (count - at) * sizeof(YqClusterQueue *));
+	order[at] = queue;
+}
+
+/* Where a queue is in the order, or -1. */
+static int
+find_queue(const YqClusterQueue *queue, int label)
+{
+	YqClusterQueue **order = queue->parent->order[label];
+
+	for (int i = 0; i < queue->parent->ordered[label]; i++)
+	{
+		if (order[i] == queue)
+			return i;
+	}
+	return -1;
+}
+
+static void
+remove_queue(YqClusterQueue *queue, int label)
+{
+	YqClusterQueue **order = queue->parent->order[label];
+	int			at = find_queue(queue, label);
+
+	if (at < 0)
+		return;
+	queue->parent->ordered[label]--;
+	memmove(order + at, order + at + 1, (queue->parent->ordered[label] - at) * sizeof(YqClusterQueue *));
+}
+
+/* A queue has a new rank, and the others are in order: move it, if need be. */
+static void
+move_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
+{
+	YqClusterQueue **order = queue->parent->order[label];
+	int			count = queue->parent->ordered[label];
+	int			from = find_queue(queue, label);
+	int			to = from;
+
+	if (from < 0)
+		return;
+	if (from + 1 < count && compare_queues(cluster, order[from + 1], queue, label) < 0)
+	{
+		to = place_of_queue(cluster, queue, label, from + 1, count) - 1;
+		memmove(order + from, order + from + 1, (to - from) * sizeof(YqClusterQueue *));
+	}
+	else if (from > 0 && compare_queues(cluster, order[from - 1], queue, label) > 0)
+	{
+		to = place_of_queue(cluster, queue, label, 0, from);
+		memmove(order + to + 1, order + to, (from - to) * sizeof(YqClusterQueue *));
+	}
+	order[to] = queue;
+}
+
+void
+yq_order_children(const YqCluster *cluster, YqClusterQueue *parent)
+{
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	{
+		parent->ordered[label] = 0;
+		parent->order[label] = MemoryContextAlloc(cluster->context,
+												  Max(parent->child_count, 1) * sizeof(YqClusterQueue *));
+		for (int i = 0; i < parent->child_count; i++)
+		{
+			if (is_demanding_of(cluster, parent->children[i], label))
+				insert_queue(cluster, parent->children[i], label);
+		}
+	}
+}
+
+void
+yq_order_note_used(const YqCluster *cluster, YqClusterQueue *queue, int label)
+{
+	if (queue->parent == NULL)
+		return;
+	set_used_on(cluster, queue, label);
+	move_queue(cluster, queue, label);
+}
+
+void
+yq_order_note_demand(const YqCluster *cluster, YqClusterQueue *queue, int label)
+{
+	if (queue->parent == NULL || queue->is_demanding[label])
+		return;
+	for (int of_nodes = 0; of_nodes < cluster->hierarchy->label_count; of_nodes++)
+	{
+		if ((of_nodes == label || label == 0) && !is_demanding_of(cluster, queue, of_nodes))
+			remove_queue(queue, of_nodes);
+	}
+}
+
+void
+yq_order_place(const YqCluster *cluster, YqClusterQueue *queue)
+{
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	{
+		if (queue->parent != NULL)
+			(void) remove_queue(queue, label);
+		set_used_on(cluster, queue, label);
+		if (queue->parent != NULL && is_demanding_of(cluster, queue, label))
+			insert_queue(cluster, queue, label);
+	}
+}
+
+/* -- applications ---------------------------------------------------------- */
+
+static int64
+memory_of_all_labels(const YqCluster *cluster, const int64 *amounts)
+{
+	int64		memory = 0;
+
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+		memory += yq_at(cluster, amounts, label)[YQ_MEMORY];
+	return memory;
+}
+
+/* Has what it holds changed by fulfilled reservations alone since it got its place? */
+static bool
+has_place(const YqClusterApplication *application, int64 used)
+{
+	return application->placed_memory >= 0 && application->placed_memory + application->uncounted_memory == used;
+}
+
+/* Memory that it holds; with sizes, the less the more it holds and wants together. */
+static double
+magnitude(const YqCluster *cluster, const YqClusterApplication *application)
+{
+	int64		used = memory_of_all_labels(cluster, application->used);
+	int64		pending = memory_of_all_labels(cluster, application->pending);
+	double		weight;
+
+	if (has_place(application, used))
+	{
+		used = application->placed_memory;
+		pending = application->placed_pending;
+	}
+	if (application->leaf->policy != YQ_FAIR_BY_SIZE || used == 0)
+		return used;
+	weight = log1p((double) (used + pending)) / log(2.0);
+	return used / weight;
+}
+
+/* An attempt has its start time, in milliseconds, from when it comes to the scheduler, which is at submission. */
+static int
+compare_starts(const YqClusterApplication *a, const YqClusterApplication *b)
+{
+	int64		a_milliseconds = a->submitted_at / 1000;
+	int64		b_milliseconds = b->submitted_at / 1000;
+
+	return a_milliseconds < b_milliseconds ? -1 : a_milliseconds > b_milliseconds;
+}
+
+int
+yq_order_compare(const YqCluster *cluster, const YqClusterApplication *a, const YqClusterApplication *b)
+{
+	YqApplicationPolicy policy = a->leaf->policy;
+
+	if (policy == YQ_FAIR || policy == YQ_FAIR_BY_SIZE)
+	{
+		double		a_magnitude = magnitude(cluster, a);
+		double		b_magnitude = magnitude(cluster, b);
+		int			starts = compare_starts(a, b);
+
+		if (a_magnitude != b_magnitude)
+			return a_magnitude < b_magnitude ? -1 : 1;
+		if (starts != 0)
+			return starts;
+	}
+	else if (a->priority != b->priority)
+		return a->priority > b->priority ? -1 : 1;
+	return a->number - b->number;
+}
+
+static int
+compare_for_sort(const void *a, const void *b, void *cluster)
+{
+	return yq_order_compare(cluster, *(YqClusterApplication *const *) a,
+								*(YqClusterApplication *const *) b);
+}
+
+bool
+yq_order_wants(const YqCluster *cluster, const YqClusterApplication *application, int label)
+{
+	return yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster,
+							  yq_at(cluster, application->pending, label), nothing) > 0;
+}
+
+void
+yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf)
+{
+	if (leaf->application_count > 0)
+		qsort_arg(leaf->applications, leaf->application_count, sizeof(YqClusterApplication *),
+				  compare_for_sort, unconstify(YqCluster *, cluster));
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	{
+		leaf->demanding_count[label] = 0;
+		for (int i = 0; i < leaf->application_count; i++)
+			leaf->demanding_count[label] += yq_order_wants(cluster, leaf->applications[i], label);
+		if (leaf->demanding[label] != NULL)
+			pfree(leaf->demanding[label]);
+		leaf->demanding[label] = MemoryContextAlloc(cluster->context, Max(leaf->demanding_count[label], 1) *
+													sizeof(YqClusterApplication *));
+		leaf->demanding_count[label] = 0;
+		for (int i = 0; i < leaf->application_count; i++)
+		{
+			if (yq_order_wants(cluster, leaf->applications[i], label))
+				leaf->demanding[label][leaf->demanding_count[label]++] = leaf->applications[i];
+		}
+	}
+}
+
+/* The first place whose application does not come before this one. */
+static int
+place_of(const YqCluster *cluster, YqClusterApplication *const *order, int count,
+		 const YqClusterApplication *application)
+{
+	int			low = 0;
+	int			high = count;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (yq_order_compare(cluster, order[middle], application) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void
+remove_at(YqClusterApplication **order, int *count, int at)
+{
+	memmove(order + at, order + at + 1, (*count - at - 1) * sizeof(*order));
+	--*count;
+}
+
+static void
+insert_application(const YqCluster *cluster, YqClusterApplication **order, int *count,
+				   YqClusterApplication *application)
+{
+	int			at = place_of(cluster, order, *count, application);
+
+	memmove(order + at + 1, order + at, (*count - at) * sizeof(*order));
+	order[at] = application;
+	++*count;
+}
+
+static bool
+moves(const YqClusterApplication *application)
+{
+	return application->leaf->policy == YQ_FAIR || application->leaf->policy == YQ_FAIR_BY_SIZE;
+}
+
+void
+yq_order_take_out(const YqCluster *cluster, YqClusterApplication *application)
+{
+	YqClusterQueue *leaf = application->leaf;
+
+	if (!moves(application))
+		return;
+	remove_at(leaf->applications, &leaf->application_count,
+			  place_of(cluster, leaf->applications, leaf->application_count, application));
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	{
+		if (yq_order_wants(cluster, application, label))
+			remove_at(leaf->demanding[label], &leaf->demanding_count[label],
+					  place_of(cluster, leaf->demanding[label], leaf->demanding_count[label], application));
+	}
+}
+
+/* Of an application that keeps its place. */
+static void
+drop_without_demand(const YqCluster *cluster, YqClusterApplication *application, int label)
+{
+	YqClusterQueue *leaf = application->leaf;
+	int			at;
+
+	if (yq_order_wants(cluster, application, label))
+		return;
+	at = place_of(cluster, leaf->demanding[label], leaf->demanding_count[label], application);
+	if (at < leaf->demanding_count[label] && leaf->demanding[label][at] == application)
+		remove_at(leaf->demanding[label], &leaf->demanding_count[label], at);
+}
+
+/* Who is displaced comes to a place of his own when the leaf is walked next; of several it is not noted who. */
+static void
+note_displaced(YqClusterApplication *application)
+{
+	YqClusterQueue *leaf = application->leaf;
+
+	if (leaf->displaced != NULL && leaf->displaced != application)
+		leaf->has_places_in = 0;
+	leaf->displaced = application;
+}
+
+void
+yq_order_put_back(const YqCluster *cluster, YqClusterApplication *application)
+{
+	YqClusterQueue *leaf = application->leaf;
+
+	note_displaced(application);
+	if (moves(application))
+		insert_application(cluster, leaf->applications, &leaf->application_count, application);
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	{
+		if (!moves(application))
+			drop_without_demand(cluster, application, label);
+		else if (yq_order_wants(cluster, application, label))
+			insert_application(cluster, leaf->demanding[label], &leaf->demanding_count[label], application);
+	}
+}
+
+/* -- places in fair order --------------------------------------------------- */
+
+void
+yq_order_keep_place(const YqCluster *cluster, YqClusterApplication *application, int64 memory)
+{
+	if (!has_place(application, memory_of_all_labels(cluster, application->used)))
+		return;
+	application->uncounted_memory += memory;
+	application->is_place_changed = true;
+}
+
+void
+yq_order_lose_place(YqClusterApplication *application)
+{
+	if (application->placed_memory < 0)
+		return;
+	application->placed_memory = -1;
+	application->is_place_changed = true;
+}
+
+void
+yq_order_replace(YqCluster *cluster, YqClusterApplication *application)
+{
+	note_displaced(application);
+	if (application->placed_memory < 0)
+		return;
+	yq_order_take_out(cluster, application);
+	yq_order_lose_place(application);
+	yq_order_put_back(cluster, application);
+}
+
+static void
+give_place(YqCluster *cluster, YqClusterApplication *application)
+{
+	int64		used;
+
+	if (application->reservation_count == 0)
+		return;
+	used = memory_of_all_labels(cluster, application->used);
+	if (has_place(application, used))
+		return;
+	application->placed_memory = used;
+	application->placed_pending = memory_of_all_labels(cluster, application->pending);
+	application->uncounted_memory = 0;
+	application->is_place_changed = true;
+	yq_cluster_touch(cluster, application->keys[0]);
+}
+
+/* In a pass only those for which something is decided lose their places. */
+void
+yq_order_give_places(YqCluster *cluster, YqClusterQueue *leaf)
+{
+	if (!yq_is_fair(leaf->policy))
+		return;
+	if (leaf->has_places_in == cluster->passes)
+	{
+		if (leaf->displaced != NULL)
+			give_place(cluster, leaf->displaced);
+	}
+	else
+	{
+		for (int i = 0; i < leaf->application_count; i++)
+			give_place(cluster, leaf->applications[i]);
+	}
+	leaf->displaced = NULL;
+	leaf->has_places_in = cluster->passes;
+}
+
+/* -- partitions ------------------------------------------------------------- */
+
+bool
+yq_order_is_of_partition(const YqClusterApplication *application, int label)
+{
+	const YqClusterQueue *leaf = application->leaf;
+
+	if (leaf->policy != YQ_FIFO_WITH_PARTITIONS)
+		return true;
+	if (leaf->is_own_partition[label])
+		return application->partition == label;
+	return application->partition < 0 || !leaf->is_own_partition[application->partition];
+}

@@ -1,0 +1,42 @@
+/*-------------------------------------------------------------------------
+ *
+ * bloom_filter.h
+ *	  Telling quickly that a sealed table has no row of a key.
+ *
+ * Whether a container is known must be asked of every stretch of history, and
+ * nearly always the answer is no.  A Bloom filter of the keys answers with one
+ * look at one page, where an index takes a descent.  Filters are made of
+ * tables that are never written to again; without one everything works, only
+ * slower.
+ *
+ * A filter is a table beside the other one, named for it.  It says which file,
+ * of what length, and which major version of the server it was made for, and is
+ * ignored when that does not agree: after a restore, a rewrite or an upgrade,
+ * until it is made anew.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_BLOOM_FILTER_H
+#define YQ_BLOOM_FILTER_H
+
+#include "utils/rel.h"
+
+typedef struct YqBloomFilter YqBloomFilter;
+
+/* What filters look at of a key: the same for all filters. */
+typedef struct YqKeyHash
+{
+	uint64		place;
+	uint64		probes;
+} YqKeyHash;
+
+extern YqKeyHash yq_key_hash(const text *key);
+
+/* The filter of a table, opened in the current memory context, or NULL. */
+extern YqBloomFilter *yq_bloom_filter_open(Relation table);
+extern void yq_bloom_filter_close(YqBloomFilter *filter);
+
+/* False when the table surely has no row of that key. */
+extern bool yq_bloom_filter_may_have(YqBloomFilter *filter, const YqKeyHash *hash);
+
+#endif							/* YQ_BLOOM_FILTER_H */

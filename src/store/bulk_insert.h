@@ -1,0 +1,70 @@
+/*-------------------------------------------------------------------------
+ *
+ * bulk_insert.h
+ *	  Appending rows to yquota's own tables, many at a time.
+ *
+ * Rows are collected and inserted together with all index entries, whatever
+ * indexes an administrator has added.  Privileges, constraints and triggers of
+ * the table are not looked at, but by yq_bulk_insert_open_statement(): the tables
+ * belong to the extension, and what is written here is what their constraints
+ * say.  The caller holds no lock on the table; the writer takes RowExclusiveLock
+ * until the end of the transaction.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_BULK_INSERT_H
+#define YQ_BULK_INSERT_H
+
+#include "nodes/execnodes.h"
+#include "store/catalog.h"
+
+typedef struct YqBulkInsert YqBulkInsert;
+
+/*
+ * Open a writer in the current memory context, which must outlive it, for rows
+ * of "column_count" columns: those that the table was created with.  Rows are
+ * flushed when "capacity" of them have been collected, unless "optimistic" is
+ * set: then the caller flushes with yq_bulk_insert_flush_optimistically.  In a read-only
+ * transaction ERRCODE_READ_ONLY_SQL_TRANSACTION, as of an INSERT.
+ */
+extern YqBulkInsert *yq_bulk_insert_open(YqTable table, int column_count, int capacity,
+								bool optimistic);
+
+/*
+ * The same for rows that are one INSERT to the table's triggers, as those of a COPY
+ * are: triggers of the statement fire before the first row and when the writer is
+ * closed, those of rows with each, and CHECK constraints are looked at.  A trigger
+ * BEFORE a row may change it, or have it left out; it does not see all rows that
+ * came before.  Statements run meanwhile are not part of it.
+ */
+extern YqBulkInsert *yq_bulk_insert_open_statement(YqTable table, int column_count, int capacity);
+
+extern Relation yq_bulk_insert_relation(YqBulkInsert *writer);
+
+/* Collect a row; values are copied. */
+extern void yq_bulk_insert_put(YqBulkInsert *writer, Datum *values, bool *nulls);
+
+/* Insert what has been collected. */
+extern void yq_bulk_insert_flush(YqBulkInsert *writer);
+
+/*
+ * Insert what has been collected without waiting for, or failing on, a row
+ * with the same unique key.  Index entries are made in the order of the rows:
+ * "before" (may be NULL) is called with the number of each row before its
+ * entries are made, and "conflict", with the number of the row and where it
+ * is, for each that could be a duplicate, before the entries of the next row
+ * are made.  Waiting for other transactions in that order cannot deadlock
+ * between statements that sort alike.
+ */
+typedef void (*YqRowHandler) (void *argument, int row);
+typedef void (*YqConflictHandler) (void *argument, int row, ItemPointer tid);
+extern void yq_bulk_insert_flush_optimistically(YqBulkInsert *writer, YqRowHandler before,
+										   YqConflictHandler conflict, void *argument);
+
+/* Flush and release. */
+extern void yq_bulk_insert_close(YqBulkInsert *writer);
+
+/* Rows of a table that were inserted so by the transaction at hand, also such as were rolled back in part. */
+extern int64 yq_bulk_insert_rows_of_transaction(YqTable table);
+
+#endif							/* YQ_BULK_INSERT_H */

@@ -1,0 +1,554 @@
+/*-------------------------------------------------------------------------
+ *
+ * catalog.c
+ *	  Opening yquota's own tables, and the invalidation of caches built on them.
+ *
+ * One relation cache callback serves the whole library.  It compares OIDs and
+ * clears flags; everything is looked up again on next use.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_am_d.h"
+#include "catalog/pg_enum.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_namespace_d.h"
+#include "catalog/pg_type.h"
+#include "commands/extension.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "store/catalog.h"
+#include "store/role_scope.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+typedef struct TableEntry
+{
+	const char *schema;
+	const char *name;
+	bool		may_have_children;	/* sealed stretches of history */
+	Oid			oid;			/* InvalidOid when not looked up; the version has been checked when it was */
+	Oid			signal;			/* what changes of its rows are told with; InvalidOid when never looked up */
+	Oid			file_number;	/* the table's when "signal" was looked up */
+	bool		is_suspect;		/* its relation cache entry has changed since */
+} TableEntry;
+
+static TableEntry tables[YQ_TABLE_COUNT] = {
+	[YQ_ACTIVE_LEAF] = {.schema = "yquota_internal", .name = "active_leaf"},
+	[YQ_AM_LIMIT] = {.schema = "yquota_internal", .name = "am_limit"},
+	[YQ_APPLICATION] = {.schema = "yquota", .name = "application"},
+	[YQ_APPLICATION_ATTEMPT] = {.schema = "yquota_internal", .name = "application_attempt"},
+	[YQ_APPLICATION_COUNTER] = {.schema = "yquota_internal", .name = "application_counter"},
+	[YQ_APPLICATION_TOTAL] = {.schema = "yquota_internal", .name = "application_total"},
+	[YQ_BASE_PRICE] = {.schema = "yquota", .name = "base_price"},
+	[YQ_BLACKLIST] = {.schema = "yquota", .name = "blacklist"},
+	[YQ_CHARGE] = {.schema = "yquota", .name = "charge", .may_have_children = true},
+	[YQ_CHARGED_THROUGH] = {.schema = "yquota_internal", .name = "charged_through"},
+	[YQ_CHARGING_RULE] = {.schema = "yquota", .name = "charging_rule"},
+	[YQ_CLOCK_SETTING] = {.schema = "yquota_internal", .name = "clock_setting"},
+	[YQ_CONTAINER] = {.schema = "yquota", .name = "container"},
+	[YQ_CONTAINER_CHANGE] = {.schema = "yquota", .name = "container_change"},
+	[YQ_CONTAINER_EVENT] = {.schema = "yquota", .name = "container_event", .may_have_children = true},
+	[YQ_CONTAINER_UPDATE_TABLE] = {.schema = "yquota", .name = "container_update"},
+	[YQ_CONTAINER_VERSION] = {.schema = "yquota_internal", .name = "container_version"},
+	[YQ_COUNTER_DELTA] = {.schema = "yquota_internal", .name = "counter_delta"},
+	[YQ_DECISION] = {.schema = "yquota", .name = "decision"},
+	[YQ_DEFERRED_EVENT] = {.schema = "yquota_internal", .name = "deferred_event"},
+	[YQ_EVENT_REJECT] = {.schema = "yquota", .name = "event_reject"},
+	[YQ_HISTORY_STRETCH] = {.schema = "yquota", .name = "history_stretch"},
+	[YQ_CLOSED_PERIOD] = {.schema = "yquota", .name = "closed_period"},
+	[YQ_HOLD] = {.schema = "yquota", .name = "hold"},
+	[YQ_KEPT_PROPERTY] = {.schema = "yquota", .name = "kept_property"},
+	[YQ_MAPPING_RULE] = {.schema = "yquota", .name = "mapping_rule"},
+	[YQ_MULTI_NODE_SORTING_POLICY] = {.schema = "yquota", .name = "multi_node_sorting_policy"},
+	[YQ_NODE] = {.schema = "yquota", .name = "node"},
+	[YQ_NODE_COUNTER] = {.schema = "yquota_internal", .name = "node_counter"},
+	[YQ_NODE_LABEL] = {.schema = "yquota", .name = "node_label"},
+	[YQ_OUTAGE] = {.schema = "yquota", .name = "outage"},
+	[YQ_PRICE] = {.schema = "yquota", .name = "price"},
+	[YQ_PRICE_FACTOR] = {.schema = "yquota", .name = "price_factor"},
+	[YQ_PRICING_CHANGE] = {.schema = "yquota", .name = "pricing_change"},
+	[YQ_PROJECT] = {.schema = "yquota", .name = "project"},
+	[YQ_PROJECT_FAMILY] = {.schema = "yquota_internal", .name = "project_family"},
+	[YQ_QUEUE] = {.schema = "yquota", .name = "queue"},
+	[YQ_QUEUE_LABEL] = {.schema = "yquota", .name = "queue_label"},
+	[YQ_QUEUE_STATUS] = {.schema = "yquota_internal", .name = "queue_status"},
+	[YQ_QUEUE_USER] = {.schema = "yquota", .name = "queue_user"},
+	[YQ_REPORTED_END] = {.schema = "yquota_internal", .name = "reported_end"},
+	[YQ_REQUEST_COUNTER] = {.schema = "yquota_internal", .name = "request_counter"},
+	[YQ_RESERVATION] = {.schema = "yquota", .name = "reservation"},
+	[YQ_RESOURCE_REQUEST] = {.schema = "yquota", .name = "resource_request"},
+	[YQ_RESOURCE_TYPE] = {.schema = "yquota", .name = "resource_type"},
+	[YQ_ROLE_GRANT] = {.schema = "yquota", .name = "role_grant"},
+	[YQ_RUNNING_CLASS] = {.schema = "yquota_internal", .name = "running_class"},
+	[YQ_SCHEDULER_CHANGE] = {.schema = "yquota_internal", .name = "scheduler_change"},
+	[YQ_SCHEDULER_CHANGE_HORIZON] = {.schema = "yquota_internal", .name = "scheduler_change_horizon"},
+	[YQ_SCHEDULER_SETTING] = {.schema = "yquota", .name = "scheduler_setting"},
+	[YQ_USAGE_COUNTER] = {.schema = "yquota_internal", .name = "usage_counter"},
+	[YQ_USAGE_VERSION] = {.schema = "yquota_internal", .name = "usage_version"},
+	[YQ_USER_SETTING] = {.schema = "yquota", .name = "user_setting"},
+	[YQ_WILDCARD_TEMPLATE] = {.schema = "yquota", .name = "wildcard_template"},
+	[YQ_WORKFLOW_PRIORITY_MAPPING] = {.schema = "yquota", .name = "workflow_priority_mapping"},
+};
+
+#define MAX_WATCHERS 64
+
+typedef struct Watcher
+{
+	YqTable		table;
+	bool		is_of_rows;		/* VACUUM and ANALYZE are nothing to it */
+	bool	   *flag;
+} Watcher;
+
+static Watcher watchers[MAX_WATCHERS];
+static int	watcher_count = 0;
+
+#define MAX_ABORT_WATCHERS 16
+
+static bool *abort_flags[MAX_ABORT_WATCHERS];
+static int	abort_flag_count = 0;
+static bool callbacks_registered = false;
+static bool has_suspects = false;
+
+/*
+ * A message may come while a table is being opened, so that its reader sets
+ * the flag when the OID is forgotten already.  As long as it is, every change
+ * may be the table's.
+ */
+static void
+on_relcache_change(Datum arg, Oid relation_oid)
+{
+	for (int i = 0; i < watcher_count; i++)
+	{
+		const TableEntry *watched = &tables[watchers[i].table];
+
+		if (!OidIsValid(relation_oid) || !OidIsValid(watched->signal) || relation_oid == watched->signal ||
+			(!watchers[i].is_of_rows && (!OidIsValid(watched->oid) || relation_oid == watched->oid)))
+			*watchers[i].flag = false;
+	}
+
+	for (int i = 0; i < YQ_TABLE_COUNT; i++)
+	{
+		if (OidIsValid(relation_oid) && relation_oid != tables[i].oid)
+			continue;
+		tables[i].oid = InvalidOid;
+		tables[i].is_suspect = has_suspects = true;
+	}
+}
+
+static void
+forget_rows_of(YqTable table)
+{
+	for (int i = 0; i < watcher_count; i++)
+	{
+		if (watchers[i].is_of_rows && watchers[i].table == table)
+			*watchers[i].flag = false;
+	}
+}
+
+/* A table that was replaced, or emptied without triggers, has other rows. */
+static void
+look_up_signal(YqTable table)
+{
+	TableEntry *entry = &tables[table];
+	HeapTuple	tuple = OidIsValid(entry->oid) ? SearchSysCache1(RELOID, ObjectIdGetDatum(entry->oid)) : NULL;
+	Oid			signal = InvalidOid;
+	Oid			file_number = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+
+		signal = form->reltype;
+		file_number = form->relfilenode;
+		ReleaseSysCache(tuple);
+	}
+	if (entry->signal != signal || entry->file_number != file_number)
+		forget_rows_of(table);
+	entry->signal = signal;
+	entry->file_number = file_number;
+}
+
+void
+yq_catalog_accept_changes(void)
+{
+	AcceptInvalidationMessages();
+	if (!has_suspects || !IsTransactionState())
+		return;
+	/* a message that comes meanwhile is looked at next time */
+	has_suspects = false;
+	for (int i = 0; i < YQ_TABLE_COUNT; i++)
+	{
+		if (tables[i].is_suspect && OidIsValid(tables[i].signal) && !OidIsValid(yq_table_oid(i)))
+			look_up_signal(i);
+		tables[i].is_suspect = false;
+	}
+}
+
+static void
+forget_aborted(void)
+{
+	for (int i = 0; i < abort_flag_count; i++)
+		*abort_flags[i] = false;
+}
+
+static void
+on_transaction_end(XactEvent event, void *argument)
+{
+	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+		forget_aborted();
+}
+
+static void
+on_subtransaction_end(SubXactEvent event, SubTransactionId own_id, SubTransactionId parent_id,
+					  void *argument)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		forget_aborted();
+}
+
+static void
+register_callbacks(void)
+{
+	if (callbacks_registered)
+		return;
+	CacheRegisterRelcacheCallback(on_relcache_change, (Datum) 0);
+	RegisterXactCallback(on_transaction_end, NULL);
+	RegisterSubXactCallback(on_subtransaction_end, NULL);
+	callbacks_registered = true;
+}
+
+/* Version of the installed SQL objects; NULL when there are none. */
+static char *
+installed_version(void)
+{
+	Relation	extensions = table_open(ExtensionRelationId, AccessShareLock);
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple	tuple;
+	char	   *version = NULL;
+
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum("yquota"));
+	scan = systable_beginscan(extensions, ExtensionNameIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		bool		isnull;
+		Datum		value = heap_getattr(tuple, Anum_pg_extension_extversion,
+										 RelationGetDescr(extensions), &isnull);
+
+		version = TextDatumGetCString(value);
+	}
+	systable_endscan(scan);
+	table_close(extensions, AccessShareLock);
+	return version;
+}
+
+void
+yq_catalog_refuse_version(void)
+{
+	char	   *version = installed_version();
+
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("SQL objects of extension \"yquota\" are of another version than its library"),
+			 errdetail("The objects are of version %s, the library is of version %s.",
+					   version == NULL ? "unknown" : version, YQ_VERSION),
+			 errhint("Run ALTER EXTENSION yquota UPDATE. Sessions that loaded an older library have to be started again.")));
+}
+
+/*
+ * An update goes through the objects of the releases between, and pg_upgrade
+ * moves the objects as they are.
+ */
+static void
+check_version(void)
+{
+	char	   *version;
+
+	if (creating_extension || IsBinaryUpgrade)
+		return;
+	version = installed_version();
+	if (version != NULL && strcmp(version, YQ_VERSION) != 0)
+		yq_catalog_refuse_version();
+}
+
+Oid
+yq_table_oid(YqTable table)
+{
+	TableEntry *entry = &tables[table];
+
+	if (!OidIsValid(entry->oid))
+	{
+		Oid			schema = get_namespace_oid(entry->schema, true);
+
+		register_callbacks();
+		if (OidIsValid(schema))
+		{
+			check_version();
+			entry->oid = get_relname_relid(entry->name, schema);
+			look_up_signal(table);
+		}
+	}
+	return entry->oid;
+}
+
+/*
+ * Whether Citus has made the table a distributed or reference one: its rows
+ * then live elsewhere and the local heap is empty.
+ */
+static bool
+is_taken_over_by_citus(Oid relation_oid)
+{
+	Oid			partition_oid = get_relname_relid("pg_dist_partition",
+												  PG_CATALOG_NAMESPACE);
+	Relation	partition;
+	SysScanDesc scan;
+	ScanKeyData key;
+	bool		found;
+
+	if (!OidIsValid(partition_oid))
+		return false;
+
+	partition = table_open(partition_oid, AccessShareLock);
+	ScanKeyInit(&key, yq_column(partition, "logicalrelid"),
+				BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation_oid));
+	scan = systable_beginscan(partition, InvalidOid, false, NULL, 1, &key);
+	found = HeapTupleIsValid(systable_getnext(scan));
+	systable_endscan(scan);
+	table_close(partition, AccessShareLock);
+	return found;
+}
+
+Relation
+yq_table_open(YqTable table, LOCKMODE lockmode)
+{
+	Oid			oid = yq_table_oid(table);
+	Relation	relation;
+
+	if (!OidIsValid(oid))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table \"%s.%s\" does not exist in this database",
+						tables[table].schema, tables[table].name),
+				 errhint("Run CREATE EXTENSION yquota.")));
+
+	relation = table_open(oid, lockmode);
+	if (relation->rd_rel->relkind != RELKIND_RELATION ||
+		relation->rd_rel->relam != HEAP_TABLE_AM_OID ||
+		(relation->rd_rel->relhassubclass && !tables[table].may_have_children) ||
+		is_taken_over_by_citus(oid))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s.%s\" is not a plain local table",
+						tables[table].schema, tables[table].name),
+				 errdetail("yquota reads and writes it directly and would not see rows kept elsewhere."),
+				 errhint("Undo its distribution, partitioning or change of access method; keep history elsewhere instead.")));
+	return relation;
+}
+
+bool
+yq_table_has_no_pages(YqTable table)
+{
+	Relation	relation = yq_table_open(table, AccessShareLock);
+	bool		result = RelationGetNumberOfBlocks(relation) == 0;
+
+	relation_close(relation, AccessShareLock);
+	return result;
+}
+
+Oid
+yq_index_oid(YqTable table, const char *index_name)
+{
+	Oid			schema = get_namespace_oid(tables[table].schema, false);
+	Oid			oid = get_relname_relid(index_name, schema);
+
+	if (!OidIsValid(oid))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("index \"%s.%s\" does not exist",
+						tables[table].schema, index_name),
+				 errhint("Create it again, or reinstall the extension.")));
+	return oid;
+}
+
+AttrNumber
+yq_column(Relation relation, const char *name)
+{
+	TupleDesc	descriptor = RelationGetDescr(relation);
+
+	for (int i = 0; i < descriptor->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
+
+		if (!attribute->attisdropped && strcmp(NameStr(attribute->attname), name) == 0)
+			return attribute->attnum;
+	}
+
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 errmsg("column \"%s\" of table \"%s\" does not exist",
+					name, RelationGetRelationName(relation)),
+			 errhint("Create it again, or reinstall the extension.")));
+}
+
+Snapshot
+yq_latest_snapshot(void)
+{
+	/* A parallel plan may not take new snapshots; its own one serves. */
+	if (IsInParallelMode())
+		return RegisterSnapshot(GetActiveSnapshot());
+	return RegisterSnapshot(GetLatestSnapshot());
+}
+
+static void
+add_watcher(YqTable table, bool is_of_rows, bool *flag)
+{
+	if (watcher_count >= MAX_WATCHERS)
+		elog(ERROR, "too many caches on tables of yquota");
+
+	register_callbacks();
+	(void) yq_table_oid(table);
+	watchers[watcher_count++] = (Watcher) {.table = table, .is_of_rows = is_of_rows, .flag = flag};
+}
+
+void
+yq_catalog_on_change(YqTable table, bool *flag)
+{
+	add_watcher(table, false, flag);
+}
+
+void
+yq_catalog_on_change_of_rows(YqTable table, bool *flag)
+{
+	add_watcher(table, true, flag);
+}
+
+void
+yq_catalog_on_abort(bool *flag)
+{
+	if (abort_flag_count >= MAX_ABORT_WATCHERS)
+		elog(ERROR, "too many caches on tables of yquota");
+
+	register_callbacks();
+	abort_flags[abort_flag_count++] = flag;
+}
+
+/*
+ * VACUUM and ANALYZE change the relation cache entry of a table, too.  So the message names, as if it
+ * were a relation, the table's row type: a number that no relation has.
+ */
+void
+yq_catalog_signal_change_of(Oid table_oid)
+{
+	HeapTuple	tuple = SearchSysCacheCopy1(RELOID, ObjectIdGetDatum(table_oid));
+	Form_pg_class form;
+
+	if (!HeapTupleIsValid(tuple))
+		return;
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	form->oid = form->reltype;
+	CacheInvalidateRelcacheByTuple(tuple);
+	heap_freetuple(tuple);
+}
+
+void
+yq_catalog_signal_change(YqTable table)
+{
+	yq_catalog_signal_change_of(yq_table_oid(table));
+}
+
+Oid
+yq_identity_sequence(Relation relation, AttrNumber column)
+{
+#ifdef YQ_IDENTITY_SEQUENCE_OF_RELATION
+	return getIdentitySequence(relation, column, false);
+#else
+	return getIdentitySequence(RelationGetRelid(relation), column, false);
+#endif
+}
+
+Oid
+yq_extension_owner(void)
+{
+	Relation	relation = yq_table_open(YQ_CONTAINER_EVENT, AccessShareLock);
+	Oid			owner = relation->rd_rel->relowner;
+
+	table_close(relation, AccessShareLock);
+	return owner;
+}
+
+/*
+ * The extension's own script is none of the dump, although the session that
+ * runs it may be restoring one: what it inserts is new.  Nor is what the code
+ * of somebody else does in the session of an owner, such as the function of an
+ * index that is built.
+ */
+bool
+yq_is_restoring(void)
+{
+	Oid			owner;
+
+	if (creating_extension || check_function_bodies || row_security || client_min_messages != WARNING ||
+		InSecurityRestrictedOperation())
+		return false;
+	owner = yq_extension_owner();
+	return has_privs_of_role(GetSessionUserId(), owner) && has_privs_of_role(yq_role_scope_role(), owner);
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_restoring);
+
+/* restoring() */
+Datum
+yq_sql_restoring(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(yq_is_restoring());
+}
+
+Oid
+yq_type_oid(const char *type_name)
+{
+	Oid			schema = get_namespace_oid("yquota", false);
+	Oid			oid = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+									  CStringGetDatum(type_name),
+									  ObjectIdGetDatum(schema));
+
+	if (!OidIsValid(oid))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("type \"yquota.%s\" does not exist", type_name)));
+	return oid;
+}
+
+Oid
+yq_enum_oid(const char *type_name, const char *label)
+{
+	Oid			oid = GetSysCacheOid2(ENUMTYPOIDNAME, Anum_pg_enum_oid,
+									  ObjectIdGetDatum(yq_type_oid(type_name)),
+									  CStringGetDatum(label));
+
+	if (!OidIsValid(oid))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("type \"yquota.%s\" has no label \"%s\"", type_name, label)));
+	return oid;
+}

@@ -1,0 +1,168 @@
+/*-------------------------------------------------------------------------
+ *
+ * catalog.h
+ *	  Where yquota's own tables are, and what happens when they change.
+ *
+ * Tables are opened by C here and nowhere else, so that the checks stand in
+ * one place: a table that a distribution engine has taken over would silently
+ * read as empty, and is refused (DESIGN 6).
+ *
+ * OIDs are cached per backend and dropped by one relation cache callback,
+ * which also tells the caches built on these tables (see
+ * yq_catalog_on_change).  Nothing is read in the callback.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_CATALOG_H
+#define YQ_CATALOG_H
+
+#include "access/relation.h"
+#include "storage/lockdefs.h"
+#include "utils/rel.h"
+#include "utils/snapshot.h"
+
+typedef enum YqTable
+{
+	YQ_ACTIVE_LEAF,
+	YQ_AM_LIMIT,
+	YQ_APPLICATION,
+	YQ_APPLICATION_ATTEMPT,
+	YQ_APPLICATION_COUNTER,
+	YQ_APPLICATION_TOTAL,
+	YQ_BASE_PRICE,
+	YQ_BLACKLIST,
+	YQ_CHARGE,
+	YQ_CHARGED_THROUGH,
+	YQ_CHARGING_RULE,
+	YQ_CLOCK_SETTING,
+	YQ_CONTAINER,
+	YQ_CONTAINER_CHANGE,
+	YQ_CONTAINER_EVENT,
+	YQ_CONTAINER_UPDATE_TABLE,
+	YQ_CONTAINER_VERSION,
+	YQ_COUNTER_DELTA,
+	YQ_DECISION,
+	YQ_DEFERRED_EVENT,
+	YQ_EVENT_REJECT,
+	YQ_HISTORY_STRETCH,
+	YQ_CLOSED_PERIOD,
+	YQ_HOLD,
+	YQ_KEPT_PROPERTY,
+	YQ_MAPPING_RULE,
+	YQ_MULTI_NODE_SORTING_POLICY,
+	YQ_NODE,
+	YQ_NODE_COUNTER,
+	YQ_NODE_LABEL,
+	YQ_OUTAGE,
+	YQ_PRICE,
+	YQ_PRICE_FACTOR,
+	YQ_PRICING_CHANGE,
+	YQ_PROJECT,
+	YQ_PROJECT_FAMILY,
+	YQ_QUEUE,
+	YQ_QUEUE_LABEL,
+	YQ_QUEUE_STATUS,
+	YQ_QUEUE_USER,
+	YQ_REPORTED_END,
+	YQ_REQUEST_COUNTER,
+	YQ_RESERVATION,
+	YQ_RESOURCE_REQUEST,
+	YQ_RESOURCE_TYPE,
+	YQ_ROLE_GRANT,
+	YQ_RUNNING_CLASS,
+	YQ_SCHEDULER_CHANGE,
+	YQ_SCHEDULER_CHANGE_HORIZON,
+	YQ_SCHEDULER_SETTING,
+	YQ_USAGE_COUNTER,
+	YQ_USAGE_VERSION,
+	YQ_USER_SETTING,
+	YQ_WILDCARD_TEMPLATE,
+	YQ_WORKFLOW_PRIORITY_MAPPING,
+	YQ_TABLE_COUNT
+} YqTable;
+
+/*
+ * OID of a table, or InvalidOid when the extension is not installed.
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE when its SQL objects are of another
+ * version than the library: amounts and decisions follow from both together.
+ */
+extern Oid	yq_table_oid(YqTable table);
+
+/* Raise that error. */
+pg_noreturn extern void yq_catalog_refuse_version(void);
+
+/*
+ * Open one of the tables.  ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE when the
+ * extension is not installed here, ERRCODE_FEATURE_NOT_SUPPORTED when the
+ * table is not a plain local heap.
+ */
+extern Relation yq_table_open(YqTable table, LOCKMODE lockmode);
+
+/*
+ * Has a table no pages?  Then it has no rows, whoever looks, which is cheaper to
+ * know than that nobody sees any.
+ */
+extern bool yq_table_has_no_pages(YqTable table);
+
+/* OID of the index with that name on an open table of ours. */
+extern Oid	yq_index_oid(YqTable table, const char *index_name);
+
+/*
+ * Attribute number of a column, looked up by name; an error when it is
+ * missing (the library and the SQL objects are of different versions).
+ */
+extern AttrNumber yq_column(Relation relation, const char *name);
+
+/*
+ * The newest committed state, whatever the transaction's isolation level:
+ * charging reads timelines and books with it (DESIGN 2).  Registered; release
+ * with UnregisterSnapshot.
+ */
+extern Snapshot yq_latest_snapshot(void);
+
+/*
+ * Have "flag" set to false whenever one of our tables changes its relation
+ * cache entry: the table given, or any table when the whole cache is reset.
+ * Register once per backend.
+ */
+extern void yq_catalog_on_change(YqTable table, bool *flag);
+
+/*
+ * The same for what is costly to read again: only when rows of the table have changed, as triggers
+ * signal, or it has become another table.  VACUUM and ANALYZE are no such change.  The caller asks by
+ * yq_catalog_accept_changes() before it looks at the flag.
+ */
+extern void yq_catalog_on_change_of_rows(YqTable table, bool *flag);
+extern void yq_catalog_accept_changes(void);
+
+/*
+ * Have "flag" set to false also whenever a transaction or subtransaction aborts
+ * or is prepared.  A cache needs it when it may be read by the very statement
+ * that changes its table: if that fails, the server drops the messages of its
+ * last command unsent, and what was read is no more.  Register once per backend.
+ */
+extern void yq_catalog_on_abort(bool *flag);
+
+/* Tell every backend, at commit, that a cache built on the table is stale. */
+extern void yq_catalog_signal_change(YqTable table);
+extern void yq_catalog_signal_change_of(Oid table_oid);
+
+/* The sequence behind an identity column. */
+extern Oid	yq_identity_sequence(Relation relation, AttrNumber column);
+
+/* The role that owns yquota's tables. */
+extern Oid	yq_extension_owner(void);
+
+/*
+ * Whether this session restores a dump: it has the settings that pg_dump and
+ * pg_restore begin with, and both whoever logged in and yq_role_scope_role() have the
+ * rights of yquota's owner.  Rows then come back as they were, and nothing is
+ * derived from them.
+ */
+extern bool yq_is_restoring(void);
+
+/* OID of a type in schema yquota, and of a label of an enum type there. */
+extern Oid	yq_type_oid(const char *type_name);
+extern Oid	yq_enum_oid(const char *type_name, const char *label);
+
+#endif							/* YQ_CATALOG_H */

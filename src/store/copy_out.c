@@ -1,0 +1,161 @@
+/*-------------------------------------------------------------------------
+ *
+ * copy_out.c
+ *	  Rows that only yquota's owner may read, inserted by whoever asks.
+ *
+ * archive() reads tables that its caller has no rights on and writes to a
+ * table of the caller's choice, whose triggers, defaults and foreign server
+ * must not run with the owner's rights.  So the rows are read as the owner into
+ * a tuplestore, which spills to disk, and inserted from there as the caller:
+ * yq_role_scope_role(), which the shell of archive() notes.  Neither the session's user
+ * nor the one that was SET would do: an index function that autovacuum calls is
+ * its owner's, and the session a superuser's.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "executor/spi.h"
+#include "executor/tstoreReceiver.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "store/role_scope.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/queryenvironment.h"
+#include "utils/syscache.h"
+#include "utils/tuplestore.h"
+
+/* The name by which the inserting command reads the rows. */
+#define SOURCE_NAME "yquota_archived"
+
+static void
+refuse_query(const char *query)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("could not read \"%s\"", query),
+			 errdetail("Only a SELECT returns rows to be copied.")));
+}
+
+/*
+ * Keep the table from being dropped or renamed until the transaction ends; it
+ * may have gone since the caller looked.
+ */
+static void
+lock_target(Oid target)
+{
+	LockRelationOid(target, RowExclusiveLock);
+	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(target)))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", target)));
+}
+
+/* Run a query and keep its rows; returns how many there are. */
+static uint64
+read_rows(const char *query, Tuplestorestate *rows)
+{
+	SPIExecuteOptions options = {0};
+	DestReceiver *receiver = CreateTuplestoreDestReceiver();
+	int			result;
+
+	SetTuplestoreDestReceiverParams(receiver, rows, CurrentMemoryContext, false, NULL, NULL);
+	options.dest = receiver;
+	options.read_only = false;
+	result = SPI_execute_extended(query, &options);
+	if (result != SPI_OK_SELECT)
+		refuse_query(query);
+	receiver->rDestroy(receiver);
+	return SPI_processed;
+}
+
+/* The columns that a query returns. */
+static TupleDesc
+columns_of(const char *query)
+{
+	int			result = SPI_execute(psprintf("SELECT * FROM (%s) AS q LIMIT 0", query), true, 0);
+
+	if (result != SPI_OK_SELECT)
+		refuse_query(query);
+	return CreateTupleDescCopy(SPI_tuptable->tupdesc);
+}
+
+/* Name the rows in commands to come. */
+static void
+name_rows(Tuplestorestate *rows, uint64 count, TupleDesc columns)
+{
+	EphemeralNamedRelation source = palloc0(sizeof(EphemeralNamedRelationData));
+	int			result;
+
+	source->md.name = pstrdup(SOURCE_NAME);
+	source->md.reliddesc = InvalidOid;
+	source->md.tupdesc = columns;
+	source->md.enrtype = ENR_NAMED_TUPLESTORE;
+	source->md.enrtuples = (double) count;
+	source->reldata = rows;
+	result = SPI_register_relation(source);
+	if (result != SPI_OK_REL_REGISTER)
+		elog(ERROR, "could not name rows: %s", SPI_result_code_string(result));
+}
+
+static uint64
+insert_rows(const char *command)
+{
+	Oid			owner;
+	Oid			reader = yq_role_scope_role();
+	Oid			forgotten = yq_role_scope_forget();
+	int			context;
+
+	GetUserIdAndSecContext(&owner, &context);
+	SetUserIdAndSecContext(reader, context | SECURITY_LOCAL_USERID_CHANGE);
+	PG_TRY();
+	{
+		int			result = SPI_execute(command, false, 0);
+
+		if (result != SPI_OK_INSERT)
+			elog(ERROR, "could not insert by \"%s\": %s", command, SPI_result_code_string(result));
+	}
+	PG_FINALLY();
+	{
+		yq_role_scope_restore(forgotten);
+	}
+	PG_END_TRY();
+	SetUserIdAndSecContext(owner, context);
+	return SPI_processed;
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_copy_out);
+
+/* copy_out(query text, target regclass, columns text) */
+Datum
+yq_sql_copy_out(PG_FUNCTION_ARGS)
+{
+	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	Oid			target = PG_GETARG_OID(1);
+	char	   *columns = text_to_cstring(PG_GETARG_TEXT_PP(2));
+	Tuplestorestate *rows;
+	uint64		read;
+	uint64		inserted;
+
+	lock_target(target);
+	SPI_connect();
+	rows = tuplestore_begin_heap(false, false, work_mem);
+	read = read_rows(query, rows);
+	name_rows(rows, read, columns_of(query));
+	inserted = insert_rows(psprintf("INSERT INTO %s (%s) SELECT %s FROM " SOURCE_NAME,
+									quote_qualified_identifier(get_namespace_name(get_rel_namespace(target)),
+															   get_rel_name(target)),
+									columns, columns));
+	if (inserted != read)
+		ereport(ERROR,
+				(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
+				 errmsg("table \"%s\" did not take every row", get_rel_name(target)),
+				 errdetail("It was given " UINT64_FORMAT " rows and took " UINT64_FORMAT ".",
+						   read, inserted),
+				 errhint("Remove the triggers and rules of the table that leave rows out.")));
+	tuplestore_end(rows);
+	SPI_finish();
+	PG_RETURN_INT64((int64) inserted);
+}

@@ -1,0 +1,73 @@
+/*-------------------------------------------------------------------------
+ *
+ * index_scan.h
+ *	  Looking up rows of yquota's own tables by an index on one text column.
+ *
+ * Rows are seen as they are at this moment: what other transactions have
+ * committed and what this one has done, up to and including the present
+ * command.  A statement about containers has to know whatever was committed
+ * before it touches a row, at every isolation level.
+ *
+ * The inheritance children of the table, if any, are looked into as well: the
+ * sealed stretches of the ledger are children of yquota.charge.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_INDEX_SCAN_H
+#define YQ_INDEX_SCAN_H
+
+#include "executor/tuptable.h"
+#include "store/catalog.h"
+
+typedef struct YqIndexScan YqIndexScan;
+
+/*
+ * Open in the current memory context.  Takes RowExclusiveLock, kept until the
+ * end of the transaction, because callers go on to change what they find.
+ */
+extern YqIndexScan *yq_index_scan_open(YqTable table, const char *index_name);
+extern void yq_index_scan_close(YqIndexScan *finder);
+
+extern Relation yq_index_scan_relation(YqIndexScan *finder);
+
+/* Begin to look for a key; NULL looks for any row. */
+extern void yq_index_scan_seek(YqIndexScan *finder, const text *key);
+
+/* The next row, in a slot that is valid until the next call; NULL at the end. */
+extern TupleTableSlot *yq_index_scan_next(YqIndexScan *finder);
+
+/*
+ * The first row of a key, for many keys in ascending order ("C" collation),
+ * which is cheaper than to seek them.  What was inserted since the first of
+ * them may be missed: who finds none and has to be sure seeks the key.  The
+ * slot is valid until the next call.
+ */
+extern TupleTableSlot *yq_index_scan_advance(YqIndexScan *finder, const text *key);
+
+/* The order of keys: negative, zero or positive. */
+extern int	yq_text_compare(const text *a, const text *b);
+
+/* To be called before the next ascent. */
+extern void yq_index_scan_restart(YqIndexScan *finder);
+
+/*
+ * The row of a unique key.  When there is none at this moment but another
+ * transaction is about to insert or to replace one, waits for that transaction
+ * to end and looks again.  NULL when there is none.
+ */
+extern TupleTableSlot *yq_index_scan_wait_for(YqIndexScan *finder, const text *key);
+
+/*
+ * Whether there is a row of a unique key besides one, or another transaction is
+ * about to insert one.  Does not wait.
+ */
+extern bool yq_index_scan_is_taken(YqIndexScan *finder, const text *key, ItemPointer except);
+
+/*
+ * Whether this transaction has inserted a row of a unique key, even if it has
+ * deleted the row since: others wait for it to end.  Rows withdrawn as one too
+ * many (yq_row_withdraw) are none, here and above.
+ */
+extern bool yq_index_scan_is_ours(YqIndexScan *finder, const text *key);
+
+#endif							/* YQ_INDEX_SCAN_H */

@@ -1,0 +1,29 @@
+/*-------------------------------------------------------------------------
+ *
+ * retired.c
+ *	  Functions in C that only the SQL objects of earlier releases declare.
+ *
+ * An update goes through the objects of the releases between, so their scripts
+ * must find these names.  A call tells that the objects and the library are of
+ * different versions.  A release adds what it no longer declares; a function
+ * whose arguments or meaning change gets a new name in C and leaves the old one
+ * here.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "fmgr.h"
+#include "store/catalog.h"
+
+#define RETIRED_FUNCTION(name) \
+	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		yq_catalog_refuse_version(); \
+	} \
+	PG_FUNCTION_INFO_V1(name)
+
+/* 0.1.0, 0.2.0: sessions that loaded their library must not charge by later objects */
+RETIRED_FUNCTION(yq_sql_charge_events);

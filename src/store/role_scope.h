@@ -1,0 +1,42 @@
+/*-------------------------------------------------------------------------
+ *
+ * role_scope.h
+ *	  Who asks, and whose projects he may see.
+ *
+ * Reports show a role the projects that yquota.role_grant gives it.  The role
+ * is the current user; inside a function that yq_sql_run_as_owner() runs with
+ * the rights of yquota's owner, it is the current user of that call.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_ROLE_SCOPE_H
+#define YQ_ROLE_SCOPE_H
+
+/* The role whose rights decide what is shown, and that changes are told of. */
+extern Oid	yq_role_scope_role(void);
+
+/*
+ * Have yq_role_scope_role() be the current user again while code of the reader runs, which
+ * may call functions of others.  Returns what is to be put back afterwards, also
+ * after an error.
+ */
+extern Oid	yq_role_scope_forget(void);
+extern void yq_role_scope_restore(Oid forgotten);
+
+/* Whether a role may see every project. */
+extern bool yq_reads_all(Oid role);
+
+/* Whether a role is of a kind (role_grant), is in one that is, or has the rights of the owner. */
+extern bool yq_acts_as(Oid role, const char *kind);
+
+/*
+ * Refuse to change a table in a security-restricted operation.  Its code belongs
+ * to the owner of an index or a materialized view, and the session to whoever
+ * maintains it, autovacuum included: it could not be told who made the change.
+ */
+extern void yq_check_attributable(const char *table_name);
+
+/* Keep plans from telling of rows that whoever looks at them may not read. */
+extern void yq_explain_guard_init(void);
+
+#endif							/* YQ_ROLE_SCOPE_H */

@@ -1,0 +1,50 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_update.h
+ *	  Changing rows of yquota's own tables, one by one, by their primary keys.
+ *
+ * What is done with one changer is one command, of which nothing is seen before it is
+ * closed: a row may be changed once.  Indexes are kept and constraints looked at; triggers of
+ * rows and statements fire as those of UPDATE, INSERT and DELETE do, but transition tables
+ * are empty, as they are where logical replication applies changes.  Privileges are
+ * not looked at.  A row that somebody else is changing is waited for, and is then
+ * taken as it is, whatever the isolation level.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_ROW_UPDATE_H
+#define YQ_ROW_UPDATE_H
+
+#include "executor/tuptable.h"
+#include "store/catalog.h"
+
+typedef struct YqRowUpdate YqRowUpdate;
+
+/*
+ * Open in the current memory context, which must outlive it.  Columns are called by
+ * their rank among the names, of which those of the primary key are the first, in its
+ * order.  RowExclusiveLock is kept until the end of the transaction.  In a read-only
+ * transaction ERRCODE_READ_ONLY_SQL_TRANSACTION.
+ */
+extern YqRowUpdate *yq_row_update_open(YqTable table, const char *primary_key, const char *const *names, int count);
+
+/* Find the row with a key, and lock it; false when there is none. */
+extern bool yq_row_update_find(YqRowUpdate *changer, const Datum *key);
+
+/* What a column of it is, which is not null. */
+extern Datum yq_row_update_value(const YqRowUpdate *changer, int column);
+
+/* Set a column of the row that was found, or of one that is to be inserted. */
+extern void yq_row_update_set(YqRowUpdate *changer, int column, Datum value);
+extern void yq_row_update_set_null(YqRowUpdate *changer, int column);
+
+/* Write the row that was found, or insert one with the key: columns of it that were not set are null. */
+extern void yq_row_update_write(YqRowUpdate *changer);
+
+/* Delete the row that was found. */
+extern void yq_row_update_delete(YqRowUpdate *changer);
+
+/* End of the command; releases everything.  NULL: there was nothing to change. */
+extern void yq_row_update_close(YqRowUpdate *changer);
+
+#endif							/* YQ_ROW_UPDATE_H */

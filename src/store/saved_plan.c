@@ -1,0 +1,151 @@
+/*-------------------------------------------------------------------------
+ *
+ * saved_plan.c
+ *	  SQL statements of ours that are run often.
+ *
+ * They find rows by indexes, also while a table is small: a plan is kept, and the
+ * table grows.
+ *
+ * Plans name tables and types by OID, so they are made anew when the table of
+ * applications is heard of, which is what happens when the extension is dropped
+ * and created again.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_namespace_d.h"
+#include "executor/spi.h"
+#include "store/catalog.h"
+#include "store/saved_plan.h"
+#include "utils/guc.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+static uint64 generation = 0;
+static bool is_current = false;
+
+static void
+watch(void)
+{
+	static bool is_watching = false;
+
+	if (!is_watching)
+	{
+		yq_catalog_on_change(YQ_APPLICATION, &is_current);
+		is_watching = true;
+	}
+	if (!is_current)
+		generation++;
+	is_current = true;
+}
+
+static Oid
+find_type(const char *name)
+{
+	static const char own[] = "yquota.";
+	Oid			type;
+
+	if (strncmp(name, own, sizeof(own) - 1) == 0)
+		return yq_type_oid(name + sizeof(own) - 1);
+	type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum(name),
+						   ObjectIdGetDatum(PG_CATALOG_NAMESPACE));
+	if (!OidIsValid(type))
+		elog(ERROR, "type \"%s\" does not exist", name);
+	return type;
+}
+
+static void
+plan(YqSavedPlan *statement)
+{
+	Oid			types[YQ_SAVED_PLAN_MAX_PARAMETERS];
+	int			count = 0;
+
+	if (statement->plan != NULL)
+		SPI_freeplan(statement->plan);
+	statement->plan = NULL;
+	for (; count < YQ_SAVED_PLAN_MAX_PARAMETERS && statement->types[count] != NULL; count++)
+		types[count] = find_type(statement->types[count]);
+	statement->plan = SPI_prepare_cursor(statement->command, count, types,
+										 statement->plans_once ? CURSOR_OPT_GENERIC_PLAN :
+										 statement->plans_each_time ? CURSOR_OPT_CUSTOM_PLAN : 0);
+	if (statement->plan == NULL || SPI_keepplan(statement->plan) != 0)
+		elog(ERROR, "could not prepare \"%s\": %s", statement->command,
+			 SPI_result_code_string(SPI_result));
+	statement->generation = generation;
+}
+
+static uint64
+execute(YqSavedPlan *statement, Datum *values, const char *nulls, Snapshot snapshot, bool is_read_only)
+{
+	int			settings = NewGUCNestLevel();
+	int			result;
+
+	watch();
+	if (statement->plan == NULL || statement->generation != generation)
+		plan(statement);
+	(void) set_config_option("enable_seqscan", "off", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	/* what the planner is kept from has a price that would pay for compiling */
+	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	result = SPI_execute_snapshot(statement->plan, values, nulls, snapshot, InvalidSnapshot,
+								  is_read_only, true, 0);
+	AtEOXact_GUC(true, settings);
+	if (result < 0)
+		elog(ERROR, "could not execute \"%s\": %s", statement->command, SPI_result_code_string(result));
+	return SPI_processed;
+}
+
+uint64
+yq_saved_plan_run(YqSavedPlan *statement, Datum *values, const char *nulls)
+{
+	Snapshot	snapshot = yq_latest_snapshot();
+	uint64		processed = execute(statement, values, nulls, snapshot, false);
+
+	UnregisterSnapshot(snapshot);
+	CommandCounterIncrement();
+	return processed;
+}
+
+uint64
+yq_saved_plan_read(YqSavedPlan *statement, Datum *values, Snapshot snapshot)
+{
+	return execute(statement, values, NULL, snapshot, true);
+}
+
+uint64
+yq_saved_plan_execute(YqSavedPlan *statement, Datum *values, const char *nulls)
+{
+	uint64		processed;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	processed = yq_saved_plan_run(statement, values, nulls);
+	SPI_finish();
+	return processed;
+}
+
+List *
+yq_saved_plan_strings(YqSavedPlan *statement, Datum *values)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	List	   *strings = NIL;
+	uint64		rows;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	rows = yq_saved_plan_run(statement, values, NULL);
+	for (uint64 i = 0; i < rows; i++)
+	{
+		char	   *string = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
+		MemoryContext old_context = MemoryContextSwitchTo(caller);
+
+		strings = lappend(strings, pstrdup(string));
+		MemoryContextSwitchTo(old_context);
+	}
+	SPI_finish();
+	return strings;
+}

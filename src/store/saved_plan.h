@@ -1,0 +1,52 @@
+/*-------------------------------------------------------------------------
+ *
+ * saved_plan.h
+ *	  SQL statements of ours that are run often: planned once per session, and
+ *	  run at the newest committed state whatever the isolation level.
+ *
+ * Rows that such a statement changes are locked beforehand by other means
+ * (submission_lock.h), so that it never meets one that somebody else is
+ * changing; triggers fire.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_SAVED_PLAN_H
+#define YQ_SAVED_PLAN_H
+
+#include "base/compat.h"
+
+#include "nodes/pg_list.h"
+#include "utils/snapshot.h"
+
+#define YQ_SAVED_PLAN_MAX_PARAMETERS 24
+
+/*
+ * To be defined as static: what follows plans_each_time is for saved_plan.c.  Types
+ * are names in pg_catalog, or in yquota when they begin with "yquota.".
+ */
+typedef struct YqSavedPlan
+{
+	const char *command;
+	const char *types[YQ_SAVED_PLAN_MAX_PARAMETERS];	/* up to the first NULL */
+	bool		plans_once;		/* never for the values given, such as the length of arrays */
+	bool		plans_each_time;	/* for the values at hand */
+	struct _SPI_plan *plan;
+	uint64		generation;		/* when it was planned */
+} YqSavedPlan;
+
+/*
+ * Run it; nulls may be NULL when there are none.  Returns the number of rows.  The
+ * caller is connected to SPI, where he finds what it returns.
+ */
+extern uint64 yq_saved_plan_run(YqSavedPlan *statement, Datum *values, const char *nulls);
+
+/* The same for a SELECT without nulls among its values, at a snapshot. */
+extern uint64 yq_saved_plan_read(YqSavedPlan *statement, Datum *values, Snapshot snapshot);
+
+/* The same for who is not, and needs nothing but the number. */
+extern uint64 yq_saved_plan_execute(YqSavedPlan *statement, Datum *values, const char *nulls);
+
+/* The first column of the rows that it returns, as strings (char *) in the caller's context. */
+extern List *yq_saved_plan_strings(YqSavedPlan *statement, Datum *values);
+
+#endif							/* YQ_SAVED_PLAN_H */

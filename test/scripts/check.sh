@@ -1,0 +1,45 @@
+#!/bin/bash
+# check.sh
+#
+# "make check": install what is missing, build strictly, run every test of the
+# tree, several programs at a time, and end with the line "N passed, N failed, N
+# skipped".  One unit is a TAP assertion; a regression test or an isolation spec
+# is one.  A runner that breaks down is one failure more.  The exit status is
+# zero only if something passed and nothing failed.
+
+. "$(dirname "$0")/common.sh"
+. "$top/test/scripts/testing.sh"
+
+begin_testing check
+
+# For pgTAP and the property tests.  They do not meet: the latter make databases
+# of their own.
+private_cluster
+database yquota_pgtap pgtap yquota || broken 'no database for pgTAP'
+
+# What takes long comes first, so that none of it is left alone in the end.
+list=("test/scripts/installcheck.sh REGRESS")
+mapfile -t own < <(files 'test/t/*.pl')
+if ! own_servers; then
+	printf '  skipped: %s: the server has no PostgreSQL::Test::Cluster\n' "${own[@]}"
+	count 0 0 ${#own[@]}
+	own=()
+fi
+for file in test/t/{memory,bench,fuzz,all_functions,analyze,dump_books}.pl; do
+	[[ " ${own[*]} " != *" $file "* ]] || list+=("$file")
+done
+list+=("test/scripts/installcheck.sh ISOLATION")
+mapfile -t -O ${#list[@]} list < <(files 'test/property/*' | while read -r file; do [ ! -x "$tree/$file" ] || echo "$file"; done)
+list+=(test/scripts/check_shape.sh)
+mapfile -t -O ${#list[@]} list < <(files 'test/pgtap/*.sql')
+for file in "${own[@]}"; do
+	[[ " ${list[*]} " == *" $file "* ]] || list+=("$file")
+done
+
+# Most of them wait now and then.
+jobs=$(($(nproc) + 1))
+environment+=(PGDATABASE=yquota_pgtap)
+heading "tests (${#list[@]} programs, $jobs at a time)"
+tap --jobs "$jobs" "${list[@]}"
+never_crashed
+finish

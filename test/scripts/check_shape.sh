@@ -1,0 +1,192 @@
+#!/bin/bash
+# check_shape.sh [LIBRARY]
+#
+# The rules about the sources that neither compiler nor tests enforce, told as
+# TAP.  LIBRARY is the built yquota.so whose exported symbols are looked at, by
+# default the one in the checkout.
+
+. "$(dirname "$0")/common.sh"
+cd "$top"
+
+library=${1:-yquota.so}
+number=0
+failures=0
+
+# result NAME OFFENDERS: ok if there are none.
+result()
+{
+	number=$((number + 1))
+	if [ -z "$2" ]; then
+		echo "ok $number - $1"
+	else
+		failures=$((failures + 1))
+		echo "not ok $number - $1"
+		printf '%s\n' "$2" | sed 's/^/# /' >&2
+	fi
+}
+
+skip()
+{
+	number=$((number + 1))
+	echo "ok $number # SKIP $1: $2"
+}
+
+sources=$(find src -name '*.[ch]' | sort)
+
+# code FILE...: "file:line:text" without comments and string constants.
+code()
+{
+	awk '
+		FNR == 1 { comment = 0 }
+		{
+			line = $0
+			gsub(/\\./, "", line)
+			gsub(/\047"\047/, "", line)
+			gsub(/"[^"]*"/, "\"\"", line)
+			out = ""
+			while (line != "")
+			{
+				if (comment)
+				{
+					at = index(line, "*/")
+					if (!at) break
+					comment = 0
+					line = substr(line, at + 2)
+				}
+				else
+				{
+					at = index(line, "/*")
+					if (!at) { out = out line; break }
+					out = out substr(line, 1, at - 1)
+					comment = 1
+					line = substr(line, at + 2)
+				}
+			}
+			if (out ~ /[^ \t]/) print FILENAME ":" FNR ":" out
+		}' "$@" </dev/null
+}
+
+# A folder may include itself and what stands after its name.
+result 'no file includes a header of a higher floor' "$(awk '
+	BEGIN {
+		below["base"] = "base"
+		below["store"] = "base store"
+		below["pricing"] = "base store pricing"
+		below["charging"] = "base store pricing charging"
+		below["queues"] = "base store queues"
+		below["admission"] = "base store queues admission"
+		below["scheduler"] = "base store queues admission scheduler"
+		below["worker"] = "base store pricing charging queues admission scheduler worker"
+	}
+	/^[ \t]*#[ \t]*include[ \t]*"/ {
+		split(FILENAME, path, "/")
+		if (path[3] == "") next
+		split($0, quoted, "\"")
+		folder = quoted[2]
+		if (!sub(/\/.*/, "", folder)) next
+		if (!(path[2] in below)) { print FILENAME ": folder without a floor"; next }
+		if ((folder in below) && index(" " below[path[2]] " ", " " folder " ") == 0)
+			print FILENAME ":" FNR ": includes " quoted[2]
+	}' $sources)"
+
+result 'own headers are included by folder and name' "$(awk '
+	/^[ \t]*#[ \t]*include[ \t]*"[^\/]*"/ {
+		split($0, quoted, "\"")
+		file = FILENAME
+		sub(/[^\/]*$/, quoted[2], file)
+		if ((getline line < file) >= 0) { close(file); print FILENAME ":" FNR ": includes " quoted[2] }
+	}' $sources)"
+
+result 'only src/base/compat.h looks at the server version' \
+	"$(code $sources | grep -E 'PG_VERSION_NUM|PG_MAJORVERSION' | grep -v '^src/base/compat\.h:' || true)"
+
+# A report ends at its semicolon; constants and comments are gone by then.
+result 'every ereport(ERROR) has an SQLSTATE' "$(code $sources | awk -F: '
+	{
+		text = $0
+		sub(/^[^:]*:[^:]*:/, "", text)
+		if (!open && match(text, /(ereport|ereturn|errsave)[ \t]*\(/))
+		{
+			open = 1
+			where = $1 ":" $2
+			report = ""
+			text = substr(text, RSTART)
+		}
+		if (!open) next
+		report = report text
+		if (text ~ /;/)
+		{
+			open = 0
+			if (report !~ /errcode/ && report !~ /__VA_ARGS__/ &&
+				(report !~ /^ereport/ || report ~ /\([ \t]*(ERROR|FATAL|PANIC)/))
+				print where
+		}
+	}')"
+
+result 'no floating point where prices and charges are computed' \
+	"$(code $(find src/pricing src/charging -name '*.[ch]' 2>/dev/null | sort) |
+		grep -E '(^|[^A-Za-z0-9_])(float|double|float4|float8|long double|Float[48]GetDatum|DatumGetFloat[48]|PG_(GETARG|RETURN)_FLOAT[48])([^A-Za-z0-9_]|$)' || true)"
+
+result 'no file of the sources has 900 lines' "$(wc -l $sources </dev/null | awk '$2 != "total" && $1 >= 900 { print $2 ": " $1 }')"
+
+# Names that mean something in test/, and what runs them (check.sh).
+result 'every test has its expected output and every output its test' "$(
+	for file in test/sql/*.sql test/specs/*.spec; do
+		[ -e "$file" ] || continue
+		name=${file##*/}
+		[ -e "expected/${name%.*}.out" ] || echo "$file: no expected/${name%.*}.out"
+	done
+	for file in expected/*; do
+		[ -e "$file" ] || continue
+		name=${file##*/}
+		name=${name%.out}
+		[ -e "test/sql/$name.sql" ] || [ -e "test/specs/$name.spec" ] ||
+			[ -e "test/sql/${name%_[0-9]}.sql" ] || [ -e "test/specs/${name%_[0-9]}.spec" ] || echo "$file: no test"
+	done
+)"
+result 'no regression test and isolation spec share a name' "$(
+	for file in test/specs/*.spec; do
+		name=${file##*/}
+		[ ! -e "test/sql/${name%.spec}.sql" ] || echo "$file"
+	done
+)"
+result 'every test file is run by a target' "$(
+	find test -mindepth 1 -type f 2>/dev/null | sort | while read -r file; do
+		case $file in
+			test/sql/*/* | test/specs/*/* | test/t/*/* | test/pgtap/*/*) echo "$file: too deep" ;;
+			test/sql/*.sql | test/specs/*.spec | test/t/*.pl | test/pgtap/*.sql) ;;
+			test/property/*.sh | test/property/*.pl) [ -x "$file" ] || echo "$file: not executable" ;;
+			test/property/* | test/t/*.pm) ;;
+			test/sql/* | test/specs/* | test/t/* | test/pgtap/*) echo "$file: nothing runs this kind of file" ;;
+			test/*/*)
+				folder=${file#test/}
+				grep -rqF "test/${folder%%/*}" Makefile docs/demo test/*/*.p[lm] test/*/*.sh 2>/dev/null ||
+					echo "$file: no target names test/${folder%%/*}" ;;
+			*) echo "$file: not in a folder" ;;
+		esac
+	done
+)"
+
+# Every exported symbol can clash with the server's or another extension's.
+if [ ! -f "$library" ]; then
+	skip 'every exported symbol is ours' "no $library, run make first"
+elif ! command -v nm >/dev/null; then
+	skip 'every exported symbol is ours' 'no nm on this machine'
+else
+	result 'every exported symbol is ours' "$(nm -D --defined-only "$library" | awk '{ print $NF }' |
+		grep -Ev '^(yq_.*|pg_finfo_yq_sql_.*|Pg_magic_func|_PG_init|_init|_fini)$' || true)"
+fi
+
+# The compiler of the build is gcc; the other one, which makes the bitcode, sees
+# other mistakes.
+clang=$(sed -n 's/^CLANG *= *//p' "$(dirname "$("$PG_CONFIG" --pgxs)")/../Makefile.global")
+if command -v "${clang:=clang}" >/dev/null; then
+	result 'clang has nothing to warn about' "$("$clang" -fsyntax-only -Wall -Wextra -Wno-unused-parameter \
+		-isystem "$("$PG_CONFIG" --includedir-server)" -D_GNU_SOURCE -Isrc -DYQ_VERSION='""' \
+		$(find src -name '*.c' | sort) 2>&1 || true)"
+else
+	skip 'clang has nothing to warn about' 'no clang on this machine'
+fi
+
+echo "1..$number"
+[ "$failures" -eq 0 ]

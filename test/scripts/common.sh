@@ -1,0 +1,52 @@
+# common.sh - sourced by the scripts beside it (bash).
+#
+# Gives: top (the checkout), server_user (the account the private servers run
+# under), say/die for people (standard error: standard output carries results),
+# as_server to run a command as that account, server_paths for the server that
+# PG_CONFIG names.
+#
+# Whatever the caller's shell says about a PostgreSQL server is forgotten here,
+# so that no script can reach a cluster that was there before.
+
+set -euo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
+PG_CONFIG=${PG_CONFIG:-pg_config}
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CDPATH
+for name in $(compgen -e PG || true); do
+	[ "$name" = PG_CONFIG ] || unset "$name"
+done
+export PG_CONFIG PSQLRC=/dev/null LC_ALL=C.UTF-8
+
+# The server refuses to run as root.
+if [ "$(id -u)" -eq 0 ]; then
+	server_user=postgres
+else
+	server_user=$(id -un)
+fi
+
+say() { printf '%s\n' "$*" >&2; }
+die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
+
+# as_server COMMAND [ARGUMENT...]: in the current directory, if that account
+# may be there.  The home directory is the account's: root's is closed to it.
+as_server()
+{
+	if [ "$(id -u)" -eq 0 ]; then
+		setpriv --reuid="$server_user" --regid="$(id -g "$server_user")" --init-groups \
+			env HOME=/var/lib/postgresql USER="$server_user" LOGNAME="$server_user" "$@"
+	else
+		"$@"
+	fi
+}
+
+# server_paths: set bindir, sharedir, pkglibdir and pgxs.  PG_CONFIG becomes a
+# full name, because the private server's programs come first in some paths.
+server_paths()
+{
+	PG_CONFIG=$(command -v "$PG_CONFIG") || die "there is no pg_config; set PG_CONFIG"
+	bindir=$("$PG_CONFIG" --bindir)
+	sharedir=$("$PG_CONFIG" --sharedir)
+	pkglibdir=$("$PG_CONFIG" --pkglibdir)
+	pgxs=$("$PG_CONFIG" --pgxs)
+}

@@ -1,0 +1,66 @@
+#!/bin/bash
+# installcheck.sh REGRESS|ISOLATION
+#
+# The packagers' "make installcheck" told as TAP: the regression tests or the
+# isolation specs of the checkout, each an assertion, in a cluster of their own
+# below TESTDIR with the server that PATH names, which must not crash.  What
+# differs goes to standard error.
+
+. "$(dirname "$0")/common.sh"
+
+[ $# -eq 1 ] || die "usage: installcheck.sh REGRESS|ISOLATION"
+kind=$1
+directory=$TESTDIR/$kind
+cd "$top"
+case $kind in
+	REGRESS) other=ISOLATION files=(test/sql/*.sql) differences=regression.diffs ;;
+	ISOLATION) other=REGRESS files=(test/specs/*.spec) differences=output_iso/regression.diffs ;;
+	*) die "there is no \"$kind\"" ;;
+esac
+server_paths
+programs=$(dirname "$(command -v postgres)")
+data=$directory/data
+log=$directory/log
+number=0
+failures=0
+
+# result PASSES NAME: PASSES is a command's status.
+result()
+{
+	number=$((number + 1))
+	[ "$1" -eq 0 ] || failures=$((failures + 1))
+	[ "$1" -eq 0 ] && echo "ok $number - $2" || echo "not ok $number - $2"
+}
+
+mkdir -p "$directory"
+stop() { "$top/test/scripts/stop_private_cluster.sh" "$programs" "$data"; }
+stop
+rm -rf "$data" "$data.log" "$data.socket"
+trap stop EXIT
+socket=$("$top/test/scripts/start_private_cluster.sh" "$programs" "$data" --conf 'fsync = off')
+
+# pg_regress would stop at a test without expected output.
+names=()
+for file in "${files[@]}"; do
+	name=${file##*/}
+	name=${name%.*}
+	if [ -e "expected/$name.out" ]; then
+		names+=("$name")
+	else
+		result 1 "$name has expected output"
+	fi
+done
+PATH=$programs:$PATH PGHOST=$socket PGPORT=5432 PGUSER=postgres \
+	make --no-print-directory installcheck "$kind=${names[*]}" "$other=" PG_CONFIG="$PG_CONFIG" >"$log" 2>&1 || true
+
+# The lines of versions before and after 16.
+for name in "${names[@]}"; do
+	grep -qE "^(test +$name +\.\.\. ok|ok [0-9]+ +[-+] $name )" "$log" && result 0 "$name" || result 1 "$name"
+done
+stop
+! grep -E 'PANIC:|TRAP:|terminated by signal' "$data.log" >&2 && result 0 'no server process crashed' || result 1 'no server process crashed'
+echo "1..$number"
+if [ "$failures" -gt 0 ]; then
+	[ -s "$differences" ] && head -n 300 "$differences" >&2 || tail -n 30 "$log" >&2
+	exit 1
+fi

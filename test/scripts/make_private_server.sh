@@ -1,0 +1,45 @@
+#!/bin/bash
+# make_private_server.sh DIRECTORY [make variable...]
+#
+# Build yquota and install it into a private copy of the server of PG_CONFIG:
+#   DIRECTORY/tree    a copy of the checkout, in which everything is built
+#   DIRECTORY/server  the relocated server with yquota in it
+# Prints the directory of the private server's programs.  DIRECTORY lies below
+# what build_dir.sh prints and belongs to the server's account, like all that
+# is made in it; neither the checkout nor the system's server is written to.
+
+. "$(dirname "$0")/common.sh"
+
+[ $# -ge 1 ] || die "usage: make_private_server.sh DIRECTORY [make variable...]"
+directory=$1
+shift
+tree=$directory/tree
+server=$directory/server
+server_paths
+
+cd /
+as_server mkdir -p "$tree" "$server"
+
+# The server: copied again when its own files or its extensions changed.
+stamp=$({ "$PG_CONFIG"; ls -lLR --time-style=full-iso "$bindir" "$pkglibdir" "$sharedir/extension"; } | cksum)
+if [ "$(as_server cat "$server/stamp" 2>/dev/null || true)" != "$stamp" ]; then
+	say "copying $("$PG_CONFIG" --version) to $server"
+	as_server rm -rf "$server" "$tree"
+	as_server mkdir -p "$server" "$tree"
+	tar -C / -cf - "${bindir#/}" "${pkglibdir#/}" "${sharedir#/}" | as_server tar -C "$server" -xf -
+	echo "$stamp" | as_server tee "$server/stamp" >/dev/null
+fi
+
+# The sources: objects of the last build stay, sources that went away do not.  By
+# their names: tests that run in a checkout write results beside them meanwhile.
+as_server find "$tree" -mindepth 1 -maxdepth 1 ! -name src -exec rm -rf {} +
+as_server find "$tree" -type f ! -name '*.o' ! -name '*.bc' ! -name '*.d' -delete
+tar -C "$top" --exclude=test/expected --exclude='*.o' --exclude='*.bc' --exclude='*.d' --exclude='*.so' -cf - \
+	LICENSE META.json Makefile README.md docs expected sql src test yquota.control |
+	as_server tar -C "$tree" -xf -
+
+cd "$tree"
+as_server make --no-print-directory -j"$(nproc)" all "$@" |
+	awk '/ -c -o [^ ]*\.o / { sub(/.* /, ""); print "  " $0; fflush() }' >&2
+as_server make --no-print-directory install DESTDIR="$server" "$@" >/dev/null
+echo "$server$bindir"

@@ -1,0 +1,107 @@
+#!/bin/bash
+# soak.sh
+#
+# "make soak": install what is missing, build strictly, and run the tests that
+# find more the longer they run, each for its share of the time or until it has
+# done the least that it promises, whatever takes longer.  Tells what each test
+# counted and ends like "make check".
+#
+# Environment, all optional:
+#   SOAK_MINUTES  time for all of them together, 20 by default; shared evenly,
+#                 and what one test leaves goes to those after it
+#   SOAK_ONLY     names of tests (files without folder and suffix), separated
+#                 by commas
+#
+# A test gets its share in SOAK_SECONDS and asks Soak.pm whether to go on.
+
+. "$(dirname "$0")/common.sh"
+. "$top/test/scripts/testing.sh"
+
+# Those in test/property share the private cluster, the others start servers of
+# their own.
+tests=(
+	test/property/allocation.pl
+	test/property/arrival.pl
+	test/property/books.pl
+	test/property/concurrent.pl
+	test/property/deferred.pl
+	test/property/kept.pl
+	test/property/live.pl
+	test/property/prices.pl
+	test/property/replay.pl
+	test/property/resting.pl
+	test/property/submission.pl
+	test/property/void.pl
+	test/t/all_functions.pl
+	test/t/allocation_load.pl
+	test/t/analyze.pl
+	test/t/bench.pl
+	test/t/contention.pl
+	test/t/crash.pl
+	test/t/failover.pl
+	test/t/full_disk.pl
+	test/t/fuzz.pl
+	test/t/hadoop_configuration.pl
+	test/t/interrupted.pl
+	test/t/lock_pairs.pl
+	test/t/memory.pl
+	test/t/physical_backup.pl
+	test/t/scheduler_crash.pl
+	test/t/sqlsmith.pl
+	test/t/stale_queues.pl
+	test/t/submission_crash.pl
+	test/t/two_phase.pl
+)
+
+minutes=${SOAK_MINUTES:-20}
+[[ $minutes =~ ^[1-9][0-9]{0,5}$ ]] || die "SOAK_MINUTES is \"$minutes\", not a number of minutes"
+
+name_of() { basename "${1%.*}"; }
+
+# choose NAME...: only these tests.
+choose()
+{
+	local name test all=("${tests[@]}")
+
+	tests=()
+	for name in "$@"; do
+		for test in "${all[@]}"; do
+			[ "$(name_of "$test")" != "$name" ] || { tests+=("$test"); continue 2; }
+		done
+		die "SOAK_ONLY names \"$name\", which is none of: $(for test in "${all[@]}"; do name_of "$test"; done | paste -sd ' ')"
+	done
+}
+
+if [ -n "${SOAK_ONLY:-}" ]; then
+	IFS=, read -ra only <<<"$SOAK_ONLY"
+	choose "${only[@]}"
+fi
+
+begin_testing soak
+
+if [[ " ${tests[*]} " == *" test/property/"* ]]; then
+	private_cluster
+	if ! database yquota_property yquota; then
+		broken 'no database for the property tests'
+		finish
+	fi
+fi
+
+heading "soak (${#tests[@]} tests, $minutes minutes)"
+end=$((SECONDS + 60 * minutes))
+for i in "${!tests[@]}"; do
+	left=$((end - SECONDS))
+	share=$((left / (${#tests[@]} - i)))
+	if [[ ${tests[i]} == test/property/* ]]; then
+		own_cluster
+		environment+=(PGDATABASE=yquota_property)
+	elif ! own_servers; then
+		broken "${tests[i]}: the server has no PostgreSQL::Test::Cluster"
+		continue
+	fi
+	environment+=(SOAK_SECONDS=$((share > 1 ? share : 1)))
+	tap "${tests[i]}"
+done
+
+[[ " ${tests[*]} " != *" test/property/"* ]] || never_crashed
+finish

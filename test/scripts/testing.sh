@@ -1,0 +1,140 @@
+# testing.sh - sourced after common.sh by what runs tests (check.sh, soak.sh).
+#
+# begin_testing NAME builds yquota strictly into build/NAME, one run at a time;
+# private_cluster, tap and others run tests there; finish prints the sums, "N
+# passed, N failed, N skipped", and ends the script, with status zero only if
+# something passed and nothing failed.  One unit is a TAP assertion; a runner
+# that breaks down is one failure more.
+#
+# Gives: stage (build/NAME), tree (the copy of the checkout in it), counts (the
+# file of sums), programs (the private server's), data (the private cluster's),
+# environment (of the tests; a list of VARIABLE=VALUE).
+
+cannot_start()
+{
+	echo '0 passed, 1 failed, 0 skipped'
+	exit 1
+}
+
+begin_testing()
+{
+	"$top/test/scripts/install_packages.sh" || cannot_start
+	server_paths
+	stage=$("$top/test/scripts/build_dir.sh")/$1 || cannot_start
+	as_server mkdir -p "$stage" || cannot_start
+
+	# The lock ends with this process.
+	exec 9<"$stage"
+	flock -n 9 || {
+		say "another \"make $1\" of this checkout is running"
+		cannot_start
+	}
+
+	counts=$stage/counts
+	tree=$stage/tree
+	data=$stage/data
+	programs=$stage/server$bindir
+	perl_library=${pgxs%/makefiles/*}/test/perl
+	cd "$stage"
+	as_server rm -f "$counts" "$stage/summary"
+	as_server touch "$counts"
+	"$top/test/scripts/stop_private_cluster.sh" "$programs" "$data"
+	as_server rm -rf "$data" "$data.log" "$data.socket" "$stage/tap"
+	as_server mkdir -p "$stage/tap/tmp_check/log"
+
+	heading 'build, warnings are errors'
+	if ! "$top/test/scripts/make_private_server.sh" "$stage" STRICT=1 >/dev/null; then
+		broken 'yquota does not build'
+		finish
+	fi
+	own_cluster
+}
+
+heading()
+{
+	[ -z "${started:-}" ] || printf '   %d s\n' $((SECONDS - started))
+	started=$SECONDS
+	[ -z "${1:-}" ] || printf '== %s\n' "$1"
+}
+
+count() { echo "$1 $2 $3" | as_server tee -a "$counts" >/dev/null; }
+
+# broken WHAT: a runner broke down.
+broken() { printf '  FAILED: %s\n' "$1"; count 0 1 0; }
+
+finish()
+{
+	local summary
+
+	heading
+	"$top/test/scripts/stop_private_cluster.sh" "$programs" "$data" || broken 'the private cluster did not stop'
+	summary=$(awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped", p, f, s }' "$counts")
+	echo "$summary" | as_server tee "$stage/summary"
+	[[ $summary != "0 passed"* && $summary == *" 0 failed,"* ]]
+	exit
+}
+
+# files GLOB: the files of the copied tree, nothing if there are none.
+files() { (cd "$tree" && compgen -G "$1" | LC_ALL=C sort) || true; }
+
+# tap FILE...: run them in the copied tree.
+tap()
+{
+	local counted
+
+	counted=$(wc -l <"$counts")
+	(cd "$tree" && as_server env "${environment[@]}" perl test/scripts/run_tap.pl "$counts" "$@") || true
+	# no counts of this run: the runner itself died
+	[ "$(wc -l <"$counts")" -gt "$counted" ] || broken 'the runner of TAP tests died'
+}
+
+# The environment of tests that use the private cluster.
+own_cluster()
+{
+	environment=(
+		PATH="$programs:$PATH" PG_CONFIG="$PG_CONFIG"
+		PGUSER=postgres PGPORT=5432 PGHOST="$data.socket" PGDATABASE=postgres
+	)
+}
+
+# The environment of tests that start servers of their own, besides; fails if the
+# server came without the means for that.
+own_servers()
+{
+	own_cluster
+	environment+=(
+		PG_REGRESS="${pgxs%/makefiles/*}/test/regress/pg_regress" PERL5LIB="$perl_library:$tree/test/t"
+		TESTDIR="$stage/tap" TESTDATADIR="$stage/tap/tmp_check" TESTLOGDIR="$stage/tap/tmp_check/log"
+		YQUOTA_RELEASES="${stage%/*}/releases"
+	)
+	as_server mkdir -p "${stage%/*}/releases"
+	"$top/test/scripts/build_releases.sh" "${stage%/*}/releases" || broken 'the library of a release does not build'
+	[ -f "$perl_library/PostgreSQL/Test/Cluster.pm" ]
+}
+
+private_cluster()
+{
+	heading 'private cluster'
+	if ! "$top/test/scripts/start_private_cluster.sh" "$programs" "$data" --conf 'fsync = off' >/dev/null 9<&-; then
+		broken 'the private cluster did not start'
+		finish
+	fi
+	trap '"$top/test/scripts/stop_private_cluster.sh" "$programs" "$data"' EXIT
+}
+
+# database NAME EXTENSION...: a fresh one of the private cluster.
+database()
+{
+	as_server env "${environment[@]}" psql -Xq -v ON_ERROR_STOP=1 -c "CREATE DATABASE $1" &&
+		printf 'CREATE EXTENSION %s;\n' "${@:2}" |
+		as_server env "${environment[@]}" psql -Xq -v ON_ERROR_STOP=1 -d "$1"
+}
+
+# Only this cluster must never crash: the others are crashed on purpose.  Nor must a
+# transaction that commits leave locked buffers, open relations or snapshots behind.
+never_crashed()
+{
+	if as_server grep -E 'PANIC:|TRAP:|terminated by signal|WARNING: .*(leak|still active)' "$data.log"; then
+		broken "a server process crashed, or leaked what it held: see $data.log"
+	fi
+}
