@@ -13,7 +13,6 @@
 #include "base/settings.h"
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "store/role_scope.h"
 #include "worker/worker.h"
 
 PG_MODULE_MAGIC_EXT(.name = "yquota", .version = YQ_VERSION);
@@ -24,7 +23,6 @@ void
 _PG_init(void)
 {
 	yq_settings_define();
-	yq_explain_guard_init();
 
 	if (process_shared_preload_libraries_in_progress && !IsBinaryUpgrade)
 		yq_worker_init();

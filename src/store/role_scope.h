@@ -36,7 +36,4 @@ extern bool yq_acts_as(Oid role, const char *kind);
  */
 extern void yq_check_attributable(const char *table_name);
 
-/* Keep plans from telling of rows that whoever looks at them may not read. */
-extern void yq_explain_guard_init(void);
-
 #endif							/* YQ_ROLE_SCOPE_H */

@@ -101,7 +101,6 @@ SELECT application_id FROM yquota.application WHERE application_id = 'none';
 SELECT count(*) FROM yquota.application WHERE application_id LIKE 'no%' OR queue = 'root.dev';
 CREATE OPERATOR pg_temp.=== (FUNCTION = pg_catalog.texteq, LEFTARG = text, RIGHTARG = text);
 SELECT count(*) FROM yquota.application WHERE username OPERATOR(pg_temp.===) 'mallory' AND pg_temp.tell(application_id);
-EXPLAIN SELECT * FROM yquota.application WHERE username = 'mallory';
 INSERT INTO yquota.application (application_id, username, queue, am_resource, priority, state, submitted_at) VALUES ('none', 'yquota_test_bob', 'root.dev', '[]', 0, 'ACTIVE', now());
 UPDATE yquota.application SET username = 'yquota_test_bob';
 DELETE FROM yquota.application;

@@ -119,36 +119,6 @@ REINDEX INDEX bait.feeding_index;
 SELECT container_id, accrued FROM yquota.container_cost WHERE container_id = 'free';
 SELECT * FROM yquota.verify();
 
---
--- Plans that the server sends to whoever asks for them
---
-SET SESSION AUTHORIZATION yquota_test_member;
-SET debug_print_plan = on;
-SELECT count(*) FROM yquota.readable_charge WHERE project = 'secret';
-SELECT * FROM yquota.project_balance;
-SELECT count(*) FROM yquota.cost_between('-infinity', 'infinity');
-SELECT count(*) FROM yquota.explain_charge('secret_1');
-SELECT resource_type FROM yquota.price_history WHERE resource_type = 'vcores' AND false;
-RESET debug_print_plan;
--- turned on while the plan is made
-CREATE FUNCTION pg_temp.print_plan() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$BEGIN PERFORM set_config('debug_print_plan', 'on', true); RETURN true; END$$;
-SELECT count(*) FROM yquota.readable_charge WHERE pg_temp.print_plan() AND project = 'secret';
--- not what he may not see, with the rights of who may
-RESET SESSION AUTHORIZATION;
-CREATE FUNCTION bait.count_charges() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
-	$$BEGIN RETURN (SELECT count(*) FROM yquota.charge); END$$;
-SET SESSION AUTHORIZATION yquota_test_member;
-SET debug_print_plan = on;
-SELECT bait.count_charges();
-RESET debug_print_plan;
-SELECT bait.count_charges();
-RESET SESSION AUTHORIZATION;
-SET SESSION AUTHORIZATION yquota_test_viewer;
-SET debug_print_plan = on;
-SELECT count(*) FROM yquota.readable_charge WHERE project = 'secret';
-RESET debug_print_plan;
-RESET SESSION AUTHORIZATION;
-
 \c postgres
 DROP DATABASE yquota_attempts;
 DROP ROLE yquota_test_operator, yquota_test_member, yquota_test_viewer, yquota_test_admin;
