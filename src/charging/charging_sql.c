@@ -1,25 +1,33 @@
 /*-------------------------------------------------------------------------
  *
  * charging_sql.c
- *	  Settling again after prices changed, and voiding, as SQL functions.
+ *	  Charging deferred events, settling again after prices changed, and
+ *	  voiding, as SQL functions.
  *
- * Which containers are concerned is a question for SQL; what is done with one
- * is the rule of settle.h.
+ * SQL chooses the containers; settle.h has the rule for one of them.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
+#include "access/table.h"
+#include "base/arguments.h"
 #include "catalog/pg_type_d.h"
-#include "charging/settle.h"
+#include "charging/deferred.h"
+#include "charging/door.h"
+#include "charging/start_batch.h"
+#include "executor/spi.h"
+#include "executor/tstoreReceiver.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "store/catalog.h"
 #include "store/role_scope.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
+PG_FUNCTION_INFO_V1(yq_sql_charge_deferred_through);
 PG_FUNCTION_INFO_V1(yq_sql_settle_again);
 PG_FUNCTION_INFO_V1(yq_sql_void_containers);
 
@@ -62,7 +70,7 @@ yq_sql_settle_again(PG_FUNCTION_ARGS)
 	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!nulls[i] && yq_settle_again(settler, DatumGetTextPP(elements[i])))
+		if (!nulls[i] && yq_settler_settle_again(settler, DatumGetTextPP(elements[i])))
 			corrected++;
 	}
 	yq_settler_finish(settler);
@@ -117,4 +125,65 @@ yq_sql_void_containers(PG_FUNCTION_ARGS)
 	yq_settler_finish(settler);
 	yq_books_close(books);
 	return (Datum) 0;
+}
+
+/*
+ * Take the rows of containers up to an id, or all that there are (NULL), out
+ * of the table.  What the index leaves out is taken with the last.
+ */
+static void
+take_rows(text *last_id, Tuplestorestate *rows)
+{
+	const char *command = last_id == NULL ?
+		"DELETE FROM yquota_internal.deferred_event RETURNING *" :
+		"DELETE FROM yquota_internal.deferred_event "
+		"WHERE container_id <= $1 AND octet_length(container_id) <= 2600 RETURNING *";
+	SPIExecuteOptions options = {0};
+	DestReceiver *receiver = CreateTuplestoreDestReceiver();
+	int			result;
+
+	/* values kept out of line go with their rows */
+	SetTuplestoreDestReceiverParams(receiver, rows, CurrentMemoryContext, true, NULL, NULL);
+	options.dest = receiver;
+	if (last_id != NULL)
+	{
+		options.params = makeParamList(1);
+		options.params->params[0].value = PointerGetDatum(last_id);
+		options.params->params[0].isnull = false;
+		options.params->params[0].pflags = PARAM_FLAG_CONST;
+		options.params->params[0].ptype = TEXTOID;
+	}
+	result = SPI_execute_extended(command, &options);
+	if (result != SPI_OK_DELETE_RETURNING)
+		elog(ERROR, "could not run \"%s\": %s", command, SPI_result_code_string(result));
+	receiver->rDestroy(receiver);
+}
+
+/*
+ * charge_deferred_through(last_id text) returns (charged bigint, set_aside
+ * bigint): charge what was deferred of containers up to an id, or all (NULL).
+ */
+Datum
+yq_sql_charge_deferred_through(PG_FUNCTION_ARGS)
+{
+	text	   *last_id = PG_ARGISNULL(0) ? NULL : PG_GETARG_TEXT_PP(0);
+	Relation	relation = yq_table_open(YQ_DEFERRED_EVENT, RowExclusiveLock);
+	Tuplestorestate *rows;
+	YqDoorResult charged;
+	Datum		values[2];
+	bool		nulls[2] = {false};
+	HeapTuple	result;
+
+	SPI_connect();
+	rows = tuplestore_begin_heap(false, false, work_mem);
+	take_rows(last_id, rows);
+	charged = yq_door_charge(rows, RelationGetDescr(relation), YQ_DEFERRED_ARRIVAL + 1);
+	tuplestore_end(rows);
+	SPI_finish();
+	table_close(relation, NoLock);
+
+	values[0] = Int64GetDatum(charged.events - charged.set_aside);
+	values[1] = Int64GetDatum(charged.set_aside);
+	result = heap_form_tuple(yq_result_descriptor(fcinfo), values, nulls);
+	PG_RETURN_DATUM(HeapTupleGetDatum(result));
 }

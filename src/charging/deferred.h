@@ -11,7 +11,11 @@
 #include "postgres.h"
 
 #include "access/tupdesc.h"
+#include "charging/event.h"
 #include "utils/tuplestore.h"
+
+/* Index of the column with the statement's number, behind those of the event. */
+#define YQ_DEFERRED_ARRIVAL YQ_EVENT_COLUMNS
 
 /* Keep the rows of a statement that was not charged. */
 extern void yq_deferred_keep(Tuplestorestate *rows, TupleDesc descriptor);

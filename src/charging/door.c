@@ -7,7 +7,7 @@
  * AFTER INSERT, once per statement, over its transition table.  The rows are
  * put in the order of container id, instant and kind (by a sort that spills to
  * disk, unless they come that way) and settled container by container; see
- * settle.h.  A bad event is raised, or set aside with its reason, as
+ * start_batch.h.  A bad event is raised, or set aside with its reason, as
  * yquota.on_bad_event says.
  *
  * With yquota.charging = deferred the rows are kept instead, and charged later
@@ -26,7 +26,7 @@
 #include "catalog/pg_type_d.h"
 #include "charging/deferred.h"
 #include "charging/door.h"
-#include "charging/settle.h"
+#include "charging/start_batch.h"
 #include "commands/trigger.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
@@ -326,7 +326,7 @@ latest_instant(Door *door, const YqEvent *event)
 }
 
 static YqProblem *
-check_event(Door *door, const YqEvent *event)
+check_with_clock(Door *door, const YqEvent *event)
 {
 	TimestampTz now = door->books->now;
 
@@ -341,7 +341,7 @@ static bool
 receive_event(Door *door, const YqEvent *event)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(door->source.contexts[door->source.next_slot]);
-	YqProblem  *problem = check_event(door, event);
+	YqProblem  *problem = check_with_clock(door, event);
 
 	yq_counters_feed(door->books->counters, event->source,
 					 event->has_occurred_at && problem == NULL, event->occurred_at,
@@ -380,7 +380,7 @@ next_good_event(Door *door, YqEvent *event)
 
 /* By instant and kind. */
 static int
-compare_events(const void *a, const void *b)
+compare_instants(const void *a, const void *b)
 {
 	const YqEvent *left = *(const YqEvent *const *) a;
 	const YqEvent *right = *(const YqEvent *const *) b;
@@ -440,21 +440,21 @@ settle_in_order(Door *door, const YqEvent **events, int count)
 
 	if (events[0]->arrival == events[count - 1]->arrival)
 	{
-		yq_settle_container(door->settler, events, count);
+		yq_settler_settle(door->settler, events, count);
 		return;
 	}
 
 	sorted = palloc(sizeof(YqEvent *) * count);
 	memcpy(sorted, events, sizeof(YqEvent *) * count);
-	qsort(sorted, count, sizeof(YqEvent *), compare_events);
+	qsort(sorted, count, sizeof(YqEvent *), compare_instants);
 	is_plain = is_plain_life(door, sorted, count, events[0]->arrival);
 	if (is_plain)
-		yq_settle_container(door->settler, sorted, count);
+		yq_settler_settle(door->settler, sorted, count);
 	for (int begin = 0; !is_plain && begin < count; begin = end)
 	{
 		for (end = begin + 1; end < count && events[end]->arrival == events[begin]->arrival;)
 			end++;
-		yq_settle_container(door->settler, events + begin, end - begin);
+		yq_settler_settle(door->settler, events + begin, end - begin);
 		yq_settler_next_statement(door->settler);
 	}
 	pfree(sorted);
@@ -478,7 +478,7 @@ settle_group(Door *door, YqEvent *event, MemoryContext group_context)
 	{
 		const YqEvent *only = event;
 
-		yq_settle_container(door->settler, &only, 1);
+		yq_settler_settle(door->settler, &only, 1);
 		*event = next;
 		return more;
 	}

@@ -9,16 +9,18 @@
  * row, or by a row put in for a moment when it is not running) and the plan
  * carried out; should somebody else have been faster, all begins anew.
  *
- * Loading is in settle_load.c, short cuts for single events in settle_fast.c.
+ * Loading is in settle_load.c.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
 #include "access/xact.h"
+#include "charging/admit.h"
+#include "charging/posting.h"
 #include "charging/reported_end.h"
 #include "charging/settle.h"
-#include "charging/settle_internal.h"
+#include "charging/settle_load.h"
 #include "miscadmin.h"
 #include "pricing/timeline.h"
 #include "utils/builtins.h"
@@ -55,7 +57,7 @@ typedef struct BadEvent
 /* -- merging ------------------------------------------------------------- */
 
 static int
-compare_events(const void *a, const void *b)
+compare_in_merge(const void *a, const void *b)
 {
 	const YqEvent *left = *(const YqEvent *const *) a;
 	const YqEvent *right = *(const YqEvent *const *) b;
@@ -72,16 +74,16 @@ compare_events(const void *a, const void *b)
 
 /* What is wrong with an event in the light of the configuration, or NULL. */
 static YqProblem *
-check_event(YqBooks *books, const YqHistory *history, const YqEvent *event)
+check_in_context(YqBooks *books, const YqHistory *history, const YqEvent *event)
 {
 	YqContainer container;
 
 	if (event->kind == YQ_CONTAINER_START && !history->started)
-		return yq_settle_admit(books, event, &container);
-	if (!history->started && yq_settle_check_age(event) != NULL)
-		return yq_settle_check_age(event);
+		return yq_admit_start(books, event, &container);
+	if (!history->started && yq_admit_check_age(event) != NULL)
+		return yq_admit_check_age(event);
 	if (event->allocation != NULL)
-		return yq_settle_check_allocation(event->allocation, event->occurred_at);
+		return yq_admit_check_allocation(event->allocation, event->occurred_at);
 	return NULL;
 }
 
@@ -91,10 +93,10 @@ merge_events(YqBooks *books, YqHistory *history, const YqEvent **events, int cou
 			 BadEvent *bad_events, int *bad_count)
 {
 	*bad_count = 0;
-	qsort(events, count, sizeof(YqEvent *), compare_events);
+	qsort(events, count, sizeof(YqEvent *), compare_in_merge);
 	for (int i = 0; i < count; i++)
 	{
-		YqProblem  *problem = check_event(books, history, events[i]);
+		YqProblem  *problem = check_in_context(books, history, events[i]);
 
 		if (problem == NULL &&
 			yq_history_merge(history, events[i], &problem) == YQ_MERGE_ACCEPTED &&
@@ -109,12 +111,6 @@ merge_events(YqBooks *books, YqHistory *history, const YqEvent **events, int cou
 }
 
 /* -- planning ------------------------------------------------------------ */
-
-static text *
-text_or_null(const char *value)
-{
-	return value == NULL ? NULL : cstring_to_text(value);
-}
 
 /* A ledger row of a container; the amount is still to be filled in. */
 static YqCharge
@@ -139,43 +135,6 @@ charge_of_segment(const YqHistory *history, const YqSegment *segment)
 	return charge;
 }
 
-bool
-yq_settle_price(YqBooks *books, YqCharge *charge)
-{
-	uint64		weight;
-	const char *dominant;
-	bool		fits;
-	ArrayType  *factors = yq_books_factor_names(books, charge->project,
-												charge->application_id,
-												charge->username, &charge->state);
-	YqRateClass *rate_class = yq_rate_class_require(charge->state.allocation, factors,
-													&weight);
-
-	if (charge->padding > 0)
-		fits = yq_rate_class_try_cost_at(rate_class, weight, charge->to,
-										 (uint64) charge->padding, &charge->amount, &dominant);
-	else
-		fits = yq_rate_class_try_cost(rate_class, weight, charge->from, charge->to,
-									  &charge->amount, &dominant);
-	charge->dominant = text_or_null(dominant);
-	yq_counters_priced(books->counters, charge->to);
-	return fits;
-}
-
-bool
-yq_settle_padding(const YqCharge *finish, YqCharge *padding)
-{
-	int64		missing = yq_minimum_run_time(finish->started_at) -
-		(finish->to - finish->started_at);
-
-	if (missing <= 0)
-		return false;
-	*padding = *finish;
-	padding->from = finish->to;
-	padding->padding = missing;
-	return true;
-}
-
 /* What the ledger should hold in effect; false when an amount does not fit. */
 static bool
 plan_charges(YqBooks *books, const YqHistory *history, BooksPlan *plan)
@@ -190,15 +149,15 @@ plan_charges(YqBooks *books, const YqHistory *history, BooksPlan *plan)
 	for (int i = 0; i < count; i++)
 	{
 		plan->charges[i] = charge_of_segment(history, &segments[i]);
-		if (!yq_settle_price(books, &plan->charges[i]))
+		if (!yq_posting_price(books, &plan->charges[i]))
 			return false;
 	}
 	plan->charge_count = count;
 	if (history->finished &&
-		yq_settle_padding(&plan->charges[count - 1], &plan->charges[count]))
+		yq_posting_padding(&plan->charges[count - 1], &plan->charges[count]))
 	{
 		plan->charge_count++;
-		return yq_settle_price(books, &plan->charges[count]);
+		return yq_posting_price(books, &plan->charges[count]);
 	}
 	return true;
 }
@@ -269,32 +228,6 @@ planned_charges(const YqContainerBooks *loaded, const BooksPlan *plan)
 	return number;
 }
 
-bool
-yq_settle_accrue(YqBooks *books, YqContainer *container)
-{
-	uint64		weight;
-	YqRateClass *rate_class;
-
-	container->factors = yq_books_factor_names(books, container->project,
-											   container->application_id,
-											   container->username, &container->state);
-	rate_class = yq_rate_class_require(container->state.allocation, container->factors,
-									   &weight);
-	yq_counters_priced(books->counters, container->settled_at);
-	return yq_rate_class_try_cost(rate_class, weight, yq_full_hour(container->settled_at),
-								  container->settled_at, &container->accrual_base, NULL);
-}
-
-text *
-yq_settle_label(YqBooks *books, const YqContainer *before, const text *node)
-{
-	text	   *label = yq_books_label_of(books, node);
-
-	if (label == NULL && before != NULL && yq_varlena_equal(before->state.node, node))
-		return before->label;
-	return label;
-}
-
 /* What its row should be while it runs; false when its accrual does not fit. */
 static bool
 plan_container(YqBooks *books, const YqContainerBooks *loaded,
@@ -315,8 +248,8 @@ plan_container(YqBooks *books, const YqContainerBooks *loaded,
 	container->state = yq_history_last_state(history);
 	container->started_at = history->started_at;
 	container->settled_at = Max(yq_history_last_settled_at(history), yq_last_period_end());
-	container->label = yq_settle_label(books, loaded->running ? old : NULL, container->state.node);
-	if (!yq_settle_accrue(books, container))
+	container->label = yq_posting_label(books, loaded->running ? old : NULL, container->state.node);
+	if (!yq_posting_accrue(books, container))
 		return false;
 	if (loaded->running)
 		plan->container_changes =
@@ -380,87 +313,6 @@ merge_what_fits(YqBooks *books, const YqContainerBooks *loaded, YqHistory *histo
 
 /* -- carrying out -------------------------------------------------------- */
 
-void
-yq_settle_count(YqBooks *books, const YqContainer *container, int sign)
-{
-	uint64		weight;
-	YqRateClass *rate_class = yq_rate_class_require(container->state.allocation,
-													container->factors, &weight);
-
-	yq_counters_accrue(books->counters, container->project, yq_rate_class_shape(rate_class),
-					   container->factors, container->settled_at, weight,
-					   &container->accrual_base, sign);
-	yq_counters_use(books->counters, container->state.queue, container->label,
-					container->username, container->state.node,
-					container->state.execution_type, container->state.allocation, sign);
-}
-
-static void
-note_conflict(void *argument, int row, ItemPointer tid)
-{
-	*(ItemPointer) argument = *tid;
-}
-
-/*
- * Insert the row of a container that was not running.  False, with nothing
- * done, when another transaction has claimed it in the meantime.
- */
-static bool
-insert_container(YqBooks *books, const YqContainer *container)
-{
-	ItemPointerData conflict;
-	YqBulkInsert   *writer = yq_books_container_writer(books);
-
-	ItemPointerSetInvalid(&conflict);
-	yq_container_put(books, writer, container);
-	yq_bulk_insert_flush_optimistically(writer, NULL, note_conflict, &conflict);
-	CommandCounterIncrement();
-	if (!ItemPointerIsValid(&conflict) ||
-		!yq_index_scan_is_taken(yq_books_containers(books), container->container_id, &conflict))
-		return true;
-	yq_row_withdraw(yq_index_scan_relation(yq_books_containers(books)), &conflict);
-	return false;
-}
-
-void
-yq_settle_replace(YqBooks *books, const YqContainer *container)
-{
-	YqBulkInsert   *writer = yq_books_container_writer(books);
-	ItemPointerData ignored;
-
-	yq_container_put(books, writer, container);
-	yq_bulk_insert_flush_optimistically(writer, NULL, note_conflict, &ignored);
-	CommandCounterIncrement();
-}
-
-/*
- * Claim a container that does not run: a row goes into the unique index and
- * out again.  Until the transaction ends it looks to others as if the
- * container were about to start, and they wait.  False when it is running by
- * now: then its row is what there is to claim, as long as it is there.
- */
-static bool
-claim_resting_container(YqBooks *books, text *container_id)
-{
-	YqIndexScan   *finder = yq_books_containers(books);
-	YqContainer passing = {0};
-
-	if (yq_index_scan_is_ours(finder, container_id))
-		return true;
-	passing.container_id = passing.project = container_id;
-	passing.state.allocation = yq_resource_make(NULL, 0);
-	passing.state.execution_type = books->labels.guaranteed;
-	while (yq_index_scan_wait_for(finder, container_id) == NULL)
-	{
-		if (insert_container(books, &passing))
-		{
-			yq_settle_withdraw(books, container_id);
-			return true;
-		}
-	}
-	return false;
-}
-
 /*
  * Claim the container, so that its books change by nobody else's hand until
  * the end of the transaction.  False when they have changed since they were
@@ -477,10 +329,10 @@ claim_container(YqSettler *settler, const YqContainerBooks *loaded, const BooksP
 							 (ItemPointer) &loaded->container.tid);
 	if (!*claimed)
 	{
-		*claimed = claim_resting_container(books, loaded->history.container_id);
+		*claimed = yq_posting_claim_resting(books, loaded->history.container_id);
 		return false;
 	}
-	return !plan->runs || insert_container(books, &plan->container);
+	return !plan->runs || yq_posting_insert(books, &plan->container);
 }
 
 static void
@@ -585,11 +437,11 @@ carry_out(YqSettler *settler, const YqContainerBooks *loaded, const YqHistory *h
 		return false;
 	count_change(books, loaded, history);
 	if (loaded->running)
-		yq_settle_count(books, &loaded->container, -1);
+		yq_posting_count(books, &loaded->container, -1);
 	if (loaded->running && plan->runs)
-		yq_settle_replace(books, &plan->container);
+		yq_posting_replace(books, &plan->container);
 	if (plan->runs)
-		yq_settle_count(books, &plan->container, 1);
+		yq_posting_count(books, &plan->container, 1);
 	post_ledger(books, loaded, plan);
 	post_changes(books, loaded, history);
 	return true;
@@ -674,7 +526,7 @@ take_waiting(YqSettler *settler, const YqContainerBooks *loaded, Attempt *attemp
 	}
 	else if (!attempt->claimed)
 	{
-		attempt->claimed = claim_resting_container(books, loaded->history.container_id);
+		attempt->claimed = yq_posting_claim_resting(books, loaded->history.container_id);
 		return false;
 	}
 
@@ -706,11 +558,11 @@ try_to_settle(YqSettler *settler, text *container_id,
 	BadEvent   *bad_events;
 	int			bad_count;
 
-	yq_container_books_load(books, &loaded, container_id);
+	yq_settle_load_books(books, &loaded, container_id);
 	if (!attempt->has_taken)
 		attempt->waiting_count = settler->anything_waiting &&
 			(loaded.history.started || (count > 0 && events[0]->kind == YQ_CONTAINER_START)) ?
-			yq_waiting_events_load(books, container_id, &attempt->waiting) : 0;
+			yq_settle_load_waiting(books, container_id, &attempt->waiting) : 0;
 
 	all_count = count + attempt->waiting_count;
 	all = palloc(sizeof(YqEvent *) * (all_count + 1));
@@ -817,7 +669,7 @@ try_to_void(YqSettler *settler, text *container_id, YqVoided *voided, bool *clai
 	YqContainerBooks loaded;
 	BooksPlan	plan = {0};
 
-	yq_container_books_load(settler->books, &loaded, container_id);
+	yq_settle_load_books(settler->books, &loaded, container_id);
 	voided->project = loaded.history.project;
 	voided->application_id = loaded.history.application_id;
 	if (!loaded.history.started)

@@ -1,14 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * settle.h
- *	  From accepted events to the books.
+ *	  From accepted events to the books: the rule.
  *
- * There is one rule, settle_history: what the ledger and the table of running
- * containers should say of a container follows from its history and the
- * timelines, and what they do say is corrected to that by appending to the
- * one and replacing the row of the other.  A START that is new and a FINISH
- * that comes last take short cuts with the same result, because that is what
- * nearly all events are.
+ * There is one rule: the rows of a container in the ledger and among the
+ * running containers follow from its history and the timelines.  Settling
+ * appends to the ledger and replaces the running row until they do.  A new
+ * START and an event behind all others take shorter ways with the same result
+ * (start_batch.h, append.h), because nearly all events are of these kinds.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,40 +16,38 @@
 
 #include "charging/books.h"
 
-/* What came of an event; see the function that is called back. */
+/* Called for each event that cannot be accepted; it may raise the problem. */
 typedef void (*YqBadEventHandler) (void *argument, const YqEvent *event,
 								   const YqProblem *problem);
 
-typedef struct YqSettler YqSettler;
+struct YqStartBatch;
+
+/* Settling on open books, for one statement.  Made by yq_settler_create(). */
+typedef struct YqSettler
+{
+	YqBooks    *books;
+	YqBadEventHandler bad_event;
+	void	   *argument;
+	MemoryContext container_context;	/* reset after each container */
+	bool		anything_waiting;	/* event_reject has waiting rows */
+	struct YqStartBatch *batch; /* of start_batch.c */
+} YqSettler;
 
 /*
- * Settle on open books.  "bad_event" is called for each event that cannot be
- * accepted, and may raise it.
+ * Settle by the rule: true when the books were changed.  Events, if any, are
+ * all of the same container.
  */
-extern YqSettler *yq_settler_create(YqBooks *books, YqBadEventHandler bad_event,
-									void *argument);
+extern bool yq_settle_events(YqSettler *settler, text *container_id,
+							 const YqEvent *const *events, int count);
 
-/*
- * All events of one container in a statement, sorted by instant and kind, each
- * checked by itself.  Containers must come in the order of their ids.  Events
- * may point into slots: they are copied as needed.
- */
-extern void yq_settle_container(YqSettler *settler, const YqEvent *const *events, int count);
-
-/*
- * Bring the books of a container in line with the present timelines.  True
- * when something had to be corrected.
- */
-extern bool yq_settle_again(YqSettler *settler, const text *container_id);
-
-/* What voiding a container took back. */
+/* The result of voiding a container. */
 typedef struct YqVoided
 {
 	text	   *project;		/* in the caller's memory context, as the next */
 	text	   *application_id; /* NULL for none */
 	YqWide		amount;			/* of the ledger rows that were in effect */
 	bool		was_running;
-	int32		charges;		/* ledger rows since: what is in effect later has
+	int32		charges;		/* ledger rows so far: rows in effect later have
 								 * larger numbers */
 } YqVoided;
 
@@ -62,14 +59,5 @@ typedef struct YqVoided
  * the archive horizon: its true events would be refused.
  */
 extern bool yq_settle_void(YqSettler *settler, const text *container_id, YqVoided *voided);
-
-/*
- * What comes is of another statement: it finds what those before have done.  The
- * container may be the one before once more.
- */
-extern void yq_settler_next_statement(YqSettler *settler);
-
-/* Write what short cuts have collected; to be called at the end. */
-extern void yq_settler_finish(YqSettler *settler);
 
 #endif							/* YQ_SETTLE_H */

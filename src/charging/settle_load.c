@@ -9,8 +9,11 @@
  */
 #include "base/compat.h"
 
-#include "charging/settle_internal.h"
+#include "charging/settle_load.h"
 #include "miscadmin.h"
+
+/* Attribute number of the first event column in event_reject. */
+#define REJECT_FIRST_EVENT_COLUMN 2
 
 /* -- copying out of slots ------------------------------------------------ */
 
@@ -155,7 +158,7 @@ begin_history_of_finished(YqHistory *history, const YqCharge *charge)
 }
 
 void
-yq_container_books_load(YqBooks *books, YqContainerBooks *loaded, text *container_id)
+yq_settle_load_books(YqBooks *books, YqContainerBooks *loaded, text *container_id)
 {
 	TupleTableSlot *slot;
 	const YqCharge *finish;
@@ -180,7 +183,7 @@ yq_container_books_load(YqBooks *books, YqContainerBooks *loaded, text *containe
 }
 
 int
-yq_waiting_events_load(YqBooks *books, const text *container_id, YqEvent ***waiting)
+yq_settle_load_waiting(YqBooks *books, const text *container_id, YqEvent ***waiting)
 {
 	YqIndexScan   *finder = yq_books_waiting(books);
 	TupleTableSlot *slot;
@@ -198,7 +201,7 @@ yq_waiting_events_load(YqBooks *books, const text *container_id, YqEvent ***wait
 			room *= 2;
 			*waiting = repalloc(*waiting, sizeof(YqEvent *) * room);
 		}
-		yq_event_read(&event, slot, YQ_REJECT_FIRST_EVENT_COLUMN, &books->labels);
+		yq_event_read(&event, slot, REJECT_FIRST_EVENT_COLUMN, &books->labels);
 		event.waited = true;
 		event.reject_tid = slot->tts_tid;
 		(*waiting)[count++] = yq_event_copy(&event);

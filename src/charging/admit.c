@@ -1,0 +1,102 @@
+/*-------------------------------------------------------------------------
+ *
+ * admit.c
+ *	  Whether the books admit a container or an allocation.
+ *
+ * The checks ask the configuration: projects, resource types, prices and the
+ * archive horizon.  event.c checks an event by itself.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "charging/admit.h"
+#include "pricing/timeline.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+YqProblem *
+yq_admit_check_allocation(const YqResource *allocation, TimestampTz at)
+{
+	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
+	int			count = yq_resource_read(allocation, entries);
+	uint64		weight;
+	char	   *unknown;
+	YqRateClass *rate_class;
+
+	for (int i = 0; i < count; i++)
+	{
+		if (entries[i].amount > YQ_ALLOCATION_MAX_AMOUNT)
+			return yq_problem(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+							  psprintf("allocation of resource \"%.*s\" is out of range",
+									   entries[i].name_length, entries[i].name),
+							  "An allocation holds at most 2^50 native units of a resource type.");
+	}
+	rate_class = yq_rate_class_find(allocation, NULL, &weight, &unknown);
+	if (rate_class == NULL)
+		return yq_problem(ERRCODE_FOREIGN_KEY_VIOLATION,
+						  psprintf("resource type \"%s\" does not exist", unknown),
+						  "Insert it into yquota.resource_type.");
+	if (!yq_rate_class_is_payable(rate_class, at))
+		return yq_problem(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+						  pstrdup("price of the allocation is out of range"),
+						  "Lower the base price or the multiplier, or correct the allocation.");
+	return NULL;
+}
+
+YqProblem *
+yq_admit_check_age(const YqEvent *event)
+{
+	TimestampTz horizon = yq_timeline_cached()->horizon;
+
+	if (event->occurred_at >= horizon)
+		return NULL;
+	return yq_problem(ERRCODE_INVALID_PARAMETER_VALUE,
+					  psprintf("%s of container \"%s\" lies before the archive horizon at %s",
+							   yq_event_kind_name(event->kind),
+							   text_to_cstring(event->container_id),
+							   timestamptz_to_str(horizon)),
+					  "Look for the container in the archive; so old an event is accepted only when its container is still in the books.");
+}
+
+static YqProblem *
+check_project(YqBooks *books, const text *project)
+{
+	if (project == NULL)
+		return yq_problem(ERRCODE_NOT_NULL_VIOLATION,
+						  pstrdup("CONTAINER_START names no project"),
+						  "Set project, or username in the form project__user.");
+	if (!yq_books_know_project(books, project))
+		return yq_problem(ERRCODE_FOREIGN_KEY_VIOLATION,
+						  psprintf("project \"%s\" does not exist", text_to_cstring(project)),
+						  "Insert it into yquota.project, or turn on yquota.auto_create_project.");
+	return NULL;
+}
+
+YqProblem *
+yq_admit_start(YqBooks *books, const YqEvent *event, YqContainer *container)
+{
+	YqProblem  *problem;
+
+	memset(container, 0, sizeof(*container));
+	yq_event_payer(event, &container->project, &container->username);
+	problem = yq_admit_check_age(event);
+	if (problem == NULL)
+		problem = check_project(books, container->project);
+	if (problem == NULL)
+		problem = yq_admit_check_allocation(event->allocation, event->occurred_at);
+	if (problem != NULL)
+		return problem;
+
+	container->container_id = event->container_id;
+	container->application_id = event->application_id;
+	container->state.allocation = event->allocation;
+	container->state.execution_type = OidIsValid(event->execution_type) ?
+		event->execution_type : books->labels.guaranteed;
+	container->state.queue = event->queue;
+	container->state.node = event->node;
+	container->label = yq_books_label_of(books, event->node);
+	container->started_at = event->occurred_at;
+	container->settled_at = event->occurred_at;
+	return NULL;
+}

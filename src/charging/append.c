@@ -1,0 +1,203 @@
+/*-------------------------------------------------------------------------
+ *
+ * append.c
+ *	  Events behind all that is known of a running container.
+ *
+ * A FINISH deletes the container's row and posts one segment.  An UPDATE
+ * replaces the row and posts one segment, however many there were before.  The
+ * rule (settle.h) would come to the same; it decides all other cases.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "charging/admit.h"
+#include "charging/append.h"
+#include "charging/posting.h"
+#include "charging/reported_end.h"
+#include "pricing/timeline.h"
+#include "utils/memutils.h"
+
+bool
+yq_append_is_awaited(YqSettler *settler, const text *container_id)
+{
+	YqIndexScan *finder;
+
+	if (!settler->anything_waiting)
+		return false;
+	finder = yq_books_waiting(settler->books);
+	yq_index_scan_seek(finder, container_id);
+	return yq_index_scan_next(finder) != NULL;
+}
+
+/*
+ * Read the row of the container that an event is about; it stays valid until
+ * the next look for a container.  False when the rule has to decide.
+ */
+static bool
+find_running(YqSettler *settler, const YqEvent *event, YqContainer *container)
+{
+	YqIndexScan *finder = yq_books_containers(settler->books);
+	TupleTableSlot *slot;
+
+	if (yq_append_is_awaited(settler, event->container_id))
+		return false;
+	slot = yq_index_scan_advance(finder, event->container_id);
+	if (slot == NULL)
+		return false;
+	yq_container_read(settler->books, container, slot);
+	return event->project == NULL || yq_varlena_equal(event->project, container->project);
+}
+
+/* The segment of a container from its last settling to an event. */
+static YqCharge
+charge_of_event(const YqContainer *container, const YqEvent *event)
+{
+	YqCharge	charge = {0};
+
+	charge.container_id = container->container_id;
+	charge.project = container->project;
+	charge.application_id = container->application_id;
+	charge.username = container->username;
+	charge.state = container->state;
+	charge.started_at = container->started_at;
+	charge.from = container->settled_at;
+	charge.to = event->occurred_at;
+	charge.number = container->charges + 1;
+	charge.settled_by = event->kind;
+	if (event->kind == YQ_CONTAINER_FINISH)
+	{
+		charge.has_exit_status = event->has_exit_status;
+		charge.exit_status = event->exit_status;
+	}
+	return charge;
+}
+
+/* Record an UPDATE; the first one records the START as well. */
+static void
+record_change(YqBooks *books, const YqContainer *before, const YqEvent *event,
+			  const YqState *set)
+{
+	YqIndexScan *finder = yq_books_changes(books);
+
+	yq_index_scan_seek(finder, before->container_id);
+	if (yq_index_scan_next(finder) == NULL)
+		yq_change_put(books, before->container_id, YQ_CONTAINER_START,
+					  before->started_at, &before->state, false);
+	yq_change_put(books, before->container_id, YQ_CONTAINER_UPDATE,
+				  event->occurred_at, set, false);
+}
+
+/*
+ * An UPDATE behind all that is known.  False, with nothing done, when the rule
+ * has to decide.
+ */
+static bool
+settle_update(YqSettler *settler, const YqEvent *event)
+{
+	YqBooks    *books = settler->books;
+	YqState		set = yq_state_of_event(event);
+	YqContainer before;
+	YqContainer after;
+	YqCharge	charge;
+
+	if (!find_running(settler, event, &before) ||
+		event->occurred_at <= before.settled_at ||
+		before.settled_at < yq_last_period_end() ||
+		yq_state_is_empty(&set) ||
+		(set.allocation != NULL &&
+		 yq_admit_check_allocation(set.allocation, event->occurred_at) != NULL))
+		return false;
+
+	charge = charge_of_event(&before, event);
+	after = before;
+	yq_state_apply(&after.state, &set);
+	after.settled_at = event->occurred_at;
+	after.charges++;
+	after.label = yq_posting_label(books, &before, after.state.node);
+	if (!yq_posting_price(books, &charge) ||
+		!yq_posting_accrue(books, &after) ||
+		!yq_row_delete(yq_index_scan_relation(yq_books_containers(books)), &before.tid))
+		return false;
+
+	yq_charge_put(books, &charge);
+	yq_counters_changed_from(books->counters, before.project, event->occurred_at);
+	yq_posting_count(books, &before, -1);
+	yq_posting_count(books, &after, 1);
+	record_change(books, &before, event, &set);
+	yq_posting_replace(books, &after);
+	return true;
+}
+
+/*
+ * A FINISH behind all that is known.  False, with nothing done, when the rule
+ * has to decide.
+ */
+static bool
+settle_finish(YqSettler *settler, const YqEvent *event)
+{
+	YqBooks    *books = settler->books;
+	YqContainer container;
+	YqCharge	charge;
+	YqCharge	padding;
+	bool		is_padded;
+
+	if (!find_running(settler, event, &container) ||
+		event->occurred_at < container.settled_at ||
+		container.settled_at < yq_last_period_end() ||
+		/* what the end of the period settled becomes the last charge */
+		event->occurred_at == yq_last_period_end())
+		return false;
+
+	charge = charge_of_event(&container, event);
+	if (!yq_posting_price(books, &charge))
+		return false;
+	is_padded = yq_posting_padding(&charge, &padding);
+	if ((is_padded && !yq_posting_price(books, &padding)) ||
+		!yq_row_delete(yq_index_scan_relation(yq_books_containers(books)), &container.tid))
+		return false;
+
+	yq_charge_put(books, &charge);
+	if (is_padded)
+	{
+		padding.number++;
+		yq_charge_put(books, &padding);
+	}
+	yq_counters_changed_from(books->counters, container.project, event->occurred_at);
+	yq_reported_end_note_own(books, event);
+	yq_posting_count(books, &container, -1);
+	return true;
+}
+
+bool
+yq_append_event(YqSettler *settler, const YqEvent *event)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(settler->container_context);
+	bool		done = false;
+
+	if (event->kind == YQ_CONTAINER_UPDATE)
+		done = settle_update(settler, event);
+	else if (event->kind == YQ_CONTAINER_FINISH)
+		done = settle_finish(settler, event);
+	MemoryContextSwitchTo(old_context);
+	MemoryContextReset(settler->container_context);
+	return done;
+}
+
+void
+yq_append_followers(YqSettler *settler, const YqEvent *const *events, int count)
+{
+	int			done = 0;
+
+	for (; done < count; done++)
+	{
+		if (events[done]->kind != YQ_CONTAINER_FINISH)
+			yq_books_flush(settler->books);
+		if (!yq_append_event(settler, events[done]))
+			break;
+	}
+	if (done == count)
+		return;
+	yq_books_flush(settler->books);
+	(void) yq_settle_events(settler, events[0]->container_id, events + done, count - done);
+}

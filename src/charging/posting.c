@@ -1,0 +1,172 @@
+/*-------------------------------------------------------------------------
+ *
+ * posting.c
+ *	  Prices, counters and the row of one container, for all ways of settling.
+ *
+ * settle.c, append.c and start_batch.c decide; these functions carry a part out.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/xact.h"
+#include "charging/posting.h"
+#include "pricing/timeline.h"
+#include "utils/builtins.h"
+
+static text *
+text_or_null(const char *value)
+{
+	return value == NULL ? NULL : cstring_to_text(value);
+}
+
+bool
+yq_posting_price(YqBooks *books, YqCharge *charge)
+{
+	uint64		weight;
+	const char *dominant;
+	bool		fits;
+	ArrayType  *factors = yq_books_factor_names(books, charge->project,
+												charge->application_id,
+												charge->username, &charge->state);
+	YqRateClass *rate_class = yq_rate_class_require(charge->state.allocation, factors,
+													&weight);
+
+	if (charge->padding > 0)
+		fits = yq_rate_class_try_cost_at(rate_class, weight, charge->to,
+										 (uint64) charge->padding, &charge->amount, &dominant);
+	else
+		fits = yq_rate_class_try_cost(rate_class, weight, charge->from, charge->to,
+									  &charge->amount, &dominant);
+	charge->dominant = text_or_null(dominant);
+	yq_counters_priced(books->counters, charge->to);
+	return fits;
+}
+
+bool
+yq_posting_padding(const YqCharge *finish, YqCharge *padding)
+{
+	int64		missing = yq_minimum_run_time(finish->started_at) -
+		(finish->to - finish->started_at);
+
+	if (missing <= 0)
+		return false;
+	*padding = *finish;
+	padding->from = finish->to;
+	padding->padding = missing;
+	return true;
+}
+
+bool
+yq_posting_accrue(YqBooks *books, YqContainer *container)
+{
+	uint64		weight;
+	YqRateClass *rate_class;
+
+	container->factors = yq_books_factor_names(books, container->project,
+											   container->application_id,
+											   container->username, &container->state);
+	rate_class = yq_rate_class_require(container->state.allocation, container->factors,
+									   &weight);
+	yq_counters_priced(books->counters, container->settled_at);
+	return yq_rate_class_try_cost(rate_class, weight, yq_full_hour(container->settled_at),
+								  container->settled_at, &container->accrual_base, NULL);
+}
+
+text *
+yq_posting_label(YqBooks *books, const YqContainer *before, const text *node)
+{
+	text	   *label = yq_books_label_of(books, node);
+
+	if (label == NULL && before != NULL && yq_varlena_equal(before->state.node, node))
+		return before->label;
+	return label;
+}
+
+void
+yq_posting_count(YqBooks *books, const YqContainer *container, int sign)
+{
+	uint64		weight;
+	YqRateClass *rate_class = yq_rate_class_require(container->state.allocation,
+													container->factors, &weight);
+
+	yq_counters_accrue(books->counters, container->project, yq_rate_class_shape(rate_class),
+					   container->factors, container->settled_at, weight,
+					   &container->accrual_base, sign);
+	yq_counters_use(books->counters, container->state.queue, container->label,
+					container->username, container->state.node,
+					container->state.execution_type, container->state.allocation, sign);
+}
+
+/* -- claims ---------------------------------------------------------------- */
+
+static void
+note_conflict(void *argument, int row, ItemPointer tid)
+{
+	*(ItemPointer) argument = *tid;
+}
+
+bool
+yq_posting_insert(YqBooks *books, const YqContainer *container)
+{
+	ItemPointerData conflict;
+	YqBulkInsert *writer = yq_books_container_writer(books);
+
+	ItemPointerSetInvalid(&conflict);
+	yq_container_put(books, writer, container);
+	yq_bulk_insert_flush_optimistically(writer, NULL, note_conflict, &conflict);
+	CommandCounterIncrement();
+	if (!ItemPointerIsValid(&conflict) ||
+		!yq_index_scan_is_taken(yq_books_containers(books), container->container_id, &conflict))
+		return true;
+	yq_row_withdraw(yq_index_scan_relation(yq_books_containers(books)), &conflict);
+	return false;
+}
+
+void
+yq_posting_replace(YqBooks *books, const YqContainer *container)
+{
+	YqBulkInsert *writer = yq_books_container_writer(books);
+	ItemPointerData ignored;
+
+	yq_container_put(books, writer, container);
+	yq_bulk_insert_flush_optimistically(writer, NULL, note_conflict, &ignored);
+	CommandCounterIncrement();
+}
+
+void
+yq_posting_withdraw(YqBooks *books, const text *container_id)
+{
+	YqIndexScan *finder = yq_books_containers(books);
+	TupleTableSlot *slot;
+
+	yq_index_scan_seek(finder, container_id);
+	slot = yq_index_scan_next(finder);
+	if (slot == NULL)
+		elog(ERROR, "row of a container is missing");
+	CommandCounterIncrement();
+	if (!yq_row_delete(yq_index_scan_relation(finder), &slot->tts_tid))
+		elog(ERROR, "could not take back the row of a container");
+}
+
+bool
+yq_posting_claim_resting(YqBooks *books, text *container_id)
+{
+	YqIndexScan *finder = yq_books_containers(books);
+	YqContainer passing = {0};
+
+	if (yq_index_scan_is_ours(finder, container_id))
+		return true;
+	passing.container_id = passing.project = container_id;
+	passing.state.allocation = yq_resource_make(NULL, 0);
+	passing.state.execution_type = books->labels.guaranteed;
+	while (yq_index_scan_wait_for(finder, container_id) == NULL)
+	{
+		if (yq_posting_insert(books, &passing))
+		{
+			yq_posting_withdraw(books, container_id);
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,325 @@
+/*-------------------------------------------------------------------------
+ *
+ * start_batch.c
+ *	  STARTs of new containers, many at a time; and the entry of settling.
+ *
+ * STARTs are claimed many at a time by inserting their rows.  When the unique
+ * index knows the id, or the ledger shows that the container has finished, the
+ * row is taken back and the rule decides.  Events that come in one statement
+ * with their START wait for its claim.
+ *
+ * Pending STARTs are claimed before anything is locked for a later container,
+ * and one that is contended is settled before the next is claimed; a FINISH
+ * that comes while STARTs are pending takes its turn among them.  Statements
+ * wait for each other in the order of container ids only.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/xact.h"
+#include "charging/admit.h"
+#include "charging/append.h"
+#include "charging/directory.h"
+#include "charging/posting.h"
+#include "charging/start_batch.h"
+#include "pricing/timeline.h"
+#include "utils/memutils.h"
+
+/* Starts collected before they are claimed, and FINISHes that wait for that. */
+#define PENDING_STARTS 1000
+#define PENDING_FINISHES 1000
+
+/*
+ * Events of one statement that may come with a START: the UPDATEs and FINISH of
+ * a short life.  The rule decides when there are more.
+ */
+#define EVENTS_WITH_START 8
+
+/*
+ * A START of a container that seems to be new, about to be claimed.  The
+ * container is counted in already, and out again when it turns out to be known.
+ */
+typedef struct PendingStart
+{
+	const YqEvent **events;		/* the START and the events after it */
+	int			event_count;
+	YqContainer container;
+	bool		contended;		/* another transaction has, or had, a row:
+								 * settled by the rule */
+	bool		withdrawn;		/* has finished already: the rule is to decide */
+} PendingStart;
+
+typedef struct YqStartBatch
+{
+	MemoryContext context;		/* of all that is pending; reset when it is done */
+	bool		is_replay;		/* starts of finished containers were seen */
+	int			start_count;
+	PendingStart *starts;
+	int			finish_count;	/* FINISHes among the ids of pending starts */
+	int			finishes_done;
+	const YqEvent **finishes;
+} YqStartBatch;
+
+/* Settle the pending FINISHes of containers before an id, or all (NULL). */
+static void
+settle_finishes(YqSettler *settler, const text *before)
+{
+	YqStartBatch *batch = settler->batch;
+
+	while (batch->finishes_done < batch->finish_count)
+	{
+		const YqEvent *finish = batch->finishes[batch->finishes_done];
+
+		if (before != NULL && yq_text_compare(finish->container_id, before) > 0)
+			return;
+		batch->finishes_done++;
+		if (!yq_append_event(settler, finish))
+			(void) yq_settle_events(settler, finish->container_id, &finish, 1);
+	}
+}
+
+static void
+before_start(void *argument, int row)
+{
+	YqSettler  *settler = argument;
+	YqStartBatch *batch = settler->batch;
+
+	settle_finishes(settler, batch->starts[row].container.container_id);
+}
+
+/*
+ * Another transaction has a row with this id, is about to, or has withdrawn
+ * one.  The rule waits for that transaction.  Our own row is marked as
+ * withdrawn: otherwise two transactions that have met a third one would wait
+ * for each other when it has ended.
+ */
+static void
+on_start_conflict(void *argument, int row, ItemPointer tid)
+{
+	YqSettler  *settler = argument;
+	YqStartBatch *batch = settler->batch;
+	PendingStart *start = &batch->starts[row];
+	YqIndexScan *finder = yq_books_containers(settler->books);
+
+	if (!yq_index_scan_is_taken(finder, start->container.container_id, tid))
+		return;
+	start->contended = true;
+	yq_posting_count(settler->books, &start->container, -1);
+	CommandCounterIncrement();
+	yq_row_withdraw(yq_index_scan_relation(finder), tid);
+	(void) yq_settle_events(settler, start->container.container_id,
+							start->events, start->event_count);
+}
+
+static bool
+has_charges(YqBooks *books, const text *container_id)
+{
+	YqIndexScan *finder = yq_books_charges(books);
+
+	yq_index_scan_seek(finder, container_id);
+	return yq_index_scan_next(finder) != NULL;
+}
+
+/*
+ * The ledger is read after the row has claimed the id: no other transaction can
+ * have finished the container since.
+ */
+static void
+withdraw_finished_starts(YqSettler *settler)
+{
+	YqStartBatch *batch = settler->batch;
+	YqIndexScan *ledger = yq_books_charges(settler->books);
+
+	yq_index_scan_restart(ledger);
+	for (int i = 0; i < batch->start_count; i++)
+	{
+		PendingStart *start = &batch->starts[i];
+
+		if (start->contended ||
+			yq_index_scan_advance(ledger, start->container.container_id) == NULL)
+			continue;
+		start->withdrawn = true;
+		batch->is_replay = true;
+		yq_posting_count(settler->books, &start->container, -1);
+		yq_posting_withdraw(settler->books, start->container.container_id);
+	}
+}
+
+static void
+forget_pending(YqStartBatch *batch)
+{
+	batch->start_count = batch->finish_count = batch->finishes_done = 0;
+	batch->starts = NULL;
+	batch->finishes = NULL;
+	MemoryContextReset(batch->context);
+}
+
+static void
+claim_pending(YqSettler *settler)
+{
+	YqStartBatch *batch = settler->batch;
+	YqBooks    *books = settler->books;
+	YqBulkInsert *writer;
+	MemoryContext old_context;
+
+	if (batch->start_count == 0)
+	{
+		/* events that were not admitted may be there still */
+		forget_pending(batch);
+		return;
+	}
+	writer = yq_books_start_writer(books);
+	old_context = MemoryContextSwitchTo(batch->context);
+	for (int i = 0; i < batch->start_count; i++)
+		yq_container_put(books, writer, &batch->starts[i].container);
+	yq_bulk_insert_flush_optimistically(writer, before_start, on_start_conflict, settler);
+	settle_finishes(settler, NULL);
+	CommandCounterIncrement();
+	withdraw_finished_starts(settler);
+
+	yq_index_scan_restart(yq_books_containers(books));
+	for (int i = 0; i < batch->start_count; i++)
+	{
+		const PendingStart *start = &batch->starts[i];
+
+		if (start->withdrawn)
+			(void) yq_settle_events(settler, start->container.container_id,
+									start->events, start->event_count);
+		else if (!start->contended && start->event_count > 1)
+			yq_append_followers(settler, start->events + 1, start->event_count - 1);
+	}
+	yq_index_scan_restart(yq_books_containers(books));
+	MemoryContextSwitchTo(old_context);
+	forget_pending(batch);
+}
+
+/* False, with nothing done, when the rule has to decide. */
+static bool
+add_start(YqSettler *settler, const YqEvent *const *events, int count)
+{
+	YqStartBatch *batch = settler->batch;
+	MemoryContext old_context;
+	PendingStart *start;
+	bool		admitted;
+
+	if (events[0]->occurred_at < yq_last_period_end() ||
+		yq_append_is_awaited(settler, events[0]->container_id) ||
+		(batch->is_replay && has_charges(settler->books, events[0]->container_id)))
+		return false;
+	if (batch->start_count == PENDING_STARTS)
+		claim_pending(settler);
+
+	old_context = MemoryContextSwitchTo(batch->context);
+	if (batch->starts == NULL)
+		batch->starts = palloc(sizeof(PendingStart) * PENDING_STARTS);
+	start = &batch->starts[batch->start_count];
+	start->events = palloc(sizeof(YqEvent *) * count);
+	start->event_count = count;
+	for (int i = 0; i < count; i++)
+		start->events[i] = yq_event_copy(events[i]);
+	start->contended = false;
+	start->withdrawn = false;
+	admitted = (yq_admit_start(settler->books, start->events[0], &start->container) == NULL &&
+				yq_posting_accrue(settler->books, &start->container));
+	if (admitted)
+	{
+		yq_posting_count(settler->books, &start->container, 1);
+		yq_counters_changed_from(settler->books->counters, start->container.project,
+								 start->container.started_at);
+		batch->start_count++;
+	}
+	MemoryContextSwitchTo(old_context);
+	return admitted;
+}
+
+/* Keep a FINISH, the only event of its container, for its turn. */
+static bool
+add_finish(YqSettler *settler, const YqEvent *finish)
+{
+	YqStartBatch *batch = settler->batch;
+	MemoryContext old_context;
+
+	if (batch->start_count == 0 || batch->finish_count == PENDING_FINISHES)
+		return false;
+	old_context = MemoryContextSwitchTo(batch->context);
+	if (batch->finishes == NULL)
+		batch->finishes = palloc(sizeof(YqEvent *) * PENDING_FINISHES);
+	batch->finishes[batch->finish_count++] = yq_event_copy(finish);
+	MemoryContextSwitchTo(old_context);
+	return true;
+}
+
+/* -- entry ----------------------------------------------------------------- */
+
+static bool
+does_anything_wait(YqBooks *books)
+{
+	YqIndexScan *waiting;
+
+	if (yq_directory_nothing_waits())
+		return false;
+	waiting = yq_books_waiting(books);
+	yq_index_scan_seek(waiting, NULL);
+	if (yq_index_scan_next(waiting) != NULL)
+		return true;
+	yq_directory_note_nothing_waits();
+	return false;
+}
+
+YqSettler *
+yq_settler_create(YqBooks *books, YqBadEventHandler bad_event, void *argument)
+{
+	YqSettler  *settler = MemoryContextAllocZero(books->context, sizeof(YqSettler));
+
+	settler->books = books;
+	settler->bad_event = bad_event;
+	settler->argument = argument;
+	settler->container_context = AllocSetContextCreate(books->context,
+													   "yquota container",
+													   ALLOCSET_DEFAULT_SIZES);
+	settler->batch = MemoryContextAllocZero(books->context, sizeof(YqStartBatch));
+	settler->batch->context = AllocSetContextCreate(books->context,
+													"yquota pending starts",
+													ALLOCSET_DEFAULT_SIZES);
+	settler->anything_waiting = does_anything_wait(books);
+	return settler;
+}
+
+void
+yq_settler_settle(YqSettler *settler, const YqEvent *const *events, int count)
+{
+	if (count == 1 && events[0]->kind == YQ_CONTAINER_FINISH &&
+		add_finish(settler, events[0]))
+		return;
+	if (events[0]->kind == YQ_CONTAINER_START && count <= EVENTS_WITH_START &&
+		add_start(settler, events, count))
+		return;
+	claim_pending(settler);
+	if (yq_append_event(settler, events[0]))
+		yq_append_followers(settler, events + 1, count - 1);
+	else
+		(void) yq_settle_events(settler, events[0]->container_id, events, count);
+}
+
+bool
+yq_settler_settle_again(YqSettler *settler, const text *container_id)
+{
+	claim_pending(settler);
+	return yq_settle_events(settler, (text *) container_id, NULL, 0);
+}
+
+void
+yq_settler_next_statement(YqSettler *settler)
+{
+	claim_pending(settler);
+	yq_books_flush(settler->books);
+	CommandCounterIncrement();
+	settler->anything_waiting |= does_anything_wait(settler->books);
+}
+
+void
+yq_settler_finish(YqSettler *settler)
+{
+	claim_pending(settler);
+}

@@ -1,0 +1,38 @@
+/*-------------------------------------------------------------------------
+ *
+ * start_batch.h
+ *	  STARTs of new containers, many at a time; and the entry of settling.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_START_BATCH_H
+#define YQ_START_BATCH_H
+
+#include "charging/settle.h"
+
+extern YqSettler *yq_settler_create(YqBooks *books, YqBadEventHandler bad_event,
+									void *argument);
+
+/*
+ * Settle all events of one container in a statement, sorted by instant and
+ * kind, each checked by itself.  Containers must come in the order of their
+ * ids.  Events may point into slots: they are copied as needed.
+ */
+extern void yq_settler_settle(YqSettler *settler, const YqEvent *const *events, int count);
+
+/*
+ * Bring the books of a container in line with the present timelines.  True
+ * when something had to be corrected.
+ */
+extern bool yq_settler_settle_again(YqSettler *settler, const text *container_id);
+
+/*
+ * The next events are of another statement, which finds the results of those
+ * before.  The next container may be the one before once more.
+ */
+extern void yq_settler_next_statement(YqSettler *settler);
+
+/* Write the rows that are still pending; to be called at the end. */
+extern void yq_settler_finish(YqSettler *settler);
+
+#endif							/* YQ_START_BATCH_H */
