@@ -8,16 +8,14 @@ CREATE TABLE yquota_internal.scheduler_change (
 	application_id text COLLATE "C",
 	queue text COLLATE "C",
 	username text COLLATE "C",
-	changed_by xid8 NOT NULL DEFAULT pg_current_xact_id(),
-	served bytea
+	changed_by xid8 NOT NULL DEFAULT pg_current_xact_id()
 );
 CREATE INDEX scheduler_change_changed_by_idx ON yquota_internal.scheduler_change (changed_by);
 COMMENT ON TABLE yquota_internal.scheduler_change IS
 	'What has changed of all that the scheduler reads, but for usage and configuration; rows go after some time';
-COMMENT ON COLUMN yquota_internal.scheduler_change.kind IS 'a: an application, in what it is or asks for; s: the same, in nothing but what served tells; l: rows of am_limit; e: perhaps everything';
+COMMENT ON COLUMN yquota_internal.scheduler_change.kind IS 'a: an application, in what it is or asks for; l: rows of am_limit; e: perhaps everything';
 COMMENT ON COLUMN yquota_internal.scheduler_change.queue IS 'with username: applications of the user in this leaf are counted anew';
 COMMENT ON COLUMN yquota_internal.scheduler_change.changed_by IS 'transaction that appended the row';
-COMMENT ON COLUMN yquota_internal.scheduler_change.served IS 'what a pass has left of what it asks for, as src/scheduler/cache/pass_log.c writes it';
 
 CREATE TABLE yquota_internal.scheduler_change_horizon (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),

@@ -8,6 +8,9 @@ ALTER TABLE yquota.archived_history ALTER COLUMN as_booked SET DEFAULT true;
 
 ALTER TABLE yquota_internal.counter_delta ADD COLUMN changed_from timestamptz;
 
+-- Sessions read applications again that a pass of another session has changed.
+ALTER TABLE yquota_internal.scheduler_change DROP COLUMN served;
+
 -- What had been spent by an instant was looked at again once a day only: the worker
 -- finds it anew, as far as the books reach.
 DELETE FROM yquota_internal.spending_mark WHERE at >= yquota_internal.archive_horizon();

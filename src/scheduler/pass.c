@@ -14,7 +14,6 @@
 #include "miscadmin.h"
 #include "queues/text.h"
 #include "scheduler/cache/kept_cluster.h"
-#include "scheduler/cache/pass_log.h"
 #include "scheduler/decide/assign.h"
 #include "scheduler/decide/explain.h"
 #include "scheduler/decide/look.h"
@@ -30,6 +29,9 @@
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
+
+/* When a pass has changed more applications, other sessions load the cluster anew. */
+#define MOST_CHANGES 2000
 
 /* -- what was to be done since the last one ------------------------------------ */
 
@@ -185,6 +187,23 @@ explain_unpaid(const YqLoadedCluster *loaded)
 
 /* -- writing it down ------------------------------------------------------------- */
 
+/* Sessions that keep a cluster read these applications again. */
+static void
+note_changed(const YqLoadedCluster *loaded)
+{
+	List	   *ids = NIL;
+	ListCell   *cell;
+
+	if (list_length(loaded->changed) > MOST_CHANGES)
+	{
+		yq_change_log_everything();
+		return;
+	}
+	foreach(cell, loaded->changed)
+		ids = lappend(ids, unconstify(char *, ((const YqClusterApplication *) lfirst(cell))->application_id));
+	yq_change_log_applications(ids);
+}
+
 static void
 write_down(YqLoadedCluster *loaded)
 {
@@ -192,7 +211,7 @@ write_down(YqLoadedCluster *loaded)
 	yq_decisions_apply(loaded);
 	yq_looks_write(loaded->cluster);
 	yq_change_log_end_own();
-	yq_pass_log_write(loaded);
+	note_changed(loaded);
 }
 
 /* -- all ------------------------------------------------------------------------- */

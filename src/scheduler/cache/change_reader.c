@@ -18,7 +18,6 @@
 #include "access/transam.h"
 #include "miscadmin.h"
 #include "scheduler/cache/change_reader.h"
-#include "scheduler/cache/pass_log.h"
 #include "scheduler/record/change_log.h"
 #include "utils/fmgroids.h"
 #include "utils/snapmgr.h"
@@ -31,12 +30,11 @@ typedef enum ChangeColumn
 	CHANGE_APPLICATION_ID,
 	CHANGE_QUEUE,
 	CHANGE_USERNAME,
-	CHANGE_SERVED,
 	CHANGE_CHANGED_BY,
 	CHANGE_COLUMNS
 } ChangeColumn;
 
-static const char *const change_columns[] = {"kind", "application_id", "queue", "username", "served", "changed_by"};
+static const char *const change_columns[] = {"kind", "application_id", "queue", "username", "changed_by"};
 
 typedef struct Reading
 {
@@ -51,26 +49,6 @@ typedef struct Reading
 } Reading;
 
 /* -- rows -------------------------------------------------------------------- */
-
-static void
-add_application(YqChanges *changes, const YqRow *row, char *id, bool is_own)
-{
-	bool		isnull;
-	Datum		served = yq_row_value(row, CHANGE_SERVED, &isnull);
-
-	if (is_own)
-		changes->own_ids = lappend(changes->own_ids, id);
-	else if (isnull)
-		changes->ids = lappend(changes->ids, id);
-	else
-	{
-		YqServed   *one = palloc(sizeof(YqServed));
-
-		one->application_id = id;
-		one->values = DatumGetByteaPCopy(served);
-		changes->served = lappend(changes->served, one);
-	}
-}
 
 static void
 read_row(Reading *reading)
@@ -95,8 +73,10 @@ read_row(Reading *reading)
 		default:
 			break;
 	}
-	if (id != NULL)
-		add_application(changes, row, id, is_own);
+	if (id != NULL && is_own)
+		changes->own_ids = lappend(changes->own_ids, id);
+	else if (id != NULL)
+		changes->ids = lappend(changes->ids, id);
 	if (queue == NULL)
 		return;
 	changes->queues = lappend(changes->queues, queue);
@@ -169,15 +149,6 @@ end_reading(Reading *reading)
 
 /* -- all --------------------------------------------------------------------------- */
 
-static int
-compare_served(const ListCell *a, const ListCell *b)
-{
-	uint64		left = yq_pass_log_position(((const YqServed *) lfirst(a))->values);
-	uint64		right = yq_pass_log_position(((const YqServed *) lfirst(b))->values);
-
-	return left < right ? -1 : left > right;
-}
-
 void
 yq_changes_read(const YqSeen *seen, Snapshot snapshot, YqChanges *changes)
 {
@@ -186,7 +157,6 @@ yq_changes_read(const YqSeen *seen, Snapshot snapshot, YqChanges *changes)
 	begin_reading(&reading, seen, snapshot, changes);
 	read_new(&reading);
 	end_reading(&reading);
-	list_sort(changes->served, compare_served);
 }
 
 int64

@@ -14,13 +14,6 @@
 #include "nodes/pg_list.h"
 #include "scheduler/cache/follower.h"
 
-/* What a pass has left of an application: see pass_log.h. */
-typedef struct YqServed
-{
-	char	   *application_id;
-	bytea	   *values;
-} YqServed;
-
 typedef struct YqChanges
 {
 	bool		is_everything;
@@ -28,7 +21,6 @@ typedef struct YqChanges
 	List	   *ids;			/* of applications, char *, as in the next ones */
 	List	   *own_ids;		/* those that seen->own has noted */
 	int64		own_rows;
-	List	   *served;			/* YqServed, in the order of passes; without those of seen->own */
 	List	   *queues;			/* whose counters of a user have changed */
 	List	   *usernames;		/* those users, in pairs */
 } YqChanges;

@@ -15,7 +15,6 @@
 #include "base/settings.h"
 #include "scheduler/cache/change_reader.h"
 #include "scheduler/cache/kept_cluster.h"
-#include "scheduler/cache/pass_log.h"
 #include "scheduler/decide/look.h"
 #include "scheduler/load/cluster_usage.h"
 #include "store/bulk_insert.h"
@@ -124,23 +123,6 @@ follow_usage(Snapshot snapshot)
 	return own_rows == kept.own_rows;
 }
 
-/* Returns the ids of applications that have to be read again instead. */
-static List *
-apply_served(const List *served)
-{
-	List	   *ids = NIL;
-	ListCell   *cell;
-
-	foreach(cell, served)
-	{
-		const YqServed *one = lfirst(cell);
-
-		if (!yq_pass_log_apply(kept.loaded, one->application_id, one->values))
-			ids = lappend(ids, one->application_id);
-	}
-	return ids;
-}
-
 static bool
 follow(Snapshot snapshot)
 {
@@ -157,7 +139,6 @@ follow(Snapshot snapshot)
 	/* what the pass has changed is known, what its transaction did besides is not */
 	if (changes.own_rows != kept.own_changes)
 		changes.ids = list_concat(changes.ids, changes.own_ids);
-	changes.ids = list_concat(changes.ids, apply_served(changes.served));
 	if (!yq_cluster_reload_applications(loaded, changes.ids))
 		return false;
 	yq_cluster_reload_counters(loaded, changes.queues, changes.usernames);

@@ -81,11 +81,10 @@ make_source(const YqLoaderRow *row)
 
 	source->project = yq_loader_text(row, APPLICATION_PROJECT);
 	source->attempt = yq_loader_is_null(row, APPLICATION_ATTEMPT) ? 1 : DatumGetInt32(yq_loader_value(row, APPLICATION_ATTEMPT));
-	source->is_gone = source->is_decided = source->is_told_by_name = source->holds_elsewhere = false;
+	source->is_gone = source->is_decided = source->holds_elsewhere = false;
 	source->looked_below = 0;
 	source->renumbered = NULL;
 	source->master = NULL;
-	source->reserved = NIL;
 	return source;
 }
 

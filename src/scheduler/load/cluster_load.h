@@ -24,8 +24,6 @@ typedef struct YqLoadedApplication
 	bool		is_gone;		/* it ended or moved while the pass decided */
 	bool		is_decided;		/* there are decisions for it; see apply.c */
 	const YqDecision *master;	/* that starts its application master; likewise */
-	bool		is_told_by_name;	/* others read it again; see pass_log.c */
-	List	   *reserved;		/* YqDecision: about reservations; likewise */
 	int64		looked_below;	/* of the attempt, containers of smaller numbers were looked for: see holdings.h */
 	bool		holds_elsewhere;	/* containers that are counted in another leaf, or for another user */
 	int			place;			/* among those that the pass has touched, by id; see decision.c */

@@ -12,7 +12,6 @@
 #include "base/arguments.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
-#include "scheduler/cache/change_reader.h"
 #include "scheduler/record/change_log.h"
 #include "store/bulk_insert.h"
 #include "utils/builtins.h"
@@ -31,7 +30,6 @@ enum
 	CHANGE_QUEUE,
 	CHANGE_USERNAME,
 	CHANGE_CHANGED_BY,
-	CHANGE_SERVED,
 	CHANGE_COLUMNS
 };
 
@@ -47,7 +45,7 @@ typedef struct Change
 static Change
 make_change(char kind)
 {
-	Change		change = {.nulls = {false, true, true, true, false, true}};
+	Change		change = {.nulls = {false, true, true, true, false}};
 
 	change.values[CHANGE_KIND] = CharGetDatum(kind);
 	change.values[CHANGE_CHANGED_BY] = FullTransactionIdGetDatum(GetTopFullTransactionId());
@@ -75,27 +73,6 @@ yq_change_log_applications(const List *ids)
 		Change		change = make_change(YQ_CHANGE_APPLICATION);
 
 		set(&change, CHANGE_APPLICATION_ID, CStringGetTextDatum(lfirst(cell)));
-		yq_bulk_insert_put(writer, change.values, change.nulls);
-	}
-	yq_bulk_insert_close(writer);
-}
-
-void
-yq_change_log_served(const List *served)
-{
-	YqBulkInsert   *writer;
-	ListCell   *cell;
-
-	if (served == NIL)
-		return;
-	writer = yq_bulk_insert_open(YQ_SCHEDULER_CHANGE, CHANGE_COLUMNS, ROWS_AT_ONCE, false);
-	foreach(cell, served)
-	{
-		const YqServed *one = lfirst(cell);
-		Change		change = make_change(YQ_CHANGE_SERVED);
-
-		set(&change, CHANGE_APPLICATION_ID, CStringGetTextDatum(one->application_id));
-		set(&change, CHANGE_SERVED, PointerGetDatum(one->values));
 		yq_bulk_insert_put(writer, change.values, change.nulls);
 	}
 	yq_bulk_insert_close(writer);

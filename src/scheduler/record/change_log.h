@@ -19,15 +19,11 @@
 
 /* Values of the column kind. */
 #define YQ_CHANGE_APPLICATION 'a'
-#define YQ_CHANGE_SERVED 's'
 #define YQ_CHANGE_EVERYTHING 'e'
 #define YQ_CHANGE_AM_LIMITS 'l'
 
 /* Note applications, by their ids (char *). */
 extern void yq_change_log_applications(const List *ids);
-
-/* Note applications (YqServed, see change_reader.h) whose new values are told. */
-extern void yq_change_log_served(const List *served);
 
 /* Note that yquota_internal.am_limit has changed. */
 extern void yq_change_log_am_limits(void);
