@@ -3,7 +3,7 @@
 # For packagers: a plain PGXS makefile.  "make", "make install" and "make
 # installcheck" (against a running server) take PG_CONFIG, DESTDIR and VPATH as
 # usual and never call anything but the compiler, the server's own tools and,
-# for the update script, perl.
+# for the update script, perl.  "make clean" removes the private servers, too.
 #
 # For everybody else: "make check", "make soak", "make demo" and "make bench"
 # bring what is missing and work in private servers of their own under build/
@@ -46,7 +46,7 @@ help:
 	@echo 'make install          install into that server (DESTDIR is honoured)'
 	@echo 'make installcheck     regression and isolation tests in a running server'
 	@echo 'make check            install what is missing, build, run every test in a private server'
-	@echo 'make soak             the tests that go on for hours if told to (SOAK_MINUTES=20 by default, SOAK_ONLY=name,name)'
+	@echo 'make soak             the tests that go on for hours if told to (SOAK_MINUTES=20 by default, SOAK_ONLY=name,name, SOAK_SHORT=1)'
 	@echo 'make check-shape      only the checks that read the sources'
 	@echo 'make demo             install what is missing, build, show yquota at work'
 	@echo 'make demo-stop        stop the server of the demonstration'
@@ -127,6 +127,11 @@ $(update_script): $(install_script) FORCE
 $(source_dir)/test/expected:
 	ln -sfn ../expected $@
 
-.PHONY: FORCE
+# The private servers of other goals go as well.
+clean: clean-private-servers
+clean-private-servers:
+	@$(source_dir)/test/scripts/clean.sh
+
+.PHONY: FORCE clean-private-servers
 
 endif

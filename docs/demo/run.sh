@@ -41,7 +41,7 @@ else
 fi
 
 if [ -z "${DEMO_PROGRAMS:-}" ]; then
-	"$top/test/scripts/install_packages.sh"
+	"$top/test/scripts/install_packages.sh" build
 fi
 directory=${DEMO_DIRECTORY:-$("$top/test/scripts/build_dir.sh")/demo}
 as_server mkdir -p "$directory"

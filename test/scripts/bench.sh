@@ -23,7 +23,7 @@ case $scale in
 esac
 
 if [ -z "${BENCH_PROGRAMS:-}" ]; then
-	"$top/test/scripts/install_packages.sh"
+	"$top/test/scripts/install_packages.sh" build
 fi
 report=${BENCH_DIRECTORY:-$("$top/test/scripts/build_dir.sh")}
 directory=$report/bench

@@ -153,11 +153,11 @@ result 'no regression test and isolation spec share a name' "$(
 result 'every test file is run by a target' "$(
 	find test -mindepth 1 -type f 2>/dev/null | sort | while read -r file; do
 		case $file in
-			test/sql/*/* | test/specs/*/* | test/t/*/* | test/pgtap/*/*) echo "$file: too deep" ;;
-			test/sql/*.sql | test/specs/*.spec | test/t/*.pl | test/pgtap/*.sql) ;;
+			test/sql/*/* | test/specs/*/* | test/t/*/* | test/soak/*/* | test/pgtap/*/*) echo "$file: too deep" ;;
+			test/sql/*.sql | test/specs/*.spec | test/t/*.pl | test/soak/*.pl | test/pgtap/*.sql) ;;
 			test/property/*.sh | test/property/*.pl) [ -x "$file" ] || echo "$file: not executable" ;;
 			test/property/* | test/t/*.pm) ;;
-			test/sql/* | test/specs/* | test/t/* | test/pgtap/*) echo "$file: nothing runs this kind of file" ;;
+			test/sql/* | test/specs/* | test/t/* | test/soak/* | test/pgtap/*) echo "$file: nothing runs this kind of file" ;;
 			test/*/*)
 				folder=${file#test/}
 				grep -rqF "test/${folder%%/*}" Makefile docs/demo test/*/*.p[lm] test/*/*.sh 2>/dev/null ||

@@ -1,14 +1,24 @@
 #!/bin/bash
-# install_packages.sh
+# install_packages.sh build|check|soak
 #
-# Install with apt what "make check" and "make demo" need and do not find: the
-# server without its automatic main cluster, its headers, compilers and their
-# sanitizers, pgTAP, pg_cron, sqlsmith, valgrind, Prometheus' rule checker and
-# exporter, a browser, and the Perl modules of the tests.  No service is started.  Finds things by looking for them, not in the package database, so a
-# server built by hand is fine, and when nothing is missing apt is not called
-# at all.
+# Install with apt what is needed and not found:
+#   build  to build yquota and to run it in a private server ("make demo", "make
+#          bench"): the server without its automatic main cluster, its headers, a
+#          compiler
+#   check  pgTAP, pg_cron and the Perl modules of the tests, besides
+#   soak   the compiler's sanitizers and fuzzer, sqlsmith, valgrind, Prometheus'
+#          rule checker and exporter, and a browser, besides
+# No service is started.  Finds things by looking for them, not in the package
+# database, so a server built by hand is fine, and when nothing is missing apt is
+# not called at all.
 
 . "$(dirname "$0")/common.sh"
+
+purpose=${1:-}
+case $purpose in
+	build | check | soak) ;;
+	*) die "usage: install_packages.sh build|check|soak" ;;
+esac
 cd /
 
 cluster_dropin=/etc/postgresql-common/createcluster.d/yquota-no-main-cluster.conf
@@ -95,15 +105,19 @@ look()
 	need libc6-dev header_found
 	need make command -v make
 	need perl perl_has Test::More TAP::Harness Time::HiRes File::Temp
-	need libipc-run-perl perl_has IPC::Run
-	need libtap-parser-sourcehandler-pgtap-perl perl_has TAP::Parser::SourceHandler::pgTAP
 	need "postgresql-$major" test -x "$bindir/initdb" -a -x "$bindir/postgres" -a -x "$bindir/psql"
 	need "postgresql-server-dev-$major" test -f "$pgxs" -a -f "$headers/postgres.h"
+	[ "$purpose" != build ] || return 0
+
+	need libipc-run-perl perl_has IPC::Run
+	need libtap-parser-sourcehandler-pgtap-perl perl_has TAP::Parser::SourceHandler::pgTAP
 	need "postgresql-$major-pgtap" test -f "$sharedir/extension/pgtap.control"
+	need "postgresql-$major-cron" test -f "$sharedir/extension/pg_cron.control"
+	[ "$purpose" != check ] || return 0
+
 	need sqlsmith command -v sqlsmith
 	need valgrind command -v valgrind
 	need "libclang-rt-$clang_version-dev" clang_runtime_found
-	need "postgresql-$major-cron" test -f "$sharedir/extension/pg_cron.control"
 	need chromium command -v chromium
 	need prometheus command -v promtool
 	need prometheus-postgres-exporter command -v prometheus-postgres-exporter

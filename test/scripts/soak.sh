@@ -3,12 +3,15 @@
 #
 # "make soak": install what is missing, build strictly, and run the tests that
 # find more the longer they run, each for its share of the time or until it has
-# done the least that it promises, whatever takes longer.  Tells what each test
-# counted and ends like "make check".
+# done the least that it promises, whatever takes longer.  Those of test/soak run
+# here only; "make check" has the others, too, for a short time.  Tells what each
+# test counted and ends like "make check".
 #
 # Environment, all optional:
 #   SOAK_MINUTES  time for all of them together, 20 by default; shared evenly,
 #                 and what one test leaves goes to those after it
+#   SOAK_SHORT    not empty: the tests of test/soak alone, each for a short time of
+#                 its own, as continuous integration has it
 #   SOAK_ONLY     names of tests (files without folder and suffix), separated
 #                 by commas
 #
@@ -19,7 +22,16 @@
 
 # Those in test/property share the private cluster, the others start servers of
 # their own.
+short=(
+	test/soak/analyze.pl
+	test/soak/bench.pl
+	test/soak/fuzz.pl
+	test/soak/memory.pl
+	test/soak/prometheus.pl
+	test/soak/sqlsmith.pl
+)
 tests=(
+	"${short[@]}"
 	test/property/allocation.pl
 	test/property/arrival.pl
 	test/property/books.pl
@@ -34,20 +46,16 @@ tests=(
 	test/property/void.pl
 	test/t/all_functions.pl
 	test/t/allocation_load.pl
-	test/t/analyze.pl
-	test/t/bench.pl
 	test/t/contention.pl
 	test/t/crash.pl
 	test/t/failover.pl
 	test/t/full_disk.pl
-	test/t/fuzz.pl
 	test/t/hadoop_configuration.pl
 	test/t/interrupted.pl
 	test/t/lock_pairs.pl
-	test/t/memory.pl
 	test/t/physical_backup.pl
+	test/t/report_html.pl
 	test/t/scheduler_crash.pl
-	test/t/sqlsmith.pl
 	test/t/stale_queues.pl
 	test/t/submission_crash.pl
 	test/t/two_phase.pl
@@ -72,7 +80,9 @@ choose()
 	done
 }
 
-if [ -n "${SOAK_ONLY:-}" ]; then
+if [ -n "${SOAK_SHORT:-}" ]; then
+	tests=("${short[@]}")
+elif [ -n "${SOAK_ONLY:-}" ]; then
 	IFS=, read -ra only <<<"$SOAK_ONLY"
 	choose "${only[@]}"
 fi
@@ -99,7 +109,7 @@ for i in "${!tests[@]}"; do
 		broken "${tests[i]}: the server has no PostgreSQL::Test::Cluster"
 		continue
 	fi
-	environment+=(SOAK_SECONDS=$((share > 1 ? share : 1)))
+	[ -n "${SOAK_SHORT:-}" ] || environment+=(SOAK_SECONDS=$((share > 1 ? share : 1)))
 	tap "${tests[i]}"
 done
 

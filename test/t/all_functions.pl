@@ -25,7 +25,6 @@ use Test::More;
 
 use constant {
 	STATEMENT_TIMEOUT_S => 20,
-	RANDOM_CALLS_SHORT => 400,
 	RANDOM_CALLS_AT_A_TIME => 20_000,
 	RANDOM_CALLS_LEAST => 100_000,
 };
@@ -275,11 +274,9 @@ sub random_call
 	return $calls[ rand @calls ];
 }
 
-while (soak_goes_on($random, RANDOM_CALLS_SHORT, RANDOM_CALLS_LEAST))
+while (soak_goes_on($random, 0, RANDOM_CALLS_LEAST))
 {
-	my $size = is_soak() ? RANDOM_CALLS_AT_A_TIME : RANDOM_CALLS_SHORT;
-
-	$random += called_well($_, "functions, seed $seed", map { random_call() } 1 .. $size) foreach qw(postgres everything);
+	$random += called_well($_, "functions, seed $seed", map { random_call() } 1 .. RANDOM_CALLS_AT_A_TIME) foreach qw(postgres everything);
 }
 note "$random random calls, seed $seed";
 note 'errors: ' . join ', ', map { "$_ $sqlstates{$_}" } sort keys %sqlstates;

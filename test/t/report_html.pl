@@ -1,11 +1,15 @@
 # A report is one page that a browser shows as it is meant, whatever people have
-# called their projects, queues and applications.
+# called their projects, queues and applications.  "make soak" looks at it with a
+# browser.
 
 use strict;
 use warnings;
 
+use FindBin;
+use lib $FindBin::RealBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Soak;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('report');
@@ -92,9 +96,8 @@ foreach my $window (q('2020-01-01 00:00+00', '2030-12-14 00:00:00.000001+00'), q
 like($node->safe_psql('postgres', q(SELECT yquota.report_html('2020-01-01', '2020-01-02'))), qr/None\./, 'of nothing there is a report, too');
 $node->stop;
 
-SKIP:
+if (is_soak())
 {
-	skip 'chromium is not installed', 5 if system('command -v chromium >/dev/null') != 0;
 	my @browser = (qw(chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update
 		  --disable-sync --disable-dev-shm-usage), "--user-data-dir=$directory/browser");
 	local $ENV{HOME} = $directory;

@@ -6,6 +6,8 @@
 use strict;
 use warnings;
 
+use FindBin;
+use lib "$FindBin::RealBin/../t";
 use HTTP::Tiny;
 use POSIX ();
 use PostgreSQL::Test::Cluster;

@@ -10,7 +10,7 @@ use strict;
 use warnings;
 
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../t";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Sample;

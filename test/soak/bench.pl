@@ -1,13 +1,13 @@
 # The bench works, at toy size: every case of it comes to a figure, and what it
 # measured is right.  How large the figures are is not looked at.  Of cases that
-# differ in their rows only, "make check" runs one or two, "make soak" all.
+# differ in their rows only, a short run has one or two, a long run all.
 use strict;
 use warnings;
 
 use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../t";
 use JSON::PP;
 use Soak;
 use Test::More;

@@ -1,12 +1,12 @@
 # The regression suite in a server whose memory is watched: by clang's sanitizers
-# in the extension and by valgrind in all of the server.  "make check" runs a few
-# tests with the sanitizers, "make soak" the whole suite with both.
+# in the extension and by valgrind in all of the server.  A short run has a few
+# tests with the sanitizers, a long run the whole suite with both.
 
 use strict;
 use warnings;
 
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../t";
 use File::Basename;
 use PostgreSQL::Test::Utils;
 use Soak;

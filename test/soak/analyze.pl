@@ -1,11 +1,11 @@
 # clang's static analyser has nothing to say about the sources: a quick look in
-# "make check", a thorough one in "make soak".
+# a short run, a thorough one in a long run.
 
 use strict;
 use warnings;
 
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../t";
 use File::Basename;
 use Soak;
 use Test::More;

@@ -6,7 +6,7 @@ use strict;
 use warnings;
 
 use FindBin;
-use lib $FindBin::RealBin;
+use lib "$FindBin::RealBin/../t";
 use File::Basename;
 use PostgreSQL::Test::Utils;
 use Soak;
