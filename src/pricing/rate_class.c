@@ -13,8 +13,7 @@
  *
  * Balances ask another question: what one unit of each of many classes costs
  * from the same instant on until now, and not by resource.  For that a class
- * remembers one sum, up to the start of the stretch last looked at; a class met
- * for the first time asks range_cost.c, which answers many of them quickly.
+ * remembers one sum, up to the start of the stretch last looked at.
  *
  * Sums are integers in units of 10^-24 credits, or finer by 6 decimals per
  * dimension of factors; they become amounts only at the end.
@@ -30,7 +29,6 @@
 #include "base/bytes_table.h"
 #include "pricing/factors.h"
 #include "pricing/price_block.h"
-#include "pricing/range_cost.h"
 #include "pricing/rate_class.h"
 #include "pricing/timeline.h"
 #include "utils/memutils.h"
@@ -788,10 +786,6 @@ sum_from(YqRateClass *rate_class, TimestampTz from, int end, YqWide *sum)
 	int			first = yq_timeline_stretch(from);
 
 	memset(sum, 0, sizeof(*sum));
-	if (rate_class->factors == NULL &&
-		yq_range_cost(timeline, from, timeline->stretch_from[end], rate_class->part_count,
-					  rate_class->resources, rate_class->amounts, sum))
-		return;
 	add_time(rate_class, first, (uint64) (timeline->stretch_from[first + 1] - from), sum, false);
 	add_whole_stretches(rate_class, first + 1, end, sum, false);
 }
