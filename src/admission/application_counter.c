@@ -18,6 +18,7 @@
 #include "executor/spi.h"
 #include "queues/hierarchy_read.h"
 #include "store/catalog.h"
+#include "store/role_scope.h"
 #include "store/saved_plan.h"
 #include "store/table_scan.h"
 #include "utils/builtins.h"

@@ -37,6 +37,7 @@
 #include "queues/validate.h"
 #include "storage/lmgr.h"
 #include "store/catalog.h"
+#include "store/role_scope.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"

@@ -17,6 +17,7 @@
 #include "commands/sequence.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "pricing/factors.h"
 #include "pricing/timeline.h"
 #include "store/clock.h"
 #include "utils/builtins.h"
@@ -439,71 +440,6 @@ yq_reject_put(YqBooks *books, const YqEvent *event, const YqProblem *problem, bo
 	yq_bulk_insert_put(writer, values, nulls);
 	if (waiting)
 		yq_catalog_signal_change(YQ_EVENT_REJECT);
-}
-
-static bool
-delete_row(Relation relation, ItemPointer tid, bool mark)
-{
-	TM_FailureData failure;
-	TM_Result	result;
-
-	result = table_tuple_delete(relation, tid, GetCurrentCommandId(true),
-								SnapshotSelf, InvalidSnapshot, true, &failure, mark);
-	switch (result)
-	{
-		case TM_Ok:
-			return true;
-		case TM_SelfModified:
-		case TM_Updated:
-		case TM_Deleted:
-			return false;
-		default:
-			elog(ERROR, "unexpected result %d of deleting from \"%s\"",
-				 result, RelationGetRelationName(relation));
-	}
-}
-
-bool
-yq_row_delete(Relation relation, ItemPointer tid)
-{
-	return delete_row(relation, tid, false);
-}
-
-/* Lock a row as it is at this moment; false when it has changed, or is locked and not to be waited for. */
-static bool
-lock_row(Relation relation, ItemPointer tid, LockWaitPolicy wait_policy)
-{
-	TupleTableSlot *slot = table_slot_create(relation, NULL);
-	TM_FailureData failure;
-	TM_Result	result;
-
-	result = table_tuple_lock(relation, tid, SnapshotSelf, slot, GetCurrentCommandId(true),
-							  LockTupleExclusive, wait_policy, 0, &failure);
-	ExecDropSingleTupleTableSlot(slot);
-	return result == TM_Ok;
-}
-
-bool
-yq_row_lock(Relation relation, ItemPointer tid)
-{
-	return lock_row(relation, tid, LockWaitBlock);
-}
-
-bool
-yq_row_delete_unlocked(Relation relation, ItemPointer tid)
-{
-	return lock_row(relation, tid, LockWaitSkip) && delete_row(relation, tid, false);
-}
-
-/*
- * The mark is the one of rows that have moved to another partition, which no
- * other row of these tables bears.
- */
-void
-yq_row_withdraw(Relation relation, ItemPointer tid)
-{
-	if (!delete_row(relation, tid, true))
-		elog(ERROR, "could not withdraw a row of \"%s\"", RelationGetRelationName(relation));
 }
 
 /* -- projects, nodes, factors -------------------------------------------- */

@@ -24,6 +24,7 @@
 #include "charging/history.h"
 #include "pricing/rate_class.h"
 #include "store/bulk_insert.h"
+#include "store/claim.h"
 #include "store/index_scan.h"
 #include "utils/array.h"
 
@@ -124,25 +125,6 @@ extern void yq_change_put(YqBooks *books, const text *container_id, YqEventKind 
 						  bool repeated_start);
 extern void yq_reject_put(YqBooks *books, const YqEvent *event,
 						  const YqProblem *problem, bool waiting);
-
-/*
- * Delete a row that was found.  False when somebody else has changed or
- * deleted it in the meantime; waits for who is doing so.  For a row of the
- * transaction's own the command counter must have been incremented since.
- */
-extern bool yq_row_delete(Relation relation, ItemPointer tid);
-
-/* The same without waiting; false as well when another transaction holds it. */
-extern bool yq_row_delete_unlocked(Relation relation, ItemPointer tid);
-
-/* Lock it, so that nobody else can change or delete it; results as above. */
-extern bool yq_row_lock(Relation relation, ItemPointer tid);
-
-/*
- * Delete a row of the transaction's own that was one too many, and mark it, so
- * that nobody takes it for a claim and waits for us.
- */
-extern void yq_row_withdraw(Relation relation, ItemPointer tid);
 
 /*
  * Whether a project exists; creates it when yquota.auto_create_project is on.

@@ -33,6 +33,7 @@
 #include "store/bulk_insert.h"
 #include "store/catalog.h"
 #include "store/clock.h"
+#include "store/role_scope.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"

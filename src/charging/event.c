@@ -112,18 +112,6 @@ yq_event_read(YqEvent *event, TupleTableSlot *slot, int first,
 
 #undef VARLENA_COLUMN
 
-void *
-yq_varlena_copy(const void *value)
-{
-	void	   *copy;
-
-	if (value == NULL)
-		return NULL;
-	copy = palloc(VARSIZE_ANY(value));
-	memcpy(copy, value, VARSIZE_ANY(value));
-	return copy;
-}
-
 YqEvent *
 yq_event_copy(const YqEvent *event)
 {
@@ -293,15 +281,6 @@ yq_event_describe(const YqEvent *event)
 		appendStringInfo(&words, " from source \"%s\"", text_to_cstring(event->source));
 	appendStringInfoChar(&words, '.');
 	return words.data;
-}
-
-bool
-yq_varlena_equal(const void *a, const void *b)
-{
-	if (a == NULL || b == NULL)
-		return a == b;
-	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
-		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
 }
 
 bool

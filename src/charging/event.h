@@ -13,6 +13,7 @@
 
 #include "base/errors.h"
 #include "base/resource.h"
+#include "base/varlena.h"
 #include "datatype/timestamp.h"
 #include "executor/tuptable.h"
 #include "storage/itemptr.h"
@@ -117,11 +118,7 @@ extern YqProblem *yq_event_check(const YqEvent *event, TimestampTz now, Timestam
 /* The row in words, for the detail of an error; palloc'd. */
 extern char *yq_event_describe(const YqEvent *event);
 
-/* A copy in the current memory context; NULL of NULL. */
-extern void *yq_varlena_copy(const void *value);
-
-/* Equality, byte for byte, of nullable values; and of nullable vectors. */
-extern bool yq_varlena_equal(const void *a, const void *b);
+/* Whether two allocations are equal, or both NULL. */
 extern bool yq_allocation_equal(const YqResource *a, const YqResource *b);
 
 /*

@@ -15,6 +15,7 @@
 
 #include "base/resource.h"
 #include "fmgr.h"
+#include "pricing/factors.h"
 #include "pricing/rate_class.h"
 #include "utils/array.h"
 #include "utils/builtins.h"

@@ -10,7 +10,6 @@
 #include "catalog/pg_collation_d.h"
 #include "catalog/pg_type_d.h"
 #include "pricing/factors.h"
-#include "pricing/rate_class.h"
 #include "utils/builtins.h"
 
 /* A factor that changes nothing, in units of 10^-6. */

@@ -16,6 +16,16 @@
 #include "pricing/timeline.h"
 #include "utils/array.h"
 
+/* Whose container: what decides which factors and outages apply. */
+typedef struct YqPayer
+{
+	const char *project;
+	const char *application_id; /* NULL when not known, as the next ones */
+	const char *username;
+	const char *queue;
+	const char *execution_type; /* label of yquota.execution_type */
+} YqPayer;
+
 /* The factors of one dimension, most specific first. */
 typedef struct YqFactorChain
 {
@@ -50,5 +60,15 @@ extern bool yq_factor_set_changes(const YqFactorSet *set, TimestampTz from, Time
 
 /* Whether the project's own outages cover an instant. */
 extern bool yq_factor_set_in_outage(const YqFactorSet *set, TimestampTz at);
+
+/*
+ * The names of the factors and outages that apply: an array of dimension,
+ * name, dimension, name ..., palloc'd; NULL when none does.  Within a
+ * dimension the most specific name that has a factor is taken.
+ */
+extern ArrayType *yq_factor_names(const YqPayer *payer);
+
+/* Whether anything could apply at all, as of the last refresh. */
+extern bool yq_factors_exist(void);
 
 #endif							/* YQ_FACTORS_H */

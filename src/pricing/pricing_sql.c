@@ -12,6 +12,7 @@
 
 #include "commands/trigger.h"
 #include "fmgr.h"
+#include "pricing/factors.h"
 #include "pricing/rate_class.h"
 #include "store/catalog.h"
 #include "utils/builtins.h"

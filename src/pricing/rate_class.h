@@ -27,16 +27,6 @@
 
 typedef struct YqRateClass YqRateClass;
 
-/* Whose container: what decides which factors and outages apply. */
-typedef struct YqPayer
-{
-	const char *project;
-	const char *application_id; /* NULL when not known, as the next ones */
-	const char *username;
-	const char *queue;
-	const char *execution_type; /* label of yquota.execution_type */
-} YqPayer;
-
 /*
  * Bring prices up to date; to be called at the start of whatever prices
  * something.  Returns the version of the timeline.  Classes found before are
@@ -127,15 +117,5 @@ extern void yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from,
 
 /* Whether the price of the class at an instant is in range. */
 extern bool yq_rate_class_is_payable(YqRateClass *rate_class, TimestampTz at);
-
-/*
- * The names of the factors and outages that apply: an array of dimension,
- * name, dimension, name ..., palloc'd; NULL when none does.  Within a
- * dimension the most specific name that has a factor is taken.
- */
-extern ArrayType *yq_factor_names(const YqPayer *payer);
-
-/* Whether anything could apply at all, as of the last refresh. */
-extern bool yq_factors_exist(void);
 
 #endif							/* YQ_RATE_CLASS_H */

@@ -7,7 +7,7 @@
  * hold (resource types, base prices, factors, outages, rules).  The latter are
  * read again on every change; the long table, the multipliers, only from the
  * instant on from which the changes since the last refresh bear on prices.
- * Reading tables is in timeline_read.c.
+ * Reading tables is in timeline_load.c.
  *
  * The relation cache callback only clears "is_current"; see store/catalog.h.
  * A cache that was filled with the transaction's own uncommitted changes is
@@ -20,7 +20,7 @@
 
 #include "access/xact.h"
 #include "miscadmin.h"
-#include "pricing/timeline_read.h"
+#include "pricing/timeline.h"
 #include "store/catalog.h"
 #include "store/clock.h"
 #include "utils/memutils.h"
@@ -297,7 +297,7 @@ fill_cache(YqTimelineLoader *loader, int kept, TimestampTz from)
 
 	MemoryContextReset(tables_context);
 	MemoryContextSwitchTo(tables_context);
-	yq_timeline_read_tables(loader);
+	yq_timeline_load_tables(loader);
 	MemoryContextSwitchTo(scratch);
 	if (timeline.stretch_count > 0 && strcmp(known_names, join_resource_names()) != 0)
 	{
@@ -306,7 +306,7 @@ fill_cache(YqTimelineLoader *loader, int kept, TimestampTz from)
 		kept = 0;
 		from = window_from;
 	}
-	yq_timeline_read_multipliers(loader, from);
+	yq_timeline_load_multipliers(loader, from);
 	make_stretches(loader, kept, from);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(scratch);
@@ -336,7 +336,7 @@ load_window(TimestampTz from)
 
 	empty_cache();
 	loader.snapshot = loading_snapshot();
-	(void) yq_timeline_read_changes(&loader, YQ_NO_VERSION, &newest, &own);
+	(void) yq_timeline_load_changes(&loader, YQ_NO_VERSION, &newest, &own);
 	window_from = from;
 	fill_cache(&loader, 0, from);
 	timeline.version = newest;
@@ -355,7 +355,7 @@ load_changes(void)
 	int			kept;
 
 	loader.snapshot = loading_snapshot();
-	earliest = yq_timeline_read_changes(&loader, timeline.version, &newest, &own);
+	earliest = yq_timeline_load_changes(&loader, timeline.version, &newest, &own);
 	if (newest == timeline.version)
 	{
 		UnregisterSnapshot(loader.snapshot);
@@ -479,7 +479,7 @@ yq_timeline_changed_from(int64 version)
 		return answer;
 
 	loader.snapshot = yq_latest_snapshot();
-	answer = yq_timeline_read_changes(&loader, version, &newest, &own);
+	answer = yq_timeline_load_changes(&loader, version, &newest, &own);
 	UnregisterSnapshot(loader.snapshot);
 	if (newest < version)
 		answer = DT_NOBEGIN;
@@ -524,13 +524,7 @@ yq_timeline_stretch(TimestampTz instant)
 int
 yq_timeline_resource(const char *name, int name_length)
 {
-	for (int i = 0; i < timeline.resource_count; i++)
-	{
-		if (strncmp(timeline.resource_names[i], name, name_length) == 0 &&
-			timeline.resource_names[i][name_length] == '\0')
-			return i;
-	}
-	return -1;
+	return yq_timeline_load_resource(&timeline, name, name_length);
 }
 
 int64

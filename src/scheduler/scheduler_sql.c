@@ -21,6 +21,7 @@
 #include "scheduler/record/decision.h"
 #include "scheduler/record/pass_lock.h"
 #include "store/catalog.h"
+#include "store/role_scope.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 

@@ -28,15 +28,12 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "store/catalog.h"
-#include "store/role_scope.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/rls.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -495,33 +492,6 @@ yq_extension_owner(void)
 
 	table_close(relation, AccessShareLock);
 	return owner;
-}
-
-/*
- * The extension's own script is none of the dump, although the session that
- * runs it may be restoring one: what it inserts is new.  Nor is what the code
- * of somebody else does in the session of an owner, such as the function of an
- * index that is built.
- */
-bool
-yq_is_restoring(void)
-{
-	Oid			owner;
-
-	if (creating_extension || check_function_bodies || row_security || client_min_messages != WARNING ||
-		InSecurityRestrictedOperation())
-		return false;
-	owner = yq_extension_owner();
-	return has_privs_of_role(GetSessionUserId(), owner) && has_privs_of_role(yq_role_scope_role(), owner);
-}
-
-PG_FUNCTION_INFO_V1(yq_sql_restoring);
-
-/* restoring() */
-Datum
-yq_sql_restoring(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(yq_is_restoring());
 }
 
 Oid

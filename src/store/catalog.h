@@ -153,14 +153,6 @@ extern Oid	yq_identity_sequence(Relation relation, AttrNumber column);
 /* The role that owns yquota's tables. */
 extern Oid	yq_extension_owner(void);
 
-/*
- * Whether this session restores a dump: it has the settings that pg_dump and
- * pg_restore begin with, and both whoever logged in and yq_role_scope_role() have the
- * rights of yquota's owner.  Rows then come back as they were, and nothing is
- * derived from them.
- */
-extern bool yq_is_restoring(void);
-
 /* OID of a type in schema yquota, and of a label of an enum type there. */
 extern Oid	yq_type_oid(const char *type_name);
 extern Oid	yq_enum_oid(const char *type_name, const char *label);

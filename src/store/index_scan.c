@@ -17,12 +17,14 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "base/varlena.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_collation_d.h"
 #include "catalog/pg_inherits.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "store/bloom_filter.h"
+#include "store/claim.h"
 #include "store/index_scan.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -295,16 +297,6 @@ descend(YqIndexScan *finder, FinderPart *part, const text *key)
 	advance(finder, part);
 }
 
-int
-yq_text_compare(const text *a, const text *b)
-{
-	int			a_length = VARSIZE_ANY_EXHDR(a);
-	int			b_length = VARSIZE_ANY_EXHDR(b);
-	int			order = memcmp(VARDATA_ANY(a), VARDATA_ANY(b), Min(a_length, b_length));
-
-	return order != 0 ? order : a_length - b_length;
-}
-
 /*
  * Order of the entry that the merge scan is at and a key.  Long keys may be
  * compressed in the index.
@@ -409,26 +401,13 @@ open_dirty_scan(YqIndexScan *finder)
 	MemoryContextSwitchTo(old_context);
 }
 
-/*
- * Whether the row in the slot is one that its transaction has withdrawn
- * (yq_row_withdraw).  Read without a lock on its page: who is just withdrawing
- * it may be taken for who has not.
- */
-static bool
-is_withdrawn(TupleTableSlot *slot)
-{
-	HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, false, NULL);
-
-	return HeapTupleHeaderIndicatesMovedPartitions(tuple->t_data);
-}
-
 /* The next row of the dirty scan that counts; false at the end. */
 static bool
 get_next_dirty(YqIndexScan *finder, FinderPart *part)
 {
 	while (get_next(finder, part, part->dirty_scan))
 	{
-		if (!is_withdrawn(part->slot))
+		if (!yq_row_is_withdrawn(part->slot))
 			return true;
 	}
 	return false;
@@ -460,7 +439,7 @@ yq_index_scan_is_ours(YqIndexScan *finder, const text *key)
 	{
 		HeapTuple	tuple = ExecFetchSlotHeapTuple(part->slot, false, NULL);
 
-		ours = !is_withdrawn(part->slot) &&
+		ours = !yq_row_is_withdrawn(part->slot) &&
 			TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
 	}
 	ExecClearTuple(part->slot);

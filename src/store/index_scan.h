@@ -44,9 +44,6 @@ extern TupleTableSlot *yq_index_scan_next(YqIndexScan *finder);
  */
 extern TupleTableSlot *yq_index_scan_advance(YqIndexScan *finder, const text *key);
 
-/* The order of keys: negative, zero or positive. */
-extern int	yq_text_compare(const text *a, const text *b);
-
 /* To be called before the next ascent. */
 extern void yq_index_scan_restart(YqIndexScan *finder);
 

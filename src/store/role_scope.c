@@ -32,6 +32,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "commands/extension.h"
 #include "commands/trigger.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"
@@ -44,7 +45,9 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/guc.h"
 #include "utils/rel.h"
+#include "utils/rls.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -269,6 +272,32 @@ yq_sql_acting_role(PG_FUNCTION_ARGS)
 
 	namestrcpy(name, GetUserNameFromId(yq_role_scope_role(), false));
 	PG_RETURN_NAME(name);
+}
+
+/*
+ * CREATE EXTENSION in a session that restores a dump inserts rows of its own,
+ * and so may the function of an index that the session builds: neither are
+ * rows of the dump.
+ */
+bool
+yq_is_restoring(void)
+{
+	Oid			owner;
+
+	if (creating_extension || check_function_bodies || row_security || client_min_messages != WARNING ||
+		InSecurityRestrictedOperation())
+		return false;
+	owner = yq_extension_owner();
+	return has_privs_of_role(GetSessionUserId(), owner) && has_privs_of_role(yq_role_scope_role(), owner);
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_restoring);
+
+/* restoring() */
+Datum
+yq_sql_restoring(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(yq_is_restoring());
 }
 
 /* The function that a shell stands for. */

@@ -36,4 +36,12 @@ extern bool yq_acts_as(Oid role, const char *kind);
  */
 extern void yq_check_attributable(const char *table_name);
 
+/*
+ * Whether this session restores a dump: it has the settings that pg_dump and
+ * pg_restore begin with, and both the role that logged in and
+ * yq_role_scope_role() have the rights of yquota's owner.  Rows then come back
+ * as they were, and triggers derive nothing from them.
+ */
+extern bool yq_is_restoring(void);
+
 #endif							/* YQ_ROLE_SCOPE_H */

@@ -10,6 +10,7 @@
  */
 #include "base/compat.h"
 
+#include "base/varlena.h"
 #include "miscadmin.h"
 #include "scheduler/record/container_number.h"
 #include "scheduler/record/decision.h"

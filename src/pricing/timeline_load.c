@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * timeline_read.c
+ * timeline_load.c
  *	  Reading what a timeline is made of.
  *
  *-------------------------------------------------------------------------
@@ -14,7 +14,7 @@
 #include "catalog/pg_collation_d.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
-#include "pricing/timeline_read.h"
+#include "pricing/timeline_load.h"
 #include "store/catalog.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -33,6 +33,18 @@ const char *
 yq_factor_dimension_name(int dimension)
 {
 	return dimension_names[dimension];
+}
+
+int
+yq_timeline_load_resource(const YqTimeline *timeline, const char *name, int name_length)
+{
+	for (int i = 0; i < timeline->resource_count; i++)
+	{
+		if (strncmp(timeline->resource_names[i], name, name_length) == 0 &&
+			timeline->resource_names[i][name_length] == '\0')
+			return i;
+	}
+	return -1;
 }
 
 /* -- reading small tables ------------------------------------------------ */
@@ -144,7 +156,7 @@ read_base_price(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relatio
 	char	   *name = TextDatumGetCString(column_value(slot, relation, "resource_type"));
 	YqBasePricePoint point;
 
-	point.resource = yq_timeline_resource(name, strlen(name));
+	point.resource = yq_timeline_load_resource(loader->timeline, name, strlen(name));
 	if (point.resource < 0)
 		return;
 	point.effective_at = DatumGetTimestampTz(column_value(slot, relation, "effective_at"));
@@ -390,7 +402,7 @@ read_multipliers_of_group(YqTimelineLoader *loader, Relation relation, Relation 
 }
 
 void
-yq_timeline_read_multipliers(YqTimelineLoader *loader, TimestampTz from)
+yq_timeline_load_multipliers(YqTimelineLoader *loader, TimestampTz from)
 {
 	Relation	relation;
 	Relation	index;
@@ -412,7 +424,7 @@ yq_timeline_read_multipliers(YqTimelineLoader *loader, TimestampTz from)
 }
 
 TimestampTz
-yq_timeline_read_changes(YqTimelineLoader *loader, int64 known_version, int64 *newest, bool *own)
+yq_timeline_load_changes(YqTimelineLoader *loader, int64 known_version, int64 *newest, bool *own)
 {
 	Relation	relation = yq_table_open(YQ_PRICING_CHANGE, AccessShareLock);
 	Relation	index = index_open(yq_index_oid(YQ_PRICING_CHANGE, "pricing_change_pkey"),
@@ -448,7 +460,7 @@ yq_timeline_read_changes(YqTimelineLoader *loader, int64 known_version, int64 *n
 }
 
 void
-yq_timeline_read_tables(YqTimelineLoader *loader)
+yq_timeline_load_tables(YqTimelineLoader *loader)
 {
 	YqTimeline *timeline = loader->timeline;
 	timeline->resource_count = 0;

@@ -1,0 +1,41 @@
+/*-------------------------------------------------------------------------
+ *
+ * varlena.c
+ *	  Values of variable length, compared and copied byte for byte.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "base/varlena.h"
+
+void *
+yq_varlena_copy(const void *value)
+{
+	void	   *copy;
+
+	if (value == NULL)
+		return NULL;
+	copy = palloc(VARSIZE_ANY(value));
+	memcpy(copy, value, VARSIZE_ANY(value));
+	return copy;
+}
+
+bool
+yq_varlena_equal(const void *a, const void *b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
+		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+}
+
+int
+yq_text_compare(const text *a, const text *b)
+{
+	int			a_length = VARSIZE_ANY_EXHDR(a);
+	int			b_length = VARSIZE_ANY_EXHDR(b);
+	int			order = memcmp(VARDATA_ANY(a), VARDATA_ANY(b), Min(a_length, b_length));
+
+	return order != 0 ? order : a_length - b_length;
+}

@@ -1,0 +1,23 @@
+/*-------------------------------------------------------------------------
+ *
+ * varlena.h
+ *	  Values of variable length, compared and copied byte for byte.
+ *
+ * Equal values have equal bytes: texts compare as in collation "C".  Values are
+ * not compressed and not stored out of line.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_VARLENA_H
+#define YQ_VARLENA_H
+
+/* A copy in the current memory context; NULL for NULL. */
+extern void *yq_varlena_copy(const void *value);
+
+/* Whether two values are the same, or both NULL. */
+extern bool yq_varlena_equal(const void *a, const void *b);
+
+/* The order of two texts: negative, zero or positive. */
+extern int	yq_text_compare(const text *a, const text *b);
+
+#endif							/* YQ_VARLENA_H */
