@@ -27,10 +27,10 @@ acls_are_off(void)
 }
 
 /* The queue of a path or, if there is none, the nearest one above it. */
-static YqIndexedQueue *
-nearest_queue(const char *path)
+static YqQueue *
+nearest_queue(const YqHierarchy *hierarchy, const char *path)
 {
-	YqIndexedQueue *queue = yq_queue_find_path(path);
+	YqQueue    *queue = yq_hierarchy_find(hierarchy, path);
 	char	   *prefix;
 	char	   *dot;
 
@@ -40,23 +40,23 @@ nearest_queue(const char *path)
 	while (queue == NULL && (dot = strrchr(prefix, '.')) != NULL)
 	{
 		*dot = '\0';
-		queue = yq_queue_find_path(prefix);
+		queue = yq_hierarchy_find(hierarchy, prefix);
 	}
 	pfree(prefix);
 	return queue;
 }
 
 /* An orphan has queues above it all the same, by its path. */
-static YqIndexedQueue *
-queue_above(const YqIndexedQueue *queue)
+static YqQueue *
+queue_above(const YqHierarchy *hierarchy, const YqQueue *queue)
 {
 	char	   *path;
-	YqIndexedQueue *above;
+	YqQueue    *above;
 
 	if (queue->parent != NULL || strrchr(queue->path, '.') == NULL)
 		return queue->parent;
 	path = pnstrdup(queue->path, strrchr(queue->path, '.') - queue->path);
-	above = nearest_queue(path);
+	above = nearest_queue(hierarchy, path);
 	pfree(path);
 	return above;
 }
@@ -69,9 +69,9 @@ match_reason(YqQueueOperation operation, const char *where, YqAclMatch match, co
 }
 
 YqDecision
-yq_access_walk(const char *path, YqQueueOperation operation, const YqSubject *subject)
+yq_access_walk(const YqHierarchy *hierarchy, const char *path, YqQueueOperation operation, const YqSubject *subject)
 {
-	for (YqIndexedQueue *queue = nearest_queue(path); queue != NULL; queue = queue_above(queue))
+	for (YqQueue *queue = nearest_queue(hierarchy, path); queue != NULL; queue = queue_above(hierarchy, queue))
 	{
 		YqAcl	   *acl = queue->acls[operation];
 		const char *name = NULL;
@@ -95,7 +95,7 @@ yq_access_walk(const char *path, YqQueueOperation operation, const YqSubject *su
 
 /* Lists about reservations are not inherited. */
 static YqDecision
-check_reservation(const YqIndexedQueue *queue, YqQueueOperation operation,
+check_reservation(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueOperation operation,
 				  const YqSubject *subject)
 {
 	YqAcl	   *acl = queue->acls[operation];
@@ -115,30 +115,30 @@ check_reservation(const YqIndexedQueue *queue, YqQueueOperation operation,
 }
 
 YqDecision
-yq_access_check(const char *queue, YqQueueOperation operation, const YqSubject *subject)
+yq_access_check(const YqHierarchy *hierarchy, const char *queue, YqQueueOperation operation, const YqSubject *subject)
 {
-	YqIndexedQueue *found;
+	YqQueue    *found;
 
-	if (!yq_access_settings()->acl_enable)
+	if (!hierarchy->access.acl_enable)
 		return acls_are_off();
-	found = yq_queue_find(queue);
-	if (found == NULL && yq_queue_name_is_ambiguous(queue))
+	found = yq_hierarchy_find_by_name(hierarchy, queue);
+	if (found == NULL && yq_hierarchy_name_is_ambiguous(hierarchy, queue))
 		return decision(false, NULL,
 						psprintf("short name \"%s\" is ambiguous, use the full path", queue));
 	if (found == NULL && strncmp(queue, "root.", 5) != 0)
 		return decision(false, NULL, psprintf("queue \"%s\" does not exist", queue));
 	if (operation < YQ_ADMINISTER_RESERVATIONS)
-		return yq_access_walk(found == NULL ? queue : found->path, operation, subject);
+		return yq_access_walk(hierarchy, found == NULL ? queue : found->path, operation, subject);
 	if (found == NULL)
 		return decision(false, NULL, psprintf("queue \"%s\" does not exist", queue));
-	return check_reservation(found, operation, subject);
+	return check_reservation(hierarchy, found, operation, subject);
 }
 
 YqDecision
-yq_access_check_administrator(const YqSubject *subject)
+yq_access_check_administrator(const YqHierarchy *hierarchy, const YqSubject *subject)
 {
 	const char *name = NULL;
-	YqAclMatch	match = yq_acl_match(yq_access_settings()->admin_acl, subject, &name);
+	YqAclMatch	match = yq_acl_match(hierarchy->access.admin_acl, subject, &name);
 
 	if (match != YQ_ACL_NOBODY)
 		return decision(true, NULL,
@@ -160,31 +160,29 @@ path_above(const char *path)
 
 /* How many levels may be created below a static queue. */
 static int32
-maximum_depth_of(const YqIndexedQueue *queue)
+maximum_depth_of(const YqHierarchy *hierarchy, const YqQueue *queue)
 {
-	if (queue != NULL && queue->maximum_depth >= 0)
-		return queue->maximum_depth;
-	return yq_access_settings()->maximum_depth;
+	return queue != NULL ? queue->maximum_depth : hierarchy->settings.maximum_depth;
 }
 
 char *
-yq_missing_parents(const char *path, List **missing)
+yq_missing_parents(const YqHierarchy *hierarchy, const char *path, List **missing)
 {
 	char	   *candidate = path_above(path);
-	YqIndexedQueue *existing;
-	YqIndexedQueue *first_static;
+	YqQueue    *existing;
+	YqQueue    *first_static;
 	int			distance = 1;
 
 	*missing = NIL;
 	if (candidate == NULL)
 		return psprintf("cannot create queue \"%s\", which names no parent", path);
-	if (yq_queue_name_is_ambiguous(candidate))
+	if (yq_hierarchy_name_is_ambiguous(hierarchy, candidate))
 		return psprintf("cannot create queue \"%s\" because its parent \"%s\" is ambiguous",
 						path, candidate);
 
-	existing = yq_queue_find(candidate);
+	existing = yq_hierarchy_find_by_name(hierarchy, candidate);
 	first_static = existing;
-	while (first_static == NULL || first_static->auto_created)
+	while (first_static == NULL || first_static->is_auto_created)
 	{
 		char	   *above = path_above(candidate);
 
@@ -195,15 +193,15 @@ yq_missing_parents(const char *path, List **missing)
 			return psprintf("cannot create queue \"%s\" because no queue above it exists", path);
 		candidate = above;
 		if (existing == NULL)
-			existing = yq_queue_find(candidate);
-		first_static = yq_queue_find(candidate);
+			existing = yq_hierarchy_find_by_name(hierarchy, candidate);
+		first_static = yq_hierarchy_find_by_name(hierarchy, candidate);
 	}
-	if (distance > maximum_depth_of(first_static))
+	if (distance > maximum_depth_of(hierarchy, first_static))
 		return psprintf("cannot create queue \"%s\", which is %d levels below the static queue \"%s\", more than the maximum of %d",
-						path, distance, first_static->path, maximum_depth_of(first_static));
-	if (existing->is_leaf)
+						path, distance, first_static->path, maximum_depth_of(hierarchy, first_static));
+	if (yq_queue_is_leaf(existing))
 		return psprintf("cannot create queue \"%s\" because \"%s\" is not a parent", path, existing->path);
-	if (!existing->creates_queues)
+	if (!existing->creates_v2)
 		return psprintf("cannot create queue \"%s\" because \"%s\" does not create queues", path, existing->path);
 	return NULL;
 }
@@ -213,17 +211,17 @@ yq_missing_parents(const char *path, List **missing)
  * wildcards, at most as many as levels can be created, and never for the root.
  */
 static YqAcl *
-find_template(const char *parent_path, YqQueueTemplate template, YqQueueOperation operation)
+find_template(const YqHierarchy *hierarchy, const char *parent_path, YqQueueTemplate template, YqQueueOperation operation)
 {
 	int			levels = 0;
 
 	for (const char *c = parent_path; *c != '\0'; c++)
 		levels += (*c == '.');
 	if (levels > 0)
-		levels = Min(levels, maximum_depth_of(yq_queue_find_path(parent_path)));
+		levels = Min(levels, maximum_depth_of(hierarchy, yq_hierarchy_find(hierarchy, parent_path)));
 	for (int wildcards = 0; wildcards <= levels; wildcards++)
 	{
-		YqAcl	   *acl = yq_queue_template_acl(yq_template_wildcard_path(parent_path, wildcards),
+		YqAcl	   *acl = yq_hierarchy_template_acl(hierarchy, yq_template_wildcard_path(parent_path, wildcards),
 												template, operation);
 
 		if (acl != NULL)
@@ -233,16 +231,16 @@ find_template(const char *parent_path, YqQueueTemplate template, YqQueueOperatio
 }
 
 static YqDecision
-check_template(const char *path, YqQueueTemplate template, YqQueueOperation operation,
+check_template(const YqHierarchy *hierarchy, const char *path, YqQueueTemplate template, YqQueueOperation operation,
 			   const YqSubject *subject)
 {
 	const char *parent_path = path_above(path);
-	YqAcl	   *acl = find_template(parent_path, template, operation);
+	YqAcl	   *acl = find_template(hierarchy, parent_path, template, operation);
 	const char *name = NULL;
 	YqAclMatch	match;
 
 	if (acl == NULL && template != YQ_TEMPLATE_MANAGED)
-		acl = find_template(parent_path, YQ_TEMPLATE_ANY, operation);
+		acl = find_template(hierarchy, parent_path, YQ_TEMPLATE_ANY, operation);
 	match = acl == NULL ? YQ_ACL_NOBODY : yq_acl_match(acl, subject, &name);
 	if (match == YQ_ACL_NOBODY)
 		return decision(false, NULL, NULL);
@@ -252,32 +250,32 @@ check_template(const char *path, YqQueueTemplate template, YqQueueOperation oper
 
 /* Submission to a queue that does not exist, by what it would be created with. */
 static YqDecision
-check_new_queue(const char *path, const YqSubject *subject)
+check_new_queue(const YqHierarchy *hierarchy, const char *path, const YqSubject *subject)
 {
 	char	   *parent_path = path_above(path);
-	YqIndexedQueue *parent = parent_path == NULL ? NULL : yq_queue_find_path(parent_path);
+	YqQueue    *parent = parent_path == NULL ? NULL : yq_hierarchy_find(hierarchy, parent_path);
 	List	   *missing = NIL;
 
 	if (parent == NULL)
 	{
-		char	   *problem = yq_missing_parents(path, &missing);
+		char	   *problem = yq_missing_parents(hierarchy, path, &missing);
 
 		if (problem != NULL)
 			return decision(true, NULL, psprintf("not checked: %s", problem));
 	}
 	for (YqQueueOperation operation = YQ_SUBMIT_APPLICATIONS; operation <= YQ_ADMINISTER_QUEUE; operation++)
 	{
-		YqDecision	result = yq_access_walk(path, operation, subject);
+		YqDecision	result = yq_access_walk(hierarchy, path, operation, subject);
 		ListCell   *cell;
 
 		if (!result.allowed)
-			result = check_template(path, parent != NULL && parent->is_managed ?
+			result = check_template(hierarchy, path, parent != NULL && parent->kind == YQ_QUEUE_MANAGED_PARENT ?
 									YQ_TEMPLATE_MANAGED : YQ_TEMPLATE_LEAF,
 									operation, subject);
 		foreach(cell, missing)
 		{
 			if (!result.allowed)
-				result = check_template(lfirst(cell), YQ_TEMPLATE_PARENT, operation, subject);
+				result = check_template(hierarchy, lfirst(cell), YQ_TEMPLATE_PARENT, operation, subject);
 		}
 		if (result.allowed)
 			return result;
@@ -288,19 +286,19 @@ check_new_queue(const char *path, const YqSubject *subject)
 }
 
 YqDecision
-yq_access_check_submission(const char *queue, const YqSubject *subject)
+yq_access_check_submission(const YqHierarchy *hierarchy, const char *queue, const YqSubject *subject)
 {
-	YqIndexedQueue *found;
+	YqQueue    *found;
 	YqDecision	result;
 
-	if (!yq_access_settings()->acl_enable)
+	if (!hierarchy->access.acl_enable)
 		return acls_are_off();
-	found = yq_queue_find(queue);
+	found = yq_hierarchy_find_by_name(hierarchy, queue);
 	if (found == NULL)
-		return check_new_queue(queue, subject);
-	result = yq_access_walk(found->path, YQ_SUBMIT_APPLICATIONS, subject);
+		return check_new_queue(hierarchy, queue, subject);
+	result = yq_access_walk(hierarchy, found->path, YQ_SUBMIT_APPLICATIONS, subject);
 	if (!result.allowed)
-		result = yq_access_walk(found->path, YQ_ADMINISTER_QUEUE, subject);
+		result = yq_access_walk(hierarchy, found->path, YQ_ADMINISTER_QUEUE, subject);
 	if (!result.allowed)
 		result.reason = psprintf("neither acl_submit_applications nor acl_administer_queue of %s and of the queues above it have user \"%s\" or a group of his",
 								 found->path, subject->username);

@@ -17,14 +17,14 @@
  * - A group of a priority list is read by position: the first of user= and
  *   group= is the list of users, the second that of groups.
  *
- * All functions refer to yq_queue_index_refresh(), which the caller has called.
+ * What is returned is palloc'd, or valid as long as the hierarchy.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef YQ_ACCESS_H
 #define YQ_ACCESS_H
 
-#include "queues/queue_index.h"
+#include "queues/hierarchy.h"
 
 typedef struct YqDecision
 {
@@ -53,24 +53,24 @@ typedef struct YqPriorityGroup
  * Look at the list of one operation from a path upwards.  The path need not be a
  * queue's.  ACLs are taken to be on.
  */
-extern YqDecision yq_access_walk(const char *path, YqQueueOperation operation,
+extern YqDecision yq_access_walk(const YqHierarchy *hierarchy, const char *path, YqQueueOperation operation,
 								 const YqSubject *subject);
 
 /* The same with yarn.acl.enable; an ambiguous or unknown short name is refused. */
-extern YqDecision yq_access_check(const char *queue, YqQueueOperation operation,
+extern YqDecision yq_access_check(const YqHierarchy *hierarchy, const char *queue, YqQueueOperation operation,
 								  const YqSubject *subject);
 
 /* May somebody submit to a queue, named by path or short name? */
-extern YqDecision yq_access_check_submission(const char *queue, const YqSubject *subject);
+extern YqDecision yq_access_check_submission(const YqHierarchy *hierarchy, const char *queue, const YqSubject *subject);
 
 /* Does yarn.admin.acl have somebody? */
-extern YqDecision yq_access_check_administrator(const YqSubject *subject);
+extern YqDecision yq_access_check_administrator(const YqHierarchy *hierarchy, const YqSubject *subject);
 
 /*
  * The priority of an application: what is asked for or else a default, clamped;
  * then what its workflow is mapped to.  tags may be NULL.
  */
-extern YqPriorityDecision yq_priority_decide(const char *queue, const YqSubject *subject,
+extern YqPriorityDecision yq_priority_decide(const YqHierarchy *hierarchy, const char *queue, const YqSubject *subject,
 											 const int32 *requested, const char *const *tags,
 											 int tag_count);
 
@@ -84,6 +84,6 @@ extern char *yq_priority_acl_parse(const char *text, int32 maximum_priority, Lis
  * Which parents of a path would have to be created before it, from the top down,
  * as paths; returns NULL and sets *missing, or says why it cannot be created.
  */
-extern char *yq_missing_parents(const char *path, List **missing);
+extern char *yq_missing_parents(const YqHierarchy *hierarchy, const char *path, List **missing);
 
 #endif							/* YQ_ACCESS_H */

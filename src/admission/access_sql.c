@@ -55,19 +55,19 @@ yq_sql_check_queue_access(PG_FUNCTION_ARGS)
 	YqSubject	subject = yq_subject_arguments(fcinfo, 0, 1, 4);
 	int			operation = operation_argument(fcinfo, 3);
 	char	   *queue = NULL;
+	const YqHierarchy *hierarchy = yq_hierarchy_get();
 	YqDecision	result;
 	Datum		values[3];
 	bool		nulls[3] = {false};
 
 	if (operation != OPERATION_ADMIN)
 		queue = text_to_cstring(yq_required_text(fcinfo, 2, "queue"));
-	(void) yq_queue_index_refresh();
 	if (operation == OPERATION_ADMIN)
-		result = yq_access_check_administrator(&subject);
+		result = yq_access_check_administrator(hierarchy, &subject);
 	else if (operation == OPERATION_SUBMIT)
-		result = yq_access_check_submission(queue, &subject);
+		result = yq_access_check_submission(hierarchy, queue, &subject);
 	else
-		result = yq_access_check(queue, operation, &subject);
+		result = yq_access_check(hierarchy, queue, operation, &subject);
 
 	values[0] = BoolGetDatum(result.allowed);
 	nulls[1] = (result.decided_by == NULL);
@@ -87,12 +87,12 @@ yq_sql_application_priority(PG_FUNCTION_ARGS)
 	int32		requested = PG_ARGISNULL(3) ? 0 : PG_GETARG_INT32(3);
 	const char **tags;
 	int			tag_count = yq_text_array(fcinfo, 4, "tags", &tags);
+	const YqHierarchy *hierarchy = yq_hierarchy_get();
 	YqPriorityDecision result;
 	Datum		values[3];
 	bool		nulls[3] = {false};
 
-	(void) yq_queue_index_refresh();
-	result = yq_priority_decide(queue, &subject, PG_ARGISNULL(3) ? NULL : &requested,
+	result = yq_priority_decide(hierarchy, queue, &subject, PG_ARGISNULL(3) ? NULL : &requested,
 								tags, tag_count);
 	values[0] = BoolGetDatum(result.allowed);
 	values[1] = Int32GetDatum(result.priority);

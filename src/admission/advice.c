@@ -223,7 +223,7 @@ advise_queue(Advising *advising, const YqQueue *queue)
 /* -- what the index of queues tells ---------------------------------------- */
 
 static bool
-is_open(const YqIndexedQueue *queue, YqQueueOperation operation)
+is_open(const YqQueue *queue, YqQueueOperation operation)
 {
 	const YqAcl *acl = queue->acls[operation];
 
@@ -232,14 +232,14 @@ is_open(const YqIndexedQueue *queue, YqQueueOperation operation)
 
 /* Has it a list that is not everybody? */
 static bool
-is_restricted(const YqIndexedQueue *queue, YqQueueOperation operation)
+is_restricted(const YqQueue *queue, YqQueueOperation operation)
 {
 	return queue->acls[operation] != NULL && !queue->acls[operation]->everybody;
 }
 
 /* The nearest queue above whose list is everybody, or NULL. */
-static const YqIndexedQueue *
-open_queue_above(const YqIndexedQueue *queue, YqQueueOperation operation)
+static const YqQueue *
+open_queue_above(const YqQueue *queue, YqQueueOperation operation)
 {
 	for (queue = queue->parent; queue != NULL; queue = queue->parent)
 	{
@@ -250,11 +250,11 @@ open_queue_above(const YqIndexedQueue *queue, YqQueueOperation operation)
 }
 
 static void
-advise_lists(Advising *advising, const YqIndexedQueue *queue)
+advise_lists(Advising *advising, const YqQueue *queue)
 {
 	for (YqQueueOperation operation = YQ_SUBMIT_APPLICATIONS; operation <= YQ_ADMINISTER_QUEUE; operation++)
 	{
-		const YqIndexedQueue *open = open_queue_above(queue, operation);
+		const YqQueue *open = open_queue_above(queue, operation);
 
 		if (queue->parent == NULL && is_open(queue, operation))
 			advise(advising, yq_acl_columns[operation], queue->acls[operation] == NULL ? NULL : "*",
@@ -269,16 +269,14 @@ advise_lists(Advising *advising, const YqIndexedQueue *queue)
 static void
 advise_access(Advising *advising, const YqQueue *queue)
 {
-	const YqIndexedQueue *indexed = yq_queue_find_path(queue->path);
-	int32		most = yq_access_settings()->maximum_priority;
+	const YqAccessSettings *settings = &advising->hierarchy->access;
+	int32		most = settings->maximum_priority;
 
-	if (indexed == NULL)
-		return;
 	advising->queue = queue;
-	if (yq_access_settings()->acl_enable)
-		advise_lists(advising, indexed);
-	if (indexed->default_priority > most)
-		advise(advising, "default-application-priority", psprintf("%d", indexed->default_priority),
+	if (settings->acl_enable)
+		advise_lists(advising, queue);
+	if (queue->default_priority > most)
+		advise(advising, "default-application-priority", psprintf("%d", queue->default_priority),
 			   psprintf("the priority is lowered to yarn.cluster.max-application-priority, which is %d", most));
 }
 
@@ -295,10 +293,10 @@ property_of_rules(YqRuleKind kind)
 static void
 advise_rules(Advising *advising)
 {
-	int			count;
-	const YqMappingRule *rules = yq_mapping_rules(&count);
+	const YqMappingRule *rules = advising->hierarchy->mapping_rules.rules;
+	int			count = advising->hierarchy->mapping_rules.count;
 
-	if (count > 0 && !yq_access_settings()->rules_in_force)
+	if (count > 0 && !advising->hierarchy->access.rules_in_force)
 		advise(advising, property_of_rules(rules[0].kind), NULL,
 			   "no rule is looked at: yarn.scheduler.queue-placement-rules has neither user-group nor app-name");
 	for (int i = 0; i < count - 1; i++)
@@ -317,12 +315,17 @@ advise_rules(Advising *advising)
 	}
 }
 
-static void
-note_restricted(YqIndexedQueue *queue, void *state)
+static bool
+is_restricted_anywhere(const YqHierarchy *hierarchy)
 {
-	bool	   *found = state;
+	for (int i = 0; i < hierarchy->queue_count; i++)
+	{
+		const YqQueue *queue = hierarchy->queues[i];
 
-	*found = *found || is_restricted(queue, YQ_SUBMIT_APPLICATIONS) || is_restricted(queue, YQ_ADMINISTER_QUEUE);
+		if (is_restricted(queue, YQ_SUBMIT_APPLICATIONS) || is_restricted(queue, YQ_ADMINISTER_QUEUE))
+			return true;
+	}
+	return false;
 }
 
 static bool
@@ -339,12 +342,10 @@ has_labels(const YqHierarchy *hierarchy)
 static void
 advise_cluster(Advising *advising)
 {
-	const YqAccessSettings *settings = yq_access_settings();
-	bool		is_restricted_anywhere = false;
+	const YqAccessSettings *settings = &advising->hierarchy->access;
 
 	advising->queue = NULL;
-	yq_queue_index_walk(note_restricted, &is_restricted_anywhere);
-	if (!settings->acl_enable && is_restricted_anywhere)
+	if (!settings->acl_enable && is_restricted_anywhere(advising->hierarchy))
 		advise(advising, "yarn.acl.enable", "false", "lists of queues say who may submit, and nobody asks them");
 	if (settings->acl_enable && settings->admin_acl->everybody)
 		advise(advising, "yarn.admin.acl", settings->has_admin_acl ? "*" : NULL, "everybody is an administrator of the cluster");
@@ -358,7 +359,6 @@ yq_configuration_advice(const YqHierarchy *hierarchy)
 {
 	Advising	advising = {.hierarchy = hierarchy};
 
-	(void) yq_queue_index_refresh();
 	for (int i = 0; i < hierarchy->queue_count - hierarchy->orphan_count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -492,8 +492,6 @@ yq_advise_transaction(const YqHierarchy *hierarchy)
 
 	if (changes.transaction != GetTopTransactionIdIfAny() || !TransactionIdIsValid(changes.transaction))
 		return;
-	if (changes.lists_too || changes.cluster_too)
-		(void) yq_queue_index_refresh();
 	for (int i = 0; hash_get_num_entries(changes.queues) > 0 && i < hierarchy->queue_count - hierarchy->orphan_count; i++)
 	{
 		const YqQueue *queue = hierarchy->queues[i];

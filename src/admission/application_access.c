@@ -43,17 +43,17 @@ allowed(const char *decided_by, char *reason)
 }
 
 YqDecision
-yq_application_access(const YqApplicationOwner *application, YqApplicationOperation operation,
+yq_application_access(const YqHierarchy *hierarchy, const YqApplicationOwner *application, YqApplicationOperation operation,
 					  const YqSubject *subject)
 {
 	const char *list = operation == YQ_VIEW_APP ? application->view_acl : application->modify_acl;
 	YqDecision	result;
 
-	if (!yq_access_settings()->acl_enable)
+	if (!hierarchy->access.acl_enable)
 		return allowed(NULL, "ACLs are off (yarn.acl.enable)");
 	if (strcmp(subject->username, application->username) == 0)
 		return allowed(NULL, psprintf("user \"%s\" is its owner", subject->username));
-	result = yq_access_check_administrator(subject);
+	result = yq_access_check_administrator(hierarchy, subject);
 	if (result.allowed)
 		return result;
 	if (list != NULL)
@@ -68,7 +68,7 @@ yq_application_access(const YqApplicationOwner *application, YqApplicationOperat
 	}
 	if (application->queue != NULL)
 	{
-		result = yq_access_walk(application->queue, YQ_ADMINISTER_QUEUE, subject);
+		result = yq_access_walk(hierarchy, application->queue, YQ_ADMINISTER_QUEUE, subject);
 		if (result.allowed)
 			return result;
 	}

@@ -7,7 +7,7 @@
  * application's list of that operation has, yarn.admin.acl, and whoever may
  * administer its queue.  Everybody while ACLs are off (yarn.acl.enable).
  *
- * All functions refer to yq_queue_index_refresh(), which the caller has called.
+ * What is returned is palloc'd, or valid as long as the hierarchy.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,7 +39,7 @@ extern const char *yq_application_operation_name(YqApplicationOperation operatio
 extern YqApplicationOperation yq_application_operation(const char *name);
 
 /* decided_by is a queue's path when its administrators' list decided. */
-extern YqDecision yq_application_access(const YqApplicationOwner *application,
+extern YqDecision yq_application_access(const YqHierarchy *hierarchy, const YqApplicationOwner *application,
 										YqApplicationOperation operation,
 										const YqSubject *subject);
 

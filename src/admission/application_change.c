@@ -102,15 +102,16 @@ find_application(const char *application_id)
 }
 
 static void
-check_caller(const YqApplication *application, const YqSubject *caller)
+check_caller(const Locked *locked, const YqSubject *caller)
 {
+	const YqApplication *application = locked->application;
 	YqApplicationOwner owner = {application->application_id, application->username,
 		application->queue, application->view_acl, application->modify_acl};
 	YqDecision	decision;
 
 	if (caller == NULL)
 		return;
-	decision = yq_application_access(&owner, YQ_MODIFY_APP, caller);
+	decision = yq_application_access(locked->hierarchy, &owner, YQ_MODIFY_APP, caller);
 	if (!decision.allowed)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -135,9 +136,8 @@ lock_application(const char *application_id, const YqSubject *caller, bool leave
 	Locked		locked;
 
 	yq_submission_lock_configuration(RowExclusiveLock);
-	(void) yq_queue_index_refresh();
 	locked = find_application(application_id);
-	check_caller(locked.application, caller);
+	check_caller(&locked, caller);
 	*target = find_target(&locked, target_name);
 	while (yq_application_is_live(locked.application->state))
 	{
@@ -338,7 +338,7 @@ check_target(const Locked *locked, const YqQueue *target, const char *target_nam
 		owner = owner_of(application);
 		caller = &owner;
 	}
-	access = yq_access_check_submission(target->path, caller);
+	access = yq_access_check_submission(locked->hierarchy, target->path, caller);
 	if (!access.allowed)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -458,7 +458,7 @@ yq_application_change_priority(const char *application_id, int32 priority, const
 		owner = owner_of(locked.application);
 		caller = &owner;
 	}
-	decision = yq_priority_decide(locked.application->queue, caller, &priority, NULL, 0);
+	decision = yq_priority_decide(locked.hierarchy, locked.application->queue, caller, &priority, NULL, 0);
 	if (!decision.allowed)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),

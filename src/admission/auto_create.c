@@ -217,7 +217,7 @@ refuse_place(const Ancestors *ancestors, const PathParts *parts)
 	if (ancestors->existing->kind == YQ_QUEUE_LEAF)
 		return psprintf("Could not auto create hierarchy of %s. Queue %s is not a ParentQueue.",
 						parts->full, parts->parent);
-	if (!ancestors->existing->creates_v2)
+	if (ancestors->existing->kind != YQ_QUEUE_PARENT || !ancestors->existing->creates_v2)
 		return psprintf("Auto creation of queue %s is not enabled under parent %s",
 						parts->full, ancestors->existing->path);
 	return NULL;

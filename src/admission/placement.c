@@ -77,13 +77,11 @@ add_rule(const YqMappingRule *rule, int number, StringInfo buffer)
 	append_number(list, number);
 }
 
-/* In the memory of the index, with which it goes. */
+/* In the memory of the hierarchy, with which it goes. */
 static void
-compile(void)
+compile(const YqHierarchy *hierarchy)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(yq_queue_index_context());
-	int			count;
-	const YqMappingRule *rules = yq_mapping_rules(&count);
+	MemoryContext old_context = MemoryContextSwitchTo(hierarchy->context);
 	StringInfoData buffer;
 
 	compiled_generation = 0;
@@ -91,10 +89,10 @@ compile(void)
 										  CurrentMemoryContext);
 	memset(&other_rules, 0, sizeof(other_rules));
 	initStringInfo(&buffer);
-	for (int i = 0; i < count; i++)
-		add_rule(&rules[i], i, &buffer);
+	for (int i = 0; i < hierarchy->mapping_rules.count; i++)
+		add_rule(&hierarchy->mapping_rules.rules[i], i, &buffer);
 	MemoryContextSwitchTo(old_context);
-	compiled_generation = yq_queue_index_generation();
+	compiled_generation = hierarchy->generation;
 }
 
 /* -- variables ------------------------------------------------------------ */
@@ -163,14 +161,14 @@ make_variables(const YqApplicant *applicant)
 
 /* The first secondary group that a queue is named after, below what precedes it. */
 static const char *
-secondary_group(const Variables *variables, const char *prefix)
+secondary_group(const YqHierarchy *hierarchy, const Variables *variables, const char *prefix)
 {
 	for (int i = 0; i < variables->secondary_count; i++)
 	{
 		const char *group = variables->secondary_groups[i];
 
 		CHECK_FOR_INTERRUPTS();
-		if (yq_queue_find(prefix[0] == '\0' ? group : psprintf("%s.%s", prefix, group)) != NULL)
+		if (yq_hierarchy_find_by_name(hierarchy, prefix[0] == '\0' ? group : psprintf("%s.%s", prefix, group)) != NULL)
 			return group;
 	}
 	return "";
@@ -178,7 +176,7 @@ secondary_group(const Variables *variables, const char *prefix)
 
 /* What stands for one part of a path: itself unless it is a variable. */
 static const char *
-replaced_part(const Variables *variables, const char *part, const char *prefix)
+replaced_part(const YqHierarchy *hierarchy, const Variables *variables, const char *part, const char *prefix)
 {
 	if (part[0] != '%')
 		return part;
@@ -195,12 +193,12 @@ replaced_part(const Variables *variables, const char *part, const char *prefix)
 	if (strcmp(part, "%secondary_group") == 0 && variables->has_empty_secondary)
 		return "";
 	if (strcmp(part, "%secondary_group") == 0 && variables->secondary_count > 0)
-		return secondary_group(variables, prefix);
+		return secondary_group(hierarchy, variables, prefix);
 	return part;
 }
 
 static char *
-replace_in_path(const Variables *variables, const char *path)
+replace_in_path(const YqHierarchy *hierarchy, const Variables *variables, const char *path)
 {
 	StringInfoData result;
 	ListCell   *cell;
@@ -208,7 +206,7 @@ replace_in_path(const Variables *variables, const char *path)
 	initStringInfo(&result);
 	foreach(cell, yq_path_split(path))
 	{
-		const char *value = replaced_part(variables, lfirst(cell), result.data);
+		const char *value = replaced_part(hierarchy, variables, lfirst(cell), result.data);
 
 		if (foreach_current_index(cell) > 0)
 			appendStringInfoChar(&result, '.');
@@ -303,20 +301,20 @@ has_empty_part(const char *tidy_path)
  * what is wrong with it.
  */
 static char *
-resolve_path(const char *path, bool may_create, const char **full_path, bool *must_create)
+resolve_path(const YqHierarchy *hierarchy, const char *path, bool may_create, const char **full_path, bool *must_create)
 {
 	char	   *tidy_path = yq_path_tidy(path);
 	char	   *normalized;
 	char	   *problem;
-	YqIndexedQueue *queue;
+	YqQueue    *queue;
 
 	*must_create = false;
 	if (has_empty_part(tidy_path))
 		return psprintf("path \"%s\" has an empty part", path);
 	if (strchr(tidy_path, '.') == NULL)
 	{
-		queue = yq_queue_find(tidy_path);
-		if (queue == NULL && yq_queue_name_is_ambiguous(tidy_path))
+		queue = yq_hierarchy_find_by_name(hierarchy, tidy_path);
+		if (queue == NULL && yq_hierarchy_name_is_ambiguous(hierarchy, tidy_path))
 			return psprintf("queue \"%s\" is ambiguous", tidy_path);
 		if (queue == NULL)
 			return psprintf("queue \"%s\" does not exist", tidy_path);
@@ -324,11 +322,11 @@ resolve_path(const char *path, bool may_create, const char **full_path, bool *mu
 	}
 	else
 	{
-		problem = yq_path_normalize_root(tidy_path, &normalized);
+		problem = yq_path_normalize_root(hierarchy, tidy_path, &normalized);
 		if (problem != NULL)
 			return problem;
 		*full_path = normalized;
-		switch (yq_path_verdict(normalized, &problem))
+		switch (yq_path_verdict(hierarchy, normalized, &problem))
 		{
 			case YQ_PATH_EXISTS:
 				break;
@@ -340,9 +338,9 @@ resolve_path(const char *path, bool may_create, const char **full_path, bool *mu
 			case YQ_PATH_IMPOSSIBLE:
 				return problem;
 		}
-		queue = yq_queue_find_path(normalized);
+		queue = yq_hierarchy_find(hierarchy, normalized);
 	}
-	return queue->is_leaf ? NULL : psprintf("queue \"%s\" is not a leaf", *full_path);
+	return yq_queue_is_leaf(queue) ? NULL : psprintf("queue \"%s\" is not a leaf", *full_path);
 }
 
 /* What happens when the queue of a rule that matches cannot be used. */
@@ -366,7 +364,7 @@ fall_back(const YqMappingRule *rule, char *problem, YqPlacement *placement)
 
 /* Evaluate a rule that matches.  Its reason and target go into placement. */
 static RuleResult
-evaluate_rule(const YqMappingRule *rule, Variables *variables, YqPlacement *placement,
+evaluate_rule(const YqHierarchy *hierarchy, const YqMappingRule *rule, Variables *variables, YqPlacement *placement,
 			  const char **target)
 {
 	const char *pattern = rule->target == NULL ? "" : rule->target;
@@ -386,8 +384,8 @@ evaluate_rule(const YqMappingRule *rule, Variables *variables, YqPlacement *plac
 		case YQ_RULE_PLACE:
 			break;
 	}
-	*target = replace_in_path(variables, pattern);
-	problem = resolve_path(*target, rule->may_create, &placement->queue, &placement->must_create);
+	*target = replace_in_path(hierarchy, variables, pattern);
+	problem = resolve_path(hierarchy, *target, rule->may_create, &placement->queue, &placement->must_create);
 	if (problem != NULL)
 		return fall_back(rule, problem, placement);
 	placement->reason = psprintf("the rule sends the application to \"%s\"", *target);
@@ -396,7 +394,7 @@ evaluate_rule(const YqMappingRule *rule, Variables *variables, YqPlacement *plac
 
 /* Decide by the result of a rule; false when it leaves that to others. */
 static bool
-settle(RuleResult result, const Variables *variables, YqPlacement *placement)
+settle(const YqHierarchy *hierarchy, RuleResult result, const Variables *variables, YqPlacement *placement)
 {
 	char	   *problem;
 
@@ -415,7 +413,7 @@ settle(RuleResult result, const Variables *variables, YqPlacement *placement)
 		case RESULT_PLACE_DEFAULT:
 			break;
 	}
-	problem = resolve_path(replace_in_path(variables, "%default"), false,
+	problem = resolve_path(hierarchy, replace_in_path(hierarchy, variables, "%default"), false,
 						   &placement->queue, &placement->must_create);
 	if (problem == NULL)
 	{
@@ -502,10 +500,9 @@ note_skipped(YqPlacement *placement, int number)
 
 /* Does a rule decide? */
 static bool
-ask_rules(const YqApplicant *applicant, YqPlacement *placement)
+ask_rules(const YqHierarchy *hierarchy, const YqApplicant *applicant, YqPlacement *placement)
 {
-	int			count;
-	const YqMappingRule *rules = yq_mapping_rules(&count);
+	const YqMappingRule *rules = hierarchy->mapping_rules.rules;
 	Variables	variables = make_variables(applicant);
 	Candidates	candidates = find_candidates(applicant);
 	int			number;
@@ -517,7 +514,7 @@ ask_rules(const YqApplicant *applicant, YqPlacement *placement)
 		CHECK_FOR_INTERRUPTS();
 		if (rules[number].has_variable && !rule_matches(&rules[number], &variables))
 			continue;
-		if (settle(evaluate_rule(&rules[number], &variables, placement, &target),
+		if (settle(hierarchy, evaluate_rule(hierarchy, &rules[number], &variables, placement, &target),
 				   &variables, placement))
 		{
 			placement->rule = number;
@@ -526,33 +523,33 @@ ask_rules(const YqApplicant *applicant, YqPlacement *placement)
 		}
 		note_skipped(placement, number);
 	}
-	placement->rules_asked = count;
+	placement->rules_asked = hierarchy->mapping_rules.count;
 	return false;
 }
 
 /* Why rules are not asked; NULL if they are. */
 static char *
-why_not_asked(const YqApplicant *applicant)
+why_not_asked(const YqHierarchy *hierarchy, const YqApplicant *applicant)
 {
-	if (!yq_access_settings()->rules_in_force)
+	if (!hierarchy->access.rules_in_force)
 		return pstrdup("yarn.scheduler.queue-placement-rules has neither user-group nor app-name");
-	if (!yq_access_settings()->override_queue && strcmp(applicant->queue, YQ_UNNAMED_QUEUE) != 0)
+	if (!hierarchy->access.override_queue && strcmp(applicant->queue, YQ_UNNAMED_QUEUE) != 0)
 		return pstrdup("a queue is named, and queue-mappings-override.enable is off");
 	return NULL;
 }
 
 /* No rule has decided: the queue that was named, if it can take an application. */
 static void
-take_named_queue(const char *name, const char *why, YqPlacement *placement)
+take_named_queue(const YqHierarchy *hierarchy, const char *name, const char *why, YqPlacement *placement)
 {
-	YqIndexedQueue *queue = yq_queue_find(name);
+	YqQueue    *queue = yq_hierarchy_find_by_name(hierarchy, name);
 	char	   *problem = NULL;
 	char	   *normalized;
 	List	   *missing;
 
 	placement->queue = queue == NULL ? name : queue->path;
 	placement->must_create = (queue == NULL);
-	if (queue == NULL && yq_queue_name_is_ambiguous(name))
+	if (queue == NULL && yq_hierarchy_name_is_ambiguous(hierarchy, name))
 		problem = psprintf("queue \"%s\" is ambiguous, use the full path", name);
 	else if (queue == NULL && strchr(name, '.') == NULL)
 		problem = psprintf("queue \"%s\" does not exist", name);
@@ -560,13 +557,13 @@ take_named_queue(const char *name, const char *why, YqPlacement *placement)
 		problem = psprintf("queue \"%s\" has an empty part", name);
 	else if (queue == NULL)
 	{
-		problem = yq_missing_parents(name, &missing);
-		if (problem == NULL && yq_path_normalize_root(name, &normalized) == NULL)
+		problem = yq_missing_parents(hierarchy, name, &missing);
+		if (problem == NULL && yq_path_normalize_root(hierarchy, name, &normalized) == NULL)
 			placement->queue = normalized;
 	}
-	else if (!queue->is_leaf)
+	else if (!yq_queue_is_leaf(queue))
 		problem = psprintf("queue \"%s\" is not a leaf", queue->path);
-	else if (queue->auto_created && queue->parent != NULL && queue->parent->is_managed)
+	else if (queue->is_auto_created && queue->parent != NULL && queue->parent->kind == YQ_QUEUE_MANAGED_PARENT)
 		problem = psprintf("queue \"%s\" was created for a rule and takes only what a rule sends", queue->path);
 
 	placement->outcome = problem == NULL ? YQ_PLACED_AS_NAMED : YQ_PLACEMENT_UNKNOWN;
@@ -579,20 +576,20 @@ take_named_queue(const char *name, const char *why, YqPlacement *placement)
 }
 
 YqPlacement
-yq_place_application(const YqApplicant *applicant)
+yq_place_application(const YqHierarchy *hierarchy, const YqApplicant *applicant)
 {
 	YqPlacement placement = {.rule = -1};
-	char	   *why = why_not_asked(applicant);
+	char	   *why = why_not_asked(hierarchy, applicant);
 
-	if (compiled_generation != yq_queue_index_generation())
-		compile();
+	if (compiled_generation != hierarchy->generation)
+		compile(hierarchy);
 	if (why == NULL)
 	{
-		if (ask_rules(applicant, &placement))
+		if (ask_rules(hierarchy, applicant, &placement))
 			return placement;
 		why = pstrdup(placement.rules_asked == 0 ? "there are no rules" : "no rule decides");
 	}
-	take_named_queue(applicant->queue, why, &placement);
+	take_named_queue(hierarchy, applicant->queue, why, &placement);
 	return placement;
 }
 
@@ -618,17 +615,16 @@ mismatch(const YqMappingRule *rule, const Variables *variables)
 }
 
 void
-yq_placement_trace(const YqApplicant *applicant,
-				   void (*report) (void *state, int number, const YqRuleTrace *trace),
+yq_placement_trace(const YqHierarchy *hierarchy, const YqApplicant *applicant,
+				   void (*report) (void *state, const YqMappingRule *rule, const YqRuleTrace *trace),
 				   void *state)
 {
-	int			count;
-	const YqMappingRule *rules = yq_mapping_rules(&count);
+	const YqMappingRule *rules = hierarchy->mapping_rules.rules;
 	Variables	variables = make_variables(applicant);
-	char	   *why = why_not_asked(applicant);
+	char	   *why = why_not_asked(hierarchy, applicant);
 	bool		decided = false;
 
-	for (int i = 0; i < count && !decided; i++)
+	for (int i = 0; i < hierarchy->mapping_rules.count && !decided; i++)
 	{
 		YqRuleTrace trace = {.matches = false};
 		YqPlacement placement = {.rule = -1};
@@ -641,11 +637,11 @@ yq_placement_trace(const YqApplicant *applicant,
 			trace.reason = mismatch(&rules[i], &variables);
 		else
 		{
-			decided = settle(evaluate_rule(&rules[i], &variables, &placement, &trace.target),
+			decided = settle(hierarchy, evaluate_rule(hierarchy, &rules[i], &variables, &placement, &trace.target),
 							 &variables, &placement);
 			trace.decides = decided;
 			trace.reason = placement.reason;
 		}
-		report(state, i, &trace);
+		report(state, &rules[i], &trace);
 	}
 }

@@ -18,7 +18,7 @@
 #define YQ_PLACEMENT_H
 
 #include "queues/mapping_rule.h"
-#include "queues/queue_index.h"
+#include "queues/hierarchy.h"
 
 /* What clients send when nobody has named a queue. */
 #define YQ_UNNAMED_QUEUE "default"
@@ -32,10 +32,10 @@ typedef enum YqPlacementOutcome
 	YQ_PLACEMENT_UNKNOWN		/* no rule decided, and the named queue cannot take it */
 } YqPlacementOutcome;
 
-/* A rule that matched and did not decide. */
+/* A rule that matched and did not decide; its number is that in the mapping rules of the hierarchy. */
 typedef struct YqSkippedRule
 {
-	int			number;			/* in yq_mapping_rules() */
+	int			number;
 	char	   *reason;
 } YqSkippedRule;
 
@@ -44,7 +44,7 @@ typedef struct YqPlacement
 	YqPlacementOutcome outcome;
 	const char *queue;			/* full path; NULL when there is none */
 	bool		must_create;
-	int			rule;			/* number in yq_mapping_rules(); -1 for none */
+	int			rule;			/* its number; -1 for none */
 	char	   *reason;
 	List	   *skipped;		/* YqSkippedRule, in order */
 	int			rules_asked;	/* how many rules came before the decision */
@@ -58,10 +58,10 @@ typedef struct YqApplicant
 } YqApplicant;
 
 /*
- * Choose the queue.  The caller has called yq_queue_index_refresh(); what is
- * returned is palloc'd, or valid as long as the index.
+ * Choose the queue in the hierarchy of yq_hierarchy_get().  What is returned is
+ * palloc'd, or valid as long as the hierarchy.
  */
-extern YqPlacement yq_place_application(const YqApplicant *applicant);
+extern YqPlacement yq_place_application(const YqHierarchy *hierarchy, const YqApplicant *applicant);
 
 /* How one rule is evaluated in the explanation of a decision. */
 typedef struct YqRuleTrace
@@ -73,11 +73,11 @@ typedef struct YqRuleTrace
 } YqRuleTrace;
 
 /*
- * Evaluate all rules one after the other, as if there was no index.  Calls "report"
+ * Evaluate all rules one after the other, without looking them up by name.  Calls "report"
  * for each up to and including the one that decides.
  */
-extern void yq_placement_trace(const YqApplicant *applicant,
-							   void (*report) (void *state, int number, const YqRuleTrace *trace),
+extern void yq_placement_trace(const YqHierarchy *hierarchy, const YqApplicant *applicant,
+							   void (*report) (void *state, const YqMappingRule *rule, const YqRuleTrace *trace),
 							   void *state);
 
 /*
@@ -103,9 +103,9 @@ extern char *yq_path_join(List *parts);
 extern char *yq_path_tidy(const char *path);
 
 /* Put the full path for a short name in front; returns what is wrong, or NULL. */
-extern char *yq_path_normalize_root(const char *path, char **normalized);
+extern char *yq_path_normalize_root(const YqHierarchy *hierarchy, const char *path, char **normalized);
 
 /* Is there a queue of that path, or could there be?  *problem if neither. */
-extern YqPathVerdict yq_path_verdict(const char *normalized, char **problem);
+extern YqPathVerdict yq_path_verdict(const YqHierarchy *hierarchy, const char *normalized, char **problem);
 
 #endif							/* YQ_PLACEMENT_H */

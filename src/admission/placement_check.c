@@ -44,14 +44,14 @@ is_variable(const char *part)
 }
 
 static char *
-check_static_path(const char *path)
+check_static_path(const YqHierarchy *hierarchy, const char *path)
 {
 	char	   *normalized;
-	char	   *problem = yq_path_normalize_root(path, &normalized);
+	char	   *problem = yq_path_normalize_root(hierarchy, path, &normalized);
 
 	if (problem != NULL)
 		return problem;
-	switch (yq_path_verdict(normalized, &problem))
+	switch (yq_path_verdict(hierarchy, normalized, &problem))
 	{
 		case YQ_PATH_IMPOSSIBLE:
 			return problem;
@@ -60,26 +60,26 @@ check_static_path(const char *path)
 		case YQ_PATH_EXISTS:
 			break;
 	}
-	if (yq_queue_find_path(normalized)->is_leaf)
+	if (yq_queue_is_leaf(yq_hierarchy_find(hierarchy, normalized)))
 		return NULL;
 	return psprintf("queue \"%s\" is not a leaf", normalized);
 }
 
 /* Whether queues of any name can be created below a queue. */
 static bool
-creates_any(const YqIndexedQueue *queue)
+creates_any(const YqQueue *queue)
 {
-	return queue != NULL && (queue->is_managed || (!queue->is_leaf && queue->creates_queues));
+	return queue != NULL && (queue->kind == YQ_QUEUE_MANAGED_PARENT || (!yq_queue_is_leaf(queue) && queue->creates_v2));
 }
 
 /* Only what precedes the first variable can be looked at. */
 static char *
-check_path_with_variables(List *parts, const char *path)
+check_path_with_variables(const YqHierarchy *hierarchy, List *parts, const char *path)
 {
 	List	   *prefix = NIL;
 	char	   *normalized;
 	char	   *problem;
-	YqIndexedQueue *queue;
+	YqQueue    *queue;
 	ListCell   *cell;
 
 	foreach(cell, parts)
@@ -90,22 +90,22 @@ check_path_with_variables(List *parts, const char *path)
 	}
 	if (prefix == NIL)
 		return NULL;
-	problem = yq_path_normalize_root(yq_path_join(prefix), &normalized);
+	problem = yq_path_normalize_root(hierarchy, yq_path_join(prefix), &normalized);
 	if (problem != NULL)
 		return problem;
-	queue = yq_queue_find_path(normalized);
+	queue = yq_hierarchy_find(hierarchy, normalized);
 	if (queue != NULL)
-		return !queue->is_leaf ? NULL :
+		return !yq_queue_is_leaf(queue) ? NULL :
 			psprintf("\"%s\" is a leaf, which has no queues below it", normalized);
 	prefix = list_delete_last(prefix);
-	if (prefix != NIL && yq_path_normalize_root(yq_path_join(prefix), &normalized) == NULL &&
-		creates_any(yq_queue_find_path(normalized)))
+	if (prefix != NIL && yq_path_normalize_root(hierarchy, yq_path_join(prefix), &normalized) == NULL &&
+		creates_any(yq_hierarchy_find(hierarchy, normalized)))
 		return NULL;
 	return psprintf("no queue on path \"%s\" could have it created", path);
 }
 
 static char *
-check_target(const char *target)
+check_target(const YqHierarchy *hierarchy, const char *target)
 {
 	bool		is_static = true;
 	List	   *parts = yq_path_split(target);
@@ -128,14 +128,14 @@ check_target(const char *target)
 	parts = yq_path_split(yq_path_tidy(target));
 	if (parts == NIL)
 		return psprintf("path \"%s\" has an empty part", target);
-	return is_static ? check_static_path(yq_path_join(parts)) :
-		check_path_with_variables(parts, target);
+	return is_static ? check_static_path(hierarchy, yq_path_join(parts)) :
+		check_path_with_variables(hierarchy, parts, target);
 }
 
 /* -- rules and lists ------------------------------------------------------- */
 
 static char *
-check_rule(const YqMappingRule *rule)
+check_rule(const YqHierarchy *hierarchy, const YqMappingRule *rule)
 {
 	if (rule->kind == YQ_RULE_JSON && rule->match == YQ_MATCH_GROUP && strcmp(rule->matches, "*") == 0)
 		return pstrdup("matches is \"*\", which is not possible for groups");
@@ -150,7 +150,7 @@ check_rule(const YqMappingRule *rule)
 	}
 	if (rule->target == NULL)
 		return pstrdup("policy custom has no customPlacement");
-	return check_target(rule->target);
+	return check_target(hierarchy, rule->target);
 }
 
 static const char *
@@ -170,20 +170,19 @@ property_of_kind(YqRuleKind kind)
 }
 
 static List *
-check_rules(List *violations)
+check_rules(const YqHierarchy *hierarchy, List *violations)
 {
-	int			count;
-	const YqMappingRule *rules = yq_mapping_rules(&count);
-	const char *twice = yq_access_settings()->duplicate_engine;
+	const YqMappingRule *rules = hierarchy->mapping_rules.rules;
+	const char *twice = hierarchy->access.duplicate_engine;
 
 	if (twice != NULL)
 		violations = yq_violation_add(violations, NULL, "queue-placement-rules", twice,
 									  psprintf("placement rule \"%s\" is given twice", twice));
-	if (!yq_access_settings()->rules_in_force)
+	if (!hierarchy->access.rules_in_force)
 		return violations;
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < hierarchy->mapping_rules.count; i++)
 	{
-		char	   *problem = check_rule(&rules[i]);
+		char	   *problem = check_rule(hierarchy, &rules[i]);
 
 		CHECK_FOR_INTERRUPTS();
 		if (problem != NULL)
@@ -196,20 +195,19 @@ check_rules(List *violations)
 	return violations;
 }
 
-/* Note what is wrong with the list of a queue. */
-static void
-check_priority_list(YqIndexedQueue *queue, void *state)
+static List *
+check_priority_list(const YqHierarchy *hierarchy, const YqQueue *queue, List *violations)
 {
-	List	  **found = state;
 	List	   *groups;
 	char	   *problem;
 
-	if (queue->priority_acl == NULL || !queue->is_leaf)
-		return;
-	problem = yq_priority_acl_parse(queue->priority_acl, yq_access_settings()->maximum_priority,
+	if (queue->priority_acl == NULL || !yq_queue_is_leaf(queue))
+		return violations;
+	problem = yq_priority_acl_parse(queue->priority_acl, hierarchy->access.maximum_priority,
 									&groups);
-	if (problem != NULL)
-		*found = yq_violation_add(*found, queue->path, "acl_application_max_priority",
+	if (problem == NULL)
+		return violations;
+	return yq_violation_add(violations, queue->path, "acl_application_max_priority",
 								  queue->priority_acl,
 								  psprintf("priority list of queue %s: %s", queue->path, problem));
 }
@@ -223,13 +221,18 @@ compare_queues(const ListCell *a, const ListCell *b)
 List *
 yq_placement_validate(List *violations)
 {
+	const YqHierarchy *hierarchy;
 	List	   *lists = NIL;
 
 	if (changed_by != GetTopTransactionId())
 		return violations;
-	(void) yq_queue_index_refresh();
-	violations = check_rules(violations);
-	yq_queue_index_walk(check_priority_list, &lists);
+	hierarchy = yq_hierarchy_get();
+	violations = check_rules(hierarchy, violations);
+	for (int i = 0; i < hierarchy->queue_count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		lists = check_priority_list(hierarchy, hierarchy->queues[i], lists);
+	}
 	list_sort(lists, compare_queues);
 	return list_concat(violations, lists);
 }

@@ -57,13 +57,13 @@ yq_path_tidy(const char *path)
 }
 
 char *
-yq_path_normalize_root(const char *path, char **normalized)
+yq_path_normalize_root(const YqHierarchy *hierarchy, const char *path, char **normalized)
 {
 	const char *end = path + strcspn(path, ".");
 	char	   *first = pnstrdup(path, end - path);
-	YqIndexedQueue *queue = yq_queue_find(first);
+	YqQueue    *queue = yq_hierarchy_find_by_name(hierarchy, first);
 
-	if (queue == NULL && yq_queue_name_is_ambiguous(first))
+	if (queue == NULL && yq_hierarchy_name_is_ambiguous(hierarchy, first))
 		return psprintf("path root \"%s\" of \"%s\" is ambiguous", first, path);
 	if (queue == NULL)
 		return psprintf("path root \"%s\" of \"%s\" does not exist", first, path);
@@ -81,14 +81,14 @@ above(const char *path)
 }
 
 YqPathVerdict
-yq_path_verdict(const char *normalized, char **problem)
+yq_path_verdict(const YqHierarchy *hierarchy, const char *normalized, char **problem)
 {
 	char	   *parent_path = above(normalized);
 	char	   *grandparent_path;
-	YqIndexedQueue *parent;
-	YqIndexedQueue *grandparent;
+	YqQueue    *parent;
+	YqQueue    *grandparent;
 
-	if (yq_queue_find_path(normalized) != NULL)
+	if (yq_hierarchy_find(hierarchy, normalized) != NULL)
 		return YQ_PATH_EXISTS;
 	if (parent_path == NULL)
 	{
@@ -96,21 +96,21 @@ yq_path_verdict(const char *normalized, char **problem)
 		return YQ_PATH_IMPOSSIBLE;
 	}
 
-	parent = yq_queue_find_path(parent_path);
+	parent = yq_hierarchy_find(hierarchy, parent_path);
 	if (parent != NULL)
 	{
-		if (parent->is_managed || (!parent->is_leaf && parent->creates_queues))
+		if (parent->kind == YQ_QUEUE_MANAGED_PARENT || (!yq_queue_is_leaf(parent) && parent->creates_v2))
 			return YQ_PATH_CREATABLE;
 		*problem = psprintf("queue \"%s\" does not exist, and its parent \"%s\" %s",
 							normalized, parent_path,
-							parent->is_leaf ? "is a leaf" : "does not create queues");
+							yq_queue_is_leaf(parent) ? "is a leaf" : "does not create queues");
 		return YQ_PATH_IMPOSSIBLE;
 	}
 
 	/* A parent may be created as well, below one of the second generation. */
 	grandparent_path = above(parent_path);
-	grandparent = grandparent_path == NULL ? NULL : yq_queue_find_path(grandparent_path);
-	if (grandparent != NULL && !grandparent->is_leaf && grandparent->creates_queues)
+	grandparent = grandparent_path == NULL ? NULL : yq_hierarchy_find(hierarchy, grandparent_path);
+	if (grandparent != NULL && !yq_queue_is_leaf(grandparent) && grandparent->creates_v2)
 		return YQ_PATH_CREATABLE;
 	*problem = psprintf("queue \"%s\" does not exist, nor does its parent, and \"%s\" does not create queues",
 						normalized, grandparent_path == NULL ? parent_path : grandparent_path);

@@ -74,10 +74,8 @@ add_mismatches(ArrayBuildState *texts, const YqMappingRule *rules, int from, int
 
 /* Why each rule before the one that decided did not. */
 static Datum
-earlier_rules(const YqPlacement *placement)
+earlier_rules(const YqMappingRule *rules, const YqPlacement *placement)
 {
-	int			count;
-	const YqMappingRule *rules = yq_mapping_rules(&count);
 	ArrayBuildState *texts = initArrayResult(TEXTOID, CurrentMemoryContext, false);
 	int			next = 0;
 	ListCell   *cell;
@@ -109,12 +107,12 @@ yq_sql_place_application(PG_FUNCTION_ARGS)
 {
 	YqSubject	subject;
 	YqApplicant applicant = applicant_arguments(fcinfo, &subject);
+	const YqHierarchy *hierarchy = yq_hierarchy_get();
 	YqPlacement placement;
 	Datum		values[7];
 	bool		nulls[7] = {false};
 
-	(void) yq_queue_index_refresh();
-	placement = yq_place_application(&applicant);
+	placement = yq_place_application(hierarchy, &applicant);
 	nulls[0] = (placement.queue == NULL);
 	if (placement.queue != NULL)
 		values[0] = CStringGetTextDatum(placement.queue);
@@ -123,14 +121,13 @@ yq_sql_place_application(PG_FUNCTION_ARGS)
 	nulls[3] = nulls[4] = (placement.rule < 0);
 	if (placement.rule >= 0)
 	{
-		int			count;
-		const YqMappingRule *rule = &yq_mapping_rules(&count)[placement.rule];
+		const YqMappingRule *rule = &hierarchy->mapping_rules.rules[placement.rule];
 
 		values[3] = kind_datum(rule->kind);
 		values[4] = Int32GetDatum(rule->position);
 	}
 	values[5] = CStringGetTextDatum(placement.reason);
-	values[6] = earlier_rules(&placement);
+	values[6] = earlier_rules(hierarchy->mapping_rules.rules, &placement);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(yq_result_descriptor(fcinfo),
 													  values, nulls)));
 }
@@ -138,11 +135,9 @@ yq_sql_place_application(PG_FUNCTION_ARGS)
 /* -- explaining ----------------------------------------------------------- */
 
 static void
-put_trace(void *state, int number, const YqRuleTrace *trace)
+put_trace(void *state, const YqMappingRule *rule, const YqRuleTrace *trace)
 {
 	ReturnSetInfo *result = state;
-	int			count;
-	const YqMappingRule *rule = &yq_mapping_rules(&count)[number];
 	Datum		values[6];
 	bool		nulls[6] = {false};
 
@@ -165,7 +160,6 @@ yq_sql_explain_placement(PG_FUNCTION_ARGS)
 	YqApplicant applicant = applicant_arguments(fcinfo, &subject);
 
 	InitMaterializedSRF(fcinfo, 0);
-	(void) yq_queue_index_refresh();
-	yq_placement_trace(&applicant, put_trace, fcinfo->resultinfo);
+	yq_placement_trace(yq_hierarchy_get(), &applicant, put_trace, fcinfo->resultinfo);
 	return (Datum) 0;
 }

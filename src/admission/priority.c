@@ -156,16 +156,16 @@ yq_priority_acl_parse(const char *text, int32 maximum_priority, List **groups)
 /* -- deciding ------------------------------------------------------------- */
 
 static List *
-groups_of_queue(YqIndexedQueue *queue)
+groups_of_queue(const YqHierarchy *hierarchy, YqQueue *queue)
 {
 	char	   *problem = NULL;
 
 	if (!queue->priority_is_parsed && queue->priority_acl != NULL)
 	{
-		MemoryContext old_context = MemoryContextSwitchTo(yq_queue_index_context());
+		MemoryContext old_context = MemoryContextSwitchTo(hierarchy->context);
 
 		problem = yq_priority_acl_parse(queue->priority_acl,
-										yq_access_settings()->maximum_priority,
+										hierarchy->access.maximum_priority,
 										&queue->priority_groups);
 		MemoryContextSwitchTo(old_context);
 	}
@@ -180,22 +180,22 @@ groups_of_queue(YqIndexedQueue *queue)
 
 /* Only leaves have priority lists. */
 static List *
-groups_in_force(YqIndexedQueue *queue)
+groups_in_force(const YqHierarchy *hierarchy, YqQueue *queue)
 {
-	if (!yq_access_settings()->acl_enable || queue == NULL || !queue->is_leaf)
+	if (!hierarchy->access.acl_enable || queue == NULL || !yq_queue_is_leaf(queue))
 		return NIL;
-	return groups_of_queue(queue);
+	return groups_of_queue(hierarchy, queue);
 }
 
 /* The last group that has the user decides his default. */
 static int32
-default_priority(YqIndexedQueue *queue, const YqSubject *subject, char **reason)
+default_priority(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *subject, char **reason)
 {
 	YqPriorityGroup *chosen = NULL;
 	ListCell   *cell;
 	const char *name;
 
-	foreach(cell, groups_in_force(queue))
+	foreach(cell, groups_in_force(hierarchy, queue))
 	{
 		YqPriorityGroup *group = lfirst(cell);
 
@@ -212,7 +212,7 @@ default_priority(YqIndexedQueue *queue, const YqSubject *subject, char **reason)
 		*reason = pstrdup("default of a queue that does not exist yet");
 		return 0;
 	}
-	if (!queue->is_leaf)
+	if (!yq_queue_is_leaf(queue))
 	{
 		*reason = psprintf("default, as %s is not a leaf", queue->path);
 		return 0;
@@ -223,11 +223,11 @@ default_priority(YqIndexedQueue *queue, const YqSubject *subject, char **reason)
 
 /* Clamp a priority to the cluster's maximum and ask the queue's list. */
 static YqPriorityDecision
-clamp_and_check(YqIndexedQueue *queue, const YqSubject *subject, int32 priority, char *reason)
+clamp_and_check(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *subject, int32 priority, char *reason)
 {
 	YqPriorityDecision result = {.allowed = true, .priority = priority, .reason = reason};
-	int32		maximum = yq_access_settings()->maximum_priority;
-	List	   *groups = groups_in_force(queue);
+	int32		maximum = hierarchy->access.maximum_priority;
+	List	   *groups = groups_in_force(hierarchy, queue);
 	ListCell   *cell;
 	const char *name;
 
@@ -255,9 +255,9 @@ clamp_and_check(YqIndexedQueue *queue, const YqSubject *subject, int32 priority,
 
 /* What follows the prefix in the last tag that has it; tags are read in lower case. */
 static char *
-workflow_of_tags(const char *const *tags, int tag_count)
+workflow_of_tags(const YqHierarchy *hierarchy, const char *const *tags, int tag_count)
 {
-	const char *prefix = yq_access_settings()->workflow_tag_prefix;
+	const char *prefix = hierarchy->access.workflow_tag_prefix;
 	char	   *workflow = NULL;
 
 	for (int i = 0; i < tag_count; i++)
@@ -273,22 +273,22 @@ workflow_of_tags(const char *const *tags, int tag_count)
 
 /* The nearest queue from the leaf up, but for the root, that maps the workflow. */
 static bool
-find_workflow(YqIndexedQueue *queue, const char *workflow, int32 *priority, const char **path)
+find_workflow(const YqHierarchy *hierarchy, YqQueue *queue, const char *workflow, int32 *priority, const char **path)
 {
 	for (; queue != NULL && strcmp(queue->path, "root") != 0; queue = queue->parent)
 	{
 		*path = queue->path;
-		if (yq_workflow_priority(queue->path, workflow, priority))
+		if (yq_hierarchy_workflow_priority(hierarchy, queue->path, workflow, priority))
 			return true;
 	}
 	return false;
 }
 
 YqPriorityDecision
-yq_priority_decide(const char *queue_name, const YqSubject *subject, const int32 *requested,
+yq_priority_decide(const YqHierarchy *hierarchy, const char *queue_name, const YqSubject *subject, const int32 *requested,
 				   const char *const *tags, int tag_count)
 {
-	YqIndexedQueue *queue = yq_queue_find(queue_name);
+	YqQueue    *queue = yq_hierarchy_find_by_name(hierarchy, queue_name);
 	YqPriorityDecision result;
 	char	   *reason;
 	char	   *workflow;
@@ -301,14 +301,14 @@ yq_priority_decide(const char *queue_name, const YqSubject *subject, const int32
 		reason = pstrdup("as requested");
 	}
 	else
-		priority = default_priority(queue, subject, &reason);
-	result = clamp_and_check(queue, subject, priority, reason);
-	if (!result.allowed || !yq_access_settings()->override_priority)
+		priority = default_priority(hierarchy, queue, subject, &reason);
+	result = clamp_and_check(hierarchy, queue, subject, priority, reason);
+	if (!result.allowed || !hierarchy->access.override_priority)
 		return result;
 
-	workflow = workflow_of_tags(tags, tag_count);
-	if (workflow != NULL && find_workflow(queue, workflow, &priority, &path))
-		result = clamp_and_check(queue, subject, priority,
+	workflow = workflow_of_tags(hierarchy, tags, tag_count);
+	if (workflow != NULL && find_workflow(hierarchy, queue, workflow, &priority, &path))
+		result = clamp_and_check(hierarchy, queue, subject, priority,
 								 psprintf("workflow \"%s\" is mapped in %s", workflow, path));
 	return result;
 }

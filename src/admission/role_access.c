@@ -25,10 +25,10 @@ PG_FUNCTION_INFO_V1(yq_sql_shows_application);
 
 /* May he administer the queue, or the queues above a path that is none? */
 static bool
-administers_queue(const char *path, const YqSubject *subject)
+administers_queue(const YqHierarchy *hierarchy, const char *path, const YqSubject *subject)
 {
-	YqIndexedQueue *root = yq_queue_find_path("root");
-	YqDecision	decision = yq_access_walk(path, YQ_ADMINISTER_QUEUE, subject);
+	YqQueue    *root = yq_hierarchy_find(hierarchy, "root");
+	YqDecision	decision = yq_access_walk(hierarchy, path, YQ_ADMINISTER_QUEUE, subject);
 
 	return decision.allowed &&
 		!(strcmp(decision.decided_by, "root") == 0 && root->acls[YQ_ADMINISTER_QUEUE] == NULL);
@@ -40,15 +40,15 @@ yq_sql_administers(PG_FUNCTION_ARGS)
 {
 	YqSubject	subject = yq_subject_arguments(fcinfo, 0, 1, -1);
 	bool		unset_is_everybody = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);
+	const YqHierarchy *hierarchy = yq_hierarchy_get();
 	char	   *path;
 
-	(void) yq_queue_index_refresh();
 	if (PG_ARGISNULL(2))
-		PG_RETURN_BOOL((unset_is_everybody || yq_access_settings()->has_admin_acl) &&
-					   yq_access_check_administrator(&subject).allowed);
+		PG_RETURN_BOOL((unset_is_everybody || hierarchy->access.has_admin_acl) &&
+					   yq_access_check_administrator(hierarchy, &subject).allowed);
 	path = text_to_cstring(PG_GETARG_TEXT_PP(2));
-	PG_RETURN_BOOL(unset_is_everybody ? yq_access_walk(path, YQ_ADMINISTER_QUEUE, &subject).allowed :
-				   administers_queue(path, &subject));
+	PG_RETURN_BOOL(unset_is_everybody ? yq_access_walk(hierarchy, path, YQ_ADMINISTER_QUEUE, &subject).allowed :
+				   administers_queue(hierarchy, path, &subject));
 }
 
 /* -- row-level security of applications ------------------------------------ */
@@ -67,7 +67,7 @@ typedef struct Viewer
 	text	   *role;
 	ArrayType  *groups;
 	YqSubject	subject;
-	uint64		generation;		/* of the index of queues that follows */
+	uint64		generation;		/* of the hierarchy that the next is of */
 	HTAB	   *queues;			/* KnownQueue; NULL: none yet */
 } Viewer;
 
@@ -107,21 +107,21 @@ static bool
 administers_known_queue(Viewer *viewer, text *path)
 {
 	YqBytes		key = {.data = VARDATA_ANY(path), .length = VARSIZE_ANY_EXHDR(path)};
-	uint64		generation = yq_queue_index_refresh();
+	const YqHierarchy *hierarchy = yq_hierarchy_get();
 	KnownQueue *known;
 	bool		found;
 
-	if (viewer->queues == NULL || viewer->generation != generation)
+	if (viewer->queues == NULL || viewer->generation != hierarchy->generation)
 	{
 		if (viewer->queues != NULL)
 			hash_destroy(viewer->queues);
 		viewer->queues = yq_bytes_table_create("yquota queues of a viewer", sizeof(KnownQueue), viewer->context);
-		viewer->generation = generation;
+		viewer->generation = hierarchy->generation;
 	}
 	known = yq_bytes_table_find(viewer->queues, key);
 	if (known == NULL)
 	{
-		bool		is_administered = administers_queue(text_to_cstring(path), &viewer->subject);
+		bool		is_administered = administers_queue(hierarchy, text_to_cstring(path), &viewer->subject);
 
 		known = yq_bytes_table_enter(viewer->queues, key, viewer->context, &found);
 		known->is_administered = is_administered;

@@ -94,9 +94,8 @@ ask_for_place(Decision *decision)
 	YqApplicant applicant = {.subject = &submission->subject, .queue = submission->queue,
 		.application_name = submission->application_name == NULL ? "" : submission->application_name};
 
-	(void) yq_queue_index_refresh();
 	decision->hierarchy = yq_hierarchy_in_force();
-	decision->placement = yq_place_application(&applicant);
+	decision->placement = yq_place_application(decision->hierarchy, &applicant);
 }
 
 /*
@@ -164,7 +163,7 @@ static bool
 decide_priority(Decision *decision)
 {
 	const YqSubmission *submission = decision->submission;
-	YqPriorityDecision priority = yq_priority_decide(decision->queue_name, &submission->subject,
+	YqPriorityDecision priority = yq_priority_decide(decision->hierarchy, decision->queue_name, &submission->subject,
 													 submission->priority, NULL, 0);
 
 	decision->admission->application.priority = priority.priority;
@@ -179,7 +178,7 @@ static bool
 check_access(Decision *decision)
 {
 	const YqSubject *subject = &decision->submission->subject;
-	YqDecision	access = yq_access_check_submission(decision->queue_name, subject);
+	YqDecision	access = yq_access_check_submission(decision->hierarchy, decision->queue_name, subject);
 
 	if (access.allowed)
 		return true;
@@ -229,7 +228,6 @@ create_queue(Decision *decision)
 	decision->queue_name = decision->admission->application.queue = creation.leaf;
 	if (!decision->is_to_be_let_in)
 		return true;
-	(void) yq_queue_index_refresh();
 	decision->hierarchy = yq_hierarchy_in_force();
 	decision->queue = yq_hierarchy_find(decision->hierarchy, creation.leaf);
 	return true;
@@ -246,7 +244,7 @@ have_queue(Decision *decision)
 		return false;
 	if (decision->queue == NULL && decision->placement.must_create)
 		return true;			/* nobody is to be let in: the queue would be there */
-	if (decision->queue == NULL && yq_queue_name_is_ambiguous(decision->queue_name))
+	if (decision->queue == NULL && yq_hierarchy_name_is_ambiguous(decision->hierarchy, decision->queue_name))
 		return refuse(decision, "placement", NULL,
 					  psprintf("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.",
 							   id, username, decision->queue_name));
@@ -292,7 +290,7 @@ map_workflow(Decision *decision)
 
 	if (submission->tag_count == 0)
 		return true;
-	priority = yq_priority_decide(decision->queue_name, &submission->subject, submission->priority,
+	priority = yq_priority_decide(decision->hierarchy, decision->queue_name, &submission->subject, submission->priority,
 								  submission->tags, submission->tag_count);
 	decision->admission->application.priority = priority.priority;
 	if (priority.allowed)

@@ -282,7 +282,8 @@ yq_sql_check_application_access(PG_FUNCTION_ARGS)
 	YqSubject	caller = yq_subject_arguments(fcinfo, 1, 2, -1);
 	YqApplicationOperation operation =
 		yq_application_operation(text_to_cstring(yq_required_text(fcinfo, 3, "operation")));
-	YqApplication *application = yq_application_find(yq_hierarchy_get(), application_id);
+	const YqHierarchy *hierarchy = yq_hierarchy_get();
+	YqApplication *application = yq_application_find(hierarchy, application_id);
 	YqRowBuilder row = {.count = 0};
 	YqApplicationOwner owner;
 	YqDecision	decision;
@@ -291,13 +292,12 @@ yq_sql_check_application_access(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("application \"%s\" does not exist", application_id)));
-	(void) yq_queue_index_refresh();
 	owner.application_id = application->application_id;
 	owner.username = application->username;
 	owner.queue = application->queue;
 	owner.view_acl = application->view_acl;
 	owner.modify_acl = application->modify_acl;
-	decision = yq_application_access(&owner, operation, &caller);
+	decision = yq_application_access(hierarchy, &owner, operation, &caller);
 	yq_row_put(&row, BoolGetDatum(decision.allowed), false);
 	yq_row_put_text(&row, decision.decided_by);
 	yq_row_put_text(&row, decision.reason);

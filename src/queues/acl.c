@@ -10,6 +10,14 @@
 #include "lib/qunique.h"
 #include "queues/acl.h"
 
+const char *const yq_acl_columns[YQ_QUEUE_OPERATION_COUNT] = {
+	[YQ_SUBMIT_APPLICATIONS] = "acl_submit_applications",
+	[YQ_ADMINISTER_QUEUE] = "acl_administer_queue",
+	[YQ_ADMINISTER_RESERVATIONS] = "acl_administer_reservations",
+	[YQ_LIST_RESERVATIONS] = "acl_list_reservations",
+	[YQ_SUBMIT_RESERVATIONS] = "acl_submit_reservations",
+};
+
 char *
 yq_trim(const char *begin, const char *end)
 {

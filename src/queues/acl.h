@@ -36,6 +36,20 @@ typedef struct YqSubject
 	const char **groups;
 } YqSubject;
 
+/* Hadoop's operations on a queue, in the order of yquota.queue's columns. */
+typedef enum YqQueueOperation
+{
+	YQ_SUBMIT_APPLICATIONS,
+	YQ_ADMINISTER_QUEUE,
+	YQ_ADMINISTER_RESERVATIONS,
+	YQ_LIST_RESERVATIONS,
+	YQ_SUBMIT_RESERVATIONS,
+	YQ_QUEUE_OPERATION_COUNT
+} YqQueueOperation;
+
+/* The columns of yquota.queue with the lists for the operations. */
+extern const char *const yq_acl_columns[YQ_QUEUE_OPERATION_COUNT];
+
 typedef enum YqAclMatch
 {
 	YQ_ACL_NOBODY,				/* no match */

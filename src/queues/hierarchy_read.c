@@ -57,6 +57,8 @@ static const char *const queue_columns[YQ_QUEUE_COLUMNS] = {
 	[YQ_COL_V2_MAX_QUEUES] = "auto_queue_creation_v2_max_queues",
 	[YQ_COL_V2_MAXIMUM_QUEUE_DEPTH] = "auto_queue_creation_v2_maximum_queue_depth",
 	[YQ_COL_V2_AUTO_REMOVAL] = "auto_queue_creation_v2_queue_auto_removal_enable",
+	[YQ_COL_DEFAULT_APPLICATION_PRIORITY] = "default_application_priority",
+	[YQ_COL_PRIORITY_ACL] = "acl_application_max_priority",
 };
 
 /* -- tuples ---------------------------------------------------------------- */
@@ -681,7 +683,11 @@ yq_hierarchy_read_nodes(YqHierarchy *hierarchy, Snapshot snapshot)
 void
 yq_hierarchy_read_queues(YqHierarchyLoader *loader)
 {
-	read_table(loader, YQ_QUEUE, queue_columns, YQ_QUEUE_COLUMNS, read_queue);
+	const char *columns[YQ_QUEUE_COLUMNS];
+
+	memcpy(columns, queue_columns, sizeof(queue_columns));
+	memcpy(&columns[YQ_COL_FIRST_ACL], yq_acl_columns, sizeof(yq_acl_columns));
+	read_table(loader, YQ_QUEUE, columns, YQ_QUEUE_COLUMNS, read_queue);
 }
 
 void

@@ -54,7 +54,10 @@ typedef enum YqQueueColumn
 	YQ_COL_V2_MAX_QUEUES,
 	YQ_COL_V2_MAXIMUM_QUEUE_DEPTH,
 	YQ_COL_V2_AUTO_REMOVAL,
-	YQ_QUEUE_COLUMNS
+	YQ_COL_DEFAULT_APPLICATION_PRIORITY,
+	YQ_COL_PRIORITY_ACL,
+	YQ_COL_FIRST_ACL,			/* in the order of yq_acl_columns */
+	YQ_QUEUE_COLUMNS = YQ_COL_FIRST_ACL + YQ_QUEUE_OPERATION_COUNT
 } YqQueueColumn;
 
 /* One row of yquota.queue, and what other tables have for it. */
@@ -129,6 +132,9 @@ extern void yq_hierarchy_read_refreshed(YqHierarchyLoader *loader);
  * hierarchy at once.
  */
 extern void yq_hierarchy_read(YqHierarchyLoader *loader);
+
+/* Read access lists of templates, workflows, mapping rules and the settings of access. */
+extern void yq_hierarchy_read_access(YqHierarchyLoader *loader);
 
 /* Fill what is configured and inherited, of a queue whose parent is resolved. */
 extern void yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue,

@@ -803,8 +803,7 @@ yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue, const bool *conf
 	queue->allows_zero_sum = row_flag(row, YQ_COL_ALLOW_ZERO_CAPACITY_SUM);
 	queue->is_dynamic = queue->is_auto_created && queue->parent != NULL &&
 		queue->parent->kind != YQ_QUEUE_MANAGED_PARENT;
-	queue->creates_v2 = queue->kind == YQ_QUEUE_PARENT &&
-		(queue->is_dynamic || row_flag(row, YQ_COL_V2_ENABLED));
+	queue->creates_v2 = row_flag(row, YQ_COL_V2_ENABLED) || (queue->is_auto_created && queue->child_count > 0);
 	resolving.templates = yq_templates_of(loader, queue);
 	resolve_state(&resolving);
 	resolve_creation(&resolving);
@@ -818,4 +817,5 @@ yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue, const bool *conf
 	resolve_labels(&resolving, configured_anywhere);
 	resolve_leaf_template(&resolving);
 	resolve_weights(&resolving);
+	yq_hierarchy_resolve_access(queue, row, &resolving.templates);
 }

@@ -61,11 +61,14 @@ static const struct
 	{"applicationName", "%application"},
 };
 
-static YqMappingRule *rules = NULL;
-static int	rule_count = 0;
-static int	rule_room = 0;
-static bool want_json;
-static Oid	kind_oids[YQ_RULE_KIND_COUNT];
+/* Rules while their table is read. */
+typedef struct Reading
+{
+	YqMappingRules result;
+	int			room;
+	bool		json;
+	Oid			kinds[YQ_RULE_KIND_COUNT];
+} Reading;
 
 const char *
 yq_rule_kind_name(YqRuleKind kind)
@@ -74,11 +77,11 @@ yq_rule_kind_name(YqRuleKind kind)
 }
 
 static YqRuleKind
-kind_of(Oid label)
+kind_of(const Reading *reading, Oid label)
 {
 	for (int i = 0; i < YQ_RULE_KIND_COUNT; i++)
 	{
-		if (kind_oids[i] == label)
+		if (reading->kinds[i] == label)
 			return i;
 	}
 	elog(ERROR, "unknown kind of mapping rule %u", label);
@@ -139,18 +142,20 @@ read_json_action(const YqRow *row, YqMappingRule *rule)
 static void
 read_rule(const YqRow *row)
 {
+	Reading    *reading = row->argument;
+	YqMappingRules *result = &reading->result;
 	bool		isnull;
-	YqRuleKind	kind = kind_of(DatumGetObjectId(yq_row_value(row, RULE_KIND, &isnull)));
+	YqRuleKind	kind = kind_of(reading, DatumGetObjectId(yq_row_value(row, RULE_KIND, &isnull)));
 	YqMappingRule *rule;
 
-	if ((kind == YQ_RULE_JSON) != want_json)
+	if ((kind == YQ_RULE_JSON) != reading->json)
 		return;
-	if (rule_count == rule_room)
+	if (result->count == reading->room)
 	{
-		rule_room *= 2;
-		rules = repalloc_huge(rules, rule_room * sizeof(YqMappingRule));
+		reading->room *= 2;
+		result->rules = repalloc_huge(result->rules, reading->room * sizeof(YqMappingRule));
 	}
-	rule = &rules[rule_count++];
+	rule = &result->rules[result->count++];
 	memset(rule, 0, sizeof(YqMappingRule));
 	rule->kind = kind;
 	rule->position = yq_row_integer(row, RULE_POSITION, 0);
@@ -179,22 +184,15 @@ compare_rules(const void *a, const void *b)
 	return (left->position > right->position) - (left->position < right->position);
 }
 
-void
+YqMappingRules
 yq_mapping_rules_read(Snapshot snapshot, bool json)
 {
-	want_json = json;
-	for (int i = 0; i < YQ_RULE_KIND_COUNT; i++)
-		kind_oids[i] = yq_enum_oid("mapping_rule_kind", kind_names[i]);
-	rule_room = 64;
-	rule_count = 0;
-	rules = palloc(rule_room * sizeof(YqMappingRule));
-	yq_table_scan(YQ_MAPPING_RULE, snapshot, rule_columns, RULE_COLUMN_COUNT, read_rule, NULL);
-	qsort(rules, rule_count, sizeof(YqMappingRule), compare_rules);
-}
+	Reading		reading = {.room = 64, .json = json};
 
-const YqMappingRule *
-yq_mapping_rules(int *count)
-{
-	*count = rule_count;
-	return rules;
+	for (int i = 0; i < YQ_RULE_KIND_COUNT; i++)
+		reading.kinds[i] = yq_enum_oid("mapping_rule_kind", kind_names[i]);
+	reading.result.rules = palloc(reading.room * sizeof(YqMappingRule));
+	yq_table_scan(YQ_MAPPING_RULE, snapshot, rule_columns, RULE_COLUMN_COUNT, read_rule, &reading);
+	qsort(reading.result.rules, reading.result.count, sizeof(YqMappingRule), compare_rules);
+	return reading.result;
 }

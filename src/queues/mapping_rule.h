@@ -56,14 +56,18 @@ typedef struct YqMappingRule
 	YqRuleFallback fallback;
 } YqMappingRule;
 
-/*
- * Read the rules in force into the current memory context: legacy ones and those
- * of applications after them, or those of JSON.
- */
-extern void yq_mapping_rules_read(Snapshot snapshot, bool json);
+/* Rules in the order in which they are applied. */
+typedef struct YqMappingRules
+{
+	int			count;
+	YqMappingRule *rules;
+} YqMappingRules;
 
-/* What was read last, in order. */
-extern const YqMappingRule *yq_mapping_rules(int *count);
+/*
+ * Read the rules in force into the current memory context: legacy rules and rules
+ * of applications after them, or JSON rules.
+ */
+extern YqMappingRules yq_mapping_rules_read(Snapshot snapshot, bool json);
 
 extern const char *yq_rule_kind_name(YqRuleKind kind);
 

@@ -55,6 +55,9 @@ extern char *yq_template_text(Jsonb *template, const char *property);
 /* Does Hadoop read it as true?  NULL and what it does not understand is "otherwise". */
 extern bool yq_template_flag(const char *text, bool otherwise);
 
+/* Fill access lists and priorities of a queue: of its row, and of its templates (hierarchy_access.c). */
+extern void yq_hierarchy_resolve_access(YqQueue *queue, const YqQueueRow *row, const YqTemplates *templates);
+
 /* The path with that many of its last parts replaced by wildcards, palloc'd. */
 extern char *yq_template_wildcard_path(const char *path, int wildcards);
 
