@@ -17,7 +17,6 @@
 #include "scheduler/decide/assign.h"
 #include "scheduler/decide/explain.h"
 #include "scheduler/decide/look.h"
-#include "scheduler/decide/rest.h"
 #include "scheduler/pass.h"
 #include "scheduler/record/apply.h"
 #include "scheduler/record/change_log.h"
@@ -154,7 +153,6 @@ assign(const YqPass *pass, const YqLoadedCluster *loaded)
 	int			count = pass->nodes == NULL ? list_length(loaded->nodes) : pass->node_count;
 	int			left = pass->most;
 
-	yq_rest_begin_pass(cluster, count);
 	for (int i = 0; i < count && left != 0; i++)
 	{
 		const char *name = pass->nodes == NULL ? list_nth(loaded->nodes, i) : pass->nodes[i];
@@ -168,7 +166,6 @@ assign(const YqPass *pass, const YqLoadedCluster *loaded)
 		if (left > 0)
 			left -= Min(started, left);
 	}
-	yq_rest_end_pass(cluster);
 }
 
 static void

@@ -41,7 +41,7 @@ tests=(
 	test/property/live.pl
 	test/property/prices.pl
 	test/property/replay.pl
-	test/property/resting.pl
+	test/property/explaining.pl
 	test/property/submission.pl
 	test/property/void.pl
 	test/t/all_functions.pl

@@ -32,7 +32,6 @@ typedef struct Attempt
 	YqSchedulingMode mode;
 	const YqLimits *limits;
 	YqReservation *reservation; /* that is to be fulfilled; NULL for none */
-	YqRestNotes *notes;			/* NULL: none are taken */
 	YqProposal *proposal;
 } Attempt;
 
@@ -118,7 +117,6 @@ has_missed(const Attempt *attempt, float4 delay)
 {
 	if (delay < attempt->key->opportunities)
 		return true;
-	yq_rest_note_delay(attempt->notes, (int64) delay - attempt->key->opportunities);
 	skip(attempt, KEY_LOCALITY_SKIPPED,
 		 (YqSkip) {.reason = YQ_SKIP_LOCALITY,.opportunities = attempt->key->opportunities,.needed = (int64) delay});
 	return false;
@@ -239,10 +237,7 @@ allocate(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool
 		return propose(attempt, amounts, locality, NULL, KEY_ALLOCATED);
 	swapped = find_to_unreserve(attempt, must_unreserve ? to_unreserve : amounts);
 	if (swapped == NULL)
-	{
-		yq_rest_note_limits(attempt->notes);
 		return skip_without_exchange(attempt, amounts, must_unreserve, to_unreserve);
-	}
 	return propose(attempt, amounts, locality, swapped, KEY_ALLOCATED);
 }
 
@@ -256,25 +251,13 @@ may_reserve(const Attempt *attempt, bool due, const int64 *to_unreserve)
 					yq_amounts_any_above_none(attempt->cluster->calculator, to_unreserve));
 }
 
-/* Nothing is, until there is one with room for it. */
-static void
-note_unreserved(const Attempt *attempt, const int64 *amounts, bool due)
-{
-	if (due)
-		yq_rest_note_limits(attempt->notes);
-	yq_rest_note_room(attempt->notes, attempt->cluster, amounts);
-}
-
 static KeyOutcome
 reserve(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool due, const int64 *to_unreserve)
 {
 	if (!may_reserve(attempt, due, to_unreserve))
-	{
-		note_unreserved(attempt, amounts, due);
 		return skip(attempt, KEY_LOCALITY_SKIPPED,
 					(YqSkip) {.reason = YQ_SKIP_NODE_SPACE,.required = amounts,
 			.limit = attempt->node->unallocated});
-	}
 	return propose(attempt, amounts, locality, NULL, KEY_RESERVED);
 }
 
@@ -297,14 +280,8 @@ assign_container(const Attempt *attempt, const YqAsk *ask, YqLocality locality)
 		missing[i] = amounts[i] - attempt->limits->headroom[i];
 	to_unreserve = yq_amounts_max(calculator, cluster->hierarchy->cluster, missing, attempt->limits->to_unreserve);
 	if (!yq_amounts_fit_in_by(calculator, amounts, node->total))
-	{
-		if (may_reserve(attempt, due, to_unreserve))
-			yq_rest_note_too_large(attempt->notes, cluster, amounts);
-		else
-			note_unreserved(attempt, amounts, due);
 		return skip(attempt, KEY_LOCALITY_SKIPPED,
 					(YqSkip) {.reason = YQ_SKIP_NODE_TOO_SMALL,.required = amounts,.limit = node->total});
-	}
 	if (yq_amounts_available_containers(calculator, node->unallocated, amounts) > 0)
 		return allocate(attempt, amounts, locality, due, to_unreserve);
 	return reserve(attempt, amounts, locality, due, to_unreserve);
@@ -332,10 +309,6 @@ assign_on_node(const Attempt *attempt)
 	};
 	bool		is_closest = true;
 
-	if (is_outstanding(asks[YQ_NODE_LOCAL]) ||
-		(is_outstanding(asks[YQ_RACK_LOCAL]) &&
-		 !yq_rest_rack_is_idle(attempt->cluster, attempt->key, asks[YQ_RACK_LOCAL])))
-		yq_rest_note_here(attempt->notes);
 	for (int locality = YQ_NODE_LOCAL; locality <= YQ_OFF_SWITCH; locality++)
 	{
 		KeyOutcome	outcome = KEY_LOCALITY_SKIPPED;
@@ -365,17 +338,10 @@ has_headroom(const Attempt *attempt, int64 *headroom)
 	const int64 *amounts = attempt->key->anywhere.amounts;
 	const int64 *reserved = attempt->application->reservation_count != 0 && cluster->settings.continues_looking ?
 		yq_at(cluster, attempt->application->reserved, attempt->node->label) : nothing;
-	int64		needed[YQ_MAX_RESOURCE_TYPES];
 
 	for (int i = 0; i < cluster->calculator->types; i++)
-	{
 		headroom[i] = attempt->limits->headroom[i] + reserved[i];
-		needed[i] = amounts[i] - reserved[i];
-	}
-	if (!yq_amounts_fit_in_by(cluster->calculator, amounts, headroom))
-		return false;
-	yq_rest_note_key(attempt->notes, cluster, attempt->key, needed);
-	return true;
+	return yq_amounts_fit_in_by(cluster->calculator, amounts, headroom);
 }
 
 /*
@@ -392,10 +358,7 @@ is_for_default_first(const Attempt *attempt)
 		key->missed_non_partitioned++;
 		yq_cluster_touch(attempt->cluster, key);
 	}
-	if (attempt->mode == YQ_RESPECT_EXCLUSIVITY || key->missed_non_partitioned >= attempt->cluster->node_count)
-		return false;
-	yq_rest_note_default_first(attempt->notes, attempt->cluster->node_count - key->missed_non_partitioned - 1);
-	return true;
+	return attempt->mode == YQ_IGNORE_EXCLUSIVITY && key->missed_non_partitioned < attempt->cluster->node_count;
 }
 
 /* What does not depend on places; KEY_ALLOCATED: go on. */
@@ -444,10 +407,7 @@ assign_key(const Attempt *attempt)
 	KeyOutcome	outcome;
 
 	if (is_blacklisted(attempt))
-	{
-		yq_rest_note_here(attempt->notes);
 		return skip(attempt, KEY_APPLICATION_SKIPPED, (YqSkip) {.reason = YQ_SKIP_BLACKLIST});
-	}
 	attempt->key->opportunities++;
 	yq_cluster_touch(attempt->cluster, attempt->key);
 	outcome = assign_on_node(attempt);
@@ -455,8 +415,6 @@ assign_key(const Attempt *attempt)
 		return outcome;
 	if (outcome == KEY_PRIORITY_SKIPPED)
 		attempt->key->opportunities--;
-	else
-		yq_rest_note_opportunity(attempt->notes);
 	if (has_assigned(outcome))
 		reset_opportunities(attempt);
 	return outcome;
@@ -486,10 +444,10 @@ outcome_of(KeyOutcome outcome)
 
 YqOutcome
 yq_allocator_assign(YqCluster *cluster, YqClusterApplication *application, YqClusterNode *node,
-					YqSchedulingMode mode, const YqLimits *limits, YqRestNotes *notes, YqProposal *proposal)
+					YqSchedulingMode mode, const YqLimits *limits, YqProposal *proposal)
 {
 	Attempt		attempt = {.cluster = cluster, .application = application, .node = node, .mode = mode,
-	.limits = limits, .notes = notes, .proposal = proposal};
+	.limits = limits, .proposal = proposal};
 
 	for (int i = yq_cluster_wanted_key(application, 0); i < application->key_count;
 		 i = yq_cluster_wanted_key(application, i + 1))

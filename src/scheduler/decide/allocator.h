@@ -13,7 +13,7 @@
 #ifndef YQ_ALLOCATOR_H
 #define YQ_ALLOCATOR_H
 
-#include "scheduler/decide/rest.h"
+#include "scheduler/state/limits.h"
 
 typedef enum YqOutcome
 {
@@ -39,12 +39,11 @@ typedef struct YqProposal
 
 /*
  * Try to assign something to an application with demand, below limits that its leaf has set.
- * The proposal is set for the first three outcomes; what the others depend on is
- * added to the notes, unless they are NULL.
+ * The proposal is set for the first three outcomes.
  */
 extern YqOutcome yq_allocator_assign(YqCluster *cluster, YqClusterApplication *application,
 									 YqClusterNode *node, YqSchedulingMode mode,
-									 const YqLimits *limits, YqRestNotes *notes, YqProposal *proposal);
+									 const YqLimits *limits, YqProposal *proposal);
 
 /* Try to fulfil the reservation of a node. */
 extern YqOutcome yq_allocator_fulfil(YqCluster *cluster, YqClusterNode *node,

@@ -16,7 +16,6 @@
 #include "scheduler/decide/commit.h"
 #include "scheduler/decide/explain.h"
 #include "scheduler/decide/look.h"
-#include "scheduler/decide/rest.h"
 #include "scheduler/state/order.h"
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
@@ -97,23 +96,11 @@ user_may_assign(const Walk *walk, YqClusterApplication *application, YqLimits *l
 }
 
 static YqOutcome
-look_at(Walk *walk, YqClusterApplication *application, YqLimits *limits, YqRestNotes *notes)
+look_at(Walk *walk, YqClusterApplication *application, YqLimits *limits)
 {
-	YqCluster  *cluster = walk->cluster;
-
 	if (!user_may_assign(walk, application, limits))
 		return YQ_OUTCOME_APPLICATION_SKIPPED;
-	return yq_allocator_assign(cluster, application, walk->node, walk->mode, limits, notes, &walk->proposal);
-}
-
-/* A queue may use no more, before anything in it was looked at. */
-static void
-note_stopped(const Walk *walk, YqClusterQueue *queue, const int64 *unreservable, const int64 *left)
-{
-	const YqCluster *cluster = walk->cluster;
-	bool		gives_up = cluster->settings.continues_looking && !yq_amounts_are_none(cluster->calculator, unreservable);
-
-	yq_rest_begin_stopped(cluster, queue, walk->node, walk->mode, left, gives_up);
+	return yq_allocator_assign(walk->cluster, application, walk->node, walk->mode, limits, &walk->proposal);
 }
 
 /*
@@ -123,14 +110,13 @@ note_stopped(const Walk *walk, YqClusterQueue *queue, const int64 *unreservable,
  * not, and only those that do need to be looked at.
  */
 static YqOutcome
-assign_in_order(Walk *walk, YqClusterQueue *leaf, const int64 *left, YqLimits *limits, bool is_checked)
+assign_in_order(Walk *walk, YqClusterQueue *leaf, YqLimits *limits, bool is_checked)
 {
 	YqCluster  *cluster = walk->cluster;
 	int			wanted = label_wanted(walk);
 	bool		has_reservations = !yq_amounts_are_none(cluster->calculator, yq_at(cluster, leaf->reserved, 0));
 	YqClusterApplication **applications = has_reservations && !is_checked ? leaf->applications : leaf->demanding[wanted];
 	int			count = has_reservations && !is_checked ? leaf->application_count : leaf->demanding_count[wanted];
-	YqRestNotes *notes = yq_rest_notes(cluster, walk->mode);
 	bool		is_looked_at = false;
 
 	for (int i = 0; i < count; i++)
@@ -142,18 +128,9 @@ assign_in_order(Walk *walk, YqClusterQueue *leaf, const int64 *left, YqLimits *l
 		if (!yq_order_is_of_partition(application, walk->node->label))
 			continue;
 		if (!is_checked && !may_assign(walk, leaf, reserved, limits))
-		{
-			if (i == 0)
-				note_stopped(walk, leaf, reserved, left);
-			else
-			{
-				yq_rest_note_limits(notes);
-				yq_rest_begin_leaf(cluster, leaf, walk->node, notes, left, NULL);
-			}
 			return YQ_OUTCOME_NOTHING;
-		}
 		if (!is_looked_at)
-			yq_look_note(cluster, leaf, yq_looks_walk(cluster), limits->limit);
+			yq_look_note(cluster, leaf, limits->limit);
 		is_looked_at = true;
 		is_checked = is_checked || !cluster->settings.continues_looking ||
 			yq_amounts_are_none(cluster->calculator, reserved);
@@ -162,142 +139,64 @@ assign_in_order(Walk *walk, YqClusterQueue *leaf, const int64 *left, YqLimits *l
 			(void) user_may_assign(walk, application, limits);
 			continue;
 		}
-		if (leaf->rest_leaves != NULL)
-			yq_rest_leaf_count(application);
-		outcome = look_at(walk, application, limits, notes);
-		if (outcome == YQ_OUTCOME_QUEUE_LIMIT)
-			yq_rest_begin_leaf(cluster, leaf, walk->node, notes, left, yq_limits_kept(cluster, leaf, limits));
+		outcome = look_at(walk, application, limits);
 		if (outcome != YQ_OUTCOME_APPLICATION_SKIPPED)
-		{
-			yq_rest_note_looks(cluster, leaf, walk->node, walk->mode, i);
 			return outcome;
-		}
 	}
-	yq_rest_note_looks(cluster, leaf, walk->node, walk->mode, count);
-	yq_rest_begin_leaf(cluster, leaf, walk->node, notes, left, NULL);
 	return YQ_OUTCOME_NOTHING;
 }
 
-/* The queue is below its limit. */
+/* An explaining pass tells of all users at their limits, also of users whose applications ask for nothing. */
 static YqOutcome
-assign_to_awake(Walk *walk, YqClusterQueue *leaf, const int64 *left, YqLimits *limits, YqLeafWalk *awake)
-{
-	YqCluster  *cluster = walk->cluster;
-	YqRestNotes *notes = yq_rest_notes(cluster, walk->mode);
-	YqClusterApplication *application;
-	YqOutcome	outcome = YQ_OUTCOME_NOTHING;
-	const int64 *kept = NULL;
-
-	while ((application = yq_rest_leaf_next(awake)) != NULL)
-	{
-		YqRestNotes *of_application = yq_rest_notes_of_application(cluster);
-
-		outcome = look_at(walk, application, limits, of_application);
-		if (outcome != YQ_OUTCOME_APPLICATION_SKIPPED)
-		{
-			yq_rest_add_notes(cluster, notes, of_application);
-			break;
-		}
-		outcome = YQ_OUTCOME_NOTHING;
-		if (!yq_rest_leaf_skip(awake, of_application))
-			yq_rest_add_notes(cluster, notes, of_application);
-	}
-	yq_rest_end_walk(awake, application, is_assignment(outcome) ? NULL : notes);
-	if (is_assignment(outcome))
-		return outcome;
-	if (outcome == YQ_OUTCOME_QUEUE_LIMIT)
-		kept = yq_limits_kept(cluster, leaf, limits);
-	yq_rest_begin_leaf(cluster, leaf, walk->node, notes, left, kept);
-	return outcome;
-}
-
-/* An explaining pass tells of all whose users are at their limits, whether they want anything or not. */
-static YqOutcome
-assign_to_leaf(Walk *walk, YqClusterQueue *leaf, const int64 *left, YqLimits *limits)
+assign_to_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
 {
 	YqCluster  *cluster = walk->cluster;
 	bool		is_checked = false;
-	YqLeafWalk	awake;
 
 	yq_cluster_order_leaf(cluster, leaf);
 	yq_order_give_places(cluster, leaf);
-	if (!cluster->explains && (leaf->rest_leaves != NULL ||
-							   !yq_amounts_are_none(cluster->calculator, yq_at(cluster, leaf->reserved, 0))))
+	if (!cluster->explains && !yq_amounts_are_none(cluster->calculator, yq_at(cluster, leaf->reserved, 0)))
 		is_checked = yq_queue_may_assign(cluster, leaf, walk->node->label, walk->mode, nothing, limits);
-	if (is_checked && yq_rest_begin_walk(cluster, leaf, walk->node, walk->mode, limits->headroom, &awake))
-	{
-		yq_look_note(cluster, leaf, yq_looks_walk(cluster), limits->limit);
-		return assign_to_awake(walk, leaf, left, limits, &awake);
-	}
-	return assign_in_order(walk, leaf, left, limits, is_checked);
+	return assign_in_order(walk, leaf, limits, is_checked);
 }
 
 /* -- parents --------------------------------------------------------------- */
 
-static YqOutcome assign_to_queue(Walk *walk, YqClusterQueue *queue, const int64 *left, YqLimits *limits);
-
-/*
- * Does a queue to which so much is left get nothing, as walks have found?  Then *kept is what
- * is kept for it because it may not use as much as it wants; NULL: nothing.
- */
-static bool
-rests(const Walk *walk, YqClusterQueue *queue, const int64 *left, const int64 **kept)
-{
-	if (yq_rest_lasts(walk->cluster, queue, walk->node, walk->mode, left, kept))
-		return true;
-	yq_rest_interrupt(walk->cluster, queue, walk->node, walk->mode);
-	return false;
-}
-
-/* What a child gets of what its parent has left. */
-static YqOutcome
-assign_to_child(Walk *walk, YqClusterQueue *child, const int64 *left, YqLimits *of_child, const int64 **kept)
-{
-	YqOutcome	outcome;
-
-	*kept = NULL;
-	if (!is_of_reach(walk, child))
-		return YQ_OUTCOME_NOTHING;
-	if (rests(walk, child, left, kept))
-		return *kept == NULL ? YQ_OUTCOME_NOTHING : YQ_OUTCOME_QUEUE_LIMIT;
-	yq_limits_set_of_child(walk->cluster, child, walk->node->label, left, of_child);
-	outcome = assign_to_queue(walk, child, left, of_child);
-	if (outcome == YQ_OUTCOME_QUEUE_LIMIT)
-		*kept = yq_limits_kept(walk->cluster, child, of_child);
-	return outcome;
-}
+static YqOutcome assign_to_queue(Walk *walk, YqClusterQueue *queue, YqLimits *limits);
 
 static YqOutcome
-assign_to_children(Walk *walk, YqClusterQueue *parent, const int64 *left_to_parent, YqLimits *limits)
+assign_to_children(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
 {
+	YqCluster  *cluster = walk->cluster;
 	int			label = walk->node->label;
 	YqOutcome	result = YQ_OUTCOME_NOTHING;
 	int64		left[YQ_MAX_RESOURCE_TYPES];
 
-	yq_limits_set_left(walk->cluster, parent, label, limits, left);
+	yq_limits_set_left(cluster, parent, label, limits, left);
 	for (int i = 0; i < parent->ordered[label]; i++)
 	{
+		YqClusterQueue *child = parent->order[label][i];
 		YqLimits	of_child;
-		const int64 *kept;
 		YqOutcome	outcome;
 
 		CHECK_FOR_INTERRUPTS();
-		outcome = assign_to_child(walk, parent->order[label][i], left, &of_child, &kept);
+		if (!is_of_reach(walk, child))
+			continue;
+		yq_limits_set_of_child(cluster, child, label, left, &of_child);
+		outcome = assign_to_queue(walk, child, &of_child);
 		if (is_assignment(outcome))
 			return outcome;
 		if (outcome != YQ_OUTCOME_QUEUE_LIMIT)
 			continue;
 		result = outcome;
-		yq_amounts_add(walk->cluster->calculator, limits->blocked, kept);
-		yq_limits_set_left(walk->cluster, parent, label, limits, left);
+		yq_amounts_add(cluster->calculator, limits->blocked, yq_limits_kept(cluster, child, &of_child));
+		yq_limits_set_left(cluster, parent, label, limits, left);
 	}
-	yq_rest_begin_parent(walk->cluster, parent, walk->node, walk->mode, left_to_parent,
-						 result == YQ_OUTCOME_QUEUE_LIMIT ? yq_limits_kept(walk->cluster, parent, limits) : NULL);
 	return result;
 }
 
 static YqOutcome
-assign_to_parent(Walk *walk, YqClusterQueue *parent, const int64 *left, YqLimits *limits)
+assign_to_parent(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
 {
 	const int64 *reserved = yq_at(walk->cluster, parent->reserved, 0);
 	int64		unreservable[YQ_MAX_RESOURCE_TYPES] = {0};
@@ -305,16 +204,15 @@ assign_to_parent(Walk *walk, YqClusterQueue *parent, const int64 *left, YqLimits
 	/* Hadoop takes it from figures that know memory and cores of the default partition */
 	unreservable[YQ_MEMORY] = reserved[YQ_MEMORY];
 	unreservable[YQ_VCORES] = reserved[YQ_VCORES];
-	if (may_assign(walk, parent, unreservable, limits))
-		return assign_to_children(walk, parent, left, limits);
-	note_stopped(walk, parent, unreservable, left);
-	return YQ_OUTCOME_NOTHING;
+	if (!may_assign(walk, parent, unreservable, limits))
+		return YQ_OUTCOME_NOTHING;
+	return assign_to_children(walk, parent, limits);
 }
 
 static YqOutcome
-assign_to_queue(Walk *walk, YqClusterQueue *queue, const int64 *left, YqLimits *limits)
+assign_to_queue(Walk *walk, YqClusterQueue *queue, YqLimits *limits)
 {
-	return queue->is_leaf ? assign_to_leaf(walk, queue, left, limits) : assign_to_parent(walk, queue, left, limits);
+	return queue->is_leaf ? assign_to_leaf(walk, queue, limits) : assign_to_parent(walk, queue, limits);
 }
 
 /* -- the node -------------------------------------------------------------- */
@@ -336,21 +234,13 @@ assign_new(Walk *walk, YqSchedulingMode mode)
 {
 	YqCluster  *cluster = walk->cluster;
 	YqClusterQueue *root = cluster->root;
-	const int64 *limit = cluster->hierarchy->totals[mode == YQ_RESPECT_EXCLUSIVITY ? walk->node->label : 0];
-	int64		left[YQ_MAX_RESOURCE_TYPES];
-	const int64 *kept;
 	YqLimits	limits;
 
 	walk->mode = mode;
-	yq_looks_begin_walk(cluster);
 	if (root == NULL || !is_of_reach(walk, root) || is_full(walk, root))
 		return YQ_OUTCOME_NOTHING;
-	for (int i = 0; i < cluster->calculator->types; i++)
-		left[i] = limit[i] - yq_at(cluster, root->used, walk->node->label)[i];
-	if (rests(walk, root, left, &kept))
-		return YQ_OUTCOME_NOTHING;
-	yq_limits_set(cluster, &limits, limit);
-	return assign_to_queue(walk, root, left, &limits);
+	yq_limits_set(cluster, &limits, cluster->hierarchy->totals[label_wanted(walk)]);
+	return assign_to_queue(walk, root, &limits);
 }
 
 /* One container: first for those who ask for the node's label. */
@@ -382,7 +272,6 @@ fulfil_reservation(Walk *walk)
 	YqOutcome	outcome;
 
 	yq_cluster_order_leaf(cluster, leaf);
-	yq_rest_end(cluster, walk->node->reservation->key->application);
 	yq_limits_set(cluster, &limits, cluster->hierarchy->totals[0]);
 	outcome = yq_allocator_fulfil(cluster, walk->node, &limits, &walk->proposal);
 	if (!is_assignment(outcome) && outcome != YQ_OUTCOME_RELEASED)
@@ -423,7 +312,6 @@ yq_assign_node(YqCluster *cluster, YqClusterNode *node, int most)
 		return 0;
 	if (node->reservation != NULL)
 		return fulfil_reservation(&walk);
-	yq_rest_set_node(cluster, node);
 	while (!is_finished(&cluster->settings, &heartbeat, most))
 	{
 		YqOutcome	outcome = assign_one(&walk);

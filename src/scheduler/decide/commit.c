@@ -261,7 +261,6 @@ reserve(YqCluster *cluster, const YqProposal *proposal)
 bool
 yq_commit(YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal)
 {
-	yq_rest_end(cluster, proposal->key->application);
 	if (outcome == YQ_OUTCOME_RELEASED)
 	{
 		decide(cluster, YQ_UNRESERVED, proposal, proposal->from->container, proposal->from);

@@ -21,7 +21,6 @@
 
 struct YqLooks
 {
-	int64		walk;
 	bool		is_prepared;	/* the table has something to go by */
 	uint64		known_at;
 	YqClusterQueue **leaves;	/* that were looked at in this pass */
@@ -65,25 +64,10 @@ set(const YqCluster *cluster, int64 *to, const int64 *amounts)
 }
 
 void
-yq_looks_begin_walk(YqCluster *cluster)
-{
-	cluster->looks->walk++;
-}
-
-int64
-yq_looks_walk(const YqCluster *cluster)
-{
-	return cluster->looks->walk;
-}
-
-void
-yq_look_note(const YqCluster *cluster, const YqClusterQueue *leaf, int64 walk, const int64 *limit)
+yq_look_note(const YqCluster *cluster, const YqClusterQueue *leaf, const int64 *limit)
 {
 	YqLook	   *look = leaf->look;
 
-	if (walk < look->walk)
-		return;
-	look->walk = walk;
 	set(cluster, look->limit, limit);
 	if (!look->is_noted)
 		cluster->looks->leaves[cluster->looks->count++] = unconstify(YqClusterQueue *, leaf);

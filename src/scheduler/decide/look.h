@@ -5,9 +5,6 @@
  *	  limit for application masters follows from it until the next look
  *	  (admission/last_am_limit.h).
  *
- * Walks are numbered, so that what is found out later about a walk that passed by a
- * resting queue is not taken for the last one.
- *
  *-------------------------------------------------------------------------
  */
 #ifndef YQ_LOOK_H
@@ -18,7 +15,6 @@
 /* Of a leaf; amounts per type. */
 typedef struct YqLook
 {
-	int64		walk;			/* the last one that looked at it; 0: none */
 	bool		is_noted;		/* in this pass */
 	int64	   *limit;			/* what its parent handed down to it then */
 	uint64		known_at;		/* state of the table in which am_limit was found; 0: none */
@@ -31,12 +27,8 @@ typedef struct YqLook
 extern struct YqLooks *yq_looks_make(const YqCluster *cluster);
 extern YqLook *yq_look_make(const YqCluster *cluster);
 
-/* A walk begins, and the number of the one at hand. */
-extern void yq_looks_begin_walk(YqCluster *cluster);
-extern int64 yq_looks_walk(const YqCluster *cluster);
-
-/* In that walk an application of the leaf was looked at, to which so much was handed down. */
-extern void yq_look_note(const YqCluster *cluster, const YqClusterQueue *leaf, int64 walk, const int64 *limit);
+/* An application of the leaf was looked at, to which so much was handed down. */
+extern void yq_look_note(const YqCluster *cluster, const YqClusterQueue *leaf, const int64 *limit);
 
 /* Others may have written to the table. */
 extern void yq_looks_forget_known(YqCluster *cluster);

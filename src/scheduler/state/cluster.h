@@ -98,7 +98,6 @@ typedef struct YqClusterUser
 	YqSchedulingMode below_mode;	/* in that mode */
 	bool		is_active;		/* counts among active users (yq_leaf_user_is_active) */
 	int			demanding;		/* applications with outstanding requests, loaded or not */
-	int			number;			/* of rest.h: in its leaf */
 	bool		is_stale;		/* the loader's: what his applications hold has changed, see holdings.h */
 	List	   *held;			/* likewise: containers that he is known to have */
 } YqClusterUser;
@@ -164,14 +163,6 @@ typedef struct YqClusterQueue
 
 	struct YqLook *look;		/* the last one: see look.h */
 
-	/* of rest.h */
-	struct YqQueueRest *rests;	/* per label; NULL: there were none */
-	bool		has_rested;		/* in this pass */
-	const YqClusterNode *asks_for;	/* the node at hand, when something here asks for it by name */
-	struct YqRestLeaf *rest_leaves; /* applications of a leaf that rest; NULL: none do */
-	struct YqClusterApplication **named;	/* where some do: those that have to do with the node at hand */
-	int			named_count;
-	int			named_room;
 } YqClusterQueue;
 
 /* What is asked for of one node, of one rack, or anywhere. */
@@ -344,7 +335,6 @@ typedef struct YqCluster
 	struct YqUserLimit *user_limit; /* where limits of users are computed */
 	void	  (*complete_leaf) (struct YqCluster *cluster, YqClusterQueue *leaf);	/* the loader's: before it is put in order */
 	void	   *source;			/* likewise */
-	struct YqRests *rests;		/* what a pass knows of queues that rest; NULL: nothing */
 	struct YqLooks *looks;		/* which leaves it has looked at: see look.h */
 	YqClusterApplication **touched; /* with keys that are not what was loaded */
 	int			touched_count;

@@ -68,47 +68,17 @@ yq_limits_set_left(const YqCluster *cluster, const YqClusterQueue *parent, int l
 		left[i] = limits->limit[i] - limits->blocked[i] - used[i];
 }
 
-/* What a parent that has so much left hands down. */
-static void
-set_handed_down(const YqCluster *cluster, const YqClusterQueue *child, int label, const int64 *left, int64 *limit)
-{
-	const int64 *used = yq_at(cluster, child->used, label);
-
-	for (int i = 0; i < cluster->calculator->types; i++)
-		limit[i] = left[i] + used[i];
-	yq_amounts_round_down(cluster->calculator, limit, limit, minimum_allocation(cluster));
-}
-
 void
 yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueue *child, int label, const int64 *left,
 					   YqLimits *of_child)
 {
+	const int64 *used = yq_at(cluster, child->used, label);
 	int64		limit[YQ_MAX_RESOURCE_TYPES];
 
-	set_handed_down(cluster, child, label, left, limit);
+	for (int i = 0; i < cluster->calculator->types; i++)
+		limit[i] = left[i] + used[i];
+	yq_amounts_round_down(cluster->calculator, limit, limit, minimum_allocation(cluster));
 	yq_limits_set(cluster, of_child, limit);
-}
-
-void
-yq_limits_set_of_left(const YqCluster *cluster, const YqClusterQueue *queue, int label, const int64 *left,
-					  YqLimits *limits)
-{
-	const int64 *used = yq_at(cluster, queue->used, label);
-
-	yq_limits_set_of_child(cluster, queue, label, left, limits);
-	for (int i = 0; queue->parent == NULL && i < cluster->calculator->types; i++)
-		limits->limit[i] = left[i] + used[i];
-}
-
-/* Of two that compare equal, leaves take their own and parents what is handed down. */
-void
-yq_limits_in_force(const YqCluster *cluster, const YqClusterQueue *queue, int label, const int64 *left, int64 *limit)
-{
-	set_handed_down(cluster, queue, label, left, limit);
-	if (queue->is_leaf)
-		set_least(cluster, limit, queue->maximum[label], limit);
-	else
-		set_least(cluster, limit, limit, queue->maximum[label]);
 }
 
 const int64 *
@@ -317,14 +287,6 @@ is_below_without(const YqCluster *cluster, YqClusterUser *user, int label, YqSch
 		return false;
 	set_difference(cluster, without_reservations, yq_at(cluster, user->used, 0), reserved);
 	return compare(cluster, without_reservations, yq_user_limit(cluster, user, label, mode)) <= 0;
-}
-
-YqUserStanding
-yq_user_standing(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedulingMode mode)
-{
-	if (is_below_limit(cluster, user, label, mode))
-		return YQ_USER_BELOW_LIMIT;
-	return is_below_without(cluster, user, label, mode, nothing) ? YQ_USER_MAY_UNRESERVE : YQ_USER_AT_LIMIT;
 }
 
 bool

@@ -15,14 +15,6 @@
 
 #include "scheduler/state/cluster.h"
 
-/* How a user stands to his limit, as to those of his applications that have reserved nothing. */
-typedef enum YqUserStanding
-{
-	YQ_USER_BELOW_LIMIT,		/* all may be assigned something, with nothing given up */
-	YQ_USER_AT_LIMIT,			/* they may not */
-	YQ_USER_MAY_UNRESERVE		/* they may, if something is given up */
-} YqUserStanding;
-
 /* On the stack; amounts for as many types as the calculator has are set. */
 typedef struct YqLimits
 {
@@ -45,17 +37,6 @@ extern void yq_limits_set_left(const YqCluster *cluster, const YqClusterQueue *p
 /* Limits of a child whose parent has that left. */
 extern void yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueue *child, int label,
 								   const int64 *left, YqLimits *of_child);
-
-/* The same of any queue: root has what is left with what it uses. */
-extern void yq_limits_set_of_left(const YqCluster *cluster, const YqClusterQueue *queue, int label,
-								  const int64 *left, YqLimits *limits);
-
-/*
- * The limit that a queue is held by when its parent has that left: its own maximum, or
- * what is handed down.  Everything that is found in the queue follows from it.
- */
-extern void yq_limits_in_force(const YqCluster *cluster, const YqClusterQueue *queue, int label,
-							   const int64 *left, int64 *limit);
 
 /* What is kept for a queue that may not use as much as it wants, once it was walked; never negative. */
 extern const int64 *yq_limits_kept(const YqCluster *cluster, const YqClusterQueue *queue, const YqLimits *limits);
@@ -84,9 +65,6 @@ extern void yq_user_note_satisfied(const YqCluster *cluster, YqClusterUser *user
 /* What the user may use of a label (cs-semantics 4.2), until somebody of the leaf uses more or less. */
 extern const int64 *yq_user_limit(const YqCluster *cluster, YqClusterUser *user, int label,
 								  YqSchedulingMode mode);
-
-/* What yq_user_may_assign() says of the user's applications without reservations. */
-extern YqUserStanding yq_user_standing(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedulingMode mode);
 
 /*
  * May the user's application be assigned anything below his limit (cs-semantics

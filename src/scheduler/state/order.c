@@ -265,8 +265,8 @@ compare_starts(const YqClusterApplication *a, const YqClusterApplication *b)
 	return a_milliseconds < b_milliseconds ? -1 : a_milliseconds > b_milliseconds;
 }
 
-int
-yq_order_compare(const YqCluster *cluster, const YqClusterApplication *a, const YqClusterApplication *b)
+static int
+compare_applications(const YqCluster *cluster, const YqClusterApplication *a, const YqClusterApplication *b)
 {
 	YqApplicationPolicy policy = a->leaf->policy;
 
@@ -289,7 +289,7 @@ yq_order_compare(const YqCluster *cluster, const YqClusterApplication *a, const 
 static int
 compare_for_sort(const void *a, const void *b, void *cluster)
 {
-	return yq_order_compare(cluster, *(YqClusterApplication *const *) a,
+	return compare_applications(cluster, *(YqClusterApplication *const *) a,
 								*(YqClusterApplication *const *) b);
 }
 
@@ -336,7 +336,7 @@ place_of(const YqCluster *cluster, YqClusterApplication *const *order, int count
 	{
 		int			middle = (low + high) / 2;
 
-		if (yq_order_compare(cluster, order[middle], application) < 0)
+		if (compare_applications(cluster, order[middle], application) < 0)
 			low = middle + 1;
 		else
 			high = middle;

@@ -33,9 +33,6 @@ extern void yq_order_place(const YqCluster *cluster, YqClusterQueue *queue);
 /* Order the applications of a leaf; what they use and want is known. */
 extern void yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf);
 
-/* Which of two applications of a leaf comes first: as for qsort(). */
-extern int	yq_order_compare(const YqCluster *cluster, const YqClusterApplication *a, const YqClusterApplication *b);
-
 /*
  * An application is about to be changed in what it uses or wants, and then it has
  * been: between the two, which are a pair, it has no place.

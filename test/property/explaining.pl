@@ -1,17 +1,15 @@
 #!/usr/bin/env perl
 #
-# Queues that rest, which a pass goes by, get what they would get from a pass that
-# walks through all of them for every container, and what is counted of their
-# requests is the same.  Explaining passes are such: nothing rests in them.  What they say
-# of who was passed over is possible.
+# Explaining passes decide the same as other passes, and count the same of requests.  An
+# explaining pass searches the whole hierarchy for each container, so it is the model for
+# passes that leave out what cannot be served.  Its explanations are possible.
 #
 # Random clusters with racks, labels, delays, limits and blacklists, and with requests
-# that many nodes may not serve; enough nodes for leaves to rest on all but those
-# that they ask for.  In some clusters heartbeats assign little below a tight maximum,
-# so that it is crossed, by a sibling or a cousin, while others rest; in some most of what
-# is asked for is reserved, and given up when it is not asked for any more; in some there are
-# so many applications in a leaf that they rest apart, of few users or of many.  What has to be
-# just so is made so: a release in the middle of a pass that wakes a queue elsewhere.
+# that many nodes may not serve.  In some clusters heartbeats assign little below a tight
+# maximum, so that a sibling or a cousin crosses it.  In some, most requests become
+# reservations, which are given up when the requests go.  In some, a leaf has many
+# applications, of few users or of many.  Rare cases are made on purpose: a reservation
+# that goes in the middle of a pass makes room for a queue elsewhere.
 #
 use strict;
 use warnings;
@@ -300,7 +298,7 @@ sub begin_release
 	return;
 }
 
-# Two leaves of a parent, one held by a maximum of its own, of which the rest is kept, and
+# Two leaves of a parent, one held by a maximum of its own, of which the remainder is kept, and
 # one that waits for a node and needs 4 GiB more than that.  What comes after the parent
 # may have what is left beyond both.
 sub begin_kept
@@ -392,14 +390,14 @@ sub compare
 {
 	my ($session, $called) = @_;
 
-	$session->run('SAVEPOINT walked');
-	my $walked = decide($session, 'explain => true');
-	$session->run('ROLLBACK TO walked');
-	my $rested = decide($session, '');
+	$session->run('SAVEPOINT before');
+	my $explained = decide($session, 'explain => true');
+	$session->run('ROLLBACK TO before');
+	my $decided = decide($session, '');
 	my $odd = odd_explanations($session);
-	diag("$called, walked:\n$walked\n--\nrested:\n$rested") if $walked ne $rested;
+	diag("$called, explained:\n$explained\n--\nnot explained:\n$decided") if $explained ne $decided;
 	diag("$called, explained:\n$odd") if $odd ne '';
-	return ($walked eq $rested && $odd eq '', scalar(() = $rested =~ /^(?:allocated|swapped)\b/mg));
+	return ($explained eq $decided && $odd eq '', scalar(() = $decided =~ /^(?:allocated|swapped)\b/mg));
 }
 
 sub play
@@ -421,7 +419,7 @@ sub play
 	return (1, $containers);
 }
 
-my $database = "yquota_resting_$$";
+my $database = "yquota_explaining_$$";
 Session::administer("CREATE DATABASE $database");
 my $session = Session->new($database);
 $session->run(q(SET client_min_messages = error; CREATE EXTENSION yquota; INSERT INTO yquota.project (name) VALUES ('p')));
@@ -436,7 +434,7 @@ for (my $goes_on = 1; $goes_on && !$failures;)
 	$failures++ if !$is_right;
 	$containers += $its_containers;
 }
-is($failures, 0, 'queues that rest get what they would get otherwise');
+is($failures, 0, 'explaining passes decide the same as others');
 cmp_ok($containers, '>', 10 * $histories, 'containers were allocated');
 
 begin_kept($session);
