@@ -1,19 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * role_scope.c
- *	  Who asks, and whose projects he may see.
+ *	  The acting role, and the projects that it may see.
  *
- * Three SQL functions are the whole of row-level security: policies and views
- * compare a row's project with what reads_all() and readable_projects() say.
- * They stand in uncorrelated subqueries there, so that they are evaluated once
- * per query, by the leader of a parallel one: its workers do not know who asks.
+ * Row-level security rests on three SQL functions: policies and views compare
+ * a row's project with the results of reads_all() and readable_projects().
+ * Uncorrelated subqueries call them, so that the server evaluates them once per
+ * query, in the leader of a parallel one: parallel workers do not know the
+ * acting role.
  *
- * A report that reads what its caller has no right on runs as yquota's owner.
- * SECURITY DEFINER alone would make it forget who called; so the function that
- * people call is a shell in C, which notes the caller and then calls the
+ * A report that reads tables closed to its caller runs as yquota's owner.
+ * SECURITY DEFINER alone would hide the calling role from it.  So the public
+ * function is a shell in C, which notes the calling role and then calls the
  * function of the same name and arguments with the suffix _as_owner, a SECURITY
- * DEFINER function that nobody else may call.  The same serves triggers that
- * have to tell who changed a row.
+ * DEFINER function that only the owner may call.  Triggers that record the role
+ * behind a change work the same way.
  *
  * A row of role_grant counts while the role has both the name and the OID that
  * it had: neither a role made anew under an old name nor, after a restore, one
@@ -23,28 +24,23 @@
  */
 #include "base/compat.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/parallel.h"
-#include "access/stratnum.h"
-#include "access/table.h"
-#include "access/tableam.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
 #include "commands/trigger.h"
-#include "executor/tuptable.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "store/catalog.h"
 #include "store/role_scope.h"
+#include "store/table_scan.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
@@ -81,118 +77,118 @@ yq_check_attributable(const char *table_name)
 				 errhint("Functions of indexes and materialized views must not change anything.")));
 }
 
-typedef struct Readable
-{
-	bool		all;
-	ArrayBuildState *projects;
-} Readable;
-
 Oid
 yq_role_scope_role(void)
 {
 	return OidIsValid(caller) ? caller : GetUserId();
 }
 
-/* The kind that a row of role_grant makes the reader, or NULL. */
+/* The projects that a role may see, while tables are read. */
+typedef struct Readable
+{
+	Oid			role;
+	bool		all;
+	ArrayBuildState *projects;
+} Readable;
+
+enum
+{
+	GRANT_ROLE_OID,
+	GRANT_ROLE,
+	GRANT_KIND,
+	GRANT_PROJECT,
+	GRANT_COLUMNS
+};
+
+static const char *const grant_columns[GRANT_COLUMNS] = {
+	[GRANT_ROLE_OID] = "role_oid",
+	[GRANT_ROLE] = "role",
+	[GRANT_KIND] = "kind",
+	[GRANT_PROJECT] = "project",
+};
+
+/* The kind that a row of role_grant gives a role, or NULL. */
 static char *
-granted_kind(Relation relation, TupleTableSlot *slot, Oid reader)
+granted_kind(const YqRow *row, Oid role)
 {
 	bool		isnull;
-	Oid			role = DatumGetObjectId(slot_getattr(slot, yq_column(relation, "role_oid"), &isnull));
-	char	   *name = GetUserNameFromId(role, true);
-	Datum		value = slot_getattr(slot, yq_column(relation, "role"), &isnull);
+	Oid			granted_role = DatumGetObjectId(yq_row_value(row, GRANT_ROLE_OID, &isnull));
+	char	   *name = GetUserNameFromId(granted_role, true);
 
-	if (name == NULL || strcmp(name, NameStr(*DatumGetName(value))) != 0 ||
-		!has_privs_of_role(reader, role))
+	if (name == NULL ||
+		strcmp(name, NameStr(*DatumGetName(yq_row_value(row, GRANT_ROLE, &isnull)))) != 0 ||
+		!has_privs_of_role(role, granted_role))
 		return NULL;
-	return TextDatumGetCString(slot_getattr(slot, yq_column(relation, "kind"), &isnull));
+	return yq_row_text(row, GRANT_KIND);
 }
 
 static void
-add_grant(Readable *readable, Relation relation, TupleTableSlot *slot, Oid reader)
+add_project(Readable *readable, const YqRow *row, int column)
 {
-	char	   *kind = granted_kind(relation, slot, reader);
 	bool		isnull;
-	Datum		value;
+	Datum		project = yq_row_value(row, column, &isnull);
+
+	if (!isnull)
+		readable->projects = accumArrayResult(readable->projects, project, false, TEXTOID,
+											  CurrentMemoryContext);
+}
+
+static void
+add_grant(const YqRow *row)
+{
+	Readable   *readable = row->argument;
+	char	   *kind = granted_kind(row, readable->role);
 
 	if (kind == NULL)
 		return;
 	if (strcmp(kind, "viewer") == 0 || strcmp(kind, "admin") == 0)
 		readable->all = true;
-	value = slot_getattr(slot, yq_column(relation, "project"), &isnull);
-	if (!isnull)
-		readable->projects = accumArrayResult(readable->projects, value, false, TEXTOID,
-											  CurrentMemoryContext);
+	add_project(readable, row, GRANT_PROJECT);
 }
 
-/* Whoever may see a project may see all that descend from it. */
+static void
+add_descendant(const YqRow *row)
+{
+	add_project(row->argument, row, 0);
+}
+
+/* A role that may see a project may see all that descend from it. */
 static void
 add_descendants(Readable *readable, Snapshot snapshot)
 {
-	Relation	relation;
-	Oid			index;
+	static const char *const columns[] = {"member"};
 	int			granted = readable->projects->nelems;
-	int			i;
 
 	if (yq_table_has_no_pages(YQ_PROJECT_FAMILY))
 		return;
-	relation = yq_table_open(YQ_PROJECT_FAMILY, AccessShareLock);
-	index = yq_index_oid(YQ_PROJECT_FAMILY, "project_family_ancestor_idx");
-	for (i = 0; i < granted; i++)
-	{
-		SysScanDesc scan;
-		ScanKeyData key;
-		HeapTuple	tuple;
-
-		ScanKeyInit(&key, yq_column(relation, "ancestor"), BTEqualStrategyNumber, F_TEXTEQ,
-					readable->projects->dvalues[i]);
-		scan = systable_beginscan(relation, index, true, snapshot, 1, &key);
-		while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-		{
-			bool		isnull;
-			Datum		member = heap_getattr(tuple, yq_column(relation, "member"),
-											  RelationGetDescr(relation), &isnull);
-
-			readable->projects = accumArrayResult(readable->projects, member, isnull, TEXTOID,
-												  CurrentMemoryContext);
-		}
-		systable_endscan(scan);
-	}
-	table_close(relation, AccessShareLock);
+	for (int i = 0; i < granted; i++)
+		yq_table_scan_index(YQ_PROJECT_FAMILY, "project_family_ancestor_idx", snapshot,
+							TextDatumGetCString(readable->projects->dvalues[i]), NULL,
+							columns, lengthof(columns), add_descendant, readable);
 }
 
-/* What a role may see, by the newest committed grants. */
+/* The projects that a role may see, by the newest committed grants. */
 static Readable
-find_readable(Oid reader)
+find_readable(Oid role)
 {
-	Readable	readable = {.all = false, .projects = NULL};
-	Relation	relation;
+	Readable	readable = {.role = role};
 	Snapshot	snapshot;
-	TableScanDesc scan;
-	TupleTableSlot *slot;
 
 	if (IsParallelWorker())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("what a role may read cannot be found out in a parallel worker")));
-	if (has_bypassrls_privilege(reader) || has_privs_of_role(reader, yq_extension_owner()))
+	if (has_bypassrls_privilege(role) || has_privs_of_role(role, yq_extension_owner()))
 	{
 		readable.all = true;
 		return readable;
 	}
 
-	relation = yq_table_open(YQ_ROLE_GRANT, AccessShareLock);
 	snapshot = yq_latest_snapshot();
-	slot = table_slot_create(relation, NULL);
-	scan = table_beginscan(relation, snapshot, 0, NULL);
-	while (!readable.all && table_scan_getnextslot(scan, ForwardScanDirection, slot))
-		add_grant(&readable, relation, slot, reader);
-	table_endscan(scan);
-	ExecDropSingleTupleTableSlot(slot);
+	yq_table_scan(YQ_ROLE_GRANT, snapshot, grant_columns, GRANT_COLUMNS, add_grant, &readable);
 	if (!readable.all && readable.projects != NULL)
 		add_descendants(&readable, snapshot);
 	UnregisterSnapshot(snapshot);
-	table_close(relation, AccessShareLock);
 	return readable;
 }
 
@@ -202,33 +198,36 @@ yq_reads_all(Oid role)
 	return find_readable(role).all;
 }
 
-/* Rows of role_grant are few, and read whenever somebody asks. */
+/* A kind that is looked for among the grants of a role. */
+typedef struct WantedKind
+{
+	Oid			role;
+	const char *kind;
+	bool		is_granted;
+} WantedKind;
+
+static void
+compare_grant(const YqRow *row)
+{
+	WantedKind *wanted = row->argument;
+	char	   *kind = granted_kind(row, wanted->role);
+
+	wanted->is_granted |= kind != NULL && strcmp(kind, wanted->kind) == 0;
+}
+
+/* The table is small, and each question reads it whole. */
 bool
 yq_acts_as(Oid role, const char *kind)
 {
-	Relation	relation;
+	WantedKind	wanted = {.role = role, .kind = kind};
 	Snapshot	snapshot;
-	TableScanDesc scan;
-	TupleTableSlot *slot;
-	bool		found = false;
 
 	if (has_privs_of_role(role, yq_extension_owner()))
 		return true;
-	relation = yq_table_open(YQ_ROLE_GRANT, AccessShareLock);
 	snapshot = yq_latest_snapshot();
-	slot = table_slot_create(relation, NULL);
-	scan = table_beginscan(relation, snapshot, 0, NULL);
-	while (!found && table_scan_getnextslot(scan, ForwardScanDirection, slot))
-	{
-		char	   *granted = granted_kind(relation, slot, role);
-
-		found = granted != NULL && strcmp(granted, kind) == 0;
-	}
-	table_endscan(scan);
-	ExecDropSingleTupleTableSlot(slot);
+	yq_table_scan(YQ_ROLE_GRANT, snapshot, grant_columns, GRANT_COLUMNS, compare_grant, &wanted);
 	UnregisterSnapshot(snapshot);
-	table_close(relation, AccessShareLock);
-	return found;
+	return wanted.is_granted;
 }
 
 PG_FUNCTION_INFO_V1(yq_sql_reads_all);

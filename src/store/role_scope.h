@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * role_scope.h
- *	  Who asks, and whose projects he may see.
+ *	  The acting role, and the projects that it may see.
  *
  * Reports show a role the projects that yquota.role_grant gives it.  The role
  * is the current user; inside a function that yq_sql_run_as_owner() runs with
