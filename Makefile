@@ -14,7 +14,7 @@
 
 PG_CONFIG ?= pg_config
 
-OWN_GOALS := bench check check-shape demo demo-stop help soak
+OWN_GOALS := bench check check-shape demo demo-stop help oracle oracle-compare soak
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
@@ -41,6 +41,12 @@ demo-stop:
 bench:
 	@PG_CONFIG='$(PG_CONFIG)' test/scripts/bench.sh
 
+oracle:
+	@test/scripts/oracle.sh $(ORACLE_AREAS)
+
+oracle-compare:
+	@ORACLE_COMPARE="$${ORACLE_COMPARE:-10}" test/scripts/oracle.sh $(ORACLE_AREAS)
+
 help:
 	@echo 'make                  build for the server of PG_CONFIG'
 	@echo 'make install          install into that server (DESTDIR is honoured)'
@@ -51,6 +57,8 @@ help:
 	@echo 'make demo             install what is missing, build, show yquota at work'
 	@echo 'make demo-stop        stop the server of the demonstration'
 	@echo 'make bench            install what is missing, build, measure (BENCH_SCALE=small for a quick look)'
+	@echo "make oracle           record decisions of Hadoop's own scheduler (ORACLE_AREAS, ORACLE_SEED, ORACLE_COUNT; test/oracle/README.md)"
+	@echo 'make oracle-compare   play recorded decisions again in Hadoop (ORACLE_COMPARE=10 of each area, ORACLE_RECORDED=directory)'
 
 $(filter-out $(OWN_GOALS),$(MAKECMDGOALS)):
 	+@$(MAKE) --no-print-directory $@

@@ -1,0 +1,100 @@
+#!/bin/bash
+# oracle.sh [AREA...]
+#
+# Build test/oracle against the Hadoop that its pom.xml names, and record or
+# compare; test/oracle/README.md tells what.  AREA is one of those of area_of()
+# below, by default all.  The environment says what to do:
+#
+#   ORACLE_SEED=N ORACLE_COUNT=N  generate so many workloads of each area from
+#                                 the seed on (1, 20) and record them below
+#                                 build/oracle/records
+#   ORACLE_FAMILY=NAME            only workloads of this kind
+#   ORACLE_COMPARE=N              instead, play so many recorded workloads of
+#                                 each area again and tell which come out as
+#                                 they were recorded
+#   ORACLE_RECORDED=DIRECTORY     a file AREA.jsonl there is compared, too
+
+. "$(dirname "$0")/common.sh"
+
+made=$top/build/oracle
+areas=(allocation queue-figures)
+
+# area_of AREA: set class and recorded, the file of the repository, if any.
+area_of()
+{
+	recorded=
+	case $1 in
+		allocation) class=yquota.oracle.Allocation recorded=test/scheduler/decisions.jsonl ;;
+		queue-figures) class=yquota.oracle.QueueFigures recorded=test/queues/figures.jsonl ;;
+		*) die "no area is named \"$1\"; there are: ${areas[*]}" ;;
+	esac
+}
+
+install_java()
+{
+	local missing=()
+
+	command -v javac >/dev/null || missing+=(default-jdk-headless)
+	command -v mvn >/dev/null || missing+=(maven)
+	[ ${#missing[@]} -gt 0 ] || return 0
+	say "installing ${missing[*]}"
+	[ "$(id -u)" -eq 0 ] || die "as root: apt-get install ${missing[*]}"
+	DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends "${missing[@]}" >&2 ||
+		{ apt-get -qy update >&2 && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends "${missing[@]}" >&2; }
+}
+
+build()
+{
+	say "building test/oracle"
+	mvn -q -B -f "$top/test/oracle/pom.xml" "-Dmade=$made/maven" compile dependency:copy-dependencies "-DoutputDirectory=$made/lib" >&2
+	mkdir -p "$made/configuration" "$made/records"
+	# Hadoop's log would hide the results.
+	printf 'log4j.rootLogger=OFF\n' >"$made/configuration/log4j.properties"
+}
+
+# play ARGUMENT...: run the class.  Its standard error has nothing but what
+# Hadoop prints there, which is shown when it fails.
+play()
+{
+	java -Xmx1500m -XX:+UseSerialGC "-Doracle.configuration=$made/configuration" \
+		-cp "$made/configuration:$made/maven/classes:$made/lib/*" "$class" "$@" 2>"$made/errors" ||
+		{ tail -n 20 "$made/errors" >&2; return 1; }
+}
+
+record()
+{
+	local workloads="$made/records/$1.workloads.jsonl" records="$made/records/$1.jsonl"
+
+	say "recording $1"
+	play generate "${ORACLE_SEED:-1}" "${ORACLE_COUNT:-20}" ${ORACLE_FAMILY:+"$ORACLE_FAMILY"} >"$workloads"
+	play record <"$workloads" >"$records"
+	say "$(grep -c . "$records") records in ${records#"$top"/}"
+}
+
+compare()
+{
+	local file
+
+	for file in ${recorded:+"$top/$recorded"} ${ORACLE_RECORDED:+"$ORACLE_RECORDED/$1.jsonl"}; do
+		[ -e "$file" ] || continue
+		printf '%s, %s\n' "$1" "$file"
+		play compare "$ORACLE_COMPARE" <"$file" || failed=1
+	done
+}
+
+failed=0
+[ $# -gt 0 ] && areas=("$@")
+for area in "${areas[@]}"; do
+	area_of "$area"
+done
+install_java
+build
+for area in "${areas[@]}"; do
+	area_of "$area"
+	if [ -n "${ORACLE_COMPARE:-}" ]; then
+		compare "$area"
+	else
+		record "$area"
+	fi
+done
+exit "$failed"
