@@ -384,3 +384,36 @@ yq_activation_reason(const YqLeaf *leaf, const YqActivation *activation)
 					yq_amounts_text(hierarchy, activation->used),
 					yq_amounts_text(hierarchy, activation->limit));
 }
+
+/* -- a leaf ------------------------------------------------------------------- */
+
+List *
+yq_leaf_activate(YqLeaf *leaf, YqApplication *newcomer, YqActivation **held)
+{
+	List	   *waiting = NIL;
+	List	   *activated = NIL;
+	bool		may_succeed;
+	ListCell   *cell;
+
+	*held = NULL;
+	if (newcomer != NULL)
+		yq_leaf_note(leaf, newcomer, YQ_APPLICATION_REJECTED, YQ_APPLICATION_ACCEPTED);
+	may_succeed = leaf->accepted > 0 && yq_activation_may_succeed(leaf, newcomer);
+	/* when nothing can start, only what holds the newcomer is of interest */
+	if (may_succeed && leaf->accepted > (newcomer != NULL ? 1 : 0))
+		waiting = yq_applications_of_leaf(leaf->hierarchy, leaf->queue->path, YQ_APPLICATION_ACCEPTED);
+	if (newcomer != NULL)
+		waiting = yq_applications_insert(waiting, newcomer);
+	if (!may_succeed && newcomer == NULL)
+		return NIL;
+	foreach(cell, yq_activation_decide(leaf, waiting, newcomer))
+	{
+		YqActivation *activation = lfirst(cell);
+
+		if (activation->outcome == YQ_ACTIVATION_ACTIVATE)
+			activated = lappend(activated, activation);
+		else if (activation->application == newcomer)
+			*held = activation;
+	}
+	return activated;
+}

@@ -63,6 +63,13 @@ extern bool yq_activation_may_succeed(YqLeaf *leaf, const YqApplication *newcome
  */
 extern List *yq_activation_decide(YqLeaf *leaf, List *applications, const YqApplication *newcomer);
 
+/*
+ * Decide about the waiting applications of a leaf, with a newcomer (may be NULL) that
+ * has no row yet: YqActivation of those that may start, and the one that holds the
+ * newcomer in *held.
+ */
+extern List *yq_leaf_activate(YqLeaf *leaf, YqApplication *newcomer, YqActivation **held);
+
 /* am_limit, user_am_limit or empty_cluster; NULL for YQ_ACTIVATION_ACTIVATE. */
 extern const char *yq_activation_limit_name(YqActivationOutcome outcome);
 

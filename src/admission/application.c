@@ -16,7 +16,7 @@
 #include "common/int.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "store/catalog.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
@@ -398,4 +398,14 @@ yq_application_set_state(YqApplication *application, YqApplicationState state, c
 	if (yq_saved_plan_execute(&update, values, nulls) != 1)
 		elog(ERROR, "application \"%s\" is gone", application->application_id);
 	application->state = state;
+}
+
+int64
+yq_application_lifetime(const YqQueue *queue, int64 requested)
+{
+	if (queue == NULL || queue->kind != YQ_QUEUE_LEAF)
+		return requested;
+	if (requested <= 0)
+		return queue->default_lifetime;
+	return queue->maximum_lifetime > 0 ? Min(requested, queue->maximum_lifetime) : requested;
 }

@@ -104,4 +104,10 @@ extern TimestampTz yq_application_expiry(TimestampTz from, int64 seconds);
 extern void yq_application_set_state(YqApplication *application, YqApplicationState state,
 									 const char *why);
 
+/*
+ * Lifetime that an application would get in a queue, of what is asked for (not
+ * positive: nothing); seconds, not positive for none (cs-semantics 3.8).
+ */
+extern int64 yq_application_lifetime(const YqQueue *queue, int64 requested);
+
 #endif							/* YQ_APPLICATION_H */

@@ -17,8 +17,9 @@
 #include "admission/application_change.h"
 #include "admission/last_am_limit.h"
 #include "admission/parallel.h"
+#include "admission/queue_lock.h"
+#include "admission/refresh.h"
 #include "admission/submission.h"
-#include "admission/submission_lock.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "store/catalog.h"
@@ -37,15 +38,15 @@ typedef struct Locked
 } Locked;
 
 static void
-add_locks(YqSubmissionLocks *locks, const YqQueue *queue, const char *username)
+add_locks(YqQueueLocks *locks, const YqQueue *queue, const char *username)
 {
 	ListCell   *cell;
 
 	foreach(cell, yq_parallel_limited_queues(queue))
-		yq_submission_locks_add(locks, YQ_LOCK_PARALLEL_QUEUE, ((const YqQueue *) lfirst(cell))->path);
+		yq_queue_locks_add(locks, YQ_LOCK_PARALLEL_QUEUE, ((const YqQueue *) lfirst(cell))->path);
 	if (yq_parallel_user_limit(username) != YQ_UNLIMITED)
-		yq_submission_locks_add(locks, YQ_LOCK_PARALLEL_USER, username);
-	yq_submission_locks_add(locks, YQ_LOCK_LEAF, queue->path);
+		yq_queue_locks_add(locks, YQ_LOCK_PARALLEL_USER, username);
+	yq_queue_locks_add(locks, YQ_LOCK_LEAF, queue->path);
 }
 
 static bool
@@ -58,16 +59,16 @@ is_running(const YqApplication *application)
  * What has to be locked for a change of an application: its leaf and, when it
  * leaves that, the target and all held applications that could go on.
  */
-static YqSubmissionLocks
+static YqQueueLocks
 find_locks(const Locked *locked, bool leaves, const YqQueue *target)
 {
 	const YqApplication *application = locked->application;
-	YqSubmissionLocks locks = {NIL};
+	YqQueueLocks locks = {NIL};
 	ListCell   *cell;
 
 	if (locked->queue == NULL || !leaves)
 	{
-		yq_submission_locks_add(&locks, YQ_LOCK_LEAF, application->queue);
+		yq_queue_locks_add(&locks, YQ_LOCK_LEAF, application->queue);
 		return locks;
 	}
 	add_locks(&locks, locked->queue, application->username);
@@ -135,25 +136,25 @@ lock_application(const char *application_id, const YqSubject *caller, bool leave
 {
 	Locked		locked;
 
-	yq_submission_lock_configuration(RowExclusiveLock);
+	yq_queue_lock_configuration(RowExclusiveLock);
 	locked = find_application(application_id);
 	check_caller(&locked, caller);
 	*target = find_target(&locked, target_name);
 	while (yq_application_is_live(locked.application->state))
 	{
-		YqSubmissionLocks taken = find_locks(&locked, leaves, *target);
-		YqSubmissionLocks needed;
+		YqQueueLocks taken = find_locks(&locked, leaves, *target);
+		YqQueueLocks needed;
 
 		CHECK_FOR_INTERRUPTS();
-		yq_submission_locks_take(&taken);
+		yq_queue_locks_take(&taken);
 		locked = find_application(application_id);
 		*target = find_target(&locked, target_name);
 		if (!yq_application_is_live(locked.application->state))
 			break;
 		needed = find_locks(&locked, leaves, *target);
-		if (yq_submission_locks_cover(&taken, &needed))
+		if (yq_queue_locks_cover(&taken, &needed))
 			break;
-		yq_submission_locks_release(&taken);
+		yq_queue_locks_release(&taken);
 	}
 	return locked;
 }
@@ -562,14 +563,14 @@ yq_applications_activate(const char *leaf_name)
 	YqHierarchy *hierarchy;
 	YqQueue    *queue;
 
-	yq_submission_lock_configuration(RowExclusiveLock);
+	yq_queue_lock_configuration(RowExclusiveLock);
 	hierarchy = yq_hierarchy_in_force();
 	queue = yq_hierarchy_find_by_name(hierarchy, leaf_name);
 	if (queue == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("queue \"%s\" does not exist", leaf_name)));
-	yq_submission_lock_leaf(queue->path);
+	yq_queue_lock_leaf(queue->path);
 	return activate_leaf(hierarchy, queue);
 }
 
@@ -593,7 +594,7 @@ yq_applications_refresh(void)
 	List	   *changed = NIL;
 	ListCell   *cell;
 
-	yq_submission_lock_configuration(ShareRowExclusiveLock);
+	yq_queue_lock_configuration(ShareRowExclusiveLock);
 	hierarchy = yq_hierarchy_in_force();
 	yq_last_am_limits_compute_again(hierarchy);
 	leaves.hierarchy = hierarchy;

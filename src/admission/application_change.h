@@ -3,7 +3,7 @@
  * application_change.h
  *	  What happens to applications after they were let in (seed 004).
  *
- * Every function locks what it decides by (submission_lock.h), until the
+ * Every function locks what it decides by (queue_lock.h), until the
  * transaction ends.  An id that nobody has submitted is an error
  * (ERRCODE_UNDEFINED_OBJECT).  caller is who asks for the change, and has to be
  * allowed to (application_access.h), else ERRCODE_INSUFFICIENT_PRIVILEGE; NULL is

@@ -11,12 +11,12 @@
 #include "admission/application.h"
 #include "admission/application_counter.h"
 #include "admission/application_total.h"
-#include "admission/submission_lock.h"
+#include "admission/queue_lock.h"
 #include "base/arguments.h"
 #include "base/resource.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "store/catalog.h"
 #include "store/role_scope.h"
 #include "store/saved_plan.h"
@@ -155,14 +155,14 @@ is_same_counter(const CountedRow *a, const CountedRow *b)
 static void
 lock_leaves(const CountedRow *old_row, const CountedRow *new_row)
 {
-	YqSubmissionLocks locks = {NIL};
+	YqQueueLocks locks = {NIL};
 
-	yq_submission_lock_configuration(RowExclusiveLock);
+	yq_queue_lock_configuration(RowExclusiveLock);
 	if (old_row != NULL)
-		yq_submission_locks_add(&locks, YQ_LOCK_LEAF, TextDatumGetCString(old_row->queue));
+		yq_queue_locks_add(&locks, YQ_LOCK_LEAF, TextDatumGetCString(old_row->queue));
 	if (new_row != NULL)
-		yq_submission_locks_add(&locks, YQ_LOCK_LEAF, TextDatumGetCString(new_row->queue));
-	yq_submission_locks_take(&locks);
+		yq_queue_locks_add(&locks, YQ_LOCK_LEAF, TextDatumGetCString(new_row->queue));
+	yq_queue_locks_take(&locks);
 }
 
 static void

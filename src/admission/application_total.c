@@ -18,7 +18,7 @@
 #include "access/twophase.h"
 #include "access/xact.h"
 #include "admission/application_total.h"
-#include "admission/submission_lock.h"
+#include "admission/queue_lock.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
@@ -80,7 +80,7 @@ write_total(void)
 	unwritten = NIL;
 	if (change == 0)
 		return;
-	values[0] = Int32GetDatum(yq_submission_lock_total());
+	values[0] = Int32GetDatum(yq_queue_lock_total());
 	values[1] = Int64GetDatum(change);
 	GetUserIdAndSecContext(&user, &security_context);
 	SetUserIdAndSecContext(yq_extension_owner(), security_context | SECURITY_LOCAL_USERID_CHANGE);
@@ -213,7 +213,7 @@ yq_system_decide(int maximum_applications, bool is_to_be_let_in)
 	register_callbacks();
 	if (is_to_be_let_in && admitted < allowance)
 	{
-		yq_submission_lock_system(ShareLock);
+		yq_queue_lock_system(ShareLock);
 		decision.applications = read_total();
 		if (decision.applications + (int64) transactions * allowance < maximum_applications)
 		{
@@ -222,10 +222,10 @@ yq_system_decide(int maximum_applications, bool is_to_be_let_in)
 		}
 		/* two that hold it shared would wait for each other to let go */
 		if (admitted == 0)
-			yq_submission_unlock_system(ShareLock);
+			yq_queue_unlock_system(ShareLock);
 	}
 	if (is_to_be_let_in)
-		yq_submission_lock_system(ExclusiveLock);
+		yq_queue_lock_system(ExclusiveLock);
 	decision.applications = read_total();
 	decision.is_allowed = decision.applications < maximum_applications;
 	return decision;

@@ -13,7 +13,7 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "queues/effective.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "store/catalog.h"
 #include "store/row_update.h"
 #include "store/saved_plan.h"

@@ -10,7 +10,7 @@
 #include "admission/last_am_limit.h"
 #include "admission/leaf.h"
 #include "queues/effective.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "queues/usage.h"
 #include "store/catalog.h"
 #include "store/table_scan.h"

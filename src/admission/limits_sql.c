@@ -13,7 +13,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "store/role_scope.h"
 #include "utils/builtins.h"
 

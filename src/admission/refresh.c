@@ -14,7 +14,7 @@
 #include "admission/application_counter.h"
 #include "admission/refresh.h"
 #include "queues/effective.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "queues/text.h"
 #include "queues/validate.h"
 #include "store/table_scan.h"
@@ -323,4 +323,16 @@ yq_hierarchy_refresh_order(YqHierarchy *hierarchy, const YqQueueStatuses *status
 		is_new = is_new || queue->is_refreshed != was_refreshed;
 	}
 	return is_new;
+}
+
+YqHierarchy *
+yq_hierarchy_in_force(void)
+{
+	YqHierarchy *hierarchy = yq_hierarchy_get();
+
+	yq_hierarchy_compute(hierarchy);
+	if (!hierarchy->is_in_force)
+		(void) yq_hierarchy_refresh(hierarchy, yq_queue_status_read(hierarchy));
+	hierarchy->is_in_force = true;
+	return hierarchy;
 }

@@ -65,4 +65,10 @@ extern const char *yq_queue_state_name(bool is_running, int64 work);
 /* Names of kinds as the table has them. */
 extern const char *yq_queue_kind_name(YqQueueKind kind);
 
+/*
+ * The configuration in force: the hierarchy of this session with effective figures
+ * and states of queues.
+ */
+extern YqHierarchy *yq_hierarchy_in_force(void);
+
 #endif							/* YQ_REFRESH_H */

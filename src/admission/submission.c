@@ -13,17 +13,16 @@
 #include "admission/access.h"
 #include "admission/activation.h"
 #include "admission/application_total.h"
-#include "admission/auto_create.h"
-#include "admission/auto_removal.h"
+#include "admission/dynamic_queues.h"
 #include "admission/parallel.h"
 #include "admission/placement.h"
+#include "admission/queue_lock.h"
 #include "admission/refresh.h"
 #include "admission/submission.h"
-#include "admission/submission_lock.h"
 #include "base/row_builder.h"
 #include "executor/spi.h"
 #include "queues/effective.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "queues/text.h"
 #include "storage/lmgr.h"
 #include "store/catalog.h"
@@ -53,26 +52,6 @@ refuse(Decision *decision, const char *decided_by, const char *decided_at, char 
 	verdict->decided_at = decided_at;
 	verdict->reason = reason;
 	return false;
-}
-
-/* -- what is in force ------------------------------------------------------- */
-
-YqHierarchy *
-yq_hierarchy_in_force(void)
-{
-	YqHierarchy *hierarchy = yq_hierarchy_get();
-
-	yq_hierarchy_compute(hierarchy);
-	if (!hierarchy->is_in_force)
-		(void) yq_hierarchy_refresh(hierarchy, yq_queue_status_read(hierarchy));
-	hierarchy->is_in_force = true;
-	return hierarchy;
-}
-
-bool
-yq_queue_is_created_leaf(const YqQueue *queue)
-{
-	return queue->is_auto_created && queue->parent != NULL && queue->parent->kind == YQ_QUEUE_MANAGED_PARENT;
 }
 
 static void
@@ -108,14 +87,14 @@ place(Decision *decision)
 	LOCKMODE	mode = RowExclusiveLock;
 
 	if (decision->is_to_be_let_in)
-		yq_submission_lock_configuration(mode);
+		yq_queue_lock_configuration(mode);
 	ask_for_place(decision);
 	while (decision->is_to_be_let_in && decision->placement.must_create && mode == RowExclusiveLock)
 	{
 		UnlockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), mode);
 		mode = ShareRowExclusiveLock;
-		yq_submission_lock_queues();
-		yq_submission_lock_configuration(mode);
+		yq_queue_lock_rows();
+		yq_queue_lock_configuration(mode);
 		ask_for_place(decision);
 	}
 	if (decision->placement.outcome == YQ_PLACEMENT_REJECTED)
@@ -127,16 +106,6 @@ place(Decision *decision)
 		decision->placement.queue;
 	find_queue(decision);
 	return true;
-}
-
-int64
-yq_application_lifetime(const YqQueue *queue, int64 requested)
-{
-	if (queue == NULL || queue->kind != YQ_QUEUE_LEAF)
-		return requested;
-	if (requested <= 0)
-		return queue->default_lifetime;
-	return queue->maximum_lifetime > 0 ? Min(requested, queue->maximum_lifetime) : requested;
 }
 
 static bool
@@ -360,15 +329,15 @@ static void
 lock_leaf(Decision *decision)
 {
 	const char *username = decision->submission->subject.username;
-	YqSubmissionLocks locks = {NIL};
+	YqQueueLocks locks = {NIL};
 	ListCell   *cell;
 
 	foreach(cell, yq_parallel_limited_queues(decision->queue))
-		yq_submission_locks_add(&locks, YQ_LOCK_PARALLEL_QUEUE, ((const YqQueue *) lfirst(cell))->path);
+		yq_queue_locks_add(&locks, YQ_LOCK_PARALLEL_QUEUE, ((const YqQueue *) lfirst(cell))->path);
 	if (yq_parallel_user_limit(username) != YQ_UNLIMITED)
-		yq_submission_locks_add(&locks, YQ_LOCK_PARALLEL_USER, username);
-	yq_submission_locks_add(&locks, YQ_LOCK_LEAF, decision->queue->path);
-	yq_submission_locks_take(&locks);
+		yq_queue_locks_add(&locks, YQ_LOCK_PARALLEL_USER, username);
+	yq_queue_locks_add(&locks, YQ_LOCK_LEAF, decision->queue->path);
+	yq_queue_locks_take(&locks);
 }
 
 static bool
@@ -452,37 +421,6 @@ check_credit(Decision *decision)
 }
 
 /* -- may it start? ------------------------------------------------------------ */
-
-List *
-yq_leaf_activate(YqLeaf *leaf, YqApplication *newcomer, YqActivation **held)
-{
-	List	   *waiting = NIL;
-	List	   *activated = NIL;
-	bool		may_succeed;
-	ListCell   *cell;
-
-	*held = NULL;
-	if (newcomer != NULL)
-		yq_leaf_note(leaf, newcomer, YQ_APPLICATION_REJECTED, YQ_APPLICATION_ACCEPTED);
-	may_succeed = leaf->accepted > 0 && yq_activation_may_succeed(leaf, newcomer);
-	/* when nothing can start, only what holds the newcomer is of interest */
-	if (may_succeed && leaf->accepted > (newcomer != NULL ? 1 : 0))
-		waiting = yq_applications_of_leaf(leaf->hierarchy, leaf->queue->path, YQ_APPLICATION_ACCEPTED);
-	if (newcomer != NULL)
-		waiting = yq_applications_insert(waiting, newcomer);
-	if (!may_succeed && newcomer == NULL)
-		return NIL;
-	foreach(cell, yq_activation_decide(leaf, waiting, newcomer))
-	{
-		YqActivation *activation = lfirst(cell);
-
-		if (activation->outcome == YQ_ACTIVATION_ACTIVATE)
-			activated = lappend(activated, activation);
-		else if (activation->application == newcomer)
-			*held = activation;
-	}
-	return activated;
-}
 
 static void
 hold_for_parallel(Decision *decision, const YqParallelDecision *parallel)

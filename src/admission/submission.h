@@ -63,7 +63,7 @@ typedef struct YqAdmission
 
 /*
  * Decide.  When it is to be let in, locks what the decision depends on
- * (submission_lock.h) and creates the queue where that is needed; else nothing
+ * (queue_lock.h) and creates the queue where that is needed; else nothing
  * is locked or changed.
  */
 extern YqAdmission yq_submission_decide(const YqSubmission *submission, bool is_to_be_let_in);
@@ -76,24 +76,12 @@ extern void yq_submission_record(const YqSubmission *submission, YqAdmission *ad
 
 /* -- parts of it ------------------------------------------------------------ */
 
-/* What is in force: the hierarchy with effective figures and states of queues. */
-extern YqHierarchy *yq_hierarchy_in_force(void);
-
-/* Is a leaf created by a managed parent (first generation)? */
-extern bool yq_queue_is_created_leaf(const YqQueue *queue);
-
 /*
  * May a leaf take one more application of a user?  States of the leaf and of
  * those above it, and how many it has; false with the verdict filled.
  */
 extern bool yq_leaf_may_take(const YqLeaf *leaf, const char *application_id, const char *username,
 							 YqVerdict *verdict);
-
-/*
- * Lifetime that an application would get in a queue, of what is asked for (not
- * positive: nothing); seconds, not positive for none (cs-semantics 3.8).
- */
-extern int64 yq_application_lifetime(const YqQueue *queue, int64 requested);
 
 /*
  * What is asked for the application master, as it is charged: amounts in whole
@@ -109,12 +97,5 @@ extern bool yq_am_request_decide(const YqHierarchy *hierarchy, const YqQueue *qu
 extern bool yq_am_label_check(const YqHierarchy *hierarchy, const YqQueue *queue, const char *label,
 							  YqVerdict *verdict);
 
-/*
- * Pass over the waiting applications of a leaf, with a newcomer (may be NULL) that
- * has no row yet: YqActivation of those that may start, and what holds the
- * newcomer in *held.
- */
-struct YqActivation;
-extern List *yq_leaf_activate(YqLeaf *leaf, YqApplication *newcomer, struct YqActivation **held);
 
 #endif							/* YQ_SUBMISSION_H */

@@ -15,7 +15,7 @@
 #include "base/row_builder.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"

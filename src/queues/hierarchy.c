@@ -1,39 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * hierarchy.c
- *	  The hierarchy of queues in memory: making it from rows, and keeping it.
- *
- * Each session keeps one, made anew when a change of a table it is made from is
- * heard of (see yq_catalog_on_change_of_rows): a change by another session before this
- * session's next statement, an own one at once, and again when it is rolled
- * back.  The newest committed state is read, whatever the isolation level.
- *
- * Parents are resolved before their children, so that inheriting is copying.
+ *	  The hierarchy of queues in memory: what is found in it, and amounts.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
-#include "access/xact.h"
-#include "mb/pg_wchar.h"
-#include "miscadmin.h"
-#include "queues/hierarchy_read.h"
-#include "store/catalog.h"
-#include "utils/memutils.h"
-#include "utils/snapmgr.h"
+#include "base/resource.h"
+#include "queues/hierarchy.h"
 
 /* -- looking up ------------------------------------------------------------ */
-
-typedef struct PathEntry
-{
-	YqBytes		key;
-	YqQueue    *queue;
-} PathEntry;
 
 YqQueue *
 yq_hierarchy_find_bytes(const YqHierarchy *hierarchy, YqBytes path)
 {
-	PathEntry  *entry = yq_bytes_table_find(hierarchy->by_path, path);
+	YqQueueEntry *entry = yq_bytes_table_find(hierarchy->by_path, path);
 
 	return entry == NULL ? NULL : entry->queue;
 }
@@ -51,7 +33,7 @@ yq_hierarchy_find_by_name(const YqHierarchy *hierarchy, const char *name)
 {
 	YqBytes		key = {name, strlen(name)};
 	YqQueue    *queue = yq_hierarchy_find(hierarchy, name);
-	PathEntry  *entry;
+	YqQueueEntry *entry;
 
 	/* "root" is always the root (seed 004, Hadoop 3.4.1) */
 	if (queue != NULL || strcmp(name, "root") == 0)
@@ -64,9 +46,15 @@ bool
 yq_hierarchy_name_is_ambiguous(const YqHierarchy *hierarchy, const char *name)
 {
 	YqBytes		key = {name, strlen(name)};
-	PathEntry  *entry = yq_bytes_table_find(hierarchy->by_name, key);
+	YqQueueEntry *entry = yq_bytes_table_find(hierarchy->by_name, key);
 
 	return entry != NULL && entry->queue == NULL;
+}
+
+bool
+yq_queue_is_created_leaf(const YqQueue *queue)
+{
+	return queue->is_auto_created && queue->parent != NULL && queue->parent->kind == YQ_QUEUE_MANAGED_PARENT;
 }
 
 bool
@@ -119,294 +107,59 @@ yq_hierarchy_amounts(const YqHierarchy *hierarchy)
 	return palloc0(hierarchy->calculator.types * sizeof(int64));
 }
 
-/* -- the tree -------------------------------------------------------------- */
+/* -- amounts --------------------------------------------------------------- */
 
-static int
-compare_siblings(const void *a, const void *b)
+void
+yq_hierarchy_add_amounts(const YqHierarchy *hierarchy, int64 *amounts, Datum resource)
 {
-	const YqQueue *left = *(YqQueue *const *) a;
-	const YqQueue *right = *(YqQueue *const *) b;
+	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
+	int			count = yq_resource_read(DatumGetYqResourceP(resource), entries);
 
-	if (left->bucket != right->bucket)
-		return left->bucket < right->bucket ? -1 : 1;
-	if (left->is_auto_created != right->is_auto_created)
-		return right->is_auto_created ? -1 : 1;
-	if (left->position != right->position)
-		return left->position < right->position ? -1 : 1;
-	return strcmp(left->path, right->path);
-}
-
-static void
-make_queues(YqHierarchyLoader *loader)
-{
-	YqHierarchy *hierarchy = loader->hierarchy;
-
-	YqQueue    *queues = palloc_extended(sizeof(YqQueue) * Max(loader->row_count, 1),
-										 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-
-	hierarchy->by_path = yq_bytes_table_create_for("yquota queues", sizeof(PathEntry), loader->row_count,
-												   hierarchy->context);
-	hierarchy->containers_elsewhere = yq_bytes_table_create("yquota containers elsewhere",
-															 sizeof(YqNameCount), hierarchy->context);
-	hierarchy->by_name = yq_bytes_table_create("yquota queue names", sizeof(PathEntry), hierarchy->context);
-	hierarchy->queues = palloc_extended(sizeof(YqQueue *) * Max(loader->row_count, 1), MCXT_ALLOC_HUGE);
-	for (int i = 0; i < loader->row_count; i++)
+	for (int i = 0; i < count; i++)
 	{
-		YqQueueRow *row = loader->rows[i];
-		YqQueue    *queue = &queues[i];
-		PathEntry  *entry;
-		YqBytes		key;
-		bool		found;
-
-		queue->path = pnstrdup(row->key.data, row->key.length);
-		queue->key.data = queue->path;
-		queue->key.length = row->key.length;
-		queue->name = strrchr(queue->path, '.') == NULL ? queue->path : strrchr(queue->path, '.') + 1;
-		queue->position = row->nulls[YQ_COL_POSITION] ? PG_INT32_MAX : DatumGetInt32(row->values[YQ_COL_POSITION]);
-		queue->is_auto_created = DatumGetBool(row->values[YQ_COL_AUTO_CREATED]);
-		row->queue = queue;
-		entry = yq_bytes_table_enter_kept(hierarchy->by_path, queue->key, &found);
-		entry->queue = queue;
-		if (queue->name == queue->path)
-			continue;
-		key.data = queue->name;
-		key.length = queue->path + queue->key.length - queue->name;
-		entry = yq_bytes_table_enter_kept(hierarchy->by_name, key, &found);
-		entry->queue = found ? NULL : queue;
-	}
-}
-
-/* String.hashCode(), and what HashMap.hash() makes of it. */
-static uint32
-hash_as_java(const char *path)
-{
-	const unsigned char *unicode = (unsigned char *) pg_server_to_any(path, strlen(path), PG_UTF8);
-	uint32		hash = 0;
-
-	for (; *unicode != '\0'; unicode += pg_utf_mblen(unicode))
-	{
-		pg_wchar	character = utf8_to_unicode(unicode);
-
-		if (character >= 0x10000)
+		for (int type = 0; type < hierarchy->calculator.types; type++)
 		{
-			hash = hash * 31 + 0xD800 + ((character - 0x10000) >> 10);
-			character = 0xDC00 + (character & 0x3FF);
+			const char *name = hierarchy->type_names[type];
+
+			if ((int) strlen(name) == entries[i].name_length &&
+				memcmp(name, entries[i].name, entries[i].name_length) == 0)
+				amounts[type] += entries[i].amount;
 		}
-		hash = hash * 31 + character;
-	}
-	return hash ^ (hash >> 16);
-}
-
-/* A HashMap begins with 16 buckets, and doubles them when more than three quarters as many keys are in it. */
-static void
-set_buckets(YqQueue *parent)
-{
-	int			buckets = 16;
-	int			refreshed = 0;
-
-	for (int i = 0; i < parent->child_count; i++)
-		refreshed += parent->children[i]->is_refreshed;
-	while (refreshed > buckets / 4 * 3)
-		buckets *= 2;
-	for (int i = 0; i < parent->child_count; i++)
-	{
-		YqQueue    *child = parent->children[i];
-
-		child->bucket = child->is_refreshed ? (int) (hash_as_java(child->path) & (buckets - 1)) : PG_INT32_MAX;
 	}
 }
 
-/* Tie children to their parents, in order. */
-static void
-tie_children(YqHierarchyLoader *loader)
+int64 *
+yq_hierarchy_read_amounts(const YqHierarchy *hierarchy, Datum resource)
 {
-	YqHierarchy *hierarchy = loader->hierarchy;
+	int64	   *amounts = yq_hierarchy_amounts(hierarchy);
 
-	for (int i = 0; i < loader->row_count; i++)
+	yq_hierarchy_add_amounts(hierarchy, amounts, resource);
+	return amounts;
+}
+
+Datum
+yq_hierarchy_resource(const YqHierarchy *hierarchy, const int64 *amounts)
+{
+	YqResourceEntry entries[YQ_MAX_RESOURCE_TYPES];
+	int			count = 0;
+
+	for (int i = 0; i < hierarchy->calculator.types; i++)
 	{
-		YqQueue    *queue = loader->rows[i]->queue;
-		YqBytes		above = {queue->path, Max(queue->name - queue->path - 1, 0)};
-		PathEntry  *entry;
-
-		if (queue->name == queue->path)
-		{
-			hierarchy->root = queue;
+		if (amounts[i] == 0)
 			continue;
-		}
-		entry = yq_bytes_table_find(hierarchy->by_path, above);
-		if (entry == NULL)
-			continue;
-		queue->parent = entry->queue;
-		queue->parent->child_count++;
+		entries[count].name = hierarchy->type_names[i];
+		entries[count].name_length = strlen(hierarchy->type_names[i]);
+		entries[count++].amount = amounts[i];
 	}
-	for (int i = 0; i < loader->row_count; i++)
-	{
-		YqQueue    *queue = loader->rows[i]->queue;
-
-		if (queue->child_count > 0)
-			queue->children = palloc(sizeof(YqQueue *) * queue->child_count);
-		queue->child_count = 0;
-	}
-	for (int i = 0; i < loader->row_count; i++)
-	{
-		YqQueue    *queue = loader->rows[i]->queue;
-
-		if (queue->parent != NULL)
-			queue->parent->children[queue->parent->child_count++] = queue;
-	}
-	for (int i = 0; i < loader->row_count; i++)
-	{
-		YqQueue    *queue = loader->rows[i]->queue;
-
-		if (queue->child_count <= 1)
-			continue;
-		set_buckets(queue);
-		qsort(queue->children, queue->child_count, sizeof(YqQueue *), compare_siblings);
-	}
+	return PointerGetDatum(yq_resource_make(entries, count));
 }
 
-static void
-append_subtree(YqHierarchy *hierarchy, YqQueue *queue, int depth)
+Datum
+yq_hierarchy_bounded_resource(const YqHierarchy *hierarchy, const int64 *amounts)
 {
-	check_stack_depth();
-	queue->depth = depth;
-	queue->number = hierarchy->queue_count;
-	hierarchy->queues[hierarchy->queue_count++] = queue;
-	for (int i = 0; i < queue->child_count; i++)
-		append_subtree(hierarchy, queue->children[i], depth + 1);
-}
+	int64		bounded[YQ_MAX_RESOURCE_TYPES];
 
-static void
-order_queues(YqHierarchyLoader *loader)
-{
-	YqHierarchy *hierarchy = loader->hierarchy;
-
-	if (hierarchy->root != NULL)
-		append_subtree(hierarchy, hierarchy->root, 0);
-	hierarchy->orphan_count = loader->row_count - hierarchy->queue_count;
-	/* those that hang from nothing, and what hangs from them */
-	for (int i = 0; i < loader->row_count; i++)
-	{
-		YqQueue    *queue = loader->rows[i]->queue;
-
-		if (queue->parent == NULL && queue != hierarchy->root)
-			append_subtree(hierarchy, queue, 1);
-	}
-	loader->row_of = MemoryContextAllocHuge(loader->scratch, sizeof(YqQueueRow *) * Max(loader->row_count, 1));
-	for (int i = 0; i < loader->row_count; i++)
-		loader->row_of[loader->rows[i]->queue->number] = loader->rows[i];
-}
-
-/* -- making it --------------------------------------------------------------- */
-
-/* Labels that some queue configures: root has them all. */
-static bool *
-find_configured_labels(YqHierarchyLoader *loader)
-{
-	YqHierarchy *hierarchy = loader->hierarchy;
-	bool	   *configured = palloc0(sizeof(bool) * hierarchy->label_count);
-
-	for (int i = 0; i < loader->row_count; i++)
-	{
-		for (const YqLabelRow *row = loader->rows[i]->labels; row != NULL; row = row->next)
-			configured[yq_hierarchy_label(hierarchy, row->label)] = true;
-	}
-	return configured;
-}
-
-YqHierarchy *
-yq_hierarchy_load(Snapshot snapshot, MemoryContext parent)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "yquota queues",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "yquota queues, rows",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old_context = MemoryContextSwitchTo(scratch);
-	YqHierarchyLoader loader = {.snapshot = snapshot, .scratch = scratch};
-	bool	   *configured_labels;
-
-	loader.hierarchy = MemoryContextAllocZero(context, sizeof(YqHierarchy));
-	loader.hierarchy->context = context;
-	yq_hierarchy_read_queues(&loader);
-	MemoryContextSwitchTo(context);
-	make_queues(&loader);
-	yq_hierarchy_read_refreshed(&loader);
-	tie_children(&loader);
-	order_queues(&loader);
-	MemoryContextSwitchTo(scratch);
-	yq_hierarchy_read(&loader);
-	yq_hierarchy_read_access(&loader);
-	configured_labels = find_configured_labels(&loader);
-
-	MemoryContextSwitchTo(context);
-	for (int i = 0; i < loader.hierarchy->queue_count; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		yq_hierarchy_resolve(&loader, loader.hierarchy->queues[i], configured_labels);
-	}
-	yq_hierarchy_read_nodes(loader.hierarchy, snapshot);
-	MemoryContextSwitchTo(old_context);
-	MemoryContextDelete(scratch);
-	MemoryContextSetParent(context, parent);
-	return loader.hierarchy;
-}
-
-/* -- keeping it ------------------------------------------------------------ */
-
-static YqHierarchy *kept = NULL;
-static uint64 generation = 0;
-static bool is_current = false;
-
-static void
-watch_tables(void)
-{
-	/* where changes are applied as a replica, each table tells of its own */
-	static const YqTable tables[] = {
-		YQ_QUEUE, YQ_NODE, YQ_QUEUE_LABEL, YQ_QUEUE_USER, YQ_SCHEDULER_SETTING, YQ_WILDCARD_TEMPLATE,
-		YQ_MULTI_NODE_SORTING_POLICY, YQ_NODE_LABEL, YQ_KEPT_PROPERTY, YQ_ACTIVE_LEAF, YQ_RESOURCE_TYPE,
-		YQ_WORKFLOW_PRIORITY_MAPPING, YQ_MAPPING_RULE,
-	};
-	static bool is_watching = false;
-
-	if (is_watching)
-		return;
-	for (int i = 0; i < (int) lengthof(tables); i++)
-		yq_catalog_on_change_of_rows(tables[i], &is_current);
-	yq_catalog_on_abort(&is_current);
-	is_watching = true;
-}
-
-YqHierarchy *
-yq_hierarchy_get(void)
-{
-	Snapshot	snapshot;
-	YqHierarchy *made;
-
-	watch_tables();
-	yq_catalog_accept_changes();
-	if (is_current && kept != NULL)
-		return kept;
-
-	/*
-	 * A change that comes while the tables are read sets it back.  What a parallel
-	 * plan reads may be older than a change that has been heard of already.
-	 */
-	is_current = !IsInParallelMode();
-	snapshot = yq_latest_snapshot();
-	PG_TRY();
-	{
-		made = yq_hierarchy_load(snapshot, CacheMemoryContext);
-	}
-	PG_CATCH();
-	{
-		is_current = false;
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
-	UnregisterSnapshot(snapshot);
-	if (kept != NULL)
-		MemoryContextDelete(kept->context);
-	kept = made;
-	kept->generation = ++generation;
-	return kept;
+	for (int i = 0; i < hierarchy->calculator.types; i++)
+		bounded[i] = amounts[i] == PG_INT64_MAX ? 0 : amounts[i];
+	return yq_hierarchy_resource(hierarchy, bounded);
 }

@@ -226,6 +226,13 @@ typedef struct YqNameCount
 	int64		folded;			/* as much of it as is folded */
 } YqNameCount;
 
+/* A queue by its path or short name; NULL for a name that several queues have. */
+typedef struct YqQueueEntry
+{
+	YqBytes		key;
+	YqQueue    *queue;
+} YqQueueEntry;
+
 typedef struct YqHierarchy
 {
 	MemoryContext context;
@@ -240,7 +247,7 @@ typedef struct YqHierarchy
 	int			queue_count;
 	int			orphan_count;
 	YqQueue    *root;			/* NULL when there is none */
-	HTAB	   *by_path;
+	HTAB	   *by_path;		/* YqQueueEntry, as the next one */
 	HTAB	   *by_name;
 	const char **policies_with_class;	/* of multi_node_sorting_policy */
 	int			policy_count;
@@ -272,6 +279,9 @@ extern YqQueue *yq_hierarchy_find_by_name(const YqHierarchy *hierarchy, const ch
 /* Have several queues that name, so that it finds none of them? */
 extern bool yq_hierarchy_name_is_ambiguous(const YqHierarchy *hierarchy, const char *name);
 
+/* Is it a leaf of a managed parent (first generation)? */
+extern bool yq_queue_is_created_leaf(const YqQueue *queue);
+
 /* Does the queue take applications?  A root without children does not. */
 extern bool yq_queue_is_leaf(const YqQueue *queue);
 
@@ -300,5 +310,17 @@ extern YqHierarchy *yq_hierarchy_load(Snapshot snapshot, MemoryContext parent);
 
 /* An empty resource, palloc'd. */
 extern int64 *yq_hierarchy_amounts(const YqHierarchy *hierarchy);
+
+/* Amounts of a resource, palloc'd; types that the hierarchy does not know are left out. */
+extern int64 *yq_hierarchy_read_amounts(const YqHierarchy *hierarchy, Datum resource);
+
+/* Add a resource to amounts. */
+extern void yq_hierarchy_add_amounts(const YqHierarchy *hierarchy, int64 *amounts, Datum resource);
+
+/* Amounts as a value of yquota.resource. */
+extern Datum yq_hierarchy_resource(const YqHierarchy *hierarchy, const int64 *amounts);
+
+/* Amounts as a resource without the types of which any amount will do (PG_INT64_MAX). */
+extern Datum yq_hierarchy_bounded_resource(const YqHierarchy *hierarchy, const int64 *amounts);
 
 #endif							/* YQ_HIERARCHY_H */

@@ -381,63 +381,6 @@ number_names(YqHierarchyLoader *loader)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* -- amounts --------------------------------------------------------------- */
-
-static void
-add_amounts(const YqHierarchy *hierarchy, int64 *amounts, Datum resource)
-{
-	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
-	int			count = yq_resource_read(DatumGetYqResourceP(resource), entries);
-
-	for (int i = 0; i < count; i++)
-	{
-		for (int type = 0; type < hierarchy->calculator.types; type++)
-		{
-			const char *name = hierarchy->type_names[type];
-
-			if ((int) strlen(name) == entries[i].name_length &&
-				memcmp(name, entries[i].name, entries[i].name_length) == 0)
-				amounts[type] += entries[i].amount;
-		}
-	}
-}
-
-int64 *
-yq_hierarchy_read_amounts(const YqHierarchy *hierarchy, Datum resource)
-{
-	int64	   *amounts = yq_hierarchy_amounts(hierarchy);
-
-	add_amounts(hierarchy, amounts, resource);
-	return amounts;
-}
-
-Datum
-yq_hierarchy_resource(const YqHierarchy *hierarchy, const int64 *amounts)
-{
-	YqResourceEntry entries[YQ_MAX_RESOURCE_TYPES];
-	int			count = 0;
-
-	for (int i = 0; i < hierarchy->calculator.types; i++)
-	{
-		if (amounts[i] == 0)
-			continue;
-		entries[count].name = hierarchy->type_names[i];
-		entries[count].name_length = strlen(hierarchy->type_names[i]);
-		entries[count++].amount = amounts[i];
-	}
-	return PointerGetDatum(yq_resource_make(entries, count));
-}
-
-Datum
-yq_hierarchy_bounded_resource(const YqHierarchy *hierarchy, const int64 *amounts)
-{
-	int64		bounded[YQ_MAX_RESOURCE_TYPES];
-
-	for (int i = 0; i < hierarchy->calculator.types; i++)
-		bounded[i] = amounts[i] == PG_INT64_MAX ? 0 : amounts[i];
-	return yq_hierarchy_resource(hierarchy, bounded);
-}
-
 /* -- settings -------------------------------------------------------------- */
 
 static const char *const setting_columns[] = {"legacy_queue_mode_enabled", "node_labels_enabled",
@@ -645,7 +588,7 @@ read_node(const YqRow *tuple)
 		return;
 	if (hierarchy->settings.has_node_labels)
 		label = yq_hierarchy_label(hierarchy, yq_row_text(tuple, 1));
-	add_amounts(hierarchy, total, yq_row_value(tuple, 0, &isnull));
+	yq_hierarchy_add_amounts(hierarchy, total, yq_row_value(tuple, 0, &isnull));
 	for (int i = 0; i < hierarchy->calculator.types; i++)
 	{
 		hierarchy->cluster[i] += total[i];

@@ -144,15 +144,6 @@ extern void yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue,
 extern bool yq_hierarchy_leaf_is_active(const YqHierarchyLoader *loader, const char *path,
 										const char *label);
 
-/* Amounts of a resource, palloc'd; types that the hierarchy does not know are left out. */
-extern int64 *yq_hierarchy_read_amounts(const YqHierarchy *hierarchy, Datum resource);
-
-/* The other way round: a value of yquota.resource. */
-extern Datum yq_hierarchy_resource(const YqHierarchy *hierarchy, const int64 *amounts);
-
-/* The same without the types of which any amount will do (PG_INT64_MAX). */
-extern Datum yq_hierarchy_bounded_resource(const YqHierarchy *hierarchy, const int64 *amounts);
-
 /* Fill the totals of the hierarchy from yquota.node. */
 extern void yq_hierarchy_read_nodes(YqHierarchy *hierarchy, Snapshot snapshot);
 

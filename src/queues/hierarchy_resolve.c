@@ -667,12 +667,6 @@ add_managed_label(Resolving *resolving, const YqQueueLabel *template)
 	entry->maximum_amounts = entry->maximum.amounts;
 }
 
-static bool
-is_managed_leaf(const YqQueue *queue)
-{
-	return queue->is_auto_created && queue->parent != NULL && queue->parent->kind == YQ_QUEUE_MANAGED_PARENT;
-}
-
 /* -- all labels ------------------------------------------------------------ */
 
 static void
@@ -705,7 +699,7 @@ resolve_labels(Resolving *resolving, const bool *configured_anywhere)
 	YqHierarchy *hierarchy = resolving->loader->hierarchy;
 	YqQueue    *queue = resolving->queue;
 
-	if (is_managed_leaf(queue))
+	if (yq_queue_is_created_leaf(queue))
 	{
 		queue->labels = palloc0(sizeof(YqQueueLabel) * queue->parent->template_label_count);
 		for (int i = 0; i < queue->parent->template_label_count; i++)

@@ -8,8 +8,9 @@
 #include "base/compat.h"
 
 #include "admission/application_change.h"
+#include "admission/queue_lock.h"
+#include "admission/refresh.h"
 #include "admission/submission.h"
-#include "admission/submission_lock.h"
 #include "base/settings.h"
 #include "miscadmin.h"
 #include "queues/text.h"
@@ -286,7 +287,7 @@ yq_pass_run(const YqPass *pass)
 	PreventCommandIfReadOnly("an allocation pass");
 	knew_nodes = prepare(pass);
 	take_lock(pass);
-	yq_submission_lock_configuration(RowExclusiveLock);
+	yq_queue_lock_configuration(RowExclusiveLock);
 	yq_container_updates_tidy(yq_hierarchy_in_force());
 	(void) yq_release_expired(yq_hierarchy_in_force());
 	if (pass->nodes == NULL)

@@ -8,14 +8,15 @@
 #include "base/compat.h"
 
 #include "admission/last_am_limit.h"
+#include "admission/queue_lock.h"
+#include "admission/refresh.h"
 #include "admission/subject.h"
 #include "admission/submission.h"
-#include "admission/submission_lock.h"
 #include "base/arguments.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "scheduler/decide/explain.h"
 #include "scheduler/pass.h"
 #include "scheduler/record/decision.h"
@@ -257,7 +258,7 @@ yq_sql_lock_passes(PG_FUNCTION_ARGS)
 {
 	PreventCommandIfReadOnly("changes of nodes");
 	yq_pass_lock(ExclusiveLock);
-	yq_submission_lock_configuration(RowExclusiveLock);
+	yq_queue_lock_configuration(RowExclusiveLock);
 	PG_RETURN_VOID();
 }
 

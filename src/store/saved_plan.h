@@ -5,7 +5,7 @@
  *	  run at the newest committed state whatever the isolation level.
  *
  * Rows that such a statement changes are locked beforehand by other means
- * (submission_lock.h), so that it never meets one that somebody else is
+ * (queue_lock.h), so that it never meets one that somebody else is
  * changing; triggers fire.
  *
  *-------------------------------------------------------------------------

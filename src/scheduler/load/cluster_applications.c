@@ -9,7 +9,7 @@
 #include "base/compat.h"
 
 #include "base/settings.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "queues/text.h"
 #include "scheduler/load/holdings.h"
 #include "scheduler/load/loader.h"

@@ -14,7 +14,7 @@
 
 #include "admission/application.h"
 #include "admission/leaf.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "queues/text.h"
 #include "scheduler/load/cluster_usage.h"
 #include "scheduler/load/holdings.h"

@@ -11,7 +11,7 @@
 #include "base/compat.h"
 
 #include "catalog/pg_type_d.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "scheduler/load/cluster_usage.h"
 #include "utils/array.h"
 #include "utils/memutils.h"

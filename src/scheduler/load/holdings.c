@@ -8,7 +8,7 @@
 #include "base/compat.h"
 
 #include "miscadmin.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "queues/text.h"
 #include "scheduler/load/holdings.h"
 #include "scheduler/record/decision.h"

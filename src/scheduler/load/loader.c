@@ -9,7 +9,7 @@
 
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "scheduler/load/loader.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"

@@ -11,9 +11,9 @@
  */
 #include "base/compat.h"
 
-#include "admission/submission_lock.h"
+#include "admission/queue_lock.h"
 #include "miscadmin.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "scheduler/record/apply.h"
 #include "scheduler/record/container_number.h"
 #include "scheduler/record/decision.h"
@@ -89,7 +89,7 @@ list_touched(const YqLoadedCluster *loaded)
 static void
 lock_leaves(const List *applications)
 {
-	YqSubmissionLocks locks = {NIL};
+	YqQueueLocks locks = {NIL};
 	const YqClusterQueue *last = NULL;
 	ListCell   *cell;
 
@@ -98,10 +98,10 @@ lock_leaves(const List *applications)
 		const YqClusterApplication *application = lfirst(cell);
 
 		if (application->leaf != last)
-			yq_submission_locks_add(&locks, YQ_LOCK_LEAF, application->leaf->queue->path);
+			yq_queue_locks_add(&locks, YQ_LOCK_LEAF, application->leaf->queue->path);
 		last = application->leaf;
 	}
-	yq_submission_locks_take(&locks);
+	yq_queue_locks_take(&locks);
 }
 
 /*

@@ -12,7 +12,7 @@
 #include "access/xact.h"
 #include "commands/sequence.h"
 #include "miscadmin.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "scheduler/record/decision.h"
 #include "store/bulk_insert.h"
 #include "store/clock.h"

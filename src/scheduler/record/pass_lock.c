@@ -10,7 +10,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/submission_lock.h"
+#include "admission/queue_lock.h"
 #include "miscadmin.h"
 #include "scheduler/record/pass_lock.h"
 #include "storage/lmgr.h"
@@ -40,14 +40,14 @@ yq_pass_try_lock(LOCKMODE mode)
 void
 yq_pass_lock_leaves(const YqHierarchy *hierarchy)
 {
-	YqSubmissionLocks locks = {NIL};
+	YqQueueLocks locks = {NIL};
 
 	for (int i = 0; i < hierarchy->queue_count; i++)
 	{
 		if (hierarchy->queues[i]->kind == YQ_QUEUE_LEAF)
-			yq_submission_locks_add(&locks, YQ_LOCK_LEAF, hierarchy->queues[i]->path);
+			yq_queue_locks_add(&locks, YQ_LOCK_LEAF, hierarchy->queues[i]->path);
 	}
-	yq_submission_locks_take(&locks);
+	yq_queue_locks_take(&locks);
 }
 
 void

@@ -6,7 +6,7 @@
  * A pass holds the lock alone until its transaction ends, so that the next one
  * sees all that it decided.  Whoever changes what applications ask for shares it:
  * several may, but not while a pass serves them.  Whoever changes or removes a node
- * holds it alone, too.  It is taken before the locks of submission_lock.h; containers
+ * holds it alone, too.  It is taken before the locks of queue_lock.h; containers
  * start and finish without it.
  *
  *-------------------------------------------------------------------------
@@ -26,7 +26,7 @@ extern bool yq_pass_try_lock(LOCKMODE mode);
 
 /*
  * Lock every leaf, for a pass that has to change applications before it knows which
- * others it will serve: leaves are locked in one order (admission/submission_lock.h),
+ * others it will serve: leaves are locked in one order (admission/queue_lock.h),
  * and whoever moves an application locks two.
  */
 extern void yq_pass_lock_leaves(const YqHierarchy *hierarchy);

@@ -8,12 +8,13 @@
 #include "base/compat.h"
 
 #include "admission/application_change.h"
+#include "admission/queue_lock.h"
+#include "admission/refresh.h"
 #include "admission/request.h"
 #include "admission/submission.h"
-#include "admission/submission_lock.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "scheduler/record/change_log.h"
 #include "scheduler/record/pass_lock.h"
 #include "scheduler/request/container_request.h"
@@ -49,21 +50,21 @@ yq_asker_lock(const char *application_id)
 
 	PreventCommandIfReadOnly("changes of requests");
 	yq_pass_lock(ShareLock);
-	yq_submission_lock_configuration(RowExclusiveLock);
+	yq_queue_lock_configuration(RowExclusiveLock);
 	asker.hierarchy = yq_hierarchy_in_force();
 	asker.application = find_application(asker.hierarchy, application_id);
 	for (;;)
 	{
 		const char *locked = asker.application->queue;
-		YqSubmissionLocks locks = {NIL};
+		YqQueueLocks locks = {NIL};
 
 		CHECK_FOR_INTERRUPTS();
-		yq_submission_locks_add(&locks, YQ_LOCK_LEAF, locked);
-		yq_submission_locks_take(&locks);
+		yq_queue_locks_add(&locks, YQ_LOCK_LEAF, locked);
+		yq_queue_locks_take(&locks);
 		asker.application = find_application(asker.hierarchy, application_id);
 		if (strcmp(asker.application->queue, locked) == 0)
 			break;
-		yq_submission_locks_release(&locks);
+		yq_queue_locks_release(&locks);
 	}
 	asker.queue = yq_hierarchy_find(asker.hierarchy, asker.application->queue);
 	if (asker.queue == NULL)

@@ -12,7 +12,7 @@
 #include "admission/request.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "queues/hierarchy_read.h"
+#include "queues/hierarchy.h"
 #include "queues/text.h"
 #include "scheduler/record/change_log.h"
 #include "scheduler/record/decision.h"

@@ -1,18 +1,18 @@
 /*-------------------------------------------------------------------------
  *
- * submission_lock.h
- *	  What has to be locked before something is decided about applications.
+ * queue_lock.h
+ *	  Locks for decisions about applications.
  *
- * Whoever submits, changes or ends applications holds, until his transaction
- * ends:
+ * A transaction that submits, changes or ends applications, or allocates
+ * containers, holds until it ends:
  *
  * - RowExclusiveLock on yquota_internal.queue_status.  A change of the
  *   configuration takes ShareRowExclusiveLock on it when it is checked, so that
  *   either sees all of the other or nothing.
- * - When he lets in one more, the lock of the total, mostly shared.
+ * - When it lets in one more, the lock of the total, mostly shared.
  * - A lock for every queue and every user that has a limit of parallel
  *   applications and that the applications belong to.
- * - A lock for the leaf: nobody else changes its applications or counters.
+ * - A lock for the leaf: no other transaction changes its applications or counters.
  *
  * They are taken in one order (kind, then number), so that single statements
  * about one application never wait for each other in a circle.  Names are folded
@@ -22,69 +22,69 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_SUBMISSION_LOCK_H
-#define YQ_SUBMISSION_LOCK_H
+#ifndef YQ_QUEUE_LOCK_H
+#define YQ_QUEUE_LOCK_H
 
 #include "base/compat.h"
 #include "nodes/pg_list.h"
 #include "storage/lock.h"
 
 /* In the order in which they are taken. */
-typedef enum YqSubmissionLockKind
+typedef enum YqQueueLockKind
 {
 	YQ_LOCK_SYSTEM = 1,			/* yquota_internal.application_total as a whole */
 	YQ_LOCK_PARALLEL_QUEUE,
 	YQ_LOCK_PARALLEL_USER,
 	YQ_LOCK_LEAF,
 	YQ_LOCK_TOTAL				/* one row of it */
-} YqSubmissionLockKind;
+} YqQueueLockKind;
 
 /* A set of locks, by kind and number. */
-typedef struct YqSubmissionLocks
+typedef struct YqQueueLocks
 {
 	List	   *keys;			/* of integers, sorted, each once */
-} YqSubmissionLocks;
+} YqQueueLocks;
 
-extern void yq_submission_locks_add(YqSubmissionLocks *locks, YqSubmissionLockKind kind,
+extern void yq_queue_locks_add(YqQueueLocks *locks, YqQueueLockKind kind,
 									const char *name);
 
 /* Is every lock of "part" in "whole"? */
-extern bool yq_submission_locks_cover(const YqSubmissionLocks *whole, const YqSubmissionLocks *part);
+extern bool yq_queue_locks_cover(const YqQueueLocks *whole, const YqQueueLocks *part);
 
 /*
- * Take them in order.  yq_submission_locks_release() gives back what this very
+ * Take them in order.  yq_queue_locks_release() gives back what this very
  * call took and the transaction did not hold before: allowed only as long as
  * nothing was changed under it.
  */
-extern void yq_submission_locks_take(const YqSubmissionLocks *locks);
-extern void yq_submission_locks_release(const YqSubmissionLocks *locks);
+extern void yq_queue_locks_take(const YqQueueLocks *locks);
+extern void yq_queue_locks_release(const YqQueueLocks *locks);
 
 /*
  * Lock the configuration; afterwards a change of it by others is seen.
  * ERRCODE_READ_ONLY_SQL_TRANSACTION in a read-only transaction, and on a standby.
  */
-extern void yq_submission_lock_configuration(LOCKMODE mode);
+extern void yq_queue_lock_configuration(LOCKMODE mode);
 
 /*
  * Before that, by a transaction that creates or removes queues: wait for those that
  * change the rows of queues and have not been checked.
  */
-extern void yq_submission_lock_queues(void);
+extern void yq_queue_lock_rows(void);
 
 /* Lock one leaf. */
-extern void yq_submission_lock_leaf(const char *path);
+extern void yq_queue_lock_leaf(const char *path);
 
 /*
- * Lock the total: shared by those who stay far from the limit.  It is given back
+ * Lock the total: shared by transactions that stay far from the limit.  It is given back
  * only as long as nothing was let in under it.
  */
-extern void yq_submission_lock_system(LOCKMODE mode);
-extern void yq_submission_unlock_system(LOCKMODE mode);
+extern void yq_queue_lock_system(LOCKMODE mode);
+extern void yq_queue_unlock_system(LOCKMODE mode);
 
 /*
- * Lock a row of the total that nobody else holds, and say which: the same one for
+ * Lock a row of the total that no other transaction holds, and return its number: the same one for
  * the whole transaction.  Never waits.
  */
-extern int	yq_submission_lock_total(void);
+extern int	yq_queue_lock_total(void);
 
-#endif							/* YQ_SUBMISSION_LOCK_H */
+#endif							/* YQ_QUEUE_LOCK_H */

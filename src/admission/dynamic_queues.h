@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
- * auto_create.h
- *	  Queues that come into being because somebody needs them (seed 004,
- *	  cs-semantics 7).
+ * dynamic_queues.h
+ *	  Queues that submissions create, and their removal when they are unused
+ *	  (seed 004, cs-semantics 7).
  *
  * Two generations, as the parent says: leaves of a managed parent
  * (auto-create-child-queue.enabled), which have what its leaf-queue-template says
  * and a guarantee while there is room for it (queue_management.h); and queues of
  * any depth below a parent with auto-queue-creation-v2.enabled, which share by
- * weight and go away again when nobody uses them (auto_removal.h).
+ * weight and go away again when nobody uses them.
  *
  * Deciding comes first and writes nothing, so that a refusal is a value and not
  * an error: a submission that is refused is recorded.  Whoever decides in order to
@@ -16,10 +16,19 @@
  * took the hierarchy, so that nobody else creates or removes queues meanwhile, nor
  * submits to them, until he commits.
  *
+ * yquota_internal.created_queue has when such a queue was last submitted to or, for
+ * a parent, when a queue was last created below it, by yquota's clock.  Hadoop
+ * looks at them once per expiration time and removes in two passes: a queue that is
+ * found empty is marked; one that is marked and still empty is removed if it has
+ * been idle for longer than that time, and else not marked any more.
+ *
+ * Empty is a leaf without applications, or a parent without children; here also
+ * one in which no container runs.
+ *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_AUTO_CREATE_H
-#define YQ_AUTO_CREATE_H
+#ifndef YQ_DYNAMIC_QUEUES_H
+#define YQ_DYNAMIC_QUEUES_H
 
 #include "nodes/pg_list.h"
 #include "queues/hierarchy.h"
@@ -59,4 +68,22 @@ extern char *yq_queue_creation_execute(const YqQueueCreation *creation);
 extern void yq_change_queues(YqSavedPlan *statement, Datum *values);
 extern bool yq_is_changing_queues(void);
 
-#endif							/* YQ_AUTO_CREATE_H */
+/*
+ * An application was accepted by a leaf.  Costs a look-up, and a write when the last
+ * one is older than a tenth of the expiration time, which is how early a queue may
+ * go; nothing for queues that are not removed.  The caller holds RowExclusiveLock
+ * on yquota_internal.queue_status and the lock of the leaf.
+ */
+extern void yq_auto_created_queue_used(const YqHierarchy *hierarchy, const YqQueue *queue);
+
+/* The queues of these paths are in use now. */
+extern void yq_created_queues_used(const List *paths);
+
+/*
+ * One pass over all queues; returns the paths of those that it has removed.  The
+ * caller holds ShareRowExclusiveLock on yquota_internal.queue_status since before he
+ * took the hierarchy.
+ */
+extern List *yq_unused_queues_remove(YqHierarchy *hierarchy);
+
+#endif							/* YQ_DYNAMIC_QUEUES_H */

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * auto_create_sql.c
+ * dynamic_queues_sql.c
  *	  Automatic queues for SQL: creating one, and the passes that give and take
  *	  guarantees and remove what is unused.
  *
@@ -8,10 +8,9 @@
  */
 #include "base/compat.h"
 
-#include "admission/auto_create.h"
-#include "admission/auto_removal.h"
+#include "admission/dynamic_queues.h"
+#include "admission/queue_lock.h"
 #include "admission/queue_management.h"
-#include "admission/submission_lock.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -24,7 +23,7 @@ PG_FUNCTION_INFO_V1(yq_sql_create_queue);
 PG_FUNCTION_INFO_V1(yq_sql_manage_queues);
 PG_FUNCTION_INFO_V1(yq_sql_remove_unused_queues);
 
-/* Keep others from changing queues and from submitting to them; see auto_create.h. */
+/* Keep others from changing queues and from submitting to them; see dynamic_queues.h. */
 static YqHierarchy *
 lock_queues(void)
 {
@@ -59,7 +58,7 @@ yq_sql_create_queue(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("path of the queue must not be null")));
 	path = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	yq_submission_lock_queues();
+	yq_queue_lock_rows();
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	creation = yq_queue_creation_decide(lock_queues(), path);
 	if (creation.problem == NULL && creation.paths != NIL)

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * submission_lock.c
+ * queue_lock.c
  *	  Locks for decisions about applications.
  *
  * They are object locks of yquota_internal.application_counter: the kind is the
@@ -10,7 +10,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/submission_lock.h"
+#include "admission/queue_lock.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -21,13 +21,13 @@
 #define NAMES_FOLDED 1024
 
 static int
-key_of(YqSubmissionLockKind kind, uint32 number)
+key_of(YqQueueLockKind kind, uint32 number)
 {
 	return kind * NAMES_FOLDED + number;
 }
 
 static int
-key_of_name(YqSubmissionLockKind kind, const char *name)
+key_of_name(YqQueueLockKind kind, const char *name)
 {
 	return key_of(kind, hash_bytes((const unsigned char *) name, strlen(name)) % NAMES_FOLDED);
 }
@@ -49,7 +49,7 @@ take(int key, LOCKMODE mode)
 }
 
 void
-yq_submission_locks_add(YqSubmissionLocks *locks, YqSubmissionLockKind kind, const char *name)
+yq_queue_locks_add(YqQueueLocks *locks, YqQueueLockKind kind, const char *name)
 {
 	int			key = key_of_name(kind, name);
 	int			at = list_length(locks->keys);
@@ -61,13 +61,13 @@ yq_submission_locks_add(YqSubmissionLocks *locks, YqSubmissionLockKind kind, con
 }
 
 bool
-yq_submission_locks_cover(const YqSubmissionLocks *whole, const YqSubmissionLocks *part)
+yq_queue_locks_cover(const YqQueueLocks *whole, const YqQueueLocks *part)
 {
 	return list_difference_int(part->keys, whole->keys) == NIL;
 }
 
 void
-yq_submission_locks_take(const YqSubmissionLocks *locks)
+yq_queue_locks_take(const YqQueueLocks *locks)
 {
 	ListCell   *cell;
 
@@ -76,7 +76,7 @@ yq_submission_locks_take(const YqSubmissionLocks *locks)
 }
 
 void
-yq_submission_locks_release(const YqSubmissionLocks *locks)
+yq_queue_locks_release(const YqQueueLocks *locks)
 {
 	ListCell   *cell;
 
@@ -90,7 +90,7 @@ yq_submission_locks_release(const YqSubmissionLocks *locks)
 }
 
 void
-yq_submission_lock_configuration(LOCKMODE mode)
+yq_queue_lock_configuration(LOCKMODE mode)
 {
 	PreventCommandIfReadOnly("changes of applications");
 	LockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), mode);
@@ -99,25 +99,25 @@ yq_submission_lock_configuration(LOCKMODE mode)
 }
 
 void
-yq_submission_lock_queues(void)
+yq_queue_lock_rows(void)
 {
 	LockRelationOid(yq_table_oid(YQ_QUEUE), ExclusiveLock);
 }
 
 void
-yq_submission_lock_leaf(const char *path)
+yq_queue_lock_leaf(const char *path)
 {
 	take(key_of_name(YQ_LOCK_LEAF, path), ExclusiveLock);
 }
 
 void
-yq_submission_lock_system(LOCKMODE mode)
+yq_queue_lock_system(LOCKMODE mode)
 {
 	take(key_of(YQ_LOCK_SYSTEM, 0), mode);
 }
 
 void
-yq_submission_unlock_system(LOCKMODE mode)
+yq_queue_unlock_system(LOCKMODE mode)
 {
 	LOCKTAG		tag;
 
@@ -126,7 +126,7 @@ yq_submission_unlock_system(LOCKMODE mode)
 }
 
 int
-yq_submission_lock_total(void)
+yq_queue_lock_total(void)
 {
 	static int	row = 0;
 

@@ -1,0 +1,315 @@
+/*-------------------------------------------------------------------------
+ *
+ * hierarchy_load.c
+ *	  The hierarchy of queues in memory: making it from rows, and keeping it.
+ *
+ * Each session keeps one, made anew when a change of a table it is made from is
+ * heard of (see yq_catalog_on_change_of_rows): a change by another session before this
+ * session's next statement, an own one at once, and again when it is rolled
+ * back.  The newest committed state is read, whatever the isolation level.
+ *
+ * Parents are resolved before their children, so that inheriting is copying.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/xact.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "queues/hierarchy_read.h"
+#include "store/catalog.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+/* -- the tree -------------------------------------------------------------- */
+
+static int
+compare_siblings(const void *a, const void *b)
+{
+	const YqQueue *left = *(YqQueue *const *) a;
+	const YqQueue *right = *(YqQueue *const *) b;
+
+	if (left->bucket != right->bucket)
+		return left->bucket < right->bucket ? -1 : 1;
+	if (left->is_auto_created != right->is_auto_created)
+		return right->is_auto_created ? -1 : 1;
+	if (left->position != right->position)
+		return left->position < right->position ? -1 : 1;
+	return strcmp(left->path, right->path);
+}
+
+static void
+make_queues(YqHierarchyLoader *loader)
+{
+	YqHierarchy *hierarchy = loader->hierarchy;
+
+	YqQueue    *queues = palloc_extended(sizeof(YqQueue) * Max(loader->row_count, 1),
+										 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+
+	hierarchy->by_path = yq_bytes_table_create_for("yquota queues", sizeof(YqQueueEntry), loader->row_count,
+												   hierarchy->context);
+	hierarchy->containers_elsewhere = yq_bytes_table_create("yquota containers elsewhere",
+															 sizeof(YqNameCount), hierarchy->context);
+	hierarchy->by_name = yq_bytes_table_create("yquota queue names", sizeof(YqQueueEntry), hierarchy->context);
+	hierarchy->queues = palloc_extended(sizeof(YqQueue *) * Max(loader->row_count, 1), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < loader->row_count; i++)
+	{
+		YqQueueRow *row = loader->rows[i];
+		YqQueue    *queue = &queues[i];
+		YqQueueEntry *entry;
+		YqBytes		key;
+		bool		found;
+
+		queue->path = pnstrdup(row->key.data, row->key.length);
+		queue->key.data = queue->path;
+		queue->key.length = row->key.length;
+		queue->name = strrchr(queue->path, '.') == NULL ? queue->path : strrchr(queue->path, '.') + 1;
+		queue->position = row->nulls[YQ_COL_POSITION] ? PG_INT32_MAX : DatumGetInt32(row->values[YQ_COL_POSITION]);
+		queue->is_auto_created = DatumGetBool(row->values[YQ_COL_AUTO_CREATED]);
+		row->queue = queue;
+		entry = yq_bytes_table_enter_kept(hierarchy->by_path, queue->key, &found);
+		entry->queue = queue;
+		if (queue->name == queue->path)
+			continue;
+		key.data = queue->name;
+		key.length = queue->path + queue->key.length - queue->name;
+		entry = yq_bytes_table_enter_kept(hierarchy->by_name, key, &found);
+		entry->queue = found ? NULL : queue;
+	}
+}
+
+/* String.hashCode(), and what HashMap.hash() makes of it. */
+static uint32
+hash_as_java(const char *path)
+{
+	const unsigned char *unicode = (unsigned char *) pg_server_to_any(path, strlen(path), PG_UTF8);
+	uint32		hash = 0;
+
+	for (; *unicode != '\0'; unicode += pg_utf_mblen(unicode))
+	{
+		pg_wchar	character = utf8_to_unicode(unicode);
+
+		if (character >= 0x10000)
+		{
+			hash = hash * 31 + 0xD800 + ((character - 0x10000) >> 10);
+			character = 0xDC00 + (character & 0x3FF);
+		}
+		hash = hash * 31 + character;
+	}
+	return hash ^ (hash >> 16);
+}
+
+/* A HashMap begins with 16 buckets, and doubles them when more than three quarters as many keys are in it. */
+static void
+set_buckets(YqQueue *parent)
+{
+	int			buckets = 16;
+	int			refreshed = 0;
+
+	for (int i = 0; i < parent->child_count; i++)
+		refreshed += parent->children[i]->is_refreshed;
+	while (refreshed > buckets / 4 * 3)
+		buckets *= 2;
+	for (int i = 0; i < parent->child_count; i++)
+	{
+		YqQueue    *child = parent->children[i];
+
+		child->bucket = child->is_refreshed ? (int) (hash_as_java(child->path) & (buckets - 1)) : PG_INT32_MAX;
+	}
+}
+
+/* Tie children to their parents, in order. */
+static void
+tie_children(YqHierarchyLoader *loader)
+{
+	YqHierarchy *hierarchy = loader->hierarchy;
+
+	for (int i = 0; i < loader->row_count; i++)
+	{
+		YqQueue    *queue = loader->rows[i]->queue;
+		YqBytes		above = {queue->path, Max(queue->name - queue->path - 1, 0)};
+		YqQueueEntry *entry;
+
+		if (queue->name == queue->path)
+		{
+			hierarchy->root = queue;
+			continue;
+		}
+		entry = yq_bytes_table_find(hierarchy->by_path, above);
+		if (entry == NULL)
+			continue;
+		queue->parent = entry->queue;
+		queue->parent->child_count++;
+	}
+	for (int i = 0; i < loader->row_count; i++)
+	{
+		YqQueue    *queue = loader->rows[i]->queue;
+
+		if (queue->child_count > 0)
+			queue->children = palloc(sizeof(YqQueue *) * queue->child_count);
+		queue->child_count = 0;
+	}
+	for (int i = 0; i < loader->row_count; i++)
+	{
+		YqQueue    *queue = loader->rows[i]->queue;
+
+		if (queue->parent != NULL)
+			queue->parent->children[queue->parent->child_count++] = queue;
+	}
+	for (int i = 0; i < loader->row_count; i++)
+	{
+		YqQueue    *queue = loader->rows[i]->queue;
+
+		if (queue->child_count <= 1)
+			continue;
+		set_buckets(queue);
+		qsort(queue->children, queue->child_count, sizeof(YqQueue *), compare_siblings);
+	}
+}
+
+static void
+append_subtree(YqHierarchy *hierarchy, YqQueue *queue, int depth)
+{
+	check_stack_depth();
+	queue->depth = depth;
+	queue->number = hierarchy->queue_count;
+	hierarchy->queues[hierarchy->queue_count++] = queue;
+	for (int i = 0; i < queue->child_count; i++)
+		append_subtree(hierarchy, queue->children[i], depth + 1);
+}
+
+static void
+order_queues(YqHierarchyLoader *loader)
+{
+	YqHierarchy *hierarchy = loader->hierarchy;
+
+	if (hierarchy->root != NULL)
+		append_subtree(hierarchy, hierarchy->root, 0);
+	hierarchy->orphan_count = loader->row_count - hierarchy->queue_count;
+	/* those that hang from nothing, and what hangs from them */
+	for (int i = 0; i < loader->row_count; i++)
+	{
+		YqQueue    *queue = loader->rows[i]->queue;
+
+		if (queue->parent == NULL && queue != hierarchy->root)
+			append_subtree(hierarchy, queue, 1);
+	}
+	loader->row_of = MemoryContextAllocHuge(loader->scratch, sizeof(YqQueueRow *) * Max(loader->row_count, 1));
+	for (int i = 0; i < loader->row_count; i++)
+		loader->row_of[loader->rows[i]->queue->number] = loader->rows[i];
+}
+
+/* -- making it --------------------------------------------------------------- */
+
+/* Labels that some queue configures: root has them all. */
+static bool *
+find_configured_labels(YqHierarchyLoader *loader)
+{
+	YqHierarchy *hierarchy = loader->hierarchy;
+	bool	   *configured = palloc0(sizeof(bool) * hierarchy->label_count);
+
+	for (int i = 0; i < loader->row_count; i++)
+	{
+		for (const YqLabelRow *row = loader->rows[i]->labels; row != NULL; row = row->next)
+			configured[yq_hierarchy_label(hierarchy, row->label)] = true;
+	}
+	return configured;
+}
+
+YqHierarchy *
+yq_hierarchy_load(Snapshot snapshot, MemoryContext parent)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "yquota queues",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "yquota queues, rows",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(scratch);
+	YqHierarchyLoader loader = {.snapshot = snapshot, .scratch = scratch};
+	bool	   *configured_labels;
+
+	loader.hierarchy = MemoryContextAllocZero(context, sizeof(YqHierarchy));
+	loader.hierarchy->context = context;
+	yq_hierarchy_read_queues(&loader);
+	MemoryContextSwitchTo(context);
+	make_queues(&loader);
+	yq_hierarchy_read_refreshed(&loader);
+	tie_children(&loader);
+	order_queues(&loader);
+	MemoryContextSwitchTo(scratch);
+	yq_hierarchy_read(&loader);
+	yq_hierarchy_read_access(&loader);
+	configured_labels = find_configured_labels(&loader);
+
+	MemoryContextSwitchTo(context);
+	for (int i = 0; i < loader.hierarchy->queue_count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		yq_hierarchy_resolve(&loader, loader.hierarchy->queues[i], configured_labels);
+	}
+	yq_hierarchy_read_nodes(loader.hierarchy, snapshot);
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(scratch);
+	MemoryContextSetParent(context, parent);
+	return loader.hierarchy;
+}
+
+/* -- keeping it ------------------------------------------------------------ */
+
+static YqHierarchy *kept = NULL;
+static uint64 generation = 0;
+static bool is_current = false;
+
+static void
+watch_tables(void)
+{
+	/* where changes are applied as a replica, each table tells of its own */
+	static const YqTable tables[] = {
+		YQ_QUEUE, YQ_NODE, YQ_QUEUE_LABEL, YQ_QUEUE_USER, YQ_SCHEDULER_SETTING, YQ_WILDCARD_TEMPLATE,
+		YQ_MULTI_NODE_SORTING_POLICY, YQ_NODE_LABEL, YQ_KEPT_PROPERTY, YQ_ACTIVE_LEAF, YQ_RESOURCE_TYPE,
+		YQ_WORKFLOW_PRIORITY_MAPPING, YQ_MAPPING_RULE,
+	};
+	static bool is_watching = false;
+
+	if (is_watching)
+		return;
+	for (int i = 0; i < (int) lengthof(tables); i++)
+		yq_catalog_on_change_of_rows(tables[i], &is_current);
+	yq_catalog_on_abort(&is_current);
+	is_watching = true;
+}
+
+YqHierarchy *
+yq_hierarchy_get(void)
+{
+	Snapshot	snapshot;
+	YqHierarchy *made;
+
+	watch_tables();
+	yq_catalog_accept_changes();
+	if (is_current && kept != NULL)
+		return kept;
+
+	/*
+	 * A change that comes while the tables are read sets it back.  What a parallel
+	 * plan reads may be older than a change that has been heard of already.
+	 */
+	is_current = !IsInParallelMode();
+	snapshot = yq_latest_snapshot();
+	PG_TRY();
+	{
+		made = yq_hierarchy_load(snapshot, CacheMemoryContext);
+	}
+	PG_CATCH();
+	{
+		is_current = false;
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	UnregisterSnapshot(snapshot);
+	if (kept != NULL)
+		MemoryContextDelete(kept->context);
+	kept = made;
+	kept->generation = ++generation;
+	return kept;
+}
