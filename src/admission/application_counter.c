@@ -213,7 +213,7 @@ yq_sql_count_applications(PG_FUNCTION_ARGS)
 
 	yq_require_trigger(fcinfo, "count_applications");
 	/* counters come back with the dump */
-	if (yq_is_restoring())
+	if (yq_role_scope_is_restoring())
 		PG_RETURN_POINTER(NULL);
 	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
 	{

@@ -26,7 +26,7 @@ may_ask_about(const char *username)
 {
 	Oid			asker = yq_role_scope_role();
 
-	return yq_reads_all(asker) || yq_acts_as(asker, "operator") ||
+	return yq_role_scope_reads_all(asker) || yq_role_scope_acts_as(asker, "operator") ||
 		strcmp(GetUserNameFromId(asker, false), username) == 0;
 }
 

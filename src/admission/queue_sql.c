@@ -87,7 +87,7 @@ yq_sql_note_queue_change(PG_FUNCTION_ARGS)
 
 	yq_require_trigger(fcinfo, "note_queue_change");
 	yq_catalog_signal_change(YQ_QUEUE);
-	if (yq_is_restoring())
+	if (yq_role_scope_is_restoring())
 		PG_RETURN_POINTER(NULL);
 
 	/* Whoever empties the table begins anew, as a cluster with another configuration. */
@@ -269,7 +269,7 @@ yq_sql_check_queues(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("check_queues() must be called as a trigger AFTER INSERT FOR EACH ROW")));
-	if (yq_is_restoring())
+	if (yq_role_scope_is_restoring())
 		PG_RETURN_POINTER(NULL);
 
 	is_last = heap_getattr(trigger->tg_trigtuple, yq_column(trigger->tg_relation, "is_last"),

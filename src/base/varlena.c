@@ -31,7 +31,7 @@ yq_varlena_equal(const void *a, const void *b)
 }
 
 int
-yq_text_compare(const text *a, const text *b)
+yq_varlena_compare(const text *a, const text *b)
 {
 	int			a_length = VARSIZE_ANY_EXHDR(a);
 	int			b_length = VARSIZE_ANY_EXHDR(b);

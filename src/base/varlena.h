@@ -18,6 +18,6 @@ extern void *yq_varlena_copy(const void *value);
 extern bool yq_varlena_equal(const void *a, const void *b);
 
 /* The order of two texts: negative, zero or positive. */
-extern int	yq_text_compare(const text *a, const text *b);
+extern int	yq_varlena_compare(const text *a, const text *b);
 
 #endif							/* YQ_VARLENA_H */

@@ -103,7 +103,7 @@ settle_update(YqSettler *settler, const YqEvent *event)
 
 	if (!find_running(settler, event, &before) ||
 		event->occurred_at <= before.settled_at ||
-		before.settled_at < yq_last_period_end() ||
+		before.settled_at < yq_timeline_last_period_end() ||
 		yq_state_is_empty(&set) ||
 		(set.allocation != NULL &&
 		 yq_admit_check_allocation(set.allocation, event->occurred_at) != NULL))
@@ -117,7 +117,7 @@ settle_update(YqSettler *settler, const YqEvent *event)
 	after.label = yq_posting_label(books, &before, after.state.node);
 	if (!yq_posting_price(books, &charge) ||
 		!yq_posting_accrue(books, &after) ||
-		!yq_row_delete(yq_index_scan_relation(yq_books_containers(books)), &before.tid))
+		!yq_claim_delete(yq_index_scan_relation(yq_books_containers(books)), &before.tid))
 		return false;
 
 	yq_charge_put(books, &charge);
@@ -144,9 +144,9 @@ settle_finish(YqSettler *settler, const YqEvent *event)
 
 	if (!find_running(settler, event, &container) ||
 		event->occurred_at < container.settled_at ||
-		container.settled_at < yq_last_period_end() ||
+		container.settled_at < yq_timeline_last_period_end() ||
 		/* what the end of the period settled becomes the last charge */
-		event->occurred_at == yq_last_period_end())
+		event->occurred_at == yq_timeline_last_period_end())
 		return false;
 
 	charge = charge_of_event(&container, event);
@@ -154,7 +154,7 @@ settle_finish(YqSettler *settler, const YqEvent *event)
 		return false;
 	is_padded = yq_posting_padding(&charge, &padding);
 	if ((is_padded && !yq_posting_price(books, &padding)) ||
-		!yq_row_delete(yq_index_scan_relation(yq_books_containers(books)), &container.tid))
+		!yq_claim_delete(yq_index_scan_relation(yq_books_containers(books)), &container.tid))
 		return false;
 
 	yq_charge_put(books, &charge);

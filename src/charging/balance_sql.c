@@ -133,7 +133,7 @@ yq_sql_add_rate_class(PG_FUNCTION_ARGS)
 	reference_at = PG_GETARG_TIMESTAMPTZ(ARGUMENT_REFERENCE_AT);
 	at = PG_GETARG_TIMESTAMPTZ(ARGUMENT_AT);
 
-	(void) yq_pricing_refresh();
+	(void) yq_rate_class_refresh();
 	if (!PG_ARGISNULL(ARGUMENT_SHAPE) && !PG_ARGISNULL(ARGUMENT_WEIGHT))
 	{
 		ArrayType  *factors = PG_ARGISNULL(ARGUMENT_FACTORS) ? NULL :
@@ -184,6 +184,6 @@ yq_sql_rate_sum(PG_FUNCTION_ARGS)
 Datum
 yq_sql_prices_changed_from(PG_FUNCTION_ARGS)
 {
-	(void) yq_pricing_refresh();
+	(void) yq_rate_class_refresh();
 	PG_RETURN_TIMESTAMPTZ(yq_timeline_changed_from(PG_GETARG_INT64(0)));
 }

@@ -110,7 +110,7 @@ yq_books_open(void)
 
 	books->context = context;
 	books->now = yq_clock_statement();
-	books->pricing_version = yq_pricing_refresh();
+	books->pricing_version = yq_rate_class_refresh();
 	books->booked_after = yq_timeline_cached()->booked_through;
 	yq_event_labels_load(&books->labels);
 	books->counters = yq_counters_create(books->pricing_version, books->now);

@@ -109,7 +109,7 @@ yq_sql_void_containers(PG_FUNCTION_ARGS)
 	bool	   *nulls;
 	int			count;
 
-	yq_check_attributable("event_void");
+	yq_role_scope_check_attributable("event_void");
 	InitMaterializedSRF(fcinfo, 0);
 	books = yq_books_open();
 	settler = yq_settler_create(books, no_bad_events, NULL);

@@ -288,7 +288,7 @@ yq_counters_accrue(YqCounters *counters, const text *project,
 	key.names[PROJECT_NAME] = intern(counters, project);
 	key.names[CLASS_SHAPE] = intern(counters, shape);
 	key.names[CLASS_FACTORS] = intern(counters, factors);
-	key.number = yq_full_hour(settled_at);
+	key.number = yq_timeline_full_hour(settled_at);
 	sum = enter_sum(counters, &counters->classes, key, sizeof(ClassSum), &found);
 	if (sign > 0)
 	{

@@ -105,7 +105,7 @@ is_before(const YqEvent *a, const YqEvent *b)
 
 	if (a->container_id == NULL || b->container_id == NULL)
 		return a->container_id == NULL;
-	order = yq_text_compare(a->container_id, b->container_id);
+	order = yq_varlena_compare(a->container_id, b->container_id);
 	if (order != 0)
 		return order < 0;
 	if (a->arrival != b->arrival)
@@ -521,7 +521,7 @@ is_restored(TriggerData *trigger)
 	bool		isnull;
 	TimestampTz recorded_at;
 
-	if (!yq_is_restoring())
+	if (!yq_role_scope_is_restoring())
 		return false;
 	slot = MakeSingleTupleTableSlot(RelationGetDescr(trigger->tg_relation),
 									&TTSOpsMinimalTuple);

@@ -46,7 +46,7 @@ yq_posting_price(YqBooks *books, YqCharge *charge)
 bool
 yq_posting_padding(const YqCharge *finish, YqCharge *padding)
 {
-	int64		missing = yq_minimum_run_time(finish->started_at) -
+	int64		missing = yq_timeline_minimum_run_time(finish->started_at) -
 		(finish->to - finish->started_at);
 
 	if (missing <= 0)
@@ -69,7 +69,7 @@ yq_posting_accrue(YqBooks *books, YqContainer *container)
 	rate_class = yq_rate_class_require(container->state.allocation, container->factors,
 									   &weight);
 	yq_counters_priced(books->counters, container->settled_at);
-	return yq_rate_class_try_cost(rate_class, weight, yq_full_hour(container->settled_at),
+	return yq_rate_class_try_cost(rate_class, weight, yq_timeline_full_hour(container->settled_at),
 								  container->settled_at, &container->accrual_base, NULL);
 }
 
@@ -119,7 +119,7 @@ yq_posting_insert(YqBooks *books, const YqContainer *container)
 	if (!ItemPointerIsValid(&conflict) ||
 		!yq_index_scan_is_taken(yq_books_containers(books), container->container_id, &conflict))
 		return true;
-	yq_row_withdraw(yq_index_scan_relation(yq_books_containers(books)), &conflict);
+	yq_claim_withdraw(yq_index_scan_relation(yq_books_containers(books)), &conflict);
 	return false;
 }
 
@@ -145,7 +145,7 @@ yq_posting_withdraw(YqBooks *books, const text *container_id)
 	if (slot == NULL)
 		elog(ERROR, "row of a container is missing");
 	CommandCounterIncrement();
-	if (!yq_row_delete(yq_index_scan_relation(finder), &slot->tts_tid))
+	if (!yq_claim_delete(yq_index_scan_relation(finder), &slot->tts_tid))
 		elog(ERROR, "could not take back the row of a container");
 }
 

@@ -247,7 +247,7 @@ plan_container(YqBooks *books, const YqContainerBooks *loaded,
 	container->username = history->username;
 	container->state = yq_history_last_state(history);
 	container->started_at = history->started_at;
-	container->settled_at = Max(yq_history_last_settled_at(history), yq_last_period_end());
+	container->settled_at = Max(yq_history_last_settled_at(history), yq_timeline_last_period_end());
 	container->label = yq_posting_label(books, loaded->running ? old : NULL, container->state.node);
 	if (!yq_posting_accrue(books, container))
 		return false;
@@ -325,7 +325,7 @@ claim_container(YqSettler *settler, const YqContainerBooks *loaded, const BooksP
 	YqBooks    *books = settler->books;
 
 	if (loaded->running)
-		return yq_row_delete(yq_index_scan_relation(yq_books_containers(books)),
+		return yq_claim_delete(yq_index_scan_relation(yq_books_containers(books)),
 							 (ItemPointer) &loaded->container.tid);
 	if (!*claimed)
 	{
@@ -458,7 +458,7 @@ take_back_waiting(YqBooks *books, const YqEvent *event)
 {
 	/* who finds that nothing waits now must forget it when we roll back */
 	yq_catalog_signal_change(YQ_EVENT_REJECT);
-	return yq_row_delete_unlocked(yq_index_scan_relation(yq_books_waiting(books)),
+	return yq_claim_delete_unlocked(yq_index_scan_relation(yq_books_waiting(books)),
 						 (ItemPointer) &event->reject_tid);
 }
 
@@ -520,7 +520,7 @@ take_waiting(YqSettler *settler, const YqContainerBooks *loaded, Attempt *attemp
 		return true;
 	if (loaded->running)
 	{
-		if (!yq_row_lock(yq_index_scan_relation(yq_books_containers(books)),
+		if (!yq_claim_lock(yq_index_scan_relation(yq_books_containers(books)),
 						 (ItemPointer) &loaded->container.tid))
 			return false;
 	}
@@ -643,7 +643,7 @@ forget_changes(YqBooks *books, const text *container_id)
 	while ((slot = yq_index_scan_next(finder)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!yq_row_delete(yq_index_scan_relation(finder), &slot->tts_tid))
+		if (!yq_claim_delete(yq_index_scan_relation(finder), &slot->tts_tid))
 			elog(ERROR, "could not delete a change of a container");
 	}
 }

@@ -71,7 +71,7 @@ settle_finishes(YqSettler *settler, const text *before)
 	{
 		const YqEvent *finish = batch->finishes[batch->finishes_done];
 
-		if (before != NULL && yq_text_compare(finish->container_id, before) > 0)
+		if (before != NULL && yq_varlena_compare(finish->container_id, before) > 0)
 			return;
 		batch->finishes_done++;
 		if (!yq_append_event(settler, finish))
@@ -107,7 +107,7 @@ on_start_conflict(void *argument, int row, ItemPointer tid)
 	start->contended = true;
 	yq_posting_count(settler->books, &start->container, -1);
 	CommandCounterIncrement();
-	yq_row_withdraw(yq_index_scan_relation(finder), tid);
+	yq_claim_withdraw(yq_index_scan_relation(finder), tid);
 	(void) yq_settle_events(settler, start->container.container_id,
 							start->events, start->event_count);
 }
@@ -203,7 +203,7 @@ add_start(YqSettler *settler, const YqEvent *const *events, int count)
 	PendingStart *start;
 	bool		admitted;
 
-	if (events[0]->occurred_at < yq_last_period_end() ||
+	if (events[0]->occurred_at < yq_timeline_last_period_end() ||
 		yq_append_is_awaited(settler, events[0]->container_id) ||
 		(batch->is_replay && has_charges(settler->books, events[0]->container_id)))
 		return false;

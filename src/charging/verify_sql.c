@@ -99,7 +99,7 @@ yq_sql_is_due(PG_FUNCTION_ARGS)
 		TIMESTAMP_NOT_FINITE(PG_GETARG_TIMESTAMPTZ(DUE_TO)))
 		PG_RETURN_BOOL(false);
 
-	(void) yq_pricing_refresh();
+	(void) yq_rate_class_refresh();
 	rate_class = yq_rate_class_require(PG_GETARG_YQ_RESOURCE_P(DUE_ALLOCATION),
 									   factors_of_arguments(fcinfo), &weight);
 	yq_rate_class_cost(rate_class, weight, PG_GETARG_TIMESTAMPTZ(DUE_FROM),

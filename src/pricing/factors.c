@@ -94,7 +94,7 @@ yq_factor_names(const YqPayer *payer)
 
 		if (name != NULL)
 		{
-			elements[count++] = CStringGetTextDatum(yq_factor_dimension_name(dimension));
+			elements[count++] = CStringGetTextDatum(yq_timeline_dimension_name(dimension));
 			elements[count++] = CStringGetTextDatum(name);
 		}
 	}
@@ -156,7 +156,7 @@ dimension_of_name(const char *name)
 {
 	for (int dimension = 0; dimension < YQ_FACTOR_DIMENSIONS; dimension++)
 	{
-		if (strcmp(yq_factor_dimension_name(dimension), name) == 0)
+		if (strcmp(yq_timeline_dimension_name(dimension), name) == 0)
 			return dimension;
 	}
 	ereport(ERROR,

@@ -34,7 +34,7 @@ class_of_arguments(FunctionCallInfo fcinfo, uint64 *weight)
 	YqResource *allocation = PG_GETARG_YQ_RESOURCE_P(0);
 	ArrayType  *factors = PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1);
 
-	(void) yq_pricing_refresh();
+	(void) yq_rate_class_refresh();
 	return yq_rate_class_require(allocation, factors, weight);
 }
 
@@ -163,7 +163,7 @@ yq_sql_factor_names(PG_FUNCTION_ARGS)
 	payer.execution_type = PG_ARGISNULL(4) ? NULL :
 		DatumGetCString(DirectFunctionCall1(enum_out, PG_GETARG_DATUM(4)));
 
-	(void) yq_pricing_refresh();
+	(void) yq_rate_class_refresh();
 	names = yq_factor_names(&payer);
 	if (names == NULL)
 		PG_RETURN_NULL();

@@ -144,7 +144,7 @@ forget_classes(void)
 }
 
 int64
-yq_pricing_refresh(void)
+yq_rate_class_refresh(void)
 {
 	timeline = yq_timeline_refresh();
 

@@ -32,7 +32,7 @@ typedef struct YqRateClass YqRateClass;
  * something.  Returns the version of the timeline.  Classes found before are
  * invalid afterwards.
  */
-extern int64 yq_pricing_refresh(void);
+extern int64 yq_rate_class_refresh(void);
 
 /*
  * The class of an allocation under the factors named (NULL for none), and its

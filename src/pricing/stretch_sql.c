@@ -101,7 +101,7 @@ factors_to_jsonb(const YqPricesInForce *in_force)
 	{
 		JsonbValue	name = {.type = jbvString};
 
-		push_key(&state, yq_factor_dimension_name(in_force->factors[i]->dimension));
+		push_key(&state, yq_timeline_dimension_name(in_force->factors[i]->dimension));
 		pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
 		push_key(&state, "name");
 		name.val.string.val = in_force->factors[i]->name;
@@ -201,7 +201,7 @@ yq_sql_price_stretches(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("stretches must begin and end at finite instants, in this order")));
 
-	(void) yq_pricing_refresh();
+	(void) yq_rate_class_refresh();
 	rate_class = yq_rate_class_require(PG_GETARG_YQ_RESOURCE_P(0), factors, &weight);
 	put_stretches(rows, rate_class, weight, from_at, to_at);
 	return (Datum) 0;

@@ -43,7 +43,7 @@ static TimestampTz window_from;
 static int	stretch_room = 0;
 
 TimestampTz
-yq_full_hour(TimestampTz instant)
+yq_timeline_full_hour(TimestampTz instant)
 {
 	TimestampTz rest = instant % USECS_PER_HOUR;
 
@@ -389,8 +389,8 @@ first_window_from(void)
 	TimestampTz now = yq_clock_statement();
 
 	if (assumed_terms == NULL || TIMESTAMP_NOT_FINITE(assumed_terms->from))
-		return yq_full_hour(now);
-	return yq_full_hour(Min(now, assumed_terms->from));
+		return yq_timeline_full_hour(now);
+	return yq_timeline_full_hour(Min(now, assumed_terms->from));
 }
 
 /* A parallel plan refreshes for every row, and may need all of it again. */
@@ -453,7 +453,7 @@ yq_timeline_reach(TimestampTz instant)
 
 	/* Double the window, so that a walk into the past loads it O(log n) times. */
 	span = timeline.stretch_from[timeline.stretch_count - 1] - window_from;
-	from = Min(yq_full_hour(instant), yq_full_hour(window_from - span));
+	from = Min(yq_timeline_full_hour(instant), yq_timeline_full_hour(window_from - span));
 	is_loading = true;
 	load_window(from);
 	is_loading = false;
@@ -528,7 +528,7 @@ yq_timeline_resource(const char *name, int name_length)
 }
 
 int64
-yq_minimum_run_time(TimestampTz started_at)
+yq_timeline_minimum_run_time(TimestampTz started_at)
 {
 	int64		minimum = 0;
 
@@ -538,7 +538,7 @@ yq_minimum_run_time(TimestampTz started_at)
 }
 
 TimestampTz
-yq_last_period_end(void)
+yq_timeline_last_period_end(void)
 {
 	return timeline.period_count == 0 ? DT_NOBEGIN :
 		timeline.period_ends[timeline.period_count - 1];

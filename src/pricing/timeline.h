@@ -63,12 +63,12 @@ extern int	yq_timeline_stretch(TimestampTz instant);
 extern int	yq_timeline_resource(const char *name, int name_length);
 
 /* The full hour (UTC) at or before an instant: what accruals count from. */
-extern TimestampTz yq_full_hour(TimestampTz instant);
+extern TimestampTz yq_timeline_full_hour(TimestampTz instant);
 
 /* The end of the last period that is closed or about to be; DT_NOBEGIN for none. */
-extern TimestampTz yq_last_period_end(void);
+extern TimestampTz yq_timeline_last_period_end(void);
 
 /* Minimum run time, in microseconds, of a container started then. */
-extern int64 yq_minimum_run_time(TimestampTz started_at);
+extern int64 yq_timeline_minimum_run_time(TimestampTz started_at);
 
 #endif							/* YQ_TIMELINE_H */

@@ -30,7 +30,7 @@ static const char *const dimension_names[YQ_FACTOR_DIMENSIONS] = {
 };
 
 const char *
-yq_factor_dimension_name(int dimension)
+yq_timeline_dimension_name(int dimension)
 {
 	return dimension_names[dimension];
 }

@@ -166,6 +166,6 @@ extern int	yq_timeline_load_resource(const YqTimeline *timeline, const char *nam
 									  int name_length);
 
 /* Name of a dimension, as in the enum type yquota.factor_dimension. */
-extern const char *yq_factor_dimension_name(int dimension);
+extern const char *yq_timeline_dimension_name(int dimension);
 
 #endif							/* YQ_TIMELINE_LOAD_H */

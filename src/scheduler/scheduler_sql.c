@@ -275,7 +275,7 @@ Datum
 yq_sql_forget_am_limits(PG_FUNCTION_ARGS)
 {
 	yq_require_trigger(fcinfo, "forget_am_limits");
-	if (yq_is_restoring() || !yq_last_am_limits_are_known())
+	if (yq_role_scope_is_restoring() || !yq_last_am_limits_are_known())
 		PG_RETURN_POINTER(NULL);
 	yq_last_am_limits_forget();
 	PG_RETURN_POINTER(NULL);

@@ -70,7 +70,7 @@ struct YqBloomFilter
 StaticAssertDecl(PROBES * 9 <= 64, "probes must come from one hash");
 
 YqKeyHash
-yq_key_hash(const text *key)
+yq_bloom_filter_hash(const text *key)
 {
 	YqKeyHash	hash;
 
@@ -235,7 +235,7 @@ yq_bloom_filter_may_have(YqBloomFilter *filter, const YqKeyHash *hash)
 static void
 set_bits(uint8 *bytes, const text *key, uint32 page_count)
 {
-	YqKeyHash	hash = yq_key_hash(key);
+	YqKeyHash	hash = yq_bloom_filter_hash(key);
 	uint8	   *line = bytes + (Size) page_of_hash(&hash, page_count) * PAGE_BYTES +
 		line_of_hash(&hash);
 

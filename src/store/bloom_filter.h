@@ -30,7 +30,7 @@ typedef struct YqKeyHash
 	uint64		probes;
 } YqKeyHash;
 
-extern YqKeyHash yq_key_hash(const text *key);
+extern YqKeyHash yq_bloom_filter_hash(const text *key);
 
 /* The filter of a table, opened in the current memory context, or NULL. */
 extern YqBloomFilter *yq_bloom_filter_open(Relation table);

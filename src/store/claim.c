@@ -38,7 +38,7 @@ delete_row(Relation relation, ItemPointer tid, bool mark)
 }
 
 bool
-yq_row_delete(Relation relation, ItemPointer tid)
+yq_claim_delete(Relation relation, ItemPointer tid)
 {
 	return delete_row(relation, tid, false);
 }
@@ -58,26 +58,26 @@ lock_row(Relation relation, ItemPointer tid, LockWaitPolicy wait_policy)
 }
 
 bool
-yq_row_lock(Relation relation, ItemPointer tid)
+yq_claim_lock(Relation relation, ItemPointer tid)
 {
 	return lock_row(relation, tid, LockWaitBlock);
 }
 
 bool
-yq_row_delete_unlocked(Relation relation, ItemPointer tid)
+yq_claim_delete_unlocked(Relation relation, ItemPointer tid)
 {
 	return lock_row(relation, tid, LockWaitSkip) && delete_row(relation, tid, false);
 }
 
 void
-yq_row_withdraw(Relation relation, ItemPointer tid)
+yq_claim_withdraw(Relation relation, ItemPointer tid)
 {
 	if (!delete_row(relation, tid, true))
 		elog(ERROR, "could not withdraw a row of \"%s\"", RelationGetRelationName(relation));
 }
 
 bool
-yq_row_is_withdrawn(TupleTableSlot *slot)
+yq_claim_is_withdrawn(TupleTableSlot *slot)
 {
 	HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, false, NULL);
 

@@ -31,21 +31,21 @@
  * changed or deleted it.  For a row of the own transaction the command counter
  * must have been incremented since its insertion.
  */
-extern bool yq_row_delete(Relation relation, ItemPointer tid);
+extern bool yq_claim_delete(Relation relation, ItemPointer tid);
 
 /* Delete a row; false also when another transaction holds a lock on it. */
-extern bool yq_row_delete_unlocked(Relation relation, ItemPointer tid);
+extern bool yq_claim_delete_unlocked(Relation relation, ItemPointer tid);
 
-/* Lock a row against changes; waits, and fails, like yq_row_delete(). */
-extern bool yq_row_lock(Relation relation, ItemPointer tid);
+/* Lock a row against changes; waits, and fails, like yq_claim_delete(). */
+extern bool yq_claim_lock(Relation relation, ItemPointer tid);
 
 /* Delete a row of the own transaction, and mark it as withdrawn. */
-extern void yq_row_withdraw(Relation relation, ItemPointer tid);
+extern void yq_claim_withdraw(Relation relation, ItemPointer tid);
 
 /*
  * Whether the row in the slot bears the mark.  The page is not locked: a row
  * that is being withdrawn at this moment may still look like a claim.
  */
-extern bool yq_row_is_withdrawn(TupleTableSlot *slot);
+extern bool yq_claim_is_withdrawn(TupleTableSlot *slot);
 
 #endif							/* YQ_CLAIM_H */

@@ -143,7 +143,7 @@ set_key(YqIndexScan *finder, const text *key)
 {
 	finder->key = key;
 	if (finder->has_filters && key != NULL)
-		finder->hash = yq_key_hash(key);
+		finder->hash = yq_bloom_filter_hash(key);
 }
 
 YqIndexScan *
@@ -309,7 +309,7 @@ compare_entry(const FinderPart *part, const text *key)
 		DatumGetPointer(index_getattr(part->merge_scan->xs_itup, 1,
 									  RelationGetDescr(part->index), &isnull));
 	text	   *entry = pg_detoast_datum_packed(stored);
-	int			order = yq_text_compare(entry, key);
+	int			order = yq_varlena_compare(entry, key);
 
 	if (entry != stored)
 		pfree(entry);
@@ -407,7 +407,7 @@ get_next_dirty(YqIndexScan *finder, FinderPart *part)
 {
 	while (get_next(finder, part, part->dirty_scan))
 	{
-		if (!yq_row_is_withdrawn(part->slot))
+		if (!yq_claim_is_withdrawn(part->slot))
 			return true;
 	}
 	return false;
@@ -439,7 +439,7 @@ yq_index_scan_is_ours(YqIndexScan *finder, const text *key)
 	{
 		HeapTuple	tuple = ExecFetchSlotHeapTuple(part->slot, false, NULL);
 
-		ours = !yq_row_is_withdrawn(part->slot) &&
+		ours = !yq_claim_is_withdrawn(part->slot) &&
 			TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
 	}
 	ExecClearTuple(part->slot);

@@ -63,7 +63,7 @@ extern bool yq_index_scan_is_taken(YqIndexScan *finder, const text *key, ItemPoi
 /*
  * Whether this transaction has inserted a row of a unique key, even if it has
  * deleted the row since: others wait for it to end.  Rows withdrawn as one too
- * many (yq_row_withdraw) are none, here and above.
+ * many (yq_claim_withdraw) are none, here and above.
  */
 extern bool yq_index_scan_is_ours(YqIndexScan *finder, const text *key);
 

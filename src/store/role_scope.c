@@ -66,7 +66,7 @@ yq_role_scope_restore(Oid forgotten)
 }
 
 void
-yq_check_attributable(const char *table_name)
+yq_role_scope_check_attributable(const char *table_name)
 {
 	if (InSecurityRestrictedOperation())
 		ereport(ERROR,
@@ -193,7 +193,7 @@ find_readable(Oid role)
 }
 
 bool
-yq_reads_all(Oid role)
+yq_role_scope_reads_all(Oid role)
 {
 	return find_readable(role).all;
 }
@@ -217,7 +217,7 @@ compare_grant(const YqRow *row)
 
 /* The table is small, and each question reads it whole. */
 bool
-yq_acts_as(Oid role, const char *kind)
+yq_role_scope_acts_as(Oid role, const char *kind)
 {
 	WantedKind	wanted = {.role = role, .kind = kind};
 	Snapshot	snapshot;
@@ -236,7 +236,7 @@ PG_FUNCTION_INFO_V1(yq_sql_reads_all);
 Datum
 yq_sql_reads_all(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(yq_reads_all(yq_role_scope_role()));
+	PG_RETURN_BOOL(yq_role_scope_reads_all(yq_role_scope_role()));
 }
 
 PG_FUNCTION_INFO_V1(yq_sql_readable_projects);
@@ -258,7 +258,7 @@ PG_FUNCTION_INFO_V1(yq_sql_acts_as);
 Datum
 yq_sql_acts_as(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(yq_acts_as(yq_role_scope_role(), text_to_cstring(PG_GETARG_TEXT_PP(0))));
+	PG_RETURN_BOOL(yq_role_scope_acts_as(yq_role_scope_role(), text_to_cstring(PG_GETARG_TEXT_PP(0))));
 }
 
 PG_FUNCTION_INFO_V1(yq_sql_acting_role);
@@ -279,7 +279,7 @@ yq_sql_acting_role(PG_FUNCTION_ARGS)
  * rows of the dump.
  */
 bool
-yq_is_restoring(void)
+yq_role_scope_is_restoring(void)
 {
 	Oid			owner;
 
@@ -296,7 +296,7 @@ PG_FUNCTION_INFO_V1(yq_sql_restoring);
 Datum
 yq_sql_restoring(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(yq_is_restoring());
+	PG_RETURN_BOOL(yq_role_scope_is_restoring());
 }
 
 /* The function that a shell stands for. */
@@ -355,7 +355,7 @@ yq_sql_run_as_owner(PG_FUNCTION_ARGS)
 	Datum		result;
 
 	if (CALLED_AS_TRIGGER(fcinfo))
-		yq_check_attributable(RelationGetRelationName(((TriggerData *) fcinfo->context)->tg_relation));
+		yq_role_scope_check_attributable(RelationGetRelationName(((TriggerData *) fcinfo->context)->tg_relation));
 	if (fcinfo->flinfo->fn_extra == NULL)
 	{
 		FmgrInfo   *function = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(FmgrInfo));

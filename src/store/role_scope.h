@@ -24,17 +24,17 @@ extern Oid	yq_role_scope_forget(void);
 extern void yq_role_scope_restore(Oid forgotten);
 
 /* Whether a role may see every project. */
-extern bool yq_reads_all(Oid role);
+extern bool yq_role_scope_reads_all(Oid role);
 
 /* Whether a role is of a kind (role_grant), is in one that is, or has the rights of the owner. */
-extern bool yq_acts_as(Oid role, const char *kind);
+extern bool yq_role_scope_acts_as(Oid role, const char *kind);
 
 /*
  * Refuse to change a table in a security-restricted operation.  Its code belongs
  * to the owner of an index or a materialized view, and the session to whoever
  * maintains it, autovacuum included: it could not be told who made the change.
  */
-extern void yq_check_attributable(const char *table_name);
+extern void yq_role_scope_check_attributable(const char *table_name);
 
 /*
  * Whether this session restores a dump: it has the settings that pg_dump and
@@ -42,6 +42,6 @@ extern void yq_check_attributable(const char *table_name);
  * yq_role_scope_role() have the rights of yquota's owner.  Rows then come back
  * as they were, and triggers derive nothing from them.
  */
-extern bool yq_is_restoring(void);
+extern bool yq_role_scope_is_restoring(void);
 
 #endif							/* YQ_ROLE_SCOPE_H */

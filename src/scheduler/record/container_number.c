@@ -71,7 +71,7 @@ static bool
 is_known(Names *names, const YqClusterApplication *application, int64 number)
 {
 	text	   *name = make_name(names, application, number);
-	bool		goes_on = names->last != NULL && yq_text_compare(names->last, name) < 0;
+	bool		goes_on = names->last != NULL && yq_varlena_compare(names->last, name) < 0;
 
 	names->last = name;
 	for (int i = 0; i < names->finder_count; i++)
