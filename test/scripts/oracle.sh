@@ -17,7 +17,7 @@
 . "$(dirname "$0")/common.sh"
 
 made=$top/build/oracle
-areas=(allocation queue-figures)
+areas=(allocation queue-figures opportunistic container-queue)
 
 # area_of AREA: set class and recorded, the file of the repository, if any.
 area_of()
@@ -26,6 +26,8 @@ area_of()
 	case $1 in
 		allocation) class=yquota.oracle.Allocation recorded=test/scheduler/decisions.jsonl ;;
 		queue-figures) class=yquota.oracle.QueueFigures recorded=test/queues/figures.jsonl ;;
+		opportunistic) class=yquota.oracle.Opportunistic ;;
+		container-queue) class=yquota.oracle.ContainerQueue ;;
 		*) die "no area is named \"$1\"; there are: ${areas[*]}" ;;
 	esac
 }

@@ -1,0 +1,328 @@
+package yquota.oracle;
+
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.when;
+import static org.mockito.Mockito.withSettings;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.net.NetUtils;
+import org.apache.hadoop.net.NodeBase;
+import org.apache.hadoop.security.SecurityUtil;
+import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ExecutionType;
+import org.apache.hadoop.yarn.api.records.NodeId;
+import org.apache.hadoop.yarn.api.records.NodeState;
+import org.apache.hadoop.yarn.api.records.Priority;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceBlacklistRequest;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.security.ContainerTokenIdentifier;
+import org.apache.hadoop.yarn.server.api.protocolrecords.RemoteNode;
+import org.apache.hadoop.yarn.server.api.records.ContainerQueuingLimit;
+import org.apache.hadoop.yarn.server.api.records.MasterKey;
+import org.apache.hadoop.yarn.server.api.records.OpportunisticContainersStatus;
+import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.distributed.CentralizedOpportunisticContainerAllocator;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.distributed.DrivenMonitor;
+import org.apache.hadoop.yarn.server.scheduler.DistributedOpportunisticContainerAllocator;
+import org.apache.hadoop.yarn.server.scheduler.OpportunisticContainerAllocator;
+import org.apache.hadoop.yarn.server.scheduler.OpportunisticContainerContext;
+import org.apache.hadoop.yarn.server.security.BaseContainerTokenSecretManager;
+
+/** Opportunistic containers: the monitor of nodes' queues, and the central and the distributed allocator. */
+public final class Opportunistic implements Area
+{
+	private static final int PORT = 1234;
+
+	private DrivenMonitor monitor;
+	private OpportunisticContainerAllocator allocator;
+	private boolean distributed;
+	private final Map<Integer, OpportunisticContainerContext> contexts = new HashMap<>();
+	private final Map<String, RMNode> nodes = new HashMap<>();
+
+	public static void main(String[] arguments) throws Exception
+	{
+		Oracle.main(new Opportunistic(), arguments);
+	}
+
+	@Override
+	public ObjectNode record(ObjectNode workload) throws Exception
+	{
+		ObjectNode record = workload.deepCopy();
+
+		start(workload);
+		for (JsonNode step : record.get("steps"))
+			((ObjectNode) step).set("result", play(step, workload));
+		record.remove("rack_order");
+		// A workload without nodes has an order of racks, too, which is empty.
+		if (!distributed)
+		{
+			ObjectNode order = record.putObject("rack_order");
+
+			monitor.hostsByRack().forEach((rack, hosts) -> hosts.forEach(order.putArray(rack)::add));
+		}
+		return record;
+	}
+
+	private void start(ObjectNode workload)
+	{
+		int perHeartbeat = workload.path("max_per_heartbeat").asInt(-1);
+
+		contexts.clear();
+		nodes.clear();
+		SecurityUtil.setTokenServiceUseIp(false);
+		monitor = new DrivenMonitor(workload.path("comparator").asText("QUEUE_LENGTH"), workload.path("nodes_used").asInt(10), workload.path("seed").asLong());
+		if (workload.has("limit"))
+			monitor.initThresholdCalculator((float) workload.get("limit").get("sigma").asDouble(), workload.get("limit").get("min").asInt(),
+				workload.get("limit").get("max").asInt());
+		distributed = workload.path("mode").asText().equals("distributed");
+		allocator = distributed ? new DistributedOpportunisticContainerAllocator(tokens(), perHeartbeat)
+			: new CentralizedOpportunisticContainerAllocator(tokens(), perHeartbeat, monitor);
+	}
+
+	private static BaseContainerTokenSecretManager tokens()
+	{
+		MasterKey key = mock(MasterKey.class, withSettings().stubOnly());
+
+		return new BaseContainerTokenSecretManager(new Configuration(false))
+		{
+			@Override
+			public MasterKey getCurrentKey()
+			{
+				return key;
+			}
+
+			@Override
+			public byte[] createPassword(ContainerTokenIdentifier identifier)
+			{
+				return new byte[1];
+			}
+		};
+	}
+
+	private static Resource amounts(JsonNode pair)
+	{
+		return pair == null ? null : Resource.newInstance(pair.get(0).asLong(), pair.get(1).asInt());
+	}
+
+	private static List<String> strings(JsonNode list)
+	{
+		List<String> strings = new ArrayList<>();
+
+		list.forEach(text -> strings.add(text.asText()));
+		return strings;
+	}
+
+	private static RMNode node(JsonNode step)
+	{
+		RMNode node = mock(RMNode.class, withSettings().stubOnly());
+		String host = step.get("host").asText();
+		OpportunisticContainersStatus status = OpportunisticContainersStatus.newInstance();
+
+		NetUtils.addStaticResolution(host, "127.0.0.1");
+		status.setEstimatedQueueWaitTime(step.path("wait").asInt());
+		status.setWaitQueueLength(step.path("length").asInt());
+		status.setOpportQueueCapacity(step.path("queue_capacity").asInt());
+		when(node.getNodeID()).thenReturn(NodeId.newInstance(host, PORT));
+		when(node.getHostName()).thenReturn(host);
+		when(node.getRackName()).thenReturn(step.path("rack").asText("/r0"));
+		when(node.getNode()).thenReturn(new NodeBase("/" + host));
+		when(node.getHttpAddress()).thenReturn(host + ":80");
+		when(node.getState()).thenReturn(NodeState.valueOf(step.path("state").asText("RUNNING")));
+		when(node.getNodeLabels()).thenReturn(Collections.emptySet());
+		when(node.getTotalCapability()).thenReturn(amounts(step.get("capability")));
+		when(node.getAllocatedContainerResource()).thenReturn(amounts(step.get("allocated")));
+		when(node.getOpportunisticContainersStatus()).thenReturn(status);
+		return node;
+	}
+
+	private ObjectNode play(JsonNode step, JsonNode workload) throws Exception
+	{
+		ObjectNode result = Oracle.JSON.createObjectNode();
+
+		switch (step.get("op").asText())
+		{
+			case "add":
+				nodes.put(step.get("host").asText(), node(step));
+				monitor.addNode(null, nodes.get(step.get("host").asText()));
+				break;
+			case "update":
+				result.put("known", monitor.update(node(step)));
+				break;
+			case "remove":
+				monitor.removeNode(nodes.get(step.get("host").asText()));
+				break;
+			case "sort":
+				sort(result);
+				break;
+			case "select_local":
+				putHost(result, monitor.selectLocalNode(step.get("where").asText(), new HashSet<>(strings(step.path("blacklist"))), amounts(step.get("res"))));
+				break;
+			case "select_rack":
+				putHost(result, monitor.selectRackLocalNode(step.get("where").asText(), new HashSet<>(strings(step.path("blacklist"))), amounts(step.get("res"))));
+				break;
+			default:
+				allocate(step, workload, result);
+		}
+		return result;
+	}
+
+	private static void putHost(ObjectNode result, RMNode node)
+	{
+		result.put("node", node == null ? "" : node.getHostName());
+	}
+
+	private void sort(ObjectNode result)
+	{
+		ArrayNode order = result.putArray("order");
+
+		monitor.sort();
+		monitor.selectNodes().forEach(id -> order.add(id.getHost()));
+		if (monitor.getThresholdCalculator() != null)
+		{
+			ContainerQueuingLimit limit = monitor.getThresholdCalculator().createContainerQueuingLimit();
+
+			result.put("max_queue_length", limit.getMaxQueueLength()).put("max_wait_ms", limit.getMaxQueueWaitTimeInMs());
+		}
+	}
+
+	private void allocate(JsonNode step, JsonNode workload, ObjectNode result) throws Exception
+	{
+		int application = step.get("app").asInt();
+		OpportunisticContainerContext context = contexts.computeIfAbsent(application, number -> context(workload));
+		List<ResourceRequest> asks = new ArrayList<>();
+
+		if (distributed && step.has("node_list"))
+			context.updateNodeList(remoteNodes(step.get("node_list")));
+		for (JsonNode ask : step.get("asks"))
+			asks.add(ResourceRequest.newBuilder().priority(Priority.newInstance(ask.path("priority").asInt(1))).allocationRequestId(ask.path("id").asInt())
+				.resourceName(ask.path("where").asText("*")).capability(amounts(ask.get("res"))).numContainers(ask.get("n").asInt())
+				.nodeLabelExpression(ask.has("label") ? ask.get("label").asText() : null).relaxLocality(true)
+				.executionType(ExecutionType.OPPORTUNISTIC).build());
+		monitor.takeStarts();
+		List<Container> containers = allocator.allocateContainers(
+			ResourceBlacklistRequest.newInstance(strings(step.path("blacklist_add")), strings(step.path("blacklist_del"))), asks,
+			ApplicationAttemptId.newInstance(ApplicationId.newInstance(0, application), 1), context, 1, "user");
+		result.putArray("containers");
+		for (Container container : containers)
+			result.withArray("containers").addArray().add(container.getId().getContainerId()).add(container.getNodeId().getHost())
+				.add(container.getPriority().getPriority()).add(container.getAllocationRequestId())
+				.add(container.getResource().getMemorySize()).add(container.getResource().getVirtualCores());
+		for (int start : monitor.takeStarts())
+			result.withArray("any_starts").add(start);
+		result.set("outstanding", outstanding(context));
+		if (!distributed)
+		{
+			result.putObject("nodes_after");
+			monitor.beliefs().forEach((host, belief) -> {
+				ArrayNode row = result.with("nodes_after").putArray(host);
+
+				for (long figure : belief)
+					row.add(figure);
+			});
+		}
+	}
+
+	private static OpportunisticContainerContext context(JsonNode workload)
+	{
+		OpportunisticContainerContext context = new OpportunisticContainerContext();
+
+		context.updateAllocationParams(amounts(workload.get("min")), amounts(workload.get("max")), amounts(workload.get("increment")), 600000);
+		context.getAppParams().setMaxAllocationsPerSchedulerKeyPerRound(1);
+		return context;
+	}
+
+	private static List<RemoteNode> remoteNodes(JsonNode list)
+	{
+		List<RemoteNode> remote = new ArrayList<>();
+
+		for (JsonNode row : list)
+		{
+			String host = row.get("host").asText();
+			RemoteNode node = RemoteNode.newInstance(NodeId.newInstance(host, PORT), host + ":80");
+
+			NetUtils.addStaticResolution(host, "127.0.0.1");
+			node.setRackName(row.path("rack").asText("/r0"));
+			node.setNodePartition(row.path("label").asText(""));
+			remote.add(node);
+		}
+		return remote;
+	}
+
+	/** What is asked for still, by priority, id and size. */
+	private static ObjectNode outstanding(OpportunisticContainerContext context)
+	{
+		ObjectNode outstanding = Oracle.JSON.createObjectNode();
+
+		context.getOutstandingOpReqs().forEach((key, bySize) -> bySize.forEach((size, request) -> {
+			ObjectNode row = outstanding.putObject(key.getPriority().getPriority() + "/" + key.getAllocationRequestId() + "/" +
+				size.getMemorySize() + ":" + size.getVirtualCores());
+			Map<String, AtomicInteger> locations = new TreeMap<>(request.getNodeMap());
+
+			row.put("n", request.getRequest().getNumContainers());
+			locations.putAll(request.getRackMap());
+			locations.forEach((name, count) -> row.with("locations").put(name, count.get()));
+		}));
+		return outstanding;
+	}
+
+	@Override
+	public String[] families()
+	{
+		return new String[] {"monitor", "central"};
+	}
+
+	@Override
+	public ObjectNode generate(String family, long seed)
+	{
+		Random random = new Random(seed * 31 + family.hashCode());
+		ObjectNode workload = Oracle.JSON.createObjectNode().put("id", family + "-" + seed).put("family", family).put("mode", "central");
+		int hosts = 1 + random.nextInt(9);
+
+		workload.put("comparator", new String[] {"QUEUE_LENGTH", "QUEUE_WAIT_TIME", "QUEUE_LENGTH_THEN_RESOURCES"}[random.nextInt(3)])
+			.put("nodes_used", 1 + random.nextInt(10)).put("max_per_heartbeat", random.nextInt(5) - 1).put("seed", random.nextInt(1 << 20));
+		workload.putObject("limit").put("sigma", 1.0).put("min", 1 + random.nextInt(3)).put("max", 5 + random.nextInt(10));
+		workload.putArray("min").add(512).add(1);
+		workload.putArray("max").add(4096).add(4);
+		workload.putArray("increment").add(512).add(1);
+		for (int i = 1; i <= hosts; i++)
+			workload.withArray("steps").addObject().put("op", "add").put("host", "h" + i).put("rack", "/r" + i % 3);
+		for (int i = 0; i < 30; i++)
+		{
+			ObjectNode step = workload.withArray("steps").addObject();
+			int what = random.nextInt(family.equals("central") ? 10 : 7);
+
+			if (i < hosts || what < 4)
+			{
+				step.put("op", "update").put("host", "h" + (i < hosts ? i + 1 : 1 + random.nextInt(hosts))).put("length", random.nextInt(10))
+					.put("wait", random.nextInt(4) - 1).put("queue_capacity", random.nextInt(12));
+				step.putArray("capability").add(8192).add(8);
+				step.putArray("allocated").add(512 * random.nextInt(16)).add(random.nextInt(8));
+			}
+			else if (what < 6)
+				step.put("op", "sort");
+			else if (what == 6)
+				step.put("op", "select_rack").put("where", "/r" + random.nextInt(3)).putArray("res").add(1024).add(1);
+			else
+				step.put("op", "allocate").put("app", 1 + random.nextInt(3)).putArray("asks").addObject().put("priority", 1 + random.nextInt(3)).put("id", 0)
+					.put("where", "*").put("n", 1 + random.nextInt(4)).putArray("res").add(1024).add(1);
+		}
+		return workload;
+	}
+}
