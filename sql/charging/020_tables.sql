@@ -479,8 +479,11 @@ CREATE TABLE yquota_internal.counter_delta (
 	pricing_version bigint,
 	priced_through timestamptz,
 	recorded_at timestamptz,
-	changed_from timestamptz
+	changed_from timestamptz,
+	changed_by xid8 NOT NULL
 );
+-- for sessions that keep a cluster: they read what tells of usage
+CREATE INDEX counter_delta_changed_by_idx ON yquota_internal.counter_delta (changed_by) WHERE containers IS NOT NULL;
 COMMENT ON TABLE yquota_internal.counter_delta IS
 	'Changes of counters, one or more rows per statement, not yet folded';
 COMMENT ON COLUMN yquota_internal.counter_delta.scope IS
@@ -495,6 +498,24 @@ COMMENT ON COLUMN yquota_internal.counter_delta.priced_through IS 'latest instan
 COMMENT ON COLUMN yquota_internal.counter_delta.recorded_at IS 'clock of the statement, or the latest recorded_at of its events';
 COMMENT ON COLUMN yquota_internal.counter_delta.changed_from IS
 	'what the project had spent before this instant is as it was before the statement; NULL: at every instant';
+COMMENT ON COLUMN yquota_internal.counter_delta.changed_by IS 'transaction of this database that appended the row';
+
+-- A dump, a publication and a row by hand bring numbers that say nothing here.
+CREATE FUNCTION yquota_internal.set_changed_by() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	NEW.changed_by := pg_current_xact_id();
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.set_changed_by() IS
+	'Writes the number of the transaction into a row that comes from a dump, a publication or by hand';
+REVOKE ALL ON FUNCTION yquota_internal.set_changed_by() FROM PUBLIC;
+CREATE TRIGGER set_changed_by BEFORE INSERT ON yquota_internal.counter_delta
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.set_changed_by();
+ALTER TABLE yquota_internal.counter_delta ENABLE ALWAYS TRIGGER set_changed_by;
 
 CREATE TABLE yquota_internal.project_counter (
 	project text COLLATE "C" PRIMARY KEY,

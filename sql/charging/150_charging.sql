@@ -301,7 +301,7 @@ BEGIN
 
 	WITH delta AS (
 		DELETE FROM yquota_internal.counter_delta AS new
-		WHERE before IS NULL OR age(new.xmin) > age(before::xid)
+		WHERE before IS NULL OR new.changed_by < before
 		RETURNING *
 	), late AS (
 		-- priced before a change of prices became visible that bears on it

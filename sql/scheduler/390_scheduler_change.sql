@@ -1,6 +1,6 @@
 --
 -- What sessions that keep the cluster between allocation passes have to read again
--- (src/scheduler/cache/kept_cluster.h).  Not dumped: who restores keeps nothing.
+-- (src/scheduler/cache/cluster_cache.h).  Not dumped: who restores keeps nothing.
 --
 
 CREATE TABLE yquota_internal.scheduler_change (

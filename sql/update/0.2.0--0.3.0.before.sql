@@ -8,6 +8,10 @@ ALTER TABLE yquota.archived_history ALTER COLUMN as_booked SET DEFAULT true;
 
 ALTER TABLE yquota_internal.counter_delta ADD COLUMN changed_from timestamptz;
 
+-- Rows that are there count as rows of this transaction.
+ALTER TABLE yquota_internal.counter_delta ADD COLUMN changed_by xid8 NOT NULL DEFAULT pg_current_xact_id();
+ALTER TABLE yquota_internal.counter_delta ALTER COLUMN changed_by DROP DEFAULT;
+
 -- Sessions read applications again that a pass of another session has changed.
 ALTER TABLE yquota_internal.scheduler_change DROP COLUMN served;
 

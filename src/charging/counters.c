@@ -10,6 +10,7 @@
  */
 #include "base/compat.h"
 
+#include "access/xact.h"
 #include "charging/counters.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
@@ -18,6 +19,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
+#include "utils/xid8.h"
 
 /* Tables begin with this many entries: a statement about one container. */
 #define FEW_SUMS 4
@@ -47,6 +49,7 @@ enum
 	DELTA_PRICED_THROUGH,
 	DELTA_RECORDED_AT,
 	DELTA_CHANGED_FROM,
+	DELTA_CHANGED_BY,
 	DELTA_COLUMNS
 };
 
@@ -381,6 +384,7 @@ begin_delta(const YqCounters *counters, Delta *delta, char scope)
 	PUT(DELTA_SCOPE, CharGetDatum(scope));
 	PUT(DELTA_PRICING_VERSION, Int64GetDatum(counters->pricing_version));
 	PUT(DELTA_RECORDED_AT, TimestampTzGetDatum(counters->recorded_at));
+	PUT(DELTA_CHANGED_BY, FullTransactionIdGetDatum(GetTopFullTransactionId()));
 	if (counters->priced_through != DT_NOBEGIN)
 		PUT(DELTA_PRICED_THROUGH, TimestampTzGetDatum(counters->priced_through));
 }

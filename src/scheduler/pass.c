@@ -14,7 +14,7 @@
 #include "base/settings.h"
 #include "miscadmin.h"
 #include "queues/text.h"
-#include "scheduler/cache/kept_cluster.h"
+#include "scheduler/cache/cluster_cache.h"
 #include "scheduler/decide/assign.h"
 #include "scheduler/decide/explain.h"
 #include "scheduler/decide/look.h"
@@ -219,8 +219,7 @@ static YqLoadedCluster *
 load(const YqPass *pass, YqHierarchy *hierarchy)
 {
 	Snapshot	snapshot = yq_latest_snapshot();
-	YqFollower	deltas;
-	YqLoadedCluster *loaded = yq_cluster_load(hierarchy, pass->nodes, pass->node_count, snapshot, &deltas);
+	YqLoadedCluster *loaded = yq_cluster_load(hierarchy, pass->nodes, pass->node_count, snapshot);
 
 	UnregisterSnapshot(snapshot);
 	loaded->cluster->explains = pass->explains;
@@ -243,10 +242,10 @@ static bool
 prepare(const YqPass *pass)
 {
 	YqHierarchy *hierarchy = yq_hierarchy_in_force();
-	bool		knew_nodes = yq_kept_cluster_is_of(hierarchy);
+	bool		knew_nodes = yq_cluster_cache_is_of(hierarchy);
 
 	if (!pass->explains)
-		yq_kept_cluster_prepare(hierarchy);
+		yq_cluster_cache_prepare(hierarchy);
 	return knew_nodes;
 }
 
@@ -257,7 +256,7 @@ take_lock(const YqPass *pass)
 	if (yq_pass_try_lock(ExclusiveLock))
 		return;
 	if (!pass->explains)
-		yq_kept_cluster_catch_up(yq_hierarchy_in_force());
+		yq_cluster_cache_catch_up(yq_hierarchy_in_force());
 	yq_pass_lock(ExclusiveLock);
 }
 
@@ -268,10 +267,10 @@ find_cluster(const YqPass *pass, bool knew_nodes)
 	YqLoadedCluster *loaded = NULL;
 
 	/* nodes of one that is kept are as they were */
-	if (!knew_nodes || !yq_kept_cluster_is_of(hierarchy))
+	if (!knew_nodes || !yq_cluster_cache_is_of(hierarchy))
 		drop_void_reservations(hierarchy);
 	if (!pass->explains)
-		loaded = yq_kept_cluster_get(hierarchy);
+		loaded = yq_cluster_cache_get(hierarchy);
 	return loaded == NULL ? load(pass, hierarchy) : loaded;
 }
 
@@ -304,7 +303,7 @@ void
 yq_pass_end(YqLoadedCluster *loaded)
 {
 	if (loaded->is_kept)
-		yq_kept_cluster_end_pass(loaded);
+		yq_cluster_cache_end_pass(loaded);
 	else
 		MemoryContextDelete(loaded->cluster->context);
 }

@@ -27,7 +27,6 @@
 struct YqBulkInsert
 {
 	MemoryContext context;
-	YqTable		table;
 	Relation	relation;
 	EState	   *estate;			/* NULL, as the next one, without indexes and triggers */
 	ResultRelInfo *result;
@@ -87,7 +86,6 @@ yq_bulk_insert_open(YqTable table, int column_count, int capacity, bool optimist
 
 	PreventCommandIfReadOnly("INSERT");
 	writer->context = CurrentMemoryContext;
-	writer->table = table;
 	writer->relation = yq_table_open(table, RowExclusiveLock);
 	prepare_columns(writer, column_count);
 	if (writer->relation->rd_rel->relhasindex)
@@ -190,27 +188,6 @@ yq_bulk_insert_put(YqBulkInsert *writer, Datum *values, bool *nulls)
 		writer->count++;
 }
 
-/* What "written" is about. */
-static TransactionId counting = InvalidTransactionId;
-static int64 written[YQ_TABLE_COUNT];
-
-static void
-count_rows(const YqBulkInsert *writer)
-{
-	TransactionId transaction = GetTopTransactionId();
-
-	if (transaction != counting)
-		memset(written, 0, sizeof(written));
-	counting = transaction;
-	written[writer->table] += writer->count;
-}
-
-int64
-yq_bulk_insert_rows_of_transaction(YqTable table)
-{
-	return TransactionIdIsValid(counting) && counting == GetTopTransactionIdIfAny() ? written[table] : 0;
-}
-
 static void
 insert_rows(YqBulkInsert *writer)
 {
@@ -218,7 +195,6 @@ insert_rows(YqBulkInsert *writer)
 
 	table_multi_insert(writer->relation, writer->slots, writer->count,
 					   GetCurrentCommandId(true), 0, NULL);
-	count_rows(writer);
 	if (writer->ranges != NULL)
 		yq_brin_insert_insert(writer->ranges, writer->estate, writer->slots, writer->count);
 	MemoryContextSwitchTo(old_context);

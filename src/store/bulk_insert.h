@@ -64,7 +64,4 @@ extern void yq_bulk_insert_flush_optimistically(YqBulkInsert *writer, YqRowHandl
 /* Flush and release. */
 extern void yq_bulk_insert_close(YqBulkInsert *writer);
 
-/* Rows of a table that were inserted so by the transaction at hand, also such as were rolled back in part. */
-extern int64 yq_bulk_insert_rows_of_transaction(YqTable table);
-
 #endif							/* YQ_BULK_INSERT_H */

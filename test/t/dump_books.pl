@@ -30,11 +30,12 @@ sub rows
 	return $node->safe_psql($database, "SELECT t::text FROM ($query) AS t ORDER BY t::text COLLATE \"C\"");
 }
 
+# Every row; which transaction appended a delta is a matter of each database.
 sub contents
 {
 	my $database = shift;
 
-	return { map { $_ => rows($database, "SELECT * FROM $_") } @tables, @_ };
+	return { map { $_ => rows($database, $_ eq 'yquota_internal.counter_delta' ? "SELECT to_jsonb(d) - 'changed_by' FROM $_ AS d" : "SELECT * FROM $_") } @tables, @_ };
 }
 
 # What people see of the books at one instant.

@@ -13,6 +13,7 @@
 #include "queues/text.h"
 #include "scheduler/load/holdings.h"
 #include "scheduler/load/loader.h"
+#include "store/catalog.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 

@@ -314,7 +314,7 @@ make_loader(YqHierarchy *hierarchy)
 }
 
 YqLoadedCluster *
-yq_cluster_load(YqHierarchy *hierarchy, const char **nodes, int node_count, Snapshot snapshot, YqFollower *deltas)
+yq_cluster_load(YqHierarchy *hierarchy, const char **nodes, int node_count, Snapshot snapshot)
 {
 	YqClusterLoader	   *loader = make_loader(hierarchy);
 
@@ -322,7 +322,7 @@ yq_cluster_load(YqHierarchy *hierarchy, const char **nodes, int node_count, Snap
 	read_shared_labels(loader);
 	set_queues(loader);
 	read_nodes(loader, nodes, node_count);
-	yq_cluster_read_usage(loader->loaded, snapshot, deltas);
+	yq_cluster_read_usage(loader->loaded, snapshot);
 	read_users(loader);
 	yq_loader_read_applications(loader, NULL);
 	yq_cluster_prepare(loader->cluster);

@@ -12,8 +12,8 @@
 #define YQ_CLUSTER_LOAD_H
 
 #include "nodes/pg_list.h"
-#include "scheduler/cache/follower.h"
 #include "scheduler/state/cluster.h"
+#include "utils/snapshot.h"
 
 /* An application of the cluster, as its source.  That of an ask is its name. */
 typedef struct YqLoadedApplication
@@ -41,17 +41,17 @@ typedef struct YqLoadedCluster
 	List	   *nodes;			/* names (palloc'd) of the nodes in service, in order */
 	List	   *unsettled;		/* ids (palloc'd) of applications that have to be read again by every pass */
 	List	   *stale_queues;	/* YqClusterQueue: what was read of them since is not prepared */
-	bool		is_kept;		/* goes on after the pass: see kept_cluster.h */
+	bool		is_kept;		/* goes on after the pass: see cache/cluster_cache.h */
 } YqLoadedCluster;
 
 /*
  * Load what a pass over some nodes needs, or over all (NULL): what is used as the
  * snapshot sees it, all else no older.  Applications that nobody can be charged for,
- * because there is no such project, are left out.  The follower will tell what is
- * used later.  Goes with the cluster's context, below the current one.
+ * because there is no such project, are left out.  Goes with the cluster's
+ * context, below the current one.
  */
 extern YqLoadedCluster *yq_cluster_load(YqHierarchy *hierarchy, const char **nodes, int node_count,
-										Snapshot snapshot, YqFollower *deltas);
+										Snapshot snapshot);
 
 /*
  * Read applications again, by their ids (char *), whatever became of them.  False

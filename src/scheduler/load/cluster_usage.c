@@ -152,15 +152,13 @@ read_node_counter(const YqRow *row)
 }
 
 static void
-read_delta(const YqRow *row, bool is_own)
+add_delta(const Reading *reading, const YqRow *row)
 {
-	Reading    *reading = row->argument;
 	MemoryContext caller = MemoryContextSwitchTo(reading->row_context);
 	bool		isnull;
 	char		scope = DatumGetChar(yq_row_value(row, USAGE_SCOPE, &isnull));
-	const int64 *amounts = is_own ? NULL : guaranteed_amounts(reading, row);
+	const int64 *amounts = guaranteed_amounts(reading, row);
 
-	reading->own_rows += is_own;
 	if (amounts != NULL && (scope == 'a' || scope == 'u'))
 		add_to_queue(reading, row, amounts);
 	if (amounts != NULL && (scope == 'a' || scope == 'n'))
@@ -170,51 +168,50 @@ read_delta(const YqRow *row, bool is_own)
 }
 
 static void
-count_own(const YqRow *row, bool is_own)
+read_delta(const YqRow *row)
 {
-	*(int64 *) row->argument += is_own;
+	add_delta(row->argument, row);
+}
+
+static void
+read_new_delta(const YqRow *row, bool is_own)
+{
+	Reading    *reading = row->argument;
+
+	reading->own_rows += is_own;
+	if (!is_own)
+		add_delta(reading, row);
 }
 
 /* -- all ------------------------------------------------------------------- */
 
-static void
-read_all(Reading *reading, Snapshot snapshot, YqFollower *deltas)
-{
-	YqLoadedCluster *loaded = reading->loaded;
+const YqJournal yq_usage_journal = {YQ_COUNTER_DELTA, "counter_delta_changed_by_idx"};
 
-	yq_follower_begin(deltas, YQ_COUNTER_DELTA, loaded->cluster->context);
+static void
+read_all(Reading *reading, Snapshot snapshot)
+{
 	yq_table_scan(YQ_USAGE_COUNTER, snapshot, usage_columns, USAGE_NODE, read_usage_counter, reading);
 	yq_table_scan(YQ_NODE_COUNTER, snapshot, node_columns, lengthof(node_columns), read_node_counter, reading);
-	(void) yq_follower_read(deltas, NULL, snapshot, false, usage_columns, USAGE_COLUMNS, read_delta, reading);
+	yq_table_scan(YQ_COUNTER_DELTA, snapshot, usage_columns, USAGE_COLUMNS, read_delta, reading);
 }
 
 void
-yq_cluster_read_usage(YqLoadedCluster *loaded, Snapshot snapshot, YqFollower *deltas)
+yq_cluster_read_usage(YqLoadedCluster *loaded, Snapshot snapshot)
 {
 	Reading		reading = begin_reading(loaded, false);
 
-	read_all(&reading, snapshot, deltas);
+	read_all(&reading, snapshot);
 	MemoryContextDelete(reading.row_context);
 }
 
 int64
-yq_cluster_read_new_usage(YqLoadedCluster *loaded, const YqSeen *seen, Snapshot snapshot, YqFollower *deltas)
+yq_cluster_read_new_usage(YqLoadedCluster *loaded, const YqSeen *seen, Snapshot snapshot)
 {
 	Reading		reading = begin_reading(loaded, true);
-	bool		is_same = yq_follower_read(deltas, seen, snapshot, false, usage_columns, USAGE_COLUMNS,
-										   read_delta, &reading);
 
+	yq_journal_scan(&yq_usage_journal, seen, snapshot, usage_columns, USAGE_COLUMNS, read_new_delta, &reading);
 	MemoryContextDelete(reading.row_context);
-	return is_same ? reading.own_rows : -1;
-}
-
-int64
-yq_usage_count_own(const YqSeen *seen, Snapshot snapshot, YqFollower *deltas)
-{
-	int64		count = 0;
-
-	(void) yq_follower_read(deltas, seen, snapshot, true, usage_columns, 1, count_own, &count);
-	return count;
+	return reading.own_rows;
 }
 
 /* -- again ----------------------------------------------------------------- */
@@ -254,14 +251,13 @@ use_reservations(YqCluster *cluster)
 }
 
 void
-yq_cluster_read_usage_again(YqLoadedCluster *loaded, Snapshot snapshot, YqFollower *deltas)
+yq_cluster_read_usage_again(YqLoadedCluster *loaded, Snapshot snapshot)
 {
 	YqCluster  *cluster = loaded->cluster;
 	Reading		reading = begin_reading(loaded, false);
 
 	forget_usage(cluster);
-	yq_follower_forget(deltas);
-	read_all(&reading, snapshot, deltas);
+	read_all(&reading, snapshot);
 	use_reservations(cluster);
 	reading.notes_stale = true;
 	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
@@ -326,12 +322,12 @@ yq_usage_is_known(const YqUsageVersion *now, const YqUsageVersion *known, const 
 	if (memcmp(&now->version, &known->version, sizeof(pg_uuid_t)) == 0)
 		return true;
 	if (memcmp(&now->content, &known->content, sizeof(pg_uuid_t)) != 0 ||
-		FullTransactionIdPrecedes(yq_seen_full_number(seen, seen->snapshot.xmax), now->folded_before) ||
-		(TransactionIdIsValid(seen->own) && is_folded(now, yq_seen_full_number(seen, seen->own))))
+		FullTransactionIdPrecedes(seen->next, now->folded_before) ||
+		(FullTransactionIdIsValid(seen->own) && is_folded(now, seen->own)))
 		return false;
-	for (uint32 i = 0; i < seen->snapshot.xcnt; i++)
+	for (int i = 0; i < seen->running_count; i++)
 	{
-		if (is_folded(now, yq_seen_full_number(seen, seen->snapshot.xip[i])))
+		if (is_folded(now, seen->running[i]))
 			return false;
 	}
 	return true;

@@ -13,24 +13,23 @@
 #define YQ_CLUSTER_USAGE_H
 
 #include "scheduler/load/cluster_load.h"
+#include "store/journal_scan.h"
 #include "utils/uuid.h"
 
-/* Add all that the snapshot sees to a cluster that knows of none, and follow deltas from there. */
-extern void yq_cluster_read_usage(YqLoadedCluster *loaded, Snapshot snapshot, YqFollower *deltas);
+/* counter_delta. */
+extern const YqJournal yq_usage_journal;
+
+/* Add all that the snapshot sees to a cluster without usage. */
+extern void yq_cluster_read_usage(YqLoadedCluster *loaded, Snapshot snapshot);
 
 /*
- * Add what deltas say that have not been seen.  What the transaction seen->own wrote is
- * counted already: returns how many such rows there are; -1 when the table has been
- * written anew.
+ * Add the deltas that have not been seen.  The cluster counts the deltas of seen->own
+ * already: returns how many there are.
  */
-extern int64 yq_cluster_read_new_usage(YqLoadedCluster *loaded, const YqSeen *seen, Snapshot snapshot,
-									   YqFollower *deltas);
-
-/* How many rows of seen->own the snapshot sees; the follower stays where it is. */
-extern int64 yq_usage_count_own(const YqSeen *seen, Snapshot snapshot, YqFollower *deltas);
+extern int64 yq_cluster_read_new_usage(YqLoadedCluster *loaded, const YqSeen *seen, Snapshot snapshot);
 
 /* Read everything again, after a folding. */
-extern void yq_cluster_read_usage_again(YqLoadedCluster *loaded, Snapshot snapshot, YqFollower *deltas);
+extern void yq_cluster_read_usage_again(YqLoadedCluster *loaded, Snapshot snapshot);
 
 /* Which state of what is folded it is. */
 typedef struct YqUsageVersion

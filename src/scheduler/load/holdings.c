@@ -12,6 +12,7 @@
 #include "queues/text.h"
 #include "scheduler/load/holdings.h"
 #include "scheduler/record/decision.h"
+#include "store/table_scan.h"
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
 

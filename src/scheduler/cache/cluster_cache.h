@@ -1,18 +1,19 @@
 /*-------------------------------------------------------------------------
  *
- * kept_cluster.h
+ * cluster_cache.h
  *	  The cluster that a session keeps from one allocation pass to the next.
  *
- * It is the same as one that is loaded anew, only sooner there: what has changed is
- * known by rows that other transactions have appended (change_log.h, counter_delta)
- * and this session has not seen.  Whatever cannot be told so is a reason to give it
- * up: another hierarchy, a project that went, a change of the scheduler's tables by
- * hand, rows that have been removed since, an abort of the transaction that changed it.
+ * It is the same as a cluster that is loaded anew.  Two journals (store/journal_scan.h)
+ * tell what has changed: rows of counter_delta and of scheduler_change that other
+ * transactions have appended and this session has not seen.  Whatever they do not tell
+ * is a reason to give the cluster up: another hierarchy, a project that went, a change of
+ * the scheduler's tables by hand, rows that have been trimmed or truncated, an abort of
+ * the transaction that changed it.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_KEPT_CLUSTER_H
-#define YQ_KEPT_CLUSTER_H
+#ifndef YQ_CLUSTER_CACHE_H
+#define YQ_CLUSTER_CACHE_H
 
 #include "scheduler/load/cluster_load.h"
 
@@ -21,21 +22,21 @@
  * or NULL when none can be kept at this point: in a transaction that has savepoints, or
  * whose isolation level has a snapshot of its own.  The caller holds the lock of passes, alone.
  */
-extern YqLoadedCluster *yq_kept_cluster_get(YqHierarchy *hierarchy);
+extern YqLoadedCluster *yq_cluster_cache_get(YqHierarchy *hierarchy);
 
 /*
  * Read what takes long before the lock of passes is taken, so that there is little
  * left to be read when the cluster is got: when there is none, or counters were folded.
  */
-extern void yq_kept_cluster_prepare(YqHierarchy *hierarchy);
+extern void yq_cluster_cache_prepare(YqHierarchy *hierarchy);
 
 /* Read all that there is, before the lock is taken. */
-extern void yq_kept_cluster_catch_up(YqHierarchy *hierarchy);
+extern void yq_cluster_cache_catch_up(YqHierarchy *hierarchy);
 
 /* A pass over it is over, and written down. */
-extern void yq_kept_cluster_end_pass(YqLoadedCluster *loaded);
+extern void yq_cluster_cache_end_pass(YqLoadedCluster *loaded);
 
 /* Is there one of that hierarchy, so that it knows the nodes that there are? */
-extern bool yq_kept_cluster_is_of(const YqHierarchy *hierarchy);
+extern bool yq_cluster_cache_is_of(const YqHierarchy *hierarchy);
 
-#endif							/* YQ_KEPT_CLUSTER_H */
+#endif							/* YQ_CLUSTER_CACHE_H */

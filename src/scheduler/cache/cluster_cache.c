@@ -1,0 +1,347 @@
+/*-------------------------------------------------------------------------
+ *
+ * cluster_cache.c
+ *	  The cluster that a session keeps from one allocation pass to the next.
+ *
+ * It counts what one snapshot sees and what the pass itself has written.  Numbers of
+ * transactions tell the former.  The number of rows that the transaction of the pass had
+ * written tells the latter: if it has written others, the cluster is given up.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/xact.h"
+#include "base/settings.h"
+#include "scheduler/cache/cluster_cache.h"
+#include "scheduler/decide/look.h"
+#include "scheduler/load/cluster_usage.h"
+#include "scheduler/record/change_log.h"
+#include "store/catalog.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/xid8.h"
+
+/* More than a cluster of ten thousand nodes and applications needs; names only grow. */
+#define MOST_BYTES ((Size) 400 * 1024 * 1024)
+
+typedef struct ClusterCache
+{
+	YqLoadedCluster *loaded;	/* NULL: nothing is kept */
+	uint64		generation;		/* of the hierarchy */
+	bool		auto_creates_projects;
+	YqUsageVersion usage_version;
+	YqSeen		seen;
+	Oid			usage_file;		/* of the two journals */
+	Oid			change_file;
+	int64		own_deltas;		/* rows of seen.own that are counted, */
+	int64		own_changes;	/* and those that say nothing new */
+	bool		is_of_transaction;	/* what this transaction has done is in it */
+	bool		is_in_use;		/* half changed, if there is an error now */
+} ClusterCache;
+
+static ClusterCache cache;
+static bool knows_projects = false;
+
+/* -- giving it up -------------------------------------------------------------- */
+
+static void
+give_up(void)
+{
+	YqLoadedCluster *loaded = cache.loaded;
+
+	memset(&cache, 0, sizeof(cache));
+	if (loaded != NULL)
+		MemoryContextDelete(loaded->cluster->context);
+}
+
+static void
+on_transaction_end(XactEvent event, void *argument)
+{
+	if (event == XACT_EVENT_COMMIT && !cache.is_in_use)
+		cache.is_of_transaction = false;
+	else if ((event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE || event == XACT_EVENT_COMMIT) &&
+			 (cache.is_of_transaction || cache.is_in_use))
+		give_up();
+}
+
+static void
+watch(void)
+{
+	static bool is_watching = false;
+
+	if (is_watching)
+		return;
+	yq_catalog_on_change_of_rows(YQ_PROJECT, &knows_projects);
+	RegisterXactCallback(on_transaction_end, NULL);
+	is_watching = true;
+}
+
+/* -- changes that the session has not read --------------------------------------- */
+
+static const YqJournal change_journal = {YQ_SCHEDULER_CHANGE, "scheduler_change_changed_by_idx"};
+
+typedef struct Changes
+{
+	bool		is_everything;
+	bool		has_am_limits;	/* of other transactions than seen->own */
+	List	   *ids;			/* of applications, char * */
+	List	   *own_ids;		/* those that seen->own has noted */
+	int64		own_rows;
+	List	   *queues;			/* in which counters of a user have changed, char * */
+	List	   *usernames;		/* those users, in pairs */
+} Changes;
+
+/* Columns in the order in which they are asked for. */
+typedef enum ChangeColumn
+{
+	CHANGE_KIND,
+	CHANGE_APPLICATION_ID,
+	CHANGE_QUEUE,
+	CHANGE_USERNAME,
+	CHANGE_COLUMNS
+} ChangeColumn;
+
+static const char *const change_columns[] = {"kind", "application_id", "queue", "username"};
+
+static void
+read_change(const YqRow *row, bool is_own)
+{
+	Changes    *changes = row->argument;
+	char	   *id = yq_row_text(row, CHANGE_APPLICATION_ID);
+	char	   *queue = yq_row_text(row, CHANGE_QUEUE);
+	bool		isnull;
+	char		kind = DatumGetChar(yq_row_value(row, CHANGE_KIND, &isnull));
+
+	changes->own_rows += is_own;
+	changes->is_everything = changes->is_everything || kind == YQ_CHANGE_EVERYTHING;
+	changes->has_am_limits = changes->has_am_limits || (kind == YQ_CHANGE_AM_LIMITS && !is_own);
+	if (id != NULL && is_own)
+		changes->own_ids = lappend(changes->own_ids, id);
+	else if (id != NULL)
+		changes->ids = lappend(changes->ids, id);
+	if (queue == NULL)
+		return;
+	changes->queues = lappend(changes->queues, queue);
+	changes->usernames = lappend(changes->usernames, yq_row_text(row, CHANGE_USERNAME));
+}
+
+static void
+read_horizon(const YqRow *row)
+{
+	bool		isnull;
+
+	*(FullTransactionId *) row->argument = DatumGetFullTransactionId(yq_row_value(row, 0, &isnull));
+}
+
+/* Are all rows still there that have not been seen? */
+static bool
+journals_are_whole(Snapshot snapshot)
+{
+	static const char *const columns[] = {"trimmed_before"};
+	FullTransactionId trimmed_before = FirstNormalFullTransactionId;
+
+	yq_table_scan(YQ_SCHEDULER_CHANGE_HORIZON, snapshot, columns, lengthof(columns), read_horizon, &trimmed_before);
+	return !FullTransactionIdPrecedes(cache.seen.oldest, trimmed_before) &&
+		cache.change_file == yq_journal_file(&change_journal) && cache.usage_file == yq_journal_file(&yq_usage_journal);
+}
+
+/* -- catching up ----------------------------------------------------------------- */
+
+/* False when the cluster has to be given up. */
+static bool
+update_usage(Snapshot snapshot)
+{
+	YqUsageVersion version = yq_usage_version(snapshot);
+	bool		is_known = yq_usage_is_known(&version, &cache.usage_version, &cache.seen);
+
+	cache.usage_version = version;
+	cache.usage_version.folded_but = NULL;
+	if (!is_known)
+	{
+		yq_cluster_read_usage_again(cache.loaded, snapshot);
+		return true;
+	}
+	return yq_cluster_read_new_usage(cache.loaded, &cache.seen, snapshot) == cache.own_deltas;
+}
+
+static bool
+update(Snapshot snapshot)
+{
+	YqLoadedCluster *loaded = cache.loaded;
+	Changes		changes = {.is_everything = false};
+
+	if (!journals_are_whole(snapshot))
+		return false;
+	yq_journal_scan(&change_journal, &cache.seen, snapshot, change_columns, CHANGE_COLUMNS, read_change, &changes);
+	if (changes.is_everything || !update_usage(snapshot))
+		return false;
+	if (changes.has_am_limits)
+		yq_looks_forget_known(loaded->cluster);
+	/* the cluster knows what the pass has changed, but not what else its transaction did */
+	if (changes.own_rows != cache.own_changes)
+		changes.ids = list_concat(changes.ids, changes.own_ids);
+	if (!yq_cluster_reload_applications(loaded, changes.ids))
+		return false;
+	yq_cluster_reload_counters(loaded, changes.queues, changes.usernames);
+	yq_cluster_prepare_again(loaded->cluster, loaded->stale_queues);
+	yq_loaded_forget_stale(loaded);
+	return true;
+}
+
+/* -- having one ------------------------------------------------------------------ */
+
+static void
+load(YqHierarchy *hierarchy, Snapshot snapshot)
+{
+	ClusterCache made = {.is_in_use = true};
+
+	made.loaded = yq_cluster_load(hierarchy, NULL, 0, snapshot);
+	made.loaded->is_kept = true;
+	made.generation = hierarchy->generation;
+	made.auto_creates_projects = yq_auto_create_project;
+	made.usage_version = yq_usage_version(snapshot);
+	made.usage_version.folded_but = NULL;
+	made.usage_file = yq_journal_file(&yq_usage_journal);
+	made.change_file = yq_journal_file(&change_journal);
+	MemoryContextSetParent(made.loaded->cluster->context, TopMemoryContext);
+	cache = made;
+}
+
+static bool
+is_usable(const YqHierarchy *hierarchy)
+{
+	return cache.loaded != NULL && !cache.is_in_use && knows_projects && cache.generation == hierarchy->generation &&
+		cache.auto_creates_projects == yq_auto_create_project &&
+		MemoryContextMemAllocated(cache.loaded->cluster->context, true) < MOST_BYTES;
+}
+
+/* An abort of a savepoint would take back a part of what the cluster counts. */
+static bool
+can_keep(void)
+{
+	TransactionId *children;
+
+	return !IsolationUsesXactSnapshot() && GetCurrentTransactionNestLevel() == 1 &&
+		xactGetCommittedChildren(&children) == 0;
+}
+
+YqLoadedCluster *
+yq_cluster_cache_get(YqHierarchy *hierarchy)
+{
+	Snapshot	snapshot;
+	bool		is_current;
+
+	watch();
+	if (!can_keep())
+		return NULL;
+	is_current = is_usable(hierarchy);
+	knows_projects = true;
+	/* what this command has written so far counts, too */
+	CommandCounterIncrement();
+	snapshot = yq_latest_snapshot();
+	cache.is_in_use = true;
+	if (!is_current || !update(snapshot))
+	{
+		give_up();
+		load(hierarchy, snapshot);
+	}
+	yq_seen_forget(&cache.seen);
+	yq_seen_set(&cache.seen, snapshot, cache.loaded->cluster->context);
+	cache.is_of_transaction = true;
+	UnregisterSnapshot(snapshot);
+	return cache.loaded;
+}
+
+/* The cluster counts what the transaction has written until now, and nothing that it writes from now on. */
+static void
+note_own(void)
+{
+	FullTransactionId own = GetTopFullTransactionIdIfAny();
+	Snapshot	snapshot;
+
+	cache.seen.own = own;
+	cache.own_deltas = cache.own_changes = 0;
+	if (!FullTransactionIdIsValid(own))
+		return;
+	snapshot = yq_latest_snapshot();
+	cache.own_deltas = yq_journal_count(&yq_usage_journal, own, snapshot);
+	cache.own_changes = yq_journal_count(&change_journal, own, snapshot);
+	UnregisterSnapshot(snapshot);
+}
+
+/* Do few rows tell what has come since? */
+static bool
+is_recent(const YqHierarchy *hierarchy)
+{
+	Snapshot	snapshot;
+	YqUsageVersion version;
+
+	if (!is_usable(hierarchy))
+		return false;
+	snapshot = yq_latest_snapshot();
+	version = yq_usage_version(snapshot);
+	UnregisterSnapshot(snapshot);
+	return yq_usage_is_known(&version, &cache.usage_version, &cache.seen);
+}
+
+void
+yq_cluster_cache_prepare(YqHierarchy *hierarchy)
+{
+	if (!is_recent(hierarchy))
+		yq_cluster_cache_catch_up(hierarchy);
+}
+
+void
+yq_cluster_cache_catch_up(YqHierarchy *hierarchy)
+{
+	if (yq_cluster_cache_get(hierarchy) == NULL)
+		return;
+	note_own();
+	cache.is_in_use = false;
+}
+
+/*
+ * Does the cluster count what has not been written down?  Decisions for applications
+ * that had gone are dropped, and charging counts containers that have become larger.
+ */
+static bool
+differs(const YqCluster *cluster)
+{
+	for (int i = 0; i < cluster->touched_count; i++)
+	{
+		if (yq_loaded(cluster->touched[i])->is_gone)
+			return true;
+	}
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		if (cluster->decisions[i].key->update != NULL)
+			return true;
+	}
+	return false;
+}
+
+void
+yq_cluster_cache_end_pass(YqLoadedCluster *loaded)
+{
+	ListCell   *cell;
+
+	if (differs(loaded->cluster))
+	{
+		give_up();
+		return;
+	}
+	foreach(cell, loaded->changed)
+		yq_cluster_settle_application(loaded, lfirst(cell));
+	loaded->changed = NIL;
+	yq_cluster_end_pass(loaded->cluster);
+	CommandCounterIncrement();
+	note_own();
+	cache.is_in_use = false;
+}
+
+bool
+yq_cluster_cache_is_of(const YqHierarchy *hierarchy)
+{
+	return cache.loaded != NULL && !cache.is_in_use && cache.generation == hierarchy->generation;
+}
