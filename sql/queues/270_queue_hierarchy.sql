@@ -8,8 +8,7 @@ CREATE TABLE yquota_internal.queue_status (
 	running boolean NOT NULL,
 	kind text COLLATE "C" NOT NULL CHECK (kind IN ('leaf', 'parent', 'managed parent', 'plan')),
 	auto_created boolean NOT NULL,
-	maximum_allocation yquota.resource NOT NULL,
-	refreshed boolean NOT NULL
+	maximum_allocation yquota.resource NOT NULL
 );
 COMMENT ON TABLE yquota_internal.queue_status IS
 	'Queues in force since the configuration was last changed: what a change is measured against.  Written by the check alone';
@@ -17,8 +16,6 @@ COMMENT ON COLUMN yquota_internal.queue_status.running IS
 	'whether the queue takes applications; if not, it is DRAINING while containers run or applications live in it, else STOPPED';
 COMMENT ON COLUMN yquota_internal.queue_status.maximum_allocation IS
 	'largest container, in native units, that applications of the queue have been promised';
-COMMENT ON COLUMN yquota_internal.queue_status.refreshed IS
-	'whether its parent has been refreshed with it: then its place among its siblings is that of the hash table in which Hadoop keeps them meanwhile';
 
 CREATE TABLE yquota_internal.queue_check (
 	is_last boolean NOT NULL

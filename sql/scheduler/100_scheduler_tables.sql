@@ -141,19 +141,13 @@ CREATE TABLE yquota_internal.application_attempt (
 	application_id text COLLATE "C" PRIMARY KEY,
 	attempt integer NOT NULL CHECK (attempt > 0),
 	next_container bigint NOT NULL CHECK (next_container > 0),
-	am_container_id text COLLATE "C",
-	placed_memory bigint CHECK (placed_memory >= 0),
-	placed_pending bigint NOT NULL DEFAULT 0 CHECK (placed_pending >= 0),
-	uncounted_memory bigint NOT NULL DEFAULT 0
+	am_container_id text COLLATE "C"
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.application_attempt IS
 	'How far applications that the scheduler has served have got with their containers; stays when they end, since their ids may be submitted again';
 COMMENT ON COLUMN yquota_internal.application_attempt.attempt IS 'number of the application master, from 1 on; part of the names of containers';
 COMMENT ON COLUMN yquota_internal.application_attempt.next_container IS 'number of the container that comes next';
 COMMENT ON COLUMN yquota_internal.application_attempt.am_container_id IS 'container of the application master; NULL: it has none';
-COMMENT ON COLUMN yquota_internal.application_attempt.placed_memory IS 'MiB that it held when it got its place in fair order; NULL: its place is where what it holds puts it';
-COMMENT ON COLUMN yquota_internal.application_attempt.placed_pending IS 'MiB that it waited for then';
-COMMENT ON COLUMN yquota_internal.application_attempt.uncounted_memory IS 'MiB that have come, or (negative) gone, since without moving it: by fulfilled reservations, and before its priority was changed';
 
 CREATE TABLE yquota_internal.am_limit (
 	queue text COLLATE "C" PRIMARY KEY,

@@ -148,28 +148,6 @@ CREATE TRIGGER forget_deleted AFTER DELETE ON yquota.application
 	FOR EACH ROW WHEN (OLD.finished_at IS NULL)
 	EXECUTE FUNCTION yquota_internal.forget_application();
 
--- Who is put into its order anew is not moved for what has come or gone since it was
--- last looked at (AbstractComparatorOrderingPolicy.removeSchedulableEntity()).
-CREATE FUNCTION yquota_internal.keep_place() RETURNS trigger
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-BEGIN
-	UPDATE yquota_internal.application_attempt AS t
-	SET uncounted_memory = COALESCE((SELECT sum(yquota.amount(c.allocation, 'memory-mb')) FROM yquota.container AS c
-		WHERE c.application_id = t.application_id AND c.execution_type = 'GUARANTEED'), 0) - t.placed_memory
-	WHERE t.application_id = NEW.application_id AND t.placed_memory IS NOT NULL;
-	RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.keep_place() IS
-	'Leaves an application whose priority changes where it is in fair order';
-REVOKE ALL ON FUNCTION yquota_internal.keep_place() FROM PUBLIC;
-
-CREATE TRIGGER keep_place AFTER UPDATE ON yquota.application
-	FOR EACH ROW WHEN (OLD.priority <> NEW.priority AND OLD.state = 'ACTIVE' AND NEW.state = 'ACTIVE')
-	EXECUTE FUNCTION yquota_internal.keep_place();
-
 CREATE FUNCTION yquota_internal.forget_applications() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -182,7 +160,7 @@ BEGIN
 	DELETE FROM yquota_internal.container_version;
 	DELETE FROM yquota_internal.request_counter;
 	UPDATE yquota_internal.application_attempt
-	SET attempt = attempt + 1, next_container = 1, am_container_id = NULL, placed_memory = NULL
+	SET attempt = attempt + 1, next_container = 1, am_container_id = NULL
 	WHERE next_container > 1 OR am_container_id IS NOT NULL;
 	RETURN NULL;
 END

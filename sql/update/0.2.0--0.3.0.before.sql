@@ -15,6 +15,14 @@ ALTER TABLE yquota_internal.counter_delta ALTER COLUMN changed_by DROP DEFAULT;
 -- Sessions read applications again that a pass of another session has changed.
 ALTER TABLE yquota_internal.scheduler_change DROP COLUMN served;
 
+-- Siblings have the order of the configuration, and applications in fair order the places
+-- of what they hold.
+ALTER TABLE yquota_internal.queue_status DROP COLUMN refreshed;
+DROP TRIGGER keep_place ON yquota.application;
+DROP FUNCTION yquota_internal.keep_place();
+ALTER TABLE yquota_internal.application_attempt
+	DROP COLUMN placed_memory, DROP COLUMN placed_pending, DROP COLUMN uncounted_memory;
+
 -- What had been spent by an instant was looked at again once a day only: the worker
 -- finds it anew, as far as the books reach.
 DELETE FROM yquota_internal.spending_mark WHERE at >= yquota_internal.archive_horizon();

@@ -141,7 +141,7 @@ static bool
 is_noted(const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueStatus *status)
 {
 	return status != NULL && status->is_running == queue->is_running && status->kind == queue->kind &&
-		status->is_auto_created == queue->is_auto_created && status->is_refreshed == queue->is_refreshed &&
+		status->is_auto_created == queue->is_auto_created &&
 		yq_amounts_are_equal(&hierarchy->calculator, status->maximum_allocation, queue->maximum_allocation);
 }
 
@@ -149,11 +149,10 @@ static void
 write_status(const YqHierarchy *hierarchy, const YqQueue *queue)
 {
 	static const char command[] =
-		"INSERT INTO yquota_internal.queue_status AS s (path, running, kind, auto_created, maximum_allocation, refreshed) "
-		"VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (path) DO UPDATE SET running = EXCLUDED.running, "
-		"kind = EXCLUDED.kind, auto_created = EXCLUDED.auto_created, maximum_allocation = EXCLUDED.maximum_allocation, "
-		"refreshed = EXCLUDED.refreshed";
-	Oid			types[] = {TEXTOID, BOOLOID, TEXTOID, BOOLOID, yq_type_oid("resource"), BOOLOID};
+		"INSERT INTO yquota_internal.queue_status AS s (path, running, kind, auto_created, maximum_allocation) "
+		"VALUES ($1, $2, $3, $4, $5) ON CONFLICT (path) DO UPDATE SET running = EXCLUDED.running, "
+		"kind = EXCLUDED.kind, auto_created = EXCLUDED.auto_created, maximum_allocation = EXCLUDED.maximum_allocation";
+	Oid			types[] = {TEXTOID, BOOLOID, TEXTOID, BOOLOID, yq_type_oid("resource")};
 	Datum		values[lengthof(types)];
 
 	values[0] = CStringGetTextDatum(queue->path);
@@ -161,7 +160,6 @@ write_status(const YqHierarchy *hierarchy, const YqQueue *queue)
 	values[2] = CStringGetTextDatum(yq_queue_kind_name(queue->kind));
 	values[3] = BoolGetDatum(queue->is_auto_created);
 	values[4] = yq_hierarchy_resource(hierarchy, queue->maximum_allocation);
-	values[5] = BoolGetDatum(queue->is_refreshed);
 	SPI_execute_with_args(command, lengthof(types), types, values, NULL, false, 0);
 }
 
@@ -198,20 +196,6 @@ write_statuses(const YqHierarchy *hierarchy, const YqQueueStatuses *statuses)
 	SPI_finish();
 }
 
-/* Has the cluster begun to work? */
-static bool
-has_applications(void)
-{
-	bool		found;
-
-	if (SPI_connect() != SPI_OK_CONNECT ||
-		SPI_execute("SELECT FROM yquota.application LIMIT 1", false, 1) != SPI_OK_SELECT)
-		elog(ERROR, "could not read yquota.application");
-	found = SPI_processed > 0;
-	SPI_finish();
-	return found;
-}
-
 static void
 check_transaction(void)
 {
@@ -221,7 +205,6 @@ check_transaction(void)
 	YqHierarchy *hierarchy;
 	YqQueueStatuses *statuses;
 	List	   *violations;
-	bool		has_new_order;
 
 	/* What others have committed is heard of by this, and nothing new until we commit. */
 	LockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), ShareRowExclusiveLock);
@@ -237,9 +220,7 @@ check_transaction(void)
 	if (violations != NIL)
 		report_violations(violations);
 	yq_advise_transaction(hierarchy);
-	has_new_order = yq_hierarchy_refresh_order(hierarchy, statuses, is_refresh && has_applications());
 	write_statuses(hierarchy, statuses);
-	/* what was refreshed is what is noted */
 	hierarchy->is_in_force = true;
 	if (is_refresh)
 	{
@@ -249,8 +230,6 @@ check_transaction(void)
 	}
 	else
 		yq_last_am_limits_forget();
-	if (has_new_order)
-		yq_catalog_signal_change(YQ_QUEUE);
 	is_refresh = false;
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(scratch);

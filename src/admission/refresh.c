@@ -66,7 +66,6 @@ enum StatusColumn
 	STATUS_KIND,
 	STATUS_AUTO_CREATED,
 	STATUS_MAXIMUM_ALLOCATION,
-	STATUS_REFRESHED,
 	STATUS_COLUMN_COUNT
 };
 
@@ -76,7 +75,6 @@ static const char *const status_columns[STATUS_COLUMN_COUNT] = {
 	[STATUS_KIND] = "kind",
 	[STATUS_AUTO_CREATED] = "auto_created",
 	[STATUS_MAXIMUM_ALLOCATION] = "maximum_allocation",
-	[STATUS_REFRESHED] = "refreshed",
 };
 
 /* The text of a column, where the row has it. */
@@ -103,7 +101,6 @@ read_status(const YqRow *row)
 	status->is_auto_created = yq_row_bool(row, STATUS_AUTO_CREATED);
 	status->maximum_allocation =
 		yq_hierarchy_read_amounts(reading->hierarchy, yq_row_value(row, STATUS_MAXIMUM_ALLOCATION, &isnull));
-	status->is_refreshed = yq_row_bool(row, STATUS_REFRESHED);
 	if (queue == NULL)
 	{
 		status->path = yq_row_text(row, STATUS_PATH);
@@ -295,34 +292,6 @@ yq_hierarchy_refresh(YqHierarchy *hierarchy, const YqQueueStatuses *statuses)
 		refresh_queue(&refresh, hierarchy->queues[i]);
 	check_deletions(&refresh);
 	return refresh.violations;
-}
-
-/* Has the refresh found the parent in force, and as one whose children it puts in another order? */
-static bool
-is_put_in_order(const YqQueue *queue, const YqQueueStatuses *statuses)
-{
-	const YqQueue *parent = queue->parent;
-	const YqQueueStatus *status = parent == NULL ? NULL : statuses->of_queue[parent->number];
-
-	return status != NULL && status->kind == YQ_QUEUE_PARENT && parent->kind == YQ_QUEUE_PARENT;
-}
-
-bool
-yq_hierarchy_refresh_order(YqHierarchy *hierarchy, const YqQueueStatuses *statuses, bool is_refresh)
-{
-	bool		is_new = false;
-
-	for (int i = 0; i < hierarchy->queue_count; i++)
-	{
-		YqQueue    *queue = hierarchy->queues[i];
-		const YqQueueStatus *status = statuses->of_queue[i];
-		bool		was_refreshed = queue->is_refreshed;
-
-		queue->is_refreshed = (status != NULL && status->is_refreshed) ||
-			(is_refresh && is_put_in_order(queue, statuses));
-		is_new = is_new || queue->is_refreshed != was_refreshed;
-	}
-	return is_new;
 }
 
 YqHierarchy *

@@ -10,14 +10,6 @@
  * what is in force now.  A queue that does not run is DRAINING while containers
  * run in it, else STOPPED.
  *
- * Where shares are equal, and in sums of floats, the order of siblings decides.  It
- * is that of the configuration until Hadoop refreshes a parent: then its children,
- * new ones included, go through a java.util.HashMap by path, and stay in the order
- * in which that returns them (cs-semantics 5.4).  Queues created later come after
- * them.  Leaves of managed parents keep their places.  What is changed before the
- * first application is submitted is no refresh: a cluster that starts with the
- * configuration has it so.
- *
  *-------------------------------------------------------------------------
  */
 #ifndef YQ_REFRESH_H
@@ -33,7 +25,6 @@ typedef struct YqQueueStatus
 	YqQueueKind kind;
 	bool		is_auto_created;
 	int64	   *maximum_allocation;
-	bool		is_refreshed;
 } YqQueueStatus;
 
 typedef struct YqQueueStatuses
@@ -50,14 +41,6 @@ extern YqQueueStatuses *yq_queue_status_read(const YqHierarchy *hierarchy);
  * violations of the rules for a change, in the order of queues.
  */
 extern List *yq_hierarchy_refresh(YqHierarchy *hierarchy, const YqQueueStatuses *statuses);
-
-/*
- * Set is_refreshed of every queue as it is when the change is a refresh, or, if it is
- * none, as it was.  Returns whether this makes an order of siblings another one than
- * the hierarchy has.
- */
-extern bool yq_hierarchy_refresh_order(YqHierarchy *hierarchy, const YqQueueStatuses *statuses,
-									   bool is_refresh);
 
 /* RUNNING, STOPPED or, with containers or live applications, DRAINING. */
 extern const char *yq_queue_state_name(bool is_running, int64 work);

@@ -105,12 +105,10 @@ typedef struct YqQueue
 	const char *path;			/* terminated */
 	const char *name;			/* last part of it */
 	struct YqQueue *parent;		/* NULL for root and orphans */
-	struct YqQueue **children;	/* in order */
+	struct YqQueue **children;	/* by position, those that were created last, then by path */
 	int			child_count;
 	int			depth;			/* 0 for root */
 	int			position;		/* among its siblings; INT_MAX for none */
-	bool		is_refreshed;	/* its place is that of a hash table, see refresh.h */
-	int			bucket;			/* in that; INT_MAX for one that is in none */
 	YqQueueKind kind;
 	int			number;			/* in the array of queues */
 	bool		is_auto_created;

@@ -15,7 +15,6 @@
 #include "base/compat.h"
 
 #include "access/xact.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "queues/hierarchy_read.h"
 #include "store/catalog.h"
@@ -30,8 +29,6 @@ compare_siblings(const void *a, const void *b)
 	const YqQueue *left = *(YqQueue *const *) a;
 	const YqQueue *right = *(YqQueue *const *) b;
 
-	if (left->bucket != right->bucket)
-		return left->bucket < right->bucket ? -1 : 1;
 	if (left->is_auto_created != right->is_auto_created)
 		return right->is_auto_created ? -1 : 1;
 	if (left->position != right->position)
@@ -79,46 +76,6 @@ make_queues(YqHierarchyLoader *loader)
 	}
 }
 
-/* String.hashCode(), and what HashMap.hash() makes of it. */
-static uint32
-hash_as_java(const char *path)
-{
-	const unsigned char *unicode = (unsigned char *) pg_server_to_any(path, strlen(path), PG_UTF8);
-	uint32		hash = 0;
-
-	for (; *unicode != '\0'; unicode += pg_utf_mblen(unicode))
-	{
-		pg_wchar	character = utf8_to_unicode(unicode);
-
-		if (character >= 0x10000)
-		{
-			hash = hash * 31 + 0xD800 + ((character - 0x10000) >> 10);
-			character = 0xDC00 + (character & 0x3FF);
-		}
-		hash = hash * 31 + character;
-	}
-	return hash ^ (hash >> 16);
-}
-
-/* A HashMap begins with 16 buckets, and doubles them when more than three quarters as many keys are in it. */
-static void
-set_buckets(YqQueue *parent)
-{
-	int			buckets = 16;
-	int			refreshed = 0;
-
-	for (int i = 0; i < parent->child_count; i++)
-		refreshed += parent->children[i]->is_refreshed;
-	while (refreshed > buckets / 4 * 3)
-		buckets *= 2;
-	for (int i = 0; i < parent->child_count; i++)
-	{
-		YqQueue    *child = parent->children[i];
-
-		child->bucket = child->is_refreshed ? (int) (hash_as_java(child->path) & (buckets - 1)) : PG_INT32_MAX;
-	}
-}
-
 /* Tie children to their parents, in order. */
 static void
 tie_children(YqHierarchyLoader *loader)
@@ -163,7 +120,6 @@ tie_children(YqHierarchyLoader *loader)
 
 		if (queue->child_count <= 1)
 			continue;
-		set_buckets(queue);
 		qsort(queue->children, queue->child_count, sizeof(YqQueue *), compare_siblings);
 	}
 }
@@ -233,7 +189,6 @@ yq_hierarchy_load(Snapshot snapshot, MemoryContext parent)
 	yq_hierarchy_read_queues(&loader);
 	MemoryContextSwitchTo(context);
 	make_queues(&loader);
-	yq_hierarchy_read_refreshed(&loader);
 	tie_children(&loader);
 	order_queues(&loader);
 	MemoryContextSwitchTo(scratch);

@@ -124,17 +124,6 @@ read_queue(const YqRow *tuple)
 	loader->rows[loader->row_count++] = row;
 }
 
-static const char *const refreshed_columns[] = {"path", "refreshed"};
-
-static void
-read_refreshed(const YqRow *tuple)
-{
-	YqQueue    *queue = yq_hierarchy_find(loader_of(tuple)->hierarchy, yq_row_text(tuple, 0));
-
-	if (queue != NULL)
-		queue->is_refreshed = yq_row_bool(tuple, 1);
-}
-
 static const char *const label_columns[] = {"queue", "label", "capacity", "maximum_capacity",
 "maximum_am_resource_percent"};
 
@@ -631,15 +620,6 @@ yq_hierarchy_read_queues(YqHierarchyLoader *loader)
 	memcpy(columns, queue_columns, sizeof(queue_columns));
 	memcpy(&columns[YQ_COL_FIRST_ACL], yq_acl_columns, sizeof(yq_acl_columns));
 	read_table(loader, YQ_QUEUE, columns, YQ_QUEUE_COLUMNS, read_queue);
-}
-
-void
-yq_hierarchy_read_refreshed(YqHierarchyLoader *loader)
-{
-	MemoryContext old_context = MemoryContextSwitchTo(loader->scratch);
-
-	read_table(loader, YQ_QUEUE_STATUS, refreshed_columns, lengthof(refreshed_columns), read_refreshed);
-	MemoryContextSwitchTo(old_context);
 }
 
 void

@@ -124,9 +124,6 @@ typedef struct YqHierarchyLoader
 /* Read yquota.queue. */
 extern void yq_hierarchy_read_queues(YqHierarchyLoader *loader);
 
-/* Read which queues are refreshed, when they are made. */
-extern void yq_hierarchy_read_refreshed(YqHierarchyLoader *loader);
-
 /*
  * Read the other tables, when the queues are made; names and settings go into the
  * hierarchy at once.

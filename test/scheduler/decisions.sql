@@ -22,6 +22,36 @@ BEGIN
 	SET CONSTRAINTS ALL DEFERRED;
 END $$;
 
+-- String.hashCode(), and what java.util.HashMap.hash() makes of it.
+CREATE FUNCTION replay.java_hash(name text) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+	hash bigint := 0;
+BEGIN
+	FOR i IN 1 .. length(name) LOOP
+		hash := (hash * 31 + ascii(substr(name, i, 1))) & 4294967295;
+	END LOOP;
+	RETURN hash # (hash >> 16);
+END $$;
+
+-- When Hadoop refreshes a parent its children go through a HashMap by path, and stay in the order in which that
+-- returns them.  yquota keeps siblings in the order of the configuration, so the configuration gets Hadoop's order.
+CREATE PROCEDURE replay.refresh(properties jsonb) LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM yquota.import_hadoop_configuration(properties - 'yarn.resource-types');
+	WITH child AS (
+		SELECT q.path, q.position, s.path AS parent,
+			(16 * 2 ^ ceil(log(2, greatest(count(*) OVER (PARTITION BY s.path), 12) / 12.0)))::bigint AS buckets
+		FROM yquota.queue AS q
+		-- the parents in force before the refresh
+		JOIN yquota_internal.queue_status AS s ON s.path = regexp_replace(q.path, '[.][^.]*$', '') AND s.kind = 'parent' AND s.path <> q.path),
+	placed AS (
+		SELECT c.path, row_number() OVER (PARTITION BY c.parent ORDER BY replay.java_hash(c.path) & (c.buckets - 1), c.position) AS position
+		FROM child AS c)
+	UPDATE yquota.queue AS q SET position = p.position FROM placed AS p WHERE q.path = p.path;
+	SET CONSTRAINTS ALL IMMEDIATE;
+	SET CONSTRAINTS ALL DEFERRED;
+END $$;
+
 CREATE PROCEDURE replay.start(s jsonb) LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM yquota.set_clock('2026-03-02 10:00+00');
@@ -119,7 +149,7 @@ BEGIN
 	WHEN 'finish' THEN PERFORM yquota.finish_application(replay.id(o ->> 'app'), 'KILLED');
 	WHEN 'end' THEN NULL;
 	WHEN 'failmaster' THEN NULL;
-	WHEN 'refresh' THEN CALL replay.configure(o -> 'properties');
+	WHEN 'refresh' THEN CALL replay.refresh(o -> 'properties');
 	WHEN 'figures' THEN CALL replay.update();
 	ELSE CALL replay.change_node(o);
 	END CASE;
@@ -195,25 +225,66 @@ CREATE FUNCTION replay.expected(o jsonb) RETURNS text LANGUAGE sql
 		(SELECT string_agg(concat_ws(' ', key, value), '; ' ORDER BY key COLLATE "C") FROM jsonb_each_text(o -> 'reserved')),
 		' state: ', o ->> 'state');
 
--- NULL, or what is not as it was in Hadoop.
-CREATE FUNCTION replay.step(o jsonb) RETURNS text LANGUAGE plpgsql AS $$
+-- The decisions of yquota, and NULL or how the step differs from Hadoop's.
+CREATE FUNCTION replay.step(o jsonb, OUT decided text, OUT difference text) LANGUAGE plpgsql AS $$
 DECLARE
-	decided text;
+	outcome text;
 BEGIN
 	decided := replay.perform(o);
-	-- of what the operation has changed, a statement of its own sees all
-	decided := concat(decided, ' reserved: ', replay.reserved(), ' state: ', replay.state());
-	RETURN coalesce(CASE WHEN decided <> replay.expected(o) THEN
-		format('%s: yquota %s, Hadoop %s', o - 'state' - 'decided' - 'reserved' - 'figures', decided, replay.expected(o)) END,
+	-- a statement of its own sees all that the operation has changed
+	outcome := concat(decided, ' reserved: ', replay.reserved(), ' state: ', replay.state());
+	difference := coalesce(CASE WHEN outcome <> replay.expected(o) THEN
+		format('%s: yquota %s, Hadoop %s', o - 'state' - 'decided' - 'reserved' - 'figures', outcome, replay.expected(o)) END,
 		replay.figures(o -> 'figures'));
 END $$;
 
--- Steps, decisions, nodes that were reserved after each step, and figures; a difference
--- ends it.  What it did is to be rolled back.
-CREATE FUNCTION replay.play(s jsonb, OUT steps integer, OUT decisions integer, OUT reserved integer, OUT figures integer, OUT difference text) LANGUAGE plpgsql AS $$
+-- The application that a decision is about.
+CREATE FUNCTION replay.application(decision text) RETURNS text LANGUAGE sql
+	RETURN 'application' || substring(decision FROM ' container(_[0-9]+_[0-9]+)_[0-9]+_[0-9]+');
+
+-- Is Hadoop's decision at this place of this step about applications whose order is an accident there?  Its FairOrderingPolicy keeps
+-- applications in a TreeSet, by what they held when they were last put into it.  A container that starts from a
+-- reservation does not put its application anew (AbstractLeafQueue.apply()), and a changed priority forgets that the
+-- application was to be put anew (AbstractComparatorOrderingPolicy.removeSchedulableEntity()).  Such an application
+-- stays in its place until another container of it starts, is reserved, given up or ends.  yquota orders by what
+-- applications hold.  So one of the two decisions is about such an application, and both are about one fair leaf.
+CREATE FUNCTION replay.is_accident(s jsonb, step bigint, place bigint, ours text, hadoops text) RETURNS boolean LANGUAGE sql AS $$
+	WITH event AS (
+		SELECT t.n, d.i, split_part(d.decision, ' ', 1) AS kind, replay.application(d.decision) AS application_id, split_part(d.decision, ' ', 2) AS container_id
+		FROM jsonb_array_elements(s -> 'steps') WITH ORDINALITY AS t(o, n), jsonb_array_elements_text(t.o -> 'decided') WITH ORDINALITY AS d(decision, i)
+		UNION ALL
+		SELECT t.n, 0, 'ended', replay.application('ended ' || e.container), e.container
+		FROM jsonb_array_elements(s -> 'steps') WITH ORDINALITY AS t(o, n), jsonb_array_elements_text(t.o -> 'ended') AS e(container)
+		UNION ALL
+		SELECT t.n, 0, 'priority', replay.id(t.o ->> 'app'), NULL
+		FROM jsonb_array_elements(s -> 'steps') WITH ORDINALITY AS t(o, n) WHERE t.o ->> 'do' = 'priority'),
+	last AS (
+		SELECT DISTINCT ON (e.application_id) e.*
+		FROM event AS e WHERE (e.n, e.i) < (step, place) ORDER BY e.application_id, e.n DESC, e.i DESC),
+	left_in_place AS (
+		SELECT l.application_id FROM last AS l
+		WHERE l.kind = 'priority' OR (l.kind = 'allocated' AND EXISTS (
+			SELECT FROM event AS r WHERE r.kind = 'reserved' AND r.container_id = l.container_id AND (r.n, r.i) < (l.n, l.i))))
+	SELECT count(DISTINCT a.queue) = 1 AND count(*) = 2 AND bool_and(q.ordering_policy = 'fair') AND bool_or(a.application_id IN (SELECT * FROM left_in_place))
+	FROM yquota.application AS a JOIN yquota.queue AS q ON q.path = a.queue
+	WHERE a.application_id IN (replay.application(ours), replay.application(hadoops))
+$$;
+
+-- Where a step differs: is the first decision that differs Hadoop's accident?
+CREATE FUNCTION replay.parts_by_accident(s jsonb, step bigint, decided text) RETURNS boolean LANGUAGE sql
+	RETURN coalesce((
+		SELECT replay.is_accident(s, step, d.i, d.ours, d.hadoops)
+		FROM ROWS FROM (string_to_table(decided, '; '), jsonb_array_elements_text(s #> ARRAY['steps', (step - 1)::text, 'decided'])) WITH ORDINALITY AS d(ours, hadoops, i)
+		WHERE d.ours IS DISTINCT FROM d.hadoops ORDER BY d.i LIMIT 1), false);
+
+-- Steps that were compared, decisions, nodes that were reserved after each step, and figures; a difference
+-- ends it.  If Hadoop's accident makes it, "accident" says from which step on nothing can be compared.  What it did
+-- is to be rolled back.
+CREATE FUNCTION replay.play(s jsonb, OUT steps integer, OUT decisions integer, OUT reserved integer, OUT figures integer, OUT accident text, OUT difference text) LANGUAGE plpgsql AS $$
 DECLARE
 	o jsonb;
 	state text;
+	decided text;
 BEGIN
 	steps := 0;
 	decisions := 0;
@@ -228,8 +299,11 @@ BEGIN
 		reserved := reserved + (SELECT count(*) FROM jsonb_object_keys(o -> 'reserved'));
 		figures := figures + (SELECT count(*) FROM jsonb_object_keys(o -> 'figures'));
 		state := coalesce(o ->> 'state', state);
-		difference := replay.step(o || jsonb_build_object('state', state));
-		IF difference IS NOT NULL THEN
+		SELECT * INTO decided, difference FROM replay.step(o || jsonb_build_object('state', state));
+		IF difference IS NOT NULL AND replay.parts_by_accident(s, steps, decided) THEN
+			accident := format('%s from step %s of %s', s ->> 'name', steps, jsonb_array_length(s -> 'steps'));
+			EXIT;
+		ELSIF difference IS NOT NULL THEN
 			difference := format('%s, step %s: %s', s ->> 'name', steps, difference);
 			RETURN;
 		END IF;

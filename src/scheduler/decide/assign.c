@@ -154,7 +154,6 @@ assign_to_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
 	bool		is_checked = false;
 
 	yq_cluster_order_leaf(cluster, leaf);
-	yq_order_give_places(cluster, leaf);
 	if (!cluster->explains && !yq_amounts_are_none(cluster->calculator, yq_at(cluster, leaf->reserved, 0)))
 		is_checked = yq_queue_may_assign(cluster, leaf, walk->node->label, walk->mode, nothing, limits);
 	return assign_in_order(walk, leaf, limits, is_checked);

@@ -218,10 +218,6 @@ start_container(YqCluster *cluster, const YqProposal *proposal)
 	decide(cluster, proposal->swapped != NULL ? YQ_SWAPPED : YQ_ALLOCATED, proposal, container, reservation);
 	application->waits_for_master = false;
 	yq_order_take_out(cluster, application);
-	if (proposal->from != NULL)
-		yq_order_keep_place(cluster, application, proposal->amounts[YQ_MEMORY]);
-	else
-		yq_order_lose_place(application);
 	if (reservation == NULL)
 		change_usage(cluster, application, node->label, proposal->amounts, 1);
 	else if (proposal->from != NULL)
@@ -250,7 +246,6 @@ reserve(YqCluster *cluster, const YqProposal *proposal)
 		key->re_reservations++;
 		return;
 	}
-	yq_order_replace(cluster, application);
 	reservation = yq_cluster_make_reservation(cluster, key, proposal->node, application->next_container++,
 											  proposal->amounts);
 	change_usage(cluster, application, proposal->node->label, proposal->amounts, 1);
@@ -264,7 +259,6 @@ yq_commit(YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal)
 	if (outcome == YQ_OUTCOME_RELEASED)
 	{
 		decide(cluster, YQ_UNRESERVED, proposal, proposal->from->container, proposal->from);
-		yq_order_replace(cluster, proposal->key->application);
 		release(cluster, proposal->from);
 		return true;
 	}

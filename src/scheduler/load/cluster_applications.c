@@ -44,9 +44,6 @@ enum
 	APPLICATION_ATTEMPT,
 	APPLICATION_NEXT_CONTAINER,
 	APPLICATION_AM_CONTAINER_ID,
-	APPLICATION_PLACED_MEMORY,
-	APPLICATION_PLACED_PENDING,
-	APPLICATION_UNCOUNTED_MEMORY,
 	APPLICATION_PROJECT,
 	APPLICATION_HAS_PROJECT,
 	APPLICATION_OPPORTUNITIES,
@@ -102,16 +99,6 @@ note_unpaid(YqClusterLoader *loader, const char *id, YqClusterQueue *leaf)
 }
 
 static void
-set_place(const YqLoaderRow *row, YqClusterApplication *application)
-{
-	if (!yq_is_fair(application->leaf->policy) || yq_loader_is_null(row, APPLICATION_PLACED_MEMORY))
-		return;
-	application->placed_memory = DatumGetInt64(yq_loader_value(row, APPLICATION_PLACED_MEMORY));
-	application->placed_pending = DatumGetInt64(yq_loader_value(row, APPLICATION_PLACED_PENDING));
-	application->uncounted_memory = DatumGetInt64(yq_loader_value(row, APPLICATION_UNCOUNTED_MEMORY));
-}
-
-static void
 read_application(const YqLoaderRow *row)
 {
 	YqClusterLoader	   *loader = row->loader;
@@ -137,7 +124,6 @@ read_application(const YqLoaderRow *row)
 	application->source = make_source(row);
 	if (!yq_loader_is_null(row, APPLICATION_NODE_LABEL_EXPRESSION))
 		application->partition = yq_loader_label(row, APPLICATION_NODE_LABEL_EXPRESSION);
-	set_place(row, application);
 	application->activates_user = DatumGetBool(yq_loader_value(row, APPLICATION_HAS_OUTSTANDING_REQUESTS));
 	application->submitted_at = DatumGetTimestampTz(yq_loader_value(row, APPLICATION_SUBMITTED_AT));
 	if (!yq_loader_is_null(row, APPLICATION_NEXT_CONTAINER))
@@ -156,7 +142,7 @@ read_application(const YqLoaderRow *row)
 #define LOOK_UP_APPLICATIONS(condition) \
 	"SELECT a.application_id, a.username, a.queue, a.label, a.node_label_expression, a.am_resource, a.priority, a.unmanaged, " \
 	"a.submitted_at, a.has_outstanding_requests, t.attempt, t.next_container, t.am_container_id, " \
-	"t.placed_memory, t.placed_pending, t.uncounted_memory, p.name, " \
+	"p.name, " \
 	"EXISTS (SELECT FROM yquota.project AS known WHERE known.name = p.name), " \
 	"c.opportunities, c.missed_non_partitioned, c.re_reservations " \
 	"FROM yquota.application AS a " \

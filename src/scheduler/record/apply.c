@@ -57,7 +57,7 @@ counters_differ(const YqCluster *cluster, const YqRequestKey *key)
 static bool
 is_touched(const YqCluster *cluster, const YqClusterApplication *application)
 {
-	if (yq_loaded(application)->is_decided || application->is_place_changed)
+	if (yq_loaded(application)->is_decided)
 		return true;
 	for (int i = 0; i < application->key_count; i++)
 	{
@@ -397,8 +397,7 @@ write_requests(const YqCluster *cluster, const List *applications)
 
 /* -- applications ------------------------------------------------------------------- */
 
-static const char *const attempt_columns[] = {"application_id", "attempt", "next_container", "am_container_id",
-	"placed_memory", "placed_pending", "uncounted_memory"};
+static const char *const attempt_columns[] = {"application_id", "attempt", "next_container", "am_container_id"};
 
 static void
 note_masters(const YqCluster *cluster)
@@ -410,18 +409,6 @@ note_masters(const YqCluster *cluster)
 		if (decision->is_master && yq_decision_starts(decision))
 			yq_loaded(decision->key->application)->master = decision;
 	}
-}
-
-/* Its place in fair order. */
-static void
-set_place(YqRowUpdate *changer, const YqClusterApplication *application)
-{
-	if (application->placed_memory < 0)
-		yq_row_update_set_null(changer, 4);
-	else
-		yq_row_update_set(changer, 4, Int64GetDatum(application->placed_memory));
-	yq_row_update_set(changer, 5, Int64GetDatum(application->placed_pending));
-	yq_row_update_set(changer, 6, Int64GetDatum(application->uncounted_memory));
 }
 
 static void
@@ -437,15 +424,12 @@ write_attempt(Rows *rows, YqClusterApplication *application)
 	yq_row_update_set(changer, 2, Int64GetDatum(application->next_container));
 	if (source->master != NULL)
 		yq_row_update_set(changer, 3, PointerGetDatum(yq_decision_container_id(source->master)));
-	if (!is_found || application->is_place_changed)
-		set_place(changer, application);
 	yq_row_update_write(changer);
 	source->next_container = application->next_container;
 	source->master = NULL;
-	application->is_place_changed = false;
 }
 
-/* Numbers of containers, containers of application masters, places. */
+/* Numbers of the next containers, and containers of application masters. */
 static void
 write_attempts(const YqCluster *cluster, const List *applications)
 {
@@ -457,7 +441,7 @@ write_attempts(const YqCluster *cluster, const List *applications)
 	{
 		YqClusterApplication *application = lfirst(cell);
 
-		if (application->next_container != yq_loaded(application)->next_container || application->is_place_changed ||
+		if (application->next_container != yq_loaded(application)->next_container ||
 			yq_loaded(application)->master != NULL)
 			write_attempt(&rows, application);
 	}

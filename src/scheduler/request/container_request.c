@@ -208,21 +208,6 @@ drop_void_requests(const char *application_id)
 	(void) yq_saved_plan_execute(&drop, values, NULL);
 }
 
-/* Where sizes count, an application gets a new place when it asks (CapacityScheduler.allocate()). */
-static void
-lose_place(const YqAsker *asker)
-{
-	static YqSavedPlan update = {
-		.command = "UPDATE yquota_internal.application_attempt AS t SET placed_memory = NULL "
-		"WHERE t.application_id = $1 AND t.placed_memory IS NOT NULL",
-		.types = {"text"}
-	};
-	Datum		values[] = {CStringGetTextDatum(asker->application->application_id)};
-
-	if (asker->queue->weighs_by_size)
-		(void) yq_saved_plan_execute(&update, values, NULL);
-}
-
 int64
 yq_asker_note_demand(const char *application_id)
 {
@@ -264,7 +249,6 @@ yq_container_request(const char *application_id, const YqContainerRequest *reque
 	}
 	if (ends_some)
 		drop_void_requests(application_id);
-	lose_place(&asker);
 	yq_change_log_end_own();
 	yq_change_log_applications(list_make1(unconstify(char *, application_id)));
 	return yq_asker_note_demand(application_id);
@@ -320,7 +304,7 @@ yq_application_begin_attempt(const char *application_id)
 		"b AS (DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1), "
 		"c AS (DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1) "
 		"UPDATE yquota_internal.application_attempt AS t "
-		"SET attempt = t.attempt + 1, next_container = 1, am_container_id = NULL, placed_memory = NULL "
+		"SET attempt = t.attempt + 1, next_container = 1, am_container_id = NULL "
 		"WHERE t.application_id = $1",
 		.types = {"text"}
 	};

@@ -166,7 +166,6 @@ yq_cluster_create(YqHierarchy *hierarchy)
 	cluster->hierarchy = hierarchy;
 	cluster->calculator = &hierarchy->calculator;
 	cluster->settings = default_settings;
-	cluster->passes = 1;
 	cluster->shares = palloc0(hierarchy->label_count * sizeof(bool));
 	cluster->names = yq_bytes_table_create("yquota names of nodes and racks", sizeof(NameEntry), context);
 	cluster->user_limit = yq_user_limit_create(hierarchy);
@@ -267,7 +266,6 @@ yq_cluster_add_application(YqCluster *cluster, YqClusterUser *user, const char *
 	application->user = user;
 	application->priority = priority;
 	application->next_container = 1;
-	application->placed_memory = -1;
 	application->used = make_amounts_of_labels(cluster);
 	application->reserved = make_amounts_of_labels(cluster);
 	application->pending = make_amounts_of_labels(cluster);
@@ -737,7 +735,6 @@ yq_cluster_end_pass(YqCluster *cluster)
 	for (int i = 0; i < cluster->touched_count; i++)
 		cluster->touched[i]->is_touched = false;
 	cluster->touched_count = cluster->decision_count = 0;
-	cluster->passes++;
 }
 
 bool

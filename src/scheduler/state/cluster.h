@@ -155,8 +155,6 @@ typedef struct YqClusterQueue
 	int			application_room;
 	struct YqClusterApplication ***demanding;	/* per label: those with demand for it, in order */
 	int		   *demanding_count;	/* per label */
-	int64		has_places_in;	/* fair order: the pass since which only "displaced" may have lost its place; 0: any may */
-	struct YqClusterApplication *displaced; /* NULL: nobody has */
 	bool		is_out_of_order;	/* what its order follows from has changed: see yq_cluster_order_leaf() */
 	bool		is_stale;		/* the loader's */
 	void	   *source;			/* likewise */
@@ -252,10 +250,6 @@ typedef struct YqClusterApplication
 	YqName	   *blacklist;		/* nodes and racks, in order, once prepared */
 	int			blacklist_count;
 	int			blacklist_room;
-	int64		placed_memory;	/* fair order: MiB that it held when it got its place; -1: what it holds now decides */
-	int64		placed_pending; /* MiB that it waited for then */
-	int64		uncounted_memory;	/* MiB that have come or gone since, and have not moved it: see yq_order_keep_place() */
-	bool		is_place_changed;	/* the last three are not what was loaded, or written down */
 	int			number;			/* in its leaf, in order of ids */
 	bool		is_touched;		/* is among those of the cluster that are */
 	void	   *source;			/* the loader's */
@@ -339,7 +333,6 @@ typedef struct YqCluster
 	YqClusterApplication **touched; /* with keys that are not what was loaded */
 	int			touched_count;
 	int			touched_room;
-	int64		passes;			/* the number of this one, from 1 */
 	YqDecision *decisions;		/* in the order in which they were made */
 	int			decision_count;
 	int			decision_room;

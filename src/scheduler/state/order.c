@@ -229,30 +229,16 @@ memory_of_all_labels(const YqCluster *cluster, const int64 *amounts)
 	return memory;
 }
 
-/* Has what it holds changed by fulfilled reservations alone since it got its place? */
-static bool
-has_place(const YqClusterApplication *application, int64 used)
-{
-	return application->placed_memory >= 0 && application->placed_memory + application->uncounted_memory == used;
-}
-
-/* Memory that it holds; with sizes, the less the more it holds and wants together. */
+/* Memory that an application holds; with sizes, divided by the logarithm of what it holds and wants. */
 static double
 magnitude(const YqCluster *cluster, const YqClusterApplication *application)
 {
 	int64		used = memory_of_all_labels(cluster, application->used);
-	int64		pending = memory_of_all_labels(cluster, application->pending);
-	double		weight;
+	int64		wanted = used + memory_of_all_labels(cluster, application->pending);
 
-	if (has_place(application, used))
-	{
-		used = application->placed_memory;
-		pending = application->placed_pending;
-	}
 	if (application->leaf->policy != YQ_FAIR_BY_SIZE || used == 0)
 		return used;
-	weight = log1p((double) (used + pending)) / log(2.0);
-	return used / weight;
+	return used / (log1p((double) wanted) / log(2.0));
 }
 
 /* An attempt has its start time, in milliseconds, from when it comes to the scheduler, which is at submission. */
@@ -399,23 +385,11 @@ drop_without_demand(const YqCluster *cluster, YqClusterApplication *application,
 		remove_at(leaf->demanding[label], &leaf->demanding_count[label], at);
 }
 
-/* Who is displaced comes to a place of his own when the leaf is walked next; of several it is not noted who. */
-static void
-note_displaced(YqClusterApplication *application)
-{
-	YqClusterQueue *leaf = application->leaf;
-
-	if (leaf->displaced != NULL && leaf->displaced != application)
-		leaf->has_places_in = 0;
-	leaf->displaced = application;
-}
-
 void
 yq_order_put_back(const YqCluster *cluster, YqClusterApplication *application)
 {
 	YqClusterQueue *leaf = application->leaf;
 
-	note_displaced(application);
 	if (moves(application))
 		insert_application(cluster, leaf->applications, &leaf->application_count, application);
 	for (int label = 0; label < cluster->hierarchy->label_count; label++)
@@ -425,74 +399,6 @@ yq_order_put_back(const YqCluster *cluster, YqClusterApplication *application)
 		else if (yq_order_wants(cluster, application, label))
 			insert_application(cluster, leaf->demanding[label], &leaf->demanding_count[label], application);
 	}
-}
-
-/* -- places in fair order --------------------------------------------------- */
-
-void
-yq_order_keep_place(const YqCluster *cluster, YqClusterApplication *application, int64 memory)
-{
-	if (!has_place(application, memory_of_all_labels(cluster, application->used)))
-		return;
-	application->uncounted_memory += memory;
-	application->is_place_changed = true;
-}
-
-void
-yq_order_lose_place(YqClusterApplication *application)
-{
-	if (application->placed_memory < 0)
-		return;
-	application->placed_memory = -1;
-	application->is_place_changed = true;
-}
-
-void
-yq_order_replace(YqCluster *cluster, YqClusterApplication *application)
-{
-	note_displaced(application);
-	if (application->placed_memory < 0)
-		return;
-	yq_order_take_out(cluster, application);
-	yq_order_lose_place(application);
-	yq_order_put_back(cluster, application);
-}
-
-static void
-give_place(YqCluster *cluster, YqClusterApplication *application)
-{
-	int64		used;
-
-	if (application->reservation_count == 0)
-		return;
-	used = memory_of_all_labels(cluster, application->used);
-	if (has_place(application, used))
-		return;
-	application->placed_memory = used;
-	application->placed_pending = memory_of_all_labels(cluster, application->pending);
-	application->uncounted_memory = 0;
-	application->is_place_changed = true;
-	yq_cluster_touch(cluster, application->keys[0]);
-}
-
-/* In a pass only those for which something is decided lose their places. */
-void
-yq_order_give_places(YqCluster *cluster, YqClusterQueue *leaf)
-{
-	if (!yq_is_fair(leaf->policy))
-		return;
-	if (leaf->has_places_in == cluster->passes)
-	{
-		if (leaf->displaced != NULL)
-			give_place(cluster, leaf->displaced);
-	}
-	else
-	{
-		for (int i = 0; i < leaf->application_count; i++)
-			give_place(cluster, leaf->applications[i]);
-	}
-	leaf->displaced = NULL;
-	leaf->has_places_in = cluster->passes;
 }
 
 /* -- partitions ------------------------------------------------------------- */

@@ -40,24 +40,6 @@ extern void yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf
 extern void yq_order_take_out(const YqCluster *cluster, YqClusterApplication *application);
 extern void yq_order_put_back(const YqCluster *cluster, YqClusterApplication *application);
 
-/*
- * In fair order, who gets a container, reserves a node, or loses either gets a new place
- * when the leaf is walked next.  A fulfilled reservation alone leaves an application
- * where it is (AbstractLeafQueue.apply()), until there is another reason to move it.
- * That matters for those with reservations, of which is known where they are.
- *
- * A reservation of so many MiB is about to be fulfilled, or there is a reason; both
- * between taking out and putting back, before anything else changes.
- */
-extern void yq_order_keep_place(const YqCluster *cluster, YqClusterApplication *application, int64 memory);
-extern void yq_order_lose_place(YqClusterApplication *application);
-
-/* The same for one that is not taken out. */
-extern void yq_order_replace(YqCluster *cluster, YqClusterApplication *application);
-
-/* A leaf is walked: those with reservations that have lost their places get new ones. */
-extern void yq_order_give_places(YqCluster *cluster, YqClusterQueue *leaf);
-
 /* Has the application demand for the label? */
 extern bool yq_order_wants(const YqCluster *cluster, const YqClusterApplication *application, int label);
 
