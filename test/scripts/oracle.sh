@@ -17,7 +17,7 @@
 . "$(dirname "$0")/common.sh"
 
 made=$top/build/oracle
-areas=(allocation queue-figures opportunistic container-queue)
+areas=(allocation queue-figures opportunistic container-queue plan-algebra)
 
 # area_of AREA: set class and recorded, the file of the repository, if any.
 area_of()
@@ -28,6 +28,7 @@ area_of()
 		queue-figures) class=yquota.oracle.QueueFigures recorded=test/queues/figures.jsonl ;;
 		opportunistic) class=yquota.oracle.Opportunistic ;;
 		container-queue) class=yquota.oracle.ContainerQueue ;;
+		plan-algebra) class=yquota.oracle.PlanAlgebra ;;
 		*) die "no area is named \"$1\"; there are: ${areas[*]}" ;;
 	esac
 }
