@@ -12,15 +12,15 @@
 #include "admission/access.h"
 #include "queues/template.h"
 
-static YqDecision
+static YqAccessDecision
 decision(bool allowed, const char *decided_by, char *reason)
 {
-	YqDecision	result = {.allowed = allowed, .decided_by = decided_by, .reason = reason};
+	YqAccessDecision	result = {.allowed = allowed, .decided_by = decided_by, .reason = reason};
 
 	return result;
 }
 
-static YqDecision
+static YqAccessDecision
 acls_are_off(void)
 {
 	return decision(true, NULL, "ACLs are off (yarn.acl.enable)");
@@ -68,7 +68,7 @@ match_reason(YqQueueOperation operation, const char *where, YqAclMatch match, co
 					yq_acl_match_text(match, name));
 }
 
-YqDecision
+YqAccessDecision
 yq_access_walk(const YqHierarchy *hierarchy, const char *path, YqQueueOperation operation, const YqSubject *subject)
 {
 	for (YqQueue *queue = nearest_queue(hierarchy, path); queue != NULL; queue = queue_above(hierarchy, queue))
@@ -94,7 +94,7 @@ yq_access_walk(const YqHierarchy *hierarchy, const char *path, YqQueueOperation 
 }
 
 /* Lists about reservations are not inherited. */
-static YqDecision
+static YqAccessDecision
 check_reservation(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueOperation operation,
 				  const YqSubject *subject)
 {
@@ -114,7 +114,7 @@ check_reservation(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueOpe
 							 yq_acl_columns[operation], queue->path, subject->username));
 }
 
-YqDecision
+YqAccessDecision
 yq_access_check(const YqHierarchy *hierarchy, const char *queue, YqQueueOperation operation, const YqSubject *subject)
 {
 	YqQueue    *found;
@@ -134,7 +134,7 @@ yq_access_check(const YqHierarchy *hierarchy, const char *queue, YqQueueOperatio
 	return check_reservation(hierarchy, found, operation, subject);
 }
 
-YqDecision
+YqAccessDecision
 yq_access_check_administrator(const YqHierarchy *hierarchy, const YqSubject *subject)
 {
 	const char *name = NULL;
@@ -230,7 +230,7 @@ find_template(const YqHierarchy *hierarchy, const char *parent_path, YqQueueTemp
 	return NULL;
 }
 
-static YqDecision
+static YqAccessDecision
 check_template(const YqHierarchy *hierarchy, const char *path, YqQueueTemplate template, YqQueueOperation operation,
 			   const YqSubject *subject)
 {
@@ -249,7 +249,7 @@ check_template(const YqHierarchy *hierarchy, const char *path, YqQueueTemplate t
 }
 
 /* Submission to a queue that does not exist, by what it would be created with. */
-static YqDecision
+static YqAccessDecision
 check_new_queue(const YqHierarchy *hierarchy, const char *path, const YqSubject *subject)
 {
 	char	   *parent_path = path_above(path);
@@ -265,7 +265,7 @@ check_new_queue(const YqHierarchy *hierarchy, const char *path, const YqSubject 
 	}
 	for (YqQueueOperation operation = YQ_SUBMIT_APPLICATIONS; operation <= YQ_ADMINISTER_QUEUE; operation++)
 	{
-		YqDecision	result = yq_access_walk(hierarchy, path, operation, subject);
+		YqAccessDecision	result = yq_access_walk(hierarchy, path, operation, subject);
 		ListCell   *cell;
 
 		if (!result.allowed)
@@ -285,11 +285,11 @@ check_new_queue(const YqHierarchy *hierarchy, const char *path, const YqSubject 
 							 path, subject->username));
 }
 
-YqDecision
+YqAccessDecision
 yq_access_check_submission(const YqHierarchy *hierarchy, const char *queue, const YqSubject *subject)
 {
 	YqQueue    *found;
-	YqDecision	result;
+	YqAccessDecision	result;
 
 	if (!hierarchy->access.acl_enable)
 		return acls_are_off();

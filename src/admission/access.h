@@ -24,14 +24,16 @@
 #ifndef YQ_ACCESS_H
 #define YQ_ACCESS_H
 
+#include "base/arguments.h"
+#include "queues/acl.h"
 #include "queues/hierarchy.h"
 
-typedef struct YqDecision
+typedef struct YqAccessDecision
 {
 	bool		allowed;
 	const char *decided_by;		/* path of a queue; NULL when no queue's list decided */
 	char	   *reason;
-} YqDecision;
+} YqAccessDecision;
 
 typedef struct YqPriorityDecision
 {
@@ -53,18 +55,18 @@ typedef struct YqPriorityGroup
  * Look at the list of one operation from a path upwards.  The path need not be a
  * queue's.  ACLs are taken to be on.
  */
-extern YqDecision yq_access_walk(const YqHierarchy *hierarchy, const char *path, YqQueueOperation operation,
+extern YqAccessDecision yq_access_walk(const YqHierarchy *hierarchy, const char *path, YqQueueOperation operation,
 								 const YqSubject *subject);
 
 /* The same with yarn.acl.enable; an ambiguous or unknown short name is refused. */
-extern YqDecision yq_access_check(const YqHierarchy *hierarchy, const char *queue, YqQueueOperation operation,
+extern YqAccessDecision yq_access_check(const YqHierarchy *hierarchy, const char *queue, YqQueueOperation operation,
 								  const YqSubject *subject);
 
 /* May somebody submit to a queue, named by path or short name? */
-extern YqDecision yq_access_check_submission(const YqHierarchy *hierarchy, const char *queue, const YqSubject *subject);
+extern YqAccessDecision yq_access_check_submission(const YqHierarchy *hierarchy, const char *queue, const YqSubject *subject);
 
 /* Does yarn.admin.acl have somebody? */
-extern YqDecision yq_access_check_administrator(const YqHierarchy *hierarchy, const YqSubject *subject);
+extern YqAccessDecision yq_access_check_administrator(const YqHierarchy *hierarchy, const YqSubject *subject);
 
 /*
  * The priority of an application: what is asked for or else a default, clamped;
@@ -85,5 +87,9 @@ extern char *yq_priority_acl_parse(const char *text, int32 maximum_priority, Lis
  * as paths; returns NULL and sets *missing, or says why it cannot be created.
  */
 extern char *yq_missing_parents(const YqHierarchy *hierarchy, const char *path, List **missing);
+
+/* Who asks; -1 for a function without the argument real_username. */
+extern YqSubject yq_subject_arguments(FunctionCallInfo fcinfo, int username, int groups,
+									  int real_username);
 
 #endif							/* YQ_ACCESS_H */

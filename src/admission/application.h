@@ -17,6 +17,7 @@
 #ifndef YQ_APPLICATION_H
 #define YQ_APPLICATION_H
 
+#include "admission/access.h"
 #include "datatype/timestamp.h"
 #include "nodes/pg_list.h"
 #include "queues/hierarchy.h"
@@ -109,5 +110,32 @@ extern void yq_application_set_state(YqApplication *application, YqApplicationSt
  * positive: nothing); seconds, not positive for none (cs-semantics 3.8).
  */
 extern int64 yq_application_lifetime(const YqQueue *queue, int64 requested);
+
+typedef enum YqApplicationOperation
+{
+	YQ_VIEW_APP,
+	YQ_MODIFY_APP
+} YqApplicationOperation;
+
+/* What is asked about of an application. */
+typedef struct YqApplicationOwner
+{
+	const char *application_id;
+	const char *username;
+	const char *queue;			/* path; NULL when it has none */
+	const char *view_acl;		/* NULL: not set, which is nobody; so the next one */
+	const char *modify_acl;
+} YqApplicationOwner;
+
+/* Hadoop's name of an operation: VIEW_APP, MODIFY_APP. */
+extern const char *yq_application_operation_name(YqApplicationOperation operation);
+
+/* The operation of a name in any case, or an error (22023). */
+extern YqApplicationOperation yq_application_operation(const char *name);
+
+/* decided_by is a queue's path when its administrators' list decided. */
+extern YqAccessDecision yq_application_access(const YqHierarchy *hierarchy, const YqApplicationOwner *application,
+										YqApplicationOperation operation,
+										const YqSubject *subject);
 
 #endif							/* YQ_APPLICATION_H */

@@ -13,7 +13,7 @@
 
 #include "admission/access.h"
 #include "admission/activation.h"
-#include "admission/application_access.h"
+#include "admission/application.h"
 #include "admission/application_change.h"
 #include "admission/last_am_limit.h"
 #include "admission/parallel.h"
@@ -108,7 +108,7 @@ check_caller(const Locked *locked, const YqSubject *caller)
 	const YqApplication *application = locked->application;
 	YqApplicationOwner owner = {application->application_id, application->username,
 		application->queue, application->view_acl, application->modify_acl};
-	YqDecision	decision;
+	YqAccessDecision	decision;
 
 	if (caller == NULL)
 		return;
@@ -323,7 +323,7 @@ check_target(const Locked *locked, const YqQueue *target, const char *target_nam
 {
 	const YqApplication *application = locked->application;
 	YqSubject	owner;
-	YqDecision	access;
+	YqAccessDecision	access;
 	YqVerdict	verdict = {0};
 
 	if (target == NULL)

@@ -6,7 +6,7 @@
  * Every function locks what it decides by (queue_lock.h), until the
  * transaction ends.  An id that nobody has submitted is an error
  * (ERRCODE_UNDEFINED_OBJECT).  caller is who asks for the change, and has to be
- * allowed to (application_access.h), else ERRCODE_INSUFFICIENT_PRIVILEGE; NULL is
+ * allowed to (yq_application_access()), else ERRCODE_INSUFFICIENT_PRIVILEGE; NULL is
  * the resource manager.  Applications that are over are left as they are.
  *
  *-------------------------------------------------------------------------

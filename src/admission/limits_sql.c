@@ -8,7 +8,7 @@
 #include "base/compat.h"
 
 #include "access/htup_details.h"
-#include "admission/subject.h"
+#include "admission/access.h"
 #include "admission/user_limit.h"
 #include "fmgr.h"
 #include "funcapi.h"

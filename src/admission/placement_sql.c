@@ -7,8 +7,8 @@
  */
 #include "base/compat.h"
 
+#include "admission/access.h"
 #include "admission/placement.h"
-#include "admission/subject.h"
 #include "catalog/pg_type_d.h"
 #include "fmgr.h"
 #include "funcapi.h"

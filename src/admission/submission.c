@@ -147,7 +147,7 @@ static bool
 check_access(Decision *decision)
 {
 	const YqSubject *subject = &decision->submission->subject;
-	YqDecision	access = yq_access_check_submission(decision->hierarchy, decision->queue_name, subject);
+	YqAccessDecision	access = yq_access_check_submission(decision->hierarchy, decision->queue_name, subject);
 
 	if (access.allowed)
 		return true;

@@ -8,9 +8,9 @@
  */
 #include "base/compat.h"
 
-#include "admission/application_access.h"
+#include "admission/access.h"
+#include "admission/application.h"
 #include "admission/application_change.h"
-#include "admission/subject.h"
 #include "admission/submission.h"
 #include "base/row_builder.h"
 #include "fmgr.h"
@@ -286,7 +286,7 @@ yq_sql_check_application_access(PG_FUNCTION_ARGS)
 	YqApplication *application = yq_application_find(hierarchy, application_id);
 	YqRowBuilder row = {.count = 0};
 	YqApplicationOwner owner;
-	YqDecision	decision;
+	YqAccessDecision	decision;
 
 	if (application == NULL)
 		ereport(ERROR,

@@ -50,4 +50,7 @@ extern float4 yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *la
 /* Do all children together take their capacity from weights? */
 extern bool yq_children_use_weights(const YqQueue *queue);
 
+/* Set the effective amounts of a queue's children, whose own ones are set. */
+extern void yq_vector_compute_children(const YqHierarchy *hierarchy, YqQueue *queue);
+
 #endif							/* YQ_EFFECTIVE_H */

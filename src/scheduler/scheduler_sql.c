@@ -7,10 +7,10 @@
  */
 #include "base/compat.h"
 
+#include "admission/access.h"
 #include "admission/last_am_limit.h"
 #include "admission/queue_lock.h"
 #include "admission/refresh.h"
-#include "admission/subject.h"
 #include "admission/submission.h"
 #include "base/arguments.h"
 #include "fmgr.h"

@@ -9,7 +9,7 @@
 #include "base/compat.h"
 
 #include "access/htup_details.h"
-#include "admission/subject.h"
+#include "admission/access.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "scheduler/record/change_log.h"

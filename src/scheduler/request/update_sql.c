@@ -8,7 +8,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/subject.h"
+#include "admission/access.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "scheduler/request/container_update.h"
