@@ -14,7 +14,6 @@
 #include "access/xact.h"
 #include "base/settings.h"
 #include "scheduler/cache/cluster_cache.h"
-#include "scheduler/decide/look.h"
 #include "scheduler/load/cluster_usage.h"
 #include "scheduler/record/change_log.h"
 #include "store/catalog.h"
@@ -177,7 +176,7 @@ update(Snapshot snapshot)
 	if (changes.is_everything || !update_usage(snapshot))
 		return false;
 	if (changes.has_am_limits)
-		yq_looks_forget_known(loaded->cluster);
+		loaded->cluster->am_limits_known_at++;
 	/* the cluster knows what the pass has changed, but not what else its transaction did */
 	if (changes.own_rows != cache.own_changes)
 		changes.ids = list_concat(changes.ids, changes.own_ids);

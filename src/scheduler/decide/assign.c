@@ -3,8 +3,8 @@
  * assign.c
  *	  Who gets the free resources of a node.
  *
- * Queues are walked from the root down, the one that has least of its guarantee
- * first; each time one container is assigned, or reserved, and the walk begins
+ * Queues are searched from the root down, the one that has least of its guarantee
+ * first; each time one container is assigned, or reserved, and the search begins
  * again.
  *
  *-------------------------------------------------------------------------
@@ -15,7 +15,6 @@
 #include "scheduler/decide/assign.h"
 #include "scheduler/decide/commit.h"
 #include "scheduler/decide/explain.h"
-#include "scheduler/decide/look.h"
 #include "scheduler/state/order.h"
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
@@ -26,14 +25,14 @@ static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
  */
 #define MOST_REFUSALS 100
 
-/* One walk through the queues. */
-typedef struct Walk
+/* One search through the queues. */
+typedef struct Search
 {
 	YqCluster  *cluster;
 	YqClusterNode *node;
 	YqSchedulingMode mode;
 	YqProposal	proposal;
-} Walk;
+} Search;
 
 static bool
 is_assignment(YqOutcome outcome)
@@ -42,39 +41,39 @@ is_assignment(YqOutcome outcome)
 }
 
 static void
-skip(const Walk *walk, YqSkip why)
+skip(const Search *search, YqSkip why)
 {
-	why.mode = walk->mode;
-	why.node = walk->node;
-	yq_explain(walk->cluster, &why);
+	why.mode = search->mode;
+	why.node = search->node;
+	yq_explain(search->cluster, &why);
 }
 
 static int
-label_wanted(const Walk *walk)
+label_wanted(const Search *search)
 {
-	return walk->mode == YQ_RESPECT_EXCLUSIVITY ? walk->node->label : 0;
+	return search->mode == YQ_RESPECT_EXCLUSIVITY ? search->node->label : 0;
 }
 
 static bool
-is_of_reach(const Walk *walk, const YqClusterQueue *queue)
+is_of_reach(const Search *search, const YqClusterQueue *queue)
 {
-	if (walk->mode == YQ_RESPECT_EXCLUSIVITY && !queue->ranks[walk->node->label].may_use)
+	if (search->mode == YQ_RESPECT_EXCLUSIVITY && !queue->ranks[search->node->label].may_use)
 		return false;
-	return queue->is_demanding[label_wanted(walk)];
+	return queue->is_demanding[label_wanted(search)];
 }
 
 static bool
-may_assign(const Walk *walk, YqClusterQueue *queue, const int64 *unreservable, YqLimits *limits)
+may_assign(const Search *search, YqClusterQueue *queue, const int64 *unreservable, YqLimits *limits)
 {
-	const YqCluster *cluster = walk->cluster;
+	const YqCluster *cluster = search->cluster;
 	int64		limit[YQ_MAX_RESOURCE_TYPES];
-	const int64 *used = yq_at(cluster, queue->used, walk->node->label);
+	const int64 *used = yq_at(cluster, queue->used, search->node->label);
 
-	if (yq_queue_may_assign(cluster, queue, walk->node->label, walk->mode, unreservable, limits))
+	if (yq_queue_may_assign(cluster, queue, search->node->label, search->mode, unreservable, limits))
 		return true;
 	for (int i = 0; i < cluster->calculator->types; i++)
 		limit[i] = used[i] + limits->headroom[i];
-	skip(walk, (YqSkip) {.reason = YQ_SKIP_QUEUE_LIMIT,.queue = queue,.used = used,.limit = limit});
+	skip(search, (YqSkip) {.reason = YQ_SKIP_QUEUE_LIMIT,.queue = queue,.used = used,.limit = limit});
 	return false;
 }
 
@@ -82,25 +81,25 @@ may_assign(const Walk *walk, YqClusterQueue *queue, const int64 *unreservable, Y
 
 /* Has the user of the application passed his limit? */
 static bool
-user_may_assign(const Walk *walk, YqClusterApplication *application, YqLimits *limits)
+user_may_assign(const Search *search, YqClusterApplication *application, YqLimits *limits)
 {
-	YqCluster  *cluster = walk->cluster;
-	int			label = walk->node->label;
+	YqCluster  *cluster = search->cluster;
+	int			label = search->node->label;
 
-	if (yq_user_may_assign(cluster, application, label, walk->mode, limits))
+	if (yq_user_may_assign(cluster, application, label, search->mode, limits))
 		return true;
-	skip(walk, (YqSkip) {.reason = YQ_SKIP_USER_LIMIT,.queue = application->leaf,.application = application,
+	skip(search, (YqSkip) {.reason = YQ_SKIP_USER_LIMIT,.queue = application->leaf,.application = application,
 		.used = yq_at(cluster, application->user->used, label),
-		.limit = yq_user_limit(cluster, application->user, label, walk->mode)});
+		.limit = yq_user_limit(cluster, application->user, label, search->mode)});
 	return false;
 }
 
 static YqOutcome
-look_at(Walk *walk, YqClusterApplication *application, YqLimits *limits)
+offer(Search *search, YqClusterApplication *application, YqLimits *limits)
 {
-	if (!user_may_assign(walk, application, limits))
+	if (!user_may_assign(search, application, limits))
 		return YQ_OUTCOME_APPLICATION_SKIPPED;
-	return yq_allocator_assign(walk->cluster, application, walk->node, walk->mode, limits, &walk->proposal);
+	return yq_allocator_assign(search->cluster, application, search->node, search->mode, limits, &search->proposal);
 }
 
 /*
@@ -110,14 +109,14 @@ look_at(Walk *walk, YqClusterApplication *application, YqLimits *limits)
  * not, and only those that do need to be looked at.
  */
 static YqOutcome
-assign_in_order(Walk *walk, YqClusterQueue *leaf, YqLimits *limits, bool is_checked)
+assign_in_order(Search *search, YqClusterQueue *leaf, YqLimits *limits, bool is_checked)
 {
-	YqCluster  *cluster = walk->cluster;
-	int			wanted = label_wanted(walk);
+	YqCluster  *cluster = search->cluster;
+	int			wanted = label_wanted(search);
 	bool		has_reservations = !yq_amounts_are_none(cluster->calculator, yq_at(cluster, leaf->reserved, 0));
 	YqClusterApplication **applications = has_reservations && !is_checked ? leaf->applications : leaf->demanding[wanted];
 	int			count = has_reservations && !is_checked ? leaf->application_count : leaf->demanding_count[wanted];
-	bool		is_looked_at = false;
+	bool		is_offered = false;
 
 	for (int i = 0; i < count; i++)
 	{
@@ -125,21 +124,21 @@ assign_in_order(Walk *walk, YqClusterQueue *leaf, YqLimits *limits, bool is_chec
 		const int64 *reserved = has_reservations ? yq_at(cluster, application->reserved, 0) : nothing;
 		YqOutcome	outcome;
 
-		if (!yq_order_is_of_partition(application, walk->node->label))
+		if (!yq_order_is_of_partition(application, search->node->label))
 			continue;
-		if (!is_checked && !may_assign(walk, leaf, reserved, limits))
+		if (!is_checked && !may_assign(search, leaf, reserved, limits))
 			return YQ_OUTCOME_NOTHING;
-		if (!is_looked_at)
-			yq_look_note(cluster, leaf, limits->limit);
-		is_looked_at = true;
+		if (!is_offered)
+			yq_cluster_note_limit(cluster, leaf, limits->limit);
+		is_offered = true;
 		is_checked = is_checked || !cluster->settings.continues_looking ||
 			yq_amounts_are_none(cluster->calculator, reserved);
 		if (applications == leaf->applications && !yq_order_wants(cluster, application, wanted))
 		{
-			(void) user_may_assign(walk, application, limits);
+			(void) user_may_assign(search, application, limits);
 			continue;
 		}
-		outcome = look_at(walk, application, limits);
+		outcome = offer(search, application, limits);
 		if (outcome != YQ_OUTCOME_APPLICATION_SKIPPED)
 			return outcome;
 	}
@@ -148,26 +147,26 @@ assign_in_order(Walk *walk, YqClusterQueue *leaf, YqLimits *limits, bool is_chec
 
 /* An explaining pass tells of all users at their limits, also of users whose applications ask for nothing. */
 static YqOutcome
-assign_to_leaf(Walk *walk, YqClusterQueue *leaf, YqLimits *limits)
+assign_to_leaf(Search *search, YqClusterQueue *leaf, YqLimits *limits)
 {
-	YqCluster  *cluster = walk->cluster;
+	YqCluster  *cluster = search->cluster;
 	bool		is_checked = false;
 
 	yq_cluster_order_leaf(cluster, leaf);
 	if (!cluster->explains && !yq_amounts_are_none(cluster->calculator, yq_at(cluster, leaf->reserved, 0)))
-		is_checked = yq_queue_may_assign(cluster, leaf, walk->node->label, walk->mode, nothing, limits);
-	return assign_in_order(walk, leaf, limits, is_checked);
+		is_checked = yq_queue_may_assign(cluster, leaf, search->node->label, search->mode, nothing, limits);
+	return assign_in_order(search, leaf, limits, is_checked);
 }
 
 /* -- parents --------------------------------------------------------------- */
 
-static YqOutcome assign_to_queue(Walk *walk, YqClusterQueue *queue, YqLimits *limits);
+static YqOutcome assign_to_queue(Search *search, YqClusterQueue *queue, YqLimits *limits);
 
 static YqOutcome
-assign_to_children(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
+assign_to_children(Search *search, YqClusterQueue *parent, YqLimits *limits)
 {
-	YqCluster  *cluster = walk->cluster;
-	int			label = walk->node->label;
+	YqCluster  *cluster = search->cluster;
+	int			label = search->node->label;
 	YqOutcome	result = YQ_OUTCOME_NOTHING;
 	int64		left[YQ_MAX_RESOURCE_TYPES];
 
@@ -179,10 +178,10 @@ assign_to_children(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
 		YqOutcome	outcome;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!is_of_reach(walk, child))
+		if (!is_of_reach(search, child))
 			continue;
 		yq_limits_set_of_child(cluster, child, label, left, &of_child);
-		outcome = assign_to_queue(walk, child, &of_child);
+		outcome = assign_to_queue(search, child, &of_child);
 		if (is_assignment(outcome))
 			return outcome;
 		if (outcome != YQ_OUTCOME_QUEUE_LIMIT)
@@ -195,87 +194,87 @@ assign_to_children(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
 }
 
 static YqOutcome
-assign_to_parent(Walk *walk, YqClusterQueue *parent, YqLimits *limits)
+assign_to_parent(Search *search, YqClusterQueue *parent, YqLimits *limits)
 {
-	const int64 *reserved = yq_at(walk->cluster, parent->reserved, 0);
+	const int64 *reserved = yq_at(search->cluster, parent->reserved, 0);
 	int64		unreservable[YQ_MAX_RESOURCE_TYPES] = {0};
 
 	/* Hadoop takes it from figures that know memory and cores of the default partition */
 	unreservable[YQ_MEMORY] = reserved[YQ_MEMORY];
 	unreservable[YQ_VCORES] = reserved[YQ_VCORES];
-	if (!may_assign(walk, parent, unreservable, limits))
+	if (!may_assign(search, parent, unreservable, limits))
 		return YQ_OUTCOME_NOTHING;
-	return assign_to_children(walk, parent, limits);
+	return assign_to_children(search, parent, limits);
 }
 
 static YqOutcome
-assign_to_queue(Walk *walk, YqClusterQueue *queue, YqLimits *limits)
+assign_to_queue(Search *search, YqClusterQueue *queue, YqLimits *limits)
 {
-	return queue->is_leaf ? assign_to_leaf(walk, queue, limits) : assign_to_parent(walk, queue, limits);
+	return queue->is_leaf ? assign_to_leaf(search, queue, limits) : assign_to_parent(search, queue, limits);
 }
 
 /* -- the node -------------------------------------------------------------- */
 
 /* Parents look whether there is room for anything, leaves do not. */
 static bool
-is_full(const Walk *walk, const YqClusterQueue *root)
+is_full(const Search *search, const YqClusterQueue *root)
 {
-	if (root->is_leaf || yq_amounts_fit_in_by(walk->cluster->calculator,
-											  walk->cluster->hierarchy->settings.minimum_allocation,
-											  walk->node->unallocated))
+	if (root->is_leaf || yq_amounts_fit_in_by(search->cluster->calculator,
+											  search->cluster->hierarchy->settings.minimum_allocation,
+											  search->node->unallocated))
 		return false;
-	skip(walk, (YqSkip) {.reason = YQ_SKIP_NODE_FULL,.limit = walk->node->unallocated});
+	skip(search, (YqSkip) {.reason = YQ_SKIP_NODE_FULL,.limit = search->node->unallocated});
 	return true;
 }
 
 static YqOutcome
-assign_new(Walk *walk, YqSchedulingMode mode)
+assign_new(Search *search, YqSchedulingMode mode)
 {
-	YqCluster  *cluster = walk->cluster;
+	YqCluster  *cluster = search->cluster;
 	YqClusterQueue *root = cluster->root;
 	YqLimits	limits;
 
-	walk->mode = mode;
-	if (root == NULL || !is_of_reach(walk, root) || is_full(walk, root))
+	search->mode = mode;
+	if (root == NULL || !is_of_reach(search, root) || is_full(search, root))
 		return YQ_OUTCOME_NOTHING;
-	yq_limits_set(cluster, &limits, cluster->hierarchy->totals[label_wanted(walk)]);
-	return assign_to_queue(walk, root, &limits);
+	yq_limits_set(cluster, &limits, cluster->hierarchy->totals[label_wanted(search)]);
+	return assign_to_queue(search, root, &limits);
 }
 
 /* One container: first for those who ask for the node's label. */
 static YqOutcome
-assign_one(Walk *walk)
+assign_one(Search *search)
 {
-	YqCluster  *cluster = walk->cluster;
+	YqCluster  *cluster = search->cluster;
 	const int64 *minimum = cluster->hierarchy->settings.minimum_allocation;
 	YqOutcome	outcome;
 
-	if (yq_amounts_available_containers(cluster->calculator, walk->node->unallocated, minimum) <= 0)
+	if (yq_amounts_available_containers(cluster->calculator, search->node->unallocated, minimum) <= 0)
 	{
-		skip(walk, (YqSkip) {.reason = YQ_SKIP_NODE_FULL,.required = minimum,.limit = walk->node->unallocated});
+		skip(search, (YqSkip) {.reason = YQ_SKIP_NODE_FULL,.required = minimum,.limit = search->node->unallocated});
 		return YQ_OUTCOME_NOTHING;
 	}
-	outcome = assign_new(walk, YQ_RESPECT_EXCLUSIVITY);
-	if (!is_assignment(outcome) && cluster->shares[walk->node->label])
-		outcome = assign_new(walk, YQ_IGNORE_EXCLUSIVITY);
+	outcome = assign_new(search, YQ_RESPECT_EXCLUSIVITY);
+	if (!is_assignment(outcome) && cluster->shares[search->node->label])
+		outcome = assign_new(search, YQ_IGNORE_EXCLUSIVITY);
 	return outcome;
 }
 
 /* Nothing else is assigned on a reserved node. */
 static int
-fulfil_reservation(Walk *walk)
+fulfil_reservation(Search *search)
 {
-	YqCluster  *cluster = walk->cluster;
-	YqClusterQueue *leaf = walk->node->reservation->key->application->leaf;
+	YqCluster  *cluster = search->cluster;
+	YqClusterQueue *leaf = search->node->reservation->key->application->leaf;
 	YqLimits	limits;
 	YqOutcome	outcome;
 
 	yq_cluster_order_leaf(cluster, leaf);
 	yq_limits_set(cluster, &limits, cluster->hierarchy->totals[0]);
-	outcome = yq_allocator_fulfil(cluster, walk->node, &limits, &walk->proposal);
+	outcome = yq_allocator_fulfil(cluster, search->node, &limits, &search->proposal);
 	if (!is_assignment(outcome) && outcome != YQ_OUTCOME_RELEASED)
 		return 0;
-	return yq_commit(cluster, outcome, &walk->proposal) && outcome == YQ_OUTCOME_ALLOCATED;
+	return yq_commit(cluster, outcome, &search->proposal) && outcome == YQ_OUTCOME_ALLOCATED;
 }
 
 /* What a heartbeat has come to so far; refused proposals count as assigned. */
@@ -304,26 +303,26 @@ is_finished(const YqClusterSettings *settings, const Heartbeat *heartbeat, int m
 int
 yq_assign_node(YqCluster *cluster, YqClusterNode *node, int most)
 {
-	Walk		walk = {.cluster = cluster,.node = node};
+	Search		search = {.cluster = cluster,.node = node};
 	Heartbeat	heartbeat = {0};
 
 	if (most == 0)
 		return 0;
 	if (node->reservation != NULL)
-		return fulfil_reservation(&walk);
+		return fulfil_reservation(&search);
 	while (!is_finished(&cluster->settings, &heartbeat, most))
 	{
-		YqOutcome	outcome = assign_one(&walk);
+		YqOutcome	outcome = assign_one(&search);
 		bool		is_accepted;
 
 		if (!is_assignment(outcome))
 			break;
-		is_accepted = yq_commit(cluster, outcome, &walk.proposal);
+		is_accepted = yq_commit(cluster, outcome, &search.proposal);
 		if (outcome == YQ_OUTCOME_RESERVED)
 			break;
 		heartbeat.assigned++;
 		heartbeat.started += is_accepted;
-		heartbeat.off_switch += walk.proposal.locality == YQ_OFF_SWITCH;
+		heartbeat.off_switch += search.proposal.locality == YQ_OFF_SWITCH;
 	}
 	return heartbeat.started;
 }
