@@ -15,7 +15,7 @@
 #include "miscadmin.h"
 #include "queues/text.h"
 #include "scheduler/cache/cluster_cache.h"
-#include "scheduler/decide/assign.h"
+#include "scheduler/decide/assign_containers.h"
 #include "scheduler/decide/explain.h"
 #include "scheduler/pass.h"
 #include "scheduler/record/apply.h"

@@ -6,7 +6,7 @@
  *
  * Whoever loads a cluster makes it from a computed hierarchy, tells the settings,
  * and adds nodes, users, applications, request keys, asks and reservations; then
- * yq_cluster_prepare() adds up what follows from them.  A pass (assign.h) changes
+ * yq_cluster_prepare() adds up what follows from them.  A pass (assign_containers.h) changes
  * the state as it decides and appends decisions, which the loader writes down.
  * Nothing here reads or writes a table.
  *

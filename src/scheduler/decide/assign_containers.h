@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * assign.h
+ * assign_containers.h
  *	  Who gets the free resources of a node (cs-semantics 5).
  *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_ASSIGN_H
-#define YQ_ASSIGN_H
+#ifndef YQ_ASSIGN_CONTAINERS_H
+#define YQ_ASSIGN_CONTAINERS_H
 
 #include "scheduler/state/cluster.h"
 
@@ -18,4 +18,4 @@
  */
 extern int	yq_assign_node(YqCluster *cluster, YqClusterNode *node, int most);
 
-#endif							/* YQ_ASSIGN_H */
+#endif							/* YQ_ASSIGN_CONTAINERS_H */

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
- * commit.c
+ * commit_proposal.c
  *	  Taking what the allocator proposes, if it is acceptable.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
-#include "scheduler/decide/commit.h"
+#include "scheduler/decide/commit_proposal.h"
 #include "scheduler/decide/explain.h"
 #include "scheduler/state/order.h"
 #include "utils/memutils.h"

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * commit.h
+ * commit_proposal.h
  *	  Taking what the allocator proposes, if it is acceptable (cs-semantics 5.8).
  *
  * Limits are checked again here, and more strictly than while walking down the
@@ -9,10 +9,10 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_COMMIT_H
-#define YQ_COMMIT_H
+#ifndef YQ_COMMIT_PROPOSAL_H
+#define YQ_COMMIT_PROPOSAL_H
 
-#include "scheduler/decide/allocator.h"
+#include "scheduler/decide/container_allocator.h"
 
 /*
  * Commit a proposal with one of the first three outcomes; false when it is
@@ -20,4 +20,4 @@
  */
 extern bool yq_commit(YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal);
 
-#endif							/* YQ_COMMIT_H */
+#endif							/* YQ_COMMIT_PROPOSAL_H */

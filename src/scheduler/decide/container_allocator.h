@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
- * allocator.h
+ * container_allocator.h
  *	  What an application gets of a node (cs-semantics 5.6; where Hadoop 3.4.1
  *	  differs from earlier ones, it is as in 3.4.1).
  *
- * Nothing is taken here: what should be is a proposal, which commit.h accepts or
+ * Nothing is taken here: what should be is a proposal, which commit_proposal.h accepts or
  * not.  Only counters of the request keys change, as they do in Hadoop, whatever
  * becomes of the proposal.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_ALLOCATOR_H
-#define YQ_ALLOCATOR_H
+#ifndef YQ_CONTAINER_ALLOCATOR_H
+#define YQ_CONTAINER_ALLOCATOR_H
 
 #include "scheduler/state/limits.h"
 
@@ -52,4 +52,4 @@ extern YqOutcome yq_allocator_fulfil(YqCluster *cluster, YqClusterNode *node,
 /* What a key asks for of a node or rack, or NULL. */
 extern YqAsk *yq_ask_of(const YqRequestKey *key, YqName name);
 
-#endif							/* YQ_ALLOCATOR_H */
+#endif							/* YQ_CONTAINER_ALLOCATOR_H */

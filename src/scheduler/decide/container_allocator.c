@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
- * allocator.c
+ * container_allocator.c
  *	  What an application gets of a node.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
-#include "scheduler/decide/allocator.h"
+#include "scheduler/decide/container_allocator.h"
 #include "scheduler/decide/explain.h"
 #include "scheduler/state/limits.h"
 

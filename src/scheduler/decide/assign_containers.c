@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * assign.c
+ * assign_containers.c
  *	  Who gets the free resources of a node.
  *
  * Queues are searched from the root down, the one that has least of its guarantee
@@ -12,8 +12,8 @@
 #include "base/compat.h"
 
 #include "miscadmin.h"
-#include "scheduler/decide/assign.h"
-#include "scheduler/decide/commit.h"
+#include "scheduler/decide/assign_containers.h"
+#include "scheduler/decide/commit_proposal.h"
 #include "scheduler/decide/explain.h"
 #include "scheduler/state/order.h"
 
