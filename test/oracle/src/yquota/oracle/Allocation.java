@@ -119,7 +119,7 @@ public final class Allocation implements Area
 		return "/rack" + Integer.parseInt(name.substring(1)) % (name.startsWith("n") ? 3 : 10);
 	}
 
-	/** False if there was nothing to do, as where no container is left to end. */
+	/** False if there was nothing to do, as where no container is left to end, or where the application cannot ask. */
 	private boolean play(ObjectNode step) throws Exception
 	{
 		String operation = step.get("do").asText();
@@ -127,6 +127,8 @@ public final class Allocation implements Area
 		Set<String> before = containers();
 		Set<Integer> failed = failed();
 
+		if (operation.equals("asks") && !mayAsk(number))
+			return false;
 		cluster.scheduler.takeDecisions();
 		switch (operation)
 		{
@@ -175,6 +177,14 @@ public final class Allocation implements Area
 		fetch();
 		putOutcome(step, operation, before, failed);
 		return true;
+	}
+
+	/** A generator cannot know when a master gets its container, or whether an application is active. */
+	private boolean mayAsk(int number)
+	{
+		FiCaSchedulerApp attempt = cluster.attempt(number);
+
+		return attempt != null && Cluster.isActive(attempt) && !attempt.isWaitingForAMContainer();
 	}
 
 	private void submit(ObjectNode step) throws Exception

@@ -4,7 +4,9 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 
 /**
@@ -28,6 +30,12 @@ final class AllocationWorkload
 	private final List<String> leaves = new ArrayList<>();
 	private final List<String> nodes = new ArrayList<>();
 	private final List<Integer> applications = new ArrayList<>();
+	/**
+	 * The size that an application asks for at a priority.  It stays the same,
+	 * as what is reserved and asked for in another size is decided otherwise
+	 * here on purpose (docs/internals.md).
+	 */
+	private final Map<String, int[]> sizes = new HashMap<>();
 	private final boolean large;
 	private int submitted;
 
@@ -180,9 +188,7 @@ final class AllocationWorkload
 	{
 		ArrayNode asks = steps.addObject().put("do", "asks").put("app", application).putArray("asks");
 		int priority = 1 + random.nextInt(3);
-		boolean big = chance(family.equals("reserve") || large ? 0.6 : 0.15);
-		int memory = big ? one(3072, 4096, 6144) : one(256, 512, 1024, 1500, 2048);
-		int vcores = one(1, 1, 1, 2, 4);
+		int[] size = sizes.computeIfAbsent(application + "/" + priority, key -> size());
 		int count = 1 + random.nextInt(large ? 6 : 8);
 		String label = family.equals("labels") && chance(0.5) ? LABEL : "";
 
@@ -190,15 +196,22 @@ final class AllocationWorkload
 		{
 			int node = 1 + random.nextInt(nodes.size());
 
-			ask(asks, priority, memory, vcores, "n" + node, count);
-			ask(asks, priority, memory, vcores, "/rack" + node % 3, count);
+			ask(asks, priority, size, "n" + node, count);
+			ask(asks, priority, size, "/rack" + node % 3, count);
 		}
-		ask(asks, priority, memory, vcores, "*", count).put("label", label);
+		ask(asks, priority, size, "*", count).put("label", label);
 	}
 
-	private static ObjectNode ask(ArrayNode asks, int priority, int memory, int vcores, String name, int count)
+	private int[] size()
 	{
-		return asks.addObject().put("priority", priority).put("id", 0).put("memory", memory).put("vcores", vcores).put("name", name).put("count", count);
+		boolean big = chance(family.equals("reserve") || large ? 0.6 : 0.15);
+
+		return new int[] {big ? one(3072, 4096, 6144) : one(256, 512, 1024, 1500, 2048), one(1, 1, 1, 2, 4)};
+	}
+
+	private static ObjectNode ask(ArrayNode asks, int priority, int[] size, String name, int count)
+	{
+		return asks.addObject().put("priority", priority).put("id", 0).put("memory", size[0]).put("vcores", size[1]).put("name", name).put("count", count);
 	}
 
 	private void heartbeat()

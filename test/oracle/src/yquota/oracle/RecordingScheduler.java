@@ -10,6 +10,7 @@ import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.ContainerAllocationProposal;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.ResourceCommitRequest;
@@ -21,6 +22,13 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaS
 public class RecordingScheduler extends CapacityScheduler
 {
 	private final List<String> decisions = new ArrayList<>();
+
+	/**
+	 * Hadoop leaves an application in its place in fair order when a container
+	 * of it starts from a reservation.  With this property it is put anew, so
+	 * that all else can be compared.
+	 */
+	private static final boolean ANEW = Boolean.getBoolean("oracle.place-anew");
 
 	/** The decisions since the last call, in the order in which they were made. */
 	List<String> takeDecisions()
@@ -46,7 +54,11 @@ public class RecordingScheduler extends CapacityScheduler
 			return false;
 		if (allocated)
 			for (ContainerAllocationProposal<FiCaSchedulerApp, FiCaSchedulerNode> proposal : typed.getContainersToAllocate())
+			{
 				decisions.add(allocation(proposal));
+				if (ANEW && proposal.getAllocateFromReservedContainer() != null)
+					placeAnew(proposal.getAllocatedOrReservedContainer());
+			}
 		if (reserved)
 		{
 			ContainerAllocationProposal<FiCaSchedulerApp, FiCaSchedulerNode> proposal = typed.getContainersToReserve().get(0);
@@ -59,6 +71,13 @@ public class RecordingScheduler extends CapacityScheduler
 			for (SchedulerContainer<FiCaSchedulerApp, FiCaSchedulerNode> released : typed.getContainersToRelease())
 				decisions.add("unreserved " + containerAndNode(released));
 		return true;
+	}
+
+	private static void placeAnew(SchedulerContainer<FiCaSchedulerApp, FiCaSchedulerNode> container)
+	{
+		FiCaSchedulerApp application = container.getSchedulerApplicationAttempt();
+
+		((AbstractLeafQueue) application.getQueue()).getOrderingPolicy().containerAllocated(application, container.getRmContainer());
 	}
 
 	private static boolean empty(List<?> list)
