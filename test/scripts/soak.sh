@@ -11,7 +11,7 @@
 #   SOAK_MINUTES  time for all of them together, 20 by default; shared evenly,
 #                 and what one test leaves goes to those after it
 #   SOAK_SHORT    not empty: the tests of test/soak alone, each for a short time of
-#                 its own, as continuous integration has it
+#                 its own
 #   SOAK_ONLY     names of tests (files without folder and suffix), separated
 #                 by commas
 #
