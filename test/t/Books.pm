@@ -131,13 +131,17 @@ sub differences
 		$found = $client->run($amounts);
 		$points = $client->run($timelines);
 	} while $client->run($version) ne $before;
-	return ($self->learn(rows($points)), $self->compare(rows($found)));
+	my ($now) = map { $_->[2] } grep { $_->[0] eq 'clock' } rows($found);
+
+	return ($self->learn($now, rows($points)), $self->compare($now, grep { $_->[0] ne 'clock' } rows($found)));
 }
 
-# Takes the timelines that the database shows, and tells what must not be.
+# Takes the timelines that the database shows at an instant, and tells what must
+# not be.  A computed point that has taken effect stays; where the clock stands
+# still, the worker may measure again and replace the one that lies ahead.
 sub learn
 {
-	my ($self, @rows) = @_;
+	my ($self, $now, @rows) = @_;
 	my (@lines, %shown, %computed, %outages);
 
 	foreach my $row (@rows)
@@ -153,7 +157,7 @@ sub learn
 		my $key = "$kind $name $at";
 
 		$shown{$key} = $point;
-		$computed{$key} = $point if $is_set eq 'f';
+		$computed{$key} = $point if $is_set eq 'f' && $at <= $now;
 		push @lines, "nobody set $key: $point" if $is_set eq 't' && !exists $self->{set}{$key};
 	}
 	my %wanted = (%{ $self->{computed} }, %{ $self->{set} });
@@ -244,12 +248,11 @@ sub model
 	return $model;
 }
 
-# Compares what is owed with rows of clock, projects and containers.
+# Compares what is owed at an instant with rows of projects and containers.
 sub compare
 {
-	my ($self, @rows) = @_;
-	my ($now) = map { $_->[2] } grep { $_->[0] eq 'clock' } @rows;
-	my %found = map { ("$_->[0] $_->[1]" => $_->[2]) } grep { $_->[0] ne 'clock' } @rows;
+	my ($self, $now, @rows) = @_;
+	my %found = map { ("$_->[0] $_->[1]" => $_->[2]) } @rows;
 	my $model = $self->model;
 	my (%owed, @lines);
 
