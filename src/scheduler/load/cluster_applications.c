@@ -11,6 +11,7 @@
 #include "base/settings.h"
 #include "queues/hierarchy.h"
 #include "queues/text.h"
+#include "scheduler/load/cluster_load.h"
 #include "scheduler/load/holdings.h"
 #include "scheduler/load/loader.h"
 #include "store/catalog.h"

@@ -16,17 +16,12 @@
 #include "admission/leaf.h"
 #include "queues/hierarchy.h"
 #include "queues/text.h"
+#include "scheduler/load/cluster_load.h"
 #include "scheduler/load/cluster_usage.h"
 #include "scheduler/load/holdings.h"
 #include "scheduler/load/loader.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
-
-typedef struct UserEntry
-{
-	YqBytes		key;
-	YqClusterUser *user;
-} UserEntry;
 
 /* -- settings -------------------------------------------------------------- */
 
@@ -181,66 +176,6 @@ read_nodes(YqClusterLoader *loader, const char **names, int count)
 
 /* -- users ----------------------------------------------------------------- */
 
-static YqClusterUser *
-add_user(const YqClusterLoader *loader, YqClusterQueue *leaf, YqBytes name)
-{
-	MemoryContext caller = MemoryContextSwitchTo(loader->cluster->context);
-	char	   *username = pnstrdup(name.data, name.length);
-
-	MemoryContextSwitchTo(caller);
-	return yq_cluster_add_user(loader->cluster, leaf, username, yq_queue_user_weight(leaf->queue, username));
-}
-
-YqClusterUser *
-yq_loaded_find_user(YqLoadedCluster *loaded, YqClusterQueue *leaf, YqBytes name)
-{
-	YqClusterLoader	   *loader = loaded->loader;
-	int			number = leaf->queue->number;
-	YqBytes		key = {.length = sizeof(number) + name.length};
-	char	   *data = palloc(key.length);
-	bool		found;
-	UserEntry  *entry;
-
-	memcpy(data, &number, sizeof(number));
-	memcpy(data + sizeof(number), name.data, name.length);
-	key.data = data;
-	entry = yq_bytes_table_enter(loader->users, key, loader->cluster->context, &found);
-	if (!found)
-		entry->user = add_user(loader, leaf, name);
-	pfree(data);
-	return entry->user;
-}
-
-YqClusterUser *
-yq_loaded_user(YqLoadedCluster *loaded, YqClusterQueue *leaf, const char *username)
-{
-	return yq_loaded_find_user(loaded, leaf, (YqBytes) {username, strlen(username)});
-}
-
-void
-yq_loaded_note_stale(YqLoadedCluster *loaded, YqClusterQueue *queue)
-{
-	MemoryContext caller;
-
-	if (queue->is_stale)
-		return;
-	queue->is_stale = true;
-	caller = MemoryContextSwitchTo(loaded->cluster->context);
-	loaded->stale_queues = lappend(loaded->stale_queues, queue);
-	MemoryContextSwitchTo(caller);
-}
-
-void
-yq_loaded_forget_stale(YqLoadedCluster *loaded)
-{
-	ListCell   *cell;
-
-	foreach(cell, loaded->stale_queues)
-		((YqClusterQueue *) lfirst(cell))->is_stale = false;
-	list_free(loaded->stale_queues);
-	loaded->stale_queues = NIL;
-}
-
 static void
 read_counter(const YqLoaderRow *row)
 {
@@ -293,6 +228,7 @@ yq_cluster_reload_counters(YqLoadedCluster *loaded, const List *queues, const Li
 	values[1] = yq_array_of_strings(usernames);
 	yq_loader_read(loaded->loader, &look_up, values, read_counter);
 }
+
 /* -- all ------------------------------------------------------------------------------ */
 
 static YqClusterLoader *
@@ -309,7 +245,7 @@ make_loader(YqHierarchy *hierarchy)
 	cluster->complete_leaf = yq_holdings_refresh;
 	cluster->source = loader->loaded;
 	loader->applications = yq_loader_make_applications(cluster);
-	loader->users = yq_bytes_table_create("yquota users of a pass", sizeof(UserEntry), cluster->context);
+	loader->users = yq_loader_make_users(cluster);
 	return loader;
 }
 

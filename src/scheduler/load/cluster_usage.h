@@ -12,7 +12,7 @@
 #ifndef YQ_CLUSTER_USAGE_H
 #define YQ_CLUSTER_USAGE_H
 
-#include "scheduler/load/cluster_load.h"
+#include "scheduler/load/loaded_cluster.h"
 #include "store/journal_scan.h"
 #include "utils/uuid.h"
 

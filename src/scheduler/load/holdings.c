@@ -11,7 +11,6 @@
 #include "queues/hierarchy.h"
 #include "queues/text.h"
 #include "scheduler/load/holdings.h"
-#include "scheduler/record/decision.h"
 #include "store/table_scan.h"
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
@@ -324,7 +323,7 @@ look_for_started(Look *look, const YqClusterApplication *application)
 	{
 		for (int64 number = source->looked_below; number < source->next_container; number++)
 		{
-			const char *container_id = text_to_cstring(yq_container_id(application, number));
+			const char *container_id = text_to_cstring(yq_loaded_container_id(application, number));
 
 			if (!is_known(look->user, container_id) && look_at(look, container_id))
 				know(look->loader, look->user, &look->found);

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * loader.h
- *	  Rows of statements on their way into a cluster: for cluster_load.c,
- *	  cluster_applications.c and holdings.c alone.
+ *	  Rows of statements on their way into a cluster: for the files of this
+ *	  folder alone.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,7 +12,7 @@
 #include "access/htup.h"
 #include "access/tupdesc.h"
 #include "base/bytes_table.h"
-#include "scheduler/load/cluster_load.h"
+#include "scheduler/load/loaded_cluster.h"
 #include "store/saved_plan.h"
 
 /* As long as the cluster is. */
@@ -66,7 +66,8 @@ extern void yq_loader_read_applications(YqClusterLoader *loader, Datum *ids);
 /* The one of an id that is in the cluster, or NULL. */
 extern YqClusterApplication *yq_loader_application(const YqClusterLoader *loader, const char *id);
 
-/* What it needs for that. */
+/* The tables that find applications by id, and users by leaf and name. */
 extern HTAB *yq_loader_make_applications(const YqCluster *cluster);
+extern HTAB *yq_loader_make_users(const YqCluster *cluster);
 
 #endif							/* YQ_LOADER_H */

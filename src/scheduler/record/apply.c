@@ -18,7 +18,7 @@
 #include "scheduler/record/container_number.h"
 #include "scheduler/record/decision.h"
 #include "scheduler/record/pass_lock.h"
-#include "scheduler/request/container_update.h"
+#include "scheduler/record/update_event.h"
 #include "store/catalog.h"
 #include "store/clock.h"
 #include "store/index_scan.h"
@@ -118,7 +118,7 @@ leave_out_changed(const YqCluster *cluster, List *applications)
 		YqClusterApplication *application = decision->key->application;
 
 		if (!yq_decision_updates(decision) || yq_loaded(application)->is_gone ||
-			yq_container_update_claim(cluster->hierarchy, decision->key->update))
+			yq_update_event_claim(cluster->hierarchy, decision->key->update))
 			continue;
 		yq_loaded(application)->is_gone = true;
 		applications = list_delete_ptr(applications, application);
@@ -281,7 +281,7 @@ write_reservation(Rows *rows, const YqCluster *cluster, const YqReservation *res
 	(void) find(rows, &name);
 	changer = rows->changer;
 	yq_row_update_set(changer, 1, CStringGetTextDatum(key->application->application_id));
-	yq_row_update_set(changer, 2, PointerGetDatum(yq_container_id(key->application, reservation->container)));
+	yq_row_update_set(changer, 2, PointerGetDatum(yq_loaded_container_id(key->application, reservation->container)));
 	yq_row_update_set(changer, 3, CStringGetTextDatum(cluster->hierarchy->labels[node->label]));
 	if (key->update == NULL)
 		yq_row_update_set_null(changer, 4);
@@ -478,7 +478,7 @@ yq_decisions_apply(YqLoadedCluster *loaded)
 	applications = loaded->changed = find_touched(loaded);
 	yq_container_numbers_skip_known(loaded, applications);
 	yq_decisions_write(loaded);
-	yq_container_updates_record(loaded->cluster, applications);
+	yq_update_events_record(loaded->cluster, applications);
 	drop_reservations(loaded->cluster);
 	write_reservations(loaded->cluster);
 	write_requests(loaded->cluster, applications);

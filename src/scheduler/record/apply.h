@@ -12,7 +12,7 @@
 #ifndef YQ_APPLY_H
 #define YQ_APPLY_H
 
-#include "scheduler/load/cluster_load.h"
+#include "scheduler/load/loaded_cluster.h"
 
 /*
  * Write down decisions, requests, counters and reservations.  What was decided for

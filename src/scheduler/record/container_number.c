@@ -62,7 +62,7 @@ make_name(Names *names, const YqClusterApplication *application, int64 number)
 	names->turn = 1 - names->turn;
 	MemoryContextReset(names->contexts[names->turn]);
 	caller = MemoryContextSwitchTo(names->contexts[names->turn]);
-	name = yq_container_id(application, number);
+	name = yq_loaded_container_id(application, number);
 	MemoryContextSwitchTo(caller);
 	return name;
 }
@@ -112,7 +112,7 @@ warn(const YqClusterApplication *application, const Known *known)
 						   "%d container ids of application \"%s\" are in use already",
 						   known->count, known->count, application->application_id),
 			 errdetail("The scheduler did not give \"%s\", and goes on with other numbers.",
-					   text_to_cstring(yq_container_id(application, known->first))),
+					   text_to_cstring(yq_loaded_container_id(application, known->first))),
 			 errhint("Send no CONTAINER_START for new containers of applications that the scheduler serves.")));
 }
 

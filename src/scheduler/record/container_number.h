@@ -8,7 +8,7 @@
 #ifndef YQ_CONTAINER_NUMBER_H
 #define YQ_CONTAINER_NUMBER_H
 
-#include "scheduler/load/cluster_load.h"
+#include "scheduler/load/loaded_cluster.h"
 
 /*
  * A pass numbers containers of an application one after the other, as if nobody else

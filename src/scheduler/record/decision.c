@@ -77,43 +77,12 @@ yq_decision_locality(const YqDecision *decision)
 	return yq_decision_starts(decision) ? locality_names[decision->locality] : NULL;
 }
 
-/* ContainerId.toString(): container_<cluster timestamp>_<application>_<attempt>_<number> */
-text *
-yq_container_id(const YqClusterApplication *application, int64 number)
-{
-	static const char prefix[] = "container_";
-	static const char other_prefix[] = "application_";
-	const char *id = application->application_id;
-	Size		length;
-	text	   *result;
-	char	   *end;
-
-	if (strncmp(id, other_prefix, sizeof(other_prefix) - 1) == 0)
-		id += sizeof(other_prefix) - 1;
-	length = strlen(id);
-	result = palloc(VARHDRSZ + sizeof(prefix) + length + 2 * (MAXINT8LEN + 1));
-	end = VARDATA(result);
-	memcpy(end, prefix, sizeof(prefix) - 1);
-	end += sizeof(prefix) - 1;
-	memcpy(end, id, length);
-	end += length;
-	*end++ = '_';
-	end = pg_ultostr_zeropad(end, (uint32) yq_loaded(application)->attempt, 2);
-	*end++ = '_';
-	if (number < 1000000)
-		end = pg_ultostr_zeropad(end, (uint32) number, 6);
-	else
-		end += pg_lltoa(number, end);
-	SET_VARSIZE(result, end - (char *) result);
-	return result;
-}
-
 text *
 yq_decision_container_id(const YqDecision *decision)
 {
 	if (yq_decision_updates(decision))
 		return cstring_to_text(decision->key->update->container_id);
-	return yq_container_id(decision->key->application, decision->container);
+	return yq_loaded_container_id(decision->key->application, decision->container);
 }
 
 /* -- rows ------------------------------------------------------------------ */

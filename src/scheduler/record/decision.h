@@ -8,7 +8,7 @@
 #ifndef YQ_DECISION_H
 #define YQ_DECISION_H
 
-#include "scheduler/load/cluster_load.h"
+#include "scheduler/load/loaded_cluster.h"
 
 /* Does a container start? */
 extern bool yq_decision_starts(const YqDecision *decision);
@@ -23,11 +23,7 @@ extern const int64 *yq_decision_allocation(const YqDecision *decision);
 extern const char *yq_decision_name(const YqDecision *decision);
 extern const char *yq_decision_locality(const YqDecision *decision);
 
-/*
- * The name of a container, as YARN makes it: of a number of an application, and of
- * the one that is decided about, which runs already if it is updated.  palloc'd.
- */
-extern text *yq_container_id(const YqClusterApplication *application, int64 number);
+/* The name of the container that is decided about, which runs already if it is updated.  palloc'd. */
 extern text *yq_decision_container_id(const YqDecision *decision);
 
 /*

@@ -15,7 +15,7 @@
 #include "executor/spi.h"
 #include "scheduler/record/expiry.h"
 #include "scheduler/record/pass_lock.h"
-#include "scheduler/request/container_update.h"
+#include "scheduler/record/update_event.h"
 #include "store/catalog.h"
 #include "store/clock.h"
 #include "store/saved_plan.h"
@@ -90,6 +90,6 @@ yq_release_expired(const YqHierarchy *hierarchy)
 	is_current = false;
 	if (hierarchy != NULL)
 		yq_pass_lock_leaves(hierarchy);
-	yq_container_updates_take_back(now - expiry, YQ_EXPIRY_BATCH);
+	yq_update_events_take_back(now - expiry, YQ_EXPIRY_BATCH);
 	return (int) yq_saved_plan_execute(&release, values, NULL);
 }

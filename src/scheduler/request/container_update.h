@@ -16,7 +16,7 @@
 #define YQ_CONTAINER_UPDATE_H
 
 #include "base/resource.h"
-#include "scheduler/load/cluster_load.h"
+#include "queues/hierarchy.h"
 
 /* What is asked for one container: either allocation or execution type. */
 typedef struct YqUpdateRequest
@@ -71,26 +71,10 @@ extern const char *yq_update_refusal_name(YqUpdateRefusal refusal);
 extern YqUpdateOutcome *yq_containers_update(const char *application_id, const YqUpdateRequest *requests,
 											 int count);
 
-/* -- for passes, under their lock ------------------------------------------------ */
-
-/* Drop what was to be done for containers that run no more.  Locks every leaf if there is any. */
+/*
+ * Drop what was to be done for containers that run no more.  Locks every leaf if
+ * there is any.  For passes, under their lock.
+ */
 extern void yq_container_updates_tidy(const YqHierarchy *hierarchy);
-
-/*
- * Take back increases decided until then, of which nobody has heard, among so many
- * of the oldest decisions, which are forgotten; but not of containers that somebody is
- * ending or changing at this moment.
- */
-extern void yq_container_updates_take_back(TimestampTz until, int64 most);
-
-/*
- * Lock the container that a pass wants to update, until the transaction ends.  False
- * when it has ended, is not what the pass took it for, or somebody is ending or
- * changing it at this moment: nobody is waited for.
- */
-extern bool yq_container_update_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *update);
-
-/* Write down what a pass has decided of updates, and what it counted for them. */
-extern void yq_container_updates_record(const YqCluster *cluster, const List *applications);
 
 #endif							/* YQ_CONTAINER_UPDATE_H */

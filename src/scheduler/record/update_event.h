@@ -1,0 +1,46 @@
+/*-------------------------------------------------------------------------
+ *
+ * update_event.h
+ *	  Updates of running containers that take effect: their events and
+ *	  versions (cs-semantics 9).
+ *
+ * Each update that takes effect is a CONTAINER_UPDATE event, and raises the version
+ * of its container by one.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_UPDATE_EVENT_H
+#define YQ_UPDATE_EVENT_H
+
+#include "scheduler/state/cluster.h"
+#include "utils/timestamp.h"
+
+/*
+ * Append the event of a container that the caller has locked, and raise its version.
+ * Nothing is pending for it any more.  A zero allocation and a NULL execution type
+ * stay as they are.  A revertible update remembers the allocation before it, until
+ * the application master acknowledges the decision.
+ */
+extern void yq_update_event_write(const char *container_id, Datum allocation, const char *execution_type,
+								  bool is_revertible);
+
+/* -- for passes, under their lock ------------------------------------------------ */
+
+/*
+ * Take back the increases among the oldest decisions, at most so many, that were
+ * decided until an instant and not acknowledged.  Their decisions are deleted.  The
+ * pass skips containers that another transaction has locked.
+ */
+extern void yq_update_events_take_back(TimestampTz until, int64 most);
+
+/*
+ * Lock the container that a pass wants to update, until the transaction ends.  False
+ * when it has ended, has another size than the pass took it for, or another
+ * transaction has locked it: the pass does not wait.
+ */
+extern bool yq_update_event_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *update);
+
+/* Write the updates that a pass has decided, and its counters of updates that go on to wait. */
+extern void yq_update_events_record(const YqCluster *cluster, const List *applications);
+
+#endif							/* YQ_UPDATE_EVENT_H */
