@@ -66,7 +66,8 @@ code()
 		}' "$@" </dev/null
 }
 
-# A folder may include itself and what stands after its name.
+# A folder may include itself and the folders after its name.  The rooms of
+# scheduler have floors of their own; the files outside of its rooms see all.
 result 'no file includes a header of a higher floor' "$(awk '
 	BEGIN {
 		below["base"] = "base"
@@ -77,17 +78,58 @@ result 'no file includes a header of a higher floor' "$(awk '
 		below["admission"] = "base store queues admission"
 		below["scheduler"] = "base store queues admission scheduler"
 		below["worker"] = "base store pricing charging queues admission scheduler worker"
+		below["scheduler/state"] = "scheduler/state"
+		below["scheduler/decide"] = "scheduler/state scheduler/decide"
+		below["scheduler/load"] = "scheduler/state scheduler/load"
+		below["scheduler/record"] = "scheduler/state scheduler/load scheduler/record"
+		below["scheduler/request"] = "scheduler/state scheduler/load scheduler/record scheduler/request"
+		below["scheduler/cache"] = "scheduler/state scheduler/load scheduler/record scheduler/cache"
+	}
+	function check(from, to)
+	{
+		if (!(from in below)) print FILENAME ": folder without a floor"
+		else if (index(" " below[from] " ", " " to " ") == 0)
+			print FILENAME ":" FNR ": includes " to "/"
 	}
 	/^[ \t]*#[ \t]*include[ \t]*"/ {
-		split(FILENAME, path, "/")
-		if (path[3] == "") next
 		split($0, quoted, "\"")
-		folder = quoted[2]
-		if (!sub(/\/.*/, "", folder)) next
-		if (!(path[2] in below)) { print FILENAME ": folder without a floor"; next }
-		if ((folder in below) && index(" " below[path[2]] " ", " " folder " ") == 0)
-			print FILENAME ":" FNR ": includes " quoted[2]
+		depth = split(FILENAME, path, "/")
+		parts = split(quoted[2], included, "/")
+		if (depth < 3 || parts < 2 || (getline line < ("src/" quoted[2])) < 0) next
+		close("src/" quoted[2])
+		check(path[2], included[1])
+		if (depth > 3 && parts < 3 && path[2] == included[1]) print FILENAME ":" FNR ": includes " quoted[2]
+		if (depth > 3 && parts > 2) check(path[2] "/" path[3], included[1] "/" included[2])
 	}' $sources)"
+
+# A file and its header are one.  Files that include each other, by way of others
+# or not, are understood together: three at most.
+result 'no more than three files include each other' "$(
+	for file in $sources; do
+		own=${file#src/}
+		sed -n 's/^[ \t]*#[ \t]*include[ \t]*"\(.*\)\.h".*/\1/p' "$file" | while read -r header; do
+			[ ! -f "src/$header.h" ] || [ "$header" = "${own%.*}" ] || echo "${own%.*} $header"
+		done
+	done | sort -u | awk '
+	{ next_of[$1] = next_of[$1] " " $2; files[$1]; files[$2] }
+	function reach(from, file,    list, count, i)
+	{
+		count = split(next_of[file], list, " ")
+		for (i = 1; i <= count; i++)
+			if (!((from, list[i]) in reached)) { reached[from, list[i]]; reach(from, list[i]) }
+	}
+	END {
+		for (file in files) reach(file, file)
+		for (file in files)
+		{
+			if (file in seen) continue
+			circle = ""
+			size = 0
+			for (other in files)
+				if (((file, other) in reached) && ((other, file) in reached)) { circle = circle " " other; seen[other]; size++ }
+			if (size > 3) print "a circle of " size ":" circle
+		}
+	}')"
 
 result 'own headers are included by folder and name' "$(awk '
 	/^[ \t]*#[ \t]*include[ \t]*"[^\/]*"/ {
