@@ -786,7 +786,7 @@ CREATE FUNCTION yquota_internal.verify_scheduler()
 	SELECT 'application that the scheduler keeps something for is not live', kept.application_id, 'a live application', kept.what
 	FROM (SELECT r.application_id, 'resource_request' AS what FROM yquota.resource_request AS r
 		  UNION SELECT b.application_id, 'blacklist' FROM yquota.blacklist AS b
-		  UNION SELECT r.application_id, 'reservation' FROM yquota.reservation AS r
+		  UNION SELECT r.application_id, 'reserved container' FROM yquota.reserved_container AS r
 		  UNION SELECT c.application_id, 'request_counter' FROM yquota_internal.request_counter AS c) AS kept
 	WHERE NOT EXISTS (
 		SELECT FROM yquota.application AS a WHERE a.application_id = kept.application_id AND a.finished_at IS NULL)

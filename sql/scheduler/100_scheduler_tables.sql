@@ -36,7 +36,7 @@ CREATE TABLE yquota.blacklist (
 COMMENT ON TABLE yquota.blacklist IS
 	'Nodes and racks that applications want no containers on; written by update_blacklist()';
 
-CREATE TABLE yquota.reservation (
+CREATE TABLE yquota.reserved_container (
 	node text COLLATE "C" PRIMARY KEY,
 	application_id text COLLATE "C" NOT NULL,
 	priority integer NOT NULL,
@@ -47,15 +47,15 @@ CREATE TABLE yquota.reservation (
 	reserved_at timestamptz NOT NULL,
 	container_to_update text COLLATE "C"
 );
-CREATE INDEX reservation_application_id_idx ON yquota.reservation (application_id);
-COMMENT ON TABLE yquota.reservation IS
+CREATE INDEX reserved_container_application_id_idx ON yquota.reserved_container (application_id);
+COMMENT ON TABLE yquota.reserved_container IS
 	'Nodes that are kept for an application until they have room for its container; counts as used by its queue';
-COMMENT ON COLUMN yquota.reservation.priority IS 'of the request that it is for';
-COMMENT ON COLUMN yquota.reservation.allocation_request_id IS 'likewise';
-COMMENT ON COLUMN yquota.reservation.container_id IS 'of the container that is to be there';
-COMMENT ON COLUMN yquota.reservation.label IS 'partition of the node when it was reserved';
-COMMENT ON COLUMN yquota.reservation.allocation IS 'native units';
-COMMENT ON COLUMN yquota.reservation.container_to_update IS 'the running container that it is to be added to; NULL: it is for a new one';
+COMMENT ON COLUMN yquota.reserved_container.priority IS 'of the request that it is for';
+COMMENT ON COLUMN yquota.reserved_container.allocation_request_id IS 'likewise';
+COMMENT ON COLUMN yquota.reserved_container.container_id IS 'of the container that is to be there';
+COMMENT ON COLUMN yquota.reserved_container.label IS 'partition of the node when it was reserved';
+COMMENT ON COLUMN yquota.reserved_container.allocation IS 'native units';
+COMMENT ON COLUMN yquota.reserved_container.container_to_update IS 'the running container that it is to be added to; NULL: it is for a new one';
 
 CREATE TABLE yquota.container_update (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -114,13 +114,13 @@ CREATE INDEX decision_container_id_idx ON yquota.decision (container_id);
 COMMENT ON TABLE yquota.decision IS
 	'What the scheduler decided and nobody has acknowledged yet: containers in it are released after yquota.allocation_expiry';
 COMMENT ON COLUMN yquota.decision.decision IS
-	'allocated: a container starts; swapped: likewise, and the reservation of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer; increased, promoted: a running container has more now, or is GUARANTEED';
+	'allocated: a container starts; swapped: likewise, and the reserved container of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer; increased, promoted: a running container has more now, or is GUARANTEED';
 COMMENT ON COLUMN yquota.decision.queue IS 'full path of the leaf';
-COMMENT ON COLUMN yquota.decision.allocation IS 'of the container, native units; of a reservation for a running container what is to be added';
+COMMENT ON COLUMN yquota.decision.allocation IS 'of the container, native units; of a reserved container for a running container what is to be added';
 COMMENT ON COLUMN yquota.decision.locality IS 'how close to what was asked for; NULL when nothing starts';
 COMMENT ON COLUMN yquota.decision.priority IS 'of the request that it is for';
 COMMENT ON COLUMN yquota.decision.allocation_request_id IS 'likewise';
-COMMENT ON COLUMN yquota.decision.unreserved_node IS 'whose reservation was given up';
+COMMENT ON COLUMN yquota.decision.unreserved_node IS 'whose reserved container was given up';
 
 CREATE TABLE yquota_internal.request_counter (
 	application_id text COLLATE "C" NOT NULL,
@@ -199,7 +199,7 @@ REVOKE ALL ON FUNCTION yquota_internal.requested_resources() FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.resource_request', '');
 SELECT pg_extension_config_dump('yquota.blacklist', '');
-SELECT pg_extension_config_dump('yquota.reservation', '');
+SELECT pg_extension_config_dump('yquota.reserved_container', '');
 SELECT pg_extension_config_dump('yquota.container_update', '');
 SELECT pg_extension_config_dump('yquota.decision', '');
 SELECT pg_extension_config_dump('yquota.decision_decision_id_seq', '');

@@ -155,7 +155,7 @@ CREATE FUNCTION yquota_internal.forget_applications() RETURNS trigger
 BEGIN
 	DELETE FROM yquota.resource_request;
 	DELETE FROM yquota.blacklist;
-	DELETE FROM yquota.reservation;
+	DELETE FROM yquota.reserved_container;
 	DELETE FROM yquota.container_update;
 	DELETE FROM yquota_internal.container_version;
 	DELETE FROM yquota_internal.request_counter;

@@ -101,10 +101,10 @@ CREATE FUNCTION yquota_internal.change_node() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	IF EXISTS (SELECT FROM yquota.reservation AS r WHERE r.node = OLD.name) OR TG_OP = 'UPDATE' AND OLD.label <> NEW.label THEN
+	IF EXISTS (SELECT FROM yquota.reserved_container AS r WHERE r.node = OLD.name) OR TG_OP = 'UPDATE' AND OLD.label <> NEW.label THEN
 		PERFORM yquota_internal.lock_leaves();
 	END IF;
-	DELETE FROM yquota.reservation AS r WHERE r.node = OLD.name;
+	DELETE FROM yquota.reserved_container AS r WHERE r.node = OLD.name;
 	IF TG_OP = 'UPDATE' AND OLD.label <> NEW.label THEN
 		UPDATE yquota.application AS a SET label = NEW.label
 		FROM yquota_internal.application_attempt AS t
@@ -115,7 +115,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.change_node() IS
-	'Drop the reservation of a node that changes, and have application masters be of the partition of their nodes';
+	'Drop the reserved container of a node that changes, and have application masters be of the partition of their nodes';
 REVOKE ALL ON FUNCTION yquota_internal.change_node() FROM PUBLIC;
 
 CREATE TRIGGER scheduler_change AFTER UPDATE ON yquota.node
@@ -172,15 +172,15 @@ CREATE FUNCTION yquota_internal.queue_and_parents(path text) RETURNS SETOF text
 COMMENT ON FUNCTION yquota_internal.queue_and_parents(text) IS
 	'The paths of a queue and of all queues above it';
 
-CREATE VIEW yquota_internal.reservation_in_force AS
+CREATE VIEW yquota_internal.reserved_container_in_force AS
 	SELECT r.node, r.application_id, r.priority, r.allocation_request_id, r.container_id, r.label, r.allocation,
 		   r.container_to_update, a.queue, a.username
-	FROM yquota.reservation AS r
+	FROM yquota.reserved_container AS r
 	JOIN yquota.node AS n ON n.name = r.node AND n.state = 'RUNNING' AND n.label = r.label
 	LEFT JOIN yquota.application AS a ON a.application_id = r.application_id
 	WHERE r.container_to_update IS NULL
 	   OR EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = r.container_to_update);
-COMMENT ON VIEW yquota_internal.reservation_in_force IS
+COMMENT ON VIEW yquota_internal.reserved_container_in_force IS
 	'Reservations that count as used: their nodes run and have the label that they had, and containers that are to have more still run';
 
 CREATE VIEW yquota.scheduler_queue WITH (security_barrier) AS
@@ -206,21 +206,21 @@ CREATE VIEW yquota.scheduler_queue WITH (security_barrier) AS
 		GROUP BY path.queue, w.label) AS p ON p.queue = q.queue AND p.label = q.label
 	LEFT JOIN (
 		SELECT path.queue, v.label, count(*) AS containers, yquota.sum(v.allocation) AS allocation
-		FROM yquota_internal.reservation_in_force AS v
+		FROM yquota_internal.reserved_container_in_force AS v
 		CROSS JOIN LATERAL yquota_internal.queue_and_parents(v.queue) AS path (queue)
 		GROUP BY path.queue, v.label) AS r ON r.queue = q.queue AND r.label = q.label
 	ORDER BY q.ordinal, q.label;
 COMMENT ON VIEW yquota.scheduler_queue IS
 	'What queues have, use and wait for, with the queues below them, per label; in the order of the tree';
 COMMENT ON COLUMN yquota.scheduler_queue.label IS 'partition of the nodes; empty for the default one';
-COMMENT ON COLUMN yquota.scheduler_queue.used_capacity IS 'what containers and reservations use, percent of what is guaranteed; may exceed 100';
+COMMENT ON COLUMN yquota.scheduler_queue.used_capacity IS 'what containers and reserved containers use, percent of what is guaranteed; may exceed 100';
 COMMENT ON COLUMN yquota.scheduler_queue.active_applications IS 'on all labels, like the next one';
 COMMENT ON COLUMN yquota.scheduler_queue.pending_applications IS 'waiting for room for their application master';
 COMMENT ON COLUMN yquota.scheduler_queue.pending_containers IS 'that applications wait for, those of application masters included';
 COMMENT ON COLUMN yquota.scheduler_queue.reserved_containers IS 'nodes that are kept';
 COMMENT ON COLUMN yquota.scheduler_queue.guaranteed IS 'native units, like all that follow';
 COMMENT ON COLUMN yquota.scheduler_queue.maximum IS 'the most that the queue may use';
-COMMENT ON COLUMN yquota.scheduler_queue.used IS 'by GUARANTEED containers and reservations, as limits count it';
+COMMENT ON COLUMN yquota.scheduler_queue.used IS 'by GUARANTEED containers and reserved containers, as limits count it';
 COMMENT ON COLUMN yquota.scheduler_queue.reserved IS 'part of it';
 COMMENT ON COLUMN yquota.scheduler_queue.pending IS 'allocations of what applications wait for, more for running containers included';
 
@@ -228,7 +228,7 @@ CREATE VIEW yquota.scheduler_node AS
 	SELECT u.node, u.rack, u.label, u.state, u.total, u.guaranteed, u.available,
 		   r.application_id AS reserved_for, r.container_id AS reserved_container_id, r.allocation AS reserved
 	FROM yquota.node_usage AS u
-	LEFT JOIN yquota_internal.reservation_in_force AS r ON r.node = u.node;
+	LEFT JOIN yquota_internal.reserved_container_in_force AS r ON r.node = u.node;
 COMMENT ON VIEW yquota.scheduler_node IS
 	'What nodes offer, what containers hold of it, and for whom they are kept';
 COMMENT ON COLUMN yquota.scheduler_node.guaranteed IS 'held by GUARANTEED containers, native units';
@@ -262,7 +262,7 @@ CREATE VIEW yquota.scheduler_application AS
 						SELECT FROM full_queue AS f
 						WHERE f.label = ANY (w.labels)
 						  AND f.queue IN (SELECT yquota_internal.queue_and_parents(a.queue))) THEN 'queue limit'
-				WHEN r.containers > 0 THEN 'reservation'
+				WHEN r.containers > 0 THEN 'reserved container'
 				ELSE 'nodes' END AS waits_for
 	FROM yquota.application AS a
 	LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id
@@ -278,7 +278,7 @@ CREATE VIEW yquota.scheduler_application AS
 		GROUP BY v.application_id) AS p ON p.application_id = a.application_id
 	LEFT JOIN (
 		SELECT v.application_id, count(*) AS containers, yquota.sum(v.allocation) AS allocation
-		FROM yquota_internal.reservation_in_force AS v
+		FROM yquota_internal.reserved_container_in_force AS v
 		GROUP BY v.application_id) AS r ON r.application_id = a.application_id
 	WHERE a.finished_at IS NULL;
 COMMENT ON VIEW yquota.scheduler_application IS
@@ -291,4 +291,4 @@ COMMENT ON COLUMN yquota.scheduler_application.reserved_containers IS 'nodes tha
 COMMENT ON COLUMN yquota.scheduler_application.reserved IS 'their allocations, native units';
 COMMENT ON COLUMN yquota.scheduler_application.diagnostics IS 'why it is not ACTIVE, in words';
 COMMENT ON COLUMN yquota.scheduler_application.waits_for IS
-	'activation: see diagnostics; requests: it asks for nothing; project: nobody pays; label: no node of a label that it asks for runs; queue limit: its queue, or one above, has all the memory it may have; reservation: until a node that is kept for it has room; nodes: until one has room, is close enough, and limits of users allow it';
+	'activation: see diagnostics; requests: it asks for nothing; project: nobody pays; label: no node of a label that it asks for runs; queue limit: its queue, or one above, has all the memory it may have; reserved container: until a node that is kept for it has room; nodes: until one has room, is close enough, and limits of users allow it';

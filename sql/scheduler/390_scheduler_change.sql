@@ -88,7 +88,7 @@ CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquot
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
 CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.blacklist
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
-CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.reservation
+CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.reserved_container
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
 CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota_internal.request_counter
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();

@@ -346,6 +346,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.blacklist', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.container_update', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.decision', 'SELECT', '{operator,viewer,admin}'),
+		('TABLE', 'yquota.reserved_container', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.reservation', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.resource_request', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.scheduler_application', 'SELECT', '{operator,viewer,admin}'),

@@ -31,3 +31,8 @@ DELETE FROM yquota_internal.spending_mark WHERE at >= yquota_internal.archive_ho
 DROP FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, timestamptz);
 DROP FUNCTION yquota.import_rm_audit_file(text, text, integer, text, text, text, timestamptz);
 DROP FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_event[], text);
+
+-- A container that a node is kept for is no reservation of capacity ahead of time.
+ALTER TABLE yquota.reservation RENAME TO reserved_container;
+ALTER INDEX yquota.reservation_pkey RENAME TO reserved_container_pkey;
+ALTER INDEX yquota.reservation_application_id_idx RENAME TO reserved_container_application_id_idx;

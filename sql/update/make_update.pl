@@ -7,7 +7,9 @@
 # is nothing to write.  The update is, in this order:
 #
 # 1. BEFORE: what a table, type, index or signature that exists already needs
-#    to become the tree's; what is gone; shipped rows that changed.
+#    to become the tree's; what is gone; shipped rows that changed.  A release's
+#    statement about an object that BEFORE renames, or moves to another schema,
+#    is read as if it had the new name.
 # 2. TREE, in its own order and with what the release has left out:
 #    - functions, aggregates and views: all of them, as CREATE OR REPLACE, so
 #      that they follow what has changed around them;
@@ -25,8 +27,10 @@ use warnings;
 @ARGV == 4 or die "usage: make_update.pl RELEASE TREE BEFORE AFTER\n";
 my ($release, $tree, $before, $after) = map { text_of($_) } @ARGV;
 
-my %released = map { words($_) => 1 } statements($release);
-my %existing = map { $_ => 1 } grep { defined } map { created($_) } statements($release), statements($before);
+my %renamed = map { renamed($_) } statements($before);
+my @released = map { with_new_names($_) } statements($release);
+my %released = map { words($_) => 1 } @released;
+my %existing = map { $_ => 1 } grep { defined } map { created($_) } @released, statements($before);
 my @dropped = map { dropped($_) } statements($before);
 delete @existing{ map { created_name($_) } @dropped };
 
@@ -120,6 +124,30 @@ sub created
 	return created_name("policy $1 on $2")
 	  if words($statement) =~ /^CREATE POLICY (\w+) ON ([\w."]+)/i;
 	return undef;
+}
+
+# Old and new name of the object that the statement renames or moves to another
+# schema.  An index has no schema where it is created.
+sub renamed
+{
+	my ($statement) = @_;
+
+	return ($1 => $2) if words($statement) =~ /^ALTER INDEX \w+\.(\w+) RENAME TO (\w+)$/i;
+	words($statement) =~ /^ALTER (?:TABLE|VIEW|TYPE|FUNCTION|AGGREGATE) (\w+)\.(\w+)(?:\(.*\))? (RENAME TO|SET SCHEMA) (\w+)$/i
+	  or return;
+	return ("$1.$2" => uc $3 eq 'SET SCHEMA' ? "$4.$2" : "$1.$4");
+}
+
+# The statement as it would read after BEFORE.
+sub with_new_names
+{
+	my ($statement) = @_;
+
+	foreach my $old (keys %renamed)
+	{
+		$statement =~ s/(?<![\w.])\Q$old\E(?!\w)/$renamed{$old}/g;
+	}
+	return $statement;
 }
 
 # Names of what the statement drops, without the arguments of functions.

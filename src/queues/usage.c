@@ -148,7 +148,7 @@ typedef enum ReservedColumn
 } ReservedColumn;
 
 #define LOOK_UP_RESERVED(condition) \
-	"SELECT r.queue, r.username, r.label, r.allocation FROM yquota_internal.reservation_in_force AS r " condition
+	"SELECT r.queue, r.username, r.label, r.allocation FROM yquota_internal.reserved_container_in_force AS r " condition
 
 static void
 read_reserved(const UsageScan *scan, HeapTuple row, TupleDesc descriptor)
@@ -195,7 +195,7 @@ use_reservations(const UsageScan *scan)
 	Oid			user;
 	int			security_context;
 
-	if (yq_table_has_no_pages(YQ_RESERVATION))
+	if (yq_table_has_no_pages(YQ_RESERVED_CONTAINER))
 		return;
 	GetUserIdAndSecContext(&user, &security_context);
 	SetUserIdAndSecContext(yq_extension_owner(), security_context | SECURITY_LOCAL_USERID_CHANGE);

@@ -40,11 +40,11 @@ static void
 drop_void_reservations(const YqHierarchy *hierarchy)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT FROM yquota.reservation AS r WHERE NOT EXISTS ("
+		.command = "SELECT FROM yquota.reserved_container AS r WHERE NOT EXISTS ("
 		"SELECT FROM yquota.node AS n WHERE n.name = r.node AND n.state = 'RUNNING' AND n.label = r.label) LIMIT 1"
 	};
 	static YqSavedPlan drop = {
-		.command = "DELETE FROM yquota.reservation AS r WHERE NOT EXISTS ("
+		.command = "DELETE FROM yquota.reserved_container AS r WHERE NOT EXISTS ("
 		"SELECT FROM yquota.node AS n WHERE n.name = r.node AND n.state = 'RUNNING' AND n.label = r.label)"
 	};
 

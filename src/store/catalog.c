@@ -91,7 +91,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_QUEUE_USER] = {.schema = "yquota", .name = "queue_user"},
 	[YQ_REPORTED_END] = {.schema = "yquota_internal", .name = "reported_end"},
 	[YQ_REQUEST_COUNTER] = {.schema = "yquota_internal", .name = "request_counter"},
-	[YQ_RESERVATION] = {.schema = "yquota", .name = "reservation"},
+	[YQ_RESERVED_CONTAINER] = {.schema = "yquota", .name = "reserved_container"},
 	[YQ_RESOURCE_REQUEST] = {.schema = "yquota", .name = "resource_request"},
 	[YQ_RESOURCE_TYPE] = {.schema = "yquota", .name = "resource_type"},
 	[YQ_ROLE_GRANT] = {.schema = "yquota", .name = "role_grant"},

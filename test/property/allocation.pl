@@ -163,7 +163,7 @@ WITH wanted AS (
 )
 SELECT w.application_id, w.allocation, n.node, n.available
 FROM above AS w JOIN yquota.scheduler_node AS n ON n.reserved IS NULL AND @{[ $fits->('w.allocation', 'n.available') ]}
-WHERE (SELECT bool_and(fits) FROM above) AND NOT EXISTS (SELECT FROM yquota.container_update) AND NOT EXISTS (SELECT FROM yquota.reservation AS r WHERE r.application_id = w.application_id);
+WHERE (SELECT bool_and(fits) FROM above) AND NOT EXISTS (SELECT FROM yquota.container_update) AND NOT EXISTS (SELECT FROM yquota.reserved_container AS r WHERE r.application_id = w.application_id);
 SQL
 }
 
@@ -178,7 +178,7 @@ sub check_user_limits
 	$session->run(sprintf q(BEGIN; UPDATE yquota.queue SET user_limit_factor = 1, minimum_user_limit_percent = %d WHERE user_limit_factor IS NOT NULL), one_of(20, 50, 100));
 	foreach my $step (1 .. $most_single_containers)
 	{
-		my %reserved = map { $_ => 1 } split /\n/, $session->run('SELECT node FROM yquota.reservation');
+		my %reserved = map { $_ => 1 } split /\n/, $session->run('SELECT node FROM yquota.reserved_container');
 		my %may = map { $_ => 1 } split /\n/, $session->run(<<'SQL');
 SELECT concat(a.queue, ' ', a.username) FROM (SELECT DISTINCT queue, username FROM yquota.application WHERE state = 'ACTIVE') AS a,
 	yquota.user_limit(a.queue, a.username) AS l WHERE l.may_be_assigned;

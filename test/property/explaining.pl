@@ -361,7 +361,7 @@ sub outcome
 SELECT * FROM yquota.schedule($how) WHERE decision <> 'passed over';
 SELECT * FROM yquota_internal.request_counter ORDER BY 1, 2, 3;
 SELECT application_id, priority, resource_name, count FROM yquota.resource_request ORDER BY 1, 2, 3;
-SELECT application_id, node, allocation FROM yquota.reservation ORDER BY 1, 2;
+SELECT application_id, node, allocation FROM yquota.reserved_container ORDER BY 1, 2;
 SELECT * FROM yquota_internal.am_limit ORDER BY 1;
 SQL
 }
@@ -381,7 +381,7 @@ sub odd_explanations
 
 	return $session->run(<<'SQL');
 SELECT node, queue, application_id, allocation, stopped_by, used, maximum FROM yquota.schedule(dry_run => true, explain => true)
-WHERE allocation::text LIKE '%=-%' OR stopped_by IN ('user_limit', 'reservation') AND (used IS NULL AND allocation IS NOT NULL OR used OPERATOR(yquota.<@) maximum);
+WHERE allocation::text LIKE '%=-%' OR stopped_by IN ('user_limit', 'reserved_container') AND (used IS NULL AND allocation IS NOT NULL OR used OPERATOR(yquota.<@) maximum);
 SQL
 }
 

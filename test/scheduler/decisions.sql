@@ -100,7 +100,7 @@ $$;
 
 -- the container that a reservation just made is to enlarge, as the next statement sees it
 CREATE FUNCTION replay.to_update(node text) RETURNS text LANGUAGE sql AS $$
-	SELECT r.container_to_update FROM yquota.reservation AS r WHERE r.node = to_update.node
+	SELECT r.container_to_update FROM yquota.reserved_container AS r WHERE r.node = to_update.node
 $$;
 
 CREATE FUNCTION replay.heartbeat(nodes text[]) RETURNS text LANGUAGE sql AS $$
@@ -164,7 +164,7 @@ END $$;
 
 CREATE FUNCTION replay.reserved() RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(concat_ws(' ', r.node, right(r.application_id, 4)::integer, replay.amounts(r.allocation)), '; ' ORDER BY r.node COLLATE "C")
-	FROM yquota.reservation AS r
+	FROM yquota.reserved_container AS r
 $$;
 
 -- Of live applications what they hold, have reserved and wait for, by label; of nodes
@@ -174,7 +174,7 @@ CREATE FUNCTION replay.state() RETURNS text LANGUAGE sql AS $$
 		SELECT c.application_id, n.label, c.allocation AS used, '[]'::yquota.resource AS reserved, '[]'::yquota.resource AS pending
 		FROM yquota.container AS c JOIN yquota.node AS n ON n.name = c.node WHERE c.execution_type = 'GUARANTEED'
 		UNION ALL
-		SELECT r.application_id, r.label, '[]', r.allocation, '[]' FROM yquota.reservation AS r
+		SELECT r.application_id, r.label, '[]', r.allocation, '[]' FROM yquota.reserved_container AS r
 		UNION ALL
 		SELECT q.application_id, q.label, '[]', '[]', q.allocation OPERATOR(yquota.*) q.count::bigint FROM yquota.resource_request AS q WHERE q.resource_name = '*'
 		UNION ALL

@@ -104,7 +104,7 @@ CREATE TEMPORARY VIEW placed AS
 -- GB of a leaf: held by containers, and reserved
 CREATE FUNCTION pg_temp.used(leaf text, OUT held bigint, OUT reserved bigint) LANGUAGE sql AS $$
 	SELECT (SELECT sum(yquota.amount(c.allocation, 'memory-mb')) / 1024 FROM yquota.container AS c WHERE c.queue = leaf),
-		   (SELECT sum(yquota.amount(r.allocation, 'memory-mb')) / 1024 FROM yquota.reservation AS r
+		   (SELECT sum(yquota.amount(r.allocation, 'memory-mb')) / 1024 FROM yquota.reserved_container AS r
 			JOIN yquota.application AS a USING (application_id) WHERE a.queue = leaf)
 $$;
 -- What delays for locality go by.

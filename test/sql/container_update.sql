@@ -35,7 +35,7 @@ CREATE TEMPORARY VIEW pending AS
 	SELECT right(container_id, 14) AS container, update_type, node, label, allocation, priority AS p, allocation_request_id AS id
 	FROM yquota.container_update ORDER BY container_id;
 CREATE TEMPORARY VIEW reserved AS
-	SELECT node, right(container_id, 9) AS container, right(container_to_update, 9) AS to_update, allocation FROM yquota.reservation ORDER BY 1;
+	SELECT node, right(container_id, 9) AS container, right(container_to_update, 9) AS to_update, allocation FROM yquota.reserved_container ORDER BY 1;
 SELECT s.state FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'a', project => 'p', am_resource => pg_temp.gb(1)) AS s;
 SELECT pg_temp.heartbeat('h1');
 SELECT yquota.request_containers('application_1_0001', pg_temp.gb(2), 1);

@@ -84,7 +84,7 @@ SELECT yquota.acknowledge(array_agg(container_id) || '{none}') FROM yquota.decis
 \echo reservations: made, told of once, kept while there is no room, fulfilled when there is
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=7168]', 3);
 SELECT * FROM pg_temp.told('{n1,n2,n3}');
-SELECT node, application_id, container_id, allocation FROM yquota.reservation ORDER BY 1;
+SELECT node, application_id, container_id, allocation FROM yquota.reserved_container ORDER BY 1;
 SELECT node, guaranteed, available, reserved_for, reserved FROM yquota.scheduler_node ORDER BY 1;
 SELECT application_id, pending_containers, reserved_containers, reserved FROM yquota.scheduler_application ORDER BY 1;
 SELECT * FROM pg_temp.told('{n2,n3}');
@@ -94,18 +94,18 @@ SELECT * FROM pg_temp.told('{n3}');
 \echo given up when nothing is asked for any more
 SELECT yquota.request_containers('application_1_0002', '[]', 0);
 SELECT * FROM pg_temp.told('{n1,n2}');
-SELECT * FROM yquota.reservation;
+SELECT * FROM yquota.reserved_container;
 \echo void when the node goes
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=8192]', 1);
 SELECT * FROM pg_temp.told('{n1}');
 UPDATE yquota.node SET state = 'LOST' WHERE name = 'n1';
 SELECT * FROM pg_temp.told('{n1}');
-SELECT * FROM yquota.reservation;
+SELECT * FROM yquota.reserved_container;
 UPDATE yquota.node SET state = 'RUNNING' WHERE name = 'n1';
 \echo and when it gets another size
 SELECT * FROM pg_temp.told('{n1}');
 UPDATE yquota.node SET total = '[memory-mb=8191,vcores=8]' WHERE name = 'n1';
-SELECT * FROM yquota.reservation;
+SELECT * FROM yquota.reserved_container;
 UPDATE yquota.node SET total = '[memory-mb=8192,vcores=8]' WHERE name = 'n1';
 SELECT * FROM yquota.verify();
 
@@ -120,7 +120,7 @@ SELECT count(*) FROM yquota.decision;
 SELECT yquota.release_containers('{container_1_0002_01_000001}');
 SELECT * FROM pg_temp.told();
 SELECT application_id, attempt, am_container_id FROM yquota.scheduler_application ORDER BY 1;
-SELECT * FROM yquota.reservation;
+SELECT * FROM yquota.reserved_container;
 
 \echo a thousand decisions at a time are forgotten, oldest first
 SELECT yquota.acknowledge(ARRAY(SELECT container_id FROM yquota.decision));
@@ -169,7 +169,7 @@ ROLLBACK;
 \echo nothing is left of applications that are truncated, but for how far names of containers have got
 BEGIN;
 TRUNCATE yquota.application;
-SELECT (SELECT count(*) FROM yquota.resource_request) + (SELECT count(*) FROM yquota.blacklist) + (SELECT count(*) FROM yquota.reservation)
+SELECT (SELECT count(*) FROM yquota.resource_request) + (SELECT count(*) FROM yquota.blacklist) + (SELECT count(*) FROM yquota.reserved_container)
 	+ (SELECT count(*) FROM yquota_internal.request_counter) AS kept;
 SELECT application_id, attempt, next_container, am_container_id FROM yquota_internal.application_attempt ORDER BY 1;
 SELECT * FROM yquota.verify();

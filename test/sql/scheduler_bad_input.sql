@@ -60,7 +60,7 @@ SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yq
 SELECT decision, container_id, node FROM yquota.schedule('{n1}');
 SELECT decision, container_id FROM yquota.decision WHERE container_id > 'container_1_0001_01_000008' ORDER BY decision_id;
 SELECT next_container FROM yquota_internal.application_attempt;
-SELECT count(*) FROM yquota.reservation;
+SELECT count(*) FROM yquota.reserved_container;
 SELECT * FROM yquota.verify();
 
 \echo a decision that the books refuse is none, also where bad events are set aside

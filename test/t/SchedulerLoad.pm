@@ -265,7 +265,7 @@ sub differences
 	push @wrong, map { "$_ was acknowledged and is still to be heard" } grep { $to_be_heard{$_} } sort keys %{ $self->{acknowledged} };
 	push @wrong, $self->rows_of(<<~'SQL');
 		SELECT format('%s is reserved for %s no longer', d.node, d.container_id) FROM yquota.decision AS d
-		WHERE d.decision = 'reserved' AND d.container_id NOT IN (SELECT r.container_id FROM yquota.reservation AS r)
+		WHERE d.decision = 'reserved' AND d.container_id NOT IN (SELECT r.container_id FROM yquota.reserved_container AS r)
 		AND NOT EXISTS (SELECT FROM yquota.container_event AS e WHERE e.container_id = d.container_id)
 		AND NOT EXISTS (SELECT FROM yquota.decision AS later WHERE later.decision_id > d.decision_id
 			AND ((later.decision, later.container_id) = ('unreserved', d.container_id) OR later.unreserved_node = d.node))

@@ -48,7 +48,7 @@ my @shown = ('SELECT project, granted, charged, accrued, remaining, burn_rate FR
 	'SELECT * FROM yquota.container', 'SELECT * FROM yquota.event_reject', 'SELECT * FROM yquota.quota_grant',
 	'SELECT * FROM yquota.outage', "SELECT * FROM yquota.event_void",
 	'SELECT * FROM yquota.scheduler_node', 'SELECT * FROM yquota.scheduler_queue', 'SELECT * FROM yquota.scheduler_application',
-	'SELECT * FROM yquota.decision', 'SELECT * FROM yquota.reservation', 'SELECT * FROM yquota.blacklist',
+	'SELECT * FROM yquota.decision', 'SELECT * FROM yquota.reserved_container', 'SELECT * FROM yquota.blacklist',
 	'SELECT * FROM yquota.container_update', 'SELECT * FROM yquota.schedule(dry_run => true)',
 	"SELECT * FROM yquota.cost_between('2026-03-02 10:00+00', '2026-03-02 13:37+00')");
 
@@ -174,7 +174,7 @@ run(<<~'SQL');
 	SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 3, priority => 2);
 	SELECT yquota.acknowledge('{container_1_0001_01_000001}');
 	SQL
-isnt(run('SELECT (SELECT count(*) FROM yquota.reservation) * (SELECT count(*) FROM yquota.decision) * (SELECT count(*) FROM yquota.container_update)'), 0, 'there are reservations, decisions and updates');
+isnt(run('SELECT (SELECT count(*) FROM yquota.reserved_container) * (SELECT count(*) FROM yquota.decision) * (SELECT count(*) FROM yquota.container_update)'), 0, 'there are reservations, decisions and updates');
 is_alike('what the scheduler decided');
 
 # Folding, with all tables published to somebody else, too

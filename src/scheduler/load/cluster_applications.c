@@ -409,7 +409,7 @@ read_reservation(const YqLoaderRow *row)
 #define LOOK_UP_RESERVATIONS(condition) \
 	"SELECT r.application_id, r.priority, r.allocation_request_id, r.node, r.container_id, r.allocation, " \
 	"c.opportunities, c.missed_non_partitioned, c.re_reservations, r.container_to_update " \
-	"FROM yquota_internal.reservation_in_force AS r " \
+	"FROM yquota_internal.reserved_container_in_force AS r " \
 	"LEFT JOIN yquota_internal.request_counter AS c USING (application_id, priority, allocation_request_id) " \
 	condition \
 	"ORDER BY r.application_id, r.priority, r.allocation_request_id, r.container_to_update, r.node"
@@ -426,7 +426,7 @@ read_reservations(YqClusterLoader *loader, Datum *ids)
 	};
 
 	loader->sorted = NULL;
-	if (!yq_table_has_no_pages(YQ_RESERVATION))
+	if (!yq_table_has_no_pages(YQ_RESERVED_CONTAINER))
 		yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_reservation);
 }
 

@@ -160,7 +160,7 @@ read_nodes(YqClusterLoader *loader, const char **names, int count)
 	};
 	static YqSavedPlan look_up_some = {
 		.command = "SELECT n.name, n.rack, n.label, n.total, n.name = ANY ($1) FROM yquota.node AS n "
-		"WHERE n.state = 'RUNNING' AND n.name = ANY ($1 || ARRAY(SELECT r.node FROM yquota.reservation AS r)) "
+		"WHERE n.state = 'RUNNING' AND n.name = ANY ($1 || ARRAY(SELECT r.node FROM yquota.reserved_container AS r)) "
 		"ORDER BY n.name",
 		.types = {"_text"},
 		.plans_once = true

@@ -247,7 +247,7 @@ static const char *const reservation_columns[] = {"node", "application_id", "con
 static Rows
 reservation_rows(void)
 {
-	return (Rows) {.table = YQ_RESERVATION,.primary_key = "reservation_pkey",.columns = reservation_columns,.count = lengthof(reservation_columns)};
+	return (Rows) {.table = YQ_RESERVED_CONTAINER,.primary_key = "reserved_container_pkey",.columns = reservation_columns,.count = lengthof(reservation_columns)};
 }
 
 /* Such as were fulfilled or given up. */

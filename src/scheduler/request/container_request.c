@@ -300,7 +300,7 @@ yq_application_begin_attempt(const char *application_id)
 	static YqSavedPlan begin = {
 		.command = "WITH r AS (DELETE FROM yquota.resource_request AS r WHERE r.application_id = $1), "
 		"u AS (DELETE FROM yquota.container_update AS u WHERE u.application_id = $1), "
-		"v AS (DELETE FROM yquota.reservation AS v WHERE v.application_id = $1), "
+		"v AS (DELETE FROM yquota.reserved_container AS v WHERE v.application_id = $1), "
 		"b AS (DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1), "
 		"c AS (DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1) "
 		"UPDATE yquota_internal.application_attempt AS t "

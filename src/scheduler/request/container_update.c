@@ -320,7 +320,7 @@ static void
 make_pending(const YqAsker *asker, const UpdatePlan *plan, const char *update_type, const int64 *missing)
 {
 	static YqSavedPlan upsert = {
-		.command = "WITH void AS (DELETE FROM yquota.reservation AS r "
+		.command = "WITH void AS (DELETE FROM yquota.reserved_container AS r "
 		"WHERE r.node = $4 AND r.container_to_update = $1 AND r.allocation OPERATOR(yquota.<>) $6) "
 		"INSERT INTO yquota.container_update AS u (container_id, application_id, update_type, node, label, allocation, "
 		"priority, allocation_request_id, requested_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, yquota.clock()) "
@@ -441,7 +441,7 @@ are_void(void)
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT FROM (SELECT u.container_id FROM yquota.container_update AS u UNION ALL "
-		"SELECT r.container_to_update FROM yquota.reservation AS r WHERE r.container_to_update IS NOT NULL) AS w "
+		"SELECT r.container_to_update FROM yquota.reserved_container AS r WHERE r.container_to_update IS NOT NULL) AS w "
 		"WHERE NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = w.container_id) LIMIT 1"
 	};
 
@@ -453,7 +453,7 @@ static List *
 drop_void(void)
 {
 	static YqSavedPlan drop = {
-		.command = "WITH reserved AS (DELETE FROM yquota.reservation AS r WHERE r.container_to_update IS NOT NULL AND NOT EXISTS ("
+		.command = "WITH reserved AS (DELETE FROM yquota.reserved_container AS r WHERE r.container_to_update IS NOT NULL AND NOT EXISTS ("
 		"SELECT FROM yquota.container AS c WHERE c.container_id = r.container_to_update)), "
 		"void AS (DELETE FROM yquota.container_update AS u WHERE NOT EXISTS ("
 		"SELECT FROM yquota.container AS c WHERE c.container_id = u.container_id) RETURNING u.application_id) "

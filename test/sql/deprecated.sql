@@ -1,0 +1,27 @@
+--
+-- Old names answer as the new ones do, to the same roles.
+--
+SET client_min_messages = warning;
+DROP DATABASE IF EXISTS yquota_deprecated WITH (FORCE);
+CREATE DATABASE yquota_deprecated;
+\c yquota_deprecated
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+\set SHOW_CONTEXT never
+
+\echo reservation is reserved_container, to be read
+INSERT INTO yquota.reserved_container (node, application_id, priority, allocation_request_id, container_id, label, allocation, reserved_at)
+VALUES ('n1', 'application_1_0001', 1, -1, 'container_1_0001_01_000002', '', '[vcores=1]', '2026-03-02 10:00');
+SELECT node, container_id FROM yquota.reservation;
+CREATE ROLE yquota_test_old_names;
+SELECT yquota.grant_operator('yquota_test_old_names');
+SET ROLE yquota_test_old_names;
+SELECT node, container_id FROM yquota.reservation;
+DELETE FROM yquota.reservation;
+RESET ROLE;
+
+\c postgres
+DROP DATABASE yquota_deprecated WITH (FORCE);
+DROP ROLE yquota_test_old_names;
