@@ -140,7 +140,7 @@ COMMENT ON COLUMN yquota.effective_queue.absolute_used_capacity IS 'fraction of 
 COMMENT ON COLUMN yquota.effective_queue.containers IS 'running here and below, on all labels and of both execution types';
 COMMENT ON COLUMN yquota.effective_queue.minimum_user_limit_percent IS 'of a leaf, like the following ones up to am_limit';
 COMMENT ON COLUMN yquota.effective_queue.maximum_am_resource_percent IS 'fraction of the queue for application masters';
-COMMENT ON COLUMN yquota.effective_queue.am_limit IS 'what application masters may use, native units, by what others left when the scheduler last looked at the leaf, or, as long as it has looked at nothing, by what they use now';
+COMMENT ON COLUMN yquota.effective_queue.am_limit IS 'what application masters may use, native units; in the default partition by what other queues use now';
 COMMENT ON COLUMN yquota.effective_queue.maximum_allocation IS 'largest container, native units';
 COMMENT ON COLUMN yquota.effective_queue.maximum_application_lifetime IS 'seconds; NULL for no limit';
 COMMENT ON COLUMN yquota.effective_queue.default_application_lifetime IS 'seconds; NULL for no limit';

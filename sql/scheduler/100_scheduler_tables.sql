@@ -149,14 +149,6 @@ COMMENT ON COLUMN yquota_internal.application_attempt.attempt IS 'number of the 
 COMMENT ON COLUMN yquota_internal.application_attempt.next_container IS 'number of the container that comes next';
 COMMENT ON COLUMN yquota_internal.application_attempt.am_container_id IS 'container of the application master; NULL: it has none';
 
-CREATE TABLE yquota_internal.am_limit (
-	queue text COLLATE "C" PRIMARY KEY,
-	amounts yquota.resource CHECK (queue = 'root' OR amounts IS NOT NULL)
-) WITH (fillfactor = 50);
-COMMENT ON TABLE yquota_internal.am_limit IS
-	'How much application masters may use of leaves in the default partition, by what was left to a leaf when an application of it was last looked at for containers, or when the cluster changed; leaves without a row have what follows when nothing is used.  As long as there is no row of root, no pass has looked at anything, and what is used now decides';
-COMMENT ON COLUMN yquota_internal.am_limit.amounts IS 'native units; of root: NULL when the cluster has changed and all is to be computed again';
-
 CREATE FUNCTION yquota_internal.demand_accum(internal, yquota.resource, bigint) RETURNS internal
 	LANGUAGE c IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -205,5 +197,4 @@ SELECT pg_extension_config_dump('yquota.decision', '');
 SELECT pg_extension_config_dump('yquota.decision_decision_id_seq', '');
 SELECT pg_extension_config_dump('yquota_internal.request_counter', '');
 SELECT pg_extension_config_dump('yquota_internal.application_attempt', '');
-SELECT pg_extension_config_dump('yquota_internal.am_limit', '');
 SELECT pg_extension_config_dump('yquota_internal.container_version', '');

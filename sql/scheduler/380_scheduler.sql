@@ -125,24 +125,6 @@ CREATE TRIGGER scheduler_change AFTER UPDATE ON yquota.node
 CREATE TRIGGER scheduler_delete AFTER DELETE ON yquota.node
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.change_node();
 
---
--- What queues were left when they were last looked at does not count any more when the
--- cluster is another one.
---
-CREATE FUNCTION yquota_internal.forget_am_limits() RETURNS trigger
-	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
-	SET search_path = pg_catalog, pg_temp
-	AS 'MODULE_PATHNAME', 'yq_sql_forget_am_limits';
-COMMENT ON FUNCTION yquota_internal.forget_am_limits() IS
-	'Have limits of application masters be computed again, because nodes have changed';
-REVOKE ALL ON FUNCTION yquota_internal.forget_am_limits() FROM PUBLIC;
-
-CREATE TRIGGER forget_am_limits AFTER INSERT OR DELETE OR TRUNCATE ON yquota.node
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.forget_am_limits();
-CREATE TRIGGER forget_am_limits_of_change AFTER UPDATE ON yquota.node
-	FOR EACH ROW WHEN (OLD.label <> NEW.label OR OLD.state <> NEW.state OR OLD.total OPERATOR(yquota.<>) NEW.total)
-	EXECUTE FUNCTION yquota_internal.forget_am_limits();
-
 CREATE VIEW yquota_internal.waiting_request AS
 	SELECT r.application_id, r.label, 'container' AS kind, r.count::bigint AS containers,
 		   r.count::bigint AS times, r.allocation

@@ -13,7 +13,7 @@ CREATE TABLE yquota_internal.scheduler_change (
 CREATE INDEX scheduler_change_changed_by_idx ON yquota_internal.scheduler_change (changed_by);
 COMMENT ON TABLE yquota_internal.scheduler_change IS
 	'What has changed of all that the scheduler reads, but for usage and configuration; rows go after some time';
-COMMENT ON COLUMN yquota_internal.scheduler_change.kind IS 'a: an application, in what it is or asks for; l: rows of am_limit; e: perhaps everything';
+COMMENT ON COLUMN yquota_internal.scheduler_change.kind IS 'a: an application, in what it is or asks for; e: perhaps everything';
 COMMENT ON COLUMN yquota_internal.scheduler_change.queue IS 'with username: applications of the user in this leaf are counted anew';
 COMMENT ON COLUMN yquota_internal.scheduler_change.changed_by IS 'transaction that appended the row';
 
@@ -95,8 +95,6 @@ CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquot
 CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota_internal.application_attempt
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
 CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.container_update
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
-CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota_internal.am_limit
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
 
 -- where a node stands decides about localities

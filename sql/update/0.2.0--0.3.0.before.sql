@@ -23,6 +23,13 @@ DROP FUNCTION yquota_internal.keep_place();
 ALTER TABLE yquota_internal.application_attempt
 	DROP COLUMN placed_memory, DROP COLUMN placed_pending, DROP COLUMN uncounted_memory;
 
+-- Limits for application masters follow from what queues use now.
+DROP TRIGGER forget_am_limits ON yquota.node;
+DROP TRIGGER forget_am_limits_of_change ON yquota.node;
+DROP FUNCTION yquota_internal.forget_am_limits();
+ALTER EXTENSION yquota DROP TABLE yquota_internal.am_limit;
+DROP TABLE yquota_internal.am_limit;
+
 -- What had been spent by an instant was looked at again once a day only: the worker
 -- finds it anew, as far as the books reach.
 DELETE FROM yquota_internal.spending_mark WHERE at >= yquota_internal.archive_horizon();

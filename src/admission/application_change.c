@@ -15,7 +15,6 @@
 #include "admission/activation.h"
 #include "admission/application.h"
 #include "admission/application_change.h"
-#include "admission/last_am_limit.h"
 #include "admission/parallel.h"
 #include "admission/queue_lock.h"
 #include "admission/refresh.h"
@@ -596,7 +595,6 @@ yq_applications_refresh(void)
 
 	yq_queue_lock_configuration(ShareRowExclusiveLock);
 	hierarchy = yq_hierarchy_in_force();
-	yq_last_am_limits_compute_again(hierarchy);
 	leaves.hierarchy = hierarchy;
 	foreach(cell, find_waiting())
 	{

@@ -7,7 +7,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/last_am_limit.h"
+#include "admission/am_limit.h"
 #include "admission/leaf.h"
 #include "queues/effective.h"
 #include "queues/hierarchy.h"
@@ -333,10 +333,12 @@ yq_leaf_read_usage(YqLeaf *leaf)
 static int64 *
 find_am_limit(const YqLeaf *leaf)
 {
-	if (yq_last_am_limits_are_known())
-		return yq_last_am_limit(leaf->hierarchy, leaf->queue);
+	const YqQueueLabel *label = yq_queue_may_use_label(leaf->queue, 0) ? yq_queue_label(leaf->queue, 0) : NULL;
+
+	if (label == NULL)
+		return yq_hierarchy_amounts(leaf->hierarchy);
 	yq_hierarchy_read_usage(leaf->hierarchy);
-	return yq_leaf_am_limit_of(leaf->hierarchy, leaf->queue, yq_queue_limit(leaf->hierarchy, leaf->queue));
+	return yq_queue_am_limit(leaf->hierarchy, label, yq_queue_limit(leaf->hierarchy, leaf->queue));
 }
 
 const int64 *

@@ -79,9 +79,8 @@ extern void yq_leaf_note(YqLeaf *leaf, const YqApplication *application,
 extern void yq_leaf_read_usage(YqLeaf *leaf);
 
 /*
- * How much application masters may use of the default partition, as it was when this
- * was first asked: that of the last look at the leaf (last_am_limit.h), or, when nothing is
- * remembered, what follows from what is used now.
+ * How much application masters may use of the default partition, by what containers
+ * use when the caller first asks.
  */
 extern const int64 *yq_leaf_am_limit(YqLeaf *leaf);
 

@@ -19,7 +19,6 @@
 #include "admission/application_change.h"
 #include "admission/application_counter.h"
 #include "admission/dynamic_queues.h"
-#include "admission/last_am_limit.h"
 #include "admission/placement.h"
 #include "admission/queue_management.h"
 #include "admission/refresh.h"
@@ -228,8 +227,6 @@ check_transaction(void)
 		/* limits may have been raised, for those who wait */
 		(void) yq_applications_refresh();
 	}
-	else
-		yq_last_am_limits_forget();
 	is_refresh = false;
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(scratch);
@@ -398,26 +395,23 @@ put_capacities(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueueLab
 	yq_row_put(row, Float4GetDatum(yq_queue_absolute_used(hierarchy, label->label, label->used)), false);
 }
 
-/* last_am_limits: see yq_last_am_limits(). */
 static int64 *
-am_limit_of(const YqHierarchy *hierarchy, const YqQueue *leaf, const YqQueueLabel *label, int64 **last_am_limits)
+am_limit_of(const YqHierarchy *hierarchy, const YqQueue *leaf, const YqQueueLabel *label)
 {
 	if (!yq_queue_may_use_label(leaf, label->label))
 		return yq_hierarchy_amounts(hierarchy);
-	if (label->label == 0 && last_am_limits != NULL)
-		return last_am_limits[leaf->number];
 	return yq_queue_am_limit(hierarchy, label, yq_queue_limit(hierarchy, leaf));
 }
 
 static void
 put_limits(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label,
-		   int64 **last_am_limits, InheritedMemo *memo)
+		   InheritedMemo *memo)
 {
 	bool		is_leaf = queue->kind == YQ_QUEUE_LEAF;
 	int64	   *am_limit = NULL;
 
 	if (is_leaf)
-		am_limit = am_limit_of(hierarchy, queue, label, last_am_limits);
+		am_limit = am_limit_of(hierarchy, queue, label);
 	yq_row_put(row, Int64GetDatum(queue->containers), false);
 	yq_row_put(row, Float4GetDatum(queue->user_limit), !is_leaf);
 	yq_row_put(row, Float4GetDatum(queue->user_limit_factor), !is_leaf);
@@ -448,7 +442,6 @@ yq_sql_effective_queues(PG_FUNCTION_ARGS)
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	YqHierarchy *hierarchy;
 	InheritedMemo memo = {.queue = NULL};
-	int64	  **last_am_limits;
 	MemoryContext row_context;
 	MemoryContext old_context;
 
@@ -458,7 +451,6 @@ yq_sql_effective_queues(PG_FUNCTION_ARGS)
 	yq_hierarchy_read_applications(hierarchy);
 	yq_hierarchy_compute(hierarchy);
 	(void) yq_hierarchy_refresh(hierarchy, yq_queue_status_read(hierarchy));
-	last_am_limits = yq_last_am_limits(hierarchy);
 
 	memo.context = AllocSetContextCreate(CurrentMemoryContext, "yquota inherited properties", ALLOCSET_SMALL_SIZES);
 	row_context = AllocSetContextCreate(CurrentMemoryContext, "yquota effective queue", ALLOCSET_DEFAULT_SIZES);
@@ -474,7 +466,7 @@ yq_sql_effective_queues(PG_FUNCTION_ARGS)
 
 			put_configuration(&row, hierarchy, queue, &queue->labels[j]);
 			put_capacities(&row, hierarchy, &queue->labels[j]);
-			put_limits(&row, hierarchy, queue, &queue->labels[j], last_am_limits, &memo);
+			put_limits(&row, hierarchy, queue, &queue->labels[j], &memo);
 			put_applications(&row, hierarchy, queue, &queue->labels[j]);
 			tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 			MemoryContextReset(row_context);

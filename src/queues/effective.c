@@ -202,50 +202,26 @@ set_minimum_ratios(YqHierarchy *hierarchy, YqQueue *queue)
 
 /* -- limits ---------------------------------------------------------------- */
 
-static int64 *
-root_limit(const YqHierarchy *hierarchy)
-{
-	int64	   *limit = yq_hierarchy_amounts(hierarchy);
-
-	memcpy(limit, hierarchy->cluster, hierarchy->calculator.types * sizeof(int64));
-	return limit;
-}
-
-/* limit := what a parent that has that limit leaves for a child. */
-static void
-hand_down(const YqHierarchy *hierarchy, const YqQueue *parent, int64 *limit, const int64 *used_by_parent,
-		  const int64 *used)
-{
-	const YqCalculator *calculator = &hierarchy->calculator;
-	const int64 *least = yq_amounts_min(calculator, hierarchy->cluster, limit, parent->labels[0].effective_maximum);
-
-	for (int i = 0; i < calculator->types; i++)
-		limit[i] = least[i] - used_by_parent[i] + used[i];
-	yq_amounts_round_down(calculator, limit, limit, hierarchy->settings.minimum_allocation);
-}
-
 int64 *
 yq_queue_limit(const YqHierarchy *hierarchy, const YqQueue *queue)
 {
+	const YqCalculator *calculator = &hierarchy->calculator;
+	const YqQueueLabel *parent;
 	int64	   *limit;
+	const int64 *least;
 
 	if (queue->parent == NULL)
-		return root_limit(hierarchy);
+	{
+		limit = yq_hierarchy_amounts(hierarchy);
+		memcpy(limit, hierarchy->cluster, calculator->types * sizeof(int64));
+		return limit;
+	}
+	parent = &queue->parent->labels[0];
 	limit = yq_queue_limit(hierarchy, queue->parent);
-	hand_down(hierarchy, queue->parent, limit, queue->parent->labels[0].used, queue->labels[0].used);
-	return limit;
-}
-
-int64 *
-yq_queue_limit_by(const YqHierarchy *hierarchy, const YqQueue *queue, int64 **used)
-{
-	int64	   *limit;
-
-	if (queue->parent == NULL)
-		return root_limit(hierarchy);
-	limit = yq_queue_limit_by(hierarchy, queue->parent, used);
-	hand_down(hierarchy, queue->parent, limit, used == NULL ? nothing : used[queue->parent->number],
-			  used == NULL ? nothing : used[queue->number]);
+	least = yq_amounts_min(calculator, hierarchy->cluster, limit, parent->effective_maximum);
+	for (int i = 0; i < calculator->types; i++)
+		limit[i] = least[i] - parent->used[i] + queue->labels[0].used[i];
+	yq_amounts_round_down(calculator, limit, limit, hierarchy->settings.minimum_allocation);
 	return limit;
 }
 

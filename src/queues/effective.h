@@ -37,9 +37,6 @@ extern int64 yq_containers_elsewhere(const YqHierarchy *hierarchy, const char *p
  */
 extern int64 *yq_queue_limit(const YqHierarchy *hierarchy, const YqQueue *queue);
 
-/* The same by other use of the default partition: by number of the queue; NULL: nothing is used. */
-extern int64 *yq_queue_limit_by(const YqHierarchy *hierarchy, const YqQueue *queue, int64 **used);
-
 /*
  * What fractions of the partition, and of the queue's guarantee on a label, are those
  * amounts, which the queue uses?

@@ -21,7 +21,6 @@
 #include "scheduler/record/apply.h"
 #include "scheduler/record/change_log.h"
 #include "scheduler/record/expiry.h"
-#include "scheduler/record/last_limit.h"
 #include "scheduler/record/pass_lock.h"
 #include "scheduler/request/container_request.h"
 #include "scheduler/request/container_update.h"
@@ -207,7 +206,6 @@ write_down(YqLoadedCluster *loaded)
 {
 	yq_change_log_begin_own();
 	yq_decisions_apply(loaded);
-	yq_last_limits_write(loaded->cluster);
 	yq_change_log_end_own();
 	note_changed(loaded);
 }
@@ -293,7 +291,6 @@ yq_pass_run(const YqPass *pass)
 		restart_lost_masters(yq_hierarchy_in_force());
 	loaded = find_cluster(pass, knew_nodes);
 	check_unknown_nodes(pass, loaded->cluster);
-	yq_last_limits_prepare(loaded->cluster);
 	assign(pass, loaded);
 	write_down(loaded);
 	return loaded;

@@ -8,7 +8,6 @@
 #include "base/compat.h"
 
 #include "admission/access.h"
-#include "admission/last_am_limit.h"
 #include "admission/queue_lock.h"
 #include "admission/refresh.h"
 #include "admission/submission.h"
@@ -26,7 +25,6 @@
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
-PG_FUNCTION_INFO_V1(yq_sql_forget_am_limits);
 PG_FUNCTION_INFO_V1(yq_sql_lock_leaves);
 PG_FUNCTION_INFO_V1(yq_sql_lock_passes);
 PG_FUNCTION_INFO_V1(yq_sql_node_heartbeat);
@@ -268,15 +266,4 @@ yq_sql_lock_leaves(PG_FUNCTION_ARGS)
 {
 	yq_pass_lock_leaves(yq_hierarchy_in_force());
 	PG_RETURN_VOID();
-}
-
-/* AFTER a change of yquota.node */
-Datum
-yq_sql_forget_am_limits(PG_FUNCTION_ARGS)
-{
-	yq_require_trigger(fcinfo, "forget_am_limits");
-	if (yq_role_scope_is_restoring() || !yq_last_am_limits_are_known())
-		PG_RETURN_POINTER(NULL);
-	yq_last_am_limits_forget();
-	PG_RETURN_POINTER(NULL);
 }

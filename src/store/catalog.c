@@ -50,7 +50,6 @@ typedef struct TableEntry
 
 static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_ACTIVE_LEAF] = {.schema = "yquota_internal", .name = "active_leaf"},
-	[YQ_AM_LIMIT] = {.schema = "yquota_internal", .name = "am_limit"},
 	[YQ_APPLICATION] = {.schema = "yquota", .name = "application"},
 	[YQ_APPLICATION_ATTEMPT] = {.schema = "yquota_internal", .name = "application_attempt"},
 	[YQ_APPLICATION_COUNTER] = {.schema = "yquota_internal", .name = "application_counter"},

@@ -27,3 +27,6 @@
 
 /* 0.1.0, 0.2.0: sessions that loaded their library must not charge by later objects */
 RETIRED_FUNCTION(yq_sql_charge_events);
+
+/* 0.2.0: the present use of queues decides about application masters */
+RETIRED_FUNCTION(yq_sql_forget_am_limits);

@@ -362,7 +362,6 @@ SELECT * FROM yquota.schedule($how) WHERE decision <> 'passed over';
 SELECT * FROM yquota_internal.request_counter ORDER BY 1, 2, 3;
 SELECT application_id, priority, resource_name, count FROM yquota.resource_request ORDER BY 1, 2, 3;
 SELECT application_id, node, allocation FROM yquota.reserved_container ORDER BY 1, 2;
-SELECT * FROM yquota_internal.am_limit ORDER BY 1;
 SQL
 }
 

@@ -248,7 +248,7 @@ CREATE FUNCTION replay.application(decision text) RETURNS text LANGUAGE sql
 -- application was to be put anew (AbstractComparatorOrderingPolicy.removeSchedulableEntity()).  Such an application
 -- stays in its place until another container of it starts, is reserved, given up or ends.  yquota orders by what
 -- applications hold.  So one of the two decisions is about such an application, and both are about one fair leaf.
-CREATE FUNCTION replay.is_accident(s jsonb, step bigint, place bigint, ours text, hadoops text) RETURNS boolean LANGUAGE sql AS $$
+CREATE FUNCTION replay.is_in_older_place(s jsonb, step bigint, place bigint, ours text, hadoops text) RETURNS boolean LANGUAGE sql AS $$
 	WITH event AS (
 		SELECT t.n, d.i, split_part(d.decision, ' ', 1) AS kind, replay.application(d.decision) AS application_id, split_part(d.decision, ' ', 2) AS container_id
 		FROM jsonb_array_elements(s -> 'steps') WITH ORDINALITY AS t(o, n), jsonb_array_elements_text(t.o -> 'decided') WITH ORDINALITY AS d(decision, i)
@@ -270,21 +270,59 @@ CREATE FUNCTION replay.is_accident(s jsonb, step bigint, place bigint, ours text
 	WHERE a.application_id IN (replay.application(ours), replay.application(hadoops))
 $$;
 
--- Where a step differs: is the first decision that differs Hadoop's accident?
-CREATE FUNCTION replay.parts_by_accident(s jsonb, step bigint, decided text) RETURNS boolean LANGUAGE sql
+-- Where a step differs: does the first decision that differs follow from an older place?
+CREATE FUNCTION replay.is_older_place(s jsonb, step bigint, decided text) RETURNS boolean LANGUAGE sql
 	RETURN coalesce((
-		SELECT replay.is_accident(s, step, d.i, d.ours, d.hadoops)
+		SELECT replay.is_in_older_place(s, step, d.i, d.ours, d.hadoops)
 		FROM ROWS FROM (string_to_table(decided, '; '), jsonb_array_elements_text(s #> ARRAY['steps', (step - 1)::text, 'decided'])) WITH ORDINALITY AS d(ours, hadoops, i)
 		WHERE d.ours IS DISTINCT FROM d.hadoops ORDER BY d.i LIMIT 1), false);
 
+-- What application masters might use of leaves in the default partition after each step.
+CREATE TABLE replay.am_limit (step bigint, queue text, am_limit yquota.resource);
+
+CREATE FUNCTION replay.note_am_limits(step bigint) RETURNS void LANGUAGE sql AS $$
+	INSERT INTO replay.am_limit
+	SELECT step, q.queue, q.am_limit FROM yquota.effective_queue AS q WHERE q.kind = 'leaf' AND q.label = ''
+$$;
+
+-- The default calculator looks at memory alone.
+CREATE FUNCTION replay.fits(needed yquota.resource, am_limit yquota.resource) RETURNS boolean LANGUAGE sql
+	RETURN CASE WHEN EXISTS (SELECT FROM yquota.scheduler_setting AS s WHERE s.resource_calculator LIKE '%Dominant%')
+		THEN needed OPERATOR(yquota.<@) am_limit
+		ELSE yquota.amount(needed, 'memory-mb') <= yquota.amount(am_limit, 'memory-mb') END;
+
+-- Where a step differs: does Hadoop go by an older limit for application masters?  It takes what other queues left for a leaf as that
+-- was when an application of the leaf was last looked at for containers; yquota takes what they leave now.  So everything
+-- is as in Hadoop but that one application waits to be activated here and not there, or there and not here: its application
+-- master and those of its leaf fit in the limit of now or in that of an earlier step, and not in both.
+CREATE FUNCTION replay.is_older_limit(o jsonb, step bigint, decided text) RETURNS boolean LANGUAGE sql AS $$
+	WITH line AS (
+		SELECT l.ours, l.hadoops, rtrim(l.ours, '-') AS app
+		FROM ROWS FROM (string_to_table(replay.state(), '; '), string_to_table(o ->> 'state', '; ')) AS l(ours, hadoops)
+		WHERE l.ours IS DISTINCT FROM l.hadoops),
+	application AS (
+		SELECT l.hadoops NOT LIKE '%-' AS is_active_in_hadoop, a.queue,
+			yquota.sum(m.am_resource) FILTER (WHERE m.state = 'ACTIVE' OR m.application_id = a.application_id) AS needed
+		FROM line AS l JOIN yquota.application AS a ON a.application_id = replay.id(l.app)
+			JOIN yquota.application AS m ON m.queue = a.queue AND m.label = a.label AND m.finished_at IS NULL
+		WHERE rtrim(l.hadoops, '-') = l.app
+		GROUP BY l.hadoops, a.queue)
+	SELECT replay.expected(o - 'state') = concat(decided, ' reserved: ', replay.reserved(), ' state: ') AND (SELECT count(*) FROM line) = 1
+		AND replay.fits(a.needed, q.am_limit) <> a.is_active_in_hadoop
+		AND EXISTS (SELECT FROM replay.am_limit AS e
+					WHERE e.queue = a.queue AND e.step < is_older_limit.step AND replay.fits(a.needed, e.am_limit) = a.is_active_in_hadoop)
+	FROM application AS a JOIN yquota.effective_queue AS q ON q.queue = a.queue AND q.label = ''
+$$;
+
 -- Steps that were compared, decisions, nodes that were reserved after each step, and figures; a difference
--- ends it.  If Hadoop's accident makes it, "accident" says from which step on nothing can be compared.  What it did
--- is to be rolled back.
-CREATE FUNCTION replay.play(s jsonb, OUT steps integer, OUT decisions integer, OUT reserved integer, OUT figures integer, OUT accident text, OUT difference text) LANGUAGE plpgsql AS $$
+-- ends it.  If an older place or limit of Hadoop makes it, "parting" says from which step on nothing can be compared.
+-- What it did is to be rolled back.
+CREATE FUNCTION replay.play(s jsonb, OUT steps integer, OUT decisions integer, OUT reserved integer, OUT figures integer, OUT parting text, OUT difference text) LANGUAGE plpgsql AS $$
 DECLARE
 	o jsonb;
 	state text;
 	decided text;
+	reason text;
 BEGIN
 	steps := 0;
 	decisions := 0;
@@ -300,13 +338,17 @@ BEGIN
 		figures := figures + (SELECT count(*) FROM jsonb_object_keys(o -> 'figures'));
 		state := coalesce(o ->> 'state', state);
 		SELECT * INTO decided, difference FROM replay.step(o || jsonb_build_object('state', state));
-		IF difference IS NOT NULL AND replay.parts_by_accident(s, steps, decided) THEN
-			accident := format('%s from step %s of %s', s ->> 'name', steps, jsonb_array_length(s -> 'steps'));
+		IF difference IS NOT NULL THEN
+			reason := CASE WHEN replay.is_older_place(s, steps, decided) THEN 'older place'
+				WHEN replay.is_older_limit(o || jsonb_build_object('state', state), steps, decided) THEN 'older limit' END;
+			IF reason IS NULL THEN
+				difference := format('%s, step %s: %s', s ->> 'name', steps, difference);
+				RETURN;
+			END IF;
+			parting := format('%s: %s from step %s of %s', reason, s ->> 'name', steps, jsonb_array_length(s -> 'steps'));
 			EXIT;
-		ELSIF difference IS NOT NULL THEN
-			difference := format('%s, step %s: %s', s ->> 'name', steps, difference);
-			RETURN;
 		END IF;
+		PERFORM replay.note_am_limits(steps);
 	END LOOP;
 	SELECT string_agg(v::text, '; ') INTO difference FROM yquota.verify() AS v;
 END $$;

@@ -12,7 +12,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my @names = qw(nodes-108 nodes-304 relabel-110 reserve-108 labels-309 mess-114 update-958 amlabels-113 amnodes-113 figures-reserve-31012);
+my @names = qw(nodes-108 nodes-304 relabel-110 reserve-108 labels-309 mess-114 update-958 am-109 amnodes-113 figures-reserve-31012);
 
 my $node = PostgreSQL::Test::Cluster->new('kept_decisions');
 $node->init;

@@ -83,7 +83,6 @@ static const YqJournal change_journal = {YQ_SCHEDULER_CHANGE, "scheduler_change_
 typedef struct Changes
 {
 	bool		is_everything;
-	bool		has_am_limits;	/* of other transactions than seen->own */
 	List	   *ids;			/* of applications, char * */
 	List	   *own_ids;		/* those that seen->own has noted */
 	int64		own_rows;
@@ -114,7 +113,6 @@ read_change(const YqRow *row, bool is_own)
 
 	changes->own_rows += is_own;
 	changes->is_everything = changes->is_everything || kind == YQ_CHANGE_EVERYTHING;
-	changes->has_am_limits = changes->has_am_limits || (kind == YQ_CHANGE_AM_LIMITS && !is_own);
 	if (id != NULL && is_own)
 		changes->own_ids = lappend(changes->own_ids, id);
 	else if (id != NULL)
@@ -175,8 +173,6 @@ update(Snapshot snapshot)
 	yq_journal_scan(&change_journal, &cache.seen, snapshot, change_columns, CHANGE_COLUMNS, read_change, &changes);
 	if (changes.is_everything || !update_usage(snapshot))
 		return false;
-	if (changes.has_am_limits)
-		loaded->cluster->am_limits_known_at++;
 	/* the cluster knows what the pass has changed, but not what else its transaction did */
 	if (changes.own_rows != cache.own_changes)
 		changes.ids = list_concat(changes.ids, changes.own_ids);

@@ -116,7 +116,6 @@ assign_in_order(Search *search, YqClusterQueue *leaf, YqLimits *limits, bool is_
 	bool		has_reservations = !yq_amounts_are_none(cluster->calculator, yq_at(cluster, leaf->reserved, 0));
 	YqClusterApplication **applications = has_reservations && !is_checked ? leaf->applications : leaf->demanding[wanted];
 	int			count = has_reservations && !is_checked ? leaf->application_count : leaf->demanding_count[wanted];
-	bool		is_offered = false;
 
 	for (int i = 0; i < count; i++)
 	{
@@ -128,9 +127,6 @@ assign_in_order(Search *search, YqClusterQueue *leaf, YqLimits *limits, bool is_
 			continue;
 		if (!is_checked && !may_assign(search, leaf, reserved, limits))
 			return YQ_OUTCOME_NOTHING;
-		if (!is_offered)
-			yq_cluster_note_limit(cluster, leaf, limits->limit);
-		is_offered = true;
 		is_checked = is_checked || !cluster->settings.continues_looking ||
 			yq_amounts_are_none(cluster->calculator, reserved);
 		if (applications == leaf->applications && !yq_order_wants(cluster, application, wanted))

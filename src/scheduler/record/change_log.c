@@ -88,12 +88,6 @@ write_change(Change change)
 }
 
 void
-yq_change_log_am_limits(void)
-{
-	write_change(make_change(YQ_CHANGE_AM_LIMITS));
-}
-
-void
 yq_change_log_everything(void)
 {
 	write_change(make_change(YQ_CHANGE_EVERYTHING));

@@ -20,13 +20,9 @@
 /* Values of the column kind. */
 #define YQ_CHANGE_APPLICATION 'a'
 #define YQ_CHANGE_EVERYTHING 'e'
-#define YQ_CHANGE_AM_LIMITS 'l'
 
 /* Note applications, by their ids (char *). */
 extern void yq_change_log_applications(const List *ids);
-
-/* Note that yquota_internal.am_limit has changed. */
-extern void yq_change_log_am_limits(void);
 
 /* Note that nothing that was read holds any more. */
 extern void yq_change_log_everything(void);

@@ -66,18 +66,6 @@ copy_amounts(const YqCluster *cluster, const int64 *amounts)
 
 /* -- queues ---------------------------------------------------------------- */
 
-static YqLastLimit *
-make_last_limit(const YqCluster *cluster)
-{
-	YqLastLimit *last_limit = make(cluster, sizeof(YqLastLimit));
-	Size		size = cluster->calculator->types * sizeof(int64);
-
-	last_limit->limit = make(cluster, size);
-	last_limit->am_limit = make(cluster, size);
-	last_limit->of_limit = make(cluster, size);
-	return last_limit;
-}
-
 static void
 set_leaf(YqCluster *cluster, YqClusterQueue *queue)
 {
@@ -102,7 +90,6 @@ set_leaf(YqCluster *cluster, YqClusterQueue *queue)
 		queue->shares[label].limit[YQ_RESPECT_EXCLUSIVITY] = make(cluster, types * sizeof(int64));
 		queue->shares[label].limit[YQ_IGNORE_EXCLUSIVITY] = make(cluster, types * sizeof(int64));
 	}
-	queue->last_limit = make_last_limit(cluster);
 }
 
 static void
@@ -181,8 +168,6 @@ yq_cluster_create(YqHierarchy *hierarchy)
 	cluster->names = yq_bytes_table_create("yquota names of nodes and racks", sizeof(NameEntry), context);
 	cluster->user_limit = yq_user_limit_create(hierarchy);
 	cluster->user_limit->sharers = YQ_ACTIVE_USERS;
-	cluster->am_limits_known_at = 1;
-	cluster->limited = palloc_extended(Max(hierarchy->queue_count, 1) * sizeof(YqClusterQueue *), MCXT_ALLOC_HUGE);
 	cluster->queues = MemoryContextAllocHuge(context, Max(hierarchy->queue_count, 1) * sizeof(YqClusterQueue));
 	memset(cluster->queues, 0, hierarchy->queue_count * sizeof(YqClusterQueue));
 	for (int i = 0; i < hierarchy->queue_count; i++)
@@ -713,17 +698,6 @@ yq_cluster_order_leaf(YqCluster *cluster, YqClusterQueue *leaf)
 }
 
 /* -- passes ----------------------------------------------------------------- */
-
-void
-yq_cluster_note_limit(YqCluster *cluster, YqClusterQueue *leaf, const int64 *limit)
-{
-	YqLastLimit *last_limit = leaf->last_limit;
-
-	memcpy(last_limit->limit, limit, cluster->calculator->types * sizeof(int64));
-	if (!last_limit->is_noted)
-		cluster->limited[cluster->limited_count++] = leaf;
-	last_limit->is_noted = true;
-}
 
 void
 yq_cluster_touch(YqCluster *cluster, YqRequestKey *key)

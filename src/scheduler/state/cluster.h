@@ -121,20 +121,6 @@ typedef struct YqQueueRank
 	float4		used;			/* of that part, or of the partition if there is none */
 } YqQueueRank;
 
-/*
- * What the parent of a leaf handed down when a pass last offered a node to an application
- * of the leaf.  The limit for application masters follows from it (record/last_limit.h).
- */
-typedef struct YqLastLimit
-{
-	bool		is_noted;		/* in this pass */
-	int64	   *limit;
-	uint64		known_at;		/* am_limits_known_at of the cluster when am_limit was read or written; 0: never */
-	int64	   *am_limit;		/* as the table has it */
-	bool		has_followed;	/* of_limit is set */
-	int64	   *of_limit;		/* the limit that am_limit was last computed from */
-} YqLastLimit;
-
 typedef struct YqClusterQueue
 {
 	const YqQueue *queue;
@@ -173,7 +159,6 @@ typedef struct YqClusterQueue
 	bool		is_stale;		/* the loader's */
 	void	   *source;			/* likewise */
 
-	YqLastLimit *last_limit;
 
 } YqClusterQueue;
 
@@ -343,10 +328,6 @@ typedef struct YqCluster
 	struct YqUserLimit *user_limit; /* where limits of users are computed */
 	void	  (*complete_leaf) (struct YqCluster *cluster, YqClusterQueue *leaf);	/* the loader's: before it is put in order */
 	void	   *source;			/* likewise */
-	YqClusterQueue **limited;	/* leaves whose last limits this pass has noted */
-	int			limited_count;
-	uint64		am_limits_known_at; /* another one when others may have written to the table of these limits */
-	bool		has_am_limits;	/* the table has a row to go by */
 	YqClusterApplication **touched; /* with keys that are not what was loaded */
 	int			touched_count;
 	int			touched_room;
@@ -473,9 +454,6 @@ extern void yq_cluster_prepare_again(YqCluster *cluster, const List *queues);
 
 /* Put a leaf in order that is to be looked at, if it is not. */
 extern void yq_cluster_order_leaf(YqCluster *cluster, YqClusterQueue *leaf);
-
-/* A pass offers a node to an application of the leaf, whose parent hands down that limit. */
-extern void yq_cluster_note_limit(YqCluster *cluster, YqClusterQueue *leaf, const int64 *limit);
 
 /* Something of a key is not what was loaded any more. */
 extern void yq_cluster_touch(YqCluster *cluster, YqRequestKey *key);
