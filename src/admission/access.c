@@ -150,14 +150,6 @@ yq_access_check_administrator(const YqHierarchy *hierarchy, const YqSubject *sub
 
 /* -- queues that are yet to be created ------------------------------------ */
 
-static char *
-path_above(const char *path)
-{
-	const char *dot = strrchr(path, '.');
-
-	return dot == NULL ? NULL : pnstrdup(path, dot - path);
-}
-
 /* How many levels may be created below a static queue. */
 static int32
 maximum_depth_of(const YqHierarchy *hierarchy, const YqQueue *queue)
@@ -168,7 +160,7 @@ maximum_depth_of(const YqHierarchy *hierarchy, const YqQueue *queue)
 char *
 yq_missing_parents(const YqHierarchy *hierarchy, const char *path, List **missing)
 {
-	char	   *candidate = path_above(path);
+	char	   *candidate = yq_path_above(path);
 	YqQueue    *existing;
 	YqQueue    *first_static;
 	int			distance = 1;
@@ -184,7 +176,7 @@ yq_missing_parents(const YqHierarchy *hierarchy, const char *path, List **missin
 	first_static = existing;
 	while (first_static == NULL || first_static->is_auto_created)
 	{
-		char	   *above = path_above(candidate);
+		char	   *above = yq_path_above(candidate);
 
 		distance++;
 		if (existing == NULL)
@@ -234,7 +226,7 @@ static YqAccessDecision
 check_template(const YqHierarchy *hierarchy, const char *path, YqQueueTemplate template, YqQueueOperation operation,
 			   const YqSubject *subject)
 {
-	const char *parent_path = path_above(path);
+	const char *parent_path = yq_path_above(path);
 	YqAcl	   *acl = find_template(hierarchy, parent_path, template, operation);
 	const char *name = NULL;
 	YqAclMatch	match;
@@ -252,7 +244,7 @@ check_template(const YqHierarchy *hierarchy, const char *path, YqQueueTemplate t
 static YqAccessDecision
 check_new_queue(const YqHierarchy *hierarchy, const char *path, const YqSubject *subject)
 {
-	char	   *parent_path = path_above(path);
+	char	   *parent_path = yq_path_above(path);
 	YqQueue    *parent = parent_path == NULL ? NULL : yq_hierarchy_find(hierarchy, parent_path);
 	List	   *missing = NIL;
 

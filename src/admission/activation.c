@@ -169,7 +169,7 @@ fits_user(Pass *pass, int slot, const char *username, const int64 *amounts)
 }
 
 static int64 *
-copy(const Pass *pass, const int64 *amounts)
+copy_pass_amounts(const Pass *pass, const int64 *amounts)
 {
 	int64	   *result = yq_hierarchy_amounts(pass->leaf->hierarchy);
 
@@ -182,12 +182,12 @@ hold(const Pass *pass, YqActivation *activation, YqActivationOutcome outcome,
 	 const int64 *used, const int64 *limit)
 {
 	activation->outcome = outcome;
-	activation->used = copy(pass, used);
+	activation->used = copy_pass_amounts(pass, used);
 	activation->limit = limit;
 }
 
 static YqActivation *
-decide(Pass *pass, YqApplication *application)
+decide_activation(Pass *pass, YqApplication *application)
 {
 	YqActivation *activation = palloc0(sizeof(YqActivation));
 	int			slot = yq_leaf_slot(pass->leaf, application->label);
@@ -342,7 +342,7 @@ yq_activation_decide(YqLeaf *leaf, List *applications, const YqApplication *newc
 	foreach(cell, applications)
 	{
 		CHECK_FOR_INTERRUPTS();
-		result = lappend(result, decide(&pass, lfirst(cell)));
+		result = lappend(result, decide_activation(&pass, lfirst(cell)));
 	}
 	return result;
 }

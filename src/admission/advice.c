@@ -459,7 +459,7 @@ yq_sql_note_advice(PG_FUNCTION_ARGS)
 }
 
 static char *
-place_of(const YqViolation *finding)
+describe_place(const YqViolation *finding)
 {
 	char	   *place = psprintf("%s, property %s",
 								 finding->queue == NULL ? "Cluster" : psprintf("Queue %s", finding->queue),
@@ -469,7 +469,7 @@ place_of(const YqViolation *finding)
 }
 
 static void
-warn(List *findings)
+warn_of_findings(List *findings)
 {
 	for (int i = 0; i < Min(list_length(findings), MOST_WARNINGS); i++)
 	{
@@ -477,7 +477,7 @@ warn(List *findings)
 
 		ereport(WARNING,
 				(errmsg("unwise configuration of queues: %s", finding->message),
-				 errdetail("%s.", place_of(finding))));
+				 errdetail("%s.", describe_place(finding))));
 	}
 	if (list_length(findings) > MOST_WARNINGS)
 		ereport(WARNING,
@@ -505,7 +505,7 @@ yq_advise_transaction(const YqHierarchy *hierarchy)
 	if (changes.cluster_too)
 		advise_cluster(&advising);
 	changes.transaction = InvalidTransactionId;
-	warn(advising.findings);
+	warn_of_findings(advising.findings);
 }
 
 /* configuration_advice() */

@@ -211,7 +211,7 @@ static const char *const column_names[READ_COLUMNS] = {
 };
 
 static char *
-text_or_null(Datum value, bool isnull)
+string_or_null(Datum value, bool isnull)
 {
 	return isnull ? NULL : TextDatumGetCString(value);
 }
@@ -227,17 +227,17 @@ make_application(const YqHierarchy *hierarchy, TupleTableSlot *slot, const AttrN
 		values[i] = slot_getattr(slot, columns[i], &nulls[i]);
 	application->application_id = TextDatumGetCString(values[READ_APPLICATION_ID]);
 	application->username = TextDatumGetCString(values[READ_USERNAME]);
-	application->queue = text_or_null(values[READ_QUEUE], nulls[READ_QUEUE]);
+	application->queue = string_or_null(values[READ_QUEUE], nulls[READ_QUEUE]);
 	application->label_name = TextDatumGetCString(values[READ_LABEL]);
 	application->label = yq_hierarchy_label(hierarchy, application->label_name);
-	application->node_label_expression = text_or_null(values[READ_NODE_LABEL_EXPRESSION], nulls[READ_NODE_LABEL_EXPRESSION]);
+	application->node_label_expression = string_or_null(values[READ_NODE_LABEL_EXPRESSION], nulls[READ_NODE_LABEL_EXPRESSION]);
 	application->priority = DatumGetInt32(values[READ_PRIORITY]);
 	application->am_amounts = yq_hierarchy_read_amounts(hierarchy, values[READ_AM_RESOURCE]);
 	application->state = yq_application_state_of_oid(DatumGetObjectId(values[READ_STATE]));
 	application->has_outstanding_requests = DatumGetBool(values[READ_HAS_OUTSTANDING_REQUESTS]);
 	application->submitted_at = DatumGetTimestampTz(values[READ_SUBMITTED_AT]);
-	application->view_acl = text_or_null(values[READ_VIEW_ACL], nulls[READ_VIEW_ACL]);
-	application->modify_acl = text_or_null(values[READ_MODIFY_ACL], nulls[READ_MODIFY_ACL]);
+	application->view_acl = string_or_null(values[READ_VIEW_ACL], nulls[READ_VIEW_ACL]);
+	application->modify_acl = string_or_null(values[READ_MODIFY_ACL], nulls[READ_MODIFY_ACL]);
 	return application;
 }
 

@@ -87,7 +87,7 @@ find_locks(const Locked *locked, bool leaves, const YqQueue *target)
 }
 
 static Locked
-find_application(const char *application_id)
+load_application(const char *application_id)
 {
 	Locked		locked = {.hierarchy = yq_hierarchy_in_force()};
 
@@ -136,7 +136,7 @@ lock_application(const char *application_id, const YqSubject *caller, bool leave
 	Locked		locked;
 
 	yq_queue_lock_configuration(RowExclusiveLock);
-	locked = find_application(application_id);
+	locked = load_application(application_id);
 	check_caller(&locked, caller);
 	*target = find_target(&locked, target_name);
 	while (yq_application_is_live(locked.application->state))
@@ -146,7 +146,7 @@ lock_application(const char *application_id, const YqSubject *caller, bool leave
 
 		CHECK_FOR_INTERRUPTS();
 		yq_queue_locks_take(&taken);
-		locked = find_application(application_id);
+		locked = load_application(application_id);
 		*target = find_target(&locked, target_name);
 		if (!yq_application_is_live(locked.application->state))
 			break;
@@ -171,7 +171,7 @@ typedef struct Leaves
 } Leaves;
 
 static YqLeaf *
-find_leaf(Leaves *leaves, const YqQueue *queue)
+find_loaded_leaf(Leaves *leaves, const YqQueue *queue)
 {
 	YqLeaf	   *leaf;
 	ListCell   *cell;
@@ -225,7 +225,7 @@ let_run(Leaves *leaves, List *applications)
 	foreach(cell, applications)
 	{
 		YqApplication *application = lfirst(cell);
-		YqLeaf	   *leaf = find_leaf(leaves, yq_hierarchy_find(leaves->hierarchy, application->queue));
+		YqLeaf	   *leaf = find_loaded_leaf(leaves, yq_hierarchy_find(leaves->hierarchy, application->queue));
 
 		yq_leaf_note(leaf, application, YQ_APPLICATION_NON_RUNNABLE, YQ_APPLICATION_REJECTED);
 		changed = list_concat(changed, activate_in(leaf, application));
@@ -243,7 +243,7 @@ go_on(Leaves *leaves, const Locked *locked)
 
 	if (locked->queue == NULL)
 		return;
-	leaf = find_leaf(leaves, locked->queue);
+	leaf = find_loaded_leaf(leaves, locked->queue);
 	yq_leaf_note(leaf, application, application->state, YQ_APPLICATION_FINISHED);
 	(void) activate_in(leaf, NULL);
 	if (is_running(application))
@@ -270,7 +270,7 @@ yq_application_end(const char *application_id, YqApplicationState state, const c
 	if (!yq_application_is_live(locked.application->state))
 		return locked.application->state;
 	if (locked.queue != NULL)
-		(void) find_leaf(&leaves, locked.queue);
+		(void) find_loaded_leaf(&leaves, locked.queue);
 	values[0] = CStringGetTextDatum(application_id);
 	values[1] = ObjectIdGetDatum(yq_application_state_oid(state));
 	values[2] = diagnostics == NULL ? (Datum) 0 : CStringGetTextDatum(diagnostics);
@@ -318,7 +318,7 @@ owner_of(const YqApplication *application)
 
 /* May it go there?  Whoever asks, or its owner, has to have access to the target. */
 static void
-check_target(const Locked *locked, const YqQueue *target, const char *target_name, const YqSubject *caller)
+check_move_target(const Locked *locked, const YqQueue *target, const char *target_name, const YqSubject *caller)
 {
 	const YqApplication *application = locked->application;
 	YqSubject	owner;
@@ -422,13 +422,13 @@ yq_application_move(const char *application_id, const char *queue_name, const Yq
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("App in %s state cannot be moved.",
 						yq_application_state_name(locked.application->state))));
-	check_target(&locked, target, queue_name, caller);
+	check_move_target(&locked, target, queue_name, caller);
 	if (target != locked.queue)
 	{
 		move_containers(application_id, target);
 		if (locked.queue != NULL)
-			(void) find_leaf(&leaves, locked.queue);
-		leaf = find_leaf(&leaves, target);
+			(void) find_loaded_leaf(&leaves, locked.queue);
+		leaf = find_loaded_leaf(&leaves, target);
 		yq_leaf_note(leaf, locked.application, YQ_APPLICATION_REJECTED, write_queue(&locked, target));
 		go_on(&leaves, &locked);
 		(void) activate_in(leaf, NULL);

@@ -116,7 +116,7 @@ static YqSavedPlan delete_counter = {
 };
 
 static void
-write_change(const CountedRow *row, const CounterChange *change)
+write_counter_change(const CountedRow *row, const CounterChange *change)
 {
 	YqResource *none = yq_resource_make(NULL, 0);
 	Datum		values[8];
@@ -153,7 +153,7 @@ is_same_counter(const CountedRow *a, const CountedRow *b)
 
 /* Whoever writes the table by hand has not locked what our functions lock. */
 static void
-lock_leaves(const CountedRow *old_row, const CountedRow *new_row)
+lock_leaves_of_rows(const CountedRow *old_row, const CountedRow *new_row)
 {
 	YqQueueLocks locks = {NIL};
 
@@ -166,28 +166,28 @@ lock_leaves(const CountedRow *old_row, const CountedRow *new_row)
 }
 
 static void
-count_change(const CountedRow *old_row, const CountedRow *new_row)
+count_row_change(const CountedRow *old_row, const CountedRow *new_row)
 {
 	CounterChange gone = {0};
 	CounterChange come = {0};
 
-	lock_leaves(old_row, new_row);
+	lock_leaves_of_rows(old_row, new_row);
 	if (old_row != NULL && new_row != NULL && is_same_counter(old_row, new_row))
 	{
 		add_to_change(&come, old_row, -1);
 		add_to_change(&come, new_row, 1);
-		write_change(new_row, &come);
+		write_counter_change(new_row, &come);
 		return;
 	}
 	if (old_row != NULL)
 	{
 		add_to_change(&gone, old_row, -1);
-		write_change(old_row, &gone);
+		write_counter_change(old_row, &gone);
 	}
 	if (new_row != NULL)
 	{
 		add_to_change(&come, new_row, 1);
-		write_change(new_row, &come);
+		write_counter_change(new_row, &come);
 	}
 	yq_total_add((new_row != NULL) - (old_row != NULL));
 }
@@ -227,7 +227,7 @@ yq_sql_count_applications(PG_FUNCTION_ARGS)
 	else if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
 		has_new = read_counted(trigger->tg_relation, trigger->tg_newtuple, &new_row);
 	if (has_old || has_new)
-		count_change(has_old ? &old_row : NULL, has_new ? &new_row : NULL);
+		count_row_change(has_old ? &old_row : NULL, has_new ? &new_row : NULL);
 	PG_RETURN_POINTER(NULL);
 }
 

@@ -132,7 +132,7 @@ on_subtransaction_event(SubXactEvent event, SubTransactionId own_id, SubTransact
 }
 
 static void
-register_callbacks(void)
+register_count_callbacks(void)
 {
 	static bool is_registered = false;
 
@@ -151,7 +151,7 @@ yq_total_add(int change)
 
 	if (change == 0)
 		return;
-	register_callbacks();
+	register_count_callbacks();
 	if (entry == NULL || entry->subtransaction != own_id)
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(TopTransactionContext);
@@ -210,7 +210,7 @@ yq_system_decide(int maximum_applications, bool is_to_be_let_in)
 	int			allowance = Max(maximum_applications / (ALLOWANCES_OF_LIMIT * transactions), 1);
 	YqSystemDecision decision = {.is_allowed = true};
 
-	register_callbacks();
+	register_count_callbacks();
 	if (is_to_be_let_in && admitted < allowance)
 	{
 		yq_queue_lock_system(ShareLock);

@@ -48,14 +48,6 @@ split_path(const char *path)
 	return parts;
 }
 
-static bool
-has_empty_part(const char *path)
-{
-	size_t		length = strlen(path);
-
-	return length == 0 || path[0] == '.' || path[length - 1] == '.' || strstr(path, "..") != NULL;
-}
-
 /* Is this a name of a queue here?  Hadoop has no rule, and makes paths that it cannot read again. */
 static bool
 is_name(const char *begin, const char *end)
@@ -97,14 +89,6 @@ is_ambiguous(const YqHierarchy *hierarchy, const char *name)
 	return yq_hierarchy_find(hierarchy, name) == NULL && yq_hierarchy_name_is_ambiguous(hierarchy, name);
 }
 
-static char *
-above(const char *path)
-{
-	const char *dot = strrchr(path, '.');
-
-	return dot == NULL ? NULL : pnstrdup(path, dot - path);
-}
-
 /* Hadoop's nearest queues above a path that is not there: any, and one that no submission created. */
 typedef struct Ancestors
 {
@@ -127,7 +111,7 @@ find_ancestors(const YqHierarchy *hierarchy, const char *parent_path)
 		result.distance++;
 		if (result.existing == NULL)
 			result.missing = lcons(candidate, result.missing);
-		candidate = above(candidate);
+		candidate = yq_path_above(candidate);
 		result.first_static = candidate == NULL ? NULL : yq_hierarchy_find_by_name(hierarchy, candidate);
 		if (result.existing == NULL)
 			result.existing = result.first_static;
@@ -277,7 +261,7 @@ yq_queue_creation_decide(YqHierarchy *hierarchy, const char *path)
 		creation.leaf = pstrdup(queue->path);
 	else if (is_ambiguous(hierarchy, path))
 		creation.problem = psprintf("Ambiguous queue reference: %s please use full queue path instead.", path);
-	else if (has_empty_part(parts.full))
+	else if (yq_path_has_empty_part(parts.full))
 		creation.problem = psprintf("Application submitted to invalid path due to empty parts: '%s'", parts.full);
 	else if (parts.parent == NULL)
 		creation.problem = psprintf("Could not auto-create leaf queue for %s. Queue mapping does not specify which parent queue it needs to be created under.",
@@ -471,7 +455,7 @@ is_candidate(const YqQueue *queue)
 }
 
 static List *
-find_candidates(const YqHierarchy *hierarchy)
+find_removal_candidates(const YqHierarchy *hierarchy)
 {
 	List	   *paths = NIL;
 
@@ -491,7 +475,7 @@ has_expired(const YqHierarchy *hierarchy, TimestampTz last_used_at)
 }
 
 static void
-decide(const YqHierarchy *hierarchy, HeapTuple row, TupleDesc descriptor, Pass *pass)
+decide_removal(const YqHierarchy *hierarchy, HeapTuple row, TupleDesc descriptor, Pass *pass)
 {
 	bool		isnull;
 	char	   *path = TextDatumGetCString(SPI_getbinval(row, descriptor, 1, &isnull));
@@ -511,7 +495,7 @@ decide(const YqHierarchy *hierarchy, HeapTuple row, TupleDesc descriptor, Pass *
 
 /* Decide about all candidates, and all that were one in the last pass. */
 static Pass
-decide_all(const YqHierarchy *hierarchy, MemoryContext caller)
+decide_all_removals(const YqHierarchy *hierarchy, MemoryContext caller)
 {
 	static YqSavedPlan find = {
 		.command = "SELECT q.path, q.path = ANY ($1) AND NOT EXISTS ("
@@ -521,7 +505,7 @@ decide_all(const YqHierarchy *hierarchy, MemoryContext caller)
 		"LEFT JOIN yquota_internal.created_queue AS c ON c.queue = q.path ORDER BY q.path",
 		.types = {"_text"}
 	};
-	Datum		paths = yq_array_of_strings(find_candidates(hierarchy));
+	Datum		paths = yq_array_of_strings(find_removal_candidates(hierarchy));
 	uint64		rows = yq_saved_plan_run(&find, &paths, NULL);
 	Pass		pass = {.marked = NIL};
 	MemoryContext own = MemoryContextSwitchTo(caller);
@@ -529,7 +513,7 @@ decide_all(const YqHierarchy *hierarchy, MemoryContext caller)
 	for (uint64 row = 0; row < rows; row++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		decide(hierarchy, SPI_tuptable->vals[row], SPI_tuptable->tupdesc, &pass);
+		decide_removal(hierarchy, SPI_tuptable->vals[row], SPI_tuptable->tupdesc, &pass);
 	}
 	MemoryContextSwitchTo(own);
 	return pass;
@@ -574,7 +558,7 @@ yq_unused_queues_remove(YqHierarchy *hierarchy)
 	yq_hierarchy_read_usage(hierarchy);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
-	pass = decide_all(hierarchy, caller);
+	pass = decide_all_removals(hierarchy, caller);
 	write_marks(&pass);
 	paths = yq_array_of_strings(pass.removed);
 	if (pass.removed != NIL)

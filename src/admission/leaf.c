@@ -129,7 +129,7 @@ remove_idle_user(YqLeaf *leaf, const YqLeafUser *user)
 
 /* *sum += sign * amounts */
 static void
-add(const YqLeaf *leaf, int64 **sum, const int64 *amounts, int sign)
+add_signed_amounts(const YqLeaf *leaf, int64 **sum, const int64 *amounts, int sign)
 {
 	if (*sum == NULL)
 		*sum = yq_hierarchy_amounts(leaf->hierarchy);
@@ -162,7 +162,7 @@ static const char *const counter_columns[COUNTER_COLUMNS] = {
 };
 
 static void
-read_counter(const YqRow *row)
+read_leaf_counter(const YqRow *row)
 {
 	YqLeaf	   *leaf = row->argument;
 	YqLeafUser *user = enter_user(leaf, yq_row_text(row, COUNTER_USERNAME));
@@ -175,9 +175,9 @@ read_counter(const YqRow *row)
 	user->accepted += accepted;
 	user->active += yq_row_integer(row, COUNTER_ACTIVE, 0);
 	user->demanding += yq_row_integer(row, COUNTER_DEMANDING, 0);
-	add(leaf, &user->am_used[slot], am_used, 1);
+	add_signed_amounts(leaf, &user->am_used[slot], am_used, 1);
 	leaf->accepted_on[slot] += accepted;
-	add(leaf, &leaf->am_used[slot], am_used, 1);
+	add_signed_amounts(leaf, &leaf->am_used[slot], am_used, 1);
 }
 
 YqLeaf *
@@ -199,7 +199,7 @@ yq_leaf_read(YqHierarchy *hierarchy, const YqQueue *queue)
 
 	snapshot = yq_latest_snapshot();
 	yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", snapshot, queue->path, NULL,
-					   counter_columns, COUNTER_COLUMNS, read_counter, leaf);
+					   counter_columns, COUNTER_COLUMNS, read_leaf_counter, leaf);
 	UnregisterSnapshot(snapshot);
 	for (int i = 0; i < leaf->user_count; i++)
 	{
@@ -233,8 +233,8 @@ count(YqLeaf *leaf, YqLeafUser *user, const YqApplication *application,
 		case YQ_APPLICATION_ACTIVE:
 			user->active += sign;
 			leaf->active += sign;
-			add(leaf, &user->am_used[slot], application->am_amounts, sign);
-			add(leaf, &leaf->am_used[slot], application->am_amounts, sign);
+			add_signed_amounts(leaf, &user->am_used[slot], application->am_amounts, sign);
+			add_signed_amounts(leaf, &leaf->am_used[slot], application->am_amounts, sign);
 			break;
 		default:
 			break;
@@ -299,7 +299,7 @@ note_usage(const YqUsage *usage, void *argument)
 	if (!usage->is_guaranteed || usage->username == NULL)
 		return;
 	old_context = MemoryContextSwitchTo(leaf->context);
-	add(leaf, &enter_user(leaf, usage->username)->used[yq_leaf_slot(leaf, usage->label)], usage->amounts, 1);
+	add_signed_amounts(leaf, &enter_user(leaf, usage->username)->used[yq_leaf_slot(leaf, usage->label)], usage->amounts, 1);
 	MemoryContextSwitchTo(old_context);
 }
 

@@ -41,7 +41,7 @@ check_asker(const char *username)
 }
 
 static const YqQueue *
-find_leaf(const YqHierarchy *hierarchy, const char *name)
+find_named_leaf(const YqHierarchy *hierarchy, const char *name)
 {
 	const YqQueue *queue = yq_hierarchy_find_by_name(hierarchy, name);
 
@@ -79,16 +79,16 @@ typedef struct RowWriter
 } RowWriter;
 
 static void
-put(RowWriter *writer, Datum value)
+put_value(RowWriter *writer, Datum value)
 {
 	Assert(writer->count < (int) lengthof(writer->values));
 	writer->values[writer->count++] = value;
 }
 
 static void
-put_amounts(RowWriter *writer, const int64 *amounts)
+put_limit_amounts(RowWriter *writer, const int64 *amounts)
 {
-	put(writer, yq_hierarchy_resource(writer->hierarchy, amounts));
+	put_value(writer, yq_hierarchy_resource(writer->hierarchy, amounts));
 }
 
 static Datum
@@ -105,11 +105,11 @@ finish_row(FunctionCallInfo fcinfo, RowWriter *writer)
 static void
 put_sharers(RowWriter *writer, const YqUserLimit *limit)
 {
-	put(writer, Int32GetDatum(limit->users));
-	put(writer, Float4GetDatum(limit->weights));
-	put_amounts(writer, limit->used);
-	put_amounts(writer, limit->share);
-	put_amounts(writer, limit->limit);
+	put_value(writer, Int32GetDatum(limit->users));
+	put_value(writer, Float4GetDatum(limit->weights));
+	put_limit_amounts(writer, limit->used);
+	put_limit_amounts(writer, limit->share);
+	put_limit_amounts(writer, limit->limit);
 }
 
 /* user_limit(queue, username, label, ignore_exclusivity) */
@@ -132,7 +132,7 @@ yq_sql_user_limit(PG_FUNCTION_ARGS)
 	YqLeaf	   *leaf;
 
 	check_asker(username);
-	leaf = yq_leaf_read(hierarchy, find_leaf(hierarchy, name));
+	leaf = yq_leaf_read(hierarchy, find_named_leaf(hierarchy, name));
 	active = yq_user_limit_compute(leaf, label, YQ_ACTIVE_USERS, ignores_exclusivity);
 	all = yq_user_limit_compute(leaf, label, YQ_ALL_USERS, ignores_exclusivity);
 	user = yq_leaf_user(leaf, username);
@@ -140,25 +140,25 @@ yq_sql_user_limit(PG_FUNCTION_ARGS)
 	used = user == NULL || user->used[label] == NULL ? nothing : user->used[label];
 	limit = yq_user_limit_for(leaf, active, weight);
 
-	put_amounts(&writer, limit);
-	put_amounts(&writer, used);
-	put(&writer, BoolGetDatum(user != NULL && yq_user_may_be_assigned(leaf, used, limit)));
-	put(&writer, Float4GetDatum(weight));
-	put(&writer, BoolGetDatum(user != NULL && yq_leaf_user_is_active(user)));
-	put(&writer, Float4GetDatum(active->usage_ratio));
-	put_amounts(&writer, active->consumed);
-	put_amounts(&writer, active->current_capacity);
-	put_amounts(&writer, active->minimum_share);
-	put_amounts(&writer, active->most);
+	put_limit_amounts(&writer, limit);
+	put_limit_amounts(&writer, used);
+	put_value(&writer, BoolGetDatum(user != NULL && yq_user_may_be_assigned(leaf, used, limit)));
+	put_value(&writer, Float4GetDatum(weight));
+	put_value(&writer, BoolGetDatum(user != NULL && yq_leaf_user_is_active(user)));
+	put_value(&writer, Float4GetDatum(active->usage_ratio));
+	put_limit_amounts(&writer, active->consumed);
+	put_limit_amounts(&writer, active->current_capacity);
+	put_limit_amounts(&writer, active->minimum_share);
+	put_limit_amounts(&writer, active->most);
 	put_sharers(&writer, active);
-	put_amounts(&writer, yq_user_limit_for(leaf, all, weight));
+	put_limit_amounts(&writer, yq_user_limit_for(leaf, all, weight));
 	put_sharers(&writer, all);
 	return finish_row(fcinfo, &writer);
 }
 
 /* The application, which must have a place in a queue; others' do not exist for who may not ask. */
 static const YqApplication *
-find_application(const YqHierarchy *hierarchy, const char *application_id)
+find_live_application(const YqHierarchy *hierarchy, const char *application_id)
 {
 	const YqApplication *application = yq_application_find(hierarchy, application_id);
 
@@ -180,22 +180,22 @@ yq_sql_headroom(PG_FUNCTION_ARGS)
 {
 	char	   *application_id = text_to_cstring(yq_required_text(fcinfo, 0, "application_id"));
 	YqHierarchy *hierarchy = yq_hierarchy_get();
-	const YqApplication *application = find_application(hierarchy, application_id);
+	const YqApplication *application = find_live_application(hierarchy, application_id);
 	const char *label_name = PG_ARGISNULL(1) ? application->label_name : text_to_cstring(PG_GETARG_TEXT_PP(1));
 	int			label = find_label(hierarchy, label_name);
-	YqLeaf	   *leaf = yq_leaf_read(hierarchy, find_leaf(hierarchy, application->queue));
+	YqLeaf	   *leaf = yq_leaf_read(hierarchy, find_named_leaf(hierarchy, application->queue));
 	const YqHeadroom *headroom = yq_headroom_compute(leaf, label, application->username);
 	RowWriter	writer = {.hierarchy = hierarchy};
 
-	put(&writer, CStringGetTextDatum(leaf->queue->path));
-	put(&writer, CStringGetTextDatum(application->username));
-	put(&writer, CStringGetTextDatum(label_name));
-	put_amounts(&writer, headroom->user_limit);
-	put_amounts(&writer, headroom->user_used);
-	put_amounts(&writer, headroom->queue_limit);
-	put_amounts(&writer, headroom->queue_used);
-	put_amounts(&writer, headroom->total);
-	put_amounts(&writer, headroom->free);
-	put_amounts(&writer, headroom->headroom);
+	put_value(&writer, CStringGetTextDatum(leaf->queue->path));
+	put_value(&writer, CStringGetTextDatum(application->username));
+	put_value(&writer, CStringGetTextDatum(label_name));
+	put_limit_amounts(&writer, headroom->user_limit);
+	put_limit_amounts(&writer, headroom->user_used);
+	put_limit_amounts(&writer, headroom->queue_limit);
+	put_limit_amounts(&writer, headroom->queue_used);
+	put_limit_amounts(&writer, headroom->total);
+	put_limit_amounts(&writer, headroom->free);
+	put_limit_amounts(&writer, headroom->headroom);
 	return finish_row(fcinfo, &writer);
 }

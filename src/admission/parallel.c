@@ -35,7 +35,7 @@ read_user_limit(const YqRow *row)
 {
 	int			limit = yq_row_integer(row, 1, YQ_UNLIMITED);
 	char	   *name = yq_row_text(row, 0);
-	YqBytes		key = {name, strlen(name)};
+	YqBytes		key = yq_bytes_of_string(name);
 	UserLimit  *entry;
 	bool		found;
 	bool		isnull;
@@ -106,7 +106,7 @@ refresh_user_limits(void)
 int
 yq_parallel_user_limit(const char *username)
 {
-	YqBytes		key = {username, strlen(username)};
+	YqBytes		key = yq_bytes_of_string(username);
 	UserLimit  *entry;
 
 	refresh_user_limits();
@@ -197,7 +197,7 @@ count_row_of_user(const YqRow *row)
 static UserRunning *
 count_user(Running *running, const char *username)
 {
-	YqBytes		key = {username, strlen(username)};
+	YqBytes		key = yq_bytes_of_string(username);
 	UserRunning *entry;
 	bool		found;
 	Count		count = {.running = running};
@@ -253,7 +253,7 @@ count_queues(Running *running, const YqQueue *top)
 /* -- decisions ------------------------------------------------------------- */
 
 static YqParallelDecision
-decide(Running *running, const YqQueue *leaf, const char *username)
+decide_parallel_limit(Running *running, const YqQueue *leaf, const char *username)
 {
 	YqParallelDecision decision = {.limit = yq_parallel_user_limit(username)};
 	List	   *limited = yq_parallel_limited_queues(leaf);
@@ -290,7 +290,7 @@ yq_parallel_decide(const YqHierarchy *hierarchy, const YqQueue *leaf, const char
 	if (yq_parallel_user_limit(username) == YQ_UNLIMITED && yq_parallel_limited_queues(leaf) == NIL)
 		return decision;
 	running = begin_counting(hierarchy);
-	decision = decide(&running, leaf, username);
+	decision = decide_parallel_limit(&running, leaf, username);
 	end_counting(&running);
 	return decision;
 }
@@ -323,7 +323,7 @@ promote(Running *running, List *held, int64 most)
 		CHECK_FOR_INTERRUPTS();
 		if (list_length(result) >= most)
 			break;
-		if (leaf == NULL || !decide(running, leaf, application->username).may_run)
+		if (leaf == NULL || !decide_parallel_limit(running, leaf, application->username).may_run)
 			continue;
 		note_running(running, leaf, application->username);
 		result = lappend(result, application);

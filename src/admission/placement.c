@@ -286,16 +286,6 @@ rule_matches(const YqMappingRule *rule, const Variables *variables)
 	return false;
 }
 
-/* Is there an empty part, or nothing after the last dot? */
-static bool
-has_empty_part(const char *tidy_path)
-{
-	size_t		length = strlen(tidy_path);
-
-	return length == 0 || tidy_path[0] == '.' || tidy_path[length - 1] == '.' ||
-		strstr(tidy_path, "..") != NULL;
-}
-
 /*
  * Find the queue of a path that a rule made.  Returns NULL and the full path, or
  * what is wrong with it.
@@ -309,7 +299,7 @@ resolve_path(const YqHierarchy *hierarchy, const char *path, bool may_create, co
 	YqQueue    *queue;
 
 	*must_create = false;
-	if (has_empty_part(tidy_path))
+	if (yq_path_has_empty_part(tidy_path))
 		return psprintf("path \"%s\" has an empty part", path);
 	if (strchr(tidy_path, '.') == NULL)
 	{
@@ -449,7 +439,7 @@ add_list(Candidates *candidates, const RuleList *list)
 }
 
 static Candidates
-find_candidates(const YqApplicant *applicant)
+find_placement_candidates(const YqApplicant *applicant)
 {
 	const YqSubject *subject = applicant->subject;
 	Candidates	candidates = {.count = 0};
@@ -504,7 +494,7 @@ ask_rules(const YqHierarchy *hierarchy, const YqApplicant *applicant, YqPlacemen
 {
 	const YqMappingRule *rules = hierarchy->mapping_rules.rules;
 	Variables	variables = make_variables(applicant);
-	Candidates	candidates = find_candidates(applicant);
+	Candidates	candidates = find_placement_candidates(applicant);
 	int			number;
 
 	while ((number = next_candidate(&candidates)) >= 0)
@@ -553,7 +543,7 @@ take_named_queue(const YqHierarchy *hierarchy, const char *name, const char *why
 		problem = psprintf("queue \"%s\" is ambiguous, use the full path", name);
 	else if (queue == NULL && strchr(name, '.') == NULL)
 		problem = psprintf("queue \"%s\" does not exist", name);
-	else if (queue == NULL && has_empty_part(name))
+	else if (queue == NULL && yq_path_has_empty_part(name))
 		problem = psprintf("queue \"%s\" has an empty part", name);
 	else if (queue == NULL)
 	{

@@ -105,7 +105,7 @@ check_path_with_variables(const YqHierarchy *hierarchy, List *parts, const char 
 }
 
 static char *
-check_target(const YqHierarchy *hierarchy, const char *target)
+check_rule_target(const YqHierarchy *hierarchy, const char *target)
 {
 	bool		is_static = true;
 	List	   *parts = yq_path_split(target);
@@ -150,7 +150,7 @@ check_rule(const YqHierarchy *hierarchy, const YqMappingRule *rule)
 	}
 	if (rule->target == NULL)
 		return pstrdup("policy custom has no customPlacement");
-	return check_target(hierarchy, rule->target);
+	return check_rule_target(hierarchy, rule->target);
 }
 
 static const char *
@@ -213,7 +213,7 @@ check_priority_list(const YqHierarchy *hierarchy, const YqQueue *queue, List *vi
 }
 
 static int
-compare_queues(const ListCell *a, const ListCell *b)
+compare_queue_cells(const ListCell *a, const ListCell *b)
 {
 	return strcmp(((const YqViolation *) lfirst(a))->queue, ((const YqViolation *) lfirst(b))->queue);
 }
@@ -233,7 +233,7 @@ yq_placement_validate(List *violations)
 		CHECK_FOR_INTERRUPTS();
 		lists = check_priority_list(hierarchy, hierarchy->queues[i], lists);
 	}
-	list_sort(lists, compare_queues);
+	list_sort(lists, compare_queue_cells);
 	return list_concat(violations, lists);
 }
 
@@ -313,19 +313,10 @@ yq_path_normalize_root(const YqHierarchy *hierarchy, const char *path, char **no
 	return NULL;
 }
 
-/* The path above, or NULL. */
-static char *
-above(const char *path)
-{
-	const char *dot = strrchr(path, '.');
-
-	return dot == NULL ? NULL : pnstrdup(path, dot - path);
-}
-
 YqPathVerdict
 yq_path_verdict(const YqHierarchy *hierarchy, const char *normalized, char **problem)
 {
-	char	   *parent_path = above(normalized);
+	char	   *parent_path = yq_path_above(normalized);
 	char	   *grandparent_path;
 	YqQueue    *parent;
 	YqQueue    *grandparent;
@@ -350,7 +341,7 @@ yq_path_verdict(const YqHierarchy *hierarchy, const char *normalized, char **pro
 	}
 
 	/* A parent may be created as well, below one of the second generation. */
-	grandparent_path = above(parent_path);
+	grandparent_path = yq_path_above(parent_path);
 	grandparent = grandparent_path == NULL ? NULL : yq_hierarchy_find(hierarchy, grandparent_path);
 	if (grandparent != NULL && !yq_queue_is_leaf(grandparent) && grandparent->creates_v2)
 		return YQ_PATH_CREATABLE;

@@ -111,7 +111,7 @@ compare_candidates(const void *a, const void *b)
  * and taking each leaf once is going through the first applications of leaves.
  */
 static int
-find_candidates(const Room *room, const YqLeafDemand *demands, bool anew, Candidate *candidates)
+find_activation_candidates(const Room *room, const YqLeafDemand *demands, bool anew, Candidate *candidates)
 {
 	int			count = 0;
 
@@ -175,7 +175,7 @@ decide_label(List **changes, Room room, const YqLeafDemand *demands, bool anew)
 	}
 	available = room.parent_capacity - room.activated + freed + TOLERANCE;
 	if (available >= each && each > 0)
-		count = Min(find_candidates(&room, demands, anew, candidates), (int) floorf(available / each));
+		count = Min(find_activation_candidates(&room, demands, anew, candidates), (int) floorf(available / each));
 	if (anew)
 		add_differences(changes, &room, candidates, count);
 	for (int i = 0; !anew && i < count; i++)
@@ -343,7 +343,7 @@ write_changes(List *changes)
 
 /* What the policy changes about all leaves, in the context of the caller. */
 static List *
-decide_all(YqHierarchy *hierarchy, bool anew)
+decide_all_parents(YqHierarchy *hierarchy, bool anew)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	YqLeafDemand *demands = palloc0(sizeof(YqLeafDemand) * Max(hierarchy->queue_count, 1));
@@ -378,13 +378,13 @@ has_managed_leaves(const YqHierarchy *hierarchy, bool anew)
 bool
 yq_queue_management_is_due(YqHierarchy *hierarchy)
 {
-	return has_managed_leaves(hierarchy, false) && decide_all(hierarchy, false) != NIL;
+	return has_managed_leaves(hierarchy, false) && decide_all_parents(hierarchy, false) != NIL;
 }
 
 List *
 yq_queue_management_run(YqHierarchy *hierarchy, bool anew)
 {
-	List	   *changes = has_managed_leaves(hierarchy, anew) ? decide_all(hierarchy, anew) : NIL;
+	List	   *changes = has_managed_leaves(hierarchy, anew) ? decide_all_parents(hierarchy, anew) : NIL;
 
 	write_changes(changes);
 	return changes;

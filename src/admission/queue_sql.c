@@ -54,7 +54,7 @@ static bool is_asked = false;	/* by this transaction, and not done */
 static bool is_refresh = false; /* for a change of the configuration */
 
 static void
-on_transaction_end(XactEvent event, void *argument)
+forget_refresh_at_transaction_end(XactEvent event, void *argument)
 {
 	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_COMMIT || event == XACT_EVENT_PREPARE)
 		is_asked = is_refresh = false;
@@ -62,15 +62,15 @@ on_transaction_end(XactEvent event, void *argument)
 
 /* The row that asked may be gone. */
 static void
-on_subtransaction_end(SubXactEvent event, SubTransactionId own_id, SubTransactionId parent_id,
-					  void *argument)
+forget_refresh_at_subtransaction_end(SubXactEvent event, SubTransactionId own_id, SubTransactionId parent_id,
+									 void *argument)
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
 		is_asked = false;
 }
 
 static void
-execute(const char *command)
+execute_command(const char *command)
 {
 	if (SPI_connect() != SPI_OK_CONNECT || SPI_execute(command, false, 0) < 0)
 		elog(ERROR, "could not execute \"%s\"", command);
@@ -92,17 +92,17 @@ yq_sql_note_queue_change(PG_FUNCTION_ARGS)
 	/* Whoever empties the table begins anew, as a cluster with another configuration. */
 	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) &&
 		RelationGetRelid(trigger->tg_relation) == yq_table_oid(YQ_QUEUE))
-		execute("WITH a AS (DELETE FROM yquota_internal.active_leaf), "
-				"c AS (DELETE FROM yquota_internal.created_queue) DELETE FROM yquota_internal.queue_status");
+		execute_command("WITH a AS (DELETE FROM yquota_internal.active_leaf), "
+						"c AS (DELETE FROM yquota_internal.created_queue) DELETE FROM yquota_internal.queue_status");
 	if (!is_registered)
 	{
-		RegisterXactCallback(on_transaction_end, NULL);
-		RegisterSubXactCallback(on_subtransaction_end, NULL);
+		RegisterXactCallback(forget_refresh_at_transaction_end, NULL);
+		RegisterSubXactCallback(forget_refresh_at_subtransaction_end, NULL);
 		is_registered = true;
 	}
 	is_refresh = is_refresh || !yq_is_changing_queues();
 	if (!is_asked)
-		execute("INSERT INTO yquota_internal.queue_check (is_last) VALUES (false)");
+		execute_command("INSERT INTO yquota_internal.queue_check (is_last) VALUES (false)");
 	is_asked = true;
 	PG_RETURN_POINTER(NULL);
 }
@@ -252,12 +252,12 @@ yq_sql_check_queues(PG_FUNCTION_ARGS)
 						   RelationGetDescr(trigger->tg_relation), &isnull);
 	if (!DatumGetBool(is_last))
 	{
-		execute("INSERT INTO yquota_internal.queue_check (is_last) VALUES (true)");
+		execute_command("INSERT INTO yquota_internal.queue_check (is_last) VALUES (true)");
 		PG_RETURN_POINTER(NULL);
 	}
 	check_transaction();
 	is_asked = false;
-	execute("DELETE FROM yquota_internal.queue_check");
+	execute_command("DELETE FROM yquota_internal.queue_check");
 	PG_RETURN_POINTER(NULL);
 }
 

@@ -136,7 +136,7 @@ typedef struct Refresh
 } Refresh;
 
 static void
-refuse(Refresh *refresh, const YqQueue *queue, const char *property, const char *value, const char *message)
+refuse_change(Refresh *refresh, const YqQueue *queue, const char *property, const char *value, const char *message)
 {
 	refresh->violations = yq_violation_add(refresh->violations, queue->path, property, value, message);
 }
@@ -148,9 +148,9 @@ set_starting_state(Refresh *refresh, YqQueue *queue)
 	bool		parent_runs = queue->parent == NULL || refresh->starts_running[queue->parent->number];
 
 	if (queue->configured_state == 'R' && !parent_runs && !queue->is_auto_created)
-		refuse(refresh, queue, "state", "RUNNING",
-			   psprintf("The parent queue:%s cannot be STOPPED as the child queue:%s is in RUNNING state.",
-						queue->parent->path, queue->path));
+		refuse_change(refresh, queue, "state", "RUNNING",
+					  psprintf("The parent queue:%s cannot be STOPPED as the child queue:%s is in RUNNING state.",
+							   queue->parent->path, queue->path));
 	refresh->starts_running[queue->number] = queue->configured_state == 0 ? parent_runs :
 		queue->configured_state == 'R';
 }
@@ -171,12 +171,12 @@ change_state(Refresh *refresh, YqQueue *queue, const YqQueueStatus *status)
 	queue->is_running = parent == NULL || parent->is_running;
 	/* has been told when it could not have started either */
 	if (!queue->is_running && (parent == NULL || refresh->starts_running[parent->number]))
-		refuse(refresh, queue, "state", "RUNNING",
-			   psprintf("The parent Queue:%s is not running. Please activate the parent queue first", parent->path));
+		refuse_change(refresh, queue, "state", "RUNNING",
+					  psprintf("The parent Queue:%s is not running. Please activate the parent queue first", parent->path));
 }
 
 static bool
-is_leaf(YqQueueKind kind)
+is_leaf_kind(YqQueueKind kind)
 {
 	return kind == YQ_QUEUE_LEAF;
 }
@@ -187,26 +187,26 @@ change_kind(Refresh *refresh, YqQueue *queue, const YqQueueStatus *status)
 {
 	if (status->is_auto_created || status->kind == queue->kind)
 		return false;
-	if (is_leaf(status->kind))
+	if (is_leaf_kind(status->kind))
 	{
 		const char *old_state = yq_queue_state_name(status->is_running,
 													queue->containers + yq_applications_below(queue->path));
 
 		if (strcmp(old_state, "STOPPED") != 0 && refresh->starts_running[queue->number])
-			refuse(refresh, queue, "queues", NULL,
-				   psprintf("Can not convert the leaf queue: %s to parent queue since it is not yet in stopped state. Current State : %s",
-							queue->path, old_state));
+			refuse_change(refresh, queue, "queues", NULL,
+						  psprintf("Can not convert the leaf queue: %s to parent queue since it is not yet in stopped state. Current State : %s",
+								   queue->path, old_state));
 		return true;
 	}
 	if (status->kind != YQ_QUEUE_MANAGED_PARENT && queue->kind == YQ_QUEUE_MANAGED_PARENT)
-		refuse(refresh, queue, "auto-create-child-queue.enabled", "true",
-			   psprintf("Can not convert parent queue: %s to auto create enabled parent queue since it could have other pre-configured queues which is not supported",
-						queue->path));
+		refuse_change(refresh, queue, "auto-create-child-queue.enabled", "true",
+					  psprintf("Can not convert parent queue: %s to auto create enabled parent queue since it could have other pre-configured queues which is not supported",
+							   queue->path));
 	if (status->kind == YQ_QUEUE_MANAGED_PARENT)
-		refuse(refresh, queue, "auto-create-child-queue.enabled", NULL,
-			   psprintf("Cannot convert auto create enabled parent queue: %s to leaf queue. Please check  parent queue's configuration auto-create-child-queue.enabled is set to true",
-						queue->path));
-	return is_leaf(queue->kind);
+		refuse_change(refresh, queue, "auto-create-child-queue.enabled", NULL,
+					  psprintf("Cannot convert auto create enabled parent queue: %s to leaf queue. Please check  parent queue's configuration auto-create-child-queue.enabled is set to true",
+							   queue->path));
+	return is_leaf_kind(queue->kind);
 }
 
 static void
@@ -214,12 +214,12 @@ check_allocation_kept(Refresh *refresh, YqQueue *queue, const YqQueueStatus *sta
 {
 	const YqHierarchy *hierarchy = refresh->hierarchy;
 
-	if (is_leaf(queue->kind) && is_leaf(status->kind) &&
+	if (is_leaf_kind(queue->kind) && is_leaf_kind(status->kind) &&
 		!yq_amounts_fit_in(&hierarchy->calculator, status->maximum_allocation, queue->maximum_allocation))
-		refuse(refresh, queue, "maximum-allocation", yq_amounts_text(hierarchy, queue->maximum_allocation),
-			   psprintf("Trying to reinitialize %s the maximum allocation size can not be decreased! Current setting: %s, trying to set it to: %s",
-						queue->path, yq_amounts_text(hierarchy, status->maximum_allocation),
-						yq_amounts_text(hierarchy, queue->maximum_allocation)));
+		refuse_change(refresh, queue, "maximum-allocation", yq_amounts_text(hierarchy, queue->maximum_allocation),
+					  psprintf("Trying to reinitialize %s the maximum allocation size can not be decreased! Current setting: %s, trying to set it to: %s",
+							   queue->path, yq_amounts_text(hierarchy, status->maximum_allocation),
+							   yq_amounts_text(hierarchy, queue->maximum_allocation)));
 }
 
 static void
@@ -264,7 +264,7 @@ check_deletions(Refresh *refresh)
 	foreach(cell, gone)
 	{
 		const YqQueueStatus *status = lfirst(cell);
-		YqBytes		key = {status->path, strlen(status->path)};
+		YqBytes		key = yq_bytes_of_string(status->path);
 		bool		is_left_stopped = status->is_auto_created ||
 			yq_bytes_table_find(refresh->hierarchy->kept_stopped, key) != NULL;
 

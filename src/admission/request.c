@@ -12,7 +12,7 @@
 #include "queues/text.h"
 
 static bool
-refuse(YqVerdict *verdict, const char *decided_by, const YqQueue *queue, char *reason)
+refuse_request(YqVerdict *verdict, const char *decided_by, const YqQueue *queue, char *reason)
 {
 	verdict->decided_by = decided_by;
 	verdict->decided_at = queue == NULL ? NULL : queue->path;
@@ -21,7 +21,7 @@ refuse(YqVerdict *verdict, const char *decided_by, const YqQueue *queue, char *r
 }
 
 static int64
-round_up(int64 amount, int64 step)
+round_up_to_step(int64 amount, int64 step)
 {
 	return step == 0 ? amount : (amount + (step - 1)) / step * step;
 }
@@ -33,7 +33,7 @@ yq_request_normalize(const YqHierarchy *hierarchy, int64 *amounts, const int64 *
 	int			types = hierarchy->calculator.is_dominant ? hierarchy->calculator.types : YQ_MEMORY + 1;
 
 	for (int i = 0; i < types; i++)
-		amounts[i] = Min(round_up(Max(amounts[i], minimum[i]), minimum[i]), maximum[i]);
+		amounts[i] = Min(round_up_to_step(Max(amounts[i], minimum[i]), minimum[i]), maximum[i]);
 	/* the default calculator knows memory alone; a container has a core */
 	for (int i = types; i < hierarchy->calculator.types; i++)
 		amounts[i] = i == YQ_VCORES && amounts[YQ_MEMORY] > 0 ? 1 : 0;
@@ -69,7 +69,7 @@ known_types(const YqHierarchy *hierarchy)
 }
 
 static int
-find_type(const YqHierarchy *hierarchy, const YqResourceEntry *entry)
+find_entry_type(const YqHierarchy *hierarchy, const YqResourceEntry *entry)
 {
 	for (int i = 0; i < hierarchy->calculator.types; i++)
 	{
@@ -89,13 +89,13 @@ yq_request_read(const YqHierarchy *hierarchy, const YqQueue *queue, const YqReso
 
 	for (int i = 0; i < count; i++)
 	{
-		int			type = find_type(hierarchy, &entries[i]);
+		int			type = find_entry_type(hierarchy, &entries[i]);
 
 		if (type < 0)
-			return refuse(verdict, "allocation", queue,
-						  psprintf("Unknown resource '%s'. Known resources are [%s]",
-								   pnstrdup(entries[i].name, entries[i].name_length),
-								   known_types(hierarchy)));
+			return refuse_request(verdict, "allocation", queue,
+								  psprintf("Unknown resource '%s'. Known resources are [%s]",
+										   pnstrdup(entries[i].name, entries[i].name_length),
+										   known_types(hierarchy)));
 		amounts[type] = entries[i].amount;
 	}
 	return true;
@@ -108,17 +108,17 @@ yq_request_check(const YqHierarchy *hierarchy, const YqQueue *queue, const int64
 	for (int i = 0; i < hierarchy->calculator.types; i++)
 	{
 		if (amounts[i] < 0)
-			return refuse(verdict, "allocation", queue,
-						  psprintf("Invalid resource request! Requested resource is less than 0: requested resource type=[%s], requested resource=%s",
-								   hierarchy->type_names[i], yq_amounts_text(hierarchy, amounts)));
+			return refuse_request(verdict, "allocation", queue,
+								  psprintf("Invalid resource request! Requested resource is less than 0: requested resource type=[%s], requested resource=%s",
+										   hierarchy->type_names[i], yq_amounts_text(hierarchy, amounts)));
 		if (amounts[i] > maximum[i])
 		{
 			verdict->used_amounts = amounts;
 			verdict->maximum_amounts = maximum;
-			return refuse(verdict, "allocation", queue,
-						  psprintf("Invalid resource request! Requested resource is greater than maximum allowed allocation: requested resource type=[%s], requested resource=%s, maximum allowed allocation=%s",
-								   hierarchy->type_names[i], yq_amounts_text(hierarchy, amounts),
-								   yq_amounts_text(hierarchy, maximum)));
+			return refuse_request(verdict, "allocation", queue,
+								  psprintf("Invalid resource request! Requested resource is greater than maximum allowed allocation: requested resource type=[%s], requested resource=%s, maximum allowed allocation=%s",
+										   hierarchy->type_names[i], yq_amounts_text(hierarchy, amounts),
+										   yq_amounts_text(hierarchy, maximum)));
 		}
 	}
 	return true;
@@ -134,12 +134,12 @@ yq_am_label_check(const YqHierarchy *hierarchy, const YqQueue *queue, const char
 	{
 		if (number >= 0)
 			return true;
-		return refuse(verdict, "label", queue,
-					  psprintf("Invalid label resource request, cluster do not contain, label= %s", label));
+		return refuse_request(verdict, "label", queue,
+							  psprintf("Invalid label resource request, cluster do not contain, label= %s", label));
 	}
-	return refuse(verdict, "label", queue,
-				  psprintf("Invalid resource request, queue=%s doesn't have permission to access all labels in resource request. labelExpression of resource request=%s",
-						   queue->path, label));
+	return refuse_request(verdict, "label", queue,
+						  psprintf("Invalid resource request, queue=%s doesn't have permission to access all labels in resource request. labelExpression of resource request=%s",
+								   queue->path, label));
 }
 
 bool
@@ -155,16 +155,16 @@ yq_request_label(const YqHierarchy *hierarchy, const YqQueue *queue, const char 
 		*label = "";
 		if (found == NULL || found[0] == '\0')
 			return true;
-		return refuse(verdict, "label", queue,
-					  pstrdup("Invalid resource request, node label not enabled but request contains label expression"));
+		return refuse_request(verdict, "label", queue,
+							  pstrdup("Invalid resource request, node label not enabled but request contains label expression"));
 	}
 	if (found == NULL && queue != NULL)
 		found = queue->default_label == NULL ? "" : queue->default_label;
 	*label = found;
 	if (found != NULL && strstr(found, "&&") != NULL)
-		return refuse(verdict, "label", queue,
-					  psprintf("Invalid resource request, queue=%s specified more than one node label in a node label expression, node label expression = %s",
-							   queue == NULL ? "" : queue->path, found));
+		return refuse_request(verdict, "label", queue,
+							  psprintf("Invalid resource request, queue=%s specified more than one node label in a node label expression, node label expression = %s",
+									   queue == NULL ? "" : queue->path, found));
 	return found == NULL || queue == NULL || yq_am_label_check(hierarchy, queue, found, verdict);
 }
 

@@ -44,7 +44,7 @@ typedef struct Decision
 } Decision;
 
 static bool
-refuse(Decision *decision, const char *decided_by, const char *decided_at, char *reason)
+refuse_submission(Decision *decision, const char *decided_by, const char *decided_at, char *reason)
 {
 	YqVerdict  *verdict = &decision->admission->verdict;
 
@@ -55,7 +55,7 @@ refuse(Decision *decision, const char *decided_by, const char *decided_at, char 
 }
 
 static void
-find_queue(Decision *decision)
+find_placed_queue(Decision *decision)
 {
 	decision->queue = decision->placement.queue == NULL ?
 		yq_hierarchy_find_by_name(decision->hierarchy, decision->queue_name) :
@@ -98,13 +98,13 @@ place(Decision *decision)
 		ask_for_place(decision);
 	}
 	if (decision->placement.outcome == YQ_PLACEMENT_REJECTED)
-		return refuse(decision, "placement", NULL,
-					  psprintf("Application %s submitted by user %s was rejected by a mapping rule: %s",
-							   decision->submission->application_id, decision->submission->subject.username,
-							   decision->placement.reason));
+		return refuse_submission(decision, "placement", NULL,
+								 psprintf("Application %s submitted by user %s was rejected by a mapping rule: %s",
+										  decision->submission->application_id, decision->submission->subject.username,
+										  decision->placement.reason));
 	decision->queue_name = decision->placement.queue == NULL ? decision->submission->queue :
 		decision->placement.queue;
-	find_queue(decision);
+	find_placed_queue(decision);
 	return true;
 }
 
@@ -114,8 +114,8 @@ decide_lifetime(Decision *decision)
 	const int64 *requested = decision->submission->lifetime;
 
 	if (requested != NULL && *requested <= 0)
-		return refuse(decision, "lifetime", NULL,
-					  psprintf("Invalid application timeout, value=" INT64_FORMAT " for type=LIFETIME", *requested));
+		return refuse_submission(decision, "lifetime", NULL,
+								 psprintf("Invalid application timeout, value=" INT64_FORMAT " for type=LIFETIME", *requested));
 	decision->admission->lifetime = yq_application_lifetime(decision->queue, requested == NULL ? -1 : *requested);
 	return true;
 }
@@ -138,9 +138,9 @@ decide_priority(Decision *decision)
 	decision->admission->application.priority = priority.priority;
 	if (priority.allowed)
 		return true;
-	return refuse(decision, "priority_acl", decision->queue == NULL ? NULL : decision->queue->path,
-				  psprintf("User %s does not have permission to submit/update %s for %d",
-						   submission->subject.username, submission->application_id, priority.priority));
+	return refuse_submission(decision, "priority_acl", decision->queue == NULL ? NULL : decision->queue->path,
+							 psprintf("User %s does not have permission to submit/update %s for %d",
+									  submission->subject.username, submission->application_id, priority.priority));
 }
 
 static bool
@@ -151,10 +151,10 @@ check_access(Decision *decision)
 
 	if (access.allowed)
 		return true;
-	return refuse(decision, "acl", decision->queue == NULL ? NULL : decision->queue->path,
-				  psprintf("User %s does not have permission to submit %s to queue %s: %s",
-						   subject->username, decision->submission->application_id,
-						   decision->queue_name, access.reason));
+	return refuse_submission(decision, "acl", decision->queue == NULL ? NULL : decision->queue->path,
+							 psprintf("User %s does not have permission to submit %s to queue %s: %s",
+									  subject->username, decision->submission->application_id,
+									  decision->queue_name, access.reason));
 }
 
 /* -- what the scheduler looks at --------------------------------------------- */
@@ -170,9 +170,9 @@ check_system(Decision *decision)
 	decision->admission->verdict.has_numbers = true;
 	decision->admission->verdict.used = system.applications;
 	decision->admission->verdict.maximum = maximum;
-	return refuse(decision, "maximum_applications_system", NULL,
-				  psprintf("Maximum system application limit reached, cannot accept submission of application: %s",
-						   decision->submission->application_id));
+	return refuse_submission(decision, "maximum_applications_system", NULL,
+							 psprintf("Maximum system application limit reached, cannot accept submission of application: %s",
+									  decision->submission->application_id));
 }
 
 /* Have the queue that a rule or its full path asks for. */
@@ -185,15 +185,15 @@ create_queue(Decision *decision)
 	if (creation.problem == NULL && decision->is_to_be_let_in)
 		creation.problem = yq_queue_creation_execute(&creation);
 	if (creation.problem != NULL && decision->placement.outcome == YQ_PLACED_AS_NAMED)
-		return refuse(decision, "placement", NULL,
-					  psprintf("Application %s submitted by user %s to unknown queue: %s: %s",
-							   submission->application_id, submission->subject.username,
-							   decision->queue_name, creation.problem));
+		return refuse_submission(decision, "placement", NULL,
+								 psprintf("Application %s submitted by user %s to unknown queue: %s: %s",
+										  submission->application_id, submission->subject.username,
+										  decision->queue_name, creation.problem));
 	if (creation.problem != NULL)
-		return refuse(decision, "placement", NULL,
-					  psprintf("Application %s submission by user : %s to  queue : %s failed : %s",
-							   submission->application_id, submission->subject.username,
-							   decision->queue_name, creation.problem));
+		return refuse_submission(decision, "placement", NULL,
+								 psprintf("Application %s submission by user : %s to  queue : %s failed : %s",
+										  submission->application_id, submission->subject.username,
+										  decision->queue_name, creation.problem));
 	decision->queue_name = decision->admission->application.queue = creation.leaf;
 	if (!decision->is_to_be_let_in)
 		return true;
@@ -214,22 +214,22 @@ have_queue(Decision *decision)
 	if (decision->queue == NULL && decision->placement.must_create)
 		return true;			/* nobody is to be let in: the queue would be there */
 	if (decision->queue == NULL && yq_hierarchy_name_is_ambiguous(decision->hierarchy, decision->queue_name))
-		return refuse(decision, "placement", NULL,
-					  psprintf("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.",
-							   id, username, decision->queue_name));
+		return refuse_submission(decision, "placement", NULL,
+								 psprintf("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.",
+										  id, username, decision->queue_name));
 	if (decision->queue == NULL)
-		return refuse(decision, "placement", NULL,
-					  psprintf("Application %s submitted by user %s to unknown queue: %s",
-							   id, username, decision->queue_name));
+		return refuse_submission(decision, "placement", NULL,
+								 psprintf("Application %s submitted by user %s to unknown queue: %s",
+										  id, username, decision->queue_name));
 	if (decision->queue->kind != YQ_QUEUE_LEAF)
-		return refuse(decision, "placement", decision->queue->path,
-					  psprintf("Application %s submitted by user : %s to non-leaf queue : %s",
-							   id, username, decision->queue_name));
+		return refuse_submission(decision, "placement", decision->queue->path,
+								 psprintf("Application %s submitted by user : %s to non-leaf queue : %s",
+										  id, username, decision->queue_name));
 	if (yq_queue_is_created_leaf(decision->queue) && decision->placement.outcome != YQ_PLACED &&
 		decision->placement.outcome != YQ_PLACED_BY_DEFAULT)
-		return refuse(decision, "placement", decision->queue->path,
-					  psprintf("Application %s submission by user : %s to specified queue : %s  is prohibited. Verify automatic queue mapping for user exists in yarn.scheduler.capacity.queue-mappings",
-							   id, username, decision->queue_name));
+		return refuse_submission(decision, "placement", decision->queue->path,
+								 psprintf("Application %s submission by user : %s to specified queue : %s  is prohibited. Verify automatic queue mapping for user exists in yarn.scheduler.capacity.queue-mappings",
+										  id, username, decision->queue_name));
 	return true;
 }
 
@@ -264,10 +264,10 @@ map_workflow(Decision *decision)
 	decision->admission->application.priority = priority.priority;
 	if (priority.allowed)
 		return true;
-	return refuse(decision, "priority_acl", decision->queue_name,
-				  psprintf("Failed to submit application %s submitted by user %s reason: User %s does not have permission to submit/update %s for %d",
-						   submission->application_id, submission->subject.username,
-						   submission->subject.username, submission->application_id, priority.priority));
+	return refuse_submission(decision, "priority_acl", decision->queue_name,
+							 psprintf("Failed to submit application %s submitted by user %s reason: User %s does not have permission to submit/update %s for %d",
+									  submission->application_id, submission->subject.username,
+									  submission->subject.username, submission->application_id, priority.priority));
 }
 
 /* -- limits of the leaf ------------------------------------------------------ */
@@ -410,14 +410,14 @@ check_credit(Decision *decision)
 	}
 	SPI_finish();
 	if (!is_known)
-		return refuse(decision, "project", submission->project,
-					  psprintf("Project %s does not exist, cannot accept submission of application: %s",
-							   submission->project, submission->application_id));
+		return refuse_submission(decision, "project", submission->project,
+								 psprintf("Project %s does not exist, cannot accept submission of application: %s",
+										  submission->project, submission->application_id));
 	if (remaining == NULL)
 		return true;
-	return refuse(decision, "project_quota", limited_by,
-				  psprintf("Project %s has no credit left (%s), cannot accept submission of application: %s",
-						   limited_by, remaining, submission->application_id));
+	return refuse_submission(decision, "project_quota", limited_by,
+							 psprintf("Project %s has no credit left (%s), cannot accept submission of application: %s",
+									  limited_by, remaining, submission->application_id));
 }
 
 /* -- may it start? ------------------------------------------------------------ */
@@ -459,7 +459,7 @@ hold_for_activation(Decision *decision, const YqActivation *held)
  * (UsersManager.activateApplication()).
  */
 static void
-ask_for_master(Decision *decision)
+note_outstanding_am_request(Decision *decision)
 {
 	YqApplication *application = &decision->admission->application;
 	const YqLeafUser *user = yq_leaf_user(decision->leaf, application->username);
@@ -486,7 +486,7 @@ start(Decision *decision)
 	if (!parallel.may_run)
 	{
 		application->state = YQ_APPLICATION_NON_RUNNABLE;
-		ask_for_master(decision);
+		note_outstanding_am_request(decision);
 		hold_for_parallel(decision, &parallel);
 		return;
 	}
@@ -500,7 +500,7 @@ start(Decision *decision)
 		else
 			admission->also_activated = lappend(admission->also_activated, activation->application);
 	}
-	ask_for_master(decision);
+	note_outstanding_am_request(decision);
 	if (held != NULL)
 		hold_for_activation(decision, held);
 }

@@ -26,7 +26,7 @@ typedef struct Computation
 } Computation;
 
 static int64 *
-copy(const YqHierarchy *hierarchy, const int64 *amounts)
+copy_limit_amounts(const YqHierarchy *hierarchy, const int64 *amounts)
 {
 	int64	   *result = yq_hierarchy_amounts(hierarchy);
 
@@ -35,7 +35,7 @@ copy(const YqHierarchy *hierarchy, const int64 *amounts)
 }
 
 static void
-set(const YqCalculator *calculator, int64 *result, const int64 *a)
+copy_to_amounts(const YqCalculator *calculator, int64 *result, const int64 *a)
 {
 	memcpy(result, a, calculator->types * sizeof(int64));
 }
@@ -65,7 +65,7 @@ set_current_capacity(const Computation *computation)
 	yq_amounts_multiply_and_normalize_up(calculator, result->consumed, computation->total,
 										 result->usage_ratio, computation->step);
 	if (yq_amounts_compare(calculator, computation->total, result->consumed, computation->capacity) < 0)
-		set(calculator, result->current_capacity, computation->capacity);
+		copy_to_amounts(calculator, result->current_capacity, computation->capacity);
 	else
 		set_sum(calculator, result->current_capacity, result->consumed, computation->step);
 }
@@ -77,7 +77,7 @@ set_shares(const Computation *computation, const int64 *used_by_sharers)
 	YqUserLimit *result = computation->result;
 
 	if (result->sharers == YQ_ALL_USERS)
-		set(calculator, result->used, result->current_capacity);
+		copy_to_amounts(calculator, result->used, result->current_capacity);
 	else
 		set_sum(calculator, result->used, used_by_sharers, computation->step);
 	yq_amounts_divide_and_ceil(calculator, result->share, result->used, result->weights);
@@ -95,7 +95,7 @@ set_most(const Computation *computation, bool ignores_exclusivity)
 	YqUserLimit *result = computation->result;
 
 	if (ignores_exclusivity)
-		set(calculator, result->most, computation->total);
+		copy_to_amounts(calculator, result->most, computation->total);
 	/* the factor is off, or there is nothing to multiply by it */
 	else if (queue->user_limit_factor == -1 || yq_amounts_are_none(calculator, computation->guarantee))
 		yq_amounts_round_down(calculator, result->most,
@@ -204,7 +204,7 @@ yq_user_may_be_assigned(const YqLeaf *leaf, const int64 *used, const int64 *limi
 
 /* a - b, of memory and cores at least nothing. */
 static void
-subtract(const YqHierarchy *hierarchy, int64 *result, const int64 *a, const int64 *b)
+subtract_within_zero(const YqHierarchy *hierarchy, int64 *result, const int64 *a, const int64 *b)
 {
 	for (int i = 0; i < hierarchy->calculator.types; i++)
 		result[i] = a[i] - b[i];
@@ -222,11 +222,11 @@ queue_limit(const YqLeaf *leaf, const YqQueueLabel *configured)
 	if (configured == NULL)
 		return most;
 	if (configured->label != 0)
-		return copy(hierarchy, configured->effective_maximum);
+		return copy_limit_amounts(hierarchy, configured->effective_maximum);
 	yq_amounts_round_down(&hierarchy->calculator, most, configured->effective_maximum,
 						  hierarchy->settings.minimum_allocation);
-	return copy(hierarchy, yq_amounts_min(&hierarchy->calculator, hierarchy->cluster, most,
-										  yq_queue_limit(hierarchy, leaf->queue)));
+	return copy_limit_amounts(hierarchy, yq_amounts_min(&hierarchy->calculator, hierarchy->cluster, most,
+														yq_queue_limit(hierarchy, leaf->queue)));
 }
 
 static void
@@ -236,14 +236,14 @@ set_headroom(const YqHierarchy *hierarchy, YqHeadroom *result)
 	int64		left_to_queue[YQ_MAX_RESOURCE_TYPES] = {0};
 	const int64 *least;
 
-	subtract(hierarchy, left_to_user, result->user_limit, result->user_used);
-	subtract(hierarchy, left_to_queue, result->queue_limit, result->queue_used);
+	subtract_within_zero(hierarchy, left_to_user, result->user_limit, result->user_used);
+	subtract_within_zero(hierarchy, left_to_queue, result->queue_limit, result->queue_used);
 	for (int i = 0; i < hierarchy->calculator.types; i++)
 		left_to_user[i] = Min(left_to_user[i], left_to_queue[i]);
 	yq_amounts_round_down(&hierarchy->calculator, left_to_user, left_to_user,
 						  hierarchy->settings.minimum_allocation);
 	least = yq_amounts_min(&hierarchy->calculator, result->total, result->free, left_to_user);
-	result->headroom = copy(hierarchy, least);
+	result->headroom = copy_limit_amounts(hierarchy, least);
 	result->headroom[YQ_MEMORY] = Max(result->headroom[YQ_MEMORY], 0);
 }
 

@@ -49,6 +49,12 @@ yq_required_text(FunctionCallInfo fcinfo, int argument, const char *name)
 	return value;
 }
 
+char *
+yq_text_argument(FunctionCallInfo fcinfo, int argument)
+{
+	return PG_ARGISNULL(argument) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(argument));
+}
+
 static int
 read_array(ArrayType *array, const char *name, Datum **elements)
 {

@@ -21,6 +21,9 @@ extern void yq_require_value(bool isnull, const char *name);
 /* An argument that must be neither null nor empty. */
 extern text *yq_required_text(FunctionCallInfo fcinfo, int argument, const char *name);
 
+/* An argument as a string, NULL when it is null. */
+extern char *yq_text_argument(FunctionCallInfo fcinfo, int argument);
+
 /* An array of text without nulls in it; null is empty.  Returns how many, palloc'd. */
 extern int	yq_text_array(FunctionCallInfo fcinfo, int argument, const char *name,
 						  const char ***strings);

@@ -20,6 +20,14 @@ typedef struct YqBytes
 	Size		length;
 } YqBytes;
 
+static inline YqBytes
+yq_bytes_of_string(const char *string)
+{
+	YqBytes		bytes = {string, strlen(string)};
+
+	return bytes;
+}
+
 /* Make a table in a context; it goes when the context does. */
 extern HTAB *yq_bytes_table_create(const char *name, Size entry_size,
 								   MemoryContext context);

@@ -127,7 +127,7 @@ compare_entry_names(const YqResourceEntry *a, const YqResourceEntry *b)
 }
 
 static inline bool
-name_is(const ResourceName *known, const char *name, int name_length)
+entry_has_name(const ResourceName *known, const char *name, int name_length)
 {
 	return known->length == name_length &&
 		(known->name == name || memcmp(known->name, name, name_length) == 0);
@@ -139,7 +139,7 @@ name_code(const char *name, int name_length)
 {
 	for (int i = 0; i < (int) lengthof(known_names); i++)
 	{
-		if (name_is(&known_names[i], name, name_length))
+		if (entry_has_name(&known_names[i], name, name_length))
 			return i + 1;
 	}
 	return SPELLED_NAME;
@@ -161,7 +161,7 @@ yq_resource_name_normalize(const char **name, int *name_length)
 
 	for (int i = 0; i < (int) lengthof(aliases); i++)
 	{
-		if (name_is(&aliases[i].alias, *name, *name_length))
+		if (entry_has_name(&aliases[i].alias, *name, *name_length))
 		{
 			*name = aliases[i].meaning.name;
 			*name_length = aliases[i].meaning.length;
@@ -177,7 +177,7 @@ yq_resource_name_normalize(const char **name, int *name_length)
  */
 
 static const uint8 *
-read_name(const uint8 *p, const uint8 *end, YqResourceEntry *entry)
+decode_name(const uint8 *p, const uint8 *end, YqResourceEntry *entry)
 {
 	uint8		code = *p++;
 
@@ -198,7 +198,7 @@ read_name(const uint8 *p, const uint8 *end, YqResourceEntry *entry)
 }
 
 static const uint8 *
-read_amount(const uint8 *p, const uint8 *end, YqResourceEntry *entry)
+decode_amount(const uint8 *p, const uint8 *end, YqResourceEntry *entry)
 {
 	uint64		zigzag = 0;
 
@@ -230,8 +230,8 @@ yq_resource_read(const YqResource *resource, YqResourceEntry *entries)
 	{
 		if (count == YQ_RESOURCE_MAX_ENTRIES)
 			report_corrupt("Too many entries.");
-		p = read_name(p, end, &entries[count]);
-		p = read_amount(p, end, &entries[count]);
+		p = decode_name(p, end, &entries[count]);
+		p = decode_amount(p, end, &entries[count]);
 		if (count > 0 &&
 			compare_entry_names(&entries[count - 1], &entries[count]) >= 0)
 			report_corrupt("Names are not in order.");

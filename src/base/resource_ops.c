@@ -144,7 +144,7 @@ yq_sql_resource_cmp(PG_FUNCTION_ARGS)
 }
 
 static int
-compare_for_sort(Datum x, Datum y, SortSupport ssup)
+compare_resources_for_sort(Datum x, Datum y, SortSupport ssup)
 {
 	YqResource *a = DatumGetYqResourceP(x);
 	YqResource *b = DatumGetYqResourceP(y);
@@ -163,7 +163,7 @@ yq_sql_resource_sortsupport(PG_FUNCTION_ARGS)
 {
 	SortSupport ssup = (SortSupport) PG_GETARG_POINTER(0);
 
-	ssup->comparator = compare_for_sort;
+	ssup->comparator = compare_resources_for_sort;
 	PG_RETURN_VOID();
 }
 

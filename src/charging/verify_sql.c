@@ -13,6 +13,7 @@
  */
 #include "base/compat.h"
 
+#include "base/arguments.h"
 #include "base/resource.h"
 #include "fmgr.h"
 #include "pricing/factors.h"
@@ -40,12 +41,6 @@ enum
 	DUE_DOMINANT
 };
 
-static const char *
-text_argument(FunctionCallInfo fcinfo, int argument)
-{
-	return PG_ARGISNULL(argument) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(argument));
-}
-
 /* The factors and outages that apply; NULL when there are none at all. */
 static ArrayType *
 factors_of_arguments(FunctionCallInfo fcinfo)
@@ -54,10 +49,10 @@ factors_of_arguments(FunctionCallInfo fcinfo)
 
 	if (!yq_factors_exist())
 		return NULL;
-	payer.project = text_argument(fcinfo, DUE_PROJECT);
-	payer.application_id = text_argument(fcinfo, DUE_APPLICATION_ID);
-	payer.username = text_argument(fcinfo, DUE_USERNAME);
-	payer.queue = text_argument(fcinfo, DUE_QUEUE);
+	payer.project = yq_text_argument(fcinfo, DUE_PROJECT);
+	payer.application_id = yq_text_argument(fcinfo, DUE_APPLICATION_ID);
+	payer.username = yq_text_argument(fcinfo, DUE_USERNAME);
+	payer.queue = yq_text_argument(fcinfo, DUE_QUEUE);
 	payer.execution_type =
 		DatumGetCString(DirectFunctionCall1(enum_out, PG_GETARG_DATUM(DUE_EXECUTION_TYPE)));
 	return yq_factor_names(&payer);

@@ -66,7 +66,7 @@ pair_number(int left, int right)
 
 /* Have room for all blocks of the timeline; new ones are unknown. */
 static void
-make_room(Level *level, int count)
+make_room_for_blocks(Level *level, int count)
 {
 	MemoryContext old_context;
 
@@ -93,7 +93,7 @@ make_room(Level *level, int count)
 }
 
 static void
-forget_all(const YqTimeline *timeline)
+forget_blocks(const YqTimeline *timeline)
 {
 	if (block_context == NULL)
 		block_context = AllocSetContextCreate(CacheMemoryContext,
@@ -107,10 +107,10 @@ forget_all(const YqTimeline *timeline)
 
 /* Forget what stretches were in that have changed since. */
 static void
-synchronize(const YqTimeline *timeline)
+synchronize_blocks(const YqTimeline *timeline)
 {
 	if (block_context == NULL || known_generation != timeline->generation)
-		forget_all(timeline);
+		forget_blocks(timeline);
 	else if (known_fills != timeline->fills)
 	{
 		int			kept = yq_timeline_unchanged_stretches(known_fills);
@@ -124,7 +124,7 @@ synchronize(const YqTimeline *timeline)
 		}
 	}
 	for (int i = 0; i < LEVELS; i++)
-		make_room(&levels[i], timeline->stretch_count / stretches_of(i));
+		make_room_for_blocks(&levels[i], timeline->stretch_count / stretches_of(i));
 	known_generation = timeline->generation;
 	known_fills = timeline->fills;
 }
@@ -196,7 +196,7 @@ static bool prepare_block(const YqTimeline *timeline, int level_number, int bloc
 
 /* Add a block of 64 stretches to one of 64 such blocks. */
 static bool
-add_block(const YqTimeline *timeline, int block, int part)
+add_block_parts(const YqTimeline *timeline, int block, int part)
 {
 	const Level *from = &levels[0];
 	Level	   *level = &levels[1];
@@ -237,7 +237,7 @@ make_block(const YqTimeline *timeline, int level_number, int block)
 		level->extremes[(Size) block * pair_count + i].lowest = -1;
 	for (int i = first; i < first + YQ_STRETCHES_PER_BLOCK; i++)
 	{
-		if (!(level_number == 0 ? add_stretch(timeline, block, i) : add_block(timeline, block, i)))
+		if (!(level_number == 0 ? add_stretch(timeline, block, i) : add_block_parts(timeline, block, i)))
 			return false;
 	}
 	return true;
@@ -314,7 +314,7 @@ yq_price_block_cost(const YqTimeline *timeline, int first, int end,
 		return false;
 
 	if (known_generation != timeline->generation || known_fills != timeline->fills)
-		synchronize(timeline);
+		synchronize_blocks(timeline);
 	for (int level = LEVELS - 1; level >= 0; level--)
 	{
 		int			stretches = stretches_of(level);

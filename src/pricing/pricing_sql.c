@@ -10,6 +10,7 @@
  */
 #include "base/compat.h"
 
+#include "base/arguments.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "pricing/factors.h"
@@ -141,12 +142,6 @@ yq_sql_divide_half_even(PG_FUNCTION_ARGS)
 	PG_RETURN_NUMERIC(yq_divide_half_even(numerator, denominator, decimals));
 }
 
-static const char *
-text_argument(FunctionCallInfo fcinfo, int argument)
-{
-	return PG_ARGISNULL(argument) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(argument));
-}
-
 /* factor_names(project, application_id, username, queue, execution_type) */
 Datum
 yq_sql_factor_names(PG_FUNCTION_ARGS)
@@ -156,10 +151,10 @@ yq_sql_factor_names(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	payer.project = text_argument(fcinfo, 0);
-	payer.application_id = text_argument(fcinfo, 1);
-	payer.username = text_argument(fcinfo, 2);
-	payer.queue = text_argument(fcinfo, 3);
+	payer.project = yq_text_argument(fcinfo, 0);
+	payer.application_id = yq_text_argument(fcinfo, 1);
+	payer.username = yq_text_argument(fcinfo, 2);
+	payer.queue = yq_text_argument(fcinfo, 3);
 	payer.execution_type = PG_ARGISNULL(4) ? NULL :
 		DatumGetCString(DirectFunctionCall1(enum_out, PG_GETARG_DATUM(4)));
 

@@ -375,7 +375,7 @@ drop_what_changed(YqRateClass *rate_class)
 }
 
 static inline void
-synchronize(YqRateClass *rate_class)
+synchronize_class(YqRateClass *rate_class)
 {
 	if (rate_class->generation != timeline->generation ||
 		rate_class->fills != timeline->fills)
@@ -455,7 +455,7 @@ add_time(YqRateClass *rate_class, int stretch, uint64 microseconds,
 
 /* Add a block of stretches from "first" on; returns how many, 0 for none. */
 static int
-add_block(const YqRateClass *rate_class, int first, int end, YqWide *sums, bool by_resource)
+add_cost_of_block(const YqRateClass *rate_class, int first, int end, YqWide *sums, bool by_resource)
 {
 	YqBlockCost block;
 	TimestampTz from;
@@ -479,7 +479,7 @@ add_whole_stretches(YqRateClass *rate_class, int first, int end,
 	while (first < end)
 	{
 		int			added = first % YQ_STRETCHES_PER_BLOCK != 0 ? 0 :
-			add_block(rate_class, first, end, sums, by_resource);
+			add_cost_of_block(rate_class, first, end, sums, by_resource);
 
 		if (added == 0)
 		{
@@ -672,7 +672,7 @@ yq_rate_class_try_cost(YqRateClass *rate_class, uint64 weight,
 	}
 
 	yq_timeline_reach(from);
-	synchronize(rate_class);
+	synchronize_class(rate_class);
 	sums_between(rate_class, from, to, sums);
 	for (int i = 0; i < rate_class->part_count; i++)
 	{
@@ -711,7 +711,7 @@ yq_rate_class_try_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at
 		return true;
 
 	yq_timeline_reach(at);
-	synchronize(rate_class);
+	synchronize_class(rate_class);
 	rate_class->out_of_range = false;
 	add_time(rate_class, yq_timeline_stretch(at), microseconds, sums, true);
 	for (int i = 0; i < rate_class->part_count; i++)
@@ -762,7 +762,7 @@ yq_rate_class_prices_at(YqRateClass *rate_class, TimestampTz at, YqPricesInForce
 	int			stretch;
 
 	yq_timeline_reach(at);
-	synchronize(rate_class);
+	synchronize_class(rate_class);
 	stretch = yq_timeline_stretch(at);
 	prices = &timeline->prices[(Size) stretch * timeline->resource_count];
 	memset(in_force, 0, sizeof(*in_force));
@@ -820,7 +820,7 @@ yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from, TimestampTz a
 	int			stretch;
 
 	yq_timeline_reach(Min(from, at));
-	synchronize(rate_class);
+	synchronize_class(rate_class);
 	*accrued = &unit->accrued;
 	*rate = &unit->rate;
 	if (unit->is_answer && unit->from == from && unit->at == at)
@@ -862,7 +862,7 @@ yq_rate_class_is_payable(YqRateClass *rate_class, TimestampTz at)
 	const YqPrice *prices;
 
 	yq_timeline_reach(at);
-	synchronize(rate_class);
+	synchronize_class(rate_class);
 	prices = &timeline->prices[(Size) yq_timeline_stretch(at) * timeline->resource_count];
 	for (int i = 0; i < rate_class->part_count; i++)
 	{

@@ -346,7 +346,7 @@ load_window(TimestampTz from)
 
 /* Bring an outdated cache up to date from the first affected stretch on. */
 static void
-load_changes(void)
+load_price_changes(void)
 {
 	YqTimelineLoader loader = {.timeline = &timeline, .terms = assumed_terms};
 	int64		newest;
@@ -423,7 +423,7 @@ yq_timeline_refresh(void)
 	else if (has_own_changes)
 		load_window(window_from);
 	else
-		load_changes();
+		load_price_changes();
 	is_loading = false;
 	return &timeline;
 }

@@ -52,7 +52,7 @@ yq_timeline_load_resource(const YqTimeline *timeline, const char *name, int name
 typedef void (*RowReader) (YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation);
 
 static void
-read_table(YqTimelineLoader *loader, YqTable table, RowReader reader)
+load_table(YqTimelineLoader *loader, YqTable table, RowReader reader)
 {
 	Relation	relation = yq_table_open(table, AccessShareLock);
 	TupleTableSlot *slot = table_slot_create(relation, NULL);
@@ -70,7 +70,7 @@ read_table(YqTimelineLoader *loader, YqTable table, RowReader reader)
 
 /* The same for an array of the table's rows. */
 static void
-read_rows(YqTimelineLoader *loader, YqTable table, ArrayType *rows, RowReader reader)
+load_rows(YqTimelineLoader *loader, YqTable table, ArrayType *rows, RowReader reader)
 {
 	Relation	relation = yq_table_open(table, AccessShareLock);
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(relation), &TTSOpsHeapTuple);
@@ -283,7 +283,7 @@ read_charging_rule(YqTimelineLoader *loader, TupleTableSlot *slot, Relation rela
 }
 
 static void
-read_horizon(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
+load_horizon(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
 {
 	bool		isnull;
 	Datum		horizon = slot_getattr(slot, yq_column(relation, "horizon"), &isnull);
@@ -313,7 +313,7 @@ read_closed_period(YqTimelineLoader *loader, TupleTableSlot *slot, Relation rela
 }
 
 static int
-compare_rules(const void *a, const void *b)
+compare_charging_rules(const void *a, const void *b)
 {
 	return timestamptz_cmp_internal(((const YqChargingRule *) a)->effective_at,
 									((const YqChargingRule *) b)->effective_at);
@@ -409,7 +409,7 @@ yq_timeline_load_multipliers(YqTimelineLoader *loader, TimestampTz from)
 
 	if (loader->terms != NULL && loader->terms->multipliers != NULL)
 	{
-		read_rows(loader, YQ_PRICE, loader->terms->multipliers, read_multiplier);
+		load_rows(loader, YQ_PRICE, loader->terms->multipliers, read_multiplier);
 		if (loader->multiplier_count > 0)
 			qsort(loader->multipliers, loader->multiplier_count, sizeof(YqMultiplierPoint),
 				  compare_multipliers);
@@ -476,27 +476,27 @@ yq_timeline_load_tables(YqTimelineLoader *loader)
 	timeline->period_ends = NULL;
 	timeline->booked_through = DT_NOBEGIN;
 
-	read_table(loader, YQ_RESOURCE_TYPE, read_resource_type);
+	load_table(loader, YQ_RESOURCE_TYPE, read_resource_type);
 	if (loader->terms != NULL && loader->terms->base_prices != NULL)
-		read_rows(loader, YQ_BASE_PRICE, loader->terms->base_prices, read_base_price);
+		load_rows(loader, YQ_BASE_PRICE, loader->terms->base_prices, read_base_price);
 	else
-		read_table(loader, YQ_BASE_PRICE, read_base_price);
+		load_table(loader, YQ_BASE_PRICE, read_base_price);
 	if (loader->base_count > 0)
 		qsort(loader->base_points, loader->base_count, sizeof(YqBasePricePoint),
 			  compare_base_points);
 	if (loader->terms != NULL && loader->terms->factors != NULL)
-		read_rows(loader, YQ_PRICE_FACTOR, loader->terms->factors, read_factor);
+		load_rows(loader, YQ_PRICE_FACTOR, loader->terms->factors, read_factor);
 	else
-		read_table(loader, YQ_PRICE_FACTOR, read_factor);
+		load_table(loader, YQ_PRICE_FACTOR, read_factor);
 	for (int i = 0; i < timeline->factor_count; i++)
 		qsort(timeline->factors[i].points, timeline->factors[i].point_count,
 			  sizeof(YqFactorPoint), compare_factor_points);
 	if (timeline->factor_count > 0)
 		qsort(timeline->factors, timeline->factor_count, sizeof(YqFactor), compare_factors);
-	read_table(loader, YQ_OUTAGE, read_outage);
-	read_table(loader, YQ_CHARGING_RULE, read_charging_rule);
+	load_table(loader, YQ_OUTAGE, read_outage);
+	load_table(loader, YQ_CHARGING_RULE, read_charging_rule);
 	if (timeline->rule_count > 0)
-		qsort(timeline->rules, timeline->rule_count, sizeof(YqChargingRule), compare_rules);
-	read_table(loader, YQ_HISTORY_STRETCH, read_horizon);
-	read_table(loader, YQ_CLOSED_PERIOD, read_closed_period);
+		qsort(timeline->rules, timeline->rule_count, sizeof(YqChargingRule), compare_charging_rules);
+	load_table(loader, YQ_HISTORY_STRETCH, load_horizon);
+	load_table(loader, YQ_CLOSED_PERIOD, read_closed_period);
 }

@@ -28,12 +28,6 @@ yq_trim(const char *begin, const char *end)
 	return pnstrdup(begin, end - begin);
 }
 
-static int
-compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *) a, *(const char *const *) b);
-}
-
 static bool
 is_everybody(const char *begin, const char *end)
 {
@@ -66,8 +60,8 @@ parse_names(const char *begin, const char *end, int *count)
 			n++;
 		begin = stop + 1;
 	}
-	qsort(names, n, sizeof(char *), compare_names);
-	*count = (int) qunique(names, n, sizeof(char *), compare_names);
+	qsort(names, n, sizeof(char *), pg_qsort_strcmp);
+	*count = (int) qunique(names, n, sizeof(char *), pg_qsort_strcmp);
 	return names;
 }
 
@@ -92,7 +86,7 @@ yq_acl_parse(const char *text)
 static bool
 has_name(const char **names, int count, const char *name)
 {
-	return count > 0 && bsearch(&name, names, count, sizeof(char *), compare_names) != NULL;
+	return count > 0 && bsearch(&name, names, count, sizeof(char *), pg_qsort_strcmp) != NULL;
 }
 
 YqAclMatch

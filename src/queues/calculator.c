@@ -79,7 +79,7 @@ share_of(const int64 *cluster, const int64 *a, int type)
 }
 
 static int
-compare_numbers(double a, double b)
+compare_doubles(double a, double b)
 {
 	return a < b ? -1 : a > b ? 1 : 0;
 }
@@ -109,10 +109,10 @@ compare_two_shares(const int64 *cluster, const int64 *a, const int64 *b)
 	double		a_second = share_of(cluster, a, 1);
 	double		b_first = share_of(cluster, b, 0);
 	double		b_second = share_of(cluster, b, 1);
-	int			result = compare_numbers(Max(a_first, a_second), Max(b_first, b_second));
+	int			result = compare_doubles(Max(a_first, a_second), Max(b_first, b_second));
 
 	return result != 0 ? result :
-		compare_numbers(Min(a_first, a_second), Min(b_first, b_second));
+		compare_doubles(Min(a_first, a_second), Min(b_first, b_second));
 }
 
 /* In ascending order; there are few. */
@@ -155,13 +155,13 @@ compare_shares(const YqCalculator *calculator, const int64 *cluster,
 		count++;
 	}
 	if (a_largest != b_largest)
-		return compare_numbers(a_largest, b_largest);
+		return compare_doubles(a_largest, b_largest);
 	sort_shares(a_shares, count);
 	sort_shares(b_shares, count);
 	for (int i = count - 2; i >= 0; i--)
 	{
 		if (a_shares[i] != b_shares[i])
-			return compare_numbers(a_shares[i], b_shares[i]);
+			return compare_doubles(a_shares[i], b_shares[i]);
 	}
 	return 0;
 }
@@ -313,7 +313,7 @@ divide_by_integer_and_ceil(int64 amount, int64 by)
 }
 
 static int64
-round_up(int64 amount, int64 step)
+round_amount_up(int64 amount, int64 step)
 {
 	return divide_by_integer_and_ceil(amount, step) * step;
 }
@@ -359,14 +359,14 @@ yq_amounts_multiply_and_normalize_up(const YqCalculator *calculator, int64 *resu
 	if (!calculator->is_dominant)
 	{
 		set_memory_alone(calculator, result,
-						 round_up(to_integer((double) a[YQ_MEMORY] * by + 0.5), step[YQ_MEMORY]));
+						 round_amount_up(to_integer((double) a[YQ_MEMORY] * by + 0.5), step[YQ_MEMORY]));
 		return;
 	}
 	for (int i = 0; i < calculator->types; i++)
 	{
 		int64		amount = to_integer(ceil((float4) ((double) a[i] * by)));
 
-		result[i] = step[i] != 0 ? round_up(amount, step[i]) : amount;
+		result[i] = step[i] != 0 ? round_amount_up(amount, step[i]) : amount;
 	}
 }
 
@@ -394,11 +394,11 @@ yq_amounts_round_up(const YqCalculator *calculator, int64 *result,
 {
 	if (!calculator->is_dominant)
 	{
-		set_memory_alone(calculator, result, round_up(a[YQ_MEMORY], step[YQ_MEMORY]));
+		set_memory_alone(calculator, result, round_amount_up(a[YQ_MEMORY], step[YQ_MEMORY]));
 		return;
 	}
 	for (int i = 0; i < calculator->types; i++)
-		result[i] = step[i] != 0 ? round_up(a[i], step[i]) : a[i];
+		result[i] = step[i] != 0 ? round_amount_up(a[i], step[i]) : a[i];
 }
 
 void

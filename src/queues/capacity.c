@@ -68,7 +68,7 @@ convert_to_mebi(int unit, int64 amount, int64 *result)
 }
 
 static int
-find_type(const char *name, const char *const *names, int types)
+find_amount_type(const char *name, const char *const *names, int types)
 {
 	if (strcmp(name, "memory") == 0)
 		return YQ_MEMORY;
@@ -126,10 +126,10 @@ trim(char *text)
  * number an error.
  */
 static void
-read_amount(YqCapacity *capacity, int64 *amounts, char *name, char *value,
-			const char *const *names, int types)
+read_absolute_amount(YqCapacity *capacity, int64 *amounts, char *name, char *value,
+					 const char *const *names, int types)
 {
-	int			type = find_type(trim(name), names, types);
+	int			type = find_amount_type(trim(name), names, types);
 	char	   *unit = value + strlen(value);
 	int			unit_number;
 	int64		amount;
@@ -176,7 +176,7 @@ read_amounts(YqCapacity *capacity, const char *const *names, int types)
 {
 	int64	   *amounts = palloc0(types * sizeof(int64));
 
-	read_pairs(capacity, amounts, capacity->text, read_amount, names, types);
+	read_pairs(capacity, amounts, capacity->text, read_absolute_amount, names, types);
 	/* without memory there is nothing */
 	if (amounts[YQ_MEMORY] != 0)
 		capacity->amounts = amounts;
@@ -188,7 +188,7 @@ static void
 read_entry(YqCapacity *capacity, int64 *unused, char *name, char *value,
 		   const char *const *names, int types)
 {
-	int			type = find_type(name, names, types);
+	int			type = find_amount_type(name, names, types);
 	char	   *suffix = value;
 	YqCapacityEntry *entry;
 	int			unit;

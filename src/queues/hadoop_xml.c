@@ -72,7 +72,7 @@ typedef struct XmlReader
 	((span).length == (int) strlen(word) && memcmp((span).start, word, (span).length) == 0)
 
 static bool
-is_space(char c)
+is_xml_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -116,19 +116,19 @@ skip_past(XmlReader *reader, const char *end, const char *what)
 }
 
 static void
-skip_space(XmlReader *reader)
+skip_xml_space(XmlReader *reader)
 {
-	while (is_space(*reader->p))
+	while (is_xml_space(*reader->p))
 		reader->p++;
 }
 
 /* Name of an element or attribute: whatever XML's syntax does not end it with. */
 static XmlSpan
-read_name(XmlReader *reader)
+read_xml_name(XmlReader *reader)
 {
 	XmlSpan		span = {.start = reader->p};
 
-	while (*reader->p != '\0' && !is_space(*reader->p) && strchr("<>/=\"'&", *reader->p) == NULL)
+	while (*reader->p != '\0' && !is_xml_space(*reader->p) && strchr("<>/=\"'&", *reader->p) == NULL)
 		reader->p++;
 	span.length = reader->p - span.start;
 	if (span.length == 0)
@@ -207,7 +207,7 @@ read_attribute_value(XmlReader *reader, StringInfo into)
 			malformed(reader, "the value of an attribute does not end");
 		if (*reader->p == '&')
 			read_reference(reader, into);
-		else if (is_space(*reader->p))
+		else if (is_xml_space(*reader->p))
 		{
 			/* XML makes every white space in attributes a blank */
 			reader->p += reader->p[0] == '\r' && reader->p[1] == '\n' ? 2 : 1;
@@ -339,7 +339,7 @@ read_start_tag(XmlReader *reader)
 	bool		is_property;
 
 	reader->p++;
-	element = read_name(reader);
+	element = read_xml_name(reader);
 	begin_element(reader, element);
 	is_property = reader->depth == 1 && SPAN_IS(element, "property");
 	for (;;)
@@ -347,17 +347,17 @@ read_start_tag(XmlReader *reader)
 		XmlSpan		attribute;
 		StringInfoData text;
 
-		skip_space(reader);
+		skip_xml_space(reader);
 		if (*reader->p == '>' || at(reader, "/>"))
 			break;
 		if (*reader->p == '\0')
 			malformed(reader, "a tag does not end");
-		attribute = read_name(reader);
-		skip_space(reader);
+		attribute = read_xml_name(reader);
+		skip_xml_space(reader);
 		if (*reader->p != '=')
 			malformed(reader, "an attribute has no value");
 		reader->p++;
-		skip_space(reader);
+		skip_xml_space(reader);
 		initStringInfo(&text);
 		read_attribute_value(reader, &text);
 		if (is_property)
@@ -385,8 +385,8 @@ read_end_tag(XmlReader *reader)
 	XmlSpan		element;
 
 	reader->p += 2;
-	element = read_name(reader);
-	skip_space(reader);
+	element = read_xml_name(reader);
+	skip_xml_space(reader);
 	if (*reader->p != '>')
 		malformed(reader, "a tag does not end");
 	if (reader->depth == 0 || reader->open[reader->depth - 1].length != element.length ||
@@ -406,7 +406,7 @@ read_text(XmlReader *reader)
 
 	if (at(reader, "]]>"))
 		malformed(reader, "\"]]>\" stands outside of a CDATA section");
-	if (reader->depth == 0 && !is_space(*reader->p))
+	if (reader->depth == 0 && !is_xml_space(*reader->p))
 		malformed(reader, "text stands outside of <configuration>");
 	if (*reader->p == '&')
 	{
@@ -508,7 +508,7 @@ text_of(const char *data, int length)
 }
 
 static void
-put_row(const YqHadoopProperty *property, void *argument)
+put_property_row(const YqHadoopProperty *property, void *argument)
 {
 	PropertyRows *result = argument;
 	Datum		values[4];
@@ -535,6 +535,6 @@ yq_sql_hadoop_xml_properties(PG_FUNCTION_ARGS)
 	PropertyRows result = {.rows = (ReturnSetInfo *) fcinfo->resultinfo};
 
 	InitMaterializedSRF(fcinfo, 0);
-	yq_hadoop_xml_read(text_to_cstring(PG_GETARG_TEXT_PP(0)), put_row, &result);
+	yq_hadoop_xml_read(text_to_cstring(PG_GETARG_TEXT_PP(0)), put_property_row, &result);
 	return (Datum) 0;
 }

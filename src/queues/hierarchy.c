@@ -23,7 +23,7 @@ yq_hierarchy_find_bytes(const YqHierarchy *hierarchy, YqBytes path)
 YqQueue *
 yq_hierarchy_find(const YqHierarchy *hierarchy, const char *path)
 {
-	YqBytes		key = {path, strlen(path)};
+	YqBytes		key = yq_bytes_of_string(path);
 
 	return yq_hierarchy_find_bytes(hierarchy, key);
 }
@@ -31,7 +31,7 @@ yq_hierarchy_find(const YqHierarchy *hierarchy, const char *path)
 YqQueue *
 yq_hierarchy_find_by_name(const YqHierarchy *hierarchy, const char *name)
 {
-	YqBytes		key = {name, strlen(name)};
+	YqBytes		key = yq_bytes_of_string(name);
 	YqQueue    *queue = yq_hierarchy_find(hierarchy, name);
 	YqQueueEntry *entry;
 
@@ -45,10 +45,26 @@ yq_hierarchy_find_by_name(const YqHierarchy *hierarchy, const char *name)
 bool
 yq_hierarchy_name_is_ambiguous(const YqHierarchy *hierarchy, const char *name)
 {
-	YqBytes		key = {name, strlen(name)};
+	YqBytes		key = yq_bytes_of_string(name);
 	YqQueueEntry *entry = yq_bytes_table_find(hierarchy->by_name, key);
 
 	return entry != NULL && entry->queue == NULL;
+}
+
+char *
+yq_path_above(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot == NULL ? NULL : pnstrdup(path, dot - path);
+}
+
+bool
+yq_path_has_empty_part(const char *path)
+{
+	size_t		length = strlen(path);
+
+	return length == 0 || path[0] == '.' || path[length - 1] == '.' || strstr(path, "..") != NULL;
 }
 
 bool

@@ -277,6 +277,12 @@ extern YqQueue *yq_hierarchy_find_by_name(const YqHierarchy *hierarchy, const ch
 /* Have several queues that name, so that it finds none of them? */
 extern bool yq_hierarchy_name_is_ambiguous(const YqHierarchy *hierarchy, const char *name);
 
+/* The path of the parent, palloc'd; NULL for a path without a dot. */
+extern char *yq_path_above(const char *path);
+
+/* Has a path no name before its first dot, between two dots or after its last one? */
+extern bool yq_path_has_empty_part(const char *path);
+
 /* Is it a leaf of a managed parent (first generation)? */
 extern bool yq_queue_is_created_leaf(const YqQueue *queue);
 

@@ -34,14 +34,6 @@ typedef struct WorkflowEntry
 	int32		priority;
 } WorkflowEntry;
 
-static YqBytes
-bytes_of(const char *text)
-{
-	YqBytes		bytes = {text, strlen(text)};
-
-	return bytes;
-}
-
 /* -- lists of queues --------------------------------------------------------- */
 
 static YqAcl *
@@ -150,7 +142,7 @@ YqAcl *
 yq_hierarchy_template_acl(const YqHierarchy *hierarchy, const char *path, YqQueueTemplate template,
 						  YqQueueOperation operation)
 {
-	TemplateLists *lists = yq_bytes_table_find(hierarchy->template_lists, bytes_of(path));
+	TemplateLists *lists = yq_bytes_table_find(hierarchy->template_lists, yq_bytes_of_string(path));
 
 	Assert(operation < TEMPLATE_OPERATIONS);
 	return lists == NULL ? NULL : lists->acls[template][operation];
@@ -213,7 +205,7 @@ read_engines(YqAccessSettings *settings, ArrayType *engines)
 }
 
 static void
-read_setting(const YqRow *row)
+read_access_setting(const YqRow *row)
 {
 	YqHierarchyLoader *loader = row->argument;
 	YqAccessSettings *settings = &loader->hierarchy->access;
@@ -240,7 +232,7 @@ read_setting(const YqRow *row)
 }
 
 static void
-set_defaults(YqAccessSettings *settings)
+set_access_defaults(YqAccessSettings *settings)
 {
 	settings->admin_acl = yq_acl_parse("*");
 	settings->rules_in_force = true;
@@ -312,9 +304,9 @@ yq_hierarchy_read_access(YqHierarchyLoader *loader)
 													  hierarchy->context);
 	hierarchy->workflows = yq_bytes_table_create("yquota workflow priorities", sizeof(WorkflowEntry),
 												 hierarchy->context);
-	set_defaults(&hierarchy->access);
+	set_access_defaults(&hierarchy->access);
 	yq_table_scan(YQ_SCHEDULER_SETTING, loader->snapshot, setting_columns, SETTING_COLUMN_COUNT,
-				  read_setting, loader);
+				  read_access_setting, loader);
 	yq_table_scan(YQ_WORKFLOW_PRIORITY_MAPPING, loader->snapshot, workflow_columns,
 				  lengthof(workflow_columns), read_workflow, loader);
 	note_templates(loader);

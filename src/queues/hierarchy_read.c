@@ -76,14 +76,6 @@ loader_of(const YqRow *tuple)
 	return tuple->argument;
 }
 
-static YqBytes
-bytes_of(const char *text)
-{
-	YqBytes		bytes = {text, strlen(text)};
-
-	return bytes;
-}
-
 /* -- queues ---------------------------------------------------------------- */
 
 /* The row of the queue that a row of another table is about, or NULL. */
@@ -184,7 +176,7 @@ read_wildcard(const YqRow *tuple)
 {
 	bool		found;
 	YqWildcardRow *row = yq_bytes_table_enter(loader_of(tuple)->wildcards,
-											  bytes_of(yq_row_text(tuple, 0)),
+											  yq_bytes_of_string(yq_row_text(tuple, 0)),
 											  loader_of(tuple)->scratch, &found);
 
 	row->common = column_jsonb(tuple, 1);
@@ -205,13 +197,7 @@ note_name(HTAB *names, const char *name, MemoryContext context)
 {
 	bool		found;
 
-	(void) yq_bytes_table_enter(names, bytes_of(name), context, &found);
-}
-
-static int
-compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *) a, *(const char *const *) b);
+	(void) yq_bytes_table_enter(names, yq_bytes_of_string(name), context, &found);
 }
 
 /* The names of a set in order, behind "first_count" ones that are there. */
@@ -233,7 +219,7 @@ sort_names(HTAB *names, const char **result, int *count)
 		if (!is_there)
 			result[(*count)++] = name;
 	}
-	qsort(result + first_count, *count - first_count, sizeof(char *), compare_names);
+	qsort(result + first_count, *count - first_count, sizeof(char *), pg_qsort_strcmp);
 }
 
 static const char *const name_column[] = {"name"};
@@ -446,7 +432,7 @@ read_settings(const YqRow *tuple)
 }
 
 static void
-set_defaults(YqHierarchy *hierarchy)
+set_hierarchy_defaults(YqHierarchy *hierarchy)
 {
 	YqSchedulerSettings *settings = &hierarchy->settings;
 
@@ -511,7 +497,7 @@ static void
 keep_property(YqHierarchyLoader *loader, const char *property, const char *value)
 {
 	bool		found;
-	YqKeptProperty *kept = yq_bytes_table_enter(loader->kept, bytes_of(property), loader->scratch, &found);
+	YqKeptProperty *kept = yq_bytes_table_enter(loader->kept, yq_bytes_of_string(property), loader->scratch, &found);
 
 	kept->value = value;
 }
@@ -543,7 +529,7 @@ static const char *const active_leaf_columns[] = {"queue", "label"};
 static YqBytes
 active_leaf_key(const char *path, const char *label)
 {
-	return bytes_of(psprintf("%s\n%s", path, label));
+	return yq_bytes_of_string(psprintf("%s\n%s", path, label));
 }
 
 static void
@@ -566,7 +552,7 @@ yq_hierarchy_leaf_is_active(const YqHierarchyLoader *loader, const char *path, c
 /* -- nodes ----------------------------------------------------------------- */
 
 static void
-read_node(const YqRow *tuple)
+read_queue_node(const YqRow *tuple)
 {
 	YqHierarchy *hierarchy = loader_of(tuple)->hierarchy;
 	bool		isnull;
@@ -607,7 +593,7 @@ yq_hierarchy_read_nodes(YqHierarchy *hierarchy, Snapshot snapshot)
 	memset(hierarchy->cluster, 0, hierarchy->calculator.types * sizeof(int64));
 	memset(hierarchy->largest_node, 0, hierarchy->calculator.types * sizeof(int64));
 	loader.running = yq_enum_oid("node_state", "RUNNING");
-	read_table(&loader, YQ_NODE, node_columns, lengthof(node_columns), read_node);
+	read_table(&loader, YQ_NODE, node_columns, lengthof(node_columns), read_queue_node);
 }
 
 /* -- all ------------------------------------------------------------------- */
@@ -636,7 +622,7 @@ yq_hierarchy_read(YqHierarchyLoader *loader)
 	loader->type_numbers = yq_bytes_table_create("yquota types", sizeof(NameEntry), scratch);
 	loader->hierarchy->kept_stopped =
 		yq_bytes_table_create("yquota stopped queues", sizeof(NameEntry), loader->hierarchy->context);
-	set_defaults(loader->hierarchy);
+	set_hierarchy_defaults(loader->hierarchy);
 
 	read_table(loader, YQ_QUEUE_LABEL, label_columns, lengthof(label_columns), read_label);
 	read_table(loader, YQ_QUEUE_USER, weight_columns, lengthof(weight_columns), read_weight);

@@ -49,7 +49,7 @@ typedef struct Resolving
 } Resolving;
 
 static bool
-is_own(Resolving *resolving, YqQueueColumn column)
+is_own_setting(Resolving *resolving, YqQueueColumn column)
 {
 	resolving->from = resolving->queue->path;
 	return !resolving->row->nulls[column];
@@ -66,7 +66,7 @@ own_template(Resolving *resolving, const char *property)
 static char *
 own_text(Resolving *resolving, YqQueueColumn column, const char *property)
 {
-	if (is_own(resolving, column))
+	if (is_own_setting(resolving, column))
 		return TextDatumGetCString(resolving->row->values[column]);
 	return own_template(resolving, property);
 }
@@ -76,7 +76,7 @@ own_float(Resolving *resolving, YqQueueColumn column, const char *property, floa
 {
 	char	   *text;
 
-	if (is_own(resolving, column))
+	if (is_own_setting(resolving, column))
 	{
 		*value = DatumGetFloat4(resolving->row->values[column]);
 		return true;
@@ -93,7 +93,7 @@ own_integer(Resolving *resolving, YqQueueColumn column, bool is_long, const char
 {
 	char	   *text;
 
-	if (is_own(resolving, column))
+	if (is_own_setting(resolving, column))
 	{
 		*value = is_long ? DatumGetInt64(resolving->row->values[column]) :
 			DatumGetInt32(resolving->row->values[column]);
@@ -115,7 +115,7 @@ row_flag(const YqQueueRow *row, YqQueueColumn column)
 static bool
 own_flag(Resolving *resolving, YqQueueColumn column, const char *property, bool otherwise)
 {
-	if (is_own(resolving, column))
+	if (is_own_setting(resolving, column))
 		return row_flag(resolving->row, column);
 	return yq_template_flag(own_template(resolving, property), otherwise);
 }
@@ -242,7 +242,7 @@ own_allocation(Resolving *resolving)
 	YqCapacity	capacity;
 	char	   *text;
 
-	if (is_own(resolving, YQ_COL_MAXIMUM_ALLOCATION))
+	if (is_own_setting(resolving, YQ_COL_MAXIMUM_ALLOCATION))
 		return yq_hierarchy_read_amounts(hierarchy, resolving->row->values[YQ_COL_MAXIMUM_ALLOCATION]);
 	text = own_template(resolving, "maximum-allocation");
 	if (text == NULL)
@@ -308,7 +308,7 @@ resolve_flag(Resolving *resolving, YqInheritedProperty property, YqQueueColumn c
 {
 	char	   *text;
 
-	if (is_own(resolving, column))
+	if (is_own_setting(resolving, column))
 		note_inherited(resolving->queue, property, row_flag(resolving->row, column) ? "true" : "false",
 					   resolving->from);
 	else if ((text = own_template(resolving, hadoop_property)) != NULL)
@@ -324,7 +324,7 @@ own_option(Resolving *resolving, const char *option)
 {
 	char	   *text = NULL;
 
-	if (is_own(resolving, YQ_COL_ORDERING_POLICY_OPTIONS))
+	if (is_own_setting(resolving, YQ_COL_ORDERING_POLICY_OPTIONS))
 		text = yq_template_text(DatumGetJsonbP(resolving->row->values[YQ_COL_ORDERING_POLICY_OPTIONS]), option);
 	return text != NULL ? text : own_template(resolving, psprintf("ordering-policy.%s", option));
 }
@@ -410,7 +410,7 @@ resolve_accessible_labels(Resolving *resolving)
 {
 	YqHierarchy *hierarchy = resolving->loader->hierarchy;
 	YqQueue    *queue = resolving->queue;
-	bool		has_row = is_own(resolving, YQ_COL_ACCESSIBLE_NODE_LABELS);
+	bool		has_row = is_own_setting(resolving, YQ_COL_ACCESSIBLE_NODE_LABELS);
 	char	   *list;
 	bool	   *accessible;
 
@@ -594,7 +594,7 @@ add_label(Resolving *resolving, int label, bool is_everybodys)
  * it has no amounts (cs-semantics 2.5, 7.3).
  */
 static void
-add_weight(Resolving *resolving, int label)
+add_created_weight(Resolving *resolving, int label)
 {
 	YqQueue    *queue = resolving->queue;
 	YqQueueLabel *entry;
@@ -689,7 +689,7 @@ add_labels(Resolving *resolving, const bool *configured_anywhere)
 	for (int label = 1; room > 1 && label < hierarchy->label_count; label++)
 	{
 		add_label(resolving, label, queue->parent == NULL && configured_anywhere[label]);
-		add_weight(resolving, label);
+		add_created_weight(resolving, label);
 	}
 }
 
@@ -720,7 +720,7 @@ resolve_labels(Resolving *resolving, const bool *configured_anywhere)
 /* -- resolving ------------------------------------------------------------- */
 
 static YqQueueKind
-kind_of(const YqQueue *queue, const YqQueueRow *row)
+resolve_kind(const YqQueue *queue, const YqQueueRow *row)
 {
 	if (row_flag(row, YQ_COL_AUTO_CREATE_CHILD_QUEUE_ENABLED))
 		return YQ_QUEUE_MANAGED_PARENT;
@@ -792,7 +792,7 @@ yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue, const bool *conf
 		.row = loader->row_of[queue->number]};
 	const YqQueueRow *row = resolving.row;
 
-	queue->kind = kind_of(queue, row);
+	queue->kind = resolve_kind(queue, row);
 	queue->is_reservable = row_flag(row, YQ_COL_RESERVABLE);
 	queue->allows_zero_sum = row_flag(row, YQ_COL_ALLOW_ZERO_CAPACITY_SUM);
 	queue->is_dynamic = queue->is_auto_created && queue->parent != NULL &&

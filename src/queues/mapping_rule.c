@@ -77,7 +77,7 @@ yq_rule_kind_name(YqRuleKind kind)
 }
 
 static YqRuleKind
-kind_of(const Reading *reading, Oid label)
+read_rule_kind(const Reading *reading, Oid label)
 {
 	for (int i = 0; i < YQ_RULE_KIND_COUNT; i++)
 	{
@@ -145,7 +145,7 @@ read_rule(const YqRow *row)
 	Reading    *reading = row->argument;
 	YqMappingRules *result = &reading->result;
 	bool		isnull;
-	YqRuleKind	kind = kind_of(reading, DatumGetObjectId(yq_row_value(row, RULE_KIND, &isnull)));
+	YqRuleKind	kind = read_rule_kind(reading, DatumGetObjectId(yq_row_value(row, RULE_KIND, &isnull)));
 	YqMappingRule *rule;
 
 	if ((kind == YQ_RULE_JSON) != reading->json)
@@ -174,7 +174,7 @@ read_rule(const YqRow *row)
 }
 
 static int
-compare_rules(const void *a, const void *b)
+compare_mapping_rules(const void *a, const void *b)
 {
 	const YqMappingRule *left = a;
 	const YqMappingRule *right = b;
@@ -193,6 +193,6 @@ yq_mapping_rules_read(Snapshot snapshot, bool json)
 		reading.kinds[i] = yq_enum_oid("mapping_rule_kind", kind_names[i]);
 	reading.result.rules = palloc(reading.room * sizeof(YqMappingRule));
 	yq_table_scan(YQ_MAPPING_RULE, snapshot, rule_columns, RULE_COLUMN_COUNT, read_rule, &reading);
-	qsort(reading.result.rules, reading.result.count, sizeof(YqMappingRule), compare_rules);
+	qsort(reading.result.rules, reading.result.count, sizeof(YqMappingRule), compare_mapping_rules);
 	return reading.result;
 }

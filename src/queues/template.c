@@ -177,7 +177,7 @@ collect_flexible(YqTemplates *templates)
 	for (int wildcards = 1; wildcards <= levels; wildcards++)
 	{
 		char	   *path = yq_template_wildcard_path(parent->path, wildcards);
-		YqBytes		key = {path, strlen(path)};
+		YqBytes		key = yq_bytes_of_string(path);
 		YqWildcardRow *row = yq_bytes_table_find(loader->wildcards, key);
 
 		if (row == NULL)

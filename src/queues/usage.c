@@ -62,7 +62,7 @@ typedef struct UsageScan
 } UsageScan;
 
 static UsageScan
-begin_scan(const YqHierarchy *hierarchy, const YqQueue *queue, YqUsageReader reader, void *argument)
+begin_usage_scan(const YqHierarchy *hierarchy, const YqQueue *queue, YqUsageReader reader, void *argument)
 {
 	UsageScan	scan = {.hierarchy = hierarchy, .queue = queue, .reader = reader, .argument = argument};
 
@@ -73,7 +73,7 @@ begin_scan(const YqHierarchy *hierarchy, const YqQueue *queue, YqUsageReader rea
 }
 
 static void
-end_scan(UsageScan *scan)
+end_usage_scan(UsageScan *scan)
 {
 	UnregisterSnapshot(scan->snapshot);
 	MemoryContextDelete(scan->row_context);
@@ -91,7 +91,7 @@ is_about_usage(const YqRow *row)
 
 /* Without labels there is one partition. */
 static int
-label_of(const YqHierarchy *hierarchy, const char *label)
+find_usage_label(const YqHierarchy *hierarchy, const char *label)
 {
 	return hierarchy->settings.has_node_labels && label != NULL ? yq_hierarchy_label(hierarchy, label) : 0;
 }
@@ -112,7 +112,7 @@ read_usage(const UsageScan *scan, const YqRow *row)
 	if (scan->queue != NULL && yq_hierarchy_find_by_name(hierarchy, usage.queue_name) != scan->queue)
 		return;
 	usage.username = yq_row_text(row, USAGE_USERNAME);
-	usage.label = label_of(hierarchy, label);
+	usage.label = find_usage_label(hierarchy, label);
 	usage.is_guaranteed = DatumGetObjectId(execution_type) == scan->guaranteed;
 	usage.amounts = yq_hierarchy_read_amounts(hierarchy, allocation);
 	usage.containers = DatumGetInt64(containers);
@@ -120,7 +120,7 @@ read_usage(const UsageScan *scan, const YqRow *row)
 }
 
 static void
-read_counter(const YqRow *row)
+read_counted_usage(const YqRow *row)
 {
 	const UsageScan *scan = row->argument;
 	MemoryContext old_context = MemoryContextSwitchTo(scan->row_context);
@@ -131,10 +131,10 @@ read_counter(const YqRow *row)
 }
 
 static void
-read_delta(const YqRow *row)
+read_usage_delta(const YqRow *row)
 {
 	if (is_about_usage(row))
-		read_counter(row);
+		read_counted_usage(row);
 }
 
 /* -- reservations ------------------------------------------------------------ */
@@ -158,7 +158,7 @@ read_reserved(const UsageScan *scan, HeapTuple row, TupleDesc descriptor)
 
 	usage.queue_name = SPI_getvalue(row, descriptor, RESERVED_QUEUE);
 	usage.username = SPI_getvalue(row, descriptor, RESERVED_USERNAME);
-	usage.label = label_of(scan->hierarchy, SPI_getvalue(row, descriptor, RESERVED_LABEL));
+	usage.label = find_usage_label(scan->hierarchy, SPI_getvalue(row, descriptor, RESERVED_LABEL));
 	usage.amounts = yq_hierarchy_read_amounts(scan->hierarchy, SPI_getbinval(row, descriptor, RESERVED_ALLOCATION, &isnull));
 	scan->reader(&usage, scan->argument);
 }
@@ -190,7 +190,7 @@ read_all_reserved(const UsageScan *scan)
 
 /* The caller needs no right on the tables. */
 static void
-use_reservations(const UsageScan *scan)
+count_reservations(const UsageScan *scan)
 {
 	Oid			user;
 	int			security_context;
@@ -206,9 +206,9 @@ use_reservations(const UsageScan *scan)
 /* -- counting ---------------------------------------------------------------- */
 
 static void
-note_elsewhere(YqHierarchy *hierarchy, const char *name, int64 containers)
+count_elsewhere(YqHierarchy *hierarchy, const char *name, int64 containers)
 {
-	YqBytes		key = {name, strlen(name)};
+	YqBytes		key = yq_bytes_of_string(name);
 	bool		found;
 	YqNameCount *entry = yq_bytes_table_enter(hierarchy->containers_elsewhere, key,
 											  hierarchy->context, &found);
@@ -227,7 +227,7 @@ yq_containers_elsewhere(const YqHierarchy *hierarchy, const char *path)
 
 	for (int i = 0; i < (dot == NULL ? 1 : 2); i++)
 	{
-		YqBytes		key = {names[i], strlen(names[i])};
+		YqBytes		key = yq_bytes_of_string(names[i]);
 		YqNameCount *entry = yq_bytes_table_find(hierarchy->containers_elsewhere, key);
 
 		count += entry == NULL ? 0 : entry->count;
@@ -236,13 +236,13 @@ yq_containers_elsewhere(const YqHierarchy *hierarchy, const char *path)
 }
 
 static void
-add_usage(const YqUsage *usage, void *argument)
+add_counted_usage(const YqUsage *usage, void *argument)
 {
 	YqHierarchy *hierarchy = argument;
 	YqQueue    *queue = yq_hierarchy_find_by_name(hierarchy, usage->queue_name);
 
 	if (queue == NULL)
-		note_elsewhere(hierarchy, usage->queue_name, usage->containers);
+		count_elsewhere(hierarchy, usage->queue_name, usage->containers);
 	for (; queue != NULL; queue = queue->parent)
 	{
 		YqQueueLabel *entry = yq_queue_label(queue, usage->label);
@@ -348,13 +348,13 @@ add_unfolded(const YqUsage *usage, void *argument)
 		folded->has_unfolded[queue->number] = true;
 		folded->unfolded[folded->unfolded_count++] = queue->number;
 	}
-	add_usage(usage, hierarchy);
+	add_counted_usage(usage, hierarchy);
 }
 
 /* -- of all queues --------------------------------------------------------- */
 
 static void
-forget_usage(YqHierarchy *hierarchy)
+clear_queue_usage(YqHierarchy *hierarchy)
 {
 	HASH_SEQ_STATUS elsewhere;
 	YqNameCount *entry;
@@ -378,9 +378,9 @@ read_folded(YqHierarchy *hierarchy, UsageScan *scan)
 	YqFoldedUsage *folded = hierarchy->folded_usage;
 
 	folded->is_valid = false;
-	forget_usage(hierarchy);
-	scan->reader = add_usage;
-	yq_table_scan(YQ_USAGE_COUNTER, scan->snapshot, column_names, USAGE_SCOPE, read_counter, scan);
+	clear_queue_usage(hierarchy);
+	scan->reader = add_counted_usage;
+	yq_table_scan(YQ_USAGE_COUNTER, scan->snapshot, column_names, USAGE_SCOPE, read_counted_usage, scan);
 	for (int i = 0; i < hierarchy->queue_count; i++)
 		copy_queue(hierarchy, hierarchy->queues[i], false);
 	copy_elsewhere(hierarchy, false);
@@ -395,7 +395,7 @@ typedef struct Version
 } Version;
 
 static void
-read_version(const YqRow *row)
+read_usage_version(const YqRow *row)
 {
 	Version    *version = row->argument;
 	bool		isnull;
@@ -410,14 +410,14 @@ find_version(Snapshot snapshot)
 	static const char *const columns[] = {"version"};
 	Version		version = {.is_known = false};
 
-	yq_table_scan(YQ_USAGE_VERSION, snapshot, columns, lengthof(columns), read_version, &version);
+	yq_table_scan(YQ_USAGE_VERSION, snapshot, columns, lengthof(columns), read_usage_version, &version);
 	return version;
 }
 
 void
 yq_hierarchy_read_usage(YqHierarchy *hierarchy)
 {
-	UsageScan	scan = begin_scan(hierarchy, NULL, NULL, hierarchy);
+	UsageScan	scan = begin_usage_scan(hierarchy, NULL, NULL, hierarchy);
 	/* one snapshot for all: folding moves rows from one table to the other */
 	Version		version = find_version(scan.snapshot);
 	YqFoldedUsage *folded;
@@ -433,11 +433,11 @@ yq_hierarchy_read_usage(YqHierarchy *hierarchy)
 	/* an error in what follows leaves usage half read */
 	folded->is_valid = false;
 	scan.reader = add_unfolded;
-	yq_table_scan(YQ_COUNTER_DELTA, scan.snapshot, column_names, USAGE_COLUMNS, read_delta, &scan);
-	use_reservations(&scan);
+	yq_table_scan(YQ_COUNTER_DELTA, scan.snapshot, column_names, USAGE_COLUMNS, read_usage_delta, &scan);
+	count_reservations(&scan);
 	folded->version = version.version;
 	folded->is_valid = version.is_known;
-	end_scan(&scan);
+	end_usage_scan(&scan);
 }
 
 /* -- of one queue ---------------------------------------------------------- */
@@ -447,15 +447,15 @@ yq_usage_of_leaf_read(const YqHierarchy *hierarchy, const YqQueue *leaf,
 					  YqUsageReader reader, void *argument)
 {
 	static const char index_name[] = "usage_counter_queue_label_username_execution_type_key";
-	UsageScan	scan = begin_scan(hierarchy, leaf, reader, argument);
+	UsageScan	scan = begin_usage_scan(hierarchy, leaf, reader, argument);
 
 	/* events name it by its path or, when it is the only one, by its name; one snapshot as above */
 	yq_table_scan_index(YQ_USAGE_COUNTER, index_name, scan.snapshot, leaf->path, NULL,
-					   column_names, USAGE_SCOPE, read_counter, &scan);
+					   column_names, USAGE_SCOPE, read_counted_usage, &scan);
 	if (leaf->name != leaf->path)
 		yq_table_scan_index(YQ_USAGE_COUNTER, index_name, scan.snapshot, leaf->name, NULL,
-						   column_names, USAGE_SCOPE, read_counter, &scan);
-	yq_table_scan(YQ_COUNTER_DELTA, scan.snapshot, column_names, USAGE_COLUMNS, read_delta, &scan);
-	use_reservations(&scan);
-	end_scan(&scan);
+						   column_names, USAGE_SCOPE, read_counted_usage, &scan);
+	yq_table_scan(YQ_COUNTER_DELTA, scan.snapshot, column_names, USAGE_COLUMNS, read_usage_delta, &scan);
+	count_reservations(&scan);
+	end_usage_scan(&scan);
 }

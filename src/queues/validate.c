@@ -454,7 +454,7 @@ check_leaf_template(Check *check)
 /* -- other properties ------------------------------------------------------ */
 
 static void
-check_allocation(Check *check)
+check_maximum_allocation(Check *check)
 {
 	if (check->queue->maximum_allocation_problem != NULL)
 		complain(check, "maximum-allocation", check->queue->maximum_allocation_problem,
@@ -558,7 +558,7 @@ check_queue(Check *check, const YqQueue *queue)
 	check_place(check);
 	check_accessible_labels(check);
 	check_capacities(check);
-	check_allocation(check);
+	check_maximum_allocation(check);
 	check_lifetime(check);
 	check_policies(check);
 	check_leaf_template(check);

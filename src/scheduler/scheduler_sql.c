@@ -70,22 +70,22 @@ begin_row(ResultRow *row)
 }
 
 static void
-set(ResultRow *row, ResultColumn column, Datum value)
+set_result(ResultRow *row, ResultColumn column, Datum value)
 {
 	row->values[column] = value;
 	row->nulls[column] = false;
 }
 
 static void
-set_text(ResultRow *row, ResultColumn column, const char *text)
+set_result_text(ResultRow *row, ResultColumn column, const char *text)
 {
 	if (text != NULL)
-		set(row, column, CStringGetTextDatum(text));
+		set_result(row, column, CStringGetTextDatum(text));
 }
 
 /* Queues and nodes come again and again. */
 static void
-set_queue(ResultRow *row, const YqClusterQueue *queue)
+set_result_queue(ResultRow *row, const YqClusterQueue *queue)
 {
 	Datum	   *path;
 
@@ -99,7 +99,7 @@ set_queue(ResultRow *row, const YqClusterQueue *queue)
 		*path = CStringGetTextDatum(queue->queue->path);
 		MemoryContextSwitchTo(caller);
 	}
-	set(row, RESULT_QUEUE, *path);
+	set_result(row, RESULT_QUEUE, *path);
 }
 
 static void
@@ -117,59 +117,59 @@ set_node(ResultRow *row, const YqClusterNode *node)
 		row->node_name = CStringGetTextDatum(node->name);
 		MemoryContextSwitchTo(caller);
 	}
-	set(row, RESULT_NODE, row->node_name);
+	set_result(row, RESULT_NODE, row->node_name);
 }
 
 static void
 set_amounts(ResultRow *row, ResultColumn column, const int64 *amounts)
 {
 	if (amounts != NULL)
-		set(row, column, yq_hierarchy_resource(row->hierarchy, amounts));
+		set_result(row, column, yq_hierarchy_resource(row->hierarchy, amounts));
 }
 
 static void
-set_key(ResultRow *row, const YqRequestKey *key)
+set_result_key(ResultRow *row, const YqRequestKey *key)
 {
 	if (key == NULL)
 		return;
-	set(row, RESULT_PRIORITY, Int32GetDatum(key->priority));
-	set(row, RESULT_ALLOCATION_REQUEST_ID, Int64GetDatum(key->allocation_request_id));
+	set_result(row, RESULT_PRIORITY, Int32GetDatum(key->priority));
+	set_result(row, RESULT_ALLOCATION_REQUEST_ID, Int64GetDatum(key->allocation_request_id));
 }
 
 static void
-fill_decision(ResultRow *row, const YqDecision *decision)
+fill_result_decision(ResultRow *row, const YqDecision *decision)
 {
 	const YqClusterApplication *application = decision->key->application;
 
-	set_text(row, RESULT_DECISION, yq_decision_name(decision));
-	set(row, RESULT_CONTAINER_ID, PointerGetDatum(yq_decision_container_id(decision)));
-	set_text(row, RESULT_APPLICATION_ID, application->application_id);
-	set_queue(row, application->leaf);
+	set_result_text(row, RESULT_DECISION, yq_decision_name(decision));
+	set_result(row, RESULT_CONTAINER_ID, PointerGetDatum(yq_decision_container_id(decision)));
+	set_result_text(row, RESULT_APPLICATION_ID, application->application_id);
+	set_result_queue(row, application->leaf);
 	set_node(row, decision->node);
 	set_amounts(row, RESULT_ALLOCATION, yq_decision_allocation(decision));
-	set_text(row, RESULT_LOCALITY, yq_decision_locality(decision));
-	set_key(row, decision->key);
+	set_result_text(row, RESULT_LOCALITY, yq_decision_locality(decision));
+	set_result_key(row, decision->key);
 	if (decision->kind == YQ_SWAPPED)
-		set_text(row, RESULT_UNRESERVED_NODE, decision->reservation->node->name);
+		set_result_text(row, RESULT_UNRESERVED_NODE, decision->reservation->node->name);
 }
 
 static void
 fill_skip(ResultRow *row, const YqSkip *skip)
 {
-	set_text(row, RESULT_DECISION, "passed over");
+	set_result_text(row, RESULT_DECISION, "passed over");
 	if (skip->application != NULL)
-		set_text(row, RESULT_APPLICATION_ID, skip->application->application_id);
-	set_queue(row, skip->queue);
+		set_result_text(row, RESULT_APPLICATION_ID, skip->application->application_id);
+	set_result_queue(row, skip->queue);
 	set_node(row, skip->node);
 	set_amounts(row, RESULT_ALLOCATION, skip->required);
-	set_key(row, skip->key);
-	set_text(row, RESULT_STOPPED_BY, yq_skip_reason_name(skip->reason));
+	set_result_key(row, skip->key);
+	set_result_text(row, RESULT_STOPPED_BY, yq_skip_reason_name(skip->reason));
 	set_amounts(row, RESULT_USED, skip->used);
 	set_amounts(row, RESULT_MAXIMUM, skip->limit);
 	if (skip->needed > 0)
 	{
-		set(row, RESULT_OPPORTUNITIES, Int64GetDatum(skip->opportunities));
-		set(row, RESULT_OPPORTUNITIES_NEEDED, Int64GetDatum(skip->needed));
+		set_result(row, RESULT_OPPORTUNITIES, Int64GetDatum(skip->opportunities));
+		set_result(row, RESULT_OPPORTUNITIES_NEEDED, Int64GetDatum(skip->needed));
 	}
 }
 
@@ -188,7 +188,7 @@ return_cluster(ReturnSetInfo *result, const YqLoadedCluster *loaded)
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
 		begin_row(&row);
-		fill_decision(&row, &cluster->decisions[i]);
+		fill_result_decision(&row, &cluster->decisions[i]);
 		tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 	}
 	for (int i = 0; i < cluster->skip_count; i++)
@@ -209,7 +209,7 @@ node_arguments(FunctionCallInfo fcinfo, int argument, YqPass *pass)
 }
 
 static Datum
-run_pass(FunctionCallInfo fcinfo, const YqPass *pass)
+return_decisions(FunctionCallInfo fcinfo, const YqPass *pass)
 {
 	YqLoadedCluster *loaded;
 
@@ -235,7 +235,7 @@ yq_sql_schedule(PG_FUNCTION_ARGS)
 				 errmsg("max_containers must not be negative")));
 	pass.is_dry = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
 	pass.explains = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);
-	return run_pass(fcinfo, &pass);
+	return return_decisions(fcinfo, &pass);
 }
 
 /* node_heartbeat(nodes, explain) */
@@ -247,7 +247,7 @@ yq_sql_node_heartbeat(PG_FUNCTION_ARGS)
 	yq_require_value(PG_ARGISNULL(0), "nodes");
 	node_arguments(fcinfo, 0, &pass);
 	pass.explains = !PG_ARGISNULL(1) && PG_GETARG_BOOL(1);
-	return run_pass(fcinfo, &pass);
+	return return_decisions(fcinfo, &pass);
 }
 
 /* lock_passes() */

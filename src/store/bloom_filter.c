@@ -319,7 +319,7 @@ try_open_table(Oid oid, LOCKMODE lockmode)
 }
 
 static Relation
-open_table(Oid oid, LOCKMODE lockmode)
+open_filter_table(Oid oid, LOCKMODE lockmode)
 {
 	Relation	table = try_open_table(oid, lockmode);
 
@@ -359,8 +359,8 @@ check_purpose(Relation filter, Relation table, const char *column_name)
 Datum
 yq_sql_fill_key_filter(PG_FUNCTION_ARGS)
 {
-	Relation	filter = open_table(PG_GETARG_OID(0), AccessExclusiveLock);
-	Relation	table = open_table(PG_GETARG_OID(1), ShareLock);
+	Relation	filter = open_filter_table(PG_GETARG_OID(0), AccessExclusiveLock);
+	Relation	table = open_filter_table(PG_GETARG_OID(1), ShareLock);
 	AttrNumber	column = check_purpose(filter, table, NameStr(*PG_GETARG_NAME(2)));
 	FilterHead	head = {.server_major = YQ_SERVER_MAJOR, .file_number = YQ_FILE_NUMBER(table)};
 	uint64		keys = scan_keys(table, column, NULL, 0);

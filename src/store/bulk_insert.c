@@ -72,7 +72,7 @@ prepare_columns(YqBulkInsert *writer, int column_count)
 }
 
 static void
-prepare_execution(YqBulkInsert *writer)
+prepare_insert(YqBulkInsert *writer)
 {
 	writer->estate = CreateExecutorState();
 	writer->result = makeNode(ResultRelInfo);
@@ -90,7 +90,7 @@ yq_bulk_insert_open(YqTable table, int column_count, int capacity, bool optimist
 	prepare_columns(writer, column_count);
 	if (writer->relation->rd_rel->relhasindex)
 	{
-		prepare_execution(writer);
+		prepare_insert(writer);
 		ExecOpenIndices(writer->result, false);
 		writer->ranges = yq_brin_insert_take(writer->result);
 	}
@@ -110,7 +110,7 @@ yq_bulk_insert_open_statement(YqTable table, int column_count, int capacity)
 	YqBulkInsert   *writer = yq_bulk_insert_open(table, column_count, capacity, false);
 
 	if (writer->estate == NULL)
-		prepare_execution(writer);
+		prepare_insert(writer);
 	writer->is_statement = true;
 	AfterTriggerBeginQuery();
 	writer->transition = MakeTransitionCaptureState(writer->relation->trigdesc,
@@ -189,7 +189,7 @@ yq_bulk_insert_put(YqBulkInsert *writer, Datum *values, bool *nulls)
 }
 
 static void
-insert_rows(YqBulkInsert *writer)
+insert_buffered_rows(YqBulkInsert *writer)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(writer->row_context);
 
@@ -215,7 +215,7 @@ yq_bulk_insert_flush(YqBulkInsert *writer)
 	if (writer->count == 0)
 		return;
 
-	insert_rows(writer);
+	insert_buffered_rows(writer);
 	for (int i = 0; writer->result != NULL && i < writer->count; i++)
 	{
 		if (writer->result->ri_NumIndices > 0)
@@ -237,7 +237,7 @@ yq_bulk_insert_flush_optimistically(YqBulkInsert *writer, YqRowHandler before,
 	if (writer->count == 0)
 		return;
 
-	insert_rows(writer);
+	insert_buffered_rows(writer);
 	for (int i = 0; i < writer->count; i++)
 	{
 		bool		may_conflict = false;

@@ -207,28 +207,28 @@ forget_aborted(void)
 }
 
 static void
-on_transaction_end(XactEvent event, void *argument)
+clear_flags_at_transaction_end(XactEvent event, void *argument)
 {
 	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
 		forget_aborted();
 }
 
 static void
-on_subtransaction_end(SubXactEvent event, SubTransactionId own_id, SubTransactionId parent_id,
-					  void *argument)
+clear_flags_at_subtransaction_end(SubXactEvent event, SubTransactionId own_id, SubTransactionId parent_id,
+								  void *argument)
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
 		forget_aborted();
 }
 
 static void
-register_callbacks(void)
+register_catalog_callbacks(void)
 {
 	if (callbacks_registered)
 		return;
 	CacheRegisterRelcacheCallback(on_relcache_change, (Datum) 0);
-	RegisterXactCallback(on_transaction_end, NULL);
-	RegisterSubXactCallback(on_subtransaction_end, NULL);
+	RegisterXactCallback(clear_flags_at_transaction_end, NULL);
+	RegisterSubXactCallback(clear_flags_at_subtransaction_end, NULL);
 	callbacks_registered = true;
 }
 
@@ -297,7 +297,7 @@ yq_table_oid(YqTable table)
 	{
 		Oid			schema = get_namespace_oid(entry->schema, true);
 
-		register_callbacks();
+		register_catalog_callbacks();
 		if (OidIsValid(schema))
 		{
 			check_version();
@@ -422,7 +422,7 @@ add_watcher(YqTable table, bool is_of_rows, bool *flag)
 	if (watcher_count >= MAX_WATCHERS)
 		elog(ERROR, "too many caches on tables of yquota");
 
-	register_callbacks();
+	register_catalog_callbacks();
 	(void) yq_table_oid(table);
 	watchers[watcher_count++] = (Watcher) {.table = table, .is_of_rows = is_of_rows, .flag = flag};
 }
@@ -445,7 +445,7 @@ yq_catalog_on_abort(bool *flag)
 	if (abort_flag_count >= MAX_ABORT_WATCHERS)
 		elog(ERROR, "too many caches on tables of yquota");
 
-	register_callbacks();
+	register_catalog_callbacks();
 	abort_flags[abort_flag_count++] = flag;
 }
 

@@ -41,7 +41,7 @@ static TimestampTz clock_at = 0;	/* valid when clock_stands */
  * be older than the latest change and is not kept.
  */
 static void
-read_setting(void)
+read_clock_setting(void)
 {
 	Relation	relation;
 	Snapshot	snapshot;
@@ -89,7 +89,7 @@ is_set(void)
 	if ((setting_current && setting_read) || !IsTransactionState())
 		return clock_stands;
 	if (OidIsValid(yq_table_oid(YQ_CLOCK_SETTING)))
-		read_setting();
+		read_clock_setting();
 	else
 		clock_stands = false;
 	return clock_stands;

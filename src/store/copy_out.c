@@ -55,7 +55,7 @@ lock_target(Oid target)
 
 /* Run a query and keep its rows; returns how many there are. */
 static uint64
-read_rows(const char *query, Tuplestorestate *rows)
+read_copied_rows(const char *query, Tuplestorestate *rows)
 {
 	SPIExecuteOptions options = {0};
 	DestReceiver *receiver = CreateTuplestoreDestReceiver();
@@ -101,7 +101,7 @@ name_rows(Tuplestorestate *rows, uint64 count, TupleDesc columns)
 }
 
 static uint64
-insert_rows(const char *command)
+insert_copied_rows(const char *command)
 {
 	Oid			owner;
 	Oid			reader = yq_role_scope_role();
@@ -142,11 +142,11 @@ yq_sql_copy_out(PG_FUNCTION_ARGS)
 	lock_target(target);
 	SPI_connect();
 	rows = tuplestore_begin_heap(false, false, work_mem);
-	read = read_rows(query, rows);
+	read = read_copied_rows(query, rows);
 	name_rows(rows, read, columns_of(query));
-	inserted = insert_rows(psprintf("INSERT INTO %s (%s) SELECT %s FROM " SOURCE_NAME,
-									quote_qualified_identifier(get_namespace_name(get_rel_namespace(target)),
-															   get_rel_name(target)),
+	inserted = insert_copied_rows(psprintf("INSERT INTO %s (%s) SELECT %s FROM " SOURCE_NAME,
+										   quote_qualified_identifier(get_namespace_name(get_rel_namespace(target)),
+																	  get_rel_name(target)),
 									columns, columns));
 	if (inserted != read)
 		ereport(ERROR,

@@ -139,7 +139,7 @@ may_have(YqIndexScan *finder, FinderPart *part)
 }
 
 static void
-set_key(YqIndexScan *finder, const text *key)
+set_scan_key(YqIndexScan *finder, const text *key)
 {
 	finder->key = key;
 	if (finder->has_filters && key != NULL)
@@ -235,7 +235,7 @@ void
 yq_index_scan_seek(YqIndexScan *finder, const text *key)
 {
 	finder->current = 0;
-	set_key(finder, key);
+	set_scan_key(finder, key);
 	rescan(finder, finder->parts[0].scan, key, BTEqualStrategyNumber);
 }
 
@@ -373,7 +373,7 @@ yq_index_scan_advance(YqIndexScan *finder, const text *key)
 		return yq_index_scan_next(finder);
 	}
 	finder->merged_keys++;
-	set_key(finder, key);
+	set_scan_key(finder, key);
 	for (int i = 0; i < finder->part_count; i++)
 	{
 		FinderPart *part = &finder->parts[i];

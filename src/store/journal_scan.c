@@ -32,7 +32,7 @@ full_number(FullTransactionId next, TransactionId number)
 }
 
 static int
-compare_numbers(const void *a, const void *b)
+compare_transaction_ids(const void *a, const void *b)
 {
 	const FullTransactionId *left = a;
 	const FullTransactionId *right = b;
@@ -53,7 +53,7 @@ yq_seen_set(YqSeen *seen, Snapshot snapshot, MemoryContext context)
 	seen->running = MemoryContextAlloc(context, sizeof(FullTransactionId) * Max(snapshot->xcnt, 1));
 	for (uint32 i = 0; i < snapshot->xcnt; i++)
 		seen->running[i] = full_number(next, snapshot->xip[i]);
-	qsort(seen->running, seen->running_count, sizeof(FullTransactionId), compare_numbers);
+	qsort(seen->running, seen->running_count, sizeof(FullTransactionId), compare_transaction_ids);
 }
 
 void
@@ -79,7 +79,7 @@ typedef struct JournalScan
 } JournalScan;
 
 static void
-begin_scan(JournalScan *scan, const YqJournal *journal, Snapshot snapshot)
+begin_journal_scan(JournalScan *scan, const YqJournal *journal, Snapshot snapshot)
 {
 	memset(scan, 0, sizeof(JournalScan));
 	scan->relation = yq_table_open(journal->table, AccessShareLock);
@@ -90,7 +90,7 @@ begin_scan(JournalScan *scan, const YqJournal *journal, Snapshot snapshot)
 }
 
 static void
-end_scan(JournalScan *scan)
+end_journal_scan(JournalScan *scan)
 {
 	index_endscan(scan->scan);
 	ExecDropSingleTupleTableSlot(scan->row.slot);
@@ -99,7 +99,7 @@ end_scan(JournalScan *scan)
 }
 
 static void
-read_row(JournalScan *scan)
+read_journal_row(JournalScan *scan)
 {
 	bool		isnull;
 	Datum		changed_by = slot_getattr(scan->row.slot, scan->changed_by, &isnull);
@@ -119,7 +119,7 @@ scan_range(JournalScan *scan, StrategyNumber strategy, RegProcedure procedure, F
 	while (index_getnext_slot(scan->scan, ForwardScanDirection, scan->row.slot))
 	{
 		CHECK_FOR_INTERRUPTS();
-		read_row(scan);
+		read_journal_row(scan);
 	}
 }
 
@@ -161,7 +161,7 @@ yq_journal_scan(const YqJournal *journal, const YqSeen *seen, Snapshot snapshot,
 	AttrNumber *columns = palloc(count * sizeof(AttrNumber));
 	JournalScan scan;
 
-	begin_scan(&scan, journal, snapshot);
+	begin_journal_scan(&scan, journal, snapshot);
 	for (int i = 0; i < count; i++)
 		columns[i] = yq_column(scan.relation, names[i]);
 	scan.own = seen->own;
@@ -169,7 +169,7 @@ yq_journal_scan(const YqJournal *journal, const YqSeen *seen, Snapshot snapshot,
 	scan.row.columns = columns;
 	scan.row.argument = argument;
 	scan_unseen(&scan, seen, snapshot);
-	end_scan(&scan);
+	end_journal_scan(&scan);
 	pfree(columns);
 }
 
@@ -178,9 +178,9 @@ yq_journal_count(const YqJournal *journal, FullTransactionId transaction, Snapsh
 {
 	JournalScan scan;
 
-	begin_scan(&scan, journal, snapshot);
+	begin_journal_scan(&scan, journal, snapshot);
 	scan_transaction(&scan, transaction);
-	end_scan(&scan);
+	end_journal_scan(&scan);
 	return scan.count;
 }
 

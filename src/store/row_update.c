@@ -53,7 +53,7 @@ count_key_columns(Oid primary_key)
 }
 
 static void
-prepare_execution(YqRowUpdate *changer)
+prepare_update(YqRowUpdate *changer)
 {
 	changer->snapshot = yq_latest_snapshot();
 	changer->estate = CreateExecutorState();
@@ -80,7 +80,7 @@ yq_row_update_open(YqTable table, const char *primary_key, const char *const *na
 	changer->columns = palloc(count * sizeof(AttrNumber));
 	for (int i = 0; i < count; i++)
 		changer->columns[i] = yq_column(changer->relation, names[i]);
-	prepare_execution(changer);
+	prepare_update(changer);
 	return changer;
 }
 
@@ -94,7 +94,7 @@ clear(TupleTableSlot *slot)
 }
 
 static void
-put(const YqRowUpdate *changer, TupleTableSlot *slot, int column, Datum value)
+set_column(const YqRowUpdate *changer, TupleTableSlot *slot, int column, Datum value)
 {
 	slot->tts_values[changer->columns[column] - 1] = value;
 	slot->tts_isnull[changer->columns[column] - 1] = false;
@@ -118,8 +118,8 @@ yq_row_update_find(YqRowUpdate *changer, const Datum *key)
 	clear(changer->changed);
 	for (int i = 0; i < changer->key_count; i++)
 	{
-		put(changer, changer->key, i, key[i]);
-		put(changer, changer->changed, i, key[i]);
+		set_column(changer, changer->key, i, key[i]);
+		set_column(changer, changer->changed, i, key[i]);
 	}
 	ExecStoreVirtualTuple(changer->key);
 	changer->is_found = RelationFindReplTupleByIndex(changer->relation, changer->primary_key, LockTupleExclusive,
@@ -138,7 +138,7 @@ yq_row_update_value(const YqRowUpdate *changer, int column)
 void
 yq_row_update_set(YqRowUpdate *changer, int column, Datum value)
 {
-	put(changer, changer->changed, column, value);
+	set_column(changer, changer->changed, column, value);
 }
 
 void

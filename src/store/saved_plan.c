@@ -28,7 +28,7 @@ static uint64 generation = 0;
 static bool is_current = false;
 
 static void
-watch(void)
+note_generation(void)
 {
 	static bool is_watching = false;
 
@@ -43,7 +43,7 @@ watch(void)
 }
 
 static Oid
-find_type(const char *name)
+find_parameter_type(const char *name)
 {
 	static const char own[] = "yquota.";
 	Oid			type;
@@ -67,7 +67,7 @@ plan(YqSavedPlan *statement)
 		SPI_freeplan(statement->plan);
 	statement->plan = NULL;
 	for (; count < YQ_SAVED_PLAN_MAX_PARAMETERS && statement->types[count] != NULL; count++)
-		types[count] = find_type(statement->types[count]);
+		types[count] = find_parameter_type(statement->types[count]);
 	statement->plan = SPI_prepare_cursor(statement->command, count, types,
 										 statement->plans_once ? CURSOR_OPT_GENERIC_PLAN :
 										 statement->plans_each_time ? CURSOR_OPT_CUSTOM_PLAN : 0);
@@ -78,12 +78,12 @@ plan(YqSavedPlan *statement)
 }
 
 static uint64
-execute(YqSavedPlan *statement, Datum *values, const char *nulls, Snapshot snapshot, bool is_read_only)
+execute_saved_plan(YqSavedPlan *statement, Datum *values, const char *nulls, Snapshot snapshot, bool is_read_only)
 {
 	int			settings = NewGUCNestLevel();
 	int			result;
 
-	watch();
+	note_generation();
 	if (statement->plan == NULL || statement->generation != generation)
 		plan(statement);
 	(void) set_config_option("enable_seqscan", "off", PGC_USERSET, PGC_S_SESSION,
@@ -103,7 +103,7 @@ uint64
 yq_saved_plan_run(YqSavedPlan *statement, Datum *values, const char *nulls)
 {
 	Snapshot	snapshot = yq_latest_snapshot();
-	uint64		processed = execute(statement, values, nulls, snapshot, false);
+	uint64		processed = execute_saved_plan(statement, values, nulls, snapshot, false);
 
 	UnregisterSnapshot(snapshot);
 	CommandCounterIncrement();
@@ -113,7 +113,7 @@ yq_saved_plan_run(YqSavedPlan *statement, Datum *values, const char *nulls)
 uint64
 yq_saved_plan_read(YqSavedPlan *statement, Datum *values, Snapshot snapshot)
 {
-	return execute(statement, values, NULL, snapshot, true);
+	return execute_saved_plan(statement, values, NULL, snapshot, true);
 }
 
 uint64

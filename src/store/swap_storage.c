@@ -302,7 +302,7 @@ exchange_tables(Relation parent, Relation child)
 }
 
 static Relation
-open_table(Oid oid)
+open_swapped_table(Oid oid)
 {
 	Relation	relation = try_table_open(oid, AccessExclusiveLock);
 
@@ -319,8 +319,8 @@ PG_FUNCTION_INFO_V1(yq_sql_exchange_storage);
 Datum
 yq_sql_exchange_storage(PG_FUNCTION_ARGS)
 {
-	Relation	parent = open_table(PG_GETARG_OID(0));
-	Relation	child = open_table(PG_GETARG_OID(1));
+	Relation	parent = open_swapped_table(PG_GETARG_OID(0));
+	Relation	child = open_swapped_table(PG_GETARG_OID(1));
 
 	CheckTableNotInUse(parent, "exchange_storage");
 	CheckTableNotInUse(child, "exchange_storage");

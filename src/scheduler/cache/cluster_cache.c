@@ -55,7 +55,7 @@ give_up(void)
 }
 
 static void
-on_transaction_end(XactEvent event, void *argument)
+forget_at_transaction_end(XactEvent event, void *argument)
 {
 	if (event == XACT_EVENT_COMMIT && !cache.is_in_use)
 		cache.is_of_transaction = false;
@@ -65,14 +65,14 @@ on_transaction_end(XactEvent event, void *argument)
 }
 
 static void
-watch(void)
+watch_projects(void)
 {
 	static bool is_watching = false;
 
 	if (is_watching)
 		return;
 	yq_catalog_on_change_of_rows(YQ_PROJECT, &knows_projects);
-	RegisterXactCallback(on_transaction_end, NULL);
+	RegisterXactCallback(forget_at_transaction_end, NULL);
 	is_watching = true;
 }
 
@@ -124,7 +124,7 @@ read_change(const YqRow *row, bool is_own)
 }
 
 static void
-read_horizon(const YqRow *row)
+read_journal_horizon(const YqRow *row)
 {
 	bool		isnull;
 
@@ -138,7 +138,7 @@ journals_are_whole(Snapshot snapshot)
 	static const char *const columns[] = {"trimmed_before"};
 	FullTransactionId trimmed_before = FirstNormalFullTransactionId;
 
-	yq_table_scan(YQ_SCHEDULER_CHANGE_HORIZON, snapshot, columns, lengthof(columns), read_horizon, &trimmed_before);
+	yq_table_scan(YQ_SCHEDULER_CHANGE_HORIZON, snapshot, columns, lengthof(columns), read_journal_horizon, &trimmed_before);
 	return !FullTransactionIdPrecedes(cache.seen.oldest, trimmed_before) &&
 		cache.change_file == yq_journal_file(&change_journal) && cache.usage_file == yq_journal_file(&yq_usage_journal);
 }
@@ -187,7 +187,7 @@ update(Snapshot snapshot)
 /* -- having one ------------------------------------------------------------------ */
 
 static void
-load(YqHierarchy *hierarchy, Snapshot snapshot)
+load_cluster(YqHierarchy *hierarchy, Snapshot snapshot)
 {
 	ClusterCache made = {.is_in_use = true};
 
@@ -227,7 +227,7 @@ yq_cluster_cache_get(YqHierarchy *hierarchy)
 	Snapshot	snapshot;
 	bool		is_current;
 
-	watch();
+	watch_projects();
 	if (!can_keep())
 		return NULL;
 	is_current = is_usable(hierarchy);
@@ -239,7 +239,7 @@ yq_cluster_cache_get(YqHierarchy *hierarchy)
 	if (!is_current || !update(snapshot))
 	{
 		give_up();
-		load(hierarchy, snapshot);
+		load_cluster(hierarchy, snapshot);
 	}
 	yq_seen_forget(&cache.seen);
 	yq_seen_set(&cache.seen, snapshot, cache.loaded->cluster->context);

@@ -63,7 +63,7 @@ set_counters(const YqLoaderRow *row, YqRequestKey *key, int first)
 
 /* The container of its application master is asked for by itself, anywhere. */
 static void
-ask_for_master(const YqLoaderRow *row, YqClusterApplication *application)
+request_am_container(const YqLoaderRow *row, YqClusterApplication *application)
 {
 	YqRequestKey *key = yq_cluster_add_key(row->loader->cluster, application, MASTER_PRIORITY,
 										   MASTER_REQUEST_ID, yq_loader_label(row, APPLICATION_LABEL));
@@ -133,7 +133,7 @@ read_application(const YqLoaderRow *row)
 	application->waits_for_master = !DatumGetBool(yq_loader_value(row, APPLICATION_UNMANAGED)) &&
 		yq_loader_is_null(row, APPLICATION_AM_CONTAINER_ID);
 	if (application->waits_for_master)
-		ask_for_master(row, application);
+		request_am_container(row, application);
 	((ApplicationEntry *) yq_bytes_table_enter_kept(loader->applications, (YqBytes) {id, strlen(id)}, &found))->application = application;
 	loader->added = yq_loader_append(loader, loader->added, application);
 	yq_loaded_note_stale(loader->loaded, leaf);
@@ -170,7 +170,7 @@ read_applications(YqClusterLoader *loader, Datum *ids)
 YqClusterApplication *
 yq_loader_application(const YqClusterLoader *loader, const char *id)
 {
-	YqBytes		key = {id, strlen(id)};
+	YqBytes		key = yq_bytes_of_string(id);
 	const ApplicationEntry *entry = yq_bytes_table_find(loader->applications, key);
 
 	return entry == NULL ? NULL : entry->application;
@@ -296,7 +296,7 @@ ask_for_update(const YqLoaderRow *row, YqRequestKey *key, const int64 *amounts)
 }
 
 static int64 *
-copy_amounts(const YqClusterLoader *loader, const int64 *amounts)
+copy_loaded_amounts(const YqClusterLoader *loader, const int64 *amounts)
 {
 	return memcpy(MemoryContextAlloc(loader->cluster->context, sizeof(int64) * YQ_MAX_RESOURCE_TYPES),
 				  amounts, sizeof(int64) * loader->hierarchy->calculator.types);
@@ -319,8 +319,8 @@ read_update(const YqLoaderRow *row)
 							 DatumGetInt64(yq_loader_value(row, 3)), yq_loader_label(row, 8));
 	update = make_update(row, yq_loader_text(row, 4));
 	update->is_promotion = DatumGetBool(yq_loader_value(row, 5));
-	update->present = copy_amounts(loader, present);
-	update->allocation = afterwards = copy_amounts(loader, present);
+	update->present = copy_loaded_amounts(loader, present);
+	update->allocation = afterwards = copy_loaded_amounts(loader, present);
 	if (!update->is_promotion)
 		yq_amounts_add(loader->cluster->calculator, afterwards, missing);
 	key->update = update;
@@ -493,10 +493,10 @@ forget_sources(const YqClusterApplication *application)
 
 /* It is as if it had never been read. */
 static void
-forget_application(YqLoadedCluster *loaded, const char *id)
+remove_application(YqLoadedCluster *loaded, const char *id)
 {
 	YqClusterLoader	   *loader = loaded->loader;
-	YqBytes		key = {id, strlen(id)};
+	YqBytes		key = yq_bytes_of_string(id);
 	YqClusterApplication *application = yq_loader_application(loader, id);
 	char	   *kept_id;
 
@@ -526,7 +526,7 @@ yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids)
 		return true;
 	yq_holdings_begin_again(loader);
 	foreach(cell, ids)
-		forget_application(loaded, lfirst(cell));
+		remove_application(loaded, lfirst(cell));
 	values[0] = yq_array_of_strings(ids);
 	yq_loader_read_applications(loader, values);
 	foreach(cell, loader->added)

@@ -26,7 +26,7 @@
 /* -- settings -------------------------------------------------------------- */
 
 static void
-read_setting(const YqLoaderRow *row)
+read_cluster_setting(const YqLoaderRow *row)
 {
 	YqClusterSettings *settings = &row->loader->cluster->settings;
 
@@ -49,7 +49,7 @@ read_setting(const YqLoaderRow *row)
 }
 
 static void
-read_settings(YqClusterLoader *loader)
+read_cluster_settings(YqClusterLoader *loader)
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT s.node_locality_delay, s.rack_locality_additional_delay, s.rack_locality_full_reset, "
@@ -58,7 +58,7 @@ read_settings(YqClusterLoader *loader)
 		"s.node_labels_am_allow_non_exclusive_allocation FROM yquota.scheduler_setting AS s"
 	};
 
-	yq_loader_read(loader, &look_up, NULL, read_setting);
+	yq_loader_read(loader, &look_up, NULL, read_cluster_setting);
 }
 
 static void
@@ -127,7 +127,7 @@ set_queues(YqClusterLoader *loader)
 /* -- nodes ----------------------------------------------------------------- */
 
 static void
-read_node(const YqLoaderRow *row)
+read_cluster_node(const YqLoaderRow *row)
 {
 	YqClusterLoader	   *loader = row->loader;
 	int			label = yq_loader_label(row, 3);
@@ -170,14 +170,14 @@ read_nodes(YqClusterLoader *loader, const char **names, int count)
 	};
 	Datum		values[1] = {names == NULL ? (Datum) 0 : yq_array_of_names(names, count)};
 
-	yq_loader_read(loader, names == NULL ? &look_up_all : &look_up_some, values, read_node);
+	yq_loader_read(loader, names == NULL ? &look_up_all : &look_up_some, values, read_cluster_node);
 	yq_loader_read(loader, &count_all, NULL, read_node_count);
 }
 
 /* -- users ----------------------------------------------------------------- */
 
 static void
-read_counter(const YqLoaderRow *row)
+read_container_count(const YqLoaderRow *row)
 {
 	YqClusterLoader	   *loader = row->loader;
 	YqClusterQueue *leaf = yq_cluster_queue(loader->cluster, TextDatumGetCString(yq_loader_value(row, 1)));
@@ -205,7 +205,7 @@ read_users(YqClusterLoader *loader)
 		"FROM yquota_internal.application_counter AS c GROUP BY c.queue, c.username"
 	};
 
-	yq_loader_read(loader, &look_up, NULL, read_counter);
+	yq_loader_read(loader, &look_up, NULL, read_container_count);
 }
 
 void
@@ -226,7 +226,7 @@ yq_cluster_reload_counters(YqLoadedCluster *loaded, const List *queues, const Li
 		return;
 	values[0] = yq_array_of_strings(queues);
 	values[1] = yq_array_of_strings(usernames);
-	yq_loader_read(loaded->loader, &look_up, values, read_counter);
+	yq_loader_read(loaded->loader, &look_up, values, read_container_count);
 }
 
 /* -- all ------------------------------------------------------------------------------ */
@@ -254,7 +254,7 @@ yq_cluster_load(YqHierarchy *hierarchy, const char **nodes, int node_count, Snap
 {
 	YqClusterLoader	   *loader = make_loader(hierarchy);
 
-	read_settings(loader);
+	read_cluster_settings(loader);
 	read_shared_labels(loader);
 	set_queues(loader);
 	read_nodes(loader, nodes, node_count);

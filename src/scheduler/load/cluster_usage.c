@@ -64,7 +64,7 @@ guaranteed_amounts(const Reading *reading, const YqRow *row)
 }
 
 static int
-label_of(const YqHierarchy *hierarchy, const YqRow *row)
+read_usage_label(const YqHierarchy *hierarchy, const YqRow *row)
 {
 	const char *label = hierarchy->settings.has_node_labels ? yq_row_text(row, USAGE_LABEL) : NULL;
 
@@ -100,7 +100,7 @@ add_to_queue(const Reading *reading, const YqRow *row, const int64 *amounts)
 	YqLoadedCluster *loaded = reading->loaded;
 	YqHierarchy *hierarchy = loaded->cluster->hierarchy;
 	YqBytes		username = yq_row_bytes(row, USAGE_USERNAME);
-	int			label = label_of(hierarchy, row);
+	int			label = read_usage_label(hierarchy, row);
 	YqQueue    *queue = queue_of(hierarchy, row);
 	YqClusterQueue *leaf;
 	YqClusterUser *user;
@@ -168,7 +168,7 @@ add_delta(const Reading *reading, const YqRow *row)
 }
 
 static void
-read_delta(const YqRow *row)
+read_cluster_delta(const YqRow *row)
 {
 	add_delta(row->argument, row);
 }
@@ -192,7 +192,7 @@ read_all(Reading *reading, Snapshot snapshot)
 {
 	yq_table_scan(YQ_USAGE_COUNTER, snapshot, usage_columns, USAGE_NODE, read_usage_counter, reading);
 	yq_table_scan(YQ_NODE_COUNTER, snapshot, node_columns, lengthof(node_columns), read_node_counter, reading);
-	yq_table_scan(YQ_COUNTER_DELTA, snapshot, usage_columns, USAGE_COLUMNS, read_delta, reading);
+	yq_table_scan(YQ_COUNTER_DELTA, snapshot, usage_columns, USAGE_COLUMNS, read_cluster_delta, reading);
 }
 
 void
@@ -217,7 +217,7 @@ yq_cluster_read_new_usage(YqLoadedCluster *loaded, const YqSeen *seen, Snapshot 
 /* -- again ----------------------------------------------------------------- */
 
 static void
-forget_usage(const YqCluster *cluster)
+clear_cluster_usage(const YqCluster *cluster)
 {
 	Size		size = yq_cluster_amounts_size(cluster);
 
@@ -237,7 +237,7 @@ forget_usage(const YqCluster *cluster)
 }
 
 static void
-use_reservations(YqCluster *cluster)
+add_reservations(YqCluster *cluster)
 {
 	for (int i = 0; i < cluster->name_count; i++)
 	{
@@ -256,9 +256,9 @@ yq_cluster_read_usage_again(YqLoadedCluster *loaded, Snapshot snapshot)
 	YqCluster  *cluster = loaded->cluster;
 	Reading		reading = begin_reading(loaded, false);
 
-	forget_usage(cluster);
+	clear_cluster_usage(cluster);
 	read_all(&reading, snapshot);
-	use_reservations(cluster);
+	add_reservations(cluster);
 	reading.notes_stale = true;
 	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
 	{
@@ -272,7 +272,7 @@ yq_cluster_read_usage_again(YqLoadedCluster *loaded, Snapshot snapshot)
 }
 
 static void
-read_version(const YqRow *row)
+read_cluster_version(const YqRow *row)
 {
 	YqUsageVersion *version = row->argument;
 	bool		isnull;
@@ -299,7 +299,7 @@ yq_usage_version(Snapshot snapshot)
 	static const char *const columns[] = {"version", "content", "folded_before", "folded_but"};
 	YqUsageVersion version = {.folded_but = NULL};
 
-	yq_table_scan(YQ_USAGE_VERSION, snapshot, columns, lengthof(columns), read_version, &version);
+	yq_table_scan(YQ_USAGE_VERSION, snapshot, columns, lengthof(columns), read_cluster_version, &version);
 	return version;
 }
 

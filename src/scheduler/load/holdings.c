@@ -43,7 +43,7 @@ typedef struct BeforeEntry
 /* -- what is known of a user ----------------------------------------------------- */
 
 static void
-know(const YqClusterLoader *loader, YqClusterUser *user, const Held *found)
+keep_held(const YqClusterLoader *loader, YqClusterUser *user, const Held *found)
 {
 	MemoryContext caller = MemoryContextSwitchTo(loader->cluster->context);
 	Size		size = loader->cluster->calculator->types * sizeof(int64);
@@ -58,7 +58,7 @@ know(const YqClusterLoader *loader, YqClusterUser *user, const Held *found)
 }
 
 static void
-forget(Held *held)
+free_held(Held *held)
 {
 	pfree(held->container_id);
 	pfree(held->application_id);
@@ -67,7 +67,7 @@ forget(Held *held)
 }
 
 static void
-forget_application(const YqClusterApplication *application)
+forget_held_by_application(const YqClusterApplication *application)
 {
 	YqClusterUser *user = application->user;
 	ListCell   *cell;
@@ -79,7 +79,7 @@ forget_application(const YqClusterApplication *application)
 		if (strcmp(held->application_id, application->application_id) != 0)
 			continue;
 		user->held = foreach_delete_current(user->held, cell);
-		forget(held);
+		free_held(held);
 	}
 }
 
@@ -107,7 +107,7 @@ is_at_home(const YqLoaderRow *row, const YqClusterApplication *application)
 
 /* What containers elsewhere hold changes without a word about the user of the leaf. */
 static void
-note_elsewhere(YqClusterLoader *loader, YqClusterApplication *application)
+mark_holds_elsewhere(YqClusterLoader *loader, YqClusterApplication *application)
 {
 	MemoryContext caller;
 
@@ -133,11 +133,11 @@ read_holding(const YqLoaderRow *row)
 	yq_amounts_add(loader->cluster->calculator, yq_at(loader->cluster, application->used, held.label), held.amounts);
 	if (!is_at_home(row, application))
 	{
-		note_elsewhere(loader, application);
+		mark_holds_elsewhere(loader, application);
 		return;
 	}
 	held.container_id = TextDatumGetCString(yq_loader_value(row, HOLDING_CONTAINER_ID));
-	know(loader, application->user, &held);
+	keep_held(loader, application->user, &held);
 }
 
 #define LOOK_UP \
@@ -162,7 +162,7 @@ search(YqClusterLoader *loader, const List *applications)
 		YqClusterApplication *application = lfirst(cell);
 
 		memset(application->used, 0, yq_cluster_amounts_size(loader->cluster));
-		forget_application(application);
+		forget_held_by_application(application);
 		yq_loaded(application)->looked_below = yq_loaded(application)->next_container;
 		ids = lappend(ids, unconstify(char *, application->application_id));
 	}
@@ -188,7 +188,7 @@ yq_holdings_end_again(YqClusterLoader *loader)
 void
 yq_holdings_remember(const YqClusterLoader *loader, const YqClusterApplication *application)
 {
-	YqBytes		key = {application->application_id, strlen(application->application_id)};
+	YqBytes		key = yq_bytes_of_string(application->application_id);
 	const YqLoadedApplication *source = yq_loaded(application);
 	BeforeEntry *before;
 	bool		found;
@@ -206,7 +206,7 @@ yq_holdings_remember(const YqClusterLoader *loader, const YqClusterApplication *
 static bool
 set_as_before(const YqClusterLoader *loader, YqClusterApplication *application)
 {
-	YqBytes		key = {application->application_id, strlen(application->application_id)};
+	YqBytes		key = yq_bytes_of_string(application->application_id);
 	const BeforeEntry *before = loader->held == NULL ? NULL : yq_bytes_table_find(loader->held, key);
 	YqLoadedApplication *source = yq_loaded(application);
 
@@ -296,12 +296,12 @@ look_at_known(Look *look)
 			continue;
 		}
 		look->user->held = foreach_delete_current(look->user->held, cell);
-		forget(held);
+		free_held(held);
 	}
 }
 
 static bool
-is_known(const YqClusterUser *user, const char *container_id)
+is_known_container(const YqClusterUser *user, const char *container_id)
 {
 	ListCell   *cell;
 
@@ -325,8 +325,8 @@ look_for_started(Look *look, const YqClusterApplication *application)
 		{
 			const char *container_id = text_to_cstring(yq_loaded_container_id(application, number));
 
-			if (!is_known(look->user, container_id) && look_at(look, container_id))
-				know(look->loader, look->user, &look->found);
+			if (!is_known_container(look->user, container_id) && look_at(look, container_id))
+				keep_held(look->loader, look->user, &look->found);
 		}
 	}
 	source->looked_below = source->next_container;
@@ -383,7 +383,7 @@ hand_out(const Look *look)
 
 /* False when there must be others. */
 static bool
-refresh(Look *look)
+refresh_user(Look *look)
 {
 	const YqClusterQueue *leaf = look->user->leaf;
 
@@ -416,7 +416,7 @@ refresh_users(Look *look, const YqClusterQueue *leaf)
 		if (!look->user->is_stale)
 			continue;
 		caller = MemoryContextSwitchTo(context);
-		is_clear = refresh(look);
+		is_clear = refresh_user(look);
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(context);
 		look->user->is_stale = false;

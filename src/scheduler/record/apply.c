@@ -87,7 +87,7 @@ list_touched(const YqLoadedCluster *loaded)
 }
 
 static void
-lock_leaves(const List *applications)
+lock_leaves_of_applications(const List *applications)
 {
 	YqQueueLocks locks = {NIL};
 	const YqClusterQueue *last = NULL;
@@ -210,7 +210,7 @@ find_touched(const YqLoadedCluster *loaded)
 
 	if (touched == NIL)
 		return NIL;
-	lock_leaves(touched);
+	lock_leaves_of_applications(touched);
 	yq_pass_lock_events();
 	present = leave_out_changed(loaded->cluster, find_present(touched));
 	if (list_length(present) < list_length(touched))
@@ -345,7 +345,7 @@ write_ask(RequestRows *rows, const YqRequestKey *key, const YqAsk *ask)
 }
 
 static void
-write_counters(RequestRows *rows, YqRequestKey *key)
+write_request_counters(RequestRows *rows, YqRequestKey *key)
 {
 	const Datum row_key[] = {rows->application_id, Int32GetDatum(key->priority), Int64GetDatum(key->allocation_request_id)};
 	YqRowUpdate  *changer;
@@ -385,7 +385,7 @@ write_requests(const YqCluster *cluster, const List *applications)
 			if (!key->is_changed || key->update != NULL)
 				continue;
 			if (counters_differ(cluster, key))
-				write_counters(&rows, key);
+				write_request_counters(&rows, key);
 			write_ask(&rows, key, &key->anywhere);
 			for (int j = 0; j < key->ask_count; j++)
 				write_ask(&rows, key, &key->asks[j]);

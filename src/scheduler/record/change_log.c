@@ -53,7 +53,7 @@ make_change(char kind)
 }
 
 static void
-set(Change *change, int column, Datum value)
+set_change_column(Change *change, int column, Datum value)
 {
 	change->values[column] = value;
 	change->nulls[column] = false;
@@ -72,14 +72,14 @@ yq_change_log_applications(const List *ids)
 	{
 		Change		change = make_change(YQ_CHANGE_APPLICATION);
 
-		set(&change, CHANGE_APPLICATION_ID, CStringGetTextDatum(lfirst(cell)));
+		set_change_column(&change, CHANGE_APPLICATION_ID, CStringGetTextDatum(lfirst(cell)));
 		yq_bulk_insert_put(writer, change.values, change.nulls);
 	}
 	yq_bulk_insert_close(writer);
 }
 
 static void
-write_change(Change change)
+write_scheduler_change(Change change)
 {
 	YqBulkInsert   *writer = yq_bulk_insert_open(YQ_SCHEDULER_CHANGE, CHANGE_COLUMNS, 1, false);
 
@@ -90,7 +90,7 @@ write_change(Change change)
 void
 yq_change_log_everything(void)
 {
-	write_change(make_change(YQ_CHANGE_EVERYTHING));
+	write_scheduler_change(make_change(YQ_CHANGE_EVERYTHING));
 }
 
 /* -- the scheduler's own statements ------------------------------------------ */
@@ -129,7 +129,7 @@ change_of(Relation relation, HeapTuple tuple)
 		Datum		value = heap_getattr(tuple, yq_column(relation, names[i]), RelationGetDescr(relation), &isnull);
 
 		if (!isnull)
-			set(&change, CHANGE_APPLICATION_ID + i, value);
+			set_change_column(&change, CHANGE_APPLICATION_ID + i, value);
 	}
 	return change;
 }
@@ -160,13 +160,13 @@ yq_sql_note_application(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(NULL);
 	}
 	change = change_of(trigger->tg_relation, trigger->tg_trigtuple);
-	write_change(change);
+	write_scheduler_change(change);
 	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
 	{
 		Change		after = change_of(trigger->tg_relation, trigger->tg_newtuple);
 
 		if (!is_same(&change, &after))
-			write_change(after);
+			write_scheduler_change(after);
 	}
 	PG_RETURN_POINTER(NULL);
 }

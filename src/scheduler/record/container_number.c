@@ -68,7 +68,7 @@ make_name(Names *names, const YqClusterApplication *application, int64 number)
 }
 
 static bool
-is_known(Names *names, const YqClusterApplication *application, int64 number)
+is_known_number(Names *names, const YqClusterApplication *application, int64 number)
 {
 	text	   *name = make_name(names, application, number);
 	bool		goes_on = names->last != NULL && yq_varlena_compare(names->last, name) < 0;
@@ -94,7 +94,7 @@ typedef struct Known
 static int64
 next_free(Names *names, const YqClusterApplication *application, int64 from, Known *known)
 {
-	for (; is_known(names, application, from); from++)
+	for (; is_known_number(names, application, from); from++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (known->count++ == 0)
@@ -104,7 +104,7 @@ next_free(Names *names, const YqClusterApplication *application, int64 from, Kno
 }
 
 static void
-warn(const YqClusterApplication *application, const Known *known)
+warn_of_taken_number(const YqClusterApplication *application, const Known *known)
 {
 	ereport(WARNING,
 			(errcode(ERRCODE_DUPLICATE_OBJECT),
@@ -124,7 +124,7 @@ is_any_known(Names *names, const YqClusterApplication *application)
 	for (int64 number = yq_loaded(application)->next_container; number < application->next_container; number++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (is_known(names, application, number))
+		if (is_known_number(names, application, number))
 			return true;
 	}
 	return false;
@@ -146,7 +146,7 @@ renumber(Names *names, YqClusterApplication *application)
 		next = source->renumbered[i] + 1;
 	}
 	application->next_container = next;
-	warn(application, &known);
+	warn_of_taken_number(application, &known);
 }
 
 static void
@@ -170,13 +170,13 @@ renumber_older(Names *names, YqDecision *decision)
 	Known		known = {0};
 
 	if (!yq_decision_starts(decision) || decision->container >= yq_loaded(application)->next_container ||
-		!is_known(names, application, decision->container))
+		!is_known_number(names, application, decision->container))
 		return;
 	known.count = 1;
 	known.first = decision->container;
 	decision->container = next_free(names, application, application->next_container, &known);
 	application->next_container = decision->container + 1;
-	warn(application, &known);
+	warn_of_taken_number(application, &known);
 }
 
 void

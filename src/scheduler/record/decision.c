@@ -146,7 +146,7 @@ open_rows(Rows *rows, const YqCluster *cluster, YqBulkInsert *writer)
 }
 
 static void
-set(Rows *rows, int column, Datum value)
+set_value(Rows *rows, int column, Datum value)
 {
 	rows->values[column] = value;
 	rows->nulls[column] = false;
@@ -162,7 +162,7 @@ set_text(Rows *rows, int column, const char *value)
 
 /* Write the row that "fill" makes of a decision. */
 static void
-put_row(Rows *rows, const YqDecision *decision, void (*fill) (Rows *, const YqDecision *))
+put_decision_row(Rows *rows, const YqDecision *decision, void (*fill) (Rows *, const YqDecision *))
 {
 	MemoryContext caller = MemoryContextSwitchTo(rows->context);
 
@@ -231,13 +231,13 @@ fill_start(Rows *rows, const YqDecision *decision)
 {
 	const YqClusterApplication *application = decision->key->application;
 
-	set(rows, EVENT_CONTAINER_ID, PointerGetDatum(yq_decision_container_id(decision)));
+	set_value(rows, EVENT_CONTAINER_ID, PointerGetDatum(yq_decision_container_id(decision)));
 	set_text(rows, EVENT_PROJECT, yq_loaded(application)->project);
 	set_text(rows, EVENT_APPLICATION_ID, application->application_id);
 	set_text(rows, EVENT_USERNAME, application->user->username);
 	set_text(rows, EVENT_QUEUE, application->leaf->queue->path);
 	set_text(rows, EVENT_NODE, decision->node->name);
-	set(rows, EVENT_ALLOCATION, yq_hierarchy_resource(rows->hierarchy, decision->amounts));
+	set_value(rows, EVENT_ALLOCATION, yq_hierarchy_resource(rows->hierarchy, decision->amounts));
 }
 
 static bool
@@ -259,15 +259,15 @@ start_containers(const YqCluster *cluster, const Place *places)
 	if (!does_any_start(cluster))
 		return;
 	open_rows(&rows, cluster, yq_bulk_insert_open_statement(YQ_CONTAINER_EVENT, EVENT_COLUMNS, ROWS_PER_FLUSH));
-	set(&rows, EVENT_KIND, ObjectIdGetDatum(yq_enum_oid("container_event_type", "CONTAINER_START")));
-	set(&rows, EVENT_OCCURRED_AT, TimestampTzGetDatum(yq_clock_now()));
-	set(&rows, EVENT_EXECUTION_TYPE, ObjectIdGetDatum(yq_enum_oid("execution_type", "GUARANTEED")));
+	set_value(&rows, EVENT_KIND, ObjectIdGetDatum(yq_enum_oid("container_event_type", "CONTAINER_START")));
+	set_value(&rows, EVENT_OCCURRED_AT, TimestampTzGetDatum(yq_clock_now()));
+	set_value(&rows, EVENT_EXECUTION_TYPE, ObjectIdGetDatum(yq_enum_oid("execution_type", "GUARANTEED")));
 	set_text(&rows, EVENT_SOURCE, "scheduler");
-	set(&rows, EVENT_RECORDED_AT, TimestampTzGetDatum(yq_clock_statement()));
+	set_value(&rows, EVENT_RECORDED_AT, TimestampTzGetDatum(yq_clock_statement()));
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
 		if (yq_decision_starts(places[i].decision))
-			put_row(&rows, places[i].decision, fill_start);
+			put_decision_row(&rows, places[i].decision, fill_start);
 	}
 	close_rows(&rows);
 }
@@ -287,19 +287,19 @@ take_numbers(Relation relation, int64 count)
 }
 
 static void
-fill_decision(Rows *rows, const YqDecision *decision)
+fill_decision_row(Rows *rows, const YqDecision *decision)
 {
 	const YqClusterApplication *application = decision->key->application;
 
 	set_text(rows, DECISION_DECISION, yq_decision_name(decision));
-	set(rows, DECISION_CONTAINER_ID, PointerGetDatum(yq_decision_container_id(decision)));
+	set_value(rows, DECISION_CONTAINER_ID, PointerGetDatum(yq_decision_container_id(decision)));
 	set_text(rows, DECISION_APPLICATION_ID, application->application_id);
 	set_text(rows, DECISION_QUEUE, application->leaf->queue->path);
 	set_text(rows, DECISION_NODE, decision->node->name);
-	set(rows, DECISION_ALLOCATION, yq_hierarchy_resource(rows->hierarchy, yq_decision_allocation(decision)));
+	set_value(rows, DECISION_ALLOCATION, yq_hierarchy_resource(rows->hierarchy, yq_decision_allocation(decision)));
 	set_text(rows, DECISION_LOCALITY, yq_decision_locality(decision));
-	set(rows, DECISION_PRIORITY, Int32GetDatum(decision->key->priority));
-	set(rows, DECISION_ALLOCATION_REQUEST_ID, Int64GetDatum(decision->key->allocation_request_id));
+	set_value(rows, DECISION_PRIORITY, Int32GetDatum(decision->key->priority));
+	set_value(rows, DECISION_ALLOCATION_REQUEST_ID, Int64GetDatum(decision->key->allocation_request_id));
 	set_text(rows, DECISION_UNRESERVED_NODE,
 			 decision->kind == YQ_SWAPPED ? decision->reservation->node->name : NULL);
 }
@@ -312,11 +312,11 @@ keep_decisions(const YqCluster *cluster, const Place *places)
 
 	open_rows(&rows, cluster, yq_bulk_insert_open(YQ_DECISION, DECISION_COLUMNS, ROWS_PER_FLUSH, false));
 	first = take_numbers(yq_bulk_insert_relation(rows.writer), cluster->decision_count);
-	set(&rows, DECISION_DECIDED_AT, TimestampTzGetDatum(yq_clock_now()));
+	set_value(&rows, DECISION_DECIDED_AT, TimestampTzGetDatum(yq_clock_now()));
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
-		set(&rows, DECISION_ID, Int64GetDatum(first + (places[i].decision - cluster->decisions)));
-		put_row(&rows, places[i].decision, fill_decision);
+		set_value(&rows, DECISION_ID, Int64GetDatum(first + (places[i].decision - cluster->decisions)));
+		put_decision_row(&rows, places[i].decision, fill_decision_row);
 	}
 	close_rows(&rows);
 	CommandCounterIncrement();

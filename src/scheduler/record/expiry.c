@@ -27,7 +27,7 @@ static TimestampTz looked_at;
 static TimestampTz oldest_at;	/* when there was none: looked_at */
 
 static void
-watch(void)
+watch_decisions(void)
 {
 	static bool is_watching = false;
 
@@ -81,7 +81,7 @@ yq_release_expired(const YqHierarchy *hierarchy)
 	int64		expiry = INT64CONST(1000) * yq_allocation_expiry;
 	Datum		values[] = {TimestampTzGetDatum(now - expiry), Int64GetDatum(YQ_EXPIRY_BATCH)};
 
-	watch();
+	watch_decisions();
 	if (is_current && now >= looked_at && now < oldest_at + expiry)
 		return 0;
 	look(now);

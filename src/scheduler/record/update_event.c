@@ -105,7 +105,7 @@ yq_update_event_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *upd
 
 /* Of what goes on to wait. */
 static void
-write_counters(const YqRequestKey *key)
+write_update_counters(const YqRequestKey *key)
 {
 	static YqSavedPlan count = {
 		.command = "UPDATE yquota.container_update AS u "
@@ -148,7 +148,7 @@ yq_update_events_record(const YqCluster *cluster, const List *applications)
 		{
 			if (application->keys[i]->update != NULL && application->keys[i]->is_changed &&
 				application->keys[i]->anywhere.count > 0)
-				write_counters(application->keys[i]);
+				write_update_counters(application->keys[i]);
 		}
 	}
 }

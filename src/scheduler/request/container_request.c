@@ -27,7 +27,7 @@
 /* -- who asks -------------------------------------------------------------- */
 
 static const YqApplication *
-find_application(const YqHierarchy *hierarchy, const char *application_id)
+find_active_application(const YqHierarchy *hierarchy, const char *application_id)
 {
 	const YqApplication *application = yq_application_find(hierarchy, application_id);
 
@@ -52,7 +52,7 @@ yq_asker_lock(const char *application_id)
 	yq_pass_lock(ShareLock);
 	yq_queue_lock_configuration(RowExclusiveLock);
 	asker.hierarchy = yq_hierarchy_in_force();
-	asker.application = find_application(asker.hierarchy, application_id);
+	asker.application = find_active_application(asker.hierarchy, application_id);
 	for (;;)
 	{
 		const char *locked = asker.application->queue;
@@ -61,7 +61,7 @@ yq_asker_lock(const char *application_id)
 		CHECK_FOR_INTERRUPTS();
 		yq_queue_locks_add(&locks, YQ_LOCK_LEAF, locked);
 		yq_queue_locks_take(&locks);
-		asker.application = find_application(asker.hierarchy, application_id);
+		asker.application = find_active_application(asker.hierarchy, application_id);
 		if (strcmp(asker.application->queue, locked) == 0)
 			break;
 		yq_queue_locks_release(&locks);
@@ -114,7 +114,7 @@ check_name(const char *name)
 }
 
 static void
-check_request(const YqAsker *asker, const YqContainerRequest *request)
+check_container_request(const YqAsker *asker, const YqContainerRequest *request)
 {
 	check_name(request->resource_name);
 	if (request->count < 0)
@@ -137,7 +137,7 @@ check_request(const YqAsker *asker, const YqContainerRequest *request)
 }
 
 static void
-refuse(const YqVerdict *verdict)
+report_refusal(const YqVerdict *verdict)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -153,7 +153,7 @@ normalized_allocation(const YqAsker *asker, const YqContainerRequest *request)
 
 	if (!yq_request_read(asker->hierarchy, asker->queue, request->allocation, amounts, &verdict) ||
 		!yq_request_check(asker->hierarchy, asker->queue, amounts, maximum, &verdict))
-		refuse(&verdict);
+		report_refusal(&verdict);
 	yq_request_normalize(asker->hierarchy, amounts, maximum);
 	return yq_hierarchy_resource(asker->hierarchy, amounts);
 }
@@ -178,7 +178,7 @@ write_request(const YqAsker *asker, const YqContainerRequest *request)
 
 	if (is_anywhere(request) &&
 		!yq_request_label(asker->hierarchy, asker->queue, requested, &label, &verdict))
-		refuse(&verdict);
+		report_refusal(&verdict);
 	values[0] = CStringGetTextDatum(asker->application->application_id);
 	values[1] = Int32GetDatum(request->priority);
 	values[2] = Int64GetDatum(request->allocation_request_id);
@@ -243,7 +243,7 @@ yq_container_request(const char *application_id, const YqContainerRequest *reque
 	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		check_request(&asker, &requests[i]);
+		check_container_request(&asker, &requests[i]);
 		write_request(&asker, &requests[i]);
 		ends_some = ends_some || (is_anywhere(&requests[i]) && requests[i].count == 0);
 	}

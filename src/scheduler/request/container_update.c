@@ -136,7 +136,7 @@ typedef struct UpdatePlan
 } UpdatePlan;
 
 static void
-check_request(const YqUpdateRequest *request)
+check_update_request(const YqUpdateRequest *request)
 {
 	if ((request->allocation != NULL) == request->has_execution_type)
 		ereport(ERROR,
@@ -231,7 +231,7 @@ plan_type(UpdatePlan *plan)
 
 /* The checks of RMServerUtils.validateAndSplitUpdateResourceRequests(), in its order. */
 static YqUpdateRefusal
-make_plan(const YqAsker *asker, UpdatePlan *plans, int number)
+make_update_plan(const YqAsker *asker, UpdatePlan *plans, int number)
 {
 	UpdatePlan *plan = &plans[number];
 
@@ -302,7 +302,7 @@ forget_decisions(const UpdatePlan *plans, int count)
 
 /* The partition that its container was asked for, as far as the queue may ask for it. */
 static const char *
-label_of(const YqAsker *asker, const Running *running)
+update_label(const YqAsker *asker, const Running *running)
 {
 	const char *label = NULL;
 	YqVerdict	verdict = {.decided_by = NULL};
@@ -333,7 +333,7 @@ make_pending(const YqAsker *asker, const UpdatePlan *plan, const char *update_ty
 		CStringGetTextDatum(asker->application->application_id),
 		CStringGetTextDatum(update_type),
 		CStringGetTextDatum(plan->running.node),
-		CStringGetTextDatum(label_of(asker, &plan->running)),
+		CStringGetTextDatum(update_label(asker, &plan->running)),
 		yq_hierarchy_resource(asker->hierarchy, missing),
 		Int32GetDatum(plan->request->priority),
 		Int64GetDatum(plan->request->allocation_request_id)
@@ -405,7 +405,7 @@ yq_containers_update(const char *application_id, const YqUpdateRequest *requests
 	YqUpdateOutcome *outcomes = palloc0(sizeof(YqUpdateOutcome) * Max(count, 1));
 
 	for (int i = 0; i < count; i++)
-		check_request(&requests[i]);
+		check_update_request(&requests[i]);
 	yq_pass_lock_events();
 	lock_containers(&asker, requests, count);
 	for (int i = 0; i < count; i++)
@@ -413,7 +413,7 @@ yq_containers_update(const char *application_id, const YqUpdateRequest *requests
 		CHECK_FOR_INTERRUPTS();
 		plans[i].request = &requests[i];
 		plans[i].outcome = &outcomes[i];
-		outcomes[i].refusal = make_plan(&asker, plans, i);
+		outcomes[i].refusal = make_update_plan(&asker, plans, i);
 	}
 	yq_change_log_begin_own();
 	/* promotions, increases, demotions, decreases: as AbstractYarnScheduler does */

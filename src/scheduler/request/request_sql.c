@@ -47,7 +47,7 @@ static const YqContainerRequest defaults = {
 };
 
 static YqContainerRequest
-read_values(const Datum *values, const bool *nulls)
+read_request_values(const Datum *values, const bool *nulls)
 {
 	YqContainerRequest request = defaults;
 
@@ -72,13 +72,13 @@ read_values(const Datum *values, const bool *nulls)
 }
 
 static YqContainerRequest
-read_request(HeapTupleHeader row)
+read_container_request(HeapTupleHeader row)
 {
 	Datum		values[REQUEST_ATTRIBUTES];
 	bool		nulls[REQUEST_ATTRIBUTES];
 
 	yq_row_attributes(row, REQUEST_ATTRIBUTES, values, nulls);
-	return read_values(values, nulls);
+	return read_request_values(values, nulls);
 }
 
 /* request_containers(application_id, requests) */
@@ -92,7 +92,7 @@ yq_sql_request_containers(PG_FUNCTION_ARGS)
 
 	requests = palloc(sizeof(YqContainerRequest) * Max(count, 1));
 	for (int i = 0; i < count; i++)
-		requests[i] = read_request(rows[i]);
+		requests[i] = read_container_request(rows[i]);
 	PG_RETURN_INT64(yq_container_request(application_id, requests, count));
 }
 

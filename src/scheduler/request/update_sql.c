@@ -55,7 +55,7 @@ static const char *const action_names[] = {
 };
 
 static YqUpdateRequest
-read_values(const Datum *values, const bool *nulls)
+read_update_values(const Datum *values, const bool *nulls)
 {
 	/* as YARN's ResourceRequest has them */
 	YqUpdateRequest request = {.priority = 1,.allocation_request_id = -1};
@@ -78,13 +78,13 @@ read_values(const Datum *values, const bool *nulls)
 }
 
 static YqUpdateRequest
-read_request(HeapTupleHeader row)
+read_update_request(HeapTupleHeader row)
 {
 	Datum		values[UPDATE_ATTRIBUTES];
 	bool		nulls[UPDATE_ATTRIBUTES];
 
 	yq_row_attributes(row, UPDATE_ATTRIBUTES, values, nulls);
-	return read_values(values, nulls);
+	return read_update_values(values, nulls);
 }
 
 static void
@@ -117,7 +117,7 @@ yq_sql_update_containers(PG_FUNCTION_ARGS)
 
 	requests = palloc(sizeof(YqUpdateRequest) * Max(count, 1));
 	for (int i = 0; i < count; i++)
-		requests[i] = read_request(rows[i]);
+		requests[i] = read_update_request(rows[i]);
 	InitMaterializedSRF(fcinfo, 0);
 	outcomes = yq_containers_update(application_id, requests, count);
 	for (int i = 0; i < count; i++)
@@ -199,7 +199,7 @@ yq_sql_update_container(PG_FUNCTION_ARGS)
 		values[i] = PG_GETARG_DATUM(i);
 		nulls[i] = PG_ARGISNULL(i);
 	}
-	request = read_values(values, nulls);
+	request = read_update_values(values, nulls);
 	outcome = yq_containers_update(application_of(request.container_id), &request, 1);
 	if (outcome->refusal != YQ_UPDATE_ACCEPTED)
 		ereport(ERROR,

@@ -24,7 +24,7 @@ typedef struct NameEntry
 
 /* Room for one more in an array of the cluster's; "room" follows. */
 static void *
-make_room(const YqCluster *cluster, void *array, int count, int *room, Size size)
+grow_array(const YqCluster *cluster, void *array, int count, int *room, Size size)
 {
 	if (count < *room)
 		return array;
@@ -34,7 +34,7 @@ make_room(const YqCluster *cluster, void *array, int count, int *room, Size size
 }
 
 #define MAKE_ROOM(cluster, array, count, room) \
-	((array) = make_room((cluster), (array), (count), &(room), sizeof(*(array))))
+	((array) = grow_array((cluster), (array), (count), &(room), sizeof(*(array))))
 
 static void *
 make(const YqCluster *cluster, Size size)
@@ -56,7 +56,7 @@ make_amounts_of_labels(const YqCluster *cluster)
 }
 
 static int64 *
-copy_amounts(const YqCluster *cluster, const int64 *amounts)
+copy_cluster_amounts(const YqCluster *cluster, const int64 *amounts)
 {
 	int64	   *result = make(cluster, cluster->calculator->types * sizeof(int64));
 
@@ -189,7 +189,7 @@ yq_cluster_queue(const YqCluster *cluster, const char *path)
 YqName
 yq_cluster_name(YqCluster *cluster, const char *name)
 {
-	YqBytes		key = {name, strlen(name)};
+	YqBytes		key = yq_bytes_of_string(name);
 	bool		found;
 	NameEntry  *entry = yq_bytes_table_enter(cluster->names, key, cluster->context, &found);
 
@@ -211,8 +211,8 @@ yq_cluster_add_node(YqCluster *cluster, const char *name, const char *rack, int 
 	node->name_number = yq_cluster_name(cluster, name);
 	node->rack_number = yq_cluster_name(cluster, rack);
 	node->label = label;
-	node->total = copy_amounts(cluster, total);
-	node->unallocated = copy_amounts(cluster, total);
+	node->total = copy_cluster_amounts(cluster, total);
+	node->unallocated = copy_cluster_amounts(cluster, total);
 	cluster->nodes[node->name_number] = node;
 	return node;
 }
@@ -303,7 +303,7 @@ yq_cluster_add_ask(YqCluster *cluster, YqRequestKey *key, YqName name, int64 cou
 	memset(ask, 0, sizeof(YqAsk));
 	ask->name = name;
 	ask->count = count;
-	ask->amounts = copy_amounts(cluster, amounts);
+	ask->amounts = copy_cluster_amounts(cluster, amounts);
 	ask->relaxes_locality = relaxes_locality;
 	key->unique_asks++;
 	return ask;
@@ -333,7 +333,7 @@ yq_cluster_make_reservation(YqCluster *cluster, YqRequestKey *key, YqClusterNode
 	reservation->key = key;
 	reservation->node = node;
 	reservation->container = container;
-	reservation->amounts = copy_amounts(cluster, amounts);
+	reservation->amounts = copy_cluster_amounts(cluster, amounts);
 	node->reservation = reservation;
 	insert_reservation(cluster, key, reservation);
 	application->reservation_count++;
@@ -371,7 +371,7 @@ yq_cluster_add_usage(YqCluster *cluster, YqClusterQueue *leaf, YqClusterUser *us
 /* -- putting in order ------------------------------------------------------ */
 
 static int
-compare_names(const void *a, const void *b)
+compare_interned_names(const void *a, const void *b)
 {
 	YqName		left = *(const YqName *) a;
 	YqName		right = *(const YqName *) b;
@@ -382,7 +382,7 @@ compare_names(const void *a, const void *b)
 static int
 compare_asks(const void *a, const void *b)
 {
-	return compare_names(&((const YqAsk *) a)->name, &((const YqAsk *) b)->name);
+	return compare_interned_names(&((const YqAsk *) a)->name, &((const YqAsk *) b)->name);
 }
 
 static int
@@ -498,7 +498,7 @@ yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplication *applica
 {
 	yq_cluster_sort_keys(application);
 	if (application->blacklist_count > 0)
-		qsort(application->blacklist, application->blacklist_count, sizeof(YqName), compare_names);
+		qsort(application->blacklist, application->blacklist_count, sizeof(YqName), compare_interned_names);
 	for (int i = 0; i < application->key_count; i++)
 		prepare_key(cluster, application->keys[i]);
 }
@@ -546,7 +546,7 @@ yq_cluster_prepare(YqCluster *cluster)
 /* -- following -------------------------------------------------------------- */
 
 static void
-subtract(const YqCluster *cluster, int64 *from, const int64 *amounts)
+subtract_amounts(const YqCluster *cluster, int64 *from, const int64 *amounts)
 {
 	for (int i = 0; i < cluster->calculator->types; i++)
 		from[i] -= amounts[i];
@@ -561,10 +561,10 @@ remove_reservation(YqCluster *cluster, YqReservation *reservation)
 
 	for (YqClusterQueue *queue = application->leaf; queue != NULL; queue = queue->parent)
 	{
-		subtract(cluster, yq_at(cluster, queue->used, label), reservation->amounts);
-		subtract(cluster, yq_at(cluster, queue->reserved, label), reservation->amounts);
+		subtract_amounts(cluster, yq_at(cluster, queue->used, label), reservation->amounts);
+		subtract_amounts(cluster, yq_at(cluster, queue->reserved, label), reservation->amounts);
 	}
-	subtract(cluster, yq_at(cluster, application->user->used, label), reservation->amounts);
+	subtract_amounts(cluster, yq_at(cluster, application->user->used, label), reservation->amounts);
 	reservation->node->reservation = NULL;
 	pfree(unconstify(int64 *, reservation->amounts));
 	pfree(reservation);
@@ -583,7 +583,7 @@ yq_cluster_remove_reservation(YqCluster *cluster, YqReservation *reservation)
 	application->reservation_count--;
 	memmove(key->reservations + at, key->reservations + at + 1,
 			(key->reservation_count - at) * sizeof(YqReservation *));
-	subtract(cluster, yq_at(cluster, application->reserved, reservation->node->label), reservation->amounts);
+	subtract_amounts(cluster, yq_at(cluster, application->reserved, reservation->node->label), reservation->amounts);
 	remove_reservation(cluster, reservation);
 }
 

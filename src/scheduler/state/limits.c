@@ -13,7 +13,7 @@
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
 static void
-set(const YqCluster *cluster, int64 *result, const int64 *a)
+assign_amounts(const YqCluster *cluster, int64 *result, const int64 *a)
 {
 	memcpy(result, a, cluster->calculator->types * sizeof(int64));
 }
@@ -26,7 +26,7 @@ set_difference(const YqCluster *cluster, int64 *result, const int64 *a, const in
 }
 
 static int
-compare(const YqCluster *cluster, const int64 *a, const int64 *b)
+compare_resources(const YqCluster *cluster, const int64 *a, const int64 *b)
 {
 	return yq_amounts_compare(cluster->calculator, cluster->hierarchy->cluster, a, b);
 }
@@ -42,10 +42,10 @@ minimum_allocation(const YqCluster *cluster)
 void
 yq_limits_set(const YqCluster *cluster, YqLimits *limits, const int64 *limit)
 {
-	set(cluster, limits->limit, limit);
-	set(cluster, limits->headroom, nothing);
-	set(cluster, limits->blocked, nothing);
-	set(cluster, limits->to_unreserve, nothing);
+	assign_amounts(cluster, limits->limit, limit);
+	assign_amounts(cluster, limits->headroom, nothing);
+	assign_amounts(cluster, limits->blocked, nothing);
+	assign_amounts(cluster, limits->to_unreserve, nothing);
 }
 
 /* The lesser of two whole resources; result may be one of them. */
@@ -55,7 +55,7 @@ set_least(const YqCluster *cluster, int64 *result, const int64 *a, const int64 *
 	const int64 *least = yq_amounts_min(cluster->calculator, cluster->hierarchy->cluster, a, b);
 
 	if (least != result)
-		set(cluster, result, least);
+		assign_amounts(cluster, result, least);
 }
 
 void
@@ -102,12 +102,12 @@ yq_queue_may_assign(const YqCluster *cluster, const YqClusterQueue *queue, int l
 	else
 		limit = cluster->hierarchy->totals[label];
 	set_difference(cluster, limits->headroom, limit, used);
-	if (compare(cluster, used, limit) < 0)
+	if (compare_resources(cluster, used, limit) < 0)
 		return true;
-	if (!cluster->settings.continues_looking || compare(cluster, unreservable, nothing) <= 0)
+	if (!cluster->settings.continues_looking || compare_resources(cluster, unreservable, nothing) <= 0)
 		return false;
 	set_difference(cluster, without_reservations, used, unreservable);
-	return compare(cluster, without_reservations, limit) < 0;
+	return compare_resources(cluster, without_reservations, limit) < 0;
 }
 
 /* -- demand ---------------------------------------------------------------- */
@@ -130,7 +130,7 @@ yq_pending_change(const YqCluster *cluster, YqClusterApplication *application, i
 		int64	   *pending = yq_at(cluster, queue->pending, label);
 
 		add_pending(cluster, pending, amounts, count);
-		queue->is_demanding[label] = compare(cluster, pending, nothing) > 0;
+		queue->is_demanding[label] = compare_resources(cluster, pending, nothing) > 0;
 	}
 }
 
@@ -166,7 +166,7 @@ sum_up_label(const YqCluster *cluster, YqClusterQueue *leaf, int label)
 	YqLeafShares *shares = &leaf->shares[label];
 
 	shares->usage_ratio = 0;
-	set(cluster, shares->used_by_active, nothing);
+	assign_amounts(cluster, shares->used_by_active, nothing);
 	for (int i = 0; i < leaf->user_count; i++)
 	{
 		YqClusterUser *user = leaf->users[i];
@@ -238,7 +238,7 @@ limit_of_leaf(const YqCluster *cluster, const YqClusterQueue *leaf, int label, Y
 		computed->usage_ratio = shares->usage_ratio;
 		yq_user_limit_derive(cluster->hierarchy, leaf->queue, label, mode == YQ_IGNORE_EXCLUSIVITY,
 							 shares->used_by_active, computed);
-		set(cluster, shares->limit[mode], computed->limit);
+		assign_amounts(cluster, shares->limit[mode], computed->limit);
 		shares->is_current[mode] = true;
 	}
 	return shares->limit[mode];
@@ -266,7 +266,7 @@ is_below_limit(const YqCluster *cluster, YqClusterUser *user, int label, YqSched
 
 	if (user->below_version == version && user->below_label == label && user->below_mode == mode)
 		return true;
-	if (compare(cluster, yq_at(cluster, user->used, label), yq_user_limit(cluster, user, label, mode)) > 0)
+	if (compare_resources(cluster, yq_at(cluster, user->used, label), yq_user_limit(cluster, user, label, mode)) > 0)
 		return false;
 	user->below_version = version;
 	user->below_label = label;
@@ -286,7 +286,7 @@ is_below_without(const YqCluster *cluster, YqClusterUser *user, int label, YqSch
 	if (!cluster->settings.continues_looking)
 		return false;
 	set_difference(cluster, without_reservations, yq_at(cluster, user->used, 0), reserved);
-	return compare(cluster, without_reservations, yq_user_limit(cluster, user, label, mode)) <= 0;
+	return compare_resources(cluster, without_reservations, yq_user_limit(cluster, user, label, mode)) <= 0;
 }
 
 bool
@@ -295,7 +295,7 @@ yq_user_may_assign(const YqCluster *cluster, const YqClusterApplication *applica
 {
 	YqClusterUser *user = application->user;
 
-	set(cluster, limits->to_unreserve, nothing);
+	assign_amounts(cluster, limits->to_unreserve, nothing);
 	if (is_below_limit(cluster, user, label, mode))
 		return true;
 	if (!is_below_without(cluster, user, label, mode, yq_at(cluster, application->reserved, 0)))

@@ -64,7 +64,7 @@ compare_configured(const YqCluster *cluster, const YqQueueLabel *a, const YqQueu
 }
 
 static int
-compare_queues(const YqCluster *cluster, const YqClusterQueue *a, const YqClusterQueue *b, int label)
+compare_cluster_queues(const YqCluster *cluster, const YqClusterQueue *a, const YqClusterQueue *b, int label)
 {
 	const YqQueueRank *a_rank = &a->ranks[label];
 	const YqQueueRank *b_rank = &b->ranks[label];
@@ -97,7 +97,7 @@ place_of_queue(const YqCluster *cluster, const YqClusterQueue *queue, int label,
 	{
 		int			middle = (low + high) / 2;
 
-		if (compare_queues(cluster, order[middle], queue, label) < 0)
+		if (compare_cluster_queues(cluster, order[middle], queue, label) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -119,7 +119,7 @@ insert_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
 
 /* Where a queue is in the order, or -1. */
 static int
-find_queue(const YqClusterQueue *queue, int label)
+find_queue_in_order(const YqClusterQueue *queue, int label)
 {
 	YqClusterQueue **order = queue->parent->order[label];
 
@@ -135,7 +135,7 @@ static void
 remove_queue(YqClusterQueue *queue, int label)
 {
 	YqClusterQueue **order = queue->parent->order[label];
-	int			at = find_queue(queue, label);
+	int			at = find_queue_in_order(queue, label);
 
 	if (at < 0)
 		return;
@@ -149,17 +149,17 @@ move_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
 {
 	YqClusterQueue **order = queue->parent->order[label];
 	int			count = queue->parent->ordered[label];
-	int			from = find_queue(queue, label);
+	int			from = find_queue_in_order(queue, label);
 	int			to = from;
 
 	if (from < 0)
 		return;
-	if (from + 1 < count && compare_queues(cluster, order[from + 1], queue, label) < 0)
+	if (from + 1 < count && compare_cluster_queues(cluster, order[from + 1], queue, label) < 0)
 	{
 		to = place_of_queue(cluster, queue, label, from + 1, count) - 1;
 		memmove(order + from, order + from + 1, (to - from) * sizeof(YqClusterQueue *));
 	}
-	else if (from > 0 && compare_queues(cluster, order[from - 1], queue, label) > 0)
+	else if (from > 0 && compare_cluster_queues(cluster, order[from - 1], queue, label) > 0)
 	{
 		to = place_of_queue(cluster, queue, label, 0, from);
 		memmove(order + to + 1, order + to, (from - to) * sizeof(YqClusterQueue *));
@@ -273,7 +273,7 @@ compare_applications(const YqCluster *cluster, const YqClusterApplication *a, co
 }
 
 static int
-compare_for_sort(const void *a, const void *b, void *cluster)
+compare_applications_for_sort(const void *a, const void *b, void *cluster)
 {
 	return compare_applications(cluster, *(YqClusterApplication *const *) a,
 								*(YqClusterApplication *const *) b);
@@ -291,7 +291,7 @@ yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf)
 {
 	if (leaf->application_count > 0)
 		qsort_arg(leaf->applications, leaf->application_count, sizeof(YqClusterApplication *),
-				  compare_for_sort, unconstify(YqCluster *, cluster));
+				  compare_applications_for_sort, unconstify(YqCluster *, cluster));
 	for (int label = 0; label < cluster->hierarchy->label_count; label++)
 	{
 		leaf->demanding_count[label] = 0;
@@ -312,8 +312,8 @@ yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf)
 
 /* The first place whose application does not come before this one. */
 static int
-place_of(const YqCluster *cluster, YqClusterApplication *const *order, int count,
-		 const YqClusterApplication *application)
+place_in_order(const YqCluster *cluster, YqClusterApplication *const *order, int count,
+			   const YqClusterApplication *application)
 {
 	int			low = 0;
 	int			high = count;
@@ -341,7 +341,7 @@ static void
 insert_application(const YqCluster *cluster, YqClusterApplication **order, int *count,
 				   YqClusterApplication *application)
 {
-	int			at = place_of(cluster, order, *count, application);
+	int			at = place_in_order(cluster, order, *count, application);
 
 	memmove(order + at + 1, order + at, (*count - at) * sizeof(*order));
 	order[at] = application;
@@ -362,12 +362,12 @@ yq_order_take_out(const YqCluster *cluster, YqClusterApplication *application)
 	if (!moves(application))
 		return;
 	remove_at(leaf->applications, &leaf->application_count,
-			  place_of(cluster, leaf->applications, leaf->application_count, application));
+			  place_in_order(cluster, leaf->applications, leaf->application_count, application));
 	for (int label = 0; label < cluster->hierarchy->label_count; label++)
 	{
 		if (yq_order_wants(cluster, application, label))
 			remove_at(leaf->demanding[label], &leaf->demanding_count[label],
-					  place_of(cluster, leaf->demanding[label], leaf->demanding_count[label], application));
+					  place_in_order(cluster, leaf->demanding[label], leaf->demanding_count[label], application));
 	}
 }
 
@@ -380,7 +380,7 @@ drop_without_demand(const YqCluster *cluster, YqClusterApplication *application,
 
 	if (yq_order_wants(cluster, application, label))
 		return;
-	at = place_of(cluster, leaf->demanding[label], leaf->demanding_count[label], application);
+	at = place_in_order(cluster, leaf->demanding[label], leaf->demanding_count[label], application);
 	if (at < leaf->demanding_count[label] && leaf->demanding[label][at] == application)
 		remove_at(leaf->demanding[label], &leaf->demanding_count[label], at);
 }
