@@ -7,10 +7,10 @@
  * there is none on a standby until it is promoted.  It is connected to no
  * database and reads pg_database only, so it never blocks a command on one.
  *
- * A worker that ends, for whatever reason, is started again after a delay that
+ * A worker that ends, for any reason, is started again after a delay that
  * grows while attempts keep failing early: a database may be missing, refuse
  * connections or be without the extension for a long time at little cost.  A
- * reload, or start_worker() (SIGUSR2), tries everything again at once.  A
+ * reload, or start_listed_worker() (SIGUSR2), tries everything again at once.  A
  * worker whose database is taken off the list leaves by itself.
  *
  * The list of entries belongs to the launcher's own memory context; entries go
@@ -63,7 +63,7 @@ typedef struct DatabaseEntry
 	int			attempts;		/* that ended early, in a row */
 	TimestampTz started_at;		/* system time, when handle is set */
 	TimestampTz retry_at;		/* system time, when handle is not set */
-	bool		complained;		/* about what keeps it from starting */
+	bool		complained;		/* the reason of a failed start was logged */
 } DatabaseEntry;
 
 static List *entries = NIL;
@@ -183,7 +183,7 @@ forget_failures(void)
 }
 
 static void
-delay(DatabaseEntry *entry)
+delay_start(DatabaseEntry *entry)
 {
 	int64		milliseconds = RESTART_DELAY_MIN_MS;
 
@@ -209,7 +209,7 @@ check_worker(DatabaseEntry *entry)
 	if (TimestampDifferenceExceeds(entry->started_at, GetCurrentTimestamp(),
 								   LIFE_NOT_EARLY_MS))
 		entry->attempts = 0;
-	delay(entry);
+	delay_start(entry);
 }
 
 /* The database's OID; InvalidOid when it is missing or not to be entered. */
@@ -247,7 +247,7 @@ find_database(const char *name)
 
 /* Start the entry's worker, or note when to try again. */
 static void
-start_worker(DatabaseEntry *entry)
+start_listed_worker(DatabaseEntry *entry)
 {
 	BackgroundWorker worker;
 	YqWorkerOrder order = {.from_launcher = true, .repeated = entry->attempts > 0};
@@ -262,7 +262,7 @@ start_worker(DatabaseEntry *entry)
 							entry->name),
 					 errhint("Correct yquota.databases or create the database; the yquota launcher keeps trying.")));
 		entry->complained = true;
-		delay(entry);
+		delay_start(entry);
 		return;
 	}
 
@@ -284,7 +284,7 @@ start_worker(DatabaseEntry *entry)
 							entry->name),
 					 errhint("You might need to increase max_worker_processes.")));
 		entry->complained = true;
-		delay(entry);
+		delay_start(entry);
 	}
 	MemoryContextSwitchTo(old_context);
 }
@@ -319,7 +319,7 @@ tend_entries(void)
 													entry->retry_at);
 		if (remaining == 0)
 		{
-			start_worker(entry);
+			start_listed_worker(entry);
 			if (entry->handle != NULL)
 				continue;
 			remaining = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * session.c
- *	  What the worker of a database and the processes of its duties have in
- *	  common: they connect in the same way, and whatever they do is a
- *	  transaction that keeps the extension from being dropped.
+ *	  Connections and transactions of the worker of a database and of the
+ *	  processes of its jobs.  Each transaction keeps the extension from being
+ *	  dropped.
  *
  *-------------------------------------------------------------------------
  */

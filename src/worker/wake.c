@@ -88,7 +88,7 @@ void
 yq_worker_signal(Oid database, int signal_number)
 {
 	(void) for_each_process(YQ_WORKER_TYPE, database, send_signal, signal_number);
-	(void) for_each_process(YQ_DUTY_TYPE, database, send_signal, signal_number);
+	(void) for_each_process(YQ_JOB_TYPE, database, send_signal, signal_number);
 }
 
 /* Have the launcher see to this database now; false when it is not its task. */
@@ -103,7 +103,7 @@ ask_launcher(void)
  * Let the launcher start the worker if that is its task, else start one here.
  */
 static void
-start_worker(void)
+start_worker_now(void)
 {
 	BackgroundWorker worker;
 	YqWorkerOrder order = {.database = MyDatabaseId};
@@ -120,7 +120,7 @@ start_worker(void)
 }
 
 static void
-on_transaction_end(XactEvent event, void *arg)
+wake_at_transaction_end(XactEvent event, void *arg)
 {
 	bool		wake = wake_wanted;
 	bool		start = start_wanted;
@@ -141,16 +141,16 @@ on_transaction_end(XactEvent event, void *arg)
 		for_each_process(YQ_WORKER_TYPE, MyDatabaseId, set_latch, 0) == 0)
 		(void) ask_launcher();
 	if (start)
-		start_worker();
+		start_worker_now();
 }
 
 /* What both wishes need: the callback, and what it has to know. */
 static void
-prepare(void)
+prepare_wake(void)
 {
 	if (!callback_registered)
 	{
-		RegisterXactCallback(on_transaction_end, NULL);
+		RegisterXactCallback(wake_at_transaction_end, NULL);
 		callback_registered = true;
 	}
 	namestrcpy(&database_name, get_database_name(MyDatabaseId));
@@ -160,14 +160,14 @@ prepare(void)
 void
 yq_worker_wake_at_commit(void)
 {
-	prepare();
+	prepare_wake();
 	wake_wanted = true;
 }
 
 void
 yq_worker_start_at_commit(void)
 {
-	prepare();
+	prepare_wake();
 	start_wanted = true;
 }
 

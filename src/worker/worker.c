@@ -3,13 +3,13 @@
  * worker.c
  *	  The worker of one database: computes prices and advances the
  *	  charged-through mark by the clock, folds counters, corrects late prices,
- *	  looks after credit, and does for queues what policies of the scheduler ask
- *	  for.  What takes long it has done by another process (duty.c).
+ *	  looks after credit, and applies the policies of queues.  Another process
+ *	  does the jobs that take long (job.c).
  *
  * Each task runs in a transaction of its own, like a client's.  An error in one
  * is logged, noted in yquota_internal.worker_state and retried with growing
  * delays, without holding up the others.  A task that would have to wait for
- * somebody's lock is postponed instead, which is no failure but an alert.
+ * a lock is postponed instead, which raises an alert and is no failure.
  *
  * Due times are by the clock (store/clock.h); several missed intervals are made
  * up for by one run.  Delays of retries are by the system's clock.
@@ -74,7 +74,7 @@ typedef struct Task
 	int			lock_timeout_ms;	/* 0 for none */
 	void		(*step) (struct Task *task);
 	const char *command;		/* of run_command and the like; $1 is the clock */
-	const char *duty;			/* of see_to_duty: what another process does */
+	const char *job;			/* of start_job_when_due: the job that another process performs */
 	const int  *interval_ms;	/* NULL when not periodic */
 
 	TimestampTz last_run;		/* clock; 0 before the first run */
@@ -85,7 +85,7 @@ typedef struct Task
 
 static void run_command(Task *task);
 static void look_after_credit(Task *task);
-static void see_to_duty(Task *task);
+static void start_job_when_due(Task *task);
 static void run_queue_policy(Task *task);
 static void release_expired(Task *task);
 static void look_around(Task *task);
@@ -158,7 +158,7 @@ static Task periodic[PERIODIC_COUNT] = {
 		.command = "SELECT yquota_internal.apply_waiting()",
 		.interval_ms = &yq_compute_interval
 	},
-	/* duties: each looks whether it is time, and ours to do */
+	/* jobs: each task first asks whether the job is due and not done by pg_cron */
 	[CREDIT] = {
 		.name = "credit",
 		.activity = "yquota: looking after credit",
@@ -167,7 +167,7 @@ static Task periodic[PERIODIC_COUNT] = {
 		.command = "SELECT yquota_internal.worker_duty('credit', $1)",
 		.interval_ms = &yq_compute_interval
 	},
-	/* no duty: crossings are found within yquota.compute_interval; after credit was granted */
+	/* no job: crossings are found within yquota.compute_interval; after credit was granted */
 	[THRESHOLDS] = {
 		.name = "thresholds",
 		.activity = "yquota: telling of thresholds that spending crossed",
@@ -181,32 +181,32 @@ static Task periodic[PERIODIC_COUNT] = {
 		.name = "seal",
 		.activity = "yquota: looking whether history is to be sealed",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
-		.step = see_to_duty,
-		.duty = "history",
+		.step = start_job_when_due,
+		.job = "history",
 		.interval_ms = &yq_compute_interval
 	},
 	[RETENTION] = {
 		.name = "retention",
 		.activity = "yquota: looking whether history is to be archived",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
-		.step = see_to_duty,
-		.duty = "retention",
+		.step = start_job_when_due,
+		.job = "retention",
 		.interval_ms = &yq_compute_interval
 	},
 	[ROLL_UP] = {
 		.name = "roll-up",
 		.activity = "yquota: looking whether to roll up",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
-		.step = see_to_duty,
-		.duty = "roll-up",
+		.step = start_job_when_due,
+		.job = "roll-up",
 		.interval_ms = &yq_compute_interval
 	},
 	[VERIFY] = {
 		.name = "verify",
 		.activity = "yquota: looking whether the books are to be proved",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
-		.step = see_to_duty,
-		.duty = "verify",
+		.step = start_job_when_due,
+		.job = "verify",
 		.interval_ms = &yq_compute_interval
 	},
 	[RELEASE] = {
@@ -237,7 +237,7 @@ static Task periodic[PERIODIC_COUNT] = {
 
 static Task look_task = {
 	.name = "look",
-	.activity = "yquota: looking for what is due",
+	.activity = "yquota: looking for due tasks",
 	.lock_timeout_ms = 0,
 	.step = look_around
 };
@@ -249,7 +249,7 @@ static Task start_task = {
 };
 static Task record_task = {
 	.name = "record",
-	.activity = "yquota: recording what was done",
+	.activity = "yquota: recording finished tasks",
 	.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 	.step = record
 };
@@ -276,11 +276,11 @@ static bool clock_was_set = false;
 /* The last look after credit has noted something: there may be more. */
 static bool more_credit_is_due = false;
 
-/* Whose duty another process does, since when (system time); NULL for none */
-static Task *task_of_duty = NULL;
-static TimestampTz duty_began_at = 0;
+/* The task whose job another process performs, NULL for none, and its begin (system time) */
+static Task *task_of_job = NULL;
+static TimestampTz job_began_at = 0;
 
-/* What is not yet recorded in worker_state. */
+/* Results that are not yet recorded in worker_state. */
 static bool something_to_record = false;
 static char *last_error = NULL; /* in error_context */
 static TimestampTz last_error_at = 0;
@@ -290,7 +290,7 @@ static TimestampTz last_error_at = 0;
  */
 
 static void
-add_context(void *arg)
+add_task_context(void *arg)
 {
 	errcontext("yquota worker of database \"%s\", task \"%s\"",
 			   NameStr(database_name), ((Task *) arg)->name);
@@ -305,7 +305,7 @@ run_step(void *task)
 
 /* Note when a task that did not get through is tried again. */
 static void
-delay(Task *task, int64 milliseconds)
+delay_task(Task *task, int64 milliseconds)
 {
 	task->retry_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), milliseconds);
 }
@@ -322,8 +322,8 @@ note_failure(Task *task, const char *message)
 	task->postponed = false;
 
 	/* Spread, so that workers that fail together do not retry together. */
-	delay(task, (int64) pg_prng_uint64_range(&pg_global_prng_state,
-											 milliseconds / 2, milliseconds));
+	delay_task(task, (int64) pg_prng_uint64_range(&pg_global_prng_state,
+												  milliseconds / 2, milliseconds));
 
 	MemoryContextReset(error_context);
 	last_error = MemoryContextStrdup(error_context,
@@ -337,7 +337,7 @@ note_postponed(Task *task, int64 milliseconds)
 {
 	something_to_record |= !task->postponed;
 	task->postponed = true;
-	delay(task, milliseconds);
+	delay_task(task, milliseconds);
 }
 
 static void
@@ -353,9 +353,9 @@ note_success(Task *task)
  * postponed, which is then noted in it.  Leaves us in pass_context.
  */
 static bool
-attempt(Task *task)
+attempt_task(Task *task)
 {
-	ErrorContextCallback callback = {error_context_stack, add_context, task};
+	ErrorContextCallback callback = {error_context_stack, add_task_context, task};
 	volatile bool succeeded = false;
 
 	/* A cancel request that came between transactions is for nothing. */
@@ -395,8 +395,8 @@ attempt(Task *task)
 	pgstat_report_stat(true);
 	pgstat_report_activity(STATE_IDLE, NULL);
 
-	/* what came of a duty is not known yet */
-	if (succeeded && task != task_of_duty)
+	/* the outcome of a job is not known yet */
+	if (succeeded && task != task_of_job)
 		note_success(task);
 	return succeeded;
 }
@@ -413,16 +413,16 @@ is_held_back(const Task *task)
 }
 
 /*
- * Milliseconds until the task is due: 0 when it is, YQ_CLOCK_STANDS when that
- * takes somebody setting the clock, or a setting, or the end of a duty.  A clock that went back makes it
- * due; one that is not periodic always is.
+ * Milliseconds until the task is due: 0 when it is due, YQ_CLOCK_STANDS when it
+ * waits for a change of the clock or of a setting, or for the end of a job.  A
+ * clock that went back makes the task due.  A task without interval is always due.
  */
 static long
 milliseconds_until_due(const Task *task)
 {
 	if (task->interval_ms != NULL && *task->interval_ms == 0)
 		return YQ_CLOCK_STANDS;
-	if (task->duty != NULL && task_of_duty != NULL)
+	if (task->job != NULL && task_of_job != NULL)
 		return YQ_CLOCK_STANDS;
 	if (task->failures > 0 || task->postponed)
 		return TimestampDifferenceMilliseconds(GetCurrentTimestamp(), task->retry_at);
@@ -505,41 +505,41 @@ look_after_credit(Task *task)
 		task->last_run = 0;
 }
 
-/* Have another process do what is due. */
+/* Start a process for the job when it is due. */
 static void
-see_to_duty(Task *task)
+start_job_when_due(Task *task)
 {
 	bool		isnull;
 
-	run_at_clock(task, psprintf("SELECT yquota_internal.duty_is_due('%s', $1)", task->duty));
+	run_at_clock(task, psprintf("SELECT yquota_internal.duty_is_due('%s', $1)", task->job));
 	if (!DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)))
 		return;
-	yq_duty_start(task->duty, NameStr(database_name));
-	task_of_duty = task;
-	duty_began_at = GetCurrentTimestamp();
+	yq_job_start(task->job, NameStr(database_name));
+	task_of_job = task;
+	job_began_at = GetCurrentTimestamp();
 }
 
 /*
- * Note what came of a duty whose process has ended.  One that could not get a
- * lock after long work is not begun again at once.
+ * Note the outcome of a job whose process has ended.  A job that could not get a
+ * lock after long work waits as long as it has worked before it begins again.
  */
 static void
-collect_duty(void)
+collect_job(void)
 {
-	Task	   *task = task_of_duty;
+	Task	   *task = task_of_job;
 	char	   *error = NULL;
-	YqDutyState state = yq_duty_state(&error);
+	YqJobState state = yq_job_state(&error);
 
-	if (state == YQ_DUTY_NONE || state == YQ_DUTY_RUNS)
+	if (state == YQ_JOB_NONE || state == YQ_JOB_RUNS)
 		return;
-	task_of_duty = NULL;
+	task_of_job = NULL;
 	/* there may be more to do */
 	task->last_run = 0;
-	if (state == YQ_DUTY_DONE)
+	if (state == YQ_JOB_DONE)
 		note_success(task);
-	else if (state == YQ_DUTY_POSTPONED)
+	else if (state == YQ_JOB_POSTPONED)
 		note_postponed(task, Max(POSTPONED_DELAY_MS,
-								 TimestampDifferenceMilliseconds(duty_began_at, GetCurrentTimestamp())));
+								 TimestampDifferenceMilliseconds(job_began_at, GetCurrentTimestamp())));
 	else
 		note_failure(task, error);
 }
@@ -572,7 +572,7 @@ read_queue_policies(void)
 	set_interval(&periodic[REMOVE_QUEUES], &remove_queues_interval_ms, interval_of_column(2));
 }
 
-/* Run SQL; what it does is seen in the queues, and no time of it is recorded. */
+/* Run SQL whose effect shows in the queues; its time is not recorded. */
 static void
 run_queue_policy(Task *task)
 {
@@ -592,7 +592,7 @@ release_expired(Task *task)
 	task->last_run = is_done ? now : 0;
 }
 
-/* Read the clock, what queues ask for, and whether there is reason to leave. */
+/* Read the clock, the policies of queues, and whether the worker must leave. */
 static void
 look_around(Task *task)
 {
@@ -620,7 +620,7 @@ look_around(Task *task)
 	started = started && !isnull && DatumGetInt32(pid) == MyProcPid;
 }
 
-/* Take the office, and make an outage of the time that nobody held it. */
+/* Become the worker, and record the time without a worker as an outage. */
 static void
 start_up(Task *task)
 {
@@ -718,7 +718,7 @@ leave_if_told(void)
 	if (told_to_stop)
 		leave("yquota.stop_worker() was called");
 	if (no_longer_listed && !is_held_back(&sign_off_task) &&
-		attempt(&sign_off_task))
+		attempt_task(&sign_off_task))
 		leave("yquota.databases does not list the database");
 }
 
@@ -733,7 +733,7 @@ run_periodic_tasks(void)
 		CHECK_FOR_INTERRUPTS();
 		if (milliseconds_until_due(&periodic[i]) != 0)
 			continue;
-		(void) attempt(&periodic[i]);
+		(void) attempt_task(&periodic[i]);
 		has_run = true;
 		if (i == CREDIT && more_credit_is_due)
 			break;
@@ -743,20 +743,20 @@ run_periodic_tasks(void)
 
 /* Everything that is due; returns how many milliseconds to sleep. */
 static long
-run_pass(void)
+run_due_tasks(void)
 {
 	bool		has_run = false;
 
-	collect_duty();
+	collect_job();
 	if (is_held_back(&look_task))
 		return milliseconds_until_due(&look_task);
-	if (!attempt(&look_task))
+	if (!attempt_task(&look_task))
 		return milliseconds_until_due(&look_task);
 	leave_if_told();
 	if (clock_was_set)
 		retry_at_once();
 
-	if (!started && !is_held_back(&start_task) && attempt(&start_task))
+	if (!started && !is_held_back(&start_task) && attempt_task(&start_task))
 	{
 		ereport(was_started ? DEBUG1 : LOG,
 				(errmsg("yquota worker of database \"%s\" started",
@@ -767,13 +767,13 @@ run_pass(void)
 	if (started)
 		has_run = run_periodic_tasks();
 	if (something_to_record && !extension_is_gone && !is_held_back(&record_task) &&
-		attempt(&record_task))
+		attempt_task(&record_task))
 	{
 		something_to_record = false;
 		last_error = NULL;
 	}
 	leave_if_told();
-	/* tasks that waited for locks or parallel workers have taken the latch of whoever woke us */
+	/* tasks that waited for locks or parallel workers may have reset a latch that was set to wake the worker */
 	return has_run ? 0 : milliseconds_to_sleep();
 }
 
@@ -836,7 +836,7 @@ yq_worker_main(Datum main_arg)
 		long		timeout;
 
 		MemoryContextSwitchTo(pass_context);
-		timeout = run_pass();
+		timeout = run_due_tasks();
 		MemoryContextReset(pass_context);
 
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,

@@ -2,7 +2,7 @@
  *
  * worker.h
  *	  Background processes: one launcher per server, one worker per database,
- *	  and one more for as long as a duty takes.
+ *	  and one more for as long as a job takes.
  *
  * No session shares memory with them.  They are found by their type in the
  * server's list of processes, woken through their latches and asked through
@@ -17,15 +17,15 @@
 #include "fmgr.h"
 #include "postmaster/bgworker.h"
 
-/* What they are called in pg_stat_activity.backend_type. */
+/* Names of the processes in pg_stat_activity.backend_type. */
 #define YQ_LAUNCHER_TYPE	"yquota launcher"
 #define YQ_WORKER_TYPE		"yquota worker"
-#define YQ_DUTY_TYPE		"yquota duty"
+#define YQ_JOB_TYPE		"yquota job"
 
 /* How long a task waits for a lock before it is postponed */
 #define YQ_TASK_LOCK_TIMEOUT_MS 500
 
-/* What a worker is told at its start, in bgw_extra. */
+/* The order that a worker gets at its start, in bgw_extra. */
 typedef struct YqWorkerOrder
 {
 	Oid			database;
@@ -56,7 +56,7 @@ extern bool yq_launcher_lists(const char *database_name);
 extern void yq_worker_wake_at_commit(void);
 extern void yq_worker_start_at_commit(void);
 
-/* wake.c: send a signal to the workers of a database, and to their duties. */
+/* wake.c: send a signal to the workers of a database, and to the processes of their jobs. */
 extern void yq_worker_signal(Oid database, int signal_number);
 
 /* give_way.c */
@@ -88,30 +88,30 @@ extern void yq_worker_execute(const char *command, int count, Oid *types, Datum 
 							  const char *nulls);
 
 /*
- * duty.c: have a row of yquota_internal.duty performed by a process of its own,
- * of which a worker has one at a time; its latch is set when that has ended.
- * An error when no process can be had.
+ * job.c: start a process that performs a row of yquota_internal.duty.  A worker
+ * has one at a time; the server sets its latch when the process has ended.  An
+ * error when no background worker slot is free.
  */
-extern void yq_duty_start(const char *duty, const char *database_name);
+extern void yq_job_start(const char *job, const char *database_name);
 
 /*
- * duty.c: what has become of it.  One that has ended is told of once; the error,
- * if it failed, is in the current memory context.
+ * job.c: the state of that process.  The end of a process is returned once; the
+ * error, if it failed, is in the current memory context.
  */
-typedef enum YqDutyState
+typedef enum YqJobState
 {
-	YQ_DUTY_NONE,
-	YQ_DUTY_RUNS,
-	YQ_DUTY_DONE,
-	YQ_DUTY_POSTPONED,			/* it would have had to wait for somebody's lock */
-	YQ_DUTY_FAILED
-} YqDutyState;
+	YQ_JOB_NONE,
+	YQ_JOB_RUNS,
+	YQ_JOB_DONE,
+	YQ_JOB_POSTPONED,			/* the job would have had to wait for a lock */
+	YQ_JOB_FAILED
+} YqJobState;
 
-extern YqDutyState yq_duty_state(char **error);
+extern YqJobState yq_job_state(char **error);
 
 /* Entry points of the processes. */
 extern PGDLLEXPORT void yq_launcher_main(Datum main_arg);
 extern PGDLLEXPORT void yq_worker_main(Datum main_arg);
-extern PGDLLEXPORT void yq_duty_main(Datum main_arg);
+extern PGDLLEXPORT void yq_job_main(Datum main_arg);
 
 #endif							/* YQ_WORKER_H */

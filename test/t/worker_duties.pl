@@ -1,5 +1,5 @@
-# Duties that take long have a process of their own: prices are computed and the
-# mark goes on meanwhile, whatever becomes of the duty.
+# Jobs that take long have a process of their own: prices are computed and the
+# mark goes on meanwhile, whatever becomes of the job.
 
 use strict;
 use warnings;
@@ -14,8 +14,8 @@ sub sql { return $node->safe_psql('work', $_[0]); }
 # In a column of worker_status
 sub status { return "(SELECT $_[0] FROM yquota.worker_status WHERE database = 'work')"; }
 
-# The process of a duty is there.
-my $process = "(SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'yquota duty' AND datname = 'work' AND wait_event = 'PgSleep')";
+# The process of a job is there.
+my $process = "(SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'yquota job' AND datname = 'work' AND wait_event = 'PgSleep')";
 
 # verified_at(AT): the books were proved then, and nothing was wrong.
 sub verified_at { return "EXISTS (SELECT FROM yquota.verification WHERE verified_at = '$_[0]' AND problems = 0)"; }
@@ -56,7 +56,7 @@ set_clock($node, 'work', '2030-01-01 02:50 UTC');
 is_soon($node, 'work', status(q(last_price_at = '2030-01-01 02:50 UTC')), 'again');
 is(sql(q(SELECT multiplier FROM yquota.current_price WHERE resource_type = 'vcores')), '1.55', 'by what runs');
 is(sql("SELECT $process"), 't', 'still it is the one process');
-is(sql('SELECT ' . rolled_up_at('2030-01-01 02:50 UTC')), 'f', 'other duties wait');
+is(sql('SELECT ' . rolled_up_at('2030-01-01 02:50 UTC')), 'f', 'other jobs wait');
 sql('DELETE FROM public.gate');
 is_soon($node, 'work', verified_at('2030-01-01 02:30 UTC'), 'it ends');
 is_soon($node, 'work', rolled_up_at('2030-01-01 02:50 UTC'), 'and the next one is done');
@@ -66,7 +66,7 @@ is(sql('SELECT ' . status('failures')), 0, 'without trouble');
 sql('INSERT INTO public.gate VALUES (true)');
 set_clock($node, 'work', '2030-01-02 02:30 UTC');
 is_soon($node, 'work', $process, 'the next night');
-sql(q(SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'yquota duty'));
+sql(q(SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'yquota job'));
 is_soon($node, 'work', status(q(failures = 1 AND last_error = 'verify: its process was ended before it was done')), 'that its process was ended is told');
 sql('DELETE FROM public.gate');
 is_soon($node, 'work', verified_at('2030-01-02 02:30 UTC'), 'it is tried again');
@@ -76,7 +76,7 @@ is_soon($node, 'work', status('failures = 0'), 'and all is well');
 sql(q(ALTER TABLE yquota_internal.rollup_state ADD CONSTRAINT refused CHECK (rolled_up_at < '2030-01-02 12:00 UTC') NOT VALID));
 set_clock($node, 'work', '2030-01-02 12:00 UTC');
 is_soon($node, 'work', status(q(failures > 0 AND last_error LIKE 'roll-up: %violates check constraint "refused"')), 'an error is told');
-cmp_ok(count_in_log($node, qr/violates check constraint "refused".*?CONTEXT:  .*?yquota duty "roll-up"/s), '>', 0, 'and logged');
+cmp_ok(count_in_log($node, qr/violates check constraint "refused".*?CONTEXT:  .*?yquota job "roll-up"/s), '>', 0, 'and logged');
 sql('ALTER TABLE yquota_internal.rollup_state DROP CONSTRAINT refused');
 is_soon($node, 'work', rolled_up_at('2030-01-02 12:00 UTC'), 'without what was in the way it succeeds');
 is_soon($node, 'work', status('failures = 0'), 'all is well again');
@@ -104,7 +104,7 @@ is_soon($node, 'work', verified_at('2030-01-03 02:30 UTC'), 'and does it');
 $node->append_conf('postgresql.conf', "max_worker_processes = 3\nmax_parallel_workers = 0");
 $node->restart;
 set_clock($node, 'work', '2030-01-04 02:30 UTC');
-is_soon($node, 'work', status(q(last_error LIKE '%: could not start a process for duty "%": no background worker slot is free')), 'no slot is an error');
+is_soon($node, 'work', status(q(last_error LIKE '%: could not start a process for job "%": no background worker slot is free')), 'no slot is an error');
 is_soon($node, 'work', mark() . q( = '2030-01-04 02:30 UTC'), 'that keeps from nothing else');
 $node->append_conf('postgresql.conf', "max_worker_processes = 8");
 $node->restart;

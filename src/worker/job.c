@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
- * duty.c
- *	  Duties that take long, each in a process of its own, so that the worker
- *	  goes on computing prices meanwhile.
+ * job.c
+ *	  Jobs that take long, each in a process of its own, while the worker goes
+ *	  on computing prices.
  *
- * The worker has one such process at a time.  It lives for one duty, which is
- * one transaction, and says in a piece of shared memory what came of it; one
- * that has said nothing when it is gone was ended from outside.  When the
- * worker leaves, it ends the process.  That a duty is not done twice at a time,
- * by a process that is not gone yet or by pg_cron, follows from the row of
- * duty_run that whoever does it writes first.
+ * The worker has one such process at a time.  The process lives for one job,
+ * which is one transaction, and writes the outcome to shared memory.  A process
+ * that ends without an outcome was ended from outside.  The worker ends the
+ * process when the worker itself leaves.  No job runs twice at a time, neither
+ * by an older process nor by pg_cron: each of them first writes the job's row
+ * in duty_run, and so locks it.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,24 +29,24 @@
 /* A message is cut to this. */
 #define MESSAGE_LENGTH 512
 
-/* What the process tells. */
-typedef struct DutyOutcome
+/* The outcome that the process writes. */
+typedef struct JobOutcome
 {
 	bool		is_known;		/* false while it is at work */
-	int			sqlerrcode;		/* 0 when the duty was done */
+	int			sqlerrcode;		/* 0 when the job was done */
 	char		message[MESSAGE_LENGTH];
-} DutyOutcome;
+} JobOutcome;
 
-/* What the process is told, in bgw_extra. */
-typedef struct DutyOrder
+/* The order that the process gets in bgw_extra. */
+typedef struct JobOrder
 {
 	Oid			database;
 	dsm_handle	outcome;
-	NameData	duty;
-} DutyOrder;
+	NameData	job;
+} JobOrder;
 
-StaticAssertDecl(sizeof(DutyOrder) <= BGW_EXTRALEN,
-				 "DutyOrder does not fit in bgw_extra");
+StaticAssertDecl(sizeof(JobOrder) <= BGW_EXTRALEN,
+				 "JobOrder does not fit in bgw_extra");
 
 /*
  * The worker's side
@@ -63,10 +63,10 @@ end_process(int code, Datum arg)
 }
 
 static void
-describe(BackgroundWorker *worker, const char *database_name, const DutyOrder *order)
+describe(BackgroundWorker *worker, const char *database_name, const JobOrder *order)
 {
-	yq_worker_process_describe(worker, YQ_DUTY_TYPE, "yq_duty_main", order, sizeof(*order));
-	snprintf(worker->bgw_name, BGW_MAXLEN, "yquota duty %s of %s", NameStr(order->duty), database_name);
+	yq_worker_process_describe(worker, YQ_JOB_TYPE, "yq_job_main", order, sizeof(*order));
+	snprintf(worker->bgw_name, BGW_MAXLEN, "yquota job %s of %s", NameStr(order->job), database_name);
 	worker->bgw_notify_pid = MyProcPid;
 }
 
@@ -80,8 +80,8 @@ make_outcome(void)
 		before_shmem_exit(end_process, (Datum) 0);
 	registered = true;
 
-	segment = dsm_create(sizeof(DutyOutcome), 0);
-	memset(dsm_segment_address(segment), 0, sizeof(DutyOutcome));
+	segment = dsm_create(sizeof(JobOutcome), 0);
+	memset(dsm_segment_address(segment), 0, sizeof(JobOutcome));
 	dsm_pin_mapping(segment);
 	return dsm_segment_handle(segment);
 }
@@ -94,15 +94,15 @@ forget_outcome(void)
 }
 
 void
-yq_duty_start(const char *duty, const char *database_name)
+yq_job_start(const char *job, const char *database_name)
 {
 	BackgroundWorker worker;
-	DutyOrder	order = {.database = MyDatabaseId};
+	JobOrder	order = {.database = MyDatabaseId};
 	MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
 	bool		is_registered;
 
 	Assert(process == NULL);
-	namestrcpy(&order.duty, duty);
+	namestrcpy(&order.job, job);
 	order.outcome = make_outcome();
 	describe(&worker, database_name, &order);
 	is_registered = RegisterDynamicBackgroundWorker(&worker, &process);
@@ -114,37 +114,37 @@ yq_duty_start(const char *duty, const char *database_name)
 	forget_outcome();
 	ereport(ERROR,
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-			 errmsg("could not start a process for duty \"%s\": no background worker slot is free", duty),
+			 errmsg("could not start a process for job \"%s\": no background worker slot is free", job),
 			 errhint("You might need to increase max_worker_processes.")));
 }
 
-YqDutyState
-yq_duty_state(char **error)
+YqJobState
+yq_job_state(char **error)
 {
-	DutyOutcome *outcome;
-	YqDutyState state;
+	JobOutcome *outcome;
+	YqJobState state;
 	pid_t		pid;
 
 	if (process == NULL)
-		return YQ_DUTY_NONE;
+		return YQ_JOB_NONE;
 	if (GetBackgroundWorkerPid(process, &pid) != BGWH_STOPPED)
-		return YQ_DUTY_RUNS;
+		return YQ_JOB_RUNS;
 
 	outcome = dsm_segment_address(segment);
 	*error = NULL;
 	if (!outcome->is_known)
 	{
 		*error = pstrdup("its process was ended before it was done");
-		state = YQ_DUTY_FAILED;
+		state = YQ_JOB_FAILED;
 	}
 	else if (outcome->sqlerrcode == 0)
-		state = YQ_DUTY_DONE;
+		state = YQ_JOB_DONE;
 	else if (outcome->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE)
-		state = YQ_DUTY_POSTPONED;
+		state = YQ_JOB_POSTPONED;
 	else
 	{
 		*error = pstrdup(outcome->message);
-		state = YQ_DUTY_FAILED;
+		state = YQ_JOB_FAILED;
 	}
 	forget_outcome();
 	pfree(process);
@@ -157,34 +157,34 @@ yq_duty_state(char **error)
  */
 
 static void
-add_context(void *arg)
+add_job_context(void *arg)
 {
-	errcontext("yquota duty \"%s\"", ((const char *) arg));
+	errcontext("yquota job \"%s\"", ((const char *) arg));
 }
 
 /* A step of yq_worker_transaction() */
 static void
-perform(void *duty)
+perform(void *job)
 {
 	Oid			types[] = {TEXTOID};
-	Datum		values[] = {CStringGetTextDatum(duty)};
+	Datum		values[] = {CStringGetTextDatum(job)};
 
 	yq_worker_execute("SELECT yquota_internal.perform_duty($1, 'worker')", lengthof(types), types, values, NULL);
 }
 
-/* Do the duty in a transaction, and keep what came of it. */
+/* Do the job in a transaction, and keep its outcome. */
 static void
-attempt(char *duty, DutyOutcome *outcome)
+attempt_job(char *job, JobOutcome *outcome)
 {
-	ErrorContextCallback callback = {error_context_stack, add_context, duty};
+	ErrorContextCallback callback = {error_context_stack, add_job_context, job};
 	MemoryContext caller = CurrentMemoryContext;
 
 	SetCurrentStatementStartTimestamp();
-	pgstat_report_activity(STATE_RUNNING, psprintf("yquota: duty %s", duty));
+	pgstat_report_activity(STATE_RUNNING, psprintf("yquota: job %s", job));
 	error_context_stack = &callback;
 	PG_TRY();
 	{
-		(void) yq_worker_transaction(YQ_TASK_LOCK_TIMEOUT_MS, perform, duty);
+		(void) yq_worker_transaction(YQ_TASK_LOCK_TIMEOUT_MS, perform, job);
 	}
 	PG_CATCH();
 	{
@@ -208,19 +208,19 @@ attempt(char *duty, DutyOutcome *outcome)
 }
 
 void
-yq_duty_main(Datum main_arg)
+yq_job_main(Datum main_arg)
 {
-	DutyOrder	order;
+	JobOrder	order;
 	NameData	database_name;
 	dsm_segment *shared;
 
 	memcpy(&order, MyBgworkerEntry->bgw_extra, sizeof(order));
 	yq_worker_connect(order.database, &database_name);
-	MemoryContextSwitchTo(AllocSetContextCreate(TopMemoryContext, "yquota duty",
+	MemoryContextSwitchTo(AllocSetContextCreate(TopMemoryContext, "yquota job",
 												ALLOCSET_DEFAULT_SIZES));
 	/* not there when the worker has left meanwhile */
 	shared = dsm_attach(order.outcome);
 	if (shared != NULL)
-		attempt(NameStr(order.duty), dsm_segment_address(shared));
+		attempt_job(NameStr(order.job), dsm_segment_address(shared));
 	proc_exit(0);
 }
