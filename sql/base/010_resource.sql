@@ -6,35 +6,35 @@
 
 CREATE TYPE yquota.resource;
 
-CREATE FUNCTION yquota.resource_in(cstring) RETURNS yquota.resource
+CREATE FUNCTION yquota_internal.resource_in(cstring) RETURNS yquota.resource
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_in';
-COMMENT ON FUNCTION yquota.resource_in(cstring) IS
+COMMENT ON FUNCTION yquota_internal.resource_in(cstring) IS
 	'text input of resource';
 
-CREATE FUNCTION yquota.resource_out(yquota.resource) RETURNS cstring
+CREATE FUNCTION yquota_internal.resource_out(yquota.resource) RETURNS cstring
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_out';
-COMMENT ON FUNCTION yquota.resource_out(yquota.resource) IS
+COMMENT ON FUNCTION yquota_internal.resource_out(yquota.resource) IS
 	'text output of resource';
 
-CREATE FUNCTION yquota.resource_recv(internal) RETURNS yquota.resource
+CREATE FUNCTION yquota_internal.resource_recv(internal) RETURNS yquota.resource
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_recv';
-COMMENT ON FUNCTION yquota.resource_recv(internal) IS
+COMMENT ON FUNCTION yquota_internal.resource_recv(internal) IS
 	'binary input of resource';
 
-CREATE FUNCTION yquota.resource_send(yquota.resource) RETURNS bytea
+CREATE FUNCTION yquota_internal.resource_send(yquota.resource) RETURNS bytea
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_send';
-COMMENT ON FUNCTION yquota.resource_send(yquota.resource) IS
+COMMENT ON FUNCTION yquota_internal.resource_send(yquota.resource) IS
 	'binary output of resource';
 
 CREATE TYPE yquota.resource (
-	INPUT = yquota.resource_in,
-	OUTPUT = yquota.resource_out,
-	RECEIVE = yquota.resource_recv,
-	SEND = yquota.resource_send,
+	INPUT = yquota_internal.resource_in,
+	OUTPUT = yquota_internal.resource_out,
+	RECEIVE = yquota_internal.resource_recv,
+	SEND = yquota_internal.resource_send,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = int4,
 	STORAGE = extended
@@ -95,60 +95,60 @@ COMMENT ON FUNCTION yquota.dominant_share(yquota.resource, yquota.resource) IS
 -- Arithmetic
 --
 
-CREATE FUNCTION yquota.resource_add(yquota.resource, yquota.resource) RETURNS yquota.resource
+CREATE FUNCTION yquota_internal.resource_add(yquota.resource, yquota.resource) RETURNS yquota.resource
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_add';
-COMMENT ON FUNCTION yquota.resource_add(yquota.resource, yquota.resource) IS
+COMMENT ON FUNCTION yquota_internal.resource_add(yquota.resource, yquota.resource) IS
 	'implementation of + operator';
 
 CREATE OPERATOR yquota.+ (
-	FUNCTION = yquota.resource_add, LEFTARG = yquota.resource, RIGHTARG = yquota.resource,
+	FUNCTION = yquota_internal.resource_add, LEFTARG = yquota.resource, RIGHTARG = yquota.resource,
 	COMMUTATOR = OPERATOR(yquota.+)
 );
 COMMENT ON OPERATOR yquota.+ (yquota.resource, yquota.resource) IS 'sum, name by name';
 
-CREATE FUNCTION yquota.resource_subtract(yquota.resource, yquota.resource) RETURNS yquota.resource
+CREATE FUNCTION yquota_internal.resource_subtract(yquota.resource, yquota.resource) RETURNS yquota.resource
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_subtract';
-COMMENT ON FUNCTION yquota.resource_subtract(yquota.resource, yquota.resource) IS
+COMMENT ON FUNCTION yquota_internal.resource_subtract(yquota.resource, yquota.resource) IS
 	'implementation of - operator';
 
 CREATE OPERATOR yquota.- (
-	FUNCTION = yquota.resource_subtract, LEFTARG = yquota.resource, RIGHTARG = yquota.resource
+	FUNCTION = yquota_internal.resource_subtract, LEFTARG = yquota.resource, RIGHTARG = yquota.resource
 );
 COMMENT ON OPERATOR yquota.- (yquota.resource, yquota.resource) IS 'difference, name by name; may be negative';
 
-CREATE FUNCTION yquota.resource_negate(yquota.resource) RETURNS yquota.resource
+CREATE FUNCTION yquota_internal.resource_negate(yquota.resource) RETURNS yquota.resource
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_negate';
-COMMENT ON FUNCTION yquota.resource_negate(yquota.resource) IS
+COMMENT ON FUNCTION yquota_internal.resource_negate(yquota.resource) IS
 	'implementation of - operator';
 
 CREATE OPERATOR yquota.- (
-	FUNCTION = yquota.resource_negate, RIGHTARG = yquota.resource
+	FUNCTION = yquota_internal.resource_negate, RIGHTARG = yquota.resource
 );
 COMMENT ON OPERATOR yquota.- (NONE, yquota.resource) IS 'all amounts negated';
 
-CREATE FUNCTION yquota.resource_multiply(yquota.resource, bigint) RETURNS yquota.resource
+CREATE FUNCTION yquota_internal.resource_multiply(yquota.resource, bigint) RETURNS yquota.resource
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_multiply';
-COMMENT ON FUNCTION yquota.resource_multiply(yquota.resource, bigint) IS
+COMMENT ON FUNCTION yquota_internal.resource_multiply(yquota.resource, bigint) IS
 	'implementation of * operator';
 
 CREATE OPERATOR yquota.* (
-	FUNCTION = yquota.resource_multiply, LEFTARG = yquota.resource, RIGHTARG = bigint,
+	FUNCTION = yquota_internal.resource_multiply, LEFTARG = yquota.resource, RIGHTARG = bigint,
 	COMMUTATOR = OPERATOR(yquota.*)
 );
 COMMENT ON OPERATOR yquota.* (yquota.resource, bigint) IS 'all amounts multiplied';
 
-CREATE FUNCTION yquota.resource_multiply(bigint, yquota.resource) RETURNS yquota.resource
+CREATE FUNCTION yquota_internal.resource_multiply(bigint, yquota.resource) RETURNS yquota.resource
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_multiply_left';
-COMMENT ON FUNCTION yquota.resource_multiply(bigint, yquota.resource) IS
+COMMENT ON FUNCTION yquota_internal.resource_multiply(bigint, yquota.resource) IS
 	'implementation of * operator';
 
 CREATE OPERATOR yquota.* (
-	FUNCTION = yquota.resource_multiply, LEFTARG = bigint, RIGHTARG = yquota.resource,
+	FUNCTION = yquota_internal.resource_multiply, LEFTARG = bigint, RIGHTARG = yquota.resource,
 	COMMUTATOR = OPERATOR(yquota.*)
 );
 COMMENT ON OPERATOR yquota.* (bigint, yquota.resource) IS 'all amounts multiplied';
@@ -183,107 +183,107 @@ CREATE OPERATOR yquota.@> (
 );
 COMMENT ON OPERATOR yquota.@> (yquota.resource, yquota.resource) IS 'has room for: every amount is at least that of the other';
 
-CREATE FUNCTION yquota.resource_lt(yquota.resource, yquota.resource) RETURNS boolean
+CREATE FUNCTION yquota_internal.resource_lt(yquota.resource, yquota.resource) RETURNS boolean
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_lt';
-COMMENT ON FUNCTION yquota.resource_lt(yquota.resource, yquota.resource) IS
+COMMENT ON FUNCTION yquota_internal.resource_lt(yquota.resource, yquota.resource) IS
 	'implementation of < operator';
 
 CREATE OPERATOR yquota.< (
-	FUNCTION = yquota.resource_lt, LEFTARG = yquota.resource, RIGHTARG = yquota.resource,
+	FUNCTION = yquota_internal.resource_lt, LEFTARG = yquota.resource, RIGHTARG = yquota.resource,
 	COMMUTATOR = OPERATOR(yquota.>), NEGATOR = OPERATOR(yquota.>=),
 	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
 );
 COMMENT ON OPERATOR yquota.< (yquota.resource, yquota.resource) IS 'less than in sort order';
 
-CREATE FUNCTION yquota.resource_le(yquota.resource, yquota.resource) RETURNS boolean
+CREATE FUNCTION yquota_internal.resource_le(yquota.resource, yquota.resource) RETURNS boolean
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_le';
-COMMENT ON FUNCTION yquota.resource_le(yquota.resource, yquota.resource) IS
+COMMENT ON FUNCTION yquota_internal.resource_le(yquota.resource, yquota.resource) IS
 	'implementation of <= operator';
 
 CREATE OPERATOR yquota.<= (
-	FUNCTION = yquota.resource_le, LEFTARG = yquota.resource, RIGHTARG = yquota.resource,
+	FUNCTION = yquota_internal.resource_le, LEFTARG = yquota.resource, RIGHTARG = yquota.resource,
 	COMMUTATOR = OPERATOR(yquota.>=), NEGATOR = OPERATOR(yquota.>),
 	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
 );
 COMMENT ON OPERATOR yquota.<= (yquota.resource, yquota.resource) IS 'less than or equal in sort order';
 
-CREATE FUNCTION yquota.resource_eq(yquota.resource, yquota.resource) RETURNS boolean
+CREATE FUNCTION yquota_internal.resource_eq(yquota.resource, yquota.resource) RETURNS boolean
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_eq';
-COMMENT ON FUNCTION yquota.resource_eq(yquota.resource, yquota.resource) IS
+COMMENT ON FUNCTION yquota_internal.resource_eq(yquota.resource, yquota.resource) IS
 	'implementation of = operator';
 
 CREATE OPERATOR yquota.= (
-	FUNCTION = yquota.resource_eq, LEFTARG = yquota.resource, RIGHTARG = yquota.resource,
+	FUNCTION = yquota_internal.resource_eq, LEFTARG = yquota.resource, RIGHTARG = yquota.resource,
 	COMMUTATOR = OPERATOR(yquota.=), NEGATOR = OPERATOR(yquota.<>),
 	RESTRICT = eqsel, JOIN = eqjoinsel,
 	HASHES, MERGES
 );
 COMMENT ON OPERATOR yquota.= (yquota.resource, yquota.resource) IS 'equal';
 
-CREATE FUNCTION yquota.resource_ne(yquota.resource, yquota.resource) RETURNS boolean
+CREATE FUNCTION yquota_internal.resource_ne(yquota.resource, yquota.resource) RETURNS boolean
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_ne';
-COMMENT ON FUNCTION yquota.resource_ne(yquota.resource, yquota.resource) IS
+COMMENT ON FUNCTION yquota_internal.resource_ne(yquota.resource, yquota.resource) IS
 	'implementation of <> operator';
 
 CREATE OPERATOR yquota.<> (
-	FUNCTION = yquota.resource_ne, LEFTARG = yquota.resource, RIGHTARG = yquota.resource,
+	FUNCTION = yquota_internal.resource_ne, LEFTARG = yquota.resource, RIGHTARG = yquota.resource,
 	COMMUTATOR = OPERATOR(yquota.<>), NEGATOR = OPERATOR(yquota.=),
 	RESTRICT = neqsel, JOIN = neqjoinsel
 );
 COMMENT ON OPERATOR yquota.<> (yquota.resource, yquota.resource) IS 'not equal';
 
-CREATE FUNCTION yquota.resource_ge(yquota.resource, yquota.resource) RETURNS boolean
+CREATE FUNCTION yquota_internal.resource_ge(yquota.resource, yquota.resource) RETURNS boolean
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_ge';
-COMMENT ON FUNCTION yquota.resource_ge(yquota.resource, yquota.resource) IS
+COMMENT ON FUNCTION yquota_internal.resource_ge(yquota.resource, yquota.resource) IS
 	'implementation of >= operator';
 
 CREATE OPERATOR yquota.>= (
-	FUNCTION = yquota.resource_ge, LEFTARG = yquota.resource, RIGHTARG = yquota.resource,
+	FUNCTION = yquota_internal.resource_ge, LEFTARG = yquota.resource, RIGHTARG = yquota.resource,
 	COMMUTATOR = OPERATOR(yquota.<=), NEGATOR = OPERATOR(yquota.<),
 	RESTRICT = scalargesel, JOIN = scalargejoinsel
 );
 COMMENT ON OPERATOR yquota.>= (yquota.resource, yquota.resource) IS 'greater than or equal in sort order';
 
-CREATE FUNCTION yquota.resource_gt(yquota.resource, yquota.resource) RETURNS boolean
+CREATE FUNCTION yquota_internal.resource_gt(yquota.resource, yquota.resource) RETURNS boolean
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_gt';
-COMMENT ON FUNCTION yquota.resource_gt(yquota.resource, yquota.resource) IS
+COMMENT ON FUNCTION yquota_internal.resource_gt(yquota.resource, yquota.resource) IS
 	'implementation of > operator';
 
 CREATE OPERATOR yquota.> (
-	FUNCTION = yquota.resource_gt, LEFTARG = yquota.resource, RIGHTARG = yquota.resource,
+	FUNCTION = yquota_internal.resource_gt, LEFTARG = yquota.resource, RIGHTARG = yquota.resource,
 	COMMUTATOR = OPERATOR(yquota.<), NEGATOR = OPERATOR(yquota.<=),
 	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
 );
 COMMENT ON OPERATOR yquota.> (yquota.resource, yquota.resource) IS 'greater than in sort order';
 
-CREATE FUNCTION yquota.resource_cmp(yquota.resource, yquota.resource) RETURNS integer
+CREATE FUNCTION yquota_internal.resource_cmp(yquota.resource, yquota.resource) RETURNS integer
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_cmp';
-COMMENT ON FUNCTION yquota.resource_cmp(yquota.resource, yquota.resource) IS
+COMMENT ON FUNCTION yquota_internal.resource_cmp(yquota.resource, yquota.resource) IS
 	'Order of two vectors, -1, 0 or 1: by the amounts of the first name in which they differ';
 
-CREATE FUNCTION yquota.resource_sortsupport(internal) RETURNS void
+CREATE FUNCTION yquota_internal.resource_sortsupport(internal) RETURNS void
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_sortsupport';
-COMMENT ON FUNCTION yquota.resource_sortsupport(internal) IS
+COMMENT ON FUNCTION yquota_internal.resource_sortsupport(internal) IS
 	'sort support';
 
-CREATE FUNCTION yquota.resource_hash(yquota.resource) RETURNS integer
+CREATE FUNCTION yquota_internal.resource_hash(yquota.resource) RETURNS integer
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_hash';
-COMMENT ON FUNCTION yquota.resource_hash(yquota.resource) IS
+COMMENT ON FUNCTION yquota_internal.resource_hash(yquota.resource) IS
 	'hash';
 
-CREATE FUNCTION yquota.resource_hash_extended(yquota.resource, bigint) RETURNS bigint
+CREATE FUNCTION yquota_internal.resource_hash_extended(yquota.resource, bigint) RETURNS bigint
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_hash_extended';
-COMMENT ON FUNCTION yquota.resource_hash_extended(yquota.resource, bigint) IS
+COMMENT ON FUNCTION yquota_internal.resource_hash_extended(yquota.resource, bigint) IS
 	'hash with a seed';
 
 CREATE OPERATOR FAMILY yquota.resource_btree_ops USING btree;
@@ -296,8 +296,8 @@ CREATE OPERATOR CLASS yquota.resource_btree_ops
 	OPERATOR 3 yquota.=,
 	OPERATOR 4 yquota.>=,
 	OPERATOR 5 yquota.>,
-	FUNCTION 1 yquota.resource_cmp(yquota.resource, yquota.resource),
-	FUNCTION 2 yquota.resource_sortsupport(internal),
+	FUNCTION 1 yquota_internal.resource_cmp(yquota.resource, yquota.resource),
+	FUNCTION 2 yquota_internal.resource_sortsupport(internal),
 	FUNCTION 4 btequalimage(oid);
 COMMENT ON OPERATOR CLASS yquota.resource_btree_ops USING btree IS 'sort order of resource vectors';
 
@@ -324,63 +324,63 @@ COMMENT ON OPERATOR FAMILY yquota.resource_hash_ops USING hash IS 'equality of r
 CREATE OPERATOR CLASS yquota.resource_hash_ops
 	DEFAULT FOR TYPE yquota.resource USING hash FAMILY yquota.resource_hash_ops AS
 	OPERATOR 1 yquota.=,
-	FUNCTION 1 yquota.resource_hash(yquota.resource),
-	FUNCTION 2 yquota.resource_hash_extended(yquota.resource, bigint);
+	FUNCTION 1 yquota_internal.resource_hash(yquota.resource),
+	FUNCTION 2 yquota_internal.resource_hash_extended(yquota.resource, bigint);
 COMMENT ON OPERATOR CLASS yquota.resource_hash_ops USING hash IS 'equality of resource vectors';
 
 --
 -- Aggregate
 --
 
-CREATE FUNCTION yquota.resource_sum_accum(internal, yquota.resource) RETURNS internal
+CREATE FUNCTION yquota_internal.resource_sum_accum(internal, yquota.resource) RETURNS internal
 	LANGUAGE c IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_sum_accum';
-COMMENT ON FUNCTION yquota.resource_sum_accum(internal, yquota.resource) IS
+COMMENT ON FUNCTION yquota_internal.resource_sum_accum(internal, yquota.resource) IS
 	'sum of resource vectors: adds a vector';
 
-CREATE FUNCTION yquota.resource_sum_remove(internal, yquota.resource) RETURNS internal
+CREATE FUNCTION yquota_internal.resource_sum_remove(internal, yquota.resource) RETURNS internal
 	LANGUAGE c IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_sum_remove';
-COMMENT ON FUNCTION yquota.resource_sum_remove(internal, yquota.resource) IS
+COMMENT ON FUNCTION yquota_internal.resource_sum_remove(internal, yquota.resource) IS
 	'sum of resource vectors: takes out a vector that left the window frame';
 
-CREATE FUNCTION yquota.resource_sum_combine(internal, internal) RETURNS internal
+CREATE FUNCTION yquota_internal.resource_sum_combine(internal, internal) RETURNS internal
 	LANGUAGE c IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_sum_combine';
-COMMENT ON FUNCTION yquota.resource_sum_combine(internal, internal) IS
+COMMENT ON FUNCTION yquota_internal.resource_sum_combine(internal, internal) IS
 	'sum of resource vectors: joins two partial sums';
 
-CREATE FUNCTION yquota.resource_sum_serialize(internal) RETURNS bytea
+CREATE FUNCTION yquota_internal.resource_sum_serialize(internal) RETURNS bytea
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_sum_serialize';
-COMMENT ON FUNCTION yquota.resource_sum_serialize(internal) IS
+COMMENT ON FUNCTION yquota_internal.resource_sum_serialize(internal) IS
 	'sum of resource vectors: partial sum to bytes';
 
-CREATE FUNCTION yquota.resource_sum_deserialize(bytea, internal) RETURNS internal
+CREATE FUNCTION yquota_internal.resource_sum_deserialize(bytea, internal) RETURNS internal
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_sum_deserialize';
-COMMENT ON FUNCTION yquota.resource_sum_deserialize(bytea, internal) IS
+COMMENT ON FUNCTION yquota_internal.resource_sum_deserialize(bytea, internal) IS
 	'sum of resource vectors: partial sum from bytes';
 
-CREATE FUNCTION yquota.resource_sum_final(internal) RETURNS yquota.resource
+CREATE FUNCTION yquota_internal.resource_sum_final(internal) RETURNS yquota.resource
 	LANGUAGE c IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_sum_final';
-COMMENT ON FUNCTION yquota.resource_sum_final(internal) IS
+COMMENT ON FUNCTION yquota_internal.resource_sum_final(internal) IS
 	'sum of resource vectors: result of the sum';
 
 CREATE AGGREGATE yquota.sum(yquota.resource) (
 	STYPE = internal,
 	SSPACE = 256,
-	SFUNC = yquota.resource_sum_accum,
-	FINALFUNC = yquota.resource_sum_final,
-	COMBINEFUNC = yquota.resource_sum_combine,
-	SERIALFUNC = yquota.resource_sum_serialize,
-	DESERIALFUNC = yquota.resource_sum_deserialize,
+	SFUNC = yquota_internal.resource_sum_accum,
+	FINALFUNC = yquota_internal.resource_sum_final,
+	COMBINEFUNC = yquota_internal.resource_sum_combine,
+	SERIALFUNC = yquota_internal.resource_sum_serialize,
+	DESERIALFUNC = yquota_internal.resource_sum_deserialize,
 	MSTYPE = internal,
 	MSSPACE = 256,
-	MSFUNC = yquota.resource_sum_accum,
-	MINVFUNC = yquota.resource_sum_remove,
-	MFINALFUNC = yquota.resource_sum_final,
+	MSFUNC = yquota_internal.resource_sum_accum,
+	MINVFUNC = yquota_internal.resource_sum_remove,
+	MFINALFUNC = yquota_internal.resource_sum_final,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE yquota.sum(yquota.resource) IS

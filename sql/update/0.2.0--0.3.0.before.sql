@@ -43,3 +43,30 @@ DROP FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_even
 ALTER TABLE yquota.reservation RENAME TO reserved_container;
 ALTER INDEX yquota.reservation_pkey RENAME TO reserved_container_pkey;
 ALTER INDEX yquota.reservation_application_id_idx RENAME TO reserved_container_application_id_idx;
+
+-- Operators and aggregates call these; people do not.
+ALTER FUNCTION yquota.resource_in(cstring) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_out(yquota.resource) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_recv(internal) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_send(yquota.resource) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_add(yquota.resource, yquota.resource) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_subtract(yquota.resource, yquota.resource) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_negate(yquota.resource) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_multiply(yquota.resource, bigint) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_multiply(bigint, yquota.resource) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_lt(yquota.resource, yquota.resource) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_le(yquota.resource, yquota.resource) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_eq(yquota.resource, yquota.resource) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_ne(yquota.resource, yquota.resource) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_ge(yquota.resource, yquota.resource) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_gt(yquota.resource, yquota.resource) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_cmp(yquota.resource, yquota.resource) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_sortsupport(internal) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_hash(yquota.resource) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_hash_extended(yquota.resource, bigint) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_sum_accum(internal, yquota.resource) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_sum_remove(internal, yquota.resource) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_sum_combine(internal, internal) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_sum_serialize(internal) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_sum_deserialize(bytea, internal) SET SCHEMA yquota_internal;
+ALTER FUNCTION yquota.resource_sum_final(internal) SET SCHEMA yquota_internal;

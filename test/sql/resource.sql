@@ -1,7 +1,7 @@
 --
 -- The type yquota.resource
 --
-SET search_path = yquota, pg_catalog;
+SET search_path = yquota, yquota_internal, pg_catalog;
 
 -- What an expression gives: its text, or SQLSTATE, message, detail and hint.
 CREATE FUNCTION pg_temp.attempt(expression text) RETURNS text

@@ -70,6 +70,10 @@ $node->safe_psql('original', <<~'SQL');
 	SELECT yquota.set_base_price('vcores', 4, 1, '2039-01-01');
 	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.a', '2021-01-01', 0.5);
 	INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('-infinity', '10 s');
+	-- a table and a view of the user's, with the type, its operators and its sum
+	CREATE TABLE wanted (what yquota.resource PRIMARY KEY, CHECK (what OPERATOR(yquota.<@) '[vcores=8]'));
+	INSERT INTO wanted VALUES ('[vcores=1]'), ('[vcores=2]');
+	CREATE VIEW wanted_in_all AS SELECT yquota.sum(what) AS what FROM wanted;
 	SELECT yquota.report_outage('2022-01-01', '2022-01-02', 'all');
 	SELECT yquota.report_outage('2022-01-01', '2022-01-02', 'one', 'p');
 	INSERT INTO yquota.outage (started_at, ended_at, forgiven, reason) VALUES ('2022-02-01', '2022-02-02', false, 'waits');
@@ -89,6 +93,12 @@ like($contents->{'yquota.alert'}, qr/cluster_empty/, 'an alert was raised');
 restored('plain', [], \@psql);
 restored('inserted', ['--inserts'], \@psql);
 restored('archived', ['-Fc'], ['pg_restore', '--exit-on-error']);
+foreach my $database (qw(plain inserted archived))
+{
+	is($node->safe_psql($database, q(SELECT what FROM wanted_in_all)), '[vcores=3]', "$database: a table with vectors of the user's");
+	is($node->safe_psql($database, q(SET enable_seqscan = off; SELECT what FROM wanted WHERE what OPERATOR(yquota.>) '[vcores=1]')), '[vcores=2]', "$database: and its index");
+}
+$node->safe_psql('original', 'DROP TABLE wanted CASCADE');
 
 # Only data, into an installation that nobody has touched.
 $node->command_ok([ 'pg_dump', '--data-only', '-f', "$PostgreSQL::Test::Utils::tmp_check/data", '-d', $node->connstr('original') ],
