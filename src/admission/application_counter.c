@@ -1,21 +1,33 @@
 /*-------------------------------------------------------------------------
  *
  * application_counter.c
- *	  Keeping the counters of applications.
+ *	  Counters of applications, the total of live ones, and its limit.
+ *
+ * The limit of the whole cluster (maximum-applications) would make all
+ * submissions wait for each other if each counted the others' applications.  So
+ * a transaction may let in a few applications, its allowance, without counting.
+ * That holds as long as the limit is further away than the allowances of all
+ * possible transactions together.  The transaction holds the lock of the total
+ * in a mode that others can share.  Near the limit it takes the lock alone:
+ * then no other transaction has uncommitted applications, and the total is exact.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
 #include "access/htup_details.h"
+#include "access/twophase.h"
+#include "access/xact.h"
 #include "admission/application.h"
 #include "admission/application_counter.h"
-#include "admission/application_total.h"
 #include "admission/queue_lock.h"
 #include "base/arguments.h"
 #include "base/resource.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/pg_list.h"
 #include "queues/hierarchy.h"
 #include "store/catalog.h"
 #include "store/role_scope.h"
@@ -23,12 +35,165 @@
 #include "store/table_scan.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_count_applications);
+PG_FUNCTION_INFO_V1(yq_sql_unwritten_applications);
 
-/* -- what a row counts for -------------------------------------------------- */
+/* All allowances together are at most one part in so many of the limit. */
+#define ALLOWANCES_OF_LIMIT 8
+
+/* -- changes that this transaction has not written yet --------------------------------- */
+
+typedef struct Unwritten
+{
+	SubTransactionId subtransaction;
+	int64		change;
+} Unwritten;
+
+static List *unwritten = NIL;	/* in the context of the transaction */
+
+/* Applications that this transaction let in under a shared lock. */
+static int	admitted = 0;
+
+static int64
+unwritten_change(void)
+{
+	int64		change = 0;
+	ListCell   *cell;
+
+	foreach(cell, unwritten)
+		change += ((const Unwritten *) lfirst(cell))->change;
+	return change;
+}
+
+/*
+ * The transaction's user needs no privilege on the table, so the owner of the
+ * extension writes it.
+ */
+static void
+write_total(void)
+{
+	static YqSavedPlan add = {
+		.command = "UPDATE yquota_internal.application_total AS t SET live = t.live + $2 WHERE t.part = $1",
+		.types = {"int4", "int8"}
+	};
+	static YqSavedPlan insert = {
+		.command = "INSERT INTO yquota_internal.application_total (part, live) VALUES ($1, $2)",
+		.types = {"int4", "int8"}
+	};
+	int64		change = unwritten_change();
+	Datum		values[2];
+	Oid			user;
+	int			security_context;
+
+	unwritten = NIL;
+	if (change == 0)
+		return;
+	values[0] = Int32GetDatum(yq_queue_lock_total());
+	values[1] = Int64GetDatum(change);
+	GetUserIdAndSecContext(&user, &security_context);
+	SetUserIdAndSecContext(yq_extension_owner(), security_context | SECURITY_LOCAL_USERID_CHANGE);
+	if (yq_saved_plan_execute(&add, values, NULL) == 0)
+		(void) yq_saved_plan_execute(&insert, values, NULL);
+	SetUserIdAndSecContext(user, security_context);
+}
+
+static void
+on_transaction_event(XactEvent event, void *argument)
+{
+	switch (event)
+	{
+		case XACT_EVENT_PRE_COMMIT:
+		case XACT_EVENT_PRE_PREPARE:
+			if (unwritten != NIL)
+				write_total();
+			break;
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PREPARE:
+			unwritten = NIL;
+			admitted = 0;
+			break;
+		default:
+			break;
+	}
+}
+
+/* A rollback drops the changes of the subtransaction; a release gives them to the outer one. */
+static void
+on_subtransaction_event(SubXactEvent event, SubTransactionId own_id, SubTransactionId parent_id,
+						void *argument)
+{
+	ListCell   *cell;
+
+	if (event != SUBXACT_EVENT_ABORT_SUB && event != SUBXACT_EVENT_COMMIT_SUB)
+		return;
+	foreach(cell, unwritten)
+	{
+		Unwritten  *entry = lfirst(cell);
+
+		if (entry->subtransaction != own_id)
+			continue;
+		entry->subtransaction = parent_id;
+		if (event == SUBXACT_EVENT_ABORT_SUB)
+			entry->change = 0;
+	}
+}
+
+static void
+register_count_callbacks(void)
+{
+	static bool is_registered = false;
+
+	if (is_registered)
+		return;
+	RegisterXactCallback(on_transaction_event, NULL);
+	RegisterSubXactCallback(on_subtransaction_event, NULL);
+	is_registered = true;
+}
+
+static void
+add_to_total(int change)
+{
+	SubTransactionId own_id = GetCurrentSubTransactionId();
+	Unwritten  *entry = unwritten == NIL ? NULL : llast(unwritten);
+
+	if (change == 0)
+		return;
+	register_count_callbacks();
+	if (entry == NULL || entry->subtransaction != own_id)
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(TopTransactionContext);
+
+		entry = palloc(sizeof(Unwritten));
+		entry->subtransaction = own_id;
+		entry->change = 0;
+		unwritten = lappend(unwritten, entry);
+		MemoryContextSwitchTo(old_context);
+	}
+	entry->change += change;
+}
+
+static void
+forget_total(void)
+{
+	static YqSavedPlan delete = {.command = "DELETE FROM yquota_internal.application_total"};
+
+	(void) yq_saved_plan_execute(&delete, NULL, NULL);
+	add_to_total(-unwritten_change());
+}
+
+/* unwritten_applications() */
+Datum
+yq_sql_unwritten_applications(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(unwritten_change());
+}
+
+/* -- the counter of a row -------------------------------------------------- */
 
 /* A row of yquota.application, as far as counters are concerned. */
 typedef struct CountedRow
@@ -41,7 +206,7 @@ typedef struct CountedRow
 	bool		is_demanding;
 } CountedRow;
 
-/* What is added to a row of the counters; am_used may be negative. */
+/* The change of a row of the counters; am_used may be negative. */
 typedef struct CounterChange
 {
 	int			non_runnable;
@@ -151,7 +316,7 @@ is_same_counter(const CountedRow *a, const CountedRow *b)
 		datum_image_eq(a->label, b->label, false, -1);
 }
 
-/* Whoever writes the table by hand has not locked what our functions lock. */
+/* A statement that writes the table by hand has not taken the locks of the library's functions. */
 static void
 lock_leaves_of_rows(const CountedRow *old_row, const CountedRow *new_row)
 {
@@ -189,7 +354,7 @@ count_row_change(const CountedRow *old_row, const CountedRow *new_row)
 		add_to_change(&come, new_row, 1);
 		write_counter_change(new_row, &come);
 	}
-	yq_total_add((new_row != NULL) - (old_row != NULL));
+	add_to_total((new_row != NULL) - (old_row != NULL));
 }
 
 static void
@@ -198,7 +363,7 @@ count_nothing(void)
 	static YqSavedPlan no_counters = {.command = "DELETE FROM yquota_internal.application_counter"};
 
 	(void) yq_saved_plan_execute(&no_counters, NULL, NULL);
-	yq_total_forget();
+	forget_total();
 }
 
 /* AFTER INSERT OR UPDATE OR DELETE FOR EACH ROW, AFTER TRUNCATE */
@@ -231,7 +396,7 @@ yq_sql_count_applications(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(NULL);
 }
 
-/* -- asking ----------------------------------------------------------------- */
+/* -- reading counters ----------------------------------------------------------------- */
 
 typedef enum CountedColumn
 {
@@ -268,7 +433,7 @@ yq_applications_below(const char *path)
 
 	yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", snapshot, path, NULL,
 					   counted_columns, COUNTED_ACTIVE + 1, add_live, &live);
-	/* what begins with the path and a dot lies before the next character */
+	/* paths that begin with this path and a dot sort before the path and a slash */
 	yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", snapshot,
 					   psprintf("%s.", path), psprintf("%s/", path),
 					   counted_columns, COUNTED_ACTIVE + 1, add_live, &live);
@@ -313,4 +478,54 @@ yq_hierarchy_read_applications(YqHierarchy *hierarchy)
 	}
 	yq_table_scan(YQ_APPLICATION_COUNTER, snapshot, counted_columns, COUNTED_COLUMNS, add_counted, hierarchy);
 	UnregisterSnapshot(snapshot);
+}
+
+/* -- the limit ------------------------------------------------------------------- */
+
+static void
+add_part(const YqRow *row)
+{
+	bool		isnull;
+
+	*(int64 *) row->argument += DatumGetInt64(yq_row_value(row, 0, &isnull));
+}
+
+static int64
+read_total(void)
+{
+	static const char *const columns[] = {"live"};
+	Snapshot	snapshot = yq_latest_snapshot();
+	int64		total = unwritten_change();
+
+	yq_table_scan(YQ_APPLICATION_TOTAL, snapshot, columns, lengthof(columns), add_part, &total);
+	UnregisterSnapshot(snapshot);
+	return total;
+}
+
+YqSystemDecision
+yq_system_decide(int maximum_applications, bool is_to_be_let_in)
+{
+	int			transactions = MaxBackends + max_prepared_xacts;
+	int			allowance = Max(maximum_applications / (ALLOWANCES_OF_LIMIT * transactions), 1);
+	YqSystemDecision decision = {.is_allowed = true};
+
+	register_count_callbacks();
+	if (is_to_be_let_in && admitted < allowance)
+	{
+		yq_queue_lock_system(ShareLock);
+		decision.applications = read_total();
+		if (decision.applications + (int64) transactions * allowance < maximum_applications)
+		{
+			admitted++;
+			return decision;
+		}
+		/* two transactions that hold the lock shared would wait for each other */
+		if (admitted == 0)
+			yq_queue_unlock_system(ShareLock);
+	}
+	if (is_to_be_let_in)
+		yq_queue_lock_system(ExclusiveLock);
+	decision.applications = read_total();
+	decision.is_allowed = decision.applications < maximum_applications;
+	return decision;
 }

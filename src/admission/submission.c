@@ -12,7 +12,7 @@
 
 #include "admission/access.h"
 #include "admission/activation.h"
-#include "admission/application_total.h"
+#include "admission/application_counter.h"
 #include "admission/dynamic_queues.h"
 #include "admission/parallel.h"
 #include "admission/placement.h"
