@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * price_block.c
- *	  What many stretches in a row cost, without looking at each of them.
+ *	  What many intervals in a row cost, without looking at each of them.
  *
- * Blocks are kept as long as their stretches are.  One that is asked for the
+ * Blocks are kept as long as their intervals are.  One that is asked for the
  * first time is not made: a single walk along it is as quick.
  *
  *-------------------------------------------------------------------------
@@ -26,7 +26,7 @@ typedef enum BlockState
 	BLOCK_USELESS				/* a sum does not fit */
 } BlockState;
 
-/* Of two resources, the stretches in which left / right is lowest and highest. */
+/* Of two resources, the intervals in which left / right is lowest and highest. */
 typedef struct Extremes
 {
 	int			lowest;			/* -1: both are free throughout */
@@ -50,9 +50,9 @@ static int	resource_count;
 static int	pair_count;
 
 static int
-stretches_of(int level)
+intervals_of(int level)
 {
-	return level == 0 ? YQ_STRETCHES_PER_BLOCK : YQ_STRETCHES_PER_BLOCK * YQ_STRETCHES_PER_BLOCK;
+	return level == 0 ? YQ_INTERVALS_PER_BLOCK : YQ_INTERVALS_PER_BLOCK * YQ_INTERVALS_PER_BLOCK;
 }
 
 /* Number of the pair of two resources, of which left is the lower number. */
@@ -105,7 +105,7 @@ forget_blocks(const YqTimeline *timeline)
 	pair_count = resource_count * (resource_count - 1) / 2;
 }
 
-/* Forget what stretches were in that have changed since. */
+/* Forget what intervals were in that have changed since. */
 static void
 synchronize_blocks(const YqTimeline *timeline)
 {
@@ -113,18 +113,18 @@ synchronize_blocks(const YqTimeline *timeline)
 		forget_blocks(timeline);
 	else if (known_fills != timeline->fills)
 	{
-		int			kept = yq_timeline_unchanged_stretches(known_fills);
+		int			kept = yq_timeline_unchanged_intervals(known_fills);
 
 		for (int i = 0; i < LEVELS; i++)
 		{
-			int			kept_blocks = Min(kept / stretches_of(i), levels[i].count);
+			int			kept_blocks = Min(kept / intervals_of(i), levels[i].count);
 
 			if (kept_blocks < levels[i].count)
 				memset(levels[i].states + kept_blocks, BLOCK_UNKNOWN, levels[i].count - kept_blocks);
 		}
 	}
 	for (int i = 0; i < LEVELS; i++)
-		make_room_for_blocks(&levels[i], timeline->stretch_count / stretches_of(i));
+		make_room_for_blocks(&levels[i], timeline->interval_count / intervals_of(i));
 	known_generation = timeline->generation;
 	known_fills = timeline->fills;
 }
@@ -132,31 +132,31 @@ synchronize_blocks(const YqTimeline *timeline)
 /* -- making them --------------------------------------------------------- */
 
 static const YqPrice *
-prices_of(const YqTimeline *timeline, int stretch)
+prices_of(const YqTimeline *timeline, int interval)
 {
-	return &timeline->prices[(Size) stretch * timeline->resource_count];
+	return &timeline->prices[(Size) interval * timeline->resource_count];
 }
 
-/* Take a stretch into account that may be one of the extremes of a pair. */
+/* Take a interval into account that may be one of the extremes of a pair. */
 static void
-widen(const YqTimeline *timeline, Extremes *extremes, int left, int right, int stretch)
+widen(const YqTimeline *timeline, Extremes *extremes, int left, int right, int interval)
 {
-	const YqPrice *prices = prices_of(timeline, stretch);
+	const YqPrice *prices = prices_of(timeline, interval);
 	const YqPrice *other;
 
 	if (prices[left] == 0 && prices[right] == 0)
 		return;
 	if (extremes->lowest < 0)
 	{
-		extremes->lowest = extremes->highest = stretch;
+		extremes->lowest = extremes->highest = interval;
 		return;
 	}
 	other = prices_of(timeline, extremes->lowest);
 	if (yq_price_compare_products(prices[left], other[right], other[left], prices[right]) < 0)
-		extremes->lowest = stretch;
+		extremes->lowest = interval;
 	other = prices_of(timeline, extremes->highest);
 	if (yq_price_compare_products(prices[left], other[right], other[left], prices[right]) > 0)
-		extremes->highest = stretch;
+		extremes->highest = interval;
 }
 
 /* Add a sum to that of a block; false when it does not fit. */
@@ -170,14 +170,14 @@ add_to_block(Level *level, int block, int resource, YqPrice sum, YqPrice highest
 }
 
 static bool
-add_stretch(const YqTimeline *timeline, int block, int stretch)
+add_interval(const YqTimeline *timeline, int block, int interval)
 {
 	Level	   *level = &levels[0];
-	const YqPrice *prices = prices_of(timeline, stretch);
+	const YqPrice *prices = prices_of(timeline, interval);
 	Extremes   *extremes = &level->extremes[(Size) block * pair_count];
-	YqPrice		duration = (YqPrice) (timeline->stretch_from[stretch + 1] - timeline->stretch_from[stretch]);
+	YqPrice		duration = (YqPrice) (timeline->interval_from[interval + 1] - timeline->interval_from[interval]);
 
-	if (timeline->in_outage[stretch])
+	if (timeline->in_outage[interval])
 		return true;
 	for (int right = 0; right < resource_count; right++)
 	{
@@ -187,14 +187,14 @@ add_stretch(const YqTimeline *timeline, int block, int stretch)
 			!add_to_block(level, block, right, sum, prices[right]))
 			return false;
 		for (int left = 0; left < right; left++)
-			widen(timeline, &extremes[pair_number(left, right)], left, right, stretch);
+			widen(timeline, &extremes[pair_number(left, right)], left, right, interval);
 	}
 	return true;
 }
 
 static bool prepare_block(const YqTimeline *timeline, int level_number, int block);
 
-/* Add a block of 64 stretches to one of 64 such blocks. */
+/* Add a block of 64 intervals to one of 64 such blocks. */
 static bool
 add_block_parts(const YqTimeline *timeline, int block, int part)
 {
@@ -229,15 +229,15 @@ static bool
 make_block(const YqTimeline *timeline, int level_number, int block)
 {
 	Level	   *level = &levels[level_number];
-	int			first = block * YQ_STRETCHES_PER_BLOCK;
+	int			first = block * YQ_INTERVALS_PER_BLOCK;
 
 	memset(&level->sums[(Size) block * resource_count], 0, sizeof(YqPrice) * resource_count);
 	memset(&level->highest_prices[(Size) block * resource_count], 0, sizeof(YqPrice) * resource_count);
 	for (int i = 0; i < pair_count; i++)
 		level->extremes[(Size) block * pair_count + i].lowest = -1;
-	for (int i = first; i < first + YQ_STRETCHES_PER_BLOCK; i++)
+	for (int i = first; i < first + YQ_INTERVALS_PER_BLOCK; i++)
 	{
-		if (!(level_number == 0 ? add_stretch(timeline, block, i) : add_block_parts(timeline, block, i)))
+		if (!(level_number == 0 ? add_interval(timeline, block, i) : add_block_parts(timeline, block, i)))
 			return false;
 	}
 	return true;
@@ -309,7 +309,7 @@ bool
 yq_price_block_cost(const YqTimeline *timeline, int first, int end,
 					int part_count, const int *resources, const uint64 *amounts, YqBlockCost *cost)
 {
-	if (first % YQ_STRETCHES_PER_BLOCK != 0 || first + YQ_STRETCHES_PER_BLOCK > end ||
+	if (first % YQ_INTERVALS_PER_BLOCK != 0 || first + YQ_INTERVALS_PER_BLOCK > end ||
 		part_count == 0 || timeline->resource_count > MAX_RESOURCES)
 		return false;
 
@@ -317,16 +317,16 @@ yq_price_block_cost(const YqTimeline *timeline, int first, int end,
 		synchronize_blocks(timeline);
 	for (int level = LEVELS - 1; level >= 0; level--)
 	{
-		int			stretches = stretches_of(level);
-		int			block = first / stretches;
+		int			intervals = intervals_of(level);
+		int			block = first / intervals;
 		int			dearest;
 
-		if (first % stretches != 0 || first + stretches > end || !prepare_block(timeline, level, block))
+		if (first % intervals != 0 || first + intervals > end || !prepare_block(timeline, level, block))
 			continue;
 		dearest = dearest_part(timeline, &levels[level], block, part_count, resources, amounts);
 		if (dearest >= 0)
 		{
-			cost->stretches = stretches;
+			cost->intervals = intervals;
 			cost->dearest = dearest;
 			cost->price_time = levels[level].sums[(Size) block * resource_count + resources[dearest]];
 			return true;

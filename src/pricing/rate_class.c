@@ -5,22 +5,22 @@
  *
  * Each backend keeps a table of the allocations it has met, each pointing to
  * its class.  A class has, per resource of its shape, the cost from the
- * beginning of the timeline's window to the start of every 64th stretch, and
+ * beginning of the timeline's window to the start of every 64th interval, and
  * two cursors at the places last looked at, one for starts and one for ends of
  * intervals, which makes a stream of events in time order a walk of one step.
  * Where these sums do not reach, short intervals are walked; what a walk passes
- * over is added 64 stretches and more at a time where price_block.c knows how.
+ * over is added 64 intervals and more at a time where price_block.c knows how.
  *
  * Balances ask another question: what one unit of each of many classes costs
  * from the same instant on until now, and not by resource.  For that a class
- * remembers one sum, up to the start of the stretch last looked at.
+ * remembers one sum, up to the start of the interval last looked at.
  *
  * Sums are integers in units of 10^-24 credits, or finer by 6 decimals per
  * dimension of factors; they become amounts only at the end.
  *
- * A stretch whose price times amount has more than 128 bits has no cost.  Only
+ * A interval whose price times amount has more than 128 bits has no cost.  Only
  * an interval that contains some of it is out of range: a class whose sums pass
- * over such a stretch gives them up and walks every interval.
+ * over such a interval gives them up and walks every interval.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,8 +33,8 @@
 #include "pricing/timeline.h"
 #include "utils/memutils.h"
 
-/* A remembered sum is carried on over this many stretches at most. */
-#define MAX_STRETCHES_TO_CARRY 64
+/* A remembered sum is carried on over this many intervals at most. */
+#define MAX_INTERVALS_TO_CARRY 64
 
 /* Prefix sums above this many bytes, or more classes, are given up. */
 #define MAX_SUM_BYTES (64 * 1024 * 1024)
@@ -45,8 +45,8 @@
 
 typedef struct Cursor
 {
-	int			stretch;		/* -1: nowhere */
-	YqWide	   *sums;			/* up to the start of that stretch */
+	int			interval;		/* -1: nowhere */
+	YqWide	   *sums;			/* up to the start of that interval */
 } Cursor;
 
 enum
@@ -60,8 +60,8 @@ enum
 typedef struct UnitCost
 {
 	TimestampTz from;
-	int			stretch;		/* -1: nothing is remembered */
-	YqWide		sum;			/* up to the start of that stretch */
+	int			interval;		/* -1: nothing is remembered */
+	YqWide		sum;			/* up to the start of that interval */
 	bool		is_answer;		/* "accrued" and "rate" hold at "at" */
 	TimestampTz at;
 	YqWide		accrued;
@@ -87,7 +87,7 @@ struct YqRateClass
 	int			block_room;
 	YqWide	   *block_sums;		/* block_room x part_count */
 	int			walked;			/* since blocks were last added, in blocks */
-	bool		out_of_range;	/* a stretch without cost was passed over */
+	bool		out_of_range;	/* a interval without cost was passed over */
 	bool		only_walks;		/* one of those lies within the window */
 	Cursor		cursors[CURSOR_COUNT];
 	UnitCost	unit;
@@ -205,10 +205,10 @@ make_class(const YqResource *shape, ArrayType *factors)
 	}
 	for (int i = 0; i < CURSOR_COUNT; i++)
 	{
-		rate_class->cursors[i].stretch = -1;
+		rate_class->cursors[i].interval = -1;
 		rate_class->cursors[i].sums = palloc(sums_size);
 	}
-	rate_class->unit.stretch = -1;
+	rate_class->unit.interval = -1;
 	MemoryContextSwitchTo(old_context);
 	return rate_class;
 }
@@ -337,15 +337,15 @@ map_resources(YqRateClass *rate_class)
 	}
 }
 
-/* Drop what was computed from stretches that have changed since. */
+/* Drop what was computed from intervals that have changed since. */
 static void
 drop_what_changed(YqRateClass *rate_class)
 {
 	int			kept = rate_class->generation == timeline->generation ?
-		yq_timeline_unchanged_stretches(rate_class->fills) : 0;
+		yq_timeline_unchanged_intervals(rate_class->fills) : 0;
 
 	rate_class->block_count = Min(rate_class->block_count,
-								  kept / YQ_STRETCHES_PER_BLOCK + 1);
+								  kept / YQ_INTERVALS_PER_BLOCK + 1);
 	if (rate_class->generation != timeline->generation)
 	{
 		rate_class->block_count = 0;
@@ -353,13 +353,13 @@ drop_what_changed(YqRateClass *rate_class)
 	}
 	for (int i = 0; i < CURSOR_COUNT; i++)
 	{
-		if (rate_class->cursors[i].stretch > kept ||
+		if (rate_class->cursors[i].interval > kept ||
 			rate_class->generation != timeline->generation)
-			rate_class->cursors[i].stretch = -1;
+			rate_class->cursors[i].interval = -1;
 	}
-	if (rate_class->unit.stretch > kept ||
+	if (rate_class->unit.interval > kept ||
 		rate_class->generation != timeline->generation)
-		rate_class->unit.stretch = -1;
+		rate_class->unit.interval = -1;
 	rate_class->unit.is_answer = false;
 	rate_class->only_walks = false;
 	if (rate_class->factor_names != NULL)
@@ -383,17 +383,17 @@ synchronize_class(YqRateClass *rate_class)
 }
 
 /*
- * The dearest resource of the shape in a stretch: its number in the shape, or
+ * The dearest resource of the shape in a interval: its number in the shape, or
  * -1 when nothing is due.
  */
 static int
-dearest_resource(YqRateClass *rate_class, int stretch, YqPrice *rate)
+dearest_resource(YqRateClass *rate_class, int interval, YqPrice *rate)
 {
-	const YqPrice *prices = &timeline->prices[(Size) stretch * timeline->resource_count];
+	const YqPrice *prices = &timeline->prices[(Size) interval * timeline->resource_count];
 	int			dearest = -1;
 
 	*rate = 0;
-	if (timeline->in_outage[stretch])
+	if (timeline->in_outage[interval])
 		return -1;
 	for (int i = 0; i < rate_class->part_count; i++)
 	{
@@ -434,11 +434,11 @@ add_cost(const YqRateClass *rate_class, TimestampTz at, YqPrice price, uint64 ti
 }
 
 /*
- * Add what "microseconds" of a stretch cost, to the sum of the resource charged
+ * Add what "microseconds" of a interval cost, to the sum of the resource charged
  * or, when there is only one sum, to that.
  */
 static void
-add_time(YqRateClass *rate_class, int stretch, uint64 microseconds,
+add_time(YqRateClass *rate_class, int interval, uint64 microseconds,
 		 YqWide *sums, bool by_resource)
 {
 	YqPrice		rate;
@@ -447,13 +447,13 @@ add_time(YqRateClass *rate_class, int stretch, uint64 microseconds,
 	/* a rate out of range that was never paid is no error */
 	if (microseconds == 0)
 		return;
-	dearest = dearest_resource(rate_class, stretch, &rate);
+	dearest = dearest_resource(rate_class, interval, &rate);
 	if (dearest >= 0)
-		add_cost(rate_class, timeline->stretch_from[stretch], rate, microseconds,
+		add_cost(rate_class, timeline->interval_from[interval], rate, microseconds,
 				 by_resource ? &sums[dearest] : sums);
 }
 
-/* Add a block of stretches from "first" on; returns how many, 0 for none. */
+/* Add a block of intervals from "first" on; returns how many, 0 for none. */
 static int
 add_cost_of_block(const YqRateClass *rate_class, int first, int end, YqWide *sums, bool by_resource)
 {
@@ -463,28 +463,28 @@ add_cost_of_block(const YqRateClass *rate_class, int first, int end, YqWide *sum
 	if (!yq_price_block_cost(timeline, first, end, rate_class->part_count,
 							 rate_class->resources, rate_class->amounts, &block))
 		return 0;
-	from = timeline->stretch_from[first];
+	from = timeline->interval_from[first];
 	if (rate_class->factors != NULL &&
-		yq_factor_set_changes(rate_class->factors, from, timeline->stretch_from[first + block.stretches]))
+		yq_factor_set_changes(rate_class->factors, from, timeline->interval_from[first + block.intervals]))
 		return 0;
 	add_cost(rate_class, from, block.price_time, rate_class->amounts[block.dearest],
 			 by_resource ? &sums[block.dearest] : sums);
-	return block.stretches;
+	return block.intervals;
 }
 
 static void
-add_whole_stretches(YqRateClass *rate_class, int first, int end,
+add_whole_intervals(YqRateClass *rate_class, int first, int end,
 					YqWide *sums, bool by_resource)
 {
 	while (first < end)
 	{
-		int			added = first % YQ_STRETCHES_PER_BLOCK != 0 ? 0 :
+		int			added = first % YQ_INTERVALS_PER_BLOCK != 0 ? 0 :
 			add_cost_of_block(rate_class, first, end, sums, by_resource);
 
 		if (added == 0)
 		{
 			add_time(rate_class, first,
-					 (uint64) (timeline->stretch_from[first + 1] - timeline->stretch_from[first]),
+					 (uint64) (timeline->interval_from[first + 1] - timeline->interval_from[first]),
 					 sums, by_resource);
 			added = 1;
 		}
@@ -519,65 +519,65 @@ extend_blocks(YqRateClass *rate_class, int block)
 		YqWide	   *sums = &rate_class->block_sums[(Size) i * rate_class->part_count];
 
 		memcpy(sums, sums - rate_class->part_count, sums_size);
-		add_whole_stretches(rate_class, (i - 1) * YQ_STRETCHES_PER_BLOCK,
-							i * YQ_STRETCHES_PER_BLOCK, sums, true);
+		add_whole_intervals(rate_class, (i - 1) * YQ_INTERVALS_PER_BLOCK,
+							i * YQ_INTERVALS_PER_BLOCK, sums, true);
 		rate_class->block_count = i + 1;
 	}
 }
 
-/* Whether the sums up to a stretch are a short walk from where a cursor is. */
+/* Whether the sums up to a interval are a short walk from where a cursor is. */
 static inline bool
-is_near(const Cursor *cursor, int stretch)
+is_near(const Cursor *cursor, int interval)
 {
-	return cursor->stretch >= 0 && cursor->stretch <= stretch &&
-		stretch - cursor->stretch <= YQ_STRETCHES_PER_BLOCK;
+	return cursor->interval >= 0 && cursor->interval <= interval &&
+		interval - cursor->interval <= YQ_INTERVALS_PER_BLOCK;
 }
 
 /* The sums up to an instant within the window. */
 static void
 sums_at(YqRateClass *rate_class, TimestampTz instant, int cursor_number, YqWide *sums)
 {
-	int			stretch = yq_timeline_stretch(instant);
+	int			interval = yq_timeline_interval(instant);
 	Cursor	   *cursor = &rate_class->cursors[cursor_number];
 	Size		sums_size = sizeof(YqWide) * rate_class->part_count;
 	int			first;
 
-	if (!is_near(cursor, stretch))
+	if (!is_near(cursor, interval))
 	{
-		int			block = stretch / YQ_STRETCHES_PER_BLOCK;
+		int			block = interval / YQ_INTERVALS_PER_BLOCK;
 
 		extend_blocks(rate_class, block);
 		memcpy(cursor->sums, &rate_class->block_sums[(Size) block * rate_class->part_count],
 			   sums_size);
-		cursor->stretch = block * YQ_STRETCHES_PER_BLOCK;
+		cursor->interval = block * YQ_INTERVALS_PER_BLOCK;
 	}
-	first = cursor->stretch;
-	cursor->stretch = -1;		/* should an error leave the sums half done */
-	add_whole_stretches(rate_class, first, stretch, cursor->sums, true);
-	cursor->stretch = stretch;
+	first = cursor->interval;
+	cursor->interval = -1;		/* should an error leave the sums half done */
+	add_whole_intervals(rate_class, first, interval, cursor->sums, true);
+	cursor->interval = interval;
 
 	memcpy(sums, cursor->sums, sums_size);
-	add_time(rate_class, stretch,
-			 (uint64) (instant - timeline->stretch_from[stretch]), sums, true);
+	add_time(rate_class, interval,
+			 (uint64) (instant - timeline->interval_from[interval]), sums, true);
 }
 
 /*
- * Whether to walk from one stretch to another rather than to extend the sums
+ * Whether to walk from one interval to another rather than to extend the sums
  * that they are looked up in.  Walks are added up: when all of them have been as
  * long as that, sums are extended, so that neither is done much more than needed.
  */
 static bool
 is_walk_shorter(YqRateClass *rate_class, int first, int last)
 {
-	int			walk = (last - first) / YQ_STRETCHES_PER_BLOCK + 1;
+	int			walk = (last - first) / YQ_INTERVALS_PER_BLOCK + 1;
 	int			missing = 0;
 
 	if (rate_class->only_walks)
 		return true;
 	if (!is_near(&rate_class->cursors[CURSOR_FROM], first))
-		missing = first / YQ_STRETCHES_PER_BLOCK + 1 - rate_class->block_count;
+		missing = first / YQ_INTERVALS_PER_BLOCK + 1 - rate_class->block_count;
 	if (!is_near(&rate_class->cursors[CURSOR_TO], last))
-		missing = Max(missing, last / YQ_STRETCHES_PER_BLOCK + 1 - rate_class->block_count);
+		missing = Max(missing, last / YQ_INTERVALS_PER_BLOCK + 1 - rate_class->block_count);
 	if (missing <= walk || rate_class->walked >= missing)
 	{
 		rate_class->walked = 0;
@@ -592,15 +592,15 @@ forget_sums(YqRateClass *rate_class)
 {
 	rate_class->block_count = 0;
 	for (int i = 0; i < CURSOR_COUNT; i++)
-		rate_class->cursors[i].stretch = -1;
+		rate_class->cursors[i].interval = -1;
 }
 
 /* The sums from one instant to a later one; out_of_range tells whether they hold. */
 static void
 sums_between(YqRateClass *rate_class, TimestampTz from, TimestampTz to, YqWide *sums)
 {
-	int			first = yq_timeline_stretch(from);
-	int			last = yq_timeline_stretch(to);
+	int			first = yq_timeline_interval(from);
+	int			last = yq_timeline_interval(to);
 	YqWide		sums_before[YQ_RESOURCE_MAX_ENTRIES];
 
 	rate_class->out_of_range = false;
@@ -623,9 +623,9 @@ sums_between(YqRateClass *rate_class, TimestampTz from, TimestampTz to, YqWide *
 		add_time(rate_class, first, (uint64) (to - from), sums, true);
 		return;
 	}
-	add_time(rate_class, first, (uint64) (timeline->stretch_from[first + 1] - from), sums, true);
-	add_whole_stretches(rate_class, first + 1, last, sums, true);
-	add_time(rate_class, last, (uint64) (to - timeline->stretch_from[last]), sums, true);
+	add_time(rate_class, first, (uint64) (timeline->interval_from[first + 1] - from), sums, true);
+	add_whole_intervals(rate_class, first + 1, last, sums, true);
+	add_time(rate_class, last, (uint64) (to - timeline->interval_from[last]), sums, true);
 }
 
 /* What a unit of a sum in the class's own units is, in units of an amount. */
@@ -713,7 +713,7 @@ yq_rate_class_try_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at
 	yq_timeline_reach(at);
 	synchronize_class(rate_class);
 	rate_class->out_of_range = false;
-	add_time(rate_class, yq_timeline_stretch(at), microseconds, sums, true);
+	add_time(rate_class, yq_timeline_interval(at), microseconds, sums, true);
 	for (int i = 0; i < rate_class->part_count; i++)
 	{
 		yq_wide_add(amount, &sums[i]);
@@ -759,16 +759,16 @@ void
 yq_rate_class_prices_at(YqRateClass *rate_class, TimestampTz at, YqPricesInForce *in_force)
 {
 	const YqPrice *prices;
-	int			stretch;
+	int			interval;
 
 	yq_timeline_reach(at);
 	synchronize_class(rate_class);
-	stretch = yq_timeline_stretch(at);
-	prices = &timeline->prices[(Size) stretch * timeline->resource_count];
+	interval = yq_timeline_interval(at);
+	prices = &timeline->prices[(Size) interval * timeline->resource_count];
 	memset(in_force, 0, sizeof(*in_force));
-	in_force->until = stretch + 1 < timeline->stretch_count ?
-		timeline->stretch_from[stretch + 1] : DT_NOEND;
-	in_force->is_forgiven = timeline->in_outage[stretch];
+	in_force->until = interval + 1 < timeline->interval_count ?
+		timeline->interval_from[interval + 1] : DT_NOEND;
+	in_force->is_forgiven = timeline->in_outage[interval];
 	in_force->part_count = rate_class->part_count;
 	for (int i = 0; i < rate_class->part_count; i++)
 	{
@@ -776,39 +776,39 @@ yq_rate_class_prices_at(YqRateClass *rate_class, TimestampTz at, YqPricesInForce
 		in_force->prices[i] = prices[rate_class->resources[i]];
 	}
 
-	set_factors_in_force(rate_class, timeline->stretch_from[stretch], in_force);
+	set_factors_in_force(rate_class, timeline->interval_from[interval], in_force);
 }
 
-/* The cost of one unit from an instant to the start of a later stretch. */
+/* The cost of one unit from an instant to the start of a later interval. */
 static void
 sum_from(YqRateClass *rate_class, TimestampTz from, int end, YqWide *sum)
 {
-	int			first = yq_timeline_stretch(from);
+	int			first = yq_timeline_interval(from);
 
 	memset(sum, 0, sizeof(*sum));
-	add_time(rate_class, first, (uint64) (timeline->stretch_from[first + 1] - from), sum, false);
-	add_whole_stretches(rate_class, first + 1, end, sum, false);
+	add_time(rate_class, first, (uint64) (timeline->interval_from[first + 1] - from), sum, false);
+	add_whole_intervals(rate_class, first + 1, end, sum, false);
 }
 
-/* Have the remembered sum reach the stretch of an instant not before "from". */
+/* Have the remembered sum reach the interval of an instant not before "from". */
 static void
-carry_unit_cost(YqRateClass *rate_class, TimestampTz from, int stretch)
+carry_unit_cost(YqRateClass *rate_class, TimestampTz from, int interval)
 {
 	UnitCost   *unit = &rate_class->unit;
 	YqWide		sum = unit->sum;
 
-	if (unit->stretch == stretch && unit->from == from)
+	if (unit->interval == interval && unit->from == from)
 		return;
-	if (unit->stretch >= 0 && unit->from == from && unit->stretch < stretch &&
-		timeline->stretch_from[unit->stretch] >= from &&
-		stretch - unit->stretch <= MAX_STRETCHES_TO_CARRY)
-		add_whole_stretches(rate_class, unit->stretch, stretch, &sum, false);
-	else if (timeline->stretch_from[stretch] > from)
-		sum_from(rate_class, from, stretch, &sum);
+	if (unit->interval >= 0 && unit->from == from && unit->interval < interval &&
+		timeline->interval_from[unit->interval] >= from &&
+		interval - unit->interval <= MAX_INTERVALS_TO_CARRY)
+		add_whole_intervals(rate_class, unit->interval, interval, &sum, false);
+	else if (timeline->interval_from[interval] > from)
+		sum_from(rate_class, from, interval, &sum);
 	else
 		memset(&sum, 0, sizeof(sum));
 	unit->from = from;
-	unit->stretch = stretch;
+	unit->interval = interval;
 	unit->sum = sum;
 }
 
@@ -817,7 +817,7 @@ yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from, TimestampTz a
 						const YqWide **accrued, const YqWide **rate)
 {
 	UnitCost   *unit = &rate_class->unit;
-	int			stretch;
+	int			interval;
 
 	yq_timeline_reach(Min(from, at));
 	synchronize_class(rate_class);
@@ -828,26 +828,26 @@ yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from, TimestampTz a
 
 	unit->is_answer = false;
 	rate_class->out_of_range = false;
-	stretch = yq_timeline_stretch(at);
+	interval = yq_timeline_interval(at);
 	memset(&unit->rate, 0, sizeof(YqWide));
-	add_time(rate_class, stretch, USECS_PER_SEC, &unit->rate, false);
+	add_time(rate_class, interval, USECS_PER_SEC, &unit->rate, false);
 	if (!make_amount(rate_class, 1, &unit->rate))
 		yq_amount_out_of_range();
 	if (at < from)
 	{
 		yq_rate_class_cost(rate_class, 1, from, at, &unit->accrued, NULL);
-		unit->stretch = -1;
+		unit->interval = -1;
 	}
 	else
 	{
-		carry_unit_cost(rate_class, from, stretch);
+		carry_unit_cost(rate_class, from, interval);
 		unit->accrued = unit->sum;
-		add_time(rate_class, stretch,
-				 (uint64) (at - Max(from, timeline->stretch_from[stretch])),
+		add_time(rate_class, interval,
+				 (uint64) (at - Max(from, timeline->interval_from[interval])),
 				 &unit->accrued, false);
 		if (!make_amount(rate_class, 1, &unit->accrued))
 		{
-			unit->stretch = -1;
+			unit->interval = -1;
 			yq_amount_out_of_range();
 		}
 	}
@@ -863,7 +863,7 @@ yq_rate_class_is_payable(YqRateClass *rate_class, TimestampTz at)
 
 	yq_timeline_reach(at);
 	synchronize_class(rate_class);
-	prices = &timeline->prices[(Size) yq_timeline_stretch(at) * timeline->resource_count];
+	prices = &timeline->prices[(Size) yq_timeline_interval(at) * timeline->resource_count];
 	for (int i = 0; i < rate_class->part_count; i++)
 	{
 		YqPrice		product;

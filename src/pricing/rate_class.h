@@ -7,11 +7,11 @@
  * divisor) and the same set of factors form a rate class: each of its
  * containers costs weight (the divisor) times what the shape costs.  The cost
  * of a shape from some origin on is a piecewise linear function of time; its
- * values at every 64th stretch of the timeline are kept, so that any two
+ * values at every 64th interval of the timeline are kept, so that any two
  * instants are at most a short walk apart (DESIGN 3, "How O(1) works").
  *
  * At every instant the dearest resource is charged, and what each resource
- * contributed is summed apart, which gives the dominant one of a stretch.  A
+ * contributed is summed apart, which gives the dominant one of a interval.  A
  * class is never reduced to one resource.
  *
  *-------------------------------------------------------------------------
@@ -90,7 +90,7 @@ extern bool yq_rate_class_try_cost_at(YqRateClass *rate_class, uint64 weight,
 /* What an allocation is charged by at an instant. */
 typedef struct YqPricesInForce
 {
-	TimestampTz until;			/* where the next stretch of the timeline
+	TimestampTz until;			/* where the next interval of the timeline
 								 * begins; DT_NOEND in the last one */
 	bool		is_forgiven;	/* an outage that nobody pays for */
 	int			part_count;		/* resources of the shape */

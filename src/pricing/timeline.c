@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * timeline.c
- *	  The cache of prices in force: stretches, window, refreshing.
+ *	  The cache of prices in force: intervals, window, refreshing.
  *
- * One memory context holds the stretches, another one what the small tables
+ * One memory context holds the intervals, another one what the small tables
  * hold (resource types, base prices, factors, outages, rules).  The latter are
  * read again on every change; the long table, the multipliers, only from the
  * instant on from which the changes since the last refresh bear on prices.
@@ -28,10 +28,10 @@
 #include "utils/timestamp.h"
 
 /* A window longer than this is given up at the next refresh. */
-#define MAX_KEPT_STRETCHES 262144
+#define MAX_KEPT_INTERVALS 262144
 
 static YqTimeline timeline;
-static MemoryContext timeline_context = NULL;	/* stretches */
+static MemoryContext timeline_context = NULL;	/* intervals */
 static MemoryContext tables_context = NULL; /* what small tables hold */
 static bool is_current = false;
 static bool is_loading = false; /* still set when loading failed */
@@ -40,7 +40,7 @@ static bool is_watched = false;
 static Oid	loaded_from = InvalidOid;	/* pricing_change when it was loaded */
 static const YqTerms *assumed_terms = NULL;
 static TimestampTz window_from;
-static int	stretch_room = 0;
+static int	interval_room = 0;
 
 TimestampTz
 yq_timeline_full_hour(TimestampTz instant)
@@ -50,7 +50,7 @@ yq_timeline_full_hour(TimestampTz instant)
 	return instant - (rest < 0 ? rest + USECS_PER_HOUR : rest);
 }
 
-/* -- making stretches ---------------------------------------------------- */
+/* -- making intervals ---------------------------------------------------- */
 
 /* The end of the ascending run that begins at "start". */
 static int
@@ -141,31 +141,31 @@ collect_breakpoints(YqTimelineLoader *loader, TimestampTz from, int *count)
 }
 
 static void
-make_room_for_stretches(int count)
+make_room_for_intervals(int count)
 {
-	if (count <= stretch_room)
+	if (count <= interval_room)
 		return;
 
-	stretch_room = Max(count + count / 4, 64);
-	if (timeline.stretch_from == NULL)
+	interval_room = Max(count + count / 4, 64);
+	if (timeline.interval_from == NULL)
 	{
-		timeline.stretch_from = MemoryContextAllocHuge(timeline_context,
-													   stretch_room * sizeof(TimestampTz));
+		timeline.interval_from = MemoryContextAllocHuge(timeline_context,
+													   interval_room * sizeof(TimestampTz));
 		timeline.prices = MemoryContextAllocHuge(timeline_context,
-												 (Size) stretch_room * Max(timeline.resource_count, 1) * sizeof(YqPrice));
+												 (Size) interval_room * Max(timeline.resource_count, 1) * sizeof(YqPrice));
 		timeline.in_outage = MemoryContextAllocHuge(timeline_context,
-													stretch_room * sizeof(bool));
+													interval_room * sizeof(bool));
 		return;
 	}
-	timeline.stretch_from = repalloc_huge(timeline.stretch_from,
-										  stretch_room * sizeof(TimestampTz));
+	timeline.interval_from = repalloc_huge(timeline.interval_from,
+										  interval_room * sizeof(TimestampTz));
 	timeline.prices = repalloc_huge(timeline.prices,
-									(Size) stretch_room * Max(timeline.resource_count, 1) * sizeof(YqPrice));
-	timeline.in_outage = repalloc_huge(timeline.in_outage, stretch_room * sizeof(bool));
+									(Size) interval_room * Max(timeline.resource_count, 1) * sizeof(YqPrice));
+	timeline.in_outage = repalloc_huge(timeline.in_outage, interval_room * sizeof(bool));
 }
 
 /*
- * Price one resource over the stretches from "first" on: walk its base prices
+ * Price one resource over the intervals from "first" on: walk its base prices
  * and its group's multipliers side by side.
  */
 static void
@@ -183,9 +183,9 @@ form_prices(YqTimelineLoader *loader, int resource, int first)
 	while (multiplier < loader->multiplier_count && loader->multipliers[multiplier].group < group)
 		multiplier++;
 
-	for (int i = first; i < timeline.stretch_count; i++)
+	for (int i = first; i < timeline.interval_count; i++)
 	{
-		TimestampTz from = timeline.stretch_from[i];
+		TimestampTz from = timeline.interval_from[i];
 		bool		changed = (i == first);
 
 		for (; base < loader->base_count &&
@@ -227,35 +227,35 @@ is_everybodys_outage(TimestampTz instant)
 	return false;
 }
 
-/* Replace the stretches from number "first" on, which begins at "from". */
+/* Replace the intervals from number "first" on, which begins at "from". */
 static void
-make_stretches(YqTimelineLoader *loader, int first, TimestampTz from)
+make_intervals(YqTimelineLoader *loader, int first, TimestampTz from)
 {
 	int			count;
 	TimestampTz *instants = collect_breakpoints(loader, from, &count);
 
-	make_room_for_stretches(first + count);
-	memcpy(&timeline.stretch_from[first], instants, count * sizeof(TimestampTz));
-	timeline.stretch_count = first + count;
+	make_room_for_intervals(first + count);
+	memcpy(&timeline.interval_from[first], instants, count * sizeof(TimestampTz));
+	timeline.interval_count = first + count;
 	for (int resource = 0; resource < timeline.resource_count; resource++)
 		form_prices(loader, resource, first);
-	for (int i = first; i < timeline.stretch_count; i++)
+	for (int i = first; i < timeline.interval_count; i++)
 		timeline.in_outage[i] = timeline.outage_count > 0 &&
-			is_everybodys_outage(timeline.stretch_from[i]);
+			is_everybodys_outage(timeline.interval_from[i]);
 }
 
 /* -- filling the cache --------------------------------------------------- */
 
 static void
-drop_stretches(void)
+drop_intervals(void)
 {
 	MemoryContextReset(timeline_context);
 	timeline.generation++;
-	timeline.stretch_count = 0;
-	timeline.stretch_from = NULL;
+	timeline.interval_count = 0;
+	timeline.interval_from = NULL;
 	timeline.prices = NULL;
 	timeline.in_outage = NULL;
-	stretch_room = 0;
+	interval_room = 0;
 }
 
 static void
@@ -269,7 +269,7 @@ empty_cache(void)
 		tables_context = AllocSetContextCreate(CacheMemoryContext,
 											   "yquota price tables",
 											   ALLOCSET_DEFAULT_SIZES);
-	drop_stretches();
+	drop_intervals();
 	timeline.version = 0;
 }
 
@@ -285,7 +285,7 @@ join_resource_names(void)
 	return names.data;
 }
 
-/* Fill the cache from "from" on, keeping the "kept" stretches before that. */
+/* Fill the cache from "from" on, keeping the "kept" intervals before that. */
 static void
 fill_cache(YqTimelineLoader *loader, int kept, TimestampTz from)
 {
@@ -299,15 +299,15 @@ fill_cache(YqTimelineLoader *loader, int kept, TimestampTz from)
 	MemoryContextSwitchTo(tables_context);
 	yq_timeline_load_tables(loader);
 	MemoryContextSwitchTo(scratch);
-	if (timeline.stretch_count > 0 && strcmp(known_names, join_resource_names()) != 0)
+	if (timeline.interval_count > 0 && strcmp(known_names, join_resource_names()) != 0)
 	{
-		/* the layout of all stretches has changed, and the numbers of resources */
-		drop_stretches();
+		/* the layout of all intervals has changed, and the numbers of resources */
+		drop_intervals();
 		kept = 0;
 		from = window_from;
 	}
 	yq_timeline_load_multipliers(loader, from);
-	make_stretches(loader, kept, from);
+	make_intervals(loader, kept, from);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(scratch);
 
@@ -344,7 +344,7 @@ load_window(TimestampTz from)
 	UnregisterSnapshot(loader.snapshot);
 }
 
-/* Bring an outdated cache up to date from the first affected stretch on. */
+/* Bring an outdated cache up to date from the first affected interval on. */
 static void
 load_price_changes(void)
 {
@@ -362,15 +362,15 @@ load_price_changes(void)
 		return;
 	}
 
-	/* The stretch in which the first change falls is made anew as well. */
+	/* The interval in which the first change falls is made anew as well. */
 	if (newest < timeline.version || earliest <= window_from)
 	{
 		UnregisterSnapshot(loader.snapshot);
 		load_window(window_from);
 		return;
 	}
-	kept = yq_timeline_stretch(earliest - 1);
-	fill_cache(&loader, kept, timeline.stretch_from[kept]);
+	kept = yq_timeline_interval(earliest - 1);
+	fill_cache(&loader, kept, timeline.interval_from[kept]);
 	timeline.version = newest;
 	has_own_changes = own;
 	UnregisterSnapshot(loader.snapshot);
@@ -397,7 +397,7 @@ first_window_from(void)
 static bool
 is_window_too_long(void)
 {
-	return timeline.stretch_count > MAX_KEPT_STRETCHES && !IsInParallelMode();
+	return timeline.interval_count > MAX_KEPT_INTERVALS && !IsInParallelMode();
 }
 
 const YqTimeline *
@@ -412,13 +412,13 @@ yq_timeline_refresh(void)
 
 	/* An error may have left it half loaded, or the extension be another one. */
 	if (is_loading || yq_table_oid(YQ_PRICING_CHANGE) != loaded_from)
-		timeline.stretch_count = 0;
+		timeline.interval_count = 0;
 	loaded_from = yq_table_oid(YQ_PRICING_CHANGE);
 	is_loading = true;
 
 	/* What is loaded below is as new as any message that comes from now on. */
 	is_current = true;
-	if (timeline.stretch_count == 0 || is_window_too_long())
+	if (timeline.interval_count == 0 || is_window_too_long())
 		load_window(first_window_from());
 	else if (has_own_changes)
 		load_window(window_from);
@@ -433,7 +433,7 @@ yq_timeline_assume(const YqTerms *terms)
 {
 	assumed_terms = terms;
 	is_current = false;
-	timeline.stretch_count = 0;
+	timeline.interval_count = 0;
 }
 
 const YqTimeline *
@@ -448,11 +448,11 @@ yq_timeline_reach(TimestampTz instant)
 	TimestampTz from;
 	TimestampTz span;
 
-	if (timeline.stretch_count > 0 && instant >= window_from)
+	if (timeline.interval_count > 0 && instant >= window_from)
 		return;
 
 	/* Double the window, so that a walk into the past loads it O(log n) times. */
-	span = timeline.stretch_from[timeline.stretch_count - 1] - window_from;
+	span = timeline.interval_from[timeline.interval_count - 1] - window_from;
 	from = Min(yq_timeline_full_hour(instant), yq_timeline_full_hour(window_from - span));
 	is_loading = true;
 	load_window(from);
@@ -489,7 +489,7 @@ yq_timeline_changed_from(int64 version)
 }
 
 int
-yq_timeline_unchanged_stretches(uint64 fills)
+yq_timeline_unchanged_intervals(uint64 fills)
 {
 	int			kept = INT_MAX;
 
@@ -501,19 +501,19 @@ yq_timeline_unchanged_stretches(uint64 fills)
 }
 
 int
-yq_timeline_stretch(TimestampTz instant)
+yq_timeline_interval(TimestampTz instant)
 {
 	int			low = 0;
-	int			high = timeline.stretch_count - 1;
+	int			high = timeline.interval_count - 1;
 
 	Assert(instant >= window_from);
-	if (instant >= timeline.stretch_from[high])
+	if (instant >= timeline.interval_from[high])
 		return high;
 	while (high - low > 1)
 	{
 		int			middle = low + (high - low) / 2;
 
-		if (timeline.stretch_from[middle] <= instant)
+		if (timeline.interval_from[middle] <= instant)
 			low = middle;
 		else
 			high = middle;

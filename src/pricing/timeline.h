@@ -3,9 +3,9 @@
  * timeline.h
  *	  The prices in force at every instant, as each backend has them cached.
  *
- * Time is cut into stretches at every point of a multiplier, a base price, a
- * factor, and at both ends of every outage; within a stretch nothing that
- * bears on an amount changes.  The cache holds a window of stretches that
+ * Time is cut into intervals at every point of a multiplier, a base price, a
+ * factor, and at both ends of every outage; within a interval nothing that
+ * bears on an amount changes.  The cache holds a window of intervals that
  * reaches from some full hour on to the future and grows backwards on demand,
  * so that a new connection need not read years of prices.
  *
@@ -38,8 +38,8 @@ extern const YqTimeline *yq_timeline_refresh(void);
  */
 extern void yq_timeline_assume(const YqTerms *terms);
 
-/* How many stretches from the first on are as they were at fill number "fills". */
-extern int	yq_timeline_unchanged_stretches(uint64 fills);
+/* How many intervals from the first on are as they were at fill number "fills". */
+extern int	yq_timeline_unchanged_intervals(uint64 fills);
 
 /* The timeline as last refreshed. */
 extern const YqTimeline *yq_timeline_cached(void);
@@ -51,13 +51,13 @@ extern const YqTimeline *yq_timeline_cached(void);
 extern TimestampTz yq_timeline_changed_from(int64 version);
 
 /*
- * Make the window reach back to "instant".  Stretch numbers obtained before
+ * Make the window reach back to "instant".  Interval numbers obtained before
  * are invalid afterwards.
  */
 extern void yq_timeline_reach(TimestampTz instant);
 
-/* Number of the stretch that holds an instant within the window. */
-extern int	yq_timeline_stretch(TimestampTz instant);
+/* Number of the interval that holds an instant within the window. */
+extern int	yq_timeline_interval(TimestampTz instant);
 
 /* Index of a resource type, or -1 when it is not one. */
 extern int	yq_timeline_resource(const char *name, int name_length);

@@ -45,7 +45,7 @@ typedef enum YqFactorDimension
 	YQ_FACTOR_DIMENSIONS
 } YqFactorDimension;
 
-/* A forgiven stretch; project is NULL when it is for all. */
+/* A forgiven interval; project is NULL when it is for all. */
 typedef struct YqOutage
 {
 	char	   *project;
@@ -59,15 +59,15 @@ typedef struct YqChargingRule
 	int64		minimum_run_time;	/* microseconds */
 } YqChargingRule;
 
-/* How many fills back it is known which stretches they kept. */
+/* How many fills back it is known which intervals they kept. */
 #define YQ_REMEMBERED_FILLS 64
 
 typedef struct YqTimeline
 {
 	/*
-	 * What was computed per stretch under another generation must go: the
+	 * What was computed per interval under another generation must go: the
 	 * window has moved.  Within a generation, fill number n kept the first
-	 * kept_by_fill[n % YQ_REMEMBERED_FILLS] stretches as they were and
+	 * kept_by_fill[n % YQ_REMEMBERED_FILLS] intervals as they were and
 	 * replaced all later ones, factors, outages and rules.
 	 */
 	uint64		generation;
@@ -78,10 +78,10 @@ typedef struct YqTimeline
 	int			resource_count;
 	char	  **resource_names; /* sorted bytewise */
 
-	int			stretch_count;
-	TimestampTz *stretch_from;	/* [0] is where the window begins */
-	YqPrice    *prices;			/* stretch_count x resource_count */
-	bool	   *in_outage;		/* per stretch: nobody pays */
+	int			interval_count;
+	TimestampTz *interval_from;	/* [0] is where the window begins */
+	YqPrice    *prices;			/* interval_count x resource_count */
+	bool	   *in_outage;		/* per interval: nobody pays */
 
 	int			factor_count;
 	YqFactor   *factors;		/* sorted by dimension, name */
@@ -128,7 +128,7 @@ typedef struct YqMultiplierPoint
 	YqDecimal	multiplier;
 } YqMultiplierPoint;
 
-/* What is read from tables before stretches are made of it. */
+/* What is read from tables before intervals are made of it. */
 typedef struct YqTimelineLoader
 {
 	YqTimeline *timeline;		/* gets what the small tables hold */

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
- * stretch_sql.c
- *	  A bill, stretch by stretch, as a set-returning SQL function.
+ * price_interval_sql.c
+ *	  A bill, interval by interval, as a set-returning SQL function.
  *
  * What rate_class.c adds up, told one by one: the prices of everything that an
- * allocation holds, its factor and its cost for each stretch in which none of
+ * allocation holds, its factor and its cost for each interval in which none of
  * them changes.  Points of the timeline that change none of them do not cut.
  *
  *-------------------------------------------------------------------------
@@ -115,7 +115,7 @@ factors_to_jsonb(const YqPricesInForce *in_force)
 }
 
 static void
-put_stretch(ReturnSetInfo *rows, YqRateClass *rate_class, uint64 weight,
+put_interval(ReturnSetInfo *rows, YqRateClass *rate_class, uint64 weight,
 			TimestampTz since, TimestampTz until, const YqPricesInForce *in_force)
 {
 	Datum		values[COLUMNS] = {0};
@@ -142,11 +142,11 @@ put_stretch(ReturnSetInfo *rows, YqRateClass *rate_class, uint64 weight,
 
 /* Rows for from_at to to_at; one for the instant itself when they are equal. */
 static void
-put_stretches(ReturnSetInfo *rows, YqRateClass *rate_class, uint64 weight,
+put_intervals(ReturnSetInfo *rows, YqRateClass *rate_class, uint64 weight,
 			  TimestampTz from_at, TimestampTz to_at)
 {
 	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext,
-													  "yquota stretch",
+													  "yquota interval",
 													  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_context = MemoryContextSwitchTo(row_context);
 	YqPricesInForce in_force;
@@ -166,7 +166,7 @@ put_stretches(ReturnSetInfo *rows, YqRateClass *rate_class, uint64 weight,
 				break;
 			until = Min(next.until, to_at);
 		}
-		put_stretch(rows, rate_class, weight, since, until, &in_force);
+		put_interval(rows, rate_class, weight, since, until, &in_force);
 		MemoryContextReset(row_context);
 		if (until >= to_at)
 			break;
@@ -203,6 +203,6 @@ yq_sql_price_stretches(PG_FUNCTION_ARGS)
 
 	(void) yq_rate_class_refresh();
 	rate_class = yq_rate_class_require(PG_GETARG_YQ_RESOURCE_P(0), factors, &weight);
-	put_stretches(rows, rate_class, weight, from_at, to_at);
+	put_intervals(rows, rate_class, weight, from_at, to_at);
 	return (Datum) 0;
 }
