@@ -21,7 +21,7 @@
 #include "scheduler/record/apply.h"
 #include "scheduler/record/change_log.h"
 #include "scheduler/record/expiry.h"
-#include "scheduler/record/pass_lock.h"
+#include "scheduler/record/scheduler_lock.h"
 #include "scheduler/request/container_request.h"
 #include "scheduler/request/container_update.h"
 #include "store/catalog.h"
@@ -49,7 +49,7 @@ drop_void_reservations(const YqHierarchy *hierarchy)
 
 	if (yq_saved_plan_execute(&look_up, NULL, NULL) == 0)
 		return;
-	yq_pass_lock_leaves(hierarchy);
+	yq_scheduler_lock_leaves(hierarchy);
 	yq_change_log_begin_own();
 	if (yq_saved_plan_execute(&drop, NULL, NULL) > 0)
 		yq_change_log_everything();
@@ -78,7 +78,7 @@ restart_lost_masters(const YqHierarchy *hierarchy)
 	ListCell   *cell;
 
 	if (ids != NIL)
-		yq_pass_lock_leaves(hierarchy);
+		yq_scheduler_lock_leaves(hierarchy);
 	yq_change_log_begin_own();
 	foreach(cell, ids)
 	{
@@ -251,11 +251,11 @@ prepare(const YqPass *pass)
 static void
 take_lock(const YqPass *pass)
 {
-	if (yq_pass_try_lock(ExclusiveLock))
+	if (yq_scheduler_try_lock(ExclusiveLock))
 		return;
 	if (!pass->explains)
 		yq_cluster_cache_catch_up(yq_hierarchy_in_force());
-	yq_pass_lock(ExclusiveLock);
+	yq_scheduler_lock(ExclusiveLock);
 }
 
 static YqLoadedCluster *

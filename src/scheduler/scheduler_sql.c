@@ -19,7 +19,7 @@
 #include "scheduler/decide/explain.h"
 #include "scheduler/pass.h"
 #include "scheduler/record/decision.h"
-#include "scheduler/record/pass_lock.h"
+#include "scheduler/record/scheduler_lock.h"
 #include "store/catalog.h"
 #include "store/role_scope.h"
 #include "utils/builtins.h"
@@ -255,7 +255,7 @@ Datum
 yq_sql_lock_passes(PG_FUNCTION_ARGS)
 {
 	PreventCommandIfReadOnly("changes of nodes");
-	yq_pass_lock(ExclusiveLock);
+	yq_scheduler_lock(ExclusiveLock);
 	yq_queue_lock_configuration(RowExclusiveLock);
 	PG_RETURN_VOID();
 }
@@ -264,6 +264,6 @@ yq_sql_lock_passes(PG_FUNCTION_ARGS)
 Datum
 yq_sql_lock_leaves(PG_FUNCTION_ARGS)
 {
-	yq_pass_lock_leaves(yq_hierarchy_in_force());
+	yq_scheduler_lock_leaves(yq_hierarchy_in_force());
 	PG_RETURN_VOID();
 }

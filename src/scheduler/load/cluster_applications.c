@@ -12,8 +12,8 @@
 #include "queues/hierarchy.h"
 #include "queues/text.h"
 #include "scheduler/load/cluster_load.h"
-#include "scheduler/load/holdings.h"
 #include "scheduler/load/loader.h"
+#include "scheduler/load/user_containers.h"
 #include "store/catalog.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -81,7 +81,7 @@ make_source(const YqLoaderRow *row)
 	source->project = yq_loader_text(row, APPLICATION_PROJECT);
 	source->attempt = yq_loader_is_null(row, APPLICATION_ATTEMPT) ? 1 : DatumGetInt32(yq_loader_value(row, APPLICATION_ATTEMPT));
 	source->is_gone = source->is_decided = source->holds_elsewhere = false;
-	source->looked_below = 0;
+	source->read_below = 0;
 	source->renumbered = NULL;
 	source->master = NULL;
 	return source;
@@ -443,7 +443,7 @@ yq_loader_read_applications(YqClusterLoader *loader, Datum *ids)
 	read_updates(loader, ids);
 	read_blacklists(loader, ids);
 	read_reservations(loader, ids);
-	yq_holdings_read(loader);
+	yq_user_containers_read(loader);
 }
 
 HTAB *
@@ -502,7 +502,7 @@ remove_application(YqLoadedCluster *loaded, const char *id)
 
 	if (application == NULL)
 		return;
-	yq_holdings_remember(loader, application);
+	yq_user_containers_remember(loader, application);
 	kept_id = unconstify(char *, application->application_id);
 	yq_loaded_note_stale(loaded, application->leaf);
 	forget_sources(application);
@@ -524,14 +524,14 @@ yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids)
 	ids = list_concat(list_copy(ids), unsettled);
 	if (ids == NIL)
 		return true;
-	yq_holdings_begin_again(loader);
+	yq_user_containers_begin_again(loader);
 	foreach(cell, ids)
 		remove_application(loaded, lfirst(cell));
 	values[0] = yq_array_of_strings(ids);
 	yq_loader_read_applications(loader, values);
 	foreach(cell, loader->added)
 		yq_cluster_prepare_application(loader->cluster, lfirst(cell));
-	yq_holdings_end_again(loader);
+	yq_user_containers_end_again(loader);
 	list_free_deep(unsettled);
 	return !loader->is_contradictory;
 }

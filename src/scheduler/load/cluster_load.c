@@ -18,8 +18,8 @@
 #include "queues/text.h"
 #include "scheduler/load/cluster_load.h"
 #include "scheduler/load/cluster_usage.h"
-#include "scheduler/load/holdings.h"
 #include "scheduler/load/loader.h"
+#include "scheduler/load/user_containers.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -242,7 +242,7 @@ make_loader(YqHierarchy *hierarchy)
 	loader->loaded = MemoryContextAllocZero(cluster->context, sizeof(YqLoadedCluster));
 	loader->loaded->cluster = cluster;
 	loader->loaded->loader = loader;
-	cluster->complete_leaf = yq_holdings_refresh;
+	cluster->complete_leaf = yq_user_containers_refresh;
 	cluster->source = loader->loaded;
 	loader->applications = yq_loader_make_applications(cluster);
 	loader->users = yq_loader_make_users(cluster);

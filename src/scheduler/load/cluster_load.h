@@ -4,7 +4,7 @@
  *	  The cluster as the tables have it, for an allocation pass.
  *
  * Read with the newest committed state and what this transaction has done: who
- * goes on to write down what is decided holds the lock of passes (pass_lock.h).
+ * goes on to write down what is decided holds the lock of passes (scheduler_lock.h).
  *
  *-------------------------------------------------------------------------
  */

@@ -24,7 +24,7 @@ typedef struct YqLoadedApplication
 	bool		is_gone;		/* it ended or moved while the pass decided */
 	bool		is_decided;		/* there are decisions for it; see apply.c */
 	const YqDecision *master;	/* that starts its application master; likewise */
-	int64		looked_below;	/* of the attempt, containers of smaller numbers were looked for: see holdings.h */
+	int64		read_below;	/* containers of the attempt with smaller numbers have been read: see user_containers.h */
 	bool		holds_elsewhere;	/* containers that are counted in another leaf, or for another user */
 	int			place;			/* among those that the pass has touched, by id; see decision.c */
 	int64	   *renumbered;		/* numbers instead of those from next_container on; see container_number.c */

@@ -17,7 +17,7 @@
 #include "scheduler/record/apply.h"
 #include "scheduler/record/container_number.h"
 #include "scheduler/record/decision.h"
-#include "scheduler/record/pass_lock.h"
+#include "scheduler/record/scheduler_lock.h"
 #include "scheduler/record/update_event.h"
 #include "store/catalog.h"
 #include "store/clock.h"
@@ -211,7 +211,7 @@ find_touched(const YqLoadedCluster *loaded)
 	if (touched == NIL)
 		return NIL;
 	lock_leaves_of_applications(touched);
-	yq_pass_lock_events();
+	yq_scheduler_lock_events();
 	present = leave_out_changed(loaded->cluster, find_present(touched));
 	if (list_length(present) < list_length(touched))
 		drop_decisions_of_gone(loaded->cluster);

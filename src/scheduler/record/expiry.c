@@ -14,7 +14,7 @@
 #include "base/settings.h"
 #include "executor/spi.h"
 #include "scheduler/record/expiry.h"
-#include "scheduler/record/pass_lock.h"
+#include "scheduler/record/scheduler_lock.h"
 #include "scheduler/record/update_event.h"
 #include "store/catalog.h"
 #include "store/clock.h"
@@ -89,7 +89,7 @@ yq_release_expired(const YqHierarchy *hierarchy)
 		return 0;
 	is_current = false;
 	if (hierarchy != NULL)
-		yq_pass_lock_leaves(hierarchy);
+		yq_scheduler_lock_leaves(hierarchy);
 	yq_update_events_take_back(now - expiry, YQ_EXPIRY_BATCH);
 	return (int) yq_saved_plan_execute(&release, values, NULL);
 }

@@ -16,7 +16,7 @@
 #include "miscadmin.h"
 #include "queues/hierarchy.h"
 #include "scheduler/record/change_log.h"
-#include "scheduler/record/pass_lock.h"
+#include "scheduler/record/scheduler_lock.h"
 #include "scheduler/request/container_request.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
@@ -49,7 +49,7 @@ yq_asker_lock(const char *application_id)
 	YqAsker		asker;
 
 	PreventCommandIfReadOnly("changes of requests");
-	yq_pass_lock(ShareLock);
+	yq_scheduler_lock(ShareLock);
 	yq_queue_lock_configuration(RowExclusiveLock);
 	asker.hierarchy = yq_hierarchy_in_force();
 	asker.application = find_active_application(asker.hierarchy, application_id);

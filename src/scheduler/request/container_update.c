@@ -15,7 +15,7 @@
 #include "queues/hierarchy.h"
 #include "queues/text.h"
 #include "scheduler/record/change_log.h"
-#include "scheduler/record/pass_lock.h"
+#include "scheduler/record/scheduler_lock.h"
 #include "scheduler/record/update_event.h"
 #include "scheduler/request/container_request.h"
 #include "scheduler/request/container_update.h"
@@ -406,7 +406,7 @@ yq_containers_update(const char *application_id, const YqUpdateRequest *requests
 
 	for (int i = 0; i < count; i++)
 		check_update_request(&requests[i]);
-	yq_pass_lock_events();
+	yq_scheduler_lock_events();
 	lock_containers(&asker, requests, count);
 	for (int i = 0; i < count; i++)
 	{
@@ -471,7 +471,7 @@ yq_container_updates_tidy(const YqHierarchy *hierarchy)
 
 	if (yq_table_has_no_pages(YQ_CONTAINER_UPDATE_TABLE) || !are_void())
 		return;
-	yq_pass_lock_leaves(hierarchy);
+	yq_scheduler_lock_leaves(hierarchy);
 	/* every pass reads these applications again */
 	yq_change_log_begin_own();
 	ids = drop_void();

@@ -98,7 +98,7 @@ typedef struct YqClusterUser
 	YqSchedulingMode below_mode;	/* in that mode */
 	bool		is_active;		/* counts among active users (yq_leaf_user_is_active) */
 	int			demanding;		/* applications with outstanding requests, loaded or not */
-	bool		is_stale;		/* the loader's: what his applications hold has changed, see holdings.h */
+	bool		is_stale;		/* the loader's: what his applications hold has changed, see user_containers.h */
 	List	   *held;			/* likewise: containers that he is known to have */
 } YqClusterUser;
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
- * holdings.c
- *	  What applications of leaves in fair order hold.
+ * user_containers.c
+ *	  The containers of users in leaves with fair order.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,18 +10,18 @@
 #include "miscadmin.h"
 #include "queues/hierarchy.h"
 #include "queues/text.h"
-#include "scheduler/load/holdings.h"
+#include "scheduler/load/user_containers.h"
 #include "store/table_scan.h"
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
 
-/* Containers of one application that are looked for by number; searching is for more. */
+/* The most containers of one application that are read by number; beyond, a statement reads all. */
 #define MOST_NUMBERS 1000
 
 /* Ids that it takes longer to compare one by one than to plan a statement. */
 #define MANY 50
 
-/* A GUARANTEED container of a user that is counted in his leaf. */
+/* A GUARANTEED container that is counted in the leaf of its user. */
 typedef struct Held
 {
 	char	   *container_id;
@@ -30,17 +30,17 @@ typedef struct Held
 	int64	   *amounts;
 } Held;
 
-/* What an application that is read again held, as far as has been looked. */
+/* The containers that an application held before it is read again. */
 typedef struct BeforeEntry
 {
 	YqBytes		key;			/* its id */
-	const YqClusterUser *user;	/* whose it was */
+	const YqClusterUser *user;	/* its user at that time */
 	int			attempt;
-	int64		looked_below;
+	int64		read_below;
 	int64	   *used;			/* per label */
 } BeforeEntry;
 
-/* -- what is known of a user ----------------------------------------------------- */
+/* -- known containers of a user ----------------------------------------------------- */
 
 static void
 keep_held(const YqClusterLoader *loader, YqClusterUser *user, const Held *found)
@@ -87,25 +87,25 @@ forget_held_by_application(const YqClusterApplication *application)
 
 enum
 {
-	HOLDING_CONTAINER_ID = 1,
-	HOLDING_APPLICATION_ID,
-	HOLDING_QUEUE,
-	HOLDING_USERNAME,
-	HOLDING_LABEL,
-	HOLDING_ALLOCATION
+	CONTAINER_CONTAINER_ID = 1,
+	CONTAINER_APPLICATION_ID,
+	CONTAINER_QUEUE,
+	CONTAINER_USERNAME,
+	CONTAINER_LABEL,
+	CONTAINER_ALLOCATION
 };
 
 static bool
 is_at_home(const YqLoaderRow *row, const YqClusterApplication *application)
 {
-	const YqQueue *queue = yq_loader_is_null(row, HOLDING_QUEUE) ? NULL :
-		yq_hierarchy_find_by_name(row->loader->hierarchy, TextDatumGetCString(yq_loader_value(row, HOLDING_QUEUE)));
+	const YqQueue *queue = yq_loader_is_null(row, CONTAINER_QUEUE) ? NULL :
+		yq_hierarchy_find_by_name(row->loader->hierarchy, TextDatumGetCString(yq_loader_value(row, CONTAINER_QUEUE)));
 
-	return queue == application->leaf->queue && !yq_loader_is_null(row, HOLDING_USERNAME) &&
-		strcmp(TextDatumGetCString(yq_loader_value(row, HOLDING_USERNAME)), application->user->username) == 0;
+	return queue == application->leaf->queue && !yq_loader_is_null(row, CONTAINER_USERNAME) &&
+		strcmp(TextDatumGetCString(yq_loader_value(row, CONTAINER_USERNAME)), application->user->username) == 0;
 }
 
-/* What containers elsewhere hold changes without a word about the user of the leaf. */
+/* Containers in other queues change without a change of the leaf's user, so the application is read each time. */
 static void
 mark_holds_elsewhere(YqClusterLoader *loader, YqClusterApplication *application)
 {
@@ -120,13 +120,13 @@ mark_holds_elsewhere(YqClusterLoader *loader, YqClusterApplication *application)
 }
 
 static void
-read_holding(const YqLoaderRow *row)
+read_held_container(const YqLoaderRow *row)
 {
 	YqClusterLoader *loader = row->loader;
-	char	   *id = TextDatumGetCString(yq_loader_value(row, HOLDING_APPLICATION_ID));
+	char	   *id = TextDatumGetCString(yq_loader_value(row, CONTAINER_APPLICATION_ID));
 	YqClusterApplication *application = yq_loader_application(loader, id);
-	Held		held = {.application_id = id,.label = yq_loader_label(row, HOLDING_LABEL),
-		.amounts = yq_loader_amounts(row, HOLDING_ALLOCATION)};
+	Held		held = {.application_id = id,.label = yq_loader_label(row, CONTAINER_LABEL),
+		.amounts = yq_loader_amounts(row, CONTAINER_ALLOCATION)};
 
 	if (application == NULL || held.label < 0)
 		return;
@@ -136,21 +136,21 @@ read_holding(const YqLoaderRow *row)
 		mark_holds_elsewhere(loader, application);
 		return;
 	}
-	held.container_id = TextDatumGetCString(yq_loader_value(row, HOLDING_CONTAINER_ID));
+	held.container_id = TextDatumGetCString(yq_loader_value(row, CONTAINER_CONTAINER_ID));
 	keep_held(loader, application->user, &held);
 }
 
-#define LOOK_UP \
+#define SELECT_CONTAINERS \
 	"SELECT c.container_id, c.application_id, c.queue, c.username, c.label, c.allocation " \
 	"FROM yquota.container AS c WHERE c.application_id = ANY ($1) AND c.execution_type = 'GUARANTEED'"
 
 /* Read all containers of applications (YqClusterApplication). */
 static void
-search(YqClusterLoader *loader, const List *applications)
+read_containers(YqClusterLoader *loader, const List *applications)
 {
-	static YqSavedPlan look_up = {.command = LOOK_UP,.types = {"_text"},.plans_once = true};
+	static YqSavedPlan select_containers = {.command = SELECT_CONTAINERS,.types = {"_text"},.plans_once = true};
 	/* the planner hashes ids that it knows */
-	static YqSavedPlan look_up_many = {.command = LOOK_UP,.types = {"_text"},.plans_each_time = true};
+	static YqSavedPlan select_for_many = {.command = SELECT_CONTAINERS,.types = {"_text"},.plans_each_time = true};
 	List	   *ids = NIL;
 	ListCell   *cell;
 	Datum		values[1];
@@ -163,30 +163,30 @@ search(YqClusterLoader *loader, const List *applications)
 
 		memset(application->used, 0, yq_cluster_amounts_size(loader->cluster));
 		forget_held_by_application(application);
-		yq_loaded(application)->looked_below = yq_loaded(application)->next_container;
+		yq_loaded(application)->read_below = yq_loaded(application)->next_container;
 		ids = lappend(ids, unconstify(char *, application->application_id));
 	}
 	values[0] = yq_array_of_strings(ids);
-	yq_loader_read(loader, list_length(ids) < MANY ? &look_up : &look_up_many, values, read_holding);
+	yq_loader_read(loader, list_length(ids) < MANY ? &select_containers : &select_for_many, values, read_held_container);
 }
 
 /* -- applications that are read again ----------------------------------------------- */
 
 void
-yq_holdings_begin_again(YqClusterLoader *loader)
+yq_user_containers_begin_again(YqClusterLoader *loader)
 {
 	loader->held = yq_bytes_table_create("yquota applications read again", sizeof(BeforeEntry), CurrentMemoryContext);
 }
 
 void
-yq_holdings_end_again(YqClusterLoader *loader)
+yq_user_containers_end_again(YqClusterLoader *loader)
 {
 	hash_destroy(loader->held);
 	loader->held = NULL;
 }
 
 void
-yq_holdings_remember(const YqClusterLoader *loader, const YqClusterApplication *application)
+yq_user_containers_remember(const YqClusterLoader *loader, const YqClusterApplication *application)
 {
 	YqBytes		key = yq_bytes_of_string(application->application_id);
 	const YqLoadedApplication *source = yq_loaded(application);
@@ -198,7 +198,7 @@ yq_holdings_remember(const YqClusterLoader *loader, const YqClusterApplication *
 	before = yq_bytes_table_enter(loader->held, key, CurrentMemoryContext, &found);
 	before->user = application->user;
 	before->attempt = source->attempt;
-	before->looked_below = source->looked_below;
+	before->read_below = source->read_below;
 	before->used = palloc(yq_cluster_amounts_size(loader->cluster));
 	memcpy(before->used, application->used, yq_cluster_amounts_size(loader->cluster));
 }
@@ -212,13 +212,13 @@ set_as_before(const YqClusterLoader *loader, YqClusterApplication *application)
 
 	if (before == NULL || before->user != application->user)
 		return false;
-	source->looked_below = before->attempt == source->attempt ? before->looked_below : 1;
+	source->read_below = before->attempt == source->attempt ? before->read_below : 1;
 	memcpy(application->used, before->used, yq_cluster_amounts_size(loader->cluster));
 	return true;
 }
 
 void
-yq_holdings_read(YqClusterLoader *loader)
+yq_user_containers_read(YqClusterLoader *loader)
 {
 	List	   *unknown = NIL;
 	ListCell   *cell;
@@ -230,19 +230,19 @@ yq_holdings_read(YqClusterLoader *loader)
 		if (yq_is_fair(application->leaf->policy) && !set_as_before(loader, application))
 			unknown = lappend(unknown, application);
 	}
-	search(loader, unknown);
+	read_containers(loader, unknown);
 }
 
-/* -- looking at containers ------------------------------------------------------------ */
+/* -- reading containers one by one ------------------------------------------------------------ */
 
-typedef struct Look
+typedef struct UserSearch
 {
 	YqClusterLoader *loader;
 	Snapshot	snapshot;
 	YqClusterUser *user;
 	Oid			guaranteed;
-	Held		found;			/* the container at hand; its id is NULL when it is not the user's */
-} Look;
+	Held		found;			/* the container that was read; its id is NULL when another user has it */
+} UserSearch;
 
 static const char *const container_columns[] = {
 	"container_id", "application_id", "queue", "username", "label", "allocation", "execution_type"
@@ -251,51 +251,51 @@ static const char *const container_columns[] = {
 static void
 read_container(const YqRow *row)
 {
-	Look	   *look = row->argument;
-	YqHierarchy *hierarchy = look->loader->hierarchy;
+	UserSearch	   *search = row->argument;
+	YqHierarchy *hierarchy = search->loader->hierarchy;
 	const char *queue = yq_row_text(row, 2);
 	const char *username = yq_row_text(row, 3);
 	const char *label = yq_row_text(row, 4);
 	bool		isnull;
 
 	if (queue == NULL || username == NULL ||
-		DatumGetObjectId(yq_row_value(row, 6, &isnull)) != look->guaranteed ||
-		strcmp(username, look->user->username) != 0 ||
-		yq_hierarchy_find_by_name(hierarchy, queue) != look->user->leaf->queue)
+		DatumGetObjectId(yq_row_value(row, 6, &isnull)) != search->guaranteed ||
+		strcmp(username, search->user->username) != 0 ||
+		yq_hierarchy_find_by_name(hierarchy, queue) != search->user->leaf->queue)
 		return;
-	look->found.label = !hierarchy->settings.has_node_labels || label == NULL ? 0 : yq_hierarchy_label(hierarchy, label);
-	look->found.application_id = yq_row_text(row, 1);
-	if (look->found.label < 0 || look->found.application_id == NULL)
+	search->found.label = !hierarchy->settings.has_node_labels || label == NULL ? 0 : yq_hierarchy_label(hierarchy, label);
+	search->found.application_id = yq_row_text(row, 1);
+	if (search->found.label < 0 || search->found.application_id == NULL)
 		return;
-	look->found.container_id = yq_row_text(row, 0);
-	look->found.amounts = yq_hierarchy_read_amounts(hierarchy, yq_row_value(row, 5, &isnull));
+	search->found.container_id = yq_row_text(row, 0);
+	search->found.amounts = yq_hierarchy_read_amounts(hierarchy, yq_row_value(row, 5, &isnull));
 }
 
 static bool
-look_at(Look *look, const char *container_id)
+find_container(UserSearch *search, const char *container_id)
 {
-	look->found.container_id = NULL;
-	yq_table_scan_index(YQ_CONTAINER, "container_pkey", look->snapshot, container_id, NULL, container_columns,
-					   lengthof(container_columns), read_container, look);
-	return look->found.container_id != NULL;
+	search->found.container_id = NULL;
+	yq_table_scan_index(YQ_CONTAINER, "container_pkey", search->snapshot, container_id, NULL, container_columns,
+					   lengthof(container_columns), read_container, search);
+	return search->found.container_id != NULL;
 }
 
 static void
-look_at_known(Look *look)
+check_known_containers(UserSearch *search)
 {
 	ListCell   *cell;
 
-	foreach(cell, look->user->held)
+	foreach(cell, search->user->held)
 	{
 		Held	   *held = lfirst(cell);
 
-		if (look_at(look, held->container_id) && strcmp(look->found.application_id, held->application_id) == 0)
+		if (find_container(search, held->container_id) && strcmp(search->found.application_id, held->application_id) == 0)
 		{
-			held->label = look->found.label;
-			memcpy(held->amounts, look->found.amounts, look->loader->cluster->calculator->types * sizeof(int64));
+			held->label = search->found.label;
+			memcpy(held->amounts, search->found.amounts, search->loader->cluster->calculator->types * sizeof(int64));
 			continue;
 		}
-		look->user->held = foreach_delete_current(look->user->held, cell);
+		search->user->held = foreach_delete_current(search->user->held, cell);
 		free_held(held);
 	}
 }
@@ -313,31 +313,31 @@ is_known_container(const YqClusterUser *user, const char *container_id)
 	return false;
 }
 
-/* Those that passes have given an application since it was looked at. */
+/* Read the containers that an application got since its containers were last read. */
 static void
-look_for_started(Look *look, const YqClusterApplication *application)
+find_started_containers(UserSearch *search, const YqClusterApplication *application)
 {
 	YqLoadedApplication *source = yq_loaded(application);
 
-	if (source->next_container - source->looked_below <= MOST_NUMBERS)
+	if (source->next_container - source->read_below <= MOST_NUMBERS)
 	{
-		for (int64 number = source->looked_below; number < source->next_container; number++)
+		for (int64 number = source->read_below; number < source->next_container; number++)
 		{
 			const char *container_id = text_to_cstring(yq_loaded_container_id(application, number));
 
-			if (!is_known_container(look->user, container_id) && look_at(look, container_id))
-				keep_held(look->loader, look->user, &look->found);
+			if (!is_known_container(search->user, container_id) && find_container(search, container_id))
+				keep_held(search->loader, search->user, &search->found);
 		}
 	}
-	source->looked_below = source->next_container;
+	source->read_below = source->next_container;
 }
 
-/* Is what is known all that the counters say that he uses, reservations apart? */
+/* Do the known containers and the reservations add up to the user's counter? */
 static bool
-adds_up(const Look *look)
+adds_up(const UserSearch *search)
 {
-	const YqCluster *cluster = look->loader->cluster;
-	const YqClusterUser *user = look->user;
+	const YqCluster *cluster = search->loader->cluster;
+	const YqClusterUser *user = search->user;
 	Size		size = yq_cluster_amounts_size(cluster);
 	int64	   *sum = palloc0(size);
 	ListCell   *cell;
@@ -358,52 +358,52 @@ adds_up(const Look *look)
 	return memcmp(sum, user->used, size) == 0;
 }
 
-/* Each application holds what its containers do; of some more is known. */
+/* Compute the used resources of each application from its containers. */
 static void
-hand_out(const Look *look)
+set_used_of_applications(const UserSearch *search)
 {
-	const YqCluster *cluster = look->loader->cluster;
-	YqClusterQueue *leaf = look->user->leaf;
+	const YqCluster *cluster = search->loader->cluster;
+	YqClusterQueue *leaf = search->user->leaf;
 	ListCell   *cell;
 
 	for (int i = 0; i < leaf->application_count; i++)
 	{
-		if (leaf->applications[i]->user == look->user && !yq_loaded(leaf->applications[i])->holds_elsewhere)
+		if (leaf->applications[i]->user == search->user && !yq_loaded(leaf->applications[i])->holds_elsewhere)
 			memset(leaf->applications[i]->used, 0, yq_cluster_amounts_size(cluster));
 	}
-	foreach(cell, look->user->held)
+	foreach(cell, search->user->held)
 	{
 		const Held *held = lfirst(cell);
-		YqClusterApplication *application = yq_loader_application(look->loader, held->application_id);
+		YqClusterApplication *application = yq_loader_application(search->loader, held->application_id);
 
-		if (application != NULL && application->user == look->user && !yq_loaded(application)->holds_elsewhere)
+		if (application != NULL && application->user == search->user && !yq_loaded(application)->holds_elsewhere)
 			yq_amounts_add(cluster->calculator, yq_at(cluster, application->used, held->label), held->amounts);
 	}
 }
 
-/* False when there must be others. */
+/* Returns false when the user has containers that are not known. */
 static bool
-refresh_user(Look *look)
+refresh_user(UserSearch *search)
 {
-	const YqClusterQueue *leaf = look->user->leaf;
+	const YqClusterQueue *leaf = search->user->leaf;
 
-	look_at_known(look);
+	check_known_containers(search);
 	for (int i = 0; i < leaf->application_count; i++)
 	{
-		if (leaf->applications[i]->user == look->user)
-			look_for_started(look, leaf->applications[i]);
+		if (leaf->applications[i]->user == search->user)
+			find_started_containers(search, leaf->applications[i]);
 	}
-	if (!adds_up(look))
+	if (!adds_up(search))
 		return false;
-	hand_out(look);
+	set_used_of_applications(search);
 	return true;
 }
 
-/* Appends the applications of users of whom more must be known than has been found. */
+/* Returns the applications of users some of whose containers are not known. */
 static List *
-refresh_users(Look *look, const YqClusterQueue *leaf)
+refresh_users(UserSearch *search, const YqClusterQueue *leaf)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "yquota holdings", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "yquota user containers", ALLOCSET_DEFAULT_SIZES);
 	List	   *unclear = NIL;
 
 	for (int i = 0; i < leaf->user_count; i++)
@@ -412,17 +412,17 @@ refresh_users(Look *look, const YqClusterQueue *leaf)
 		bool		is_clear;
 
 		CHECK_FOR_INTERRUPTS();
-		look->user = leaf->users[i];
-		if (!look->user->is_stale)
+		search->user = leaf->users[i];
+		if (!search->user->is_stale)
 			continue;
 		caller = MemoryContextSwitchTo(context);
-		is_clear = refresh_user(look);
+		is_clear = refresh_user(search);
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(context);
-		look->user->is_stale = false;
+		search->user->is_stale = false;
 		for (int j = 0; !is_clear && j < leaf->application_count; j++)
 		{
-			if (leaf->applications[j]->user == look->user)
+			if (leaf->applications[j]->user == search->user)
 				unclear = lappend(unclear, leaf->applications[j]);
 		}
 	}
@@ -431,16 +431,16 @@ refresh_users(Look *look, const YqClusterQueue *leaf)
 }
 
 void
-yq_holdings_refresh(YqCluster *cluster, YqClusterQueue *leaf)
+yq_user_containers_refresh(YqCluster *cluster, YqClusterQueue *leaf)
 {
 	YqLoadedCluster *loaded = cluster->source;
-	Look		look = {.loader = loaded->loader,.guaranteed = yq_enum_oid("execution_type", "GUARANTEED")};
+	UserSearch	search = {.loader = loaded->loader,.guaranteed = yq_enum_oid("execution_type", "GUARANTEED")};
 	List	   *unclear;
 
 	if (!yq_is_fair(leaf->policy))
 		return;
-	look.snapshot = yq_latest_snapshot();
-	unclear = refresh_users(&look, leaf);
-	UnregisterSnapshot(look.snapshot);
-	search(loaded->loader, unclear);
+	search.snapshot = yq_latest_snapshot();
+	unclear = refresh_users(&search, leaf);
+	UnregisterSnapshot(search.snapshot);
+	read_containers(loaded->loader, unclear);
 }

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * holdings.h
+ * user_containers.h
  *	  What applications of leaves in fair order hold: for the loader alone.
  *
  * Only the fair policies order applications by what each of them holds, and only
@@ -11,8 +11,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_HOLDINGS_H
-#define YQ_HOLDINGS_H
+#ifndef YQ_USER_CONTAINERS_H
+#define YQ_USER_CONTAINERS_H
 
 #include "scheduler/load/loader.h"
 
@@ -20,16 +20,16 @@
  * What applications that the loader has added hold: as before, if they were
  * remembered since the reading again began; else as their containers tell.
  */
-extern void yq_holdings_read(YqClusterLoader *loader);
+extern void yq_user_containers_read(YqClusterLoader *loader);
 
-extern void yq_holdings_begin_again(YqClusterLoader *loader);
-extern void yq_holdings_remember(const YqClusterLoader *loader, const YqClusterApplication *application);
-extern void yq_holdings_end_again(YqClusterLoader *loader);
+extern void yq_user_containers_begin_again(YqClusterLoader *loader);
+extern void yq_user_containers_remember(const YqClusterLoader *loader, const YqClusterApplication *application);
+extern void yq_user_containers_end_again(YqClusterLoader *loader);
 
 /*
  * What applications of stale users of a leaf hold (a loaded cluster's complete_leaf).  It
  * is not found before the leaf is looked at, which most passes do with few leaves.
  */
-extern void yq_holdings_refresh(YqCluster *cluster, YqClusterQueue *leaf);
+extern void yq_user_containers_refresh(YqCluster *cluster, YqClusterQueue *leaf);
 
-#endif							/* YQ_HOLDINGS_H */
+#endif							/* YQ_USER_CONTAINERS_H */

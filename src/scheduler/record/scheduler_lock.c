@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * pass_lock.c
+ * scheduler_lock.c
  *	  One allocation pass at a time.
  *
  * It is an object lock of yquota.application, as pg_locks shows it: a lock of
@@ -12,7 +12,7 @@
 
 #include "admission/queue_lock.h"
 #include "miscadmin.h"
-#include "scheduler/record/pass_lock.h"
+#include "scheduler/record/scheduler_lock.h"
 #include "storage/lmgr.h"
 #include "store/catalog.h"
 
@@ -26,19 +26,19 @@ acquire(LOCKMODE mode, bool does_not_wait)
 }
 
 void
-yq_pass_lock(LOCKMODE mode)
+yq_scheduler_lock(LOCKMODE mode)
 {
 	(void) acquire(mode, false);
 }
 
 bool
-yq_pass_try_lock(LOCKMODE mode)
+yq_scheduler_try_lock(LOCKMODE mode)
 {
 	return acquire(mode, true) != LOCKACQUIRE_NOT_AVAIL;
 }
 
 void
-yq_pass_lock_leaves(const YqHierarchy *hierarchy)
+yq_scheduler_lock_leaves(const YqHierarchy *hierarchy)
 {
 	YqQueueLocks locks = {NIL};
 
@@ -51,7 +51,7 @@ yq_pass_lock_leaves(const YqHierarchy *hierarchy)
 }
 
 void
-yq_pass_lock_events(void)
+yq_scheduler_lock_events(void)
 {
 	LockRelationOid(yq_table_oid(YQ_CONTAINER_EVENT), RowExclusiveLock);
 }
