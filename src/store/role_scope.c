@@ -93,33 +93,33 @@ typedef struct Readable
 
 enum
 {
-	GRANT_ROLE_OID,
-	GRANT_ROLE,
-	GRANT_KIND,
-	GRANT_PROJECT,
-	GRANT_COLUMNS
+	ALLOWED_ROLE_OID,
+	ALLOWED_ROLE,
+	ALLOWED_KIND,
+	ALLOWED_PROJECT,
+	ALLOWED_COLUMNS
 };
 
-static const char *const grant_columns[GRANT_COLUMNS] = {
-	[GRANT_ROLE_OID] = "role_oid",
-	[GRANT_ROLE] = "role",
-	[GRANT_KIND] = "kind",
-	[GRANT_PROJECT] = "project",
+static const char *const allowed_columns[ALLOWED_COLUMNS] = {
+	[ALLOWED_ROLE_OID] = "role_oid",
+	[ALLOWED_ROLE] = "role",
+	[ALLOWED_KIND] = "kind",
+	[ALLOWED_PROJECT] = "project",
 };
 
 /* The kind that a row of role_grant gives a role, or NULL. */
 static char *
-granted_kind(const YqRow *row, Oid role)
+allowed_kind(const YqRow *row, Oid role)
 {
 	bool		isnull;
-	Oid			granted_role = DatumGetObjectId(yq_row_value(row, GRANT_ROLE_OID, &isnull));
-	char	   *name = GetUserNameFromId(granted_role, true);
+	Oid			allowed_role = DatumGetObjectId(yq_row_value(row, ALLOWED_ROLE_OID, &isnull));
+	char	   *name = GetUserNameFromId(allowed_role, true);
 
 	if (name == NULL ||
-		strcmp(name, NameStr(*DatumGetName(yq_row_value(row, GRANT_ROLE, &isnull)))) != 0 ||
-		!has_privs_of_role(role, granted_role))
+		strcmp(name, NameStr(*DatumGetName(yq_row_value(row, ALLOWED_ROLE, &isnull)))) != 0 ||
+		!has_privs_of_role(role, allowed_role))
 		return NULL;
-	return yq_row_text(row, GRANT_KIND);
+	return yq_row_text(row, ALLOWED_KIND);
 }
 
 static void
@@ -134,16 +134,16 @@ add_project(Readable *readable, const YqRow *row, int column)
 }
 
 static void
-add_grant(const YqRow *row)
+add_allowed(const YqRow *row)
 {
 	Readable   *readable = row->argument;
-	char	   *kind = granted_kind(row, readable->role);
+	char	   *kind = allowed_kind(row, readable->role);
 
 	if (kind == NULL)
 		return;
 	if (strcmp(kind, "viewer") == 0 || strcmp(kind, "admin") == 0)
 		readable->all = true;
-	add_project(readable, row, GRANT_PROJECT);
+	add_project(readable, row, ALLOWED_PROJECT);
 }
 
 static void
@@ -167,7 +167,7 @@ add_descendants(Readable *readable, Snapshot snapshot)
 							columns, lengthof(columns), add_descendant, readable);
 }
 
-/* The projects that a role may see, by the newest committed grants. */
+/* The projects that a role may see, by the newest committed rows of role_grant. */
 static Readable
 find_readable(Oid role)
 {
@@ -185,7 +185,7 @@ find_readable(Oid role)
 	}
 
 	snapshot = yq_latest_snapshot();
-	yq_table_scan(YQ_ROLE_GRANT, snapshot, grant_columns, GRANT_COLUMNS, add_grant, &readable);
+	yq_table_scan(YQ_ROLE_GRANT, snapshot, allowed_columns, ALLOWED_COLUMNS, add_allowed, &readable);
 	if (!readable.all && readable.projects != NULL)
 		add_descendants(&readable, snapshot);
 	UnregisterSnapshot(snapshot);
@@ -198,7 +198,7 @@ yq_role_scope_reads_all(Oid role)
 	return find_readable(role).all;
 }
 
-/* A kind that is looked for among the grants of a role. */
+/* A kind that is looked for among those allowed to a role. */
 typedef struct WantedKind
 {
 	Oid			role;
@@ -207,10 +207,10 @@ typedef struct WantedKind
 } WantedKind;
 
 static void
-compare_grant(const YqRow *row)
+compare_allowed(const YqRow *row)
 {
 	WantedKind *wanted = row->argument;
-	char	   *kind = granted_kind(row, wanted->role);
+	char	   *kind = allowed_kind(row, wanted->role);
 
 	wanted->is_granted |= kind != NULL && strcmp(kind, wanted->kind) == 0;
 }
@@ -225,7 +225,7 @@ yq_role_scope_acts_as(Oid role, const char *kind)
 	if (has_privs_of_role(role, yq_extension_owner()))
 		return true;
 	snapshot = yq_latest_snapshot();
-	yq_table_scan(YQ_ROLE_GRANT, snapshot, grant_columns, GRANT_COLUMNS, compare_grant, &wanted);
+	yq_table_scan(YQ_ROLE_GRANT, snapshot, allowed_columns, ALLOWED_COLUMNS, compare_allowed, &wanted);
 	UnregisterSnapshot(snapshot);
 	return wanted.is_granted;
 }
@@ -241,7 +241,7 @@ yq_sql_reads_all(PG_FUNCTION_ARGS)
 
 PG_FUNCTION_INFO_V1(yq_sql_readable_projects);
 
-/* readable_projects(): those that are granted one by one, and what descends from them */
+/* readable_projects(): the projects allowed one by one, and their descendants */
 Datum
 yq_sql_readable_projects(PG_FUNCTION_ARGS)
 {

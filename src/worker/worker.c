@@ -35,7 +35,7 @@
 #include "pgstat.h"
 #include "postmaster/interrupt.h"
 #include "scheduler/record/expiry.h"
-#include "scheduler/record/pass_lock.h"
+#include "scheduler/record/scheduler_lock.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/lock.h"
@@ -587,7 +587,7 @@ static void
 release_expired(Task *task)
 {
 	TimestampTz now = yq_clock_now();
-	bool		is_done = !yq_pass_try_lock(ExclusiveLock) || yq_release_expired(NULL) < YQ_EXPIRY_BATCH;
+	bool		is_done = !yq_scheduler_try_lock(ExclusiveLock) || yq_release_expired(NULL) < YQ_EXPIRY_BATCH;
 
 	task->last_run = is_done ? now : 0;
 }
