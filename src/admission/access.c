@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * access.c
- *	  Who may do what in a queue.
+ *	  Access of users to queues.
  *
  * Priorities are in priority.c.
  *
@@ -240,7 +240,7 @@ check_template(const YqHierarchy *hierarchy, const char *path, YqQueueTemplate t
 					match_reason(operation, psprintf("the template for %s", path), match, name));
 }
 
-/* Submission to a queue that does not exist, by what it would be created with. */
+/* Submission to a queue that does not exist yet, by the access lists of its templates. */
 static YqAccessDecision
 check_new_queue(const YqHierarchy *hierarchy, const char *path, const YqSubject *subject)
 {

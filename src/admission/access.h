@@ -1,23 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * access.h
- *	  Who may do what in a queue, and with which priority (seed 004).
+ *	  Access of users to queues, and the priorities of applications (seed 004).
  *
- * Decided as Hadoop 3.4.1 does; where the documentation of it says otherwise,
- * what the program does (found by running it):
+ * Decides as Hadoop 3.4.1 does.  Where Hadoop's documentation differs from the
+ * program, the program counts (found by running it):
  *
- * - An operation is allowed if the list of the queue or of any queue above it has
- *   the user.  Not set is nobody, for the root everybody.  yarn.admin.acl takes
- *   no part in that; it is about applications and the configuration.
- * - The lists about reservations are a queue's own: not inherited, and everybody
- *   where they are not set.
+ * - An operation is allowed if the list of the queue or of any queue above it
+ *   has the user.  A list that is not set admits no user; the root's admits
+ *   every user.  yarn.admin.acl has no effect here: it is about applications
+ *   and the configuration.
+ * - The lists about reservations are a queue's own: they are not inherited, and
+ *   admit every user where they are not set.
  * - Submitting needs SUBMIT_APPLICATIONS or ADMINISTER_QUEUE.  For a queue that
- *   is yet to be created, templates count as well; where nothing could be
- *   created nobody is refused here, because the submission fails later.
+ *   is yet to be created, templates count as well.  Where no queue could be
+ *   created, every user is allowed here, because the submission fails later.
  * - A group of a priority list is read by position: the first of user= and
  *   group= is the list of users, the second that of groups.
  *
- * What is returned is palloc'd, or valid as long as the hierarchy.
+ * Results are palloc'd, or valid as long as the hierarchy.
  *
  *-------------------------------------------------------------------------
  */
@@ -62,23 +63,23 @@ extern YqAccessDecision yq_access_walk(const YqHierarchy *hierarchy, const char 
 extern YqAccessDecision yq_access_check(const YqHierarchy *hierarchy, const char *queue, YqQueueOperation operation,
 								  const YqSubject *subject);
 
-/* May somebody submit to a queue, named by path or short name? */
+/* May the subject submit to a queue, named by path or short name? */
 extern YqAccessDecision yq_access_check_submission(const YqHierarchy *hierarchy, const char *queue, const YqSubject *subject);
 
-/* Does yarn.admin.acl have somebody? */
+/* Does yarn.admin.acl contain the subject? */
 extern YqAccessDecision yq_access_check_administrator(const YqHierarchy *hierarchy, const YqSubject *subject);
 
 /*
- * The priority of an application: what is asked for or else a default, clamped;
- * then what its workflow is mapped to.  tags may be NULL.
+ * The priority of an application: the requested one or else a default, clamped;
+ * then the priority of its workflow. tags may be NULL.
  */
 extern YqPriorityDecision yq_priority_decide(const YqHierarchy *hierarchy, const char *queue, const YqSubject *subject,
 											 const int32 *requested, const char *const *tags,
 											 int tag_count);
 
 /*
- * Parse a priority list.  Returns NULL, or what is wrong with it: Hadoop does not
- * start with that.
+ * Parse a priority list.  Returns NULL, or the error with which Hadoop does not
+ * start.
  */
 extern char *yq_priority_acl_parse(const char *text, int32 maximum_priority, List **groups);
 
@@ -88,7 +89,7 @@ extern char *yq_priority_acl_parse(const char *text, int32 maximum_priority, Lis
  */
 extern char *yq_missing_parents(const YqHierarchy *hierarchy, const char *path, List **missing);
 
-/* Who asks; -1 for a function without the argument real_username. */
+/* The subject of an SQL call; -1 for a function without the argument real_username. */
 extern YqSubject yq_subject_arguments(FunctionCallInfo fcinfo, int username, int groups,
 									  int real_username);
 

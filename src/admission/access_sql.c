@@ -150,14 +150,14 @@ yq_sql_administers(PG_FUNCTION_ARGS)
 
 /* -- row-level security of applications ------------------------------------ */
 
-/* What is known of a queue for the role that asks. */
+/* The cached access of the calling role to a queue. */
 typedef struct KnownQueue
 {
 	YqBytes		path;
 	bool		is_administered;
 } KnownQueue;
 
-/* What a query remembers from row to row. */
+/* The state of a query between two rows. */
 typedef struct Viewer
 {
 	MemoryContext context;

@@ -4,8 +4,8 @@
  *	  Which waiting applications of a leaf queue may start their application
  *	  masters.
  *
- * What others use is read only when it matters: most passes are decided by the
- * limit that the guarantee gives, which is never more than the one in force.
+ * The usage of other queues is read only when it matters.  The limit of the
+ * guarantee is never more than the limit in force, and decides most rounds.
  *
  *-------------------------------------------------------------------------
  */
@@ -60,7 +60,7 @@ begin_pass(Pass *pass, YqLeaf *leaf)
 	}
 }
 
-/* Read what the limit on the default partition depends on. */
+/* Read the usage that the limit on the default partition depends on. */
 static void
 make_exact(Pass *pass, LabelLimits *limits)
 {
@@ -79,7 +79,7 @@ set_user_limit(Pass *pass, LabelLimits *limits)
 						 pass->active_users, limits->of_queue);
 }
 
-/* The user's limit, which is the first user's, by what is known of the queue's. */
+/* The user's limit, which is the first user's, from the queue's limit as far as it is computed. */
 static const int64 *
 user_limit(Pass *pass, LabelLimits *limits, const char *username)
 {
@@ -257,7 +257,7 @@ least_waiting(const YqLeaf *leaf, int slot, const YqApplication *newcomer, int t
 	return has_newcomer ? Min(least, newcomer->am_amounts[type]) : least;
 }
 
-/* Has any user who waits room for so much, on a label? */
+/* Has any user with a waiting application room for the amounts on a label? */
 static bool
 fits_some_user(Pass *pass, int slot, const int64 *amounts)
 {
@@ -399,7 +399,7 @@ yq_leaf_activate(YqLeaf *leaf, YqApplication *newcomer, YqActivation **held)
 	if (newcomer != NULL)
 		yq_leaf_note(leaf, newcomer, YQ_APPLICATION_REJECTED, YQ_APPLICATION_ACCEPTED);
 	may_succeed = leaf->accepted > 0 && yq_activation_may_succeed(leaf, newcomer);
-	/* when nothing can start, only what holds the newcomer is of interest */
+	/* when no application can start, only the limit that holds the newcomer matters */
 	if (may_succeed && leaf->accepted > (newcomer != NULL ? 1 : 0))
 		waiting = yq_applications_of_leaf(leaf->hierarchy, leaf->queue->path, YQ_APPLICATION_ACCEPTED);
 	if (newcomer != NULL)

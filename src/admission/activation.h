@@ -1,20 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * activation.h
- *	  Which waiting applications of a leaf queue may start their application
+ *	  The waiting applications of a leaf queue that may start their application
  *	  masters (cs-semantics 3.7, with the limits of 4.5).
  *
  * Pure decisions: the caller changes states, under the lock of the leaf.
  *
- * As in the CapacityScheduler, an application that does not fit holds up nobody
- * behind it; the user limit computed for the first user on a partition serves
- * all others in the same pass; limits are ignored while the queue has no active
- * application, or no application master on the partition.
+ * As in the CapacityScheduler, an application that does not fit does not hold
+ * up those behind it; the user limit computed for the first user on a partition
+ * serves all others in the same pass; limits are ignored while the queue has no
+ * active application, or no application master on the partition.
  *
- * Of what a running Hadoop remembers, one thing is as it is there: the active
- * users (yq_leaf_active_users) are those of before the application came, or the
- * one left, that is the reason for the pass (yq_leaf_keep_active_users), since the
- * scheduler counts them when it has decided, not before.
+ * As in a running Hadoop, the active users (yq_leaf_active_users) are those
+ * before the application came or left that causes the round
+ * (yq_leaf_keep_active_users).  The scheduler counts active users after its
+ * decision.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,27 +36,29 @@ typedef struct YqActivation
 	YqApplication *application;
 	YqActivationOutcome outcome;
 	bool		ignores_limit;	/* activated though a limit is too low for it */
-	/* What holds it, native units per type; NULL when it is activated or the cluster is empty. */
+	/*
+	 * The limit that holds it, native units per type; NULL when it is activated
+	 * or the cluster is empty.
+	 */
 	const int64 *used;			/* by application masters of the queue or of the user */
 	const int64 *limit;
 } YqActivation;
 
 /*
- * Whether a pass could activate anything; newcomer as for yq_activation_decide(),
- * may have no row yet.  False only when it is certain that none of the waiting
- * applications fits, so that they need not be read: not the least of them, and
- * not for the user who has most room.  They have been noted in the leaf
- * (yq_leaf_note).
+ * Whether a round could activate an application; newcomer as for
+ * yq_activation_decide(), may have no row yet.  False only when certainly no
+ * waiting application fits, so that they need not be read: not even the
+ * smallest one, for the user with most room.  The applications have been noted
+ * in the leaf (yq_leaf_note).
  */
 extern bool yq_activation_may_succeed(YqLeaf *leaf, const YqApplication *newcomer);
 
 /*
- * Decide about ACCEPTED applications of a leaf, which are given in order, and are
- * noted in the leaf.  newcomer is the one among them whose coming is the reason
- * for the pass: it has been submitted or moved here, or become runnable.  NULL
- * when something else is: an application has left, or the cluster or the
- * configuration has changed.  A pass for a newcomer activates nothing while the
- * cluster has nothing.
+ * Decide about ACCEPTED applications of a leaf, which are given in order, and
+ * are noted in the leaf. newcomer is the one that causes the round: it was
+ * submitted or moved here, or became runnable.  It is NULL when an application
+ * has left, or the cluster or the configuration has changed.  A round for a
+ * newcomer activates nothing in an empty cluster.
  *
  * Returns YqActivation, one for each, in the same order.  Activated ones have
  * been noted as ACTIVE in the leaf; neither they nor their rows are changed.

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * advice.c
- *	  What Hadoop accepts of a configuration and is unwise all the same.
+ *	  Advice about configurations that Hadoop accepts but that are unwise.
  *
- * Some findings need the hierarchy, some the index of queues (lists, priorities,
- * rules).  A commit looks only at queues whose rows the transaction has changed,
- * and at the index only when something of that has changed: among ten thousand
- * queues that is what a change costs next to nothing by.
+ * Some findings need the hierarchy, some the index of queues (lists,
+ * priorities, rules).  A commit checks only queues whose rows the transaction
+ * has changed, and the index only when a list, priority or rule has changed.
+ * So a change among ten thousand queues costs little.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,7 +45,7 @@ PG_FUNCTION_INFO_V1(yq_sql_note_advice);
 typedef struct Advising
 {
 	const YqHierarchy *hierarchy;
-	const YqQueue *queue;		/* NULL: what is set once */
+	const YqQueue *queue;		/* NULL: settings of the whole cluster */
 	List	   *findings;
 } Advising;
 
@@ -63,7 +63,7 @@ sets(const YqQueue *queue, YqInheritedProperty property)
 	return queue->inherited[property].value != NULL && queue->inherited[property].from == queue->path;
 }
 
-/* -- what the hierarchy tells ---------------------------------------------- */
+/* -- findings in the hierarchy --------------------------------------------- */
 
 static void
 keep_root_labels(const YqRow *row)
@@ -78,7 +78,7 @@ keep_root_labels(const YqRow *row)
 	*labels = OidOutputFunctionCall(F_ARRAY_OUT, value);
 }
 
-/* What is set for the root's labels, which the hierarchy does not keep; or NULL. */
+/* The configured labels of the root, which the hierarchy does not keep; or NULL. */
 static char *
 root_labels(void)
 {
@@ -149,7 +149,7 @@ advise_labels(Advising *advising)
 	}
 }
 
-/* What is left of a product of floats when it is read as it was meant: 60 for 1.2 times 50. */
+/* A product of floats, rounded as it was meant: 60 for 1.2 times 50. */
 static char *
 percent_text(double fraction)
 {
@@ -220,7 +220,7 @@ advise_queue(Advising *advising, const YqQueue *queue)
 	advise_applications(advising);
 }
 
-/* -- what the index of queues tells ---------------------------------------- */
+/* -- findings in lists, priorities and rules ------------------------------- */
 
 static bool
 is_open(const YqQueue *queue, YqQueueOperation operation)
@@ -237,7 +237,7 @@ is_restricted(const YqQueue *queue, YqQueueOperation operation)
 	return queue->acls[operation] != NULL && !queue->acls[operation]->everybody;
 }
 
-/* The nearest queue above whose list is everybody, or NULL. */
+/* The nearest queue above whose list admits every user, or NULL. */
 static const YqQueue *
 open_queue_above(const YqQueue *queue, YqQueueOperation operation)
 {
@@ -280,7 +280,7 @@ advise_access(Advising *advising, const YqQueue *queue)
 			   psprintf("the priority is lowered to yarn.cluster.max-application-priority, which is %d", most));
 }
 
-/* -- what is set once ------------------------------------------------------ */
+/* -- settings of the cluster ----------------------------------------------- */
 
 static const char *
 property_of_rules(YqRuleKind kind)
@@ -289,7 +289,7 @@ property_of_rules(YqRuleKind kind)
 		kind == YQ_RULE_LEGACY ? "queue-mappings" : "queue-placement-rules.app-name";
 }
 
-/* Rules behind one that decides for everybody, whatever the queue that it leads to. */
+/* Rules that follow a rule that decides for every user. */
 static void
 advise_rules(Advising *advising)
 {
@@ -373,13 +373,13 @@ yq_configuration_advice(const YqHierarchy *hierarchy)
 
 /* -- warnings -------------------------------------------------------------- */
 
-/* What a transaction has changed; its memory goes with the transaction. */
+/* The changes of a transaction, in the transaction's memory. */
 typedef struct Changes
 {
 	TransactionId transaction;
 	HTAB	   *queues;			/* YqBytes: paths */
 	bool		lists_too;		/* lists or priorities of one of them */
-	bool		cluster_too;	/* what is set once */
+	bool		cluster_too;	/* settings of the whole cluster */
 } Changes;
 
 static Changes changes = {.transaction = InvalidTransactionId};
@@ -422,8 +422,9 @@ changes_lists(TriggerData *trigger)
 }
 
 /*
- * Trigger AFTER INSERT OR UPDATE FOR EACH ROW of tables of queues, which names the
- * column with the path; or FOR EACH STATEMENT of tables of what is set once.
+ * Trigger AFTER INSERT OR UPDATE FOR EACH ROW of tables of queues, which names
+ * the column with the path; or FOR EACH STATEMENT of tables with settings of
+ * the whole cluster.
  */
 Datum
 yq_sql_note_advice(PG_FUNCTION_ARGS)

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * advice.h
- *	  What Hadoop accepts of a configuration and is unwise all the same.
+ *	  Advice about configurations that Hadoop accepts but that are unwise.
  *
- * Findings are YqViolations (validate.h) whose messages are advice; nothing is
- * refused.  configuration_advice() tells all of them, and a transaction that
- * changes queues gets a warning for each that is about a row it has changed.
+ * Findings are YqViolations (validate.h) whose messages are advice; no change
+ * is refused.  configuration_advice() returns all of them.  A transaction that
+ * changes queues gets a warning for each finding about a row that it has
+ * changed.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,10 +15,10 @@
 
 #include "queues/validate.h"
 
-/* All findings: of queues in the order of the tree, then of what is set once. */
+/* All findings: of queues in the order of the tree, then of settings of the cluster. */
 extern List *yq_configuration_advice(const YqHierarchy *hierarchy);
 
-/* Warn of what this transaction has changed, which is checked and will commit. */
+/* Warn of findings in the changes of this transaction, which are valid. */
 extern void yq_advise_transaction(const YqHierarchy *hierarchy);
 
 #endif							/* YQ_ADVICE_H */

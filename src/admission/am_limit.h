@@ -14,10 +14,10 @@
 
 #include "queues/hierarchy.h"
 
-/* Of a queue on a label, whatever is used elsewhere: never more than the next. */
+/* The limit of a queue on a label by its guarantee alone: never more than the next one. */
 extern int64 *yq_queue_guaranteed_am_limit(const YqHierarchy *hierarchy, const YqQueueLabel *label);
 
-/* The same with the limit that others leave: what yq_queue_limit() says, or was handed down in a walk. */
+/* The limit of a queue on a label by the queue limit that other queues leave (yq_queue_limit()). */
 extern int64 *yq_queue_am_limit(const YqHierarchy *hierarchy, const YqQueueLabel *label,
 								const int64 *limit);
 

@@ -241,7 +241,7 @@ make_application(const YqHierarchy *hierarchy, TupleTableSlot *slot, const AttrN
 	return application;
 }
 
-/* What an index has for some keys, in its order: all, or the first one alone. */
+/* The applications that an index has for some keys, in its order: all, or only the first one. */
 static List *
 read_by_index(const YqHierarchy *hierarchy, const char *index_name, ScanKeyData *keys, int key_count,
 			  bool first_alone)
@@ -367,7 +367,7 @@ yq_applications_held_below(const YqHierarchy *hierarchy, const char *path)
 
 	set_text_key(&keys[0], 1, BTEqualStrategyNumber, path);
 	found = read_by_index(hierarchy, "application_held_queue_idx", keys, 1, false);
-	/* what begins with the path and a dot lies before the next character */
+	/* paths that begin with this path and a dot sort before the path and a slash */
 	set_text_key(&keys[0], 1, BTGreaterEqualStrategyNumber, psprintf("%s.", path));
 	set_text_key(&keys[1], 1, BTLessStrategyNumber, psprintf("%s/", path));
 	found = list_concat(found, read_by_index(hierarchy, "application_held_queue_idx", keys, lengthof(keys), false));

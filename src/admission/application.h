@@ -3,9 +3,9 @@
  * application.h
  *	  Applications of the scheduler as rows of yquota.application (DESIGN 5).
  *
- * What is read here is read with the newest committed state and what this
- * transaction has done, whatever its isolation level.  Whoever decides by it
- * holds the locks of submission.h, so that it stays true.
+ * Applications are read in the newest committed state, with the changes of this
+ * transaction, at every isolation level.  A caller that decides by them holds
+ * the locks of queue_lock.h, so that they stay true.
  *
  * Applications are ordered as a leaf of Hadoop has them: the larger priority
  * first, then the smaller id.  Ids of the form application_<number>_<number>
@@ -48,7 +48,7 @@ typedef struct YqApplication
 	YqApplicationState state;
 	bool		has_outstanding_requests;
 	TimestampTz submitted_at;
-	const char *view_acl;		/* NULL: not set, which is nobody; so the next one */
+	const char *view_acl;		/* NULL: not set, which admits no user; so the next one */
 	const char *modify_acl;
 } YqApplication;
 
@@ -95,19 +95,20 @@ extern int64 yq_applications_least_waiting(const YqHierarchy *hierarchy, const c
 extern List *yq_applications_held_of_user(const YqHierarchy *hierarchy, const char *username);
 extern List *yq_applications_held_below(const YqHierarchy *hierarchy, const char *path);
 
-/* An instant and so many seconds, or infinity when that is beyond what there is. */
+/* An instant plus seconds, or infinity when the sum is out of range. */
 extern TimestampTz yq_application_expiry(TimestampTz from, int64 seconds);
 
 /*
  * Change the state of a live application to another live one; its counters
- * follow.  why may be NULL; it becomes what diagnostics says.
+ * follow. why may be NULL; it becomes the diagnostics.
  */
 extern void yq_application_set_state(YqApplication *application, YqApplicationState state,
 									 const char *why);
 
 /*
- * Lifetime that an application would get in a queue, of what is asked for (not
- * positive: nothing); seconds, not positive for none (cs-semantics 3.8).
+ * The lifetime that an application gets in a queue, in seconds, not positive
+ * for none.  A requested lifetime that is not positive asks for none
+ * (cs-semantics 3.8).
  */
 extern int64 yq_application_lifetime(const YqQueue *queue, int64 requested);
 
@@ -117,13 +118,13 @@ typedef enum YqApplicationOperation
 	YQ_MODIFY_APP
 } YqApplicationOperation;
 
-/* What is asked about of an application. */
+/* The properties of an application that decide about access. */
 typedef struct YqApplicationOwner
 {
 	const char *application_id;
 	const char *username;
 	const char *queue;			/* path; NULL when it has none */
-	const char *view_acl;		/* NULL: not set, which is nobody; so the next one */
+	const char *view_acl;		/* NULL: not set, which admits no user; so the next one */
 	const char *modify_acl;
 } YqApplicationOwner;
 

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * application_change.c
- *	  Ending and changing applications, and what follows for others.
+ *	  Ending and changing applications, and the effects on other applications.
  *
- * Which locks are needed depends on rows that are stable only under them.  So the
- * set is found, taken, and found again: if it has grown meanwhile it is given back
- * before anything is changed, and taken anew in its order.
+ * The needed locks depend on rows that are stable only under them.  So the
+ * backend finds the set, takes it, and finds it again.  If the set has grown
+ * meanwhile, the backend releases it before any change and takes the new set in
+ * order.
  *
  *-------------------------------------------------------------------------
  */
@@ -55,8 +56,8 @@ is_running(const YqApplication *application)
 }
 
 /*
- * What has to be locked for a change of an application: its leaf and, when it
- * leaves that, the target and all held applications that could go on.
+ * The locks for a change of an application: its leaf and, when it leaves the
+ * leaf, the target and all held applications that could continue.
  */
 static YqQueueLocks
 find_locks(const Locked *locked, bool leaves, const YqQueue *target)
@@ -126,8 +127,8 @@ find_target(const Locked *locked, const char *name)
 }
 
 /*
- * Lock an application that somebody wants to change; one that is over is not
- * locked.  target_name is where it shall move, else NULL.
+ * Lock an application before it is changed; an ended one is not locked.
+ * target_name is the queue to which it shall move, else NULL.
  */
 static Locked
 lock_application(const char *application_id, const YqSubject *caller, bool leaves,
@@ -158,11 +159,11 @@ lock_application(const char *application_id, const YqSubject *caller, bool leave
 	return locked;
 }
 
-/* -- what goes on ------------------------------------------------------------ */
+/* -- applications that continue -------------------------------------------- */
 
 /*
- * Leaves that a change concerns, with the active users that they had before it:
- * what comes and goes is noted in them.
+ * Leaves that a change concerns, with the active users that they had before it.
+ * Applications that come and go are noted in them.
  */
 typedef struct Leaves
 {
@@ -234,7 +235,7 @@ let_run(Leaves *leaves, List *applications)
 	return changed;
 }
 
-/* An application, whose state is still as it was, has left its leaf. */
+/* An application with its former state has left its leaf. */
 static void
 go_on(Leaves *leaves, const Locked *locked)
 {
@@ -282,7 +283,7 @@ yq_application_end(const char *application_id, YqApplicationState state, const c
 
 /* -- moving ------------------------------------------------------------------- */
 
-/* Who submitted the application, with his groups. */
+/* The owner of the application, with the owner's groups. */
 static YqSubject
 owner_of(const YqApplication *application)
 {
@@ -385,8 +386,10 @@ write_queue(const Locked *locked, const YqQueue *target)
 }
 
 /*
- * What its containers hold goes along, as in Hadoop: each gets an UPDATE at the clock.  They are charged
- * for the new queue from then on.  The leaves are locked already: no pass starts a container meanwhile.
+ * The containers of the application move with it, as in Hadoop: each gets an
+ * UPDATE at the clock and is charged for the new queue from then on.  The
+ * leaves are locked already, so no allocation cycle starts a container
+ * meanwhile.
  */
 static void
 move_containers(const char *application_id, const YqQueue *target)
@@ -521,7 +524,7 @@ yq_application_change_lifetime(const char *application_id, int64 lifetime, const
 	return expiry;
 }
 
-/* May the user of an application become active by what it asks for? */
+/* May the user of an application become active by its requests? */
 static bool
 may_make_active(const Locked *locked)
 {
@@ -584,7 +587,10 @@ find_waiting(void)
 	return yq_saved_plan_strings(&look_up, NULL);
 }
 
-/* In Hadoop's order: room for application masters first, then what is held. */
+/*
+ * In Hadoop's order: first waiting application masters, then applications held
+ * by max-parallel-apps.
+ */
 List *
 yq_applications_refresh(void)
 {

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * application_change.h
- *	  What happens to applications after they were let in (seed 004).
+ *	  Ending and changing admitted applications (seed 004).
  *
- * Every function locks what it decides by (queue_lock.h), until the
- * transaction ends.  An id that nobody has submitted is an error
- * (ERRCODE_UNDEFINED_OBJECT).  caller is who asks for the change, and has to be
- * allowed to (yq_application_access()), else ERRCODE_INSUFFICIENT_PRIVILEGE; NULL is
- * the resource manager.  Applications that are over are left as they are.
+ * Every function locks the rows that it decides by (queue_lock.h) until the
+ * transaction ends.  An unknown id is an error (ERRCODE_UNDEFINED_OBJECT).
+ * caller is the subject that wants the change and needs access
+ * (yq_application_access()), else ERRCODE_INSUFFICIENT_PRIVILEGE; NULL is the
+ * resource manager.  Ended applications stay as they are.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,9 +18,9 @@
 #include "queues/acl.h"
 
 /*
- * End an application.  What it held up goes on: waiting applications of its leaf
- * that fit now become active, those held by max-parallel-apps runnable
- * (cs-semantics 3.6, 3.7).  Returns the state that it has now.
+ * End an application.  Waiting applications of its leaf that fit now become
+ * active, those held by max-parallel-apps become runnable (cs-semantics 3.6,
+ * 3.7).  Returns the application's new state.
  */
 extern YqApplicationState yq_application_end(const char *application_id, YqApplicationState state,
 											 const char *diagnostics, const YqSubject *caller);
@@ -33,7 +33,7 @@ extern YqApplicationState yq_application_end(const char *application_id, YqAppli
 extern YqApplicationState yq_application_move(const char *application_id, const char *queue_name,
 											  const YqSubject *caller);
 
-/* Change the priority; returns what it is then, lowered to the cluster's maximum. */
+/* Change the priority; returns the new one, at most the cluster's maximum. */
 extern int32 yq_application_change_priority(const char *application_id, int32 priority,
 											const YqSubject *caller);
 
@@ -45,15 +45,17 @@ extern TimestampTz yq_application_change_lifetime(const char *application_id, in
 												  const YqSubject *caller, bool *has_expiry);
 
 /*
- * Say whether it waits for containers; returns whether that is news.  It is none of an application
- * that is not active, and whose user has no active one in the leaf: he does not become active by it.
+ * Record whether the application waits for containers; returns whether that has
+ * changed.  An application that is not active makes no change when its user has
+ * no active application in the leaf: the user does not become active by it.
  */
 extern bool yq_application_change_demand(const char *application_id, bool has_outstanding_requests);
 
 /*
- * Look again at what waits, as after a change of the configuration or the
- * cluster, in one leaf or everywhere; the latter also at what max-parallel-apps
- * hold.  Returns YqApplication: those whose state has changed, with the new one.
+ * Decide again about waiting applications in one leaf or everywhere, as after a
+ * change of the configuration or the cluster.  Everywhere includes applications
+ * that max-parallel-apps holds.  Returns YqApplication: the applications whose
+ * state has changed, with the new state.
  */
 extern List *yq_applications_activate(const char *leaf_name);
 extern List *yq_applications_refresh(void);

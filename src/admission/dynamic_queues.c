@@ -24,7 +24,7 @@
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
 
-/* What the domain queue_path allows; longer ones would not fit into an index. */
+/* The limit of the domain queue_path; longer paths would not fit into an index. */
 #define PATH_LENGTH_MAX 2000
 
 /* -- paths ----------------------------------------------------------------- */
@@ -286,7 +286,7 @@ yq_queue_creation_decide(YqHierarchy *hierarchy, const char *path)
 
 /* -- writing ----------------------------------------------------------------- */
 
-/* What queues do by themselves is no change of the configuration. */
+/* Creating and removing dynamic queues is no change of the configuration. */
 static bool is_changing = false;
 
 bool
@@ -348,7 +348,7 @@ write_rows(const YqQueueCreation *creation)
 	(void) yq_saved_plan_execute(&insert_labels, values, NULL);
 }
 
-/* What is wrong with the queues that were created; palloc'd, or NULL. */
+/* The first problem of the queues that were created; palloc'd, or NULL. */
 static char *
 find_problem(const YqQueueCreation *creation)
 {
@@ -439,7 +439,7 @@ yq_created_queues_used(const List *paths)
 
 /* -- a pass ---------------------------------------------------------------- */
 
-/* Paths, by what becomes of the queue. */
+/* Paths of queues, by decision. */
 typedef struct Pass
 {
 	List	   *marked;			/* is marked now */
@@ -519,7 +519,7 @@ decide_all_removals(const YqHierarchy *hierarchy, MemoryContext caller)
 	return pass;
 }
 
-/* A queue that somebody has made by hand is in use from when it is first seen. */
+/* A queue that was created by hand counts as used when it is first seen. */
 static void
 write_marks(const Pass *pass)
 {

@@ -4,17 +4,18 @@
  *	  Queues that submissions create, and their removal when they are unused
  *	  (seed 004, cs-semantics 7).
  *
- * Two generations, as the parent says: leaves of a managed parent
- * (auto-create-child-queue.enabled), which have what its leaf-queue-template says
- * and a guarantee while there is room for it (queue_management.h); and queues of
- * any depth below a parent with auto-queue-creation-v2.enabled, which share by
- * weight and go away again when nobody uses them.
+ * The parent decides between two generations.  Leaves of a managed parent
+ * (auto-create-child-queue.enabled) get the properties of its
+ * leaf-queue-template, and a guarantee while there is room for it
+ * (queue_management.h).  Queues of any depth below a parent with
+ * auto-queue-creation-v2.enabled share by weight, and are removed when they are
+ * unused.
  *
  * Deciding comes first and writes nothing, so that a refusal is a value and not
- * an error: a submission that is refused is recorded.  Whoever decides in order to
- * write holds ShareRowExclusiveLock on yquota_internal.queue_status since before he
- * took the hierarchy, so that nobody else creates or removes queues meanwhile, nor
- * submits to them, until he commits.
+ * an error: a refused submission is recorded.  A caller that decides in order
+ * to write holds ShareRowExclusiveLock on yquota_internal.queue_status, taken
+ * before the hierarchy.  So no other transaction creates, removes or submits to
+ * queues until the caller commits.
  *
  * yquota_internal.created_queue has when such a queue was last submitted to or, for
  * a parent, when a queue was last created below it, by yquota's clock.  Hadoop
@@ -36,8 +37,8 @@
 
 typedef struct YqQueueCreation
 {
-	const char *leaf;			/* full path of what was asked for; NULL when it is refused */
-	List	   *paths;			/* what has to be created, full paths from the top down; NIL: it is there */
+	const char *leaf;			/* full path of the requested queue; NULL when it is refused */
+	List	   *paths;			/* queues to create, full paths from the top down; NIL: the leaf exists */
 	bool		is_managed;		/* the leaf of a managed parent */
 	List	   *active_labels;	/* names of labels on which a leaf of a managed parent is active */
 	const char *dynamic_parent;	/* of the second generation, below which it is created; NULL for none */
@@ -53,17 +54,17 @@ typedef struct YqQueueCreation
 extern YqQueueCreation yq_queue_creation_decide(YqHierarchy *hierarchy, const char *path);
 
 /*
- * Create what was decided, under the lock above.  The hierarchy of the decision is
- * gone afterwards: yq_hierarchy_get() has a new one, in which the queues are.
- * Returns NULL, or Hadoop's words if what the templates say makes no valid queue:
- * then nothing was created.  A subtransaction is used for that.
+ * Create the decided queues, under the lock above.  The hierarchy of the
+ * decision is gone afterwards: yq_hierarchy_get() has a new one with the
+ * queues.  Returns NULL, or Hadoop's message if the templates make an invalid
+ * queue.  In that case a subtransaction has taken back the queues.
  */
 extern char *yq_queue_creation_execute(const YqQueueCreation *creation);
 
 /*
- * Run a statement that changes rows of yquota.queue because of what queues do by
- * themselves: the check at commit takes it for no change of the configuration,
- * which would have leaves of managed parents looked at anew.
+ * Run a statement that creates or removes dynamic queues in yquota.queue.  The
+ * check at commit does not treat it as a change of the configuration, which
+ * would decide anew about the leaves of managed parents.
  */
 extern void yq_change_queues(YqSavedPlan *statement, Datum *values);
 extern bool yq_is_changing_queues(void);

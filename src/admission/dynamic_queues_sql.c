@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * dynamic_queues_sql.c
- *	  Automatic queues for SQL: creating one, and the passes that give and take
- *	  guarantees and remove what is unused.
+ *	  Dynamic queues for SQL: creating one, giving and taking guarantees, and
+ *	  removing unused queues.
  *
  *-------------------------------------------------------------------------
  */
@@ -71,7 +71,7 @@ yq_sql_create_queue(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* manage_queues(): most times nothing is to be done, and nobody is held up for that. */
+/* manage_queues(): most calls have nothing to do, and take no lock. */
 Datum
 yq_sql_manage_queues(PG_FUNCTION_ARGS)
 {
@@ -105,7 +105,7 @@ yq_sql_remove_unused_queues(PG_FUNCTION_ARGS)
 {
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	PreventCommandIfReadOnly("remove_unused_queues()");
-	/* what is unused stays so while the configuration is being changed */
+	/* unused queues wait while the configuration is being changed */
 	if (ConditionalLockRelationOid(yq_table_oid(YQ_QUEUE), ExclusiveLock))
 		put_paths((ReturnSetInfo *) fcinfo->resultinfo, yq_unused_queues_remove(lock_queues()));
 	return (Datum) 0;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * leaf.c
- *	  What the applications and users of a leaf queue come to.
+ *	  Counts and usage of the applications and users of a leaf queue.
  *
  *-------------------------------------------------------------------------
  */
@@ -107,7 +107,7 @@ enter_user(YqLeaf *leaf, const char *username)
 	return user;
 }
 
-/* Who has nothing in the leaf any more is no user of it. */
+/* A user without applications and containers in the leaf is removed. */
 static void
 remove_idle_user(YqLeaf *leaf, const YqLeafUser *user)
 {

@@ -1,21 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * leaf.h
- *	  What the applications and users of a leaf queue come to: what limits of
- *	  the queue and of its users are compared with (cs-semantics 4.1).
+ *	  Counts and usage of the applications and users of a leaf queue, which
+ *	  limits are compared with (cs-semantics 4.1).
  *
- * Counts come from yquota_internal.application_counter with the newest committed
- * state, whatever the isolation level, and with what this transaction has done;
- * what the present command has done counts after CommandCounterIncrement().
- * Whoever decides by them holds the lock of the leaf, and notes here what he
- * changes, so that one reading serves several decisions.
+ * Counts come from yquota_internal.application_counter in the newest committed
+ * state, with the changes of this transaction, at every isolation level.
+ * Changes of the present command count after CommandCounterIncrement().  A
+ * caller that decides by the counts holds the lock of the leaf and notes its
+ * changes here, so that one reading serves several decisions.
  *
- * A user of the leaf is whoever has a live application in it or, when usage has
- * been read, GUARANTEED containers: events about them name queue and user, and
- * know nothing of applications.
+ * A user of the leaf has a live application in it or, when usage has been read,
+ * GUARANTEED containers.  Events about containers name queue and user, and need
+ * no application.
  *
- * What is per label stands in arrays by number of the label; a last entry is for
- * labels that are gone (yq_leaf_slot).
+ * Arrays per label are indexed by the number of the label; the last entry is
+ * for labels that no longer exist (yq_leaf_slot).
  *
  *-------------------------------------------------------------------------
  */
@@ -66,21 +66,21 @@ extern YqLeafUser *yq_leaf_user(const YqLeaf *leaf, const char *username);
 
 /*
  * Count an application that comes (from a state that is not live), goes (to one
- * that is not) or changes its state.  Its has_outstanding_requests is what it
- * was and will be.
+ * that is not) or changes its state.  Its has_outstanding_requests does not
+ * change.
  */
 extern void yq_leaf_note(YqLeaf *leaf, const YqApplication *application,
 						 YqApplicationState from, YqApplicationState to);
 
 /*
- * Read what GUARANTEED containers of the leaf hold and what is reserved in it, unless that has been done.
- * Those that name no user are nobody's.
+ * Read the GUARANTEED containers and reservations of the leaf, once.
+ * Containers without a user count for no user.
  */
 extern void yq_leaf_read_usage(YqLeaf *leaf);
 
 /*
- * How much application masters may use of the default partition, by what containers
- * use when the caller first asks.
+ * How much application masters may use of the default partition, by the usage
+ * of containers at the first call.
  */
 extern const int64 *yq_leaf_am_limit(YqLeaf *leaf);
 
@@ -108,9 +108,9 @@ extern int	yq_leaf_user_counts(const YqLeafUser *user);
 extern int	yq_leaf_active_users(const YqLeaf *leaf);
 
 /*
- * Have passes count the active users that there are now, whatever is noted from
- * now on.  The scheduler counts them when it computes the limit of a user, which
- * it does not while applications come and go (cs-semantics 4.1).
+ * Let rounds of activation count the active users of now, not those that are
+ * noted later.  The scheduler counts them when it computes the limit of a user,
+ * but not while applications come and go (cs-semantics 4.1).
  */
 extern void yq_leaf_keep_active_users(YqLeaf *leaf);
 

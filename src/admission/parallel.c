@@ -71,7 +71,10 @@ load_user_limits(void)
 	UnregisterSnapshot(snapshot);
 }
 
-/* What the leader of a parallel plan reads may be older than what it has been told of. */
+/*
+ * The leader of a parallel plan may read rows that are older than the
+ * invalidations that it has received.
+ */
 static void
 refresh_user_limits(void)
 {
@@ -137,7 +140,7 @@ yq_parallel_limited_queues(const YqQueue *queue)
 	return result;
 }
 
-/* -- what runs ------------------------------------------------------------- */
+/* -- running applications -------------------------------------------------- */
 
 typedef struct UserRunning
 {
@@ -243,7 +246,7 @@ count_queues(Running *running, const YqQueue *top)
 	forget_counts(running, top);
 	yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", running->snapshot,
 					   top->path, NULL, counter_columns, lengthof(counter_columns), count_row_of_queue, &count);
-	/* paths that begin with its own and a dot: a slash is what comes next */
+	/* paths that begin with this path and a dot sort before the path and a slash */
 	if (top->child_count > 0)
 		yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", running->snapshot,
 						   psprintf("%s.", top->path), psprintf("%s/", top->path),

@@ -8,9 +8,9 @@
  * with all queues below it, those of a user over the whole cluster.  They are
  * counted in yquota_internal.application_counter as leaf.h says.
  *
- * Pure decisions.  They hold as long as what they count is locked: all queues
- * and users with a limit that the applications decided about belong to, which
- * yq_parallel_limited_queues() and yq_parallel_user_limit() tell.
+ * Pure decisions.  They hold as long as the caller locks all queues and users
+ * with a limit to which the applications belong.  yq_parallel_limited_queues()
+ * and yq_parallel_user_limit() return these.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +26,7 @@
 typedef struct YqParallelDecision
 {
 	bool		may_run;
-	const YqQueue *queue;		/* whose limit is reached; NULL for the user's */
+	const YqQueue *queue;		/* the queue with the reached limit; NULL for the user's limit */
 	int64		running;
 	int			limit;
 } YqParallelDecision;

@@ -159,7 +159,7 @@ make_variables(const YqApplicant *applicant)
 	return variables;
 }
 
-/* The first secondary group that a queue is named after, below what precedes it. */
+/* The first secondary group that names a queue below the prefix. */
 static const char *
 secondary_group(const YqHierarchy *hierarchy, const Variables *variables, const char *prefix)
 {
@@ -174,7 +174,7 @@ secondary_group(const YqHierarchy *hierarchy, const Variables *variables, const 
 	return "";
 }
 
-/* What stands for one part of a path: itself unless it is a variable. */
+/* The value of one part of a path: the part itself unless it is a variable. */
 static const char *
 replaced_part(const YqHierarchy *hierarchy, const Variables *variables, const char *part, const char *prefix)
 {
@@ -287,8 +287,8 @@ rule_matches(const YqMappingRule *rule, const Variables *variables)
 }
 
 /*
- * Find the queue of a path that a rule made.  Returns NULL and the full path, or
- * what is wrong with it.
+ * Find the queue of a path that a rule made.  Returns NULL and the full path,
+ * or the problem.
  */
 static char *
 resolve_path(const YqHierarchy *hierarchy, const char *path, bool may_create, const char **full_path, bool *must_create)
@@ -333,7 +333,7 @@ resolve_path(const YqHierarchy *hierarchy, const char *path, bool may_create, co
 	return yq_queue_is_leaf(queue) ? NULL : psprintf("queue \"%s\" is not a leaf", *full_path);
 }
 
-/* What happens when the queue of a rule that matches cannot be used. */
+/* Apply the fallback of a rule that matches but whose queue cannot be used. */
 static RuleResult
 fall_back(const YqMappingRule *rule, char *problem, YqPlacement *placement)
 {

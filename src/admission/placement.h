@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * placement.h
- *	  Which queue an application goes to (seed 004).
+ *	  Placing applications in queues (seed 004).
  *
- * Decided as the mapping engine of Hadoop 3.4.1 does.  Rules are asked in order;
- * the first that matches and whose queue can be used, or whose fallback is not to
- * skip, decides.  They are asked when nobody has named a queue ("default"; naming
- * root.default counts) or when queue-mappings-override.enable is on.  When none
- * decides, the queue that was named is taken.
+ * Decided as the mapping engine of Hadoop 3.4.1 does.  Rules are asked in
+ * order; the first that matches and whose queue can be used, or whose fallback
+ * is not to skip, decides.  Rules are asked when the submission names no queue
+ * ("default"; naming root.default counts) or when
+ * queue-mappings-override.enable is on.  When no rule decides, the named queue
+ * is taken.
  *
  * Rules are compiled once per change: those that compare a name without variables
  * are found by that name, so that a decision does not look at the others.
@@ -20,7 +21,7 @@
 #include "queues/mapping_rule.h"
 #include "queues/hierarchy.h"
 
-/* What clients send when nobody has named a queue. */
+/* The queue name that clients send when the user names none. */
 #define YQ_UNNAMED_QUEUE "default"
 
 typedef enum YqPlacementOutcome
@@ -58,7 +59,7 @@ typedef struct YqApplicant
 } YqApplicant;
 
 /*
- * Choose the queue in the hierarchy of yq_hierarchy_get().  What is returned is
+ * Choose the queue in the hierarchy of yq_hierarchy_get().  The result is
  * palloc'd, or valid as long as the hierarchy.
  */
 extern YqPlacement yq_place_application(const YqHierarchy *hierarchy, const YqApplicant *applicant);
@@ -81,8 +82,8 @@ extern void yq_placement_trace(const YqHierarchy *hierarchy, const YqApplicant *
 							   void *state);
 
 /*
- * Add to a list of YqViolation what is wrong with rules and priority lists, if this
- * transaction has changed what they depend on.
+ * Add the problems of rules and priority lists to a list of YqViolation, if
+ * this transaction has changed rows that they depend on.
  */
 extern List *yq_placement_validate(List *violations);
 
@@ -102,7 +103,7 @@ extern char *yq_path_join(List *parts);
 /* The path with blanks removed around its last dot. */
 extern char *yq_path_tidy(const char *path);
 
-/* Put the full path for a short name in front; returns what is wrong, or NULL. */
+/* Put the full path for a short name in front; returns the problem, or NULL. */
 extern char *yq_path_normalize_root(const YqHierarchy *hierarchy, const char *path, char **normalized);
 
 /* Is there a queue of that path, or could there be?  *problem if neither. */

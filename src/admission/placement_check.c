@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * placement_check.c
- *	  What is wrong with mapping rules and priority lists, as Hadoop 3.4.1 finds
- *	  it out when it starts.
+ *	  Problems of mapping rules and priority lists, as Hadoop 3.4.1 finds them
+ *	  when it starts.
  *
- * The check of the hierarchy (queue_sql.c) asks, at the end of a transaction that
- * has changed what is configured.  One that has only created queues for
- * applications is not held up by rules: a name that became ambiguous by that is
- * for the next change of the configuration, as it is for Hadoop's.
+ * The check of the hierarchy (queue_sql.c) calls this at the end of a
+ * transaction that has changed the configuration.  A transaction that has only
+ * created dynamic queues does not check rules.  A name that became ambiguous by
+ * that fails at the next change of the configuration, as in Hadoop.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,7 +27,7 @@ static const char *const known_variables[] = {
 	"%user", "%primary_group", "%secondary_group", "%application", "%specified", "%default",
 };
 
-/* The transaction that has changed what rules depend on. */
+/* The transaction that has changed rows on which rules depend. */
 static TransactionId changed_by = InvalidTransactionId;
 
 /* -- targets -------------------------------------------------------------- */
@@ -72,7 +72,7 @@ creates_any(const YqQueue *queue)
 	return queue != NULL && (queue->kind == YQ_QUEUE_MANAGED_PARENT || (!yq_queue_is_leaf(queue) && queue->creates_v2));
 }
 
-/* Only what precedes the first variable can be looked at. */
+/* Only the part before the first variable can be checked. */
 static char *
 check_path_with_variables(const YqHierarchy *hierarchy, List *parts, const char *path)
 {

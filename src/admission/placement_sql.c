@@ -21,7 +21,7 @@
 PG_FUNCTION_INFO_V1(yq_sql_explain_placement);
 PG_FUNCTION_INFO_V1(yq_sql_place_application);
 
-/* What YARN calls an application without a name. */
+/* YARN's name of an application without a name. */
 #define UNNAMED_APPLICATION "N/A"
 
 static const char *const outcome_names[] = {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * priority.c
- *	  With which priority somebody may submit (seed 004); see access.h.
+ *	  The priorities with which users may submit (seed 004); see access.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -253,7 +253,7 @@ clamp_and_check(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *s
 	return result;
 }
 
-/* What follows the prefix in the last tag that has it; tags are read in lower case. */
+/* The workflow in the last tag with the prefix; tags are read in lower case. */
 static char *
 workflow_of_tags(const YqHierarchy *hierarchy, const char *const *tags, int tag_count)
 {

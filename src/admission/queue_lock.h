@@ -52,9 +52,9 @@ extern void yq_queue_locks_add(YqQueueLocks *locks, YqQueueLockKind kind,
 extern bool yq_queue_locks_cover(const YqQueueLocks *whole, const YqQueueLocks *part);
 
 /*
- * Take them in order.  yq_queue_locks_release() gives back what this very
- * call took and the transaction did not hold before: allowed only as long as
- * nothing was changed under it.
+ * Take the locks in order.  yq_queue_locks_release() gives back the locks that
+ * this call took and the transaction did not hold before.  It is allowed only
+ * as long as nothing was changed under them.
  */
 extern void yq_queue_locks_take(const YqQueueLocks *locks);
 extern void yq_queue_locks_release(const YqQueueLocks *locks);

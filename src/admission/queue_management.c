@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * queue_management.c
- *	  Which leaves of a managed parent have a guarantee.
+ *	  The leaves of a managed parent that have a guarantee.
  *
- * Arithmetic is Java's: floats, and a tolerance that Hadoop adds to what is left.
+ * Arithmetic is Java's: floats, and a tolerance that Hadoop adds to the
+ * remaining share.
  *
  *-------------------------------------------------------------------------
  */
@@ -129,8 +130,8 @@ find_activation_candidates(const Room *room, const YqLeafDemand *demands, bool a
 }
 
 /*
- * What differs from what is, when leaves become active anew: who becomes active,
- * in order, and then who does not any more.
+ * The changes when leaves become active anew: first the leaves that become
+ * active, in order, then the leaves that are not active any more.
  */
 static void
 add_differences(List **changes, const Room *room, const Candidate *candidates, int count)
@@ -341,7 +342,7 @@ write_changes(List *changes)
 	}
 }
 
-/* What the policy changes about all leaves, in the context of the caller. */
+/* The changes of the policy for all leaves, in the memory context of the caller. */
 static List *
 decide_all_parents(YqHierarchy *hierarchy, bool anew)
 {

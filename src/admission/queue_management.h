@@ -1,19 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * queue_management.h
- *	  Which leaves of a managed parent have a guarantee: Hadoop's
+ *	  The leaves of a managed parent that have a guarantee:  Hadoop's
  *	  GuaranteedOrZeroCapacityOverTimePolicy (cs-semantics 7.1, 7.2).
  *
- * A leaf has on each label that the template names what the template says (it is
- * active there), or nothing guaranteed but the same maximum.  A leaf becomes active
- * as it is created if the parent's share has room for it.  Later the policy takes
- * the guarantee of leaves without applications and gives it to those that have
- * some, in the order in which the applications were submitted; a leaf with
- * applications keeps it.  Which leaves are active is yquota_internal.active_leaf.
+ * On each label that the template names, a leaf is active and has the
+ * template's capacity, or has no guarantee but the same maximum.  A leaf
+ * becomes active as it is created if the parent's share has room for it.  Later
+ * the policy takes the guarantee of leaves without applications and gives it to
+ * leaves with applications, in the order in which the applications were
+ * submitted.  A leaf with applications keeps its guarantee.
+ * yquota_internal.active_leaf has the active leaves.
  *
- * What active leaves hold is the sum of what the template says now, where Hadoop
- * adds up what it said when they became active; the two differ while the cluster
- * changes under a parent with a weight.
+ * Active leaves together hold the sum of the template's present capacities.
+ * Hadoop adds up the capacities of the moments when the leaves became active.
+ * The two differ while the cluster changes under a parent with a weight.
  *
  * Deciding is pure: figures of the hierarchy are computed (yq_hierarchy_compute),
  * nothing is written.
@@ -26,7 +27,7 @@
 #include "nodes/pg_list.h"
 #include "queues/hierarchy.h"
 
-/* What a leaf of a managed parent has to do. */
+/* The demand of a leaf of a managed parent. */
 typedef struct YqLeafDemand
 {
 	bool		has_applications;	/* live ones of any state */
@@ -45,18 +46,18 @@ typedef struct YqLeafChange
 extern List *yq_labels_of_new_leaf(const YqHierarchy *hierarchy, const YqQueue *parent);
 
 /*
- * What the policy changes about the leaves of a parent: YqLeafChange by label, and
- * leaves in the order in which they are decided.  Demands are by number of the
- * queue.  With "anew", as if no leaf was active, which is what a change of the
- * configuration does.
+ * The changes of the policy for the leaves of a parent:  YqLeafChange by label,
+ * and leaves in the order of decision.  Demands are by number of the queue.
+ * With "anew", the policy decides as if no leaf was active, as after a change
+ * of the configuration.
  */
 extern List *yq_queue_management_decide(const YqHierarchy *hierarchy, const YqQueue *parent,
 										const YqLeafDemand *demands, bool anew);
 
 /*
- * Add to a list of YqViolation the managed parents whose leaves have more than they
- * may, which Hadoop looks at before it changes anything.  It compares fractions of
- * the parent with the fraction that the parent has of its own parent; so do we.
+ * Add the managed parents whose leaves exceed them to a list of YqViolation, as
+ * Hadoop checks before any change.  It compares fractions of the parent with
+ * the fraction that the parent has of its own parent; so do we.
  */
 extern List *yq_queue_management_validate(YqHierarchy *hierarchy, List *violations);
 
@@ -64,11 +65,11 @@ extern List *yq_queue_management_validate(YqHierarchy *hierarchy, List *violatio
 extern bool yq_queue_management_is_due(YqHierarchy *hierarchy);
 
 /*
- * Run the policy for all managed parents and write what it changes: all of them
- * anew, or as it is done from time to time, which leaves out parents that create
+ * Run the policy for all managed parents and write its changes.  With anew it
+ * decides about all leaves; the periodic run leaves out parents that create
  * nothing beyond their guarantee.  The caller holds ShareRowExclusiveLock on
- * yquota_internal.queue_status.  Returns YqLeafChange; the hierarchy is still valid,
- * but yq_hierarchy_get() has another one if anything was changed.
+ * yquota_internal.queue_status.  Returns YqLeafChange; the hierarchy is still
+ * valid, but yq_hierarchy_get() has another one if anything was changed.
  */
 extern List *yq_queue_management_run(YqHierarchy *hierarchy, bool anew);
 

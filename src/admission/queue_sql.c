@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * queue_sql.c
- *	  Queues for SQL: the check of a transaction, and what is effective.
+ *	  Queues for SQL: the check of a transaction, and effective properties.
  *
  * A statement that changes the configuration has sessions forget their
  * hierarchy and asks for a check, which is a row of yquota_internal.queue_check
  * with a deferred trigger.  That trigger inserts a second such row, so that the
  * check comes after everything else that the transaction has deferred: it takes
- * a lock, and who holds it must not wait for a row of somebody who waits for it.
+ * a lock, and its holder must not wait for a row of a transaction that waits
+ * for the lock.
  *
  *-------------------------------------------------------------------------
  */
@@ -89,7 +90,7 @@ yq_sql_note_queue_change(PG_FUNCTION_ARGS)
 	if (yq_role_scope_is_restoring())
 		PG_RETURN_POINTER(NULL);
 
-	/* Whoever empties the table begins anew, as a cluster with another configuration. */
+	/* An emptied table begins anew, as a cluster with another configuration. */
 	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) &&
 		RelationGetRelid(trigger->tg_relation) == yq_table_oid(YQ_QUEUE))
 		execute_command("WITH a AS (DELETE FROM yquota_internal.active_leaf), "
@@ -135,7 +136,7 @@ report_violations(List *violations)
 			 errdetail("%s", details.data)));
 }
 
-/* Does the table say of a queue what is in force now? */
+/* Does the table have the present state of a queue? */
 static bool
 is_noted(const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueStatus *status)
 {
@@ -174,7 +175,7 @@ delete_status(const char *path)
 						  1, types, values, NULL, false, 0);
 }
 
-/* Note what is in force from now on. */
+/* Write the states that are in force from now on. */
 static void
 write_statuses(const YqHierarchy *hierarchy, const YqQueueStatuses *statuses)
 {
@@ -205,7 +206,10 @@ check_transaction(void)
 	YqQueueStatuses *statuses;
 	List	   *violations;
 
-	/* What others have committed is heard of by this, and nothing new until we commit. */
+	/*
+	 * The lock delivers the invalidations of other transactions, and keeps new
+	 * changes away until this one commits.
+	 */
 	LockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), ShareRowExclusiveLock);
 	CommandCounterIncrement();
 	hierarchy = yq_hierarchy_get();
@@ -224,7 +228,7 @@ check_transaction(void)
 	if (is_refresh)
 	{
 		(void) yq_queue_management_run(hierarchy, true);
-		/* limits may have been raised, for those who wait */
+		/* limits of waiting applications may have been raised */
 		(void) yq_applications_refresh();
 	}
 	is_refresh = false;
@@ -261,7 +265,7 @@ yq_sql_check_queues(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(NULL);
 }
 
-/* -- what is effective ----------------------------------------------------- */
+/* -- effective properties -------------------------------------------------- */
 
 /* The lines that lead to a queue in a drawing of the tree. */
 static char *
@@ -289,7 +293,7 @@ push_string(JsonbParseState **state, JsonbIteratorToken token, const char *text)
 	pushJsonbValue(state, token, &value);
 }
 
-/* What has been said of the queue before, which a sibling often shares. */
+/* The properties of the last queue, which a sibling often shares. */
 typedef struct InheritedMemo
 {
 	const YqQueue *queue;		/* NULL when nothing has been */
@@ -319,7 +323,7 @@ inherit_the_same(const YqQueue *a, const YqQueue *b)
 	return true;
 }
 
-/* What a queue does not set itself: {"property": {"value": …, "from": …}}. */
+/* The inherited properties of a queue: {"property": {"value": …, "from": …}}. */
 static Datum
 inherited_properties(const YqQueue *queue)
 {

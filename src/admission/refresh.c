@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * refresh.c
- *	  States of queues, and what a change of the configuration may do to queues
- *	  that are in force.
+ *	  States of queues, and the permitted changes of a configuration in force.
  *
  * Hadoop makes a new tree, as if it had just started, compares it with the one
  * in force, and then carries the new configuration into that, from root down.
@@ -39,7 +38,7 @@ yq_queue_state_name(bool is_running, int64 work)
 	return is_running ? "RUNNING" : work > 0 ? "DRAINING" : "STOPPED";
 }
 
-/* -- what is in force ------------------------------------------------------ */
+/* -- the state in force ---------------------------------------------------- */
 
 static YqQueueKind
 find_kind(YqBytes name)
@@ -52,7 +51,7 @@ find_kind(YqBytes name)
 	return YQ_QUEUE_LEAF;
 }
 
-/* What rows are read into. */
+/* The target of rows that are read. */
 typedef struct StatusReading
 {
 	const YqHierarchy *hierarchy;
@@ -181,7 +180,7 @@ is_leaf_kind(YqQueueKind kind)
 	return kind == YQ_QUEUE_LEAF;
 }
 
-/* What has become of a queue's kind; returns whether it is another queue now. */
+/* Compare the kind of a queue with the one in force; returns whether it is another queue now. */
 static bool
 change_kind(Refresh *refresh, YqQueue *queue, const YqQueueStatus *status)
 {
@@ -249,10 +248,10 @@ compare_statuses(const ListCell *a, const ListCell *b)
 }
 
 /*
- * A queue goes when it is stopped and nothing runs or waits in it.  Hadoop also lets go of
- * one that is RUNNING if a property is left that says it should be STOPPED.  One
- * that was created goes in any state, once nothing runs in it: with the queue above
- * it, or because nobody uses it.
+ * A queue goes when it is stopped and nothing runs or waits in it.  Hadoop also
+ * removes a RUNNING queue if a remaining property says STOPPED.  A dynamic
+ * queue goes in any state once nothing runs in it: with the queue above it, or
+ * because it is unused.
  */
 static void
 check_deletions(Refresh *refresh)

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * refresh.h
- *	  States of queues, and what a change of the configuration may do to queues
- *	  that are in force (DESIGN 5).
+ *	  States of queues, and the permitted changes of a configuration in force
+ *	  (DESIGN 5).
  *
- * yquota_internal.queue_status has what was in force when the configuration was
- * last changed: whether a queue runs, of what kind it was, how large a container
- * its applications have been promised.  From it and the configuration follows
- * what is in force now.  A queue that does not run is DRAINING while containers
- * run in it, else STOPPED.
+ * yquota_internal.queue_status has the state in force when the configuration
+ * was last changed: whether a queue runs, its kind, and the largest container
+ * that its applications have been promised.  The present state follows from it
+ * and from the configuration.  A queue that does not run is DRAINING while
+ * containers run in it, else STOPPED.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * request.c
- *	  What is asked for containers: how much, and on nodes of which label.
+ *	  Requests for containers: amounts and node labels.
  *
  *-------------------------------------------------------------------------
  */
@@ -47,7 +47,7 @@ yq_request_maximum(const YqHierarchy *hierarchy, const YqQueue *queue)
 
 	for (int i = 0; i < hierarchy->calculator.types; i++)
 	{
-		/* what runs is charged */
+		/* running containers are charged */
 		result[i] = Min(hierarchy->settings.maximum_allocation[i], YQ_ALLOCATION_MAX_AMOUNT);
 		if (has_nodes)
 			result[i] = Min(result[i], hierarchy->largest_node[i]);

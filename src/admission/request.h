@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * request.h
- *	  What is asked for containers: how much, and on nodes of which label
- *	  (cs-semantics 5.9).
+ *	  Requests for containers: amounts and node labels (cs-semantics 5.9).
  *
  * Checked and rounded as Hadoop's SchedulerUtils does, for application masters
- * and for what they ask for themselves.  Amounts are in native units, per type of
- * the hierarchy.
+ * and for their requests.  Amounts are in native units, per type of the
+ * hierarchy.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,8 +22,8 @@
 extern int64 *yq_request_maximum(const YqHierarchy *hierarchy, const YqQueue *queue);
 
 /*
- * Read what is asked for into amounts, which are nothing so far.  False with the
- * verdict filled when it names a type that there is none of.
+ * Read a requested resource into amounts, which are zero so far.  Returns false
+ * and fills the verdict when it names an unknown type.
  */
 extern bool yq_request_read(const YqHierarchy *hierarchy, const YqQueue *queue,
 							const YqResource *resource, int64 *amounts, YqVerdict *verdict);
@@ -37,9 +36,10 @@ extern bool yq_request_check(const YqHierarchy *hierarchy, const YqQueue *queue,
 extern void yq_request_normalize(const YqHierarchy *hierarchy, int64 *amounts, const int64 *maximum);
 
 /*
- * The label that containers are for, without blanks around it: what is asked for,
- * or (NULL) the default of the queue.  NULL stays NULL for a queue (NULL) that is
- * yet to be created.  False with the verdict filled when it cannot be had.
+ * The label that containers are for, without blanks around it: the requested
+ * one, or (NULL) the default of the queue.  NULL stays NULL for a queue (NULL)
+ * that is yet to be created.  Returns false and fills the verdict when the
+ * queue may not use the label.
  */
 extern bool yq_request_label(const YqHierarchy *hierarchy, const YqQueue *queue, const char *requested,
 							 const char **label, YqVerdict *verdict);

@@ -64,7 +64,7 @@ find_placed_queue(Decision *decision)
 		decision->admission->application.queue = pstrdup(decision->queue->path);
 }
 
-/* -- what the resource manager looks at ------------------------------------- */
+/* -- checks of the resource manager ---------------------------------------- */
 
 static void
 ask_for_place(Decision *decision)
@@ -78,8 +78,8 @@ ask_for_place(Decision *decision)
 }
 
 /*
- * Lock the configuration and choose the queue.  Where that has to be created
- * nobody else may submit meanwhile; this is known only afterwards.
+ * Lock the configuration and choose the queue.  While a queue must be created,
+ * no other transaction may submit; the placement tells whether that is so.
  */
 static bool
 place(Decision *decision)
@@ -157,7 +157,7 @@ check_access(Decision *decision)
 									  decision->queue_name, access.reason));
 }
 
-/* -- what the scheduler looks at --------------------------------------------- */
+/* -- checks of the scheduler ----------------------------------------------- */
 
 static bool
 check_system(Decision *decision)
@@ -212,7 +212,7 @@ have_queue(Decision *decision)
 	if (decision->queue == NULL && decision->placement.must_create && !create_queue(decision))
 		return false;
 	if (decision->queue == NULL && decision->placement.must_create)
-		return true;			/* nobody is to be let in: the queue would be there */
+		return true;			/* a dry run: the queue would exist */
 	if (decision->queue == NULL && yq_hierarchy_name_is_ambiguous(decision->hierarchy, decision->queue_name))
 		return refuse_submission(decision, "placement", NULL,
 								 psprintf("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.",
@@ -324,7 +324,7 @@ yq_leaf_may_take(const YqLeaf *leaf, const char *application_id, const char *use
 	return true;
 }
 
-/* Lock what has to stay as it is: queues and users with a limit, and the leaf. */
+/* Lock the queues and users with a limit, and the leaf, so that they stay as they are. */
 static void
 lock_leaf(Decision *decision)
 {
@@ -364,9 +364,9 @@ copy_answer(int column)
 }
 
 /*
- * The project has to be known.  One that pays in advance and has nothing left is refused, unless it was
- * agreed that it may go on: by itself and by all above it that have nothing left.
- * What is held for the application is there for it.
+ * The project must exist.  A prepaid project without credit is refused, unless
+ * it and all exhausted projects above it may overdraw.  A hold for the
+ * application counts as credit.
  */
 static bool
 check_credit(Decision *decision)
@@ -454,8 +454,9 @@ hold_for_activation(Decision *decision, const YqActivation *held)
 }
 
 /*
- * The application master, unless it runs elsewhere, is asked for once it is known what may start.  A user
- * without an application that has started does not become active by it, nor when it starts later
+ * The application master, unless it is unmanaged, is requested after the
+ * decision about activation.  A user without an active application does not
+ * become active by it, nor when it starts later
  * (UsersManager.activateApplication()).
  */
 static void
@@ -568,7 +569,7 @@ put_submission(YqRowBuilder *row, const YqSubmission *submission)
 	yq_row_put_text(row, submission->modify_acl);
 }
 
-/* What it asked for if it was refused, else what it is charged with. */
+/* The requested resource of a refused application, else the charged one. */
 static Datum
 am_resource(const YqSubmission *submission, const YqAdmission *admission)
 {
@@ -612,7 +613,7 @@ static YqSavedPlan insert_application = {
 	"timestamptz", "timestamptz", "timestamptz", "timestamptz", "text"}
 };
 
-/* What was refused is forgotten when it is submitted again. */
+/* A new submission deletes the refused application of the same id. */
 static void
 forget_refused(const char *application_id)
 {

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * submission.h
- *	  Letting an application in, or not (seed 004; cs-semantics 3).
+ *	  Admitting or refusing applications (seed 004; cs-semantics 3).
  *
  * Decided in the order of Hadoop 3.4.1's resource manager: placement, lifetime,
- * application master, priority, access; then what its scheduler looks at: the
+ * application master, priority, access; then the checks of its scheduler: the
  * limit of the cluster, the queue (which may have to be created), states and
- * limits of the queue, credit of the project (which Hadoop knows nothing of),
- * parallel applications, room for the application master.
+ * limits of the queue, credit of the project (not in Hadoop), parallel
+ * applications, room for the application master.
  *
  *-------------------------------------------------------------------------
  */
@@ -62,15 +62,16 @@ typedef struct YqAdmission
 } YqAdmission;
 
 /*
- * Decide.  When it is to be let in, locks what the decision depends on
- * (queue_lock.h) and creates the queue where that is needed; else nothing
- * is locked or changed.
+ * Decide.  With is_to_be_let_in, locks the rows that the decision depends on
+ * (queue_lock.h) and creates the queue where needed; else nothing is locked or
+ * changed.
  */
 extern YqAdmission yq_submission_decide(const YqSubmission *submission, bool is_to_be_let_in);
 
 /*
- * Record it, refused or not, and start what may start.  An application of that id
- * that was not refused is an error (ERRCODE_DUPLICATE_OBJECT).
+ * Record the application, refused or not, and activate the applications that
+ * may start.  An application of that id that was not refused is an error
+ * (ERRCODE_DUPLICATE_OBJECT).
  */
 extern void yq_submission_record(const YqSubmission *submission, YqAdmission *admission);
 
@@ -84,10 +85,10 @@ extern bool yq_leaf_may_take(const YqLeaf *leaf, const char *application_id, con
 							 YqVerdict *verdict);
 
 /*
- * What is asked for the application master, as it is charged: amounts in whole
+ * The request for the application master, as it is charged: amounts in whole
  * steps of the minimum allocation, at most the maximum one, and the partition.
- * queue is NULL when it is yet to be created; then the label may stay NULL.  False with
- * the verdict filled when that cannot be had.
+ * queue is NULL when it is yet to be created; then the label may stay NULL.
+ * Returns false and fills the verdict when the request cannot be met.
  */
 extern bool yq_am_request_decide(const YqHierarchy *hierarchy, const YqQueue *queue,
 								 const YqSubmission *submission, YqApplication *application,

@@ -54,7 +54,7 @@ optional_text(FunctionCallInfo fcinfo, int argument)
 	return PG_ARGISNULL(argument) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(argument));
 }
 
-/* Who asks: NULL for nobody, the resource manager. */
+/* The calling subject; NULL for the resource manager. */
 static const YqSubject *
 caller_arguments(FunctionCallInfo fcinfo, int caller, int groups)
 {

@@ -12,7 +12,7 @@
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
-/* What the limit of one leaf on one label comes from. */
+/* The inputs of the user limit of one leaf on one label. */
 typedef struct Computation
 {
 	const YqQueue *queue;
@@ -212,7 +212,7 @@ subtract_within_zero(const YqHierarchy *hierarchy, int64 *result, const int64 *a
 	result[YQ_VCORES] = Max(result[YQ_VCORES], 0);
 }
 
-/* What the queue may use: in the default partition, what others leave of it. */
+/* The limit of the queue; in the default partition, the part that other queues leave. */
 static int64 *
 queue_limit(const YqLeaf *leaf, const YqQueueLabel *configured)
 {

@@ -16,14 +16,14 @@
 
 #include "admission/leaf.h"
 
-/* The users among whom the queue is shared. */
+/* The users that share the queue. */
 typedef enum YqSharers
 {
 	YQ_ACTIVE_USERS,			/* those with demand: for scheduling */
 	YQ_ALL_USERS				/* for preemption */
 } YqSharers;
 
-/* What is the same for all users, palloc'd; none of the amounts is NULL. */
+/* The parts of a limit that are the same for all users, palloc'd; none of the amounts is NULL. */
 typedef struct YqUserLimit
 {
 	YqSharers	sharers;
@@ -31,11 +31,11 @@ typedef struct YqUserLimit
 	float4		weights;		/* sum of theirs */
 	float4		usage_ratio;	/* sum of all users' ratios of the partition */
 	int64	   *consumed;		/* that ratio of the partition */
-	int64	   *current_capacity;	/* guarantee, or what is consumed and one step */
-	int64	   *used;			/* what is shared: by sharers and one step, or current_capacity */
+	int64	   *current_capacity;	/* guarantee, or the consumption plus one step */
+	int64	   *used;			/* the shared amount: usage of the sharers plus one step, or current_capacity */
 	int64	   *share;			/* of one sharer of weight 1 */
 	int64	   *minimum_share;	/* by minimum-user-limit-percent */
-	int64	   *most;			/* what no user may exceed */
+	int64	   *most;			/* the bound of every user */
 	int64	   *limit;			/* for weight 1 */
 } YqUserLimit;
 
@@ -43,10 +43,10 @@ typedef struct YqUserLimit
 extern YqUserLimit *yq_user_limit_create(const YqHierarchy *hierarchy);
 
 /*
- * Set the amounts of a limit of which sharers, users, weights and usage_ratio are
- * set, for a leaf whose sharers use so much.  With ignores_exclusivity, for
- * containers that run where the nodes of a label are free, nothing but the
- * partition caps it.
+ * Set the amounts of a limit of which sharers, users, weights and usage_ratio
+ * are set, for a leaf with the given usage of its sharers.  With
+ * ignores_exclusivity, for containers on free nodes of a label, only the
+ * partition caps the limit.
  */
 extern void yq_user_limit_derive(const YqHierarchy *hierarchy, const YqQueue *queue, int label,
 								 bool ignores_exclusivity, const int64 *used_by_sharers,
@@ -59,7 +59,7 @@ extern YqUserLimit *yq_user_limit_compute(YqLeaf *leaf, int label, YqSharers sha
 /* The limit for a weight, palloc'd. */
 extern int64 *yq_user_limit_for(const YqLeaf *leaf, const YqUserLimit *limit, float4 weight);
 
-/* Whether a user who uses so much may be given more: he has not passed his limit. */
+/* Whether a user with this usage may be assigned more, being below the limit. */
 extern bool yq_user_may_be_assigned(const YqLeaf *leaf, const int64 *used, const int64 *limit);
 
 typedef struct YqHeadroom
@@ -73,7 +73,7 @@ typedef struct YqHeadroom
 	int64	   *headroom;		/* memory is never negative */
 } YqHeadroom;
 
-/* What is left to a user of a leaf on a label; reads what all queues use. */
+/* The headroom of a user of a leaf on a label; reads the usage of all queues. */
 extern YqHeadroom *yq_headroom_compute(YqLeaf *leaf, int label, const char *username);
 
 #endif							/* YQ_USER_LIMIT_H */

@@ -4,17 +4,17 @@
  *	  Telling quickly that a sealed table has no row of a key.
  *
  * A filter is a heap with one row a page, whose only column holds the bits of
- * that page; the first row says what the filter was made for.  The page of a
- * key is known by its hash, and so are a line of 64 bytes in it and the bits in
- * that line: one page and one cache line per question.  With 12 bits a key
- * about one answer in a hundred is a needless look into the index.
+ * that page; the first row describes the table for which the filter was made.
+ * The page of a key is known by its hash, and so are a line of 64 bytes in it
+ * and the bits in that line: one page and one cache line per question.  With 12
+ * bits a key about one answer in a hundred is a needless look into the index.
  *
- * Rows are read without asking who may see them: they are written together
- * with the table, which nobody finds before it is committed.
+ * Rows are read without checks of visibility: they are written together with
+ * the table, which no other transaction finds before the commit.
  *
- * Nobody writes to a sealed table, except who restores one: it is there before
- * its rows are, and may get a filter in between.  So a filter also says how far
- * its table went; rows that are appended make it longer.
+ * Only a restore writes to a sealed table: the table exists before its rows,
+ * and may get a filter in between.  So a filter also says how far its table
+ * went; rows that are appended make it longer.
  *
  *-------------------------------------------------------------------------
  */
@@ -49,10 +49,10 @@ PG_FUNCTION_INFO_V1(yq_sql_has_key_filter);
 
 StaticAssertDecl(LINE_BITS == 1 << 9, "a probe takes nine bits of the hash");
 
-/* The first row: what the filter was made for. */
+/* The first row: the table for which the filter was made. */
 typedef struct FilterHead
 {
-	uint32		server_major;	/* whose hash function */
+	uint32		server_major;	/* server version of the hash function */
 	Oid			file_number;	/* of the table */
 	uint32		page_count;		/* with bits */
 	BlockNumber block_count;	/* of the table */
@@ -189,7 +189,7 @@ yq_bloom_filter_open(Relation table)
 	if (relation->rd_rel->relam != HEAP_TABLE_AM_OID ||
 		!read_head(relation, &head) || !is_made_of(&head, table))
 	{
-		/* who is about to make it anew need not wait for us */
+		/* a transaction that rebuilds the filter need not wait for this one */
 		relation_close(relation, AccessShareLock);
 		return NULL;
 	}
@@ -249,7 +249,7 @@ set_bits(uint8 *bytes, const text *key, uint32 page_count)
 
 /*
  * Rows of transactions that failed do not count, and may lack the values that
- * are kept out of line.  The caller's lock keeps away who would add others.
+ * are kept out of line.  The caller's lock keeps other writers away.
  */
 static uint64
 scan_keys(Relation table, AttrNumber column, uint8 *bytes, uint32 page_count)
@@ -330,7 +330,7 @@ open_filter_table(Oid oid, LOCKMODE lockmode)
 	return table;
 }
 
-/* The column that a filter is of, after checking what it is written into. */
+/* The filtered column, after checks of the filter table. */
 static AttrNumber
 check_purpose(Relation filter, Relation table, const char *column_name)
 {

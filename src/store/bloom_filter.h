@@ -3,16 +3,15 @@
  * bloom_filter.h
  *	  Telling quickly that a sealed table has no row of a key.
  *
- * Whether a container is known must be asked of every stretch of history, and
- * nearly always the answer is no.  A Bloom filter of the keys answers with one
- * look at one page, where an index takes a descent.  Filters are made of
- * tables that are never written to again; without one everything works, only
- * slower.
+ * A look-up of a container must ask every sealed table of history, and nearly
+ * always the answer is no.  A Bloom filter of the keys answers with one look at
+ * one page, where an index takes a descent.  Filters are made of tables that
+ * are never written to again; without one everything works, only slower.
  *
- * A filter is a table beside the other one, named for it.  It says which file,
- * of what length, and which major version of the server it was made for, and is
- * ignored when that does not agree: after a restore, a rewrite or an upgrade,
- * until it is made anew.
+ * A filter is a table beside the other one, named for it.  It names the file,
+ * its length and the major version of the server for which it was made.  It is
+ * ignored when these differ: after a restore, a rewrite or an upgrade, until it
+ * is made anew.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +22,7 @@
 
 typedef struct YqBloomFilter YqBloomFilter;
 
-/* What filters look at of a key: the same for all filters. */
+/* The hash of a key, the same for all filters. */
 typedef struct YqKeyHash
 {
 	uint64		place;

@@ -8,7 +8,7 @@
  * those of the row before, cannot change a summary.  Leaving them out makes
  * such an index nearly free for a statement of many rows.
  *
- * Indexes with expressions or a predicate are none of our business.
+ * Indexes with expressions or a predicate are not handled here.
  *
  *-------------------------------------------------------------------------
  */

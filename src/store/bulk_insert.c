@@ -35,7 +35,7 @@ struct YqBulkInsert
 	TransitionCaptureState *transition; /* for them; NULL when none asks for it */
 	MemoryContext row_context;	/* reset at each flush */
 	int			column_count;
-	Datum	   *values;			/* of one row; null in columns that somebody */
+	Datum	   *values;			/* of one row; null in columns that an administrator */
 	bool	   *nulls;			/* added to the table and dropped again */
 	int			capacity;
 	bool		optimistic;
@@ -141,7 +141,7 @@ add_slot(YqBulkInsert *writer)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* What triggers and constraints say of a row; false when it is to be left out. */
+/* Run triggers and constraints for a row; false when a trigger drops the row. */
 static bool
 check_row(YqBulkInsert *writer, TupleTableSlot *slot)
 {
@@ -155,7 +155,7 @@ check_row(YqBulkInsert *writer, TupleTableSlot *slot)
 			ExecClearTuple(slot);
 			return false;
 		}
-		/* what a trigger returns does not outlive the row */
+		/* the tuple that a trigger returns does not outlive the row */
 		ExecMaterializeSlot(slot);
 	}
 	if (constraints != NULL && constraints->num_check > 0)

@@ -3,12 +3,12 @@
  * bulk_insert.h
  *	  Appending rows to yquota's own tables, many at a time.
  *
- * Rows are collected and inserted together with all index entries, whatever
- * indexes an administrator has added.  Privileges, constraints and triggers of
- * the table are not looked at, but by yq_bulk_insert_open_statement(): the tables
- * belong to the extension, and what is written here is what their constraints
- * say.  The caller holds no lock on the table; the writer takes RowExclusiveLock
- * until the end of the transaction.
+ * Rows are collected and inserted together with all index entries, also of
+ * indexes that an administrator has added.  Only
+ * yq_bulk_insert_open_statement() checks privileges and constraints and fires
+ * triggers: the tables belong to the extension, and the callers write valid
+ * rows.  The caller holds no lock on the table; the writer takes
+ * RowExclusiveLock until the end of the transaction.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,17 +44,17 @@ extern Relation yq_bulk_insert_relation(YqBulkInsert *writer);
 /* Collect a row; values are copied. */
 extern void yq_bulk_insert_put(YqBulkInsert *writer, Datum *values, bool *nulls);
 
-/* Insert what has been collected. */
+/* Insert the collected rows. */
 extern void yq_bulk_insert_flush(YqBulkInsert *writer);
 
 /*
- * Insert what has been collected without waiting for, or failing on, a row
- * with the same unique key.  Index entries are made in the order of the rows:
- * "before" (may be NULL) is called with the number of each row before its
- * entries are made, and "conflict", with the number of the row and where it
- * is, for each that could be a duplicate, before the entries of the next row
- * are made.  Waiting for other transactions in that order cannot deadlock
- * between statements that sort alike.
+ * Insert the collected rows without waiting for, or failing on, a row with the
+ * same unique key.  Index entries are made in the order of the rows:  "before"
+ * (may be NULL) is called with the number of each row before its entries are
+ * made, and "conflict", with the number of the row and where it is, for each
+ * that could be a duplicate, before the entries of the next row are made.
+ * Waiting for other transactions in that order cannot deadlock between
+ * statements that sort alike.
  */
 typedef void (*YqRowHandler) (void *argument, int row);
 typedef void (*YqConflictHandler) (void *argument, int row, ItemPointer tid);

@@ -43,7 +43,7 @@ typedef struct TableEntry
 	const char *name;
 	bool		may_have_children;	/* sealed stretches of history */
 	Oid			oid;			/* InvalidOid when not looked up; the version has been checked when it was */
-	Oid			signal;			/* what changes of its rows are told with; InvalidOid when never looked up */
+	Oid			signal;			/* relation whose invalidation signals changes of rows; InvalidOid when never looked up */
 	Oid			file_number;	/* the table's when "signal" was looked up */
 	bool		is_suspect;		/* its relation cache entry has changed since */
 } TableEntry;

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * catalog.h
- *	  Where yquota's own tables are, and what happens when they change.
+ *	  yquota's own tables, and signals of their changes.
  *
- * Tables are opened by C here and nowhere else, so that the checks stand in
- * one place: a table that a distribution engine has taken over would silently
- * read as empty, and is refused (DESIGN 6).
+ * C opens tables only here, so that the checks are in one place.  A table that
+ * a distribution engine has taken over would silently read as empty, and is
+ * refused (DESIGN 6).
  *
- * OIDs are cached per backend and dropped by one relation cache callback,
- * which also tells the caches built on these tables (see
- * yq_catalog_on_change).  Nothing is read in the callback.
+ * OIDs are cached per backend and dropped by one relation cache callback, which
+ * also signals the caches built on these tables (see yq_catalog_on_change).
+ * Nothing is read in the callback.
  *
  *-------------------------------------------------------------------------
  */
@@ -98,8 +98,8 @@ pg_noreturn extern void yq_catalog_refuse_version(void);
 extern Relation yq_table_open(YqTable table, LOCKMODE lockmode);
 
 /*
- * Has a table no pages?  Then it has no rows, whoever looks, which is cheaper to
- * know than that nobody sees any.
+ * Has a table no pages?  Then it has no rows for any snapshot, which is cheaper
+ * to check than to scan it.
  */
 extern bool yq_table_has_no_pages(YqTable table);
 
@@ -113,9 +113,9 @@ extern Oid	yq_index_oid(YqTable table, const char *index_name);
 extern AttrNumber yq_column(Relation relation, const char *name);
 
 /*
- * The newest committed state, whatever the transaction's isolation level:
- * charging reads timelines and books with it (DESIGN 2).  Registered; release
- * with UnregisterSnapshot.
+ * A snapshot of the newest committed state, at every isolation level: charging
+ * reads timelines and books with it (DESIGN 2).  Registered; release with
+ * UnregisterSnapshot.
  */
 extern Snapshot yq_latest_snapshot(void);
 
@@ -127,8 +127,9 @@ extern Snapshot yq_latest_snapshot(void);
 extern void yq_catalog_on_change(YqTable table, bool *flag);
 
 /*
- * The same for what is costly to read again: only when rows of the table have changed, as triggers
- * signal, or it has become another table.  VACUUM and ANALYZE are no such change.  The caller asks by
+ * Have "flag" set to false only when rows of the table have changed, as
+ * triggers signal, or it has become another table.  VACUUM and ANALYZE do not
+ * set it, so it fits caches that are costly to read again.  The caller calls
  * yq_catalog_accept_changes() before it looks at the flag.
  */
 extern void yq_catalog_on_change_of_rows(YqTable table, bool *flag);
@@ -137,8 +138,9 @@ extern void yq_catalog_accept_changes(void);
 /*
  * Have "flag" set to false also whenever a transaction or subtransaction aborts
  * or is prepared.  A cache needs it when it may be read by the very statement
- * that changes its table: if that fails, the server drops the messages of its
- * last command unsent, and what was read is no more.  Register once per backend.
+ * that changes its table: if the statement fails, the server drops the
+ * invalidations of its last command unsent, and the cached rows are gone.
+ * Register once per backend.
  */
 extern void yq_catalog_on_abort(bool *flag);
 

@@ -37,8 +37,8 @@ static bool clock_stands = false;	/* is it set by hand? */
 static TimestampTz clock_at = 0;	/* valid when clock_stands */
 
 /*
- * Read the table's row, if any.  What the leader of a parallel plan reads may
- * be older than the latest change and is not kept.
+ * Read the table's row, if any.  The leader of a parallel plan may read an
+ * older row, which is not kept.
  */
 static void
 read_clock_setting(void)

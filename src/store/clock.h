@@ -27,15 +27,15 @@ extern TimestampTz yq_clock_statement(void);
 /*
  * Milliseconds to sleep until the clock shows "until", at least 0.  While the
  * clock is set by hand it does not move by itself: the answer is then
- * YQ_CLOCK_STANDS for a future instant, and whoever sets the clock wakes the
- * sleeper (see yq_worker_wake_at_commit in worker/worker.h).
+ * YQ_CLOCK_STANDS for a future instant, and the transaction that sets the clock
+ * wakes the sleeper (see yq_worker_wake_at_commit in worker/worker.h).
  */
 #define YQ_CLOCK_STANDS (-1L)
 extern long yq_clock_milliseconds_until(TimestampTz until);
 
 /*
- * Read the setting again, whatever is cached; true when it differs from what
- * this backend knew.  For whoever is woken by the one who set it: the latch
+ * Read the setting again, ignoring the cache; true when it differs from the
+ * cached one.  For a process that the setting transaction has woken: the latch
  * is set before the invalidation is sent.
  */
 extern bool yq_clock_reread(void);

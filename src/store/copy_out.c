@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * copy_out.c
- *	  Rows that only yquota's owner may read, inserted by whoever asks.
+ *	  Rows that only yquota's owner may read, inserted as the calling role.
  *
  * archive() reads tables that its caller has no rights on and writes to a
  * table of the caller's choice, whose triggers, defaults and foreign server

@@ -3,9 +3,9 @@
  * index_scan.c
  *	  Looking up rows of yquota's own tables by an index on one text column.
  *
- * SnapshotSelf is what "at this moment" means to the server.  It may miss a
- * row that another transaction is replacing just now; who must not miss it
- * uses yq_index_scan_wait_for(), which looks with a dirty snapshot and waits.
+ * SnapshotSelf is the server's "at this moment".  It may miss a row that
+ * another transaction is replacing just now.  A caller that must not miss it
+ * uses yq_index_scan_wait_for(), which scans with a dirty snapshot and waits.
  *
  *-------------------------------------------------------------------------
  */
@@ -453,9 +453,9 @@ yq_index_scan_wait_for(YqIndexScan *finder, const text *key)
 	FinderPart *part = &finder->parts[0];
 
 	/*
-	 * With a row in place, whoever inserts another one is about to withdraw
-	 * it and may be waiting for us; and whoever deletes this one is waited
-	 * for by who changes it.
+	 * With a row in place, a transaction that inserts another one is about to
+	 * withdraw it and may be waiting for this one.  A transaction that changes
+	 * the row waits for one that deletes it.
 	 */
 	yq_index_scan_seek(finder, key);
 	if (find_next(finder))
@@ -475,7 +475,7 @@ yq_index_scan_wait_for(YqIndexScan *finder, const text *key)
 		if (!TransactionIdIsValid(busy))
 			return part->slot;
 
-		/* Who has come after us is about to withdraw. */
+		/* A transaction that came second is about to withdraw its row. */
 		if (yq_index_scan_is_ours(finder, key))
 			return NULL;
 

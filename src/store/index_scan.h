@@ -3,10 +3,10 @@
  * index_scan.h
  *	  Looking up rows of yquota's own tables by an index on one text column.
  *
- * Rows are seen as they are at this moment: what other transactions have
- * committed and what this one has done, up to and including the present
- * command.  A statement about containers has to know whatever was committed
- * before it touches a row, at every isolation level.
+ * Rows are seen as they are at this moment: with the commits of other
+ * transactions and the changes of this one, up to and including the present
+ * command.  A statement about containers must see all commits before it touches
+ * a row, at every isolation level.
  *
  * The inheritance children of the table, if any, are looked into as well: the
  * sealed stretches of the ledger are children of yquota.charge.
@@ -23,7 +23,7 @@ typedef struct YqIndexScan YqIndexScan;
 
 /*
  * Open in the current memory context.  Takes RowExclusiveLock, kept until the
- * end of the transaction, because callers go on to change what they find.
+ * end of the transaction, because callers go on to change the rows.
  */
 extern YqIndexScan *yq_index_scan_open(YqTable table, const char *index_name);
 extern void yq_index_scan_close(YqIndexScan *finder);
@@ -38,9 +38,9 @@ extern TupleTableSlot *yq_index_scan_next(YqIndexScan *finder);
 
 /*
  * The first row of a key, for many keys in ascending order ("C" collation),
- * which is cheaper than to seek them.  What was inserted since the first of
- * them may be missed: who finds none and has to be sure seeks the key.  The
- * slot is valid until the next call.
+ * which is cheaper than to seek them.  Rows inserted since the first key may be
+ * missed: a caller that finds none and must be sure seeks the key.  The slot is
+ * valid until the next call.
  */
 extern TupleTableSlot *yq_index_scan_advance(YqIndexScan *finder, const text *key);
 

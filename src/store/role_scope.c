@@ -47,7 +47,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-/* Who called the function that runs as the owner now; InvalidOid if none does. */
+/* The role that called the function that runs as the owner now; InvalidOid if none runs. */
 static Oid	caller = InvalidOid;
 
 Oid
@@ -232,7 +232,7 @@ yq_role_scope_acts_as(Oid role, const char *kind)
 
 PG_FUNCTION_INFO_V1(yq_sql_reads_all);
 
-/* reads_all(): whether whoever asks may see every project */
+/* reads_all(): whether the calling role may see every project */
 Datum
 yq_sql_reads_all(PG_FUNCTION_ARGS)
 {
@@ -254,7 +254,7 @@ yq_sql_readable_projects(PG_FUNCTION_ARGS)
 
 PG_FUNCTION_INFO_V1(yq_sql_acts_as);
 
-/* acts_as(kind): whether whoever asks is a role of that kind, or the owner */
+/* acts_as(kind): whether the calling role is allowed that kind, or is the owner */
 Datum
 yq_sql_acts_as(PG_FUNCTION_ARGS)
 {
@@ -263,7 +263,7 @@ yq_sql_acts_as(PG_FUNCTION_ARGS)
 
 PG_FUNCTION_INFO_V1(yq_sql_acting_role);
 
-/* acting_role(): who asks, as a name */
+/* acting_role(): the name of the calling role */
 Datum
 yq_sql_acting_role(PG_FUNCTION_ARGS)
 {
@@ -323,7 +323,7 @@ function_behind(Oid shell)
 	return found;
 }
 
-/* Call a function and let it know who asks. */
+/* Call a function on behalf of the calling role. */
 static Datum
 call_for(Oid reader, FunctionCallInfo call)
 {

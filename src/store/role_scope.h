@@ -12,13 +12,13 @@
 #ifndef YQ_ROLE_SCOPE_H
 #define YQ_ROLE_SCOPE_H
 
-/* The role whose rights decide what is shown, and that changes are told of. */
+/* The role whose privileges decide which rows are shown, and that the audit names. */
 extern Oid	yq_role_scope_role(void);
 
 /*
- * Have yq_role_scope_role() be the current user again while code of the reader runs, which
- * may call functions of others.  Returns what is to be put back afterwards, also
- * after an error.
+ * Have yq_role_scope_role() be the current user again while code of the reader
+ * runs, which may call functions of others.  The caller puts the returned role
+ * back afterwards, also after an error.
  */
 extern Oid	yq_role_scope_forget(void);
 extern void yq_role_scope_restore(Oid forgotten);
@@ -30,9 +30,10 @@ extern bool yq_role_scope_reads_all(Oid role);
 extern bool yq_role_scope_acts_as(Oid role, const char *kind);
 
 /*
- * Refuse to change a table in a security-restricted operation.  Its code belongs
- * to the owner of an index or a materialized view, and the session to whoever
- * maintains it, autovacuum included: it could not be told who made the change.
+ * Refuse to change a table in a security-restricted operation.  Its code
+ * belongs to the owner of an index or a materialized view, and the session to
+ * the maintaining role, autovacuum included: the role that made the change
+ * would be unknown.
  */
 extern void yq_role_scope_check_attributable(const char *table_name);
 

@@ -3,8 +3,8 @@
  * row_update.c
  *	  Changing rows of yquota's own tables, one by one, by their primary keys.
  *
- * The executor has routines for that, made for logical replication.  They cost a
- * fraction of what it takes to start and end a statement.
+ * The executor has routines for that, made for logical replication.  They cost
+ * a fraction of a statement's start and end.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,10 +29,10 @@ struct YqRowUpdate
 	EState	   *estate;
 	ResultRelInfo *result;
 	EPQState	recheck;
-	TupleTableSlot *key;		/* null but for what is looked for */
+	TupleTableSlot *key;		/* null but for the searched key */
 	TupleTableSlot *found;
 	bool		is_found;
-	TupleTableSlot *changed;	/* what it is to become */
+	TupleTableSlot *changed;	/* the new row */
 	bool		has_done[CMD_DELETE + 1];	/* by CmdType: some of these */
 };
 
@@ -100,7 +100,7 @@ set_column(const YqRowUpdate *changer, TupleTableSlot *slot, int column, Datum v
 	slot->tts_isnull[changer->columns[column] - 1] = false;
 }
 
-/* The row to be is what was found. */
+/* The new row starts as a copy of the found row. */
 static void
 copy_found(YqRowUpdate *changer)
 {

@@ -3,12 +3,13 @@
  * row_update.h
  *	  Changing rows of yquota's own tables, one by one, by their primary keys.
  *
- * What is done with one changer is one command, of which nothing is seen before it is
- * closed: a row may be changed once.  Indexes are kept and constraints looked at; triggers of
- * rows and statements fire as those of UPDATE, INSERT and DELETE do, but transition tables
- * are empty, as they are where logical replication applies changes.  Privileges are
- * not looked at.  A row that somebody else is changing is waited for, and is then
- * taken as it is, whatever the isolation level.
+ * All changes by one YqRowUpdate are one command, which becomes visible when it
+ * is closed: a row may be changed once.  Indexes are kept and constraints
+ * checked.  Triggers of rows and statements fire as for UPDATE, INSERT and
+ * DELETE, but transition tables are empty, as where logical replication applies
+ * changes.  Privileges are not checked.  The backend waits for another
+ * transaction that is changing the row, and then takes the newest row, at every
+ * isolation level.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +32,7 @@ extern YqRowUpdate *yq_row_update_open(YqTable table, const char *primary_key, c
 /* Find the row with a key, and lock it; false when there is none. */
 extern bool yq_row_update_find(YqRowUpdate *changer, const Datum *key);
 
-/* What a column of it is, which is not null. */
+/* The value of a column of the found row, which is not null. */
 extern Datum yq_row_update_value(const YqRowUpdate *changer, int column);
 
 /* Set a column of the row that was found, or of one that is to be inserted. */

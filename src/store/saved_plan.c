@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * saved_plan.c
- *	  SQL statements of ours that are run often.
+ *	  SQL statements of the library that are run often.
  *
  * They find rows by indexes, also while a table is small: a plan is kept, and the
  * table grows.
  *
- * Plans name tables and types by OID, so they are made anew when the table of
- * applications is heard of, which is what happens when the extension is dropped
- * and created again.
+ * Plans name tables and types by OID.  They are made anew after an invalidation
+ * of the table of applications, as when the extension is dropped and created
+ * again.
  *
  *-------------------------------------------------------------------------
  */
@@ -88,7 +88,7 @@ execute_saved_plan(YqSavedPlan *statement, Datum *values, const char *nulls, Sna
 		plan(statement);
 	(void) set_config_option("enable_seqscan", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
-	/* what the planner is kept from has a price that would pay for compiling */
+	/* the disabled plan types carry a cost that would trigger JIT compilation */
 	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	result = SPI_execute_snapshot(statement->plan, values, nulls, snapshot, InvalidSnapshot,

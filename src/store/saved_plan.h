@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * saved_plan.h
- *	  SQL statements of ours that are run often: planned once per session, and
- *	  run at the newest committed state whatever the isolation level.
+ *	  SQL statements of the library that are run often: planned once per
+ *	  session, and run at the newest committed state at every isolation level.
  *
  * Rows that such a statement changes are locked beforehand by other means
- * (queue_lock.h), so that it never meets one that somebody else is
+ * (queue_lock.h), so that it never meets a row that another transaction is
  * changing; triggers fire.
  *
  *-------------------------------------------------------------------------
@@ -21,8 +21,9 @@
 #define YQ_SAVED_PLAN_MAX_PARAMETERS 24
 
 /*
- * To be defined as static: what follows plans_each_time is for saved_plan.c.  Types
- * are names in pg_catalog, or in yquota when they begin with "yquota.".
+ * To be defined as static: the fields after plans_each_time belong to
+ * saved_plan.c.  Types are names in pg_catalog, or in yquota when they begin
+ * with "yquota.".
  */
 typedef struct YqSavedPlan
 {
@@ -35,15 +36,15 @@ typedef struct YqSavedPlan
 } YqSavedPlan;
 
 /*
- * Run it; nulls may be NULL when there are none.  Returns the number of rows.  The
- * caller is connected to SPI, where he finds what it returns.
+ * Run it; nulls may be NULL when there are none.  Returns the number of rows.
+ * The caller is connected to SPI, which has the returned rows.
  */
 extern uint64 yq_saved_plan_run(YqSavedPlan *statement, Datum *values, const char *nulls);
 
 /* The same for a SELECT without nulls among its values, at a snapshot. */
 extern uint64 yq_saved_plan_read(YqSavedPlan *statement, Datum *values, Snapshot snapshot);
 
-/* The same for who is not, and needs nothing but the number. */
+/* Run a statement without a connection to SPI; returns the number of rows. */
 extern uint64 yq_saved_plan_execute(YqSavedPlan *statement, Datum *values, const char *nulls);
 
 /* The first column of the rows that it returns, as strings (char *) in the caller's context. */

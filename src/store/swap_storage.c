@@ -1,20 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * swap_storage.c
- *	  Two tables of the same make exchange what they are stored in.
+ *	  Exchange of the storage of two tables with the same columns.
  *
- * That is how history is sealed: the table that everybody appends to hands its
- * rows to a new, empty child, in a time that does not depend on how many there
- * are.  Nothing is copied; rows of pg_class exchange the files that they name,
- * of the tables and of each index, with what the server knows of these files:
- * how far they are frozen, how large they are.  TOAST tables go with the rows
- * that point into them, by their OIDs.  All of it is an ordinary change of
- * catalogs: it is there when the transaction commits, on standbys too, and was
- * never there when it does not.
+ * That is how history is sealed: the table that sessions append to hands its
+ * rows to a new, empty child, in a time that does not depend on their number.
+ * No row is copied; rows of pg_class exchange the files of the tables and of
+ * each index, with the state of these files: how far they are frozen, how large
+ * they are.  TOAST tables go with the rows that point into them, by their OIDs.
+ * All of it is an ordinary change of catalogs: it is there when the transaction
+ * commits, on standbys too, and was never there when it does not.
  *
- * Who calls holds AccessExclusiveLock on both tables.  Both must look alike,
- * down to the numbers of their columns, and each index of the one must have
- * its like on the other; ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE otherwise.
+ * The caller holds AccessExclusiveLock on both tables.  Both must look alike,
+ * down to the numbers of their columns, and each index of the one must have its
+ * like on the other; ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE otherwise.
  *
  *-------------------------------------------------------------------------
  */
@@ -168,9 +167,9 @@ copy_class_row(Oid relation)
 }
 
 /*
- * What this transaction has created stays so through the exchange: files that
- * need no WAL are told by it (wal_level = minimal), and the cached entries must
- * not go on using the files they have open.
+ * The mark of files that this transaction has created goes with the exchange,
+ * because such files need no WAL (wal_level = minimal).  Cached entries must
+ * not go on using their open files.
  */
 static void
 note_new_files(Oid parent, Oid child)
@@ -188,7 +187,7 @@ note_new_files(Oid parent, Oid child)
 	relation_close(theirs, NoLock);
 }
 
-/* A TOAST table, if any, depends on the table whose values it holds. */
+/* A TOAST table, if any, depends on its table. */
 static void
 hand_over_toast(Oid toast, Oid new_owner)
 {
@@ -236,7 +235,7 @@ exchange_files(Relation catalog, CatalogIndexState indexes, Oid parent, Oid chil
 	heap_freetuple(their_row);
 }
 
-/* TOAST tables are named for their tables; people who look for them rely on it. */
+/* TOAST tables are named for their tables; administrators rely on it. */
 static void
 rename_toast(Oid table, const char *format)
 {
@@ -254,8 +253,8 @@ rename_toast(Oid table, const char *format)
 }
 
 /*
- * Autovacuum goes by what is counted per table: the child has got rows to
- * analyze, freeze and mark as visible to all; the parent has none left.
+ * Autovacuum goes by counts per table: the child has got rows to analyze,
+ * freeze and mark as visible to all; the parent has none left.
  */
 static void
 count_rows(Relation parent, Relation child)
@@ -328,7 +327,7 @@ yq_sql_exchange_storage(PG_FUNCTION_ARGS)
 	check_table(child);
 	check_alike(parent, child);
 
-	/* what serializable transactions have read is not in its place any more */
+	/* rows that serializable transactions have read have moved */
 	TransferPredicateLocksToHeapRelation(parent);
 	TransferPredicateLocksToHeapRelation(child);
 	count_rows(parent, child);

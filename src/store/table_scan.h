@@ -17,7 +17,7 @@ typedef struct YqRow
 {
 	TupleTableSlot *slot;
 	const AttrNumber *columns;
-	void	   *argument;		/* of who asked */
+	void	   *argument;		/* of the caller */
 } YqRow;
 
 typedef void (*YqRowReader) (const YqRow *row);
@@ -27,7 +27,7 @@ extern void yq_table_scan(YqTable table, Snapshot snapshot, const char *const *n
 						 YqRowReader reader, void *argument);
 
 /*
- * The same for rows in the order of an index whose first column is a text with
+ * Scan rows in the order of an index whose first column is a text with
  * collation "C": of one key, or, when "below" is not NULL, of the keys from
  * "from" up to, and without, "below".
  */
@@ -48,7 +48,7 @@ extern YqBytes yq_row_bytes(const YqRow *row, int column);
 /* The same of a boolean; null is false. */
 extern bool yq_row_bool(const YqRow *row, int column);
 
-/* The same of an integer, or what is given for null. */
+/* The integer in a column, or "otherwise" for null. */
 extern int32 yq_row_integer(const YqRow *row, int column, int32 otherwise);
 
 #endif							/* YQ_TABLE_SCAN_H */

@@ -3,13 +3,13 @@
  * give_way.c
  *	  Workers give way to commands that need their database to themselves.
  *
- * DROP DATABASE, ALTER DATABASE ... RENAME and SET TABLESPACE, and CREATE
+ * DROP DATABASE, ALTER DATABASE ...  RENAME and SET TABLESPACE, and CREATE
  * DATABASE from a template refuse to run while another process is connected,
  * after waiting a few seconds for it to go.  Before such a command the hook
  * takes the lock on the database that the command takes anyway, so that no
  * worker can connect any more, and ends the workers that are connected; the
- * command's own waiting does the rest.  Only for who owns the database:
- * others will be refused and must not be able to end workers.
+ * command's own waiting does the rest.  Only the owner of the database has this
+ * effect: other roles are refused and must not be able to end workers.
  *
  *-------------------------------------------------------------------------
  */

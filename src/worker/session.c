@@ -41,8 +41,8 @@ yq_worker_process_describe(BackgroundWorker *worker, const char *type, const cha
 }
 
 /*
- * Settings that a database or role may have changed and that what is done
- * depends on.  One of a newer server is left out on older ones.
+ * Settings that a database or role may have changed and on which the process
+ * depends.  One of a newer server is left out on older ones.
  */
 static void
 pin_settings(void)

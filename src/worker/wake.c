@@ -4,9 +4,9 @@
  *	  Waking, starting and signalling workers from other backends.
  *
  * Wishes of a transaction are kept in flags and carried out by a transaction
- * callback after the commit is visible, so that the worker finds what it was
- * woken for.  The callback may not fail: it reads shared memory, sets latches,
- * sends signals, and at worst warns.
+ * callback after the commit is visible, so that the worker finds the committed
+ * rows.  The callback may not fail: it reads shared memory, sets latches, sends
+ * signals, and at worst warns.
  *
  *-------------------------------------------------------------------------
  */
@@ -144,7 +144,7 @@ wake_at_transaction_end(XactEvent event, void *arg)
 		start_worker_now();
 }
 
-/* What both wishes need: the callback, and what it has to know. */
+/* Prepare either wish: register the callback and read the data that it needs. */
 static void
 prepare_wake(void)
 {
