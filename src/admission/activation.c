@@ -273,7 +273,7 @@ fits_some_user(Pass *pass, int slot, const int64 *amounts)
 	return false;
 }
 
-/* Could something start on a label?  Whoever is first, his limit is none of a larger weight. */
+/* Could an application start on a label?  The largest weight bounds the limit of the first user. */
 static bool
 may_succeed_on(Pass *pass, int slot, const YqApplication *newcomer)
 {

@@ -317,7 +317,10 @@ owner_of(const YqApplication *application)
 	return subject;
 }
 
-/* May it go there?  Whoever asks, or its owner, has to have access to the target. */
+/*
+ * May the application move to the target?  The caller or else its owner needs
+ * access to the target.
+ */
 static void
 check_move_target(const Locked *locked, const YqQueue *target, const char *target_name, const YqSubject *caller)
 {

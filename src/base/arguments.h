@@ -3,8 +3,8 @@
  * arguments.h
  *	  Arguments and results of SQL functions that more than one module takes.
  *
- * What must not be null is an error with ERRCODE_NULL_VALUE_NOT_ALLOWED that names
- * the argument.
+ * A null where none is allowed is an error with ERRCODE_NULL_VALUE_NOT_ALLOWED
+ * that names the argument.
  *
  *-------------------------------------------------------------------------
  */

@@ -85,7 +85,7 @@
 #define rd_newRelfilelocatorSubid		rd_newRelfilenodeSubid
 #endif
 
-/* 16: what a relation's cache entry calls its file, and its number alone */
+/* 16: the name of a relation's file in its cache entry, and of the file's number */
 #if PG_VERSION_NUM >= 160000
 #define YQ_FILE_NUMBER(relation)		((relation)->rd_locator.relNumber)
 #define YQ_FILE_OF(relation)			((relation)->rd_locator)

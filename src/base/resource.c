@@ -326,7 +326,7 @@ yq_resource_make(const YqResourceEntry *entries, int count)
 		insert_entry(sorted, i, &entry);
 	}
 
-	/* Only now, so that a repeated name is refused whatever its amounts. */
+	/* After the check of names, so that a repeated name is refused with any amounts. */
 	for (int i = 0; i < count; i++)
 	{
 		if (sorted[i].amount != 0)

@@ -7,8 +7,8 @@
  * unique, zero amounts are left out.  Two equal vectors are therefore equal
  * byte for byte, which is what equality, hashing and the rate classes of
  * charging rely on.  Amounts are native units (MiB for memory-mb, whole cores
- * for vcores, devices for yarn.io/gpu) and may be negative in differences;
- * whoever needs them non-negative checks it.  A name that a vector does not
+ * for vcores, devices for yarn.io/gpu) and may be negative in differences; a
+ * caller that needs them non-negative checks it.  A name that a vector does not
  * have stands for the amount 0 everywhere.
  *
  * Nothing here reads a catalog: every function is immutable and parallel safe.
@@ -79,7 +79,8 @@ extern uint64 yq_resource_hash_extended(const YqResource *resource, uint64 seed)
 
 /*
  * Total order for sorting: by the amounts of the first name in which the two
- * differ.  It extends fits_in: what fits in another vector sorts no later.
+ * differ.  It extends fits_in: a vector that fits in another one sorts no
+ * later.
  */
 extern int	yq_resource_compare(const YqResource *a, const YqResource *b);
 
@@ -117,7 +118,7 @@ extern int64 yq_resource_reduce(const YqResource *resource, YqResource **shape);
 
 /*
  * A sum of vectors, kept in a memory context of the caller's.  It adds in 128
- * bits, so only what is read out has to fit: errors as for yq_resource_add().
+ * bits, so only the final sum has to fit: errors as for yq_resource_add().
  */
 typedef struct YqResourceSum YqResourceSum;
 extern YqResourceSum *yq_resource_sum_create(MemoryContext context);

@@ -10,15 +10,15 @@
  *
  * An amount is a decimal number and perhaps a suffix.  A bare number counts
  * native units.  A number with a suffix is a quantity as Kubernetes and YARN
- * write it, so it counts what those count:
+ * write it, so it counts their units:
  *
  *	  memory-mb			bytes, of which the native unit is 2^20
  *	  names in -milli	whole cores or devices, the native unit is a thousandth
  *	  all others		native units
  *
  * so memory-mb=4Gi is 4096, cpu-milli=500m is 500, cpu-milli=2k is 2000000 and
- * vcores=2000m is 2.  Evaluation is exact; what is no whole number of native
- * units is an error, never rounded.
+ * vcores=2000m is 2.  Evaluation is exact; a number that is no whole number of
+ * native units is an error, never rounded.
  *
  * Binary is a version byte, a count byte and for each entry a length byte, the
  * name and a signed 64-bit amount in network order.  Only canonical values are
@@ -221,7 +221,7 @@ append_digits(int128 *number, const char *digits, int count)
 	return true;
 }
 
-/* What a suffix after the amount of "name" stands for; false if unknown. */
+/* The factor of a suffix after the amount of "name"; false if unknown. */
 static bool
 apply_suffix(Token name, Token suffix, Quantity *quantity)
 {

@@ -5,7 +5,7 @@
  *	  (DESIGN 4).
  *
  * Each function unpacks its arguments and calls resource.c.  The support
- * functions of indexes free what they detoast, because a sort or an index scan
+ * functions of indexes free detoasted values, because a sort or an index scan
  * calls them many times in one memory context.
  *
  *-------------------------------------------------------------------------

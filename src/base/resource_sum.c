@@ -7,8 +7,8 @@
  * only the final sum must fit in int64.  So whether a sum is an error does not
  * depend on the order of the rows, nor on how parallel workers divided them.
  *
- * Of what is asked for there may be more than int64 holds; its sum is the largest
- * amount then, and no error (yquota_internal.demand()).
+ * Requested resources may exceed int64; their sum is then the largest amount,
+ * and no error (yquota_internal.demand()).
  *
  * The state lives in the memory context of the aggregate.  As with sum() of
  * numbers NULLs are skipped and the sum of no rows is NULL.

@@ -4,8 +4,8 @@
  *	  The configuration parameters yquota.*; times are in milliseconds, but for
  *	  yq_seal_interval, which may be months.
  *
- * No setting changes an amount: they decide when and whether something is
- * done, never what it costs (DESIGN 1).
+ * No setting changes an amount: they decide when and whether work is done,
+ * never an amount of money (DESIGN 1).
  *
  *-------------------------------------------------------------------------
  */

@@ -54,7 +54,7 @@ yq_power_of_ten(int exponent)
 	return power;
 }
 
-/* a = a * b for b of one limb; returns what is carried out. */
+/* a = a * b for b of one limb; returns the carry. */
 static uint64
 multiply_limb(YqWide *a, uint64 b)
 {
@@ -373,7 +373,7 @@ yq_price_form(YqDecimal multiplier, YqDecimal base_price, int64 unit)
 	YqPrice		product;
 
 	Assert(unit > 0);
-	/* what nearly all prices are */
+	/* nearly all prices have few decimals */
 	if (decimals <= YQ_PRICE_DECIMALS &&
 		!__builtin_mul_overflow(multiplier.digits, base_price.digits, &product) &&
 		!__builtin_mul_overflow(product, yq_power_of_ten(YQ_PRICE_DECIMALS - decimals), &product))

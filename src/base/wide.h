@@ -9,8 +9,8 @@
  * is an unsigned 128-bit integer that counts 10^-18 credits.
  *
  * A million containers of 1 TB over ten years at a price of a million credits
- * come to about 10^27 credits, 2^250 units: far inside.  What does not fit all
- * the same is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, never a wrong sum.
+ * come to about 10^27 credits, 2^250 units: far inside.  A value that does not
+ * fit is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, never a wrong sum.
  *
  * Nothing here rounds except yq_price_form and yq_divide_half_even.
  *
@@ -65,7 +65,7 @@ yq_wide_is_zero(const YqWide *a)
 	return any == 0;
 }
 
-/* What fits is below 2 to that power. */
+/* Valid amounts are below 2 to that power. */
 #define YQ_AMOUNT_BITS 300
 
 /*

@@ -16,7 +16,7 @@
 #include "pricing/timeline.h"
 #include "utils/array.h"
 
-/* Whose container: what decides which factors and outages apply. */
+/* The payer of a container, which decides about factors and outages. */
 typedef struct YqPayer
 {
 	const char *project;

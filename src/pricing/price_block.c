@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * price_block.c
- *	  What many intervals in a row cost, without looking at each of them.
+ *	  The cost of many consecutive intervals, without reading each of them.
  *
- * Blocks are kept as long as their intervals are.  One that is asked for the
- * first time is not made: a single walk along it is as quick.
+ * Blocks live as long as their intervals.  The first request for a block does
+ * not make it: adding up its intervals once is as quick.
  *
  *-------------------------------------------------------------------------
  */
@@ -105,7 +105,7 @@ forget_blocks(const YqTimeline *timeline)
 	pair_count = resource_count * (resource_count - 1) / 2;
 }
 
-/* Forget what intervals were in that have changed since. */
+/* Forget the blocks of intervals that have changed since. */
 static void
 synchronize_blocks(const YqTimeline *timeline)
 {
@@ -137,7 +137,7 @@ prices_of(const YqTimeline *timeline, int interval)
 	return &timeline->prices[(Size) interval * timeline->resource_count];
 }
 
-/* Take a interval into account that may be one of the extremes of a pair. */
+/* Take an interval into account that may be one of the extremes of a pair. */
 static void
 widen(const YqTimeline *timeline, Extremes *extremes, int left, int right, int interval)
 {

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * price_block.h
- *	  What many intervals in a row cost, without looking at each of them.
+ *	  The cost of many consecutive intervals, without reading each of them.
  *
- * Which of two resources of an allocation is the dearer one in a interval depends
- * only on the ratio of their prices.  So a block of neighbouring intervals knows,
- * of each pair of resources, in which interval that ratio is lowest and in which
- * it is highest: where both say the same, so do all between them, and the block
- * costs the dearest resource's sum of price x time.  Blocks belong to the
- * timeline, not to an allocation; those of 64 intervals are made when they are
- * asked for, those of 64 x 64 from them.
+ * Which of two resources of an allocation is the dearer one in an interval
+ * depends only on the ratio of their prices.  So a block of neighbouring
+ * intervals knows, of each pair of resources, in which interval that ratio is
+ * lowest and in which it is highest: where both say the same, so do all between
+ * them, and the block costs the dearest resource's sum of price x time.  Blocks
+ * belong to the timeline, not to an allocation; blocks of 64 intervals are made
+ * on request, blocks of 64 x 64 from them.
  *
  * Exact: ratios are compared as cross products, sums are integers.
  *
@@ -22,7 +22,7 @@
 
 #define YQ_INTERVALS_PER_BLOCK 64
 
-/* What a block of intervals costs an allocation without factors. */
+/* The cost of a block of intervals for an allocation without factors. */
 typedef struct YqBlockCost
 {
 	int			intervals;		/* how many of them the block has */

@@ -3,9 +3,9 @@
  * price_interval_sql.c
  *	  A bill, interval by interval, as a set-returning SQL function.
  *
- * What rate_class.c adds up, told one by one: the prices of everything that an
- * allocation holds, its factor and its cost for each interval in which none of
- * them changes.  Points of the timeline that change none of them do not cut.
+ * The parts of the sums of rate_class.c: the prices of all resources of an
+ * allocation, its factor and its cost for each interval in which none of them
+ * changes.  Points of the timeline that change none of them do not cut.
  *
  *-------------------------------------------------------------------------
  */

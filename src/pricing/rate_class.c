@@ -7,20 +7,20 @@
  * its class.  A class has, per resource of its shape, the cost from the
  * beginning of the timeline's window to the start of every 64th interval, and
  * two cursors at the places last looked at, one for starts and one for ends of
- * intervals, which makes a stream of events in time order a walk of one step.
- * Where these sums do not reach, short intervals are walked; what a walk passes
- * over is added 64 intervals and more at a time where price_block.c knows how.
+ * intervals, so an event of a stream in time order moves a cursor by one step.
+ * Beyond these sums intervals are added one by one, or 64 and more at a time
+ * where price_block.c has a block.
  *
- * Balances ask another question: what one unit of each of many classes costs
- * from the same instant on until now, and not by resource.  For that a class
- * remembers one sum, up to the start of the interval last looked at.
+ * Balances need another sum: the cost of one unit of each of many classes from
+ * the same instant on until now, not by resource.  For that a class remembers
+ * one sum, up to the start of the interval last looked at.
  *
  * Sums are integers in units of 10^-24 credits, or finer by 6 decimals per
  * dimension of factors; they become amounts only at the end.
  *
- * A interval whose price times amount has more than 128 bits has no cost.  Only
- * an interval that contains some of it is out of range: a class whose sums pass
- * over such a interval gives them up and walks every interval.
+ * An interval whose price times amount has more than 128 bits has no cost.
+ * Only an interval that contains some of it is out of range: a class with such
+ * an interval in its sums drops them and adds every interval.
  *
  *-------------------------------------------------------------------------
  */
@@ -56,7 +56,7 @@ enum
 	CURSOR_COUNT
 };
 
-/* What one unit of the shape costs from some instant on. */
+/* The cost of one unit of the shape from an instant on. */
 typedef struct UnitCost
 {
 	TimestampTz from;
@@ -77,7 +77,7 @@ struct YqRateClass
 	uint64	   *amounts;
 	const char **names;
 
-	/* what the following was computed from */
+	/* the state that the following was computed from */
 	uint64		generation;
 	uint64		fills;
 	YqFactorSet *factors;		/* NULL when none is named */
@@ -87,7 +87,7 @@ struct YqRateClass
 	int			block_room;
 	YqWide	   *block_sums;		/* block_room x part_count */
 	int			walked;			/* since blocks were last added, in blocks */
-	bool		out_of_range;	/* a interval without cost was passed over */
+	bool		out_of_range;	/* an interval without cost was passed over */
 	bool		only_walks;		/* one of those lies within the window */
 	Cursor		cursors[CURSOR_COUNT];
 	UnitCost	unit;
@@ -337,7 +337,7 @@ map_resources(YqRateClass *rate_class)
 	}
 }
 
-/* Drop what was computed from intervals that have changed since. */
+/* Drop sums over intervals that have changed since. */
 static void
 drop_what_changed(YqRateClass *rate_class)
 {
@@ -383,7 +383,7 @@ synchronize_class(YqRateClass *rate_class)
 }
 
 /*
- * The dearest resource of the shape in a interval: its number in the shape, or
+ * The dearest resource of the shape in an interval: its number in the shape, or
  * -1 when nothing is due.
  */
 static int
@@ -434,8 +434,8 @@ add_cost(const YqRateClass *rate_class, TimestampTz at, YqPrice price, uint64 ti
 }
 
 /*
- * Add what "microseconds" of a interval cost, to the sum of the resource charged
- * or, when there is only one sum, to that.
+ * Add the cost of "microseconds" of an interval to the sum of the charged
+ * resource, or to the only sum.
  */
 static void
 add_time(YqRateClass *rate_class, int interval, uint64 microseconds,
@@ -525,7 +525,7 @@ extend_blocks(YqRateClass *rate_class, int block)
 	}
 }
 
-/* Whether the sums up to a interval are a short walk from where a cursor is. */
+/* Whether the sums up to an interval are a short walk from where a cursor is. */
 static inline bool
 is_near(const Cursor *cursor, int interval)
 {
@@ -628,7 +628,7 @@ sums_between(YqRateClass *rate_class, TimestampTz from, TimestampTz to, YqWide *
 	add_time(rate_class, last, (uint64) (to - timeline->interval_from[last]), sums, true);
 }
 
-/* What a unit of a sum in the class's own units is, in units of an amount. */
+/* The unit of the class's sums, in units of an amount. */
 static YqPrice
 amount_scale(const YqRateClass *rate_class)
 {

@@ -1,18 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * rate_class.h
- *	  What an allocation costs between two instants, exactly.
+ *	  The exact cost of an allocation between two instants.
  *
  * Allocations with the same shape (amounts divided by their greatest common
  * divisor) and the same set of factors form a rate class: each of its
- * containers costs weight (the divisor) times what the shape costs.  The cost
+ * containers costs weight (the divisor) times the cost of the shape.  The cost
  * of a shape from some origin on is a piecewise linear function of time; its
  * values at every 64th interval of the timeline are kept, so that any two
- * instants are at most a short walk apart (DESIGN 3, "How O(1) works").
+ * instants are a few intervals from such values (DESIGN 3, "How O(1) works").
  *
- * At every instant the dearest resource is charged, and what each resource
- * contributed is summed apart, which gives the dominant one of a interval.  A
- * class is never reduced to one resource.
+ * At every instant the dearest resource is charged, and the contribution of
+ * each resource is summed apart, which gives the dominant one of an interval.
+ * A class is never reduced to one resource.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,9 +28,9 @@
 typedef struct YqRateClass YqRateClass;
 
 /*
- * Bring prices up to date; to be called at the start of whatever prices
- * something.  Returns the version of the timeline.  Classes found before are
- * invalid afterwards.
+ * Bring prices up to date; called at the start of every function that prices.
+ * Returns the version of the timeline.  Classes found before are invalid
+ * afterwards.
  */
 extern int64 yq_rate_class_refresh(void);
 
@@ -51,9 +51,9 @@ extern YqRateClass *yq_rate_class_require(const YqResource *allocation,
 										  ArrayType *factors, uint64 *weight);
 
 /*
- * Classes live across refreshes as long as this stays the same.  Whoever keeps
- * one makes sure that its resource types exist when it is used again: asking it
- * for a cost does.
+ * Classes live across refreshes as long as this stays the same.  A caller that
+ * keeps a class checks that its resource types exist when it uses the class
+ * again: computing a cost does so.
  */
 extern uint64 yq_rate_class_generation(void);
 
@@ -87,12 +87,12 @@ extern bool yq_rate_class_try_cost_at(YqRateClass *rate_class, uint64 weight,
 									  TimestampTz at, uint64 microseconds,
 									  YqWide *amount, const char **dominant);
 
-/* What an allocation is charged by at an instant. */
+/* The prices that charge an allocation at an instant. */
 typedef struct YqPricesInForce
 {
 	TimestampTz until;			/* where the next interval of the timeline
 								 * begins; DT_NOEND in the last one */
-	bool		is_forgiven;	/* an outage that nobody pays for */
+	bool		is_forgiven;	/* an outage, which costs nothing */
 	int			part_count;		/* resources of the shape */
 	const char *names[YQ_RESOURCE_MAX_ENTRIES]; /* live as long as the class */
 	YqPrice		prices[YQ_RESOURCE_MAX_ENTRIES];	/* per native unit and second */

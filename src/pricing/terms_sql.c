@@ -3,9 +3,8 @@
  * terms_sql.c
  *	  A query that is answered as if prices had been others.
  *
- * What an amount depends on is read from tables, or from rows that take their
- * place for as long as one query runs: nothing is written, and nobody else
- * sees or waits for anything.
+ * Prices are read from tables, or from rows that take their place while one
+ * query runs.  Nothing is written, and no other session sees the rows or waits.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,7 +38,7 @@ rows_argument(FunctionCallInfo fcinfo, int argument)
 	return PG_ARGISNULL(argument) ? NULL : PG_GETARG_ARRAYTYPE_P(argument);
 }
 
-/* Run the query, whose parameters are from, to and project. */
+/* Run the query with the parameters from, to and project. */
 static void
 run_query(FunctionCallInfo fcinfo, const char *query)
 {
@@ -74,9 +73,9 @@ put_rows(ReturnSetInfo *result)
 }
 
 /*
- * cost_under_terms(query, base_prices, multipliers, factors, from, to, project):
- * what a query of two columns, project and amount, returns.  Not strict: terms
- * that are NULL are those of the tables.
+ * cost_under_terms(query, base_prices, multipliers, factors, from, to,
+ * project): the rows of a query of two columns, project and amount.  Not
+ * strict: terms that are NULL are those of the tables.
  */
 Datum
 yq_sql_cost_under_terms(PG_FUNCTION_ARGS)

@@ -3,10 +3,10 @@
  * timeline.c
  *	  The cache of prices in force: intervals, window, refreshing.
  *
- * One memory context holds the intervals, another one what the small tables
- * hold (resource types, base prices, factors, outages, rules).  The latter are
- * read again on every change; the long table, the multipliers, only from the
- * instant on from which the changes since the last refresh bear on prices.
+ * One memory context holds the intervals, another one the rows of the small
+ * tables (resource types, base prices, factors, outages, rules).  The latter
+ * are read again on every change; the long table, the multipliers, only from
+ * the instant on from which the changes since the last refresh bear on prices.
  * Reading tables is in timeline_load.c.
  *
  * The relation cache callback only clears "is_current"; see store/catalog.h.
@@ -32,7 +32,7 @@
 
 static YqTimeline timeline;
 static MemoryContext timeline_context = NULL;	/* intervals */
-static MemoryContext tables_context = NULL; /* what small tables hold */
+static MemoryContext tables_context = NULL; /* rows of small tables */
 static bool is_current = false;
 static bool is_loading = false; /* still set when loading failed */
 static bool has_own_changes = false;
@@ -316,8 +316,8 @@ fill_cache(YqTimelineLoader *loader, int kept, TimestampTz from)
 }
 
 /*
- * What the leader of a parallel plan reads may be older than a change that it
- * has been told of already, and is not kept longer than needed.
+ * The leader of a parallel plan may read rows that are older than the
+ * invalidations that it has received; they are not kept longer than needed.
  */
 static Snapshot
 loading_snapshot(void)
@@ -416,7 +416,7 @@ yq_timeline_refresh(void)
 	loaded_from = yq_table_oid(YQ_PRICING_CHANGE);
 	is_loading = true;
 
-	/* What is loaded below is as new as any message that comes from now on. */
+	/* The snapshot below is as new as any message that comes from now on. */
 	is_current = true;
 	if (timeline.interval_count == 0 || is_window_too_long())
 		load_window(first_window_from());
@@ -460,8 +460,8 @@ yq_timeline_reach(TimestampTz instant)
 }
 
 /*
- * Readers of what was added up under an earlier version ask this over and over:
- * the last answer is kept.
+ * Readers of sums of an earlier version call this often: the last answer is
+ * kept.
  */
 TimestampTz
 yq_timeline_changed_from(int64 version)

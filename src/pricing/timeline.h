@@ -4,16 +4,16 @@
  *	  The prices in force at every instant, as each backend has them cached.
  *
  * Time is cut into intervals at every point of a multiplier, a base price, a
- * factor, and at both ends of every outage; within a interval nothing that
- * bears on an amount changes.  The cache holds a window of intervals that
- * reaches from some full hour on to the future and grows backwards on demand,
- * so that a new connection need not read years of prices.
+ * factor, and at both ends of every outage; within an interval no price, factor
+ * or outage changes.  The cache holds a window of intervals that reaches from
+ * some full hour on to the future and grows backwards on demand, so that a new
+ * connection need not read years of prices.
  *
  * The cache is filled with the newest committed state, not the transaction's
- * snapshot (DESIGN 2), and is brought up to date by yq_timeline_refresh()
- * only: within a statement prices do not move.  The version that it returns
- * is recorded with what was priced, so that a change which became visible too
- * late for a statement can be told from one that it saw.
+ * snapshot (DESIGN 2), and is brought up to date by yq_timeline_refresh() only:
+ * within a statement prices do not move.  The returned version is recorded with
+ * each amount, so that a change which became visible too late for a statement
+ * differs from one that it saw.
  *
  * Floor: pricing.  Nothing here knows of containers or of the books.
  *
@@ -25,16 +25,16 @@
 #include "pricing/timeline_load.h"
 
 /*
- * Bring the cache up to date and return it.  To be called once at the start of
- * whatever prices something; pointers into the timeline and rate classes got
- * earlier are invalid afterwards.
+ * Bring the cache up to date and return it.  Called once at the start of every
+ * function that prices; pointers into the timeline and rate classes got earlier
+ * are invalid afterwards.
  */
 extern const YqTimeline *yq_timeline_refresh(void);
 
 /*
  * From the next refresh on, price by other terms; by those of the tables again
- * when "terms" is NULL.  The caller keeps them, and takes them back whatever
- * happens: meanwhile everything in this session is priced by them.
+ * when "terms" is NULL.  The caller keeps them, and takes them back also after
+ * an error: meanwhile everything in this session is priced by them.
  */
 extern void yq_timeline_assume(const YqTerms *terms);
 
@@ -62,7 +62,7 @@ extern int	yq_timeline_interval(TimestampTz instant);
 /* Index of a resource type, or -1 when it is not one. */
 extern int	yq_timeline_resource(const char *name, int name_length);
 
-/* The full hour (UTC) at or before an instant: what accruals count from. */
+/* The full hour (UTC) at or before an instant: the start of accruals. */
 extern TimestampTz yq_timeline_full_hour(TimestampTz instant);
 
 /* The end of the last period that is closed or about to be; DT_NOBEGIN for none. */

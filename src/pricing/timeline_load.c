@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * timeline_load.c
- *	  Reading what a timeline is made of.
+ *	  Reading the rows that a timeline is made of.
  *
  *-------------------------------------------------------------------------
  */
@@ -448,7 +448,7 @@ yq_timeline_load_changes(YqTimelineLoader *loader, int64 known_version, int64 *n
 		*own |= TransactionIdIsCurrentTransactionId(xmin);
 		earliest = Min(earliest,
 					   DatumGetTimestampTz(column_value(slot, relation, "effective_from")));
-		/* a cache that does not exist yet need not know what changed */
+		/* a cache that does not exist yet needs no changes */
 		if (known_version == YQ_NO_VERSION && !*own)
 			break;
 	}

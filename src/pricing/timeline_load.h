@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * timeline_load.h
- *	  Reading what a timeline is made of.
+ *	  Reading the rows that a timeline is made of.
  *
- * All reads of one fill see the same snapshot, the loader's.  What the small
- * tables hold goes into the timeline itself, allocated in the current memory
- * context; points of base prices and multipliers go into the loader.
+ * All reads of one fill see the same snapshot, the loader's.  Rows of the small
+ * tables go into the timeline itself, allocated in the current memory context;
+ * points of base prices and multipliers go into the loader.
  *
  *-------------------------------------------------------------------------
  */
@@ -65,10 +65,10 @@ typedef struct YqChargingRule
 typedef struct YqTimeline
 {
 	/*
-	 * What was computed per interval under another generation must go: the
-	 * window has moved.  Within a generation, fill number n kept the first
-	 * kept_by_fill[n % YQ_REMEMBERED_FILLS] intervals as they were and
-	 * replaced all later ones, factors, outages and rules.
+	 * Values per interval of another generation must go: the window has moved.
+	 * Within a generation, fill number n kept the first kept_by_fill[n %
+	 * YQ_REMEMBERED_FILLS] intervals as they were and replaced all later ones,
+	 * factors, outages and rules.
 	 */
 	uint64		generation;
 	uint64		fills;
@@ -81,7 +81,7 @@ typedef struct YqTimeline
 	int			interval_count;
 	TimestampTz *interval_from;	/* [0] is where the window begins */
 	YqPrice    *prices;			/* interval_count x resource_count */
-	bool	   *in_outage;		/* per interval: nobody pays */
+	bool	   *in_outage;		/* per interval: it costs nothing */
 
 	int			factor_count;
 	YqFactor   *factors;		/* sorted by dimension, name */
@@ -128,10 +128,10 @@ typedef struct YqMultiplierPoint
 	YqDecimal	multiplier;
 } YqMultiplierPoint;
 
-/* What is read from tables before intervals are made of it. */
+/* Rows of tables before intervals are made of them. */
 typedef struct YqTimelineLoader
 {
-	YqTimeline *timeline;		/* gets what the small tables hold */
+	YqTimeline *timeline;		/* gets the rows of the small tables */
 	Snapshot	snapshot;
 	const YqTerms *terms;		/* NULL when all tables are read */
 	int			group_count;

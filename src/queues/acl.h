@@ -4,11 +4,11 @@
  *	  Lists of users and groups as Hadoop writes them: "user1,user2 group1".
  *
  * Read as Hadoop 3.4.1 does (checked by running its AccessControlList):
- * everything up to the first blank is users, the rest groups; both are parted by
- * commas or newlines and trimmed.  A part that is "*" opens the list to
- * everybody, a "*" among other names is a name.  Nothing is refused: whatever
- * cannot match anybody matches nobody.  A user written ~name matches whoever
- * acts through that real user.
+ * everything up to the first blank is users, the rest groups; both are parted
+ * by commas or newlines and trimmed.  A part that is "*" opens the list to
+ * every user, a "*" among other names is a name.  No list is refused: a name
+ * that cannot exist matches no user.  A user written ~name matches every user
+ * for whom that real user acts.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,11 +26,11 @@ typedef struct YqAcl
 	const char **groups;		/* sorted */
 } YqAcl;
 
-/* Who asks; groups in the order in which they were given, the primary one first. */
+/* A user, with groups in the given order, the primary one first. */
 typedef struct YqSubject
 {
 	const char *username;
-	const char *real_username;	/* who acts for him; NULL: nobody */
+	const char *real_username;	/* the real user that acts for the user; NULL for none */
 	bool		groups_known;
 	int			group_count;
 	const char **groups;
@@ -62,13 +62,13 @@ typedef enum YqAclMatch
 /* Parse into the current memory context. */
 extern YqAcl *yq_acl_parse(const char *text);
 
-/* Why somebody is on the list; "*name" becomes the user or group that is. */
+/* The reason for which a subject is on the list; *name becomes the matching user or group. */
 extern YqAclMatch yq_acl_match(const YqAcl *acl, const YqSubject *subject, const char **name);
 
 /* The name in the words of a sentence: user "alice", everybody ... */
 extern char *yq_acl_match_text(YqAclMatch match, const char *name);
 
-/* Remove what Java's String.trim() removes from both ends. */
+/* Trim a string as Java's String.trim() does. */
 extern char *yq_trim(const char *begin, const char *end);
 
 #endif							/* YQ_ACL_H */

@@ -3,8 +3,8 @@
  * calculator.c
  *	  Arithmetic on resources as the CapacityScheduler does it.
  *
- * A conversion of Java's from a floating-point number to an integer keeps what
- * fits: not a number becomes zero, what is too large the largest integer.
+ * Java converts a floating-point number to the nearest integer in range: not a
+ * number becomes zero, a number that is too large the largest integer.
  *
  *-------------------------------------------------------------------------
  */
@@ -131,8 +131,8 @@ sort_shares(double *shares, int count)
 }
 
 /*
- * The largest shares decide, then the second largest, and so on.  Shares of what the
- * cluster has nothing of are infinite, on both sides, and passed over.
+ * The largest shares decide, then the second largest, and so on.  Shares of a
+ * type that the cluster lacks are infinite on both sides, and skipped.
  */
 static int
 compare_shares(const YqCalculator *calculator, const int64 *cluster,
@@ -318,7 +318,7 @@ round_amount_up(int64 amount, int64 step)
 	return divide_by_integer_and_ceil(amount, step) * step;
 }
 
-/* What the default calculator makes of an amount of memory. */
+/* The resource that the default calculator makes of an amount of memory. */
 static void
 set_memory_alone(const YqCalculator *calculator, int64 *result, int64 memory)
 {

@@ -10,8 +10,9 @@
  * truncated.
  *
  * There are two calculators.  The default one decides by memory alone, though
- * all types are added and subtracted; what it rounds has one core if it has any
- * memory, and nothing else.  The dominant one compares shares of the cluster.
+ * all types are added and subtracted; a resource that it rounds has one core if
+ * it has any memory, and no other type.  The dominant one compares shares of
+ * the cluster.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,7 +37,7 @@ extern bool yq_amounts_are_none(const YqCalculator *calculator, const int64 *a);
 /* The same amounts? */
 extern bool yq_amounts_are_equal(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
-/* Is every amount of a at most that of b, whatever the calculator? */
+/* Is every amount of a at most that of b, for both calculators? */
 extern bool yq_amounts_fit_in(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
 /* Negative, zero, positive: a is less than, like, more than b in the cluster. */
@@ -49,16 +50,16 @@ extern const int64 *yq_amounts_min(const YqCalculator *calculator, const int64 *
 extern const int64 *yq_amounts_max(const YqCalculator *calculator, const int64 *cluster,
 								   const int64 *a, const int64 *b);
 
-/* Does a fit in b, in what the calculator looks at? */
+/* Does a fit in b, in the types of the calculator? */
 extern bool yq_amounts_fit_in_by(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
 /* to := to + a */
 extern void yq_amounts_add(const YqCalculator *calculator, int64 *to, const int64 *a);
 
-/* How many times b fits in a, by what the calculator looks at. */
+/* How many times b fits in a, by the types of the calculator. */
 extern int64 yq_amounts_available_containers(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
-/* Is there anything of what the calculator looks at? */
+/* Is any amount of the calculator's types above zero? */
 extern bool yq_amounts_any_above_none(const YqCalculator *calculator, const int64 *a);
 
 /* a / b: of memory, or of their largest shares; may be infinite, the latter not a number. */

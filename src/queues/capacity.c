@@ -4,8 +4,8 @@
  *	  Notations of capacity and maximum-capacity.
  *
  * Numbers are those of Java: a percentage or weight is a float of 32 bits, an
- * absolute amount a whole number with an optional unit, which makes MiB of
- * whatever it is, also of what is no memory.
+ * absolute amount a whole number with an optional unit, which converts to MiB
+ * for every type, also for types other than memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -122,8 +122,8 @@ trim(char *text)
 /* -- the reader of absolute amounts --------------------------------------- */
 
 /*
- * One name and amount.  What is unknown is skipped, an amount that is no whole
- * number an error.
+ * One name and amount.  An unknown name is skipped; an amount that is no whole
+ * number is an error.
  */
 static void
 read_absolute_amount(YqCapacity *capacity, int64 *amounts, char *name, char *value,

@@ -3,17 +3,17 @@
  * capacity.h
  *	  Notations of capacity and maximum-capacity (DESIGN 5).
  *
- * A capacity is written as a percentage (12.5), a weight (2w), absolute
- * amounts ([memory=10240,vcores=12]) or a vector of all three
- * ([memory=50%,vcores=2w]).  Hadoop has two readers, both of which look at
- * every capacity; what one of them does not understand is nothing to it.
+ * A capacity is written as a percentage (12.5), a weight (2w), absolute amounts
+ * ([memory=10240,vcores=12]) or a vector of all three ([memory=50%,vcores=2w]).
+ * Hadoop has two readers, and both read every capacity; a reader ignores a
+ * notation that it does not understand.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef YQ_CAPACITY_H
 #define YQ_CAPACITY_H
 
-/* What a number in a vector says. */
+/* The unit of a number in a vector. */
 typedef enum YqCapacityUnit
 {
 	YQ_CAPACITY_NONE,			/* the vector does not have the resource */
@@ -37,11 +37,11 @@ typedef struct YqCapacity
 	float4		weight;			/* -1 when it is none */
 	int64	   *amounts;		/* absolute amounts; NULL for none */
 	YqCapacityEntry *vector;	/* one per resource type; NULL when it is empty */
-	const char *problem;		/* what Hadoop fails with; NULL when it reads it */
+	const char *problem;		/* Hadoop's error; NULL when Hadoop reads the capacity */
 } YqCapacity;
 
 /*
- * Read a capacity, which may be NULL, palloc'ing what it holds.  "names" are the
+ * Read a capacity, which may be NULL, into palloc'd memory.  "names" are the
  * resource types, "types" their number.
  */
 extern void yq_capacity_parse(YqCapacity *capacity, const char *text,

@@ -113,12 +113,12 @@ derive_fractions(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueLabe
 	label->maximum_fraction = finite_quotient(hierarchy, cluster, label->effective_maximum,
 											  above == NULL ? nothing : above->effective_maximum);
 	label->absolute_capacity = label->capacity_fraction * (above == NULL ? 0 : above->absolute_capacity);
-	/* with vectors, nothing leaves what was configured */
+	/* with vectors, the configured fractions stay */
 	if (hierarchy->settings.is_legacy || label->maximum_fraction > 0)
 		label->absolute_maximum = label->maximum_fraction * (above == NULL ? 0 : above->absolute_maximum);
 }
 
-/* Amounts of a queue in absolute mode, scaled down to what its parent has. */
+/* Amounts of a queue in absolute mode, scaled down to its parent's amounts. */
 static void
 set_absolute_amounts(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueLabel *label)
 {
@@ -296,7 +296,7 @@ yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label, const int
 
 /* -- templates of managed parents ------------------------------------------ */
 
-/* What of the partition an active leaf has. */
+/* The fraction of the partition that an active leaf has. */
 static void
 set_template_fractions(const YqHierarchy *hierarchy, YqQueue *queue)
 {
@@ -397,7 +397,7 @@ typedef struct Share
 	int			type;
 	double		cluster;		/* of the label's partition */
 	double		overall;		/* not yet given to a child */
-	double		batch;			/* what was left before this kind of capacity */
+	double		batch;			/* the remaining amount before this kind of capacity */
 	double		weights;		/* sum of the children's */
 	double		ratio;			/* for amounts that are more than there is */
 } Share;
@@ -440,7 +440,7 @@ ratio_of_amounts(const Share *share)
 
 	if (share->parent->kind == YQ_QUEUE_MANAGED_PARENT)
 		return 1;
-	/* root is all of the partition, whatever is configured for it */
+	/* root is the whole partition, with any configured capacity */
 	if (share->parent->parent != NULL && share->above->capacity.vector == NULL)
 		return 1;
 	for (int i = 0; i < share->parent->child_count; i++)
@@ -501,7 +501,7 @@ to_amount(double value)
 	return isnan(value) ? 0 : (int64) value;
 }
 
-/* Give a child what it gets of the resource; returns how much that is. */
+/* Set a child's amount of the resource; returns the amount. */
 static double
 give(Share *share, YqQueueLabel *label)
 {

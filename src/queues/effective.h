@@ -20,26 +20,26 @@
 #include "queues/hierarchy.h"
 
 /*
- * Fill what is marked so in hierarchy.h, unless that has been done: from totals
- * and cluster, and not from what is used.
+ * Fill the computed fields of hierarchy.h once, from the totals and the
+ * cluster, and not from usage.
  */
 extern void yq_hierarchy_compute(YqHierarchy *hierarchy);
 
-/* Read what running containers hold, and what is reserved, as committed now. */
+/* Read the usage of running containers and the reservations, as committed now. */
 extern void yq_hierarchy_read_usage(YqHierarchy *hierarchy);
 
 /* Containers that name a queue which is gone, by its path or short name. */
 extern int64 yq_containers_elsewhere(const YqHierarchy *hierarchy, const char *path);
 
 /*
- * What is left of the default partition for a queue, by what is used as last read:
- * amounts, palloc'd; negative where others use more than they may.
+ * The part of the default partition that is left for a queue, by usage as last
+ * read: amounts, palloc'd; negative where other queues exceed their limits.
  */
 extern int64 *yq_queue_limit(const YqHierarchy *hierarchy, const YqQueue *queue);
 
 /*
- * What fractions of the partition, and of the queue's guarantee on a label, are those
- * amounts, which the queue uses?
+ * The fractions of the partition, and of the queue's guarantee on a label, that
+ * the used amounts are.
  */
 extern float4 yq_queue_absolute_used(const YqHierarchy *hierarchy, int label, const int64 *used);
 extern float4 yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label, const int64 *used);
@@ -47,7 +47,7 @@ extern float4 yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *la
 /* Do all children together take their capacity from weights? */
 extern bool yq_children_use_weights(const YqQueue *queue);
 
-/* Set the effective amounts of a queue's children, whose own ones are set. */
+/* Set the effective amounts of the children of a queue with effective amounts. */
 extern void yq_vector_compute_children(const YqHierarchy *hierarchy, YqQueue *queue);
 
 #endif							/* YQ_EFFECTIVE_H */

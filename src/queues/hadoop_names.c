@@ -24,7 +24,7 @@
 
 #include "base/compat.h"
 
-/* What a pattern is, in the bits of the fifth argument. */
+/* Properties of a pattern, in the bits of the fifth argument. */
 #define PATTERN_HAS_QUEUE	0x01
 #define PATTERN_HAS_NAME	0x02
 #define PATTERN_IS_WILDCARD	0x04
@@ -98,7 +98,7 @@ begins_with(Span text, Span beginning)
 		 memcmp(text.start, beginning.start, beginning.length) == 0);
 }
 
-/* What stands between a beginning and an end of a text, if that may be a name. */
+/* The text between a beginning and an end, if it may be a name. */
 static bool
 name_between(Span text, Span beginning, Span end, int bits, Span *name)
 {
@@ -121,7 +121,7 @@ name_between(Span text, Span beginning, Span end, int bits, Span *name)
 	return true;
 }
 
-/* The pattern of what stands behind the path of a queue, or -1. */
+/* The pattern of the text behind the path of a queue, or -1. */
 static int
 pattern_of_queue(Matcher *matcher, Span suffix, int wildcard, Span *name)
 {

@@ -3,15 +3,15 @@
  * hadoop_xml.c
  *	  The properties in a configuration file of Hadoop (cs-semantics 1.2, 1.3).
  *
- * Reads the XML that such files are made of: one element configuration with
- * elements property, whose name, value and final are elements or attributes;
- * what else stands in a property is skipped.  A file of ten thousand queues is
- * read in milliseconds and in the memory of its longest value, which reading
- * it into a tree (the server's xmltable()) is not.
+ * Reads the XML of such files: one element configuration with elements property
+ * that have name, value and final as elements or attributes.  Other content of
+ * a property is skipped.  A file of ten thousand queues is read in milliseconds
+ * and in the memory of its longest value, which reading it into a tree (the
+ * server's xmltable()) is not.
  *
  * Nothing is ever resolved: a document type declaration, where entities would
  * be defined, is refused, and so are references to entities but the five that
- * XML itself defines.  Includes are told, not followed.
+ * XML itself defines.  Includes are reported, not followed.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +31,7 @@
 /* Elements within elements; files of Hadoop have three. */
 #define MAX_DEPTH 32
 
-/* What is being collected, by the element that it stands in. */
+/* The field being collected, by its element. */
 typedef enum XmlField
 {
 	FIELD_NONE,
@@ -54,7 +54,7 @@ typedef struct XmlReader
 	XmlSpan		open[MAX_DEPTH];	/* names of the elements around p */
 	int			depth;
 	bool		had_root;
-	XmlField	field;			/* what characters are collected for */
+	XmlField	field;			/* target of the collected characters */
 	StringInfoData token;		/* characters of the element being read */
 
 	/* the property being read; none outside of one */
@@ -104,7 +104,7 @@ at(XmlReader *reader, const char *word)
 	return strncmp(reader->p, word, strlen(word)) == 0;
 }
 
-/* Move behind the next end; what is the construct that it ends. */
+/* Move behind the next "end", which closes the construct "what". */
 static void
 skip_past(XmlReader *reader, const char *end, const char *what)
 {
@@ -122,7 +122,7 @@ skip_xml_space(XmlReader *reader)
 		reader->p++;
 }
 
-/* Name of an element or attribute: whatever XML's syntax does not end it with. */
+/* Name of an element or attribute: all characters up to one with which XML's syntax ends it. */
 static XmlSpan
 read_xml_name(XmlReader *reader)
 {
@@ -265,7 +265,7 @@ field_of(XmlSpan element)
 	return FIELD_NONE;
 }
 
-/* Hand out a property; NULLs for what it does not have. */
+/* Report a property; missing parts are NULL. */
 static void
 put_property(XmlReader *reader, bool has_name, bool has_value)
 {
@@ -290,7 +290,7 @@ begin_property(XmlReader *reader)
 	reader->has_name = reader->has_value = reader->final = false;
 }
 
-/* What the name of the element that ends, or is empty, means. */
+/* Handle the end of an element, or an empty element. */
 static void
 end_element(XmlReader *reader, XmlSpan element)
 {
@@ -306,7 +306,7 @@ end_element(XmlReader *reader, XmlSpan element)
 	}
 }
 
-/* What the name of an element that begins means, apart from its attributes. */
+/* Handle the beginning of an element, without its attributes. */
 static void
 begin_element(XmlReader *reader, XmlSpan element)
 {
@@ -494,7 +494,7 @@ yq_hadoop_xml_read(const char *text, YqHadoopPropertyReader put, void *argument)
 
 /* -- for SQL --------------------------------------------------------------- */
 
-/* What hadoop_xml_properties() is returning. */
+/* The result rows of hadoop_xml_properties(). */
 typedef struct PropertyRows
 {
 	ReturnSetInfo *rows;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * hierarchy.c
- *	  The hierarchy of queues in memory: what is found in it, and amounts.
+ *	  The hierarchy of queues in memory: look-ups and amounts.
  *
  *-------------------------------------------------------------------------
  */

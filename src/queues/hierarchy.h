@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * hierarchy.h
- *	  The hierarchy of queues in memory: what is configured, inherited, and how
- *	  much each queue may use (DESIGN 5).
+ *	  The hierarchy of queues in memory: configured and inherited properties,
+ *	  and the limits of each queue (DESIGN 5).
  *
  * A hierarchy is made of rows (queue, queue_label, queue_user, node_label,
- * scheduler_setting ...) and is told of whatever is wrong with them by
- * validate.h; here nothing is refused.  A row without a row for its parent is an
- * orphan: it is in the array of queues, but nobody's child.
+ * scheduler_setting ...) and validate.h reports their errors; nothing is
+ * refused here.  A row without a row for its parent is an orphan: it is in the
+ * array of queues, but no queue's child.
  *
  * Amounts are in native units, fractions floats of 32 bits (calculator.h).
  *
@@ -64,12 +64,12 @@ typedef struct YqInheritedValue
 	const char *from;			/* path of a queue, or one of the above; NULL for Hadoop's default */
 } YqInheritedValue;
 
-/* What is configured for a queue on the nodes of a label, and what follows. */
+/* The configuration of a queue on the nodes of a label, and computed figures. */
 typedef struct YqQueueLabel
 {
 	int			label;			/* number; 0 is the default partition */
 	bool		is_configured;	/* false: a created queue has a weight there, and no more */
-	bool		is_active;		/* of a leaf of a managed parent: it has what its template says */
+	bool		is_active;		/* of a leaf of a managed parent: it has the template's capacity */
 	YqCapacity	capacity;
 	YqCapacity	maximum;
 	float4		configured;		/* fraction of the parent */
@@ -117,10 +117,10 @@ typedef struct YqQueue
 	bool		is_dynamic;		/* auto-created by the second generation */
 	bool		creates_v2;		/* may have dynamic children, unless it is a managed parent */
 	int			most_children;	/* that may be there when one is created */
-	int			maximum_depth;	/* of what is created below a static queue */
+	int			maximum_depth;	/* of queues created below a static queue */
 	bool		fails_beyond_guarantee; /* fail-on-exceeding-parent-capacity */
 	bool		is_removed_when_unused;
-	YqQueueLabel *template_labels;	/* of a managed parent: what its leaves get, by number */
+	YqQueueLabel *template_labels;	/* of a managed parent: capacities of its leaves, by number */
 	int			template_label_count;
 	int			configured_state;	/* 0, 'R' or 'S' */
 
@@ -140,7 +140,7 @@ typedef struct YqQueue
 	const char *maximum_allocation_problem;
 	int64		maximum_lifetime;	/* seconds; not positive for none */
 	int64		default_lifetime;
-	int64		checked_default_lifetime;	/* what must not exceed the maximum */
+	int64		checked_default_lifetime;	/* the lifetime that must not exceed the maximum */
 	bool		default_lifetime_is_specified;
 	int			maximum_applications;	/* configured; -1 when it is not */
 	const char *multi_node_policy;	/* NULL for none */
@@ -149,7 +149,7 @@ typedef struct YqQueue
 	const char *own_partitions; /* ordering-policy.exclusive-enforced-partitions; NULL for none */
 	YqAcl	   *acls[YQ_QUEUE_OPERATION_COUNT]; /* NULL: not set, nor by a template */
 	const char *priority_acl;	/* acl_application_max_priority; NULL for none */
-	List	   *priority_groups;	/* what it says, YqPriorityGroup; see admission/access.h */
+	List	   *priority_groups;	/* the parsed list of YqPriorityGroup; see admission/access.h */
 	bool		priority_is_parsed;
 	int32		default_priority;	/* of applications; 0 when it is not set */
 	YqUserWeight *own_weights;
@@ -167,7 +167,7 @@ typedef struct YqQueue
 	int			most_applications_per_user;
 } YqQueue;
 
-/* What is configured once; defaults filled in. */
+/* Settings of the whole scheduler; defaults filled in. */
 typedef struct YqSchedulerSettings
 {
 	bool		is_legacy;
@@ -180,7 +180,7 @@ typedef struct YqSchedulerSettings
 	int			max_parallel_apps;
 	const char *multi_node_policy;
 	int			maximum_depth;	/* auto-queue-creation-v2.maximum-queue-depth */
-	int64		expiration_seconds; /* of dynamic queues that nobody uses */
+	int64		expiration_seconds; /* of unused dynamic queues */
 	int64	   *minimum_allocation;
 	int64	   *maximum_allocation;
 	/* which of them are set, for telling where a value came from */
@@ -303,7 +303,7 @@ extern bool yq_hierarchy_workflow_priority(const YqHierarchy *hierarchy, const c
 /* The number of a label, or -1. */
 extern int	yq_hierarchy_label(const YqHierarchy *hierarchy, const char *label);
 
-/* What a queue has configured for a label, or NULL. */
+/* The configuration of a queue for a label, or NULL. */
 extern YqQueueLabel *yq_queue_label(const YqQueue *queue, int label);
 
 /* May the queue use nodes of that label? */

@@ -3,12 +3,14 @@
  * hierarchy_load.c
  *	  The hierarchy of queues in memory: making it from rows, and keeping it.
  *
- * Each session keeps one, made anew when a change of a table it is made from is
- * heard of (see yq_catalog_on_change_of_rows): a change by another session before this
- * session's next statement, an own one at once, and again when it is rolled
- * back.  The newest committed state is read, whatever the isolation level.
+ * Each session keeps one, made anew after an invalidation of a table that it is
+ * made from (see yq_catalog_on_change_of_rows): a change by another session
+ * before this session's next statement, an own one at once, and again when it
+ * is rolled back.  The newest committed state is read, at every isolation
+ * level.
  *
- * Parents are resolved before their children, so that inheriting is copying.
+ * Parents are resolved before their children, so that a queue inherits by
+ * copying.
  *
  *-------------------------------------------------------------------------
  */
@@ -143,7 +145,7 @@ order_queues(YqHierarchyLoader *loader)
 	if (hierarchy->root != NULL)
 		append_subtree(hierarchy, hierarchy->root, 0);
 	hierarchy->orphan_count = loader->row_count - hierarchy->queue_count;
-	/* those that hang from nothing, and what hangs from them */
+	/* orphans and the queues below them */
 	for (int i = 0; i < loader->row_count; i++)
 	{
 		YqQueue    *queue = loader->rows[i]->queue;
@@ -246,8 +248,9 @@ yq_hierarchy_get(void)
 		return kept;
 
 	/*
-	 * A change that comes while the tables are read sets it back.  What a parallel
-	 * plan reads may be older than a change that has been heard of already.
+	 * A change that comes while the tables are read sets it back.  A parallel
+	 * plan may read rows that are older than an invalidation that has been
+	 * received already.
 	 */
 	is_current = !IsInParallelMode();
 	snapshot = yq_latest_snapshot();

@@ -237,7 +237,7 @@ read_label_name(const YqRow *tuple)
 	note_name(loader_of(tuple)->label_numbers, yq_row_text(tuple, 0), loader_of(tuple)->scratch);
 }
 
-/* What nodes have is a resource type and a label, whether anybody says so. */
+/* A resource type or label of a node exists even if it is not declared. */
 static void
 read_node_names(const YqRow *tuple)
 {
@@ -492,7 +492,7 @@ read_policy(const YqRow *tuple)
 
 static const char *const kept_columns[] = {"property", "value"};
 
-/* What is said of queues that no file lists is true of them once they are created. */
+/* Properties of queues that no file lists apply once the queues are created. */
 static void
 keep_property(YqHierarchyLoader *loader, const char *property, const char *value)
 {

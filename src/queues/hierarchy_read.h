@@ -3,7 +3,7 @@
  * hierarchy_read.h
  *	  Rows of the queue tables, on their way into a hierarchy.
  *
- * What is read lives in a loader's scratch context, and goes when the hierarchy
+ * Rows live in a loader's scratch context, which is deleted when the hierarchy
  * is made.
  *
  *-------------------------------------------------------------------------
@@ -60,7 +60,7 @@ typedef enum YqQueueColumn
 	YQ_QUEUE_COLUMNS = YQ_COL_FIRST_ACL + YQ_QUEUE_OPERATION_COUNT
 } YqQueueColumn;
 
-/* One row of yquota.queue, and what other tables have for it. */
+/* One row of yquota.queue, with the rows of other tables for the queue. */
 typedef struct YqQueueRow
 {
 	YqBytes		key;			/* path */
@@ -133,11 +133,11 @@ extern void yq_hierarchy_read(YqHierarchyLoader *loader);
 /* Read access lists of templates, workflows, mapping rules and the settings of access. */
 extern void yq_hierarchy_read_access(YqHierarchyLoader *loader);
 
-/* Fill what is configured and inherited, of a queue whose parent is resolved. */
+/* Fill the configured and inherited properties of a queue; its parent is resolved. */
 extern void yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue,
 								 const bool *configured_anywhere);
 
-/* Has a leaf of a managed parent what its template says of the label? */
+/* Has a leaf of a managed parent the template's capacity on the label? */
 extern bool yq_hierarchy_leaf_is_active(const YqHierarchyLoader *loader, const char *path,
 										const char *label);
 

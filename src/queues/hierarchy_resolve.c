@@ -237,7 +237,7 @@ own_allocation(YqResolving *resolving)
 	return capacity.amounts;
 }
 
-/* The largest container: what the queue sets of it, and the parent's rest. */
+/* The largest container: the types that the queue sets, and the parent's other types. */
 static void
 resolve_maximum_allocation(YqResolving *resolving)
 {
@@ -304,7 +304,7 @@ resolve_flag(YqResolving *resolving, YqInheritedProperty property, YqQueueColumn
 		yq_resolving_note_parent(resolving->queue, property, "false");
 }
 
-/* What follows ordering-policy. in Hadoop's names. */
+/* The option whose name follows ordering-policy. in Hadoop. */
 static char *
 own_option(YqResolving *resolving, const char *option)
 {

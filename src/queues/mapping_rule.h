@@ -3,8 +3,8 @@
  * mapping_rule.h
  *	  Rules that choose the queue of an application, as they are configured.
  *
- * Both of Hadoop's notations become the same: what is compared, what is done, and
- * what happens when the queue cannot be used (seed 004).
+ * Both of Hadoop's notations become the same structure: the comparison, the
+ * policy, and the fallback for a queue that cannot be used (seed 004).
  *
  *-------------------------------------------------------------------------
  */

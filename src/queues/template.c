@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * template.c
- *	  What templates say about queues that were created by themselves.
+ *	  Properties of created queues by templates.
  *
  *-------------------------------------------------------------------------
  */
@@ -210,7 +210,7 @@ yq_templates_of(const YqHierarchyLoader *loader, const YqQueue *queue)
 
 /* -- looking up ------------------------------------------------------------ */
 
-/* What a file says of the queue, although it does not list it. */
+/* The property that a configuration file had for a queue that it did not list. */
 static char *
 kept_text(const YqTemplates *templates, const char *property)
 {

@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * template.h
- *	  What templates say about queues that were created by themselves
- *	  (cs-semantics 7).
+ *	  Properties of created queues by templates (cs-semantics 7).
  *
- * A created queue has in its row only what somebody has set for it.  All else is
- * looked up when the hierarchy is made, so that whoever changes a template changes
- * the queues that were made from it.
+ * The row of a created queue has only properties that were set for it
+ * explicitly.  All others are read from templates when the hierarchy is made,
+ * so a change of a template changes the queues that were made from it.
  *
  * A managed parent has one template for its leaves.  Below other parents the first
  * of these that has a property counts: the template of the parent for leaves or for
@@ -29,7 +28,7 @@ typedef struct YqTemplates
 	const YqHierarchyLoader *loader;
 	const YqQueue *queue;
 	List	   *templates;		/* Jsonb * */
-	Jsonb	   *labels;			/* the one whose labels the queue gets; NULL for none */
+	Jsonb	   *labels;			/* the template with the labels of the queue; NULL for none */
 } YqTemplates;
 
 /* Valid as long as the loader. */
@@ -38,7 +37,10 @@ extern YqTemplates yq_templates_of(const YqHierarchyLoader *loader, const YqQueu
 /* The value of one of Hadoop's properties, without prefix; palloc'd, or NULL. */
 extern char *yq_templates_text(const YqTemplates *templates, const char *property);
 
-/* The same of a label of the nodes; property is what follows its name. */
+/*
+ * The text that templates have for a property of a node label; "property"
+ * follows the label's name.
+ */
 extern char *yq_templates_label_text(const YqTemplates *templates, const char *label,
 									 const char *property);
 
@@ -52,7 +54,7 @@ extern bool yq_templates_kept_label(const YqTemplates *templates, const char *la
 /* The value of a property of one template; palloc'd, or NULL. */
 extern char *yq_template_text(Jsonb *template, const char *property);
 
-/* Does Hadoop read it as true?  NULL and what it does not understand is "otherwise". */
+/* Does Hadoop read it as true? NULL and other texts are "otherwise". */
 extern bool yq_template_flag(const char *text, bool otherwise);
 
 /* Fill access lists and priorities of a queue: of its row, and of its templates (hierarchy_access.c). */

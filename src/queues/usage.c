@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * usage.c
- *	  What is used of queues: what running containers hold, from the counters that
- *	  charging keeps (DESIGN 3), and what is reserved.
+ *	  The usage of queues: running containers, from the counters that charging
+ *	  keeps (DESIGN 3), and reservations.
  *
- * Only GUARANTEED containers use a queue; those of both kinds keep it from
+ * Only GUARANTEED containers use a queue; containers of both kinds keep it from
  * being empty.  A container names its queue by path or by a name that no other
- * queue has; what names no queue that exists counts for none.  What is reserved on a node
- * counts as if the container ran there (ResourceUsage.incUsed() for a reservation).
+ * queue has; a container that names no existing queue counts for none.  A
+ * reservation on a node counts as if the container ran there
+ * (ResourceUsage.incUsed() for a reservation).
  *
  *-------------------------------------------------------------------------
  */
@@ -55,7 +56,7 @@ typedef struct UsageScan
 	const YqHierarchy *hierarchy;
 	const YqQueue *queue;		/* NULL for all */
 	Oid			guaranteed;
-	MemoryContext row_context;	/* for what is made of one row */
+	MemoryContext row_context;	/* for values of one row */
 	Snapshot	snapshot;
 	YqUsageReader reader;
 	void	   *argument;
@@ -253,12 +254,12 @@ add_counted_usage(const YqUsage *usage, void *argument)
 	}
 }
 
-/* -- what is folded, kept ------------------------------------------------------ */
+/* -- kept folded usage ----------------------------------------------------- */
 
 /*
- * Folded usage changes every few seconds, when it is folded; what is not yet
- * folded, all the time.  So the former is kept as it was read, with its version,
- * and only the queues that the latter touches are set back to it.
+ * Folded usage changes every few seconds, at each folding; unfolded rows change
+ * all the time.  So folded usage is kept as read, with its version, and only
+ * queues with unfolded rows are set back to it.
  */
 typedef struct YqFoldedUsage
 {
@@ -321,7 +322,7 @@ copy_elsewhere(const YqHierarchy *hierarchy, bool is_back)
 	}
 }
 
-/* Set back what has been touched. */
+/* Set the touched queues back to folded usage. */
 static void
 forget_unfolded(YqHierarchy *hierarchy)
 {
@@ -430,7 +431,7 @@ yq_hierarchy_read_usage(YqHierarchy *hierarchy)
 		forget_unfolded(hierarchy);
 	else
 		read_folded(hierarchy, &scan);
-	/* an error in what follows leaves usage half read */
+	/* an error below leaves usage half read */
 	folded->is_valid = false;
 	scan.reader = add_unfolded;
 	yq_table_scan(YQ_COUNTER_DELTA, scan.snapshot, column_names, USAGE_COLUMNS, read_usage_delta, &scan);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * usage.h
- *	  What running containers hold of one queue, and what is reserved there, by user
+ *	  The usage of running containers and the reservations of one queue, by user
  *	  and label; for all queues see effective.h.
  *
  *-------------------------------------------------------------------------
@@ -11,7 +11,7 @@
 
 #include "queues/hierarchy.h"
 
-/* A part of what containers hold, or of a change of it that is not yet folded, or what is reserved on a node. */
+/* One counter of usage, one change that is not yet folded, or one reservation on a node. */
 typedef struct YqUsage
 {
 	const char *queue_name;		/* path or name, as events have it */
@@ -22,7 +22,7 @@ typedef struct YqUsage
 	int64		containers;
 } YqUsage;
 
-/* What it is given goes when it returns. */
+/* The usage is valid until the reader returns. */
 typedef void (*YqUsageReader) (const YqUsage *usage, void *argument);
 
 /* Call the reader for all parts of a leaf, as committed now. */

@@ -36,7 +36,7 @@ yq_label_property(const YqHierarchy *hierarchy, int label, const char *property)
 		psprintf("accessible-node-labels.%s.%s", hierarchy->labels[label], property);
 }
 
-/* What is looked at: a queue, and the list that it adds to. */
+/* The checked queue, and the list of violations. */
 typedef struct Check
 {
 	const YqHierarchy *hierarchy;
@@ -537,7 +537,7 @@ check_policies(Check *check)
 	}
 }
 
-/* -- what is configured once ----------------------------------------------- */
+/* -- settings of the scheduler --------------------------------------------- */
 
 static void
 check_bounds(Check *check, const int64 *bounds, const char *what, const char *suffix)
@@ -569,7 +569,7 @@ check_queue(Check *check, const YqQueue *queue)
 	}
 }
 
-/* A queue, what is below it, and then what they are together, as Hadoop makes them. */
+/* A queue, the queues below it, and then all of them together, in Hadoop's order. */
 static void
 check_subtree(Check *check, const YqQueue *queue)
 {

@@ -4,8 +4,9 @@
  *	  Whether a hierarchy of queues may be: Hadoop's rules for a configuration,
  *	  and for changing it while the cluster runs (DESIGN 5).
  *
- * What Hadoop 3.4.1 refuses is refused, in its words where it has some.  Every
- * violation is collected, in the order in which Hadoop would come to it.
+ * A configuration that Hadoop 3.4.1 refuses is refused, with Hadoop's message
+ * where it has one.  Every violation is collected, in the order in which Hadoop
+ * would come to it.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +18,7 @@
 
 typedef struct YqViolation
 {
-	const char *queue;			/* path; NULL for what is configured once */
+	const char *queue;			/* path; NULL for settings of the scheduler */
 	const char *property;		/* Hadoop's name of it, without prefix */
 	const char *value;			/* as configured; NULL when it is not */
 	const char *message;
@@ -30,7 +31,7 @@ extern List *yq_violation_add(List *violations, const char *queue, const char *p
 /* All violations of the rules for a configuration. */
 extern List *yq_hierarchy_validate(const YqHierarchy *hierarchy);
 
-/* Those of one queue, without what it is together with others. */
+/* The violations of one queue alone, without its relations to other queues. */
 extern List *yq_hierarchy_validate_queue(const YqHierarchy *hierarchy, const YqQueue *queue);
 
 /* The name of the property of a queue on a label. */

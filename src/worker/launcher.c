@@ -7,10 +7,10 @@
  * there is none on a standby until it is promoted.  It is connected to no
  * database and reads pg_database only, so it never blocks a command on one.
  *
- * A worker that ends, for any reason, is started again after a delay that
- * grows while attempts keep failing early: a database may be missing, refuse
+ * A worker that ends, for any reason, is started again after a delay that grows
+ * while attempts keep failing early: a database may be missing, refuse
  * connections or be without the extension for a long time at little cost.  A
- * reload, or start_listed_worker() (SIGUSR2), tries everything again at once.  A
+ * reload, or start_worker() (SIGUSR2), tries everything again at once.  A
  * worker whose database is taken off the list leaves by itself.
  *
  * The list of entries belongs to the launcher's own memory context; entries go

@@ -265,7 +265,7 @@ static NameData database_name;
 static MemoryContext pass_context = NULL;
 static MemoryContext error_context = NULL;
 
-/* What the last look found. */
+/* The results of the last check. */
 static bool extension_is_gone = false;
 static bool told_to_stop = false;
 static bool no_longer_listed = false;
@@ -487,8 +487,9 @@ run_command(Task *task)
 }
 
 /*
- * One batch.  What is left for the next one makes balances slow, so thresholds,
- * which look at all of them, wait until there is none; prices do not.
+ * One batch.  Grants that are left for the next batch make balances slow, so
+ * thresholds, which read all balances, wait for the last batch; prices do not
+ * wait.
  */
 static void
 look_after_credit(Task *task)
@@ -554,7 +555,7 @@ interval_of_column(int column)
 	return isnull ? 0 : (int) Max(1, Min(DatumGetInt64(value), PG_INT32_MAX));
 }
 
-/* What is not asked for any more has no trouble either. */
+/* A policy that is switched off has no failures either. */
 static void
 set_interval(Task *task, int *interval_ms, int milliseconds)
 {

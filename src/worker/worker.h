@@ -77,8 +77,8 @@ extern void yq_worker_connect(Oid database, NameData *database_name);
 
 /*
  * session.c: run a step in a transaction of its own, connected to SPI, in which
- * the extension cannot be dropped; false when it is not installed.  An error is
- * the caller's, who aborts.  A lock timeout of 0 is none.
+ * the extension cannot be dropped; false when it is not installed.  The caller
+ * handles an error by aborting the transaction.  A lock timeout of 0 is none.
  */
 typedef void (*YqWorkerStep) (void *argument);
 extern bool yq_worker_transaction(int lock_timeout_ms, YqWorkerStep step, void *argument);

@@ -3,9 +3,10 @@
  * cluster_cache.c
  *	  The cluster that a session keeps from one allocation pass to the next.
  *
- * It counts what one snapshot sees and what the pass itself has written.  Numbers of
- * transactions tell the former.  The number of rows that the transaction of the pass had
- * written tells the latter: if it has written others, the cluster is given up.
+ * The cluster counts the rows of one snapshot and the rows that the cycle
+ * itself has written.  Transaction numbers tell the former.  The number of rows
+ * that the cycle's transaction had written tells the latter: if the transaction
+ * has written more, the cluster is dropped.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,8 +36,8 @@ typedef struct ClusterCache
 	Oid			change_file;
 	int64		own_deltas;		/* rows of seen.own that are counted, */
 	int64		own_changes;	/* and those that say nothing new */
-	bool		is_of_transaction;	/* what this transaction has done is in it */
-	bool		is_in_use;		/* half changed, if there is an error now */
+	bool		is_of_transaction;	/* contains changes of this transaction */
+	bool		is_in_use;		/* half changed, if an error occurs now */
 } ClusterCache;
 
 static ClusterCache cache;
@@ -173,7 +174,7 @@ update(Snapshot snapshot)
 	yq_journal_scan(&change_journal, &cache.seen, snapshot, change_columns, CHANGE_COLUMNS, read_change, &changes);
 	if (changes.is_everything || !update_usage(snapshot))
 		return false;
-	/* the cluster knows what the pass has changed, but not what else its transaction did */
+	/* the cluster contains the changes of the cycle, but not other changes of its transaction */
 	if (changes.own_rows != cache.own_changes)
 		changes.ids = list_concat(changes.ids, changes.own_ids);
 	if (!yq_cluster_reload_applications(loaded, changes.ids))
@@ -211,7 +212,7 @@ is_usable(const YqHierarchy *hierarchy)
 		MemoryContextMemAllocated(cache.loaded->cluster->context, true) < MOST_BYTES;
 }
 
-/* An abort of a savepoint would take back a part of what the cluster counts. */
+/* An abort of a savepoint would take back rows that the cluster counts. */
 static bool
 can_keep(void)
 {
@@ -232,7 +233,7 @@ yq_cluster_cache_get(YqHierarchy *hierarchy)
 		return NULL;
 	is_current = is_usable(hierarchy);
 	knows_projects = true;
-	/* what this command has written so far counts, too */
+	/* rows that this command has written count, too */
 	CommandCounterIncrement();
 	snapshot = yq_latest_snapshot();
 	cache.is_in_use = true;
@@ -248,7 +249,7 @@ yq_cluster_cache_get(YqHierarchy *hierarchy)
 	return cache.loaded;
 }
 
-/* The cluster counts what the transaction has written until now, and nothing that it writes from now on. */
+/* The cluster counts the rows that the transaction has written until now, and no later ones. */
 static void
 note_own(void)
 {
@@ -265,7 +266,7 @@ note_own(void)
 	UnregisterSnapshot(snapshot);
 }
 
-/* Do few rows tell what has come since? */
+/* Are the changes since then few rows? */
 static bool
 is_recent(const YqHierarchy *hierarchy)
 {
@@ -297,8 +298,8 @@ yq_cluster_cache_catch_up(YqHierarchy *hierarchy)
 }
 
 /*
- * Does the cluster count what has not been written down?  Decisions for applications
- * that had gone are dropped, and charging counts containers that have become larger.
+ * Does the cluster differ from the tables?  Decisions for ended applications
+ * are dropped, and charging counts containers that have become larger.
  */
 static bool
 differs(const YqCluster *cluster)

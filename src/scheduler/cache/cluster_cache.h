@@ -3,12 +3,12 @@
  * cluster_cache.h
  *	  The cluster that a session keeps from one allocation pass to the next.
  *
- * It is the same as a cluster that is loaded anew.  Two journals (store/journal_scan.h)
- * tell what has changed: rows of counter_delta and of scheduler_change that other
- * transactions have appended and this session has not seen.  Whatever they do not tell
- * is a reason to give the cluster up: another hierarchy, a project that went, a change of
- * the scheduler's tables by hand, rows that have been trimmed or truncated, an abort of
- * the transaction that changed it.
+ * It is the same as a cluster that is loaded anew.  Two journals
+ * (store/journal_scan.h) contain the changes: rows of counter_delta and of
+ * scheduler_change that other transactions have appended and this session has
+ * not seen.  Any other change drops the cluster: another hierarchy, a project
+ * that went, a change of the scheduler's tables by hand, rows that have been
+ * trimmed or truncated, an abort of the transaction that changed it.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,15 +18,16 @@
 #include "scheduler/load/cluster_load.h"
 
 /*
- * The cluster with all its nodes, as committed now and as changed by this transaction;
- * or NULL when none can be kept at this point: in a transaction that has savepoints, or
- * whose isolation level has a snapshot of its own.  The caller holds the lock of passes, alone.
+ * The cluster with all its nodes, as committed now and as changed by this
+ * transaction; or NULL when none can be kept at this point: in a transaction
+ * that has savepoints, or with an isolation level that has its own snapshot.
+ * The caller holds the lock of passes, alone.
  */
 extern YqLoadedCluster *yq_cluster_cache_get(YqHierarchy *hierarchy);
 
 /*
- * Read what takes long before the lock of passes is taken, so that there is little
- * left to be read when the cluster is got: when there is none, or counters were folded.
+ * Load the cluster, or folded counters, before the scheduler's lock is taken,
+ * so that yq_cluster_cache_get() reads little.
  */
 extern void yq_cluster_cache_prepare(YqHierarchy *hierarchy);
 

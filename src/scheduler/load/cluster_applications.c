@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_applications.c
- *	  Applications of a cluster, as the tables have them: what they ask for and have
- *	  reserved.
+ *	  Applications of a cluster from the tables: their requests and
+ *	  reservations.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,7 +18,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-/* What AMs ask for by themselves: YARN's AM_CONTAINER_PRIORITY, without a request id. */
+/* The request for an AM container: YARN's AM_CONTAINER_PRIORITY, without a request id. */
 #define MASTER_PRIORITY 0
 #define MASTER_REQUEST_ID (-1)
 
@@ -111,7 +111,7 @@ read_application(const YqLoaderRow *row)
 	if (leaf == NULL || !leaf->is_leaf)
 		return;
 	id = yq_loader_text(row, APPLICATION_ID);
-	/* who goes on without a payer would have its container refused by the door */
+	/* charging would refuse a container without a payer */
 	if (!DatumGetBool(yq_loader_value(row, APPLICATION_HAS_PROJECT)) && !yq_auto_create_project)
 	{
 		note_unpaid(loader, id, leaf);
@@ -139,7 +139,7 @@ read_application(const YqLoaderRow *row)
 	yq_loaded_note_stale(loader->loaded, leaf);
 }
 
-/* Who pays is what the door makes of an event without a project. */
+/* The payer is the project that charging finds for an event without a project. */
 #define LOOK_UP_APPLICATIONS(condition) \
 	"SELECT a.application_id, a.username, a.queue, a.label, a.node_label_expression, a.am_resource, a.priority, a.unmanaged, " \
 	"a.submitted_at, a.has_outstanding_requests, t.attempt, t.next_container, t.am_container_id, " \
@@ -176,7 +176,7 @@ yq_loader_application(const YqClusterLoader *loader, const char *id)
 	return entry == NULL ? NULL : entry->application;
 }
 
-/* -- what they ask for --------------------------------------------------------- */
+/* -- requests -------------------------------------------------------------- */
 
 static bool
 is_key_of(const YqRequestKey *key, int32 priority, int64 allocation_request_id, const char *container_to_update)
@@ -219,7 +219,7 @@ make_update(const YqLoaderRow *row, const char *container_id)
 	YqContainerUpdate *update = MemoryContextAllocZero(loader->cluster->context, sizeof(YqContainerUpdate));
 
 	update->container_id = container_id;
-	/* what is missing depends on what the container holds, which nobody notes */
+	/* the missing amount depends on the container's allocation, whose changes are not logged */
 	loader->loaded->unsettled = yq_loader_append(loader, loader->loaded->unsettled, yq_loader_text(row, 1));
 	return update;
 }
@@ -283,7 +283,7 @@ read_requests(YqClusterLoader *loader, Datum *ids)
 	yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_request);
 }
 
-/* One container of what is missing, where the container runs and nowhere else. */
+/* Request one container of the missing amount on the node of the running container. */
 static void
 ask_for_update(const YqLoaderRow *row, YqRequestKey *key, const int64 *amounts)
 {

@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_load.c
- *	  The cluster as the tables have it, for an allocation pass.
+ *	  Loading the cluster from the tables, for an allocation cycle.
  *
- * What is used is read with one snapshot, because folding moves rows from one table
- * to another.  The rest is read afterwards, statement by statement: what others
- * change of it meanwhile is noted (change_log.h), and read again if the cluster is
- * kept.
+ * Usage is read with one snapshot, because folding moves rows from one table to
+ * another.  The rest is read afterwards, statement by statement.  Concurrent
+ * changes are logged (change_log.h), and read again if the cluster is kept.
  *
  *-------------------------------------------------------------------------
  */
@@ -101,7 +100,7 @@ mark_own_partitions(YqClusterQueue *queue, const YqHierarchy *hierarchy, const c
 	}
 }
 
-/* What the hierarchy knows of orders, as the scheduler has it. */
+/* Copy the ordering policies of the hierarchy to the scheduler's queues. */
 static void
 set_queues(YqClusterLoader *loader)
 {

@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_load.h
- *	  The cluster as the tables have it, for an allocation pass.
+ *	  Loading the cluster from the tables, for an allocation cycle.
  *
- * Read with the newest committed state and what this transaction has done: who
- * goes on to write down what is decided holds the lock of passes (scheduler_lock.h).
+ * The state is the newest committed one, with the changes of this transaction.
+ * A caller that records decisions holds the scheduler's lock
+ * (scheduler_lock.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -15,22 +16,22 @@
 #include "utils/snapshot.h"
 
 /*
- * Load what a pass over some nodes needs, or over all (NULL): what is used as the
- * snapshot sees it, all else no older.  Applications that nobody can be charged for,
- * because there is no such project, are left out.  Goes with the cluster's
- * context, below the current one.
+ * Load the state that a cycle over some nodes needs, or over all (NULL): usage
+ * as the snapshot sees it, all else no older.  Applications without an existing
+ * project are left out, since no project would pay.  The result lives in the
+ * cluster's context, below the current one.
  */
 extern YqLoadedCluster *yq_cluster_load(YqHierarchy *hierarchy, const char **nodes, int node_count,
 										Snapshot snapshot);
 
 /*
- * Read applications again, by their ids (char *), whatever became of them.  False
- * when that does not go together with what was read of others.
+ * Read applications again, by their ids (char *).  Returns false when they
+ * contradict the rows that were read of other applications.
  */
 extern bool yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids);
 
 /*
- * A pass has written down what it changed of an application: have it be as if it were
+ * Update an application after the cycle has written its changes, as if it were
  * read now.
  */
 extern void yq_cluster_settle_application(YqLoadedCluster *loaded, YqClusterApplication *application);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_usage.c
- *	  What GUARANTEED containers hold of queues, users and nodes.
+ *	  Resources of queues, users and nodes that GUARANTEED containers use.
  *
  * Only GUARANTEED containers take a node's resources from the scheduler, as
  * SchedulerNode has it.
@@ -22,7 +22,7 @@ typedef struct Reading
 	YqLoadedCluster *loaded;
 	Oid			guaranteed;
 	MemoryContext row_context;
-	bool		notes_stale;	/* what changes has been prepared */
+	bool		notes_stale;	/* the noted changes are prepared */
 	int64		own_rows;
 } Reading;
 
@@ -50,7 +50,7 @@ typedef enum UsageColumn
 static const char *const usage_columns[] = {"execution_type", "allocation", "queue", "label", "username", "node", "scope"};
 static const char *const node_columns[] = {"execution_type", "allocation", "node"};
 
-/* What a row says that GUARANTEED containers hold; NULL when it is about others. */
+/* The amounts of GUARANTEED containers in a row; NULL for rows about other containers. */
 static const int64 *
 guaranteed_amounts(const Reading *reading, const YqRow *row)
 {

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_usage.h
- *	  What GUARANTEED containers hold of queues, users and nodes, from the counters
- *	  that charging keeps (DESIGN 3).
+ *	  Resources of queues, users and nodes that GUARANTEED containers use, from
+ *	  the counters that charging keeps (DESIGN 3).
  *
- * Folding moves what it finds in counter_delta to usage_counter and node_counter, and
+ * Folding moves rows of counter_delta to usage_counter and node_counter, and
  * changes usage_version in the same transaction.
  *
  *-------------------------------------------------------------------------
@@ -31,7 +31,7 @@ extern int64 yq_cluster_read_new_usage(YqLoadedCluster *loaded, const YqSeen *se
 /* Read everything again, after a folding. */
 extern void yq_cluster_read_usage_again(YqLoadedCluster *loaded, Snapshot snapshot);
 
-/* Which state of what is folded it is. */
+/* The version of the folded counters. */
 typedef struct YqUsageVersion
 {
 	pg_uuid_t	version;

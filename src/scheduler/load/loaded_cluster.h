@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * loaded_cluster.h
- *	  The cluster that the loader has filled from the tables, and what it
- *	  remembers of its applications and users.
+ *	  The cluster that the loader has filled from the tables, with the loader's
+ *	  data about applications and users.
  *
  * The cluster of state/ knows no table.  Its `source` pointers lead here.
  * Everything lives in the memory context of the cluster.
@@ -18,7 +18,7 @@
 /* An application of the cluster, as its source.  That of an ask is its name. */
 typedef struct YqLoadedApplication
 {
-	const char *project;		/* who pays */
+	const char *project;		/* the payer */
 	int			attempt;		/* number of its application master */
 	int64		next_container; /* as application_attempt has it */
 	bool		is_gone;		/* it ended or moved while the pass decided */
@@ -40,8 +40,8 @@ typedef struct YqLoadedCluster
 	List	   *unpaid;			/* YqClusterApplication of which only id and leaf are known: left out */
 	List	   *nodes;			/* names (palloc'd) of the nodes in service, in order */
 	List	   *unsettled;		/* ids (palloc'd) of applications that have to be read again by every pass */
-	List	   *stale_queues;	/* YqClusterQueue: what was read of them since is not prepared */
-	bool		is_kept;		/* goes on after the pass: see cache/cluster_cache.h */
+	List	   *stale_queues;	/* YqClusterQueue with changes that are not prepared */
+	bool		is_kept;		/* outlives the cycle: see cache/cluster_cache.h */
 } YqLoadedCluster;
 
 /* The user of a leaf, made if need be. */

@@ -24,7 +24,7 @@ typedef struct YqClusterLoader
 	HTAB	   *applications;	/* by id */
 	HTAB	   *users;			/* by leaf and name */
 	List	   *added;			/* YqClusterApplication: by the reading at hand */
-	HTAB	   *held;			/* what applications held before it, by id; NULL: nothing is known */
+	HTAB	   *held;			/* containers of applications before the reload, by id; NULL for none */
 	bool		is_contradictory;	/* so is this */
 	YqClusterApplication *sorted;	/* that rows are coming of, or NULL */
 	int			sorted_keys;	/* how many of its keys are in order: those from before its rows */

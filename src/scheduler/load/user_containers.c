@@ -399,7 +399,7 @@ refresh_user(UserSearch *search)
 	return true;
 }
 
-/* Returns the applications of users some of whose containers are not known. */
+/* Returns the applications of users with unknown containers. */
 static List *
 refresh_users(UserSearch *search, const YqClusterQueue *leaf)
 {

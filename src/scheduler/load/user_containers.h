@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * user_containers.h
- *	  What applications of leaves in fair order hold: for the loader alone.
+ *	  The containers of users in leaves with fair order, for the loader alone.
  *
- * Only the fair policies order applications by what each of them holds, and only
- * containers tell that.  The cluster knows those of every user of such a leaf.  When
- * something of his has come or gone, they are looked at one by one, and those that
- * passes have started since: if what they hold together is what the counters say
- * that he uses, there are no others.  If not, they are searched for.
+ * Only the fair policies order applications by their used resources, which only
+ * containers tell.  The cluster knows the containers of every user of such a
+ * leaf.  After a change of the user's counter they are read one by one, with
+ * the containers that cycles have started since.  If they add up to the
+ * counter, there are no others.  If not, a statement reads all containers of
+ * the user's applications.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,8 +18,8 @@
 #include "scheduler/load/loader.h"
 
 /*
- * What applications that the loader has added hold: as before, if they were
- * remembered since the reading again began; else as their containers tell.
+ * Set the used resources of applications that the loader has added: as before
+ * the reload, if they were remembered; else from their containers.
  */
 extern void yq_user_containers_read(YqClusterLoader *loader);
 
@@ -27,8 +28,9 @@ extern void yq_user_containers_remember(const YqClusterLoader *loader, const YqC
 extern void yq_user_containers_end_again(YqClusterLoader *loader);
 
 /*
- * What applications of stale users of a leaf hold (a loaded cluster's complete_leaf).  It
- * is not found before the leaf is looked at, which most passes do with few leaves.
+ * Set the used resources of applications of stale users of a leaf (a loaded
+ * cluster's complete_leaf).  The scheduler calls it when it reaches the leaf,
+ * since most cycles reach few leaves.
  */
 extern void yq_user_containers_refresh(YqCluster *cluster, YqClusterQueue *leaf);
 

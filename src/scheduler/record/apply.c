@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * apply.c
- *	  Writing down what a pass has decided.
+ *	  Recording the decisions of an allocation cycle.
  *
- * Containers and decisions are written by decision.c.  All else are a few rows of a few
- * tables, each changed by its key; whoever else changes them holds the lock of passes, too, or
- * that of their leaf.
+ * Containers and decisions are written by decision.c.  All else are a few rows
+ * of a few tables, each changed by its key.  Every other transaction that
+ * changes them holds the scheduler's lock, too, or the lock of their leaf.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +26,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-/* -- who is still there ------------------------------------------------------- */
+/* -- applications that still exist ----------------------------------------- */
 
 /* Are there nodes with a label that serve the default partition, too? */
 static bool
@@ -41,9 +41,10 @@ has_shared_nodes(const YqCluster *cluster)
 }
 
 /*
- * Is there anything new to be counted?  What was missed for the default partition
- * decides on shared nodes alone.  Every node that reports lets many requests miss it,
- * so without such nodes it is written down along with other counters only.
+ * Have the counters changed?  Opportunities missed in the default partition
+ * matter on shared nodes alone.  Every node that reports lets many requests
+ * miss it, so without such nodes it is written down along with other counters
+ * only.
  */
 static bool
 counters_differ(const YqCluster *cluster, const YqRequestKey *key)
@@ -126,7 +127,7 @@ leave_out_changed(const YqCluster *cluster, List *applications)
 	return applications;
 }
 
-/* What was decided for those that are gone never was. */
+/* Drop the decisions for applications that no longer exist. */
 static void
 drop_decisions_of_gone(YqCluster *cluster)
 {
@@ -140,7 +141,7 @@ drop_decisions_of_gone(YqCluster *cluster)
 	cluster->decision_count = count;
 }
 
-/* Where to look whether applications are what was read. */
+/* The state of the check whether applications are unchanged. */
 typedef struct Presence
 {
 	YqIndexScan   *applications;
@@ -324,7 +325,7 @@ typedef struct RequestRows
 	Datum		application_id;
 } RequestRows;
 
-/* What has been served has no row. */
+/* A request that has been served has no row. */
 static void
 write_ask(RequestRows *rows, const YqRequestKey *key, const YqAsk *ask)
 {
@@ -360,8 +361,8 @@ write_request_counters(RequestRows *rows, YqRequestKey *key)
 }
 
 /*
- * Counts of what is still asked for.  What else was asked for with a key stays when
- * nothing is wanted anywhere, and counts when it is asked for again; counters stay, too
+ * Write the counts of open requests.  Other requests of a key stay when its
+ * count for * is 0, and count when it is requested again; counters stay, too
  * (LocalityAppPlacementAllocator, SchedulerApplicationAttempt).
  */
 static void
@@ -448,7 +449,7 @@ write_attempts(const YqCluster *cluster, const List *applications)
 	yq_row_update_close(rows.changer);
 }
 
-/* Who has got all that he asked for waits for nothing any more. */
+/* An application without open requests has no outstanding requests any more. */
 static void
 end_demand(const List *applications)
 {

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * apply.h
- *	  Writing down what a pass has decided.
+ *	  Recording the decisions of an allocation cycle.
  *
- * Containers start by events through the one door, so that the books and the
- * scheduler cannot disagree.  Called under the lock of passes, once per loaded
- * cluster.
+ * Containers start by events in container_event, so that the books and the
+ * scheduler cannot disagree.  Called under the scheduler's lock, once per
+ * loaded cluster.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,8 +15,8 @@
 #include "scheduler/load/loaded_cluster.h"
 
 /*
- * Write down decisions, requests, counters and reservations.  What was decided for
- * an application that has ended or moved meanwhile is dropped.
+ * Write down decisions, requests, counters and reservations.  Decisions for an
+ * application that has ended or moved meanwhile are dropped.
  */
 extern void yq_decisions_apply(YqLoadedCluster *loaded);
 

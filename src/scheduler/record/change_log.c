@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * change_log.c
- *	  What sessions that keep a cluster have to read again.
+ *	  Changes that sessions with a cached cluster must read again.
  *
  *-------------------------------------------------------------------------
  */
@@ -116,7 +116,7 @@ yq_change_log_end_own(void)
 
 /* -- triggers ------------------------------------------------------------------ */
 
-/* An application, and whose counters of applications it is counted in. */
+/* An application, with the leaf and user whose counters count it. */
 static Change
 change_of(Relation relation, HeapTuple tuple)
 {

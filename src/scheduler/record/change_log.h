@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * change_log.h
- *	  What sessions that keep a cluster have to read again.
+ *	  Changes that sessions with a cached cluster must read again.
  *
- * Whoever changes what the scheduler reads of an application appends a row to
- * yquota_internal.scheduler_change in the same transaction: the functions that change
- * requests, blacklists, reservations and counters say so themselves; a trigger does
- * for applications, and, coarsely, for whoever changes those tables by hand.  What is
- * used of queues and nodes is told by yquota_internal.counter_delta, what is
- * configured by invalidation of the hierarchy.
+ * A transaction that changes scheduler data of an application appends a row to
+ * yquota_internal.scheduler_change.  The functions that change requests,
+ * blacklists, reservations and counters append it themselves.  A trigger does
+ * so for applications and, coarsely, for changes of those tables by hand.
+ * yquota_internal.counter_delta has changes of usage; an invalidation of the
+ * hierarchy signals changes of the configuration.
  *
  *-------------------------------------------------------------------------
  */

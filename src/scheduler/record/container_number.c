@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * container_number.c
- *	  Numbers of containers that nobody else has used.
+ *	  Numbers of containers that are not used yet.
  *
- * There are hundreds of thousands of names at once, nearly all of them free, in
- * ascending order but for few: indexes are gone through as the door does.
+ * There are hundreds of thousands of names at once, nearly all of them free,
+ * nearly all in ascending order: indexes are scanned forward as charging does.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +22,7 @@
 /* Where names of containers are known. */
 typedef struct Names
 {
-	YqIndexScan   *finders[3];		/* running before finished: who ends meanwhile is in either */
+	YqIndexScan   *finders[3];		/* running before finished: a container that ends meanwhile is in either */
 	int			finder_count;
 	MemoryContext contexts[2];	/* of the name at hand and the one before */
 	text	   *last;			/* NULL: none yet */
@@ -84,7 +84,7 @@ is_known_number(Names *names, const YqClusterApplication *application, int64 num
 	return false;
 }
 
-/* What was passed over for an application. */
+/* The used numbers that were skipped for an application. */
 typedef struct Known
 {
 	int			count;

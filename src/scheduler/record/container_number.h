@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * container_number.h
- *	  Numbers of containers that nobody else has used.
+ *	  Numbers of containers that are not used yet.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,14 +11,14 @@
 #include "scheduler/load/loaded_cluster.h"
 
 /*
- * A pass numbers containers of an application one after the other, as if nobody else
- * did.  Events may have named such a container all the same: by hand, or those of a
- * resource manager that remembers what a failover has lost.  Where the books know a
- * name, or an event waits for it, take the next number that is free, with a WARNING;
- * those that follow move on.  Called under the lock of passes, before anything is
- * written down, with the applications (YqClusterApplication) of which something will
- * be, in order of their ids.  Who uses a name at this very moment, in a transaction
- * that has not ended, is not seen: the door refuses one of the two.
+ * An allocation cycle numbers the containers of an application consecutively.
+ * Events may have used such a name before: sent by hand, or by a resource
+ * manager that remembers containers which a failover has lost.  Where the books
+ * or a waiting event have a name, the container gets the next free number, with
+ * a WARNING, and later ones move on.  Called under the scheduler's lock before
+ * any decision is recorded, with the applications (YqClusterApplication) that
+ * have decisions, in order of their ids.  A name that an open transaction uses
+ * is not seen: charging refuses one of the two.
  */
 extern void yq_container_numbers_skip_known(YqLoadedCluster *loaded, const List *applications);
 

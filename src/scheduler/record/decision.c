@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * decision.c
- *	  What is decided in a pass, and writing it down.
+ *	  Recording decisions of an allocation cycle: events and rows of
+ *	  yquota.decision.
  *
  * There may be hundreds of thousands at once: rows go into the tables directly.
  *
@@ -274,7 +275,7 @@ start_containers(const YqCluster *cluster, const Place *places)
 
 /* -- decisions ------------------------------------------------------------------- */
 
-/* The first of so many numbers that nobody else has. */
+/* Take consecutive unused numbers; returns the first one. */
 static int64
 take_numbers(Relation relation, int64 count)
 {

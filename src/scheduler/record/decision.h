@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * decision.h
- *	  What is decided in a pass, and writing it down.
+ *	  Recording decisions of an allocation cycle: events and rows of
+ *	  yquota.decision.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,10 +17,10 @@ extern bool yq_decision_starts(const YqDecision *decision);
 /* Does a running container become larger, or GUARANTEED? */
 extern bool yq_decision_updates(const YqDecision *decision);
 
-/* What its container has then, or what is reserved for it. */
+/* The allocation of the decision's container, or of its reservation. */
 extern const int64 *yq_decision_allocation(const YqDecision *decision);
 
-/* What it is called in yquota.decision; the locality is NULL when nothing starts. */
+/* The name of the decision in yquota.decision; the locality is NULL when no container starts. */
 extern const char *yq_decision_name(const YqDecision *decision);
 extern const char *yq_decision_locality(const YqDecision *decision);
 
@@ -27,9 +28,10 @@ extern const char *yq_decision_locality(const YqDecision *decision);
 extern text *yq_decision_container_id(const YqDecision *decision);
 
 /*
- * Write decisions down: their containers start, by events through the one door, and
- * the decisions wait for acknowledge(), numbered in the order in which they were
- * made.  Called under the lock of passes: nobody else takes numbers.
+ * Record decisions: their containers start by events in container_event, and
+ * the decisions wait for acknowledge(), numbered in the order in which they
+ * were made.  Called under the scheduler's lock, so no other transaction takes
+ * numbers.
  */
 extern void yq_decisions_write(const YqLoadedCluster *loaded);
 

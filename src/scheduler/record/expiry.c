@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * expiry.c
- *	  Releasing containers that nobody has acknowledged.
+ *	  Releasing containers whose decisions were not acknowledged.
  *
- * Passes come many times a second, and where decisions have been acknowledged
- * the index leads through those that are gone.  So a session remembers how old
- * the oldest decision is, and does not look again before that is old enough.
+ * Cycles run many times a second, and an index scan passes the dead entries of
+ * acknowledged decisions.  So a session remembers the age of the oldest
+ * decision, and does not scan again before that decision expires.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +21,7 @@
 #include "store/saved_plan.h"
 #include "utils/timestamp.h"
 
-/* What the last look has found. */
+/* The result of the last scan. */
 static bool is_current = false; /* taken back by a change of the table, and aborts */
 static TimestampTz looked_at;
 static TimestampTz oldest_at;	/* when there was none: looked_at */
@@ -56,7 +56,10 @@ look(TimestampTz now)
 	SPI_finish();
 }
 
-/* Increases that are left are those of containers that somebody is ending or changing. */
+/*
+ * The remaining increases are those of containers that another transaction is
+ * ending or changing.
+ */
 int
 yq_release_expired(const YqHierarchy *hierarchy)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * expiry.h
- *	  Releasing containers that nobody has acknowledged.
+ *	  Releasing containers whose decisions were not acknowledged.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,14 +15,15 @@
 #define YQ_EXPIRY_BATCH 1000
 
 /*
- * Forget decisions that nobody has acknowledged for yquota.allocation_expiry, oldest
- * first: containers that started by them end, with YARN's exit status for such
- * (ContainerExitStatus.ABORTED), and such as were increased get back what they had.
- * Those that somebody is just acknowledging are left alone, and so are containers
- * that somebody is just ending or changing.  Returns how many were
- * forgotten: YQ_EXPIRY_BATCH when there may be more.  Called under the lock of
- * passes.  A pass, which changes applications afterwards, gives the hierarchy, whose
- * leaves are locked before any container; NULL: none are.
+ * Delete decisions that were not acknowledged for yquota.allocation_expiry,
+ * oldest first.  Containers that started by them end with YARN's
+ * ContainerExitStatus.ABORTED; increased containers get their former allocation
+ * back.  Decisions that another transaction is acknowledging are skipped, and
+ * so are containers that another transaction is ending or changing.  Returns
+ * the number of deleted decisions:  YQ_EXPIRY_BATCH when there may be more.
+ * Called under the scheduler's lock.  A cycle, which changes applications
+ * afterwards, passes the hierarchy, whose leaves are locked before any
+ * container; NULL locks none.
  */
 extern int	yq_release_expired(const YqHierarchy *hierarchy);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * scheduler_lock.c
- *	  One allocation pass at a time.
+ *	  The scheduler's lock: one allocation cycle at a time.
  *
  * It is an object lock of yquota.application, as pg_locks shows it: a lock of
  * the table itself would keep autovacuum away.

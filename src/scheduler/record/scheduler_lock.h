@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * scheduler_lock.h
- *	  One allocation pass at a time.
+ *	  The scheduler's lock: one allocation cycle at a time.
  *
- * A pass holds the lock alone until its transaction ends, so that the next one
- * sees all that it decided.  Whoever changes what applications ask for shares it:
- * several may, but not while a pass serves them.  Whoever changes or removes a node
- * holds it alone, too.  It is taken before the locks of queue_lock.h; containers
+ * A cycle holds the lock alone until its transaction ends, so that the next one
+ * sees all its decisions.  Transactions that change requests share it, but
+ * never with a cycle.  A transaction that changes or removes a node holds it
+ * alone, too.  The lock is taken before the locks of queue_lock.h; containers
  * start and finish without it.
  *
  *-------------------------------------------------------------------------
@@ -18,16 +18,17 @@
 #include "queues/hierarchy.h"
 #include "storage/lockdefs.h"
 
-/* ExclusiveLock for a pass or a change of nodes, ShareLock for changes of requests. */
+/* ExclusiveLock for a cycle or a change of nodes, ShareLock for changes of requests. */
 extern void yq_scheduler_lock(LOCKMODE mode);
 
-/* The same without waiting; false when somebody holds it. */
+/* Take the lock without waiting; false when another transaction holds it. */
 extern bool yq_scheduler_try_lock(LOCKMODE mode);
 
 /*
- * Lock every leaf, for a pass that has to change applications before it knows which
- * others it will serve: leaves are locked in one order (admission/queue_lock.h),
- * and whoever moves an application locks two.
+ * Lock every leaf, for a cycle that changes applications before it knows which
+ * others it will serve.  Leaves are locked in one order
+ * (admission/queue_lock.h), and a transaction that moves an application locks
+ * two.
  */
 extern void yq_scheduler_lock_leaves(const YqHierarchy *hierarchy);
 

@@ -103,7 +103,7 @@ yq_update_event_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *upd
 	return is_as_known;
 }
 
-/* Of what goes on to wait. */
+/* Write the counters of a key that continues to wait. */
 static void
 write_update_counters(const YqRequestKey *key)
 {

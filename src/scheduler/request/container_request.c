@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * container_request.c
- *	  What application masters ask for.
+ *	  Requests of application masters.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,7 +24,7 @@
 /* As the columns of yquota.resource_request allow. */
 #define NAME_MAX_BYTES 255
 
-/* -- who asks -------------------------------------------------------------- */
+/* -- the requesting application -------------------------------------------- */
 
 static const YqApplication *
 find_active_application(const YqHierarchy *hierarchy, const char *application_id)
@@ -95,7 +95,7 @@ check_master(const char *application_id)
 				 errdetail("Its application master has no container yet.")));
 }
 
-/* -- what is asked for ------------------------------------------------------- */
+/* -- requests -------------------------------------------------------------- */
 
 static bool
 is_anywhere(const YqContainerRequest *request)
@@ -191,7 +191,7 @@ write_request(const YqAsker *asker, const YqContainerRequest *request)
 	(void) yq_saved_plan_execute(&upsert, values, nulls);
 }
 
-/* Where nothing is wanted anywhere, what was asked for with that key is void. */
+/* Requests of a key are void when its count for * is 0. */
 static void
 drop_void_requests(const char *application_id)
 {

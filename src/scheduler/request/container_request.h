@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * container_request.h
- *	  What application masters ask for (cs-semantics 5.9).
+ *	  Requests of application masters (cs-semantics 5.9).
  *
- * As in YARN, a request replaces what was asked for before with its priority, its
- * allocation request id and its name; nothing wanted anywhere ends all that was
- * asked for with them.
+ * As in YARN, a request replaces the earlier one with its priority, its
+ * allocation request id and its resource name.  Count 0 for * ends all requests
+ * with that priority and id.
  *
- * Every function locks what it decides by, until the transaction ends.  An
- * application that nobody has submitted is ERRCODE_UNDEFINED_OBJECT; one that may
- * not ask for anything ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
+ * Every function locks the rows that it decides by until the transaction ends.
+ * An unknown application is ERRCODE_UNDEFINED_OBJECT; one that may not request
+ * containers is ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,13 +36,13 @@ typedef struct YqContainerRequest
 } YqContainerRequest;
 
 /*
- * Record them, all or none; the later one of two for the same counts.  Returns how
- * many containers the application waits for then.  What cannot be had is
+ * Record them, all or none; the later one of two for the same counts.  Returns
+ * how many containers the application waits for then.  An invalid request is
  * ERRCODE_INVALID_PARAMETER_VALUE.
  */
 extern int64 yq_container_request(const char *application_id, const YqContainerRequest *requests, int count);
 
-/* Who asks. */
+/* The requesting application, with its leaf. */
 typedef struct YqAsker
 {
 	const YqHierarchy *hierarchy;
@@ -64,8 +64,9 @@ extern void yq_blacklist_update(const char *application_id, const char **additio
 								const char **removals, int removal_count);
 
 /*
- * Forget what the application has asked for and reserved, and its application master:
- * the next one knows nothing of it, and counts its containers anew.
+ * Delete the requests and reservations of the application, and its application
+ * master: the next attempt starts without them, and numbers its containers
+ * anew.
  */
 extern void yq_application_begin_attempt(const char *application_id);
 

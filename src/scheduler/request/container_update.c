@@ -39,14 +39,14 @@ yq_update_refusal_name(YqUpdateRefusal refusal)
 	return refusal_names[refusal];
 }
 
-/* -- what there is --------------------------------------------------------- */
+/* -- the running container ------------------------------------------------- */
 
-/* A container as the books have it, and what is pending for it. */
+/* A container as the books have it, with its pending update. */
 typedef struct Running
 {
 	bool		is_found;
 	const char *queue;
-	const char *node;			/* NULL: nobody said where it runs */
+	const char *node;			/* NULL: its node is unknown */
 	const char *label;
 	Datum		allocation;
 	int64	   *amounts;
@@ -95,8 +95,9 @@ look_up(const YqAsker *asker, const char *container_id)
 }
 
 /*
- * Lock containers of an application until the transaction ends, in the order of the
- * door.  Whoever changes one puts another row in its place: then once more.
+ * Lock containers of an application until the transaction ends, in the order of
+ * charging.  A change by another transaction replaces the row: then the lock is
+ * taken once more.
  */
 static void
 lock_containers(const YqAsker *asker, const YqUpdateRequest *requests, int count)
@@ -124,9 +125,9 @@ lock_containers(const YqAsker *asker, const YqUpdateRequest *requests, int count
 	} while (yq_saved_plan_execute(&find, values, NULL) != locked);
 }
 
-/* -- what is wanted -------------------------------------------------------- */
+/* -- the requested update -------------------------------------------------- */
 
-/* A request, what there is, and what is to be done. */
+/* A request, the running container, and the planned action. */
 typedef struct UpdatePlan
 {
 	const YqUpdateRequest *request;
@@ -164,7 +165,10 @@ types_compared(const YqHierarchy *hierarchy)
 	return hierarchy->calculator.is_dominant ? hierarchy->calculator.types : YQ_MEMORY + 1;
 }
 
-/* Who wants more of something and less of something else gets more, and keeps the rest. */
+/*
+ * A request for more of one type and less of another gets more of the former,
+ * and keeps the latter.
+ */
 static YqUpdateAction
 compare_sizes(const YqHierarchy *hierarchy, const int64 *target, const int64 *present)
 {
@@ -181,8 +185,8 @@ compare_sizes(const YqHierarchy *hierarchy, const int64 *target, const int64 *pr
 }
 
 /*
- * What was less before it was rounded up to what there is already is a decrease to
- * that: Hadoop goes by the type of the request, and counts a version.
+ * A smaller request that is rounded up to the present allocation is a decrease
+ * to it:  Hadoop goes by the type of the request, and counts a version.
  */
 static YqUpdateAction
 action_of_size(const YqHierarchy *hierarchy, const int64 *asked, const int64 *target, const int64 *present)
@@ -279,7 +283,7 @@ cancel_pending(const char *container_id)
 	(void) yq_saved_plan_execute(&cancel, values, NULL);
 }
 
-/* Who updates a container has heard what became of it before. */
+/* A new update acknowledges the earlier decisions about the container. */
 static void
 forget_decisions(const UpdatePlan *plans, int count)
 {

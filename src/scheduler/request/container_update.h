@@ -4,11 +4,12 @@
  *	  Running containers that are to have more or less, or another execution
  *	  type (cs-semantics 9; where Hadoop 3.4.1 differs, it is as in 3.4.1).
  *
- * Less, and OPPORTUNISTIC, is at once.  More, and GUARANTEED, waits in
- * yquota.container_update for a pass: there it is a request key of its own, for
- * one container of what is missing, on the container's node and nowhere else.
- * Either becomes a CONTAINER_UPDATE event through the one door, and each that
- * took effect raises the version of the container by one.
+ * A decrease and a demotion to OPPORTUNISTIC happen at once.  An increase and a
+ * promotion to GUARANTEED wait in yquota.container_update for an allocation
+ * cycle.  There each is a request key of its own, for one container of the
+ * missing amount, on the container's node only.  Each becomes a
+ * CONTAINER_UPDATE event in container_event, and raises the version of the
+ * container by one when it takes effect.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,7 +19,7 @@
 #include "base/resource.h"
 #include "queues/hierarchy.h"
 
-/* What is asked for one container: either allocation or execution type. */
+/* The requested update of one container: either allocation or execution type. */
 typedef struct YqUpdateRequest
 {
 	const char *container_id;
@@ -43,7 +44,7 @@ typedef enum YqUpdateRefusal
 
 typedef enum YqUpdateAction
 {
-	YQ_UPDATE_NOTHING,			/* it is like that already; what was pending for its size is not any more */
+	YQ_UPDATE_NOTHING,			/* the container is like that already; a pending change of its size is dropped */
 	YQ_UPDATE_PROMOTE,
 	YQ_UPDATE_INCREASE,
 	YQ_UPDATE_DEMOTE,
@@ -62,18 +63,18 @@ typedef struct YqUpdateOutcome
 extern const char *yq_update_refusal_name(YqUpdateRefusal refusal);
 
 /*
- * Do what can be done for containers of an application, and say of each request
- * what became of it.  Locks like yq_container_request(), with the same errors for
- * the application, and the containers, too: whoever is ending or changing one is
- * waited for.  What names no type of resource, and what asks for both or neither,
- * is ERRCODE_INVALID_PARAMETER_VALUE.
+ * Apply update requests to containers of an application; returns the outcome of
+ * each.  Locks like yq_container_request(), with the same errors for the
+ * application, and locks the containers, too: it waits for transactions that
+ * end or change one.  An unknown resource type, and a request for both or
+ * neither change, is ERRCODE_INVALID_PARAMETER_VALUE.
  */
 extern YqUpdateOutcome *yq_containers_update(const char *application_id, const YqUpdateRequest *requests,
 											 int count);
 
 /*
- * Drop what was to be done for containers that run no more.  Locks every leaf if
- * there is any.  For passes, under their lock.
+ * Drop pending updates of containers that no longer run.  Locks every leaf if
+ * there is one.  For allocation cycles, under their lock.
  */
 extern void yq_container_updates_tidy(const YqHierarchy *hierarchy);
 

@@ -37,7 +37,7 @@ typedef enum RequestAttribute
 	REQUEST_ATTRIBUTES
 } RequestAttribute;
 
-/* What a request has that does not say: as YARN's ResourceRequest. */
+/* Defaults of a request, as of YARN's ResourceRequest. */
 static const YqContainerRequest defaults = {
 	.resource_name = YQ_ANYWHERE_NAME,
 	.priority = 1,
@@ -111,10 +111,10 @@ yq_sql_update_blacklist(PG_FUNCTION_ARGS)
 }
 
 /*
- * Trigger on yquota.application, for rows that end or are deleted: what the
- * scheduler keeps for the application goes, as committed now.  How far its names
- * of containers have got stays: an id may be submitted again, and the books know
- * no container twice.
+ * Trigger on yquota.application, for rows that end or are deleted: the
+ * scheduler's rows for the application are deleted, as committed now.  The last
+ * container number stays: an id may be submitted again, and the books accept no
+ * container twice.
  */
 Datum
 yq_sql_forget_application(PG_FUNCTION_ARGS)

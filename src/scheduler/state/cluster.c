@@ -532,7 +532,7 @@ yq_cluster_prepare(YqCluster *cluster)
 		if (queue->is_leaf)
 			prepare_leaf(cluster, queue);
 	}
-	/* what is pending in queues is known now */
+	/* pending resources of queues are known now */
 	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
 		yq_order_set_used(cluster, &cluster->queues[i]);
 	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
@@ -552,7 +552,7 @@ subtract_amounts(const YqCluster *cluster, int64 *from, const int64 *amounts)
 		from[i] -= amounts[i];
 }
 
-/* A reservation that goes: nobody uses it any more. */
+/* Remove a reservation that is no longer used. */
 static void
 remove_reservation(YqCluster *cluster, YqReservation *reservation)
 {

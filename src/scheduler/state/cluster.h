@@ -1,27 +1,27 @@
 /*-------------------------------------------------------------------------
  *
  * cluster.h
- *	  The state of an allocation pass in memory: nodes, queues with their users,
- *	  applications with what they ask for, reservations (cs-semantics 12.1).
+ *	  The state of an allocation cycle in memory: nodes, queues with their
+ *	  users, applications with their requests, reservations (cs-semantics 12.1).
  *
- * Whoever loads a cluster makes it from a computed hierarchy, tells the settings,
- * and adds nodes, users, applications, request keys, asks and reservations; then
- * yq_cluster_prepare() adds up what follows from them.  A pass (assign_containers.h) changes
- * the state as it decides and appends decisions, which the loader writes down.
- * Nothing here reads or writes a table.
+ * The loader makes a cluster from a computed hierarchy, sets the settings, and
+ * adds nodes, users, applications, request keys, asks and reservations.  Then
+ * yq_cluster_prepare() computes the sums.  A cycle (assign_containers.h)
+ * changes the state as it decides, and appends decisions, which record/ writes
+ * down.  Nothing here reads or writes a table.
  *
- * Everything is allocated in the cluster's own context and goes with it.  Amounts
- * are native units per resource type of the hierarchy.  What is per label stands
- * in one array, label after label: see yq_at().  Strings given are kept as they
- * are, not copied.
+ * Everything is allocated in the cluster's own context and goes with it.
+ * Amounts are native units per resource type of the hierarchy.  Amounts per
+ * label are in one array, label after label: see yq_at().  Strings given are
+ * kept as they are, not copied.
  *
- * It need not be the whole cluster.  What must be there for a pass over some
- * nodes: those nodes; every application in state ACTIVE that has demand or a
- * reservation, with all its keys; the nodes of their reservations; all users of
- * the leaves of these applications, with what they use; and all queues.  An
- * active application without demand matters only in a leaf that is at its limit
- * and where applications have reservations: there, the first one in order without
- * a reservation ends the search.  Added like the others, without keys, it does.
+ * It need not be the whole cluster.  A cycle over some nodes needs: those
+ * nodes; every application in state ACTIVE that has demand or a reservation,
+ * with all its keys; the nodes of their reservations; all users of the leaves
+ * of these applications, with their usage; and all queues.  An active
+ * application without demand matters only in a leaf that is at its limit and
+ * where applications have reservations: there, the first one in order without a
+ * reservation ends the search.  Added like the others, without keys, it does.
  *
  *-------------------------------------------------------------------------
  */
@@ -55,7 +55,7 @@ typedef enum YqApplicationPolicy
 	YQ_FIFO_WITH_PARTITIONS
 } YqApplicationPolicy;
 
-/* What is set once; defaults in yq_cluster_create(). */
+/* Settings of the scheduler; defaults in yq_cluster_create(). */
 typedef struct YqClusterSettings
 {
 	int			node_locality_delay;	/* missed opportunities */
@@ -91,28 +91,28 @@ typedef struct YqClusterUser
 	float4		weight;
 	int64	   *used;			/* per label: by containers and reservations */
 	float4	   *usage_ratio;	/* per label: the share of the partition */
-	int64	   *limit[2];		/* per mode and label: what it may use, see yq_user_limit() */
+	int64	   *limit[2];		/* per mode and label: see yq_user_limit() */
 	uint64	   *limit_version[2];	/* per mode and label: of the shares that it was computed from */
 	uint64		below_version;	/* of the shares when it was found to be below its limit, */
 	int			below_label;	/* on that label */
 	YqSchedulingMode below_mode;	/* in that mode */
 	bool		is_active;		/* counts among active users (yq_leaf_user_is_active) */
 	int			demanding;		/* applications with outstanding requests, loaded or not */
-	bool		is_stale;		/* the loader's: what his applications hold has changed, see user_containers.h */
-	List	   *held;			/* likewise: containers that he is known to have */
+	bool		is_stale;		/* the loader's: the user's containers have changed, see user_containers.h */
+	List	   *held;			/* the loader's: known containers of the user */
 } YqClusterUser;
 
-/* What limits of users come from, per label of a leaf (cs-semantics 4.1). */
+/* The inputs of user limits, per label of a leaf (cs-semantics 4.1). */
 typedef struct YqLeafShares
 {
 	float4		usage_ratio;	/* sum over users, kept as Hadoop keeps it */
 	int64	   *used_by_active;
-	bool		is_current[2];	/* per mode: is limit what follows from the figures? */
+	bool		is_current[2];	/* per mode: is the limit computed from the present figures? */
 	int64	   *limit[2];		/* per mode: of a user with weight 1 */
 	uint64		version;		/* another one after each change; 0: none yet */
 } YqLeafShares;
 
-/* What orders a queue among its siblings on a label (cs-semantics 5.4). */
+/* The rank of a queue among its siblings on a label (cs-semantics 5.4). */
 typedef struct YqQueueRank
 {
 	const YqQueueLabel *configured; /* NULL for nothing */
@@ -155,21 +155,21 @@ typedef struct YqClusterQueue
 	int			application_room;
 	struct YqClusterApplication ***demanding;	/* per label: those with demand for it, in order */
 	int		   *demanding_count;	/* per label */
-	bool		is_out_of_order;	/* what its order follows from has changed: see yq_cluster_order_leaf() */
+	bool		is_out_of_order;	/* its order must be computed again: see yq_cluster_order_leaf() */
 	bool		is_stale;		/* the loader's */
 	void	   *source;			/* likewise */
 
 
 } YqClusterQueue;
 
-/* What is asked for of one node, of one rack, or anywhere. */
+/* A request for one node, for one rack, or anywhere. */
 typedef struct YqAsk
 {
 	YqName		name;			/* of a node or rack, or YQ_ANYWHERE */
 	int64		count;			/* containers */
 	const int64 *amounts;		/* of one */
-	bool		relaxes_locality;	/* may be served by what is asked for more widely */
-	bool		is_changed;		/* count is not what was loaded */
+	bool		relaxes_locality;	/* may be served by a wider request */
+	bool		is_changed;		/* count differs from the loaded one */
 	void	   *source;			/* the loader's */
 } YqAsk;
 
@@ -182,7 +182,7 @@ typedef struct YqContainerUpdate
 	const int64 *allocation;	/* of the container afterwards; NULL: it is not wanted any more */
 } YqContainerUpdate;
 
-/* What is counted of requests with one priority and id: see YqRequestKey. */
+/* Counters of the requests with one priority and id: see YqRequestKey. */
 typedef struct YqRequestCounters
 {
 	int64		opportunities;
@@ -191,8 +191,9 @@ typedef struct YqRequestCounters
 } YqRequestCounters;
 
 /*
- * What an application asks for with one priority and allocation request id; or for
- * one of its containers, which is one container of what is missing, on its node.
+ * The requests of an application with one priority and allocation request id;
+ * or an update of one of its containers, which is a request for the missing
+ * amount on its node.
  */
 typedef struct YqRequestKey
 {
@@ -200,8 +201,8 @@ typedef struct YqRequestKey
 	const YqContainerUpdate *update;	/* NULL: asks for new containers */
 	int32		priority;		/* the smaller number comes first */
 	int64		allocation_request_id;
-	int			label;			/* of what is asked for anywhere; -1 when it is gone */
-	YqAsk		anywhere;		/* count 0: nothing is wanted any more */
+	int			label;			/* label of the request anywhere; -1 when the label no longer exists */
+	YqAsk		anywhere;		/* count 0: no container is wanted any more */
 	YqAsk	   *asks;			/* of nodes and racks, by name once prepared */
 	int			ask_count;
 	int			ask_room;
@@ -214,7 +215,7 @@ typedef struct YqRequestKey
 	struct YqReservation **reservations;	/* by name of the node */
 	int			reservation_count;
 	int			reservation_room;
-	bool		is_changed;		/* one of the counters or asks is not what was loaded */
+	bool		is_changed;		/* a counter or an ask differs from the loaded one */
 	void	   *source;			/* the loader's */
 } YqRequestKey;
 
@@ -240,7 +241,7 @@ typedef struct YqClusterApplication
 	int64	   *used;			/* per label: by containers alone */
 	int64	   *reserved;		/* per label */
 	int			reservation_count;	/* of all its keys */
-	int64	   *pending;		/* per label: count times amounts of what is asked for anywhere */
+	int64	   *pending;		/* per label: count times amounts of the requests anywhere */
 	YqRequestKey **keys;		/* in order, once prepared */
 	int			key_count;
 	int			key_room;
@@ -258,7 +259,7 @@ typedef enum YqDecisionKind
 {
 	YQ_ALLOCATED,				/* a container starts; from a reservation, if there is one */
 	YQ_RESERVED,
-	YQ_UNRESERVED,				/* nobody wants it any more */
+	YQ_UNRESERVED,				/* the reservation is not wanted any more */
 	YQ_SWAPPED					/* a container starts, and a reservation elsewhere is given up for it */
 } YqDecisionKind;
 
@@ -292,7 +293,7 @@ typedef enum YqSkipReason
 	YQ_SKIP_NODE_SPACE,			/* no room, and no reservation is due */
 	YQ_SKIP_RESERVATION,		/* has reservations for all it asks for, and may give none up */
 	YQ_SKIP_COMMIT,				/* refused when it was about to be committed */
-	YQ_SKIP_PROJECT,			/* there is nobody to pay: it was not looked at */
+	YQ_SKIP_PROJECT,			/* no project pays: the application was not tried */
 	YQ_SKIP_REASONS
 } YqSkipReason;
 
@@ -304,9 +305,9 @@ typedef struct YqSkip
 	YqClusterQueue *queue;		/* NULL: the node alone is the reason */
 	YqClusterApplication *application;	/* NULL: the queue is the reason */
 	YqRequestKey *key;			/* NULL: not one of them */
-	const int64 *required;		/* what was wanted; NULL for nothing in particular */
-	const int64 *used;			/* what counts against the limit; NULL likewise */
-	const int64 *limit;			/* what it was compared with; NULL likewise */
+	const int64 *required;		/* the requested amounts; NULL for none */
+	const int64 *used;			/* usage that counts against the limit; NULL for none */
+	const int64 *limit;			/* the limit; NULL for none */
 	int64		opportunities;	/* such as were missed and such as are needed, for */
 	int64		needed;			/* delays; 0 otherwise */
 } YqSkip;
@@ -328,7 +329,7 @@ typedef struct YqCluster
 	struct YqUserLimit *user_limit; /* where limits of users are computed */
 	void	  (*complete_leaf) (struct YqCluster *cluster, YqClusterQueue *leaf);	/* the loader's: before it is put in order */
 	void	   *source;			/* likewise */
-	YqClusterApplication **touched; /* with keys that are not what was loaded */
+	YqClusterApplication **touched; /* with changed keys */
 	int			touched_count;
 	int			touched_room;
 	YqDecision *decisions;		/* in the order in which they were made */
@@ -349,8 +350,8 @@ extern Size yq_cluster_amounts_size(const YqCluster *cluster);
 
 /*
  * A cluster without nodes and applications, in a context of its own below the
- * current one.  Queues have what the hierarchy knows of them, and use nothing;
- * what it does not know (priority, policy options, shares) is set afterwards.
+ * current one.  Queues have the data of the hierarchy, and no usage; the caller
+ * sets other data (priority, policy options, shares) afterwards.
  */
 extern YqCluster *yq_cluster_create(YqHierarchy *hierarchy);
 
@@ -391,15 +392,16 @@ extern YqRequestKey *yq_cluster_find_key(const YqClusterApplication *application
 										 int64 allocation_request_id, const char *container_to_update);
 
 /*
- * The place of the first key, from a place on, that something is wanted of; the number of keys
- * when none is left.  What is wanted of keys becomes less in between, or they are looked for anew.
+ * The position of the first key at or after "from" with an open count; the
+ * number of keys when none is left.  Counts only decrease between calls, or the
+ * caller starts anew.
  */
 extern int	yq_cluster_wanted_key(YqClusterApplication *application, int from);
 extern void yq_cluster_look_for_wanted_keys(YqClusterApplication *application);
 
 /*
- * Add what a key asks for of a node or rack, or anywhere (YQ_ANYWHERE).  A row of
- * count 0 still counts among the names asked for, as it does in Hadoop.  The
+ * Add a request of a key for a node or rack, or anywhere (YQ_ANYWHERE).  A row
+ * of count 0 still counts among the names asked for, as it does in Hadoop.  The
  * result is good until the next one is added.
  */
 extern YqAsk *yq_cluster_add_ask(YqCluster *cluster, YqRequestKey *key, YqName name, int64 count,
@@ -413,12 +415,12 @@ extern YqReservation *yq_cluster_add_reservation(YqCluster *cluster, YqRequestKe
 												 YqClusterNode *node, int64 container,
 												 const int64 *amounts);
 
-/* The same in a pass, which says by itself what user and queues use. */
+/* Make a reservation in a cycle, which updates the usage of user and queues itself. */
 extern YqReservation *yq_cluster_make_reservation(YqCluster *cluster, YqRequestKey *key,
 												  YqClusterNode *node, int64 container,
 												  const int64 *amounts);
 
-/* Take one out that goes: nobody uses it any more, and it is freed. */
+/* Remove a reservation that is no longer used, and free it. */
 extern void yq_cluster_remove_reservation(YqCluster *cluster, YqReservation *reservation);
 
 /* Have an application avoid a node or rack. */
@@ -426,26 +428,26 @@ extern void yq_cluster_add_to_blacklist(YqCluster *cluster, YqClusterApplication
 										YqName name);
 
 /*
- * Count what running GUARANTEED containers hold: "amounts" of the label for the
- * leaf, all queues above it and, if there is one, the user.
+ * Count the usage of running GUARANTEED containers:  "amounts" of the label for
+ * the leaf, all queues above it and, if there is one, the user.
  */
 extern void yq_cluster_add_usage(YqCluster *cluster, YqClusterQueue *leaf, YqClusterUser *user,
 								 int label, const int64 *amounts);
 
 /*
- * Everything is added: put it in order and derive what follows.  Called once,
- * before the first pass.
+ * Order queues and applications and compute sums after everything is added.
+ * Called once, before the first cycle.
  */
 extern void yq_cluster_prepare(YqCluster *cluster);
 
 /*
- * Afterwards a cluster may follow what it was loaded from.  To take an application out:
- * what it asks for and has reserved counts no more, what its containers use does; it
- * is freed, but not what the caller gave for it.  Keys without asks and reservations
- * can be dropped alone.  To add one: as before, and then
- * prepare it.  When all is done, everything else that follows is put in order for the
- * queues (YqClusterQueue) whose applications, users or usage have changed; inside of
- * leaves not before they are looked at.
+ * Afterwards a cluster may follow its tables.  yq_cluster_remove_application()
+ * takes an application out: its requests and reservations no longer count, its
+ * containers still do.  It is freed, but not the memory that the caller gave
+ * for it.  Keys without asks and reservations can be dropped alone.  To add
+ * one: as before, and then prepare it.  When all is done, everything else that
+ * follows is put in order for the queues (YqClusterQueue) whose applications,
+ * users or usage have changed; inside of leaves not before they are looked at.
  */
 extern void yq_cluster_remove_application(YqCluster *cluster, YqClusterApplication *application);
 extern void yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplication *application);
@@ -455,7 +457,7 @@ extern void yq_cluster_prepare_again(YqCluster *cluster, const List *queues);
 /* Put a leaf in order that is to be looked at, if it is not. */
 extern void yq_cluster_order_leaf(YqCluster *cluster, YqClusterQueue *leaf);
 
-/* Something of a key is not what was loaded any more. */
+/* Note that a key differs from the loaded one. */
 extern void yq_cluster_touch(YqCluster *cluster, YqRequestKey *key);
 
 /* Put those that were touched in the order of their ids. */
@@ -464,7 +466,7 @@ extern void yq_cluster_sort_touched(YqCluster *cluster);
 /* A pass is over, its decisions are of no use any more. */
 extern void yq_cluster_end_pass(YqCluster *cluster);
 
-/* Does the order of applications depend on what they hold? */
+/* Does the order of applications depend on their usage? */
 extern bool yq_is_fair(YqApplicationPolicy policy);
 
 #endif							/* YQ_CLUSTER_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * limits.c
- *	  What queues and users may use in an allocation pass.
+ *	  Limits of queues and users in an allocation cycle.
  *
  *-------------------------------------------------------------------------
  */
@@ -136,7 +136,7 @@ yq_pending_change(const YqCluster *cluster, YqClusterApplication *application, i
 
 /* -- users ----------------------------------------------------------------- */
 
-/* Whatever follows from the figures of a leaf's users has to be found anew. */
+/* Drop all limits that follow from the usage of a leaf's users. */
 static void
 forget_limits(const YqCluster *cluster, YqClusterQueue *leaf)
 {
@@ -275,8 +275,8 @@ is_below_limit(const YqCluster *cluster, YqClusterUser *user, int label, YqSched
 }
 
 /*
- * What counts as reserved, and as used without it, is of the default partition
- * whatever the label: so does Hadoop.
+ * Reserved amounts, and usage without them, are those of the default partition
+ * for every label, as in Hadoop.
  */
 static bool
 is_below_without(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedulingMode mode, const int64 *reserved)

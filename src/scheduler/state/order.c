@@ -43,7 +43,7 @@ compare_used(const YqClusterQueue *a, float4 a_used, const YqClusterQueue *b, fl
 	return a_used < b_used ? -1 : a_used > b_used;
 }
 
-/* The larger of what is configured first: memory, cores, then the rest. */
+/* Compare configured capacities, larger first: memory, cores, then other types. */
 static int
 compare_configured(const YqCluster *cluster, const YqQueueLabel *a, const YqQueueLabel *b)
 {
@@ -80,14 +80,14 @@ compare_cluster_queues(const YqCluster *cluster, const YqClusterQueue *a, const 
 	return result != 0 ? result : a->position - b->position;
 }
 
-/* Nodes of the label may serve what is asked for of the label, or of none. */
+/* Nodes of the label may serve requests for the label, or for none. */
 static bool
 is_demanding_of(const YqCluster *cluster, const YqClusterQueue *queue, int label)
 {
 	return queue->is_demanding[label] || (cluster->shares[label] && queue->is_demanding[0]);
 }
 
-/* The first place from "low" on, and before "high", whose queue does not come before this one. */
+/* The first position in [low, high) with a queue that does not come before this one. */
 static int
 place_of_queue(const YqCluster *cluster, const YqClusterQueue *queue, int label, int low, int high)
 {
@@ -229,7 +229,10 @@ memory_of_all_labels(const YqCluster *cluster, const int64 *amounts)
 	return memory;
 }
 
-/* Memory that an application holds; with sizes, divided by the logarithm of what it holds and wants. */
+/*
+ * Memory that an application uses; with sizes, divided by the logarithm of used
+ * and pending memory.
+ */
 static double
 magnitude(const YqCluster *cluster, const YqClusterApplication *application)
 {
@@ -310,7 +313,7 @@ yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf)
 	}
 }
 
-/* The first place whose application does not come before this one. */
+/* The first position with an application that does not come before this one. */
 static int
 place_in_order(const YqCluster *cluster, YqClusterApplication *const *order, int count,
 			   const YqClusterApplication *application)

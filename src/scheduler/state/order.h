@@ -15,27 +15,27 @@
 
 #include "scheduler/state/cluster.h"
 
-/* Set what fractions of its capacity a queue uses, on all labels. */
+/* Set the used fractions of a queue's capacity, on all labels. */
 extern void yq_order_set_used(const YqCluster *cluster, YqClusterQueue *queue);
 
 /* Order the children of a parent that have demand; demand and use of all are known. */
 extern void yq_order_children(const YqCluster *cluster, YqClusterQueue *parent);
 
-/* What a queue uses of a label has changed: move it among its siblings. */
+/* Move a queue among its siblings after its usage of a label has changed. */
 extern void yq_order_note_used(const YqCluster *cluster, YqClusterQueue *queue, int label);
 
 /* Demand for a label has become less: drop the queue where it has none. */
 extern void yq_order_note_demand(const YqCluster *cluster, YqClusterQueue *queue, int label);
 
-/* What a queue uses and wants has changed, on any label: give it its place. */
+/* Move a queue among its siblings after its usage or demand has changed on any label. */
 extern void yq_order_place(const YqCluster *cluster, YqClusterQueue *queue);
 
-/* Order the applications of a leaf; what they use and want is known. */
+/* Order the applications of a leaf; their usage and demand are known. */
 extern void yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf);
 
 /*
- * An application is about to be changed in what it uses or wants, and then it has
- * been: between the two, which are a pair, it has no place.
+ * Take an application out of the order before its usage or demand changes, and
+ * put it back afterwards.
  */
 extern void yq_order_take_out(const YqCluster *cluster, YqClusterApplication *application);
 extern void yq_order_put_back(const YqCluster *cluster, YqClusterApplication *application);
