@@ -1,10 +1,10 @@
 --
--- Allocation, first part: what applications ask for, what is reserved for them,
--- and what was decided (seed 004; cs-semantics 5).  Before pricing, which may
--- count what is asked for as utilization.
+-- Allocation, first part: requests and reservations of applications, and
+-- decisions (seed 004; cs-semantics 5).  Before pricing, which may count
+-- requests as utilization.
 --
--- What belongs to an application goes when it ends (scheduler/370_container_requests.sql), but
--- for how far the names of its containers have got.
+-- Rows of an application are deleted when it ends
+-- (scheduler/370_container_requests.sql), except its last container number.
 --
 
 CREATE TABLE yquota.resource_request (
@@ -20,12 +20,12 @@ CREATE TABLE yquota.resource_request (
 	PRIMARY KEY (application_id, priority, allocation_request_id, resource_name)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota.resource_request IS
-	'What applications ask for and have not got yet; written by request_containers() and the scheduler';
+	'Open requests of applications; written by request_containers() and the scheduler';
 COMMENT ON COLUMN yquota.resource_request.priority IS 'the smaller number comes first';
 COMMENT ON COLUMN yquota.resource_request.allocation_request_id IS 'told apart from other requests of the same priority by it; -1: the application master gave none';
 COMMENT ON COLUMN yquota.resource_request.resource_name IS 'a node, a rack, or * for anywhere: its count is how many containers are wanted in all';
 COMMENT ON COLUMN yquota.resource_request.allocation IS 'of one container, native units, in whole steps of the minimum allocation';
-COMMENT ON COLUMN yquota.resource_request.relax_locality IS 'whether a container for what is asked for more closely may be here';
+COMMENT ON COLUMN yquota.resource_request.relax_locality IS 'whether a container for a closer request may be placed here';
 COMMENT ON COLUMN yquota.resource_request.label IS 'partition of the nodes, of all that is asked for with this priority and id; empty for the default one';
 
 CREATE TABLE yquota.blacklist (
@@ -77,7 +77,7 @@ COMMENT ON TABLE yquota.container_update IS
 COMMENT ON COLUMN yquota.container_update.update_type IS 'YARN''s ContainerUpdateType';
 COMMENT ON COLUMN yquota.container_update.node IS 'where the container runs: it can be served nowhere else';
 COMMENT ON COLUMN yquota.container_update.label IS 'partition that is asked for; empty for the default one';
-COMMENT ON COLUMN yquota.container_update.allocation IS 'what it needs beyond what its queue is charged with now, native units';
+COMMENT ON COLUMN yquota.container_update.allocation IS 'amounts that it needs beyond the present charge of its queue, native units';
 COMMENT ON COLUMN yquota.container_update.priority IS 'of the container, among updates; the smaller number comes first';
 COMMENT ON COLUMN yquota.container_update.allocation_request_id IS 'of the container, likewise';
 COMMENT ON COLUMN yquota.container_update.opportunities IS 'times that its node was offered';
@@ -94,7 +94,7 @@ CREATE INDEX container_version_application_id_idx ON yquota_internal.container_v
 COMMENT ON TABLE yquota_internal.container_version IS
 	'How often containers were updated by update_container() and the scheduler: their versions; those that are not here have version 0';
 COMMENT ON COLUMN yquota_internal.container_version.previous_allocation IS
-	'what it goes back to when nobody acknowledges its last increase, native units; NULL: it does not';
+	'allocation to restore when its last increase is not acknowledged, native units; NULL: none';
 
 CREATE TABLE yquota.decision (
 	decision_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -112,15 +112,15 @@ CREATE TABLE yquota.decision (
 );
 CREATE INDEX decision_container_id_idx ON yquota.decision (container_id);
 COMMENT ON TABLE yquota.decision IS
-	'What the scheduler decided and nobody has acknowledged yet: containers in it are released after yquota.allocation_expiry';
+	'Decisions of the scheduler that are not acknowledged yet: their containers are released after yquota.allocation_expiry';
 COMMENT ON COLUMN yquota.decision.decision IS
 	'allocated: a container starts; swapped: likewise, and the reserved container of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer; increased, promoted: a running container has more now, or is GUARANTEED';
 COMMENT ON COLUMN yquota.decision.queue IS 'full path of the leaf';
-COMMENT ON COLUMN yquota.decision.allocation IS 'of the container, native units; of a reserved container for a running container what is to be added';
-COMMENT ON COLUMN yquota.decision.locality IS 'how close to what was asked for; NULL when nothing starts';
+COMMENT ON COLUMN yquota.decision.allocation IS 'of the container, native units; of a reserved container for a running container the amount to add';
+COMMENT ON COLUMN yquota.decision.locality IS 'how close to the request; NULL when no container starts';
 COMMENT ON COLUMN yquota.decision.priority IS 'of the request that it is for';
 COMMENT ON COLUMN yquota.decision.allocation_request_id IS 'likewise';
-COMMENT ON COLUMN yquota.decision.unreserved_node IS 'whose reserved container was given up';
+COMMENT ON COLUMN yquota.decision.unreserved_node IS 'node whose reserved container was given up';
 
 CREATE TABLE yquota_internal.request_counter (
 	application_id text COLLATE "C" NOT NULL,
@@ -132,7 +132,7 @@ CREATE TABLE yquota_internal.request_counter (
 	PRIMARY KEY (application_id, priority, allocation_request_id)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.request_counter IS
-	'What the scheduler counts of requests with one priority and id, for delays; stays when they are served';
+	'Counters of requests with one priority and id, for delays; they stay when the requests are served';
 COMMENT ON COLUMN yquota_internal.request_counter.opportunities IS 'nodes offered since the last container that was close enough';
 COMMENT ON COLUMN yquota_internal.request_counter.missed_non_partitioned IS 'chances missed since the last container in the default partition';
 COMMENT ON COLUMN yquota_internal.request_counter.re_reservations IS 'times that a reserved node still had no room';
@@ -172,10 +172,10 @@ CREATE AGGREGATE yquota_internal.demand(yquota.resource, bigint) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE yquota_internal.demand(yquota.resource, bigint) IS
-	'Sum of vectors, each so many times; the largest amount where it does not fit, since what is asked for has no bounds';
+	'Sum of vectors, each so many times; the largest amount where it does not fit, since requests have no bounds';
 
 --
--- In plpgsql because applications, and what waits for them, come later.
+-- In plpgsql because the tables of applications are created later.
 --
 CREATE FUNCTION yquota_internal.requested_resources() RETURNS yquota.resource
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -186,7 +186,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.requested_resources() IS
-	'What applications ask for and have not got, more for running containers and those application masters included that are asked for by themselves; native units';
+	'Sum of open requests of applications, including increases of running containers and requests for AM containers; native units';
 REVOKE ALL ON FUNCTION yquota_internal.requested_resources() FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.resource_request', '');

@@ -1,9 +1,9 @@
 --
--- What application masters ask for (seed 004; cs-semantics 5.9, 9): containers,
--- nodes that they want none on, that containers end, or become larger or smaller.  Decided in C
--- (src/scheduler/request/container_request.h); these functions run as the owner, and
--- whoever may call them speaks for the resource manager.  Events are refused, and
--- never set aside, so that books and versions agree.
+-- Requests of application masters (seed 004; cs-semantics 5.9, 9): for
+-- containers, blacklisted nodes, releases and updates of containers.  Decided
+-- in C (src/scheduler/request/container_request.h); these functions run as the
+-- owner, and a role that may call them speaks for the resource manager.  Events
+-- are refused, and never set aside, so that books and versions agree.
 --
 
 CREATE TYPE yquota.container_request AS (
@@ -17,7 +17,7 @@ CREATE TYPE yquota.container_request AS (
 	execution_type yquota.execution_type
 );
 COMMENT ON TYPE yquota.container_request IS
-	'What request_containers() takes; NULL: anywhere (*), priority 1, allocation request id -1, relaxed locality, the queue''s default label, GUARANTEED';
+	'A request of request_containers(); NULL: anywhere (*), priority 1, allocation request id -1, relaxed locality, the queue''s default label, GUARANTEED';
 COMMENT ON COLUMN yquota.container_request.resource_name IS 'a node, a rack, or * for anywhere';
 COMMENT ON COLUMN yquota.container_request.allocation IS 'of one container, native units';
 COMMENT ON COLUMN yquota.container_request.priority IS 'the smaller number comes first';
@@ -28,7 +28,7 @@ CREATE FUNCTION yquota.request_containers(application_id text, requests yquota.c
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_request_containers';
 COMMENT ON FUNCTION yquota.request_containers(text, yquota.container_request[]) IS
-	'Say what an application wants: each row replaces what it asked for before with the same priority, id and name; count 0 for * ends all with that priority and id.  Allocations are rounded up as YARN does.  Returns how many containers it waits for then';
+	'Set the requests of an application: each row replaces the earlier request with the same priority, id and name; count 0 for * ends all with that priority and id.  Allocations are rounded up as YARN does.  Returns how many containers the application waits for then';
 REVOKE ALL ON FUNCTION yquota.request_containers(text, yquota.container_request[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.request_containers(
@@ -107,7 +107,7 @@ CREATE TYPE yquota.container_update_request AS (
 	allocation_request_id bigint
 );
 COMMENT ON TYPE yquota.container_update_request IS
-	'What update_containers() takes: a container and what it is to become, either allocation or execution_type; priority (NULL: 1) and allocation_request_id (NULL: -1) are those that the container was asked for with';
+	'A request of update_containers(): a container and its new allocation or execution_type; priority (NULL: 1) and allocation_request_id (NULL: -1) are those of the container''s request';
 COMMENT ON COLUMN yquota.container_update_request.version IS 'that the container has: 0 at first, one more after each update';
 COMMENT ON COLUMN yquota.container_update_request.allocation IS 'all that it is to have, native units';
 
@@ -130,7 +130,7 @@ CREATE FUNCTION yquota.update_container(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_update_container';
 COMMENT ON FUNCTION yquota.update_container(text, integer, yquota.resource, yquota.execution_type, integer, bigint) IS
-	'The same for one container; what is refused is an error.  Returns the outcome';
+	'update_containers() for one container; a refusal is an error.  Returns the outcome';
 REVOKE ALL ON FUNCTION yquota.update_container(text, integer, yquota.resource, yquota.execution_type, integer, bigint) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.forget_application() RETURNS trigger
@@ -138,7 +138,7 @@ CREATE FUNCTION yquota_internal.forget_application() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_forget_application';
 COMMENT ON FUNCTION yquota_internal.forget_application() IS
-	'Drops what the scheduler keeps for an application that has ended, all but how far the names of its containers have got';
+	'Deletes the scheduler''s rows for an application that has ended, except its last container number';
 REVOKE ALL ON FUNCTION yquota_internal.forget_application() FROM PUBLIC;
 
 CREATE TRIGGER forget_ended AFTER UPDATE ON yquota.application

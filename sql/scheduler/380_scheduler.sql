@@ -1,11 +1,12 @@
 --
--- Allocation: who gets the next container (seed 004; cs-semantics 5).  Decided in
--- C (src/scheduler/pass.h); these functions run as the owner, and whoever may
--- call them speaks for the resource manager.  What their events say has been decided:
--- all of it holds or nothing, also for feeds that have bad events set aside.
+-- Allocation: assigning containers to applications (seed 004; cs-semantics 5).
+-- Decided in C (src/scheduler/pass.h); these functions run as the owner, and a
+-- role that may call them speaks for the resource manager.  Their events are
+-- decisions: all of them are charged or none, also for feeds that set bad
+-- events aside.
 --
 
--- Whom a pass has to look at: few of many.
+-- The few applications that an allocation cycle has to read.
 CREATE INDEX application_demanding_idx ON yquota.application (queue)
 	WHERE state = 'ACTIVE' AND has_outstanding_requests;
 
@@ -22,7 +23,7 @@ CREATE FUNCTION yquota.schedule(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_schedule';
 COMMENT ON FUNCTION yquota.schedule(text[], integer, boolean, boolean) IS
-	'Assign containers to nodes, as if each had reported once in this order (NULL: all RUNNING ones by name), and return what was decided; with explain also who was passed over, by which limit and with which figures.  A dry run changes nothing';
+	'Assign containers to nodes, as if each had reported once in this order (NULL: all RUNNING ones by name), and return the decisions; with explain also the skipped applications, with the limit and its figures.  A dry run changes nothing';
 REVOKE ALL ON FUNCTION yquota.schedule(text[], integer, boolean, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.node_heartbeat(nodes text[], explain boolean DEFAULT false)
@@ -91,10 +92,11 @@ CREATE TRIGGER lock_passes BEFORE INSERT OR UPDATE OF name, label, total, state 
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_nodes();
 
 --
--- A node that is another one now is not kept for anybody (cs-semantics 5.7, 8), and
--- an application whose master is on it is one of its partition.  A pass decides by the
--- nodes as they are: what it starts while one changes would be on a node that is gone,
--- has no room, or is of another partition.
+-- A node that was replaced loses its reservation (cs-semantics 5.7, 8), and an
+-- application with its master on the node belongs to the node's partition.  A
+-- cycle decides by the present nodes.  A container that it starts while a node
+-- changes would be on a node that is gone, has no room, or is of another
+-- partition.
 --
 CREATE FUNCTION yquota_internal.change_node() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
@@ -139,7 +141,7 @@ CREATE VIEW yquota_internal.waiting_request AS
 	LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id
 	WHERE a.state = 'ACTIVE' AND a.has_outstanding_requests AND NOT a.unmanaged AND t.am_container_id IS NULL;
 COMMENT ON VIEW yquota_internal.waiting_request IS
-	'What applications wait for: new containers, more for running ones, and the containers of application masters, which are asked for by themselves';
+	'Demand of applications: new containers, increases of running ones, and AM containers';
 COMMENT ON COLUMN yquota_internal.waiting_request.containers IS 'new ones';
 COMMENT ON COLUMN yquota_internal.waiting_request.times IS 'how often allocation is wanted';
 COMMENT ON COLUMN yquota_internal.waiting_request.allocation IS 'of each, native units';
@@ -193,9 +195,9 @@ CREATE VIEW yquota.scheduler_queue WITH (security_barrier) AS
 		GROUP BY path.queue, v.label) AS r ON r.queue = q.queue AND r.label = q.label
 	ORDER BY q.ordinal, q.label;
 COMMENT ON VIEW yquota.scheduler_queue IS
-	'What queues have, use and wait for, with the queues below them, per label; in the order of the tree';
+	'Guarantee, usage and demand of queues, with the queues below them, per label; in the order of the tree';
 COMMENT ON COLUMN yquota.scheduler_queue.label IS 'partition of the nodes; empty for the default one';
-COMMENT ON COLUMN yquota.scheduler_queue.used_capacity IS 'what containers and reserved containers use, percent of what is guaranteed; may exceed 100';
+COMMENT ON COLUMN yquota.scheduler_queue.used_capacity IS 'usage of containers and reserved containers, percent of the guarantee; may exceed 100';
 COMMENT ON COLUMN yquota.scheduler_queue.active_applications IS 'on all labels, like the next one';
 COMMENT ON COLUMN yquota.scheduler_queue.pending_applications IS 'waiting for room for their application master';
 COMMENT ON COLUMN yquota.scheduler_queue.pending_containers IS 'that applications wait for, those of application masters included';
@@ -204,7 +206,7 @@ COMMENT ON COLUMN yquota.scheduler_queue.guaranteed IS 'native units, like all t
 COMMENT ON COLUMN yquota.scheduler_queue.maximum IS 'the most that the queue may use';
 COMMENT ON COLUMN yquota.scheduler_queue.used IS 'by GUARANTEED containers and reserved containers, as limits count it';
 COMMENT ON COLUMN yquota.scheduler_queue.reserved IS 'part of it';
-COMMENT ON COLUMN yquota.scheduler_queue.pending IS 'allocations of what applications wait for, more for running containers included';
+COMMENT ON COLUMN yquota.scheduler_queue.pending IS 'allocations of the demand, including increases of running containers';
 
 CREATE VIEW yquota.scheduler_node AS
 	SELECT u.node, u.rack, u.label, u.state, u.total, u.guaranteed, u.available,
@@ -212,10 +214,10 @@ CREATE VIEW yquota.scheduler_node AS
 	FROM yquota.node_usage AS u
 	LEFT JOIN yquota_internal.reserved_container_in_force AS r ON r.node = u.node;
 COMMENT ON VIEW yquota.scheduler_node IS
-	'What nodes offer, what containers hold of it, and for whom they are kept';
+	'Resources of nodes, the part that containers use, and reserved containers';
 COMMENT ON COLUMN yquota.scheduler_node.guaranteed IS 'held by GUARANTEED containers, native units';
-COMMENT ON COLUMN yquota.scheduler_node.available IS 'total less what all containers hold, native units';
-COMMENT ON COLUMN yquota.scheduler_node.reserved IS 'what the container that is to be there needs, native units; NULL: nothing is reserved';
+COMMENT ON COLUMN yquota.scheduler_node.available IS 'total less the allocations of all containers, native units';
+COMMENT ON COLUMN yquota.scheduler_node.reserved IS 'allocation of the reserved container, native units; NULL: none';
 
 CREATE VIEW yquota.scheduler_application AS
 	WITH full_queue AS MATERIALIZED (
@@ -264,13 +266,13 @@ CREATE VIEW yquota.scheduler_application AS
 		GROUP BY v.application_id) AS r ON r.application_id = a.application_id
 	WHERE a.finished_at IS NULL;
 COMMENT ON VIEW yquota.scheduler_application IS
-	'Live applications and what each is waiting for';
+	'Live applications and their demand';
 COMMENT ON COLUMN yquota.scheduler_application.attempt IS 'number of its application master; NULL: it has not had a container yet';
-COMMENT ON COLUMN yquota.scheduler_application.waits_for_master IS 'whether the container of its application master is what it waits for';
+COMMENT ON COLUMN yquota.scheduler_application.waits_for_master IS 'whether it waits for the container of its application master';
 COMMENT ON COLUMN yquota.scheduler_application.pending_containers IS 'that it asked for and has not got, without that of its application master';
-COMMENT ON COLUMN yquota.scheduler_application.pending IS 'their allocations, and what running containers are to have more, native units';
+COMMENT ON COLUMN yquota.scheduler_application.pending IS 'allocations of the demand, including increases of running containers, native units';
 COMMENT ON COLUMN yquota.scheduler_application.reserved_containers IS 'nodes that are kept for it';
 COMMENT ON COLUMN yquota.scheduler_application.reserved IS 'their allocations, native units';
 COMMENT ON COLUMN yquota.scheduler_application.diagnostics IS 'why it is not ACTIVE, in words';
 COMMENT ON COLUMN yquota.scheduler_application.waits_for IS
-	'activation: see diagnostics; requests: it asks for nothing; project: nobody pays; label: no node of a label that it asks for runs; queue limit: its queue, or one above, has all the memory it may have; reserved container: until a node that is kept for it has room; nodes: until one has room, is close enough, and limits of users allow it';
+	'activation: see diagnostics; requests: it asks for nothing; project: no project pays; label: no node of a label that it asks for runs; queue limit: its queue, or one above, has all the memory it may have; reserved container: until a node that is kept for it has room; nodes: until one has room, is close enough, and limits of users allow it';

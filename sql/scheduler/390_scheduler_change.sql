@@ -1,6 +1,7 @@
 --
--- What sessions that keep the cluster between allocation passes have to read again
--- (src/scheduler/cache/cluster_cache.h).  Not dumped: who restores keeps nothing.
+-- Changes that sessions with a cached cluster must read again
+-- (src/scheduler/cache/cluster_cache.h).  Not dumped: a restored database has
+-- no cached cluster.
 --
 
 CREATE TABLE yquota_internal.scheduler_change (
@@ -12,8 +13,8 @@ CREATE TABLE yquota_internal.scheduler_change (
 );
 CREATE INDEX scheduler_change_changed_by_idx ON yquota_internal.scheduler_change (changed_by);
 COMMENT ON TABLE yquota_internal.scheduler_change IS
-	'What has changed of all that the scheduler reads, but for usage and configuration; rows go after some time';
-COMMENT ON COLUMN yquota_internal.scheduler_change.kind IS 'a: an application, in what it is or asks for; e: perhaps everything';
+	'Changes of rows that the scheduler reads, except usage and configuration; old rows are deleted';
+COMMENT ON COLUMN yquota_internal.scheduler_change.kind IS 'a: an application or its requests; e: perhaps everything';
 COMMENT ON COLUMN yquota_internal.scheduler_change.queue IS 'with username: applications of the user in this leaf are counted anew';
 COMMENT ON COLUMN yquota_internal.scheduler_change.changed_by IS 'transaction that appended the row';
 

@@ -14,7 +14,7 @@ AS 'MODULE_PATHNAME', 'yq_sql_statement_clock';
 COMMENT ON FUNCTION yquota.statement_clock() IS
 	'The clock of yquota at the start of the statement';
 
--- Whoever changes the setting, also by hand, tells every backend and wakes the
+-- A change of the setting, also by hand, signals every backend and wakes the
 -- worker when the transaction commits.
 CREATE FUNCTION yquota_internal.note_clock_setting() RETURNS trigger
 LANGUAGE C VOLATILE PARALLEL UNSAFE

@@ -1,8 +1,8 @@
 --
--- Who may do what and see whose projects: what grant_viewer() and the like have
--- given (store/620_privileges.sql), and what views and policies ask about it.  Views
--- have the rights of their owner, so each one that tells of projects compares
--- them itself:
+-- Privileges and visible projects of roles: the rows that grant_viewer() and
+-- the like have written (store/620_privileges.sql), and the functions that
+-- views and policies call about them.  Views have the rights of their owner, so
+-- each one that tells of projects compares them itself:
 --
 --     (SELECT yquota_internal.reads_all())
 --     OR project = ANY ((SELECT yquota_internal.readable_projects())::text[])
@@ -10,8 +10,8 @@
 -- Members of a project see its sub-projects and theirs, but not the other way.
 --
 -- The subqueries make it a question per query instead of one per row.  Only the
--- leader of a parallel query knows who asks: from PostgreSQL 17 on workers would
--- evaluate subqueries of functions that are PARALLEL SAFE.
+-- leader of a parallel query knows the calling role: from PostgreSQL 17 on
+-- workers would evaluate subqueries of functions that are PARALLEL SAFE.
 --
 
 CREATE TABLE yquota.role_grant (
@@ -35,25 +35,25 @@ CREATE FUNCTION yquota_internal.reads_all() RETURNS boolean
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_reads_all';
 COMMENT ON FUNCTION yquota_internal.reads_all() IS
-	'Whether whoever asks may see every project';
+	'Whether the calling role may see every project';
 
 CREATE FUNCTION yquota_internal.readable_projects() RETURNS text[]
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_readable_projects';
 COMMENT ON FUNCTION yquota_internal.readable_projects() IS
-	'The projects that whoever asks is a member of, and those that descend from them; he sees more when reads_all()';
+	'The projects of which the calling role is a member, and their descendants; a role with reads_all() sees all';
 
 CREATE FUNCTION yquota_internal.acting_role() RETURNS name
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_acting_role';
 COMMENT ON FUNCTION yquota_internal.acting_role() IS
-	'The current user; in a function that runs as the owner for somebody, the current user of his call';
+	'The current user; in a function that runs as the owner, the role that called it';
 
 CREATE FUNCTION yquota_internal.acts_as(kind text) RETURNS boolean
 	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_acts_as';
 COMMENT ON FUNCTION yquota_internal.acts_as(text) IS
-	'Whether whoever asks is a role of that kind (role_grant) or in one, or has the rights of the owner';
+	'Whether the calling role is of that kind (role_grant), is a member of such a role, or has the rights of the owner';
 
 CREATE FUNCTION yquota_internal.acting_groups() RETURNS text[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -64,6 +64,6 @@ CREATE FUNCTION yquota_internal.acting_groups() RETURNS text[]
 		  AND pg_has_role(yquota_internal.acting_role(), r.oid, 'USAGE');
 	END;
 COMMENT ON FUNCTION yquota_internal.acting_groups() IS
-	'The roles that whoever asks is in, with their privileges: his groups where lists of Hadoop name users and groups';
+	'The roles of which the calling role is a member, with their privileges: its groups where lists of Hadoop name users and groups';
 
 SELECT pg_extension_config_dump('yquota.role_grant', '');

@@ -43,9 +43,9 @@ COMMENT ON VIEW yquota.readable_grant IS
 COMMENT ON COLUMN yquota.readable_grant.amount IS 'credits; negative for a correction';
 
 --
--- Row-level security, for whoever is granted SELECT on a table itself.  Not on
--- the door, into which nobody could COPY then.  What the library writes, and
--- what runs as the owner, does not ask.
+-- Row-level security, for roles with SELECT on a table itself.  container_event
+-- has none, because COPY into it would fail.  The library's writes and
+-- functions that run as the owner bypass it.
 --
 ALTER TABLE yquota.charge ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.charge FOR SELECT
@@ -64,8 +64,8 @@ CREATE POLICY reader ON yquota.opening_balance FOR SELECT
 	USING ((SELECT yquota_internal.reads_all())
 		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 
--- Administrators write these; whom the privileges of a table let write it by
--- hand must see what he writes.
+-- Administrators write these; a role that may write a table by hand must see
+-- the rows that it writes.
 ALTER TABLE yquota.event_reject ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.event_reject
 	USING ((SELECT yquota_internal.reads_all())
@@ -111,8 +111,8 @@ CREATE POLICY reader ON yquota.role_grant FOR SELECT
 	USING ((SELECT yquota_internal.reads_all()));
 
 --
--- What the owner alone may rewrite.  Privileges refuse first; this refuses whom
--- somebody has granted more than the functions below do.
+-- Tables that the owner alone may rewrite.  Privileges refuse first; the
+-- trigger refuses roles with more privileges than the functions below grant.
 --
 CREATE FUNCTION yquota_internal.refuse_rewriting() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -131,7 +131,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_rewriting() IS
-	'Refuses a statement of whoever is not the owner; arguments: detail and hint of the error';
+	'Refuses a statement of a role without the rights of the owner; arguments: detail and hint of the error';
 REVOKE ALL ON FUNCTION yquota_internal.refuse_rewriting() FROM PUBLIC;
 
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.container_event
@@ -221,12 +221,12 @@ COMMENT ON FUNCTION yquota.withdraw_point(regclass, timestamptz, text, text) IS
 REVOKE ALL ON FUNCTION yquota.withdraw_point(regclass, timestamptz, text, text) FROM PUBLIC;
 
 --
--- What is opened for whom.  {} is for the owner alone.
+-- The privileges of each kind of role.  {} is for the owner alone.
 --
 CREATE VIEW yquota_internal.privilege AS
 	SELECT l.object_kind, l.object, l.privilege, l.kinds::text[] AS kinds
 	FROM (VALUES
-		-- the door, and what follows from it
+		-- events, and their results
 		('TABLE', 'yquota.container_event', 'INSERT', '{operator}'),
 		('TABLE', 'yquota.container_event', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.charge', 'SELECT', '{viewer,admin}'),
@@ -342,7 +342,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.scheduler_setting', 'DELETE', '{admin}'),
 		-- applications: row-level security tells whose
 		('TABLE', 'yquota.application', 'SELECT', '{operator,member,viewer,admin}'),
-		-- what they ask for, and what the scheduler decided
+		-- requests, and decisions of the scheduler
 		('TABLE', 'yquota.blacklist', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.container_update', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.decision', 'SELECT', '{operator,viewer,admin}'),
@@ -352,7 +352,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.scheduler_application', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.scheduler_node', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.scheduler_queue', 'SELECT', '{operator,viewer,admin}'),
-		-- what the cluster reports
+		-- reports of the cluster
 		('TABLE', 'yquota.node', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.node', 'INSERT', '{admin}'),
 		('TABLE', 'yquota.node', 'UPDATE', '{admin}'),
@@ -412,7 +412,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.check_queue_access(text,text[],text,text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.explain_placement(text,text[],text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.place_application(text,text[],text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
-		-- applications, for whoever speaks for the resource manager
+		-- applications, for roles that speak for the resource manager
 		('FUNCTION', 'yquota.submit_application(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.admission(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text)', 'EXECUTE', '{operator,viewer,admin}'),
 		('FUNCTION', 'yquota.finish_application(text,yquota.application_state,text,text,text[])', 'EXECUTE', '{operator,admin}'),
@@ -441,7 +441,7 @@ CREATE VIEW yquota_internal.privilege AS
 		-- of others only to operators and those who read all
 		('FUNCTION', 'yquota.headroom(text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.user_limit(text,text,text,boolean)', 'EXECUTE', '{operator,member,viewer,admin}'),
-		-- what administrators do
+		-- functions of administrators
 		('FUNCTION', 'yquota.archive(regclass,timestamptz)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.charge_deferred(bigint)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.clear_multiplier(text)', 'EXECUTE', '{admin}'),
@@ -488,13 +488,13 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.hadoop_configuration(text)', 'EXECUTE', '{member,viewer,admin}'),
 		-- by whom a policy lets, for himself; operators and administrators for others
 		('FUNCTION', 'yquota.mutate_configuration(jsonb,text,text[])', 'EXECUTE', '{operator,member,viewer,admin}'),
-		-- the owner's: who administrates, and time itself
+		-- the owner's: allowing administrators, and setting the clock
 		('FUNCTION', 'yquota.grant_admin(regrole)', 'EXECUTE', '{}'),
 		('FUNCTION', 'yquota.revoke_admin(regrole)', 'EXECUTE', '{}'),
 		('FUNCTION', 'yquota.reset_clock()', 'EXECUTE', '{}'),
 		('FUNCTION', 'yquota.sequence_commands()', 'EXECUTE', '{}'),
 		('FUNCTION', 'yquota.set_clock(timestamptz)', 'EXECUTE', '{}'),
-		-- everybody's: they compute, and read nothing but the clock and what
+		-- every role's: they compute, and read only the clock and rows that
 		-- their caller may read
 		('FUNCTION', 'yquota.clock()', 'EXECUTE', '{public}'),
 		('FUNCTION', 'yquota.statement_clock()', 'EXECUTE', '{public}'),

@@ -1,13 +1,14 @@
 --
 -- The audit: every change of configuration, prices, grants and projects leaves
--- a row that says who, when, from where, and what was and is.
+-- a row with the role, the time, the client address, and the old and new
+-- values.
 --
--- Not audited is what comes by itself and often: events and what follows from
--- them, nodes, utilization and demand (reported every few seconds), alerts and
--- the state of the worker, and multipliers that compute_prices() publishes,
--- which are rows of an append-only timeline that say themselves when they were
--- set, by whom and from which utilization.  What people decide about events is
--- kept elsewhere: event_void, and the log itself.
+-- Frequent automatic changes are not audited: events and their results, nodes,
+-- utilization and demand (reported every few seconds), alerts and the state of
+-- the worker.  Nor are the multipliers of compute_prices(): these rows of an
+-- append-only timeline have their time, role and utilization themselves.
+-- Decisions of administrators about events are in event_void and in the log
+-- itself.
 --
 
 CREATE TABLE yquota.audit (
@@ -26,13 +27,13 @@ CREATE TABLE yquota.audit (
 	transaction_id xid8 NOT NULL DEFAULT pg_current_xact_id()
 );
 COMMENT ON TABLE yquota.audit IS
-	'Who changed configuration, prices, grants and projects: one row per row changed, and one per TRUNCATE.  Append-only';
-COMMENT ON COLUMN yquota.audit.changed_at IS 'system''s clock, whatever yquota''s shows';
+	'Changes of configuration, prices, grants and projects, with their roles: one row per changed row, and one per TRUNCATE.  Append-only';
+COMMENT ON COLUMN yquota.audit.changed_at IS 'clock of the system, not of yquota';
 COMMENT ON COLUMN yquota.audit.table_name IS 'with its schema';
 COMMENT ON COLUMN yquota.audit.old IS 'the row as it was; NULL for INSERT and TRUNCATE';
 COMMENT ON COLUMN yquota.audit.new IS 'the row as it is; NULL for DELETE and TRUNCATE';
-COMMENT ON COLUMN yquota.audit.session_role IS 'who logged in';
-COMMENT ON COLUMN yquota.audit.acting_role IS 'with whose rights the statement ran: the owner''s when a function of yquota made the change';
+COMMENT ON COLUMN yquota.audit.session_role IS 'role of the login';
+COMMENT ON COLUMN yquota.audit.acting_role IS 'role with whose rights the statement ran: the owner when a function of yquota made the change';
 COMMENT ON COLUMN yquota.audit.caller IS 'user of the cluster on whose behalf mutate_configuration() made the change; NULL: none was named';
 COMMENT ON COLUMN yquota.audit.client_address IS 'NULL for a connection on the same machine by a socket, and for the worker';
 COMMENT ON COLUMN yquota.audit.transaction_id IS 'the same in all rows that one transaction left';
@@ -76,7 +77,7 @@ CREATE FUNCTION yquota_internal.note_audit() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota_internal.note_audit() IS
-	'Trigger of audited tables: note_audit_as_owner(), which knows who made the change';
+	'Trigger of audited tables: note_audit_as_owner(), which knows the role that made the change';
 REVOKE ALL ON FUNCTION yquota_internal.note_audit() FROM PUBLIC;
 
 CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.price_group
@@ -151,7 +152,7 @@ CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota_internal.clock_s
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
 CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota_internal.clock_setting
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
--- of the worker's state only that somebody switched it on or off
+-- of the worker's state only switching it on or off
 CREATE TRIGGER audit_insert AFTER INSERT ON yquota_internal.worker_state
 	FOR EACH ROW WHEN (NEW.stopped_on_purpose)
 	EXECUTE FUNCTION yquota_internal.note_audit();
@@ -196,7 +197,7 @@ CREATE FUNCTION yquota_internal.note_audit_of_statement() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota_internal.note_audit_of_statement() IS
-	'Trigger of audited tables: note_audit_of_statement_as_owner(), which knows who made the change';
+	'Trigger of audited tables: note_audit_of_statement_as_owner(), which knows the role that made the change';
 REVOKE ALL ON FUNCTION yquota_internal.note_audit_of_statement() FROM PUBLIC;
 
 CREATE TRIGGER audit_insert AFTER INSERT ON yquota.queue

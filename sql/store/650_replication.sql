@@ -19,8 +19,8 @@ ALTER TABLE yquota.container_change REPLICA IDENTITY FULL;
 ALTER TABLE yquota.role_grant REPLICA IDENTITY FULL;
 ALTER TABLE yquota.spending_threshold REPLICA IDENTITY FULL;
 
--- What sessions remember of prices, projects and nodes they must forget as well
--- when a change is applied, and when rows are loaded as a replica.
+-- Sessions must drop cached prices, projects and nodes also when a subscription
+-- applies a change, and when rows are loaded as a replica.
 CREATE TRIGGER invalidate_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.pricing_change
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.invalidate_prices();
 ALTER TABLE yquota.pricing_change ENABLE REPLICA TRIGGER invalidate_applied;
@@ -28,7 +28,7 @@ ALTER TABLE yquota.project ENABLE ALWAYS TRIGGER signal_change;
 ALTER TABLE yquota.node ENABLE ALWAYS TRIGGER signal_change, ENABLE ALWAYS TRIGGER signal_update;
 ALTER TABLE yquota.event_reject ENABLE ALWAYS TRIGGER signal_change, ENABLE ALWAYS TRIGGER signal_removal;
 
--- The same for decisions about queues, and for what is effective.
+-- Sessions must likewise drop cached decisions about queues and effective properties.
 CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.queue
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
 ALTER TABLE yquota.queue ENABLE REPLICA TRIGGER signal_applied;
@@ -70,7 +70,7 @@ CREATE FUNCTION yquota.publication_commands(name text DEFAULT 'yquota') RETURNS 
 BEGIN ATOMIC
 	WITH published AS (
 		SELECT class.oid::regclass::text AS relation,
-			   -- append-only tables; what leaves the others does so for reasons of this
+			   -- append-only tables; rows leave the others for reasons of this
 			   -- database: folding and archiving
 			   (class.relreplident = 'd' AND NOT EXISTS (
 					SELECT FROM pg_index AS index WHERE index.indrelid = class.oid AND index.indisprimary))
@@ -80,22 +80,22 @@ BEGIN ATOMIC
 		FROM pg_extension AS extension
 		JOIN pg_class AS class ON class.oid = ANY (extension.extconfig)
 		WHERE extension.extname = 'yquota' AND class.relkind = 'r'
-		  -- not what an archive has done to this database
+		  -- not the effects of archiving on this database
 		  AND class.oid NOT IN ('yquota.history_stretch'::regclass, 'yquota.opening_balance'::regclass,
 								'yquota.archived_history'::regclass, 'yquota_internal.archived_cost'::regclass,
 								'yquota_internal.archived_cost_since'::regclass,
 								'yquota_internal.carried_container'::regclass,
 								'yquota_internal.released_log'::regclass)
-		  -- nor what follows from counter_delta
+		  -- nor counters that follow from counter_delta
 		  AND class.oid NOT IN ('yquota_internal.correction_due'::regclass,
 								'yquota_internal.feed_counter'::regclass,
 								'yquota_internal.node_counter'::regclass,
 								'yquota_internal.project_counter'::regclass,
 								'yquota_internal.rate_class_counter'::regclass,
 								'yquota_internal.usage_counter'::regclass)
-		  -- nor what only the publisher can charge
+		  -- nor rows that only the publisher can charge
 		  AND class.oid <> 'yquota_internal.deferred_event'::regclass
-		  -- nor who may do and did what there: a copy has readers of its own
+		  -- nor roles and audit: a copy has roles of its own
 		  AND class.oid NOT IN ('yquota.audit'::regclass, 'yquota.role_grant'::regclass)
 	)
 	SELECT format('CREATE PUBLICATION %I FOR TABLE %s WITH (publish = %L)',

@@ -1,7 +1,7 @@
 --
--- The worker: what it does to its own state, and how people start, stop and
--- watch it.  worker_state.pid is set from a worker's start until it leaves on
--- purpose: found set by the next one, it means that the last one did not.
+-- The worker: its own state, and functions to start, stop and watch it.
+-- worker_state.pid is set from a worker's start until it leaves on purpose:
+-- when the next one finds it set, the last one ended without leaving.
 --
 
 -- Wakes the worker at commit; without one, its launcher.
@@ -33,7 +33,7 @@ COMMENT ON EVENT TRIGGER yquota_wake_worker_on_drop IS
 	'Lets the worker of yquota leave as soon as the extension is dropped';
 
 --
--- What the worker calls
+-- Functions that the worker calls
 --
 
 CREATE FUNCTION yquota_internal.note_gap(mark timestamptz, now_at timestamptz) RETURNS void
@@ -41,7 +41,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	-- what has been archived cannot be forgiven any more
+	-- archived charges cannot be forgiven any more
 	gap_from timestamptz := greatest(mark, yquota_internal.archive_horizon());
 	gap interval := now_at - gap_from;
 	is_forgiven boolean := gap <= yquota_internal.duration('yquota.outage_max');
@@ -130,7 +130,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_price(timestamptz) IS
-	'Computes and publishes prices; lock_not_available while somebody else changes them';
+	'Computes and publishes prices; lock_not_available while another transaction changes them';
 REVOKE ALL ON FUNCTION yquota_internal.worker_price(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_credit(now_at timestamptz, max_projects integer DEFAULT NULL) RETURNS bigint
@@ -146,7 +146,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_credit(timestamptz, integer) IS
-	'Does what is due by the clock about credit: grants budgets, forgets holds that ended long ago, notes what expired grants lost, of so many projects at most; returns how many grants were noted';
+	'Does the due work about credit: grants budgets, deletes holds that ended long ago, notes the losses of expired grants, of so many projects at most; returns how many grants were noted';
 REVOKE ALL ON FUNCTION yquota_internal.worker_credit(timestamptz, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_record(
@@ -180,7 +180,7 @@ AS $$
 	WHERE EXISTS (SELECT FROM yquota_internal.deferred_event)
 	ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
 
-	-- What is over, and what an administrator decided by changing the row
+	-- Outages that are over, and those that an administrator ended by changing the row
 	UPDATE yquota.alert SET cleared_at = now_at
 	WHERE cleared_at IS NULL
 	  AND (kind = 'worker_postponed' AND subject <> ALL (postponed)
@@ -190,11 +190,11 @@ AS $$
 				WHERE outage_id::text = subject AND NOT forgiven));
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_record(integer, timestamptz, timestamptz, timestamptz, timestamptz, text, timestamptz, text[]) IS
-	'Brings worker_state and the worker''s alerts up to date; null times and errors leave what is there';
+	'Brings worker_state and the worker''s alerts up to date; null times and errors leave the columns as they are';
 REVOKE ALL ON FUNCTION yquota_internal.worker_record(integer, timestamptz, timestamptz, timestamptz, timestamptz, text, timestamptz, text[]) FROM PUBLIC;
 
 --
--- What people call
+-- Functions for administrators
 --
 
 CREATE FUNCTION yquota.start_worker() RETURNS void
@@ -251,8 +251,8 @@ COMMENT ON FUNCTION yquota.decide_outage(bigint, boolean) IS
 	'Decides whether an outage is forgiven, such as one longer than yquota.outage_max that waits for it';
 REVOKE ALL ON FUNCTION yquota.decide_outage(bigint, boolean) FROM PUBLIC;
 
--- With the owner's rights: backend_type is hidden from whoever may read the
--- view but is no member of pg_read_all_stats, and no worker would show.
+-- With the owner's rights: backend_type is hidden from roles that may read the
+-- view but are no members of pg_read_all_stats, and no worker would show.
 CREATE FUNCTION yquota_internal.worker_processes()
 	RETURNS TABLE (database name, pid integer)
 LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
@@ -298,7 +298,7 @@ SELECT worker.database, worker.pid, 'running',
 FROM yquota_internal.worker_processes() AS worker
 WHERE worker.database <> current_database();
 COMMENT ON VIEW yquota.worker_status IS
-	'The worker of this database and what it last did, and the workers seen in other databases';
+	'The worker of this database with its last runs, and the workers seen in other databases';
 COMMENT ON COLUMN yquota.worker_status.state IS
 	'running, starting, stopping, stopped, or standby';
 COMMENT ON COLUMN yquota.worker_status.last_price_at IS 'clock when prices were last computed';
@@ -306,7 +306,7 @@ COMMENT ON COLUMN yquota.worker_status.last_compute_at IS 'clock of the last QUO
 COMMENT ON COLUMN yquota.worker_status.last_fold_at IS 'clock when counters were last folded';
 COMMENT ON COLUMN yquota.worker_status.failures IS 'failed attempts in a row, 0 when all is well';
 COMMENT ON COLUMN yquota.worker_status.postponed IS
-	'what waits for locks that other transactions hold';
+	'tasks that wait for locks of other transactions';
 GRANT SELECT ON yquota.worker_status TO pg_monitor;
 
 -- The worker reads there how often it has to look after queues.

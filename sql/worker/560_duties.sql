@@ -1,7 +1,6 @@
 --
--- Duties: what is due by the clock and keeps nobody's event waiting.  pg_cron
--- does them where install_cron_jobs() was called, the worker everywhere else,
--- never both.
+-- Jobs that are due by the clock and hold up no event.  pg_cron does them where
+-- install_cron_jobs() was called, the worker everywhere else, never both.
 --
 
 CREATE VIEW yquota_internal.duty AS
@@ -18,7 +17,7 @@ CREATE VIEW yquota_internal.duty AS
 		('verify', '30 2 * * *', interval '1 day', timestamptz '2000-01-01 02:30+00',
 		 'Prove the books, and keep the result')
 	) AS duty (name, schedule, every, begins_at, description);
-COMMENT ON VIEW yquota_internal.duty IS 'What is due by the clock';
+COMMENT ON VIEW yquota_internal.duty IS 'Jobs that are due by the clock';
 COMMENT ON COLUMN yquota_internal.duty.schedule IS 'when pg_cron does it, in its own words (UTC)';
 COMMENT ON COLUMN yquota_internal.duty.every IS 'how often the worker does it; 0 for every yquota.compute_interval';
 COMMENT ON COLUMN yquota_internal.duty.begins_at IS 'one instant at which the worker does it';
@@ -31,7 +30,7 @@ CREATE TABLE yquota_internal.duty_run (
 );
 COMMENT ON TABLE yquota_internal.duty_run IS 'When each duty was last done with success';
 COMMENT ON COLUMN yquota_internal.duty_run.started_at IS 'clock';
-COMMENT ON COLUMN yquota_internal.duty_run.performed_by IS 'pg_cron, worker, or nobody: since when the worker waits for the first time';
+COMMENT ON COLUMN yquota_internal.duty_run.performed_by IS 'pg_cron or worker; nobody: the worker waits since started_at for the first run';
 
 CREATE TABLE yquota.verification (
 	verified_at timestamptz PRIMARY KEY,
@@ -40,7 +39,7 @@ CREATE TABLE yquota.verification (
 	found jsonb NOT NULL
 );
 COMMENT ON TABLE yquota.verification IS
-	'What the nightly verify() found, for 400 days';
+	'Findings of the nightly verify(), for 400 days';
 COMMENT ON COLUMN yquota.verification.verified_at IS 'clock when it began';
 COMMENT ON COLUMN yquota.verification.duration IS 'how long it took';
 COMMENT ON COLUMN yquota.verification.problems IS 'rows that verify() returned; 0 when all is well';
@@ -75,7 +74,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_verification(timestamptz) IS
-	'Prove the books and keep what was found; returns how many problems there are';
+	'Prove the books and keep the findings; returns how many problems there are';
 REVOKE ALL ON FUNCTION yquota_internal.keep_verification(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.perform_duty(
@@ -120,7 +119,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.perform_duty(text, text, timestamptz) IS
-	'Do a duty, whether it is due or not, and note that it was done; returns what, NULL for nothing to speak of';
+	'Do a job, whether it is due or not, and note the run; returns its result, NULL for none';
 REVOKE ALL ON FUNCTION yquota_internal.perform_duty(text, text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.cron_is_loaded() RETURNS boolean
@@ -149,9 +148,9 @@ COMMENT ON FUNCTION yquota_internal.cron_has(text) IS
 	'Whether pg_cron is there and does a duty';
 REVOKE ALL ON FUNCTION yquota_internal.cron_has(text) FROM PUBLIC;
 
--- What begins later than it was last done, by the clock; one that has never
--- been done waits until it begins.  History that is to be looked after does not
--- wait.
+-- A job is due when its interval began after its last run, by the clock.  A job
+-- that has never run waits for its begin.  Sealing history that needs tending
+-- does not wait.
 CREATE FUNCTION yquota_internal.duty_is_due(duty text, now_at timestamptz) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -192,11 +191,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_duty(text, timestamptz) IS
-	'Do a duty if it is due and pg_cron does not do it; returns what was done, NULL for nothing to speak of';
+	'Do a job if it is due and pg_cron does not do it; returns its result, NULL for none';
 REVOKE ALL ON FUNCTION yquota_internal.worker_duty(text, timestamptz) FROM PUBLIC;
 
 --
--- What people call
+-- Functions for administrators
 --
 
 CREATE FUNCTION yquota_internal.require_cron() RETURNS void
@@ -225,7 +224,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.require_cron() IS
-	'Tell what is missing for pg_cron to work in this database';
+	'Raise an error that names the missing settings when pg_cron cannot work in this database';
 REVOKE ALL ON FUNCTION yquota_internal.require_cron() FROM PUBLIC;
 
 CREATE FUNCTION yquota.install_cron_jobs() RETURNS TABLE (job text, schedule text)
@@ -249,7 +248,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.install_cron_jobs() IS
-	'Have pg_cron do from now on what is due by the clock, in place of the worker; returns the jobs.  Repeating it brings schedules back to what they were';
+	'Have pg_cron run the jobs that are due by the clock, in place of the worker; returns the jobs.  A repeated call resets their schedules';
 REVOKE ALL ON FUNCTION yquota.install_cron_jobs() FROM PUBLIC;
 
 CREATE FUNCTION yquota.remove_cron_jobs() RETURNS bigint
@@ -269,7 +268,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.remove_cron_jobs() IS
-	'Have the worker do again what is due by the clock; returns how many jobs were removed';
+	'Have the worker run the jobs that are due by the clock again; returns how many jobs were removed';
 REVOKE ALL ON FUNCTION yquota.remove_cron_jobs() FROM PUBLIC;
 
 -- With the owner's rights: jobs of pg_cron are hidden from others.
@@ -306,8 +305,8 @@ CREATE VIEW yquota.cron_jobs AS
 	LEFT JOIN yquota_internal.cron_runs() AS cron ON cron.job = duty.job
 	LEFT JOIN yquota_internal.duty_run AS run ON run.duty = duty.name AND run.performed_by <> 'nobody';
 COMMENT ON VIEW yquota.cron_jobs IS
-	'What is due by the clock, who does it, and what came of it the last time';
+	'Jobs that are due by the clock, with their performer and last result';
 COMMENT ON COLUMN yquota.cron_jobs.schedule IS 'as pg_cron writes it, in UTC';
 COMMENT ON COLUMN yquota.cron_jobs.performed_by IS 'pg_cron or worker';
 COMMENT ON COLUMN yquota.cron_jobs.last_run_at IS 'clock when it was last done; NULL when it never was';
-COMMENT ON COLUMN yquota.cron_jobs.last_result IS 'succeeded or failed, and what was done; errors of the worker are in worker_status';
+COMMENT ON COLUMN yquota.cron_jobs.last_result IS 'succeeded or failed, with the result; errors of the worker are in worker_status';

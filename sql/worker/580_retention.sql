@@ -1,8 +1,8 @@
 --
--- Retention: how long history stays in the books.  What is older is archived,
--- stretch by stretch, into tables of its own that inherit from one parent each, so
--- that they can be dumped and dropped, or asked, one by one.  What the books tell
--- of it stays: balances, costs of closed days, issued bills.
+-- Retention: how long history stays in the books.  Older history is archived,
+-- stretch by stretch, into tables of its own that inherit from one parent each,
+-- so that each can be dumped, dropped or queried.  Its results stay in the
+-- books: balances, costs of closed days, issued bills.
 --
 
 CREATE TABLE yquota.retention_setting (
@@ -13,7 +13,7 @@ CREATE TABLE yquota.retention_setting (
 COMMENT ON TABLE yquota.retention_setting IS
 	'At most one row: how long history stays in the books before it is archived.  For ever without a row';
 COMMENT ON COLUMN yquota.retention_setting.keep_months IS
-	'months after which what has been sealed is archived; not before the periods in which it lies are closed, if periods are closed at all';
+	'months after which sealed history is archived; not before the periods in which it lies are closed, if periods are closed at all';
 COMMENT ON COLUMN yquota.retention_setting.archive_schema IS
 	'schema of the tables charge and container_event, from which those of the stretches inherit; made when it is not there';
 
@@ -23,7 +23,7 @@ CREATE FUNCTION yquota_internal.retention_limit(now_at timestamptz) RETURNS time
 	RETURN (SELECT now_at AT TIME ZONE 'UTC' - make_interval(months => setting.keep_months)
 			FROM yquota.retention_setting AS setting) AT TIME ZONE 'UTC';
 COMMENT ON FUNCTION yquota_internal.retention_limit(timestamptz) IS
-	'What was sealed until then is to be archived; NULL for nothing';
+	'Instant until which sealed history is to be archived; NULL for none';
 REVOKE ALL ON FUNCTION yquota_internal.retention_limit(timestamptz) FROM PUBLIC;
 
 -- The log of a stretch follows its ledger, in a transaction of its own.
@@ -117,7 +117,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.retain_history(timestamptz) IS
-	'Archive the ledger or the log of the oldest stretch that retention_setting wants archived; says what was done';
+	'Archive the ledger or the log of the oldest stretch that retention_setting wants archived; returns the work done';
 REVOKE ALL ON FUNCTION yquota_internal.retain_history(timestamptz) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.retention_setting', '');

@@ -1,10 +1,10 @@
 --
--- What a monitoring system asks for, as Prometheus names it: one row per sample.
--- Every branch has a family of its own, so that a query for one family computes
--- nothing of the others.
+-- Samples for a monitoring system, named as Prometheus does: one row per
+-- sample.  Every branch has a family of its own, so that a query for one family
+-- computes nothing of the others.
 --
 
--- With the owner's rights: what is measured is hidden from whoever reads metrics.
+-- With the owner's rights: the measured tables are hidden from roles that read metrics.
 CREATE FUNCTION yquota_internal.price_check()
 	RETURNS TABLE (price_group text, multiplier numeric, computed_multiplier numeric,
 				   utilization numeric, pinned boolean)
@@ -12,7 +12,7 @@ CREATE FUNCTION yquota_internal.price_check()
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		WITH measured AS MATERIALIZED (
-			-- what has arrived ahead of the clock is in the counters already
+			-- events ahead of the clock are in the counters already
 			SELECT * FROM yquota_internal.measure_price_groups(
 				greatest(yquota.statement_clock(), yquota_internal.last_event_at()))
 		), priced AS MATERIALIZED (
@@ -137,7 +137,7 @@ CREATE VIEW yquota.metrics AS
 	WHERE alert.cleared_at IS NULL
 	GROUP BY alert.kind;
 COMMENT ON VIEW yquota.metrics IS
-	'What a monitoring system asks for, one row per sample; ask for one family at a time.  docs/prometheus/queries.yaml has the queries for postgres_exporter';
+	'Samples for a monitoring system, one row each; query one family at a time.  docs/prometheus/queries.yaml has the queries for postgres_exporter';
 COMMENT ON COLUMN yquota.metrics.family IS
 	'price, resource, containers, nodes, project, feed, worker, mark, suspect, verify or alert';
 COMMENT ON COLUMN yquota.metrics.metric IS 'name as in Prometheus';
