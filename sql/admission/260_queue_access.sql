@@ -1,8 +1,8 @@
 --
--- Who may do what in a queue, with which priority, and which queue an application
--- goes to (seed 004).  Decisions are made in C on what is configured in
--- queues/220_queue_tables.sql, which every session keeps in memory; triggers tell sessions
--- to read it again, here and in queues/270_queue_hierarchy.sql.
+-- Access to queues, priorities, and placement of applications (seed 004).
+-- Decisions are made in C by the configuration in queues/220_queue_tables.sql,
+-- which every session keeps in memory; triggers tell sessions to read it again,
+-- here and in queues/270_queue_hierarchy.sql.
 --
 
 CREATE TRIGGER signal_access
@@ -15,7 +15,7 @@ CREATE FUNCTION yquota.check_queue_access(
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_check_queue_access';
 COMMENT ON FUNCTION yquota.check_queue_access(text, text[], text, text, text) IS
-	'May a user do something in a queue (path or short name)?  Operations: SUBMIT (as a submission is checked), ADMIN (yarn.admin.acl), or Hadoop''s SUBMIT_APPLICATIONS, ADMINISTER_QUEUE, ADMINISTER_RESERVATIONS, LIST_RESERVATIONS, SUBMIT_RESERVATIONS.  real_username is who acts for him.  Returns the path of the queue whose list decided, and why';
+	'May a user do something in a queue (path or short name)?  Operations: SUBMIT (as a submission is checked), ADMIN (yarn.admin.acl), or Hadoop''s SUBMIT_APPLICATIONS, ADMINISTER_QUEUE, ADMINISTER_RESERVATIONS, LIST_RESERVATIONS, SUBMIT_RESERVATIONS.  real_username is the real user that acts for the user.  Returns the path of the queue with the deciding list, and the reason';
 REVOKE ALL ON FUNCTION yquota.check_queue_access(text, text[], text, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.application_priority(
@@ -25,7 +25,7 @@ CREATE FUNCTION yquota.application_priority(
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_application_priority';
 COMMENT ON FUNCTION yquota.application_priority(text, text[], text, integer, text[], text) IS
-	'Priority that an application of a user would get in a queue (path or short name): what is requested or the default of the user or of the queue, at most the cluster''s maximum, or what its workflow (from its tags) is mapped to; allowed says whether the queue''s priority list lets him have it';
+	'Priority that an application of a user would get in a queue (path or short name): the requested one or the default of the user or of the queue, at most the cluster''s maximum, or the priority of its workflow (from its tags); allowed says whether the queue''s priority list allows it';
 REVOKE ALL ON FUNCTION yquota.application_priority(text, text[], text, integer, text[], text) FROM PUBLIC;
 
 --
@@ -49,7 +49,7 @@ CREATE FUNCTION yquota.explain_placement(
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_explain_placement';
 COMMENT ON FUNCTION yquota.explain_placement(text, text[], text, text) IS
-	'What place_application() finds for each rule up to the one that decides: whether it matches, the path that it makes, and why it decides or not';
+	'Steps of place_application(), for each rule up to the deciding one: whether it matches, the path that it makes, and the reason';
 REVOKE ALL ON FUNCTION yquota.explain_placement(text, text[], text, text) FROM PUBLIC;
 
 --

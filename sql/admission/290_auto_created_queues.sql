@@ -1,9 +1,9 @@
 --
--- Queues that submissions create: which of them have a guarantee, which are in
--- use, and what gives and takes that (seed 004, DESIGN 5).
+-- Queues that submissions create: their guarantee and use, and the functions
+-- that change them (seed 004, DESIGN 5).
 --
--- The two tables have no foreign key, so that queues can be truncated; the check at
--- commit takes from them what is about queues that are gone.
+-- The two tables have no foreign key, so that queues can be truncated; the
+-- check at commit deletes their rows about removed queues.
 --
 
 CREATE TABLE yquota_internal.active_leaf (
@@ -15,7 +15,7 @@ COMMENT ON TABLE yquota_internal.active_leaf IS
 	'Leaves of managed parents that have the capacity of their template, per label; all others have none guaranteed';
 COMMENT ON COLUMN yquota_internal.active_leaf.label IS 'partition of the nodes; empty for the default one';
 
--- What queues may use depends on it; it is no change of the configuration.
+-- Limits of queues depend on it; it is no change of the configuration.
 CREATE TRIGGER signal_change AFTER INSERT OR UPDATE OR DELETE ON yquota_internal.active_leaf
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
 CREATE TRIGGER signal_truncate AFTER TRUNCATE ON yquota_internal.active_leaf
@@ -28,7 +28,7 @@ CREATE TABLE yquota_internal.created_queue (
 ) WITH (fillfactor = 50);
 CREATE INDEX created_queue_marked_idx ON yquota_internal.created_queue (queue) WHERE is_marked;
 COMMENT ON TABLE yquota_internal.created_queue IS
-	'Queues that were created below parents with auto-queue-creation-v2.enabled, and what is known of their use';
+	'Queues that were created below parents with auto-queue-creation-v2.enabled, with their last use';
 COMMENT ON COLUMN yquota_internal.created_queue.last_used_at IS
 	'yquota''s clock when an application was submitted, or a queue created below it; up to a tenth of the expiration time too early';
 COMMENT ON COLUMN yquota_internal.created_queue.is_marked IS 'whether it was found empty by the last pass';
@@ -38,7 +38,7 @@ CREATE FUNCTION yquota.create_queue(path text) RETURNS SETOF text
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_create_queue';
 COMMENT ON FUNCTION yquota.create_queue(text) IS
-	'Creates a leaf, and parents that it lacks, as a submission to it would; returns the paths of what was created, none if the queue is there';
+	'Creates a leaf, and parents that it lacks, as a submission to it would; returns the paths of the created queues, none if the queue exists';
 REVOKE ALL ON FUNCTION yquota.create_queue(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.manage_queues() RETURNS TABLE (queue text, label text, active boolean)
@@ -46,7 +46,7 @@ CREATE FUNCTION yquota.manage_queues() RETURNS TABLE (queue text, label text, ac
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_manage_queues';
 COMMENT ON FUNCTION yquota.manage_queues() IS
-	'Takes the guarantee of leaves of managed parents that have no applications, and gives it to those that have some; returns what it changed.  The worker does it when QueueManagementDynamicEditPolicy is in force';
+	'Takes the guarantee of leaves of managed parents that have no applications, and gives it to those that have some; returns the changes.  The worker does it when QueueManagementDynamicEditPolicy is in force';
 REVOKE ALL ON FUNCTION yquota.manage_queues() FROM PUBLIC;
 
 CREATE FUNCTION yquota.remove_unused_queues() RETURNS SETOF text

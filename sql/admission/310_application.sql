@@ -1,10 +1,9 @@
 --
--- Applications: what was submitted, in which queue it is and what it waits for
--- (seed 004, DESIGN 5).
+-- Applications: submissions, their queues and states (seed 004, DESIGN 5).
 --
--- Rows are written by the functions of admission/320_submission.sql.  What the limits of a
--- queue are compared with is counted per queue, user and partition as rows come,
--- change and go, so that a submission does not read its neighbours.
+-- Rows are written by the functions of admission/320_submission.sql.  Counters
+-- per queue, user and partition follow each change of rows, so that a
+-- submission does not read its neighbours.
 --
 
 CREATE TYPE yquota.application_state AS ENUM
@@ -53,24 +52,24 @@ CREATE INDEX application_waiting_vcores_idx ON yquota.application (queue, label,
 CREATE INDEX application_expires_at_idx ON yquota.application (expires_at) WHERE finished_at IS NULL;
 CREATE INDEX application_finished_at_idx ON yquota.application (finished_at) WHERE finished_at IS NOT NULL;
 COMMENT ON TABLE yquota.application IS
-	'Applications that were submitted, and what became of them; written by submit_application() and its kin';
+	'Submitted applications and their states; written by submit_application() and its kin';
 COMMENT ON COLUMN yquota.application.groups IS 'of the user, the primary one first; NULL when they are not known';
-COMMENT ON COLUMN yquota.application.real_username IS 'who acts for the user; NULL: nobody';
-COMMENT ON COLUMN yquota.application.submitted_queue IS 'as named by whoever submitted it';
+COMMENT ON COLUMN yquota.application.real_username IS 'real user that acts for the user; NULL: none';
+COMMENT ON COLUMN yquota.application.submitted_queue IS 'as named in the submission';
 COMMENT ON COLUMN yquota.application.queue IS 'full path of the leaf; NULL when none was found';
 COMMENT ON COLUMN yquota.application.label IS 'partition of the nodes that the application master asks for; empty for the default one';
 COMMENT ON COLUMN yquota.application.node_label_expression IS 'label that the submission names for all its containers: of those for which none is asked for, and of the application in the order fifo-with-partitions; NULL: none';
-COMMENT ON COLUMN yquota.application.project IS 'who pays; NULL: nobody was named';
+COMMENT ON COLUMN yquota.application.project IS 'project that pays; NULL: none was named';
 COMMENT ON COLUMN yquota.application.am_resource IS 'of the application master, native units, in whole steps of the minimum allocation';
 COMMENT ON COLUMN yquota.application.unmanaged IS 'whether its application master runs outside of the cluster';
 COMMENT ON COLUMN yquota.application.priority IS 'larger comes first';
 COMMENT ON COLUMN yquota.application.lifetime IS 'seconds from its submission; NULL: no limit';
-COMMENT ON COLUMN yquota.application.has_outstanding_requests IS 'whether it waits for containers, and so makes its user an active one of the queue; who had none that had started when it was submitted is made one when it asks anew';
-COMMENT ON COLUMN yquota.application.view_acl IS 'who else may see it: users, a blank, groups';
-COMMENT ON COLUMN yquota.application.modify_acl IS 'who else may change or end it, written likewise';
+COMMENT ON COLUMN yquota.application.has_outstanding_requests IS 'whether it waits for containers, and so makes its user an active one of the queue; a user without an active application at the submission becomes one at the next request';
+COMMENT ON COLUMN yquota.application.view_acl IS 'others that may see it: users, a blank, groups';
+COMMENT ON COLUMN yquota.application.modify_acl IS 'others that may change or end it, written likewise';
 COMMENT ON COLUMN yquota.application.activated_at IS 'when it was let start; NULL: not yet';
 COMMENT ON COLUMN yquota.application.expires_at IS 'submitted_at and its lifetime; NULL: never';
-COMMENT ON COLUMN yquota.application.diagnostics IS 'what it waits for or why it was refused or ended, in words';
+COMMENT ON COLUMN yquota.application.diagnostics IS 'reason of waiting, refusal or end, in words';
 
 CREATE TABLE yquota_internal.application_counter (
 	queue text COLLATE "C" NOT NULL,
@@ -111,7 +110,7 @@ CREATE FUNCTION yquota_internal.unwritten_applications() RETURNS bigint
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_unwritten_applications';
 COMMENT ON FUNCTION yquota_internal.unwritten_applications() IS
-	'What this transaction will add to application_total when it commits';
+	'Number that this transaction will add to application_total when it commits';
 REVOKE ALL ON FUNCTION yquota_internal.unwritten_applications() FROM PUBLIC;
 
 CREATE TRIGGER count_applications AFTER INSERT OR UPDATE OR DELETE ON yquota.application

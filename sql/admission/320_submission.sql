@@ -1,8 +1,8 @@
 --
--- Submitting applications, and what happens to them afterwards (seed 004,
--- DESIGN 5).  Everything is decided in C (src/admission/submission.h,
--- application_change.h); these functions run as the owner, and whoever may call
--- them speaks for the resource manager.
+-- Submitting, changing and ending applications (seed 004, DESIGN 5).
+-- Everything is decided in C (src/admission/submission.h,
+-- application_change.h); these functions run as the owner, and a role that may
+-- call them speaks for the resource manager.
 --
 
 CREATE FUNCTION yquota.submit_application(
@@ -38,7 +38,7 @@ CREATE FUNCTION yquota.admission(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_admission';
 COMMENT ON FUNCTION yquota.admission(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text) IS
-	'What submit_application() would answer now, without submitting anything';
+	'The answer that submit_application() would give now, without submitting';
 REVOKE ALL ON FUNCTION yquota.admission(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.finish_application(
@@ -59,7 +59,7 @@ CREATE FUNCTION yquota.move_application(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_move_application';
 COMMENT ON FUNCTION yquota.move_application(text, text, text, text[]) IS
-	'Move an application to another leaf queue, whose limits and lists have to allow it; its application master needs room there anew.  Returns the state it has then.  Its running containers go along, each by a CONTAINER_UPDATE at the clock';
+	'Move an application to another leaf queue, whose limits and lists have to allow it; its application master needs room there anew.  Returns its new state.  Its running containers go along, each by a CONTAINER_UPDATE at the clock';
 REVOKE ALL ON FUNCTION yquota.move_application(text, text, text, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.update_application_priority(
@@ -69,7 +69,7 @@ CREATE FUNCTION yquota.update_application_priority(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_update_application_priority';
 COMMENT ON FUNCTION yquota.update_application_priority(text, integer, text, text[]) IS
-	'Change the priority of an application, if the queue''s list allows it to the caller (or the owner); returns what it is then, at most the cluster''s maximum';
+	'Change the priority of an application, if the queue''s list allows it to the caller (or the owner); returns the new one, at most the cluster''s maximum';
 REVOKE ALL ON FUNCTION yquota.update_application_priority(text, integer, text, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.update_application_lifetime(
@@ -97,7 +97,7 @@ CREATE FUNCTION yquota.activate_applications(queue text DEFAULT NULL)
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_activate_applications';
 COMMENT ON FUNCTION yquota.activate_applications(text) IS
-	'Look again whether waiting applications of a leaf queue may start, as after a change of the cluster; without an argument in all queues, and at what max-parallel-apps hold, too.  Returns those that may';
+	'Decide again whether waiting applications of a leaf queue may start, as after a change of the cluster; without an argument in all queues, and for applications that max-parallel-apps holds, too.  Returns those that may';
 REVOKE ALL ON FUNCTION yquota.activate_applications(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.expired_applications()
@@ -133,5 +133,5 @@ CREATE FUNCTION yquota.check_application_access(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_check_application_access';
 COMMENT ON FUNCTION yquota.check_application_access(text, text, text[], text) IS
-	'May a user see (VIEW_APP) or change and end (MODIFY_APP) an application?  Its owner, whom its list has, yarn.admin.acl, and who administers its queue, whose path is returned when that decided';
+	'May a user see (VIEW_APP) or change and end (MODIFY_APP) an application?  Allowed are its owner, users on its list, yarn.admin.acl, and administrators of its queue, whose path is returned when that decided';
 REVOKE ALL ON FUNCTION yquota.check_application_access(text, text, text[], text) FROM PUBLIC;

@@ -1,10 +1,11 @@
 --
--- Who sees which applications (seed 004): roles that read everything and
--- operators all of them; anybody else his own, those whose view_acl has him,
--- those in queues that he administers, and those of projects he is a member of.
+-- Applications that roles see (seed 004).  Roles that read everything and
+-- operators see all of them.  Any other role sees its own, those with the role
+-- on view_acl, those in queues that it administers, and those of projects of
+-- which it is a member.
 --
--- To a list a role is the user of its name, and the roles it is in are his
--- groups.
+-- For a list a role is the user of its name, and the roles of which it is a
+-- member are its groups.
 --
 
 CREATE FUNCTION yquota_internal.shows_application(
@@ -13,7 +14,7 @@ CREATE FUNCTION yquota_internal.shows_application(
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_shows_application';
 COMMENT ON FUNCTION yquota_internal.shows_application(text, text, text, text, text[]) IS
-	'Whether a role sees an application: its owner, whom view_acl has, and whoever administers the queue by a list that is set.  Decides once per queue and query';
+	'Whether a role sees an application: the owner, users on view_acl, and administrators of the queue by a list that is set.  Decides once per queue and query';
 
 ALTER TABLE yquota.application ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.application FOR SELECT

@@ -1,6 +1,6 @@
 --
--- The price evaluator.  These read the timelines with the newest committed
--- state, and may be called by anyone who can read a view that uses them.
+-- The price evaluator.  These functions read the timelines with the newest
+-- committed state.  A role that can read a view that uses them may call them.
 --
 
 CREATE FUNCTION yquota_internal.accrued(
@@ -17,7 +17,7 @@ RETURNS text
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_dominant';
 COMMENT ON FUNCTION yquota_internal.dominant(yquota.resource, text[], timestamptz, timestamptz) IS
-	'Resource type with the largest part of what accrued() returns; NULL when that is zero';
+	'Resource type with the largest part of accrued(); NULL when that is zero';
 
 CREATE FUNCTION yquota_internal.rate(
 	allocation yquota.resource, factors text[], at timestamptz)
@@ -36,14 +36,14 @@ RETURNS SETOF record
 LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'yq_sql_price_stretches';
 COMMENT ON FUNCTION yquota_internal.price_stretches(yquota.resource, text[], timestamptz, timestamptz) IS
-	'What accrued() adds up: a row per stretch in which no price of what is held and no factor changes, one row for an empty stretch';
+	'The parts of accrued(): a row per stretch in which no price of the allocation and no factor changes, one row for an empty stretch';
 
 CREATE FUNCTION yquota_internal.set_columns(of_row record)
 RETURNS jsonb
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'yq_sql_set_columns';
 COMMENT ON FUNCTION yquota_internal.set_columns(record) IS
-	'A row as an object of its columns that are not NULL: what to_jsonb() makes of it, without those, in a fraction of the time';
+	'A row as an object of its columns that are not NULL: as to_jsonb() without those, in a fraction of the time';
 
 CREATE FUNCTION yquota_internal.shape(allocation yquota.resource)
 RETURNS yquota.resource

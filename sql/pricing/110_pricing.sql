@@ -1,11 +1,11 @@
 --
--- Pricing, first part: what every change of prices shares, and the
+-- Pricing, first part: the common steps of every change of prices, and the
 -- configuration that prices are made of (DESIGN 2).
 --
 -- A change of prices, whether made by a function or by plain INSERT, UPDATE or
 -- DELETE, goes through the triggers of the tables: they take one lock, refuse
--- what would change amounts that have been settled or shown, and note the
--- change in yquota.pricing_change, from where caches are invalidated.
+-- changes of amounts that have been settled or shown, and note the change in
+-- yquota.pricing_change, from where caches are invalidated.
 --
 -- While a dump is being restored they stand down: rows come back as they were.
 --
@@ -50,8 +50,8 @@ COMMENT ON FUNCTION yquota_internal.last_event_at() IS
 	'Latest instant of any event received; NULL before the first one';
 REVOKE ALL ON FUNCTION yquota_internal.last_event_at() FROM PUBLIC;
 
--- A START repeated with a new allocation settles at its recorded_at, and the end
--- of a period settles what runs without any event.
+-- A START repeated with a new allocation settles at its recorded_at, and the
+-- end of a period settles running containers without any event.
 CREATE FUNCTION yquota_internal.settled_at_most() RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -189,7 +189,7 @@ BEGIN
 			   left(note_pricing_change.description, 500)
 		FROM yquota.pricing_change AS p;
 	EXCEPTION WHEN unique_violation THEN
-		-- the transaction's snapshot is older than somebody else's change
+		-- the transaction's snapshot is older than a change of another transaction
 		RAISE EXCEPTION 'could not serialize access due to a concurrent change of prices'
 			USING ERRCODE = 'serialization_failure',
 				HINT = 'The transaction might succeed if retried.';
@@ -225,12 +225,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_pricing_change(timestamptz, text, boolean) IS
-	'Record that amounts may differ from an instant on, and correct what was settled after it; rebase when factors or outages of projects come or go';
+	'Record that amounts may differ from an instant on, and correct later settlements; rebase when factors or outages of projects come or go';
 REVOKE ALL ON FUNCTION yquota_internal.note_pricing_change(timestamptz, text, boolean) FROM PUBLIC;
 
 --
--- Triggers shared by the tables of pricing.  They act for whoever changed a
--- row, and so run as the owner of the tables.
+-- Triggers shared by the tables of pricing.  They run as the owner of the
+-- tables, for every role that changes a row.
 --
 
 CREATE FUNCTION yquota_internal.lock_pricing_trigger() RETURNS trigger
@@ -268,7 +268,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.record_who() IS
-	'Record who gave credit or pinned a multiplier and when, whatever the statement says about it';
+	'Record the role and the time of a grant or of a pinned multiplier, overriding the statement';
 REVOKE ALL ON FUNCTION yquota_internal.record_who() FROM PUBLIC;
 
 CREATE TRIGGER record_who BEFORE INSERT OR UPDATE ON yquota.quota_grant
@@ -333,7 +333,7 @@ CREATE TRIGGER begin_timeline AFTER INSERT ON yquota.resource_type
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.resource_type_begin_timeline();
 
 --
--- What ships.  It stands before the triggers that note changes: a new
+-- Shipped rows.  They come before the triggers that note changes: a new
 -- installation has no change of prices yet.
 --
 INSERT INTO yquota.price_group (name) VALUES ('GENERAL'), ('GPU');

@@ -2,8 +2,8 @@
 -- Pricing, second part: the timelines of multipliers, base prices, factors and
 -- charging rules, and outages.
 --
--- A timeline only grows at its end: what lies before the clock changes only
--- where nothing has been settled or shown by it (DESIGN 2).
+-- A timeline only grows at its end: points before the clock change only where
+-- no amount has been settled or shown by them (DESIGN 2).
 --
 
 CREATE FUNCTION yquota_internal.price_ratio(base_price numeric, unit bigint) RETURNS text
@@ -15,7 +15,7 @@ COMMENT ON FUNCTION yquota_internal.price_ratio(numeric, bigint) IS
 REVOKE ALL ON FUNCTION yquota_internal.price_ratio(numeric, bigint) FROM PUBLIC;
 
 --
--- A point that repeats what is in force changes no amount.
+-- A point that repeats the value in force changes no amount.
 --
 CREATE FUNCTION yquota_internal.timeline_value(table_name text, point jsonb) RETURNS jsonb
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -25,7 +25,7 @@ CREATE FUNCTION yquota_internal.timeline_value(table_name text, point jsonb) RET
 		ELSE jsonb_strip_nulls(point - '{dimension,name,effective_at,set_by,set_at}'::text[])
 	END;
 COMMENT ON FUNCTION yquota_internal.timeline_value(text, jsonb) IS
-	'What amounts depend on in a row of a timeline';
+	'The part of a timeline''s row that amounts depend on';
 REVOKE ALL ON FUNCTION yquota_internal.timeline_value(text, jsonb) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.timeline_points(
@@ -48,7 +48,7 @@ BEGIN
 		RETURN QUERY SELECT first_at, '{"moved": true}'::jsonb, false;
 		RETURN;
 	END IF;
-	-- from the point before to the point behind, which hides what the others say
+	-- from the point before to the point behind, which hides the points between
 	RETURN QUERY EXECUTE format($query$
 		SELECT t.effective_at, yquota_internal.timeline_value($2, to_jsonb(t)), true
 		FROM yquota.%1$I AS t
@@ -145,7 +145,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_timeline() IS
-	'Refuse changes of the past that has been charged; record who set a point and when';
+	'Refuse changes of the past that has been charged; record the role that set a point and the time';
 REVOKE ALL ON FUNCTION yquota_internal.keep_timeline() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.has_timeline(table_name text, point jsonb) RETURNS boolean
@@ -244,7 +244,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_timeline() IS
-	'Note a change of a timeline from its earliest point on; arguments: what, and the column that names whose';
+	'Note a change of a timeline from its earliest point on; arguments: the kind, and the column with the name of its owner';
 REVOKE ALL ON FUNCTION yquota_internal.note_timeline() FROM PUBLIC;
 
 CREATE TRIGGER lock_pricing BEFORE INSERT OR UPDATE OR DELETE ON yquota.price
@@ -313,11 +313,11 @@ CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.charging_rule
 
 --
 -- resource_type shows the base price in force; compute_prices() calls this,
--- too, because a point that lay ahead takes effect by itself.  That is no change
--- of the price, so it must not look like somebody's UPDATE of it: a trigger
+-- too, because a point that lay ahead takes effect by itself.  That is no
+-- change of the price, so it must not look like an UPDATE of it: a trigger
 -- fills it in, of a kind that is the only one that an UPDATE of the name, which
--- cannot change, calls.  (note_resource_type() would compare it with what is in
--- force at its own clock, which may have been moved by then.)
+-- cannot change, calls.  (note_resource_type() would compare it with the price
+-- at its own clock, which may have been moved by then.)
 --
 CREATE FUNCTION yquota_internal.fill_in_base_price() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -417,7 +417,7 @@ BEGIN
 	VALUES (group_name, from_at, rounded, true)
 	ON CONFLICT ON CONSTRAINT price_pkey DO UPDATE
 		SET multiplier = EXCLUDED.multiplier, utilization = NULL, pinned = true;
-	-- what was computed for later must not end it
+	-- a later computed multiplier must not end it
 	DELETE FROM yquota.price AS p
 	WHERE p.price_group = group_name AND p.effective_at > from_at
 	  AND p.effective_at < until_at AND NOT p.pinned;
@@ -454,7 +454,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.clear_multiplier(text) IS
-	'Let compute_prices() set the multiplier of a price group again: it holds until the next computed one, and what was set by hand for later is dropped; returns whether it was pinned';
+	'Let compute_prices() set the multiplier of a price group again: it holds until the next computed one, and later ones set by hand are dropped; returns whether it was pinned';
 REVOKE ALL ON FUNCTION yquota.clear_multiplier(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.set_base_price(
@@ -491,9 +491,8 @@ COMMENT ON FUNCTION yquota.set_base_price(text, numeric, bigint, timestamptz) IS
 REVOKE ALL ON FUNCTION yquota.set_base_price(text, numeric, bigint, timestamptz) FROM PUBLIC;
 
 --
--- Outages.  What is forgiven may lie in the past and is corrected in the
--- ledger.  What has been forgiven stays so: taking it back follows the rule
--- for points in the past.
+-- Outages.  A forgiven time may lie in the past and is corrected in the ledger.
+-- It stays forgiven: taking it back follows the rule for points in the past.
 --
 
 CREATE FUNCTION yquota_internal.keep_outage() RETURNS trigger
@@ -532,7 +531,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_outage() IS
-	'Refuse to take back what has been forgiven; record who reported an outage and when';
+	'Refuse to take back forgiven time; record the role that reported an outage and the time';
 REVOKE ALL ON FUNCTION yquota_internal.keep_outage() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_outage() RETURNS trigger
@@ -575,7 +574,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_outage() IS
-	'Note a change of what is forgiven from its beginning on; the outages of one project are part of its running containers';
+	'Note a change of forgiven time from its beginning on; the outages of one project are part of its running containers';
 REVOKE ALL ON FUNCTION yquota_internal.note_outage() FROM PUBLIC;
 
 CREATE TRIGGER lock_pricing BEFORE INSERT OR UPDATE OR DELETE ON yquota.outage

@@ -12,8 +12,8 @@ COMMENT ON FUNCTION yquota_internal.multiplier(numeric, numeric, numeric, numeri
 	'1 + max(used / total - tipping point, 0) * increment factor, at most max_multiplier (NULL for no cap), rounded once, half to even, to 18 decimals';
 
 --
--- What GUARANTEED containers hold.  The counters know it for now; for an
--- instant before the latest event it is read from containers and the ledger,
+-- The usage of GUARANTEED containers.  The counters have the present usage; for
+-- an instant before the latest event it is read from containers and the ledger,
 -- where a container's stretches lie side by side without gaps.
 --
 CREATE FUNCTION yquota_internal.guaranteed_usage(as_of timestamptz)
@@ -52,7 +52,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.guaranteed_usage(timestamptz) IS
-	'What GUARANTEED containers running at an instant hold, in native units';
+	'Usage of GUARANTEED containers running at an instant, in native units';
 REVOKE ALL ON FUNCTION yquota_internal.guaranteed_usage(timestamptz) FROM PUBLIC;
 
 --
@@ -115,7 +115,7 @@ CREATE FUNCTION yquota_internal.measure_cluster(as_of timestamptz)
 		FROM measured AS m;
 	END;
 COMMENT ON FUNCTION yquota_internal.measure_cluster(timestamptz) IS
-	'Per resource type: what is used, wanted and offered in native units, the utilization reported from outside while it is young enough, and whether the cluster is known: measured, absent, empty, lost or shrunk';
+	'Per resource type: usage, demand and total in native units, the utilization reported from outside while it is young enough, and whether the cluster is known: measured, absent, empty, lost or shrunk';
 REVOKE ALL ON FUNCTION yquota_internal.measure_cluster(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.measure_price_groups(as_of timestamptz)
@@ -188,7 +188,7 @@ CREATE FUNCTION yquota_internal.keep_cluster_alert(
 DECLARE
 	raised_kind text := 'cluster_' || unknown;
 BEGIN
-	-- somebody may be at work on an alert: that is no reason to wait
+	-- another transaction may be changing an alert: that is no reason to wait
 	UPDATE yquota.alert AS a
 	SET cleared_at = as_of
 	WHERE a.alert_id IN (
@@ -287,7 +287,7 @@ REVOKE ALL ON FUNCTION yquota_internal.try_lock_pricing() FROM PUBLIC;
 
 --
 -- GENERAL is decided first, because it is the floor of the others, and all are
--- published by one statement, so that nobody sees a mixture.
+-- published by one statement, so that no session sees a mixture.
 --
 CREATE FUNCTION yquota.compute_prices(as_of timestamptz DEFAULT NULL)
 	RETURNS TABLE (

@@ -1,5 +1,5 @@
 --
--- What a run would cost.
+-- Cost of a future run.
 --
 
 CREATE FUNCTION yquota_internal.describe_dominant(
@@ -56,7 +56,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_price_quote(yquota.resource, interval, text) IS
-	'Refuse what price_quote() cannot answer; a project that the reader may not see does not exist for him';
+	'Refuse arguments that price_quote() cannot answer; a project that the calling role may not see does not exist for it';
 REVOKE ALL ON FUNCTION yquota_internal.check_price_quote(yquota.resource, interval, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.price_quote_as_owner(
@@ -115,7 +115,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.price_quote_as_owner(yquota.resource, interval, text, yquota.execution_type, text, text, text) IS
-	'What price_quote() returns to whoever calls it';
+	'The result of price_quote() for the calling role';
 REVOKE ALL ON FUNCTION yquota_internal.price_quote_as_owner(yquota.resource, interval, text, yquota.execution_type, text, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.price_quote(
@@ -129,5 +129,5 @@ CREATE FUNCTION yquota.price_quote(
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text) IS
-	'What a container would cost if it started now, ran that long and the price stayed as it is: what it would be charged, to the last digit; why, what each resource would cost alone, and whether its project can afford it';
+	'Cost of a container that starts now, runs that long and keeps the present price: the charge to the last digit, the reason, the cost of each resource alone, and whether its project can afford it';
 REVOKE ALL ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text) FROM PUBLIC;

@@ -1,6 +1,6 @@
 --
--- Which state of the folded usage it is: whoever has read that need not read it
--- again until it is another one (src/queues/usage.c).
+-- The version of the folded usage: a session that has read it need not read it
+-- again until the version changes (src/queues/usage.c).
 --
 CREATE TABLE yquota_internal.usage_version (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -18,9 +18,9 @@ COMMENT ON COLUMN yquota_internal.usage_version.content IS
 COMMENT ON COLUMN yquota_internal.usage_version.is_folding IS
 	'The transaction at hand folds; true for no other';
 COMMENT ON COLUMN yquota_internal.usage_version.folded_before IS
-	'With folded_but: what was folded last is of these transactions, and of none that was at work then';
+	'With folded_but: the last folding took rows of these transactions, and of none that was running then';
 COMMENT ON COLUMN yquota_internal.usage_version.noted IS
-	'What could be seen when counters were folded last';
+	'Snapshot of the last folding of counters';
 INSERT INTO yquota_internal.usage_version DEFAULT VALUES;
 
 CREATE FUNCTION yquota_internal.change_usage_version() RETURNS trigger

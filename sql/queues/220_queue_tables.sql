@@ -1,16 +1,17 @@
 --
--- The configuration of the scheduler (DESIGN 5): queues, what is set for a
--- label or a user of a queue, rules that choose a queue, and what is set once.
+-- The configuration of the scheduler (DESIGN 5): queues, settings for a label
+-- or a user of a queue, rules that choose a queue, and settings of the whole
+-- scheduler.
 --
 -- A column is named like Hadoop's property, with underscores for dashes and
--- dots, and holds what is configured: NULL is "not set", never a default.  What
--- applies then is computed (the hierarchy, in C).  Which property is in which
--- column, how it is written in files and what its default is, is told in one
--- place, yquota_internal.hadoop_property (queues/230_hadoop_property.sql).
+-- dots, and holds the configured value:  NULL is "not set", never a default.
+-- The effective value is computed (the hierarchy, in C).  The column of each
+-- property, its notation in files and its default are in one place,
+-- yquota_internal.hadoop_property (queues/230_hadoop_property.sql).
 --
--- Checks here are about one row and refuse what no version of Hadoop reads.
--- What is about several rows (parents, sums, states, labels) may be wrong inside
--- of a transaction and is looked at when it commits.
+-- Checks here are about one row and refuse values that no version of Hadoop
+-- reads.  Rules about several rows (parents, sums, states, labels) may be
+-- violated inside of a transaction and are checked when it commits.
 --
 -- Fractions are real because Hadoop computes with floats of 32 bits and its
 -- figures are to be met to the last digit (two factors of preemption are doubles
@@ -96,7 +97,7 @@ CREATE TABLE yquota.queue (
 CREATE INDEX queue_parent_idx ON yquota.queue (parent);
 CREATE INDEX queue_name_idx ON yquota.queue (name);
 COMMENT ON TABLE yquota.queue IS
-	'Queues and what is configured for them: Hadoop''s yarn.scheduler.capacity.<path>.<property>.  NULL: not set';
+	'Queues and their configuration: Hadoop''s yarn.scheduler.capacity.<path>.<property>.  NULL: not set';
 COMMENT ON COLUMN yquota.queue.parent IS 'path of the queue above; NULL for root';
 COMMENT ON COLUMN yquota.queue.name IS 'last part of the path; several queues may share it';
 COMMENT ON COLUMN yquota.queue.position IS
@@ -112,7 +113,7 @@ COMMENT ON COLUMN yquota.queue.maximum_allocation_mb IS 'MiB; -1: not set';
 COMMENT ON COLUMN yquota.queue.maximum_allocation_vcores IS 'cores; -1: not set';
 COMMENT ON COLUMN yquota.queue.maximum_am_resource_percent IS 'fraction (0.1 is ten percent) of the queue for application masters';
 COMMENT ON COLUMN yquota.queue.state IS 'as configured, RUNNING or STOPPED; a queue drains by itself';
-COMMENT ON COLUMN yquota.queue.acl_submit_applications IS 'users, a blank, groups; * is everybody and one blank nobody';
+COMMENT ON COLUMN yquota.queue.acl_submit_applications IS 'users, a blank, groups; * admits every user and one blank none';
 COMMENT ON COLUMN yquota.queue.acl_administer_queue IS 'written as acl_submit_applications';
 COMMENT ON COLUMN yquota.queue.acl_application_max_priority IS 'groups such as [user=u1 group=g1 max_priority=7 default_priority=4]';
 COMMENT ON COLUMN yquota.queue.acl_administer_reservations IS 'written as acl_submit_applications';
@@ -121,7 +122,7 @@ COMMENT ON COLUMN yquota.queue.acl_submit_reservations IS 'written as acl_submit
 COMMENT ON COLUMN yquota.queue.priority IS 'of the queue among its siblings; larger comes first';
 COMMENT ON COLUMN yquota.queue.ordering_policy IS 'of applications in a leaf, of children in a parent';
 COMMENT ON COLUMN yquota.queue.ordering_policy_options IS
-	'object of what follows ordering-policy. in Hadoop''s names, such as {"fair.enable-size-based-weight": "true"}';
+	'object of options whose names follow ordering-policy. in Hadoop''s names, such as {"fair.enable-size-based-weight": "true"}';
 COMMENT ON COLUMN yquota.queue.accessible_node_labels IS '{*} is every label, {} none but the default partition';
 COMMENT ON COLUMN yquota.queue.maximum_application_lifetime IS 'seconds; 0: none, negative: the parent''s';
 COMMENT ON COLUMN yquota.queue.default_application_lifetime IS 'seconds';
@@ -130,7 +131,7 @@ COMMENT ON COLUMN yquota.queue.instantaneous_max_capacity IS 'percent of the pla
 COMMENT ON COLUMN yquota.queue.average_capacity IS 'percent of the plan''s queue that a user may reserve on average over the window';
 COMMENT ON COLUMN yquota.queue.reservation_enforcement_window IS 'milliseconds';
 COMMENT ON COLUMN yquota.queue.leaf_queue_template IS
-	'object of what follows leaf-queue-template. in Hadoop''s names, such as {"capacity": "5"}: of leaves created by the first generation of auto-creation';
+	'object of properties whose names follow leaf-queue-template. in Hadoop''s names, such as {"capacity": "5"}: of leaves created by the first generation of auto-creation';
 COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_template IS
 	'object of Hadoop''s properties for all queues that are created below by the second generation';
 COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_leaf_template IS 'the same for leaves only; wins over the one for all';
@@ -145,7 +146,7 @@ CREATE TABLE yquota.queue_label (
 	PRIMARY KEY (queue, label)
 );
 COMMENT ON TABLE yquota.queue_label IS
-	'What is configured for a queue on the nodes of a label: Hadoop''s yarn.scheduler.capacity.<path>.accessible-node-labels.<label>.<property>';
+	'Configuration of a queue on the nodes of a label: Hadoop''s yarn.scheduler.capacity.<path>.accessible-node-labels.<label>.<property>';
 COMMENT ON COLUMN yquota.queue_label.capacity IS 'as queue.capacity, of the label''s nodes';
 COMMENT ON COLUMN yquota.queue_label.maximum_capacity IS 'as queue.maximum_capacity, of the label''s nodes';
 COMMENT ON COLUMN yquota.queue_label.maximum_am_resource_percent IS 'fraction';
@@ -199,15 +200,15 @@ CREATE TABLE yquota.mapping_rule (
 COMMENT ON TABLE yquota.mapping_rule IS
 	'Rules that choose the queue of an application, in their order.  Those of scheduler_setting.mapping_rule_format are in force: legacy (if NULL), with application after it, or json';
 COMMENT ON COLUMN yquota.mapping_rule.position IS 'rules of a kind are looked at in this order';
-COMMENT ON COLUMN yquota.mapping_rule.type IS 'what is compared: user, group or application';
-COMMENT ON COLUMN yquota.mapping_rule.matches IS 'with what; a name or a variable such as %user, in json * for everybody';
+COMMENT ON COLUMN yquota.mapping_rule.type IS 'the compared property: user, group or application';
+COMMENT ON COLUMN yquota.mapping_rule.matches IS 'the name or variable to compare with, such as %user; in json * for every user';
 COMMENT ON COLUMN yquota.mapping_rule.queue IS 'target of a legacy rule: a path or short name, which may contain variables; NULL in json';
-COMMENT ON COLUMN yquota.mapping_rule.policy IS 'what a json rule does';
+COMMENT ON COLUMN yquota.mapping_rule.policy IS 'action of a json rule';
 COMMENT ON COLUMN yquota.mapping_rule.parent_queue IS 'json: parentQueue, put before the generated path';
 COMMENT ON COLUMN yquota.mapping_rule.custom_placement IS 'json: customPlacement, the path that policy custom generates';
 COMMENT ON COLUMN yquota.mapping_rule.value IS 'json: the queue of policy setDefaultQueue';
 COMMENT ON COLUMN yquota.mapping_rule.create_queue IS 'json: create, whether the queue may be created';
-COMMENT ON COLUMN yquota.mapping_rule.fallback_result IS 'json: fallbackResult, what happens when the queue cannot be used';
+COMMENT ON COLUMN yquota.mapping_rule.fallback_result IS 'json: fallbackResult, the action when the queue cannot be used';
 
 CREATE TABLE yquota.workflow_priority_mapping (
 	position integer PRIMARY KEY,
@@ -225,7 +226,7 @@ CREATE TABLE yquota.user_setting (
 	max_parallel_apps integer
 );
 COMMENT ON TABLE yquota.user_setting IS
-	'What is configured for a user in all queues: Hadoop''s yarn.scheduler.capacity.user.<user>.max-parallel-apps';
+	'Configuration of a user in all queues: Hadoop''s yarn.scheduler.capacity.user.<user>.max-parallel-apps';
 COMMENT ON COLUMN yquota.user_setting.max_parallel_apps IS 'applications of the user that may run at once';
 
 CREATE TABLE yquota.multi_node_sorting_policy (
@@ -244,7 +245,7 @@ CREATE TABLE yquota.node_label (
 COMMENT ON TABLE yquota.node_label IS
 	'Labels (partitions) of the cluster.  Hadoop keeps them outside of its configuration; import does not touch them';
 COMMENT ON COLUMN yquota.node_label.exclusive IS
-	'false: what runs in the default partition may use idle nodes of this one';
+	'false: containers of the default partition may use idle nodes of this one';
 
 CREATE TABLE yquota.kept_property (
 	property text COLLATE "C" PRIMARY KEY CHECK (property LIKE 'yarn.scheduler.capacity.%' AND octet_length(property) <= 2000),
@@ -342,7 +343,7 @@ CREATE TABLE yquota.scheduler_setting (
 	reservation_system_planfollower_time_step bigint
 );
 COMMENT ON TABLE yquota.scheduler_setting IS
-	'What is configured once, of capacity-scheduler.xml and yarn-site.xml: one row, or none while nothing is set.  NULL: not set';
+	'Settings of the whole scheduler, of capacity-scheduler.xml and yarn-site.xml: one row, or none while nothing is set.  NULL: not set';
 COMMENT ON COLUMN yquota.scheduler_setting.one_row IS 'always true, so that there is no second row';
 COMMENT ON COLUMN yquota.scheduler_setting.global_queue_max_application IS 'applications; the maximum of a queue that has none; -1: derived from its capacity';
 COMMENT ON COLUMN yquota.scheduler_setting.maximum_am_resource_percent IS 'fraction';
@@ -352,7 +353,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.resource_calculator IS 'class: a Defa
 COMMENT ON COLUMN yquota.scheduler_setting.node_locality_delay IS 'missed opportunities';
 COMMENT ON COLUMN yquota.scheduler_setting.rack_locality_additional_delay IS 'missed opportunities; -1: computed';
 COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_format IS 'legacy or json: which rows of mapping_rule are in force';
-COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_json_file IS 'of the resource manager; what stands in it is imported as mapping-rule-json';
+COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_json_file IS 'of the resource manager; its content is imported as mapping-rule-json';
 COMMENT ON COLUMN yquota.scheduler_setting.schedule_asynchronously_scheduling_interval_ms IS 'milliseconds';
 COMMENT ON COLUMN yquota.scheduler_setting.multi_node_sorting_policy_names IS 'names of multi_node_sorting_policy';
 COMMENT ON COLUMN yquota.scheduler_setting.multi_node_sorting_policy IS 'name of multi_node_sorting_policy for queues that have none';

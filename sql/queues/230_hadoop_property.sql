@@ -1,7 +1,7 @@
 --
 -- Hadoop's properties: the one list of them.  Import, export and comparison
--- (queues/240_hadoop_configuration.sql), the page docs/hadoop-properties.md and what
--- queues inherit are made from it; a test compares it with the tables.
+-- (queues/240_hadoop_configuration.sql), the page docs/hadoop-properties.md and
+-- inheritance of queues are made from it; a test compares it with the tables.
 --
 
 CREATE VIEW yquota_internal.hadoop_property AS
@@ -170,5 +170,5 @@ COMMENT ON COLUMN yquota_internal.hadoop_property.default_value IS
 	'Hadoop''s, of a queue below root, when nothing is set anywhere; NULL for none or one that is computed';
 COMMENT ON COLUMN yquota_internal.hadoop_property.queue_kind IS 'leaf, parent or both: which queues it is for; NULL when not for queues';
 COMMENT ON COLUMN yquota_internal.hadoop_property.inherited_from IS
-	'what gives the value when none is set: the parent''s effective value, scheduler_setting, the queue itself without label, or wildcard_template; NULL: nothing';
+	'origin of the value when none is set: the parent''s effective value, scheduler_setting, the queue itself without label, or wildcard_template; NULL: nothing';
 COMMENT ON COLUMN yquota_internal.hadoop_property.inherited_column IS 'column there';

@@ -1,9 +1,9 @@
 --
--- Hadoop's configuration files: how values are written in them, and what the
--- tables hold in their terms.  Reading files is in queues/250_hadoop_import.sql.
+-- Hadoop's configuration files: notations of values, and the tables in Hadoop's
+-- notation.  Reading files is in queues/250_hadoop_import.sql.
 --
--- What is said here of reading is what Hadoop's getters do: most trim what Java
--- calls white space, some do not; some take hexadecimal numbers, some do not.
+-- Values are read as Hadoop's getters do: most trim Java's white space, some do
+-- not; some take hexadecimal numbers, some do not.
 --
 
 CREATE FUNCTION yquota_internal.java_trim(value text) RETURNS text
@@ -88,7 +88,7 @@ COMMENT ON FUNCTION yquota_internal.hadoop_resource(text) IS
 	'Resources such as memory-mb=4096,vcores=2; units are converted to the native ones and rounded down, as Hadoop does.  NULL when it is not written like that';
 
 --
--- What is made of a value, by its notation:
+-- The column value of a text, by its notation:
 --
 --	integer, long		whole number of 32 or 64 bits, also hexadecimal
 --	decimal				whole number of 32 bits, neither hexadecimal nor with blanks
@@ -128,7 +128,7 @@ CREATE FUNCTION yquota_internal.hadoop_value(notation text, value text) RETURNS 
 		WHEN 'resource' THEN to_jsonb(yquota_internal.hadoop_resource(value)::text)
 		END;
 COMMENT ON FUNCTION yquota_internal.hadoop_value(text, text) IS
-	'What a column holds for a value of a file; NULL when the value is not in the notation';
+	'Column value for a text of a file; NULL when the text is not in the notation';
 
 CREATE FUNCTION yquota_internal.hadoop_expectation(notation text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -167,7 +167,7 @@ CREATE FUNCTION yquota_internal.hadoop_text(notation text, value jsonb) RETURNS 
 		WHEN notation = 'acl' THEN coalesce(nullif(value #>> '{}', ''), ' ')
 		ELSE value #>> '{}' END;
 COMMENT ON FUNCTION yquota_internal.hadoop_text(text, jsonb) IS
-	'What a column holds as the value of a file: the reverse of hadoop_value()';
+	'Text of a column value in a file: the reverse of hadoop_value()';
 
 CREATE FUNCTION yquota_internal.hadoop_rows_text(notation text, rows jsonb) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -267,7 +267,7 @@ CREATE VIEW yquota_internal.hadoop_setting AS
 	FROM setting AS s WHERE s.value <> '';
 COMMENT ON VIEW yquota_internal.hadoop_setting IS
 	'Everything that is configured as Hadoop''s properties; queues that were created automatically are left out';
-COMMENT ON COLUMN yquota_internal.hadoop_setting.owner IS 'path of the queue; NULL for what is not about one';
+COMMENT ON COLUMN yquota_internal.hadoop_setting.owner IS 'path of the queue; NULL for properties of no queue';
 
 CREATE FUNCTION yquota.hadoop_configuration(file text DEFAULT NULL)
 	RETURNS TABLE (property text, value text)
@@ -281,7 +281,7 @@ CREATE FUNCTION yquota.hadoop_configuration(file text DEFAULT NULL)
 		ORDER BY s.owner NULLS FIRST, s.property;
 	END;
 COMMENT ON FUNCTION yquota.hadoop_configuration(text) IS
-	'What is configured as Hadoop''s properties: all of it, or what belongs in capacity-scheduler.xml or yarn-site.xml';
+	'The configuration as Hadoop''s properties: all of them, or those of capacity-scheduler.xml or of yarn-site.xml';
 REVOKE ALL ON FUNCTION yquota.hadoop_configuration(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.export_hadoop_configuration(file text DEFAULT 'capacity-scheduler.xml')
@@ -309,5 +309,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.export_hadoop_configuration(text) IS
-	'What is configured as a configuration file of Hadoop: capacity-scheduler.xml, yarn-site.xml, or both in one (NULL)';
+	'The configuration as a configuration file of Hadoop: capacity-scheduler.xml, yarn-site.xml, or both in one (NULL)';
 REVOKE ALL ON FUNCTION yquota.export_hadoop_configuration(text) FROM PUBLIC;

@@ -1,11 +1,11 @@
 --
 -- Reading Hadoop's configuration files into the tables.
 --
--- An import makes one set of properties of what the files say and of what is
--- configured (all of it, or what the files do not replace), then rows of that
--- set, and then changes the rows of the tables that differ.  Comparison stops
--- after the first step.  So both see a file the same way, and what an import
--- does not change leaves no trace in the audit.
+-- An import makes one set of properties from the files and from the
+-- configuration (all of it, or the part that the files do not replace).  It
+-- then makes rows of that set, and changes the rows of the tables that differ.
+-- Comparison stops after the first step.  So both see a file the same way, and
+-- unchanged rows leave no trace in the audit.
 --
 
 CREATE FUNCTION yquota_internal.hadoop_xml_properties(
@@ -331,7 +331,7 @@ CREATE TYPE yquota_internal.hadoop_resolution AS (
 	typed jsonb
 );
 COMMENT ON TYPE yquota_internal.hadoop_resolution IS
-	'Where a property belongs: table, column (NULL for whole rows), path of the queue, other part of the key or name of the option, and what the column holds';
+	'Where a property belongs: table, column (NULL for whole rows), path of the queue, other part of the key or name of the option, and value of the column';
 
 CREATE FUNCTION yquota_internal.match_hadoop_properties(
 	properties text[], paths text[], heads text[], middles text[], tails text[], bits integer[],
@@ -399,7 +399,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.resolve_hadoop_configuration(text[], text[], text[]) IS
-	'resolve_hadoop_properties(), but refuses what cannot be read';
+	'resolve_hadoop_properties(), but refuses unreadable properties';
 
 CREATE FUNCTION yquota_internal.hadoop_resolution_text(resolution yquota_internal.hadoop_resolution) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -411,7 +411,7 @@ COMMENT ON FUNCTION yquota_internal.hadoop_resolution_text(yquota_internal.hadoo
 	'The value that a property will have when it is exported; NULL when it is not kept';
 
 --
--- What an import would lead to
+-- The configuration after an import
 --
 CREATE TYPE yquota_internal.hadoop_plan AS (
 	ordinal bigint,
@@ -506,7 +506,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_hadoop_import(text[], text) IS
-	'What an import would lead to; refuses what cannot be read';
+	'The configuration after an import; refuses unreadable properties';
 
 --
 -- Doing it
@@ -546,7 +546,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.replace_configuration_rows(text, jsonb, jsonb) IS
-	'Make a table hold the wanted rows: delete, change and insert those that differ.  Queues created automatically, and what is set for them, stay; so do rows whose keys are not in scope, if that is given';
+	'Make a table hold the wanted rows: delete, change and insert those that differ.  Dynamic queues and their settings stay; so do rows whose keys are not in scope, if that is given';
 REVOKE ALL ON FUNCTION yquota_internal.replace_configuration_rows(text, jsonb, jsonb) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.configuration_key(table_name text, owner text, name text) RETURNS jsonb
@@ -622,7 +622,7 @@ BEGIN
 	LOOP
 		PERFORM yquota_internal.replace_configuration_rows(rows.table_name, rows.wanted);
 	END LOOP;
-	-- what was created below a queue that is gone goes with it
+	-- dynamic queues below a removed queue go with it
 	LOOP
 		DELETE FROM yquota.queue AS q
 		WHERE q.auto_created AND NOT EXISTS (SELECT FROM yquota.queue AS p WHERE p.path = q.parent);
@@ -631,7 +631,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.apply_hadoop_configuration(yquota_internal.hadoop_resolution[]) IS
-	'Make the tables hold what these properties say and nothing else';
+	'Make the tables hold exactly these properties';
 REVOKE ALL ON FUNCTION yquota_internal.apply_hadoop_configuration(yquota_internal.hadoop_resolution[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.import_hadoop_configuration(documents text[], mode text DEFAULT 'replace')
@@ -672,7 +672,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.import_hadoop_configuration(text[], text) IS
-	'Configure queues from the contents of capacity-scheduler.xml and yarn-site.xml (XML or JSON), read one after the other as Hadoop reads them.  replace: what the files do not have is removed; merge: it stays.  Tells what became of each property';
+	'Configure queues from the contents of capacity-scheduler.xml and yarn-site.xml (XML or JSON), read one after the other as Hadoop reads them.  replace: properties missing in the files are removed; merge: they stay.  Returns the outcome of each property';
 REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(text[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.import_hadoop_configuration(document text, mode text DEFAULT 'replace')
@@ -718,7 +718,7 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(documents text[], mode text DEF
 		ORDER BY p.ordinal NULLS LAST, p.property COLLATE "C";
 	END;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(text[], text) IS
-	'What import_hadoop_configuration() would change, without changing anything; NULL is not set';
+	'Changes that import_hadoop_configuration() would make, without making them; NULL is not set';
 REVOKE ALL ON FUNCTION yquota.diff_hadoop_configuration(text[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(document text, mode text DEFAULT 'replace')

@@ -1,6 +1,6 @@
 --
--- The hierarchy of queues: what is checked when a change commits, the states of
--- queues, and what is effective (DESIGN 5).
+-- The hierarchy of queues: the check when a change commits, the states of
+-- queues, and effective properties (DESIGN 5).
 --
 
 CREATE TABLE yquota_internal.queue_status (
@@ -11,7 +11,7 @@ CREATE TABLE yquota_internal.queue_status (
 	maximum_allocation yquota.resource NOT NULL
 );
 COMMENT ON TABLE yquota_internal.queue_status IS
-	'Queues in force since the configuration was last changed: what a change is measured against.  Written by the check alone';
+	'Queues in force since the configuration was last changed: the state that a change is compared with.  Written by the check alone';
 COMMENT ON COLUMN yquota_internal.queue_status.running IS
 	'whether the queue takes applications; if not, it is DRAINING while containers run or applications live in it, else STOPPED';
 COMMENT ON COLUMN yquota_internal.queue_status.maximum_allocation IS
@@ -84,7 +84,7 @@ CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON
 CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.user_setting
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
 
--- What queues may use depends on the nodes, and on the types that there are.
+-- Limits of queues depend on the nodes, and on the known resource types.
 CREATE TRIGGER signal_total AFTER UPDATE ON yquota.node
 	FOR EACH ROW WHEN (OLD.state <> NEW.state OR OLD.total OPERATOR(yquota.<>) NEW.total)
 	EXECUTE FUNCTION yquota_internal.signal_change();
@@ -121,7 +121,7 @@ CREATE VIEW yquota.effective_queue WITH (security_barrier) AS
 		   q.applications, q.non_runnable_applications, q.accepted_applications, q.active_applications, q.am_used
 	FROM yquota_internal.effective_queues() AS q;
 COMMENT ON VIEW yquota.effective_queue IS
-	'Queues and what applies to them now, per label: one row for the default partition (empty label) and one for each label that is configured';
+	'Queues with their effective properties, per label: one row for the default partition (empty label) and one for each label that is configured';
 COMMENT ON COLUMN yquota.effective_queue.queue IS 'path';
 COMMENT ON COLUMN yquota.effective_queue.label IS 'partition of the nodes; empty for the default one';
 COMMENT ON COLUMN yquota.effective_queue.ordinal IS 'place in the tree, from 1: parents before children, children in their order';
@@ -132,15 +132,15 @@ COMMENT ON COLUMN yquota.effective_queue.maximum_capacity IS 'fraction of the pa
 COMMENT ON COLUMN yquota.effective_queue.normalized_weight IS 'fraction of the parent that the weight comes to';
 COMMENT ON COLUMN yquota.effective_queue.absolute_capacity IS 'fraction of the partition';
 COMMENT ON COLUMN yquota.effective_queue.absolute_maximum_capacity IS 'fraction of the partition';
-COMMENT ON COLUMN yquota.effective_queue.effective_capacity IS 'what is guaranteed, native units';
+COMMENT ON COLUMN yquota.effective_queue.effective_capacity IS 'guaranteed amounts, native units';
 COMMENT ON COLUMN yquota.effective_queue.effective_maximum_capacity IS 'the most that the queue may use, native units';
-COMMENT ON COLUMN yquota.effective_queue.used IS 'what GUARANTEED containers hold here and below, and what is reserved, native units';
-COMMENT ON COLUMN yquota.effective_queue.used_capacity IS 'fraction of what is guaranteed; may exceed 1';
+COMMENT ON COLUMN yquota.effective_queue.used IS 'usage of GUARANTEED containers here and below, reserved containers included, native units';
+COMMENT ON COLUMN yquota.effective_queue.used_capacity IS 'fraction of the guarantee; may exceed 1';
 COMMENT ON COLUMN yquota.effective_queue.absolute_used_capacity IS 'fraction of the partition';
 COMMENT ON COLUMN yquota.effective_queue.containers IS 'running here and below, on all labels and of both execution types';
 COMMENT ON COLUMN yquota.effective_queue.minimum_user_limit_percent IS 'of a leaf, like the following ones up to am_limit';
 COMMENT ON COLUMN yquota.effective_queue.maximum_am_resource_percent IS 'fraction of the queue for application masters';
-COMMENT ON COLUMN yquota.effective_queue.am_limit IS 'what application masters may use, native units; in the default partition by what other queues use now';
+COMMENT ON COLUMN yquota.effective_queue.am_limit IS 'limit of application masters, native units; in the default partition by the present usage of other queues';
 COMMENT ON COLUMN yquota.effective_queue.maximum_allocation IS 'largest container, native units';
 COMMENT ON COLUMN yquota.effective_queue.maximum_application_lifetime IS 'seconds; NULL for no limit';
 COMMENT ON COLUMN yquota.effective_queue.default_application_lifetime IS 'seconds; NULL for no limit';
@@ -149,7 +149,7 @@ COMMENT ON COLUMN yquota.effective_queue.inherited IS
 COMMENT ON COLUMN yquota.effective_queue.applications IS 'live ones here and below, on all labels, like the next three';
 COMMENT ON COLUMN yquota.effective_queue.non_runnable_applications IS 'held by max-parallel-apps';
 COMMENT ON COLUMN yquota.effective_queue.accepted_applications IS 'waiting for room for their application master';
-COMMENT ON COLUMN yquota.effective_queue.am_used IS 'what application masters of active applications are charged with here and below, native units';
+COMMENT ON COLUMN yquota.effective_queue.am_used IS 'charged amounts of application masters of active applications here and below, native units';
 
 CREATE FUNCTION yquota_internal.usage_bar(used numeric, guaranteed numeric, most numeric) RETURNS text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE

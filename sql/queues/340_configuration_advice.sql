@@ -1,6 +1,6 @@
 --
--- What Hadoop accepts of a configuration and is unwise all the same: told when
--- it is committed, as warnings, and to whoever asks.
+-- Advice about configurations that Hadoop accepts but that are unwise: warnings
+-- at commit, and a function that returns all of it.
 --
 
 CREATE FUNCTION yquota.configuration_advice()
@@ -8,14 +8,14 @@ CREATE FUNCTION yquota.configuration_advice()
 	LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 100
 	AS 'MODULE_PATHNAME', 'yq_sql_configuration_advice';
 COMMENT ON FUNCTION yquota.configuration_advice() IS
-	'What is unwise in the configuration of queues, although Hadoop accepts it: queue (NULL for what is set once), Hadoop''s property, its value and why';
+	'Advice about the configuration of queues that Hadoop accepts: queue (NULL for settings of the whole scheduler), Hadoop''s property, its value and the reason';
 REVOKE ALL ON FUNCTION yquota.configuration_advice() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_advice() RETURNS trigger
 	LANGUAGE c
 	AS 'MODULE_PATHNAME', 'yq_sql_note_advice';
 COMMENT ON FUNCTION yquota_internal.note_advice() IS
-	'Has the check at commit warn of what is unwise in rows that a transaction has changed; argument: the column with the path of the queue';
+	'Has the check at commit warn of unwise settings in rows that the transaction has changed; argument: the column with the path of the queue';
 REVOKE ALL ON FUNCTION yquota_internal.note_advice() FROM PUBLIC;
 
 CREATE TRIGGER note_advice AFTER INSERT OR UPDATE ON yquota.queue

@@ -1,12 +1,12 @@
 --
--- Changing the configuration as a running YARN has it changed: by the request
--- that the resource manager takes at /ws/v1/cluster/scheduler-conf (and "yarn
--- schconf" sends), in the order and with the refusals of Hadoop 3.4.1
--- (ConfigurationUpdateAssembler), by whom its policy lets
+-- Changing the configuration of a running YARN: by the request that the
+-- resource manager takes at /ws/v1/cluster/scheduler-conf (and "yarn schconf"
+-- sends), in the order and with the refusals of Hadoop 3.4.1
+-- (ConfigurationUpdateAssembler), by users that its policy allows
 -- (ConfigurationMutationACLPolicy).
 --
--- What was asked for becomes properties that are set or removed; those and all
--- others make the rows of the tables, as in an import (queues/250_hadoop_import.sql).
+-- The request becomes properties that are set or removed; those and all others
+-- make the rows of the tables, as in an import (queues/250_hadoop_import.sql).
 --
 
 CREATE FUNCTION yquota_internal.administers(
@@ -15,7 +15,7 @@ CREATE FUNCTION yquota_internal.administers(
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_administers';
 COMMENT ON FUNCTION yquota_internal.administers(text, text[], text, boolean) IS
-	'Whether somebody may administer a queue, also one that is yet to be created, or by yarn.admin.acl everything (NULL); asked whether ACLs are on or not.  unset_is_everybody: as Hadoop has it; otherwise a list that is not set is nobody';
+	'Whether a user may administer a queue, also one that is yet to be created, or by yarn.admin.acl everything (NULL); ACLs need not be on.  unset_is_everybody: as in Hadoop; otherwise a list that is not set admits no user';
 REVOKE ALL ON FUNCTION yquota_internal.administers(text, text[], text, boolean) FROM PUBLIC;
 
 --
@@ -80,7 +80,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.mutation_parameters(jsonb, text) IS
-	'Names and values of a request as one object: null removes.  place: what they are of, for errors';
+	'Names and values of a request as one object: null removes.  place: their place in the request, for errors';
 
 CREATE FUNCTION yquota_internal.mutation_steps(changes jsonb)
 	RETURNS TABLE (operation text, queue text, parameters jsonb)
@@ -128,10 +128,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.mutation_steps(jsonb) IS
-	'What a request asks for, in the order in which Hadoop does it';
+	'Steps of a request, in Hadoop''s order';
 
 --
--- Who may
+-- Access
 --
 CREATE FUNCTION yquota_internal.check_mutation(
 	queues text[], has_global_updates boolean, username text, groups text[], unset_is_everybody boolean)
@@ -144,7 +144,7 @@ DECLARE
 								  FROM yquota.scheduler_setting AS s), false);
 	refused text;
 BEGIN
-	-- classes of the resource manager's own are not known here, and let nobody else
+	-- other classes of the resource manager are not known here, and allow no other user
 	IF (NOT by_queue OR has_global_updates)
 		AND NOT yquota_internal.administers(username, groups, NULL, unset_is_everybody)
 	THEN
@@ -165,11 +165,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_mutation(text[], boolean, text, text[], boolean) IS
-	'Refuses whom the policy of changes does not let: only yarn.admin.acl, or for queues whoever may administer them; a queue that does not exist belongs to those of the nearest one above it';
+	'Refuses users that the policy of changes does not allow: it allows yarn.admin.acl, or for queues their administrators; a queue that does not exist belongs to the administrators of the nearest queue above it';
 REVOKE ALL ON FUNCTION yquota_internal.check_mutation(text[], boolean, text, text[], boolean) FROM PUBLIC;
 
 --
--- What becomes of the properties
+-- Outcome of the properties
 --
 CREATE TYPE yquota_internal.hadoop_edit AS (
 	removed text[],
@@ -290,7 +290,7 @@ CREATE FUNCTION yquota_internal.describe_changes(changes yquota_internal.hadoop_
 		ORDER BY c.property COLLATE "C";
 	END;
 COMMENT ON FUNCTION yquota_internal.describe_changes(yquota_internal.hadoop_change[]) IS
-	'What became of the properties of a change';
+	'Outcome of each property of a change';
 
 -- Queues come or go: all properties are looked at anew.
 CREATE FUNCTION yquota_internal.apply_to_tree(edit yquota_internal.hadoop_edit) RETURNS yquota_internal.hadoop_change[]
@@ -327,7 +327,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.apply_to_tree(yquota_internal.hadoop_edit) IS
-	'Make the tables hold what a change of properties leads to, whatever it is';
+	'Make the tables hold the result of any change of properties';
 REVOKE ALL ON FUNCTION yquota_internal.apply_to_tree(yquota_internal.hadoop_edit) FROM PUBLIC;
 
 -- The queues stay: only the rows that properties of the change are in are read
@@ -422,7 +422,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.apply_edit(yquota_internal.hadoop_edit) IS
-	'Make the tables hold what a change of properties leads to';
+	'Make the tables hold the result of a change of properties';
 REVOKE ALL ON FUNCTION yquota_internal.apply_edit(yquota_internal.hadoop_edit) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.mutate_configuration_as_owner(changes jsonb, caller text, caller_groups text[])
@@ -466,7 +466,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.mutate_configuration_as_owner(jsonb, text, text[]) IS
-	'mutate_configuration(), which knows who calls';
+	'mutate_configuration(), which knows the calling role';
 REVOKE ALL ON FUNCTION yquota_internal.mutate_configuration_as_owner(jsonb, text, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.mutate_configuration(changes jsonb, caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)
@@ -474,5 +474,5 @@ CREATE FUNCTION yquota.mutate_configuration(changes jsonb, caller text DEFAULT N
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.mutate_configuration(jsonb, text, text[]) IS
-	'Change the configuration by a request as YARN''s scheduler-conf takes it: remove-queue, add-queue, update-queue and global-updates, in this order; null or an empty value removes a property.  caller: on whose behalf an operator or administrator does it, as scheduler_setting.configuration_mutation_acl_policy_class lets him; NULL is an administrator himself, who needs no leave, or anybody else for himself.  Tells what became of each property';
+	'Change the configuration by a request as YARN''s scheduler-conf takes it: remove-queue, add-queue, update-queue and global-updates, in this order; null or an empty value removes a property.  caller: the user on whose behalf an operator or administrator makes the change, as scheduler_setting.configuration_mutation_acl_policy_class allows; NULL: the calling role itself, which needs no permission when it is an administrator.  Returns the outcome of each property';
 REVOKE ALL ON FUNCTION yquota.mutate_configuration(jsonb, text, text[]) FROM PUBLIC;

@@ -37,7 +37,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_rest_answer(text, text) IS
-	'The error for what is not an answer of that kind';
+	'The error for a text that is not an answer of that kind';
 REVOKE ALL ON FUNCTION yquota_internal.refuse_rest_answer(text, text) FROM PUBLIC;
 
 --
@@ -103,7 +103,7 @@ BEGIN
 	IF FOUND THEN
 		PERFORM yquota_internal.refuse_rest_answer('nodes', format('Node "%s" is there twice; where a host has several, name_from => ''id'' tells them apart.', twice));
 	END IF;
-	-- what ran on a host before counts for less
+	-- earlier containers on a host count less
 	RETURN ARRAY(SELECT DISTINCT ON (n.name) n
 				 FROM unnest(nodes) AS n
 				 ORDER BY n.name, n.state <> 'RUNNING', n.state);
@@ -141,7 +141,7 @@ BEGIN
 	RETURN QUERY
 	WITH listed AS MATERIALIZED (
 		SELECT n.name, n.rack, n.label, n.state,
-			   -- what is gone offers nothing, but may come back
+			   -- a node that is gone offers nothing, but may come back
 			   CASE WHEN n.state = 'RUNNING' OR known.name IS NULL OR n.total OPERATOR(yquota.<>) '[]'::yquota.resource THEN n.total
 					ELSE known.total END AS total, known.name IS NULL AS is_new
 		FROM unnest(nodes) AS n
@@ -176,7 +176,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.import_nodes(jsonb, text, boolean) IS
-	'Bring node in line with an answer of the ResourceManager''s /ws/v1/cluster/nodes.  Returns what differed, and the nodes that it does not name; these become LOST only when missing_are_lost.  An answer without nodes changes nothing';
+	'Bring node in line with an answer of the ResourceManager''s /ws/v1/cluster/nodes.  Returns the changed nodes, and the nodes that the answer does not name; these become LOST only when missing_are_lost.  An answer without nodes changes nothing';
 REVOKE ALL ON FUNCTION yquota.import_nodes(jsonb, text, boolean) FROM PUBLIC;
 
 --
@@ -203,7 +203,7 @@ CREATE FUNCTION yquota_internal.rest_utilization(metrics jsonb)
 		WHERE total.amount > 0;
 	END;
 COMMENT ON FUNCTION yquota_internal.rest_utilization(jsonb) IS
-	'What metrics of the REST interface say is used, wanted and there, in native units, of what there is any';
+	'Usage, demand and total by the metrics of the REST interface, in native units, of types with any amount';
 REVOKE ALL ON FUNCTION yquota_internal.rest_utilization(jsonb) FROM PUBLIC;
 
 CREATE FUNCTION yquota.import_cluster_metrics(
@@ -251,5 +251,5 @@ EXCEPTION WHEN invalid_text_representation OR numeric_value_out_of_range OR chec
 END
 $$;
 COMMENT ON FUNCTION yquota.import_cluster_metrics(jsonb, timestamptz, text) IS
-	'Report the utilization that an answer of the ResourceManager''s /ws/v1/cluster/metrics tells.  Returns what was reported: nothing of what the cluster has none of, as one that is starting, nor of an answer that has been overtaken';
+	'Report the utilization that an answer of the ResourceManager''s /ws/v1/cluster/metrics tells.  Returns the reported rows: none for types that the cluster lacks, as while it starts, nor for an outdated answer';
 REVOKE ALL ON FUNCTION yquota.import_cluster_metrics(jsonb, timestamptz, text) FROM PUBLIC;

@@ -1,8 +1,8 @@
 --
--- The log of changes of the configuration as Hadoop's stores keep one, made from
--- the audit: who changed which property of Hadoop, from what to what, however it
--- was changed.  It ends where yarn.scheduler.configuration.store.max-logs says;
--- the audit does not.
+-- The log of changes of the configuration as Hadoop's stores keep one, made
+-- from the audit: the role, the property of Hadoop, its old and its new value,
+-- for every way of changing it.  It ends where
+-- yarn.scheduler.configuration.store.max-logs says; the audit does not.
 --
 
 CREATE VIEW yquota.configuration_mutation WITH (security_barrier) AS
@@ -64,8 +64,8 @@ COMMENT ON VIEW yquota.configuration_mutation IS
 	'Changes of the configuration in the terms of Hadoop''s properties, the newest first: those of the last transactions that changed it, as many as yarn.scheduler.configuration.store.max-logs (1000).  Older ones are in audit';
 COMMENT ON COLUMN yquota.configuration_mutation.changed_at IS 'system''s clock';
 COMMENT ON COLUMN yquota.configuration_mutation.transaction_id IS 'the same for all that was changed together';
-COMMENT ON COLUMN yquota.configuration_mutation.session_role IS 'who logged in';
-COMMENT ON COLUMN yquota.configuration_mutation.caller IS 'on whose behalf; NULL: nobody was named';
+COMMENT ON COLUMN yquota.configuration_mutation.session_role IS 'role of the login';
+COMMENT ON COLUMN yquota.configuration_mutation.caller IS 'user on whose behalf the change was made; NULL: none was named';
 COMMENT ON COLUMN yquota.configuration_mutation.property IS
 	'Hadoop''s full name of it; of a list of queues or rules a row for each element that came or went.  NULL for TRUNCATE';
 COMMENT ON COLUMN yquota.configuration_mutation.old IS 'as Hadoop''s files have it; NULL: not set';
