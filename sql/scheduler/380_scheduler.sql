@@ -1,6 +1,6 @@
 --
 -- Allocation: assigning containers to applications (seed 004; cs-semantics 5).
--- Decided in C (src/scheduler/pass.h); these functions run as the owner, and a
+-- Decided in C (src/scheduler/allocation_cycle.h); these functions run as the owner, and a
 -- role that may call them speaks for the resource manager.  Their events are
 -- decisions: all of them are charged or none, also for feeds that set bad
 -- events aside.

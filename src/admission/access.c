@@ -69,7 +69,7 @@ match_reason(YqQueueOperation operation, const char *where, YqAclMatch match, co
 }
 
 YqAccessDecision
-yq_access_walk(const YqHierarchy *hierarchy, const char *path, YqQueueOperation operation, const YqSubject *subject)
+yq_access_search(const YqHierarchy *hierarchy, const char *path, YqQueueOperation operation, const YqSubject *subject)
 {
 	for (YqQueue *queue = nearest_queue(hierarchy, path); queue != NULL; queue = queue_above(hierarchy, queue))
 	{
@@ -128,7 +128,7 @@ yq_access_check(const YqHierarchy *hierarchy, const char *queue, YqQueueOperatio
 	if (found == NULL && strncmp(queue, "root.", 5) != 0)
 		return decision(false, NULL, psprintf("queue \"%s\" does not exist", queue));
 	if (operation < YQ_ADMINISTER_RESERVATIONS)
-		return yq_access_walk(hierarchy, found == NULL ? queue : found->path, operation, subject);
+		return yq_access_search(hierarchy, found == NULL ? queue : found->path, operation, subject);
 	if (found == NULL)
 		return decision(false, NULL, psprintf("queue \"%s\" does not exist", queue));
 	return check_reservation(hierarchy, found, operation, subject);
@@ -257,7 +257,7 @@ check_new_queue(const YqHierarchy *hierarchy, const char *path, const YqSubject 
 	}
 	for (YqQueueOperation operation = YQ_SUBMIT_APPLICATIONS; operation <= YQ_ADMINISTER_QUEUE; operation++)
 	{
-		YqAccessDecision	result = yq_access_walk(hierarchy, path, operation, subject);
+		YqAccessDecision	result = yq_access_search(hierarchy, path, operation, subject);
 		ListCell   *cell;
 
 		if (!result.allowed)
@@ -288,9 +288,9 @@ yq_access_check_submission(const YqHierarchy *hierarchy, const char *queue, cons
 	found = yq_hierarchy_find_by_name(hierarchy, queue);
 	if (found == NULL)
 		return check_new_queue(hierarchy, queue, subject);
-	result = yq_access_walk(hierarchy, found->path, YQ_SUBMIT_APPLICATIONS, subject);
+	result = yq_access_search(hierarchy, found->path, YQ_SUBMIT_APPLICATIONS, subject);
 	if (!result.allowed)
-		result = yq_access_walk(hierarchy, found->path, YQ_ADMINISTER_QUEUE, subject);
+		result = yq_access_search(hierarchy, found->path, YQ_ADMINISTER_QUEUE, subject);
 	if (!result.allowed)
 		result.reason = psprintf("neither acl_submit_applications nor acl_administer_queue of %s and of the queues above it have user \"%s\" or a group of his",
 								 found->path, subject->username);

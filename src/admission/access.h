@@ -56,7 +56,7 @@ typedef struct YqPriorityGroup
  * Look at the list of one operation from a path upwards.  The path need not be a
  * queue's.  ACLs are taken to be on.
  */
-extern YqAccessDecision yq_access_walk(const YqHierarchy *hierarchy, const char *path, YqQueueOperation operation,
+extern YqAccessDecision yq_access_search(const YqHierarchy *hierarchy, const char *path, YqQueueOperation operation,
 								 const YqSubject *subject);
 
 /* The same with yarn.acl.enable; an ambiguous or unknown short name is refused. */

@@ -125,7 +125,7 @@ static bool
 administers_queue(const YqHierarchy *hierarchy, const char *path, const YqSubject *subject)
 {
 	YqQueue    *root = yq_hierarchy_find(hierarchy, "root");
-	YqAccessDecision	decision = yq_access_walk(hierarchy, path, YQ_ADMINISTER_QUEUE, subject);
+	YqAccessDecision	decision = yq_access_search(hierarchy, path, YQ_ADMINISTER_QUEUE, subject);
 
 	return decision.allowed &&
 		!(strcmp(decision.decided_by, "root") == 0 && root->acls[YQ_ADMINISTER_QUEUE] == NULL);
@@ -144,7 +144,7 @@ yq_sql_administers(PG_FUNCTION_ARGS)
 		PG_RETURN_BOOL((unset_is_everybody || hierarchy->access.has_admin_acl) &&
 					   yq_access_check_administrator(hierarchy, &subject).allowed);
 	path = text_to_cstring(PG_GETARG_TEXT_PP(2));
-	PG_RETURN_BOOL(unset_is_everybody ? yq_access_walk(hierarchy, path, YQ_ADMINISTER_QUEUE, &subject).allowed :
+	PG_RETURN_BOOL(unset_is_everybody ? yq_access_search(hierarchy, path, YQ_ADMINISTER_QUEUE, &subject).allowed :
 				   administers_queue(hierarchy, path, &subject));
 }
 

@@ -21,7 +21,7 @@
 #ifndef YQ_ACTIVATION_H
 #define YQ_ACTIVATION_H
 
-#include "admission/leaf.h"
+#include "admission/leaf_usage.h"
 
 typedef enum YqActivationOutcome
 {

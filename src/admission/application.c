@@ -471,7 +471,7 @@ yq_application_access(const YqHierarchy *hierarchy, const YqApplicationOwner *ap
 	}
 	if (application->queue != NULL)
 	{
-		result = yq_access_walk(hierarchy, application->queue, YQ_ADMINISTER_QUEUE, subject);
+		result = yq_access_search(hierarchy, application->queue, YQ_ADMINISTER_QUEUE, subject);
 		if (result.allowed)
 			return result;
 	}

@@ -6,7 +6,7 @@
  *
  * Running are those that are ACCEPTED or ACTIVE.  Those of a queue are counted
  * with all queues below it, those of a user over the whole cluster.  They are
- * counted in yquota_internal.application_counter as leaf.h says.
+ * counted in yquota_internal.application_counter as leaf_usage.h says.
  *
  * Pure decisions.  They hold as long as the caller locks all queues and users
  * with a limit to which the applications belong.  yq_parallel_limited_queues()

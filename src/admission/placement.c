@@ -418,7 +418,7 @@ settle(const YqHierarchy *hierarchy, RuleResult result, const Variables *variabl
 	return true;
 }
 
-/* -- walking through rules ------------------------------------------------- */
+/* -- evaluating rules ------------------------------------------------- */
 
 /* Lists of rules that may match, merged in order. */
 typedef struct Candidates

@@ -15,7 +15,7 @@
 #define YQ_SUBMISSION_H
 
 #include "admission/application.h"
-#include "admission/leaf.h"
+#include "admission/leaf_usage.h"
 #include "base/resource.h"
 #include "queues/acl.h"
 

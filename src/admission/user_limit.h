@@ -14,7 +14,7 @@
 #ifndef YQ_USER_LIMIT_H
 #define YQ_USER_LIMIT_H
 
-#include "admission/leaf.h"
+#include "admission/leaf_usage.h"
 
 /* The users that share the queue. */
 typedef enum YqSharers

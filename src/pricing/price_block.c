@@ -15,7 +15,7 @@
 
 #define LEVELS 2
 
-/* More resource types than this are walked: pairs grow with the square. */
+/* More resource types than this are added one by one: pairs grow with the square. */
 #define MAX_RESOURCES 8
 
 typedef enum BlockState

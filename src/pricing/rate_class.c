@@ -86,7 +86,7 @@ struct YqRateClass
 	int			block_count;	/* valid blocks */
 	int			block_room;
 	YqWide	   *block_sums;		/* block_room x part_count */
-	int			walked;			/* since blocks were last added, in blocks */
+	int			steps_taken;			/* since blocks were last added, in blocks */
 	bool		out_of_range;	/* an interval without cost was passed over */
 	bool		only_walks;		/* one of those lies within the window */
 	Cursor		cursors[CURSOR_COUNT];
@@ -525,7 +525,7 @@ extend_blocks(YqRateClass *rate_class, int block)
 	}
 }
 
-/* Whether the sums up to an interval are a short walk from where a cursor is. */
+/* Whether the sums up to an interval are few intervals from a cursor. */
 static inline bool
 is_near(const Cursor *cursor, int interval)
 {
@@ -562,14 +562,14 @@ sums_at(YqRateClass *rate_class, TimestampTz instant, int cursor_number, YqWide 
 }
 
 /*
- * Whether to walk from one interval to another rather than to extend the sums
+ * Whether to step from one interval to another rather than to extend the sums
  * that they are looked up in.  Walks are added up: when all of them have been as
  * long as that, sums are extended, so that neither is done much more than needed.
  */
 static bool
 is_walk_shorter(YqRateClass *rate_class, int first, int last)
 {
-	int			walk = (last - first) / YQ_INTERVALS_PER_BLOCK + 1;
+	int			steps = (last - first) / YQ_INTERVALS_PER_BLOCK + 1;
 	int			missing = 0;
 
 	if (rate_class->only_walks)
@@ -578,12 +578,12 @@ is_walk_shorter(YqRateClass *rate_class, int first, int last)
 		missing = first / YQ_INTERVALS_PER_BLOCK + 1 - rate_class->block_count;
 	if (!is_near(&rate_class->cursors[CURSOR_TO], last))
 		missing = Max(missing, last / YQ_INTERVALS_PER_BLOCK + 1 - rate_class->block_count);
-	if (missing <= walk || rate_class->walked >= missing)
+	if (missing <= steps || rate_class->steps_taken >= missing)
 	{
-		rate_class->walked = 0;
+		rate_class->steps_taken = 0;
 		return false;
 	}
-	rate_class->walked += walk;
+	rate_class->steps_taken += steps;
 	return true;
 }
 

@@ -451,7 +451,7 @@ yq_timeline_reach(TimestampTz instant)
 	if (timeline.interval_count > 0 && instant >= window_from)
 		return;
 
-	/* Double the window, so that a walk into the past loads it O(log n) times. */
+	/* Double the window, so that cost of the past loads it O(log n) times. */
 	span = timeline.interval_from[timeline.interval_count - 1] - window_from;
 	from = Min(yq_timeline_full_hour(instant), yq_timeline_full_hour(window_from - span));
 	is_loading = true;

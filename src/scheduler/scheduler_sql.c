@@ -1,23 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * scheduler_sql.c
- *	  Allocation passes as SQL functions, see sql/scheduler/380_scheduler.sql.
+ *	  Allocation cycles as SQL functions, see sql/scheduler/380_scheduler.sql.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
 #include "admission/access.h"
+#include "admission/config_refresh.h"
 #include "admission/queue_lock.h"
-#include "admission/refresh.h"
 #include "admission/submission.h"
 #include "base/arguments.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "queues/hierarchy.h"
+#include "scheduler/allocation_cycle.h"
 #include "scheduler/decide/explain.h"
-#include "scheduler/pass.h"
 #include "scheduler/record/decision.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "store/catalog.h"
@@ -202,21 +202,21 @@ return_cluster(ReturnSetInfo *result, const YqLoadedCluster *loaded)
 }
 
 static void
-node_arguments(FunctionCallInfo fcinfo, int argument, YqPass *pass)
+node_arguments(FunctionCallInfo fcinfo, int argument, YqAllocationCycle *cycle)
 {
 	if (!PG_ARGISNULL(argument))
-		pass->node_count = yq_text_array(fcinfo, argument, "nodes", &pass->nodes);
+		cycle->node_count = yq_text_array(fcinfo, argument, "nodes", &cycle->nodes);
 }
 
 static Datum
-return_decisions(FunctionCallInfo fcinfo, const YqPass *pass)
+return_decisions(FunctionCallInfo fcinfo, const YqAllocationCycle *cycle)
 {
 	YqLoadedCluster *loaded;
 
 	InitMaterializedSRF(fcinfo, 0);
-	loaded = yq_pass_run(pass);
+	loaded = yq_allocation_cycle_run(cycle);
 	return_cluster((ReturnSetInfo *) fcinfo->resultinfo, loaded);
-	yq_pass_end(loaded);
+	yq_allocation_cycle_end(loaded);
 	return (Datum) 0;
 }
 
@@ -224,30 +224,30 @@ return_decisions(FunctionCallInfo fcinfo, const YqPass *pass)
 Datum
 yq_sql_schedule(PG_FUNCTION_ARGS)
 {
-	YqPass		pass = {.most = -1};
+	YqAllocationCycle cycle = {.most = -1};
 
-	node_arguments(fcinfo, 0, &pass);
+	node_arguments(fcinfo, 0, &cycle);
 	if (!PG_ARGISNULL(1))
-		pass.most = PG_GETARG_INT32(1);
-	if (pass.most < 0 && !PG_ARGISNULL(1))
+		cycle.most = PG_GETARG_INT32(1);
+	if (cycle.most < 0 && !PG_ARGISNULL(1))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("max_containers must not be negative")));
-	pass.is_dry = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
-	pass.explains = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);
-	return return_decisions(fcinfo, &pass);
+	cycle.is_dry = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
+	cycle.explains = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);
+	return return_decisions(fcinfo, &cycle);
 }
 
 /* node_heartbeat(nodes, explain) */
 Datum
 yq_sql_node_heartbeat(PG_FUNCTION_ARGS)
 {
-	YqPass		pass = {.most = -1};
+	YqAllocationCycle cycle = {.most = -1};
 
 	yq_require_value(PG_ARGISNULL(0), "nodes");
-	node_arguments(fcinfo, 0, &pass);
-	pass.explains = !PG_ARGISNULL(1) && PG_GETARG_BOOL(1);
-	return return_decisions(fcinfo, &pass);
+	node_arguments(fcinfo, 0, &cycle);
+	cycle.explains = !PG_ARGISNULL(1) && PG_GETARG_BOOL(1);
+	return return_decisions(fcinfo, &cycle);
 }
 
 /* lock_passes() */

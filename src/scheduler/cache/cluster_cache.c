@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_cache.c
- *	  The cluster that a session keeps from one allocation pass to the next.
+ *	  The cluster that a session keeps from one allocation cycle to the next.
  *
  * The cluster counts the rows of one snapshot and the rows that the cycle
  * itself has written.  Transaction numbers tell the former.  The number of rows
@@ -318,7 +318,7 @@ differs(const YqCluster *cluster)
 }
 
 void
-yq_cluster_cache_end_pass(YqLoadedCluster *loaded)
+yq_cluster_cache_end_cycle(YqLoadedCluster *loaded)
 {
 	ListCell   *cell;
 
@@ -330,7 +330,7 @@ yq_cluster_cache_end_pass(YqLoadedCluster *loaded)
 	foreach(cell, loaded->changed)
 		yq_cluster_settle_application(loaded, lfirst(cell));
 	loaded->changed = NIL;
-	yq_cluster_end_pass(loaded->cluster);
+	yq_cluster_end_cycle(loaded->cluster);
 	CommandCounterIncrement();
 	note_own();
 	cache.is_in_use = false;

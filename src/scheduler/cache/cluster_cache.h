@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_cache.h
- *	  The cluster that a session keeps from one allocation pass to the next.
+ *	  The cluster that a session keeps from one allocation cycle to the next.
  *
  * It is the same as a cluster that is loaded anew.  Two journals
  * (store/journal_scan.h) contain the changes: rows of counter_delta and of
@@ -21,7 +21,7 @@
  * The cluster with all its nodes, as committed now and as changed by this
  * transaction; or NULL when none can be kept at this point: in a transaction
  * that has savepoints, or with an isolation level that has its own snapshot.
- * The caller holds the lock of passes, alone.
+ * The caller holds the lock of cycles, alone.
  */
 extern YqLoadedCluster *yq_cluster_cache_get(YqHierarchy *hierarchy);
 
@@ -34,8 +34,8 @@ extern void yq_cluster_cache_prepare(YqHierarchy *hierarchy);
 /* Read all that there is, before the lock is taken. */
 extern void yq_cluster_cache_catch_up(YqHierarchy *hierarchy);
 
-/* A pass over it is over, and written down. */
-extern void yq_cluster_cache_end_pass(YqLoadedCluster *loaded);
+/* A cycle over it is over, and written down. */
+extern void yq_cluster_cache_end_cycle(YqLoadedCluster *loaded);
 
 /* Is there one of that hierarchy, so that it knows the nodes that there are? */
 extern bool yq_cluster_cache_is_of(const YqHierarchy *hierarchy);

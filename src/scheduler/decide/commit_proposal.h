@@ -3,7 +3,7 @@
  * commit_proposal.h
  *	  Taking what the allocator proposes, if it is acceptable (cs-semantics 5.8).
  *
- * Limits are checked again here, and more strictly than while walking down the
+ * Limits are checked again here, and more strictly than while searching down the
  * hierarchy: of several resource types, every one has to fit.  What is accepted
  * is taken from the cluster at once and becomes a decision.
  *

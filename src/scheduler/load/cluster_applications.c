@@ -414,7 +414,7 @@ read_reservation(const YqLoaderRow *row)
 	condition \
 	"ORDER BY r.application_id, r.priority, r.allocation_request_id, r.container_to_update, r.node"
 
-/* Void ones are dropped before a pass that is not dry: see pass.c. */
+/* Void ones are dropped before a cycle that is not dry: see allocation_cycle.c. */
 static void
 read_reservations(YqClusterLoader *loader, Datum *ids)
 {
@@ -449,7 +449,7 @@ yq_loader_read_applications(YqClusterLoader *loader, Datum *ids)
 HTAB *
 yq_loader_make_applications(const YqCluster *cluster)
 {
-	return yq_bytes_table_create("yquota applications of a pass", sizeof(ApplicationEntry), cluster->context);
+	return yq_bytes_table_create("yquota applications of a cycle", sizeof(ApplicationEntry), cluster->context);
 }
 
 /* -- again ---------------------------------------------------------------------------- */
@@ -536,7 +536,7 @@ yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids)
 	return !loader->is_contradictory;
 }
 
-/* -- after a pass --------------------------------------------------------------- */
+/* -- after a cycle --------------------------------------------------------------- */
 
 /* The row has been deleted with the last container that it asked for. */
 static bool

@@ -12,7 +12,7 @@
 #include "base/compat.h"
 
 #include "admission/application.h"
-#include "admission/leaf.h"
+#include "admission/leaf_usage.h"
 #include "queues/hierarchy.h"
 #include "queues/text.h"
 #include "scheduler/load/cluster_load.h"

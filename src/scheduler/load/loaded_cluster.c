@@ -7,7 +7,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/leaf.h"
+#include "admission/leaf_usage.h"
 #include "queues/hierarchy.h"
 #include "scheduler/load/loaded_cluster.h"
 #include "scheduler/load/loader.h"
@@ -24,7 +24,7 @@ typedef struct UserEntry
 HTAB *
 yq_loader_make_users(const YqCluster *cluster)
 {
-	return yq_bytes_table_create("yquota users of a pass", sizeof(UserEntry), cluster->context);
+	return yq_bytes_table_create("yquota users of a cycle", sizeof(UserEntry), cluster->context);
 }
 
 static YqClusterUser *

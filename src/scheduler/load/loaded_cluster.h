@@ -21,12 +21,12 @@ typedef struct YqLoadedApplication
 	const char *project;		/* the payer */
 	int			attempt;		/* number of its application master */
 	int64		next_container; /* as application_attempt has it */
-	bool		is_gone;		/* it ended or moved while the pass decided */
+	bool		is_gone;		/* it ended or moved while the cycle decided */
 	bool		is_decided;		/* there are decisions for it; see apply.c */
 	const YqDecision *master;	/* that starts its application master; likewise */
 	int64		read_below;	/* containers of the attempt with smaller numbers have been read: see user_containers.h */
 	bool		holds_elsewhere;	/* containers that are counted in another leaf, or for another user */
-	int			place;			/* among those that the pass has touched, by id; see decision.c */
+	int			place;			/* among those that the cycle has touched, by id; see decision.c */
 	int64	   *renumbered;		/* numbers instead of those from next_container on; see container_number.c */
 } YqLoadedApplication;
 
@@ -36,10 +36,10 @@ typedef struct YqLoadedCluster
 {
 	YqCluster  *cluster;		/* prepared */
 	struct YqClusterLoader *loader; /* see loader.h */
-	List	   *changed;		/* YqClusterApplication of which the pass has written something down */
+	List	   *changed;		/* YqClusterApplication of which the cycle has written something down */
 	List	   *unpaid;			/* YqClusterApplication of which only id and leaf are known: left out */
 	List	   *nodes;			/* names (palloc'd) of the nodes in service, in order */
-	List	   *unsettled;		/* ids (palloc'd) of applications that have to be read again by every pass */
+	List	   *unsettled;		/* ids (palloc'd) of applications that have to be read again by every cycle */
 	List	   *stale_queues;	/* YqClusterQueue with changes that are not prepared */
 	bool		is_kept;		/* outlives the cycle: see cache/cluster_cache.h */
 } YqLoadedCluster;

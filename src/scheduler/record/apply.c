@@ -107,7 +107,7 @@ lock_leaves_of_applications(const List *applications)
 
 /*
  * A container that was to be updated may have ended or changed: then its application
- * gets nothing in this pass, and is read again by the next one.  Returns those that
+ * gets nothing in this cycle, and is read again by the next one.  Returns those that
  * are left.
  */
 static List *

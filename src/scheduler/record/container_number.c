@@ -130,7 +130,7 @@ is_any_known(Names *names, const YqClusterApplication *application)
 	return false;
 }
 
-/* Those that the pass has given, moved on where one is known; of reservations, too. */
+/* Those that the cycle has given, moved on where one is known; of reservations, too. */
 static void
 renumber(Names *names, YqClusterApplication *application)
 {
@@ -161,7 +161,7 @@ move_on(YqDecision *decision)
 		decision->reservation->container = decision->container;
 }
 
-/* -- numbers of reservations that earlier passes have made ------------------------ */
+/* -- numbers of reservations that earlier cycles have made ------------------------ */
 
 static void
 renumber_older(Names *names, YqDecision *decision)

@@ -24,23 +24,23 @@
 extern void yq_update_event_write(const char *container_id, Datum allocation, const char *execution_type,
 								  bool is_revertible);
 
-/* -- for passes, under their lock ------------------------------------------------ */
+/* -- for cycles, under their lock ------------------------------------------------ */
 
 /*
  * Take back the increases among the oldest decisions, at most so many, that were
  * decided until an instant and not acknowledged.  Their decisions are deleted.  The
- * pass skips containers that another transaction has locked.
+ * cycle skips containers that another transaction has locked.
  */
 extern void yq_update_events_take_back(TimestampTz until, int64 most);
 
 /*
- * Lock the container that a pass wants to update, until the transaction ends.  False
- * when it has ended, has another size than the pass took it for, or another
- * transaction has locked it: the pass does not wait.
+ * Lock the container that a cycle wants to update, until the transaction ends.  False
+ * when it has ended, has another size than the cycle took it for, or another
+ * transaction has locked it: the cycle does not wait.
  */
 extern bool yq_update_event_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *update);
 
-/* Write the updates that a pass has decided, and its counters of updates that go on to wait. */
+/* Write the updates that a cycle has decided, and its counters of updates that go on to wait. */
 extern void yq_update_events_record(const YqCluster *cluster, const List *applications);
 
 #endif							/* YQ_UPDATE_EVENT_H */

@@ -8,8 +8,8 @@
 #include "base/compat.h"
 
 #include "admission/application_change.h"
+#include "admission/config_refresh.h"
 #include "admission/queue_lock.h"
-#include "admission/refresh.h"
 #include "admission/request.h"
 #include "admission/submission.h"
 #include "executor/spi.h"

@@ -50,12 +50,12 @@ typedef struct YqAsker
 	const YqQueue *queue;
 } YqAsker;
 
-/* Lock the application as it stands: it neither ends nor moves meanwhile, and no pass decides. */
+/* Lock the application as it stands: it neither ends nor moves meanwhile, and no cycle decides. */
 extern YqAsker yq_asker_lock(const char *application_id);
 
 /*
  * Have its user count as active if it waits for anything, new containers or more for
- * running ones.  Returns how many new ones.  Called under that lock, or that of passes.
+ * running ones.  Returns how many new ones.  Called under that lock, or that of cycles.
  */
 extern int64 yq_asker_note_demand(const char *application_id);
 

@@ -438,7 +438,7 @@ yq_containers_update(const char *application_id, const YqUpdateRequest *requests
 	return outcomes;
 }
 
-/* -- before a pass ------------------------------------------------------------- */
+/* -- before a cycle ------------------------------------------------------------- */
 
 static bool
 are_void(void)
@@ -476,7 +476,7 @@ yq_container_updates_tidy(const YqHierarchy *hierarchy)
 	if (yq_table_has_no_pages(YQ_CONTAINER_UPDATE_TABLE) || !are_void())
 		return;
 	yq_scheduler_lock_leaves(hierarchy);
-	/* every pass reads these applications again */
+	/* every cycle reads these applications again */
 	yq_change_log_begin_own();
 	ids = drop_void();
 	foreach(cell, ids)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cluster.c
- *	  The state of an allocation pass: making it, and putting it in order.
+ *	  The state of an allocation cycle: making it, and putting it in order.
  *
  *-------------------------------------------------------------------------
  */
@@ -697,7 +697,7 @@ yq_cluster_order_leaf(YqCluster *cluster, YqClusterQueue *leaf)
 	leaf->is_out_of_order = false;
 }
 
-/* -- passes ----------------------------------------------------------------- */
+/* -- cycles ----------------------------------------------------------------- */
 
 void
 yq_cluster_touch(YqCluster *cluster, YqRequestKey *key)
@@ -727,7 +727,7 @@ yq_cluster_sort_touched(YqCluster *cluster)
 }
 
 void
-yq_cluster_end_pass(YqCluster *cluster)
+yq_cluster_end_cycle(YqCluster *cluster)
 {
 	for (int i = 0; i < cluster->touched_count; i++)
 		cluster->touched[i]->is_touched = false;

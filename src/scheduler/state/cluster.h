@@ -463,8 +463,8 @@ extern void yq_cluster_touch(YqCluster *cluster, YqRequestKey *key);
 /* Put those that were touched in the order of their ids. */
 extern void yq_cluster_sort_touched(YqCluster *cluster);
 
-/* A pass is over, its decisions are of no use any more. */
-extern void yq_cluster_end_pass(YqCluster *cluster);
+/* A cycle is over, its decisions are of no use any more. */
+extern void yq_cluster_end_cycle(YqCluster *cluster);
 
 /* Does the order of applications depend on their usage? */
 extern bool yq_is_fair(YqApplicationPolicy policy);

@@ -4,7 +4,7 @@
  *	  Which queue, and which application of a leaf, comes first (cs-semantics
  *	  5.4, 5.5).
  *
- * Orders are kept while a pass allocates: one that gets something moves to its
+ * Orders are kept while a cycle allocates: one that gets something moves to its
  * new place, one without demand is dropped.  So a queue or application that
  * wants nothing costs nothing for any node.
  *

@@ -1,23 +1,23 @@
 /*-------------------------------------------------------------------------
  *
- * pass.h
- *	  An allocation pass over nodes (cs-semantics 5.1).
+ * allocation_cycle.h
+ *	  An allocation cycle over nodes (cs-semantics 5.1).
  *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_PASS_H
-#define YQ_PASS_H
+#ifndef YQ_ALLOCATION_CYCLE_H
+#define YQ_ALLOCATION_CYCLE_H
 
 #include "scheduler/load/cluster_load.h"
 
-typedef struct YqPass
+typedef struct YqAllocationCycle
 {
 	const char **nodes;			/* that report, in this order; NULL: all that are RUNNING, by name */
 	int			node_count;
 	int			most;			/* containers that may start; -1: no limit of its own */
 	bool		is_dry;			/* nothing is locked, and nothing is written down */
 	bool		explains;
-} YqPass;
+} YqAllocationCycle;
 
 /*
  * Decide and, unless it is dry, write down; the decisions, and who was passed over,
@@ -25,12 +25,12 @@ typedef struct YqPass
  * one that is not RUNNING nothing is assigned.
  *
  * Unless it is dry, allocations that nobody has acknowledged in time are released
- * first (expiry.h).  A pass over all nodes also notices application masters whose containers
+ * first (expiry.h).  A cycle over all nodes also notices application masters whose containers
  * are gone: their applications begin anew.
  */
-extern YqLoadedCluster *yq_pass_run(const YqPass *pass);
+extern YqLoadedCluster *yq_allocation_cycle_run(const YqAllocationCycle *cycle);
 
 /* To be called when the cluster has been looked at; it may be gone then. */
-extern void yq_pass_end(YqLoadedCluster *loaded);
+extern void yq_allocation_cycle_end(YqLoadedCluster *loaded);
 
-#endif							/* YQ_PASS_H */
+#endif							/* YQ_ALLOCATION_CYCLE_H */

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * refresh.h
+ * config_refresh.h
  *	  States of queues, and the permitted changes of a configuration in force
  *	  (DESIGN 5).
  *
@@ -12,8 +12,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_REFRESH_H
-#define YQ_REFRESH_H
+#ifndef YQ_CONFIG_REFRESH_H
+#define YQ_CONFIG_REFRESH_H
 
 #include "nodes/pg_list.h"
 #include "queues/hierarchy.h"
@@ -54,4 +54,4 @@ extern const char *yq_queue_kind_name(YqQueueKind kind);
  */
 extern YqHierarchy *yq_hierarchy_in_force(void);
 
-#endif							/* YQ_REFRESH_H */
+#endif							/* YQ_CONFIG_REFRESH_H */

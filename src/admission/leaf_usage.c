@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * leaf.c
+ * leaf_usage.c
  *	  Counts and usage of the applications and users of a leaf queue.
  *
  *-------------------------------------------------------------------------
@@ -8,7 +8,7 @@
 #include "base/compat.h"
 
 #include "admission/am_limit.h"
-#include "admission/leaf.h"
+#include "admission/leaf_usage.h"
 #include "queues/effective.h"
 #include "queues/hierarchy.h"
 #include "queues/usage.h"

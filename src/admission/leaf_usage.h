@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * leaf.h
+ * leaf_usage.h
  *	  Counts and usage of the applications and users of a leaf queue, which
  *	  limits are compared with (cs-semantics 4.1).
  *
@@ -19,8 +19,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_LEAF_H
-#define YQ_LEAF_H
+#ifndef YQ_LEAF_USAGE_H
+#define YQ_LEAF_USAGE_H
 
 #include "admission/application.h"
 #include "queues/hierarchy.h"
@@ -114,4 +114,4 @@ extern int	yq_leaf_active_users(const YqLeaf *leaf);
  */
 extern void yq_leaf_keep_active_users(YqLeaf *leaf);
 
-#endif							/* YQ_LEAF_H */
+#endif							/* YQ_LEAF_USAGE_H */

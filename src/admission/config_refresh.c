@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * refresh.c
+ * config_refresh.c
  *	  States of queues, and the permitted changes of a configuration in force.
  *
  * Hadoop makes a new tree, as if it had just started, compares it with the one
@@ -11,7 +11,7 @@
 #include "base/compat.h"
 
 #include "admission/application_counter.h"
-#include "admission/refresh.h"
+#include "admission/config_refresh.h"
 #include "queues/effective.h"
 #include "queues/hierarchy.h"
 #include "queues/text.h"

@@ -1,23 +1,23 @@
 /*-------------------------------------------------------------------------
  *
- * pass.c
- *	  An allocation pass over nodes.
+ * allocation_cycle.c
+ *	  An allocation cycle over nodes.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
 #include "admission/application_change.h"
+#include "admission/config_refresh.h"
 #include "admission/queue_lock.h"
-#include "admission/refresh.h"
 #include "admission/submission.h"
 #include "base/settings.h"
 #include "miscadmin.h"
 #include "queues/text.h"
+#include "scheduler/allocation_cycle.h"
 #include "scheduler/cache/cluster_cache.h"
 #include "scheduler/decide/assign_containers.h"
 #include "scheduler/decide/explain.h"
-#include "scheduler/pass.h"
 #include "scheduler/record/apply.h"
 #include "scheduler/record/change_log.h"
 #include "scheduler/record/expiry.h"
@@ -29,7 +29,7 @@
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
 
-/* When a pass has changed more applications, other sessions load the cluster anew. */
+/* When a cycle has changed more applications, other sessions load the cluster anew. */
 #define MOST_CHANGES 2000
 
 /* -- what was to be done since the last one ------------------------------------ */
@@ -92,7 +92,7 @@ restart_lost_masters(const YqHierarchy *hierarchy)
 	yq_change_log_applications(ids);
 }
 
-/* -- the pass ------------------------------------------------------------------- */
+/* -- the cycle ------------------------------------------------------------------- */
 
 /* All or nothing: a name that no node has is more likely a mistake than a node that went. */
 static void
@@ -114,15 +114,15 @@ check_nodes(const char **nodes, int count)
 
 /* Nodes of the cluster exist; of others it is not known. */
 static void
-check_unknown_nodes(const YqPass *pass, const YqCluster *cluster)
+check_unknown_nodes(const YqAllocationCycle *cycle, const YqCluster *cluster)
 {
-	const char **unknown = palloc(sizeof(char *) * Max(pass->node_count, 1));
+	const char **unknown = palloc(sizeof(char *) * Max(cycle->node_count, 1));
 	int			count = 0;
 
-	for (int i = 0; i < pass->node_count; i++)
+	for (int i = 0; i < cycle->node_count; i++)
 	{
-		if (yq_cluster_node(cluster, pass->nodes[i]) == NULL)
-			unknown[count++] = pass->nodes[i];
+		if (yq_cluster_node(cluster, cycle->nodes[i]) == NULL)
+			unknown[count++] = cycle->nodes[i];
 	}
 	if (count > 0)
 		check_nodes(unknown, count);
@@ -147,15 +147,15 @@ check_charging(void)
 }
 
 static void
-assign(const YqPass *pass, const YqLoadedCluster *loaded)
+assign(const YqAllocationCycle *cycle, const YqLoadedCluster *loaded)
 {
 	YqCluster  *cluster = loaded->cluster;
-	int			count = pass->nodes == NULL ? list_length(loaded->nodes) : pass->node_count;
-	int			left = pass->most;
+	int			count = cycle->nodes == NULL ? list_length(loaded->nodes) : cycle->node_count;
+	int			left = cycle->most;
 
 	for (int i = 0; i < count && left != 0; i++)
 	{
-		const char *name = pass->nodes == NULL ? list_nth(loaded->nodes, i) : pass->nodes[i];
+		const char *name = cycle->nodes == NULL ? list_nth(loaded->nodes, i) : cycle->nodes[i];
 		YqClusterNode *node = yq_cluster_node(cluster, name);
 		int			started;
 
@@ -212,54 +212,54 @@ write_down(YqLoadedCluster *loaded)
 
 /* -- all ------------------------------------------------------------------------- */
 
-/* For this pass alone. */
+/* For this cycle alone. */
 static YqLoadedCluster *
-load(const YqPass *pass, YqHierarchy *hierarchy)
+load(const YqAllocationCycle *cycle, YqHierarchy *hierarchy)
 {
 	Snapshot	snapshot = yq_latest_snapshot();
-	YqLoadedCluster *loaded = yq_cluster_load(hierarchy, pass->nodes, pass->node_count, snapshot);
+	YqLoadedCluster *loaded = yq_cluster_load(hierarchy, cycle->nodes, cycle->node_count, snapshot);
 
 	UnregisterSnapshot(snapshot);
-	loaded->cluster->explains = pass->explains;
+	loaded->cluster->explains = cycle->explains;
 	explain_unpaid(loaded);
 	return loaded;
 }
 
 static YqLoadedCluster *
-run_dry(const YqPass *pass)
+run_dry(const YqAllocationCycle *cycle)
 {
-	YqLoadedCluster *loaded = load(pass, yq_hierarchy_in_force());
+	YqLoadedCluster *loaded = load(cycle, yq_hierarchy_in_force());
 
-	check_unknown_nodes(pass, loaded->cluster);
-	assign(pass, loaded);
+	check_unknown_nodes(cycle, loaded->cluster);
+	assign(cycle, loaded);
 	return loaded;
 }
 
 /* True when the session knew the nodes that there are, and what they are. */
 static bool
-prepare(const YqPass *pass)
+prepare(const YqAllocationCycle *cycle)
 {
 	YqHierarchy *hierarchy = yq_hierarchy_in_force();
 	bool		knew_nodes = yq_cluster_cache_is_of(hierarchy);
 
-	if (!pass->explains)
+	if (!cycle->explains)
 		yq_cluster_cache_prepare(hierarchy);
 	return knew_nodes;
 }
 
 /* While others decide, what they have decided before can be read. */
 static void
-take_lock(const YqPass *pass)
+take_lock(const YqAllocationCycle *cycle)
 {
 	if (yq_scheduler_try_lock(ExclusiveLock))
 		return;
-	if (!pass->explains)
+	if (!cycle->explains)
 		yq_cluster_cache_catch_up(yq_hierarchy_in_force());
 	yq_scheduler_lock(ExclusiveLock);
 }
 
 static YqLoadedCluster *
-find_cluster(const YqPass *pass, bool knew_nodes)
+find_cluster(const YqAllocationCycle *cycle, bool knew_nodes)
 {
 	YqHierarchy *hierarchy = yq_hierarchy_in_force();
 	YqLoadedCluster *loaded = NULL;
@@ -267,40 +267,40 @@ find_cluster(const YqPass *pass, bool knew_nodes)
 	/* nodes of one that is kept are as they were */
 	if (!knew_nodes || !yq_cluster_cache_is_of(hierarchy))
 		drop_void_reservations(hierarchy);
-	if (!pass->explains)
+	if (!cycle->explains)
 		loaded = yq_cluster_cache_get(hierarchy);
-	return loaded == NULL ? load(pass, hierarchy) : loaded;
+	return loaded == NULL ? load(cycle, hierarchy) : loaded;
 }
 
 YqLoadedCluster *
-yq_pass_run(const YqPass *pass)
+yq_allocation_cycle_run(const YqAllocationCycle *cycle)
 {
 	YqLoadedCluster *loaded;
 	bool		knew_nodes;
 
 	check_charging();
-	if (pass->is_dry)
-		return run_dry(pass);
-	PreventCommandIfReadOnly("an allocation pass");
-	knew_nodes = prepare(pass);
-	take_lock(pass);
+	if (cycle->is_dry)
+		return run_dry(cycle);
+	PreventCommandIfReadOnly("an allocation cycle");
+	knew_nodes = prepare(cycle);
+	take_lock(cycle);
 	yq_queue_lock_configuration(RowExclusiveLock);
 	yq_container_updates_tidy(yq_hierarchy_in_force());
 	(void) yq_release_expired(yq_hierarchy_in_force());
-	if (pass->nodes == NULL)
+	if (cycle->nodes == NULL)
 		restart_lost_masters(yq_hierarchy_in_force());
-	loaded = find_cluster(pass, knew_nodes);
-	check_unknown_nodes(pass, loaded->cluster);
-	assign(pass, loaded);
+	loaded = find_cluster(cycle, knew_nodes);
+	check_unknown_nodes(cycle, loaded->cluster);
+	assign(cycle, loaded);
 	write_down(loaded);
 	return loaded;
 }
 
 void
-yq_pass_end(YqLoadedCluster *loaded)
+yq_allocation_cycle_end(YqLoadedCluster *loaded)
 {
 	if (loaded->is_kept)
-		yq_cluster_cache_end_pass(loaded);
+		yq_cluster_cache_end_cycle(loaded);
 	else
 		MemoryContextDelete(loaded->cluster->context);
 }
