@@ -1,6 +1,6 @@
 --
--- History: what the ledger and the log had taken when they were sealed, and
--- what has left the database since.  See charging/450_archive.sql.
+-- History: sealed parts of the ledger and of the log, and the parts that have
+-- left the database since.  See charging/450_archive.sql.
 --
 CREATE TABLE yquota.history_stretch (
 	number integer PRIMARY KEY,
@@ -16,7 +16,7 @@ CREATE TABLE yquota.history_stretch (
 );
 COMMENT ON TABLE yquota.history_stretch IS
 	'Sealed stretches of the ledger and the log: tables below yquota.charge and yquota.container_event until they are archived';
-COMMENT ON COLUMN yquota.history_stretch.number IS 'from 1 in order of time; 0 is what has been carried out of archived stretches because its containers go on';
+COMMENT ON COLUMN yquota.history_stretch.number IS 'from 1 in order of time; 0 holds rows carried out of archived stretches because their containers still run';
 COMMENT ON COLUMN yquota.history_stretch.sealed_from IS 'when the stretch before was sealed; -infinity for the first one';
 COMMENT ON COLUMN yquota.history_stretch.sealed_at IS 'clock when it was sealed: everything in it was recorded before';
 COMMENT ON COLUMN yquota.history_stretch.ledger_table IS 'table of schema yquota_internal with its rows of the ledger; NULL when there is none any more';
@@ -37,7 +37,7 @@ CREATE TABLE yquota.opening_balance (
 	PRIMARY KEY (project, archived_through)
 );
 COMMENT ON TABLE yquota.opening_balance IS
-	'What projects had been charged by the ledger rows that were archived; a project''s newest row counts for all of its archived history.  Append-only';
+	'Charges of projects by archived ledger rows; a project''s newest row counts for all of its archived history.  Append-only';
 COMMENT ON COLUMN yquota.opening_balance.archived_through IS 'number of the newest stretch archived so far';
 COMMENT ON COLUMN yquota.opening_balance.archived_before IS 'the archive horizon then: every archived charge ended before it';
 COMMENT ON COLUMN yquota.opening_balance.charged IS 'credits: sum of all archived rows of the project';
@@ -50,7 +50,7 @@ CREATE TABLE yquota_internal.carried_container (
 	PRIMARY KEY (archived_through, container_id)
 );
 COMMENT ON TABLE yquota_internal.carried_container IS
-	'Containers whose rows an archive carried over because they go on: those in log tables that still wait for archive() are copies';
+	'Containers whose rows an archive carried over because they still run: their rows in log tables that still wait for archive() are copies';
 
 CREATE TABLE yquota_internal.released_log (
 	log_table text COLLATE "C" PRIMARY KEY,
@@ -66,5 +66,5 @@ CREATE FUNCTION yquota_internal.archive_horizon() RETURNS timestamptz
 	SET search_path = pg_catalog, pg_temp
 	RETURN (SELECT coalesce(max(s.horizon), '-infinity') FROM yquota.history_stretch AS s);
 COMMENT ON FUNCTION yquota_internal.archive_horizon() IS
-	'What was charged before has been archived; -infinity when nothing has';
+	'Instant before which charges have been archived; -infinity when none have';
 REVOKE ALL ON FUNCTION yquota_internal.archive_horizon() FROM PUBLIC;

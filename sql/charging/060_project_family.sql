@@ -1,10 +1,10 @@
 --
--- Families of projects: what a project spends counts for its parent as well, and
--- for the parent's parent, and so on.  Who descends from whom is kept in a table,
--- so that a project without parent and sub-projects costs nobody anything.
+-- Families of projects: spending of a project counts for its parent as well,
+-- and for the parent's parent, and so on.  A table keeps all descendants, so
+-- that a project without parent and sub-projects costs no time.
 --
 -- Nothing says since when a project has been in a family: it always was.  So it
--- moves only while there is nothing that it could take along.
+-- moves only while it has no credit, holds or charges.
 --
 
 CREATE TABLE yquota_internal.project_family (
@@ -111,7 +111,7 @@ BEGIN
 	IF moved = '{}' THEN
 		RETURN NULL;
 	END IF;
-	-- what others have moved, held and charged must be seen
+	-- moves, holds and charges of other transactions must be visible
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'cannot give a project a parent at isolation level %', upper(current_setting('transaction_isolation'))
 			USING ERRCODE = 'feature_not_supported',
@@ -132,7 +132,7 @@ BEGIN
 	PERFORM yquota_internal.check_line(moved);
 	INSERT INTO yquota_internal.project_family (ancestor, member, depth)
 	SELECT line.ancestor, line.member, line.depth FROM yquota_internal.project_line(moved) AS line;
-	-- refunds go along: what grants of ancestors lost is to be found anew
+	-- refunds go along: losses of ancestors' grants must be computed anew
 	IF TG_OP = 'UPDATE' THEN
 		DELETE FROM yquota.expired_grant AS expired
 		WHERE expired.project = ANY (ancestors)

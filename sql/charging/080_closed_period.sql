@@ -1,6 +1,6 @@
 --
--- Billing periods that have been closed: no row of the ledger crosses the end of
--- one, and what is posted afterwards is booked after it (src/charging/history.h).
+-- Billing periods that have been closed: no row of the ledger crosses the end
+-- of one, and later postings are booked after it (src/charging/history.h).
 --
 
 CREATE TABLE yquota.closed_period (
@@ -15,8 +15,8 @@ COMMENT ON TABLE yquota.closed_period IS
 	'Ends of billing periods that close_period() has closed, or is closing.  Append-only';
 COMMENT ON COLUMN yquota.closed_period.until IS 'end of the period; it begins where the one before ends';
 COMMENT ON COLUMN yquota.closed_period.begun_at IS 'clock since when no charge crosses the end';
-COMMENT ON COLUMN yquota.closed_period.closed_at IS 'latest booked_at of what the bill contains; NULL until it is closed';
-COMMENT ON COLUMN yquota.closed_period.amount IS 'credits for what ran in the period, all projects, as booked by then';
+COMMENT ON COLUMN yquota.closed_period.closed_at IS 'latest booked_at of the rows on the bill; NULL until it is closed';
+COMMENT ON COLUMN yquota.closed_period.amount IS 'credits for containers in the period, all projects, as booked by then';
 
 CREATE TRIGGER keep BEFORE DELETE OR TRUNCATE ON yquota.closed_period
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('Bills of the period have been issued.');
@@ -34,6 +34,6 @@ CREATE VIEW yquota_internal.unsettled_at_period_end AS
 	JOIN yquota_internal.charge_in_effect AS charge
 		ON charge."from" < period.until AND charge."to" > period.until;
 COMMENT ON VIEW yquota_internal.unsettled_at_period_end IS
-	'Containers whose charges, or what they owe, cross the end of a period';
+	'Containers whose charges or accruals cross the end of a period';
 
 SELECT pg_extension_config_dump('yquota.closed_period', '');

@@ -1,15 +1,16 @@
 --
--- What archived history cost.  Its rows have left the ledger; what they add up to
--- stays, per quarter-hour and in the groups of roll-ups, so that closed days and
--- bills that have been issued are told as before.  Nothing before the horizon
--- changes any more, so these sums are for ever, and part of the books: there is
--- nothing in the database that they could be made from again.
+-- Cost of archived history.  Its rows have left the ledger; their sums stay,
+-- per quarter-hour and in the groups of roll-ups, so that reports of closed
+-- days and issued bills stay the same.  Nothing before the horizon changes any
+-- more, so these sums are final.  They are part of the books: no row of the
+-- database could reproduce them.
 --
--- A row lies in one billing period (charging/490_close_period.sql) and is on the bills of
--- the periods that were closed when it had been booked: so periods and bookings
--- are kept as ends of periods.  Its parts add up to what was booked, by whatever
--- timelines: a row and the one that takes it back may be on different bills, and
--- in reports, which do not ask when, they cancel in every quarter-hour.
+-- A row lies in one billing period (charging/490_close_period.sql) and is on
+-- the bills of the periods that were closed when it had been booked: so periods
+-- and bookings are kept as ends of periods.  Its parts add up to the booked
+-- amount, whatever timelines formed it: a row and the one that takes it back
+-- may be on different bills, and in reports, which do not ask when, they cancel
+-- in every quarter-hour.
 --
 
 CREATE TABLE yquota_internal.archived_cost (
@@ -51,7 +52,7 @@ COMMENT ON COLUMN yquota.archived_history.target IS 'table that its rows were pu
 COMMENT ON COLUMN yquota.archived_history.archived_at IS 'clock';
 COMMENT ON COLUMN yquota.archived_history.archived_by IS 'the session''s user';
 COMMENT ON COLUMN yquota.archived_history.as_booked IS
-	'whether bills are known as they were booked; false for what version 0.2 archived, where prices that changed after a charge was booked may show in them';
+	'whether bills are known as they were booked; false for archives of version 0.2, where prices that changed after a charge was booked may show in them';
 
 CREATE VIEW yquota_internal.readable_archived_cost WITH (security_barrier) AS
 	SELECT archived.*
@@ -59,9 +60,9 @@ CREATE VIEW yquota_internal.readable_archived_cost WITH (security_barrier) AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR archived.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota_internal.readable_archived_cost IS
-	'Rows of archived_cost that whoever asks may see';
+	'Rows of archived_cost that the calling role may see';
 
--- Version 0.1 kept nothing of what it archived but its sum.
+-- Version 0.1 kept only the sum of archived rows.
 CREATE VIEW yquota_internal.known_archive AS
 	SELECT coalesce(max(stretch.horizon) FILTER (WHERE archived.stretch IS NULL), '-infinity') AS costs_from,
 		   coalesce(max(stretch.horizon) FILTER (WHERE archived.as_booked IS NOT TRUE), '-infinity') AS bookings_from
@@ -81,10 +82,10 @@ COMMENT ON FUNCTION yquota_internal.archived_cost_is_whole() IS
 REVOKE ALL ON FUNCTION yquota_internal.archived_cost_is_whole() FROM PUBLIC;
 
 --
--- What grants lost and what is left of holds follows from what ran since an
--- instant, which may be any.  Those that archived rows began before or crossed are
--- kept with what these rows cost since; later ones follow from quarter-hours, as
--- those of a budget that begins in the past.
+-- Losses of grants and remaining holds follow from the cost since any instant.
+-- The table keeps the cost of archived rows since instants before their end;
+-- later instants follow from quarter-hours, as those of a budget that begins in
+-- the past.
 --
 CREATE TABLE yquota_internal.archived_cost_since (
 	project text COLLATE "C" NOT NULL,
@@ -94,7 +95,7 @@ CREATE TABLE yquota_internal.archived_cost_since (
 	PRIMARY KEY (project, application_id, since)
 );
 COMMENT ON TABLE yquota_internal.archived_cost_since IS
-	'What archived rows of a project cost from instants before the archive horizon on: of grants of the project and its ancestors, and of holds';
+	'Cost of archived rows of a project since instants before the archive horizon: of grants of the project and its ancestors, and of holds';
 COMMENT ON COLUMN yquota_internal.archived_cost_since.application_id IS 'empty for all of the project';
 COMMENT ON COLUMN yquota_internal.archived_cost_since.amount IS 'credits, without those of sub-projects';
 

@@ -10,7 +10,7 @@ CREATE TABLE yquota.billing_setting (
 COMMENT ON TABLE yquota.billing_setting IS
 	'At most one row: how bills are cut.  Fixed once something has been charged or granted for a period';
 COMMENT ON COLUMN yquota.billing_setting.timezone IS
-	'time zone whose midnights separate the days of reports and the periods of budgets; a name of pg_timezone_names.  UTC without a row';
+	'time zone with the midnights that separate the days of reports and the periods of budgets; a name of pg_timezone_names.  UTC without a row';
 
 CREATE VIEW yquota_internal.billing_zone AS
 	SELECT coalesce((SELECT setting.timezone FROM yquota.billing_setting AS setting), 'UTC') AS name;

@@ -7,7 +7,7 @@ CREATE FUNCTION yquota_internal.charge_events() RETURNS trigger
 	LANGUAGE c
 	AS 'MODULE_PATHNAME', 'yq_sql_charge_inserted_events';
 COMMENT ON FUNCTION yquota_internal.charge_events() IS
-	'Settles what a statement inserts into yquota.container_event; serves no other table';
+	'Settles the events that a statement inserts into yquota.container_event; serves no other table';
 REVOKE ALL ON FUNCTION yquota_internal.charge_events() FROM PUBLIC;
 
 CREATE TRIGGER charge_events AFTER INSERT ON yquota.container_event
@@ -36,7 +36,7 @@ DECLARE
 BEGIN
 	-- as a statement of the door: no period is closed meanwhile
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
-	-- a bounded number at a time: what is in memory does not grow with history
+	-- a bounded number at a time: memory does not grow with history
 	LOOP
 		SELECT array_agg(c.container_id ORDER BY c.container_id), max(c.container_id)
 		INTO batch, done_through
@@ -55,7 +55,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.correct_prices_since(timestamptz) IS
-	'Settle again what was settled at or after an instant, posting correcting rows where amounts differ now; returns how many containers were corrected';
+	'Settle charges at or after an instant again, posting correcting rows where amounts differ now; returns how many containers were corrected';
 REVOKE ALL ON FUNCTION yquota_internal.correct_prices_since(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.rebase_running() RETURNS bigint
@@ -131,7 +131,7 @@ CREATE VIEW yquota_internal.valid_reference AS
 	WHERE yquota_internal.prices_changed_from(reference.pricing_version) >= reference.priced_through
 	LIMIT 1;
 COMMENT ON VIEW yquota_internal.valid_reference IS
-	'What running_total and the accrual bases of project_counter count from; no row when they must not be used';
+	'Instant from which running_total and the accrual bases of project_counter count; no row when they must not be used';
 
 CREATE FUNCTION yquota_internal.add_weight(state internal, class_id integer, weight numeric)
 	RETURNS internal
@@ -162,8 +162,8 @@ COMMENT ON FUNCTION yquota_internal.merge_weights(bytea, bytea) IS
 	'Sum of two packed lists of weights';
 
 --
--- The running totals.  They count from the last full hour in which anything
--- was settled: a change of prices rarely reaches further back, and who reads a
+-- The running totals.  They count from the last full hour in which anything was
+-- settled: a change of prices rarely reaches further back, and the reader of a
 -- balance needs no older prices.
 --
 CREATE FUNCTION yquota_internal.move_running_totals(new_reference timestamptz, settled_in timestamptz)
@@ -255,14 +255,14 @@ DECLARE
 	reference timestamptz;
 	settled_in timestamptz;
 	full_hour timestamptz := date_trunc('hour', yquota.statement_clock(), 'UTC');
-	-- or it may fold what nobody else will ever see
+	-- or it may fold rows of a transaction that is rolled back later
 	is_alone boolean := pg_current_xact_id_if_assigned() IS NULL;
 	seen pg_snapshot;
 	before xid8;
 	repriced_from timestamptz;
 BEGIN
 	-- A change of prices that is not visible here would be missed below, after
-	-- it has missed what was settled since: folding waits for the next time.
+	-- it has missed later settlements: folding waits for the next time.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RETURN 0;
 	END IF;
@@ -274,10 +274,10 @@ BEGIN
 	-- one at a time; neither events nor readers take this lock
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
 
-	-- Sessions that keep a cluster from one allocation pass to the next have to read all
-	-- usage again when something is folded that they have not seen: as long as passes
-	-- come, what is new waits for the next time; not so when a transaction has been at
-	-- work since the last.
+	-- A session with a cached cluster must read all usage again when rows are
+	-- folded that it has not seen.  So while allocation cycles run, new rows
+	-- wait for the next folding, unless a transaction has been running since
+	-- the last one.
 	SELECT pg_snapshot_xmin(version.noted) INTO before
 	FROM yquota_internal.usage_version AS version
 	WHERE is_alone AND pg_snapshot_xmin(pg_current_snapshot()) > pg_snapshot_xmin(version.noted)
@@ -315,7 +315,7 @@ BEGIN
 			AND change.effective_from <= priced.priced_through
 		HAVING count(*) > 0
 	), stale AS (
-		-- what projects had spent by an instant was found before the books said something else
+		-- kept spending by an instant dates from before a change of the books
 		DELETE FROM yquota_internal.spending_mark AS mark
 		USING (SELECT part.project, min(part.changed_from) AS changed_from
 			   FROM (SELECT delta.project, delta.changed_from FROM delta
@@ -422,7 +422,7 @@ BEGIN
 	)
 	SELECT count(*), max(delta.reference_at), pg_current_snapshot() INTO folded, settled_in, seen FROM delta;
 
-	-- what was committed since the totals were moved has been folded as well
+	-- rows committed since the totals were moved have been folded as well
 	UPDATE yquota_internal.running_reference
 	SET priced_through = settled_in
 	WHERE priced_through < settled_in;
@@ -471,7 +471,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.correct_late_prices() IS
-	'Correct what was settled before a change of prices became visible; returns how many containers were corrected.  The worker calls it';
+	'Correct settlements from before a change of prices became visible; returns how many containers were corrected.  The worker calls it';
 REVOKE ALL ON FUNCTION yquota_internal.correct_late_prices() FROM PUBLIC;
 
 CREATE FUNCTION yquota.quota_compute() RETURNS timestamptz
@@ -489,13 +489,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.quota_compute() IS
-	'Does what the worker does at each compute interval: advances the charged-through mark to the clock, folds counters, corrects late prices, looks after credit, tells of thresholds that spending has crossed; returns the mark';
+	'Does what the worker does at each compute interval: advances the charged-through mark to the clock, folds counters, corrects late prices, looks after credit, reports thresholds that spending has crossed; returns the mark';
 REVOKE ALL ON FUNCTION yquota.quota_compute() FROM PUBLIC;
 
 CREATE VIEW yquota.charged_through AS
 	SELECT max(at) AS at FROM yquota_internal.charged_through;
 COMMENT ON VIEW yquota.charged_through IS
-	'The charged-through mark: the latest QUOTA_COMPUTE; what running containers cost until then has been shown';
+	'The charged-through mark: the latest QUOTA_COMPUTE; the cost of running containers until then has been shown';
 
 --
 -- Projects stay while the books name them, or are going to.  Counters are looked
@@ -527,7 +527,7 @@ BEGIN
 	IF TG_OP = 'UPDATE' AND NEW.name = OLD.name THEN
 		RETURN NEW;
 	END IF;
-	-- what is being charged to it cannot be seen yet
+	-- uncommitted charges to it are not visible yet
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'cannot % a project at isolation level %',
 				CASE TG_OP WHEN 'UPDATE' THEN 'rename' ELSE 'delete' END,
@@ -584,7 +584,7 @@ CREATE FUNCTION yquota_internal.signal_change() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_signal_change';
 COMMENT ON FUNCTION yquota_internal.signal_change() IS
-	'Have all sessions forget what they remember of the table';
+	'Have all sessions drop cached rows of the table';
 REVOKE ALL ON FUNCTION yquota_internal.signal_change() FROM PUBLIC;
 
 CREATE TRIGGER signal_change AFTER INSERT OR UPDATE OF name OR DELETE ON yquota.project
@@ -600,8 +600,9 @@ CREATE TRIGGER signal_truncate AFTER TRUNCATE ON yquota.node
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
 
 --
--- What containers hold counts for the partition that their node is in now: the
--- door looks it up anew.  Containers of several nodes are taken in the order of their ids.
+-- Usage of containers counts for the present partition of their node: charging
+-- looks it up anew.  Containers of several nodes are taken in the order of
+-- their ids.
 --
 CREATE FUNCTION yquota_internal.move_usage() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
@@ -623,7 +624,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.move_usage() IS
-	'Have what the containers of nodes hold count for their new labels, by one statement';
+	'Move the usage of containers of nodes to the new labels of the nodes, by one statement';
 REVOKE ALL ON FUNCTION yquota_internal.move_usage() FROM PUBLIC;
 
 CREATE TRIGGER usage_moves AFTER UPDATE ON yquota.node

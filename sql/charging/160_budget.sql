@@ -1,8 +1,8 @@
 --
 -- Budgets: credit that projects get every day, week, month, quarter or year.
 -- Each period is one row of yquota.quota_grant, made once, a day before it
--- begins, so that nobody is without credit at midnight; or as soon as there is
--- somebody to do it.
+-- begins, so that no project is without credit at midnight; or as soon as a
+-- worker or pg_cron runs.
 --
 
 CREATE TABLE yquota.budget (
@@ -18,7 +18,7 @@ COMMENT ON TABLE yquota.budget IS
 	'Credit that projects get every period of the time zone of bills; a change counts from the first period that has not been granted';
 COMMENT ON COLUMN yquota.budget.period IS 'day, week (from Monday on), month, quarter or year';
 COMMENT ON COLUMN yquota.budget.amount IS 'credits per period';
-COMMENT ON COLUMN yquota.budget.rollover IS 'whether what is left of a period goes on; else it is lost at its end';
+COMMENT ON COLUMN yquota.budget.rollover IS 'whether the rest of a period stays valid; else it is lost at the end';
 COMMENT ON COLUMN yquota.budget.starts_on IS
 	'first day, by default today; the period that it lies in is granted whole, from that day on';
 
@@ -30,7 +30,7 @@ CREATE TABLE yquota_internal.budget_grant (
 	PRIMARY KEY (project, period, starts_on)
 );
 COMMENT ON TABLE yquota_internal.budget_grant IS
-	'Periods of budgets that have been granted: none is twice, whatever becomes of the budget';
+	'Periods of budgets that have been granted: none is granted twice, even if the budget changes';
 COMMENT ON COLUMN yquota_internal.budget_grant.starts_on IS 'first day of the period';
 COMMENT ON COLUMN yquota_internal.budget_grant.grant_id IS 'its row of quota_grant; NULL when the owner has deleted that';
 
@@ -56,7 +56,7 @@ DECLARE
 	begins_at timestamptz;
 	granted bigint := 0;
 BEGIN
-	-- what others have granted could not be seen: the worker does it next time
+	-- grants of other transactions may be invisible: the worker does it next time
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RETURN 0;
 	END IF;

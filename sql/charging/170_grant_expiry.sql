@@ -1,21 +1,21 @@
 --
--- What becomes of grants: the soonest expiring one is spent first, and what is
--- left of it when it expires is lost.
+-- Expiry of grants: the soonest expiring one is spent first, and its rest is
+-- lost when it expires.
 --
 -- The credit of a project is a row of grants in the order in which they expire.
--- What it spends between two instants at which a grant begins or expires is
--- taken from those that are valid then, in that order; what they do not cover is
+-- Spending between two instants at which a grant begins or expires is taken
+-- from the grants that are valid then, in that order.  An uncovered rest is
 -- owed, and paid by the next grant that begins.  A negative row is credit taken
 -- back when it begins, as if it had been spent.  Nothing begins before it was
--- booked: a grant that comes late does not change what others had lost by then.
--- The period of a budget begins when it begins, though.
+-- booked: a late grant does not change earlier losses of other grants.  The
+-- period of a budget begins when it begins, though.
 --
--- So what a grant loses follows from how much had been spent by certain
--- instants.  That is read from the books: the time when something ran counts,
--- not when it was told of.  What was found is kept, so that a balance need not
--- read the ledger.  It is not used any more from the moment at which the books
--- say something else of the time before: a late event, a voided container, other
--- prices.  A balance reads the books then, until the worker has done so.
+-- So the loss of a grant follows from the spending until certain instants.  It
+-- is read from the books: the time when a container ran counts, not the arrival
+-- of its events.  The result is kept, so that a balance need not read the
+-- ledger.  It is not used any more after a change of the books about the time
+-- before: a late event, a voided container, other prices.  A balance reads the
+-- books then, until the worker has done so.
 --
 
 CREATE TABLE yquota_internal.spending_mark (
@@ -26,7 +26,7 @@ CREATE TABLE yquota_internal.spending_mark (
 	PRIMARY KEY (project, at)
 );
 COMMENT ON TABLE yquota_internal.spending_mark IS
-	'What projects had spent by instants at which their grants begin and expire';
+	'Spending of projects until instants at which their grants begin and expire';
 COMMENT ON COLUMN yquota_internal.spending_mark.spent IS 'credits for all that ran before';
 COMMENT ON COLUMN yquota_internal.spending_mark.taken_at IS 'clock when that was read from the books';
 
@@ -44,10 +44,10 @@ CREATE VIEW yquota_internal.unfolded_change AS
 	) AS part
 	GROUP BY part.project;
 COMMENT ON VIEW yquota_internal.unfolded_change IS
-	'Instants from which on deltas that have not been folded change what projects and their descendants have spent';
+	'Instants from which on deltas that have not been folded change the spending of projects and their descendants';
 
--- Folding removes marks that deltas and changes of prices have made wrong; what has
--- not been folded is looked at here.
+-- Folding removes marks that deltas and changes of prices have made wrong;
+-- deltas that are not folded are read here.
 CREATE VIEW yquota_internal.kept_spending AS
 	SELECT mark.project, mark.at, mark.spent
 	FROM yquota_internal.spending_mark AS mark
@@ -58,7 +58,7 @@ CREATE VIEW yquota_internal.kept_spending AS
 					  WHERE change.version > (SELECT reference.pricing_version
 											  FROM yquota_internal.running_reference AS reference))) IS NOT TRUE;
 COMMENT ON VIEW yquota_internal.kept_spending IS
-	'The rows of spending_mark that say what the books say';
+	'The rows of spending_mark that agree with the books';
 
 CREATE TABLE yquota.expired_grant (
 	grant_id bigint PRIMARY KEY REFERENCES yquota.quota_grant ON DELETE CASCADE,
@@ -69,7 +69,7 @@ CREATE TABLE yquota.expired_grant (
 );
 CREATE INDEX expired_grant_project_idx ON yquota.expired_grant (project);
 COMMENT ON TABLE yquota.expired_grant IS
-	'What was left of grants when they expired.  Written by the worker, again when the books change; a balance does not wait for that';
+	'Rests of grants at their expiry.  Written by the worker, again when the books change; a balance does not wait for that';
 COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits of the grant that were never spent';
 COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant, or when it was booked if that was later';
 COMMENT ON COLUMN yquota.expired_grant.decided_at IS 'clock when the worker found that in the books';
@@ -79,7 +79,7 @@ CREATE VIEW yquota_internal.kept_loss AS
 	FROM yquota.expired_grant AS expired
 	JOIN yquota_internal.kept_spending AS mark ON mark.project = expired.project AND mark.at = expired.expired_at;
 COMMENT ON VIEW yquota_internal.kept_loss IS
-	'The rows of expired_grant that say what the books say';
+	'The rows of expired_grant that agree with the books';
 
 -- Functions take its rows rather than those of the table, whose columns could
 -- not be changed then.
@@ -88,7 +88,7 @@ CREATE VIEW yquota_internal.ledger_segment AS
 		   charge.allocation, charge."from", charge."to", charge.corrects, charge.amount
 	FROM yquota.charge;
 COMMENT ON VIEW yquota_internal.ledger_segment IS
-	'Rows of the ledger, of all projects: what charge_since() computes a part of';
+	'Rows of the ledger, of all projects, for charge_since()';
 
 CREATE FUNCTION yquota_internal.charge_since(segment yquota_internal.ledger_segment, since timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -103,8 +103,8 @@ CREATE FUNCTION yquota_internal.charge_since(segment yquota_internal.ledger_segm
 COMMENT ON FUNCTION yquota_internal.charge_since(yquota_internal.ledger_segment, timestamptz) IS
 	'Credits of the part of a ledger row from an instant on, which is not after its end';
 
--- What lies behind several instants of a project is added up once, and what
--- crosses some is cut at these.
+-- Rows after several instants of a project are added up once, and rows that
+-- cross an instant are cut there.
 CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz[])
 	RETURNS TABLE (project text, at timestamptz, cost numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -158,7 +158,7 @@ CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz
 		GROUP BY part.project, part.at;
 	END;
 COMMENT ON FUNCTION yquota_internal.cost_since(text[], timestamptz[]) IS
-	'Credits for what projects and their descendants ran from instants on, up to the clock, less what containers settled ahead of it ran since; the arrays are pairs';
+	'Cost of projects and their descendants from instants on, up to the clock, less time that containers settled ahead of it; the arrays are pairs';
 
 CREATE FUNCTION yquota_internal.spent_by_now(projects text[]) RETURNS TABLE (project text, spent numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -180,7 +180,7 @@ CREATE VIEW yquota_internal.grant_term AS
 		   greatest(quota_grant.expires_at, booking.at) AS expires_at
 	FROM yquota.quota_grant
 	LEFT JOIN yquota_internal.budget_grant ON budget_grant.grant_id = quota_grant.grant_id
-	-- a budget is not late when nobody was there to grant it
+	-- a budget is not late when no worker was there to grant it
 	CROSS JOIN LATERAL (
 		SELECT CASE WHEN budget_grant.grant_id IS NULL THEN quota_grant.booked_at END AS at
 	) AS booking;
@@ -189,8 +189,8 @@ COMMENT ON VIEW yquota_internal.grant_term IS
 
 --
 -- A project is limited by its own credit from the beginning of its first row of
--- kind grant or budget on.  Refunds and corrections say what it paid too much or
--- too little: they count for it, or while it has no such row for the nearest
+-- kind grant or budget on.  Refunds and corrections balance wrong payments of
+-- the project: they count for it, or while it has no such row for the nearest
 -- ancestor that has one, and for the root when there is none.
 --
 CREATE VIEW yquota_internal.credit_step AS
@@ -218,7 +218,7 @@ CREATE VIEW yquota_internal.credit_holder AS
 				  WHERE refund.project = step.member AND refund.kind IN ('refund', 'correction'))
 	GROUP BY step.member, step.holder, project.parent;
 COMMENT ON VIEW yquota_internal.credit_holder IS
-	'Whose credit refunds and corrections of sub-projects are, from when to when; holds_from is NULL for what never has own credit';
+	'Owners of the credit of refunds and corrections of sub-projects, with the time; holds_from is NULL for projects that never have own credit';
 
 CREATE VIEW yquota_internal.own_life AS
 	SELECT term.grant_id, term.project, term.amount, term.begins_at, term.expires_at,
@@ -232,7 +232,7 @@ COMMENT ON VIEW yquota_internal.own_life IS
 
 CREATE VIEW yquota_internal.refund_life AS
 	SELECT term.grant_id, line.holder AS project, term.amount, greatest(term.begins_at, line.holds_from) AS begins_at, term.expires_at,
-		   -- what has expired stays where it was
+		   -- an expired grant stays with its project
 		   CASE WHEN term.amount > 0 AND term.expires_at <= line.holds_until THEN 'infinity' ELSE line.holds_until END AS leaves_at,
 		   greatest(term.valid_from, line.holds_from) AS valid_from, term.begins_at AS first_at,
 		   term.project AS of_project, false AS is_own
@@ -289,7 +289,7 @@ CREATE FUNCTION yquota_internal.spent_until(project text, until timestamptz)
 		ORDER BY instant.at;
 	END;
 COMMENT ON FUNCTION yquota_internal.spent_until(text, timestamptz) IS
-	'Credits for what a project ran before each of its credit_instant() and a last one, in order, as kept or else from the books';
+	'Cost of a project before each of its credit_instant() and a last one, in order, as kept or else from the books';
 
 CREATE FUNCTION yquota_internal.spend_grants(
 	grant_ids bigint[], amounts numeric[], begins timestamptz[], expires timestamptz[], leaves timestamptz[],
@@ -298,11 +298,11 @@ CREATE FUNCTION yquota_internal.spend_grants(
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_spend_grants';
 COMMENT ON FUNCTION yquota_internal.spend_grants(bigint[], numeric[], timestamptz[], timestamptz[], timestamptz[], timestamptz[], numeric[]) IS
-	'What is left of grants at the last of some instants, or was when they expired, by what had been spent at each; a grant that leaves counts no longer';
+	'Rests of grants at the last of some instants, or at their expiry, by the spending until each; a grant that leaves counts no longer';
 
 CREATE FUNCTION yquota_internal.grant_outcome(project text, until timestamptz)
 	RETURNS TABLE (grant_id bigint, rest numeric, lost numeric)
-	-- of a view whose readers may not read what it is computed from
+	-- of a view whose readers may not read the tables behind it
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -324,7 +324,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.grant_outcome(text, timestamptz) IS
-	'What is left at an instant of the grants of a project that have begun, or was when they expired';
+	'Rests at an instant of the grants of a project that have begun, or at their expiry';
 
 CREATE VIEW yquota_internal.noted_loss AS
 	SELECT expired.project, sum(expired.lost) AS lost, count(*) AS grants
@@ -332,7 +332,7 @@ CREATE VIEW yquota_internal.noted_loss AS
 	WHERE expired.expired_at <= yquota.statement_clock()
 	GROUP BY expired.project;
 COMMENT ON VIEW yquota_internal.noted_loss IS
-	'What grants that have expired by the clock lost, as far as it has been noted';
+	'Noted losses of grants that have expired by the clock';
 
 -- Grouped before they are put together, so that the planner knows that it is one
 -- row of a project.
@@ -367,7 +367,7 @@ COMMENT ON VIEW yquota_internal.expiry_due IS
 	'Projects with grants that have expired, and to which the worker has not come yet, or not since the books changed';
 
 CREATE FUNCTION yquota_internal.expired_loss(project text, until timestamptz) RETURNS numeric
-	-- of a view whose readers may not read what it is computed from
+	-- of a view whose readers may not read the tables behind it
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -376,7 +376,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.expired_loss(text, timestamptz) IS
-	'What grants of a project that had expired by an instant lost.  Reads the books: for rows of expiry_due';
+	'Losses of grants of a project that had expired by an instant.  Reads the books: for rows of expiry_due';
 
 CREATE VIEW yquota_internal.lost_credit AS
 	SELECT expired.project, expired.grant_id, expired.lost
@@ -390,7 +390,7 @@ CREATE VIEW yquota_internal.lost_credit AS
 	CROSS JOIN LATERAL yquota_internal.grant_outcome(due.project, due.until) AS found
 	WHERE found.lost IS NOT NULL;
 COMMENT ON VIEW yquota_internal.lost_credit IS
-	'What grants that have expired by the clock lost, whether the worker has found that out or not';
+	'Losses of grants that have expired by the clock, noted by the worker or not';
 
 CREATE VIEW yquota.grant_status WITH (security_barrier) AS
 	SELECT life.grant_id, life.of_project AS project, given.kind, life.amount,
@@ -417,12 +417,12 @@ CREATE VIEW yquota.grant_status WITH (security_barrier) AS
 	  AND ((SELECT yquota_internal.reads_all())
 		   OR life.of_project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON VIEW yquota.grant_status IS
-	'What has become of every grant, live at the clock; reads the ledger, so ask with a project';
+	'State of every grant, live at the clock; reads the ledger, so query it with a project';
 COMMENT ON COLUMN yquota.grant_status.amount IS 'credits';
 COMMENT ON COLUMN yquota.grant_status.state IS
 	'pending (not begun), valid, spent (nothing of it is left), expired, or taken back (a negative row)';
 COMMENT ON COLUMN yquota.grant_status.counts_for IS
-	'whose credit it is: that of the project, or for a refund or correction of a sub-project without own credit that of an ancestor, and what is left of it is not told then';
+	'project that owns the credit: the project itself, or for a refund or correction of a sub-project without own credit an ancestor; its rest is NULL then';
 COMMENT ON COLUMN yquota.grant_status.spent IS 'credits spent of it; NULL in a negative row';
 COMMENT ON COLUMN yquota.grant_status.remaining IS 'credits left of it; NULL when it is not valid';
 COMMENT ON COLUMN yquota.grant_status.lost IS 'credits left of it when it expired; NULL before';
@@ -454,7 +454,7 @@ CREATE FUNCTION yquota_internal.mark_spending(projects text[], now_at timestampt
 		ON CONFLICT (project, at) DO UPDATE SET spent = excluded.spent, taken_at = excluded.taken_at;
 	END;
 COMMENT ON FUNCTION yquota_internal.mark_spending(text[], timestamptz) IS
-	'Keep what projects had spent when their grants began and expired, where that is not kept';
+	'Keep the spending of projects at begin and expiry of their grants, where it is not kept';
 REVOKE ALL ON FUNCTION yquota_internal.mark_spending(text[], timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz) RETURNS void
@@ -475,7 +475,7 @@ CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz)
 			WHERE expired.lost <> excluded.lost OR expired.project <> excluded.project;
 	END;
 COMMENT ON FUNCTION yquota_internal.note_losses(text[], timestamptz) IS
-	'Note what the expired grants of projects have lost, where that has not been noted';
+	'Note the losses of expired grants of projects, where they are not noted';
 REVOKE ALL ON FUNCTION yquota_internal.note_losses(text[], timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.expire_grants(now_at timestamptz, max_projects integer DEFAULT NULL) RETURNS bigint
@@ -488,7 +488,7 @@ DECLARE
 	due_projects text[];
 	due_grants bigint;
 BEGIN
-	-- what others have noted could not be seen: the worker does it next time
+	-- notes of other transactions may be invisible: the worker does it next time
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RETURN 0;
 	END IF;
@@ -500,7 +500,7 @@ BEGIN
 	EXCEPTION WHEN lock_not_available THEN
 		RETURN 0;
 	END;
-	-- what is kept now would count for nothing until the changes before it are folded
+	-- kept values would not be used until earlier changes are folded
 	IF EXISTS (SELECT FROM yquota_internal.expiry_due AS due WHERE due.until <= now_at)
 		AND (NOT EXISTS (SELECT FROM yquota_internal.running_reference)
 			 OR EXISTS (SELECT FROM yquota_internal.unfolded_change AS change
@@ -509,7 +509,7 @@ BEGIN
 	THEN
 		PERFORM yquota_internal.fold_counters();
 	END IF;
-	-- the ledger is not what it will be by the prices there are: the worker does it next time
+	-- the ledger is not corrected to the present prices yet: the worker does it next time
 	IF EXISTS (SELECT FROM yquota_internal.correction_due) THEN
 		RETURN 0;
 	END IF;
@@ -528,7 +528,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.expire_grants(timestamptz, integer) IS
-	'Note what grants that expired have lost, again when the books have changed since; returns of how many grants, of so many projects at most';
+	'Note the losses of expired grants, again when the books have changed since; returns the number of grants, of so many projects at most';
 REVOKE ALL ON FUNCTION yquota_internal.expire_grants(timestamptz, integer) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota_internal.spending_mark', '');

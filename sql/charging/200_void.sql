@@ -4,12 +4,12 @@
 --
 -- The log keeps the events of voided containers; event_void says from when on
 -- they do not count.  Reading the log for them would take as long as the log
--- is, so it is not done.  What says whether an event came before or after a
--- void is, first, recorded_at: what was recorded after the void's clock, and
--- after all that had been recorded until then, came after it.  For the rest,
--- among them events that waited for the void and those of a clock that stands
--- still or was set back, the books say: their rows carry numbers larger than the
--- void's when they follow from events that came after it.
+-- is, so it is not done.  The order of an event and a void follows first from
+-- recorded_at: an event recorded after the void's clock, and after all events
+-- recorded until then, came after the void.  For other events, among them
+-- events that waited for the void and those of a clock that stands still or was
+-- set back, the books decide: their rows carry numbers larger than the void's
+-- when they follow from events that came after it.
 --
 
 CREATE TABLE yquota.event_void (
@@ -28,14 +28,14 @@ CREATE TABLE yquota.event_void (
 );
 CREATE INDEX event_void_container_id_idx ON yquota.event_void (container_id);
 COMMENT ON TABLE yquota.event_void IS
-	'Containers whose events were voided by void_events(): who, when and why.  Append-only';
-COMMENT ON COLUMN yquota.event_void.project IS 'who had paid until then';
+	'Containers whose events were voided by void_events(), with role, time and reason.  Append-only';
+COMMENT ON COLUMN yquota.event_void.project IS 'project that had paid until then';
 COMMENT ON COLUMN yquota.event_void.application_id IS 'application that the container had until then';
 COMMENT ON COLUMN yquota.event_void.amount IS 'credits taken back: the sum of the container''s charges that were in effect';
 COMMENT ON COLUMN yquota.event_void.was_running IS 'whether the container was running according to its events';
 COMMENT ON COLUMN yquota.event_void.charges IS 'rows of charge that the container had after the void: none of them is in effect, those of later events have larger numbers';
 COMMENT ON COLUMN yquota.event_void.chosen IS 'the arguments of void_events() that chose the container';
-COMMENT ON COLUMN yquota.event_void.voided_at IS 'the clock when nobody else could change the container''s books any more';
+COMMENT ON COLUMN yquota.event_void.voided_at IS 'the clock when no other transaction could change the container''s books any more';
 COMMENT ON COLUMN yquota.event_void.recorded_until IS 'voided_at, or the latest recorded_at by then if the clock had been set back: events recorded later came after the void';
 
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.event_void
@@ -51,7 +51,7 @@ COMMENT ON VIEW yquota_internal.last_void IS
 	'Containers that were ever voided: when last, and up to which number their charges are taken back';
 
 --
--- What follows from events that came after the last void of their container
+-- Rows of events that came after the last void of their container
 --
 CREATE VIEW yquota_internal.stretch_since_void AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
@@ -162,11 +162,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_void(text, text, timestamptz, timestamptz, text) IS
-	'Whether that is enough to say what to void, and why; an error when not';
+	'Check that the arguments choose containers and give a reason; an error when not';
 REVOKE ALL ON FUNCTION yquota_internal.check_void(text, text, timestamptz, timestamptz, text) FROM PUBLIC;
 
--- An unknown container may be one that has been archived, and who wants it
--- voided must know that it is not.
+-- An unknown container may have been archived, and the caller must learn that
+-- it was not voided.
 CREATE FUNCTION yquota_internal.check_not_archived(container_id text, application_id text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -197,7 +197,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_not_archived(text, text) IS
-	'Fail when history has been archived and nothing in the books is known of what is to be voided';
+	'Fail when history has been archived and the books do not know the containers to be voided';
 REVOKE ALL ON FUNCTION yquota_internal.check_not_archived(text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.void_batch(
@@ -222,10 +222,11 @@ BEGIN
 		RETURNING void.*
 	)
 	SELECT array_agg(noted) INTO voids FROM noted;
-	-- What waits would be applied to the container's next START; which nobody
-	-- can deliver meanwhile, because it is claimed.  Others of the batch are not:
-	-- somebody else has voided them since they were chosen.  Rows that an
-	-- administrator is changing are not waited for while containers are claimed.
+	-- Waiting events would be applied to the container's next START, which
+	-- cannot be delivered meanwhile, because the container is claimed.  Other
+	-- containers of the batch are not claimed: another transaction has voided
+	-- them since they were chosen.  Rows that an administrator is changing are
+	-- not waited for while containers are claimed.
 	DELETE FROM yquota.event_reject AS reject
 	WHERE reject.reject_id = ANY (ARRAY(
 		SELECT waits.reject_id FROM yquota.event_reject AS waits
@@ -264,7 +265,7 @@ BEGIN
 	PERFORM yquota_internal.refuse_while_deferred('void events');
 	-- as a statement of the door: the archive horizon stays where it is
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
-	-- what waits is not moved meanwhile
+	-- waiting events are not moved meanwhile
 	LOCK TABLE yquota.event_void IN ROW EXCLUSIVE MODE;
 	PERFORM yquota_internal.check_not_archived(container_id, application_id);
 	SELECT max(part.recorded_at) INTO latest
@@ -303,7 +304,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.void_events(text, text, text, timestamptz, timestamptz, text, text) IS
-	'Void all events of containers that turned out to be wrong: take back what they were charged, so that the true events can be delivered.  Containers are chosen by id, by application, or by a window in which any of their events occurred; project and source narrow the choice.  Returns a row per container; none for what is unknown or void already';
+	'Void all events of containers that turned out to be wrong: take back their charges, so that the true events can be delivered.  Containers are chosen by id, by application, or by a window in which any of their events occurred; project and source narrow the choice.  Returns a row per container; none for containers that are unknown or void already';
 REVOKE ALL ON FUNCTION yquota.void_events(text, text, text, timestamptz, timestamptz, text, text) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.event_void', '');

@@ -1,9 +1,10 @@
 --
 -- Reports: balances, costs, usage.  Views with the rights of their owner, which
--- show whoever asks the projects that he may see (store/050_readers.sql); as security
--- barriers, so that no condition of his sees a row before that is known.  Who
--- reads all of them pays for one comparison per row.  Everything "live" is live at yquota.statement_clock() and exact: accrued is computed from the
--- timelines, never stored (DESIGN 3).
+-- show the calling role its visible projects (store/050_readers.sql).  They are
+-- security barriers, so that no condition of a query sees a row before that
+-- check.  A role that reads all projects pays for one comparison per row.
+-- Everything "live" is live at yquota.statement_clock() and exact: accrued is
+-- computed from the timelines, never stored (DESIGN 3).
 --
 -- Counters are read as folded table plus the deltas not yet folded; "scope"
 -- says which deltas count (see yquota_internal.counter_delta).
@@ -75,7 +76,7 @@ CREATE VIEW yquota_internal.balance_part AS
 	FROM yquota_internal.counter_delta delta
 	WHERE delta.scope IN ('a', 'p', 'r') AND delta.project IS NOT NULL;
 COMMENT ON VIEW yquota_internal.balance_part IS
-	'What project_balance adds up: what was charged, and what running containers cost from reference_at on, less accrual_base';
+	'The parts of project_balance: charges, and cost of running containers from reference_at on, less accrual_base';
 
 CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rate numeric)
 	RETURNS timestamptz
@@ -122,7 +123,7 @@ CREATE VIEW yquota_internal.spending AS
 		GROUP BY part.project
 	) books;
 COMMENT ON VIEW yquota_internal.spending IS
-	'What projects and their descendants have been charged, what their running containers owe at the clock, and cost per second';
+	'Charges of projects and their descendants, accruals of their running containers at the clock, and cost per second';
 
 CREATE VIEW yquota_internal.granted_credit AS
 	SELECT grants.project, trim_scale(grants.granted - coalesce(expiry.lost, 0)) AS granted
@@ -134,7 +135,7 @@ CREATE VIEW yquota_internal.granted_credit AS
 	) expiry ON expiry.project = grants.project
 	WHERE grants.has_own;
 COMMENT ON VIEW yquota_internal.granted_credit IS
-	'Credits of the grants that have begun by the clock, less what expired ones lost; no row for a project without own credit';
+	'Credits of the grants that have begun by the clock, less losses of expired ones; no row for a project without own credit';
 
 CREATE VIEW yquota_internal.balance AS
 	SELECT project.name AS project,
@@ -167,9 +168,9 @@ CREATE VIEW yquota_internal.balance AS
 		OFFSET 0
 	) balance;
 COMMENT ON VIEW yquota_internal.balance IS
-	'What every project has, and what it and its descendants owe, hold and spend at the clock';
+	'Credit of every project, with accruals, holds and burn rate of it and its descendants at the clock';
 
--- What a sub-project may spend is a question about few others, its ancestors.
+-- The credit of a sub-project depends on few other projects, its ancestors.
 CREATE FUNCTION yquota_internal.balance_of(of_project text)
 	RETURNS TABLE (project text, quota_mode yquota.quota_mode, on_exhausted yquota.exhaustion_policy,
 				   has_budget boolean, remaining numeric, held numeric, burn_rate numeric)
@@ -227,7 +228,7 @@ CREATE VIEW yquota_internal.project_credit AS
 		   CASE WHEN balance.parent IS NULL THEN ARRAY[balance.on_exhausted] ELSE line.policies END AS policies
 	FROM yquota_internal.balance
 	LEFT JOIN yquota_internal.ancestor_balance AS ancestors ON ancestors.member = balance.project
-	-- what the line of most projects says, which is of themselves alone, without its aggregates
+	-- the line of most projects has only themselves, so no aggregates are needed
 	LEFT JOIN LATERAL (
 		SELECT balance.project, balance.remaining, balance.remaining + balance.held AS unspent
 	) AS alone ON balance.quota_mode <> 'NOLIMIT'
@@ -261,14 +262,14 @@ CREATE VIEW yquota_internal.project_credit AS
 		WHERE l.is_limit AND balance.quota_mode <> 'NOLIMIT'
 	) AS line;
 COMMENT ON VIEW yquota_internal.project_credit IS
-	'balance, and what every project may spend by its own budget and those of its ancestors: project_balance for whoever asks on behalf of all';
+	'balance, with the credit of every project by its own budget and those of its ancestors: project_balance without the check of visible projects';
 COMMENT ON COLUMN yquota_internal.project_credit.available IS
 	'credits that may still be spent: the least that remains of any budget that limits the project; NULL without limit';
 COMMENT ON COLUMN yquota_internal.project_credit.unspent IS 'the same if nothing were held';
 COMMENT ON COLUMN yquota_internal.project_credit.action IS
-	'what decisions do when nothing is unspent; NULL when there is something';
-COMMENT ON COLUMN yquota_internal.project_credit.limits IS 'credits: what remains of each budget that limits the project';
-COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'what decisions do when those are used up';
+	'action of decisions when no credit is left; NULL when there is some';
+COMMENT ON COLUMN yquota_internal.project_credit.limits IS 'credits: rest of each budget that limits the project';
+COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'actions of decisions when these budgets are used up';
 
 CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 	SELECT credit.project,
@@ -288,8 +289,8 @@ CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR credit.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.project_balance IS
-	'What every project has, and what it and its sub-projects owe and spend, live and exact at the clock; NOLIMIT projects are charged alike';
-COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that have begun (quota_grant), less what was left of those that expired';
+	'Credit of every project, with accruals and spending of it and its sub-projects, live and exact at the clock; NOLIMIT projects are charged alike';
+COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that have begun (quota_grant), less the rests of those that expired';
 COMMENT ON COLUMN yquota.project_balance.charged IS 'credits posted to the ledger (charge)';
 COMMENT ON COLUMN yquota.project_balance.accrued IS
 	'credits that running containers owe since their last settlement; below zero while an event carries a time that the clock has not reached';
@@ -298,13 +299,13 @@ COMMENT ON COLUMN yquota.project_balance.held IS
 COMMENT ON COLUMN yquota.project_balance.remaining IS
 	'credits: granted - charged - accrued - held; may be negative, as it is in a sub-project that lives on the grants of its ancestors';
 COMMENT ON COLUMN yquota.project_balance.burn_rate IS
-	'credits per second that running containers cost at this instant; 0 during an outage that nobody pays for';
+	'credits per second that running containers cost at this instant; 0 during an outage';
 COMMENT ON COLUMN yquota.project_balance.exhausted_at IS
 	'first microsecond at which all that is granted, to it or an ancestor whose budget limits it, has been spent, held or not, if burn_rate stays as it is; the clock when that has happened already, NULL when that instant never comes and for NOLIMIT projects';
 COMMENT ON COLUMN yquota.project_balance.available IS
 	'credits that may still be spent: the least that remains to the project and to its ancestors that have been granted something; NULL without limit';
 COMMENT ON COLUMN yquota.project_balance.limited_by IS 'the project, itself or an ancestor, to which that remains';
-COMMENT ON COLUMN yquota.project_balance.parent IS 'whose credit pays for it as well';
+COMMENT ON COLUMN yquota.project_balance.parent IS 'project whose credit pays for it as well';
 
 CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 	SELECT credit.project,
@@ -336,8 +337,8 @@ COMMENT ON COLUMN yquota.exhausted_work.allocation IS 'native units';
 -- Costs
 --
 
--- Who may see a row is asked above the union: the planner takes one apart, and
--- the barrier with it.
+-- Visible projects are checked above the union: the planner takes one apart,
+-- and the barrier with it.
 CREATE VIEW yquota.container_cost WITH (security_barrier) AS
 	SELECT cost.*
 	FROM (
@@ -396,14 +397,14 @@ CREATE VIEW yquota.container_cost WITH (security_barrier) AS
 			)
 			GROUP BY charge.container_id, charge.project, charge.application_id, charge.username,
 					 charge.started_at
-			-- not what was voided: of that, every row has been taken back
+			-- not voided containers: every row of them has been taken back
 			HAVING sum(CASE WHEN charge.corrects IS NULL THEN 1 ELSE -1 END) > 0
 		) finished
 	) cost
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR cost.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.container_cost IS
-	'What every container cost, running ones up to the clock; queue, node, execution type and allocation are the last ones.  Ask with a container_id or an application_id: other conditions read the whole ledger';
+	'Cost of every container, running ones up to the clock; queue, node, execution type and allocation are the last ones.  Ask with a container_id or an application_id: other conditions read the whole ledger';
 COMMENT ON COLUMN yquota.container_cost.allocation IS 'native units';
 COMMENT ON COLUMN yquota.container_cost.started_at IS 'creation of the container';
 COMMENT ON COLUMN yquota.container_cost.finished_at IS 'NULL while the container runs';
@@ -421,7 +422,7 @@ CREATE VIEW yquota_internal.settled_segment AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR charge.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota_internal.settled_segment IS
-	'Rows of the ledger that whoever asks may see: what settled_cost() computes a part of.  A padding row has "from" = "to"';
+	'Rows of the ledger that the calling role may see, for settled_cost().  A padding row has "from" = "to"';
 
 CREATE VIEW yquota_internal.running_segment AS
 	SELECT container.container_id, container.project, container.application_id,
@@ -433,7 +434,7 @@ CREATE VIEW yquota_internal.running_segment AS
 	  AND ((SELECT yquota_internal.reads_all())
 		   OR container.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON VIEW yquota_internal.running_segment IS
-	'What running containers owe up to the clock: what running_cost() computes a part of';
+	'Accruals of running containers up to the clock, for running_cost()';
 
 -- A row that takes another back is valued at today's timelines, like the row
 -- it takes back: the two cancel in every window.
@@ -454,7 +455,7 @@ CREATE FUNCTION yquota_internal.running_cost(segment yquota_internal.running_seg
 	RETURN yquota_internal.accrued((segment).allocation, (segment).factors,
 		greatest((segment)."from", from_at), least((segment)."to", to_at));
 COMMENT ON FUNCTION yquota_internal.running_cost(yquota_internal.running_segment, timestamptz, timestamptz) IS
-	'Credits of the part of what a running container owes that lies in a window';
+	'Credits of the part of a running container''s accrual that lies in a window';
 
 CREATE VIEW yquota_internal.billed_day AS
 	SELECT day.day, ends.starts_at, ends.ends_at
@@ -481,8 +482,8 @@ CREATE VIEW yquota_internal.billed_day AS
 COMMENT ON VIEW yquota_internal.billed_day IS
 	'Every date from the first to the last charge, archived or not, with its ends in the time zone of bills';
 
--- Day by day, so that a date asked for finds its rows by their times.  What lies
--- within a day is added up as it is; what crosses midnight is computed.
+-- Day by day, so that a date asked for finds its rows by their times.  Rows
+-- within a day are added up as they are; rows that cross midnight are computed.
 CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
 	SELECT piece.day, piece.project, piece.username, piece.queue,
 		   piece.application_id, piece.execution_type,
@@ -533,7 +534,7 @@ COMMENT ON COLUMN yquota.daily_cost.day IS 'date in the time zone of bills; 23 o
 COMMENT ON COLUMN yquota.daily_cost.amount IS 'credits';
 
 --
--- Usage: what running containers hold
+-- Usage of running containers
 --
 
 CREATE VIEW yquota.queue_usage AS
@@ -553,7 +554,7 @@ CREATE VIEW yquota.queue_usage AS
 	GROUP BY part.queue, part.label, part.username, part.execution_type
 	HAVING sum(part.containers) <> 0;
 COMMENT ON VIEW yquota.queue_usage IS
-	'What running containers hold, per queue, node label, user and execution type';
+	'Usage of running containers, per queue, node label, user and execution type';
 COMMENT ON COLUMN yquota.queue_usage.label IS 'partition of the nodes; empty for the default one';
 COMMENT ON COLUMN yquota.queue_usage.containers IS 'running containers';
 COMMENT ON COLUMN yquota.queue_usage.allocation IS 'sum of their allocations, native units';
@@ -587,11 +588,11 @@ CREATE VIEW yquota.node_usage AS
 		HAVING sum(part.containers) <> 0
 	) held ON held.node = node.name;
 COMMENT ON VIEW yquota.node_usage IS
-	'What nodes offer and what running containers hold of it; a node that only containers name has no total';
-COMMENT ON COLUMN yquota.node_usage.total IS 'what the node offers, native units; NULL for a node that is not in yquota.node';
+	'Resources of nodes and the usage of running containers; a node that only containers name has no total';
+COMMENT ON COLUMN yquota.node_usage.total IS 'resources of the node, native units; NULL for a node that is not in yquota.node';
 COMMENT ON COLUMN yquota.node_usage.guaranteed IS 'held by GUARANTEED containers, native units';
 COMMENT ON COLUMN yquota.node_usage.opportunistic IS 'held by OPPORTUNISTIC containers, native units';
-COMMENT ON COLUMN yquota.node_usage.available IS 'total less what all containers hold, native units; negative amounts where they hold more';
+COMMENT ON COLUMN yquota.node_usage.available IS 'total less the usage of all containers, native units; negative amounts where they use more';
 COMMENT ON COLUMN yquota.node_usage.containers IS 'running containers';
 
 CREATE VIEW yquota.project_usage WITH (security_barrier) AS
@@ -602,5 +603,5 @@ CREATE VIEW yquota.project_usage WITH (security_barrier) AS
 	   OR class.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
 	GROUP BY class.project;
 COMMENT ON VIEW yquota.project_usage IS
-	'What running containers hold, per project; no row for projects that hold nothing';
+	'Usage of running containers, per project; no row for projects without usage';
 COMMENT ON COLUMN yquota.project_usage.allocation IS 'sum of the allocations, native units';

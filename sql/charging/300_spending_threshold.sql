@@ -1,15 +1,16 @@
 --
--- Thresholds of spending: soft limits, which tell when a part of what was
--- granted has been spent, and stop nothing.  The hard limit is all of it, and
--- on_exhausted says what decisions do there.
+-- Thresholds of spending: soft limits, which report that a part of the granted
+-- credit has been spent, and stop nothing.  The hard limit is the whole credit,
+-- and on_exhausted names the action of decisions there.
 --
--- The worker, at each compute interval, finds what has been crossed since the last time,
--- leaves an alert, and notifies listeners.  Nothing but open alerts says what has
--- been told already, so a crossing is told once, by whichever session and however late.
+-- At each compute interval the worker finds thresholds crossed since the last
+-- time, raises an alert, and notifies listeners.  Open alerts are the only
+-- record of reported crossings, so a crossing is reported once, by any session
+-- and at any later time.
 --
 -- Late events take spending below a threshold and over it again: they clear no
--- alert.  One is cleared when spending is below the threshold after something that
--- was meant to have that effect: grants, the threshold itself, a void, time that is forgiven.
+-- alert.  An alert is cleared when spending is below the threshold after a
+-- change with that purpose: a grant, a new threshold, a void, or forgiven time.
 --
 
 CREATE TABLE yquota.spending_threshold (
@@ -18,11 +19,11 @@ CREATE TABLE yquota.spending_threshold (
 	UNIQUE NULLS NOT DISTINCT (project, fraction)
 );
 COMMENT ON TABLE yquota.spending_threshold IS
-	'Fractions of what was granted at which an alert is raised and channel yquota notified; without a row 0.5, 0.8 and 1 for every project';
+	'Fractions of the granted credit at which an alert is raised and channel yquota notified; without a row 0.5, 0.8 and 1 for every project';
 COMMENT ON COLUMN yquota.spending_threshold.project IS
-	'whose thresholds they are, instead of those for all; NULL: of all projects without rows of their own';
+	'project of the threshold, in place of those for all; NULL: all projects without rows of their own';
 COMMENT ON COLUMN yquota.spending_threshold.fraction IS
-	'of what was granted and has not expired: crossed when what was spent of that reaches it';
+	'of the granted and not expired credit: crossed when spending of that credit reaches it';
 
 CREATE VIEW yquota_internal.project_threshold AS
 	SELECT own.project, own.fraction
@@ -41,7 +42,7 @@ CREATE VIEW yquota_internal.project_threshold AS
 COMMENT ON VIEW yquota_internal.project_threshold IS
 	'The thresholds in force for each project';
 
--- The budgets of past months are no part of what this month's may be spent.
+-- Budgets of past months are no part of this month's credit.
 CREATE VIEW yquota_internal.spent_of_expired_grants AS
 	SELECT expired.project, sum(given.amount - expired.lost) AS spent
 	FROM yquota_internal.lost_credit AS expired
@@ -71,7 +72,7 @@ CREATE VIEW yquota_internal.crossed_threshold AS
 	JOIN yquota_internal.project_threshold AS threshold
 		ON threshold.project = project.name AND balance.spent >= threshold.fraction * balance.granted;
 COMMENT ON VIEW yquota_internal.crossed_threshold IS
-	'Thresholds that spending has reached by the clock; of projects that have been granted something.  What expired grants paid for is left out of both, spent and granted';
+	'Thresholds that spending has reached by the clock; of projects with granted credit.  The part that expired grants paid is left out of both, spent and granted';
 
 CREATE TABLE yquota_internal.told_crossing (
 	alert_id bigint PRIMARY KEY,
@@ -82,7 +83,7 @@ CREATE TABLE yquota_internal.told_crossing (
 COMMENT ON TABLE yquota_internal.told_crossing IS
 	'Thresholds that open alerts are about.  No foreign key: administrators truncate yquota.alert';
 COMMENT ON COLUMN yquota_internal.told_crossing.causes IS
-	'what crossing_causes() said when spending was last seen to reach the threshold: as long as it says the same, the alert is not cleared';
+	'result of crossing_causes() when spending was last seen at or above the threshold: while it stays the same, the alert is not cleared';
 
 CREATE FUNCTION yquota_internal.crossing_causes(projects text[]) RETURNS TABLE (project text, causes text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -119,7 +120,7 @@ CREATE FUNCTION yquota_internal.crossing_causes(projects text[]) RETURNS TABLE (
 					FROM yquota.outage WHERE outage.project IS NULL AND outage.forgiven) AS of_all;
 	END;
 COMMENT ON FUNCTION yquota_internal.crossing_causes(text[]) IS
-	'Grants of projects that have begun and expired, what was voided and what was forgiven, as text that is another one when something is added';
+	'Grants of projects that have begun and expired, voided containers and forgiven time, as text that changes with each addition';
 REVOKE ALL ON FUNCTION yquota_internal.crossing_causes(text[]) FROM PUBLIC;
 
 -- How many they are the planner overestimates by far, and would prepare for.
@@ -144,11 +145,11 @@ CREATE FUNCTION yquota_internal.note_crossings(now_at timestamptz) RETURNS bigin
 DECLARE
 	found bigint;
 BEGIN
-	-- what others have told could not be seen: the worker does it next time
+	-- reports of other transactions may be invisible: the worker does it next time
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RETURN 0;
 	END IF;
-	-- one at a time; whoever changes or reads thresholds goes on
+	-- one at a time; transactions that change or read thresholds do not wait
 	LOCK TABLE yquota.spending_threshold IN SHARE UPDATE EXCLUSIVE MODE;
 	WITH crossed AS MATERIALIZED (
 		SELECT c.* FROM yquota_internal.crossed_thresholds() AS c
@@ -182,7 +183,7 @@ BEGIN
 					  CASE WHEN crossed.hard THEN format(' Its on_exhausted is %s.', project.on_exhausted) END),
 			   now_at
 		FROM crossed JOIN yquota.project ON project.name = crossed.project
-		-- what has been told: nearly all of it
+		-- reported crossings: nearly all of them
 		WHERE NOT EXISTS (SELECT FROM yquota.alert AS open
 						  WHERE open.kind = 'spending_threshold' AND open.cleared_at IS NULL
 							AND open.subject = crossed.subject)

@@ -1,23 +1,24 @@
 --
--- The audit log of YARN's ResourceManager as events.  It tells of containers
--- when they are allocated and released, in lines such as
+-- The audit log of YARN's ResourceManager as events.  It has lines about the
+-- allocation and release of containers, such as
 --
 --     2026-03-02 10:00:00,125 INFO …RMAuditLogger: USER=ann	OPERATION=AM Allocated Container	TARGET=SchedulerApp	RESULT=SUCCESS	APPID=…	CONTAINERID=…	RESOURCE=<memory:1024, vCores:1>	QUEUENAME=root.a
 --
--- with tabs between the fields; logs that went through something that made
--- spaces of tabs are read as well.  What stands before USER= is the layout of
--- log4j, of which only the time matters.
+-- with tabs between the fields; logs with spaces in place of tabs are read as
+-- well.  The text before USER= is the layout of log4j, of which only the time
+-- matters.
 --
--- Everything becomes rows of the door.  A log that is imported again is known by
--- container, event and time, and is not sent again.
+-- Every line becomes a row of container_event.  A log that is imported again is
+-- known by container, event and time, and is not sent again.
 --
--- The ResourceManager gives what an update adds to a container, or takes from it, an
--- id like a container's for a moment.  Such a temporary part is no container:
--- - of an increase it is allocated, and released with nothing (swapContainer);
--- - of a decrease or a demotion it is released and was never allocated;
--- - of a promotion it is allocated and never released, which looks like a container.
--- Containers that are OPPORTUNISTIC when they end, and those that end while the
--- ResourceManager is down, have no end in the log: none outlives its application.
+-- The ResourceManager briefly gives a container id to the part that an update
+-- adds to a container, or takes from it.  Such a temporary part is no
+-- container: - of an increase it is allocated, and released with nothing
+-- (swapContainer); - of a decrease or a demotion it is released and was never
+-- allocated; - of a promotion it is allocated and never released, which looks
+-- like a container.  Containers that are OPPORTUNISTIC when they end, and those
+-- that end while the ResourceManager is down, have no end in the log: none
+-- outlives its application.
 --
 
 CREATE FUNCTION yquota_internal.rm_audit_fields(line text) RETURNS text[]
@@ -34,7 +35,7 @@ REVOKE ALL ON FUNCTION yquota_internal.rm_audit_fields(text) FROM PUBLIC;
 CREATE FUNCTION yquota_internal.rm_audit_field(fields text[], key text) RETURNS text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	-- the first one: what users may choose comes last
+	-- the first one: fields that users may choose come last
 	RETURN (SELECT substr(field, length(key) + 2)
 			FROM unnest(fields) WITH ORDINALITY AS f (field, number)
 			WHERE starts_with(field, key || '=')
@@ -156,7 +157,7 @@ CREATE TYPE yquota_internal.rm_audit_event AS (
 	queue text,
 	allocation yquota.resource
 );
-COMMENT ON TYPE yquota_internal.rm_audit_event IS 'What a line of the audit log says of a container';
+COMMENT ON TYPE yquota_internal.rm_audit_event IS 'The event of a container in a line of the audit log';
 
 CREATE FUNCTION yquota_internal.rm_audit_event(
 	line text, occurred_at timestamptz, project text, project_from text)
@@ -267,7 +268,8 @@ COMMENT ON FUNCTION yquota_internal.temporary_parts(yquota_internal.rm_audit_eve
 	'Ids that the log gives to temporary parts of container updates, as far as that can be told';
 REVOKE ALL ON FUNCTION yquota_internal.temporary_parts(yquota_internal.rm_audit_event[]) FROM PUBLIC;
 
--- What an earlier piece of the log, or an earlier version, has taken for containers.
+-- Temporary parts that an earlier piece of the log, or an earlier version, has
+-- read as containers.
 CREATE FUNCTION yquota_internal.void_temporary_parts(container_ids text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -343,7 +345,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_event[], text) IS
-	'Insert in container_event what is not known yet; counts what was accepted, what was set aside, and lines of temporary parts';
+	'Insert new events in container_event; counts accepted events, events set aside, and lines of temporary parts';
 REVOKE ALL ON FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_event[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.end_with_applications(
@@ -374,7 +376,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.end_with_applications(text[], timestamptz[], text) IS
-	'Finish what runs in the books of applications that are over; returns how many containers';
+	'Finish containers that still run in the books of ended applications; returns how many';
 REVOKE ALL ON FUNCTION yquota_internal.end_with_applications(text[], timestamptz[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_rm_audit(log text, timezone text, year integer, project_from text)
@@ -448,13 +450,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, timestamptz) IS
-	'Lines of a ResourceManager''s audit log become events: AM Allocated Container a CONTAINER_START, AM Released Container a CONTAINER_FINISH; what is left of an application ends with it.  Lines that were imported before are known, temporary parts of container updates are left out.  Returns counts, and the time of the last of these lines';
+	'Lines of a ResourceManager''s audit log become events: AM Allocated Container a CONTAINER_START, AM Released Container a CONTAINER_FINISH; remaining containers of an application end with it.  Lines that were imported before are known, temporary parts of container updates are left out.  Returns counts, and the time of the last of these lines';
 REVOKE ALL ON FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, timestamptz) FROM PUBLIC;
 
 --
--- A file, a megabyte at a time, with the privileges of whoever asks.  What is
--- not ASCII comes as \nnn, by which no line is cut within a character.  A last
--- line without its end is still being written.
+-- A file, a megabyte at a time, with the privileges of the calling role.  Bytes
+-- that are not ASCII come as \nnn, so that no line is cut within a character.
+-- A last line without its end is still being written.
 --
 CREATE FUNCTION yquota.import_rm_audit_file(
 	path text, timezone text DEFAULT NULL, year integer DEFAULT NULL,

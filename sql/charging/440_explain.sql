@@ -1,5 +1,5 @@
 --
--- Why a container cost what it did, and what one would cost.
+-- Explanation of the cost of a container.
 --
 
 CREATE FUNCTION yquota_internal.explain_charge_as_owner(container_id text)
@@ -62,7 +62,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.explain_charge_as_owner(text) IS
-	'What explain_charge() returns to whoever calls it';
+	'The result of explain_charge() for the calling role';
 REVOKE ALL ON FUNCTION yquota_internal.explain_charge_as_owner(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.explain_charge(container_id text)

@@ -1,20 +1,19 @@
 --
--- Roll-ups: what was spent per quarter-hour, added up once.
+-- Roll-ups: spending per quarter-hour, added up once.
 --
--- They are a copy of what the ledger says and carry no truth of their own: a
--- dump leaves them out, and reports come to the same without them.  Quarter-hours
--- (UTC), because every time zone's midnight falls on one.  Rows are only added,
--- readers add them up.
+-- They are derived from the ledger alone: a dump leaves them out, and reports
+-- come to the same without them.  Quarter-hours (UTC), because every time
+-- zone's midnight falls on one.  Rows are only added, readers add them up.
 --
--- Which rows of the ledger have been rolled up is told by who posted them: all
--- those whose transaction had ended before the oldest one that was running then.
--- No event waits for that, and a row that is committed late is simply not in yet.
--- Transaction ids come round again, so the time of posting bounds the search:
--- whatever is not in was booked at booked_from or later.
+-- The posting transaction tells whether a row of the ledger has been rolled up:
+-- all rows whose transaction had ended before the oldest one that was running
+-- then.  No event waits for that, and a row that is committed late is simply
+-- not in yet.  Transaction ids come round again, so the time of posting bounds
+-- the search: every row that is not in was booked at booked_from or later.
 --
--- What crosses the end of a quarter-hour was cut by the prices known then.  A
--- later change of prices makes void what lies behind it; it is then read from the
--- ledger until it has been rolled up again.
+-- Rows that cross the end of a quarter-hour were cut by the prices known then.
+-- A later change of prices invalidates the roll-ups after it; these are read
+-- from the ledger until they have been rolled up again.
 --
 
 -- Not STRICT: the planner would not inline it.
@@ -35,7 +34,7 @@ CREATE TABLE yquota_internal.charge_rollup (
 );
 CREATE INDEX charge_rollup_quarter_hour_idx ON yquota_internal.charge_rollup (quarter_hour);
 COMMENT ON TABLE yquota_internal.charge_rollup IS
-	'Parts of ledger rows added up per quarter-hour; what was rolled up at different times stands in different rows';
+	'Parts of ledger rows added up per quarter-hour; each roll-up adds its own rows';
 COMMENT ON COLUMN yquota_internal.charge_rollup.quarter_hour IS 'its start';
 COMMENT ON COLUMN yquota_internal.charge_rollup.amount IS 'credits';
 
@@ -48,14 +47,14 @@ CREATE TABLE yquota_internal.rollup_state (
 	pricing_version bigint NOT NULL DEFAULT 0
 );
 INSERT INTO yquota_internal.rollup_state DEFAULT VALUES;
-COMMENT ON TABLE yquota_internal.rollup_state IS 'What charge_rollup contains';
+COMMENT ON TABLE yquota_internal.rollup_state IS 'State of charge_rollup';
 COMMENT ON COLUMN yquota_internal.rollup_state.horizon IS 'rows of the ledger posted by earlier transactions are contained; NULL for none';
 COMMENT ON COLUMN yquota_internal.rollup_state.booked_from IS 'rows that are not contained have this booked_at or a later one';
 COMMENT ON COLUMN yquota_internal.rollup_state.next_xid IS 'first transaction id that had not been given out when it was last rolled up';
 COMMENT ON COLUMN yquota_internal.rollup_state.rolled_up_at IS 'clock when it was last rolled up, or the earliest one that has been set since';
 COMMENT ON COLUMN yquota_internal.rollup_state.pricing_version IS 'newest pricing_change that all of it takes into account';
 
--- Whoever sets the clock back has rows booked at times that have been.
+-- After the clock was set back, rows are booked at earlier times again.
 CREATE FUNCTION yquota_internal.note_clock_for_rollup() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -88,12 +87,12 @@ CREATE VIEW yquota_internal.readable_rollup AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR rollup.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota_internal.readable_rollup IS
-	'Rows of charge_rollup that whoever asks may see';
+	'Rows of charge_rollup that the calling role may see';
 
 --
--- Rolling up.  Rows within a quarter-hour are taken as they are.  Parts of others
--- are valued at the timelines, and if they are to add up to what was booked, maybe
--- by earlier ones, the first part is what the others leave.
+-- Rolling up.  Rows within a quarter-hour are taken as they are.  Parts of
+-- others are valued at the timelines, and if they must add up to the booked
+-- amount, maybe of earlier ones, the first part is the rest.
 --
 CREATE FUNCTION yquota_internal.quarter_hours_query(keys text, as_booked boolean) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -127,7 +126,7 @@ CREATE FUNCTION yquota_internal.quarter_hours_query(keys text, as_booked boolean
 			<> yquota_internal.quarter_hour(yquota_internal.last_instant(entering."from", entering."to"))
 		$query$, keys, as_booked);
 COMMENT ON FUNCTION yquota_internal.quarter_hours_query(text, boolean) IS
-	'SQL that cuts the ledger rows of "entering" at quarter-hours: quarter_hour, keys of theirs, and the amount of each piece; of a row only what lies behind its part_from, or as booked the whole, to which its pieces add up';
+	'SQL that cuts the ledger rows of "entering" at quarter-hours: quarter_hour, keys of theirs, and the amount of each piece; of a row only the part after its part_from, or as booked the whole, to which its pieces add up';
 REVOKE ALL ON FUNCTION yquota_internal.quarter_hours_query(text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.roll_up_rows(
@@ -141,7 +140,7 @@ DECLARE
 BEGIN
 	EXECUTE format($query$
 		WITH entering AS (
-			-- what is not contained yet, and what is but has to be cut anew
+			-- rows that are not contained yet, and rows that must be cut anew
 			SELECT charge.*, '-infinity'::timestamptz AS part_from
 			FROM yquota.charge AS charge
 			WHERE charge.booked_at >= $2
@@ -184,7 +183,7 @@ DECLARE
 	added bigint;
 BEGIN
 	SELECT * INTO STRICT state FROM yquota_internal.rollup_state FOR UPDATE;
-	-- before the ledger is read: what changes meanwhile makes void what it bears on
+	-- before the ledger is read: a concurrent change of prices invalidates the affected part
 	SELECT coalesce(max(p.version), 0) INTO newest_version FROM yquota.pricing_change AS p;
 	running := pg_current_snapshot();
 	SELECT nullif(yquota_internal.quarter_hour(rollup.until), 'infinity') INTO void_from
@@ -200,8 +199,9 @@ BEGIN
 
 	added := yquota_internal.roll_up_rows(state.horizon::xid, state.booked_from,
 										  pg_snapshot_xmin(running)::xid, void_from);
-	-- Whoever got his id since the last time has booked since then.  A statement
-	-- that writes nothing for a day before it gets one is not reckoned with.
+	-- A transaction that got its id since the last time has booked since then.
+	-- A statement that writes nothing for a day before it gets one is not
+	-- considered.
 	UPDATE yquota_internal.rollup_state AS s
 	SET horizon = pg_snapshot_xmin(running),
 		next_xid = pg_snapshot_xmax(running),
@@ -214,5 +214,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.roll_up() IS
-	'Add to the roll-ups that reports are read from what has been posted to the ledger since the last time; returns the number of rows added.  Reports say the same before and after';
+	'Add the rows posted to the ledger since the last time to the roll-ups that reports read; returns the number of rows added.  Reports say the same before and after';
 REVOKE ALL ON FUNCTION yquota.roll_up() FROM PUBLIC;

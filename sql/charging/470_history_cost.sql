@@ -1,13 +1,13 @@
 --
--- What is kept of history when it is archived (charging/090_archived_cost.sql), and how reports
--- tell of it.
+-- Sums of history that are kept when it is archived
+-- (charging/090_archived_cost.sql), and their use in reports.
 --
 
 CREATE FUNCTION yquota_internal.table_name(relation regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN (SELECT format('%I.%I', c.relnamespace::regnamespace::text, c.relname) FROM pg_class AS c WHERE c.oid = relation);
-COMMENT ON FUNCTION yquota_internal.table_name(regclass) IS 'Name of a table with its schema, whatever the search_path';
+COMMENT ON FUNCTION yquota_internal.table_name(regclass) IS 'Name of a table with its schema, for every search_path';
 REVOKE ALL ON FUNCTION yquota_internal.table_name(regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_archived(stretches integer[], of_history text, target regclass) RETURNS void
@@ -53,7 +53,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.post_archived_cost(integer, text) IS
-	'Keep what the ledger rows that a query returns cost, per quarter-hour';
+	'Keep the cost of the ledger rows that a query returns, per quarter-hour';
 REVOKE ALL ON FUNCTION yquota_internal.post_archived_cost(integer, text) FROM PUBLIC;
 
 CREATE VIEW yquota_internal.instant_of_credit AS
@@ -70,14 +70,14 @@ CREATE VIEW yquota_internal.instant_of_credit AS
 	SELECT hold.project, hold.application_id, hold.held_at
 	FROM yquota.hold;
 COMMENT ON VIEW yquota_internal.instant_of_credit IS
-	'Since when the books have to know what projects cost for the grants of their line, and applications for their holds';
+	'Instants from which the books must know the cost of projects for grants, and of applications for holds';
 
--- To be called before post_archived_cost(): what is there by then are other rows.
+-- To be called before post_archived_cost(), which adds rows that must not be counted.
 CREATE FUNCTION yquota_internal.post_archived_cost_since(horizon timestamptz, rows_query text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET jit = off
-	-- before anybody has collected statistics, nested loops look cheap
+	-- without statistics nested loops look cheap
 	SET enable_nestloop = off
 	AS $$
 BEGIN
@@ -135,11 +135,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) IS
-	'Keep what the ledger rows that a query returns cost since the instants of grants and holds before a horizon';
+	'Keep the cost of the ledger rows that a query returns since the instants of grants and holds before a horizon';
 REVOKE ALL ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) FROM PUBLIC;
 
--- Carried rows are copied: whoever rolls up takes them for new ones, if they have
--- been booked at booked_from or later.
+-- Carried rows are copied: roll_up() treats them as new ones, if they have been
+-- booked at booked_from or later.
 CREATE FUNCTION yquota_internal.take_from_rollup(through integer, ledgers text[], horizon timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -247,7 +247,7 @@ REVOKE ALL ON FUNCTION yquota_internal.check_archived_report(timestamptz[], text
 -- Single containers
 --
 
--- Somebody else's tables are not read with the owner's rights.
+-- Tables of other roles are not read with the owner's rights.
 CREATE FUNCTION yquota_internal.is_searchable_archive(target regclass) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -313,5 +313,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_archived_container(text) IS
-	'Say where a container is that has been archived, to whoever may read its project';
+	'Say where an archived container is, if the calling role may read its project';
 REVOKE ALL ON FUNCTION yquota_internal.refuse_archived_container(text) FROM PUBLIC;

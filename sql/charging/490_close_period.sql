@@ -1,8 +1,8 @@
 --
 -- Closing billing periods.  From when a period's end is noted on, no charge
--- crosses it: the rule of settlement sees to what comes later, settling again to
--- what was there.  Closing waits for whoever is posting, and what is posted
--- afterwards is booked later, whatever the clock says.
+-- crosses it: settlement cuts later charges there, and existing ones are
+-- settled again.  Closing waits for posting transactions, and later postings
+-- are booked later, also when the clock goes back.
 --
 
 CREATE FUNCTION yquota_internal.refuse_while_closing(what text) RETURNS void
@@ -140,7 +140,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz) IS
-	'Credits for what ran between ends of periods, by rows booked until an instant: of the projects that whoever asks may see';
+	'Cost between ends of periods, by rows booked until an instant: of the projects that the calling role may see';
 REVOKE ALL ON FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_archived_bill(by text[], as_booked timestamptz) RETURNS void
@@ -205,7 +205,7 @@ CREATE FUNCTION yquota_internal.period_amount(starts_at timestamptz, period_end 
 				  WHERE archived.period_from >= starts_at AND archived.period_from < period_end
 					AND archived.booked_after < booked_until) AS booked);
 COMMENT ON FUNCTION yquota_internal.period_amount(timestamptz, timestamptz, timestamptz) IS
-	'Credits for what ran in a period, all projects, by rows booked until an instant';
+	'Cost in a period, all projects, by rows booked until an instant';
 REVOKE ALL ON FUNCTION yquota_internal.period_amount(timestamptz, timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.finish_closing(period_end timestamptz) RETURNS timestamptz
@@ -216,7 +216,7 @@ DECLARE
 	now_at timestamptz;
 	booked_until timestamptz;
 BEGIN
-	-- what somebody posted who had not seen the end of the period yet
+	-- postings of transactions that had not seen the end of the period
 	WHILE yquota_internal.settle_period_end(period_end, 100000) > 0 LOOP
 	END LOOP;
 	now_at := yquota.clock();
@@ -226,7 +226,7 @@ BEGIN
 		amount = yquota_internal.period_amount(period.starts_at, period_end, booked_until)
 	FROM yquota_internal.period AS period
 	WHERE closing.until = period_end AND period.until = period_end;
-	-- what is posted from now on is booked later
+	-- postings from now on are booked later
 	PERFORM yquota_internal.note_pricing_change('infinity', format('period until %s closed', period_end));
 	RETURN booked_until;
 END
@@ -285,7 +285,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.close_period(timestamptz, integer) IS
-	'Close the billing period that ends at an instant: settle so many of the containers that ran then, and seal the period when none is left.  To be called again while closed_at is NULL; what comes later is booked in the next period';
+	'Close the billing period that ends at an instant: settle so many of the containers that ran then, and seal the period when none is left.  To be called again while closed_at is NULL; later postings are booked in the next period';
 REVOKE ALL ON FUNCTION yquota.close_period(timestamptz, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_periods()
@@ -303,7 +303,7 @@ CREATE FUNCTION yquota_internal.verify_periods()
 	CROSS JOIN LATERAL (SELECT yquota_internal.period_amount(period.starts_at, period.until, period.closed_at) AS amount
 						OFFSET 0) AS booked
 	WHERE period.closed_at IS NOT NULL
-	  -- what earlier versions archived is not known as it was booked
+	  -- archives of earlier versions are not known as booked
 	  AND period.starts_at >= (SELECT known.bookings_from FROM yquota_internal.known_archive AS known)
 	  AND period.amount <> booked.amount
 	UNION ALL
@@ -317,7 +317,7 @@ CREATE FUNCTION yquota_internal.verify_periods()
 	WHERE yquota_internal.archived_cost_is_whole() AND archived.amount IS DISTINCT FROM opening.charged;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_periods() IS
-	'What differs between closed periods, the ledger, and what is kept of the archived one';
+	'Differences between closed periods, the ledger, and the sums of the archived ledger';
 REVOKE ALL ON FUNCTION yquota_internal.verify_periods() FROM PUBLIC;
 
 -- Exact for an instant on a full quarter-hour.
@@ -355,14 +355,14 @@ CREATE FUNCTION yquota_internal.verify_archived_cost_since()
 	WHERE bound.kept NOT BETWEEN bound.least AND bound.most;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_archived_cost_since() IS
-	'What differs between costs of archived history that are kept since instants and those kept per quarter-hour';
+	'Differences between the cost of archived history since instants and per quarter-hour';
 REVOKE ALL ON FUNCTION yquota_internal.verify_archived_cost_since() FROM PUBLIC;
 
 CREATE VIEW yquota.billing_period WITH (security_barrier) AS
 	SELECT period.starts_at, period.until AS ends_at, period.closed_at
 	FROM yquota_internal.period AS period;
 COMMENT ON VIEW yquota.billing_period IS
-	'Billing periods that have been closed, or are being closed, for everybody who gets bills';
+	'Billing periods that have been closed, or are being closed, visible to every role that gets bills';
 COMMENT ON COLUMN yquota.billing_period.starts_at IS 'where the one before ends; -infinity for the first';
 COMMENT ON COLUMN yquota.billing_period.closed_at IS
 	'as_booked of cost_between() for the bill of the period; NULL while it is being closed';

@@ -1,11 +1,11 @@
 --
--- What was spent, on what and when.
+-- Costs, by group and time.
 --
--- Every report asks one question: what did what ran between instants cost, cut
--- at each of them.  Rows of the ledger that lie between two neighbours are added
--- up as they are; what crosses one of them, or still runs, is computed.  Whole
--- quarter-hours that have been rolled up (charging/460_charge_rollup.sql) are read from
--- there, and only what has been posted since from the ledger.
+-- Every report computes the cost between instants, cut at each of them.  Rows
+-- of the ledger between two neighbours are added up as they are; rows that
+-- cross an instant, and running containers, are computed.  Whole quarter-hours
+-- that have been rolled up (charging/460_charge_rollup.sql) are read from
+-- there, and only later postings from the ledger.
 --
 
 -- Where quarter-hours that are rolled up can stand for the ledger between the
@@ -41,10 +41,11 @@ COMMENT ON FUNCTION yquota_internal.part_within(timestamptz[], timestamptz, time
 	'Number of the part, from one of ascending instants to the next, that a segment lies in; NULL when one of them lies within it';
 
 --
--- A row that is posted when one that it takes back has been rolled up must cancel
--- it.  Parts of quarter-hours are valued at the timelines (charging/460_charge_rollup.sql),
--- so it is, too, though it says what was charged by earlier ones; and so is what
--- is posted in its place, which later rows may take back.
+-- A row that is posted when one that it takes back has been rolled up must
+-- cancel it.  Parts of quarter-hours are valued at the timelines
+-- (charging/460_charge_rollup.sql), so it is, too, though its amount is that of
+-- earlier ones; and so is the row posted in its place, which later rows may
+-- take back.
 --
 CREATE FUNCTION yquota_internal.amount_beside_rollup(segment yquota_internal.settled_segment) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -58,10 +59,10 @@ COMMENT ON FUNCTION yquota_internal.amount_beside_rollup(yquota_internal.settled
 	'Credits of a settled segment, formed as charge_rollup forms them';
 
 --
--- The query of a report.  $1 are the instants; part n lies between the nth and
--- the next one.  With one part, the index on times finds what crosses either
--- end.  With more, rows are looked at twice, and what belongs to no part is
--- dropped after grouping: the planner cannot know how few rows that are.
+-- The query of a report. $1 are the instants; part n lies between the nth and
+-- the next one.  With one part, the index on times finds the rows that cross
+-- either end.  With more, rows are read twice, and rows of no part are dropped
+-- after grouping: the planner cannot know how few rows that are.
 --
 CREATE FUNCTION yquota_internal.ledger_cost_query(
 	keys text, starts_at text, ends_at text, is_one_part boolean, amount text, condition text) RETURNS text
@@ -166,7 +167,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_query(text[], boolean, boolean, boolean) IS
-	'SQL of a report: parameters are its instants, the range to read from charge_rollup, a project or NULL for all, and what tells rows that are not rolled up yet';
+	'SQL of a report: parameters are its instants, the range to read from charge_rollup, a project or NULL for all, and the mark of rows that are not rolled up yet';
 REVOKE ALL ON FUNCTION yquota_internal.cost_query(text[], boolean, boolean, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.cost_in_parts(
@@ -176,7 +177,7 @@ CREATE FUNCTION yquota_internal.cost_in_parts(
 				   amount numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	-- compiling takes longer than what is compiled
+	-- compiling takes longer than the query
 	SET jit = off
 AS $$
 DECLARE
@@ -194,7 +195,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_in_parts(timestamptz[], text[], text) IS
-	'Credits for what ran between each of some ascending instants and the next, running containers up to the clock: of the projects that whoever asks may see, or of one of them';
+	'Cost between each of some ascending instants and the next, running containers up to the clock: of the projects that the calling role may see, or of one of them';
 REVOKE ALL ON FUNCTION yquota_internal.cost_in_parts(timestamptz[], text[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_report(of_report text, by text[], "from" timestamptz, "to" timestamptz)
@@ -228,7 +229,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_report(text, text[], timestamptz, timestamptz) IS
-	'Refuse what a report cannot tell of';
+	'Refuse arguments that no report can answer';
 REVOKE ALL ON FUNCTION yquota_internal.check_report(text, text[], timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.refuse_archived_window("from" timestamptz) RETURNS void
@@ -277,7 +278,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_between_as_owner(timestamptz, timestamptz, text[], timestamptz) IS
-	'What cost_between() returns to whoever calls it';
+	'The result of cost_between() for the calling role';
 REVOKE ALL ON FUNCTION yquota_internal.cost_between_as_owner(timestamptz, timestamptz, text[], timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
@@ -288,7 +289,7 @@ CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[], timestamptz) IS
-	'Credits for what ran in a window, its start included and its end not, running containers up to the clock; exact for any window; before the archive horizon for full quarter-hours, and not by node or container.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish.  With as_booked a window of closed periods, as the ledger was then: a bill that has been issued, to the last digit';
+	'Cost in a window, its start included and its end not, running containers up to the clock; exact for any window; before the archive horizon for full quarter-hours, and not by node or container.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish.  With as_booked a window of closed periods, as the ledger was then: a bill that has been issued, to the last digit';
 REVOKE ALL ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[], timestamptz) FROM PUBLIC;
 
 --
@@ -344,7 +345,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_by_day_as_owner(date, date, text[], text) IS
-	'What cost_by_day() returns to whoever calls it';
+	'The result of cost_by_day() for the calling role';
 REVOKE ALL ON FUNCTION yquota_internal.cost_by_day_as_owner(date, date, text[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.cost_by_day(first_day date, last_day date,
@@ -355,7 +356,7 @@ CREATE FUNCTION yquota.cost_by_day(first_day date, last_day date,
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.cost_by_day(date, date, text[], text) IS
-	'Credits for what ran on each of some days, cut exactly at the midnights of a time zone, by default the time zone of bills; otherwise as cost_between()';
+	'Cost on each of some days, cut exactly at the midnights of a time zone, by default the time zone of bills; otherwise as cost_between()';
 REVOKE ALL ON FUNCTION yquota.cost_by_day(date, date, text[], text) FROM PUBLIC;
 
 --
@@ -416,7 +417,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.top_costs_as_owner(timestamptz, timestamptz, text[], integer) IS
-	'What top_costs() returns to whoever calls it';
+	'The result of top_costs() for the calling role';
 REVOKE ALL ON FUNCTION yquota_internal.top_costs_as_owner(timestamptz, timestamptz, text[], integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota.top_costs("from" timestamptz, "to" timestamptz,
@@ -427,14 +428,13 @@ CREATE FUNCTION yquota.top_costs("from" timestamptz, "to" timestamptz,
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], integer) IS
-	'The dearest of what ran in a window, as cost_between() has them, with their share of the whole and what they cost in the window of the same length before';
+	'The dearest groups in a window, as of cost_between(), with their share of the whole and their cost in the window of the same length before';
 REVOKE ALL ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], integer) FROM PUBLIC;
 
 --
--- Roll-ups and the ledger agree.  Rows of what is archived stay in the roll-ups,
--- so it is compared from the archive horizon on.  What was charged by earlier
--- timelines and is rolled up by later ones is taken back by rows that are not
--- rolled up yet.
+-- Roll-ups and the ledger agree.  Archived rows stay in the roll-ups, so the
+-- comparison begins at the archive horizon.  A charge of earlier timelines that
+-- is rolled up by later ones is taken back by rows that are not rolled up yet.
 --
 CREATE FUNCTION yquota_internal.verify_rollup()
 	RETURNS TABLE (problem text, subject text, expected text, found text)

@@ -1,6 +1,6 @@
 --
--- Forgiving: an outage with its price told.  What makes it happen once, and
--- corrects what was charged, is the outage (pricing/120_price_timeline.sql).
+-- Forgiving: an outage, with the amounts returned.  The outage makes it happen
+-- once, and corrects the charges (pricing/120_price_timeline.sql).
 --
 
 CREATE FUNCTION yquota_internal.forgive_as_owner("from" timestamptz, "to" timestamptz, reason text, of_project text)
@@ -18,7 +18,7 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	PERFORM yquota_internal.refuse_archived_window(forgive_as_owner."from");
-	-- others who change what is charged wait, so that the difference is ours
+	-- other transactions that change charges wait, so that the difference comes from this one
 	PERFORM yquota_internal.lock_pricing();
 	IF forgive_as_owner."from" < forgive_as_owner."to" THEN
 		was := (SELECT jsonb_object_agg(cost.project, cost.amount)
@@ -35,7 +35,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.forgive_as_owner(timestamptz, timestamptz, text, text) IS
-	'What forgive() does for whoever calls it';
+	'forgive() for the calling role';
 REVOKE ALL ON FUNCTION yquota_internal.forgive_as_owner(timestamptz, timestamptz, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.forgive("from" timestamptz, "to" timestamptz, reason text, project text DEFAULT NULL)
@@ -43,5 +43,5 @@ CREATE FUNCTION yquota.forgive("from" timestamptz, "to" timestamptz, reason text
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.forgive(timestamptz, timestamptz, text, text) IS
-	'Have nobody, or one project not, pay for a stretch of time, containers that run included, and tell what each project that the caller may see gets back: no rows when there is nothing, as when it is called again';
+	'Forgive a stretch of time, to all projects or to one, running containers included; returns the amount for each project that the caller may see, and no rows when there is none, as in a repeated call';
 REVOKE ALL ON FUNCTION yquota.forgive(timestamptz, timestamptz, text, text) FROM PUBLIC;

@@ -1,6 +1,5 @@
 --
--- The balance of a project at an instant that has been: what is known today of
--- what it had and had spent by then.
+-- The balance of a project at a past instant, by the present books.
 --
 
 CREATE FUNCTION yquota_internal.family_of(project text) RETURNS text[]
@@ -23,7 +22,7 @@ CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz) RETURNS n
 			- coalesce((SELECT sum(cost.amount)
 						FROM unnest(yquota_internal.family_of(spent_at.project)) AS member (name)
 						CROSS JOIN LATERAL yquota_internal.cost_in_parts(ARRAY[at, 'infinity'], '{}', member.name) AS cost), 0)
-			-- what is settled ahead of the clock has been charged already, and is not owed yet
+			-- time settled ahead of the clock has been charged already, and is not owed yet
 			- coalesce((SELECT sum(yquota_internal.accrued(container.allocation, container.factors,
 														   container.settled_at, yquota.statement_clock()))
 						FROM yquota.container
@@ -35,7 +34,7 @@ CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz) RETURNS n
 						  AND charge."to" = at AND charge."from" = at), 0));
 	END;
 COMMENT ON FUNCTION yquota_internal.spent_at(text, timestamptz) IS
-	'Credits for what a project and its descendants ran until an instant from the archive horizon on: what they have spent by now less what ran since';
+	'Cost of a project and its descendants until an instant from the archive horizon on: their present spending less the cost since';
 REVOKE ALL ON FUNCTION yquota_internal.spent_at(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz) RETURNS numeric
@@ -74,7 +73,7 @@ CREATE FUNCTION yquota_internal.granted_at(project text, at timestamptz) RETURNS
 						CROSS JOIN LATERAL yquota_internal.grant_outcome(project, last_end.at) AS found), 0));
 	END;
 COMMENT ON FUNCTION yquota_internal.granted_at(text, timestamptz) IS
-	'Credits of the grants of a project that had begun by an instant, less what was left of those that had expired';
+	'Credits of the grants of a project that had begun by an instant, less the rests of those that had expired';
 REVOKE ALL ON FUNCTION yquota_internal.granted_at(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_past_balance(project text, at timestamptz) RETURNS void
@@ -135,7 +134,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.balance_at_as_owner(text, timestamptz) IS
-	'What balance_at() returns to whoever calls it';
+	'The result of balance_at() for the calling role';
 REVOKE ALL ON FUNCTION yquota_internal.balance_at_as_owner(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.balance_at(project text, at timestamptz)
@@ -144,5 +143,5 @@ CREATE FUNCTION yquota.balance_at(project text, at timestamptz)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.balance_at(text, timestamptz) IS
-	'What a project had, and what it and its sub-projects had spent, held and were spending at an instant that has been, exactly, as the books know it today';
+	'Credit, spending, holds and burn rate of a project and its sub-projects at a past instant, exactly, by the present books';
 REVOKE ALL ON FUNCTION yquota.balance_at(text, timestamptz) FROM PUBLIC;

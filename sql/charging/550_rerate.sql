@@ -1,13 +1,13 @@
 --
--- What everybody would have paid under other prices.
+-- Costs under other prices.
 --
 -- Terms are an object with any of the keys
 --   base_prices   {"vcores": 2, "memory-mb": {"base_price": 1, "unit": 1024}}
 --   price_groups  {"GENERAL": {"tipping_point": 0.3, "increment_factor": 2, "max_multiplier": null}}
 --   factors       [{"dimension": "queue", "name": "root.prod", "factor": 2, "effective_at": …}]
--- and change what they name, for all time; all else stays as it was.  They
--- become rows of the tables that amounts depend on, which take the place of
--- those while the same code adds up the same stretches.
+-- and change the named prices, for all time; all others stay as they were.
+-- They become rows of the tables that amounts depend on, which take the place
+-- of those while the same code adds up the same stretches.
 --
 
 CREATE FUNCTION yquota_internal.cost_under_terms(
@@ -115,8 +115,8 @@ REVOKE ALL ON FUNCTION yquota_internal.terms_price_groups(jsonb) FROM PUBLIC;
 
 --
 -- Multipliers as compute_prices() would have formed them from the utilization
--- that is recorded with each; what was pinned stays.  GENERAL is the floor of
--- the others whenever either changes.
+-- that is recorded with each; pinned ones stay.  GENERAL is the floor of the
+-- others whenever either changes.
 --
 CREATE FUNCTION yquota_internal.terms_multipliers(terms jsonb, from_at timestamptz, to_at timestamptz)
 	RETURNS yquota.price[]
@@ -252,8 +252,8 @@ COMMENT ON FUNCTION yquota_internal.check_rerate(timestamptz, timestamptz, jsonb
 REVOKE ALL ON FUNCTION yquota_internal.check_rerate(timestamptz, timestamptz, jsonb, boolean, text) FROM PUBLIC;
 
 --
--- What terms mean between two instants: the base prices, multipliers and factors
--- that differ from those in force, however they are written.
+-- The effect of terms between two instants: the base prices, multipliers and
+-- factors that differ from those in force, in one notation.
 --
 CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, to_at timestamptz) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -311,7 +311,7 @@ CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, 
 							AND present.points = other.points);
 	END;
 COMMENT ON FUNCTION yquota_internal.terms_meaning(jsonb, timestamptz, timestamptz) IS
-	'What differs under terms from the prices in force between two instants, as text that is the same for all ways to write them';
+	'Differences between terms and the prices in force between two instants, as text that is the same for every notation';
 REVOKE ALL ON FUNCTION yquota_internal.terms_meaning(jsonb, timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE VIEW yquota_internal.priced_stretch AS
@@ -324,7 +324,7 @@ CREATE VIEW yquota_internal.priced_stretch AS
 	FROM yquota.container AS c
 	WHERE c.settled_at < yquota.statement_clock();
 COMMENT ON VIEW yquota_internal.priced_stretch IS
-	'What amounts are formed of: rows of the ledger, those that take back others included, and running containers up to the clock';
+	'The parts of amounts: rows of the ledger, those that take back others included, and running containers up to the clock';
 
 CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, to_at timestamptz, of_project text)
 	RETURNS TABLE (project text, amount numeric)
@@ -354,7 +354,7 @@ CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, 
 			yquota_internal.terms_factors(terms), from_at, to_at, of_project) AS cost;
 	END;
 COMMENT ON FUNCTION yquota_internal.cost_by_terms(jsonb, timestamptz, timestamptz, text) IS
-	'What projects, or one of them, would have paid under terms for what ran between two instants; under {}: what they paid';
+	'Cost of projects, or of one of them, under terms between two instants; under {}: the present cost';
 REVOKE ALL ON FUNCTION yquota_internal.cost_by_terms(jsonb, timestamptz, timestamptz, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.correct_by(differences jsonb, reason text, external_id text) RETURNS void
@@ -368,7 +368,7 @@ CREATE FUNCTION yquota_internal.correct_by(differences jsonb, reason text, exter
 		ON CONFLICT (external_id) DO NOTHING;
 	END;
 COMMENT ON FUNCTION yquota_internal.correct_by(jsonb, text, text) IS
-	'Give back to projects, or take from them, what they paid too much or too little; once for each external_id';
+	'Give back or take differences of payments of projects; once for each external_id';
 REVOKE ALL ON FUNCTION yquota_internal.correct_by(jsonb, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.rerate(
@@ -413,7 +413,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.rerate(timestamptz, timestamptz, jsonb, text, boolean, text) IS
-	'What each project paid for what ran in a window, and what it would have paid under other terms; posts the difference as corrections of credit only when asked, once';
+	'Cost of each project in a window, and the cost under other terms; posts the difference as corrections of credit only when asked, once';
 REVOKE ALL ON FUNCTION yquota.rerate(timestamptz, timestamptz, jsonb, text, boolean, text) FROM PUBLIC;
 
 --
@@ -426,7 +426,7 @@ CREATE TABLE yquota.shadow_tariff (
 	description text
 );
 COMMENT ON TABLE yquota.shadow_tariff IS
-	'Other terms of prices that nobody pays by: shadow_costs() compares them with those in force';
+	'Other terms of prices that are not in force: shadow_costs() compares them with those in force';
 COMMENT ON COLUMN yquota.shadow_tariff.terms IS 'as rerate() takes them';
 
 CREATE FUNCTION yquota_internal.keep_shadow_tariff() RETURNS trigger
@@ -440,7 +440,7 @@ BEGIN
 	RETURN NEW;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.keep_shadow_tariff() IS 'Refuse tariffs whose terms are none';
+COMMENT ON FUNCTION yquota_internal.keep_shadow_tariff() IS 'Refuse tariffs with invalid terms';
 REVOKE ALL ON FUNCTION yquota_internal.keep_shadow_tariff() FROM PUBLIC;
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON yquota.shadow_tariff
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_shadow_tariff();
@@ -456,7 +456,7 @@ CREATE FUNCTION yquota.shadow_costs("from" timestamptz, "to" timestamptz, of_pro
 		ORDER BY 1, 2;
 	END;
 COMMENT ON FUNCTION yquota.shadow_costs(timestamptz, timestamptz, text) IS
-	'What each project paid for what ran in a window, and what it would have paid under each shadow tariff';
+	'Cost of each project in a window, and the cost under each shadow tariff';
 REVOKE ALL ON FUNCTION yquota.shadow_costs(timestamptz, timestamptz, text) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.shadow_tariff', '');

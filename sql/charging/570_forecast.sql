@@ -1,12 +1,12 @@
 --
--- When credit will be used up, from what was spent lately.
+-- Forecast of the end of credit, from recent spending.
 --
 -- Spending of the last n stretches of 24 hours has a mean m and a standard
 -- deviation s.  If days to come are like these, and independent, h of them cost
 -- m h give or take z s sqrt(h + h^2 / n): the first term is the days' own
 -- variation, the second one that of the mean, which is known from n days only.
--- What remains, r, lasts until m h = r; the range is where the edges of that
--- band meet r, the roots of
+-- The rest r lasts until m h = r; the range is where the edges of that band
+-- meet r, the roots of
 --
 --     (m^2 - q / n) h^2 - (2 m r + q) h + r^2 = 0      with q = (z s)^2
 --
@@ -128,7 +128,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.forecast_as_owner(text, integer) IS
-	'What forecast() returns to whoever calls it';
+	'The result of forecast() for the calling role';
 REVOKE ALL ON FUNCTION yquota_internal.forecast_as_owner(text, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota.forecast(of_project text DEFAULT NULL, days integer DEFAULT 14)

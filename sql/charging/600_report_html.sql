@@ -1,6 +1,6 @@
 --
 -- A report as one HTML page: nothing in it comes from elsewhere, and charts are
--- SVG.  Whatever people wrote is escaped where it enters a page: html() is the
+-- SVG.  Every text from users is escaped where it enters a page: html() is the
 -- only way for text.
 --
 
@@ -90,7 +90,7 @@ CREATE TYPE yquota_internal.report_part AS (
 	amount numeric
 );
 COMMENT ON TYPE yquota_internal.report_part IS
-	'What a project or a queue spent between an instant of a report and the next';
+	'Spending of a project or a queue between an instant of a report and the next';
 
 -- Read once, for a chart, a table and the balances of the past.
 CREATE FUNCTION yquota_internal.report_parts(cuts timestamptz[], by text, of_project text)
@@ -101,7 +101,7 @@ CREATE FUNCTION yquota_internal.report_parts(cuts timestamptz[], by text, of_pro
 		SELECT ROW(cost.part, coalesce(CASE by WHEN 'queue' THEN cost.queue ELSE cost.project END, '(none)'), cost.amount)::yquota_internal.report_part
 		FROM yquota_internal.cost_in_parts(cuts, ARRAY[by], of_project) AS cost);
 COMMENT ON FUNCTION yquota_internal.report_parts(timestamptz[], text, text) IS
-	'What projects or queues spent between each of some instants and the next';
+	'Spending of projects or queues between each of some instants and the next';
 REVOKE ALL ON FUNCTION yquota_internal.report_parts(timestamptz[], text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.report_spending(
@@ -140,7 +140,7 @@ CREATE FUNCTION yquota_internal.report_spending(
 		FROM scale;
 	END;
 COMMENT ON FUNCTION yquota_internal.report_spending(text, yquota_internal.report_part[], timestamptz[], text) IS
-	'Chart of what was spent, stacked by project or queue';
+	'Chart of spending, stacked by project or queue';
 REVOKE ALL ON FUNCTION yquota_internal.report_spending(text, yquota_internal.report_part[], timestamptz[], text) FROM PUBLIC;
 
 -- A point holds until the next one; of those that fall into one of 285 columns the
@@ -203,7 +203,7 @@ CREATE FUNCTION yquota_internal.report_balances(
 				   WHERE s.part < cardinality(cuts) GROUP BY s.name) AS spent ON spent.name = balance.project;
 	END;
 COMMENT ON FUNCTION yquota_internal.report_balances(yquota_internal.report_part[], timestamptz[], text, text) IS
-	'Table of balances, and of how long they last at the present rate and at that of a window; the fifty who spent most';
+	'Table of balances, and of how long they last at the present rate and at that of a window; the fifty with most spending';
 REVOKE ALL ON FUNCTION yquota_internal.report_balances(yquota_internal.report_part[], timestamptz[], text, text) FROM PUBLIC;
 
 --
@@ -211,7 +211,7 @@ REVOKE ALL ON FUNCTION yquota_internal.report_balances(yquota_internal.report_pa
 -- Projects without a limit have none.
 --
 
--- Spent by an instant is what has been spent by now, less what was spent since.
+-- Spending until an instant is the present spending, less the spending since.
 CREATE FUNCTION yquota_internal.past_balances(
 	spendings yquota_internal.report_part[], cuts timestamptz[], until timestamptz, of_project text)
 	RETURNS TABLE (at timestamptz, balance numeric)
@@ -257,7 +257,7 @@ CREATE FUNCTION yquota_internal.past_balances(
 		ORDER BY point.at;
 	END;
 COMMENT ON FUNCTION yquota_internal.past_balances(yquota_internal.report_part[], timestamptz[], timestamptz, text) IS
-	'What projects had left together at instants up to a last one; spendings reach to the clock';
+	'Credit that projects together had left at instants up to a last one; spendings reach to the clock';
 REVOKE ALL ON FUNCTION yquota_internal.past_balances(yquota_internal.report_part[], timestamptz[], timestamptz, text) FROM PUBLIC;
 
 -- The band of charging/570_forecast.sql; credit does not come back, nor does the band.
@@ -276,7 +276,7 @@ CREATE FUNCTION yquota_internal.report_forecast(
 									ELSE 1.645 * deviation * sqrt(later.days + later.days ^ 2 / report_forecast.days) END) AS spread (amount);
 	END;
 COMMENT ON FUNCTION yquota_internal.report_forecast(timestamptz, timestamptz, numeric, bigint, numeric, numeric) IS
-	'What will be left of credit that is spent with a mean and a standard deviation per day, and the range of that';
+	'Rest of credit that is spent with a mean and a standard deviation per day, and its range';
 REVOKE ALL ON FUNCTION yquota_internal.report_forecast(timestamptz, timestamptz, numeric, bigint, numeric, numeric) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.balance_chart(
@@ -375,7 +375,7 @@ CREATE FUNCTION yquota_internal.report_applications("from" timestamptz, "to" tim
 COMMENT ON FUNCTION yquota_internal.report_applications(timestamptz, timestamptz, text) IS 'Table of the dearest applications';
 REVOKE ALL ON FUNCTION yquota_internal.report_applications(timestamptz, timestamptz, text) FROM PUBLIC;
 
--- Of all projects, those that name none included, only to whoever reads all.
+-- Of all projects, containers without a project included, only for roles that read all.
 CREATE FUNCTION yquota_internal.report_trouble("from" timestamptz, "to" timestamptz, of_project text, zone text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -406,7 +406,7 @@ CREATE FUNCTION yquota_internal.report_html_as_owner("from" timestamptz, "to" ti
 	RETURNS text
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	-- compiling takes longer than what is compiled
+	-- compiling takes longer than the query
 	SET jit = off
 	AS $$
 DECLARE
@@ -469,7 +469,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.report_html_as_owner(timestamptz, timestamptz, text) IS
-	'What report_html() returns to whoever calls it';
+	'The result of report_html() for the calling role';
 REVOKE ALL ON FUNCTION yquota_internal.report_html_as_owner(timestamptz, timestamptz, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.report_html("from" timestamptz, "to" timestamptz, project text DEFAULT NULL)
@@ -477,5 +477,5 @@ CREATE FUNCTION yquota.report_html("from" timestamptz, "to" timestamptz, project
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.report_html(timestamptz, timestamptz, text) IS
-	'A window as one HTML page with charts, of one project or all that whoever asks may see';
+	'A window as one HTML page with charts, of one project or of all that the calling role may see';
 REVOKE ALL ON FUNCTION yquota.report_html(timestamptz, timestamptz, text) FROM PUBLIC;

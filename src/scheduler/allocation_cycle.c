@@ -32,7 +32,7 @@
 /* When a cycle has changed more applications, other sessions load the cluster anew. */
 #define MOST_CHANGES 2000
 
-/* -- what was to be done since the last one ------------------------------------ */
+/* -- work that is due since the last cycle --------------------------------- */
 
 /* Reservations of nodes that went, or have another label now (cs-semantics 5.7). */
 static void
@@ -56,7 +56,7 @@ drop_void_reservations(const YqHierarchy *hierarchy)
 	yq_change_log_end_own();
 }
 
-/* Ids of ACTIVE applications whose application masters have lost their containers. */
+/* Ids of ACTIVE applications without the container of their application master. */
 static List *
 find_lost_masters(void)
 {
@@ -128,7 +128,7 @@ check_unknown_nodes(const YqAllocationCycle *cycle, const YqCluster *cluster)
 		check_nodes(unknown, count);
 }
 
-/* While events wait to be charged nobody knows what is used. */
+/* While events wait to be charged, usage is unknown. */
 static void
 check_charging(void)
 {
@@ -235,7 +235,7 @@ run_dry(const YqAllocationCycle *cycle)
 	return loaded;
 }
 
-/* True when the session knew the nodes that there are, and what they are. */
+/* True when the session knew the present nodes and their state. */
 static bool
 prepare(const YqAllocationCycle *cycle)
 {
@@ -247,7 +247,7 @@ prepare(const YqAllocationCycle *cycle)
 	return knew_nodes;
 }
 
-/* While others decide, what they have decided before can be read. */
+/* While another cycle decides, earlier decisions can be read. */
 static void
 take_lock(const YqAllocationCycle *cycle)
 {

@@ -20,13 +20,13 @@ typedef struct YqAllocationCycle
 } YqAllocationCycle;
 
 /*
- * Decide and, unless it is dry, write down; the decisions, and who was passed over,
- * are in the cluster.  A node that there is none of is ERRCODE_UNDEFINED_OBJECT; to
- * one that is not RUNNING nothing is assigned.
+ * Decide and, unless it is dry, record the decisions; these, and skipped
+ * applications, are in the cluster.  An unknown node is
+ * ERRCODE_UNDEFINED_OBJECT; a node that is not RUNNING gets no container.
  *
- * Unless it is dry, allocations that nobody has acknowledged in time are released
- * first (expiry.h).  A cycle over all nodes also notices application masters whose containers
- * are gone: their applications begin anew.
+ * Unless it is dry, allocations that were not acknowledged in time are released
+ * first (expiry.h).  A cycle over all nodes also notices application masters
+ * whose containers are gone: their applications begin anew.
  */
 extern YqLoadedCluster *yq_allocation_cycle_run(const YqAllocationCycle *cycle);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * assign_containers.h
- *	  Who gets the free resources of a node (cs-semantics 5).
+ *	  Assigning the free resources of a node (cs-semantics 5).
  *
  *-------------------------------------------------------------------------
  */
@@ -11,10 +11,10 @@
 #include "scheduler/state/cluster.h"
 
 /*
- * Do what the scheduler does when a node reports: fulfil its reservation, or
- * assign containers until a limit per heartbeat or "most" of them is reached (-1:
- * only the former).  Decisions are appended to the cluster's, whose state follows
- * them.  Returns how many containers start.
+ * Handle a heartbeat of a node: fulfil its reservation, or assign containers
+ * until a limit per heartbeat or "most" of them is reached (-1: only the
+ * former).  Decisions are appended to the cluster's, whose state follows them.
+ * Returns how many containers start.
  */
 extern int	yq_assign_node(YqCluster *cluster, YqClusterNode *node, int most);
 

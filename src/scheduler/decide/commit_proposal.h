@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * commit_proposal.h
- *	  Taking what the allocator proposes, if it is acceptable (cs-semantics 5.8).
+ *	  Accepting or refusing proposals of the allocator (cs-semantics 5.8).
  *
- * Limits are checked again here, and more strictly than while searching down the
- * hierarchy: of several resource types, every one has to fit.  What is accepted
- * is taken from the cluster at once and becomes a decision.
+ * Limits are checked again here, and more strictly than while searching down
+ * the hierarchy: of several resource types, every one has to fit.  An accepted
+ * proposal changes the cluster at once and becomes a decision.
  *
  *-------------------------------------------------------------------------
  */

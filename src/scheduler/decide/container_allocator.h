@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * container_allocator.h
- *	  What an application gets of a node (cs-semantics 5.6; where Hadoop 3.4.1
- *	  differs from earlier ones, it is as in 3.4.1).
+ *	  Allocating a container of an application on a node (cs-semantics 5.6;
+ *	  where Hadoop 3.4.1 differs from earlier ones, it is as in 3.4.1).
  *
- * Nothing is taken here: what should be is a proposal, which commit_proposal.h accepts or
- * not.  Only counters of the request keys change, as they do in Hadoop, whatever
- * becomes of the proposal.
+ * Nothing is allocated here: the result is a proposal, which commit_proposal.h
+ * accepts or not.  Only counters of the request keys change, as in Hadoop, for
+ * refused proposals, too.
  *
  *-------------------------------------------------------------------------
  */
@@ -49,7 +49,7 @@ extern YqOutcome yq_allocator_assign(YqCluster *cluster, YqClusterApplication *a
 extern YqOutcome yq_allocator_fulfil(YqCluster *cluster, YqClusterNode *node,
 									 const YqLimits *limits, YqProposal *proposal);
 
-/* What a key asks for of a node or rack, or NULL. */
+/* The request of a key for a node or rack, or NULL. */
 extern YqAsk *yq_ask_of(const YqRequestKey *key, YqName name);
 
 #endif							/* YQ_CONTAINER_ALLOCATOR_H */

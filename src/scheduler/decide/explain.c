@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * explain.c
- *	  Noting who was passed over, and by which limit.
+ *	  Noting skipped queues and applications, with the limit.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * explain.h
- *	  Noting who was passed over, and by which limit.
+ *	  Noting skipped queues and applications, with the limit.
  *
  * Nothing is noted unless the cluster explains.  Amounts are copied.
  *
