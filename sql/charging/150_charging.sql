@@ -578,7 +578,7 @@ CREATE TRIGGER keep BEFORE UPDATE OF name OR DELETE ON yquota.project
 
 --
 -- Sessions remember which projects exist, the labels of nodes, and that no
--- event waits for its START (src/charging/directory.h)
+-- event waits for its START (src/charging/name_cache.h)
 --
 CREATE FUNCTION yquota_internal.signal_change() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE

@@ -145,7 +145,7 @@ settle_finish(YqSettler *settler, const YqEvent *event)
 	if (!find_running(settler, event, &container) ||
 		event->occurred_at < container.settled_at ||
 		container.settled_at < yq_timeline_last_period_end() ||
-		/* what the end of the period settled becomes the last charge */
+		/* the charge at the end of the period becomes the last charge */
 		event->occurred_at == yq_timeline_last_period_end())
 		return false;
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * balance_sql.c
- *	  What running containers owe and cost per second, as SQL aggregates.
+ *	  Accruals and burn rates of running containers, as SQL aggregates.
  *
  * A balance adds up hundreds or thousands of rate classes.  Both sums share one
  * state, which PostgreSQL computes once when both are asked for:
@@ -9,9 +9,9 @@
  *	  accrued	sum of weight x cost of the class from reference_at to "at"
  *	  rate		sum of weight x credits per second of the class at "at"
  *
- * A row is one class with its weight, or a packed list of them.  What they
- * accrued before reference_at, or owe since later, is no business of these
- * aggregates: the reader subtracts accrual bases.
+ * A row is one class with its weight, or a packed list of them.  These
+ * aggregates ignore accruals before reference_at and later starts: the reader
+ * subtracts accrual bases.
  *
  *-------------------------------------------------------------------------
  */

@@ -13,7 +13,7 @@
 #include "catalog/dependency.h"
 #include "catalog/pg_type_d.h"
 #include "charging/books.h"
-#include "charging/directory.h"
+#include "charging/name_cache.h"
 #include "commands/sequence.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -478,11 +478,11 @@ project_exists(YqBooks *books, const text *project)
 bool
 yq_books_know_project(YqBooks *books, const text *project)
 {
-	if (yq_directory_has_project(project))
+	if (yq_name_cache_has_project(project))
 		return true;
 	if (project_exists(books, project))
 	{
-		yq_directory_note_project(project);
+		yq_name_cache_note_project(project);
 		return true;
 	}
 	if (!yq_auto_create_project || VARSIZE_ANY_EXHDR(project) == 0)
@@ -498,7 +498,7 @@ yq_books_label_of(YqBooks *books, const text *node)
 	TupleTableSlot *slot;
 	text	   *label = NULL;
 
-	if (node == NULL || yq_directory_has_node(node, &label))
+	if (node == NULL || yq_name_cache_has_node(node, &label))
 		return label;
 
 	finder = open_finder(books, &books->node_finder, YQ_NODE, "node_pkey");
@@ -512,7 +512,7 @@ yq_books_label_of(YqBooks *books, const text *node)
 											   yq_column(yq_index_scan_relation(finder), "label"),
 											   &isnull));
 	}
-	yq_directory_note_node(node, label);
+	yq_name_cache_note_node(node, label);
 	return label;
 }
 

@@ -1,18 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * books.h
- *	  The books, open for one statement: what running and settled containers
- *	  look like in tables, and the handles to read and write them.
+ *	  The books, open for one statement: rows of running and settled containers,
+ *	  and the handles to read and write them.
  *
  * Everything is allocated in books->context and goes with it; handles are
  * opened when first needed and closed by yq_books_close(), which also posts
  * the statement's counters.
  *
  * Locking: a running container is claimed by inserting its row (the unique
- * index decides) and given up by deleting it; a change replaces the row.
- * Whoever changes the books of a container that is not running inserts a row
- * and deletes it at once.  Containers are processed in the order of their ids,
- * so that statements wait for each other in one direction.
+ * index decides) and given up by deleting it; a change replaces the row.  A
+ * transaction that changes the books of a container that is not running inserts
+ * a row and deletes it at once.  Containers are processed in the order of their
+ * ids, so that statements wait for each other in one direction.
  *
  *-------------------------------------------------------------------------
  */

@@ -128,8 +128,8 @@ yq_sql_void_containers(PG_FUNCTION_ARGS)
 }
 
 /*
- * Take the rows of containers up to an id, or all that there are (NULL), out
- * of the table.  What the index leaves out is taken with the last.
+ * Take the rows of containers up to an id, or all (NULL), out of the table.
+ * Rows that the index leaves out are taken with the last call.
  */
 static void
 take_rows(text *last_id, Tuplestorestate *rows)
@@ -161,7 +161,7 @@ take_rows(text *last_id, Tuplestorestate *rows)
 
 /*
  * charge_deferred_through(last_id text) returns (charged bigint, set_aside
- * bigint): charge what was deferred of containers up to an id, or all (NULL).
+ * bigint): charge deferred events of containers up to an id, or all (NULL).
  */
 Datum
 yq_sql_charge_deferred_through(PG_FUNCTION_ARGS)

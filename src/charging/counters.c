@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * counters.c
- *	  Summing up what a statement changes in the counters.
+ *	  Summing up a statement's changes of the counters.
  *
  * Every text and vector that a sum is about is interned first, so that sums
  * are found by pointers, however long the names are.
@@ -93,8 +93,8 @@ hash_value(const struct varlena *value)
 /* -- sums ---------------------------------------------------------------- */
 
 /*
- * What a sum is about: interned values, the same one wherever they are equal,
- * and NULL for null.  What does not matter for a kind of sum is NULL or zero.
+ * The key of a sum: interned values, the same pointer for equal ones, and NULL
+ * for null.  Fields that do not matter for a kind of sum are NULL or zero.
  */
 typedef struct SumKey
 {

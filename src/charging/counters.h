@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * counters.h
- *	  What a statement changes in the counters, posted as appended deltas.
+ *	  Changes of the counters by a statement, posted as appended deltas.
  *
  * Charged credits per project, running containers per project and rate class,
  * usage per queue, label, user and execution type, usage per node, events per
  * feed.  A statement sums its changes up in memory and appends the sums to
- * yquota_internal.counter_delta: nobody waits for anybody (DESIGN 1.5).  A
- * statement about one container needs a single row.
+ * yquota_internal.counter_delta: no transaction waits for another one (DESIGN
+ * 1.5).  A statement about one container needs a single row.
  *
  * Memory is bounded: sums are posted early when there are many.
  *
@@ -29,7 +29,7 @@ extern YqCounters *yq_counters_create(int64 pricing_version, TimestampTz recorde
 extern void yq_counters_charge(YqCounters *counters, const text *project,
 							   const YqWide *amount);
 
-/* What a project had spent before an instant is as it was, and later it may differ. */
+/* Spending of a project from an instant on has changed; earlier spending has not. */
 extern void yq_counters_changed_from(YqCounters *counters, const text *project, TimestampTz from);
 
 /*
@@ -41,14 +41,13 @@ extern void yq_counters_accrue(YqCounters *counters, const text *project,
 							   TimestampTz settled_at, uint64 weight,
 							   const YqWide *accrual_base, int sign);
 
-/* The same for what it holds. */
+/* Count the usage of a container that came or went. */
 extern void yq_counters_use(YqCounters *counters, const text *queue, const text *label,
 							const text *username, const text *node,
 							Oid execution_type, const YqResource *allocation, int sign);
 
 /*
- * An event arrived.  What has no occurred_at, or one that is no good, is only
- * counted.
+ * An event arrived.  An event without a valid occurred_at is only counted.
  */
 extern void yq_counters_feed(YqCounters *counters, const text *source,
 							 bool has_occurred_at, TimestampTz occurred_at,

@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * credit_sql.c
- *	  What remains of a project's credit, for decisions about it.
+ *	  The rest of a project's credit, for decisions about it.
  *
  * Decisions about the credit of one project wait for each other to the end of
- * the transaction, and read what is committed then, whatever the isolation
- * level: of two who want the last credit one gets it.  The lock is an object
- * lock of yquota.hold, the object a hash of the project's name, as pg_locks
- * shows it.  Charging does not know of it.
+ * the transaction, and read the newest committed state, at every isolation
+ * level: of two transactions that want the last credit one gets it.  The lock
+ * is an object lock of yquota.hold, the object a hash of the project's name, as
+ * pg_locks shows it.  Charging does not know of it.
  *
  * A sub-project spends the credit of its ancestors as well, so that they are
- * locked before it, the root first: whoever has the lock of the root is the only
- * one in the whole family, and nobody waits in a circle.
+ * locked before it, the root first: the transaction with the lock of the root
+ * is the only one in the whole family, so no transactions wait in a circle.
  *
  *-------------------------------------------------------------------------
  */
@@ -79,7 +79,7 @@ lock_ancestors(Datum project)
 	SPI_finish();
 }
 
-/* What is available by the newest committed state; NULL when nothing limits it. */
+/* Available credit by the newest committed state; NULL when it is not limited. */
 static Numeric
 read_available(Datum project)
 {

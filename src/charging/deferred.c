@@ -5,18 +5,18 @@
  *
  * With yquota.charging = deferred the door copies the rows of a statement to
  * yquota_internal.deferred_event, in the transaction that puts them into the
- * log, and does nothing else.  That must succeed when it is charging that is
- * broken: no timeline, counter or row of the books is looked at, nor is what
- * the rows say.  The log could not tell later which of its rows are left: it
- * has neither keys nor indexes, and may be sealed.
+ * log, and does nothing else.  That must succeed also when charging fails: it
+ * reads no timeline, counter or row of the books, nor the content of the rows.
+ * The log could not tell later which of its rows are left: it has neither keys
+ * nor indexes, and may be sealed.
  *
  * Each statement takes a number from a sequence, and so its rows can be
  * charged later in the order in which they came.
  *
- * A row of deferred_event goes when it is charged, in the same transaction.
- * Who charges deferred events holds a lock on the table that nobody shares
- * (ShareUpdateExclusiveLock; statements that add rows do not mind it); see
- * yquota.charge_deferred().
+ * A row of deferred_event goes when it is charged, in the same transaction.  A
+ * transaction that charges deferred events holds a lock on the table that no
+ * other one shares (ShareUpdateExclusiveLock, which statements that add rows do
+ * not wait for); see yquota.charge_deferred().
  *
  *-------------------------------------------------------------------------
  */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * door.c
- *	  The trigger of yquota.container_event: every lifecycle event comes in
+ *	  The trigger of yquota.container_event: every lifecycle event is charged
  *	  here.
  *
  * AFTER INSERT, once per statement, over its transition table.  The rows are
@@ -13,8 +13,8 @@
  * With yquota.charging = deferred the rows are kept instead, and charged later
  * the same way, those of many statements at once; see deferred.c.
  *
- * The trigger runs as whoever inserts, and writes tables which that role has
- * no rights on; it therefore refuses to serve any table but its own.
+ * The trigger runs as the inserting role, and writes tables on which that role
+ * has no privileges; it therefore refuses to serve any table but its own.
  *
  *-------------------------------------------------------------------------
  */
@@ -223,7 +223,7 @@ close_source(EventSource *source)
 		tuplesort_end(source->sort);
 }
 
-/* The next event, in the slot whose turn it is; false at the end. */
+/* Read the next event into the slot that is next in turn; false at the end. */
 static bool
 next_event(Door *door, YqEvent *event)
 {
@@ -244,7 +244,7 @@ next_event(Door *door, YqEvent *event)
 
 /* -- settling ------------------------------------------------------------ */
 
-/* What lacks its START may have overtaken it. */
+/* An event without its START may have overtaken it. */
 static void
 raise_bad_event(const YqEvent *event, const YqProblem *problem)
 {
@@ -282,8 +282,8 @@ note_mark(Door *door, const YqEvent *event)
 }
 
 /*
- * Append the charged-through mark.  Rows are never updated, so that nobody
- * waits for whoever sent the mark before.
+ * Append the charged-through mark.  Rows are never updated, so that no
+ * transaction waits for an earlier mark.
  */
 static void
 post_mark(Door *door)
@@ -304,9 +304,9 @@ post_mark(Door *door)
 }
 
 /*
- * When the clock has stepped back, what the books have of a running container may
- * lie ahead of it.  There, or at the next instant, the container can still change
- * and end; otherwise nobody could free it until the clock has come round.
+ * When the clock has stepped back, the books of a running container may lie
+ * ahead of it.  There, or at the next instant, the container can still change
+ * and end; otherwise it could not end until the clock has caught up.
  */
 static TimestampTz
 latest_instant(Door *door, const YqEvent *event)
@@ -405,9 +405,9 @@ is_known(Door *door, const text *container_id)
 }
 
 /*
- * Whether events of one container, in this order, come to the same whatever
- * the order in which they arrived.  Each must be said once.  So must the START:
- * when it is not what came first, it must not be known already.
+ * Whether events of one container, in this order, have the same result in every
+ * order of arrival.  Each must occur once.  So must the START: when it did not
+ * come first, it must not be known already.
  */
 static bool
 is_plain_life(Door *door, const YqEvent *const *events, int count, int64 first_arrival)
@@ -495,7 +495,7 @@ settle_group(Door *door, YqEvent *event, MemoryContext group_context)
 			room *= 2;
 			events = repalloc(events, sizeof(YqEvent *) * room);
 		}
-		/* only the copy: what the slots hold must outlive the group */
+		/* only the copy: values in the slots must outlive the group */
 		MemoryContextSwitchTo(group_context);
 		events[count++] = yq_event_copy(&next);
 		MemoryContextSwitchTo(old_context);

@@ -21,8 +21,8 @@ typedef struct YqDoorResult
 /*
  * Charge the events of rows that begin with the columns of container_event.
  * "arrival" is the attribute number of a bigint that tells statements apart, in
- * the order in which they came: the books then become what they would be had
- * each statement been charged by itself.  0 when all rows came in one.
+ * the order in which they came: the books are then the same as if each
+ * statement had been charged by itself. 0 when all rows came in one.
  *
  * Bad events are raised or set aside, as yquota.on_bad_event says.  The rows are
  * read from the beginning, twice; the caller holds the lock on container_event

@@ -13,7 +13,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-/* Bytes of a container id: an index entry holds it whatever it consists of. */
+/* Bytes of a container id: an index entry holds any id of this length. */
 #define MAX_ID_LENGTH 2600
 
 static const char *const kind_names[YQ_EVENT_KINDS] = {

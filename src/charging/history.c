@@ -180,9 +180,9 @@ was_repeated_with(const YqHistory *history, const YqResource *allocation)
 
 /*
  * When a START that comes with a new allocation changes it: as it arrives, but
- * behind everything that is known, so that it never moves what has been charged
- * (DESIGN 3, "Identity").  The clock may have gone back, or an UPDATE lie ahead
- * of it.  One that arrived earlier and was set aside keeps its place.
+ * after every known event, so that it never moves a charge (DESIGN 3,
+ * "Identity").  The clock may have gone back, or an UPDATE lie ahead of it.
+ * One that arrived earlier and was set aside keeps its place.
  */
 static TimestampTz
 instant_of_repeated_start(const YqHistory *history, const YqEvent *event)
@@ -280,8 +280,8 @@ is_smaller_status(const YqEvent *event, const YqHistory *history)
 }
 
 /*
- * The earliest FINISH ends a container, whichever source sent it and in whatever order
- * (DESIGN 3).  The UPDATEs behind it are no part of the history any more.
+ * The earliest FINISH ends a container, from any source and in any order
+ * (DESIGN 3).  Later UPDATEs are no part of the history any more.
  */
 static YqMerge
 merge_finish(YqHistory *history, const YqEvent *event, YqProblem **problem)
@@ -316,7 +316,7 @@ yq_history_merge(YqHistory *history, const YqEvent *event, YqProblem **problem)
 	return merge_finish(history, event, problem);
 }
 
-/* Where segments are put, and what none of them crosses. */
+/* The list of segments, and the period ends that no segment crosses. */
 typedef struct SegmentList
 {
 	const TimestampTz *period_ends;

@@ -22,7 +22,7 @@ PG_FUNCTION_INFO_V1(yq_sql_merge_weights);
 #define MAX_WEIGHT_BYTES 19
 #define MAX_ENTRY_BYTES (MAX_DIFFERENCE_BYTES + MAX_WEIGHT_BYTES)
 
-/* What the last byte of a weight of that length may be: two of 128 bits. */
+/* The largest last byte of a weight of that length: two of 128 bits. */
 #define MAX_LAST_BYTE 3
 
 /* -- reading ------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * report_sql.c
- *	  What reports ask of every row of the ledger.
+ *	  A function that reports call for every row of the ledger.
  *
  *-------------------------------------------------------------------------
  */

@@ -173,7 +173,7 @@ yq_reported_end_note(YqBooks *books, const YqHistory *history,
 	if (history->finished)
 	{
 		found = find_noted(books, history->container_id, &known, ends, end_count);
-		/* what no row is of is a feed's */
+		/* an end without a row is a feed's */
 		if (!known.is_noted)
 			add_end(ends, &end_count, &known);
 	}

@@ -20,8 +20,8 @@
 extern void yq_reported_end_note_own(YqBooks *books, const YqEvent *finish);
 
 /*
- * Note what accepted events, in the order of time, report of the end of a
- * container of which "history" is what was known before.
+ * Note the end of a container that accepted events, in the order of time,
+ * report; "history" is the state before them.
  */
 extern void yq_reported_end_note(YqBooks *books, const YqHistory *history,
 								 const YqEvent *const *events, int count);

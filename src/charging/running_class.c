@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * running_class.c
- *	  The rate classes that running totals call by number.
+ *	  Numbers of rate classes in running totals.
  *
- * A number means the same for ever once it is committed, so what is remembered
- * is never checked again, except that a transaction's own numbers may be given
- * to other classes after it is rolled back: those are forgotten at the next
+ * A number means the same for ever once it is committed, so cached numbers are
+ * never checked again, except that a transaction's own numbers may be given to
+ * other classes after it is rolled back: those are forgotten at the next
  * refresh.
  *
  *-------------------------------------------------------------------------

@@ -13,7 +13,7 @@
 
 #include "pricing/rate_class.h"
 
-/* To be called at the start of whatever reads running totals. */
+/* Called at the start of every function that reads running totals. */
 extern void yq_running_class_refresh(void);
 
 /*

@@ -4,10 +4,10 @@
  *	  From accepted events to the books: the rule.
  *
  * A container's books are loaded, its history is put together, events are
- * merged into it, and a plan is made of what the books should say.  Only if
- * that differs from what they do say is the container claimed (by deleting its
- * row, or by a row put in for a moment when it is not running) and the plan
- * carried out; should somebody else have been faster, all begins anew.
+ * merged into it, and a plan of the right books is made.  Only if it differs
+ * from the present books is the container claimed (by deleting its row, or by a
+ * row put in for a moment when it is not running) and the plan carried out;
+ * when another transaction was faster, all begins anew.
  *
  * Loading is in settle_load.c.
  *
@@ -27,19 +27,19 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-/* What is to be done about it. */
+/* The changes of the books. */
 typedef struct BooksPlan
 {
 	int			charge_count;
-	YqCharge   *charges;		/* what the ledger should hold in effect */
-	bool	   *is_posted;		/* per charge: it does already */
+	YqCharge   *charges;		/* charges that the ledger should have in effect */
+	bool	   *is_posted;		/* per charge: the ledger has it already */
 	bool	   *stays;			/* per loaded row: it should */
 	bool		runs;
 	YqContainer container;		/* when it runs */
 	bool		container_changes;
 } BooksPlan;
 
-/* What one attempt leaves to the next. */
+/* The state that one attempt leaves to the next. */
 typedef struct Attempt
 {
 	bool		claimed;		/* the container, which does not run, is ours */
@@ -72,7 +72,7 @@ compare_in_merge(const void *a, const void *b)
 	return (int) left->kind - (int) right->kind;
 }
 
-/* What is wrong with an event in the light of the configuration, or NULL. */
+/* The problem of an event by the configuration, or NULL. */
 static YqProblem *
 check_in_context(YqBooks *books, const YqHistory *history, const YqEvent *event)
 {
@@ -135,7 +135,7 @@ charge_of_segment(const YqHistory *history, const YqSegment *segment)
 	return charge;
 }
 
-/* What the ledger should hold in effect; false when an amount does not fit. */
+/* Plan the charges that the ledger should have in effect; false when an amount does not fit. */
 static bool
 plan_charges(YqBooks *books, const YqHistory *history, BooksPlan *plan)
 {
@@ -183,9 +183,9 @@ charge_equal(const YqCharge *a, const YqCharge *b)
 }
 
 /*
- * Pair what is in effect with what should be; true when they agree.  Both tend
- * to be in the order of time, so the search for a partner begins behind the
- * one found last.
+ * Pair present charges with planned ones; true when they agree.  Both tend to
+ * be in the order of time, so the search for a partner begins behind the one
+ * found last.
  */
 static bool
 compare_ledger(const YqContainerBooks *loaded, BooksPlan *plan)
@@ -228,7 +228,7 @@ planned_charges(const YqContainerBooks *loaded, const BooksPlan *plan)
 	return number;
 }
 
-/* What its row should be while it runs; false when its accrual does not fit. */
+/* Plan the row of a running container; false when its accrual does not fit. */
 static bool
 plan_container(YqBooks *books, const YqContainerBooks *loaded,
 			   const YqHistory *history, BooksPlan *plan)
@@ -264,7 +264,7 @@ plan_container(YqBooks *books, const YqContainerBooks *loaded,
 	return true;
 }
 
-/* What the books should say of a history; false when an amount does not fit. */
+/* Plan the books of a history; false when an amount does not fit. */
 static bool
 make_plan(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *history,
 		  BooksPlan *plan)
@@ -275,8 +275,8 @@ make_plan(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *histo
 }
 
 /*
- * Merge events one at a time, and leave out those with which an amount would not
- * fit: the START of what cannot be paid, or what ends a stretch that cannot.
+ * Merge events one at a time, and leave out those with which an amount would
+ * not fit: a START whose cost does not fit, or the end of such a segment.
  */
 static void
 merge_what_fits(YqBooks *books, const YqContainerBooks *loaded, YqHistory *history,
@@ -314,9 +314,9 @@ merge_what_fits(YqBooks *books, const YqContainerBooks *loaded, YqHistory *histo
 /* -- carrying out -------------------------------------------------------- */
 
 /*
- * Claim the container, so that its books change by nobody else's hand until
- * the end of the transaction.  False when they have changed since they were
- * loaded, or have to be loaded again now that it is claimed.
+ * Claim the container, so that no other transaction changes its books until the
+ * end of this one.  False when they have changed since they were loaded, or
+ * have to be loaded again now that it is claimed.
  */
 static bool
 claim_container(YqSettler *settler, const YqContainerBooks *loaded, const BooksPlan *plan,
@@ -425,7 +425,8 @@ count_change(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *hi
 }
 
 /*
- * Carry a plan out.  False, with nothing done, when somebody else was faster.
+ * Carry a plan out.  False, with nothing done, when another transaction was
+ * faster.
  */
 static bool
 carry_out(YqSettler *settler, const YqContainerBooks *loaded, const YqHistory *history,
@@ -456,13 +457,16 @@ carry_out(YqSettler *settler, const YqContainerBooks *loaded, const YqHistory *h
 static bool
 take_back_waiting(YqBooks *books, const YqEvent *event)
 {
-	/* who finds that nothing waits now must forget it when we roll back */
+	/*
+	 * a session that caches now that no event waits must drop this when this
+	 * transaction rolls back
+	 */
 	yq_catalog_signal_change(YQ_EVENT_REJECT);
 	return yq_claim_delete_unlocked(yq_index_scan_relation(yq_books_waiting(books)),
 						 (ItemPointer) &event->reject_tid);
 }
 
-/* What waits for a START that has been refused goes on waiting. */
+/* Events that wait for a refused START go on waiting. */
 static void
 report_bad_events(YqSettler *settler, const BadEvent *bad_events, int count, bool started,
 				  bool has_taken)
@@ -496,7 +500,7 @@ note_ends(YqBooks *books, const YqHistory *known, const YqEvent **events, int co
 	yq_reported_end_note(books, known, events, good);
 }
 
-/* Events that waited and were known, or are being dealt with by somebody else. */
+/* Waiting events that were known, or that another transaction is handling. */
 static void
 forget_waiting(YqBooks *books, const Attempt *attempt)
 {
@@ -505,9 +509,9 @@ forget_waiting(YqBooks *books, const Attempt *attempt)
 }
 
 /*
- * Take the events that waited, before the books say anything of them: somebody
- * may be discarding one.  The container is claimed first, as by who voids it.
- * False when all has to begin anew, with what is ours then.
+ * Take the waiting events before the books include them: another transaction
+ * may be discarding one.  The container is claimed first, as for a void.  False
+ * when all has to begin anew, with the events taken then.
  */
 static bool
 take_waiting(YqSettler *settler, const YqContainerBooks *loaded, Attempt *attempt)
@@ -542,8 +546,8 @@ take_waiting(YqSettler *settler, const YqContainerBooks *loaded, Attempt *attemp
 }
 
 /*
- * One attempt; false when somebody else has changed the container meanwhile.
- * "corrected" tells whether the books were changed.
+ * One attempt; false when another transaction has changed the container
+ * meanwhile.  "corrected" tells whether the books were changed.
  */
 static bool
 try_to_settle(YqSettler *settler, text *container_id,
@@ -660,8 +664,8 @@ sum_in_effect(const YqContainerBooks *loaded, YqWide *sum)
 }
 
 /*
- * One attempt; false when somebody else has changed the container meanwhile.
- * The plan is that there is nothing of it.
+ * One attempt; false when another transaction has changed the container
+ * meanwhile.  The plan is empty books.
  */
 static bool
 try_to_void(YqSettler *settler, text *container_id, YqVoided *voided, bool *claimed)

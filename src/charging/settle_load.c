@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * settle_load.c
- *	  What the tables hold of one container, put together into its history.
+ *	  Loading the rows of one container into its history.
  *
  * Everything is copied out of slots into the current memory context.
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * spend_grants_sql.c
- *	  What is left of the grants of a project, and what those that expired lost.
+ *	  Rests of the grants of a project, and losses of those that expired.
  *
  * The grants that can be spent lie in a heap, the one that expires first on
  * top: it pays first, and it is the next one to expire.  Each grant enters the
@@ -64,9 +64,9 @@ typedef struct Credit
 	Grant	  **by_leave;		/* the same in the order of leaves_at */
 	int			begun;			/* so many of by_begin */
 	int			left;			/* so many of by_leave */
-	binaryheap *valid;			/* what can be spent, and what was until it left */
+	binaryheap *valid;			/* grants that can be spent, and those that could until they left */
 	Numeric		zero;
-	Numeric		owed;			/* what no grant has paid yet */
+	Numeric		owed;			/* spending that no grant has paid yet */
 } Credit;
 
 static Numeric
@@ -188,7 +188,7 @@ next_grant(Credit *credit)
 	return NULL;
 }
 
-/* Pay what is owed from the grants that can be spent. */
+/* Pay owed spending from the grants that can be spent. */
 static void
 pay(Credit *credit)
 {
@@ -221,7 +221,7 @@ expire_grants(Credit *credit, TimestampTz instant)
 	}
 }
 
-/* What left had paid for something: that is owed again. */
+/* Spending that a leaving grant had paid is owed again. */
 static void
 leave_grants(Credit *credit, TimestampTz instant)
 {
@@ -273,8 +273,8 @@ put_outcome(ReturnSetInfo *result, const Credit *credit, const Grant *grant, Tim
 }
 
 /*
- * spend_grants(grant_ids, amounts, begins, expires, leaves, instants, spent): what
- * has been spent by each instant, in ascending order, is paid by the grants that
+ * spend_grants(grant_ids, amounts, begins, expires, leaves, instants, spent):
+ * spending until each instant, in ascending order, is paid by the grants that
  * could be spent before it.
  */
 Datum
@@ -302,7 +302,7 @@ yq_sql_spend_grants(PG_FUNCTION_ARGS)
 		leave_grants(&credit, instant);
 		begin_grants(&credit, instant);
 	}
-	/* what has begun last pays what is still owed */
+	/* grants that have begun last pay owed spending */
 	pay(&credit);
 	for (int i = 0; i < credit.count; i++)
 		put_outcome((ReturnSetInfo *) fcinfo->resultinfo, &credit, &credit.grants[i],

@@ -20,7 +20,7 @@
 #include "access/xact.h"
 #include "charging/admit.h"
 #include "charging/append.h"
-#include "charging/directory.h"
+#include "charging/name_cache.h"
 #include "charging/posting.h"
 #include "charging/start_batch.h"
 #include "pricing/timeline.h"
@@ -257,13 +257,13 @@ does_anything_wait(YqBooks *books)
 {
 	YqIndexScan *waiting;
 
-	if (yq_directory_nothing_waits())
+	if (yq_name_cache_nothing_waits())
 		return false;
 	waiting = yq_books_waiting(books);
 	yq_index_scan_seek(waiting, NULL);
 	if (yq_index_scan_next(waiting) != NULL)
 		return true;
-	yq_directory_note_nothing_waits();
+	yq_name_cache_note_nothing_waits();
 	return false;
 }
 

@@ -1,13 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * verify_sql.c
- *	  What verify() asks of C: one call per ledger row, one per remembered
+ *	  The C functions of verify(): one call per ledger row, one per remembered
  *	  value (DESIGN 1.9; the queries are in sql/charging/430_verify.sql).
  *
- * Nothing of the path that charges is used here, only the evaluator of what an
- * allocation costs, which pricing_sql.c gives to SQL as well.  There it takes
- * three calls to tell whether a row of the ledger is right; the ledger being
- * long, here it takes one.
+ * They share no code with charging, only the evaluator of costs, which
+ * pricing_sql.c gives to SQL as well.  SQL needs three calls to check a row of
+ * the ledger; since the ledger is long, here it takes one.
  *
  *-------------------------------------------------------------------------
  */
@@ -72,8 +71,8 @@ dominant_is(FunctionCallInfo fcinfo, const char *dominant)
 
 /*
  * is_due(project, application_id, username, queue, execution_type, allocation,
- * from_at, to_at, amount, dominant): whether that is what such a stretch costs.
- * False when there is nothing to compare.
+ * from_at, to_at, amount, dominant): whether the amount is the cost of such a
+ * stretch.  False when there is nothing to compare.
  */
 Datum
 yq_sql_is_due(PG_FUNCTION_ARGS)
@@ -107,7 +106,7 @@ yq_sql_is_due(PG_FUNCTION_ARGS)
 
 /*
  * Step of the aggregate last_known: strict, so that it is called for values
- * that are not NULL only and each of them replaces what was known.
+ * that are not NULL only and each of them replaces the last value.
  */
 Datum
 yq_sql_last_known_step(PG_FUNCTION_ARGS)

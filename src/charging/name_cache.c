@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
- * directory.c
- *	  What a session remembers of projects, nodes and waiting events.
+ * name_cache.c
+ *	  Names of projects, nodes and waiting events that a session has cached.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,8 +9,8 @@
 
 #include "base/arguments.h"
 #include "base/bytes_table.h"
-#include "charging/directory.h"
 #include "charging/event.h"
+#include "charging/name_cache.h"
 #include "commands/trigger.h"
 #include "store/catalog.h"
 #include "utils/memutils.h"
@@ -28,45 +28,45 @@ typedef struct NameEntry
 } NameEntry;
 
 /* The names of one table. */
-typedef struct Directory
+typedef struct NameCache
 {
 	YqTable		table;
 	bool		is_watched;
 	bool		is_current;		/* taken back by a change of the table */
 	MemoryContext context;
 	HTAB	   *names;
-} Directory;
+} NameCache;
 
-static Directory projects = {.table = YQ_PROJECT};
-static Directory nodes = {.table = YQ_NODE};
-static Directory waiting = {.table = YQ_EVENT_REJECT};
+static NameCache projects = {.table = YQ_PROJECT};
+static NameCache nodes = {.table = YQ_NODE};
+static NameCache waiting = {.table = YQ_EVENT_REJECT};
 static bool nothing_waits = false;
 
 static void
-watch(Directory *directory)
+watch(NameCache *cache)
 {
-	if (directory->is_watched)
+	if (cache->is_watched)
 		return;
-	yq_catalog_on_change(directory->table, &directory->is_current);
-	yq_catalog_on_abort(&directory->is_current);
-	directory->is_watched = true;
+	yq_catalog_on_change(cache->table, &cache->is_current);
+	yq_catalog_on_abort(&cache->is_current);
+	cache->is_watched = true;
 }
 
 /* Forget the names if the table has changed. */
 static void
-refresh(Directory *directory)
+refresh(NameCache *cache)
 {
-	watch(directory);
-	if (directory->is_current && hash_get_num_entries(directory->names) < MAX_NAMES)
+	watch(cache);
+	if (cache->is_current && hash_get_num_entries(cache->names) < MAX_NAMES)
 		return;
-	if (directory->context == NULL)
-		directory->context = AllocSetContextCreate(CacheMemoryContext, "yquota directory",
+	if (cache->context == NULL)
+		cache->context = AllocSetContextCreate(CacheMemoryContext, "yquota cache",
 												   ALLOCSET_DEFAULT_SIZES);
-	directory->is_current = false;
-	MemoryContextReset(directory->context);
-	directory->names = yq_bytes_table_create("yquota directory", sizeof(NameEntry),
-											 directory->context);
-	directory->is_current = true;
+	cache->is_current = false;
+	MemoryContextReset(cache->context);
+	cache->names = yq_bytes_table_create("yquota cache", sizeof(NameEntry),
+											 cache->context);
+	cache->is_current = true;
 }
 
 static YqBytes
@@ -78,38 +78,38 @@ bytes_of(const text *value)
 }
 
 static void
-note(Directory *directory, const text *name, const text *label)
+note(NameCache *cache, const text *name, const text *label)
 {
 	MemoryContext old_context;
 	NameEntry  *entry;
 	text	   *kept_label;
 	bool		found;
 
-	if (!directory->is_current)
+	if (!cache->is_current)
 		return;
-	old_context = MemoryContextSwitchTo(directory->context);
+	old_context = MemoryContextSwitchTo(cache->context);
 	/* first, because an entry must not be left without it */
 	kept_label = yq_varlena_copy(label);
-	entry = yq_bytes_table_enter(directory->names, bytes_of(name), directory->context, &found);
+	entry = yq_bytes_table_enter(cache->names, bytes_of(name), cache->context, &found);
 	entry->label = kept_label;
 	MemoryContextSwitchTo(old_context);
 }
 
 bool
-yq_directory_has_project(const text *project)
+yq_name_cache_has_project(const text *project)
 {
 	refresh(&projects);
 	return yq_bytes_table_find(projects.names, bytes_of(project)) != NULL;
 }
 
 void
-yq_directory_note_project(const text *project)
+yq_name_cache_note_project(const text *project)
 {
 	note(&projects, project, NULL);
 }
 
 bool
-yq_directory_has_node(const text *node, text **label)
+yq_name_cache_has_node(const text *node, text **label)
 {
 	NameEntry  *entry;
 
@@ -121,13 +121,13 @@ yq_directory_has_node(const text *node, text **label)
 }
 
 void
-yq_directory_note_node(const text *node, const text *label)
+yq_name_cache_note_node(const text *node, const text *label)
 {
 	note(&nodes, node, label);
 }
 
 bool
-yq_directory_nothing_waits(void)
+yq_name_cache_nothing_waits(void)
 {
 	watch(&waiting);
 	if (!waiting.is_current)
@@ -137,14 +137,14 @@ yq_directory_nothing_waits(void)
 }
 
 void
-yq_directory_note_nothing_waits(void)
+yq_name_cache_note_nothing_waits(void)
 {
 	nothing_waits = waiting.is_current;
 }
 
 /*
  * Trigger of the tables above, for each row that matters: have all sessions
- * forget what they know of the table.
+ * drop their cached names of the table.
  */
 Datum
 yq_sql_signal_change(PG_FUNCTION_ARGS)
