@@ -18,6 +18,7 @@
 #include "scheduler/cache/cluster_cache.h"
 #include "scheduler/decide/assign_containers.h"
 #include "scheduler/decide/explain.h"
+#include "scheduler/decide/fruitless_search.h"
 #include "scheduler/record/apply.h"
 #include "scheduler/record/change_log.h"
 #include "scheduler/record/expiry.h"
@@ -166,6 +167,7 @@ assign(const YqAllocationCycle *cycle, const YqLoadedCluster *loaded)
 		if (left > 0)
 			left -= Min(started, left);
 	}
+	yq_fruitless_search_forget_all(cluster);
 }
 
 static void

@@ -15,6 +15,7 @@
 #include "scheduler/decide/assign_containers.h"
 #include "scheduler/decide/commit_proposal.h"
 #include "scheduler/decide/explain.h"
+#include "scheduler/decide/fruitless_search.h"
 #include "scheduler/state/order.h"
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
@@ -141,17 +142,38 @@ assign_in_order(Search *search, YqClusterQueue *leaf, YqLimits *limits, bool is_
 	return YQ_OUTCOME_NOTHING;
 }
 
-/* An explaining pass tells of all users at their limits, also of users whose applications ask for nothing. */
+/* The leaf has room without giving up a reservation, and the label of the node is asked for. */
+static YqOutcome
+assign_below_limit(Search *search, YqClusterQueue *leaf, YqLimits *limits)
+{
+	YqCluster  *cluster = search->cluster;
+	YqOutcome	outcome;
+
+	if (yq_fruitless_search_repeats(cluster, leaf, search->node, limits, &outcome))
+		return outcome;
+	yq_fruitless_search_begin(cluster, leaf, search->node, limits);
+	outcome = assign_in_order(search, leaf, limits, true);
+	yq_fruitless_search_end(leaf, outcome);
+	return outcome;
+}
+
+/* An explaining cycle tells of all users at their limits, also of users whose applications ask for nothing. */
 static YqOutcome
 assign_to_leaf(Search *search, YqClusterQueue *leaf, YqLimits *limits)
 {
 	YqCluster  *cluster = search->cluster;
-	bool		is_checked = false;
+	bool		is_below;
 
 	yq_cluster_order_leaf(cluster, leaf);
-	if (!cluster->explains && !yq_amounts_are_none(cluster->calculator, yq_at(cluster, leaf->reserved, 0)))
-		is_checked = yq_queue_may_assign(cluster, leaf, search->node->label, search->mode, nothing, limits);
-	return assign_in_order(search, leaf, limits, is_checked);
+	if (cluster->explains)
+		return assign_in_order(search, leaf, limits, false);
+	is_below = yq_queue_may_assign(cluster, leaf, search->node->label, search->mode, nothing, limits);
+	if (is_below && search->mode == YQ_RESPECT_EXCLUSIVITY)
+		return assign_below_limit(search, leaf, limits);
+	if (!is_below && yq_amounts_are_none(cluster->calculator, yq_at(cluster, leaf->reserved, 0)))
+		return YQ_OUTCOME_NOTHING;
+	yq_fruitless_search_count(leaf);
+	return assign_in_order(search, leaf, limits, is_below);
 }
 
 /* -- parents --------------------------------------------------------------- */
@@ -267,6 +289,7 @@ fulfil_reservation(Search *search)
 
 	yq_cluster_order_leaf(cluster, leaf);
 	yq_limits_set(cluster, &limits, cluster->hierarchy->totals[0]);
+	yq_fruitless_search_count(leaf);
 	outcome = yq_allocator_fulfil(cluster, search->node, &limits, &search->proposal);
 	if (!is_assignment(outcome) && outcome != YQ_OUTCOME_RELEASED)
 		return 0;

@@ -9,6 +9,7 @@
 
 #include "scheduler/decide/commit_proposal.h"
 #include "scheduler/decide/explain.h"
+#include "scheduler/decide/fruitless_search.h"
 #include "scheduler/state/order.h"
 #include "utils/memutils.h"
 
@@ -253,9 +254,18 @@ reserve(YqCluster *cluster, const YqProposal *proposal)
 	decide(cluster, YQ_RESERVED, proposal, reservation->container, reservation);
 }
 
+/* The count of re-reservations decides only whether another reservation is due. */
+static bool
+is_reserved_again(const YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal)
+{
+	return outcome == YQ_OUTCOME_RESERVED && proposal->from != NULL && cluster->settings.continues_looking;
+}
+
 bool
 yq_commit(YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal)
 {
+	if (!is_reserved_again(cluster, outcome, proposal))
+		yq_fruitless_search_forget(proposal->key->application->leaf);
 	if (outcome == YQ_OUTCOME_RELEASED)
 	{
 		decide(cluster, YQ_UNRESERVED, proposal, proposal->from->container, proposal->from);

@@ -9,6 +9,7 @@
 
 #include "scheduler/decide/container_allocator.h"
 #include "scheduler/decide/explain.h"
+#include "scheduler/decide/fruitless_search.h"
 #include "scheduler/state/limits.h"
 
 /* What becomes of one request key on the node. */
@@ -457,7 +458,10 @@ yq_allocator_assign(YqCluster *cluster, YqClusterApplication *application, YqClu
 		attempt.key = application->keys[i];
 		outcome = check(&attempt);
 		if (outcome == KEY_ALLOCATED)
+		{
+			yq_fruitless_search_visit(cluster, attempt.key);
 			outcome = assign_key(&attempt);
+		}
 		if (outcome != KEY_PRIORITY_SKIPPED)
 			return outcome_of(outcome);
 	}

@@ -150,6 +150,7 @@ typedef struct YqClusterQueue
 	int			user_room;
 	float4		active_weights; /* sum over active users */
 	YqLeafShares *shares;		/* per label */
+	struct YqFruitlessSearch *fruitless_search; /* of decide/fruitless_search.c; NULL: none yet */
 	struct YqClusterApplication **applications; /* in order, once prepared */
 	int			application_count;
 	int			application_room;
@@ -329,6 +330,7 @@ typedef struct YqCluster
 	struct YqUserLimit *user_limit; /* where limits of users are computed */
 	void	  (*complete_leaf) (struct YqCluster *cluster, YqClusterQueue *leaf);	/* the loader's: before it is put in order */
 	void	   *source;			/* likewise */
+	struct YqFruitlessSearch *fruitless_searches;	/* of leaves that this cycle has searched */
 	YqClusterApplication **touched; /* with changed keys */
 	int			touched_count;
 	int			touched_room;

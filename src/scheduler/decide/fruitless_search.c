@@ -1,0 +1,235 @@
+/*-------------------------------------------------------------------------
+ *
+ * fruitless_search.c
+ *	  The last search of a leaf queue that found nothing.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "scheduler/decide/fruitless_search.h"
+#include "utils/memutils.h"
+
+/* A search that names more places is made again for each node. */
+#define MOST_PLACES 64
+
+typedef enum SearchState
+{
+	SEARCH_SUCCEEDED,			/* or there was none */
+	SEARCH_FAILED,				/* and it is not known whether another would */
+	SEARCH_GOES_ON,				/* and would repeat, so far */
+	SEARCH_REPEATS
+} SearchState;
+
+typedef struct YqFruitlessSearch
+{
+	SearchState state;
+	YqOutcome	outcome;
+	const YqClusterNode *node;	/* the search was for it */
+	int64		headroom[YQ_MAX_RESOURCE_TYPES];	/* of the leaf */
+	int64		largest[YQ_MAX_RESOURCE_TYPES]; /* the most of each type that a visited key asks for */
+	YqRequestKey **visited;		/* keys that passed all limits, as often as they did */
+	int			visited_count;
+	int			visited_room;
+	YqName		places[MOST_PLACES];	/* nodes and racks where the search may end otherwise */
+	int			place_count;
+	int64		repetitions;	/* not yet added to the counters of the keys */
+	YqClusterQueue *leaf;		/* NULL: not searched in this cycle */
+	struct YqFruitlessSearch *next; /* of another leaf that this cycle has searched */
+} YqFruitlessSearch;
+
+static bool
+names_place(const YqFruitlessSearch *search, const YqClusterNode *node)
+{
+	for (int i = 0; i < search->place_count; i++)
+	{
+		if (search->places[i] == node->name_number || search->places[i] == node->rack_number)
+			return true;
+	}
+	return false;
+}
+
+/* With less headroom the keys that lacked it lack it still, and the others must not. */
+static bool
+has_like_headroom(const YqCalculator *calculator, const YqFruitlessSearch *search, const int64 *headroom)
+{
+	return yq_amounts_fit_in_by(calculator, headroom, search->headroom) &&
+		(search->visited_count == 0 || yq_amounts_fit_in_by(calculator, search->largest, headroom));
+}
+
+/* An amount that is too large for a node is too large for a smaller one. */
+static bool
+is_like_node(const YqCalculator *calculator, const YqFruitlessSearch *search, const YqClusterNode *node)
+{
+	return search->visited_count == 0 ||
+		(yq_amounts_fit_in_by(calculator, node->total, search->node->total) && !names_place(search, node));
+}
+
+bool
+yq_fruitless_search_repeats(YqCluster *cluster, YqClusterQueue *leaf, const YqClusterNode *node,
+							const YqLimits *limits, YqOutcome *outcome)
+{
+	YqFruitlessSearch *search = leaf->fruitless_search;
+
+	if (search == NULL || search->state != SEARCH_REPEATS || search->node->label != node->label ||
+		!has_like_headroom(cluster->calculator, search, limits->headroom) ||
+		!is_like_node(cluster->calculator, search, node))
+		return false;
+	search->repetitions++;
+	*outcome = search->outcome;
+	return true;
+}
+
+void
+yq_fruitless_search_begin(YqCluster *cluster, YqClusterQueue *leaf, const YqClusterNode *node, const YqLimits *limits)
+{
+	YqFruitlessSearch *search = leaf->fruitless_search;
+
+	if (search == NULL)
+		search = leaf->fruitless_search = MemoryContextAllocZero(cluster->context, sizeof(YqFruitlessSearch));
+	if (search->leaf == NULL)
+	{
+		search->leaf = leaf;
+		search->next = cluster->fruitless_searches;
+		cluster->fruitless_searches = search;
+	}
+	yq_fruitless_search_count(leaf);
+	/* where searches succeed it does not pay to note their visits */
+	if (search->state == SEARCH_SUCCEEDED)
+		return;
+	search->state = SEARCH_GOES_ON;
+	search->node = node;
+	for (int i = 0; i < cluster->calculator->types; i++)
+	{
+		search->headroom[i] = limits->headroom[i];
+		search->largest[i] = 0;
+	}
+	search->visited_count = 0;
+	search->place_count = 0;
+}
+
+/* False: the search is for that place itself, or the places are too many. */
+static bool
+except_place(YqFruitlessSearch *search, YqName place)
+{
+	if (place == search->node->name_number || place == search->node->rack_number ||
+		search->place_count == MOST_PLACES)
+		return false;
+	search->places[search->place_count++] = place;
+	return true;
+}
+
+/*
+ * A container for the rack has to wait.  The wait of a key that takes no other places
+ * ends only when a reservation of the key counts opportunities.
+ */
+static bool
+is_rack_that_waits(const YqCluster *cluster, const YqRequestKey *key, YqName place)
+{
+	return !key->anywhere.relaxes_locality && key->reservation_count == 0 && cluster->nodes[place] == NULL &&
+		key->opportunities < Min(cluster->node_count, cluster->settings.node_locality_delay);
+}
+
+/*
+ * Would the visit end likewise on other nodes?  It does when the key asks for more than
+ * the node has, or names other places and takes no others.  Places where it may end
+ * otherwise are excepted.
+ */
+static bool
+repeats_visit(const YqCluster *cluster, YqFruitlessSearch *search, const YqRequestKey *key)
+{
+	const int64 *total = search->node->total;
+	bool		relaxes = key->anywhere.relaxes_locality;
+
+	if (key->application->blacklist_count > 0 ||
+		(relaxes && yq_amounts_fit_in_by(cluster->calculator, key->anywhere.amounts, total)))
+		return false;
+	for (int i = 0; i < key->ask_count; i++)
+	{
+		const YqAsk *ask = &key->asks[i];
+		bool		is_larger = !yq_amounts_fit_in_by(cluster->calculator, ask->amounts, total);
+
+		if (ask->count <= 0 || (is_larger && (ask->relaxes_locality || !relaxes)) ||
+			is_rack_that_waits(cluster, key, ask->name))
+			continue;
+		if (!except_place(search, ask->name))
+			return false;
+	}
+	return true;
+}
+
+static void
+add_visit(YqCluster *cluster, YqFruitlessSearch *search, YqRequestKey *key)
+{
+	if (search->visited_count == search->visited_room)
+	{
+		search->visited_room = Max(16, search->visited_room * 2);
+		search->visited = search->visited == NULL ?
+			MemoryContextAllocHuge(cluster->context, search->visited_room * sizeof(YqRequestKey *)) :
+			repalloc_huge(search->visited, search->visited_room * sizeof(YqRequestKey *));
+	}
+	search->visited[search->visited_count++] = key;
+	for (int i = 0; i < cluster->calculator->types; i++)
+		search->largest[i] = Max(search->largest[i], key->anywhere.amounts[i]);
+}
+
+void
+yq_fruitless_search_visit(YqCluster *cluster, YqRequestKey *key)
+{
+	YqFruitlessSearch *search = key->application->leaf->fruitless_search;
+
+	if (search == NULL || search->state != SEARCH_GOES_ON)
+		return;
+	if (repeats_visit(cluster, search, key))
+		add_visit(cluster, search, key);
+	else
+		search->state = SEARCH_FAILED;
+}
+
+void
+yq_fruitless_search_end(YqClusterQueue *leaf, YqOutcome outcome)
+{
+	YqFruitlessSearch *search = leaf->fruitless_search;
+
+	search->state = search->state == SEARCH_GOES_ON ? SEARCH_REPEATS : SEARCH_FAILED;
+	search->outcome = outcome;
+}
+
+/* A key that takes no other places has had no opportunity to be anywhere. */
+void
+yq_fruitless_search_count(YqClusterQueue *leaf)
+{
+	YqFruitlessSearch *search = leaf->fruitless_search;
+
+	if (search == NULL || search->repetitions == 0)
+		return;
+	for (int i = 0; i < search->visited_count; i++)
+	{
+		YqRequestKey *key = search->visited[i];
+
+		if (key->anywhere.relaxes_locality)
+			key->opportunities += search->repetitions;
+		if (key->label == 0)
+			key->missed_non_partitioned += search->repetitions;
+	}
+	search->repetitions = 0;
+}
+
+void
+yq_fruitless_search_forget(YqClusterQueue *leaf)
+{
+	yq_fruitless_search_count(leaf);
+	if (leaf->fruitless_search != NULL)
+		leaf->fruitless_search->state = SEARCH_SUCCEEDED;
+}
+
+void
+yq_fruitless_search_forget_all(YqCluster *cluster)
+{
+	for (YqFruitlessSearch *search = cluster->fruitless_searches; search != NULL; search = search->next)
+	{
+		yq_fruitless_search_forget(search->leaf);
+		search->leaf = NULL;
+	}
+	cluster->fruitless_searches = NULL;
+}
