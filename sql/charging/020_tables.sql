@@ -32,7 +32,7 @@ COMMENT ON TYPE yquota.quota_mode IS
 CREATE TYPE yquota.exhaustion_policy AS ENUM
 	('allow', 'refuse_submission', 'drain', 'stop');
 COMMENT ON TYPE yquota.exhaustion_policy IS
-	'What decisions do about a PREPAID project without credit; charging never refuses';
+	'Action of decisions for a PREPAID project without credit; charging never refuses';
 
 CREATE TYPE yquota.factor_dimension AS ENUM
 	('queue', 'application', 'username', 'execution_type');
@@ -148,7 +148,7 @@ CREATE TABLE yquota.outage (
 	CHECK (started_at < ended_at)
 );
 COMMENT ON TABLE yquota.outage IS
-	'Stretches of time that nobody pays for (seed 000); overlaps count once';
+	'Stretches of time that are forgiven (seed 000); overlaps count once';
 COMMENT ON COLUMN yquota.outage.project IS 'the only project it is for; NULL for all';
 COMMENT ON COLUMN yquota.outage.forgiven IS
 	'false while a gap longer than yquota.outage_max waits for an administrator''s decision';
@@ -192,7 +192,7 @@ CREATE TABLE yquota.alert (
 );
 CREATE UNIQUE INDEX alert_open_key ON yquota.alert (kind, subject) WHERE cleared_at IS NULL;
 COMMENT ON TABLE yquota.alert IS
-	'What an administrator should look at; one open row per kind and subject';
+	'Problems that an administrator should check; one open row per kind and subject';
 
 --
 -- The cluster
@@ -206,9 +206,9 @@ CREATE TABLE yquota.node (
 	state yquota.node_state NOT NULL DEFAULT 'RUNNING',
 	updated_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-COMMENT ON TABLE yquota.node IS 'Nodes of the cluster and what they offer';
+COMMENT ON TABLE yquota.node IS 'Nodes of the cluster and their resources';
 COMMENT ON COLUMN yquota.node.label IS 'partition that the node belongs to; empty for the default one';
-COMMENT ON COLUMN yquota.node.total IS 'what the node offers to containers, in native units; no amount is negative';
+COMMENT ON COLUMN yquota.node.total IS 'resources of the node for containers, in native units; no amount is negative';
 
 --
 -- Projects
@@ -223,9 +223,9 @@ CREATE TABLE yquota.project (
 	parent text COLLATE "C" REFERENCES yquota.project
 );
 COMMENT ON TABLE yquota.project IS 'Who pays';
-COMMENT ON COLUMN yquota.project.on_exhausted IS 'what decisions do when a PREPAID project, or a sub-project on its credit, has none left';
+COMMENT ON COLUMN yquota.project.on_exhausted IS 'action of decisions when a PREPAID project, or a sub-project on its credit, has none left';
 COMMENT ON COLUMN yquota.project.parent IS
-	'project whose credit pays for this one as well; stays once this one or one below it has been charged or has held credit';
+	'project that pays for this one as well; stays once this one or one below it has been charged or has held credit';
 
 CREATE TABLE yquota.quota_grant (
 	grant_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -249,9 +249,9 @@ COMMENT ON TABLE yquota.quota_grant IS
 COMMENT ON COLUMN yquota.quota_grant.amount IS 'credits; negative for a correction';
 COMMENT ON COLUMN yquota.quota_grant.valid_from IS 'when it begins to count';
 COMMENT ON COLUMN yquota.quota_grant.expires_at IS
-	'when what is left of it is lost; the grant of a project that expires first is spent first.  Of no meaning in a negative row';
+	'instant at which its rest is lost; the grant of a project that expires first is spent first.  Without meaning in a negative row';
 COMMENT ON COLUMN yquota.quota_grant.kind IS
-	'grant, budget (a recurring one), refund of what was spent, or correction of other rows; the first two make a sub-project limited by its own credit';
+	'grant, budget (a recurring one), refund of spending, or correction of other rows; the first two make a sub-project limited by its own credit';
 COMMENT ON COLUMN yquota.quota_grant.booked_at IS
 	'clock when it was given: nothing spent before was spent from it; -infinity in rows of earlier versions';
 COMMENT ON COLUMN yquota.quota_grant.external_id IS 'the granting system''s own id, which makes repeating harmless';
@@ -277,8 +277,8 @@ CREATE TABLE yquota.container_event (
 );
 COMMENT ON TABLE yquota.container_event IS
 	'The one door: lifecycle events by INSERT or COPY.  Append-only; keeps everything that arrived, in order of arrival';
-COMMENT ON COLUMN yquota.container_event.occurred_at IS 'when it happened; decides what is charged';
-COMMENT ON COLUMN yquota.container_event.project IS 'who pays; without it username is read as project__user';
+COMMENT ON COLUMN yquota.container_event.occurred_at IS 'when it happened; decides the charge';
+COMMENT ON COLUMN yquota.container_event.project IS 'project that pays; without it username is read as project__user';
 COMMENT ON COLUMN yquota.container_event.allocation IS 'native units; NULL in an UPDATE means unchanged';
 COMMENT ON COLUMN yquota.container_event.exit_status IS 'YARN''s container exit status, at FINISH';
 COMMENT ON COLUMN yquota.container_event.source IS 'which feed sent it; feed_status reports per source';
@@ -313,7 +313,7 @@ COMMENT ON COLUMN yquota.container.started_at IS 'creation of the container';
 COMMENT ON COLUMN yquota.container.settled_at IS 'start of the stretch that is not yet in charge: the start or the last UPDATE';
 COMMENT ON COLUMN yquota.container.charges IS 'rows of charge that this container has so far';
 COMMENT ON COLUMN yquota.container.factors IS 'names of factors and outages that apply: dimension, name, dimension, name …; part of its rate class';
-COMMENT ON COLUMN yquota.container.accrual_base IS 'credits from the full hour before settled_at to settled_at at this allocation; what the counters hold for it';
+COMMENT ON COLUMN yquota.container.accrual_base IS 'credits from the full hour before settled_at to settled_at at this allocation, as counted for it';
 
 CREATE TABLE yquota.container_change (
 	container_id text COLLATE "C" NOT NULL,
@@ -327,7 +327,7 @@ CREATE TABLE yquota.container_change (
 );
 CREATE INDEX container_change_container_id_idx ON yquota.container_change (container_id);
 COMMENT ON TABLE yquota.container_change IS
-	'Accepted START and UPDATE events of containers that were ever updated: what a late event is put in order with.  UPDATEs behind an end that was reported later stay, and do not count';
+	'Accepted START and UPDATE events of containers that were ever updated: for the order of late events.  UPDATEs behind an end that was reported later stay, and do not count';
 COMMENT ON COLUMN yquota.container_change.repeated_start IS 'whether the UPDATE came as a START repeated with a new allocation; sent again it is known';
 
 CREATE TABLE yquota.charge (
@@ -482,7 +482,7 @@ CREATE TABLE yquota_internal.counter_delta (
 	changed_from timestamptz,
 	changed_by xid8 NOT NULL
 );
--- for sessions that keep a cluster: they read what tells of usage
+-- for sessions with a cached cluster: they read the rows about usage
 CREATE INDEX counter_delta_changed_by_idx ON yquota_internal.counter_delta (changed_by) WHERE containers IS NOT NULL;
 COMMENT ON TABLE yquota_internal.counter_delta IS
 	'Changes of counters, one or more rows per statement, not yet folded';
@@ -522,7 +522,7 @@ CREATE TABLE yquota_internal.project_counter (
 	charged numeric NOT NULL,
 	accrual_base numeric NOT NULL
 );
-COMMENT ON TABLE yquota_internal.project_counter IS 'Folded: credits posted to charge, and what running_total counts from, per project';
+COMMENT ON TABLE yquota_internal.project_counter IS 'Folded: credits posted to charge, and the base of running_total, per project';
 COMMENT ON COLUMN yquota_internal.project_counter.accrual_base IS
 	'credits to subtract from what the project''s running_total costs since running_reference; below zero for what running containers owed by then';
 
@@ -560,7 +560,7 @@ CREATE TABLE yquota_internal.running_total (
 ) WITH (fillfactor = 50, toast_tuple_target = 8160);
 ALTER TABLE yquota_internal.running_total ALTER COLUMN weights SET STORAGE MAIN;
 COMMENT ON TABLE yquota_internal.running_total IS
-	'rate_class_counter without its hours, in one row per project: what project_balance is computed from';
+	'rate_class_counter without its hours, in one row per project, for project_balance';
 COMMENT ON COLUMN yquota_internal.running_total.weights IS
 	'packed: number of each class (running_class) and sum of its weights';
 
@@ -576,7 +576,7 @@ COMMENT ON TABLE yquota_internal.running_reference IS
 COMMENT ON COLUMN yquota_internal.running_reference.priced_through IS
 	'latest instant whose price the accrual bases contain: reference_at, or the hour of containers that were settled ahead of the clock';
 COMMENT ON COLUMN yquota_internal.running_reference.pricing_version IS
-	'newest pricing_change seen; when a later one bears on what was before priced_through, nothing holds either';
+	'newest pricing_change seen; when a later one changes prices before priced_through, the references are invalid';
 COMMENT ON COLUMN yquota_internal.running_reference.classes IS 'the highest number given to a rate class so far';
 
 CREATE TABLE yquota_internal.usage_counter (
@@ -588,7 +588,7 @@ CREATE TABLE yquota_internal.usage_counter (
 	containers bigint NOT NULL,
 	UNIQUE NULLS NOT DISTINCT (queue, label, username, execution_type)
 );
-COMMENT ON TABLE yquota_internal.usage_counter IS 'Folded: what running containers hold, per queue, label, user and execution type';
+COMMENT ON TABLE yquota_internal.usage_counter IS 'Folded: usage of running containers, per queue, label, user and execution type';
 
 CREATE TABLE yquota_internal.node_counter (
 	node text COLLATE "C" NOT NULL,
@@ -597,7 +597,7 @@ CREATE TABLE yquota_internal.node_counter (
 	containers bigint NOT NULL,
 	PRIMARY KEY (node, execution_type)
 );
-COMMENT ON TABLE yquota_internal.node_counter IS 'Folded: what running containers hold, per node and execution type';
+COMMENT ON TABLE yquota_internal.node_counter IS 'Folded: usage of running containers, per node and execution type';
 
 CREATE TABLE yquota_internal.feed_counter (
 	source text COLLATE "C",
@@ -649,4 +649,4 @@ CREATE TABLE yquota_internal.worker_state (
 	last_error_at timestamptz,
 	failures integer NOT NULL DEFAULT 0
 );
-COMMENT ON TABLE yquota_internal.worker_state IS 'What the worker of this database last did';
+COMMENT ON TABLE yquota_internal.worker_state IS 'Last runs of the worker of this database';

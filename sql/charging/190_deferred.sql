@@ -87,7 +87,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_while_deferred(text) IS
-	'Fail while the books are behind the log, for what relies on the books being complete';
+	'Fail while the books are behind the log, for functions that rely on complete books';
 REVOKE ALL ON FUNCTION yquota_internal.refuse_while_deferred(text) FROM PUBLIC;
 
 CREATE VIEW yquota_internal.compute_mark AS

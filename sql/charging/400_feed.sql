@@ -1,9 +1,10 @@
 --
--- The feed side: how far feeds are, what they set aside, and how the books
--- are brought in line with what the resource manager says is running.
+-- The feed side: progress of feeds, events set aside, and reconciliation of the
+-- books with the resource manager's list of running containers.
 --
 -- Nothing here writes containers or charges: corrections are events, inserted
--- in yquota.container_event like anybody's.  Errors of the door are its own.
+-- in yquota.container_event like those of any feed.  Errors of the door are its
+-- own.
 --
 
 CREATE VIEW yquota.feed_status AS
@@ -30,7 +31,7 @@ CREATE VIEW yquota.feed_status AS
 		FROM yquota.event_reject reject
 		GROUP BY reject.source
 		UNION ALL
-		-- nobody has looked at these yet; one far in the future is no good
+		-- these are not checked yet; one far in the future is invalid
 		SELECT kept.source, count(*),
 			   max(kept.occurred_at) FILTER (WHERE isfinite(kept.occurred_at)
 				   AND kept.occurred_at <= kept.recorded_at + yquota_internal.duration('yquota.max_clock_skew')),
@@ -179,7 +180,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.note_discarded() IS
-	'Remember events set aside whose rows an administrator removes or changes';
+	'Keep events set aside when an administrator removes or changes their rows';
 REVOKE ALL ON FUNCTION yquota_internal.note_discarded() FROM PUBLIC;
 
 CREATE TRIGGER note_update AFTER UPDATE ON yquota.event_reject
@@ -299,7 +300,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_for_resending() IS
-	'What has to be locked before rows of event_reject are';
+	'Take the locks that come before rows of event_reject';
 REVOKE ALL ON FUNCTION yquota_internal.lock_for_resending() FROM PUBLIC;
 
 -- Waiting rows whose container is still unknown stay: the statement that
@@ -352,7 +353,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.retry_rejects(text, text) IS
-	'Send what was set aside through the door again, of one source or container or all; what is still bad is set aside again with today''s reason';
+	'Send events set aside again, of one source or container or all; events that are still bad are set aside again with the present reason';
 REVOKE ALL ON FUNCTION yquota.retry_rejects(text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.apply_waiting() RETURNS bigint
@@ -533,7 +534,7 @@ BEGIN ATOMIC
 	  AND difference.detail IS NOT NULL;
 END;
 COMMENT ON FUNCTION yquota_internal.reconcile_plan(jsonb, timestamptz) IS
-	'What reconcile() finds: events to insert, containers that are still to end, and conflicts that no event can mend';
+	'Findings of reconcile(): events to insert, containers that are still to end, and conflicts that no event can mend';
 
 CREATE FUNCTION yquota.reconcile(running jsonb, as_of timestamptz, dry_run boolean DEFAULT true)
 	RETURNS TABLE (action text, container_id text, project text, occurred_at timestamptz, detail text)
@@ -572,7 +573,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean) IS
-	'Compare the resource manager''s list of containers running at as_of with ours: finish what it lacks at as_of, start what we lack, update what differs.  Returns the differences; writes (through the door) only when dry_run is false.  What changed here after as_of is left alone';
+	'Compare the resource manager''s list of containers running at as_of with ours: finish what it lacks at as_of, start what we lack, update what differs.  Returns the differences; writes (through the door) only when dry_run is false.  Containers changed here after as_of stay as they are';
 REVOKE ALL ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.node_lost(node text, at timestamptz DEFAULT yquota.clock(),
@@ -609,7 +610,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.node_lost(text, timestamptz, integer) IS
-	'A node is gone since "at": finish its containers then, whatever was heard of them since (those started later belong to its next life), and mark it LOST; returns them.  Repeating is harmless.  The exit status defaults to YARN''s ABORTED';
+	'A node is gone since "at": finish its containers then, also those with later events (containers started later belong to its next life), and mark it LOST; returns them.  Repeating is harmless.  The exit status defaults to YARN''s ABORTED';
 REVOKE ALL ON FUNCTION yquota.node_lost(text, timestamptz, integer) FROM PUBLIC;
 
 --

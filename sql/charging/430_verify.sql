@@ -584,7 +584,7 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 	   OR log."from" IS DISTINCT FROM running.settled_at;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_lives(timestamptz) IS
-	'What differs between the log and the books of containers that are not proven';
+	'Differences between the log and the books of containers that are not proven';
 REVOKE ALL ON FUNCTION yquota_internal.verify_lives(timestamptz) FROM PUBLIC;
 
 --
@@ -629,7 +629,7 @@ CREATE FUNCTION yquota_internal.verify_accruals()
 	   OR running.accrual_base IS DISTINCT FROM class.accrual_base;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_accruals() IS
-	'What differs between running containers, the timelines and the counters of rate classes';
+	'Differences between running containers, the timelines and the counters of rate classes';
 REVOKE ALL ON FUNCTION yquota_internal.verify_accruals() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_running_totals()
@@ -661,7 +661,7 @@ CREATE FUNCTION yquota_internal.verify_running_totals()
 	   OR COALESCE(due.accrual_base, 0) <> COALESCE(total.accrual_base, 0);
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_running_totals() IS
-	'What differs between the counters of rate classes and the totals that balances are read from';
+	'Differences between the counters of rate classes and the totals that balances are read from';
 REVOKE ALL ON FUNCTION yquota_internal.verify_running_totals() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_usage()
@@ -700,7 +700,7 @@ CREATE FUNCTION yquota_internal.verify_usage()
 	   OR running.allocation::text IS DISTINCT FROM usage.allocation::text;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_usage() IS
-	'What differs between running containers and the counters of queues and nodes';
+	'Differences between running containers and the counters of queues and nodes';
 REVOKE ALL ON FUNCTION yquota_internal.verify_usage() FROM PUBLIC;
 
 CREATE VIEW yquota_internal.ledger_total AS
@@ -713,7 +713,7 @@ CREATE VIEW yquota_internal.ledger_total AS
 		   ORDER BY opening.project, opening.archived_through DESC)) AS part
 	GROUP BY part.project;
 COMMENT ON VIEW yquota_internal.ledger_total IS
-	'Credits charged to each project, according to the ledger and the opening balances of what has been archived';
+	'Credits charged to each project, according to the ledger and the opening balances of archived history';
 
 CREATE FUNCTION yquota_internal.verify_totals()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -744,7 +744,7 @@ CREATE FUNCTION yquota_internal.verify_totals()
 	WHERE NOT EXISTS (SELECT FROM yquota.project WHERE project.name = books.project);
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_totals() IS
-	'What differs between the ledger, the counters of projects and the projects there are';
+	'Differences between the ledger, the counters of projects and the projects';
 REVOKE ALL ON FUNCTION yquota_internal.verify_totals() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_applications()
@@ -776,7 +776,7 @@ CREATE FUNCTION yquota_internal.verify_applications()
 	WHERE due.live <> total.live;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_applications() IS
-	'What differs between applications and what is counted of them';
+	'Differences between applications and their counters';
 REVOKE ALL ON FUNCTION yquota_internal.verify_applications() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_scheduler()
@@ -813,7 +813,7 @@ CREATE FUNCTION yquota_internal.verify_scheduler()
 	WHERE substring(c.container_id FROM '[0-9]+$')::numeric >= t.next_container;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_scheduler() IS
-	'What differs between what the scheduler keeps of applications, the applications and the books';
+	'Differences between the scheduler''s rows for applications, the applications and the books';
 REVOKE ALL ON FUNCTION yquota_internal.verify_scheduler() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_deferred()
@@ -867,7 +867,7 @@ CREATE FUNCTION yquota_internal.verify_ends()
 	HAVING count(log.container_id) = 0;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_ends() IS
-	'What differs between the ends that are noted of containers, the books and the log';
+	'Differences between noted ends of containers, the books and the log';
 REVOKE ALL ON FUNCTION yquota_internal.verify_ends() FROM PUBLIC;
 
 -- All projects at once, so that the ledger is read once.  What had been spent before
@@ -931,7 +931,7 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 	WHERE computed.lost IS DISTINCT FROM lost.lost OR computed.project <> lost.project;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_grants(timestamptz) IS
-	'What projects had spent when grants began and expired, and what these lost, against the books since an instant';
+	'Differences between kept spending at begin and expiry of grants, their losses, and the books since an instant';
 REVOKE ALL ON FUNCTION yquota_internal.verify_grants(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_families()
@@ -945,7 +945,7 @@ CREATE FUNCTION yquota_internal.verify_families()
 	WHERE line.depth IS DISTINCT FROM family.depth;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_families() IS
-	'Who descends from whom, against the parents of projects';
+	'Differences between kept descendants and the parents of projects';
 REVOKE ALL ON FUNCTION yquota_internal.verify_families() FROM PUBLIC;
 
 CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
@@ -980,5 +980,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.verify(timestamptz) IS
-	'Recompute the books from the log and the timelines and return what differs: no rows when all is well.  With an instant, only lives that run, or ended or were heard of since then, and all counters';
+	'Recompute the books from the log and the timelines and return the differences: no rows when all is well.  With an instant, only lives that run, or ended or were heard of since then, and all counters';
 REVOKE ALL ON FUNCTION yquota.verify(timestamptz) FROM PUBLIC;

@@ -1,5 +1,5 @@
 --
--- History: sealing the ledger and the log, and archiving what has been sealed
+-- History: sealing the ledger and the log, and archiving sealed stretches
 -- (DESIGN 6).
 --
 -- Ledger and log are plain tables, because the door is fastest that way.  Their
@@ -82,8 +82,8 @@ COMMENT ON FUNCTION yquota_internal.make_child(regclass, text, boolean) IS
 REVOKE ALL ON FUNCTION yquota_internal.make_child(regclass, text, boolean) FROM PUBLIC;
 
 --
--- Whoever waits for a lock that is stronger than his makes everybody behind
--- him wait, too.  So such locks are asked for briefly and again.
+-- A transaction that waits for a strong lock makes all later ones wait, too.
+-- So such locks are requested briefly and repeatedly.
 --
 CREATE FUNCTION yquota_internal.lock_briefly(
 	command text, attempts integer, pause_seconds numeric DEFAULT 0.2) RETURNS void
@@ -161,7 +161,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.seal(integer) IS
-	'Seal what ledger and log hold; so many attempts to get the locks';
+	'Seal the ledger and the log; so many attempts to get the locks';
 REVOKE ALL ON FUNCTION yquota_internal.seal(integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota.seal_history() RETURNS integer
@@ -171,7 +171,7 @@ CREATE FUNCTION yquota.seal_history() RETURNS integer
 	SELECT yquota_internal.seal(120)
 	$$;
 COMMENT ON FUNCTION yquota.seal_history() IS
-	'Begin a new stretch of history: what ledger and log hold so far becomes ready to be archived, in a moment and whatever its size; returns the number of the stretch, NULL when there was nothing to seal';
+	'Begin a new stretch of history: the rows of ledger and log so far become ready to be archived, in a moment at any size; returns the number of the stretch, NULL when there was nothing to seal';
 REVOKE ALL ON FUNCTION yquota.seal_history() FROM PUBLIC;
 
 -- Rows are appended, so the first one of the log is one of the oldest.
@@ -187,7 +187,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.seal_is_due(timestamptz) IS
-	'Whether what is not sealed is older than yquota.seal_interval';
+	'Whether unsealed history is older than yquota.seal_interval';
 REVOKE ALL ON FUNCTION yquota_internal.seal_is_due(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_seal(now_at timestamptz) RETURNS void
@@ -203,7 +203,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_seal(timestamptz) IS
-	'Seals history every yquota.seal_interval, and tends what was sealed when nothing is due; lock_not_available while other transactions use it';
+	'Seals history every yquota.seal_interval, and tends sealed history when nothing is due; lock_not_available while other transactions use it';
 REVOKE ALL ON FUNCTION yquota_internal.worker_seal(timestamptz) FROM PUBLIC;
 
 --
@@ -332,12 +332,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.tend_history() IS
-	'Give one sealed ledger table what it lacks: a filter of its container ids, an index of its applications; its name, NULL when none lacks any.  The worker calls it';
+	'Make a missing filter of container ids or index of applications of one sealed ledger table; returns its name, NULL when none lacks any.  The worker calls it';
 REVOKE ALL ON FUNCTION yquota_internal.tend_history() FROM PUBLIC;
 
 --
--- Digests.  Whoever holds an archive recomputes them with plain SQL, anywhere:
--- the query uses nothing of yquota and depends on no setting.  OFFSET keeps the
+-- Digests.  Plain SQL recomputes them from an archive, in any database: the
+-- query uses nothing of yquota and depends on no setting.  OFFSET keeps the
 -- hash of a row from being computed for each of its four parts.
 --
 
@@ -415,10 +415,10 @@ CREATE FUNCTION yquota_internal.copy_out(query text, target regclass, columns te
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_copy_out';
 COMMENT ON FUNCTION yquota_internal.copy_out(text, regclass, text) IS
-	'Insert what a query returns into a table with the rights of whoever called archive(); returns the number of rows';
+	'Insert the rows of a query into a table with the rights of the caller of archive(); returns the number of rows';
 REVOKE ALL ON FUNCTION yquota_internal.copy_out(text, regclass, text) FROM PUBLIC;
 
--- What a target is for: ledger or log.
+-- The kind of a target: ledger or log.
 CREATE FUNCTION yquota_internal.archive_kind(target regclass) RETURNS text
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -459,7 +459,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_kind(regclass) IS
-	'ledger or log: what a table takes the archive of; an error when neither';
+	'ledger or log, by the columns of a target table; an error when neither';
 REVOKE ALL ON FUNCTION yquota_internal.archive_kind(regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.column_list(source regclass) RETURNS text
@@ -496,7 +496,7 @@ REVOKE ALL ON FUNCTION yquota_internal.is_carried(integer, boolean) FROM PUBLIC;
 CREATE FUNCTION yquota_internal.find_carried(
 	archived_through integer, ledgers text[], logs text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	-- before anybody has collected statistics, nested loops look cheap
+	-- without statistics nested loops look cheap
 	SET enable_nestloop = off
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -581,7 +581,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_corrected(timestamptz) IS
-	'Fail when late prices may still change what was charged before an instant';
+	'Fail when late prices may still change charges before an instant';
 REVOKE ALL ON FUNCTION yquota_internal.check_corrected(timestamptz) FROM PUBLIC;
 
 -- Opening balances count all that has ever been archived: newest row + these.
@@ -612,7 +612,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.post_opening_balances(integer, timestamptz, text) IS
-	'Append the opening balances that follow from archiving what a query returns; credits and digest of these rows';
+	'Append the opening balances that follow from archiving the rows of a query; credits and digest of these rows';
 REVOKE ALL ON FUNCTION yquota_internal.post_opening_balances(integer, timestamptz, text) FROM PUBLIC;
 
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.opening_balance
@@ -658,7 +658,7 @@ CREATE FUNCTION yquota_internal.lock_for_detaching(ledgers text[], logs text[]) 
 	FROM unnest(logs || ledgers) AS t
 	$$;
 COMMENT ON FUNCTION yquota_internal.lock_for_detaching(text[], text[]) IS
-	'Wait until nobody reads the tables of history that are to go, and hold up events and prices';
+	'Wait until no session reads the tables of history that are to go, and hold up events and prices';
 REVOKE ALL ON FUNCTION yquota_internal.lock_for_detaching(text[], text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.detach(
@@ -699,7 +699,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.detach(integer, integer[], timestamptz, text, text) IS
-	'Take archived stretches off the ledger and the log, put what is carried over in their place, and move the horizon';
+	'Take archived stretches off the ledger and the log, put carried rows in their place, and move the horizon';
 REVOKE ALL ON FUNCTION yquota_internal.detach(integer, integer[], timestamptz, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.archive_ledger(
@@ -738,13 +738,13 @@ BEGIN
 	FROM yquota.history_stretch AS s
 	WHERE s.number = ANY (numbers || 0);
 
-	-- what is deferred would be refused when it lies before the new horizon
+	-- deferred events before the new horizon would be refused
 	PERFORM yquota_internal.refuse_while_deferred('archive history');
 	PERFORM yquota_internal.refuse_while_closing('archive history');
 	PERFORM yquota_internal.find_carried(through, ledgers, logs);
 	leaving := yquota_internal.is_carried(through, true);
 	EXECUTE format('SELECT max(c."to") FROM (%s) AS c', yquota_internal.rows_of(ledgers, leaving)) INTO last_to;
-	-- what happened at the very end of the last charge is before the horizon
+	-- events at the very end of the last charge are before the horizon
 	horizon := greatest(horizon, last_to + interval '1 microsecond');
 	PERFORM yquota_internal.check_corrected(horizon);
 
@@ -873,7 +873,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_as_owner(regclass, timestamptz) IS
-	'What archive() does for whoever calls it, with whose rights rows are inserted';
+	'archive() for the calling role, with its rights to insert rows';
 REVOKE ALL ON FUNCTION yquota_internal.archive_as_owner(regclass, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.archive(target regclass, before timestamptz)
@@ -882,7 +882,7 @@ CREATE FUNCTION yquota.archive(target regclass, before timestamptz)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.archive(regclass, timestamptz) IS
-	'Move the stretches of history sealed until an instant into a table like yquota.charge, then into one like yquota.container_event; what goes on is carried over.  Returns one row: what was archived';
+	'Move the stretches of history sealed until an instant into a table like yquota.charge, then into one like yquota.container_event; rows of running containers are carried over.  Returns one row: the archived stretches';
 REVOKE ALL ON FUNCTION yquota.archive(regclass, timestamptz) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.history_stretch', '');

@@ -60,11 +60,11 @@ refresh(NameCache *cache)
 	if (cache->is_current && hash_get_num_entries(cache->names) < MAX_NAMES)
 		return;
 	if (cache->context == NULL)
-		cache->context = AllocSetContextCreate(CacheMemoryContext, "yquota cache",
+		cache->context = AllocSetContextCreate(CacheMemoryContext, "yquota names",
 												   ALLOCSET_DEFAULT_SIZES);
 	cache->is_current = false;
 	MemoryContextReset(cache->context);
-	cache->names = yq_bytes_table_create("yquota cache", sizeof(NameEntry),
+	cache->names = yq_bytes_table_create("yquota names", sizeof(NameEntry),
 											 cache->context);
 	cache->is_current = true;
 }
