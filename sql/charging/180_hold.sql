@@ -25,12 +25,12 @@ CREATE TABLE yquota.hold (
 );
 CREATE INDEX hold_project_idx ON yquota.hold (project) WHERE released_at IS NULL;
 COMMENT ON TABLE yquota.hold IS
-	'Credit set aside for applications by hold(), until release() or expires_at';
+	'Credit set aside for applications by hold(), until release_hold() or expires_at';
 COMMENT ON COLUMN yquota.hold.amount IS 'credits, before anything of it was spent';
 COMMENT ON COLUMN yquota.hold.held_by IS 'who called hold()';
 COMMENT ON COLUMN yquota.hold.held_at IS 'clock when it was held: what the application costs from then on uses it up';
 COMMENT ON COLUMN yquota.hold.expires_at IS 'from then on it holds nothing';
-COMMENT ON COLUMN yquota.hold.released_by IS 'who called release(); NULL when nobody has';
+COMMENT ON COLUMN yquota.hold.released_by IS 'who called release_hold(); NULL when nobody has';
 
 CREATE VIEW yquota_internal.live_hold AS
 	SELECT hold.* FROM yquota.hold
@@ -224,17 +224,17 @@ CREATE FUNCTION yquota.hold(
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.hold(text, text, numeric, interval, text) IS
-	'Set credit of a project aside for an application, for at most ttl; returns the hold_id for release().  YQ001 when that much is not available (project_balance), which is never the case in a NOLIMIT project';
+	'Set credit of a project aside for an application, for at most ttl; returns the hold_id for release_hold().  YQ001 when that much is not available (project_balance), which is never the case in a NOLIMIT project';
 REVOKE ALL ON FUNCTION yquota.hold(text, text, numeric, interval, text) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.release_as_owner(hold_id bigint) RETURNS boolean
+CREATE FUNCTION yquota_internal.release_hold_as_owner(hold_id bigint) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
 	held yquota.hold;
 BEGIN
-	SELECT * INTO held FROM yquota.hold AS h WHERE h.hold_id = release_as_owner.hold_id;
+	SELECT * INTO held FROM yquota.hold AS h WHERE h.hold_id = release_hold_as_owner.hold_id;
 	-- a hold of a project that the caller must not know does not exist for the caller
 	IF held.hold_id IS NULL OR NOT yquota_internal.may_hold(held.project) THEN
 		RAISE EXCEPTION 'hold % does not exist', hold_id
@@ -248,16 +248,16 @@ BEGIN
 	RETURN FOUND;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.release_as_owner(bigint) IS
-	'What release() does for whoever calls it';
-REVOKE ALL ON FUNCTION yquota_internal.release_as_owner(bigint) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.release_hold_as_owner(bigint) IS
+	'What release_hold() does for whoever calls it';
+REVOKE ALL ON FUNCTION yquota_internal.release_hold_as_owner(bigint) FROM PUBLIC;
 
-CREATE FUNCTION yquota.release(hold_id bigint) RETURNS boolean
+CREATE FUNCTION yquota.release_hold(hold_id bigint) RETURNS boolean
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
-COMMENT ON FUNCTION yquota.release(bigint) IS
+COMMENT ON FUNCTION yquota.release_hold(bigint) IS
 	'End a hold; returns false when it was released or had expired before';
-REVOKE ALL ON FUNCTION yquota.release(bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota.release_hold(bigint) FROM PUBLIC;
 
 CREATE VIEW yquota.hold_status WITH (security_barrier) AS
 	SELECT hold.hold_id, hold.project, hold.application_id, hold.amount,

@@ -90,7 +90,7 @@ BEGIN
 	FROM yquota.container AS c
 	WHERE c.container_id = ANY (released);
 	-- after the containers, as an update of them does
-	PERFORM yquota.acknowledge(container_ids);
+	PERFORM yquota_internal.acknowledge_containers(container_ids);
 	RETURN QUERY SELECT unnest(released);
 END
 $$;

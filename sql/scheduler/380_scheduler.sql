@@ -40,21 +40,32 @@ COMMENT ON FUNCTION yquota.node_heartbeat(text[], boolean) IS
 	'The same for nodes that have just reported';
 REVOKE ALL ON FUNCTION yquota.node_heartbeat(text[], boolean) FROM PUBLIC;
 
-CREATE FUNCTION yquota.acknowledge(container_ids text[]) RETURNS bigint
+CREATE FUNCTION yquota.acknowledge_decisions(decision_ids bigint[]) RETURNS bigint
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		-- in one order, whichever index leads to them
+		-- All sessions lock rows in the order of their numbers.
 		WITH told AS MATERIALIZED (
-			SELECT d.decision_id FROM yquota.decision AS d WHERE d.container_id = ANY (container_ids)
+			SELECT d.decision_id FROM yquota.decision AS d WHERE d.decision_id = ANY (decision_ids)
 			ORDER BY d.decision_id FOR UPDATE
-		), heard AS (
+		), acknowledged AS (
 			DELETE FROM yquota.decision AS d USING told WHERE d.decision_id = told.decision_id RETURNING 1)
-		SELECT count(*) FROM heard;
+		SELECT count(*) FROM acknowledged;
 	END;
-COMMENT ON FUNCTION yquota.acknowledge(text[]) IS
-	'Say that decisions about containers were heard: they leave decision, and are not released any more; returns how many did';
-REVOKE ALL ON FUNCTION yquota.acknowledge(text[]) FROM PUBLIC;
+COMMENT ON FUNCTION yquota.acknowledge_decisions(bigint[]) IS
+	'Remove decisions that the resource manager has received: the scheduler does not release their containers any more; returns the number of decisions removed';
+REVOKE ALL ON FUNCTION yquota.acknowledge_decisions(bigint[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.acknowledge_containers(container_ids text[]) RETURNS bigint
+	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota.acknowledge_decisions(ARRAY(
+			SELECT d.decision_id FROM yquota.decision AS d WHERE d.container_id = ANY (container_ids)));
+	END;
+COMMENT ON FUNCTION yquota_internal.acknowledge_containers(text[]) IS
+	'Acknowledge all decisions about these containers';
+REVOKE ALL ON FUNCTION yquota_internal.acknowledge_containers(text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.lock_passes() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE

@@ -5,3 +5,21 @@
 CREATE VIEW yquota.reservation WITH (security_barrier) AS
 	SELECT * FROM yquota.reserved_container;
 COMMENT ON VIEW yquota.reservation IS 'Deprecated: read reserved_container';
+
+CREATE FUNCTION yquota.release(hold_id bigint) RETURNS boolean
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota.release_hold(hold_id);
+	END;
+COMMENT ON FUNCTION yquota.release(bigint) IS 'Deprecated: call release_hold()';
+REVOKE ALL ON FUNCTION yquota.release(bigint) FROM PUBLIC;
+
+CREATE FUNCTION yquota.acknowledge(container_ids text[]) RETURNS bigint
+	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.acknowledge_containers(container_ids);
+	END;
+COMMENT ON FUNCTION yquota.acknowledge(text[]) IS 'Deprecated: call acknowledge_decisions(), which takes the numbers of decisions';
+REVOKE ALL ON FUNCTION yquota.acknowledge(text[]) FROM PUBLIC;

@@ -172,7 +172,7 @@ CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquo
 		'What grants lose follows from the books.', 'Give credit back with yquota.quota_grant.');
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.hold
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
-		'Credit is held when enough of it remains.', 'Call yquota.hold() or yquota.release().');
+		'Credit is held when enough of it remains.', 'Call yquota.hold() or yquota.release_hold().');
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.price
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Timelines are append-only.', 'Set another multiplier with yquota.set_multiplier(), or drop those that lie ahead with yquota.clear_multiplier().');
@@ -407,6 +407,7 @@ CREATE VIEW yquota_internal.privilege AS
 		-- credit: members that of their projects, operators and administrators that of all
 		('FUNCTION', 'yquota.hold(text,text,numeric,interval,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.release(bigint)', 'EXECUTE', '{operator,member,viewer,admin}'),
+		('FUNCTION', 'yquota.release_hold(bigint)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		-- decisions about queues, on a configuration that all of these may read
 		('FUNCTION', 'yquota.application_priority(text,text[],text,integer,text[],text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.check_queue_access(text,text[],text,text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
@@ -430,6 +431,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.import_cluster_metrics(jsonb,timestamptz,text)', 'EXECUTE', '{operator,admin}'),
 		-- containers, likewise
 		('FUNCTION', 'yquota.acknowledge(text[])', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.acknowledge_decisions(bigint[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.node_heartbeat(text[],boolean)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.release_containers(text[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.request_containers(text,yquota.container_request[])', 'EXECUTE', '{operator,admin}'),

@@ -70,3 +70,7 @@ ALTER FUNCTION yquota.resource_sum_combine(internal, internal) SET SCHEMA yquota
 ALTER FUNCTION yquota.resource_sum_serialize(internal) SET SCHEMA yquota_internal;
 ALTER FUNCTION yquota.resource_sum_deserialize(bytea, internal) SET SCHEMA yquota_internal;
 ALTER FUNCTION yquota.resource_sum_final(internal) SET SCHEMA yquota_internal;
+
+-- Functions have names with their objects.
+ALTER FUNCTION yquota.release(bigint) RENAME TO release_hold;
+ALTER FUNCTION yquota_internal.release_as_owner(bigint) RENAME TO release_hold_as_owner;

@@ -138,14 +138,17 @@ sub renamed
 	return ("$1.$2" => uc $3 eq 'SET SCHEMA' ? "$4.$2" : "$1.$4");
 }
 
-# The statement as it would read after BEFORE.
+# The statement as it would read after BEFORE.  A string is renamed if it is a
+# name; one that only contains a name is a message, which stays as it was stored.
 sub with_new_names
 {
 	my ($statement) = @_;
 
 	foreach my $old (keys %renamed)
 	{
-		$statement =~ s/(?<![\w.])\Q$old\E(?!\w)/$renamed{$old}/g;
+		my $new = $renamed{$old};
+
+		$statement =~ s{('(?:[^']|'')*')|(?<![\w.])\Q$old\E(?!\w)}{!defined $1 ? $new : $1 eq "'$old'" ? "'$new'" : $1}ge;
 	}
 	return $statement;
 }

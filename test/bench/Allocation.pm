@@ -385,7 +385,7 @@ sub heartbeats
 	{
 		sleep($seconds ? FOLD_INTERVAL : 0.2);
 		$beside->run('SELECT yquota_internal.fold_counters()');
-		$beside->run('SELECT yquota.acknowledge(ARRAY(SELECT d.container_id FROM yquota.decision AS d))');
+		$beside->run('SELECT yquota.acknowledge_decisions(ARRAY(SELECT d.decision_id FROM yquota.decision AS d))');
 	}
 	$beside->close;
 	my @heartbeats = ended($pgbench);

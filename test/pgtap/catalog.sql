@@ -55,7 +55,7 @@ FROM (VALUES
 	AS wanted (relation, names), unnest(names) AS name;
 SELECT col_is_unique('yquota', 'quota_grant', 'external_id', 'external_id of quota_grant is unique');
 SELECT has_function('yquota', name::name, format('function %s', name))
-FROM unnest('{check_queue_access,application_priority,place_application,explain_placement,set_multiplier,clear_multiplier,set_base_price,compute_prices,quota_compute,charge_deferred,cost_between,balance_at,cost_by_day,top_costs,roll_up,install_cron_jobs,remove_cron_jobs,report_html,explain_charge,price_quote,reconcile,node_lost,import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_metrics,rerate,report_outage,forgive,close_period,open_books,hold,release,verify,start_worker,retry_rejects,void_events,seal_history,archive,archive_digest,amount,dominant_share,fits_in,sum,clock,set_clock,reset_clock,publication_commands,sequence_commands}'::text[]) AS name;
+FROM unnest('{check_queue_access,application_priority,place_application,explain_placement,set_multiplier,clear_multiplier,set_base_price,compute_prices,quota_compute,charge_deferred,cost_between,balance_at,cost_by_day,top_costs,roll_up,install_cron_jobs,remove_cron_jobs,report_html,explain_charge,price_quote,reconcile,node_lost,import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_metrics,rerate,report_outage,forgive,close_period,open_books,hold,release_hold,acknowledge_decisions,verify,start_worker,retry_rejects,void_events,seal_history,archive,archive_digest,amount,dominant_share,fits_in,sum,clock,set_clock,reset_clock,publication_commands,sequence_commands}'::text[]) AS name;
 SELECT has_function('yquota', name::name, format('function %s', name))
 FROM unnest('{import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_metrics,rerate,shadow_costs,forecast}'::text[]) AS name;
 
@@ -193,10 +193,10 @@ SELECT is_empty($$SELECT object, privilege, kinds FROM yquota_internal.privilege
 				  -- whoever a policy of the scheduler's lets changes queues, whatever kind of role he is
 				  AND object <> 'yquota.mutate_configuration(jsonb,text,text[])'
 				  -- the functions themselves ask whose credit it is
-				  AND object !~ '^yquota\.(hold|release)\('
+				  AND object !~ '^yquota\.(hold|release|release_hold)\('
 				  AND object <> ALL ('{yquota.create_queue(text),yquota.manage_queues(),yquota.remove_unused_queues()}')
 				  -- operators speak for the resource manager
-				  AND object !~ '^yquota\.(submit|finish|move)_application\(|^yquota\.(admission|update_application_priority|update_application_lifetime|set_outstanding_requests|activate_applications|remove_finished_applications|request_containers|release_containers|update_blacklist|update_containers?|schedule|node_heartbeat|acknowledge|import_rm_audit(_file)?|import_nodes|import_cluster_metrics)\('
+				  AND object !~ '^yquota\.(submit|finish|move)_application\(|^yquota\.(admission|update_application_priority|update_application_lifetime|set_outstanding_requests|activate_applications|remove_finished_applications|request_containers|release_containers|update_blacklist|update_containers?|schedule|node_heartbeat|acknowledge|acknowledge_decisions|import_rm_audit(_file)?|import_nodes|import_cluster_metrics)\('
 				  AND CASE WHEN privilege = 'EXECUTE' THEN (SELECT f.provolatile = 'v' FROM pg_proc AS f WHERE f.oid = object::regprocedure) ELSE true END$$,
 				'viewers and members write nothing, operators insert events, have queues do what they do by themselves, and ask what changes nothing');
 CREATE ROLE regress_operator; CREATE ROLE regress_viewer; CREATE ROLE regress_member; CREATE ROLE regress_admin;

@@ -736,7 +736,7 @@ my %play = (
 		my @held = grep { !defined $credit->{hold}{$_}{released} && $now{clock} < $credit->{hold}{$_}{until} } sort { $a <=> $b } keys %{ $credit->{hold} };
 		my $id = $held[$number] // return;
 
-		run("SELECT yquota.release($id)");
+		run("SELECT yquota.release_hold($id)");
 		$credit->{hold}{$id}{released} = $now{clock};
 		$now{changed} = 1;
 	},

@@ -366,7 +366,7 @@ sub give_back
 
 	return if !defined $id;
 	$hold->{$id}{released} = $now;
-	$session->run("SELECT yquota.release($id)");
+	$session->run("SELECT yquota.release_hold($id)");
 	return;
 }
 

@@ -74,7 +74,7 @@ my %change = (
 	},
 	fold => sub { return 'SELECT yquota_internal.fold_counters()'; },
 	trim => sub { return q(UPDATE yquota_internal.scheduler_change_horizon SET noted_at = '-infinity'; SELECT yquota_internal.trim_scheduler_changes()); },
-	acknowledge => sub { return 'SELECT yquota.acknowledge(ARRAY(SELECT container_id FROM yquota.decision))'; },
+	acknowledge => sub { return 'SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision))'; },
 	resize => sub { return sprintf q(UPDATE yquota.node SET total = '[memory-mb=%d,vcores=%d]' WHERE name = '%s'), 1024 * one_of(4, 8, 16), one_of(4, 8), a_node(); },
 	retire => sub { return sprintf q(UPDATE yquota.node SET state = '%s' WHERE name = '%s'), one_of('RUNNING', 'LOST'), a_node(); },
 	rack => sub { return sprintf q(UPDATE yquota.node SET rack = '/r%d' WHERE name = '%s'), one_of(0, 1), a_node(); },

@@ -34,7 +34,7 @@ INSERT INTO yquota.container_event (event, container_id, allocation) VALUES ('CO
 INSERT INTO yquota.container_event (event, container_id, project, application_id, allocation) VALUES ('CONTAINER_START', 'b2', 'web', 'app_2', '[vcores=5]'), ('CONTAINER_FINISH', 'b2', NULL, NULL, NULL);
 SELECT yquota.set_clock('2026-03-01 10:40:40');
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'a2'), ('CONTAINER_FINISH', 'b1'), ('CONTAINER_FINISH', 'f1');
-SELECT yquota.release(2);
+SELECT yquota.release_hold(2);
 -- periods end in between; what they charged is forgiven, comes late, and was never
 SELECT yquota.close_period('2026-03-01 09:10');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, queue, allocation) VALUES

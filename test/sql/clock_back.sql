@@ -163,7 +163,7 @@ SELECT yquota.set_clock('2026-03-02 15:00');
 SELECT state FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'a', project => 'lab', unmanaged => true);
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 4);
 SELECT container_id FROM yquota.schedule(ARRAY['n1', 'n1', 'n1', 'n1'], 3);
-SELECT yquota.acknowledge('{container_1_0001_01_000001,container_1_0001_01_000002}');
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE container_id = ANY ('{container_1_0001_01_000001,container_1_0001_01_000002}')));
 SELECT yquota.set_clock('2026-03-02 14:00');
 SELECT yquota.release_containers('{container_1_0001_01_000001}');
 SELECT yquota.update_container('container_1_0001_01_000002', 0, '[memory-mb=2048]');

@@ -40,7 +40,7 @@ SELECT s.state FROM yquota.submit_application('application_1_0001', 'ann', '{}',
 SELECT pg_temp.heartbeat('h1');
 SELECT yquota.request_containers('application_1_0001', pg_temp.gb(2), 1);
 SELECT pg_temp.heartbeat('h1');
-SELECT yquota.acknowledge(ARRAY[pg_temp.c(1), pg_temp.c(2)]);
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE container_id IN (pg_temp.c(1), pg_temp.c(2))));
 
 \echo more is pending until its own node is offered
 SELECT yquota.set_clock('2026-03-02 10:10+00');
@@ -65,7 +65,7 @@ SELECT node, guaranteed, available FROM yquota.scheduler_node;
 \echo each update uses up a number of a container, as in Hadoop
 SELECT yquota.request_containers('application_1_0001', pg_temp.gb(1), 1);
 SELECT pg_temp.heartbeat('h1');
-SELECT yquota.acknowledge(ARRAY(SELECT container_id FROM yquota.decision));
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 \echo OPPORTUNISTIC at once, GUARANTEED when there is room; new containers come first
 SELECT yquota.update_container(pg_temp.c(2), 2, execution_type => 'OPPORTUNISTIC');
 SELECT node, guaranteed, opportunistic FROM yquota.node_usage WHERE node = 'h1';
@@ -75,7 +75,7 @@ SELECT yquota.request_containers('application_1_0001', pg_temp.gb(1), 1, priorit
 SELECT pg_temp.heartbeat('h1');
 SELECT pg_temp.heartbeat('h1');
 TABLE running;
-SELECT yquota.acknowledge(ARRAY(SELECT container_id FROM yquota.decision));
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 \echo what is charged: 2 GB and 1 core for 600 s, 4 GB for 600 s, 1 GB up to now
 SELECT yquota.set_clock('2026-03-02 10:30+00');
 SELECT right(container_id, 9) AS container, cost FROM yquota.container_cost WHERE container_id = pg_temp.c(2);
@@ -186,7 +186,7 @@ SELECT queue, containers, allocation FROM yquota.queue_usage;
 UPDATE yquota.node SET total = '[memory-mb=8192,vcores=8]' WHERE name = 'h2';
 
 \echo nobody acknowledges an increase: it is taken back, unless node managers are told by themselves
-SELECT yquota.acknowledge(ARRAY(SELECT container_id FROM yquota.decision));
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 SELECT yquota.update_container((SELECT max(container_id) FROM yquota.container), 0, pg_temp.gb(4));
 SELECT pg_temp.heartbeat('h1');
 SELECT yquota.set_clock('2026-03-02 10:45+00');

@@ -22,6 +22,23 @@ SELECT node, container_id FROM yquota.reservation;
 DELETE FROM yquota.reservation;
 RESET ROLE;
 
+\echo release is release_hold
+INSERT INTO yquota.project (name) VALUES ('lab');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 100, 'first');
+SET ROLE yquota_test_old_names;
+SELECT yquota.hold('lab', 'app_1', 10, '1 hour') AS held \gset
+SELECT yquota.release(:held) AS first, yquota.release_hold(:held) AS second;
+
+\echo acknowledge takes containers, acknowledge_decisions decisions
+RESET ROLE;
+INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, allocation_request_id, decided_at)
+SELECT 'allocated', 'container_1_0001_01_00000' || i, 'application_1_0001', 'root.a', 'n1', '[vcores=1]', 1, -1, '2026-03-02 10:00' FROM generate_series(1, 3) AS i;
+SET ROLE yquota_test_old_names;
+SELECT yquota.acknowledge('{container_1_0001_01_000001,container_1_0001_01_000009}');
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE container_id = 'container_1_0001_01_000002'));
+SELECT container_id FROM yquota.decision;
+RESET ROLE;
+
 \c postgres
 DROP DATABASE yquota_deprecated WITH (FORCE);
 DROP ROLE yquota_test_old_names;

@@ -68,7 +68,7 @@ SELECT * FROM status;
 SELECT yquota.set_clock('2026-03-02 10:10+00');
 SELECT * FROM status;
 SELECT * FROM balance;
-SELECT yquota.release(2);
+SELECT yquota.release_hold(2);
 -- used up and more: nothing is outstanding, and nothing is given back
 SELECT yquota.set_clock('2026-03-02 10:20+00');
 SELECT * FROM status;
@@ -86,7 +86,7 @@ INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 2000, 'm
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'd1', '2026-03-02 10:10+00', 'lab', 'app_5', '[vcores=1]'),
 	('CONTAINER_START', 'd2', '2026-03-02 10:19+00', 'lab', 'app_5', '[vcores=1]');
-SELECT yquota.release(1), yquota.release(1);
+SELECT yquota.release_hold(1), yquota.release_hold(1);
 SELECT yquota.set_clock('2026-03-02 10:20:00.5+00');
 SELECT remaining FROM balance;
 SELECT yquota.hold('lab', 'app_5', 3.000001, '1 hour');
@@ -109,7 +109,7 @@ SELECT * FROM status WHERE application_id = 'app_5';
 SELECT yquota.set_clock('2026-03-02 10:20:13+00');
 SELECT * FROM status WHERE application_id = 'app_5';
 SELECT held FROM balance;
-SELECT yquota.release(6);
+SELECT yquota.release_hold(6);
 SELECT * FROM status WHERE application_id = 'app_5';
 
 --
@@ -136,8 +136,8 @@ SELECT yquota.hold('lab', 'app', 'NaN', '1 hour');
 SELECT yquota.hold('lab', 'app', 1, '-1 hour');
 SELECT yquota.hold('lab', 'app', 1, '11 years');
 SELECT yquota.hold('nobody', 'app', 1, '1 hour');
-SELECT yquota.release(4711);
-SELECT yquota.release(NULL);
+SELECT yquota.release_hold(4711);
+SELECT yquota.release_hold(NULL);
 
 --
 -- Who may: operators, administrators and members of the project
@@ -149,14 +149,14 @@ SELECT yquota.grant_operator('yquota_test_holding_feed');
 SET SESSION AUTHORIZATION yquota_test_holder;
 SELECT yquota.hold('lab', 'app_6', 1, '1 hour');
 SELECT yquota.hold('nobody', 'app_6', 1, '1 hour');
-SELECT yquota.release(1);
+SELECT yquota.release_hold(1);
 SELECT yquota.hold('ops', 'app_6', 5, '1 hour', 'mine');
 SELECT project, application_id, held_by, reason FROM yquota.hold_status WHERE application_id = 'app_6';
 SELECT count(*) FROM yquota.hold;
 INSERT INTO yquota.hold (project) VALUES ('ops');
 RESET SESSION AUTHORIZATION;
 SET SESSION AUTHORIZATION yquota_test_holding_feed;
-SELECT yquota.release(8);
+SELECT yquota.release_hold(8);
 SELECT yquota.hold('ops', 'app_6', 1, '1 hour');
 RESET SESSION AUTHORIZATION;
 SELECT hold_id, project, held_by, released_by, state FROM yquota.hold_status WHERE application_id = 'app_6';

@@ -39,8 +39,8 @@ SELECT format('SELECT yquota.set_clock(%L)', at),
 		   WHEN 6 THEN 'SELECT yquota.hold(''ops'', ''app'', 20000, ''5 hours'')'
 		   WHEN 7 THEN format('SELECT yquota.hold(%L, ''app'', 30000, ''7 hours'')', CASE WHEN number < 50 THEN 'lab' ELSE 'ops' END)
 		   WHEN 9 THEN 'SELECT yquota.hold(''ops'', ''other'', 70, ''1 day'')'
-		   WHEN 13 THEN 'SELECT yquota.release(max(hold_id)) FROM yquota.hold WHERE application_id = ''app'''
-		   WHEN 45 THEN 'SELECT yquota.release(max(hold_id)) FROM yquota.hold'
+		   WHEN 13 THEN 'SELECT yquota.release_hold(max(hold_id)) FROM yquota.hold WHERE application_id = ''app'''
+		   WHEN 45 THEN 'SELECT yquota.release_hold(max(hold_id)) FROM yquota.hold'
 	   END,
 	   'INSERT INTO shown SELECT yquota.statement_clock(), project, granted, charged + accrued, held, remaining, burn_rate, exhausted_at FROM yquota.project_balance'
 FROM (SELECT number, '2026-03-02 00:00+00'::timestamptz + number * interval '31 min 0.000001 s' AS at

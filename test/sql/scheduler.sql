@@ -79,7 +79,7 @@ SELECT * FROM pg_temp.told('{n3,n3}', 1);
 SELECT yquota.update_blacklist('application_1_0001', '{}', '{/r1}');
 SELECT yquota.request_containers('application_1_0001', '[]', 0, priority => 1);
 SELECT decision_id, decision, container_id, node FROM yquota.decision ORDER BY decision_id;
-SELECT yquota.acknowledge(array_agg(container_id) || '{none}') FROM yquota.decision;
+SELECT yquota.acknowledge_decisions(array_agg(decision_id) || '{0}') FROM yquota.decision;
 
 \echo reservations: made, told of once, kept while there is no room, fulfilled when there is
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=7168]', 3);
@@ -110,7 +110,7 @@ UPDATE yquota.node SET total = '[memory-mb=8192,vcores=8]' WHERE name = 'n1';
 SELECT * FROM yquota.verify();
 
 \echo what nobody acknowledges is released, and an application master that is gone is asked for again
-SELECT yquota.acknowledge(ARRAY(SELECT container_id FROM yquota.decision WHERE application_id <> 'application_1_0002'));
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE application_id <> 'application_1_0002'));
 SELECT yquota.set_clock('2026-03-02 10:09:59+00');
 SELECT * FROM pg_temp.told('{n4}');
 SELECT yquota.set_clock('2026-03-02 10:10+00');
@@ -123,7 +123,7 @@ SELECT application_id, attempt, am_container_id FROM yquota.scheduler_applicatio
 SELECT * FROM yquota.reserved_container;
 
 \echo a thousand decisions at a time are forgotten, oldest first
-SELECT yquota.acknowledge(ARRAY(SELECT container_id FROM yquota.decision));
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, allocation_request_id, decided_at)
 SELECT 'reserved', 'c' || n, 'application_1_0001', 'root.a', 'n1', '[memory-mb=1024]', 1, -1, yquota.clock()
 FROM generate_series(1, 1001) AS n;

@@ -31,7 +31,7 @@ INSERT INTO yquota.node (name, rack, total) SELECT 'n' || i, '/r' || i, '[memory
 SET ROLE regress_yquota_rm;
 SELECT state, queue FROM yquota.submit_application('application_1_0001', 'ann', '{dev}', 'a', am_resource => '[memory-mb=1024]', project => 'p');
 SELECT decision, container_id, node FROM yquota.node_heartbeat('{n1}');
-SELECT yquota.acknowledge('{container_1_0001_01_000001}');
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE container_id = ANY ('{container_1_0001_01_000001}')));
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=2048]', 4);
 SELECT yquota.request_containers('application_1_0001', ARRAY[ROW('n2', '[memory-mb=2048]', 1, 2, -1, NULL, NULL, NULL), ROW('/r2', '[memory-mb=2048]', 1, 2, -1, NULL, NULL, NULL),
 	ROW('*', '[memory-mb=2048]', 1, 2, -1, NULL, NULL, NULL)]::yquota.container_request[]);
@@ -40,7 +40,7 @@ SELECT decision, container_id, node FROM yquota.schedule(dry_run => true);
 SELECT yquota.update_blacklist('application_1_0001', '{}', '{n1}');
 SELECT decision, container_id, node, locality FROM yquota.schedule();
 SELECT container_id, decision FROM yquota.decision ORDER BY decision_id;
-SELECT yquota.acknowledge(ARRAY(SELECT container_id FROM yquota.decision));
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 SELECT yquota.update_container('container_1_0001_01_000002', 0, '[memory-mb=1024]');
 SELECT * FROM yquota.update_containers('application_1_0001', ARRAY[ROW('container_1_0001_01_000002', 1, '[memory-mb=2048]', NULL, NULL, NULL)]::yquota.container_update_request[]);
 SELECT yquota.set_clock('2026-03-02 11:00+00');
@@ -68,7 +68,7 @@ SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 1);
 SET ROLE regress_yquota_member;
 SELECT count(*) FROM yquota.container_cost;
 SELECT application_id, waits_for FROM yquota.scheduler_application;
-SELECT yquota.acknowledge('{}');
+SELECT yquota.acknowledge_decisions('{}');
 
 SET ROLE regress_yquota_rm;
 SELECT yquota.finish_application('application_1_0001');

@@ -46,12 +46,12 @@ SELECT yquota.hold('laser', 'app_h', 255.000003, '1 hour');
 SELECT yquota.hold('physics', 'app_h', 600, '1 hour');
 SELECT project, held, remaining, available, limited_by FROM yquota.project_balance ORDER BY project;
 SELECT yquota.hold('maths', 'app_i', 30, '1 hour');
-SELECT yquota.release(hold_id) FROM yquota.hold WHERE project = 'laser';
+SELECT yquota.release_hold(hold_id) FROM yquota.hold WHERE project = 'laser';
 SELECT yquota.hold('maths', 'app_i', 30, '1 hour');
 SELECT remaining, affordable FROM yquota.price_quote('[vcores=1]', '254.999999 s', project => 'laser');
 SELECT remaining, affordable FROM yquota.price_quote('[vcores=1]', '200 s', project => 'physics');
 SELECT remaining, affordable FROM yquota.price_quote('[vcores=1]', '100000 s', project => 'other');
-SELECT yquota.release(hold_id) FROM yquota.hold WHERE released_at IS NULL;
+SELECT yquota.release_hold(hold_id) FROM yquota.hold WHERE released_at IS NULL;
 
 --
 -- Somebody above who has been granted nothing does not limit anybody; where
@@ -64,7 +64,7 @@ SELECT project, remaining, available, limited_by FROM yquota.project_balance WHE
 SELECT yquota.hold('a.poor', 'x', 1, '1 hour');
 SELECT yquota.hold('uni.free', 'x', 100000, '1 hour'), yquota.hold('a.free.poor', 'x', 100000, '1 hour');
 SELECT yquota.hold('physics', 'x', 1, '1 hour');
-SELECT yquota.release(hold_id) FROM yquota.hold WHERE released_at IS NULL;
+SELECT yquota.release_hold(hold_id) FROM yquota.hold WHERE released_at IS NULL;
 -- a budget begins with its first grant
 INSERT INTO yquota.quota_grant (project, amount, reason, valid_from) VALUES ('physics', 50, 'from March 3 on', '2026-03-03 00:00+00');
 SELECT project, granted, available, limited_by FROM yquota.project_balance WHERE project = 'physics';

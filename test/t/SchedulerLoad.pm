@@ -110,7 +110,7 @@ sub acknowledging
 	my ($slot) = @_;
 	my @ids = splice @{ $slot->{heard} }, 0, 20;
 
-	return { sql => sprintf(q(SELECT yquota.acknowledge('{%s}')), join ',', @ids), acknowledges => \@ids };
+	return { sql => sprintf(q(SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE container_id = ANY ('{%s}')))), join ',', @ids), acknowledges => \@ids };
 }
 
 sub next_statement

@@ -113,7 +113,7 @@ sub load_books
 		SELECT yquota.request_containers('application_1_1', '[memory-mb=1024,vcores=1]', 3), yquota.request_containers('application_1_2', '[memory-mb=1024,vcores=1]', 2),
 			   yquota.request_containers('application_1_3', '[memory-mb=1024,vcores=1]', 2);
 		SELECT count(*) FROM yquota.schedule(ARRAY['h1', 'h2', 'h1', 'h2', 'h1', 'h2', 'h1', 'h2']);
-		SELECT yquota.acknowledge(ARRAY(SELECT container_id FROM yquota.decision WHERE application_id <> 'application_1_2'));
+		SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE application_id <> 'application_1_2'));
 		SELECT yquota.update_container(container_id, 0, '[memory-mb=2048,vcores=1]') FROM yquota.container WHERE application_id = 'application_1_1' ORDER BY container_id DESC LIMIT 1;
 		SELECT yquota.request_containers('application_1_1', '[memory-mb=1024,vcores=1]', 1), yquota.request_containers('application_1_2', '[memory-mb=1024,vcores=1]', 1);
 		SELECT yquota.update_blacklist('application_1_1', '{h3}');
@@ -147,6 +147,7 @@ my $configuration = q({"yarn.scheduler.capacity.root.a.maximum-applications": "7
 
 my @calls = (
 	'yquota.acknowledge(text[])' => q(SELECT yquota.acknowledge(ARRAY(SELECT container_id FROM yquota.decision))),
+	'yquota.acknowledge_decisions(bigint[])' => q(SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision))),
 	'yquota.activate_applications(text)' => q(SELECT * FROM yquota.activate_applications()),
 	'yquota.activate_applications(text) queue' => q(SELECT * FROM yquota.activate_applications('root.c')),
 	'yquota.admission(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text)' =>
@@ -192,6 +193,7 @@ my @calls = (
 	'yquota.quota_compute()' => q(SELECT yquota.quota_compute()),
 	'yquota.reconcile(jsonb,timestamp with time zone,boolean)' => q(SELECT * FROM yquota.reconcile('[{"container_id": "c21", "allocation": "[vcores=2]"}, {"container_id": "n1", "project": "p", "allocation": "[vcores=2]", "started_at": "2026-03-02 10:00+00"}]', '2026-03-02 11:00+00', false)),
 	'yquota.release(bigint)' => q(SELECT yquota.release(max(hold_id)) FROM yquota.hold),
+	'yquota.release_hold(bigint)' => q(SELECT yquota.release_hold(max(hold_id)) FROM yquota.hold),
 	'yquota.release_containers(text[])' => q(SELECT * FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.decision))),
 	'yquota.remove_finished_applications(timestamp with time zone)' => q(SELECT yquota.remove_finished_applications('infinity')),
 	'yquota.remove_unused_queues()' => q(SELECT * FROM yquota.remove_unused_queues()),

@@ -133,7 +133,7 @@ $node->safe_psql('original', <<~'SQL');
 	SELECT yquota_internal.expire_grants('2021-03-02 12:00+00');
 	-- a hold, and one that is over
 	INSERT INTO yquota.project (name, quota_mode) VALUES ('spare', 'NOLIMIT');
-	SELECT yquota.hold('spare', 'app', 1000, '1 day', 'nightly'), yquota.release(yquota.hold('spare', 'app', 0.000001, '1 day'));
+	SELECT yquota.hold('spare', 'app', 1000, '1 day', 'nightly'), yquota.release_hold(yquota.hold('spare', 'app', 0.000001, '1 day'));
 	-- and counters that wait to be folded
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
 	VALUES ('CONTAINER_FINISH', 'c5', '2021-03-02 11:45+00', 0, 'feed');

@@ -172,7 +172,7 @@ run(<<~'SQL');
 	SELECT yquota.update_blacklist('application_1_0001', '{m2}');
 	SELECT count(*) FROM yquota.schedule('{m1}');
 	SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 3, priority => 2);
-	SELECT yquota.acknowledge('{container_1_0001_01_000001}');
+	SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE container_id = ANY ('{container_1_0001_01_000001}')));
 	SQL
 isnt(run('SELECT (SELECT count(*) FROM yquota.reserved_container) * (SELECT count(*) FROM yquota.decision) * (SELECT count(*) FROM yquota.container_update)'), 0, 'there are reservations, decisions and updates');
 is_alike('what the scheduler decided');

@@ -101,7 +101,7 @@ foreach my $end (qw(COMMIT ROLLBACK))
 		}
 		is(failure($session{two}, "SET lock_timeout = '100ms';\n$pass)"), '55P03', "$name: meanwhile passes wait");
 		is(failure($session{two}, "SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 1, priority => 7)"), '55P03', "$name: and requests");
-		is(failure($session{two}, "SELECT yquota.acknowledge('{none}')"), 'none', "$name: but not acknowledgements");
+		is(failure($session{two}, "SELECT yquota.acknowledge_decisions('{0}')"), 'none', "$name: but not acknowledgements");
 		is(failure($session{two}, "INSERT INTO yquota.container_event (event, container_id) SELECT 'CONTAINER_FINISH', min(container_id) FROM yquota.container"), 'none', "$name: nor events");
 		$session{two}->run('RESET lock_timeout');
 		# some learn of it by what they find, some had it before

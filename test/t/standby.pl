@@ -84,7 +84,7 @@ foreach my $statement (
 	"SELECT yquota.set_multiplier('GPU', 2)", 'SELECT yquota.start_worker()',
 	'SELECT * FROM yquota.schedule()', q(SELECT * FROM yquota.node_heartbeat('{n3}')), 'SELECT * FROM yquota.schedule(explain => true)',
 	q(SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 1)),
-	q(SELECT yquota.acknowledge('{container_1_0001_01_000001}')), q(SELECT yquota.release_containers('{container_1_0001_01_000001}')),
+	q(SELECT yquota.acknowledge_decisions('{1}')), q(SELECT yquota.release_containers('{container_1_0001_01_000001}')),
 	q(SELECT yquota.update_container('container_1_0001_01_000001', 0, '[memory-mb=1024]')),
 	q(SELECT yquota.update_blacklist('application_1_0001', '{n3}')),
 	q(SELECT yquota.submit_application('application_1_0002', 'ann', '{}', 'a')), q(SELECT yquota.finish_application('application_1_0001')),

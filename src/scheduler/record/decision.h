@@ -29,9 +29,9 @@ extern text *yq_decision_container_id(const YqDecision *decision);
 
 /*
  * Record decisions: their containers start by events in container_event, and
- * the decisions wait for acknowledge(), numbered in the order in which they
- * were made.  Called under the scheduler's lock, so no other transaction takes
- * numbers.
+ * the decisions wait for acknowledge_decisions(), numbered in the order in which
+ * they were made.  Called under the scheduler's lock, so no other transaction
+ * takes numbers.
  */
 extern void yq_decisions_write(const YqLoadedCluster *loaded);
 

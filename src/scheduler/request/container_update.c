@@ -288,7 +288,7 @@ static void
 forget_decisions(const UpdatePlan *plans, int count)
 {
 	static YqSavedPlan forget = {
-		.command = "SELECT yquota.acknowledge($1)",
+		.command = "SELECT yquota_internal.acknowledge_containers($1)",
 		.types = {"_text"}
 	};
 	const char **ids = palloc(sizeof(char *) * Max(count, 1));
