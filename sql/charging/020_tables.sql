@@ -273,7 +273,13 @@ CREATE TABLE yquota.container_event (
 	execution_type yquota.execution_type,
 	exit_status integer,
 	source text,
-	recorded_at timestamptz NOT NULL
+	recorded_at timestamptz NOT NULL,
+	priority integer,
+	allocation_request_id bigint,
+	asked_label text COLLATE "C",
+	is_am boolean,
+	is_running boolean,
+	event_id bigint GENERATED ALWAYS AS IDENTITY (CACHE 64)
 );
 COMMENT ON TABLE yquota.container_event IS
 	'The one door: lifecycle events by INSERT or COPY.  Append-only; keeps everything that arrived, in order of arrival';
@@ -283,6 +289,12 @@ COMMENT ON COLUMN yquota.container_event.allocation IS 'native units; NULL in an
 COMMENT ON COLUMN yquota.container_event.exit_status IS 'YARN''s container exit status, at FINISH';
 COMMENT ON COLUMN yquota.container_event.source IS 'which feed sent it; feed_status reports per source';
 COMMENT ON COLUMN yquota.container_event.recorded_at IS 'the statement''s clock when it arrived; decides nothing about amounts except for a START repeated with a new allocation';
+COMMENT ON COLUMN yquota.container_event.priority IS 'priority of the request that the container answers; NULL at START means 0, in an UPDATE unchanged';
+COMMENT ON COLUMN yquota.container_event.allocation_request_id IS 'id of that request; NULL at START means -1, in an UPDATE unchanged';
+COMMENT ON COLUMN yquota.container_event.asked_label IS 'node label that was asked for; NULL at START means the empty string, in an UPDATE unchanged';
+COMMENT ON COLUMN yquota.container_event.is_am IS 'whether the container is its application''s master; NULL at START means whether its id ends with _000001, in an UPDATE unchanged';
+COMMENT ON COLUMN yquota.container_event.is_running IS 'false for a container that waits at its node or is paused; NULL at START means true, in an UPDATE unchanged.  Charged the same';
+COMMENT ON COLUMN yquota.container_event.event_id IS 'number of the row; leave it out.  Numbers have gaps, and their order is not the order of acceptance';
 
 CREATE TABLE yquota.container (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -298,7 +310,12 @@ CREATE TABLE yquota.container (
 	settled_at timestamptz NOT NULL,
 	charges integer NOT NULL,
 	factors text[] COLLATE "C",
-	accrual_base numeric NOT NULL
+	accrual_base numeric NOT NULL,
+	priority integer NOT NULL,
+	allocation_request_id bigint NOT NULL,
+	asked_label text COLLATE "C" NOT NULL,
+	is_am boolean NOT NULL,
+	is_running boolean NOT NULL
 );
 -- Room is used again here, so the door comes to ranges that have been summarized.
 -- A summary of so few bytes is not compressed, which would have to be undone and
@@ -314,6 +331,11 @@ COMMENT ON COLUMN yquota.container.settled_at IS 'start of the stretch that is n
 COMMENT ON COLUMN yquota.container.charges IS 'rows of charge that this container has so far';
 COMMENT ON COLUMN yquota.container.factors IS 'names of factors and outages that apply: dimension, name, dimension, name …; part of its rate class';
 COMMENT ON COLUMN yquota.container.accrual_base IS 'credits from the full hour before settled_at to settled_at at this allocation, as counted for it';
+COMMENT ON COLUMN yquota.container.priority IS 'priority of the request that it answers';
+COMMENT ON COLUMN yquota.container.allocation_request_id IS 'id of that request; -1 without one';
+COMMENT ON COLUMN yquota.container.asked_label IS 'node label that was asked for; empty for none';
+COMMENT ON COLUMN yquota.container.is_am IS 'whether it is its application''s master';
+COMMENT ON COLUMN yquota.container.is_running IS 'false while it waits at its node or is paused; charged the same';
 
 CREATE TABLE yquota.container_change (
 	container_id text COLLATE "C" NOT NULL,
@@ -323,7 +345,12 @@ CREATE TABLE yquota.container_change (
 	execution_type yquota.execution_type,
 	queue text COLLATE "C",
 	node text COLLATE "C",
-	repeated_start boolean NOT NULL
+	repeated_start boolean NOT NULL,
+	priority integer,
+	allocation_request_id bigint,
+	asked_label text COLLATE "C",
+	is_am boolean,
+	is_running boolean
 );
 CREATE INDEX container_change_container_id_idx ON yquota.container_change (container_id);
 COMMENT ON TABLE yquota.container_change IS
@@ -401,12 +428,19 @@ CREATE TABLE yquota.event_reject (
 	waiting boolean NOT NULL,
 	sqlstate text NOT NULL,
 	reason text NOT NULL,
-	detail text
+	detail text,
+	priority integer,
+	allocation_request_id bigint,
+	asked_label text COLLATE "C",
+	is_am boolean,
+	is_running boolean,
+	event_id bigint
 );
 CREATE INDEX event_reject_waiting_idx ON yquota.event_reject (container_id) WHERE waiting;
 COMMENT ON TABLE yquota.event_reject IS
 	'Events set aside (yquota.on_bad_event = set_aside) with the reason; retry_rejects() sends them through the door again';
 COMMENT ON COLUMN yquota.event_reject.waiting IS 'true for an UPDATE or FINISH that waits for its START and is applied when that arrives';
+COMMENT ON COLUMN yquota.event_reject.event_id IS 'number of the event in container_event; NULL when an earlier version set it aside and the log has it no more';
 
 CREATE TABLE yquota_internal.reported_end (
 	container_id text COLLATE "C" NOT NULL,
@@ -438,7 +472,13 @@ CREATE TABLE yquota_internal.discarded_event (
 	execution_type yquota.execution_type,
 	exit_status integer,
 	source text,
-	recorded_at timestamptz NOT NULL
+	recorded_at timestamptz NOT NULL,
+	priority integer,
+	allocation_request_id bigint,
+	asked_label text COLLATE "C",
+	is_am boolean,
+	is_running boolean,
+	event_id bigint
 );
 COMMENT ON TABLE yquota_internal.discarded_event IS
 	'Events set aside, as the log has them, whose row in event_reject an administrator has removed or changed';

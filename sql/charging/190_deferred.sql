@@ -1,10 +1,10 @@
 --
 -- Emergency: events are kept and charged later (yquota.charging = deferred).
 --
--- What is still to be charged are copies of rows of the log.  The log itself
--- has no keys that could mark its rows, and may be sealed.  All columns but the
--- last are those of container_event, in its order: the door copies rows as
--- they are, whatever they say (src/charging/deferred.c).
+-- Rows still to be charged are copies of rows of the log, with their event_id.
+-- The log itself is append-only and may be sealed.  All columns but arrival are
+-- those of container_event, in its order: its trigger copies rows as they are,
+-- whatever they say (src/charging/deferred.c).
 --
 
 CREATE TABLE yquota_internal.deferred_event (
@@ -21,7 +21,13 @@ CREATE TABLE yquota_internal.deferred_event (
 	exit_status integer,
 	source text,
 	recorded_at timestamptz NOT NULL,
-	arrival bigint GENERATED ALWAYS AS IDENTITY
+	arrival bigint GENERATED ALWAYS AS IDENTITY,
+	priority integer,
+	allocation_request_id bigint,
+	asked_label text COLLATE "C",
+	is_am boolean,
+	is_running boolean,
+	event_id bigint
 );
 -- No id is refused: those too long for an index, which are none, stay out of it.
 CREATE INDEX deferred_event_container_idx ON yquota_internal.deferred_event (container_id)

@@ -51,8 +51,7 @@ COMMENT ON COLUMN yquota.feed_status.rejected IS 'events set aside for another r
 COMMENT ON COLUMN yquota.feed_status.deferred IS 'events kept while yquota.charging was deferred, until charge_deferred() is called';
 
 -- Ghosts are containers whose FINISH got lost.  The first container of an
--- application attempt (YARN numbers it 000001) is its master, which rightly
--- outlives all others.
+-- application attempt is mostly its master, which rightly outlives all others.
 CREATE VIEW yquota_internal.suspect_container AS
 	SELECT container.container_id, container.project, container.application_id,
 		   container.username, container.queue, container.node, container.execution_type,
@@ -74,7 +73,7 @@ CREATE VIEW yquota_internal.suspect_container AS
 				   ORDER BY container.started_at, container.container_id) AS next_started_at
 		FROM yquota.container container
 		WHERE container.application_id IS NOT NULL
-		  AND right(container.container_id, 7) <> '_000001'
+		  AND NOT container.is_am
 	) aged
 	WHERE aged.next_started_at - aged.started_at >= interval '1 day'
 	  AND aged.now - aged.started_at >= 10 * (aged.now - aged.next_started_at);
@@ -149,7 +148,8 @@ BEGIN
 	IF TG_OP = 'UPDATE' THEN
 		INSERT INTO yquota_internal.discarded_event
 		SELECT reject_id, false, event, container_id, occurred_at, project, application_id,
-			   username, queue, node, allocation, execution_type, exit_status, source, recorded_at
+			   username, queue, node, allocation, execution_type, exit_status, source, recorded_at,
+			   priority, allocation_request_id, asked_label, is_am, is_running, event_id
 		FROM old_rows AS earlier
 		WHERE NOT EXISTS (
 			SELECT FROM new_rows AS repaired
@@ -158,22 +158,26 @@ BEGIN
 				   repaired.project, repaired.application_id, repaired.username,
 				   repaired.queue, repaired.node, repaired.allocation::text,
 				   repaired.execution_type, repaired.exit_status, repaired.source,
-				   repaired.recorded_at)
+				   repaired.recorded_at, repaired.priority, repaired.allocation_request_id,
+				   repaired.asked_label, repaired.is_am, repaired.is_running, repaired.event_id)
 				IS NOT DISTINCT FROM
 				  (earlier.event, earlier.container_id, earlier.occurred_at,
 				   earlier.project, earlier.application_id, earlier.username,
 				   earlier.queue, earlier.node, earlier.allocation::text,
 				   earlier.execution_type, earlier.exit_status, earlier.source,
-				   earlier.recorded_at));
+				   earlier.recorded_at, earlier.priority, earlier.allocation_request_id,
+				   earlier.asked_label, earlier.is_am, earlier.is_running, earlier.event_id));
 	ELSIF TG_OP = 'DELETE' THEN
 		INSERT INTO yquota_internal.discarded_event
 		SELECT reject_id, true, event, container_id, occurred_at, project, application_id,
-			   username, queue, node, allocation, execution_type, exit_status, source, recorded_at
+			   username, queue, node, allocation, execution_type, exit_status, source, recorded_at,
+			   priority, allocation_request_id, asked_label, is_am, is_running, event_id
 		FROM old_rows;
 	ELSE
 		INSERT INTO yquota_internal.discarded_event
 		SELECT reject_id, true, event, container_id, occurred_at, project, application_id,
-			   username, queue, node, allocation, execution_type, exit_status, source, recorded_at
+			   username, queue, node, allocation, execution_type, exit_status, source, recorded_at,
+			   priority, allocation_request_id, asked_label, is_am, is_running, event_id
 		FROM yquota.event_reject;
 	END IF;
 	RETURN NULL;
@@ -225,11 +229,13 @@ BEGIN
 	-- With the time when they arrived: the log has a row from then as well.
 	INSERT INTO yquota.container_event
 		(event, container_id, occurred_at, project, application_id, username, queue, node,
-		 allocation, execution_type, exit_status, source, recorded_at)
+		 allocation, execution_type, exit_status, source, recorded_at,
+		 priority, allocation_request_id, asked_label, is_am, is_running)
 	SELECT reject.event, reject.container_id, reject.occurred_at, reject.project,
 		   reject.application_id, reject.username, reject.queue, reject.node,
 		   reject.allocation, reject.execution_type, reject.exit_status, reject.source,
-		   reject.recorded_at
+		   reject.recorded_at, reject.priority, reject.allocation_request_id, reject.asked_label,
+		   reject.is_am, reject.is_running
 	FROM unnest(taken) reject;
 
 	-- what came back, with the number that it had
@@ -240,10 +246,12 @@ BEGIN
 		ON reject.reject_id > newest
 		AND (reject.event, reject.container_id, reject.occurred_at, reject.project, reject.application_id,
 			 reject.username, reject.queue, reject.node, reject.allocation, reject.execution_type,
-			 reject.exit_status, reject.source, reject.recorded_at)::text
+			 reject.exit_status, reject.source, reject.recorded_at, reject.priority,
+			 reject.allocation_request_id, reject.asked_label, reject.is_am, reject.is_running)::text
 		  = (old.event, old.container_id, old.occurred_at, old.project, old.application_id,
 			 old.username, old.queue, old.node, old.allocation, old.execution_type,
-			 old.exit_status, old.source, old.recorded_at)::text
+			 old.exit_status, old.source, old.recorded_at, old.priority,
+			 old.allocation_request_id, old.asked_label, old.is_am, old.is_running)::text
 	ORDER BY old.reject_id;
 END;
 $$;
@@ -623,6 +631,7 @@ SELECT pg_extension_config_dump('yquota.project',
 SELECT pg_extension_config_dump('yquota.quota_grant', '');
 SELECT pg_extension_config_dump('yquota.quota_grant_grant_id_seq', '');
 SELECT pg_extension_config_dump('yquota.container_event', '');
+SELECT pg_extension_config_dump('yquota.container_event_event_id_seq', '');
 SELECT pg_extension_config_dump('yquota.container', '');
 SELECT pg_extension_config_dump('yquota.container_change', '');
 SELECT pg_extension_config_dump('yquota.charge', '');

@@ -75,7 +75,12 @@ CREATE VIEW yquota_internal.logged_life AS
 		   start.allocation,
 		   start.occurred_at AS started_at,
 		   finish.occurred_at AS finished_at,
-		   finish.exit_status
+		   finish.exit_status,
+		   COALESCE(start.priority, 0) AS priority,
+		   COALESCE(start.allocation_request_id, -1) AS allocation_request_id,
+		   COALESCE(start.asked_label, '') AS asked_label,
+		   COALESCE(start.is_am, start.container_id LIKE E'%\\_000001') AS is_am,
+		   COALESCE(start.is_running, true) AS is_running
 	FROM yquota.container_event AS start
 	LEFT JOIN yquota.container_event AS finish
 		ON finish.container_id = start.container_id AND finish.event = 'CONTAINER_FINISH'
@@ -91,41 +96,33 @@ CREATE VIEW yquota_internal.booked_life AS
 		   charge.amount, charge.dominant,
 		   charge.number = 1 AND charge.corrects IS NULL AND charge.padding IS NULL
 		   AND charge."from" = charge.started_at
-		   AND charge.settled_by = 'CONTAINER_FINISH' AS is_whole
+		   AND charge.settled_by = 'CONTAINER_FINISH' AS is_whole,
+		   NULL::integer AS priority, NULL::bigint AS allocation_request_id, NULL AS asked_label,
+		   NULL::boolean AS is_am, NULL::boolean AS is_running
 	FROM yquota.charge
 	UNION ALL
 	SELECT container.tableoid, container.ctid,
 		   container.container_id, container.project, container.application_id, container.username,
 		   container.queue, container.node, container.execution_type, container.allocation,
 		   container.started_at, NULL, NULL, NULL, NULL,
-		   container.settled_at = container.started_at AND container.charges = 0
+		   container.settled_at = container.started_at AND container.charges = 0,
+		   container.priority, container.allocation_request_id, container.asked_label,
+		   container.is_am, container.is_running
 	FROM yquota.container;
 COMMENT ON VIEW yquota_internal.booked_life IS
 	'What the books have of each container: its rows of the ledger and, while it runs, that of container; is_whole when the row alone should be all of it';
 
 CREATE VIEW yquota_internal.set_aside_event AS
-	SELECT reject.container_id,
-		   ROW(reject.event, reject.container_id, reject.occurred_at, reject.project,
-			   reject.application_id, reject.username, reject.queue, reject.node,
-			   reject.allocation, reject.execution_type, reject.exit_status, reject.source,
-			   reject.recorded_at)::yquota.container_event AS content
+	SELECT reject.event_id, reject.container_id, reject.occurred_at
 	FROM yquota.event_reject AS reject
 	UNION ALL
-	SELECT reject.container_id,
-		   ROW(reject.event, reject.container_id, reject.occurred_at, reject.project,
-			   reject.application_id, reject.username, reject.queue, reject.node,
-			   reject.allocation, reject.execution_type, reject.exit_status, reject.source,
-			   reject.recorded_at)::yquota.container_event
-	FROM yquota_internal.discarded_event AS reject
+	SELECT discarded.event_id, discarded.container_id, discarded.occurred_at
+	FROM yquota_internal.discarded_event AS discarded
 	UNION ALL
-	SELECT kept.container_id,
-		   ROW(kept.event, kept.container_id, kept.occurred_at, kept.project,
-			   kept.application_id, kept.username, kept.queue, kept.node,
-			   kept.allocation, kept.execution_type, kept.exit_status, kept.source,
-			   kept.recorded_at)::yquota.container_event
-	FROM yquota_internal.deferred_event AS kept;
+	SELECT deferred.event_id, deferred.container_id, deferred.occurred_at
+	FROM yquota_internal.deferred_event AS deferred;
 COMMENT ON VIEW yquota_internal.set_aside_event IS
-	'Events that were set aside, as rows of the log, whatever has become of their rows in event_reject; and those deferred';
+	'Events of the log that were set aside, whatever has become of their rows in event_reject; and those deferred.  An administrator may have changed their containers';
 
 CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TABLE (container_id text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -146,6 +143,11 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 				AND logged.finished_at IS NOT DISTINCT FROM booked.finished_at
 				AND logged.exit_status IS NOT DISTINCT FROM booked.exit_status
 				AND (booked.finished_at IS NULL
+					 AND logged.priority = booked.priority
+					 AND logged.allocation_request_id = booked.allocation_request_id
+					 AND logged.asked_label = booked.asked_label
+					 AND logged.is_am = booked.is_am
+					 AND logged.is_running = booked.is_running
 					 -- whether there was padding needs a closer look
 					 OR booked.finished_at - booked.started_at >= rule.longest
 					 AND yquota_internal.is_due(
@@ -165,7 +167,7 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 		FROM yquota.container_event AS event
 		WHERE event.event = 'CONTAINER_UPDATE'
 		UNION ALL
-		SELECT aside.container_id, NULL, NULL, since IS NULL OR (aside.content).occurred_at >= since, false
+		SELECT aside.container_id, NULL, NULL, since IS NULL OR aside.occurred_at >= since, false
 		FROM yquota_internal.set_aside_event AS aside
 		UNION ALL
 		-- of which log and books agree only when what was voided is left out
@@ -189,48 +191,12 @@ REVOKE ALL ON FUNCTION yquota_internal.unproven_container(timestamptz) FROM PUBL
 -- Second pass
 --
 
-CREATE VIEW yquota_internal.accepted_after_all AS
-	SELECT aside.content
-	FROM (SELECT refused.container_id, refused.content, count(*) AS times
-		  FROM yquota_internal.set_aside_event AS refused
-		  GROUP BY refused.container_id, refused.content) AS aside
-	JOIN yquota.container_event AS log
-		ON log.container_id = aside.container_id
-		AND log.* IS NOT DISTINCT FROM aside.content
-	GROUP BY aside.container_id, aside.content, aside.times
-	HAVING count(*) > aside.times
-	   AND CASE (aside.content).event
-		   WHEN 'CONTAINER_START' THEN
-			   EXISTS (SELECT FROM yquota_internal.booked_life AS life
-					   WHERE life.container_id = aside.container_id
-						 AND life.started_at = (aside.content).occurred_at)
-		   WHEN 'CONTAINER_UPDATE' THEN
-			   EXISTS (SELECT FROM yquota.container_change AS change
-					   WHERE change.container_id = aside.container_id
-						 AND change.occurred_at = (aside.content).occurred_at)
-		   ELSE
-			   EXISTS (SELECT FROM yquota.charge
-					   WHERE charge.container_id = aside.container_id
-						 AND charge."to" = (aside.content).occurred_at
-						 AND charge.settled_by = 'CONTAINER_FINISH')
-		   END;
-COMMENT ON VIEW yquota_internal.accepted_after_all IS
-	'Events that were set aside and, sent again within the same microsecond of the clock, accepted.  The log shows only that there were several; that one was accepted only the books know';
-
 CREATE VIEW yquota_internal.arrival_of_voided AS
-	SELECT log.*, log.tableoid AS book, log.ctid AS place,
-		   log.tableoid <> 'yquota.container_event'::regclass AS is_sealed,
-		   log.recorded_at > void.recorded_until AS is_later
+	SELECT log.*, log.recorded_at > void.recorded_until AS is_later
 	FROM yquota_internal.last_void AS void
 	JOIN yquota.container_event AS log ON log.container_id = void.container_id
 	WHERE NOT EXISTS (SELECT FROM yquota_internal.set_aside_event AS aside
-					  WHERE aside.container_id = log.container_id
-						AND log.* IS NOT DISTINCT FROM aside.content)
-	UNION ALL
-	SELECT (late.content).*, NULL, NULL, NULL, (late.content).recorded_at > void.recorded_until
-	FROM yquota_internal.last_void AS void
-	JOIN yquota_internal.accepted_after_all AS late
-		ON (late.content).container_id = void.container_id;
+					  WHERE aside.event_id = log.event_id);
 COMMENT ON VIEW yquota_internal.arrival_of_voided IS
 	'The log of containers that were ever voided, without what has been set aside; is_later when it was recorded after the last void';
 
@@ -276,9 +242,10 @@ CREATE VIEW yquota_internal.arrived_since_void AS
 			  -- of several the earliest ends the container
 			  WHEN 'CONTAINER_FINISH' THEN false
 			  ELSE later.occurred_at = arrived.occurred_at
-				  AND (later.allocation::text, later.execution_type, later.queue, later.node)
-					  IS DISTINCT FROM (arrived.allocation::text, arrived.execution_type, arrived.queue, arrived.node)
-				  AND num_nonnulls(later.allocation, later.execution_type, later.queue, later.node) > 0
+				  AND (later.allocation::text, later.execution_type, later.queue, later.node, later.is_running)
+					  IS DISTINCT FROM (arrived.allocation::text, arrived.execution_type, arrived.queue, arrived.node,
+										arrived.is_running)
+				  AND num_nonnulls(later.allocation, later.execution_type, later.queue, later.node, later.is_running) > 0
 			  END);
 COMMENT ON VIEW yquota_internal.arrived_since_void IS
 	'Events recorded no later than the last void of their container that nevertheless came after it: the books know them, and nothing recorded later contradicts them';
@@ -287,35 +254,32 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 	RETURNS TABLE (container_id text, event yquota.container_event_type, occurred_at timestamptz,
 				   project text, application_id text, username text, queue text, node text,
 				   allocation yquota.resource, execution_type yquota.execution_type,
-				   exit_status integer, recorded_at timestamptz, arrival bigint)
+				   exit_status integer, recorded_at timestamptz, arrival bigint,
+				   priority integer, allocation_request_id bigint, asked_label text,
+				   is_am boolean, is_running boolean)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
 	WITH unproven AS MATERIALIZED (
 		SELECT u.container_id FROM yquota_internal.unproven_container(since) AS u
 	), accepted AS (
-		SELECT log.*, log.tableoid AS book, log.ctid AS place,
-			   log.tableoid <> 'yquota.container_event'::regclass AS is_sealed
+		SELECT log.event, log.container_id, log.occurred_at, log.project,
+			   log.application_id, log.username, log.queue, log.node,
+			   log.allocation, log.execution_type, log.exit_status, log.recorded_at,
+			   log.priority, log.allocation_request_id, log.asked_label, log.is_am, log.is_running
 		FROM yquota.container_event AS log
 		WHERE log.container_id IN (SELECT unproven.container_id FROM unproven)
 		  AND log.event <> 'QUOTA_COMPUTE'
 		  AND NOT EXISTS (SELECT FROM yquota_internal.set_aside_event AS aside
-						  WHERE aside.container_id = log.container_id
-							AND log.* IS NOT DISTINCT FROM aside.content)
+						  WHERE aside.event_id = log.event_id)
 		  AND NOT EXISTS (SELECT FROM yquota_internal.last_void AS void
 						  WHERE void.container_id = log.container_id
 							AND log.recorded_at <= void.recorded_until)
 		UNION ALL
-		SELECT (late.content).*, NULL, NULL, NULL
-		FROM yquota_internal.accepted_after_all AS late
-		WHERE (late.content).container_id IN (SELECT unproven.container_id FROM unproven)
-		  AND NOT EXISTS (SELECT FROM yquota_internal.last_void AS void
-						  WHERE void.container_id = (late.content).container_id
-							AND (late.content).recorded_at <= void.recorded_until)
-		UNION ALL
 		SELECT arrived.event, arrived.container_id, arrived.occurred_at, arrived.project,
 			   arrived.application_id, arrived.username, arrived.queue, arrived.node,
-			   arrived.allocation, arrived.execution_type, arrived.exit_status, arrived.source,
-			   arrived.recorded_at, arrived.book, arrived.place, arrived.is_sealed
+			   arrived.allocation, arrived.execution_type, arrived.exit_status, arrived.recorded_at,
+			   arrived.priority, arrived.allocation_request_id, arrived.asked_label, arrived.is_am,
+			   arrived.is_running
 		FROM yquota_internal.arrived_since_void AS arrived
 		WHERE arrived.container_id IN (SELECT unproven.container_id FROM unproven)
 	), begun AS MATERIALIZED (
@@ -326,13 +290,22 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 			   CASE WHEN first.event IS NULL THEN life.queue ELSE first.queue END AS queue,
 			   CASE WHEN first.event IS NULL THEN life.node ELSE first.node END AS node,
 			   COALESCE(first.execution_type, life.execution_type) AS execution_type,
-			   COALESCE(first.allocation, life.allocation) AS allocation
+			   COALESCE(first.allocation, life.allocation) AS allocation,
+			   COALESCE(first.priority, life.priority) AS priority,
+			   COALESCE(first.allocation_request_id, life.allocation_request_id) AS allocation_request_id,
+			   COALESCE(first.asked_label, life.asked_label) AS asked_label,
+			   COALESCE(first.is_am, life.is_am) AS is_am,
+			   COALESCE(first.is_running, life.is_running) AS is_running
 		FROM (SELECT charge.container_id, charge.application_id, charge.username, charge.queue, charge.node,
-					 charge.execution_type, charge.allocation, charge.number
+					 charge.execution_type, charge.allocation, charge.number, NULL::integer AS priority,
+					 NULL::bigint AS allocation_request_id, NULL AS asked_label, NULL::boolean AS is_am,
+					 NULL::boolean AS is_running
 			  FROM yquota.charge
 			  UNION ALL
 			  SELECT container.container_id, container.application_id, container.username, container.queue, container.node,
-					 container.execution_type, container.allocation, container.charges + 1
+					 container.execution_type, container.allocation, container.charges + 1,
+					 container.priority, container.allocation_request_id, container.asked_label,
+					 container.is_am, container.is_running
 			  FROM yquota.container) AS life
 		LEFT JOIN yquota.container_change AS first
 			ON first.container_id = life.container_id AND first.event = 'CONTAINER_START'
@@ -341,23 +314,33 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 									GROUP BY a.container_id HAVING count(*) > 1)
 		ORDER BY life.container_id, life.number DESC
 	)
-	-- Of several STARTs that came first with which the books begin: the clock
-	-- may have gone back since.  Otherwise they are in the order of the clock.
+	-- Of several STARTs the books begin with the one that was accepted first.
 	SELECT a.container_id, a.event, a.occurred_at, a.project, a.application_id, a.username,
 		   a.queue, a.node, a.allocation, a.execution_type, a.exit_status, a.recorded_at,
 		   row_number() OVER (PARTITION BY a.container_id, a.event
 							  ORDER BY a.event = 'CONTAINER_START' AND begun.container_id IS NOT NULL AND NOT (
-								  a.application_id IS NOT DISTINCT FROM begun.application_id
+								  -- a repeated START may leave the project out
+								  yquota_internal.payer_project(a.project, a.username) IS NOT NULL
+								  AND a.application_id IS NOT DISTINCT FROM begun.application_id
 								  AND yquota_internal.payer_username(a.project, a.username) IS NOT DISTINCT FROM begun.username
 								  AND a.queue IS NOT DISTINCT FROM begun.queue
 								  AND a.node IS NOT DISTINCT FROM begun.node
 								  AND COALESCE(a.execution_type, 'GUARANTEED') = begun.execution_type
-								  AND a.allocation OPERATOR(yquota.=) begun.allocation),
-								  a.recorded_at, a.is_sealed DESC, a.book, a.place)
+								  AND a.allocation OPERATOR(yquota.=) begun.allocation
+								  -- a container that has ended without a change tells no more
+								  AND (begun.priority IS NULL OR
+									   (COALESCE(a.priority, 0), COALESCE(a.allocation_request_id, -1),
+										COALESCE(a.asked_label, ''), COALESCE(a.is_am, a.container_id LIKE E'%\\_000001'),
+										COALESCE(a.is_running, true))
+									   = (begun.priority, begun.allocation_request_id, begun.asked_label,
+										  begun.is_am, begun.is_running))),
+								  a.recorded_at),
+		   a.priority, a.allocation_request_id, a.asked_label, a.is_am, a.is_running
 	FROM accepted AS a
 	LEFT JOIN begun USING (container_id)
 	UNION ALL
-	SELECT unproven.container_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+	SELECT unproven.container_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+		   NULL, NULL, NULL, NULL, NULL
 	FROM unproven;
 	END;
 COMMENT ON FUNCTION yquota_internal.accepted_event(timestamptz) IS
@@ -369,14 +352,18 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 				   queue text, node text, execution_type yquota.execution_type,
 				   allocation yquota.resource, started_at timestamptz, finished_at timestamptz,
 				   exit_status integer, "from" timestamptz, "to" timestamptz, is_last boolean,
-				   ends_period boolean)
+				   ends_period boolean, priority integer, allocation_request_id bigint,
+				   asked_label text, is_am boolean, is_running boolean)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
 	WITH event AS MATERIALIZED (
 		-- results of functions have no collation of their own
 		SELECT e.container_id COLLATE "C" AS container_id, e.event, e.occurred_at, e.project,
 			   e.application_id, e.username, e.queue, e.node, e.allocation, e.execution_type,
-			   e.exit_status, e.recorded_at, e.arrival
+			   e.exit_status, e.recorded_at, e.arrival,
+			   e.priority, e.allocation_request_id, e.asked_label, e.is_am, e.is_running,
+			   num_nonnulls(e.allocation, e.execution_type, e.queue, e.node, e.priority, e.allocation_request_id,
+							e.asked_label, e.is_am, e.is_running) > 0 AS says_something
 		FROM yquota_internal.accepted_event(since) AS e
 	), ended AS (
 		SELECT DISTINCT ON (e.container_id) e.container_id, e.occurred_at, e.exit_status
@@ -389,25 +376,40 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 			   yquota_internal.payer_username(start.project, start.username) AS username,
 			   start.application_id, start.queue, start.node, start.allocation,
 			   COALESCE(start.execution_type, 'GUARANTEED') AS execution_type,
-			   start.occurred_at AS started_at, finish.occurred_at AS finished_at, finish.exit_status
+			   start.occurred_at AS started_at, finish.occurred_at AS finished_at, finish.exit_status,
+			   COALESCE(start.priority, 0) AS priority,
+			   COALESCE(start.allocation_request_id, -1) AS allocation_request_id,
+			   COALESCE(start.asked_label, '') AS asked_label,
+			   COALESCE(start.is_am, start.container_id LIKE E'%\\_000001') AS is_am,
+			   COALESCE(start.is_running, true) AS is_running
 		FROM event AS start
 		LEFT JOIN ended AS finish ON finish.container_id = start.container_id
 		WHERE start.event = 'CONTAINER_START' AND start.arrival = 1
 	), heard AS (
 		SELECT l.container_id, l.started_at AS at, 1 AS kind,
-			   l.allocation, l.execution_type, l.queue, l.node
+			   l.allocation, l.execution_type, l.queue, l.node,
+			   l.priority, l.allocation_request_id, l.asked_label, l.is_am, l.is_running
 		FROM life AS l
 		UNION ALL
-		SELECT DISTINCT ON (e.container_id, e.occurred_at)
-			   e.container_id, e.occurred_at, 2, e.allocation, e.execution_type, e.queue, e.node
+		(SELECT DISTINCT ON (e.container_id, e.occurred_at)
+			   e.container_id, e.occurred_at, 2, e.allocation, e.execution_type, e.queue, e.node,
+			   e.priority, e.allocation_request_id, e.asked_label, e.is_am, e.is_running
 		FROM event AS e
+		-- of several that say the same the one counts that was accepted first
+		LEFT JOIN yquota.container_change AS first
+			ON first.container_id = e.container_id AND first.occurred_at = e.occurred_at
+			AND first.event = 'CONTAINER_UPDATE'
+			AND (first.priority, first.allocation_request_id, first.asked_label, first.is_am)
+				IS NOT DISTINCT FROM (e.priority, e.allocation_request_id, e.asked_label, e.is_am)
 		WHERE e.event = 'CONTAINER_UPDATE'
-		  AND num_nonnulls(e.allocation, e.execution_type, e.queue, e.node) > 0
+		  AND e.says_something
+		ORDER BY e.container_id, e.occurred_at, first.container_id IS NULL)
 		UNION ALL
 		-- a START repeated with a new allocation is an UPDATE; which one it is
 		-- depends on what was known then, and only the books know that
 		SELECT change.container_id, change.occurred_at, 2,
-			   change.allocation, change.execution_type, change.queue, change.node
+			   change.allocation, change.execution_type, change.queue, change.node,
+			   change.priority, change.allocation_request_id, change.asked_label, change.is_am, change.is_running
 		FROM yquota.container_change AS change
 		WHERE change.repeated_start
 		  AND EXISTS (SELECT FROM event AS e
@@ -422,7 +424,7 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 										   AND ahead.occurred_at = change.occurred_at - interval '1 microsecond'))
 						AND e.allocation OPERATOR(yquota.=) change.allocation)
 		UNION ALL
-		SELECT l.container_id, period.until, 3, NULL, NULL, NULL, NULL
+		SELECT l.container_id, period.until, 3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 		FROM life AS l
 		JOIN yquota.closed_period AS period
 			ON period.until > l.started_at AND (l.finished_at IS NULL OR period.until < l.finished_at)
@@ -445,7 +447,12 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 			   yquota_internal.last_known(step.allocation) OVER so_far AS allocation,
 			   yquota_internal.last_known(step.execution_type) OVER so_far AS execution_type,
 			   yquota_internal.last_known(step.queue) OVER so_far AS queue,
-			   yquota_internal.last_known(step.node) OVER so_far AS node
+			   yquota_internal.last_known(step.node) OVER so_far AS node,
+			   yquota_internal.last_known(step.priority) OVER so_far AS priority,
+			   yquota_internal.last_known(step.allocation_request_id) OVER so_far AS allocation_request_id,
+			   yquota_internal.last_known(step.asked_label) OVER so_far AS asked_label,
+			   yquota_internal.last_known(step.is_am) OVER so_far AS is_am,
+			   yquota_internal.last_known(step.is_running) OVER so_far AS is_running
 		FROM step
 		WINDOW so_far AS (PARTITION BY step.container_id ORDER BY step.at, step.kind
 						  ROWS UNBOUNDED PRECEDING)
@@ -454,7 +461,8 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		   stretch.queue, stretch.node, stretch.execution_type, stretch.allocation,
 		   life.started_at, life.finished_at, life.exit_status,
 		   stretch.at, COALESCE(stretch.next_at, life.finished_at), stretch.next_at IS NULL,
-		   stretch.next_kind IS NOT DISTINCT FROM 3
+		   stretch.next_kind IS NOT DISTINCT FROM 3,
+		   stretch.priority, stretch.allocation_request_id, stretch.asked_label, stretch.is_am, stretch.is_running
 	FROM (SELECT event.container_id FROM event WHERE event.event IS NULL) AS concerned
 	LEFT JOIN (life JOIN stretch USING (container_id)) USING (container_id);
 	END;
@@ -467,7 +475,7 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 				   queue text, node text, execution_type yquota.execution_type,
 				   allocation yquota.resource, started_at timestamptz, exit_status integer,
 				   "from" timestamptz, "to" timestamptz, padding interval,
-				   settled_by yquota.container_event_type, dominant text, amount numeric)
+				   settled_by yquota.container_event_type, dominant text, amount numeric, role record)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
 	WITH segment AS MATERIALIZED (
@@ -482,7 +490,8 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 		   CASE WHEN s.is_last THEN 'CONTAINER_FINISH' WHEN s.ends_period THEN 'QUOTA_COMPUTE'
 				ELSE 'CONTAINER_UPDATE' END::yquota.container_event_type,
 		   yquota_internal.dominant(s.allocation, s.factors, s."from", s."to"),
-		   yquota_internal.accrued(s.allocation, s.factors, s."from", s."to")
+		   yquota_internal.accrued(s.allocation, s.factors, s."from", s."to"),
+		   ROW(s.priority, s.allocation_request_id, s.asked_label COLLATE "C", s.is_am, s.is_running)
 	FROM segment AS s
 	-- a change at the instant of another one, or of the start, settles nothing
 	WHERE s."to" IS DISTINCT FROM s."from" OR s.is_last
@@ -494,7 +503,8 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 		   yquota_internal.dominant(s.allocation, s.factors, s.finished_at,
 									s.finished_at + interval '1 microsecond'),
 		   yquota_internal.rate(s.allocation, s.factors, s.finished_at)
-		   * yquota_internal.microseconds(short.missing) * 0.000001
+		   * yquota_internal.microseconds(short.missing) * 0.000001,
+		   NULL
 	FROM segment AS s
 	CROSS JOIN LATERAL (
 		SELECT rule.minimum_run_time - (s.finished_at - s.started_at) AS missing
@@ -568,7 +578,7 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 	FROM (SELECT due.container_id, due."from",
 				 ROW(due.project COLLATE "C", due.application_id COLLATE "C", due.username COLLATE "C",
 					 due.queue COLLATE "C", due.node COLLATE "C", due.execution_type, due.allocation,
-					 due.started_at, COALESCE(ledger.rows, 0)) AS content
+					 due.started_at, COALESCE(ledger.rows, 0), due.role) AS content
 		  FROM due
 		  LEFT JOIN (SELECT posted.container_id, count(*)::integer AS rows
 					 FROM posted GROUP BY posted.container_id) AS ledger USING (container_id)
@@ -576,7 +586,8 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 	FULL JOIN (
 		SELECT c.container_id, c.settled_at,
 			   ROW(c.project, c.application_id, c.username, c.queue, c.node,
-				   c.execution_type, c.allocation, c.started_at, c.charges) AS content
+				   c.execution_type, c.allocation, c.started_at, c.charges,
+				   ROW(c.priority, c.allocation_request_id, c.asked_label, c.is_am, c.is_running)) AS content
 		FROM yquota.container AS c
 		WHERE c.container_id IN (SELECT due.container_id FROM due)
 	) AS running USING (container_id)
@@ -821,21 +832,14 @@ CREATE FUNCTION yquota_internal.verify_deferred()
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
 	SELECT 'deferred event is missing from the log', kept.container_id,
-		   format('%s times %s', kept.times, kept.content),
-		   format('%s times', count(log.container_id))
-	FROM (SELECT aside.container_id, aside.content, count(*) AS times
-		  FROM (SELECT d.container_id,
-					   ROW(d.event, d.container_id, d.occurred_at, d.project, d.application_id,
-						   d.username, d.queue, d.node, d.allocation, d.execution_type,
-						   d.exit_status, d.source, d.recorded_at)::yquota.container_event AS content
-				FROM yquota_internal.deferred_event AS d
-				WHERE d.container_id IS NOT NULL) AS aside
-		  GROUP BY aside.container_id, aside.content) AS kept
-	LEFT JOIN yquota.container_event AS log
-		ON log.container_id = kept.container_id
-		AND log.* IS NOT DISTINCT FROM kept.content
-	GROUP BY kept.container_id, kept.content, kept.times
-	HAVING count(log.container_id) < kept.times;
+		   format('%s at %s with number %s', kept.event, kept.occurred_at, kept.event_id), NULL
+	FROM yquota_internal.deferred_event AS kept
+	WHERE NOT EXISTS (SELECT FROM yquota.container_event AS log
+					  WHERE log.event_id = kept.event_id
+						AND log.event = kept.event
+						AND log.container_id IS NOT DISTINCT FROM kept.container_id
+						AND log.occurred_at IS NOT DISTINCT FROM kept.occurred_at
+						AND log.allocation::text IS NOT DISTINCT FROM kept.allocation::text);
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_deferred() IS
 	'Deferred events that the log does not have';

@@ -68,7 +68,7 @@ BEGIN
 	SELECT t.spcname, pg_get_userbyid(c.relowner) INTO STRICT space, owner
 	FROM pg_class AS c LEFT JOIN pg_tablespace AS t ON t.oid = c.reltablespace
 	WHERE c.oid = parent;
-	EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING ALL)%s USING heap%s', child, parent,
+	EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)%s USING heap%s', child, parent,
 				   CASE WHEN attached THEN format(' INHERITS (%s)', parent) ELSE '' END,
 				   ' TABLESPACE ' || quote_ident(space));
 	EXECUTE format('ALTER TABLE %s OWNER TO %I', child, owner);
@@ -373,17 +373,19 @@ FROM (SELECT %3$s, encode(sha256(convert_to(ROW(%4$s)::text, 'UTF8')), 'hex') AS
 COMMENT ON FUNCTION yquota.archive_digest_query(text, text) IS
 	'The SQL that computes the digests of archived rows; source is a table or a query in parentheses, history is ledger or log.  It runs on any server';
 
+-- Tables made like the log of version 0.2.0 are still filled.
 CREATE FUNCTION yquota_internal.missing_columns(target regclass, source regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
 			FROM pg_attribute AS a
 			WHERE a.attrelid = source AND a.attnum > 0 AND NOT a.attisdropped
+			  AND a.attname NOT IN ('priority', 'allocation_request_id', 'asked_label', 'is_am', 'is_running', 'event_id')
 			  AND NOT EXISTS (SELECT FROM pg_attribute AS b
 							  WHERE b.attrelid = target AND b.attname = a.attname
 								AND b.attnum > 0 AND NOT b.attisdropped));
 COMMENT ON FUNCTION yquota_internal.missing_columns(regclass, regclass) IS
-	'Columns of the second table that the first one has not; NULL when it has all';
+	'Columns of the second table that the first one must have and has not; NULL when it has all';
 REVOKE ALL ON FUNCTION yquota_internal.missing_columns(regclass, regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota.archive_digest(target regclass)
@@ -469,6 +471,17 @@ CREATE FUNCTION yquota_internal.column_list(source regclass) RETURNS text
 			FROM pg_attribute WHERE attrelid = source AND attnum > 0 AND NOT attisdropped);
 COMMENT ON FUNCTION yquota_internal.column_list(regclass) IS 'The columns of a table, for a command';
 REVOKE ALL ON FUNCTION yquota_internal.column_list(regclass) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.shared_columns(source regclass, target regclass) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
+			FROM pg_attribute AS a JOIN pg_attribute AS b ON b.attname = a.attname
+			WHERE a.attrelid = source AND a.attnum > 0 AND NOT a.attisdropped
+			  AND b.attrelid = target AND b.attnum > 0 AND NOT b.attisdropped);
+COMMENT ON FUNCTION yquota_internal.shared_columns(regclass, regclass) IS
+	'The columns of a table that another one has as well, for a command';
+REVOKE ALL ON FUNCTION yquota_internal.shared_columns(regclass, regclass) FROM PUBLIC;
 
 -- One query over several tables of yquota_internal.
 CREATE FUNCTION yquota_internal.rows_of(tables text[], condition text, columns text DEFAULT '*')
@@ -797,7 +810,7 @@ CREATE FUNCTION yquota_internal.archive_log(
 	AS $$
 DECLARE
 	released yquota_internal.released_log;
-	columns text := yquota_internal.column_list('yquota.container_event');
+	columns text := yquota_internal.shared_columns('yquota.container_event', target);
 	leaving text;
 	rows_of_table bigint;
 	digest_of_table numeric;

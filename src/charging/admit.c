@@ -90,11 +90,8 @@ yq_admit_start(YqBooks *books, const YqEvent *event, YqContainer *container)
 
 	container->container_id = event->container_id;
 	container->application_id = event->application_id;
-	container->state.allocation = event->allocation;
-	container->state.execution_type = OidIsValid(event->execution_type) ?
-		event->execution_type : books->labels.guaranteed;
-	container->state.queue = event->queue;
-	container->state.node = event->node;
+	container->state = yq_state_of_event(event);
+	yq_state_complete(&container->state, event->container_id, books->labels.guaranteed);
 	container->label = yq_books_label_of(books, event->node);
 	container->started_at = event->occurred_at;
 	container->settled_at = event->occurred_at;

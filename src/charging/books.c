@@ -45,6 +45,11 @@ enum
 	CONTAINER_CHARGES,
 	CONTAINER_FACTORS,
 	CONTAINER_ACCRUAL_BASE,
+	CONTAINER_PRIORITY,
+	CONTAINER_ALLOCATION_REQUEST_ID,
+	CONTAINER_ASKED_LABEL,
+	CONTAINER_IS_AM,
+	CONTAINER_IS_RUNNING,
 	CONTAINER_COLUMNS
 };
 
@@ -84,19 +89,23 @@ enum
 	CHANGE_QUEUE,
 	CHANGE_NODE,
 	CHANGE_REPEATED_START,
+	CHANGE_PRIORITY,
+	CHANGE_ALLOCATION_REQUEST_ID,
+	CHANGE_ASKED_LABEL,
+	CHANGE_IS_AM,
+	CHANGE_IS_RUNNING,
 	CHANGE_COLUMNS
 };
 
-/* Columns of event_reject: its id, those of the event, and the reason. */
+/* Columns of event_reject: its id and the reason, around those of the event. */
 enum
 {
 	REJECT_ID,
-	REJECT_EVENT,
-	REJECT_WAITING = REJECT_EVENT + YQ_EVENT_COLUMNS,
+	REJECT_WAITING = 1 + YQ_EVENT_SECOND_RUN,
 	REJECT_SQLSTATE,
 	REJECT_REASON,
 	REJECT_DETAIL,
-	REJECT_COLUMNS
+	REJECT_COLUMNS = 5 + YQ_EVENT_COLUMNS
 };
 
 YqBooks *
@@ -285,6 +294,8 @@ yq_container_read(const YqBooks *books, YqContainer *container, TupleTableSlot *
 		DatumGetArrayTypeP(slot->tts_values[CONTAINER_FACTORS]);
 	yq_wide_from_numeric(&container->accrual_base,
 						 DatumGetNumeric(slot->tts_values[CONTAINER_ACCRUAL_BASE]));
+	yq_event_read_role(&container->state.role, &container->state.is_running, slot,
+					   CONTAINER_PRIORITY + 1);
 }
 
 void
@@ -308,6 +319,8 @@ yq_container_put(YqBooks *books, YqBulkInsert *writer, const YqContainer *contai
 	put_varlena(values, nulls, CONTAINER_FACTORS, container->factors);
 	values[CONTAINER_ACCRUAL_BASE] =
 		NumericGetDatum(yq_wide_to_numeric(&container->accrual_base));
+	yq_event_write_role(&container->state.role, container->state.is_running, values, nulls,
+						CONTAINER_PRIORITY + 1);
 	yq_bulk_insert_put(writer, values, nulls);
 }
 
@@ -332,6 +345,8 @@ yq_charge_read(const YqBooks *books, YqCharge *charge, TupleTableSlot *slot)
 	charge->state.node = varlena_at(slot, CHARGE_NODE);
 	charge->state.allocation = varlena_at(slot, CHARGE_ALLOCATION);
 	charge->state.execution_type = DatumGetObjectId(slot->tts_values[CHARGE_EXECUTION_TYPE]);
+	memset(&charge->state.role, 0, sizeof(charge->state.role));
+	charge->state.is_running = YQ_ANSWER_NULL;
 	charge->started_at = DatumGetTimestampTz(slot->tts_values[CHARGE_STARTED_AT]);
 	charge->from = DatumGetTimestampTz(slot->tts_values[CHARGE_FROM]);
 	charge->to = DatumGetTimestampTz(slot->tts_values[CHARGE_TO]);
@@ -398,6 +413,7 @@ yq_change_read(const YqBooks *books, YqEventKind *kind, YqChange *change,
 	change->set.queue = varlena_at(slot, CHANGE_QUEUE);
 	change->set.node = varlena_at(slot, CHANGE_NODE);
 	change->repeated_start = DatumGetBool(slot->tts_values[CHANGE_REPEATED_START]);
+	yq_event_read_role(&change->set.role, &change->set.is_running, slot, CHANGE_PRIORITY + 1);
 	change->is_new = false;
 }
 
@@ -417,6 +433,7 @@ yq_change_put(YqBooks *books, const text *container_id, YqEventKind kind,
 	put_varlena(values, nulls, CHANGE_QUEUE, state->queue);
 	put_varlena(values, nulls, CHANGE_NODE, state->node);
 	values[CHANGE_REPEATED_START] = BoolGetDatum(repeated_start);
+	yq_event_write_role(&state->role, state->is_running, values, nulls, CHANGE_PRIORITY + 1);
 	yq_bulk_insert_put(open_writer(books, &books->change_writer, YQ_CONTAINER_CHANGE, CHANGE_COLUMNS, false),
 				  values, nulls);
 }
@@ -431,7 +448,7 @@ yq_reject_put(YqBooks *books, const YqEvent *event, const YqProblem *problem, bo
 	bool		nulls[REJECT_COLUMNS] = {false};
 
 	values[REJECT_ID] = Int64GetDatum(nextval_internal(sequence, false));
-	yq_event_write(event, &values[REJECT_EVENT], &nulls[REJECT_EVENT], &books->labels);
+	yq_event_write(event, values, nulls, &yq_event_rejected, &books->labels);
 	values[REJECT_WAITING] = BoolGetDatum(waiting);
 	values[REJECT_SQLSTATE] = CStringGetTextDatum(unpack_sql_state(problem->sqlstate));
 	values[REJECT_REASON] = CStringGetTextDatum(problem->message);

@@ -51,8 +51,13 @@ yq_deferred_keep(Tuplestorestate *rows, TupleDesc descriptor)
 	{
 		CHECK_FOR_INTERRUPTS();
 		slot_getsomeattrs(slot, YQ_EVENT_COLUMNS);
-		memcpy(values, slot->tts_values, sizeof(Datum) * YQ_EVENT_COLUMNS);
-		memcpy(nulls, slot->tts_isnull, sizeof(bool) * YQ_EVENT_COLUMNS);
+		for (int column = 0; column < YQ_EVENT_COLUMNS; column++)
+		{
+			int			place = YQ_EVENT_ATTRIBUTE(&yq_event_deferred, column) - 1;
+
+			values[place] = slot->tts_values[column];
+			nulls[place] = slot->tts_isnull[column];
+		}
 		yq_bulk_insert_put(writer, values, nulls);
 	}
 	ExecDropSingleTupleTableSlot(slot);

@@ -14,8 +14,8 @@
 #include "charging/event.h"
 #include "utils/tuplestore.h"
 
-/* Index of the column with the statement's number, behind those of the event. */
-#define YQ_DEFERRED_ARRIVAL YQ_EVENT_COLUMNS
+/* Index of the column with the statement's number, between the runs of those of the event. */
+#define YQ_DEFERRED_ARRIVAL YQ_EVENT_SECOND_RUN
 
 /* Keep the rows of a statement that was not charged. */
 extern void yq_deferred_keep(Tuplestorestate *rows, TupleDesc descriptor);

@@ -118,13 +118,14 @@ is_before(const YqEvent *a, const YqEvent *b)
 /* Read the row in a slot with a function of event.h. */
 static void
 read_row(Door *door, YqEvent *event, int slot,
-		 void (*read) (YqEvent *, TupleTableSlot *, int, const YqEventLabels *))
+		 void (*read) (YqEvent *, TupleTableSlot *, const YqEventLayout *, const YqEventLabels *))
 {
 	EventSource *source = &door->source;
 	MemoryContext old_context = MemoryContextSwitchTo(source->contexts[slot]);
 
 	MemoryContextReset(source->contexts[slot]);
-	read(event, source->slots[slot], 1, &door->books->labels);
+	read(event, source->slots[slot], source->arrival == 0 ? &yq_event_logged : &yq_event_deferred,
+		 &door->books->labels);
 	event->arrival = 0;
 	if (source->arrival != 0)
 	{

@@ -19,7 +19,7 @@ typedef struct YqDoorResult
 } YqDoorResult;
 
 /*
- * Charge the events of rows that begin with the columns of container_event.
+ * Charge the events of rows of container_event, or of deferred_event: then
  * "arrival" is the attribute number of a bigint that tells statements apart, in
  * the order in which they came: the books are then the same as if each
  * statement had been charged by itself. 0 when all rows came in one.

@@ -23,6 +23,10 @@ static const char *const kind_names[YQ_EVENT_KINDS] = {
 	[YQ_QUOTA_COMPUTE] = "QUOTA_COMPUTE",
 };
 
+const YqEventLayout yq_event_logged = {1, 1 + YQ_EVENT_SECOND_RUN};
+const YqEventLayout yq_event_rejected = {2, 2 + YQ_EVENT_SECOND_RUN + 4};
+const YqEventLayout yq_event_deferred = {1, 1 + YQ_EVENT_SECOND_RUN + 1};
+
 /* Labels stay the same as long as the table that has them does. */
 static YqEventLabels cached_labels;
 static bool labels_loaded = false;
@@ -65,17 +69,27 @@ kind_of_label(Oid label, const YqEventLabels *labels)
 	elog(ERROR, "unknown container event type %u", label);
 }
 
+/* Columns of a role and is_running, in the order in which all tables have them. */
+enum
+{
+	ROLE_PRIORITY,
+	ROLE_ALLOCATION_REQUEST_ID,
+	ROLE_ASKED_LABEL,
+	ROLE_IS_AM,
+	ROLE_IS_RUNNING
+};
+
 #define VARLENA_COLUMN(column) \
 	(nulls[column] ? NULL : (void *) PG_DETOAST_DATUM_PACKED(values[column]))
 
 void
-yq_event_read_place(YqEvent *event, TupleTableSlot *slot, int first,
+yq_event_read_place(YqEvent *event, TupleTableSlot *slot, const YqEventLayout *layout,
 					const YqEventLabels *labels)
 {
-	Datum	   *values = &slot->tts_values[first - 1];
-	bool	   *nulls = &slot->tts_isnull[first - 1];
+	Datum	   *values = &slot->tts_values[layout->first_run - 1];
+	bool	   *nulls = &slot->tts_isnull[layout->first_run - 1];
 
-	slot_getsomeattrs(slot, first + YQ_EVENT_OCCURRED_AT);
+	slot_getsomeattrs(slot, layout->first_run + YQ_EVENT_OCCURRED_AT);
 	event->kind = kind_of_label(DatumGetObjectId(values[YQ_EVENT_KIND]), labels);
 	event->container_id = VARLENA_COLUMN(YQ_EVENT_CONTAINER_ID);
 	event->has_occurred_at = !nulls[YQ_EVENT_OCCURRED_AT];
@@ -83,15 +97,41 @@ yq_event_read_place(YqEvent *event, TupleTableSlot *slot, int first,
 		DatumGetTimestampTz(values[YQ_EVENT_OCCURRED_AT]) : 0;
 }
 
+static YqAnswer
+answer_at(TupleTableSlot *slot, int place)
+{
+	if (slot->tts_isnull[place])
+		return YQ_ANSWER_NULL;
+	return DatumGetBool(slot->tts_values[place]) ? YQ_ANSWER_YES : YQ_ANSWER_NO;
+}
+
 void
-yq_event_read(YqEvent *event, TupleTableSlot *slot, int first,
-			  const YqEventLabels *labels)
+yq_event_read_role(YqContainerRole *role, YqAnswer *is_running, TupleTableSlot *slot,
+				   AttrNumber first)
 {
 	Datum	   *values = &slot->tts_values[first - 1];
 	bool	   *nulls = &slot->tts_isnull[first - 1];
 
+	role->has_priority = !nulls[ROLE_PRIORITY];
+	role->priority = role->has_priority ? DatumGetInt32(values[ROLE_PRIORITY]) : 0;
+	role->has_allocation_request_id = !nulls[ROLE_ALLOCATION_REQUEST_ID];
+	role->allocation_request_id = role->has_allocation_request_id ?
+		DatumGetInt64(values[ROLE_ALLOCATION_REQUEST_ID]) : 0;
+	role->asked_label = VARLENA_COLUMN(ROLE_ASKED_LABEL);
+	role->is_am = answer_at(slot, first - 1 + ROLE_IS_AM);
+	*is_running = answer_at(slot, first - 1 + ROLE_IS_RUNNING);
+}
+
+void
+yq_event_read(YqEvent *event, TupleTableSlot *slot, const YqEventLayout *layout,
+			  const YqEventLabels *labels)
+{
+	Datum	   *values = &slot->tts_values[layout->first_run - 1];
+	bool	   *nulls = &slot->tts_isnull[layout->first_run - 1];
+	int			id = YQ_EVENT_ATTRIBUTE(layout, YQ_EVENT_EVENT_ID) - 1;
+
 	slot_getallattrs(slot);
-	yq_event_read_place(event, slot, first, labels);
+	yq_event_read_place(event, slot, layout, labels);
 	event->project = VARLENA_COLUMN(YQ_EVENT_PROJECT);
 	event->application_id = VARLENA_COLUMN(YQ_EVENT_APPLICATION_ID);
 	event->username = VARLENA_COLUMN(YQ_EVENT_USERNAME);
@@ -105,6 +145,8 @@ yq_event_read(YqEvent *event, TupleTableSlot *slot, int first,
 		DatumGetInt32(values[YQ_EVENT_EXIT_STATUS]) : 0;
 	event->source = VARLENA_COLUMN(YQ_EVENT_SOURCE);
 	event->recorded_at = DatumGetTimestampTz(values[YQ_EVENT_RECORDED_AT]);
+	yq_event_read_role(&event->role, &event->is_running, slot, layout->second_run);
+	event->event_id = slot->tts_isnull[id] ? 0 : DatumGetInt64(slot->tts_values[id]);
 	event->arrival = 0;
 	event->waited = false;
 	ItemPointerSetInvalid(&event->reject_tid);
@@ -116,7 +158,8 @@ YqEvent *
 yq_event_copy(const YqEvent *event)
 {
 	const void *values[] = {event->container_id, event->project, event->application_id,
-	event->username, event->queue, event->node, event->allocation, event->source};
+	event->username, event->queue, event->node, event->allocation, event->source,
+	event->role.asked_label};
 	void	   *places[lengthof(values)] = {NULL};
 	Size		size = MAXALIGN(sizeof(YqEvent));
 	YqEvent    *copy;
@@ -147,35 +190,75 @@ yq_event_copy(const YqEvent *event)
 	copy->node = places[5];
 	copy->allocation = places[6];
 	copy->source = places[7];
+	copy->role.asked_label = places[8];
 	return copy;
+}
+
+static void
+put_varlena(Datum *values, bool *nulls, int column, const void *value)
+{
+	values[column] = PointerGetDatum(value);
+	nulls[column] = (value == NULL);
+}
+
+void
+yq_event_write_role(const YqContainerRole *role, YqAnswer is_running, Datum *values,
+					bool *nulls, AttrNumber first)
+{
+	values += first - 1;
+	nulls += first - 1;
+	values[ROLE_PRIORITY] = Int32GetDatum(role->priority);
+	nulls[ROLE_PRIORITY] = !role->has_priority;
+	values[ROLE_ALLOCATION_REQUEST_ID] = Int64GetDatum(role->allocation_request_id);
+	nulls[ROLE_ALLOCATION_REQUEST_ID] = !role->has_allocation_request_id;
+	put_varlena(values, nulls, ROLE_ASKED_LABEL, role->asked_label);
+	values[ROLE_IS_AM] = BoolGetDatum(role->is_am == YQ_ANSWER_YES);
+	nulls[ROLE_IS_AM] = (role->is_am == YQ_ANSWER_NULL);
+	values[ROLE_IS_RUNNING] = BoolGetDatum(is_running == YQ_ANSWER_YES);
+	nulls[ROLE_IS_RUNNING] = (is_running == YQ_ANSWER_NULL);
 }
 
 void
 yq_event_write(const YqEvent *event, Datum *values, bool *nulls,
-			   const YqEventLabels *labels)
+			   const YqEventLayout *layout, const YqEventLabels *labels)
 {
-#define PUT_VARLENA(column, value) \
-	do { values[column] = PointerGetDatum(value); nulls[column] = (value) == NULL; } while (0)
+	int			id = YQ_EVENT_ATTRIBUTE(layout, YQ_EVENT_EVENT_ID) - 1;
 
+	values[id] = Int64GetDatum(event->event_id);
+	nulls[id] = (event->event_id == 0);
+	yq_event_write_role(&event->role, event->is_running, values, nulls, layout->second_run);
+
+	values += layout->first_run - 1;
+	nulls += layout->first_run - 1;
 	values[YQ_EVENT_KIND] = ObjectIdGetDatum(labels->kinds[event->kind]);
 	nulls[YQ_EVENT_KIND] = false;
-	PUT_VARLENA(YQ_EVENT_CONTAINER_ID, event->container_id);
+	put_varlena(values, nulls, YQ_EVENT_CONTAINER_ID, event->container_id);
 	values[YQ_EVENT_OCCURRED_AT] = TimestampTzGetDatum(event->occurred_at);
 	nulls[YQ_EVENT_OCCURRED_AT] = !event->has_occurred_at;
-	PUT_VARLENA(YQ_EVENT_PROJECT, event->project);
-	PUT_VARLENA(YQ_EVENT_APPLICATION_ID, event->application_id);
-	PUT_VARLENA(YQ_EVENT_USERNAME, event->username);
-	PUT_VARLENA(YQ_EVENT_QUEUE, event->queue);
-	PUT_VARLENA(YQ_EVENT_NODE, event->node);
-	PUT_VARLENA(YQ_EVENT_ALLOCATION, event->allocation);
+	put_varlena(values, nulls, YQ_EVENT_PROJECT, event->project);
+	put_varlena(values, nulls, YQ_EVENT_APPLICATION_ID, event->application_id);
+	put_varlena(values, nulls, YQ_EVENT_USERNAME, event->username);
+	put_varlena(values, nulls, YQ_EVENT_QUEUE, event->queue);
+	put_varlena(values, nulls, YQ_EVENT_NODE, event->node);
+	put_varlena(values, nulls, YQ_EVENT_ALLOCATION, event->allocation);
 	values[YQ_EVENT_EXECUTION_TYPE] = ObjectIdGetDatum(event->execution_type);
 	nulls[YQ_EVENT_EXECUTION_TYPE] = !OidIsValid(event->execution_type);
 	values[YQ_EVENT_EXIT_STATUS] = Int32GetDatum(event->exit_status);
 	nulls[YQ_EVENT_EXIT_STATUS] = !event->has_exit_status;
-	PUT_VARLENA(YQ_EVENT_SOURCE, event->source);
+	put_varlena(values, nulls, YQ_EVENT_SOURCE, event->source);
 	values[YQ_EVENT_RECORDED_AT] = TimestampTzGetDatum(event->recorded_at);
 	nulls[YQ_EVENT_RECORDED_AT] = false;
-#undef PUT_VARLENA
+}
+
+bool
+yq_event_is_first_container(const text *container_id)
+{
+	static const char first[] = "_000001";
+	Size		length = sizeof(first) - 1;
+
+	return VARSIZE_ANY_EXHDR(container_id) > length &&
+		memcmp(VARDATA_ANY(container_id) + VARSIZE_ANY_EXHDR(container_id) - length,
+			   first, length) == 0;
 }
 
 static bool

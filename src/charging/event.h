@@ -11,6 +11,7 @@
 #ifndef YQ_EVENT_H
 #define YQ_EVENT_H
 
+#include "access/attnum.h"
 #include "base/errors.h"
 #include "base/resource.h"
 #include "base/varlena.h"
@@ -18,7 +19,10 @@
 #include "executor/tuptable.h"
 #include "storage/itemptr.h"
 
-/* Columns that container_event and event_reject share, in table order. */
+/*
+ * Columns that container_event, event_reject and deferred_event share.  The
+ * tables have them in two runs, each in this order: see YqEventLayout.
+ */
 typedef enum YqEventColumn
 {
 	YQ_EVENT_KIND,
@@ -34,6 +38,13 @@ typedef enum YqEventColumn
 	YQ_EVENT_EXIT_STATUS,
 	YQ_EVENT_SOURCE,
 	YQ_EVENT_RECORDED_AT,
+	YQ_EVENT_SECOND_RUN,
+	YQ_EVENT_PRIORITY = YQ_EVENT_SECOND_RUN,
+	YQ_EVENT_ALLOCATION_REQUEST_ID,
+	YQ_EVENT_ASKED_LABEL,
+	YQ_EVENT_IS_AM,
+	YQ_EVENT_IS_RUNNING,
+	YQ_EVENT_EVENT_ID,
 	YQ_EVENT_COLUMNS
 } YqEventColumn;
 
@@ -46,6 +57,40 @@ typedef enum YqEventKind
 	YQ_QUOTA_COMPUTE,
 	YQ_EVENT_KINDS
 } YqEventKind;
+
+/* Attribute numbers at which the two runs of event columns begin in a table. */
+typedef struct YqEventLayout
+{
+	AttrNumber	first_run;
+	AttrNumber	second_run;
+} YqEventLayout;
+
+#define YQ_EVENT_ATTRIBUTE(layout, column) \
+	((column) < YQ_EVENT_SECOND_RUN ? (layout)->first_run + (column) : \
+	 (layout)->second_run + (column) - YQ_EVENT_SECOND_RUN)
+
+extern const YqEventLayout yq_event_logged; /* container_event */
+extern const YqEventLayout yq_event_rejected;	/* event_reject */
+extern const YqEventLayout yq_event_deferred;	/* deferred_event */
+
+/* A nullable boolean; zero is NULL. */
+typedef enum YqAnswer
+{
+	YQ_ANSWER_NULL,
+	YQ_ANSWER_NO,
+	YQ_ANSWER_YES
+} YqAnswer;
+
+/* The role of a container among those of its application, as the scheduler knows it. */
+typedef struct YqContainerRole
+{
+	bool		has_priority;
+	bool		has_allocation_request_id;
+	YqAnswer	is_am;
+	int32		priority;
+	int64		allocation_request_id;
+	text	   *asked_label;	/* node label that was asked for, not the node's */
+} YqContainerRole;
 
 typedef struct YqEvent
 {
@@ -64,6 +109,9 @@ typedef struct YqEvent
 	int32		exit_status;
 	text	   *source;
 	TimestampTz recorded_at;
+	YqContainerRole role;
+	YqAnswer	is_running;
+	int64		event_id;		/* 0 for none: the log row is older than its numbers */
 	int64		arrival;		/* number of the statement that brought it, for
 								 * what was deferred; else 0 */
 
@@ -85,25 +133,32 @@ extern void yq_event_labels_load(YqEventLabels *labels);
 /* Label of a kind, such as CONTAINER_START. */
 extern const char *yq_event_kind_name(YqEventKind kind);
 
-/*
- * Read the row in a slot, whose event columns begin with attribute number
- * "first" (1 for container_event).
- */
-extern void yq_event_read(YqEvent *event, TupleTableSlot *slot, int first,
+/* Read the row in a slot. */
+extern void yq_event_read(YqEvent *event, TupleTableSlot *slot, const YqEventLayout *layout,
 						  const YqEventLabels *labels);
 
-/* Read only what decides its place: kind, container and instant. */
-extern void yq_event_read_place(YqEvent *event, TupleTableSlot *slot, int first,
-								const YqEventLabels *labels);
+/* Read only the columns that decide its place: kind, container and instant. */
+extern void yq_event_read_place(YqEvent *event, TupleTableSlot *slot,
+								const YqEventLayout *layout, const YqEventLabels *labels);
+
+/* Nullable columns of a row in a slot, and of one to be written, by attribute number. */
+extern void yq_event_read_role(YqContainerRole *role, YqAnswer *is_running,
+							   TupleTableSlot *slot, AttrNumber first);
+extern void yq_event_write_role(const YqContainerRole *role, YqAnswer is_running,
+								Datum *values, bool *nulls, AttrNumber first);
 
 /* A copy in the current memory context, in one piece. */
 extern YqEvent *yq_event_copy(const YqEvent *event);
 
-/*
- * Fill the event's columns of a row to be written, beginning at values[0].
- */
+/* Fill the event's columns of a row to be written; values[0] is its first column. */
 extern void yq_event_write(const YqEvent *event, Datum *values, bool *nulls,
-						   const YqEventLabels *labels);
+						   const YqEventLayout *layout, const YqEventLabels *labels);
+
+/*
+ * Whether a container is the first of its application attempt by its id: YARN
+ * numbers it 000001.
+ */
+extern bool yq_event_is_first_container(const text *container_id);
 
 /* Does it lie further ahead of the clock than yquota.max_clock_skew? */
 extern bool yq_event_is_ahead(const YqEvent *event, TimestampTz now);

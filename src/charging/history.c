@@ -22,21 +22,66 @@ yq_state_apply(YqState *state, const YqState *set)
 		state->queue = set->queue;
 	if (set->node != NULL)
 		state->node = set->node;
+	if (set->role.has_priority)
+	{
+		state->role.has_priority = true;
+		state->role.priority = set->role.priority;
+	}
+	if (set->role.has_allocation_request_id)
+	{
+		state->role.has_allocation_request_id = true;
+		state->role.allocation_request_id = set->role.allocation_request_id;
+	}
+	if (set->role.asked_label != NULL)
+		state->role.asked_label = set->role.asked_label;
+	if (set->role.is_am != YQ_ANSWER_NULL)
+		state->role.is_am = set->role.is_am;
+	if (set->is_running != YQ_ANSWER_NULL)
+		state->is_running = set->is_running;
 }
 
+void
+yq_state_complete(YqState *state, const text *container_id, Oid guaranteed)
+{
+	YqState		given = *state;
+
+	state->execution_type = guaranteed;
+	state->role.has_priority = state->role.has_allocation_request_id = true;
+	state->role.priority = 0;
+	state->role.allocation_request_id = -1;
+	state->role.asked_label = cstring_to_text("");
+	state->role.is_am = yq_event_is_first_container(container_id) ? YQ_ANSWER_YES : YQ_ANSWER_NO;
+	state->is_running = YQ_ANSWER_YES;
+	yq_state_apply(state, &given);
+}
+
+bool
+yq_state_role_equal(const YqState *a, const YqState *b)
+{
+	return a->role.has_priority == b->role.has_priority &&
+		a->role.priority == b->role.priority &&
+		a->role.has_allocation_request_id == b->role.has_allocation_request_id &&
+		a->role.allocation_request_id == b->role.allocation_request_id &&
+		yq_varlena_equal(a->role.asked_label, b->role.asked_label) &&
+		a->role.is_am == b->role.is_am && a->is_running == b->is_running;
+}
+
+/* Whether two events say the same; of the role only is_running is content. */
 static bool
 state_equal(const YqState *a, const YqState *b)
 {
 	return yq_allocation_equal(a->allocation, b->allocation) &&
 		a->execution_type == b->execution_type &&
 		yq_varlena_equal(a->queue, b->queue) &&
-		yq_varlena_equal(a->node, b->node);
+		yq_varlena_equal(a->node, b->node) &&
+		a->is_running == b->is_running;
 }
 
 YqState
 yq_state_of_event(const YqEvent *event)
 {
-	YqState		state = {event->allocation, event->execution_type, event->queue, event->node};
+	YqState		state = {event->allocation, event->execution_type, event->queue, event->node,
+	event->role, event->is_running};
 
 	return state;
 }
@@ -46,7 +91,7 @@ yq_state_is_empty(const YqState *state)
 {
 	const YqState nothing = {0};
 
-	return state_equal(state, &nothing);
+	return state_equal(state, &nothing) && yq_state_role_equal(state, &nothing);
 }
 
 YqState

@@ -21,11 +21,19 @@ typedef struct YqState
 	Oid			execution_type;
 	text	   *queue;
 	text	   *node;
+	YqContainerRole role;		/* no price depends on it, nor on the next */
+	YqAnswer	is_running;		/* NO while it waits at its node or is paused */
 } YqState;
 
 /* What an event says of the state; what it leaves out is NULL or InvalidOid. */
 extern YqState yq_state_of_event(const YqEvent *event);
 extern bool yq_state_is_empty(const YqState *state);
+
+/* Fill in the columns that a START has left out. */
+extern void yq_state_complete(YqState *state, const text *container_id, Oid guaranteed);
+
+/* Whether two states of a container have the same role in every column. */
+extern bool yq_state_role_equal(const YqState *a, const YqState *b);
 
 /* Change what "set" does not leave out. */
 extern void yq_state_apply(YqState *state, const YqState *set);

@@ -159,7 +159,7 @@ yq_posting_claim_resting(YqBooks *books, text *container_id)
 		return true;
 	passing.container_id = passing.project = container_id;
 	passing.state.allocation = yq_resource_make(NULL, 0);
-	passing.state.execution_type = books->labels.guaranteed;
+	yq_state_complete(&passing.state, container_id, books->labels.guaranteed);
 	while (yq_index_scan_wait_for(finder, container_id) == NULL)
 	{
 		if (yq_posting_insert(books, &passing))

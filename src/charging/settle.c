@@ -100,8 +100,9 @@ merge_events(YqBooks *books, YqHistory *history, const YqEvent **events, int cou
 
 		if (problem == NULL &&
 			yq_history_merge(history, events[i], &problem) == YQ_MERGE_ACCEPTED &&
-			!OidIsValid(history->initial.execution_type))
-			history->initial.execution_type = books->labels.guaranteed;
+			events[i]->kind == YQ_CONTAINER_START)
+			yq_state_complete(&history->initial, history->container_id,
+							  books->labels.guaranteed);
 		if (problem != NULL)
 		{
 			bad_events[*bad_count].event = events[i];
@@ -258,6 +259,7 @@ plan_container(YqBooks *books, const YqContainerBooks *loaded,
 			old->state.execution_type != container->state.execution_type ||
 			!yq_varlena_equal(old->state.queue, container->state.queue) ||
 			!yq_varlena_equal(old->state.node, container->state.node) ||
+			!yq_state_role_equal(&old->state, &container->state) ||
 			!yq_varlena_equal(old->label, container->label) ||
 			!yq_varlena_equal(old->factors, container->factors) ||
 			yq_wide_compare(&old->accrual_base, &container->accrual_base) != 0;

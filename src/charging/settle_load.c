@@ -12,9 +12,6 @@
 #include "charging/settle_load.h"
 #include "miscadmin.h"
 
-/* Attribute number of the first event column in event_reject. */
-#define REJECT_FIRST_EVENT_COLUMN 2
-
 /* -- copying out of slots ------------------------------------------------ */
 
 static void
@@ -23,6 +20,7 @@ keep_state(YqState *state)
 	state->allocation = yq_varlena_copy(state->allocation);
 	state->queue = yq_varlena_copy(state->queue);
 	state->node = yq_varlena_copy(state->node);
+	state->role.asked_label = yq_varlena_copy(state->role.asked_label);
 }
 
 static void
@@ -109,7 +107,10 @@ load_changes(YqBooks *books, YqContainerBooks *loaded, const text *container_id)
 		keep_state(&change.set);
 		loaded->has_changes = true;
 		if (kind == YQ_CONTAINER_START)
+		{
 			loaded->history.initial = change.set;
+			yq_state_complete(&loaded->history.initial, container_id, books->labels.guaranteed);
+		}
 		else if (!loaded->history.finished ||
 				 change.occurred_at <= loaded->history.finished_at)
 			yq_history_add_change(&loaded->history, &change);
@@ -201,7 +202,7 @@ yq_settle_load_waiting(YqBooks *books, const text *container_id, YqEvent ***wait
 			room *= 2;
 			*waiting = repalloc(*waiting, sizeof(YqEvent *) * room);
 		}
-		yq_event_read(&event, slot, REJECT_FIRST_EVENT_COLUMN, &books->labels);
+		yq_event_read(&event, slot, &yq_event_rejected, &books->labels);
 		event.waited = true;
 		event.reject_tid = slot->tts_tid;
 		(*waiting)[count++] = yq_event_copy(&event);

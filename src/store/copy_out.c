@@ -144,7 +144,7 @@ yq_sql_copy_out(PG_FUNCTION_ARGS)
 	rows = tuplestore_begin_heap(false, false, work_mem);
 	read = read_copied_rows(query, rows);
 	name_rows(rows, read, columns_of(query));
-	inserted = insert_copied_rows(psprintf("INSERT INTO %s (%s) SELECT %s FROM " SOURCE_NAME,
+	inserted = insert_copied_rows(psprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM " SOURCE_NAME,
 										   quote_qualified_identifier(get_namespace_name(get_rel_namespace(target)),
 																	  get_rel_name(target)),
 									columns, columns));

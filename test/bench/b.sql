@@ -4,5 +4,5 @@
 --
 CREATE SCHEMA b;
 CREATE TABLE b.container_event (LIKE yquota.container_event);
-ALTER TABLE b.container_event ALTER COLUMN recorded_at SET DEFAULT statement_timestamp();
+ALTER TABLE b.container_event ALTER COLUMN recorded_at SET DEFAULT statement_timestamp(), DROP COLUMN event_id;
 CREATE UNIQUE INDEX container_event_key ON b.container_event (container_id, event);

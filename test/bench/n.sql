@@ -7,7 +7,7 @@
 --
 CREATE SCHEMA n;
 CREATE TABLE n.container_event (LIKE yquota.container_event);
-ALTER TABLE n.container_event ALTER COLUMN recorded_at SET DEFAULT statement_timestamp();
+ALTER TABLE n.container_event ALTER COLUMN recorded_at SET DEFAULT statement_timestamp(), DROP COLUMN event_id;
 CREATE UNIQUE INDEX container_event_key ON n.container_event (container_id, event);
 
 CREATE TABLE n.running (LIKE s.running INCLUDING INDEXES);

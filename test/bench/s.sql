@@ -6,7 +6,7 @@
 --
 CREATE SCHEMA s;
 CREATE TABLE s.container_event (LIKE yquota.container_event);
-ALTER TABLE s.container_event ALTER COLUMN recorded_at SET DEFAULT statement_timestamp();
+ALTER TABLE s.container_event ALTER COLUMN recorded_at SET DEFAULT statement_timestamp(), DROP COLUMN event_id;
 CREATE UNIQUE INDEX container_event_key ON s.container_event (container_id, event);
 
 CREATE TABLE s.running (

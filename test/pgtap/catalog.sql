@@ -64,14 +64,14 @@ FROM unnest('{import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_m
 -- (src/charging/books.c, counters.c, deferred.c, door.c, event.h)
 --
 SELECT columns_are_in_order.* FROM (VALUES
-	('yquota.container_event', '{event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at}'::text[]),
-	('yquota.container', '{container_id,project,application_id,username,queue,node,label,allocation,execution_type,started_at,settled_at,charges,factors,accrual_base}'),
-	('yquota.container_change', '{container_id,event,occurred_at,allocation,execution_type,queue,node,repeated_start}'),
+	('yquota.container_event', '{event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,priority,allocation_request_id,asked_label,is_am,is_running,event_id}'::text[]),
+	('yquota.container', '{container_id,project,application_id,username,queue,node,label,allocation,execution_type,started_at,settled_at,charges,factors,accrual_base,priority,allocation_request_id,asked_label,is_am,is_running}'),
+	('yquota.container_change', '{container_id,event,occurred_at,allocation,execution_type,queue,node,repeated_start,priority,allocation_request_id,asked_label,is_am,is_running}'),
 	('yquota.charge', '{container_id,project,application_id,username,queue,node,execution_type,allocation,started_at,from,to,booked_at,number,corrects,settled_by,exit_status,padding,dominant,amount}'),
-	('yquota.event_reject', '{reject_id,event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,waiting,sqlstate,reason,detail}'),
+	('yquota.event_reject', '{reject_id,event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,waiting,sqlstate,reason,detail,priority,allocation_request_id,asked_label,is_am,is_running,event_id}'),
 	('yquota_internal.counter_delta', '{scope,project,shape,factors,reference_at,weight,accrual_base,charged,queue,label,username,node,execution_type,allocation,containers,source,events,last_event_at,pricing_version,priced_through,recorded_at,changed_from,changed_by}'),
 	('yquota_internal.charged_through', '{at,recorded_at,source}'),
-	('yquota_internal.deferred_event', '{event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,arrival}'))
+	('yquota_internal.deferred_event', '{event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,arrival,priority,allocation_request_id,asked_label,is_am,is_running,event_id}'))
 	AS wanted (relation, names),
 	LATERAL (SELECT is((SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
 						WHERE attrelid = relation::regclass AND attnum > 0),
@@ -85,7 +85,7 @@ SELECT is_empty($$SELECT conname FROM pg_constraint WHERE conrelid = 'yquota.con
 SELECT is_empty($$SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'yquota.container_event'::regclass AND indisunique$$,
 				'container_event has no unique index');
 SELECT is((SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'yquota.container_event'::regclass AND attnum > 0 AND attnotnull),
-		  '{event,recorded_at}'::text[], 'only what the type and the default give is NOT NULL in container_event');
+		  '{event,recorded_at,event_id}'::text[], 'only columns that the type, the default and the identity fill are NOT NULL in container_event');
 SELECT is((SELECT array_agg(tgname::text ORDER BY tgname) FROM pg_trigger WHERE tgrelid = 'yquota.container_event'::regclass AND NOT tgisinternal),
 		  '{append_only,charge_events}'::text[], 'one trigger stands behind the door');
 SELECT is((SELECT tgtype & 4 FROM pg_trigger WHERE tgrelid = 'yquota.container_event'::regclass AND tgname = 'append_only'),

@@ -87,9 +87,13 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation
 -- Other than the trigger: what a row cannot be at all
 --
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_PAUSE', 'runs');
+\set VERBOSITY terse
 INSERT INTO yquota.container_event (container_id) VALUES ('runs');
+\set VERBOSITY default
 INSERT INTO yquota.container_event (event, container_id, allocation) VALUES ('CONTAINER_UPDATE', 'runs', '[vcores=99999999999999999999]');
+\set VERBOSITY terse
 INSERT INTO yquota.container_event (event, container_id, recorded_at) VALUES ('CONTAINER_FINISH', 'runs', NULL);
+\set VERBOSITY default
 INSERT INTO yquota.resource_type (name, price_group, unit) VALUES ('disk', 'GENERAL', 0);
 INSERT INTO yquota.resource_type (name, price_group, base_price) VALUES ('disk', 'GENERAL', -1);
 UPDATE yquota.price_group SET tipping_point = 1.01;

@@ -101,7 +101,7 @@ CREATE ROLE yquota_door_feed;
 GRANT INSERT ON yquota.container_event TO yquota_door_feed;
 SET ROLE yquota_door_feed;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'role', '2026-03-02 09:00', 'lab', '[vcores=1]');
-SELECT * FROM yquota.container_event;
+SELECT event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type, exit_status, source, recorded_at FROM yquota.container_event;
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'role', '2026-03-02 09:01') RETURNING event;
 COPY yquota.container_event (event, container_id, occurred_at) FROM STDIN;
 CONTAINER_FINISH	role	2026-03-02 09:01

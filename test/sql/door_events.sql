@@ -21,7 +21,7 @@ INSERT INTO yquota.node (name, label, total) VALUES
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation, source)
 VALUES ('CONTAINER_START', 'one', '2026-03-02 09:10', 'lab', 'app_1', 'ann', 'root.a', 'g1', '[memory-mb=2048,vcores=1]', 'rm');
-SELECT * FROM yquota.container;
+SELECT container_id, project, application_id, username, queue, node, label, allocation, execution_type, started_at, settled_at, charges, factors, accrual_base FROM yquota.container;
 SELECT scope, project, shape, weight, accrual_base, charged, queue, label, username, node, execution_type, allocation, containers, source, events, last_event_at
 FROM yquota_internal.counter_delta;
 -- nothing but what is given changes; at the old values until then
@@ -163,7 +163,7 @@ SELECT * FROM yquota.verify();
 -- Rows that come compressed or out of line from another table
 --
 CREATE TABLE staging (LIKE yquota.container_event);
-ALTER TABLE staging ALTER COLUMN recorded_at DROP NOT NULL;
+ALTER TABLE staging ALTER COLUMN recorded_at DROP NOT NULL, ALTER COLUMN event_id DROP NOT NULL;
 INSERT INTO staging (event, container_id, occurred_at, project, queue, node, allocation)
 SELECT k.kind::yquota.container_event_type, i || repeat('-long', 500), timestamptz '2026-03-02 08:00' + k.seconds * interval '1 second', k.project,
 	   repeat('root.', 2000), i || repeat('n', 3000), k.allocation::yquota.resource
@@ -218,7 +218,7 @@ SELECT * FROM yquota.verify();
 --
 -- The trigger serves its own table only, and only as it was made
 --
-CREATE TABLE elsewhere (LIKE yquota.container_event INCLUDING DEFAULTS);
+CREATE TABLE elsewhere (LIKE yquota.container_event INCLUDING DEFAULTS INCLUDING IDENTITY);
 CREATE TRIGGER charge_events AFTER INSERT ON elsewhere REFERENCING NEW TABLE AS new_events
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.charge_events();
 INSERT INTO elsewhere (event, container_id, project, allocation) VALUES ('CONTAINER_START', 'x', 'lab', '[vcores=1]');

@@ -237,13 +237,14 @@ SELECT * FROM yquota.verify();
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
 	('CONTAINER_START', 'u1', '2026-03-02 11:00', 'lab', '[vcores=1]', 'old'), ('CONTAINER_FINISH', 'u1', '2026-03-02 11:20', NULL, NULL, 'old'),
 	('CONTAINER_START', 'u2', '2026-03-02 11:00', 'lab', '[vcores=1]', 'old'), ('CONTAINER_FINISH', 'u2', '2026-03-02 11:20', NULL, NULL, 'old');
-INSERT INTO yquota.event_reject (event, container_id, occurred_at, exit_status, source, recorded_at, waiting, sqlstate, reason) VALUES
-	('CONTAINER_FINISH', 'u1', '2026-03-02 11:21', 0, 'old', '2026-03-02 11:29', false, '23505', 'finished already'),
-	('CONTAINER_FINISH', 'u2', '2026-03-02 11:10', 0, 'old', '2026-03-02 11:29', false, '23505', 'finished already');
 ALTER TABLE yquota.container_event DISABLE TRIGGER charge_events;
-INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source, recorded_at)
-SELECT event, container_id, occurred_at, exit_status, source, recorded_at FROM yquota.event_reject WHERE source = 'old';
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source, recorded_at) VALUES
+	('CONTAINER_FINISH', 'u1', '2026-03-02 11:21', 0, 'old', '2026-03-02 11:29'),
+	('CONTAINER_FINISH', 'u2', '2026-03-02 11:10', 0, 'old', '2026-03-02 11:29');
 ALTER TABLE yquota.container_event ENABLE TRIGGER charge_events;
+INSERT INTO yquota.event_reject (event, container_id, occurred_at, exit_status, source, recorded_at, waiting, sqlstate, reason, event_id)
+SELECT event, container_id, occurred_at, exit_status, source, recorded_at, false, '23505', 'finished already', event_id
+FROM yquota.container_event WHERE exit_status = 0 AND source = 'old';
 SELECT * FROM yquota.verify();
 SELECT * FROM yquota.retry_rejects(source => 'old');
 SELECT container_id, number, "from", "to", exit_status, amount FROM yquota.charge WHERE container_id IN ('u1', 'u2') ORDER BY 1, 2;

@@ -141,9 +141,9 @@ SELECT c.name, f.* FROM (VALUES
 SELECT * FROM falsify($$DELETE FROM yquota.container WHERE container_id = 'r1'$$);
 SELECT * FROM falsify($$DELETE FROM yquota.container WHERE container_id = 'r2'$$);
 SELECT * FROM falsify($$INSERT INTO yquota.container SELECT 'x1', project, application_id, username, queue, node, label, allocation, execution_type,
-	started_at, settled_at, charges, factors, accrual_base FROM yquota.container WHERE container_id = 'r1'$$);
+	started_at, settled_at, charges, factors, accrual_base, priority, allocation_request_id, asked_label, is_am, is_running FROM yquota.container WHERE container_id = 'r1'$$);
 SELECT * FROM falsify($$INSERT INTO yquota.container SELECT 'p1', project, application_id, username, queue, node, label, allocation, execution_type,
-	started_at, settled_at, charges, factors, accrual_base FROM yquota.container WHERE container_id = 'r1'$$);
+	started_at, settled_at, charges, factors, accrual_base, priority, allocation_request_id, asked_label, is_am, is_running FROM yquota.container WHERE container_id = 'r1'$$);
 
 --
 -- Counters, folded and not

@@ -39,7 +39,7 @@ CREATE FUNCTION undo(container_id text DEFAULT NULL, application_id text DEFAULT
 	AS 'SELECT container_id, project, amount, was_running FROM yquota.void_events($1, ''wrong'', $2, $3, $4, $5, $6) ORDER BY 1';
 -- the stream as a feed sends it
 CREATE TABLE stream (LIKE yquota.container_event);
-ALTER TABLE stream DROP recorded_at, DROP source;
+ALTER TABLE stream DROP recorded_at, DROP event_id, DROP source;
 CREATE FUNCTION send(ids text[], source text DEFAULT 'feed') RETURNS void
 	LANGUAGE sql
 	AS 'INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type, exit_status, source)
@@ -82,7 +82,7 @@ SELECT * FROM ledger;
 SELECT * FROM running;
 SELECT * FROM totals;
 SELECT * FROM held;
-SELECT * FROM yquota.container_change;
+SELECT container_id, event, occurred_at, allocation, execution_type, queue, node, repeated_start FROM yquota.container_change;
 SELECT container_id, cost FROM yquota.container_cost;
 SELECT * FROM yquota.explain_charge('updated');
 SELECT project, amount FROM yquota.cost_between('2026-03-02 10:01', '2026-03-02 10:05') ORDER BY 1;

@@ -41,7 +41,7 @@ sub make_books
 			INSERT INTO yquota.node (name, total) SELECT 'n' || n, '[memory-mb=1000000,vcores=1000]' FROM generate_series(0, 3) AS n;
 			SELECT yquota.set_clock('${\ THE_END}');
 			CREATE TABLE script (LIKE yquota.container_event);
-			ALTER TABLE script DROP COLUMN recorded_at, ADD COLUMN number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY;
+			ALTER TABLE script DROP COLUMN recorded_at, DROP COLUMN event_id, ADD COLUMN number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY;
 			SQL
 	}
 	return;

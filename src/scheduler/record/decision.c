@@ -88,7 +88,7 @@ yq_decision_container_id(const YqDecision *decision)
 
 /* -- rows ------------------------------------------------------------------ */
 
-/* Columns of container_event as far as they are set here, in table order. */
+/* Columns of container_event, in table order. */
 enum
 {
 	EVENT_KIND,
@@ -104,6 +104,12 @@ enum
 	EVENT_EXIT_STATUS,
 	EVENT_SOURCE,
 	EVENT_RECORDED_AT,
+	EVENT_PRIORITY,
+	EVENT_ALLOCATION_REQUEST_ID,
+	EVENT_ASKED_LABEL,
+	EVENT_IS_AM,
+	EVENT_IS_RUNNING,
+	EVENT_ID,
 	EVENT_COLUMNS
 };
 
@@ -132,6 +138,7 @@ typedef struct Rows
 {
 	YqBulkInsert   *writer;
 	const YqHierarchy *hierarchy;
+	Oid			sequence;		/* of the numbers of events */
 	MemoryContext context;		/* of the values of a row; reset with the next */
 	Datum		values[MOST_COLUMNS];
 	bool		nulls[MOST_COLUMNS];
@@ -230,7 +237,8 @@ in_order(const YqLoadedCluster *loaded)
 static void
 fill_start(Rows *rows, const YqDecision *decision)
 {
-	const YqClusterApplication *application = decision->key->application;
+	const YqRequestKey *key = decision->key;
+	const YqClusterApplication *application = key->application;
 
 	set_value(rows, EVENT_CONTAINER_ID, PointerGetDatum(yq_decision_container_id(decision)));
 	set_text(rows, EVENT_PROJECT, yq_loaded(application)->project);
@@ -239,6 +247,11 @@ fill_start(Rows *rows, const YqDecision *decision)
 	set_text(rows, EVENT_QUEUE, application->leaf->queue->path);
 	set_text(rows, EVENT_NODE, decision->node->name);
 	set_value(rows, EVENT_ALLOCATION, yq_hierarchy_resource(rows->hierarchy, decision->amounts));
+	set_value(rows, EVENT_PRIORITY, Int32GetDatum(key->priority));
+	set_value(rows, EVENT_ALLOCATION_REQUEST_ID, Int64GetDatum(key->allocation_request_id));
+	set_text(rows, EVENT_ASKED_LABEL, key->label < 0 ? "" : rows->hierarchy->labels[key->label]);
+	set_value(rows, EVENT_IS_AM, BoolGetDatum(decision->is_master));
+	set_value(rows, EVENT_ID, Int64GetDatum(nextval_internal(rows->sequence, false)));
 }
 
 static bool
@@ -264,6 +277,8 @@ start_containers(const YqCluster *cluster, const Place *places)
 	set_value(&rows, EVENT_OCCURRED_AT, TimestampTzGetDatum(yq_clock_now()));
 	set_value(&rows, EVENT_EXECUTION_TYPE, ObjectIdGetDatum(yq_enum_oid("execution_type", "GUARANTEED")));
 	set_text(&rows, EVENT_SOURCE, "scheduler");
+	set_value(&rows, EVENT_IS_RUNNING, BoolGetDatum(true));
+	rows.sequence = yq_identity_sequence(yq_bulk_insert_relation(rows.writer), EVENT_ID + 1);
 	set_value(&rows, EVENT_RECORDED_AT, TimestampTzGetDatum(yq_clock_statement()));
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
