@@ -350,11 +350,13 @@ CREATE TABLE yquota.container_change (
 	allocation_request_id bigint,
 	asked_label text COLLATE "C",
 	is_am boolean,
-	is_running boolean
+	is_running boolean,
+	event_id bigint
 );
 CREATE INDEX container_change_container_id_idx ON yquota.container_change (container_id);
 COMMENT ON TABLE yquota.container_change IS
 	'Accepted START and UPDATE events of containers that were ever updated: for the order of late events.  UPDATEs behind an end that was reported later stay, and do not count';
+COMMENT ON COLUMN yquota.container_change.event_id IS 'number of its event in container_event; NULL for the START, and for changes from before events were numbered';
 COMMENT ON COLUMN yquota.container_change.repeated_start IS 'whether the UPDATE came as a START repeated with a new allocation; sent again it is known';
 
 CREATE TABLE yquota.charge (
@@ -483,6 +485,12 @@ CREATE TABLE yquota_internal.discarded_event (
 COMMENT ON TABLE yquota_internal.discarded_event IS
 	'Events set aside, as the log has them, whose row in event_reject an administrator has removed or changed';
 COMMENT ON COLUMN yquota_internal.discarded_event.removed IS 'false when the row was changed and may be tried again';
+
+CREATE TABLE yquota_internal.event_without_effect (
+	event_id bigint NOT NULL
+);
+COMMENT ON TABLE yquota_internal.event_without_effect IS
+	'Events of the log that changed nothing when they came: the books knew them, they said nothing, or the container had ended before';
 
 CREATE TABLE yquota_internal.charged_through (
 	at timestamptz NOT NULL,

@@ -2,14 +2,10 @@
 -- Wrong facts: voiding containers, so that their true events can be delivered
 -- (DESIGN 1.7; what is taken back, and how, is in src/charging/settle.h).
 --
--- The log keeps the events of voided containers; event_void says from when on
--- they do not count.  Reading the log for them would take as long as the log
--- is, so it is not done.  The order of an event and a void follows first from
--- recorded_at: an event recorded after the void's clock, and after all events
--- recorded until then, came after the void.  For other events, among them
--- events that waited for the void and those of a clock that stands still or was
--- set back, the books decide: their rows carry numbers larger than the void's
--- when they follow from events that came after it.
+-- The log keeps the events of voided containers.  voided_event has the numbers of
+-- those that a void takes back, written while the void holds the container: an
+-- event that is accepted later is not among them.  The log has no index of
+-- containers, so a call of void_events() reads it once.
 --
 
 CREATE TABLE yquota.event_void (
@@ -23,8 +19,7 @@ CREATE TABLE yquota.event_void (
 	reason text NOT NULL CHECK (reason ~ '[^[:space:]]'),
 	chosen jsonb NOT NULL,
 	voided_by name NOT NULL DEFAULT session_user,
-	voided_at timestamptz NOT NULL,
-	recorded_until timestamptz NOT NULL
+	voided_at timestamptz NOT NULL
 );
 CREATE INDEX event_void_container_id_idx ON yquota.event_void (container_id);
 COMMENT ON TABLE yquota.event_void IS
@@ -36,70 +31,35 @@ COMMENT ON COLUMN yquota.event_void.was_running IS 'whether the container was ru
 COMMENT ON COLUMN yquota.event_void.charges IS 'rows of charge that the container had after the void: none of them is in effect, those of later events have larger numbers';
 COMMENT ON COLUMN yquota.event_void.chosen IS 'the arguments of void_events() that chose the container';
 COMMENT ON COLUMN yquota.event_void.voided_at IS 'the clock when no other transaction could change the container''s books any more';
-COMMENT ON COLUMN yquota.event_void.recorded_until IS 'voided_at, or the latest recorded_at by then if the clock had been set back: events recorded later came after the void';
 
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.event_void
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('It tells which events of the log do not count.');
 
+CREATE TABLE yquota_internal.voided_event (
+	void_id bigint NOT NULL,
+	event_id bigint NOT NULL
+);
+COMMENT ON TABLE yquota_internal.voided_event IS
+	'Events of the log that voids have taken back, until their rows of the log are archived';
+
+CREATE VIEW yquota_internal.set_aside_event AS
+	SELECT reject.event_id, reject.container_id, reject.occurred_at
+	FROM yquota.event_reject AS reject
+	UNION ALL
+	SELECT discarded.event_id, discarded.container_id, discarded.occurred_at
+	FROM yquota_internal.discarded_event AS discarded
+	UNION ALL
+	SELECT deferred.event_id, deferred.container_id, deferred.occurred_at
+	FROM yquota_internal.deferred_event AS deferred;
+COMMENT ON VIEW yquota_internal.set_aside_event IS
+	'Events of the log that were set aside, whatever has become of their rows in event_reject; and those deferred.  An administrator may have changed their containers';
+
 CREATE VIEW yquota_internal.last_void AS
-	SELECT event_void.container_id,
-		   max(event_void.recorded_until) AS recorded_until,
-		   max(event_void.charges) AS charges
+	SELECT event_void.container_id, max(event_void.charges) AS charges
 	FROM yquota.event_void
 	GROUP BY event_void.container_id;
 COMMENT ON VIEW yquota_internal.last_void IS
-	'Containers that were ever voided: when last, and up to which number their charges are taken back';
-
---
--- Rows of events that came after the last void of their container
---
-CREATE VIEW yquota_internal.stretch_since_void AS
-	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
-		   charge.queue, charge.node, charge.execution_type, charge.allocation,
-		   charge.started_at, charge."from",
-		   CASE charge.settled_by WHEN 'CONTAINER_FINISH' THEN charge."to" END AS finished_at,
-		   charge.exit_status
-	FROM yquota_internal.last_void AS void
-	JOIN yquota_internal.charge_in_effect AS charge
-		ON charge.container_id = void.container_id AND charge.number > void.charges
-	WHERE charge.padding IS NULL
-	UNION ALL
-	SELECT container.container_id, container.project, container.application_id, container.username,
-		   container.queue, container.node, container.execution_type, container.allocation,
-		   container.started_at, container.settled_at, NULL, NULL
-	FROM yquota_internal.last_void AS void
-	JOIN yquota.container
-		ON container.container_id = void.container_id AND container.charges >= void.charges;
-COMMENT ON VIEW yquota_internal.stretch_since_void IS
-	'Stretches of containers that were voided and have been started since, settled and running';
-
-CREATE VIEW yquota_internal.event_since_void AS
-	SELECT 'CONTAINER_START'::yquota.container_event_type AS event, false AS repeated_start,
-		   life.container_id, life.started_at AS occurred_at,
-		   life.project, life.application_id, life.username,
-		   CASE WHEN start.container_id IS NULL THEN life.queue ELSE start.queue END AS queue,
-		   CASE WHEN start.container_id IS NULL THEN life.node ELSE start.node END AS node,
-		   COALESCE(start.allocation, life.allocation) AS allocation,
-		   COALESCE(start.execution_type, life.execution_type) AS execution_type,
-		   NULL::integer AS exit_status
-	FROM yquota_internal.stretch_since_void AS life
-	LEFT JOIN yquota.container_change AS start
-		ON start.container_id = life.container_id AND start.event = 'CONTAINER_START'
-	WHERE life."from" = life.started_at
-	UNION ALL
-	SELECT CASE WHEN change.repeated_start THEN 'CONTAINER_START' ELSE change.event END,
-		   change.repeated_start, change.container_id, change.occurred_at, NULL, NULL, NULL,
-		   change.queue, change.node, change.allocation, change.execution_type, NULL
-	FROM yquota_internal.last_void AS void
-	JOIN yquota.container_change AS change ON change.container_id = void.container_id
-	WHERE change.event = 'CONTAINER_UPDATE'
-	UNION ALL
-	SELECT 'CONTAINER_FINISH', false, life.container_id, life.finished_at, NULL, NULL, NULL,
-		   NULL, NULL, NULL, NULL, life.exit_status
-	FROM yquota_internal.stretch_since_void AS life
-	WHERE life.finished_at IS NOT NULL;
-COMMENT ON VIEW yquota_internal.event_since_void IS
-	'Events that the books know of containers since their last void; columns that do not matter for the kind are NULL.  A repeated_start has the time when it became an UPDATE';
+	'Containers that were ever voided, and up to which number their charges are taken back';
 
 --
 -- Voiding
@@ -201,7 +161,7 @@ COMMENT ON FUNCTION yquota_internal.check_not_archived(text, text) IS
 REVOKE ALL ON FUNCTION yquota_internal.check_not_archived(text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.void_batch(
-	container_ids text[], reason text, chosen jsonb, latest timestamptz) RETURNS SETOF yquota.event_void
+	container_ids text[], reason text, chosen jsonb) RETURNS SETOF yquota.event_void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -211,11 +171,9 @@ BEGIN
 	-- the clock is read when all of the batch has been claimed
 	WITH noted AS (
 		INSERT INTO yquota.event_void AS void
-			(container_id, project, application_id, amount, was_running, charges, reason, chosen,
-			 voided_at, recorded_until)
+			(container_id, project, application_id, amount, was_running, charges, reason, chosen, voided_at)
 		SELECT taken.container_id, taken.project, taken.application_id, trim_scale(taken.amount),
-			   taken.was_running, taken.charges, void_batch.reason, void_batch.chosen,
-			   taken.at, greatest(taken.at, latest)
+			   taken.was_running, taken.charges, void_batch.reason, void_batch.chosen, taken.at
 		FROM (SELECT voided.*, yquota.clock() AS at
 			  FROM yquota_internal.void_containers(container_ids) AS voided
 			  OFFSET 0) AS taken
@@ -238,9 +196,29 @@ BEGIN
 	RETURN QUERY SELECT void.* FROM unnest(voids) AS void;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.void_batch(text[], text, jsonb, timestamptz) IS
-	'Void containers, in ascending order of id, and note it in event_void; with the latest recorded_at of the log, or earlier if the clock is later';
-REVOKE ALL ON FUNCTION yquota_internal.void_batch(text[], text, jsonb, timestamptz) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.void_batch(text[], text, jsonb) IS
+	'Void containers, in ascending order of id, and note it in event_void';
+REVOKE ALL ON FUNCTION yquota_internal.void_batch(text[], text, jsonb) FROM PUBLIC;
+
+-- The containers are claimed: no event that is not in the log yet can be accepted
+-- for them before this transaction ends.
+CREATE FUNCTION yquota_internal.note_voided_events(void_ids bigint[]) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+	INSERT INTO yquota_internal.voided_event (void_id, event_id)
+	SELECT void.void_id, log.event_id
+	FROM yquota.event_void AS void
+	JOIN yquota.container_event AS log ON log.container_id = void.container_id
+	WHERE void.void_id = ANY (void_ids)
+	  AND NOT EXISTS (SELECT FROM yquota_internal.set_aside_event AS aside
+					  WHERE aside.event_id = log.event_id)
+	  AND NOT EXISTS (SELECT FROM yquota_internal.voided_event AS earlier
+					  WHERE earlier.event_id = log.event_id);
+	END;
+COMMENT ON FUNCTION yquota_internal.note_voided_events(bigint[]) IS
+	'Write down the numbers of the events that voids take back; the caller has claimed their containers';
+REVOKE ALL ON FUNCTION yquota_internal.note_voided_events(bigint[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.void_events(
 	container_id text DEFAULT NULL, reason text DEFAULT NULL, application_id text DEFAULT NULL,
@@ -257,9 +235,10 @@ DECLARE
 	chosen jsonb := jsonb_strip_nulls(jsonb_build_object(
 		'container_id', container_id, 'application_id', application_id,
 		'from', "from", 'to', "to", 'project', project, 'source', source));
-	latest timestamptz;
 	found_id text;
 	batch text[] := '{}';
+	voided yquota.event_void;
+	void_ids bigint[] := '{}';
 BEGIN
 	PERFORM yquota_internal.check_void(container_id, application_id, "from", "to", reason);
 	PERFORM yquota_internal.refuse_while_deferred('void events');
@@ -268,11 +247,6 @@ BEGIN
 	-- waiting events are not moved meanwhile
 	LOCK TABLE yquota.event_void IN ROW EXCLUSIVE MODE;
 	PERFORM yquota_internal.check_not_archived(container_id, application_id);
-	SELECT max(part.recorded_at) INTO latest
-	FROM (SELECT counter.last_recorded_at AS recorded_at FROM yquota_internal.feed_counter AS counter
-		  UNION ALL
-		  SELECT delta.recorded_at FROM yquota_internal.counter_delta AS delta
-		  WHERE delta.scope IN ('a', 'f')) AS part;
 	FOR found_id IN
 		SELECT DISTINCT stretch.container_id
 		FROM yquota_internal.voidable_stretch AS stretch
@@ -289,18 +263,26 @@ BEGIN
 				WHERE log.source = void_events.source
 				  AND (void_events."from" IS NULL
 					   OR log.occurred_at >= void_events."from" AND log.occurred_at < void_events."to")
-				  AND NOT EXISTS (SELECT FROM yquota.event_void AS void
-								  WHERE void.container_id = log.container_id
-									AND void.recorded_until >= log.recorded_at)))
+				  AND NOT EXISTS (SELECT FROM yquota_internal.voided_event AS taken_back
+								  WHERE taken_back.event_id = log.event_id)))
 		ORDER BY stretch.container_id
 	LOOP
 		batch := batch || found_id;
 		IF cardinality(batch) = batch_size THEN
-			RETURN QUERY SELECT * FROM yquota_internal.void_batch(batch, reason, chosen, latest);
+			FOR voided IN SELECT * FROM yquota_internal.void_batch(batch, reason, chosen) LOOP
+				void_ids := void_ids || voided.void_id;
+				RETURN NEXT voided;
+			END LOOP;
 			batch := '{}';
 		END IF;
 	END LOOP;
-	RETURN QUERY SELECT * FROM yquota_internal.void_batch(batch, reason, chosen, latest);
+	FOR voided IN SELECT * FROM yquota_internal.void_batch(batch, reason, chosen) LOOP
+		void_ids := void_ids || voided.void_id;
+		RETURN NEXT voided;
+	END LOOP;
+	IF void_ids <> '{}' THEN
+		PERFORM yquota_internal.note_voided_events(void_ids);
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION yquota.void_events(text, text, text, timestamptz, timestamptz, text, text) IS
@@ -308,4 +290,5 @@ COMMENT ON FUNCTION yquota.void_events(text, text, text, timestamptz, timestampt
 REVOKE ALL ON FUNCTION yquota.void_events(text, text, text, timestamptz, timestamptz, text, text) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.event_void', '');
+SELECT pg_extension_config_dump('yquota_internal.voided_event', '');
 SELECT pg_extension_config_dump('yquota.event_void_void_id_seq', '');

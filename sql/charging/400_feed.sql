@@ -639,6 +639,7 @@ SELECT pg_extension_config_dump('yquota.event_reject', '');
 SELECT pg_extension_config_dump('yquota.event_reject_reject_id_seq', '');
 SELECT pg_extension_config_dump('yquota_internal.reported_end', '');
 SELECT pg_extension_config_dump('yquota_internal.discarded_event', '');
+SELECT pg_extension_config_dump('yquota_internal.event_without_effect', '');
 SELECT pg_extension_config_dump('yquota_internal.charged_through', '');
 SELECT pg_extension_config_dump('yquota_internal.counter_delta', '');
 SELECT pg_extension_config_dump('yquota_internal.project_counter', '');

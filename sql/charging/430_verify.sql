@@ -112,18 +112,6 @@ CREATE VIEW yquota_internal.booked_life AS
 COMMENT ON VIEW yquota_internal.booked_life IS
 	'What the books have of each container: its rows of the ledger and, while it runs, that of container; is_whole when the row alone should be all of it';
 
-CREATE VIEW yquota_internal.set_aside_event AS
-	SELECT reject.event_id, reject.container_id, reject.occurred_at
-	FROM yquota.event_reject AS reject
-	UNION ALL
-	SELECT discarded.event_id, discarded.container_id, discarded.occurred_at
-	FROM yquota_internal.discarded_event AS discarded
-	UNION ALL
-	SELECT deferred.event_id, deferred.container_id, deferred.occurred_at
-	FROM yquota_internal.deferred_event AS deferred;
-COMMENT ON VIEW yquota_internal.set_aside_event IS
-	'Events of the log that were set aside, whatever has become of their rows in event_reject; and those deferred.  An administrator may have changed their containers';
-
 CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TABLE (container_id text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
@@ -191,160 +179,52 @@ REVOKE ALL ON FUNCTION yquota_internal.unproven_container(timestamptz) FROM PUBL
 -- Second pass
 --
 
-CREATE VIEW yquota_internal.arrival_of_voided AS
-	SELECT log.*, log.recorded_at > void.recorded_until AS is_later
-	FROM yquota_internal.last_void AS void
-	JOIN yquota.container_event AS log ON log.container_id = void.container_id
-	WHERE NOT EXISTS (SELECT FROM yquota_internal.set_aside_event AS aside
-					  WHERE aside.event_id = log.event_id);
-COMMENT ON VIEW yquota_internal.arrival_of_voided IS
-	'The log of containers that were ever voided, without what has been set aside; is_later when it was recorded after the last void';
-
--- Whether these came before the void or after it the clock does not tell.  The
--- door takes no two events that contradict each other, and what was recorded
--- later certainly came after the void.
-CREATE VIEW yquota_internal.arrived_since_void AS
-	SELECT arrived.*
-	FROM yquota_internal.arrival_of_voided AS arrived
-	WHERE NOT arrived.is_later
-	  AND EXISTS (
-		SELECT FROM yquota_internal.event_since_void AS known
-		WHERE known.container_id = arrived.container_id
-		  AND known.event = arrived.event
-		  AND CASE
-			  WHEN known.repeated_start THEN
-				  known.occurred_at = greatest(arrived.recorded_at, arrived.occurred_at)
-			  ELSE known.occurred_at = arrived.occurred_at END
-		  AND CASE arrived.event
-			  WHEN 'CONTAINER_FINISH' THEN
-				  known.exit_status IS NOT DISTINCT FROM arrived.exit_status
-			  ELSE known.allocation::text IS NOT DISTINCT FROM arrived.allocation::text END
-		  AND (arrived.event = 'CONTAINER_FINISH' OR known.repeated_start
-			   OR known.queue IS NOT DISTINCT FROM arrived.queue
-			   AND known.node IS NOT DISTINCT FROM arrived.node
-			   AND known.execution_type IS NOT DISTINCT FROM
-				   COALESCE(arrived.execution_type,
-							CASE arrived.event WHEN 'CONTAINER_START' THEN 'GUARANTEED' END::yquota.execution_type))
-		  AND (arrived.event <> 'CONTAINER_START' OR known.repeated_start
-			   OR known.project = yquota_internal.payer_project(arrived.project, arrived.username)
-			   AND known.username IS NOT DISTINCT FROM yquota_internal.payer_username(arrived.project, arrived.username)
-			   AND known.application_id IS NOT DISTINCT FROM arrived.application_id))
-	  AND NOT EXISTS (
-		SELECT FROM yquota_internal.arrival_of_voided AS later
-		WHERE later.is_later
-		  AND later.container_id = arrived.container_id
-		  AND later.event = arrived.event
-		  AND CASE arrived.event
-			  WHEN 'CONTAINER_START' THEN
-				  later.occurred_at <> arrived.occurred_at
-				  OR yquota_internal.payer_project(later.project, later.username)
-					 <> yquota_internal.payer_project(arrived.project, arrived.username)
-			  -- of several the earliest ends the container
-			  WHEN 'CONTAINER_FINISH' THEN false
-			  ELSE later.occurred_at = arrived.occurred_at
-				  AND (later.allocation::text, later.execution_type, later.queue, later.node, later.is_running)
-					  IS DISTINCT FROM (arrived.allocation::text, arrived.execution_type, arrived.queue, arrived.node,
-										arrived.is_running)
-				  AND num_nonnulls(later.allocation, later.execution_type, later.queue, later.node, later.is_running) > 0
-			  END);
-COMMENT ON VIEW yquota_internal.arrived_since_void IS
-	'Events recorded no later than the last void of their container that nevertheless came after it: the books know them, and nothing recorded later contradicts them';
-
+-- Acceptance is written down where it is decided; nothing here infers it.  A START
+-- repeated with a new allocation has become an UPDATE: container_change has its
+-- number and the instant from which on it counts.
 CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 	RETURNS TABLE (container_id text, event yquota.container_event_type, occurred_at timestamptz,
 				   project text, application_id text, username text, queue text, node text,
 				   allocation yquota.resource, execution_type yquota.execution_type,
-				   exit_status integer, recorded_at timestamptz, arrival bigint,
-				   priority integer, allocation_request_id bigint, asked_label text,
-				   is_am boolean, is_running boolean)
+				   exit_status integer, priority integer, allocation_request_id bigint,
+				   asked_label text, is_am boolean, is_running boolean)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
 	WITH unproven AS MATERIALIZED (
 		SELECT u.container_id FROM yquota_internal.unproven_container(since) AS u
 	), accepted AS (
-		SELECT log.event, log.container_id, log.occurred_at, log.project,
-			   log.application_id, log.username, log.queue, log.node,
-			   log.allocation, log.execution_type, log.exit_status, log.recorded_at,
-			   log.priority, log.allocation_request_id, log.asked_label, log.is_am, log.is_running
+		SELECT log.*, repeated.occurred_at AS counts_from
 		FROM yquota.container_event AS log
+		LEFT JOIN yquota.container_change AS repeated
+			ON repeated.event_id = log.event_id AND repeated.repeated_start
+			AND repeated.container_id = log.container_id
+			AND repeated.occurred_at >= greatest(log.recorded_at, log.occurred_at)
 		WHERE log.container_id IN (SELECT unproven.container_id FROM unproven)
 		  AND log.event <> 'QUOTA_COMPUTE'
 		  AND NOT EXISTS (SELECT FROM yquota_internal.set_aside_event AS aside
 						  WHERE aside.event_id = log.event_id)
-		  AND NOT EXISTS (SELECT FROM yquota_internal.last_void AS void
-						  WHERE void.container_id = log.container_id
-							AND log.recorded_at <= void.recorded_until)
-		UNION ALL
-		SELECT arrived.event, arrived.container_id, arrived.occurred_at, arrived.project,
-			   arrived.application_id, arrived.username, arrived.queue, arrived.node,
-			   arrived.allocation, arrived.execution_type, arrived.exit_status, arrived.recorded_at,
-			   arrived.priority, arrived.allocation_request_id, arrived.asked_label, arrived.is_am,
-			   arrived.is_running
-		FROM yquota_internal.arrived_since_void AS arrived
-		WHERE arrived.container_id IN (SELECT unproven.container_id FROM unproven)
-	), begun AS MATERIALIZED (
-		-- The last row is of the life that counts, if others have been voided,
-		-- and all rows of one that never changed say the same.
-		SELECT DISTINCT ON (life.container_id)
-			   life.container_id, life.application_id, life.username,
-			   CASE WHEN first.event IS NULL THEN life.queue ELSE first.queue END AS queue,
-			   CASE WHEN first.event IS NULL THEN life.node ELSE first.node END AS node,
-			   COALESCE(first.execution_type, life.execution_type) AS execution_type,
-			   COALESCE(first.allocation, life.allocation) AS allocation,
-			   COALESCE(first.priority, life.priority) AS priority,
-			   COALESCE(first.allocation_request_id, life.allocation_request_id) AS allocation_request_id,
-			   COALESCE(first.asked_label, life.asked_label) AS asked_label,
-			   COALESCE(first.is_am, life.is_am) AS is_am,
-			   COALESCE(first.is_running, life.is_running) AS is_running
-		FROM (SELECT charge.container_id, charge.application_id, charge.username, charge.queue, charge.node,
-					 charge.execution_type, charge.allocation, charge.number, NULL::integer AS priority,
-					 NULL::bigint AS allocation_request_id, NULL AS asked_label, NULL::boolean AS is_am,
-					 NULL::boolean AS is_running
-			  FROM yquota.charge
-			  UNION ALL
-			  SELECT container.container_id, container.application_id, container.username, container.queue, container.node,
-					 container.execution_type, container.allocation, container.charges + 1,
-					 container.priority, container.allocation_request_id, container.asked_label,
-					 container.is_am, container.is_running
-			  FROM yquota.container) AS life
-		LEFT JOIN yquota.container_change AS first
-			ON first.container_id = life.container_id AND first.event = 'CONTAINER_START'
-		WHERE life.container_id IN (SELECT a.container_id FROM accepted AS a
-									WHERE a.event = 'CONTAINER_START'
-									GROUP BY a.container_id HAVING count(*) > 1)
-		ORDER BY life.container_id, life.number DESC
+		  AND NOT EXISTS (SELECT FROM yquota_internal.event_without_effect AS idle
+						  WHERE idle.event_id = log.event_id)
+		  AND NOT EXISTS (SELECT FROM yquota_internal.voided_event AS voided
+						  WHERE voided.event_id = log.event_id)
 	)
-	-- Of several STARTs the books begin with the one that was accepted first.
 	SELECT a.container_id, a.event, a.occurred_at, a.project, a.application_id, a.username,
-		   a.queue, a.node, a.allocation, a.execution_type, a.exit_status, a.recorded_at,
-		   row_number() OVER (PARTITION BY a.container_id, a.event
-							  ORDER BY a.event = 'CONTAINER_START' AND begun.container_id IS NOT NULL AND NOT (
-								  -- a repeated START may leave the project out
-								  yquota_internal.payer_project(a.project, a.username) IS NOT NULL
-								  AND a.application_id IS NOT DISTINCT FROM begun.application_id
-								  AND yquota_internal.payer_username(a.project, a.username) IS NOT DISTINCT FROM begun.username
-								  AND a.queue IS NOT DISTINCT FROM begun.queue
-								  AND a.node IS NOT DISTINCT FROM begun.node
-								  AND COALESCE(a.execution_type, 'GUARANTEED') = begun.execution_type
-								  AND a.allocation OPERATOR(yquota.=) begun.allocation
-								  -- a container that has ended without a change tells no more
-								  AND (begun.priority IS NULL OR
-									   (COALESCE(a.priority, 0), COALESCE(a.allocation_request_id, -1),
-										COALESCE(a.asked_label, ''), COALESCE(a.is_am, a.container_id LIKE E'%\\_000001'),
-										COALESCE(a.is_running, true))
-									   = (begun.priority, begun.allocation_request_id, begun.asked_label,
-										  begun.is_am, begun.is_running))),
-								  a.recorded_at),
+		   a.queue, a.node, a.allocation, a.execution_type, a.exit_status,
 		   a.priority, a.allocation_request_id, a.asked_label, a.is_am, a.is_running
 	FROM accepted AS a
-	LEFT JOIN begun USING (container_id)
+	WHERE a.counts_from IS NULL
 	UNION ALL
-	SELECT unproven.container_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+	SELECT a.container_id, 'CONTAINER_UPDATE', a.counts_from, a.project, NULL, NULL,
+		   NULL, NULL, a.allocation, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+	FROM accepted AS a
+	WHERE a.counts_from IS NOT NULL
+	UNION ALL
+	SELECT unproven.container_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
 		   NULL, NULL, NULL, NULL, NULL
 	FROM unproven;
 	END;
 COMMENT ON FUNCTION yquota_internal.accepted_event(timestamptz) IS
-	'The log of unproven containers without what has been set aside or voided; arrival numbers the events of one kind of a container.  A further row of each container, with nothing but its id, stands for those of which nothing was accepted';
+	'Events of unproven containers that have an effect: the log without what has been set aside, changed nothing or was voided.  A further row of each container, with nothing but its id, stands for those of which nothing was accepted';
 REVOKE ALL ON FUNCTION yquota_internal.accepted_event(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
@@ -360,10 +240,7 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		-- results of functions have no collation of their own
 		SELECT e.container_id COLLATE "C" AS container_id, e.event, e.occurred_at, e.project,
 			   e.application_id, e.username, e.queue, e.node, e.allocation, e.execution_type,
-			   e.exit_status, e.recorded_at, e.arrival,
-			   e.priority, e.allocation_request_id, e.asked_label, e.is_am, e.is_running,
-			   num_nonnulls(e.allocation, e.execution_type, e.queue, e.node, e.priority, e.allocation_request_id,
-							e.asked_label, e.is_am, e.is_running) > 0 AS says_something
+			   e.exit_status, e.priority, e.allocation_request_id, e.asked_label, e.is_am, e.is_running
 		FROM yquota_internal.accepted_event(since) AS e
 	), ended AS (
 		SELECT DISTINCT ON (e.container_id) e.container_id, e.occurred_at, e.exit_status
@@ -384,45 +261,17 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 			   COALESCE(start.is_running, true) AS is_running
 		FROM event AS start
 		LEFT JOIN ended AS finish ON finish.container_id = start.container_id
-		WHERE start.event = 'CONTAINER_START' AND start.arrival = 1
+		WHERE start.event = 'CONTAINER_START'
 	), heard AS (
 		SELECT l.container_id, l.started_at AS at, 1 AS kind,
 			   l.allocation, l.execution_type, l.queue, l.node,
 			   l.priority, l.allocation_request_id, l.asked_label, l.is_am, l.is_running
 		FROM life AS l
 		UNION ALL
-		(SELECT DISTINCT ON (e.container_id, e.occurred_at)
-			   e.container_id, e.occurred_at, 2, e.allocation, e.execution_type, e.queue, e.node,
+		SELECT e.container_id, e.occurred_at, 2, e.allocation, e.execution_type, e.queue, e.node,
 			   e.priority, e.allocation_request_id, e.asked_label, e.is_am, e.is_running
 		FROM event AS e
-		-- of several that say the same the one counts that was accepted first
-		LEFT JOIN yquota.container_change AS first
-			ON first.container_id = e.container_id AND first.occurred_at = e.occurred_at
-			AND first.event = 'CONTAINER_UPDATE'
-			AND (first.priority, first.allocation_request_id, first.asked_label, first.is_am)
-				IS NOT DISTINCT FROM (e.priority, e.allocation_request_id, e.asked_label, e.is_am)
 		WHERE e.event = 'CONTAINER_UPDATE'
-		  AND e.says_something
-		ORDER BY e.container_id, e.occurred_at, first.container_id IS NULL)
-		UNION ALL
-		-- a START repeated with a new allocation is an UPDATE; which one it is
-		-- depends on what was known then, and only the books know that
-		SELECT change.container_id, change.occurred_at, 2,
-			   change.allocation, change.execution_type, change.queue, change.node,
-			   change.priority, change.allocation_request_id, change.asked_label, change.is_am, change.is_running
-		FROM yquota.container_change AS change
-		WHERE change.repeated_start
-		  AND EXISTS (SELECT FROM event AS e
-					  WHERE e.container_id = change.container_id
-						AND e.event = 'CONTAINER_START' AND e.arrival > 1
-						AND (greatest(e.recorded_at, e.occurred_at) = change.occurred_at
-							 -- or behind what lay ahead of the clock
-							 OR greatest(e.recorded_at, e.occurred_at) < change.occurred_at
-							 AND EXISTS (SELECT FROM yquota.container_change AS ahead
-										 WHERE ahead.container_id = change.container_id
-										   AND ahead.event = 'CONTAINER_UPDATE'
-										   AND ahead.occurred_at = change.occurred_at - interval '1 microsecond'))
-						AND e.allocation OPERATOR(yquota.=) change.allocation)
 		UNION ALL
 		SELECT l.container_id, period.until, 3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 		FROM life AS l
@@ -827,7 +676,8 @@ COMMENT ON FUNCTION yquota_internal.verify_scheduler() IS
 	'Differences between the scheduler''s rows for applications, the applications and the books';
 REVOKE ALL ON FUNCTION yquota_internal.verify_scheduler() FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.verify_deferred()
+-- Nothing of a voided container is left that could explain an event from before.
+CREATE FUNCTION yquota_internal.verify_events(since timestamptz)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
@@ -839,11 +689,47 @@ CREATE FUNCTION yquota_internal.verify_deferred()
 						AND log.event = kept.event
 						AND log.container_id IS NOT DISTINCT FROM kept.container_id
 						AND log.occurred_at IS NOT DISTINCT FROM kept.occurred_at
-						AND log.allocation::text IS NOT DISTINCT FROM kept.allocation::text);
+						AND log.allocation::text IS NOT DISTINCT FROM kept.allocation::text)
+	UNION ALL
+	SELECT 'event is void without a void of its container', log.container_id, NULL,
+		   format('%s at %s with number %s', log.event, log.occurred_at, log.event_id)
+	FROM yquota_internal.voided_event AS voided
+	JOIN yquota.container_event AS log USING (event_id)
+	WHERE NOT EXISTS (SELECT FROM yquota.event_void AS void
+					  WHERE void.void_id = voided.void_id AND void.container_id = log.container_id)
+	UNION ALL
+	SELECT 'event should have had an effect', idle.container_id,
+		   format('%s at %s with number %s', idle.event, idle.occurred_at, idle.event_id), NULL
+	FROM yquota_internal.event_without_effect AS noted
+	JOIN yquota.container_event AS idle USING (event_id)
+	WHERE (since IS NULL OR idle.recorded_at >= since)
+	  AND NOT EXISTS (SELECT FROM yquota_internal.last_void AS void
+					  WHERE void.container_id = idle.container_id)
+	  AND NOT CASE
+		  WHEN idle.event = 'CONTAINER_START' THEN
+			  EXISTS (SELECT FROM yquota_internal.booked_life AS life
+					  WHERE life.container_id = idle.container_id AND life.started_at = idle.occurred_at)
+		  WHEN EXISTS (SELECT FROM yquota_internal.charge_in_effect AS last
+					   WHERE last.container_id = idle.container_id
+						 AND last.settled_by = 'CONTAINER_FINISH'
+						 AND (last."to" < idle.occurred_at
+							  OR last."to" = idle.occurred_at AND idle.event = 'CONTAINER_FINISH')) THEN
+			  true
+		  ELSE
+			  idle.event = 'CONTAINER_UPDATE'
+			  AND (num_nonnulls(idle.allocation, idle.execution_type, idle.queue, idle.node, idle.priority,
+								idle.allocation_request_id, idle.asked_label, idle.is_am, idle.is_running) = 0
+				   OR EXISTS (SELECT FROM yquota.container_change AS change
+							  WHERE change.container_id = idle.container_id
+								AND change.occurred_at = idle.occurred_at
+								AND (change.allocation::text, change.execution_type, change.queue, change.node, change.is_running)
+									IS NOT DISTINCT FROM
+									(idle.allocation::text, idle.execution_type, idle.queue, idle.node, idle.is_running)))
+		  END;
 	END;
-COMMENT ON FUNCTION yquota_internal.verify_deferred() IS
-	'Deferred events that the log does not have';
-REVOKE ALL ON FUNCTION yquota_internal.verify_deferred() FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.verify_events(timestamptz) IS
+	'Deferred events that the log does not have, events that are void without a void, and events of which it was written down that they changed nothing although nothing explains that';
+REVOKE ALL ON FUNCTION yquota_internal.verify_events(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_ends()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -967,7 +853,7 @@ CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
 	SET jit = off
 	AS $$
 BEGIN
-	RETURN QUERY SELECT * FROM yquota_internal.verify_deferred();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_events(since);
 	RETURN QUERY SELECT * FROM yquota_internal.verify_lives(since);
 	RETURN QUERY SELECT * FROM yquota_internal.verify_ends();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_accruals();

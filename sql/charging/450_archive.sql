@@ -802,6 +802,21 @@ COMMENT ON FUNCTION yquota_internal.archive_ledger(regclass, timestamptz) IS
 	'Archive the ledger rows of stretches sealed until an instant';
 REVOKE ALL ON FUNCTION yquota_internal.archive_ledger(regclass, timestamptz) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.forget_events(leaving text) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	EXECUTE format('DELETE FROM yquota_internal.event_without_effect AS idle USING (%s) AS leaving
+					WHERE idle.event_id = leaving.event_id', leaving);
+	EXECUTE format('DELETE FROM yquota_internal.voided_event AS voided USING (%s) AS leaving
+					WHERE voided.event_id = leaving.event_id', leaving);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.forget_events(text) IS
+	'Remove what is written of the acceptance of events that a query returns by event_id: they leave the log';
+REVOKE ALL ON FUNCTION yquota_internal.forget_events(text) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.archive_log(
 	target regclass, before timestamptz,
 	OUT stretches integer, OUT archived bigint, OUT horizon timestamptz, OUT digest numeric)
@@ -827,6 +842,8 @@ BEGIN
 		rows_of_table := yquota_internal.copy_out(leaving, target, columns);
 		EXECUTE format('SELECT digest FROM (%s) AS d', yquota.archive_digest_query(format('(%s)', leaving), 'log'))
 		INTO digest_of_table;
+		PERFORM yquota_internal.forget_events(yquota_internal.rows_of(
+			ARRAY[released.log_table], yquota_internal.is_carried(released.archived_through, true), 'event_id'));
 		EXECUTE format('DROP TABLE yquota_internal.%I', released.log_table);
 		DELETE FROM yquota_internal.released_log AS r WHERE r.log_table = released.log_table;
 		UPDATE yquota.history_stretch AS s

@@ -11,6 +11,8 @@ ALTER TABLE yquota_internal.correction_due REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.counter_delta REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.deferred_event REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.discarded_event REPLICA IDENTITY FULL;
+ALTER TABLE yquota_internal.event_without_effect REPLICA IDENTITY FULL;
+ALTER TABLE yquota_internal.voided_event REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.feed_counter REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.rate_class_counter REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.reported_end REPLICA IDENTITY FULL;

@@ -34,3 +34,50 @@ JOIN yquota_internal.charge_in_effect AS charge
 	ON charge.container_id = log.container_id AND charge."to" = log.occurred_at
 	AND charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL
 WHERE log.event = 'CONTAINER_FINISH' AND log.source IN ('scheduler', 'reconcile', 'node_lost');
+
+-- Voids have the numbers of the events that they took back; from before it is inferred
+-- here, for the last time.
+INSERT INTO yquota_internal.voided_event (void_id, event_id)
+SELECT min(void.void_id), log.event_id
+FROM yquota.event_void AS void
+JOIN yquota.container_event AS log
+	ON log.container_id = void.container_id AND log.recorded_at <= void.recorded_until
+WHERE NOT EXISTS (SELECT FROM yquota_internal.set_aside_event AS aside WHERE aside.event_id = log.event_id)
+  AND NOT EXISTS (SELECT FROM yquota_internal.arrived_since_last_void AS arrived
+				  WHERE arrived.container_id = log.container_id
+					AND arrived.content = ROW(log.event, log.container_id, log.occurred_at, log.project, log.application_id,
+											  log.username, log.queue, log.node, log.allocation, log.execution_type,
+											  log.exit_status, log.source, log.recorded_at)::text)
+GROUP BY log.event_id;
+DROP TABLE yquota_internal.arrived_since_last_void;
+ALTER TABLE yquota.event_void DROP COLUMN recorded_until;
+
+-- So it is with events that were sent again: the earliest of them was accepted, except
+-- for a START with a new allocation, which became an UPDATE.
+WITH arrived AS (
+	SELECT log.event_id, log.event, log.container_id, log.allocation, log.recorded_at,
+		   row_number() OVER (PARTITION BY log.container_id, log.event,
+							  CASE log.event WHEN 'CONTAINER_UPDATE' THEN log.occurred_at END
+							  ORDER BY log.recorded_at, log.event_id) AS place,
+		   log.event = 'CONTAINER_UPDATE'
+		   AND num_nonnulls(log.allocation, log.execution_type, log.queue, log.node) = 0 AS says_nothing
+	FROM yquota.container_event AS log
+	WHERE log.event IN ('CONTAINER_START', 'CONTAINER_UPDATE')
+	  AND NOT EXISTS (SELECT FROM yquota_internal.set_aside_event AS aside WHERE aside.event_id = log.event_id)
+	  AND NOT EXISTS (SELECT FROM yquota_internal.voided_event AS voided WHERE voided.event_id = log.event_id)
+), repeated AS MATERIALIZED (
+	SELECT DISTINCT ON (change.ctid) change.ctid AS place, arrived.event_id
+	FROM yquota.container_change AS change
+	JOIN arrived ON arrived.container_id = change.container_id AND arrived.event = 'CONTAINER_START'
+		AND arrived.place > 1 AND arrived.allocation OPERATOR(yquota.=) change.allocation
+	WHERE change.repeated_start
+	ORDER BY change.ctid, arrived.recorded_at, arrived.event_id
+), numbered AS (
+	UPDATE yquota.container_change AS change SET event_id = repeated.event_id
+	FROM repeated WHERE repeated.place = change.ctid
+)
+INSERT INTO yquota_internal.event_without_effect (event_id)
+SELECT arrived.event_id
+FROM arrived
+WHERE (arrived.place > 1 OR arrived.says_nothing)
+  AND NOT EXISTS (SELECT FROM repeated WHERE repeated.event_id = arrived.event_id);

@@ -76,6 +76,11 @@ ALTER FUNCTION yquota.release(bigint) RENAME TO release_hold;
 ALTER FUNCTION yquota_internal.release_as_owner(bigint) RENAME TO release_hold_as_owner;
 
 -- The events have numbers, and columns of what the scheduler knows of containers.
+CREATE TABLE yquota_internal.arrived_since_last_void AS
+	SELECT DISTINCT container_id,
+		   ROW(event, container_id, occurred_at, project, application_id, username, queue, node, allocation,
+		   execution_type, exit_status, source, recorded_at)::text AS content
+	FROM yquota_internal.arrived_since_void;
 DROP FUNCTION yquota_internal.verify_deferred();
 DROP FUNCTION yquota_internal.verify_lives(timestamptz);
 DROP FUNCTION yquota_internal.expected_charge(timestamptz);
@@ -86,6 +91,10 @@ DROP VIEW yquota_internal.arrival_of_voided;
 DROP VIEW yquota_internal.accepted_after_all;
 DROP FUNCTION yquota_internal.unproven_container(timestamptz);
 DROP VIEW yquota_internal.set_aside_event;
+DROP VIEW yquota_internal.event_since_void;
+DROP VIEW yquota_internal.stretch_since_void;
+DROP VIEW yquota_internal.last_void;
+DROP FUNCTION yquota_internal.void_batch(text[], text, jsonb, timestamptz);
 
 ALTER TABLE yquota.container
 	ADD COLUMN priority integer NOT NULL DEFAULT 0,
@@ -105,7 +114,8 @@ ALTER TABLE yquota.container_change
 	ADD COLUMN allocation_request_id bigint,
 	ADD COLUMN asked_label text COLLATE "C",
 	ADD COLUMN is_am boolean,
-	ADD COLUMN is_running boolean;
+	ADD COLUMN is_running boolean,
+	ADD COLUMN event_id bigint;
 ALTER TABLE yquota.event_reject
 	ADD COLUMN priority integer,
 	ADD COLUMN allocation_request_id bigint,

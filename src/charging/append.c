@@ -78,14 +78,14 @@ static void
 record_change(YqBooks *books, const YqContainer *before, const YqEvent *event,
 			  const YqState *set)
 {
+	YqChange	start = {.occurred_at = before->started_at,.set = before->state};
+	YqChange	update = {.occurred_at = event->occurred_at,.set = *set,.event_id = event->event_id};
 	YqIndexScan *finder = yq_books_changes(books);
 
 	yq_index_scan_seek(finder, before->container_id);
 	if (yq_index_scan_next(finder) == NULL)
-		yq_change_put(books, before->container_id, YQ_CONTAINER_START,
-					  before->started_at, &before->state, false);
-	yq_change_put(books, before->container_id, YQ_CONTAINER_UPDATE,
-				  event->occurred_at, set, false);
+		yq_change_put(books, before->container_id, YQ_CONTAINER_START, &start);
+	yq_change_put(books, before->container_id, YQ_CONTAINER_UPDATE, &update);
 }
 
 /*

@@ -94,6 +94,7 @@ enum
 	CHANGE_ASKED_LABEL,
 	CHANGE_IS_AM,
 	CHANGE_IS_RUNNING,
+	CHANGE_EVENT_ID,
 	CHANGE_COLUMNS
 };
 
@@ -152,6 +153,7 @@ yq_books_close(YqBooks *books)
 	close_writer(books->change_writer);
 	close_writer(books->end_writer);
 	close_writer(books->reject_writer);
+	close_writer(books->without_effect_writer);
 	close_finder(books->container_finder);
 	close_finder(books->charge_finder);
 	close_finder(books->change_finder);
@@ -414,26 +416,31 @@ yq_change_read(const YqBooks *books, YqEventKind *kind, YqChange *change,
 	change->set.node = varlena_at(slot, CHANGE_NODE);
 	change->repeated_start = DatumGetBool(slot->tts_values[CHANGE_REPEATED_START]);
 	yq_event_read_role(&change->set.role, &change->set.is_running, slot, CHANGE_PRIORITY + 1);
+	change->event_id = slot->tts_isnull[CHANGE_EVENT_ID] ? 0 :
+		DatumGetInt64(slot->tts_values[CHANGE_EVENT_ID]);
 	change->is_new = false;
 }
 
 void
 yq_change_put(YqBooks *books, const text *container_id, YqEventKind kind,
-			  TimestampTz occurred_at, const YqState *state, bool repeated_start)
+			  const YqChange *change)
 {
+	const YqState *set = &change->set;
 	Datum		values[CHANGE_COLUMNS];
 	bool		nulls[CHANGE_COLUMNS] = {false};
 
 	put_varlena(values, nulls, CHANGE_CONTAINER_ID, container_id);
 	values[CHANGE_EVENT] = ObjectIdGetDatum(books->labels.kinds[kind]);
-	values[CHANGE_OCCURRED_AT] = TimestampTzGetDatum(occurred_at);
-	put_varlena(values, nulls, CHANGE_ALLOCATION, state->allocation);
-	values[CHANGE_EXECUTION_TYPE] = ObjectIdGetDatum(state->execution_type);
-	nulls[CHANGE_EXECUTION_TYPE] = !OidIsValid(state->execution_type);
-	put_varlena(values, nulls, CHANGE_QUEUE, state->queue);
-	put_varlena(values, nulls, CHANGE_NODE, state->node);
-	values[CHANGE_REPEATED_START] = BoolGetDatum(repeated_start);
-	yq_event_write_role(&state->role, state->is_running, values, nulls, CHANGE_PRIORITY + 1);
+	values[CHANGE_OCCURRED_AT] = TimestampTzGetDatum(change->occurred_at);
+	put_varlena(values, nulls, CHANGE_ALLOCATION, set->allocation);
+	values[CHANGE_EXECUTION_TYPE] = ObjectIdGetDatum(set->execution_type);
+	nulls[CHANGE_EXECUTION_TYPE] = !OidIsValid(set->execution_type);
+	put_varlena(values, nulls, CHANGE_QUEUE, set->queue);
+	put_varlena(values, nulls, CHANGE_NODE, set->node);
+	values[CHANGE_REPEATED_START] = BoolGetDatum(change->repeated_start);
+	yq_event_write_role(&set->role, set->is_running, values, nulls, CHANGE_PRIORITY + 1);
+	values[CHANGE_EVENT_ID] = Int64GetDatum(change->event_id);
+	nulls[CHANGE_EVENT_ID] = (change->event_id == 0);
 	yq_bulk_insert_put(open_writer(books, &books->change_writer, YQ_CONTAINER_CHANGE, CHANGE_COLUMNS, false),
 				  values, nulls);
 }
@@ -457,6 +464,18 @@ yq_reject_put(YqBooks *books, const YqEvent *event, const YqProblem *problem, bo
 	yq_bulk_insert_put(writer, values, nulls);
 	if (waiting)
 		yq_catalog_signal_change(YQ_EVENT_REJECT);
+}
+
+void
+yq_books_note_without_effect(YqBooks *books, const YqEvent *event)
+{
+	Datum		value = Int64GetDatum(event->event_id);
+	bool		is_null = false;
+
+	if (event->event_id != 0)
+		yq_bulk_insert_put(open_writer(books, &books->without_effect_writer,
+									   YQ_EVENT_WITHOUT_EFFECT, 1, false),
+						   &value, &is_null);
 }
 
 /* -- projects, nodes, factors -------------------------------------------- */

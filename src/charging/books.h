@@ -90,6 +90,7 @@ typedef struct YqBooks
 	YqBulkInsert   *change_writer;
 	YqBulkInsert   *end_writer;
 	YqBulkInsert   *reject_writer;
+	YqBulkInsert   *without_effect_writer;
 } YqBooks;
 
 extern YqBooks *yq_books_open(void);
@@ -121,10 +122,16 @@ extern void yq_charge_put(YqBooks *books, const YqCharge *charge);
 extern void yq_change_read(const YqBooks *books, YqEventKind *kind, YqChange *change,
 						   TupleTableSlot *slot);
 extern void yq_change_put(YqBooks *books, const text *container_id, YqEventKind kind,
-						  TimestampTz occurred_at, const YqState *state,
-						  bool repeated_start);
+						  const YqChange *change);
 extern void yq_reject_put(YqBooks *books, const YqEvent *event,
 						  const YqProblem *problem, bool waiting);
+
+/*
+ * Write down that an event of the log changed nothing, because it was known or
+ * came after the end.  verify() has it from here: the log does not tell which
+ * of several events was accepted.
+ */
+extern void yq_books_note_without_effect(YqBooks *books, const YqEvent *event);
 
 /*
  * Whether a project exists; creates it when yquota.auto_create_project is on.

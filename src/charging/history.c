@@ -267,6 +267,7 @@ merge_repeated_start(YqHistory *history, const YqEvent *event, const text *proje
 	change.occurred_at = instant_of_repeated_start(history, event);
 	change.set.allocation = event->allocation;
 	change.repeated_start = true;
+	change.event_id = event->event_id;
 	change.is_new = true;
 	if (history->finished &&
 		(change.occurred_at > history->finished_at || event->recorded_at >= history->now))
@@ -300,7 +301,7 @@ static YqMerge
 merge_update(YqHistory *history, const YqEvent *event, YqProblem **problem)
 {
 	YqChange	change = {.occurred_at = event->occurred_at,
-		.set = yq_state_of_event(event),.is_new = true};
+		.set = yq_state_of_event(event),.event_id = event->event_id,.is_new = true};
 	const YqChange *known;
 
 	if (event->occurred_at < history->started_at)

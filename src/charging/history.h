@@ -44,6 +44,7 @@ typedef struct YqChange
 	TimestampTz occurred_at;
 	YqState		set;
 	bool		repeated_start; /* came as a START with a new allocation */
+	int64		event_id;		/* of its event; 0 when that has no number */
 	bool		is_new;			/* not recorded yet */
 } YqChange;
 

@@ -54,6 +54,15 @@ typedef struct BadEvent
 	YqProblem  *problem;
 } BadEvent;
 
+/* Events of an attempt that do not become part of the history. */
+typedef struct LeftOut
+{
+	BadEvent   *bad_events;
+	int			bad_count;
+	const YqEvent **known;		/* these change nothing */
+	int			known_count;
+} LeftOut;
+
 /* -- merging ------------------------------------------------------------- */
 
 static int
@@ -87,28 +96,39 @@ check_in_context(YqBooks *books, const YqHistory *history, const YqEvent *event)
 	return NULL;
 }
 
-/* Merge events in order; those that are bad are listed. */
+static void
+add_bad_event(LeftOut *left_out, const YqEvent *event, YqProblem *problem)
+{
+	left_out->bad_events[left_out->bad_count].event = event;
+	left_out->bad_events[left_out->bad_count++].problem = problem;
+}
+
+/* Merge an event, or list it with those that are left out. */
+static YqMerge
+merge_event(YqBooks *books, YqHistory *history, const YqEvent *event, LeftOut *left_out)
+{
+	YqProblem  *problem = check_in_context(books, history, event);
+	YqMerge		merge = YQ_MERGE_BAD;
+
+	if (problem == NULL)
+		merge = yq_history_merge(history, event, &problem);
+	if (merge == YQ_MERGE_BAD)
+		add_bad_event(left_out, event, problem);
+	else if (merge == YQ_MERGE_KNOWN)
+		left_out->known[left_out->known_count++] = event;
+	else if (event->kind == YQ_CONTAINER_START)
+		yq_state_complete(&history->initial, history->container_id, books->labels.guaranteed);
+	return merge;
+}
+
+/* Merge events in order. */
 static void
 merge_events(YqBooks *books, YqHistory *history, const YqEvent **events, int count,
-			 BadEvent *bad_events, int *bad_count)
+			 LeftOut *left_out)
 {
-	*bad_count = 0;
 	qsort(events, count, sizeof(YqEvent *), compare_in_merge);
 	for (int i = 0; i < count; i++)
-	{
-		YqProblem  *problem = check_in_context(books, history, events[i]);
-
-		if (problem == NULL &&
-			yq_history_merge(history, events[i], &problem) == YQ_MERGE_ACCEPTED &&
-			events[i]->kind == YQ_CONTAINER_START)
-			yq_state_complete(&history->initial, history->container_id,
-							  books->labels.guaranteed);
-		if (problem != NULL)
-		{
-			bad_events[*bad_count].event = events[i];
-			bad_events[(*bad_count)++].problem = problem;
-		}
-	}
+		(void) merge_event(books, history, events[i], left_out);
 }
 
 /* -- planning ------------------------------------------------------------ */
@@ -282,21 +302,18 @@ make_plan(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *histo
  */
 static void
 merge_what_fits(YqBooks *books, const YqContainerBooks *loaded, YqHistory *history,
-				BooksPlan *plan, const YqEvent **events, int count,
-				BadEvent *bad_events, int *bad_count)
+				BooksPlan *plan, const YqEvent **events, int count, LeftOut *left_out)
 {
 	*history = loaded->history;
-	*bad_count = 0;
+	left_out->bad_count = left_out->known_count = 0;
 	for (int i = 0; i < count; i++)
 	{
 		YqHistory	longer = yq_history_copy(history);
 		BooksPlan	longer_plan;
-		int			refused;
+		int			known_count = left_out->known_count;
 
 		CHECK_FOR_INTERRUPTS();
-		merge_events(books, &longer, &events[i], 1, &bad_events[*bad_count], &refused);
-		*bad_count += refused;
-		if (refused > 0 || !longer.started)
+		if (merge_event(books, &longer, events[i], left_out) == YQ_MERGE_BAD)
 			continue;
 		if (make_plan(books, loaded, &longer, &longer_plan))
 		{
@@ -304,12 +321,12 @@ merge_what_fits(YqBooks *books, const YqContainerBooks *loaded, YqHistory *histo
 			*plan = longer_plan;
 			continue;
 		}
-		bad_events[*bad_count].event = events[i];
-		bad_events[(*bad_count)++].problem =
-			yq_problem(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
-					   psprintf("cost of container \"%s\" is out of range",
-								text_to_cstring(history->container_id)),
-					   "Lower the base price, the multiplier or the factor that was in force, or correct the allocation.");
+		left_out->known_count = known_count;
+		add_bad_event(left_out, events[i],
+					  yq_problem(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+								 psprintf("cost of container \"%s\" is out of range",
+										  text_to_cstring(history->container_id)),
+								 "Lower the base price, the multiplier or the factor that was in force, or correct the allocation."));
 	}
 }
 
@@ -365,6 +382,7 @@ post_ledger(YqBooks *books, const YqContainerBooks *loaded, BooksPlan *plan)
 static void
 post_changes(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *history)
 {
+	YqChange	start = {.occurred_at = history->started_at,.set = history->initial};
 	bool		has_changes = loaded->has_changes;
 
 	for (int i = 0; i < history->change_count; i++)
@@ -372,12 +390,9 @@ post_changes(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *hi
 		if (!history->changes[i].is_new)
 			continue;
 		if (!has_changes)
-			yq_change_put(books, history->container_id, YQ_CONTAINER_START,
-						  history->started_at, &history->initial, false);
+			yq_change_put(books, history->container_id, YQ_CONTAINER_START, &start);
 		has_changes = true;
-		yq_change_put(books, history->container_id, YQ_CONTAINER_UPDATE,
-					  history->changes[i].occurred_at, &history->changes[i].set,
-					  history->changes[i].repeated_start);
+		yq_change_put(books, history->container_id, YQ_CONTAINER_UPDATE, &history->changes[i]);
 	}
 }
 
@@ -470,17 +485,17 @@ take_back_waiting(YqBooks *books, const YqEvent *event)
 
 /* Events that wait for a refused START go on waiting. */
 static void
-report_bad_events(YqSettler *settler, const BadEvent *bad_events, int count, bool started,
-				  bool has_taken)
+report_bad_events(YqSettler *settler, const LeftOut *left_out, bool started, bool has_taken)
 {
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < left_out->bad_count; i++)
 	{
-		const YqEvent *event = bad_events[i].event;
+		const BadEvent *bad = &left_out->bad_events[i];
+		const YqEvent *event = bad->event;
 
 		if (!event->waited)
-			settler->bad_event(settler->argument, event, bad_events[i].problem);
+			settler->bad_event(settler->argument, event, bad->problem);
 		else if (has_taken || (started && take_back_waiting(settler->books, event)))
-			yq_reject_put(settler->books, event, bad_events[i].problem, !started);
+			yq_reject_put(settler->books, event, bad->problem, !started);
 	}
 }
 
@@ -502,12 +517,17 @@ note_ends(YqBooks *books, const YqHistory *known, const YqEvent **events, int co
 	yq_reported_end_note(books, known, events, good);
 }
 
-/* Waiting events that were known, or that another transaction is handling. */
+/* Write down the events that change nothing; another transaction may be handling one that waits. */
 static void
-forget_waiting(YqBooks *books, const Attempt *attempt)
+note_known_events(YqBooks *books, const LeftOut *left_out, bool has_taken)
 {
-	for (int i = 0; !attempt->has_taken && i < attempt->waiting_count; i++)
-		(void) take_back_waiting(books, attempt->waiting[i]);
+	for (int i = 0; i < left_out->known_count; i++)
+	{
+		const YqEvent *event = left_out->known[i];
+
+		if (!event->waited || has_taken || take_back_waiting(books, event))
+			yq_books_note_without_effect(books, event);
+	}
 }
 
 /*
@@ -561,8 +581,7 @@ try_to_settle(YqSettler *settler, text *container_id,
 	BooksPlan	plan;
 	const YqEvent **all;
 	int			all_count;
-	BadEvent   *bad_events;
-	int			bad_count;
+	LeftOut		left_out = {0};
 
 	yq_settle_load_books(books, &loaded, container_id);
 	if (!attempt->has_taken)
@@ -572,24 +591,25 @@ try_to_settle(YqSettler *settler, text *container_id,
 
 	all_count = count + attempt->waiting_count;
 	all = palloc(sizeof(YqEvent *) * (all_count + 1));
-	bad_events = palloc(sizeof(BadEvent) * (all_count + 1));
+	left_out.bad_events = palloc(sizeof(BadEvent) * (all_count + 1));
+	left_out.known = palloc(sizeof(YqEvent *) * (all_count + 1));
 	for (int i = 0; i < count; i++)
 		all[i] = events[i];
 	for (int i = 0; i < attempt->waiting_count; i++)
 		all[count + i] = attempt->waiting[i];
 
 	history = yq_history_copy(&loaded.history);
-	merge_events(books, &history, all, all_count, bad_events, &bad_count);
+	merge_events(books, &history, all, all_count, &left_out);
 	if (history.started && !make_plan(books, &loaded, &history, &plan))
 	{
 		/* without an event it is the timelines that are out of range */
 		if (all_count == 0)
 			yq_amount_out_of_range();
-		merge_what_fits(books, &loaded, &history, &plan, all, all_count, bad_events, &bad_count);
+		merge_what_fits(books, &loaded, &history, &plan, all, all_count, &left_out);
 	}
-	if (!history.started || (all_count > 0 && bad_count == all_count))
+	if (!history.started || (all_count > 0 && left_out.bad_count == all_count))
 	{
-		report_bad_events(settler, bad_events, bad_count, history.started, attempt->has_taken);
+		report_bad_events(settler, &left_out, history.started, attempt->has_taken);
 		return true;
 	}
 
@@ -600,9 +620,9 @@ try_to_settle(YqSettler *settler, text *container_id,
 		(!take_waiting(settler, &loaded, attempt) ||
 		 !carry_out(settler, &loaded, &history, &plan, &attempt->claimed)))
 		return false;
-	report_bad_events(settler, bad_events, bad_count, true, attempt->has_taken);
-	note_ends(books, &loaded.history, all, all_count, bad_events, bad_count);
-	forget_waiting(books, attempt);
+	report_bad_events(settler, &left_out, true, attempt->has_taken);
+	note_ends(books, &loaded.history, all, all_count, left_out.bad_events, left_out.bad_count);
+	note_known_events(books, &left_out, attempt->has_taken);
 	return true;
 }
 

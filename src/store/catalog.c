@@ -69,6 +69,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_DECISION] = {.schema = "yquota", .name = "decision"},
 	[YQ_DEFERRED_EVENT] = {.schema = "yquota_internal", .name = "deferred_event"},
 	[YQ_EVENT_REJECT] = {.schema = "yquota", .name = "event_reject"},
+	[YQ_EVENT_WITHOUT_EFFECT] = {.schema = "yquota_internal", .name = "event_without_effect"},
 	[YQ_HISTORY_STRETCH] = {.schema = "yquota", .name = "history_stretch"},
 	[YQ_CLOSED_PERIOD] = {.schema = "yquota", .name = "closed_period"},
 	[YQ_HOLD] = {.schema = "yquota", .name = "hold"},

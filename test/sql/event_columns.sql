@@ -48,6 +48,45 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 SELECT * FROM roles WHERE container_id = 'plain';
 SELECT * FROM yquota.verify();
 
+-- what changes nothing is written down, once for each event: what is known, says nothing, or comes after the end
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'twice', '2026-03-02 10:00', 'lab', '[vcores=1]'),
+	('CONTAINER_START', 'twice', '2026-03-02 10:00', 'lab', '[vcores=1]'),
+	('CONTAINER_UPDATE', 'twice', '2026-03-02 10:01', 'lab', NULL),
+	('CONTAINER_UPDATE', 'twice', '2026-03-02 10:02', 'lab', '[vcores=2]'),
+	('CONTAINER_UPDATE', 'twice', '2026-03-02 10:02', 'lab', '[vcores=2]'),
+	('CONTAINER_FINISH', 'twice', '2026-03-02 10:04', NULL, NULL);
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
+	('CONTAINER_FINISH', 'twice', '2026-03-02 10:03', NULL),
+	('CONTAINER_FINISH', 'twice', '2026-03-02 10:04', NULL),
+	('CONTAINER_UPDATE', 'twice', '2026-03-02 10:04', '[vcores=3]');
+SELECT log.event, log.occurred_at::time, log.allocation, count(idle.event_id) AS without_effect, count(*) AS logged
+FROM yquota.container_event AS log LEFT JOIN yquota_internal.event_without_effect AS idle USING (event_id)
+WHERE log.container_id = 'twice' GROUP BY 1, 2, 3 ORDER BY 1, 2;
+-- a START that became an UPDATE has its number there
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation) VALUES
+	('CONTAINER_START', 'plain', '2026-03-02 10:00', 'lab', 'root.other', '[vcores=7]'),
+	('CONTAINER_START', 'plain', '2026-03-02 10:00', 'lab', 'root.more', '[vcores=7]');
+SELECT change.event, change.allocation, change.queue, log.event AS came_as, log.queue AS came_with
+FROM yquota.container_change AS change JOIN yquota.container_event AS log USING (event_id)
+WHERE change.repeated_start;
+SELECT * FROM yquota.verify();
+-- written down wrongly it is found
+BEGIN;
+INSERT INTO yquota_internal.event_without_effect
+SELECT event_id FROM yquota.container_event
+WHERE container_id = 'twice' AND (event, occurred_at) IN (('CONTAINER_UPDATE', '2026-03-02 10:02'), ('CONTAINER_FINISH', '2026-03-02 10:03'));
+SELECT problem, subject FROM yquota.verify() ORDER BY 1, 2;
+ROLLBACK;
+BEGIN;
+INSERT INTO yquota_internal.event_without_effect SELECT event_id FROM yquota.container_change WHERE repeated_start;
+SELECT problem, subject FROM yquota.verify() ORDER BY 1, 2;
+ROLLBACK;
+BEGIN;
+DELETE FROM yquota_internal.event_without_effect;
+SELECT DISTINCT problem, regexp_replace(subject, ' .*', '') AS subject FROM yquota.verify() ORDER BY 1, 2;
+ROLLBACK;
+
 -- rejects keep the columns and name their event; administrators repair them
 SET yquota.on_bad_event = set_aside;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, priority, asked_label, is_am, is_running) VALUES

@@ -100,7 +100,7 @@ SELECT * FROM undo('runs');
 SELECT * FROM undo('nobody');
 SELECT * FROM undo('');
 SELECT * FROM undo("from" => '-infinity', "to" => '2026-03-02 11:30');
-SELECT void_id, container_id, project, application_id, amount, was_running, charges, reason, chosen, voided_by = session_user AS by_us, voided_at, recorded_until FROM yquota.event_void ORDER BY void_id;
+SELECT void_id, container_id, project, application_id, amount, was_running, charges, reason, chosen, voided_by = session_user AS by_us, voided_at FROM yquota.event_void ORDER BY void_id;
 
 --
 -- Delivered again: the same events, also with the same clock, and others
@@ -334,6 +334,10 @@ TRUNCATE yquota.event_void;
 ALTER TABLE yquota.event_void DISABLE TRIGGER keep;
 SELECT * FROM falsify($$DELETE FROM yquota.event_void WHERE container_id IN ('f1', 'f2')$$);
 ALTER TABLE yquota.event_void ENABLE TRIGGER keep;
+-- so it is when the numbers of the events are missing, or are those of others
+SELECT * FROM falsify($$DELETE FROM yquota_internal.voided_event AS v USING yquota.container_event AS e WHERE e.event_id = v.event_id AND e.container_id = 'f1'$$);
+SELECT * FROM falsify($$INSERT INTO yquota_internal.voided_event SELECT v.void_id, e.event_id FROM yquota.event_void AS v, yquota.container_event AS e
+						WHERE v.container_id = 'f2' AND e.container_id = 'f2' AND e.recorded_at = '2026-03-02 14:01'$$);
 
 --
 -- Sealed and archived history
@@ -397,7 +401,7 @@ SELECT * FROM yquota_internal.void_containers('{g1}');
 RESET ROLE;
 SET SESSION AUTHORIZATION yquota_void_admin;
 SELECT container_id, voided_by FROM yquota.void_events('g1', 'test');
-INSERT INTO yquota.event_void (container_id, project, amount, was_running, charges, reason, chosen, voided_at, recorded_until) VALUES ('g1', 'lab', 0, true, 0, 'test', '{}', now(), now());
+INSERT INTO yquota.event_void (container_id, project, amount, was_running, charges, reason, chosen, voided_at) VALUES ('g1', 'lab', 0, true, 0, 'test', '{}', now());
 RESET SESSION AUTHORIZATION;
 DROP OWNED BY yquota_void_feed, yquota_void_admin;
 DROP ROLE yquota_void_feed, yquota_void_admin;

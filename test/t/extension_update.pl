@@ -257,6 +257,25 @@ my %more = ('0.2.0' => <<~'SQL');
 	-- what is settled late corrects the closed period
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, queue, source)
 	VALUES ('CONTAINER_UPDATE', 'c9', '2026-03-02 10:35+00', 'root.b', 'feed');
+	RESET yquota.on_bad_event;
+	-- events sent again, changed by a START, and voided, while the clock stands still and when it goes on
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation) VALUES
+		('CONTAINER_START', 'v1', '2026-03-02 10:50+00', 'lab', 'root.a', '[vcores=1]'),
+		('CONTAINER_START', 'v2', '2026-03-02 10:50+00', 'lab', 'root.a', '[vcores=1]'),
+		('CONTAINER_START', 'v3', '2026-03-02 10:50+00', 'lab', 'root.a', '[vcores=1]');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
+	SELECT 'CONTAINER_UPDATE', id, '2026-03-02 10:55+00', '[vcores=2]' FROM unnest('{v1,v2,v3}'::text[]) AS id, generate_series(1, 2);
+	SELECT container_id FROM yquota.void_events('v1', 'wrong') UNION SELECT container_id FROM yquota.void_events('v2', 'wrong');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation) VALUES
+		('CONTAINER_START', 'v2', '2026-03-02 10:51+00', 'ops', 'root.b', '[vcores=1]'),
+		('CONTAINER_START', 'v2', '2026-03-02 10:51+00', 'ops', 'root.a', '[vcores=1]'),
+		('CONTAINER_START', 'v3', '2026-03-02 10:50+00', 'lab', 'root.b', '[vcores=1]'),
+		('CONTAINER_START', 'v3', '2026-03-02 10:50+00', 'lab', 'root.c', '[vcores=5]');
+	SELECT yquota.set_clock(yquota.clock() + interval '1 second');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation) VALUES
+		('CONTAINER_START', 'v1', '2026-03-02 10:52+00', 'ops', 'root.b', '[vcores=1]'),
+		('CONTAINER_START', 'v3', '2026-03-02 10:50+00', 'lab', 'root.c', '[vcores=5]');
+	SELECT yquota.set_clock(yquota.clock() - interval '1 second');
 	SELECT yquota.seal_history();
 	SELECT yquota.set_clock('2026-03-02 11:01+00');
 	CREATE TABLE archived_later (LIKE yquota.charge);
