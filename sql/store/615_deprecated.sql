@@ -23,3 +23,14 @@ CREATE FUNCTION yquota.acknowledge(container_ids text[]) RETURNS bigint
 	END;
 COMMENT ON FUNCTION yquota.acknowledge(text[]) IS 'Deprecated: call acknowledge_decisions(), which takes the numbers of decisions';
 REVOKE ALL ON FUNCTION yquota.acknowledge(text[]) FROM PUBLIC;
+
+-- Jobs that install_cron_jobs() of release 0.2.0 gave to pg_cron call this name.
+CREATE FUNCTION yquota_internal.perform_duty(
+	duty text, performed_by text, now_at timestamptz DEFAULT yquota.clock())
+	RETURNS text
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN yquota_internal.run_job(duty, performed_by, now_at);
+COMMENT ON FUNCTION yquota_internal.perform_duty(text, text, timestamptz) IS
+	'Deprecated: call run_job()';
+REVOKE ALL ON FUNCTION yquota_internal.perform_duty(text, text, timestamptz) FROM PUBLIC;

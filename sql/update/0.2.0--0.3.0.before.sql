@@ -75,6 +75,16 @@ ALTER FUNCTION yquota.resource_sum_final(internal) SET SCHEMA yquota_internal;
 ALTER FUNCTION yquota.release(bigint) RENAME TO release_hold;
 ALTER FUNCTION yquota_internal.release_as_owner(bigint) RENAME TO release_hold_as_owner;
 
+-- Jobs have one name, in SQL too.
+ALTER VIEW yquota_internal.duty RENAME TO job;
+ALTER VIEW yquota_internal.job RENAME COLUMN job TO cron_name;
+ALTER TABLE yquota_internal.duty_run RENAME TO job_run;
+ALTER TABLE yquota_internal.job_run RENAME COLUMN duty TO job;
+ALTER INDEX yquota_internal.duty_run_pkey RENAME TO job_run_pkey;
+DROP FUNCTION yquota_internal.duty_is_due(text, timestamptz);
+DROP FUNCTION yquota_internal.worker_duty(text, timestamptz);
+DROP FUNCTION yquota_internal.cron_has(text);
+
 -- The events have numbers, and columns of what the scheduler knows of containers.
 CREATE TABLE yquota_internal.arrived_since_last_void AS
 	SELECT DISTINCT container_id,

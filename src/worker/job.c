@@ -9,7 +9,7 @@
  * that ends without an outcome was ended from outside.  The worker ends the
  * process when the worker itself leaves.  No job runs twice at a time, neither
  * by an older process nor by pg_cron: each of them first writes the job's row
- * in duty_run, and so locks it.
+ * in job_run, and so locks it.
  *
  *-------------------------------------------------------------------------
  */
@@ -169,7 +169,7 @@ perform(void *job)
 	Oid			types[] = {TEXTOID};
 	Datum		values[] = {CStringGetTextDatum(job)};
 
-	yq_worker_execute("SELECT yquota_internal.perform_duty($1, 'worker')", lengthof(types), types, values, NULL);
+	yq_worker_execute("SELECT yquota_internal.run_job($1, 'worker')", lengthof(types), types, values, NULL);
 }
 
 /* Do the job in a transaction, and keep its outcome. */

@@ -164,7 +164,7 @@ static Task periodic[PERIODIC_COUNT] = {
 		.activity = "yquota: looking after credit",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = look_after_credit,
-		.command = "SELECT yquota_internal.worker_duty('credit', $1)",
+		.command = "SELECT yquota_internal.worker_job('credit', $1)",
 		.interval_ms = &yq_compute_interval
 	},
 	/* no job: crossings are found within yquota.compute_interval; after credit was granted */
@@ -512,7 +512,7 @@ start_job_when_due(Task *task)
 {
 	bool		isnull;
 
-	run_at_clock(task, psprintf("SELECT yquota_internal.duty_is_due('%s', $1)", task->job));
+	run_at_clock(task, psprintf("SELECT yquota_internal.job_is_due('%s', $1)", task->job));
 	if (!DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)))
 		return;
 	yq_job_start(task->job, NameStr(database_name));

@@ -88,7 +88,7 @@ extern void yq_worker_execute(const char *command, int count, Oid *types, Datum 
 							  const char *nulls);
 
 /*
- * job.c: start a process that performs a row of yquota_internal.duty.  A worker
+ * job.c: start a process that performs a row of yquota_internal.job.  A worker
  * has one at a time; the server sets its latch when the process has ended.  An
  * error when no background worker slot is free.
  */

@@ -156,9 +156,9 @@ FROM yquota.project_balance WHERE project IN ('many1', 'many2', 'many3', 'many4'
 SELECT * FROM many;
 SELECT yquota_internal.expire_grants(yquota.clock(), 2);
 SELECT * FROM many;
-SELECT yquota_internal.perform_duty('credit', 'worker') IS NULL AS is_done;
+SELECT yquota_internal.run_job('credit', 'worker') IS NULL AS is_done;
 SELECT * FROM many;
-SELECT yquota_internal.perform_duty('credit', 'worker') IS NULL AS is_done;
+SELECT yquota_internal.run_job('credit', 'worker') IS NULL AS is_done;
 SELECT * FROM yquota.verify();
 
 -- what expired stays expired, whatever is corrected later: nothing of it can be held

@@ -57,17 +57,17 @@ CREATE FUNCTION difference() RETURNS TABLE (what text, line text) LANGUAGE sql
 	AS '(SELECT * FROM told EXCEPT ALL SELECT * FROM told_before) UNION ALL (SELECT * FROM told_before EXCEPT ALL SELECT * FROM told)';
 
 -- nothing by default, nor before it is time
-SELECT yquota_internal.perform_duty('retention', 'worker');
+SELECT yquota_internal.run_job('retention', 'worker');
 INSERT INTO yquota.retention_setting (keep_months) VALUES (1);
 INSERT INTO yquota.retention_setting (keep_months) VALUES (2);
-SELECT yquota_internal.perform_duty('retention', 'worker');
+SELECT yquota_internal.run_job('retention', 'worker');
 -- the clock of what is told stands still
 CREATE FUNCTION retain(at timestamptz) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	outcome text;
 BEGIN
 	PERFORM yquota.set_clock(at);
-	outcome := yquota_internal.perform_duty('retention', 'worker');
+	outcome := yquota_internal.run_job('retention', 'worker');
 	PERFORM yquota.set_clock('2026-03-01 10:00');
 	RETURN outcome;
 END $$;

@@ -241,14 +241,14 @@ my @calls = (
 	'yquota_internal.worker_seal(timestamp with time zone)' => q(SELECT yquota_internal.worker_seal('2026-05-02 12:00+00')),
 	'yquota_internal.worker_seal(timestamp with time zone) tends' => q(SELECT yquota_internal.tend_history()),
 	'yquota_internal.worker_credit(timestamp with time zone,integer)' => q(SELECT yquota_internal.worker_credit(yquota.clock())),
-	'yquota_internal.worker_duty(text,timestamp with time zone)' => q(SELECT yquota_internal.worker_duty('credit', yquota.clock())),
+	'yquota_internal.worker_job(text,timestamp with time zone)' => q(SELECT yquota_internal.worker_job('credit', yquota.clock())),
 	'yquota_internal.worker_record(integer,timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone,text,timestamp with time zone,text[])' =>
 	  q(SELECT yquota_internal.worker_record(0, yquota.clock(), yquota.clock(), yquota.clock(), yquota.clock(), NULL, NULL, '{price}')),
-	(map { ("duty $_" => "SELECT yquota_internal.perform_duty('$_', 'worker')") } qw(credit history retention roll-up verify)),
-	'duty of the worker: folding' => q(SELECT yquota_internal.fold_counters()),
-	'duty of the worker: late prices' => q(SELECT yquota_internal.correct_late_prices()),
-	'duty of the worker: what waits' => q(SELECT yquota_internal.apply_waiting()),
-	'duty of the worker: crossings' => q(SELECT yquota_internal.note_crossings(yquota.clock())),
+	(map { ("job $_" => "SELECT yquota_internal.run_job('$_', 'worker')") } qw(credit history retention roll-up verify)),
+	'task of the worker: folding' => q(SELECT yquota_internal.fold_counters()),
+	'task of the worker: late prices' => q(SELECT yquota_internal.correct_late_prices()),
+	'task of the worker: what waits' => q(SELECT yquota_internal.apply_waiting()),
+	'task of the worker: crossings' => q(SELECT yquota_internal.note_crossings(yquota.clock())),
 
 	'INSERT container_event' => qq($start ('CONTAINER_START', 'n1', yquota.clock(), 'p', '[vcores=1]', 'rm'), ('CONTAINER_FINISH', 'c25', yquota.clock(), NULL, NULL, 'rm')),
 	'INSERT container_event update' => q(INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'c26', yquota.clock(), '[vcores=9]')),
@@ -359,7 +359,7 @@ sub missing_statements
 		SELECT p.oid::regprocedure::text FROM pg_proc AS p
 		WHERE p.pronamespace = 'yquota_internal'::regnamespace AND p.provolatile = 'v' AND p.proname ~ '^worker_' AND p.prorettype <> 'trigger'::regtype
 		UNION ALL
-		SELECT format('duty %s', name) FROM yquota_internal.duty
+		SELECT format('job %s', name) FROM yquota_internal.job
 		UNION ALL
 		SELECT DISTINCT format('%s %s', command, c.relname)
 		FROM pg_class AS c, unnest('{INSERT,UPDATE,DELETE}'::text[]) AS command, unnest('{clerk,chief}'::text[]) AS role

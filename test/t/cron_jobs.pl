@@ -22,7 +22,7 @@ sub error
 }
 
 # Everything that is due has been done by somebody, at the clock's time.
-sub done_by { return qq((SELECT count(*) = 5 FROM yquota_internal.duty_run WHERE performed_by = '$_[0]' AND started_at = yquota.clock())); }
+sub done_by { return qq((SELECT count(*) = 5 FROM yquota_internal.job_run WHERE performed_by = '$_[0]' AND started_at = yquota.clock())); }
 
 # Jobs run at full minutes, or when the server starts.
 sub restart_and_run
@@ -51,9 +51,9 @@ is(sql('SELECT yquota.remove_cron_jobs()'), '0', 'there is nothing to remove');
 is(sql(q(SELECT string_agg(job, ',' ORDER BY job) FROM yquota.cron_jobs WHERE performed_by = 'worker' AND last_run_at IS NULL)), join(',', @jobs), 'all is the worker\'s');
 sql('SELECT yquota.start_worker()');
 is_soon($node, 'work', mark() . q( = '2030-01-01 01:00 UTC'), 'the worker is at work');
-# A duty waits for its time from the clock at which the worker first looks at it.
-is_soon($node, 'work', q((SELECT count(*) = 5 FROM yquota_internal.duty_run)), 'the worker has looked at every duty');
-is(sql(q(SELECT string_agg(duty, ',' ORDER BY duty) FROM yquota_internal.duty_run WHERE performed_by = 'worker')), 'credit', 'what is due now and then waits for its time');
+# A job waits for its time from the clock at which the worker first looks at it.
+is_soon($node, 'work', q((SELECT count(*) = 5 FROM yquota_internal.job_run)), 'the worker has looked at every job');
+is(sql(q(SELECT string_agg(job, ',' ORDER BY job) FROM yquota_internal.job_run WHERE performed_by = 'worker')), 'credit', 'what is due now and then waits for its time');
 set_clock($node, 'work', '2030-01-01 02:29 UTC');
 is_soon($node, 'work', q((SELECT last_run_at = '2030-01-01 02:29 UTC' AND last_result LIKE 'succeeded: _ rows added' FROM yquota.cron_jobs WHERE job = 'yquota roll-up')), 'which may come soon');
 is(sql('SELECT count(*) FROM yquota.verification'), 0, 'or later');
@@ -84,7 +84,7 @@ is($node->safe_psql('work', q(SELECT DISTINCT performed_by FROM yquota.cron_jobs
 like(error('SET ROLE member; SELECT * FROM yquota.install_cron_jobs()'), qr/permission denied/, 'a member does not install');
 set_clock($node, 'work', '2030-01-03 12:00 UTC');
 is_soon($node, 'work', mark() . q( = '2030-01-03 12:00 UTC'), 'the worker does what only it does');
-is(sql(q(SELECT count(*) FROM yquota_internal.duty_run WHERE performed_by = 'worker' AND started_at > '2030-01-03')), 0, 'and nothing of theirs');
+is(sql(q(SELECT count(*) FROM yquota_internal.job_run WHERE performed_by = 'worker' AND started_at > '2030-01-03')), 0, 'and nothing of theirs');
 restart_and_run();
 is_soon($node, 'work', done_by('pg_cron'), 'pg_cron has done all of it');
 is_soon($node, 'work', q((SELECT count(*) = 5 FROM yquota.cron_jobs WHERE last_result LIKE 'succeeded%')), 'with success');
@@ -105,7 +105,7 @@ sql(q(SELECT cron.alter_job(jobid, active => jobname <> 'yquota roll-up') FROM c
 is(sql(q(SELECT string_agg(job || ' ' || performed_by, ',' ORDER BY job) FROM yquota.cron_jobs)),
 	'yquota credit pg_cron,yquota history pg_cron,yquota retention pg_cron,yquota roll-up worker,yquota verify pg_cron', 'one is the worker\'s');
 set_clock($node, 'work', '2030-01-04 18:00 UTC');
-is_soon($node, 'work', q((SELECT string_agg(duty, ',') = 'roll-up' FROM yquota_internal.duty_run WHERE performed_by = 'worker' AND started_at = yquota.clock())), 'which does that and no other');
+is_soon($node, 'work', q((SELECT string_agg(job, ',') = 'roll-up' FROM yquota_internal.job_run WHERE performed_by = 'worker' AND started_at = yquota.clock())), 'which does that and no other');
 sql(q(SELECT cron.alter_job(jobid, active => true) FROM cron.job WHERE jobname LIKE 'yquota%'));
 set_clock($node, 'work', '2030-01-04 19:00 UTC');
 is_soon($node, 'work', mark() . q( = '2030-01-04 19:00 UTC'), 'and then none');

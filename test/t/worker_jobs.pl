@@ -7,7 +7,7 @@ use warnings;
 use Test::More;
 use WorkerNode;
 
-my $node = new_node('duties', q(shared_preload_libraries = 'yquota'), q(yquota.databases = 'work'));
+my $node = new_node('jobs', q(shared_preload_libraries = 'yquota'), q(yquota.databases = 'work'));
 
 sub sql { return $node->safe_psql('work', $_[0]); }
 
@@ -26,7 +26,7 @@ sub rolled_up_at { return "(SELECT rolled_up_at >= '$_[0]' FROM yquota_internal.
 $node->safe_psql('postgres', 'CREATE DATABASE work');
 start_at($node, 'work', '2030-01-01 00:00 UTC');
 is_soon($node, 'work', status("state = 'running'"), 'the worker is there');
-is_soon($node, 'work', q(EXISTS (SELECT FROM yquota_internal.duty_run WHERE duty = 'verify')), 'and knows since when it waits for the night');
+is_soon($node, 'work', q(EXISTS (SELECT FROM yquota_internal.job_run WHERE job = 'verify')), 'and knows since when it waits for the night');
 # Keeping a verification takes as long as there is a gate.
 sql(<<~'SQL');
 	CREATE TABLE public.gate (closed boolean);

@@ -3,8 +3,8 @@
 -- install_cron_jobs() was called, the worker everywhere else, never both.
 --
 
-CREATE VIEW yquota_internal.duty AS
-	SELECT duty.name, 'yquota ' || duty.name AS job, duty.schedule, duty.every, duty.begins_at, duty.description
+CREATE VIEW yquota_internal.job AS
+	SELECT job.name, 'yquota ' || job.name AS cron_name, job.schedule, job.every, job.begins_at, job.description
 	FROM (VALUES
 		('credit', '* * * * *', interval '0', NULL::timestamptz,
 		 'Grant budgets, note what expired grants lost, forget holds that ended long ago'),
@@ -16,21 +16,22 @@ CREATE VIEW yquota_internal.duty AS
 		 'Add up what was spent per quarter-hour, for reports'),
 		('verify', '30 2 * * *', interval '1 day', timestamptz '2000-01-01 02:30+00',
 		 'Prove the books, and keep the result')
-	) AS duty (name, schedule, every, begins_at, description);
-COMMENT ON VIEW yquota_internal.duty IS 'Jobs that are due by the clock';
-COMMENT ON COLUMN yquota_internal.duty.schedule IS 'when pg_cron does it, in its own words (UTC)';
-COMMENT ON COLUMN yquota_internal.duty.every IS 'how often the worker does it; 0 for every yquota.compute_interval';
-COMMENT ON COLUMN yquota_internal.duty.begins_at IS 'one instant at which the worker does it';
+	) AS job (name, schedule, every, begins_at, description);
+COMMENT ON VIEW yquota_internal.job IS 'Jobs that are due by the clock';
+COMMENT ON COLUMN yquota_internal.job.cron_name IS 'its name in pg_cron';
+COMMENT ON COLUMN yquota_internal.job.schedule IS 'when pg_cron does it, in its own words (UTC)';
+COMMENT ON COLUMN yquota_internal.job.every IS 'how often the worker does it; 0 for every yquota.compute_interval';
+COMMENT ON COLUMN yquota_internal.job.begins_at IS 'one instant at which the worker does it';
 
-CREATE TABLE yquota_internal.duty_run (
-	duty text COLLATE "C" PRIMARY KEY,
+CREATE TABLE yquota_internal.job_run (
+	job text COLLATE "C" PRIMARY KEY,
 	started_at timestamptz NOT NULL,
 	performed_by text COLLATE "C" NOT NULL,
 	result text
 );
-COMMENT ON TABLE yquota_internal.duty_run IS 'When each duty was last done with success';
-COMMENT ON COLUMN yquota_internal.duty_run.started_at IS 'clock';
-COMMENT ON COLUMN yquota_internal.duty_run.performed_by IS 'pg_cron or worker; nobody: the worker waits since started_at for the first run';
+COMMENT ON TABLE yquota_internal.job_run IS 'When each job was last done with success';
+COMMENT ON COLUMN yquota_internal.job_run.started_at IS 'clock';
+COMMENT ON COLUMN yquota_internal.job_run.performed_by IS 'pg_cron or worker; nobody: the worker waits since started_at for the first run';
 
 CREATE TABLE yquota.verification (
 	verified_at timestamptz PRIMARY KEY,
@@ -77,8 +78,8 @@ COMMENT ON FUNCTION yquota_internal.keep_verification(timestamptz) IS
 	'Prove the books and keep the findings; returns how many problems there are';
 REVOKE ALL ON FUNCTION yquota_internal.keep_verification(timestamptz) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.perform_duty(
-	duty text, performed_by text, now_at timestamptz DEFAULT yquota.clock())
+CREATE FUNCTION yquota_internal.run_job(
+	job text, performed_by text, now_at timestamptz DEFAULT yquota.clock())
 	RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -88,15 +89,15 @@ DECLARE
 	noted bigint;
 BEGIN
 	-- one at a time
-	INSERT INTO yquota_internal.duty_run AS run (duty, started_at, performed_by)
-	VALUES (perform_duty.duty, now_at, perform_duty.performed_by)
-	ON CONFLICT ON CONSTRAINT duty_run_pkey DO UPDATE
+	INSERT INTO yquota_internal.job_run AS run (job, started_at, performed_by)
+	VALUES (run_job.job, now_at, run_job.performed_by)
+	ON CONFLICT ON CONSTRAINT job_run_pkey DO UPDATE
 	SET started_at = excluded.started_at, performed_by = excluded.performed_by;
 
-	CASE perform_duty.duty
+	CASE run_job.job
 		WHEN 'credit' THEN
 			-- the worker has other things to do between
-			noted := yquota_internal.worker_credit(now_at, CASE WHEN perform_duty.performed_by = 'worker' THEN 100 END);
+			noted := yquota_internal.worker_credit(now_at, CASE WHEN run_job.performed_by = 'worker' THEN 100 END);
 			IF noted > 0 THEN
 				outcome := format('%s expired grants noted', noted);
 			END IF;
@@ -109,18 +110,18 @@ BEGIN
 		WHEN 'verify' THEN
 			outcome := format('%s problems', yquota_internal.keep_verification(now_at));
 		ELSE
-			RAISE EXCEPTION 'duty "%" does not exist', perform_duty.duty
+			RAISE EXCEPTION 'job "%" does not exist', run_job.job
 				USING ERRCODE = 'undefined_object';
 	END CASE;
 
-	UPDATE yquota_internal.duty_run AS run SET result = outcome
-	WHERE run.duty = perform_duty.duty;
+	UPDATE yquota_internal.job_run AS run SET result = outcome
+	WHERE run.job = run_job.job;
 	RETURN outcome;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.perform_duty(text, text, timestamptz) IS
-	'Do a job, whether it is due or not, and note the run; returns its result, NULL for none';
-REVOKE ALL ON FUNCTION yquota_internal.perform_duty(text, text, timestamptz) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.run_job(text, text, timestamptz) IS
+	'Run a job, whether it is due or not, and note the run; returns its result, NULL for none';
+REVOKE ALL ON FUNCTION yquota_internal.run_job(text, text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.cron_is_loaded() RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -130,7 +131,7 @@ COMMENT ON FUNCTION yquota_internal.cron_is_loaded() IS
 	'Whether the server has pg_cron among its libraries';
 REVOKE ALL ON FUNCTION yquota_internal.cron_is_loaded() FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.cron_has(duty text) RETURNS boolean
+CREATE FUNCTION yquota_internal.cron_has(job text) RETURNS boolean
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -139,29 +140,29 @@ DECLARE
 BEGIN
 	IF to_regclass('cron.job') IS NOT NULL AND yquota_internal.cron_is_loaded() THEN
 		EXECUTE 'SELECT coalesce(bool_or(active), false) FROM cron.job WHERE jobname = $1 AND database = current_database()'
-			INTO is_active USING 'yquota ' || duty;
+			INTO is_active USING 'yquota ' || job;
 	END IF;
 	RETURN is_active;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.cron_has(text) IS
-	'Whether pg_cron is there and does a duty';
+	'Whether pg_cron is there and runs a job';
 REVOKE ALL ON FUNCTION yquota_internal.cron_has(text) FROM PUBLIC;
 
 -- A job is due when its interval began after its last run, by the clock.  A job
 -- that has never run waits for its begin.  Sealing history that needs tending
 -- does not wait.
-CREATE FUNCTION yquota_internal.duty_is_due(duty text, now_at timestamptz) RETURNS boolean
+CREATE FUNCTION yquota_internal.job_is_due(job text, now_at timestamptz) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	known yquota_internal.duty;
+	known yquota_internal.job;
 	last_at timestamptz;
 BEGIN
-	SELECT * INTO known FROM yquota_internal.duty AS d WHERE d.name = duty_is_due.duty;
+	SELECT * INTO known FROM yquota_internal.job AS j WHERE j.name = job_is_due.job;
 	IF known.name IS NULL THEN
-		RAISE EXCEPTION 'duty "%" does not exist', duty_is_due.duty
+		RAISE EXCEPTION 'job "%" does not exist', job_is_due.job
 			USING ERRCODE = 'undefined_object';
 	ELSIF yquota_internal.cron_has(known.name) THEN
 		RETURN false;
@@ -169,30 +170,30 @@ BEGIN
 		OR known.name = 'retention' AND (SELECT history IS NOT NULL FROM yquota_internal.next_to_archive(now_at)) THEN
 		RETURN true;
 	END IF;
-	INSERT INTO yquota_internal.duty_run AS run (duty, started_at, performed_by)
+	INSERT INTO yquota_internal.job_run AS run (job, started_at, performed_by)
 	VALUES (known.name, now_at, 'nobody') ON CONFLICT DO NOTHING;
-	SELECT run.started_at INTO last_at FROM yquota_internal.duty_run AS run WHERE run.duty = known.name;
+	SELECT run.started_at INTO last_at FROM yquota_internal.job_run AS run WHERE run.job = known.name;
 	RETURN last_at NOT BETWEEN date_bin(known.every, now_at, known.begins_at) AND now_at;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.duty_is_due(text, timestamptz) IS
-	'Whether the worker is to do a duty: it is time, and pg_cron does not do it';
-REVOKE ALL ON FUNCTION yquota_internal.duty_is_due(text, timestamptz) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.job_is_due(text, timestamptz) IS
+	'Whether the worker is to run a job: it is time, and pg_cron does not run it';
+REVOKE ALL ON FUNCTION yquota_internal.job_is_due(text, timestamptz) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.worker_duty(duty text, now_at timestamptz) RETURNS text
+CREATE FUNCTION yquota_internal.worker_job(job text, now_at timestamptz) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	IF yquota_internal.duty_is_due(duty, now_at) THEN
-		RETURN yquota_internal.perform_duty(duty, 'worker', now_at);
+	IF yquota_internal.job_is_due(job, now_at) THEN
+		RETURN yquota_internal.run_job(job, 'worker', now_at);
 	END IF;
 	RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.worker_duty(text, timestamptz) IS
-	'Do a job if it is due and pg_cron does not do it; returns its result, NULL for none';
-REVOKE ALL ON FUNCTION yquota_internal.worker_duty(text, timestamptz) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.worker_job(text, timestamptz) IS
+	'Run a job if it is due and pg_cron does not run it; returns its result, NULL for none';
+REVOKE ALL ON FUNCTION yquota_internal.worker_job(text, timestamptz) FROM PUBLIC;
 
 --
 -- Functions for administrators
@@ -233,16 +234,16 @@ CREATE FUNCTION yquota.install_cron_jobs() RETURNS TABLE (job text, schedule tex
 	AS $$
 #variable_conflict use_column
 DECLARE
-	duty yquota_internal.duty;
+	due yquota_internal.job;
 BEGIN
 	PERFORM yquota_internal.require_cron();
-	FOR duty IN SELECT * FROM yquota_internal.duty AS d ORDER BY d.name
+	FOR due IN SELECT * FROM yquota_internal.job AS j ORDER BY j.name
 	LOOP
 		EXECUTE 'SELECT cron.schedule($1, $2, $3)'
-		USING duty.job, duty.schedule,
-			  format('SELECT yquota_internal.perform_duty(%L, %L)', duty.name, 'pg_cron');
-		job := duty.job;
-		schedule := duty.schedule;
+		USING due.cron_name, due.schedule,
+			  format('SELECT yquota_internal.run_job(%L, %L)', due.name, 'pg_cron');
+		job := due.cron_name;
+		schedule := due.schedule;
 		RETURN NEXT;
 	END LOOP;
 END
@@ -261,7 +262,7 @@ BEGIN
 	IF to_regclass('cron.job') IS NOT NULL THEN
 		EXECUTE 'SELECT count(cron.unschedule(jobid)) FROM cron.job
 				 WHERE database = current_database()
-				   AND jobname IN (SELECT duty.job FROM yquota_internal.duty)'
+				   AND jobname IN (SELECT known.cron_name FROM yquota_internal.job AS known)'
 			INTO removed;
 	END IF;
 	RETURN removed;
@@ -294,16 +295,16 @@ COMMENT ON FUNCTION yquota_internal.cron_runs() IS
 	'Jobs of pg_cron in this database, with their last run';
 
 CREATE VIEW yquota.cron_jobs AS
-	SELECT duty.job,
-		   coalesce(cron.schedule, duty.schedule) AS schedule,
+	SELECT job.cron_name AS job,
+		   coalesce(cron.schedule, job.schedule) AS schedule,
 		   CASE WHEN cron.active THEN 'pg_cron' ELSE 'worker' END AS performed_by,
 		   CASE WHEN cron.status = 'failed' THEN cron.last_run_at ELSE run.started_at END AS last_run_at,
 		   CASE WHEN cron.status = 'failed' THEN 'failed: ' || rtrim(cron.message, E'\n')
-				WHEN run.duty IS NOT NULL THEN concat_ws(': ', 'succeeded', run.result) END AS last_result,
-		   duty.description
-	FROM yquota_internal.duty AS duty
-	LEFT JOIN yquota_internal.cron_runs() AS cron ON cron.job = duty.job
-	LEFT JOIN yquota_internal.duty_run AS run ON run.duty = duty.name AND run.performed_by <> 'nobody';
+				WHEN run.job IS NOT NULL THEN concat_ws(': ', 'succeeded', run.result) END AS last_result,
+		   job.description
+	FROM yquota_internal.job AS job
+	LEFT JOIN yquota_internal.cron_runs() AS cron ON cron.job = job.cron_name
+	LEFT JOIN yquota_internal.job_run AS run ON run.job = job.name AND run.performed_by <> 'nobody';
 COMMENT ON VIEW yquota.cron_jobs IS
 	'Jobs that are due by the clock, with their performer and last result';
 COMMENT ON COLUMN yquota.cron_jobs.schedule IS 'as pg_cron writes it, in UTC';
