@@ -30,8 +30,11 @@ my %books = (
 	'ledger sums' => 'SELECT project, trim_scale(sum(amount)) FROM yquota.charge GROUP BY project',
 	'containers' => 'SELECT container_id, project, application_id, username, queue, node, label, allocation, '
 	  . 'execution_type, started_at, settled_at, factors, trim_scale(accrual_base) FROM yquota.container',
-	# an UPDATE behind the end is there when it came before that
-	'changes' => 'SELECT change.* FROM yquota.container_change AS change '
+	# an UPDATE behind the end is there when it came before that; events that are
+	# sent again have other numbers
+	'changes' => 'SELECT change.container_id, change.event, change.occurred_at, change.allocation, change.execution_type, '
+	  . 'change.queue, change.node, change.repeated_start, change.priority, change.allocation_request_id, '
+	  . 'change.asked_label, change.is_am, change.is_running FROM yquota.container_change AS change '
 	  . 'LEFT JOIN yquota_internal.charge_in_effect AS charge ON charge.container_id = change.container_id '
 	  . "AND charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL "
 	  . "WHERE change.event = 'CONTAINER_UPDATE' AND (charge.\"to\" >= change.occurred_at) IS NOT FALSE",
