@@ -31,7 +31,7 @@ typedef struct LabelLimits
 
 typedef struct Pass
 {
-	YqLeaf	   *leaf;
+	YqLeafUsage *leaf;
 	const YqCalculator *calculator;
 	LabelLimits *limits;		/* per label, as in the leaf */
 	int			active_users;
@@ -40,7 +40,7 @@ typedef struct Pass
 /* -- limits ---------------------------------------------------------------- */
 
 static void
-begin_pass(Pass *pass, YqLeaf *leaf)
+begin_pass(Pass *pass, YqLeafUsage *leaf)
 {
 	const YqHierarchy *hierarchy = leaf->hierarchy;
 
@@ -222,7 +222,7 @@ decide_activation(Pass *pass, YqApplication *application)
 
 /* How many active users the newcomer adds. */
 static int
-users_added_by(const YqLeaf *leaf, const YqApplication *newcomer)
+users_added_by(const YqLeafUsage *leaf, const YqApplication *newcomer)
 {
 	const YqLeafUser *user = yq_leaf_user(leaf, newcomer->username);
 	YqLeafUser	before = *user;
@@ -234,7 +234,7 @@ users_added_by(const YqLeaf *leaf, const YqApplication *newcomer)
 
 /* Active users are those of before the newcomer. */
 static void
-begin_pass_for(Pass *pass, YqLeaf *leaf, const YqApplication *newcomer)
+begin_pass_for(Pass *pass, YqLeafUsage *leaf, const YqApplication *newcomer)
 {
 	begin_pass(pass, leaf);
 	if (newcomer != NULL && leaf->kept_active_users < 0)
@@ -243,7 +243,7 @@ begin_pass_for(Pass *pass, YqLeaf *leaf, const YqApplication *newcomer)
 
 /* No application that waits on a label needs less of a type; of labels that are gone nothing is known. */
 static int64
-least_waiting(const YqLeaf *leaf, int slot, const YqApplication *newcomer, int type)
+least_waiting(const YqLeafUsage *leaf, int slot, const YqApplication *newcomer, int type)
 {
 	const YqHierarchy *hierarchy = leaf->hierarchy;
 	bool		has_newcomer = newcomer != NULL && yq_leaf_slot(leaf, newcomer->label) == slot;
@@ -298,7 +298,7 @@ may_succeed_on(Pass *pass, int slot, const YqApplication *newcomer)
 }
 
 bool
-yq_activation_may_succeed(YqLeaf *leaf, const YqApplication *newcomer)
+yq_activation_may_succeed(YqLeafUsage *leaf, const YqApplication *newcomer)
 {
 	Pass		pass;
 
@@ -329,7 +329,7 @@ hold_all(List *applications)
 }
 
 List *
-yq_activation_decide(YqLeaf *leaf, List *applications, const YqApplication *newcomer)
+yq_activation_decide(YqLeafUsage *leaf, List *applications, const YqApplication *newcomer)
 {
 	const int64 *cluster = leaf->hierarchy->cluster;
 	List	   *result = NIL;
@@ -361,7 +361,7 @@ yq_activation_limit_name(YqActivationOutcome outcome)
 }
 
 char *
-yq_activation_reason(const YqLeaf *leaf, const YqActivation *activation)
+yq_activation_reason(const YqLeafUsage *leaf, const YqActivation *activation)
 {
 	const YqHierarchy *hierarchy = leaf->hierarchy;
 	const char *whose;
@@ -388,7 +388,7 @@ yq_activation_reason(const YqLeaf *leaf, const YqActivation *activation)
 /* -- a leaf ------------------------------------------------------------------- */
 
 List *
-yq_leaf_activate(YqLeaf *leaf, YqApplication *newcomer, YqActivation **held)
+yq_leaf_activate(YqLeafUsage *leaf, YqApplication *newcomer, YqActivation **held)
 {
 	List	   *waiting = NIL;
 	List	   *activated = NIL;

@@ -51,7 +51,7 @@ typedef struct YqActivation
  * smallest one, for the user with most room.  The applications have been noted
  * in the leaf (yq_leaf_note).
  */
-extern bool yq_activation_may_succeed(YqLeaf *leaf, const YqApplication *newcomer);
+extern bool yq_activation_may_succeed(YqLeafUsage *leaf, const YqApplication *newcomer);
 
 /*
  * Decide about ACCEPTED applications of a leaf, which are given in order, and
@@ -63,19 +63,19 @@ extern bool yq_activation_may_succeed(YqLeaf *leaf, const YqApplication *newcome
  * Returns YqActivation, one for each, in the same order.  Activated ones have
  * been noted as ACTIVE in the leaf; neither they nor their rows are changed.
  */
-extern List *yq_activation_decide(YqLeaf *leaf, List *applications, const YqApplication *newcomer);
+extern List *yq_activation_decide(YqLeafUsage *leaf, List *applications, const YqApplication *newcomer);
 
 /*
  * Decide about the waiting applications of a leaf, with a newcomer (may be NULL) that
  * has no row yet: YqActivation of those that may start, and the one that holds the
  * newcomer in *held.
  */
-extern List *yq_leaf_activate(YqLeaf *leaf, YqApplication *newcomer, YqActivation **held);
+extern List *yq_leaf_activate(YqLeafUsage *leaf, YqApplication *newcomer, YqActivation **held);
 
 /* am_limit, user_am_limit or empty_cluster; NULL for YQ_ACTIVATION_ACTIVATE. */
 extern const char *yq_activation_limit_name(YqActivationOutcome outcome);
 
 /* Why it waits, in words with figures, palloc'd; NULL when it is activated. */
-extern char *yq_activation_reason(const YqLeaf *leaf, const YqActivation *activation);
+extern char *yq_activation_reason(const YqLeafUsage *leaf, const YqActivation *activation);
 
 #endif							/* YQ_ACTIVATION_H */

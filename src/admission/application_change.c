@@ -168,13 +168,13 @@ lock_application(const char *application_id, const YqSubject *caller, bool leave
 typedef struct Leaves
 {
 	YqHierarchy *hierarchy;
-	List	   *read;			/* YqLeaf */
+	List	   *read;			/* YqLeafUsage */
 } Leaves;
 
-static YqLeaf *
+static YqLeafUsage *
 find_loaded_leaf(Leaves *leaves, const YqQueue *queue)
 {
-	YqLeaf	   *leaf;
+	YqLeafUsage *leaf;
 	ListCell   *cell;
 
 	foreach(cell, leaves->read)
@@ -191,7 +191,7 @@ find_loaded_leaf(Leaves *leaves, const YqQueue *queue)
 
 /* A pass over one leaf, for a held application that may run now; returns those that became active. */
 static List *
-activate_in(YqLeaf *leaf, YqApplication *newcomer)
+activate_in(YqLeafUsage *leaf, YqApplication *newcomer)
 {
 	YqActivation *held;
 	List	   *activations = yq_leaf_activate(leaf, newcomer, &held);
@@ -226,7 +226,7 @@ let_run(Leaves *leaves, List *applications)
 	foreach(cell, applications)
 	{
 		YqApplication *application = lfirst(cell);
-		YqLeaf	   *leaf = find_loaded_leaf(leaves, yq_hierarchy_find(leaves->hierarchy, application->queue));
+		YqLeafUsage *leaf = find_loaded_leaf(leaves, yq_hierarchy_find(leaves->hierarchy, application->queue));
 
 		yq_leaf_note(leaf, application, YQ_APPLICATION_NON_RUNNABLE, YQ_APPLICATION_REJECTED);
 		changed = list_concat(changed, activate_in(leaf, application));
@@ -240,7 +240,7 @@ static void
 go_on(Leaves *leaves, const Locked *locked)
 {
 	const YqApplication *application = locked->application;
-	YqLeaf	   *leaf;
+	YqLeafUsage *leaf;
 
 	if (locked->queue == NULL)
 		return;
@@ -421,7 +421,7 @@ yq_application_move(const char *application_id, const char *queue_name, const Yq
 	const YqQueue *target;
 	Locked		locked = lock_application(application_id, caller, true, queue_name, &target);
 	Leaves		leaves = {.hierarchy = locked.hierarchy};
-	YqLeaf	   *leaf;
+	YqLeafUsage *leaf;
 
 	if (!yq_application_is_live(locked.application->state))
 		ereport(ERROR,

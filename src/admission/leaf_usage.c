@@ -19,7 +19,7 @@
 #include "utils/snapmgr.h"
 
 int
-yq_leaf_slot(const YqLeaf *leaf, int label)
+yq_leaf_slot(const YqLeafUsage *leaf, int label)
 {
 	return label < 0 ? leaf->hierarchy->label_count : label;
 }
@@ -45,7 +45,7 @@ yq_queue_user_weight(const YqQueue *queue, const char *username)
 
 /* The place of a user, or where he would stand. */
 static int
-find_user(const YqLeaf *leaf, const char *username, bool *found)
+find_user(const YqLeafUsage *leaf, const char *username, bool *found)
 {
 	int			low = 0;
 	int			high = leaf->user_count;
@@ -70,7 +70,7 @@ find_user(const YqLeaf *leaf, const char *username, bool *found)
 }
 
 YqLeafUser *
-yq_leaf_user(const YqLeaf *leaf, const char *username)
+yq_leaf_user(const YqLeafUsage *leaf, const char *username)
 {
 	bool		found;
 	int			place = find_user(leaf, username, &found);
@@ -80,7 +80,7 @@ yq_leaf_user(const YqLeaf *leaf, const char *username)
 
 /* Users come in order when they are read, so that they are mostly appended. */
 static YqLeafUser *
-enter_user(YqLeaf *leaf, const char *username)
+enter_user(YqLeafUsage *leaf, const char *username)
 {
 	bool		found;
 	int			place = find_user(leaf, username, &found);
@@ -109,7 +109,7 @@ enter_user(YqLeaf *leaf, const char *username)
 
 /* A user without applications and containers in the leaf is removed. */
 static void
-remove_idle_user(YqLeaf *leaf, const YqLeafUser *user)
+remove_idle_user(YqLeafUsage *leaf, const YqLeafUser *user)
 {
 	bool		found;
 	int			place;
@@ -129,7 +129,7 @@ remove_idle_user(YqLeaf *leaf, const YqLeafUser *user)
 
 /* *sum += sign * amounts */
 static void
-add_signed_amounts(const YqLeaf *leaf, int64 **sum, const int64 *amounts, int sign)
+add_signed_amounts(const YqLeafUsage *leaf, int64 **sum, const int64 *amounts, int sign)
 {
 	if (*sum == NULL)
 		*sum = yq_hierarchy_amounts(leaf->hierarchy);
@@ -164,7 +164,7 @@ static const char *const counter_columns[COUNTER_COLUMNS] = {
 static void
 read_leaf_counter(const YqRow *row)
 {
-	YqLeaf	   *leaf = row->argument;
+	YqLeafUsage *leaf = row->argument;
 	YqLeafUser *user = enter_user(leaf, yq_row_text(row, COUNTER_USERNAME));
 	int			slot = yq_leaf_slot(leaf, yq_hierarchy_label(leaf->hierarchy, yq_row_text(row, COUNTER_LABEL)));
 	int			accepted = yq_row_integer(row, COUNTER_ACCEPTED, 0);
@@ -180,10 +180,10 @@ read_leaf_counter(const YqRow *row)
 	add_signed_amounts(leaf, &leaf->am_used[slot], am_used, 1);
 }
 
-YqLeaf *
+YqLeafUsage *
 yq_leaf_read(YqHierarchy *hierarchy, const YqQueue *queue)
 {
-	YqLeaf	   *leaf = palloc0(sizeof(YqLeaf));
+	YqLeafUsage *leaf = palloc0(sizeof(YqLeafUsage));
 	int			slots = hierarchy->label_count + 1;
 	Snapshot	snapshot;
 
@@ -212,7 +212,7 @@ yq_leaf_read(YqHierarchy *hierarchy, const YqQueue *queue)
 
 /* Count an application in or, with a negative sign, out of its state. */
 static void
-count(YqLeaf *leaf, YqLeafUser *user, const YqApplication *application,
+count(YqLeafUsage *leaf, YqLeafUser *user, const YqApplication *application,
 	  YqApplicationState state, int sign)
 {
 	int			slot = yq_leaf_slot(leaf, application->label);
@@ -242,7 +242,7 @@ count(YqLeaf *leaf, YqLeafUser *user, const YqApplication *application,
 }
 
 void
-yq_leaf_note(YqLeaf *leaf, const YqApplication *application,
+yq_leaf_note(YqLeafUsage *leaf, const YqApplication *application,
 			 YqApplicationState from, YqApplicationState to)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(leaf->context);
@@ -273,7 +273,7 @@ yq_leaf_user_counts(const YqLeafUser *user)
 }
 
 int
-yq_leaf_active_users(const YqLeaf *leaf)
+yq_leaf_active_users(const YqLeafUsage *leaf)
 {
 	int			result = 0;
 
@@ -283,7 +283,7 @@ yq_leaf_active_users(const YqLeaf *leaf)
 }
 
 void
-yq_leaf_keep_active_users(YqLeaf *leaf)
+yq_leaf_keep_active_users(YqLeafUsage *leaf)
 {
 	leaf->kept_active_users = yq_leaf_active_users(leaf);
 }
@@ -293,7 +293,7 @@ yq_leaf_keep_active_users(YqLeaf *leaf)
 static void
 note_usage(const YqUsage *usage, void *argument)
 {
-	YqLeaf	   *leaf = argument;
+	YqLeafUsage *leaf = argument;
 	MemoryContext old_context;
 
 	if (!usage->is_guaranteed || usage->username == NULL)
@@ -305,7 +305,7 @@ note_usage(const YqUsage *usage, void *argument)
 
 /* Containers that have come and gone leave nothing. */
 static void
-forget_ended_usage(YqLeaf *leaf)
+forget_ended_usage(YqLeafUsage *leaf)
 {
 	for (int i = leaf->user_count - 1; i >= 0; i--)
 	{
@@ -321,7 +321,7 @@ forget_ended_usage(YqLeaf *leaf)
 }
 
 void
-yq_leaf_read_usage(YqLeaf *leaf)
+yq_leaf_read_usage(YqLeafUsage *leaf)
 {
 	if (leaf->has_usage)
 		return;
@@ -331,7 +331,7 @@ yq_leaf_read_usage(YqLeaf *leaf)
 }
 
 static int64 *
-find_am_limit(const YqLeaf *leaf)
+find_am_limit(const YqLeafUsage *leaf)
 {
 	const YqQueueLabel *label = yq_queue_may_use_label(leaf->queue, 0) ? yq_queue_label(leaf->queue, 0) : NULL;
 
@@ -342,7 +342,7 @@ find_am_limit(const YqLeaf *leaf)
 }
 
 const int64 *
-yq_leaf_am_limit(YqLeaf *leaf)
+yq_leaf_am_limit(YqLeafUsage *leaf)
 {
 	MemoryContext old_context;
 

@@ -37,7 +37,7 @@ typedef struct YqLeafUser
 	int64	  **used;			/* per label: by GUARANTEED containers and reservations; NULL for none */
 } YqLeafUser;
 
-typedef struct YqLeaf
+typedef struct YqLeafUsage
 {
 	YqHierarchy *hierarchy;		/* computed */
 	const YqQueue *queue;
@@ -53,36 +53,36 @@ typedef struct YqLeaf
 	int			kept_active_users;	/* see yq_leaf_keep_active_users(); else negative */
 	bool		has_usage;
 	const int64 *am_limit;		/* by yq_leaf_am_limit() */
-} YqLeaf;
+} YqLeafUsage;
 
 /* Where arrays have a label, by its number; -1 for one that is gone. */
-extern int	yq_leaf_slot(const YqLeaf *leaf, int label);
+extern int	yq_leaf_slot(const YqLeafUsage *leaf, int label);
 
 /* In the current memory context; goes with it. */
-extern YqLeaf *yq_leaf_read(YqHierarchy *hierarchy, const YqQueue *queue);
+extern YqLeafUsage *yq_leaf_read(YqHierarchy *hierarchy, const YqQueue *queue);
 
 /* The user of that name; NULL when the leaf has none. */
-extern YqLeafUser *yq_leaf_user(const YqLeaf *leaf, const char *username);
+extern YqLeafUser *yq_leaf_user(const YqLeafUsage *leaf, const char *username);
 
 /*
  * Count an application that comes (from a state that is not live), goes (to one
  * that is not) or changes its state.  Its has_outstanding_requests does not
  * change.
  */
-extern void yq_leaf_note(YqLeaf *leaf, const YqApplication *application,
+extern void yq_leaf_note(YqLeafUsage *leaf, const YqApplication *application,
 						 YqApplicationState from, YqApplicationState to);
 
 /*
  * Read the GUARANTEED containers and reservations of the leaf, once.
  * Containers without a user count for no user.
  */
-extern void yq_leaf_read_usage(YqLeaf *leaf);
+extern void yq_leaf_read_usage(YqLeafUsage *leaf);
 
 /*
  * How much application masters may use of the default partition, by the usage
  * of containers at the first call.
  */
-extern const int64 *yq_leaf_am_limit(YqLeaf *leaf);
+extern const int64 *yq_leaf_am_limit(YqLeafUsage *leaf);
 
 /* Of the nearest queue above (or itself) that has one for the user; else 1. */
 extern float4 yq_queue_user_weight(const YqQueue *queue, const char *username);
@@ -105,13 +105,13 @@ extern bool yq_leaf_user_may_be_active(const YqLeafUser *user);
  * (UsersManager.getNumActiveUsers()).
  */
 extern int	yq_leaf_user_counts(const YqLeafUser *user);
-extern int	yq_leaf_active_users(const YqLeaf *leaf);
+extern int	yq_leaf_active_users(const YqLeafUsage *leaf);
 
 /*
  * Let rounds of activation count the active users of now, not those that are
  * noted later.  The scheduler counts them when it computes the limit of a user,
  * but not while applications come and go (cs-semantics 4.1).
  */
-extern void yq_leaf_keep_active_users(YqLeaf *leaf);
+extern void yq_leaf_keep_active_users(YqLeafUsage *leaf);
 
 #endif							/* YQ_LEAF_USAGE_H */

@@ -24,14 +24,14 @@ PG_FUNCTION_INFO_V1(yq_sql_headroom);
 static bool
 may_ask_about(const char *username)
 {
-	Oid			asker = yq_role_scope_role();
+	Oid			role = yq_role_scope_role();
 
-	return yq_role_scope_reads_all(asker) || yq_role_scope_acts_as(asker, "operator") ||
-		strcmp(GetUserNameFromId(asker, false), username) == 0;
+	return yq_role_scope_reads_all(role) || yq_role_scope_acts_as(role, "operator") ||
+		strcmp(GetUserNameFromId(role, false), username) == 0;
 }
 
 static void
-check_asker(const char *username)
+check_role(const char *username)
 {
 	if (!may_ask_about(username))
 		ereport(ERROR,
@@ -129,9 +129,9 @@ yq_sql_user_limit(PG_FUNCTION_ARGS)
 	const int64 *used;
 	int64	   *limit;
 	float4		weight;
-	YqLeaf	   *leaf;
+	YqLeafUsage *leaf;
 
-	check_asker(username);
+	check_role(username);
 	leaf = yq_leaf_read(hierarchy, find_named_leaf(hierarchy, name));
 	active = yq_user_limit_compute(leaf, label, YQ_ACTIVE_USERS, ignores_exclusivity);
 	all = yq_user_limit_compute(leaf, label, YQ_ALL_USERS, ignores_exclusivity);
@@ -183,7 +183,7 @@ yq_sql_headroom(PG_FUNCTION_ARGS)
 	const YqApplication *application = find_live_application(hierarchy, application_id);
 	const char *label_name = PG_ARGISNULL(1) ? application->label_name : text_to_cstring(PG_GETARG_TEXT_PP(1));
 	int			label = find_label(hierarchy, label_name);
-	YqLeaf	   *leaf = yq_leaf_read(hierarchy, find_named_leaf(hierarchy, application->queue));
+	YqLeafUsage *leaf = yq_leaf_read(hierarchy, find_named_leaf(hierarchy, application->queue));
 	const YqHeadroom *headroom = yq_headroom_compute(leaf, label, application->username);
 	RowWriter	writer = {.hierarchy = hierarchy};
 

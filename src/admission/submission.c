@@ -39,7 +39,7 @@ typedef struct Decision
 	YqPlacement placement;
 	const char *queue_name;		/* path where it was placed, or as named */
 	const YqQueue *queue;		/* NULL when there is none yet */
-	YqLeaf	   *leaf;
+	YqLeafUsage *leaf;
 	YqAdmission *admission;
 } Decision;
 
@@ -300,7 +300,7 @@ check_number(const YqQueue *queue, const char *decided_by, const char *decided_a
 }
 
 bool
-yq_leaf_may_take(const YqLeaf *leaf, const char *application_id, const char *username, YqVerdict *verdict)
+yq_leaf_may_take(const YqLeafUsage *leaf, const char *application_id, const char *username, YqVerdict *verdict)
 {
 	const YqQueue *queue = leaf->queue;
 	const YqLeafUser *user = yq_leaf_user(leaf, username);

@@ -81,7 +81,7 @@ extern void yq_submission_record(const YqSubmission *submission, YqAdmission *ad
  * May a leaf take one more application of a user?  States of the leaf and of
  * those above it, and how many it has; false with the verdict filled.
  */
-extern bool yq_leaf_may_take(const YqLeaf *leaf, const char *application_id, const char *username,
+extern bool yq_leaf_may_take(const YqLeafUsage *leaf, const char *application_id, const char *username,
 							 YqVerdict *verdict);
 
 /*

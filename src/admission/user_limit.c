@@ -151,7 +151,7 @@ yq_user_limit_derive(const YqHierarchy *hierarchy, const YqQueue *queue, int lab
 /* -- sums over users ------------------------------------------------------- */
 
 static void
-sum_up_users(const YqLeaf *leaf, int label, YqUserLimit *result, int64 *used_by_sharers)
+sum_up_users(const YqLeafUsage *leaf, int label, YqUserLimit *result, int64 *used_by_sharers)
 {
 	const YqCalculator *calculator = &leaf->hierarchy->calculator;
 
@@ -171,7 +171,7 @@ sum_up_users(const YqLeaf *leaf, int label, YqUserLimit *result, int64 *used_by_
 }
 
 YqUserLimit *
-yq_user_limit_compute(YqLeaf *leaf, int label, YqSharers sharers, bool ignores_exclusivity)
+yq_user_limit_compute(YqLeafUsage *leaf, int label, YqSharers sharers, bool ignores_exclusivity)
 {
 	YqUserLimit *result = yq_user_limit_create(leaf->hierarchy);
 	int64		used_by_sharers[YQ_MAX_RESOURCE_TYPES] = {0};
@@ -184,7 +184,7 @@ yq_user_limit_compute(YqLeaf *leaf, int label, YqSharers sharers, bool ignores_e
 }
 
 int64 *
-yq_user_limit_for(const YqLeaf *leaf, const YqUserLimit *limit, float4 weight)
+yq_user_limit_for(const YqLeafUsage *leaf, const YqUserLimit *limit, float4 weight)
 {
 	const YqHierarchy *hierarchy = leaf->hierarchy;
 	int64	   *result = yq_hierarchy_amounts(hierarchy);
@@ -195,7 +195,7 @@ yq_user_limit_for(const YqLeaf *leaf, const YqUserLimit *limit, float4 weight)
 }
 
 bool
-yq_user_may_be_assigned(const YqLeaf *leaf, const int64 *used, const int64 *limit)
+yq_user_may_be_assigned(const YqLeafUsage *leaf, const int64 *used, const int64 *limit)
 {
 	return yq_amounts_compare(&leaf->hierarchy->calculator, leaf->hierarchy->cluster, used, limit) <= 0;
 }
@@ -214,7 +214,7 @@ subtract_within_zero(const YqHierarchy *hierarchy, int64 *result, const int64 *a
 
 /* The limit of the queue; in the default partition, the part that other queues leave. */
 static int64 *
-queue_limit(const YqLeaf *leaf, const YqQueueLabel *configured)
+queue_limit(const YqLeafUsage *leaf, const YqQueueLabel *configured)
 {
 	const YqHierarchy *hierarchy = leaf->hierarchy;
 	int64	   *most = yq_hierarchy_amounts(hierarchy);
@@ -248,7 +248,7 @@ set_headroom(const YqHierarchy *hierarchy, YqHeadroom *result)
 }
 
 YqHeadroom *
-yq_headroom_compute(YqLeaf *leaf, int label, const char *username)
+yq_headroom_compute(YqLeafUsage *leaf, int label, const char *username)
 {
 	YqHierarchy *hierarchy = leaf->hierarchy;
 	YqUserLimit *limit = yq_user_limit_compute(leaf, label, YQ_ACTIVE_USERS, false);

@@ -53,14 +53,14 @@ extern void yq_user_limit_derive(const YqHierarchy *hierarchy, const YqQueue *qu
 								 YqUserLimit *limit);
 
 /* Compute it; usage of the leaf is read. */
-extern YqUserLimit *yq_user_limit_compute(YqLeaf *leaf, int label, YqSharers sharers,
+extern YqUserLimit *yq_user_limit_compute(YqLeafUsage *leaf, int label, YqSharers sharers,
 										  bool ignores_exclusivity);
 
 /* The limit for a weight, palloc'd. */
-extern int64 *yq_user_limit_for(const YqLeaf *leaf, const YqUserLimit *limit, float4 weight);
+extern int64 *yq_user_limit_for(const YqLeafUsage *leaf, const YqUserLimit *limit, float4 weight);
 
 /* Whether a user with this usage may be assigned more, being below the limit. */
-extern bool yq_user_may_be_assigned(const YqLeaf *leaf, const int64 *used, const int64 *limit);
+extern bool yq_user_may_be_assigned(const YqLeafUsage *leaf, const int64 *used, const int64 *limit);
 
 typedef struct YqHeadroom
 {
@@ -74,6 +74,6 @@ typedef struct YqHeadroom
 } YqHeadroom;
 
 /* The headroom of a user of a leaf on a label; reads the usage of all queues. */
-extern YqHeadroom *yq_headroom_compute(YqLeaf *leaf, int label, const char *username);
+extern YqHeadroom *yq_headroom_compute(YqLeafUsage *leaf, int label, const char *username);
 
 #endif							/* YQ_USER_LIMIT_H */

@@ -19,9 +19,9 @@
 #include "scheduler/decide/assign_containers.h"
 #include "scheduler/decide/explain.h"
 #include "scheduler/decide/fruitless_search.h"
-#include "scheduler/record/apply.h"
-#include "scheduler/record/change_log.h"
 #include "scheduler/record/expiry.h"
+#include "scheduler/record/record_decisions.h"
+#include "scheduler/record/scheduler_journal.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "scheduler/request/container_request.h"
 #include "scheduler/request/container_update.h"
@@ -51,10 +51,10 @@ drop_void_reservations(const YqHierarchy *hierarchy)
 	if (yq_saved_plan_execute(&look_up, NULL, NULL) == 0)
 		return;
 	yq_scheduler_lock_leaves(hierarchy);
-	yq_change_log_begin_own();
+	yq_scheduler_journal_begin_own();
 	if (yq_saved_plan_execute(&drop, NULL, NULL) > 0)
-		yq_change_log_everything();
-	yq_change_log_end_own();
+		yq_scheduler_journal_everything();
+	yq_scheduler_journal_end_own();
 }
 
 /* Ids of ACTIVE applications without the container of their application master. */
@@ -80,7 +80,7 @@ restart_lost_masters(const YqHierarchy *hierarchy)
 
 	if (ids != NIL)
 		yq_scheduler_lock_leaves(hierarchy);
-	yq_change_log_begin_own();
+	yq_scheduler_journal_begin_own();
 	foreach(cell, ids)
 	{
 		const char *application_id = lfirst(cell);
@@ -89,8 +89,8 @@ restart_lost_masters(const YqHierarchy *hierarchy)
 		(void) yq_application_change_demand(application_id, true);
 		yq_application_begin_attempt(application_id);
 	}
-	yq_change_log_end_own();
-	yq_change_log_applications(ids);
+	yq_scheduler_journal_end_own();
+	yq_scheduler_journal_applications(ids);
 }
 
 /* -- the cycle ------------------------------------------------------------------- */
@@ -195,20 +195,20 @@ note_changed(const YqLoadedCluster *loaded)
 
 	if (list_length(loaded->changed) > MOST_CHANGES)
 	{
-		yq_change_log_everything();
+		yq_scheduler_journal_everything();
 		return;
 	}
 	foreach(cell, loaded->changed)
 		ids = lappend(ids, unconstify(char *, ((const YqClusterApplication *) lfirst(cell))->application_id));
-	yq_change_log_applications(ids);
+	yq_scheduler_journal_applications(ids);
 }
 
 static void
 write_down(YqLoadedCluster *loaded)
 {
-	yq_change_log_begin_own();
-	yq_decisions_apply(loaded);
-	yq_change_log_end_own();
+	yq_scheduler_journal_begin_own();
+	yq_record_decisions(loaded);
+	yq_scheduler_journal_end_own();
 	note_changed(loaded);
 }
 

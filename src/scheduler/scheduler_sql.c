@@ -18,7 +18,7 @@
 #include "queues/hierarchy.h"
 #include "scheduler/allocation_cycle.h"
 #include "scheduler/decide/explain.h"
-#include "scheduler/record/decision.h"
+#include "scheduler/record/record_containers.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "store/catalog.h"
 #include "store/role_scope.h"
@@ -128,7 +128,7 @@ set_amounts(ResultRow *row, ResultColumn column, const int64 *amounts)
 }
 
 static void
-set_result_key(ResultRow *row, const YqRequestKey *key)
+set_result_key(ResultRow *row, const YqSchedulerKey *key)
 {
 	if (key == NULL)
 		return;

@@ -47,20 +47,20 @@
 #define FIRST_SINGLE_KEYS 16
 #define MORE_SINGLE_KEYS 128
 
-/* One table of those that a finder looks into. */
-typedef struct FinderPart
+/* One table of those that a scan looks into. */
+typedef struct ScanPart
 {
 	Relation	relation;
 	YqBloomFilter *filter;		/* NULL when there is none */
-	Relation	index;			/* opened when first needed, with scan and slot */
-	IndexScanDesc scan;
+	Relation	index;			/* opened when first needed, with descriptor and slot */
+	IndexScanDesc descriptor;
 	IndexScanDesc dirty_scan;	/* opened when first needed, as the next */
 	IndexScanDesc merge_scan;
 	text	   *merge_key;		/* that it began at */
 	bool		is_positioned;	/* merge_scan is at an entry, or at its end */
 	bool		at_end;
 	TupleTableSlot *slot;
-} FinderPart;
+} ScanPart;
 
 struct YqIndexScan
 {
@@ -73,7 +73,7 @@ struct YqIndexScan
 	bool		has_filters;
 	YqKeyHash	hash;			/* of the key, when there are filters */
 	int			part_count;
-	FinderPart *parts;			/* the table itself and its children */
+	ScanPart *parts;			/* the table itself and its children */
 };
 
 /*
@@ -114,72 +114,72 @@ index_of_child(Relation child, Relation parent_index)
 }
 
 static void
-open_index(FinderPart *part, Oid index)
+open_index(ScanPart *part, Oid index)
 {
 	part->index = index_open(index, AccessShareLock);
-	part->scan = index_beginscan(part->relation, part->index, SnapshotSelf, NULL, 1, 0);
+	part->descriptor = index_beginscan(part->relation, part->index, SnapshotSelf, NULL, 1, 0);
 	part->slot = table_slot_create(part->relation, NULL);
 }
 
 /* Whether a part has to be looked into for the present key; then its index is open. */
 static bool
-may_have(YqIndexScan *finder, FinderPart *part)
+may_have(YqIndexScan *scan, ScanPart *part)
 {
-	if (part->filter != NULL && finder->key != NULL &&
-		!yq_bloom_filter_may_have(part->filter, &finder->hash))
+	if (part->filter != NULL && scan->key != NULL &&
+		!yq_bloom_filter_may_have(part->filter, &scan->hash))
 		return false;
 	if (part->index == NULL)
 	{
-		MemoryContext old_context = MemoryContextSwitchTo(finder->context);
+		MemoryContext old_context = MemoryContextSwitchTo(scan->context);
 
-		open_index(part, index_of_child(part->relation, finder->parts[0].index));
+		open_index(part, index_of_child(part->relation, scan->parts[0].index));
 		MemoryContextSwitchTo(old_context);
 	}
 	return true;
 }
 
 static void
-set_scan_key(YqIndexScan *finder, const text *key)
+set_scan_key(YqIndexScan *scan, const text *key)
 {
-	finder->key = key;
-	if (finder->has_filters && key != NULL)
-		finder->hash = yq_bloom_filter_hash(key);
+	scan->key = key;
+	if (scan->has_filters && key != NULL)
+		scan->hash = yq_bloom_filter_hash(key);
 }
 
 YqIndexScan *
 yq_index_scan_open(YqTable table, const char *index_name)
 {
-	YqIndexScan   *finder = palloc0(sizeof(YqIndexScan));
+	YqIndexScan   *scan = palloc0(sizeof(YqIndexScan));
 	Relation	relation = yq_table_open(table, RowExclusiveLock);
 	List	   *children = NIL;
 	ListCell   *cell;
 
 	if (relation->rd_rel->relhassubclass)
 		children = find_inheritance_children(RelationGetRelid(relation), AccessShareLock);
-	finder->context = CurrentMemoryContext;
-	finder->single_keys = FIRST_SINGLE_KEYS;
-	finder->parts = palloc0(sizeof(FinderPart) * (1 + list_length(children)));
-	finder->parts[finder->part_count].relation = relation;
-	open_index(&finder->parts[finder->part_count++], yq_index_oid(table, index_name));
+	scan->context = CurrentMemoryContext;
+	scan->single_keys = FIRST_SINGLE_KEYS;
+	scan->parts = palloc0(sizeof(ScanPart) * (1 + list_length(children)));
+	scan->parts[scan->part_count].relation = relation;
+	open_index(&scan->parts[scan->part_count++], yq_index_oid(table, index_name));
 	foreach(cell, children)
 	{
-		FinderPart *part = &finder->parts[finder->part_count++];
+		ScanPart *part = &scan->parts[scan->part_count++];
 
 		part->relation = table_open(lfirst_oid(cell), NoLock);
 		part->filter = yq_bloom_filter_open(part->relation);
-		finder->has_filters |= part->filter != NULL;
+		scan->has_filters |= part->filter != NULL;
 	}
-	return finder;
+	return scan;
 }
 
 static void
-close_part(FinderPart *part)
+close_part(ScanPart *part)
 {
 	if (part->filter != NULL)
 		yq_bloom_filter_close(part->filter);
 	if (part->index != NULL)
 	{
-		index_endscan(part->scan);
+		index_endscan(part->descriptor);
 		if (part->dirty_scan != NULL)
 			index_endscan(part->dirty_scan);
 		if (part->merge_scan != NULL)
@@ -191,22 +191,22 @@ close_part(FinderPart *part)
 }
 
 void
-yq_index_scan_close(YqIndexScan *finder)
+yq_index_scan_close(YqIndexScan *scan)
 {
-	for (int i = 0; i < finder->part_count; i++)
-		close_part(&finder->parts[i]);
+	for (int i = 0; i < scan->part_count; i++)
+		close_part(&scan->parts[i]);
 }
 
 Relation
-yq_index_scan_relation(YqIndexScan *finder)
+yq_index_scan_relation(YqIndexScan *scan)
 {
-	return finder->parts[0].relation;
+	return scan->parts[0].relation;
 }
 
 static void
-rescan(YqIndexScan *finder, IndexScanDesc scan, const text *key, StrategyNumber strategy)
+rescan(YqIndexScan *scan, IndexScanDesc descriptor, const text *key, StrategyNumber strategy)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(finder->context);
+	MemoryContext old_context = MemoryContextSwitchTo(scan->context);
 	ScanKeyData scan_key;
 
 	if (key == NULL)
@@ -217,60 +217,60 @@ rescan(YqIndexScan *finder, IndexScanDesc scan, const text *key, StrategyNumber 
 		ScanKeyEntryInitialize(&scan_key, 0, 1, strategy, InvalidOid, C_COLLATION_OID,
 							   strategy == BTEqualStrategyNumber ? F_TEXTEQ : F_TEXT_GE,
 							   PointerGetDatum(key));
-	index_rescan(scan, &scan_key, 1, NULL, 0);
+	index_rescan(descriptor, &scan_key, 1, NULL, 0);
 	MemoryContextSwitchTo(old_context);
 }
 
 static bool
-get_next(YqIndexScan *finder, FinderPart *part, IndexScanDesc scan)
+get_next(YqIndexScan *scan, ScanPart *part, IndexScanDesc descriptor)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(finder->context);
-	bool		found = index_getnext_slot(scan, ForwardScanDirection, part->slot);
+	MemoryContext old_context = MemoryContextSwitchTo(scan->context);
+	bool		found = index_getnext_slot(descriptor, ForwardScanDirection, part->slot);
 
 	MemoryContextSwitchTo(old_context);
 	return found;
 }
 
 void
-yq_index_scan_seek(YqIndexScan *finder, const text *key)
+yq_index_scan_seek(YqIndexScan *scan, const text *key)
 {
-	finder->current = 0;
-	set_scan_key(finder, key);
-	rescan(finder, finder->parts[0].scan, key, BTEqualStrategyNumber);
+	scan->current = 0;
+	set_scan_key(scan, key);
+	rescan(scan, scan->parts[0].descriptor, key, BTEqualStrategyNumber);
 }
 
 /* Put the next row into the slot of the current part; false at the end. */
 static bool
-find_next(YqIndexScan *finder)
+find_next(YqIndexScan *scan)
 {
-	FinderPart *part = &finder->parts[finder->current];
+	ScanPart *part = &scan->parts[scan->current];
 
-	while (!get_next(finder, part, part->scan))
+	while (!get_next(scan, part, part->descriptor))
 	{
 		do
 		{
-			if (finder->current == finder->part_count - 1)
+			if (scan->current == scan->part_count - 1)
 				return false;
-			part = &finder->parts[++finder->current];
-		} while (!may_have(finder, part));
-		rescan(finder, part->scan, finder->key, BTEqualStrategyNumber);
+			part = &scan->parts[++scan->current];
+		} while (!may_have(scan, part));
+		rescan(scan, part->descriptor, scan->key, BTEqualStrategyNumber);
 	}
 	return true;
 }
 
 TupleTableSlot *
-yq_index_scan_next(YqIndexScan *finder)
+yq_index_scan_next(YqIndexScan *scan)
 {
-	return find_next(finder) ? finder->parts[finder->current].slot : NULL;
+	return find_next(scan) ? scan->parts[scan->current].slot : NULL;
 }
 
 /* -- ascending keys ------------------------------------------------------ */
 
 /* Go to the next entry of the merge scan. */
 static void
-advance(YqIndexScan *finder, FinderPart *part)
+advance(YqIndexScan *scan, ScanPart *part)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(finder->context);
+	MemoryContext old_context = MemoryContextSwitchTo(scan->context);
 
 	part->at_end = (index_getnext_tid(part->merge_scan, ForwardScanDirection) == NULL);
 	MemoryContextSwitchTo(old_context);
@@ -278,9 +278,9 @@ advance(YqIndexScan *finder, FinderPart *part)
 
 /* Go to the first entry whose key is not before "key". */
 static void
-descend(YqIndexScan *finder, FinderPart *part, const text *key)
+descend(YqIndexScan *scan, ScanPart *part, const text *key)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(finder->context);
+	MemoryContext old_context = MemoryContextSwitchTo(scan->context);
 
 	if (part->merge_scan == NULL)
 	{
@@ -292,9 +292,9 @@ descend(YqIndexScan *finder, FinderPart *part, const text *key)
 		pfree(part->merge_key);
 	part->merge_key = cstring_to_text_with_len(VARDATA_ANY(key), VARSIZE_ANY_EXHDR(key));
 	MemoryContextSwitchTo(old_context);
-	rescan(finder, part->merge_scan, part->merge_key, BTGreaterEqualStrategyNumber);
+	rescan(scan, part->merge_scan, part->merge_key, BTGreaterEqualStrategyNumber);
 	part->is_positioned = true;
-	advance(finder, part);
+	advance(scan, part);
 }
 
 /*
@@ -302,7 +302,7 @@ descend(YqIndexScan *finder, FinderPart *part, const text *key)
  * compressed in the index.
  */
 static int
-compare_entry(const FinderPart *part, const text *key)
+compare_entry(const ScanPart *part, const text *key)
 {
 	bool		isnull;
 	text	   *stored = (text *)
@@ -318,14 +318,14 @@ compare_entry(const FinderPart *part, const text *key)
 
 /* Go forward to a key; true when there is a row, which is then in the slot. */
 static bool
-merge_part(YqIndexScan *finder, FinderPart *part, const text *key)
+merge_part(YqIndexScan *scan, ScanPart *part, const text *key)
 {
 	int			steps = 0;
 
 	if (!part->is_positioned)
 	{
-		descend(finder, part, key);
-		finder->merged_keys = 0;
+		descend(scan, part, key);
+		scan->merged_keys = 0;
 	}
 	while (!part->at_end)
 	{
@@ -335,7 +335,7 @@ merge_part(YqIndexScan *finder, FinderPart *part, const text *key)
 			return false;
 		if (order == 0)
 		{
-			MemoryContext old_context = MemoryContextSwitchTo(finder->context);
+			MemoryContext old_context = MemoryContextSwitchTo(scan->context);
 			bool		found = index_fetch_heap(part->merge_scan, part->slot);
 
 			MemoryContextSwitchTo(old_context);
@@ -344,41 +344,41 @@ merge_part(YqIndexScan *finder, FinderPart *part, const text *key)
 		}
 		if (order < 0 && ++steps > MERGE_MAX_STEPS)
 		{
-			if (finder->merged_keys < MERGE_MIN_KEYS)
-				finder->single_keys = MORE_SINGLE_KEYS;
-			descend(finder, part, key);
-			steps = finder->merged_keys = 0;
+			if (scan->merged_keys < MERGE_MIN_KEYS)
+				scan->single_keys = MORE_SINGLE_KEYS;
+			descend(scan, part, key);
+			steps = scan->merged_keys = 0;
 		}
 		else
-			advance(finder, part);
+			advance(scan, part);
 	}
 	return false;
 }
 
 void
-yq_index_scan_restart(YqIndexScan *finder)
+yq_index_scan_restart(YqIndexScan *scan)
 {
-	for (int i = 0; i < finder->part_count; i++)
-		finder->parts[i].is_positioned = false;
+	for (int i = 0; i < scan->part_count; i++)
+		scan->parts[i].is_positioned = false;
 }
 
 TupleTableSlot *
-yq_index_scan_advance(YqIndexScan *finder, const text *key)
+yq_index_scan_advance(YqIndexScan *scan, const text *key)
 {
-	if (finder->single_keys > 0)
+	if (scan->single_keys > 0)
 	{
-		finder->single_keys--;
-		yq_index_scan_restart(finder);
-		yq_index_scan_seek(finder, key);
-		return yq_index_scan_next(finder);
+		scan->single_keys--;
+		yq_index_scan_restart(scan);
+		yq_index_scan_seek(scan, key);
+		return yq_index_scan_next(scan);
 	}
-	finder->merged_keys++;
-	set_scan_key(finder, key);
-	for (int i = 0; i < finder->part_count; i++)
+	scan->merged_keys++;
+	set_scan_key(scan, key);
+	for (int i = 0; i < scan->part_count; i++)
 	{
-		FinderPart *part = &finder->parts[i];
+		ScanPart *part = &scan->parts[i];
 
-		if (may_have(finder, part) && merge_part(finder, part, key))
+		if (may_have(scan, part) && merge_part(scan, part, key))
 			return part->slot;
 	}
 	return NULL;
@@ -387,25 +387,25 @@ yq_index_scan_advance(YqIndexScan *finder, const text *key)
 /* -- other transactions -------------------------------------------------- */
 
 static void
-open_dirty_scan(YqIndexScan *finder)
+open_dirty_scan(YqIndexScan *scan)
 {
 	MemoryContext old_context;
-	FinderPart *part = &finder->parts[0];
+	ScanPart *part = &scan->parts[0];
 
 	if (part->dirty_scan != NULL)
 		return;
-	old_context = MemoryContextSwitchTo(finder->context);
-	InitDirtySnapshot(finder->dirty_snapshot);
+	old_context = MemoryContextSwitchTo(scan->context);
+	InitDirtySnapshot(scan->dirty_snapshot);
 	part->dirty_scan = index_beginscan(part->relation, part->index,
-									   &finder->dirty_snapshot, NULL, 1, 0);
+									   &scan->dirty_snapshot, NULL, 1, 0);
 	MemoryContextSwitchTo(old_context);
 }
 
 /* The next row of the dirty scan that counts; false at the end. */
 static bool
-get_next_dirty(YqIndexScan *finder, FinderPart *part)
+get_next_dirty(YqIndexScan *scan, ScanPart *part)
 {
-	while (get_next(finder, part, part->dirty_scan))
+	while (get_next(scan, part, part->dirty_scan))
 	{
 		if (!yq_claim_is_withdrawn(part->slot))
 			return true;
@@ -414,28 +414,28 @@ get_next_dirty(YqIndexScan *finder, FinderPart *part)
 }
 
 bool
-yq_index_scan_is_taken(YqIndexScan *finder, const text *key, ItemPointer except)
+yq_index_scan_is_taken(YqIndexScan *scan, const text *key, ItemPointer except)
 {
-	FinderPart *part = &finder->parts[0];
+	ScanPart *part = &scan->parts[0];
 	bool		taken = false;
 
-	open_dirty_scan(finder);
-	rescan(finder, part->dirty_scan, key, BTEqualStrategyNumber);
-	while (!taken && get_next_dirty(finder, part))
+	open_dirty_scan(scan);
+	rescan(scan, part->dirty_scan, key, BTEqualStrategyNumber);
+	while (!taken && get_next_dirty(scan, part))
 		taken = !ItemPointerEquals(&part->slot->tts_tid, except);
 	ExecClearTuple(part->slot);
 	return taken;
 }
 
 bool
-yq_index_scan_is_ours(YqIndexScan *finder, const text *key)
+yq_index_scan_is_ours(YqIndexScan *scan, const text *key)
 {
-	FinderPart *part = &finder->parts[0];
-	IndexScanDesc scan = index_beginscan(part->relation, part->index, SnapshotAny, NULL, 1, 0);
+	ScanPart *part = &scan->parts[0];
+	IndexScanDesc descriptor = index_beginscan(part->relation, part->index, SnapshotAny, NULL, 1, 0);
 	bool		ours = false;
 
-	rescan(finder, scan, key, BTEqualStrategyNumber);
-	while (!ours && get_next(finder, part, scan))
+	rescan(scan, descriptor, key, BTEqualStrategyNumber);
+	while (!ours && get_next(scan, part, descriptor))
 	{
 		HeapTuple	tuple = ExecFetchSlotHeapTuple(part->slot, false, NULL);
 
@@ -443,45 +443,45 @@ yq_index_scan_is_ours(YqIndexScan *finder, const text *key)
 			TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
 	}
 	ExecClearTuple(part->slot);
-	index_endscan(scan);
+	index_endscan(descriptor);
 	return ours;
 }
 
 TupleTableSlot *
-yq_index_scan_wait_for(YqIndexScan *finder, const text *key)
+yq_index_scan_wait_for(YqIndexScan *scan, const text *key)
 {
-	FinderPart *part = &finder->parts[0];
+	ScanPart *part = &scan->parts[0];
 
 	/*
 	 * With a row in place, a transaction that inserts another one is about to
 	 * withdraw it and may be waiting for this one.  A transaction that changes
 	 * the row waits for one that deletes it.
 	 */
-	yq_index_scan_seek(finder, key);
-	if (find_next(finder))
-		return finder->parts[finder->current].slot;
+	yq_index_scan_seek(scan, key);
+	if (find_next(scan))
+		return scan->parts[scan->current].slot;
 
-	open_dirty_scan(finder);
+	open_dirty_scan(scan);
 	for (;;)
 	{
 		TransactionId busy;
 
 		CHECK_FOR_INTERRUPTS();
-		rescan(finder, part->dirty_scan, key, BTEqualStrategyNumber);
-		if (!get_next_dirty(finder, part))
+		rescan(scan, part->dirty_scan, key, BTEqualStrategyNumber);
+		if (!get_next_dirty(scan, part))
 			return NULL;
-		busy = TransactionIdIsValid(finder->dirty_snapshot.xmin) ?
-			finder->dirty_snapshot.xmin : finder->dirty_snapshot.xmax;
+		busy = TransactionIdIsValid(scan->dirty_snapshot.xmin) ?
+			scan->dirty_snapshot.xmin : scan->dirty_snapshot.xmax;
 		if (!TransactionIdIsValid(busy))
 			return part->slot;
 
 		/* A transaction that came second is about to withdraw its row. */
-		if (yq_index_scan_is_ours(finder, key))
+		if (yq_index_scan_is_ours(scan, key))
 			return NULL;
 
 		/* Let go of the buffer before waiting. */
 		ExecClearTuple(part->slot);
-		rescan(finder, part->dirty_scan, key, BTEqualStrategyNumber);
+		rescan(scan, part->dirty_scan, key, BTEqualStrategyNumber);
 		XactLockTableWait(busy, NULL, NULL, XLTW_None);
 	}
 }

@@ -37,9 +37,9 @@ struct YqRowUpdate
 };
 
 static TupleTableSlot *
-make_slot(YqRowUpdate *changer, const TupleTableSlotOps *kind)
+make_slot(YqRowUpdate *update, const TupleTableSlotOps *kind)
 {
-	return ExecInitExtraTupleSlot(changer->estate, RelationGetDescr(changer->relation), kind);
+	return ExecInitExtraTupleSlot(update->estate, RelationGetDescr(update->relation), kind);
 }
 
 static int
@@ -53,35 +53,35 @@ count_key_columns(Oid primary_key)
 }
 
 static void
-prepare_update(YqRowUpdate *changer)
+prepare_update(YqRowUpdate *update)
 {
-	changer->snapshot = yq_latest_snapshot();
-	changer->estate = CreateExecutorState();
-	changer->estate->es_snapshot = changer->snapshot;
-	changer->result = makeNode(ResultRelInfo);
-	InitResultRelInfo(changer->result, changer->relation, 0, NULL, 0);
-	ExecOpenIndices(changer->result, false);
-	EvalPlanQualInit(&changer->recheck, changer->estate, NULL, NIL, -1, NIL);
-	changer->key = make_slot(changer, &TTSOpsVirtual);
-	changer->changed = make_slot(changer, &TTSOpsVirtual);
-	changer->found = make_slot(changer, table_slot_callbacks(changer->relation));
+	update->snapshot = yq_latest_snapshot();
+	update->estate = CreateExecutorState();
+	update->estate->es_snapshot = update->snapshot;
+	update->result = makeNode(ResultRelInfo);
+	InitResultRelInfo(update->result, update->relation, 0, NULL, 0);
+	ExecOpenIndices(update->result, false);
+	EvalPlanQualInit(&update->recheck, update->estate, NULL, NIL, -1, NIL);
+	update->key = make_slot(update, &TTSOpsVirtual);
+	update->changed = make_slot(update, &TTSOpsVirtual);
+	update->found = make_slot(update, table_slot_callbacks(update->relation));
 	AfterTriggerBeginQuery();
 }
 
 YqRowUpdate *
 yq_row_update_open(YqTable table, const char *primary_key, const char *const *names, int count)
 {
-	YqRowUpdate  *changer = palloc0(sizeof(YqRowUpdate));
+	YqRowUpdate  *update = palloc0(sizeof(YqRowUpdate));
 
 	PreventCommandIfReadOnly("UPDATE");
-	changer->relation = yq_table_open(table, RowExclusiveLock);
-	changer->primary_key = yq_index_oid(table, primary_key);
-	changer->key_count = count_key_columns(changer->primary_key);
-	changer->columns = palloc(count * sizeof(AttrNumber));
+	update->relation = yq_table_open(table, RowExclusiveLock);
+	update->primary_key = yq_index_oid(table, primary_key);
+	update->key_count = count_key_columns(update->primary_key);
+	update->columns = palloc(count * sizeof(AttrNumber));
 	for (int i = 0; i < count; i++)
-		changer->columns[i] = yq_column(changer->relation, names[i]);
-	prepare_update(changer);
-	return changer;
+		update->columns[i] = yq_column(update->relation, names[i]);
+	prepare_update(update);
+	return update;
 }
 
 /* -- rows ---------------------------------------------------------------------- */
@@ -94,132 +94,132 @@ clear(TupleTableSlot *slot)
 }
 
 static void
-set_column(const YqRowUpdate *changer, TupleTableSlot *slot, int column, Datum value)
+set_column(const YqRowUpdate *update, TupleTableSlot *slot, int column, Datum value)
 {
-	slot->tts_values[changer->columns[column] - 1] = value;
-	slot->tts_isnull[changer->columns[column] - 1] = false;
+	slot->tts_values[update->columns[column] - 1] = value;
+	slot->tts_isnull[update->columns[column] - 1] = false;
 }
 
 /* The new row starts as a copy of the found row. */
 static void
-copy_found(YqRowUpdate *changer)
+copy_found(YqRowUpdate *update)
 {
-	Size		count = changer->found->tts_tupleDescriptor->natts;
+	Size		count = update->found->tts_tupleDescriptor->natts;
 
-	slot_getallattrs(changer->found);
-	memcpy(changer->changed->tts_values, changer->found->tts_values, count * sizeof(Datum));
-	memcpy(changer->changed->tts_isnull, changer->found->tts_isnull, count * sizeof(bool));
+	slot_getallattrs(update->found);
+	memcpy(update->changed->tts_values, update->found->tts_values, count * sizeof(Datum));
+	memcpy(update->changed->tts_isnull, update->found->tts_isnull, count * sizeof(bool));
 }
 
 bool
-yq_row_update_find(YqRowUpdate *changer, const Datum *key)
+yq_row_update_find(YqRowUpdate *update, const Datum *key)
 {
-	clear(changer->key);
-	clear(changer->changed);
-	for (int i = 0; i < changer->key_count; i++)
+	clear(update->key);
+	clear(update->changed);
+	for (int i = 0; i < update->key_count; i++)
 	{
-		set_column(changer, changer->key, i, key[i]);
-		set_column(changer, changer->changed, i, key[i]);
+		set_column(update, update->key, i, key[i]);
+		set_column(update, update->changed, i, key[i]);
 	}
-	ExecStoreVirtualTuple(changer->key);
-	changer->is_found = RelationFindReplTupleByIndex(changer->relation, changer->primary_key, LockTupleExclusive,
-													 changer->key, changer->found);
-	if (changer->is_found)
-		copy_found(changer);
-	return changer->is_found;
+	ExecStoreVirtualTuple(update->key);
+	update->is_found = RelationFindReplTupleByIndex(update->relation, update->primary_key, LockTupleExclusive,
+													update->key, update->found);
+	if (update->is_found)
+		copy_found(update);
+	return update->is_found;
 }
 
 Datum
-yq_row_update_value(const YqRowUpdate *changer, int column)
+yq_row_update_value(const YqRowUpdate *update, int column)
 {
-	return changer->changed->tts_values[changer->columns[column] - 1];
+	return update->changed->tts_values[update->columns[column] - 1];
 }
 
 void
-yq_row_update_set(YqRowUpdate *changer, int column, Datum value)
+yq_row_update_set(YqRowUpdate *update, int column, Datum value)
 {
-	set_column(changer, changer->changed, column, value);
+	set_column(update, update->changed, column, value);
 }
 
 void
-yq_row_update_set_null(YqRowUpdate *changer, int column)
+yq_row_update_set_null(YqRowUpdate *update, int column)
 {
-	changer->changed->tts_isnull[changer->columns[column] - 1] = true;
+	update->changed->tts_isnull[update->columns[column] - 1] = true;
 }
 
 /* Triggers of statements of a kind fire when the first row comes. */
 static void
-begin_kind(YqRowUpdate *changer, CmdType kind)
+begin_kind(YqRowUpdate *update, CmdType kind)
 {
-	if (!changer->has_done[kind])
+	if (!update->has_done[kind])
 	{
-		changer->has_done[kind] = true;
+		update->has_done[kind] = true;
 		if (kind == CMD_UPDATE)
-			ExecBSUpdateTriggers(changer->estate, changer->result);
+			ExecBSUpdateTriggers(update->estate, update->result);
 		else if (kind == CMD_INSERT)
-			ExecBSInsertTriggers(changer->estate, changer->result);
+			ExecBSInsertTriggers(update->estate, update->result);
 		else
-			ExecBSDeleteTriggers(changer->estate, changer->result);
+			ExecBSDeleteTriggers(update->estate, update->result);
 	}
 }
 
 static void
-end_row(YqRowUpdate *changer)
+end_row(YqRowUpdate *update)
 {
-	ExecClearTuple(changer->found);
-	ResetPerTupleExprContext(changer->estate);
+	ExecClearTuple(update->found);
+	ResetPerTupleExprContext(update->estate);
 }
 
 void
-yq_row_update_write(YqRowUpdate *changer)
+yq_row_update_write(YqRowUpdate *update)
 {
-	begin_kind(changer, changer->is_found ? CMD_UPDATE : CMD_INSERT);
-	ExecStoreVirtualTuple(changer->changed);
-	if (changer->is_found)
-		ExecSimpleRelationUpdate(changer->result, changer->estate, &changer->recheck, changer->found, changer->changed);
+	begin_kind(update, update->is_found ? CMD_UPDATE : CMD_INSERT);
+	ExecStoreVirtualTuple(update->changed);
+	if (update->is_found)
+		ExecSimpleRelationUpdate(update->result, update->estate, &update->recheck, update->found, update->changed);
 	else
-		ExecSimpleRelationInsert(changer->result, changer->estate, changer->changed);
-	end_row(changer);
+		ExecSimpleRelationInsert(update->result, update->estate, update->changed);
+	end_row(update);
 }
 
 void
-yq_row_update_delete(YqRowUpdate *changer)
+yq_row_update_delete(YqRowUpdate *update)
 {
-	begin_kind(changer, CMD_DELETE);
-	ExecSimpleRelationDelete(changer->result, changer->estate, &changer->recheck, changer->found);
-	end_row(changer);
+	begin_kind(update, CMD_DELETE);
+	ExecSimpleRelationDelete(update->result, update->estate, &update->recheck, update->found);
+	end_row(update);
 }
 
 /* -- the end ------------------------------------------------------------------- */
 
 static void
-fire_statement_triggers(YqRowUpdate *changer)
+fire_statement_triggers(YqRowUpdate *update)
 {
-	if (changer->has_done[CMD_INSERT])
-		ExecASInsertTriggers(changer->estate, changer->result, NULL);
-	if (changer->has_done[CMD_UPDATE])
-		ExecASUpdateTriggers(changer->estate, changer->result, NULL);
-	if (changer->has_done[CMD_DELETE])
-		ExecASDeleteTriggers(changer->estate, changer->result, NULL);
-	PushActiveSnapshot(changer->snapshot);
-	AfterTriggerEndQuery(changer->estate);
+	if (update->has_done[CMD_INSERT])
+		ExecASInsertTriggers(update->estate, update->result, NULL);
+	if (update->has_done[CMD_UPDATE])
+		ExecASUpdateTriggers(update->estate, update->result, NULL);
+	if (update->has_done[CMD_DELETE])
+		ExecASDeleteTriggers(update->estate, update->result, NULL);
+	PushActiveSnapshot(update->snapshot);
+	AfterTriggerEndQuery(update->estate);
 	PopActiveSnapshot();
 }
 
 void
-yq_row_update_close(YqRowUpdate *changer)
+yq_row_update_close(YqRowUpdate *update)
 {
-	if (changer == NULL)
+	if (update == NULL)
 		return;
-	fire_statement_triggers(changer);
-	EvalPlanQualEnd(&changer->recheck);
-	ExecResetTupleTable(changer->estate->es_tupleTable, false);
-	ExecCloseResultRelations(changer->estate);
-	ExecCloseIndices(changer->result);
-	FreeExecutorState(changer->estate);
-	UnregisterSnapshot(changer->snapshot);
-	table_close(changer->relation, NoLock);
-	pfree(changer->columns);
-	pfree(changer);
+	fire_statement_triggers(update);
+	EvalPlanQualEnd(&update->recheck);
+	ExecResetTupleTable(update->estate->es_tupleTable, false);
+	ExecCloseResultRelations(update->estate);
+	ExecCloseIndices(update->result);
+	FreeExecutorState(update->estate);
+	UnregisterSnapshot(update->snapshot);
+	table_close(update->relation, NoLock);
+	pfree(update->columns);
+	pfree(update);
 	CommandCounterIncrement();
 }

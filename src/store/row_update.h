@@ -30,22 +30,22 @@ typedef struct YqRowUpdate YqRowUpdate;
 extern YqRowUpdate *yq_row_update_open(YqTable table, const char *primary_key, const char *const *names, int count);
 
 /* Find the row with a key, and lock it; false when there is none. */
-extern bool yq_row_update_find(YqRowUpdate *changer, const Datum *key);
+extern bool yq_row_update_find(YqRowUpdate *update, const Datum *key);
 
 /* The value of a column of the found row, which is not null. */
-extern Datum yq_row_update_value(const YqRowUpdate *changer, int column);
+extern Datum yq_row_update_value(const YqRowUpdate *update, int column);
 
 /* Set a column of the row that was found, or of one that is to be inserted. */
-extern void yq_row_update_set(YqRowUpdate *changer, int column, Datum value);
-extern void yq_row_update_set_null(YqRowUpdate *changer, int column);
+extern void yq_row_update_set(YqRowUpdate *update, int column, Datum value);
+extern void yq_row_update_set_null(YqRowUpdate *update, int column);
 
 /* Write the row that was found, or insert one with the key: columns of it that were not set are null. */
-extern void yq_row_update_write(YqRowUpdate *changer);
+extern void yq_row_update_write(YqRowUpdate *update);
 
 /* Delete the row that was found. */
-extern void yq_row_update_delete(YqRowUpdate *changer);
+extern void yq_row_update_delete(YqRowUpdate *update);
 
 /* End of the command; releases everything.  NULL: there was nothing to change. */
-extern void yq_row_update_close(YqRowUpdate *changer);
+extern void yq_row_update_close(YqRowUpdate *update);
 
 #endif							/* YQ_ROW_UPDATE_H */

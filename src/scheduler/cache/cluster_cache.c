@@ -16,7 +16,7 @@
 #include "base/settings.h"
 #include "scheduler/cache/cluster_cache.h"
 #include "scheduler/load/cluster_usage.h"
-#include "scheduler/record/change_log.h"
+#include "scheduler/record/scheduler_journal.h"
 #include "store/catalog.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"

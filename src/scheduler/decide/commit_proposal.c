@@ -141,7 +141,7 @@ change_usage(YqCluster *cluster, YqClusterApplication *application, int label, c
 static void
 detach_reservation(YqCluster *cluster, YqReservation *reservation)
 {
-	YqRequestKey *key = reservation->key;
+	YqSchedulerKey *key = reservation->key;
 	int			label = reservation->node->label;
 	int			at = 0;
 
@@ -167,14 +167,14 @@ release(YqCluster *cluster, YqReservation *reservation)
 }
 
 static void
-serve(YqRequestKey *key, YqAsk *ask)
+serve(YqSchedulerKey *key, YqResourceRequest *request)
 {
-	if (ask == NULL || ask->count == 0)
+	if (request == NULL || request->count == 0)
 		return;
-	ask->is_changed = true;
+	request->is_changed = true;
 	/* a name that nothing more is asked of is not asked for */
-	if (--ask->count == 0)
-		key->unique_asks--;
+	if (--request->count == 0)
+		key->unique_requests--;
 }
 
 static bool
@@ -185,15 +185,15 @@ is_satisfied(YqClusterApplication *application)
 
 /* One container less is asked for: where it is, and everywhere that includes it. */
 static void
-serve_asks(YqCluster *cluster, const YqProposal *proposal)
+serve_requests(YqCluster *cluster, const YqProposal *proposal)
 {
-	YqRequestKey *key = proposal->key;
+	YqSchedulerKey *key = proposal->key;
 	YqClusterApplication *application = key->application;
 
 	if (proposal->locality == YQ_NODE_LOCAL)
-		serve(key, yq_ask_of(key, proposal->node->name_number));
+		serve(key, yq_scheduler_key_request(key, proposal->node->name_number));
 	if (proposal->locality != YQ_OFF_SWITCH)
-		serve(key, yq_ask_of(key, proposal->node->rack_number));
+		serve(key, yq_scheduler_key_request(key, proposal->node->rack_number));
 	serve(key, &key->anywhere);
 	yq_cluster_touch(cluster, key);
 	yq_pending_change(cluster, application, key->label, key->anywhere.amounts, -1);
@@ -230,14 +230,14 @@ start_container(YqCluster *cluster, const YqProposal *proposal)
 	}
 	add(cluster, yq_at(cluster, application->used, node->label), proposal->amounts, 1);
 	add(cluster, node->unallocated, proposal->amounts, -1);
-	serve_asks(cluster, proposal);
+	serve_requests(cluster, proposal);
 	yq_order_put_back(cluster, application);
 }
 
 static void
 reserve(YqCluster *cluster, const YqProposal *proposal)
 {
-	YqRequestKey *key = proposal->key;
+	YqSchedulerKey *key = proposal->key;
 	YqClusterApplication *application = key->application;
 	YqReservation *reservation;
 

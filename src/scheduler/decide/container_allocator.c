@@ -12,7 +12,7 @@
 #include "scheduler/decide/fruitless_search.h"
 #include "scheduler/state/limits.h"
 
-/* What becomes of one request key on the node. */
+/* What becomes of one scheduler key on the node. */
 typedef enum KeyOutcome
 {
 	KEY_ALLOCATED,
@@ -28,7 +28,7 @@ typedef struct Attempt
 {
 	YqCluster  *cluster;
 	YqClusterApplication *application;
-	YqRequestKey *key;
+	YqSchedulerKey *key;
 	YqClusterNode *node;
 	YqSchedulingMode mode;
 	const YqLimits *limits;
@@ -54,19 +54,19 @@ skip(const Attempt *attempt, KeyOutcome outcome, YqSkip why)
 
 /* -- what is asked for ----------------------------------------------------- */
 
-YqAsk *
-yq_ask_of(const YqRequestKey *key, YqName name)
+YqResourceRequest *
+yq_scheduler_key_request(const YqSchedulerKey *key, YqName name)
 {
 	int			low = 0;
-	int			high = key->ask_count;
+	int			high = key->request_count;
 
 	while (low < high)
 	{
 		int			middle = (low + high) / 2;
 
-		if (key->asks[middle].name == name)
-			return &key->asks[middle];
-		if (key->asks[middle].name < name)
+		if (key->requests[middle].name == name)
+			return &key->requests[middle];
+		if (key->requests[middle].name < name)
 			low = middle + 1;
 		else
 			high = middle;
@@ -75,9 +75,9 @@ yq_ask_of(const YqRequestKey *key, YqName name)
 }
 
 static bool
-is_outstanding(const YqAsk *ask)
+is_outstanding(const YqResourceRequest *request)
 {
-	return ask != NULL && ask->count > 0;
+	return request != NULL && request->count > 0;
 }
 
 /* For an application master that is blacklisted which is not for it to say. */
@@ -109,7 +109,7 @@ off_switch_delay(const Attempt *attempt)
 
 	if (settings->rack_locality_additional_delay > -1)
 		return Min(nodes, (int64) settings->node_locality_delay + settings->rack_locality_additional_delay);
-	factor = (float4) Max(attempt->key->unique_asks - 1, 0) / nodes;
+	factor = (float4) Max(attempt->key->unique_requests - 1, 0) / nodes;
 	return Min((float4) nodes, attempt->key->anywhere.count * Min(factor, 1.0f));
 }
 
@@ -136,13 +136,13 @@ may_be(const Attempt *attempt, YqLocality locality)
 		if (attempt->cluster->node_count == 0)
 			return false;
 		/* who asks for no place need not wait for one */
-		return attempt->key->unique_asks == 1 || has_missed(attempt, off_switch_delay(attempt));
+		return attempt->key->unique_requests == 1 || has_missed(attempt, off_switch_delay(attempt));
 	}
-	if (!is_outstanding(yq_ask_of(attempt->key, attempt->node->rack_number)))
+	if (!is_outstanding(yq_scheduler_key_request(attempt->key, attempt->node->rack_number)))
 		return false;
 	if (locality == YQ_RACK_LOCAL)
 		return has_missed(attempt, Min(attempt->cluster->node_count, settings->node_locality_delay));
-	return is_outstanding(yq_ask_of(attempt->key, attempt->node->name_number));
+	return is_outstanding(yq_scheduler_key_request(attempt->key, attempt->node->name_number));
 }
 
 /* -- reservations ---------------------------------------------------------- */
@@ -154,7 +154,7 @@ may_be(const Attempt *attempt, YqLocality locality)
 static bool
 is_due(const Attempt *attempt, const int64 *amounts)
 {
-	const YqRequestKey *key = attempt->key;
+	const YqSchedulerKey *key = attempt->key;
 	const YqClusterQueue *leaf = attempt->application->leaf;
 	int64		starvation = 0;
 
@@ -267,12 +267,12 @@ reserve(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool 
  * stays as it is, whatever has been asked for since.
  */
 static KeyOutcome
-assign_container(const Attempt *attempt, const YqAsk *ask, YqLocality locality)
+assign_container(const Attempt *attempt, const YqResourceRequest *request, YqLocality locality)
 {
 	const YqCluster *cluster = attempt->cluster;
 	const YqCalculator *calculator = cluster->calculator;
 	const YqClusterNode *node = attempt->node;
-	const int64 *amounts = attempt->reservation != NULL ? attempt->reservation->amounts : ask->amounts;
+	const int64 *amounts = attempt->reservation != NULL ? attempt->reservation->amounts : request->amounts;
 	bool		due = is_due(attempt, amounts);
 	int64		missing[YQ_MAX_RESOURCE_TYPES];
 	const int64 *to_unreserve;
@@ -303,9 +303,9 @@ has_assigned(KeyOutcome outcome)
 static KeyOutcome
 assign_on_node(const Attempt *attempt)
 {
-	const YqAsk *asks[] = {
-		yq_ask_of(attempt->key, attempt->node->name_number),
-		yq_ask_of(attempt->key, attempt->node->rack_number),
+	const YqResourceRequest *requests[] = {
+		yq_scheduler_key_request(attempt->key, attempt->node->name_number),
+		yq_scheduler_key_request(attempt->key, attempt->node->rack_number),
 		&attempt->key->anywhere
 	};
 	bool		is_closest = true;
@@ -314,15 +314,15 @@ assign_on_node(const Attempt *attempt)
 	{
 		KeyOutcome	outcome = KEY_LOCALITY_SKIPPED;
 
-		if (!is_outstanding(asks[locality]))
+		if (!is_outstanding(requests[locality]))
 			continue;
-		if (locality != YQ_NODE_LOCAL && !asks[locality]->relaxes_locality)
+		if (locality != YQ_NODE_LOCAL && !requests[locality]->relaxes_locality)
 			return skip(attempt, KEY_PRIORITY_SKIPPED, (YqSkip) {.reason = YQ_SKIP_LOCALITY});
 		if (is_closest)
 			attempt->proposal->request_locality = locality;
 		is_closest = false;
 		if (may_be(attempt, locality))
-			outcome = assign_container(attempt, asks[locality], locality);
+			outcome = assign_container(attempt, requests[locality], locality);
 		if (has_assigned(outcome))
 			return outcome;
 		if (locality == YQ_OFF_SWITCH)
@@ -352,7 +352,7 @@ has_headroom(const Attempt *attempt, int64 *headroom)
 static bool
 is_for_default_first(const Attempt *attempt)
 {
-	YqRequestKey *key = attempt->key;
+	YqSchedulerKey *key = attempt->key;
 
 	if (key->label == 0)
 	{
@@ -366,7 +366,7 @@ is_for_default_first(const Attempt *attempt)
 static KeyOutcome
 check(const Attempt *attempt)
 {
-	const YqRequestKey *key = attempt->key;
+	const YqSchedulerKey *key = attempt->key;
 	const YqClusterSettings *settings = &attempt->cluster->settings;
 	int64		headroom[YQ_MAX_RESOURCE_TYPES];
 
@@ -471,7 +471,7 @@ yq_allocator_assign(YqCluster *cluster, YqClusterApplication *application, YqClu
 YqOutcome
 yq_allocator_fulfil(YqCluster *cluster, YqClusterNode *node, const YqLimits *limits, YqProposal *proposal)
 {
-	YqRequestKey *key = node->reservation->key;
+	YqSchedulerKey *key = node->reservation->key;
 	Attempt		attempt = {.cluster = cluster, .application = key->application, .key = key, .node = node,
 	.mode = YQ_RESPECT_EXCLUSIVITY, .limits = limits, .reservation = node->reservation, .proposal = proposal};
 

@@ -5,7 +5,7 @@
  *	  where Hadoop 3.4.1 differs from earlier ones, it is as in 3.4.1).
  *
  * Nothing is allocated here: the result is a proposal, which commit_proposal.h
- * accepts or not.  Only counters of the request keys change, as in Hadoop, for
+ * accepts or not.  Only counters of the scheduler keys change, as in Hadoop, for
  * refused proposals, too.
  *
  *-------------------------------------------------------------------------
@@ -27,7 +27,7 @@ typedef enum YqOutcome
 
 typedef struct YqProposal
 {
-	YqRequestKey *key;
+	YqSchedulerKey *key;
 	YqClusterNode *node;
 	YqSchedulingMode mode;
 	const int64 *amounts;
@@ -50,6 +50,6 @@ extern YqOutcome yq_allocator_fulfil(YqCluster *cluster, YqClusterNode *node,
 									 const YqLimits *limits, YqProposal *proposal);
 
 /* The request of a key for a node or rack, or NULL. */
-extern YqAsk *yq_ask_of(const YqRequestKey *key, YqName name);
+extern YqResourceRequest *yq_scheduler_key_request(const YqSchedulerKey *key, YqName name);
 
 #endif							/* YQ_CONTAINER_ALLOCATOR_H */

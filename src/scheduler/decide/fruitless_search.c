@@ -28,7 +28,7 @@ typedef struct YqFruitlessSearch
 	const YqClusterNode *node;	/* the search was for it */
 	int64		headroom[YQ_MAX_RESOURCE_TYPES];	/* of the leaf */
 	int64		largest[YQ_MAX_RESOURCE_TYPES]; /* the most of each type that a visited key asks for */
-	YqRequestKey **visited;		/* keys that passed all limits, as often as they did */
+	YqSchedulerKey **visited;	/* keys that passed all limits, as often as they did */
 	int			visited_count;
 	int			visited_room;
 	YqName		places[MOST_PLACES];	/* nodes and racks where the search may end otherwise */
@@ -124,7 +124,7 @@ except_place(YqFruitlessSearch *search, YqName place)
  * ends only when a reservation of the key counts opportunities.
  */
 static bool
-is_rack_that_waits(const YqCluster *cluster, const YqRequestKey *key, YqName place)
+is_rack_that_waits(const YqCluster *cluster, const YqSchedulerKey *key, YqName place)
 {
 	return !key->anywhere.relaxes_locality && key->reservation_count == 0 && cluster->nodes[place] == NULL &&
 		key->opportunities < Min(cluster->node_count, cluster->settings.node_locality_delay);
@@ -136,7 +136,7 @@ is_rack_that_waits(const YqCluster *cluster, const YqRequestKey *key, YqName pla
  * otherwise are excepted.
  */
 static bool
-repeats_visit(const YqCluster *cluster, YqFruitlessSearch *search, const YqRequestKey *key)
+repeats_visit(const YqCluster *cluster, YqFruitlessSearch *search, const YqSchedulerKey *key)
 {
 	const int64 *total = search->node->total;
 	bool		relaxes = key->anywhere.relaxes_locality;
@@ -144,29 +144,29 @@ repeats_visit(const YqCluster *cluster, YqFruitlessSearch *search, const YqReque
 	if (key->application->blacklist_count > 0 ||
 		(relaxes && yq_amounts_fit_in_by(cluster->calculator, key->anywhere.amounts, total)))
 		return false;
-	for (int i = 0; i < key->ask_count; i++)
+	for (int i = 0; i < key->request_count; i++)
 	{
-		const YqAsk *ask = &key->asks[i];
-		bool		is_larger = !yq_amounts_fit_in_by(cluster->calculator, ask->amounts, total);
+		const YqResourceRequest *request = &key->requests[i];
+		bool		is_larger = !yq_amounts_fit_in_by(cluster->calculator, request->amounts, total);
 
-		if (ask->count <= 0 || (is_larger && (ask->relaxes_locality || !relaxes)) ||
-			is_rack_that_waits(cluster, key, ask->name))
+		if (request->count <= 0 || (is_larger && (request->relaxes_locality || !relaxes)) ||
+			is_rack_that_waits(cluster, key, request->name))
 			continue;
-		if (!except_place(search, ask->name))
+		if (!except_place(search, request->name))
 			return false;
 	}
 	return true;
 }
 
 static void
-add_visit(YqCluster *cluster, YqFruitlessSearch *search, YqRequestKey *key)
+add_visit(YqCluster *cluster, YqFruitlessSearch *search, YqSchedulerKey *key)
 {
 	if (search->visited_count == search->visited_room)
 	{
 		search->visited_room = Max(16, search->visited_room * 2);
 		search->visited = search->visited == NULL ?
-			MemoryContextAllocHuge(cluster->context, search->visited_room * sizeof(YqRequestKey *)) :
-			repalloc_huge(search->visited, search->visited_room * sizeof(YqRequestKey *));
+			MemoryContextAllocHuge(cluster->context, search->visited_room * sizeof(YqSchedulerKey *)) :
+			repalloc_huge(search->visited, search->visited_room * sizeof(YqSchedulerKey *));
 	}
 	search->visited[search->visited_count++] = key;
 	for (int i = 0; i < cluster->calculator->types; i++)
@@ -174,7 +174,7 @@ add_visit(YqCluster *cluster, YqFruitlessSearch *search, YqRequestKey *key)
 }
 
 void
-yq_fruitless_search_visit(YqCluster *cluster, YqRequestKey *key)
+yq_fruitless_search_visit(YqCluster *cluster, YqSchedulerKey *key)
 {
 	YqFruitlessSearch *search = key->application->leaf->fruitless_search;
 
@@ -205,7 +205,7 @@ yq_fruitless_search_count(YqClusterQueue *leaf)
 		return;
 	for (int i = 0; i < search->visited_count; i++)
 	{
-		YqRequestKey *key = search->visited[i];
+		YqSchedulerKey *key = search->visited[i];
 
 		if (key->anywhere.relaxes_locality)
 			key->opportunities += search->repetitions;

@@ -4,7 +4,7 @@
  *	  The last search of a leaf queue that found nothing, so that the leaf is not
  *	  searched again for a node where it would find nothing either.
  *
- * A search repeats when it met only limits, and request keys that ask for more than
+ * A search repeats when it met only limits, and scheduler keys that ask for more than
  * the whole node or for other nodes and racks.  It takes the same course on each node
  * of the partition that is not larger and that no key names, until something is
  * committed in the leaf.  The leaf may be left less headroom meanwhile, if what the
@@ -31,7 +31,7 @@ extern void yq_fruitless_search_begin(YqCluster *cluster, YqClusterQueue *leaf, 
 									  const YqLimits *limits);
 
 /* The search has come to a key that passed all limits. */
-extern void yq_fruitless_search_visit(YqCluster *cluster, YqRequestKey *key);
+extern void yq_fruitless_search_visit(YqCluster *cluster, YqSchedulerKey *key);
 
 /* The search is over; one that assigned something is forgotten at its commit. */
 extern void yq_fruitless_search_end(YqClusterQueue *leaf, YqOutcome outcome);

@@ -53,7 +53,7 @@ enum
 };
 
 static void
-set_counters(const YqLoaderRow *row, YqRequestKey *key, int first)
+set_counters(const YqLoaderRow *row, YqSchedulerKey *key, int first)
 {
 	key->opportunities = DatumGetInt64(yq_loader_value(row, first));
 	key->missed_non_partitioned = DatumGetInt64(yq_loader_value(row, first + 1));
@@ -65,12 +65,12 @@ set_counters(const YqLoaderRow *row, YqRequestKey *key, int first)
 static void
 request_am_container(const YqLoaderRow *row, YqClusterApplication *application)
 {
-	YqRequestKey *key = yq_cluster_add_key(row->loader->cluster, application, MASTER_PRIORITY,
-										   MASTER_REQUEST_ID, yq_loader_label(row, APPLICATION_LABEL));
+	YqSchedulerKey *key = yq_cluster_add_key(row->loader->cluster, application, MASTER_PRIORITY,
+											 MASTER_REQUEST_ID, yq_loader_label(row, APPLICATION_LABEL));
 
 	set_counters(row, key, APPLICATION_OPPORTUNITIES);
-	(void) yq_cluster_add_ask(row->loader->cluster, key, YQ_ANYWHERE, 1,
-							  yq_loader_amounts(row, APPLICATION_AM_RESOURCE), true);
+	(void) yq_cluster_add_request(row->loader->cluster, key, YQ_ANYWHERE, 1,
+								  yq_loader_amounts(row, APPLICATION_AM_RESOURCE), true);
 }
 
 static YqLoadedApplication *
@@ -179,7 +179,7 @@ yq_loader_application(const YqClusterLoader *loader, const char *id)
 /* -- requests -------------------------------------------------------------- */
 
 static bool
-is_key_of(const YqRequestKey *key, int32 priority, int64 allocation_request_id, const char *container_to_update)
+is_key_of(const YqSchedulerKey *key, int32 priority, int64 allocation_request_id, const char *container_to_update)
 {
 	if (key->priority != priority || key->allocation_request_id != allocation_request_id)
 		return false;
@@ -192,13 +192,13 @@ is_key_of(const YqRequestKey *key, int32 priority, int64 allocation_request_id, 
  * Rows come application by application, and key by key: it is the last one, one of those that
  * were there before the first row of the application came, or none.
  */
-static YqRequestKey *
+static YqSchedulerKey *
 find_key(YqClusterLoader *loader, YqClusterApplication *application, int32 priority, int64 allocation_request_id,
 		 const char *container_to_update)
 {
 	if (application->key_count > 0)
 	{
-		YqRequestKey *last = application->keys[application->key_count - 1];
+		YqSchedulerKey *last = application->keys[application->key_count - 1];
 
 		if (is_key_of(last, priority, allocation_request_id, container_to_update))
 			return last;
@@ -224,12 +224,12 @@ make_update(const YqLoaderRow *row, const char *container_id)
 	return update;
 }
 
-static YqRequestKey *
+static YqSchedulerKey *
 get_key(const YqLoaderRow *row, YqClusterApplication *application, const char *container_to_update, int first_counter)
 {
 	int32		priority = DatumGetInt32(yq_loader_value(row, 2));
 	int64		allocation_request_id = DatumGetInt64(yq_loader_value(row, 3));
-	YqRequestKey *key = find_key(row->loader, application, priority, allocation_request_id, container_to_update);
+	YqSchedulerKey *key = find_key(row->loader, application, priority, allocation_request_id, container_to_update);
 
 	if (key == NULL)
 	{
@@ -248,17 +248,19 @@ read_request(const YqLoaderRow *row)
 	YqClusterApplication *application = yq_loader_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
 	char	   *name = TextDatumGetCString(yq_loader_value(row, 4));
 	bool		is_anywhere = strcmp(name, "*") == 0;
-	YqRequestKey *key;
-	YqAsk	   *ask;
+	YqSchedulerKey *key;
+	YqResourceRequest *request;
 
 	if (application == NULL)
 		return;
 	key = get_key(row, application, NULL, 9);
 	if (is_anywhere)
 		key->label = yq_loader_label(row, 8);
-	ask = yq_cluster_add_ask(loader->cluster, key, is_anywhere ? YQ_ANYWHERE : yq_cluster_name(loader->cluster, name),
-							 DatumGetInt32(yq_loader_value(row, 5)), yq_loader_amounts(row, 6), DatumGetBool(yq_loader_value(row, 7)));
-	ask->source = yq_loader_text(row, 4);
+	request = yq_cluster_add_request(loader->cluster, key,
+									 is_anywhere ? YQ_ANYWHERE : yq_cluster_name(loader->cluster, name),
+									 DatumGetInt32(yq_loader_value(row, 5)), yq_loader_amounts(row, 6),
+									 DatumGetBool(yq_loader_value(row, 7)));
+	request->source = yq_loader_text(row, 4);
 }
 
 #define LOOK_UP_REQUESTS(condition) \
@@ -285,14 +287,16 @@ read_requests(YqClusterLoader *loader, Datum *ids)
 
 /* Request one container of the missing amount on the node of the running container. */
 static void
-ask_for_update(const YqLoaderRow *row, YqRequestKey *key, const int64 *amounts)
+request_update(const YqLoaderRow *row, YqSchedulerKey *key, const int64 *amounts)
 {
 	YqCluster  *cluster = row->loader->cluster;
 
-	(void) yq_cluster_add_ask(cluster, key, yq_cluster_name(cluster, yq_loader_text(row, 6)), 1, amounts, false);
+	(void) yq_cluster_add_request(cluster, key, yq_cluster_name(cluster, yq_loader_text(row, 6)), 1,
+								  amounts, false);
 	if (!yq_loader_is_null(row, 7))
-		(void) yq_cluster_add_ask(cluster, key, yq_cluster_name(cluster, yq_loader_text(row, 7)), 1, amounts, false);
-	(void) yq_cluster_add_ask(cluster, key, YQ_ANYWHERE, 1, amounts, false);
+		(void) yq_cluster_add_request(cluster, key, yq_cluster_name(cluster, yq_loader_text(row, 7)), 1,
+									  amounts, false);
+	(void) yq_cluster_add_request(cluster, key, YQ_ANYWHERE, 1, amounts, false);
 }
 
 static int64 *
@@ -311,7 +315,7 @@ read_update(const YqLoaderRow *row)
 	int64	   *present = yq_loader_amounts(row, 10);
 	int64	   *afterwards;
 	YqContainerUpdate *update;
-	YqRequestKey *key;
+	YqSchedulerKey *key;
 
 	if (application == NULL)
 		return;
@@ -325,7 +329,7 @@ read_update(const YqLoaderRow *row)
 		yq_amounts_add(loader->cluster->calculator, afterwards, missing);
 	key->update = update;
 	set_counters(row, key, 11);
-	ask_for_update(row, key, missing);
+	request_update(row, key, missing);
 }
 
 #define LOOK_UP_UPDATES(condition) \
@@ -475,15 +479,15 @@ forget_sources(const YqClusterApplication *application)
 
 	for (int i = 0; i < application->key_count; i++)
 	{
-		const YqRequestKey *key = application->keys[i];
+		const YqSchedulerKey *key = application->keys[i];
 
 		forget_update(key->update);
 		if (key->anywhere.source != NULL)
 			pfree(key->anywhere.source);
-		for (int j = 0; j < key->ask_count; j++)
+		for (int j = 0; j < key->request_count; j++)
 		{
-			if (key->asks[j].source != NULL)
-				pfree(key->asks[j].source);
+			if (key->requests[j].source != NULL)
+				pfree(key->requests[j].source);
 		}
 	}
 	if (source->project != NULL)
@@ -540,39 +544,39 @@ yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids)
 
 /* The row has been deleted with the last container that it asked for. */
 static bool
-is_served(const YqAsk *ask)
+is_served(const YqResourceRequest *request)
 {
-	return ask->is_changed && ask->count <= 0;
+	return request->is_changed && request->count <= 0;
 }
 
 static void
-forget_ask(const YqAsk *ask)
+forget_request(const YqResourceRequest *request)
 {
-	if (ask->amounts != NULL)
-		pfree(unconstify(int64 *, ask->amounts));
-	if (ask->source != NULL)
-		pfree(ask->source);
+	if (request->amounts != NULL)
+		pfree(unconstify(int64 *, request->amounts));
+	if (request->source != NULL)
+		pfree(request->source);
 }
 
 static void
-settle_asks(YqRequestKey *key)
+settle_requests(YqSchedulerKey *key)
 {
 	int			count = 0;
 
-	for (int i = 0; i < key->ask_count; i++)
+	for (int i = 0; i < key->request_count; i++)
 	{
-		if (is_served(&key->asks[i]))
-			forget_ask(&key->asks[i]);
+		if (is_served(&key->requests[i]))
+			forget_request(&key->requests[i]);
 		else
-			key->asks[count++] = key->asks[i];
+			key->requests[count++] = key->requests[i];
 	}
-	key->ask_count = count;
+	key->request_count = count;
 	for (int i = 0; i < count; i++)
-		key->asks[i].is_changed = false;
+		key->requests[i].is_changed = false;
 	if (is_served(&key->anywhere))
 	{
-		forget_ask(&key->anywhere);
-		key->anywhere = (YqAsk) {.name = YQ_ANYWHERE,.relaxes_locality = true};
+		forget_request(&key->anywhere);
+		key->anywhere = (YqResourceRequest) {.name = YQ_ANYWHERE,.relaxes_locality = true};
 		key->label = 0;
 	}
 	key->anywhere.is_changed = false;
@@ -583,9 +587,9 @@ yq_cluster_settle_application(YqLoadedCluster *loaded, YqClusterApplication *app
 {
 	for (int i = 0; i < application->key_count; i++)
 	{
-		YqRequestKey *key = application->keys[i];
+		YqSchedulerKey *key = application->keys[i];
 
-		settle_asks(key);
+		settle_requests(key);
 		key->is_changed = false;
 		key->written = (YqRequestCounters) {key->opportunities, key->missed_non_partitioned, key->re_reservations};
 	}

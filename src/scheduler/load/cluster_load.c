@@ -5,7 +5,7 @@
  *
  * Usage is read with one snapshot, because folding moves rows from one table to
  * another.  The rest is read afterwards, statement by statement.  Concurrent
- * changes are logged (change_log.h), and read again if the cluster is kept.
+ * changes are logged (scheduler_journal.h), and read again if the cluster is kept.
  *
  *-------------------------------------------------------------------------
  */

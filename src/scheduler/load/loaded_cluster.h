@@ -15,18 +15,18 @@
 #include "nodes/pg_list.h"
 #include "scheduler/state/cluster.h"
 
-/* An application of the cluster, as its source.  That of an ask is its name. */
+/* An application of the cluster, as its source.  That of a request is its name. */
 typedef struct YqLoadedApplication
 {
 	const char *project;		/* the payer */
 	int			attempt;		/* number of its application master */
 	int64		next_container; /* as application_attempt has it */
 	bool		is_gone;		/* it ended or moved while the cycle decided */
-	bool		is_decided;		/* there are decisions for it; see apply.c */
+	bool		is_decided;		/* there are decisions for it; see record_decisions.c */
 	const YqDecision *master;	/* that starts its application master; likewise */
 	int64		read_below;	/* containers of the attempt with smaller numbers have been read: see user_containers.h */
 	bool		holds_elsewhere;	/* containers that are counted in another leaf, or for another user */
-	int			place;			/* among those that the cycle has touched, by id; see decision.c */
+	int			place;			/* among those that the cycle has touched, by id; see record_containers.c */
 	int64	   *renumbered;		/* numbers instead of those from next_container on; see container_number.c */
 } YqLoadedApplication;
 

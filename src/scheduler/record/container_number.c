@@ -13,7 +13,7 @@
 #include "base/varlena.h"
 #include "miscadmin.h"
 #include "scheduler/record/container_number.h"
-#include "scheduler/record/decision.h"
+#include "scheduler/record/record_containers.h"
 #include "store/catalog.h"
 #include "store/index_scan.h"
 #include "utils/builtins.h"
@@ -22,8 +22,8 @@
 /* Where names of containers are known. */
 typedef struct Names
 {
-	YqIndexScan   *finders[3];		/* running before finished: a container that ends meanwhile is in either */
-	int			finder_count;
+	YqIndexScan   *scans[3];		/* running before finished: a container that ends meanwhile is in either */
+	int			scan_count;
 	MemoryContext contexts[2];	/* of the name at hand and the one before */
 	text	   *last;			/* NULL: none yet */
 	int			turn;
@@ -32,12 +32,12 @@ typedef struct Names
 static Names
 open_names(void)
 {
-	Names		names = {.finder_count = 0};
+	Names		names = {.scan_count = 0};
 
-	names.finders[names.finder_count++] = yq_index_scan_open(YQ_CONTAINER, "container_pkey");
-	names.finders[names.finder_count++] = yq_index_scan_open(YQ_CHARGE, "charge_container_id_idx");
+	names.scans[names.scan_count++] = yq_index_scan_open(YQ_CONTAINER, "container_pkey");
+	names.scans[names.scan_count++] = yq_index_scan_open(YQ_CHARGE, "charge_container_id_idx");
 	if (!yq_table_has_no_pages(YQ_EVENT_REJECT))
-		names.finders[names.finder_count++] = yq_index_scan_open(YQ_EVENT_REJECT, "event_reject_waiting_idx");
+		names.scans[names.scan_count++] = yq_index_scan_open(YQ_EVENT_REJECT, "event_reject_waiting_idx");
 	for (int i = 0; i < (int) lengthof(names.contexts); i++)
 		names.contexts[i] = AllocSetContextCreate(CurrentMemoryContext, "yquota container name", ALLOCSET_SMALL_SIZES);
 	return names;
@@ -46,8 +46,8 @@ open_names(void)
 static void
 close_names(Names *names)
 {
-	for (int i = 0; i < names->finder_count; i++)
-		yq_index_scan_close(names->finders[i]);
+	for (int i = 0; i < names->scan_count; i++)
+		yq_index_scan_close(names->scans[i]);
 	for (int i = 0; i < (int) lengthof(names->contexts); i++)
 		MemoryContextDelete(names->contexts[i]);
 }
@@ -74,11 +74,11 @@ is_known_number(Names *names, const YqClusterApplication *application, int64 num
 	bool		goes_on = names->last != NULL && yq_varlena_compare(names->last, name) < 0;
 
 	names->last = name;
-	for (int i = 0; i < names->finder_count; i++)
+	for (int i = 0; i < names->scan_count; i++)
 	{
 		if (!goes_on)
-			yq_index_scan_restart(names->finders[i]);
-		if (yq_index_scan_advance(names->finders[i], name) != NULL)
+			yq_index_scan_restart(names->scans[i]);
+		if (yq_index_scan_advance(names->scans[i], name) != NULL)
 			return true;
 	}
 	return false;

@@ -9,7 +9,7 @@
 
 #include "executor/spi.h"
 #include "queues/hierarchy.h"
-#include "scheduler/record/decision.h"
+#include "scheduler/record/record_containers.h"
 #include "scheduler/record/update_event.h"
 #include "store/catalog.h"
 #include "store/saved_plan.h"
@@ -105,7 +105,7 @@ yq_update_event_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *upd
 
 /* Write the counters of a key that continues to wait. */
 static void
-write_update_counters(const YqRequestKey *key)
+write_update_counters(const YqSchedulerKey *key)
 {
 	static YqSavedPlan count = {
 		.command = "UPDATE yquota.container_update AS u "

@@ -15,7 +15,7 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "queues/hierarchy.h"
-#include "scheduler/record/change_log.h"
+#include "scheduler/record/scheduler_journal.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "scheduler/request/container_request.h"
 #include "store/saved_plan.h"
@@ -43,36 +43,36 @@ find_active_application(const YqHierarchy *hierarchy, const char *application_id
 	return application;
 }
 
-YqAsker
-yq_asker_lock(const char *application_id)
+YqRequester
+yq_requester_lock(const char *application_id)
 {
-	YqAsker		asker;
+	YqRequester requester;
 
 	PreventCommandIfReadOnly("changes of requests");
 	yq_scheduler_lock(ShareLock);
 	yq_queue_lock_configuration(RowExclusiveLock);
-	asker.hierarchy = yq_hierarchy_in_force();
-	asker.application = find_active_application(asker.hierarchy, application_id);
+	requester.hierarchy = yq_hierarchy_in_force();
+	requester.application = find_active_application(requester.hierarchy, application_id);
 	for (;;)
 	{
-		const char *locked = asker.application->queue;
+		const char *locked = requester.application->queue;
 		YqQueueLocks locks = {NIL};
 
 		CHECK_FOR_INTERRUPTS();
 		yq_queue_locks_add(&locks, YQ_LOCK_LEAF, locked);
 		yq_queue_locks_take(&locks);
-		asker.application = find_active_application(asker.hierarchy, application_id);
-		if (strcmp(asker.application->queue, locked) == 0)
+		requester.application = find_active_application(requester.hierarchy, application_id);
+		if (strcmp(requester.application->queue, locked) == 0)
 			break;
 		yq_queue_locks_release(&locks);
 	}
-	asker.queue = yq_hierarchy_find(asker.hierarchy, asker.application->queue);
-	if (asker.queue == NULL)
+	requester.queue = yq_hierarchy_find(requester.hierarchy, requester.application->queue);
+	if (requester.queue == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("queue \"%s\" of application \"%s\" does not exist any more",
-						asker.application->queue, application_id)));
-	return asker;
+						requester.application->queue, application_id)));
+	return requester;
 }
 
 /* One that runs in the cluster asks for nothing before it has got its own container. */
@@ -114,7 +114,7 @@ check_name(const char *name)
 }
 
 static void
-check_container_request(const YqAsker *asker, const YqContainerRequest *request)
+check_container_request(const YqRequester *requester, const YqContainerRequest *request)
 {
 	check_name(request->resource_name);
 	if (request->count < 0)
@@ -122,7 +122,7 @@ check_container_request(const YqAsker *asker, const YqContainerRequest *request)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("count of containers must not be negative"),
 				 errdetail("Application \"%s\" asked for %d containers.",
-						   asker->application->application_id, request->count)));
+						   requester->application->application_id, request->count)));
 	if (!request->is_guaranteed)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -133,7 +133,7 @@ check_container_request(const YqAsker *asker, const YqContainerRequest *request)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("Invalid resource request, queue=%s specified node label expression in a resource request has resource name = %s",
-						asker->queue->path, request->resource_name)));
+						requester->queue->path, request->resource_name)));
 }
 
 static void
@@ -145,21 +145,21 @@ report_refusal(const YqVerdict *verdict)
 }
 
 static Datum
-normalized_allocation(const YqAsker *asker, const YqContainerRequest *request)
+normalized_allocation(const YqRequester *requester, const YqContainerRequest *request)
 {
-	int64	   *amounts = yq_hierarchy_amounts(asker->hierarchy);
-	int64	   *maximum = yq_request_maximum(asker->hierarchy, asker->queue);
+	int64	   *amounts = yq_hierarchy_amounts(requester->hierarchy);
+	int64	   *maximum = yq_request_maximum(requester->hierarchy, requester->queue);
 	YqVerdict	verdict = {.decided_by = NULL};
 
-	if (!yq_request_read(asker->hierarchy, asker->queue, request->allocation, amounts, &verdict) ||
-		!yq_request_check(asker->hierarchy, asker->queue, amounts, maximum, &verdict))
+	if (!yq_request_read(requester->hierarchy, requester->queue, request->allocation, amounts, &verdict) ||
+		!yq_request_check(requester->hierarchy, requester->queue, amounts, maximum, &verdict))
 		report_refusal(&verdict);
-	yq_request_normalize(asker->hierarchy, amounts, maximum);
-	return yq_hierarchy_resource(asker->hierarchy, amounts);
+	yq_request_normalize(requester->hierarchy, amounts, maximum);
+	return yq_hierarchy_resource(requester->hierarchy, amounts);
 }
 
 static void
-write_request(const YqAsker *asker, const YqContainerRequest *request)
+write_request(const YqRequester *requester, const YqContainerRequest *request)
 {
 	static YqSavedPlan upsert = {
 		.command = "INSERT INTO yquota.resource_request AS r "
@@ -170,21 +170,21 @@ write_request(const YqAsker *asker, const YqContainerRequest *request)
 		"relax_locality = excluded.relax_locality, label = excluded.label",
 		.types = {"text", "int4", "int8", "text", "int4", "yquota.resource", "bool", "text"}
 	};
-	const char *requested = request->label != NULL ? request->label : asker->application->node_label_expression;
+	const char *requested = request->label != NULL ? request->label : requester->application->node_label_expression;
 	const char *label = NULL;
 	YqVerdict	verdict = {.decided_by = NULL};
 	Datum		values[8];
 	char		nulls[] = "        ";
 
 	if (is_anywhere(request) &&
-		!yq_request_label(asker->hierarchy, asker->queue, requested, &label, &verdict))
+		!yq_request_label(requester->hierarchy, requester->queue, requested, &label, &verdict))
 		report_refusal(&verdict);
-	values[0] = CStringGetTextDatum(asker->application->application_id);
+	values[0] = CStringGetTextDatum(requester->application->application_id);
 	values[1] = Int32GetDatum(request->priority);
 	values[2] = Int64GetDatum(request->allocation_request_id);
 	values[3] = CStringGetTextDatum(request->resource_name);
 	values[4] = Int32GetDatum(request->count);
-	values[5] = normalized_allocation(asker, request);
+	values[5] = normalized_allocation(requester, request);
 	values[6] = BoolGetDatum(request->relaxes_locality);
 	values[7] = label == NULL ? (Datum) 0 : CStringGetTextDatum(label);
 	nulls[7] = label == NULL ? 'n' : ' ';
@@ -209,7 +209,7 @@ drop_void_requests(const char *application_id)
 }
 
 int64
-yq_asker_note_demand(const char *application_id)
+yq_requester_note_demand(const char *application_id)
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT COALESCE(pg_catalog.sum(r.count), 0), "
@@ -235,23 +235,23 @@ yq_asker_note_demand(const char *application_id)
 int64
 yq_container_request(const char *application_id, const YqContainerRequest *requests, int count)
 {
-	YqAsker		asker = yq_asker_lock(application_id);
+	YqRequester requester = yq_requester_lock(application_id);
 	bool		ends_some = false;
 
 	check_master(application_id);
-	yq_change_log_begin_own();
+	yq_scheduler_journal_begin_own();
 	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		check_container_request(&asker, &requests[i]);
-		write_request(&asker, &requests[i]);
+		check_container_request(&requester, &requests[i]);
+		write_request(&requester, &requests[i]);
 		ends_some = ends_some || (is_anywhere(&requests[i]) && requests[i].count == 0);
 	}
 	if (ends_some)
 		drop_void_requests(application_id);
-	yq_change_log_end_own();
-	yq_change_log_applications(list_make1(unconstify(char *, application_id)));
-	return yq_asker_note_demand(application_id);
+	yq_scheduler_journal_end_own();
+	yq_scheduler_journal_applications(list_make1(unconstify(char *, application_id)));
+	return yq_requester_note_demand(application_id);
 }
 
 /* -- where not -------------------------------------------------------------- */
@@ -269,10 +269,10 @@ yq_blacklist_update(const char *application_id, const char **additions, int addi
 		.command = "DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1 AND b.resource_name = $2",
 		.types = {"text", "text"}
 	};
-	YqAsker		asker = yq_asker_lock(application_id);
-	Datum		values[2] = {CStringGetTextDatum(asker.application->application_id)};
+	YqRequester requester = yq_requester_lock(application_id);
+	Datum		values[2] = {CStringGetTextDatum(requester.application->application_id)};
 
-	yq_change_log_begin_own();
+	yq_scheduler_journal_begin_own();
 	for (int i = 0; i < addition_count; i++)
 	{
 		check_name(additions[i]);
@@ -288,8 +288,8 @@ yq_blacklist_update(const char *application_id, const char **additions, int addi
 		values[1] = CStringGetTextDatum(removals[i]);
 		(void) yq_saved_plan_execute(&take_off, values, NULL);
 	}
-	yq_change_log_end_own();
-	yq_change_log_applications(list_make1(unconstify(char *, application_id)));
+	yq_scheduler_journal_end_own();
+	yq_scheduler_journal_applications(list_make1(unconstify(char *, application_id)));
 }
 
 /* -- attempts -------------------------------------------------------------- */

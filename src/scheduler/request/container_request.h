@@ -43,21 +43,21 @@ typedef struct YqContainerRequest
 extern int64 yq_container_request(const char *application_id, const YqContainerRequest *requests, int count);
 
 /* The requesting application, with its leaf. */
-typedef struct YqAsker
+typedef struct YqRequester
 {
 	const YqHierarchy *hierarchy;
 	const YqApplication *application;
 	const YqQueue *queue;
-} YqAsker;
+} YqRequester;
 
 /* Lock the application as it stands: it neither ends nor moves meanwhile, and no cycle decides. */
-extern YqAsker yq_asker_lock(const char *application_id);
+extern YqRequester yq_requester_lock(const char *application_id);
 
 /*
  * Have its user count as active if it waits for anything, new containers or more for
  * running ones.  Returns how many new ones.  Called under that lock, or that of cycles.
  */
-extern int64 yq_asker_note_demand(const char *application_id);
+extern int64 yq_requester_note_demand(const char *application_id);
 
 /* Have it get no containers on some nodes and racks, and again on others. */
 extern void yq_blacklist_update(const char *application_id, const char **additions, int addition_count,

@@ -14,7 +14,7 @@
 #include "miscadmin.h"
 #include "queues/hierarchy.h"
 #include "queues/text.h"
-#include "scheduler/record/change_log.h"
+#include "scheduler/record/scheduler_journal.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "scheduler/record/update_event.h"
 #include "scheduler/request/container_request.h"
@@ -57,7 +57,7 @@ typedef struct Running
 } Running;
 
 static Running
-look_up(const YqAsker *asker, const char *container_id)
+look_up(const YqRequester *requester, const char *container_id)
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT c.node, COALESCE(c.label, ''), c.allocation, c.execution_type = 'GUARANTEED', COALESCE(v.version, 0), "
@@ -70,7 +70,9 @@ look_up(const YqAsker *asker, const char *container_id)
 	};
 	MemoryContext caller = CurrentMemoryContext;
 	Running		running = {.version = -1};
-	Datum		values[] = {CStringGetTextDatum(container_id), CStringGetTextDatum(asker->application->application_id)};
+	Datum		values[] = {
+		CStringGetTextDatum(container_id), CStringGetTextDatum(requester->application->application_id)
+	};
 	Datum		found[6];
 	bool		nulls[6];
 
@@ -84,7 +86,7 @@ look_up(const YqAsker *asker, const char *container_id)
 		running.node = nulls[0] ? NULL : TextDatumGetCString(found[0]);
 		running.label = TextDatumGetCString(found[1]);
 		running.allocation = PointerGetDatum(PG_DETOAST_DATUM_COPY(found[2]));
-		running.amounts = yq_hierarchy_read_amounts(asker->hierarchy, running.allocation);
+		running.amounts = yq_hierarchy_read_amounts(requester->hierarchy, running.allocation);
 		running.is_guaranteed = DatumGetBool(found[3]);
 		running.version = DatumGetInt32(found[4]);
 		running.is_pending = !nulls[5];
@@ -100,7 +102,7 @@ look_up(const YqAsker *asker, const char *container_id)
  * taken once more.
  */
 static void
-lock_containers(const YqAsker *asker, const YqUpdateRequest *requests, int count)
+lock_containers(const YqRequester *requester, const YqUpdateRequest *requests, int count)
 {
 	static YqSavedPlan lock = {
 		.command = "SELECT FROM yquota.container AS c WHERE c.container_id = ANY ($1) AND c.application_id = $2 "
@@ -112,7 +114,7 @@ lock_containers(const YqAsker *asker, const YqUpdateRequest *requests, int count
 		.types = {"_text", "text"}
 	};
 	const char **ids = palloc(sizeof(char *) * Max(count, 1));
-	Datum		values[2] = {0, CStringGetTextDatum(asker->application->application_id)};
+	Datum		values[2] = {0, CStringGetTextDatum(requester->application->application_id)};
 	uint64		locked;
 
 	for (int i = 0; i < count; i++)
@@ -199,23 +201,23 @@ action_of_size(const YqHierarchy *hierarchy, const int64 *asked, const int64 *ta
 }
 
 static YqUpdateRefusal
-plan_size(const YqAsker *asker, UpdatePlan *plan)
+plan_size(const YqRequester *requester, UpdatePlan *plan)
 {
-	int64	   *asked = yq_hierarchy_amounts(asker->hierarchy);
-	int64	   *amounts = yq_hierarchy_amounts(asker->hierarchy);
-	int64	   *maximum = yq_request_maximum(asker->hierarchy, asker->queue);
+	int64	   *asked = yq_hierarchy_amounts(requester->hierarchy);
+	int64	   *amounts = yq_hierarchy_amounts(requester->hierarchy);
+	int64	   *maximum = yq_request_maximum(requester->hierarchy, requester->queue);
 	YqVerdict	verdict = {.decided_by = NULL};
 
-	if (!yq_request_read(asker->hierarchy, asker->queue, plan->request->allocation, amounts, &verdict))
+	if (!yq_request_read(requester->hierarchy, requester->queue, plan->request->allocation, amounts, &verdict))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg_internal("%s", verdict.reason)));
 	if (!is_in_range(amounts, maximum))
 		return YQ_UPDATE_OUTSIDE_RANGE;
-	memcpy(asked, amounts, sizeof(int64) * asker->hierarchy->calculator.types);
-	yq_request_normalize(asker->hierarchy, amounts, maximum);
+	memcpy(asked, amounts, sizeof(int64) * requester->hierarchy->calculator.types);
+	yq_request_normalize(requester->hierarchy, amounts, maximum);
 	plan->target = amounts;
-	plan->outcome->action = action_of_size(asker->hierarchy, asked, amounts, plan->running.amounts);
+	plan->outcome->action = action_of_size(requester->hierarchy, asked, amounts, plan->running.amounts);
 	if (plan->outcome->action == YQ_UPDATE_INCREASE && !plan->running.is_guaranteed)
 		return YQ_UPDATE_OPPORTUNISTIC;
 	return YQ_UPDATE_ACCEPTED;
@@ -235,11 +237,11 @@ plan_type(UpdatePlan *plan)
 
 /* The checks of RMServerUtils.validateAndSplitUpdateResourceRequests(), in its order. */
 static YqUpdateRefusal
-make_update_plan(const YqAsker *asker, UpdatePlan *plans, int number)
+make_update_plan(const YqRequester *requester, UpdatePlan *plans, int number)
 {
 	UpdatePlan *plan = &plans[number];
 
-	plan->running = look_up(asker, plan->request->container_id);
+	plan->running = look_up(requester, plan->request->container_id);
 	/* without a node there is no place where it could get more */
 	if (!plan->running.is_found || plan->running.node == NULL)
 		return YQ_UPDATE_INVALID_CONTAINER;
@@ -252,7 +254,7 @@ make_update_plan(const YqAsker *asker, UpdatePlan *plans, int number)
 			strcmp(plans[i].request->container_id, plan->request->container_id) == 0)
 			return YQ_UPDATE_OUTSTANDING;
 	}
-	return plan->request->allocation != NULL ? plan_size(asker, plan) : plan_type(plan);
+	return plan->request->allocation != NULL ? plan_size(requester, plan) : plan_type(plan);
 }
 
 /* -- doing it ---------------------------------------------------------------- */
@@ -306,12 +308,12 @@ forget_decisions(const UpdatePlan *plans, int count)
 
 /* The partition that its container was asked for, as far as the queue may ask for it. */
 static const char *
-update_label(const YqAsker *asker, const Running *running)
+update_label(const YqRequester *requester, const Running *running)
 {
 	const char *label = NULL;
 	YqVerdict	verdict = {.decided_by = NULL};
 
-	if (!yq_request_label(asker->hierarchy, asker->queue, running->label, &label, &verdict))
+	if (!yq_request_label(requester->hierarchy, requester->queue, running->label, &label, &verdict))
 		return "";
 	return label;
 }
@@ -321,7 +323,7 @@ update_label(const YqAsker *asker, const Running *running)
  * that was made for it is given up.
  */
 static void
-make_pending(const YqAsker *asker, const UpdatePlan *plan, const char *update_type, const int64 *missing)
+make_pending(const YqRequester *requester, const UpdatePlan *plan, const char *update_type, const int64 *missing)
 {
 	static YqSavedPlan upsert = {
 		.command = "WITH void AS (DELETE FROM yquota.reserved_container AS r "
@@ -334,11 +336,11 @@ make_pending(const YqAsker *asker, const UpdatePlan *plan, const char *update_ty
 	};
 	Datum		values[] = {
 		CStringGetTextDatum(plan->request->container_id),
-		CStringGetTextDatum(asker->application->application_id),
+		CStringGetTextDatum(requester->application->application_id),
 		CStringGetTextDatum(update_type),
 		CStringGetTextDatum(plan->running.node),
-		CStringGetTextDatum(update_label(asker, &plan->running)),
-		yq_hierarchy_resource(asker->hierarchy, missing),
+		CStringGetTextDatum(update_label(requester, &plan->running)),
+		yq_hierarchy_resource(requester->hierarchy, missing),
 		Int32GetDatum(plan->request->priority),
 		Int64GetDatum(plan->request->allocation_request_id)
 	};
@@ -347,28 +349,29 @@ make_pending(const YqAsker *asker, const UpdatePlan *plan, const char *update_ty
 }
 
 static void
-increase(const YqAsker *asker, const UpdatePlan *plan)
+increase(const YqRequester *requester, const UpdatePlan *plan)
 {
-	int64	   *missing = yq_hierarchy_amounts(asker->hierarchy);
+	int64	   *missing = yq_hierarchy_amounts(requester->hierarchy);
 
-	for (int i = 0; i < asker->hierarchy->calculator.types; i++)
+	for (int i = 0; i < requester->hierarchy->calculator.types; i++)
 		missing[i] = Max(plan->target[i], plan->running.amounts[i]) - plan->running.amounts[i];
-	make_pending(asker, plan, "INCREASE_RESOURCE", missing);
+	make_pending(requester, plan, "INCREASE_RESOURCE", missing);
 }
 
 static void
-decrease(const YqAsker *asker, const UpdatePlan *plan)
+decrease(const YqRequester *requester, const UpdatePlan *plan)
 {
-	int64	   *remaining = yq_hierarchy_amounts(asker->hierarchy);
+	int64	   *remaining = yq_hierarchy_amounts(requester->hierarchy);
 
-	for (int i = 0; i < asker->hierarchy->calculator.types; i++)
+	for (int i = 0; i < requester->hierarchy->calculator.types; i++)
 		remaining[i] = Min(plan->target[i], plan->running.amounts[i]);
-	yq_update_event_write(plan->request->container_id, yq_hierarchy_resource(asker->hierarchy, remaining), NULL, false);
-	use_up_number(asker->application->application_id);
+	yq_update_event_write(plan->request->container_id, yq_hierarchy_resource(requester->hierarchy, remaining),
+						  NULL, false);
+	use_up_number(requester->application->application_id);
 }
 
 static void
-do_plan(const YqAsker *asker, const UpdatePlan *plan)
+do_plan(const YqRequester *requester, const UpdatePlan *plan)
 {
 	switch (plan->outcome->action)
 	{
@@ -377,25 +380,25 @@ do_plan(const YqAsker *asker, const UpdatePlan *plan)
 				cancel_pending(plan->request->container_id);
 			break;
 		case YQ_UPDATE_PROMOTE:
-			make_pending(asker, plan, "PROMOTE_EXECUTION_TYPE", plan->running.amounts);
+			make_pending(requester, plan, "PROMOTE_EXECUTION_TYPE", plan->running.amounts);
 			break;
 		case YQ_UPDATE_INCREASE:
-			increase(asker, plan);
+			increase(requester, plan);
 			break;
 		case YQ_UPDATE_DEMOTE:
 			yq_update_event_write(plan->request->container_id, PointerGetDatum(NULL), "OPPORTUNISTIC", false);
-			use_up_number(asker->application->application_id);
+			use_up_number(requester->application->application_id);
 			break;
 		case YQ_UPDATE_DECREASE:
-			decrease(asker, plan);
+			decrease(requester, plan);
 			break;
 	}
 }
 
 static void
-set_outcome(const YqAsker *asker, const UpdatePlan *plan)
+set_outcome(const YqRequester *requester, const UpdatePlan *plan)
 {
-	const Running after = look_up(asker, plan->request->container_id);
+	const Running after = look_up(requester, plan->request->container_id);
 
 	plan->outcome->version = after.version;
 	plan->outcome->allocation = after.allocation;
@@ -404,37 +407,37 @@ set_outcome(const YqAsker *asker, const UpdatePlan *plan)
 YqUpdateOutcome *
 yq_containers_update(const char *application_id, const YqUpdateRequest *requests, int count)
 {
-	YqAsker		asker = yq_asker_lock(application_id);
+	YqRequester requester = yq_requester_lock(application_id);
 	UpdatePlan *plans = palloc0(sizeof(UpdatePlan) * Max(count, 1));
 	YqUpdateOutcome *outcomes = palloc0(sizeof(YqUpdateOutcome) * Max(count, 1));
 
 	for (int i = 0; i < count; i++)
 		check_update_request(&requests[i]);
 	yq_scheduler_lock_events();
-	lock_containers(&asker, requests, count);
+	lock_containers(&requester, requests, count);
 	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		plans[i].request = &requests[i];
 		plans[i].outcome = &outcomes[i];
-		outcomes[i].refusal = make_update_plan(&asker, plans, i);
+		outcomes[i].refusal = make_update_plan(&requester, plans, i);
 	}
-	yq_change_log_begin_own();
+	yq_scheduler_journal_begin_own();
 	/* promotions, increases, demotions, decreases: as AbstractYarnScheduler does */
 	for (YqUpdateAction action = YQ_UPDATE_NOTHING; action <= YQ_UPDATE_DECREASE; action++)
 	{
 		for (int i = 0; i < count; i++)
 		{
 			if (outcomes[i].refusal == YQ_UPDATE_ACCEPTED && outcomes[i].action == action)
-				do_plan(&asker, &plans[i]);
+				do_plan(&requester, &plans[i]);
 		}
 	}
 	forget_decisions(plans, count);
-	yq_change_log_end_own();
-	yq_change_log_applications(list_make1(unconstify(char *, application_id)));
+	yq_scheduler_journal_end_own();
+	yq_scheduler_journal_applications(list_make1(unconstify(char *, application_id)));
 	for (int i = 0; i < count; i++)
-		set_outcome(&asker, &plans[i]);
-	yq_asker_note_demand(application_id);
+		set_outcome(&requester, &plans[i]);
+	yq_requester_note_demand(application_id);
 	return outcomes;
 }
 
@@ -477,9 +480,9 @@ yq_container_updates_tidy(const YqHierarchy *hierarchy)
 		return;
 	yq_scheduler_lock_leaves(hierarchy);
 	/* every cycle reads these applications again */
-	yq_change_log_begin_own();
+	yq_scheduler_journal_begin_own();
 	ids = drop_void();
 	foreach(cell, ids)
-		yq_asker_note_demand(lfirst(cell));
-	yq_change_log_end_own();
+		yq_requester_note_demand(lfirst(cell));
+	yq_scheduler_journal_end_own();
 }

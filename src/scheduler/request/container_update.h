@@ -6,7 +6,7 @@
  *
  * A decrease and a demotion to OPPORTUNISTIC happen at once.  An increase and a
  * promotion to GUARANTEED wait in yquota.container_update for an allocation
- * cycle.  There each is a request key of its own, for one container of the
+ * cycle.  There each is a scheduler key of its own, for one container of the
  * missing amount, on the container's node only.  Each becomes a
  * CONTAINER_UPDATE event in container_event, and raises the version of the
  * container by one when it takes effect.

@@ -12,7 +12,7 @@
 #include "admission/access.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
-#include "scheduler/record/change_log.h"
+#include "scheduler/record/scheduler_journal.h"
 #include "scheduler/request/container_request.h"
 #include "store/catalog.h"
 #include "store/saved_plan.h"
@@ -135,9 +135,9 @@ yq_sql_forget_application(PG_FUNCTION_ARGS)
 	values[0] = heap_getattr(trigger->tg_trigtuple, yq_column(trigger->tg_relation, "application_id"),
 							 RelationGetDescr(trigger->tg_relation), &isnull);
 	/* that the application itself has changed is noted by another trigger */
-	yq_change_log_begin_own();
+	yq_scheduler_journal_begin_own();
 	(void) yq_saved_plan_execute(&drop, values, NULL);
 	yq_application_begin_attempt(TextDatumGetCString(values[0]));
-	yq_change_log_end_own();
+	yq_scheduler_journal_end_own();
 	PG_RETURN_POINTER(NULL);
 }

@@ -271,11 +271,11 @@ yq_cluster_add_application(YqCluster *cluster, YqClusterUser *user, const char *
 	return application;
 }
 
-YqRequestKey *
+YqSchedulerKey *
 yq_cluster_add_key(YqCluster *cluster, YqClusterApplication *application, int32 priority,
 				   int64 allocation_request_id, int label)
 {
-	YqRequestKey *key = make(cluster, sizeof(YqRequestKey));
+	YqSchedulerKey *key = make(cluster, sizeof(YqSchedulerKey));
 
 	key->application = application;
 	key->priority = priority;
@@ -289,29 +289,29 @@ yq_cluster_add_key(YqCluster *cluster, YqClusterApplication *application, int32 
 	return key;
 }
 
-YqAsk *
-yq_cluster_add_ask(YqCluster *cluster, YqRequestKey *key, YqName name, int64 count,
-				   const int64 *amounts, bool relaxes_locality)
+YqResourceRequest *
+yq_cluster_add_request(YqCluster *cluster, YqSchedulerKey *key, YqName name, int64 count,
+					   const int64 *amounts, bool relaxes_locality)
 {
-	YqAsk	   *ask = &key->anywhere;
+	YqResourceRequest *request = &key->anywhere;
 
 	if (name != YQ_ANYWHERE)
 	{
-		MAKE_ROOM(cluster, key->asks, key->ask_count, key->ask_room);
-		ask = &key->asks[key->ask_count++];
+		MAKE_ROOM(cluster, key->requests, key->request_count, key->request_room);
+		request = &key->requests[key->request_count++];
 	}
-	memset(ask, 0, sizeof(YqAsk));
-	ask->name = name;
-	ask->count = count;
-	ask->amounts = copy_cluster_amounts(cluster, amounts);
-	ask->relaxes_locality = relaxes_locality;
-	key->unique_asks++;
-	return ask;
+	memset(request, 0, sizeof(YqResourceRequest));
+	request->name = name;
+	request->count = count;
+	request->amounts = copy_cluster_amounts(cluster, amounts);
+	request->relaxes_locality = relaxes_locality;
+	key->unique_requests++;
+	return request;
 }
 
 /* Of one key they are in the order of their nodes' names. */
 static void
-insert_reservation(const YqCluster *cluster, YqRequestKey *key, YqReservation *reservation)
+insert_reservation(const YqCluster *cluster, YqSchedulerKey *key, YqReservation *reservation)
 {
 	int			at = key->reservation_count;
 
@@ -323,7 +323,7 @@ insert_reservation(const YqCluster *cluster, YqRequestKey *key, YqReservation *r
 }
 
 YqReservation *
-yq_cluster_make_reservation(YqCluster *cluster, YqRequestKey *key, YqClusterNode *node,
+yq_cluster_make_reservation(YqCluster *cluster, YqSchedulerKey *key, YqClusterNode *node,
 							int64 container, const int64 *amounts)
 {
 	YqReservation *reservation = make(cluster, sizeof(YqReservation));
@@ -344,7 +344,7 @@ yq_cluster_make_reservation(YqCluster *cluster, YqRequestKey *key, YqClusterNode
 }
 
 YqReservation *
-yq_cluster_add_reservation(YqCluster *cluster, YqRequestKey *key, YqClusterNode *node,
+yq_cluster_add_reservation(YqCluster *cluster, YqSchedulerKey *key, YqClusterNode *node,
 						   int64 container, const int64 *amounts)
 {
 	yq_cluster_add_usage(cluster, key->application->leaf, key->application->user, node->label, amounts);
@@ -380,9 +380,9 @@ compare_interned_names(const void *a, const void *b)
 }
 
 static int
-compare_asks(const void *a, const void *b)
+compare_requests(const void *a, const void *b)
 {
-	return compare_interned_names(&((const YqAsk *) a)->name, &((const YqAsk *) b)->name);
+	return compare_interned_names(&((const YqResourceRequest *) a)->name, &((const YqResourceRequest *) b)->name);
 }
 
 static int
@@ -411,8 +411,8 @@ compare_updates(const YqContainerUpdate *left, const YqContainerUpdate *right)
 static int
 compare_keys(const void *a, const void *b)
 {
-	const YqRequestKey *left = *(YqRequestKey *const *) a;
-	const YqRequestKey *right = *(YqRequestKey *const *) b;
+	const YqSchedulerKey *left = *(YqSchedulerKey *const *) a;
+	const YqSchedulerKey *right = *(YqSchedulerKey *const *) b;
 
 	if ((left->update != NULL) != (right->update != NULL))
 		return left->update != NULL ? 1 : -1;
@@ -434,22 +434,22 @@ void
 yq_cluster_sort_keys(YqClusterApplication *application)
 {
 	if (application->key_count > 0)
-		qsort(application->keys, application->key_count, sizeof(YqRequestKey *), compare_keys);
+		qsort(application->keys, application->key_count, sizeof(YqSchedulerKey *), compare_keys);
 	yq_cluster_look_for_wanted_keys(application);
 }
 
-YqRequestKey *
+YqSchedulerKey *
 yq_cluster_find_key(const YqClusterApplication *application, int sorted_count, int32 priority,
 					int64 allocation_request_id, const char *container_to_update)
 {
 	YqContainerUpdate update = {.container_id = container_to_update};
-	YqRequestKey wanted = {
+	YqSchedulerKey wanted = {
 		.priority = priority,.allocation_request_id = allocation_request_id,
 		.update = container_to_update == NULL ? NULL : &update
 	};
-	const YqRequestKey *key = &wanted;
-	YqRequestKey **found = sorted_count == 0 ? NULL :
-		bsearch(&key, application->keys, sorted_count, sizeof(YqRequestKey *), compare_keys);
+	const YqSchedulerKey *key = &wanted;
+	YqSchedulerKey **found = sorted_count == 0 ? NULL :
+		bsearch(&key, application->keys, sorted_count, sizeof(YqSchedulerKey *), compare_keys);
 
 	return found == NULL ? NULL : *found;
 }
@@ -480,12 +480,12 @@ yq_cluster_wanted_key(YqClusterApplication *application, int from)
 }
 
 static void
-prepare_key(YqCluster *cluster, YqRequestKey *key)
+prepare_key(YqCluster *cluster, YqSchedulerKey *key)
 {
 	YqClusterApplication *application = key->application;
 
-	if (key->ask_count > 0)
-		qsort(key->asks, key->ask_count, sizeof(YqAsk), compare_asks);
+	if (key->request_count > 0)
+		qsort(key->requests, key->request_count, sizeof(YqResourceRequest), compare_requests);
 	if (key->anywhere.count <= 0)
 		return;
 	application->is_demanding = true;
@@ -573,7 +573,7 @@ remove_reservation(YqCluster *cluster, YqReservation *reservation)
 void
 yq_cluster_remove_reservation(YqCluster *cluster, YqReservation *reservation)
 {
-	YqRequestKey *key = reservation->key;
+	YqSchedulerKey *key = reservation->key;
 	YqClusterApplication *application = key->application;
 	int			at = 0;
 
@@ -595,14 +595,14 @@ free_if_any(const void *pointer)
 }
 
 static void
-remove_key(YqCluster *cluster, YqRequestKey *key)
+remove_key(YqCluster *cluster, YqSchedulerKey *key)
 {
 	for (int i = 0; i < key->reservation_count; i++)
 		remove_reservation(cluster, key->reservations[i]);
-	for (int i = 0; i < key->ask_count; i++)
-		free_if_any(key->asks[i].amounts);
+	for (int i = 0; i < key->request_count; i++)
+		free_if_any(key->requests[i].amounts);
 	free_if_any(key->anywhere.amounts);
-	free_if_any(key->asks);
+	free_if_any(key->requests);
 	free_if_any(key->reservations);
 	pfree(key);
 }
@@ -614,9 +614,9 @@ yq_cluster_drop_empty_keys(YqClusterApplication *application)
 
 	for (int i = 0; i < application->key_count; i++)
 	{
-		YqRequestKey *key = application->keys[i];
+		YqSchedulerKey *key = application->keys[i];
 
-		if (key->anywhere.amounts == NULL && key->ask_count == 0 && key->reservation_count == 0)
+		if (key->anywhere.amounts == NULL && key->request_count == 0 && key->reservation_count == 0)
 			remove_key(NULL, key);
 		else
 			application->keys[count++] = key;
@@ -700,7 +700,7 @@ yq_cluster_order_leaf(YqCluster *cluster, YqClusterQueue *leaf)
 /* -- cycles ----------------------------------------------------------------- */
 
 void
-yq_cluster_touch(YqCluster *cluster, YqRequestKey *key)
+yq_cluster_touch(YqCluster *cluster, YqSchedulerKey *key)
 {
 	YqClusterApplication *application = key->application;
 

@@ -5,7 +5,7 @@
  *	  users, applications with their requests, reservations (cs-semantics 12.1).
  *
  * The loader makes a cluster from a computed hierarchy, sets the settings, and
- * adds nodes, users, applications, request keys, asks and reservations.  Then
+ * adds nodes, users, applications, scheduler keys, requests and reservations.  Then
  * yq_cluster_prepare() computes the sums.  A cycle (assign_containers.h)
  * changes the state as it decides, and appends decisions, which record/ writes
  * down.  Nothing here reads or writes a table.
@@ -164,7 +164,7 @@ typedef struct YqClusterQueue
 } YqClusterQueue;
 
 /* A request for one node, for one rack, or anywhere. */
-typedef struct YqAsk
+typedef struct YqResourceRequest
 {
 	YqName		name;			/* of a node or rack, or YQ_ANYWHERE */
 	int64		count;			/* containers */
@@ -172,7 +172,7 @@ typedef struct YqAsk
 	bool		relaxes_locality;	/* may be served by a wider request */
 	bool		is_changed;		/* count differs from the loaded one */
 	void	   *source;			/* the loader's */
-} YqAsk;
+} YqResourceRequest;
 
 /* A running container that is to have more, or to become GUARANTEED (cs-semantics 9). */
 typedef struct YqContainerUpdate
@@ -183,7 +183,7 @@ typedef struct YqContainerUpdate
 	const int64 *allocation;	/* of the container afterwards; NULL: it is not wanted any more */
 } YqContainerUpdate;
 
-/* Counters of the requests with one priority and id: see YqRequestKey. */
+/* Counters of the requests with one priority and id: see YqSchedulerKey. */
 typedef struct YqRequestCounters
 {
 	int64		opportunities;
@@ -196,18 +196,18 @@ typedef struct YqRequestCounters
  * or an update of one of its containers, which is a request for the missing
  * amount on its node.
  */
-typedef struct YqRequestKey
+typedef struct YqSchedulerKey
 {
 	struct YqClusterApplication *application;
 	const YqContainerUpdate *update;	/* NULL: asks for new containers */
 	int32		priority;		/* the smaller number comes first */
 	int64		allocation_request_id;
 	int			label;			/* label of the request anywhere; -1 when the label no longer exists */
-	YqAsk		anywhere;		/* count 0: no container is wanted any more */
-	YqAsk	   *asks;			/* of nodes and racks, by name once prepared */
-	int			ask_count;
-	int			ask_room;
-	int64		unique_asks;	/* names asked for, anywhere included */
+	YqResourceRequest anywhere;	/* count 0: no container is wanted any more */
+	YqResourceRequest *requests;	/* of nodes and racks, by name once prepared */
+	int			request_count;
+	int			request_room;
+	int64		unique_requests;	/* names asked for, anywhere included */
 	int64		opportunities;	/* scheduling opportunities */
 	int64		missed_non_partitioned; /* of them, such as are not for the default partition */
 	int64		re_reservations;
@@ -216,13 +216,13 @@ typedef struct YqRequestKey
 	struct YqReservation **reservations;	/* by name of the node */
 	int			reservation_count;
 	int			reservation_room;
-	bool		is_changed;		/* a counter or an ask differs from the loaded one */
+	bool		is_changed;		/* a counter or a request differs from the loaded one */
 	void	   *source;			/* the loader's */
-} YqRequestKey;
+} YqSchedulerKey;
 
 typedef struct YqReservation
 {
-	YqRequestKey *key;
+	YqSchedulerKey *key;
 	YqClusterNode *node;
 	int64		container;		/* number of the container in its application */
 	const int64 *amounts;
@@ -243,7 +243,7 @@ typedef struct YqClusterApplication
 	int64	   *reserved;		/* per label */
 	int			reservation_count;	/* of all its keys */
 	int64	   *pending;		/* per label: count times amounts of the requests anywhere */
-	YqRequestKey **keys;		/* in order, once prepared */
+	YqSchedulerKey **keys;		/* in order, once prepared */
 	int			key_count;
 	int			key_room;
 	bool		is_demanding;	/* something is outstanding */
@@ -267,7 +267,7 @@ typedef enum YqDecisionKind
 typedef struct YqDecision
 {
 	YqDecisionKind kind;
-	YqRequestKey *key;
+	YqSchedulerKey *key;
 	YqClusterNode *node;		/* where the container, or reservation, is */
 	int64		container;		/* its number in its application */
 	const int64 *amounts;
@@ -305,7 +305,7 @@ typedef struct YqSkip
 	YqClusterNode *node;
 	YqClusterQueue *queue;		/* NULL: the node alone is the reason */
 	YqClusterApplication *application;	/* NULL: the queue is the reason */
-	YqRequestKey *key;			/* NULL: not one of them */
+	YqSchedulerKey *key;		/* NULL: not one of them */
 	const int64 *required;		/* the requested amounts; NULL for none */
 	const int64 *used;			/* usage that counts against the limit; NULL for none */
 	const int64 *limit;			/* the limit; NULL for none */
@@ -382,16 +382,16 @@ extern YqClusterUser *yq_cluster_add_user(YqCluster *cluster, YqClusterQueue *le
 extern YqClusterApplication *yq_cluster_add_application(YqCluster *cluster, YqClusterUser *user,
 														const char *application_id, int32 priority);
 
-/* Add a request key; its counters are 0, and nothing is asked for yet. */
-extern YqRequestKey *yq_cluster_add_key(YqCluster *cluster, YqClusterApplication *application,
-										int32 priority, int64 allocation_request_id, int label);
+/* Add a scheduler key; its counters are 0, and nothing is asked for yet. */
+extern YqSchedulerKey *yq_cluster_add_key(YqCluster *cluster, YqClusterApplication *application,
+										  int32 priority, int64 allocation_request_id, int label);
 
 /* Put the keys of an application in their order, which preparing it does, too. */
 extern void yq_cluster_sort_keys(YqClusterApplication *application);
 
 /* The key among the first ones, which are in order; NULL when it is not there.  NULL for no update. */
-extern YqRequestKey *yq_cluster_find_key(const YqClusterApplication *application, int sorted_count, int32 priority,
-										 int64 allocation_request_id, const char *container_to_update);
+extern YqSchedulerKey *yq_cluster_find_key(const YqClusterApplication *application, int sorted_count, int32 priority,
+										   int64 allocation_request_id, const char *container_to_update);
 
 /*
  * The position of the first key at or after "from" with an open count; the
@@ -406,19 +406,19 @@ extern void yq_cluster_look_for_wanted_keys(YqClusterApplication *application);
  * of count 0 still counts among the names asked for, as it does in Hadoop.  The
  * result is good until the next one is added.
  */
-extern YqAsk *yq_cluster_add_ask(YqCluster *cluster, YqRequestKey *key, YqName name, int64 count,
-								 const int64 *amounts, bool relaxes_locality);
+extern YqResourceRequest *yq_cluster_add_request(YqCluster *cluster, YqSchedulerKey *key, YqName name, int64 count,
+												 const int64 *amounts, bool relaxes_locality);
 
 /*
  * Add a reservation of a node that has none.  It counts for its application, user
  * and queues; yq_cluster_add_usage() is not told of it.
  */
-extern YqReservation *yq_cluster_add_reservation(YqCluster *cluster, YqRequestKey *key,
+extern YqReservation *yq_cluster_add_reservation(YqCluster *cluster, YqSchedulerKey *key,
 												 YqClusterNode *node, int64 container,
 												 const int64 *amounts);
 
 /* Make a reservation in a cycle, which updates the usage of user and queues itself. */
-extern YqReservation *yq_cluster_make_reservation(YqCluster *cluster, YqRequestKey *key,
+extern YqReservation *yq_cluster_make_reservation(YqCluster *cluster, YqSchedulerKey *key,
 												  YqClusterNode *node, int64 container,
 												  const int64 *amounts);
 
@@ -446,7 +446,7 @@ extern void yq_cluster_prepare(YqCluster *cluster);
  * Afterwards a cluster may follow its tables.  yq_cluster_remove_application()
  * takes an application out: its requests and reservations no longer count, its
  * containers still do.  It is freed, but not the memory that the caller gave
- * for it.  Keys without asks and reservations can be dropped alone.  To add
+ * for it.  Keys without requests and reservations can be dropped alone.  To add
  * one: as before, and then prepare it.  When all is done, everything else that
  * follows is put in order for the queues (YqClusterQueue) whose applications,
  * users or usage have changed; inside of leaves not before they are looked at.
@@ -460,7 +460,7 @@ extern void yq_cluster_prepare_again(YqCluster *cluster, const List *queues);
 extern void yq_cluster_order_leaf(YqCluster *cluster, YqClusterQueue *leaf);
 
 /* Note that a key differs from the loaded one. */
-extern void yq_cluster_touch(YqCluster *cluster, YqRequestKey *key);
+extern void yq_cluster_touch(YqCluster *cluster, YqSchedulerKey *key);
 
 /* Put those that were touched in the order of their ids. */
 extern void yq_cluster_sort_touched(YqCluster *cluster);

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * decision.c
+ * record_containers.c
  *	  Recording decisions of an allocation cycle: events and rows of
  *	  yquota.decision.
  *
@@ -14,7 +14,7 @@
 #include "commands/sequence.h"
 #include "miscadmin.h"
 #include "queues/hierarchy.h"
-#include "scheduler/record/decision.h"
+#include "scheduler/record/record_containers.h"
 #include "store/bulk_insert.h"
 #include "store/clock.h"
 #include "utils/builtins.h"
@@ -237,7 +237,7 @@ in_order(const YqLoadedCluster *loaded)
 static void
 fill_start(Rows *rows, const YqDecision *decision)
 {
-	const YqRequestKey *key = decision->key;
+	const YqSchedulerKey *key = decision->key;
 	const YqClusterApplication *application = key->application;
 
 	set_value(rows, EVENT_CONTAINER_ID, PointerGetDatum(yq_decision_container_id(decision)));
@@ -339,7 +339,7 @@ keep_decisions(const YqCluster *cluster, const Place *places)
 }
 
 void
-yq_decisions_write(const YqLoadedCluster *loaded)
+yq_record_containers(const YqLoadedCluster *loaded)
 {
 	Place	   *places;
 

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
- * decision.h
+ * record_containers.h
  *	  Recording decisions of an allocation cycle: events and rows of
  *	  yquota.decision.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_DECISION_H
-#define YQ_DECISION_H
+#ifndef YQ_RECORD_CONTAINERS_H
+#define YQ_RECORD_CONTAINERS_H
 
 #include "scheduler/load/loaded_cluster.h"
 
@@ -33,6 +33,6 @@ extern text *yq_decision_container_id(const YqDecision *decision);
  * they were made.  Called under the scheduler's lock, so no other transaction
  * takes numbers.
  */
-extern void yq_decisions_write(const YqLoadedCluster *loaded);
+extern void yq_record_containers(const YqLoadedCluster *loaded);
 
-#endif							/* YQ_DECISION_H */
+#endif							/* YQ_RECORD_CONTAINERS_H */

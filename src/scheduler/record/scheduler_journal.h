@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * change_log.h
+ * scheduler_journal.h
  *	  Changes that sessions with a cached cluster must read again.
  *
  * A transaction that changes scheduler data of an application appends a row to
@@ -12,8 +12,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_CHANGE_LOG_H
-#define YQ_CHANGE_LOG_H
+#ifndef YQ_SCHEDULER_JOURNAL_H
+#define YQ_SCHEDULER_JOURNAL_H
 
 #include "nodes/pg_list.h"
 
@@ -22,16 +22,16 @@
 #define YQ_CHANGE_EVERYTHING 'e'
 
 /* Note applications, by their ids (char *). */
-extern void yq_change_log_applications(const List *ids);
+extern void yq_scheduler_journal_applications(const List *ids);
 
 /* Note that nothing that was read holds any more. */
-extern void yq_change_log_everything(void);
+extern void yq_scheduler_journal_everything(void);
 
 /*
  * Between the two, statements of this session on the scheduler's tables need not be
  * noted: the caller does it.  After an error they have to be again.
  */
-extern void yq_change_log_begin_own(void);
-extern void yq_change_log_end_own(void);
+extern void yq_scheduler_journal_begin_own(void);
+extern void yq_scheduler_journal_end_own(void);
 
-#endif							/* YQ_CHANGE_LOG_H */
+#endif							/* YQ_SCHEDULER_JOURNAL_H */

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * apply.h
+ * record_decisions.h
  *	  Recording the decisions of an allocation cycle.
  *
  * Containers start by events in container_event, so that the books and the
@@ -9,8 +9,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_APPLY_H
-#define YQ_APPLY_H
+#ifndef YQ_RECORD_DECISIONS_H
+#define YQ_RECORD_DECISIONS_H
 
 #include "scheduler/load/loaded_cluster.h"
 
@@ -18,6 +18,6 @@
  * Write down decisions, requests, counters and reservations.  Decisions for an
  * application that has ended or moved meanwhile are dropped.
  */
-extern void yq_decisions_apply(YqLoadedCluster *loaded);
+extern void yq_record_decisions(YqLoadedCluster *loaded);
 
-#endif							/* YQ_APPLY_H */
+#endif							/* YQ_RECORD_DECISIONS_H */

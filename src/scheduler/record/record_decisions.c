@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
- * apply.c
+ * record_decisions.c
  *	  Recording the decisions of an allocation cycle.
  *
- * Containers and decisions are written by decision.c.  All else are a few rows
+ * Containers and decisions are written by record_containers.c.  All else are a few rows
  * of a few tables, each changed by its key.  Every other transaction that
  * changes them holds the scheduler's lock, too, or the lock of their leaf.
  *
@@ -14,9 +14,9 @@
 #include "admission/queue_lock.h"
 #include "miscadmin.h"
 #include "queues/hierarchy.h"
-#include "scheduler/record/apply.h"
 #include "scheduler/record/container_number.h"
-#include "scheduler/record/decision.h"
+#include "scheduler/record/record_containers.h"
+#include "scheduler/record/record_decisions.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "scheduler/record/update_event.h"
 #include "store/catalog.h"
@@ -47,7 +47,7 @@ has_shared_nodes(const YqCluster *cluster)
  * only.
  */
 static bool
-counters_differ(const YqCluster *cluster, const YqRequestKey *key)
+counters_differ(const YqCluster *cluster, const YqSchedulerKey *key)
 {
 	return key->opportunities != key->written.opportunities ||
 		key->re_reservations != key->written.re_reservations ||
@@ -62,7 +62,7 @@ is_touched(const YqCluster *cluster, const YqClusterApplication *application)
 		return true;
 	for (int i = 0; i < application->key_count; i++)
 	{
-		const YqRequestKey *key = application->keys[i];
+		const YqSchedulerKey *key = application->keys[i];
 
 		if (key->is_changed && (key->update != NULL || counters_differ(cluster, key)))
 			return true;
@@ -175,11 +175,11 @@ is_present(const Presence *presence, const YqClusterApplication *application)
 static List *
 find_present(const List *applications)
 {
-	YqIndexScan   *finder = yq_index_scan_open(YQ_APPLICATION, "application_pkey");
+	YqIndexScan   *scan = yq_index_scan_open(YQ_APPLICATION, "application_pkey");
 	Presence	presence = {
-		.applications = finder,
-		.state = yq_column(yq_index_scan_relation(finder), "state"),
-		.queue = yq_column(yq_index_scan_relation(finder), "queue"),
+		.applications = scan,
+		.state = yq_column(yq_index_scan_relation(scan), "state"),
+		.queue = yq_column(yq_index_scan_relation(scan), "queue"),
 		.active = yq_enum_oid("application_state", "ACTIVE")
 	};
 	List	   *present = NIL;
@@ -194,7 +194,7 @@ find_present(const List *applications)
 		if (!yq_loaded(application)->is_gone)
 			present = lappend(present, application);
 	}
-	yq_index_scan_close(finder);
+	yq_index_scan_close(scan);
 	return present;
 }
 
@@ -228,16 +228,16 @@ typedef struct Rows
 	const char *primary_key;
 	const char *const *columns;
 	int			count;
-	YqRowUpdate  *changer;
+	YqRowUpdate  *update;
 } Rows;
 
 static bool
 find(Rows *rows, const Datum *key)
 {
 	CHECK_FOR_INTERRUPTS();
-	if (rows->changer == NULL)
-		rows->changer = yq_row_update_open(rows->table, rows->primary_key, rows->columns, rows->count);
-	return yq_row_update_find(rows->changer, key);
+	if (rows->update == NULL)
+		rows->update = yq_row_update_open(rows->table, rows->primary_key, rows->columns, rows->count);
+	return yq_row_update_find(rows->update, key);
 }
 
 /* -- reservations ------------------------------------------------------------------ */
@@ -266,33 +266,33 @@ drop_reservations(const YqCluster *cluster)
 			continue;
 		node = CStringGetTextDatum(reservation->node->name);
 		if (find(&rows, &node))
-			yq_row_update_delete(rows.changer);
+			yq_row_update_delete(rows.update);
 	}
-	yq_row_update_close(rows.changer);
+	yq_row_update_close(rows.update);
 }
 
 static void
 write_reservation(Rows *rows, const YqCluster *cluster, const YqReservation *reservation)
 {
-	const YqRequestKey *key = reservation->key;
+	const YqSchedulerKey *key = reservation->key;
 	const YqClusterNode *node = reservation->node;
 	Datum		name = CStringGetTextDatum(node->name);
-	YqRowUpdate  *changer;
+	YqRowUpdate  *update;
 
 	(void) find(rows, &name);
-	changer = rows->changer;
-	yq_row_update_set(changer, 1, CStringGetTextDatum(key->application->application_id));
-	yq_row_update_set(changer, 2, PointerGetDatum(yq_loaded_container_id(key->application, reservation->container)));
-	yq_row_update_set(changer, 3, CStringGetTextDatum(cluster->hierarchy->labels[node->label]));
+	update = rows->update;
+	yq_row_update_set(update, 1, CStringGetTextDatum(key->application->application_id));
+	yq_row_update_set(update, 2, PointerGetDatum(yq_loaded_container_id(key->application, reservation->container)));
+	yq_row_update_set(update, 3, CStringGetTextDatum(cluster->hierarchy->labels[node->label]));
 	if (key->update == NULL)
-		yq_row_update_set_null(changer, 4);
+		yq_row_update_set_null(update, 4);
 	else
-		yq_row_update_set(changer, 4, CStringGetTextDatum(key->update->container_id));
-	yq_row_update_set(changer, 5, Int32GetDatum(key->priority));
-	yq_row_update_set(changer, 6, Int64GetDatum(key->allocation_request_id));
-	yq_row_update_set(changer, 7, yq_hierarchy_resource(cluster->hierarchy, reservation->amounts));
-	yq_row_update_set(changer, 8, TimestampTzGetDatum(yq_clock_now()));
-	yq_row_update_write(changer);
+		yq_row_update_set(update, 4, CStringGetTextDatum(key->update->container_id));
+	yq_row_update_set(update, 5, Int32GetDatum(key->priority));
+	yq_row_update_set(update, 6, Int64GetDatum(key->allocation_request_id));
+	yq_row_update_set(update, 7, yq_hierarchy_resource(cluster->hierarchy, reservation->amounts));
+	yq_row_update_set(update, 8, TimestampTzGetDatum(yq_clock_now()));
+	yq_row_update_write(update);
 }
 
 /* One of an application that is not ACTIVE any more is replaced. */
@@ -308,7 +308,7 @@ write_reservations(const YqCluster *cluster)
 		if (decision->kind == YQ_RESERVED && decision->node->reservation == decision->reservation)
 			write_reservation(&rows, cluster, decision->reservation);
 	}
-	yq_row_update_close(rows.changer);
+	yq_row_update_close(rows.update);
 }
 
 /* -- requests --------------------------------------------------------------------- */
@@ -327,37 +327,37 @@ typedef struct RequestRows
 
 /* A request that has been served has no row. */
 static void
-write_ask(RequestRows *rows, const YqRequestKey *key, const YqAsk *ask)
+write_resource_request(RequestRows *rows, const YqSchedulerKey *key, const YqResourceRequest *request)
 {
 	Datum		row_key[4] = {rows->application_id, Int32GetDatum(key->priority), Int64GetDatum(key->allocation_request_id)};
-	YqRowUpdate  *changer;
+	YqRowUpdate  *update;
 
-	if (!ask->is_changed || ask->source == NULL)
+	if (!request->is_changed || request->source == NULL)
 		return;
-	row_key[3] = CStringGetTextDatum(ask->source);
+	row_key[3] = CStringGetTextDatum(request->source);
 	if (!find(&rows->requests, row_key))
 		return;
-	changer = rows->requests.changer;
-	yq_row_update_set(changer, 4, Int32GetDatum(ask->count));
-	if (ask->count > 0)
-		yq_row_update_write(changer);
+	update = rows->requests.update;
+	yq_row_update_set(update, 4, Int32GetDatum(request->count));
+	if (request->count > 0)
+		yq_row_update_write(update);
 	else
-		yq_row_update_delete(changer);
+		yq_row_update_delete(update);
 }
 
 static void
-write_request_counters(RequestRows *rows, YqRequestKey *key)
+write_request_counters(RequestRows *rows, YqSchedulerKey *key)
 {
 	const Datum row_key[] = {rows->application_id, Int32GetDatum(key->priority), Int64GetDatum(key->allocation_request_id)};
-	YqRowUpdate  *changer;
+	YqRowUpdate  *update;
 
 	(void) find(&rows->counters, row_key);
-	changer = rows->counters.changer;
+	update = rows->counters.update;
 	key->written = (YqRequestCounters) {key->opportunities, key->missed_non_partitioned, key->re_reservations};
-	yq_row_update_set(changer, 3, Int64GetDatum(key->opportunities));
-	yq_row_update_set(changer, 4, Int64GetDatum(key->missed_non_partitioned));
-	yq_row_update_set(changer, 5, Int64GetDatum(key->re_reservations));
-	yq_row_update_write(changer);
+	yq_row_update_set(update, 3, Int64GetDatum(key->opportunities));
+	yq_row_update_set(update, 4, Int64GetDatum(key->missed_non_partitioned));
+	yq_row_update_set(update, 5, Int64GetDatum(key->re_reservations));
+	yq_row_update_write(update);
 }
 
 /*
@@ -381,19 +381,19 @@ write_requests(const YqCluster *cluster, const List *applications)
 		rows.application_id = CStringGetTextDatum(application->application_id);
 		for (int i = 0; i < application->key_count; i++)
 		{
-			YqRequestKey *key = application->keys[i];
+			YqSchedulerKey *key = application->keys[i];
 
 			if (!key->is_changed || key->update != NULL)
 				continue;
 			if (counters_differ(cluster, key))
 				write_request_counters(&rows, key);
-			write_ask(&rows, key, &key->anywhere);
-			for (int j = 0; j < key->ask_count; j++)
-				write_ask(&rows, key, &key->asks[j]);
+			write_resource_request(&rows, key, &key->anywhere);
+			for (int j = 0; j < key->request_count; j++)
+				write_resource_request(&rows, key, &key->requests[j]);
 		}
 	}
-	yq_row_update_close(rows.counters.changer);
-	yq_row_update_close(rows.requests.changer);
+	yq_row_update_close(rows.counters.update);
+	yq_row_update_close(rows.requests.update);
 }
 
 /* -- applications ------------------------------------------------------------------- */
@@ -418,14 +418,14 @@ write_attempt(Rows *rows, YqClusterApplication *application)
 	YqLoadedApplication *source = yq_loaded(application);
 	Datum		id = CStringGetTextDatum(application->application_id);
 	bool		is_found = find(rows, &id);
-	YqRowUpdate  *changer = rows->changer;
+	YqRowUpdate  *update = rows->update;
 
 	if (!is_found)
-		yq_row_update_set(changer, 1, Int32GetDatum(source->attempt));
-	yq_row_update_set(changer, 2, Int64GetDatum(application->next_container));
+		yq_row_update_set(update, 1, Int32GetDatum(source->attempt));
+	yq_row_update_set(update, 2, Int64GetDatum(application->next_container));
 	if (source->master != NULL)
-		yq_row_update_set(changer, 3, PointerGetDatum(yq_decision_container_id(source->master)));
-	yq_row_update_write(changer);
+		yq_row_update_set(update, 3, PointerGetDatum(yq_decision_container_id(source->master)));
+	yq_row_update_write(update);
 	source->next_container = application->next_container;
 	source->master = NULL;
 }
@@ -446,7 +446,7 @@ write_attempts(const YqCluster *cluster, const List *applications)
 			yq_loaded(application)->master != NULL)
 			write_attempt(&rows, application);
 	}
-	yq_row_update_close(rows.changer);
+	yq_row_update_close(rows.update);
 }
 
 /* An application without open requests has no outstanding requests any more. */
@@ -462,23 +462,23 @@ end_demand(const List *applications)
 		const YqClusterApplication *application = lfirst(cell);
 		Datum		id = CStringGetTextDatum(application->application_id);
 
-		if (application->is_demanding || !find(&rows, &id) || !DatumGetBool(yq_row_update_value(rows.changer, 1)))
+		if (application->is_demanding || !find(&rows, &id) || !DatumGetBool(yq_row_update_value(rows.update, 1)))
 			continue;
-		yq_row_update_set(rows.changer, 1, BoolGetDatum(false));
-		yq_row_update_write(rows.changer);
+		yq_row_update_set(rows.update, 1, BoolGetDatum(false));
+		yq_row_update_write(rows.update);
 	}
-	yq_row_update_close(rows.changer);
+	yq_row_update_close(rows.update);
 }
 
 void
-yq_decisions_apply(YqLoadedCluster *loaded)
+yq_record_decisions(YqLoadedCluster *loaded)
 {
 	List	   *applications;
 
 	yq_cluster_sort_touched(loaded->cluster);
 	applications = loaded->changed = find_touched(loaded);
 	yq_container_numbers_skip_known(loaded, applications);
-	yq_decisions_write(loaded);
+	yq_record_containers(loaded);
 	yq_update_events_record(loaded->cluster, applications);
 	drop_reservations(loaded->cluster);
 	write_reservations(loaded->cluster);

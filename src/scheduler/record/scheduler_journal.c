@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * change_log.c
+ * scheduler_journal.c
  *	  Changes that sessions with a cached cluster must read again.
  *
  *-------------------------------------------------------------------------
@@ -12,7 +12,7 @@
 #include "base/arguments.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
-#include "scheduler/record/change_log.h"
+#include "scheduler/record/scheduler_journal.h"
 #include "store/bulk_insert.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
@@ -60,7 +60,7 @@ set_change_column(Change *change, int column, Datum value)
 }
 
 void
-yq_change_log_applications(const List *ids)
+yq_scheduler_journal_applications(const List *ids)
 {
 	YqBulkInsert   *writer;
 	ListCell   *cell;
@@ -88,7 +88,7 @@ write_scheduler_change(Change change)
 }
 
 void
-yq_change_log_everything(void)
+yq_scheduler_journal_everything(void)
 {
 	write_scheduler_change(make_change(YQ_CHANGE_EVERYTHING));
 }
@@ -98,7 +98,7 @@ yq_change_log_everything(void)
 static bool is_own = false;
 
 void
-yq_change_log_begin_own(void)
+yq_scheduler_journal_begin_own(void)
 {
 	static bool is_watching = false;
 
@@ -109,7 +109,7 @@ yq_change_log_begin_own(void)
 }
 
 void
-yq_change_log_end_own(void)
+yq_scheduler_journal_end_own(void)
 {
 	is_own = false;
 }
@@ -156,7 +156,7 @@ yq_sql_note_application(PG_FUNCTION_ARGS)
 	yq_require_trigger(fcinfo, "note_application");
 	if (!TRIGGER_FIRED_FOR_ROW(trigger->tg_event))
 	{
-		yq_change_log_everything();
+		yq_scheduler_journal_everything();
 		PG_RETURN_POINTER(NULL);
 	}
 	change = change_of(trigger->tg_relation, trigger->tg_trigtuple);
@@ -177,6 +177,6 @@ yq_sql_note_scheduler_change(PG_FUNCTION_ARGS)
 {
 	yq_require_trigger(fcinfo, "note_scheduler_change");
 	if (!is_own)
-		yq_change_log_everything();
+		yq_scheduler_journal_everything();
 	PG_RETURN_POINTER(NULL);
 }
