@@ -89,13 +89,13 @@ COMMENT ON COLUMN yquota_internal.application_counter.label IS 'partition of the
 COMMENT ON COLUMN yquota_internal.application_counter.demanding IS 'those of all three that have outstanding requests';
 COMMENT ON COLUMN yquota_internal.application_counter.am_used IS 'of the application masters of active ones, native units';
 
-CREATE TABLE yquota_internal.application_total (
+CREATE TABLE yquota_internal.live_application_count (
 	part integer PRIMARY KEY,
 	live bigint NOT NULL
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE yquota_internal.application_total IS
+COMMENT ON TABLE yquota_internal.live_application_count IS
 	'How many live applications there are, in parts to be added up: transactions at work at the same time change different ones; follows from application';
-COMMENT ON COLUMN yquota_internal.application_total.live IS
+COMMENT ON COLUMN yquota_internal.live_application_count.live IS
 	'those that came less those that went, by transactions that took this part; may be negative';
 
 CREATE FUNCTION yquota_internal.count_applications() RETURNS trigger
@@ -103,14 +103,14 @@ CREATE FUNCTION yquota_internal.count_applications() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_count_applications';
 COMMENT ON FUNCTION yquota_internal.count_applications() IS
-	'Keeps application_counter and application_total';
+	'Keeps application_counter and live_application_count';
 REVOKE ALL ON FUNCTION yquota_internal.count_applications() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.unwritten_applications() RETURNS bigint
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_unwritten_applications';
 COMMENT ON FUNCTION yquota_internal.unwritten_applications() IS
-	'Number that this transaction will add to application_total when it commits';
+	'Number that this transaction will add to live_application_count when it commits';
 REVOKE ALL ON FUNCTION yquota_internal.unwritten_applications() FROM PUBLIC;
 
 CREATE TRIGGER count_applications AFTER INSERT OR UPDATE OR DELETE ON yquota.application
@@ -120,4 +120,4 @@ CREATE TRIGGER count_no_applications AFTER TRUNCATE ON yquota.application
 
 SELECT pg_extension_config_dump('yquota.application', '');
 SELECT pg_extension_config_dump('yquota_internal.application_counter', '');
-SELECT pg_extension_config_dump('yquota_internal.application_total', '');
+SELECT pg_extension_config_dump('yquota_internal.live_application_count', '');

@@ -632,7 +632,7 @@ CREATE FUNCTION yquota_internal.verify_applications()
 	SELECT 'number of live applications differs from applications', NULL, due.live::text, total.live::text
 	FROM (SELECT count(*) AS live FROM yquota.application AS a WHERE a.finished_at IS NULL) AS due,
 		 (SELECT COALESCE(sum(t.live), 0) + yquota_internal.unwritten_applications() AS live
-		  FROM yquota_internal.application_total AS t) AS total
+		  FROM yquota_internal.live_application_count AS t) AS total
 	WHERE due.live <> total.live;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_applications() IS

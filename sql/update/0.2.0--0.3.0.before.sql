@@ -75,6 +75,10 @@ ALTER FUNCTION yquota.resource_sum_final(internal) SET SCHEMA yquota_internal;
 ALTER FUNCTION yquota.release(bigint) RENAME TO release_hold;
 ALTER FUNCTION yquota_internal.release_as_owner(bigint) RENAME TO release_hold_as_owner;
 
+-- A count is no total of amounts.
+ALTER TABLE yquota_internal.application_total RENAME TO live_application_count;
+ALTER INDEX yquota_internal.application_total_pkey RENAME TO live_application_count_pkey;
+
 -- Jobs have one name, in SQL too.
 ALTER VIEW yquota_internal.duty RENAME TO job;
 ALTER VIEW yquota_internal.job RENAME COLUMN job TO cron_name;

@@ -77,11 +77,11 @@ static void
 write_total(void)
 {
 	static YqSavedPlan add = {
-		.command = "UPDATE yquota_internal.application_total AS t SET live = t.live + $2 WHERE t.part = $1",
+		.command = "UPDATE yquota_internal.live_application_count AS t SET live = t.live + $2 WHERE t.part = $1",
 		.types = {"int4", "int8"}
 	};
 	static YqSavedPlan insert = {
-		.command = "INSERT INTO yquota_internal.application_total (part, live) VALUES ($1, $2)",
+		.command = "INSERT INTO yquota_internal.live_application_count (part, live) VALUES ($1, $2)",
 		.types = {"int4", "int8"}
 	};
 	int64		change = unwritten_change();
@@ -180,7 +180,7 @@ add_to_total(int change)
 static void
 forget_total(void)
 {
-	static YqSavedPlan delete = {.command = "DELETE FROM yquota_internal.application_total"};
+	static YqSavedPlan delete = {.command = "DELETE FROM yquota_internal.live_application_count"};
 
 	(void) yq_saved_plan_execute(&delete, NULL, NULL);
 	add_to_total(-unwritten_change());
@@ -497,7 +497,7 @@ read_total(void)
 	Snapshot	snapshot = yq_latest_snapshot();
 	int64		total = unwritten_change();
 
-	yq_table_scan(YQ_APPLICATION_TOTAL, snapshot, columns, lengthof(columns), add_part, &total);
+	yq_table_scan(YQ_LIVE_APPLICATION_COUNT, snapshot, columns, lengthof(columns), add_part, &total);
 	UnregisterSnapshot(snapshot);
 	return total;
 }

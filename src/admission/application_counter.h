@@ -6,7 +6,7 @@
  * yquota_internal.application_counter has the counts of a user's applications
  * in a leaf.  A trigger on yquota.application keeps them.
  *
- * yquota_internal.application_total has the number of live applications in
+ * yquota_internal.live_application_count has the number of live applications in
  * parts.  Each transaction adds to a part that no other transaction is adding
  * to, once, when it is about to commit: otherwise a transaction about many
  * applications would leave as many versions of one row, and read them each time.

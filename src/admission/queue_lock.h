@@ -32,7 +32,7 @@
 /* In the order in which they are taken. */
 typedef enum YqQueueLockKind
 {
-	YQ_LOCK_SYSTEM = 1,			/* yquota_internal.application_total as a whole */
+	YQ_LOCK_SYSTEM = 1,			/* yquota_internal.live_application_count as a whole */
 	YQ_LOCK_PARALLEL_QUEUE,
 	YQ_LOCK_PARALLEL_USER,
 	YQ_LOCK_LEAF,

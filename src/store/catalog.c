@@ -53,7 +53,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_APPLICATION] = {.schema = "yquota", .name = "application"},
 	[YQ_APPLICATION_ATTEMPT] = {.schema = "yquota_internal", .name = "application_attempt"},
 	[YQ_APPLICATION_COUNTER] = {.schema = "yquota_internal", .name = "application_counter"},
-	[YQ_APPLICATION_TOTAL] = {.schema = "yquota_internal", .name = "application_total"},
+	[YQ_LIVE_APPLICATION_COUNT] = {.schema = "yquota_internal", .name = "live_application_count"},
 	[YQ_BASE_PRICE] = {.schema = "yquota", .name = "base_price"},
 	[YQ_BLACKLIST] = {.schema = "yquota", .name = "blacklist"},
 	[YQ_CHARGE] = {.schema = "yquota", .name = "charge", .may_have_children = true},

@@ -259,7 +259,7 @@ SELECT application_id, state FROM yquota.application WHERE state = 'ACTIVE';
 -- What is rolled back has not been counted, in the total as little as in the counters of queues
 TRUNCATE yquota.application;
 CREATE FUNCTION total() RETURNS text LANGUAGE sql AS
-	$$SELECT concat_ws(' ', sum(live), '+', yquota_internal.unwritten_applications(), 'differences:', (SELECT count(*) FROM yquota.verify())) FROM yquota_internal.application_total$$;
+	$$SELECT concat_ws(' ', sum(live), '+', yquota_internal.unwritten_applications(), 'differences:', (SELECT count(*) FROM yquota.verify())) FROM yquota_internal.live_application_count$$;
 BEGIN;
 SELECT submit(1, 'u', 'a');
 SAVEPOINT one;

@@ -123,7 +123,7 @@ UPDATE yquota.queue SET state = 'RUNNING' WHERE path = 'root.b.b1';
 -- numbers: of the queue, of the user, of the cluster
 TRUNCATE yquota.application;
 SELECT * FROM counts();
-SELECT sum(live) FROM yquota_internal.application_total;
+SELECT sum(live) FROM yquota_internal.live_application_count;
 UPDATE yquota.queue SET maximum_applications = 3, minimum_user_limit_percent = 50, user_limit_factor = 1.4,
 	maximum_application_lifetime = NULL, default_application_lifetime = NULL, default_application_priority = NULL WHERE path = 'root.a';
 SELECT maximum_applications, maximum_applications_per_user FROM yquota.effective_queue WHERE queue = 'root.a';
@@ -238,7 +238,7 @@ DELETE FROM yquota.application WHERE application_id = (SELECT max(application_id
 SELECT * FROM counts();
 SELECT * FROM yquota.verify();
 UPDATE yquota_internal.application_counter SET accepted = accepted + 1 WHERE username = 'zoe';
-UPDATE yquota_internal.application_total SET live = live + 1;
+UPDATE yquota_internal.live_application_count SET live = live + 1;
 SELECT * FROM yquota.verify();
 \c postgres
 SET client_min_messages = warning;
