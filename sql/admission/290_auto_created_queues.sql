@@ -31,7 +31,7 @@ COMMENT ON TABLE yquota_internal.created_queue IS
 	'Queues that were created below parents with auto-queue-creation-v2.enabled, with their last use';
 COMMENT ON COLUMN yquota_internal.created_queue.last_used_at IS
 	'yquota''s clock when an application was submitted, or a queue created below it; up to a tenth of the expiration time too early';
-COMMENT ON COLUMN yquota_internal.created_queue.is_marked IS 'whether it was found empty by the last pass';
+COMMENT ON COLUMN yquota_internal.created_queue.is_marked IS 'whether the last run of remove_unused_queues() found it empty';
 
 CREATE FUNCTION yquota.create_queue(path text) RETURNS SETOF text
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER

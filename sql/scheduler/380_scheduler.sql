@@ -72,7 +72,7 @@ CREATE FUNCTION yquota_internal.lock_passes() RETURNS void
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_passes';
 COMMENT ON FUNCTION yquota_internal.lock_passes() IS
-	'Wait for the allocation pass that is under way and for a change of the configuration, and let none begin until the transaction ends';
+	'Wait for the allocation cycle that is under way and for a change of the configuration, and let none begin until the transaction ends';
 REVOKE ALL ON FUNCTION yquota_internal.lock_passes() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.lock_leaves() RETURNS void
@@ -96,7 +96,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_nodes() IS
-	'Changes of nodes wait for the allocation pass that is under way before they look at any node';
+	'Changes of nodes wait for the allocation cycle that is under way before they look at any node';
 REVOKE ALL ON FUNCTION yquota_internal.lock_nodes() FROM PUBLIC;
 
 CREATE TRIGGER lock_passes BEFORE INSERT OR UPDATE OF name, label, total, state OR DELETE ON yquota.node

@@ -12,7 +12,7 @@ ALTER TABLE yquota_internal.counter_delta ADD COLUMN changed_from timestamptz;
 ALTER TABLE yquota_internal.counter_delta ADD COLUMN changed_by xid8 NOT NULL DEFAULT pg_current_xact_id();
 ALTER TABLE yquota_internal.counter_delta ALTER COLUMN changed_by DROP DEFAULT;
 
--- Sessions read applications again that a pass of another session has changed.
+-- Sessions read applications again that an allocation cycle of another session has changed.
 ALTER TABLE yquota_internal.scheduler_change DROP COLUMN served;
 
 -- Siblings have the order of the configuration, and applications in fair order the places

@@ -29,28 +29,28 @@ typedef struct LabelLimits
 	bool		is_user_exact;	/* else of_user may be too low, as of_queue was */
 } LabelLimits;
 
-typedef struct Pass
+typedef struct Round
 {
 	YqLeafUsage *leaf;
 	const YqCalculator *calculator;
 	LabelLimits *limits;		/* per label, as in the leaf */
 	int			active_users;
-} Pass;
+} Round;
 
 /* -- limits ---------------------------------------------------------------- */
 
 static void
-begin_pass(Pass *pass, YqLeafUsage *leaf)
+begin_round(Round *round, YqLeafUsage *leaf)
 {
 	const YqHierarchy *hierarchy = leaf->hierarchy;
 
-	pass->leaf = leaf;
-	pass->calculator = &hierarchy->calculator;
-	pass->limits = palloc0(sizeof(LabelLimits) * (hierarchy->label_count + 1));
-	pass->active_users = leaf->kept_active_users >= 0 ? leaf->kept_active_users : yq_leaf_active_users(leaf);
+	round->leaf = leaf;
+	round->calculator = &hierarchy->calculator;
+	round->limits = palloc0(sizeof(LabelLimits) * (hierarchy->label_count + 1));
+	round->active_users = leaf->kept_active_users >= 0 ? leaf->kept_active_users : yq_leaf_active_users(leaf);
 	for (int i = 0; i <= hierarchy->label_count; i++)
 	{
-		LabelLimits *limits = &pass->limits[i];
+		LabelLimits *limits = &round->limits[i];
 
 		limits->label = i < hierarchy->label_count && yq_queue_may_use_label(leaf->queue, i) ?
 			yq_queue_label(leaf->queue, i) : NULL;
@@ -62,31 +62,31 @@ begin_pass(Pass *pass, YqLeafUsage *leaf)
 
 /* Read the usage that the limit on the default partition depends on. */
 static void
-make_exact(Pass *pass, LabelLimits *limits)
+make_exact(Round *round, LabelLimits *limits)
 {
 	if (limits->is_exact)
 		return;
-	limits->of_queue = yq_leaf_am_limit(pass->leaf);
+	limits->of_queue = yq_leaf_am_limit(round->leaf);
 	limits->is_exact = true;
 }
 
 static void
-set_user_limit(Pass *pass, LabelLimits *limits)
+set_user_limit(Round *round, LabelLimits *limits)
 {
 	limits->is_user_exact = limits->is_exact;
 	limits->of_user = limits->label == NULL ? nothing :
-		yq_user_am_limit(pass->leaf->hierarchy, pass->leaf->queue, limits->label, limits->weight_of_user,
-						 pass->active_users, limits->of_queue);
+		yq_user_am_limit(round->leaf->hierarchy, round->leaf->queue, limits->label, limits->weight_of_user,
+						 round->active_users, limits->of_queue);
 }
 
 /* The user's limit, which is the first user's, from the queue's limit as far as it is computed. */
 static const int64 *
-user_limit(Pass *pass, LabelLimits *limits, const char *username)
+user_limit(Round *round, LabelLimits *limits, const char *username)
 {
 	if (limits->of_user == NULL)
 	{
-		limits->weight_of_user = yq_queue_user_weight(pass->leaf->queue, username);
-		set_user_limit(pass, limits);
+		limits->weight_of_user = yq_queue_user_weight(round->leaf->queue, username);
+		set_user_limit(round, limits);
 	}
 	return limits->of_user;
 }
@@ -96,21 +96,21 @@ user_limit(Pass *pass, LabelLimits *limits, const char *username)
  * one of his share and the queue's limit.
  */
 static bool
-make_user_limit_exact(Pass *pass, LabelLimits *limits)
+make_user_limit_exact(Round *round, LabelLimits *limits)
 {
-	const YqHierarchy *hierarchy = pass->leaf->hierarchy;
+	const YqHierarchy *hierarchy = round->leaf->hierarchy;
 
 	if (limits->is_user_exact)
 		return false;
 	limits->is_user_exact = !limits->is_exact &&
-		yq_amounts_compare(pass->calculator, hierarchy->cluster,
-						   yq_user_share_of_am_limit(hierarchy, pass->leaf->queue, limits->label,
-													 limits->weight_of_user, pass->active_users),
+		yq_amounts_compare(round->calculator, hierarchy->cluster,
+						   yq_user_share_of_am_limit(hierarchy, round->leaf->queue, limits->label,
+													 limits->weight_of_user, round->active_users),
 						   limits->of_queue) <= 0;
 	if (limits->is_user_exact)
 		return false;
-	make_exact(pass, limits);
-	set_user_limit(pass, limits);
+	make_exact(round, limits);
+	set_user_limit(round, limits);
 	return true;
 }
 
@@ -118,107 +118,107 @@ make_user_limit_exact(Pass *pass, LabelLimits *limits)
 
 /* Limits are ignored for the first application master of a queue, or on a label. */
 static bool
-is_first(const Pass *pass, int slot)
+is_first(const Round *round, int slot)
 {
-	return pass->leaf->active < 1 ||
-		yq_amounts_compare(pass->calculator, pass->leaf->hierarchy->cluster,
-						   pass->leaf->am_used[slot], nothing) <= 0;
+	return round->leaf->active < 1 ||
+		yq_amounts_compare(round->calculator, round->leaf->hierarchy->cluster,
+						   round->leaf->am_used[slot], nothing) <= 0;
 }
 
 static bool
-fits(const Pass *pass, const int64 *used, const int64 *amounts, const int64 *limit)
+fits(const Round *round, const int64 *used, const int64 *amounts, const int64 *limit)
 {
 	int64		sum[YQ_MAX_RESOURCE_TYPES];
 
-	for (int i = 0; i < pass->calculator->types; i++)
+	for (int i = 0; i < round->calculator->types; i++)
 		sum[i] = used[i] + amounts[i];
-	return yq_amounts_fit_in_by(pass->calculator, sum, limit);
+	return yq_amounts_fit_in_by(round->calculator, sum, limit);
 }
 
 static bool
-fits_in_queue(Pass *pass, int slot, const int64 *amounts)
+fits_in_queue(Round *round, int slot, const int64 *amounts)
 {
-	LabelLimits *limits = &pass->limits[slot];
-	const int64 *used = pass->leaf->am_used[slot];
+	LabelLimits *limits = &round->limits[slot];
+	const int64 *used = round->leaf->am_used[slot];
 
-	if (fits(pass, used, amounts, limits->of_queue))
+	if (fits(round, used, amounts, limits->of_queue))
 		return true;
 	if (limits->is_exact)
 		return false;
-	make_exact(pass, limits);
-	return fits(pass, used, amounts, limits->of_queue);
+	make_exact(round, limits);
+	return fits(round, used, amounts, limits->of_queue);
 }
 
 static const int64 *
-used_by(const Pass *pass, const char *username, int slot)
+used_by(const Round *round, const char *username, int slot)
 {
-	const YqLeafUser *user = yq_leaf_user(pass->leaf, username);
+	const YqLeafUser *user = yq_leaf_user(round->leaf, username);
 
 	return user == NULL || user->am_used[slot] == NULL ? nothing : user->am_used[slot];
 }
 
 static bool
-fits_user(Pass *pass, int slot, const char *username, const int64 *amounts)
+fits_user(Round *round, int slot, const char *username, const int64 *amounts)
 {
-	LabelLimits *limits = &pass->limits[slot];
-	const int64 *used = used_by(pass, username, slot);
+	LabelLimits *limits = &round->limits[slot];
+	const int64 *used = used_by(round, username, slot);
 
-	if (fits(pass, used, amounts, user_limit(pass, limits, username)))
+	if (fits(round, used, amounts, user_limit(round, limits, username)))
 		return true;
-	return make_user_limit_exact(pass, limits) && fits(pass, used, amounts, limits->of_user);
+	return make_user_limit_exact(round, limits) && fits(round, used, amounts, limits->of_user);
 }
 
 static int64 *
-copy_pass_amounts(const Pass *pass, const int64 *amounts)
+copy_round_amounts(const Round *round, const int64 *amounts)
 {
-	int64	   *result = yq_hierarchy_amounts(pass->leaf->hierarchy);
+	int64	   *result = yq_hierarchy_amounts(round->leaf->hierarchy);
 
-	memcpy(result, amounts, sizeof(int64) * pass->calculator->types);
+	memcpy(result, amounts, sizeof(int64) * round->calculator->types);
 	return result;
 }
 
 static void
-hold(const Pass *pass, YqActivation *activation, YqActivationOutcome outcome,
+hold(const Round *round, YqActivation *activation, YqActivationOutcome outcome,
 	 const int64 *used, const int64 *limit)
 {
 	activation->outcome = outcome;
-	activation->used = copy_pass_amounts(pass, used);
+	activation->used = copy_round_amounts(round, used);
 	activation->limit = limit;
 }
 
 static YqActivation *
-decide_activation(Pass *pass, YqApplication *application)
+decide_activation(Round *round, YqApplication *application)
 {
 	YqActivation *activation = palloc0(sizeof(YqActivation));
-	int			slot = yq_leaf_slot(pass->leaf, application->label);
-	LabelLimits *limits = &pass->limits[slot];
+	int			slot = yq_leaf_slot(round->leaf, application->label);
+	LabelLimits *limits = &round->limits[slot];
 
 	activation->application = application;
 	activation->outcome = YQ_ACTIVATION_ACTIVATE;
-	if (!fits_in_queue(pass, slot, application->am_amounts))
+	if (!fits_in_queue(round, slot, application->am_amounts))
 	{
-		if (!is_first(pass, slot))
+		if (!is_first(round, slot))
 		{
-			hold(pass, activation, YQ_ACTIVATION_AM_LIMIT, pass->leaf->am_used[slot], limits->of_queue);
+			hold(round, activation, YQ_ACTIVATION_AM_LIMIT, round->leaf->am_used[slot], limits->of_queue);
 			return activation;
 		}
 		activation->ignores_limit = true;
 	}
-	if (!fits_user(pass, slot, application->username, application->am_amounts))
+	if (!fits_user(round, slot, application->username, application->am_amounts))
 	{
-		if (!is_first(pass, slot))
+		if (!is_first(round, slot))
 		{
-			hold(pass, activation, YQ_ACTIVATION_USER_AM_LIMIT,
-				 used_by(pass, application->username, slot), limits->of_user);
+			hold(round, activation, YQ_ACTIVATION_USER_AM_LIMIT,
+				 used_by(round, application->username, slot), limits->of_user);
 			return activation;
 		}
 		activation->ignores_limit = true;
 	}
-	yq_leaf_note(pass->leaf, application, YQ_APPLICATION_ACCEPTED, YQ_APPLICATION_ACTIVE);
+	yq_leaf_note(round->leaf, application, YQ_APPLICATION_ACCEPTED, YQ_APPLICATION_ACTIVE);
 	return activation;
 }
 
-/* -- passes ---------------------------------------------------------------- */
+/* -- rounds ---------------------------------------------------------------- */
 
 /* How many active users the newcomer adds. */
 static int
@@ -234,11 +234,11 @@ users_added_by(const YqLeafUsage *leaf, const YqApplication *newcomer)
 
 /* Active users are those of before the newcomer. */
 static void
-begin_pass_for(Pass *pass, YqLeafUsage *leaf, const YqApplication *newcomer)
+begin_round_for(Round *round, YqLeafUsage *leaf, const YqApplication *newcomer)
 {
-	begin_pass(pass, leaf);
+	begin_round(round, leaf);
 	if (newcomer != NULL && leaf->kept_active_users < 0)
-		pass->active_users -= users_added_by(leaf, newcomer);
+		round->active_users -= users_added_by(leaf, newcomer);
 }
 
 /* No application that waits on a label needs less of a type; of labels that are gone nothing is known. */
@@ -259,15 +259,15 @@ least_waiting(const YqLeafUsage *leaf, int slot, const YqApplication *newcomer, 
 
 /* Has any user with a waiting application room for the amounts on a label? */
 static bool
-fits_some_user(Pass *pass, int slot, const int64 *amounts)
+fits_some_user(Round *round, int slot, const int64 *amounts)
 {
-	for (int i = 0; i < pass->leaf->user_count; i++)
+	for (int i = 0; i < round->leaf->user_count; i++)
 	{
-		const YqLeafUser *user = pass->leaf->users[i];
+		const YqLeafUser *user = round->leaf->users[i];
 
 		if (user->accepted > 0 &&
-			fits(pass, user->am_used[slot] == NULL ? nothing : user->am_used[slot], amounts,
-				 pass->limits[slot].of_user))
+			fits(round, user->am_used[slot] == NULL ? nothing : user->am_used[slot], amounts,
+				 round->limits[slot].of_user))
 			return true;
 	}
 	return false;
@@ -275,37 +275,37 @@ fits_some_user(Pass *pass, int slot, const int64 *amounts)
 
 /* Could an application start on a label?  The largest weight bounds the limit of the first user. */
 static bool
-may_succeed_on(Pass *pass, int slot, const YqApplication *newcomer)
+may_succeed_on(Round *round, int slot, const YqApplication *newcomer)
 {
-	LabelLimits *limits = &pass->limits[slot];
+	LabelLimits *limits = &round->limits[slot];
 	int64		least[YQ_MAX_RESOURCE_TYPES] = {0};
 
-	if (is_first(pass, slot))
+	if (is_first(round, slot))
 		return true;
-	least[YQ_MEMORY] = least_waiting(pass->leaf, slot, newcomer, YQ_MEMORY);
-	least[YQ_VCORES] = least_waiting(pass->leaf, slot, newcomer, YQ_VCORES);
-	if (!fits_in_queue(pass, slot, least))
+	least[YQ_MEMORY] = least_waiting(round->leaf, slot, newcomer, YQ_MEMORY);
+	least[YQ_VCORES] = least_waiting(round->leaf, slot, newcomer, YQ_VCORES);
+	if (!fits_in_queue(round, slot, least))
 		return false;
 	limits->weight_of_user = 0;
-	for (int i = 0; i < pass->leaf->user_count; i++)
+	for (int i = 0; i < round->leaf->user_count; i++)
 	{
-		if (pass->leaf->users[i]->accepted > 0)
-			limits->weight_of_user = Max(limits->weight_of_user, pass->leaf->users[i]->weight);
+		if (round->leaf->users[i]->accepted > 0)
+			limits->weight_of_user = Max(limits->weight_of_user, round->leaf->users[i]->weight);
 	}
-	set_user_limit(pass, limits);
-	return fits_some_user(pass, slot, least) ||
-		(make_user_limit_exact(pass, limits) && fits_some_user(pass, slot, least));
+	set_user_limit(round, limits);
+	return fits_some_user(round, slot, least) ||
+		(make_user_limit_exact(round, limits) && fits_some_user(round, slot, least));
 }
 
 bool
 yq_activation_may_succeed(YqLeafUsage *leaf, const YqApplication *newcomer)
 {
-	Pass		pass;
+	Round		round;
 
-	begin_pass_for(&pass, leaf, newcomer);
+	begin_round_for(&round, leaf, newcomer);
 	for (int i = 0; i <= leaf->hierarchy->label_count; i++)
 	{
-		if (leaf->accepted_on[i] > 0 && may_succeed_on(&pass, i, newcomer))
+		if (leaf->accepted_on[i] > 0 && may_succeed_on(&round, i, newcomer))
 			return true;
 	}
 	return false;
@@ -334,15 +334,15 @@ yq_activation_decide(YqLeafUsage *leaf, List *applications, const YqApplication 
 	const int64 *cluster = leaf->hierarchy->cluster;
 	List	   *result = NIL;
 	ListCell   *cell;
-	Pass		pass;
+	Round		round;
 
 	if (newcomer != NULL && yq_amounts_compare(&leaf->hierarchy->calculator, cluster, cluster, nothing) <= 0)
 		return hold_all(applications);
-	begin_pass_for(&pass, leaf, newcomer);
+	begin_round_for(&round, leaf, newcomer);
 	foreach(cell, applications)
 	{
 		CHECK_FOR_INTERRUPTS();
-		result = lappend(result, decide_activation(&pass, lfirst(cell)));
+		result = lappend(result, decide_activation(&round, lfirst(cell)));
 	}
 	return result;
 }

@@ -8,7 +8,7 @@
  *
  * As in the CapacityScheduler, an application that does not fit does not hold
  * up those behind it; the user limit computed for the first user on a partition
- * serves all others in the same pass; limits are ignored while the queue has no
+ * serves all others in the same round; limits are ignored while the queue has no
  * active application, or no application master on the partition.
  *
  * As in a running Hadoop, the active users (yq_leaf_active_users) are those

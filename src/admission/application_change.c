@@ -189,7 +189,7 @@ find_loaded_leaf(Leaves *leaves, const YqQueue *queue)
 	return leaf;
 }
 
-/* A pass over one leaf, for a held application that may run now; returns those that became active. */
+/* A round of activation in one leaf, for a held application that may run now; returns those that became active. */
 static List *
 activate_in(YqLeafUsage *leaf, YqApplication *newcomer)
 {

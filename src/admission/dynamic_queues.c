@@ -437,15 +437,15 @@ yq_created_queues_used(const List *paths)
 	(void) yq_saved_plan_execute(&upsert, values, NULL);
 }
 
-/* -- a pass ---------------------------------------------------------------- */
+/* -- removals -------------------------------------------------------------- */
 
 /* Paths of queues, by decision. */
-typedef struct Pass
+typedef struct Removals
 {
 	List	   *marked;			/* is marked now */
 	List	   *unmarked;		/* was, and is not any more */
 	List	   *removed;
-} Pass;
+} Removals;
 
 /* May it be empty, as far as the hierarchy tells? */
 static bool
@@ -475,7 +475,7 @@ has_expired(const YqHierarchy *hierarchy, TimestampTz last_used_at)
 }
 
 static void
-decide_removal(const YqHierarchy *hierarchy, HeapTuple row, TupleDesc descriptor, Pass *pass)
+decide_removal(const YqHierarchy *hierarchy, HeapTuple row, TupleDesc descriptor, Removals *removals)
 {
 	bool		isnull;
 	char	   *path = TextDatumGetCString(SPI_getbinval(row, descriptor, 1, &isnull));
@@ -484,17 +484,17 @@ decide_removal(const YqHierarchy *hierarchy, HeapTuple row, TupleDesc descriptor
 	Datum		last_used_at = SPI_getbinval(row, descriptor, 4, &isnull);
 
 	if (!is_empty && is_marked)
-		pass->unmarked = lappend(pass->unmarked, path);
+		removals->unmarked = lappend(removals->unmarked, path);
 	else if (is_empty && !is_marked)
-		pass->marked = lappend(pass->marked, path);
+		removals->marked = lappend(removals->marked, path);
 	else if (is_empty && !isnull && has_expired(hierarchy, DatumGetTimestampTz(last_used_at)))
-		pass->removed = lappend(pass->removed, path);
+		removals->removed = lappend(removals->removed, path);
 	else if (is_empty)
-		pass->unmarked = lappend(pass->unmarked, path);
+		removals->unmarked = lappend(removals->unmarked, path);
 }
 
-/* Decide about all candidates, and all that were one in the last pass. */
-static Pass
+/* Decide about all candidates, and all that were one in the last run. */
+static Removals
 decide_all_removals(const YqHierarchy *hierarchy, MemoryContext caller)
 {
 	static YqSavedPlan find = {
@@ -507,21 +507,21 @@ decide_all_removals(const YqHierarchy *hierarchy, MemoryContext caller)
 	};
 	Datum		paths = yq_array_of_strings(find_removal_candidates(hierarchy));
 	uint64		rows = yq_saved_plan_run(&find, &paths, NULL);
-	Pass		pass = {.marked = NIL};
+	Removals	removals = {.marked = NIL};
 	MemoryContext own = MemoryContextSwitchTo(caller);
 
 	for (uint64 row = 0; row < rows; row++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		decide_removal(hierarchy, SPI_tuptable->vals[row], SPI_tuptable->tupdesc, &pass);
+		decide_removal(hierarchy, SPI_tuptable->vals[row], SPI_tuptable->tupdesc, &removals);
 	}
 	MemoryContextSwitchTo(own);
-	return pass;
+	return removals;
 }
 
 /* A queue that was created by hand counts as used when it is first seen. */
 static void
-write_marks(const Pass *pass)
+write_marks(const Removals *removals)
 {
 	static YqSavedPlan mark = {
 		.command = "INSERT INTO yquota_internal.created_queue (queue, last_used_at, is_marked) "
@@ -536,11 +536,11 @@ write_marks(const Pass *pass)
 	Datum		values[2];
 
 	values[1] = TimestampTzGetDatum(yq_clock_now());
-	values[0] = yq_array_of_strings(pass->marked);
-	if (pass->marked != NIL)
+	values[0] = yq_array_of_strings(removals->marked);
+	if (removals->marked != NIL)
 		(void) yq_saved_plan_run(&mark, values, NULL);
-	values[0] = yq_array_of_strings(pass->unmarked);
-	if (pass->unmarked != NIL)
+	values[0] = yq_array_of_strings(removals->unmarked);
+	if (removals->unmarked != NIL)
 		(void) yq_saved_plan_run(&unmark, values, NULL);
 }
 
@@ -552,17 +552,17 @@ yq_unused_queues_remove(YqHierarchy *hierarchy)
 		.types = {"_text"}
 	};
 	MemoryContext caller = CurrentMemoryContext;
-	Pass		pass;
+	Removals	removals;
 	Datum		paths;
 
 	yq_hierarchy_read_usage(hierarchy);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
-	pass = decide_all_removals(hierarchy, caller);
-	write_marks(&pass);
-	paths = yq_array_of_strings(pass.removed);
-	if (pass.removed != NIL)
+	removals = decide_all_removals(hierarchy, caller);
+	write_marks(&removals);
+	paths = yq_array_of_strings(removals.removed);
+	if (removals.removed != NIL)
 		yq_change_queues(&remove, &paths);
 	SPI_finish();
-	return pass.removed;
+	return removals.removed;
 }

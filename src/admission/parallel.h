@@ -55,7 +55,7 @@ extern List *yq_parallel_candidates(const YqHierarchy *hierarchy, const YqQueue 
 
 /*
  * Held applications that become runnable (YqApplication, in the order in which
- * they do: each is followed by a pass of activation in its leaf before the next
+ * they do: each is followed by a round of activation in its leaf before the next
  * one), when a running one of the user has left the leaf, and is not counted any
  * more; and when limits have changed.
  */

@@ -57,7 +57,7 @@ typedef struct YqAdmission
 	YqApplication application;
 	int64		lifetime;		/* seconds; not positive for none */
 	YqVerdict	verdict;
-	List	   *also_activated; /* YqApplication: those that the same pass let start */
+	List	   *also_activated; /* YqApplication: those that the same round let start */
 	const YqHierarchy *hierarchy;	/* that amounts are of */
 } YqAdmission;
 

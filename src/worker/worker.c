@@ -262,7 +262,7 @@ static Task sign_off_task = {
 
 static YqWorkerOrder order;
 static NameData database_name;
-static MemoryContext pass_context = NULL;
+static MemoryContext step_context = NULL;
 static MemoryContext error_context = NULL;
 
 /* The results of the last check. */
@@ -350,7 +350,7 @@ note_success(Task *task)
 
 /*
  * Run a task in a transaction of its own; false when it failed or was
- * postponed, which is then noted in it.  Leaves us in pass_context.
+ * postponed, which is then noted in it.  Leaves us in step_context.
  */
 static bool
 attempt_task(Task *task)
@@ -374,7 +374,7 @@ attempt_task(Task *task)
 		ErrorData  *error;
 
 		HOLD_INTERRUPTS();
-		MemoryContextSwitchTo(pass_context);
+		MemoryContextSwitchTo(step_context);
 		error = CopyErrorData();
 		if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE)
 			note_postponed(task, task->interval_ms ?
@@ -391,7 +391,7 @@ attempt_task(Task *task)
 	PG_END_TRY();
 
 	error_context_stack = callback.previous;
-	MemoryContextSwitchTo(pass_context);
+	MemoryContextSwitchTo(step_context);
 	pgstat_report_stat(true);
 	pgstat_report_activity(STATE_IDLE, NULL);
 
@@ -583,7 +583,7 @@ run_queue_policy(Task *task)
 	task->last_run = now;
 }
 
-/* Batch after batch without a pause; nothing while there are passes, which do it. */
+/* Batch after batch without a pause; nothing while allocation cycles run, which release as well. */
 static void
 release_expired(Task *task)
 {
@@ -812,7 +812,7 @@ connect_to_database(void)
 	memcpy(&order, MyBgworkerEntry->bgw_extra, sizeof(order));
 
 	yq_worker_connect(order.database, &database_name);
-	pass_context = AllocSetContextCreate(TopMemoryContext, "yquota worker pass",
+	step_context = AllocSetContextCreate(TopMemoryContext, "yquota worker step",
 										 ALLOCSET_DEFAULT_SIZES);
 	error_context = AllocSetContextCreate(TopMemoryContext, "yquota worker error",
 										  ALLOCSET_SMALL_SIZES);
@@ -836,9 +836,9 @@ yq_worker_main(Datum main_arg)
 	{
 		long		timeout;
 
-		MemoryContextSwitchTo(pass_context);
+		MemoryContextSwitchTo(step_context);
 		timeout = run_due_tasks();
-		MemoryContextReset(pass_context);
+		MemoryContextReset(step_context);
 
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 timeout, wait_event);
