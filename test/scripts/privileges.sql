@@ -47,7 +47,13 @@ ORDER BY c.relkind <> 'r', c.relname COLLATE "C";
 
 -- Functions of type resource compute, and are alike.
 CREATE TEMPORARY VIEW own_function AS
-	SELECT f.oid, f.proname, f.prosrc,
+	SELECT f.oid, f.proname,
+		   -- the function is run as the owner, and shows what its caller may see, or calls such a function as its caller
+		   f.prosrc = 'yq_sql_run_as_owner'
+		   OR NOT f.prosecdef AND EXISTS (
+			   SELECT FROM pg_depend AS d JOIN pg_proc AS called ON called.oid = d.refobjid
+			   WHERE d.classid = 'pg_proc'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_proc'::regclass
+				 AND called.prosrc = 'yq_sql_run_as_owner') AS is_filtered,
 		   NOT EXISTS (SELECT FROM yquota_internal.privilege AS l WHERE l.object_kind = 'FUNCTION' AND l.object::regprocedure = f.oid)
 		   AND ('yquota.resource'::regtype = ANY (f.proargtypes::oid[] || f.prorettype) OR f.proname ~ '^resource') AS is_of_resource
 	FROM pg_proc AS f
@@ -59,7 +65,7 @@ SELECT '| function | operator | member | viewer | admin | anybody |';
 SELECT '|---|---|---|---|---|---|';
 SELECT format('| `%s` | %s | %s | %s | %s | %s |', f.proname,
 			  pg_temp.call('operator', f.oid),
-			  pg_temp.call('member', f.oid) || CASE WHEN f.prosrc = 'yq_sql_run_as_owner' THEN ' (own)' ELSE '' END,
+			  pg_temp.call('member', f.oid) || CASE WHEN f.is_filtered THEN ' (own)' ELSE '' END,
 			  pg_temp.call('viewer', f.oid), pg_temp.call('admin', f.oid), pg_temp.call('nobody', f.oid))
 FROM own_function AS f
 WHERE NOT f.is_of_resource
