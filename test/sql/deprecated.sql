@@ -39,6 +39,12 @@ SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decisio
 SELECT container_id FROM yquota.decision;
 RESET ROLE;
 
+\echo perform_duty runs a job
+SELECT yquota_internal.perform_duty('no such job', 'pg_cron');
+SELECT yquota_internal.run_job('no such job', 'pg_cron');
+SELECT yquota_internal.perform_duty('credit', 'pg_cron') IS NULL AS had_nothing_to_do;
+SELECT job, performed_by FROM yquota_internal.job_run;
+
 \c postgres
 DROP DATABASE yquota_deprecated WITH (FORCE);
 DROP ROLE yquota_test_old_names;
