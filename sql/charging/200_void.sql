@@ -235,8 +235,7 @@ DECLARE
 	chosen jsonb := jsonb_strip_nulls(jsonb_build_object(
 		'container_id', container_id, 'application_id', application_id,
 		'from', "from", 'to', "to", 'project', project, 'source', source));
-	found_id text;
-	batch text[] := '{}';
+	batch text[];
 	voided yquota.event_void;
 	void_ids bigint[] := '{}';
 BEGIN
@@ -247,38 +246,34 @@ BEGIN
 	-- waiting events are not moved meanwhile
 	LOCK TABLE yquota.event_void IN ROW EXCLUSIVE MODE;
 	PERFORM yquota_internal.check_not_archived(container_id, application_id);
-	FOR found_id IN
-		SELECT DISTINCT stretch.container_id
-		FROM yquota_internal.voidable_stretch AS stretch
-		WHERE (void_events.container_id IS NULL OR stretch.container_id = void_events.container_id)
-		  AND (void_events.application_id IS NULL OR stretch.application_id = void_events.application_id)
-		  AND (void_events.project IS NULL OR stretch.project = void_events.project)
-		  AND (void_events."from" IS NULL
-			   OR stretch."from" >= void_events."from" AND stretch."from" < void_events."to" AND stretch.is_start
-			   OR stretch."to" >= void_events."from" AND stretch."to" < void_events."to" AND stretch.is_end)
-		  AND (void_events.source IS NULL
-			   OR stretch.container_id IN (
-				SELECT log.container_id
-				FROM yquota.container_event AS log
-				WHERE log.source = void_events.source
-				  AND (void_events."from" IS NULL
-					   OR log.occurred_at >= void_events."from" AND log.occurred_at < void_events."to")
-				  AND NOT EXISTS (SELECT FROM yquota_internal.voided_event AS taken_back
-								  WHERE taken_back.event_id = log.event_id)))
-		ORDER BY stretch.container_id
+	FOR batch IN
+		SELECT array_agg(numbered.container_id ORDER BY numbered.container_id)
+		FROM (
+			SELECT stretch.container_id, (row_number() OVER (ORDER BY stretch.container_id) - 1) / batch_size AS number
+			FROM yquota_internal.voidable_stretch AS stretch
+			WHERE (void_events.container_id IS NULL OR stretch.container_id = void_events.container_id)
+			  AND (void_events.application_id IS NULL OR stretch.application_id = void_events.application_id)
+			  AND (void_events.project IS NULL OR stretch.project = void_events.project)
+			  AND (void_events."from" IS NULL
+				   OR stretch."from" >= void_events."from" AND stretch."from" < void_events."to" AND stretch.is_start
+				   OR stretch."to" >= void_events."from" AND stretch."to" < void_events."to" AND stretch.is_end)
+			  AND (void_events.source IS NULL
+				   OR stretch.container_id IN (
+					SELECT log.container_id
+					FROM yquota.container_event AS log
+					WHERE log.source = void_events.source
+					  AND (void_events."from" IS NULL
+						   OR log.occurred_at >= void_events."from" AND log.occurred_at < void_events."to")
+					  AND NOT EXISTS (SELECT FROM yquota_internal.voided_event AS taken_back
+									  WHERE taken_back.event_id = log.event_id)))
+			GROUP BY stretch.container_id) AS numbered
+		GROUP BY numbered.number
+		ORDER BY numbered.number
 	LOOP
-		batch := batch || found_id;
-		IF cardinality(batch) = batch_size THEN
-			FOR voided IN SELECT * FROM yquota_internal.void_batch(batch, reason, chosen) LOOP
-				void_ids := void_ids || voided.void_id;
-				RETURN NEXT voided;
-			END LOOP;
-			batch := '{}';
-		END IF;
-	END LOOP;
-	FOR voided IN SELECT * FROM yquota_internal.void_batch(batch, reason, chosen) LOOP
-		void_ids := void_ids || voided.void_id;
-		RETURN NEXT voided;
+		FOR voided IN SELECT * FROM yquota_internal.void_batch(batch, reason, chosen) LOOP
+			void_ids := void_ids || voided.void_id;
+			RETURN NEXT voided;
+		END LOOP;
 	END LOOP;
 	IF void_ids <> '{}' THEN
 		PERFORM yquota_internal.note_voided_events(void_ids);

@@ -30,6 +30,13 @@ yq_varlena_equal(const void *a, const void *b)
 		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
 }
 
+void
+yq_varlena_put(Datum *values, bool *nulls, int column, const void *value)
+{
+	values[column] = PointerGetDatum(value);
+	nulls[column] = (value == NULL);
+}
+
 int
 yq_varlena_compare(const text *a, const text *b)
 {

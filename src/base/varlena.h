@@ -17,6 +17,9 @@ extern void *yq_varlena_copy(const void *value);
 /* Whether two values are the same, or both NULL. */
 extern bool yq_varlena_equal(const void *a, const void *b);
 
+/* Put a value, or NULL, into a column of a row to be written. */
+extern void yq_varlena_put(Datum *values, bool *nulls, int column, const void *value);
+
 /* The order of two texts: negative, zero or positive. */
 extern int	yq_varlena_compare(const text *a, const text *b);
 

@@ -267,13 +267,6 @@ varlena_at(TupleTableSlot *slot, int column)
 		(void *) PG_DETOAST_DATUM_PACKED(slot->tts_values[column]);
 }
 
-static void
-put_varlena(Datum *values, bool *nulls, int column, const void *value)
-{
-	values[column] = PointerGetDatum(value);
-	nulls[column] = (value == NULL);
-}
-
 void
 yq_container_read(const YqBooks *books, YqContainer *container, TupleTableSlot *slot)
 {
@@ -306,19 +299,19 @@ yq_container_put(YqBooks *books, YqBulkInsert *writer, const YqContainer *contai
 	Datum		values[CONTAINER_COLUMNS];
 	bool		nulls[CONTAINER_COLUMNS] = {false};
 
-	put_varlena(values, nulls, CONTAINER_CONTAINER_ID, container->container_id);
-	put_varlena(values, nulls, CONTAINER_PROJECT, container->project);
-	put_varlena(values, nulls, CONTAINER_APPLICATION_ID, container->application_id);
-	put_varlena(values, nulls, CONTAINER_USERNAME, container->username);
-	put_varlena(values, nulls, CONTAINER_QUEUE, container->state.queue);
-	put_varlena(values, nulls, CONTAINER_NODE, container->state.node);
-	put_varlena(values, nulls, CONTAINER_LABEL, container->label);
-	put_varlena(values, nulls, CONTAINER_ALLOCATION, container->state.allocation);
+	yq_varlena_put(values, nulls, CONTAINER_CONTAINER_ID, container->container_id);
+	yq_varlena_put(values, nulls, CONTAINER_PROJECT, container->project);
+	yq_varlena_put(values, nulls, CONTAINER_APPLICATION_ID, container->application_id);
+	yq_varlena_put(values, nulls, CONTAINER_USERNAME, container->username);
+	yq_varlena_put(values, nulls, CONTAINER_QUEUE, container->state.queue);
+	yq_varlena_put(values, nulls, CONTAINER_NODE, container->state.node);
+	yq_varlena_put(values, nulls, CONTAINER_LABEL, container->label);
+	yq_varlena_put(values, nulls, CONTAINER_ALLOCATION, container->state.allocation);
 	values[CONTAINER_EXECUTION_TYPE] = ObjectIdGetDatum(container->state.execution_type);
 	values[CONTAINER_STARTED_AT] = TimestampTzGetDatum(container->started_at);
 	values[CONTAINER_SETTLED_AT] = TimestampTzGetDatum(container->settled_at);
 	values[CONTAINER_CHARGES] = Int32GetDatum(container->charges);
-	put_varlena(values, nulls, CONTAINER_FACTORS, container->factors);
+	yq_varlena_put(values, nulls, CONTAINER_FACTORS, container->factors);
 	values[CONTAINER_ACCRUAL_BASE] =
 		NumericGetDatum(yq_wide_to_numeric(&container->accrual_base));
 	yq_event_write_role(&container->state.role, container->state.is_running, values, nulls,
@@ -374,14 +367,14 @@ yq_charge_put(YqBooks *books, const YqCharge *charge)
 	bool		nulls[CHARGE_COLUMNS] = {false};
 	Interval	padding = {.time = charge->padding};
 
-	put_varlena(values, nulls, CHARGE_CONTAINER_ID, charge->container_id);
-	put_varlena(values, nulls, CHARGE_PROJECT, charge->project);
-	put_varlena(values, nulls, CHARGE_APPLICATION_ID, charge->application_id);
-	put_varlena(values, nulls, CHARGE_USERNAME, charge->username);
-	put_varlena(values, nulls, CHARGE_QUEUE, charge->state.queue);
-	put_varlena(values, nulls, CHARGE_NODE, charge->state.node);
+	yq_varlena_put(values, nulls, CHARGE_CONTAINER_ID, charge->container_id);
+	yq_varlena_put(values, nulls, CHARGE_PROJECT, charge->project);
+	yq_varlena_put(values, nulls, CHARGE_APPLICATION_ID, charge->application_id);
+	yq_varlena_put(values, nulls, CHARGE_USERNAME, charge->username);
+	yq_varlena_put(values, nulls, CHARGE_QUEUE, charge->state.queue);
+	yq_varlena_put(values, nulls, CHARGE_NODE, charge->state.node);
 	values[CHARGE_EXECUTION_TYPE] = ObjectIdGetDatum(charge->state.execution_type);
-	put_varlena(values, nulls, CHARGE_ALLOCATION, charge->state.allocation);
+	yq_varlena_put(values, nulls, CHARGE_ALLOCATION, charge->state.allocation);
 	values[CHARGE_STARTED_AT] = TimestampTzGetDatum(charge->started_at);
 	values[CHARGE_FROM] = TimestampTzGetDatum(charge->from);
 	values[CHARGE_TO] = TimestampTzGetDatum(charge->to);
@@ -394,7 +387,7 @@ yq_charge_put(YqBooks *books, const YqCharge *charge)
 	nulls[CHARGE_EXIT_STATUS] = !charge->has_exit_status;
 	values[CHARGE_PADDING] = IntervalPGetDatum(&padding);
 	nulls[CHARGE_PADDING] = (charge->padding == 0);
-	put_varlena(values, nulls, CHARGE_DOMINANT, charge->dominant);
+	yq_varlena_put(values, nulls, CHARGE_DOMINANT, charge->dominant);
 	values[CHARGE_AMOUNT] = NumericGetDatum(yq_wide_to_numeric(&charge->amount));
 	yq_bulk_insert_put(open_writer(books, &books->charge_writer, YQ_CHARGE, CHARGE_COLUMNS, false),
 				  values, nulls);
@@ -429,14 +422,14 @@ yq_change_put(YqBooks *books, const text *container_id, YqEventKind kind,
 	Datum		values[CHANGE_COLUMNS];
 	bool		nulls[CHANGE_COLUMNS] = {false};
 
-	put_varlena(values, nulls, CHANGE_CONTAINER_ID, container_id);
+	yq_varlena_put(values, nulls, CHANGE_CONTAINER_ID, container_id);
 	values[CHANGE_EVENT] = ObjectIdGetDatum(books->labels.kinds[kind]);
 	values[CHANGE_OCCURRED_AT] = TimestampTzGetDatum(change->occurred_at);
-	put_varlena(values, nulls, CHANGE_ALLOCATION, set->allocation);
+	yq_varlena_put(values, nulls, CHANGE_ALLOCATION, set->allocation);
 	values[CHANGE_EXECUTION_TYPE] = ObjectIdGetDatum(set->execution_type);
 	nulls[CHANGE_EXECUTION_TYPE] = !OidIsValid(set->execution_type);
-	put_varlena(values, nulls, CHANGE_QUEUE, set->queue);
-	put_varlena(values, nulls, CHANGE_NODE, set->node);
+	yq_varlena_put(values, nulls, CHANGE_QUEUE, set->queue);
+	yq_varlena_put(values, nulls, CHANGE_NODE, set->node);
 	values[CHANGE_REPEATED_START] = BoolGetDatum(change->repeated_start);
 	yq_event_write_role(&set->role, set->is_running, values, nulls, CHANGE_PRIORITY + 1);
 	values[CHANGE_EVENT_ID] = Int64GetDatum(change->event_id);

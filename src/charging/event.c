@@ -194,13 +194,6 @@ yq_event_copy(const YqEvent *event)
 	return copy;
 }
 
-static void
-put_varlena(Datum *values, bool *nulls, int column, const void *value)
-{
-	values[column] = PointerGetDatum(value);
-	nulls[column] = (value == NULL);
-}
-
 void
 yq_event_write_role(const YqContainerRole *role, YqAnswer is_running, Datum *values,
 					bool *nulls, AttrNumber first)
@@ -211,7 +204,7 @@ yq_event_write_role(const YqContainerRole *role, YqAnswer is_running, Datum *val
 	nulls[ROLE_PRIORITY] = !role->has_priority;
 	values[ROLE_ALLOCATION_REQUEST_ID] = Int64GetDatum(role->allocation_request_id);
 	nulls[ROLE_ALLOCATION_REQUEST_ID] = !role->has_allocation_request_id;
-	put_varlena(values, nulls, ROLE_ASKED_LABEL, role->asked_label);
+	yq_varlena_put(values, nulls, ROLE_ASKED_LABEL, role->asked_label);
 	values[ROLE_IS_AM] = BoolGetDatum(role->is_am == YQ_ANSWER_YES);
 	nulls[ROLE_IS_AM] = (role->is_am == YQ_ANSWER_NULL);
 	values[ROLE_IS_RUNNING] = BoolGetDatum(is_running == YQ_ANSWER_YES);
@@ -232,33 +225,22 @@ yq_event_write(const YqEvent *event, Datum *values, bool *nulls,
 	nulls += layout->first_run - 1;
 	values[YQ_EVENT_KIND] = ObjectIdGetDatum(labels->kinds[event->kind]);
 	nulls[YQ_EVENT_KIND] = false;
-	put_varlena(values, nulls, YQ_EVENT_CONTAINER_ID, event->container_id);
+	yq_varlena_put(values, nulls, YQ_EVENT_CONTAINER_ID, event->container_id);
 	values[YQ_EVENT_OCCURRED_AT] = TimestampTzGetDatum(event->occurred_at);
 	nulls[YQ_EVENT_OCCURRED_AT] = !event->has_occurred_at;
-	put_varlena(values, nulls, YQ_EVENT_PROJECT, event->project);
-	put_varlena(values, nulls, YQ_EVENT_APPLICATION_ID, event->application_id);
-	put_varlena(values, nulls, YQ_EVENT_USERNAME, event->username);
-	put_varlena(values, nulls, YQ_EVENT_QUEUE, event->queue);
-	put_varlena(values, nulls, YQ_EVENT_NODE, event->node);
-	put_varlena(values, nulls, YQ_EVENT_ALLOCATION, event->allocation);
+	yq_varlena_put(values, nulls, YQ_EVENT_PROJECT, event->project);
+	yq_varlena_put(values, nulls, YQ_EVENT_APPLICATION_ID, event->application_id);
+	yq_varlena_put(values, nulls, YQ_EVENT_USERNAME, event->username);
+	yq_varlena_put(values, nulls, YQ_EVENT_QUEUE, event->queue);
+	yq_varlena_put(values, nulls, YQ_EVENT_NODE, event->node);
+	yq_varlena_put(values, nulls, YQ_EVENT_ALLOCATION, event->allocation);
 	values[YQ_EVENT_EXECUTION_TYPE] = ObjectIdGetDatum(event->execution_type);
 	nulls[YQ_EVENT_EXECUTION_TYPE] = !OidIsValid(event->execution_type);
 	values[YQ_EVENT_EXIT_STATUS] = Int32GetDatum(event->exit_status);
 	nulls[YQ_EVENT_EXIT_STATUS] = !event->has_exit_status;
-	put_varlena(values, nulls, YQ_EVENT_SOURCE, event->source);
+	yq_varlena_put(values, nulls, YQ_EVENT_SOURCE, event->source);
 	values[YQ_EVENT_RECORDED_AT] = TimestampTzGetDatum(event->recorded_at);
 	nulls[YQ_EVENT_RECORDED_AT] = false;
-}
-
-bool
-yq_event_is_first_container(const text *container_id)
-{
-	static const char first[] = "_000001";
-	Size		length = sizeof(first) - 1;
-
-	return VARSIZE_ANY_EXHDR(container_id) > length &&
-		memcmp(VARDATA_ANY(container_id) + VARSIZE_ANY_EXHDR(container_id) - length,
-			   first, length) == 0;
 }
 
 static bool

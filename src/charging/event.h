@@ -154,12 +154,6 @@ extern YqEvent *yq_event_copy(const YqEvent *event);
 extern void yq_event_write(const YqEvent *event, Datum *values, bool *nulls,
 						   const YqEventLayout *layout, const YqEventLabels *labels);
 
-/*
- * Whether a container is the first of its application attempt by its id: YARN
- * numbers it 000001.
- */
-extern bool yq_event_is_first_container(const text *container_id);
-
 /* Does it lie further ahead of the clock than yquota.max_clock_skew? */
 extern bool yq_event_is_ahead(const YqEvent *event, TimestampTz now);
 

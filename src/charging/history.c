@@ -40,6 +40,18 @@ yq_state_apply(YqState *state, const YqState *set)
 		state->is_running = set->is_running;
 }
 
+/* Whether a container is the first of its application attempt by its id: YARN numbers it 000001. */
+static bool
+is_first_container(const text *container_id)
+{
+	static const char first[] = "_000001";
+	Size		length = sizeof(first) - 1;
+
+	return VARSIZE_ANY_EXHDR(container_id) > length &&
+		memcmp(VARDATA_ANY(container_id) + VARSIZE_ANY_EXHDR(container_id) - length,
+			   first, length) == 0;
+}
+
 void
 yq_state_complete(YqState *state, const text *container_id, Oid guaranteed)
 {
@@ -50,7 +62,7 @@ yq_state_complete(YqState *state, const text *container_id, Oid guaranteed)
 	state->role.priority = 0;
 	state->role.allocation_request_id = -1;
 	state->role.asked_label = cstring_to_text("");
-	state->role.is_am = yq_event_is_first_container(container_id) ? YQ_ANSWER_YES : YQ_ANSWER_NO;
+	state->role.is_am = is_first_container(container_id) ? YQ_ANSWER_YES : YQ_ANSWER_NO;
 	state->is_running = YQ_ANSWER_YES;
 	yq_state_apply(state, &given);
 }
