@@ -24,6 +24,30 @@ CREATE FUNCTION yquota.acknowledge(container_ids text[]) RETURNS bigint
 COMMENT ON FUNCTION yquota.acknowledge(text[]) IS 'Deprecated: call acknowledge_decisions(), which takes the numbers of decisions';
 REVOKE ALL ON FUNCTION yquota.acknowledge(text[]) FROM PUBLIC;
 
+-- Viewers may call it, too, as in 0.2.0; submit_application() is for roles that
+-- speak for the resource manager.
+CREATE FUNCTION yquota.admission(
+	application_id text, username text, groups text[], queue text DEFAULT 'default',
+	application_name text DEFAULT NULL, am_resource yquota.resource DEFAULT NULL,
+	priority integer DEFAULT NULL, lifetime bigint DEFAULT NULL, tags text[] DEFAULT NULL,
+	label text DEFAULT NULL, unmanaged boolean DEFAULT false, project text DEFAULT NULL,
+	real_username text DEFAULT NULL, view_acl text DEFAULT NULL, modify_acl text DEFAULT NULL,
+	node_label_expression text DEFAULT NULL,
+	OUT application_id text, OUT queue text, OUT priority integer, OUT lifetime bigint,
+	OUT state yquota.application_state, OUT activated boolean, OUT decided_by text, OUT decided_at text,
+	OUT used bigint, OUT maximum bigint, OUT used_resource yquota.resource,
+	OUT maximum_resource yquota.resource, OUT reason text)
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT answer.*
+		FROM yquota.submit_application($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+									   dry_run => true) AS answer;
+	END;
+COMMENT ON FUNCTION yquota.admission(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text) IS
+	'Deprecated: call submit_application() with dry_run';
+REVOKE ALL ON FUNCTION yquota.admission(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text) FROM PUBLIC;
+
 -- Jobs that install_cron_jobs() of release 0.2.0 gave to pg_cron call this name.
 CREATE FUNCTION yquota_internal.perform_duty(
 	duty text, performed_by text, now_at timestamptz DEFAULT yquota.clock())

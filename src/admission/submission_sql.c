@@ -21,12 +21,11 @@
 #include "utils/tuplestore.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_activate_applications);
-PG_FUNCTION_INFO_V1(yq_sql_admission);
+PG_FUNCTION_INFO_V1(yq_sql_application_submit);
 PG_FUNCTION_INFO_V1(yq_sql_check_application_access);
 PG_FUNCTION_INFO_V1(yq_sql_finish_application);
 PG_FUNCTION_INFO_V1(yq_sql_move_application);
 PG_FUNCTION_INFO_V1(yq_sql_set_outstanding_requests);
-PG_FUNCTION_INFO_V1(yq_sql_submit_application);
 PG_FUNCTION_INFO_V1(yq_sql_update_application_lifetime);
 PG_FUNCTION_INFO_V1(yq_sql_update_application_priority);
 
@@ -67,7 +66,7 @@ caller_arguments(FunctionCallInfo fcinfo, int caller, int groups)
 	return subject;
 }
 
-/* Places of the arguments of submit_application() and admission(). */
+/* Places of the arguments of submit_application(). */
 enum
 {
 	SUBMIT_APPLICATION_ID,
@@ -85,7 +84,8 @@ enum
 	SUBMIT_REAL_USERNAME,
 	SUBMIT_VIEW_ACL,
 	SUBMIT_MODIFY_ACL,
-	SUBMIT_NODE_LABEL_EXPRESSION
+	SUBMIT_NODE_LABEL_EXPRESSION,
+	SUBMIT_DRY_RUN
 };
 
 static void
@@ -152,32 +152,22 @@ admission_row(FunctionCallInfo fcinfo, const YqAdmission *admission)
 
 /* -- submission -------------------------------------------------------------------- */
 
-/* submit_application(application_id, username, groups, queue, ...) */
+/* submit_application(application_id, username, groups, queue, ..., dry_run) */
 Datum
-yq_sql_submit_application(PG_FUNCTION_ARGS)
+yq_sql_application_submit(PG_FUNCTION_ARGS)
 {
 	YqSubmission submission;
 	YqAdmission admission;
 	int32		priority;
 	int64		lifetime;
+	bool		dry_run;
 
+	yq_require_value(PG_ARGISNULL(SUBMIT_DRY_RUN), "dry_run");
+	dry_run = PG_GETARG_BOOL(SUBMIT_DRY_RUN);
 	submission_arguments(fcinfo, &submission, &priority, &lifetime);
-	admission = yq_submission_decide(&submission, true);
-	yq_submission_record(&submission, &admission);
-	PG_RETURN_DATUM(admission_row(fcinfo, &admission));
-}
-
-/* admission(application_id, username, groups, queue, ...) */
-Datum
-yq_sql_admission(PG_FUNCTION_ARGS)
-{
-	YqSubmission submission;
-	YqAdmission admission;
-	int32		priority;
-	int64		lifetime;
-
-	submission_arguments(fcinfo, &submission, &priority, &lifetime);
-	admission = yq_submission_decide(&submission, false);
+	admission = yq_submission_decide(&submission, !dry_run);
+	if (!dry_run)
+		yq_submission_record(&submission, &admission);
 	PG_RETURN_DATUM(admission_row(fcinfo, &admission));
 }
 

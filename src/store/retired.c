@@ -30,3 +30,7 @@ RETIRED_FUNCTION(yq_sql_charge_events);
 
 /* 0.2.0: the present use of queues decides about application masters */
 RETIRED_FUNCTION(yq_sql_forget_am_limits);
+
+/* 0.2.0: submit_application() has got dry_run, which replaces admission() */
+RETIRED_FUNCTION(yq_sql_admission);
+RETIRED_FUNCTION(yq_sql_submit_application);

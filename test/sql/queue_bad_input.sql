@@ -127,10 +127,10 @@ CROSS JOIN LATERAL pg_temp.try(format('SELECT * FROM %s', c.call)) AS t ORDER BY
 -- refused submissions say why, and leave nothing in queues
 SELECT c.argument, s.state, s.decided_by, s.reason FROM (VALUES (1, 'x', NULL::integer, NULL::bigint, NULL), (2, 'root.a', NULL, NULL, NULL), (3, 'root.nowhere', NULL, NULL, NULL), (4, 'root.a.x', NULL, 0, NULL), (5, 'root.a.x', NULL, -5, NULL),
 	(6, 'root.a.x', NULL, NULL, 'nolabel'), (7, 'root.a.x', NULL, NULL, 'gpu&&ssd'), (8, 'root.b.x', NULL, NULL, 'gpu'), (9, 'root..x', NULL, NULL, NULL), (10, repeat('q', 3000), NULL, NULL, NULL)) AS c (argument, queue, priority, lifetime, label)
-CROSS JOIN LATERAL (SELECT a.state, a.decided_by, left(a.reason, 150) AS reason FROM yquota.admission('application_1_1', 'u', '{g}', c.queue, priority => c.priority, lifetime => c.lifetime, label => c.label) AS a) AS s ORDER BY c.argument;
+CROSS JOIN LATERAL (SELECT a.state, a.decided_by, left(a.reason, 150) AS reason FROM yquota.submit_application('application_1_1', 'u', '{g}', c.queue, priority => c.priority, lifetime => c.lifetime, label => c.label, dry_run => true) AS a) AS s ORDER BY c.argument;
 -- a negative priority is one, and groups need not be known
-SELECT a.state, a.priority, a.lifetime, a.queue FROM yquota.admission('application_1_1', 'u', NULL, 'root.a.x', priority => -7) AS a;
-SELECT a.state, a.queue FROM yquota.admission('application_1_1', 'u', '{}', 'root.a.x') AS a;
+SELECT a.state, a.priority, a.lifetime, a.queue FROM yquota.submit_application('application_1_1', 'u', NULL, 'root.a.x', priority => -7, dry_run => true) AS a;
+SELECT a.state, a.queue FROM yquota.submit_application('application_1_1', 'u', '{}', 'root.a.x', dry_run => true) AS a;
 SELECT c.command, t.error FROM unnest(ARRAY[
 	pg_temp.set_queue('root.a.x', 'default_application_priority = -1, priority = -1'), pg_temp.set_queue('root.a.x', 'maximum_application_lifetime = -5, default_application_lifetime = -7'), pg_temp.set_queue('root.a.x', 'maximum_application_lifetime = 5, default_application_lifetime = 7'),
 	pg_temp.set_queue('root.a.x', 'maximum_applications = -3, max_parallel_apps = -1'), pg_temp.set_queue('root.a.x', 'maximum_allocation_mb = -1'), pg_temp.set_queue('root.a.x', 'maximum_allocation_mb = 99999999'), pg_temp.set_queue('root.a.x', 'maximum_allocation_mb = 1'),

@@ -130,9 +130,12 @@ SELECT maximum_applications, maximum_applications_per_user FROM yquota.effective
 SELECT told(yquota.submit_application(next_id(), username, NULL, 'a')) FROM unnest('{alice,alice,alice,bob,bob,eve}'::text[]) AS username;
 UPDATE yquota.scheduler_setting SET maximum_applications = 4;
 SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'b1')) FROM generate_series(1, 2);
-SELECT told(yquota.admission('application_2_1', 'alice', NULL, 'b1'));
+SELECT told(yquota.submit_application('application_2_1', 'alice', NULL, 'b1', dry_run => true));
 SELECT yquota.finish_application(application_id, 'KILLED') FROM yquota.application WHERE queue = 'root.b.b1' AND finished_at IS NULL;
-SELECT told(yquota.admission('application_2_1', 'alice', NULL, 'b1'));
+SELECT told(yquota.submit_application('application_2_1', 'alice', NULL, 'b1', dry_run => true));
+SELECT to_jsonb(a) = to_jsonb(s) AS same FROM yquota.admission('application_2_1', 'alice', NULL, 'b1') AS a,
+	yquota.submit_application('application_2_1', 'alice', NULL, 'b1', dry_run => true) AS s;
+SELECT * FROM yquota.submit_application('application_2_1', 'alice', NULL, 'b1', dry_run => NULL);
 UPDATE yquota.scheduler_setting SET maximum_applications = NULL;
 SELECT * FROM yquota.verify();
 
@@ -191,7 +194,7 @@ SELECT name, state, decided_by FROM yquota.project, yquota.submit_application(ne
 -- an unknown project refuses its own application, and nothing else of the set
 SELECT name, state, decided_by, decided_at, reason FROM unnest('{PREPAID-stop,nobody,NOLIMIT-stop}'::text[]) AS name,
 	yquota.submit_application('of ' || name, 'alice', NULL, 'a', project => name);
-SELECT state, decided_by, decided_at FROM yquota.admission('of nobody', 'alice', NULL, 'a', project => 'nobody');
+SELECT state, decided_by, decided_at FROM yquota.submit_application('of nobody', 'alice', NULL, 'a', project => 'nobody', dry_run => true);
 SELECT application_id, state, project, diagnostics FROM yquota.application WHERE application_id LIKE 'of %' ORDER BY application_id;
 INSERT INTO yquota.project (name) VALUES ('nobody');
 SELECT state, decided_by FROM yquota.submit_application('of nobody', 'alice', NULL, 'a', project => 'nobody');
@@ -224,7 +227,7 @@ INSERT INTO yquota.queue (path, capacity, auto_queue_creation_v2_enabled, auto_q
 COMMIT;
 INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy, custom_placement, create_queue, fallback_result)
 VALUES ('json', 3, 'user', '*', 'custom', 'root.users.%user', true, 'skip');
-SELECT told(yquota.admission('job-3', 'carol', NULL));
+SELECT told(yquota.submit_application('job-3', 'carol', NULL, dry_run => true));
 SELECT told(yquota.submit_application('job-3', 'carol', NULL, am_resource => '[memory-mb=2048]'));
 SELECT told(yquota.submit_application('job-4', 'dave', NULL));
 SELECT told(yquota.submit_application('job-5', 'dave', NULL, 'root.users.fay'));

@@ -106,7 +106,7 @@ my %questions = (
 		yquota.application_priority(u, ARRAY['g' || n], q, r, ARRAY[t]) AS p),
 	admission => q(SELECT string_agg(concat_ws(' ', u, q, a), E'\n') FROM generate_series(1, 3) AS n, concat('u', n) AS u,
 		unnest('{default,root.a,c,root.b.d,root.b.u5}'::text[]) AS q,
-		yquota.admission('application_1_1', u, ARRAY['g' || n], q, priority => 30, am_resource => '[memory-mb=2048,vcores=1]', label => 'gpu') AS a),
+		yquota.submit_application('application_1_1', u, ARRAY['g' || n], q, priority => 30, am_resource => '[memory-mb=2048,vcores=1]', label => 'gpu', dry_run => true) AS a),
 	user_limit => q(SELECT string_agg(concat_ws(' ', u, q, l, i), E'\n') FROM unnest('{u1,u2}'::text[]) AS u,
 		unnest('{root.a,root.b.c}'::text[]) AS q, unnest('{"",gpu}'::text[]) AS l, yquota.user_limit(q, u, l) AS i),
 	figures => q(SELECT string_agg(q::text, E'\n') FROM yquota.effective_queue AS q));
