@@ -414,7 +414,9 @@ CREATE VIEW yquota.current_price AS
 		   trim_scale(yquota_internal.divide_half_even(p.multiplier * b.base_price, b.unit, 18)) AS price,
 		   greatest(p.effective_at, b.effective_at) AS effective_at,
 		   n.until AS pinned_until,
-		   f.multiplier AS next_multiplier, f.effective_at AS next_effective_at
+		   f.multiplier AS next_multiplier, f.effective_at AS next_effective_at,
+		   trim_scale(yquota_internal.divide_half_even(p.multiplier * b.base_price, b.unit, 18) * b.unit * 3600)
+			   AS unit_hour_price
 	FROM yquota.resource_type AS t
 		CROSS JOIN LATERAL (
 			SELECT m.multiplier, m.effective_at FROM yquota.price AS m
@@ -435,6 +437,7 @@ COMMENT ON VIEW yquota.current_price IS
 COMMENT ON COLUMN yquota.current_price.price IS 'credits per native unit and second';
 COMMENT ON COLUMN yquota.current_price.effective_at IS 'since when this price has been in force';
 COMMENT ON COLUMN yquota.current_price.pinned_until IS 'until when compute_prices() leaves the multiplier alone; NULL when it does not';
+COMMENT ON COLUMN yquota.current_price.unit_hour_price IS 'credits for holding one unit (unit native units) for an hour';
 
 --
 -- The dump has all of it.

@@ -110,6 +110,18 @@ CREATE FUNCTION yquota_internal.effective_queues()
 COMMENT ON FUNCTION yquota_internal.effective_queues() IS
 	'The hierarchy of queues as this transaction has it, in the order of the tree';
 
+CREATE FUNCTION yquota_internal.usage_bar(used numeric, guaranteed numeric, most numeric) RETURNS text
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN '[' || (
+		SELECT string_agg(CASE WHEN cell <= round(20 * least(used, 1)) THEN '#'
+							   WHEN cell <= round(20 * least(guaranteed, 1)) THEN '='
+							   WHEN cell <= round(20 * least(most, 1)) THEN '.'
+							   ELSE ' ' END, '' ORDER BY cell)
+		FROM generate_series(1, 20) AS cell) || ']';
+COMMENT ON FUNCTION yquota_internal.usage_bar(numeric, numeric, numeric) IS
+	'Twenty cells that stand for a partition: # used, = guaranteed, . possible; arguments are fractions of it';
+
 CREATE VIEW yquota.effective_queue WITH (security_barrier) AS
 	SELECT q.queue, q.label, q.ordinal, q.kind, q.auto_created, q.state, q.configured_capacity,
 		   q.configured_maximum_capacity, q.capacity, q.maximum_capacity, q.weight, q.normalized_weight,
@@ -118,7 +130,10 @@ CREATE VIEW yquota.effective_queue WITH (security_barrier) AS
 		   q.minimum_user_limit_percent, q.user_limit_factor, q.maximum_applications,
 		   q.maximum_applications_per_user, q.maximum_am_resource_percent, q.am_limit,
 		   q.maximum_allocation, q.maximum_application_lifetime, q.default_application_lifetime, q.inherited,
-		   q.applications, q.non_runnable_applications, q.accepted_applications, q.active_applications, q.am_used
+		   q.applications, q.non_runnable_applications, q.accepted_applications, q.active_applications, q.am_used,
+		   q.drawn,
+		   yquota_internal.usage_bar(q.absolute_used_capacity::numeric, q.absolute_capacity::numeric,
+									 q.absolute_maximum_capacity::numeric) AS usage_bar
 	FROM yquota_internal.effective_queues() AS q;
 COMMENT ON VIEW yquota.effective_queue IS
 	'Queues with their effective properties, per label: one row for the default partition (empty label) and one for each label that is configured';
@@ -150,34 +165,8 @@ COMMENT ON COLUMN yquota.effective_queue.applications IS 'live ones here and bel
 COMMENT ON COLUMN yquota.effective_queue.non_runnable_applications IS 'held by max-parallel-apps';
 COMMENT ON COLUMN yquota.effective_queue.accepted_applications IS 'waiting for room for their application master';
 COMMENT ON COLUMN yquota.effective_queue.am_used IS 'charged amounts of application masters of active applications here and below, native units';
-
-CREATE FUNCTION yquota_internal.usage_bar(used numeric, guaranteed numeric, most numeric) RETURNS text
-	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-	SET search_path = pg_catalog, pg_temp
-	RETURN '[' || (
-		SELECT string_agg(CASE WHEN cell <= round(20 * least(used, 1)) THEN '#'
-							   WHEN cell <= round(20 * least(guaranteed, 1)) THEN '='
-							   WHEN cell <= round(20 * least(most, 1)) THEN '.'
-							   ELSE ' ' END, '' ORDER BY cell)
-		FROM generate_series(1, 20) AS cell) || ']';
-COMMENT ON FUNCTION yquota_internal.usage_bar(numeric, numeric, numeric) IS
-	'Twenty cells that stand for a partition: # used, = guaranteed, . possible; arguments are fractions of it';
-
-CREATE VIEW yquota.queue_tree WITH (security_barrier) AS
-	SELECT q.drawn AS tree, nullif(q.label, '') AS label, q.state,
-		   round((100 * q.absolute_capacity)::numeric, 1) AS capacity,
-		   round((100 * q.absolute_maximum_capacity)::numeric, 1) AS maximum,
-		   round((100 * q.absolute_used_capacity)::numeric, 1) AS used,
-		   yquota_internal.usage_bar(q.absolute_used_capacity::numeric, q.absolute_capacity::numeric,
-									 q.absolute_maximum_capacity::numeric) AS usage
-	FROM yquota_internal.effective_queues() AS q
-	ORDER BY q.ordinal, q.label;
-COMMENT ON VIEW yquota.queue_tree IS
-	'The hierarchy of queues drawn for people, with bars: # used, = guaranteed and not used, . possible beyond that';
-COMMENT ON COLUMN yquota.queue_tree.label IS 'partition of the nodes; NULL for the default one';
-COMMENT ON COLUMN yquota.queue_tree.capacity IS 'percent of the partition';
-COMMENT ON COLUMN yquota.queue_tree.maximum IS 'percent of the partition';
-COMMENT ON COLUMN yquota.queue_tree.used IS 'percent of the partition';
-COMMENT ON COLUMN yquota.queue_tree.usage IS 'the partition in twenty cells';
+COMMENT ON COLUMN yquota.effective_queue.drawn IS 'name below branches of the tree, for people';
+COMMENT ON COLUMN yquota.effective_queue.usage_bar IS
+	'the partition in twenty cells: # used, = guaranteed and not used, . possible beyond that';
 
 SELECT pg_extension_config_dump('yquota_internal.queue_status', '');

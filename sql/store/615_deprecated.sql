@@ -6,6 +6,48 @@ CREATE VIEW yquota.reservation WITH (security_barrier) AS
 	SELECT * FROM yquota.reserved_container;
 COMMENT ON VIEW yquota.reservation IS 'Deprecated: read reserved_container';
 
+CREATE VIEW yquota.balance_overview WITH (security_barrier) AS
+	SELECT balance.project,
+		   CASE WHEN balance.quota_mode <> 'NOLIMIT' THEN round(balance.granted) END AS granted,
+		   round(balance.spent) AS spent,
+		   round(balance.held) AS held,
+		   CASE WHEN balance.quota_mode <> 'NOLIMIT' THEN round(balance.remaining) END AS remaining,
+		   round(balance.burn_rate * 3600, 2) AS per_hour,
+		   to_char(balance.exhausted_at, 'YYYY-MM-DD HH24:MI') AS lasts_until
+	FROM yquota.project_balance AS balance;
+COMMENT ON VIEW yquota.balance_overview IS 'Deprecated: read project_balance';
+COMMENT ON COLUMN yquota.balance_overview.granted IS 'credits; NULL for a project without a limit';
+COMMENT ON COLUMN yquota.balance_overview.spent IS 'credits, running containers up to the clock included';
+COMMENT ON COLUMN yquota.balance_overview.held IS 'credits set aside for applications';
+COMMENT ON COLUMN yquota.balance_overview.remaining IS 'credits; NULL for a project without a limit';
+COMMENT ON COLUMN yquota.balance_overview.per_hour IS 'credits that running containers cost in an hour at the present prices';
+COMMENT ON COLUMN yquota.balance_overview.lasts_until IS 'when credit is used up at that rate, in the time zone of the session; NULL for never';
+
+CREATE VIEW yquota.price_overview AS
+	SELECT price.resource_type, price.price_group, round(price.multiplier, 4) AS multiplier,
+		   round(price.unit_hour_price, 4) AS unit_hour, price.unit,
+		   CASE WHEN isfinite(price.effective_at) THEN to_char(price.effective_at, 'YYYY-MM-DD HH24:MI') END AS since
+	FROM yquota.current_price AS price;
+COMMENT ON VIEW yquota.price_overview IS 'Deprecated: read current_price';
+COMMENT ON COLUMN yquota.price_overview.unit_hour IS 'credits for holding one unit for an hour';
+COMMENT ON COLUMN yquota.price_overview.unit IS 'how many native units that is';
+COMMENT ON COLUMN yquota.price_overview.since IS 'in the time zone of the session; NULL when it has always been so';
+
+CREATE VIEW yquota.queue_tree WITH (security_barrier) AS
+	SELECT q.drawn AS tree, nullif(q.label, '') AS label, q.state,
+		   round((100 * q.absolute_capacity)::numeric, 1) AS capacity,
+		   round((100 * q.absolute_maximum_capacity)::numeric, 1) AS maximum,
+		   round((100 * q.absolute_used_capacity)::numeric, 1) AS used,
+		   q.usage_bar AS usage
+	FROM yquota.effective_queue AS q
+	ORDER BY q.ordinal, q.label;
+COMMENT ON VIEW yquota.queue_tree IS 'Deprecated: read drawn and usage_bar of effective_queue';
+COMMENT ON COLUMN yquota.queue_tree.label IS 'partition of the nodes; NULL for the default one';
+COMMENT ON COLUMN yquota.queue_tree.capacity IS 'percent of the partition';
+COMMENT ON COLUMN yquota.queue_tree.maximum IS 'percent of the partition';
+COMMENT ON COLUMN yquota.queue_tree.used IS 'percent of the partition';
+COMMENT ON COLUMN yquota.queue_tree.usage IS 'the partition in twenty cells';
+
 CREATE FUNCTION yquota.release(hold_id bigint) RETURNS boolean
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

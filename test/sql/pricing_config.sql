@@ -15,7 +15,7 @@ SELECT * FROM yquota.price_group ORDER BY name;
 SELECT * FROM yquota.resource_type ORDER BY name;
 SELECT price_group, effective_at, multiplier FROM yquota.price ORDER BY 1, 2;
 SELECT resource_type, effective_at, base_price, unit FROM yquota.base_price ORDER BY 1, 2;
-SELECT * FROM yquota.current_price ORDER BY resource_type;
+SELECT resource_type, multiplier, base_price, unit, price, effective_at, unit_hour_price FROM yquota.current_price ORDER BY resource_type;
 SELECT count(*) FROM yquota.pricing_change;
 
 -- membership is data, also later
@@ -27,7 +27,7 @@ INSERT INTO yquota.resource_type VALUES ('cpu-milli', 'GENERAL', 1, 1000);
 INSERT INTO yquota.resource_type VALUES ('gpu-milli', 'GPU', 2, 1000);
 INSERT INTO yquota.price_group (name) VALUES ('FPGA');
 INSERT INTO yquota.resource_type (name, price_group) VALUES ('yarn.io/fpga', 'FPGA');
-SELECT * FROM yquota.current_price ORDER BY resource_type;
+SELECT resource_type, multiplier, base_price, unit, price, effective_at, unit_hour_price FROM yquota.current_price ORDER BY resource_type;
 SELECT effective_from, description FROM yquota.pricing_change ORDER BY version;
 
 -- what the columns refuse
