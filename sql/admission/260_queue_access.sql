@@ -34,23 +34,15 @@ REVOKE ALL ON FUNCTION yquota.application_priority(text, text[], text, integer, 
 
 CREATE FUNCTION yquota.place_application(
 	username text, groups text[], queue text DEFAULT 'default', application_name text DEFAULT NULL,
-	OUT queue_path text, OUT outcome text, OUT must_create boolean, OUT rule_kind yquota.mapping_rule_kind,
-	OUT rule_position integer, OUT reason text, OUT earlier_rules text[])
-	LANGUAGE c STABLE PARALLEL UNSAFE
-	AS 'MODULE_PATHNAME', 'yq_sql_place_application';
-COMMENT ON FUNCTION yquota.place_application(text, text[], text, text) IS
-	'Which queue an application would go to, without submitting it; groups in order, the primary one first.  Outcome: PLACED (by a rule), PLACED_BY_DEFAULT (by a rule''s fallback), PLACED_AS_NAMED (no rule decided), REJECTED (by a rule), UNKNOWN (no rule decided and the queue named cannot take it).  earlier_rules says of the rules before why they did not decide';
-REVOKE ALL ON FUNCTION yquota.place_application(text, text[], text, text) FROM PUBLIC;
-
-CREATE FUNCTION yquota.explain_placement(
-	username text, groups text[], queue text DEFAULT 'default', application_name text DEFAULT NULL)
-	RETURNS TABLE (rule_kind yquota.mapping_rule_kind, rule_position integer, matches boolean, target text,
-				   decides boolean, reason text)
-	LANGUAGE c STABLE PARALLEL UNSAFE
-	AS 'MODULE_PATHNAME', 'yq_sql_explain_placement';
-COMMENT ON FUNCTION yquota.explain_placement(text, text[], text, text) IS
-	'Steps of place_application(), for each rule up to the deciding one: whether it matches, the path that it makes, and the reason';
-REVOKE ALL ON FUNCTION yquota.explain_placement(text, text[], text, text) FROM PUBLIC;
+	explain boolean DEFAULT false)
+	RETURNS TABLE (queue_path text, outcome text, must_create boolean, rule_kind yquota.mapping_rule_kind,
+				   rule_position integer, reason text, earlier_rules text[], matches boolean, target text,
+				   decides boolean)
+	LANGUAGE c STABLE PARALLEL UNSAFE ROWS 1
+	AS 'MODULE_PATHNAME', 'yq_sql_application_place';
+COMMENT ON FUNCTION yquota.place_application(text, text[], text, text, boolean) IS
+	'Which queue an application would go to, without submitting it; groups in order, the primary one first.  Outcome: PLACED (by a rule), PLACED_BY_DEFAULT (by a rule''s fallback), PLACED_AS_NAMED (no rule decided), REJECTED (by a rule), UNKNOWN (no rule decided and the queue named cannot take it).  earlier_rules says of the rules before why they did not decide.  With explain each rule up to the deciding one comes first, without outcome: whether it matches, the path that it makes (target), and whether it decides';
+REVOKE ALL ON FUNCTION yquota.place_application(text, text[], text, text, boolean) FROM PUBLIC;
 
 --
 -- Rules and priority lists that Hadoop would not start with are refused by the

@@ -66,6 +66,21 @@ CREATE FUNCTION yquota.acknowledge(container_ids text[]) RETURNS bigint
 COMMENT ON FUNCTION yquota.acknowledge(text[]) IS 'Deprecated: call acknowledge_decisions(), which takes the numbers of decisions';
 REVOKE ALL ON FUNCTION yquota.acknowledge(text[]) FROM PUBLIC;
 
+CREATE FUNCTION yquota.explain_placement(
+	username text, groups text[], queue text DEFAULT 'default', application_name text DEFAULT NULL)
+	RETURNS TABLE (rule_kind yquota.mapping_rule_kind, rule_position integer, matches boolean, target text,
+				   decides boolean, reason text)
+	LANGUAGE sql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT step.rule_kind, step.rule_position, step.matches, step.target, step.decides, step.reason
+		FROM yquota.place_application($1, $2, $3, $4, explain => true) AS step
+		WHERE step.outcome IS NULL;
+	END;
+COMMENT ON FUNCTION yquota.explain_placement(text, text[], text, text) IS
+	'Deprecated: call place_application() with explain';
+REVOKE ALL ON FUNCTION yquota.explain_placement(text, text[], text, text) FROM PUBLIC;
+
 -- Viewers may call it, too, as in 0.2.0; submit_application() is for roles that
 -- speak for the resource manager.
 CREATE FUNCTION yquota.admission(

@@ -412,7 +412,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.application_priority(text,text[],text,integer,text[],text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.check_queue_access(text,text[],text,text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.explain_placement(text,text[],text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
-		('FUNCTION', 'yquota.place_application(text,text[],text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
+		('FUNCTION', 'yquota.place_application(text,text[],text,text,boolean)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		-- applications, for roles that speak for the resource manager
 		('FUNCTION', 'yquota.submit_application(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text,boolean)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.admission(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text)', 'EXECUTE', '{operator,viewer,admin}'),

@@ -35,6 +35,7 @@ DROP TABLE yquota_internal.am_limit;
 DELETE FROM yquota_internal.spending_mark WHERE at >= yquota_internal.archive_horizon();
 
 -- They return more.
+DROP FUNCTION yquota.place_application(text, text[], text, text);
 DROP FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text);
 DROP FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, timestamptz);
 DROP FUNCTION yquota.import_rm_audit_file(text, text, integer, text, text, text, timestamptz);

@@ -9,6 +9,7 @@
 
 #include "admission/access.h"
 #include "admission/placement.h"
+#include "base/row_builder.h"
 #include "catalog/pg_type_d.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -18,8 +19,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-PG_FUNCTION_INFO_V1(yq_sql_explain_placement);
-PG_FUNCTION_INFO_V1(yq_sql_place_application);
+PG_FUNCTION_INFO_V1(yq_sql_application_place);
 
 /* YARN's name of an application without a name. */
 #define UNNAMED_APPLICATION "N/A"
@@ -101,65 +101,61 @@ kind_datum(YqRuleKind kind)
 	return ObjectIdGetDatum(yq_enum_oid("mapping_rule_kind", yq_rule_kind_name(kind)));
 }
 
-/* place_application(username, groups, queue, application_name) */
-Datum
-yq_sql_place_application(PG_FUNCTION_ARGS)
-{
-	YqSubject	subject;
-	YqApplicant applicant = applicant_arguments(fcinfo, &subject);
-	const YqHierarchy *hierarchy = yq_hierarchy_get();
-	YqPlacement placement;
-	Datum		values[7];
-	bool		nulls[7] = {false};
-
-	placement = yq_place_application(hierarchy, &applicant);
-	nulls[0] = (placement.queue == NULL);
-	if (placement.queue != NULL)
-		values[0] = CStringGetTextDatum(placement.queue);
-	values[1] = CStringGetTextDatum(outcome_names[placement.outcome]);
-	values[2] = BoolGetDatum(placement.must_create);
-	nulls[3] = nulls[4] = (placement.rule < 0);
-	if (placement.rule >= 0)
-	{
-		const YqMappingRule *rule = &hierarchy->mapping_rules.rules[placement.rule];
-
-		values[3] = kind_datum(rule->kind);
-		values[4] = Int32GetDatum(rule->position);
-	}
-	values[5] = CStringGetTextDatum(placement.reason);
-	values[6] = earlier_rules(hierarchy->mapping_rules.rules, &placement);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(yq_result_descriptor(fcinfo),
-													  values, nulls)));
-}
-
-/* -- explaining ----------------------------------------------------------- */
-
+/* A row of place_application() for a rule, up to the one that decides. */
 static void
-put_trace(void *state, const YqMappingRule *rule, const YqRuleTrace *trace)
+put_rule(void *state, const YqMappingRule *rule, const YqRuleTrace *trace)
 {
 	ReturnSetInfo *result = state;
-	Datum		values[6];
-	bool		nulls[6] = {false};
+	YqRowBuilder row = {.count = 0};
 
-	values[0] = kind_datum(rule->kind);
-	values[1] = Int32GetDatum(rule->position);
-	values[2] = BoolGetDatum(trace->matches);
-	nulls[3] = (trace->target == NULL);
-	if (trace->target != NULL)
-		values[3] = CStringGetTextDatum(trace->target);
-	values[4] = BoolGetDatum(trace->decides);
-	values[5] = CStringGetTextDatum(trace->reason);
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	yq_row_put_text(&row, NULL);
+	yq_row_put_text(&row, NULL);
+	yq_row_put(&row, (Datum) 0, true);
+	yq_row_put(&row, kind_datum(rule->kind), false);
+	yq_row_put(&row, Int32GetDatum(rule->position), false);
+	yq_row_put_text(&row, trace->reason);
+	yq_row_put(&row, (Datum) 0, true);
+	yq_row_put(&row, BoolGetDatum(trace->matches), false);
+	yq_row_put_text(&row, trace->target);
+	yq_row_put(&row, BoolGetDatum(trace->decides), false);
+	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
-/* explain_placement(username, groups, queue, application_name) */
-Datum
-yq_sql_explain_placement(PG_FUNCTION_ARGS)
+/* The row of place_application() that answers. */
+static void
+put_placement(ReturnSetInfo *result, const YqMappingRule *rules, const YqPlacement *placement)
 {
+	const YqMappingRule *rule = placement->rule < 0 ? NULL : &rules[placement->rule];
+	YqRowBuilder row = {.count = 0};
+
+	yq_row_put_text(&row, placement->queue);
+	yq_row_put_text(&row, outcome_names[placement->outcome]);
+	yq_row_put(&row, BoolGetDatum(placement->must_create), false);
+	yq_row_put(&row, rule == NULL ? (Datum) 0 : kind_datum(rule->kind), rule == NULL);
+	yq_row_put(&row, rule == NULL ? (Datum) 0 : Int32GetDatum(rule->position), rule == NULL);
+	yq_row_put_text(&row, placement->reason);
+	yq_row_put(&row, earlier_rules(rules, placement), false);
+	yq_row_put(&row, (Datum) 0, true);
+	yq_row_put_text(&row, NULL);
+	yq_row_put(&row, (Datum) 0, true);
+	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
+}
+
+/* place_application(username, groups, queue, application_name, explain) */
+Datum
+yq_sql_application_place(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	const YqHierarchy *hierarchy = yq_hierarchy_get();
 	YqSubject	subject;
 	YqApplicant applicant = applicant_arguments(fcinfo, &subject);
+	YqPlacement placement;
 
+	yq_require_value(PG_ARGISNULL(4), "explain");
 	InitMaterializedSRF(fcinfo, 0);
-	yq_placement_trace(yq_hierarchy_get(), &applicant, put_trace, fcinfo->resultinfo);
+	if (PG_GETARG_BOOL(4))
+		yq_placement_trace(hierarchy, &applicant, put_rule, result);
+	placement = yq_place_application(hierarchy, &applicant);
+	put_placement(result, hierarchy->mapping_rules.rules, &placement);
 	return (Datum) 0;
 }

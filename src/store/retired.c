@@ -34,3 +34,7 @@ RETIRED_FUNCTION(yq_sql_forget_am_limits);
 /* 0.2.0: submit_application() has got dry_run, which replaces admission() */
 RETIRED_FUNCTION(yq_sql_admission);
 RETIRED_FUNCTION(yq_sql_submit_application);
+
+/* 0.2.0: place_application() has got explain, which replaces explain_placement() */
+RETIRED_FUNCTION(yq_sql_explain_placement);
+RETIRED_FUNCTION(yq_sql_place_application);

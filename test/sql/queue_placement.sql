@@ -52,8 +52,10 @@ BEGIN;
 SELECT pg_temp.legacy('{u:alice:root.ambiguous.user.ambi,u:bob:ambi,u:dave:disambi,u:%user:disambiuser.%user}');
 SELECT username, p.queue_path, p.outcome, p.rule_kind, p.rule_position, p.must_create, p.reason, p.earlier_rules
 FROM unnest('{alice,bob,dave,emily,charlie}'::text[]) AS username, yquota.place_application(username, '{}') AS p;
-SELECT * FROM yquota.explain_placement('emily', '{}');
-SELECT * FROM yquota.explain_placement('bob', '{}');
+SELECT rule_kind, rule_position, matches, target, decides, reason FROM yquota.place_application('emily', '{}', explain => true) WHERE outcome IS NULL;
+SELECT rule_kind, rule_position, matches, target, decides, reason FROM yquota.place_application('bob', '{}', explain => true) WHERE outcome IS NULL;
+-- with the answer after the rules
+SELECT outcome, queue_path, rule_kind, rule_position, matches, target, decides FROM yquota.place_application('bob', '{}', explain => true);
 ROLLBACK;
 
 -- V32: the same into managed parents (testLegacyPlacementToManagedQueues)
@@ -76,7 +78,7 @@ SELECT pg_temp.json('[{"matches": "alice", "policy": "custom", "customPlacement"
 SELECT application, username, p.queue_path, p.outcome, p.rule_position, p.reason, p.earlier_rules
 FROM (VALUES ('ShouldFail', 'alice'), ('ShouldFail', 'bob'), ('ShouldSucceed', 'charlie'), ('ShouldSucceed', 'dave'), ('ShouldFail', 'dave'), ('ShouldFail', 'emily')) AS v (application, username),
 	 yquota.place_application(username, '{}', 'default', application) AS p;
-SELECT * FROM yquota.explain_placement('bob', '{}', 'default', 'ShouldFail');
+SELECT rule_kind, rule_position, matches, target, decides, reason FROM yquota.place_application('bob', '{}', 'default', 'ShouldFail', explain => true) WHERE outcome IS NULL;
 ROLLBACK;
 
 -- V37: the queue that is named (testSpecified): "default" is none, root.default is one
@@ -94,13 +96,14 @@ FROM unnest(ARRAY['default', 'root.default', 'bob', 'ambi', 'user', 'root.man.ne
 	 yquota.place_application('alice', '{}', queue) AS p;
 BEGIN;
 INSERT INTO yquota.queue (path, auto_created, capacity) VALUES ('root.man.made', true, '10');
-SELECT (yquota.place_application('alice', '{}', 'root.man.made')).*;
+SELECT p.queue_path, p.outcome, p.must_create, p.rule_kind, p.rule_position, p.reason, p.earlier_rules FROM yquota.place_application('alice', '{}', 'root.man.made') AS p;
 ROLLBACK;
 DELETE FROM yquota.mapping_rule;
-SELECT queue, (yquota.place_application('alice', '{}', queue)).* FROM unnest('{default,sales,none}'::text[]) AS queue;
+SELECT queue, p.queue_path, p.outcome, p.must_create, p.rule_kind, p.rule_position, p.reason, p.earlier_rules
+FROM unnest('{default,sales,none}'::text[]) AS queue, yquota.place_application('alice', '{}', queue) AS p;
 BEGIN;
 INSERT INTO yquota.queue (path) VALUES ('root.user.default');
-SELECT (yquota.place_application('alice', '{}')).*;
+SELECT p.queue_path, p.outcome, p.must_create, p.rule_kind, p.rule_position, p.reason, p.earlier_rules FROM yquota.place_application('alice', '{}') AS p;
 ROLLBACK;
 
 -- Engines: either name is the same engine; others do not place anything here
@@ -146,8 +149,8 @@ SELECT pg_temp.json('[{"matches": "*", "policy": "setDefaultQueue", "value": "ro
 SELECT username, groups, application, p.queue_path, p.outcome, p.rule_position, p.earlier_rules
 FROM (VALUES ('bob', '{x,bob}'::text[], NULL), ('bob', '{x}', 'bob'), ('bob', '{x}', 'xbob'), ('eve', '{x}', 'xeve'), ('a.b', '{x}', 'a.b'), ('a.b', '{x}', 'xa_dot_b'), ('eve', '{}', NULL)) AS v (username, groups, application),
 	 yquota.place_application(username, groups, 'default', application) AS p;
-SELECT * FROM yquota.explain_placement('eve', '{x}', 'default', 'xeve');
-SELECT * FROM yquota.explain_placement('eve', '{x}', 'root.sales');
+SELECT rule_kind, rule_position, matches, target, decides, reason FROM yquota.place_application('eve', '{x}', 'default', 'xeve', explain => true) WHERE outcome IS NULL;
+SELECT rule_kind, rule_position, matches, target, decides, reason FROM yquota.place_application('eve', '{x}', 'root.sales', explain => true) WHERE outcome IS NULL;
 
 -- create, and the depth to which rules look: with the last rule the scheduler would not start
 BEGIN;
@@ -183,7 +186,7 @@ UPDATE yquota.queue SET path = 'root.sold' WHERE path = 'root.sales';
 SELECT pg_temp.legacy('{u:a:sales}');
 INSERT INTO yquota.queue (path) VALUES ('root.user.sales');
 INSERT INTO yquota.queue (path, auto_created) VALUES ('root.dynamic.sales', true);
-SELECT (yquota.place_application('a', '{}')).*;
+SELECT p.queue_path, p.outcome, p.must_create, p.rule_kind, p.rule_position, p.reason, p.earlier_rules FROM yquota.place_application('a', '{}') AS p;
 DELETE FROM yquota.queue WHERE auto_created;
 -- in one transaction the order does not matter; immediate checks see it at once
 BEGIN;
