@@ -284,8 +284,7 @@ CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 		   credit.exhausted_at,
 		   credit.available,
 		   credit.limited_by,
-		   credit.parent,
-		   credit.charged + credit.accrued AS spent
+		   credit.parent
 	FROM yquota_internal.project_credit credit
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR credit.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
@@ -307,7 +306,6 @@ COMMENT ON COLUMN yquota.project_balance.available IS
 	'credits that may still be spent: the least that remains to the project and to its ancestors that have been granted something; NULL without limit';
 COMMENT ON COLUMN yquota.project_balance.limited_by IS 'the project, itself or an ancestor, to which that remains';
 COMMENT ON COLUMN yquota.project_balance.parent IS 'project whose credit pays for it as well';
-COMMENT ON COLUMN yquota.project_balance.spent IS 'credits: charged + accrued';
 
 CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 	SELECT credit.project,

@@ -9,7 +9,7 @@ COMMENT ON VIEW yquota.reservation IS 'Deprecated: read reserved_container';
 CREATE VIEW yquota.balance_overview WITH (security_barrier) AS
 	SELECT balance.project,
 		   CASE WHEN balance.quota_mode <> 'NOLIMIT' THEN round(balance.granted) END AS granted,
-		   round(balance.spent) AS spent,
+		   round(balance.charged + balance.accrued) AS spent,
 		   round(balance.held) AS held,
 		   CASE WHEN balance.quota_mode <> 'NOLIMIT' THEN round(balance.remaining) END AS remaining,
 		   round(balance.burn_rate * 3600, 2) AS per_hour,
