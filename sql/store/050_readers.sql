@@ -1,6 +1,6 @@
 --
--- Privileges and visible projects of roles: the rows that grant_viewer() and
--- the like have written (store/620_privileges.sql), and the functions that
+-- Privileges and visible projects of roles: the rows that allow_role() has
+-- written (store/620_privileges.sql), and the functions that
 -- views and policies call about them.  Views have the rights of their owner, so
 -- each one that tells of projects compares them itself:
 --
@@ -25,7 +25,7 @@ CREATE TABLE yquota.role_grant (
 	UNIQUE NULLS NOT DISTINCT (role, role_oid, kind, project)
 );
 COMMENT ON TABLE yquota.role_grant IS
-	'What roles are to yquota: written by grant_operator(), grant_viewer(), grant_member(), grant_admin() and their counterparts';
+	'What roles are to yquota: written by allow_role() and disallow_role()';
 COMMENT ON COLUMN yquota.role_grant.role IS 'name of the role; a role that is renamed loses what it was granted here';
 COMMENT ON COLUMN yquota.role_grant.role_oid IS 'OID of the role, which a role made anew under the same name does not have; after a restore that of the new server, 0 when the role did not exist';
 COMMENT ON COLUMN yquota.role_grant.kind IS 'operator inserts events, viewer reads reports of all projects, member those of one project, admin configures and reads all';

@@ -163,7 +163,7 @@ CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquo
 		'Changes of prices are noted when they are made.', 'Change the timelines themselves.');
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.role_grant
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
-		'What roles are is written by the functions that grant it.', 'Call yquota.grant_member(), yquota.revoke_member() and the like.');
+		'What roles are is written by the functions that grant it.', 'Call yquota.allow_role() or yquota.disallow_role().');
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.quota_grant
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Grants are append-only.', 'Insert a row with a negative amount to take credit back.');
@@ -452,6 +452,8 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.forgive(timestamptz,timestamptz,text,text)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.close_period(timestamptz,integer)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.open_books(timestamptz)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.allow_role(regrole,text,text)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.disallow_role(regrole,text,text)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.grant_member(regrole,text)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.install_cron_jobs()', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.remove_cron_jobs()', 'EXECUTE', '{admin}'),
@@ -505,7 +507,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.publication_commands(text)', 'EXECUTE', '{public}')
 	) AS l (object_kind, object, privilege, kinds);
 COMMENT ON VIEW yquota_internal.privilege IS
-	'What grant_operator(), grant_viewer(), grant_member() and grant_admin() grant; the functions of type resource, which are for everybody, are left out';
+	'What allow_role() grants; the functions of type resource, which are for everybody, are left out';
 COMMENT ON COLUMN yquota_internal.privilege.kinds IS
 	'kinds of role_grant that have the privilege; {public} everybody, {} the owner alone';
 
@@ -620,85 +622,73 @@ COMMENT ON FUNCTION yquota_internal.revoke_kind(regrole, text, text) IS
 	'Forget what a role was and take the privileges that nothing else gives it; returns whether it was that';
 REVOKE ALL ON FUNCTION yquota_internal.revoke_kind(regrole, text, text) FROM PUBLIC;
 
-CREATE FUNCTION yquota.grant_operator(role regrole) RETURNS void
-	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+CREATE FUNCTION yquota_internal.check_role_kind(kind text, project text) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		SELECT yquota_internal.grant_kind(role, 'operator');
-	END;
-COMMENT ON FUNCTION yquota.grant_operator(regrole) IS
-	'Let a role insert events, and see how far they are';
-REVOKE ALL ON FUNCTION yquota.grant_operator(regrole) FROM PUBLIC;
+	AS $$
+BEGIN
+	IF kind IS NULL THEN
+		RAISE EXCEPTION 'kind must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF kind NOT IN ('operator', 'viewer', 'member', 'admin') THEN
+		RAISE EXCEPTION 'unknown kind of role "%"', kind
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Kinds are operator, viewer, member and admin.';
+	ELSIF kind = 'member' AND project IS NULL THEN
+		RAISE EXCEPTION 'a member needs a project'
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF kind <> 'member' AND project IS NOT NULL THEN
+		RAISE EXCEPTION 'kind "%" takes no project', kind
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Only members belong to a project.';
+	ELSIF kind = 'admin'
+	  AND NOT pg_has_role(yquota_internal.acting_role(),
+						  (SELECT c.relowner FROM pg_class AS c WHERE c.oid = 'yquota.role_grant'::regclass), 'USAGE') THEN
+		RAISE EXCEPTION 'permission denied to change administrators'
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'Only roles with the rights of the owner of the extension may change them.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_role_kind(text, text) IS
+	'Refuse kinds that do not exist, a project where none belongs, and administrators to a caller without the rights of the owner';
+REVOKE ALL ON FUNCTION yquota_internal.check_role_kind(text, text) FROM PUBLIC;
 
-CREATE FUNCTION yquota.revoke_operator(role regrole) RETURNS boolean
+CREATE FUNCTION yquota_internal.allow_role_as_owner(role regrole, kind text, project text) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT yquota_internal.revoke_kind(role, 'operator');
+		SELECT yquota_internal.check_role_kind(kind, project);
+		SELECT yquota_internal.grant_kind(role, kind, project);
 	END;
-COMMENT ON FUNCTION yquota.revoke_operator(regrole) IS
-	'Undo grant_operator(); returns whether there was anything to undo';
-REVOKE ALL ON FUNCTION yquota.revoke_operator(regrole) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.allow_role_as_owner(regrole, text, text) IS
+	'The work of allow_role(), with the rights of the owner';
+REVOKE ALL ON FUNCTION yquota_internal.allow_role_as_owner(regrole, text, text) FROM PUBLIC;
 
-CREATE FUNCTION yquota.grant_viewer(role regrole) RETURNS void
-	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
-	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		SELECT yquota_internal.grant_kind(role, 'viewer');
-	END;
-COMMENT ON FUNCTION yquota.grant_viewer(regrole) IS
-	'Let a role read the reports and books of all projects';
-REVOKE ALL ON FUNCTION yquota.grant_viewer(regrole) FROM PUBLIC;
+CREATE FUNCTION yquota.allow_role(role regrole, kind text, project text DEFAULT NULL) RETURNS void
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.allow_role(regrole, text, text) IS
+	'Let a role be of a kind: operator inserts events, viewer reads the reports of all projects, member those of one project, admin configures yquota and reads everything.  Only the owner allows administrators.  Repeating it does nothing';
+REVOKE ALL ON FUNCTION yquota.allow_role(regrole, text, text) FROM PUBLIC;
 
-CREATE FUNCTION yquota.revoke_viewer(role regrole) RETURNS boolean
+CREATE FUNCTION yquota_internal.disallow_role_as_owner(role regrole, kind text, project text) RETURNS boolean
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT yquota_internal.revoke_kind(role, 'viewer');
+		SELECT yquota_internal.check_role_kind(kind, project);
+		SELECT yquota_internal.revoke_kind(role, kind, project);
 	END;
-COMMENT ON FUNCTION yquota.revoke_viewer(regrole) IS
-	'Undo grant_viewer(); returns whether there was anything to undo';
-REVOKE ALL ON FUNCTION yquota.revoke_viewer(regrole) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.disallow_role_as_owner(regrole, text, text) IS
+	'The work of disallow_role(), with the rights of the owner';
+REVOKE ALL ON FUNCTION yquota_internal.disallow_role_as_owner(regrole, text, text) FROM PUBLIC;
 
-CREATE FUNCTION yquota.grant_member(role regrole, project text) RETURNS void
-	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
-	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		SELECT yquota_internal.grant_kind(role, 'member', project);
-	END;
-COMMENT ON FUNCTION yquota.grant_member(regrole, text) IS
-	'Let a role read the reports of one project';
-REVOKE ALL ON FUNCTION yquota.grant_member(regrole, text) FROM PUBLIC;
-
-CREATE FUNCTION yquota.revoke_member(role regrole, project text) RETURNS boolean
-	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
-	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		SELECT yquota_internal.revoke_kind(role, 'member', project);
-	END;
-COMMENT ON FUNCTION yquota.revoke_member(regrole, text) IS
-	'Undo grant_member() of one project; returns whether there was anything to undo';
-REVOKE ALL ON FUNCTION yquota.revoke_member(regrole, text) FROM PUBLIC;
-
-CREATE FUNCTION yquota.grant_admin(role regrole) RETURNS void
-	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
-	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		SELECT yquota_internal.grant_kind(role, 'admin');
-	END;
-COMMENT ON FUNCTION yquota.grant_admin(regrole) IS
-	'Let a role configure yquota, call all of its functions but those of the owner, and read everything';
-REVOKE ALL ON FUNCTION yquota.grant_admin(regrole) FROM PUBLIC;
-
-CREATE FUNCTION yquota.revoke_admin(role regrole) RETURNS boolean
-	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
-	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		SELECT yquota_internal.revoke_kind(role, 'admin');
-	END;
-COMMENT ON FUNCTION yquota.revoke_admin(regrole) IS
-	'Undo grant_admin(); returns whether there was anything to undo';
-REVOKE ALL ON FUNCTION yquota.revoke_admin(regrole) FROM PUBLIC;
+CREATE FUNCTION yquota.disallow_role(role regrole, kind text, project text DEFAULT NULL) RETURNS boolean
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.disallow_role(regrole, text, text) IS
+	'Undo allow_role(); returns whether there was anything to undo';
+REVOKE ALL ON FUNCTION yquota.disallow_role(regrole, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.renew_role_grants() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

@@ -23,11 +23,28 @@ SELECT yquota.set_clock('2026-03-02 10:00');
 INSERT INTO yquota.project (name, on_exhausted) VALUES ('lab', 'stop'), ('secret', 'stop');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000, 'gift'), ('secret', 1000, 'secret reason');
 INSERT INTO yquota.node (name, total, state) VALUES ('n1', '[vcores=100]', 'LOST');
-SELECT yquota.grant_operator('yquota_test_operator');
-SELECT yquota.grant_viewer('yquota_test_viewer');
-SELECT yquota.grant_member('yquota_test_member', 'lab');
-SELECT yquota.grant_admin('yquota_test_admin');
+SELECT yquota.allow_role('yquota_test_operator', 'operator');
+SELECT yquota.allow_role('yquota_test_viewer', 'viewer');
+SELECT yquota.allow_role('yquota_test_member', 'member', 'lab');
+SELECT yquota.allow_role('yquota_test_admin', 'admin');
 SELECT role, kind, project, granted_by = session_user AS by_me FROM yquota.role_grant ORDER BY role;
+SELECT yquota.allow_role('yquota_test_other', 'boss');
+SELECT yquota.allow_role('yquota_test_other', NULL);
+SELECT yquota.allow_role('yquota_test_other', 'member');
+SELECT yquota.allow_role('yquota_test_other', 'member', 'nothing');
+SELECT yquota.allow_role('yquota_test_other', 'viewer', 'lab');
+SELECT yquota.disallow_role('yquota_test_other', 'viewer');
+-- an administrator allows all kinds but administrators
+SET ROLE yquota_test_admin;
+SELECT yquota.allow_role('yquota_test_other', 'admin');
+SELECT yquota.disallow_role('yquota_test_admin', 'admin');
+SELECT yquota.allow_role('yquota_test_other', 'member', 'lab');
+SELECT yquota.disallow_role('yquota_test_other', 'member', 'lab');
+SELECT yquota.disallow_role('yquota_test_other', 'member', 'lab');
+SET ROLE yquota_test_viewer;
+SELECT yquota.allow_role('yquota_test_other', 'viewer');
+RESET ROLE;
+SELECT role, kind FROM yquota.role_grant WHERE role = 'yquota_test_other';
 
 SET ROLE yquota_test_operator;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, application_id, allocation)

@@ -152,6 +152,7 @@ my @calls = (
 	'yquota.activate_applications(text) queue' => q(SELECT * FROM yquota.activate_applications('root.c')),
 	'yquota.admission(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text)' =>
 	  q(SELECT * FROM yquota.admission('application_1_9', 'ann', '{}', 'root.a', project => 'p')),
+	'yquota.allow_role(regrole,text,text)' => q(SELECT yquota.allow_role('clerk', 'member', 'q')),
 	'yquota.archive(regclass,timestamp with time zone)' => q(SELECT * FROM yquota.archive('public.archived_charge', 'infinity')),
 	'yquota.archive(regclass,timestamp with time zone) log' =>
 	  q(SELECT * FROM yquota.archive('public.archived_charge', 'infinity'); SELECT * FROM yquota.archive('public.archived_event', 'infinity')),
@@ -162,6 +163,7 @@ my @calls = (
 	'yquota.compute_prices(timestamp with time zone)' => q(SELECT * FROM yquota.compute_prices()),
 	'yquota.create_queue(text)' => q(SELECT * FROM yquota.create_queue('root.auto')),
 	'yquota.decide_outage(bigint,boolean)' => q(SELECT yquota.decide_outage(max(outage_id), true) FROM yquota.outage),
+	'yquota.disallow_role(regrole,text,text)' => q(SELECT yquota.disallow_role('clerk', 'member', 'p')),
 	'yquota.finish_application(text,yquota.application_state,text,text,text[])' => q(SELECT yquota.finish_application('application_1_1')),
 	'yquota.finish_application(text,yquota.application_state,text,text,text[]) lets go on' => q(SELECT yquota.finish_application('application_1_3')),
 	'yquota.forgive(timestamp with time zone,timestamp with time zone,text,text)' => q(SELECT * FROM yquota.forgive('2026-03-01 21:00+00', '2026-03-01 22:00+00', 'it was down')),

@@ -115,3 +115,83 @@ CREATE FUNCTION yquota_internal.perform_duty(
 COMMENT ON FUNCTION yquota_internal.perform_duty(text, text, timestamptz) IS
 	'Deprecated: call run_job()';
 REVOKE ALL ON FUNCTION yquota_internal.perform_duty(text, text, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.grant_operator(role regrole) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.grant_kind(role, 'operator');
+	END;
+COMMENT ON FUNCTION yquota.grant_operator(regrole) IS
+	'Deprecated: call allow_role()';
+REVOKE ALL ON FUNCTION yquota.grant_operator(regrole) FROM PUBLIC;
+
+CREATE FUNCTION yquota.revoke_operator(role regrole) RETURNS boolean
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.revoke_kind(role, 'operator');
+	END;
+COMMENT ON FUNCTION yquota.revoke_operator(regrole) IS
+	'Deprecated: call disallow_role()';
+REVOKE ALL ON FUNCTION yquota.revoke_operator(regrole) FROM PUBLIC;
+
+CREATE FUNCTION yquota.grant_viewer(role regrole) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.grant_kind(role, 'viewer');
+	END;
+COMMENT ON FUNCTION yquota.grant_viewer(regrole) IS
+	'Deprecated: call allow_role()';
+REVOKE ALL ON FUNCTION yquota.grant_viewer(regrole) FROM PUBLIC;
+
+CREATE FUNCTION yquota.revoke_viewer(role regrole) RETURNS boolean
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.revoke_kind(role, 'viewer');
+	END;
+COMMENT ON FUNCTION yquota.revoke_viewer(regrole) IS
+	'Deprecated: call disallow_role()';
+REVOKE ALL ON FUNCTION yquota.revoke_viewer(regrole) FROM PUBLIC;
+
+CREATE FUNCTION yquota.grant_member(role regrole, project text) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.grant_kind(role, 'member', project);
+	END;
+COMMENT ON FUNCTION yquota.grant_member(regrole, text) IS
+	'Deprecated: call allow_role()';
+REVOKE ALL ON FUNCTION yquota.grant_member(regrole, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.revoke_member(role regrole, project text) RETURNS boolean
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.revoke_kind(role, 'member', project);
+	END;
+COMMENT ON FUNCTION yquota.revoke_member(regrole, text) IS
+	'Deprecated: call disallow_role()';
+REVOKE ALL ON FUNCTION yquota.revoke_member(regrole, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.grant_admin(role regrole) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.grant_kind(role, 'admin');
+	END;
+COMMENT ON FUNCTION yquota.grant_admin(regrole) IS
+	'Deprecated: call allow_role()';
+REVOKE ALL ON FUNCTION yquota.grant_admin(regrole) FROM PUBLIC;
+
+CREATE FUNCTION yquota.revoke_admin(role regrole) RETURNS boolean
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.revoke_kind(role, 'admin');
+	END;
+COMMENT ON FUNCTION yquota.revoke_admin(regrole) IS
+	'Deprecated: call disallow_role()';
+REVOKE ALL ON FUNCTION yquota.revoke_admin(regrole) FROM PUBLIC;
