@@ -97,7 +97,7 @@ BEGIN
 		COMMIT;
 	END LOOP;
 END $$;
-COMMENT ON PROCEDURE demo.replay(bigint, bigint) IS 'Sends the events of these hours through the door and computes the prices at the end of each';
+COMMENT ON PROCEDURE demo.replay(bigint, bigint) IS 'Inserts the events of these hours and computes the prices at the end of each';
 
 CREATE PROCEDURE demo.top_up(clock timestamptz)
 	LANGUAGE sql AS $$

@@ -3,7 +3,7 @@
 -- timestamptz, every amount of money is in credits, every allocation in the
 -- native units of its resource types.
 --
--- Container ids sort bytewise (COLLATE "C"): the door processes a statement in
+-- Container ids sort bytewise (COLLATE "C"): a statement is processed in
 -- that order, and the order must not depend on the locale of a database.
 --
 
@@ -257,7 +257,7 @@ COMMENT ON COLUMN yquota.quota_grant.booked_at IS
 COMMENT ON COLUMN yquota.quota_grant.external_id IS 'the granting system''s own id, which makes repeating harmless';
 
 --
--- The door and the books
+-- The log of events and the books
 --
 
 CREATE TABLE yquota.container_event (
@@ -282,7 +282,7 @@ CREATE TABLE yquota.container_event (
 	event_id bigint GENERATED ALWAYS AS IDENTITY (CACHE 64)
 );
 COMMENT ON TABLE yquota.container_event IS
-	'The one door: lifecycle events by INSERT or COPY.  Append-only; keeps everything that arrived, in order of arrival';
+	'The log of lifecycle events, by INSERT or COPY: each is charged when it is inserted.  Append-only; keeps everything that arrived, in order of arrival';
 COMMENT ON COLUMN yquota.container_event.occurred_at IS 'when it happened; decides the charge';
 COMMENT ON COLUMN yquota.container_event.project IS 'project that pays; without it username is read as project__user';
 COMMENT ON COLUMN yquota.container_event.allocation IS 'native units; NULL in an UPDATE means unchanged';
@@ -317,7 +317,7 @@ CREATE TABLE yquota.container (
 	is_am boolean NOT NULL,
 	is_running boolean NOT NULL
 );
--- Room is used again here, so the door comes to ranges that have been summarized.
+-- Room is used again here, so new rows come to ranges that have been summarized.
 -- A summary of so few bytes is not compressed, which would have to be undone and
 -- done again with every page.
 CREATE INDEX container_application_id_idx ON yquota.container
@@ -381,7 +381,7 @@ CREATE TABLE yquota.charge (
 	amount numeric NOT NULL
 );
 CREATE INDEX charge_container_id_idx ON yquota.charge (container_id);
--- Block ranges cost the door next to nothing.  Rows of one time, and of one
+-- Block ranges cost an INSERT next to nothing.  Rows of one time, and of one
 -- application, mostly lie close together.
 CREATE INDEX charge_time_idx ON yquota.charge USING brin ("to", "from", booked_at) WITH (pages_per_range = 32);
 -- Room for as many applications as rows, because those of a large cluster end in
@@ -440,7 +440,7 @@ CREATE TABLE yquota.event_reject (
 );
 CREATE INDEX event_reject_waiting_idx ON yquota.event_reject (container_id) WHERE waiting;
 COMMENT ON TABLE yquota.event_reject IS
-	'Events set aside (yquota.on_bad_event = set_aside) with the reason; retry_rejects() sends them through the door again';
+	'Events set aside (yquota.on_bad_event = set_aside) with the reason; retry_rejects() inserts them again';
 COMMENT ON COLUMN yquota.event_reject.waiting IS 'true for an UPDATE or FINISH that waits for its START and is applied when that arrives';
 COMMENT ON COLUMN yquota.event_reject.event_id IS 'number of the event in container_event; NULL when an earlier version set it aside and the log has it no more';
 

@@ -1,5 +1,5 @@
 --
--- Charging: the door's trigger, the counters, and settling again after prices
+-- Charging: the trigger of container_event, the counters, and settling again after prices
 -- changed (DESIGN 3).
 --
 
@@ -34,7 +34,7 @@ DECLARE
 	done_through text COLLATE "C" := '';
 	corrected bigint := 0;
 BEGIN
-	-- as a statement of the door: no period is closed meanwhile
+	-- as an INSERT of events: no period is closed meanwhile
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 	-- a bounded number at a time: memory does not grow with history
 	LOOP

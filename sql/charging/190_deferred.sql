@@ -76,7 +76,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.charge_deferred(bigint) IS
-	'Charge events that came while yquota.charging was deferred, as the door would have: all, or those of so many containers that there are at least max_events; bad ones are raised or set aside as yquota.on_bad_event says.  Returns how many were charged, set aside, and remain';
+	'Charge events that came while yquota.charging was deferred, as an INSERT would have: all, or those of so many containers that there are at least max_events; bad ones are raised or set aside as yquota.on_bad_event says.  Returns how many were charged, set aside, and remain';
 REVOKE ALL ON FUNCTION yquota.charge_deferred(bigint) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.refuse_while_deferred(what text) RETURNS void

@@ -241,7 +241,7 @@ DECLARE
 BEGIN
 	PERFORM yquota_internal.check_void(container_id, application_id, "from", "to", reason);
 	PERFORM yquota_internal.refuse_while_deferred('void events');
-	-- as a statement of the door: the archive horizon stays where it is
+	-- as an INSERT of events: the archive horizon stays where it is
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 	-- waiting events are not moved meanwhile
 	LOCK TABLE yquota.event_void IN ROW EXCLUSIVE MODE;

@@ -3,7 +3,7 @@
 -- books with the resource manager's list of running containers.
 --
 -- Nothing here writes containers or charges: corrections are events, inserted
--- in yquota.container_event like those of any feed.  Errors of the door are its
+-- in yquota.container_event like those of any feed.  Errors of an INSERT are its
 -- own.
 --
 
@@ -211,7 +211,7 @@ DECLARE
 	taken yquota.event_reject[];
 	newest bigint;
 BEGIN
-	-- Read before the door adds rows; other sessions' rows get larger numbers, too.
+	-- Read before the INSERT adds rows; other sessions' rows get larger numbers, too.
 	SELECT max(reject.reject_id) INTO newest FROM yquota.event_reject reject;
 
 	-- Two commands, because the trigger must find the rows gone.
@@ -256,7 +256,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.send_rejects(bigint[]) IS
-	'Move rows of event_reject through the door again; returns those that the door set aside again, with today''s reason';
+	'Insert the events of event_reject again; returns those that were set aside again, with today''s reason';
 REVOKE ALL ON FUNCTION yquota_internal.send_rejects(bigint[]) FROM PUBLIC;
 
 -- The log keeps each event once, however often it is refused: where rows come
@@ -293,7 +293,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.resend_rejects(bigint[]) IS
-	'Move rows of event_reject through the door again; set_aside of them stay, with today''s reason';
+	'Insert the events of event_reject again; set_aside of them stay, with today''s reason';
 REVOKE ALL ON FUNCTION yquota_internal.resend_rejects(bigint[]) FROM PUBLIC;
 
 -- Before a row is locked, as every statement that sends events; and while rows
@@ -313,7 +313,7 @@ REVOKE ALL ON FUNCTION yquota_internal.lock_for_resending() FROM PUBLIC;
 
 -- Waiting rows whose container is still unknown stay: the statement that
 -- brings their START applies them.  Rows that another session is moving are
--- left to it.  Batches are taken in the order of container ids, as by the door.
+-- left to it.  Batches are taken in the order of container ids, as in an INSERT.
 CREATE FUNCTION yquota.retry_rejects(source text DEFAULT NULL, container_id text DEFAULT NULL,
 									 OUT retried bigint, OUT accepted bigint, OUT set_aside bigint)
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
@@ -581,7 +581,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean) IS
-	'Compare the resource manager''s list of containers running at as_of with ours: finish what it lacks at as_of, start what we lack, update what differs.  Returns the differences; writes (through the door) only when dry_run is false.  Containers changed here after as_of stay as they are';
+	'Compare the resource manager''s list of containers running at as_of with ours: finish what it lacks at as_of, start what we lack, update what differs.  Returns the differences; inserts events only when dry_run is false.  Containers changed here after as_of stay as they are';
 REVOKE ALL ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.node_lost(node text, at timestamptz DEFAULT yquota.clock(),

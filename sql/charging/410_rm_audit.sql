@@ -182,7 +182,7 @@ BEGIN
 	BEGIN
 		event.allocation := yquota_internal.rm_audit_field(fields, 'RESOURCE')::yquota.resource;
 	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
-		-- set aside by the door, which an administrator sees
+		-- set aside when inserted, which an administrator sees
 		event.allocation := NULL;
 	END;
 	IF event.event = 'CONTAINER_START' THEN
@@ -357,7 +357,7 @@ CREATE FUNCTION yquota_internal.end_with_applications(
 DECLARE
 	ended bigint;
 BEGIN
-	-- noted first: the door takes it for a feed's otherwise when a further end comes
+	-- noted first: charging takes it for a feed's otherwise when a further end comes
 	WITH open AS MATERIALIZED (
 		SELECT running.container_id, min(application.ended_at) AS at
 		FROM unnest(application_ids, ended_at) AS application (application_id, ended_at)

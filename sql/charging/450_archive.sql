@@ -2,7 +2,7 @@
 -- History: sealing the ledger and the log, and archiving sealed stretches
 -- (DESIGN 6).
 --
--- Ledger and log are plain tables, because the door is fastest that way.  Their
+-- Ledger and log are plain tables, because inserting is fastest that way.  Their
 -- past is kept in children that inherit from them and are never written to:
 -- sealing makes two empty children and exchanges their storage with the
 -- parents', whatever their size.  Readers of the parents read the children as
@@ -317,7 +317,7 @@ BEGIN
 	IF wanting IS NULL THEN
 		RETURN NULL;
 	END IF;
-	-- archiving keeps away meanwhile; the door does not notice
+	-- archiving keeps away meanwhile; INSERTs do not notice
 	PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota.history_stretch IN SHARE ROW EXCLUSIVE MODE', 1);
 	IF EXISTS (SELECT FROM yquota.history_stretch AS s WHERE s.ledger_table = wanting) THEN
 		ledger := format('yquota_internal.%I', wanting)::regclass;
@@ -657,7 +657,7 @@ COMMENT ON FUNCTION yquota_internal.make_carried(regclass, text[], integer) IS
 REVOKE ALL ON FUNCTION yquota_internal.make_carried(regclass, text[], integer) FROM PUBLIC;
 
 -- From here on it goes quickly.  With these locks nobody is between looking for
--- a container in the books and relying on what was found.  The door is held up
+-- a container in the books and relying on what was found.  INSERTs are held up
 -- while the other locks are asked for: those are not waited for.
 CREATE FUNCTION yquota_internal.lock_for_detaching(ledgers text[], logs text[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE

@@ -13,8 +13,8 @@
 #include "access/table.h"
 #include "base/arguments.h"
 #include "catalog/pg_type_d.h"
+#include "charging/charge_events.h"
 #include "charging/deferred.h"
-#include "charging/door.h"
 #include "charging/start_batch.h"
 #include "executor/spi.h"
 #include "executor/tstoreReceiver.h"
@@ -169,7 +169,7 @@ yq_sql_charge_deferred_through(PG_FUNCTION_ARGS)
 	text	   *last_id = PG_ARGISNULL(0) ? NULL : PG_GETARG_TEXT_PP(0);
 	Relation	relation = yq_table_open(YQ_DEFERRED_EVENT, RowExclusiveLock);
 	Tuplestorestate *rows;
-	YqDoorResult charged;
+	YqChargeEventsResult charged;
 	Datum		values[2];
 	bool		nulls[2] = {false};
 	HeapTuple	result;
@@ -177,7 +177,7 @@ yq_sql_charge_deferred_through(PG_FUNCTION_ARGS)
 	SPI_connect();
 	rows = tuplestore_begin_heap(false, false, work_mem);
 	take_rows(last_id, rows);
-	charged = yq_door_charge(rows, RelationGetDescr(relation), YQ_DEFERRED_ARRIVAL + 1);
+	charged = yq_charge_events(rows, RelationGetDescr(relation), YQ_DEFERRED_ARRIVAL + 1);
 	tuplestore_end(rows);
 	SPI_finish();
 	table_close(relation, NoLock);

@@ -3,7 +3,7 @@
  * deferred.c
  *	  Events that are in the log but have not been charged yet.
  *
- * With yquota.charging = deferred the door copies the rows of a statement to
+ * With yquota.charging = deferred the trigger copies the rows of a statement to
  * yquota_internal.deferred_event, in the transaction that puts them into the
  * log, and does nothing else.  That must succeed also when charging fails: it
  * reads no timeline, counter or row of the books, nor the content of the rows.

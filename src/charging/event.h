@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * event.h
- *	  A lifecycle event as it came through the door.
+ *	  A lifecycle event as it was inserted.
  *
  * An event read from a row points into that row; yq_event_copy makes one that
  * stands alone.  NULL columns are NULL pointers, InvalidOid, or flags.

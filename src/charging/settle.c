@@ -469,7 +469,7 @@ carry_out(YqSettler *settler, const YqContainerBooks *loaded, const YqHistory *h
 
 /*
  * Take back the row of an event that waited; false when another transaction has, or holds it:
- * one that moves it to the door waits for the container that this one may have claimed.
+ * one that moves it into container_event waits for the container that this one may have claimed.
  */
 static bool
 take_back_waiting(YqBooks *books, const YqEvent *event)

@@ -129,15 +129,15 @@ static void
 withdraw_finished_starts(YqSettler *settler)
 {
 	YqStartBatch *batch = settler->batch;
-	YqIndexScan *ledger = yq_books_charges(settler->books);
+	YqIndexScan *charges = yq_books_charges(settler->books);
 
-	yq_index_scan_restart(ledger);
+	yq_index_scan_restart(charges);
 	for (int i = 0; i < batch->start_count; i++)
 	{
 		PendingStart *start = &batch->starts[i];
 
 		if (start->contended ||
-			yq_index_scan_advance(ledger, start->container.container_id) == NULL)
+			yq_index_scan_advance(charges, start->container.container_id) == NULL)
 			continue;
 		start->withdrawn = true;
 		batch->is_replay = true;

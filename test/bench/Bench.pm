@@ -172,9 +172,9 @@ sub events_file
 	return $file;
 }
 
-# load(DATABASE, FROM, TO, OPTION...): lifecycles into the books, through the
-# door, in INSERT ... SELECT statements of half a million containers.  running =>
-# 1 leaves them running.
+# load(DATABASE, FROM, TO, OPTION...): lifecycles into container_event, in
+# INSERT ... SELECT statements of half a million containers.  running => 1 leaves
+# them running.
 sub load
 {
 	my ($database, $from, $to, %option) = @_;

@@ -12,7 +12,7 @@ use warnings;
 
 use Bench;
 use Cluster;
-use Door;
+use Events;
 use Report;
 use Running;
 use Workload;
@@ -212,7 +212,7 @@ sub flat_single_case
 		Cluster::copy_database("changed_$database", $database) unless $stage eq 'books_all';
 		$database = "changed_$database" unless $stage eq 'books_all';
 		push @run, $stage => sub {
-			my %figures = Door::single_rows('yquota', $database, clients => 1, ids => 'pod', asynchronous => 1);
+			my %figures = Events::single_rows('yquota', $database, clients => 1, ids => 'pod', asynchronous => 1);
 			return (time => 1e6 / $figures{rate});
 		};
 	}

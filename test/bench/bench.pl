@@ -13,7 +13,7 @@ use lib $FindBin::Bin;
 use Allocation;
 use Cluster;
 use Bench;
-use Door;
+use Events;
 use History;
 use POSIX qw(strftime);
 use Queues;
@@ -23,7 +23,7 @@ use Time::HiRes qw(time);
 
 die "usage: bench.pl FILES REPORT\n" if @ARGV != 2;
 my $only = $ENV{BENCH_ONLY} || '.';
-my @cases = (Door::cases(), Running::cases(), History::cases(), Queues::cases(), Allocation::cases());
+my @cases = (Events::cases(), Running::cases(), History::cases(), Queues::cases(), Allocation::cases());
 my $began = time;
 my $ran = 0;
 my $failed = 0;

@@ -61,7 +61,7 @@ FROM unnest('{import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_m
 
 --
 -- The library reads and writes these by the numbers of their columns
--- (src/charging/books.c, counters.c, deferred.c, door.c, event.h)
+-- (src/charging/books.c, counters.c, deferred.c, charge_events.c, event.h)
 --
 SELECT columns_are_in_order.* FROM (VALUES
 	('yquota.container_event', '{event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,priority,allocation_request_id,asked_label,is_am,is_running,event_id}'::text[]),
@@ -78,7 +78,7 @@ SELECT columns_are_in_order.* FROM (VALUES
 					   names, format('columns of %s are in the library''s order', relation))) AS columns_are_in_order;
 
 --
--- The door (DESIGN 3, 4)
+-- The trigger of container_event (DESIGN 3, 4)
 --
 SELECT is_empty($$SELECT conname FROM pg_constraint WHERE conrelid = 'yquota.container_event'::regclass$$,
 				'no constraint of container_event refuses before the trigger can set aside');
@@ -87,10 +87,10 @@ SELECT is_empty($$SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'yq
 SELECT is((SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'yquota.container_event'::regclass AND attnum > 0 AND attnotnull),
 		  '{event,recorded_at,event_id}'::text[], 'only columns that the type, the default and the identity fill are NOT NULL in container_event');
 SELECT is((SELECT array_agg(tgname::text ORDER BY tgname) FROM pg_trigger WHERE tgrelid = 'yquota.container_event'::regclass AND NOT tgisinternal),
-		  '{append_only,charge_events}'::text[], 'one trigger stands behind the door');
+		  '{append_only,charge_events}'::text[], 'container_event has one trigger that charges');
 SELECT is((SELECT tgtype & 4 FROM pg_trigger WHERE tgrelid = 'yquota.container_event'::regclass AND tgname = 'append_only'),
 		  0, 'and the other one does not know of INSERT');
-SELECT ok(NOT relrowsecurity, 'the door has no row-level security') FROM pg_class WHERE oid = 'yquota.container_event'::regclass;
+SELECT ok(NOT relrowsecurity, 'container_event has no row-level security') FROM pg_class WHERE oid = 'yquota.container_event'::regclass;
 SELECT is((SELECT is_nullable::boolean FROM information_schema.columns WHERE table_schema = schema AND table_name = name AND column_name = 'project'),
 		  false, format('project is NOT NULL in %s.%s, which carries money', schema, name))
 FROM (VALUES ('yquota', 'charge'), ('yquota', 'event_void'), ('yquota', 'quota_grant'), ('yquota_internal', 'project_counter'), ('yquota_internal', 'rate_class_counter')) AS wanted (schema, name);
@@ -146,7 +146,7 @@ CREATE TEMPORARY VIEW of_projects AS
 		   OR EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attname = 'project'));
 SELECT cmp_ok((SELECT count(*) FROM of_projects WHERE relkind = relation_kind), '>=', least, format('relations of kind %s that carry a project were found', relation_kind))
 FROM (VALUES ('r', 8::bigint), ('v', 8)) AS found (relation_kind, least);
-SELECT is_empty($$SELECT oid::regclass FROM of_projects WHERE relkind <> 'v' AND NOT relrowsecurity$$, 'every table that carries a project has row-level security, the door excepted');
+SELECT is_empty($$SELECT oid::regclass FROM of_projects WHERE relkind <> 'v' AND NOT relrowsecurity$$, 'every table that carries a project has row-level security, container_event excepted');
 SELECT is_empty($$SELECT c.oid::regclass FROM own_relation AS c WHERE c.relrowsecurity
 				  AND NOT EXISTS (SELECT FROM pg_policy AS p WHERE p.polrelid = c.oid AND pg_get_expr(p.polqual, p.polrelid) ~ 'reads_all')$$,
 				'every policy asks who reads');

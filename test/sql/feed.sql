@@ -129,7 +129,7 @@ SELECT * FROM yquota.reconcile('[{"container_id": "c1", "allocation": 7}]', '202
 SELECT * FROM yquota.reconcile('[{"container_id": "c1", "execution_type": "BEST_EFFORT"}]', '2026-03-02 10:00:00+00');
 SELECT * FROM yquota.reconcile('[{"container_id": "c1", "started_at": "yesterday morning"}]', '2026-03-02 10:00:00+00');
 SELECT * FROM yquota.reconcile('[{"container_id": "c1"}, {"container_id": "c2"}, {"container_id": "c1"}]', '2026-03-02 10:00:00+00');
--- the door's own refusals
+-- what an INSERT of events refuses
 SELECT * FROM yquota.reconcile('[{"container_id": "c1", "project": "nobody", "allocation": {"vcores": 1}, "started_at": "2026-03-02 09:00"}]',
 							   '2026-03-02 09:05:00+00', dry_run => false);
 SELECT count(*) AS sent FROM yquota.container_event WHERE source = 'reconcile';

@@ -1,6 +1,6 @@
 --
 -- Filters of the container ids of sealed history: with one, without one and
--- with one that is out of date the door knows the same containers.
+-- with one that is out of date an INSERT of events finds the same containers.
 --
 CREATE DATABASE yquota_key_filter;
 \c yquota_key_filter

@@ -186,7 +186,7 @@ SELECT * FROM pg_temp.told('{n1,n1}');
 SELECT opportunities, missed_non_partitioned FROM yquota_internal.request_counter WHERE application_id = 'application_1_0003';
 ROLLBACK;
 
-\echo the door is that of everybody: triggers and constraints of others are there for containers that the scheduler starts
+\echo events are inserted as by any role: triggers and constraints of others are there for containers that the scheduler starts
 BEGIN;
 CREATE TABLE public.heard (what text);
 CREATE FUNCTION public.hear() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -120,10 +120,10 @@ $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION $slot CONNECTION '" . $p
 set_clocks('11:00');
 is_alike('events while the copy was made');
 
-# Applied rows are data even if somebody has the door's trigger fire always.
+# Applied rows are data even if the trigger charge_events fires always.
 $subscriber->safe_psql('postgres', 'ALTER TABLE yquota.container_event ENABLE ALWAYS TRIGGER charge_events');
 finish('b', 3, 3, '10:58');
-is_alike("events, with the door's trigger on the copy enabled always");
+is_alike("events, with the trigger charge_events on the copy enabled always");
 $subscriber->safe_psql('postgres', 'ALTER TABLE yquota.container_event ENABLE TRIGGER charge_events');
 
 # A session of the copy that knows prices

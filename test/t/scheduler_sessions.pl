@@ -115,7 +115,7 @@ foreach my $end (qw(COMMIT ROLLBACK))
 # Interrupted
 #
 
-# A pass in session one that waits at the door, for somebody who uses the name of the
+# An allocation cycle in session one that waits in its INSERT, for a transaction that uses the name of the
 # container that comes next, and one in session two that waits for it.
 sub begin_waiting
 {
@@ -138,7 +138,7 @@ sub ends_with
 
 	$interrupt->();
 	1 until $one = $session{one}->read;
-	is($one->{sqlstate}, $sqlstate, "$name: the pass that waits at the door ends");
+	is($one->{sqlstate}, $sqlstate, "$name: the cycle that waits in its INSERT ends");
 	$session{three}->run('ROLLBACK');
 	1 until $two = $session{two}->read;
 	is($two->{sqlstate}, undef, "$name: the one that waits for it goes on");

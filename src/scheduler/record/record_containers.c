@@ -212,7 +212,7 @@ compare_places(const void *a, const void *b)
 
 /*
  * Decisions in the order of container ids, unless numbers of containers have come to
- * seven digits.  In that order the door settles containers, and the indexes on their
+ * seven digits.  In that order events are settled, and the indexes on their
  * ids, the widest there are, are written page after page.
  */
 static Place *

@@ -2,8 +2,8 @@
 -- Bad input in error mode (DESIGN 1.7): a precise error that names the row and
 -- says what to do, and nothing half done.
 --
-CREATE DATABASE yquota_door_bad_events;
-\c yquota_door_bad_events
+CREATE DATABASE yquota_event_errors;
+\c yquota_event_errors
 SET client_min_messages = warning;
 CREATE EXTENSION yquota;
 SET timezone = 'UTC';
@@ -155,4 +155,4 @@ SELECT number, amount FROM yquota.charge WHERE container_id = 'runs' ORDER BY 1;
 SELECT * FROM yquota.verify();
 
 \c postgres
-DROP DATABASE yquota_door_bad_events;
+DROP DATABASE yquota_event_errors;

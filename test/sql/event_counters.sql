@@ -2,8 +2,8 @@
 -- Counters (DESIGN 3, "How O(1) works"): what statements append, what folding
 -- makes of it, and that readers see the same before and after.
 --
-CREATE DATABASE yquota_door_counters;
-\c yquota_door_counters
+CREATE DATABASE yquota_event_counters;
+\c yquota_event_counters
 SET client_min_messages = warning;
 CREATE EXTENSION yquota;
 SET timezone = 'UTC';
@@ -95,11 +95,11 @@ SELECT amount FROM yquota.charge WHERE container_id = 'own';
 SELECT count(*) FROM yquota_internal.correction_due;
 
 --
--- Who may do what at the door: INSERT is all a feed gets, and all it needs
+-- Which role may insert events: INSERT is all a feed gets, and all it needs
 --
-CREATE ROLE yquota_door_feed;
-GRANT INSERT ON yquota.container_event TO yquota_door_feed;
-SET ROLE yquota_door_feed;
+CREATE ROLE yquota_event_feed;
+GRANT INSERT ON yquota.container_event TO yquota_event_feed;
+SET ROLE yquota_event_feed;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'role', '2026-03-02 09:00', 'lab', '[vcores=1]');
 SELECT event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type, exit_status, source, recorded_at FROM yquota.container_event;
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'role', '2026-03-02 09:01') RETURNING event;
@@ -123,8 +123,8 @@ DELETE FROM yquota.container_event;
 TRUNCATE yquota.container_event;
 -- the trigger's function on a table of one's own
 RESET ROLE;
-GRANT CREATE ON SCHEMA public TO yquota_door_feed;
-SET ROLE yquota_door_feed;
+GRANT CREATE ON SCHEMA public TO yquota_event_feed;
+SET ROLE yquota_event_feed;
 CREATE TABLE mine (event yquota.container_event_type, container_id text);
 CREATE TRIGGER charge AFTER INSERT ON mine REFERENCING NEW TABLE AS new_events FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.charge_events();
 -- the server's settings are the server's
@@ -137,7 +137,7 @@ RESET ROLE;
 SELECT container_id, sqlstate FROM yquota.event_reject;
 SET yquota.auto_create_project = on;
 SELECT yquota.set_clock('2026-03-02 10:00:01');
-SET ROLE yquota_door_feed;
+SET ROLE yquota_event_feed;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, allocation) VALUES
 	('CONTAINER_START', 'new', '2026-03-02 09:00', 'fresh', NULL, '[vcores=1]'), ('CONTAINER_START', 'new 2', '2026-03-02 09:00', NULL, 'newer__ann', '[vcores=1]'),
 	('CONTAINER_START', 'new 3', '2026-03-02 09:00', '', NULL, '[vcores=1]');
@@ -149,5 +149,5 @@ SELECT * FROM yquota.verify();
 
 DROP TABLE mine;
 \c postgres
-DROP DATABASE yquota_door_counters;
-DROP ROLE yquota_door_feed;
+DROP DATABASE yquota_event_counters;
+DROP ROLE yquota_event_feed;

@@ -1,10 +1,10 @@
 --
--- The door (DESIGN 1.6, 3): the four lifecycle events, by INSERT and COPY, one
+-- Charging of events (DESIGN 1.6, 3): the four lifecycle events, by INSERT and COPY, one
 -- or many per statement, and what the books say afterwards.
 -- Prices: one credit per vcore, per 1024 memory-mb and per GPU, and second.
 --
-CREATE DATABASE yquota_door_events;
-\c yquota_door_events
+CREATE DATABASE yquota_event_lifecycle;
+\c yquota_event_lifecycle
 SET client_min_messages = warning;
 CREATE EXTENSION yquota;
 SET timezone = 'UTC';
@@ -245,4 +245,4 @@ SELECT amount FROM yquota.charge;
 SELECT * FROM yquota.verify();
 
 \c postgres
-DROP DATABASE yquota_door_events;
+DROP DATABASE yquota_event_lifecycle;

@@ -1,22 +1,22 @@
 /*-------------------------------------------------------------------------
  *
- * door.h
+ * charge_events.h
  *	  Charging the rows of a statement, or those that were deferred.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_DOOR_H
-#define YQ_DOOR_H
+#ifndef YQ_CHARGE_EVENTS_H
+#define YQ_CHARGE_EVENTS_H
 
 #include "access/attnum.h"
 #include "access/tupdesc.h"
 #include "utils/tuplestore.h"
 
-typedef struct YqDoorResult
+typedef struct YqChargeEventsResult
 {
 	int64		events;			/* rows read */
 	int64		set_aside;		/* of them, put into event_reject */
-} YqDoorResult;
+} YqChargeEventsResult;
 
 /*
  * Charge the events of rows of container_event, or of deferred_event: then
@@ -28,7 +28,7 @@ typedef struct YqDoorResult
  * read from the beginning, twice; the caller holds the lock on container_event
  * that an INSERT takes.
  */
-extern YqDoorResult yq_door_charge(Tuplestorestate *rows, TupleDesc descriptor,
-								   AttrNumber arrival);
+extern YqChargeEventsResult yq_charge_events(Tuplestorestate *rows, TupleDesc descriptor,
+											 AttrNumber arrival);
 
-#endif							/* YQ_DOOR_H */
+#endif							/* YQ_CHARGE_EVENTS_H */

@@ -3,8 +3,8 @@
 -- whatever the order, the cutting into statements and the repetition, the same
 -- events make the same books.
 --
-CREATE DATABASE yquota_door_order;
-\c yquota_door_order
+CREATE DATABASE yquota_event_order;
+\c yquota_event_order
 SET client_min_messages = warning;
 CREATE EXTENSION yquota;
 SET timezone = 'UTC';
@@ -188,4 +188,4 @@ FROM yquota.charge WHERE project = 'many';
 SELECT * FROM yquota.verify();
 
 \c postgres
-DROP DATABASE yquota_door_order;
+DROP DATABASE yquota_event_order;

@@ -3,8 +3,8 @@
 -- rate classes, outages, minimum run time.
 -- One vcore costs one credit per second; hand-computed amounts.
 --
-CREATE DATABASE yquota_door_rules;
-\c yquota_door_rules
+CREATE DATABASE yquota_event_rules;
+\c yquota_event_rules
 SET client_min_messages = warning;
 CREATE EXTENSION yquota;
 SET timezone = 'UTC';
@@ -12,11 +12,6 @@ SET datestyle = 'ISO';
 SET intervalstyle = 'postgres';
 \set SHOW_CONTEXT never
 SELECT yquota.set_clock('2026-03-02 10:00');
- set_clock 
------------
- 
-(1 row)
-
 INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
 CREATE FUNCTION live(id text, start_at timestamptz, finish_at timestamptz, project text, queue text DEFAULT NULL,
 					 application_id text DEFAULT NULL, username text DEFAULT NULL,
@@ -27,6 +22,7 @@ CREATE FUNCTION live(id text, start_at timestamptz, finish_at timestamptz, proje
 		('CONTAINER_FINISH', id, finish_at, NULL, NULL, NULL, NULL, NULL, NULL);
 	SELECT sum(amount) FROM yquota.charge WHERE container_id = id;
 $$;
+
 --
 -- Factors: running containers move, the future of a price is none of the past
 --
@@ -36,264 +32,90 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, q
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES
 	('queue', 'root.a', '2026-03-02 10:00:10', 2), ('username', 'ann', '2026-03-02 10:00:20', 0.5);
 SELECT container_id, factors, accrual_base FROM yquota.container ORDER BY 1;
- container_id |           factors           | accrual_base 
---------------+-----------------------------+--------------
- f1           | {queue,root.a,username,ann} |         3480
- f2           |                             |         3480
-(2 rows)
-
 -- before its first point the more specific name takes the value of the less specific one
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.a.b', '2026-03-02 10:00:30', 10);
 SELECT container_id, factors FROM yquota.container ORDER BY 1;
- container_id |            factors            
---------------+-------------------------------
- f1           | {queue,root.a.b,username,ann}
- f2           | 
-(2 rows)
-
 SELECT * FROM yquota.verify();
- problem | subject | expected | found 
----------+---------+----------+-------
-(0 rows)
-
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'f1', '2026-03-02 10:00:40'), ('CONTAINER_FINISH', 'f2', '2026-03-02 10:00:40');
 -- 130 * 1 + 10 * 2 + 10 * 2 * 0.5 + 10 * 10 * 0.5
 SELECT container_id, amount FROM yquota.charge ORDER BY 1;
- container_id | amount 
---------------+--------
- f1           |    210
- f2           |    160
-(2 rows)
-
 -- across dimensions they multiply; an application and an execution type have one, too
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES
 	('application', 'app_1', '2026-03-02 10:00:45', 0.000001), ('execution_type', 'OPPORTUNISTIC', '2026-03-02 10:00:45', 0.25);
 SELECT live('f3', '2026-03-02 10:01', '2026-03-02 10:01:10', 'lab', 'root.a.b', 'app_1', 'ann', 'OPPORTUNISTIC') AS f3,
 	   live('f4', '2026-03-02 10:01', '2026-03-02 10:01:10', 'lab', 'root.c', 'app_2', 'bob', 'OPPORTUNISTIC') AS f4,
 	   live('f5', '2026-03-02 10:01', '2026-03-02 10:01:10', 'lab', 'root.c', 'app_2', 'bob', 'GUARANTEED') AS f5;
-    f3     | f4  | f5 
------------+-----+----
- 0.0000125 | 2.5 | 10
-(1 row)
-
 -- an UPDATE moves a container from one to the other
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation) VALUES
 	('CONTAINER_START', 'f6', '2026-03-02 10:01', 'lab', 'root.c', '[vcores=1]'),
 	('CONTAINER_UPDATE', 'f6', '2026-03-02 10:01:10', NULL, 'root.a', NULL),
 	('CONTAINER_UPDATE', 'f6', '2026-03-02 10:01:20', NULL, 'root.a.b', NULL);
 SELECT queue, amount FROM yquota.charge WHERE container_id = 'f6' ORDER BY number;
- queue  | amount 
---------+--------
- root.c |     10
- root.a |     20
-(2 rows)
-
 SELECT factors FROM yquota.container WHERE container_id = 'f6';
-     factors      
-------------------
- {queue,root.a.b}
-(1 row)
-
 SELECT * FROM yquota.verify();
- problem | subject | expected | found 
----------+---------+----------+-------
-(0 rows)
-
 -- taken back before it was in force, with the counters of who runs
 DELETE FROM yquota.price_factor WHERE name = 'root.a.b';
 SELECT factors FROM yquota.container WHERE container_id = 'f6';
-    factors     
-----------------
- {queue,root.a}
-(1 row)
-
 SELECT yquota_internal.fold_counters() > 0 AS folded;
- folded 
---------
- t
-(1 row)
-
 SELECT shape, factors, weight FROM yquota_internal.rate_class WHERE weight <> 0;
-   shape    |    factors     | weight 
-------------+----------------+--------
- [vcores=1] | {queue,root.a} |      1
-(1 row)
-
 SELECT * FROM yquota.verify();
- problem | subject | expected | found 
----------+---------+----------+-------
-(0 rows)
-
 -- an old snapshot would miss containers to move; another point of a known name moves none
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SAVEPOINT a;
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.x', '2026-03-02 10:00:50', 2);
-ERROR:  factors and outages of projects cannot come or go at isolation level REPEATABLE READ
-DETAIL:  The change was: price factor set: root.x.
-HINT:  Use a transaction of isolation level READ COMMITTED.
 ROLLBACK TO a;
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.a', '2026-03-02 10:59', 2);
 COMMIT;
 SELECT count(*) FROM yquota.price_factor WHERE name IN ('root.x', 'root.a');
- count 
--------
-     2
-(1 row)
-
 SELECT * FROM yquota.verify();
- problem | subject | expected | found 
----------+---------+----------+-------
-(0 rows)
 
 --
 -- Outages: nobody pays, overlaps count once; of one project, only it
 --
 SELECT yquota.set_clock('2026-03-02 11:00');
- set_clock 
------------
- 
-(1 row)
-
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'o1', '2026-03-02 10:30', 'lab', '[vcores=1]'), ('CONTAINER_START', 'o2', '2026-03-02 10:30', 'ops', '[vcores=1]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'o2', '2026-03-02 10:50');
 SELECT amount FROM yquota.charge WHERE container_id = 'o2';
- amount 
---------
-   1200
-(1 row)
-
 SELECT yquota.report_outage('2026-03-02 10:35', '2026-03-02 10:40', 'resource manager down') IS NOT NULL AS reported;
- reported 
-----------
- t
-(1 row)
-
 SELECT yquota.report_outage('2026-03-02 10:38', '2026-03-02 10:45', 'again') IS NOT NULL AS reported;
- reported 
-----------
- t
-(1 row)
-
 INSERT INTO yquota.outage (project, started_at, ended_at, reason) VALUES ('ops', '2026-03-02 10:44', '2026-03-02 10:47', 'only ops');
 SELECT number, corrects, amount FROM yquota.charge WHERE container_id = 'o2' ORDER BY number;
- number | corrects | amount 
---------+----------+--------
-      1 |          |   1200
-      2 |        1 |  -1200
-      3 |          |    900
-      4 |        3 |   -900
-      5 |          |    600
-      6 |        5 |   -600
-      7 |          |    480
-(7 rows)
-
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'o1', '2026-03-02 10:50');
 SELECT container_id, sum(amount) FROM yquota.charge WHERE container_id IN ('o1', 'o2') GROUP BY 1 ORDER BY 1;
- container_id | sum 
---------------+-----
- o1           | 600
- o2           | 480
-(2 rows)
-
 SELECT live('o3', '2026-03-02 10:36', '2026-03-02 10:37', 'lab') AS within, live('o4', '2026-03-02 10:39', '2026-03-02 10:46', 'ops') AS both_of_ops;
- within | both_of_ops 
---------+-------------
-      0 |           0
-(1 row)
-
 -- one that waits for a decision counts when it has been made
 INSERT INTO yquota.outage (started_at, ended_at, reason, forgiven) VALUES ('2026-03-02 10:30', '2026-03-02 10:31', 'long', false);
 SELECT sum(amount) FROM yquota.charge WHERE container_id = 'o1';
- sum 
------
- 600
-(1 row)
-
 UPDATE yquota.outage SET forgiven = true WHERE reason = 'long';
 SELECT sum(amount) FROM yquota.charge WHERE container_id = 'o1';
- sum 
------
- 540
-(1 row)
-
 SELECT * FROM yquota.verify();
- problem | subject | expected | found 
----------+---------+----------+-------
-(0 rows)
 
 --
 -- Minimum run time: once, at the finish, by the rule in force at the start, at
 -- the finish's price and allocation
 --
 SELECT yquota.set_clock('2026-03-02 12:00');
- set_clock 
------------
- 
-(1 row)
-
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('2026-03-02 12:00', '1 minute'), ('2026-03-02 12:01', '2 minutes'), ('2026-03-02 12:02', '0');
 SELECT yquota.set_multiplier('GENERAL', 3, '2026-03-02 12:00:30');
-     set_multiplier     
-------------------------
- 2026-03-02 12:00:30+00
-(1 row)
-
 SELECT yquota.set_clock('2026-03-02 12:10');
- set_clock 
------------
- 
-(1 row)
-
 SELECT live('m0', '2026-03-02 11:59:59', '2026-03-02 12:00:00', 'lab') AS before_the_rule,
 	   live('m1', '2026-03-02 12:00', '2026-03-02 12:00:10', 'lab') AS cheap_finish,
 	   live('m2', '2026-03-02 12:00', '2026-03-02 12:00:40', 'lab') AS dear_finish,
 	   live('m3', '2026-03-02 12:00', '2026-03-02 12:01:00', 'lab') AS just_long_enough,
 	   live('m4', '2026-03-02 12:01', '2026-03-02 12:01:00', 'lab') AS no_time,
 	   live('m5', '2026-03-02 12:02', '2026-03-02 12:02:01', 'lab') AS no_rule;
- before_the_rule | cheap_finish | dear_finish | just_long_enough | no_time | no_rule 
------------------+--------------+-------------+------------------+---------+---------
-               1 |           60 |         120 |              120 |     360 |       3
-(1 row)
-
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'm6', '2026-03-02 12:00', 'lab', '[vcores=1]'),
 	('CONTAINER_UPDATE', 'm6', '2026-03-02 12:00:10', NULL, '[vcores=2]'),
 	('CONTAINER_FINISH', 'm6', '2026-03-02 12:00:20', NULL, NULL);
 SELECT number, "from", "to", settled_by, padding, allocation, amount FROM yquota.charge WHERE container_id = 'm6' ORDER BY number;
- number |          from          |           to           |    settled_by    | padding  | allocation | amount 
---------+------------------------+------------------------+------------------+----------+------------+--------
-      1 | 2026-03-02 12:00:00+00 | 2026-03-02 12:00:10+00 | CONTAINER_UPDATE |          | [vcores=1] |     10
-      2 | 2026-03-02 12:00:10+00 | 2026-03-02 12:00:20+00 | CONTAINER_FINISH |          | [vcores=2] |     20
-      3 | 2026-03-02 12:00:20+00 | 2026-03-02 12:00:20+00 | CONTAINER_FINISH | 00:00:40 | [vcores=2] |     80
-(3 rows)
-
 -- a late UPDATE corrects the padding as well; the FINISH repeated adds none
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'm6', '2026-03-02 12:00:15', '[vcores=4]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'm6', '2026-03-02 12:00:20');
 SELECT number, corrects, "from", "to", padding, allocation, amount FROM yquota.charge WHERE container_id = 'm6' ORDER BY number;
- number | corrects |          from          |           to           | padding  | allocation | amount 
---------+----------+------------------------+------------------------+----------+------------+--------
-      1 |          | 2026-03-02 12:00:00+00 | 2026-03-02 12:00:10+00 |          | [vcores=1] |     10
-      2 |          | 2026-03-02 12:00:10+00 | 2026-03-02 12:00:20+00 |          | [vcores=2] |     20
-      3 |          | 2026-03-02 12:00:20+00 | 2026-03-02 12:00:20+00 | 00:00:40 | [vcores=2] |     80
-      4 |        2 | 2026-03-02 12:00:10+00 | 2026-03-02 12:00:20+00 |          | [vcores=2] |    -20
-      5 |        3 | 2026-03-02 12:00:20+00 | 2026-03-02 12:00:20+00 | 00:00:40 | [vcores=2] |    -80
-      6 |          | 2026-03-02 12:00:10+00 | 2026-03-02 12:00:15+00 |          | [vcores=2] |     10
-      7 |          | 2026-03-02 12:00:15+00 | 2026-03-02 12:00:20+00 |          | [vcores=4] |     20
-      8 |          | 2026-03-02 12:00:20+00 | 2026-03-02 12:00:20+00 | 00:00:40 | [vcores=4] |    160
-(8 rows)
-
 SELECT sum(amount) FROM yquota.charge WHERE container_id = 'm6';
- sum 
------
- 200
-(1 row)
-
 SELECT * FROM yquota.verify();
- problem | subject | expected | found 
----------+---------+----------+-------
-(0 rows)
 
 \c postgres
-DROP DATABASE yquota_door_rules;
+DROP DATABASE yquota_event_rules;

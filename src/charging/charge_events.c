@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * door.c
+ * charge_events.c
  *	  The trigger of yquota.container_event: every lifecycle event is charged
  *	  here.
  *
@@ -24,8 +24,8 @@
 #include "catalog/pg_collation_d.h"
 #include "catalog/pg_operator_d.h"
 #include "catalog/pg_type_d.h"
+#include "charging/charge_events.h"
 #include "charging/deferred.h"
-#include "charging/door.h"
 #include "charging/start_batch.h"
 #include "commands/trigger.h"
 #include "executor/tuptable.h"
@@ -63,16 +63,16 @@ typedef struct EventSource
 	int			next_slot;
 } EventSource;
 
-typedef struct Door
+typedef struct EventCharger
 {
 	YqBooks    *books;
 	YqSettler  *settler;
 	EventSource source;
-	YqDoorResult result;
+	YqChargeEventsResult result;
 	bool		has_mark;
 	TimestampTz mark_at;		/* of the QUOTA_COMPUTE that reaches furthest */
 	text	   *mark_source;
-} Door;
+} EventCharger;
 
 static void
 check_protocol(FunctionCallInfo fcinfo)
@@ -117,15 +117,15 @@ is_before(const YqEvent *a, const YqEvent *b)
 
 /* Read the row in a slot with a function of event.h. */
 static void
-read_row(Door *door, YqEvent *event, int slot,
+read_row(EventCharger *charger, YqEvent *event, int slot,
 		 void (*read) (YqEvent *, TupleTableSlot *, const YqEventLayout *, const YqEventLabels *))
 {
-	EventSource *source = &door->source;
+	EventSource *source = &charger->source;
 	MemoryContext old_context = MemoryContextSwitchTo(source->contexts[slot]);
 
 	MemoryContextReset(source->contexts[slot]);
 	read(event, source->slots[slot], source->arrival == 0 ? &yq_event_logged : &yq_event_deferred,
-		 &door->books->labels);
+		 &charger->books->labels);
 	event->arrival = 0;
 	if (source->arrival != 0)
 	{
@@ -141,9 +141,9 @@ read_row(Door *door, YqEvent *event, int slot,
  * already, as those of a sorted file are.
  */
 static bool
-is_in_order(Door *door)
+is_in_order(EventCharger *charger)
 {
-	EventSource *source = &door->source;
+	EventSource *source = &charger->source;
 	YqEvent		events[2];
 	int			count = 0;
 
@@ -154,7 +154,7 @@ is_in_order(Door *door)
 		CHECK_FOR_INTERRUPTS();
 		if (!tuplestore_gettupleslot(source->store, true, false, source->slots[count % 2]))
 			return true;
-		read_row(door, &events[count % 2], count % 2, yq_event_read_place);
+		read_row(charger, &events[count % 2], count % 2, yq_event_read_place);
 		if (count > 0 && !is_before(&events[(count - 1) % 2], &events[count % 2]))
 			return false;
 	}
@@ -191,9 +191,9 @@ sort_rows(const EventSource *source, TupleDesc descriptor)
 }
 
 static void
-open_source(Door *door, Tuplestorestate *rows, TupleDesc descriptor, AttrNumber arrival)
+open_source(EventCharger *charger, Tuplestorestate *rows, TupleDesc descriptor, AttrNumber arrival)
 {
-	EventSource *source = &door->source;
+	EventSource *source = &charger->source;
 
 	source->store = rows;
 	source->arrival = arrival;
@@ -207,7 +207,7 @@ open_source(Door *door, Tuplestorestate *rows, TupleDesc descriptor, AttrNumber 
 	}
 
 	tuplestore_rescan(source->store);
-	if (!is_in_order(door))
+	if (!is_in_order(charger))
 	{
 		tuplestore_rescan(source->store);
 		source->sort = sort_rows(source, descriptor);
@@ -226,9 +226,9 @@ close_source(EventSource *source)
 
 /* Read the next event into the slot that is next in turn; false at the end. */
 static bool
-next_event(Door *door, YqEvent *event)
+next_event(EventCharger *charger, YqEvent *event)
 {
-	EventSource *source = &door->source;
+	EventSource *source = &charger->source;
 	TupleTableSlot *slot = source->slots[source->next_slot];
 	bool		found;
 
@@ -237,8 +237,8 @@ next_event(Door *door, YqEvent *event)
 		tuplestore_gettupleslot(source->store, true, false, slot);
 	if (found)
 	{
-		read_row(door, event, source->next_slot, yq_event_read);
-		door->result.events++;
+		read_row(charger, event, source->next_slot, yq_event_read);
+		charger->result.events++;
 	}
 	return found;
 }
@@ -259,25 +259,25 @@ raise_bad_event(const YqEvent *event, const YqProblem *problem)
 static void
 on_bad_event(void *argument, const YqEvent *event, const YqProblem *problem)
 {
-	Door	   *door = argument;
+	EventCharger *charger = argument;
 
 	if (yq_on_bad_event == YQ_ON_BAD_EVENT_ERROR)
 		raise_bad_event(event, problem);
-	yq_reject_put(door->books, event, problem, problem->may_wait);
-	door->result.set_aside++;
+	yq_reject_put(charger->books, event, problem, problem->may_wait);
+	charger->result.set_aside++;
 }
 
 static void
-note_mark(Door *door, const YqEvent *event)
+note_mark(EventCharger *charger, const YqEvent *event)
 {
 	MemoryContext old_context;
 
-	if (door->has_mark && event->occurred_at <= door->mark_at)
+	if (charger->has_mark && event->occurred_at <= charger->mark_at)
 		return;
-	old_context = MemoryContextSwitchTo(door->books->context);
-	door->has_mark = true;
-	door->mark_at = event->occurred_at;
-	door->mark_source = event->source == NULL ? NULL :
+	old_context = MemoryContextSwitchTo(charger->books->context);
+	charger->has_mark = true;
+	charger->mark_at = event->occurred_at;
+	charger->mark_source = event->source == NULL ? NULL :
 		cstring_to_text_with_len(VARDATA_ANY(event->source), VARSIZE_ANY_EXHDR(event->source));
 	MemoryContextSwitchTo(old_context);
 }
@@ -287,19 +287,19 @@ note_mark(Door *door, const YqEvent *event)
  * transaction waits for an earlier mark.
  */
 static void
-post_mark(Door *door)
+post_mark(EventCharger *charger)
 {
 	YqBulkInsert   *writer;
 	Datum		values[MARK_COLUMNS];
 	bool		nulls[MARK_COLUMNS] = {false};
 
-	if (!door->has_mark)
+	if (!charger->has_mark)
 		return;
 	writer = yq_bulk_insert_open(YQ_CHARGED_THROUGH, MARK_COLUMNS, 1, false);
-	values[MARK_AT] = TimestampTzGetDatum(door->mark_at);
-	values[MARK_RECORDED_AT] = TimestampTzGetDatum(door->books->now);
-	values[MARK_SOURCE] = PointerGetDatum(door->mark_source);
-	nulls[MARK_SOURCE] = (door->mark_source == NULL);
+	values[MARK_AT] = TimestampTzGetDatum(charger->mark_at);
+	values[MARK_RECORDED_AT] = TimestampTzGetDatum(charger->books->now);
+	values[MARK_SOURCE] = PointerGetDatum(charger->mark_source);
+	nulls[MARK_SOURCE] = (charger->mark_source == NULL);
 	yq_bulk_insert_put(writer, values, nulls);
 	yq_bulk_insert_close(writer);
 }
@@ -310,29 +310,29 @@ post_mark(Door *door)
  * and end; otherwise it could not end until the clock has caught up.
  */
 static TimestampTz
-latest_instant(Door *door, const YqEvent *event)
+latest_instant(EventCharger *charger, const YqEvent *event)
 {
-	YqIndexScan   *containers = yq_books_containers(door->books);
+	YqIndexScan *containers = yq_books_containers(charger->books);
 	TupleTableSlot *slot;
 	YqContainer container;
 
 	if ((event->kind != YQ_CONTAINER_UPDATE && event->kind != YQ_CONTAINER_FINISH) ||
 		event->container_id == NULL)
-		return door->books->now;
+		return charger->books->now;
 	yq_index_scan_seek(containers, event->container_id);
 	slot = yq_index_scan_next(containers);
 	if (slot == NULL)
-		return door->books->now;
-	yq_container_read(door->books, &container, slot);
+		return charger->books->now;
+	yq_container_read(charger->books, &container, slot);
 	return container.settled_at + 1;
 }
 
 static YqProblem *
-check_with_clock(Door *door, const YqEvent *event)
+check_with_clock(EventCharger *charger, const YqEvent *event)
 {
-	TimestampTz now = door->books->now;
+	TimestampTz now = charger->books->now;
 
-	return yq_event_check(event, now, yq_event_is_ahead(event, now) ? latest_instant(door, event) : now);
+	return yq_event_check(event, now, yq_event_is_ahead(event, now) ? latest_instant(charger, event) : now);
 }
 
 /*
@@ -340,22 +340,22 @@ check_with_clock(Door *door, const YqEvent *event)
  * be settled.
  */
 static bool
-receive_event(Door *door, const YqEvent *event)
+receive_event(EventCharger *charger, const YqEvent *event)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(door->source.contexts[door->source.next_slot]);
-	YqProblem  *problem = check_with_clock(door, event);
+	MemoryContext old_context = MemoryContextSwitchTo(charger->source.contexts[charger->source.next_slot]);
+	YqProblem  *problem = check_with_clock(charger, event);
 
-	yq_counters_feed(door->books->counters, event->source,
+	yq_counters_feed(charger->books->counters, event->source,
 					 event->has_occurred_at && problem == NULL, event->occurred_at,
 					 event->recorded_at);
 	if (problem != NULL)
-		on_bad_event(door, event, problem);
+		on_bad_event(charger, event, problem);
 	MemoryContextSwitchTo(old_context);
 	if (problem != NULL)
 		return false;
 	if (event->kind == YQ_QUOTA_COMPUTE)
 	{
-		note_mark(door, event);
+		note_mark(charger, event);
 		return false;
 	}
 	return true;
@@ -366,14 +366,14 @@ receive_event(Door *door, const YqEvent *event)
  * stays valid until the call after the next.
  */
 static bool
-next_good_event(Door *door, YqEvent *event)
+next_good_event(EventCharger *charger, YqEvent *event)
 {
-	while (next_event(door, event))
+	while (next_event(charger, event))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (receive_event(door, event))
+		if (receive_event(charger, event))
 		{
-			door->source.next_slot = 1 - door->source.next_slot;
+			charger->source.next_slot = 1 - charger->source.next_slot;
 			return true;
 		}
 	}
@@ -393,16 +393,16 @@ compare_instants(const void *a, const void *b)
 }
 
 static bool
-is_known(Door *door, const text *container_id)
+is_known(EventCharger *charger, const text *container_id)
 {
-	YqIndexScan   *containers = yq_books_containers(door->books);
-	YqIndexScan   *ledger = yq_books_charges(door->books);
+	YqIndexScan *containers = yq_books_containers(charger->books);
+	YqIndexScan *charges = yq_books_charges(charger->books);
 
 	yq_index_scan_seek(containers, container_id);
 	if (yq_index_scan_next(containers) != NULL)
 		return true;
-	yq_index_scan_seek(ledger, container_id);
-	return yq_index_scan_next(ledger) != NULL;
+	yq_index_scan_seek(charges, container_id);
+	return yq_index_scan_next(charges) != NULL;
 }
 
 /*
@@ -411,7 +411,7 @@ is_known(Door *door, const text *container_id)
  * come first, it must not be known already.
  */
 static bool
-is_plain_life(Door *door, const YqEvent *const *events, int count, int64 first_arrival)
+is_plain_life(EventCharger *charger, const YqEvent *const *events, int count, int64 first_arrival)
 {
 	for (int i = 0; i < count; i++)
 	{
@@ -425,7 +425,7 @@ is_plain_life(Door *door, const YqEvent *const *events, int count, int64 first_a
 			return false;
 	}
 	return events[0]->kind != YQ_CONTAINER_START || events[0]->arrival == first_arrival ||
-		!is_known(door, events[0]->container_id);
+		!is_known(charger, events[0]->container_id);
 }
 
 /*
@@ -434,7 +434,7 @@ is_plain_life(Door *door, const YqEvent *const *events, int count, int64 first_a
  * written before the next.
  */
 static void
-settle_in_order(Door *door, const YqEvent **events, int count)
+settle_in_order(EventCharger *charger, const YqEvent **events, int count)
 {
 	const YqEvent **sorted;
 	bool		is_plain;
@@ -442,22 +442,22 @@ settle_in_order(Door *door, const YqEvent **events, int count)
 
 	if (events[0]->arrival == events[count - 1]->arrival)
 	{
-		yq_settler_settle(door->settler, events, count);
+		yq_settler_settle(charger->settler, events, count);
 		return;
 	}
 
 	sorted = palloc(sizeof(YqEvent *) * count);
 	memcpy(sorted, events, sizeof(YqEvent *) * count);
 	qsort(sorted, count, sizeof(YqEvent *), compare_instants);
-	is_plain = is_plain_life(door, sorted, count, events[0]->arrival);
+	is_plain = is_plain_life(charger, sorted, count, events[0]->arrival);
 	if (is_plain)
-		yq_settler_settle(door->settler, sorted, count);
+		yq_settler_settle(charger->settler, sorted, count);
 	for (int begin = 0; !is_plain && begin < count; begin = end)
 	{
 		for (end = begin + 1; end < count && events[end]->arrival == events[begin]->arrival;)
 			end++;
-		yq_settler_settle(door->settler, events + begin, end - begin);
-		yq_settler_next_statement(door->settler);
+		yq_settler_settle(charger->settler, events + begin, end - begin);
+		yq_settler_next_statement(charger->settler);
 	}
 	pfree(sorted);
 }
@@ -467,10 +467,10 @@ settle_in_order(Door *door, const YqEvent **events, int count)
  * return "event" is the first of the next container, if there is one.
  */
 static bool
-settle_group(Door *door, YqEvent *event, MemoryContext group_context)
+settle_group(EventCharger *charger, YqEvent *event, MemoryContext group_context)
 {
 	YqEvent		next;
-	bool		more = next_good_event(door, &next);
+	bool		more = next_good_event(charger, &next);
 	MemoryContext old_context;
 	const YqEvent **events;
 	int			count = 0;
@@ -480,7 +480,7 @@ settle_group(Door *door, YqEvent *event, MemoryContext group_context)
 	{
 		const YqEvent *only = event;
 
-		yq_settler_settle(door->settler, &only, 1);
+		yq_settler_settle(charger->settler, &only, 1);
 		*event = next;
 		return more;
 	}
@@ -500,9 +500,9 @@ settle_group(Door *door, YqEvent *event, MemoryContext group_context)
 		MemoryContextSwitchTo(group_context);
 		events[count++] = yq_event_copy(&next);
 		MemoryContextSwitchTo(old_context);
-		more = next_good_event(door, &next);
+		more = next_good_event(charger, &next);
 	}
-	settle_in_order(door, events, count);
+	settle_in_order(charger, events, count);
 	pfree(events);
 	MemoryContextReset(group_context);
 	*event = next;
@@ -533,32 +533,32 @@ is_restored(TriggerData *trigger)
 	return recorded_at != yq_clock_statement();
 }
 
-YqDoorResult
-yq_door_charge(Tuplestorestate *rows, TupleDesc descriptor, AttrNumber arrival)
+YqChargeEventsResult
+yq_charge_events(Tuplestorestate *rows, TupleDesc descriptor, AttrNumber arrival)
 {
-	Door		door = {0};
+	EventCharger charger = {0};
 	YqEvent		event;
 	MemoryContext old_context;
 	MemoryContext group_context;
 	bool		more;
 
-	door.books = yq_books_open();
-	old_context = MemoryContextSwitchTo(door.books->context);
-	group_context = AllocSetContextCreate(door.books->context, "yquota events of a container",
+	charger.books = yq_books_open();
+	old_context = MemoryContextSwitchTo(charger.books->context);
+	group_context = AllocSetContextCreate(charger.books->context, "yquota events of a container",
 										  ALLOCSET_DEFAULT_SIZES);
-	door.settler = yq_settler_create(door.books, on_bad_event, &door);
-	open_source(&door, rows, descriptor, arrival);
+	charger.settler = yq_settler_create(charger.books, on_bad_event, &charger);
+	open_source(&charger, rows, descriptor, arrival);
 
-	more = next_good_event(&door, &event);
+	more = next_good_event(&charger, &event);
 	while (more)
-		more = settle_group(&door, &event, group_context);
+		more = settle_group(&charger, &event, group_context);
 
-	yq_settler_finish(door.settler);
-	post_mark(&door);
-	close_source(&door.source);
+	yq_settler_finish(charger.settler);
+	post_mark(&charger);
+	close_source(&charger.source);
 	MemoryContextSwitchTo(old_context);
-	yq_books_close(door.books);
-	return door.result;
+	yq_books_close(charger.books);
+	return charger.result;
 }
 
 Datum
@@ -575,6 +575,6 @@ yq_sql_charge_inserted_events(PG_FUNCTION_ARGS)
 	if (yq_charging == YQ_CHARGING_DEFERRED)
 		yq_deferred_keep(trigger->tg_newtable, descriptor);
 	else
-		(void) yq_door_charge(trigger->tg_newtable, descriptor, 0);
+		(void) yq_charge_events(trigger->tg_newtable, descriptor, 0);
 	PG_RETURN_POINTER(NULL);
 }

@@ -1,6 +1,6 @@
-# Door.pm: what it costs to send events: COPY, batches, single rows, one hot
+# Events.pm: what it costs to send events: COPY, batches, single rows, one hot
 # project; WAL and memory.
-package Door;
+package Events;
 
 use strict;
 use warnings;
@@ -30,7 +30,7 @@ sub pair_time { my ($seconds, $containers) = @_; return $seconds * 1e6 / $contai
 sub lifecycles
 {
 	my ($variant, $containers, $send) = @_;
-	my $database = Bench::fresh('door');
+	my $database = Bench::fresh('events');
 	my $milliseconds = 0;
 	my $wal = 0;
 

@@ -2,21 +2,17 @@
 -- Long container ids: those that an index compresses, the same in a sealed
 -- stretch of the ledger, and those that no index can hold.
 --
-CREATE DATABASE yquota_door_ids;
-\c yquota_door_ids
+CREATE DATABASE yquota_event_ids;
+\c yquota_event_ids
 SET client_min_messages = warning;
 CREATE EXTENSION yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 \set SHOW_CONTEXT never
 SELECT yquota.set_clock('2026-03-02 10:00');
- set_clock 
------------
- 
-(1 row)
-
 INSERT INTO yquota.project (name) VALUES ('lab');
 CREATE VIEW long_id AS SELECT repeat('application_', 60) || n AS id FROM generate_series(100, 399) AS n;
+
 --
 -- Ids that are compressed in the index: many of them are found going along it
 --
@@ -26,25 +22,12 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 INSERT INTO yquota.container_event (event, container_id, occurred_at)
 	SELECT 'CONTAINER_FINISH', id, '2026-03-02 09:01' FROM long_id;
 SELECT count(*) FROM yquota.container;
- count 
--------
-     0
-(1 row)
-
 SELECT count(*), sum(amount) FROM yquota.charge;
- count |  sum  
--------+-------
-   300 | 18000
-(1 row)
 
 -- all again: no-ops
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 	SELECT 'CONTAINER_START', id, '2026-03-02 09:00', 'lab', '[vcores=1]' FROM long_id;
 SELECT count(*), sum(amount) FROM yquota.charge;
- count |  sum  
--------+-------
-   300 | 18000
-(1 row)
 
 --
 -- An index in another order is not taken for that on container_id, although it
@@ -53,32 +36,13 @@ SELECT count(*), sum(amount) FROM yquota.charge;
 CREATE INDEX charge_descending_idx ON yquota.charge (container_id DESC);
 REINDEX INDEX CONCURRENTLY yquota.charge_container_id_idx;
 SELECT yquota.set_clock('2026-03-02 11:00');
- set_clock 
------------
- 
-(1 row)
-
 SELECT yquota.seal_history() IS NOT NULL AS sealed;
- sealed 
---------
- t
-(1 row)
-
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 	SELECT 'CONTAINER_START', id, '2026-03-02 09:00', 'lab', '[vcores=1]' FROM long_id;
 SELECT count(*) FROM yquota.container;
- count 
--------
-     0
-(1 row)
-
 SELECT count(*), sum(amount) FROM yquota.charge;
- count |  sum  
--------+-------
-   300 | 18000
-(1 row)
-
 RESET statement_timeout;
+
 --
 -- Ids that are too long
 --
@@ -87,7 +51,6 @@ INSERT INTO yquota.container_event (event, container_id, project, allocation)
 \set VERBOSITY terse
 INSERT INTO yquota.container_event (event, container_id, project, allocation)
 	VALUES ('CONTAINER_START', repeat('x', 2601), 'lab', '[]');
-ERROR:  container_id is longer than 2600 bytes
 \set VERBOSITY default
 SET yquota.on_bad_event = set_aside;
 INSERT INTO yquota.container_event (event, container_id, project, allocation)
@@ -95,17 +58,7 @@ INSERT INTO yquota.container_event (event, container_id, project, allocation)
 	FROM (SELECT string_agg(md5(n::text), '') AS container_id FROM generate_series(1, 200) AS n) AS ids,
 		unnest('{CONTAINER_START,CONTAINER_UPDATE,CONTAINER_FINISH}'::yquota.container_event_type[]) AS event;
 SELECT event, waiting, sqlstate, reason FROM yquota.event_reject ORDER BY event;
-      event       | waiting | sqlstate |                 reason                 
-------------------+---------+----------+----------------------------------------
- CONTAINER_START  | f       | 22001    | container_id is longer than 2600 bytes
- CONTAINER_UPDATE | f       | 22001    | container_id is longer than 2600 bytes
- CONTAINER_FINISH | f       | 22001    | container_id is longer than 2600 bytes
-(3 rows)
-
 SELECT * FROM yquota.verify();
- problem | subject | expected | found 
----------+---------+----------+-------
-(0 rows)
 
 \c postgres
-DROP DATABASE yquota_door_ids;
+DROP DATABASE yquota_event_ids;
