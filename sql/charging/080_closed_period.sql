@@ -1,6 +1,6 @@
 --
 -- Billing periods that have been closed: no row of the ledger crosses the end
--- of one, and later postings are booked after it (src/charging/history.h).
+-- of one, and later postings are booked after it (src/charging/container_life.h).
 --
 
 CREATE TABLE yquota.closed_period (

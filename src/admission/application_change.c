@@ -409,7 +409,7 @@ move_containers(const char *application_id, const YqQueue *target)
 	};
 	Datum		values[] = {CStringGetTextDatum(application_id), CStringGetTextDatum(target->path)};
 
-	/* the books do not know the containers and queues of deferred events */
+	/* no table of charging has the containers and queues of deferred events */
 	if (!yq_table_has_no_pages(YQ_DEFERRED_EVENT))
 		(void) yq_saved_plan_execute(&refuse, NULL, NULL);
 	(void) yq_saved_plan_execute(&update, values, NULL);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * admit.c
- *	  Whether the books admit a container or an allocation.
+ *	  Whether the records of charging admit a container or an allocation.
  *
  * The checks ask the configuration: projects, resource types, prices and the
  * archive horizon.  event.c checks an event by itself.
@@ -60,13 +60,13 @@ yq_admit_check_age(const YqEvent *event)
 }
 
 static YqProblem *
-check_project(YqBooks *books, const text *project)
+check_project(YqLedger *ledger, const text *project)
 {
 	if (project == NULL)
 		return yq_problem(ERRCODE_NOT_NULL_VIOLATION,
 						  pstrdup("CONTAINER_START names no project"),
 						  "Set project, or username in the form project__user.");
-	if (!yq_books_know_project(books, project))
+	if (!yq_ledger_know_project(ledger, project))
 		return yq_problem(ERRCODE_FOREIGN_KEY_VIOLATION,
 						  psprintf("project \"%s\" does not exist", text_to_cstring(project)),
 						  "Insert it into yquota.project, or turn on yquota.auto_create_project.");
@@ -74,7 +74,7 @@ check_project(YqBooks *books, const text *project)
 }
 
 YqProblem *
-yq_admit_start(YqBooks *books, const YqEvent *event, YqContainer *container)
+yq_admit_start(YqLedger *ledger, const YqEvent *event, YqContainer *container)
 {
 	YqProblem  *problem;
 
@@ -82,7 +82,7 @@ yq_admit_start(YqBooks *books, const YqEvent *event, YqContainer *container)
 	yq_event_payer(event, &container->project, &container->username);
 	problem = yq_admit_check_age(event);
 	if (problem == NULL)
-		problem = check_project(books, container->project);
+		problem = check_project(ledger, container->project);
 	if (problem == NULL)
 		problem = yq_admit_check_allocation(event->allocation, event->occurred_at);
 	if (problem != NULL)
@@ -91,8 +91,8 @@ yq_admit_start(YqBooks *books, const YqEvent *event, YqContainer *container)
 	container->container_id = event->container_id;
 	container->application_id = event->application_id;
 	container->state = yq_state_of_event(event);
-	yq_state_complete(&container->state, event->container_id, books->labels.guaranteed);
-	container->label = yq_books_label_of(books, event->node);
+	yq_state_complete(&container->state, event->container_id, ledger->labels.guaranteed);
+	container->label = yq_ledger_label_of(ledger, event->node);
 	container->started_at = event->occurred_at;
 	container->settled_at = event->occurred_at;
 	return NULL;

@@ -1,20 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * admit.h
- *	  Whether the books admit a container or an allocation.
+ *	  Whether the records of charging admit a container or an allocation.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef YQ_ADMIT_H
 #define YQ_ADMIT_H
 
-#include "charging/books.h"
+#include "charging/ledger.h"
 
 /*
  * The problem with the START of a container that is not known, or NULL.  Then
  * *container is its future row without the accrual.
  */
-extern YqProblem *yq_admit_start(YqBooks *books, const YqEvent *event,
+extern YqProblem *yq_admit_start(YqLedger *ledger, const YqEvent *event,
 								 YqContainer *container);
 
 /*

@@ -25,7 +25,7 @@ yq_append_is_awaited(YqSettler *settler, const text *container_id)
 
 	if (!settler->anything_waiting)
 		return false;
-	finder = yq_books_waiting(settler->books);
+	finder = yq_ledger_waiting(settler->ledger);
 	yq_index_scan_seek(finder, container_id);
 	return yq_index_scan_next(finder) != NULL;
 }
@@ -37,7 +37,7 @@ yq_append_is_awaited(YqSettler *settler, const text *container_id)
 static bool
 find_running(YqSettler *settler, const YqEvent *event, YqContainer *container)
 {
-	YqIndexScan *finder = yq_books_containers(settler->books);
+	YqIndexScan *finder = yq_ledger_containers(settler->ledger);
 	TupleTableSlot *slot;
 
 	if (yq_append_is_awaited(settler, event->container_id))
@@ -45,7 +45,7 @@ find_running(YqSettler *settler, const YqEvent *event, YqContainer *container)
 	slot = yq_index_scan_advance(finder, event->container_id);
 	if (slot == NULL)
 		return false;
-	yq_container_read(settler->books, container, slot);
+	yq_container_read(settler->ledger, container, slot);
 	return event->project == NULL || yq_varlena_equal(event->project, container->project);
 }
 
@@ -75,17 +75,17 @@ charge_of_event(const YqContainer *container, const YqEvent *event)
 
 /* Record an UPDATE; the first one records the START as well. */
 static void
-record_change(YqBooks *books, const YqContainer *before, const YqEvent *event,
+record_change(YqLedger *ledger, const YqContainer *before, const YqEvent *event,
 			  const YqState *set)
 {
 	YqChange	start = {.occurred_at = before->started_at,.set = before->state};
 	YqChange	update = {.occurred_at = event->occurred_at,.set = *set,.event_id = event->event_id};
-	YqIndexScan *finder = yq_books_changes(books);
+	YqIndexScan *finder = yq_ledger_changes(ledger);
 
 	yq_index_scan_seek(finder, before->container_id);
 	if (yq_index_scan_next(finder) == NULL)
-		yq_change_put(books, before->container_id, YQ_CONTAINER_START, &start);
-	yq_change_put(books, before->container_id, YQ_CONTAINER_UPDATE, &update);
+		yq_change_put(ledger, before->container_id, YQ_CONTAINER_START, &start);
+	yq_change_put(ledger, before->container_id, YQ_CONTAINER_UPDATE, &update);
 }
 
 /*
@@ -95,7 +95,7 @@ record_change(YqBooks *books, const YqContainer *before, const YqEvent *event,
 static bool
 settle_update(YqSettler *settler, const YqEvent *event)
 {
-	YqBooks    *books = settler->books;
+	YqLedger   *ledger = settler->ledger;
 	YqState		set = yq_state_of_event(event);
 	YqContainer before;
 	YqContainer after;
@@ -114,18 +114,18 @@ settle_update(YqSettler *settler, const YqEvent *event)
 	yq_state_apply(&after.state, &set);
 	after.settled_at = event->occurred_at;
 	after.charges++;
-	after.label = yq_posting_label(books, &before, after.state.node);
-	if (!yq_posting_price(books, &charge) ||
-		!yq_posting_accrue(books, &after) ||
-		!yq_claim_delete(yq_index_scan_relation(yq_books_containers(books)), &before.tid))
+	after.label = yq_posting_label(ledger, &before, after.state.node);
+	if (!yq_posting_price(ledger, &charge) ||
+		!yq_posting_accrue(ledger, &after) ||
+		!yq_claim_delete(yq_index_scan_relation(yq_ledger_containers(ledger)), &before.tid))
 		return false;
 
-	yq_charge_put(books, &charge);
-	yq_counters_changed_from(books->counters, before.project, event->occurred_at);
-	yq_posting_count(books, &before, -1);
-	yq_posting_count(books, &after, 1);
-	record_change(books, &before, event, &set);
-	yq_posting_replace(books, &after);
+	yq_charge_put(ledger, &charge);
+	yq_counters_changed_from(ledger->counters, before.project, event->occurred_at);
+	yq_posting_count(ledger, &before, -1);
+	yq_posting_count(ledger, &after, 1);
+	record_change(ledger, &before, event, &set);
+	yq_posting_replace(ledger, &after);
 	return true;
 }
 
@@ -136,7 +136,7 @@ settle_update(YqSettler *settler, const YqEvent *event)
 static bool
 settle_finish(YqSettler *settler, const YqEvent *event)
 {
-	YqBooks    *books = settler->books;
+	YqLedger   *ledger = settler->ledger;
 	YqContainer container;
 	YqCharge	charge;
 	YqCharge	padding;
@@ -150,22 +150,22 @@ settle_finish(YqSettler *settler, const YqEvent *event)
 		return false;
 
 	charge = charge_of_event(&container, event);
-	if (!yq_posting_price(books, &charge))
+	if (!yq_posting_price(ledger, &charge))
 		return false;
 	is_padded = yq_posting_padding(&charge, &padding);
-	if ((is_padded && !yq_posting_price(books, &padding)) ||
-		!yq_claim_delete(yq_index_scan_relation(yq_books_containers(books)), &container.tid))
+	if ((is_padded && !yq_posting_price(ledger, &padding)) ||
+		!yq_claim_delete(yq_index_scan_relation(yq_ledger_containers(ledger)), &container.tid))
 		return false;
 
-	yq_charge_put(books, &charge);
+	yq_charge_put(ledger, &charge);
 	if (is_padded)
 	{
 		padding.number++;
-		yq_charge_put(books, &padding);
+		yq_charge_put(ledger, &padding);
 	}
-	yq_counters_changed_from(books->counters, container.project, event->occurred_at);
-	yq_reported_end_note_own(books, event);
-	yq_posting_count(books, &container, -1);
+	yq_counters_changed_from(ledger->counters, container.project, event->occurred_at);
+	yq_reported_end_note_own(ledger, event);
+	yq_posting_count(ledger, &container, -1);
 	return true;
 }
 
@@ -192,12 +192,12 @@ yq_append_followers(YqSettler *settler, const YqEvent *const *events, int count)
 	for (; done < count; done++)
 	{
 		if (events[done]->kind != YQ_CONTAINER_FINISH)
-			yq_books_flush(settler->books);
+			yq_ledger_flush(settler->ledger);
 		if (!yq_append_event(settler, events[done]))
 			break;
 	}
 	if (done == count)
 		return;
-	yq_books_flush(settler->books);
+	yq_ledger_flush(settler->ledger);
 	(void) yq_settle_events(settler, events[0]->container_id, events + done, count - done);
 }

@@ -65,7 +65,7 @@ typedef struct EventSource
 
 typedef struct EventCharger
 {
-	YqBooks    *books;
+	YqLedger   *ledger;
 	YqSettler  *settler;
 	EventSource source;
 	YqChargeEventsResult result;
@@ -125,7 +125,7 @@ read_row(EventCharger *charger, YqEvent *event, int slot,
 
 	MemoryContextReset(source->contexts[slot]);
 	read(event, source->slots[slot], source->arrival == 0 ? &yq_event_logged : &yq_event_deferred,
-		 &charger->books->labels);
+		 &charger->ledger->labels);
 	event->arrival = 0;
 	if (source->arrival != 0)
 	{
@@ -263,7 +263,7 @@ on_bad_event(void *argument, const YqEvent *event, const YqProblem *problem)
 
 	if (yq_on_bad_event == YQ_ON_BAD_EVENT_ERROR)
 		raise_bad_event(event, problem);
-	yq_reject_put(charger->books, event, problem, problem->may_wait);
+	yq_reject_put(charger->ledger, event, problem, problem->may_wait);
 	charger->result.set_aside++;
 }
 
@@ -274,7 +274,7 @@ note_mark(EventCharger *charger, const YqEvent *event)
 
 	if (charger->has_mark && event->occurred_at <= charger->mark_at)
 		return;
-	old_context = MemoryContextSwitchTo(charger->books->context);
+	old_context = MemoryContextSwitchTo(charger->ledger->context);
 	charger->has_mark = true;
 	charger->mark_at = event->occurred_at;
 	charger->mark_source = event->source == NULL ? NULL :
@@ -297,7 +297,7 @@ post_mark(EventCharger *charger)
 		return;
 	writer = yq_bulk_insert_open(YQ_CHARGED_THROUGH, MARK_COLUMNS, 1, false);
 	values[MARK_AT] = TimestampTzGetDatum(charger->mark_at);
-	values[MARK_RECORDED_AT] = TimestampTzGetDatum(charger->books->now);
+	values[MARK_RECORDED_AT] = TimestampTzGetDatum(charger->ledger->now);
 	values[MARK_SOURCE] = PointerGetDatum(charger->mark_source);
 	nulls[MARK_SOURCE] = (charger->mark_source == NULL);
 	yq_bulk_insert_put(writer, values, nulls);
@@ -305,32 +305,32 @@ post_mark(EventCharger *charger)
 }
 
 /*
- * When the clock has stepped back, the books of a running container may lie
+ * When the clock has stepped back, the records of a running container may lie
  * ahead of it.  There, or at the next instant, the container can still change
  * and end; otherwise it could not end until the clock has caught up.
  */
 static TimestampTz
 latest_instant(EventCharger *charger, const YqEvent *event)
 {
-	YqIndexScan *containers = yq_books_containers(charger->books);
+	YqIndexScan *containers = yq_ledger_containers(charger->ledger);
 	TupleTableSlot *slot;
 	YqContainer container;
 
 	if ((event->kind != YQ_CONTAINER_UPDATE && event->kind != YQ_CONTAINER_FINISH) ||
 		event->container_id == NULL)
-		return charger->books->now;
+		return charger->ledger->now;
 	yq_index_scan_seek(containers, event->container_id);
 	slot = yq_index_scan_next(containers);
 	if (slot == NULL)
-		return charger->books->now;
-	yq_container_read(charger->books, &container, slot);
+		return charger->ledger->now;
+	yq_container_read(charger->ledger, &container, slot);
 	return container.settled_at + 1;
 }
 
 static YqProblem *
 check_with_clock(EventCharger *charger, const YqEvent *event)
 {
-	TimestampTz now = charger->books->now;
+	TimestampTz now = charger->ledger->now;
 
 	return yq_event_check(event, now, yq_event_is_ahead(event, now) ? latest_instant(charger, event) : now);
 }
@@ -345,7 +345,7 @@ receive_event(EventCharger *charger, const YqEvent *event)
 	MemoryContext old_context = MemoryContextSwitchTo(charger->source.contexts[charger->source.next_slot]);
 	YqProblem  *problem = check_with_clock(charger, event);
 
-	yq_counters_feed(charger->books->counters, event->source,
+	yq_counters_feed(charger->ledger->counters, event->source,
 					 event->has_occurred_at && problem == NULL, event->occurred_at,
 					 event->recorded_at);
 	if (problem != NULL)
@@ -395,8 +395,8 @@ compare_instants(const void *a, const void *b)
 static bool
 is_known(EventCharger *charger, const text *container_id)
 {
-	YqIndexScan *containers = yq_books_containers(charger->books);
-	YqIndexScan *charges = yq_books_charges(charger->books);
+	YqIndexScan *containers = yq_ledger_containers(charger->ledger);
+	YqIndexScan *charges = yq_ledger_charges(charger->ledger);
 
 	yq_index_scan_seek(containers, container_id);
 	if (yq_index_scan_next(containers) != NULL)
@@ -510,7 +510,7 @@ settle_group(EventCharger *charger, YqEvent *event, MemoryContext group_context)
 }
 
 /*
- * Whether the rows come from a dump, which brings the books along with the
+ * Whether the rows come from a dump, which brings the ledger along with the
  * events.  A session that has restored one keeps the settings by which that is
  * known; but new events leave recorded_at to the clock, and restored ones have
  * their own.
@@ -542,11 +542,11 @@ yq_charge_events(Tuplestorestate *rows, TupleDesc descriptor, AttrNumber arrival
 	MemoryContext group_context;
 	bool		more;
 
-	charger.books = yq_books_open();
-	old_context = MemoryContextSwitchTo(charger.books->context);
-	group_context = AllocSetContextCreate(charger.books->context, "yquota events of a container",
+	charger.ledger = yq_ledger_open();
+	old_context = MemoryContextSwitchTo(charger.ledger->context);
+	group_context = AllocSetContextCreate(charger.ledger->context, "yquota events of a container",
 										  ALLOCSET_DEFAULT_SIZES);
-	charger.settler = yq_settler_create(charger.books, on_bad_event, &charger);
+	charger.settler = yq_settler_create(charger.ledger, on_bad_event, &charger);
 	open_source(&charger, rows, descriptor, arrival);
 
 	more = next_good_event(&charger, &event);
@@ -557,7 +557,7 @@ yq_charge_events(Tuplestorestate *rows, TupleDesc descriptor, AttrNumber arrival
 	post_mark(&charger);
 	close_source(&charger.source);
 	MemoryContextSwitchTo(old_context);
-	yq_books_close(charger.books);
+	yq_ledger_close(charger.ledger);
 	return charger.result;
 }
 

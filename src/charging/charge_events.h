@@ -21,7 +21,7 @@ typedef struct YqChargeEventsResult
 /*
  * Charge the events of rows of container_event, or of deferred_event: then
  * "arrival" is the attribute number of a bigint that tells statements apart, in
- * the order in which they came: the books are then the same as if each
+ * the order in which they came: the ledger is then the same as if each
  * statement had been charged by itself. 0 when all rows came in one.
  *
  * Bad events are raised or set aside, as yquota.on_bad_event says.  The rows are

@@ -51,7 +51,7 @@ no_bad_events(void *argument, const YqEvent *event, const YqProblem *problem)
 }
 
 /*
- * settle_again(container_ids text[]) returns bigint: bring the books of these
+ * settle_again(container_ids text[]) returns bigint: bring the records of these
  * containers, in ascending order of id, in line with the present timelines;
  * returns how many had to be corrected.
  */
@@ -59,8 +59,8 @@ Datum
 yq_sql_settle_again(PG_FUNCTION_ARGS)
 {
 	ArrayType  *ids = PG_GETARG_ARRAYTYPE_P(0);
-	YqBooks    *books = yq_books_open();
-	YqSettler  *settler = yq_settler_create(books, no_bad_events, NULL);
+	YqLedger   *ledger = yq_ledger_open();
+	YqSettler  *settler = yq_settler_create(ledger, no_bad_events, NULL);
 	Datum	   *elements;
 	bool	   *nulls;
 	int			count;
@@ -74,7 +74,7 @@ yq_sql_settle_again(PG_FUNCTION_ARGS)
 			corrected++;
 	}
 	yq_settler_finish(settler);
-	yq_books_close(books);
+	yq_ledger_close(ledger);
 	PG_RETURN_INT64(corrected);
 }
 
@@ -95,7 +95,7 @@ return_voided(ReturnSetInfo *result, Datum container_id, const YqVoided *voided)
 }
 
 /*
- * void_containers(container_ids text[]): take back all that the books say of
+ * void_containers(container_ids text[]): take back all that is recorded of
  * these containers, in ascending order of id; a row for each of which they
  * said anything.
  */
@@ -103,7 +103,7 @@ Datum
 yq_sql_void_containers(PG_FUNCTION_ARGS)
 {
 	ArrayType  *ids = PG_GETARG_ARRAYTYPE_P(0);
-	YqBooks    *books;
+	YqLedger   *ledger;
 	YqSettler  *settler;
 	Datum	   *elements;
 	bool	   *nulls;
@@ -111,8 +111,8 @@ yq_sql_void_containers(PG_FUNCTION_ARGS)
 
 	yq_role_scope_check_attributable("event_void");
 	InitMaterializedSRF(fcinfo, 0);
-	books = yq_books_open();
-	settler = yq_settler_create(books, no_bad_events, NULL);
+	ledger = yq_ledger_open();
+	settler = yq_settler_create(ledger, no_bad_events, NULL);
 	deconstruct_array(ids, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &count);
 	for (int i = 0; i < count; i++)
 	{
@@ -123,7 +123,7 @@ yq_sql_void_containers(PG_FUNCTION_ARGS)
 			return_voided((ReturnSetInfo *) fcinfo->resultinfo, elements[i], &voided);
 	}
 	yq_settler_finish(settler);
-	yq_books_close(books);
+	yq_ledger_close(ledger);
 	return (Datum) 0;
 }
 

@@ -6,7 +6,7 @@
  * With yquota.charging = deferred the trigger copies the rows of a statement to
  * yquota_internal.deferred_event, in the transaction that puts them into the
  * log, and does nothing else.  That must succeed also when charging fails: it
- * reads no timeline, counter or row of the books, nor the content of the rows.
+ * reads no timeline, counter or row of the ledger, nor the content of the rows.
  * The log could not tell later which of its rows are left: it has neither keys
  * nor indexes, and may be sealed.
  *

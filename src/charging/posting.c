@@ -21,14 +21,14 @@ text_or_null(const char *value)
 }
 
 bool
-yq_posting_price(YqBooks *books, YqCharge *charge)
+yq_posting_price(YqLedger *ledger, YqCharge *charge)
 {
 	uint64		weight;
 	const char *dominant;
 	bool		fits;
-	ArrayType  *factors = yq_books_factor_names(books, charge->project,
-												charge->application_id,
-												charge->username, &charge->state);
+	ArrayType  *factors = yq_ledger_factor_names(ledger, charge->project,
+												 charge->application_id,
+												 charge->username, &charge->state);
 	YqRateClass *rate_class = yq_rate_class_require(charge->state.allocation, factors,
 													&weight);
 
@@ -39,7 +39,7 @@ yq_posting_price(YqBooks *books, YqCharge *charge)
 		fits = yq_rate_class_try_cost(rate_class, weight, charge->from, charge->to,
 									  &charge->amount, &dominant);
 	charge->dominant = text_or_null(dominant);
-	yq_counters_priced(books->counters, charge->to);
+	yq_counters_priced(ledger->counters, charge->to);
 	return fits;
 }
 
@@ -58,25 +58,25 @@ yq_posting_padding(const YqCharge *finish, YqCharge *padding)
 }
 
 bool
-yq_posting_accrue(YqBooks *books, YqContainer *container)
+yq_posting_accrue(YqLedger *ledger, YqContainer *container)
 {
 	uint64		weight;
 	YqRateClass *rate_class;
 
-	container->factors = yq_books_factor_names(books, container->project,
-											   container->application_id,
-											   container->username, &container->state);
+	container->factors = yq_ledger_factor_names(ledger, container->project,
+												container->application_id,
+												container->username, &container->state);
 	rate_class = yq_rate_class_require(container->state.allocation, container->factors,
 									   &weight);
-	yq_counters_priced(books->counters, container->settled_at);
+	yq_counters_priced(ledger->counters, container->settled_at);
 	return yq_rate_class_try_cost(rate_class, weight, yq_timeline_full_hour(container->settled_at),
 								  container->settled_at, &container->accrual_base, NULL);
 }
 
 text *
-yq_posting_label(YqBooks *books, const YqContainer *before, const text *node)
+yq_posting_label(YqLedger *ledger, const YqContainer *before, const text *node)
 {
-	text	   *label = yq_books_label_of(books, node);
+	text	   *label = yq_ledger_label_of(ledger, node);
 
 	if (label == NULL && before != NULL && yq_varlena_equal(before->state.node, node))
 		return before->label;
@@ -84,16 +84,16 @@ yq_posting_label(YqBooks *books, const YqContainer *before, const text *node)
 }
 
 void
-yq_posting_count(YqBooks *books, const YqContainer *container, int sign)
+yq_posting_count(YqLedger *ledger, const YqContainer *container, int sign)
 {
 	uint64		weight;
 	YqRateClass *rate_class = yq_rate_class_require(container->state.allocation,
 													container->factors, &weight);
 
-	yq_counters_accrue(books->counters, container->project, yq_rate_class_shape(rate_class),
+	yq_counters_accrue(ledger->counters, container->project, yq_rate_class_shape(rate_class),
 					   container->factors, container->settled_at, weight,
 					   &container->accrual_base, sign);
-	yq_counters_use(books->counters, container->state.queue, container->label,
+	yq_counters_use(ledger->counters, container->state.queue, container->label,
 					container->username, container->state.node,
 					container->state.execution_type, container->state.allocation, sign);
 }
@@ -107,37 +107,37 @@ note_conflict(void *argument, int row, ItemPointer tid)
 }
 
 bool
-yq_posting_insert(YqBooks *books, const YqContainer *container)
+yq_posting_insert(YqLedger *ledger, const YqContainer *container)
 {
 	ItemPointerData conflict;
-	YqBulkInsert *writer = yq_books_container_writer(books);
+	YqBulkInsert *writer = yq_ledger_container_writer(ledger);
 
 	ItemPointerSetInvalid(&conflict);
-	yq_container_put(books, writer, container);
+	yq_container_put(ledger, writer, container);
 	yq_bulk_insert_flush_optimistically(writer, NULL, note_conflict, &conflict);
 	CommandCounterIncrement();
 	if (!ItemPointerIsValid(&conflict) ||
-		!yq_index_scan_is_taken(yq_books_containers(books), container->container_id, &conflict))
+		!yq_index_scan_is_taken(yq_ledger_containers(ledger), container->container_id, &conflict))
 		return true;
-	yq_claim_withdraw(yq_index_scan_relation(yq_books_containers(books)), &conflict);
+	yq_claim_withdraw(yq_index_scan_relation(yq_ledger_containers(ledger)), &conflict);
 	return false;
 }
 
 void
-yq_posting_replace(YqBooks *books, const YqContainer *container)
+yq_posting_replace(YqLedger *ledger, const YqContainer *container)
 {
-	YqBulkInsert *writer = yq_books_container_writer(books);
+	YqBulkInsert *writer = yq_ledger_container_writer(ledger);
 	ItemPointerData ignored;
 
-	yq_container_put(books, writer, container);
+	yq_container_put(ledger, writer, container);
 	yq_bulk_insert_flush_optimistically(writer, NULL, note_conflict, &ignored);
 	CommandCounterIncrement();
 }
 
 void
-yq_posting_withdraw(YqBooks *books, const text *container_id)
+yq_posting_withdraw(YqLedger *ledger, const text *container_id)
 {
-	YqIndexScan *finder = yq_books_containers(books);
+	YqIndexScan *finder = yq_ledger_containers(ledger);
 	TupleTableSlot *slot;
 
 	yq_index_scan_seek(finder, container_id);
@@ -150,21 +150,21 @@ yq_posting_withdraw(YqBooks *books, const text *container_id)
 }
 
 bool
-yq_posting_claim_resting(YqBooks *books, text *container_id)
+yq_posting_claim_resting(YqLedger *ledger, text *container_id)
 {
-	YqIndexScan *finder = yq_books_containers(books);
+	YqIndexScan *finder = yq_ledger_containers(ledger);
 	YqContainer passing = {0};
 
 	if (yq_index_scan_is_ours(finder, container_id))
 		return true;
 	passing.container_id = passing.project = container_id;
 	passing.state.allocation = yq_resource_make(NULL, 0);
-	yq_state_complete(&passing.state, container_id, books->labels.guaranteed);
+	yq_state_complete(&passing.state, container_id, ledger->labels.guaranteed);
 	while (yq_index_scan_wait_for(finder, container_id) == NULL)
 	{
-		if (yq_posting_insert(books, &passing))
+		if (yq_posting_insert(ledger, &passing))
 		{
-			yq_posting_withdraw(books, container_id);
+			yq_posting_withdraw(ledger, container_id);
 			return true;
 		}
 	}

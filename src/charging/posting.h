@@ -8,13 +8,13 @@
 #ifndef YQ_POSTING_H
 #define YQ_POSTING_H
 
-#include "charging/books.h"
+#include "charging/ledger.h"
 
 /* Fill in factors and accrual_base of a running container; false when it does not fit. */
-extern bool yq_posting_accrue(YqBooks *books, YqContainer *container);
+extern bool yq_posting_accrue(YqLedger *ledger, YqContainer *container);
 
 /* Fill in amount and dominant resource of a charge; false when it does not fit. */
-extern bool yq_posting_price(YqBooks *books, YqCharge *charge);
+extern bool yq_posting_price(YqLedger *ledger, YqCharge *charge);
 
 /*
  * Whether a finished container ran for less than the minimum run time: then
@@ -23,39 +23,39 @@ extern bool yq_posting_price(YqBooks *books, YqCharge *charge);
 extern bool yq_posting_padding(const YqCharge *finish, YqCharge *padding);
 
 /* Count a running container in (1) or out (-1). */
-extern void yq_posting_count(YqBooks *books, const YqContainer *container, int sign);
+extern void yq_posting_count(YqLedger *ledger, const YqContainer *container, int sign);
 
 /*
  * The partition that a running container uses on the node: that of the node
  * now, or the last one known when the node has none any more.  "before" is NULL
  * for a container that did not run.
  */
-extern text *yq_posting_label(YqBooks *books, const YqContainer *before, const text *node);
+extern text *yq_posting_label(YqLedger *ledger, const YqContainer *before, const text *node);
 
 /*
  * Insert the row of a container that was not running.  False, with nothing
  * done, when another transaction has claimed the container in the meantime.
  */
-extern bool yq_posting_insert(YqBooks *books, const YqContainer *container);
+extern bool yq_posting_insert(YqLedger *ledger, const YqContainer *container);
 
 /*
  * Insert the new row of a container whose old row this transaction has
  * deleted.  A conflict here is a transaction that has seen the old row and is
  * about to withdraw its own.
  */
-extern void yq_posting_replace(YqBooks *books, const YqContainer *container);
+extern void yq_posting_replace(YqLedger *ledger, const YqContainer *container);
 
 /*
  * Delete the row that this statement has inserted for a container, which stays
  * claimed.
  */
-extern void yq_posting_withdraw(YqBooks *books, const text *container_id);
+extern void yq_posting_withdraw(YqLedger *ledger, const text *container_id);
 
 /*
  * Claim a container that does not run: a row goes into the unique index and out
  * again.  Until the transaction ends, others wait as if the container were about
  * to start.  False when it runs by now: then its row is there to be claimed.
  */
-extern bool yq_posting_claim_resting(YqBooks *books, text *container_id);
+extern bool yq_posting_claim_resting(YqLedger *ledger, text *container_id);
 
 #endif							/* YQ_POSTING_H */

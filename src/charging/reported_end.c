@@ -70,7 +70,7 @@ end_of_event(const YqEvent *finish)
 }
 
 static void
-put_end(YqBooks *books, const text *container_id, const End *end)
+put_end(YqLedger *ledger, const text *container_id, const End *end)
 {
 	Datum		values[END_COLUMNS];
 	bool		nulls[END_COLUMNS] = {false};
@@ -81,17 +81,17 @@ put_end(YqBooks *books, const text *container_id, const End *end)
 	nulls[END_EXIT_STATUS] = !end->has_exit_status;
 	values[END_IS_OWN] = BoolGetDatum(end->is_own);
 	values[END_IS_ASSUMED] = BoolGetDatum(false);
-	values[END_RECORDED_AT] = TimestampTzGetDatum(books->now);
-	yq_bulk_insert_put(yq_books_end_writer(books, END_COLUMNS), values, nulls);
+	values[END_RECORDED_AT] = TimestampTzGetDatum(ledger->now);
+	yq_bulk_insert_put(yq_ledger_end_writer(ledger, END_COLUMNS), values, nulls);
 }
 
 void
-yq_reported_end_note_own(YqBooks *books, const YqEvent *finish)
+yq_reported_end_note_own(YqLedger *ledger, const YqEvent *finish)
 {
 	End			end = end_of_event(finish);
 
 	if (end.is_own)
-		put_end(books, finish->container_id, &end);
+		put_end(ledger, finish->container_id, &end);
 }
 
 /* Add an end that is not among them yet, as long as there is room. */
@@ -112,9 +112,9 @@ add_end(End *ends, int *count, const End *end)
  * source.  Returns whether there is any row of the container.
  */
 static bool
-find_noted(YqBooks *books, const text *container_id, End *known, End *ends, int count)
+find_noted(YqLedger *ledger, const text *container_id, End *known, End *ends, int count)
 {
-	YqIndexScan   *finder = yq_books_ends(books);
+	YqIndexScan   *finder = yq_ledger_ends(ledger);
 	TupleTableSlot *slot;
 	bool		found = false;
 
@@ -150,10 +150,10 @@ is_one_end(const End *ends, int count)
 }
 
 void
-yq_reported_end_note(YqBooks *books, const YqHistory *history,
+yq_reported_end_note(YqLedger *ledger, const YqContainerLife *life,
 					 const YqEvent *const *events, int count)
 {
-	End			known = {history->finished_at, history->has_exit_status, history->exit_status,
+	End			known = {life->finished_at, life->has_exit_status, life->exit_status,
 	false, false};
 	End			ends[MAX_ENDS];
 	int			end_count = 0;
@@ -170,9 +170,9 @@ yq_reported_end_note(YqBooks *books, const YqHistory *history,
 	}
 	if (end_count == 0)
 		return;
-	if (history->finished)
+	if (life->finished)
 	{
-		found = find_noted(books, history->container_id, &known, ends, end_count);
+		found = find_noted(ledger, life->container_id, &known, ends, end_count);
 		/* an end without a row is a feed's */
 		if (!known.is_noted)
 			add_end(ends, &end_count, &known);
@@ -182,6 +182,6 @@ yq_reported_end_note(YqBooks *books, const YqHistory *history,
 	for (int i = 0; i < end_count; i++)
 	{
 		if (!ends[i].is_noted)
-			put_end(books, history->container_id, &ends[i]);
+			put_end(ledger, life->container_id, &ends[i]);
 	}
 }

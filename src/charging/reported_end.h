@@ -13,17 +13,17 @@
 #ifndef YQ_REPORTED_END_H
 #define YQ_REPORTED_END_H
 
-#include "charging/books.h"
-#include "charging/history.h"
+#include "charging/container_life.h"
+#include "charging/ledger.h"
 
 /* Note the FINISH that has ended a running container, if yquota sent it itself. */
-extern void yq_reported_end_note_own(YqBooks *books, const YqEvent *finish);
+extern void yq_reported_end_note_own(YqLedger *ledger, const YqEvent *finish);
 
 /*
  * Note the end of a container that accepted events, in the order of time,
- * report; "history" is the state before them.
+ * report; "life" is the state before them.
  */
-extern void yq_reported_end_note(YqBooks *books, const YqHistory *history,
+extern void yq_reported_end_note(YqLedger *ledger, const YqContainerLife *life,
 								 const YqEvent *const *events, int count);
 
 #endif							/* YQ_REPORTED_END_H */

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * settle.c
- *	  From accepted events to the books: the rule.
+ *	  From accepted events to the ledger: the rule.
  *
- * A container's books are loaded, its history is put together, events are
- * merged into it, and a plan of the right books is made.  Only if it differs
- * from the present books is the container claimed (by deleting its row, or by a
+ * A container's records are loaded, its life is put together, events are
+ * merged into it, and a plan of the right records is made.  Only if it differs
+ * from the present records is the container claimed (by deleting its row, or by a
  * row put in for a moment when it is not running) and the plan carried out;
  * when another transaction was faster, all begins anew.
  *
@@ -27,8 +27,8 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-/* The changes of the books. */
-typedef struct BooksPlan
+/* The changes of a container's records. */
+typedef struct RecordsPlan
 {
 	int			charge_count;
 	YqCharge   *charges;		/* charges that the ledger should have in effect */
@@ -37,7 +37,7 @@ typedef struct BooksPlan
 	bool		runs;
 	YqContainer container;		/* when it runs */
 	bool		container_changes;
-} BooksPlan;
+} RecordsPlan;
 
 /* The state that one attempt leaves to the next. */
 typedef struct Attempt
@@ -54,7 +54,7 @@ typedef struct BadEvent
 	YqProblem  *problem;
 } BadEvent;
 
-/* Events of an attempt that do not become part of the history. */
+/* Events of an attempt that do not become part of the life. */
 typedef struct LeftOut
 {
 	BadEvent   *bad_events;
@@ -83,13 +83,13 @@ compare_in_merge(const void *a, const void *b)
 
 /* The problem of an event by the configuration, or NULL. */
 static YqProblem *
-check_in_context(YqBooks *books, const YqHistory *history, const YqEvent *event)
+check_in_context(YqLedger *ledger, const YqContainerLife *life, const YqEvent *event)
 {
 	YqContainer container;
 
-	if (event->kind == YQ_CONTAINER_START && !history->started)
-		return yq_admit_start(books, event, &container);
-	if (!history->started && yq_admit_check_age(event) != NULL)
+	if (event->kind == YQ_CONTAINER_START && !life->started)
+		return yq_admit_start(ledger, event, &container);
+	if (!life->started && yq_admit_check_age(event) != NULL)
 		return yq_admit_check_age(event);
 	if (event->allocation != NULL)
 		return yq_admit_check_allocation(event->allocation, event->occurred_at);
@@ -105,80 +105,80 @@ add_bad_event(LeftOut *left_out, const YqEvent *event, YqProblem *problem)
 
 /* Merge an event, or list it with those that are left out. */
 static YqMerge
-merge_event(YqBooks *books, YqHistory *history, const YqEvent *event, LeftOut *left_out)
+merge_event(YqLedger *ledger, YqContainerLife *life, const YqEvent *event, LeftOut *left_out)
 {
-	YqProblem  *problem = check_in_context(books, history, event);
+	YqProblem  *problem = check_in_context(ledger, life, event);
 	YqMerge		merge = YQ_MERGE_BAD;
 
 	if (problem == NULL)
-		merge = yq_history_merge(history, event, &problem);
+		merge = yq_container_life_merge(life, event, &problem);
 	if (merge == YQ_MERGE_BAD)
 		add_bad_event(left_out, event, problem);
 	else if (merge == YQ_MERGE_KNOWN)
 		left_out->known[left_out->known_count++] = event;
 	else if (event->kind == YQ_CONTAINER_START)
-		yq_state_complete(&history->initial, history->container_id, books->labels.guaranteed);
+		yq_state_complete(&life->initial, life->container_id, ledger->labels.guaranteed);
 	return merge;
 }
 
 /* Merge events in order. */
 static void
-merge_events(YqBooks *books, YqHistory *history, const YqEvent **events, int count,
+merge_events(YqLedger *ledger, YqContainerLife *life, const YqEvent **events, int count,
 			 LeftOut *left_out)
 {
 	qsort(events, count, sizeof(YqEvent *), compare_in_merge);
 	for (int i = 0; i < count; i++)
-		(void) merge_event(books, history, events[i], left_out);
+		(void) merge_event(ledger, life, events[i], left_out);
 }
 
 /* -- planning ------------------------------------------------------------ */
 
 /* A ledger row of a container; the amount is still to be filled in. */
 static YqCharge
-charge_of_segment(const YqHistory *history, const YqSegment *segment)
+charge_of_segment(const YqContainerLife *life, const YqSegment *segment)
 {
 	YqCharge	charge = {0};
 
-	charge.container_id = history->container_id;
-	charge.project = history->project;
-	charge.application_id = history->application_id;
-	charge.username = history->username;
+	charge.container_id = life->container_id;
+	charge.project = life->project;
+	charge.application_id = life->application_id;
+	charge.username = life->username;
 	charge.state = segment->state;
-	charge.started_at = history->started_at;
+	charge.started_at = life->started_at;
 	charge.from = segment->from;
 	charge.to = segment->to;
 	charge.settled_by = segment->settled_by;
 	if (segment->settled_by == YQ_CONTAINER_FINISH)
 	{
-		charge.has_exit_status = history->has_exit_status;
-		charge.exit_status = history->exit_status;
+		charge.has_exit_status = life->has_exit_status;
+		charge.exit_status = life->exit_status;
 	}
 	return charge;
 }
 
 /* Plan the charges that the ledger should have in effect; false when an amount does not fit. */
 static bool
-plan_charges(YqBooks *books, const YqHistory *history, BooksPlan *plan)
+plan_charges(YqLedger *ledger, const YqContainerLife *life, RecordsPlan *plan)
 {
 	YqSegment  *segments;
 	const YqTimeline *timeline = yq_timeline_cached();
-	int			count = yq_history_segments(history, timeline->period_ends,
-											timeline->period_count, &segments);
+	int			count = yq_container_life_segments(life, timeline->period_ends,
+												   timeline->period_count, &segments);
 
 	plan->charges = palloc(sizeof(YqCharge) * (count + 1));
 	plan->is_posted = palloc0(sizeof(bool) * (count + 1));
 	for (int i = 0; i < count; i++)
 	{
-		plan->charges[i] = charge_of_segment(history, &segments[i]);
-		if (!yq_posting_price(books, &plan->charges[i]))
+		plan->charges[i] = charge_of_segment(life, &segments[i]);
+		if (!yq_posting_price(ledger, &plan->charges[i]))
 			return false;
 	}
 	plan->charge_count = count;
-	if (history->finished &&
+	if (life->finished &&
 		yq_posting_padding(&plan->charges[count - 1], &plan->charges[count]))
 	{
 		plan->charge_count++;
-		return yq_posting_price(books, &plan->charges[count]);
+		return yq_posting_price(ledger, &plan->charges[count]);
 	}
 	return true;
 }
@@ -209,7 +209,7 @@ charge_equal(const YqCharge *a, const YqCharge *b)
  * found last.
  */
 static bool
-compare_ledger(const YqContainerBooks *loaded, BooksPlan *plan)
+compare_ledger(const YqContainerRecords *loaded, RecordsPlan *plan)
 {
 	bool		agree = true;
 	int			next = 0;
@@ -238,7 +238,7 @@ compare_ledger(const YqContainerBooks *loaded, BooksPlan *plan)
 
 /* How many ledger rows the container will have. */
 static int32
-planned_charges(const YqContainerBooks *loaded, const BooksPlan *plan)
+planned_charges(const YqContainerRecords *loaded, const RecordsPlan *plan)
 {
 	int32		number = loaded->last_number;
 
@@ -251,26 +251,26 @@ planned_charges(const YqContainerBooks *loaded, const BooksPlan *plan)
 
 /* Plan the row of a running container; false when its accrual does not fit. */
 static bool
-plan_container(YqBooks *books, const YqContainerBooks *loaded,
-			   const YqHistory *history, BooksPlan *plan)
+plan_container(YqLedger *ledger, const YqContainerRecords *loaded,
+			   const YqContainerLife *life, RecordsPlan *plan)
 {
 	YqContainer *container = &plan->container;
 	const YqContainer *old = &loaded->container;
 
-	plan->runs = !history->finished;
+	plan->runs = !life->finished;
 	plan->container_changes = (loaded->running != plan->runs);
 	if (!plan->runs)
 		return true;
 
-	container->container_id = history->container_id;
-	container->project = history->project;
-	container->application_id = history->application_id;
-	container->username = history->username;
-	container->state = yq_history_last_state(history);
-	container->started_at = history->started_at;
-	container->settled_at = Max(yq_history_last_settled_at(history), yq_timeline_last_period_end());
-	container->label = yq_posting_label(books, loaded->running ? old : NULL, container->state.node);
-	if (!yq_posting_accrue(books, container))
+	container->container_id = life->container_id;
+	container->project = life->project;
+	container->application_id = life->application_id;
+	container->username = life->username;
+	container->state = yq_container_life_last_state(life);
+	container->started_at = life->started_at;
+	container->settled_at = Max(yq_container_life_last_settled_at(life), yq_timeline_last_period_end());
+	container->label = yq_posting_label(ledger, loaded->running ? old : NULL, container->state.node);
+	if (!yq_posting_accrue(ledger, container))
 		return false;
 	if (loaded->running)
 		plan->container_changes =
@@ -286,14 +286,14 @@ plan_container(YqBooks *books, const YqContainerBooks *loaded,
 	return true;
 }
 
-/* Plan the books of a history; false when an amount does not fit. */
+/* Plan the records of a life; false when an amount does not fit. */
 static bool
-make_plan(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *history,
-		  BooksPlan *plan)
+make_plan(YqLedger *ledger, const YqContainerRecords *loaded, const YqContainerLife *life,
+		  RecordsPlan *plan)
 {
 	memset(plan, 0, sizeof(*plan));
-	return plan_charges(books, history, plan) &&
-		plan_container(books, loaded, history, plan);
+	return plan_charges(ledger, life, plan) &&
+		plan_container(ledger, loaded, life, plan);
 }
 
 /*
@@ -301,23 +301,23 @@ make_plan(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *histo
  * not fit: a START whose cost does not fit, or the end of such a segment.
  */
 static void
-merge_what_fits(YqBooks *books, const YqContainerBooks *loaded, YqHistory *history,
-				BooksPlan *plan, const YqEvent **events, int count, LeftOut *left_out)
+merge_what_fits(YqLedger *ledger, const YqContainerRecords *loaded, YqContainerLife *life,
+				RecordsPlan *plan, const YqEvent **events, int count, LeftOut *left_out)
 {
-	*history = loaded->history;
+	*life = loaded->life;
 	left_out->bad_count = left_out->known_count = 0;
 	for (int i = 0; i < count; i++)
 	{
-		YqHistory	longer = yq_history_copy(history);
-		BooksPlan	longer_plan;
+		YqContainerLife	longer = yq_container_life_copy(life);
+		RecordsPlan	longer_plan;
 		int			known_count = left_out->known_count;
 
 		CHECK_FOR_INTERRUPTS();
-		if (merge_event(books, &longer, events[i], left_out) == YQ_MERGE_BAD)
+		if (merge_event(ledger, &longer, events[i], left_out) == YQ_MERGE_BAD)
 			continue;
-		if (make_plan(books, loaded, &longer, &longer_plan))
+		if (make_plan(ledger, loaded, &longer, &longer_plan))
 		{
-			*history = longer;
+			*life = longer;
 			*plan = longer_plan;
 			continue;
 		}
@@ -325,7 +325,7 @@ merge_what_fits(YqBooks *books, const YqContainerBooks *loaded, YqHistory *histo
 		add_bad_event(left_out, events[i],
 					  yq_problem(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
 								 psprintf("cost of container \"%s\" is out of range",
-										  text_to_cstring(history->container_id)),
+										  text_to_cstring(life->container_id)),
 								 "Lower the base price, the multiplier or the factor that was in force, or correct the allocation."));
 	}
 }
@@ -333,29 +333,29 @@ merge_what_fits(YqBooks *books, const YqContainerBooks *loaded, YqHistory *histo
 /* -- carrying out -------------------------------------------------------- */
 
 /*
- * Claim the container, so that no other transaction changes its books until the
+ * Claim the container, so that no other transaction changes its records until the
  * end of this one.  False when they have changed since they were loaded, or
  * have to be loaded again now that it is claimed.
  */
 static bool
-claim_container(YqSettler *settler, const YqContainerBooks *loaded, const BooksPlan *plan,
+claim_container(YqSettler *settler, const YqContainerRecords *loaded, const RecordsPlan *plan,
 				bool *claimed)
 {
-	YqBooks    *books = settler->books;
+	YqLedger   *ledger = settler->ledger;
 
 	if (loaded->running)
-		return yq_claim_delete(yq_index_scan_relation(yq_books_containers(books)),
+		return yq_claim_delete(yq_index_scan_relation(yq_ledger_containers(ledger)),
 							 (ItemPointer) &loaded->container.tid);
 	if (!*claimed)
 	{
-		*claimed = yq_posting_claim_resting(books, loaded->history.container_id);
+		*claimed = yq_posting_claim_resting(ledger, loaded->life.container_id);
 		return false;
 	}
-	return !plan->runs || yq_posting_insert(books, &plan->container);
+	return !plan->runs || yq_posting_insert(ledger, &plan->container);
 }
 
 static void
-post_ledger(YqBooks *books, const YqContainerBooks *loaded, BooksPlan *plan)
+post_ledger(YqLedger *ledger, const YqContainerRecords *loaded, RecordsPlan *plan)
 {
 	int32		number = loaded->last_number;
 
@@ -368,53 +368,53 @@ post_ledger(YqBooks *books, const YqContainerBooks *loaded, BooksPlan *plan)
 		reversal.corrects = reversal.number;
 		reversal.number = ++number;
 		yq_wide_negate(&reversal.amount);
-		yq_charge_put(books, &reversal);
+		yq_charge_put(ledger, &reversal);
 	}
 	for (int i = 0; i < plan->charge_count; i++)
 	{
 		if (plan->is_posted[i])
 			continue;
 		plan->charges[i].number = ++number;
-		yq_charge_put(books, &plan->charges[i]);
+		yq_charge_put(ledger, &plan->charges[i]);
 	}
 }
 
 static void
-post_changes(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *history)
+post_changes(YqLedger *ledger, const YqContainerRecords *loaded, const YqContainerLife *life)
 {
-	YqChange	start = {.occurred_at = history->started_at,.set = history->initial};
+	YqChange	start = {.occurred_at = life->started_at,.set = life->initial};
 	bool		has_changes = loaded->has_changes;
 
-	for (int i = 0; i < history->change_count; i++)
+	for (int i = 0; i < life->change_count; i++)
 	{
-		if (!history->changes[i].is_new)
+		if (!life->changes[i].is_new)
 			continue;
 		if (!has_changes)
-			yq_change_put(books, history->container_id, YQ_CONTAINER_START, &start);
+			yq_change_put(ledger, life->container_id, YQ_CONTAINER_START, &start);
 		has_changes = true;
-		yq_change_put(books, history->container_id, YQ_CONTAINER_UPDATE, &history->changes[i]);
+		yq_change_put(ledger, life->container_id, YQ_CONTAINER_UPDATE, &life->changes[i]);
 	}
 }
 
 /* A change is recorded even when it changes nothing: it is known from now on. */
 static bool
-has_new_changes(const YqHistory *history)
+has_new_changes(const YqContainerLife *life)
 {
-	for (int i = 0; i < history->change_count; i++)
+	for (int i = 0; i < life->change_count; i++)
 	{
-		if (history->changes[i].is_new)
+		if (life->changes[i].is_new)
 			return true;
 	}
 	return false;
 }
 
 /*
- * The instant before which two histories of a container cost the same, DT_NOEND
- * when they tell the same.  Other prices are no other history: they are noted
+ * The instant before which two lives of a container cost the same, DT_NOEND
+ * when they tell the same.  Other prices are no other life: they are noted
  * with the instant that they count from (pricing_change).
  */
 static TimestampTz
-changed_from(const YqHistory *before, const YqHistory *after)
+changed_from(const YqContainerLife *before, const YqContainerLife *after)
 {
 	TimestampTz from = DT_NOEND;
 
@@ -433,12 +433,12 @@ changed_from(const YqHistory *before, const YqHistory *after)
 }
 
 static void
-count_change(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *history)
+count_change(YqLedger *ledger, const YqContainerRecords *loaded, const YqContainerLife *life)
 {
-	TimestampTz from = changed_from(&loaded->history, history);
+	TimestampTz from = changed_from(&loaded->life, life);
 
 	if (from != DT_NOEND)
-		yq_counters_changed_from(books->counters, history->project, from);
+		yq_counters_changed_from(ledger->counters, life->project, from);
 }
 
 /*
@@ -446,22 +446,22 @@ count_change(YqBooks *books, const YqContainerBooks *loaded, const YqHistory *hi
  * faster.
  */
 static bool
-carry_out(YqSettler *settler, const YqContainerBooks *loaded, const YqHistory *history,
-		  BooksPlan *plan, bool *claimed)
+carry_out(YqSettler *settler, const YqContainerRecords *loaded, const YqContainerLife *life,
+		  RecordsPlan *plan, bool *claimed)
 {
-	YqBooks    *books = settler->books;
+	YqLedger   *ledger = settler->ledger;
 
 	if (!claim_container(settler, loaded, plan, claimed))
 		return false;
-	count_change(books, loaded, history);
+	count_change(ledger, loaded, life);
 	if (loaded->running)
-		yq_posting_count(books, &loaded->container, -1);
+		yq_posting_count(ledger, &loaded->container, -1);
 	if (loaded->running && plan->runs)
-		yq_posting_replace(books, &plan->container);
+		yq_posting_replace(ledger, &plan->container);
 	if (plan->runs)
-		yq_posting_count(books, &plan->container, 1);
-	post_ledger(books, loaded, plan);
-	post_changes(books, loaded, history);
+		yq_posting_count(ledger, &plan->container, 1);
+	post_ledger(ledger, loaded, plan);
+	post_changes(ledger, loaded, life);
 	return true;
 }
 
@@ -472,14 +472,14 @@ carry_out(YqSettler *settler, const YqContainerBooks *loaded, const YqHistory *h
  * one that moves it into container_event waits for the container that this one may have claimed.
  */
 static bool
-take_back_waiting(YqBooks *books, const YqEvent *event)
+take_back_waiting(YqLedger *ledger, const YqEvent *event)
 {
 	/*
 	 * a session that caches now that no event waits must drop this when this
 	 * transaction rolls back
 	 */
 	yq_catalog_signal_change(YQ_EVENT_REJECT);
-	return yq_claim_delete_unlocked(yq_index_scan_relation(yq_books_waiting(books)),
+	return yq_claim_delete_unlocked(yq_index_scan_relation(yq_ledger_waiting(ledger)),
 						 (ItemPointer) &event->reject_tid);
 }
 
@@ -494,14 +494,14 @@ report_bad_events(YqSettler *settler, const LeftOut *left_out, bool started, boo
 
 		if (!event->waited)
 			settler->bad_event(settler->argument, event, bad->problem);
-		else if (has_taken || (started && take_back_waiting(settler->books, event)))
-			yq_reject_put(settler->books, event, bad->problem, !started);
+		else if (has_taken || (started && take_back_waiting(settler->ledger, event)))
+			yq_reject_put(settler->ledger, event, bad->problem, !started);
 	}
 }
 
 /* Note the ends that the events report; those that are bad are in the same order. */
 static void
-note_ends(YqBooks *books, const YqHistory *known, const YqEvent **events, int count,
+note_ends(YqLedger *ledger, const YqContainerLife *known, const YqEvent **events, int count,
 		  const BadEvent *bad_events, int bad_count)
 {
 	int			bad = 0;
@@ -514,31 +514,31 @@ note_ends(YqBooks *books, const YqHistory *known, const YqEvent **events, int co
 		else
 			events[good++] = events[i];
 	}
-	yq_reported_end_note(books, known, events, good);
+	yq_reported_end_note(ledger, known, events, good);
 }
 
 /* Write down the events that change nothing; another transaction may be handling one that waits. */
 static void
-note_known_events(YqBooks *books, const LeftOut *left_out, bool has_taken)
+note_known_events(YqLedger *ledger, const LeftOut *left_out, bool has_taken)
 {
 	for (int i = 0; i < left_out->known_count; i++)
 	{
 		const YqEvent *event = left_out->known[i];
 
-		if (!event->waited || has_taken || take_back_waiting(books, event))
-			yq_books_note_without_effect(books, event);
+		if (!event->waited || has_taken || take_back_waiting(ledger, event))
+			yq_ledger_note_without_effect(ledger, event);
 	}
 }
 
 /*
- * Take the waiting events before the books include them: another transaction
+ * Take the waiting events before the records include them: another transaction
  * may be discarding one.  The container is claimed first, as for a void.  False
  * when all has to begin anew, with the events taken then.
  */
 static bool
-take_waiting(YqSettler *settler, const YqContainerBooks *loaded, Attempt *attempt)
+take_waiting(YqSettler *settler, const YqContainerRecords *loaded, Attempt *attempt)
 {
-	YqBooks    *books = settler->books;
+	YqLedger   *ledger = settler->ledger;
 	int			taken = 0;
 	bool		has_all;
 
@@ -546,19 +546,19 @@ take_waiting(YqSettler *settler, const YqContainerBooks *loaded, Attempt *attemp
 		return true;
 	if (loaded->running)
 	{
-		if (!yq_claim_lock(yq_index_scan_relation(yq_books_containers(books)),
+		if (!yq_claim_lock(yq_index_scan_relation(yq_ledger_containers(ledger)),
 						 (ItemPointer) &loaded->container.tid))
 			return false;
 	}
 	else if (!attempt->claimed)
 	{
-		attempt->claimed = yq_posting_claim_resting(books, loaded->history.container_id);
+		attempt->claimed = yq_posting_claim_resting(ledger, loaded->life.container_id);
 		return false;
 	}
 
 	for (int i = 0; i < attempt->waiting_count; i++)
 	{
-		if (take_back_waiting(books, attempt->waiting[i]))
+		if (take_back_waiting(ledger, attempt->waiting[i]))
 			attempt->waiting[taken++] = attempt->waiting[i];
 	}
 	has_all = (taken == attempt->waiting_count);
@@ -569,25 +569,25 @@ take_waiting(YqSettler *settler, const YqContainerBooks *loaded, Attempt *attemp
 
 /*
  * One attempt; false when another transaction has changed the container
- * meanwhile.  "corrected" tells whether the books were changed.
+ * meanwhile.  "corrected" tells whether the records were changed.
  */
 static bool
 try_to_settle(YqSettler *settler, text *container_id,
 			  const YqEvent *const *events, int count, Attempt *attempt, bool *corrected)
 {
-	YqBooks    *books = settler->books;
-	YqContainerBooks loaded;
-	YqHistory	history;
-	BooksPlan	plan;
+	YqLedger   *ledger = settler->ledger;
+	YqContainerRecords loaded;
+	YqContainerLife	life;
+	RecordsPlan	plan;
 	const YqEvent **all;
 	int			all_count;
 	LeftOut		left_out = {0};
 
-	yq_settle_load_books(books, &loaded, container_id);
+	yq_settle_load_records(ledger, &loaded, container_id);
 	if (!attempt->has_taken)
 		attempt->waiting_count = settler->anything_waiting &&
-			(loaded.history.started || (count > 0 && events[0]->kind == YQ_CONTAINER_START)) ?
-			yq_settle_load_waiting(books, container_id, &attempt->waiting) : 0;
+			(loaded.life.started || (count > 0 && events[0]->kind == YQ_CONTAINER_START)) ?
+			yq_settle_load_waiting(ledger, container_id, &attempt->waiting) : 0;
 
 	all_count = count + attempt->waiting_count;
 	all = palloc(sizeof(YqEvent *) * (all_count + 1));
@@ -598,31 +598,31 @@ try_to_settle(YqSettler *settler, text *container_id,
 	for (int i = 0; i < attempt->waiting_count; i++)
 		all[count + i] = attempt->waiting[i];
 
-	history = yq_history_copy(&loaded.history);
-	merge_events(books, &history, all, all_count, &left_out);
-	if (history.started && !make_plan(books, &loaded, &history, &plan))
+	life = yq_container_life_copy(&loaded.life);
+	merge_events(ledger, &life, all, all_count, &left_out);
+	if (life.started && !make_plan(ledger, &loaded, &life, &plan))
 	{
 		/* without an event it is the timelines that are out of range */
 		if (all_count == 0)
 			yq_amount_out_of_range();
-		merge_what_fits(books, &loaded, &history, &plan, all, all_count, &left_out);
+		merge_what_fits(ledger, &loaded, &life, &plan, all, all_count, &left_out);
 	}
-	if (!history.started || (all_count > 0 && left_out.bad_count == all_count))
+	if (!life.started || (all_count > 0 && left_out.bad_count == all_count))
 	{
-		report_bad_events(settler, &left_out, history.started, attempt->has_taken);
+		report_bad_events(settler, &left_out, life.started, attempt->has_taken);
 		return true;
 	}
 
 	*corrected = !compare_ledger(&loaded, &plan) || plan.container_changes ||
-		has_new_changes(&history);
+		has_new_changes(&life);
 	plan.container.charges = planned_charges(&loaded, &plan);
 	if (*corrected &&
 		(!take_waiting(settler, &loaded, attempt) ||
-		 !carry_out(settler, &loaded, &history, &plan, &attempt->claimed)))
+		 !carry_out(settler, &loaded, &life, &plan, &attempt->claimed)))
 		return false;
 	report_bad_events(settler, &left_out, true, attempt->has_taken);
-	note_ends(books, &loaded.history, all, all_count, left_out.bad_events, left_out.bad_count);
-	note_known_events(books, &left_out, attempt->has_taken);
+	note_ends(ledger, &loaded.life, all, all_count, left_out.bad_events, left_out.bad_count);
+	note_known_events(ledger, &left_out, attempt->has_taken);
 	return true;
 }
 
@@ -644,25 +644,25 @@ yq_settle_events(YqSettler *settler, text *container_id,
 /* -- voiding ------------------------------------------------------------- */
 
 static void
-check_voidable(const YqHistory *history)
+check_voidable(const YqContainerLife *life)
 {
 	TimestampTz horizon = yq_timeline_cached()->horizon;
 
-	if (history->started_at >= horizon)
+	if (life->started_at >= horizon)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("cannot void container \"%s\", which started before the archive horizon at %s",
-					text_to_cstring(history->container_id), timestamptz_to_str(horizon)),
+					text_to_cstring(life->container_id), timestamptz_to_str(horizon)),
 			 errdetail("It started at %s; a START that old is accepted only while its container is in the books.",
-					   timestamptz_to_str(history->started_at)),
+					   timestamptz_to_str(life->started_at)),
 			 errhint("Give credit back with yquota.quota_grant.")));
 }
 
 static void
-forget_changes(YqBooks *books, const text *container_id)
+forget_changes(YqLedger *ledger, const text *container_id)
 {
-	YqIndexScan   *finder = yq_books_changes(books);
+	YqIndexScan   *finder = yq_ledger_changes(ledger);
 	TupleTableSlot *slot;
 
 	yq_index_scan_seek(finder, container_id);
@@ -675,7 +675,7 @@ forget_changes(YqBooks *books, const text *container_id)
 }
 
 static void
-sum_in_effect(const YqContainerBooks *loaded, YqWide *sum)
+sum_in_effect(const YqContainerRecords *loaded, YqWide *sum)
 {
 	memset(sum, 0, sizeof(*sum));
 	for (int i = 0; i < loaded->charge_count; i++)
@@ -687,28 +687,28 @@ sum_in_effect(const YqContainerBooks *loaded, YqWide *sum)
 
 /*
  * One attempt; false when another transaction has changed the container
- * meanwhile.  The plan is empty books.
+ * meanwhile.  The plan has no records.
  */
 static bool
 try_to_void(YqSettler *settler, text *container_id, YqVoided *voided, bool *claimed)
 {
-	YqContainerBooks loaded;
-	BooksPlan	plan = {0};
+	YqContainerRecords loaded;
+	RecordsPlan	plan = {0};
 
-	yq_settle_load_books(settler->books, &loaded, container_id);
-	voided->project = loaded.history.project;
-	voided->application_id = loaded.history.application_id;
-	if (!loaded.history.started)
+	yq_settle_load_records(settler->ledger, &loaded, container_id);
+	voided->project = loaded.life.project;
+	voided->application_id = loaded.life.application_id;
+	if (!loaded.life.started)
 		return true;
-	check_voidable(&loaded.history);
+	check_voidable(&loaded.life);
 
 	plan.stays = palloc0(sizeof(bool) * Max(loaded.charge_count, 1));
-	if (!carry_out(settler, &loaded, &loaded.history, &plan, claimed))
+	if (!carry_out(settler, &loaded, &loaded.life, &plan, claimed))
 		return false;
-	yq_counters_changed_from(settler->books->counters, loaded.history.project,
-							 loaded.history.started_at);
+	yq_counters_changed_from(settler->ledger->counters, loaded.life.project,
+							 loaded.life.started_at);
 	if (loaded.has_changes)
-		forget_changes(settler->books, container_id);
+		forget_changes(settler->ledger, container_id);
 	sum_in_effect(&loaded, &voided->amount);
 	voided->was_running = loaded.running;
 	voided->charges = planned_charges(&loaded, &plan);

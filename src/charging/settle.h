@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * settle.h
- *	  From accepted events to the books: the rule.
+ *	  From accepted events to the ledger: the rule.
  *
  * There is one rule: the rows of a container in the ledger and among the
- * running containers follow from its history and the timelines.  Settling
+ * running containers follow from its life and the timelines.  Settling
  * appends to the ledger and replaces the running row until they do.  A new
  * START and an event behind all others take shorter ways with the same result
  * (start_batch.h, append.h), because nearly all events are of these kinds.
@@ -14,7 +14,7 @@
 #ifndef YQ_SETTLE_H
 #define YQ_SETTLE_H
 
-#include "charging/books.h"
+#include "charging/ledger.h"
 
 /* Called for each event that cannot be accepted; it may raise the problem. */
 typedef void (*YqBadEventHandler) (void *argument, const YqEvent *event,
@@ -22,10 +22,10 @@ typedef void (*YqBadEventHandler) (void *argument, const YqEvent *event,
 
 struct YqStartBatch;
 
-/* Settling on open books, for one statement.  Made by yq_settler_create(). */
+/* Settling with an open ledger, for one statement.  Made by yq_settler_create(). */
 typedef struct YqSettler
 {
-	YqBooks    *books;
+	YqLedger   *ledger;
 	YqBadEventHandler bad_event;
 	void	   *argument;
 	MemoryContext container_context;	/* reset after each container */
@@ -34,7 +34,7 @@ typedef struct YqSettler
 } YqSettler;
 
 /*
- * Settle by the rule: true when the books were changed.  Events, if any, are
+ * Settle by the rule: true when the records were changed.  Events, if any, are
  * all of the same container.
  */
 extern bool yq_settle_events(YqSettler *settler, text *container_id,
@@ -52,7 +52,7 @@ typedef struct YqVoided
 } YqVoided;
 
 /*
- * Take back all that the books say of a container, as if none of its events
+ * Take back all that is recorded of a container, as if none of its events
  * had come: rows of the ledger by correcting rows, its running row, and the
  * record of its changes.  The caller sees to rows of event_reject.  False when
  * there was nothing to take back.  An error when the container started before

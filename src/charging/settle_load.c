@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * settle_load.c
- *	  Loading the rows of one container into its history.
+ *	  Loading the rows of one container into its life.
  *
  * Everything is copied out of slots into the current memory context.
  *
@@ -50,7 +50,7 @@ keep_charge(YqCharge *charge)
 
 /* A row is in effect when it neither takes another back nor is taken back. */
 static void
-find_charges_in_effect(YqContainerBooks *loaded)
+find_charges_in_effect(YqContainerRecords *loaded)
 {
 	bool	   *taken_back = palloc0(sizeof(bool) * (loaded->last_number + 1));
 
@@ -63,9 +63,9 @@ find_charges_in_effect(YqContainerBooks *loaded)
 }
 
 static void
-load_charges(YqBooks *books, YqContainerBooks *loaded, const text *container_id)
+load_charges(YqLedger *ledger, YqContainerRecords *loaded, const text *container_id)
 {
-	YqIndexScan   *finder = yq_books_charges(books);
+	YqIndexScan   *finder = yq_ledger_charges(ledger);
 	TupleTableSlot *slot;
 	int			room = 4;
 
@@ -82,7 +82,7 @@ load_charges(YqBooks *books, YqContainerBooks *loaded, const text *container_id)
 			loaded->charges = repalloc(loaded->charges, sizeof(YqCharge) * room);
 		}
 		charge = &loaded->charges[loaded->charge_count++];
-		yq_charge_read(books, charge, slot);
+		yq_charge_read(ledger, charge, slot);
 		keep_charge(charge);
 		loaded->last_number = Max(loaded->last_number, charge->number);
 	}
@@ -91,9 +91,9 @@ load_charges(YqBooks *books, YqContainerBooks *loaded, const text *container_id)
 }
 
 static void
-load_changes(YqBooks *books, YqContainerBooks *loaded, const text *container_id)
+load_changes(YqLedger *ledger, YqContainerRecords *loaded, const text *container_id)
 {
-	YqIndexScan   *finder = yq_books_changes(books);
+	YqIndexScan   *finder = yq_ledger_changes(ledger);
 	TupleTableSlot *slot;
 
 	yq_index_scan_seek(finder, container_id);
@@ -103,23 +103,23 @@ load_changes(YqBooks *books, YqContainerBooks *loaded, const text *container_id)
 		YqChange	change;
 
 		CHECK_FOR_INTERRUPTS();
-		yq_change_read(books, &kind, &change, slot);
+		yq_change_read(ledger, &kind, &change, slot);
 		keep_state(&change.set);
 		loaded->has_changes = true;
 		if (kind == YQ_CONTAINER_START)
 		{
-			loaded->history.initial = change.set;
-			yq_state_complete(&loaded->history.initial, container_id, books->labels.guaranteed);
+			loaded->life.initial = change.set;
+			yq_state_complete(&loaded->life.initial, container_id, ledger->labels.guaranteed);
 		}
-		else if (!loaded->history.finished ||
-				 change.occurred_at <= loaded->history.finished_at)
-			yq_history_add_change(&loaded->history, &change);
+		else if (!loaded->life.finished ||
+				 change.occurred_at <= loaded->life.finished_at)
+			yq_container_life_add_change(&loaded->life, &change);
 	}
 }
 
 /* The row in effect that settled the container's finish, or NULL. */
 static const YqCharge *
-finishing_charge(const YqContainerBooks *loaded)
+finishing_charge(const YqContainerRecords *loaded)
 {
 	for (int i = 0; i < loaded->charge_count; i++)
 	{
@@ -133,60 +133,60 @@ finishing_charge(const YqContainerBooks *loaded)
 }
 
 static void
-begin_history_of_running(YqHistory *history, const YqContainer *container)
+begin_life_of_running(YqContainerLife *life, const YqContainer *container)
 {
-	history->started = true;
-	history->project = container->project;
-	history->application_id = container->application_id;
-	history->username = container->username;
-	history->started_at = container->started_at;
-	history->initial = container->state;
+	life->started = true;
+	life->project = container->project;
+	life->application_id = container->application_id;
+	life->username = container->username;
+	life->started_at = container->started_at;
+	life->initial = container->state;
 }
 
 static void
-begin_history_of_finished(YqHistory *history, const YqCharge *charge)
+begin_life_of_finished(YqContainerLife *life, const YqCharge *charge)
 {
-	history->started = true;
-	history->project = charge->project;
-	history->application_id = charge->application_id;
-	history->username = charge->username;
-	history->started_at = charge->started_at;
-	history->initial = charge->state;
-	history->finished = true;
-	history->finished_at = charge->to;
-	history->has_exit_status = charge->has_exit_status;
-	history->exit_status = charge->exit_status;
+	life->started = true;
+	life->project = charge->project;
+	life->application_id = charge->application_id;
+	life->username = charge->username;
+	life->started_at = charge->started_at;
+	life->initial = charge->state;
+	life->finished = true;
+	life->finished_at = charge->to;
+	life->has_exit_status = charge->has_exit_status;
+	life->exit_status = charge->exit_status;
 }
 
 void
-yq_settle_load_books(YqBooks *books, YqContainerBooks *loaded, text *container_id)
+yq_settle_load_records(YqLedger *ledger, YqContainerRecords *loaded, text *container_id)
 {
 	TupleTableSlot *slot;
 	const YqCharge *finish;
 
 	memset(loaded, 0, sizeof(*loaded));
-	loaded->history.container_id = container_id;
-	loaded->history.now = books->now;
-	slot = yq_index_scan_wait_for(yq_books_containers(books), container_id);
+	loaded->life.container_id = container_id;
+	loaded->life.now = ledger->now;
+	slot = yq_index_scan_wait_for(yq_ledger_containers(ledger), container_id);
 	if (slot != NULL)
 	{
 		loaded->running = true;
-		yq_container_read(books, &loaded->container, slot);
+		yq_container_read(ledger, &loaded->container, slot);
 		keep_container(&loaded->container);
-		begin_history_of_running(&loaded->history, &loaded->container);
+		begin_life_of_running(&loaded->life, &loaded->container);
 	}
-	load_charges(books, loaded, container_id);
+	load_charges(ledger, loaded, container_id);
 	finish = finishing_charge(loaded);
 	if (!loaded->running && finish != NULL)
-		begin_history_of_finished(&loaded->history, finish);
-	if (loaded->history.started)
-		load_changes(books, loaded, container_id);
+		begin_life_of_finished(&loaded->life, finish);
+	if (loaded->life.started)
+		load_changes(ledger, loaded, container_id);
 }
 
 int
-yq_settle_load_waiting(YqBooks *books, const text *container_id, YqEvent ***waiting)
+yq_settle_load_waiting(YqLedger *ledger, const text *container_id, YqEvent ***waiting)
 {
-	YqIndexScan   *finder = yq_books_waiting(books);
+	YqIndexScan   *finder = yq_ledger_waiting(ledger);
 	TupleTableSlot *slot;
 	int			count = 0;
 	int			room = 4;
@@ -202,7 +202,7 @@ yq_settle_load_waiting(YqBooks *books, const text *container_id, YqEvent ***wait
 			room *= 2;
 			*waiting = repalloc(*waiting, sizeof(YqEvent *) * room);
 		}
-		yq_event_read(&event, slot, &yq_event_rejected, &books->labels);
+		yq_event_read(&event, slot, &yq_event_rejected, &ledger->labels);
 		event.waited = true;
 		event.reject_tid = slot->tts_tid;
 		(*waiting)[count++] = yq_event_copy(&event);

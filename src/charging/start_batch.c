@@ -100,12 +100,12 @@ on_start_conflict(void *argument, int row, ItemPointer tid)
 	YqSettler  *settler = argument;
 	YqStartBatch *batch = settler->batch;
 	PendingStart *start = &batch->starts[row];
-	YqIndexScan *finder = yq_books_containers(settler->books);
+	YqIndexScan *finder = yq_ledger_containers(settler->ledger);
 
 	if (!yq_index_scan_is_taken(finder, start->container.container_id, tid))
 		return;
 	start->contended = true;
-	yq_posting_count(settler->books, &start->container, -1);
+	yq_posting_count(settler->ledger, &start->container, -1);
 	CommandCounterIncrement();
 	yq_claim_withdraw(yq_index_scan_relation(finder), tid);
 	(void) yq_settle_events(settler, start->container.container_id,
@@ -113,9 +113,9 @@ on_start_conflict(void *argument, int row, ItemPointer tid)
 }
 
 static bool
-has_charges(YqBooks *books, const text *container_id)
+has_charges(YqLedger *ledger, const text *container_id)
 {
-	YqIndexScan *finder = yq_books_charges(books);
+	YqIndexScan *finder = yq_ledger_charges(ledger);
 
 	yq_index_scan_seek(finder, container_id);
 	return yq_index_scan_next(finder) != NULL;
@@ -129,7 +129,7 @@ static void
 withdraw_finished_starts(YqSettler *settler)
 {
 	YqStartBatch *batch = settler->batch;
-	YqIndexScan *charges = yq_books_charges(settler->books);
+	YqIndexScan *charges = yq_ledger_charges(settler->ledger);
 
 	yq_index_scan_restart(charges);
 	for (int i = 0; i < batch->start_count; i++)
@@ -141,8 +141,8 @@ withdraw_finished_starts(YqSettler *settler)
 			continue;
 		start->withdrawn = true;
 		batch->is_replay = true;
-		yq_posting_count(settler->books, &start->container, -1);
-		yq_posting_withdraw(settler->books, start->container.container_id);
+		yq_posting_count(settler->ledger, &start->container, -1);
+		yq_posting_withdraw(settler->ledger, start->container.container_id);
 	}
 }
 
@@ -159,7 +159,7 @@ static void
 claim_pending(YqSettler *settler)
 {
 	YqStartBatch *batch = settler->batch;
-	YqBooks    *books = settler->books;
+	YqLedger   *ledger = settler->ledger;
 	YqBulkInsert *writer;
 	MemoryContext old_context;
 
@@ -169,16 +169,16 @@ claim_pending(YqSettler *settler)
 		forget_pending(batch);
 		return;
 	}
-	writer = yq_books_start_writer(books);
+	writer = yq_ledger_start_writer(ledger);
 	old_context = MemoryContextSwitchTo(batch->context);
 	for (int i = 0; i < batch->start_count; i++)
-		yq_container_put(books, writer, &batch->starts[i].container);
+		yq_container_put(ledger, writer, &batch->starts[i].container);
 	yq_bulk_insert_flush_optimistically(writer, before_start, on_start_conflict, settler);
 	settle_finishes(settler, NULL);
 	CommandCounterIncrement();
 	withdraw_finished_starts(settler);
 
-	yq_index_scan_restart(yq_books_containers(books));
+	yq_index_scan_restart(yq_ledger_containers(ledger));
 	for (int i = 0; i < batch->start_count; i++)
 	{
 		const PendingStart *start = &batch->starts[i];
@@ -189,7 +189,7 @@ claim_pending(YqSettler *settler)
 		else if (!start->contended && start->event_count > 1)
 			yq_append_followers(settler, start->events + 1, start->event_count - 1);
 	}
-	yq_index_scan_restart(yq_books_containers(books));
+	yq_index_scan_restart(yq_ledger_containers(ledger));
 	MemoryContextSwitchTo(old_context);
 	forget_pending(batch);
 }
@@ -205,7 +205,7 @@ add_start(YqSettler *settler, const YqEvent *const *events, int count)
 
 	if (events[0]->occurred_at < yq_timeline_last_period_end() ||
 		yq_append_is_awaited(settler, events[0]->container_id) ||
-		(batch->is_replay && has_charges(settler->books, events[0]->container_id)))
+		(batch->is_replay && has_charges(settler->ledger, events[0]->container_id)))
 		return false;
 	if (batch->start_count == PENDING_STARTS)
 		claim_pending(settler);
@@ -220,12 +220,12 @@ add_start(YqSettler *settler, const YqEvent *const *events, int count)
 		start->events[i] = yq_event_copy(events[i]);
 	start->contended = false;
 	start->withdrawn = false;
-	admitted = (yq_admit_start(settler->books, start->events[0], &start->container) == NULL &&
-				yq_posting_accrue(settler->books, &start->container));
+	admitted = (yq_admit_start(settler->ledger, start->events[0], &start->container) == NULL &&
+				yq_posting_accrue(settler->ledger, &start->container));
 	if (admitted)
 	{
-		yq_posting_count(settler->books, &start->container, 1);
-		yq_counters_changed_from(settler->books->counters, start->container.project,
+		yq_posting_count(settler->ledger, &start->container, 1);
+		yq_counters_changed_from(settler->ledger->counters, start->container.project,
 								 start->container.started_at);
 		batch->start_count++;
 	}
@@ -253,13 +253,13 @@ add_finish(YqSettler *settler, const YqEvent *finish)
 /* -- entry ----------------------------------------------------------------- */
 
 static bool
-does_anything_wait(YqBooks *books)
+does_anything_wait(YqLedger *ledger)
 {
 	YqIndexScan *waiting;
 
 	if (yq_name_cache_nothing_waits())
 		return false;
-	waiting = yq_books_waiting(books);
+	waiting = yq_ledger_waiting(ledger);
 	yq_index_scan_seek(waiting, NULL);
 	if (yq_index_scan_next(waiting) != NULL)
 		return true;
@@ -268,21 +268,21 @@ does_anything_wait(YqBooks *books)
 }
 
 YqSettler *
-yq_settler_create(YqBooks *books, YqBadEventHandler bad_event, void *argument)
+yq_settler_create(YqLedger *ledger, YqBadEventHandler bad_event, void *argument)
 {
-	YqSettler  *settler = MemoryContextAllocZero(books->context, sizeof(YqSettler));
+	YqSettler  *settler = MemoryContextAllocZero(ledger->context, sizeof(YqSettler));
 
-	settler->books = books;
+	settler->ledger = ledger;
 	settler->bad_event = bad_event;
 	settler->argument = argument;
-	settler->container_context = AllocSetContextCreate(books->context,
+	settler->container_context = AllocSetContextCreate(ledger->context,
 													   "yquota container",
 													   ALLOCSET_DEFAULT_SIZES);
-	settler->batch = MemoryContextAllocZero(books->context, sizeof(YqStartBatch));
-	settler->batch->context = AllocSetContextCreate(books->context,
+	settler->batch = MemoryContextAllocZero(ledger->context, sizeof(YqStartBatch));
+	settler->batch->context = AllocSetContextCreate(ledger->context,
 													"yquota pending starts",
 													ALLOCSET_DEFAULT_SIZES);
-	settler->anything_waiting = does_anything_wait(books);
+	settler->anything_waiting = does_anything_wait(ledger);
 	return settler;
 }
 
@@ -313,9 +313,9 @@ void
 yq_settler_next_statement(YqSettler *settler)
 {
 	claim_pending(settler);
-	yq_books_flush(settler->books);
+	yq_ledger_flush(settler->ledger);
 	CommandCounterIncrement();
-	settler->anything_waiting |= does_anything_wait(settler->books);
+	settler->anything_waiting |= does_anything_wait(settler->ledger);
 }
 
 void

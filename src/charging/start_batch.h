@@ -10,7 +10,7 @@
 
 #include "charging/settle.h"
 
-extern YqSettler *yq_settler_create(YqBooks *books, YqBadEventHandler bad_event,
+extern YqSettler *yq_settler_create(YqLedger *ledger, YqBadEventHandler bad_event,
 									void *argument);
 
 /*
@@ -21,7 +21,7 @@ extern YqSettler *yq_settler_create(YqBooks *books, YqBadEventHandler bad_event,
 extern void yq_settler_settle(YqSettler *settler, const YqEvent *const *events, int count);
 
 /*
- * Bring the books of a container in line with the present timelines.  True
+ * Bring the records of a container in line with the present timelines.  True
  * when something had to be corrected.
  */
 extern bool yq_settler_settle_again(YqSettler *settler, const text *container_id);

@@ -15,7 +15,7 @@
  * each amount, so that a change which became visible too late for a statement
  * differs from one that it saw.
  *
- * Floor: pricing.  Nothing here knows of containers or of the books.
+ * Floor: pricing.  Nothing here knows of containers or of the ledger.
  *
  *-------------------------------------------------------------------------
  */

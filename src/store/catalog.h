@@ -115,7 +115,7 @@ extern AttrNumber yq_column(Relation relation, const char *name);
 
 /*
  * A snapshot of the newest committed state, at every isolation level: charging
- * reads timelines and books with it (DESIGN 2).  Registered; release with
+ * reads timelines and ledger with it (DESIGN 2).  Registered; release with
  * UnregisterSnapshot.
  */
 extern Snapshot yq_latest_snapshot(void);

@@ -13,8 +13,8 @@
 /*
  * An allocation cycle numbers the containers of an application consecutively.
  * Events may have used such a name before: sent by hand, or by a resource
- * manager that remembers containers which a failover has lost.  Where the books
- * or a waiting event have a name, the container gets the next free number, with
+ * manager that remembers containers which a failover has lost.  Where a
+ * container or a waiting event has such a name, the new container gets the next free number, with
  * a WARNING, and later ones move on.  Called under the scheduler's lock before
  * any decision is recorded, with the applications (YqClusterApplication) that
  * have decisions, in order of their ids.  A name that an open transaction uses

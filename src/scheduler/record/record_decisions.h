@@ -3,7 +3,7 @@
  * record_decisions.h
  *	  Recording the decisions of an allocation cycle.
  *
- * Containers start by events in container_event, so that the books and the
+ * Containers start by events in container_event, so that the ledger and the
  * scheduler cannot disagree.  Called under the scheduler's lock, once per
  * loaded cluster.
  *

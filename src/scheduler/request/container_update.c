@@ -41,7 +41,7 @@ yq_update_refusal_name(YqUpdateRefusal refusal)
 
 /* -- the running container ------------------------------------------------- */
 
-/* A container as the books have it, with its pending update. */
+/* A container as charging has it, with its pending update. */
 typedef struct Running
 {
 	bool		is_found;

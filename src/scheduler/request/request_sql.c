@@ -113,7 +113,7 @@ yq_sql_update_blacklist(PG_FUNCTION_ARGS)
 /*
  * Trigger on yquota.application, for rows that end or are deleted: the
  * scheduler's rows for the application are deleted, as committed now.  The last
- * container number stays: an id may be submitted again, and the books accept no
+ * container number stays: an id may be submitted again, and charging accepts no
  * container twice.
  */
 Datum

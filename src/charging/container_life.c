@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
- * history.c
+ * container_life.c
  *	  Merging events into the life of a container.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
-#include "charging/history.h"
+#include "charging/container_life.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -107,62 +107,62 @@ yq_state_is_empty(const YqState *state)
 }
 
 YqState
-yq_history_last_state(const YqHistory *history)
+yq_container_life_last_state(const YqContainerLife *life)
 {
-	YqState		state = history->initial;
+	YqState		state = life->initial;
 
-	for (int i = 0; i < history->change_count; i++)
-		yq_state_apply(&state, &history->changes[i].set);
+	for (int i = 0; i < life->change_count; i++)
+		yq_state_apply(&state, &life->changes[i].set);
 	return state;
 }
 
 TimestampTz
-yq_history_last_settled_at(const YqHistory *history)
+yq_container_life_last_settled_at(const YqContainerLife *life)
 {
-	return history->change_count == 0 ? history->started_at :
-		history->changes[history->change_count - 1].occurred_at;
+	return life->change_count == 0 ? life->started_at :
+		life->changes[life->change_count - 1].occurred_at;
 }
 
-YqHistory
-yq_history_copy(const YqHistory *history)
+YqContainerLife
+yq_container_life_copy(const YqContainerLife *life)
 {
-	YqHistory	copy = *history;
+	YqContainerLife	copy = *life;
 
-	copy.change_room = history->change_count;
+	copy.change_room = life->change_count;
 	copy.changes = NULL;
-	if (history->change_count > 0)
+	if (life->change_count > 0)
 	{
-		copy.changes = palloc(sizeof(YqChange) * history->change_count);
-		memcpy(copy.changes, history->changes, sizeof(YqChange) * history->change_count);
+		copy.changes = palloc(sizeof(YqChange) * life->change_count);
+		memcpy(copy.changes, life->changes, sizeof(YqChange) * life->change_count);
 	}
 	return copy;
 }
 
 void
-yq_history_add_change(YqHistory *history, const YqChange *change)
+yq_container_life_add_change(YqContainerLife *life, const YqChange *change)
 {
-	int			place = history->change_count;
+	int			place = life->change_count;
 
-	if (history->change_count == history->change_room)
+	if (life->change_count == life->change_room)
 	{
-		history->change_room = Max(4, history->change_room * 2);
-		history->changes = history->changes == NULL ?
-			palloc(sizeof(YqChange) * history->change_room) :
-			repalloc(history->changes, sizeof(YqChange) * history->change_room);
+		life->change_room = Max(4, life->change_room * 2);
+		life->changes = life->changes == NULL ?
+			palloc(sizeof(YqChange) * life->change_room) :
+			repalloc(life->changes, sizeof(YqChange) * life->change_room);
 	}
-	for (; place > 0 && history->changes[place - 1].occurred_at > change->occurred_at; place--)
-		history->changes[place] = history->changes[place - 1];
-	history->changes[place] = *change;
-	history->change_count++;
+	for (; place > 0 && life->changes[place - 1].occurred_at > change->occurred_at; place--)
+		life->changes[place] = life->changes[place - 1];
+	life->changes[place] = *change;
+	life->change_count++;
 }
 
 static const YqChange *
-find_change(const YqHistory *history, TimestampTz occurred_at)
+find_change(const YqContainerLife *life, TimestampTz occurred_at)
 {
-	for (int i = 0; i < history->change_count; i++)
+	for (int i = 0; i < life->change_count; i++)
 	{
-		if (history->changes[i].occurred_at == occurred_at)
-			return &history->changes[i];
+		if (life->changes[i].occurred_at == occurred_at)
+			return &life->changes[i];
 	}
 	return NULL;
 }
@@ -177,45 +177,45 @@ bad(YqProblem **problem, int sqlstate, char *message, const char *hint)
 }
 
 static YqMerge
-bad_not_started(YqProblem **problem, const YqHistory *history)
+bad_not_started(YqProblem **problem, const YqContainerLife *life)
 {
 	*problem = yq_problem(ERRCODE_FOREIGN_KEY_VIOLATION,
 						  psprintf("container \"%s\" was never started",
-								   text_to_cstring(history->container_id)),
+								   text_to_cstring(life->container_id)),
 						  "Send its CONTAINER_START, or set yquota.on_bad_event to set_aside to let events wait for it.");
 	(*problem)->may_wait = true;
 	return YQ_MERGE_BAD;
 }
 
 static YqMerge
-bad_other_content(YqProblem **problem, const YqHistory *history, const YqEvent *event)
+bad_other_content(YqProblem **problem, const YqContainerLife *life, const YqEvent *event)
 {
 	return bad(problem, ERRCODE_UNIQUE_VIOLATION,
 			   psprintf("%s of container \"%s\" at %s is known with other content",
 						yq_event_kind_name(event->kind),
-						text_to_cstring(history->container_id),
+						text_to_cstring(life->container_id),
 						timestamptz_to_str(event->occurred_at)),
 			   "An event is a fact and cannot be changed by sending it again.");
 }
 
 static YqMerge
-bad_before_start(YqProblem **problem, const YqHistory *history, const YqEvent *event)
+bad_before_start(YqProblem **problem, const YqContainerLife *life, const YqEvent *event)
 {
 	return bad(problem, ERRCODE_CHECK_VIOLATION,
 			   psprintf("%s of container \"%s\" lies before its start at %s",
 						yq_event_kind_name(event->kind),
-						text_to_cstring(history->container_id),
-						timestamptz_to_str(history->started_at)),
+						text_to_cstring(life->container_id),
+						timestamptz_to_str(life->started_at)),
 			   "Check the clocks of who sent the two events.");
 }
 
 static YqMerge
-bad_project(YqProblem **problem, const YqHistory *history, const text *project)
+bad_project(YqProblem **problem, const YqContainerLife *life, const text *project)
 {
 	return bad(problem, ERRCODE_CHECK_VIOLATION,
 			   psprintf("container \"%s\" belongs to project \"%s\", not \"%s\"",
-						text_to_cstring(history->container_id),
-						text_to_cstring(history->project),
+						text_to_cstring(life->container_id),
+						text_to_cstring(life->project),
 						text_to_cstring(project)),
 			   "A container never changes its project.");
 }
@@ -224,12 +224,12 @@ bad_project(YqProblem **problem, const YqHistory *history, const text *project)
 
 /* Whether a START with this allocation became an UPDATE before. */
 static bool
-was_repeated_with(const YqHistory *history, const YqResource *allocation)
+was_repeated_with(const YqContainerLife *life, const YqResource *allocation)
 {
-	for (int i = 0; i < history->change_count; i++)
+	for (int i = 0; i < life->change_count; i++)
 	{
-		if (history->changes[i].repeated_start &&
-			yq_allocation_equal(history->changes[i].set.allocation, allocation))
+		if (life->changes[i].repeated_start &&
+			yq_allocation_equal(life->changes[i].set.allocation, allocation))
 			return true;
 	}
 	return false;
@@ -242,12 +242,12 @@ was_repeated_with(const YqHistory *history, const YqResource *allocation)
  * One that arrived earlier and was set aside keeps its place.
  */
 static TimestampTz
-instant_of_repeated_start(const YqHistory *history, const YqEvent *event)
+instant_of_repeated_start(const YqContainerLife *life, const YqEvent *event)
 {
-	TimestampTz arrived_at = Max(event->recorded_at, history->started_at);
-	TimestampTz last = yq_history_last_settled_at(history);
+	TimestampTz arrived_at = Max(event->recorded_at, life->started_at);
+	TimestampTz last = yq_container_life_last_settled_at(life);
 
-	return event->recorded_at >= history->now && history->change_count > 0 ?
+	return event->recorded_at >= life->now && life->change_count > 0 ?
 		Max(arrived_at, last + 1) : arrived_at;
 }
 
@@ -257,121 +257,121 @@ instant_of_repeated_start(const YqHistory *history, const YqEvent *event)
  * "Identity").
  */
 static YqMerge
-merge_repeated_start(YqHistory *history, const YqEvent *event, const text *project,
+merge_repeated_start(YqContainerLife *life, const YqEvent *event, const text *project,
 					 YqProblem **problem)
 {
-	YqState		last = yq_history_last_state(history);
+	YqState		last = yq_container_life_last_state(life);
 	YqChange	change = {0};
 
-	if (project != NULL && !yq_varlena_equal(project, history->project))
-		return bad_project(problem, history, project);
-	if (event->occurred_at != history->started_at)
+	if (project != NULL && !yq_varlena_equal(project, life->project))
+		return bad_project(problem, life, project);
+	if (event->occurred_at != life->started_at)
 		return bad(problem, ERRCODE_UNIQUE_VIOLATION,
 				   psprintf("container \"%s\" started at %s already",
-							text_to_cstring(history->container_id),
-							timestamptz_to_str(history->started_at)),
+							text_to_cstring(life->container_id),
+							timestamptz_to_str(life->started_at)),
 				   "A container id is used once; a recovered container keeps its creation time.");
-	if (yq_allocation_equal(event->allocation, history->initial.allocation) ||
+	if (yq_allocation_equal(event->allocation, life->initial.allocation) ||
 		yq_allocation_equal(event->allocation, last.allocation) ||
-		was_repeated_with(history, event->allocation))
+		was_repeated_with(life, event->allocation))
 		return YQ_MERGE_KNOWN;
 
-	change.occurred_at = instant_of_repeated_start(history, event);
+	change.occurred_at = instant_of_repeated_start(life, event);
 	change.set.allocation = event->allocation;
 	change.repeated_start = true;
 	change.event_id = event->event_id;
 	change.is_new = true;
-	if (history->finished &&
-		(change.occurred_at > history->finished_at || event->recorded_at >= history->now))
+	if (life->finished &&
+		(change.occurred_at > life->finished_at || event->recorded_at >= life->now))
 		return YQ_MERGE_KNOWN;
-	if (find_change(history, change.occurred_at) != NULL)
-		return bad_other_content(problem, history, event);
-	yq_history_add_change(history, &change);
+	if (find_change(life, change.occurred_at) != NULL)
+		return bad_other_content(problem, life, event);
+	yq_container_life_add_change(life, &change);
 	return YQ_MERGE_ACCEPTED;
 }
 
 static YqMerge
-merge_start(YqHistory *history, const YqEvent *event, YqProblem **problem)
+merge_start(YqContainerLife *life, const YqEvent *event, YqProblem **problem)
 {
 	text	   *project;
 	text	   *username;
 
 	yq_event_payer(event, &project, &username);
-	if (history->started)
-		return merge_repeated_start(history, event, project, problem);
+	if (life->started)
+		return merge_repeated_start(life, event, project, problem);
 
-	history->started = true;
-	history->project = project;
-	history->username = username;
-	history->application_id = event->application_id;
-	history->started_at = event->occurred_at;
-	history->initial = yq_state_of_event(event);
+	life->started = true;
+	life->project = project;
+	life->username = username;
+	life->application_id = event->application_id;
+	life->started_at = event->occurred_at;
+	life->initial = yq_state_of_event(event);
 	return YQ_MERGE_ACCEPTED;
 }
 
 static YqMerge
-merge_update(YqHistory *history, const YqEvent *event, YqProblem **problem)
+merge_update(YqContainerLife *life, const YqEvent *event, YqProblem **problem)
 {
 	YqChange	change = {.occurred_at = event->occurred_at,
 		.set = yq_state_of_event(event),.event_id = event->event_id,.is_new = true};
 	const YqChange *known;
 
-	if (event->occurred_at < history->started_at)
-		return bad_before_start(problem, history, event);
+	if (event->occurred_at < life->started_at)
+		return bad_before_start(problem, life, event);
 	if (yq_state_is_empty(&change.set) ||
-		(history->finished && event->occurred_at > history->finished_at))
+		(life->finished && event->occurred_at > life->finished_at))
 		return YQ_MERGE_KNOWN;
-	known = find_change(history, event->occurred_at);
+	known = find_change(life, event->occurred_at);
 	if (known != NULL)
 		return state_equal(&known->set, &change.set) ? YQ_MERGE_KNOWN :
-			bad_other_content(problem, history, event);
-	yq_history_add_change(history, &change);
+			bad_other_content(problem, life, event);
+	yq_container_life_add_change(life, &change);
 	return YQ_MERGE_ACCEPTED;
 }
 
 /* Of several FINISHes at one instant the smallest exit status counts, none last. */
 static bool
-is_smaller_status(const YqEvent *event, const YqHistory *history)
+is_smaller_status(const YqEvent *event, const YqContainerLife *life)
 {
 	return event->has_exit_status &&
-		(!history->has_exit_status || event->exit_status < history->exit_status);
+		(!life->has_exit_status || event->exit_status < life->exit_status);
 }
 
 /*
  * The earliest FINISH ends a container, from any source and in any order
- * (DESIGN 3).  Later UPDATEs are no part of the history any more.
+ * (DESIGN 3).  Later UPDATEs are no part of the life any more.
  */
 static YqMerge
-merge_finish(YqHistory *history, const YqEvent *event, YqProblem **problem)
+merge_finish(YqContainerLife *life, const YqEvent *event, YqProblem **problem)
 {
-	if (event->occurred_at < history->started_at)
-		return bad_before_start(problem, history, event);
-	if (history->finished &&
-		(event->occurred_at > history->finished_at ||
-		 (event->occurred_at == history->finished_at && !is_smaller_status(event, history))))
+	if (event->occurred_at < life->started_at)
+		return bad_before_start(problem, life, event);
+	if (life->finished &&
+		(event->occurred_at > life->finished_at ||
+		 (event->occurred_at == life->finished_at && !is_smaller_status(event, life))))
 		return YQ_MERGE_KNOWN;
 
-	history->finished = true;
-	history->finished_at = event->occurred_at;
-	history->has_exit_status = event->has_exit_status;
-	history->exit_status = event->exit_status;
-	while (yq_history_last_settled_at(history) > history->finished_at)
-		history->change_count--;
+	life->finished = true;
+	life->finished_at = event->occurred_at;
+	life->has_exit_status = event->has_exit_status;
+	life->exit_status = event->exit_status;
+	while (yq_container_life_last_settled_at(life) > life->finished_at)
+		life->change_count--;
 	return YQ_MERGE_ACCEPTED;
 }
 
 YqMerge
-yq_history_merge(YqHistory *history, const YqEvent *event, YqProblem **problem)
+yq_container_life_merge(YqContainerLife *life, const YqEvent *event, YqProblem **problem)
 {
 	if (event->kind == YQ_CONTAINER_START)
-		return merge_start(history, event, problem);
-	if (!history->started)
-		return bad_not_started(problem, history);
-	if (event->project != NULL && !yq_varlena_equal(event->project, history->project))
-		return bad_project(problem, history, event->project);
+		return merge_start(life, event, problem);
+	if (!life->started)
+		return bad_not_started(problem, life);
+	if (event->project != NULL && !yq_varlena_equal(event->project, life->project))
+		return bad_project(problem, life, event->project);
 	if (event->kind == YQ_CONTAINER_UPDATE)
-		return merge_update(history, event, problem);
-	return merge_finish(history, event, problem);
+		return merge_update(life, event, problem);
+	return merge_finish(life, event, problem);
 }
 
 /* The list of segments, and the period ends that no segment crosses. */
@@ -401,25 +401,25 @@ add_until_period_ends(SegmentList *list, YqSegment *segment)
 }
 
 int
-yq_history_segments(const YqHistory *history, const TimestampTz *period_ends, int period_count,
-					YqSegment **segments)
+yq_container_life_segments(const YqContainerLife *life, const TimestampTz *period_ends, int period_count,
+						   YqSegment **segments)
 {
-	YqSegment	segment = {history->started_at, 0, history->initial, YQ_CONTAINER_UPDATE};
+	YqSegment	segment = {life->started_at, 0, life->initial, YQ_CONTAINER_UPDATE};
 	SegmentList list = {period_ends, period_count, NULL, 0};
 
-	list.segments = palloc(sizeof(YqSegment) * (history->change_count + 1 + period_count));
-	for (int i = 0; i < history->change_count; i++)
+	list.segments = palloc(sizeof(YqSegment) * (life->change_count + 1 + period_count));
+	for (int i = 0; i < life->change_count; i++)
 	{
-		segment.to = history->changes[i].occurred_at;
+		segment.to = life->changes[i].occurred_at;
 		add_until_period_ends(&list, &segment);
 		if (segment.to > segment.from)
 			list.segments[list.count++] = segment;
 		segment.from = segment.to;
-		yq_state_apply(&segment.state, &history->changes[i].set);
+		yq_state_apply(&segment.state, &life->changes[i].set);
 	}
-	segment.to = history->finished ? history->finished_at : DT_NOEND;
+	segment.to = life->finished ? life->finished_at : DT_NOEND;
 	add_until_period_ends(&list, &segment);
-	if (history->finished)
+	if (life->finished)
 	{
 		segment.settled_by = YQ_CONTAINER_FINISH;
 		list.segments[list.count++] = segment;

@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
- * history.h
+ * container_life.h
  *	  The life of one container: what is known of it and what follows.
  *
  * Facts are merged one by one, in any order; whatever the order, the same
- * facts make the same history and so the same segments (DESIGN 3, "Late and
+ * facts make the same life and so the same segments (DESIGN 3, "Late and
  * unordered is not bad").  Nothing here reads tables or prices.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_HISTORY_H
-#define YQ_HISTORY_H
+#ifndef YQ_CONTAINER_LIFE_H
+#define YQ_CONTAINER_LIFE_H
 
 #include "charging/event.h"
 
@@ -48,7 +48,7 @@ typedef struct YqChange
 	bool		is_new;			/* not recorded yet */
 } YqChange;
 
-typedef struct YqHistory
+typedef struct YqContainerLife
 {
 	text	   *container_id;
 	TimestampTz now;			/* the statement's clock */
@@ -65,9 +65,9 @@ typedef struct YqHistory
 	TimestampTz finished_at;
 	bool		has_exit_status;
 	int32		exit_status;
-} YqHistory;
+} YqContainerLife;
 
-/* A stretch of a life that one ledger row settles. */
+/* A segment of a life that one ledger row settles. */
 typedef struct YqSegment
 {
 	TimestampTz from;
@@ -78,38 +78,38 @@ typedef struct YqSegment
 
 typedef enum YqMerge
 {
-	YQ_MERGE_ACCEPTED,			/* new, and now part of the history */
+	YQ_MERGE_ACCEPTED,			/* new, and now part of the life */
 	YQ_MERGE_KNOWN,				/* nothing new */
 	YQ_MERGE_BAD				/* see *problem */
 } YqMerge;
 
 /*
- * Add an event, already checked by itself.  The history keeps pointers into
+ * Add an event, already checked by itself.  The life keeps pointers into
  * it.  What lies after the end is known and changes nothing.  A START of a container that has started is judged by its allocation and
  * may become an UPDATE at event->recorded_at.
  */
-extern YqMerge yq_history_merge(YqHistory *history, const YqEvent *event,
-								YqProblem **problem);
+extern YqMerge yq_container_life_merge(YqContainerLife *life, const YqEvent *event,
+									   YqProblem **problem);
 
 /* A copy that can be added to; it shares what both point into. */
-extern YqHistory yq_history_copy(const YqHistory *history);
+extern YqContainerLife yq_container_life_copy(const YqContainerLife *life);
 
-/* Add a recorded change; the history must be complete before it is used. */
-extern void yq_history_add_change(YqHistory *history, const YqChange *change);
+/* Add a recorded change; the life must be complete before it is used. */
+extern void yq_container_life_add_change(YqContainerLife *life, const YqChange *change);
 
 /* The state after the last change. */
-extern YqState yq_history_last_state(const YqHistory *history);
+extern YqState yq_container_life_last_state(const YqContainerLife *life);
 
 /* When it began: the last change, or the start. */
-extern TimestampTz yq_history_last_settled_at(const YqHistory *history);
+extern TimestampTz yq_container_life_last_settled_at(const YqContainerLife *life);
 
 /*
  * The segments that are settled: up to each change that took time, and up to
  * the finish; none crosses the end of a period, in ascending order, of which the
  * last settles what runs as well.  Returns their number; *segments is palloc'd.
  */
-extern int	yq_history_segments(const YqHistory *history,
-								const TimestampTz *period_ends, int period_count,
-								YqSegment **segments);
+extern int	yq_container_life_segments(const YqContainerLife *life,
+									   const TimestampTz *period_ends, int period_count,
+									   YqSegment **segments);
 
-#endif							/* YQ_HISTORY_H */
+#endif							/* YQ_CONTAINER_LIFE_H */

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * books.c
+ * ledger.c
  *	  Rows of running containers and of the ledger, between tables and memory.
  *
  *-------------------------------------------------------------------------
@@ -12,7 +12,7 @@
 #include "base/settings.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_type_d.h"
-#include "charging/books.h"
+#include "charging/ledger.h"
 #include "charging/name_cache.h"
 #include "commands/sequence.h"
 #include "executor/spi.h"
@@ -109,23 +109,23 @@ enum
 	REJECT_COLUMNS = 5 + YQ_EVENT_COLUMNS
 };
 
-YqBooks *
-yq_books_open(void)
+YqLedger *
+yq_ledger_open(void)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "yquota books",
+												  "yquota ledger",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_context = MemoryContextSwitchTo(context);
-	YqBooks    *books = palloc0(sizeof(YqBooks));
+	YqLedger   *ledger = palloc0(sizeof(YqLedger));
 
-	books->context = context;
-	books->now = yq_clock_statement();
-	books->pricing_version = yq_rate_class_refresh();
-	books->booked_after = yq_timeline_cached()->booked_through;
-	yq_event_labels_load(&books->labels);
-	books->counters = yq_counters_create(books->pricing_version, books->now);
+	ledger->context = context;
+	ledger->now = yq_clock_statement();
+	ledger->pricing_version = yq_rate_class_refresh();
+	ledger->booked_after = yq_timeline_cached()->booked_through;
+	yq_event_labels_load(&ledger->labels);
+	ledger->counters = yq_counters_create(ledger->pricing_version, ledger->now);
 	MemoryContextSwitchTo(old_context);
-	return books;
+	return ledger;
 }
 
 static void
@@ -143,50 +143,50 @@ close_writer(YqBulkInsert *writer)
 }
 
 void
-yq_books_close(YqBooks *books)
+yq_ledger_close(YqLedger *ledger)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(books->context);
+	MemoryContext old_context = MemoryContextSwitchTo(ledger->context);
 
-	close_writer(books->container_writer);
-	close_writer(books->start_writer);
-	close_writer(books->charge_writer);
-	close_writer(books->change_writer);
-	close_writer(books->end_writer);
-	close_writer(books->reject_writer);
-	close_writer(books->without_effect_writer);
-	close_finder(books->container_finder);
-	close_finder(books->charge_finder);
-	close_finder(books->change_finder);
-	close_finder(books->end_finder);
-	close_finder(books->waiting_finder);
-	close_finder(books->project_finder);
-	close_finder(books->node_finder);
-	yq_counters_post(books->counters);
+	close_writer(ledger->container_writer);
+	close_writer(ledger->start_writer);
+	close_writer(ledger->charge_writer);
+	close_writer(ledger->change_writer);
+	close_writer(ledger->end_writer);
+	close_writer(ledger->reject_writer);
+	close_writer(ledger->without_effect_writer);
+	close_finder(ledger->container_finder);
+	close_finder(ledger->charge_finder);
+	close_finder(ledger->change_finder);
+	close_finder(ledger->end_finder);
+	close_finder(ledger->waiting_finder);
+	close_finder(ledger->project_finder);
+	close_finder(ledger->node_finder);
+	yq_counters_post(ledger->counters);
 	MemoryContextSwitchTo(old_context);
-	MemoryContextDelete(books->context);
+	MemoryContextDelete(ledger->context);
 }
 
 void
-yq_books_flush(YqBooks *books)
+yq_ledger_flush(YqLedger *ledger)
 {
-	if (books->charge_writer != NULL)
-		yq_bulk_insert_flush(books->charge_writer);
-	if (books->change_writer != NULL)
-		yq_bulk_insert_flush(books->change_writer);
-	if (books->end_writer != NULL)
-		yq_bulk_insert_flush(books->end_writer);
-	if (books->reject_writer != NULL)
-		yq_bulk_insert_flush(books->reject_writer);
+	if (ledger->charge_writer != NULL)
+		yq_bulk_insert_flush(ledger->charge_writer);
+	if (ledger->change_writer != NULL)
+		yq_bulk_insert_flush(ledger->change_writer);
+	if (ledger->end_writer != NULL)
+		yq_bulk_insert_flush(ledger->end_writer);
+	if (ledger->reject_writer != NULL)
+		yq_bulk_insert_flush(ledger->reject_writer);
 }
 
 /* -- handles ------------------------------------------------------------- */
 
 static YqIndexScan *
-open_finder(YqBooks *books, YqIndexScan **finder, YqTable table, const char *index_name)
+open_finder(YqLedger *ledger, YqIndexScan **finder, YqTable table, const char *index_name)
 {
 	if (*finder == NULL)
 	{
-		MemoryContext old_context = MemoryContextSwitchTo(books->context);
+		MemoryContext old_context = MemoryContextSwitchTo(ledger->context);
 
 		*finder = yq_index_scan_open(table, index_name);
 		MemoryContextSwitchTo(old_context);
@@ -195,12 +195,12 @@ open_finder(YqBooks *books, YqIndexScan **finder, YqTable table, const char *ind
 }
 
 static YqBulkInsert *
-open_writer(YqBooks *books, YqBulkInsert **writer, YqTable table, int column_count,
+open_writer(YqLedger *ledger, YqBulkInsert **writer, YqTable table, int column_count,
 			bool optimistic)
 {
 	if (*writer == NULL)
 	{
-		MemoryContext old_context = MemoryContextSwitchTo(books->context);
+		MemoryContext old_context = MemoryContextSwitchTo(ledger->context);
 
 		*writer = yq_bulk_insert_open(table, column_count, ROWS_PER_FLUSH, optimistic);
 		MemoryContextSwitchTo(old_context);
@@ -209,53 +209,53 @@ open_writer(YqBooks *books, YqBulkInsert **writer, YqTable table, int column_cou
 }
 
 YqIndexScan *
-yq_books_containers(YqBooks *books)
+yq_ledger_containers(YqLedger *ledger)
 {
-	return open_finder(books, &books->container_finder, YQ_CONTAINER, "container_pkey");
+	return open_finder(ledger, &ledger->container_finder, YQ_CONTAINER, "container_pkey");
 }
 
 YqIndexScan *
-yq_books_charges(YqBooks *books)
+yq_ledger_charges(YqLedger *ledger)
 {
-	return open_finder(books, &books->charge_finder, YQ_CHARGE, "charge_container_id_idx");
+	return open_finder(ledger, &ledger->charge_finder, YQ_CHARGE, "charge_container_id_idx");
 }
 
 YqIndexScan *
-yq_books_changes(YqBooks *books)
+yq_ledger_changes(YqLedger *ledger)
 {
-	return open_finder(books, &books->change_finder, YQ_CONTAINER_CHANGE,
+	return open_finder(ledger, &ledger->change_finder, YQ_CONTAINER_CHANGE,
 					   "container_change_container_id_idx");
 }
 
 YqIndexScan *
-yq_books_ends(YqBooks *books)
+yq_ledger_ends(YqLedger *ledger)
 {
-	return open_finder(books, &books->end_finder, YQ_REPORTED_END, "reported_end_container_id_idx");
+	return open_finder(ledger, &ledger->end_finder, YQ_REPORTED_END, "reported_end_container_id_idx");
 }
 
 YqIndexScan *
-yq_books_waiting(YqBooks *books)
+yq_ledger_waiting(YqLedger *ledger)
 {
-	return open_finder(books, &books->waiting_finder, YQ_EVENT_REJECT,
+	return open_finder(ledger, &ledger->waiting_finder, YQ_EVENT_REJECT,
 					   "event_reject_waiting_idx");
 }
 
 YqBulkInsert *
-yq_books_container_writer(YqBooks *books)
+yq_ledger_container_writer(YqLedger *ledger)
 {
-	return open_writer(books, &books->container_writer, YQ_CONTAINER, CONTAINER_COLUMNS, true);
+	return open_writer(ledger, &ledger->container_writer, YQ_CONTAINER, CONTAINER_COLUMNS, true);
 }
 
 YqBulkInsert *
-yq_books_start_writer(YqBooks *books)
+yq_ledger_start_writer(YqLedger *ledger)
 {
-	return open_writer(books, &books->start_writer, YQ_CONTAINER, CONTAINER_COLUMNS, true);
+	return open_writer(ledger, &ledger->start_writer, YQ_CONTAINER, CONTAINER_COLUMNS, true);
 }
 
 YqBulkInsert *
-yq_books_end_writer(YqBooks *books, int column_count)
+yq_ledger_end_writer(YqLedger *ledger, int column_count)
 {
-	return open_writer(books, &books->end_writer, YQ_REPORTED_END, column_count, false);
+	return open_writer(ledger, &ledger->end_writer, YQ_REPORTED_END, column_count, false);
 }
 
 /* -- rows ---------------------------------------------------------------- */
@@ -268,7 +268,7 @@ varlena_at(TupleTableSlot *slot, int column)
 }
 
 void
-yq_container_read(const YqBooks *books, YqContainer *container, TupleTableSlot *slot)
+yq_container_read(const YqLedger *ledger, YqContainer *container, TupleTableSlot *slot)
 {
 	slot_getallattrs(slot);
 	container->tid = slot->tts_tid;
@@ -294,7 +294,7 @@ yq_container_read(const YqBooks *books, YqContainer *container, TupleTableSlot *
 }
 
 void
-yq_container_put(YqBooks *books, YqBulkInsert *writer, const YqContainer *container)
+yq_container_put(YqLedger *ledger, YqBulkInsert *writer, const YqContainer *container)
 {
 	Datum		values[CONTAINER_COLUMNS];
 	bool		nulls[CONTAINER_COLUMNS] = {false};
@@ -320,16 +320,16 @@ yq_container_put(YqBooks *books, YqBulkInsert *writer, const YqContainer *contai
 }
 
 static YqEventKind
-settling_kind(const YqBooks *books, Oid label)
+settling_kind(const YqLedger *ledger, Oid label)
 {
-	if (label == books->labels.kinds[YQ_CONTAINER_FINISH])
+	if (label == ledger->labels.kinds[YQ_CONTAINER_FINISH])
 		return YQ_CONTAINER_FINISH;
-	return label == books->labels.kinds[YQ_QUOTA_COMPUTE] ?
+	return label == ledger->labels.kinds[YQ_QUOTA_COMPUTE] ?
 		YQ_QUOTA_COMPUTE : YQ_CONTAINER_UPDATE;
 }
 
 void
-yq_charge_read(const YqBooks *books, YqCharge *charge, TupleTableSlot *slot)
+yq_charge_read(const YqLedger *ledger, YqCharge *charge, TupleTableSlot *slot)
 {
 	slot_getallattrs(slot);
 	charge->container_id = varlena_at(slot, CHARGE_CONTAINER_ID);
@@ -348,7 +348,7 @@ yq_charge_read(const YqBooks *books, YqCharge *charge, TupleTableSlot *slot)
 	charge->number = DatumGetInt32(slot->tts_values[CHARGE_NUMBER]);
 	charge->corrects = slot->tts_isnull[CHARGE_CORRECTS] ? 0 :
 		DatumGetInt32(slot->tts_values[CHARGE_CORRECTS]);
-	charge->settled_by = settling_kind(books,
+	charge->settled_by = settling_kind(ledger,
 									   DatumGetObjectId(slot->tts_values[CHARGE_SETTLED_BY]));
 	charge->has_exit_status = !slot->tts_isnull[CHARGE_EXIT_STATUS];
 	charge->exit_status = charge->has_exit_status ?
@@ -361,7 +361,7 @@ yq_charge_read(const YqBooks *books, YqCharge *charge, TupleTableSlot *slot)
 }
 
 void
-yq_charge_put(YqBooks *books, const YqCharge *charge)
+yq_charge_put(YqLedger *ledger, const YqCharge *charge)
 {
 	Datum		values[CHARGE_COLUMNS];
 	bool		nulls[CHARGE_COLUMNS] = {false};
@@ -378,29 +378,29 @@ yq_charge_put(YqBooks *books, const YqCharge *charge)
 	values[CHARGE_STARTED_AT] = TimestampTzGetDatum(charge->started_at);
 	values[CHARGE_FROM] = TimestampTzGetDatum(charge->from);
 	values[CHARGE_TO] = TimestampTzGetDatum(charge->to);
-	values[CHARGE_BOOKED_AT] = TimestampTzGetDatum(Max(books->now, books->booked_after + 1));
+	values[CHARGE_BOOKED_AT] = TimestampTzGetDatum(Max(ledger->now, ledger->booked_after + 1));
 	values[CHARGE_NUMBER] = Int32GetDatum(charge->number);
 	values[CHARGE_CORRECTS] = Int32GetDatum(charge->corrects);
 	nulls[CHARGE_CORRECTS] = (charge->corrects == 0);
-	values[CHARGE_SETTLED_BY] = ObjectIdGetDatum(books->labels.kinds[charge->settled_by]);
+	values[CHARGE_SETTLED_BY] = ObjectIdGetDatum(ledger->labels.kinds[charge->settled_by]);
 	values[CHARGE_EXIT_STATUS] = Int32GetDatum(charge->exit_status);
 	nulls[CHARGE_EXIT_STATUS] = !charge->has_exit_status;
 	values[CHARGE_PADDING] = IntervalPGetDatum(&padding);
 	nulls[CHARGE_PADDING] = (charge->padding == 0);
 	yq_varlena_put(values, nulls, CHARGE_DOMINANT, charge->dominant);
 	values[CHARGE_AMOUNT] = NumericGetDatum(yq_wide_to_numeric(&charge->amount));
-	yq_bulk_insert_put(open_writer(books, &books->charge_writer, YQ_CHARGE, CHARGE_COLUMNS, false),
+	yq_bulk_insert_put(open_writer(ledger, &ledger->charge_writer, YQ_CHARGE, CHARGE_COLUMNS, false),
 				  values, nulls);
-	yq_counters_charge(books->counters, charge->project, &charge->amount);
+	yq_counters_charge(ledger->counters, charge->project, &charge->amount);
 }
 
 void
-yq_change_read(const YqBooks *books, YqEventKind *kind, YqChange *change,
+yq_change_read(const YqLedger *ledger, YqEventKind *kind, YqChange *change,
 			   TupleTableSlot *slot)
 {
 	slot_getallattrs(slot);
 	*kind = DatumGetObjectId(slot->tts_values[CHANGE_EVENT]) ==
-		books->labels.kinds[YQ_CONTAINER_START] ? YQ_CONTAINER_START : YQ_CONTAINER_UPDATE;
+		ledger->labels.kinds[YQ_CONTAINER_START] ? YQ_CONTAINER_START : YQ_CONTAINER_UPDATE;
 	change->occurred_at = DatumGetTimestampTz(slot->tts_values[CHANGE_OCCURRED_AT]);
 	change->set.allocation = varlena_at(slot, CHANGE_ALLOCATION);
 	change->set.execution_type = slot->tts_isnull[CHANGE_EXECUTION_TYPE] ? InvalidOid :
@@ -415,7 +415,7 @@ yq_change_read(const YqBooks *books, YqEventKind *kind, YqChange *change,
 }
 
 void
-yq_change_put(YqBooks *books, const text *container_id, YqEventKind kind,
+yq_change_put(YqLedger *ledger, const text *container_id, YqEventKind kind,
 			  const YqChange *change)
 {
 	const YqState *set = &change->set;
@@ -423,7 +423,7 @@ yq_change_put(YqBooks *books, const text *container_id, YqEventKind kind,
 	bool		nulls[CHANGE_COLUMNS] = {false};
 
 	yq_varlena_put(values, nulls, CHANGE_CONTAINER_ID, container_id);
-	values[CHANGE_EVENT] = ObjectIdGetDatum(books->labels.kinds[kind]);
+	values[CHANGE_EVENT] = ObjectIdGetDatum(ledger->labels.kinds[kind]);
 	values[CHANGE_OCCURRED_AT] = TimestampTzGetDatum(change->occurred_at);
 	yq_varlena_put(values, nulls, CHANGE_ALLOCATION, set->allocation);
 	values[CHANGE_EXECUTION_TYPE] = ObjectIdGetDatum(set->execution_type);
@@ -434,21 +434,21 @@ yq_change_put(YqBooks *books, const text *container_id, YqEventKind kind,
 	yq_event_write_role(&set->role, set->is_running, values, nulls, CHANGE_PRIORITY + 1);
 	values[CHANGE_EVENT_ID] = Int64GetDatum(change->event_id);
 	nulls[CHANGE_EVENT_ID] = (change->event_id == 0);
-	yq_bulk_insert_put(open_writer(books, &books->change_writer, YQ_CONTAINER_CHANGE, CHANGE_COLUMNS, false),
+	yq_bulk_insert_put(open_writer(ledger, &ledger->change_writer, YQ_CONTAINER_CHANGE, CHANGE_COLUMNS, false),
 				  values, nulls);
 }
 
 void
-yq_reject_put(YqBooks *books, const YqEvent *event, const YqProblem *problem, bool waiting)
+yq_reject_put(YqLedger *ledger, const YqEvent *event, const YqProblem *problem, bool waiting)
 {
-	YqBulkInsert   *writer = open_writer(books, &books->reject_writer, YQ_EVENT_REJECT,
+	YqBulkInsert   *writer = open_writer(ledger, &ledger->reject_writer, YQ_EVENT_REJECT,
 									  REJECT_COLUMNS, false);
 	Oid			sequence = yq_identity_sequence(yq_bulk_insert_relation(writer), REJECT_ID + 1);
 	Datum		values[REJECT_COLUMNS];
 	bool		nulls[REJECT_COLUMNS] = {false};
 
 	values[REJECT_ID] = Int64GetDatum(nextval_internal(sequence, false));
-	yq_event_write(event, values, nulls, &yq_event_rejected, &books->labels);
+	yq_event_write(event, values, nulls, &yq_event_rejected, &ledger->labels);
 	values[REJECT_WAITING] = BoolGetDatum(waiting);
 	values[REJECT_SQLSTATE] = CStringGetTextDatum(unpack_sql_state(problem->sqlstate));
 	values[REJECT_REASON] = CStringGetTextDatum(problem->message);
@@ -460,13 +460,13 @@ yq_reject_put(YqBooks *books, const YqEvent *event, const YqProblem *problem, bo
 }
 
 void
-yq_books_note_without_effect(YqBooks *books, const YqEvent *event)
+yq_ledger_note_without_effect(YqLedger *ledger, const YqEvent *event)
 {
 	Datum		value = Int64GetDatum(event->event_id);
 	bool		is_null = false;
 
 	if (event->event_id != 0)
-		yq_bulk_insert_put(open_writer(books, &books->without_effect_writer,
+		yq_bulk_insert_put(open_writer(ledger, &ledger->without_effect_writer,
 									   YQ_EVENT_WITHOUT_EFFECT, 1, false),
 						   &value, &is_null);
 }
@@ -496,20 +496,20 @@ create_project(const text *project)
 }
 
 static bool
-project_exists(YqBooks *books, const text *project)
+project_exists(YqLedger *ledger, const text *project)
 {
-	YqIndexScan   *finder = open_finder(books, &books->project_finder, YQ_PROJECT, "project_pkey");
+	YqIndexScan   *finder = open_finder(ledger, &ledger->project_finder, YQ_PROJECT, "project_pkey");
 
 	yq_index_scan_seek(finder, project);
 	return yq_index_scan_next(finder) != NULL;
 }
 
 bool
-yq_books_know_project(YqBooks *books, const text *project)
+yq_ledger_know_project(YqLedger *ledger, const text *project)
 {
 	if (yq_name_cache_has_project(project))
 		return true;
-	if (project_exists(books, project))
+	if (project_exists(ledger, project))
 	{
 		yq_name_cache_note_project(project);
 		return true;
@@ -521,7 +521,7 @@ yq_books_know_project(YqBooks *books, const text *project)
 }
 
 text *
-yq_books_label_of(YqBooks *books, const text *node)
+yq_ledger_label_of(YqLedger *ledger, const text *node)
 {
 	YqIndexScan   *finder;
 	TupleTableSlot *slot;
@@ -530,7 +530,7 @@ yq_books_label_of(YqBooks *books, const text *node)
 	if (node == NULL || yq_name_cache_has_node(node, &label))
 		return label;
 
-	finder = open_finder(books, &books->node_finder, YQ_NODE, "node_pkey");
+	finder = open_finder(ledger, &ledger->node_finder, YQ_NODE, "node_pkey");
 	yq_index_scan_seek(finder, node);
 	slot = yq_index_scan_next(finder);
 	if (slot != NULL)
@@ -546,9 +546,9 @@ yq_books_label_of(YqBooks *books, const text *node)
 }
 
 const char *
-yq_books_execution_type_name(const YqBooks *books, Oid execution_type)
+yq_ledger_execution_type_name(const YqLedger *ledger, Oid execution_type)
 {
-	return execution_type == books->labels.opportunistic ? "OPPORTUNISTIC" : "GUARANTEED";
+	return execution_type == ledger->labels.opportunistic ? "OPPORTUNISTIC" : "GUARANTEED";
 }
 
 static const char *
@@ -558,9 +558,9 @@ cstring_or_null(const text *value)
 }
 
 ArrayType *
-yq_books_factor_names(const YqBooks *books, const text *project,
-					  const text *application_id, const text *username,
-					  const YqState *state)
+yq_ledger_factor_names(const YqLedger *ledger, const text *project,
+					   const text *application_id, const text *username,
+					   const YqState *state)
 {
 	YqPayer		payer;
 
@@ -570,6 +570,6 @@ yq_books_factor_names(const YqBooks *books, const text *project,
 	payer.application_id = cstring_or_null(application_id);
 	payer.username = cstring_or_null(username);
 	payer.queue = cstring_or_null(state->queue);
-	payer.execution_type = yq_books_execution_type_name(books, state->execution_type);
+	payer.execution_type = yq_ledger_execution_type_name(ledger, state->execution_type);
 	return yq_factor_names(&payer);
 }
