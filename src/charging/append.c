@@ -21,13 +21,13 @@
 bool
 yq_append_is_awaited(YqSettler *settler, const text *container_id)
 {
-	YqIndexScan *finder;
+	YqIndexScan *scan;
 
 	if (!settler->anything_waiting)
 		return false;
-	finder = yq_ledger_waiting(settler->ledger);
-	yq_index_scan_seek(finder, container_id);
-	return yq_index_scan_next(finder) != NULL;
+	scan = yq_ledger_waiting(settler->ledger);
+	yq_index_scan_seek(scan, container_id);
+	return yq_index_scan_next(scan) != NULL;
 }
 
 /*
@@ -37,12 +37,12 @@ yq_append_is_awaited(YqSettler *settler, const text *container_id)
 static bool
 find_running(YqSettler *settler, const YqEvent *event, YqContainer *container)
 {
-	YqIndexScan *finder = yq_ledger_containers(settler->ledger);
+	YqIndexScan *scan = yq_ledger_containers(settler->ledger);
 	TupleTableSlot *slot;
 
 	if (yq_append_is_awaited(settler, event->container_id))
 		return false;
-	slot = yq_index_scan_advance(finder, event->container_id);
+	slot = yq_index_scan_advance(scan, event->container_id);
 	if (slot == NULL)
 		return false;
 	yq_container_read(settler->ledger, container, slot);
@@ -80,10 +80,10 @@ record_change(YqLedger *ledger, const YqContainer *before, const YqEvent *event,
 {
 	YqChange	start = {.occurred_at = before->started_at,.set = before->state};
 	YqChange	update = {.occurred_at = event->occurred_at,.set = *set,.event_id = event->event_id};
-	YqIndexScan *finder = yq_ledger_changes(ledger);
+	YqIndexScan *scan = yq_ledger_changes(ledger);
 
-	yq_index_scan_seek(finder, before->container_id);
-	if (yq_index_scan_next(finder) == NULL)
+	yq_index_scan_seek(scan, before->container_id);
+	if (yq_index_scan_next(scan) == NULL)
 		yq_change_put(ledger, before->container_id, YQ_CONTAINER_START, &start);
 	yq_change_put(ledger, before->container_id, YQ_CONTAINER_UPDATE, &update);
 }

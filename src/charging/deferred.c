@@ -67,12 +67,12 @@ yq_deferred_keep(Tuplestorestate *rows, TupleDesc descriptor)
 bool
 yq_deferred_has(const text *container_id)
 {
-	YqIndexScan   *finder;
+	YqIndexScan *scan;
 	bool		found;
 
-	finder = yq_index_scan_open(YQ_DEFERRED_EVENT, "deferred_event_container_idx");
-	yq_index_scan_seek(finder, container_id);
-	found = (yq_index_scan_next(finder) != NULL);
-	yq_index_scan_close(finder);
+	scan = yq_index_scan_open(YQ_DEFERRED_EVENT, "deferred_event_container_idx");
+	yq_index_scan_seek(scan, container_id);
+	found = (yq_index_scan_next(scan) != NULL);
+	yq_index_scan_close(scan);
 	return found;
 }

@@ -129,10 +129,10 @@ yq_ledger_open(void)
 }
 
 static void
-close_finder(YqIndexScan *finder)
+close_scan(YqIndexScan *scan)
 {
-	if (finder != NULL)
-		yq_index_scan_close(finder);
+	if (scan != NULL)
+		yq_index_scan_close(scan);
 }
 
 static void
@@ -154,13 +154,13 @@ yq_ledger_close(YqLedger *ledger)
 	close_writer(ledger->end_writer);
 	close_writer(ledger->reject_writer);
 	close_writer(ledger->without_effect_writer);
-	close_finder(ledger->container_finder);
-	close_finder(ledger->charge_finder);
-	close_finder(ledger->change_finder);
-	close_finder(ledger->end_finder);
-	close_finder(ledger->waiting_finder);
-	close_finder(ledger->project_finder);
-	close_finder(ledger->node_finder);
+	close_scan(ledger->container_scan);
+	close_scan(ledger->charge_scan);
+	close_scan(ledger->change_scan);
+	close_scan(ledger->end_scan);
+	close_scan(ledger->waiting_scan);
+	close_scan(ledger->project_scan);
+	close_scan(ledger->node_scan);
 	yq_counters_post(ledger->counters);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(ledger->context);
@@ -182,16 +182,16 @@ yq_ledger_flush(YqLedger *ledger)
 /* -- handles ------------------------------------------------------------- */
 
 static YqIndexScan *
-open_finder(YqLedger *ledger, YqIndexScan **finder, YqTable table, const char *index_name)
+open_scan(YqLedger *ledger, YqIndexScan **scan, YqTable table, const char *index_name)
 {
-	if (*finder == NULL)
+	if (*scan == NULL)
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(ledger->context);
 
-		*finder = yq_index_scan_open(table, index_name);
+		*scan = yq_index_scan_open(table, index_name);
 		MemoryContextSwitchTo(old_context);
 	}
-	return *finder;
+	return *scan;
 }
 
 static YqBulkInsert *
@@ -211,33 +211,33 @@ open_writer(YqLedger *ledger, YqBulkInsert **writer, YqTable table, int column_c
 YqIndexScan *
 yq_ledger_containers(YqLedger *ledger)
 {
-	return open_finder(ledger, &ledger->container_finder, YQ_CONTAINER, "container_pkey");
+	return open_scan(ledger, &ledger->container_scan, YQ_CONTAINER, "container_pkey");
 }
 
 YqIndexScan *
 yq_ledger_charges(YqLedger *ledger)
 {
-	return open_finder(ledger, &ledger->charge_finder, YQ_CHARGE, "charge_container_id_idx");
+	return open_scan(ledger, &ledger->charge_scan, YQ_CHARGE, "charge_container_id_idx");
 }
 
 YqIndexScan *
 yq_ledger_changes(YqLedger *ledger)
 {
-	return open_finder(ledger, &ledger->change_finder, YQ_CONTAINER_CHANGE,
-					   "container_change_container_id_idx");
+	return open_scan(ledger, &ledger->change_scan, YQ_CONTAINER_CHANGE,
+					 "container_change_container_id_idx");
 }
 
 YqIndexScan *
 yq_ledger_ends(YqLedger *ledger)
 {
-	return open_finder(ledger, &ledger->end_finder, YQ_REPORTED_END, "reported_end_container_id_idx");
+	return open_scan(ledger, &ledger->end_scan, YQ_REPORTED_END, "reported_end_container_id_idx");
 }
 
 YqIndexScan *
 yq_ledger_waiting(YqLedger *ledger)
 {
-	return open_finder(ledger, &ledger->waiting_finder, YQ_EVENT_REJECT,
-					   "event_reject_waiting_idx");
+	return open_scan(ledger, &ledger->waiting_scan, YQ_EVENT_REJECT,
+					 "event_reject_waiting_idx");
 }
 
 YqBulkInsert *
@@ -498,10 +498,10 @@ create_project(const text *project)
 static bool
 project_exists(YqLedger *ledger, const text *project)
 {
-	YqIndexScan   *finder = open_finder(ledger, &ledger->project_finder, YQ_PROJECT, "project_pkey");
+	YqIndexScan *scan = open_scan(ledger, &ledger->project_scan, YQ_PROJECT, "project_pkey");
 
-	yq_index_scan_seek(finder, project);
-	return yq_index_scan_next(finder) != NULL;
+	yq_index_scan_seek(scan, project);
+	return yq_index_scan_next(scan) != NULL;
 }
 
 bool
@@ -523,22 +523,22 @@ yq_ledger_know_project(YqLedger *ledger, const text *project)
 text *
 yq_ledger_label_of(YqLedger *ledger, const text *node)
 {
-	YqIndexScan   *finder;
+	YqIndexScan *scan;
 	TupleTableSlot *slot;
 	text	   *label = NULL;
 
 	if (node == NULL || yq_name_cache_has_node(node, &label))
 		return label;
 
-	finder = open_finder(ledger, &ledger->node_finder, YQ_NODE, "node_pkey");
-	yq_index_scan_seek(finder, node);
-	slot = yq_index_scan_next(finder);
+	scan = open_scan(ledger, &ledger->node_scan, YQ_NODE, "node_pkey");
+	yq_index_scan_seek(scan, node);
+	slot = yq_index_scan_next(scan);
 	if (slot != NULL)
 	{
 		bool		isnull;
 
 		label = DatumGetTextPCopy(slot_getattr(slot,
-											   yq_column(yq_index_scan_relation(finder), "label"),
+											   yq_column(yq_index_scan_relation(scan), "label"),
 											   &isnull));
 	}
 	yq_name_cache_note_node(node, label);

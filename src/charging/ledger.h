@@ -76,13 +76,13 @@ typedef struct YqLedger
 	YqCounters *counters;
 
 	/* opened on first use by the functions below */
-	YqIndexScan *container_finder;
-	YqIndexScan *charge_finder;
-	YqIndexScan *change_finder;
-	YqIndexScan *end_finder;
-	YqIndexScan *waiting_finder;
-	YqIndexScan *project_finder;
-	YqIndexScan *node_finder;
+	YqIndexScan *container_scan;
+	YqIndexScan *charge_scan;
+	YqIndexScan *change_scan;
+	YqIndexScan *end_scan;
+	YqIndexScan *waiting_scan;
+	YqIndexScan *project_scan;
+	YqIndexScan *node_scan;
 	YqBulkInsert *container_writer;	/* one row at a time */
 	YqBulkInsert *start_writer;	/* of pending starts, for the same table */
 	YqBulkInsert *charge_writer;
@@ -97,7 +97,7 @@ extern void yq_ledger_close(YqLedger *ledger);
 
 /*
  * Write the rows of ledger, changes, ends and rejects that have been collected, so
- * that finders see them.
+ * that index scans see them.
  */
 extern void yq_ledger_flush(YqLedger *ledger);
 

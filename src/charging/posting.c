@@ -137,30 +137,30 @@ yq_posting_replace(YqLedger *ledger, const YqContainer *container)
 void
 yq_posting_withdraw(YqLedger *ledger, const text *container_id)
 {
-	YqIndexScan *finder = yq_ledger_containers(ledger);
+	YqIndexScan *scan = yq_ledger_containers(ledger);
 	TupleTableSlot *slot;
 
-	yq_index_scan_seek(finder, container_id);
-	slot = yq_index_scan_next(finder);
+	yq_index_scan_seek(scan, container_id);
+	slot = yq_index_scan_next(scan);
 	if (slot == NULL)
 		elog(ERROR, "row of a container is missing");
 	CommandCounterIncrement();
-	if (!yq_claim_delete(yq_index_scan_relation(finder), &slot->tts_tid))
+	if (!yq_claim_delete(yq_index_scan_relation(scan), &slot->tts_tid))
 		elog(ERROR, "could not take back the row of a container");
 }
 
 bool
 yq_posting_claim_resting(YqLedger *ledger, text *container_id)
 {
-	YqIndexScan *finder = yq_ledger_containers(ledger);
+	YqIndexScan *scan = yq_ledger_containers(ledger);
 	YqContainer passing = {0};
 
-	if (yq_index_scan_is_ours(finder, container_id))
+	if (yq_index_scan_is_ours(scan, container_id))
 		return true;
 	passing.container_id = passing.project = container_id;
 	passing.state.allocation = yq_resource_make(NULL, 0);
 	yq_state_complete(&passing.state, container_id, ledger->labels.guaranteed);
-	while (yq_index_scan_wait_for(finder, container_id) == NULL)
+	while (yq_index_scan_wait_for(scan, container_id) == NULL)
 	{
 		if (yq_posting_insert(ledger, &passing))
 		{

@@ -114,12 +114,12 @@ add_end(End *ends, int *count, const End *end)
 static bool
 find_noted(YqLedger *ledger, const text *container_id, End *known, End *ends, int count)
 {
-	YqIndexScan   *finder = yq_ledger_ends(ledger);
+	YqIndexScan *scan = yq_ledger_ends(ledger);
 	TupleTableSlot *slot;
 	bool		found = false;
 
-	yq_index_scan_seek(finder, container_id);
-	while ((slot = yq_index_scan_next(finder)) != NULL)
+	yq_index_scan_seek(scan, container_id);
+	while ((slot = yq_index_scan_next(scan)) != NULL)
 	{
 		End			row;
 

@@ -662,14 +662,14 @@ check_voidable(const YqContainerLife *life)
 static void
 forget_changes(YqLedger *ledger, const text *container_id)
 {
-	YqIndexScan   *finder = yq_ledger_changes(ledger);
+	YqIndexScan *scan = yq_ledger_changes(ledger);
 	TupleTableSlot *slot;
 
-	yq_index_scan_seek(finder, container_id);
-	while ((slot = yq_index_scan_next(finder)) != NULL)
+	yq_index_scan_seek(scan, container_id);
+	while ((slot = yq_index_scan_next(scan)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!yq_claim_delete(yq_index_scan_relation(finder), &slot->tts_tid))
+		if (!yq_claim_delete(yq_index_scan_relation(scan), &slot->tts_tid))
 			elog(ERROR, "could not delete a change of a container");
 	}
 }

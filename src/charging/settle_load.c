@@ -65,13 +65,13 @@ find_charges_in_effect(YqContainerRecords *loaded)
 static void
 load_charges(YqLedger *ledger, YqContainerRecords *loaded, const text *container_id)
 {
-	YqIndexScan   *finder = yq_ledger_charges(ledger);
+	YqIndexScan *scan = yq_ledger_charges(ledger);
 	TupleTableSlot *slot;
 	int			room = 4;
 
 	loaded->charges = palloc(sizeof(YqCharge) * room);
-	yq_index_scan_seek(finder, container_id);
-	while ((slot = yq_index_scan_next(finder)) != NULL)
+	yq_index_scan_seek(scan, container_id);
+	while ((slot = yq_index_scan_next(scan)) != NULL)
 	{
 		YqCharge   *charge;
 
@@ -93,11 +93,11 @@ load_charges(YqLedger *ledger, YqContainerRecords *loaded, const text *container
 static void
 load_changes(YqLedger *ledger, YqContainerRecords *loaded, const text *container_id)
 {
-	YqIndexScan   *finder = yq_ledger_changes(ledger);
+	YqIndexScan *scan = yq_ledger_changes(ledger);
 	TupleTableSlot *slot;
 
-	yq_index_scan_seek(finder, container_id);
-	while ((slot = yq_index_scan_next(finder)) != NULL)
+	yq_index_scan_seek(scan, container_id);
+	while ((slot = yq_index_scan_next(scan)) != NULL)
 	{
 		YqEventKind kind;
 		YqChange	change;
@@ -186,14 +186,14 @@ yq_settle_load_records(YqLedger *ledger, YqContainerRecords *loaded, text *conta
 int
 yq_settle_load_waiting(YqLedger *ledger, const text *container_id, YqEvent ***waiting)
 {
-	YqIndexScan   *finder = yq_ledger_waiting(ledger);
+	YqIndexScan *scan = yq_ledger_waiting(ledger);
 	TupleTableSlot *slot;
 	int			count = 0;
 	int			room = 4;
 
 	*waiting = palloc(sizeof(YqEvent *) * room);
-	yq_index_scan_seek(finder, container_id);
-	while ((slot = yq_index_scan_next(finder)) != NULL)
+	yq_index_scan_seek(scan, container_id);
+	while ((slot = yq_index_scan_next(scan)) != NULL)
 	{
 		YqEvent		event;
 

@@ -100,14 +100,14 @@ on_start_conflict(void *argument, int row, ItemPointer tid)
 	YqSettler  *settler = argument;
 	YqStartBatch *batch = settler->batch;
 	PendingStart *start = &batch->starts[row];
-	YqIndexScan *finder = yq_ledger_containers(settler->ledger);
+	YqIndexScan *scan = yq_ledger_containers(settler->ledger);
 
-	if (!yq_index_scan_is_taken(finder, start->container.container_id, tid))
+	if (!yq_index_scan_is_taken(scan, start->container.container_id, tid))
 		return;
 	start->contended = true;
 	yq_posting_count(settler->ledger, &start->container, -1);
 	CommandCounterIncrement();
-	yq_claim_withdraw(yq_index_scan_relation(finder), tid);
+	yq_claim_withdraw(yq_index_scan_relation(scan), tid);
 	(void) yq_settle_events(settler, start->container.container_id,
 							start->events, start->event_count);
 }
@@ -115,10 +115,10 @@ on_start_conflict(void *argument, int row, ItemPointer tid)
 static bool
 has_charges(YqLedger *ledger, const text *container_id)
 {
-	YqIndexScan *finder = yq_ledger_charges(ledger);
+	YqIndexScan *scan = yq_ledger_charges(ledger);
 
-	yq_index_scan_seek(finder, container_id);
-	return yq_index_scan_next(finder) != NULL;
+	yq_index_scan_seek(scan, container_id);
+	return yq_index_scan_next(scan) != NULL;
 }
 
 /*

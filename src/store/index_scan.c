@@ -149,7 +149,7 @@ set_scan_key(YqIndexScan *scan, const text *key)
 YqIndexScan *
 yq_index_scan_open(YqTable table, const char *index_name)
 {
-	YqIndexScan   *scan = palloc0(sizeof(YqIndexScan));
+	YqIndexScan *scan = palloc0(sizeof(YqIndexScan));
 	Relation	relation = yq_table_open(table, RowExclusiveLock);
 	List	   *children = NIL;
 	ListCell   *cell;

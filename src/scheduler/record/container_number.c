@@ -22,7 +22,7 @@
 /* Where names of containers are known. */
 typedef struct Names
 {
-	YqIndexScan   *scans[3];		/* running before finished: a container that ends meanwhile is in either */
+	YqIndexScan *scans[3];			/* running before finished: a container that ends meanwhile is in either */
 	int			scan_count;
 	MemoryContext contexts[2];	/* of the name at hand and the one before */
 	text	   *last;			/* NULL: none yet */

@@ -144,7 +144,7 @@ drop_decisions_of_gone(YqCluster *cluster)
 /* The state of the check whether applications are unchanged. */
 typedef struct Presence
 {
-	YqIndexScan   *applications;
+	YqIndexScan *applications;
 	AttrNumber	state;
 	AttrNumber	queue;
 	Oid			active;
@@ -175,7 +175,7 @@ is_present(const Presence *presence, const YqClusterApplication *application)
 static List *
 find_present(const List *applications)
 {
-	YqIndexScan   *scan = yq_index_scan_open(YQ_APPLICATION, "application_pkey");
+	YqIndexScan *scan = yq_index_scan_open(YQ_APPLICATION, "application_pkey");
 	Presence	presence = {
 		.applications = scan,
 		.state = yq_column(yq_index_scan_relation(scan), "state"),
