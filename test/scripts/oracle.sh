@@ -17,7 +17,7 @@
 . "$(dirname "$0")/common.sh"
 
 made=$top/build/oracle
-areas=(allocation queue-figures opportunistic container-queue plan-algebra)
+areas=(allocation queue-figures submissions queue-decisions opportunistic container-queue plan-algebra)
 
 # area_of AREA: set class and recorded, the file of the repository, if any.
 area_of()
@@ -26,6 +26,8 @@ area_of()
 	case $1 in
 		allocation) class=yquota.oracle.Allocation recorded=test/scheduler/decisions.jsonl ;;
 		queue-figures) class=yquota.oracle.QueueFigures recorded=test/queues/figures.jsonl ;;
+		submissions) class=yquota.oracle.Submissions recorded=test/queues/submissions.jsonl ;;
+		queue-decisions) class=yquota.oracle.QueueDecisions recorded=test/queues/decisions.txt ;;
 		opportunistic) class=yquota.oracle.Opportunistic ;;
 		container-queue) class=yquota.oracle.ContainerQueue ;;
 		plan-algebra) class=yquota.oracle.PlanAlgebra ;;

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
-import java.security.PrivilegedExceptionAction;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -16,7 +15,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateRequest;
 import org.apache.hadoop.yarn.api.protocolrecords.UpdateApplicationPriorityRequest;
 import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
@@ -35,7 +33,6 @@ import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.exceptions.InvalidResourceRequestException;
 import org.apache.hadoop.yarn.server.resourcemanager.RMServerUtils;
-import org.apache.hadoop.yarn.server.resourcemanager.nodelabels.RMNodeLabelsManager;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
@@ -227,7 +224,7 @@ public final class Allocation implements Area
 
 			ask.setAllocationRequestId(row.path("id").asLong(-1));
 			if (row.get("name").asText().equals(ResourceRequest.ANY))
-				ask.setNodeLabelExpression(row.hasNonNull("label") ? row.get("label").asText() : application(number).getApplicationSubmissionContext().getNodeLabelExpression());
+				ask.setNodeLabelExpression(row.hasNonNull("label") ? row.get("label").asText() : cluster.application(number).getApplicationSubmissionContext().getNodeLabelExpression());
 			asks.add(ask);
 		}
 		try
@@ -286,14 +283,13 @@ public final class Allocation implements Area
 
 	private void changePriority(int number, int priority) throws Exception
 	{
-		UserGroupInformation.createRemoteUser(application(number).getUser()).doAs((PrivilegedExceptionAction<Object>) () ->
-			cluster.manager.getClientRMService().updateApplicationPriority(
-				UpdateApplicationPriorityRequest.newInstance(Cluster.applicationId(number), Priority.newInstance(priority))));
+		cluster.call(cluster.application(number).getUser(), client -> client.updateApplicationPriority(
+			UpdateApplicationPriorityRequest.newInstance(Cluster.applicationId(number), Priority.newInstance(priority))));
 	}
 
 	private void failMaster(ObjectNode step) throws Exception
 	{
-		RMApp application = application(step.get("app").asInt());
+		RMApp application = cluster.application(step.get("app").asInt());
 
 		complete(application.getCurrentAppAttempt().getMasterContainer().getId(), 1);
 		cluster.settle();
@@ -349,11 +345,6 @@ public final class Allocation implements Area
 			default:
 				throw new IllegalArgumentException(operation);
 		}
-	}
-
-	private RMApp application(int number)
-	{
-		return cluster.manager.getRMContext().getRMApps().get(Cluster.applicationId(number));
 	}
 
 	private void allocate(int number, List<ResourceRequest> asks, List<String> add, List<String> remove, ContainerUpdates updates)
@@ -500,7 +491,7 @@ public final class Allocation implements Area
 				Resource used = queue.getQueueResourceUsage().getUsed(label);
 				Resource reserved = queue.getQueueResourceUsage().getReserved(label);
 
-				if (mayUse(queue, label) && (Amounts.anyOf(used) || Amounts.anyOf(reserved)))
+				if (Cluster.mayUse(queue, label) && (Amounts.anyOf(used) || Amounts.anyOf(reserved)))
 					figures.put("queue " + queue.getQueuePath() + " <" + label + ">", "used " + Amounts.of(used) + " reserved " + Amounts.of(reserved));
 			}
 		for (CSQueue queue : cluster.queues().values())
@@ -509,12 +500,6 @@ public final class Allocation implements Area
 		for (Map.Entry<Integer, RMApp> application : cluster.applications().entrySet())
 			putHeadroom(figures, application.getKey(), cluster.attempt(application.getValue()));
 		return figures;
-	}
-
-	/** Elsewhere a queue may use what no other queue wants of a label that is not exclusive; that is a figure of users only. */
-	private static boolean mayUse(CSQueue queue, String label)
-	{
-		return label.isEmpty() || queue.getAccessibleNodeLabels().contains(label) || queue.getAccessibleNodeLabels().contains(RMNodeLabelsManager.ANY);
 	}
 
 	private void putUsers(ObjectNode figures, AbstractLeafQueue queue)

@@ -2,6 +2,11 @@ package yquota.oracle;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+
 /** What one area of the oracle can do. */
 interface Area
 {
@@ -16,4 +21,21 @@ interface Area
 
 	/** The kinds of workloads that generate() knows. */
 	String[] families();
+
+	/** Workloads or records: a line each, which other lines may stand between. */
+	default List<ObjectNode> read(BufferedReader in) throws IOException
+	{
+		List<ObjectNode> lines = new ArrayList<>();
+
+		for (String line; (line = in.readLine()) != null;)
+			if (line.startsWith("{"))
+				lines.add((ObjectNode) Oracle.JSON.readTree(line));
+		return lines;
+	}
+
+	/** A workload or record as read() takes it. */
+	default String write(ObjectNode record) throws IOException
+	{
+		return Oracle.JSON.writeValueAsString(record);
+	}
 }

@@ -25,7 +25,9 @@ import java.util.TreeMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 import org.apache.hadoop.net.NetUtils;
+import org.apache.hadoop.security.Groups;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.yarn.api.ApplicationClientProtocol;
 import org.apache.hadoop.yarn.api.protocolrecords.SubmitApplicationRequest;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
@@ -79,6 +81,8 @@ final class Cluster implements AutoCloseable
 		if (labels.size() > 0)
 			configuration.setBoolean(YarnConfiguration.NODE_LABELS_ENABLED, true);
 		ResourceUtils.resetResourceTypes(configuration);
+		// Groups are kept from one cluster of this machine to the next.
+		Groups.getUserToGroupsMappingService(configuration).refresh();
 		manager = new MockRM(configuration);
 		manager.start();
 		scheduler = (RecordingScheduler) manager.getResourceScheduler();
@@ -118,7 +122,9 @@ final class Cluster implements AutoCloseable
 		configuration.setBoolean(YarnConfiguration.RM_SCHEDULER_INCLUDE_PORT_IN_NODE_NAME, false);
 		// The size of the largest node counts as a maximum only when this time has passed.
 		configuration.setLong(YarnConfiguration.RM_WORK_PRESERVING_RECOVERY_SCHEDULING_WAIT_MS, 0);
-		configuration.set("hadoop.security.group.mapping", "org.apache.hadoop.security.NullGroupsMapping");
+		// By default a directory that all resource managers of the machine share.
+		configuration.set(YarnConfiguration.FS_NODE_ATTRIBUTE_STORE_ROOT_DIR, Paths.get(System.getProperty("oracle.configuration"), "node-attributes").toUri().toString());
+		configuration.set("hadoop.security.group.mapping", UserGroups.class.getName());
 		return configuration;
 	}
 
@@ -253,13 +259,32 @@ final class Cluster implements AutoCloseable
 		while (System.currentTimeMillis() <= lastSubmission)
 			Thread.onSpinWait();
 		lastSubmission = System.currentTimeMillis();
+		return call(user, client -> client.submitApplication(SubmitApplicationRequest.newInstance(context)));
+	}
+
+	/** What a client asks of the resource manager. */
+	interface Request
+	{
+		void send(ApplicationClientProtocol client) throws Exception;
+	}
+
+	/** Returns null, or in which words the service refused it. */
+	String call(String user, Request request) throws Exception
+	{
 		try
 		{
-			UserGroupInformation.createRemoteUser(user).doAs((PrivilegedExceptionAction<Object>) () ->
-				manager.getClientRMService().submitApplication(SubmitApplicationRequest.newInstance(context)));
+			UserGroupInformation.createRemoteUser(user).doAs((PrivilegedExceptionAction<Void>) () ->
+			{
+				request.send(manager.getClientRMService());
+				return null;
+			});
 			return null;
 		}
-		catch (IOException | UndeclaredThrowableException e)
+		catch (UndeclaredThrowableException e)
+		{
+			return String.valueOf(e.getCause().getMessage());
+		}
+		catch (IOException e)
 		{
 			return String.valueOf(e.getMessage());
 		}
@@ -290,12 +315,36 @@ final class Cluster implements AutoCloseable
 
 	FiCaSchedulerApp attempt(int number)
 	{
-		return attempt(manager.getRMContext().getRMApps().get(applicationId(number)));
+		return attempt(application(number));
+	}
+
+	/** Also one that has ended; null if it was never accepted. */
+	RMApp application(int number)
+	{
+		return manager.getRMContext().getRMApps().get(applicationId(number));
 	}
 
 	static boolean isActive(FiCaSchedulerApp attempt)
 	{
 		return ((AbstractLeafQueue) attempt.getQueue()).getOrderingPolicy().getSchedulableEntities().contains(attempt);
+	}
+
+	/** By its path, or by its name if no other queue has that; else null. */
+	CSQueue queue(String name)
+	{
+		return scheduler.getQueue(name);
+	}
+
+	/** What was wrong in the first place. */
+	static String reason(Throwable e)
+	{
+		return e.getCause() == null ? e.getMessage() : reason(e.getCause());
+	}
+
+	/** Elsewhere a queue may use what no other queue wants of a label that is not exclusive; that is a figure of users only. */
+	static boolean mayUse(CSQueue queue, String label)
+	{
+		return label.isEmpty() || queue.getAccessibleNodeLabels().contains(label) || queue.getAccessibleNodeLabels().contains(RMNodeLabelsManager.ANY);
 	}
 
 	/** All queues, parents before their children. */

@@ -10,12 +10,11 @@ import java.io.FileOutputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.TreeSet;
 
-/** What all areas share: workloads come in and records go out, a line each. */
+/** What all areas share: workloads come in and records go out. */
 final class Oracle
 {
 	static final ObjectMapper JSON = new ObjectMapper();
@@ -43,11 +42,11 @@ final class Oracle
 						 arguments.length > 3 ? new String[] {arguments[3]} : area.families(), out);
 				break;
 			case "record":
-				for (ObjectNode workload : read())
-					out.println(JSON.writeValueAsString(area.record(workload)));
+				for (ObjectNode workload : read(area))
+					out.println(area.write(area.record(workload)));
 				break;
 			case "compare":
-				status = compare(area, read(), Integer.parseInt(arguments[1]), out);
+				status = compare(area, read(area), Integer.parseInt(arguments[1]), out);
 				break;
 			default:
 				throw new IllegalArgumentException(arguments[0]);
@@ -60,18 +59,12 @@ final class Oracle
 	private static void generate(Area area, long seed, int count, String[] families, PrintStream out) throws Exception
 	{
 		for (int i = 0; i < count; i++)
-			out.println(JSON.writeValueAsString(area.generate(families[i % families.length], seed + i)));
+			out.println(area.write(area.generate(families[i % families.length], seed + i)));
 	}
 
-	private static List<ObjectNode> read() throws Exception
+	private static List<ObjectNode> read(Area area) throws Exception
 	{
-		BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-		List<ObjectNode> lines = new ArrayList<>();
-
-		for (String line; (line = in.readLine()) != null;)
-			if (line.startsWith("{"))
-				lines.add((ObjectNode) JSON.readTree(line));
-		return lines;
+		return area.read(new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)));
 	}
 
 	/** Records that are spread over all that there are, since neighbours are of one kind. */

@@ -69,12 +69,8 @@ public final class QueueFigures implements Area
 		}
 		catch (Exception e)
 		{
-			Throwable cause = e;
-
-			while (cause.getCause() != null)
-				cause = cause.getCause();
 			record.remove("figures");
-			record.put("refused", cause.getMessage());
+			record.put("refused", Cluster.reason(e));
 		}
 		return record;
 	}
