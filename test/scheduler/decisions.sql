@@ -236,6 +236,8 @@ BEGIN
 	difference := coalesce(CASE WHEN outcome <> replay.expected(o) THEN
 		format('%s: yquota %s, Hadoop %s', o - 'state' - 'decided' - 'reserved' - 'figures', outcome, replay.expected(o)) END,
 		replay.figures(o -> 'figures'));
+	-- masters fetched what they got after each step; what is not acknowledged expires
+	PERFORM yquota.acknowledge_decisions(ARRAY(SELECT d.decision_id FROM yquota.decision AS d));
 END $$;
 
 -- The application that a decision is about.
@@ -243,7 +245,7 @@ CREATE FUNCTION replay.application(decision text) RETURNS text LANGUAGE sql
 	RETURN 'application' || substring(decision FROM ' container(_[0-9]+_[0-9]+)_[0-9]+_[0-9]+');
 
 -- Is Hadoop's decision at this place of this step about applications whose order is an accident there?  Its FairOrderingPolicy keeps
--- applications in a TreeSet, by what they held when they were last put into it.  A container that starts from a
+-- applications in a sorted set, by what they held when they were last put into it.  A container that starts from a
 -- reservation does not put its application anew (AbstractLeafQueue.apply()), and a changed priority forgets that the
 -- application was to be put anew (AbstractComparatorOrderingPolicy.removeSchedulableEntity()).  Such an application
 -- stays in its place until another container of it starts, is reserved, given up or ends.  yquota orders by what
@@ -332,7 +334,7 @@ BEGIN
 	CALL replay.start(s);
 	FOR o IN SELECT * FROM jsonb_array_elements(s -> 'steps') LOOP
 		steps := steps + 1;
-		PERFORM yquota.set_clock('2026-03-02 10:00+00'::timestamptz + steps * interval '1 s');
+		PERFORM yquota.set_clock('2026-03-02 10:00+00'::timestamptz + steps * interval '1 min');
 		decisions := decisions + coalesce(jsonb_array_length(o -> 'decided'), 0);
 		reserved := reserved + (SELECT count(*) FROM jsonb_object_keys(o -> 'reserved'));
 		figures := figures + (SELECT count(*) FROM jsonb_object_keys(o -> 'figures'));

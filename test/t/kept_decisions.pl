@@ -38,7 +38,7 @@ sub play
 	{
 		my $client = $operations[ $n - 1 ] =~ /^heartbeat/ ? $scheduler : $others;
 
-		$client->run(qq(SELECT yquota.set_clock('2026-03-02 10:00+00'::timestamptz + $n * interval '1 s')));
+		$client->run(qq(SELECT yquota.set_clock('2026-03-02 10:00+00'::timestamptz + $n * interval '1 min')));
 		$difference = $client->run(qq(SELECT 'step $n: ' || d.difference FROM replay.step_of AS s, replay.step(s.step) AS d WHERE s.n = $n AND d.difference IS NOT NULL));
 		last if $difference ne '';
 	}
