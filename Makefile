@@ -14,7 +14,7 @@
 
 PG_CONFIG ?= pg_config
 
-OWN_GOALS := bench check check-shape demo demo-stop help oracle oracle-compare soak
+OWN_GOALS := bench check check-shape demo demo-stop help oracle oracle-compare oracle-replay soak
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
@@ -47,6 +47,9 @@ oracle:
 oracle-compare:
 	@ORACLE_COMPARE="$${ORACLE_COMPARE:-10}" test/scripts/oracle.sh $(ORACLE_AREAS)
 
+oracle-replay:
+	@PG_CONFIG='$(PG_CONFIG)' test/scripts/replay_decisions.sh $(ORACLE_RECORDED:%=%/allocation.jsonl)
+
 help:
 	@echo 'make                  build for the server of PG_CONFIG'
 	@echo 'make install          install into that server (DESTDIR is honoured)'
@@ -59,6 +62,7 @@ help:
 	@echo 'make bench            install what is missing, build, measure (BENCH_SCALE=small for a quick look)'
 	@echo "make oracle           record decisions of Hadoop's own scheduler (ORACLE_AREAS, ORACLE_SEED, ORACLE_COUNT; test/oracle/README.md)"
 	@echo 'make oracle-compare   play recorded decisions again in Hadoop (ORACLE_COMPARE=10 of each area, ORACLE_RECORDED=directory)'
+	@echo 'make oracle-replay    play in yquota what "make oracle" recorded of allocation, and tell where the two part (ORACLE_RECORDED=directory)'
 
 $(filter-out $(OWN_GOALS),$(MAKECMDGOALS)):
 	+@$(MAKE) --no-print-directory $@
