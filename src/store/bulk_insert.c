@@ -28,6 +28,8 @@ struct YqBulkInsert
 {
 	MemoryContext context;
 	Relation	relation;
+	TupleDesc	descriptor;		/* a copy: a slot pins the relation's own, and
+								 * every pin is looked for among all */
 	EState	   *estate;			/* NULL, as the next one, without indexes and triggers */
 	ResultRelInfo *result;
 	YqBrinInsert *ranges;		/* BRIN indexes; NULL without */
@@ -87,6 +89,7 @@ yq_bulk_insert_open(YqTable table, int column_count, int capacity, bool optimist
 	PreventCommandIfReadOnly("INSERT");
 	writer->context = CurrentMemoryContext;
 	writer->relation = yq_table_open(table, RowExclusiveLock);
+	writer->descriptor = CreateTupleDescCopy(RelationGetDescr(writer->relation));
 	prepare_columns(writer, column_count);
 	if (writer->relation->rd_rel->relhasindex)
 	{
@@ -137,7 +140,7 @@ add_slot(YqBulkInsert *writer)
 		writer->slots = repalloc(writer->slots, sizeof(TupleTableSlot *) * writer->slot_room);
 	}
 	writer->slots[writer->slot_count++] =
-		MakeSingleTupleTableSlot(RelationGetDescr(writer->relation), &TTSOpsHeapTuple);
+		MakeSingleTupleTableSlot(writer->descriptor, &TTSOpsHeapTuple);
 	MemoryContextSwitchTo(old_context);
 }
 
