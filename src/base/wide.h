@@ -107,23 +107,32 @@ yq_wide_subtract(YqWide *difference, const YqWide *a)
 	yq_wide_add(difference, &minus);
 }
 
+/* a * b; false when the product has more than 128 bits. */
+static inline bool
+yq_price_try_multiply(YqPrice a, uint64 b, YqPrice *product)
+{
+	YqPrice		low = (YqPrice) (uint64) a * b;
+	YqPrice		high = (YqPrice) (uint64) (a >> 64) * b + (low >> 64);
+
+	*product = high << 64 | (uint64) low;
+	return high >> 64 == 0;
+}
+
 /* sum += a * b, for accumulating price * time. */
 static inline void
 yq_wide_add_product(YqWide *sum, YqPrice a, uint64 b)
 {
 	YqPrice		low = (YqPrice) (uint64) a * b;
-	YqPrice		high = (a >> 64) * b + (low >> 64);
-	uint64		add[3] = {(uint64) low, (uint64) high, (uint64) (high >> 64)};
-	YqPrice		carry = 0;
+	YqPrice		high = (YqPrice) (uint64) (a >> 64) * b;
+	bool		carry;
 
-	for (int i = 0; i < YQ_WIDE_LIMBS; i++)
-	{
-		carry += (YqPrice) sum->limb[i] + (i < 3 ? add[i] : 0);
-		sum->limb[i] = (uint64) carry;
-		carry >>= 64;
-		if (i >= 2 && carry == 0)
-			break;
-	}
+	low += sum->limb[0];
+	high += (low >> 64) + sum->limb[1];
+	sum->limb[0] = (uint64) low;
+	sum->limb[1] = (uint64) high;
+	carry = __builtin_add_overflow(sum->limb[2], (uint64) (high >> 64), &sum->limb[2]);
+	for (int i = 3; i < YQ_WIDE_LIMBS && carry; i++)
+		carry = (++sum->limb[i] == 0);
 }
 
 /* Signed comparison: negative, zero or positive. */

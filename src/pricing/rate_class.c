@@ -399,8 +399,7 @@ dearest_resource(YqRateClass *rate_class, int interval, YqPrice *rate)
 	{
 		YqPrice		product;
 
-		if (__builtin_mul_overflow(prices[rate_class->resources[i]],
-								   (YqPrice) rate_class->amounts[i], &product))
+		if (!yq_price_try_multiply(prices[rate_class->resources[i]], rate_class->amounts[i], &product))
 		{
 			rate_class->out_of_range = true;
 			return -1;
@@ -414,23 +413,29 @@ dearest_resource(YqRateClass *rate_class, int interval, YqPrice *rate)
 	return dearest;
 }
 
-/* Add price x time x amount to a sum, under the factors in force at an instant. */
+/* Add price x time x amount to a sum, times the factors in force at an instant. */
 static void
-add_cost(const YqRateClass *rate_class, TimestampTz at, YqPrice price, uint64 times, YqWide *sum)
+add_cost_with_factors(const YqFactorSet *factors, TimestampTz at, YqPrice price, uint64 times,
+					  YqWide *sum)
 {
 	YqWide		cost = {{0}};
 
-	if (rate_class->factors == NULL)
-	{
-		yq_wide_add_product(sum, price, times);
-		return;
-	}
-	if (yq_factor_set_in_outage(rate_class->factors, at))
+	if (yq_factor_set_in_outage(factors, at))
 		return;
 	yq_wide_add_product(&cost, price, times);
-	for (int i = 0; i < rate_class->factors->chain_count; i++)
-		yq_wide_multiply(&cost, yq_factor_chain_value(&rate_class->factors->chains[i], at, NULL));
+	for (int i = 0; i < factors->chain_count; i++)
+		yq_wide_multiply(&cost, yq_factor_chain_value(&factors->chains[i], at, NULL));
 	yq_wide_add(sum, &cost);
+}
+
+/* The same with the factors of a class, which has none mostly. */
+static inline void
+add_cost(const YqRateClass *rate_class, TimestampTz at, YqPrice price, uint64 times, YqWide *sum)
+{
+	if (rate_class->factors == NULL)
+		yq_wide_add_product(sum, price, times);
+	else
+		add_cost_with_factors(rate_class->factors, at, price, times, sum);
 }
 
 /*
@@ -868,8 +873,7 @@ yq_rate_class_is_payable(YqRateClass *rate_class, TimestampTz at)
 	{
 		YqPrice		product;
 
-		if (__builtin_mul_overflow(prices[rate_class->resources[i]],
-								   (YqPrice) rate_class->amounts[i], &product))
+		if (!yq_price_try_multiply(prices[rate_class->resources[i]], rate_class->amounts[i], &product))
 			return false;
 	}
 	return true;
