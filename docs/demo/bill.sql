@@ -1,5 +1,5 @@
 --
--- One finished container's bill, taken apart with public tables: every stretch
+-- One finished container's bill, taken apart with public tables: every interval
 -- between two changes of a price or of its allocation, the dearest resource of
 -- each, and their sum against the ledger.  Picked is a container of 2 to 8 hours
 -- with a GPU, resized if there is one, with the largest change of price.
@@ -38,7 +38,7 @@ FROM yquota.charge WHERE container_id = :'container' AND corrects IS NULL ORDER 
 \pset tuples_only off
 \pset format aligned
 
--- Each stretch between two changes of a price or of the allocation, and what it
+-- Each interval between two changes of a price or of the allocation, and what it
 -- cost: the dearest resource's price x amount, x the factor, x the seconds.
 CREATE OR REPLACE VIEW demo.bill AS
 WITH segment AS (
@@ -52,14 +52,14 @@ WITH segment AS (
 	SELECT container_id, number, effective_at FROM segment
 	JOIN (SELECT effective_at FROM yquota.price_history UNION SELECT effective_at FROM yquota.price_factor) AS change
 		ON effective_at > "from" AND effective_at < "to"
-), stretch AS (
+), price_interval AS (
 	SELECT segment.*, since,
 		lead(since, 1, segment."to") OVER (PARTITION BY container_id, number ORDER BY since) AS until
 	FROM bound JOIN segment USING (container_id, number)
 ), part AS (
 	SELECT container_id, since, until, resource_type, multiplier,
 		price * yquota.amount(allocation, resource_type) AS rate, coalesce(factor, 1) AS factor
-	FROM stretch
+	FROM price_interval
 	CROSS JOIN (VALUES ('cpu-milli'), ('memory-mb'), ('gpu-milli')) AS held(resource_type)
 	CROSS JOIN LATERAL (
 		SELECT multiplier, price FROM yquota.price_history
@@ -96,7 +96,7 @@ FROM demo.bill WHERE container_id = :'container' ORDER BY bill.since;
 
 \pset format unaligned
 \pset tuples_only on
-SELECT format(E'  sum of the stretches  %s\n  the ledger says       %s   %s', bill.amount, ledger.amount,
+SELECT format(E'  sum of the intervals  %s\n  the ledger says       %s   %s', bill.amount, ledger.amount,
 	CASE WHEN bill.amount = ledger.amount THEN 'equal to the last digit' ELSE 'DIFFERENT' END)
 FROM (SELECT trim_scale(sum(amount)) AS amount FROM demo.bill WHERE container_id = :'container') AS bill,
 	(SELECT trim_scale(sum(amount)) AS amount FROM yquota.charge WHERE container_id = :'container') AS ledger;

@@ -14,7 +14,7 @@ WITH length AS (
 		SELECT * FROM (VALUES (1, 24), (2, 12), (3, 16), (4, 12), (6, 12), (12, 14), (24, 14), (48, 15), (96, 15))
 			AS width(hours, tick)
 		WHERE seconds / 3600.0 - :first_hour <= hours * 80 ORDER BY hours LIMIT 1) AS fitting
-), stretch AS (
+), price_interval AS (
 	SELECT multiplier, effective_at AS since, lead(effective_at, 1, 'infinity') OVER (ORDER BY effective_at) AS until
 	FROM yquota.price WHERE price_group = :'group'
 ), point AS (
@@ -24,7 +24,7 @@ WITH length AS (
 	FROM length, generate_series(0, columns - 1) AS place,
 		LATERAL (SELECT origin + place * hours * interval '1 hour',
 			least(origin + (place + 1) * hours * interval '1 hour', finish)) AS span(span_start, span_end)
-	JOIN stretch ON since < span_end AND until > span_start
+	JOIN price_interval ON since < span_end AND until > span_start
 	GROUP BY place, span_start, span_end
 ), scale AS (
 	SELECT greatest(ceil((max(peak) - 1) / 8 * 50), 1) / 50 AS step FROM point

@@ -148,7 +148,7 @@ CREATE TABLE yquota.outage (
 	CHECK (started_at < ended_at)
 );
 COMMENT ON TABLE yquota.outage IS
-	'Stretches of time that are forgiven (seed 000); overlaps count once';
+	'Intervals of time that are forgiven (seed 000); overlaps count once';
 COMMENT ON COLUMN yquota.outage.project IS 'the only project it is for; NULL for all';
 COMMENT ON COLUMN yquota.outage.forgiven IS
 	'false while a gap longer than yquota.outage_max waits for an administrator''s decision';
@@ -327,7 +327,7 @@ COMMENT ON TABLE yquota.container IS
 	'Containers running now.  Written by the trigger of container_event only';
 COMMENT ON COLUMN yquota.container.label IS 'partition that its node is in, or was when it was last known';
 COMMENT ON COLUMN yquota.container.started_at IS 'creation of the container';
-COMMENT ON COLUMN yquota.container.settled_at IS 'start of the stretch that is not yet in charge: the start or the last UPDATE';
+COMMENT ON COLUMN yquota.container.settled_at IS 'start of the segment that is not yet in charge: the start or the last UPDATE';
 COMMENT ON COLUMN yquota.container.charges IS 'rows of charge that this container has so far';
 COMMENT ON COLUMN yquota.container.factors IS 'names of factors and outages that apply: dimension, name, dimension, name …; part of its rate class';
 COMMENT ON COLUMN yquota.container.accrual_base IS 'credits from the full hour before settled_at to settled_at at this allocation, as counted for it';

@@ -2,7 +2,7 @@
 -- History: sealed parts of the ledger and of the log, and the parts that have
 -- left the database since.  See charging/450_archive.sql.
 --
-CREATE TABLE yquota.history_stretch (
+CREATE TABLE yquota.history_segment (
 	number integer PRIMARY KEY,
 	sealed_from timestamptz NOT NULL,
 	sealed_at timestamptz NOT NULL,
@@ -14,18 +14,18 @@ CREATE TABLE yquota.history_stretch (
 	events bigint,
 	horizon timestamptz
 );
-COMMENT ON TABLE yquota.history_stretch IS
-	'Sealed stretches of the ledger and the log: tables below yquota.charge and yquota.container_event until they are archived';
-COMMENT ON COLUMN yquota.history_stretch.number IS 'from 1 in order of time; 0 holds rows carried out of archived stretches because their containers still run';
-COMMENT ON COLUMN yquota.history_stretch.sealed_from IS 'when the stretch before was sealed; -infinity for the first one';
-COMMENT ON COLUMN yquota.history_stretch.sealed_at IS 'clock when it was sealed: everything in it was recorded before';
-COMMENT ON COLUMN yquota.history_stretch.ledger_table IS 'table of schema yquota_internal with its rows of the ledger; NULL when there is none any more';
-COMMENT ON COLUMN yquota.history_stretch.log_table IS 'table of schema yquota_internal with its rows of the log; NULL when there is none any more';
-COMMENT ON COLUMN yquota.history_stretch.ledger_archived_at IS 'when its ledger rows left the database; its log rows are no longer part of the log from then on, but wait for archive()';
-COMMENT ON COLUMN yquota.history_stretch.log_archived_at IS 'when its log rows left the database';
-COMMENT ON COLUMN yquota.history_stretch.charges IS 'ledger rows archived';
-COMMENT ON COLUMN yquota.history_stretch.events IS 'log rows archived';
-COMMENT ON COLUMN yquota.history_stretch.horizon IS 'set when it was archived: an event before it is refused unless its container is known, and no price before it changes';
+COMMENT ON TABLE yquota.history_segment IS
+	'Sealed segments of the ledger and the log: tables below yquota.charge and yquota.container_event until they are archived';
+COMMENT ON COLUMN yquota.history_segment.number IS 'from 1 in order of time; 0 holds rows carried out of archived segments because their containers still run';
+COMMENT ON COLUMN yquota.history_segment.sealed_from IS 'when the segment before was sealed; -infinity for the first one';
+COMMENT ON COLUMN yquota.history_segment.sealed_at IS 'clock when it was sealed: everything in it was recorded before';
+COMMENT ON COLUMN yquota.history_segment.ledger_table IS 'table of schema yquota_internal with its rows of the ledger; NULL when there is none any more';
+COMMENT ON COLUMN yquota.history_segment.log_table IS 'table of schema yquota_internal with its rows of the log; NULL when there is none any more';
+COMMENT ON COLUMN yquota.history_segment.ledger_archived_at IS 'when its ledger rows left the database; its log rows are no longer part of the log from then on, but wait for archive()';
+COMMENT ON COLUMN yquota.history_segment.log_archived_at IS 'when its log rows left the database';
+COMMENT ON COLUMN yquota.history_segment.charges IS 'ledger rows archived';
+COMMENT ON COLUMN yquota.history_segment.events IS 'log rows archived';
+COMMENT ON COLUMN yquota.history_segment.horizon IS 'set when it was archived: an event before it is refused unless its container is known, and no price before it changes';
 
 CREATE TABLE yquota.opening_balance (
 	project text COLLATE "C" NOT NULL,
@@ -38,7 +38,7 @@ CREATE TABLE yquota.opening_balance (
 );
 COMMENT ON TABLE yquota.opening_balance IS
 	'Charges of projects by archived ledger rows; a project''s newest row counts for all of its archived history.  Append-only';
-COMMENT ON COLUMN yquota.opening_balance.archived_through IS 'number of the newest stretch archived so far';
+COMMENT ON COLUMN yquota.opening_balance.archived_through IS 'number of the newest segment archived so far';
 COMMENT ON COLUMN yquota.opening_balance.archived_before IS 'the archive horizon then: every archived charge ended before it';
 COMMENT ON COLUMN yquota.opening_balance.charged IS 'credits: sum of all archived rows of the project';
 COMMENT ON COLUMN yquota.opening_balance.charges IS 'number of all archived rows of the project';
@@ -55,7 +55,7 @@ COMMENT ON TABLE yquota_internal.carried_container IS
 CREATE TABLE yquota_internal.released_log (
 	log_table text COLLATE "C" PRIMARY KEY,
 	archived_through integer NOT NULL,
-	stretch integer NOT NULL,
+	segment integer NOT NULL,
 	sealed_at timestamptz NOT NULL
 );
 COMMENT ON TABLE yquota_internal.released_log IS
@@ -64,7 +64,7 @@ COMMENT ON TABLE yquota_internal.released_log IS
 CREATE FUNCTION yquota_internal.archive_horizon() RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	RETURN (SELECT coalesce(max(s.horizon), '-infinity') FROM yquota.history_stretch AS s);
+	RETURN (SELECT coalesce(max(s.horizon), '-infinity') FROM yquota.history_segment AS s);
 COMMENT ON FUNCTION yquota_internal.archive_horizon() IS
 	'Instant before which charges have been archived; -infinity when none have';
 REVOKE ALL ON FUNCTION yquota_internal.archive_horizon() FROM PUBLIC;

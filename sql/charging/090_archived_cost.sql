@@ -36,17 +36,17 @@ COMMENT ON COLUMN yquota_internal.archived_cost.booked_after IS 'latest closed_a
 COMMENT ON COLUMN yquota_internal.archived_cost.amount IS 'credits';
 
 CREATE TABLE yquota.archived_history (
-	stretch integer NOT NULL,
+	segment integer NOT NULL,
 	history text NOT NULL CHECK (history IN ('ledger', 'log')),
 	target text NOT NULL,
 	archived_at timestamptz NOT NULL,
 	archived_by name NOT NULL DEFAULT session_user,
 	as_booked boolean NOT NULL DEFAULT true,
-	PRIMARY KEY (stretch, history)
+	PRIMARY KEY (segment, history)
 );
 COMMENT ON TABLE yquota.archived_history IS
-	'Where stretches of history went that have been archived';
-COMMENT ON COLUMN yquota.archived_history.stretch IS 'number in history_stretch';
+	'Where segments of history went that have been archived';
+COMMENT ON COLUMN yquota.archived_history.segment IS 'number in history_segment';
 COMMENT ON COLUMN yquota.archived_history.history IS 'ledger or log';
 COMMENT ON COLUMN yquota.archived_history.target IS 'table that its rows were put into, as it was called then';
 COMMENT ON COLUMN yquota.archived_history.archived_at IS 'clock';
@@ -64,12 +64,12 @@ COMMENT ON VIEW yquota_internal.readable_archived_cost IS
 
 -- Version 0.1 kept only the sum of archived rows.
 CREATE VIEW yquota_internal.known_archive AS
-	SELECT coalesce(max(stretch.horizon) FILTER (WHERE archived.stretch IS NULL), '-infinity') AS costs_from,
-		   coalesce(max(stretch.horizon) FILTER (WHERE archived.as_booked IS NOT TRUE), '-infinity') AS bookings_from
-	FROM yquota.history_stretch AS stretch
+	SELECT coalesce(max(segment.horizon) FILTER (WHERE archived.segment IS NULL), '-infinity') AS costs_from,
+		   coalesce(max(segment.horizon) FILTER (WHERE archived.as_booked IS NOT TRUE), '-infinity') AS bookings_from
+	FROM yquota.history_segment AS segment
 	LEFT JOIN yquota.archived_history AS archived
-		ON archived.stretch = stretch.number AND archived.history = 'ledger'
-	WHERE stretch.ledger_archived_at IS NOT NULL;
+		ON archived.segment = segment.number AND archived.history = 'ledger'
+	WHERE segment.ledger_archived_at IS NOT NULL;
 COMMENT ON VIEW yquota_internal.known_archive IS
 	'Since when archived_cost has all that was archived, and since when as it was booked: -infinity unless an earlier version archived';
 

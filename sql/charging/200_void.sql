@@ -75,7 +75,7 @@ COMMENT ON FUNCTION yquota_internal.void_containers(text[]) IS
 	'Take back all that the books say of containers, in ascending order of id; a row for each of which they said anything';
 REVOKE ALL ON FUNCTION yquota_internal.void_containers(text[]) FROM PUBLIC;
 
-CREATE VIEW yquota_internal.voidable_stretch AS
+CREATE VIEW yquota_internal.voidable_segment AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge."from", charge."to",
 		   charge."from" = charge.started_at AS is_start, charge.settled_by <> 'QUOTA_COMPUTE' AS is_end
 	FROM yquota_internal.charge_in_effect AS charge
@@ -83,8 +83,8 @@ CREATE VIEW yquota_internal.voidable_stretch AS
 	SELECT container.container_id, container.project, container.application_id,
 		   container.settled_at, NULL, container.settled_at = container.started_at, false
 	FROM yquota.container;
-COMMENT ON VIEW yquota_internal.voidable_stretch IS
-	'Stretches of all containers: each accepted event is at an end of one that is_start or is_end, others are ends of closed periods';
+COMMENT ON VIEW yquota_internal.voidable_segment IS
+	'Segments of all containers: each accepted event is at an end of one that is_start or is_end, others are ends of closed periods';
 
 CREATE FUNCTION yquota_internal.check_void(
 	container_id text, application_id text, "from" timestamptz, "to" timestamptz, reason text) RETURNS void
@@ -143,7 +143,7 @@ BEGIN
 				UNION ALL SELECT c.container_id, c.application_id FROM yquota.charge AS c
 				-- void already, if it has not been started and archived since
 				UNION ALL SELECT v.container_id, v.application_id FROM yquota.event_void AS v
-				WHERE v.voided_at >= (SELECT max(s.ledger_archived_at) FROM yquota.history_stretch AS s)) AS known
+				WHERE v.voided_at >= (SELECT max(s.ledger_archived_at) FROM yquota.history_segment AS s)) AS known
 			WHERE (check_not_archived.container_id IS NULL OR known.container_id = check_not_archived.container_id)
 			  AND (check_not_archived.application_id IS NULL OR known.application_id = check_not_archived.application_id))
 	THEN
@@ -249,16 +249,16 @@ BEGIN
 	FOR batch IN
 		SELECT array_agg(numbered.container_id ORDER BY numbered.container_id)
 		FROM (
-			SELECT stretch.container_id, (row_number() OVER (ORDER BY stretch.container_id) - 1) / batch_size AS number
-			FROM yquota_internal.voidable_stretch AS stretch
-			WHERE (void_events.container_id IS NULL OR stretch.container_id = void_events.container_id)
-			  AND (void_events.application_id IS NULL OR stretch.application_id = void_events.application_id)
-			  AND (void_events.project IS NULL OR stretch.project = void_events.project)
+			SELECT segment.container_id, (row_number() OVER (ORDER BY segment.container_id) - 1) / batch_size AS number
+			FROM yquota_internal.voidable_segment AS segment
+			WHERE (void_events.container_id IS NULL OR segment.container_id = void_events.container_id)
+			  AND (void_events.application_id IS NULL OR segment.application_id = void_events.application_id)
+			  AND (void_events.project IS NULL OR segment.project = void_events.project)
 			  AND (void_events."from" IS NULL
-				   OR stretch."from" >= void_events."from" AND stretch."from" < void_events."to" AND stretch.is_start
-				   OR stretch."to" >= void_events."from" AND stretch."to" < void_events."to" AND stretch.is_end)
+				   OR segment."from" >= void_events."from" AND segment."from" < void_events."to" AND segment.is_start
+				   OR segment."to" >= void_events."from" AND segment."to" < void_events."to" AND segment.is_end)
 			  AND (void_events.source IS NULL
-				   OR stretch.container_id IN (
+				   OR segment.container_id IN (
 					SELECT log.container_id
 					FROM yquota.container_event AS log
 					WHERE log.source = void_events.source
@@ -266,7 +266,7 @@ BEGIN
 						   OR log.occurred_at >= void_events."from" AND log.occurred_at < void_events."to")
 					  AND NOT EXISTS (SELECT FROM yquota_internal.voided_event AS taken_back
 									  WHERE taken_back.event_id = log.event_id)))
-			GROUP BY stretch.container_id) AS numbered
+			GROUP BY segment.container_id) AS numbered
 		GROUP BY numbered.number
 		ORDER BY numbered.number
 	LOOP

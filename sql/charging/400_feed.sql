@@ -81,9 +81,9 @@ COMMENT ON VIEW yquota_internal.suspect_container IS
 	'Running containers of all projects that probably ended unheard';
 
 CREATE VIEW yquota_internal.last_seal AS
-	SELECT COALESCE(max(stretch.sealed_at), '-infinity') AS at
-	FROM yquota.history_stretch AS stretch
-	WHERE stretch.number > 0;
+	SELECT COALESCE(max(segment.sealed_at), '-infinity') AS at
+	FROM yquota.history_segment AS segment
+	WHERE segment.number > 0;
 COMMENT ON VIEW yquota_internal.last_seal IS
 	'When history was sealed last: one row';
 

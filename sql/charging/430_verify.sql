@@ -46,7 +46,7 @@ RETURNS boolean
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_is_due';
 COMMENT ON FUNCTION yquota_internal.is_due(text, text, text, text, yquota.execution_type, yquota.resource, timestamptz, timestamptz, numeric, text) IS
-	'Whether a stretch of time costs that amount and has that dominant resource; what factor_names(), accrued() and dominant() tell, in one call';
+	'Whether an interval of time costs that amount and has that dominant resource; what factor_names(), accrued() and dominant() tell, in one call';
 
 CREATE FUNCTION yquota_internal.last_known_step(known anyelement, value anyelement) RETURNS anyelement
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -289,7 +289,7 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		FROM heard
 		JOIN life AS l USING (container_id)
 		WHERE l.finished_at IS NULL OR heard.at <= l.finished_at
-	), stretch AS (
+	), segment AS (
 		SELECT step.container_id, step.at,
 			   lead(step.at) OVER so_far AS next_at,
 			   lead(step.kind) OVER so_far AS next_kind,
@@ -307,13 +307,13 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 						  ROWS UNBOUNDED PRECEDING)
 	)
 	SELECT concerned.container_id, life.project, life.application_id, life.username,
-		   stretch.queue, stretch.node, stretch.execution_type, stretch.allocation,
+		   segment.queue, segment.node, segment.execution_type, segment.allocation,
 		   life.started_at, life.finished_at, life.exit_status,
-		   stretch.at, COALESCE(stretch.next_at, life.finished_at), stretch.next_at IS NULL,
-		   stretch.next_kind IS NOT DISTINCT FROM 3,
-		   stretch.priority, stretch.allocation_request_id, stretch.asked_label, stretch.is_am, stretch.is_running
+		   segment.at, COALESCE(segment.next_at, life.finished_at), segment.next_at IS NULL,
+		   segment.next_kind IS NOT DISTINCT FROM 3,
+		   segment.priority, segment.allocation_request_id, segment.asked_label, segment.is_am, segment.is_running
 	FROM (SELECT event.container_id FROM event WHERE event.event IS NULL) AS concerned
-	LEFT JOIN (life JOIN stretch USING (container_id)) USING (container_id);
+	LEFT JOIN (life JOIN segment USING (container_id)) USING (container_id);
 	END;
 COMMENT ON FUNCTION yquota_internal.expected_segment(timestamptz) IS
 	'What each unproven container held from when to when, according to the log; "to" is NULL while it runs, everything but the id when the log has no start of it';
@@ -449,7 +449,7 @@ REVOKE ALL ON FUNCTION yquota_internal.verify_lives(timestamptz) FROM PUBLIC;
 
 --
 -- Running containers and counters.  They say how things are, not how they
--- came about, and are compared in full whatever stretch is looked at.
+-- came about, and are compared in full whatever interval is proved.
 --
 
 CREATE FUNCTION yquota_internal.verify_accruals()

@@ -28,34 +28,34 @@ BEGIN
 		WHERE c.container_id = explain_charge_as_owner.container_id
 		  AND c.settled_at < yquota.statement_clock()
 	)
-	SELECT stretch.since, stretch.until, segment.queue, segment.allocation,
-		   stretch.dominant, yquota.amount(segment.allocation, stretch.dominant),
-		   trim_scale(in_force.multiplier), (stretch.prices ->> stretch.dominant)::numeric,
-		   applying.names, stretch.rate, segment.padding,
-		   trim_scale(CASE WHEN segment.padding IS NULL THEN stretch.amount
-			   ELSE stretch.rate * yquota_internal.microseconds(segment.padding) * 0.000001 END),
-		   segment.node, segment.execution_type, stretch.prices, stretch.factors_in_force,
-		   stretch.factor, stretch.forgiven, segment.settled
+	SELECT price_interval.since, price_interval.until, segment.queue, segment.allocation,
+		   price_interval.dominant, yquota.amount(segment.allocation, price_interval.dominant),
+		   trim_scale(in_force.multiplier), (price_interval.prices ->> price_interval.dominant)::numeric,
+		   applying.names, price_interval.rate, segment.padding,
+		   trim_scale(CASE WHEN segment.padding IS NULL THEN price_interval.amount
+			   ELSE price_interval.rate * yquota_internal.microseconds(segment.padding) * 0.000001 END),
+		   segment.node, segment.execution_type, price_interval.prices, price_interval.factors_in_force,
+		   price_interval.factor, price_interval.forgiven, segment.settled
 	FROM segment
 	CROSS JOIN LATERAL (
 		SELECT yquota_internal.factor_names(segment.project, segment.application_id,
 			segment.username, segment.queue, segment.execution_type) AS names
 		OFFSET 0
 	) AS applying
-	CROSS JOIN LATERAL yquota_internal.price_stretches(segment.allocation, applying.names,
-													   segment."from", segment."to") AS stretch
+	CROSS JOIN LATERAL yquota_internal.price_intervals(segment.allocation, applying.names,
+													   segment."from", segment."to") AS price_interval
 	LEFT JOIN LATERAL (
 		SELECT p.multiplier
 		FROM yquota.price AS p
 		WHERE p.price_group = (SELECT t.price_group FROM yquota.resource_type AS t
-							   WHERE t.name = stretch.dominant)
-		  AND p.effective_at <= stretch.since
+							   WHERE t.name = price_interval.dominant)
+		  AND p.effective_at <= price_interval.since
 		ORDER BY p.effective_at DESC
 		LIMIT 1
 	) AS in_force ON true
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR segment.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
-	ORDER BY stretch.since, stretch.until, segment.padding NULLS FIRST;
+	ORDER BY price_interval.since, price_interval.until, segment.padding NULLS FIRST;
 	IF NOT FOUND THEN
 		PERFORM yquota_internal.refuse_archived_container(container_id);
 	END IF;
@@ -75,5 +75,5 @@ CREATE FUNCTION yquota.explain_charge(container_id text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_charge(text) IS
-	'The bill of one container: a row per stretch of constant price and allocation, and one for padding; sums up to its cost in container_cost, to the last digit.  An error says where it is when it has been archived';
+	'The bill of one container: a row per interval of constant price and allocation, and one for padding; sums up to its cost in container_cost, to the last digit.  An error says where it is when it has been archived';
 REVOKE ALL ON FUNCTION yquota.explain_charge(text) FROM PUBLIC;

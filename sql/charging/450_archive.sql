@@ -1,5 +1,5 @@
 --
--- History: sealing the ledger and the log, and archiving sealed stretches
+-- History: sealing the ledger and the log, and archiving sealed segments
 -- (DESIGN 6).
 --
 -- Ledger and log are plain tables, because inserting is fastest that way.  Their
@@ -123,11 +123,11 @@ CREATE FUNCTION yquota_internal.seal(attempts integer) RETURNS integer
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	stretch yquota.history_stretch;
+	segment yquota.history_segment;
 	ledger regclass;
 	log regclass;
 BEGIN
-	PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota.history_stretch IN SHARE ROW EXCLUSIVE MODE', attempts);
+	PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', attempts);
 	IF NOT EXISTS (SELECT FROM ONLY yquota.charge)
 		AND NOT EXISTS (SELECT FROM ONLY yquota.container_event)
 	THEN
@@ -135,10 +135,10 @@ BEGIN
 	END IF;
 	SELECT coalesce(max(s.number), 0) + 1,
 		   coalesce(max(s.sealed_at) FILTER (WHERE s.number > 0), '-infinity')
-	INTO stretch.number, stretch.sealed_from
-	FROM yquota.history_stretch AS s;
-	stretch.ledger_table := 'charge_sealed_' || stretch.number;
-	stretch.log_table := 'container_event_sealed_' || stretch.number;
+	INTO segment.number, segment.sealed_from
+	FROM yquota.history_segment AS s;
+	segment.ledger_table := 'charge_sealed_' || segment.number;
+	segment.log_table := 'container_event_sealed_' || segment.number;
 
 	-- An autovacuum gives up when it is waited for long enough.  This lock is given
 	-- back: changes of prices would wait for it, which may read the ledger meanwhile.
@@ -150,14 +150,14 @@ BEGIN
 	PERFORM yquota_internal.lock_briefly(
 		'LOCK TABLE yquota.pricing_change IN SHARE MODE;
 		 LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge IN ACCESS EXCLUSIVE MODE', attempts);
-	ledger := yquota_internal.make_child('yquota.charge', stretch.ledger_table, true);
-	log := yquota_internal.make_child('yquota.container_event', stretch.log_table, true);
+	ledger := yquota_internal.make_child('yquota.charge', segment.ledger_table, true);
+	log := yquota_internal.make_child('yquota.container_event', segment.log_table, true);
 	PERFORM yquota_internal.exchange_storage('yquota.container_event', log);
 	PERFORM yquota_internal.exchange_storage('yquota.charge', ledger);
 	PERFORM yquota_internal.summarize_last_range(ledger);
-	stretch.sealed_at := greatest(yquota.clock(), stretch.sealed_from);
-	INSERT INTO yquota.history_stretch SELECT stretch.*;
-	RETURN stretch.number;
+	segment.sealed_at := greatest(yquota.clock(), segment.sealed_from);
+	INSERT INTO yquota.history_segment SELECT segment.*;
+	RETURN segment.number;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.seal(integer) IS
@@ -171,7 +171,7 @@ CREATE FUNCTION yquota.seal_history() RETURNS integer
 	SELECT yquota_internal.seal(120)
 	$$;
 COMMENT ON FUNCTION yquota.seal_history() IS
-	'Begin a new stretch of history: the rows of ledger and log so far become ready to be archived, in a moment at any size; returns the number of the stretch, NULL when there was nothing to seal';
+	'Begin a new segment of history: the rows of ledger and log so far become ready to be archived, in a moment at any size; returns the number of the segment, NULL when there was nothing to seal';
 REVOKE ALL ON FUNCTION yquota.seal_history() FROM PUBLIC;
 
 -- Rows are appended, so the first one of the log is one of the oldest.
@@ -207,26 +207,26 @@ COMMENT ON FUNCTION yquota_internal.worker_seal(timestamptz) IS
 REVOKE ALL ON FUNCTION yquota_internal.worker_seal(timestamptz) FROM PUBLIC;
 
 --
--- A START must be new in every stretch of history.  A Bloom filter of a
--- stretch's container ids says so at one look, whatever the ids are like.
+-- A START must be new in every segment of history.  A Bloom filter of a
+-- segment's container ids says so at one look, whatever the ids are like.
 --
 
-CREATE FUNCTION yquota_internal.fill_key_filter(filter regclass, source regclass, key_column name)
+CREATE FUNCTION yquota_internal.fill_bloom_filter(filter regclass, source regclass, key_column name)
 	RETURNS void
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
-	AS 'MODULE_PATHNAME', 'yq_sql_fill_key_filter';
-COMMENT ON FUNCTION yquota_internal.fill_key_filter(regclass, regclass, name) IS
-	'Write the filter of a column of a table into a new table; make_key_filter() calls it';
-REVOKE ALL ON FUNCTION yquota_internal.fill_key_filter(regclass, regclass, name) FROM PUBLIC;
+	AS 'MODULE_PATHNAME', 'yq_sql_fill_bloom_filter';
+COMMENT ON FUNCTION yquota_internal.fill_bloom_filter(regclass, regclass, name) IS
+	'Write the filter of a column of a table into a new table; make_bloom_filter() calls it';
+REVOKE ALL ON FUNCTION yquota_internal.fill_bloom_filter(regclass, regclass, name) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.has_key_filter(source regclass) RETURNS boolean
+CREATE FUNCTION yquota_internal.has_bloom_filter(source regclass) RETURNS boolean
 	LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
-	AS 'MODULE_PATHNAME', 'yq_sql_has_key_filter';
-COMMENT ON FUNCTION yquota_internal.has_key_filter(regclass) IS
+	AS 'MODULE_PATHNAME', 'yq_sql_has_bloom_filter';
+COMMENT ON FUNCTION yquota_internal.has_bloom_filter(regclass) IS
 	'Whether a table has a filter that was made of it as it is: not before a restore, a rewrite or an upgrade';
-REVOKE ALL ON FUNCTION yquota_internal.has_key_filter(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota_internal.has_bloom_filter(regclass) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.drop_key_filter(table_name text) RETURNS void
+CREATE FUNCTION yquota_internal.drop_bloom_filter(table_name text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -239,11 +239,11 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.drop_key_filter(text) IS
+COMMENT ON FUNCTION yquota_internal.drop_bloom_filter(text) IS
 	'Drop the filter of a table of schema yquota_internal, if it has one';
-REVOKE ALL ON FUNCTION yquota_internal.drop_key_filter(text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota_internal.drop_bloom_filter(text) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.make_key_filter(table_name text, key_column name) RETURNS void
+CREATE FUNCTION yquota_internal.make_bloom_filter(table_name text, key_column name) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -252,18 +252,18 @@ DECLARE
 	filter text := format('yquota_internal.%I', table_name || '_filter');
 	owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = source);
 BEGIN
-	PERFORM yquota_internal.drop_key_filter(table_name);
+	PERFORM yquota_internal.drop_bloom_filter(table_name);
 	EXECUTE format('CREATE TABLE %s (bits bytea NOT NULL) USING heap', filter);
 	EXECUTE format('ALTER TABLE %s ALTER COLUMN bits SET STORAGE PLAIN', filter);
 	EXECUTE format('ALTER TABLE %s OWNER TO %I', filter, owner);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', filter,
 				   format('Bloom filter of %s.%I; made anew when it is missing', source, key_column));
-	PERFORM yquota_internal.fill_key_filter(filter::regclass, source, key_column);
+	PERFORM yquota_internal.fill_bloom_filter(filter::regclass, source, key_column);
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.make_key_filter(text, name) IS
+COMMENT ON FUNCTION yquota_internal.make_bloom_filter(text, name) IS
 	'Make the filter of a table of schema yquota_internal that is not written to any more';
-REVOKE ALL ON FUNCTION yquota_internal.make_key_filter(text, name) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota_internal.make_bloom_filter(text, name) FROM PUBLIC;
 
 -- Block ranges have an order, which is time's.  In history the rows of an
 -- application can have an index of their own: nothing is added to it any more.
@@ -287,10 +287,10 @@ CREATE FUNCTION yquota_internal.untended_ledger() RETURNS text
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT s.ledger_table
-		FROM yquota.history_stretch AS s
+		FROM yquota.history_segment AS s
 		CROSS JOIN LATERAL to_regclass(format('yquota_internal.%I', s.ledger_table)) AS ledger
 		WHERE s.ledger_table IS NOT NULL
-		  AND NOT (yquota_internal.has_key_filter(ledger)
+		  AND NOT (yquota_internal.has_bloom_filter(ledger)
 				   AND yquota_internal.has_index_of_applications(ledger))
 		ORDER BY s.number LIMIT 1;
 	END;
@@ -318,11 +318,11 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	-- archiving keeps away meanwhile; INSERTs do not notice
-	PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota.history_stretch IN SHARE ROW EXCLUSIVE MODE', 1);
-	IF EXISTS (SELECT FROM yquota.history_stretch AS s WHERE s.ledger_table = wanting) THEN
+	PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', 1);
+	IF EXISTS (SELECT FROM yquota.history_segment AS s WHERE s.ledger_table = wanting) THEN
 		ledger := format('yquota_internal.%I', wanting)::regclass;
-		IF NOT yquota_internal.has_key_filter(ledger) THEN
-			PERFORM yquota_internal.make_key_filter(wanting, 'container_id');
+		IF NOT yquota_internal.has_bloom_filter(ledger) THEN
+			PERFORM yquota_internal.make_bloom_filter(wanting, 'container_id');
 		END IF;
 		IF NOT yquota_internal.has_index_of_applications(ledger) THEN
 			EXECUTE format('CREATE INDEX ON %s (application_id)', ledger);
@@ -407,7 +407,7 @@ COMMENT ON FUNCTION yquota.archive_digest(regclass) IS
 -- Archiving
 --
 -- A container leaves as a whole: with its last row of the ledger and the log,
--- when it does not run any more.  What stretches hold of containers that go on
+-- when it does not run any more.  What segments hold of containers that go on
 -- is carried over into new children.  So what the books know of a container
 -- they know completely, and all that is told of containers stays exact.
 --
@@ -504,7 +504,7 @@ COMMENT ON FUNCTION yquota_internal.is_carried(integer, boolean) IS
 	'The condition that the container of c is (not) carried over by an archive';
 REVOKE ALL ON FUNCTION yquota_internal.is_carried(integer, boolean) FROM PUBLIC;
 
--- Containers with rows in the stretches to be archived that go on: they run,
+-- Containers with rows in the segments to be archived that go on: they run,
 -- wait for their START, or have rows elsewhere.
 CREATE FUNCTION yquota_internal.find_carried(
 	archived_through integer, ledgers text[], logs text[]) RETURNS void
@@ -515,7 +515,7 @@ CREATE FUNCTION yquota_internal.find_carried(
 	AS $$
 DECLARE
 	others text[] := (SELECT coalesce(array_agg(t.name), '{}')
-					  FROM yquota.history_stretch AS s,
+					  FROM yquota.history_segment AS s,
 						   unnest(ARRAY[s.ledger_table,
 										CASE WHEN s.ledger_table IS NOT NULL OR s.number = 0 THEN s.log_table END]) AS t(name)
 					  WHERE t.name <> ALL (ledgers || logs));
@@ -535,7 +535,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.find_carried(integer, text[], text[]) IS
-	'Note the containers of stretches that must be carried over when these are archived';
+	'Note the containers of segments that must be carried over when these are archived';
 REVOKE ALL ON FUNCTION yquota_internal.find_carried(integer, text[], text[]) FROM PUBLIC;
 
 -- What has been changed of a container that is leaving, since the snapshot that
@@ -680,29 +680,29 @@ CREATE FUNCTION yquota_internal.detach(
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	stretch yquota.history_stretch;
+	segment yquota.history_segment;
 BEGIN
-	FOR stretch IN SELECT * FROM yquota.history_stretch AS s WHERE s.number = ANY (numbers || 0) ORDER BY s.number LOOP
-		IF stretch.log_table IS NOT NULL THEN
-			EXECUTE format('ALTER TABLE yquota_internal.%I NO INHERIT yquota.container_event', stretch.log_table);
-			INSERT INTO yquota_internal.released_log (log_table, archived_through, stretch, sealed_at)
-			VALUES (stretch.log_table, through, stretch.number, stretch.sealed_at);
+	FOR segment IN SELECT * FROM yquota.history_segment AS s WHERE s.number = ANY (numbers || 0) ORDER BY s.number LOOP
+		IF segment.log_table IS NOT NULL THEN
+			EXECUTE format('ALTER TABLE yquota_internal.%I NO INHERIT yquota.container_event', segment.log_table);
+			INSERT INTO yquota_internal.released_log (log_table, archived_through, segment, sealed_at)
+			VALUES (segment.log_table, through, segment.number, segment.sealed_at);
 		END IF;
-		IF stretch.ledger_table IS NOT NULL THEN
-			PERFORM yquota_internal.drop_key_filter(stretch.ledger_table);
-			EXECUTE format('DROP TABLE yquota_internal.%I', stretch.ledger_table);
+		IF segment.ledger_table IS NOT NULL THEN
+			PERFORM yquota_internal.drop_bloom_filter(segment.ledger_table);
+			EXECUTE format('DROP TABLE yquota_internal.%I', segment.ledger_table);
 		END IF;
 	END LOOP;
 	IF carried_ledger IS NOT NULL THEN
 		EXECUTE format('ALTER TABLE yquota_internal.%I INHERIT yquota.charge', carried_ledger);
 		EXECUTE format('ALTER TABLE yquota_internal.%I INHERIT yquota.container_event', carried_log);
 	END IF;
-	UPDATE yquota.history_stretch AS s
+	UPDATE yquota.history_segment AS s
 	SET ledger_table = NULL, ledger_archived_at = yquota.clock(), horizon = detach.horizon
 	WHERE s.number = ANY (numbers);
-	INSERT INTO yquota.history_stretch AS s (number, sealed_from, sealed_at, ledger_table, log_table)
+	INSERT INTO yquota.history_segment AS s (number, sealed_from, sealed_at, ledger_table, log_table)
 	SELECT 0, '-infinity', n.sealed_at, carried_ledger, carried_log
-	FROM yquota.history_stretch AS n WHERE n.number = through
+	FROM yquota.history_segment AS n WHERE n.number = through
 	ON CONFLICT (number) DO UPDATE
 		SET sealed_at = EXCLUDED.sealed_at, ledger_table = EXCLUDED.ledger_table, log_table = EXCLUDED.log_table;
 	-- every session reads the horizon anew; no amount differs
@@ -712,12 +712,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.detach(integer, integer[], timestamptz, text, text) IS
-	'Take archived stretches off the ledger and the log, put carried rows in their place, and move the horizon';
+	'Take archived segments off the ledger and the log, put carried rows in their place, and move the horizon';
 REVOKE ALL ON FUNCTION yquota_internal.detach(integer, integer[], timestamptz, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.archive_ledger(
 	target regclass, before timestamptz,
-	OUT stretches integer, OUT archived bigint, OUT horizon timestamptz, OUT charged numeric, OUT digest numeric)
+	OUT segments integer, OUT archived bigint, OUT horizon timestamptz, OUT charged numeric, OUT digest numeric)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -738,8 +738,8 @@ BEGIN
 	archived := 0;
 	SELECT array_agg(s.number ORDER BY s.number), max(s.number), count(*),
 		   greatest(max(s.sealed_at), yquota_internal.archive_horizon())
-	INTO numbers, through, stretches, horizon
-	FROM yquota.history_stretch AS s
+	INTO numbers, through, segments, horizon
+	FROM yquota.history_segment AS s
 	WHERE s.number > 0 AND s.ledger_table IS NOT NULL AND s.sealed_at <= before;
 	IF through IS NULL THEN
 		horizon := yquota_internal.archive_horizon();
@@ -748,7 +748,7 @@ BEGIN
 	SELECT array_agg(s.ledger_table ORDER BY s.number) FILTER (WHERE s.ledger_table IS NOT NULL),
 		   array_agg(s.log_table ORDER BY s.number) FILTER (WHERE s.log_table IS NOT NULL)
 	INTO ledgers, logs
-	FROM yquota.history_stretch AS s
+	FROM yquota.history_segment AS s
 	WHERE s.number = ANY (numbers || 0);
 
 	-- deferred events before the new horizon would be refused
@@ -765,10 +765,10 @@ BEGIN
 		SELECT yquota_internal.copy_out(
 				   yquota_internal.rows_of(ARRAY[s.ledger_table], leaving, columns), target, columns)
 		INTO rows_of_table
-		FROM yquota.history_stretch AS s
+		FROM yquota.history_segment AS s
 		WHERE s.number = number_of_table AND s.ledger_table IS NOT NULL;
 		archived := archived + coalesce(rows_of_table, 0);
-		UPDATE yquota.history_stretch AS s SET charges = rows_of_table
+		UPDATE yquota.history_segment AS s SET charges = rows_of_table
 		WHERE s.number = number_of_table AND s.number > 0;
 	END LOOP;
 	SELECT * INTO charged, digest
@@ -799,7 +799,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_ledger(regclass, timestamptz) IS
-	'Archive the ledger rows of stretches sealed until an instant';
+	'Archive the ledger rows of segments sealed until an instant';
 REVOKE ALL ON FUNCTION yquota_internal.archive_ledger(regclass, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.forget_events(leaving text) RETURNS void
@@ -819,7 +819,7 @@ REVOKE ALL ON FUNCTION yquota_internal.forget_events(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.archive_log(
 	target regclass, before timestamptz,
-	OUT stretches integer, OUT archived bigint, OUT horizon timestamptz, OUT digest numeric)
+	OUT segments integer, OUT archived bigint, OUT horizon timestamptz, OUT digest numeric)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -830,12 +830,12 @@ DECLARE
 	rows_of_table bigint;
 	digest_of_table numeric;
 BEGIN
-	stretches := 0;
+	segments := 0;
 	archived := 0;
 	FOR released IN
 		SELECT * FROM yquota_internal.released_log AS r
 		WHERE r.sealed_at <= before
-		ORDER BY r.archived_through, r.stretch
+		ORDER BY r.archived_through, r.segment
 	LOOP
 		leaving := yquota_internal.rows_of(ARRAY[released.log_table],
 										   yquota_internal.is_carried(released.archived_through, true), columns);
@@ -846,11 +846,11 @@ BEGIN
 			ARRAY[released.log_table], yquota_internal.is_carried(released.archived_through, true), 'event_id'));
 		EXECUTE format('DROP TABLE yquota_internal.%I', released.log_table);
 		DELETE FROM yquota_internal.released_log AS r WHERE r.log_table = released.log_table;
-		UPDATE yquota.history_stretch AS s
+		UPDATE yquota.history_segment AS s
 		SET log_table = NULL, log_archived_at = yquota.clock(), events = rows_of_table
-		WHERE s.number = released.stretch AND s.number > 0;
-		PERFORM yquota_internal.note_archived(ARRAY[released.stretch], 'log', target);
-		stretches := stretches + (released.stretch > 0)::integer;
+		WHERE s.number = released.segment AND s.number > 0;
+		PERFORM yquota_internal.note_archived(ARRAY[released.segment], 'log', target);
+		segments := segments + (released.segment > 0)::integer;
 		archived := archived + rows_of_table;
 		digest := coalesce(digest, 0) + digest_of_table;
 		horizon := greatest(horizon, released.sealed_at);
@@ -858,20 +858,20 @@ BEGIN
 	DELETE FROM yquota_internal.carried_container AS k
 	WHERE NOT EXISTS (SELECT FROM yquota_internal.released_log AS r
 					  WHERE r.archived_through = k.archived_through);
-	IF stretches = 0 AND EXISTS (SELECT FROM yquota.history_stretch AS s
+	IF segments = 0 AND EXISTS (SELECT FROM yquota.history_segment AS s
 								 WHERE s.number > 0 AND s.ledger_table IS NOT NULL AND s.sealed_at <= before)
 	THEN
-		RAISE NOTICE 'the log of a stretch is archived after its ledger'
+		RAISE NOTICE 'the log of a segment is archived after its ledger'
 			USING HINT = 'Call archive() with a table like yquota.charge first.';
 	END IF;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_log(regclass, timestamptz) IS
-	'Archive the log rows of stretches sealed until an instant whose ledger has been archived';
+	'Archive the log rows of segments sealed until an instant whose ledger has been archived';
 REVOKE ALL ON FUNCTION yquota_internal.archive_log(regclass, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.archive_as_owner(target regclass, before timestamptz)
-	RETURNS TABLE (history text, stretches integer, archived bigint, archived_before timestamptz,
+	RETURNS TABLE (history text, segments integer, archived bigint, archived_before timestamptz,
 				   charged numeric, digest numeric)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -889,14 +889,14 @@ BEGIN
 	END IF;
 	history := yquota_internal.archive_kind(target);
 	PERFORM yquota_internal.lock_briefly(
-		'LOCK TABLE yquota.history_stretch IN SHARE ROW EXCLUSIVE MODE', 600);
+		'LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', 600);
 	IF history = 'ledger' THEN
-		SELECT l.stretches, l.archived, l.horizon, l.charged, l.digest
-		INTO archive_as_owner.stretches, archive_as_owner.archived, archived_before, archive_as_owner.charged, archive_as_owner.digest
+		SELECT l.segments, l.archived, l.horizon, l.charged, l.digest
+		INTO archive_as_owner.segments, archive_as_owner.archived, archived_before, archive_as_owner.charged, archive_as_owner.digest
 		FROM yquota_internal.archive_ledger(target, before) AS l;
 	ELSE
-		SELECT l.stretches, l.archived, l.horizon, l.digest
-		INTO archive_as_owner.stretches, archive_as_owner.archived, archived_before, archive_as_owner.digest
+		SELECT l.segments, l.archived, l.horizon, l.digest
+		INTO archive_as_owner.segments, archive_as_owner.archived, archived_before, archive_as_owner.digest
 		FROM yquota_internal.archive_log(target, before) AS l;
 	END IF;
 	RETURN NEXT;
@@ -907,15 +907,15 @@ COMMENT ON FUNCTION yquota_internal.archive_as_owner(regclass, timestamptz) IS
 REVOKE ALL ON FUNCTION yquota_internal.archive_as_owner(regclass, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.archive(target regclass, before timestamptz)
-	RETURNS TABLE (history text, stretches integer, archived bigint, archived_before timestamptz,
+	RETURNS TABLE (history text, segments integer, archived bigint, archived_before timestamptz,
 				   charged numeric, digest numeric)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.archive(regclass, timestamptz) IS
-	'Move the stretches of history sealed until an instant into a table like yquota.charge, then into one like yquota.container_event; rows of running containers are carried over.  Returns one row: the archived stretches';
+	'Move the segments of history sealed until an instant into a table like yquota.charge, then into one like yquota.container_event; rows of running containers are carried over.  Returns one row: the archived segments';
 REVOKE ALL ON FUNCTION yquota.archive(regclass, timestamptz) FROM PUBLIC;
 
-SELECT pg_extension_config_dump('yquota.history_stretch', '');
+SELECT pg_extension_config_dump('yquota.history_segment', '');
 SELECT pg_extension_config_dump('yquota.opening_balance', '');
 SELECT pg_extension_config_dump('yquota_internal.carried_container', '');
 SELECT pg_extension_config_dump('yquota_internal.released_log', '');

@@ -10,17 +10,17 @@ CREATE FUNCTION yquota_internal.table_name(relation regclass) RETURNS text
 COMMENT ON FUNCTION yquota_internal.table_name(regclass) IS 'Name of a table with its schema, for every search_path';
 REVOKE ALL ON FUNCTION yquota_internal.table_name(regclass) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.note_archived(stretches integer[], of_history text, target regclass) RETURNS void
+CREATE FUNCTION yquota_internal.note_archived(segments integer[], of_history text, target regclass) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		INSERT INTO yquota.archived_history (stretch, history, target, archived_at)
+		INSERT INTO yquota.archived_history (segment, history, target, archived_at)
 		SELECT number, of_history, yquota_internal.table_name(target), yquota.clock()
-		FROM unnest(stretches) AS s (number)
+		FROM unnest(segments) AS s (number)
 		WHERE number > 0;
 	END;
 COMMENT ON FUNCTION yquota_internal.note_archived(integer[], text, regclass) IS
-	'Keep where stretches of the ledger or the log went';
+	'Keep where segments of the ledger or the log went';
 REVOKE ALL ON FUNCTION yquota_internal.note_archived(integer[], text, regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.post_archived_cost(through integer, rows_query text) RETURNS void

@@ -43,5 +43,5 @@ CREATE FUNCTION yquota.forgive("from" timestamptz, "to" timestamptz, reason text
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.forgive(timestamptz, timestamptz, text, text) IS
-	'Forgive a stretch of time, to all projects or to one, running containers included; returns the amount for each project that the caller may see, and no rows when there is none, as in a repeated call';
+	'Forgive an interval of time, to all projects or to one, running containers included; returns the amount for each project that the caller may see, and no rows when there is none, as in a repeated call';
 REVOKE ALL ON FUNCTION yquota.forgive(timestamptz, timestamptz, text, text) FROM PUBLIC;

@@ -7,7 +7,7 @@
 --   factors       [{"dimension": "queue", "name": "root.prod", "factor": 2, "effective_at": …}]
 -- and change the named prices, for all time; all others stay as they were.
 -- They become rows of the tables that amounts depend on, which take the place
--- of those while the same code adds up the same stretches.
+-- of those while the same code adds up the same intervals.
 --
 
 CREATE FUNCTION yquota_internal.cost_under_terms(
@@ -220,7 +220,7 @@ COMMENT ON FUNCTION yquota_internal.check_terms(jsonb) IS 'Refuse terms that are
 REVOKE ALL ON FUNCTION yquota_internal.check_terms(jsonb) FROM PUBLIC;
 
 --
--- The same stretches under either
+-- The same intervals under either
 --
 
 CREATE FUNCTION yquota_internal.check_rerate("from" timestamptz, "to" timestamptz, terms jsonb, post boolean, reason text)
@@ -314,7 +314,7 @@ COMMENT ON FUNCTION yquota_internal.terms_meaning(jsonb, timestamptz, timestampt
 	'Differences between terms and the prices in force between two instants, as text that is the same for every notation';
 REVOKE ALL ON FUNCTION yquota_internal.terms_meaning(jsonb, timestamptz, timestamptz) FROM PUBLIC;
 
-CREATE VIEW yquota_internal.priced_stretch AS
+CREATE VIEW yquota_internal.priced_segment AS
 	SELECT c.project, c.application_id, c.username, c.queue, c.execution_type, c.allocation,
 		   c."from", c."to", c.padding, c.corrects IS NOT NULL AS taken_back
 	FROM yquota.charge AS c
@@ -323,7 +323,7 @@ CREATE VIEW yquota_internal.priced_stretch AS
 		   c.settled_at, yquota.statement_clock(), NULL, false
 	FROM yquota.container AS c
 	WHERE c.settled_at < yquota.statement_clock();
-COMMENT ON VIEW yquota_internal.priced_stretch IS
+COMMENT ON VIEW yquota_internal.priced_segment IS
 	'The parts of amounts: rows of the ledger, those that take back others included, and running containers up to the clock';
 
 CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, to_at timestamptz, of_project text)
@@ -341,7 +341,7 @@ CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, 
 					   CASE WHEN s.padding IS NULL THEN yquota_internal.accrued(s.allocation, applying.names, greatest(s."from", $1), least(s."to", $2))
 							ELSE yquota_internal.rate(s.allocation, applying.names, s."to") * yquota_internal.microseconds(s.padding) * 0.000001
 					   END AS amount
-				FROM yquota_internal.priced_stretch AS s
+				FROM yquota_internal.priced_segment AS s
 				CROSS JOIN LATERAL (
 					SELECT yquota_internal.factor_names(s.project, s.application_id, s.username, s.queue, s.execution_type) AS names
 					OFFSET 0) AS applying

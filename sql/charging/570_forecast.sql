@@ -1,7 +1,7 @@
 --
 -- Forecast of the end of credit, from recent spending.
 --
--- Spending of the last n stretches of 24 hours has a mean m and a standard
+-- Spending of the last n intervals of 24 hours has a mean m and a standard
 -- deviation s.  If days to come are like these, and independent, h of them cost
 -- m h give or take z s sqrt(h + h^2 / n): the first term is the days' own
 -- variation, the second one that of the mean, which is known from n days only.

@@ -9,7 +9,7 @@ RETURNS numeric
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_accrued';
 COMMENT ON FUNCTION yquota_internal.accrued(yquota.resource, text[], timestamptz, timestamptz) IS
-	'Credits for holding an allocation over a stretch of time, exactly; negative when to_at comes first';
+	'Credits for holding an allocation over an interval of time, exactly; negative when to_at comes first';
 
 CREATE FUNCTION yquota_internal.dominant(
 	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz)
@@ -27,16 +27,16 @@ AS 'MODULE_PATHNAME', 'yq_sql_rate';
 COMMENT ON FUNCTION yquota_internal.rate(yquota.resource, text[], timestamptz) IS
 	'Credits per second for holding an allocation, at the prices in force at an instant';
 
-CREATE FUNCTION yquota_internal.price_stretches(
+CREATE FUNCTION yquota_internal.price_intervals(
 	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz,
 	OUT since timestamptz, OUT until timestamptz, OUT prices jsonb, OUT factors_in_force jsonb,
 	OUT factor numeric, OUT forgiven boolean, OUT dominant text, OUT rate numeric,
 	OUT amount numeric)
 RETURNS SETOF record
 LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 10
-AS 'MODULE_PATHNAME', 'yq_sql_price_stretches';
-COMMENT ON FUNCTION yquota_internal.price_stretches(yquota.resource, text[], timestamptz, timestamptz) IS
-	'The parts of accrued(): a row per stretch in which no price of the allocation and no factor changes, one row for an empty stretch';
+AS 'MODULE_PATHNAME', 'yq_sql_price_intervals';
+COMMENT ON FUNCTION yquota_internal.price_intervals(yquota.resource, text[], timestamptz, timestamptz) IS
+	'The parts of accrued(): a row per interval in which no price of the allocation and no factor changes, one row for an empty interval';
 
 CREATE FUNCTION yquota_internal.set_columns(of_row record)
 RETURNS jsonb

@@ -638,5 +638,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.report_outage(timestamptz, timestamptz, text, text) IS
-	'Forgive a stretch of time, to one project or to all, whether or not it has been charged; repeating it does nothing and returns the same outage_id';
+	'Forgive an interval of time, to one project or to all, whether or not it has been charged; repeating it does nothing and returns the same outage_id';
 REVOKE ALL ON FUNCTION yquota.report_outage(timestamptz, timestamptz, text, text) FROM PUBLIC;

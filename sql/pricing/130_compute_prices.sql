@@ -14,7 +14,7 @@ COMMENT ON FUNCTION yquota_internal.multiplier(numeric, numeric, numeric, numeri
 --
 -- The usage of GUARANTEED containers.  The counters have the present usage; for
 -- an instant before the latest event it is read from containers and the ledger,
--- where a container's stretches lie side by side without gaps.
+-- where a container's intervals lie side by side without gaps.
 --
 CREATE FUNCTION yquota_internal.guaranteed_usage(as_of timestamptz)
 	RETURNS TABLE (resource_type text, amount numeric)

@@ -98,7 +98,7 @@ BEGIN
 		   coalesce(balance.available, balance.remaining),
 		   CASE WHEN balance.project IS NOT NULL THEN
 			   coalesce(balance.available >= now.rate * due.microseconds * 0.000001, true) END
-	FROM yquota_internal.price_stretches(
+	FROM yquota_internal.price_intervals(
 			price_quote_as_owner.allocation,
 			yquota_internal.factor_names(coalesce(payer, ''), price_quote_as_owner.application_id,
 				payer_username, price_quote_as_owner.queue, price_quote_as_owner.execution_type),

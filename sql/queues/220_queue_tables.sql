@@ -247,13 +247,13 @@ COMMENT ON TABLE yquota.node_label IS
 COMMENT ON COLUMN yquota.node_label.exclusive IS
 	'false: containers of the default partition may use idle nodes of this one';
 
-CREATE TABLE yquota.kept_property (
+CREATE TABLE yquota.unmapped_property (
 	property text COLLATE "C" PRIMARY KEY CHECK (property LIKE 'yarn.scheduler.capacity.%' AND octet_length(property) <= 2000),
 	value text NOT NULL
 );
-COMMENT ON TABLE yquota.kept_property IS
+COMMENT ON TABLE yquota.unmapped_property IS
 	'Properties of an imported capacity-scheduler.xml that no column stands for, also those of queues that are not listed: kept for export, and for queues created later';
-COMMENT ON COLUMN yquota.kept_property.property IS 'Hadoop''s full name of it';
+COMMENT ON COLUMN yquota.unmapped_property.property IS 'Hadoop''s full name of it';
 
 CREATE TABLE yquota.scheduler_setting (
 	one_row boolean PRIMARY KEY DEFAULT true CHECK (one_row),
@@ -397,5 +397,5 @@ SELECT pg_extension_config_dump('yquota.workflow_priority_mapping', '');
 SELECT pg_extension_config_dump('yquota.user_setting', '');
 SELECT pg_extension_config_dump('yquota.multi_node_sorting_policy', '');
 SELECT pg_extension_config_dump('yquota.node_label', '');
-SELECT pg_extension_config_dump('yquota.kept_property', '');
+SELECT pg_extension_config_dump('yquota.unmapped_property', '');
 SELECT pg_extension_config_dump('yquota.scheduler_setting', '');

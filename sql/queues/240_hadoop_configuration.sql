@@ -261,7 +261,7 @@ CREATE VIEW yquota_internal.hadoop_setting AS
 		FROM whole AS w JOIN pattern AS p ON p.notation = w.notation
 		UNION ALL
 		SELECT k.property, k.value, 'capacity-scheduler.xml', NULL
-		FROM yquota.kept_property AS k
+		FROM yquota.unmapped_property AS k
 	)
 	SELECT s.property COLLATE "C" AS property, s.value, s.file, s.owner COLLATE "C" AS owner
 	FROM setting AS s WHERE s.value <> '';

@@ -597,11 +597,11 @@ BEGIN
 		CROSS JOIN LATERAL jsonb_array_elements(r.typed) AS e (made_row)
 		WHERE r.table_name IS NOT NULL AND r.column_name IS NULL
 		UNION ALL
-		SELECT 'kept_property', jsonb_build_object('property', r.property, 'value', r.value)
+		SELECT 'unmapped_property', jsonb_build_object('property', r.property, 'value', r.value)
 		FROM unnest(resolutions) AS r WHERE r.table_name IS NULL AND r.property LIKE 'yarn.scheduler.capacity.%'
 	)
 	SELECT k.table_name, coalesce(jsonb_agg(m.made_row) FILTER (WHERE m.made_row IS NOT NULL), '[]')
-	FROM (SELECT DISTINCT f.table_name FROM yquota_internal.hadoop_property AS f UNION SELECT 'kept_property') AS k
+	FROM (SELECT DISTINCT f.table_name FROM yquota_internal.hadoop_property AS f UNION SELECT 'unmapped_property') AS k
 	LEFT JOIN made AS m ON m.table_name = k.table_name
 	GROUP BY k.table_name;
 END
@@ -664,7 +664,7 @@ BEGIN
 				WHEN (p.resolution).typed IS NULL THEN 'it is neither true nor false, which is as good as not set'
 				WHEN p.new IS NULL THEN 'it is empty'
 				WHEN p.value LIKE '%${%' THEN 'it has a variable that was not replaced' END,
-		   CASE WHEN (p.resolution).table_name IS NOT NULL THEN (p.resolution).table_name WHEN p.new IS NOT NULL THEN 'kept_property' END,
+		   CASE WHEN (p.resolution).table_name IS NOT NULL THEN (p.resolution).table_name WHEN p.new IS NOT NULL THEN 'unmapped_property' END,
 		   (p.resolution).column_name
 	FROM unnest(plan) AS p
 	WHERE p.ordinal IS NOT NULL OR (p.resolution).property IS NULL

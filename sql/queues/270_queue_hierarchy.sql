@@ -77,7 +77,7 @@ CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
 CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.node_label
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
-CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.kept_property
+CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.unmapped_property
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
 CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.scheduler_setting
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();

@@ -186,7 +186,7 @@ CREATE FUNCTION yquota_internal.edited_children(edit yquota_internal.hadoop_edit
 		WHEN EXISTS (SELECT FROM unnest((edit).removed) AS r WHERE format('yarn.scheduler.capacity.%s.', parent) ^@ r) THEN ''
 		ELSE coalesce((SELECT string_agg(q.name, ',' ORDER BY q.position, q.path::text) FROM yquota.queue AS q
 					   WHERE q.parent = edited_children.parent AND NOT q.auto_created),
-					  (SELECT k.value FROM yquota.kept_property AS k
+					  (SELECT k.value FROM yquota.unmapped_property AS k
 					   WHERE k.property = format('yarn.scheduler.capacity.%s.queues', parent)), '') END);
 COMMENT ON FUNCTION yquota_internal.edited_children(yquota_internal.hadoop_edit, text) IS
 	'Names of the queues below one as a change has them so far';
@@ -343,7 +343,7 @@ DECLARE
 	changes yquota_internal.hadoop_change[] := '{}';
 BEGIN
 	FOR changed IN
-		SELECT coalesce(r.table_name, 'kept_property') AS table_name, r.column_name IS NULL AS is_whole, array_agg(r) AS properties,
+		SELECT coalesce(r.table_name, 'unmapped_property') AS table_name, r.column_name IS NULL AS is_whole, array_agg(r) AS properties,
 			   jsonb_agg(DISTINCT CASE
 					WHEN r.table_name IS NULL THEN jsonb_build_object('property', r.property)
 					WHEN r.column_name IS NOT NULL THEN
@@ -358,10 +358,10 @@ BEGIN
 		EXECUTE format('SELECT jsonb_agg(coalesce(to_jsonb(t), ''{}'') || k.key%3$s) FROM jsonb_array_elements($1) AS k (key) %4$s JOIN yquota.%1$I AS t ON %2$s',
 			changed.table_name,
 			(SELECT coalesce(string_agg(format('t.%1$I::text = k.key ->> %1$L', key), ' AND '), 'true') FROM jsonb_object_keys(changed.keys -> 0) AS key),
-			CASE WHEN changed.is_whole AND changed.table_name <> 'kept_property' THEN ' ORDER BY t.position' ELSE '' END,
+			CASE WHEN changed.is_whole AND changed.table_name <> 'unmapped_property' THEN ' ORDER BY t.position' ELSE '' END,
 			CASE WHEN changed.is_whole THEN '' ELSE 'LEFT' END)
 		INTO found USING changed.keys;
-		IF changed.table_name = 'kept_property' THEN
+		IF changed.table_name = 'unmapped_property' THEN
 			SELECT jsonb_agg(jsonb_build_object('property', r.property, 'value', r.value)) INTO wanted
 			FROM unnest(changed.properties) AS r (ordinal, property, value) WHERE r.value IS NOT NULL AND r.property LIKE 'yarn.scheduler.capacity.%';
 		ELSIF changed.is_whole THEN

@@ -31,7 +31,7 @@ CREATE VIEW yquota.readable_container WITH (security_barrier) AS
 COMMENT ON VIEW yquota.readable_container IS
 	'Running containers (container) of the projects that the reader may see';
 COMMENT ON COLUMN yquota.readable_container.allocation IS 'native units';
-COMMENT ON COLUMN yquota.readable_container.settled_at IS 'start of the stretch that is not yet in charge';
+COMMENT ON COLUMN yquota.readable_container.settled_at IS 'start of the segment that is not yet in charge';
 
 CREATE VIEW yquota.readable_grant WITH (security_barrier) AS
 	SELECT quota_grant.*
@@ -152,9 +152,9 @@ CREATE TRIGGER append_only BEFORE INSERT ON yquota.event_void
 CREATE TRIGGER append_only BEFORE INSERT ON yquota.opening_balance
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Opening balances follow from what was archived.', 'Call yquota.archive().');
-CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.history_stretch
+CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.history_segment
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
-		'Stretches are written by the functions that seal and archive.', 'Call yquota.seal_history() or yquota.archive().');
+		'Segments are written by the functions that seal and archive.', 'Call yquota.seal_history() or yquota.archive().');
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.archived_history
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Where history went is written by the function that archives it.', 'Call yquota.archive().');
@@ -233,6 +233,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.container', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.container_change', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.event_void', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.history_segment', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.history_stretch', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.opening_balance', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.archived_history', 'SELECT', '{viewer,admin}'),
@@ -332,6 +333,10 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.node_label', 'INSERT', '{admin}'),
 		('TABLE', 'yquota.node_label', 'UPDATE', '{admin}'),
 		('TABLE', 'yquota.node_label', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.unmapped_property', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.unmapped_property', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.unmapped_property', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.unmapped_property', 'DELETE', '{admin}'),
 		('TABLE', 'yquota.kept_property', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.kept_property', 'INSERT', '{admin}'),
 		('TABLE', 'yquota.kept_property', 'UPDATE', '{admin}'),

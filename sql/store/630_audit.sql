@@ -299,16 +299,16 @@ CREATE TRIGGER audit_delete AFTER DELETE ON yquota.node_label
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('name');
 CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.node_label
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_insert AFTER INSERT ON yquota.kept_property
+CREATE TRIGGER audit_insert AFTER INSERT ON yquota.unmapped_property
 	REFERENCING NEW TABLE AS new_rows
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('property');
-CREATE TRIGGER audit_update AFTER UPDATE ON yquota.kept_property
+CREATE TRIGGER audit_update AFTER UPDATE ON yquota.unmapped_property
 	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('property');
-CREATE TRIGGER audit_delete AFTER DELETE ON yquota.kept_property
+CREATE TRIGGER audit_delete AFTER DELETE ON yquota.unmapped_property
 	REFERENCING OLD TABLE AS old_rows
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('property');
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.kept_property
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.unmapped_property
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
 CREATE TRIGGER audit_insert AFTER INSERT ON yquota.scheduler_setting
 	REFERENCING NEW TABLE AS new_rows

@@ -52,9 +52,9 @@ ALTER TABLE yquota.scheduler_setting ENABLE REPLICA TRIGGER signal_applied;
 CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.wildcard_template
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
 ALTER TABLE yquota.wildcard_template ENABLE REPLICA TRIGGER signal_applied;
-CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.kept_property
+CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.unmapped_property
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
-ALTER TABLE yquota.kept_property ENABLE REPLICA TRIGGER signal_applied;
+ALTER TABLE yquota.unmapped_property ENABLE REPLICA TRIGGER signal_applied;
 CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.multi_node_sorting_policy
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
 ALTER TABLE yquota.multi_node_sorting_policy ENABLE REPLICA TRIGGER signal_applied;
@@ -83,7 +83,7 @@ BEGIN ATOMIC
 		JOIN pg_class AS class ON class.oid = ANY (extension.extconfig)
 		WHERE extension.extname = 'yquota' AND class.relkind = 'r'
 		  -- not the effects of archiving on this database
-		  AND class.oid NOT IN ('yquota.history_stretch'::regclass, 'yquota.opening_balance'::regclass,
+		  AND class.oid NOT IN ('yquota.history_segment'::regclass, 'yquota.opening_balance'::regclass,
 								'yquota.archived_history'::regclass, 'yquota_internal.archived_cost'::regclass,
 								'yquota_internal.archived_cost_since'::regclass,
 								'yquota_internal.carried_container'::regclass,

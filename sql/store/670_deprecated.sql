@@ -6,6 +6,14 @@ CREATE VIEW yquota.reservation WITH (security_barrier) AS
 	SELECT * FROM yquota.reserved_container;
 COMMENT ON VIEW yquota.reservation IS 'Deprecated: read reserved_container';
 
+CREATE VIEW yquota.history_stretch WITH (security_barrier) AS
+	SELECT * FROM yquota.history_segment;
+COMMENT ON VIEW yquota.history_stretch IS 'Deprecated: read history_segment';
+
+CREATE VIEW yquota.kept_property WITH (security_barrier) AS
+	SELECT * FROM yquota.unmapped_property;
+COMMENT ON VIEW yquota.kept_property IS 'Deprecated: read and write unmapped_property';
+
 CREATE VIEW yquota.balance_overview WITH (security_barrier) AS
 	SELECT balance.project,
 		   CASE WHEN balance.quota_mode <> 'NOLIMIT' THEN round(balance.granted) END AS granted,

@@ -73,6 +73,33 @@ ALTER FUNCTION yquota.resource_sum_serialize(internal) SET SCHEMA yquota_interna
 ALTER FUNCTION yquota.resource_sum_deserialize(bytea, internal) SET SCHEMA yquota_internal;
 ALTER FUNCTION yquota.resource_sum_final(internal) SET SCHEMA yquota_internal;
 
+-- A property that no column stands for is not mapped.
+ALTER TABLE yquota.kept_property RENAME TO unmapped_property;
+ALTER TABLE yquota.unmapped_property RENAME CONSTRAINT kept_property_property_check TO unmapped_property_property_check;
+ALTER INDEX yquota.kept_property_pkey RENAME TO unmapped_property_pkey;
+
+-- History has segments, time has intervals.
+ALTER TABLE yquota.history_stretch RENAME TO history_segment;
+ALTER INDEX yquota.history_stretch_pkey RENAME TO history_segment_pkey;
+ALTER TABLE yquota.archived_history RENAME COLUMN stretch TO segment;
+ALTER TABLE yquota_internal.released_log RENAME COLUMN stretch TO segment;
+ALTER VIEW yquota_internal.voidable_stretch RENAME TO voidable_segment;
+ALTER VIEW yquota_internal.priced_stretch RENAME TO priced_segment;
+ALTER FUNCTION yquota_internal.price_stretches(yquota.resource, text[], timestamptz, timestamptz) RENAME TO price_intervals;
+DROP FUNCTION yquota.archive(regclass, timestamptz);
+DROP FUNCTION yquota_internal.archive_as_owner(regclass, timestamptz);
+DROP FUNCTION yquota_internal.archive_ledger(regclass, timestamptz);
+DROP FUNCTION yquota_internal.archive_log(regclass, timestamptz);
+DROP FUNCTION yquota_internal.note_archived(integer[], text, regclass);
+DROP FUNCTION yquota_internal.next_to_archive(timestamptz);
+DROP FUNCTION yquota_internal.make_archive_table(regclass, name, integer);
+
+-- A filter has the name that the field gives it.
+ALTER FUNCTION yquota_internal.fill_key_filter(regclass, regclass, name) RENAME TO fill_bloom_filter;
+ALTER FUNCTION yquota_internal.has_key_filter(regclass) RENAME TO has_bloom_filter;
+ALTER FUNCTION yquota_internal.drop_key_filter(text) RENAME TO drop_bloom_filter;
+ALTER FUNCTION yquota_internal.make_key_filter(text, name) RENAME TO make_bloom_filter;
+
 -- Functions have names with their objects.
 ALTER FUNCTION yquota.release(bigint) RENAME TO release_hold;
 ALTER FUNCTION yquota_internal.release_as_owner(bigint) RENAME TO release_hold_as_owner;

@@ -1,6 +1,6 @@
 --
 -- Retention: how long history stays in the books.  Older history is archived,
--- stretch by stretch, into tables of its own that inherit from one parent each,
+-- segment by segment, into tables of its own that inherit from one parent each,
 -- so that each can be dumped, dropped or queried.  Its results stay in the
 -- books: balances, costs of closed days, issued bills.
 --
@@ -15,7 +15,7 @@ COMMENT ON TABLE yquota.retention_setting IS
 COMMENT ON COLUMN yquota.retention_setting.keep_months IS
 	'months after which sealed history is archived; not before the periods in which it lies are closed, if periods are closed at all';
 COMMENT ON COLUMN yquota.retention_setting.archive_schema IS
-	'schema of the tables charge and container_event, from which those of the stretches inherit; made when it is not there';
+	'schema of the tables charge and container_event, from which those of the segments inherit; made when it is not there';
 
 CREATE FUNCTION yquota_internal.retention_limit(now_at timestamptz) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -26,9 +26,9 @@ COMMENT ON FUNCTION yquota_internal.retention_limit(timestamptz) IS
 	'Instant until which sealed history is to be archived; NULL for none';
 REVOKE ALL ON FUNCTION yquota_internal.retention_limit(timestamptz) FROM PUBLIC;
 
--- The log of a stretch follows its ledger, in a transaction of its own.
+-- The log of a segment follows its ledger, in a transaction of its own.
 CREATE FUNCTION yquota_internal.next_to_archive(
-	now_at timestamptz, OUT history text, OUT stretch integer, OUT sealed_at timestamptz)
+	now_at timestamptz, OUT history text, OUT segment integer, OUT sealed_at timestamptz)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -39,10 +39,10 @@ BEGIN
 	IF before IS NULL THEN
 		RETURN;
 	END IF;
-	SELECT 'log', released.archived_through, released.sealed_at INTO history, stretch, sealed_at
+	SELECT 'log', released.archived_through, released.sealed_at INTO history, segment, sealed_at
 	FROM yquota_internal.released_log AS released
-	WHERE released.sealed_at <= before AND released.stretch > 0
-	ORDER BY released.archived_through, released.stretch LIMIT 1;
+	WHERE released.sealed_at <= before AND released.segment > 0
+	ORDER BY released.archived_through, released.segment LIMIT 1;
 	IF FOUND THEN
 		RETURN;
 	END IF;
@@ -53,17 +53,17 @@ BEGIN
 		before := coalesce(least(before, closed_until), '-infinity');
 	END IF;
 	-- those that were sealed at the same time go together
-	SELECT 'ledger', max(s.number), s.sealed_at INTO history, stretch, sealed_at
-	FROM yquota.history_stretch AS s
+	SELECT 'ledger', max(s.number), s.sealed_at INTO history, segment, sealed_at
+	FROM yquota.history_segment AS s
 	WHERE s.number > 0 AND s.ledger_table IS NOT NULL AND s.sealed_at <= before
 	GROUP BY s.sealed_at ORDER BY s.sealed_at LIMIT 1;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.next_to_archive(timestamptz) IS
-	'The oldest stretch whose ledger or log retention_setting wants archived; NULL for none';
+	'The oldest segment whose ledger or log retention_setting wants archived; NULL for none';
 REVOKE ALL ON FUNCTION yquota_internal.next_to_archive(timestamptz) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.make_archive_table(parent regclass, archive_schema name, stretch integer) RETURNS regclass
+CREATE FUNCTION yquota_internal.make_archive_table(parent regclass, archive_schema name, segment integer) RETURNS regclass
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET client_min_messages = 'warning'
 	SET search_path = pg_catalog, pg_temp
@@ -72,7 +72,7 @@ DECLARE
 	parent_name CONSTANT name := (SELECT c.relname FROM pg_class AS c WHERE c.oid = parent);
 	owner CONSTANT name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = parent);
 	whole CONSTANT text := format('%I.%I', archive_schema, parent_name);
-	own CONSTANT text := format('%I.%I', archive_schema, parent_name || '_' || stretch);
+	own CONSTANT text := format('%I.%I', archive_schema, parent_name || '_' || segment);
 BEGIN
 	IF to_regnamespace(quote_ident(archive_schema)) IS NULL THEN
 		EXECUTE format('CREATE SCHEMA %I AUTHORIZATION %I', archive_schema, owner);
@@ -93,7 +93,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_archive_table(regclass, name, integer) IS
-	'Make the table that a stretch of the ledger or the log is archived into';
+	'Make the table that a segment of the ledger or the log is archived into';
 REVOKE ALL ON FUNCTION yquota_internal.make_archive_table(regclass, name, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.retain_history(now_at timestamptz) RETURNS text
@@ -111,13 +111,13 @@ BEGIN
 	END IF;
 	target := yquota_internal.make_archive_table(
 		CASE due.history WHEN 'ledger' THEN 'yquota.charge'::regclass ELSE 'yquota.container_event' END,
-		(SELECT setting.archive_schema FROM yquota.retention_setting AS setting), due.stretch);
+		(SELECT setting.archive_schema FROM yquota.retention_setting AS setting), due.segment);
 	SELECT archive.archived INTO moved FROM yquota_internal.archive_as_owner(target, due.sealed_at) AS archive;
 	RETURN format('%s rows of the %s archived into %s', moved, due.history, yquota_internal.table_name(target));
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.retain_history(timestamptz) IS
-	'Archive the ledger or the log of the oldest stretch that retention_setting wants archived; returns the work done';
+	'Archive the ledger or the log of the oldest segment that retention_setting wants archived; returns the work done';
 REVOKE ALL ON FUNCTION yquota_internal.retain_history(timestamptz) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.retention_setting', '');

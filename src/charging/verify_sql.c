@@ -72,7 +72,7 @@ dominant_is(FunctionCallInfo fcinfo, const char *dominant)
 /*
  * is_due(project, application_id, username, queue, execution_type, allocation,
  * from_at, to_at, amount, dominant): whether the amount is the cost of such a
- * stretch.  False when there is nothing to compare.
+ * interval.  False when there is nothing to compare.
  */
 Datum
 yq_sql_is_due(PG_FUNCTION_ARGS)

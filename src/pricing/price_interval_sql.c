@@ -20,9 +20,9 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-PG_FUNCTION_INFO_V1(yq_sql_price_stretches);
+PG_FUNCTION_INFO_V1(yq_sql_price_intervals);
 
-/* Result columns of price_stretches() */
+/* Result columns of price_intervals() */
 enum
 {
 	COLUMN_SINCE,
@@ -178,11 +178,11 @@ put_intervals(ReturnSetInfo *rows, YqRateClass *rate_class, uint64 weight,
 }
 
 /*
- * price_stretches(allocation, factors, from_at, to_at): not strict for factors
+ * price_intervals(allocation, factors, from_at, to_at): not strict for factors
  * only.
  */
 Datum
-yq_sql_price_stretches(PG_FUNCTION_ARGS)
+yq_sql_price_intervals(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rows = (ReturnSetInfo *) fcinfo->resultinfo;
 	ArrayType  *factors = PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1);
@@ -199,7 +199,7 @@ yq_sql_price_stretches(PG_FUNCTION_ARGS)
 	if (TIMESTAMP_NOT_FINITE(from_at) || TIMESTAMP_NOT_FINITE(to_at) || from_at > to_at)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("stretches must begin and end at finite instants, in this order")));
+				 errmsg("intervals must begin and end at finite instants, in this order")));
 
 	(void) yq_rate_class_refresh();
 	rate_class = yq_rate_class_require(PG_GETARG_YQ_RESOURCE_P(0), factors, &weight);

@@ -497,6 +497,6 @@ yq_timeline_load_tables(YqTimelineLoader *loader)
 	load_table(loader, YQ_CHARGING_RULE, read_charging_rule);
 	if (timeline->rule_count > 0)
 		qsort(timeline->rules, timeline->rule_count, sizeof(YqChargingRule), compare_charging_rules);
-	load_table(loader, YQ_HISTORY_STRETCH, load_horizon);
+	load_table(loader, YQ_HISTORY_SEGMENT, load_horizon);
 	load_table(loader, YQ_CLOSED_PERIOD, read_closed_period);
 }

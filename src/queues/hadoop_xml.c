@@ -40,7 +40,7 @@ typedef enum XmlField
 	FIELD_FINAL
 } XmlField;
 
-/* A stretch of the text. */
+/* An interval of the text. */
 typedef struct XmlSpan
 {
 	const char *start;

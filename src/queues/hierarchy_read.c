@@ -490,21 +490,21 @@ read_policy(const YqRow *tuple)
 	MemoryContextSwitchTo(old_context);
 }
 
-static const char *const kept_columns[] = {"property", "value"};
+static const char *const unmapped_columns[] = {"property", "value"};
 
 /* Properties of queues that no file lists apply once the queues are created. */
 static void
 keep_property(YqHierarchyLoader *loader, const char *property, const char *value)
 {
 	bool		found;
-	YqKeptProperty *kept = yq_bytes_table_enter(loader->kept, yq_bytes_of_string(property), loader->scratch, &found);
+	YqUnmappedProperty *kept = yq_bytes_table_enter(loader->kept, yq_bytes_of_string(property), loader->scratch, &found);
 
 	kept->value = value;
 }
 
 /* A queue that is gone may have left behind that it was to be stopped. */
 static void
-read_kept_property(const YqRow *tuple)
+read_unmapped_property(const YqRow *tuple)
 {
 	static const char prefix[] = "yarn.scheduler.capacity.";
 	static const char suffix[] = ".state";
@@ -616,7 +616,7 @@ yq_hierarchy_read(YqHierarchyLoader *loader)
 	loader->running = yq_enum_oid("queue_state", "RUNNING");
 	loader->stopped = yq_enum_oid("queue_state", "STOPPED");
 	loader->wildcards = yq_bytes_table_create("yquota templates", sizeof(YqWildcardRow), scratch);
-	loader->kept = yq_bytes_table_create("yquota kept properties", sizeof(YqKeptProperty), scratch);
+	loader->kept = yq_bytes_table_create("yquota unmapped properties", sizeof(YqUnmappedProperty), scratch);
 	loader->active_leaves = yq_bytes_table_create("yquota active leaves", sizeof(NameEntry), scratch);
 	loader->label_numbers = yq_bytes_table_create("yquota labels", sizeof(NameEntry), scratch);
 	loader->type_numbers = yq_bytes_table_create("yquota types", sizeof(NameEntry), scratch);
@@ -629,7 +629,7 @@ yq_hierarchy_read(YqHierarchyLoader *loader)
 	read_table(loader, YQ_WILDCARD_TEMPLATE, wildcard_columns, lengthof(wildcard_columns), read_wildcard);
 	read_table(loader, YQ_SCHEDULER_SETTING, setting_columns, lengthof(setting_columns), read_settings);
 	read_table(loader, YQ_MULTI_NODE_SORTING_POLICY, policy_columns, lengthof(policy_columns), read_policy);
-	read_table(loader, YQ_KEPT_PROPERTY, kept_columns, lengthof(kept_columns), read_kept_property);
+	read_table(loader, YQ_UNMAPPED_PROPERTY, unmapped_columns, lengthof(unmapped_columns), read_unmapped_property);
 	read_table(loader, YQ_ACTIVE_LEAF, active_leaf_columns, lengthof(active_leaf_columns), read_active_leaf);
 	read_table(loader, YQ_RESOURCE_TYPE, name_column, lengthof(name_column), read_type);
 	read_table(loader, YQ_NODE_LABEL, name_column, lengthof(name_column), read_label_name);

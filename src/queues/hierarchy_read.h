@@ -98,11 +98,11 @@ typedef struct YqWildcardRow
 } YqWildcardRow;
 
 /* A property that no row stands for. */
-typedef struct YqKeptProperty
+typedef struct YqUnmappedProperty
 {
 	YqBytes		key;			/* Hadoop's full name of it */
 	const char *value;
-} YqKeptProperty;
+} YqUnmappedProperty;
 
 typedef struct YqHierarchyLoader
 {
@@ -114,7 +114,7 @@ typedef struct YqHierarchyLoader
 	YqQueueRow **row_of;		/* by number of the queue */
 	HTAB	   *type_numbers;	/* names, until they are numbered */
 	HTAB	   *wildcards;		/* YqWildcardRow */
-	HTAB	   *kept;			/* YqKeptProperty, of queues */
+	HTAB	   *kept;			/* YqUnmappedProperty, of queues */
 	HTAB	   *active_leaves;	/* keys are made of path and label */
 	HTAB	   *label_numbers;
 	Oid			running;		/* labels of queue_state */

@@ -214,7 +214,7 @@ yq_templates_of(const YqHierarchyLoader *loader, const YqQueue *queue)
 static char *
 kept_text(const YqTemplates *templates, const char *property)
 {
-	YqKeptProperty *kept;
+	YqUnmappedProperty *kept;
 	char	   *name;
 	YqBytes		key;
 

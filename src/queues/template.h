@@ -13,7 +13,7 @@
  * its last two, and so on, never root, and at most as many as levels may be created
  * below it (Hadoop 3.4.1); then the templates for both kinds, likewise.  Before
  * all of them come properties of the queue that a configuration file had while no
- * queue was listed there (yquota.kept_property).
+ * queue was listed there (yquota.unmapped_property).
  *
  *-------------------------------------------------------------------------
  */

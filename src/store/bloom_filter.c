@@ -35,8 +35,8 @@
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 
-PG_FUNCTION_INFO_V1(yq_sql_fill_key_filter);
-PG_FUNCTION_INFO_V1(yq_sql_has_key_filter);
+PG_FUNCTION_INFO_V1(yq_sql_fill_bloom_filter);
+PG_FUNCTION_INFO_V1(yq_sql_has_bloom_filter);
 
 #define FILTER_SUFFIX "_filter"
 #define BITS_PER_KEY 12
@@ -345,19 +345,19 @@ check_purpose(Relation filter, Relation table, const char *column_name)
 		column <= 0 || TupleDescAttr(RelationGetDescr(table), column - 1)->atttypid != TEXTOID)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("cannot make a key filter of table \"%s\"",
+				 errmsg("cannot make a Bloom filter of table \"%s\"",
 						RelationGetRelationName(table)),
 				 errdetail("It takes a table that was created in the current subtransaction, with one plain column of type bytea, and a column of type text.")));
 	return column;
 }
 
 /*
- * fill_key_filter(filter regclass, source regclass, key_column name): write the
+ * fill_bloom_filter(filter regclass, source regclass, key_column name): write the
  * filter of a table into a table with one column, which the current
  * subtransaction has created.
  */
 Datum
-yq_sql_fill_key_filter(PG_FUNCTION_ARGS)
+yq_sql_fill_bloom_filter(PG_FUNCTION_ARGS)
 {
 	Relation	filter = open_filter_table(PG_GETARG_OID(0), AccessExclusiveLock);
 	Relation	table = open_filter_table(PG_GETARG_OID(1), ShareLock);
@@ -384,11 +384,11 @@ yq_sql_fill_key_filter(PG_FUNCTION_ARGS)
 }
 
 /*
- * has_key_filter(source regclass): whether it has one that is of use.  archive()
+ * has_bloom_filter(source regclass): whether it has one that is of use.  archive()
  * may drop the table after the caller has read its name: then it has none.
  */
 Datum
-yq_sql_has_key_filter(PG_FUNCTION_ARGS)
+yq_sql_has_bloom_filter(PG_FUNCTION_ARGS)
 {
 	Relation	table = try_open_table(PG_GETARG_OID(0), AccessShareLock);
 	YqBloomFilter *filter;

@@ -41,7 +41,7 @@ typedef struct TableEntry
 {
 	const char *schema;
 	const char *name;
-	bool		may_have_children;	/* sealed stretches of history */
+	bool		may_have_children;	/* sealed segments of history */
 	Oid			oid;			/* InvalidOid when not looked up; the version has been checked when it was */
 	Oid			signal;			/* relation whose invalidation signals changes of rows; InvalidOid when never looked up */
 	Oid			file_number;	/* the table's when "signal" was looked up */
@@ -70,10 +70,10 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_DEFERRED_EVENT] = {.schema = "yquota_internal", .name = "deferred_event"},
 	[YQ_EVENT_REJECT] = {.schema = "yquota", .name = "event_reject"},
 	[YQ_EVENT_WITHOUT_EFFECT] = {.schema = "yquota_internal", .name = "event_without_effect"},
-	[YQ_HISTORY_STRETCH] = {.schema = "yquota", .name = "history_stretch"},
+	[YQ_HISTORY_SEGMENT] = {.schema = "yquota", .name = "history_segment"},
 	[YQ_CLOSED_PERIOD] = {.schema = "yquota", .name = "closed_period"},
 	[YQ_HOLD] = {.schema = "yquota", .name = "hold"},
-	[YQ_KEPT_PROPERTY] = {.schema = "yquota", .name = "kept_property"},
+	[YQ_UNMAPPED_PROPERTY] = {.schema = "yquota", .name = "unmapped_property"},
 	[YQ_MAPPING_RULE] = {.schema = "yquota", .name = "mapping_rule"},
 	[YQ_MULTI_NODE_SORTING_POLICY] = {.schema = "yquota", .name = "multi_node_sorting_policy"},
 	[YQ_NODE] = {.schema = "yquota", .name = "node"},

@@ -9,7 +9,7 @@
  * a row, at every isolation level.
  *
  * The inheritance children of the table, if any, are looked into as well: the
- * sealed stretches of the ledger are children of yquota.charge.
+ * sealed segments of the ledger are children of yquota.charge.
  *
  *-------------------------------------------------------------------------
  */

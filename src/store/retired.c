@@ -38,3 +38,8 @@ RETIRED_FUNCTION(yq_sql_submit_application);
 /* 0.2.0: place_application() has got explain, which replaces explain_placement() */
 RETIRED_FUNCTION(yq_sql_explain_placement);
 RETIRED_FUNCTION(yq_sql_place_application);
+
+/* 0.2.0: these have the names bloom_filter and price_intervals */
+RETIRED_FUNCTION(yq_sql_fill_key_filter);
+RETIRED_FUNCTION(yq_sql_has_key_filter);
+RETIRED_FUNCTION(yq_sql_price_stretches);

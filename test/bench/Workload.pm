@@ -1,7 +1,7 @@
 # Workload.pm: the cluster that is charged.  Everything follows from the number
 # of a container by hashes, so each run and each baseline gets the same rows.
 #
-# Containers are started evenly over a stretch of time, live between a minute
+# Containers are started evenly over an interval of time, live between a minute
 # and four hours, hold one of 1,200 allocations of three resource types, and
 # belong to applications of a hundred containers each.  The default is the hard
 # case: any project may use any allocation.  Prices change every minute, those

@@ -314,7 +314,7 @@ sub cuts
 
 # What a container held when: [[from, to, held] ...] up to "now" at most.  A
 # container that has not been started (as far as is known) held nothing.
-sub stretches
+sub segments
 {
 	my ($container, $now) = @_;
 	my $start = $container->{START} or return;
@@ -327,7 +327,7 @@ sub stretches
 		allocation => $start->{allocation},
 		execution_type => $start->{execution_type} || 'GUARANTEED');
 	my $from = $start->{at};
-	my @stretches;
+	my @segments;
 
 	foreach my $at (sort { $a <=> $b } keys %{ $container->{update} })
 	{
@@ -337,20 +337,20 @@ sub stretches
 		last if $container->{FINISH} && $at > $end;
 		# one that says nothing settles nothing
 		next unless grep { defined $update->{$_} } qw(allocation execution_type queue node);
-		push @stretches, [ $from, $at, {%held} ] if $from < $at;
+		push @segments, [ $from, $at, {%held} ] if $from < $at;
 		foreach my $field (qw(allocation execution_type queue))
 		{
 			$held{$field} = $update->{$field} if defined $update->{$field};
 		}
 		$from = $at;
 	}
-	push @stretches, [ $from, $end, {%held} ];
-	return @stretches;
+	push @segments, [ $from, $end, {%held} ];
+	return @segments;
 }
 
 # What a container owes up to "now", piece by piece: [[from, to, rate, held,
 # amount of padding, dominant resource type] ...].  Padding is a piece with
-# from = to; pieces of one stretch share "held".
+# from = to; pieces of one segment share "held".
 sub pieces
 {
 	my ($self, $id, $now) = @_;
@@ -362,12 +362,12 @@ sub compute_pieces
 {
 	my ($self, $id, $now) = @_;
 	my $container = $self->{container}{$id};
-	my @stretches = stretches($container, $now) or return [];
+	my @segments = segments($container, $now) or return [];
 	my @pieces;
 
-	foreach my $stretch (@stretches)
+	foreach my $segment (@segments)
 	{
-		my ($from, $to, $held) = @$stretch;
+		my ($from, $to, $held) = @$segment;
 		my @instants = ($from, $self->cuts($from, $to), $to);
 
 		for my $i (0 .. $#instants - 1)
@@ -384,7 +384,7 @@ sub compute_pieces
 		my $rule = point_at($self->{rule}, $container->{START}{at});
 		my $finish = $container->{FINISH}{at};
 		my $missing = $rule ? $container->{START}{at} + $rule->[1] - $finish : 0;
-		my $held = $stretches[-1][2];
+		my $held = $segments[-1][2];
 
 		push @pieces, [ $finish, $finish, undef, $held, ($self->rate($held, $finish))[0] * $missing ]
 		  if $missing > 0;
@@ -415,15 +415,15 @@ sub cost
 }
 
 # What the ledger says about a container when everything is settled: a row per
-# stretch that has ended, [from, to, amount, dominant resource type], and a row
+# segment that has ended, [from, to, amount, dominant resource type], and a row
 # of padding, [finish, finish, amount, undef].
 sub settled
 {
 	my ($self, $id, $now) = @_;
 	my $container = $self->{container}{$id};
 	my $pieces = $self->pieces($id, $now);
-	my @stretches = stretches($container, $now);
-	my $unsettled_from = $container->{FINISH} || !@stretches ? FOREVER : $stretches[-1][0];
+	my @segments = segments($container, $now);
+	my $unsettled_from = $container->{FINISH} || !@segments ? FOREVER : $segments[-1][0];
 	my (@rows, %parts, $held);
 
 	foreach my $piece (@$pieces)

@@ -677,7 +677,7 @@ sub archive
 	my ($done, $before) = without_change("archive $history", "SELECT yquota.archive('archived_$history', 'infinity')", '55000');
 
 	return if !$done;
-	my $horizon = value('SELECT (extract(epoch FROM max(horizon)) * 1000000)::bigint FROM yquota.history_stretch');
+	my $horizon = value('SELECT (extract(epoch FROM max(horizon)) * 1000000)::bigint FROM yquota.history_segment');
 	# others have left
 	my %kept = map { ($_->[0] => 1) } rows('SELECT container_id FROM yquota.container UNION SELECT container_id FROM yquota.charge');
 
@@ -824,7 +824,7 @@ my %play = (
 		foreach my $id (ids())
 		{
 			my $container = $model->{container}{$id};
-			my ($held) = map { $_->[2] } (Model::stretches($container, $now{clock}))[-1];
+			my ($held) = map { $_->[2] } (Model::segments($container, $now{clock}))[-1];
 
 			next if $container->{FINISH} || ($held->{application} // '') ne 'app1' || ($held->{queue} // '') eq $queue;
 			my $event = { event => 'UPDATE', id => $id, at => $now{clock}, queue => $queue, source => 'scheduler' };

@@ -2,7 +2,7 @@
 #
 # The same stream of events goes into two databases with the same timelines.  In
 # one of them events are charged as they come; in the other charging is deferred
-# for random stretches of it, charge_deferred() is called at any time, for any
+# for random intervals of it, charge_deferred() is called at any time, for any
 # number of events, rolled back now and then, and what comes while charging is
 # on may overtake what is deferred.  In the end both say what the model says,
 # and hold the same books.

@@ -61,9 +61,9 @@ sub cost
 	my ($paid, $free) = (max($end - $begin, 0), 0);
 
 	return 0 if !$paid || $one->{void};
-	foreach my $stretch (sort { $a->{from} <=> $b->{from} } grep { !defined $_->{project} || $_->{project} eq $one->{project} } @$forgiven)
+	foreach my $interval (sort { $a->{from} <=> $b->{from} } grep { !defined $_->{project} || $_->{project} eq $one->{project} } @$forgiven)
 	{
-		my ($first, $last) = (max($stretch->{from}, $begin), min($stretch->{to}, $end));
+		my ($first, $last) = (max($interval->{from}, $begin), min($interval->{to}, $end));
 
 		next if $last <= $first;
 		$free += $last - $first;
@@ -322,7 +322,7 @@ sub forgive
 	return;
 }
 
-# Twice what a stretch cost, posted, in words that differ: each project once.
+# Twice what an interval cost, posted, in words that differ: each project once.
 sub rate_again
 {
 	my ($session) = @_;

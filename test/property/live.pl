@@ -56,8 +56,8 @@ sub repeat_start
 	} sort keys %{ $trial->{taken} };
 	my $id = History::pick(@running) or return;
 	my $start = $model->{container}{$id}{START};
-	my @stretches = Model::stretches($model->{container}{$id}, $now);
-	my $held = $stretches[-1][2];
+	my @segments = Model::segments($model->{container}{$id}, $now);
+	my $held = $segments[-1][2];
 	my $allocation = History::pick($start->{allocation}, $held->{allocation}, History::random_allocation());
 	my $text = canonical($allocation);
 

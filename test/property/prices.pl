@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 #
 # The price evaluator by itself: what random allocations cost over random
-# stretches of time and per second, and for which resource type, in sessions
+# intervals of time and per second, and for which resource type, in sessions
 # that have followed every change and in new ones.
 #
 use strict;

@@ -49,7 +49,7 @@ BEGIN
 	SELECT 'CONTAINER_FINISH', container_id, replay.now() FROM yquota.container;
 	DELETE FROM yquota.application;
 	TRUNCATE yquota.queue, yquota.queue_label, yquota.queue_user, yquota.scheduler_setting, yquota.user_setting,
-		yquota.mapping_rule, yquota.wildcard_template, yquota.kept_property, yquota.node, yquota.node_label;
+		yquota.mapping_rule, yquota.wildcard_template, yquota.unmapped_property, yquota.node, yquota.node_label;
 	TRUNCATE replay.expected, replay.scenario;
 END $$;
 

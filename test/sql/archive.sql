@@ -55,7 +55,7 @@ SELECT yquota.seal_history();
 SELECT count(*) FROM ONLY yquota.charge;
 ROLLBACK;
 SELECT count(*) FROM ONLY yquota.charge;
-SELECT * FROM yquota.history_stretch;
+SELECT * FROM yquota.history_segment;
 BEGIN;
 SAVEPOINT before;
 SELECT yquota.seal_history();
@@ -64,7 +64,7 @@ ROLLBACK TO before;
 SELECT * FROM difference();
 COMMIT;
 SELECT yquota.seal_history();
-SELECT number, sealed_from, sealed_at, ledger_table, log_table FROM yquota.history_stretch;
+SELECT number, sealed_from, sealed_at, ledger_table, log_table FROM yquota.history_segment;
 SELECT (SELECT count(*) FROM ONLY yquota.charge) AS charges, (SELECT count(*) FROM ONLY yquota.container_event) AS events;
 SELECT * FROM difference();
 SELECT * FROM yquota.verify();
@@ -85,13 +85,13 @@ SELECT container_id, number, corrects, amount, tableoid = 'yquota.charge'::regcl
 FROM yquota.charge WHERE container_id = 'updated' ORDER BY number;
 SELECT * FROM yquota.verify();
 
--- another stretch
+-- another segment
 SELECT yquota.set_clock('2026-03-02 11:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'late', '2026-03-02 10:10', 'lab', '[vcores=1]'),
 	('CONTAINER_FINISH', 'late', '2026-03-02 10:20', NULL, NULL);
 SELECT yquota.seal_history();
-SELECT number, sealed_from, sealed_at FROM yquota.history_stretch ORDER BY number;
+SELECT number, sealed_from, sealed_at FROM yquota.history_segment ORDER BY number;
 
 --
 -- Archiving: what cannot be
@@ -133,7 +133,7 @@ GRANT EXECUTE ON FUNCTION yquota.archive TO yquota_test_archivist;
 SET SESSION AUTHORIZATION yquota_test_archivist;
 SELECT * FROM yquota.archive('archive.ledger', 'infinity');
 SELECT yquota.seal_history();
-SELECT * FROM yquota.history_stretch;
+SELECT * FROM yquota.history_segment;
 SELECT * FROM yquota_internal.charge_sealed_1;
 RESET SESSION AUTHORIZATION;
 GRANT INSERT ON archive.ledger, archive.log TO yquota_test_archivist;
@@ -156,7 +156,7 @@ SELECT * FROM yquota.archive('archive.ledger', 'infinity');
 ROLLBACK;
 
 --
--- Archiving.  "done" has rows in both stretches.
+-- Archiving.  "done" has rows in both segments.
 --
 CREATE OR REPLACE VIEW told AS
 	SELECT format('%s %s %s', project, charged, accrued) AS line FROM yquota.project_balance
@@ -170,9 +170,9 @@ CREATE OR REPLACE VIEW told AS
 DELETE FROM told_before;
 INSERT INTO told_before SELECT line FROM told;
 SET SESSION AUTHORIZATION yquota_test_archivist;
-SELECT history, stretches, archived, archived_before, charged FROM yquota.archive('archive.ledger', '2026-03-02 10:30');
+SELECT history, segments, archived, archived_before, charged FROM yquota.archive('archive.ledger', '2026-03-02 10:30');
 RESET SESSION AUTHORIZATION;
-SELECT number, ledger_table, log_table, charges, events, horizon FROM yquota.history_stretch ORDER BY number;
+SELECT number, ledger_table, log_table, charges, events, horizon FROM yquota.history_segment ORDER BY number;
 SELECT container_id, number, amount FROM archive.ledger ORDER BY container_id, number;
 SELECT container_id, number, amount FROM yquota.charge ORDER BY container_id, number;
 SELECT * FROM difference();
@@ -182,17 +182,17 @@ SELECT * FROM yquota.verify('2026-03-02 10:00');
 SELECT * FROM yquota.archive('archive.ledger', '2026-03-02 10:30');
 -- now the log
 SET SESSION AUTHORIZATION yquota_test_archivist;
-SELECT history, stretches, archived, archived_before FROM yquota.archive('archive.log', 'infinity');
+SELECT history, segments, archived, archived_before FROM yquota.archive('archive.log', 'infinity');
 RESET SESSION AUTHORIZATION;
 SELECT event, container_id, archived_by FROM archive.log ORDER BY container_id, occurred_at, event;
 SELECT event, container_id FROM yquota.container_event ORDER BY container_id, occurred_at, event, allocation;
 SELECT * FROM yquota.archive('archive.log', 'infinity');
 -- all of it
-SELECT history, stretches, archived, archived_before, charged FROM yquota.archive('archive.ledger', 'infinity');
-SELECT history, stretches, archived, archived_before FROM yquota.archive('archive.log', 'infinity');
+SELECT history, segments, archived, archived_before, charged FROM yquota.archive('archive.ledger', 'infinity');
+SELECT history, segments, archived, archived_before FROM yquota.archive('archive.log', 'infinity');
 SELECT container_id, number, amount FROM yquota.charge ORDER BY container_id, number;
 SELECT event, container_id FROM yquota.container_event ORDER BY container_id, occurred_at, event, allocation;
-SELECT number, ledger_table, log_table, charges, events, horizon FROM yquota.history_stretch ORDER BY number;
+SELECT number, ledger_table, log_table, charges, events, horizon FROM yquota.history_segment ORDER BY number;
 SELECT relname FROM pg_class
 WHERE relnamespace = 'yquota_internal'::regnamespace AND relkind = 'r' AND relname ~ '_(sealed|carried)_' ORDER BY relname;
 SELECT * FROM difference();
@@ -281,10 +281,10 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
 SELECT * FROM yquota.explain_charge('updated');
 SELECT yquota.seal_history();
 -- what was priced before the outage was known has not been folded yet
-SELECT history, stretches, archived, archived_before, charged FROM yquota.archive('archive.ledger', 'infinity');
+SELECT history, segments, archived, archived_before, charged FROM yquota.archive('archive.ledger', 'infinity');
 SELECT yquota.quota_compute();
-SELECT history, stretches, archived, archived_before, charged FROM yquota.archive('archive.ledger', 'infinity');
-SELECT history, stretches, archived, archived_before FROM yquota.archive('archive.log', 'infinity');
+SELECT history, segments, archived, archived_before, charged FROM yquota.archive('archive.ledger', 'infinity');
+SELECT history, segments, archived, archived_before FROM yquota.archive('archive.log', 'infinity');
 SELECT count(*) FROM yquota.charge;
 -- what waits for its START waits on
 SELECT event, container_id FROM yquota.container_event;

@@ -22,7 +22,7 @@ CREATE FUNCTION pg_temp.start(VARIADIC properties text[]) RETURNS bigint
 	LANGUAGE plpgsql AS $$
 BEGIN
 	TRUNCATE yquota.queue, yquota.queue_label, yquota.queue_user, yquota.scheduler_setting, yquota.node_label,
-		yquota.wildcard_template, yquota.kept_property, yquota.mapping_rule;
+		yquota.wildcard_template, yquota.unmapped_property, yquota.mapping_rule;
 	DELETE FROM yquota.application;
 	RETURN pg_temp.set(VARIADIC properties);
 END
@@ -419,7 +419,7 @@ ORDER BY username, queue;
 SELECT queue, decision.*
 FROM unnest('{root.a.l,root.a.p.q,root.m.l}'::text[]) AS queue, yquota.application_priority('managed', '{g}', queue) AS decision ORDER BY queue;
 
-TRUNCATE yquota.queue, yquota.queue_label, yquota.queue_user, yquota.scheduler_setting, yquota.node_label, yquota.wildcard_template, yquota.kept_property;
+TRUNCATE yquota.queue, yquota.queue_label, yquota.queue_user, yquota.scheduler_setting, yquota.node_label, yquota.wildcard_template, yquota.unmapped_property;
 SELECT (SELECT count(*) FROM yquota_internal.created_queue) AS created, (SELECT count(*) FROM yquota_internal.active_leaf) AS active;
 
 \c postgres

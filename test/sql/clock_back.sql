@@ -112,13 +112,13 @@ SELECT yquota.set_multiplier('GENERAL', 4, '2026-03-02 12:39');
 SELECT cost FROM yquota.container_cost WHERE container_id = 'a';
 SELECT * FROM yquota.verify();
 
--- Sealing: stretches follow each other all the same
+-- Sealing: segments follow each other all the same
 SELECT yquota.set_clock('2026-03-02 13:00');
 SELECT yquota.seal_history();
 SELECT yquota.set_clock('2026-03-02 12:30');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'q', '2026-03-02 12:31');
 SELECT yquota.seal_history();
-SELECT number, sealed_from, sealed_at FROM yquota.history_stretch ORDER BY number;
+SELECT number, sealed_from, sealed_at FROM yquota.history_segment ORDER BY number;
 SELECT * FROM yquota.verify();
 SELECT * FROM yquota.verify('2026-03-02 13:00');
 SELECT yquota.set_clock('2026-03-02 13:00');

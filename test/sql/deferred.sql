@@ -261,7 +261,7 @@ SELECT * FROM yquota.verify();
 -- be archived then
 --
 SELECT yquota.seal_history() IS NOT NULL AS sealed;
-SELECT stretches, archived > 0 AS moved FROM yquota.archive('ledger', 'infinity');
+SELECT segments, archived > 0 AS moved FROM yquota.archive('ledger', 'infinity');
 SELECT * FROM yquota.verify();
 
 --

@@ -22,6 +22,20 @@ SELECT node, container_id FROM yquota.reservation;
 DELETE FROM yquota.reservation;
 RESET ROLE;
 
+\echo history_stretch is history_segment, to be read, and kept_property is unmapped_property
+SELECT yquota.allow_role('yquota_test_old_names', 'viewer');
+SET ROLE yquota_test_old_names;
+SELECT count(*) FROM yquota.history_stretch;
+DELETE FROM yquota.history_stretch;
+SELECT count(*) FROM yquota.kept_property;
+INSERT INTO yquota.kept_property VALUES ('yarn.scheduler.capacity.old', '1');
+RESET ROLE;
+INSERT INTO yquota.kept_property VALUES ('yarn.scheduler.capacity.old', '1');
+UPDATE yquota.kept_property SET value = '2';
+SELECT * FROM yquota.unmapped_property;
+SELECT table_name, operation, property, old, new FROM yquota.configuration_mutation ORDER BY audit_id;
+DELETE FROM yquota.kept_property;
+
 \echo release is release_hold
 INSERT INTO yquota.project (name) VALUES ('lab');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 100, 'first');

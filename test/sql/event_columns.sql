@@ -133,15 +133,15 @@ SELECT yquota.seal_history();
 CREATE TABLE old_charge (LIKE yquota.charge);
 CREATE TABLE old_event (LIKE yquota.container_event);
 ALTER TABLE old_event DROP priority, DROP allocation_request_id, DROP asked_label, DROP is_am, DROP is_running, DROP event_id;
-SELECT history, stretches, archived FROM yquota.archive('old_charge', 'infinity');
-SELECT history, stretches, archived, digest FROM yquota.archive('old_event', 'infinity') \gset
-SELECT :'history' AS history, :stretches AS stretches, :archived AS archived, digest = :digest AS is_right FROM yquota.archive_digest('old_event');
+SELECT history, segments, archived FROM yquota.archive('old_charge', 'infinity');
+SELECT history, segments, archived, digest FROM yquota.archive('old_event', 'infinity') \gset
+SELECT :'history' AS history, :segments AS segments, :archived AS archived, digest = :digest AS is_right FROM yquota.archive_digest('old_event');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'kept', '2026-03-02 11:40');
 SELECT yquota.quota_compute() IS NOT NULL AS corrected;
 SELECT yquota.seal_history();
 CREATE TABLE new_event (LIKE yquota.container_event INCLUDING ALL);
-SELECT history, stretches, archived FROM yquota.archive('old_charge', 'infinity');
-SELECT history, stretches, archived FROM yquota.archive('new_event', 'infinity');
+SELECT history, segments, archived FROM yquota.archive('old_charge', 'infinity');
+SELECT history, segments, archived FROM yquota.archive('new_event', 'infinity');
 SELECT event, container_id, priority, allocation_request_id, event_id IS NOT NULL AS is_numbered FROM new_event WHERE container_id = 'kept' ORDER BY event;
 SELECT * FROM yquota.verify();
 \c postgres

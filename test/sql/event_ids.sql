@@ -1,6 +1,6 @@
 --
 -- Long container ids: those that an index compresses, the same in a sealed
--- stretch of the ledger, and those that no index can hold.
+-- segment of the ledger, and those that no index can hold.
 --
 CREATE DATABASE yquota_event_ids;
 \c yquota_event_ids
@@ -31,7 +31,7 @@ SELECT count(*), sum(amount) FROM yquota.charge;
 
 --
 -- An index in another order is not taken for that on container_id, although it
--- is the elder one of a sealed stretch
+-- is the elder one of a sealed segment
 --
 CREATE INDEX charge_descending_idx ON yquota.charge (container_id DESC);
 REINDEX INDEX CONCURRENTLY yquota.charge_container_id_idx;

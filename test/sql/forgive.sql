@@ -1,5 +1,5 @@
 --
--- Forgiving a stretch of time: what was charged and what runs, once.  A vcore
+-- Forgiving an interval of time: what was charged and what runs, once.  A vcore
 -- costs one credit per second here.
 --
 CREATE DATABASE yquota_forgive;

@@ -96,7 +96,7 @@ SELECT * FROM yquota.mapping_rule ORDER BY kind, position;
 SELECT * FROM yquota.workflow_priority_mapping ORDER BY position;
 SELECT * FROM yquota.user_setting;
 SELECT * FROM yquota.multi_node_sorting_policy;
-SELECT * FROM yquota.kept_property ORDER BY property;
+SELECT * FROM yquota.unmapped_property ORDER BY property;
 SELECT key, value FROM yquota.scheduler_setting AS s, jsonb_each_text(jsonb_strip_nulls(to_jsonb(s))) ORDER BY key;
 
 --
@@ -127,7 +127,7 @@ SAVEPOINT s;
 SELECT property, value, outcome FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "dev,sales"}', 'merge');
 SELECT path, position FROM yquota.queue ORDER BY path;
 -- what was set for the queue that is gone is kept, and there again with it
-SELECT property, value FROM yquota.kept_property WHERE property LIKE '%root.research%';
+SELECT property, value FROM yquota.unmapped_property WHERE property LIKE '%root.research%';
 SELECT property, outcome FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "sales,research,dev"}', 'merge');
 (TABLE before EXCEPT SELECT * FROM yquota.hadoop_configuration()) UNION ALL (SELECT * FROM yquota.hadoop_configuration() EXCEPT TABLE before);
 ROLLBACK TO s;

@@ -1,6 +1,6 @@
 --
--- What allocations cost over thousands of stretches of time: as adding up every
--- stretch by itself, however often and in whatever order they are asked for.
+-- What allocations cost over thousands of intervals of time: as adding up every
+-- interval by itself, however often and in whatever order they are asked for.
 -- Works in a database of its own: prices and the clock are global.
 --
 CREATE DATABASE yquota_price_blocks;
@@ -22,7 +22,7 @@ INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES
 SELECT yquota.report_outage('2026-03-01 10:00:02+00', '2026-03-01 10:20:07+00', 'for all');
 SELECT yquota.report_outage('2026-03-01 16:00:02+00', '2026-03-01 17:00:07+00', 'for one', 'ops');
 
--- stretch by stretch, by SQL alone
+-- interval by interval, by SQL alone
 CREATE TABLE change AS
 SELECT c.at, lead(c.at) OVER (ORDER BY c.at) AS next_at
 FROM (SELECT effective_at AS at FROM yquota.price WHERE isfinite(effective_at)

@@ -96,7 +96,7 @@ INSERT INTO yquota.queue (path, capacity) VALUES ('root.q1.q4', '100');
 COMMIT;
 DELETE FROM yquota.queue WHERE path = 'root.q1.q3';
 BEGIN;
-INSERT INTO yquota.kept_property VALUES ('yarn.scheduler.capacity.root.q1.q3.state', 'STOPPED');
+INSERT INTO yquota.unmapped_property VALUES ('yarn.scheduler.capacity.root.q1.q3.state', 'STOPPED');
 DELETE FROM yquota.queue WHERE path = 'root.q1.q3';
 COMMIT;
 SELECT * FROM pg_temp.states;

@@ -81,7 +81,7 @@ INSERT INTO yquota.scheduler_setting (mapping_rule_format) VALUES ('xml');
 INSERT INTO yquota.scheduler_setting (one_row) VALUES (false);
 INSERT INTO yquota.scheduler_setting (max_parallel_apps) VALUES (1), (2);
 INSERT INTO yquota.node_label (name) VALUES ('a b');
-INSERT INTO yquota.kept_property (property, value) VALUES ('yarn.acl.enable', 'true');
+INSERT INTO yquota.unmapped_property (property, value) VALUES ('yarn.acl.enable', 'true');
 
 --
 -- What belongs to a queue may come before it within a transaction, follows its

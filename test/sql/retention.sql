@@ -1,5 +1,5 @@
 --
--- Retention: what is older than so many months is archived stretch by stretch, and
+-- Retention: what is older than so many months is archived segment by segment, and
 -- what the books tell of it stays.  A vcore costs one credit per second.
 --
 CREATE DATABASE yquota_retention;
@@ -76,7 +76,7 @@ SELECT retain('2026-04-02 10:00');
 SELECT * FROM difference();
 SELECT retain('2026-04-02 10:00');
 SELECT retain('2026-04-02 10:00');
-SELECT stretch, history, target, archived_at FROM yquota.archived_history ORDER BY 1, 2;
+SELECT segment, history, target, archived_at FROM yquota.archived_history ORDER BY 1, 2;
 SELECT container_id, number, amount, tableoid::regclass AS archived_in FROM yquota_archive.charge ORDER BY 1, 2;
 SELECT event, container_id, tableoid::regclass AS archived_in FROM yquota_archive.container_event ORDER BY occurred_at, event;
 SELECT * FROM difference();

@@ -47,7 +47,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'p1', '2026-03-02 08:00', 'lab', 'a1', 'ann', 'root.a', 'n1', '[memory-mb=1024,vcores=1]'),
 	('CONTAINER_START', 'p2', '2026-03-02 08:00', NULL, 'a1', 'lab__bob', 'root.cheap.b', 'n2', '[vcores=2]'),
 	('CONTAINER_START', 'p3', '2026-03-02 08:10', 'ops', NULL, NULL, NULL, NULL, '[vcores=4]'),
-	-- updated, the first stretch ended before nine; corrected by a late UPDATE
+	-- updated, the first segment ended before nine; corrected by a late UPDATE
 	('CONTAINER_START', 'u1', '2026-03-02 08:00', 'lab', NULL, 'ann', 'root.a', 'n1', '[vcores=1]'),
 	('CONTAINER_START', 'c1', '2026-03-02 08:00', 'lab', NULL, 'ann', 'root.a', 'n1', '[vcores=1]'),
 	-- padded; running; running and updated; holds nothing
@@ -171,7 +171,7 @@ SELECT * FROM falsify($$UPDATE yquota.charge SET amount = amount + 1 WHERE conta
 SELECT * FROM falsify($$UPDATE yquota.charge SET amount = amount + 1 WHERE container_id = 'p1'$$, '2026-03-02 08:01');
 SELECT * FROM falsify($$UPDATE yquota.charge SET queue = 'root.x' WHERE container_id IN ('p1', 'c1')$$, '2026-03-02 09:00');
 SELECT * FROM falsify($$UPDATE yquota.charge SET queue = 'root.x' WHERE container_id IN ('p3', 'm1')$$, '2026-03-02 09:00');
--- the first stretch of what ended later
+-- the first segment of what ended later
 SELECT * FROM falsify($$UPDATE yquota.charge SET queue = 'root.x' WHERE (container_id, number) IN (('u1', 3), ('r2', 1))$$, '2026-03-02 09:00');
 SELECT * FROM falsify($$DELETE FROM yquota.charge WHERE container_id = 'p3'$$, '2026-03-02 10:00');
 SELECT * FROM falsify($$UPDATE yquota.charge SET "to" = '2026-03-02 08:59' WHERE container_id = 'p3'$$, '2026-03-02 09:00');

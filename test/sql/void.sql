@@ -353,8 +353,8 @@ CREATE TABLE archived_ledger (LIKE yquota.charge);
 CREATE TABLE archived_log (LIKE yquota.container_event);
 SELECT yquota.set_clock('2026-03-02 15:00');
 SELECT yquota.seal_history();
-SELECT stretches, archived_before FROM yquota.archive('archived_ledger', 'infinity');
-SELECT stretches FROM yquota.archive('archived_log', 'infinity');
+SELECT segments, archived_before FROM yquota.archive('archived_ledger', 'infinity');
+SELECT segments FROM yquota.archive('archived_log', 'infinity');
 SELECT * FROM yquota.verify();
 -- what runs is in the books, but its true START would be refused
 SELECT * FROM running WHERE container_id IN ('other', 'f2');

@@ -62,7 +62,7 @@ sub load_books
 		INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('s', 'month', 1000, '2026-03-01');
 		INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('dear', '{"base_prices": {"vcores": 3}}');
 		INSERT INTO yquota.retention_setting (keep_months) VALUES (12);
-		INSERT INTO yquota.kept_property (property, value) VALUES ('yarn.scheduler.capacity.kept', '1');
+		INSERT INTO yquota.unmapped_property (property, value) VALUES ('yarn.scheduler.capacity.kept', '1');
 		INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy) VALUES ('json', 1, 'user', 'nobody', 'user');
 		INSERT INTO yquota.multi_node_sorting_policy (name, class) VALUES ('p', 'c');
 		INSERT INTO yquota.workflow_priority_mapping (position, workflow_id, queue, priority) VALUES (1, 'w', 'root.a', 1);
@@ -317,7 +317,7 @@ my @calls = (
 		[ 'workflow_priority_mapping', q((position, workflow_id, queue, priority) VALUES (2, 'v', 'root.a', 1)), q(priority = 2) ],
 		[ 'user_setting', q((username, max_parallel_apps) VALUES ('bob', 5)), q(max_parallel_apps = 6) ],
 		[ 'multi_node_sorting_policy', q((name, class) VALUES ('r', 'c')), q(class = 'd') ],
-		[ 'kept_property', q((property, value) VALUES ('yarn.scheduler.capacity.other', '1')), q(value = '2') ],
+		[ 'unmapped_property', q((property, value) VALUES ('yarn.scheduler.capacity.other', '1')), q(value = '2') ],
 		[ 'shadow_tariff', q((name, terms) VALUES ('cheap', '{"base_prices": {"vcores": 1}}')), q(description = 'x') ] )),
 	'INSERT node_label' => q(INSERT INTO yquota.node_label (name, exclusive) VALUES ('y', false)),
 	'UPDATE node_label' => q(UPDATE yquota.node_label SET exclusive = true),

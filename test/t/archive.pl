@@ -24,7 +24,7 @@ sub told
 		SELECT count(*), sum(amount), md5(string_agg(c::text, ' ' ORDER BY container_id, number)) FROM yquota.charge AS c;
 		SELECT count(*), md5(string_agg(e::text, ' ' ORDER BY container_id, occurred_at, event, recorded_at)) FROM yquota.container_event AS e;
 		SELECT project, charged, accrued FROM yquota.project_balance ORDER BY project;
-		SELECT number, ledger_table, log_table, charges, events, horizon FROM yquota.history_stretch ORDER BY number;
+		SELECT number, ledger_table, log_table, charges, events, horizon FROM yquota.history_segment ORDER BY number;
 		SELECT * FROM yquota.opening_balance ORDER BY 1, 2;
 		SELECT 'wrong', * FROM yquota.verify();
 		SQL
@@ -75,8 +75,8 @@ sub archive
 	my ($node, $database) = @_;
 
 	return $node->safe_psql($database // 'postgres', <<~'SQL');
-		SELECT stretches, archived FROM yquota.archive('ledger', 'infinity');
-		SELECT stretches, archived FROM yquota.archive('log', 'infinity');
+		SELECT segments, archived FROM yquota.archive('ledger', 'infinity');
+		SELECT segments, archived FROM yquota.archive('log', 'infinity');
 		SQL
 }
 
@@ -110,10 +110,10 @@ my $clients = IPC::Run::start(
 my $earlier = $primary->background_psql('postgres');
 
 $earlier->query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM yquota.project');
-foreach my $stretch (1 .. 5)
+foreach my $segment (1 .. 5)
 {
 	$primary->poll_query_until('postgres', 'SELECT EXISTS (SELECT FROM ONLY yquota.charge)');
-	is($primary->safe_psql('postgres', 'SELECT yquota.seal_history()'), $stretch, "stretch $stretch is sealed while clients insert");
+	is($primary->safe_psql('postgres', 'SELECT yquota.seal_history()'), $segment, "segment $segment is sealed while clients insert");
 }
 $earlier->query_safe(<<~'SQL');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
@@ -231,7 +231,7 @@ my $scratch = PostgreSQL::Test::Utils::tempdir;
 
 $primary->safe_psql('postgres', <<~'SQL');
 	SELECT yquota.seal_history();
-	SELECT stretches FROM yquota.archive('ledger', 'infinity');
+	SELECT segments FROM yquota.archive('ledger', 'infinity');
 	SQL
 set_clock($primary, 'postgres', '2026-03-02 16:00+00');
 start($primary, 'd', 10);
@@ -255,7 +255,7 @@ foreach my $database (qw(plain custom))
 		FROM yquota.charge WHERE container_id = 'd6';
 		SELECT yquota.seal_history();
 		SELECT count(*) FROM yquota.verify();
-		SELECT stretches, archived FROM yquota.archive('ledger', 'infinity');
+		SELECT segments, archived FROM yquota.archive('ledger', 'infinity');
 		SELECT * FROM yquota.verify();
 		SQL
 }
@@ -271,13 +271,13 @@ $worked->safe_psql('postgres', 'SELECT yquota.start_worker()');
 is_soon($worked, 'postgres', mark() . " = '2026-03-02 10:00+00'", 'the worker is there');
 set_clock($worked, 'postgres', '2026-03-03 09:59+00');
 is_soon($worked, 'postgres', mark() . " = '2026-03-03 09:59+00'", 'almost a day later');
-is($worked->safe_psql('postgres', 'SELECT count(*) FROM yquota.history_stretch'), '0', 'nothing is sealed yet');
+is($worked->safe_psql('postgres', 'SELECT count(*) FROM yquota.history_segment'), '0', 'nothing is sealed yet');
 $reader = $worked->background_psql('postgres');
 $reader->query('BEGIN; SELECT count(*) FROM yquota.container_event');
 set_clock($worked, 'postgres', '2026-03-03 10:01+00');
 is_soon($worked, 'postgres', "(SELECT 'seal' = ANY (postponed) FROM yquota.worker_status)", 'a day later the log is in use');
 $reader->quit;
-is_soon($worked, 'postgres', '(SELECT count(*) = 1 FROM yquota.history_stretch)', 'and is sealed when it is not');
+is_soon($worked, 'postgres', '(SELECT count(*) = 1 FROM yquota.history_segment)', 'and is sealed when it is not');
 is_soon($worked, 'postgres', "(SELECT postponed = '{}' FROM yquota.worker_status)", 'and nothing is postponed');
 $worked->stop;
 

@@ -43,7 +43,7 @@ sub create
 	return;
 }
 
-# Work enough that something is everywhere, and a stretch of sealed history
+# Work enough that something is everywhere, and a segment of sealed history
 sub work
 {
 	my ($database, $seal) = @_;

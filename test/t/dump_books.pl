@@ -306,7 +306,7 @@ my @own_tables = ('public.ledger', split /\n/, $node->safe_psql('archived', <<~'
 	SQL
 $contents = contents('archived', @own_tables);
 $shown = shown('archived');
-cmp_ok(scalar @own_tables, '>=', 5, 'stretches: ' . join(', ', @own_tables));
+cmp_ok(scalar @own_tables, '>=', 5, 'segments: ' . join(', ', @own_tables));
 my @book_tables = split /\n/, $node->safe_psql('archived', <<~'SQL');
 	SELECT c.oid::regclass FROM pg_extension AS e JOIN pg_class AS c ON c.oid = ANY (e.extconfig)
 	WHERE e.extname = 'yquota' AND c.relkind = 'r'
@@ -330,14 +330,14 @@ foreach my $aged ([ 'aged', ['-Fc'] ], [ 'two_steps', ['--schema-only'], ['--dat
 		$node->command_ok([ $options->[0] eq '-Fc' ? ('pg_restore', '--exit-on-error', $file) : (@psql, '-f', $file), '-d', $node->connstr($database) ],
 			"$database: restore");
 	}
-	is_deeply(contents($database, @own_tables), $contents, "$database: every row as it was, in every stretch");
+	is_deeply(contents($database, @own_tables), $contents, "$database: every row as it was, in every segment");
 	set_clock($node, $database, $clock);
 	is_deeply(shown($database), $shown, "$database: shows what the original shows");
 	is(rows($database, 'SELECT * FROM yquota.verify()'), '', "$database: the books prove themselves");
 	is( $node->safe_psql($database, <<~'SQL'), "1|0\n41400\n1\nNON_RUNNABLE\nFINISHED\napplication_1_3|ACTIVE", "$database: life goes on");
 		SELECT charged, remaining FROM yquota.charge_deferred();
 		SELECT cost FROM yquota.container_cost WHERE container_id = 'e2';
-		SELECT count(*) FROM yquota.archive('public.ledger', 'infinity') WHERE stretches > 0;
+		SELECT count(*) FROM yquota.archive('public.ledger', 'infinity') WHERE segments > 0;
 		SELECT state FROM yquota.submit_application('application_1_4', 'ann', '{dev}', 'a');
 		SELECT yquota.finish_application('application_1_2');
 		SELECT application_id, state FROM yquota.application WHERE state = 'ACTIVE';

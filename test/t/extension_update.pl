@@ -147,7 +147,7 @@ my $finish = <<~'SQL';
 my @views = qw(project_balance container_cost daily_cost queue_usage node_usage project_usage current_price);
 
 # Releases tell of no day that was archived, be it in part.
-my %told_by_all = (daily_cost => 'WHERE day > (SELECT max(horizon)::date FROM yquota.history_stretch)');
+my %told_by_all = (daily_cost => 'WHERE day > (SELECT max(horizon)::date FROM yquota.history_segment)');
 
 sub columns_of
 {

@@ -232,7 +232,7 @@ while (soak_goes_on($rounds, 15, 200))
 		FROM (SELECT * FROM first UNION ALL SELECT * FROM second WHERE property NOT IN (SELECT property FROM first)) AS w
 		FULL JOIN yquota.hadoop_configuration() AS c ON c.property = w.property WHERE w.value IS DISTINCT FROM c.value
 		  -- what the other tree of queues has is kept as it was spelled
-		  AND NOT EXISTS (SELECT FROM yquota.kept_property AS k WHERE k.property = c.property);
+		  AND NOT EXISTS (SELECT FROM yquota.unmapped_property AS k WHERE k.property = c.property);
 		ROLLBACK;
 		SQL
 	utf8::encode($sql);

@@ -73,7 +73,7 @@ sub reads_ledger
 {
 	my (@held) = @_;
 
-	return () if grep { $_->[0] =~ /^yquota\.(?:pricing_change|history_stretch)$/ && $strength{ $_->[1] } >= $strength{ShareLock} } @held;
+	return () if grep { $_->[0] =~ /^yquota\.(?:pricing_change|history_segment)$/ && $strength{ $_->[1] } >= $strength{ShareLock} } @held;
 	return grep { $_->[0] eq 'yquota.charge' && $_->[1] eq 'AccessShareLock' } @held;
 }
 

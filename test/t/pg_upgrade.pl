@@ -45,7 +45,7 @@ sub older_servers
 	return %found;
 }
 
-# Every row of every table of the extension and of stretches of history, but what
+# Every row of every table of the extension and of segments of history, but what
 # the server says of itself.
 sub contents
 {
@@ -115,7 +115,7 @@ sub test_upgrade
 
 	$new->append_conf('postgresql.conf', "yquota.databases = ''");
 	$new->start;
-	is_deeply(contents($new), $contents, "$name: every row as it was, in every stretch");
+	is_deeply(contents($new), $contents, "$name: every row as it was, in every segment");
 	is(shown($new), $shown, "$name: shows what it showed");
 	$new->append_conf('postgresql.conf', "yquota.databases = 'books'");
 	$new->reload;

@@ -91,8 +91,8 @@ my @changes = (
 	[ node => sub { q(DELETE FROM yquota.node WHERE name = 'n3') } ],
 	[ resource_type => sub { q(INSERT INTO yquota.resource_type (name, price_group) VALUES ('disk', 'GENERAL') ON CONFLICT DO NOTHING) } ],
 	[ resource_type => sub { q(DELETE FROM yquota.resource_type WHERE name = 'disk') } ],
-	[ kept_property => sub { q(INSERT INTO yquota.kept_property (property, value) VALUES ('yarn.scheduler.capacity.root.b.u5.state', 'STOPPED') ON CONFLICT DO NOTHING) } ],
-	[ kept_property => sub { q(DELETE FROM yquota.kept_property) } ]);
+	[ unmapped_property => sub { q(INSERT INTO yquota.unmapped_property (property, value) VALUES ('yarn.scheduler.capacity.root.b.u5.state', 'STOPPED') ON CONFLICT DO NOTHING) } ],
+	[ unmapped_property => sub { q(DELETE FROM yquota.unmapped_property) } ]);
 
 # Questions, each a text that tells of all that it may depend on.
 my %questions = (
@@ -187,7 +187,7 @@ foreach my $name (sort keys %readers)
 my (%changed_by, %changed, %stale);
 my %seen_by_answers = map { $_->[0] => 1 } @changes;
 # who asks nothing that depends on them
-delete @seen_by_answers{qw(user_setting multi_node_sorting_policy node_label kept_property)};
+delete @seen_by_answers{qw(user_setting multi_node_sorting_policy node_label unmapped_property)};
 my $refused = 0;
 my @before = truth();
 my $rounds = 0;

@@ -2,8 +2,8 @@
 -- Filters of the container ids of sealed history: with one, without one and
 -- with one that is out of date an INSERT of events finds the same containers.
 --
-CREATE DATABASE yquota_key_filter;
-\c yquota_key_filter
+CREATE DATABASE yquota_bloom_filter;
+\c yquota_bloom_filter
 SET client_min_messages = warning;
 CREATE EXTENSION yquota;
 SET timezone = 'UTC';
@@ -34,9 +34,9 @@ SELECT yquota.seal_history();
 -- One at a time.  The worker does it.
 SELECT yquota_internal.tend_history();
 SELECT yquota_internal.tend_history();
-SELECT yquota_internal.has_key_filter('yquota_internal.charge_sealed_1'),
-	   yquota_internal.has_key_filter('yquota_internal.charge_sealed_2'),
-	   yquota_internal.has_key_filter('yquota_internal.charge_sealed_3');
+SELECT yquota_internal.has_bloom_filter('yquota_internal.charge_sealed_1'),
+	   yquota_internal.has_bloom_filter('yquota_internal.charge_sealed_2'),
+	   yquota_internal.has_bloom_filter('yquota_internal.charge_sealed_3');
 
 -- and an index of its applications
 SELECT indrelid::regclass, pg_get_indexdef(indexrelid) FROM pg_index
@@ -71,17 +71,17 @@ SELECT * FROM books;
 
 -- A table that has been written anew is not what its filter was made of
 VACUUM FULL yquota_internal.charge_sealed_1;
-SELECT yquota_internal.has_key_filter('yquota_internal.charge_sealed_1');
+SELECT yquota_internal.has_bloom_filter('yquota_internal.charge_sealed_1');
 SELECT send_lives(1, 1500);
 SELECT * FROM books;
 SELECT yquota_internal.tend_history();
-SELECT yquota_internal.has_key_filter('yquota_internal.charge_sealed_1');
+SELECT yquota_internal.has_bloom_filter('yquota_internal.charge_sealed_1');
 SELECT send_lives(1, 1500);
 SELECT * FROM books;
 
 -- nor is a filter that somebody has touched
 TRUNCATE yquota_internal.charge_sealed_2_filter;
-SELECT yquota_internal.has_key_filter('yquota_internal.charge_sealed_2');
+SELECT yquota_internal.has_bloom_filter('yquota_internal.charge_sealed_2');
 SELECT send_lives(1501, 3000);
 SELECT * FROM books;
 
@@ -101,7 +101,7 @@ WHERE ctid <> (SELECT min(ctid) FROM yquota_internal.charge_sealed_1_filter);
 CALL wait_for_snapshots();
 VACUUM yquota_internal.charge_sealed_1_filter;
 SELECT pg_relation_size('yquota_internal.charge_sealed_1_filter') / current_setting('block_size')::integer AS pages,
-	   yquota_internal.has_key_filter('yquota_internal.charge_sealed_1');
+	   yquota_internal.has_bloom_filter('yquota_internal.charge_sealed_1');
 SELECT send_lives(1, 1500);
 SELECT * FROM books;
 
@@ -114,13 +114,13 @@ CALL wait_for_snapshots();
 VACUUM yquota_internal.charge_sealed_3;
 SELECT pg_relation_size('yquota_internal.charge_sealed_3') AS size;
 SELECT yquota_internal.tend_history();
-SELECT yquota_internal.has_key_filter('yquota_internal.charge_sealed_3');
+SELECT yquota_internal.has_bloom_filter('yquota_internal.charge_sealed_3');
 INSERT INTO yquota_internal.charge_sealed_3 SELECT * FROM rows_of_3 LIMIT 10;
-SELECT yquota_internal.has_key_filter('yquota_internal.charge_sealed_3');
+SELECT yquota_internal.has_bloom_filter('yquota_internal.charge_sealed_3');
 SELECT yquota_internal.tend_history();
-SELECT yquota_internal.has_key_filter('yquota_internal.charge_sealed_3');
+SELECT yquota_internal.has_bloom_filter('yquota_internal.charge_sealed_3');
 INSERT INTO yquota_internal.charge_sealed_3 SELECT * FROM rows_of_3 OFFSET 10 LIMIT 1;
-SELECT yquota_internal.has_key_filter('yquota_internal.charge_sealed_3');
+SELECT yquota_internal.has_bloom_filter('yquota_internal.charge_sealed_3');
 INSERT INTO yquota_internal.charge_sealed_3 SELECT * FROM rows_of_3 OFFSET 11;
 SELECT send_lives(3001, 3500);
 SELECT * FROM books;
@@ -143,15 +143,15 @@ BEGIN;
 CREATE TABLE filter (bits bytea NOT NULL);
 ALTER TABLE filter ALTER COLUMN bits SET STORAGE PLAIN;
 SAVEPOINT inner_transaction;
-SELECT yquota_internal.fill_key_filter('filter', 'yquota_internal.charge_sealed_1', 'container_id');
+SELECT yquota_internal.fill_bloom_filter('filter', 'yquota_internal.charge_sealed_1', 'container_id');
 ROLLBACK;
 
 -- It goes with its table.
 CREATE TABLE archive (LIKE yquota.charge);
-SELECT history, stretches, archived FROM yquota.archive('archive', 'infinity');
+SELECT history, segments, archived FROM yquota.archive('archive', 'infinity');
 SELECT relname FROM pg_class WHERE relname LIKE '%\_filter' ORDER BY 1;
 SELECT * FROM yquota.verify();
-SELECT yquota_internal.fill_key_filter('archive', 'yquota.charge', 'container_id');
+SELECT yquota_internal.fill_bloom_filter('archive', 'yquota.charge', 'container_id');
 
 \c postgres
-DROP DATABASE yquota_key_filter;
+DROP DATABASE yquota_bloom_filter;
