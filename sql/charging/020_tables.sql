@@ -503,7 +503,7 @@ COMMENT ON TABLE yquota_internal.charged_through IS
 
 --
 -- Counters.  Statements append to counter_delta and never wait; the worker
--- folds the deltas into the tables below.  Readers add both up.
+-- compacts the deltas into the tables below.  Readers add both up.
 --
 CREATE TABLE yquota_internal.counter_delta (
 	scope "char" NOT NULL,
@@ -533,7 +533,7 @@ CREATE TABLE yquota_internal.counter_delta (
 -- for sessions with a cached cluster: they read the rows about usage
 CREATE INDEX counter_delta_changed_by_idx ON yquota_internal.counter_delta (changed_by) WHERE containers IS NOT NULL;
 COMMENT ON TABLE yquota_internal.counter_delta IS
-	'Changes of counters, one or more rows per statement, not yet folded';
+	'Changes of counters, one or more rows per statement, not yet compacted';
 COMMENT ON COLUMN yquota_internal.counter_delta.scope IS
 	'what the row counts for: p project, r rate class, u usage, n node, f feed; a statement about one container needs one row: a for p, r, u, n and f';
 COMMENT ON COLUMN yquota_internal.counter_delta.shape IS 'allocation divided by the greatest common divisor of its amounts';
@@ -570,7 +570,7 @@ CREATE TABLE yquota_internal.project_counter (
 	charged numeric NOT NULL,
 	accrual_base numeric NOT NULL
 );
-COMMENT ON TABLE yquota_internal.project_counter IS 'Folded: credits posted to charge, and the base of running_total, per project';
+COMMENT ON TABLE yquota_internal.project_counter IS 'Compacted: credits posted to charge, and the base of running_total, per project';
 COMMENT ON COLUMN yquota_internal.project_counter.accrual_base IS
 	'credits to subtract from what the project''s running_total costs since running_reference; below zero for what running containers owed by then';
 
@@ -584,13 +584,13 @@ CREATE TABLE yquota_internal.rate_class_counter (
 	UNIQUE NULLS NOT DISTINCT (project, shape, factors, reference_at)
 );
 COMMENT ON TABLE yquota_internal.rate_class_counter IS
-	'Folded: running containers per project, rate class (shape and factors) and hour of their settled_at';
+	'Compacted: running containers per project, rate class (shape and factors) and hour of their settled_at';
 
 --
 -- Hours accumulate while containers run; a balance should not.  The same once
 -- more, with all hours of a rate class moved to one instant by the prices known
 -- at some version; a later change of prices that bears on hours moved that way
--- makes it worthless, and the next folding makes it anew.  A balance reads one
+-- makes it worthless, and the next compaction makes it anew.  A balance reads one
 -- row per project, in which classes are called by number.
 --
 CREATE TABLE yquota_internal.running_class (
@@ -600,7 +600,7 @@ CREATE TABLE yquota_internal.running_class (
 	UNIQUE NULLS NOT DISTINCT (shape, factors)
 );
 COMMENT ON TABLE yquota_internal.running_class IS
-	'Numbers of rate classes in running_total; folding gives them, and none is given twice';
+	'Numbers of rate classes in running_total; compaction gives them, and none is given twice';
 
 CREATE TABLE yquota_internal.running_total (
 	project text COLLATE "C" PRIMARY KEY,
@@ -636,7 +636,7 @@ CREATE TABLE yquota_internal.usage_counter (
 	containers bigint NOT NULL,
 	UNIQUE NULLS NOT DISTINCT (queue, label, username, execution_type)
 );
-COMMENT ON TABLE yquota_internal.usage_counter IS 'Folded: usage of running containers, per queue, label, user and execution type';
+COMMENT ON TABLE yquota_internal.usage_counter IS 'Compacted: usage of running containers, per queue, label, user and execution type';
 
 CREATE TABLE yquota_internal.node_counter (
 	node text COLLATE "C" NOT NULL,
@@ -645,7 +645,7 @@ CREATE TABLE yquota_internal.node_counter (
 	containers bigint NOT NULL,
 	PRIMARY KEY (node, execution_type)
 );
-COMMENT ON TABLE yquota_internal.node_counter IS 'Folded: usage of running containers, per node and execution type';
+COMMENT ON TABLE yquota_internal.node_counter IS 'Compacted: usage of running containers, per node and execution type';
 
 CREATE TABLE yquota_internal.feed_counter (
 	source text COLLATE "C",
@@ -654,7 +654,7 @@ CREATE TABLE yquota_internal.feed_counter (
 	last_recorded_at timestamptz,
 	UNIQUE NULLS NOT DISTINCT (source)
 );
-COMMENT ON TABLE yquota_internal.feed_counter IS 'Folded: events received, per source';
+COMMENT ON TABLE yquota_internal.feed_counter IS 'Compacted: events received, per source';
 
 CREATE TABLE yquota_internal.correction_due (
 	changed_from timestamptz NOT NULL,
@@ -692,7 +692,7 @@ CREATE TABLE yquota_internal.worker_state (
 	database_oid oid,
 	last_price_at timestamptz,
 	last_compute_at timestamptz,
-	last_fold_at timestamptz,
+	last_compact_at timestamptz,
 	last_error text,
 	last_error_at timestamptz,
 	failures integer NOT NULL DEFAULT 0

@@ -244,25 +244,25 @@ COMMENT ON FUNCTION yquota_internal.make_running_totals(timestamptz) IS
 	'Make the running totals anew from rate_class_counter';
 REVOKE ALL ON FUNCTION yquota_internal.make_running_totals(timestamptz) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.fold_counters() RETURNS bigint
+CREATE FUNCTION yquota_internal.compact_counters() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	-- a plan made for few deltas or classes is no plan for many
 	SET plan_cache_mode = force_custom_plan
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	folded bigint;
+	compacted bigint;
 	reference timestamptz;
 	settled_in timestamptz;
 	full_hour timestamptz := date_trunc('hour', yquota.statement_clock(), 'UTC');
-	-- or it may fold rows of a transaction that is rolled back later
+	-- or it may compact rows of a transaction that is rolled back later
 	is_alone boolean := pg_current_xact_id_if_assigned() IS NULL;
 	seen pg_snapshot;
 	before xid8;
 	repriced_from timestamptz;
 BEGIN
 	-- A change of prices that is not visible here would be missed below, after
-	-- it has missed later settlements: folding waits for the next time.
+	-- it has missed later settlements: compaction waits for the next time.
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RETURN 0;
 	END IF;
@@ -275,14 +275,14 @@ BEGIN
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
 
 	-- A session with a cached cluster must read all usage again when rows are
-	-- folded that it has not seen.  So while allocation cycles run, new rows
-	-- wait for the next folding, unless a transaction has been running since
+	-- compacted that it has not seen.  So while allocation cycles run, new rows
+	-- wait for the next compaction, unless a transaction has been running since
 	-- the last one.
 	SELECT pg_snapshot_xmin(version.noted) INTO before
 	FROM yquota_internal.usage_version AS version
 	WHERE is_alone AND pg_snapshot_xmin(pg_current_snapshot()) > pg_snapshot_xmin(version.noted)
 	  AND EXISTS (SELECT FROM yquota_internal.scheduler_change AS change WHERE change.changed_by >= pg_snapshot_xmax(version.noted));
-	UPDATE yquota_internal.usage_version SET is_folding = is_alone, noted = pg_current_snapshot();
+	UPDATE yquota_internal.usage_version SET is_compacting = is_alone, noted = pg_current_snapshot();
 
 	SELECT min(change.effective_from) INTO repriced_from
 	FROM yquota_internal.running_reference AS known
@@ -420,9 +420,9 @@ BEGIN
 				last_event_at = greatest(counter.last_event_at, EXCLUDED.last_event_at),
 				last_recorded_at = greatest(counter.last_recorded_at, EXCLUDED.last_recorded_at)
 	)
-	SELECT count(*), max(delta.reference_at), pg_current_snapshot() INTO folded, settled_in, seen FROM delta;
+	SELECT count(*), max(delta.reference_at), pg_current_snapshot() INTO compacted, settled_in, seen FROM delta;
 
-	-- rows committed since the totals were moved have been folded as well
+	-- rows committed since the totals were moved have been compacted as well
 	UPDATE yquota_internal.running_reference
 	SET priced_through = settled_in
 	WHERE priced_through < settled_in;
@@ -431,22 +431,22 @@ BEGIN
 	DELETE FROM yquota_internal.usage_counter WHERE containers = 0 AND allocation OPERATOR(yquota.=) '[]';
 	DELETE FROM yquota_internal.node_counter WHERE containers = 0 AND allocation OPERATOR(yquota.=) '[]';
 	UPDATE yquota_internal.usage_version
-	SET is_folding = false,
-		folded_before = CASE WHEN before IS NULL THEN pg_snapshot_xmax(seen) ELSE greatest(folded_before, before) END,
-		folded_but = CASE WHEN before IS NULL THEN ARRAY(SELECT pg_snapshot_xip(seen))
-			ELSE ARRAY(SELECT number FROM unnest(folded_but) AS number WHERE number >= before) END
+	SET is_compacting = false,
+		compacted_before = CASE WHEN before IS NULL THEN pg_snapshot_xmax(seen) ELSE greatest(compacted_before, before) END,
+		compacted_but = CASE WHEN before IS NULL THEN ARRAY(SELECT pg_snapshot_xip(seen))
+			ELSE ARRAY(SELECT number FROM unnest(compacted_but) AS number WHERE number >= before) END
 	WHERE is_alone;
 	DELETE FROM yquota_internal.charged_through
 	WHERE at < (SELECT max(at) FROM yquota_internal.charged_through);
 	IF reference IS NULL THEN
 		PERFORM yquota_internal.make_running_totals(full_hour);
 	END IF;
-	RETURN folded;
+	RETURN compacted;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.fold_counters() IS
+COMMENT ON FUNCTION yquota_internal.compact_counters() IS
 	'Add the appended deltas up into the counters; returns how many there were.  While containers are allocated, the newest wait for the next time.  Does nothing while a change of prices is open, or in a transaction whose snapshot could miss one.  The worker calls it';
-REVOKE ALL ON FUNCTION yquota_internal.fold_counters() FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota_internal.compact_counters() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.correct_late_prices() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -480,7 +480,7 @@ CREATE FUNCTION yquota.quota_compute() RETURNS timestamptz
 	AS $$
 BEGIN
 	INSERT INTO yquota.container_event (event, source) VALUES ('QUOTA_COMPUTE', 'quota_compute');
-	PERFORM yquota_internal.fold_counters();
+	PERFORM yquota_internal.compact_counters();
 	PERFORM yquota_internal.correct_late_prices();
 	PERFORM yquota_internal.trim_scheduler_changes();
 	PERFORM yquota_internal.worker_credit(yquota.clock());
@@ -489,7 +489,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.quota_compute() IS
-	'Does what the worker does at each compute interval: advances the charged-through mark to the clock, folds counters, corrects late prices, looks after credit, reports thresholds that spending has crossed; returns the mark';
+	'Does what the worker does at each compute interval: advances the charged-through mark to the clock, compacts counters, corrects late prices, looks after credit, reports thresholds that spending has crossed; returns the mark';
 REVOKE ALL ON FUNCTION yquota.quota_compute() FROM PUBLIC;
 
 CREATE VIEW yquota.charged_through AS

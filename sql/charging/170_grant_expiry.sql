@@ -30,7 +30,7 @@ COMMENT ON TABLE yquota_internal.spending_mark IS
 COMMENT ON COLUMN yquota_internal.spending_mark.spent IS 'credits for all that ran before';
 COMMENT ON COLUMN yquota_internal.spending_mark.taken_at IS 'clock when that was read from the books';
 
-CREATE VIEW yquota_internal.unfolded_change AS
+CREATE VIEW yquota_internal.uncompacted_change AS
 	SELECT part.project, min(part.changed_from) AS changed_from
 	FROM (
 		SELECT delta.project, delta.changed_from
@@ -43,15 +43,15 @@ CREATE VIEW yquota_internal.unfolded_change AS
 		WHERE delta.changed_from IS NOT NULL
 	) AS part
 	GROUP BY part.project;
-COMMENT ON VIEW yquota_internal.unfolded_change IS
-	'Instants from which on deltas that have not been folded change the spending of projects and their descendants';
+COMMENT ON VIEW yquota_internal.uncompacted_change IS
+	'Instants from which on deltas that have not been compacted change the spending of projects and their descendants';
 
--- Folding removes marks that deltas and changes of prices have made wrong;
--- deltas that are not folded are read here.
+-- Compaction removes marks that deltas and changes of prices have made wrong;
+-- deltas that are not compacted are read here.
 CREATE VIEW yquota_internal.kept_spending AS
 	SELECT mark.project, mark.at, mark.spent
 	FROM yquota_internal.spending_mark AS mark
-	LEFT JOIN yquota_internal.unfolded_change AS late ON late.project = mark.project
+	LEFT JOIN yquota_internal.uncompacted_change AS late ON late.project = mark.project
 	WHERE (mark.at > late.changed_from) IS NOT TRUE
 	  AND (mark.at > (SELECT min(change.effective_from)
 					  FROM yquota.pricing_change AS change
@@ -492,7 +492,7 @@ BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RETURN 0;
 	END IF;
-	-- one at a time, and not while counters are folded; readers go on
+	-- one at a time, and not while counters are compacted; readers go on
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
 	-- a grant that is not committed yet has begun before: the worker does it next time
 	BEGIN
@@ -500,14 +500,14 @@ BEGIN
 	EXCEPTION WHEN lock_not_available THEN
 		RETURN 0;
 	END;
-	-- kept values would not be used until earlier changes are folded
+	-- kept values would not be used until earlier changes are compacted
 	IF EXISTS (SELECT FROM yquota_internal.expiry_due AS due WHERE due.until <= now_at)
 		AND (NOT EXISTS (SELECT FROM yquota_internal.running_reference)
-			 OR EXISTS (SELECT FROM yquota_internal.unfolded_change AS change
+			 OR EXISTS (SELECT FROM yquota_internal.uncompacted_change AS change
 						JOIN yquota_internal.expiry_due AS due ON due.project = change.project
 						WHERE change.changed_from < due.until AND due.until <= now_at))
 	THEN
-		PERFORM yquota_internal.fold_counters();
+		PERFORM yquota_internal.compact_counters();
 	END IF;
 	-- the ledger is not corrected to the present prices yet: the worker does it next time
 	IF EXISTS (SELECT FROM yquota_internal.correction_due) THEN

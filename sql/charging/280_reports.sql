@@ -6,7 +6,7 @@
 -- Everything "live" is live at yquota.statement_clock() and exact: accrued is
 -- computed from the timelines, never stored (DESIGN 3).
 --
--- Counters are read as folded table plus the deltas not yet folded; "scope"
+-- Counters are read as compacted table plus the deltas not yet compacted; "scope"
 -- says which deltas count (see yquota_internal.counter_delta).
 --
 

@@ -1,26 +1,26 @@
 --
--- The version of the folded usage: a session that has read it need not read it
+-- The version of the compacted usage: a session that has read it need not read it
 -- again until the version changes (src/queues/usage.c).
 --
 CREATE TABLE yquota_internal.usage_version (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
 	version uuid NOT NULL DEFAULT gen_random_uuid(),
 	content uuid NOT NULL DEFAULT gen_random_uuid(),
-	is_folding boolean NOT NULL DEFAULT false,
-	folded_before xid8,
-	folded_but xid8[],
+	is_compacting boolean NOT NULL DEFAULT false,
+	compacted_before xid8,
+	compacted_but xid8[],
 	noted pg_snapshot
 );
 COMMENT ON TABLE yquota_internal.usage_version IS
 	'One row, which changes with usage_counter: sessions that have read the one compare the other';
 COMMENT ON COLUMN yquota_internal.usage_version.content IS
-	'Changes with version, unless deltas of other transactions were folded and nothing else has changed';
-COMMENT ON COLUMN yquota_internal.usage_version.is_folding IS
-	'The transaction at hand folds; true for no other';
-COMMENT ON COLUMN yquota_internal.usage_version.folded_before IS
-	'With folded_but: the last folding took rows of these transactions, and of none that was running then';
+	'Changes with version, unless deltas of other transactions were compacted and nothing else has changed';
+COMMENT ON COLUMN yquota_internal.usage_version.is_compacting IS
+	'The transaction at hand compacts; true for no other';
+COMMENT ON COLUMN yquota_internal.usage_version.compacted_before IS
+	'With compacted_but: the last compaction took rows of these transactions, and of none that was running then';
 COMMENT ON COLUMN yquota_internal.usage_version.noted IS
-	'Snapshot of the last folding of counters';
+	'Snapshot of the last compaction of counters';
 INSERT INTO yquota_internal.usage_version DEFAULT VALUES;
 
 CREATE FUNCTION yquota_internal.change_usage_version() RETURNS trigger
@@ -31,7 +31,7 @@ BEGIN
 	-- nothing that a transaction which fails has left behind is ever the same again
 	UPDATE yquota_internal.usage_version
 	SET version = gen_random_uuid(),
-		content = CASE WHEN is_folding THEN content ELSE gen_random_uuid() END;
+		content = CASE WHEN is_compacting THEN content ELSE gen_random_uuid() END;
 	RETURN NULL;
 END
 $$;

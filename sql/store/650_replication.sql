@@ -73,7 +73,7 @@ BEGIN ATOMIC
 	WITH published AS (
 		SELECT class.oid::regclass::text AS relation,
 			   -- append-only tables; rows leave the others for reasons of this
-			   -- database: folding and archiving
+			   -- database: compaction and archiving
 			   (class.relreplident = 'd' AND NOT EXISTS (
 					SELECT FROM pg_index AS index WHERE index.indrelid = class.oid AND index.indisprimary))
 			   OR class.oid IN ('yquota.container_change'::regclass,

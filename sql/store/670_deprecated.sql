@@ -124,6 +124,15 @@ COMMENT ON FUNCTION yquota_internal.perform_duty(text, text, timestamptz) IS
 	'Deprecated: call run_job()';
 REVOKE ALL ON FUNCTION yquota_internal.perform_duty(text, text, timestamptz) FROM PUBLIC;
 
+-- Copies by logical replication call this name by a job of their own.
+CREATE FUNCTION yquota_internal.fold_counters() RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN yquota_internal.compact_counters();
+COMMENT ON FUNCTION yquota_internal.fold_counters() IS
+	'Deprecated: call compact_counters()';
+REVOKE ALL ON FUNCTION yquota_internal.fold_counters() FROM PUBLIC;
+
 CREATE FUNCTION yquota.grant_operator(role regrole) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp

@@ -100,6 +100,15 @@ ALTER FUNCTION yquota_internal.has_key_filter(regclass) RENAME TO has_bloom_filt
 ALTER FUNCTION yquota_internal.drop_key_filter(text) RENAME TO drop_bloom_filter;
 ALTER FUNCTION yquota_internal.make_key_filter(text, name) RENAME TO make_bloom_filter;
 
+-- Counters are compacted.
+ALTER FUNCTION yquota_internal.fold_counters() RENAME TO compact_counters;
+ALTER TABLE yquota_internal.usage_version RENAME COLUMN is_folding TO is_compacting;
+ALTER TABLE yquota_internal.usage_version RENAME COLUMN folded_before TO compacted_before;
+ALTER TABLE yquota_internal.usage_version RENAME COLUMN folded_but TO compacted_but;
+ALTER TABLE yquota_internal.worker_state RENAME COLUMN last_fold_at TO last_compact_at;
+ALTER VIEW yquota.worker_status RENAME COLUMN last_fold_at TO last_compact_at;
+DROP FUNCTION yquota_internal.worker_record(integer, timestamptz, timestamptz, timestamptz, timestamptz, text, timestamptz, text[]);
+
 -- Functions have names with their objects.
 ALTER FUNCTION yquota.release(bigint) RENAME TO release_hold;
 ALTER FUNCTION yquota_internal.release_as_owner(bigint) RENAME TO release_hold_as_owner;

@@ -151,17 +151,17 @@ REVOKE ALL ON FUNCTION yquota_internal.worker_credit(timestamptz, integer) FROM 
 
 CREATE FUNCTION yquota_internal.worker_record(
 	failures_now integer, now_at timestamptz, price_at timestamptz, compute_at timestamptz,
-	fold_at timestamptz, error text, error_at timestamptz, postponed text[]) RETURNS void
+	compact_at timestamptz, error text, error_at timestamptz, postponed text[]) RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	INSERT INTO yquota_internal.worker_state AS state
-		(last_price_at, last_compute_at, last_fold_at, last_error, last_error_at, failures)
-	VALUES (price_at, compute_at, fold_at, error, error_at, failures_now)
+		(last_price_at, last_compute_at, last_compact_at, last_error, last_error_at, failures)
+	VALUES (price_at, compute_at, compact_at, error, error_at, failures_now)
 	ON CONFLICT (only_row) DO UPDATE SET
 		last_price_at = coalesce(price_at, state.last_price_at),
 		last_compute_at = coalesce(compute_at, state.last_compute_at),
-		last_fold_at = coalesce(fold_at, state.last_fold_at),
+		last_compact_at = coalesce(compact_at, state.last_compact_at),
 		last_error = coalesce(error, state.last_error),
 		last_error_at = coalesce(error_at, state.last_error_at),
 		failures = failures_now;
@@ -277,13 +277,14 @@ SELECT current_database() AS database,
 	   state.started_at,
 	   state.last_price_at,
 	   state.last_compute_at,
-	   state.last_fold_at,
+	   state.last_compact_at,
 	   state.last_error,
 	   state.last_error_at,
 	   coalesce(state.failures, 0) AS failures,
 	   ARRAY(SELECT alert.subject FROM yquota.alert
 			 WHERE alert.kind = 'worker_postponed' AND alert.cleared_at IS NULL
-			 ORDER BY alert.subject) AS postponed
+			 ORDER BY alert.subject) AS postponed,
+	   state.last_compact_at AS last_fold_at
 FROM (VALUES (true)) AS one (row)
 LEFT JOIN yquota_internal.worker_state AS state ON true
 LEFT JOIN LATERAL (
@@ -294,7 +295,7 @@ LEFT JOIN LATERAL (
 	LIMIT 1) AS process ON true
 UNION ALL
 SELECT worker.database, worker.pid, 'running',
-	   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+	   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM yquota_internal.worker_processes() AS worker
 WHERE worker.database <> current_database();
 COMMENT ON VIEW yquota.worker_status IS
@@ -303,10 +304,11 @@ COMMENT ON COLUMN yquota.worker_status.state IS
 	'running, starting, stopping, stopped, or standby';
 COMMENT ON COLUMN yquota.worker_status.last_price_at IS 'clock when prices were last computed';
 COMMENT ON COLUMN yquota.worker_status.last_compute_at IS 'clock of the last QUOTA_COMPUTE of a worker';
-COMMENT ON COLUMN yquota.worker_status.last_fold_at IS 'clock when counters were last folded';
+COMMENT ON COLUMN yquota.worker_status.last_compact_at IS 'clock when counters were last compacted';
 COMMENT ON COLUMN yquota.worker_status.failures IS 'failed attempts in a row, 0 when all is well';
 COMMENT ON COLUMN yquota.worker_status.postponed IS
 	'tasks that wait for locks of other transactions';
+COMMENT ON COLUMN yquota.worker_status.last_fold_at IS 'Deprecated: read last_compact_at';
 GRANT SELECT ON yquota.worker_status TO pg_monitor;
 
 -- The worker reads there how often it has to look after queues.

@@ -4,7 +4,7 @@
  *	  Locks for decisions about applications.
  *
  * They are object locks of yquota_internal.application_counter: the kind is the
- * sub-object, the folded name the object, as pg_locks shows them.
+ * sub-object, the hashed name the object, as pg_locks shows them.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,26 +17,26 @@
 #include "store/catalog.h"
 #include "utils/inval.h"
 
-/* Names of a kind are folded to so many numbers. */
-#define NAMES_FOLDED 1024
+/* Names of a kind are hashed to so many numbers. */
+#define HASHED_NAMES 1024
 
 static int
 key_of(YqQueueLockKind kind, uint32 number)
 {
-	return kind * NAMES_FOLDED + number;
+	return kind * HASHED_NAMES + number;
 }
 
 static int
 key_of_name(YqQueueLockKind kind, const char *name)
 {
-	return key_of(kind, hash_bytes((const unsigned char *) name, strlen(name)) % NAMES_FOLDED);
+	return key_of(kind, hash_bytes((const unsigned char *) name, strlen(name)) % HASHED_NAMES);
 }
 
 static void
 set_tag(LOCKTAG *tag, int key)
 {
 	SET_LOCKTAG_OBJECT(*tag, MyDatabaseId, yq_table_oid(YQ_APPLICATION_COUNTER),
-					   key % NAMES_FOLDED, key / NAMES_FOLDED);
+					   key % HASHED_NAMES, key / HASHED_NAMES);
 }
 
 static void
@@ -131,14 +131,14 @@ yq_queue_lock_total(void)
 	static int	row = 0;
 
 	/* the last one again, so that there are no more rows than changes at once */
-	for (int i = 0; i < NAMES_FOLDED; i++)
+	for (int i = 0; i < HASHED_NAMES; i++)
 	{
 		LOCKTAG		tag;
 
 		set_tag(&tag, key_of(YQ_LOCK_TOTAL, row));
 		if (LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL)
 			return row;
-		row = (row + 1) % NAMES_FOLDED;
+		row = (row + 1) % HASHED_NAMES;
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -15,7 +15,7 @@
  * - A lock for the leaf: no other transaction changes its applications or counters.
  *
  * They are taken in one order (kind, then number), so that single statements
- * about one application never wait for each other in a circle.  Names are folded
+ * about one application never wait for each other in a circle.  Names are hashed
  * to few numbers: a transaction about thousands of queues must not fill the
  * server's lock table, and that two queues share a lock now and then does no
  * harm.

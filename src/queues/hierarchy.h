@@ -221,7 +221,7 @@ typedef struct YqNameCount
 {
 	YqBytes		key;
 	int64		count;
-	int64		folded;			/* as much of it as is folded */
+	int64		compacted;		/* as much of it as is compacted */
 } YqNameCount;
 
 /* A queue by its path or short name; NULL for a name that several queues have. */
@@ -254,7 +254,7 @@ typedef struct YqHierarchy
 	HTAB	   *kept_stopped;	/* paths that have no row, but a property state STOPPED */
 
 	HTAB	   *containers_elsewhere;	/* of names that no queue has: YqNameCount */
-	struct YqFoldedUsage *folded_usage; /* of usage.c */
+	struct YqCompactedUsage *compacted_usage; /* of usage.c */
 
 	int64	  **totals;			/* of RUNNING nodes, per label */
 	int64	   *cluster;

@@ -215,7 +215,7 @@ count_elsewhere(YqHierarchy *hierarchy, const char *name, int64 containers)
 											  hierarchy->context, &found);
 
 	if (!found)
-		entry->count = entry->folded = 0;
+		entry->count = entry->compacted = 0;
 	entry->count += containers;
 }
 
@@ -254,56 +254,56 @@ add_counted_usage(const YqUsage *usage, void *argument)
 	}
 }
 
-/* -- kept folded usage ----------------------------------------------------- */
+/* -- kept compacted usage ----------------------------------------------------- */
 
 /*
- * Folded usage changes every few seconds, at each folding; unfolded rows change
- * all the time.  So folded usage is kept as read, with its version, and only
- * queues with unfolded rows are set back to it.
+ * Compacted usage changes every few seconds, at each compaction; uncompacted rows change
+ * all the time.  So compacted usage is kept as read, with its version, and only
+ * queues with uncompacted rows are set back to it.
  */
-typedef struct YqFoldedUsage
+typedef struct YqCompactedUsage
 {
 	bool		is_valid;
 	pg_uuid_t	version;
 	int64	  **used;			/* by number of the queue: of all its labels, one after the other */
 	int64	   *containers;		/* by number of the queue */
-	bool	   *has_unfolded;	/* likewise: touched since */
-	int		   *unfolded;		/* numbers of those */
-	int			unfolded_count;
-} YqFoldedUsage;
+	bool	   *has_uncompacted; /* likewise: touched since */
+	int		   *uncompacted;	/* numbers of those */
+	int			uncompacted_count;
+} YqCompactedUsage;
 
-static YqFoldedUsage *
-make_folded_usage(const YqHierarchy *hierarchy)
+static YqCompactedUsage *
+make_compacted_usage(const YqHierarchy *hierarchy)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(hierarchy->context);
 	int			count = Max(hierarchy->queue_count, 1);
-	YqFoldedUsage *folded = palloc0(sizeof(YqFoldedUsage));
+	YqCompactedUsage *compacted = palloc0(sizeof(YqCompactedUsage));
 
-	folded->used = palloc_extended(sizeof(int64 *) * count, MCXT_ALLOC_HUGE);
-	folded->containers = palloc_extended(sizeof(int64) * count, MCXT_ALLOC_HUGE);
-	folded->has_unfolded = palloc_extended(sizeof(bool) * count, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	folded->unfolded = palloc_extended(sizeof(int) * count, MCXT_ALLOC_HUGE);
+	compacted->used = palloc_extended(sizeof(int64 *) * count, MCXT_ALLOC_HUGE);
+	compacted->containers = palloc_extended(sizeof(int64) * count, MCXT_ALLOC_HUGE);
+	compacted->has_uncompacted = palloc_extended(sizeof(bool) * count, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	compacted->uncompacted = palloc_extended(sizeof(int) * count, MCXT_ALLOC_HUGE);
 	for (int i = 0; i < hierarchy->queue_count; i++)
-		folded->used[i] = palloc(sizeof(int64) * hierarchy->calculator.types *
-								 Max(hierarchy->queues[i]->label_count, 1));
+		compacted->used[i] = palloc(sizeof(int64) * hierarchy->calculator.types *
+									Max(hierarchy->queues[i]->label_count, 1));
 	MemoryContextSwitchTo(old_context);
-	return folded;
+	return compacted;
 }
 
 static void
 copy_queue(const YqHierarchy *hierarchy, YqQueue *queue, bool is_back)
 {
-	YqFoldedUsage *folded = hierarchy->folded_usage;
+	YqCompactedUsage *compacted = hierarchy->compacted_usage;
 	int			types = hierarchy->calculator.types;
-	int64	   *kept = folded->used[queue->number];
+	int64	   *kept = compacted->used[queue->number];
 
 	for (int i = 0; i < queue->label_count; i++, kept += types)
 		memcpy(is_back ? queue->labels[i].used : kept, is_back ? kept : queue->labels[i].used,
 			   types * sizeof(int64));
 	if (is_back)
-		queue->containers = folded->containers[queue->number];
+		queue->containers = compacted->containers[queue->number];
 	else
-		folded->containers[queue->number] = queue->containers;
+		compacted->containers[queue->number] = queue->containers;
 }
 
 static void
@@ -316,38 +316,38 @@ copy_elsewhere(const YqHierarchy *hierarchy, bool is_back)
 	while ((entry = hash_seq_search(&elsewhere)) != NULL)
 	{
 		if (is_back)
-			entry->count = entry->folded;
+			entry->count = entry->compacted;
 		else
-			entry->folded = entry->count;
+			entry->compacted = entry->count;
 	}
 }
 
-/* Set the touched queues back to folded usage. */
+/* Set the touched queues back to compacted usage. */
 static void
-forget_unfolded(YqHierarchy *hierarchy)
+forget_uncompacted(YqHierarchy *hierarchy)
 {
-	YqFoldedUsage *folded = hierarchy->folded_usage;
+	YqCompactedUsage *compacted = hierarchy->compacted_usage;
 
-	for (int i = 0; i < folded->unfolded_count; i++)
+	for (int i = 0; i < compacted->uncompacted_count; i++)
 	{
-		copy_queue(hierarchy, hierarchy->queues[folded->unfolded[i]], true);
-		folded->has_unfolded[folded->unfolded[i]] = false;
+		copy_queue(hierarchy, hierarchy->queues[compacted->uncompacted[i]], true);
+		compacted->has_uncompacted[compacted->uncompacted[i]] = false;
 	}
-	folded->unfolded_count = 0;
+	compacted->uncompacted_count = 0;
 	copy_elsewhere(hierarchy, true);
 }
 
 static void
-add_unfolded(const YqUsage *usage, void *argument)
+add_uncompacted(const YqUsage *usage, void *argument)
 {
 	YqHierarchy *hierarchy = argument;
-	YqFoldedUsage *folded = hierarchy->folded_usage;
+	YqCompactedUsage *compacted = hierarchy->compacted_usage;
 	YqQueue    *queue = yq_hierarchy_find_by_name(hierarchy, usage->queue_name);
 
-	for (; queue != NULL && !folded->has_unfolded[queue->number]; queue = queue->parent)
+	for (; queue != NULL && !compacted->has_uncompacted[queue->number]; queue = queue->parent)
 	{
-		folded->has_unfolded[queue->number] = true;
-		folded->unfolded[folded->unfolded_count++] = queue->number;
+		compacted->has_uncompacted[queue->number] = true;
+		compacted->uncompacted[compacted->uncompacted_count++] = queue->number;
 	}
 	add_counted_usage(usage, hierarchy);
 }
@@ -374,19 +374,19 @@ clear_queue_usage(YqHierarchy *hierarchy)
 }
 
 static void
-read_folded(YqHierarchy *hierarchy, UsageScan *scan)
+read_compacted(YqHierarchy *hierarchy, UsageScan *scan)
 {
-	YqFoldedUsage *folded = hierarchy->folded_usage;
+	YqCompactedUsage *compacted = hierarchy->compacted_usage;
 
-	folded->is_valid = false;
+	compacted->is_valid = false;
 	clear_queue_usage(hierarchy);
 	scan->reader = add_counted_usage;
 	yq_table_scan(YQ_USAGE_COUNTER, scan->snapshot, column_names, USAGE_SCOPE, read_counted_usage, scan);
 	for (int i = 0; i < hierarchy->queue_count; i++)
 		copy_queue(hierarchy, hierarchy->queues[i], false);
 	copy_elsewhere(hierarchy, false);
-	memset(folded->has_unfolded, 0, sizeof(bool) * hierarchy->queue_count);
-	folded->unfolded_count = 0;
+	memset(compacted->has_uncompacted, 0, sizeof(bool) * hierarchy->queue_count);
+	compacted->uncompacted_count = 0;
 }
 
 typedef struct Version
@@ -419,25 +419,25 @@ void
 yq_hierarchy_read_usage(YqHierarchy *hierarchy)
 {
 	UsageScan	scan = begin_usage_scan(hierarchy, NULL, NULL, hierarchy);
-	/* one snapshot for all: folding moves rows from one table to the other */
+	/* one snapshot for all: compaction moves rows from one table to the other */
 	Version		version = find_version(scan.snapshot);
-	YqFoldedUsage *folded;
+	YqCompactedUsage *compacted;
 
-	if (hierarchy->folded_usage == NULL)
-		hierarchy->folded_usage = make_folded_usage(hierarchy);
-	folded = hierarchy->folded_usage;
-	if (folded->is_valid && version.is_known &&
-		memcmp(&folded->version, &version.version, sizeof(pg_uuid_t)) == 0)
-		forget_unfolded(hierarchy);
+	if (hierarchy->compacted_usage == NULL)
+		hierarchy->compacted_usage = make_compacted_usage(hierarchy);
+	compacted = hierarchy->compacted_usage;
+	if (compacted->is_valid && version.is_known &&
+		memcmp(&compacted->version, &version.version, sizeof(pg_uuid_t)) == 0)
+		forget_uncompacted(hierarchy);
 	else
-		read_folded(hierarchy, &scan);
+		read_compacted(hierarchy, &scan);
 	/* an error below leaves usage half read */
-	folded->is_valid = false;
-	scan.reader = add_unfolded;
+	compacted->is_valid = false;
+	scan.reader = add_uncompacted;
 	yq_table_scan(YQ_COUNTER_DELTA, scan.snapshot, column_names, USAGE_COLUMNS, read_usage_delta, &scan);
 	count_reservations(&scan);
-	folded->version = version.version;
-	folded->is_valid = version.is_known;
+	compacted->version = version.version;
+	compacted->is_valid = version.is_known;
 	end_usage_scan(&scan);
 }
 

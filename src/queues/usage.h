@@ -11,7 +11,7 @@
 
 #include "queues/hierarchy.h"
 
-/* One counter of usage, one change that is not yet folded, or one reservation on a node. */
+/* One counter of usage, one change that is not yet compacted, or one reservation on a node. */
 typedef struct YqUsage
 {
 	const char *queue_name;		/* path or name, as events have it */

@@ -2,7 +2,7 @@
  *
  * worker.c
  *	  The worker of one database: computes prices and advances the
- *	  charged-through mark by the clock, folds counters, corrects late prices,
+ *	  charged-through mark by the clock, compacts counters, corrects late prices,
  *	  looks after credit, and applies the policies of queues.  Another process
  *	  does the jobs that take long (job.c).
  *
@@ -101,7 +101,7 @@ enum
 {
 	PRICE,
 	COMPUTE,
-	FOLD,
+	COMPACT,
 	CORRECT,
 	APPLY_WAITING,
 	CREDIT,
@@ -134,12 +134,12 @@ static Task periodic[PERIODIC_COUNT] = {
 			"VALUES ('QUOTA_COMPUTE', $1, 'yquota worker')",
 		.interval_ms = &yq_compute_interval
 	},
-	[FOLD] = {
-		.name = "fold",
-		.activity = "yquota: folding counters",
+	[COMPACT] = {
+		.name = "compact",
+		.activity = "yquota: compacting counters",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = run_command,
-		.command = "SELECT yquota_internal.fold_counters()",
+		.command = "SELECT yquota_internal.compact_counters()",
 		.interval_ms = &yq_compute_interval
 	},
 	[CORRECT] = {
@@ -672,7 +672,7 @@ record(Task *task)
 	values[1] = TimestampTzGetDatum(yq_clock_now());
 	values[2] = TimestampTzGetDatum(periodic[PRICE].last_run);
 	values[3] = TimestampTzGetDatum(periodic[COMPUTE].last_run);
-	values[4] = TimestampTzGetDatum(periodic[FOLD].last_run);
+	values[4] = TimestampTzGetDatum(periodic[COMPACT].last_run);
 	values[5] = last_error ? CStringGetTextDatum(last_error) : (Datum) 0;
 	values[6] = TimestampTzGetDatum(last_error_at);
 	values[7] = postponed_tasks();

@@ -16,7 +16,7 @@ use constant EVENTS_PER_SECOND => 400;
 use constant HEARTBEATS_PER_SECOND => 400;
 
 # What the worker does meanwhile, and how often in seconds.
-use constant FOLD_INTERVAL => 3;
+use constant COMPACT_INTERVAL => 3;
 # Nodes that are reported for at once.
 use constant BATCH => 100;
 
@@ -309,7 +309,7 @@ CREATE TABLE ending AS SELECT row_number() OVER (ORDER BY hashtext(container_id)
 ALTER TABLE ending ADD PRIMARY KEY (n);
 CREATE SEQUENCE ended;
 SQL
-	fold($database);
+	compact($database);
 	Cluster::once($database, 'VACUUM ANALYZE');
 	Cluster::checkpoint();
 	return $size;
@@ -370,7 +370,7 @@ sub first_and_others
 }
 
 # heartbeats(SIZE, CLIENTS, RATE?, BATCH?): what first_and_others() says of them, while
-# containers end beside, counters are folded and what was decided is acknowledged.
+# containers end beside, counters are compacted and what was decided is acknowledged.
 sub heartbeats
 {
 	my ($size, $clients, $rate, $batch) = @_;
@@ -383,8 +383,8 @@ sub heartbeats
 
 	while (is_running($pgbench))
 	{
-		sleep($seconds ? FOLD_INTERVAL : 0.2);
-		$beside->run('SELECT yquota_internal.fold_counters()');
+		sleep($seconds ? COMPACT_INTERVAL : 0.2);
+		$beside->run('SELECT yquota_internal.compact_counters()');
 		$beside->run('SELECT yquota.acknowledge_decisions(ARRAY(SELECT d.decision_id FROM yquota.decision AS d))');
 	}
 	$beside->close;

@@ -11,7 +11,7 @@ use FindBin;
 use Report;
 use Workload;
 
-our @EXPORT = qw(size repetitions interleave median events_file load fold check_books ratio shown);
+our @EXPORT = qw(size repetitions interleave median events_file load compact check_books ratio shown);
 
 my %sizes = (
 	#                        full        small      toy
@@ -192,18 +192,18 @@ sub load
 
 		$session->run("INSERT INTO yquota.container_event ($columns) $start");
 		$session->run("INSERT INTO yquota.container_event ($columns) $finish") unless $running;
-		$session->run('SELECT yquota_internal.fold_counters()');
+		$session->run('SELECT yquota_internal.compact_counters()');
 	}
 	$session->close;
 	return;
 }
 
-# fold(DATABASE): what the worker does every ten seconds.
-sub fold
+# compact(DATABASE): what the worker does every ten seconds.
+sub compact
 {
 	my ($database) = @_;
 
-	Cluster::once($database, 'SELECT yquota_internal.fold_counters(), yquota_internal.correct_late_prices()');
+	Cluster::once($database, 'SELECT yquota_internal.compact_counters(), yquota_internal.correct_late_prices()');
 	return;
 }
 

@@ -43,7 +43,7 @@ sub lifecycles
 		$milliseconds += $send->($session, $table{$variant}, $part);
 		$wal += $session->wal - $before;
 		$session->close;
-		fold($database) if $variant eq 'yquota';
+		compact($database) if $variant eq 'yquota';
 	}
 	check_books($database, events => 2 * $containers, charges => $containers) if $variant eq 'yquota';
 	Cluster::drop_database($database);
@@ -226,7 +226,7 @@ sub single_rows
 		settings => $settings, variables => { run => $run, backlog => BACKLOG, next => FIRST });
 	my $wal = $session->wal - $before;
 	$session->close;
-	fold($database) if $variant eq 'yquota';
+	compact($database) if $variant eq 'yquota';
 	if ($variant eq 'yquota' && $option{count})
 	{
 		$option{count}{running} += $option{clients} * BACKLOG;
@@ -379,7 +379,7 @@ sub memory_case
 			$session->run("COPY yquota.container_event ($columns) FROM '$file'");
 			my $peak = $session->peak_memory;
 			$session->close;
-			fold($database);
+			compact($database);
 			check_books($database, events => 2 + ($whole ? 2 : 1) * $containers{$part},
 				charges => 1 + ($whole ? $containers{$part} : 0), running => $whole ? 0 : $containers{$part});
 			Cluster::drop_database($database);

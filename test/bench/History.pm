@@ -272,7 +272,7 @@ sub container_cost_case
 		SELECT 'CONTAINER_FINISH', 'application-' || n, $at + interval '1 hour' FROM generate_series(1, $containers / 2) AS n
 		SQL
 	$session->run('COMMIT');
-	fold($database);
+	compact($database);
 	Cluster::once($database, 'VACUUM ANALYZE');
 	my %query = (
 		running => "SELECT * FROM yquota.container_cost WHERE container_id = 'application-$containers'",

@@ -162,7 +162,7 @@ sub base_price_case
 			return (time => $milliseconds, before => $before, meanwhile => $meanwhile, after => $after);
 		})->{change};
 	$_->close foreach $administrator, $feed;
-	fold($database);
+	compact($database);
 	check_books($database, events => size('running_most') + $events, running => size('running_most') + $events, charges => 0);
 	Cluster::drop_database($database);
 
@@ -322,7 +322,7 @@ sub first_event_case
 		plain => sub { return $first_and_warm->(map { $start->('b', '1 hour') } 0 .. $warm) });
 	my $counts = Cluster::once($database, 'SELECT (SELECT count(*) FROM yquota.container), (SELECT count(*) FROM yquota.charge)');
 	my ($running, $charges) = split /\|/, $counts;
-	fold($database);
+	compact($database);
 	check_books($database, events => $running + 2 * $charges, running => $running, charges => repetitions() * ($warm + 1));
 	Cluster::drop_database($database);
 

@@ -260,7 +260,7 @@ SELECT is_empty($$SELECT signature FROM own_function WHERE proname ~ '^resource_
 
 --
 -- Dumps: every table but what belongs to the running server, and the running
--- totals and roll-ups, which the next folding and roll_up() make anew
+-- totals and roll-ups, which the next compaction and roll_up() make anew
 --
 SELECT is((SELECT array_agg(c.oid::regclass::text ORDER BY c.relname) FROM own_relation AS c, pg_extension AS e
 		   WHERE e.extname = 'yquota' AND c.relkind = 'r' AND c.oid <> ALL (coalesce(e.extconfig, '{}'))),

@@ -39,7 +39,7 @@ sub play
 	my $archives = $trial->{has_archive} //= History::chance(0.4);
 	my ($waits, @events) = Stream::arrange($history);
 	my @late = grep { History::chance(0.5) || !$trial->report_outage($_) && 0 } @{ $history->{outages} };
-	my @folds = map { int rand 20 } 1 .. History::pick(0, 0, 2);
+	my @compacts = map { int rand 20 } 1 .. History::pick(0, 0, 2);
 
 	$trial->change($_) foreach @{ $history->{changes} };
 	$trial->set_clock($history->{to});
@@ -51,16 +51,16 @@ sub play
 
 		$trial->deliver($trial->{session}, $sql, @brought);
 		$trial->report_outage(shift @late) if @late && History::chance(0.2);
-		$trial->log_sql($trial->{session}, 'SELECT yquota_internal.fold_counters()')
-		  if grep { $_ == 0 } @folds;
-		$_-- foreach @folds;
+		$trial->log_sql($trial->{session}, 'SELECT yquota_internal.compact_counters()')
+		  if grep { $_ == 0 } @compacts;
+		$_-- foreach @compacts;
 		$trial->log_sql($trial->{session}, 'SELECT yquota.seal_history()') if History::chance(0.05);
 	}
 	$trial->report_outage($_) foreach @late;
 	$archives ? $trial->check_balances('after the stream') : $trial->check('after the stream');
 	return if $trial->{mismatches};
-	$trial->log_sql($trial->{session}, 'SELECT yquota_internal.fold_counters()');
-	$trial->check_balances('after folding');
+	$trial->log_sql($trial->{session}, 'SELECT yquota_internal.compact_counters()');
+	$trial->check_balances('after compaction');
 	archive($trial) if $archives && History::chance(0.5);
 	return;
 }

@@ -247,7 +247,7 @@ sub add_anything
 		sub { add('same price', pick(qw(GPU GENERAL)), past_instant()) },
 		sub { add('budget', pick(@{ $life->{projects} }), pick(qw(day day month)), between(1000, 50_000), chance(0.3)) },
 		sub { add('replay', between(1, 4), between(0, 3)) },
-		sub { add(pick(qw(compute fold roll_up seal))) },
+		sub { add(pick(qw(compute compact roll_up seal))) },
 		sub { go_on() },
 		sub { go_on(History::SECOND); add('move', pick(qw(root.q.r root.s))) },
 		sub { add('check') })->();
@@ -286,7 +286,7 @@ sub add_ending
 	add_rerate() if chance(0.2);
 	add_anything() if chance(0.4);
 	add('compute') if chance(0.5);
-	add(pick(qw(fold roll_up))) if chance(0.4);
+	add(pick(qw(compact roll_up))) if chance(0.4);
 	go_on() if chance(0.3);
 	add('seal') if chance(0.8);
 	if (chance(0.7))
@@ -890,7 +890,7 @@ my %play = (
 
 		checked('compute', $grants == value('SELECT count(*) FROM yquota.quota_grant') ? $before : undef);
 	},
-	fold => sub { my (undef, $before) = without_change('fold', 'SELECT yquota_internal.fold_counters()'); checked('fold', $before); },
+	compact => sub { my (undef, $before) = without_change('compact', 'SELECT yquota_internal.compact_counters()'); checked('compact', $before); },
 	roll_up => sub { my (undef, $before) = without_change('roll_up', 'SELECT yquota.roll_up()'); checked('roll_up', $before); },
 	seal => sub { my (undef, $before) = without_change('seal', 'SELECT yquota.seal_history()'); checked('seal', $before); },
 	archive => \&archive,

@@ -72,7 +72,7 @@ sub round
 	@sql = (feed(@{ $half[0] }), feed(@{ $half[1] }), $publish . "SELECT 1;\n");
 	push @{ $trial->{log} }, { sql => "-- feed 1:\n$sql[0]-- feed 2:\n$sql[1]-- publisher:\n$sql[2]-- together" };
 	push @sql, join('', map {
-		"SELECT " . History::pick('yquota.quota_compute()', 'yquota_internal.fold_counters()') . ";\n"
+		"SELECT " . History::pick('yquota.quota_compute()', 'yquota_internal.compact_counters()') . ";\n"
 	} 1 .. History::pick(0, 1, 4)) . "SELECT 1;\n";
 	$sessions[$_]->send($sql[$_]) foreach History::shuffle(0 .. 3);
 	my @answers = map { $_->receive } @sessions;
@@ -130,7 +130,7 @@ sub play
 		round($trial, \@due_changes, \@due_outages, @due);
 		if (History::chance(0.3))
 		{
-			$trial->log_sql($trial->{session}, 'SELECT yquota_internal.fold_counters()');
+			$trial->log_sql($trial->{session}, 'SELECT yquota_internal.compact_counters()');
 		}
 	}
 	$trial->set_clock($history->{to} + AHEAD);

@@ -183,7 +183,7 @@ sub play
 		charge_deferred($trial, History::pick('NULL', 1, History::between(1, 20))) if History::chance(0.15);
 		report_outage($trial, shift @outages) if @outages && History::chance(0.2);
 		to_twin($trial, 'SELECT yquota.seal_history()') if History::chance(0.05);
-		to_twin($trial, 'SELECT yquota_internal.fold_counters()') if History::chance(0.1);
+		to_twin($trial, 'SELECT yquota_internal.compact_counters()') if History::chance(0.1);
 	}
 	report_outage($trial, $_) foreach @outages;
 	if (my $problem = $twin->run('SELECT * FROM yquota.verify()'))

@@ -267,7 +267,7 @@ sub move
 	my ($session) = @_;
 	my ($name, $to) = (pick(sort keys %$project), pick(undef, sort keys %$project));
 	my %member = map { $_ => 1 } family($name);
-	# whether the books know it still depends on what was folded before
+	# whether the books know it still depends on what was compacted before
 	return if grep { $_->{void} && $member{ $_->{project} } } values %$container;
 	my $has_spent = grep { $member{ $_->{project} } } values %$container, values %$hold;
 	my $is_circle = defined $to && $member{$to};
@@ -410,7 +410,7 @@ sub play
 		pick(
 			sub { add_project($session, 100 + $number) }, sub { move($session) }, sub { move($session) }, sub { give($session) }, sub { give($session) },
 			sub { take($session, $number) }, sub { take($session, $number) }, sub { give_back($session) }, sub { start($session, $number) },
-			sub { start($session, $number) }, sub { finish($session) }, sub { $session->run('SELECT yquota_internal.fold_counters()') },
+			sub { start($session, $number) }, sub { finish($session) }, sub { $session->run('SELECT yquota_internal.compact_counters()') },
 			sub { $session->run('SELECT yquota.quota_compute()') }, sub { revoke($session) }, sub { forgive($session) }, sub { rate_again($session) })->();
 		compare($session, "$what, step $number") or return if $number % 5 == 0;
 	}

@@ -72,7 +72,7 @@ my %change = (
 	grow => sub {
 		return sprintf q(SELECT yquota.update_container(c.container_id, 0, allocation => '[memory-mb=8192,vcores=8]') FROM yquota.container AS c JOIN yquota.application AS a USING (application_id) ORDER BY c.container_id LIMIT 1);
 	},
-	fold => sub { return 'SELECT yquota_internal.fold_counters()'; },
+	compact => sub { return 'SELECT yquota_internal.compact_counters()'; },
 	trim => sub { return q(UPDATE yquota_internal.scheduler_change_horizon SET noted_at = '-infinity'; SELECT yquota_internal.trim_scheduler_changes()); },
 	acknowledge => sub { return 'SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision))'; },
 	resize => sub { return sprintf q(UPDATE yquota.node SET total = '[memory-mb=%d,vcores=%d]' WHERE name = '%s'), 1024 * one_of(4, 8, 16), one_of(4, 8), a_node(); },
@@ -87,7 +87,7 @@ my %change = (
 	delay => sub { return q(UPDATE yquota_internal.request_counter SET opportunities = opportunities + 3); },
 );
 # What happens often enough not to have everything read again each time.
-my @usual = qw(submit finish move prefer want want want want_there want_there avoid release release start start stray change exchange exchange acknowledge by_hand fold);
+my @usual = qw(submit finish move prefer want want want want_there want_there avoid release release start start stray change exchange exchange acknowledge by_hand compact);
 
 sub some_change
 {

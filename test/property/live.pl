@@ -99,7 +99,7 @@ sub play
 			later($history, $outage->[2], 0.5)), outage => $outage ];
 	}
 	push @actions, [ $history->instant, $_ ]
-	  foreach map { History::pick(qw(fold check compute repeat_start late_change)) } 1 .. History::between(1, 8);
+	  foreach map { History::pick(qw(compact check compute repeat_start late_change)) } 1 .. History::between(1, 8);
 
 	$trial->log_sql($session, "SET yquota.on_bad_event = 'set_aside'");
 	@actions = sort { $a->[0] <=> $b->[0] } History::shuffle(@actions);
@@ -130,9 +130,9 @@ sub play
 		{
 			$trial->report_outage($subject);
 		}
-		elsif ($kind eq 'fold')
+		elsif ($kind eq 'compact')
 		{
-			$trial->log_sql($session, 'SELECT yquota_internal.fold_counters()');
+			$trial->log_sql($session, 'SELECT yquota_internal.compact_counters()');
 		}
 		elsif ($kind eq 'compute')
 		{

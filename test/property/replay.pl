@@ -34,7 +34,7 @@ sub keep_house
 	my ($trial) = @_;
 
 	$trial->log_sql($trial->{session}, History::pick(
-		'SELECT yquota_internal.fold_counters()', 'SELECT yquota.quota_compute()', 'SELECT yquota.seal_history()'));
+		'SELECT yquota_internal.compact_counters()', 'SELECT yquota.quota_compute()', 'SELECT yquota.seal_history()'));
 	return;
 }
 

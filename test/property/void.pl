@@ -161,7 +161,7 @@ sub disturb
 	$trial->set_clock(History::chance(0.2) ? $trial->{history}{to} : $trial->{clock} + History::pick(1, History::SECOND))
 	  if $goes_on && History::chance(0.6);
 	$trial->report_outage(shift @$outages) if @$outages && History::chance(0.1);
-	$trial->log_sql($trial->{session}, 'SELECT yquota_internal.fold_counters()') if History::chance(0.1);
+	$trial->log_sql($trial->{session}, 'SELECT yquota_internal.compact_counters()') if History::chance(0.1);
 	$trial->log_sql($trial->{session}, 'SELECT yquota.seal_history()') if History::chance(0.03);
 	$trial->check('on the way') if History::chance(0.15);
 	return;

@@ -58,8 +58,8 @@ shared_buffers=$(awk '/^MemTotal:/ { mb = int($2 / 4096); print (mb > 2048 ? 204
 
 # No autovacuum: it would come at some runs and not at others.  Every database
 # is vacuumed and analyzed before it is measured.  No checkpoint but the bench's
-# own, for the same reason.  The worker runs in no database; what it would fold
-# is folded between the timed parts.
+# own, for the same reason.  The worker runs in no database; what it would compact
+# is compacted between the timed parts.
 socket=$("$top/test/scripts/start_private_cluster.sh" "$programs" "$data" --preload yquota \
 	--conf "fsync = $fsync" --conf "shared_buffers = $shared_buffers" --conf 'max_wal_size = 8GB' \
 	--conf 'min_wal_size = 2GB' --conf 'checkpoint_timeout = 1h' --conf 'work_mem = 4MB' \

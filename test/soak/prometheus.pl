@@ -114,7 +114,7 @@ sub run_to
 	my ($at) = @_;
 
 	set_clock($node, 'work', $at);
-	is_soon($node, 'work', "(SELECT last_price_at = '$at' AND last_compute_at = '$at' AND last_fold_at = '$at' FROM yquota.worker_status)",
+	is_soon($node, 'work', "(SELECT last_price_at = '$at' AND last_compute_at = '$at' AND last_compact_at = '$at' FROM yquota.worker_status)",
 		"the worker is at $at");
 	return;
 }

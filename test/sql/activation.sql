@@ -214,13 +214,13 @@ SELECT (pg_temp.submit(1, 'u', 'a', 2048)).state, (pg_temp.submit(2, 'u', 'a', 1
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation)
 VALUES ('CONTAINER_START', 'c1', '2026-03-02 09:00+00', 'p', 'other', 'root.b', 'n1', '[memory-mb=20480,vcores=1]');
 SELECT * FROM pg_temp.submit(3, 'u', 'a', 1024);
--- folded or not, and also when that is taken back
-SELECT yquota_internal.fold_counters();
+-- compacted or not, and also when that is taken back
+SELECT yquota_internal.compact_counters();
 SELECT am_limit FROM yquota.effective_queue WHERE queue = 'root.a';
 BEGIN;
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c1', '2026-03-02 09:30+00');
 SELECT am_limit FROM yquota.effective_queue WHERE queue = 'root.a';
-SELECT yquota_internal.fold_counters();
+SELECT yquota_internal.compact_counters();
 SELECT am_limit FROM yquota.effective_queue WHERE queue = 'root.a';
 ROLLBACK;
 SELECT am_limit FROM yquota.effective_queue WHERE queue = 'root.a';

@@ -280,7 +280,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
 	('CONTAINER_FINISH', 'new', '2026-03-03 09:00');
 SELECT * FROM yquota.explain_charge('updated');
 SELECT yquota.seal_history();
--- what was priced before the outage was known has not been folded yet
+-- what was priced before the outage was known has not been compacted yet
 SELECT history, segments, archived, archived_before, charged FROM yquota.archive('archive.ledger', 'infinity');
 SELECT yquota.quota_compute();
 SELECT history, segments, archived, archived_before, charged FROM yquota.archive('archive.ledger', 'infinity');

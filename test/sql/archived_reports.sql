@@ -107,7 +107,7 @@ SELECT p.ends_at, b.closed_at, c.project, c.amount FROM yquota.billing_period AS
 -- what has ended leaves
 SELECT yquota.seal_history();
 -- what quota_compute() does before history may leave, without a look at credit
-SELECT yquota_internal.fold_counters() > 0 AS folded, yquota_internal.correct_late_prices() AS corrected;
+SELECT yquota_internal.compact_counters() > 0 AS compacted, yquota_internal.correct_late_prices() AS corrected;
 CREATE SCHEMA archive;
 CREATE TABLE archive.charge (LIKE yquota.charge);
 CREATE TABLE archive.container_event (LIKE yquota.container_event);
@@ -124,7 +124,7 @@ DELETE FROM future WHERE number = 2;
 DELETE FROM told_before;
 INSERT INTO told_before SELECT number, t.* FROM future, told_if(commands) AS t;
 SELECT yquota.seal_history();
-SELECT yquota_internal.fold_counters() > 0 AS folded, yquota_internal.correct_late_prices() AS corrected;
+SELECT yquota_internal.compact_counters() > 0 AS compacted, yquota_internal.correct_late_prices() AS corrected;
 SELECT archived, archived_before, charged FROM yquota.archive('archive.charge', 'infinity');
 SELECT archived FROM yquota.archive('archive.container_event', 'infinity');
 SELECT * FROM difference();

@@ -79,13 +79,13 @@ FROM yquota.project_balance balance
 JOIN (SELECT project, sum(cost) AS cost FROM yquota.container_cost GROUP BY project) c USING (project)
 ORDER BY project;
 
--- the same after folding, and when all is over
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+-- the same after compaction, and when all is over
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT project, charged, accrued, burn_rate FROM yquota.project_balance ORDER BY project;
 INSERT INTO yquota.container_event (event, container_id, occurred_at)
 VALUES ('CONTAINER_FINISH', 'o1', '2026-03-02 10:30:00+00');
 SELECT project, charged, accrued, burn_rate, exhausted_at FROM yquota.project_balance ORDER BY project;
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT project, charged, accrued, burn_rate, exhausted_at FROM yquota.project_balance ORDER BY project;
 SELECT * FROM yquota.verify();
 
@@ -148,7 +148,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 SELECT 'CONTAINER_START', format('h%s', h), '2026-03-02 10:30:00+00'::timestamptz + h * interval '1 hour', 'hours', '[vcores=1]'
 FROM generate_series(0, 3) AS h;
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT reference_at, weight, accrual_base FROM yquota_internal.rate_class_counter WHERE project = 'hours' ORDER BY 1;
 SELECT class.shape, class.factors, total.weights = yquota_internal.pack_weights(class.class_id, 4) AS is_four
 FROM yquota_internal.running_total AS total, yquota_internal.running_class AS class
@@ -158,7 +158,7 @@ SELECT reference_at, accrual_base FROM yquota_internal.valid_reference, yquota_i
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 SELECT yquota.set_clock('2026-03-02 16:00:00+00');
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
-SELECT yquota_internal.fold_counters() AS folded;
+SELECT yquota_internal.compact_counters() AS compacted;
 SELECT reference_at, accrual_base FROM yquota_internal.valid_reference, yquota_internal.project_counter WHERE project = 'hours';
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 
@@ -168,7 +168,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'h4', '2026-03-02 12:30:00+00', 'hours', '[vcores=2]'),
 	('CONTAINER_START', 'h5', '2026-03-02 15:30:00+00', 'hours', '[vcores=1]');
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT reference_at, accrual_base FROM yquota_internal.valid_reference, yquota_internal.project_counter WHERE project = 'hours';
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 SELECT * FROM yquota.verify();
@@ -177,14 +177,14 @@ SELECT * FROM yquota.verify();
 SELECT yquota.report_outage('2026-03-02 12:00+00', '2026-03-02 13:00+00', 'test') IS NOT NULL AS reported;
 SELECT count(*) FROM yquota_internal.valid_reference;
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT reference_at, accrual_base FROM yquota_internal.valid_reference, yquota_internal.project_counter WHERE project = 'hours';
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 SELECT * FROM yquota.verify();
 INSERT INTO yquota.container_event (event, container_id, occurred_at)
 SELECT 'CONTAINER_FINISH', format('h%s', h), '2026-03-02 16:00:00+00' FROM generate_series(1, 5) AS h;
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT project, weights FROM yquota_internal.running_total WHERE project = 'hours';
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 
@@ -238,14 +238,14 @@ SELECT yquota.set_clock('2026-03-02 18:58:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'h6', '2026-03-02 18:30:00+00', 'hours', '[memory-mb=1024]'),
 	('CONTAINER_START', 'h7', '2026-03-02 19:01:00+00', 'hours', '[memory-mb=1024]');
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT reference_at, priced_through FROM yquota_internal.running_reference;
 SELECT yquota.report_outage('2026-03-02 18:40+00', '2026-03-02 18:50+00', 'test') IS NOT NULL AS reported;
 SELECT yquota.set_clock('2026-03-02 20:00:00+00');
 SELECT count(*) FROM yquota_internal.valid_reference;
--- 80 and 59 minutes at one credit per second, before and after folding
+-- 80 and 59 minutes at one credit per second, before and after compaction
 SELECT accrued, 139 * 60 AS expected FROM yquota.project_balance WHERE project = 'hours';
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT accrued, 139 * 60 AS expected FROM yquota.project_balance WHERE project = 'hours';
 SELECT reference_at, priced_through FROM yquota_internal.running_reference;
 SELECT * FROM yquota.verify();
@@ -255,7 +255,7 @@ SELECT yquota.set_multiplier('GENERAL', 2, effective_at => '2026-03-02 20:00:00+
 SELECT count(*) FROM yquota_internal.valid_reference;
 INSERT INTO yquota.container_event (event, container_id, occurred_at)
 SELECT 'CONTAINER_FINISH', unnest(ARRAY['h6', 'h7']), '2026-03-02 20:00:00+00';
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT reference_at, priced_through FROM yquota_internal.running_reference;
 SELECT accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 
@@ -264,7 +264,7 @@ SELECT accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'h8', '2026-03-02 20:00:00+00', 'hours', '[memory-mb=2048]'),
 	('CONTAINER_START', 'h9', '2026-03-02 20:00:00+00', 'hours', '[memory-mb=3072,vcores=1]');
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT yquota.set_clock('2026-03-02 21:00:00+00');
 SELECT accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 SELECT count(yquota_internal.accrued(format('[vcores=%s,memory-mb=1]', n)::yquota.resource, NULL,

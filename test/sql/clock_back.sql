@@ -1,6 +1,6 @@
 --
 -- The clock steps back: nothing is lost and nothing charged twice.  What
--- arrives meanwhile is recorded before what arrived first; folding, prices, the
+-- arrives meanwhile is recorded before what arrived first; compaction, prices, the
 -- mark, sealing and the search for outages go on.  1 credit per vcore and
 -- second, until a price says otherwise.
 --
@@ -15,7 +15,7 @@ SELECT yquota.set_clock('2026-03-02 12:00');
 INSERT INTO yquota.project (name) VALUES ('lab');
 INSERT INTO yquota.node (name, total) VALUES ('n1', '[vcores=8]');
 
--- Events, folding and the mark; the same as without the step, see below
+-- Events, compaction and the mark; the same as without the step, see below
 CREATE TABLE script (step integer, event yquota.container_event_type, container_id text, occurred_at timestamptz, project text, allocation yquota.resource);
 INSERT INTO script VALUES
 	(1, 'CONTAINER_START', 'a', '2026-03-02 09:00', 'lab', '[vcores=1]'),

@@ -59,6 +59,12 @@ SELECT yquota_internal.run_job('no such job', 'pg_cron');
 SELECT yquota_internal.perform_duty('credit', 'pg_cron') IS NULL AS had_nothing_to_do;
 SELECT job, performed_by FROM yquota_internal.job_run;
 
+\echo fold_counters is compact_counters, and last_fold_at is last_compact_at
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+VALUES ('CONTAINER_START', 'c1', yquota.clock(), 'lab', '[vcores=1]');
+SELECT yquota_internal.fold_counters() > 0 AS compacted, yquota_internal.compact_counters();
+SELECT last_fold_at IS NOT DISTINCT FROM last_compact_at AS is_same FROM yquota.worker_status WHERE database = current_database();
+
 \c postgres
 DROP DATABASE yquota_deprecated WITH (FORCE);
 DROP ROLE yquota_test_old_names;

@@ -1,5 +1,5 @@
 --
--- Counters (DESIGN 3, "How O(1) works"): what statements append, what folding
+-- Counters (DESIGN 3, "How O(1) works"): what statements append, what compaction
 -- makes of it, and that readers see the same before and after.
 --
 CREATE DATABASE yquota_event_counters;
@@ -31,19 +31,19 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, u
 SELECT scope, project, shape, weight, reference_at, accrual_base, queue, label, username, node, allocation, containers, source, events, last_event_at, changed_from
 FROM yquota_internal.counter_delta ORDER BY scope, project, reference_at, queue, label, username, node, source;
 
--- Folding moves nothing that anybody sees
+-- Compaction moves nothing that anybody sees
 CREATE TABLE before AS SELECT * FROM seen;
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT count(*) AS deltas FROM yquota_internal.counter_delta;
 SELECT before = seen AS same FROM before, seen;
 SELECT * FROM yquota_internal.rate_class_counter ORDER BY project, reference_at;
 SELECT * FROM yquota_internal.usage_counter ORDER BY queue, label, username;
 SELECT * FROM yquota_internal.node_counter ORDER BY node;
 SELECT source, events, last_event_at FROM yquota_internal.feed_counter ORDER BY source;
-SELECT yquota_internal.fold_counters();
+SELECT yquota_internal.compact_counters();
 SELECT * FROM yquota.verify();
 
--- Half folded, half not; a container that came and went leaves nothing
+-- Half compacted, half not; a container that came and went leaves nothing
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, queue) VALUES
 	('CONTAINER_FINISH', 'b', '2026-03-02 09:30', NULL, NULL), ('CONTAINER_UPDATE', 'c', '2026-03-02 09:40', '[memory-mb=1024,vcores=1]', 'root.b');
 TRUNCATE before;
@@ -69,7 +69,7 @@ SELECT 'CONTAINER_START', 'm' || i, timestamptz '2026-03-02 00:00' + i * interva
 FROM generate_series(1, 12000) AS i;
 SELECT count(*) > 20000 AS many FROM yquota_internal.counter_delta;
 SELECT sum(containers) FROM yquota.queue_usage;
-SELECT yquota_internal.fold_counters() > 20000 AS folded;
+SELECT yquota_internal.compact_counters() > 20000 AS compacted;
 SELECT * FROM yquota.verify();
 INSERT INTO yquota.container_event (event, container_id, occurred_at) SELECT 'CONTAINER_FINISH', container_id, '2026-03-02 10:00' FROM yquota.container WHERE started_at < '2026-03-02 10:00';
 SELECT count(*) FROM yquota.container WHERE started_at < '2026-03-02 10:00';
@@ -80,16 +80,16 @@ DELETE FROM yquota_internal.counter_delta;
 INSERT INTO yquota.container_event (event, source) VALUES ('QUOTA_COMPUTE', 'clock');
 SELECT scope, source, events FROM yquota_internal.counter_delta;
 ROLLBACK;
--- not folded where an open change of prices could be missed
+-- not compacted where an open change of prices could be missed
 BEGIN ISOLATION LEVEL REPEATABLE READ;
-SELECT yquota_internal.fold_counters();
+SELECT yquota_internal.compact_counters();
 ROLLBACK;
 -- one's own is seen
 BEGIN;
 SELECT yquota.set_multiplier('GENERAL', 2, '2026-03-02 10:00:10');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'own', '2026-03-02 10:00', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 'own', '2026-03-02 10:00:20', NULL, NULL);
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 COMMIT;
 SELECT amount FROM yquota.charge WHERE container_id = 'own';
 SELECT count(*) FROM yquota_internal.correction_due;
@@ -112,7 +112,7 @@ INSERT INTO yquota.container (container_id) VALUES ('forged');
 INSERT INTO yquota.charge (container_id) VALUES ('forged');
 SELECT count(*) FROM yquota_internal.counter_delta;
 SELECT yquota_internal.settle_again('{role}');
-SELECT yquota_internal.fold_counters();
+SELECT yquota_internal.compact_counters();
 SELECT yquota_internal.correct_late_prices();
 SELECT yquota.quota_compute();
 SELECT * FROM yquota.verify();

@@ -161,7 +161,7 @@ SELECT "from", "to", allocation, amount FROM in_effect WHERE container_id = 'aga
 SELECT queue, containers FROM yquota.queue_usage;
 SELECT * FROM yquota.verify();
 SELECT * FROM yquota.verify('2026-03-02 09:50:30');
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT * FROM yquota.verify();
 SET yquota.on_bad_event = set_aside;
 

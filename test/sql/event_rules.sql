@@ -56,7 +56,7 @@ SELECT * FROM yquota.verify();
 -- taken back before it was in force, with the counters of who runs
 DELETE FROM yquota.price_factor WHERE name = 'root.a.b';
 SELECT factors FROM yquota.container WHERE container_id = 'f6';
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT shape, factors, weight FROM yquota_internal.rate_class WHERE weight <> 0;
 SELECT * FROM yquota.verify();
 -- an old snapshot would miss containers to move; another point of a known name moves none

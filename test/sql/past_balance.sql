@@ -33,7 +33,7 @@ SELECT format('SELECT yquota.set_clock(%L)', at),
 					   number, at, CASE WHEN number % 3 = 0 THEN 'ops' ELSE 'lab' END, CASE WHEN number % 2 = 0 THEN 'root.a' END, 1 + number % 4)
 	   END,
 	   CASE number % 50
-		   WHEN 17 THEN 'SELECT yquota_internal.fold_counters()'
+		   WHEN 17 THEN 'SELECT yquota_internal.compact_counters()'
 		   WHEN 27 THEN 'SELECT yquota.roll_up()'
 		   WHEN 37 THEN 'SELECT yquota.seal_history()'
 		   WHEN 6 THEN 'SELECT yquota.hold(''ops'', ''app'', 20000, ''5 hours'')'

@@ -149,19 +149,19 @@ VALUES
 	('CONTAINER_START', 'u1', '2026-10-26 00:00:00+00', 'ops', 'bob', 'root.a', 'n2', '[vcores=6,yarn.io/gpu=2]', 'GUARANTEED'),
 	('CONTAINER_START', 'u2', '2026-10-26 00:00:00+00', 'ops', 'bob', 'root.a', 'n2', '[vcores=4]', 'OPPORTUNISTIC'),
 	('CONTAINER_START', 'u3', '2026-10-26 00:00:00+00', 'ops', 'bob', 'root.a', 'n3', '[]', 'GUARANTEED');
-CREATE TEMPORARY TABLE before_folding AS
+CREATE TEMPORARY TABLE before_compaction AS
 	SELECT queue_usage::text AS usage FROM yquota.queue_usage
 	UNION ALL SELECT node_usage::text FROM yquota.node_usage
 	UNION ALL SELECT project_usage::text FROM yquota.project_usage;
 SELECT * FROM yquota.queue_usage ORDER BY queue, username, label, execution_type;
 SELECT * FROM yquota.node_usage ORDER BY node;
 SELECT * FROM yquota.project_usage ORDER BY project;
-SELECT yquota_internal.fold_counters() > 0 AS folded;
-SELECT count(*) AS changed_by_folding FROM (
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
+SELECT count(*) AS changed_by_compaction FROM (
 	(SELECT queue_usage::text AS usage FROM yquota.queue_usage
 	 UNION ALL SELECT node_usage::text FROM yquota.node_usage
 	 UNION ALL SELECT project_usage::text FROM yquota.project_usage)
-	EXCEPT TABLE before_folding) difference;
+	EXCEPT TABLE before_compaction) difference;
 INSERT INTO yquota.container_event (event, container_id, occurred_at)
 SELECT 'CONTAINER_FINISH', container_id, '2026-10-26 12:00:00+00' FROM yquota.container;
 SELECT count(*) FROM yquota.queue_usage;

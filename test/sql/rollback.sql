@@ -215,20 +215,20 @@ SELECT pg_temp.finish('p1', '2026-03-02 11:30');
 SELECT amount FROM yquota.charge WHERE container_id = 'p1';
 COMMIT;
 
--- Folding that is taken back
+-- Compaction that is taken back
 SELECT charged, accrued FROM yquota.project_balance WHERE project = 'lab';
 BEGIN;
 SAVEPOINT a;
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT charged, accrued FROM yquota.project_balance WHERE project = 'lab';
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 VALUES ('CONTAINER_START', 'f1', '2026-03-02 11:00', 'lab', '[memory-mb=1024,vcores=3]');
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT charged, accrued FROM yquota.project_balance WHERE project = 'lab';
 ROLLBACK TO a;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 VALUES ('CONTAINER_START', 'f2', '2026-03-02 11:00', 'lab', '[memory-mb=4096,vcores=1]');
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT charged, accrued FROM yquota.project_balance WHERE project = 'lab';
 COMMIT;
 SELECT charged, accrued FROM yquota.project_balance WHERE project = 'lab';

@@ -141,17 +141,17 @@ UPDATE yquota.queue SET auto_queue_creation_v2_leaf_template = auto_queue_creati
 SELECT queue, application_id FROM yquota.schedule('{g1}', 1, dry_run => true);
 SELECT * FROM yquota.verify();
 
-\echo counters are folded one time later while passes come, when sessions have seen them
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+\echo counters are compacted one time later while passes come, when sessions have seen them
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT count(*) AS deltas FROM yquota_internal.counter_delta;
 SELECT count(*) FROM yquota.schedule('{g1}', 1);
-SELECT yquota_internal.fold_counters() AS folded;
+SELECT yquota_internal.compact_counters() AS compacted;
 SELECT count(*) > 0 AS wait FROM yquota_internal.counter_delta;
 SELECT count(*) FROM yquota.schedule('{g1}', 1);
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT count(*) > 0 AS wait FROM yquota_internal.counter_delta;
 -- nobody has decided since
-SELECT yquota_internal.fold_counters() > 0 AS folded;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT count(*) AS deltas FROM yquota_internal.counter_delta;
 SELECT * FROM yquota.verify();
 

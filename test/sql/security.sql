@@ -53,7 +53,7 @@ UPDATE yquota.container_event SET container_id = 'x';
 DELETE FROM yquota.container_event;
 TRUNCATE yquota.container_event;
 SELECT * FROM yquota.project_balance;
-SELECT yquota_internal.fold_counters();
+SELECT yquota_internal.compact_counters();
 SELECT yquota_internal.restoring();
 SET yquota.max_clock_skew = '10 years';
 SET yquota.auto_create_project = on;

@@ -29,7 +29,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'u1', '2026-03-02 10:00:00+00', 'uni', 'app_u', '[vcores=4]');
 SELECT yquota.set_clock('2026-03-02 10:00:10+00');
 TABLE balance;
--- the same folded, and partly settled
+-- the same compacted, and partly settled
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
 	('CONTAINER_FINISH', 'l1', '2026-03-02 10:00:05+00'), ('CONTAINER_FINISH', 'm1', '2026-03-02 10:00:10+00');
 SELECT project, charged, accrued, remaining, available FROM yquota.project_balance ORDER BY project;

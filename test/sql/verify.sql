@@ -146,7 +146,7 @@ SELECT * FROM falsify($$INSERT INTO yquota.container SELECT 'p1', project, appli
 	started_at, settled_at, charges, factors, accrual_base, priority, allocation_request_id, asked_label, is_am, is_running FROM yquota.container WHERE container_id = 'r1'$$);
 
 --
--- Counters, folded and not
+-- Counters, compacted and not
 --
 SELECT * FROM falsify($$UPDATE yquota_internal.project_counter SET charged = charged + 1 WHERE project = 'lab'$$);
 SELECT * FROM falsify($$DELETE FROM yquota_internal.project_counter WHERE project = 'ops'$$);

@@ -49,7 +49,7 @@ sub load_sample
 			('CONTAINER_START', 'bad2', '2025-03-03 11:00+00', 'p1', '[vcores=-1]'),
 			('CONTAINER_FINISH', 'waits', '2025-03-03 11:00+00', NULL, NULL),
 			('CONTAINER_START', 'new1', '2025-03-03 11:00+00', 'p1', '[vcores=2]');
-		SELECT yquota_internal.fold_counters();
+		SELECT yquota_internal.compact_counters();
 		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 			('CONTAINER_START', 'new2', '2025-03-03 11:30+00', 'p2', '[vcores=2,memory-mb=512]'),
 			('CONTAINER_FINISH', 'c2', '2025-03-03 11:31+00', NULL, NULL);

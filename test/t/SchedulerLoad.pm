@@ -1,7 +1,7 @@
 # Many clients of a scheduler, with a journal of what they were told.
 #
 # They report nodes, the same ones too, while others ask for containers, give them
-# back, acknowledge them and send what ended, and counters are folded.  What a client
+# back, acknowledge them and send what ended, and counters are compacted.  What a client
 # was told and what it asked for is known; of a statement whose answer got lost nobody
 # knows what became of it.  differences() and exceeded() tell what must not be.
 #
@@ -124,7 +124,7 @@ sub next_statement
 	  if $draw < 0.3;
 	return releasing($slot) if $draw < 0.37;
 	return acknowledging($slot) if $draw < 0.45;
-	return { sql => 'SELECT yquota_internal.fold_counters()' } if $draw < 0.48;
+	return { sql => 'SELECT yquota_internal.compact_counters()' } if $draw < 0.48;
 	return { sql => sprintf "BEGIN;\n$heartbeat;\nROLLBACK", node_names(2) } if $draw < 0.53;
 	return reporting(node_names(any(1, 1, 1, 3)));
 }

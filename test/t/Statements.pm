@@ -131,7 +131,7 @@ sub load_books
 		SELECT yquota.create_queue('root.unused');
 		SELECT yquota.set_clock('2026-03-02 12:30+00');
 		SELECT yquota.remove_unused_queues();
-		SELECT yquota_internal.fold_counters();
+		SELECT yquota_internal.compact_counters();
 		INSERT INTO yquota_internal.correction_due (changed_from) VALUES ('2026-03-02 00:00+00');
 		INSERT INTO yquota.billing_setting (timezone) VALUES ('UTC');
 		SQL
@@ -247,7 +247,7 @@ my @calls = (
 	'yquota_internal.worker_record(integer,timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone,text,timestamp with time zone,text[])' =>
 	  q(SELECT yquota_internal.worker_record(0, yquota.clock(), yquota.clock(), yquota.clock(), yquota.clock(), NULL, NULL, '{price}')),
 	(map { ("job $_" => "SELECT yquota_internal.run_job('$_', 'worker')") } qw(credit history retention roll-up verify)),
-	'task of the worker: folding' => q(SELECT yquota_internal.fold_counters()),
+	'task of the worker: compaction' => q(SELECT yquota_internal.compact_counters()),
 	'task of the worker: late prices' => q(SELECT yquota_internal.correct_late_prices()),
 	'task of the worker: what waits' => q(SELECT yquota_internal.apply_waiting()),
 	'task of the worker: crossings' => q(SELECT yquota_internal.note_crossings(yquota.clock())),

@@ -1,5 +1,5 @@
 # Many clients report nodes, the same ones too, while others ask for containers,
-# give them back and send what ended, counters are folded, and clients are killed.
+# give them back and send what ended, counters are compacted, and clients are killed.
 #
 # At no moment has a node, a queue or a user more than it may have.  In the end each
 # container that was decided started once; of what was asked for, nothing is lost or

@@ -79,7 +79,7 @@ is( $node->safe_psql('months',
 	$node->safe_psql('months', "SELECT 181, '2030-01-01 00:00 UTC'::timestamptz, '2030-06-30 00:00 UTC'::timestamptz, 181"),
 	'one QUOTA_COMPUTE for each of 180 days');
 is_soon($node, 'months',
-	"(SELECT last_price_at = '2030-06-30 00:00 UTC' AND last_compute_at = last_price_at AND last_fold_at = last_price_at AND failures = 0 FROM yquota.worker_status WHERE database = 'months')",
+	"(SELECT last_price_at = '2030-06-30 00:00 UTC' AND last_compute_at = last_price_at AND last_compact_at = last_price_at AND failures = 0 FROM yquota.worker_status WHERE database = 'months')",
 	'prices, mark and counters are at the last one');
 
 # A clock that goes back does not stop the worker until it comes round again.

@@ -82,7 +82,7 @@ for (my $round = 0; soak_goes_on($round, 3, 15, 80); $round++)
 	my $events = make_script($node, 'books', "r$round", 36);
 	my $count = run_clients($escaped, 1, 60,
 		'mix@9' => "\\set amount random(1, 40)\nBEGIN;\nSELECT send('r$round', :amount);\n\\sleep 2 ms\nCOMMIT;\n",
-		'fold@1' => "SET default_transaction_isolation = 'read committed';\nSELECT yquota.quota_compute();\nSET default_transaction_isolation = '$level';\n");
+		'compact@1' => "SET default_transaction_isolation = 'read committed';\nSELECT yquota.quota_compute();\nSET default_transaction_isolation = '$level';\n");
 
 	is($count->{done}, CLIENTS * 60, "round $round at $level: every statement got through");
 	is($count->{deadlocks}, 0, "round $round at $level: no deadlock");
@@ -120,7 +120,7 @@ my $own = $node->safe_psql('books', "SELECT count(*), sum(cost) = count(*) * max
 is($own, $node->safe_psql('books', "SELECT count(*), true FROM yquota.container WHERE container_id LIKE 'own-%'"), 'each START was charged once');
 is_proven($node, 'books', 'in the end');
 
-# A snapshot shows the balance of one moment, whatever is charged and folded
+# A snapshot shows the balance of one moment, whatever is charged and compacted
 # meanwhile, by whichever way it is asked for.
 foreach my $level ('REPEATABLE READ', 'SERIALIZABLE')
 {

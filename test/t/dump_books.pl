@@ -1,6 +1,6 @@
 # The books survive pg_dump and restore exactly: the log, running and finished
 # containers, updates, the ledger with its corrections, what was set aside,
-# counters folded and not, grants and the numbers that go on from them.  The
+# counters compacted and not, grants and the numbers that go on from them.  The
 # restored books prove themselves, charging goes on, also in the session that
 # restored them, and the worker takes over without making an outage of it.  So
 # does what has been sealed and archived, and what an owner without the rights of
@@ -134,7 +134,7 @@ $node->safe_psql('original', <<~'SQL');
 	-- a hold, and one that is over
 	INSERT INTO yquota.project (name, quota_mode) VALUES ('spare', 'NOLIMIT');
 	SELECT yquota.hold('spare', 'app', 1000, '1 day', 'nightly'), yquota.release_hold(yquota.hold('spare', 'app', 0.000001, '1 day'));
-	-- and counters that wait to be folded
+	-- and counters that wait to be compacted
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
 	VALUES ('CONTAINER_FINISH', 'c5', '2021-03-02 11:45+00', 0, 'feed');
 	SQL
@@ -191,7 +191,7 @@ foreach my $database (qw(plain inserted archived directory filled))
 		ROLLBACK;
 		SQL
 
-	# What waited finds its START, what runs finishes, numbers go on, all is folded.
+	# What waited finds its START, what runs finishes, numbers go on, all is compacted.
 	is( $node->safe_psql($database, <<~'SQL'),
 		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 		VALUES ('CONTAINER_START', 'c13', '2021-03-02 11:00+00', 'ops', '[vcores=2]');
@@ -253,7 +253,7 @@ foreach my $restored ([ 'at_once', 'plain', 'psql', '-X', '-q', '-1', '-v', 'ON_
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	$node->command_ok([ @command, scratch($dump), '-d', $node->connstr($database) ], "$database: restore");
 	is_soon($node, $database, "(SELECT state = 'running' FROM yquota.worker_status WHERE database = current_database())", "$database: the worker starts");
-	is_soon($node, $database, '(SELECT count(*) = 0 FROM yquota_internal.counter_delta)', "$database: and folds");
+	is_soon($node, $database, '(SELECT count(*) = 0 FROM yquota_internal.counter_delta)', "$database: and compacts");
 	is(rows($database, 'SELECT * FROM yquota.charge'), $contents->{'yquota.charge'}, "$database: restoring has charged nothing");
 	is($node->safe_psql($database, 'SELECT count(*) FROM yquota.outage'), $outages, "$database: and made no outage");
 	is($node->safe_psql($database, 'SELECT failures, last_error FROM yquota.worker_status WHERE database = current_database()'), '0|', "$database: the worker has no trouble");
@@ -311,7 +311,7 @@ my @book_tables = split /\n/, $node->safe_psql('archived', <<~'SQL');
 	SELECT c.oid::regclass FROM pg_extension AS e JOIN pg_class AS c ON c.oid = ANY (e.extconfig)
 	WHERE e.extname = 'yquota' AND c.relkind = 'r'
 	  AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attname IN ('project', 'container_id', 'archived_through'))
-	  -- which were full above, and all folded by now
+	  -- which were full above, and all compacted by now
 	  AND c.oid <> 'yquota_internal.counter_delta'::regclass
 	SQL
 is_deeply([ grep { !length $contents->{$_} } @book_tables ], [], 'there are rows of every table about projects, containers and archives');

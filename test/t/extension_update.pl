@@ -146,8 +146,8 @@ my $finish = <<~'SQL';
 # What people see of the books; columns that come later do not count.
 my @views = qw(project_balance container_cost daily_cost queue_usage node_usage project_usage current_price);
 
-# Releases tell of no day that was archived, be it in part.
-my %told_by_all = (daily_cost => 'WHERE day > (SELECT max(horizon)::date FROM yquota.history_segment)');
+# Releases tell of no day that was archived, be it in part.  All know history_stretch.
+my %told_by_all = (daily_cost => 'WHERE day > (SELECT max(horizon)::date FROM yquota.history_stretch)');
 
 sub columns_of
 {

@@ -134,8 +134,8 @@ for (my $round = 0; soak_goes_on($round, 4, 12, 50); $round++)
 		$count{full}++;
 		like($error, qr/53100: could not extend file/, "tables $round: the disk is full");
 		is($node->safe_psql('books', $numbers), $before, "tables $round: nothing is charged, and what is there can be read");
-		my ($code, $out, $fold_error) = $node->psql('books', "\\set VERBOSITY verbose\nSELECT yquota.quota_compute()");
-		ok($fold_error eq '' || $fold_error =~ /53100:/, "tables $round: counters are folded or left alone");
+		my ($code, $out, $compact_error) = $node->psql('books', "\\set VERBOSITY verbose\nSELECT yquota.quota_compute()");
+		ok($compact_error eq '' || $compact_error =~ /53100:/, "tables $round: counters are compacted or left alone");
 		is_proven($node, 'books', "tables $round: while the disk is full");
 	}
 	clear('tables');

@@ -3,7 +3,7 @@
 # triggers do not fire there.  The copy begins with a dump of the slot's
 # snapshot, history included, while events go on; then it shows what the
 # publisher shows whatever happens there: prices, in sessions that know older
-# ones, corrections, voids, what is set aside or deferred, folding, sealing,
+# ones, corrections, voids, what is set aside or deferred, compaction, sealing,
 # archiving.  Nor does a publication of all tables keep the publisher from
 # anything.  After a switch-over the copy goes on where the publisher stopped.
 
@@ -177,22 +177,22 @@ run(<<~'SQL');
 isnt(run('SELECT (SELECT count(*) FROM yquota.reserved_container) * (SELECT count(*) FROM yquota.decision) * (SELECT count(*) FROM yquota.container_update)'), 0, 'there are reservations, decisions and updates');
 is_alike('what the scheduler decided');
 
-# Folding, with all tables published to somebody else, too
+# Compaction, with all tables published to somebody else, too
 run('CREATE PUBLICATION everything FOR ALL TABLES');
 run('SELECT yquota.start_worker()');
 live_through($publisher, 'postgres', 3, '1 min');
-is_soon($publisher, 'postgres', '(SELECT count(*) = 0 FROM yquota_internal.counter_delta)', 'the publisher folds');
+is_soon($publisher, 'postgres', '(SELECT count(*) = 0 FROM yquota_internal.counter_delta)', 'the publisher compacts');
 finish('c', 2, 3, '12:02');
 run('SELECT count(*) FROM yquota.void_events(\'c2\', \'wrong\')');
 run('UPDATE yquota.event_reject SET waiting = waiting; DELETE FROM yquota.event_reject');
 is(run("SELECT failures, last_error FROM yquota.worker_status WHERE database = 'postgres'"), '0|', 'a publication of all tables is no trouble to the worker');
 set_clocks('12:03');
-is_alike('folded there');
+is_alike('compacted there');
 my $deltas = 'SELECT count(*) FROM yquota_internal.counter_delta';
 isnt($subscriber->safe_psql('postgres', $deltas), 0, 'not on the copy');
-$subscriber->safe_psql('postgres', 'SELECT yquota_internal.fold_counters()');
-is($subscriber->safe_psql('postgres', $deltas), 0, 'it folds by itself');
-is_alike('folded on the copy');
+$subscriber->safe_psql('postgres', 'SELECT yquota_internal.compact_counters()');
+is($subscriber->safe_psql('postgres', $deltas), 0, 'it compacts by itself');
+is_alike('compacted on the copy');
 
 # History leaves the publisher only.
 run("SELECT yquota.stop_worker()");

@@ -1,5 +1,5 @@
 # pg_upgrade moves the books as they are: the log, ledger and sealed history, what
-# runs, what waits, what has not been folded, prices, and the numbers that go on.
+# runs, what waits, what has not been compacted, prices, and the numbers that go on.
 # No worker starts meanwhile, although both servers' configurations ask for one;
 # afterwards it does.  From this version of the server to itself, which does all
 # that an upgrade does; and from every older version that has yquota, if there is
@@ -120,7 +120,7 @@ sub test_upgrade
 	$new->append_conf('postgresql.conf', "yquota.databases = 'books'");
 	$new->reload;
 	is_soon($new, 'books', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'books')", "$name: the worker starts");
-	is_soon($new, 'books', '(SELECT count(*) = 0 FROM yquota_internal.counter_delta)', "$name: and folds");
+	is_soon($new, 'books', '(SELECT count(*) = 0 FROM yquota_internal.counter_delta)', "$name: and compacts");
 	is( $new->safe_psql('books', <<~'SQL'), "t\n2\n2250\n0", "$name: life goes on");
 		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'c90', '2026-03-02 09:35+00', 'ops', '[vcores=1]');
 		SELECT cost = 1200 FROM yquota.container_cost WHERE container_id = 'c90';

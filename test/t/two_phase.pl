@@ -106,8 +106,8 @@ is_soon($node, 'books', "(SELECT state = 'running' FROM yquota.worker_status WHE
 like(failure("SET lock_timeout = '100ms'; INSERT INTO yquota.container_event ($columns) SELECT $columns FROM script WHERE container_id = 'a-5' AND event = 'CONTAINER_START'"),
 	qr/55P03:/, 'who sends an event of one of its containers waits');
 is(failure(start_sql('free', 'p0')), '', 'who sends another one does not');
-isnt(sql('SELECT yquota.quota_compute()'), '', 'nor does folding');
-is_proven($node, 'books', 'prepared, folded');
+isnt(sql('SELECT yquota.quota_compute()'), '', 'nor does compaction');
+is_proven($node, 'books', 'prepared, compacted');
 finish('a', 1);
 sql(finish_sql('free') . ';' . 'SELECT yquota.quota_compute()');
 $node->safe_psql('control', start_sql('free', 'p0') . ';' . finish_sql('free'));
@@ -137,7 +137,7 @@ finish('waits', 1);
 $session->query(start_sql('w1', 'p0'));
 is(sql("SELECT count(*) FROM yquota.charge WHERE container_id = 'w1'"), '1', 'a FINISH that waited, committed in two steps, is applied by the START');
 
-# A price: folding waits, and what was charged meanwhile is corrected
+# A price: compaction waits, and what was charged meanwhile is corrected
 sql("BEGIN; SELECT yquota.set_multiplier('GENERAL', 9, yquota.clock() + '1 min'); PREPARE TRANSACTION 'price'");
 crash();
 $session = $node->background_psql('books', on_error_stop => 0);
@@ -145,7 +145,7 @@ my $at = sql("SELECT yquota.clock() + '2 min'");
 $session->query("SELECT yquota.set_clock('$at')");
 $session->query("INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'l1', '$at')");
 my $charged = $session->query("SELECT amount FROM yquota.charge WHERE container_id = 'l1'");
-is(sql('SELECT yquota_internal.fold_counters()'), '0', 'while a price is prepared, nothing is folded');
+is(sql('SELECT yquota_internal.compact_counters()'), '0', 'while a price is prepared, nothing is compacted');
 finish('price', 1);
 sql('SELECT yquota.quota_compute()');
 cmp_ok($session->query("SELECT sum(amount) FROM yquota.charge WHERE container_id = 'l1'"), '>', $charged, 'what was charged too early is corrected');

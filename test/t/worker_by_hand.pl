@@ -65,7 +65,7 @@ $node->safe_psql('work', q(ALTER TABLE yquota.container_event ADD CONSTRAINT ref
 set_clock($node, 'work', '2030-01-03 00:00 UTC');
 is_soon($node, 'work', status(q(failures > 0 AND last_error LIKE 'compute: %refused%' AND last_error_at = '2030-01-03 00:00 UTC')),
 	'an error is recorded');
-is_soon($node, 'work', status("last_price_at = '2030-01-03 00:00 UTC' AND last_fold_at = last_price_at AND last_compute_at < last_price_at"),
+is_soon($node, 'work', status("last_price_at = '2030-01-03 00:00 UTC' AND last_compact_at = last_price_at AND last_compute_at < last_price_at"),
 	'the other tasks go on');
 is_soon($node, 'work', status('failures > 1'), 'it is tried again, by itself');
 cmp_ok(count_in_log($node, qr/violates check constraint "refused".*?yquota worker of database "work", task "compute"/s),

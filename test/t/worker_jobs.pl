@@ -51,7 +51,7 @@ sql(q(INSERT INTO yquota.container_event (event, container_id, occurred_at, proj
 	  VALUES ('CONTAINER_START', 'c1', '2030-01-01 02:30 UTC', 'lab', '[vcores=3]')));
 set_clock($node, 'work', '2030-01-01 02:40 UTC');
 is_soon($node, 'work', mark() . q( = '2030-01-01 02:40 UTC'), 'the mark goes on');
-is_soon($node, 'work', status(q(last_price_at = '2030-01-01 02:40 UTC' AND last_fold_at = last_price_at)), 'prices are computed, and counters folded');
+is_soon($node, 'work', status(q(last_price_at = '2030-01-01 02:40 UTC' AND last_compact_at = last_price_at)), 'prices are computed, and counters compacted');
 set_clock($node, 'work', '2030-01-01 02:50 UTC');
 is_soon($node, 'work', status(q(last_price_at = '2030-01-01 02:50 UTC')), 'again');
 is(sql(q(SELECT multiplier FROM yquota.current_price WHERE resource_type = 'vcores')), '1.55', 'by what runs');

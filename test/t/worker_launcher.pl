@@ -36,7 +36,7 @@ for my $database ('first', 'Second One')
 	is_soon($node, $database, has_worker($database), "database \"$database\" has a worker");
 }
 is_soon($node, 'first', mark() . " = '$at'", 'which advances the mark');
-is_soon($node, 'first', "(SELECT last_fold_at = '$at' FROM yquota.worker_status WHERE database = 'first')", 'and records its pass');
+is_soon($node, 'first', "(SELECT last_compact_at = '$at' FROM yquota.worker_status WHERE database = 'first')", 'and records its pass');
 is( $node->safe_psql('first',
 		q(SELECT string_agg(database || ' ' || state || ' ' || (last_compute_at IS NOT NULL), ',' ORDER BY database <> 'first') FROM yquota.worker_status)),
 	'first running true,Second One running false',

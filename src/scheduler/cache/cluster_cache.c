@@ -154,7 +154,7 @@ update_usage(Snapshot snapshot)
 	bool		is_known = yq_usage_is_known(&version, &cache.usage_version, &cache.seen);
 
 	cache.usage_version = version;
-	cache.usage_version.folded_but = NULL;
+	cache.usage_version.compacted_but = NULL;
 	if (!is_known)
 	{
 		yq_cluster_read_usage_again(cache.loaded, snapshot);
@@ -197,7 +197,7 @@ load_cluster(YqHierarchy *hierarchy, Snapshot snapshot)
 	made.generation = hierarchy->generation;
 	made.auto_creates_projects = yq_auto_create_project;
 	made.usage_version = yq_usage_version(snapshot);
-	made.usage_version.folded_but = NULL;
+	made.usage_version.compacted_but = NULL;
 	made.usage_file = yq_journal_file(&yq_usage_journal);
 	made.change_file = yq_journal_file(&change_journal);
 	MemoryContextSetParent(made.loaded->cluster->context, TopMemoryContext);

@@ -26,7 +26,7 @@
 extern YqLoadedCluster *yq_cluster_cache_get(YqHierarchy *hierarchy);
 
 /*
- * Load the cluster, or folded counters, before the scheduler's lock is taken,
+ * Load the cluster, or compacted counters, before the scheduler's lock is taken,
  * so that yq_cluster_cache_get() reads little.
  */
 extern void yq_cluster_cache_prepare(YqHierarchy *hierarchy);

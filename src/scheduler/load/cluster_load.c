@@ -3,7 +3,7 @@
  * cluster_load.c
  *	  Loading the cluster from the tables, for an allocation cycle.
  *
- * Usage is read with one snapshot, because folding moves rows from one table to
+ * Usage is read with one snapshot, because compaction moves rows from one table to
  * another.  The rest is read afterwards, statement by statement.  Concurrent
  * changes are logged (scheduler_journal.h), and read again if the cluster is kept.
  *

@@ -282,35 +282,35 @@ read_cluster_version(const YqRow *row)
 	version->version = *DatumGetUUIDP(yq_row_value(row, 0, &isnull));
 	version->content = *DatumGetUUIDP(yq_row_value(row, 1, &isnull));
 	value = yq_row_value(row, 2, &isnull);
-	version->folded_before = isnull ? FirstNormalFullTransactionId : DatumGetFullTransactionId(value);
+	version->compacted_before = isnull ? FirstNormalFullTransactionId : DatumGetFullTransactionId(value);
 	value = yq_row_value(row, 3, &isnull);
 	if (isnull)
 		return;
 	deconstruct_array(DatumGetArrayTypeP(value), XID8OID, sizeof(FullTransactionId), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE,
-					  &but, NULL, &version->folded_but_count);
-	version->folded_but = palloc(Max(version->folded_but_count, 1) * sizeof(FullTransactionId));
-	for (int i = 0; i < version->folded_but_count; i++)
-		version->folded_but[i] = DatumGetFullTransactionId(but[i]);
+					  &but, NULL, &version->compacted_but_count);
+	version->compacted_but = palloc(Max(version->compacted_but_count, 1) * sizeof(FullTransactionId));
+	for (int i = 0; i < version->compacted_but_count; i++)
+		version->compacted_but[i] = DatumGetFullTransactionId(but[i]);
 }
 
 YqUsageVersion
 yq_usage_version(Snapshot snapshot)
 {
-	static const char *const columns[] = {"version", "content", "folded_before", "folded_but"};
-	YqUsageVersion version = {.folded_but = NULL};
+	static const char *const columns[] = {"version", "content", "compacted_before", "compacted_but"};
+	YqUsageVersion version = {.compacted_but = NULL};
 
 	yq_table_scan(YQ_USAGE_VERSION, snapshot, columns, lengthof(columns), read_cluster_version, &version);
 	return version;
 }
 
 static bool
-is_folded(const YqUsageVersion *version, FullTransactionId transaction)
+is_compacted(const YqUsageVersion *version, FullTransactionId transaction)
 {
-	if (!FullTransactionIdPrecedes(transaction, version->folded_before))
+	if (!FullTransactionIdPrecedes(transaction, version->compacted_before))
 		return false;
-	for (int i = 0; i < version->folded_but_count; i++)
+	for (int i = 0; i < version->compacted_but_count; i++)
 	{
-		if (FullTransactionIdEquals(transaction, version->folded_but[i]))
+		if (FullTransactionIdEquals(transaction, version->compacted_but[i]))
 			return false;
 	}
 	return true;
@@ -322,12 +322,12 @@ yq_usage_is_known(const YqUsageVersion *now, const YqUsageVersion *known, const 
 	if (memcmp(&now->version, &known->version, sizeof(pg_uuid_t)) == 0)
 		return true;
 	if (memcmp(&now->content, &known->content, sizeof(pg_uuid_t)) != 0 ||
-		FullTransactionIdPrecedes(seen->next, now->folded_before) ||
-		(FullTransactionIdIsValid(seen->own) && is_folded(now, seen->own)))
+		FullTransactionIdPrecedes(seen->next, now->compacted_before) ||
+		(FullTransactionIdIsValid(seen->own) && is_compacted(now, seen->own)))
 		return false;
 	for (int i = 0; i < seen->running_count; i++)
 	{
-		if (is_folded(now, seen->running[i]))
+		if (is_compacted(now, seen->running[i]))
 			return false;
 	}
 	return true;
