@@ -53,7 +53,7 @@ typedef struct YqPriorityGroup
 } YqPriorityGroup;
 
 /*
- * Look at the list of one operation from a path upwards.  The path need not be a
+ * Search the lists of one operation from a path upwards.  The path need not be a
  * queue's.  ACLs are taken to be on.
  */
 extern YqAccessDecision yq_access_search(const YqHierarchy *hierarchy, const char *path, YqQueueOperation operation,

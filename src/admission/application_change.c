@@ -560,7 +560,7 @@ yq_application_change_demand(const char *application_id, bool has_outstanding_re
 	return true;
 }
 
-/* -- looking again ----------------------------------------------------------------- */
+/* -- visiting leaves again --------------------------------------------------------- */
 
 List *
 yq_applications_activate(const char *leaf_name)

@@ -19,7 +19,7 @@
  *
  * yquota_internal.created_queue has when such a queue was last submitted to or, for
  * a parent, when a queue was last created below it, by yquota's clock.  Hadoop
- * looks at them once per expiration time and removes in two runs: a queue that is
+ * checks them once per expiration time and removes in two runs: a queue that is
  * found empty is marked; one that is marked and still empty is removed if it has
  * been idle for longer than that time, and else not marked any more.
  *
@@ -81,7 +81,7 @@ extern void yq_auto_created_queue_used(const YqHierarchy *hierarchy, const YqQue
 extern void yq_created_queues_used(const List *paths);
 
 /*
- * Look at all queues once; returns the paths of those that it has removed.  The
+ * Check all queues once; returns the paths of those that it has removed.  The
  * caller holds ShareRowExclusiveLock on yquota_internal.queue_status since before he
  * took the hierarchy.
  */

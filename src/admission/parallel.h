@@ -39,8 +39,8 @@ extern int	yq_parallel_user_limit(const char *username);
 extern List *yq_parallel_limited_queues(const YqQueue *queue);
 
 /*
- * May one more application of a user run in a leaf?  The user's limit is looked
- * at first, then those of queues from the leaf up.
+ * May one more application of a user run in a leaf?  The user's limit is checked
+ * first, then those of queues from the leaf up.
  */
 extern YqParallelDecision yq_parallel_decide(const YqHierarchy *hierarchy, const YqQueue *leaf,
 											 const char *username);

@@ -88,7 +88,7 @@ struct YqRateClass
 	YqWide	   *block_sums;		/* block_room x part_count */
 	int			steps_taken;			/* since blocks were last added, in blocks */
 	bool		out_of_range;	/* an interval without cost was passed over */
-	bool		only_walks;		/* one of those lies within the window */
+	bool		only_steps;		/* one of those lies within the window */
 	Cursor		cursors[CURSOR_COUNT];
 	UnitCost	unit;
 };
@@ -361,7 +361,7 @@ drop_what_changed(YqRateClass *rate_class)
 		rate_class->generation != timeline->generation)
 		rate_class->unit.interval = -1;
 	rate_class->unit.is_answer = false;
-	rate_class->only_walks = false;
+	rate_class->only_steps = false;
 	if (rate_class->factor_names != NULL)
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(rate_class->factor_context);
@@ -568,16 +568,16 @@ sums_at(YqRateClass *rate_class, TimestampTz instant, int cursor_number, YqWide 
 
 /*
  * Whether to step from one interval to another rather than to extend the sums
- * that they are looked up in.  Walks are added up: when all of them have been as
+ * that they are looked up in.  Steps are added up: when all of them have been as
  * long as that, sums are extended, so that neither is done much more than needed.
  */
 static bool
-is_walk_shorter(YqRateClass *rate_class, int first, int last)
+is_stepping_shorter(YqRateClass *rate_class, int first, int last)
 {
 	int			steps = (last - first) / YQ_INTERVALS_PER_BLOCK + 1;
 	int			missing = 0;
 
-	if (rate_class->only_walks)
+	if (rate_class->only_steps)
 		return true;
 	if (!is_near(&rate_class->cursors[CURSOR_FROM], first))
 		missing = first / YQ_INTERVALS_PER_BLOCK + 1 - rate_class->block_count;
@@ -609,7 +609,7 @@ sums_between(YqRateClass *rate_class, TimestampTz from, TimestampTz to, YqWide *
 	YqWide		sums_before[YQ_RESOURCE_MAX_ENTRIES];
 
 	rate_class->out_of_range = false;
-	if (!is_walk_shorter(rate_class, first, last))
+	if (!is_stepping_shorter(rate_class, first, last))
 	{
 		sums_at(rate_class, from, CURSOR_FROM, sums_before);
 		sums_at(rate_class, to, CURSOR_TO, sums);
@@ -619,7 +619,7 @@ sums_between(YqRateClass *rate_class, TimestampTz from, TimestampTz to, YqWide *
 			return;
 		/* that may have been before the interval */
 		forget_sums(rate_class);
-		rate_class->only_walks = true;
+		rate_class->only_steps = true;
 		rate_class->out_of_range = false;
 	}
 	memset(sums, 0, sizeof(YqWide) * rate_class->part_count);

@@ -30,7 +30,7 @@ typedef struct YqAllocationCycle
  */
 extern YqLoadedCluster *yq_allocation_cycle_run(const YqAllocationCycle *cycle);
 
-/* To be called when the cluster has been looked at; it may be gone then. */
+/* To be called when the cluster has been used; it may be gone then. */
 extern void yq_allocation_cycle_end(YqLoadedCluster *loaded);
 
 #endif							/* YQ_ALLOCATION_CYCLE_H */

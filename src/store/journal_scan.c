@@ -3,8 +3,8 @@
  * journal_scan.c
  *	  Rows of a journal that a session has not read yet.
  *
- * A transaction that was at work when the session looked has a number of its own in
- * the snapshot of that look.  Its rows take one descent of the index, however long it
+ * A transaction that was at work when the session read the journal has a number of its own in
+ * the snapshot of that reading.  Its rows take one descent of the index, however long it
  * has been at work, and however much other transactions have written meanwhile.
  *
  *-------------------------------------------------------------------------
@@ -129,7 +129,7 @@ scan_transaction(JournalScan *scan, FullTransactionId transaction)
 	scan_range(scan, BTEqualStrategyNumber, F_XID8EQ, transaction);
 }
 
-/* Rows of transactions at work are not visible: their ranges are not looked for. */
+/* Rows of transactions at work are not visible: their ranges are not searched. */
 static bool
 has_ended(FullTransactionId transaction, Snapshot snapshot, FullTransactionId oldest)
 {

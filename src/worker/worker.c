@@ -3,7 +3,7 @@
  * worker.c
  *	  The worker of one database: computes prices and advances the
  *	  charged-through mark by the clock, compacts counters, corrects late prices,
- *	  looks after credit, and applies the policies of queues.  Another process
+ *	  maintains credit, and applies the policies of queues.  Another process
  *	  does the jobs that take long (job.c).
  *
  * Each task runs in a transaction of its own, like a client's.  An error in one
@@ -84,16 +84,16 @@ typedef struct Task
 } Task;
 
 static void run_command(Task *task);
-static void look_after_credit(Task *task);
+static void maintain_credit(Task *task);
 static void start_job_when_due(Task *task);
 static void run_queue_policy(Task *task);
 static void release_expired(Task *task);
-static void look_around(Task *task);
+static void check_state(Task *task);
 static void start_up(Task *task);
 static void record(Task *task);
 static void sign_off(Task *task);
 
-/* As the configuration of queues has them, when it was last looked at; 0: not at all */
+/* As the configuration of queues has them, when it was last read; 0: not at all */
 static int	manage_queues_interval_ms = 0;
 static int	remove_queues_interval_ms = 0;
 
@@ -161,9 +161,9 @@ static Task periodic[PERIODIC_COUNT] = {
 	/* jobs: each task first asks whether the job is due and not done by pg_cron */
 	[CREDIT] = {
 		.name = "credit",
-		.activity = "yquota: looking after credit",
+		.activity = "yquota: maintaining credit",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
-		.step = look_after_credit,
+		.step = maintain_credit,
 		.command = "SELECT yquota_internal.worker_job('credit', $1)",
 		.interval_ms = &yq_compute_interval
 	},
@@ -179,7 +179,7 @@ static Task periodic[PERIODIC_COUNT] = {
 	/* those that take long have a process of their own, one after the other */
 	[SEAL] = {
 		.name = "seal",
-		.activity = "yquota: looking whether history is to be sealed",
+		.activity = "yquota: checking whether history is to be sealed",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = start_job_when_due,
 		.job = "history",
@@ -187,7 +187,7 @@ static Task periodic[PERIODIC_COUNT] = {
 	},
 	[RETENTION] = {
 		.name = "retention",
-		.activity = "yquota: looking whether history is to be archived",
+		.activity = "yquota: checking whether history is to be archived",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = start_job_when_due,
 		.job = "retention",
@@ -195,7 +195,7 @@ static Task periodic[PERIODIC_COUNT] = {
 	},
 	[ROLL_UP] = {
 		.name = "roll-up",
-		.activity = "yquota: looking whether to roll up",
+		.activity = "yquota: checking whether to roll up",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = start_job_when_due,
 		.job = "roll-up",
@@ -203,7 +203,7 @@ static Task periodic[PERIODIC_COUNT] = {
 	},
 	[VERIFY] = {
 		.name = "verify",
-		.activity = "yquota: looking whether the books are to be proved",
+		.activity = "yquota: checking whether the books are to be proved",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = start_job_when_due,
 		.job = "verify",
@@ -235,11 +235,11 @@ static Task periodic[PERIODIC_COUNT] = {
 	}
 };
 
-static Task look_task = {
-	.name = "look",
-	.activity = "yquota: looking for due tasks",
+static Task check_task = {
+	.name = "check",
+	.activity = "yquota: checking for due tasks",
 	.lock_timeout_ms = 0,
-	.step = look_around
+	.step = check_state
 };
 static Task start_task = {
 	.name = "start",
@@ -273,7 +273,7 @@ static bool started = false;	/* worker_state names this process */
 static bool was_started = false;	/* ever */
 static bool clock_was_set = false;
 
-/* The last look after credit has noted something: there may be more. */
+/* The last run of that task has noted something: there may be more. */
 static bool more_credit_is_due = false;
 
 /* The task whose job another process performs, NULL for none, and its begin (system time) */
@@ -492,7 +492,7 @@ run_command(Task *task)
  * wait.
  */
 static void
-look_after_credit(Task *task)
+maintain_credit(Task *task)
 {
 	bool		isnull = true;
 
@@ -595,7 +595,7 @@ release_expired(Task *task)
 
 /* Read the clock, the policies of queues, and whether the worker must leave. */
 static void
-look_around(Task *task)
+check_state(Task *task)
 {
 	bool		isnull;
 	Datum		pid;
@@ -749,10 +749,10 @@ run_due_tasks(void)
 	bool		has_run = false;
 
 	collect_job();
-	if (is_held_back(&look_task))
-		return milliseconds_until_due(&look_task);
-	if (!attempt_task(&look_task))
-		return milliseconds_until_due(&look_task);
+	if (is_held_back(&check_task))
+		return milliseconds_until_due(&check_task);
+	if (!attempt_task(&check_task))
+		return milliseconds_until_due(&check_task);
 	leave_if_told();
 	if (clock_was_set)
 		retry_at_once();
@@ -849,7 +849,7 @@ yq_worker_main(Datum main_arg)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
-			look_task.retry_at = 0;
+			check_task.retry_at = 0;
 			retry_at_once();
 		}
 	}

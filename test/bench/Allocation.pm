@@ -1,4 +1,4 @@
-# Allocation.pm: which container goes where: a pass over the whole cluster, dry or
+# Allocation.pm: which container goes where: a cycle over the whole cluster, dry or
 # recorded, how its time grows with the cluster, and heartbeats of single nodes.
 package Allocation;
 
@@ -101,7 +101,7 @@ SQL
 	return ($milliseconds, $containers, $decisions);
 }
 
-# What a pass over everything takes: decided only, and recorded.  The session has
+# What a cycle over everything takes: decided only, and recorded.  The session has
 # made a dry run before.
 sub schedule_case
 {
@@ -133,9 +133,9 @@ sub schedule_case
 	return;
 }
 
-# pass_times(OPTION...): milliseconds of a pass that fills the cluster, and of one
+# cycle_times(OPTION...): milliseconds of a cycle that fills the cluster, and of one
 # over the full one.
-sub pass_times
+sub cycle_times
 {
 	cluster(@_);
 	return times_of_passes();
@@ -154,7 +154,7 @@ sub times_of_passes
 }
 
 # Clusters in which most of what waits cannot be served, each for another reason, and
-# one in which each walk meets all leaves.
+# one in which each search meets all leaves.
 my @regimes = (
 	[ 'all leaves below the root', levels => 2 ],
 	[ 'more room than demand, every other node small', room => 2, change => <<'SQL' ],
@@ -189,9 +189,9 @@ sub growth_rows
 {
 	my ($called, $times) = @_;
 
-	foreach my $pass ([ 0, 'filling the cluster' ], [ 1, 'the cluster being full' ])
+	foreach my $cycle ([ 0, 'filling the cluster' ], [ 1, 'the cluster being full' ])
 	{
-		my ($place, $kind) = @$pass;
+		my ($place, $kind) = @$cycle;
 		my @milliseconds = map { $times->{$_}[$place] } 1, 2, 4;
 
 		Report::add("schedule(), $kind: four times as many $called", figure => $milliseconds[2], figure_unit => 'ms',
@@ -206,7 +206,7 @@ sub growth_rows
 sub growth_case
 {
 	my ($nodes, $applications) = (size('nodes'), size('active_applications'));
-	my $everything = [ pass_times() ];
+	my $everything = [ cycle_times() ];
 
 	foreach my $growing ([ nodes => 'nodes' ], [ active_applications => 'applications' ], [ both => 'nodes and applications' ])
 	{
@@ -215,7 +215,7 @@ sub growth_case
 
 		foreach my $quarters (1, 2)
 		{
-			$times{$quarters} = [ pass_times(
+			$times{$quarters} = [ cycle_times(
 				nodes => $what eq 'active_applications' ? $nodes : $nodes * $quarters / 4,
 				applications => $what eq 'nodes' ? $applications : $applications * $quarters / 4) ];
 		}
@@ -238,7 +238,7 @@ sub regime_rows
 
 		foreach my $eighths (1, 2, 4)
 		{
-			$times{$eighths} = [ pass_times((map { $_ => int($size{$_} * $eighths / 8) } keys %size), %option) ];
+			$times{$eighths} = [ cycle_times((map { $_ => int($size{$_} * $eighths / 8) } keys %size), %option) ];
 		}
 		growth_rows("$what, $called", \%times);
 	}

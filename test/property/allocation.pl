@@ -1,10 +1,10 @@
 #!/usr/bin/env perl
 #
-# Random clusters, requests, updates and ends of containers, and passes: no node and no queue
+# Random clusters, requests, updates and ends of containers, and cycles: no node and no queue
 # beyond what it has, the same answer to the same state, nothing left waiting that
 # could be served, and books that agree with the scheduler.
 #
-# Nobody waits for places, so what is left once a pass assigns nothing any more is
+# Nobody waits for places, so what is left once a cycle assigns nothing any more is
 # what does not fit.
 #
 use strict;
@@ -18,7 +18,7 @@ use Trial;
 
 my ($seed, $histories) = Trial::plan_run(5);
 my $rounds = 4;
-my $most_passes = 60;
+my $most_cycles = 60;
 my $most_single_containers = 12;
 my $single_containers = 0;
 my $among_reservations = 0;
@@ -112,7 +112,7 @@ SQL
 
 # -- what must hold ---------------------------------------------------------------
 
-# A pass, which must decide what two dry runs said, and one that looked at every
+# A cycle, which must decide what two dry runs said, and one that visited every
 # application for each container in order to explain.
 sub decide
 {
@@ -122,7 +122,7 @@ sub decide
 
 	push @$problems, "dry runs differ:\n$said[0]\n--\n$said[1]" if $said[0] ne $said[1];
 	push @$problems, "who explains decides otherwise:\n$said[0]\n--\n$explained" if $said[0] ne $explained;
-	push @$problems, "the pass differs from its dry run:\n$said[1]\n--\n$said[2]" if $said[1] ne $said[2];
+	push @$problems, "the cycle differs from its dry run:\n$said[1]\n--\n$said[2]" if $said[1] ne $said[2];
 	return $said[2];
 }
 
@@ -168,8 +168,8 @@ SQL
 }
 
 # One container after the other, until something goes to a user who was beyond his limit before; rolled
-# back.  What comes first in a pass counts: a container or a reservation that is no exchange for a reservation.
-# Then passes until nothing is left to give, which must agree with user_limit() on users at their limits.
+# back.  What comes first in a cycle counts: a container or a reservation that is no exchange for a reservation.
+# Then cycles until nothing is left to give, which must agree with user_limit() on users at their limits.
 sub check_user_limits
 {
 	my ($session) = @_;
@@ -196,17 +196,17 @@ SQL
 		$single_containers++;
 		$among_reservations++ if %reserved;
 	}
-	my $passes = 0;
+	my $cycles = 0;
 	while ($session->run('SELECT decision FROM yquota.schedule()') ne '')
 	{
-		last if ++$passes > $most_passes;
+		last if ++$cycles > $most_cycles;
 	}
 	my $said = said_otherwise($session);
 	$session->run('ROLLBACK');
 	return ($beyond ne '' ? "beyond his limit: $beyond" : (), $said ne '' ? "said otherwise by user_limit(): $said" : ());
 }
 
-# What a pass that gives nothing more says of users at their limits, and user_limit() does not.
+# What a cycle that gives nothing more says of users at their limits, and user_limit() does not.
 sub said_otherwise
 {
 	my ($session) = @_;
@@ -228,7 +228,7 @@ sub play
 	begin_history($session, $is_dominant);
 	foreach my $round (1 .. $rounds)
 	{
-		my $passes = 0;
+		my $cycles = 0;
 
 		submit($session) foreach 1 .. 1 + int rand 4;
 		request($session);
@@ -236,9 +236,9 @@ sub play
 		push @problems, check_user_limits($session);
 		while (decide($session, \@problems) =~ /^(?:allocated|swapped|reserved|unreserved)\b/m)
 		{
-			last if ++$passes > $most_passes;
+			last if ++$cycles > $most_cycles;
 		}
-		push @problems, "still something after $passes passes" if $passes > $most_passes;
+		push @problems, "still something after $cycles cycles" if $cycles > $most_cycles;
 		push @problems, map { "exceeded: $_" } exceeded($session, $is_dominant) || ();
 		push @problems, map { "left waiting: $_" } left_waiting($session, $is_dominant) || ();
 		push @problems, $session->run('SELECT * FROM yquota.verify()') || ();

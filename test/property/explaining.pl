@@ -1,15 +1,15 @@
 #!/usr/bin/env perl
 #
-# Explaining passes decide the same as other passes, and count the same of requests.  An
-# explaining pass searches the whole hierarchy for each container, so it is the model for
-# passes that leave out what cannot be served.  Its explanations are possible.
+# Explaining cycles decide the same as other cycles, and count the same of requests.  An
+# explaining cycle searches the whole hierarchy for each container, so it is the model for
+# cycles that leave out what cannot be served.  Its explanations are possible.
 #
 # Random clusters with racks, labels, delays, limits and blacklists, and with requests
 # that many nodes may not serve.  In some clusters heartbeats assign little below a tight
 # maximum, so that a sibling or a cousin crosses it.  In some, most requests become
 # reservations, which are given up when the requests go.  In some, a leaf has many
 # applications, of few users or of many.  Rare cases are made on purpose: a reservation
-# that goes in the middle of a pass makes room for a queue elsewhere.
+# that goes in the middle of a cycle makes room for a queue elsewhere.
 #
 use strict;
 use warnings;
@@ -202,7 +202,7 @@ sub submit
 	return @sql;
 }
 
-# Some ask for something else, so that what was reserved for them is given up by a pass.
+# Some ask for something else, so that what was reserved for them is given up by a cycle.
 sub ask_anew
 {
 	my ($session, $cluster) = @_;
@@ -279,19 +279,19 @@ sub fixed
 sub begin_release
 {
 	my ($session, $leaf, $reserves, $shrinks, $calculator) = @_;
-	my $pass = 'SELECT FROM yquota.schedule()';
+	my $cycle = 'SELECT FROM yquota.schedule()';
 	my $other = $leaf =~ s/l$/o/r;
 	my %asked = (
-		again => [ request(3, ask('*', '[memory-mb=8192,vcores=1]', 3, 'true')), $pass ],
-		apart => [ request(3, fixed(5, 1, 'n05')), $pass, request(3, ask('*', '[memory-mb=8192,vcores=1]', 3, 'true', undef, 2)), $pass ],
-		other => [ request(4, fixed(5, 1, 'n15')), $pass, request(4, ask('*', '[memory-mb=5120,vcores=1]', 0, 'false')), request(3, ask('*', '[memory-mb=1024,vcores=1]', 3, 'true')) ],
+		again => [ request(3, ask('*', '[memory-mb=8192,vcores=1]', 3, 'true')), $cycle ],
+		apart => [ request(3, fixed(5, 1, 'n05')), $cycle, request(3, ask('*', '[memory-mb=8192,vcores=1]', 3, 'true', undef, 2)), $cycle ],
+		other => [ request(4, fixed(5, 1, 'n15')), $cycle, request(4, ask('*', '[memory-mb=5120,vcores=1]', 0, 'false')), request(3, ask('*', '[memory-mb=1024,vcores=1]', 3, 'true')) ],
 	);
 
 	$session->run(join ";\n", begin_exactly($calculator, a_queue('root.f', 100, 100), a_queue('root.q', part_of_cluster($reserves eq 'again' ? 35 : 24), 'NULL'),
 			($leaf eq 'root.q.l' ? () : a_queue('root.q.p', 100, 'NULL')), a_queue('root.q.m', 100, 100), a_queue($leaf, 100, 100), a_queue($other, 100, 100)),
 		submitted(1, 'root.f'), submitted(2, 'root.q.m'), submitted(3, $leaf), submitted(4, $other),
-		request(1, fixed(4, 20, map { sprintf 'n%02d', $_ } 0 .. 19)), $pass,
-		request(2, fixed(12, 1, 'n10')), request(3, fixed(3, 1, 'n00')), $pass,
+		request(1, fixed(4, 20, map { sprintf 'n%02d', $_ } 0 .. 19)), $cycle,
+		request(2, fixed(12, 1, 'n10')), request(3, fixed(3, 1, 'n00')), $cycle,
 		@{ $asked{$reserves} },
 		$shrinks ? (sprintf(q(UPDATE yquota.queue SET maximum_capacity = '%s' WHERE path = 'root.q'), part_of_cluster($reserves eq 'other' ? 18 : 13)), 'SET CONSTRAINTS ALL IMMEDIATE') : (),
 		request(2, ask('*', '[memory-mb=12288,vcores=1]', 0, 'false')));
@@ -352,7 +352,7 @@ sub begin_labelled
 
 # -- what must hold ---------------------------------------------------------------
 
-# What a pass decides, and what there is afterwards.
+# What a cycle decides, and what there is afterwards.
 sub outcome
 {
 	my ($session, $how) = @_;
@@ -365,7 +365,7 @@ SELECT application_id, node, allocation FROM yquota.reserved_container ORDER BY 
 SQL
 }
 
-# Twice, as what is counted by the first pass matters to the second.
+# Twice, as what is counted by the first cycle matters to the second.
 sub decide
 {
 	my ($session, $how) = @_;
@@ -373,7 +373,7 @@ sub decide
 	return join "--\n", map { outcome($session, $how) } 1 .. 2;
 }
 
-# What an explaining pass says that cannot be: that less than nothing was wanted, or that who is within a limit has passed it.
+# What an explaining cycle says that cannot be: that less than nothing was wanted, or that who is within a limit has passed it.
 sub odd_explanations
 {
 	my ($session) = @_;
@@ -384,7 +384,7 @@ WHERE allocation::text LIKE '%=-%' OR stopped_by IN ('user_limit', 'reserved_con
 SQL
 }
 
-# Do both passes decide the same, and explain what is left?  Also how many containers they allocate.
+# Do both cycles decide the same, and explain what is left?  Also how many containers they allocate.
 sub compare
 {
 	my ($session, $called) = @_;
@@ -433,7 +433,7 @@ for (my $goes_on = 1; $goes_on && !$failures;)
 	$failures++ if !$is_right;
 	$containers += $its_containers;
 }
-is($failures, 0, 'explaining passes decide the same as others');
+is($failures, 0, 'explaining cycles decide the same as others');
 cmp_ok($containers, '>', 10 * $histories, 'containers were allocated');
 
 begin_kept($session);

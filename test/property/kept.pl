@@ -1,8 +1,8 @@
 #!/usr/bin/env perl
 #
 # Random changes by several sessions, in transactions that commit, roll back, or do
-# so in part.  Sessions that keep the cluster between passes decide what one says that
-# reads everything anew: the dry run just before each pass.
+# so in part.  Sessions that keep the cluster between cycles decide what one says that
+# reads everything anew: the dry run just before each cycle.
 #
 use strict;
 use warnings;
@@ -115,7 +115,7 @@ sub change
 	return;
 }
 
-# What locks nothing that passes wait for, in a transaction that ends when others have looked.
+# What locks nothing that cycles wait for, in a transaction that ends when others have read.
 my $is_lingering = 0;
 
 sub begin_lingering
@@ -162,17 +162,17 @@ sub attempt
 sub decide
 {
 	my ($keeping, $fresh) = @_;
-	my $pass = rand() < 0.15 ? 'yquota.schedule(%s)' : sprintf q(yquota.node_heartbeat(ARRAY['%s','%s'])), a_node(), a_node();
-	my $dry = $pass;
+	my $cycle = rand() < 0.15 ? 'yquota.schedule(%s)' : sprintf q(yquota.node_heartbeat(ARRAY['%s','%s'])), a_node(), a_node();
+	my $dry = $cycle;
 
-	# what passes do before they decide
+	# what cycles do before they decide
 	$fresh->run('SELECT yquota.schedule(max_containers => 0)');
-	$pass =~ s/%s//;
+	$cycle =~ s/%s//;
 	$dry =~ s/node_heartbeat\((.*)\)/schedule($1, dry_run => true)/;
 	$dry =~ s/%s/dry_run => true/;
 	my $said = $fresh->run("SELECT * FROM $dry");
-	my $done = $keeping->run("SELECT * FROM $pass");
-	return ("$pass\nsaid:\n${said}done:\n$done", 0) if $said ne $done;
+	my $done = $keeping->run("SELECT * FROM $cycle");
+	return ("$cycle\nsaid:\n${said}done:\n$done", 0) if $said ne $done;
 	return (undef, scalar(() = $done =~ /^(?:allocated|swapped)/mg));
 }
 
@@ -224,7 +224,7 @@ sub play
 	$fresh->run('DELETE FROM yquota.blacklist AS b USING yquota.application AS a WHERE a.application_id = b.application_id AND a.finished_at IS NOT NULL');
 	my $problems = $fresh->run('SELECT * FROM yquota.verify()');
 	diag($problems) if $problems ne '';
-	# what passes have started moves with its application, whoever moved it when
+	# what cycles have started moves with its application, whoever moved it when
 	my $left_behind = $fresh->run(q(SELECT c.container_id, c.queue, a.queue FROM yquota.container AS c JOIN yquota.application AS a USING (application_id)
 		WHERE c.container_id LIKE 'container%' AND a.finished_at IS NULL AND c.queue <> a.queue));
 	diag("left in another queue: $left_behind") if $left_behind ne '';

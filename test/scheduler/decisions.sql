@@ -294,7 +294,7 @@ CREATE FUNCTION replay.fits(needed yquota.resource, am_limit yquota.resource) RE
 		ELSE yquota.amount(needed, 'memory-mb') <= yquota.amount(am_limit, 'memory-mb') END;
 
 -- Where a step differs: does Hadoop go by an older limit for application masters?  It takes what other queues left for a leaf as that
--- was when an application of the leaf was last looked at for containers; yquota takes what they leave now.  So everything
+-- was when an application of the leaf was last visited for containers; yquota takes what they leave now.  So everything
 -- is as in Hadoop but that one application waits to be activated here and not there, or there and not here: its application
 -- master and those of its leaf fit in the limit of now or in that of an earlier step, and not in both.
 CREATE FUNCTION replay.is_older_limit(o jsonb, step bigint, decided text) RETURNS boolean LANGUAGE sql AS $$

@@ -161,7 +161,7 @@ SELECT pg_temp.finish(5);
 SELECT pg_temp.finish(3);
 SELECT * FROM pg_temp.applications;
 
-\echo the limit of the first user looked at is that of everybody, so that weights bear on him alone
+\echo the limit of the first user visited is that of everybody, so that weights bear on him alone
 SELECT pg_temp.configure('root - -
 	root.a 100 -', $$UPDATE yquota.queue SET maximum_am_resource_percent = 1, minimum_user_limit_percent = 25 WHERE path = 'root.a';
 	INSERT INTO yquota.queue_user (queue, username, weight) VALUES ('root.a', 'heavy', 2), ('root.a', 'light', 0.5)$$);

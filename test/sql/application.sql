@@ -147,7 +147,7 @@ UPDATE yquota.queue SET accessible_node_labels = '{x}' WHERE path = 'root.a';
 UPDATE yquota.queue SET accessible_node_labels = '{}' WHERE path = 'root.b';
 SELECT state FROM yquota.submit_application('labelled', 'u', NULL, 'a', label => 'x');
 SELECT yquota.move_application('labelled', 'b');
--- its limit of parallel applications does not count for one that runs; one that was held is looked at anew
+-- its limit of parallel applications does not count for one that runs; one that was held is checked anew
 UPDATE yquota.queue SET max_parallel_apps = 1 WHERE path = 'root.b';
 SELECT submit(20, 'v', 'b');
 SELECT yquota.move_application('application_1_3', 'b');

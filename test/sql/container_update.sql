@@ -20,7 +20,7 @@ INSERT INTO yquota.node (name, total) VALUES ('h1', '[memory-mb=8192,vcores=8]')
 CREATE FUNCTION pg_temp.gb(gb integer) RETURNS yquota.resource LANGUAGE sql IMMUTABLE AS $$
 	SELECT format('[memory-mb=%s,vcores=1]', gb * 1024)::yquota.resource
 $$;
--- What a pass over a node decides.
+-- What a cycle over a node decides.
 CREATE FUNCTION pg_temp.heartbeat(node text) RETURNS text LANGUAGE sql AS $$
 	SELECT coalesce(string_agg(format('%s %s %s', s.decision, right(s.container_id, 9), s.allocation), ', '), 'nothing')
 	FROM yquota.node_heartbeat(ARRAY[node]) AS s
@@ -201,7 +201,7 @@ TABLE running;
 SELECT count(*) FROM yquota.decision;
 SELECT * FROM yquota.verify();
 
-\echo a what-if; a pass in the middle of it
+\echo a what-if; a cycle in the middle of it
 BEGIN;
 SELECT yquota.update_container(pg_temp.c(1), 2, pg_temp.gb(2));
 SELECT pg_temp.heartbeat('h1');

@@ -54,7 +54,7 @@ CROSS JOIN LATERAL (
 	FROM priced AS p WHERE p.at = s.at) AS due
 GROUP BY q.n;
 
--- asked for again and again: walks, then blocks, then sums
+-- asked for again and again: steps, then blocks, then sums
 SELECT round.number, count(*) AS questions, count(DISTINCT expected.amount) AS different,
 	   count(*) FILTER (WHERE yquota_internal.accrued(q.allocation,
 			yquota_internal.factor_names(q.project, NULL, q.username, q.queue, 'GUARANTEED'), q.since, q.until) <> expected.amount) AS wrong

@@ -1,4 +1,4 @@
--- Allocation as the tables have it: what a pass reads and writes, what becomes of
+-- Allocation as the tables have it: what a cycle reads and writes, what becomes of
 -- its decisions, and everything that is refused.
 
 SET client_min_messages = warning;

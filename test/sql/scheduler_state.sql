@@ -28,7 +28,7 @@ $$;
 CREATE FUNCTION pg_temp.submit(number integer, queue text, project text, unmanaged boolean) RETURNS yquota.application_state LANGUAGE sql AS $$
 	SELECT s.state FROM yquota.submit_application('application_1_000' || number, 'ann', '{}', queue, project => project, am_resource => pg_temp.gb(1), unmanaged => unmanaged) AS s
 $$;
-CREATE FUNCTION pg_temp.pass(VARIADIC nodes text[]) RETURNS text LANGUAGE sql AS $$
+CREATE FUNCTION pg_temp.cycle(VARIADIC nodes text[]) RETURNS text LANGUAGE sql AS $$
 	SELECT coalesce(string_agg(format('%s %s %s', s.decision, right(s.container_id, 14), s.node), ', '), 'nothing') FROM yquota.schedule(nodes) AS s
 $$;
 CREATE TEMPORARY VIEW applications AS
@@ -43,13 +43,13 @@ SELECT yquota.request_containers('application_1_0001', pg_temp.gb(2), 1), yquota
 SELECT queue, label, used_capacity, active_applications, pending_containers, guaranteed FROM yquota.scheduler_queue;
 TABLE queues;
 TABLE applications;
-SELECT pg_temp.pass('h1', 'g1', 'h1', 'g1', 'h2');
+SELECT pg_temp.cycle('h1', 'g1', 'h1', 'g1', 'h2');
 TABLE queues;
 TABLE applications;
 
 \echo a queue at its maximum
 SELECT yquota.request_containers('application_1_0005', pg_temp.gb(6), 1);
-SELECT pg_temp.pass('h1', 'h2');
+SELECT pg_temp.cycle('h1', 'h2');
 SELECT yquota.request_containers('application_1_0005', pg_temp.gb(1), 1);
 TABLE applications;
 SELECT decision, application_id, queue, stopped_by FROM yquota.schedule('{h2}', explain => true);
@@ -67,8 +67,8 @@ UPDATE yquota.application SET project = 'p' WHERE application_id = 'application_
 SELECT yquota.request_containers('application_1_0001', pg_temp.gb(1), 1, priority => 2, label => 'gpu');
 UPDATE yquota.node SET state = 'LOST' WHERE name = 'g1';
 SELECT app, waits_for FROM applications WHERE app = '1';
-SELECT pg_temp.pass('g1'), pg_temp.pass('g1', 'h2');
-SELECT pg_temp.pass('nowhere');
+SELECT pg_temp.cycle('g1'), pg_temp.cycle('g1', 'h2');
+SELECT pg_temp.cycle('nowhere');
 UPDATE yquota.node SET state = 'RUNNING' WHERE name = 'g1';
 SELECT app, waits_for FROM applications WHERE app = '1';
 SELECT label, containers, allocation FROM yquota.queue_usage WHERE queue = 'root.a' ORDER BY label;
@@ -83,12 +83,12 @@ UPDATE yquota.node SET total = '[memory-mb=512,vcores=1]' WHERE name = 'h2';
 SELECT node, total, guaranteed, available FROM yquota.scheduler_node WHERE node = 'h2';
 SELECT decision, application_id, node, stopped_by, maximum FROM yquota.schedule('{h2}', explain => true);
 UPDATE yquota.node SET total = '[memory-mb=8192,vcores=8]' WHERE name = 'h2';
-SELECT pg_temp.pass('h2');
+SELECT pg_temp.cycle('h2');
 \echo one is deleted: what ran there runs until the resource manager says otherwise, and takes nothing from other nodes
 DELETE FROM yquota.node WHERE name = 'h2';
 SELECT node, total, guaranteed, available FROM yquota.scheduler_node ORDER BY node;
-SELECT pg_temp.pass('h1', 'h2');
-SELECT pg_temp.pass('h1');
+SELECT pg_temp.cycle('h1', 'h2');
+SELECT pg_temp.cycle('h1');
 SELECT count(*) FROM yquota.node_lost('h2', '2026-03-02 10:00+00');
 SELECT node, total, guaranteed, available FROM yquota.scheduler_node ORDER BY node;
 SELECT * FROM yquota.verify();
@@ -110,11 +110,11 @@ SELECT resource_name, count FROM yquota.resource_request WHERE application_id = 
 \echo what is wanted of a node without anything anywhere waits until there is
 SELECT yquota.request_containers('application_1_0004', pg_temp.gb(1), 1, 'h1', priority => 5);
 SELECT yquota.request_containers('application_1_0004', pg_temp.gb(1), 0, priority => 1);
-SELECT pg_temp.pass('h1');
+SELECT pg_temp.cycle('h1');
 TABLE applications;
 SELECT yquota.request_containers('application_1_0004', ARRAY[
 	ROW('/default-rack', pg_temp.gb(1), 1, 5, NULL, NULL, NULL, NULL), ROW('*', pg_temp.gb(1), 1, 5, NULL, NULL, NULL, NULL)]::yquota.container_request[]);
-SELECT pg_temp.pass('h1');
+SELECT pg_temp.cycle('h1');
 SELECT * FROM yquota.verify();
 
 \echo queues that were created by themselves are ordered, and order applications, as their templates say
@@ -141,7 +141,7 @@ UPDATE yquota.queue SET auto_queue_creation_v2_leaf_template = auto_queue_creati
 SELECT queue, application_id FROM yquota.schedule('{g1}', 1, dry_run => true);
 SELECT * FROM yquota.verify();
 
-\echo counters are compacted one time later while passes come, when sessions have seen them
+\echo counters are compacted one time later while cycles come, when sessions have seen them
 SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT count(*) AS deltas FROM yquota_internal.counter_delta;
 SELECT count(*) FROM yquota.schedule('{g1}', 1);
@@ -155,7 +155,7 @@ SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT count(*) AS deltas FROM yquota_internal.counter_delta;
 SELECT * FROM yquota.verify();
 
-\echo triggers see what a pass changes, as they see statements
+\echo triggers see what a cycle changes, as they see statements
 CREATE TABLE seen (relation text, operation text, level text, told text);
 CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -26,7 +26,7 @@
 # compared on.  In fair order Hadoop leaves an application in an older place until another container
 # of it starts or ends: replay.is_older_place() finds from the recorded decisions whether the first
 # decision that differs follows from that.  Hadoop also limits application masters by what other
-# queues left when a leaf was last looked at, and yquota by what they leave now:
+# queues left when a leaf was last visited, and yquota by what they leave now:
 # replay.is_older_limit() finds whether an application waits or not for this reason alone.  What the
 # rest of such a workload decides cannot be compared; the test says of which workloads, from which
 # steps on.

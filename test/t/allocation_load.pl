@@ -76,11 +76,11 @@ is($node->safe_psql($database, 'SELECT * FROM yquota.verify()'), '', 'the books 
 cmp_ok($load->{containers}, '>', 20 * $rounds, 'containers started');
 $load->close_clients;
 
-# A pass that is not over, and events of the same queues, nodes and applications.
+# A cycle that is not over, and events of the same queues, nodes and applications.
 $node->safe_psql($database, "SELECT yquota.request_containers('$load->{applications}[0]', '[memory-mb=1024,vcores=1]', 5, priority => 1000000)");
 $node->safe_psql($database, 'SELECT yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container ORDER BY container_id OFFSET 8))');
-my $pass = Client->new($node, $database);
-like($pass->run("BEGIN;\nSELECT decision, node FROM yquota.schedule()"), qr/^allocated\|/m, 'a pass decides, and is not over');
+my $cycle = Client->new($node, $database);
+like($cycle->run("BEGIN;\nSELECT decision, node FROM yquota.schedule()"), qr/^allocated\|/m, 'a cycle decides, and is not over');
 my $event = 'INSERT INTO yquota.container_event (event, container_id, occurred_at';
 is($node->safe_psql($database, <<"SQL"), '', 'no event waits for it');
 SET lock_timeout = '1s';
@@ -89,8 +89,8 @@ VALUES ('CONTAINER_START', 'outside', yquota.clock(), 'p', '$load->{applications
 $event, allocation) VALUES ('CONTAINER_UPDATE', 'outside', yquota.clock(), '[memory-mb=2,vcores=1]');
 $event) SELECT 'CONTAINER_FINISH', container_id, yquota.clock() FROM yquota.container WHERE started_at <= yquota.clock();
 SQL
-$pass->run('COMMIT');
-$pass->close;
+$cycle->run('COMMIT');
+$cycle->close;
 is($node->safe_psql($database, 'SELECT * FROM yquota.verify()'), '', 'and both count');
 
 note("$load->{statements} statements, $load->{containers} containers, $kills kills of clients");

@@ -1,4 +1,4 @@
-# A cluster that is kept from one pass to the next decides as Hadoop does: some of the
+# A cluster that is kept from one cycle to the next decides as Hadoop does: some of the
 # scenarios of allocation_decisions.pl, where every step is a transaction of its own,
 # heartbeats come to one session, and all that happens in between to another.
 

@@ -1,4 +1,4 @@
-# Passes that end otherwise than by COMMIT: prepared, through a crash and by others;
+# Cycles that end otherwise than by COMMIT: prepared, through a crash and by others;
 # terminated, cancelled and timed out where they wait.  And many that do, which need no
 # more memory than few.
 #
@@ -18,7 +18,7 @@ use WorkerNode;
 
 my $database = 'postgres';
 my $node = new_node('scheduler_sessions', 'max_prepared_transactions = 5', 'fsync = off');
-my $pass = 'SELECT decision, container_id, node FROM yquota.schedule(max_containers => 2';
+my $cycle = 'SELECT decision, container_id, node FROM yquota.schedule(max_containers => 2';
 
 $node->safe_psql($database, <<~'SQL');
 	CREATE EXTENSION yquota;
@@ -39,7 +39,7 @@ my %session;
 
 sub connect_sessions { $session{$_} = Client->new($node, $database) foreach qw(one two three); return; }
 
-# Both passes of every session, the second one with a cluster that it has kept, decide what a
+# Both cycles of every session, the second one with a cluster that it has kept, decide what a
 # new session says.
 sub are_right
 {
@@ -48,8 +48,8 @@ sub are_right
 
 	foreach my $session (map { @session{qw(one two three)} } 1, 2)
 	{
-		push @expected, sql("$pass, dry_run => true)");
-		chomp(my $decided = $session->run("$pass)"));
+		push @expected, sql("$cycle, dry_run => true)");
+		chomp(my $decided = $session->run("$cycle)"));
 		push @decided, $decided;
 	}
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
@@ -89,8 +89,8 @@ foreach my $end (qw(COMMIT ROLLBACK))
 {
 	foreach my $crashes (0, 1)
 	{
-		my $name = lc($end) . ' of a prepared pass' . ($crashes ? ' after a crash' : '');
-		my ($id) = $session{one}->run("BEGIN;\n$pass);\nPREPARE TRANSACTION 'pass'") =~ /allocated\|(\w+)/;
+		my $name = lc($end) . ' of a prepared cycle' . ($crashes ? ' after a crash' : '');
+		my ($id) = $session{one}->run("BEGIN;\n$cycle);\nPREPARE TRANSACTION 'cycle'") =~ /allocated\|(\w+)/;
 
 		if ($crashes)
 		{
@@ -99,13 +99,13 @@ foreach my $end (qw(COMMIT ROLLBACK))
 			$node->start;
 			connect_sessions();
 		}
-		is(failure($session{two}, "SET lock_timeout = '100ms';\n$pass)"), '55P03', "$name: meanwhile passes wait");
+		is(failure($session{two}, "SET lock_timeout = '100ms';\n$cycle)"), '55P03', "$name: meanwhile cycles wait");
 		is(failure($session{two}, "SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 1, priority => 7)"), '55P03', "$name: and requests");
 		is(failure($session{two}, "SELECT yquota.acknowledge_decisions('{0}')"), 'none', "$name: but not acknowledgements");
 		is(failure($session{two}, "INSERT INTO yquota.container_event (event, container_id) SELECT 'CONTAINER_FINISH', min(container_id) FROM yquota.container"), 'none', "$name: nor events");
 		$session{two}->run('RESET lock_timeout');
 		# some learn of it by what they find, some had it before
-		$session{$crashes ? 'one' : 'three'}->run("$end PREPARED 'pass'");
+		$session{$crashes ? 'one' : 'three'}->run("$end PREPARED 'cycle'");
 		are_right($name);
 		is(sql("SELECT count(*) FROM yquota.container_event WHERE container_id = '$id' AND event = 'CONTAINER_START'"), 1, "$name: its first container has started once, now or later");
 	}
@@ -120,12 +120,12 @@ foreach my $end (qw(COMMIT ROLLBACK))
 sub begin_waiting
 {
 	my ($settings) = @_;
-	my ($next) = sql("$pass, dry_run => true)") =~ /^allocated\|(\w+)/;
+	my ($next) = sql("$cycle, dry_run => true)") =~ /^allocated\|(\w+)/;
 
 	$session{three}->run("BEGIN;\nINSERT INTO yquota.container_event (event, container_id, project, allocation) VALUES ('CONTAINER_START', '$next', 'p', '[]')");
-	$session{one}->send("$settings$pass)");
+	$session{one}->send("$settings$cycle)");
 	wait_until_waiting(1);
-	$session{two}->send("$pass)");
+	$session{two}->send("$cycle)");
 	wait_until_waiting(2);
 	return;
 }
@@ -164,8 +164,8 @@ begin_waiting("SET lock_timeout = '1s';\n");
 ends_with('timed out, waiting', '55P03', sub { });
 
 # One that has decided and is idle
-$session{one}->run("BEGIN;\n$pass)");
-$session{two}->send("$pass)");
+$session{one}->run("BEGIN;\n$cycle)");
+$session{two}->send("$cycle)");
 wait_until_waiting(1);
 sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'");
 my $outcome;
@@ -179,13 +179,13 @@ are_right('terminated, idle');
 # Many
 #
 
-# Requests, a pass that serves them in session one, and the end of as many containers.
+# Requests, a cycle that serves them in session one, and the end of as many containers.
 sub pass_by
 {
 	foreach (1 .. $_[0])
 	{
 		$session{two}->run("SELECT yquota.request_containers('application_1_000' || n, '[memory-mb=1024,vcores=1]', 1, priority => 7) FROM generate_series(1, 2) AS n");
-		$session{one}->run("$pass)");
+		$session{one}->run("$cycle)");
 		$session{two}->run("INSERT INTO yquota.container_event (event, container_id) SELECT 'CONTAINER_FINISH', container_id FROM yquota.container ORDER BY container_id LIMIT 2");
 	}
 	chomp(my $used = $session{one}->run(q(SELECT used_bytes FROM pg_backend_memory_contexts WHERE name = 'yquota cluster')));
@@ -197,8 +197,8 @@ $session{three}->run("BEGIN;\nINSERT INTO yquota.project (name) VALUES ('lingeri
 my $used_by_few = pass_by(30);
 my $used_by_many = pass_by(150);
 $session{three}->run('ROLLBACK');
-ok($used_by_many < 1.05 * $used_by_few, 'what is kept of the cluster does not grow with passes') or diag("$used_by_few bytes after 30, $used_by_many after 180");
-are_right('after many passes');
+ok($used_by_many < 1.05 * $used_by_few, 'what is kept of the cluster does not grow with cycles') or diag("$used_by_few bytes after 30, $used_by_many after 180");
+are_right('after many cycles');
 
 $_->close foreach values %session;
 $node->stop;

@@ -49,7 +49,7 @@ is($node->safe_psql('work', 'SELECT ' . paths() . ' || ' . marked()), 'root.f.p 
 # Policies without the monitor are none.
 $node->safe_psql('work', q(INSERT INTO yquota.scheduler_setting (scheduler_monitor_policies)
 	VALUES ('{x.y.QueueManagementDynamicEditPolicy,x.y.AutoCreatedQueueDeletionPolicy}')));
-# That change of the configuration has leaves looked at anew.
+# That change of the configuration has leaves visited anew.
 is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.busy', 'a change of the configuration gives and takes by itself');
 $node->safe_psql('work', q(UPDATE yquota.application SET state = 'FINISHED', finished_at = yquota.clock();
 	INSERT INTO yquota.application (application_id, username, queue, am_resource, priority, state, submitted_at)
@@ -93,7 +93,7 @@ $administrator->quit;
 is_soon($node, 'work', active() . " = 'root.m.idle'", 'and made up for');
 is_soon($node, 'work', q((SELECT postponed = '{}' FROM yquota.worker_status WHERE database = 'work')), 'which is the end of it');
 
-# What the scheduler decided and nobody acknowledges is released, whether or not there is another pass.
+# What the scheduler decided and nobody acknowledges is released, whether or not there is another cycle.
 $node->safe_psql('work', q(INSERT INTO yquota.project (name) VALUES ('u')));
 is($node->safe_psql('work', 'SELECT count(*) FROM yquota.schedule()'), '1', 'an application master starts');
 run_to('2030-01-01 02:25:01 UTC');

@@ -104,10 +104,10 @@ offer(Search *search, YqClusterApplication *application, YqLimits *limits)
 }
 
 /*
- * The limit of the queue is looked at for each application until there is one
+ * The limit of the queue is checked for each application until there is one
  * that has reserved nothing: what the others have reserved might be given up.
  * With no reservations at all the first one decides, whether it wants anything or
- * not, and only those that do need to be looked at.
+ * not, and only those that do need to be checked.
  */
 static YqOutcome
 assign_in_order(Search *search, YqClusterQueue *leaf, YqLimits *limits, bool is_checked)
@@ -233,7 +233,7 @@ assign_to_queue(Search *search, YqClusterQueue *queue, YqLimits *limits)
 
 /* -- the node -------------------------------------------------------------- */
 
-/* Parents look whether there is room for anything, leaves do not. */
+/* Parents check whether there is room for anything, leaves do not. */
 static bool
 is_full(const Search *search, const YqClusterQueue *root)
 {

@@ -23,8 +23,8 @@
 
 /* The result of the last scan. */
 static bool is_current = false; /* taken back by a change of the table, and aborts */
-static TimestampTz looked_at;
-static TimestampTz oldest_at;	/* when there was none: looked_at */
+static TimestampTz checked_at;
+static TimestampTz oldest_at;	/* when there was none: checked_at */
 
 static void
 watch_decisions(void)
@@ -40,7 +40,7 @@ watch_decisions(void)
 
 /* Numbers are given in the order of time, to one transaction after the other. */
 static void
-look(TimestampTz now)
+read_oldest_decision(TimestampTz now)
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT d.decided_at FROM yquota.decision AS d ORDER BY d.decision_id LIMIT 1"
@@ -50,7 +50,7 @@ look(TimestampTz now)
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	is_current = true;
-	looked_at = oldest_at = now;
+	checked_at = oldest_at = now;
 	if (yq_saved_plan_run(&look_up, NULL, NULL) > 0)
 		oldest_at = DatumGetTimestampTz(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
 	SPI_finish();
@@ -85,9 +85,9 @@ yq_release_expired(const YqHierarchy *hierarchy)
 	Datum		values[] = {TimestampTzGetDatum(now - expiry), Int64GetDatum(YQ_EXPIRY_BATCH)};
 
 	watch_decisions();
-	if (is_current && now >= looked_at && now < oldest_at + expiry)
+	if (is_current && now >= checked_at && now < oldest_at + expiry)
 		return 0;
-	look(now);
+	read_oldest_decision(now);
 	if (now < oldest_at + expiry)
 		return 0;
 	is_current = false;

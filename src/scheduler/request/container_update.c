@@ -160,7 +160,7 @@ is_in_range(const int64 *amounts, const int64 *maximum)
 	return true;
 }
 
-/* Types that the calculator looks at: the default one at memory alone. */
+/* Types that the calculator compares: the default one at memory alone. */
 static int
 types_compared(const YqHierarchy *hierarchy)
 {

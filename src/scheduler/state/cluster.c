@@ -435,7 +435,7 @@ yq_cluster_sort_keys(YqClusterApplication *application)
 {
 	if (application->key_count > 0)
 		qsort(application->keys, application->key_count, sizeof(YqSchedulerKey *), compare_keys);
-	yq_cluster_look_for_wanted_keys(application);
+	yq_cluster_find_wanted_keys(application);
 }
 
 YqSchedulerKey *
@@ -455,7 +455,7 @@ yq_cluster_find_key(const YqClusterApplication *application, int sorted_count, i
 }
 
 void
-yq_cluster_look_for_wanted_keys(YqClusterApplication *application)
+yq_cluster_find_wanted_keys(YqClusterApplication *application)
 {
 	for (int i = 0; i < application->key_count; i++)
 		application->keys[i]->wanted_from = i + 1;
@@ -622,7 +622,7 @@ yq_cluster_drop_empty_keys(YqClusterApplication *application)
 			application->keys[count++] = key;
 	}
 	application->key_count = count;
-	yq_cluster_look_for_wanted_keys(application);
+	yq_cluster_find_wanted_keys(application);
 }
 
 static void

@@ -399,7 +399,7 @@ extern YqSchedulerKey *yq_cluster_find_key(const YqClusterApplication *applicati
  * caller starts anew.
  */
 extern int	yq_cluster_wanted_key(YqClusterApplication *application, int from);
-extern void yq_cluster_look_for_wanted_keys(YqClusterApplication *application);
+extern void yq_cluster_find_wanted_keys(YqClusterApplication *application);
 
 /*
  * Add a request of a key for a node or rack, or anywhere (YQ_ANYWHERE).  A row
@@ -449,14 +449,14 @@ extern void yq_cluster_prepare(YqCluster *cluster);
  * for it.  Keys without requests and reservations can be dropped alone.  To add
  * one: as before, and then prepare it.  When all is done, everything else that
  * follows is put in order for the queues (YqClusterQueue) whose applications,
- * users or usage have changed; inside of leaves not before they are looked at.
+ * users or usage have changed; inside of leaves not before the cycle visits them.
  */
 extern void yq_cluster_remove_application(YqCluster *cluster, YqClusterApplication *application);
 extern void yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplication *application);
 extern void yq_cluster_drop_empty_keys(YqClusterApplication *application);
 extern void yq_cluster_prepare_again(YqCluster *cluster, const List *queues);
 
-/* Put a leaf in order that is to be looked at, if it is not. */
+/* Put a leaf in order that the cycle visits next, if it is not. */
 extern void yq_cluster_order_leaf(YqCluster *cluster, YqClusterQueue *leaf);
 
 /* Note that a key differs from the loaded one. */
