@@ -126,7 +126,7 @@ yq_container_life_last_settled_at(const YqContainerLife *life)
 YqContainerLife
 yq_container_life_copy(const YqContainerLife *life)
 {
-	YqContainerLife	copy = *life;
+	YqContainerLife copy = *life;
 
 	copy.change_room = life->change_count;
 	copy.changes = NULL;

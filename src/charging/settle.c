@@ -308,7 +308,7 @@ merge_what_fits(YqLedger *ledger, const YqContainerRecords *loaded, YqContainerL
 	left_out->bad_count = left_out->known_count = 0;
 	for (int i = 0; i < count; i++)
 	{
-		YqContainerLife	longer = yq_container_life_copy(life);
+		YqContainerLife longer = yq_container_life_copy(life);
 		RecordsPlan	longer_plan;
 		int			known_count = left_out->known_count;
 
@@ -577,7 +577,7 @@ try_to_settle(YqSettler *settler, text *container_id,
 {
 	YqLedger   *ledger = settler->ledger;
 	YqContainerRecords loaded;
-	YqContainerLife	life;
+	YqContainerLife life;
 	RecordsPlan	plan;
 	const YqEvent **all;
 	int			all_count;

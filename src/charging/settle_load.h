@@ -20,7 +20,7 @@ typedef struct YqContainerRecords
 	bool	   *in_effect;		/* per row: neither taken back nor taking back */
 	int32		last_number;
 	bool		has_changes;	/* there are rows in container_change */
-	YqContainerLife	life;
+	YqContainerLife life;
 } YqContainerRecords;
 
 /*
