@@ -2,9 +2,10 @@
 # build_releases.sh DIRECTORY
 #
 # Build the library of every release (sql/releases/commits) for the server of
-# PG_CONFIG, as DIRECTORY/VERSION/yquota.so, unless it is there.  The sources
-# come from the checkout's history: without git or that history there is no
-# library, which is said and is no error.
+# PG_CONFIG, as DIRECTORY/VERSION/yquota.so, unless it is there.  It is compiled
+# without optimization: no test asks how fast a release was.  The sources come
+# from the checkout's history: without git or that history there is no library,
+# which is said and is no error.
 
 . "$(dirname "$0")/common.sh"
 
@@ -25,7 +26,7 @@ while read -r version commit; do
 	as_server rm -rf "$place"
 	as_server mkdir -p "$place/tree"
 	git -C "$top" archive "$commit" | as_server tar -C "$place/tree" -xf -
-	as_server make --no-print-directory -s -C "$place/tree" PG_CONFIG="$PG_CONFIG" with_llvm=no yquota.so
+	as_server make --no-print-directory -s -j"$(nproc)" -C "$place/tree" PG_CONFIG="$PG_CONFIG" with_llvm=no COPT='-O0 -g0 -w' yquota.so
 	as_server mv "$place/tree/yquota.so" "$place"
 	as_server rm -rf "$place/tree"
 	echo "$server" | as_server tee "$place/server" >/dev/null

@@ -34,7 +34,7 @@ case $kind in
 	sanitizers)
 		preload=$("$top/test/scripts/sanitizer_preload.sh" "$directory") || exit
 		clang=$(sed -n 's/^CLANG *= *//p' "$(dirname "$pgxs")/../Makefile.global")
-		programs=$("$top/test/scripts/make_private_server.sh" "$directory" CC="${clang:-clang}" with_llvm=no \
+		programs=$("$top/test/scripts/make_private_server.sh" "$directory" CC="${clang:-clang}" \
 			COPT="-w -O$([ -n "${SOAK_SECONDS:-}" ] && echo 1 || echo 0) -fno-wrapv -fsanitize=address,undefined -fno-sanitize-recover=undefined -shared-libasan") ||
 			die 'yquota does not build with sanitizers'
 		watched=(env LD_PRELOAD="$preload" UBSAN_OPTIONS="print_stacktrace=1:log_path=$reports/undefined"
