@@ -11,7 +11,7 @@
 . "$(dirname "$0")/common.sh"
 
 # What the scripts add to the name until the end of a socket's path.
-socket_room=35
+socket_room=50
 
 cd /
 id "$server_user" >/dev/null 2>&1 || die "there is no account \"$server_user\" to run a server"

@@ -8,7 +8,10 @@
 
 [ -e "$top/build" ] || [ -L "$top/build" ] || exit 0
 directory=$("$top/test/scripts/build_dir.sh")
-for data in "$directory"/*/data; do
-	[ ! -f "$data/postmaster.pid" ] || "$top/test/scripts/stop_private_cluster.sh" "${data%/*}/server$("$PG_CONFIG" --bindir)" "$data"
+for stage in "$directory"/*; do
+	for data in "$stage/data" "$stage/run/data"; do
+		[ ! -f "$data/postmaster.pid" ] || "$top/test/scripts/stop_private_cluster.sh" "$stage/server$("$PG_CONFIG" --bindir)" "$data"
+	done
+	[ ! -L "$stage/run" ] || rm -rf "$(readlink -f "$stage/run")"
 done
 rm -rf "$directory" "$top/build"

@@ -8,8 +8,8 @@
 # that breaks down is one failure more.
 #
 # Gives: stage (build/NAME), tree (the copy of the checkout in it), counts (the
-# file of sums), programs (the private server's), data (the private cluster's),
-# environment (of the tests; a list of VARIABLE=VALUE).
+# file of sums), programs (the private server's), run (where clusters live), data
+# (the private cluster's), environment (of the tests; a list of VARIABLE=VALUE).
 
 cannot_start()
 {
@@ -33,15 +33,13 @@ begin_testing()
 
 	counts=$stage/counts
 	tree=$stage/tree
-	data=$stage/data
 	programs=$stage/server$bindir
 	perl_library=${pgxs%/makefiles/*}/test/perl
 	cd "$stage"
 	as_server rm -f "$counts" "$stage/summary"
 	as_server touch "$counts"
-	"$top/test/scripts/stop_private_cluster.sh" "$programs" "$data"
-	as_server rm -rf "$data" "$data.log" "$data.socket" "$stage/tap"
-	as_server mkdir -p "$stage/tap/tmp_check/log"
+	remove_run
+	make_run
 
 	heading 'build, warnings are errors'
 	if ! "$top/test/scripts/make_private_server.sh" "$stage" STRICT=1 >/dev/null; then
@@ -49,6 +47,28 @@ begin_testing()
 		finish
 	fi
 	own_cluster
+}
+
+# The clusters are in memory where there is room.  A database has 700 files, and
+# on a disk the kernel takes longer to make and remove them than yquota's tests do.
+make_run()
+{
+	run=$stage/run
+	if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && [ "$(df --output=avail -B1G /dev/shm | tail -n 1)" -ge 5 ] &&
+		[ "$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo)" -ge 7 ]; then
+		run=$(as_server mktemp -d /dev/shm/yquota.XXXXXX)
+		as_server ln -s "$run" "$stage/run"
+		export TMPDIR=$run
+	fi
+	data=$run/data
+	as_server mkdir -p "$run/tap/tmp_check/log"
+}
+
+remove_run()
+{
+	run=$(readlink -f "$stage/run")
+	"$top/test/scripts/stop_private_cluster.sh" "$programs" "$run/data"
+	as_server rm -rf "$run" "$stage/run"
 }
 
 heading()
@@ -71,6 +91,8 @@ finish()
 	"$top/test/scripts/stop_private_cluster.sh" "$programs" "$data" || broken 'the private cluster did not stop'
 	summary=$(awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped", p, f, s }' "$counts")
 	echo "$summary" | as_server tee "$stage/summary"
+	# the logs of what failed stay
+	[[ $summary != *" 0 failed,"* ]] || remove_run
 	[[ $summary != "0 passed"* && $summary == *" 0 failed,"* ]]
 	exit
 }
@@ -105,8 +127,8 @@ own_servers()
 	own_cluster
 	environment+=(
 		PG_REGRESS="${pgxs%/makefiles/*}/test/regress/pg_regress" PERL5LIB="$perl_library:$tree/test/t"
-		TESTDIR="$stage/tap" TESTDATADIR="$stage/tap/tmp_check" TESTLOGDIR="$stage/tap/tmp_check/log"
-		YQUOTA_RELEASES="${stage%/*}/releases"
+		TESTDIR="$run/tap" TESTDATADIR="$run/tap/tmp_check" TESTLOGDIR="$run/tap/tmp_check/log"
+		YQUOTA_STAGE="$stage" YQUOTA_RELEASES="${stage%/*}/releases"
 	)
 	as_server mkdir -p "${stage%/*}/releases"
 	"$top/test/scripts/build_releases.sh" "${stage%/*}/releases" || broken 'the library of a release does not build'

@@ -19,7 +19,7 @@ use constant {
 };
 
 my $top = dirname(dirname($FindBin::RealBin));
-my $directory = dirname($ENV{TESTDIR}) . '/fuzz';
+my $directory = "$ENV{YQUOTA_STAGE}/fuzz";
 my $runs = is_soak() ? SOAK_RUNS : SHORT_RUNS;
 my ($total, $rounds) = (0, 0);
 

@@ -16,7 +16,7 @@ use constant NOT_INSTALLED => 77;
 use constant SHORT => qw(resource weights missing_tables scheduler scheduler_bad_input);
 
 my $top = dirname(dirname($FindBin::RealBin));
-my $directory = dirname($ENV{TESTDIR}) . '/memory';
+my $directory = "$ENV{YQUOTA_STAGE}/memory";
 
 # watch(KIND, TESTS...): run them, all by default.
 sub watch
