@@ -6,7 +6,7 @@ SET client_min_messages = warning;
 CREATE DATABASE yquota_activation;
 \c yquota_activation
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 

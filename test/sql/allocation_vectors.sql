@@ -11,7 +11,7 @@ DROP DATABASE IF EXISTS yquota_allocation_vectors WITH (FORCE);
 CREATE DATABASE yquota_allocation_vectors;
 \c yquota_allocation_vectors
 SET client_min_messages = error;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.project (name) VALUES ('p');

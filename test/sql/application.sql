@@ -6,7 +6,7 @@ SET client_min_messages = warning;
 CREATE DATABASE yquota_application;
 \c yquota_application
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET client_min_messages = error;
 \set VERBOSITY terse
 \pset null -

@@ -8,7 +8,7 @@ DROP DATABASE IF EXISTS yquota_application_readers WITH (FORCE);
 CREATE DATABASE yquota_application_readers;
 \c yquota_application_readers
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
 

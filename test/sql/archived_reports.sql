@@ -6,7 +6,7 @@
 CREATE DATABASE yquota_archived_reports;
 \c yquota_archived_reports
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 SET jit = off;

@@ -8,7 +8,7 @@ DROP DATABASE IF EXISTS yquota_attempts WITH (FORCE);
 CREATE DATABASE yquota_attempts;
 \c yquota_attempts
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 \set SHOW_CONTEXT never

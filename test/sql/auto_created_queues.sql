@@ -5,7 +5,7 @@ SET client_min_messages = warning;
 CREATE DATABASE yquota_auto_created_queues;
 \c yquota_auto_created_queues
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 
 CREATE FUNCTION pg_temp.nodes(VARIADIC totals text[]) RETURNS void

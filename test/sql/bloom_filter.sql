@@ -5,7 +5,7 @@
 CREATE DATABASE yquota_bloom_filter;
 \c yquota_bloom_filter
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 \set SHOW_CONTEXT never
 SELECT yquota.set_clock('2026-03-02 10:00');

@@ -7,7 +7,7 @@
 CREATE DATABASE yquota_clock_back;
 \c yquota_clock_back
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 \set SHOW_CONTEXT never
@@ -182,7 +182,7 @@ SELECT * FROM yquota.verify();
 CREATE DATABASE yquota_clock_control;
 \c yquota_clock_control
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 SELECT yquota.set_clock('2026-03-02 12:00');

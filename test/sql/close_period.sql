@@ -6,7 +6,7 @@
 CREATE DATABASE yquota_close_period;
 \c yquota_close_period
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 \set SHOW_CONTEXT never

@@ -7,7 +7,7 @@ DROP DATABASE IF EXISTS yquota_configuration_advice WITH (FORCE);
 CREATE DATABASE yquota_configuration_advice;
 \c yquota_configuration_advice
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 \set SHOW_CONTEXT never
 \pset null '(null)'
 \pset format unaligned

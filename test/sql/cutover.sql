@@ -6,7 +6,7 @@
 CREATE DATABASE yquota_cutover;
 \c yquota_cutover
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 \set SHOW_CONTEXT never

@@ -6,7 +6,7 @@
 CREATE DATABASE yquota_deferred;
 \c yquota_deferred
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 SET intervalstyle = 'postgres';

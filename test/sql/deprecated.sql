@@ -6,7 +6,7 @@ DROP DATABASE IF EXISTS yquota_deprecated WITH (FORCE);
 CREATE DATABASE yquota_deprecated;
 \c yquota_deprecated
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 \set SHOW_CONTEXT never

@@ -6,7 +6,7 @@
 CREATE DATABASE yquota_event_set_aside;
 \c yquota_event_set_aside
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 SET intervalstyle = 'postgres';

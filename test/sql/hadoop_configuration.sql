@@ -7,7 +7,7 @@ DROP DATABASE IF EXISTS yquota_hadoop_configuration WITH (FORCE);
 CREATE DATABASE yquota_hadoop_configuration;
 \c yquota_hadoop_configuration
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 \set SHOW_CONTEXT never
 \pset null '(null)'
 

@@ -6,7 +6,7 @@
 CREATE DATABASE yquota_past_balance;
 \c yquota_past_balance
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 SELECT yquota.set_clock('2026-03-02 00:00+00');

@@ -6,7 +6,7 @@
 CREATE DATABASE yquota_price_blocks;
 \c yquota_price_blocks
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-03-03 00:00+00');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');

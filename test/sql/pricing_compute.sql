@@ -6,7 +6,7 @@
 CREATE DATABASE yquota_pricing_compute;
 \c yquota_pricing_compute
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 \set SHOW_CONTEXT never
 

@@ -5,7 +5,7 @@
 CREATE DATABASE yquota_pricing_timeline;
 \c yquota_pricing_timeline
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 \set SHOW_CONTEXT never
 

@@ -8,7 +8,7 @@ DROP DATABASE IF EXISTS yquota_privileges WITH (FORCE);
 CREATE DATABASE yquota_privileges;
 \c yquota_privileges
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 SET intervalstyle = 'postgres';

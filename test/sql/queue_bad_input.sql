@@ -10,7 +10,7 @@ DROP DATABASE IF EXISTS yquota_queue_bad_input WITH (FORCE);
 CREATE DATABASE yquota_queue_bad_input;
 \c yquota_queue_bad_input
 SET client_min_messages = error;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 \set SHOW_CONTEXT never
 \pset null '(null)'
 \pset format unaligned

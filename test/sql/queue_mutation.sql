@@ -8,7 +8,7 @@ DROP DATABASE IF EXISTS yquota_queue_mutation WITH (FORCE);
 CREATE DATABASE yquota_queue_mutation;
 \c yquota_queue_mutation
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 \set SHOW_CONTEXT never
 \pset null '(null)'
 

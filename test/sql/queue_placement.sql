@@ -7,7 +7,7 @@ SET client_min_messages = warning;
 CREATE DATABASE yquota_queue_placement;
 \c yquota_queue_placement
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 \set VERBOSITY terse
 
 -- all but the root have a weight, which is valid wherever they are

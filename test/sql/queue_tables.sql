@@ -7,7 +7,7 @@ DROP DATABASE IF EXISTS yquota_queue_tables WITH (FORCE);
 CREATE DATABASE yquota_queue_tables;
 \c yquota_queue_tables
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
 

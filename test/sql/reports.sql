@@ -7,7 +7,7 @@
 CREATE DATABASE yquota_reports;
 \c yquota_reports
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 \set SHOW_CONTEXT never

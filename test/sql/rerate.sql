@@ -6,7 +6,7 @@ SET client_min_messages = warning;
 CREATE DATABASE yquota_rerate;
 \c yquota_rerate
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 INSERT INTO yquota.project (name) VALUES ('lab'), ('ops'), ('idle');
 SELECT yquota.set_clock('2026-03-01 00:00+00');
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('-infinity', '2 min');

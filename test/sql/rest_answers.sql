@@ -4,7 +4,7 @@
 CREATE DATABASE yquota_rest_answers;
 \c yquota_rest_answers
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 \set SHOW_CONTEXT never

@@ -5,7 +5,7 @@
 CREATE DATABASE yquota_retention;
 \c yquota_retention
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 \set SHOW_CONTEXT never

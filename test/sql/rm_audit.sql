@@ -5,7 +5,7 @@
 CREATE DATABASE yquota_rm_audit;
 \c yquota_rm_audit
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 SET intervalstyle = 'postgres';

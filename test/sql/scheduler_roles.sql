@@ -8,7 +8,7 @@ CREATE DATABASE yquota_scheduler_roles;
 \c yquota_scheduler_roles
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 CREATE ROLE regress_yquota_head;
 CREATE ROLE regress_yquota_rm;

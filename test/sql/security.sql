@@ -7,7 +7,7 @@ DROP DATABASE IF EXISTS yquota_security WITH (FORCE);
 CREATE DATABASE yquota_security;
 \c yquota_security
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 SET intervalstyle = 'postgres';

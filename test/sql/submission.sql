@@ -6,7 +6,7 @@ SET client_min_messages = warning;
 CREATE DATABASE yquota_submission;
 \c yquota_submission
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET client_min_messages = error;
 \set VERBOSITY terse
 \pset null -

@@ -5,7 +5,7 @@ SET client_min_messages = warning;
 CREATE DATABASE yquota_user_limit;
 \c yquota_user_limit
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.project (name) VALUES ('p');

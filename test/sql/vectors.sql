@@ -7,7 +7,7 @@
 CREATE DATABASE yquota_vectors;
 \c yquota_vectors
 SET client_min_messages = warning;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO, YMD';
 
