@@ -99,7 +99,7 @@ sub run_histories
 
 	for (my $goes_on = 1; $goes_on && $failed < 3;)
 	{
-		$goes_on = soak_goes_on(++$number, $histories, 5 * $histories);
+		$goes_on = soak_goes_on(++$number, $histories, 10 * $histories);
 		if (!$trial)
 		{
 			srand($seed + $number);

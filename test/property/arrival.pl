@@ -13,7 +13,7 @@ use Test::More;
 use Stream;
 use Trial;
 
-my ($seed, $histories) = Trial::plan_run(100);
+my ($seed, $histories) = Trial::plan_run(50);
 
 # What has been archived is not told by reports any more; the books still prove
 # themselves, and balances stay.

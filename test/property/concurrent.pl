@@ -19,7 +19,7 @@ use Trial;
 
 use constant AHEAD => 4 * History::MINUTE;
 
-my ($seed, $histories) = Trial::plan_run(30);
+my ($seed, $histories) = Trial::plan_run(15);
 
 # Statements and transactions that bring the events, as one text.  A transaction
 # takes containers in the order of their ids, lest two of them wait for each

@@ -16,7 +16,7 @@ use Session;
 use Stream;
 use Trial;
 
-my ($seed, $histories) = Trial::plan_run(30);
+my ($seed, $histories) = Trial::plan_run(15);
 my %count = (deferred => 0, calls => 0, overtaking => 0);
 my $twin;		# session of the database that defers
 my $last_trial = '';

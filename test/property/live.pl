@@ -12,7 +12,7 @@ use lib $FindBin::Bin;
 use Test::More;
 use Trial;
 
-my ($seed, $histories) = Trial::plan_run(60);
+my ($seed, $histories) = Trial::plan_run(30);
 
 # An instant of the window at which something with an instant of its own is
 # sent: that instant, or some time after it.

@@ -11,7 +11,7 @@ use lib $FindBin::Bin;
 use Test::More;
 use Trial;
 
-my ($seed, $histories) = Trial::plan_run(45);
+my ($seed, $histories) = Trial::plan_run(20);
 
 # A question, as SQL, and its answer.
 sub question

@@ -14,7 +14,7 @@ use lib $FindBin::Bin;
 use Test::More;
 use Trial;
 
-my ($seed, $histories) = Trial::plan_run(30);
+my ($seed, $histories) = Trial::plan_run(15);
 my ($replays, $repeated) = (0, 0);
 
 # Everything that must not move, as text.

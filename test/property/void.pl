@@ -14,7 +14,7 @@ use lib $FindBin::Bin;
 use Test::More;
 use Trial;
 
-my ($seed, $histories) = Trial::plan_run(20);
+my ($seed, $histories) = Trial::plan_run(10);
 my %count = (voids => 0, voided => 0, repeated => 0, collisions => 0);
 
 # Whether an event changes anything of a container that has started.

@@ -126,7 +126,7 @@ sub live_through
 					IF clock_timestamp() > give_up_at THEN
 						RAISE 'the worker is stuck in step %', step;
 					END IF;
-					PERFORM pg_sleep(0.001);
+					PERFORM pg_sleep(0.005);
 				END LOOP;
 			END LOOP;
 		END
