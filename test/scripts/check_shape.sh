@@ -223,9 +223,14 @@ fi
 # other mistakes.
 clang=$(sed -n 's/^CLANG *= *//p' "$(dirname "$("$PG_CONFIG" --pgxs)")/../Makefile.global")
 if command -v "${clang:=clang}" >/dev/null; then
-	result 'clang has nothing to warn about' "$("$clang" -fsyntax-only -Wall -Wextra -Wno-unused-parameter \
-		-isystem "$("$PG_CONFIG" --includedir-server)" -D_GNU_SOURCE -Isrc -DYQ_VERSION='""' \
-		$(find src -name '*.c' | sort) 2>&1 || true)"
+	flags=(-Wall -Wextra -Wno-unused-parameter -isystem "$("$PG_CONFIG" --includedir-server)" -D_GNU_SOURCE -Isrc -DYQ_VERSION='""')
+	# The server's headers, which every source begins with, are read once.
+	headers=$(mktemp)
+	result 'clang has nothing to warn about' "$({
+		"$clang" "${flags[@]}" -x c-header src/base/compat.h -o "$headers"
+		"$clang" "${flags[@]}" -fsyntax-only -include-pch "$headers" $(find src -name '*.c' | sort)
+	} 2>&1 || true)"
+	rm "$headers"
 else
 	skip 'clang has nothing to warn about' 'no clang on this machine'
 fi
