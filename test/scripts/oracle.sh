@@ -12,12 +12,13 @@
 #   ORACLE_COMPARE=N              instead, play so many recorded workloads of
 #                                 each area again and tell which come out as
 #                                 they were recorded
-#   ORACLE_RECORDED=DIRECTORY     a file AREA.jsonl there is compared, too
+#   ORACLE_RECORDED=DIRECTORY     a file AREA.jsonl or AREA.jsonl.gz there is
+#                                 compared, too
 
 . "$(dirname "$0")/common.sh"
 
 made=$top/build/oracle
-areas=(allocation queue-figures submissions queue-decisions opportunistic container-queue plan-algebra)
+areas=(allocation queue-figures submissions queue-decisions preemption opportunistic container-queue reservation plan-algebra)
 
 # area_of AREA: set class and recorded, the file of the repository, if any.
 area_of()
@@ -30,6 +31,8 @@ area_of()
 		queue-decisions) class=yquota.oracle.QueueDecisions recorded=test/queues/decisions.txt ;;
 		opportunistic) class=yquota.oracle.Opportunistic ;;
 		container-queue) class=yquota.oracle.ContainerQueue ;;
+		preemption) class=yquota.oracle.Preemption ;;
+		reservation) class=yquota.oracle.Reservation ;;
 		plan-algebra) class=yquota.oracle.PlanAlgebra ;;
 		*) die "no area is named \"$1\"; there are: ${areas[*]}" ;;
 	esac
@@ -81,10 +84,10 @@ compare()
 {
 	local file
 
-	for file in ${recorded:+"$top/$recorded"} ${ORACLE_RECORDED:+"$ORACLE_RECORDED/$1.jsonl"}; do
+	for file in ${recorded:+"$top/$recorded"} ${ORACLE_RECORDED:+"$ORACLE_RECORDED/$1.jsonl" "$ORACLE_RECORDED/$1.jsonl.gz"}; do
 		[ -e "$file" ] || continue
 		printf '%s, %s\n' "$1" "$file"
-		play compare "$ORACLE_COMPARE" <"$file" || failed=1
+		zcat -f "$file" | play compare "$ORACLE_COMPARE" || failed=1
 	done
 }
 

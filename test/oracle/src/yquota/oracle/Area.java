@@ -38,4 +38,10 @@ interface Area
 	{
 		return Oracle.JSON.writeValueAsString(record);
 	}
+
+	/** Is the result of a record a function of its input, so that it comes out again? */
+	default boolean isDetermined(ObjectNode record)
+	{
+		return true;
+	}
 }

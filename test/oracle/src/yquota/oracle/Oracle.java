@@ -70,6 +70,8 @@ final class Oracle
 	/** Records that are spread over all that there are, since neighbours are of one kind. */
 	private static int compare(Area area, List<ObjectNode> records, int count, PrintStream out)
 	{
+		records.removeIf(record -> !area.isDetermined(record));
+
 		int compared = Math.min(count, records.size());
 		int identical = 0;
 

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
-import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 
@@ -37,7 +36,7 @@ public final class PlanAlgebra implements Area
 				Resource.newInstance(total.get(0).asLong(), total.get(1).asInt()), steps(workload.get("a"), calculator), steps(workload.get("b"), calculator),
 				RLEOperator.valueOf(workload.get("operator").asText()), workload.get("from").asLong(), workload.get("to").asLong());
 
-			write(merged, result.putArray("value"));
+			result.set("value", Reservation.steps(merged));
 		}
 		catch (Exception e)
 		{
@@ -53,20 +52,6 @@ public final class PlanAlgebra implements Area
 		for (JsonNode row : rows)
 			steps.put(row.get(0).asLong(), row.get(1).isNull() ? null : Resource.newInstance(row.get(1).asLong(), row.get(2).asInt()));
 		return new RLESparseResourceAllocation(steps, calculator);
-	}
-
-	/** A step without a resource closes the function. */
-	private static void write(RLESparseResourceAllocation allocation, ArrayNode rows)
-	{
-		for (Map.Entry<Long, Resource> step : allocation.getCumulative().entrySet())
-		{
-			ArrayNode row = rows.addArray().add(step.getKey());
-
-			if (step.getValue() == null)
-				row.addNull().addNull();
-			else
-				row.add(step.getValue().getMemorySize()).add(step.getValue().getVirtualCores());
-		}
 	}
 
 	@Override
