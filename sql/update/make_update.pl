@@ -27,11 +27,13 @@ use warnings;
 @ARGV == 4 or die "usage: make_update.pl RELEASE TREE BEFORE AFTER\n";
 my ($release, $tree, $before, $after) = map { text_of($_) } @ARGV;
 
-my %renamed = map { renamed($_) } statements($before);
+my @before = statements($before);
+my %renamed = map { renamed($_) } @before;
+my $old_names = join '|', map { quotemeta } sort { length $b <=> length $a } keys %renamed;
 my @released = map { with_new_names($_) } statements($release);
 my %released = map { words($_) => 1 } @released;
-my %existing = map { $_ => 1 } grep { defined } map { created($_) } @released, statements($before);
-my @dropped = map { dropped($_) } statements($before);
+my %existing = map { $_ => 1 } grep { defined } map { created($_) } @released, @before;
+my @dropped = map { dropped($_) } @before;
 delete @existing{ map { created_name($_) } @dropped };
 
 print qq(\\echo Use "ALTER EXTENSION yquota UPDATE" to load this file. \\quit\n\n);
@@ -144,12 +146,8 @@ sub with_new_names
 {
 	my ($statement) = @_;
 
-	foreach my $old (keys %renamed)
-	{
-		my $new = $renamed{$old};
-
-		$statement =~ s{('(?:[^']|'')*')|(?<![\w.])\Q$old\E(?!\w)}{!defined $1 ? $new : $1 eq "'$old'" ? "'$new'" : $1}ge;
-	}
+	$statement =~ s{'((?:[^']|'')*)'|(?<![\w.])($old_names)(?!\w)}{defined $2 ? $renamed{$2} : "'" . ($renamed{$1} // $1) . "'"}ge
+	  if %renamed;
 	return $statement;
 }
 
