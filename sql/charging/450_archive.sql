@@ -180,14 +180,15 @@ CREATE FUNCTION yquota_internal.seal_is_due(now_at timestamptz) RETURNS boolean
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	seal_interval interval := yquota_internal.duration('yquota.seal_interval');
+	seal_interval interval := coalesce((SELECT setting.seal_interval FROM yquota.retention_setting AS setting), '30 days');
 BEGIN
 	RETURN seal_interval <> '0' AND coalesce(
-		(SELECT e.recorded_at FROM ONLY yquota.container_event AS e LIMIT 1) <= now_at - seal_interval, false);
+		(SELECT e.recorded_at FROM ONLY yquota.container_event AS e LIMIT 1)
+		<= (now_at AT TIME ZONE 'UTC' - seal_interval) AT TIME ZONE 'UTC', false);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.seal_is_due(timestamptz) IS
-	'Whether unsealed history is older than yquota.seal_interval';
+	'Whether unsealed history is older than retention_setting.seal_interval';
 REVOKE ALL ON FUNCTION yquota_internal.seal_is_due(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_seal(now_at timestamptz) RETURNS void
@@ -203,7 +204,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_seal(timestamptz) IS
-	'Seals history every yquota.seal_interval, and tends sealed history when nothing is due; lock_not_available while other transactions use it';
+	'Seals history every retention_setting.seal_interval, and tends sealed history when nothing is due; lock_not_available while other transactions use it';
 REVOKE ALL ON FUNCTION yquota_internal.worker_seal(timestamptz) FROM PUBLIC;
 
 --

@@ -256,7 +256,7 @@ COMMENT ON TABLE yquota.unmapped_property IS
 COMMENT ON COLUMN yquota.unmapped_property.property IS 'Hadoop''s full name of it';
 
 CREATE TABLE yquota.scheduler_setting (
-	one_row boolean PRIMARY KEY DEFAULT true CHECK (one_row),
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
 	maximum_applications integer,
 	global_queue_max_application integer,
 	maximum_am_resource_percent real CHECK (abs(maximum_am_resource_percent) < 'Infinity'),
@@ -344,7 +344,7 @@ CREATE TABLE yquota.scheduler_setting (
 );
 COMMENT ON TABLE yquota.scheduler_setting IS
 	'Settings of the whole scheduler, of capacity-scheduler.xml and yarn-site.xml: one row, or none while nothing is set.  NULL: not set';
-COMMENT ON COLUMN yquota.scheduler_setting.one_row IS 'always true, so that there is no second row';
+COMMENT ON COLUMN yquota.scheduler_setting.only_row IS 'always true, so that there is no second row';
 COMMENT ON COLUMN yquota.scheduler_setting.global_queue_max_application IS 'applications; the maximum of a queue that has none; -1: derived from its capacity';
 COMMENT ON COLUMN yquota.scheduler_setting.maximum_am_resource_percent IS 'fraction';
 COMMENT ON COLUMN yquota.scheduler_setting.minimum_user_limit_percent IS 'percent';

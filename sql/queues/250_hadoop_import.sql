@@ -558,7 +558,7 @@ CREATE FUNCTION yquota_internal.configuration_key(table_name text, owner text, n
 		WHEN 'wildcard_template' THEN jsonb_build_object('path', owner)
 		WHEN 'user_setting' THEN jsonb_build_object('username', name)
 		WHEN 'multi_node_sorting_policy' THEN jsonb_build_object('name', name)
-		ELSE '{"one_row": true}' END;
+		ELSE '{"only_row": true}' END;
 COMMENT ON FUNCTION yquota_internal.configuration_key(text, text, text) IS
 	'Key of the row that a property is in, by the path of its queue and the other name in it';
 

@@ -312,13 +312,13 @@ CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.unmapped_property
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
 CREATE TRIGGER audit_insert AFTER INSERT ON yquota.scheduler_setting
 	REFERENCING NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('one_row');
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('only_row');
 CREATE TRIGGER audit_update AFTER UPDATE ON yquota.scheduler_setting
 	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('one_row');
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('only_row');
 CREATE TRIGGER audit_delete AFTER DELETE ON yquota.scheduler_setting
 	REFERENCING OLD TABLE AS old_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('one_row');
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('only_row');
 CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.scheduler_setting
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
 

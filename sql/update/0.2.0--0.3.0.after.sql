@@ -12,6 +12,12 @@ WHERE NOT yquota.fits_in('[]', demand);
 ALTER TABLE yquota.node ADD CHECK (yquota.fits_in('[]', total));
 ALTER TABLE yquota.pending_demand ADD CHECK (yquota.fits_in('[]', demand));
 
+-- The interval of sealing was a parameter of the server.
+INSERT INTO yquota.retention_setting AS setting (seal_interval)
+SELECT justify_hours(yquota_internal.duration('yquota.seal_interval'))
+WHERE yquota_internal.duration('yquota.seal_interval') <> '30 days'
+ON CONFLICT (only_row) DO UPDATE SET seal_interval = excluded.seal_interval;
+
 DROP FUNCTION yquota_internal.quarter_hours_query(text);
 
 DROP FUNCTION yquota_internal.verify_grants();

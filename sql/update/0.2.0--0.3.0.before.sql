@@ -6,6 +6,14 @@
 ALTER TABLE yquota.archived_history ADD COLUMN as_booked boolean NOT NULL DEFAULT false;
 ALTER TABLE yquota.archived_history ALTER COLUMN as_booked SET DEFAULT true;
 
+-- The database, not the server, decides when history is sealed.
+ALTER TABLE yquota.retention_setting ALTER COLUMN keep_months DROP NOT NULL,
+	ADD COLUMN seal_interval interval NOT NULL DEFAULT '30 days' CHECK (seal_interval >= '0');
+
+-- As in the other tables of settings.
+ALTER TABLE yquota.scheduler_setting RENAME COLUMN one_row TO only_row;
+ALTER TABLE yquota.scheduler_setting RENAME CONSTRAINT scheduler_setting_one_row_check TO scheduler_setting_only_row_check;
+
 ALTER TABLE yquota_internal.counter_delta ADD COLUMN changed_from timestamptz;
 
 -- Rows that are there count as rows of this transaction.

@@ -9,7 +9,7 @@ CREATE VIEW yquota_internal.job AS
 		('credit', '* * * * *', interval '0', NULL::timestamptz,
 		 'Grant budgets, note what expired grants lost, forget holds that ended long ago'),
 		('history', '*/5 * * * *', interval '5 minutes', timestamptz '2000-01-01 00:00+00',
-		 'Seal ledger and log every yquota.seal_interval, and tend what was sealed'),
+		 'Seal ledger and log every retention_setting.seal_interval, and tend what was sealed'),
 		('retention', '*/10 * * * *', interval '10 minutes', timestamptz '2000-01-01 00:00+00',
 		 'Archive what is older than retention_setting.keep_months, one table at a time'),
 		('roll-up', '*/15 * * * *', interval '15 minutes', timestamptz '2000-01-01 00:00+00',

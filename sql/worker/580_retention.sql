@@ -7,15 +7,18 @@
 
 CREATE TABLE yquota.retention_setting (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-	keep_months integer NOT NULL CHECK (keep_months BETWEEN 2 AND 1200),
-	archive_schema name NOT NULL DEFAULT 'yquota_archive' CHECK (archive_schema NOT IN ('', 'yquota', 'yquota_internal'))
+	keep_months integer CHECK (keep_months BETWEEN 2 AND 1200),
+	archive_schema name NOT NULL DEFAULT 'yquota_archive' CHECK (archive_schema NOT IN ('', 'yquota', 'yquota_internal')),
+	seal_interval interval NOT NULL DEFAULT '30 days' CHECK (seal_interval >= '0')
 );
 COMMENT ON TABLE yquota.retention_setting IS
-	'At most one row: how long history stays in the books before it is archived.  For ever without a row';
+	'At most one row: when history is sealed, and how long it stays in the books before it is archived.  Without a row every 30 days, and for ever';
 COMMENT ON COLUMN yquota.retention_setting.keep_months IS
-	'months after which sealed history is archived; not before the periods in which it lies are closed, if periods are closed at all';
+	'months after which sealed history is archived; not before the periods in which it lies are closed, if periods are closed at all.  NULL: history is not archived';
 COMMENT ON COLUMN yquota.retention_setting.archive_schema IS
 	'schema of the tables charge and container_event, from which those of the segments inherit; made when it is not there';
+COMMENT ON COLUMN yquota.retention_setting.seal_interval IS
+	'age of the oldest unsealed event at which the worker seals ledger and log; 0 leaves that to seal_history()';
 
 CREATE FUNCTION yquota_internal.retention_limit(now_at timestamptz) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE

@@ -27,8 +27,9 @@ int			yq_outage_policy = YQ_OUTAGE_FORGIVE;
 int			yq_outage_threshold = 60000;
 int			yq_price_interval = 10000;
 int			yq_price_lead = 1000;
-int			yq_seal_interval = 30 * SECS_PER_DAY;
 int			yq_utilization_max_age = 60000;
+
+static int	retired_seal_interval = 30 * SECS_PER_DAY;
 
 static const struct config_enum_entry charging_options[] = {
 	{"on", YQ_CHARGING_ON, false},
@@ -126,11 +127,13 @@ yq_settings_define(void)
 	define_duration("yquota.price_lead",
 					"How long before it takes effect a computed price is published.",
 					&yq_price_lead, 0);
+
+	/* Only the update from 0.2.0 reads it. */
 	DefineCustomIntVariable("yquota.seal_interval",
-							"Time after which the worker seals ledger and log for archiving.",
-							"0 leaves that to yquota.seal_history().",
-							&yq_seal_interval,
-							yq_seal_interval,
+							"Deprecated: set seal_interval of yquota.retention_setting.",
+							"Has no effect but on an update of the extension from 0.2.",
+							&retired_seal_interval,
+							retired_seal_interval,
 							0, INT_MAX, PGC_SIGHUP, GUC_UNIT_S,
 							NULL, NULL, NULL);
 	define_duration("yquota.utilization_max_age",

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * settings.h
- *	  The configuration parameters yquota.*; times are in milliseconds, but for
- *	  yq_seal_interval, which may be months.
+ *	  The configuration parameters yquota.*; times are in milliseconds.
  *
  * No setting changes an amount: they decide when and whether work is done,
  * never an amount of money (DESIGN 1).
@@ -43,7 +42,6 @@ extern int	yq_outage_policy;	/* YqOutagePolicy */
 extern int	yq_outage_threshold;
 extern int	yq_price_interval;
 extern int	yq_price_lead;
-extern int	yq_seal_interval;	/* seconds; 0 for never */
 extern int	yq_utilization_max_age;
 
 /* Define them all; called once, when the library is loaded. */

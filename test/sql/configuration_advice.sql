@@ -38,7 +38,7 @@ UPDATE yquota.queue SET maximum_capacity = NULL, accessible_node_labels = '{gpu,
 INSERT INTO yquota.queue_label (queue, label, capacity) VALUES ('root', 'gpu', '100'), ('root.default', 'gpu', '100');
 BEGIN;
 UPDATE yquota.queue SET accessible_node_labels = NULL;
-INSERT INTO yquota.scheduler_setting (node_labels_enabled) VALUES (true) ON CONFLICT (one_row) DO UPDATE SET node_labels_enabled = true;
+INSERT INTO yquota.scheduler_setting (node_labels_enabled) VALUES (true) ON CONFLICT (only_row) DO UPDATE SET node_labels_enabled = true;
 COMMIT;
 UPDATE yquota.scheduler_setting SET node_labels_enabled = false;
 BEGIN;

@@ -35,7 +35,7 @@ CREATE FUNCTION pg_temp.legacy(rules text[]) RETURNS void LANGUAGE sql AS $$
 	SELECT 'application', n, 'application', split_part(rule, ':', 2), split_part(rule, ':', 3)
 	FROM unnest(rules) WITH ORDINALITY AS r (rule, n) WHERE rule ~ '^a:';
 	INSERT INTO yquota.scheduler_setting (mapping_rule_format) VALUES (NULL)
-	ON CONFLICT (one_row) DO UPDATE SET mapping_rule_format = NULL;
+	ON CONFLICT (only_row) DO UPDATE SET mapping_rule_format = NULL;
 $$;
 CREATE FUNCTION pg_temp.json(rules jsonb) RETURNS void LANGUAGE sql AS $$
 	DELETE FROM yquota.mapping_rule;
@@ -43,7 +43,7 @@ CREATE FUNCTION pg_temp.json(rules jsonb) RETURNS void LANGUAGE sql AS $$
 	SELECT 'json', n, coalesce(r->>'type', 'user'), r->>'matches', r->>'policy', r->>'parentQueue', r->>'customPlacement', r->>'value', (r->>'create')::boolean, r->>'fallbackResult'
 	FROM jsonb_array_elements(rules) WITH ORDINALITY AS e (r, n);
 	INSERT INTO yquota.scheduler_setting (mapping_rule_format) VALUES ('json')
-	ON CONFLICT (one_row) DO UPDATE SET mapping_rule_format = 'json';
+	ON CONFLICT (only_row) DO UPDATE SET mapping_rule_format = 'json';
 $$;
 
 -- V31: legacy rules, existing queues (testLegacyPlacementToExistingQueue).  bob's target

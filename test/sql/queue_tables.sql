@@ -78,7 +78,7 @@ INSERT INTO yquota.mapping_rule (kind, position, type, matches, queue) VALUES ('
 INSERT INTO yquota.mapping_rule (kind, position, type, matches) VALUES ('legacy', 1, 'user', 'x');
 INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy) VALUES ('json', 1, 'user', '*', 'guess');
 INSERT INTO yquota.scheduler_setting (mapping_rule_format) VALUES ('xml');
-INSERT INTO yquota.scheduler_setting (one_row) VALUES (false);
+INSERT INTO yquota.scheduler_setting (only_row) VALUES (false);
 INSERT INTO yquota.scheduler_setting (max_parallel_apps) VALUES (1), (2);
 INSERT INTO yquota.node_label (name) VALUES ('a b');
 INSERT INTO yquota.unmapped_property (property, value) VALUES ('yarn.acl.enable', 'true');

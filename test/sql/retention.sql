@@ -59,6 +59,7 @@ CREATE FUNCTION difference() RETURNS TABLE (what text, line text) LANGUAGE sql
 -- nothing by default, nor before it is time
 SELECT yquota_internal.run_job('retention', 'worker');
 INSERT INTO yquota.retention_setting (keep_months) VALUES (1);
+INSERT INTO yquota.retention_setting (seal_interval) VALUES ('-1 day');
 INSERT INTO yquota.retention_setting (keep_months) VALUES (2);
 SELECT yquota_internal.run_job('retention', 'worker');
 -- the clock of what is told stands still

@@ -264,8 +264,9 @@ $primary->stop;
 #
 # The worker seals when it is time, and waits for nobody.
 #
-my $worked = new_node('worked', 'yquota.seal_interval = 1d');
+my $worked = new_node('worked');
 
+$worked->safe_psql('postgres', q(INSERT INTO yquota.retention_setting (seal_interval) VALUES ('1 day')));
 start_at($worked, 'postgres', '2026-03-02 10:00+00');
 $worked->safe_psql('postgres', 'SELECT yquota.start_worker()');
 is_soon($worked, 'postgres', mark() . " = '2026-03-02 10:00+00'", 'the worker is there');

@@ -324,6 +324,7 @@ sub test_release
 	is_like_new($fresh, 'untouched', "$version: untouched and updated, the catalog is that of a new installation");
 	is(shipped_rows('untouched'), shipped_rows('fresh'), "$version: the shipped rows are those of a new installation");
 	test_refund($version) if exists $more{$version};
+	test_seal_interval($version);
 	test_comparison($fresh) if $version eq $releases[0];
 	$node->stop;
 	return;
@@ -350,6 +351,20 @@ sub test_refund
 	$node->safe_psql('refunded', 'SELECT yquota_internal.expire_grants(yquota.clock())');
 	is($node->safe_psql('refunded', 'SELECT project, lost FROM yquota.expired_grant'), 'head|7', "$version: the parent has lost an expired refund");
 	is($node->safe_psql('refunded', 'SELECT yquota_internal.expire_grants(yquota.clock())'), 0, "$version: and nothing is left to be found");
+	return;
+}
+
+# The interval of sealing was a parameter of the server.
+sub test_seal_interval
+{
+	my ($version) = @_;
+
+	create('configured', $version);
+	$node->append_conf('postgresql.conf', "yquota.seal_interval = 7d\n");
+	$node->restart;
+	$node->safe_psql('configured', 'ALTER EXTENSION yquota UPDATE');
+	is($node->safe_psql('configured', 'SELECT keep_months, seal_interval FROM yquota.retention_setting'), '|7 days',
+		"$version: the interval of sealing is taken over");
 	return;
 }
 
