@@ -36,7 +36,7 @@ COMMENT ON TYPE yquota.exhaustion_policy IS
 
 CREATE TYPE yquota.factor_dimension AS ENUM
 	('queue', 'application', 'username', 'execution_type');
-COMMENT ON TYPE yquota.factor_dimension IS 'What a price factor may be tied to';
+COMMENT ON TYPE yquota.factor_dimension IS 'Dimensions of price factors';
 
 --
 -- Pricing
@@ -162,7 +162,7 @@ CREATE TABLE yquota.pricing_change (
 COMMENT ON TABLE yquota.pricing_change IS
 	'Every change of a timeline, factor, rule or outage in commit order: from which instant on amounts may differ';
 COMMENT ON COLUMN yquota.pricing_change.version IS
-	'consecutive, because changes wait for each other; what priced an event records the version it saw';
+	'consecutive, because changes wait for each other; a priced event records the version it saw';
 
 CREATE TABLE yquota.utilization (
 	resource_type text COLLATE "C" PRIMARY KEY REFERENCES yquota.resource_type ON DELETE CASCADE,
@@ -222,7 +222,7 @@ CREATE TABLE yquota.project (
 	description text,
 	parent text COLLATE "C" REFERENCES yquota.project
 );
-COMMENT ON TABLE yquota.project IS 'Who pays';
+COMMENT ON TABLE yquota.project IS 'Projects, which pay for containers';
 COMMENT ON COLUMN yquota.project.on_exhausted IS 'action of decisions when a PREPAID project, or a sub-project on its credit, has none left';
 COMMENT ON COLUMN yquota.project.parent IS
 	'project that pays for this one as well; stays once this one or one below it has been charged or has held credit';
@@ -535,7 +535,7 @@ CREATE INDEX counter_delta_changed_by_idx ON yquota_internal.counter_delta (chan
 COMMENT ON TABLE yquota_internal.counter_delta IS
 	'Changes of counters, one or more rows per statement, not yet compacted';
 COMMENT ON COLUMN yquota_internal.counter_delta.scope IS
-	'what the row counts for: p project, r rate class, u usage, n node, f feed; a statement about one container needs one row: a for p, r, u, n and f';
+	'counters that the row is for: p project, r rate class, u usage, n node, f feed; a statement about one container needs one row: a for p, r, u, n and f';
 COMMENT ON COLUMN yquota_internal.counter_delta.shape IS 'allocation divided by the greatest common divisor of its amounts';
 COMMENT ON COLUMN yquota_internal.counter_delta.reference_at IS 'full hour (UTC) that accrual_base counts from';
 COMMENT ON COLUMN yquota_internal.counter_delta.weight IS 'sum of those divisors';
@@ -545,7 +545,7 @@ COMMENT ON COLUMN yquota_internal.counter_delta.pricing_version IS 'newest prici
 COMMENT ON COLUMN yquota_internal.counter_delta.priced_through IS 'latest instant whose price the statement used';
 COMMENT ON COLUMN yquota_internal.counter_delta.recorded_at IS 'clock of the statement, or the latest recorded_at of its events';
 COMMENT ON COLUMN yquota_internal.counter_delta.changed_from IS
-	'what the project had spent before this instant is as it was before the statement; NULL: at every instant';
+	'the statement has not changed the spending of the project before this instant; NULL: nor at any instant';
 COMMENT ON COLUMN yquota_internal.counter_delta.changed_by IS 'transaction of this database that appended the row';
 
 -- A dump, a publication and a row by hand bring numbers that say nothing here.
@@ -572,7 +572,7 @@ CREATE TABLE yquota_internal.project_counter (
 );
 COMMENT ON TABLE yquota_internal.project_counter IS 'Compacted: credits posted to charge, and the base of running_total, per project';
 COMMENT ON COLUMN yquota_internal.project_counter.accrual_base IS
-	'credits to subtract from what the project''s running_total costs since running_reference; below zero for what running containers owed by then';
+	'credits to subtract from the cost of the project''s running_total since running_reference; below zero for the debt of running containers by then';
 
 CREATE TABLE yquota_internal.rate_class_counter (
 	project text COLLATE "C" NOT NULL,

@@ -57,7 +57,7 @@ BEGIN
 		RAISE EXCEPTION 'cannot change the parent of a project when "%" is in the books', obstacle.name
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = CASE WHEN obstacle.has_held THEN 'Credit was held for it.' ELSE 'Containers were charged to it.' END,
-				HINT = 'What it has spent counts for its ancestors. Insert a new project with the other parent.';
+				HINT = 'Its spending counts for its ancestors. Insert a new project with the other parent.';
 	END IF;
 END
 $$;

@@ -48,7 +48,7 @@ BEGIN
 	THEN
 		RAISE EXCEPTION 'time zone of bills cannot be changed from % to % any more', zone_before, zone_after
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'Something has been charged, or a budget granted, and the days of what has been reported would move.',
+				DETAIL = 'Something has been charged, or a budget granted, and the days of reported costs would move.',
 				HINT = 'Ask for days of another time zone with cost_by_day(..., timezone => ...).';
 	END IF;
 	RETURN coalesce(NEW, OLD);

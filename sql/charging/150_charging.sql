@@ -489,7 +489,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.quota_compute() IS
-	'Does what the worker does at each compute interval: advances the charged-through mark to the clock, compacts counters, corrects late prices, looks after credit, reports thresholds that spending has crossed; returns the mark';
+	'Does the worker''s tasks of a compute interval: advances the charged-through mark to the clock, compacts counters, corrects late prices, looks after credit, reports thresholds that spending has crossed; returns the mark';
 REVOKE ALL ON FUNCTION yquota.quota_compute() FROM PUBLIC;
 
 CREATE VIEW yquota.charged_through AS

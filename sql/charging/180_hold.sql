@@ -1,8 +1,8 @@
 --
 -- Holds: credit that is set aside for an application before it is launched, so
 -- that two submissions cannot both spend the last of it (DESIGN 1.7: refusing
--- belongs to decisions).  A hold charges nothing.  What the application costs
--- from then on uses it up, and what is left of it counts as not remaining.
+-- belongs to decisions).  A hold charges nothing.  The cost of the application
+-- from then on uses it up, and the rest of it counts as not remaining.
 --
 -- Nothing is stored but the hold itself: how much of it is outstanding follows
 -- from the ledger, archived or not, the running containers and the clock.
@@ -27,10 +27,10 @@ CREATE INDEX hold_project_idx ON yquota.hold (project) WHERE released_at IS NULL
 COMMENT ON TABLE yquota.hold IS
 	'Credit set aside for applications by hold(), until release_hold() or expires_at';
 COMMENT ON COLUMN yquota.hold.amount IS 'credits, before anything of it was spent';
-COMMENT ON COLUMN yquota.hold.held_by IS 'who called hold()';
-COMMENT ON COLUMN yquota.hold.held_at IS 'clock when it was held: what the application costs from then on uses it up';
+COMMENT ON COLUMN yquota.hold.held_by IS 'role that called hold()';
+COMMENT ON COLUMN yquota.hold.held_at IS 'clock when it was held: the cost of the application from then on uses it up';
 COMMENT ON COLUMN yquota.hold.expires_at IS 'from then on it holds nothing';
-COMMENT ON COLUMN yquota.hold.released_by IS 'who called release_hold(); NULL when nobody has';
+COMMENT ON COLUMN yquota.hold.released_by IS 'role that called release_hold(); NULL for a hold that is not released';
 
 CREATE VIEW yquota_internal.live_hold AS
 	SELECT hold.* FROM yquota.hold
@@ -41,11 +41,11 @@ COMMENT ON VIEW yquota_internal.live_hold IS 'Holds that are neither released no
 -- time of the oldest one on.
 --
 -- The oldest hold of an application is used up first.  So the holds 1 to k of
--- one are outstanding with the greatest of 0 and, for each j up to k, what j to k
--- held less what has been spent since j.
+-- one are outstanding with the greatest of 0 and, for each j up to k, the amount
+-- of j to k less the spending since j.
 CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 	RETURNS TABLE (hold_id bigint, application_id text, spent numeric, outstanding numeric)
-	-- of a view whose readers may not read what it is computed from
+	-- of a view whose readers may not read the tables behind it
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
@@ -100,14 +100,14 @@ CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 		WINDOW earlier AS (PARTITION BY covering.application_id ORDER BY covering.held_at, covering.hold_id);
 	END;
 COMMENT ON FUNCTION yquota_internal.holds_at(text, timestamptz) IS
-	'What was left of the holds of a project that were in force at an instant up to the clock, and what their applications had spent since they were held';
+	'Outstanding credits of the holds of a project that were in force at an instant up to the clock, and spending of their applications since they were held';
 
 CREATE VIEW yquota_internal.hold_outstanding AS
 	SELECT found.hold_id, holder.project, found.application_id, found.spent, found.outstanding
 	FROM (SELECT DISTINCT live_hold.project FROM yquota_internal.live_hold) AS holder
 	CROSS JOIN LATERAL yquota_internal.holds_at(holder.project, yquota.statement_clock()) AS found;
 COMMENT ON VIEW yquota_internal.hold_outstanding IS
-	'What is left of the holds that are neither released nor expired, and what their applications spent since';
+	'Outstanding credits of the holds that are neither released nor expired, and spending of their applications since';
 
 -- Sub-projects that hold anything are few: their holds are computed for them alone.
 CREATE VIEW yquota_internal.held_credit AS
@@ -122,13 +122,13 @@ CREATE VIEW yquota_internal.held_credit AS
 	) AS held
 	GROUP BY held.project;
 COMMENT ON VIEW yquota_internal.held_credit IS
-	'What is held by projects and all that descend from them; no row where nothing is';
+	'Outstanding holds of projects and all that descend from them; no row for a project without';
 
 CREATE FUNCTION yquota_internal.lock_credit(project text) RETURNS numeric
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_credit';
 COMMENT ON FUNCTION yquota_internal.lock_credit(text) IS
-	'Wait for others who hold credit of a project or its ancestors, until the transaction ends, and say what is available then (project_credit), as committed; charging does not wait';
+	'Lock the credit of a project and its ancestors against other holds until the transaction ends, and return the committed amount that is available then (project_credit); charging does not wait';
 REVOKE ALL ON FUNCTION yquota_internal.lock_credit(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.may_hold(project text) RETURNS boolean
@@ -193,7 +193,7 @@ BEGIN
 			USING ERRCODE = 'foreign_key_violation',
 				HINT = 'Insert it into yquota.project.';
 	END IF;
-	-- it stays in its family: whoever moves a project waits, and is waited for
+	-- it stays in its family: a transaction that moves a project waits, and is waited for
 	LOCK TABLE yquota_internal.project_family IN ROW EXCLUSIVE MODE;
 	IF mode = 'PREPAID' THEN
 		available := yquota_internal.lock_credit(project);
@@ -205,7 +205,7 @@ BEGIN
 			USING ERRCODE = 'YQ001',
 				DETAIL = CASE WHEN limited_by <> project
 							  THEN format('It descends from project "%s", to which %s remains.', limited_by, available)
-							  ELSE format('What remains is %s.', available) END,
+							  ELSE format('%s credits remain.', available) END,
 				HINT = 'Hold less, release holds that are no longer needed, or wait until credit is granted.';
 	END IF;
 	INSERT INTO yquota.hold (project, application_id, amount, reason, held_by, held_at, expires_at)
@@ -216,7 +216,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.hold_as_owner(text, text, numeric, interval, text) IS
-	'What hold() does for whoever calls it';
+	'hold(), for every caller';
 REVOKE ALL ON FUNCTION yquota_internal.hold_as_owner(text, text, numeric, interval, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.hold(
@@ -249,7 +249,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.release_hold_as_owner(bigint) IS
-	'What release_hold() does for whoever calls it';
+	'release_hold(), for every caller';
 REVOKE ALL ON FUNCTION yquota_internal.release_hold_as_owner(bigint) FROM PUBLIC;
 
 CREATE FUNCTION yquota.release_hold(hold_id bigint) RETURNS boolean
@@ -279,8 +279,8 @@ COMMENT ON COLUMN yquota.hold_status.state IS
 	'held, spent (nothing of it is left), released or expired; by the clock, whatever the worker does';
 COMMENT ON COLUMN yquota.hold_status.amount IS 'credits held at first';
 COMMENT ON COLUMN yquota.hold_status.spent IS
-	'credits that the application has cost since held_at, also what an earlier hold covered; NULL for one that is released or has expired';
-COMMENT ON COLUMN yquota.hold_status.outstanding IS 'credits still held: what project_balance.held adds up';
+	'credits that the application has cost since held_at, also those that an earlier hold covered; NULL for a hold that is released or has expired';
+COMMENT ON COLUMN yquota.hold_status.outstanding IS 'credits still held, which project_balance.held adds up';
 
 CREATE FUNCTION yquota_internal.remove_ended_holds(now_at timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE

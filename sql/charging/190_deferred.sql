@@ -46,7 +46,7 @@ COMMENT ON FUNCTION yquota_internal.charge_deferred_through(text) IS
 REVOKE ALL ON FUNCTION yquota_internal.charge_deferred_through(text) FROM PUBLIC;
 
 -- Whole containers, because the events of one are cheaper to charge together.
--- One call at a time; as somebody who sends events would, it keeps archive()
+-- One call at a time.  Like a statement that sends events, it keeps archive()
 -- and seal_history() from exchanging tables meanwhile.
 CREATE FUNCTION yquota.charge_deferred(max_events bigint DEFAULT NULL,
 									   OUT charged bigint, OUT set_aside bigint, OUT remaining bigint)
@@ -87,7 +87,7 @@ BEGIN
 	IF EXISTS (SELECT FROM yquota_internal.deferred_event) THEN
 		RAISE EXCEPTION 'cannot % while events are deferred', what
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'The books lack what came while yquota.charging was deferred.',
+				DETAIL = 'The books lack the events that came while yquota.charging was deferred.',
 				HINT = 'Call yquota.charge_deferred() until nothing remains.';
 	END IF;
 END

@@ -1,6 +1,6 @@
 --
 -- Wrong facts: voiding containers, so that their true events can be delivered
--- (DESIGN 1.7; what is taken back, and how, is in src/charging/settle.h).
+-- (DESIGN 1.7; src/charging/settle.h tells how events are taken back).
 --
 -- The log keeps the events of voided containers.  voided_event has the numbers of
 -- those that a void takes back, written while the void holds the container: an
@@ -95,12 +95,12 @@ BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'cannot void events at isolation level %', upper(current_setting('transaction_isolation'))
 			USING ERRCODE = 'feature_not_supported',
-				DETAIL = 'What has been committed meanwhile must be seen.',
+				DETAIL = 'Changes committed meanwhile must be seen.',
 				HINT = 'Use a transaction of isolation level READ COMMITTED.';
 	ELSIF reason IS NULL OR reason !~ '[^[:space:]]' THEN
 		RAISE EXCEPTION 'voiding events needs a reason'
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Say in "reason" what was wrong with them.';
+				HINT = 'Say in "reason" why they are wrong.';
 	ELSIF container_id IS NULL AND application_id IS NULL AND "from" IS NULL AND "to" IS NULL THEN
 		RAISE EXCEPTION 'nothing says which events to void'
 			USING ERRCODE = 'null_value_not_allowed',
@@ -117,7 +117,7 @@ BEGIN
 		RAISE EXCEPTION 'window begins before the archive horizon at %', yquota_internal.archive_horizon()
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = 'Containers that ended before it have left the database and cannot be voided.',
-				HINT = 'Begin at the horizon or later, and give credit back with yquota.quota_grant for what lies before.';
+				HINT = 'Begin at the horizon or later, and give credit back with yquota.quota_grant for the time before.';
 	END IF;
 END
 $$;
@@ -151,7 +151,7 @@ BEGIN
 	END IF;
 	RAISE EXCEPTION '% is not in the books', subject
 		USING ERRCODE = 'invalid_parameter_value',
-			DETAIL = format('What ended before the archive horizon at %s may have been archived, and is too old to be voided.',
+			DETAIL = format('Containers that ended before the archive horizon at %s may have been archived, and are too old to be voided.',
 							yquota_internal.archive_horizon()),
 			HINT = 'Look for it in the archive, and give credit back with yquota.quota_grant.';
 END

@@ -174,7 +174,7 @@ COMMENT ON VIEW yquota_internal.balance IS
 CREATE FUNCTION yquota_internal.balance_of(of_project text)
 	RETURNS TABLE (project text, quota_mode yquota.quota_mode, on_exhausted yquota.exhaustion_policy,
 				   has_budget boolean, remaining numeric, held numeric, burn_rate numeric)
-	-- of a view whose readers may not read what it is computed from
+	-- of a view whose readers may not read the tables behind it
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 1 COST 10000
 	SET search_path = pg_catalog, pg_temp
 	AS $$

@@ -135,11 +135,11 @@ COMMENT ON COLUMN yquota.suspect_container.reason IS 'why; a container may be li
 COMMENT ON COLUMN yquota.suspect_container.allocation IS 'native units';
 
 --
--- What was set aside
+-- Events set aside
 --
 
--- The log keeps what an administrator deletes or repairs here: verify() must
--- know that it was never accepted.
+-- The log keeps events that an administrator deletes or repairs here: verify() must
+-- know that they were never accepted.
 CREATE FUNCTION yquota_internal.note_discarded() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -238,7 +238,7 @@ BEGIN
 		   reject.is_am, reject.is_running
 	FROM unnest(taken) reject;
 
-	-- what came back, with the number that it had
+	-- rows that came back, with the numbers that they had
 	RETURN QUERY
 	SELECT DISTINCT ON (old.reject_id) old.reject_id, reject.waiting, reject.sqlstate, reject.reason, reject.detail
 	FROM unnest(taken) old
@@ -330,7 +330,7 @@ BEGIN
 	retried := 0;
 	set_aside := 0;
 	PERFORM yquota_internal.lock_for_resending();
-	-- What comes back gets larger numbers and is not tried twice.
+	-- Rows that come back get larger numbers and are not tried twice.
 	SELECT max(reject.reject_id) INTO newest FROM yquota.event_reject reject;
 	LOOP
 		SELECT array_agg(candidate.reject_id),
@@ -581,7 +581,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean) IS
-	'Compare the resource manager''s list of containers running at as_of with ours: finish what it lacks at as_of, start what we lack, update what differs.  Returns the differences; inserts events only when dry_run is false.  Containers changed here after as_of stay as they are';
+	'Compare the resource manager''s list of containers running at as_of with ours: finish containers that it lacks at as_of, start the missing ones, update differences.  Returns the differences; inserts events only when dry_run is false.  Containers changed here after as_of stay as they are';
 REVOKE ALL ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.node_lost(node text, at timestamptz DEFAULT yquota.clock(),

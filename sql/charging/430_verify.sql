@@ -1,15 +1,15 @@
 --
 -- The books prove themselves (DESIGN 1.9).  Everything is computed again: the
 -- life of each container from the log, amounts from the timelines, counters
--- from the ledger and the running containers.  The path is another one than
--- charging's: sets, not a container at a time; only the evaluator of what an
--- allocation costs is shared.
+-- from the ledger and the running containers.  Unlike charging, it works on
+-- sets, not on a container at a time.  Both share the evaluator of the cost of
+-- an allocation.
 --
--- Two passes.  The first one joins log, ledger and running containers and finds
--- proven what is most of a history: a START, a FINISH or none, and one row of
--- the books that says the same to the last digit.  The second one computes the
--- segments of all other lives and says what differs.  Whatever the first pass
--- does not prove goes to the second one, so that it never hides anything.
+-- Two passes.  The first one joins log, ledger and running containers.  It proves
+-- the common life: a START, a FINISH or none, and one row of the books with the
+-- same amount to the last digit.  The second one computes the segments of all
+-- other lives and reports the differences.  Each life that the first pass does
+-- not prove goes to the second one, so no difference stays hidden.
 --
 -- Functions without settings of their own are inlined, which lets the planner
 -- see the whole of a pass; names in their bodies were bound when they were made.
@@ -46,7 +46,7 @@ RETURNS boolean
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_is_due';
 COMMENT ON FUNCTION yquota_internal.is_due(text, text, text, text, yquota.execution_type, yquota.resource, timestamptz, timestamptz, numeric, text) IS
-	'Whether an interval of time costs that amount and has that dominant resource; what factor_names(), accrued() and dominant() tell, in one call';
+	'Whether an interval of time costs that amount and has that dominant resource; factor_names(), accrued() and dominant() in one call';
 
 CREATE FUNCTION yquota_internal.last_known_step(known anyelement, value anyelement) RETURNS anyelement
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -110,7 +110,7 @@ CREATE VIEW yquota_internal.booked_life AS
 		   container.is_am, container.is_running
 	FROM yquota.container;
 COMMENT ON VIEW yquota_internal.booked_life IS
-	'What the books have of each container: its rows of the ledger and, while it runs, that of container; is_whole when the row alone should be all of it';
+	'Rows of the books about each container: its rows of the ledger and, while it runs, that of container; is_whole when the row alone should be all of it';
 
 CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TABLE (container_id text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -158,7 +158,7 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 		SELECT aside.container_id, NULL, NULL, since IS NULL OR aside.occurred_at >= since, false
 		FROM yquota_internal.set_aside_event AS aside
 		UNION ALL
-		-- of which log and books agree only when what was voided is left out
+		-- of which log and books agree only when voided events are left out
 		SELECT void.container_id, NULL, NULL, since IS NULL, false
 		FROM yquota_internal.last_void AS void
 		-- below the grouping, lest it carries all columns
@@ -224,7 +224,7 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 	FROM unproven;
 	END;
 COMMENT ON FUNCTION yquota_internal.accepted_event(timestamptz) IS
-	'Events of unproven containers that have an effect: the log without what has been set aside, changed nothing or was voided.  A further row of each container, with nothing but its id, stands for those of which nothing was accepted';
+	'Events of unproven containers that have an effect: the log without events that were set aside, changed nothing or were voided.  A further row of each container, with nothing but its id, stands for those of which nothing was accepted';
 REVOKE ALL ON FUNCTION yquota_internal.accepted_event(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
@@ -284,7 +284,7 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 									 JOIN yquota.closed_period AS closing ON closing.until = unsettled.until
 									 WHERE closing.closed_at IS NULL)
 	), step AS (
-		-- what lies after the end changes nothing
+		-- events after the end change nothing
 		SELECT heard.*
 		FROM heard
 		JOIN life AS l USING (container_id)
@@ -316,7 +316,7 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 	LEFT JOIN (life JOIN segment USING (container_id)) USING (container_id);
 	END;
 COMMENT ON FUNCTION yquota_internal.expected_segment(timestamptz) IS
-	'What each unproven container held from when to when, according to the log; "to" is NULL while it runs, everything but the id when the log has no start of it';
+	'Allocation of each unproven container, from when to when, according to the log; "to" is NULL while it runs, everything but the id when the log has no start of it';
 REVOKE ALL ON FUNCTION yquota_internal.expected_segment(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
@@ -364,7 +364,7 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 	WHERE s.is_last AND short.missing > interval '0';
 	END;
 COMMENT ON FUNCTION yquota_internal.expected_charge(timestamptz) IS
-	'Rows that the ledger should have in effect for unproven containers; "to" and amount are NULL for what still runs, "from" when there is no start';
+	'Rows that the ledger should have in effect for unproven containers; "to" and amount are NULL for a container that still runs, "from" when there is no start';
 REVOKE ALL ON FUNCTION yquota_internal.expected_charge(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
@@ -399,7 +399,7 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 				  trim_scale(ledger.amount), ledger.project, ledger.rows, ledger.last_number)
 	FROM (SELECT due.container_id, max(due.project) AS project, sum(due.amount) AS amount
 		  FROM due GROUP BY due.container_id) AS log
-	-- what was charged until a void has been taken back, whoever had paid
+	-- charges before a void have been taken back, from whichever project paid
 	LEFT JOIN (SELECT posted.container_id, posted.project, posted.number <= void.charges AS is_void,
 					  sum(posted.amount) AS amount,
 					  sum(count(*)) OVER container AS rows, max(max(posted.number)) OVER container AS last_number
@@ -751,7 +751,7 @@ CREATE FUNCTION yquota_internal.verify_ends()
 		ON log.container_id = reported.container_id AND log.event = 'CONTAINER_FINISH'
 		AND log.occurred_at = reported.occurred_at
 		AND log.exit_status IS NOT DISTINCT FROM reported.exit_status
-	-- what has been archived has left both, maybe just before a further end came
+	-- archived containers have left both, maybe just before a further end came
 	WHERE EXISTS (SELECT FROM yquota.charge WHERE charge.container_id = reported.container_id)
 	GROUP BY reported.container_id, reported.occurred_at, reported.exit_status
 	HAVING count(log.container_id) = 0;
@@ -760,8 +760,8 @@ COMMENT ON FUNCTION yquota_internal.verify_ends() IS
 	'Differences between noted ends of containers, the books and the log';
 REVOKE ALL ON FUNCTION yquota_internal.verify_ends() FROM PUBLIC;
 
--- All projects at once, so that the ledger is read once.  What had been spent before
--- the instant from which on the books are looked at is taken as kept.
+-- All projects at once, so that the ledger is read once.  Kept sums are trusted for
+-- the spending before the instant from which on the books are proven.
 CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -813,7 +813,7 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 	FROM had_spent
 	WHERE had_spent.kept <> had_spent.spent
 	UNION ALL
-	SELECT 'credit lost by an expired grant differs from what was spent',
+	SELECT 'credit lost by an expired grant differs from its unspent rest',
 		   format('grant %s of %s', coalesce(computed.grant_id, lost.grant_id), coalesce(computed.project, lost.project)),
 		   trim_scale(computed.lost)::text, trim_scale(lost.lost)::text
 	FROM computed
@@ -843,8 +843,8 @@ CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, yquota, pg_temp
 	-- Whole tables are joined with each other: by hashing, which parallel
-	-- workers share and which spills to disk in parts.  Before anybody has
-	-- collected statistics, nested loops over the log look cheap.
+	-- workers share and which spills to disk in parts.  Without statistics,
+	-- nested loops over the log look cheap.
 	SET enable_nestloop = off
 	SET enable_mergejoin = off
 	-- fewer parts, for every role and session the same

@@ -6,8 +6,8 @@
 -- past is kept in children that inherit from them and are never written to:
 -- sealing makes two empty children and exchanges their storage with the
 -- parents', whatever their size.  Readers of the parents read the children as
--- well.  Nothing needs to be made ahead: what is not sealed simply stays in
--- the parents.
+-- well.  Nothing needs to be made ahead: unsealed rows simply stay in the
+-- parents.
 --
 
 CREATE FUNCTION yquota_internal.exchange_storage(parent regclass, child regclass) RETURNS void
@@ -408,9 +408,9 @@ COMMENT ON FUNCTION yquota.archive_digest(regclass) IS
 -- Archiving
 --
 -- A container leaves as a whole: with its last row of the ledger and the log,
--- when it does not run any more.  What segments hold of containers that go on
--- is carried over into new children.  So what the books know of a container
--- they know completely, and all that is told of containers stays exact.
+-- when it does not run any more.  Rows of containers that go on are carried over
+-- into new children.  So the books have all rows of a container or none, and
+-- reports about containers stay exact.
 --
 
 CREATE FUNCTION yquota_internal.copy_out(query text, target regclass, columns text)
@@ -539,9 +539,9 @@ COMMENT ON FUNCTION yquota_internal.find_carried(integer, text[], text[]) IS
 	'Note the containers of segments that must be carried over when these are archived';
 REVOKE ALL ON FUNCTION yquota_internal.find_carried(integer, text[], text[]) FROM PUBLIC;
 
--- What has been changed of a container that is leaving, since the snapshot that
--- its rows were found complete by.  New rows are in the parents: children do
--- not change.  There are few, so each is looked up in the indexes.
+-- No container that leaves may have changed since the snapshot by which its rows
+-- were found complete.  New rows are in the parents: children do not change.
+-- There are few, so each is looked up in the indexes.
 CREATE FUNCTION yquota_internal.check_unchanged(
 	archived_through integer, ledgers text[], since xid8) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -657,8 +657,8 @@ COMMENT ON FUNCTION yquota_internal.make_carried(regclass, text[], integer) IS
 	'Copy the rows of carried containers into a new table; returns its name';
 REVOKE ALL ON FUNCTION yquota_internal.make_carried(regclass, text[], integer) FROM PUBLIC;
 
--- From here on it goes quickly.  With these locks nobody is between looking for
--- a container in the books and relying on what was found.  INSERTs are held up
+-- From here on it goes quickly.  These locks keep transactions from looking for a
+-- container in the books and relying on the result meanwhile.  INSERTs are held up
 -- while the other locks are asked for: those are not waited for.
 CREATE FUNCTION yquota_internal.lock_for_detaching(ledgers text[], logs text[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -815,7 +815,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_events(text) IS
-	'Remove what is written of the acceptance of events that a query returns by event_id: they leave the log';
+	'Remove the notes about the acceptance of events that a query returns by event_id: they leave the log';
 REVOKE ALL ON FUNCTION yquota_internal.forget_events(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.archive_log(
@@ -885,7 +885,7 @@ BEGIN
 	ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'cannot archive at isolation level %', upper(current_setting('transaction_isolation'))
 			USING ERRCODE = 'feature_not_supported',
-				DETAIL = 'What has been committed meanwhile must be seen.',
+				DETAIL = 'Changes committed meanwhile must be seen.',
 				HINT = 'Use a transaction of isolation level READ COMMITTED.';
 	END IF;
 	history := yquota_internal.archive_kind(target);

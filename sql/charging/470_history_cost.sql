@@ -234,7 +234,7 @@ BEGIN
 	IF FOUND THEN
 		RAISE EXCEPTION 'window is cut at %, before the archive horizon at %', cut, horizon
 			USING ERRCODE = 'invalid_parameter_value',
-				  DETAIL = 'What ran before it is known per quarter-hour.',
+				  DETAIL = 'Costs before it are known per quarter-hour.',
 				  HINT = 'Cut at full quarters of an hour.';
 	END IF;
 END

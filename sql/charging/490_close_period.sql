@@ -153,7 +153,7 @@ BEGIN
 		AND NOT EXISTS (SELECT FROM yquota.closed_period AS period WHERE period.closed_at = as_booked) THEN
 		RAISE EXCEPTION 'window begins before the archive horizon at %', yquota_internal.archive_horizon()
 			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('What was booked by %s is known of the charges that have been archived for bills only.', as_booked),
+				DETAIL = format('The bookings by %s of archived charges are known for bills only.', as_booked),
 				HINT = 'Use the closed_at of a period, or infinity, as as_booked.';
 	END IF;
 END
@@ -175,7 +175,7 @@ BEGIN
 	THEN
 		RAISE EXCEPTION 'window from % to % is not of periods closed by %', "from", "to", as_booked
 			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = 'What was booked by an instant is known of whole periods closed by then.',
+				DETAIL = 'The bookings by an instant are known for whole periods closed by then.',
 				HINT = 'Periods end at the rows of yquota.closed_period; a bill is booked at its closed_at, and the first one begins at ''-infinity''.';
 	END IF;
 END
@@ -258,7 +258,7 @@ BEGIN
 	ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'cannot close a period at isolation level %', upper(current_setting('transaction_isolation'))
 			USING ERRCODE = 'feature_not_supported',
-				DETAIL = 'What has been committed meanwhile must be seen.',
+				DETAIL = 'Changes committed meanwhile must be seen.',
 				HINT = 'Use a transaction of isolation level READ COMMITTED.';
 	END IF;
 	PERFORM yquota_internal.refuse_while_deferred('close a period');

@@ -301,7 +301,7 @@ CREATE FUNCTION yquota_internal.balance_chart(
 			FROM span, scale, yquota_internal.report_forecast(span.now, span.ends_at, span.credit, days, mean, deviation) AS f
 			WHERE span.credit > 0
 		)
-		SELECT yquota_internal.chart('Balance, and what will be left of it if days to come are like the last ones', span.starts_at, span.ends_at,
+		SELECT yquota_internal.chart('Balance, and its forecast if days to come are like the last ones', span.starts_at, span.ends_at,
 			scale.bottom, scale.top,
 			concat('<path class="line c1" d="M', past_line.d, '"/>',
 				(SELECT format('<path class="band c2" d="M%sL%sZ"/><path class="line c2" d="M%s"/>',

@@ -284,7 +284,7 @@ BEGIN
 	RAISE EXCEPTION 'cannot truncate table "%"', TG_TABLE_NAME
 		USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = 'Amounts are computed from its rows.',
-			HINT = 'Use DELETE, which refuses only what has been used.';
+			HINT = 'Use DELETE, which refuses only rows that have been used.';
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_truncate() IS

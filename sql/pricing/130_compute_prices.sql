@@ -208,7 +208,7 @@ BEGIN
 					   CASE unknown
 						   WHEN 'empty' THEN 'no RUNNING node offers any resources'
 						   WHEN 'lost' THEN 'no RUNNING node offers a resource type that containers use or that nodes offered before'
-						   ELSE 'RUNNING nodes offer less than half of what they did'
+						   ELSE 'RUNNING nodes offer less than half of their former total'
 					   END,
 					   CASE WHEN unknown <> 'empty' THEN
 						   (SELECT ': ' || string_agg(m.resource_type, ', ' ORDER BY m.resource_type)

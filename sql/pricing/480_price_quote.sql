@@ -8,7 +8,7 @@ CREATE FUNCTION yquota_internal.describe_dominant(
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN CASE
-		WHEN forgiven THEN 'nobody pays during the outage that is in force'
+		WHEN forgiven THEN 'no project pays during the outage that is in force'
 		WHEN factor = 0 THEN 'a factor in force makes it free'
 		WHEN dominant IS NULL THEN 'nothing that is held has a price'
 		ELSE (

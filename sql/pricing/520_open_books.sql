@@ -1,5 +1,5 @@
 --
--- Opening the books: an outage of everybody that ends when they are opened, so
+-- Opening the books: an outage of all projects that ends when they are opened, so
 -- that containers keep their creation times and pay from then on.
 --
 
@@ -30,7 +30,7 @@ BEGIN
 	IF FOUND THEN
 		RAISE EXCEPTION 'books have been opened at %', opened_at
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = 'What is not to be charged after that can be forgiven with yquota.forgive().';
+				HINT = 'Later charges can be forgiven with yquota.forgive().';
 	END IF;
 	RETURN yquota.report_outage(first_instant, open_books.at, 'books opened');
 END

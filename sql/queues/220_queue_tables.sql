@@ -367,7 +367,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.minimum_allocation_mb IS 'MiB';
 COMMENT ON COLUMN yquota.scheduler_setting.minimum_allocation_vcores IS 'cores';
 COMMENT ON COLUMN yquota.scheduler_setting.maximum_allocation_mb IS 'MiB';
 COMMENT ON COLUMN yquota.scheduler_setting.maximum_allocation_vcores IS 'cores';
-COMMENT ON COLUMN yquota.scheduler_setting.admin_acl IS 'users, a blank, groups; * is everybody';
+COMMENT ON COLUMN yquota.scheduler_setting.admin_acl IS 'users, a blank, groups; * is every user';
 COMMENT ON COLUMN yquota.scheduler_setting.queue_management_monitoring_interval IS 'milliseconds';
 COMMENT ON COLUMN yquota.scheduler_setting.configuration_mutation_acl_policy_class IS 'class';
 COMMENT ON COLUMN yquota.scheduler_setting.configuration_leveldb_store_compaction_interval_secs IS 'seconds';

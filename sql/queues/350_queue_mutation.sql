@@ -159,7 +159,7 @@ BEGIN
 	IF refused IS NOT NULL THEN
 		RAISE EXCEPTION 'User % is not admin of all modified queues.', username
 			USING ERRCODE = 'insufficient_privilege', DETAIL = refused,
-				HINT = CASE WHEN by_queue THEN 'To change what is set once takes yarn.admin.acl, to change a queue its list or that of one above it.'
+				HINT = CASE WHEN by_queue THEN 'To change the global settings takes yarn.admin.acl, to change a queue its list or that of one above it.'
 					ELSE 'Administrators of queues may change them if yarn.scheduler.configuration.mutation.acl-policy.class is QueueAdminConfigurationMutationACLPolicy.' END;
 	END IF;
 END
@@ -440,9 +440,9 @@ DECLARE
 	nowhere text;
 BEGIN
 	IF NOT is_on_behalf AND (caller <> yquota_internal.acting_role() OR caller_groups IS NOT NULL) THEN
-		RAISE EXCEPTION 'permission denied to change the configuration for somebody else'
+		RAISE EXCEPTION 'permission denied to change the configuration for another user'
 			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = 'Only operators and administrators name the caller; everybody else acts as the user of his role''s name, in the groups of the roles that he is in.';
+				DETAIL = 'Only operators and administrators name the caller; other roles act as the user of their name, in the groups of the roles that they are members of.';
 	END IF;
 	-- changes wait for each other
 	LOCK TABLE yquota.queue IN SHARE ROW EXCLUSIVE MODE;
@@ -461,7 +461,7 @@ BEGIN
 		  AND NOT EXISTS (SELECT FROM yquota.queue AS q WHERE q.path = s.queue) ORDER BY 1
 	LOOP
 		RAISE WARNING 'queue "%" does not exist', nowhere
-			USING DETAIL = 'What is set for it is kept, and in force when there is a queue of that path.';
+			USING DETAIL = 'Its settings are kept, and in force when there is a queue of that path.';
 	END LOOP;
 END
 $$;

@@ -33,7 +33,7 @@ BEGIN
 	RAISE EXCEPTION 'invalid answer of the ResourceManager about %', what
 		USING ERRCODE = 'invalid_parameter_value',
 			DETAIL = detail,
-			HINT = format('Pass what /ws/v1/cluster/%s returns as JSON.', what);
+			HINT = format('Pass the JSON that /ws/v1/cluster/%s returns.', what);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_rest_answer(text, text) IS

@@ -118,7 +118,7 @@ CREATE FUNCTION yquota.update_containers(application_id text, updates yquota.con
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_update_containers';
 COMMENT ON FUNCTION yquota.update_containers(text, yquota.container_update_request[]) IS
-	'Give running containers of an application more or less, or another execution type, as YARN does.  Less, and OPPORTUNISTIC, is at once; more, and GUARANTEED, is pending until the scheduler finds room on the node.  One row for each: decreased, demoted, pending, unchanged, or refused with YARN''s reason; the others go ahead.  version is the current one, allocation (native units) what the container has now';
+	'Give running containers of an application more or less, or another execution type, as YARN does.  Less, and OPPORTUNISTIC, is at once; more, and GUARANTEED, is pending until the scheduler finds room on the node.  One row for each: decreased, demoted, pending, unchanged, or refused with YARN''s reason; the others go ahead.  version is the current one, allocation (native units) the one that the container has now';
 REVOKE ALL ON FUNCTION yquota.update_containers(text, yquota.container_update_request[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.update_container(

@@ -47,7 +47,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.set_clock(timestamptz) IS
-	'Stops the clock at that instant for everybody in this database, for tests and demonstrations';
+	'Stops the clock at that instant for all sessions in this database, for tests and demonstrations';
 REVOKE ALL ON FUNCTION yquota.set_clock(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.reset_clock() RETURNS void

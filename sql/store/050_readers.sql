@@ -25,11 +25,11 @@ CREATE TABLE yquota.role_grant (
 	UNIQUE NULLS NOT DISTINCT (role, role_oid, kind, project)
 );
 COMMENT ON TABLE yquota.role_grant IS
-	'What roles are to yquota: written by allow_role() and disallow_role()';
-COMMENT ON COLUMN yquota.role_grant.role IS 'name of the role; a role that is renamed loses what it was granted here';
+	'Kinds of roles, and projects of members: written by allow_role() and disallow_role()';
+COMMENT ON COLUMN yquota.role_grant.role IS 'name of the role; a role that is renamed loses its kinds';
 COMMENT ON COLUMN yquota.role_grant.role_oid IS 'OID of the role, which a role made anew under the same name does not have; after a restore that of the new server, 0 when the role did not exist';
 COMMENT ON COLUMN yquota.role_grant.kind IS 'operator inserts events, viewer reads reports of all projects, member those of one project, admin configures and reads all';
-COMMENT ON COLUMN yquota.role_grant.project IS 'what a member may read; NULL for the other kinds';
+COMMENT ON COLUMN yquota.role_grant.project IS 'project that a member may read; NULL for the other kinds';
 
 CREATE FUNCTION yquota_internal.reads_all() RETURNS boolean
 	LANGUAGE c STABLE PARALLEL RESTRICTED

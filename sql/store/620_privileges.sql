@@ -1,16 +1,15 @@
 --
--- Who may do what: row-level security, append-only tables, and the functions
+-- Privileges of roles: row-level security, append-only tables, and the functions
 -- that make a role an operator, a viewer, a member or an administrator.  Last
 -- but for the audit, because it is about all that was created before.
 --
 -- Everything is closed until something here opens it.  yquota_internal.privilege
--- is the one list of what is opened for whom; a test compares it with the
--- catalog and fails for an object that is not in it, docs/privileges.md is
--- printed from it.
+-- is the one list of privileges.  A test compares it with the catalog and fails
+-- for an object that is not in it; docs/privileges.md is printed from it.
 --
 
 --
--- Ledger and grants for members: views that show what the policies below would
+-- Ledger and grants for members: views with the rows that the policies below show
 --
 CREATE VIEW yquota.readable_charge WITH (security_barrier) AS
 	SELECT charge.*
@@ -151,7 +150,7 @@ CREATE TRIGGER append_only BEFORE INSERT ON yquota.event_void
 		'Voids are written by the function that takes back charges.', 'Call yquota.void_events().');
 CREATE TRIGGER append_only BEFORE INSERT ON yquota.opening_balance
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
-		'Opening balances follow from what was archived.', 'Call yquota.archive().');
+		'Opening balances follow from the archived charges.', 'Call yquota.archive().');
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.history_segment
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Segments are written by the functions that seal and archive.', 'Call yquota.seal_history() or yquota.archive().');
@@ -163,13 +162,13 @@ CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquo
 		'Changes of prices are noted when they are made.', 'Change the timelines themselves.');
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.role_grant
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
-		'What roles are is written by the functions that grant it.', 'Call yquota.allow_role() or yquota.disallow_role().');
+		'Only functions write the kinds of roles.', 'Call yquota.allow_role() or yquota.disallow_role().');
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.quota_grant
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Grants are append-only.', 'Insert a row with a negative amount to take credit back.');
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.expired_grant
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
-		'What grants lose follows from the books.', 'Give credit back with yquota.quota_grant.');
+		'The loss of a grant follows from the books.', 'Give credit back with yquota.quota_grant.');
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.hold
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Credit is held when enough of it remains.', 'Call yquota.hold() or yquota.release_hold().');
@@ -445,7 +444,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.update_blacklist(text,text[],text[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.update_container(text,integer,yquota.resource,yquota.execution_type,integer,bigint)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.update_containers(text,yquota.container_update_request[])', 'EXECUTE', '{operator,admin}'),
-		-- of others only to operators and those who read all
+		-- about other users only for operators and roles that read all
 		('FUNCTION', 'yquota.headroom(text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.user_limit(text,text,text,boolean)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		-- functions of administrators
@@ -512,13 +511,13 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.publication_commands(text)', 'EXECUTE', '{public}')
 	) AS l (object_kind, object, privilege, kinds);
 COMMENT ON VIEW yquota_internal.privilege IS
-	'What allow_role() grants; the functions of type resource, which are for everybody, are left out';
+	'Privileges that allow_role() grants; the functions of type resource, which every role may call, are left out';
 COMMENT ON COLUMN yquota_internal.privilege.kinds IS
-	'kinds of role_grant that have the privilege; {public} everybody, {} the owner alone';
+	'kinds of role_grant that have the privilege; {public} every role, {} the owner alone';
 
 --
 -- Granting.  Roles get the privileges themselves, so that pg_dump, psql and
--- DROP OWNED know of them.  The functions run as the owner, who grants.
+-- DROP OWNED know of them.  The functions run as the owner, which grants.
 --
 CREATE FUNCTION yquota_internal.apply_role_grants(grantee regrole, taken_kind text DEFAULT NULL)
 	RETURNS void
@@ -547,7 +546,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.apply_role_grants(regrole, text) IS
-	'Give a role the privileges of what it is, and take those of what it is no more';
+	'Give a role the privileges of its kinds, and take those of kinds that it has lost';
 REVOKE ALL ON FUNCTION yquota_internal.apply_role_grants(regrole, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.keep_role_grant() RETURNS trigger
@@ -564,7 +563,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_role_grant() IS
-	'Record who granted and when, and which role has the name, on the server of a restore as well';
+	'Record grantor and time, and which role has the name, on the server of a restore as well';
 REVOKE ALL ON FUNCTION yquota_internal.keep_role_grant() FROM PUBLIC;
 
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE OF role, role_oid, granted_by, granted_at ON yquota.role_grant
@@ -584,7 +583,7 @@ BEGIN
 			USING ERRCODE = 'foreign_key_violation',
 				HINT = 'Insert it into yquota.project.';
 	END IF;
-	-- grants to one role follow each other, lest one takes what another gives
+	-- grants to one role follow each other, so that none takes privileges that another gives
 	LOCK TABLE yquota.role_grant IN SHARE ROW EXCLUSIVE MODE;
 	INSERT INTO yquota.role_grant (role, role_oid, kind, project)
 	SELECT r.rolname, r.oid, new_kind, of_project FROM pg_roles AS r WHERE r.oid = grantee
@@ -593,7 +592,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.grant_kind(regrole, text, text) IS
-	'Note what a role is from now on and give it the privileges; repeating it does nothing';
+	'Note a kind of a role and give it the privileges; repeating it does nothing';
 REVOKE ALL ON FUNCTION yquota_internal.grant_kind(regrole, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.revoke_kind(grantee regrole, old_kind text, of_project text DEFAULT NULL)
@@ -609,7 +608,7 @@ BEGIN
 			USING ERRCODE = 'undefined_object';
 	END IF;
 	LOCK TABLE yquota.role_grant IN SHARE ROW EXCLUSIVE MODE;
-	-- also what was granted under an earlier name, or to an earlier role of this name
+	-- also kinds granted under an earlier name, or to an earlier role of this name
 	DELETE FROM yquota.role_grant AS g
 	WHERE (g.role_oid = grantee OR g.role = (SELECT r.rolname FROM pg_roles AS r WHERE r.oid = grantee))
 	  AND g.kind = old_kind
@@ -624,7 +623,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.revoke_kind(regrole, text, text) IS
-	'Forget what a role was and take the privileges that nothing else gives it; returns whether it was that';
+	'Forget a kind of a role and take the privileges that no other kind gives it; returns whether it was of that kind';
 REVOKE ALL ON FUNCTION yquota_internal.revoke_kind(regrole, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_role_kind(kind text, project text) RETURNS void
@@ -715,5 +714,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.renew_role_grants() IS
-	'Give all roles of role_grant what their kinds have in this version, after an update of the extension; returns how many roles';
+	'Give all roles of role_grant the privileges of their kinds in this version, after an update of the extension; returns how many roles';
 REVOKE ALL ON FUNCTION yquota.renew_role_grants() FROM PUBLIC;

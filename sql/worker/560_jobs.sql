@@ -7,13 +7,13 @@ CREATE VIEW yquota_internal.job AS
 	SELECT job.name, 'yquota ' || job.name AS cron_name, job.schedule, job.every, job.begins_at, job.description
 	FROM (VALUES
 		('credit', '* * * * *', interval '0', NULL::timestamptz,
-		 'Grant budgets, note what expired grants lost, forget holds that ended long ago'),
+		 'Grant budgets, note the losses of expired grants, forget holds that ended long ago'),
 		('history', '*/5 * * * *', interval '5 minutes', timestamptz '2000-01-01 00:00+00',
-		 'Seal ledger and log every retention_setting.seal_interval, and tend what was sealed'),
+		 'Seal ledger and log every retention_setting.seal_interval, and tend sealed history'),
 		('retention', '*/10 * * * *', interval '10 minutes', timestamptz '2000-01-01 00:00+00',
-		 'Archive what is older than retention_setting.keep_months, one table at a time'),
+		 'Archive history older than retention_setting.keep_months, one table at a time'),
 		('roll-up', '*/15 * * * *', interval '15 minutes', timestamptz '2000-01-01 00:00+00',
-		 'Add up what was spent per quarter-hour, for reports'),
+		 'Add up the charges per quarter-hour, for reports'),
 		('verify', '30 2 * * *', interval '1 day', timestamptz '2000-01-01 02:30+00',
 		 'Prove the books, and keep the result')
 	) AS job (name, schedule, every, begins_at, description);

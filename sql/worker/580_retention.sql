@@ -85,7 +85,7 @@ BEGIN
 		EXECUTE format('ALTER TABLE %s OWNER TO %I', whole, owner);
 	ELSIF (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = to_regclass(whole)) <> owner THEN
 		-- its constraints would run with the owner's rights
-		RAISE EXCEPTION 'cannot archive below table %, which belongs to somebody else', whole
+		RAISE EXCEPTION 'cannot archive below table %, which belongs to another role', whole
 			USING ERRCODE = 'insufficient_privilege',
 				HINT = format('Name another schema in yquota.retention_setting, or have the table belong to %I.', owner);
 	END IF;

@@ -79,7 +79,7 @@ yq_access_search(const YqHierarchy *hierarchy, const char *path, YqQueueOperatio
 
 		if (acl == NULL && strcmp(queue->path, "root") == 0)
 			return decision(true, queue->path,
-							psprintf("%s of root is not set, which is everybody",
+							psprintf("%s of root is not set, which is every user",
 									 yq_acl_columns[operation]));
 		if (acl == NULL)
 			continue;
@@ -104,7 +104,7 @@ check_reservation(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueOpe
 
 	if (acl == NULL)
 		return decision(true, queue->path,
-						psprintf("%s of %s is not set, which is everybody",
+						psprintf("%s of %s is not set, which is every user",
 								 yq_acl_columns[operation], queue->path));
 	match = yq_acl_match(acl, subject, &name);
 	if (match != YQ_ACL_NOBODY)

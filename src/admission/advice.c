@@ -145,7 +145,7 @@ advise_labels(Advising *advising)
 			(label == NULL || (label->configured <= 0 && label->weight < 0 && label->minimum_amounts == NULL)))
 			advise(advising, yq_label_property(hierarchy, i, "capacity"),
 				   label == NULL ? NULL : label->capacity.text,
-				   "the queue may use the label and is guaranteed nothing of it: it gets what others leave");
+				   "the queue may use the label without a guarantee: it gets the rest that other queues leave");
 	}
 }
 
@@ -166,11 +166,11 @@ advise_user_limits(Advising *advising)
 	if (sets(queue, YQ_INHERITED_MINIMUM_USER_LIMIT_PERCENT) && (queue->user_limit > 100 || queue->user_limit <= 0))
 		advise(advising, "minimum-user-limit-percent", yq_float_text(queue->user_limit),
 			   queue->user_limit > 100 ? "more than 100 is as much as 100: the first user is promised everything" :
-			   "nothing is promised to anybody");
+			   "no user is guaranteed anything");
 	if (sets(queue, YQ_INHERITED_USER_LIMIT_FACTOR))
 	{
 		if (factor != -1 && factor <= 0)
-			advise(advising, "user-limit-factor", yq_float_text(factor), "nobody may use anything of the queue; -1 is no limit");
+			advise(advising, "user-limit-factor", yq_float_text(factor), "no user may use anything of the queue; -1 is no limit");
 		else if (factor > 0 && label->maximum.text != NULL && label->configured > 0 && label->configured <= label->configured_maximum &&
 				 label->configured_maximum <= 1 &&
 				 factor * label->configured < label->configured_maximum - PRECISION)
@@ -194,7 +194,7 @@ advise_applications(Advising *advising)
 	const YqInheritedValue *parallel = &queue->inherited[YQ_INHERITED_MAX_PARALLEL_APPS];
 
 	if (queue->kind == YQ_QUEUE_LEAF && queue->maximum_applications == 0)
-		advise(advising, "maximum-applications", "0", "nobody can submit to the queue; to stop it, set state");
+		advise(advising, "maximum-applications", "0", "no user can submit to the queue; to stop it, set state");
 	if (sets(queue, YQ_INHERITED_MAX_PARALLEL_APPS) && pg_strtoint32(parallel->value) <= 0)
 		advise(advising, "max-parallel-apps", parallel->value, "applications are let in and never start");
 	if (sets(queue, YQ_INHERITED_MAXIMUM_AM_RESOURCE_PERCENT) && (queue->am_percent > 1 || queue->am_percent < 0))
@@ -230,7 +230,7 @@ is_open(const YqQueue *queue, YqQueueOperation operation)
 	return acl == NULL ? strcmp(queue->path, "root") == 0 : acl->everybody;
 }
 
-/* Has it a list that is not everybody? */
+/* Has the queue a list that is not every user? */
 static bool
 is_restricted(const YqQueue *queue, YqQueueOperation operation)
 {
@@ -258,11 +258,11 @@ advise_lists(Advising *advising, const YqQueue *queue)
 
 		if (queue->parent == NULL && is_open(queue, operation))
 			advise(advising, yq_acl_columns[operation], queue->acls[operation] == NULL ? NULL : "*",
-				   psprintf("everybody may %s all queues, because lists add up from the queue to root; one blank is nobody",
+				   psprintf("every user may %s all queues, because lists add up from the queue to root; one blank is no user",
 							operation == YQ_SUBMIT_APPLICATIONS ? "submit to" : "administer"));
 		else if (is_restricted(queue, operation) && open != NULL)
 			advise(advising, yq_acl_columns[operation], NULL,
-				   psprintf("the list has no effect: that of %s is everybody, and lists add up from the queue to root", open->path));
+				   psprintf("the list has no effect: that of %s is every user, and lists add up from the queue to root", open->path));
 	}
 }
 
@@ -308,7 +308,7 @@ advise_rules(Advising *advising)
 			 (rule->action == YQ_RULE_PLACE && rule->fallback != YQ_FALLBACK_SKIP)))
 		{
 			advise(advising, property_of_rules(rule->kind), rule->target,
-				   psprintf("%s mapping rule %d decides for everybody: %d after it are never looked at",
+				   psprintf("%s mapping rule %d decides for every user: %d after it are never looked at",
 							yq_rule_kind_name(rule->kind), rule->position, count - 1 - i));
 			return;
 		}
@@ -346,9 +346,9 @@ advise_cluster(Advising *advising)
 
 	advising->queue = NULL;
 	if (!settings->acl_enable && is_restricted_anywhere(advising->hierarchy))
-		advise(advising, "yarn.acl.enable", "false", "lists of queues say who may submit, and nobody asks them");
+		advise(advising, "yarn.acl.enable", "false", "lists of queues name users and groups, but are not looked at");
 	if (settings->acl_enable && settings->admin_acl->everybody)
-		advise(advising, "yarn.admin.acl", settings->has_admin_acl ? "*" : NULL, "everybody is an administrator of the cluster");
+		advise(advising, "yarn.admin.acl", settings->has_admin_acl ? "*" : NULL, "every user is an administrator of the cluster");
 	if (!advising->hierarchy->settings.has_node_labels && has_labels(advising->hierarchy))
 		advise(advising, "yarn.node-labels.enabled", "false", "queues have capacities on labels, which are not used");
 	advise_rules(advising);

@@ -37,7 +37,7 @@ check_role(const char *username)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for limits of user \"%s\"", username),
-				 errdetail("Administrators, viewers and operators may ask about everybody, others about the user of their name.")));
+				 errdetail("Administrators, viewers and operators may ask about every user, others about the user of their name.")));
 }
 
 static const YqQueue *

@@ -22,7 +22,7 @@ typedef struct RuleList
 
 static uint64 compiled_generation = 0;
 static HTAB *rules_by_name;
-static RuleList other_rules;	/* for everybody, or comparing variables */
+static RuleList other_rules;	/* for every user, or comparing variables */
 
 /* -- compiling ------------------------------------------------------------ */
 
@@ -554,7 +554,7 @@ take_named_queue(const YqHierarchy *hierarchy, const char *name, const char *why
 	else if (!yq_queue_is_leaf(queue))
 		problem = psprintf("queue \"%s\" is not a leaf", queue->path);
 	else if (queue->is_auto_created && queue->parent != NULL && queue->parent->kind == YQ_QUEUE_MANAGED_PARENT)
-		problem = psprintf("queue \"%s\" was created for a rule and takes only what a rule sends", queue->path);
+		problem = psprintf("queue \"%s\" was created for a rule and takes only applications that a rule sends", queue->path);
 
 	placement->outcome = problem == NULL ? YQ_PLACED_AS_NAMED : YQ_PLACEMENT_UNKNOWN;
 	placement->reason = problem == NULL ? psprintf("as named: %s", why) : psprintf("%s: %s", why, problem);

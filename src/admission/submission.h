@@ -19,7 +19,7 @@
 #include "base/resource.h"
 #include "queues/acl.h"
 
-/* What is asked for.  Texts may be NULL where that is said. */
+/* A submission.  Texts may be NULL where that is said. */
 typedef struct YqSubmission
 {
 	const char *application_id;

@@ -5,8 +5,8 @@
  *
  * A value is canonical: entries are sorted by name (bytewise), names are
  * unique, zero amounts are left out.  Two equal vectors are therefore equal
- * byte for byte, which is what equality, hashing and the rate classes of
- * charging rely on.  Amounts are native units (MiB for memory-mb, whole cores
+ * byte for byte; equality, hashing and the rate classes of charging rely on
+ * that.  Amounts are native units (MiB for memory-mb, whole cores
  * for vcores, devices for yarn.io/gpu) and may be negative in differences; a
  * caller that needs them non-negative checks it.  A name that a vector does not
  * have stands for the amount 0 everywhere.

@@ -63,10 +63,10 @@ void
 yq_settings_define(void)
 {
 	define_duration("yquota.allocation_expiry",
-					"Time after which a container is released that nobody has acknowledged.",
+					"Time after which a container is released whose decision was not acknowledged.",
 					&yq_allocation_expiry, 0);
 	DefineCustomBoolVariable("yquota.auto_create_project",
-							 "Creates a project that a CONTAINER_START names and nobody has created.",
+							 "Creates a project that a CONTAINER_START names and that does not exist.",
 							 NULL,
 							 &yq_auto_create_project,
 							 false,

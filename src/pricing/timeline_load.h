@@ -90,13 +90,13 @@ typedef struct YqTimeline
 	int			rule_count;
 	YqChargingRule *rules;		/* in time order */
 
-	TimestampTz horizon;		/* what was charged before has been archived
+	TimestampTz horizon;		/* charges before it have been archived
 								 * and does not change; DT_NOBEGIN for none */
 
 	int			period_count;
 	TimestampTz *period_ends;	/* of billing periods closed, or about to be, in
 								 * time order: no charge crosses one */
-	TimestampTz booked_through; /* what is posted now is booked later than the
+	TimestampTz booked_through; /* rows posted now are booked later than the
 								 * last closed period was; DT_NOBEGIN for none */
 } YqTimeline;
 

@@ -3,7 +3,7 @@
  * hadoop_xml.c
  *	  The properties in a configuration file of Hadoop (cs-semantics 1.2, 1.3).
  *
- * Reads the XML of such files: one element configuration with elements property
+ * Reads the XML of these files: one element configuration with elements property
  * that have name, value and final as elements or attributes.  Other content of
  * a property is skipped.  A file of ten thousand queues is read in milliseconds
  * and in the memory of its longest value, which reading it into a tree (the
@@ -469,7 +469,7 @@ read_document(XmlReader *reader)
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("configuration files of Hadoop must not have declarations"),
 					 errdetail("A document type declaration can define entities, which are never resolved."),
-					 errhint("Remove <!DOCTYPE ...> and write out what it stands for.")));
+					 errhint("Remove <!DOCTYPE ...> and write out the text that it stands for.")));
 		else if (at(reader, "</"))
 			read_end_tag(reader);
 		else

@@ -196,7 +196,7 @@ typedef struct YqSchedulerSettings
 typedef struct YqAccessSettings
 {
 	bool		acl_enable;
-	YqAcl	   *admin_acl;		/* everybody when it is not set */
+	YqAcl	   *admin_acl;		/* every user when it is not set */
 	bool		has_admin_acl;
 	int32		maximum_priority;
 	bool		override_queue; /* queue-mappings-override.enable */

@@ -141,7 +141,7 @@ check_charging(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("containers cannot be allocated while charging is deferred"),
-				 errdetail("What the scheduler decides by is counted when events are charged."),
+				 errdetail("Charging keeps the counters that the scheduler decides by."),
 				 errhint("Set yquota.charging to on.")));
 	if (!yq_table_has_no_pages(YQ_DEFERRED_EVENT))
 		(void) yq_saved_plan_execute(&refuse, NULL, NULL);

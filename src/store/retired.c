@@ -5,7 +5,7 @@
  *
  * An update goes through the objects of the releases between, so their scripts
  * must find these names.  A call tells that the objects and the library are of
- * different versions.  A release adds what it no longer declares; a function
+ * different versions.  A release adds functions that it no longer declares; one
  * whose arguments or meaning change gets a new name in C and leaves the old one
  * here.
  *

@@ -73,7 +73,7 @@ yq_role_scope_check_attributable(const char *table_name)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("cannot change table \"%s\" within security-restricted operation",
 						table_name),
-				 errdetail("Changes are recorded with who made them, which is not known there."),
+				 errdetail("Changes are recorded with the role that made them, which is not known there."),
 				 errhint("Functions of indexes and materialized views must not change anything.")));
 }
 
@@ -177,7 +177,7 @@ find_readable(Oid role)
 	if (IsParallelWorker())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("what a role may read cannot be found out in a parallel worker")));
+				 errmsg("the projects of a role cannot be read in a parallel worker")));
 	if (has_bypassrls_privilege(role) || has_privs_of_role(role, yq_extension_owner()))
 	{
 		readable.all = true;

@@ -211,7 +211,7 @@ static Task periodic[PERIODIC_COUNT] = {
 	},
 	[RELEASE] = {
 		.name = "release",
-		.activity = "yquota: releasing containers that nobody acknowledged",
+		.activity = "yquota: releasing unacknowledged containers",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = release_expired,
 		.interval_ms = &yq_compute_interval

@@ -46,7 +46,7 @@ RESET ROLE;
 RESET yquota.on_bad_event;
 
 --
--- What was set aside
+-- Events set aside
 --
 SELECT source, event, container_id, waiting, sqlstate FROM yquota.event_reject ORDER BY container_id, reject_id;
 SELECT * FROM yquota.feed_status ORDER BY source;

@@ -266,8 +266,8 @@ $primary->stop;
 #
 my $worked = new_node('worked');
 
-$worked->safe_psql('postgres', q(INSERT INTO yquota.retention_setting (seal_interval) VALUES ('1 day')));
 start_at($worked, 'postgres', '2026-03-02 10:00+00');
+$worked->safe_psql('postgres', q(INSERT INTO yquota.retention_setting (seal_interval) VALUES ('1 day')));
 $worked->safe_psql('postgres', 'SELECT yquota.start_worker()');
 is_soon($worked, 'postgres', mark() . " = '2026-03-02 10:00+00'", 'the worker is there');
 set_clock($worked, 'postgres', '2026-03-03 09:59+00');

@@ -86,7 +86,7 @@ is(as('member', 'original', q(SELECT outcome FROM yquota.mutate_configuration('{
 like(as('member', 'original', q(SELECT outcome FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.b", "params": {"priority": 1}}}'))),
 	qr/User member is not admin of all modified queues/, 'and no other');
 like(as('member', 'original', q(SELECT outcome FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.b", "params": {"priority": 1}}}', 'head'))),
-	qr/permission denied to change the configuration for somebody else/, 'nor as somebody else');
+	qr/permission denied to change the configuration for another user/, 'nor as somebody else');
 is(as('head', 'original', q(SELECT session_role, acting_role = session_user, caller, property, new FROM yquota.configuration_mutation LIMIT 1)),
 	'member|f|member|yarn.scheduler.capacity.root.a.priority|1', 'the log of mutations says who did');
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * assign_containers.c
- *	  Who gets the free resources of a node.
+ *	  Giving the free resources of a node to applications.
  *
  * Queues are searched from the root down, the one that has least of its guarantee
  * first; each time one container is assigned, or reserved, and the search begins
@@ -105,7 +105,7 @@ offer(Search *search, YqClusterApplication *application, YqLimits *limits)
 
 /*
  * The limit of the queue is checked for each application until there is one
- * that has reserved nothing: what the others have reserved might be given up.
+ * that has reserved nothing: other reservations might be given up.
  * With no reservations at all the first one decides, whether it wants anything or
  * not, and only those that do need to be checked.
  */
@@ -259,7 +259,7 @@ assign_new(Search *search, YqSchedulingMode mode)
 	return assign_to_queue(search, root, &limits);
 }
 
-/* One container: first for those who ask for the node's label. */
+/* One container: first for applications that ask for the node's label. */
 static YqOutcome
 assign_one(Search *search)
 {
@@ -296,7 +296,7 @@ fulfil_reservation(Search *search)
 	return yq_commit(cluster, outcome, &search->proposal) && outcome == YQ_OUTCOME_ALLOCATED;
 }
 
-/* What a heartbeat has come to so far; refused proposals count as assigned. */
+/* Counts of a heartbeat so far; refused proposals count as assigned. */
 typedef struct Heartbeat
 {
 	int			started;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * commit_proposal.c
- *	  Taking what the allocator proposes, if it is acceptable.
+ *	  Accepting or refusing a proposal of the allocator.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,7 +33,7 @@ released_by(const YqProposal *proposal)
 	return proposal->swapped == NULL ? nothing : proposal->swapped->amounts;
 }
 
-/* He may have passed his limit only by what is given up. */
+/* The user may have passed his limit only by the reservation that is given up. */
 static bool
 user_accepts(YqCluster *cluster, const YqProposal *proposal)
 {
@@ -81,7 +81,7 @@ node_accepts(YqCluster *cluster, const YqProposal *proposal)
 		refuse(cluster, proposal, NULL, NULL, node->unallocated);
 }
 
-/* What is reserved has passed the limits of its queues and user already. */
+/* A reservation has passed the limits of its queues and user already. */
 static bool
 is_acceptable(YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal)
 {
@@ -137,7 +137,7 @@ change_usage(YqCluster *cluster, YqClusterApplication *application, int label, c
 	yq_user_change_usage(cluster, application->user, label, amounts, sign);
 }
 
-/* The reservation is no more; what it used is used as before. */
+/* The reservation is no more; its resources are used as before. */
 static void
 detach_reservation(YqCluster *cluster, YqReservation *reservation)
 {

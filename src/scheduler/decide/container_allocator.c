@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * container_allocator.c
- *	  What an application gets of a node.
+ *	  Allocating a container of a node to an application.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,7 +12,7 @@
 #include "scheduler/decide/fruitless_search.h"
 #include "scheduler/state/limits.h"
 
-/* What becomes of one scheduler key on the node. */
+/* The outcome of one scheduler key on the node. */
 typedef enum KeyOutcome
 {
 	KEY_ALLOCATED,
@@ -52,7 +52,7 @@ skip(const Attempt *attempt, KeyOutcome outcome, YqSkip why)
 	return outcome;
 }
 
-/* -- what is asked for ----------------------------------------------------- */
+/* -- requested resources --------------------------------------------------- */
 
 YqResourceRequest *
 yq_scheduler_key_request(const YqSchedulerKey *key, YqName name)
@@ -135,7 +135,7 @@ may_be(const Attempt *attempt, YqLocality locality)
 			return true;
 		if (attempt->cluster->node_count == 0)
 			return false;
-		/* who asks for no place need not wait for one */
+		/* a request without a place need not wait for one */
 		return attempt->key->unique_requests == 1 || has_missed(attempt, off_switch_delay(attempt));
 	}
 	if (!is_outstanding(yq_scheduler_key_request(attempt->key, attempt->node->rack_number)))
@@ -242,7 +242,7 @@ allocate(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool
 	return propose(attempt, amounts, locality, swapped, KEY_ALLOCATED);
 }
 
-/* Would a node be reserved that has no room for what it can offer? */
+/* Is the node to be kept for the request, which it has no room for now? */
 static bool
 may_reserve(const Attempt *attempt, bool due, const int64 *to_unreserve)
 {
@@ -263,8 +263,8 @@ reserve(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool 
 }
 
 /*
- * Allocate or reserve one container of what is asked for; one that is reserved
- * stays as it is, whatever has been asked for since.
+ * Allocate or reserve one container of the request.  A reservation keeps its
+ * resources when the request changes.
  */
 static KeyOutcome
 assign_container(const Attempt *attempt, const YqResourceRequest *request, YqLocality locality)
@@ -297,7 +297,7 @@ has_assigned(KeyOutcome outcome)
 }
 
 /*
- * The closest locality first.  Who does not relax a wider one wants nothing but
+ * The closest locality first.  Without a relaxed wider locality a key takes only
  * the closer one.
  */
 static KeyOutcome
@@ -331,7 +331,7 @@ assign_on_node(const Attempt *attempt)
 	return KEY_PRIORITY_SKIPPED;
 }
 
-/* Does what the application has reserved, and may give up, make room for it? */
+/* Do reservations that the application may give up make room for the key? */
 static bool
 has_headroom(const Attempt *attempt, int64 *headroom)
 {
@@ -362,7 +362,7 @@ is_for_default_first(const Attempt *attempt)
 	return attempt->mode == YQ_IGNORE_EXCLUSIVITY && key->missed_non_partitioned < attempt->cluster->node_count;
 }
 
-/* What does not depend on places; KEY_ALLOCATED: go on. */
+/* The checks that do not depend on places; KEY_ALLOCATED: go on. */
 static KeyOutcome
 check(const Attempt *attempt)
 {

@@ -7,9 +7,9 @@
  * A search repeats when it met only limits, and scheduler keys that ask for more than
  * the whole node or for other nodes and racks.  It takes the same course on each node
  * of the partition that is not larger and that no key names, until something is
- * committed in the leaf.  The leaf may be left less headroom meanwhile, if what the
- * search came to still fits.  All that a search changes are counters of the keys: the
- * repetitions are counted, and added before the counters are used.
+ * committed in the leaf.  The leaf may be left less headroom meanwhile, if the
+ * largest request of the search still fits.  A search changes only counters of the
+ * keys: the repetitions are counted, and added before the counters are used.
  *
  * assign_containers.c asks and tells of each search that respects exclusivity and is
  * below the limit of the leaf.  Explaining cycles search always.  Nothing is known

@@ -347,7 +347,7 @@ typedef struct YqCluster
 #define yq_at(cluster, amounts, label) \
 	((amounts) + (size_t) (label) * (cluster)->calculator->types)
 
-/* Bytes of such an array. */
+/* Bytes of an array of the amounts of all labels. */
 extern Size yq_cluster_amounts_size(const YqCluster *cluster);
 
 /*

@@ -29,7 +29,7 @@ extern void yq_limits_set(const YqCluster *cluster, YqLimits *limits, const int6
 
 /*
  * left := the amount that the children of a parent may use in addition.  The
- * parent's own limit is lowered to what its configuration allows.
+ * parent's own limit is lowered to the one that its configuration allows.
  */
 extern void yq_limits_set_left(const YqCluster *cluster, const YqClusterQueue *parent, int label,
 							   YqLimits *limits, int64 *left);
@@ -74,7 +74,7 @@ extern const int64 *yq_user_limit(const YqCluster *cluster, YqClusterUser *user,
 
 /*
  * May the user's application be assigned anything below his limit (cs-semantics
- * 4.3)?  Sets what has to be unreserved for it.
+ * 4.3)?  Sets the amounts that have to be unreserved for it.
  */
 extern bool yq_user_may_assign(const YqCluster *cluster, const YqClusterApplication *application,
 							   int label, YqSchedulingMode mode, YqLimits *limits);
