@@ -6,13 +6,9 @@
  *	  maintains credit, and applies the policies of queues.  Another process
  *	  does the jobs that take long (job.c).
  *
- * Each task runs in a transaction of its own, like a client's.  An error in one
- * is logged, noted in yquota_internal.worker_state and retried with growing
- * delays, without holding up the others.  A task that would have to wait for
- * a lock is postponed instead, which raises an alert and is no failure.
- *
- * Due times are by the clock (store/clock.h); several missed intervals are made
- * up for by one run.  Delays of retries are by the system's clock.
+ * Each task runs in a transaction of its own, like a client's (task.h).  The
+ * worker writes failures to yquota_internal.worker_state, and raises an alert for
+ * a postponed task.
  *
  * Being the only worker is proved by a session-level advisory lock that no SQL
  * function can take.  Between transactions the worker holds nothing else: no
@@ -29,10 +25,8 @@
 #include "access/xact.h"
 #include "base/settings.h"
 #include "catalog/pg_type.h"
-#include "common/pg_prng.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "postmaster/interrupt.h"
 #include "scheduler/record/expiry.h"
 #include "scheduler/record/scheduler_lock.h"
@@ -47,6 +41,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
+#include "worker/task.h"
 #include "worker/worker.h"
 
 /* The advisory lock; the last number keeps it out of reach of SQL (1 and 2). */
@@ -59,39 +54,18 @@
 /* Publishing hardly waits for a lock (DESIGN 2). */
 #define PUBLISH_LOCK_TIMEOUT_MS 10
 
-/* Delays before a task is tried again. */
-#define POSTPONED_DELAY_MS		1000
-#define RETRY_DELAY_MIN_MS		1000
-#define RETRY_DELAY_MAX_MS		(5 * 60 * 1000)
-
 /* The longest sleep: the price of a wake-up that got lost. */
 #define SLEEP_MAX_MS			(60 * 1000)
 
-typedef struct Task
-{
-	const char *name;			/* in error context and alerts */
-	const char *activity;		/* in pg_stat_activity */
-	int			lock_timeout_ms;	/* 0 for none */
-	void		(*step) (struct Task *task);
-	const char *command;		/* of run_command and the like; $1 is the clock */
-	const char *job;			/* of start_job_when_due: the job that another process performs */
-	const int  *interval_ms;	/* NULL when not periodic */
-
-	TimestampTz last_run;		/* clock; 0 before the first run */
-	int			failures;		/* in a row */
-	bool		postponed;
-	TimestampTz retry_at;		/* system time, when failed or postponed */
-} Task;
-
-static void run_command(Task *task);
-static void maintain_credit(Task *task);
-static void start_job_when_due(Task *task);
-static void run_queue_policy(Task *task);
-static void release_expired(Task *task);
-static void check_state(Task *task);
-static void start_up(Task *task);
-static void record(Task *task);
-static void sign_off(Task *task);
+static void run_command(YqTask *task);
+static void maintain_credit(YqTask *task);
+static void start_job_when_due(YqTask *task);
+static void run_queue_policy(YqTask *task);
+static void release_expired(YqTask *task);
+static void check_state(YqTask *task);
+static void start_up(YqTask *task);
+static void record(YqTask *task);
+static void sign_off(YqTask *task);
 
 /* As the configuration of queues has them, when it was last read; 0: not at all */
 static int	manage_queues_interval_ms = 0;
@@ -116,7 +90,7 @@ enum
 	PERIODIC_COUNT
 };
 
-static Task periodic[PERIODIC_COUNT] = {
+static YqTask periodic[PERIODIC_COUNT] = {
 	[PRICE] = {
 		.name = "price",
 		.activity = "yquota: computing prices",
@@ -235,25 +209,25 @@ static Task periodic[PERIODIC_COUNT] = {
 	}
 };
 
-static Task check_task = {
+static YqTask check_task = {
 	.name = "check",
 	.activity = "yquota: checking for due tasks",
 	.lock_timeout_ms = 0,
 	.step = check_state
 };
-static Task start_task = {
+static YqTask start_task = {
 	.name = "start",
 	.activity = "yquota: starting",
 	.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 	.step = start_up
 };
-static Task record_task = {
+static YqTask record_task = {
 	.name = "record",
 	.activity = "yquota: recording finished tasks",
 	.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 	.step = record
 };
-static Task sign_off_task = {
+static YqTask sign_off_task = {
 	.name = "sign off",
 	.activity = "yquota: leaving",
 	.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
@@ -263,10 +237,8 @@ static Task sign_off_task = {
 static YqWorkerOrder order;
 static NameData database_name;
 static MemoryContext step_context = NULL;
-static MemoryContext error_context = NULL;
 
 /* The results of the last check. */
-static bool extension_is_gone = false;
 static bool told_to_stop = false;
 static bool no_longer_listed = false;
 static bool started = false;	/* worker_state names this process */
@@ -277,159 +249,20 @@ static bool clock_was_set = false;
 static bool more_credit_is_due = false;
 
 /* The task whose job another process performs, NULL for none, and its begin (system time) */
-static Task *task_of_job = NULL;
+static YqTask *task_of_job = NULL;
 static TimestampTz job_began_at = 0;
-
-/* Results that are not yet recorded in worker_state. */
-static bool something_to_record = false;
-static char *last_error = NULL; /* in error_context */
-static TimestampTz last_error_at = 0;
-
-/*
- * Transactions
- */
-
-static void
-add_task_context(void *arg)
-{
-	errcontext("yquota worker of database \"%s\", task \"%s\"",
-			   NameStr(database_name), ((Task *) arg)->name);
-}
-
-/* A step of yq_worker_transaction() */
-static void
-run_step(void *task)
-{
-	((Task *) task)->step(task);
-}
-
-/* Note when a task that did not get through is tried again. */
-static void
-delay_task(Task *task, int64 milliseconds)
-{
-	task->retry_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), milliseconds);
-}
-
-static void
-note_failure(Task *task, const char *message)
-{
-	int64		milliseconds = RETRY_DELAY_MIN_MS;
-
-	for (int i = 0; i < task->failures && milliseconds < RETRY_DELAY_MAX_MS; i++)
-		milliseconds *= 2;
-	milliseconds = Min(milliseconds, RETRY_DELAY_MAX_MS);
-	task->failures++;
-	task->postponed = false;
-
-	/* Spread, so that workers that fail together do not retry together. */
-	delay_task(task, (int64) pg_prng_uint64_range(&pg_global_prng_state,
-												  milliseconds / 2, milliseconds));
-
-	MemoryContextReset(error_context);
-	last_error = MemoryContextStrdup(error_context,
-									 psprintf("%s: %s", task->name, message));
-	last_error_at = yq_clock_now();
-	something_to_record = true;
-}
-
-static void
-note_postponed(Task *task, int64 milliseconds)
-{
-	something_to_record |= !task->postponed;
-	task->postponed = true;
-	delay_task(task, milliseconds);
-}
-
-static void
-note_success(Task *task)
-{
-	something_to_record |= task->failures > 0 || task->postponed;
-	task->failures = 0;
-	task->postponed = false;
-}
-
-/*
- * Run a task in a transaction of its own; false when it failed or was
- * postponed, which is then noted in it.  Leaves us in step_context.
- */
-static bool
-attempt_task(Task *task)
-{
-	ErrorContextCallback callback = {error_context_stack, add_task_context, task};
-	volatile bool succeeded = false;
-
-	/* A cancel request that came between transactions is for nothing. */
-	QueryCancelPending = false;
-	SetCurrentStatementStartTimestamp();
-	pgstat_report_activity(STATE_RUNNING, task->activity);
-	error_context_stack = &callback;
-
-	PG_TRY();
-	{
-		extension_is_gone = !yq_worker_transaction(task->lock_timeout_ms, run_step, task);
-		succeeded = true;
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		HOLD_INTERRUPTS();
-		MemoryContextSwitchTo(step_context);
-		error = CopyErrorData();
-		if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE)
-			note_postponed(task, task->interval_ms ?
-						   Min(*task->interval_ms, POSTPONED_DELAY_MS) : POSTPONED_DELAY_MS);
-		else
-		{
-			EmitErrorReport();
-			note_failure(task, error->message);
-		}
-		AbortCurrentTransaction();
-		FlushErrorState();
-		RESUME_INTERRUPTS();
-	}
-	PG_END_TRY();
-
-	error_context_stack = callback.previous;
-	MemoryContextSwitchTo(step_context);
-	pgstat_report_stat(true);
-	pgstat_report_activity(STATE_IDLE, NULL);
-
-	/* the outcome of a job is not known yet */
-	if (succeeded && task != task_of_job)
-		note_success(task);
-	return succeeded;
-}
 
 /*
  * When things are due
  */
 
-static bool
-is_held_back(const Task *task)
-{
-	return (task->failures > 0 || task->postponed) &&
-		task->retry_at > GetCurrentTimestamp();
-}
-
-/*
- * Milliseconds until the task is due: 0 when it is due, YQ_CLOCK_STANDS when it
- * waits for a change of the clock or of a setting, or for the end of a job.  A
- * clock that went back makes the task due.  A task without interval is always due.
- */
+/* As yq_task_milliseconds_until_due(); a job waits for the end of another one. */
 static long
-milliseconds_until_due(const Task *task)
+milliseconds_until_due(const YqTask *task)
 {
-	if (task->interval_ms != NULL && *task->interval_ms == 0)
-		return YQ_CLOCK_STANDS;
 	if (task->job != NULL && task_of_job != NULL)
 		return YQ_CLOCK_STANDS;
-	if (task->failures > 0 || task->postponed)
-		return TimestampDifferenceMilliseconds(GetCurrentTimestamp(), task->retry_at);
-	if (task->interval_ms == NULL || task->last_run == 0 || task->last_run > yq_clock_now())
-		return 0;
-	return yq_clock_milliseconds_until(TimestampTzPlusMilliseconds(task->last_run,
-																   *task->interval_ms));
+	return yq_task_milliseconds_until_due(task);
 }
 
 static long
@@ -448,7 +281,7 @@ milliseconds_to_sleep(void)
 		if (until_due != YQ_CLOCK_STANDS)
 			sleep = Min(sleep, until_due);
 	}
-	if (something_to_record)
+	if (yq_task_report.is_new)
 		sleep = Min(sleep, milliseconds_until_due(&record_task));
 	return sleep;
 }
@@ -469,7 +302,7 @@ retry_at_once(void)
 
 /* Run the SQL of a periodic task. */
 static void
-run_at_clock(Task *task, const char *command)
+run_at_clock(YqTask *task, const char *command)
 {
 	TimestampTz now = yq_clock_now();
 	Oid			types[1] = {TIMESTAMPTZOID};
@@ -477,11 +310,11 @@ run_at_clock(Task *task, const char *command)
 
 	yq_worker_execute(command, 1, types, values, NULL);
 	task->last_run = now;
-	something_to_record = true;
+	yq_task_report.is_new = true;
 }
 
 static void
-run_command(Task *task)
+run_command(YqTask *task)
 {
 	run_at_clock(task, task->command);
 }
@@ -492,7 +325,7 @@ run_command(Task *task)
  * wait.
  */
 static void
-maintain_credit(Task *task)
+maintain_credit(YqTask *task)
 {
 	bool		isnull = true;
 
@@ -508,7 +341,7 @@ maintain_credit(Task *task)
 
 /* Start a process for the job when it is due. */
 static void
-start_job_when_due(Task *task)
+start_job_when_due(YqTask *task)
 {
 	bool		isnull;
 
@@ -516,6 +349,7 @@ start_job_when_due(Task *task)
 	if (!DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)))
 		return;
 	yq_job_start(task->job, NameStr(database_name));
+	task->outcome_is_open = true;
 	task_of_job = task;
 	job_began_at = GetCurrentTimestamp();
 }
@@ -527,22 +361,24 @@ start_job_when_due(Task *task)
 static void
 collect_job(void)
 {
-	Task	   *task = task_of_job;
+	YqTask	   *task = task_of_job;
 	char	   *error = NULL;
 	YqJobState state = yq_job_state(&error);
 
 	if (state == YQ_JOB_NONE || state == YQ_JOB_RUNS)
 		return;
 	task_of_job = NULL;
+	task->outcome_is_open = false;
 	/* there may be more to do */
 	task->last_run = 0;
 	if (state == YQ_JOB_DONE)
-		note_success(task);
+		yq_task_note_success(task);
 	else if (state == YQ_JOB_POSTPONED)
-		note_postponed(task, Max(POSTPONED_DELAY_MS,
-								 TimestampDifferenceMilliseconds(job_began_at, GetCurrentTimestamp())));
+		yq_task_note_postponed(task,
+							   Max(YQ_TASK_POSTPONED_DELAY_MS,
+								   TimestampDifferenceMilliseconds(job_began_at, GetCurrentTimestamp())));
 	else
-		note_failure(task, error);
+		yq_task_note_failure(task, error);
 }
 
 /* Milliseconds of a column, or 0. */
@@ -557,11 +393,11 @@ interval_of_column(int column)
 
 /* A policy that is switched off has no failures either. */
 static void
-set_interval(Task *task, int *interval_ms, int milliseconds)
+set_interval(YqTask *task, int *interval_ms, int milliseconds)
 {
 	*interval_ms = milliseconds;
 	if (milliseconds == 0)
-		note_success(task);
+		yq_task_note_success(task);
 }
 
 static void
@@ -575,7 +411,7 @@ read_queue_policies(void)
 
 /* Run SQL whose effect shows in the queues; its time is not recorded. */
 static void
-run_queue_policy(Task *task)
+run_queue_policy(YqTask *task)
 {
 	TimestampTz now = yq_clock_now();
 
@@ -585,7 +421,7 @@ run_queue_policy(Task *task)
 
 /* Batch after batch without a pause; nothing while allocation cycles run, which release as well. */
 static void
-release_expired(Task *task)
+release_expired(YqTask *task)
 {
 	TimestampTz now = yq_clock_now();
 	bool		is_done = !yq_scheduler_try_lock(ExclusiveLock) || yq_release_expired(NULL) < YQ_EXPIRY_BATCH;
@@ -595,7 +431,7 @@ release_expired(Task *task)
 
 /* Read the clock, the policies of queues, and whether the worker must leave. */
 static void
-check_state(Task *task)
+check_state(YqTask *task)
 {
 	bool		isnull;
 	Datum		pid;
@@ -623,7 +459,7 @@ check_state(Task *task)
 
 /* Become the worker, and record the time without a worker as an outage. */
 static void
-start_up(Task *task)
+start_up(YqTask *task)
 {
 	TimestampTz now = yq_clock_now();
 	Oid			types[2] = {INT4OID, TIMESTAMPTZOID};
@@ -661,7 +497,7 @@ failures_in_all(void)
 
 /* Bring worker_state and the alerts up to date. */
 static void
-record(Task *task)
+record(YqTask *task)
 {
 	Oid			types[8] = {INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID,
 		TIMESTAMPTZOID, TEXTOID, TIMESTAMPTZOID, TEXTARRAYOID};
@@ -673,15 +509,15 @@ record(Task *task)
 	values[2] = TimestampTzGetDatum(periodic[PRICE].last_run);
 	values[3] = TimestampTzGetDatum(periodic[COMPUTE].last_run);
 	values[4] = TimestampTzGetDatum(periodic[COMPACT].last_run);
-	values[5] = last_error ? CStringGetTextDatum(last_error) : (Datum) 0;
-	values[6] = TimestampTzGetDatum(last_error_at);
+	values[5] = yq_task_report.error ? CStringGetTextDatum(yq_task_report.error) : (Datum) 0;
+	values[6] = TimestampTzGetDatum(yq_task_report.error_at);
 	values[7] = postponed_tasks();
 	for (int i = 0; i < 3; i++)
 	{
 		if (values[2 + i] == TimestampTzGetDatum(0))
 			nulls[2 + i] = 'n';
 	}
-	if (last_error == NULL)
+	if (yq_task_report.error == NULL)
 		nulls[5] = nulls[6] = 'n';
 
 	yq_worker_execute("SELECT yquota_internal.worker_record($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -690,7 +526,7 @@ record(Task *task)
 
 /* Leave on purpose: the time until the next worker is no outage. */
 static void
-sign_off(Task *task)
+sign_off(YqTask *task)
 {
 	Oid			types[2] = {INT4OID, TIMESTAMPTZOID};
 	Datum		values[2] = {Int32GetDatum(MyProcPid), TimestampTzGetDatum(yq_clock_now())};
@@ -714,12 +550,12 @@ leave(const char *reason)
 static void
 leave_if_told(void)
 {
-	if (extension_is_gone)
+	if (yq_task_report.extension_is_gone)
 		leave("extension \"yquota\" is not installed");
 	if (told_to_stop)
 		leave("yquota.stop_worker() was called");
-	if (no_longer_listed && !is_held_back(&sign_off_task) &&
-		attempt_task(&sign_off_task))
+	if (no_longer_listed && !yq_task_is_held_back(&sign_off_task) &&
+		yq_task_attempt(&sign_off_task))
 		leave("yquota.databases does not list the database");
 }
 
@@ -729,12 +565,12 @@ run_periodic_tasks(void)
 {
 	bool		has_run = false;
 
-	for (int i = 0; i < PERIODIC_COUNT && !extension_is_gone; i++)
+	for (int i = 0; i < PERIODIC_COUNT && !yq_task_report.extension_is_gone; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (milliseconds_until_due(&periodic[i]) != 0)
 			continue;
-		(void) attempt_task(&periodic[i]);
+		(void) yq_task_attempt(&periodic[i]);
 		has_run = true;
 		if (i == CREDIT && more_credit_is_due)
 			break;
@@ -749,29 +585,29 @@ run_due_tasks(void)
 	bool		has_run = false;
 
 	collect_job();
-	if (is_held_back(&check_task))
+	if (yq_task_is_held_back(&check_task))
 		return milliseconds_until_due(&check_task);
-	if (!attempt_task(&check_task))
+	if (!yq_task_attempt(&check_task))
 		return milliseconds_until_due(&check_task);
 	leave_if_told();
 	if (clock_was_set)
 		retry_at_once();
 
-	if (!started && !is_held_back(&start_task) && attempt_task(&start_task))
+	if (!started && !yq_task_is_held_back(&start_task) && yq_task_attempt(&start_task))
 	{
 		ereport(was_started ? DEBUG1 : LOG,
 				(errmsg("yquota worker of database \"%s\" started",
 						NameStr(database_name))));
 		started = was_started = true;
-		something_to_record = true;
+		yq_task_report.is_new = true;
 	}
 	if (started)
 		has_run = run_periodic_tasks();
-	if (something_to_record && !extension_is_gone && !is_held_back(&record_task) &&
-		attempt_task(&record_task))
+	if (yq_task_report.is_new && !yq_task_report.extension_is_gone && !yq_task_is_held_back(&record_task) &&
+		yq_task_attempt(&record_task))
 	{
-		something_to_record = false;
-		last_error = NULL;
+		yq_task_report.is_new = false;
+		yq_task_report.error = NULL;
 	}
 	leave_if_told();
 	/* tasks that waited for locks or parallel workers may have reset a latch that was set to wake the worker */
@@ -814,8 +650,7 @@ connect_to_database(void)
 	yq_worker_connect(order.database, &database_name);
 	step_context = AllocSetContextCreate(TopMemoryContext, "yquota worker step",
 										 ALLOCSET_DEFAULT_SIZES);
-	error_context = AllocSetContextCreate(TopMemoryContext, "yquota worker error",
-										  ALLOCSET_SMALL_SIZES);
+	yq_task_init(NameStr(database_name), step_context);
 }
 
 void
