@@ -1,34 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * rate_class.c
- *	  Cost of an allocation between two instants, from cached prefix sums.
+ *	  The table of rate classes, and their costs as amounts.
  *
  * Each backend keeps a table of the allocations it has met, each pointing to
- * its class.  A class has, per resource of its shape, the cost from the
- * beginning of the timeline's window to the start of every 64th interval, and
- * two cursors at the places last looked at, one for starts and one for ends of
- * intervals, so an event of a stream in time order moves a cursor by one step.
- * Beyond these sums intervals are added one by one, or 64 and more at a time
- * where price_block.c has a block.
+ * its class.  A class has the sums of its shape (cost_index.c).
  *
  * Balances need another sum: the cost of one unit of each of many classes from
  * the same instant on until now, not by resource.  For that a class remembers
  * one sum, up to the start of the interval last looked at.
  *
- * Sums are integers in units of 10^-24 credits, or finer by 6 decimals per
- * dimension of factors; they become amounts only at the end.
- *
- * An interval whose price times amount has more than 128 bits has no cost.
- * Only an interval that contains some of it is out of range: a class with such
- * an interval in its sums drops them and adds every interval.
+ * Sums become amounts only at the end.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
 #include "base/bytes_table.h"
-#include "pricing/factors.h"
-#include "pricing/price_block.h"
+#include "pricing/cost_index.h"
 #include "pricing/rate_class.h"
 #include "pricing/timeline.h"
 #include "utils/memutils.h"
@@ -42,19 +31,6 @@
 
 /* Decimals of price * time: 18 of the price, 6 of the second. */
 #define PLAIN_DECIMALS (YQ_PRICE_DECIMALS + 6)
-
-typedef struct Cursor
-{
-	int			interval;		/* -1: nowhere */
-	YqWide	   *sums;			/* up to the start of that interval */
-} Cursor;
-
-enum
-{
-	CURSOR_FROM,
-	CURSOR_TO,
-	CURSOR_COUNT
-};
 
 /* The cost of one unit of the shape from an instant on. */
 typedef struct UnitCost
@@ -72,24 +48,13 @@ struct YqRateClass
 {
 	const YqResource *shape;
 	ArrayType  *factor_names;	/* NULL for none */
-	int			part_count;		/* resources of the shape */
-	int		   *resources;		/* their numbers in the timeline */
-	uint64	   *amounts;
-	const char **names;
-
-	/* the state that the following was computed from */
-	uint64		generation;
-	uint64		fills;
-	YqFactorSet *factors;		/* NULL when none is named */
+	const char **names;			/* of its resources */
 	MemoryContext factor_context;
 
-	int			block_count;	/* valid blocks */
-	int			block_room;
-	YqWide	   *block_sums;		/* block_room x part_count */
-	int			steps_taken;			/* since blocks were last added, in blocks */
-	bool		out_of_range;	/* an interval without cost was passed over */
-	bool		only_steps;		/* one of those lies within the window */
-	Cursor		cursors[CURSOR_COUNT];
+	/* the state of the timeline that the following was computed from */
+	uint64		generation;
+	uint64		fills;
+	YqCostIndex index;
 	UnitCost	unit;
 };
 
@@ -112,7 +77,6 @@ static HTAB *allocations = NULL;
 static AllocationEntry *last_found = NULL;	/* asked for again and again */
 static HTAB *classes = NULL;
 static uint64 class_generation = 0; /* grows when all are forgotten */
-static Size sum_bytes = 0;
 static StringInfoData key_buffer;	/* for the key looked up last */
 
 /* -- the table of classes ------------------------------------------------ */
@@ -131,7 +95,7 @@ forget_classes(void)
 	classes = NULL;
 	class_generation++;
 	MemoryContextReset(class_context);
-	sum_bytes = 0;
+	yq_cost_index_reset_bytes();
 	old_context = MemoryContextSwitchTo(class_context);
 	initStringInfo(&key_buffer);
 	MemoryContextSwitchTo(old_context);
@@ -149,7 +113,7 @@ yq_rate_class_refresh(void)
 	timeline = yq_timeline_refresh();
 
 	if (allocations == NULL || classes == NULL ||
-		sum_bytes > MAX_SUM_BYTES ||
+		yq_cost_index_bytes() > MAX_SUM_BYTES ||
 		hash_get_num_entries(allocations) > MAX_ALLOCATIONS)
 		forget_classes();
 	return timeline->version;
@@ -182,7 +146,6 @@ make_class(const YqResource *shape, ArrayType *factors)
 	MemoryContext old_context = MemoryContextSwitchTo(class_context);
 	YqRateClass *rate_class = palloc0(sizeof(YqRateClass));
 	YqResource *kept_shape = palloc(VARSIZE_ANY(shape));
-	Size		sums_size = sizeof(YqWide) * Max(count, 1);
 
 	memcpy(kept_shape, shape, VARSIZE_ANY(shape));
 	rate_class->shape = kept_shape;
@@ -194,20 +157,10 @@ make_class(const YqResource *shape, ArrayType *factors)
 														   "yquota factors of a class",
 														   ALLOCSET_SMALL_SIZES);
 	}
-	rate_class->part_count = count;
-	rate_class->resources = palloc(sizeof(int) * Max(count, 1));
-	rate_class->amounts = palloc(sizeof(uint64) * Max(count, 1));
+	yq_cost_index_init(&rate_class->index, timeline, entries, count, class_context);
 	rate_class->names = palloc(sizeof(char *) * Max(count, 1));
 	for (int i = 0; i < count; i++)
-	{
-		rate_class->amounts[i] = (uint64) entries[i].amount;
 		rate_class->names[i] = pnstrdup(entries[i].name, entries[i].name_length);
-	}
-	for (int i = 0; i < CURSOR_COUNT; i++)
-	{
-		rate_class->cursors[i].interval = -1;
-		rate_class->cursors[i].sums = palloc(sums_size);
-	}
 	rate_class->unit.interval = -1;
 	MemoryContextSwitchTo(old_context);
 	return rate_class;
@@ -263,7 +216,7 @@ types_exist(const YqRateClass *rate_class, char **unknown)
 {
 	if (rate_class->generation == timeline->generation)
 		return true;
-	for (int i = 0; i < rate_class->part_count; i++)
+	for (int i = 0; i < rate_class->index.part_count; i++)
 	{
 		if (yq_timeline_resource(rate_class->names[i], strlen(rate_class->names[i])) < 0)
 		{
@@ -319,18 +272,18 @@ yq_rate_class_shape(const YqRateClass *rate_class)
 	return rate_class->shape;
 }
 
-/* -- prefix sums --------------------------------------------------------- */
+/* -- following the timeline ----------------------------------------------- */
 
 /* Number the resources of the shape as the timeline does now. */
 static void
 map_resources(YqRateClass *rate_class)
 {
-	for (int i = 0; i < rate_class->part_count; i++)
+	for (int i = 0; i < rate_class->index.part_count; i++)
 	{
 		const char *name = rate_class->names[i];
 
-		rate_class->resources[i] = yq_timeline_resource(name, strlen(name));
-		if (rate_class->resources[i] < 0)
+		rate_class->index.resources[i] = yq_timeline_resource(name, strlen(name));
+		if (rate_class->index.resources[i] < 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
 					 errmsg("resource type \"%s\" does not exist", name)));
@@ -344,30 +297,23 @@ drop_what_changed(YqRateClass *rate_class)
 	int			kept = rate_class->generation == timeline->generation ?
 		yq_timeline_unchanged_intervals(rate_class->fills) : 0;
 
-	rate_class->block_count = Min(rate_class->block_count,
-								  kept / YQ_INTERVALS_PER_BLOCK + 1);
 	if (rate_class->generation != timeline->generation)
 	{
-		rate_class->block_count = 0;
+		yq_cost_index_forget(&rate_class->index);
 		map_resources(rate_class);
 	}
-	for (int i = 0; i < CURSOR_COUNT; i++)
-	{
-		if (rate_class->cursors[i].interval > kept ||
-			rate_class->generation != timeline->generation)
-			rate_class->cursors[i].interval = -1;
-	}
+	else
+		yq_cost_index_keep(&rate_class->index, kept);
 	if (rate_class->unit.interval > kept ||
 		rate_class->generation != timeline->generation)
 		rate_class->unit.interval = -1;
 	rate_class->unit.is_answer = false;
-	rate_class->only_steps = false;
 	if (rate_class->factor_names != NULL)
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(rate_class->factor_context);
 
 		MemoryContextReset(rate_class->factor_context);
-		rate_class->factors = yq_factor_set_resolve(timeline, rate_class->factor_names);
+		rate_class->index.factors = yq_factor_set_resolve(timeline, rate_class->factor_names);
 		MemoryContextSwitchTo(old_context);
 	}
 	rate_class->generation = timeline->generation;
@@ -382,265 +328,14 @@ synchronize_class(YqRateClass *rate_class)
 		drop_what_changed(rate_class);
 }
 
-/*
- * The dearest resource of the shape in an interval: its number in the shape, or
- * -1 when nothing is due.
- */
-static int
-dearest_resource(YqRateClass *rate_class, int interval, YqPrice *rate)
-{
-	const YqPrice *prices = &timeline->prices[(Size) interval * timeline->resource_count];
-	int			dearest = -1;
-
-	*rate = 0;
-	if (timeline->in_outage[interval])
-		return -1;
-	for (int i = 0; i < rate_class->part_count; i++)
-	{
-		YqPrice		product;
-
-		if (!yq_price_try_multiply(prices[rate_class->resources[i]], rate_class->amounts[i], &product))
-		{
-			rate_class->out_of_range = true;
-			return -1;
-		}
-		if (product > *rate)
-		{
-			*rate = product;
-			dearest = i;
-		}
-	}
-	return dearest;
-}
-
-/* Add price x time x amount to a sum, times the factors in force at an instant. */
-static void
-add_cost_with_factors(const YqFactorSet *factors, TimestampTz at, YqPrice price, uint64 times,
-					  YqWide *sum)
-{
-	YqWide		cost = {{0}};
-
-	if (yq_factor_set_in_outage(factors, at))
-		return;
-	yq_wide_add_product(&cost, price, times);
-	for (int i = 0; i < factors->chain_count; i++)
-		yq_wide_multiply(&cost, yq_factor_chain_value(&factors->chains[i], at, NULL));
-	yq_wide_add(sum, &cost);
-}
-
-/* The same with the factors of a class, which has none mostly. */
-static inline void
-add_cost(const YqRateClass *rate_class, TimestampTz at, YqPrice price, uint64 times, YqWide *sum)
-{
-	if (rate_class->factors == NULL)
-		yq_wide_add_product(sum, price, times);
-	else
-		add_cost_with_factors(rate_class->factors, at, price, times, sum);
-}
-
-/*
- * Add the cost of "microseconds" of an interval to the sum of the charged
- * resource, or to the only sum.
- */
-static void
-add_time(YqRateClass *rate_class, int interval, uint64 microseconds,
-		 YqWide *sums, bool by_resource)
-{
-	YqPrice		rate;
-	int			dearest;
-
-	/* a rate out of range that was never paid is no error */
-	if (microseconds == 0)
-		return;
-	dearest = dearest_resource(rate_class, interval, &rate);
-	if (dearest >= 0)
-		add_cost(rate_class, timeline->interval_from[interval], rate, microseconds,
-				 by_resource ? &sums[dearest] : sums);
-}
-
-/* Add a block of intervals from "first" on; returns how many, 0 for none. */
-static int
-add_cost_of_block(const YqRateClass *rate_class, int first, int end, YqWide *sums, bool by_resource)
-{
-	YqBlockCost block;
-	TimestampTz from;
-
-	if (!yq_price_block_cost(timeline, first, end, rate_class->part_count,
-							 rate_class->resources, rate_class->amounts, &block))
-		return 0;
-	from = timeline->interval_from[first];
-	if (rate_class->factors != NULL &&
-		yq_factor_set_changes(rate_class->factors, from, timeline->interval_from[first + block.intervals]))
-		return 0;
-	add_cost(rate_class, from, block.price_time, rate_class->amounts[block.dearest],
-			 by_resource ? &sums[block.dearest] : sums);
-	return block.intervals;
-}
-
-static void
-add_whole_intervals(YqRateClass *rate_class, int first, int end,
-					YqWide *sums, bool by_resource)
-{
-	while (first < end)
-	{
-		int			added = first % YQ_INTERVALS_PER_BLOCK != 0 ? 0 :
-			add_cost_of_block(rate_class, first, end, sums, by_resource);
-
-		if (added == 0)
-		{
-			add_time(rate_class, first,
-					 (uint64) (timeline->interval_from[first + 1] - timeline->interval_from[first]),
-					 sums, by_resource);
-			added = 1;
-		}
-		first += added;
-	}
-}
-
-/* Make the sums at the start of blocks 0 to "block" valid. */
-static void
-extend_blocks(YqRateClass *rate_class, int block)
-{
-	Size		sums_size = sizeof(YqWide) * rate_class->part_count;
-
-	if (block >= rate_class->block_room)
-	{
-		int			room = Max(block + 1, rate_class->block_room * 2);
-
-		if (rate_class->block_sums == NULL)
-			rate_class->block_sums = MemoryContextAllocHuge(class_context, room * sums_size);
-		else
-			rate_class->block_sums = repalloc_huge(rate_class->block_sums, room * sums_size);
-		sum_bytes += (room - rate_class->block_room) * sums_size;
-		rate_class->block_room = room;
-	}
-	if (rate_class->block_count == 0)
-	{
-		memset(rate_class->block_sums, 0, sums_size);
-		rate_class->block_count = 1;
-	}
-	for (int i = rate_class->block_count; i <= block; i++)
-	{
-		YqWide	   *sums = &rate_class->block_sums[(Size) i * rate_class->part_count];
-
-		memcpy(sums, sums - rate_class->part_count, sums_size);
-		add_whole_intervals(rate_class, (i - 1) * YQ_INTERVALS_PER_BLOCK,
-							i * YQ_INTERVALS_PER_BLOCK, sums, true);
-		rate_class->block_count = i + 1;
-	}
-}
-
-/* Whether the sums up to an interval are few intervals from a cursor. */
-static inline bool
-is_near(const Cursor *cursor, int interval)
-{
-	return cursor->interval >= 0 && cursor->interval <= interval &&
-		interval - cursor->interval <= YQ_INTERVALS_PER_BLOCK;
-}
-
-/* The sums up to an instant within the window. */
-static void
-sums_at(YqRateClass *rate_class, TimestampTz instant, int cursor_number, YqWide *sums)
-{
-	int			interval = yq_timeline_interval(instant);
-	Cursor	   *cursor = &rate_class->cursors[cursor_number];
-	Size		sums_size = sizeof(YqWide) * rate_class->part_count;
-	int			first;
-
-	if (!is_near(cursor, interval))
-	{
-		int			block = interval / YQ_INTERVALS_PER_BLOCK;
-
-		extend_blocks(rate_class, block);
-		memcpy(cursor->sums, &rate_class->block_sums[(Size) block * rate_class->part_count],
-			   sums_size);
-		cursor->interval = block * YQ_INTERVALS_PER_BLOCK;
-	}
-	first = cursor->interval;
-	cursor->interval = -1;		/* should an error leave the sums half done */
-	add_whole_intervals(rate_class, first, interval, cursor->sums, true);
-	cursor->interval = interval;
-
-	memcpy(sums, cursor->sums, sums_size);
-	add_time(rate_class, interval,
-			 (uint64) (instant - timeline->interval_from[interval]), sums, true);
-}
-
-/*
- * Whether to step from one interval to another rather than to extend the sums
- * that they are looked up in.  Steps are added up: when all of them have been as
- * long as that, sums are extended, so that neither is done much more than needed.
- */
-static bool
-is_stepping_shorter(YqRateClass *rate_class, int first, int last)
-{
-	int			steps = (last - first) / YQ_INTERVALS_PER_BLOCK + 1;
-	int			missing = 0;
-
-	if (rate_class->only_steps)
-		return true;
-	if (!is_near(&rate_class->cursors[CURSOR_FROM], first))
-		missing = first / YQ_INTERVALS_PER_BLOCK + 1 - rate_class->block_count;
-	if (!is_near(&rate_class->cursors[CURSOR_TO], last))
-		missing = Max(missing, last / YQ_INTERVALS_PER_BLOCK + 1 - rate_class->block_count);
-	if (missing <= steps || rate_class->steps_taken >= missing)
-	{
-		rate_class->steps_taken = 0;
-		return false;
-	}
-	rate_class->steps_taken += steps;
-	return true;
-}
-
-static void
-forget_sums(YqRateClass *rate_class)
-{
-	rate_class->block_count = 0;
-	for (int i = 0; i < CURSOR_COUNT; i++)
-		rate_class->cursors[i].interval = -1;
-}
-
-/* The sums from one instant to a later one; out_of_range tells whether they hold. */
-static void
-sums_between(YqRateClass *rate_class, TimestampTz from, TimestampTz to, YqWide *sums)
-{
-	int			first = yq_timeline_interval(from);
-	int			last = yq_timeline_interval(to);
-	YqWide		sums_before[YQ_RESOURCE_MAX_ENTRIES];
-
-	rate_class->out_of_range = false;
-	if (!is_stepping_shorter(rate_class, first, last))
-	{
-		sums_at(rate_class, from, CURSOR_FROM, sums_before);
-		sums_at(rate_class, to, CURSOR_TO, sums);
-		for (int i = 0; i < rate_class->part_count; i++)
-			yq_wide_subtract(&sums[i], &sums_before[i]);
-		if (!rate_class->out_of_range)
-			return;
-		/* that may have been before the interval */
-		forget_sums(rate_class);
-		rate_class->only_steps = true;
-		rate_class->out_of_range = false;
-	}
-	memset(sums, 0, sizeof(YqWide) * rate_class->part_count);
-	if (first == last)
-	{
-		add_time(rate_class, first, (uint64) (to - from), sums, true);
-		return;
-	}
-	add_time(rate_class, first, (uint64) (timeline->interval_from[first + 1] - from), sums, true);
-	add_whole_intervals(rate_class, first + 1, last, sums, true);
-	add_time(rate_class, last, (uint64) (to - timeline->interval_from[last]), sums, true);
-}
-
 /* The unit of the class's sums, in units of an amount. */
 static YqPrice
 amount_scale(const YqRateClass *rate_class)
 {
 	int			decimals = PLAIN_DECIMALS;
 
-	if (rate_class->factors != NULL)
-		decimals += 6 * rate_class->factors->chain_count;
+	if (rate_class->index.factors != NULL)
+		decimals += 6 * rate_class->index.factors->chain_count;
 	return yq_power_of_ten(YQ_AMOUNT_DECIMALS - decimals);
 }
 
@@ -648,7 +343,7 @@ amount_scale(const YqRateClass *rate_class)
 static bool
 make_amount(const YqRateClass *rate_class, uint64 weight, YqWide *sum)
 {
-	return !rate_class->out_of_range &&
+	return !rate_class->index.out_of_range &&
 		yq_wide_try_multiply(sum, weight) &&
 		yq_wide_try_multiply(sum, amount_scale(rate_class)) &&
 		yq_wide_is_in_range(sum);
@@ -666,7 +361,7 @@ yq_rate_class_try_cost(YqRateClass *rate_class, uint64 weight,
 	memset(amount, 0, sizeof(*amount));
 	if (dominant != NULL)
 		*dominant = NULL;
-	if (rate_class->part_count == 0 || from == to)
+	if (rate_class->index.part_count == 0 || from == to)
 		return true;
 	if (backwards)
 	{
@@ -678,8 +373,8 @@ yq_rate_class_try_cost(YqRateClass *rate_class, uint64 weight,
 
 	yq_timeline_reach(from);
 	synchronize_class(rate_class);
-	sums_between(rate_class, from, to, sums);
-	for (int i = 0; i < rate_class->part_count; i++)
+	yq_cost_index_sums(&rate_class->index, from, to, sums);
+	for (int i = 0; i < rate_class->index.part_count; i++)
 	{
 		yq_wide_add(amount, &sums[i]);
 		if (dominant != NULL && yq_wide_compare(&sums[i], &largest) > 0)
@@ -712,14 +407,14 @@ yq_rate_class_try_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at
 
 	memset(amount, 0, sizeof(*amount));
 	*dominant = NULL;
-	if (rate_class->part_count == 0)
+	if (rate_class->index.part_count == 0)
 		return true;
 
 	yq_timeline_reach(at);
 	synchronize_class(rate_class);
-	rate_class->out_of_range = false;
-	add_time(rate_class, yq_timeline_interval(at), microseconds, sums, true);
-	for (int i = 0; i < rate_class->part_count; i++)
+	rate_class->index.out_of_range = false;
+	yq_cost_index_add_time(&rate_class->index, yq_timeline_interval(at), microseconds, sums, true);
+	for (int i = 0; i < rate_class->index.part_count; i++)
 	{
 		yq_wide_add(amount, &sums[i]);
 		if (!yq_wide_is_zero(&sums[i]))
@@ -739,7 +434,7 @@ yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at,
 static void
 set_factors_in_force(const YqRateClass *rate_class, TimestampTz at, YqPricesInForce *in_force)
 {
-	const YqFactorSet *set = rate_class->factors;
+	const YqFactorSet *set = rate_class->index.factors;
 
 	in_force->factor.limb[0] = 1;
 	for (int i = 0; set != NULL && i < set->chain_count; i++)
@@ -774,11 +469,11 @@ yq_rate_class_prices_at(YqRateClass *rate_class, TimestampTz at, YqPricesInForce
 	in_force->until = interval + 1 < timeline->interval_count ?
 		timeline->interval_from[interval + 1] : DT_NOEND;
 	in_force->is_forgiven = timeline->in_outage[interval];
-	in_force->part_count = rate_class->part_count;
-	for (int i = 0; i < rate_class->part_count; i++)
+	in_force->part_count = rate_class->index.part_count;
+	for (int i = 0; i < rate_class->index.part_count; i++)
 	{
 		in_force->names[i] = rate_class->names[i];
-		in_force->prices[i] = prices[rate_class->resources[i]];
+		in_force->prices[i] = prices[rate_class->index.resources[i]];
 	}
 
 	set_factors_in_force(rate_class, timeline->interval_from[interval], in_force);
@@ -791,8 +486,9 @@ sum_from(YqRateClass *rate_class, TimestampTz from, int end, YqWide *sum)
 	int			first = yq_timeline_interval(from);
 
 	memset(sum, 0, sizeof(*sum));
-	add_time(rate_class, first, (uint64) (timeline->interval_from[first + 1] - from), sum, false);
-	add_whole_intervals(rate_class, first + 1, end, sum, false);
+	yq_cost_index_add_time(&rate_class->index, first,
+						   (uint64) (timeline->interval_from[first + 1] - from), sum, false);
+	yq_cost_index_add_intervals(&rate_class->index, first + 1, end, sum, false);
 }
 
 /* Have the remembered sum reach the interval of an instant not before "from". */
@@ -807,7 +503,7 @@ carry_unit_cost(YqRateClass *rate_class, TimestampTz from, int interval)
 	if (unit->interval >= 0 && unit->from == from && unit->interval < interval &&
 		timeline->interval_from[unit->interval] >= from &&
 		interval - unit->interval <= MAX_INTERVALS_TO_CARRY)
-		add_whole_intervals(rate_class, unit->interval, interval, &sum, false);
+		yq_cost_index_add_intervals(&rate_class->index, unit->interval, interval, &sum, false);
 	else if (timeline->interval_from[interval] > from)
 		sum_from(rate_class, from, interval, &sum);
 	else
@@ -832,10 +528,10 @@ yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from, TimestampTz a
 		return;
 
 	unit->is_answer = false;
-	rate_class->out_of_range = false;
+	rate_class->index.out_of_range = false;
 	interval = yq_timeline_interval(at);
 	memset(&unit->rate, 0, sizeof(YqWide));
-	add_time(rate_class, interval, USECS_PER_SEC, &unit->rate, false);
+	yq_cost_index_add_time(&rate_class->index, interval, USECS_PER_SEC, &unit->rate, false);
 	if (!make_amount(rate_class, 1, &unit->rate))
 		yq_amount_out_of_range();
 	if (at < from)
@@ -847,9 +543,9 @@ yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from, TimestampTz a
 	{
 		carry_unit_cost(rate_class, from, interval);
 		unit->accrued = unit->sum;
-		add_time(rate_class, interval,
-				 (uint64) (at - Max(from, timeline->interval_from[interval])),
-				 &unit->accrued, false);
+		yq_cost_index_add_time(&rate_class->index, interval,
+							   (uint64) (at - Max(from, timeline->interval_from[interval])),
+							   &unit->accrued, false);
 		if (!make_amount(rate_class, 1, &unit->accrued))
 		{
 			unit->interval = -1;
@@ -869,11 +565,11 @@ yq_rate_class_is_payable(YqRateClass *rate_class, TimestampTz at)
 	yq_timeline_reach(at);
 	synchronize_class(rate_class);
 	prices = &timeline->prices[(Size) yq_timeline_interval(at) * timeline->resource_count];
-	for (int i = 0; i < rate_class->part_count; i++)
+	for (int i = 0; i < rate_class->index.part_count; i++)
 	{
 		YqPrice		product;
 
-		if (!yq_price_try_multiply(prices[rate_class->resources[i]], rate_class->amounts[i], &product))
+		if (!yq_price_try_multiply(prices[rate_class->index.resources[i]], rate_class->index.amounts[i], &product))
 			return false;
 	}
 	return true;
