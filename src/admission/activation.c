@@ -12,7 +12,6 @@
 #include "base/compat.h"
 
 #include "admission/activation.h"
-#include "admission/am_limit.h"
 #include "miscadmin.h"
 #include "queues/text.h"
 

@@ -9,7 +9,7 @@
 
 #include "admission/access.h"
 #include "admission/placement.h"
-#include "base/row_builder.h"
+#include "base/arguments.h"
 #include "catalog/pg_type_d.h"
 #include "fmgr.h"
 #include "funcapi.h"

@@ -19,7 +19,7 @@
 #include "admission/placement.h"
 #include "admission/queue_lock.h"
 #include "admission/submission.h"
-#include "base/row_builder.h"
+#include "base/arguments.h"
 #include "executor/spi.h"
 #include "queues/effective.h"
 #include "queues/hierarchy.h"

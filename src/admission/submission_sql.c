@@ -12,7 +12,7 @@
 #include "admission/application.h"
 #include "admission/application_change.h"
 #include "admission/submission.h"
-#include "base/row_builder.h"
+#include "base/arguments.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "queues/hierarchy.h"

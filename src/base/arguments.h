@@ -14,6 +14,7 @@
 #include "access/htup.h"
 #include "access/tupdesc.h"
 #include "fmgr.h"
+#include "utils/builtins.h"
 
 /* An argument, or an attribute of one, of that name must be there. */
 extern void yq_require_value(bool isnull, const char *name);
@@ -43,5 +44,34 @@ extern void yq_require_trigger(FunctionCallInfo fcinfo, const char *name);
 
 /* The row type that the function returns, looked up once per query. */
 extern TupleDesc yq_result_descriptor(FunctionCallInfo fcinfo);
+
+/*
+ * A row of values that is filled from left to right, for a result of a function or
+ * for parameters of a statement.  Begin with one that is all zero.
+ */
+#define YQ_ROW_BUILDER_MOST_COLUMNS 48
+
+typedef struct YqRowBuilder
+{
+	Datum		values[YQ_ROW_BUILDER_MOST_COLUMNS];
+	bool		nulls[YQ_ROW_BUILDER_MOST_COLUMNS];
+	int			count;
+} YqRowBuilder;
+
+/* The value is not looked at when it is null. */
+static inline void
+yq_row_put(YqRowBuilder *row, Datum value, bool isnull)
+{
+	Assert(row->count < YQ_ROW_BUILDER_MOST_COLUMNS);
+	row->values[row->count] = value;
+	row->nulls[row->count++] = isnull;
+}
+
+/* NULL is null. */
+static inline void
+yq_row_put_text(YqRowBuilder *row, const char *text)
+{
+	yq_row_put(row, text == NULL ? (Datum) 0 : CStringGetTextDatum(text), text == NULL);
+}
 
 #endif							/* YQ_ARGUMENTS_H */

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * request_sql.c
- *	  Requests of application masters as SQL functions, see
- *	  sql/scheduler/370_container_requests.sql.
+ *	  Requests of application masters and updates of running containers as SQL
+ *	  functions, see sql/scheduler/370_container_requests.sql.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,16 +12,23 @@
 #include "admission/access.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
+#include "funcapi.h"
 #include "scheduler/record/scheduler_journal.h"
 #include "scheduler/request/container_request.h"
+#include "scheduler/request/container_update.h"
 #include "store/catalog.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
+#include "utils/tuplestore.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_forget_application);
 PG_FUNCTION_INFO_V1(yq_sql_request_containers);
 PG_FUNCTION_INFO_V1(yq_sql_update_blacklist);
+PG_FUNCTION_INFO_V1(yq_sql_update_container);
+PG_FUNCTION_INFO_V1(yq_sql_update_containers);
+
+/* -- requests -------------------------------------------------------------- */
 
 /* Attributes of yquota.container_request, in order. */
 typedef enum RequestAttribute
@@ -140,4 +147,196 @@ yq_sql_forget_application(PG_FUNCTION_ARGS)
 	yq_application_begin_attempt(TextDatumGetCString(values[0]));
 	yq_scheduler_journal_end_own();
 	PG_RETURN_POINTER(NULL);
+}
+
+/* -- updates of containers ------------------------------------------------- */
+
+/*
+ * Attributes of yquota.container_update_request, and arguments of
+ * update_container(), in order.
+ */
+typedef enum UpdateAttribute
+{
+	UPDATE_CONTAINER_ID,
+	UPDATE_VERSION,
+	UPDATE_ALLOCATION,
+	UPDATE_EXECUTION_TYPE,
+	UPDATE_PRIORITY,
+	UPDATE_ALLOCATION_REQUEST_ID,
+	UPDATE_ATTRIBUTES
+} UpdateAttribute;
+
+/* Columns of the result, in order. */
+typedef enum OutcomeColumn
+{
+	OUTCOME_CONTAINER_ID,
+	OUTCOME_OUTCOME,
+	OUTCOME_REASON,
+	OUTCOME_VERSION,
+	OUTCOME_ALLOCATION,
+	OUTCOME_COLUMNS
+} OutcomeColumn;
+
+static const char *const action_names[] = {
+	[YQ_UPDATE_NOTHING] = "unchanged",
+	[YQ_UPDATE_PROMOTE] = "pending",
+	[YQ_UPDATE_INCREASE] = "pending",
+	[YQ_UPDATE_DEMOTE] = "demoted",
+	[YQ_UPDATE_DECREASE] = "decreased",
+};
+
+static YqUpdateRequest
+read_update_values(const Datum *values, const bool *nulls)
+{
+	/* as YARN's ResourceRequest has them */
+	YqUpdateRequest request = {.priority = 1,.allocation_request_id = -1};
+
+	yq_require_value(nulls[UPDATE_CONTAINER_ID], "container_id");
+	yq_require_value(nulls[UPDATE_VERSION], "version");
+	request.container_id = TextDatumGetCString(values[UPDATE_CONTAINER_ID]);
+	request.version = DatumGetInt32(values[UPDATE_VERSION]);
+	if (!nulls[UPDATE_ALLOCATION])
+		request.allocation = DatumGetYqResourceP(values[UPDATE_ALLOCATION]);
+	request.has_execution_type = !nulls[UPDATE_EXECUTION_TYPE];
+	if (request.has_execution_type)
+		request.is_guaranteed = DatumGetObjectId(values[UPDATE_EXECUTION_TYPE]) ==
+			yq_enum_oid("execution_type", "GUARANTEED");
+	if (!nulls[UPDATE_PRIORITY])
+		request.priority = DatumGetInt32(values[UPDATE_PRIORITY]);
+	if (!nulls[UPDATE_ALLOCATION_REQUEST_ID])
+		request.allocation_request_id = DatumGetInt64(values[UPDATE_ALLOCATION_REQUEST_ID]);
+	return request;
+}
+
+static YqUpdateRequest
+read_update_request(HeapTupleHeader row)
+{
+	Datum		values[UPDATE_ATTRIBUTES];
+	bool		nulls[UPDATE_ATTRIBUTES];
+
+	yq_row_attributes(row, UPDATE_ATTRIBUTES, values, nulls);
+	return read_update_values(values, nulls);
+}
+
+static void
+return_outcome(ReturnSetInfo *result, const YqUpdateRequest *request, const YqUpdateOutcome *outcome)
+{
+	Datum		values[OUTCOME_COLUMNS] = {0};
+	bool		nulls[OUTCOME_COLUMNS] = {false};
+	const char *reason = yq_update_refusal_name(outcome->refusal);
+
+	values[OUTCOME_CONTAINER_ID] = CStringGetTextDatum(request->container_id);
+	values[OUTCOME_OUTCOME] = CStringGetTextDatum(reason != NULL ? "refused" : action_names[outcome->action]);
+	if (reason != NULL)
+		values[OUTCOME_REASON] = CStringGetTextDatum(reason);
+	nulls[OUTCOME_REASON] = reason == NULL;
+	values[OUTCOME_VERSION] = Int32GetDatum(outcome->version);
+	values[OUTCOME_ALLOCATION] = outcome->allocation;
+	nulls[OUTCOME_ALLOCATION] = DatumGetPointer(outcome->allocation) == NULL;
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* update_containers(application_id, updates) */
+Datum
+yq_sql_update_containers(PG_FUNCTION_ARGS)
+{
+	char	   *application_id = text_to_cstring(yq_required_text(fcinfo, 0, "application_id"));
+	YqUpdateRequest *requests;
+	const YqUpdateOutcome *outcomes;
+	HeapTupleHeader *rows;
+	int			count = yq_row_array(fcinfo, 1, "updates", &rows);
+
+	requests = palloc(sizeof(YqUpdateRequest) * Max(count, 1));
+	for (int i = 0; i < count; i++)
+		requests[i] = read_update_request(rows[i]);
+	InitMaterializedSRF(fcinfo, 0);
+	outcomes = yq_containers_update(application_id, requests, count);
+	for (int i = 0; i < count; i++)
+		return_outcome((ReturnSetInfo *) fcinfo->resultinfo, &requests[i], &outcomes[i]);
+	return (Datum) 0;
+}
+
+/* -- one container ----------------------------------------------------------- */
+
+/* The application of a running container. */
+static char *
+application_of(const char *container_id)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT c.application_id FROM yquota.container AS c WHERE c.container_id = $1 "
+		"AND c.application_id IS NOT NULL",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(container_id)};
+	List	   *ids = yq_saved_plan_strings(&look_up, values);
+
+	if (ids == NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("container \"%s\" cannot be updated: %s", container_id,
+						yq_update_refusal_name(YQ_UPDATE_INVALID_CONTAINER)),
+				 errdetail("No container of that id runs for an application.")));
+	return linitial(ids);
+}
+
+static const char *
+describe_refusal(const YqUpdateRequest *request, const YqUpdateOutcome *outcome)
+{
+	switch (outcome->refusal)
+	{
+		case YQ_UPDATE_INVALID_CONTAINER:
+			return "It does not run on a node.";
+		case YQ_UPDATE_INCORRECT_VERSION:
+			return psprintf("Its version is %d, and version %d was to be updated.", outcome->version, request->version);
+		case YQ_UPDATE_OUTSTANDING:
+			return "Another update of it is pending.";
+		case YQ_UPDATE_OUTSIDE_RANGE:
+			return "The allocation is negative, or exceeds the maximum of its queue.";
+		case YQ_UPDATE_OPPORTUNISTIC:
+			return "It is OPPORTUNISTIC, and would have to be promoted first.";
+		case YQ_UPDATE_ACCEPTED:
+			break;
+	}
+	return "";
+}
+
+static int
+error_code(YqUpdateRefusal refusal)
+{
+	switch (refusal)
+	{
+		case YQ_UPDATE_INVALID_CONTAINER:
+			return ERRCODE_UNDEFINED_OBJECT;
+		case YQ_UPDATE_OUTSTANDING:
+			return ERRCODE_OBJECT_IN_USE;
+		case YQ_UPDATE_OUTSIDE_RANGE:
+			return ERRCODE_INVALID_PARAMETER_VALUE;
+		default:
+			return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+	}
+}
+
+/* update_container(container_id, version, allocation, execution_type, priority, allocation_request_id) */
+Datum
+yq_sql_update_container(PG_FUNCTION_ARGS)
+{
+	Datum		values[UPDATE_ATTRIBUTES];
+	bool		nulls[UPDATE_ATTRIBUTES];
+	YqUpdateRequest request;
+	const YqUpdateOutcome *outcome;
+
+	for (int i = 0; i < UPDATE_ATTRIBUTES; i++)
+	{
+		values[i] = PG_GETARG_DATUM(i);
+		nulls[i] = PG_ARGISNULL(i);
+	}
+	request = read_update_values(values, nulls);
+	outcome = yq_containers_update(application_of(request.container_id), &request, 1);
+	if (outcome->refusal != YQ_UPDATE_ACCEPTED)
+		ereport(ERROR,
+				(errcode(error_code(outcome->refusal)),
+				 errmsg("container \"%s\" cannot be updated: %s", request.container_id,
+						yq_update_refusal_name(outcome->refusal)),
+				 errdetail("%s", describe_refusal(&request, outcome))));
+	PG_RETURN_TEXT_P(cstring_to_text(action_names[outcome->action]));
 }
