@@ -58,7 +58,7 @@ typedef struct EventSource
 	Tuplestorestate *store;
 	Tuplesortstate *sort;		/* NULL when the store is in order */
 	TupleTableSlot *slots[2];	/* taking turns: one row of look-ahead */
-	MemoryContext contexts[2];	/* what is read from their rows, toasted values
+	MemoryContext contexts[2];	/* values read from their rows, detoasted ones
 								 * for instance; reset with the next row */
 	int			next_slot;
 } EventSource;

@@ -206,7 +206,7 @@ bad_before_start(YqProblem **problem, const YqContainerLife *life, const YqEvent
 						yq_event_kind_name(event->kind),
 						text_to_cstring(life->container_id),
 						timestamptz_to_str(life->started_at)),
-			   "Check the clocks of who sent the two events.");
+			   "Check the clocks of the senders of the two events.");
 }
 
 static YqMerge

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * container_life.h
- *	  The life of one container: what is known of it and what follows.
+ *	  The life of one container: its known facts, and the segments that follow.
  *
  * Facts are merged one by one, in any order; whatever the order, the same
  * facts make the same life and so the same segments (DESIGN 3, "Late and
@@ -14,7 +14,7 @@
 
 #include "charging/event.h"
 
-/* What a container holds and where, between two events. */
+/* The resources of a container and their place, between two events. */
 typedef struct YqState
 {
 	YqResource *allocation;
@@ -25,7 +25,7 @@ typedef struct YqState
 	YqAnswer	is_running;		/* NO while it waits at its node or is paused */
 } YqState;
 
-/* What an event says of the state; what it leaves out is NULL or InvalidOid. */
+/* The state in an event; columns that it leaves out are NULL or InvalidOid. */
 extern YqState yq_state_of_event(const YqEvent *event);
 extern bool yq_state_is_empty(const YqState *state);
 
@@ -35,10 +35,10 @@ extern void yq_state_complete(YqState *state, const text *container_id, Oid guar
 /* Whether two states of a container have the same role in every column. */
 extern bool yq_state_role_equal(const YqState *a, const YqState *b);
 
-/* Change what "set" does not leave out. */
+/* Change the columns that "set" does not leave out. */
 extern void yq_state_apply(YqState *state, const YqState *set);
 
-/* An accepted UPDATE; what it left unchanged is NULL or InvalidOid. */
+/* An accepted UPDATE; columns that it left unchanged are NULL or InvalidOid. */
 typedef struct YqChange
 {
 	TimestampTz occurred_at;
@@ -84,14 +84,15 @@ typedef enum YqMerge
 } YqMerge;
 
 /*
- * Add an event, already checked by itself.  The life keeps pointers into
- * it.  What lies after the end is known and changes nothing.  A START of a container that has started is judged by its allocation and
- * may become an UPDATE at event->recorded_at.
+ * Add an event, already checked by itself.  The life keeps pointers into it.  An
+ * event after the end is known and changes nothing.  A START of a container that
+ * has started is judged by its allocation and may become an UPDATE at
+ * event->recorded_at.
  */
 extern YqMerge yq_container_life_merge(YqContainerLife *life, const YqEvent *event,
 									   YqProblem **problem);
 
-/* A copy that can be added to; it shares what both point into. */
+/* A copy that can be added to; both share the values that they point to. */
 extern YqContainerLife yq_container_life_copy(const YqContainerLife *life);
 
 /* Add a recorded change; the life must be complete before it is used. */
@@ -106,7 +107,7 @@ extern TimestampTz yq_container_life_last_settled_at(const YqContainerLife *life
 /*
  * The segments that are settled: up to each change that took time, and up to
  * the finish; none crosses the end of a period, in ascending order, of which the
- * last settles what runs as well.  Returns their number; *segments is palloc'd.
+ * last settles a running container as well.  Returns their number; *segments is palloc'd.
  */
 extern int	yq_container_life_segments(const YqContainerLife *life,
 									   const TimestampTz *period_ends, int period_count,

@@ -113,7 +113,7 @@ typedef struct YqEvent
 	YqAnswer	is_running;
 	int64		event_id;		/* 0 for none: the log row is older than its numbers */
 	int64		arrival;		/* number of the statement that brought it, for
-								 * what was deferred; else 0 */
+								 * a deferred event; else 0 */
 
 	/* set for an event that waited in event_reject */
 	bool		waited;
@@ -158,7 +158,7 @@ extern void yq_event_write(const YqEvent *event, Datum *values, bool *nulls,
 extern bool yq_event_is_ahead(const YqEvent *event, TimestampTz now);
 
 /*
- * What is wrong with an event taken by itself, or NULL.  "now" is the
+ * The error of an event taken by itself, or NULL.  "now" is the
  * statement's clock; up to "latest" time is known to have gone on even if the
  * clock does not say so.  Resource types and projects are looked at elsewhere.
  */
@@ -171,7 +171,7 @@ extern char *yq_event_describe(const YqEvent *event);
 extern bool yq_allocation_equal(const YqResource *a, const YqResource *b);
 
 /*
- * Who pays: the project and user of an event.  Without a project, username is
+ * The payer: the project and user of an event.  Without a project, username is
  * read as project__user, split at the first double underscore; a name without
  * one is both (hops-quota 4.4).  Results are in the current context or the
  * event's own; NULL where nothing is known.

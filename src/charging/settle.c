@@ -298,7 +298,7 @@ make_plan(YqLedger *ledger, const YqContainerRecords *loaded, const YqContainerL
 
 /*
  * Merge events one at a time, and leave out those with which an amount would
- * not fit: a START whose cost does not fit, or the end of such a segment.
+ * not fit: a START whose cost does not fit, or the end of a segment like that.
  */
 static void
 merge_what_fits(YqLedger *ledger, const YqContainerRecords *loaded, YqContainerLife *life,

@@ -71,8 +71,8 @@ dominant_is(FunctionCallInfo fcinfo, const char *dominant)
 
 /*
  * is_due(project, application_id, username, queue, execution_type, allocation,
- * from_at, to_at, amount, dominant): whether the amount is the cost of such a
- * interval.  False when there is nothing to compare.
+ * from_at, to_at, amount, dominant): whether the amount is the cost of that time.
+ * False when there is nothing to compare.
  */
 Datum
 yq_sql_is_due(PG_FUNCTION_ARGS)
