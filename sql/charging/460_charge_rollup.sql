@@ -169,7 +169,7 @@ COMMENT ON FUNCTION yquota_internal.roll_up_rows(xid, timestamptz, xid, timestam
 	'Add ledger rows to charge_rollup that were posted between two horizons, and from an instant on those posted before; returns the number of rows added';
 REVOKE ALL ON FUNCTION yquota_internal.roll_up_rows(xid, timestamptz, xid, timestamptz) FROM PUBLIC;
 
-CREATE FUNCTION yquota.roll_up() RETURNS bigint
+CREATE FUNCTION yquota.roll_up_charges() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	SET jit = off
@@ -213,6 +213,6 @@ BEGIN
 	RETURN added;
 END
 $$;
-COMMENT ON FUNCTION yquota.roll_up() IS
+COMMENT ON FUNCTION yquota.roll_up_charges() IS
 	'Add the rows posted to the ledger since the last time to the roll-ups that reports read; returns the number of rows added.  Reports say the same before and after';
-REVOKE ALL ON FUNCTION yquota.roll_up() FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota.roll_up_charges() FROM PUBLIC;

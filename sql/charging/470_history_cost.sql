@@ -138,7 +138,7 @@ COMMENT ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) 
 	'Keep the cost of the ledger rows that a query returns since the instants of grants and holds before a horizon';
 REVOKE ALL ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) FROM PUBLIC;
 
--- Carried rows are copied: roll_up() treats them as new ones, if they have been
+-- Carried rows are copied: roll_up_charges() treats them as new ones, if they have been
 -- booked at booked_from or later.
 CREATE FUNCTION yquota_internal.take_from_rollup(through integer, ledgers text[], horizon timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

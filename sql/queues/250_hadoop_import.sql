@@ -683,7 +683,7 @@ CREATE FUNCTION yquota.import_hadoop_configuration(document text, mode text DEFA
 		SELECT * FROM yquota.import_hadoop_configuration(ARRAY[document], mode);
 	END;
 COMMENT ON FUNCTION yquota.import_hadoop_configuration(text, text) IS
-	'The same of one document';
+	'import_hadoop_configuration() of one document';
 REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.import_hadoop_configuration(document xml, mode text DEFAULT 'replace')
@@ -694,7 +694,7 @@ CREATE FUNCTION yquota.import_hadoop_configuration(document xml, mode text DEFAU
 		SELECT * FROM yquota.import_hadoop_configuration(ARRAY[document::text], mode);
 	END;
 COMMENT ON FUNCTION yquota.import_hadoop_configuration(xml, text) IS
-	'The same of one document';
+	'import_hadoop_configuration() of one document';
 REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(xml, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.import_hadoop_configuration(document jsonb, mode text DEFAULT 'replace')
@@ -705,7 +705,7 @@ CREATE FUNCTION yquota.import_hadoop_configuration(document jsonb, mode text DEF
 		SELECT * FROM yquota.import_hadoop_configuration(ARRAY[document::text], mode);
 	END;
 COMMENT ON FUNCTION yquota.import_hadoop_configuration(jsonb, text) IS
-	'The same of one document';
+	'import_hadoop_configuration() of one document';
 REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(jsonb, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(documents text[], mode text DEFAULT 'replace')
@@ -729,7 +729,7 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(document text, mode text DEFAUL
 		SELECT * FROM yquota.diff_hadoop_configuration(ARRAY[document], mode);
 	END;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(text, text) IS
-	'The same of one document';
+	'diff_hadoop_configuration() of one document';
 REVOKE ALL ON FUNCTION yquota.diff_hadoop_configuration(text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(document xml, mode text DEFAULT 'replace')
@@ -740,7 +740,7 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(document xml, mode text DEFAULT
 		SELECT * FROM yquota.diff_hadoop_configuration(ARRAY[document::text], mode);
 	END;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(xml, text) IS
-	'The same of one document';
+	'diff_hadoop_configuration() of one document';
 REVOKE ALL ON FUNCTION yquota.diff_hadoop_configuration(xml, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(document jsonb, mode text DEFAULT 'replace')
@@ -751,5 +751,5 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(document jsonb, mode text DEFAU
 		SELECT * FROM yquota.diff_hadoop_configuration(ARRAY[document::text], mode);
 	END;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(jsonb, text) IS
-	'The same of one document';
+	'diff_hadoop_configuration() of one document';
 REVOKE ALL ON FUNCTION yquota.diff_hadoop_configuration(jsonb, text) FROM PUBLIC;

@@ -45,7 +45,7 @@ CREATE FUNCTION yquota.request_containers(
 					  execution_type)::yquota.container_request]);
 	END;
 COMMENT ON FUNCTION yquota.request_containers(text, yquota.resource, bigint, text, integer, bigint, boolean, text, yquota.execution_type) IS
-	'The same for one row';
+	'request_containers() for one request';
 REVOKE ALL ON FUNCTION yquota.request_containers(text, yquota.resource, bigint, text, integer, bigint, boolean, text, yquota.execution_type) FROM PUBLIC;
 
 CREATE FUNCTION yquota.update_blacklist(

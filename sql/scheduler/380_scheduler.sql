@@ -37,7 +37,7 @@ CREATE FUNCTION yquota.node_heartbeat(nodes text[], explain boolean DEFAULT fals
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_node_heartbeat';
 COMMENT ON FUNCTION yquota.node_heartbeat(text[], boolean) IS
-	'The same for nodes that have just reported';
+	'schedule() for nodes that have just reported';
 REVOKE ALL ON FUNCTION yquota.node_heartbeat(text[], boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.acknowledge_decisions(decision_ids bigint[]) RETURNS bigint

@@ -475,6 +475,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.revoke_operator(regrole)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.revoke_viewer(regrole)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.roll_up()', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.roll_up_charges()', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.seal_history()', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.set_base_price(text,numeric,bigint,timestamptz)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.set_multiplier(text,numeric,timestamptz,timestamptz)', 'EXECUTE', '{admin}'),

@@ -65,6 +65,15 @@ CREATE FUNCTION yquota.release(hold_id bigint) RETURNS boolean
 COMMENT ON FUNCTION yquota.release(bigint) IS 'Deprecated: call release_hold()';
 REVOKE ALL ON FUNCTION yquota.release(bigint) FROM PUBLIC;
 
+CREATE FUNCTION yquota.roll_up() RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota.roll_up_charges();
+	END;
+COMMENT ON FUNCTION yquota.roll_up() IS 'Deprecated: call roll_up_charges()';
+REVOKE ALL ON FUNCTION yquota.roll_up() FROM PUBLIC;
+
 CREATE FUNCTION yquota.acknowledge(container_ids text[]) RETURNS bigint
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp

@@ -119,6 +119,7 @@ DROP FUNCTION yquota_internal.worker_record(integer, timestamptz, timestamptz, t
 
 -- Functions have names with their objects.
 ALTER FUNCTION yquota.release(bigint) RENAME TO release_hold;
+ALTER FUNCTION yquota.roll_up() RENAME TO roll_up_charges;
 ALTER FUNCTION yquota_internal.release_as_owner(bigint) RENAME TO release_hold_as_owner;
 
 -- A count is no total of amounts.

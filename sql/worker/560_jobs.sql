@@ -106,7 +106,7 @@ BEGIN
 		WHEN 'retention' THEN
 			outcome := yquota_internal.retain_history(now_at);
 		WHEN 'roll-up' THEN
-			outcome := format('%s rows added', yquota.roll_up());
+			outcome := format('%s rows added', yquota.roll_up_charges());
 		WHEN 'verify' THEN
 			outcome := format('%s problems', yquota_internal.keep_verification(now_at));
 		ELSE

@@ -383,7 +383,7 @@ sub roll_up_case
 	Cluster::copy_database($database, books('books_all'));
 	my $session = Cluster->new($database);
 	my $from_ledger = Bench::patient_milliseconds($session, $by_day);
-	my ($rolling, $in_vain) = Bench::patient_milliseconds($session, 'SELECT yquota.roll_up()');
+	my ($rolling, $in_vain) = Bench::patient_milliseconds($session, 'SELECT yquota.roll_up_charges()');
 	$session->run('VACUUM ANALYZE yquota_internal.charge_rollup');
 	my $rolled_up = Bench::patient_milliseconds($session, $by_day);
 	$session->close;

@@ -55,7 +55,7 @@ FROM (VALUES
 	AS wanted (relation, names), unnest(names) AS name;
 SELECT col_is_unique('yquota', 'quota_grant', 'external_id', 'external_id of quota_grant is unique');
 SELECT has_function('yquota', name::name, format('function %s', name))
-FROM unnest('{check_queue_access,application_priority,place_application,explain_placement,set_multiplier,clear_multiplier,set_base_price,compute_prices,quota_compute,charge_deferred,cost_between,balance_at,cost_by_day,top_costs,roll_up,install_cron_jobs,remove_cron_jobs,report_html,explain_charge,price_quote,reconcile,node_lost,import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_metrics,rerate,report_outage,forgive,close_period,open_books,hold,release_hold,acknowledge_decisions,verify,start_worker,retry_rejects,void_events,seal_history,archive,archive_digest,amount,dominant_share,fits_in,sum,clock,set_clock,reset_clock,publication_commands,sequence_commands}'::text[]) AS name;
+FROM unnest('{check_queue_access,application_priority,place_application,explain_placement,set_multiplier,clear_multiplier,set_base_price,compute_prices,quota_compute,charge_deferred,cost_between,balance_at,cost_by_day,top_costs,roll_up_charges,install_cron_jobs,remove_cron_jobs,report_html,explain_charge,price_quote,reconcile,node_lost,import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_metrics,rerate,report_outage,forgive,close_period,open_books,hold,release_hold,acknowledge_decisions,verify,start_worker,retry_rejects,void_events,seal_history,archive,archive_digest,amount,dominant_share,fits_in,sum,clock,set_clock,reset_clock,publication_commands,sequence_commands}'::text[]) AS name;
 SELECT has_function('yquota', name::name, format('function %s', name))
 FROM unnest('{import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_metrics,rerate,shadow_costs,forecast}'::text[]) AS name;
 
@@ -260,7 +260,7 @@ SELECT is_empty($$SELECT signature FROM own_function WHERE proname ~ '^resource_
 
 --
 -- Dumps: every table but what belongs to the running server, and the running
--- totals and roll-ups, which the next compaction and roll_up() make anew
+-- totals and roll-ups, which the next compaction and roll_up_charges() make anew
 --
 SELECT is((SELECT array_agg(c.oid::regclass::text ORDER BY c.relname) FROM own_relation AS c, pg_extension AS e
 		   WHERE e.extname = 'yquota' AND c.relkind = 'r' AND c.oid <> ALL (coalesce(e.extconfig, '{}'))),

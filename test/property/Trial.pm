@@ -249,7 +249,7 @@ sub roll_up
 {
 	my ($self) = @_;
 
-	$self->log_sql($self->{session}, 'SELECT yquota.roll_up()');
+	$self->log_sql($self->{session}, 'SELECT yquota.roll_up_charges()');
 	return;
 }
 

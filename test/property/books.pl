@@ -891,7 +891,7 @@ my %play = (
 		checked('compute', $grants == value('SELECT count(*) FROM yquota.quota_grant') ? $before : undef);
 	},
 	compact => sub { my (undef, $before) = without_change('compact', 'SELECT yquota_internal.compact_counters()'); checked('compact', $before); },
-	roll_up => sub { my (undef, $before) = without_change('roll_up', 'SELECT yquota.roll_up()'); checked('roll_up', $before); },
+	roll_up => sub { my (undef, $before) = without_change('roll_up', 'SELECT yquota.roll_up_charges()'); checked('roll_up', $before); },
 	seal => sub { my (undef, $before) = without_change('seal', 'SELECT yquota.seal_history()'); checked('seal', $before); },
 	archive => \&archive,
 	check => sub {

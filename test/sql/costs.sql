@@ -86,7 +86,7 @@ DECLARE
 	added bigint := 0;
 BEGIN
 	LOOP
-		added := added + yquota.roll_up();
+		added := added + yquota.roll_up_charges();
 		EXIT WHEN (SELECT horizon >= newest FROM yquota_internal.rollup_state);
 		PERFORM pg_sleep(0.01);
 	END LOOP;
@@ -153,7 +153,7 @@ SET ROLE yquota_costs_member;
 SELECT DISTINCT project FROM yquota.cost_by_day('2026-03-01', '2026-11-30');
 SELECT DISTINCT project FROM yquota.cost_by_day('2026-03-01', '2026-11-30', '{project,node}');
 SELECT rank, project, share FROM yquota.top_costs('2026-03-01', '2026-12-01');
-SELECT yquota.roll_up();
+SELECT yquota.roll_up_charges();
 RESET ROLE;
 
 \c postgres

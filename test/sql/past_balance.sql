@@ -34,7 +34,7 @@ SELECT format('SELECT yquota.set_clock(%L)', at),
 	   END,
 	   CASE number % 50
 		   WHEN 17 THEN 'SELECT yquota_internal.compact_counters()'
-		   WHEN 27 THEN 'SELECT yquota.roll_up()'
+		   WHEN 27 THEN 'SELECT yquota.roll_up_charges()'
 		   WHEN 37 THEN 'SELECT yquota.seal_history()'
 		   WHEN 6 THEN 'SELECT yquota.hold(''ops'', ''app'', 20000, ''5 hours'')'
 		   WHEN 7 THEN format('SELECT yquota.hold(%L, ''app'', 30000, ''7 hours'')', CASE WHEN number < 50 THEN 'lab' ELSE 'ops' END)

@@ -22,7 +22,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_FINISH', 'c3', '2026-01-21 00:02', NULL, NULL, NULL, NULL, NULL),
 	('CONTAINER_START', 'runs', '2026-01-30 23:59', 'web', 'a4', 'bob', 'root.y', '[vcores=1]'), ('CONTAINER_UPDATE', 'runs', '2026-01-30 23:59:30', NULL, NULL, NULL, NULL, '[vcores=2]');
 SELECT * FROM yquota.forgive('2026-01-21 00:30', '2026-01-21 00:40', 'switch replaced');
-SELECT yquota.roll_up() > 0 AS rolled_up;
+SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT yquota.set_clock('2026-02-02 10:00');
 SELECT settled, closed_at FROM yquota.close_period('2026-02-01');
 -- late, and so on the bill of February
@@ -34,7 +34,7 @@ SELECT yquota.set_clock('2026-03-01 10:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
 	('CONTAINER_START', 'c5', '2026-02-10 12:00', 'lab', 'a1', 'ann', 'root.x', '[vcores=5]'), ('CONTAINER_FINISH', 'c5', '2026-02-10 13:00', NULL, NULL, NULL, NULL, NULL);
 SELECT settled, closed_at FROM yquota.close_period('2026-03-01');
-SELECT yquota.roll_up() > 0 AS rolled_up;
+SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT yquota.seal_history();
 SELECT yquota.quota_compute();
 
@@ -82,11 +82,11 @@ SELECT container_id, number, amount, tableoid::regclass AS archived_in FROM yquo
 SELECT event, container_id, tableoid::regclass AS archived_in FROM yquota_archive.container_event ORDER BY occurred_at, event;
 SELECT * FROM difference();
 -- whether rolled up anew or not
-SELECT yquota.roll_up() >= 0 AS rolled_up;
+SELECT yquota.roll_up_charges() >= 0 AS rolled_up;
 SELECT * FROM difference();
 UPDATE yquota_internal.rollup_state SET horizon = NULL;
 SELECT * FROM difference();
-SELECT yquota.roll_up() > 0 AS rolled_up;
+SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT * FROM difference();
 
 -- what cannot be told any more says why, and where it is

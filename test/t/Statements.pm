@@ -212,6 +212,7 @@ my @calls = (
 	'yquota.revoke_operator(regrole)' => q(SELECT yquota.revoke_operator('clerk')),
 	'yquota.revoke_viewer(regrole)' => q(SELECT yquota.revoke_viewer('clerk')),
 	'yquota.roll_up()' => q(SELECT yquota.roll_up()),
+	'yquota.roll_up_charges()' => q(SELECT yquota.roll_up_charges()),
 	'yquota.schedule(text[],integer,boolean,boolean)' => q(SELECT * FROM yquota.schedule()),
 	'yquota.schedule(text[],integer,boolean,boolean) explain' => q(SELECT * FROM yquota.schedule(explain => true)),
 	'yquota.seal_history()' => q(SELECT yquota.seal_history()),

@@ -30,7 +30,7 @@ my @groups = (
 	[ 'heartbeats, requests and configuration', 'yquota.node_heartbeat', 'yquota.request_containers', 'yquota.update_container', 'yquota.release_containers', 'UPDATE queue', 'yquota.mutate_configuration', 'yquota.submit_application', 'yquota.move_application', 'yquota.finish_application' ],
 	[ 'nodes', 'yquota.node_heartbeat', 'yquota.import_nodes', 'UPDATE node', 'yquota.node_lost', 'yquota.finish_application', 'yquota.update_container' ],
 	[ 'projects', 'DELETE project', 'UPDATE project', 'INSERT project', 'yquota.grant_member', 'yquota.hold', 'yquota.quota_compute', 'INSERT container_event' ],
-	[ 'history', 'yquota.archive', 'yquota.seal_history', 'yquota.roll_up', 'yquota.forgive', 'INSERT container_event', 'yquota.close_period' ]);
+	[ 'history', 'yquota.archive', 'yquota.seal_history', 'yquota.roll_up_charges', 'yquota.forgive', 'INSERT container_event', 'yquota.close_period' ]);
 
 my $node = new_node('lock_pairs', 'fsync = off', 'max_connections = 20', "client_min_messages = 'error'", 'deadlock_timeout = 100ms', 'jit = off', 'log_lock_waits = off');
 load_books($node, 'books');
