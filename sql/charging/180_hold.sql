@@ -216,7 +216,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.hold_as_owner(text, text, numeric, interval, text) IS
-	'hold(), for every caller';
+	'hold() for the calling role';
 REVOKE ALL ON FUNCTION yquota_internal.hold_as_owner(text, text, numeric, interval, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.hold(
@@ -249,7 +249,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.release_hold_as_owner(bigint) IS
-	'release_hold(), for every caller';
+	'release_hold() for the calling role';
 REVOKE ALL ON FUNCTION yquota_internal.release_hold_as_owner(bigint) FROM PUBLIC;
 
 CREATE FUNCTION yquota.release_hold(hold_id bigint) RETURNS boolean
