@@ -100,8 +100,8 @@ extern bool yq_leaf_user_is_active(const YqLeafUser *user);
 extern bool yq_leaf_user_may_be_active(const YqLeafUser *user);
 
 /*
- * As how many active users does a user count for the limit of application masters?  As one if he
- * has demand, and as one more if he has applications waiting and none active
+ * The number of active users that a user counts for in the limit of application masters: one if he
+ * has demand, and one more if he has applications waiting and none active
  * (UsersManager.getNumActiveUsers()).
  */
 extern int	yq_leaf_user_counts(const YqLeafUser *user);

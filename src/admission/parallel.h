@@ -54,10 +54,9 @@ extern List *yq_parallel_candidates(const YqHierarchy *hierarchy, const YqQueue 
 									const char *username);
 
 /*
- * Held applications that become runnable (YqApplication, in the order in which
- * they do: each is followed by a round of activation in its leaf before the next
- * one), when a running one of the user has left the leaf, and is not counted any
- * more; and when limits have changed.
+ * Held applications (YqApplication) that become runnable, in order: when a running
+ * one of the user has left the leaf and is not counted any more, and when limits
+ * have changed.  After each one the caller runs a round of activation in its leaf.
  */
 extern List *yq_parallel_after_end(const YqHierarchy *hierarchy, const YqQueue *leaf,
 								   const char *username);

@@ -4,9 +4,8 @@
  *	  Numbers of rate classes in running totals.
  *
  * A number means the same for ever once it is committed, so cached numbers are
- * never checked again, except that a transaction's own numbers may be given to
- * other classes after it is rolled back: those are forgotten at the next
- * refresh.
+ * never checked again.  A transaction's own numbers may be given to other classes
+ * after it is rolled back: the next refresh forgets them.
  *
  *-------------------------------------------------------------------------
  */

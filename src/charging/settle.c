@@ -4,10 +4,10 @@
  *	  From accepted events to the ledger: the rule.
  *
  * A container's records are loaded, its life is put together, events are
- * merged into it, and a plan of the right records is made.  Only if it differs
- * from the present records is the container claimed (by deleting its row, or by a
- * row put in for a moment when it is not running) and the plan carried out;
- * when another transaction was faster, all begins anew.
+ * merged into it, and a plan of the right records is made.  A plan that equals the
+ * present records ends here.  Else the transaction claims the container: it deletes
+ * its row, or inserts one for a moment when the container is not running.  Then it
+ * carries out the plan.  When another transaction was faster, all begins anew.
  *
  * Loading is in settle_load.c.
  *

@@ -4,9 +4,9 @@
  *	  The cost of one unit of a shape between two instants, from prefix sums.
  *
  * An index has, per resource of the shape, the cost from the beginning of the
- * timeline's window to the start of every 64th interval, and two cursors at the
- * places last looked at, one for starts and one for ends of intervals.  So an
- * event of a stream in time order moves a cursor by one step.  Beyond these sums
+ * timeline's window to the start of every 64th interval.  Two cursors keep the
+ * places last looked at, one for starts and one for ends of times.  So an event
+ * of a stream in time order moves a cursor by one step.  Beyond these sums
  * intervals are added one by one, or 64 and more at a time where price_block.c
  * has a block.
  *

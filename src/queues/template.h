@@ -8,12 +8,12 @@
  * so a change of a template changes the queues that were made from it.
  *
  * A managed parent has one template for its leaves.  Below other parents the first
- * of these that has a property counts: the template of the parent for leaves or for
- * parents; the same of the parent's path with its last part replaced by *, then
- * its last two, and so on, never root, and at most as many as levels may be created
- * below it (Hadoop 3.4.1); then the templates for both kinds, likewise.  Before
- * all of them come properties of the queue that a configuration file had while no
- * queue was listed there (yquota.unmapped_property).
+ * template that has a property counts (Hadoop 3.4.1).  First come the templates for
+ * leaves or for parents: of the parent, then of its path with the last part replaced
+ * by *, then with the last two, and so on.  Root is never replaced, nor more parts
+ * than levels may be created below the parent.  Then the templates for both kinds
+ * come in the same order.  Before all of them come properties of the queue that a
+ * configuration file had while no queue was listed there (yquota.unmapped_property).
  *
  *-------------------------------------------------------------------------
  */

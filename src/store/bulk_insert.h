@@ -49,12 +49,11 @@ extern void yq_bulk_insert_flush(YqBulkInsert *writer);
 
 /*
  * Insert the collected rows without waiting for, or failing on, a row with the
- * same unique key.  Index entries are made in the order of the rows:  "before"
+ * same unique key.  Index entries are made in the order of the rows.  "before"
  * (may be NULL) is called with the number of each row before its entries are
- * made, and "conflict", with the number of the row and where it is, for each
- * that could be a duplicate, before the entries of the next row are made.
- * Waiting for other transactions in that order cannot deadlock between
- * statements that sort alike.
+ * made.  "conflict" is called with the number and place of each row that could be
+ * a duplicate, before the entries of the next row are made.  Waiting for other
+ * transactions in that order cannot deadlock between statements that sort alike.
  */
 typedef void (*YqRowHandler) (void *argument, int row);
 typedef void (*YqConflictHandler) (void *argument, int row, ItemPointer tid);

@@ -4,8 +4,8 @@
  *	  The one clock (contract in clock.h; DESIGN 3, "Time is an interface").
  *
  * The cached setting is usable when it was read to the end ("setting_read")
- * and no change was signalled since the reading began ("setting_current", set
- * to false by the relation cache callback of catalog.c).  Two flags, because
+ * and no change was signalled since the reading began ("setting_current").  The
+ * relation cache callback of catalog.c sets the latter to false.  Two flags, because
  * an error or a signal in the middle of reading must leave the cache unusable.
  *
  * While the clock is set by hand, statement clock and clock are the same: a

@@ -11,8 +11,8 @@
  *
  * A report that reads tables closed to its caller runs as yquota's owner.
  * SECURITY DEFINER alone would hide the calling role from it.  So the public
- * function is a shell in C, which notes the calling role and then calls the
- * function of the same name and arguments with the suffix _as_owner, a SECURITY
+ * function is a shell in C.  It notes the calling role, and calls the function of
+ * the same name and arguments with the suffix _as_owner.  That is a SECURITY
  * DEFINER function that only the owner may call.  Triggers that record the role
  * behind a change work the same way.
  *
