@@ -14,7 +14,7 @@
 
 PG_CONFIG ?= pg_config
 
-OWN_GOALS := bench check check-shape demo demo-stop help oracle oracle-compare oracle-replay soak
+OWN_GOALS := bench check check-shape demo demo-stop help oracle oracle-bench oracle-compare oracle-replay soak
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
@@ -44,6 +44,9 @@ bench:
 oracle:
 	@test/scripts/oracle.sh $(ORACLE_AREAS)
 
+oracle-bench:
+	@ORACLE_BENCH="$${ORACLE_BENCH:-10000}" test/scripts/oracle.sh
+
 oracle-compare:
 	@ORACLE_COMPARE="$${ORACLE_COMPARE:-10}" test/scripts/oracle.sh $(ORACLE_AREAS)
 
@@ -61,6 +64,7 @@ help:
 	@echo 'make demo-stop        stop the server of the demonstration'
 	@echo 'make bench            install what is missing, build, measure (BENCH_SCALE=small for a quick look)'
 	@echo "make oracle           record decisions of Hadoop's own scheduler (ORACLE_AREAS, ORACLE_SEED, ORACLE_COUNT; test/oracle/README.md)"
+	@echo "make oracle-bench     time rounds of Hadoop's preemption in a large cluster (ORACLE_BENCH=10000 nodes, which takes 8 GB)"
 	@echo 'make oracle-compare   play recorded decisions again in Hadoop (ORACLE_COMPARE=10 of each area, ORACLE_RECORDED=directory)'
 	@echo 'make oracle-replay    play in yquota what "make oracle" recorded of allocation, and tell where the two part (ORACLE_RECORDED=directory)'
 

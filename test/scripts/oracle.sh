@@ -14,6 +14,8 @@
 #                                 they were recorded
 #   ORACLE_RECORDED=DIRECTORY     a file AREA.jsonl or AREA.jsonl.gz there is
 #                                 compared, too
+#   ORACLE_BENCH=NODES            instead, time rounds of Hadoop's preemption in
+#                                 a cluster of so many nodes; 10000 takes 8 GB
 
 . "$(dirname "$0")/common.sh"
 
@@ -61,11 +63,11 @@ build()
 	printf 'log4j.threshold=OFF\n' >"$made/configuration/log4j.properties"
 }
 
-# play ARGUMENT...: run the class.  Its standard error has nothing but what
-# Hadoop prints there, which is shown when it fails.
+# play ARGUMENT...: run the class in as much memory as heap says.  Its standard
+# error has nothing but what Hadoop prints there, which is shown when it fails.
 play()
 {
-	java -Xmx1500m -XX:+UseSerialGC "-Doracle.configuration=$made/configuration" \
+	java "-Xmx$heap" -XX:+UseSerialGC "-Doracle.configuration=$made/configuration" \
 		-cp "$made/configuration:$made/maven/classes:$made/lib/*" "$class" "$@" 2>"$made/errors" ||
 		{ tail -n 20 "$made/errors" >&2; return 1; }
 }
@@ -92,12 +94,18 @@ compare()
 }
 
 failed=0
+heap=1500m
 [ $# -gt 0 ] && areas=("$@")
 for area in "${areas[@]}"; do
 	area_of "$area"
 done
 install_java
 build
+if [ -n "${ORACLE_BENCH:-}" ]; then
+	class=yquota.oracle.PreemptionBench heap=8g
+	play "$ORACLE_BENCH"
+	exit
+fi
 for area in "${areas[@]}"; do
 	area_of "$area"
 	if [ -n "${ORACLE_COMPARE:-}" ]; then

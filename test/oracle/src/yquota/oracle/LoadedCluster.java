@@ -311,11 +311,8 @@ final class LoadedCluster implements AutoCloseable
 				missing.add(row);
 		});
 		missing.sort(Comparator.comparingLong(row -> row.get("created").asLong()));
-		for (ObjectNode row : missing)
-			if (row.path("am").asBoolean())
-				masters.put(id(row.get("id").asText()).getApplicationAttemptId().getApplicationId().getId(), container(row));
 		submitMissing(applications, true);
-		missing.stream().filter(row -> !row.path("reserved").asBoolean()).forEach(this::recover);
+		missing.stream().filter(row -> !row.path("reserved").asBoolean()).forEach(this::start);
 		submitMissing(applications, false);
 		applications.forEach(this::askFor);
 		missing.stream().filter(row -> row.path("reserved").asBoolean()).forEach(this::reserve);
@@ -336,11 +333,13 @@ final class LoadedCluster implements AutoCloseable
 			Priority.newInstance(row.get("prio").asInt()), null);
 	}
 
-	/** As when a node tells a resource manager that was restarted what it runs. */
-	private void recover(ObjectNode row)
+	/** A container runs, as when a node tells a resource manager that was restarted. */
+	void start(ObjectNode row)
 	{
 		ContainerId id = id(row.get("id").asText());
 
+		if (row.path("am").asBoolean())
+			masters.put(id.getApplicationAttemptId().getApplicationId().getId(), container(row));
 		created.put(id, row.get("created").asLong());
 		cluster.scheduler.recoverContainersOnNode(Collections.singletonList(NMContainerStatus.newInstance(id, 0, ContainerState.RUNNING, amounts(row.get("res")), "", 0,
 			Priority.newInstance(row.get("prio").asInt()), 0, row.path("label").asText(""), ExecutionType.GUARANTEED, -1)), cluster.nodes.get(row.get("node").asText()));
