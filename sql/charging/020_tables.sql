@@ -490,7 +490,7 @@ CREATE TABLE yquota_internal.event_without_effect (
 	event_id bigint NOT NULL
 );
 COMMENT ON TABLE yquota_internal.event_without_effect IS
-	'Events of the log that changed nothing when they came: the books knew them, they said nothing, or the container had ended before';
+	'Events of the log that changed nothing when they came: the books knew them, they said nothing, or the container had ended before.  And those set aside that have been sent again: their later row of the log counts';
 
 CREATE TABLE yquota_internal.charged_through (
 	at timestamptz NOT NULL,

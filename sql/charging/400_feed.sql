@@ -238,6 +238,16 @@ BEGIN
 		   reject.is_am, reject.is_running
 	FROM unnest(taken) reject;
 
+	-- The new row of the log stands for the event, with an effect or without.  Of a
+	-- repaired event, discarded_event has the number of the row from then.
+	INSERT INTO yquota_internal.event_without_effect (event_id)
+	SELECT reject.event_id
+	FROM unnest(taken) reject
+	WHERE reject.event_id IS NOT NULL
+	  AND reject.event <> 'QUOTA_COMPUTE'
+	  AND NOT EXISTS (SELECT FROM yquota_internal.discarded_event AS changed
+					  WHERE changed.event_id = reject.event_id);
+
 	-- rows that came back, with the numbers that they had
 	RETURN QUERY
 	SELECT DISTINCT ON (old.reject_id) old.reject_id, reject.waiting, reject.sqlstate, reject.reason, reject.detail

@@ -251,6 +251,39 @@ SELECT container_id, number, "from", "to", exit_status, amount FROM yquota.charg
 SELECT container_id, reason FROM yquota.suspect_container;
 SELECT * FROM yquota.verify();
 
+--
+-- An event that is sent again counts by its last row of the log: one that says
+-- nothing, a START that is known by then, one that becomes an UPDATE, and others
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'v1', '2026-03-02 11:00', 'lab', '[vcores=1]'),
+	('CONTAINER_UPDATE', 'v1', '2026-03-02 11:40', 'lab', NULL),
+	('CONTAINER_UPDATE', 'v1', '2026-03-02 11:41', 'lab', '[vcores=3]'),
+	('CONTAINER_START', 'v2', '2026-03-02 11:00', 'founded', '[vcores=1]'),
+	('CONTAINER_START', 'v3', '2026-03-02 11:00', 'lab', '[vcores=1]'),
+	('CONTAINER_START', 'v3', '2026-03-02 11:00', 'lab', '[tpu=1]'),
+	('CONTAINER_FINISH', 'v3', '2026-03-02 11:40', NULL, NULL);
+INSERT INTO yquota.container_event (event, occurred_at, source) VALUES ('QUOTA_COMPUTE', '2026-03-02 11:40', 'mark');
+SELECT event, container_id, occurred_at, sqlstate FROM yquota.event_reject
+WHERE container_id ~ '^v[0-9]' OR source = 'mark' ORDER BY container_id, event, occurred_at;
+INSERT INTO yquota.project (name) VALUES ('founded');
+INSERT INTO yquota.resource_type (name, price_group, base_price) VALUES ('tpu', 'GENERAL', 1);
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'v2', '2026-03-02 11:00', 'founded', '[vcores=1]'),
+	('CONTAINER_UPDATE', 'v2', '2026-03-02 11:10', NULL, '[vcores=2]');
+SELECT yquota.set_clock('2026-03-02 11:50');
+SELECT * FROM yquota.retry_rejects(source => 'mark');
+SELECT * FROM yquota.retry_rejects(container_id => 'v1');
+SELECT * FROM yquota.retry_rejects(container_id => 'v2');
+SELECT * FROM yquota.retry_rejects(container_id => 'v3');
+SELECT container_id, number, "from", "to", allocation, amount FROM yquota.charge WHERE container_id ~ '^v[0-9]' ORDER BY 1, 2;
+SELECT container_id, settled_at, allocation FROM yquota.container WHERE container_id ~ '^v[0-9]' ORDER BY 1;
+SELECT log.container_id, log.event, log.occurred_at, log.allocation, count(*) AS logged, count(idle.event_id) AS without_effect
+FROM yquota.container_event AS log LEFT JOIN yquota_internal.event_without_effect AS idle USING (event_id)
+WHERE log.container_id ~ '^v[0-9]' OR log.source = 'mark'
+GROUP BY 1, 2, 3, 4 ORDER BY 1, 3, 2, 4;
+SELECT * FROM yquota.verify();
+
 -- What is no row at all fails its statement in this mode, too
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_PAUSE', 'z');
 
