@@ -1,0 +1,384 @@
+/*-------------------------------------------------------------------------
+ *
+ * preemption_state.h
+ *	  The state of a round of preemption in memory: queues with their figures
+ *	  per label, applications, users, containers and nodes (preemption 2).
+ *
+ * The loader creates a state, sets the settings and the inputs, adds queues and
+ * nodes, and prepares it.  yq_preemption_round() (preemption_round.h) then
+ * computes figures, selects containers and appends outcomes, which record/
+ * writes down.  Nothing here reads or writes a table.
+ *
+ * Applications, users and containers are needed of few leaves.  A selector
+ * completes a leaf when it first needs them: yq_preemption_complete_leaf() calls
+ * the loader back, which adds the leaf's applications, users and containers.
+ * Selectors that look at nodes complete all leaves.
+ *
+ * Everything is allocated in the state's own context and goes with it.  Amounts
+ * are native units per resource type of the calculator.  Amounts that are inputs
+ * are arrays of the state, set in place; strings given are kept, not copied.
+ * Times are of the policy's clock, waits are microseconds.
+ *
+ * Java's sets leave some orders to chance; here they are fixed.  Leaves and
+ * equally served siblings come in the order of the queues, labels in that of
+ * their numbers, nodes by name, reservations of an application by the name of
+ * their node.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_PREEMPTION_STATE_H
+#define YQ_PREEMPTION_STATE_H
+
+#include "datatype/timestamp.h"
+#include "queues/calculator.h"
+
+/* In the order in which they run (preemption 2). */
+typedef enum YqPreemptionSelector
+{
+	YQ_SELECTOR_QUEUE_PRIORITY,
+	YQ_SELECTOR_RESERVED,
+	YQ_SELECTOR_FIFO,
+	YQ_SELECTOR_FIFO_BALANCE,	/* beyond guarantees */
+	YQ_SELECTOR_INTRA_QUEUE,
+	YQ_SELECTORS
+} YqPreemptionSelector;
+
+/* intra-queue-preemption.preemption-order-policy */
+typedef enum YqIntraQueueOrder
+{
+	YQ_USERLIMIT_FIRST,
+	YQ_PRIORITY_FIRST
+} YqIntraQueueOrder;
+
+/* The last criterion among containers of an application; not Hadoop's. */
+typedef enum YqCandidateOrder
+{
+	YQ_NEWEST,					/* as Hadoop has it */
+	YQ_LEAST_PAID				/* of equal request priority: fewest credits since the start */
+} YqCandidateOrder;
+
+/* Properties of preemption 1, of their types; defaults by yq_preemption_create(). */
+typedef struct YqPreemptionSettings
+{
+	bool		observes_only;	/* observe_only */
+	int64		maximum_wait;	/* max_wait_before_kill */
+	float4		total_per_round;	/* total_preemption_per_round */
+	float8		ignored_over_capacity;	/* max_ignored_over_capacity */
+	float8		natural_termination_factor;
+	bool		selects_by_reserved;	/* select_based_on_reserved_containers */
+	bool		balances_reserved;	/* additional_res_balance_based_on_reserved_containers */
+	bool		balances_satisfied; /* preemption-to-balance-queue-after-satisfied.enabled */
+	int64		balance_wait;	/* preemption-to-balance-queue-after-satisfied.max-wait-before-kill */
+	bool		is_conservative;	/* conservative-drf */
+	bool		selects_intra_queue;	/* intra-queue-preemption.enabled */
+	float4		intra_queue_threshold;	/* minimum-threshold */
+	float4		intra_queue_limit;	/* max-allowable-limit */
+	YqIntraQueueOrder intra_queue_order;
+	bool		intra_queue_is_conservative;	/* intra-queue-preemption.conservative-drf */
+	bool		selects_by_priority;	/* underutilized-preemption.enabled */
+	int64		reservation_delay;	/* underutilized-preemption.reserved-container-delay-ms */
+	bool		moves_reservations; /* underutilized-preemption.allow-move-reservation */
+	bool		is_lazy;		/* lazy-preemption-enabled */
+	YqCandidateOrder candidate_order;
+	bool		keeps_balance_marks;	/* repairs S4: see yq_preemption_forget_before() */
+} YqPreemptionSettings;
+
+/*
+ * A queue on the nodes of a label.  The upper part is set by the loader, the
+ * pending amounts of leaves alone: yq_preemption_prepare() adds them up.  The
+ * lower part is what the last selector that computes it has found.
+ */
+typedef struct YqPreemptionQueueLabel
+{
+	int64	   *guaranteed;		/* effective minimum, or absolute_capacity of the partition */
+	int64	   *maximum;		/* effective maximum, or the absolute one; 1 for it on a shared label */
+	int64	   *used;			/* by containers and reservations */
+	int64	   *reserved;
+	int64	   *killable;		/* by containers that are: in lazy preemption */
+	int64	   *pending;		/* limited by user limits (preemption 2.1) */
+	int64	   *pending_without_reserved;	/* the same, with reservations deducted first */
+	float4		absolute_capacity;
+	float4		used_capacity;	/* leaves: as yq_queue_used() has it, of the guarantee */
+
+	/* figures (preemption 3) */
+	int64	   *untouchable;	/* above the guarantee, of leaves that are disabled */
+	int64	   *preemptable;	/* above it, of others */
+	int64	   *ideal;
+	int64	   *to_be_preempted;
+	int64	   *obtain;			/* leaves: what the selector asks for, what others have selected deducted */
+	float4	   *weight;			/* per type: the part of what is offered, among those that need */
+	float8		satisfaction;	/* ideal of guaranteed, as the order of need has it */
+	bool		is_underserved; /* is in the list of the label */
+	struct YqPreemptionFigures *decided_by; /* of the selector at work; NULL: none yet */
+} YqPreemptionQueueLabel;
+
+typedef struct YqPreemptionQueue
+{
+	const char *path;
+	int			number;			/* in the array of queues */
+	struct YqPreemptionQueue *parent;	/* NULL for root */
+	struct YqPreemptionQueue **children;	/* in the order of the queues; NULL before it is prepared */
+	int			child_count;
+	YqPreemptionQueueLabel *labels; /* by number */
+	int32		relative_priority;	/* 0 unless the parent respects priorities */
+	bool		is_leaf;
+	bool		is_disabled;	/* by disable_preemption, here or above */
+	bool		is_intra_disabled;	/* or by that of intra-queue preemption, or for all queues */
+	const char *disabled_by;	/* path of the queue that sets it, or name of the property; NULL: not disabled */
+	const char *intra_disabled_by;	/* likewise */
+	bool		has_priority_over_any;	/* by queue_priority_selector.c: over some leaf */
+
+	/* leaves */
+	int64	   *capacity;		/* effective capacity of the default partition */
+	float4		maximum_am_percent; /* of it, that masters keep: a fraction (preemption 4, 3) */
+	bool		is_fair;		/* orders its applications by usage */
+	bool		is_complete;	/* the rest is loaded */
+	struct YqPreemptionApplication **applications;	/* all, active or not, in the order of assignment */
+	int			application_count;
+	int			application_room;
+	struct YqPreemptionUser **users;	/* of these applications, and of containers without them */
+	int			user_count;
+	int			user_room;
+	void	   *source;			/* the loader's */
+} YqPreemptionQueue;
+
+/* A user of a leaf on a label: the loader's, then intra_queue_selector.c's. */
+typedef struct YqPreemptionUserLabel
+{
+	int64	   *used;			/* by containers and reservations */
+	int64	   *limit;			/* of all users, for this one: YQ_ALL_USERS of user_limit.h */
+
+	/* figures (preemption 7) */
+	bool		is_computed;
+	int64	   *master_used;	/* by masters of active applications */
+	int64	   *limit_without_masters;
+	int64	   *ideal;
+	int64	   *selected;
+	int64	   *remaining;		/* used, without what the selector has taken */
+	bool		has_given_surplus;	/* what is above the limit has been promised */
+} YqPreemptionUserLabel;
+
+typedef struct YqPreemptionUser
+{
+	const char *username;
+	YqPreemptionQueue *leaf;
+	YqPreemptionUserLabel *labels;	/* by number */
+} YqPreemptionUser;
+
+/* An application on a label: the loader's, then intra_queue_selector.c's. */
+typedef struct YqPreemptionApplicationLabel
+{
+	int64	   *used;			/* by containers, without reservations */
+	int64	   *master_used;	/* by that of its master */
+	int64	   *pending;		/* count times amounts of its requests, not limited */
+
+	/* figures (preemption 7) */
+	bool		is_computed;
+	int64	   *ideal;
+	int64	   *wants;			/* is to have of others; less what is found */
+	int64	   *gives;			/* may lose at most */
+	int64	   *taken;			/* is to lose */
+	int64	   *selected;		/* by other selectors */
+} YqPreemptionApplicationLabel;
+
+typedef struct YqPreemptionApplication
+{
+	const char *application_id;
+	YqPreemptionQueue *leaf;
+	YqPreemptionUser *user;
+	int32		priority;		/* the larger number comes first */
+	bool		is_active;		/* not waiting for activation */
+	bool		waits_for_master;	/* its application master has no container */
+	YqPreemptionApplicationLabel *labels;	/* by number */
+	int			order;			/* place among the applications of its leaf */
+	struct YqPreemptionContainer **containers;	/* running ones, and reserved ones */
+	int			container_count;
+	int			container_room;
+	bool		is_sorted;		/* they are in order: preemption_candidates.h */
+	void	   *source;			/* the loader's */
+} YqPreemptionApplication;
+
+/* A running GUARANTEED container, or a reserved one. */
+typedef struct YqPreemptionContainer
+{
+	const char *container_id;
+	int64		number;			/* in its application */
+	YqPreemptionApplication *application;
+	struct YqPreemptionNode *node;	/* its label decides the partition */
+	int			label;			/* asked for; -1 when it no longer exists */
+	const int64 *amounts;		/* allocated, or reserved */
+	int32		priority;		/* of the request: the smaller number is more urgent */
+	int64		allocation_request_id;
+	TimestampTz started_at;		/* or reserved at */
+	bool		is_master;
+	bool		is_reserved;	/* a reservation, which has no room on its node */
+	bool		is_update;		/* reserved: for an update of a container */
+	bool		relaxes_locality;	/* reserved: any node will do */
+	bool		is_moved;		/* reserved: was moved by an earlier round, and stays */
+	bool		is_killable;	/* in lazy preemption */
+	uint128		paid;			/* credits since the start, times 10^18; when candidates are ordered by them */
+	TimestampTz marked_at;		/* of the first mark; 0 for none */
+
+	bool		is_selected;	/* by a selector of this round */
+	bool		is_unreserved;	/* reserved: given up in this round */
+	void	   *source;			/* the loader's */
+} YqPreemptionContainer;
+
+typedef struct YqPreemptionNode
+{
+	const char *name;
+	int			label;
+	int64	   *total;
+	int64	   *allocated;		/* by running containers */
+	YqPreemptionContainer *reservation; /* NULL for none */
+	YqPreemptionContainer **containers; /* running ones */
+	int			container_count;
+	int			container_room;
+	bool		is_touched;		/* queue_priority_selector.c has used it */
+	void	   *source;			/* the loader's */
+} YqPreemptionNode;
+
+/* Figures of a leaf on a label as a selector has found them: why it selected. */
+typedef struct YqPreemptionFigures
+{
+	YqPreemptionSelector selector;
+	const YqPreemptionQueue *leaf;
+	int			label;
+	const int64 *used;
+	const int64 *guaranteed;
+	const int64 *ideal;			/* these are nothing for YQ_SELECTOR_QUEUE_PRIORITY, */
+	const int64 *to_be_preempted;	/* which computes none of them */
+	const int64 *obtain;
+} YqPreemptionFigures;
+
+/* A container that a selector has selected, in the order of selection. */
+typedef struct YqPreemptionSelection
+{
+	YqPreemptionSelector selector;
+	YqPreemptionContainer *container;
+	const YqPreemptionFigures *figures; /* shared by selections of a selector, leaf and label */
+} YqPreemptionSelection;
+
+typedef enum YqPreemptionOutcomeKind
+{
+	YQ_PREEMPTION_MARKED,		/* for the first time: its application is told */
+	YQ_PREEMPTION_OBSERVED,		/* selected, and nothing is done: it waits since marked_at, or the round only observes */
+	YQ_PREEMPTION_KILLED,		/* its wait is over; the mark is forgotten */
+	YQ_PREEMPTION_KILLABLE,		/* the same in lazy preemption: it runs until its room is needed */
+	YQ_PREEMPTION_UNRESERVED,	/* the reservation is given up */
+	YQ_PREEMPTION_MOVED			/* the reservation goes to another node */
+} YqPreemptionOutcomeKind;
+
+typedef struct YqPreemptionOutcome
+{
+	YqPreemptionOutcomeKind kind;
+	YqPreemptionSelector selector;
+	YqPreemptionContainer *container;
+	TimestampTz marked_at;		/* of the first mark; 0 for none */
+	TimestampTz kill_at;		/* not before; 0 for what has no mark */
+	YqPreemptionNode *node;		/* MOVED: the node that it goes to */
+	const YqPreemptionFigures *figures; /* NULL for YQ_PREEMPTION_MOVED */
+} YqPreemptionOutcome;
+
+typedef struct YqPreemption
+{
+	MemoryContext context;
+	const YqCalculator *calculator;
+	YqPreemptionSettings settings;
+	int			label_count;	/* 0 is the default partition */
+	int64	  **totals;			/* of nodes, per label */
+	int64	   *cluster;		/* their sum */
+	int64	   *minimum_allocation;
+	bool		has_reservations;	/* is any node of the cluster reserved? */
+	YqPreemptionQueue **queues; /* parents before children, siblings as configured */
+	int			queue_count;
+	int			queue_room;
+	YqPreemptionNode **nodes;	/* by name; of the containers added, or all once everything is complete */
+	int			node_count;
+	int			node_room;
+	void	  (*complete_leaf) (struct YqPreemption *state, YqPreemptionQueue *leaf);	/* the loader's; may be NULL, */
+	void	  (*complete_all) (struct YqPreemption *state); /* when everything has been added */
+	void	  (*note_selector) (struct YqPreemption *state, YqPreemptionSelector selector); /* called after each; or NULL */
+	bool		is_complete;
+	void	   *source;			/* the loader's */
+
+	/* the round's */
+	TimestampTz now;
+	int64	   *allowed;		/* the rest of the budget */
+	YqPreemptionSelector selector;	/* at work */
+	YqPreemptionQueue ***underserved;	/* per label: queues with unmet demand, in the order of need */
+	int		   *underserved_count;	/* per label */
+	YqPreemptionSelection *selections;
+	int			selection_count;
+	int			selection_room;
+	YqPreemptionOutcome *outcomes;
+	int			outcome_count;
+	int			outcome_room;
+} YqPreemption;
+
+/* A name for people: queue_priority, reserved, fifo, fifo_balance or intra_queue. */
+extern const char *yq_preemption_selector_name(YqPreemptionSelector selector);
+
+/*
+ * A state without queues, in a context of its own below the current one.  The
+ * caller sets totals, cluster, minimum_allocation and settings that are not
+ * Hadoop's defaults.
+ */
+extern YqPreemption *yq_preemption_create(const YqCalculator *calculator, int label_count);
+
+/* Nothing of anything; and a copy.  In the state's context. */
+extern int64 *yq_preemption_amounts(const YqPreemption *state);
+extern int64 *yq_preemption_copy(const YqPreemption *state, const int64 *amounts);
+
+/* Add a queue below a parent that has been added; NULL for root, which comes first. */
+extern YqPreemptionQueue *yq_preemption_add_queue(YqPreemption *state, YqPreemptionQueue *parent, const char *path,
+												  bool is_leaf);
+
+/* Add a node; each name is added once. */
+extern YqPreemptionNode *yq_preemption_add_node(YqPreemption *state, const char *name, int label);
+
+/* Add a user of a leaf; each name is added once. */
+extern YqPreemptionUser *yq_preemption_add_user(YqPreemption *state, YqPreemptionQueue *leaf, const char *username);
+
+/* Add an application of a user, after those that come before it in the order of assignment. */
+extern YqPreemptionApplication *yq_preemption_add_application(YqPreemption *state, YqPreemptionUser *user,
+															  const char *application_id, int32 priority);
+
+/*
+ * Add a container, or a reservation, of an application on a node.  The amounts
+ * are kept, not copied.  Usage of the application, its user, queues and the node
+ * is not derived from it.
+ */
+extern YqPreemptionContainer *yq_preemption_add_container(YqPreemption *state, YqPreemptionApplication *application,
+														  YqPreemptionNode *node, const char *container_id,
+														  int64 number, const int64 *amounts, bool is_reserved);
+
+/* Add up pending amounts of parents once queues are added and their inputs are set. */
+extern void yq_preemption_prepare(YqPreemption *state);
+
+/* Have the loader add what is missing: of a leaf; of all leaves, and all nodes. */
+extern void yq_preemption_complete_leaf(YqPreemption *state, YqPreemptionQueue *leaf);
+extern void yq_preemption_complete_all(YqPreemption *state);
+
+/*
+ * Marks that a selector made before this time are forgotten after a round: two
+ * maximum waits, also where the selector waits longer (preemption 11, S4).  With
+ * keeps_balance_marks those of YQ_SELECTOR_FIFO_BALANCE stay for two of its own.
+ * A round that only observes forgets none.
+ */
+extern TimestampTz yq_preemption_forget_before(const YqPreemption *state, YqPreemptionSelector selector);
+
+/* From the mark of a selector to the kill. */
+extern int64 yq_preemption_wait(const YqPreemption *state, YqPreemptionSelector selector);
+
+/* Negative when the first one is older: by application id, then by number. */
+extern int	yq_preemption_compare_ids(const YqPreemptionContainer *a, const YqPreemptionContainer *b);
+
+/* Select a container that is not selected; its amounts are taken off the budget by the caller. */
+extern void yq_preemption_select(YqPreemption *state, YqPreemptionContainer *container);
+
+/* Append an outcome of the selector at work. */
+extern YqPreemptionOutcome *yq_preemption_add_outcome(YqPreemption *state, YqPreemptionOutcomeKind kind,
+													  YqPreemptionContainer *container);
+
+#endif							/* YQ_PREEMPTION_STATE_H */
