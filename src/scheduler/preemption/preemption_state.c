@@ -68,9 +68,10 @@ yq_preemption_copy(const YqPreemption *state, const int64 *amounts)
 	return result;
 }
 
-static void
-set_defaults(YqPreemptionSettings *settings)
+void
+yq_preemption_set_defaults(YqPreemptionSettings *settings)
 {
+	memset(settings, 0, sizeof(YqPreemptionSettings));
 	settings->maximum_wait = 15 * SECOND;
 	settings->total_per_round = 0.1f;
 	settings->ignored_over_capacity = 0.1;
@@ -101,7 +102,7 @@ yq_preemption_create(const YqCalculator *calculator, int label_count)
 	state->allowed = yq_preemption_amounts(state);
 	state->underserved = make(state, label_count * sizeof(YqPreemptionQueue **));
 	state->underserved_count = make(state, label_count * sizeof(int));
-	set_defaults(&state->settings);
+	yq_preemption_set_defaults(&state->settings);
 	return state;
 }
 

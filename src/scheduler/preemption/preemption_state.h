@@ -319,6 +319,9 @@ typedef struct YqPreemption
 /* A name for people: queue_priority, reserved, fifo, fifo_balance or intra_queue. */
 extern const char *yq_preemption_selector_name(YqPreemptionSelector selector);
 
+/* Hadoop's defaults (preemption 1). */
+extern void yq_preemption_set_defaults(YqPreemptionSettings *settings);
+
 /*
  * A state without queues, in a context of its own below the current one.  The
  * caller sets totals, cluster, minimum_allocation and settings that are not
