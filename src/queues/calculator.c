@@ -260,6 +260,34 @@ yq_amounts_add(const YqCalculator *calculator, int64 *to, const int64 *a)
 		to[i] += a[i];
 }
 
+void
+yq_amounts_subtract(const YqCalculator *calculator, int64 *to, const int64 *a)
+{
+	for (int i = 0; i < calculator->types; i++)
+		to[i] -= a[i];
+}
+
+void
+yq_amounts_subtract_to_none(const YqCalculator *calculator, int64 *to, const int64 *a)
+{
+	for (int i = 0; i < calculator->types; i++)
+		to[i] = Max(to[i] - a[i], 0);
+}
+
+void
+yq_amounts_lower_each(const YqCalculator *calculator, int64 *to, const int64 *a)
+{
+	for (int i = 0; i < calculator->types; i++)
+		to[i] = Min(to[i], a[i]);
+}
+
+void
+yq_amounts_raise_each(const YqCalculator *calculator, int64 *to, const int64 *a)
+{
+	for (int i = 0; i < calculator->types; i++)
+		to[i] = Max(to[i], a[i]);
+}
+
 int64
 yq_amounts_available_containers(const YqCalculator *calculator, const int64 *a, const int64 *b)
 {
@@ -282,6 +310,19 @@ yq_amounts_any_above_none(const YqCalculator *calculator, const int64 *a)
 	for (int i = 0; i < types; i++)
 	{
 		if (a[i] > 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+yq_amounts_any_none_or_below(const YqCalculator *calculator, const int64 *a)
+{
+	int			types = calculator->is_dominant ? calculator->types : YQ_MEMORY + 1;
+
+	for (int i = 0; i < types; i++)
+	{
+		if (a[i] <= 0)
 			return true;
 	}
 	return false;
@@ -368,6 +409,19 @@ yq_amounts_multiply_and_normalize_up(const YqCalculator *calculator, int64 *resu
 
 		result[i] = step[i] != 0 ? round_amount_up(amount, step[i]) : amount;
 	}
+}
+
+void
+yq_amounts_multiply_each_and_normalize_up(const YqCalculator *calculator, int64 *result,
+										  const int64 *a, const float4 *by)
+{
+	if (!calculator->is_dominant)
+	{
+		set_memory_alone(calculator, result, to_integer((double) a[YQ_MEMORY] * by[YQ_MEMORY] + 0.5));
+		return;
+	}
+	for (int i = 0; i < calculator->types; i++)
+		result[i] = to_integer(ceil((float4) ((double) a[i] * by[i])));
 }
 
 void

@@ -56,11 +56,22 @@ extern bool yq_amounts_fit_in_by(const YqCalculator *calculator, const int64 *a,
 /* to := to + a */
 extern void yq_amounts_add(const YqCalculator *calculator, int64 *to, const int64 *a);
 
+/* to := to - a; the latter has nothing less than none. */
+extern void yq_amounts_subtract(const YqCalculator *calculator, int64 *to, const int64 *a);
+extern void yq_amounts_subtract_to_none(const YqCalculator *calculator, int64 *to, const int64 *a);
+
+/* to := the lesser, and the greater, of to and a of each type. */
+extern void yq_amounts_lower_each(const YqCalculator *calculator, int64 *to, const int64 *a);
+extern void yq_amounts_raise_each(const YqCalculator *calculator, int64 *to, const int64 *a);
+
 /* How many times b fits in a, by the types of the calculator. */
 extern int64 yq_amounts_available_containers(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
 /* Is any amount of the calculator's types above zero? */
 extern bool yq_amounts_any_above_none(const YqCalculator *calculator, const int64 *a);
+
+/* Is any amount of the calculator's types zero, or below? */
+extern bool yq_amounts_any_none_or_below(const YqCalculator *calculator, const int64 *a);
 
 /* a / b: of memory, or of their largest shares; may be infinite, the latter not a number. */
 extern float4 yq_amounts_divide(const YqCalculator *calculator, const int64 *cluster,
@@ -87,6 +98,10 @@ extern void yq_amounts_multiply_and_normalize_up(const YqCalculator *calculator,
 												 const int64 *a, double by, const int64 *step);
 extern void yq_amounts_multiply_and_normalize_down(const YqCalculator *calculator, int64 *result,
 												   const int64 *a, double by, const int64 *step);
+
+/* result := a * by of its type, rounded up to integers; result may be a. */
+extern void yq_amounts_multiply_each_and_normalize_up(const YqCalculator *calculator, int64 *result,
+													  const int64 *a, const float4 *by);
 
 /* result := a rounded up or down to whole steps; result may be a. */
 extern void yq_amounts_round_up(const YqCalculator *calculator, int64 *result,

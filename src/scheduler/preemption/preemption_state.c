@@ -330,9 +330,9 @@ yq_preemption_compare_ids(const YqPreemptionContainer *a, const YqPreemptionCont
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* The figures of a leaf on a label, copied once for each selector. */
-static const YqPreemptionFigures *
-figures_of(YqPreemption *state, const YqPreemptionContainer *container)
+/* They are copied once for each selector. */
+const YqPreemptionFigures *
+yq_preemption_figures(YqPreemption *state, const YqPreemptionContainer *container)
 {
 	const YqPreemptionQueue *leaf = container->application->leaf;
 	YqPreemptionQueueLabel *figured = &leaf->labels[container->node->label];
@@ -362,7 +362,7 @@ yq_preemption_select(YqPreemption *state, YqPreemptionContainer *container)
 	selection = &state->selections[state->selection_count++];
 	selection->selector = state->selector;
 	selection->container = container;
-	selection->figures = figures_of(state, container);
+	selection->figures = yq_preemption_figures(state, container);
 	container->is_selected = true;
 }
 

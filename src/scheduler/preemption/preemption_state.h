@@ -150,7 +150,7 @@ typedef struct YqPreemptionUserLabel
 
 	/* figures (preemption 7) */
 	bool		is_computed;
-	int64	   *master_used;	/* by masters of active applications */
+	int64	   *master_used;	/* by masters of its active applications */
 	int64	   *limit_without_masters;
 	int64	   *ideal;
 	int64	   *selected;
@@ -169,7 +169,7 @@ typedef struct YqPreemptionUser
 typedef struct YqPreemptionApplicationLabel
 {
 	int64	   *used;			/* by containers, without reservations */
-	int64	   *master_used;	/* by that of its master */
+	int64	   *master_used;	/* size of its master's request on the label, also while it waits for it */
 	int64	   *pending;		/* count times amounts of its requests, not limited */
 
 	/* figures (preemption 7) */
@@ -377,10 +377,13 @@ extern int64 yq_preemption_wait(const YqPreemption *state, YqPreemptionSelector 
 /* Negative when the first one is older: by application id, then by number. */
 extern int	yq_preemption_compare_ids(const YqPreemptionContainer *a, const YqPreemptionContainer *b);
 
+/* The figures of the container's leaf, on the label of its node, for the selector at work. */
+extern const YqPreemptionFigures *yq_preemption_figures(YqPreemption *state, const YqPreemptionContainer *container);
+
 /* Select a container that is not selected; its amounts are taken off the budget by the caller. */
 extern void yq_preemption_select(YqPreemption *state, YqPreemptionContainer *container);
 
-/* Append an outcome of the selector at work. */
+/* Append an outcome of the selector at work; the caller sets times and figures. */
 extern YqPreemptionOutcome *yq_preemption_add_outcome(YqPreemption *state, YqPreemptionOutcomeKind kind,
 													  YqPreemptionContainer *container);
 

@@ -1,0 +1,466 @@
+/*-------------------------------------------------------------------------
+ *
+ * ideal_allocation.c
+ *	  How much each queue should have, and how much leaves must give.
+ *
+ * A parent's ideal allocation is divided among its children: each has what it
+ * uses, up to its guarantee, and the rest is offered to those that want more,
+ * most underserved first.  Comparisons of the calculator are relative to that
+ * ideal allocation, called the total here.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "scheduler/preemption/ideal_allocation.h"
+
+/* Of a queue without guarantee, which comes last (preemption 3.3). */
+#define SATISFIED_MOST ((float8) PG_INT32_MAX)
+
+static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
+
+/* Children of a queue on a label among which an amount is divided. */
+typedef struct Pool
+{
+	YqPreemption *state;
+	const YqCalculator *calculator;
+	int			label;
+	const int64 *total;			/* ideal allocation of the parent */
+	bool		counts_reserved;
+	bool		balances_satisfied;
+	YqPreemptionQueue **needing;	/* with unmet demand, in the order of need */
+	int			needing_count;
+} Pool;
+
+static bool
+is_more(const Pool *pool, const int64 *a, const int64 *b)
+{
+	return yq_amounts_compare(pool->calculator, pool->total, a, b) > 0;
+}
+
+static YqPreemptionQueueLabel *
+on_label(const Pool *pool, const YqPreemptionQueue *queue)
+{
+	return &queue->labels[pool->label];
+}
+
+/* -- extras -------------------------------------------------------------- */
+
+static void
+set_extras(const YqPreemption *state, const YqPreemptionQueue *queue, int label)
+{
+	const YqCalculator *calculator = state->calculator;
+	const int64 *total = state->totals[label];
+	YqPreemptionQueueLabel *figured = &queue->labels[label];
+	Size		size = calculator->types * sizeof(int64);
+	int64		extra[YQ_MAX_RESOURCE_TYPES];
+	int64		of_children[YQ_MAX_RESOURCE_TYPES] = {0};
+
+	memcpy(extra, figured->used, size);
+	yq_amounts_subtract(calculator, extra, figured->guaranteed);
+	if (yq_amounts_compare(calculator, total, extra, nothing) < 0)
+		memset(extra, 0, size);
+	memset(figured->untouchable, 0, size);
+	if (queue->child_count == 0)
+	{
+		memcpy(figured->untouchable, queue->is_disabled ? extra : nothing, size);
+		memcpy(figured->preemptable, queue->is_disabled ? nothing : extra, size);
+		return;
+	}
+	for (int i = 0; i < queue->child_count; i++)
+		yq_amounts_add(calculator, of_children, queue->children[i]->labels[label].preemptable);
+	if (yq_amounts_compare(calculator, total, of_children, extra) < 0)
+	{
+		memcpy(figured->untouchable, extra, size);
+		yq_amounts_subtract(calculator, figured->untouchable, of_children);
+	}
+	memcpy(figured->preemptable, yq_amounts_min(calculator, total, of_children, extra), size);
+}
+
+/* -- the order of need ----------------------------------------------------- */
+
+/* As Java compares doubles: what is not a number comes last. */
+static int
+compare_doubles(float8 a, float8 b)
+{
+	if (isnan(a) || isnan(b))
+		return (isnan(a) ? 1 : 0) - (isnan(b) ? 1 : 0);
+	return a < b ? -1 : a > b;
+}
+
+/* Priorities count when both are below their guarantee, or both are not. */
+static int
+compare_needs(const Pool *pool, const YqPreemptionQueue *a, const YqPreemptionQueue *b)
+{
+	float8		a_satisfaction = on_label(pool, a)->satisfaction;
+	float8		b_satisfaction = on_label(pool, b)->satisfaction;
+
+	if (a->relative_priority != b->relative_priority &&
+		((a_satisfaction < 1 && b_satisfaction < 1) || (a_satisfaction >= 1 && b_satisfaction >= 1)))
+		return a->relative_priority > b->relative_priority ? -1 : 1;
+	return compare_doubles(a_satisfaction, b_satisfaction);
+}
+
+/* Add a queue behind those that need as much and come before it as configured. */
+static void
+add_needing(Pool *pool, YqPreemptionQueue *queue)
+{
+	YqPreemptionQueueLabel *figured = on_label(pool, queue);
+	int			low = 0;
+	int			high = pool->needing_count;
+
+	figured->satisfaction = is_more(pool, figured->guaranteed, nothing) ?
+		yq_amounts_divide(pool->calculator, pool->total, figured->ideal, figured->guaranteed) : SATISFIED_MOST;
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+		int			order = compare_needs(pool, pool->needing[middle], queue);
+
+		if (order < 0 || (order == 0 && pool->needing[middle]->number < queue->number))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	memmove(pool->needing + low + 1, pool->needing + low,
+			(pool->needing_count - low) * sizeof(YqPreemptionQueue *));
+	pool->needing[low] = queue;
+	pool->needing_count++;
+}
+
+static void
+note_underserved(const Pool *pool, YqPreemptionQueue *queue)
+{
+	YqPreemptionQueueLabel *figured = on_label(pool, queue);
+
+	if (figured->is_underserved)
+		return;
+	figured->is_underserved = true;
+	pool->state->underserved[pool->label][pool->state->underserved_count[pool->label]++] = queue;
+}
+
+/* How many are served first, together; these and the next one are underserved. */
+static int
+first_group(const Pool *pool)
+{
+	int			count = 1;
+
+	while (count < pool->needing_count &&
+		   compare_needs(pool, pool->needing[count - 1], pool->needing[count]) >= 0)
+		count++;
+	for (int i = 0; i < Min(count + 1, pool->needing_count); i++)
+		note_underserved(pool, pool->needing[i]);
+	return count;
+}
+
+/* -- offers ---------------------------------------------------------------- */
+
+/*
+ * Set the part of the offered amounts of a type that each queue in need is
+ * offered.  A guarantee that is rounded to nothing makes capacities decide.
+ */
+static void
+set_weights_of_type(const Pool *pool, int type, bool evenly)
+{
+	int64		guarantees = 0;
+	float4		capacities = 0;
+	bool		is_rounded = false;
+
+	for (int i = 0; i < pool->needing_count; i++)
+	{
+		const YqPreemptionQueueLabel *figured = on_label(pool, pool->needing[i]);
+
+		guarantees += figured->guaranteed[type];
+		capacities += figured->absolute_capacity;
+		is_rounded = is_rounded || (figured->guaranteed[type] == 0 && figured->absolute_capacity != 0);
+	}
+	for (int i = 0; i < pool->needing_count; i++)
+	{
+		YqPreemptionQueueLabel *figured = on_label(pool, pool->needing[i]);
+
+		if (evenly || guarantees == 0 || capacities == 0)
+			figured->weight[type] = 1.0f / pool->needing_count;
+		else if (is_rounded)
+			figured->weight[type] = figured->absolute_capacity / capacities;
+		else
+			figured->weight[type] = (float4) figured->guaranteed[type] / (float4) guarantees;
+	}
+}
+
+/* The most that a leaf accepts: up to its guarantee, or what it uses already. */
+static const int64 *
+limit_to_guarantee(const Pool *pool, const YqPreemptionQueueLabel *figured, const int64 *accepted, int64 *limit)
+{
+	memcpy(limit, yq_amounts_max(pool->calculator, pool->total, figured->used, figured->guaranteed),
+		   pool->calculator->types * sizeof(int64));
+	yq_amounts_subtract(pool->calculator, limit, figured->ideal);
+	return yq_amounts_min(pool->calculator, pool->total, accepted,
+						  yq_amounts_max(pool->calculator, pool->total, limit, nothing));
+}
+
+/* Have a queue accept what it can of an offer, which becomes what it has accepted. */
+static void
+accept_offer(const Pool *pool, YqPreemptionQueue *queue, int64 *offer)
+{
+	const YqCalculator *calculator = pool->calculator;
+	YqPreemptionQueueLabel *figured = on_label(pool, queue);
+	Size		size = calculator->types * sizeof(int64);
+	int64		room[YQ_MAX_RESOURCE_TYPES];
+	int64		wanted[YQ_MAX_RESOURCE_TYPES];
+	int64		limit[YQ_MAX_RESOURCE_TYPES];
+
+	memcpy(wanted, figured->used, size);
+	yq_amounts_add(calculator, wanted, pool->counts_reserved ? figured->pending : figured->pending_without_reserved);
+	yq_amounts_subtract(calculator, wanted, figured->ideal);
+	memcpy(room, figured->maximum, size);
+	yq_amounts_subtract_to_none(calculator, room, figured->ideal);
+	yq_amounts_lower_each(calculator, room, yq_amounts_min(calculator, pool->total, offer, wanted));
+	if (queue->child_count == 0 && !pool->balances_satisfied)
+		memcpy(wanted, limit_to_guarantee(pool, figured, room, limit), size);
+	else
+		memcpy(wanted, room, size);
+	yq_amounts_raise_each(calculator, wanted, nothing);
+	yq_amounts_lower_each(calculator, offer, wanted);
+	yq_amounts_add(calculator, figured->ideal, offer);
+}
+
+/*
+ * Give the queues in the first group what they accept.  The first amount that is
+ * accepted comes off *caller, too: Hadoop's variable leaves the caller's there
+ * (preemption 11, S1).
+ */
+static void
+serve_first_group(Pool *pool, int64 *unassigned, int64 **caller)
+{
+	const YqCalculator *calculator = pool->calculator;
+	int			count = first_group(pool);
+	YqPreemptionQueue **group = palloc(count * sizeof(YqPreemptionQueue *));
+	int64		offered[YQ_MAX_RESOURCE_TYPES];
+
+	memcpy(group, pool->needing, count * sizeof(YqPreemptionQueue *));
+	memmove(pool->needing, pool->needing + count, (pool->needing_count - count) * sizeof(YqPreemptionQueue *));
+	pool->needing_count -= count;
+	memcpy(offered, unassigned, calculator->types * sizeof(int64));
+	for (int i = 0; i < count && yq_amounts_any_above_none(calculator, unassigned); i++)
+	{
+		int64		offer[YQ_MAX_RESOURCE_TYPES];
+
+		yq_amounts_multiply_each_and_normalize_up(calculator, offer, offered, on_label(pool, group[i])->weight);
+		yq_amounts_lower_each(calculator, offer, unassigned);
+		accept_offer(pool, group[i], offer);
+		if (is_more(pool, offer, nothing))
+			add_needing(pool, group[i]);
+		if (*caller != NULL)
+			yq_amounts_subtract(calculator, *caller, offer);
+		*caller = NULL;
+		yq_amounts_subtract_to_none(calculator, unassigned, offer);
+	}
+	pfree(group);
+}
+
+/* What a queue has before anything is offered. */
+static void
+set_first_ideal(const Pool *pool, YqPreemptionQueueLabel *figured)
+{
+	memcpy(figured->ideal, figured->used, pool->calculator->types * sizeof(int64));
+	if (is_more(pool, figured->used, figured->guaranteed))
+	{
+		yq_amounts_lower_each(pool->calculator, figured->ideal, figured->guaranteed);
+		yq_amounts_add(pool->calculator, figured->ideal, figured->untouchable);
+	}
+}
+
+/* Divide the unassigned amounts among queues, until nothing is left or wanted. */
+static void
+divide_unassigned(Pool *pool, YqPreemptionQueue **queues, int count, int64 *unassigned, bool evenly)
+{
+	int64	   *caller = unassigned;
+	int64		rest[YQ_MAX_RESOURCE_TYPES];
+
+	pool->needing_count = 0;
+	for (int i = 0; i < count; i++)
+	{
+		YqPreemptionQueueLabel *figured = on_label(pool, queues[i]);
+		int64		wanted[YQ_MAX_RESOURCE_TYPES];
+
+		set_first_ideal(pool, figured);
+		yq_amounts_subtract(pool->calculator, unassigned, figured->ideal);
+		memcpy(wanted, figured->used, pool->calculator->types * sizeof(int64));
+		yq_amounts_add(pool->calculator, wanted, figured->pending);
+		if (is_more(pool, wanted, figured->ideal))
+			add_needing(pool, queues[i]);
+	}
+	memcpy(rest, unassigned, pool->calculator->types * sizeof(int64));
+	while (pool->needing_count > 0 && is_more(pool, rest, nothing))
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (int type = 0; type < pool->calculator->types; type++)
+			set_weights_of_type(pool, type, evenly);
+		serve_first_group(pool, rest, &caller);
+	}
+	for (int i = 0; i < pool->needing_count; i++)
+		note_underserved(pool, pool->needing[i]);
+}
+
+/* -- what must be given ----------------------------------------------------- */
+
+/* The part of the excess of all children that the budget allows. */
+static float4
+scale_of_budget(const Pool *pool, const YqPreemptionQueue *parent)
+{
+	int64		excess[YQ_MAX_RESOURCE_TYPES] = {0};
+
+	for (int i = 0; i < parent->child_count; i++)
+	{
+		const YqPreemptionQueueLabel *figured = on_label(pool, parent->children[i]);
+
+		if (is_more(pool, figured->used, figured->ideal))
+		{
+			yq_amounts_add(pool->calculator, excess, figured->used);
+			yq_amounts_subtract(pool->calculator, excess, figured->ideal);
+		}
+	}
+	if (!is_more(pool, excess, pool->state->allowed))
+		return 1;
+	return yq_amounts_divide(pool->calculator, pool->total, pool->state->allowed, excess);
+}
+
+static void
+set_to_be_preempted(const Pool *pool, YqPreemptionQueueLabel *figured, float4 scale)
+{
+	const YqCalculator *calculator = pool->calculator;
+	Size		size = calculator->types * sizeof(int64);
+	int64		used[YQ_MAX_RESOURCE_TYPES];
+	int64		wanted[YQ_MAX_RESOURCE_TYPES];
+	const int64 *kept;
+
+	memcpy(used, figured->used, size);
+	yq_amounts_subtract(calculator, used, figured->killable);
+	memcpy(wanted, figured->used, size);
+	yq_amounts_add(calculator, wanted, figured->pending);
+	kept = yq_amounts_max(calculator, pool->total,
+						  yq_amounts_min(calculator, pool->total, wanted, figured->guaranteed), figured->ideal);
+	if (!is_more(pool, used, kept))
+	{
+		memset(figured->to_be_preempted, 0, size);
+		return;
+	}
+	yq_amounts_subtract(calculator, used, kept);
+	yq_amounts_multiply(calculator, figured->to_be_preempted, used, scale);
+}
+
+/* Divide the ideal allocation of a parent among its children; queues have guarantees, or none. */
+static void
+divide_parent(Pool *pool, const YqPreemptionQueue *parent)
+{
+	YqPreemptionQueue **queues = palloc(parent->child_count * 2 * sizeof(YqPreemptionQueue *));
+	int64		unassigned[YQ_MAX_RESOURCE_TYPES];
+	int			with_guarantee = 0;
+	int			without = parent->child_count;
+	float4		scale;
+
+	pool->needing = queues + parent->child_count;
+	pool->total = on_label(pool, parent)->ideal;
+	memcpy(unassigned, pool->total, pool->calculator->types * sizeof(int64));
+	for (int i = 0; i < parent->child_count; i++)
+	{
+		if (is_more(pool, on_label(pool, parent->children[i])->guaranteed, nothing))
+			queues[with_guarantee++] = parent->children[i];
+	}
+	for (int i = parent->child_count - 1; i >= 0; i--)
+	{
+		if (!is_more(pool, on_label(pool, parent->children[i])->guaranteed, nothing))
+			queues[--without] = parent->children[i];
+	}
+	divide_unassigned(pool, queues, with_guarantee, unassigned, false);
+	if (without < parent->child_count && is_more(pool, unassigned, nothing))
+		divide_unassigned(pool, queues + without, parent->child_count - without, unassigned, true);
+	scale = scale_of_budget(pool, parent);
+	for (int i = 0; i < parent->child_count; i++)
+		set_to_be_preempted(pool, on_label(pool, parent->children[i]), scale);
+	pfree(queues);
+}
+
+/* What a leaf is asked for: nothing as long as it is little above its guarantee. */
+static void
+set_obtain(const YqPreemption *state, YqPreemptionQueueLabel *figured, bool counts_reserved)
+{
+	const YqCalculator *calculator = state->calculator;
+	Size		size = calculator->types * sizeof(int64);
+	int64		ignored[YQ_MAX_RESOURCE_TYPES];
+	int64		one[YQ_MAX_RESOURCE_TYPES];
+
+	yq_amounts_multiply(calculator, ignored, figured->guaranteed, 1.0 + state->settings.ignored_over_capacity);
+	memset(figured->obtain, 0, size);
+	if (yq_amounts_compare(calculator, state->cluster, figured->used, ignored) <= 0)
+		return;
+	memcpy(figured->obtain, figured->to_be_preempted, size);
+	if (counts_reserved || yq_amounts_compare(calculator, state->cluster, figured->obtain, nothing) <= 0)
+		return;
+	for (int i = 0; i < calculator->types; i++)
+		one[i] = 1;
+	yq_amounts_multiply_and_normalize_up(calculator, figured->obtain, figured->obtain,
+										 state->settings.natural_termination_factor, one);
+}
+
+void
+yq_ideal_allocation_compute(YqPreemption *state, bool counts_reserved, bool balances_satisfied)
+{
+	if (state->queue_count == 0)
+		return;
+	for (int label = 0; label < state->label_count; label++)
+	{
+		Pool		pool = {.state = state,.calculator = state->calculator,.label = label,
+			.counts_reserved = counts_reserved,.balances_satisfied = balances_satisfied};
+		YqPreemptionQueueLabel *root = &state->queues[0]->labels[label];
+
+		for (int i = state->queue_count - 1; i >= 0; i--)
+			set_extras(state, state->queues[i], label);
+		memcpy(root->ideal, root->guaranteed, state->calculator->types * sizeof(int64));
+		for (int i = 0; i < state->queue_count; i++)
+		{
+			if (state->queues[i]->child_count > 0)
+				divide_parent(&pool, state->queues[i]);
+		}
+		for (int i = 0; i < state->queue_count; i++)
+		{
+			if (state->queues[i]->is_leaf && !state->queues[i]->is_disabled)
+				set_obtain(state, &state->queues[i]->labels[label], counts_reserved);
+		}
+	}
+}
+
+/* -- deduction --------------------------------------------------------------- */
+
+static void
+deduct(const YqPreemption *state, int label, int64 *from, const int64 *amounts)
+{
+	const int64 *total = state->totals[label];
+
+	if (yq_amounts_compare(state->calculator, total, from, amounts) > 0)
+		yq_amounts_subtract(state->calculator, from, amounts);
+	if (yq_amounts_compare(state->calculator, total, from, nothing) < 0)
+		memset(from, 0, state->calculator->types * sizeof(int64));
+}
+
+void
+yq_ideal_allocation_deduct_selected(YqPreemption *state)
+{
+	for (int i = 0; i < state->selection_count; i++)
+	{
+		const YqPreemptionContainer *container = state->selections[i].container;
+		const YqPreemptionQueue *leaf = container->application->leaf;
+		int			label = container->node->label;
+
+		deduct(state, label, leaf->labels[label].obtain, container->amounts);
+		for (int j = 0; j < leaf->application_count; j++)
+		{
+			YqPreemptionApplicationLabel *figured = &leaf->applications[j]->labels[label];
+
+			if (figured->is_computed)
+				deduct(state, label, figured->taken, container->amounts);
+		}
+	}
+}
