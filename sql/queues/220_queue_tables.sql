@@ -340,7 +340,11 @@ CREATE TABLE yquota.scheduler_setting (
 	reservation_system_enable boolean,
 	reservation_system_class text,
 	reservation_system_plan_follower text,
-	reservation_system_planfollower_time_step bigint
+	reservation_system_planfollower_time_step bigint,
+	preemption_candidate_order text CHECK (preemption_candidate_order IN ('newest', 'least_paid')),
+	preemption_mode text CHECK (preemption_mode IN ('kill', 'advise')),
+	preemption_balance_keeps_marks boolean,
+	end_expired_applications boolean
 );
 COMMENT ON TABLE yquota.scheduler_setting IS
 	'Settings of the whole scheduler, of capacity-scheduler.xml and yarn-site.xml: one row, or none while nothing is set.  NULL: not set';
@@ -387,6 +391,14 @@ COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_preemption_ord
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_class IS 'class';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_plan_follower IS 'class';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_planfollower_time_step IS 'milliseconds';
+COMMENT ON COLUMN yquota.scheduler_setting.preemption_candidate_order IS
+	'yquota''s own, like all that follow: of an application''s containers with equal request priority the newest goes first (newest, as in Hadoop; also if NULL), or that with the least credits since its start (least_paid)';
+COMMENT ON COLUMN yquota.scheduler_setting.preemption_mode IS
+	'kill (also if NULL): preempt_containers() ends containers; advise: it tells the resource manager to end them';
+COMMENT ON COLUMN yquota.scheduler_setting.preemption_balance_keeps_marks IS
+	'whether marks of the balancing pass are kept for twice its own wait; if not (also if NULL), they are forgotten after twice max_wait_before_kill as in Hadoop, mostly before it kills';
+COMMENT ON COLUMN yquota.scheduler_setting.end_expired_applications IS
+	'whether the worker ends applications past their lifetime (also if NULL); false: the resource manager does';
 
 SELECT pg_extension_config_dump('yquota.queue', '');
 SELECT pg_extension_config_dump('yquota.queue_label', '');

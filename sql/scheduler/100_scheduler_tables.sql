@@ -45,7 +45,8 @@ CREATE TABLE yquota.reserved_container (
 	label text COLLATE "C" NOT NULL,
 	allocation yquota.resource NOT NULL,
 	reserved_at timestamptz NOT NULL,
-	container_to_update text COLLATE "C"
+	container_to_update text COLLATE "C",
+	moved_at timestamptz
 );
 CREATE INDEX reserved_container_application_id_idx ON yquota.reserved_container (application_id);
 COMMENT ON TABLE yquota.reserved_container IS
@@ -56,6 +57,7 @@ COMMENT ON COLUMN yquota.reserved_container.container_id IS 'of the container th
 COMMENT ON COLUMN yquota.reserved_container.label IS 'partition of the node when it was reserved';
 COMMENT ON COLUMN yquota.reserved_container.allocation IS 'native units';
 COMMENT ON COLUMN yquota.reserved_container.container_to_update IS 'the running container that it is to be added to; NULL: it is for a new one';
+COMMENT ON COLUMN yquota.reserved_container.moved_at IS 'when preemption moved it here from another node; NULL: it has not';
 
 CREATE TABLE yquota.container_update (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -98,7 +100,7 @@ COMMENT ON COLUMN yquota_internal.container_version.previous_allocation IS
 
 CREATE TABLE yquota.decision (
 	decision_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-	decision text NOT NULL CHECK (decision IN ('allocated', 'reserved', 'unreserved', 'swapped', 'increased', 'promoted')),
+	decision text NOT NULL CHECK (decision IN ('allocated', 'reserved', 'unreserved', 'swapped', 'increased', 'promoted', 'marked', 'killed', 'killable')),
 	container_id text COLLATE "C" NOT NULL,
 	application_id text COLLATE "C" NOT NULL,
 	queue text COLLATE "C" NOT NULL,
@@ -108,19 +110,21 @@ CREATE TABLE yquota.decision (
 	priority integer NOT NULL,
 	allocation_request_id bigint NOT NULL,
 	unreserved_node text COLLATE "C" CHECK ((unreserved_node IS NOT NULL) = (decision = 'swapped')),
-	decided_at timestamptz NOT NULL
+	decided_at timestamptz NOT NULL,
+	advised boolean NOT NULL DEFAULT false CHECK (NOT advised OR decision = 'killed')
 );
 CREATE INDEX decision_container_id_idx ON yquota.decision (container_id);
 COMMENT ON TABLE yquota.decision IS
-	'Decisions of the scheduler that are not acknowledged yet: their containers are released after yquota.allocation_expiry';
+	'Decisions of the scheduler that are not acknowledged yet.  Containers that it has given out or made larger are released after yquota.allocation_expiry, and their decisions go; unreserved, marked, killed and killable stay until they are acknowledged';
 COMMENT ON COLUMN yquota.decision.decision IS
-	'allocated: a container starts; swapped: likewise, and the reserved container of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer; increased, promoted: a running container has more now, or is GUARANTEED';
+	'allocated: a container starts; swapped: likewise, and the reserved container of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer; increased, promoted: a running container has more now, or is GUARANTEED; marked, killed: a running container is selected for preemption, or ended by it; killable: it ends when another one needs its room';
 COMMENT ON COLUMN yquota.decision.queue IS 'full path of the leaf';
 COMMENT ON COLUMN yquota.decision.allocation IS 'of the container, native units; of a reserved container for a running container the amount to add';
 COMMENT ON COLUMN yquota.decision.locality IS 'how close to the request; NULL when no container starts';
 COMMENT ON COLUMN yquota.decision.priority IS 'of the request that it is for';
 COMMENT ON COLUMN yquota.decision.allocation_request_id IS 'likewise';
 COMMENT ON COLUMN yquota.decision.unreserved_node IS 'node whose reserved container was given up';
+COMMENT ON COLUMN yquota.decision.advised IS 'the container runs until the resource manager ends it: scheduler_setting.preemption_mode is advise';
 
 CREATE TABLE yquota_internal.request_counter (
 	application_id text COLLATE "C" NOT NULL,

@@ -61,10 +61,11 @@ CREATE FUNCTION yquota_internal.acknowledge_containers(container_ids text[]) RET
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT yquota.acknowledge_decisions(ARRAY(
-			SELECT d.decision_id FROM yquota.decision AS d WHERE d.container_id = ANY (container_ids)));
+			SELECT d.decision_id FROM yquota.decision AS d WHERE d.container_id = ANY (container_ids)
+			AND d.decision NOT IN ('unreserved', 'marked', 'killed', 'killable')));
 	END;
 COMMENT ON FUNCTION yquota_internal.acknowledge_containers(text[]) IS
-	'Acknowledge all decisions about these containers';
+	'Acknowledge all decisions that give something to these containers';
 REVOKE ALL ON FUNCTION yquota_internal.acknowledge_containers(text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.lock_passes() RETURNS void

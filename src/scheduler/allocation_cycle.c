@@ -129,24 +129,6 @@ check_unknown_nodes(const YqAllocationCycle *cycle, const YqCluster *cluster)
 		check_nodes(unknown, count);
 }
 
-/* While events wait to be charged, usage is unknown. */
-static void
-check_charging(void)
-{
-	static YqSavedPlan refuse = {
-		.command = "SELECT yquota_internal.refuse_while_deferred('allocate containers')"
-	};
-
-	if (yq_charging == YQ_CHARGING_DEFERRED)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("containers cannot be allocated while charging is deferred"),
-				 errdetail("Charging keeps the counters that the scheduler decides by."),
-				 errhint("Set yquota.charging to on.")));
-	if (!yq_table_has_no_pages(YQ_DEFERRED_EVENT))
-		(void) yq_saved_plan_execute(&refuse, NULL, NULL);
-}
-
 static void
 assign(const YqAllocationCycle *cycle, const YqLoadedCluster *loaded)
 {
@@ -280,7 +262,7 @@ yq_allocation_cycle_run(const YqAllocationCycle *cycle)
 	YqLoadedCluster *loaded;
 	bool		knew_nodes;
 
-	check_charging();
+	yq_cluster_check_charging("allocated", "allocate containers");
 	if (cycle->is_dry)
 		return run_dry(cycle);
 	PreventCommandIfReadOnly("an allocation cycle");

@@ -13,6 +13,7 @@
 #include "base/compat.h"
 
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "base/settings.h"
 #include "scheduler/cache/cluster_cache.h"
 #include "scheduler/load/cluster_usage.h"
@@ -295,6 +296,15 @@ yq_cluster_cache_catch_up(YqHierarchy *hierarchy)
 		return;
 	note_own();
 	cache.is_in_use = false;
+}
+
+YqLoadedCluster *
+yq_cluster_cache_read(YqHierarchy *hierarchy)
+{
+	if (RecoveryInProgress() || !can_keep())
+		return NULL;
+	yq_cluster_cache_catch_up(hierarchy);
+	return cache.loaded;
 }
 
 /*

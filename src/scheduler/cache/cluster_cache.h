@@ -34,6 +34,14 @@ extern void yq_cluster_cache_prepare(YqHierarchy *hierarchy);
 /* Read all that there is, before the lock is taken. */
 extern void yq_cluster_cache_catch_up(YqHierarchy *hierarchy);
 
+/*
+ * The cluster with all its nodes for reading, without the lock: as committed now and as
+ * changed by this transaction.  It is good until the session's next cycle or reading, and
+ * the reader decides nothing in it.  NULL when none can be kept at this point, as above,
+ * or on a standby.
+ */
+extern YqLoadedCluster *yq_cluster_cache_read(YqHierarchy *hierarchy);
+
 /* A cycle over it is over, and written down. */
 extern void yq_cluster_cache_end_cycle(YqLoadedCluster *loaded);
 

@@ -13,12 +13,14 @@
 
 #include "admission/application.h"
 #include "admission/leaf_usage.h"
+#include "base/settings.h"
 #include "queues/hierarchy.h"
 #include "queues/text.h"
 #include "scheduler/load/cluster_load.h"
 #include "scheduler/load/cluster_usage.h"
 #include "scheduler/load/loader.h"
 #include "scheduler/load/user_containers.h"
+#include "store/catalog.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -229,6 +231,25 @@ yq_cluster_reload_counters(YqLoadedCluster *loaded, const List *queues, const Li
 }
 
 /* -- all ------------------------------------------------------------------------------ */
+
+void
+yq_cluster_check_charging(const char *participle, const char *action)
+{
+	static YqSavedPlan refuse = {
+		.command = "SELECT yquota_internal.refuse_while_deferred($1)",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(action)};
+
+	if (yq_charging == YQ_CHARGING_DEFERRED)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("containers cannot be %s while charging is deferred", participle),
+				 errdetail("What the scheduler decides by is counted when events are charged."),
+				 errhint("Set yquota.charging to on.")));
+	if (!yq_table_has_no_pages(YQ_DEFERRED_EVENT))
+		(void) yq_saved_plan_execute(&refuse, values, NULL);
+}
 
 static YqClusterLoader *
 make_loader(YqHierarchy *hierarchy)

@@ -31,7 +31,7 @@ typedef struct Pool
 	const int64 *total;			/* ideal allocation of the parent */
 	bool		counts_reserved;
 	bool		balances_satisfied;
-	YqPreemptionQueue **needing;	/* with unmet demand, in the order of need */
+	YqPreemptionQueue **needing;	/* with unmet demand: a heap, the most underserved first */
 	int			needing_count;
 } Pool;
 
@@ -104,30 +104,48 @@ compare_needs(const Pool *pool, const YqPreemptionQueue *a, const YqPreemptionQu
 	return compare_doubles(a_satisfaction, b_satisfaction);
 }
 
-/* Add a queue behind those that need as much and come before it as configured. */
+/*
+ * Queues with unmet demand are in a binary heap, the most underserved on top.
+ * Those that need as much come out of it as they do in Java, where the heap is
+ * filled in the same way.
+ */
 static void
 add_needing(Pool *pool, YqPreemptionQueue *queue)
 {
 	YqPreemptionQueueLabel *figured = on_label(pool, queue);
-	int			low = 0;
-	int			high = pool->needing_count;
+	int			at = pool->needing_count++;
 
 	figured->satisfaction = is_more(pool, figured->guaranteed, nothing) ?
 		yq_amounts_divide(pool->calculator, pool->total, figured->ideal, figured->guaranteed) : SATISFIED_MOST;
-	while (low < high)
+	while (at > 0 && compare_needs(pool, queue, pool->needing[(at - 1) / 2]) < 0)
 	{
-		int			middle = (low + high) / 2;
-		int			order = compare_needs(pool, pool->needing[middle], queue);
-
-		if (order < 0 || (order == 0 && pool->needing[middle]->number < queue->number))
-			low = middle + 1;
-		else
-			high = middle;
+		pool->needing[at] = pool->needing[(at - 1) / 2];
+		at = (at - 1) / 2;
 	}
-	memmove(pool->needing + low + 1, pool->needing + low,
-			(pool->needing_count - low) * sizeof(YqPreemptionQueue *));
-	pool->needing[low] = queue;
-	pool->needing_count++;
+	pool->needing[at] = queue;
+}
+
+static YqPreemptionQueue *
+remove_first_needing(Pool *pool)
+{
+	YqPreemptionQueue *first = pool->needing[0];
+	int			count = --pool->needing_count;
+	YqPreemptionQueue *last = pool->needing[count];
+	int			at = 0;
+
+	while (at * 2 + 1 < count)
+	{
+		int			below = at * 2 + 1;
+
+		if (below + 1 < count && compare_needs(pool, pool->needing[below], pool->needing[below + 1]) > 0)
+			below++;
+		if (compare_needs(pool, last, pool->needing[below]) <= 0)
+			break;
+		pool->needing[at] = pool->needing[below];
+		at = below;
+	}
+	pool->needing[at] = last;
+	return first;
 }
 
 static void
@@ -141,17 +159,20 @@ note_underserved(const Pool *pool, YqPreemptionQueue *queue)
 	pool->state->underserved[pool->label][pool->state->underserved_count[pool->label]++] = queue;
 }
 
-/* How many are served first, together; these and the next one are underserved. */
+/* Take out those that are served together, which need as much; they and the next one are underserved. */
 static int
-first_group(const Pool *pool)
+remove_first_group(Pool *pool, YqPreemptionQueue **group)
 {
-	int			count = 1;
+	int			count = 0;
 
-	while (count < pool->needing_count &&
-		   compare_needs(pool, pool->needing[count - 1], pool->needing[count]) >= 0)
-		count++;
-	for (int i = 0; i < Min(count + 1, pool->needing_count); i++)
-		note_underserved(pool, pool->needing[i]);
+	do
+	{
+		group[count] = remove_first_needing(pool);
+		note_underserved(pool, group[count++]);
+		if (pool->needing_count == 0)
+			return count;
+	} while (compare_needs(pool, group[count - 1], pool->needing[0]) >= 0);
+	note_underserved(pool, pool->needing[0]);
 	return count;
 }
 
@@ -235,13 +256,10 @@ static void
 serve_first_group(Pool *pool, int64 *unassigned, int64 **caller)
 {
 	const YqCalculator *calculator = pool->calculator;
-	int			count = first_group(pool);
-	YqPreemptionQueue **group = palloc(count * sizeof(YqPreemptionQueue *));
+	YqPreemptionQueue **group = palloc(pool->needing_count * sizeof(YqPreemptionQueue *));
+	int			count = remove_first_group(pool, group);
 	int64		offered[YQ_MAX_RESOURCE_TYPES];
 
-	memcpy(group, pool->needing, count * sizeof(YqPreemptionQueue *));
-	memmove(pool->needing, pool->needing + count, (pool->needing_count - count) * sizeof(YqPreemptionQueue *));
-	pool->needing_count -= count;
 	memcpy(offered, unassigned, calculator->types * sizeof(int64));
 	for (int i = 0; i < count && yq_amounts_any_above_none(calculator, unassigned); i++)
 	{
@@ -300,8 +318,8 @@ divide_unassigned(Pool *pool, YqPreemptionQueue **queues, int count, int64 *unas
 			set_weights_of_type(pool, type, evenly);
 		serve_first_group(pool, rest, &caller);
 	}
-	for (int i = 0; i < pool->needing_count; i++)
-		note_underserved(pool, pool->needing[i]);
+	while (pool->needing_count > 0)
+		note_underserved(pool, remove_first_needing(pool));
 }
 
 /* -- what must be given ----------------------------------------------------- */
@@ -445,12 +463,33 @@ deduct(const YqPreemption *state, int label, int64 *from, const int64 *amounts)
 		memset(from, 0, state->calculator->types * sizeof(int64));
 }
 
+static int
+compare_containers(const void *a, const void *b)
+{
+	return yq_preemption_compare_ids(*(YqPreemptionContainer *const *) a, *(YqPreemptionContainer *const *) b);
+}
+
+/* Containers that are selected, oldest first; palloc'd. */
+static YqPreemptionContainer **
+selected_by_id(const YqPreemption *state)
+{
+	YqPreemptionContainer **containers = palloc(Max(state->selection_count, 1) * sizeof(YqPreemptionContainer *));
+
+	for (int i = 0; i < state->selection_count; i++)
+		containers[i] = state->selections[i].container;
+	if (state->selection_count > 0)
+		qsort(containers, state->selection_count, sizeof(YqPreemptionContainer *), compare_containers);
+	return containers;
+}
+
 void
 yq_ideal_allocation_deduct_selected(YqPreemption *state)
 {
+	YqPreemptionContainer **containers = selected_by_id(state);
+
 	for (int i = 0; i < state->selection_count; i++)
 	{
-		const YqPreemptionContainer *container = state->selections[i].container;
+		const YqPreemptionContainer *container = containers[i];
 		const YqPreemptionQueue *leaf = container->application->leaf;
 		int			label = container->node->label;
 
@@ -463,4 +502,5 @@ yq_ideal_allocation_deduct_selected(YqPreemption *state)
 				deduct(state, label, figured->taken, container->amounts);
 		}
 	}
+	pfree(containers);
 }

@@ -22,7 +22,8 @@ extern void yq_ideal_allocation_compute(YqPreemption *state, bool counts_reserve
 /*
  * Deduct each container that is selected from what its leaf has to give, and
  * from what each application of the leaf has, once that is computed.  One that
- * is as large as the amount, or larger, is not deducted (preemption 3.5).
+ * is as large as the amount, or larger, is not deducted (preemption 3.5), so the
+ * order matters: by application and number.
  */
 extern void yq_ideal_allocation_deduct_selected(YqPreemption *state);
 

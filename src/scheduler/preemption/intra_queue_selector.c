@@ -144,7 +144,11 @@ compare_by_priority(const void *left, const void *right)
 	return compare_by_id(a, b);
 }
 
-/* The user that uses less first; applications of a user as the leaf orders them. */
+/*
+ * The user that uses less first; applications of a user as the leaf orders them.
+ * Those of users that use the same by the calculator, though not of all types,
+ * come by id: Hadoop's comparison contradicts itself there.
+ */
 static int
 compare_fairly(const void *left, const void *right, void *argument)
 {
@@ -153,14 +157,14 @@ compare_fairly(const void *left, const void *right, void *argument)
 	const Contest *contest = argument;
 	int64		a_used[YQ_MAX_RESOURCE_TYPES];
 	int64		b_used[YQ_MAX_RESOURCE_TYPES];
+	int			result;
 
 	if (a->user == b->user)
 		return a->order - b->order;
 	set_used_without_masters(contest, of_user(contest, a), a_used);
 	set_used_without_masters(contest, of_user(contest, b), b_used);
-	if (!yq_amounts_are_equal(contest->calculator, a_used, b_used))
-		return compare(contest, a_used, b_used) < 0 ? -1 : 1;
-	return compare_by_id(a, b);
+	result = compare(contest, a_used, b_used);
+	return result != 0 ? result : compare_by_id(a, b);
 }
 
 static void

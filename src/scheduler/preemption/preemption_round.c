@@ -96,10 +96,16 @@ decide(YqPreemption *state, const YqPreemptionSelection *selection)
 }
 
 void
-yq_preemption_round(YqPreemption *state, TimestampTz now)
+yq_preemption_begin_round(YqPreemption *state, TimestampTz now)
 {
 	state->now = now;
 	yq_amounts_multiply(state->calculator, state->allowed, state->cluster, state->settings.total_per_round);
+}
+
+void
+yq_preemption_round(YqPreemption *state, TimestampTz now)
+{
+	yq_preemption_begin_round(state, now);
 	for (int selector = 0; selector < YQ_SELECTORS; selector++)
 	{
 		if (is_enabled(&state->settings, selector))

@@ -11,6 +11,9 @@
 
 #include "scheduler/preemption/preemption_state.h"
 
+/* Set the time and the budget, for figures without a round. */
+extern void yq_preemption_begin_round(YqPreemption *state, TimestampTz now);
+
 /*
  * Run the selectors that are enabled, and append an outcome for each container
  * that is selected and each reservation that is given up or moved.  "now" is the

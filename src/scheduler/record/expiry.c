@@ -14,6 +14,7 @@
 #include "base/settings.h"
 #include "executor/spi.h"
 #include "scheduler/record/expiry.h"
+#include "scheduler/record/record_containers.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "scheduler/record/update_event.h"
 #include "store/catalog.h"
@@ -43,7 +44,8 @@ static void
 read_oldest_decision(TimestampTz now)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT d.decided_at FROM yquota.decision AS d ORDER BY d.decision_id LIMIT 1"
+		.command = "SELECT d.decided_at FROM yquota.decision AS d WHERE d.decision IN " YQ_EXPIRING_DECISIONS " "
+		"ORDER BY d.decision_id LIMIT 1"
 	};
 	bool		isnull;
 
@@ -66,7 +68,8 @@ yq_release_expired(const YqHierarchy *hierarchy)
 	static YqSavedPlan release = {
 		.command = "WITH due AS MATERIALIZED ("
 		"SELECT d.decision_id, d.container_id, d.decision IN ('allocated', 'swapped') AS starts FROM yquota.decision AS d "
-		"WHERE d.decision_id IN (SELECT o.decision_id FROM yquota.decision AS o ORDER BY o.decision_id LIMIT $2) "
+		"WHERE d.decision_id IN (SELECT o.decision_id FROM yquota.decision AS o WHERE o.decision IN " YQ_EXPIRING_DECISIONS " "
+		"ORDER BY o.decision_id LIMIT $2) "
 		"AND d.decided_at <= $1 AND (d.decision <> 'increased' OR NOT EXISTS ("
 		"SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id)) FOR UPDATE SKIP LOCKED), "
 		"running AS MATERIALIZED (SELECT c.container_id, c.settled_at FROM yquota.container AS c "

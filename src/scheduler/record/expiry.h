@@ -15,8 +15,8 @@
 #define YQ_EXPIRY_BATCH 1000
 
 /*
- * Delete decisions that were not acknowledged for yquota.allocation_expiry,
- * oldest first.  Containers that started by them end with YARN's
+ * Delete decisions that give something and were not acknowledged for
+ * yquota.allocation_expiry (YQ_EXPIRING_DECISIONS), oldest first.  Containers that started by them end with YARN's
  * ContainerExitStatus.ABORTED; increased containers get their former allocation
  * back.  Decisions that another transaction is acknowledging are skipped, and
  * so are containers that another transaction is ending or changing.  Returns

@@ -128,6 +128,7 @@ enum
 	DECISION_ALLOCATION_REQUEST_ID,
 	DECISION_UNRESERVED_NODE,
 	DECISION_DECIDED_AT,
+	DECISION_ADVISED,
 	DECISION_COLUMNS
 };
 
@@ -329,6 +330,7 @@ keep_decisions(const YqCluster *cluster, const Place *places)
 	open_rows(&rows, cluster, yq_bulk_insert_open(YQ_DECISION, DECISION_COLUMNS, ROWS_PER_FLUSH, false));
 	first = take_numbers(yq_bulk_insert_relation(rows.writer), cluster->decision_count);
 	set_value(&rows, DECISION_DECIDED_AT, TimestampTzGetDatum(yq_clock_now()));
+	set_value(&rows, DECISION_ADVISED, BoolGetDatum(false));
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
 		set_value(&rows, DECISION_ID, Int64GetDatum(first + (places[i].decision - cluster->decisions)));

@@ -11,6 +11,12 @@
 
 #include "scheduler/load/loaded_cluster.h"
 
+/*
+ * The names of decisions that are deleted when they are not acknowledged in time, for
+ * statements.  Others tell of containers that end, or of none, and stay.
+ */
+#define YQ_EXPIRING_DECISIONS "('allocated', 'swapped', 'reserved', 'increased', 'promoted')"
+
 /* Does a container start? */
 extern bool yq_decision_starts(const YqDecision *decision);
 

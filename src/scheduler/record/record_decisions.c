@@ -243,7 +243,7 @@ find(Rows *rows, const Datum *key)
 /* -- reservations ------------------------------------------------------------------ */
 
 static const char *const reservation_columns[] = {"node", "application_id", "container_id", "label", "container_to_update",
-	"priority", "allocation_request_id", "allocation", "reserved_at"};
+	"priority", "allocation_request_id", "allocation", "reserved_at", "moved_at"};
 
 static Rows
 reservation_rows(void)
@@ -292,6 +292,7 @@ write_reservation(Rows *rows, const YqCluster *cluster, const YqReservation *res
 	yq_row_update_set(update, 6, Int64GetDatum(key->allocation_request_id));
 	yq_row_update_set(update, 7, yq_hierarchy_resource(cluster->hierarchy, reservation->amounts));
 	yq_row_update_set(update, 8, TimestampTzGetDatum(yq_clock_now()));
+	yq_row_update_set_null(update, 9);
 	yq_row_update_write(update);
 }
 

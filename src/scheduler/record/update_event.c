@@ -57,7 +57,8 @@ yq_update_events_take_back(TimestampTz until, int64 most)
 	static YqSavedPlan revert = {
 		.command = "WITH due AS MATERIALIZED ("
 		"SELECT d.decision_id, d.container_id FROM yquota.decision AS d WHERE d.decided_at <= $1 AND d.decision = 'increased' "
-		"AND d.decision_id IN (SELECT o.decision_id FROM yquota.decision AS o ORDER BY o.decision_id LIMIT $2) "
+		"AND d.decision_id IN (SELECT o.decision_id FROM yquota.decision AS o WHERE o.decision IN " YQ_EXPIRING_DECISIONS " "
+		"ORDER BY o.decision_id LIMIT $2) "
 		"FOR UPDATE SKIP LOCKED), "
 		"running AS MATERIALIZED (SELECT c.container_id, c.allocation, c.settled_at FROM yquota.container AS c "
 		"WHERE c.container_id = ANY (ARRAY(SELECT due.container_id FROM due)) FOR UPDATE SKIP LOCKED), "
