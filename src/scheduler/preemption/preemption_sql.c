@@ -106,6 +106,15 @@ set_result_amounts(ResultRow *row, int column, const int64 *amounts)
 	set_result(row, column, yq_hierarchy_resource(row->hierarchy, amounts));
 }
 
+/* A computed figure: the default calculator computes memory, and leaves of the rest what comes about. */
+static void
+set_result_figure(ResultRow *row, int column, const int64 *amounts)
+{
+	int64		memory[YQ_MAX_RESOURCE_TYPES] = {[YQ_MEMORY] = amounts[YQ_MEMORY]};
+
+	set_result_amounts(row, column, row->hierarchy->calculator.is_dominant ? amounts : memory);
+}
+
 static void
 set_result_time(ResultRow *row, int column, TimestampTz time)
 {
@@ -151,9 +160,9 @@ set_why(ResultRow *row, const YqPreemptionFigures *figures)
 		return;
 	set_result_amounts(row, RESULT_USED, figures->used);
 	set_result_amounts(row, RESULT_GUARANTEED, figures->guaranteed);
-	set_result_amounts(row, RESULT_IDEAL, figures->ideal);
-	set_result_amounts(row, RESULT_TO_BE_PREEMPTED, figures->to_be_preempted);
-	set_result_amounts(row, RESULT_ACTUALLY_TO_BE_PREEMPTED, figures->obtain);
+	set_result_figure(row, RESULT_IDEAL, figures->ideal);
+	set_result_figure(row, RESULT_TO_BE_PREEMPTED, figures->to_be_preempted);
+	set_result_figure(row, RESULT_ACTUALLY_TO_BE_PREEMPTED, figures->obtain);
 }
 
 static void
@@ -174,7 +183,7 @@ fill_outcome(ResultRow *row, const YqLoadedPreemption *preemption, const YqPreem
 	set_result_time(row, RESULT_MARKED_AT, outcome->marked_at);
 	set_result_time(row, RESULT_KILL_AT, outcome->kill_at);
 	if (kills && is_done)
-		set_result_time(row, RESULT_KILLED_AT, yq_clock_statement());
+		set_result_time(row, RESULT_KILLED_AT, preemption->recorded_at);
 	set_why(row, outcome->figures);
 	if (!is_done)
 		set_result_text(row, RESULT_REASON, "it has ended or changed since the round began, or is just changing");
@@ -222,9 +231,9 @@ put_spared(ResultRow *row, const YqPreemption *state)
 			set_result_text(row, RESULT_LABEL, row->hierarchy->labels[label]);
 			set_result_amounts(row, RESULT_USED, entry->used);
 			set_result_amounts(row, RESULT_GUARANTEED, entry->guaranteed);
-			set_result_amounts(row, RESULT_IDEAL, entry->ideal);
-			set_result_amounts(row, RESULT_TO_BE_PREEMPTED, entry->to_be_preempted);
-			set_result_amounts(row, RESULT_ACTUALLY_TO_BE_PREEMPTED, entry->obtain);
+			set_result_figure(row, RESULT_IDEAL, entry->ideal);
+			set_result_figure(row, RESULT_TO_BE_PREEMPTED, entry->to_be_preempted);
+			set_result_figure(row, RESULT_ACTUALLY_TO_BE_PREEMPTED, entry->obtain);
 			set_result_text(row, RESULT_REASON, reason);
 			put_row(row);
 		}
@@ -377,7 +386,7 @@ set_leaf_figures(ResultRow *row, const YqPreemption *state, const YqPreemptionQu
 	int64		limit[YQ_MAX_RESOURCE_TYPES];
 
 	yq_amounts_multiply(state->calculator, limit, entry->guaranteed, 1 + state->settings.ignored_over_capacity);
-	set_result_amounts(row, FIGURE_ACTUALLY_TO_BE_PREEMPTED, entry->obtain);
+	set_result_figure(row, FIGURE_ACTUALLY_TO_BE_PREEMPTED, entry->obtain);
 	set_result_amounts(row, FIGURE_DEAD_ZONE_LIMIT, limit);
 }
 
@@ -393,10 +402,10 @@ put_figures(ResultRow *row, const YqPreemption *state, const YqPreemptionQueue *
 	set_result_amounts(row, FIGURE_GUARANTEED, entry->guaranteed);
 	set_result_amounts(row, FIGURE_MAXIMUM, entry->maximum);
 	set_result_amounts(row, FIGURE_USED, entry->used);
-	set_result_amounts(row, FIGURE_PENDING, entry->pending);
-	set_result_amounts(row, FIGURE_IDEAL, entry->ideal);
-	set_result_amounts(row, FIGURE_TO_BE_PREEMPTED, entry->to_be_preempted);
-	set_result_amounts(row, FIGURE_UNTOUCHABLE, entry->untouchable);
+	set_result_figure(row, FIGURE_PENDING, entry->pending);
+	set_result_figure(row, FIGURE_IDEAL, entry->ideal);
+	set_result_figure(row, FIGURE_TO_BE_PREEMPTED, entry->to_be_preempted);
+	set_result_figure(row, FIGURE_UNTOUCHABLE, entry->untouchable);
 	if (queue->is_leaf)
 		set_leaf_figures(row, state, entry);
 	set_result(row, FIGURE_IS_DISABLED, BoolGetDatum(queue->is_disabled));

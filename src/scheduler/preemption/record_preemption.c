@@ -195,7 +195,7 @@ record_reservations(const YqPreemption *state, bool *is_done, Datum now)
 
 /* Containers that are as the round knew them: of the same application and queue, and no larger. */
 #define RUNNING_AS_KNOWN \
-	"WITH wanted AS MATERIALIZED (SELECT w.* FROM pg_catalog.unnest($1, $2, $3, $4, $5) " \
+	"WITH wanted AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3, $4, $5) " \
 	"AS w (container_id, application_id, queue, queue_name, allocation)), " \
 	"running AS MATERIALIZED (SELECT c.container_id, c.application_id, w.queue, COALESCE(c.node, '') AS node, c.allocation, " \
 	"c.priority, c.allocation_request_id, c.settled_at " \
@@ -288,7 +288,7 @@ record_marks(const YqLoadedPreemption *preemption, bool *is_done, Datum now)
 	static YqSavedPlan mark = {
 		.command = "WITH running AS MATERIALIZED (SELECT c.container_id, w.application_id, w.queue, w.selector, "
 		"COALESCE(c.node, '') AS node, c.allocation, c.priority, c.allocation_request_id "
-		"FROM pg_catalog.unnest($1, $2, $3, $4) AS w (container_id, application_id, queue, selector) "
+		"FROM unnest($1, $2, $3, $4) AS w (container_id, application_id, queue, selector) "
 		"JOIN yquota.container AS c ON c.container_id = w.container_id), "
 		TELL("marked", "false")
 		"marked AS (INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector) "
@@ -361,8 +361,10 @@ yq_preemption_record(YqLoadedPreemption *preemption)
 {
 	const YqPreemption *state = preemption->state;
 	bool	   *is_done = palloc0(Max(state->outcome_count, 1) * sizeof(bool));
-	Datum		now = TimestampTzGetDatum(yq_clock_now());
+	Datum		now;
 
+	preemption->recorded_at = yq_clock_now();
+	now = TimestampTzGetDatum(preemption->recorded_at);
 	for (int i = 0; i < state->outcome_count; i++)
 		is_done[i] = state->outcomes[i].kind == YQ_PREEMPTION_OBSERVED || state->outcomes[i].container->is_reserved;
 	lock_leaves_of_reservations(state);
