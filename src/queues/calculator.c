@@ -421,7 +421,7 @@ yq_amounts_multiply_each_and_normalize_up(const YqCalculator *calculator, int64 
 		return;
 	}
 	for (int i = 0; i < calculator->types; i++)
-		result[i] = to_integer(ceil((float4) ((double) a[i] * by[i])));
+		result[i] = to_integer(ceil((double) a[i] * by[i]));
 }
 
 void

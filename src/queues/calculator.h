@@ -99,7 +99,10 @@ extern void yq_amounts_multiply_and_normalize_up(const YqCalculator *calculator,
 extern void yq_amounts_multiply_and_normalize_down(const YqCalculator *calculator, int64 *result,
 												   const int64 *a, double by, const int64 *step);
 
-/* result := a * by of its type, rounded up to integers; result may be a. */
+/*
+ * result := a * by of its type, rounded up to integers; result may be a.  Unlike
+ * the other one it does not pass through a float of 32 bits on the way.
+ */
 extern void yq_amounts_multiply_each_and_normalize_up(const YqCalculator *calculator, int64 *result,
 													  const int64 *a, const float4 *by);
 

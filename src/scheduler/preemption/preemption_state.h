@@ -20,9 +20,10 @@
  * Times are of the policy's clock, waits are microseconds.
  *
  * Java's sets leave some orders to chance; here they are fixed.  Leaves and
- * equally served siblings come in the order of the queues, labels in that of
- * their numbers, nodes by name, reservations of an application by the name of
- * their node.
+ * siblings come in the order of the queues, and siblings that need as much as
+ * each other as Java's heap has them then; labels come in the order of their
+ * numbers, nodes by name, reservations of an application by the name of their
+ * node, containers that are deducted by application and number.
  *
  *-------------------------------------------------------------------------
  */
