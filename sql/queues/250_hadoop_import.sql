@@ -562,6 +562,23 @@ CREATE FUNCTION yquota_internal.configuration_key(table_name text, owner text, n
 COMMENT ON FUNCTION yquota_internal.configuration_key(text, text, text) IS
 	'Key of the row that a property is in, by the path of its queue and the other name in it';
 
+--
+-- Hadoop has no properties for these: an import leaves them as they are.
+--
+CREATE FUNCTION yquota_internal.own_scheduler_settings() RETURNS jsonb
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT jsonb_object_agg(c.key, c.value)
+		FROM yquota.scheduler_setting AS s, jsonb_each(jsonb_strip_nulls(to_jsonb(s))) AS c
+		WHERE c.key <> 'one_row'
+		  AND NOT EXISTS (SELECT FROM yquota_internal.hadoop_property AS f
+						  WHERE f.table_name = 'scheduler_setting' AND f.column_name = c.key);
+	END;
+COMMENT ON FUNCTION yquota_internal.own_scheduler_settings() IS
+	'Columns of scheduler_setting that are set and are no properties of Hadoop; NULL: none';
+REVOKE ALL ON FUNCTION yquota_internal.own_scheduler_settings() FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.hadoop_rows(resolutions yquota_internal.hadoop_resolution[])
 	RETURNS TABLE (table_name text, wanted jsonb)
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -591,7 +608,13 @@ BEGIN
 		LEFT JOIN found AS f ON f.table_name = 'queue' AND f.owner = t.path
 		UNION ALL
 		SELECT f.table_name, f.cells || yquota_internal.configuration_key(f.table_name, f.owner, f.name)
-		FROM found AS f WHERE f.table_name <> 'queue'
+		FROM found AS f WHERE f.table_name NOT IN ('queue', 'scheduler_setting')
+		UNION ALL
+		SELECT 'scheduler_setting', s.cells || yquota_internal.configuration_key('scheduler_setting', NULL, NULL)
+		FROM (SELECT CASE WHEN num_nonnulls(f.cells, o.own) > 0 THEN coalesce(f.cells, '{}') || coalesce(o.own, '{}') END AS cells
+			  FROM (SELECT yquota_internal.own_scheduler_settings() AS own) AS o
+			  LEFT JOIN found AS f ON f.table_name = 'scheduler_setting') AS s
+		WHERE s.cells IS NOT NULL
 		UNION ALL
 		SELECT r.table_name, e.made_row FROM unnest(resolutions) AS r
 		CROSS JOIN LATERAL jsonb_array_elements(r.typed) AS e (made_row)

@@ -81,7 +81,6 @@ CREATE FUNCTION yquota_internal.preemption_figures()
 	AS 'MODULE_PATHNAME', 'yq_sql_preemption_figures';
 COMMENT ON FUNCTION yquota_internal.preemption_figures() IS
 	'The figures that a round of preemption would compute now, by queue and label';
-REVOKE ALL ON FUNCTION yquota_internal.preemption_figures() FROM PUBLIC;
 
 CREATE VIEW yquota.preemption_state WITH (security_barrier) AS
 	SELECT f.queue, f.label, f.guaranteed, f.maximum, f.used, f.pending, f.ideal, f.to_be_preempted,
@@ -102,6 +101,131 @@ COMMENT ON COLUMN yquota.preemption_state.dead_zone_limit IS
 COMMENT ON COLUMN yquota.preemption_state.untouchable IS 'above the guarantee, and kept all the same, since preemption is disabled there';
 COMMENT ON COLUMN yquota.preemption_state.disabled_by IS
 	'property that disables it, and the queue that sets it; NULL when it is not disabled';
+
+--
+-- What applications and people are told.
+--
+CREATE FUNCTION yquota_internal.minimum_containers(total yquota.resource, OUT allocation yquota.resource, OUT count bigint)
+	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_minimum_containers';
+COMMENT ON FUNCTION yquota_internal.minimum_containers(yquota.resource) IS
+	'The minimum allocation, and how many containers of it make up a total by the calculator, rounded up';
+REVOKE ALL ON FUNCTION yquota_internal.minimum_containers(yquota.resource) FROM PUBLIC;
+
+CREATE FUNCTION yquota.preemption_message(application_id text)
+	RETURNS TABLE (strict_containers text[], containers text[], allocation yquota.resource, count bigint)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT '{}'::text[], m.containers, r.allocation, r.count
+		FROM (SELECT array_agg(c.container_id::text ORDER BY c.container_id) AS containers, yquota.sum(c.allocation) AS total
+			  FROM yquota.preemption_mark AS k
+			  JOIN yquota.container AS c ON c.container_id = k.container_id
+			  WHERE k.application_id = preemption_message.application_id) AS m
+		CROSS JOIN LATERAL yquota_internal.minimum_containers(m.total) AS r
+		WHERE m.containers IS NOT NULL;
+	END;
+COMMENT ON FUNCTION yquota.preemption_message(text) IS
+	'What YARN tells an application master of preemption, until the containers have ended; no row when there is nothing.  strict_containers: always empty; containers: those that will be taken unless as much is given back otherwise, which is as much as count containers of allocation (native units, the minimum allocation)';
+REVOKE ALL ON FUNCTION yquota.preemption_message(text) FROM PUBLIC;
+
+CREATE VIEW yquota.readable_preemption_mark WITH (security_barrier) AS
+	SELECT m.container_id, c.project, m.application_id, c.username, m.queue, c.node, c.label, c.allocation,
+		   m.selector, m.marked_at, m.is_killable, m.is_advised, m.told_at
+	FROM yquota.preemption_mark AS m
+	JOIN yquota.container AS c ON c.container_id = m.container_id
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR c.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+COMMENT ON VIEW yquota.readable_preemption_mark IS
+	'Running containers of the projects that the reader may see that are selected for preemption (preemption_mark)';
+COMMENT ON COLUMN yquota.readable_preemption_mark.allocation IS 'native units';
+
+--
+-- Applications past their lifetime.  They end like those that a user kills, which is no
+-- preemption.
+--
+CREATE FUNCTION yquota.end_expired_applications(most integer DEFAULT 100)
+	RETURNS TABLE (application_id text, username text, queue text, expires_at timestamptz, containers bigint)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_column
+DECLARE
+	expired record;
+	ended bigint;
+BEGIN
+	IF most IS NULL OR most < 1 THEN
+		RAISE EXCEPTION 'most must be at least 1'
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	FOR expired IN
+		SELECT e.application_id, e.username, e.queue, e.expires_at FROM yquota.expired_applications() AS e LIMIT most
+	LOOP
+		-- leaves are locked before containers
+		PERFORM yquota.finish_application(expired.application_id, 'KILLED',
+			'The application has reached the end of its lifetime.');
+		SELECT count(*) INTO ended
+		FROM yquota.release_containers(ARRAY(
+			SELECT c.container_id FROM yquota.container AS c WHERE c.application_id = expired.application_id));
+		RETURN QUERY SELECT expired.application_id, expired.username, expired.queue, expired.expires_at, ended;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION yquota.end_expired_applications(integer) IS
+	'End applications that have lived as long as they may, at most so many, with their containers (exit status -100); returns them, and how many containers ended.  To be called again while it returns any';
+REVOKE ALL ON FUNCTION yquota.end_expired_applications(integer) FROM PUBLIC;
+
+--
+-- The worker's
+--
+CREATE FUNCTION yquota_internal.preemption_interval() RETURNS bigint
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT coalesce((SELECT s.preemption_monitoring_interval FROM yquota.scheduler_setting AS s), 3000)
+		WHERE yquota_internal.preemption_off_because() IS NULL;
+	END;
+COMMENT ON FUNCTION yquota_internal.preemption_interval() IS
+	'Milliseconds between two rounds of preemption that the configuration asks for; NULL: there are none';
+REVOKE ALL ON FUNCTION yquota_internal.preemption_interval() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.worker_preempt(now_at timestamptz) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	done jsonb;
+BEGIN
+	-- another caller has made a round within the interval, or the clock stepped back
+	IF EXISTS (SELECT FROM yquota_internal.preemption_round AS r
+			   WHERE r.round_at > now_at - yquota_internal.preemption_interval() * interval '1 millisecond') THEN
+		RETURN 0;
+	END IF;
+	SELECT jsonb_object_agg(o.outcome, o.containers) INTO done
+	FROM (SELECT p.outcome, count(*) AS containers FROM yquota.preempt_containers(now_at) AS p
+		  WHERE p.outcome NOT IN ('observed', 'off') GROUP BY p.outcome) AS o;
+	IF done IS NULL THEN
+		RETURN 0;
+	END IF;
+	PERFORM pg_notify('yquota', (jsonb_build_object('kind', 'preemption', 'at', now_at) || done)::text);
+	RETURN (SELECT sum(o.value::bigint) FROM jsonb_each_text(done) AS o);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.worker_preempt(timestamptz) IS
+	'A round of preemption, unless there was one within the interval; notifies channel yquota of how many containers were marked, killed and so on.  Returns how many those were';
+REVOKE ALL ON FUNCTION yquota_internal.worker_preempt(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.worker_end_expired() RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT count(*) FROM yquota.end_expired_applications(1)
+		WHERE (SELECT s.end_expired_applications FROM yquota.scheduler_setting AS s) IS NOT FALSE;
+	END;
+COMMENT ON FUNCTION yquota_internal.worker_end_expired() IS
+	'End one application past its lifetime, unless a setting leaves that to the resource manager; returns how many ended';
+REVOKE ALL ON FUNCTION yquota_internal.worker_end_expired() FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.preemption_mark', '');
 SELECT pg_extension_config_dump('yquota_internal.preemption_round', '');

@@ -87,3 +87,20 @@ SELECT arrived.event_id
 FROM arrived
 WHERE (arrived.place > 1 OR arrived.says_nothing)
   AND NOT EXISTS (SELECT FROM repeated WHERE repeated.event_id = arrived.event_id);
+
+-- An update begins neither to kill containers nor to end applications.
+WITH observing AS (
+	UPDATE yquota.scheduler_setting SET preemption_observe_only = true
+	WHERE scheduler_monitor_enable AND preemption_observe_only IS NULL
+	RETURNING 1
+)
+INSERT INTO yquota.alert (kind, subject, detail, raised_at)
+SELECT 'preemption_observes', 'scheduler_setting',
+	   'Rounds of preemption compute, and kill nothing, because the update has set preemption_observe_only: set it to false, or to NULL, to have them kill.',
+	   yquota.clock()
+FROM observing
+ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
+INSERT INTO yquota.scheduler_setting (end_expired_applications)
+SELECT false
+WHERE EXISTS (SELECT FROM yquota.application AS a WHERE a.finished_at IS NULL AND a.expires_at IS NOT NULL)
+ON CONFLICT (one_row) DO UPDATE SET end_expired_applications = false;

@@ -54,6 +54,18 @@ ALTER TABLE yquota.reservation RENAME TO reserved_container;
 ALTER INDEX yquota.reservation_pkey RENAME TO reserved_container_pkey;
 ALTER INDEX yquota.reservation_application_id_idx RENAME TO reserved_container_application_id_idx;
 
+-- Preemption: reservations that it has moved, and what it decides.
+ALTER TABLE yquota.reserved_container ADD COLUMN moved_at timestamptz;
+ALTER TABLE yquota.decision
+	ADD COLUMN advised boolean NOT NULL DEFAULT false CHECK (NOT advised OR decision = 'killed'),
+	DROP CONSTRAINT decision_decision_check,
+	ADD CONSTRAINT decision_decision_check CHECK (decision IN ('allocated', 'reserved', 'unreserved', 'swapped', 'increased', 'promoted', 'marked', 'killed', 'killable'));
+ALTER TABLE yquota.scheduler_setting
+	ADD COLUMN preemption_candidate_order text CHECK (preemption_candidate_order IN ('newest', 'least_paid')),
+	ADD COLUMN preemption_mode text CHECK (preemption_mode IN ('kill', 'advise')),
+	ADD COLUMN preemption_balance_keeps_marks boolean,
+	ADD COLUMN end_expired_applications boolean;
+
 -- Operators and aggregates call these; people do not.
 ALTER FUNCTION yquota.resource_in(cstring) SET SCHEMA yquota_internal;
 ALTER FUNCTION yquota.resource_out(yquota.resource) SET SCHEMA yquota_internal;

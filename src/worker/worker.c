@@ -3,8 +3,9 @@
  * worker.c
  *	  The worker of one database: computes prices and advances the
  *	  charged-through mark by the clock, compacts counters, corrects late prices,
- *	  maintains credit, and applies the policies of queues.  Another process
- *	  does the jobs that take long (job.c).
+ *	  maintains credit, applies the policies of queues, preempts containers and
+ *	  ends applications past their lifetime.  Another process does the jobs that
+ *	  take long (job.c).
  *
  * Each task runs in a transaction of its own, like a client's (task.h).  The
  * worker writes failures to yquota_internal.worker_state, and raises an alert for
@@ -61,6 +62,7 @@ static void run_command(YqTask *task);
 static void maintain_credit(YqTask *task);
 static void start_job_when_due(YqTask *task);
 static void run_queue_policy(YqTask *task);
+static void run_until_done(YqTask *task);
 static void release_expired(YqTask *task);
 static void check_state(YqTask *task);
 static void start_up(YqTask *task);
@@ -70,6 +72,7 @@ static void sign_off(YqTask *task);
 /* As the configuration of queues has them, when it was last read; 0: not at all */
 static int	manage_queues_interval_ms = 0;
 static int	remove_queues_interval_ms = 0;
+static int	preempt_interval_ms = 0;
 
 enum
 {
@@ -87,6 +90,8 @@ enum
 	RELEASE,
 	MANAGE_QUEUES,
 	REMOVE_QUEUES,
+	PREEMPT,
+	END_EXPIRED,
 	PERIODIC_COUNT
 };
 
@@ -206,6 +211,22 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.step = run_queue_policy,
 		.command = "SELECT FROM yquota.remove_unused_queues()",
 		.interval_ms = &remove_queues_interval_ms
+	},
+	[PREEMPT] = {
+		.name = "preempt",
+		.activity = "yquota: preempting containers",
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
+		.step = run_queue_policy,
+		.command = "SELECT yquota_internal.worker_preempt(yquota.clock())",
+		.interval_ms = &preempt_interval_ms
+	},
+	[END_EXPIRED] = {
+		.name = "end expired",
+		.activity = "yquota: ending applications past their lifetime",
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
+		.step = run_until_done,
+		.command = "SELECT yquota_internal.worker_end_expired()",
+		.interval_ms = &yq_compute_interval
 	}
 };
 
@@ -403,10 +424,12 @@ set_interval(YqTask *task, int *interval_ms, int milliseconds)
 static void
 read_queue_policies(void)
 {
-	yq_worker_execute("SELECT manage_interval_ms, removal_interval_ms FROM yquota_internal.queue_policy_intervals()",
+	yq_worker_execute("SELECT manage_interval_ms, removal_interval_ms, yquota_internal.preemption_interval() "
+			"FROM yquota_internal.queue_policy_intervals()",
 			0, NULL, NULL, NULL);
 	set_interval(&periodic[MANAGE_QUEUES], &manage_queues_interval_ms, interval_of_column(1));
 	set_interval(&periodic[REMOVE_QUEUES], &remove_queues_interval_ms, interval_of_column(2));
+	set_interval(&periodic[PREEMPT], &preempt_interval_ms, interval_of_column(3));
 }
 
 /* Run SQL whose effect shows in the queues; its time is not recorded. */
@@ -417,6 +440,17 @@ run_queue_policy(YqTask *task)
 
 	yq_worker_execute(task->command, 0, NULL, NULL, NULL);
 	task->last_run = now;
+}
+
+/* A transaction for each, without a pause, as long as there are more. */
+static void
+run_until_done(YqTask *task)
+{
+	TimestampTz now = yq_clock_now();
+	bool		isnull;
+
+	yq_worker_execute(task->command, 0, NULL, NULL, NULL);
+	task->last_run = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)) > 0 ? 0 : now;
 }
 
 /* Batch after batch without a pause; nothing while allocation cycles run, which release as well. */

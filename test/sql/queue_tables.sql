@@ -12,8 +12,9 @@ CREATE EXTENSION IF NOT EXISTS yquota;
 \set VERBOSITY terse
 
 --
--- The list of properties and the tables say the same: every column but keys is
--- in the list, and what is in the list exists, in a type that can hold it.
+-- The list of properties and the tables say the same: every column but keys and
+-- settings of yquota's own is in the list, and what is in the list exists, in a
+-- type that can hold it.
 --
 SELECT c.relname, a.attname AS missing_in_list
 FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -21,7 +22,9 @@ WHERE c.relnamespace = 'yquota'::regnamespace
   AND c.relname IN (SELECT table_name FROM yquota_internal.hadoop_property WHERE column_name IS NOT NULL)
   AND (c.relname, a.attname) NOT IN (SELECT table_name, column_name FROM yquota_internal.hadoop_property WHERE column_name IS NOT NULL)
   AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = c.oid AND i.indisprimary AND a.attnum = ANY (i.indkey))
-  AND a.attgenerated = '' AND (c.relname, a.attname) <> ('queue', 'auto_created');
+  AND a.attgenerated = '' AND (c.relname, a.attname) <> ('queue', 'auto_created')
+  AND NOT (c.relname = 'scheduler_setting' AND a.attname = ANY (
+	'{preemption_candidate_order,preemption_mode,preemption_balance_keeps_marks,end_expired_applications}'));
 SELECT f.property AS without_column FROM yquota_internal.hadoop_property AS f
 WHERE NOT EXISTS (SELECT FROM pg_class AS c WHERE c.relnamespace = 'yquota'::regnamespace AND c.relname = f.table_name)
    OR f.column_name IS NOT NULL AND NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = format('yquota.%I', f.table_name)::regclass AND a.attname = f.column_name);

@@ -245,7 +245,7 @@ yq_cluster_check_charging(const char *participle, const char *action)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("containers cannot be %s while charging is deferred", participle),
-				 errdetail("What the scheduler decides by is counted when events are charged."),
+				 errdetail("Charging keeps the counters that the scheduler decides by."),
 				 errhint("Set yquota.charging to on.")));
 	if (!yq_table_has_no_pages(YQ_DEFERRED_EVENT))
 		(void) yq_saved_plan_execute(&refuse, values, NULL);

@@ -11,8 +11,12 @@
  */
 #include "base/compat.h"
 
+#include <math.h>
+
+#include "access/htup_details.h"
 #include "admission/config_refresh.h"
 #include "admission/queue_lock.h"
+#include "base/arguments.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -26,6 +30,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+PG_FUNCTION_INFO_V1(yq_sql_minimum_containers);
 PG_FUNCTION_INFO_V1(yq_sql_preempt_containers);
 PG_FUNCTION_INFO_V1(yq_sql_preemption_figures);
 
@@ -285,14 +290,14 @@ check_time(const YqPreemptionRoundRow *last, TimestampTz as_of)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("as_of must not be later than the clock"),
-				 errdetail("as_of is %s, and the clock shows %s.", timestamptz_to_str(as_of),
+				 errdetail("as_of is %s, and the clock shows %s.", pstrdup(timestamptz_to_str(as_of)),
 						   pstrdup(timestamptz_to_str(now)))));
 	if (last->is_there && as_of < last->round_at)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("as_of must not be before the last round of preemption"),
 				 errdetail("as_of is %s, and the last round was at %s.", pstrdup(timestamptz_to_str(as_of)),
-						   timestamptz_to_str(last->round_at))));
+						   pstrdup(timestamptz_to_str(last->round_at)))));
 }
 
 static YqLoadedPreemption *
@@ -441,4 +446,22 @@ yq_sql_preemption_figures(PG_FUNCTION_ARGS)
 	MemoryContextDelete(row.context);
 	yq_preemption_unload(preemption);
 	return (Datum) 0;
+}
+
+/* -- what an application is told ------------------------------------------------------------ */
+
+/* minimum_containers(total): the quotient is Java's float, rounded up (Resources.divide()). */
+Datum
+yq_sql_minimum_containers(PG_FUNCTION_ARGS)
+{
+	YqHierarchy *hierarchy = yq_hierarchy_in_force();
+	const int64 *minimum = hierarchy->settings.minimum_allocation;
+	float4		quotient = yq_amounts_divide(&hierarchy->calculator, hierarchy->cluster,
+											 yq_hierarchy_read_amounts(hierarchy, PG_GETARG_DATUM(0)), minimum);
+	Datum		values[2];
+	bool		nulls[2] = {false, false};
+
+	values[0] = yq_hierarchy_resource(hierarchy, minimum);
+	values[1] = Int64GetDatum(isfinite(quotient) ? (int64) ceil(quotient) : 0);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(yq_result_descriptor(fcinfo), values, nulls)));
 }

@@ -341,6 +341,36 @@ forget_marks(const YqLoadedPreemption *preemption)
 	(void) yq_saved_plan_execute(&forget, values, NULL);
 }
 
+/* The resource manager was told to end containers, and has not. */
+static void
+raise_alerts(const YqLoadedPreemption *preemption, Datum now)
+{
+	static YqSavedPlan raise = {
+		.command = "INSERT INTO yquota.alert (kind, subject, detail, raised_at) "
+		"SELECT 'preemption_ignored', m.container_id, pg_catalog.format("
+		"'The resource manager was told at %s to end this container, of application %s in queue %s, and has not.', "
+		"m.told_at, m.application_id, m.queue), $2 "
+		"FROM yquota.preemption_mark AS m WHERE m.container_id = ANY ($1) "
+		"ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING",
+		.types = {"_text", "timestamptz"},
+		.plans_once = true
+	};
+	static YqSavedPlan clear = {
+		.command = "UPDATE yquota.alert AS a SET cleared_at = $1 WHERE a.kind = 'preemption_ignored' AND a.cleared_at IS NULL "
+		"AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = a.subject)",
+		.types = {"timestamptz"}
+	};
+	Datum		values[] = {(Datum) 0, now};
+
+	if (preemption->ignored != NIL)
+	{
+		values[0] = yq_array_of_strings(preemption->ignored);
+		(void) yq_saved_plan_execute(&raise, values, NULL);
+	}
+	if (preemption->configuration.is_advising)
+		(void) yq_saved_plan_execute(&clear, &now, NULL);
+}
+
 static void
 record_round(TimestampTz round_at)
 {
@@ -376,6 +406,7 @@ yq_preemption_record(YqLoadedPreemption *preemption)
 	record_running(preemption, is_kill, preemption->configuration.is_advising ? &advise_ends : &end_containers, is_done, now);
 	record_running(preemption, is_killable, &make_killable, is_done, now);
 	record_marks(preemption, is_done, now);
+	raise_alerts(preemption, now);
 	forget_marks(preemption);
 	record_round(state->now);
 	return is_done;
