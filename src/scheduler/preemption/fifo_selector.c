@@ -8,6 +8,7 @@
 #include "base/compat.h"
 
 #include "miscadmin.h"
+#include "scheduler/preemption/amounts_to_obtain.h"
 #include "scheduler/preemption/ideal_allocation.h"
 #include "scheduler/preemption/preemption_candidates.h"
 #include "scheduler/preemption/preemption_selectors.h"
@@ -178,7 +179,7 @@ yq_select_fifo(YqPreemption *state)
 	bool		balances = state->selector == YQ_SELECTOR_FIFO_BALANCE;
 
 	yq_ideal_allocation_compute(state, !balances && state->settings.balances_reserved, balances);
-	yq_ideal_allocation_deduct_selected(state);
+	yq_obtain_deduct_selected(state);
 	for (int i = 0; i < state->queue_count; i++)
 	{
 		YqPreemptionQueue *leaf = state->queues[i];

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * ideal_allocation.c
- *	  How much each queue should have, and how much leaves must give.
+ *	  How much each queue should have.
  *
  * A parent's ideal allocation is divided among its children: each has what it
  * uses, up to its guarantee, and the rest is offered to those that want more,
@@ -15,12 +15,23 @@
 #include <math.h>
 
 #include "miscadmin.h"
+#include "scheduler/preemption/amounts_to_obtain.h"
 #include "scheduler/preemption/ideal_allocation.h"
 
 /* Of a queue without guarantee, which comes last (preemption 3.3). */
 #define SATISFIED_MOST ((float8) PG_INT32_MAX)
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
+
+/* Sums over queues with unmet demand, which make the parts of an offer. */
+typedef struct Needs
+{
+	int			count;
+	int			with_capacity;	/* queues that have an absolute capacity */
+	float4		capacities;		/* sum of these, if it decides */
+	int64		guarantees[YQ_MAX_RESOURCE_TYPES];
+	int			rounded[YQ_MAX_RESOURCE_TYPES]; /* queues of which the guarantee is rounded to nothing */
+} Needs;
 
 /* Children of a queue on a label among which an amount is divided. */
 typedef struct Pool
@@ -32,7 +43,7 @@ typedef struct Pool
 	bool		counts_reserved;
 	bool		balances_satisfied;
 	YqPreemptionQueue **needing;	/* with unmet demand: a heap, the most underserved first */
-	int			needing_count;
+	Needs		needs;			/* of these */
 } Pool;
 
 static bool
@@ -104,6 +115,20 @@ compare_needs(const Pool *pool, const YqPreemptionQueue *a, const YqPreemptionQu
 	return compare_doubles(a_satisfaction, b_satisfaction);
 }
 
+/* Count a queue among those with unmet demand, but for their number; -1 takes it out. */
+static void
+count_need(Pool *pool, const YqPreemptionQueueLabel *figured, int sign)
+{
+	bool		has_capacity = figured->absolute_capacity != 0;
+
+	pool->needs.with_capacity += has_capacity ? sign : 0;
+	for (int i = 0; i < pool->calculator->types; i++)
+	{
+		pool->needs.guarantees[i] += sign * figured->guaranteed[i];
+		pool->needs.rounded[i] += has_capacity && figured->guaranteed[i] == 0 ? sign : 0;
+	}
+}
+
 /*
  * Queues with unmet demand are in a binary heap, the most underserved on top.
  * Those that need as much come out of it as they do in Java, where the heap is
@@ -113,8 +138,9 @@ static void
 add_needing(Pool *pool, YqPreemptionQueue *queue)
 {
 	YqPreemptionQueueLabel *figured = on_label(pool, queue);
-	int			at = pool->needing_count++;
+	int			at = pool->needs.count++;
 
+	count_need(pool, figured, 1);
 	figured->satisfaction = is_more(pool, figured->guaranteed, nothing) ?
 		yq_amounts_divide(pool->calculator, pool->total, figured->ideal, figured->guaranteed) : SATISFIED_MOST;
 	while (at > 0 && compare_needs(pool, queue, pool->needing[(at - 1) / 2]) < 0)
@@ -129,10 +155,11 @@ static YqPreemptionQueue *
 remove_first_needing(Pool *pool)
 {
 	YqPreemptionQueue *first = pool->needing[0];
-	int			count = --pool->needing_count;
+	int			count = --pool->needs.count;
 	YqPreemptionQueue *last = pool->needing[count];
 	int			at = 0;
 
+	count_need(pool, on_label(pool, first), -1);
 	while (at * 2 + 1 < count)
 	{
 		int			below = at * 2 + 1;
@@ -169,7 +196,7 @@ remove_first_group(Pool *pool, YqPreemptionQueue **group)
 	{
 		group[count] = remove_first_needing(pool);
 		note_underserved(pool, group[count++]);
-		if (pool->needing_count == 0)
+		if (pool->needs.count == 0)
 			return count;
 	} while (compare_needs(pool, group[count - 1], pool->needing[0]) >= 0);
 	note_underserved(pool, pool->needing[0]);
@@ -178,36 +205,44 @@ remove_first_group(Pool *pool, YqPreemptionQueue **group)
 
 /* -- offers ---------------------------------------------------------------- */
 
-/*
- * Set the part of the offered amounts of a type that each queue in need is
- * offered.  A guarantee that is rounded to nothing makes capacities decide.
- */
-static void
-set_weights_of_type(const Pool *pool, int type, bool evenly)
+/* The sums of all queues in need, before some of them are served. */
+static Needs
+needs_before_offer(const Pool *pool)
 {
-	int64		guarantees = 0;
-	float4		capacities = 0;
-	bool		is_rounded = false;
+	Needs		needs = pool->needs;
+	bool		capacities_decide = false;
 
-	for (int i = 0; i < pool->needing_count; i++)
-	{
-		const YqPreemptionQueueLabel *figured = on_label(pool, pool->needing[i]);
+	for (int i = 0; i < pool->calculator->types; i++)
+		capacities_decide = capacities_decide || needs.rounded[i] > 0;
+	needs.capacities = 0;
+	for (int i = 0; capacities_decide && i < needs.count; i++)
+		needs.capacities += on_label(pool, pool->needing[i])->absolute_capacity;
+	return needs;
+}
 
-		guarantees += figured->guaranteed[type];
-		capacities += figured->absolute_capacity;
-		is_rounded = is_rounded || (figured->guaranteed[type] == 0 && figured->absolute_capacity != 0);
-	}
-	for (int i = 0; i < pool->needing_count; i++)
-	{
-		YqPreemptionQueueLabel *figured = on_label(pool, pool->needing[i]);
+/*
+ * The part of the unassigned amounts of a type that a queue is offered.  Where
+ * guarantees are rounded to nothing, capacities decide (corrections P2).
+ */
+static float4
+part_of_offer(const Needs *needs, const YqPreemptionQueueLabel *figured, int type, bool evenly)
+{
+	if (evenly || needs->guarantees[type] == 0 || needs->with_capacity == 0)
+		return 1.0f / needs->count;
+	if (needs->rounded[type] > 0)
+		return figured->absolute_capacity / needs->capacities;
+	return (float4) figured->guaranteed[type] / (float4) needs->guarantees[type];
+}
 
-		if (evenly || guarantees == 0 || capacities == 0)
-			figured->weight[type] = 1.0f / pool->needing_count;
-		else if (is_rounded)
-			figured->weight[type] = figured->absolute_capacity / capacities;
-		else
-			figured->weight[type] = (float4) figured->guaranteed[type] / (float4) guarantees;
-	}
+static void
+set_offer(const Pool *pool, const Needs *needs, const YqPreemptionQueueLabel *figured, bool evenly,
+		  const int64 *unassigned, int64 *offer)
+{
+	float4		parts[YQ_MAX_RESOURCE_TYPES];
+
+	for (int i = 0; i < pool->calculator->types; i++)
+		parts[i] = part_of_offer(needs, figured, i, evenly);
+	yq_amounts_multiply_each_and_normalize_up(pool->calculator, offer, unassigned, parts);
 }
 
 /* The most that a leaf accepts: up to its guarantee, or what it uses already. */
@@ -253,10 +288,11 @@ accept_offer(const Pool *pool, YqPreemptionQueue *queue, int64 *offer)
  * (preemption 11, S1).
  */
 static void
-serve_first_group(Pool *pool, int64 *unassigned, int64 **caller)
+serve_first_group(Pool *pool, int64 *unassigned, int64 **caller, bool evenly)
 {
 	const YqCalculator *calculator = pool->calculator;
-	YqPreemptionQueue **group = palloc(pool->needing_count * sizeof(YqPreemptionQueue *));
+	Needs		needs = needs_before_offer(pool);
+	YqPreemptionQueue **group = palloc(pool->needs.count * sizeof(YqPreemptionQueue *));
 	int			count = remove_first_group(pool, group);
 	int64		offered[YQ_MAX_RESOURCE_TYPES];
 
@@ -265,7 +301,7 @@ serve_first_group(Pool *pool, int64 *unassigned, int64 **caller)
 	{
 		int64		offer[YQ_MAX_RESOURCE_TYPES];
 
-		yq_amounts_multiply_each_and_normalize_up(calculator, offer, offered, on_label(pool, group[i])->weight);
+		set_offer(pool, &needs, on_label(pool, group[i]), evenly, offered, offer);
 		yq_amounts_lower_each(calculator, offer, unassigned);
 		accept_offer(pool, group[i], offer);
 		if (is_more(pool, offer, nothing))
@@ -297,7 +333,7 @@ divide_unassigned(Pool *pool, YqPreemptionQueue **queues, int count, int64 *unas
 	int64	   *caller = unassigned;
 	int64		rest[YQ_MAX_RESOURCE_TYPES];
 
-	pool->needing_count = 0;
+	memset(&pool->needs, 0, sizeof(Needs));
 	for (int i = 0; i < count; i++)
 	{
 		YqPreemptionQueueLabel *figured = on_label(pool, queues[i]);
@@ -311,63 +347,16 @@ divide_unassigned(Pool *pool, YqPreemptionQueue **queues, int count, int64 *unas
 			add_needing(pool, queues[i]);
 	}
 	memcpy(rest, unassigned, pool->calculator->types * sizeof(int64));
-	while (pool->needing_count > 0 && is_more(pool, rest, nothing))
+	while (pool->needs.count > 0 && is_more(pool, rest, nothing))
 	{
 		CHECK_FOR_INTERRUPTS();
-		for (int type = 0; type < pool->calculator->types; type++)
-			set_weights_of_type(pool, type, evenly);
-		serve_first_group(pool, rest, &caller);
+		serve_first_group(pool, rest, &caller, evenly);
 	}
-	while (pool->needing_count > 0)
+	while (pool->needs.count > 0)
 		note_underserved(pool, remove_first_needing(pool));
 }
 
-/* -- what must be given ----------------------------------------------------- */
-
-/* The part of the excess of all children that the budget allows. */
-static float4
-scale_of_budget(const Pool *pool, const YqPreemptionQueue *parent)
-{
-	int64		excess[YQ_MAX_RESOURCE_TYPES] = {0};
-
-	for (int i = 0; i < parent->child_count; i++)
-	{
-		const YqPreemptionQueueLabel *figured = on_label(pool, parent->children[i]);
-
-		if (is_more(pool, figured->used, figured->ideal))
-		{
-			yq_amounts_add(pool->calculator, excess, figured->used);
-			yq_amounts_subtract(pool->calculator, excess, figured->ideal);
-		}
-	}
-	if (!is_more(pool, excess, pool->state->allowed))
-		return 1;
-	return yq_amounts_divide(pool->calculator, pool->total, pool->state->allowed, excess);
-}
-
-static void
-set_to_be_preempted(const Pool *pool, YqPreemptionQueueLabel *figured, float4 scale)
-{
-	const YqCalculator *calculator = pool->calculator;
-	Size		size = calculator->types * sizeof(int64);
-	int64		used[YQ_MAX_RESOURCE_TYPES];
-	int64		wanted[YQ_MAX_RESOURCE_TYPES];
-	const int64 *kept;
-
-	memcpy(used, figured->used, size);
-	yq_amounts_subtract(calculator, used, figured->killable);
-	memcpy(wanted, figured->used, size);
-	yq_amounts_add(calculator, wanted, figured->pending);
-	kept = yq_amounts_max(calculator, pool->total,
-						  yq_amounts_min(calculator, pool->total, wanted, figured->guaranteed), figured->ideal);
-	if (!is_more(pool, used, kept))
-	{
-		memset(figured->to_be_preempted, 0, size);
-		return;
-	}
-	yq_amounts_subtract(calculator, used, kept);
-	yq_amounts_multiply(calculator, figured->to_be_preempted, used, scale);
-}
+/* -- queues ------------------------------------------------------------------ */
 
 /* Divide the ideal allocation of a parent among its children; queues have guarantees, or none. */
 static void
@@ -377,7 +366,6 @@ divide_parent(Pool *pool, const YqPreemptionQueue *parent)
 	int64		unassigned[YQ_MAX_RESOURCE_TYPES];
 	int			with_guarantee = 0;
 	int			without = parent->child_count;
-	float4		scale;
 
 	pool->needing = queues + parent->child_count;
 	pool->total = on_label(pool, parent)->ideal;
@@ -395,32 +383,8 @@ divide_parent(Pool *pool, const YqPreemptionQueue *parent)
 	divide_unassigned(pool, queues, with_guarantee, unassigned, false);
 	if (without < parent->child_count && is_more(pool, unassigned, nothing))
 		divide_unassigned(pool, queues + without, parent->child_count - without, unassigned, true);
-	scale = scale_of_budget(pool, parent);
-	for (int i = 0; i < parent->child_count; i++)
-		set_to_be_preempted(pool, on_label(pool, parent->children[i]), scale);
+	yq_obtain_divide_excess(pool->state, parent, pool->label);
 	pfree(queues);
-}
-
-/* What a leaf is asked for: nothing as long as it is little above its guarantee. */
-static void
-set_obtain(const YqPreemption *state, YqPreemptionQueueLabel *figured, bool counts_reserved)
-{
-	const YqCalculator *calculator = state->calculator;
-	Size		size = calculator->types * sizeof(int64);
-	int64		ignored[YQ_MAX_RESOURCE_TYPES];
-	int64		one[YQ_MAX_RESOURCE_TYPES];
-
-	yq_amounts_multiply(calculator, ignored, figured->guaranteed, 1.0 + state->settings.ignored_over_capacity);
-	memset(figured->obtain, 0, size);
-	if (yq_amounts_compare(calculator, state->cluster, figured->used, ignored) <= 0)
-		return;
-	memcpy(figured->obtain, figured->to_be_preempted, size);
-	if (counts_reserved || yq_amounts_compare(calculator, state->cluster, figured->obtain, nothing) <= 0)
-		return;
-	for (int i = 0; i < calculator->types; i++)
-		one[i] = 1;
-	yq_amounts_multiply_and_normalize_up(calculator, figured->obtain, figured->obtain,
-										 state->settings.natural_termination_factor, one);
 }
 
 void
@@ -442,65 +406,6 @@ yq_ideal_allocation_compute(YqPreemption *state, bool counts_reserved, bool bala
 			if (state->queues[i]->child_count > 0)
 				divide_parent(&pool, state->queues[i]);
 		}
-		for (int i = 0; i < state->queue_count; i++)
-		{
-			if (state->queues[i]->is_leaf && !state->queues[i]->is_disabled)
-				set_obtain(state, &state->queues[i]->labels[label], counts_reserved);
-		}
 	}
-}
-
-/* -- deduction --------------------------------------------------------------- */
-
-static void
-deduct(const YqPreemption *state, int label, int64 *from, const int64 *amounts)
-{
-	const int64 *total = state->totals[label];
-
-	if (yq_amounts_compare(state->calculator, total, from, amounts) > 0)
-		yq_amounts_subtract(state->calculator, from, amounts);
-	if (yq_amounts_compare(state->calculator, total, from, nothing) < 0)
-		memset(from, 0, state->calculator->types * sizeof(int64));
-}
-
-static int
-compare_containers(const void *a, const void *b)
-{
-	return yq_preemption_compare_ids(*(YqPreemptionContainer *const *) a, *(YqPreemptionContainer *const *) b);
-}
-
-/* Containers that are selected, oldest first; palloc'd. */
-static YqPreemptionContainer **
-selected_by_id(const YqPreemption *state)
-{
-	YqPreemptionContainer **containers = palloc(Max(state->selection_count, 1) * sizeof(YqPreemptionContainer *));
-
-	for (int i = 0; i < state->selection_count; i++)
-		containers[i] = state->selections[i].container;
-	if (state->selection_count > 0)
-		qsort(containers, state->selection_count, sizeof(YqPreemptionContainer *), compare_containers);
-	return containers;
-}
-
-void
-yq_ideal_allocation_deduct_selected(YqPreemption *state)
-{
-	YqPreemptionContainer **containers = selected_by_id(state);
-
-	for (int i = 0; i < state->selection_count; i++)
-	{
-		const YqPreemptionContainer *container = containers[i];
-		const YqPreemptionQueue *leaf = container->application->leaf;
-		int			label = container->node->label;
-
-		deduct(state, label, leaf->labels[label].obtain, container->amounts);
-		for (int j = 0; j < leaf->application_count; j++)
-		{
-			YqPreemptionApplicationLabel *figured = &leaf->applications[j]->labels[label];
-
-			if (figured->is_computed)
-				deduct(state, label, figured->taken, container->amounts);
-		}
-	}
-	pfree(containers);
+	yq_obtain_set(state, counts_reserved);
 }

@@ -15,7 +15,7 @@
 #include "admission/application.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
-#include "scheduler/preemption/ideal_allocation.h"
+#include "scheduler/preemption/amounts_to_obtain.h"
 #include "scheduler/preemption/preemption_candidates.h"
 #include "scheduler/preemption/preemption_selectors.h"
 
@@ -463,7 +463,7 @@ yq_select_intra_queue(YqPreemption *state)
 				contests = lappend(contests, contest);
 		}
 	}
-	yq_ideal_allocation_deduct_selected(state);
+	yq_obtain_deduct_selected(state);
 	foreach(cell, contests)
 	{
 		take_of_contest(lfirst(cell));

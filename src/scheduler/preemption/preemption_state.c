@@ -121,7 +121,6 @@ set_queue_label(const YqPreemption *state, YqPreemptionQueueLabel *label)
 	label->ideal = yq_preemption_amounts(state);
 	label->to_be_preempted = yq_preemption_amounts(state);
 	label->obtain = yq_preemption_amounts(state);
-	label->weight = make(state, state->calculator->types * sizeof(float4));
 }
 
 YqPreemptionQueue *

@@ -107,7 +107,6 @@ typedef struct YqPreemptionQueueLabel
 	int64	   *ideal;
 	int64	   *to_be_preempted;
 	int64	   *obtain;			/* leaves: what the selector asks for, what others have selected deducted */
-	float4	   *weight;			/* per type: the part of what is offered, among those that need */
 	float8		satisfaction;	/* ideal of guaranteed, as the order of need has it */
 	bool		is_underserved; /* is in the list of the label */
 	struct YqPreemptionFigures *decided_by; /* of the selector at work; NULL: none yet */
