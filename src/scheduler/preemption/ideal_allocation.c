@@ -17,6 +17,7 @@
 #include "miscadmin.h"
 #include "scheduler/preemption/amounts_to_obtain.h"
 #include "scheduler/preemption/ideal_allocation.h"
+#include "scheduler/preemption/priority_heap.h"
 
 /* Of a queue without guarantee, which comes last (preemption 3.3). */
 #define SATISFIED_MOST ((float8) PG_INT32_MAX)
@@ -42,7 +43,7 @@ typedef struct Pool
 	const int64 *total;			/* ideal allocation of the parent */
 	bool		counts_reserved;
 	bool		balances_satisfied;
-	YqPreemptionQueue **needing;	/* with unmet demand: a heap, the most underserved first */
+	void	  **needing;		/* queues with unmet demand: a heap, the most underserved first */
 	Needs		needs;			/* of these */
 } Pool;
 
@@ -104,8 +105,11 @@ compare_doubles(float8 a, float8 b)
 
 /* Priorities count when both are below their guarantee, or both are not. */
 static int
-compare_needs(const Pool *pool, const YqPreemptionQueue *a, const YqPreemptionQueue *b)
+compare_needs(const void *left, const void *right, void *argument)
 {
+	const YqPreemptionQueue *a = left;
+	const YqPreemptionQueue *b = right;
+	const Pool *pool = argument;
 	float8		a_satisfaction = on_label(pool, a)->satisfaction;
 	float8		b_satisfaction = on_label(pool, b)->satisfaction;
 
@@ -129,49 +133,23 @@ count_need(Pool *pool, const YqPreemptionQueueLabel *figured, int sign)
 	}
 }
 
-/*
- * Queues with unmet demand are in a binary heap, the most underserved on top.
- * Those that need as much come out of it as they do in Java, where the heap is
- * filled in the same way.
- */
 static void
 add_needing(Pool *pool, YqPreemptionQueue *queue)
 {
 	YqPreemptionQueueLabel *figured = on_label(pool, queue);
-	int			at = pool->needs.count++;
 
-	count_need(pool, figured, 1);
 	figured->satisfaction = is_more(pool, figured->guaranteed, nothing) ?
 		yq_amounts_divide(pool->calculator, pool->total, figured->ideal, figured->guaranteed) : SATISFIED_MOST;
-	while (at > 0 && compare_needs(pool, queue, pool->needing[(at - 1) / 2]) < 0)
-	{
-		pool->needing[at] = pool->needing[(at - 1) / 2];
-		at = (at - 1) / 2;
-	}
-	pool->needing[at] = queue;
+	count_need(pool, figured, 1);
+	yq_priority_heap_add(pool->needing, pool->needs.count++, queue, compare_needs, pool);
 }
 
 static YqPreemptionQueue *
 remove_first_needing(Pool *pool)
 {
-	YqPreemptionQueue *first = pool->needing[0];
-	int			count = --pool->needs.count;
-	YqPreemptionQueue *last = pool->needing[count];
-	int			at = 0;
+	YqPreemptionQueue *first = yq_priority_heap_remove(pool->needing, pool->needs.count--, compare_needs, pool);
 
 	count_need(pool, on_label(pool, first), -1);
-	while (at * 2 + 1 < count)
-	{
-		int			below = at * 2 + 1;
-
-		if (below + 1 < count && compare_needs(pool, pool->needing[below], pool->needing[below + 1]) > 0)
-			below++;
-		if (compare_needs(pool, last, pool->needing[below]) <= 0)
-			break;
-		pool->needing[at] = pool->needing[below];
-		at = below;
-	}
-	pool->needing[at] = last;
 	return first;
 }
 
@@ -198,7 +176,7 @@ remove_first_group(Pool *pool, YqPreemptionQueue **group)
 		note_underserved(pool, group[count++]);
 		if (pool->needs.count == 0)
 			return count;
-	} while (compare_needs(pool, group[count - 1], pool->needing[0]) >= 0);
+	} while (compare_needs(group[count - 1], pool->needing[0], pool) >= 0);
 	note_underserved(pool, pool->needing[0]);
 	return count;
 }
@@ -362,12 +340,12 @@ divide_unassigned(Pool *pool, YqPreemptionQueue **queues, int count, int64 *unas
 static void
 divide_parent(Pool *pool, const YqPreemptionQueue *parent)
 {
-	YqPreemptionQueue **queues = palloc(parent->child_count * 2 * sizeof(YqPreemptionQueue *));
+	YqPreemptionQueue **queues = palloc(parent->child_count * sizeof(YqPreemptionQueue *));
 	int64		unassigned[YQ_MAX_RESOURCE_TYPES];
 	int			with_guarantee = 0;
 	int			without = parent->child_count;
 
-	pool->needing = queues + parent->child_count;
+	pool->needing = palloc(parent->child_count * sizeof(void *));
 	pool->total = on_label(pool, parent)->ideal;
 	memcpy(unassigned, pool->total, pool->calculator->types * sizeof(int64));
 	for (int i = 0; i < parent->child_count; i++)
@@ -384,6 +362,7 @@ divide_parent(Pool *pool, const YqPreemptionQueue *parent)
 	if (without < parent->child_count && is_more(pool, unassigned, nothing))
 		divide_unassigned(pool, queues + without, parent->child_count - without, unassigned, true);
 	yq_obtain_divide_excess(pool->state, parent, pool->label);
+	pfree(pool->needing);
 	pfree(queues);
 }
 

@@ -16,6 +16,7 @@
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
 #include "scheduler/preemption/amounts_to_obtain.h"
+#include "scheduler/preemption/fair_order.h"
 #include "scheduler/preemption/preemption_candidates.h"
 #include "scheduler/preemption/preemption_selectors.h"
 
@@ -146,34 +147,42 @@ compare_by_priority(const void *left, const void *right)
 
 /*
  * The user that uses less first; applications of a user as the leaf orders them.
- * Those of users that use the same by the calculator, though not of all types,
- * come by id: Hadoop's comparison contradicts itself there.
+ * It contradicts itself as Hadoop's comparison does: see fair_order.h.
  */
 static int
 compare_fairly(const void *left, const void *right, void *argument)
 {
-	const YqPreemptionApplication *a = *(YqPreemptionApplication *const *) left;
-	const YqPreemptionApplication *b = *(YqPreemptionApplication *const *) right;
+	const YqPreemptionApplication *a = left;
+	const YqPreemptionApplication *b = right;
 	const Contest *contest = argument;
 	int64		a_used[YQ_MAX_RESOURCE_TYPES];
 	int64		b_used[YQ_MAX_RESOURCE_TYPES];
-	int			result;
 
 	if (a->user == b->user)
 		return a->order - b->order;
 	set_used_without_masters(contest, of_user(contest, a), a_used);
 	set_used_without_masters(contest, of_user(contest, b), b_used);
-	result = compare(contest, a_used, b_used);
-	return result != 0 ? result : compare_by_id(a, b);
+	if (!yq_amounts_are_equal(contest->calculator, a_used, b_used))
+		return compare(contest, a_used, b_used) < 0 ? -1 : 1;
+	return compare_by_id(a, b);
 }
 
+/* The applications of the leaf, inactive ones first. */
 static void
-sort_applications(Contest *contest)
+copy_applications(Contest *contest)
 {
-	if (contest->leaf->is_fair && contest->is_userlimit_first)
-		qsort_arg(contest->applications, contest->count, sizeof(YqPreemptionApplication *), compare_fairly, contest);
-	else
-		qsort(contest->applications, contest->count, sizeof(YqPreemptionApplication *), compare_by_priority);
+	int			count = 0;
+
+	for (int i = 0; i < contest->count; i++)
+	{
+		if (!contest->leaf->applications[i]->is_active)
+			contest->applications[count++] = contest->leaf->applications[i];
+	}
+	for (int i = 0; i < contest->count; i++)
+	{
+		if (contest->leaf->applications[i]->is_active)
+			contest->applications[count++] = contest->leaf->applications[i];
+	}
 }
 
 /* -- ideal allocations ----------------------------------------------------------- */
@@ -235,6 +244,25 @@ set_ideal(const Contest *contest, const YqPreemptionApplication *application, in
 		yq_amounts_subtract(calculator, figured->wants, held);
 	}
 	yq_amounts_subtract_to_none(calculator, divided, figured->ideal);
+}
+
+/*
+ * Divide the amount among the applications, and leave them in the order of which
+ * the last gives first.
+ */
+static void
+set_ideals(Contest *contest, int64 *divided)
+{
+	bool		is_fair = contest->leaf->is_fair && contest->is_userlimit_first;
+
+	if (is_fair)
+		yq_fair_order_parts(contest->applications, contest->count, compare_fairly, contest);
+	else
+		qsort(contest->applications, contest->count, sizeof(YqPreemptionApplication *), compare_by_priority);
+	for (int i = 0; i < contest->count; i++)
+		set_ideal(contest, contest->applications[i], divided);
+	if (is_fair)
+		yq_fair_order_givers(contest->applications, contest->count, compare_fairly, contest);
 }
 
 /* The most that applications may give: a part of the guarantee, and of the budget. */
@@ -366,14 +394,12 @@ hold_contest(YqPreemption *state, YqPreemptionQueue *leaf, int label)
 		.is_userlimit_first = state->settings.intra_queue_order == YQ_USERLIMIT_FIRST,
 		.count = leaf->application_count};
 	contest->applications = palloc(contest->count * sizeof(YqPreemptionApplication *));
-	memcpy(contest->applications, leaf->applications, contest->count * sizeof(YqPreemptionApplication *));
+	copy_applications(contest);
 	memcpy(divided, figured->used, amounts_size(contest));
 	yq_amounts_subtract(contest->calculator, divided, figured->obtain);
 	make_figures(contest);
 	set_aside_masters(contest, divided);
-	sort_applications(contest);
-	for (int i = 0; i < contest->count; i++)
-		set_ideal(contest, contest->applications[i], divided);
+	set_ideals(contest, divided);
 	set_most_given(contest, most);
 	for (int i = contest->count - 1; i >= 0; i--)
 		set_gives(contest, contest->applications[i], most);

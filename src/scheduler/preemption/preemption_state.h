@@ -276,8 +276,8 @@ typedef struct YqPreemptionOutcome
 	YqPreemptionContainer *container;
 	TimestampTz marked_at;		/* of the first mark; 0 for none */
 	TimestampTz kill_at;		/* not before; 0 for what has no mark */
-	YqPreemptionNode *node;		/* MOVED: the node that it goes to */
-	const YqPreemptionFigures *figures; /* NULL for YQ_PREEMPTION_MOVED */
+	YqPreemptionNode *node;		/* the node that it is moved to, or would be if the round did more than observe; or NULL */
+	const YqPreemptionFigures *figures; /* NULL when it is, or would be, moved */
 } YqPreemptionOutcome;
 
 typedef struct YqPreemption
