@@ -24,7 +24,6 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-#define MONITOR_ENABLE "yarn.resourcemanager.scheduler.monitor.enable"
 #define INTRA_QUEUE_ENABLED "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.enabled"
 
 /* -- configuration --------------------------------------------------------------- */
@@ -271,7 +270,7 @@ static void
 set_disabled(const YqLoadedPreemption *preemption, YqPreemptionQueue *queue, const YqQueue *from)
 {
 	if (!preemption->configuration.is_monitor_on)
-		queue->disabled_by = MONITOR_ENABLE;
+		queue->disabled_by = YQ_MONITOR_ENABLE;
 	else if (is_set(from, YQ_INHERITED_DISABLE_PREEMPTION))
 		queue->disabled_by = from->inherited[YQ_INHERITED_DISABLE_PREEMPTION].from;
 	queue->is_disabled = !preemption->configuration.is_monitor_on || is_set(from, YQ_INHERITED_DISABLE_PREEMPTION);

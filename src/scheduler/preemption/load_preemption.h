@@ -16,6 +16,9 @@
 #include "scheduler/load/loaded_cluster.h"
 #include "scheduler/preemption/preemption_state.h"
 
+/* Without it every queue is disabled. */
+#define YQ_MONITOR_ENABLE "yarn.resourcemanager.scheduler.monitor.enable"
+
 /* The configuration of preemption. */
 typedef struct YqPreemptionConfiguration
 {

@@ -255,6 +255,8 @@ return_outcomes(FunctionCallInfo fcinfo, const YqLoadedPreemption *preemption, c
 	for (int i = 0; i < state->outcome_count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (!yq_preemption_is_told(&state->outcomes[i]))
+			continue;
 		begin_row(&row);
 		fill_outcome(&row, preemption, &state->outcomes[i], is_done == NULL || is_done[i]);
 		put_row(&row);
@@ -273,7 +275,9 @@ return_off(FunctionCallInfo fcinfo, const char *property)
 
 	begin_row(&row);
 	set_result_text(&row, RESULT_OUTCOME, "off");
-	set_result_text(&row, RESULT_REASON, psprintf("%s has no rounds of preemption", property));
+	set_result_text(&row, RESULT_REASON, psprintf("there are no rounds: %s is %s", property,
+														strcmp(property, YQ_MONITOR_ENABLE) == 0 ? "not true" :
+														"set, and does not name ProportionalCapacityPreemptionPolicy"));
 	put_row(&row);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(row.context);

@@ -191,6 +191,12 @@ record_reservations(const YqPreemption *state, bool *is_done, Datum now)
 	yq_scheduler_journal_applications(changed);
 }
 
+bool
+yq_preemption_is_told(const YqPreemptionOutcome *outcome)
+{
+	return !outcome->container->is_reserved || is_about_reservation(outcome) || outcome->kind == YQ_PREEMPTION_OBSERVED;
+}
+
 /* -- kills ------------------------------------------------------------------------------------ */
 
 /* Containers that are as the round knew them: of the same application and queue, and no larger. */
@@ -247,13 +253,13 @@ static YqSavedPlan make_killable = {
 static bool
 is_kill(const YqPreemptionOutcome *outcome)
 {
-	return outcome->kind == YQ_PREEMPTION_KILLED && !outcome->container->is_reserved;
+	return outcome->kind == YQ_PREEMPTION_KILLED && yq_preemption_is_told(outcome);
 }
 
 static bool
 is_killable(const YqPreemptionOutcome *outcome)
 {
-	return outcome->kind == YQ_PREEMPTION_KILLABLE && !outcome->container->is_reserved;
+	return outcome->kind == YQ_PREEMPTION_KILLABLE && yq_preemption_is_told(outcome);
 }
 
 static void
@@ -275,11 +281,10 @@ record_running(const YqLoadedPreemption *preemption, OutcomeTest is_wanted, YqSa
 
 /* -- marks -------------------------------------------------------------------------------------- */
 
-/* A mark of a reservation would be of no use: it is given up at once. */
 static bool
 is_mark(const YqPreemptionOutcome *outcome)
 {
-	return outcome->kind == YQ_PREEMPTION_MARKED && !outcome->container->is_reserved;
+	return outcome->kind == YQ_PREEMPTION_MARKED && yq_preemption_is_told(outcome);
 }
 
 static void
@@ -325,15 +330,17 @@ move_marks(int64 gap)
 	(void) yq_saved_plan_execute(&move, values, NULL);
 }
 
+/* Before others are made: a container whose mark is forgotten may be marked anew.  What this round has told stays. */
 static void
-forget_marks(const YqLoadedPreemption *preemption)
+forget_marks(const YqLoadedPreemption *preemption, Datum now)
 {
 	static YqSavedPlan forget = {
-		.command = "DELETE FROM yquota.preemption_mark AS m WHERE m.container_id = ANY ($1)",
-		.types = {"_text"},
+		.command = "DELETE FROM yquota.preemption_mark AS m WHERE m.container_id = ANY ($1) "
+		"AND (m.told_at IS NULL OR m.told_at < $2)",
+		.types = {"_text", "timestamptz"},
 		.plans_once = true
 	};
-	Datum		values[1];
+	Datum		values[] = {(Datum) 0, now};
 
 	if (preemption->forgotten == NIL)
 		return;
@@ -351,6 +358,7 @@ raise_alerts(const YqLoadedPreemption *preemption, Datum now)
 		"'The resource manager was told at %s to end this container, of application %s in queue %s, and has not.', "
 		"m.told_at, m.application_id, m.queue), $2 "
 		"FROM yquota.preemption_mark AS m WHERE m.container_id = ANY ($1) "
+		"AND EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id) "
 		"ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING",
 		.types = {"_text", "timestamptz"},
 		.plans_once = true
@@ -396,7 +404,7 @@ yq_preemption_record(YqLoadedPreemption *preemption)
 	preemption->recorded_at = yq_clock_now();
 	now = TimestampTzGetDatum(preemption->recorded_at);
 	for (int i = 0; i < state->outcome_count; i++)
-		is_done[i] = state->outcomes[i].kind == YQ_PREEMPTION_OBSERVED || state->outcomes[i].container->is_reserved;
+		is_done[i] = state->outcomes[i].kind == YQ_PREEMPTION_OBSERVED;
 	lock_leaves_of_reservations(state);
 	if (preemption->gap > 0)
 		move_marks(preemption->gap);
@@ -405,9 +413,9 @@ yq_preemption_record(YqLoadedPreemption *preemption)
 	record_reservations(state, is_done, now);
 	record_running(preemption, is_kill, preemption->configuration.is_advising ? &advise_ends : &end_containers, is_done, now);
 	record_running(preemption, is_killable, &make_killable, is_done, now);
-	record_marks(preemption, is_done, now);
 	raise_alerts(preemption, now);
-	forget_marks(preemption);
+	forget_marks(preemption, now);
+	record_marks(preemption, is_done, now);
 	record_round(state->now);
 	return is_done;
 }

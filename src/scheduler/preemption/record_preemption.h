@@ -14,6 +14,9 @@
 
 #include "scheduler/preemption/load_preemption.h"
 
+/* A reservation that is given up is not marked or killed as well. */
+extern bool yq_preemption_is_told(const YqPreemptionOutcome *outcome);
+
 /*
  * Write the outcomes of a round, what is forgotten, and its time.  Called under the
  * scheduler's lock; no round and no change of the configuration has been committed since

@@ -1,0 +1,290 @@
+-- Preemption on the tables: what a round reads and writes, what becomes of its marks and
+-- decisions, and everything that is refused.
+
+SET client_min_messages = warning;
+DROP DATABASE IF EXISTS yquota_preemption WITH (FORCE);
+CREATE DATABASE yquota_preemption;
+\c yquota_preemption
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SELECT yquota.set_clock('2026-03-02 10:00+00');
+INSERT INTO yquota.project (name) VALUES ('p'), ('q');
+BEGIN;
+INSERT INTO yquota.scheduler_setting (preemption_total_preemption_per_round, preemption_natural_termination_factor,
+	per_node_heartbeat_maximum_offswitch_assignments, maximum_am_resource_percent) VALUES (1, 1, 100, 1);
+INSERT INTO yquota.queue (path, capacity, user_limit_factor, position) VALUES
+	('root', NULL, NULL, 1), ('root.a', '50', 10, 2), ('root.b', '50', 10, 3);
+COMMIT;
+INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=8192,vcores=8]'), ('n2', '[memory-mb=8192,vcores=8]');
+
+CREATE FUNCTION pg_temp.submit(id text, username text, queue text, containers integer, mb bigint DEFAULT 1024, project text DEFAULT 'p') RETURNS bigint
+	LANGUAGE sql AS $$
+	SELECT s.state FROM yquota.submit_application(id, username, '{}', queue, project => project, unmanaged => true) AS s;
+	SELECT yquota.request_containers(id, yquota.resource(jsonb_build_object('memory-mb', mb, 'vcores', 1)), containers)
+$$;
+-- a round, in few words
+CREATE FUNCTION pg_temp.round(dry boolean DEFAULT false, at timestamptz DEFAULT NULL, explain boolean DEFAULT false)
+	RETURNS TABLE (outcome text, container text, queue text, node text, mb bigint, selector text, marked text, killed text, reason text)
+	LANGUAGE sql AS $$
+	SELECT p.outcome, replace(p.container_id, 'container_1_', ''), p.queue, p.node, yquota.amount(p.allocation, 'memory-mb'), p.selector,
+		   to_char(p.marked_at, 'MI:SS'), to_char(p.killed_at, 'MI:SS'), p.reason
+	FROM yquota.preempt_containers(at, dry, explain) AS p
+$$;
+CREATE TEMPORARY VIEW told AS
+	SELECT decision, replace(container_id, 'container_1_', '') AS container, queue, node, yquota.amount(allocation, 'memory-mb') AS mb,
+		   to_char(decided_at, 'MI:SS') AS decided, advised FROM yquota.decision ORDER BY decision_id;
+CREATE TEMPORARY VIEW marks AS
+	SELECT replace(container_id, 'container_1_', '') AS container, to_char(marked_at, 'MI:SS') AS marked, queue, selector, is_killable, is_advised,
+		   to_char(told_at, 'MI:SS') AS told FROM yquota.preemption_mark ORDER BY container_id;
+
+\echo off by either property; a what-if turns it on
+SELECT pg_temp.submit('application_1_0001', 'ann', 'a', 16);
+SELECT count(*) FROM yquota.schedule();
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
+SELECT pg_temp.submit('application_1_0002', 'bob', 'b', 2, 2048);
+SELECT * FROM pg_temp.round();
+SELECT queue, disabled, disabled_by FROM yquota.preemption_state;
+UPDATE yquota.scheduler_setting SET scheduler_monitor_enable = true, scheduler_monitor_policies = '{org.example.ProportionalCapacityPreemptionPolicyOfMine}';
+SELECT * FROM pg_temp.round();
+BEGIN;
+UPDATE yquota.scheduler_setting SET scheduler_monitor_policies = '{org.example.Other,org.example.ProportionalCapacityPreemptionPolicy}';
+SELECT count(*) FROM pg_temp.round(true);
+ROLLBACK;
+SELECT count(*) FROM yquota_internal.preemption_round;
+UPDATE yquota.scheduler_setting SET scheduler_monitor_policies = NULL;
+
+\echo the figures of queues, and a round that is not recorded
+\x
+SELECT * FROM yquota.preemption_state WHERE queue <> 'root';
+SELECT * FROM yquota.preempt_containers(dry_run => true) LIMIT 1;
+\x
+SELECT * FROM pg_temp.round(true);
+SELECT (SELECT count(*) FROM yquota.preemption_mark) AS marks, (SELECT count(*) FROM yquota.decision) AS decisions,
+	   (SELECT count(*) FROM yquota_internal.preemption_round) AS rounds;
+
+\echo marked, waiting, and killed when the wait is over; a repeat does nothing
+SELECT * FROM pg_temp.round();
+SELECT * FROM pg_temp.round();
+SELECT * FROM marks;
+SELECT * FROM yquota.preemption_message('application_1_0001');
+SELECT * FROM yquota.preemption_message('application_1_0002');
+SELECT yquota.set_clock('2026-03-02 10:00:14.999+00');
+SELECT * FROM pg_temp.round();
+SELECT yquota.set_clock('2026-03-02 10:00:20+00');
+SELECT * FROM pg_temp.round(at => '2026-03-02 10:00:15+00');
+SELECT * FROM marks;
+SELECT * FROM told;
+SELECT replace(container_id, 'container_1_', '') AS container, exit_status, "to" FROM yquota.charge ORDER BY 1;
+SELECT source, exit_status, count(*) FROM yquota.container_event WHERE event = 'CONTAINER_FINISH' GROUP BY 1, 2;
+SELECT replace(container_id, 'container_1_', '') AS container, node FROM yquota.schedule();
+SELECT * FROM pg_temp.round(explain => true);
+SELECT * FROM yquota.verify();
+
+\echo times
+SELECT pg_temp.round(at => '2026-03-02 10:00:19.999+00');
+SELECT pg_temp.round(true, '2026-03-02 10:00:19.999+00');
+SELECT pg_temp.round(at => '2026-03-02 10:00:20.001+00');
+SELECT pg_temp.round(at => 'infinity');
+SELECT pg_temp.round(at => '-infinity');
+SELECT yquota.set_clock('2026-03-02 10:00:05+00');
+SELECT pg_temp.round();
+
+\echo decisions about containers that end stay until they are named, and end nothing
+SELECT yquota.set_clock('2026-03-02 11:00+00');
+SELECT count(*) FROM yquota.schedule();
+SELECT decision, count(*) FROM yquota.decision GROUP BY 1 ORDER BY 1;
+SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.decision));
+SELECT decision, count(*) FROM yquota.decision GROUP BY 1 ORDER BY 1;
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
+
+\echo marks are forgotten after two waits, and a container is marked anew
+SELECT yquota.request_containers('application_1_0002', '[memory-mb=2048]', 1);
+SELECT count(*) FROM yquota.schedule();
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 16);
+SELECT count(*) FROM yquota.schedule();
+SELECT yquota.request_containers('application_1_0001', '[]', 0);
+SELECT yquota.request_containers('application_1_0002', '[memory-mb=2048]', 1);
+SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
+SELECT yquota.request_containers('application_1_0002', '[]', 0);
+SELECT yquota.set_clock('2026-03-02 11:00:30+00');
+SELECT * FROM pg_temp.round();
+SELECT count(*) FROM marks;
+SELECT yquota.set_clock('2026-03-02 11:00:30.001+00');
+SELECT * FROM pg_temp.round();
+SELECT count(*) FROM marks;
+SELECT yquota.request_containers('application_1_0002', '[memory-mb=2048]', 1);
+SELECT outcome, count(*) FROM pg_temp.round(true) GROUP BY 1;
+SELECT yquota.set_clock('2026-03-02 11:00:31+00');
+SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
+SELECT decision, count(*) FROM yquota.decision WHERE decision = 'marked' GROUP BY 1;
+
+\echo marks of ended containers go
+SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.preemption_mark));
+SELECT count(*) FROM marks;
+SELECT yquota.request_containers('application_1_0002', '[]', 0);
+SELECT yquota.set_clock('2026-03-02 11:00:32+00');
+SELECT * FROM pg_temp.round();
+SELECT count(*) FROM marks;
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
+
+\echo observe only: nothing is marked
+UPDATE yquota.scheduler_setting SET preemption_observe_only = true;
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 16);
+SELECT count(*) FROM yquota.schedule();
+SELECT yquota.request_containers('application_1_0001', '[]', 0);
+SELECT yquota.request_containers('application_1_0002', '[memory-mb=2048]', 2);
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
+SELECT yquota.set_clock('2026-03-02 11:01+00');
+SELECT * FROM pg_temp.round();
+SELECT count(*) FROM marks;
+UPDATE yquota.scheduler_setting SET preemption_observe_only = NULL;
+
+\echo disabled by a queue, above it, and again not
+UPDATE yquota.queue SET disable_preemption = true WHERE path = 'root';
+SELECT queue, disabled, disabled_by, untouchable FROM yquota.preemption_state;
+SELECT * FROM pg_temp.round(true, explain => true);
+UPDATE yquota.queue SET disable_preemption = false WHERE path = 'root.a';
+SELECT queue, disabled, disabled_by, untouchable FROM yquota.preemption_state;
+SELECT outcome, count(*) FROM pg_temp.round(true) GROUP BY 1;
+UPDATE yquota.queue SET disable_preemption = NULL;
+
+\echo the resource manager ends containers itself
+UPDATE yquota.scheduler_setting SET preemption_mode = 'advise';
+SELECT yquota.set_clock('2026-03-02 11:02+00');
+SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
+SELECT yquota.set_clock('2026-03-02 11:02:15+00');
+SELECT outcome, container, reason FROM pg_temp.round();
+SELECT * FROM told WHERE decision = 'killed';
+SELECT container, is_advised, told FROM marks;
+SELECT count(*) FROM yquota.container;
+\echo they count as gone, and are not selected again
+SELECT queue, used FROM yquota.preemption_state;
+SELECT yquota.set_clock('2026-03-02 11:02:31+00');
+SELECT * FROM pg_temp.round();
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status)
+SELECT 'CONTAINER_FINISH', min(container_id), yquota.clock(), -102 FROM yquota.preemption_mark;
+\echo one that it does not end in time has an alert, and is selected again
+SELECT yquota.set_clock('2026-03-02 11:12:15+00');
+SELECT outcome, container FROM pg_temp.round();
+SELECT kind, replace(subject, 'container_1_', '') AS subject, detail, cleared_at FROM yquota.alert;
+SELECT * FROM marks;
+SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT subject FROM yquota.alert));
+SELECT yquota.set_clock('2026-03-02 11:12:16+00');
+SELECT outcome, container FROM pg_temp.round();
+SELECT kind, cleared_at FROM yquota.alert WHERE kind = 'preemption_ignored' GROUP BY 1, 2;
+UPDATE yquota.scheduler_setting SET preemption_mode = NULL;
+DELETE FROM yquota.preemption_mark;
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
+
+\echo lazy preemption
+UPDATE yquota.scheduler_setting SET lazy_preemption_enabled = true;
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 16);
+SELECT yquota.request_containers('application_1_0002', '[]', 0);
+SELECT count(*) FROM yquota.schedule();
+SELECT yquota.request_containers('application_1_0001', '[]', 0);
+SELECT yquota.request_containers('application_1_0002', '[memory-mb=2048]', 2);
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
+SELECT yquota.set_clock('2026-03-02 11:20+00');
+SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
+SELECT yquota.set_clock('2026-03-02 11:20:15+00');
+SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
+SELECT decision, count(*) FROM yquota.decision GROUP BY 1 ORDER BY 1;
+SELECT is_killable, told, count(*) FROM marks GROUP BY 1, 2;
+SELECT yquota.set_clock('2026-03-02 11:21+00');
+SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
+SELECT count(*) FROM marks;
+UPDATE yquota.scheduler_setting SET lazy_preemption_enabled = NULL;
+DELETE FROM yquota.preemption_mark;
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
+
+\echo a reservation of a queue that has to give is cancelled
+SELECT yquota.request_containers('application_1_0002', '[]', 0);
+INSERT INTO yquota.node (name, total) VALUES ('n3', '[memory-mb=4096,vcores=8]'), ('n4', '[memory-mb=4096,vcores=8]');
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=2048]', 2);
+SELECT decision, node FROM yquota.schedule('{n3}', 1) UNION ALL SELECT decision, node FROM yquota.schedule('{n4}', 1);
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=3072]', 1);
+SELECT decision, node FROM yquota.schedule();
+SELECT yquota.request_containers('application_1_0002', '[memory-mb=2048]', 2);
+SELECT node, replace(container_id, 'container_1_', '') AS container FROM yquota.reserved_container;
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
+SELECT yquota.set_clock('2026-03-02 11:22+00');
+SELECT outcome, container, node, mb, selector FROM pg_temp.round();
+SELECT * FROM yquota.reserved_container;
+SELECT * FROM told;
+SELECT * FROM marks;
+SELECT * FROM yquota.verify();
+DELETE FROM yquota.preemption_mark;
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
+
+\echo where no cluster can be kept, and where nothing may be written
+SELECT yquota.set_clock('2026-03-02 11:23+00');
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SAVEPOINT s;
+SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
+ROLLBACK;
+BEGIN READ ONLY;
+SELECT outcome, count(*) FROM pg_temp.round(true) GROUP BY 1;
+SELECT count(*) FROM yquota.preemption_state;
+SELECT pg_temp.round();
+ROLLBACK;
+SET yquota.charging = 'deferred';
+SELECT pg_temp.round();
+RESET yquota.charging;
+UPDATE yquota.scheduler_setting SET intra_queue_preemption_preemption_order_policy = 'newest_first';
+SELECT pg_temp.round();
+UPDATE yquota.scheduler_setting SET intra_queue_preemption_preemption_order_policy = NULL;
+UPDATE yquota.scheduler_setting SET preemption_mode = 'warn';
+UPDATE yquota.scheduler_setting SET preemption_candidate_order = 'cheapest';
+
+\echo an import of Hadoop's configuration leaves yquota's own settings alone
+UPDATE yquota.scheduler_setting SET preemption_candidate_order = 'newest', end_expired_applications = true;
+SELECT count(*) FROM yquota.import_hadoop_configuration(yquota.export_hadoop_configuration()::text);
+SELECT preemption_candidate_order, end_expired_applications, preemption_natural_termination_factor FROM yquota.scheduler_setting;
+
+\echo containers whose applications are known by their events alone, or not at all
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation)
+VALUES ('CONTAINER_START', 'without', yquota.clock(), 'q', 'eve', 'root.a', 'n1', '[memory-mb=1024,vcores=1]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation)
+VALUES ('CONTAINER_START', 'container_9_0001_01_000002', yquota.clock(), 'q', 'application_9_0001', 'eve', 'a', 'n1', '[memory-mb=1024,vcores=1]');
+SELECT outcome, container_id, username, queue FROM yquota.preempt_containers(dry_run => true) WHERE username = 'eve';
+SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
+
+\echo who may do and see what
+CREATE ROLE regress_yquota_operator;
+CREATE ROLE regress_yquota_viewer;
+CREATE ROLE regress_yquota_member;
+SELECT yquota.allow_role('regress_yquota_operator', 'operator'), yquota.allow_role('regress_yquota_viewer', 'viewer'),
+	   yquota.allow_role('regress_yquota_member', 'member', 'q');
+SET ROLE regress_yquota_operator;
+SELECT outcome, count(*) FROM yquota.preempt_containers(dry_run => true) GROUP BY 1;
+SELECT count(*) FROM yquota.preemption_state;
+SELECT count FROM yquota.preemption_message('application_1_0001');
+SET ROLE regress_yquota_viewer;
+SELECT count(*) FROM yquota.preemption_mark;
+SELECT count(*) FROM yquota.readable_preemption_mark;
+SELECT count(*) FROM yquota.preemption_state;
+SELECT * FROM yquota.preempt_containers(dry_run => true);
+SET ROLE regress_yquota_member;
+SELECT container_id, project, username, queue FROM yquota.readable_preemption_mark;
+SELECT * FROM yquota.preemption_mark;
+SELECT * FROM yquota.preemption_state;
+SELECT * FROM yquota.preemption_message('application_1_0001');
+RESET ROLE;
+
+\echo applications past their lifetime end with their containers, and are not preempted
+SELECT yquota.update_application_lifetime('application_1_0001', 60);
+SELECT * FROM yquota.end_expired_applications();
+SELECT yquota.set_clock('2026-03-02 11:24+00');
+SELECT yquota.end_expired_applications(0);
+SELECT * FROM yquota.end_expired_applications();
+SELECT state, diagnostics, finished_at FROM yquota.application WHERE application_id = 'application_1_0001';
+SELECT exit_status, count(*) FROM yquota.charge WHERE "to" = yquota.clock() GROUP BY 1;
+SELECT * FROM yquota.end_expired_applications();
+SELECT * FROM yquota.verify();
+
+\c postgres
+SET client_min_messages = warning;
+DROP DATABASE yquota_preemption WITH (FORCE);
+DROP ROLE regress_yquota_operator, regress_yquota_viewer, regress_yquota_member;
