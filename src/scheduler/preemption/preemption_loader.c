@@ -41,8 +41,8 @@ typedef struct ApplicationEntry
 	int			rank;			/* of those, in the cluster's order */
 	int32		priority;
 	bool		is_active;
-	int			pending_label;	/* of one that waits for activation: */
-	const int64 *pending;		/* the resources of its application master; NULL for none */
+	int			master_label;	/* of its application master, or -1 */
+	const int64 *master;		/* resources asked for the application master; NULL: not read */
 	YqPreemptionApplication *application;
 } ApplicationEntry;
 
@@ -289,17 +289,18 @@ find_active_applications(Loader *loader, YqPreemptionQueue *leaf)
 	}
 }
 
-/* One that waits asks for the container of its application master. */
+/* Of one that max-parallel-apps holds only the user counts. */
 static void
-read_waiting(Loader *loader, YqPreemptionQueue **leaves, HeapTuple tuple, TupleDesc descriptor)
+read_master(Loader *loader, YqPreemptionQueue **leaves, HeapTuple tuple, TupleDesc descriptor)
 {
 	const YqHierarchy *hierarchy = loader->preemption->hierarchy;
 	bool		isnull;
 	YqPreemptionQueue *leaf = leaves[DatumGetInt64(SPI_getbinval(tuple, descriptor, 1, &isnull)) - 1];
 	const char *username = TextDatumGetCString(SPI_getbinval(tuple, descriptor, 3, &isnull));
+	const char *state = TextDatumGetCString(SPI_getbinval(tuple, descriptor, 7, &isnull));
 	ApplicationEntry *entry;
 
-	if (DatumGetBool(SPI_getbinval(tuple, descriptor, 7, &isnull)))
+	if (strcmp(state, "NON_RUNNABLE") == 0)
 	{
 		(void) find_preemption_user(loader, leaf, username);
 		return;
@@ -307,24 +308,25 @@ read_waiting(Loader *loader, YqPreemptionQueue **leaves, HeapTuple tuple, TupleD
 	entry = enter_application(loader, leaf,
 							  yq_bytes_of_string(TextDatumGetCString(SPI_getbinval(tuple, descriptor, 2, &isnull))), username);
 	entry->priority = DatumGetInt32(SPI_getbinval(tuple, descriptor, 4, &isnull));
-	entry->is_active = false;
-	entry->pending_label = !hierarchy->settings.has_node_labels ? 0 :
+	entry->is_active = strcmp(state, "ACTIVE") == 0;
+	entry->master_label = !hierarchy->settings.has_node_labels ? 0 :
 		yq_hierarchy_label(hierarchy, TextDatumGetCString(SPI_getbinval(tuple, descriptor, 5, &isnull)));
-	entry->pending = yq_preemption_copy(loader->preemption->state,
-										yq_hierarchy_read_amounts(hierarchy, SPI_getbinval(tuple, descriptor, 6, &isnull)));
+	entry->master = yq_preemption_copy(loader->preemption->state,
+									   yq_hierarchy_read_amounts(hierarchy, SPI_getbinval(tuple, descriptor, 6, &isnull)));
 }
 
 /*
- * Applications that wait for activation: the intra-queue selector looks at them.  Of those
- * that max-parallel-apps holds only the users count.
+ * The intra-queue selector sets application masters aside, also those that have no
+ * container yet, and looks at applications that wait for activation.
  */
 static void
-find_waiting_applications(Loader *loader, YqPreemptionQueue **leaves, int count)
+find_masters(Loader *loader, YqPreemptionQueue **leaves, int count)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT q.number, a.application_id, a.username, a.priority, a.label, a.am_resource, a.state = 'NON_RUNNABLE' "
+		.command = "SELECT q.number, a.application_id, a.username, a.priority, a.label, a.am_resource, a.state::pg_catalog.text "
 		"FROM pg_catalog.unnest($1) WITH ORDINALITY AS q (path, number) "
-		"JOIN yquota.application AS a ON a.queue = q.path AND a.state IN ('ACCEPTED', 'NON_RUNNABLE') AND a.finished_at IS NULL",
+		"JOIN yquota.application AS a ON a.queue = q.path AND a.state IN ('ACCEPTED', 'NON_RUNNABLE', 'ACTIVE') "
+		"AND a.finished_at IS NULL",
 		.types = {"_text"},
 		.plans_once = true
 	};
@@ -343,7 +345,7 @@ find_waiting_applications(Loader *loader, YqPreemptionQueue **leaves, int count)
 	for (uint64 i = 0; i < found; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		read_waiting(loader, leaves, SPI_tuptable->vals[i], SPI_tuptable->tupdesc);
+		read_master(loader, leaves, SPI_tuptable->vals[i], SPI_tuptable->tupdesc);
 	}
 	SPI_finish();
 }
@@ -372,8 +374,12 @@ set_application(Loader *loader, const ApplicationEntry *entry)
 	Size		size = cluster->calculator->types * sizeof(int64);
 
 	application->is_active = entry->is_active;
-	if (entry->pending != NULL && entry->pending_label >= 0)
-		memcpy(application->labels[entry->pending_label].pending, entry->pending, size);
+	if (entry->master != NULL && entry->master_label >= 0)
+	{
+		memcpy(application->labels[entry->master_label].master_used, entry->master, size);
+		if (!entry->is_active)
+			memcpy(application->labels[entry->master_label].pending, entry->master, size);
+	}
 	if (entry->from == NULL)
 		return;
 	application->waits_for_master = entry->from->waits_for_master;
@@ -655,7 +661,6 @@ add_container(const Loader *loader, const ReadContainer *read)
 {
 	YqPreemption *state = loader->preemption->state;
 	YqPreemptionApplication *application = read->application->application;
-	YqPreemptionApplicationLabel *entry = &application->labels[read->node->label];
 	YqPreemptionContainer *container = yq_preemption_add_container(state, application, read->node, read->container_id,
 																   yq_container_id_number(read->container_id), read->amounts, false);
 
@@ -664,9 +669,7 @@ add_container(const Loader *loader, const ReadContainer *read)
 	container->allocation_request_id = read->allocation_request_id;
 	container->started_at = read->started_at;
 	container->is_master = read->is_master;
-	yq_amounts_add(state->calculator, entry->used, read->amounts);
-	if (read->is_master)
-		yq_amounts_add(state->calculator, entry->master_used, read->amounts);
+	yq_amounts_add(state->calculator, application->labels[read->node->label].used, read->amounts);
 	note_mark(loader, container);
 }
 
@@ -721,7 +724,7 @@ complete_wanted(Loader *loader)
 		add_users(loader, leaves[i]);
 		find_active_applications(loader, leaves[i]);
 	}
-	find_waiting_applications(loader, leaves, count);
+	find_masters(loader, leaves, count);
 	read_containers(loader);
 	add_applications(loader);
 	add_reservations_of_found(loader);
