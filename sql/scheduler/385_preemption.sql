@@ -76,7 +76,7 @@ CREATE FUNCTION yquota_internal.preemption_figures()
 		to_be_preempted yquota.resource, actually_to_be_preempted yquota.resource,
 		dead_zone_limit yquota.resource, untouchable yquota.resource,
 		is_disabled boolean, disabled_by text)
-	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	LANGUAGE c STABLE PARALLEL UNSAFE ROWS 100 SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_preemption_figures';
 COMMENT ON FUNCTION yquota_internal.preemption_figures() IS

@@ -125,8 +125,8 @@ SELECT is_empty($$SELECT c.oid::regclass, a.privilege_type FROM own_relation AS 
 				  WHERE a.grantee = 0 AND c.relkind IN ('r', 'S')$$, 'PUBLIC has no right on any table');
 SELECT ok(NOT has_schema_privilege('public', 'yquota_internal', 'USAGE, CREATE'), 'yquota_internal is closed to PUBLIC');
 SELECT ok(NOT has_schema_privilege('public', 'yquota', 'CREATE'), 'nobody creates in yquota');
-SELECT is_empty($$SELECT signature FROM own_function WHERE prosecdef AND has_function_privilege('public', oid, 'EXECUTE') AND proname <> ALL ('{worker_processes,cron_runs,price_check,holds_at,balance_of,grant_outcome,expired_loss}') ORDER BY 1$$,
-				'no SECURITY DEFINER function is for everybody, but those behind worker_status, cron_jobs, metrics, hold_status, grant_status and project_balance');
+SELECT is_empty($$SELECT signature FROM own_function WHERE prosecdef AND has_function_privilege('public', oid, 'EXECUTE') AND proname <> ALL ('{worker_processes,cron_runs,price_check,holds_at,balance_of,grant_outcome,expired_loss,preemption_figures}') ORDER BY 1$$,
+				'no SECURITY DEFINER function is for everybody, but those behind worker_status, cron_jobs, metrics, hold_status, grant_status, project_balance and preemption_state');
 SELECT is_empty($$SELECT signature FROM own_function WHERE prorettype = 'trigger'::regtype AND has_function_privilege('public', oid, 'EXECUTE') ORDER BY 1$$,
 				'no trigger function is for everybody');
 SELECT is_empty($$SELECT signature FROM own_function WHERE provolatile = 'v' AND has_function_privilege('public', oid, 'EXECUTE') AND proname <> 'clock' ORDER BY 1$$,
@@ -196,7 +196,7 @@ SELECT is_empty($$SELECT object, privilege, kinds FROM yquota_internal.privilege
 				  AND object !~ '^yquota\.(hold|release|release_hold)\('
 				  AND object <> ALL ('{yquota.create_queue(text),yquota.manage_queues(),yquota.remove_unused_queues()}')
 				  -- operators speak for the resource manager
-				  AND object !~ '^yquota\.(submit|finish|move)_application\(|^yquota\.(admission|update_application_priority|update_application_lifetime|set_outstanding_requests|activate_applications|remove_finished_applications|request_containers|release_containers|update_blacklist|update_containers?|schedule|node_heartbeat|acknowledge|acknowledge_decisions|import_rm_audit(_file)?|import_nodes|import_cluster_metrics)\('
+				  AND object !~ '^yquota\.(submit|finish|move)_application\(|^yquota\.(admission|update_application_priority|update_application_lifetime|set_outstanding_requests|activate_applications|remove_finished_applications|request_containers|release_containers|update_blacklist|update_containers?|schedule|preempt_containers|end_expired_applications|node_heartbeat|acknowledge|acknowledge_decisions|import_rm_audit(_file)?|import_nodes|import_cluster_metrics)\('
 				  AND CASE WHEN privilege = 'EXECUTE' THEN (SELECT f.provolatile = 'v' FROM pg_proc AS f WHERE f.oid = object::regprocedure) ELSE true END$$,
 				'viewers and members write nothing, operators insert events, have queues do what they do by themselves, and ask what changes nothing');
 CREATE ROLE regress_operator; CREATE ROLE regress_viewer; CREATE ROLE regress_member; CREATE ROLE regress_admin;
@@ -230,7 +230,7 @@ SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relatio
 			SELECT coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 1 OR t.tgnewtable IS NOT NULL OR t.tgoldtable IS NOT NULL), 0) & 28 = 28
 				   AND coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 0), 0) & 32 = 32
 			FROM pg_trigger AS t WHERE t.tgrelid = c.oid AND t.tgfoid IN ('yquota_internal.note_audit()'::regprocedure, 'yquota_internal.note_audit_of_statement()'::regprocedure) AND t.tgenabled = 'O' AND t.tgqual IS NULL AND t.tgattr = '')),
-		  '{active_leaf,alert,application,application_attempt,application_counter,archived_cost,archived_cost_since,archived_history,audit,blacklist,budget_grant,carried_container,charge,charge_rollup,charged_through,cluster_total,container,container_change,container_event,container_update,container_version,correction_due,counter_delta,created_queue,decision,deferred_event,discarded_event,event_reject,event_void,event_without_effect,expired_grant,feed_counter,history_segment,hold,job_run,live_application_count,node,node_counter,opening_balance,pending_demand,pricing_change,project_counter,project_family,queue_check,queue_status,rate_class_counter,released_log,reported_end,request_counter,reserved_container,resource_request,rollup_state,running_class,running_reference,running_total,scheduler_change,scheduler_change_horizon,spending_mark,told_crossing,usage_counter,usage_version,utilization,verification,voided_event,worker_state}'::text[],
+		  '{active_leaf,alert,application,application_attempt,application_counter,archived_cost,archived_cost_since,archived_history,audit,blacklist,budget_grant,carried_container,charge,charge_rollup,charged_through,cluster_total,container,container_change,container_event,container_update,container_version,correction_due,counter_delta,created_queue,decision,deferred_event,discarded_event,event_reject,event_void,event_without_effect,expired_grant,feed_counter,history_segment,hold,job_run,live_application_count,node,node_counter,opening_balance,pending_demand,preemption_mark,preemption_round,pricing_change,project_counter,project_family,queue_check,queue_status,rate_class_counter,released_log,reported_end,request_counter,reserved_container,resource_request,rollup_state,running_class,running_reference,running_total,scheduler_change,scheduler_change_horizon,spending_mark,told_crossing,usage_counter,usage_version,utilization,verification,voided_event,worker_state}'::text[],
 		  'every table of configuration is audited');
 
 --

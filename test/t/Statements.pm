@@ -129,6 +129,10 @@ sub load_books
 		INSERT INTO yquota.container_event (event, container_id, occurred_at)
 		SELECT 'CONTAINER_FINISH', container_id, yquota.clock() FROM yquota.container_update WHERE application_id = 'application_1_3';
 		SELECT yquota.create_queue('root.unused');
+		-- one that is past its lifetime, and containers that are to be preempted
+		SELECT yquota.update_application_lifetime('application_1_5', 60);
+		UPDATE yquota.scheduler_setting SET preemption_natural_termination_factor = 1, preemption_total_preemption_per_round = 1;
+		SELECT count(*) FROM yquota.preempt_containers();
 		SELECT yquota.set_clock('2026-03-02 12:30+00');
 		SELECT yquota.remove_unused_queues();
 		SELECT yquota_internal.compact_counters();
@@ -164,6 +168,7 @@ my @calls = (
 	'yquota.create_queue(text)' => q(SELECT * FROM yquota.create_queue('root.auto')),
 	'yquota.decide_outage(bigint,boolean)' => q(SELECT yquota.decide_outage(max(outage_id), true) FROM yquota.outage),
 	'yquota.disallow_role(regrole,text,text)' => q(SELECT yquota.disallow_role('clerk', 'member', 'p')),
+	'yquota.end_expired_applications(integer)' => q(SELECT * FROM yquota.end_expired_applications()),
 	'yquota.finish_application(text,yquota.application_state,text,text,text[])' => q(SELECT yquota.finish_application('application_1_1')),
 	'yquota.finish_application(text,yquota.application_state,text,text,text[]) lets go on' => q(SELECT yquota.finish_application('application_1_3')),
 	'yquota.forgive(timestamp with time zone,timestamp with time zone,text,text)' => q(SELECT * FROM yquota.forgive('2026-03-01 21:00+00', '2026-03-01 22:00+00', 'it was down')),
@@ -213,6 +218,7 @@ my @calls = (
 	'yquota.revoke_viewer(regrole)' => q(SELECT yquota.revoke_viewer('clerk')),
 	'yquota.roll_up()' => q(SELECT yquota.roll_up()),
 	'yquota.roll_up_charges()' => q(SELECT yquota.roll_up_charges()),
+	'yquota.preempt_containers(timestamp with time zone,boolean,boolean)' => q(SELECT * FROM yquota.preempt_containers()),
 	'yquota.schedule(text[],integer,boolean,boolean)' => q(SELECT * FROM yquota.schedule()),
 	'yquota.schedule(text[],integer,boolean,boolean) explain' => q(SELECT * FROM yquota.schedule(explain => true)),
 	'yquota.seal_history()' => q(SELECT yquota.seal_history()),
@@ -240,6 +246,8 @@ my @calls = (
 
 	'yquota_internal.worker_start(integer,timestamp with time zone)' => q(SELECT yquota_internal.worker_start(pg_backend_pid(), yquota.clock())),
 	'yquota_internal.worker_leave(integer,timestamp with time zone)' => q(SELECT yquota_internal.worker_leave(pg_backend_pid(), yquota.clock())),
+	'yquota_internal.worker_preempt(timestamp with time zone)' => q(SELECT yquota_internal.worker_preempt(yquota.clock())),
+	'yquota_internal.worker_end_expired()' => q(SELECT yquota_internal.worker_end_expired()),
 	'yquota_internal.worker_price(timestamp with time zone)' => q(SELECT yquota_internal.worker_price(yquota.clock())),
 	'yquota_internal.worker_seal(timestamp with time zone)' => q(SELECT yquota_internal.worker_seal('2026-05-02 12:00+00')),
 	'yquota_internal.worker_seal(timestamp with time zone) tends' => q(SELECT yquota_internal.tend_history()),
