@@ -47,7 +47,7 @@ compare_requests(const YqPreemption *state, const YqPreemptionContainer *a, cons
 	if (a->priority != b->priority)
 		return a->priority > b->priority ? -1 : 1;
 	if (state->settings.candidate_order == YQ_LEAST_PAID)
-		return a->paid < b->paid ? -1 : a->paid > b->paid;
+		return a->paid_rank < b->paid_rank ? -1 : a->paid_rank > b->paid_rank;
 	if (a->allocation_request_id != b->allocation_request_id)
 		return a->allocation_request_id > b->allocation_request_id ? -1 : 1;
 	return 0;
@@ -67,13 +67,15 @@ compare_candidates(const void *left, const void *right, void *state)
 }
 
 void
-yq_candidates_sort(const YqPreemption *state, YqPreemptionApplication *application)
+yq_candidates_sort(YqPreemption *state, YqPreemptionApplication *application)
 {
 	if (application->is_sorted)
 		return;
+	if (state->settings.candidate_order == YQ_LEAST_PAID && state->price_candidates != NULL)
+		state->price_candidates(state, application);
 	if (application->container_count > 0)
 		qsort_arg(application->containers, application->container_count, sizeof(YqPreemptionContainer *),
-				  compare_candidates, unconstify(YqPreemption *, state));
+				  compare_candidates, state);
 	application->is_sorted = true;
 }
 

@@ -31,9 +31,9 @@ extern void yq_wanted_free(YqWanted *wanted);
  * the name of their node.  Running containers follow, the least urgent request
  * first; of equal ones the larger request id, then the newest container.  With
  * YQ_LEAST_PAID the fewest credits come before the newest container, and
- * request ids do not count.
+ * request ids do not count; the loader is asked for ranks then.
  */
-extern void yq_candidates_sort(const YqPreemption *state, YqPreemptionApplication *application);
+extern void yq_candidates_sort(YqPreemption *state, YqPreemptionApplication *application);
 
 /*
  * Select a container if it fits in the budget and reduces what is wanted on its

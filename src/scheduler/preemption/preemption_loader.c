@@ -786,5 +786,6 @@ yq_preemption_loader_begin(YqLoadedPreemption *preemption)
 	preemption->loader = loader;
 	state->complete_leaf = complete_leaf;
 	state->complete_all = complete_all;
+	state->price_candidates = yq_price_candidates;
 	MemoryContextSwitchTo(caller);
 }

@@ -23,4 +23,7 @@ extern YqPreemptionQueue *yq_preemption_loader_queue(const YqLoadedPreemption *p
  */
 extern int64 yq_container_id_number(const char *container_id);
 
+/* Rank the containers of an application by the credits that they have cost so far. */
+extern void yq_price_candidates(YqPreemption *state, YqPreemptionApplication *application);
+
 #endif							/* YQ_PREEMPTION_LOADER_H */

@@ -216,7 +216,7 @@ typedef struct YqPreemptionContainer
 	bool		relaxes_locality;	/* reserved: any node will do */
 	bool		is_moved;		/* reserved: was moved by an earlier round, and stays */
 	bool		is_killable;	/* in lazy preemption */
-	uint128		paid;			/* credits since the start, times 10^18; when candidates are ordered by them */
+	int64		paid_rank;		/* place by credits since its start in its application; by price_candidates */
 	TimestampTz marked_at;		/* of the first mark; 0 for none */
 
 	bool		is_selected;	/* by a selector of this round */
@@ -298,6 +298,7 @@ typedef struct YqPreemption
 	int			node_room;
 	void	  (*complete_leaf) (struct YqPreemption *state, YqPreemptionQueue *leaf);	/* the loader's; may be NULL, */
 	void	  (*complete_all) (struct YqPreemption *state); /* when everything has been added */
+	void	  (*price_candidates) (struct YqPreemption *state, YqPreemptionApplication *application);	/* the loader's, or NULL */
 	void	  (*note_selector) (struct YqPreemption *state, YqPreemptionSelector selector); /* called after each; or NULL */
 	bool		is_complete;
 	void	   *source;			/* the loader's */

@@ -1,0 +1,52 @@
+/*-------------------------------------------------------------------------
+ *
+ * price_candidates.c
+ *	  What the containers of an application have cost so far, for the order of
+ *	  candidates YQ_LEAST_PAID.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "executor/spi.h"
+#include "queues/text.h"
+#include "scheduler/preemption/preemption_loader.h"
+#include "store/saved_plan.h"
+
+/* Charged and accrued credits, as yquota.container_cost has them. */
+static YqSavedPlan look_up = {
+	.command = "SELECT q.number, pg_catalog.rank() OVER (ORDER BY live.charged + live.accrued) "
+	"FROM pg_catalog.unnest($1) WITH ORDINALITY AS q (container_id, number) "
+	"JOIN yquota.container AS c ON c.container_id = q.container_id "
+	"CROSS JOIN LATERAL (SELECT CASE WHEN c.charges = 0 THEN 0 ELSE ("
+	"SELECT COALESCE(pg_catalog.sum(h.amount), 0) FROM yquota.charge AS h WHERE h.container_id = c.container_id) END AS charged, "
+	"yquota_internal.accrued(c.allocation, c.factors, c.settled_at, yquota.statement_clock()) AS accrued) AS live",
+	.types = {"_text"},
+	.plans_once = true
+};
+
+void
+yq_price_candidates(YqPreemption *state, YqPreemptionApplication *application)
+{
+	const char **ids = palloc(sizeof(char *) * Max(application->container_count, 1));
+	Datum		values[1];
+	uint64		found;
+
+	for (int i = 0; i < application->container_count; i++)
+		ids[i] = application->containers[i]->container_id;
+	values[0] = yq_array_of_names(ids, application->container_count);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	found = yq_saved_plan_run(&look_up, values, NULL);
+	for (uint64 i = 0; i < found; i++)
+	{
+		HeapTuple	tuple = SPI_tuptable->vals[i];
+		bool		isnull;
+		int64		number = DatumGetInt64(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &isnull));
+
+		application->containers[number - 1]->paid_rank =
+			DatumGetInt64(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 2, &isnull));
+	}
+	SPI_finish();
+	pfree(ids);
+}
