@@ -29,27 +29,27 @@ COMMENT ON COLUMN yquota.preemption_mark.told_at IS 'when its wait was over; NUL
 CREATE TABLE yquota_internal.preemption_round (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
 	round_at timestamptz NOT NULL,
-	server_started_at timestamptz NOT NULL
-);
+	server_started_at timestamptz NOT NULL,
+	rounds bigint NOT NULL,
+	marked bigint NOT NULL,
+	killed bigint NOT NULL,
+	unreserved bigint NOT NULL
+) WITH (fillfactor = 10);
 COMMENT ON TABLE yquota_internal.preemption_round IS
 	'One row, or none before the first round: the last round of preempt_containers()';
 COMMENT ON COLUMN yquota_internal.preemption_round.round_at IS 'its as_of';
 COMMENT ON COLUMN yquota_internal.preemption_round.server_started_at IS
 	'start of the server that recorded it, by the system''s clock: the time until the first round of another server, or of this one after a new start, is no waiting';
 
+COMMENT ON COLUMN yquota_internal.preemption_round.rounds IS 'how many there were; like all that follow since the first one';
+COMMENT ON COLUMN yquota_internal.preemption_round.marked IS 'containers; one that is marked anew counts again';
+COMMENT ON COLUMN yquota_internal.preemption_round.killed IS 'containers, those included that became killable or that the resource manager was told to end';
+COMMENT ON COLUMN yquota_internal.preemption_round.unreserved IS 'reservations that were given up';
+
 CREATE FUNCTION yquota_internal.preemption_off_because() RETURNS text
-	LANGUAGE sql STABLE PARALLEL SAFE
+	LANGUAGE c STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		SELECT CASE WHEN s.scheduler_monitor_enable IS NOT TRUE THEN 'yarn.resourcemanager.scheduler.monitor.enable'
-					WHEN NOT EXISTS (SELECT FROM unnest(s.scheduler_monitor_policies) AS p (policy)
-									 WHERE p.policy ~ E'(^|\\.)ProportionalCapacityPreemptionPolicy$')
-					THEN 'yarn.resourcemanager.scheduler.monitor.policies' END
-		FROM (SELECT) AS one
-		LEFT JOIN (SELECT o.scheduler_monitor_enable,
-						  coalesce(o.scheduler_monitor_policies, '{ProportionalCapacityPreemptionPolicy}') AS scheduler_monitor_policies
-				   FROM yquota.scheduler_setting AS o) AS s ON true;
-	END;
+	AS 'MODULE_PATHNAME', 'yq_sql_preemption_off_because';
 COMMENT ON FUNCTION yquota_internal.preemption_off_because() IS
 	'Hadoop''s property that has rounds of preemption off; NULL: there are rounds';
 REVOKE ALL ON FUNCTION yquota_internal.preemption_off_because() FROM PUBLIC;
@@ -180,7 +180,7 @@ REVOKE ALL ON FUNCTION yquota.end_expired_applications(integer) FROM PUBLIC;
 -- The worker's
 --
 CREATE FUNCTION yquota_internal.preemption_interval() RETURNS bigint
-	LANGUAGE sql STABLE PARALLEL SAFE
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT coalesce((SELECT s.preemption_monitoring_interval FROM yquota.scheduler_setting AS s), 3000)

@@ -134,6 +134,17 @@ CREATE VIEW yquota.metrics AS
 		('age_seconds', yquota_internal.seconds_since(last.verified_at))
 	) AS sample (name, value)
 	UNION ALL
+	SELECT 'preemption', 'yquota_preemption_' || sample.name, '{}', sample.value
+	FROM yquota_internal.preemption_round AS last
+	CROSS JOIN LATERAL (VALUES
+		('rounds_total', last.rounds::numeric),
+		('containers_marked_total', last.marked::numeric),
+		('containers_preempted_total', last.killed::numeric),
+		('containers_unreserved_total', last.unreserved::numeric),
+		('containers_waiting', (SELECT count(*) FROM yquota.preemption_mark AS mark WHERE mark.told_at IS NULL)::numeric),
+		('age_seconds', yquota_internal.seconds_since(last.round_at))
+	) AS sample (name, value)
+	UNION ALL
 	SELECT 'alert', 'yquota_alert_open', jsonb_build_object('kind', alert.kind), count(*)
 	FROM yquota.alert AS alert
 	WHERE alert.cleared_at IS NULL

@@ -16,6 +16,7 @@
 #include "access/xact.h"
 #include "admission/access.h"
 #include "admission/advice.h"
+#include "admission/monitor_policy.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -206,6 +207,21 @@ advise_applications(Advising *advising)
 			   "queues below get it only where there is a maximum-application-lifetime");
 }
 
+/* Without rounds no queue loses anything, whether it says so or not. */
+static void
+advise_preemption(Advising *advising)
+{
+	const char *off_because;
+
+	if (!sets(advising->queue, YQ_INHERITED_DISABLE_PREEMPTION) ||
+		strcmp(advising->queue->inherited[YQ_INHERITED_DISABLE_PREEMPTION].value, "true") != 0)
+		return;
+	off_because = yq_preemption_off_because();
+	if (off_because != NULL)
+		advise(advising, "disable_preemption", "true",
+			   psprintf("there is no preemption that the queue could be kept out of: %s has it off", off_because));
+}
+
 static void
 advise_queue(Advising *advising, const YqQueue *queue)
 {
@@ -218,6 +234,7 @@ advise_queue(Advising *advising, const YqQueue *queue)
 	if (queue->kind == YQ_QUEUE_LEAF)
 		advise_user_limits(advising);
 	advise_applications(advising);
+	advise_preemption(advising);
 }
 
 /* -- findings in lists, priorities and rules ------------------------------- */

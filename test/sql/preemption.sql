@@ -273,6 +273,9 @@ SELECT * FROM yquota.preemption_state;
 SELECT * FROM yquota.preemption_message('application_1_0001');
 RESET ROLE;
 
+\echo counted since the first round
+SELECT metric, value FROM yquota.metrics WHERE family = 'preemption' ORDER BY 1;
+
 \echo applications past their lifetime end with their containers, and are not preempted
 SELECT yquota.update_application_lifetime('application_1_0001', 60);
 SELECT * FROM yquota.end_expired_applications();

@@ -7,6 +7,7 @@
  */
 #include "base/compat.h"
 
+#include "admission/monitor_policy.h"
 #include "base/settings.h"
 #include "common/int.h"
 #include "executor/spi.h"
@@ -31,8 +32,7 @@
 /* Columns of the statement, in its order, from 1 on. */
 typedef enum SettingColumn
 {
-	SETTING_OFF_BECAUSE = 1,
-	SETTING_MONITOR_ENABLE,
+	SETTING_MONITOR_ENABLE = 1,
 	SETTING_OBSERVE_ONLY,
 	SETTING_MAX_WAIT_BEFORE_KILL,
 	SETTING_TOTAL_PREEMPTION_PER_ROUND,
@@ -137,13 +137,10 @@ set_own_settings(YqPreemptionConfiguration *configuration)
 }
 
 static void
-read_settings(YqPreemptionConfiguration *configuration, MemoryContext caller)
+read_settings(YqPreemptionConfiguration *configuration)
 {
 	YqPreemptionSettings *settings = &configuration->settings;
-	Datum		value;
 
-	if (find_setting(SETTING_OFF_BECAUSE, &value))
-		configuration->off_because = MemoryContextStrdup(caller, TextDatumGetCString(value));
 	set_flag(&configuration->is_monitor_on, SETTING_MONITOR_ENABLE);
 	set_flag(&settings->observes_only, SETTING_OBSERVE_ONLY);
 	set_wait(&settings->maximum_wait, SETTING_MAX_WAIT_BEFORE_KILL);
@@ -171,7 +168,7 @@ YqPreemptionConfiguration
 yq_preemption_configuration(void)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT yquota_internal.preemption_off_because(), s.scheduler_monitor_enable, "
+		.command = "SELECT s.scheduler_monitor_enable, "
 		"s.preemption_observe_only, s.preemption_max_wait_before_kill, s.preemption_total_preemption_per_round, "
 		"s.preemption_max_ignored_over_capacity, s.preemption_natural_termination_factor, "
 		"s.preemption_select_based_on_reserved_containers, s.preemption_additional_res_balance_based_on_reserved_containers, "
@@ -183,14 +180,13 @@ yq_preemption_configuration(void)
 		"s.lazy_preemption_enabled, s.preemption_candidate_order, s.preemption_mode, s.preemption_balance_keeps_marks "
 		"FROM (SELECT) AS one LEFT JOIN yquota.scheduler_setting AS s ON true"
 	};
-	YqPreemptionConfiguration configuration = {.is_monitor_on = false};
-	MemoryContext caller = CurrentMemoryContext;
+	YqPreemptionConfiguration configuration = {.off_because = yq_preemption_off_because()};
 
 	yq_preemption_set_defaults(&configuration.settings);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	(void) yq_saved_plan_run(&look_up, NULL, NULL);
-	read_settings(&configuration, caller);
+	read_settings(&configuration);
 	SPI_finish();
 	return configuration;
 }

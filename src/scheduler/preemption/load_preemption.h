@@ -16,16 +16,13 @@
 #include "scheduler/load/loaded_cluster.h"
 #include "scheduler/preemption/preemption_state.h"
 
-/* Without it every queue is disabled. */
-#define YQ_MONITOR_ENABLE "yarn.resourcemanager.scheduler.monitor.enable"
-
 /* The configuration of preemption. */
 typedef struct YqPreemptionConfiguration
 {
 	YqPreemptionSettings settings;
 	bool		is_advising;	/* preemption_mode: the resource manager ends containers itself */
 	const char *off_because;	/* Hadoop's property that has rounds off; NULL: there are rounds */
-	bool		is_monitor_on;	/* else every queue is disabled */
+	bool		is_monitor_on;	/* else every queue is disabled (YQ_MONITOR_ENABLE) */
 } YqPreemptionConfiguration;
 
 /* The last round that was recorded. */

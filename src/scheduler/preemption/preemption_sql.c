@@ -15,6 +15,7 @@
 
 #include "access/htup_details.h"
 #include "admission/config_refresh.h"
+#include "admission/monitor_policy.h"
 #include "admission/queue_lock.h"
 #include "base/arguments.h"
 #include "fmgr.h"

@@ -379,15 +379,37 @@ raise_alerts(const YqLoadedPreemption *preemption, Datum now)
 		(void) yq_saved_plan_execute(&clear, &now, NULL);
 }
 
+static int64
+count_done(const YqPreemption *state, const bool *is_done, OutcomeTest is_wanted)
+{
+	int64		count = 0;
+
+	for (int i = 0; i < state->outcome_count; i++)
+		count += is_done[i] && is_wanted(&state->outcomes[i]);
+	return count;
+}
+
+static bool
+is_unreserved(const YqPreemptionOutcome *outcome)
+{
+	return outcome->kind == YQ_PREEMPTION_UNRESERVED;
+}
+
 static void
-record_round(TimestampTz round_at)
+record_round(const YqPreemption *state, const bool *is_done)
 {
 	static YqSavedPlan note = {
-		.command = "INSERT INTO yquota_internal.preemption_round AS r (round_at, server_started_at) VALUES ($1, $2) "
-		"ON CONFLICT (only_row) DO UPDATE SET round_at = excluded.round_at, server_started_at = excluded.server_started_at",
-		.types = {"timestamptz", "timestamptz"}
+		.command = "INSERT INTO yquota_internal.preemption_round AS r "
+		"(round_at, server_started_at, rounds, marked, killed, unreserved) VALUES ($1, $2, 1, $3, $4, $5) "
+		"ON CONFLICT (only_row) DO UPDATE SET round_at = excluded.round_at, server_started_at = excluded.server_started_at, "
+		"rounds = r.rounds + 1, marked = r.marked + excluded.marked, killed = r.killed + excluded.killed, "
+		"unreserved = r.unreserved + excluded.unreserved",
+		.types = {"timestamptz", "timestamptz", "int8", "int8", "int8"}
 	};
-	Datum		values[] = {TimestampTzGetDatum(round_at), TimestampTzGetDatum(PgStartTime)};
+	Datum		values[] = {TimestampTzGetDatum(state->now), TimestampTzGetDatum(PgStartTime),
+		Int64GetDatum(count_done(state, is_done, is_mark)),
+		Int64GetDatum(count_done(state, is_done, is_kill) + count_done(state, is_done, is_killable)),
+	Int64GetDatum(count_done(state, is_done, is_unreserved))};
 
 	(void) yq_saved_plan_execute(&note, values, NULL);
 }
@@ -416,6 +438,6 @@ yq_preemption_record(YqLoadedPreemption *preemption)
 	raise_alerts(preemption, now);
 	forget_marks(preemption, now);
 	record_marks(preemption, is_done, now);
-	record_round(state->now);
+	record_round(state, is_done);
 	return is_done;
 }

@@ -1,0 +1,280 @@
+-- Replays a record of preemption.jsonl, and finds the first round at which yquota
+-- preempts otherwise than the policy of Hadoop did.
+
+CREATE SCHEMA replay;
+-- Hadoop knows memory and cores unless it is told of more
+DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
+INSERT INTO yquota.project (name) VALUES ('p');
+
+CREATE FUNCTION replay.time(ms bigint) RETURNS timestamptz LANGUAGE sql
+	RETURN '2026-03-02 10:00+00'::timestamptz + ms * interval '1 ms';
+
+-- A record has vectors of memory, cores and, where it is known, gpu.
+CREATE FUNCTION replay.resource(v jsonb) RETURNS yquota.resource LANGUAGE sql
+	RETURN format('[memory-mb=%s,vcores=%s%s]', v ->> 0, v ->> 1, ',gpu=' || (v ->> 2))::yquota.resource;
+
+-- The first components of a vector; what a record leaves out is 0.
+CREATE FUNCTION replay.amounts(r yquota.resource, types integer) RETURNS text LANGUAGE sql
+	RETURN concat_ws(' ', coalesce(yquota.amount(r, 'memory-mb'), 0),
+		CASE WHEN types > 1 THEN coalesce(yquota.amount(r, 'vcores'), 0) END,
+		CASE WHEN types > 2 THEN (SELECT coalesce(yquota.amount(r, t.name), 0) FROM yquota.resource_type AS t WHERE t.name = 'gpu') END);
+CREATE FUNCTION replay.amounts(v jsonb, types integer) RETURNS text LANGUAGE sql
+	RETURN concat_ws(' ', coalesce(v ->> 0, '0'), CASE WHEN types > 1 THEN coalesce(v ->> 1, '0') END,
+		CASE WHEN types > 2 THEN coalesce(v ->> 2, '0') END);
+
+CREATE FUNCTION replay.application(app text) RETURNS text LANGUAGE sql
+	RETURN 'application_1000000000000_' || lpad(app, 4, '0');
+CREATE FUNCTION replay.container(id text) RETURNS text LANGUAGE sql
+	RETURN format('container_1000000000000_%s_01_%s', lpad(split_part(id, '.', 1), 4, '0'), lpad(split_part(id, '.', 2), 6, '0'));
+-- as a record names a container
+CREATE FUNCTION replay.short(container_id text) RETURNS text LANGUAGE sql
+	RETURN concat_ws('.', split_part(container_id, '_', 3)::integer, split_part(container_id, '_', 5)::integer);
+
+CREATE PROCEDURE replay.start(s jsonb) LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM yquota.set_clock(replay.time((s #>> '{rounds,0,now}')::bigint));
+	IF s -> 'conf' ? 'yarn.resource-types' THEN
+		INSERT INTO yquota.resource_type (name, price_group, base_price, unit) VALUES ('gpu', 'GPU', 1, 1);
+	END IF;
+	INSERT INTO yquota.node_label (name, exclusive) SELECT l ->> 'name', (l ->> 'exclusive')::boolean FROM jsonb_array_elements(s -> 'labels') AS l;
+	PERFORM yquota.import_hadoop_configuration(
+		'{"yarn.resourcemanager.scheduler.monitor.enable": "true"}'::jsonb ||
+		CASE WHEN s ? 'labels' THEN '{"yarn.node-labels.enabled": "true"}'::jsonb ELSE '{}' END || (s -> 'conf') - 'yarn.resource-types');
+	-- it is in force when it is checked, which is before a commit, and none comes here
+	SET CONSTRAINTS ALL IMMEDIATE;
+	SET CONSTRAINTS ALL DEFERRED;
+	INSERT INTO yquota.node (name, label, total)
+	SELECT n ->> 'id', coalesce(n ->> 'label', ''), replay.resource(n -> 'res') FROM jsonb_array_elements(s -> 'nodes') AS n;
+END $$;
+
+-- Applications in the order of submission, in the states that they have in Hadoop.
+CREATE PROCEDURE replay.submit(apps jsonb) LANGUAGE plpgsql AS $$
+DECLARE
+	a jsonb;
+	now timestamptz := yquota.clock();
+BEGIN
+	FOR a IN SELECT * FROM jsonb_array_elements(apps) AS o WHERE NOT EXISTS (
+		SELECT FROM yquota.application AS known WHERE known.application_id = replay.application(o ->> 'app'))
+	LOOP
+		PERFORM yquota.set_clock(replay.time(-100000 + (a ->> 'app')::bigint));
+		PERFORM yquota.submit_application(application_id => replay.application(a ->> 'app'), username => a ->> 'user', groups => '{}',
+			queue => a ->> 'queue', am_resource => replay.resource(a -> 'am'), priority => (a ->> 'priority')::integer,
+			label => coalesce(a ->> 'am_label', ''), project => 'p');
+	END LOOP;
+	PERFORM yquota.set_clock(now);
+	UPDATE yquota.application AS known
+	SET am_resource = r.am_resource, priority = r.priority, state = r.state, has_outstanding_requests = r.has_outstanding_requests
+	FROM (SELECT replay.application(o ->> 'app') AS application_id, replay.resource(o -> 'am') AS am_resource, (o ->> 'priority')::integer AS priority,
+				 CASE WHEN (o ->> 'active')::boolean THEN 'ACTIVE' ELSE 'ACCEPTED' END::yquota.application_state AS state,
+				 o ? 'pending' AS has_outstanding_requests
+		  FROM jsonb_array_elements(apps) AS o) AS r
+	WHERE known.application_id = r.application_id
+		AND (known.priority, known.state, known.has_outstanding_requests, replay.amounts(known.am_resource, 3))
+			IS DISTINCT FROM (r.priority, r.state, r.has_outstanding_requests, replay.amounts(r.am_resource, 3));
+END $$;
+
+-- Containers that have started, and reservations that were made.
+CREATE PROCEDURE replay.place(containers jsonb) LANGUAGE plpgsql AS $$
+BEGIN
+	DELETE FROM yquota.reserved_container AS r USING jsonb_array_elements(containers) AS c
+	WHERE r.container_id = replay.container(c ->> 'id') AND NOT (c ? 'reserved' AND r.node = c ->> 'node');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation,
+		priority, asked_label, is_am)
+	SELECT 'CONTAINER_START', replay.container(c ->> 'id'), replay.time((c ->> 'created')::bigint), 'p', a.application_id, a.username,
+		   a.queue, c ->> 'node', replay.resource(c -> 'res'), (c ->> 'prio')::integer, coalesce(c ->> 'label', ''), c ? 'am'
+	FROM jsonb_array_elements(containers) AS c
+	JOIN yquota.application AS a ON a.application_id = replay.application(split_part(c ->> 'id', '.', 1))
+	WHERE NOT c ? 'reserved'
+	ORDER BY (c ->> 'created')::bigint;
+	INSERT INTO yquota.reserved_container (node, application_id, priority, allocation_request_id, container_id, label, allocation, reserved_at)
+	SELECT c ->> 'node', replay.application(split_part(c ->> 'id', '.', 1)), (c ->> 'prio')::integer, -1, replay.container(c ->> 'id'),
+		   n.label, replay.resource(c -> 'res'), replay.time((c ->> 'created')::bigint)
+	FROM jsonb_array_elements(containers) AS c JOIN yquota.node AS n ON n.name = c ->> 'node'
+	WHERE c ? 'reserved' AND NOT EXISTS (SELECT FROM yquota.reserved_container AS r WHERE r.container_id = replay.container(c ->> 'id'));
+	INSERT INTO yquota_internal.application_attempt AS t (application_id, attempt, next_container, am_container_id)
+	SELECT replay.application(split_part(c ->> 'id', '.', 1)), 1, max(split_part(c ->> 'id', '.', 2)::integer) + 1,
+		   max(replay.container(c ->> 'id')) FILTER (WHERE c ? 'am')
+	FROM jsonb_array_elements(containers) AS c GROUP BY 1
+	ON CONFLICT (application_id) DO UPDATE SET next_container = greatest(t.next_container, excluded.next_container),
+		am_container_id = coalesce(excluded.am_container_id, t.am_container_id);
+END $$;
+
+CREATE PROCEDURE replay.remove(ids jsonb) LANGUAGE plpgsql AS $$
+BEGIN
+	DELETE FROM yquota.reserved_container WHERE container_id IN (SELECT replay.container(g) FROM jsonb_array_elements_text(ids) AS g);
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status)
+	SELECT 'CONTAINER_FINISH', c.container_id, yquota.clock(), 0
+	FROM yquota.container AS c WHERE c.container_id IN (SELECT replay.container(g) FROM jsonb_array_elements_text(ids) AS g);
+END $$;
+
+-- What applications wait for.  The container of an application master is asked for by itself; until it runs, an
+-- application master cannot ask, but the application may still have the requests of one that has failed.
+CREATE PROCEDURE replay.request(apps jsonb) LANGUAGE plpgsql AS $$
+DECLARE
+	a jsonb;
+	requests yquota.container_request[];
+BEGIN
+	FOR a IN SELECT o FROM jsonb_array_elements(apps) AS o WHERE (o ->> 'active')::boolean AND NOT o ? 'waiting_for_am' LOOP
+		SELECT array_agg(ROW('*', coalesce(replay.resource(p.ask -> 'res'), r.allocation), coalesce((p.ask ->> 'n')::integer, 0),
+				coalesce((p.ask ->> 'prio')::integer, r.priority), -1, true, coalesce(p.ask ->> 'label', r.label), 'GUARANTEED')::yquota.container_request)
+		INTO requests
+		FROM jsonb_array_elements(a -> 'pending') AS p(ask)
+		FULL JOIN (SELECT * FROM yquota.resource_request WHERE application_id = replay.application(a ->> 'app')) AS r
+			ON r.priority = (p.ask ->> 'prio')::integer;
+		IF requests IS NOT NULL THEN
+			PERFORM yquota.request_containers(replay.application(a ->> 'app'), requests);
+		END IF;
+	END LOOP;
+	DELETE FROM yquota.resource_request AS r USING jsonb_array_elements(apps) AS o
+	WHERE r.application_id = replay.application(o ->> 'app') AND o ? 'waiting_for_am';
+	INSERT INTO yquota.resource_request (application_id, priority, allocation_request_id, resource_name, count, allocation, relax_locality, label, execution_type)
+	SELECT replay.application(o ->> 'app'), (p ->> 'prio')::integer, -1, '*', (p ->> 'n')::integer, replay.resource(p -> 'res'), true,
+		   coalesce(p ->> 'label', ''), 'GUARANTEED'
+	FROM jsonb_array_elements(apps) AS o, jsonb_array_elements(o -> 'pending') AS p
+	WHERE o ? 'waiting_for_am' AND p ->> 'prio' <> '0';
+END $$;
+
+CREATE PROCEDURE replay.change(gone jsonb, placed jsonb, apps jsonb) LANGUAGE plpgsql AS $$
+BEGIN
+	CALL replay.remove(gone);
+	CALL replay.submit(apps);
+	CALL replay.place(placed);
+	CALL replay.request(apps);
+END $$;
+
+-- Of what follows, each returns how many things it has compared, and what is different.
+CREATE TYPE replay.comparison AS (compared bigint, difference text);
+
+CREATE FUNCTION replay.compare(kind text, key text[], ours text[], hadoops text[]) RETURNS replay.comparison LANGUAGE sql AS $$
+	SELECT count(*), string_agg(format('%s of %s: yquota %s, Hadoop %s', kind, o.key, o.ours, o.hadoops), '; ' ORDER BY o.key)
+		FILTER (WHERE o.ours IS DISTINCT FROM o.hadoops)
+	FROM unnest(key, ours, hadoops) AS o(key, ours, hadoops)
+$$;
+
+-- The figures of queues before the first-in-first-out selector.  It deducts what the selectors before it
+-- have chosen, and the view knows of none.
+CREATE FUNCTION replay.figures(r jsonb, types integer, computed integer) RETURNS replay.comparison LANGUAGE sql AS $$
+	SELECT (replay.compare('figures', array_agg(concat_ws(' ', f.queue, f.label)),
+		array_agg(concat_ws(', ', replay.amounts(f.guaranteed, types), replay.amounts(f.maximum, types), replay.amounts(f.used, types),
+			replay.amounts(f.pending, computed), replay.amounts(f.ideal, computed), replay.amounts(f.to_be_preempted, computed),
+			replay.amounts(f.untouchable, computed), CASE WHEN b.is_first THEN replay.amounts(f.actually_to_be_preempted, computed) END, f.disabled)),
+		array_agg(concat_ws(', ', replay.amounts(q.i -> 'guaranteed', types), replay.amounts(q.i -> 'max', types), replay.amounts(q.i -> 'used', types),
+			replay.amounts(q.i -> 'pending', computed), replay.amounts(q.o -> 'ideal', computed), replay.amounts(q.o -> 'to_be_preempted', computed),
+			replay.amounts(q.o -> 'untouchable', computed), CASE WHEN b.is_first THEN replay.amounts(q.o -> 'obtain', computed) END,
+			coalesce((r #> ARRAY['queues', f.queue, '', 'disabled'])::boolean, false))))).*
+	FROM yquota.preemption_state AS f
+	CROSS JOIN (SELECT x AS fifo FROM jsonb_array_elements(r -> 'selectors') AS x WHERE x ->> 'selector' = 'fifo') AS s
+	CROSS JOIN (SELECT coalesce(bool_and(x -> 'chosen' = '[]'), true) AS is_first FROM jsonb_array_elements(r -> 'selectors') AS x
+				WHERE x ->> 'selector' IN ('queue_priority', 'reserved')) AS b
+	CROSS JOIN LATERAL (SELECT r #> ARRAY['queues', f.queue, f.label] AS i, s.fifo #> ARRAY['queues', f.queue, f.label] AS o) AS q
+$$;
+
+-- A round, in the names of a record.
+CREATE TABLE replay.outcome (outcome text, id text, queue text, node text, label text, selector text, is_reserved boolean, marked_at timestamptz,
+	ideal yquota.resource, to_be_preempted yquota.resource, obtain yquota.resource);
+
+CREATE PROCEDURE replay.preempt(as_of timestamptz) LANGUAGE sql AS $$
+	TRUNCATE replay.outcome;
+	WITH reserved AS MATERIALIZED (SELECT ARRAY(SELECT r.container_id FROM yquota.reserved_container AS r) AS ids)
+	INSERT INTO replay.outcome
+	SELECT p.outcome, replay.short(p.container_id), p.queue, p.node, p.label, p.selector, p.container_id = ANY (v.ids), p.marked_at,
+		   p.ideal, p.to_be_preempted, p.actually_to_be_preempted
+	FROM reserved AS v, yquota.preempt_containers(as_of, explain => true) AS p;
+$$;
+
+CREATE FUNCTION replay.list(ids text[]) RETURNS text LANGUAGE sql
+	RETURN (SELECT string_agg(DISTINCT i COLLATE "C", ' ') FROM unnest(ids) AS i);
+
+-- Containers that were chosen, by selector.  A reserved container is cancelled whether it was chosen or not, and
+-- yquota tells of that only.
+CREATE FUNCTION replay.chosen(r jsonb, reserved text[]) RETURNS replay.comparison LANGUAGE sql AS $$
+	SELECT (SELECT sum(jsonb_array_length(x -> 'chosen')) FROM jsonb_array_elements(r -> 'selectors') AS x), (replay.compare('chosen', array_agg(n.selector),
+		array_agg((SELECT replay.list(array_agg(o.id)) FROM replay.outcome AS o
+			WHERE o.selector = n.selector AND o.outcome IN ('marked', 'observed', 'killed', 'killable') AND NOT o.is_reserved)),
+		array_agg((SELECT replay.list(array_agg(c)) FROM jsonb_array_elements(r -> 'selectors') AS x, jsonb_array_elements_text(x -> 'chosen') AS c
+			WHERE x ->> 'selector' = n.selector AND c <> ALL (reserved))))).difference
+	FROM (SELECT o.selector FROM replay.outcome AS o WHERE o.selector IS NOT NULL UNION SELECT x ->> 'selector' FROM jsonb_array_elements(r -> 'selectors') AS x) AS n
+$$;
+
+CREATE FUNCTION replay.events(r jsonb, reserved text[]) RETURNS replay.comparison LANGUAGE sql AS $$
+	SELECT (SELECT count(*) FROM jsonb_array_elements(r -> 'events')), (replay.compare('events', array_agg(n.event),
+		array_agg((SELECT replay.list(array_agg(o.id)) FROM replay.outcome AS o WHERE o.outcome = ANY (n.outcomes))),
+		array_agg((SELECT replay.list(array_agg(e ->> 1)) FROM jsonb_array_elements(r -> 'events') AS e
+			WHERE e ->> 0 = n.event AND (n.event = 'unreserve' OR e ->> 1 <> ALL (reserved)))))).difference
+	FROM (VALUES ('preempt', '{marked}'::text[]), ('kill', '{killed,killable}'), ('unreserve', '{unreserved}')) AS n(event, outcomes)
+$$;
+
+-- Marks of containers that still run; Hadoop keeps those of others until they are old.
+CREATE FUNCTION replay.marks(r jsonb) RETURNS replay.comparison LANGUAGE sql AS $$
+	WITH hadoops AS (
+		SELECT key AS id, replay.time(value::bigint) AS marked_at FROM jsonb_each_text(r -> 'marked')
+		WHERE replay.container(key) IN (SELECT c.container_id FROM yquota.container AS c)),
+	ours AS (SELECT replay.short(m.container_id) AS id, m.marked_at FROM yquota.preemption_mark AS m WHERE NOT m.is_killable)
+	SELECT (replay.compare('mark', array_agg(coalesce(o.id, h.id)), array_agg(o.marked_at::text), array_agg(h.marked_at::text))).*
+	FROM ours AS o FULL JOIN hadoops AS h ON h.id = o.id
+$$;
+
+-- The figures by which containers were chosen, as yquota tells them with each one.
+CREATE FUNCTION replay.reasons(r jsonb, computed integer) RETURNS replay.comparison LANGUAGE sql AS $$
+	SELECT (replay.compare('reasons', array_agg(o.selector || ' ' || o.id),
+		array_agg(concat_ws(', ', replay.amounts(o.ideal, computed), replay.amounts(o.to_be_preempted, computed), replay.amounts(o.obtain, computed))),
+		array_agg(concat_ws(', ', replay.amounts(f.figures -> 'ideal', computed), replay.amounts(f.figures -> 'to_be_preempted', computed),
+			replay.amounts(f.figures -> 'obtain', computed))))).*
+	FROM replay.outcome AS o
+	JOIN jsonb_array_elements(r -> 'selectors') AS x ON x ->> 'selector' = o.selector AND x ? 'queues'
+	CROSS JOIN LATERAL (SELECT x #> ARRAY['queues', o.queue, o.label] AS figures) AS f
+	WHERE o.outcome <> 'unreserved'
+$$;
+
+-- Reservations are where Hadoop has them at the beginning of the next round.
+CREATE FUNCTION replay.moves(placed jsonb) RETURNS replay.comparison LANGUAGE sql AS $$
+	SELECT (replay.compare('move', array_agg(o.id), array_agg(o.node), array_agg(c ->> 'node'))).*
+	FROM replay.outcome AS o JOIN jsonb_array_elements(placed) AS c ON c ->> 'id' = o.id
+	WHERE o.outcome = 'moved' AND c ? 'reserved'
+$$;
+
+-- How much was compared in the rounds, or the first difference.  What it did is to be rolled back.
+CREATE FUNCTION replay.play(s jsonb, OUT rounds bigint, OUT figures bigint, OUT chosen bigint, OUT events bigint, OUT marks bigint,
+	OUT reasons bigint, OUT moves bigint, OUT difference text) LANGUAGE plpgsql AS $$
+DECLARE
+	r jsonb;
+	c replay.comparison;
+	types integer := jsonb_array_length(s #> '{nodes,0,res}');
+	-- the default calculator computes with memory alone
+	computed integer := CASE WHEN s #>> '{conf,yarn.scheduler.capacity.resource-calculator}' LIKE '%Dominant%' THEN types ELSE 1 END;
+	reserved text[];
+BEGIN
+	rounds := 0; figures := 0; chosen := 0; events := 0; marks := 0; reasons := 0; moves := 0;
+	CALL replay.start(s);
+	CALL replay.change('[]', s -> 'containers', s -> 'apps');
+	FOR r IN SELECT * FROM jsonb_array_elements(s -> 'rounds') LOOP
+		rounds := rounds + 1;
+		PERFORM yquota.set_clock(replay.time((r ->> 'now')::bigint));
+		c := replay.moves(r -> 'set');
+		moves := moves + c.compared;
+		difference := c.difference;
+		CALL replay.change(r -> 'gone', r -> 'set', r -> 'apps');
+		reserved := ARRAY(SELECT replay.short(v.container_id) FROM yquota.reserved_container AS v);
+		c := replay.figures(r, types, computed);
+		figures := figures + c.compared;
+		difference := concat_ws('; ', difference, c.difference);
+		CALL replay.preempt(yquota.clock());
+		c := replay.chosen(r, reserved);
+		chosen := chosen + c.compared;
+		difference := concat_ws('; ', difference, c.difference);
+		c := replay.events(r, reserved);
+		events := events + c.compared;
+		difference := concat_ws('; ', difference, c.difference);
+		c := replay.marks(r);
+		marks := marks + c.compared;
+		difference := concat_ws('; ', difference, c.difference);
+		c := replay.reasons(r, computed);
+		reasons := reasons + c.compared;
+		difference := concat_ws('; ', difference, c.difference);
+		IF difference <> '' THEN
+			difference := format('%s, round %s: %s', s ->> 'id', rounds, difference);
+			RETURN;
+		END IF;
+	END LOOP;
+	SELECT string_agg(v::text, '; ') INTO difference FROM yquota.verify() AS v;
+END $$;
