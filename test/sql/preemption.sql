@@ -195,7 +195,9 @@ SELECT is_killable, told, count(*) FROM marks GROUP BY 1, 2;
 SELECT yquota.set_clock('2026-03-02 11:21+00');
 SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
 SELECT count(*) FROM marks;
+\echo not lazy any more: they end when they are selected again
 UPDATE yquota.scheduler_setting SET lazy_preemption_enabled = NULL;
+SELECT outcome, count(*) FROM pg_temp.round(true, explain => true) GROUP BY 1;
 DELETE FROM yquota.preemption_mark;
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 

@@ -464,7 +464,8 @@ read_mark(const YqRow *row)
 	}
 	mark = yq_bytes_table_enter(preemption->marks, yq_row_bytes(row, MARK_CONTAINER_ID), preemption->state->context, &found);
 	mark->marked_at = DatumGetTimestampTz(yq_row_value(row, MARK_MARKED_AT, &isnull)) + preemption->gap;
-	mark->is_killable = yq_row_bool(row, MARK_IS_KILLABLE);
+	/* without lazy preemption one that was killable ends when it is selected again */
+	mark->is_killable = yq_row_bool(row, MARK_IS_KILLABLE) && preemption->state->settings.is_lazy;
 	mark->is_advised = yq_row_bool(row, MARK_IS_ADVISED);
 	if (mark->is_killable || mark->is_advised)
 		preemption->has_told = true;
@@ -519,10 +520,10 @@ count_all_told(YqLoadedPreemption *preemption)
 	static YqSavedPlan look_up = {
 		.command = "SELECT COALESCE(c.queue, ''), COALESCE(c.label, ''), c.allocation, m.is_killable "
 		"FROM yquota.preemption_mark AS m JOIN yquota.container AS c ON c.container_id = m.container_id "
-		"WHERE m.is_killable OR m.is_advised AND m.container_id <> ALL ($1)",
-		.types = {"_text"}
+		"WHERE m.is_killable AND $2 OR m.is_advised AND m.container_id <> ALL ($1)",
+		.types = {"_text", "bool"}
 	};
-	Datum		values[1] = {yq_array_of_strings(preemption->ignored)};
+	Datum		values[] = {yq_array_of_strings(preemption->ignored), BoolGetDatum(preemption->state->settings.is_lazy)};
 	uint64		count;
 
 	if (SPI_connect() != SPI_OK_CONNECT)

@@ -448,7 +448,7 @@ add_reservation(Loader *loader, YqPreemptionApplication *application, const YqRe
 	YqPreemptionNode *node = find_preemption_node(loader, yq_bytes_of_string(reservation->node->name), reservation->node->label);
 	char	   *id = text_to_cstring(yq_loaded_container_id(key->application, reservation->container));
 	YqPreemptionContainer *container = yq_preemption_add_container(loader->preemption->state, application, node, id,
-																   yq_container_id_number(id), reservation->amounts, true);
+																   yq_preemption_container_number(id), reservation->amounts, true);
 
 	container->label = key->label;
 	container->priority = key->priority;
@@ -501,7 +501,7 @@ static const char *const container_columns[] = {"execution_type", "queue", "cont
 	"label", "allocation", "started_at", "priority", "allocation_request_id", "asked_label", "is_am"};
 
 int64
-yq_container_id_number(const char *container_id)
+yq_preemption_container_number(const char *container_id)
 {
 	const char *number = strrchr(container_id, '_');
 	const char *attempt = number;
@@ -662,7 +662,7 @@ add_container(const Loader *loader, const ReadContainer *read)
 	YqPreemption *state = loader->preemption->state;
 	YqPreemptionApplication *application = read->application->application;
 	YqPreemptionContainer *container = yq_preemption_add_container(state, application, read->node, read->container_id,
-																   yq_container_id_number(read->container_id), read->amounts, false);
+																   yq_preemption_container_number(read->container_id), read->amounts, false);
 
 	container->label = read->label;
 	container->priority = read->priority;

@@ -21,7 +21,7 @@ extern YqPreemptionQueue *yq_preemption_loader_queue(const YqLoadedPreemption *p
  * The order of the containers of an application: by attempt, then by number, as their ids
  * end with both.  0 for an id that ends otherwise.
  */
-extern int64 yq_container_id_number(const char *container_id);
+extern int64 yq_preemption_container_number(const char *container_id);
 
 /* Rank the containers of an application by the credits that they have cost so far. */
 extern void yq_price_candidates(YqPreemption *state, YqPreemptionApplication *application);
