@@ -379,7 +379,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.activities_manager_cleanup_interval_m
 COMMENT ON COLUMN yquota.scheduler_setting.scheduler_activities_ttl_ms IS 'milliseconds';
 COMMENT ON COLUMN yquota.scheduler_setting.app_activities_ttl_ms IS 'milliseconds';
 COMMENT ON COLUMN yquota.scheduler_setting.scheduler_monitor_policies IS 'classes';
-COMMENT ON COLUMN yquota.scheduler_setting.preemption_monitoring_interval IS 'milliseconds';
+COMMENT ON COLUMN yquota.scheduler_setting.preemption_monitoring_interval IS 'milliseconds; 0 or less: the worker makes no rounds';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_max_wait_before_kill IS 'milliseconds';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_total_preemption_per_round IS 'fraction of the cluster';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_max_ignored_over_capacity IS 'fraction of a queue''s guarantee';

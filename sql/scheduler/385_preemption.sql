@@ -183,11 +183,12 @@ CREATE FUNCTION yquota_internal.preemption_interval() RETURNS bigint
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT coalesce((SELECT s.preemption_monitoring_interval FROM yquota.scheduler_setting AS s), 3000)
-		WHERE yquota_internal.preemption_off_because() IS NULL;
+		SELECT i.milliseconds
+		FROM (SELECT coalesce((SELECT s.preemption_monitoring_interval FROM yquota.scheduler_setting AS s), 3000) AS milliseconds) AS i
+		WHERE i.milliseconds > 0 AND yquota_internal.preemption_off_because() IS NULL;
 	END;
 COMMENT ON FUNCTION yquota_internal.preemption_interval() IS
-	'Milliseconds between two rounds of preemption that the configuration asks for; NULL: there are none';
+	'Milliseconds between two rounds of preemption of the worker that the configuration asks for; NULL: there are none';
 REVOKE ALL ON FUNCTION yquota_internal.preemption_interval() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_preempt(now_at timestamptz) RETURNS bigint
