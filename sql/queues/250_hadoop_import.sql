@@ -571,7 +571,7 @@ CREATE FUNCTION yquota_internal.own_scheduler_settings() RETURNS jsonb
 	BEGIN ATOMIC
 		SELECT jsonb_object_agg(c.key, c.value)
 		FROM yquota.scheduler_setting AS s, jsonb_each(jsonb_strip_nulls(to_jsonb(s))) AS c
-		WHERE c.key <> 'one_row'
+		WHERE c.key <> 'only_row'
 		  AND NOT EXISTS (SELECT FROM yquota_internal.hadoop_property AS f
 						  WHERE f.table_name = 'scheduler_setting' AND f.column_name = c.key);
 	END;

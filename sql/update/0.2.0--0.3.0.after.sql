@@ -103,4 +103,4 @@ ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
 INSERT INTO yquota.scheduler_setting (end_expired_applications)
 SELECT false
 WHERE EXISTS (SELECT FROM yquota.application AS a WHERE a.finished_at IS NULL AND a.expires_at IS NOT NULL)
-ON CONFLICT (one_row) DO UPDATE SET end_expired_applications = false;
+ON CONFLICT (only_row) DO UPDATE SET end_expired_applications = false;

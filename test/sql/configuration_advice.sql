@@ -113,7 +113,7 @@ BEGIN;
 UPDATE yquota.queue SET disable_preemption = true WHERE path = 'root.q10';
 SET CONSTRAINTS ALL IMMEDIATE;
 INSERT INTO yquota.scheduler_setting (scheduler_monitor_enable, scheduler_monitor_policies) VALUES (true, '{x.y.ProportionalCapacityPreemptionPolicy}')
-	ON CONFLICT (one_row) DO UPDATE SET scheduler_monitor_enable = true, scheduler_monitor_policies = excluded.scheduler_monitor_policies;
+	ON CONFLICT (only_row) DO UPDATE SET scheduler_monitor_enable = true, scheduler_monitor_policies = excluded.scheduler_monitor_policies;
 SELECT * FROM yquota.configuration_advice() WHERE property = 'disable_preemption';
 UPDATE yquota.scheduler_setting SET scheduler_monitor_policies = '{x.y.Other}';
 SELECT * FROM yquota.configuration_advice() WHERE property = 'disable_preemption';
