@@ -1,13 +1,14 @@
 #!/bin/bash
-# install_packages.sh build|check|soak
+# install_packages.sh build|check|short_soak|soak
 #
 # Install with apt what is needed and not found:
 #   build  to build yquota and to run it in a private server ("make demo", "make
 #          bench"): the server without its automatic main cluster, its headers, a
 #          compiler
 #   check  pgTAP, pg_cron and the Perl modules of the tests, besides
-#   soak   the compiler's sanitizers and fuzzer, sqlsmith, valgrind, Prometheus'
-#          rule checker and exporter, and a browser, besides
+#   short_soak  the compiler's sanitizers and fuzzer, sqlsmith, and Prometheus'
+#          rule checker and exporter, besides
+#   soak   valgrind and a browser, besides
 # No service is started.  Finds things by looking for them, not in the package
 # database, so a server built by hand is fine, and when nothing is missing apt is
 # not called at all.
@@ -16,8 +17,8 @@
 
 purpose=${1:-}
 case $purpose in
-	build | check | soak) ;;
-	*) die "usage: install_packages.sh build|check|soak" ;;
+	build | check | short_soak | soak) ;;
+	*) die "usage: install_packages.sh build|check|short_soak|soak" ;;
 esac
 cd /
 
@@ -116,11 +117,13 @@ look()
 	[ "$purpose" != check ] || return 0
 
 	need sqlsmith command -v sqlsmith
-	need valgrind command -v valgrind
 	need "libclang-rt-$clang_version-dev" clang_runtime_found
-	need chromium command -v chromium
 	need prometheus command -v promtool
 	need prometheus-postgres-exporter command -v prometheus-postgres-exporter
+	[ "$purpose" != short_soak ] || return 0
+
+	need valgrind command -v valgrind
+	need chromium command -v chromium
 }
 
 # without_main_cluster: from here to the end of this script a new server

@@ -80,14 +80,17 @@ choose()
 	done
 }
 
+time="$minutes minutes"
 if [ -n "${SOAK_SHORT:-}" ]; then
 	tests=("${short[@]}")
-elif [ -n "${SOAK_ONLY:-}" ]; then
+	time='a short time each'
+fi
+if [ -n "${SOAK_ONLY:-}" ]; then
 	IFS=, read -ra only <<<"$SOAK_ONLY"
 	choose "${only[@]}"
 fi
 
-begin_testing soak
+begin_testing soak ${SOAK_SHORT:+short_soak}
 
 if [[ " ${tests[*]} " == *" test/property/"* ]]; then
 	private_cluster
@@ -97,7 +100,7 @@ if [[ " ${tests[*]} " == *" test/property/"* ]]; then
 	fi
 fi
 
-heading "soak (${#tests[@]} tests, $minutes minutes)"
+heading "soak (${#tests[@]} tests, $time)"
 end=$((SECONDS + 60 * minutes))
 for i in "${!tests[@]}"; do
 	left=$((end - SECONDS))

@@ -1,7 +1,8 @@
 # testing.sh - sourced after common.sh by what runs tests (check.sh, soak.sh).
 #
-# begin_testing NAME installs what "make NAME" needs (check or soak) and builds
-# yquota strictly into build/NAME, one run at a time;
+# begin_testing NAME [PURPOSE] installs what "make NAME" (check or soak), or the
+# purpose of install_packages.sh, needs and builds yquota strictly into build/NAME,
+# one run at a time;
 # private_cluster, tap and others run tests there; finish prints the sums, "N
 # passed, N failed, N skipped", and ends the script, with status zero only if
 # something passed and nothing failed.  One unit is a TAP assertion; a runner
@@ -19,7 +20,7 @@ cannot_start()
 
 begin_testing()
 {
-	"$top/test/scripts/install_packages.sh" "$1" || cannot_start
+	"$top/test/scripts/install_packages.sh" "${2:-$1}" || cannot_start
 	server_paths
 	stage=$("$top/test/scripts/build_dir.sh")/$1 || cannot_start
 	as_server mkdir -p "$stage" || cannot_start
