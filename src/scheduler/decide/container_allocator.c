@@ -39,10 +39,8 @@ typedef struct Attempt
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
 static KeyOutcome
-skip(const Attempt *attempt, KeyOutcome outcome, YqSkip why)
+explain_skip(const Attempt *attempt, KeyOutcome outcome, YqSkip why)
 {
-	if (!attempt->cluster->explains)
-		return outcome;
 	why.mode = attempt->mode;
 	why.node = attempt->node;
 	why.queue = attempt->application->leaf;
@@ -51,6 +49,10 @@ skip(const Attempt *attempt, KeyOutcome outcome, YqSkip why)
 	yq_explain(attempt->cluster, &why);
 	return outcome;
 }
+
+/* The reason (a YqSkip) is put together only in a cycle that explains: most keys are skipped. */
+#define skip(attempt, outcome, ...) \
+	((attempt)->cluster->explains ? explain_skip(attempt, outcome, __VA_ARGS__) : (outcome))
 
 /* -- requested resources --------------------------------------------------- */
 
@@ -118,8 +120,8 @@ has_missed(const Attempt *attempt, float4 delay)
 {
 	if (delay < attempt->key->opportunities)
 		return true;
-	skip(attempt, KEY_LOCALITY_SKIPPED,
-		 (YqSkip) {.reason = YQ_SKIP_LOCALITY,.opportunities = attempt->key->opportunities,.needed = (int64) delay});
+	(void) skip(attempt, KEY_LOCALITY_SKIPPED,
+				(YqSkip) {.reason = YQ_SKIP_LOCALITY,.opportunities = attempt->key->opportunities,.needed = (int64) delay});
 	return false;
 }
 
