@@ -115,6 +115,17 @@ compare_two_shares(const int64 *cluster, const int64 *a, const int64 *b)
 		compare_doubles(Min(a_first, a_second), Min(b_first, b_second));
 }
 
+static bool
+has_memory_and_cores_alone(const YqCalculator *calculator, const int64 *cluster)
+{
+	for (int i = YQ_VCORES + 1; i < calculator->types; i++)
+	{
+		if (cluster[i] != 0)
+			return false;
+	}
+	return true;
+}
+
 /* In ascending order; there are few. */
 static void
 sort_shares(double *shares, int count)
@@ -194,7 +205,7 @@ yq_amounts_compare(const YqCalculator *calculator, const int64 *cluster,
 		return 0;
 	if (yq_amounts_are_none(calculator, cluster))
 		return compare_without_cluster(calculator, a, b);
-	if (calculator->types == 2)
+	if (has_memory_and_cores_alone(calculator, cluster))
 		return compare_two_shares(cluster, a, b);
 	return compare_shares(calculator, cluster, a, b);
 }
