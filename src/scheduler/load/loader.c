@@ -7,6 +7,7 @@
  */
 #include "base/compat.h"
 
+#include "access/htup_details.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "queues/hierarchy.h"
@@ -17,20 +18,14 @@
 bool
 yq_loader_is_null(const YqLoaderRow *row, int column)
 {
-	bool		isnull;
-
-	(void) SPI_getbinval(row->tuple, row->descriptor, column, &isnull);
-	return isnull;
+	return row->nulls[column - 1];
 }
 
 /* Null is 0, or false. */
 Datum
 yq_loader_value(const YqLoaderRow *row, int column)
 {
-	bool		isnull;
-	Datum		value = SPI_getbinval(row->tuple, row->descriptor, column, &isnull);
-
-	return isnull ? (Datum) 0 : value;
+	return row->nulls[column - 1] ? (Datum) 0 : row->values[column - 1];
 }
 
 /* A string that lives as long as the cluster, or NULL. */
@@ -68,19 +63,24 @@ yq_loader_label(const YqLoaderRow *row, int column)
 void
 yq_loader_read(YqClusterLoader *loader, YqSavedPlan *statement, Datum *values, YqLoaderReader reader)
 {
+	YqLoaderRow row = {.loader = loader};
+	TupleDesc	descriptor;
 	MemoryContext scratch;
 	uint64		count;
 
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	count = yq_saved_plan_run(statement, values, NULL);
+	descriptor = SPI_tuptable->tupdesc;
+	row.values = palloc(descriptor->natts * sizeof(Datum));
+	row.nulls = palloc(descriptor->natts * sizeof(bool));
 	scratch = AllocSetContextCreate(CurrentMemoryContext, "yquota rows", ALLOCSET_SMALL_SIZES);
 	for (uint64 i = 0; i < count; i++)
 	{
-		YqLoaderRow			row = {SPI_tuptable->vals[i], SPI_tuptable->tupdesc, loader};
 		MemoryContext caller = MemoryContextSwitchTo(scratch);
 
 		CHECK_FOR_INTERRUPTS();
+		heap_deform_tuple(SPI_tuptable->vals[i], descriptor, row.values, row.nulls);
 		reader(&row);
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(scratch);

@@ -9,8 +9,6 @@
 #ifndef YQ_LOADER_H
 #define YQ_LOADER_H
 
-#include "access/htup.h"
-#include "access/tupdesc.h"
 #include "base/bytes_table.h"
 #include "scheduler/load/loaded_cluster.h"
 #include "store/saved_plan.h"
@@ -33,8 +31,8 @@ typedef struct YqClusterLoader
 /* A row of a statement. */
 typedef struct YqLoaderRow
 {
-	HeapTuple	tuple;
-	TupleDesc	descriptor;
+	Datum	   *values;			/* of its columns, the first one at 0 */
+	bool	   *nulls;
 	YqClusterLoader *loader;
 } YqLoaderRow;
 
