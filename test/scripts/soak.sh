@@ -39,6 +39,7 @@ tests=(
 	test/property/deferred.pl
 	test/property/kept.pl
 	test/property/live.pl
+	test/property/preemption.pl
 	test/property/prices.pl
 	test/property/replay.pl
 	test/property/explaining.pl
