@@ -242,7 +242,8 @@ sub play
 
 	begin_history($session, $settings);
 	# some leaves take what there is, then others ask, and few of those wait for their masters
-	foreach my $phase ([ 0.3, @leaves[0 .. $settings->{takes_all} ? 1 : int rand @leaves] ], [ $settings->{takes_all} ? 1 : 0.8, @leaves ])
+	my @takers = @leaves[0 .. ($settings->{takes_all} ? 1 : int rand @leaves)];
+	foreach my $phase ($settings->{takes_all} ? ([ 0, @takers ], [ 1, @leaves ]) : ([ 0.3, @takers ], [ 0.8, @leaves ]))
 	{
 		my ($unmanaged, @of) = @$phase;
 

@@ -63,21 +63,27 @@ BEGIN
 	END LOOP;
 	PERFORM yquota.set_clock(now);
 	UPDATE yquota.application AS known
-	SET am_resource = r.am_resource, priority = r.priority, state = r.state, has_outstanding_requests = r.has_outstanding_requests
+	SET am_resource = r.am_resource, priority = r.priority, state = r.state, has_outstanding_requests = coalesce(r.has_outstanding_requests, known.has_outstanding_requests)
 	FROM (SELECT replay.application(o ->> 'app') AS application_id, replay.resource(o -> 'am') AS am_resource, (o ->> 'priority')::integer AS priority,
 				 CASE WHEN (o ->> 'active')::boolean THEN 'ACTIVE' ELSE 'ACCEPTED' END::yquota.application_state AS state,
-				 o ? 'pending' AS has_outstanding_requests
+				 CASE WHEN NOT o ? 'pending' THEN false
+					  -- nothing was asked since the submission
+					  WHEN NOT EXISTS (SELECT FROM jsonb_array_elements(o -> 'pending') AS p WHERE p ->> 'prio' <> '0') THEN NULL
+					  -- a user without an active application does not become an active one by asking (UsersManager.activateApplication())
+					  ELSE (o ->> 'active')::boolean OR EXISTS (
+						  SELECT FROM jsonb_array_elements(apps) AS other
+						  WHERE (other ->> 'active')::boolean AND other ->> 'queue' = o ->> 'queue' AND other ->> 'user' = o ->> 'user') END AS has_outstanding_requests
 		  FROM jsonb_array_elements(apps) AS o) AS r
 	WHERE known.application_id = r.application_id
 		AND (known.priority, known.state, known.has_outstanding_requests, replay.amounts(known.am_resource, 3))
-			IS DISTINCT FROM (r.priority, r.state, r.has_outstanding_requests, replay.amounts(r.am_resource, 3));
+			IS DISTINCT FROM (r.priority, r.state, coalesce(r.has_outstanding_requests, known.has_outstanding_requests), replay.amounts(r.am_resource, 3));
 END $$;
 
 -- Containers that have started, and reservations that were made.
 CREATE PROCEDURE replay.place(containers jsonb) LANGUAGE plpgsql AS $$
 BEGIN
 	DELETE FROM yquota.reserved_container AS r USING jsonb_array_elements(containers) AS c
-	WHERE r.container_id = replay.container(c ->> 'id') AND NOT (c ? 'reserved' AND r.node = c ->> 'node');
+	WHERE r.container_id = replay.container(c ->> 'id');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation,
 		priority, asked_label, is_am)
 	SELECT 'CONTAINER_START', replay.container(c ->> 'id'), replay.time((c ->> 'created')::bigint), 'p', a.application_id, a.username,
@@ -90,7 +96,7 @@ BEGIN
 	SELECT c ->> 'node', replay.application(split_part(c ->> 'id', '.', 1)), (c ->> 'prio')::integer, -1, replay.container(c ->> 'id'),
 		   n.label, replay.resource(c -> 'res'), replay.time((c ->> 'created')::bigint)
 	FROM jsonb_array_elements(containers) AS c JOIN yquota.node AS n ON n.name = c ->> 'node'
-	WHERE c ? 'reserved' AND NOT EXISTS (SELECT FROM yquota.reserved_container AS r WHERE r.container_id = replay.container(c ->> 'id'));
+	WHERE c ? 'reserved';
 	INSERT INTO yquota_internal.application_attempt AS t (application_id, attempt, next_container, am_container_id)
 	SELECT replay.application(split_part(c ->> 'id', '.', 1)), 1, max(split_part(c ->> 'id', '.', 2)::integer) + 1,
 		   max(replay.container(c ->> 'id')) FILTER (WHERE c ? 'am')
@@ -107,16 +113,19 @@ BEGIN
 	FROM yquota.container AS c WHERE c.container_id IN (SELECT replay.container(g) FROM jsonb_array_elements_text(ids) AS g);
 END $$;
 
--- What applications wait for.  The container of an application master is asked for by itself; until it runs, an
--- application master cannot ask, but the application may still have the requests of one that has failed.
+-- What applications wait for.  The container of an application master is asked for by itself.  In a record an
+-- application may have asked for more before its master runs, which request_containers() refuses.
 CREATE PROCEDURE replay.request(apps jsonb) LANGUAGE plpgsql AS $$
 DECLARE
 	a jsonb;
 	requests yquota.container_request[];
 BEGIN
 	FOR a IN SELECT o FROM jsonb_array_elements(apps) AS o WHERE (o ->> 'active')::boolean AND NOT o ? 'waiting_for_am' LOOP
-		SELECT array_agg(ROW('*', coalesce(replay.resource(p.ask -> 'res'), r.allocation), coalesce((p.ask ->> 'n')::integer, 0),
-				coalesce((p.ask ->> 'prio')::integer, r.priority), -1, true, coalesce(p.ask ->> 'label', r.label), 'GUARANTEED')::yquota.container_request)
+		SELECT array_agg(CASE
+				-- what is not asked for any more
+				WHEN p.ask IS NULL THEN ROW('*', r.allocation, 0, r.priority, -1, true, r.label, 'GUARANTEED')::yquota.container_request
+				ELSE ROW('*', replay.resource(p.ask -> 'res'), (p.ask ->> 'n')::integer, (p.ask ->> 'prio')::integer, -1, true,
+					coalesce(p.ask ->> 'label', ''), 'GUARANTEED')::yquota.container_request END)
 		INTO requests
 		FROM jsonb_array_elements(a -> 'pending') AS p(ask)
 		FULL JOIN (SELECT * FROM yquota.resource_request WHERE application_id = replay.application(a ->> 'app')) AS r
@@ -151,22 +160,23 @@ CREATE FUNCTION replay.compare(kind text, key text[], ours text[], hadoops text[
 	FROM unnest(key, ours, hadoops) AS o(key, ours, hadoops)
 $$;
 
--- The figures of queues before the first-in-first-out selector.  It deducts what the selectors before it
--- have chosen, and the view knows of none.
+-- The figures of queues before the first-in-first-out selector.  What is to be preempted depends on what the selectors
+-- before it have chosen, and the view knows of none.
 CREATE FUNCTION replay.figures(r jsonb, types integer, computed integer) RETURNS replay.comparison LANGUAGE sql AS $$
-	SELECT (replay.compare('figures', array_agg(concat_ws(' ', f.queue, f.label)),
+	SELECT (replay.compare('figures', array_agg(concat_ws(' ', queue, label)),
 		array_agg(concat_ws(', ', replay.amounts(f.guaranteed, types), replay.amounts(f.maximum, types), replay.amounts(f.used, types),
-			replay.amounts(f.pending, computed), replay.amounts(f.ideal, computed), replay.amounts(f.to_be_preempted, computed),
-			replay.amounts(f.untouchable, computed), CASE WHEN b.is_first THEN replay.amounts(f.actually_to_be_preempted, computed) END, f.disabled)),
+			replay.amounts(f.pending, computed), replay.amounts(f.ideal, computed), replay.amounts(f.untouchable, computed), f.disabled,
+			CASE WHEN b.is_first THEN concat_ws(', ', replay.amounts(f.to_be_preempted, computed), replay.amounts(f.actually_to_be_preempted, computed)) END)),
 		array_agg(concat_ws(', ', replay.amounts(q.i -> 'guaranteed', types), replay.amounts(q.i -> 'max', types), replay.amounts(q.i -> 'used', types),
-			replay.amounts(q.i -> 'pending', computed), replay.amounts(q.o -> 'ideal', computed), replay.amounts(q.o -> 'to_be_preempted', computed),
-			replay.amounts(q.o -> 'untouchable', computed), CASE WHEN b.is_first THEN replay.amounts(q.o -> 'obtain', computed) END,
-			coalesce((r #> ARRAY['queues', f.queue, '', 'disabled'])::boolean, false))))).*
+			replay.amounts(q.i -> 'pending', computed), replay.amounts(q.o -> 'ideal', computed), replay.amounts(q.o -> 'untouchable', computed),
+			coalesce((r #> ARRAY['queues', queue, '', 'disabled'])::boolean, false),
+			CASE WHEN b.is_first THEN concat_ws(', ', replay.amounts(q.o -> 'to_be_preempted', computed), replay.amounts(q.o -> 'obtain', computed)) END)))).*
 	FROM yquota.preemption_state AS f
+	FULL JOIN (SELECT i.key AS queue, l.key AS label FROM jsonb_each(r -> 'queues') AS i, jsonb_each(i.value) AS l) AS h USING (queue, label)
 	CROSS JOIN (SELECT x AS fifo FROM jsonb_array_elements(r -> 'selectors') AS x WHERE x ->> 'selector' = 'fifo') AS s
 	CROSS JOIN (SELECT coalesce(bool_and(x -> 'chosen' = '[]'), true) AS is_first FROM jsonb_array_elements(r -> 'selectors') AS x
 				WHERE x ->> 'selector' IN ('queue_priority', 'reserved')) AS b
-	CROSS JOIN LATERAL (SELECT r #> ARRAY['queues', f.queue, f.label] AS i, s.fifo #> ARRAY['queues', f.queue, f.label] AS o) AS q
+	CROSS JOIN LATERAL (SELECT r #> ARRAY['queues', queue, label] AS i, s.fifo #> ARRAY['queues', queue, label] AS o) AS q
 $$;
 
 -- A round, in the names of a record.
@@ -196,12 +206,13 @@ CREATE FUNCTION replay.chosen(r jsonb, reserved text[]) RETURNS replay.compariso
 	FROM (SELECT o.selector FROM replay.outcome AS o WHERE o.selector IS NOT NULL UNION SELECT x ->> 'selector' FROM jsonb_array_elements(r -> 'selectors') AS x) AS n
 $$;
 
+-- Hadoop sends no event when it moves a reservation, and moves none in these records.
 CREATE FUNCTION replay.events(r jsonb, reserved text[]) RETURNS replay.comparison LANGUAGE sql AS $$
 	SELECT (SELECT count(*) FROM jsonb_array_elements(r -> 'events')), (replay.compare('events', array_agg(n.event),
 		array_agg((SELECT replay.list(array_agg(o.id)) FROM replay.outcome AS o WHERE o.outcome = ANY (n.outcomes))),
 		array_agg((SELECT replay.list(array_agg(e ->> 1)) FROM jsonb_array_elements(r -> 'events') AS e
 			WHERE e ->> 0 = n.event AND (n.event = 'unreserve' OR e ->> 1 <> ALL (reserved)))))).difference
-	FROM (VALUES ('preempt', '{marked}'::text[]), ('kill', '{killed,killable}'), ('unreserve', '{unreserved}')) AS n(event, outcomes)
+	FROM (VALUES ('preempt', '{marked}'::text[]), ('kill', '{killed,killable}'), ('unreserve', '{unreserved}'), ('move', '{moved}')) AS n(event, outcomes)
 $$;
 
 -- Marks of containers that still run; Hadoop keeps those of others until they are old.
@@ -226,55 +237,42 @@ CREATE FUNCTION replay.reasons(r jsonb, computed integer) RETURNS replay.compari
 	WHERE o.outcome <> 'unreserved'
 $$;
 
--- Reservations are where Hadoop has them at the beginning of the next round.
-CREATE FUNCTION replay.moves(placed jsonb) RETURNS replay.comparison LANGUAGE sql AS $$
-	SELECT (replay.compare('move', array_agg(o.id), array_agg(o.node), array_agg(c ->> 'node'))).*
-	FROM replay.outcome AS o JOIN jsonb_array_elements(placed) AS c ON c ->> 'id' = o.id
-	WHERE o.outcome = 'moved' AND c ? 'reserved'
-$$;
+CREATE TABLE replay.result (kind text, compared bigint, difference text);
 
--- How much was compared in the rounds, or the first difference.  What it did is to be rolled back.
+-- A round: what changed before it, what it takes, and how that compares.
+CREATE PROCEDURE replay.round(r jsonb, types integer, computed integer) LANGUAGE plpgsql AS $$
+DECLARE
+	reserved text[];
+BEGIN
+	PERFORM yquota.set_clock(replay.time((r ->> 'now')::bigint));
+	CALL replay.change(r -> 'gone', r -> 'set', r -> 'apps');
+	reserved := ARRAY(SELECT replay.short(v.container_id) FROM yquota.reserved_container AS v);
+	INSERT INTO replay.result SELECT 'figures', * FROM replay.figures(r, types, computed);
+	CALL replay.preempt(yquota.clock());
+	INSERT INTO replay.result
+	SELECT 'chosen', * FROM replay.chosen(r, reserved) UNION ALL SELECT 'events', * FROM replay.events(r, reserved)
+	UNION ALL SELECT 'marks', * FROM replay.marks(r) UNION ALL SELECT 'reasons', * FROM replay.reasons(r, computed);
+END $$;
+
+-- How much was compared in the rounds, until the first one that differs, and how it does.  What it did is to be rolled back.
 CREATE FUNCTION replay.play(s jsonb, OUT rounds bigint, OUT figures bigint, OUT chosen bigint, OUT events bigint, OUT marks bigint,
-	OUT reasons bigint, OUT moves bigint, OUT difference text) LANGUAGE plpgsql AS $$
+	OUT reasons bigint, OUT difference text) LANGUAGE plpgsql AS $$
 DECLARE
 	r jsonb;
-	c replay.comparison;
 	types integer := jsonb_array_length(s #> '{nodes,0,res}');
 	-- the default calculator computes with memory alone
 	computed integer := CASE WHEN s #>> '{conf,yarn.scheduler.capacity.resource-calculator}' LIKE '%Dominant%' THEN types ELSE 1 END;
-	reserved text[];
 BEGIN
-	rounds := 0; figures := 0; chosen := 0; events := 0; marks := 0; reasons := 0; moves := 0;
 	CALL replay.start(s);
 	CALL replay.change('[]', s -> 'containers', s -> 'apps');
 	FOR r IN SELECT * FROM jsonb_array_elements(s -> 'rounds') LOOP
-		rounds := rounds + 1;
-		PERFORM yquota.set_clock(replay.time((r ->> 'now')::bigint));
-		c := replay.moves(r -> 'set');
-		moves := moves + c.compared;
-		difference := c.difference;
-		CALL replay.change(r -> 'gone', r -> 'set', r -> 'apps');
-		reserved := ARRAY(SELECT replay.short(v.container_id) FROM yquota.reserved_container AS v);
-		c := replay.figures(r, types, computed);
-		figures := figures + c.compared;
-		difference := concat_ws('; ', difference, c.difference);
-		CALL replay.preempt(yquota.clock());
-		c := replay.chosen(r, reserved);
-		chosen := chosen + c.compared;
-		difference := concat_ws('; ', difference, c.difference);
-		c := replay.events(r, reserved);
-		events := events + c.compared;
-		difference := concat_ws('; ', difference, c.difference);
-		c := replay.marks(r);
-		marks := marks + c.compared;
-		difference := concat_ws('; ', difference, c.difference);
-		c := replay.reasons(r, computed);
-		reasons := reasons + c.compared;
-		difference := concat_ws('; ', difference, c.difference);
-		IF difference <> '' THEN
-			difference := format('%s, round %s: %s', s ->> 'id', rounds, difference);
-			RETURN;
-		END IF;
+		CALL replay.round(r, types, computed);
+		EXIT WHEN EXISTS (SELECT FROM replay.result AS e WHERE e.difference IS NOT NULL);
 	END LOOP;
-	SELECT string_agg(v::text, '; ') INTO difference FROM yquota.verify() AS v;
+	SELECT count(*) FILTER (WHERE e.kind = 'figures'), sum(e.compared) FILTER (WHERE e.kind = 'figures'), sum(e.compared) FILTER (WHERE e.kind = 'chosen'),
+		   sum(e.compared) FILTER (WHERE e.kind = 'events'), sum(e.compared) FILTER (WHERE e.kind = 'marks'), sum(e.compared) FILTER (WHERE e.kind = 'reasons'),
+		   s ->> 'id' || ': ' || concat_ws('; ', string_agg(e.difference, '; '), (SELECT string_agg(v::text, '; ') FROM yquota.verify() AS v))
+	INTO rounds, figures, chosen, events, marks, reasons, difference
+	FROM replay.result AS e;
+	difference := nullif(difference, s ->> 'id' || ': ');
 END $$;

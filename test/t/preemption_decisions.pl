@@ -1,0 +1,61 @@
+# What preemption takes is what Hadoop 3.4.1 takes: random clusters in which some queues,
+# users or applications have taken what others then ask for, with what its policy decided.
+#
+# Each line of test/scheduler/preemption.jsonl is a configuration in Hadoop's properties,
+# labels, nodes, the applications and containers at the first round, and rounds.  A round has
+# what changed since the last one (gone, set, apps), the inputs that the policy computed for each
+# queue and label, and of each selector, in their order, the containers that it chose and the
+# figures of queues that it computed; then the events that were sent, and the marks that
+# were remembered.  Vectors are memory, cores and, where it is known, gpu; those of zeros are
+# left out.  Times are in milliseconds.  The ProportionalCapacityPreemptionPolicy of
+# hadoop-yarn-server-resourcemanager 3.4.1 decided them on a real CapacityScheduler whose
+# state was built by submissions, requests and heartbeats.  Only such workloads are here as had
+# the same outcome with other names of queues and nodes and other identities of Java's objects.
+#
+# Each is played through SQL: import_hadoop_configuration(), submit_application(), events of
+# containers, request_containers(), preempt_containers() and the view preemption_state.  Rows are written directly
+# where the recorded state has no function: reservations, masters' containers, the state of
+# applications, and requests of those whose masters have no container yet.
+#
+# Left out is what yquota does not tell: what was left of the round's budget, the figures of
+# applications within a queue, and whether a reserved container that is cancelled was also chosen.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('preemption_decisions');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION yquota; ' . slurp_file('test/scheduler/preemption.sql'));
+
+my @workloads = grep { !/^#/ } split /\n/, slurp_file('test/scheduler/preemption.jsonl');
+my @played = split /\n/, $node->safe_psql('postgres',
+	join '', map { "BEGIN; SELECT * FROM replay.play(\$workload\$$_\$workload\$); ROLLBACK;\n" } @workloads);
+my @kinds = qw(rounds figures chosen events marks reasons);
+my %compared;
+foreach my $played (@played)
+{
+	my @counts = split /\|/, $played, @kinds + 1;
+
+	is(pop @counts, '', 'every container, event, mark and figure is as in Hadoop, and the books agree');
+	$compared{ $kinds[$_] } += $counts[$_] || 0 foreach 0 .. $#kinds;
+}
+is(scalar @played, scalar @workloads, 'all workloads were played');
+my %families = map { /"family":"(\w+)"/ => 1 } @workloads;
+is(scalar keys %families, 22, 'of all families');
+my $rounds = () = join('', @workloads) =~ /"now":/g;
+is($compared{rounds}, $rounds, 'all rounds were compared');
+cmp_ok($rounds, '>', 100, 'rounds');
+cmp_ok($compared{figures}, '>', 350, 'rows of figures');
+cmp_ok($compared{chosen}, '>', 700, 'chosen containers');
+cmp_ok($compared{events}, '>', 500, 'events');
+cmp_ok($compared{marks}, '>', 500, 'marks');
+cmp_ok($compared{reasons}, '>', 500, 'figures by which containers were chosen');
+note("$_: $compared{$_}") foreach @kinds;
+
+$node->stop;
+done_testing();
