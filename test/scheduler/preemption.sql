@@ -64,7 +64,11 @@ BEGIN
 	PERFORM yquota.set_clock(now);
 	UPDATE yquota.application AS known
 	SET am_resource = r.am_resource, priority = r.priority, state = r.state, has_outstanding_requests = coalesce(r.has_outstanding_requests, known.has_outstanding_requests)
-	FROM (SELECT replay.application(o ->> 'app') AS application_id, replay.resource(o -> 'am') AS am_resource, (o ->> 'priority')::integer AS priority,
+	FROM (SELECT replay.application(o ->> 'app') AS application_id,
+				 -- what was asked for is in whole steps of the minimum allocation
+				 replay.resource(coalesce((SELECT p -> 'res' FROM jsonb_array_elements(o -> 'pending') AS p WHERE o ? 'waiting_for_am' AND p ->> 'prio' = '0'),
+										  o -> 'am')) AS am_resource,
+				 (o ->> 'priority')::integer AS priority,
 				 CASE WHEN (o ->> 'active')::boolean THEN 'ACTIVE' ELSE 'ACCEPTED' END::yquota.application_state AS state,
 				 CASE WHEN NOT o ? 'pending' THEN false
 					  -- nothing was asked since the submission
