@@ -9,6 +9,7 @@ SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
+SET datestyle = 'ISO';
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.project (name) VALUES ('p');
 
