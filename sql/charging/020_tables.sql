@@ -130,11 +130,17 @@ CREATE TABLE yquota.charging_rule (
 	minimum_run_time interval NOT NULL DEFAULT '0'
 		CHECK (minimum_run_time >= '0' AND minimum_run_time <= '365 days'),
 	set_by name NOT NULL DEFAULT session_user,
-	set_at timestamptz NOT NULL DEFAULT clock_timestamp()
+	set_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	free_before_preemption interval NOT NULL DEFAULT '0'
+		CHECK (free_before_preemption >= '0' AND free_before_preemption <= '1 hour'),
+	any_preemption_source boolean NOT NULL DEFAULT false
 );
 COMMENT ON TABLE yquota.charging_rule IS
 	'Timeline of charging rules; a container is charged by the rule in force at its start';
 COMMENT ON COLUMN yquota.charging_rule.minimum_run_time IS 'shortest life that a container is charged for (hops-quota 3.4)';
+COMMENT ON COLUMN yquota.charging_rule.free_before_preemption IS 'time before the end that is free when the container is preempted: when it ends with exit status -102';
+COMMENT ON COLUMN yquota.charging_rule.any_preemption_source IS
+	'whether a FINISH with exit status -102 from any source tells of a preemption; when false, yquota must have sent one';
 
 CREATE TABLE yquota.outage (
 	outage_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -378,7 +384,8 @@ CREATE TABLE yquota.charge (
 	exit_status integer,
 	padding interval,
 	dominant text COLLATE "C",
-	amount numeric NOT NULL
+	amount numeric NOT NULL,
+	given_back numeric
 );
 CREATE INDEX charge_container_id_idx ON yquota.charge (container_id);
 -- Block ranges cost an INSERT next to nothing.  Rows of one time, and of one
@@ -397,10 +404,12 @@ COMMENT ON COLUMN yquota.charge."to" IS 'end of the segment';
 COMMENT ON COLUMN yquota.charge.booked_at IS 'when the row was posted';
 COMMENT ON COLUMN yquota.charge.number IS 'rank of the row among those of its container, from 1';
 COMMENT ON COLUMN yquota.charge.corrects IS 'number of the row of the same container that this row takes back; NULL when it takes none back';
-COMMENT ON COLUMN yquota.charge.settled_by IS 'event that ended the segment: CONTAINER_UPDATE or CONTAINER_FINISH; QUOTA_COMPUTE where a closed period ended';
+COMMENT ON COLUMN yquota.charge.settled_by IS 'event that ended the segment: CONTAINER_UPDATE or CONTAINER_FINISH; QUOTA_COMPUTE where a closed period ended or the free window of a preempted container begins';
 COMMENT ON COLUMN yquota.charge.padding IS 'time added at the finish to reach the minimum run time; NULL on segments of real time';
 COMMENT ON COLUMN yquota.charge.dominant IS 'resource type with the largest part of the amount; NULL when nothing was charged';
 COMMENT ON COLUMN yquota.charge.amount IS 'credits, exact; negative in a row that takes another back';
+COMMENT ON COLUMN yquota.charge.given_back IS
+	'credits that a segment would cost that is free because the container was preempted (charging_rule.free_before_preemption), negative in a row that takes another back; NULL in all other rows';
 
 CREATE VIEW yquota_internal.charge_in_effect AS
 	SELECT charge.*

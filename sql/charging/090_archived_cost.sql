@@ -115,6 +115,29 @@ COMMENT ON FUNCTION yquota_internal.archived_since(text, text, timestamptz) IS
 	'Credits of archived rows of a project, or of one of its applications, from an instant on: exact for instants that are kept and for quarter-hours';
 REVOKE ALL ON FUNCTION yquota_internal.archived_since(text, text, timestamptz) FROM PUBLIC;
 
+--
+-- Work that preemption lost, of containers that have left: preemption_cost().
+--
+CREATE TABLE yquota_internal.archived_preemption (
+	archived_through integer NOT NULL,
+	quarter_hour timestamptz NOT NULL,
+	project text COLLATE "C" NOT NULL,
+	username text COLLATE "C",
+	queue text COLLATE "C",
+	containers bigint NOT NULL,
+	gross numeric NOT NULL,
+	given_back numeric NOT NULL
+);
+CREATE INDEX archived_preemption_quarter_hour_idx ON yquota_internal.archived_preemption (quarter_hour);
+COMMENT ON TABLE yquota_internal.archived_preemption IS
+	'Archived containers that were preempted, added up per quarter-hour (UTC) of their ends';
+COMMENT ON COLUMN yquota_internal.archived_preemption.archived_through IS 'as in opening_balance';
+COMMENT ON COLUMN yquota_internal.archived_preemption.quarter_hour IS 'its start';
+COMMENT ON COLUMN yquota_internal.archived_preemption.queue IS 'the last one of the containers';
+COMMENT ON COLUMN yquota_internal.archived_preemption.gross IS 'credits that the lives of the containers cost, without padding, had nothing been free before their preemption';
+COMMENT ON COLUMN yquota_internal.archived_preemption.given_back IS 'credits of that which were free';
+
 SELECT pg_extension_config_dump('yquota_internal.archived_cost', '');
+SELECT pg_extension_config_dump('yquota_internal.archived_preemption', '');
 SELECT pg_extension_config_dump('yquota.archived_history', '');
 SELECT pg_extension_config_dump('yquota_internal.archived_cost_since', '');

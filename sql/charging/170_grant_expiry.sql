@@ -85,7 +85,7 @@ COMMENT ON VIEW yquota_internal.kept_loss IS
 -- not be changed then.
 CREATE VIEW yquota_internal.ledger_segment AS
 	SELECT charge.project, charge.application_id, charge.username, charge.queue, charge.execution_type,
-		   charge.allocation, charge."from", charge."to", charge.corrects, charge.amount
+		   charge.allocation, charge."from", charge."to", charge.corrects, charge.amount, charge.given_back
 	FROM yquota.charge;
 COMMENT ON VIEW yquota_internal.ledger_segment IS
 	'Rows of the ledger, of all projects, for charge_since()';
@@ -93,7 +93,7 @@ COMMENT ON VIEW yquota_internal.ledger_segment IS
 CREATE FUNCTION yquota_internal.charge_since(segment yquota_internal.ledger_segment, since timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	RETURN CASE
-		WHEN (segment)."from" >= since THEN (segment).amount
+		WHEN (segment)."from" >= since OR (segment).given_back IS NOT NULL THEN (segment).amount
 		ELSE CASE WHEN (segment).corrects IS NULL THEN 1 ELSE -1 END
 			* yquota_internal.accrued((segment).allocation,
 				yquota_internal.factor_names((segment).project, (segment).application_id,

@@ -417,7 +417,7 @@ CREATE VIEW yquota_internal.settled_segment AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
 		   charge.queue, charge.node, charge.execution_type, charge.allocation,
 		   charge."from", charge."to", charge.corrects, charge.amount,
-		   charge.booked_at, charge.xmin AS posted_by
+		   charge.booked_at, charge.xmin AS posted_by, charge.given_back
 	FROM yquota.charge charge
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR charge.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
@@ -437,15 +437,17 @@ COMMENT ON VIEW yquota_internal.running_segment IS
 	'Accruals of running containers up to the clock, for running_cost()';
 
 -- A row that takes another back is valued at today's timelines, like the row
--- it takes back: the two cancel in every window.
+-- it takes back: the two cancel in every window.  A segment that is free because the
+-- container was preempted costs nothing at any price.
 CREATE FUNCTION yquota_internal.settled_cost(segment yquota_internal.settled_segment,
 											 from_at timestamptz, to_at timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
-	RETURN CASE WHEN (segment).corrects IS NULL THEN 1 ELSE -1 END
+	RETURN CASE WHEN (segment).given_back IS NOT NULL THEN 0 ELSE
+		CASE WHEN (segment).corrects IS NULL THEN 1 ELSE -1 END
 		* yquota_internal.accrued((segment).allocation,
 			yquota_internal.factor_names((segment).project, (segment).application_id,
 				(segment).username, (segment).queue, (segment).execution_type),
-			greatest((segment)."from", from_at), least((segment)."to", to_at));
+			greatest((segment)."from", from_at), least((segment)."to", to_at)) END;
 COMMENT ON FUNCTION yquota_internal.settled_cost(yquota_internal.settled_segment, timestamptz, timestamptz) IS
 	'Credits of the part of a settled segment that lies in a window';
 

@@ -94,7 +94,7 @@ CREATE VIEW yquota_internal.booked_life AS
 		   charge.queue, charge.node, charge.execution_type, charge.allocation,
 		   charge.started_at, charge."to" AS finished_at, charge.exit_status,
 		   charge.amount, charge.dominant,
-		   charge.number = 1 AND charge.corrects IS NULL AND charge.padding IS NULL
+		   charge.number = 1 AND charge.corrects IS NULL AND charge.padding IS NULL AND charge.given_back IS NULL
 		   AND charge."from" = charge.started_at
 		   AND charge.settled_by = 'CONTAINER_FINISH' AS is_whole,
 		   NULL::integer AS priority, NULL::bigint AS allocation_request_id, NULL AS asked_label,
@@ -138,6 +138,8 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 					 AND logged.is_running = booked.is_running
 					 -- whether there was padding needs a closer look
 					 OR booked.finished_at - booked.started_at >= rule.longest
+					 -- and so does whether it was preempted
+					 AND (booked.exit_status IS DISTINCT FROM -102 OR rule.free = '0')
 					 AND yquota_internal.is_due(
 						booked.project, booked.application_id, booked.username, booked.queue,
 						booked.execution_type, booked.allocation,
@@ -148,7 +150,8 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 		FULL JOIN (SELECT * FROM yquota_internal.booked_life AS b
 				   WHERE since IS NULL OR b.finished_at IS NULL OR b.finished_at >= since) AS booked
 			USING (container_id)
-		CROSS JOIN (SELECT COALESCE(max(charging_rule.minimum_run_time), '0') AS longest
+		CROSS JOIN (SELECT COALESCE(max(charging_rule.minimum_run_time), '0') AS longest,
+						   COALESCE(max(charging_rule.free_before_preemption), '0') AS free
 					FROM yquota.charging_rule) AS rule
 		UNION ALL
 		SELECT event.container_id, NULL, NULL, since IS NULL OR event.occurred_at >= since, false
@@ -227,13 +230,30 @@ COMMENT ON FUNCTION yquota_internal.accepted_event(timestamptz) IS
 	'Events of unproven containers that have an effect: the log without events that were set aside, changed nothing or were voided.  A further row of each container, with nothing but its id, stands for those of which nothing was accepted';
 REVOKE ALL ON FUNCTION yquota_internal.accepted_event(timestamptz) FROM PUBLIC;
 
+-- A FINISH that came after the end is no part of the life, and tells all the same that
+-- yquota preempted the container.  The log is read only when a rule asks.
+CREATE VIEW yquota_internal.own_preemption AS
+	SELECT log.container_id
+	FROM yquota.container_event AS log
+	WHERE log.event = 'CONTAINER_FINISH' AND log.exit_status = -102
+	  AND log.source IN ('scheduler', 'reconcile', 'node_lost')
+	  AND (SELECT max(rule.free_before_preemption) > '0' FROM yquota.charging_rule AS rule)
+	  AND NOT EXISTS (SELECT FROM yquota_internal.set_aside_event AS aside
+					  WHERE aside.event_id = log.event_id)
+	  AND NOT EXISTS (SELECT FROM yquota_internal.event_without_effect AS idle
+					  WHERE idle.event_id = log.event_id)
+	  AND NOT EXISTS (SELECT FROM yquota_internal.voided_event AS voided
+					  WHERE voided.event_id = log.event_id);
+COMMENT ON VIEW yquota_internal.own_preemption IS
+	'Containers that yquota has preempted itself, according to the log; no row while no rule gives time before a preemption back';
+
 CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 	RETURNS TABLE (container_id text, project text, application_id text, username text,
 				   queue text, node text, execution_type yquota.execution_type,
 				   allocation yquota.resource, started_at timestamptz, finished_at timestamptz,
 				   exit_status integer, "from" timestamptz, "to" timestamptz, is_last boolean,
-				   ends_period boolean, priority integer, allocation_request_id bigint,
-				   asked_label text, is_am boolean, is_running boolean)
+				   is_cut boolean, priority integer, allocation_request_id bigint,
+				   asked_label text, is_am boolean, is_running boolean, is_free boolean)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
 	WITH event AS MATERIALIZED (
@@ -258,9 +278,20 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 			   COALESCE(start.allocation_request_id, -1) AS allocation_request_id,
 			   COALESCE(start.asked_label, '') AS asked_label,
 			   COALESCE(start.is_am, start.container_id LIKE E'%\\_000001') AS is_am,
-			   COALESCE(start.is_running, true) AS is_running
+			   COALESCE(start.is_running, true) AS is_running,
+			   CASE WHEN rule.free > '0'
+					 AND (rule.any_preemption_source
+						  OR start.container_id IN (SELECT own.container_id FROM yquota_internal.own_preemption AS own))
+					THEN greatest(start.occurred_at, finish.occurred_at - rule.free) END AS free_from
 		FROM event AS start
 		LEFT JOIN ended AS finish ON finish.container_id = start.container_id
+		LEFT JOIN LATERAL (
+			SELECT r.any_preemption_source,
+				   yquota_internal.microseconds(r.free_before_preemption) * interval '1 microsecond' AS free
+			FROM yquota.charging_rule AS r
+			WHERE finish.exit_status = -102 AND r.effective_at <= start.occurred_at
+			ORDER BY r.effective_at DESC LIMIT 1
+		) AS rule ON true
 		WHERE start.event = 'CONTAINER_START'
 	), heard AS (
 		SELECT l.container_id, l.started_at AS at, 1 AS kind,
@@ -283,6 +314,10 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 									 FROM yquota_internal.unsettled_at_period_end AS unsettled
 									 JOIN yquota.closed_period AS closing ON closing.until = unsettled.until
 									 WHERE closing.closed_at IS NULL)
+		UNION ALL
+		SELECT l.container_id, l.free_from, 4, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+		FROM life AS l
+		WHERE l.free_from > l.started_at AND l.free_from < l.finished_at
 	), step AS (
 		-- events after the end change nothing
 		SELECT heard.*
@@ -310,13 +345,14 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		   segment.queue, segment.node, segment.execution_type, segment.allocation,
 		   life.started_at, life.finished_at, life.exit_status,
 		   segment.at, COALESCE(segment.next_at, life.finished_at), segment.next_at IS NULL,
-		   segment.next_kind IS NOT DISTINCT FROM 3,
-		   segment.priority, segment.allocation_request_id, segment.asked_label, segment.is_am, segment.is_running
+		   COALESCE(segment.next_kind IN (3, 4), false),
+		   segment.priority, segment.allocation_request_id, segment.asked_label, segment.is_am, segment.is_running,
+		   COALESCE(segment.at >= life.free_from AND segment.at < life.finished_at, false)
 	FROM (SELECT event.container_id FROM event WHERE event.event IS NULL) AS concerned
 	LEFT JOIN (life JOIN segment USING (container_id)) USING (container_id);
 	END;
 COMMENT ON FUNCTION yquota_internal.expected_segment(timestamptz) IS
-	'Allocation of each unproven container, from when to when, according to the log; "to" is NULL while it runs, everything but the id when the log has no start of it';
+	'Allocation of each unproven container, from when to when, according to the log, and whether that is free because it was preempted; "to" is NULL while it runs, everything but the id when the log has no start of it';
 REVOKE ALL ON FUNCTION yquota_internal.expected_segment(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
@@ -324,7 +360,8 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 				   queue text, node text, execution_type yquota.execution_type,
 				   allocation yquota.resource, started_at timestamptz, exit_status integer,
 				   "from" timestamptz, "to" timestamptz, padding interval,
-				   settled_by yquota.container_event_type, dominant text, amount numeric, role record)
+				   settled_by yquota.container_event_type, dominant text, amount numeric,
+				   given_back numeric, role record)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
 	WITH segment AS MATERIALIZED (
@@ -336,10 +373,11 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 		   s.execution_type, s.allocation, s.started_at,
 		   CASE WHEN s.is_last THEN s.exit_status END,
 		   s."from", s."to", NULL,
-		   CASE WHEN s.is_last THEN 'CONTAINER_FINISH' WHEN s.ends_period THEN 'QUOTA_COMPUTE'
+		   CASE WHEN s.is_last THEN 'CONTAINER_FINISH' WHEN s.is_cut THEN 'QUOTA_COMPUTE'
 				ELSE 'CONTAINER_UPDATE' END::yquota.container_event_type,
-		   yquota_internal.dominant(s.allocation, s.factors, s."from", s."to"),
-		   yquota_internal.accrued(s.allocation, s.factors, s."from", s."to"),
+		   CASE WHEN NOT s.is_free THEN yquota_internal.dominant(s.allocation, s.factors, s."from", s."to") END,
+		   CASE WHEN s.is_free THEN 0 ELSE yquota_internal.accrued(s.allocation, s.factors, s."from", s."to") END,
+		   CASE WHEN s.is_free THEN yquota_internal.accrued(s.allocation, s.factors, s."from", s."to") END,
 		   ROW(s.priority, s.allocation_request_id, s.asked_label COLLATE "C", s.is_am, s.is_running)
 	FROM segment AS s
 	-- a change at the instant of another one, or of the start, settles nothing
@@ -353,7 +391,7 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 									s.finished_at + interval '1 microsecond'),
 		   yquota_internal.rate(s.allocation, s.factors, s.finished_at)
 		   * yquota_internal.microseconds(short.missing) * 0.000001,
-		   NULL
+		   NULL, NULL
 	FROM segment AS s
 	CROSS JOIN LATERAL (
 		SELECT rule.minimum_run_time - (s.finished_at - s.started_at) AS missing
@@ -381,7 +419,7 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 		SELECT charge.* FROM yquota.charge
 		WHERE charge.container_id IN (SELECT due.container_id FROM due)
 	), in_effect AS (
-		SELECT p.container_id, p.number, p."from", p."to", p.dominant, p.amount,
+		SELECT p.container_id, p.number, p."from", p."to", p.dominant, p.amount, p.given_back,
 			   COALESCE(yquota_internal.microseconds(p.padding), 0) AS padded,
 			   row_number() OVER (PARTITION BY p.container_id, p."from", p."to", p.padding
 								  ORDER BY p.number) AS copy,
@@ -397,29 +435,34 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 		   format('%s credits for project %s', trim_scale(log.amount), log.project),
 		   format('%s credits for project %s, %s rows up to number %s',
 				  trim_scale(ledger.amount), ledger.project, ledger.rows, ledger.last_number)
-	FROM (SELECT due.container_id, max(due.project) AS project, sum(due.amount) AS amount
+	FROM (SELECT due.container_id, max(due.project) AS project, sum(due.amount) AS amount,
+				 sum(due.given_back) AS given_back
 		  FROM due GROUP BY due.container_id) AS log
 	-- charges before a void have been taken back, from whichever project paid
 	LEFT JOIN (SELECT posted.container_id, posted.project, posted.number <= void.charges AS is_void,
-					  sum(posted.amount) AS amount,
+					  sum(posted.amount) AS amount, sum(posted.given_back) AS given_back,
 					  sum(count(*)) OVER container AS rows, max(max(posted.number)) OVER container AS last_number
 			   FROM posted
 			   LEFT JOIN yquota_internal.last_void AS void ON void.container_id = posted.container_id
 			   GROUP BY 1, 2, 3
 			   WINDOW container AS (PARTITION BY posted.container_id)) AS ledger USING (container_id)
 	WHERE CASE WHEN ledger.is_void THEN 0 ELSE COALESCE(log.amount, 0) END <> COALESCE(ledger.amount, 0)
+	   OR CASE WHEN ledger.is_void THEN 0 ELSE COALESCE(log.given_back, 0) END <> COALESCE(ledger.given_back, 0)
 	   OR ledger.project IS NOT NULL AND ledger.project IS DISTINCT FROM log.project AND ledger.is_void IS NOT TRUE
 	   OR ledger.last_number <> ledger.rows
 	UNION ALL
 	SELECT CASE WHEN log.content IS DISTINCT FROM ledger.content THEN 'charge differs from the log'
 		   ELSE 'amount of a charge differs from the timelines' END,
 		   format('%s number %s', container_id, ledger.number),
-		   format('%s by %s, %s to %s %s', trim_scale(log.amount), log.dominant, log."from", log."to", log.content),
-		   format('%s by %s, %s to %s %s', trim_scale(ledger.amount), ledger.dominant, ledger."from", ledger."to", ledger.content)
+		   format('%s by %s, %s to %s %s%s', trim_scale(log.amount), log.dominant, log."from", log."to", log.content,
+				  ', gives back ' || trim_scale(log.given_back)),
+		   format('%s by %s, %s to %s %s%s', trim_scale(ledger.amount), ledger.dominant, ledger."from", ledger."to", ledger.content,
+				  ', gives back ' || trim_scale(ledger.given_back))
 	FROM (SELECT * FROM due WHERE due."to" IS NOT NULL) AS log
 	FULL JOIN in_effect AS ledger USING (container_id, "from", "to", padded, copy)
 	WHERE log.content IS DISTINCT FROM ledger.content
 	   OR log.amount <> ledger.amount OR log.dominant IS DISTINCT FROM ledger.dominant
+	   OR log.given_back IS DISTINCT FROM ledger.given_back
 	UNION ALL
 	SELECT 'running container differs from the log', container_id,
 		   format('since %s %s', log."from", log.content),

@@ -8,7 +8,7 @@ CREATE FUNCTION yquota_internal.explain_charge_as_owner(container_id text)
 		dominant text, held bigint, multiplier numeric, price numeric, factors text[],
 		rate numeric, padding interval, amount numeric, node text,
 		execution_type yquota.execution_type, prices jsonb, factors_in_force jsonb,
-		factor numeric, forgiven boolean, settled boolean)
+		factor numeric, forgiven boolean, settled boolean, given_back numeric)
 	-- keeps its plans, which take longer to make than to run
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -18,12 +18,12 @@ BEGIN
 	RETURN QUERY
 	WITH segment AS (
 		SELECT c.project, c.application_id, c.username, c.queue, c.node, c.execution_type,
-			   c.allocation, c."from", c."to", c.padding, true AS settled
+			   c.allocation, c."from", c."to", c.padding, true AS settled, c.given_back IS NOT NULL AS is_free
 		FROM yquota_internal.charge_in_effect AS c
 		WHERE c.container_id = explain_charge_as_owner.container_id
 		UNION ALL
 		SELECT c.project, c.application_id, c.username, c.queue, c.node, c.execution_type,
-			   c.allocation, c.settled_at, yquota.statement_clock(), NULL, false
+			   c.allocation, c.settled_at, yquota.statement_clock(), NULL, false, false
 		FROM yquota.container AS c
 		WHERE c.container_id = explain_charge_as_owner.container_id
 		  AND c.settled_at < yquota.statement_clock()
@@ -32,10 +32,12 @@ BEGIN
 		   price_interval.dominant, yquota.amount(segment.allocation, price_interval.dominant),
 		   trim_scale(in_force.multiplier), (price_interval.prices ->> price_interval.dominant)::numeric,
 		   applying.names, price_interval.rate, segment.padding,
-		   trim_scale(CASE WHEN segment.padding IS NULL THEN price_interval.amount
+		   trim_scale(CASE WHEN segment.is_free THEN 0
+			   WHEN segment.padding IS NULL THEN price_interval.amount
 			   ELSE price_interval.rate * yquota_internal.microseconds(segment.padding) * 0.000001 END),
 		   segment.node, segment.execution_type, price_interval.prices, price_interval.factors_in_force,
-		   price_interval.factor, price_interval.forgiven, segment.settled
+		   price_interval.factor, price_interval.forgiven, segment.settled,
+		   CASE WHEN segment.is_free THEN trim_scale(price_interval.amount) END
 	FROM segment
 	CROSS JOIN LATERAL (
 		SELECT yquota_internal.factor_names(segment.project, segment.application_id,
@@ -71,9 +73,9 @@ CREATE FUNCTION yquota.explain_charge(container_id text)
 		dominant text, held bigint, multiplier numeric, price numeric, factors text[],
 		rate numeric, padding interval, amount numeric, node text,
 		execution_type yquota.execution_type, prices jsonb, factors_in_force jsonb,
-		factor numeric, forgiven boolean, settled boolean)
+		factor numeric, forgiven boolean, settled boolean, given_back numeric)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_charge(text) IS
-	'The bill of one container: a row per interval of constant price and allocation, and one for padding; sums up to its cost in container_cost, to the last digit.  An error says where it is when it has been archived';
+	'The bill of one container: a row per interval of constant price and allocation, and one for padding; sums up to its cost in container_cost, to the last digit.  In an interval that is free because of a preemption given_back has its cost.  An error says where it is when it has been archived';
 REVOKE ALL ON FUNCTION yquota.explain_charge(text) FROM PUBLIC;

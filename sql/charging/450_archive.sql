@@ -374,14 +374,14 @@ FROM (SELECT %3$s, encode(sha256(convert_to(ROW(%4$s)::text, 'UTF8')), 'hex') AS
 COMMENT ON FUNCTION yquota.archive_digest_query(text, text) IS
 	'The SQL that computes the digests of archived rows; source is a table or a query in parentheses, history is ledger or log.  It runs on any server';
 
--- Tables made like the log of version 0.2.0 are still filled.
+-- Tables made like ledger and log of version 0.2.0 are still filled.
 CREATE FUNCTION yquota_internal.missing_columns(target regclass, source regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
 			FROM pg_attribute AS a
 			WHERE a.attrelid = source AND a.attnum > 0 AND NOT a.attisdropped
-			  AND a.attname NOT IN ('priority', 'allocation_request_id', 'asked_label', 'is_am', 'is_running', 'event_id')
+			  AND a.attname NOT IN ('given_back', 'priority', 'allocation_request_id', 'asked_label', 'is_am', 'is_running', 'event_id')
 			  AND NOT EXISTS (SELECT FROM pg_attribute AS b
 							  WHERE b.attrelid = target AND b.attname = a.attname
 								AND b.attnum > 0 AND NOT b.attisdropped));
@@ -729,7 +729,7 @@ DECLARE
 	ledgers text[];
 	logs text[];
 	leaving text;
-	columns text := yquota_internal.column_list('yquota.charge');
+	columns text := yquota_internal.shared_columns('yquota.charge', target);
 	number_of_table integer;
 	rows_of_table bigint;
 	last_to timestamptz;
@@ -776,6 +776,7 @@ BEGIN
 	FROM yquota_internal.post_opening_balances(through, horizon, yquota_internal.rows_of(ledgers, leaving));
 	PERFORM yquota_internal.post_archived_cost_since(horizon, yquota_internal.rows_of(ledgers, leaving));
 	PERFORM yquota_internal.post_archived_cost(through, yquota_internal.rows_of(ledgers, leaving));
+	PERFORM yquota_internal.post_archived_preemption(through, yquota_internal.rows_of(ledgers, leaving));
 	PERFORM yquota_internal.take_from_rollup(through, ledgers, horizon);
 	PERFORM yquota_internal.note_archived(numbers, 'ledger', target);
 	-- late events may hold rows of these until they are waited for

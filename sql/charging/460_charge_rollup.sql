@@ -92,7 +92,8 @@ COMMENT ON VIEW yquota_internal.readable_rollup IS
 --
 -- Rolling up.  Rows within a quarter-hour are taken as they are.  Parts of
 -- others are valued at the timelines, and if they must add up to the booked
--- amount, maybe of earlier ones, the first part is the rest.
+-- amount, maybe of earlier ones, the first part is the rest.  What is free because
+-- of a preemption has no parts that cost anything.
 --
 CREATE FUNCTION yquota_internal.quarter_hours_query(keys text, as_booked boolean) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -118,7 +119,8 @@ CREATE FUNCTION yquota_internal.quarter_hours_query(keys text, as_booked boolean
 				entering.username, entering.queue, entering.execution_type) AS names
 			OFFSET 0
 		) AS applying
-		CROSS JOIN LATERAL (SELECT CASE WHEN entering.corrects IS NULL THEN 1 ELSE -1 END AS of_row) AS sign
+		CROSS JOIN LATERAL (SELECT CASE WHEN entering.given_back IS NOT NULL THEN 0
+											  WHEN entering.corrects IS NULL THEN 1 ELSE -1 END AS of_row) AS sign
 		CROSS JOIN LATERAL generate_series(
 			yquota_internal.quarter_hour(greatest(entering."from", entering.part_from)),
 			entering."to" - interval '1 microsecond', interval '15 minutes') AS quarter(starts_at)

@@ -56,6 +56,46 @@ COMMENT ON FUNCTION yquota_internal.post_archived_cost(integer, text) IS
 	'Keep the cost of the ledger rows that a query returns, per quarter-hour';
 REVOKE ALL ON FUNCTION yquota_internal.post_archived_cost(integer, text) FROM PUBLIC;
 
+-- A container leaves with all its rows, of which those that take others back cancel them.
+CREATE FUNCTION yquota_internal.post_archived_preemption(through integer, rows_query text) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET jit = off
+	-- without statistics nested loops look cheap
+	SET enable_nestloop = off
+	AS $$
+BEGIN
+	EXECUTE format($query$
+		WITH leaving AS NOT MATERIALIZED (%s), ended AS MATERIALIZED (
+			SELECT finish.container_id, finish.project, finish.username, finish.queue, finish."to"
+			FROM leaving AS finish
+			WHERE finish.exit_status = -102 AND finish.settled_by = 'CONTAINER_FINISH'
+			  AND finish.padding IS NULL AND finish.corrects IS NULL
+			  AND NOT EXISTS (SELECT FROM leaving AS taking_back
+							  WHERE taking_back.container_id = finish.container_id
+								AND taking_back.corrects = finish.number)
+		), work AS (
+			SELECT segment.container_id, sum(segment.amount) AS charged, coalesce(sum(segment.given_back), 0) AS given_back
+			FROM leaving AS segment
+			WHERE segment.padding IS NULL
+			  AND segment.container_id IN (SELECT ended.container_id FROM ended)
+			GROUP BY segment.container_id
+		)
+		INSERT INTO yquota_internal.archived_preemption (archived_through, quarter_hour,
+			project, username, queue, containers, gross, given_back)
+		SELECT $1, yquota_internal.quarter_hour(ended."to"), ended.project, ended.username, ended.queue,
+			   count(*), trim_scale(sum(work.charged + work.given_back)), trim_scale(sum(work.given_back))
+		FROM ended
+		JOIN work USING (container_id)
+		GROUP BY 2, 3, 4, 5
+		$query$, rows_query)
+	USING through;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.post_archived_preemption(integer, text) IS
+	'Keep the cost of the preempted containers whose ledger rows a query returns, per quarter-hour of their ends';
+REVOKE ALL ON FUNCTION yquota_internal.post_archived_preemption(integer, text) FROM PUBLIC;
+
 CREATE VIEW yquota_internal.instant_of_credit AS
 	SELECT line.member AS project, '' COLLATE "C" AS application_id, instant.at
 	FROM yquota_internal.grant_life AS life
@@ -115,7 +155,7 @@ BEGIN
 				   CASE WHEN leaving."from" >= leaving.cuts[number.n] THEN 0
 						ELSE yquota_internal.charge_since(ROW(leaving.project, leaving.application_id, leaving.username,
 								leaving.queue, leaving.execution_type, leaving.allocation, leaving."from", leaving."to",
-								leaving.corrects, leaving.amount)::yquota_internal.ledger_segment, leaving.cuts[number.n]) END
+								leaving.corrects, leaving.amount, leaving.given_back)::yquota_internal.ledger_segment, leaving.cuts[number.n]) END
 			FROM leaving
 			CROSS JOIN LATERAL generate_series(
 				greatest(width_bucket(leaving."from", leaving.cuts), 1),

@@ -465,6 +465,7 @@ BEGIN
 				WHERE correction."from" >= $1 AND correction."to" <= $2
 				  AND correction.booked_at >= $3 AND age(correction.xmin) <= age($4)
 				  AND NOT (corrected.booked_at >= $3 AND age(corrected.xmin) <= age($4))
+				  AND correction.given_back IS NULL
 				  AND yquota_internal.quarter_hour(correction."from")
 					  <> yquota_internal.quarter_hour(yquota_internal.last_instant(correction."from", correction."to"))
 			  ) AS piece GROUP BY piece.project) AS ledger

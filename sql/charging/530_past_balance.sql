@@ -48,6 +48,7 @@ CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz) RETUR
 												charge.queue, charge.execution_type) AS factors
 			FROM yquota.charge
 			WHERE charge.project = ANY (yquota_internal.family_of(burn_rate_at.project)) AND charge."from" <= at AND charge."to" > at
+			  AND charge.given_back IS NULL
 			UNION ALL
 			SELECT 1, container.allocation, container.factors
 			FROM yquota.container

@@ -318,6 +318,8 @@ CREATE VIEW yquota_internal.priced_segment AS
 	SELECT c.project, c.application_id, c.username, c.queue, c.execution_type, c.allocation,
 		   c."from", c."to", c.padding, c.corrects IS NOT NULL AS taken_back
 	FROM yquota.charge AS c
+	-- free at any price, because the container was preempted
+	WHERE c.given_back IS NULL
 	UNION ALL
 	SELECT c.project, c.application_id, c.username, c.queue, c.execution_type, c.allocation,
 		   c.settled_at, yquota.statement_clock(), NULL, false

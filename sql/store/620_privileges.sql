@@ -405,6 +405,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.top_costs(timestamptz,timestamptz,text[],integer)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.forecast(text,integer)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.explain_charge(text)', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.preemption_cost(timestamptz,timestamptz)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.report_html(timestamptz,timestamptz,text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.price_quote(yquota.resource,interval,text,yquota.execution_type,text,text,text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.create_queue(text)', 'EXECUTE', '{operator,admin}'),

@@ -86,6 +86,7 @@ BEGIN ATOMIC
 		  AND class.oid NOT IN ('yquota.history_segment'::regclass, 'yquota.opening_balance'::regclass,
 								'yquota.archived_history'::regclass, 'yquota_internal.archived_cost'::regclass,
 								'yquota_internal.archived_cost_since'::regclass,
+								'yquota_internal.archived_preemption'::regclass,
 								'yquota_internal.carried_container'::regclass,
 								'yquota_internal.released_log'::regclass)
 		  -- nor counters that follow from counter_delta

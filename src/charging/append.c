@@ -141,10 +141,13 @@ settle_finish(YqSettler *settler, const YqEvent *event)
 	YqCharge	charge;
 	YqCharge	padding;
 	bool		is_padded;
+	bool		any_source;
 
 	if (!find_running(settler, event, &container) ||
 		event->occurred_at < container.settled_at ||
 		container.settled_at < yq_timeline_last_period_end() ||
+		(yq_event_tells_preemption(event) &&
+		 yq_timeline_free_before_preemption(container.started_at, &any_source) > 0) ||
 		/* the charge at the end of the period becomes the last charge */
 		event->occurred_at == yq_timeline_last_period_end())
 		return false;

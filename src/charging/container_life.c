@@ -346,6 +346,8 @@ merge_finish(YqContainerLife *life, const YqEvent *event, YqProblem **problem)
 {
 	if (event->occurred_at < life->started_at)
 		return bad_before_start(problem, life, event);
+	if (yq_event_tells_preemption(event) && yq_event_is_own(event))
+		life->own_preemption = true;
 	if (life->finished &&
 		(event->occurred_at > life->finished_at ||
 		 (event->occurred_at == life->finished_at && !is_smaller_status(event, life))))
@@ -374,14 +376,33 @@ yq_container_life_merge(YqContainerLife *life, const YqEvent *event, YqProblem *
 	return merge_finish(life, event, problem);
 }
 
-/* The list of segments, and the period ends that no segment crosses. */
+/* The list of segments, and the instants that no segment crosses. */
 typedef struct SegmentList
 {
 	const TimestampTz *period_ends;
 	int			period_count;
+	TimestampTz free_from;
 	YqSegment  *segments;
 	int			count;
 } SegmentList;
+
+/* Put a segment down, in two parts if the free window begins within it. */
+static void
+add_segment(SegmentList *list, const YqSegment *segment)
+{
+	YqSegment	part = *segment;
+
+	if (part.from < list->free_from && list->free_from < part.to)
+	{
+		part.to = list->free_from;
+		part.settled_by = YQ_QUOTA_COMPUTE;
+		list->segments[list->count++] = part;
+		part = *segment;
+		part.from = list->free_from;
+	}
+	part.is_free = part.from >= list->free_from && part.from < part.to;
+	list->segments[list->count++] = part;
+}
 
 /* Put down the parts of a segment that end with a period; the rest is left. */
 static void
@@ -395,7 +416,7 @@ add_until_period_ends(SegmentList *list, YqSegment *segment)
 		part.settled_by = YQ_QUOTA_COMPUTE;
 		if (part.to <= segment->from || part.to >= segment->to)
 			continue;
-		list->segments[list->count++] = part;
+		add_segment(list, &part);
 		segment->from = part.to;
 	}
 }
@@ -404,16 +425,16 @@ int
 yq_container_life_segments(const YqContainerLife *life, const TimestampTz *period_ends, int period_count,
 						   YqSegment **segments)
 {
-	YqSegment	segment = {life->started_at, 0, life->initial, YQ_CONTAINER_UPDATE};
-	SegmentList list = {period_ends, period_count, NULL, 0};
+	YqSegment	segment = {life->started_at, 0, life->initial, YQ_CONTAINER_UPDATE, false};
+	SegmentList list = {period_ends, period_count, life->free_from, NULL, 0};
 
-	list.segments = palloc(sizeof(YqSegment) * (life->change_count + 1 + period_count));
+	list.segments = palloc(sizeof(YqSegment) * (life->change_count + 2 + period_count));
 	for (int i = 0; i < life->change_count; i++)
 	{
 		segment.to = life->changes[i].occurred_at;
 		add_until_period_ends(&list, &segment);
 		if (segment.to > segment.from)
-			list.segments[list.count++] = segment;
+			add_segment(&list, &segment);
 		segment.from = segment.to;
 		yq_state_apply(&segment.state, &life->changes[i].set);
 	}
@@ -422,7 +443,7 @@ yq_container_life_segments(const YqContainerLife *life, const TimestampTz *perio
 	if (life->finished)
 	{
 		segment.settled_by = YQ_CONTAINER_FINISH;
-		list.segments[list.count++] = segment;
+		add_segment(&list, &segment);
 	}
 	*segments = list.segments;
 	return list.count;

@@ -65,6 +65,10 @@ typedef struct YqContainerLife
 	TimestampTz finished_at;
 	bool		has_exit_status;
 	int32		exit_status;
+	bool		own_preemption; /* yquota sent one of its FINISHes, with the status of
+								 * a preempted container; known where a rule asks */
+	TimestampTz free_from;		/* what is held from then on is free, because it was
+								 * preempted; DT_NOEND for none */
 } YqContainerLife;
 
 /* A segment of a life that one ledger row settles. */
@@ -74,6 +78,7 @@ typedef struct YqSegment
 	TimestampTz to;
 	YqState		state;
 	YqEventKind settled_by;
+	bool		is_free;		/* lies in the free window of a preempted container */
 } YqSegment;
 
 typedef enum YqMerge
@@ -106,8 +111,9 @@ extern TimestampTz yq_container_life_last_settled_at(const YqContainerLife *life
 
 /*
  * The segments that are settled: up to each change that took time, and up to
- * the finish; none crosses the end of a period, in ascending order, of which the
- * last settles a running container as well.  Returns their number; *segments is palloc'd.
+ * the finish; none crosses the beginning of the free window or the end of a period,
+ * in ascending order, of which the last settles a running container as well.  Returns
+ * their number; *segments is palloc'd.
  */
 extern int	yq_container_life_segments(const YqContainerLife *life,
 									   const TimestampTz *period_ends, int period_count,

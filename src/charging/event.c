@@ -330,6 +330,30 @@ yq_event_check(const YqEvent *event, TimestampTz now, TimestampTz latest)
 	return check_allocation(event);
 }
 
+/* Sources of the events that yquota's own functions insert. */
+static const char *const own_sources[] = {"scheduler", "reconcile", "node_lost"};
+
+bool
+yq_event_is_own(const YqEvent *event)
+{
+	if (event->source == NULL)
+		return false;
+	for (int i = 0; i < (int) lengthof(own_sources); i++)
+	{
+		if (VARSIZE_ANY_EXHDR(event->source) == strlen(own_sources[i]) &&
+			memcmp(VARDATA_ANY(event->source), own_sources[i], strlen(own_sources[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+yq_event_tells_preemption(const YqEvent *event)
+{
+	return event->kind == YQ_CONTAINER_FINISH && event->has_exit_status &&
+		event->exit_status == YQ_EXIT_PREEMPTED;
+}
+
 char *
 yq_event_describe(const YqEvent *event)
 {

@@ -48,6 +48,9 @@ typedef enum YqEventColumn
 	YQ_EVENT_COLUMNS
 } YqEventColumn;
 
+/* YARN's ContainerExitStatus.PREEMPTED. */
+#define YQ_EXIT_PREEMPTED (-102)
+
 /* In the order in which events of one instant happen. */
 typedef enum YqEventKind
 {
@@ -153,6 +156,12 @@ extern YqEvent *yq_event_copy(const YqEvent *event);
 /* Fill the event's columns of a row to be written; values[0] is its first column. */
 extern void yq_event_write(const YqEvent *event, Datum *values, bool *nulls,
 						   const YqEventLayout *layout, const YqEventLabels *labels);
+
+/* Whether yquota sent it itself: its source is one that yquota's functions use. */
+extern bool yq_event_is_own(const YqEvent *event);
+
+/* Whether it is a FINISH with YARN's exit status of a preempted container. */
+extern bool yq_event_tells_preemption(const YqEvent *event);
 
 /* Does it lie further ahead of the clock than yquota.max_clock_skew? */
 extern bool yq_event_is_ahead(const YqEvent *event, TimestampTz now);

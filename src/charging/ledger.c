@@ -75,6 +75,7 @@ enum
 	CHARGE_PADDING,
 	CHARGE_DOMINANT,
 	CHARGE_AMOUNT,
+	CHARGE_GIVEN_BACK,
 	CHARGE_COLUMNS
 };
 
@@ -358,6 +359,11 @@ yq_charge_read(const YqLedger *ledger, YqCharge *charge, TupleTableSlot *slot)
 	charge->dominant = varlena_at(slot, CHARGE_DOMINANT);
 	yq_wide_from_numeric(&charge->amount,
 						 DatumGetNumeric(slot->tts_values[CHARGE_AMOUNT]));
+	charge->is_free = !slot->tts_isnull[CHARGE_GIVEN_BACK];
+	memset(&charge->given_back, 0, sizeof(charge->given_back));
+	if (charge->is_free)
+		yq_wide_from_numeric(&charge->given_back,
+							 DatumGetNumeric(slot->tts_values[CHARGE_GIVEN_BACK]));
 }
 
 void
@@ -389,6 +395,9 @@ yq_charge_put(YqLedger *ledger, const YqCharge *charge)
 	nulls[CHARGE_PADDING] = (charge->padding == 0);
 	yq_varlena_put(values, nulls, CHARGE_DOMINANT, charge->dominant);
 	values[CHARGE_AMOUNT] = NumericGetDatum(yq_wide_to_numeric(&charge->amount));
+	nulls[CHARGE_GIVEN_BACK] = !charge->is_free;
+	values[CHARGE_GIVEN_BACK] = charge->is_free ?
+		NumericGetDatum(yq_wide_to_numeric(&charge->given_back)) : (Datum) 0;
 	yq_bulk_insert_put(open_writer(ledger, &ledger->charge_writer, YQ_CHARGE, CHARGE_COLUMNS, false),
 				  values, nulls);
 	yq_counters_charge(ledger->counters, charge->project, &charge->amount);

@@ -64,6 +64,8 @@ typedef struct YqCharge
 	int64		padding;		/* microseconds; 0 on segments of real time */
 	text	   *dominant;		/* NULL when nothing was due */
 	YqWide		amount;
+	bool		is_free;		/* lies in the free window of a preempted container */
+	YqWide		given_back;		/* when it is: the amount that it would have had */
 } YqCharge;
 
 typedef struct YqLedger

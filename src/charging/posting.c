@@ -39,8 +39,28 @@ yq_posting_price(YqLedger *ledger, YqCharge *charge)
 		fits = yq_rate_class_try_cost(rate_class, weight, charge->from, charge->to,
 									  &charge->amount, &dominant);
 	charge->dominant = text_or_null(dominant);
+	if (charge->is_free)
+	{
+		charge->given_back = charge->amount;
+		memset(&charge->amount, 0, sizeof(charge->amount));
+		charge->dominant = NULL;
+	}
 	yq_counters_priced(ledger->counters, charge->to);
 	return fits;
+}
+
+TimestampTz
+yq_posting_free_from(const YqContainerLife *life)
+{
+	bool		any_source;
+	int64		duration;
+
+	if (!life->finished || !life->has_exit_status || life->exit_status != YQ_EXIT_PREEMPTED)
+		return DT_NOEND;
+	duration = yq_timeline_free_before_preemption(life->started_at, &any_source);
+	if (duration == 0 || !(any_source || life->own_preemption))
+		return DT_NOEND;
+	return Max(life->started_at, life->finished_at - duration);
 }
 
 bool
@@ -52,6 +72,7 @@ yq_posting_padding(const YqCharge *finish, YqCharge *padding)
 	if (missing <= 0)
 		return false;
 	*padding = *finish;
+	padding->is_free = false;
 	padding->from = finish->to;
 	padding->padding = missing;
 	return true;

@@ -13,8 +13,17 @@
 /* Fill in factors and accrual_base of a running container; false when it does not fit. */
 extern bool yq_posting_accrue(YqLedger *ledger, YqContainer *container);
 
-/* Fill in amount and dominant resource of a charge; false when it does not fit. */
+/*
+ * Fill in amount and dominant resource of a charge, or what is given back of one that
+ * is free; false when it does not fit.
+ */
 extern bool yq_posting_price(YqLedger *ledger, YqCharge *charge);
+
+/*
+ * From when on a preempted container is free by the rule in force at its start
+ * (charging_rule.free_before_preemption); DT_NOEND when it is not.
+ */
+extern TimestampTz yq_posting_free_from(const YqContainerLife *life);
 
 /*
  * Whether a finished container ran for less than the minimum run time: then

@@ -24,7 +24,7 @@ enum
 	END_COLUMNS
 };
 
-/* Later ends than the first so many tell nothing new. */
+/* Later ends than the first so many tell nothing new, but for a preemption. */
 #define MAX_ENDS 16
 
 typedef struct End
@@ -35,23 +35,6 @@ typedef struct End
 	bool		is_own;
 	bool		is_noted;		/* there is a row of it */
 } End;
-
-/* Sources of the events that yquota's own functions insert. */
-static const char *const own_sources[] = {"scheduler", "reconcile", "node_lost"};
-
-static bool
-is_own(const YqEvent *event)
-{
-	if (event->source == NULL)
-		return false;
-	for (int i = 0; i < (int) lengthof(own_sources); i++)
-	{
-		if (VARSIZE_ANY_EXHDR(event->source) == strlen(own_sources[i]) &&
-			memcmp(VARDATA_ANY(event->source), own_sources[i], strlen(own_sources[i])) == 0)
-			return true;
-	}
-	return false;
-}
 
 static bool
 is_same_end(const End *a, const End *b)
@@ -64,7 +47,7 @@ static End
 end_of_event(const YqEvent *finish)
 {
 	End			end = {finish->occurred_at, finish->has_exit_status, finish->exit_status,
-	is_own(finish), false};
+	yq_event_is_own(finish), false};
 
 	return end;
 }
@@ -94,17 +77,62 @@ yq_reported_end_note_own(YqLedger *ledger, const YqEvent *finish)
 		put_end(ledger, finish->container_id, &end);
 }
 
-/* Add an end that is not among them yet, as long as there is room. */
+static bool
+is_own_preemption(const End *end)
+{
+	return end->is_own && end->has_exit_status && end->exit_status == YQ_EXIT_PREEMPTED;
+}
+
+/*
+ * Add an end that is not among them yet, as long as there is room.  The first that
+ * tells of a preemption by yquota takes the last place if need be.
+ */
 static void
 add_end(End *ends, int *count, const End *end)
 {
+	bool		tells_preemption = false;
+
 	for (int i = 0; i < *count; i++)
 	{
 		if (is_same_end(&ends[i], end) && ends[i].is_own == end->is_own)
 			return;
+		tells_preemption |= is_own_preemption(&ends[i]);
 	}
 	if (*count < MAX_ENDS)
 		ends[(*count)++] = *end;
+	else if (is_own_preemption(end) && !tells_preemption)
+		ends[MAX_ENDS - 1] = *end;
+}
+
+static End
+read_end(TupleTableSlot *slot)
+{
+	End			end = {0};
+
+	slot_getallattrs(slot);
+	end.at = DatumGetTimestampTz(slot->tts_values[END_OCCURRED_AT]);
+	end.has_exit_status = !slot->tts_isnull[END_EXIT_STATUS];
+	end.exit_status = end.has_exit_status ? DatumGetInt32(slot->tts_values[END_EXIT_STATUS]) : 0;
+	end.is_own = DatumGetBool(slot->tts_values[END_IS_OWN]);
+	return end;
+}
+
+bool
+yq_reported_end_has_own_preemption(YqLedger *ledger, const text *container_id)
+{
+	YqIndexScan *scan = yq_ledger_ends(ledger);
+	TupleTableSlot *slot;
+
+	yq_index_scan_seek(scan, container_id);
+	while ((slot = yq_index_scan_next(scan)) != NULL)
+	{
+		End			end = read_end(slot);
+
+		CHECK_FOR_INTERRUPTS();
+		if (is_own_preemption(&end))
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -121,14 +149,9 @@ find_noted(YqLedger *ledger, const text *container_id, End *known, End *ends, in
 	yq_index_scan_seek(scan, container_id);
 	while ((slot = yq_index_scan_next(scan)) != NULL)
 	{
-		End			row;
+		End			row = read_end(slot);
 
 		CHECK_FOR_INTERRUPTS();
-		slot_getallattrs(slot);
-		row.at = DatumGetTimestampTz(slot->tts_values[END_OCCURRED_AT]);
-		row.has_exit_status = !slot->tts_isnull[END_EXIT_STATUS];
-		row.exit_status = row.has_exit_status ? DatumGetInt32(slot->tts_values[END_EXIT_STATUS]) : 0;
-		row.is_own = DatumGetBool(slot->tts_values[END_IS_OWN]);
 		known->is_noted |= is_same_end(known, &row);
 		for (int i = 0; i < count; i++)
 			ends[i].is_noted |= is_same_end(&ends[i], &row) && ends[i].is_own == row.is_own;

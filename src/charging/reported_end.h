@@ -26,4 +26,7 @@ extern void yq_reported_end_note_own(YqLedger *ledger, const YqEvent *finish);
 extern void yq_reported_end_note(YqLedger *ledger, const YqContainerLife *life,
 								 const YqEvent *const *events, int count);
 
+/* Whether a FINISH of the container is noted by which yquota preempted it. */
+extern bool yq_reported_end_has_own_preemption(YqLedger *ledger, const text *container_id);
+
 #endif							/* YQ_REPORTED_END_H */

@@ -148,6 +148,7 @@ charge_of_segment(const YqContainerLife *life, const YqSegment *segment)
 	charge.from = segment->from;
 	charge.to = segment->to;
 	charge.settled_by = segment->settled_by;
+	charge.is_free = segment->is_free;
 	if (segment->settled_by == YQ_CONTAINER_FINISH)
 	{
 		charge.has_exit_status = life->has_exit_status;
@@ -193,6 +194,8 @@ charge_equal(const YqCharge *a, const YqCharge *b)
 		a->has_exit_status == b->has_exit_status &&
 		a->exit_status == b->exit_status &&
 		yq_wide_compare(&a->amount, &b->amount) == 0 &&
+		a->is_free == b->is_free &&
+		yq_wide_compare(&a->given_back, &b->given_back) == 0 &&
 		yq_varlena_equal(a->dominant, b->dominant) &&
 		yq_allocation_equal(a->state.allocation, b->state.allocation) &&
 		a->state.execution_type == b->state.execution_type &&
@@ -288,10 +291,11 @@ plan_container(YqLedger *ledger, const YqContainerRecords *loaded,
 
 /* Plan the records of a life; false when an amount does not fit. */
 static bool
-make_plan(YqLedger *ledger, const YqContainerRecords *loaded, const YqContainerLife *life,
+make_plan(YqLedger *ledger, const YqContainerRecords *loaded, YqContainerLife *life,
 		  RecordsPlan *plan)
 {
 	memset(plan, 0, sizeof(*plan));
+	life->free_from = yq_posting_free_from(life);
 	return plan_charges(ledger, life, plan) &&
 		plan_container(ledger, loaded, life, plan);
 }
@@ -368,6 +372,7 @@ post_ledger(YqLedger *ledger, const YqContainerRecords *loaded, RecordsPlan *pla
 		reversal.corrects = reversal.number;
 		reversal.number = ++number;
 		yq_wide_negate(&reversal.amount);
+		yq_wide_negate(&reversal.given_back);
 		yq_charge_put(ledger, &reversal);
 	}
 	for (int i = 0; i < plan->charge_count; i++)
@@ -409,6 +414,19 @@ has_new_changes(const YqContainerLife *life)
 }
 
 /*
+ * Whether yquota's own preemption is news.  A transaction that notes it claims the
+ * container, so that one that ends the container earlier meets it.
+ */
+static bool
+has_new_preemption(const YqContainerLife *before, const YqContainerLife *after)
+{
+	bool		any_source;
+
+	return after->own_preemption && !before->own_preemption &&
+		yq_timeline_free_before_preemption(after->started_at, &any_source) > 0;
+}
+
+/*
  * The instant before which two lives of a container cost the same, DT_NOEND
  * when they tell the same.  Other prices are no other life: they are noted
  * with the instant that they count from (pricing_change).
@@ -429,6 +447,8 @@ changed_from(const YqContainerLife *before, const YqContainerLife *after)
 		from = Min(from, after->finished_at);
 	if (before->finished && (!after->finished || before->finished_at != after->finished_at))
 		from = Min(from, before->finished_at);
+	if (before->free_from != after->free_from)
+		from = Min(from, Min(before->free_from, after->free_from));
 	return from;
 }
 
@@ -517,15 +537,20 @@ note_ends(YqLedger *ledger, const YqContainerLife *known, const YqEvent **events
 	yq_reported_end_note(ledger, known, events, good);
 }
 
-/* Write down the events that change nothing; another transaction may be handling one that waits. */
+/*
+ * Write down the events that change nothing; another transaction may be handling one that waits.
+ * A FINISH that brings the news of yquota's own preemption has an effect.
+ */
 static void
-note_known_events(YqLedger *ledger, const LeftOut *left_out, bool has_taken)
+note_known_events(YqLedger *ledger, const LeftOut *left_out, bool has_taken, bool preemption_is_news)
 {
 	for (int i = 0; i < left_out->known_count; i++)
 	{
 		const YqEvent *event = left_out->known[i];
 
-		if (!event->waited || has_taken || take_back_waiting(ledger, event))
+		if (event->waited && !has_taken && !take_back_waiting(ledger, event))
+			continue;
+		if (!preemption_is_news || !yq_event_tells_preemption(event) || !yq_event_is_own(event))
 			yq_ledger_note_without_effect(ledger, event);
 	}
 }
@@ -614,7 +639,7 @@ try_to_settle(YqSettler *settler, text *container_id,
 	}
 
 	*corrected = !compare_ledger(&loaded, &plan) || plan.container_changes ||
-		has_new_changes(&life);
+		has_new_changes(&life) || has_new_preemption(&loaded.life, &life);
 	plan.container.charges = planned_charges(&loaded, &plan);
 	if (*corrected &&
 		(!take_waiting(settler, &loaded, attempt) ||
@@ -622,7 +647,8 @@ try_to_settle(YqSettler *settler, text *container_id,
 		return false;
 	report_bad_events(settler, &left_out, true, attempt->has_taken);
 	note_ends(ledger, &loaded.life, all, all_count, left_out.bad_events, left_out.bad_count);
-	note_known_events(ledger, &left_out, attempt->has_taken);
+	note_known_events(ledger, &left_out, attempt->has_taken,
+					  has_new_preemption(&loaded.life, &life));
 	return true;
 }
 

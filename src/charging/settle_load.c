@@ -9,8 +9,11 @@
  */
 #include "base/compat.h"
 
+#include "charging/posting.h"
+#include "charging/reported_end.h"
 #include "charging/settle_load.h"
 #include "miscadmin.h"
+#include "pricing/timeline.h"
 
 /* -- copying out of slots ------------------------------------------------ */
 
@@ -158,6 +161,17 @@ begin_life_of_finished(YqContainerLife *life, const YqCharge *charge)
 	life->exit_status = charge->exit_status;
 }
 
+/* Only a rule that gives time back asks who preempted the container. */
+static void
+load_free_window(YqLedger *ledger, YqContainerLife *life)
+{
+	bool		any_source;
+
+	if (life->finished && yq_timeline_free_before_preemption(life->started_at, &any_source) > 0)
+		life->own_preemption = yq_reported_end_has_own_preemption(ledger, life->container_id);
+	life->free_from = yq_posting_free_from(life);
+}
+
 void
 yq_settle_load_records(YqLedger *ledger, YqContainerRecords *loaded, text *container_id)
 {
@@ -179,6 +193,7 @@ yq_settle_load_records(YqLedger *ledger, YqContainerRecords *loaded, text *conta
 	finish = finishing_charge(loaded);
 	if (!loaded->running && finish != NULL)
 		begin_life_of_finished(&loaded->life, finish);
+	load_free_window(ledger, &loaded->life);
 	if (loaded->life.started)
 		load_changes(ledger, loaded, container_id);
 }

@@ -527,14 +527,32 @@ yq_timeline_resource(const char *name, int name_length)
 	return yq_timeline_load_resource(&timeline, name, name_length);
 }
 
+/* The charging rule of a container started then, or NULL. */
+static const YqChargingRule *
+charging_rule(TimestampTz started_at)
+{
+	const YqChargingRule *rule = NULL;
+
+	for (int i = 0; i < timeline.rule_count && timeline.rules[i].effective_at <= started_at; i++)
+		rule = &timeline.rules[i];
+	return rule;
+}
+
 int64
 yq_timeline_minimum_run_time(TimestampTz started_at)
 {
-	int64		minimum = 0;
+	const YqChargingRule *rule = charging_rule(started_at);
 
-	for (int i = 0; i < timeline.rule_count && timeline.rules[i].effective_at <= started_at; i++)
-		minimum = timeline.rules[i].minimum_run_time;
-	return minimum;
+	return rule == NULL ? 0 : rule->minimum_run_time;
+}
+
+int64
+yq_timeline_free_before_preemption(TimestampTz started_at, bool *any_source)
+{
+	const YqChargingRule *rule = charging_rule(started_at);
+
+	*any_source = rule != NULL && rule->any_preemption_source;
+	return rule == NULL ? 0 : rule->free_before_preemption;
 }
 
 TimestampTz

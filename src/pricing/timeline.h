@@ -71,4 +71,10 @@ extern TimestampTz yq_timeline_last_period_end(void);
 /* Minimum run time, in microseconds, of a container started then. */
 extern int64 yq_timeline_minimum_run_time(TimestampTz started_at);
 
+/*
+ * How long before a preemption a container started then is free, in microseconds, and
+ * whether a FINISH from any source tells of the preemption.
+ */
+extern int64 yq_timeline_free_before_preemption(TimestampTz started_at, bool *any_source);
+
 #endif							/* YQ_TIMELINE_H */

@@ -267,19 +267,29 @@ read_outage(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
 	outage->ended_at = DatumGetTimestampTz(column_value(slot, relation, "ended_at"));
 }
 
+/* A month counts as 30 days, as when intervals are compared. */
+static int64
+microseconds_of(const Interval *interval)
+{
+	return interval->time +
+		((int64) interval->month * DAYS_PER_MONTH + interval->day) * USECS_PER_DAY;
+}
+
 static void
 read_charging_rule(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
 {
 	YqTimeline *timeline = loader->timeline;
-	Interval   *minimum = DatumGetIntervalP(column_value(slot, relation, "minimum_run_time"));
 	YqChargingRule *rule;
 
 	timeline->rules = enlarge(timeline->rules, timeline->rule_count, sizeof(YqChargingRule));
 	rule = &timeline->rules[timeline->rule_count++];
 	rule->effective_at = DatumGetTimestampTz(column_value(slot, relation, "effective_at"));
-	/* a month counts as 30 days, as when intervals are compared */
-	rule->minimum_run_time = minimum->time +
-		((int64) minimum->month * DAYS_PER_MONTH + minimum->day) * USECS_PER_DAY;
+	rule->minimum_run_time =
+		microseconds_of(DatumGetIntervalP(column_value(slot, relation, "minimum_run_time")));
+	rule->free_before_preemption =
+		microseconds_of(DatumGetIntervalP(column_value(slot, relation, "free_before_preemption")));
+	rule->any_preemption_source =
+		DatumGetBool(column_value(slot, relation, "any_preemption_source"));
 }
 
 static void

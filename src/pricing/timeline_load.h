@@ -56,7 +56,9 @@ typedef struct YqOutage
 typedef struct YqChargingRule
 {
 	TimestampTz effective_at;
-	int64		minimum_run_time;	/* microseconds */
+	int64		minimum_run_time;	/* microseconds, as the next */
+	int64		free_before_preemption;
+	bool		any_preemption_source;
 } YqChargingRule;
 
 /* How many fills back it is known which intervals they kept. */

@@ -146,6 +146,12 @@ sub instant
 	return $at;
 }
 
+# How long before a preemption a container is free, and whether any source may tell of one.
+sub random_free_time
+{
+	return (pick(0, 1, 10 * SECOND, between(1, 30 * MINUTE), HOUR), pick(0, 0, 1));
+}
+
 # A change of a timeline: [kind, instant, ...].
 sub random_change
 {
@@ -170,7 +176,7 @@ sub random_change
 
 			[ 'factor', $at, $dimension, $name, random_factor() ];
 		},
-		sub { [ 'rule', $at, pick(0, 1, 10 * SECOND, between(1, 30 * MINUTE)) ] })->();
+		sub { [ 'rule', $at, pick(0, 1, 10 * SECOND, between(1, 30 * MINUTE)), random_free_time() ] })->();
 }
 
 # An outage: [project or undef for all, from, to, how it is told].  What is not
@@ -187,6 +193,7 @@ sub random_outage
 # The events of one container in order of time: valid, and never two updates at
 # one instant.  Some end several times: at other instants, after which updates
 # go on, or at the same one with another status; yquota itself may have sent one.
+# Many are preempted.
 sub random_container
 {
 	my ($self, $number) = @_;
@@ -213,7 +220,7 @@ sub random_container
 	foreach my $at ($finish, map { pick($finish, between($events[0]{at}, $self->{to} - 1), pick(@{ $self->{pool} })) } 1 .. pick(0, 0, 0, 1, 3))
 	{
 		push @events, { %common, event => 'FINISH', at => $at, without_project => chance(0.5),
-			exit_status => pick(0, 0, 143, -100, undef), source => pick(undef, undef, undef, 'scheduler', 'node_lost') }
+			exit_status => pick(0, 0, 143, -100, undef, -102, -102, -102), source => pick(undef, undef, undef, 'scheduler', 'scheduler', 'node_lost') }
 		  if $at >= $events[0]{at};
 	}
 	return sort { $a->{at} <=> $b->{at} } @events;
@@ -282,9 +289,10 @@ sub change_statement
 	  . "VALUES ('$values[0]', '$values[1]', $instant, $values[2]) "
 	  . "ON CONFLICT (dimension, name, effective_at) DO UPDATE SET factor = EXCLUDED.factor"
 	  if $kind eq 'factor';
-	return "INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) "
-	  . "VALUES ($instant, interval '1 microsecond' * $values[0]) "
-	  . "ON CONFLICT (effective_at) DO UPDATE SET minimum_run_time = EXCLUDED.minimum_run_time";
+	return "INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, free_before_preemption, any_preemption_source) "
+	  . "VALUES ($instant, interval '1 microsecond' * $values[0], interval '1 microsecond' * $values[1], $values[2] <> 0) "
+	  . "ON CONFLICT (effective_at) DO UPDATE SET minimum_run_time = EXCLUDED.minimum_run_time, "
+	  . "free_before_preemption = EXCLUDED.free_before_preemption, any_preemption_source = EXCLUDED.any_preemption_source";
 }
 
 # The same change in the model.
@@ -296,7 +304,7 @@ sub change_model
 	return $model->set_multiplier($values[0], $at, $values[1]) if $kind eq 'multiplier';
 	return $model->set_base_price($values[0], $at, $values[1], $values[2]) if $kind eq 'base_price';
 	return $model->set_factor($values[0], $values[1], $at, $values[2]) if $kind eq 'factor';
-	return $model->set_minimum_run_time($at, $values[0]);
+	return $model->set_rule($at, @values);
 }
 
 sub outage_statement

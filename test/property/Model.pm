@@ -18,6 +18,11 @@ use Math::BigInt try => 'GMP';
 
 use constant FOREVER => 9_000_000_000_000_000_000;
 
+use constant PREEMPTED => -102;
+
+# Sources of what yquota sends itself.
+my %is_own = map { $_ => 1 } qw(scheduler reconcile node_lost);
+
 my @dimensions = qw(queue application username execution_type);
 
 # Text of a decimal number as an integer of the given number of decimals.
@@ -65,7 +70,7 @@ sub new
 		base => {},          # resource type -> [[instant, price, unit] ...]
 		multiplier => {},    # price group -> [[instant, multiplier] ...]
 		factor => {},        # dimension -> name -> [[instant, factor or undef] ...]
-		rule => [],          # [[instant, minimum run time] ...]
+		rule => [],          # [[instant, minimum run time, free before preemption, by any source] ...]
 		outage => [],        # [[project or undef, from, to] ...]
 		container => {},
 		known => {},         # what has been computed since the last change
@@ -133,11 +138,11 @@ sub set_factor
 	return;
 }
 
-sub set_minimum_run_time
+sub set_rule
 {
-	my ($self, $at, $duration) = @_;
+	my ($self, $at, $minimum_run_time, $free_before_preemption, $any_source) = @_;
 
-	put_point($self->{rule}, $at, $duration);
+	put_point($self->{rule}, $at, $minimum_run_time, $free_before_preemption || 0, $any_source);
 	$self->{known} = {};
 	return;
 }
@@ -155,7 +160,8 @@ sub add_outage
 # and what the event says of project, application, username, queue, allocation
 # (hash of amounts) and execution_type.  The order of calls decides nothing,
 # and an event that was taken before changes nothing.  Of several FINISHes the
-# earliest counts, of those at one instant that with the smallest exit status.
+# earliest counts, of those at one instant that with the smallest exit status;
+# whether one of them is a preemption by yquota is remembered.
 sub take
 {
 	my ($self, $event) = @_;
@@ -171,12 +177,21 @@ sub take
 		my $known = $container->{FINISH};
 
 		$container->{FINISH} = $event if !$known || ends_before($event, $known);
+		$container->{own_preemption} = 1
+		  if is_preemption($event) && $is_own{ defined $event->{source} ? $event->{source} : '' };
 	}
 	else
 	{
 		$container->{ $event->{event} } = $event;
 	}
 	return;
+}
+
+sub is_preemption
+{
+	my ($finish) = @_;
+
+	return defined $finish->{exit_status} && $finish->{exit_status} == PREEMPTED;
 }
 
 sub ends_before
@@ -348,9 +363,32 @@ sub segments
 	return @segments;
 }
 
+# From when on a preempted container is free; undef when it is not.
+sub free_from
+{
+	my ($self, $container) = @_;
+	my $finish = $container->{FINISH};
+	my $rule = $finish && is_preemption($finish) ? point_at($self->{rule}, $container->{START}{at}) : undef;
+
+	return undef unless $rule && $rule->[2] && ($rule->[3] || $container->{own_preemption});
+	my $from = $finish->{at} - $rule->[2];
+
+	return $from > $container->{START}{at} ? $from : $container->{START}{at};
+}
+
+# A segment, in two if an instant lies within it.
+sub cut_at
+{
+	my ($at, $segment) = @_;
+	my ($from, $to, $held) = @$segment;
+
+	return $segment unless defined $at && $from < $at && $at < $to;
+	return ([ $from, $at, $held ], [ $at, $to, {%$held} ]);
+}
+
 # What a container owes up to "now", piece by piece: [[from, to, rate, held,
-# amount of padding, dominant resource type] ...].  Padding is a piece with
-# from = to; pieces of one segment share "held".
+# amount of padding, dominant resource type, rate that is given back] ...].
+# Padding is a piece with from = to; pieces of one segment share "held".
 sub pieces
 {
 	my ($self, $id, $now) = @_;
@@ -362,7 +400,8 @@ sub compute_pieces
 {
 	my ($self, $id, $now) = @_;
 	my $container = $self->{container}{$id};
-	my @segments = segments($container, $now) or return [];
+	my $free_from = $container->{START} ? $self->free_from($container) : undef;
+	my @segments = map { cut_at($free_from, $_) } segments($container, $now) or return [];
 	my @pieces;
 
 	foreach my $segment (@segments)
@@ -375,7 +414,9 @@ sub compute_pieces
 			next if $instants[$i] >= $instants[ $i + 1 ];
 			my ($rate, $dominant) = $self->rate($held, $instants[$i]);
 
-			push @pieces, [ $instants[$i], $instants[ $i + 1 ], $rate, $held, undef, $dominant ];
+			push @pieces, defined $free_from && $from >= $free_from
+			  ? [ $instants[$i], $instants[ $i + 1 ], Math::BigInt->new(0), $held, undef, undef, $rate ]
+			  : [ $instants[$i], $instants[ $i + 1 ], $rate, $held, undef, $dominant ];
 		}
 	}
 
@@ -412,6 +453,26 @@ sub cost
 		$sum += $rate * ($end - $begin) if $begin < $end;
 	}
 	return $sum;
+}
+
+# What preemption lost of a container: what its life cost but for padding, had
+# nothing been free, and what was; nothing of one that was not preempted.
+sub lost
+{
+	my ($self, $id, $now) = @_;
+	my $finish = $self->{container}{$id}{FINISH};
+	my ($gross, $given_back) = (Math::BigInt->new(0), Math::BigInt->new(0));
+
+	return () unless $finish && is_preemption($finish);
+	foreach my $piece (@{ $self->pieces($id, $now) })
+	{
+		my ($from, $to, $rate, undef, $padding, undef, $free_rate) = @$piece;
+
+		next if defined $padding;
+		$gross += ($free_rate // $rate) * ($to - $from);
+		$given_back += $free_rate * ($to - $from) if defined $free_rate;
+	}
+	return ($gross, $given_back);
 }
 
 # What the ledger says about a container when everything is settled: a row per

@@ -113,7 +113,9 @@ sub all
 
 		push @reports,
 		  { name => "cost $from to $to", refused => scalar is_cut($horizon, $from, $to), sql => costs("yquota.cost_between($window, '$grouped')", \@grouped, 'r.amount') },
-		  { name => "container cost $from to $to", refused => $from < $horizon, sql => costs("yquota.cost_between($window, '{project,container_id}')", [qw(project container_id)], 'r.amount') };
+		  { name => "container cost $from to $to", refused => $from < $horizon, sql => costs("yquota.cost_between($window, '{project,container_id}')", [qw(project container_id)], 'r.amount') },
+		  { name => "preempted $from to $to", refused => scalar is_cut($horizon, $from, $to),
+			sql => columns("yquota.preemption_cost($window) AS r", q(r.project || '|' || coalesce(r.username, '') || '|' || coalesce(r.queue, '')), qw(containers gross given_back)) };
 		next if $from == -Model::FOREVER || $to == Model::FOREVER;
 		push @reports,
 		  { name => "top $from to $to", refused => scalar is_cut($horizon, $from, $to), ranks => scalar is_cut($horizon, 2 * $from - $to),

@@ -73,6 +73,16 @@ SELECT CASE WHEN row.padding IS NULL THEN 'segment' ELSE 'padding' END, row.cont
   WHERE row.project = ANY (%1$s) AND row.corrects IS NULL AND row.amount <> 0
     AND NOT EXISTS (SELECT FROM yquota.charge AS correction
                     WHERE correction.container_id = row.container_id AND correction.corrects = row.number)
+UNION ALL
+SELECT 'given back', bill.container_id, (extract(epoch FROM bill.since) * 1000000)::bigint::text, '', '', trim_scale(bill.given_back)::text
+  FROM (SELECT c.container_id, min(bill."from") AS since, sum(bill.given_back) AS given_back
+        FROM yquota.container_cost AS c, yquota.explain_charge(c.container_id) AS bill
+        WHERE c.project = ANY (%1$s) AND bill.given_back IS NOT NULL GROUP BY 1) AS bill
+UNION ALL
+SELECT 'lost', lost.queue, lost.project, lost.username, value.name, trim_scale(value.amount)::text
+  FROM yquota.preemption_cost('-infinity', 'infinity') AS lost
+  CROSS JOIN LATERAL (VALUES ('containers', lost.containers), ('gross', lost.gross), ('given back', lost.given_back)) AS value (name, amount)
+  WHERE lost.project = ANY (%1$s)
 SQL
 
 # Prepares a run of a test script: seed, number of histories.
@@ -316,6 +326,7 @@ sub expected_costs
 			add(\%expected, Model::scaled(1, 48), 'end', $id, $finish->{at},
 				defined $finish->{exit_status} ? $finish->{exit_status} : '');
 		}
+		add_lost(\%expected, $self->{model}, $id, $now);
 		foreach my $row ($self->{model}->settled($id, $now))
 		{
 			my ($from, $to, $amount, $dominant) = @$row;
@@ -325,6 +336,23 @@ sub expected_costs
 		}
 	}
 	return \%expected;
+}
+
+# What preemption lost of a container.
+sub add_lost
+{
+	my ($sums, $model, $id, $now) = @_;
+	my ($gross, $given_back) = $model->lost($id, $now) or return;
+	my $container = $model->{container}{$id};
+	my $free_from = $model->free_from($container);
+	my ($held) = map { $_->[2] } (Model::segments($container, $now))[-1];
+	my @key = ('lost', map { defined $_ ? $_ : '' } @$held{qw(queue project username)});
+
+	add($sums, Model::scaled(1, 48), @key, 'containers');
+	add($sums, $gross, @key, 'gross');
+	add($sums, $given_back, @key, 'given back');
+	add($sums, $given_back, 'given back', $id, $free_from) if defined $free_from;
+	return;
 }
 
 # The same by UTC days.

@@ -122,7 +122,7 @@ sub random_container
 	{
 		$event->{project} = $holder->[0];
 		$event->{allocation} = small_allocation() if defined $event->{allocation};
-		$event->{source} = 'feed';
+		$event->{source} = 'feed' if !defined $event->{source};
 		delete $event->{owner_in_username};
 	}
 	$life->{known}{ $events[0]{id} } = \@events;
@@ -143,7 +143,7 @@ sub random_sequel
 	return () if $at < $start->{at} || $taken{$at};
 	if (chance(0.4))
 	{
-		$event = { %common, event => 'FINISH', at => $at, exit_status => pick(0, 143, -100, undef), source => pick('feed', 'scheduler', 'node_lost') };
+		$event = { %common, event => 'FINISH', at => $at, exit_status => pick(0, 143, -100, undef, -102, -102), source => pick('feed', 'scheduler', 'node_lost') };
 	}
 	else
 	{
@@ -203,7 +203,7 @@ sub add_change
 
 			[ 'factor', $at, $dimension, $name, pick('0', '1', '0.5', '1.25', '0.000001', 'NULL') ];
 		},
-		sub { [ 'rule', $at, pick(0, 10 * History::SECOND, between(1, 30 * History::MINUTE)) ] })->());
+		sub { [ 'rule', $at, pick(0, 10 * History::SECOND, between(1, 30 * History::MINUTE)), History::random_free_time() ] })->());
 	return;
 }
 
@@ -474,6 +474,7 @@ sub expected
 		$expected{containers}{"$project|$id|cost"} = Model::cost($pieces, -Model::FOREVER, Model::FOREVER);
 		$expected{explained}{"$project|$id|cost"} = $expected{containers}{"$project|$id|cost"};
 		add_windows(\%expected, $asked, $id, $project, $pieces);
+		add_lost(\%expected, $asked, $id);
 		add_days(\%expected, $project, $pieces);
 	}
 	return \%expected;
@@ -497,6 +498,27 @@ sub add_windows
 			$costs->{$key} = ($costs->{$key} // Credit::zero()) + $cost if !$cost->is_zero;
 		}
 	}
+	return;
+}
+
+# What preemption lost, of containers that ended in the windows.
+sub add_lost
+{
+	my ($expected, $asked, $id) = @_;
+	my ($gross, $given_back) = $model->lost($id, $now{clock}) or return;
+	my $container = $model->{container}{$id};
+	my ($held) = map { $_->[2] } (Model::segments($container, $now{clock}))[-1];
+	my $key = join('|', map { $_ // '' } @$held{qw(project username queue)});
+
+	foreach my $window (grep { $_->[0] <= $container->{FINISH}{at} && $container->{FINISH}{at} < $_->[1] } @{ $asked->{windows} })
+	{
+		my $lost = $expected->{ join ' to ', "preempted $window->[0]", $window->[1] } //= {};
+		my %amounts = (containers => Model::scaled(1, 48), gross => $gross, given_back => $given_back);
+
+		$lost->{"$key|$_"} = ($lost->{"$key|$_"} // Credit::zero()) + $amounts{$_} foreach keys %amounts;
+	}
+	$count{preempted}++;
+	$count{free}++ if !$given_back->is_zero;
 	return;
 }
 
@@ -578,9 +600,9 @@ sub compare_with_model
 {
 	my ($what, $report, $expected, $answer) = @_;
 
-	return if !$expected && $report->{name} !~ /^(?:container )?cost|^daily/;
+	return if !$expected && $report->{name} !~ /^(?:container )?cost|^daily|^preempted/;
 	$expected = told_still($report, $expected // {}) if $now{horizon} > 0;
-	foreach my $key (sort keys %{ { %{ $expected // {} }, $report->{name} =~ /^(?:container )?cost|^daily/ ? %$answer : () } })
+	foreach my $key (sort keys %{ { %{ $expected // {} }, $report->{name} =~ /^(?:container )?cost|^daily|^preempted/ ? %$answer : () } })
 	{
 		my ($want, $got) = (defined $expected->{$key} ? Model::text($expected->{$key}) : 'nothing', $answer->{$key} // 'nothing');
 
@@ -630,7 +652,7 @@ sub compare_member
 {
 	my ($project) = @_;
 	my %seen = map { $_ => 1 } $credit->family($project);
-	my @reports = grep { !$_->{refused} && $_->{name} =~ /^(?:balance$|holds|grants|containers|daily_cost|cost|container cost|forecast|bill)/ } Reports::all(asked());
+	my @reports = grep { !$_->{refused} && $_->{name} =~ /^(?:balance$|holds|grants|containers|daily_cost|cost|container cost|forecast|preempted|bill)/ } Reports::all(asked());
 
 	$session->run("SELECT yquota.grant_member('$member', '$project'); SET ROLE $member");
 	my $answers = Reports::answers($session, @reports);

@@ -83,7 +83,7 @@ is(Model::text(Model::scaled('0.000', 48)), '0', 'zero');
 	my $small = { allocation => { 'memory-mb' => 1024, vcores => 1 } };
 	my @ids;
 
-	$model->set_minimum_run_time(-1, 10 * SECOND);
+	$model->set_rule(-1, 10 * SECOND);
 	foreach my $attempt (1 .. 9)
 	{
 		foreach (1 .. $attempt)
@@ -161,7 +161,7 @@ foreach my $vector (
 	is(ledger($model, $id), '0-8: 30 memory-mb, 8-9: 0', 'what the ledger says while it runs');
 	is(ledger($model, $id, 9 * SECOND), '0-8: 30 memory-mb, 8-9: 0', 'and when it has just been updated');
 	$model->take({ event => 'FINISH', id => $id, at => 12 * SECOND });
-	$model->set_minimum_run_time(0, 15 * SECOND);
+	$model->set_rule(0, 15 * SECOND);
 	$model->take({ event => 'UPDATE', id => $id, at => 11 * SECOND, allocation => { 'yarn.io/gpu' => 2 } });
 	is(ledger($model, $id), '0-8: 30 memory-mb, 8-9: 0, 9-11: 0, 11-12: 10 yarn.io/gpu, 12-12: 30',
 		'and when it has finished');
@@ -205,7 +205,7 @@ foreach my $vector (
 {
 	my $model = cluster();
 
-	$model->set_minimum_run_time(10 * SECOND, 20 * SECOND);
+	$model->set_rule(10 * SECOND, 20 * SECOND);
 	is(owes($model, run($model, 9_999_999, one_resource(1), [], 11 * SECOND), 0), '1.000001',
 		'the rule in force at the start');
 	my $id = run($model, 10 * SECOND, one_resource(1),
@@ -219,6 +219,44 @@ foreach my $vector (
 	is(owes($model, $id, 0), '11', 'nothing when the finish lies in an outage');
 	is(owes($model, run($model, 20 * SECOND, one_resource(1), [], 40 * SECOND), 0), '40', 'long enough');
 	is(owes($model, run($model, 20 * SECOND, one_resource(1), [], undef), 21 * SECOND), '2', 'none while it runs');
+}
+
+# Free before a preemption
+{
+	my $model = cluster();
+	my $preempted = sub {
+		my ($start, $finish, $source, $updates) = @_;
+		my $id = run($model, $start, one_resource(1), $updates || [], undef);
+
+		$model->take({ event => 'FINISH', id => $id, at => $finish, exit_status => -102, source => $source });
+		return $id;
+	};
+
+	$model->set_rule(0, 0, 10 * SECOND);
+	is(owes($model, run($model, 0, one_resource(1), [], 60 * SECOND), 0), '60', 'all is charged of what ends by itself');
+	is(owes($model, $preempted->(0, 60 * SECOND, 'rm'), 0), '60', 'and of what a feed says is preempted');
+	my $id = $preempted->(0, 60 * SECOND, 'scheduler', [ [ 55 * SECOND, { allocation => { vcores => 3 } } ] ]);
+	is(owes($model, $id, 0), '50', 'the last 10 s of what yquota preempts are free');
+	is(owes($model, $id, 0, 45 * SECOND, 52 * SECOND), '5', 'a window over the beginning of that');
+	is(ledger($model, $id), '0-50: 50 vcores, 50-55: 0, 55-60: 0', 'what the ledger says');
+	is(join(' ', map { Model::text($_) } $model->lost($id, 0)), '70 20', 'gross, and what is given back');
+	is(owes($model, $preempted->(50 * SECOND, 55 * SECOND, 'scheduler'), 0), '0', 'all of a short life');
+
+	$id = $preempted->(0, 60 * SECOND, 'rm');
+	$model->take({ event => 'FINISH', id => $id, at => 70 * SECOND, exit_status => -102, source => 'scheduler' });
+	is(owes($model, $id, 0), '50', 'a later FINISH of yquota tells whose preemption it was');
+	$model->take({ event => 'FINISH', id => $id, at => 58 * SECOND, exit_status => 0, source => 'rm' });
+	is(owes($model, $id, 0), '58', 'an earlier end with another status is none');
+	is(join(' ', $model->lost($id, 0)), '', 'and nothing is lost');
+
+	$id = $preempted->(0, 60 * SECOND, 'scheduler');
+	$model->add_outage(undef, 45 * SECOND, 52 * SECOND);
+	is(owes($model, $id, 0), '45', 'what an outage has forgiven is free once');
+	is(join(' ', map { Model::text($_) } $model->lost($id, 0)), '53 8', 'and not lost');
+
+	$model->set_rule(100 * SECOND, 20 * SECOND, 10 * SECOND, 1);
+	is(owes($model, $preempted->(100 * SECOND, 112 * SECOND, 'rm'), 0), '10', '2 s, and 8 s of padding, by any source');
+	is(owes($model, $preempted->(99 * SECOND, 119 * SECOND, 'rm'), 0), '20', 'the rule in force at the start');
 }
 
 done_testing();

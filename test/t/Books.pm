@@ -234,7 +234,7 @@ sub model
 	my $model = Model->new;
 
 	$model->add_resource_type(@$_) foreach @History::resource_types;
-	$model->set_minimum_run_time(-Model::FOREVER, $minimum_run_time);
+	$model->set_rule(-Model::FOREVER, $minimum_run_time);
 	$model->set_factor('queue', $_, -Model::FOREVER, $queue_factor{$_}) foreach keys %queue_factor;
 	foreach my $key (keys %{ $self->{known} })
 	{

@@ -1,0 +1,75 @@
+--
+-- Work that preemption lost, and how much of it was free.
+--
+
+CREATE FUNCTION yquota_internal.check_preemption_cost("from" timestamptz, "to" timestamptz) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	-- archives of version 0.3 have preemptions, and bills as they were booked
+	known_from CONSTANT timestamptz := (SELECT known.bookings_from FROM yquota_internal.known_archive AS known);
+BEGIN
+	PERFORM yquota_internal.check_report('preemption_cost', '{project,username,queue}', "from", "to");
+	IF "from" < known_from THEN
+		RAISE EXCEPTION 'window begins before the archive horizon at %', known_from
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = 'An earlier version has archived what ended before, without its preemptions.',
+				HINT = 'Begin at the horizon or later.';
+	ELSIF "from" < yquota_internal.archive_horizon() THEN
+		PERFORM yquota_internal.check_archived_report(ARRAY["from", "to"], '{project,username,queue}');
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_preemption_cost(timestamptz, timestamptz) IS
+	'Refuse windows that preemption_cost() cannot answer';
+REVOKE ALL ON FUNCTION yquota_internal.check_preemption_cost(timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.preemption_cost_as_owner("from" timestamptz, "to" timestamptz)
+	RETURNS TABLE (queue text, project text, username text, containers bigint, gross numeric, given_back numeric)
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	SET jit = off
+	AS $$
+#variable_conflict use_column
+BEGIN
+	PERFORM yquota_internal.check_preemption_cost(preemption_cost_as_owner."from", preemption_cost_as_owner."to");
+	RETURN QUERY
+	SELECT part.queue, part.project, part.username, sum(part.containers)::bigint,
+		   trim_scale(sum(part.gross)), trim_scale(sum(part.given_back))
+	FROM (
+		SELECT ended.queue, ended.project, ended.username, 1::bigint AS containers,
+			   work.charged + work.given_back AS gross, work.given_back
+		FROM yquota_internal.charge_in_effect AS ended
+		CROSS JOIN LATERAL (
+			-- rows that take others back cancel them
+			SELECT sum(segment.amount) AS charged, coalesce(sum(segment.given_back), 0) AS given_back
+			FROM yquota.charge AS segment
+			WHERE segment.container_id = ended.container_id AND segment.padding IS NULL
+		) AS work
+		WHERE ended.exit_status = -102 AND ended.settled_by = 'CONTAINER_FINISH' AND ended.padding IS NULL
+		  AND ended."to" >= preemption_cost_as_owner."from" AND ended."to" < preemption_cost_as_owner."to"
+		UNION ALL
+		SELECT archived.queue, archived.project, archived.username, archived.containers,
+			   archived.gross, archived.given_back
+		FROM yquota_internal.archived_preemption AS archived
+		WHERE archived.quarter_hour >= preemption_cost_as_owner."from"
+		  AND archived.quarter_hour < preemption_cost_as_owner."to"
+	) AS part
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR part.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
+	GROUP BY part.queue, part.project, part.username
+	ORDER BY part.queue, part.project, part.username;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.preemption_cost_as_owner(timestamptz, timestamptz) IS
+	'The result of preemption_cost() for the calling role';
+REVOKE ALL ON FUNCTION yquota_internal.preemption_cost_as_owner(timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.preemption_cost("from" timestamptz, "to" timestamptz)
+	RETURNS TABLE (queue text, project text, username text, containers bigint, gross numeric, given_back numeric)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.preemption_cost(timestamptz, timestamptz) IS
+	'Containers that ended in a window with exit status -102, by last queue, project and user: what their lives cost without padding had nothing been free, and what was free of that before their preemption.  Archived ones included, before the archive horizon for full quarter-hours';
+REVOKE ALL ON FUNCTION yquota.preemption_cost(timestamptz, timestamptz) FROM PUBLIC;

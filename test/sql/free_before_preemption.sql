@@ -1,0 +1,184 @@
+--
+-- Time before a preemption that is free (charging_rule.free_before_preemption), and
+-- what preemption lost.  One vcore costs one credit per second; hand-computed amounts.
+--
+CREATE DATABASE yquota_free_before_preemption;
+\c yquota_free_before_preemption
+SET client_min_messages = warning;
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
+\set SHOW_CONTEXT never
+SELECT yquota.set_clock('2026-03-02 12:00');
+INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 100000, 'test');
+CREATE FUNCTION start(id text, at timestamptz, of_project text DEFAULT 'lab', queue text DEFAULT 'root.a') RETURNS void
+	LANGUAGE sql AS $$
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, allocation)
+	VALUES ('CONTAINER_START', id, at, of_project, 'ann', queue, '[vcores=1]');
+$$;
+CREATE FUNCTION finish(id text, at timestamptz, source text, exit_status integer DEFAULT -102) RETURNS numeric
+	LANGUAGE sql AS $$
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, source, exit_status)
+	VALUES ('CONTAINER_FINISH', id, at, source, exit_status);
+	SELECT sum(amount) FROM yquota.charge WHERE container_id = id;
+$$;
+CREATE VIEW ledger AS
+	SELECT container_id, number, corrects, "from"::time, "to"::time, settled_by, padding, dominant, amount, given_back
+	FROM yquota.charge;
+
+--
+-- Rules: 0 to 1 hour, and none by which a container has been charged
+--
+\set VERBOSITY terse
+INSERT INTO yquota.charging_rule (effective_at, free_before_preemption) VALUES ('2026-03-02 12:00', '1 hour 1 microsecond');
+INSERT INTO yquota.charging_rule (effective_at, free_before_preemption) VALUES ('2026-03-02 12:00', '-1 second');
+\set VERBOSITY default
+SELECT start('early', '2026-03-02 08:00'), finish('early', '2026-03-02 09:00', 'scheduler');
+INSERT INTO yquota.charging_rule (effective_at, free_before_preemption) VALUES ('2026-03-02 08:00', '10 min');
+INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, free_before_preemption, any_preemption_source) VALUES
+	('2026-03-02 10:00', '0', '10 min', false), ('2026-03-02 10:30', '20 min', '10 min', true);
+SELECT effective_at, minimum_run_time, free_before_preemption, any_preemption_source FROM yquota.charging_rule ORDER BY 1;
+
+--
+-- What yquota preempts is free from 10 minutes before: 50 of 60 minutes are charged
+--
+SELECT start('p1', '2026-03-02 10:00'), finish('p1', '2026-03-02 11:00', 'scheduler');
+SELECT * FROM ledger WHERE container_id = 'p1' ORDER BY number;
+SELECT "from"::time, "to"::time, rate, amount, given_back, forgiven FROM yquota.explain_charge('p1');
+-- another exit status, or the word of a feed alone
+SELECT start('p2', '2026-03-02 10:00'), finish('p2', '2026-03-02 11:00', 'scheduler', -100);
+SELECT start('p3', '2026-03-02 10:00'), finish('p3', '2026-03-02 11:00', 'rm');
+-- yquota's own comes after that, and again
+SELECT finish('p3', '2026-03-02 11:05', 'scheduler'), finish('p3', '2026-03-02 11:05', 'scheduler');
+SELECT * FROM ledger WHERE container_id = 'p3' ORDER BY number;
+-- the earliest end counts: 28 minutes are charged of 38, and all when it is another end
+SELECT start('p4', '2026-03-02 10:00'), finish('p4', '2026-03-02 10:40', 'node_lost'), finish('p4', '2026-03-02 10:38', 'rm'),
+	   finish('p4', '2026-03-02 10:35', 'rm', 0), finish('p4', '2026-03-02 10:33', 'rm');
+-- at one instant the smallest exit status counts
+SELECT start('p5', '2026-03-02 10:00'), finish('p5', '2026-03-02 11:00', 'rm', 0), finish('p5', '2026-03-02 11:00', 'scheduler'),
+	   finish('p5', '2026-03-02 11:00', 'rm', -105);
+-- a life that is shorter than that is free
+SELECT start('p6', '2026-03-02 10:00'), finish('p6', '2026-03-02 10:05', 'scheduler');
+SELECT * FROM ledger WHERE container_id = 'p6';
+SELECT * FROM yquota.verify();
+
+--
+-- What has been settled in the free time is corrected: 5 minutes at 1, 5 at 3
+--
+SELECT start('u1', '2026-03-02 10:00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
+	('CONTAINER_UPDATE', 'u1', '2026-03-02 10:55', '[vcores=3]'), ('CONTAINER_UPDATE', 'u1', '2026-03-02 11:00', '[vcores=5]');
+SELECT charged FROM yquota.container_cost WHERE container_id = 'u1';
+SELECT finish('u1', '2026-03-02 11:00', 'scheduler');
+SELECT * FROM ledger WHERE container_id = 'u1' ORDER BY number;
+-- a late UPDATE before the free time is charged, one within is not
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
+	('CONTAINER_UPDATE', 'u1', '2026-03-02 10:40', '[vcores=2]'), ('CONTAINER_UPDATE', 'u1', '2026-03-02 10:52', '[vcores=9]');
+SELECT sum(amount), sum(given_back) FROM yquota.charge WHERE container_id = 'u1';
+-- all at once, and in another order
+SET yquota.on_bad_event = set_aside;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) VALUES
+	('CONTAINER_FINISH', 'u2', '2026-03-02 11:05', -102, 'scheduler'), ('CONTAINER_FINISH', 'u2', '2026-03-02 11:00', -102, 'rm');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'u2', '2026-03-02 10:00', 'lab', '[vcores=1]'), ('CONTAINER_UPDATE', 'u2', '2026-03-02 10:55', NULL, '[vcores=3]');
+SELECT sum(amount), sum(given_back) FROM yquota.charge WHERE container_id = 'u2';
+RESET yquota.on_bad_event;
+-- and deferred
+SET yquota.charging = deferred;
+SELECT start('u3', '2026-03-02 10:00'), finish('u3', '2026-03-02 11:00', 'rm'), finish('u3', '2026-03-02 11:10', 'scheduler');
+RESET yquota.charging;
+SELECT yquota.charge_deferred();
+SELECT sum(amount), sum(given_back) FROM yquota.charge WHERE container_id = 'u3';
+SELECT * FROM yquota.verify();
+
+--
+-- The minimum run time is that of the whole life: 5 of 20 minutes are free.  Any source
+-- tells of a preemption by the later rule.
+--
+SELECT start('m1', '2026-03-02 10:30'), finish('m1', '2026-03-02 10:35', 'rm');
+SELECT * FROM ledger WHERE container_id = 'm1' ORDER BY number;
+SELECT start('m2', '2026-03-02 10:30'), finish('m2', '2026-03-02 10:45', 'rm');
+
+--
+-- An outage is free already: 45 minutes are charged, 5 are given back
+--
+SELECT start('o1', '2026-03-02 10:00', 'ops', 'root.b'), finish('o1', '2026-03-02 11:00', 'scheduler');
+SELECT project, amount FROM yquota.forgive('2026-03-02 10:45', '2026-03-02 10:55', 'power', 'ops');
+SELECT sum(amount), sum(given_back) FROM yquota.charge WHERE container_id = 'o1';
+SELECT "from"::time, "to"::time, amount, given_back, forgiven FROM yquota.explain_charge('o1');
+
+--
+-- Reports agree, cut anywhere
+--
+SELECT amount FROM yquota.cost_between('2026-03-02 10:45', '2026-03-02 10:55', '{container_id}') WHERE container_id = 'p1';
+SELECT amount FROM yquota.cost_between('2026-03-02 10:50', '2026-03-02 11:00', '{container_id}') WHERE container_id = 'p1';
+SELECT spent, burn_rate FROM yquota.balance_at('ops', '2026-03-02 10:44');
+SELECT spent, burn_rate FROM yquota.balance_at('ops', '2026-03-02 10:57');
+SELECT project, was, would_be FROM yquota.rerate('2026-03-02 10:00', '2026-03-02 11:00', '{"base_prices": {"vcores": 2}}', 'ops');
+SELECT yquota.roll_up() > 0 AS rolled_up;
+SELECT amount FROM yquota.cost_between('2026-03-02 10:30', '2026-03-02 11:30') WHERE project = 'ops';
+SELECT * FROM yquota.verify();
+
+--
+-- A closed period keeps its bill, and is corrected like by any late event
+--
+SELECT start('c1', '2026-03-02 11:00', 'ops', 'root.b');
+SELECT closed_at AS closed FROM yquota.close_period('2026-03-02 11:20') \gset
+SELECT finish('c1', '2026-03-02 11:25', 'scheduler');
+SELECT * FROM ledger WHERE container_id = 'c1' ORDER BY number;
+SELECT amount FROM yquota.cost_between('-infinity', '2026-03-02 11:20', '{container_id}', :'closed') WHERE container_id = 'c1';
+SELECT amount FROM yquota.cost_between('-infinity', '2026-03-02 11:20', '{container_id}') WHERE container_id = 'c1';
+SELECT * FROM yquota.verify();
+
+--
+-- Void, and told again as the end of a feed: nothing is remembered
+--
+SELECT container_id, amount FROM yquota.void_events('u3', 'wrong');
+SELECT sum(amount), sum(given_back) FROM yquota.charge WHERE container_id = 'u3';
+SELECT start('u3', '2026-03-02 10:00'), finish('u3', '2026-03-02 11:00', 'rm');
+SELECT sum(amount), sum(given_back) FROM yquota.charge WHERE container_id = 'u3';
+-- verify() sees an amount that is given back wrongly, a preemption that is none, and one
+-- that is not yquota's
+BEGIN;
+SET session_replication_role = replica;
+UPDATE yquota.charge SET given_back = 599 WHERE container_id = 'p1' AND given_back IS NOT NULL;
+UPDATE yquota.charge SET exit_status = -102 WHERE container_id = 'p2';
+UPDATE yquota.container_event SET source = 'rm' WHERE container_id = 'p6';
+SELECT problem, subject FROM yquota.verify() WHERE subject ~ '^p' ORDER BY 2, 1;
+ROLLBACK;
+SELECT * FROM yquota.verify();
+
+--
+-- What preemption lost
+--
+SELECT * FROM yquota.preemption_cost('2026-03-02 09:00', '2026-03-02 12:00');
+SELECT * FROM yquota.preemption_cost('2026-03-02 11:00', '2026-03-02 11:00:00.000001');
+SELECT sum(gross), sum(given_back) FROM yquota.preemption_cost('-infinity', 'infinity');
+SELECT * FROM yquota.preemption_cost('2026-03-02 12:00', '2026-03-02 09:00');
+SELECT * FROM yquota.preemption_cost(NULL, '2026-03-02 09:00');
+CREATE ROLE yquota_preempted_member;
+SELECT yquota.grant_member('yquota_preempted_member', 'ops');
+SET ROLE yquota_preempted_member;
+SELECT * FROM yquota.preemption_cost('-infinity', 'infinity');
+RESET ROLE;
+-- the same when it has been archived, into tables of version 0.2 as well
+CREATE TABLE old_ledger (LIKE yquota.charge);
+ALTER TABLE old_ledger DROP COLUMN given_back;
+CREATE TABLE old_log (LIKE yquota.container_event);
+SELECT yquota.seal_history();
+SELECT yquota.set_clock('2026-03-02 13:00');
+SELECT yquota.quota_compute();
+SELECT history, archived > 0 AS archived FROM yquota.archive('old_ledger', 'infinity');
+SELECT history, archived > 0 AS archived FROM yquota.archive('old_log', 'infinity');
+SELECT * FROM yquota.preemption_cost('2026-03-02 09:00', '2026-03-02 12:00');
+SELECT sum(gross), sum(given_back) FROM yquota.preemption_cost('-infinity', 'infinity');
+SELECT * FROM yquota.preemption_cost('2026-03-02 09:01', '2026-03-02 12:00');
+SELECT start('late', '2026-03-02 12:00', 'ops', 'root.b'), finish('late', '2026-03-02 12:30', 'rm');
+SELECT * FROM yquota.preemption_cost('2026-03-02 12:00', '2026-03-02 12:31');
+SELECT * FROM yquota.verify();
+
+\c postgres
+DROP DATABASE yquota_free_before_preemption;
+DROP ROLE yquota_preempted_member;
