@@ -98,7 +98,8 @@ $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.node (name, total, label) VALUES ('n1', '[memory-mb=65536,vcores=64]', 'ssd');
 	INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000000.000000000000000001, 'a'), ('ops', 1, 'b');
 	DELETE FROM yquota.quota_grant WHERE project = 'ops';
-	INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('-infinity', '90 s');
+	INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, free_before_preemption, any_preemption_source)
+	VALUES ('-infinity', '90 s', '10 min', true);
 	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.a', '2021-03-02 09:30+00', 0.123456);
 	INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('dear', '{"base_prices": {"vcores": 2}}');
 
@@ -114,7 +115,7 @@ $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
 	VALUES ('CONTAINER_FINISH', 'c2', '2021-03-02 11:00+00', 0, 'feed'),
 		   ('CONTAINER_FINISH', 'c4', '2021-03-02 11:00+00', -100, 'feed'),
-		   ('CONTAINER_FINISH', 'c12', '2021-03-02 10:24:20+00', 1, 'feed');
+		   ('CONTAINER_FINISH', 'c12', '2021-03-02 10:24:20+00', -102, 'feed');
 	SELECT yquota.quota_compute();
 	-- late, and so corrected
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, queue, source)
