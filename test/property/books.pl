@@ -305,6 +305,7 @@ sub random_history
 	$life = random_life();
 	go_on(between(1, 3) * History::HOUR);
 	add_grant() foreach 1 .. between(1, 4);
+	add('change', [ 'rule', $first_instant, pick(0, 10 * History::SECOND), History::random_free_time() ]) if chance(0.6);
 	add_change() foreach 1 .. between(0, 3);
 	foreach (1 .. between(1, 4))
 	{

@@ -62,6 +62,13 @@ SELECT start('p5', '2026-03-02 10:00'), finish('p5', '2026-03-02 11:00', 'rm', 0
 -- a life that is shorter than that is free
 SELECT start('p6', '2026-03-02 10:00'), finish('p6', '2026-03-02 10:05', 'scheduler');
 SELECT * FROM ledger WHERE container_id = 'p6';
+-- of more ends than are noted, yquota's preemption is
+SELECT start('p7', '2026-03-02 10:00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, source, exit_status)
+SELECT 'CONTAINER_FINISH', 'p7', '2026-03-02 10:40'::timestamptz + number * interval '1 min',
+	   CASE number WHEN 40 THEN 'scheduler' ELSE 'rm' END, CASE number WHEN 40 THEN -102 ELSE 0 END
+FROM generate_series(1, 40) AS number;
+SELECT finish('p7', '2026-03-02 10:30', 'rm');
 SELECT * FROM yquota.verify();
 
 --
@@ -117,7 +124,7 @@ SELECT amount FROM yquota.cost_between('2026-03-02 10:50', '2026-03-02 11:00', '
 SELECT spent, burn_rate FROM yquota.balance_at('ops', '2026-03-02 10:44');
 SELECT spent, burn_rate FROM yquota.balance_at('ops', '2026-03-02 10:57');
 SELECT project, was, would_be FROM yquota.rerate('2026-03-02 10:00', '2026-03-02 11:00', '{"base_prices": {"vcores": 2}}', 'ops');
-SELECT yquota.roll_up() > 0 AS rolled_up;
+SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT amount FROM yquota.cost_between('2026-03-02 10:30', '2026-03-02 11:30') WHERE project = 'ops';
 SELECT * FROM yquota.verify();
 
