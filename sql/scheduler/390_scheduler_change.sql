@@ -14,7 +14,7 @@ CREATE TABLE yquota_internal.scheduler_change (
 CREATE INDEX scheduler_change_changed_by_idx ON yquota_internal.scheduler_change (changed_by);
 COMMENT ON TABLE yquota_internal.scheduler_change IS
 	'Changes of rows that the scheduler reads, except usage and configuration; old rows are deleted';
-COMMENT ON COLUMN yquota_internal.scheduler_change.kind IS 'a: an application or its requests; e: perhaps everything';
+COMMENT ON COLUMN yquota_internal.scheduler_change.kind IS 'a: an application or its requests; k: killable containers; e: perhaps everything';
 COMMENT ON COLUMN yquota_internal.scheduler_change.queue IS 'with username: applications of the user in this leaf are counted anew';
 COMMENT ON COLUMN yquota_internal.scheduler_change.changed_by IS 'transaction that appended the row';
 
@@ -97,6 +97,8 @@ CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquot
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
 CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.container_update
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
+CREATE TRIGGER note_change AFTER INSERT OR UPDATE OF is_killable OR DELETE OR TRUNCATE ON yquota.preemption_mark
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change('k');
 
 -- where a node stands decides about localities
 CREATE TRIGGER signal_rack AFTER UPDATE ON yquota.node

@@ -153,6 +153,18 @@ fill_result_decision(ResultRow *row, const YqDecision *decision)
 		set_result_text(row, RESULT_UNRESERVED_NODE, decision->reservation->node->name);
 }
 
+/* Its request does not matter any more. */
+static void
+fill_killed(ResultRow *row, const YqKillableContainer *killed)
+{
+	set_result_text(row, RESULT_DECISION, "killed");
+	set_result_text(row, RESULT_CONTAINER_ID, killed->container_id);
+	set_result_text(row, RESULT_APPLICATION_ID, killed->application_id);
+	set_result_queue(row, killed->user->leaf);
+	set_node(row, killed->node);
+	set_amounts(row, RESULT_ALLOCATION, killed->amounts);
+}
+
 static void
 fill_skip(ResultRow *row, const YqSkip *skip)
 {
@@ -187,6 +199,12 @@ return_cluster(ReturnSetInfo *result, const YqLoadedCluster *loaded)
 	caller = MemoryContextSwitchTo(row.context);
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
+		for (const YqKillableContainer *killed = cluster->decisions[i].killed; killed != NULL; killed = killed->next)
+		{
+			begin_row(&row);
+			fill_killed(&row, killed);
+			tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
+		}
 		begin_row(&row);
 		fill_result_decision(&row, &cluster->decisions[i]);
 		tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);

@@ -19,6 +19,7 @@ my $nodes = 7;
 my @leaves = qw(root.a.x root.a.y root.b.x root.b.y);
 my $submitted = 0;
 my $started = 0;
+my $killed = 0;
 
 sub one_of { return $_[ rand @_ ]; }
 sub a_node { return 'n' . int rand $nodes; }
@@ -72,6 +73,7 @@ my %change = (
 	grow => sub {
 		return sprintf q(SELECT yquota.update_container(c.container_id, 0, allocation => '[memory-mb=8192,vcores=8]') FROM yquota.container AS c JOIN yquota.application AS a USING (application_id) ORDER BY c.container_id LIMIT 1);
 	},
+	preempt => sub { return 'SELECT count(*) FROM yquota.preempt_containers()'; },
 	compact => sub { return 'SELECT yquota_internal.compact_counters()'; },
 	trim => sub { return q(UPDATE yquota_internal.scheduler_change_horizon SET noted_at = '-infinity'; SELECT yquota_internal.trim_scheduler_changes()); },
 	acknowledge => sub { return 'SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision))'; },
@@ -87,7 +89,7 @@ my %change = (
 	delay => sub { return q(UPDATE yquota_internal.request_counter SET opportunities = opportunities + 3); },
 );
 # What happens often enough not to have everything read again each time.
-my @usual = qw(submit finish move prefer want want want want_there want_there avoid release release start start stray change exchange exchange acknowledge by_hand compact);
+my @usual = qw(submit finish move prefer want want want want_there want_there avoid release release start start stray change exchange exchange acknowledge by_hand compact preempt preempt);
 
 sub some_change
 {
@@ -173,6 +175,7 @@ sub decide
 	my $said = $fresh->run("SELECT * FROM $dry");
 	my $done = $keeping->run("SELECT * FROM $cycle");
 	return ("$cycle\nsaid:\n${said}done:\n$done", 0) if $said ne $done;
+	$killed += () = $done =~ /^killed/mg;
 	return (undef, scalar(() = $done =~ /^(?:allocated|swapped)/mg));
 }
 
@@ -187,8 +190,9 @@ DELETE FROM yquota.application;
 DELETE FROM yquota.node;
 BEGIN;
 TRUNCATE yquota.queue, yquota.queue_label, yquota.queue_user, yquota.scheduler_setting;
-INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, resource_calculator, per_node_heartbeat_maximum_offswitch_assignments)
-VALUES (1, @{[ one_of('NULL', q('org.apache.hadoop.yarn.util.resource.DominantResourceCalculator')) ]}, @{[ one_of(1, 20) ]});
+INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, resource_calculator, per_node_heartbeat_maximum_offswitch_assignments,
+	scheduler_monitor_enable, lazy_preemption_enabled, preemption_max_wait_before_kill, preemption_total_preemption_per_round, preemption_natural_termination_factor)
+VALUES (1, @{[ one_of('NULL', q('org.apache.hadoop.yarn.util.resource.DominantResourceCalculator')) ]}, @{[ one_of(1, 20) ]}, true, true, 0, 1, 1);
 INSERT INTO yquota.queue (path, capacity, user_limit_factor, ordering_policy, position, minimum_user_limit_percent) VALUES
 	('root', NULL, NULL, NULL, 1, NULL), ('root.a', '1w', NULL, NULL, 2, NULL), ('root.b', '2w', NULL, NULL, 3, NULL),
 	('root.a.x', '1w', 1000, 'fair', 4, NULL), ('root.a.y', '2w', 1, NULL, 5, 25), ('root.b.x', '1w', 2, 'fair', 6, 25),
@@ -248,6 +252,7 @@ for (my $goes_on = 1; $goes_on && !$failures;)
 }
 is($failures, 0, 'sessions that keep the cluster decide as one that reads it anew');
 cmp_ok($containers, '>', 10 * $histories, 'containers ran');
+cmp_ok($killed, '>', 0, 'and killable ones gave way');
 $_->close foreach $fresh, @sessions;
 Session::administer("DROP DATABASE $database WITH (FORCE)");
 done_testing();

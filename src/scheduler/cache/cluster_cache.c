@@ -17,6 +17,7 @@
 #include "base/settings.h"
 #include "scheduler/cache/cluster_cache.h"
 #include "scheduler/load/cluster_usage.h"
+#include "scheduler/load/killable_containers.h"
 #include "scheduler/record/scheduler_journal.h"
 #include "store/catalog.h"
 #include "utils/memutils.h"
@@ -85,6 +86,7 @@ static const YqJournal change_journal = {YQ_SCHEDULER_CHANGE, "scheduler_change_
 typedef struct Changes
 {
 	bool		is_everything;
+	bool		is_killable;	/* containers may be killable now, or no longer */
 	List	   *ids;			/* of applications, char * */
 	List	   *own_ids;		/* those that seen->own has noted */
 	int64		own_rows;
@@ -115,6 +117,7 @@ read_change(const YqRow *row, bool is_own)
 
 	changes->own_rows += is_own;
 	changes->is_everything = changes->is_everything || kind == YQ_CHANGE_EVERYTHING;
+	changes->is_killable = changes->is_killable || (kind == YQ_CHANGE_KILLABLE && !is_own);
 	if (id != NULL && is_own)
 		changes->own_ids = lappend(changes->own_ids, id);
 	else if (id != NULL)
@@ -177,10 +180,15 @@ update(Snapshot snapshot)
 		return false;
 	/* the cluster contains the changes of the cycle, but not other changes of its transaction */
 	if (changes.own_rows != cache.own_changes)
+	{
 		changes.ids = list_concat(changes.ids, changes.own_ids);
+		changes.is_killable = true;
+	}
 	if (!yq_cluster_reload_applications(loaded, changes.ids))
 		return false;
 	yq_cluster_reload_counters(loaded, changes.queues, changes.usernames);
+	if (changes.is_killable || loaded->has_stale_killable)
+		yq_cluster_read_killable(loaded, snapshot);
 	yq_cluster_prepare_again(loaded->cluster, loaded->stale_queues);
 	yq_loaded_forget_stale(loaded);
 	return true;

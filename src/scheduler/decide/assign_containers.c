@@ -68,10 +68,11 @@ may_assign(const Search *search, YqClusterQueue *queue, const int64 *unreservabl
 {
 	const YqCluster *cluster = search->cluster;
 	int64		limit[YQ_MAX_RESOURCE_TYPES];
-	const int64 *used = yq_at(cluster, queue->used, search->node->label);
+	int64		used[YQ_MAX_RESOURCE_TYPES];
 
 	if (yq_queue_may_assign(cluster, queue, search->node->label, search->mode, unreservable, limits))
 		return true;
+	yq_queue_set_counted(cluster, queue, search->node->label, used);
 	for (int i = 0; i < cluster->calculator->types; i++)
 		limit[i] = used[i] + limits->headroom[i];
 	skip(search, (YqSkip) {.reason = YQ_SKIP_QUEUE_LIMIT,.queue = queue,.used = used,.limit = limit});
@@ -165,6 +166,8 @@ assign_to_leaf(Search *search, YqClusterQueue *leaf, YqLimits *limits)
 	bool		is_below;
 
 	yq_cluster_order_leaf(cluster, leaf);
+	limits->uses_killable = search->node->killable != NULL &&
+		yq_queue_may_use_killable(cluster, leaf, search->node->label);
 	if (cluster->explains)
 		return assign_in_order(search, leaf, limits, false);
 	is_below = yq_queue_may_assign(cluster, leaf, search->node->label, search->mode, nothing, limits);
@@ -237,11 +240,13 @@ assign_to_queue(Search *search, YqClusterQueue *queue, YqLimits *limits)
 static bool
 is_full(const Search *search, const YqClusterQueue *root)
 {
+	int64		room[YQ_MAX_RESOURCE_TYPES];
+
+	yq_cluster_node_room(search->cluster, search->node, room);
 	if (root->is_leaf || yq_amounts_fit_in_by(search->cluster->calculator,
-											  search->cluster->hierarchy->settings.minimum_allocation,
-											  search->node->unallocated))
+											  search->cluster->hierarchy->settings.minimum_allocation, room))
 		return false;
-	skip(search, (YqSkip) {.reason = YQ_SKIP_NODE_FULL,.limit = search->node->unallocated});
+	skip(search, (YqSkip) {.reason = YQ_SKIP_NODE_FULL,.limit = room});
 	return true;
 }
 
@@ -265,11 +270,13 @@ assign_one(Search *search)
 {
 	YqCluster  *cluster = search->cluster;
 	const int64 *minimum = cluster->hierarchy->settings.minimum_allocation;
+	int64		room[YQ_MAX_RESOURCE_TYPES];
 	YqOutcome	outcome;
 
-	if (yq_amounts_available_containers(cluster->calculator, search->node->unallocated, minimum) <= 0)
+	yq_cluster_node_room(cluster, search->node, room);
+	if (yq_amounts_available_containers(cluster->calculator, room, minimum) <= 0)
 	{
-		skip(search, (YqSkip) {.reason = YQ_SKIP_NODE_FULL,.required = minimum,.limit = search->node->unallocated});
+		skip(search, (YqSkip) {.reason = YQ_SKIP_NODE_FULL,.required = minimum,.limit = room});
 		return YQ_OUTCOME_NOTHING;
 	}
 	outcome = assign_new(search, YQ_RESPECT_EXCLUSIVITY);
@@ -289,6 +296,7 @@ fulfil_reservation(Search *search)
 
 	yq_cluster_order_leaf(cluster, leaf);
 	yq_limits_set(cluster, &limits, cluster->hierarchy->totals[0]);
+	limits.uses_killable = yq_queue_may_use_killable(cluster, leaf, search->node->label);
 	yq_fruitless_search_count(leaf);
 	outcome = yq_allocator_fulfil(cluster, search->node, &limits, &search->proposal);
 	if (!is_assignment(outcome) && outcome != YQ_OUTCOME_RELEASED)

@@ -27,20 +27,32 @@ refuse(YqCluster *cluster, const YqProposal *proposal, YqClusterQueue *queue,
 	return false;
 }
 
-static const int64 *
-released_by(const YqProposal *proposal)
+/* Add the amounts of the killable containers that die for it. */
+static void
+add_killed(const YqCluster *cluster, const YqProposal *proposal, int64 *to)
 {
-	return proposal->swapped == NULL ? nothing : proposal->swapped->amounts;
+	const YqKillableContainer *container = proposal->node->killable;
+
+	for (int i = 0; i < proposal->kills; i++, container = container->next)
+		yq_amounts_add(cluster->calculator, to, container->amounts);
+}
+
+/* What is given up for it, of whatever queue and user, as Hadoop has it. */
+static void
+set_released(const YqCluster *cluster, const YqProposal *proposal, int64 *released)
+{
+	memcpy(released, proposal->swapped == NULL ? nothing : proposal->swapped->amounts,
+		   cluster->calculator->types * sizeof(int64));
+	add_killed(cluster, proposal, released);
 }
 
 /* The user may have passed his limit only by the reservation that is given up. */
 static bool
-user_accepts(YqCluster *cluster, const YqProposal *proposal)
+user_accepts(YqCluster *cluster, const YqProposal *proposal, const int64 *released)
 {
 	YqClusterUser *user = proposal->key->application->user;
 	int			label = proposal->node->label;
 	const int64 *used = yq_at(cluster, user->used, label);
-	const int64 *released = released_by(proposal);
 	const int64 *limit = yq_user_limit(cluster, user, label, proposal->mode);
 	int64		remaining[YQ_MAX_RESOURCE_TYPES];
 
@@ -52,10 +64,9 @@ user_accepts(YqCluster *cluster, const YqProposal *proposal)
 }
 
 static bool
-queues_accept(YqCluster *cluster, const YqProposal *proposal)
+queues_accept(YqCluster *cluster, const YqProposal *proposal, const int64 *released)
 {
 	int			label = proposal->node->label;
-	const int64 *released = released_by(proposal);
 	int64		after[YQ_MAX_RESOURCE_TYPES];
 
 	for (YqClusterQueue *queue = proposal->key->application->leaf; queue != NULL; queue = queue->parent)
@@ -75,24 +86,31 @@ queues_accept(YqCluster *cluster, const YqProposal *proposal)
 static bool
 node_accepts(YqCluster *cluster, const YqProposal *proposal)
 {
-	const YqClusterNode *node = proposal->node;
+	int64		room[YQ_MAX_RESOURCE_TYPES];
 
-	return yq_amounts_fit_in_by(cluster->calculator, proposal->amounts, node->unallocated) ||
-		refuse(cluster, proposal, NULL, NULL, node->unallocated);
+	memcpy(room, proposal->node->unallocated, cluster->calculator->types * sizeof(int64));
+	add_killed(cluster, proposal, room);
+	return yq_amounts_fit_in_by(cluster->calculator, proposal->amounts, room) ||
+		refuse(cluster, proposal, NULL, NULL, room);
 }
 
 /* A reservation has passed the limits of its queues and user already. */
 static bool
 is_acceptable(YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal)
 {
+	int64		released[YQ_MAX_RESOURCE_TYPES];
+
 	if (outcome == YQ_OUTCOME_ALLOCATED && !node_accepts(cluster, proposal))
 		return false;
-	return proposal->from != NULL || (user_accepts(cluster, proposal) && queues_accept(cluster, proposal));
+	if (proposal->from != NULL)
+		return true;
+	set_released(cluster, proposal, released);
+	return user_accepts(cluster, proposal, released) && queues_accept(cluster, proposal, released);
 }
 
 /* -- applying -------------------------------------------------------------- */
 
-static void
+static YqDecision *
 decide(YqCluster *cluster, YqDecisionKind kind, const YqProposal *proposal, int64 container,
 	   YqReservation *reservation)
 {
@@ -116,6 +134,7 @@ decide(YqCluster *cluster, YqDecisionKind kind, const YqProposal *proposal, int6
 			.is_master = proposal->key->application->waits_for_master && kind != YQ_UNRESERVED,
 			.reservation = reservation
 	};
+	return &cluster->decisions[cluster->decision_count - 1];
 }
 
 static void
@@ -127,15 +146,112 @@ add(const YqCluster *cluster, int64 *to, const int64 *amounts, int sign)
 
 /* Queues and the user use more, or less. */
 static void
-change_usage(YqCluster *cluster, YqClusterApplication *application, int label, const int64 *amounts, int sign)
+change_usage(YqCluster *cluster, YqClusterUser *user, int label, const int64 *amounts, int sign)
 {
-	for (YqClusterQueue *queue = application->leaf; queue != NULL; queue = queue->parent)
+	for (YqClusterQueue *queue = user->leaf; queue != NULL; queue = queue->parent)
 	{
 		add(cluster, yq_at(cluster, queue->used, label), amounts, sign);
 		yq_order_note_used(cluster, queue, label);
 	}
-	yq_user_change_usage(cluster, application->user, label, amounts, sign);
+	yq_user_change_usage(cluster, user, label, amounts, sign);
 }
+
+/* -- killing --------------------------------------------------------------- */
+
+/* The application of a killable container in a fair leaf, whose order depends on containers; NULL for none. */
+static YqClusterApplication *
+ordered_application(const YqKillableContainer *container)
+{
+	const YqClusterQueue *leaf = container->user->leaf;
+
+	for (int i = 0; yq_is_fair(leaf->policy) && i < leaf->application_count; i++)
+	{
+		if (strcmp(leaf->applications[i]->application_id, container->application_id) == 0)
+			return leaf->applications[i];
+	}
+	return NULL;
+}
+
+/* It gives back what it uses. */
+static void
+release_killed(YqCluster *cluster, const YqKillableContainer *container)
+{
+	YqClusterQueue *leaf = container->user->leaf;
+	YqClusterApplication *application;
+
+	yq_cluster_order_leaf(cluster, leaf);
+	yq_fruitless_search_forget(leaf);
+	application = ordered_application(container);
+	if (application != NULL)
+	{
+		yq_order_take_out(cluster, application);
+		add(cluster, yq_at(cluster, application->used, container->label), container->amounts, -1);
+	}
+	change_usage(cluster, container->user, container->label, container->amounts, -1);
+	if (application != NULL)
+		yq_order_put_back(cluster, application);
+	for (YqClusterQueue *queue = leaf; queue != NULL; queue = queue->parent)
+		add(cluster, yq_at(cluster, queue->killable, container->label), container->amounts, -1);
+	if (container->node != NULL)
+		add(cluster, container->node->unallocated, container->amounts, 1);
+}
+
+/* Kill it for a decision: it goes from the list of its node to the end of the decision's. */
+static void
+kill_container(YqCluster *cluster, YqDecision *decision, YqKillableContainer *container)
+{
+	YqKillableContainer **at;
+
+	if (container->node != NULL)
+	{
+		for (at = &container->node->killable; *at != container;)
+			at = &(*at)->next;
+		*at = container->next;
+	}
+	for (at = &decision->killed; *at != NULL;)
+		at = &(*at)->next;
+	*at = container;
+	container->next = NULL;
+	container->is_killed = true;
+	release_killed(cluster, container);
+}
+
+static bool
+is_inside(const YqClusterQueue *queue, const YqClusterQueue *parent)
+{
+	while (queue != NULL && queue != parent)
+		queue = queue->parent;
+	return queue != NULL;
+}
+
+/*
+ * What was left out of a parent's usage when it was searched may have taken it past its
+ * maximum: as many of its killable containers die, on whatever nodes
+ * (AbstractParentQueue.killContainersToEnforceMaxQueueCapacity).
+ */
+static void
+enforce_maximum(YqCluster *cluster, YqDecision *decision, const YqClusterQueue *parent, int label)
+{
+	for (int i = 0; i < cluster->killable_count; i++)
+	{
+		YqKillableContainer *container = &cluster->killable[i];
+
+		if (yq_amounts_compare(cluster->calculator, cluster->hierarchy->totals[label],
+							   yq_at(cluster, parent->used, label), parent->maximum[label]) <= 0)
+			return;
+		if (!container->is_killed && container->label == label && is_inside(container->user->leaf, parent))
+			kill_container(cluster, decision, container);
+	}
+}
+
+static void
+enforce_maxima(YqCluster *cluster, YqDecision *decision)
+{
+	for (const YqClusterQueue *parent = decision->key->application->leaf->parent; parent != NULL; parent = parent->parent)
+		enforce_maximum(cluster, decision, parent, decision->node->label);
+}
+
+/* -- reservations and requests ----------------------------------------------- */
 
 /* The reservation is no more; its resources are used as before. */
 static void
@@ -163,7 +279,7 @@ static void
 release(YqCluster *cluster, YqReservation *reservation)
 {
 	detach_reservation(cluster, reservation);
-	change_usage(cluster, reservation->key->application, reservation->node->label, reservation->amounts, -1);
+	change_usage(cluster, reservation->key->application->user, reservation->node->label, reservation->amounts, -1);
 }
 
 static void
@@ -215,23 +331,28 @@ start_container(YqCluster *cluster, const YqProposal *proposal)
 	YqClusterNode *node = proposal->node;
 	int64		container = proposal->from != NULL ? proposal->from->container : application->next_container++;
 	YqReservation *reservation = proposal->from != NULL ? proposal->from : proposal->swapped;
+	YqDecision *decision = decide(cluster, proposal->swapped != NULL ? YQ_SWAPPED : YQ_ALLOCATED, proposal, container,
+								  reservation);
 
-	decide(cluster, proposal->swapped != NULL ? YQ_SWAPPED : YQ_ALLOCATED, proposal, container, reservation);
+	for (int i = 0; i < proposal->kills; i++)
+		kill_container(cluster, decision, node->killable);
 	application->waits_for_master = false;
 	yq_order_take_out(cluster, application);
 	if (reservation == NULL)
-		change_usage(cluster, application, node->label, proposal->amounts, 1);
+		change_usage(cluster, application->user, node->label, proposal->amounts, 1);
 	else if (proposal->from != NULL)
 		detach_reservation(cluster, proposal->from);
 	else
 	{
 		release(cluster, proposal->swapped);
-		change_usage(cluster, application, node->label, proposal->amounts, 1);
+		change_usage(cluster, application->user, node->label, proposal->amounts, 1);
 	}
 	add(cluster, yq_at(cluster, application->used, node->label), proposal->amounts, 1);
 	add(cluster, node->unallocated, proposal->amounts, -1);
 	serve_requests(cluster, proposal);
 	yq_order_put_back(cluster, application);
+	if (proposal->from == NULL)
+		enforce_maxima(cluster, decision);
 }
 
 static void
@@ -249,9 +370,9 @@ reserve(YqCluster *cluster, const YqProposal *proposal)
 	}
 	reservation = yq_cluster_make_reservation(cluster, key, proposal->node, application->next_container++,
 											  proposal->amounts);
-	change_usage(cluster, application, proposal->node->label, proposal->amounts, 1);
+	change_usage(cluster, application->user, proposal->node->label, proposal->amounts, 1);
 	key->re_reservations = 0;
-	decide(cluster, YQ_RESERVED, proposal, reservation->container, reservation);
+	enforce_maxima(cluster, decide(cluster, YQ_RESERVED, proposal, reservation->container, reservation));
 }
 
 /* The count of re-reservations decides only whether another reservation is due. */
@@ -268,7 +389,7 @@ yq_commit(YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal)
 		yq_fruitless_search_forget(proposal->key->application->leaf);
 	if (outcome == YQ_OUTCOME_RELEASED)
 	{
-		decide(cluster, YQ_UNRESERVED, proposal, proposal->from->container, proposal->from);
+		(void) decide(cluster, YQ_UNRESERVED, proposal, proposal->from->container, proposal->from);
 		release(cluster, proposal->from);
 		return true;
 	}

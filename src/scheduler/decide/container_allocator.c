@@ -202,6 +202,61 @@ propose(const Attempt *attempt, const int64 *amounts, YqLocality locality, YqRes
 	return outcome;
 }
 
+static KeyOutcome
+skip_killable(const Attempt *attempt, const int64 *amounts)
+{
+	const YqClusterQueue *leaf = attempt->application->leaf;
+	int			label = attempt->node->label;
+
+	return skip(attempt, KEY_LOCALITY_SKIPPED,
+				(YqSkip) {.reason = YQ_SKIP_KILLABLE,.required = amounts,
+		.used = yq_at(attempt->cluster, leaf->used, label),.limit = yq_queue_guarantee(leaf, label)});
+}
+
+/* Is there room on the node, if need be that of the first killable containers that make up for what is missing? */
+static bool
+find_room(const Attempt *attempt, const int64 *amounts)
+{
+	const YqCalculator *calculator = attempt->cluster->calculator;
+	const YqKillableContainer *container = attempt->node->killable;
+	int64		room[YQ_MAX_RESOURCE_TYPES];
+	int			kills = 0;
+
+	attempt->proposal->kills = 0;
+	if (yq_amounts_available_containers(calculator, attempt->node->unallocated, amounts) > 0)
+		return true;
+	memcpy(room, attempt->node->unallocated, calculator->types * sizeof(int64));
+	for (bool fits = false; !fits; container = container->next)
+	{
+		if (container == NULL)
+			return false;
+		kills++;
+		yq_amounts_add(calculator, room, container->amounts);
+		fits = yq_amounts_fit_in_by(calculator, amounts, room);
+	}
+	if (!attempt->limits->uses_killable)
+	{
+		skip_killable(attempt, amounts);
+		return false;
+	}
+	attempt->proposal->kills = kills;
+	return true;
+}
+
+/* Is it for a container that may die at any time, or has died in this cycle, and so does not get more? */
+static bool
+is_for_killable(const Attempt *attempt)
+{
+	const YqContainerUpdate *update = attempt->key->update;
+
+	for (int i = 0; update != NULL && i < attempt->cluster->killable_count; i++)
+	{
+		if (strcmp(attempt->cluster->killable[i].container_id, update->container_id) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* There is room on the node, but for a limit, or because no container is due, a reservation has to be given up first. */
 static KeyOutcome
 skip_without_exchange(const Attempt *attempt, const int64 *amounts, bool must_unreserve, const int64 *to_unreserve)
@@ -228,7 +283,7 @@ skip_without_exchange(const Attempt *attempt, const int64 *amounts, bool must_un
 	return skip(attempt, KEY_LOCALITY_SKIPPED, why);
 }
 
-/* There is room on the node. */
+/* There is, or will be, room on the node. */
 static KeyOutcome
 allocate(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool due, const int64 *to_unreserve)
 {
@@ -273,7 +328,6 @@ assign_container(const Attempt *attempt, const YqResourceRequest *request, YqLoc
 {
 	const YqCluster *cluster = attempt->cluster;
 	const YqCalculator *calculator = cluster->calculator;
-	const YqClusterNode *node = attempt->node;
 	const int64 *amounts = attempt->reservation != NULL ? attempt->reservation->amounts : request->amounts;
 	bool		due = is_due(attempt, amounts);
 	int64		missing[YQ_MAX_RESOURCE_TYPES];
@@ -282,10 +336,12 @@ assign_container(const Attempt *attempt, const YqResourceRequest *request, YqLoc
 	for (int i = 0; i < calculator->types; i++)
 		missing[i] = amounts[i] - attempt->limits->headroom[i];
 	to_unreserve = yq_amounts_max(calculator, cluster->hierarchy->cluster, missing, attempt->limits->to_unreserve);
-	if (!yq_amounts_fit_in_by(calculator, amounts, node->total))
+	if (!yq_amounts_fit_in_by(calculator, amounts, attempt->node->total))
 		return skip(attempt, KEY_LOCALITY_SKIPPED,
-					(YqSkip) {.reason = YQ_SKIP_NODE_TOO_SMALL,.required = amounts,.limit = node->total});
-	if (yq_amounts_available_containers(calculator, node->unallocated, amounts) > 0)
+					(YqSkip) {.reason = YQ_SKIP_NODE_TOO_SMALL,.required = amounts,.limit = attempt->node->total});
+	if (is_for_killable(attempt))
+		return skip_killable(attempt, amounts);
+	if (find_room(attempt, amounts))
 		return allocate(attempt, amounts, locality, due, to_unreserve);
 	return reserve(attempt, amounts, locality, due, to_unreserve);
 }

@@ -35,6 +35,7 @@ typedef struct YqProposal
 	YqLocality	request_locality;
 	YqReservation *from;		/* reservation to be fulfilled, kept or released; NULL for none */
 	YqReservation *swapped;		/* reservation on another node to be given up; NULL for none */
+	int			kills;			/* so many killable containers of the node die for it, the first ones */
 } YqProposal;
 
 /*

@@ -22,6 +22,7 @@ static const char *const reason_names[YQ_SKIP_REASONS] = {
 	[YQ_SKIP_LOCALITY] = "locality",
 	[YQ_SKIP_NODE_TOO_SMALL] = "node_too_small",
 	[YQ_SKIP_NODE_SPACE] = "node_space",
+	[YQ_SKIP_KILLABLE] = "killable",
 	[YQ_SKIP_RESERVATION] = "reserved_container",
 	[YQ_SKIP_COMMIT] = "commit",
 	[YQ_SKIP_PROJECT] = "no_project"

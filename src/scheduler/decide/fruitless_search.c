@@ -133,7 +133,7 @@ is_rack_that_waits(const YqCluster *cluster, const YqSchedulerKey *key, YqName p
 /*
  * Would the visit end likewise on other nodes?  It does when the key asks for more than
  * the node has, or names other places and takes no others.  Places where it may end
- * otherwise are excepted.
+ * otherwise are excepted.  So no visit that repeats looks for room, free or killable.
  */
 static bool
 repeats_visit(const YqCluster *cluster, YqFruitlessSearch *search, const YqSchedulerKey *key)

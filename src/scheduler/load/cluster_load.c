@@ -18,6 +18,7 @@
 #include "queues/text.h"
 #include "scheduler/load/cluster_load.h"
 #include "scheduler/load/cluster_usage.h"
+#include "scheduler/load/killable_containers.h"
 #include "scheduler/load/loader.h"
 #include "scheduler/load/user_containers.h"
 #include "store/catalog.h"
@@ -280,6 +281,7 @@ yq_cluster_load(YqHierarchy *hierarchy, const char **nodes, int node_count, Snap
 	read_nodes(loader, nodes, node_count);
 	yq_cluster_read_usage(loader->loaded, snapshot);
 	read_users(loader);
+	yq_cluster_read_killable(loader->loaded, snapshot);
 	yq_loader_read_applications(loader, NULL);
 	yq_cluster_prepare(loader->cluster);
 	yq_loaded_forget_stale(loader->loaded);

@@ -121,6 +121,8 @@ add_to_node(const Reading *reading, YqBytes name, const int64 *amounts)
 
 	for (int i = 0; node != NULL && i < cluster->calculator->types; i++)
 		node->unallocated[i] -= amounts[i];
+	if (node != NULL && node->killable != NULL)
+		reading->loaded->has_stale_killable = true;
 }
 
 /* -- rows ------------------------------------------------------------------ */
@@ -163,6 +165,8 @@ add_delta(const Reading *reading, const YqRow *row)
 		add_to_queue(reading, row, amounts);
 	if (amounts != NULL && (scope == 'a' || scope == 'n'))
 		add_to_node(reading, yq_row_bytes(row, USAGE_NODE), amounts);
+	else if (amounts != NULL && reading->loaded->cluster->killable_count > 0)
+		reading->loaded->has_stale_killable = true;
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(reading->row_context);
 }
@@ -259,6 +263,7 @@ yq_cluster_read_usage_again(YqLoadedCluster *loaded, Snapshot snapshot)
 	clear_cluster_usage(cluster);
 	read_all(&reading, snapshot);
 	add_reservations(cluster);
+	loaded->has_stale_killable = true;
 	reading.notes_stale = true;
 	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
 	{

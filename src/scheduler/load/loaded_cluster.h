@@ -41,6 +41,8 @@ typedef struct YqLoadedCluster
 	List	   *nodes;			/* names (palloc'd) of the nodes in service, in order */
 	List	   *unsettled;		/* ids (palloc'd) of applications that have to be read again by every cycle */
 	List	   *stale_queues;	/* YqClusterQueue with changes that are not prepared */
+	MemoryContext killable_context; /* of the killable containers; NULL: there were none yet */
+	bool		has_stale_killable;	/* some may have ended or changed: they have to be read again */
 	bool		is_kept;		/* outlives the cycle: see cache/cluster_cache.h */
 } YqLoadedCluster;
 

@@ -16,6 +16,7 @@
 #include "miscadmin.h"
 #include "queues/text.h"
 #include "scheduler/preemption/record_preemption.h"
+#include "scheduler/record/preempted_containers.h"
 #include "scheduler/record/scheduler_journal.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "store/catalog.h"
@@ -25,79 +26,45 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-/* -- outcomes as arrays --------------------------------------------------------------- */
+/* -- outcomes as columns -------------------------------------------------------------- */
 
-/* Some of the outcomes, as columns of the same length. */
+/* Some of the outcomes. */
 typedef struct Columns
 {
-	int			count;
+	YqPreemptedContainers containers;
 	int		   *outcomes;		/* by number */
-	const char **container_ids;
-	const char **application_ids;
-	const char **queues;
-	const char **queue_names;
 	const char **selectors;
-	Datum	   *allocations;
 } Columns;
 
 typedef bool (*OutcomeTest) (const YqPreemptionOutcome *outcome);
 
 static Columns
-make_columns(int room)
-{
-	Size		size = Max(room, 1) * sizeof(char *);
-
-	return (Columns) {.outcomes = palloc(Max(room, 1) * sizeof(int)),.container_ids = palloc(size),
-		.application_ids = palloc(size),.queues = palloc(size),.queue_names = palloc(size),.selectors = palloc(size),
-		.allocations = palloc(Max(room, 1) * sizeof(Datum))};
-}
-
-static Columns
 collect(const YqLoadedPreemption *preemption, OutcomeTest is_wanted)
 {
 	const YqPreemption *state = preemption->state;
-	Columns		columns = make_columns(state->outcome_count);
+	int			room = Max(state->outcome_count, 1);
+	Columns		columns = {.containers = yq_preempted_containers_make(room),.outcomes = palloc(room * sizeof(int)),
+	.selectors = palloc(room * sizeof(char *))};
+	YqPreemptedContainers *containers = &columns.containers;
 
 	for (int i = 0; i < state->outcome_count; i++)
 	{
 		const YqPreemptionOutcome *outcome = &state->outcomes[i];
 		const YqPreemptionContainer *container = outcome->container;
-		int			at = columns.count;
+		int			at = containers->count;
 
 		if (!is_wanted(outcome))
 			continue;
 		columns.outcomes[at] = i;
-		columns.container_ids[at] = container->container_id;
-		columns.application_ids[at] = container->application->application_id;
-		columns.queues[at] = container->application->leaf->path;
-		columns.queue_names[at] = yq_preemption_queue(container->application->leaf)->name;
 		columns.selectors[at] = yq_preemption_selector_name(outcome->selector);
-		columns.allocations[at] = yq_hierarchy_resource(preemption->hierarchy, container->amounts);
-		columns.count++;
+		containers->container_ids[at] = container->container_id;
+		containers->application_ids[at] = container->application->application_id;
+		containers->queues[at] = container->application->leaf->path;
+		containers->queue_names[at] = yq_preemption_queue(container->application->leaf)->name;
+		containers->allocations[at] = yq_hierarchy_resource(preemption->hierarchy, container->amounts);
+		containers->count++;
 	}
 	return columns;
-}
-
-static Datum
-array_of_allocations(const Columns *columns)
-{
-	return PointerGetDatum(construct_array(columns->allocations, columns->count, yq_type_oid("resource"), -1, false,
-										   TYPALIGN_INT));
-}
-
-/* The container ids in the first column of rows: set is_done of their outcomes. */
-static void
-note_done(const Columns *columns, const List *container_ids, bool *is_done)
-{
-	HTAB	   *done = yq_bytes_table_create("yquota preempted containers", sizeof(YqBytes), CurrentMemoryContext);
-	ListCell   *cell;
-	bool		found;
-
-	foreach(cell, container_ids)
-		(void) yq_bytes_table_enter_kept(done, yq_bytes_of_string(lfirst(cell)), &found);
-	for (int i = 0; i < columns->count; i++)
-		is_done[columns->outcomes[i]] = yq_bytes_table_find(done, yq_bytes_of_string(columns->container_ids[i])) != NULL;
-	hash_destroy(done);
 }
 
 /* -- reservations ------------------------------------------------------------------------- */
@@ -199,56 +166,37 @@ yq_preemption_is_told(const YqPreemptionOutcome *outcome)
 
 /* -- kills ------------------------------------------------------------------------------------ */
 
-/* Containers that are as the round knew them: of the same application and queue, and no larger. */
-#define RUNNING_AS_KNOWN \
-	"WITH wanted AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3, $4, $5) " \
-	"AS w (container_id, application_id, queue, queue_name, allocation)), " \
-	"running AS MATERIALIZED (SELECT c.container_id, c.application_id, w.queue, COALESCE(c.node, '') AS node, c.allocation, " \
-	"c.priority, c.allocation_request_id, c.settled_at " \
-	"FROM wanted AS w JOIN yquota.container AS c ON c.container_id = w.container_id " \
-	"AND c.application_id = w.application_id AND c.queue IN (w.queue, w.queue_name) " \
-	"AND c.allocation OPERATOR(yquota.<@) w.allocation AND c.execution_type = 'GUARANTEED' " \
-	"ORDER BY c.container_id FOR UPDATE OF c SKIP LOCKED), "
+typedef bool *(*Recorder) (const YqPreemptedContainers *containers, Datum now);
 
-/* One row for a container and decision: a lost reply, or a mark that was forgotten, makes no second one. */
-#define TELL(decision, advised) \
-	"told AS (INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, " \
-	"allocation_request_id, decided_at, advised) " \
-	"SELECT '" decision "', r.container_id, r.application_id, r.queue, r.node, r.allocation, r.priority, " \
-	"r.allocation_request_id, $6, " advised " FROM running AS r WHERE NOT EXISTS (SELECT FROM yquota.decision AS d " \
-	"WHERE d.container_id = r.container_id AND d.decision = '" decision "') ORDER BY r.container_id), "
+static bool *
+advise_ends(const YqPreemptedContainers *containers, Datum now)
+{
+	static YqSavedPlan advise = {
+		.command = YQ_PREEMPTED_RUNNING YQ_PREEMPTED_TELL("killed", "true")
+		", noted AS (UPDATE yquota.preemption_mark AS m SET is_advised = true, told_at = $6 FROM running AS r "
+		"WHERE m.container_id = r.container_id) "
+		"SELECT r.container_id FROM running AS r",
+		.types = YQ_PREEMPTED_TYPES,
+		.plans_once = true
+	};
 
-#define RUNNING_TYPES {"_text", "_text", "_text", "_text", "yquota._resource", "timestamptz"}
+	return yq_preempted_containers_execute(containers, &advise, now);
+}
 
-/* ContainerExitStatus.PREEMPTED */
-static YqSavedPlan end_containers = {
-	.command = RUNNING_AS_KNOWN
-	"ended AS (INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) "
-	"SELECT 'CONTAINER_FINISH', r.container_id, greatest(yquota.clock(), r.settled_at), -102, 'scheduler' FROM running AS r), "
-	TELL("killed", "false")
-	"forgotten AS (DELETE FROM yquota.preemption_mark AS m USING running AS r WHERE m.container_id = r.container_id) "
-	"SELECT r.container_id FROM running AS r",
-	.types = RUNNING_TYPES,
-	.plans_once = true
-};
+static bool *
+make_killable(const YqPreemptedContainers *containers, Datum now)
+{
+	static YqSavedPlan make = {
+		.command = YQ_PREEMPTED_RUNNING YQ_PREEMPTED_TELL("killable", "false")
+		", noted AS (UPDATE yquota.preemption_mark AS m SET is_killable = true, told_at = $6 FROM running AS r "
+		"WHERE m.container_id = r.container_id) "
+		"SELECT r.container_id FROM running AS r",
+		.types = YQ_PREEMPTED_TYPES,
+		.plans_once = true
+	};
 
-static YqSavedPlan advise_ends = {
-	.command = RUNNING_AS_KNOWN TELL("killed", "true")
-	"noted AS (UPDATE yquota.preemption_mark AS m SET is_advised = true, told_at = $6 FROM running AS r "
-	"WHERE m.container_id = r.container_id) "
-	"SELECT r.container_id FROM running AS r",
-	.types = RUNNING_TYPES,
-	.plans_once = true
-};
-
-static YqSavedPlan make_killable = {
-	.command = RUNNING_AS_KNOWN TELL("killable", "false")
-	"noted AS (UPDATE yquota.preemption_mark AS m SET is_killable = true, told_at = $6 FROM running AS r "
-	"WHERE m.container_id = r.container_id) "
-	"SELECT r.container_id FROM running AS r",
-	.types = RUNNING_TYPES,
-	.plans_once = true
-};
+	return yq_preempted_containers_execute(containers, &make, now);
+}
 
 static bool
 is_kill(const YqPreemptionOutcome *outcome)
@@ -263,20 +211,19 @@ is_killable(const YqPreemptionOutcome *outcome)
 }
 
 static void
-record_running(const YqLoadedPreemption *preemption, OutcomeTest is_wanted, YqSavedPlan *statement, bool *is_done, Datum now)
+note_done(const Columns *columns, const bool *is_recorded, bool *is_done)
+{
+	for (int i = 0; i < columns->containers.count; i++)
+		is_done[columns->outcomes[i]] = is_recorded[i];
+}
+
+static void
+record_running(const YqLoadedPreemption *preemption, OutcomeTest is_wanted, Recorder record, bool *is_done, Datum now)
 {
 	Columns		columns = collect(preemption, is_wanted);
-	Datum		values[] = {
-		yq_array_of_names(columns.container_ids, columns.count),
-		yq_array_of_names(columns.application_ids, columns.count),
-		yq_array_of_names(columns.queues, columns.count),
-		yq_array_of_names(columns.queue_names, columns.count),
-		array_of_allocations(&columns),
-		now
-	};
 
-	if (columns.count > 0)
-		note_done(&columns, yq_saved_plan_strings(statement, values), is_done);
+	if (columns.containers.count > 0)
+		note_done(&columns, record(&columns.containers, now), is_done);
 }
 
 /* -- marks -------------------------------------------------------------------------------------- */
@@ -294,26 +241,27 @@ record_marks(const YqLoadedPreemption *preemption, bool *is_done, Datum now)
 		.command = "WITH running AS MATERIALIZED (SELECT c.container_id, w.application_id, w.queue, w.selector, "
 		"COALESCE(c.node, '') AS node, c.allocation, c.priority, c.allocation_request_id "
 		"FROM unnest($1, $2, $3, $4) AS w (container_id, application_id, queue, selector) "
-		"JOIN yquota.container AS c ON c.container_id = w.container_id), "
-		TELL("marked", "false")
-		"marked AS (INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector) "
+		"JOIN yquota.container AS c ON c.container_id = w.container_id) "
+		YQ_PREEMPTED_TELL("marked", "false")
+		", marked AS (INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector) "
 		"SELECT r.container_id, $5, r.application_id, r.queue, r.selector FROM running AS r ORDER BY r.container_id) "
 		"SELECT r.container_id FROM running AS r",
 		.types = {"_text", "_text", "_text", "_text", "timestamptz", "timestamptz"},
 		.plans_once = true
 	};
 	Columns		columns = collect(preemption, is_mark);
+	const YqPreemptedContainers *containers = &columns.containers;
 	Datum		values[] = {
-		yq_array_of_names(columns.container_ids, columns.count),
-		yq_array_of_names(columns.application_ids, columns.count),
-		yq_array_of_names(columns.queues, columns.count),
-		yq_array_of_names(columns.selectors, columns.count),
+		yq_array_of_names(containers->container_ids, containers->count),
+		yq_array_of_names(containers->application_ids, containers->count),
+		yq_array_of_names(containers->queues, containers->count),
+		yq_array_of_names(columns.selectors, containers->count),
 		TimestampTzGetDatum(preemption->state->now),
 		now
 	};
 
-	if (columns.count > 0)
-		note_done(&columns, yq_saved_plan_strings(&mark, values), is_done);
+	if (containers->count > 0)
+		note_done(&columns, yq_preempted_containers_among(containers, yq_saved_plan_strings(&mark, values)), is_done);
 }
 
 /* -- what is over ---------------------------------------------------------------------------------- */
@@ -433,8 +381,9 @@ yq_preemption_record(YqLoadedPreemption *preemption)
 	if (state->outcome_count > 0)
 		yq_scheduler_lock_events();
 	record_reservations(state, is_done, now);
-	record_running(preemption, is_kill, preemption->configuration.is_advising ? &advise_ends : &end_containers, is_done, now);
-	record_running(preemption, is_killable, &make_killable, is_done, now);
+	record_running(preemption, is_kill, preemption->configuration.is_advising ? advise_ends : yq_preempted_containers_end,
+				   is_done, now);
+	record_running(preemption, is_killable, make_killable, is_done, now);
 	raise_alerts(preemption, now);
 	forget_marks(preemption, now);
 	record_marks(preemption, is_done, now);

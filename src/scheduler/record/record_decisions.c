@@ -15,6 +15,7 @@
 #include "miscadmin.h"
 #include "queues/hierarchy.h"
 #include "scheduler/record/container_number.h"
+#include "scheduler/record/preempted_containers.h"
 #include "scheduler/record/record_containers.h"
 #include "scheduler/record/record_decisions.h"
 #include "scheduler/record/scheduler_lock.h"
@@ -127,6 +128,119 @@ leave_out_changed(const YqCluster *cluster, List *applications)
 	return applications;
 }
 
+/* The containers that die for decisions, in the order of the decisions. */
+static YqPreemptedContainers
+collect_killed(const YqCluster *cluster)
+{
+	YqPreemptedContainers containers = yq_preempted_containers_make(cluster->killable_count);
+
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		for (const YqKillableContainer *killed = cluster->decisions[i].killed; killed != NULL; killed = killed->next)
+		{
+			const YqQueue *leaf = killed->user->leaf->queue;
+			int			at = containers.count++;
+
+			containers.container_ids[at] = killed->container_id;
+			containers.application_ids[at] = killed->application_id;
+			containers.queues[at] = leaf->path;
+			containers.queue_names[at] = leaf->name;
+			containers.allocations[at] = yq_hierarchy_resource(cluster->hierarchy, killed->amounts);
+		}
+	}
+	return containers;
+}
+
+/* Mark the applications for which a container was to die that has ended or changed. */
+static void
+mark_deprived(const YqCluster *cluster, const bool *is_claimed)
+{
+	int			at = 0;
+
+	for (int i = 0; i < cluster->decision_count; i++)
+	{
+		const YqDecision *decision = &cluster->decisions[i];
+
+		for (const YqKillableContainer *killed = decision->killed; killed != NULL; killed = killed->next)
+		{
+			if (!is_claimed[at++])
+				yq_loaded(decision->key->application)->is_gone = true;
+		}
+	}
+}
+
+/* Containers for marked applications do not die: mark what may have got the rest of their room, and so on. */
+static void
+mark_without_room(const YqCluster *cluster)
+{
+	bool		goes_on = true;
+
+	while (goes_on)
+	{
+		goes_on = false;
+		for (int i = 0; i < cluster->decision_count; i++)
+		{
+			const YqDecision *decision = &cluster->decisions[i];
+			const YqKillableContainer *killed = yq_loaded(decision->key->application)->is_gone ? decision->killed : NULL;
+
+			for (; killed != NULL; killed = killed->next)
+			{
+				if (killed->node != NULL)
+					killed->node->has_false_room = true;
+			}
+		}
+		for (int i = 0; i < cluster->decision_count; i++)
+		{
+			const YqDecision *decision = &cluster->decisions[i];
+
+			if (!decision->node->has_false_room || yq_loaded(decision->key->application)->is_gone)
+				continue;
+			yq_loaded(decision->key->application)->is_gone = goes_on = true;
+		}
+	}
+}
+
+/*
+ * Lock the containers that are to die.  Applications that cannot have them all get
+ * nothing in this cycle.  Returns those that are left.
+ */
+static List *
+leave_out_deprived(const YqCluster *cluster, List *applications)
+{
+	YqPreemptedContainers containers;
+	List	   *left = NIL;
+	ListCell   *cell;
+
+	if (cluster->killable_count == 0)
+		return applications;
+	containers = collect_killed(cluster);
+	if (containers.count == 0)
+		return applications;
+	mark_deprived(cluster, yq_preempted_containers_claim(&containers, TimestampTzGetDatum(yq_clock_now())));
+	mark_without_room(cluster);
+	foreach(cell, applications)
+	{
+		YqClusterApplication *application = lfirst(cell);
+
+		if (!yq_loaded(application)->is_gone)
+			left = lappend(left, application);
+	}
+	return left;
+}
+
+/* They are locked, and as the cycle knows them. */
+static void
+end_killed(const YqCluster *cluster)
+{
+	YqPreemptedContainers containers;
+
+	if (cluster->killable_count == 0)
+		return;
+	containers = collect_killed(cluster);
+	if (containers.count > 0)
+		(void) yq_preempted_containers_end(&containers, TimestampTzGetDatum(yq_clock_now()));
+}
+
 /* Drop the decisions for applications that no longer exist. */
 static void
 drop_decisions_of_gone(YqCluster *cluster)
@@ -200,8 +314,8 @@ find_present(const List *applications)
 
 /*
  * Applications of which something is to be written, locked; those that have ended
- * or moved since they were read, and such with containers that are not to be updated
- * now, are left out, and marked, and decisions for them dropped.
+ * or moved since they were read, and such with containers that are not to be updated,
+ * or not to be killed, now, are left out, and marked, and decisions for them dropped.
  */
 static List *
 find_touched(const YqLoadedCluster *loaded)
@@ -214,6 +328,7 @@ find_touched(const YqLoadedCluster *loaded)
 	lock_leaves_of_applications(touched);
 	yq_scheduler_lock_events();
 	present = leave_out_changed(loaded->cluster, find_present(touched));
+	present = leave_out_deprived(loaded->cluster, present);
 	if (list_length(present) < list_length(touched))
 		drop_decisions_of_gone(loaded->cluster);
 	return present;
@@ -479,6 +594,7 @@ yq_record_decisions(YqLoadedCluster *loaded)
 	yq_cluster_sort_touched(loaded->cluster);
 	applications = loaded->changed = find_touched(loaded);
 	yq_container_numbers_skip_known(loaded, applications);
+	end_killed(loaded->cluster);
 	yq_record_containers(loaded);
 	yq_update_events_record(loaded->cluster, applications);
 	drop_reservations(loaded->cluster);

@@ -171,12 +171,20 @@ yq_sql_note_application(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(NULL);
 }
 
-/* AFTER any change of a table of the scheduler's FOR EACH STATEMENT */
+/*
+ * AFTER any change of a table of the scheduler's FOR EACH STATEMENT.  An argument is the
+ * kind that is noted of the scheduler's own statements, too.
+ */
 Datum
 yq_sql_note_scheduler_change(PG_FUNCTION_ARGS)
 {
+	const Trigger *trigger;
+
 	yq_require_trigger(fcinfo, "note_scheduler_change");
-	if (!is_own)
+	trigger = ((TriggerData *) fcinfo->context)->tg_trigger;
+	if (trigger->tgnargs > 0)
+		write_scheduler_change(make_change(trigger->tgargs[0][0]));
+	else if (!is_own)
 		yq_scheduler_journal_everything();
 	PG_RETURN_POINTER(NULL);
 }

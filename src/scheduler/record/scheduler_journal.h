@@ -6,7 +6,8 @@
  * A transaction that changes scheduler data of an application appends a row to
  * yquota_internal.scheduler_change.  The functions that change requests,
  * blacklists, reservations and counters append it themselves.  A trigger does
- * so for applications and, coarsely, for changes of those tables by hand.
+ * so for applications and, coarsely, for changes of those tables by hand.  Another
+ * one notes changes of killable containers.
  * yquota_internal.counter_delta has changes of usage; an invalidation of the
  * hierarchy signals changes of the configuration.
  *
@@ -20,6 +21,7 @@
 /* Values of the column kind. */
 #define YQ_CHANGE_APPLICATION 'a'
 #define YQ_CHANGE_EVERYTHING 'e'
+#define YQ_CHANGE_KILLABLE 'k'
 
 /* Note applications, by their ids (char *). */
 extern void yq_scheduler_journal_applications(const List *ids);

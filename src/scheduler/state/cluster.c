@@ -120,6 +120,7 @@ set_queue(YqCluster *cluster, YqClusterQueue *queue, const YqQueue *from)
 	queue->queue = from;
 	queue->used = make_amounts_of_labels(cluster);
 	queue->reserved = make_amounts_of_labels(cluster);
+	queue->killable = make_amounts_of_labels(cluster);
 	queue->pending = make_amounts_of_labels(cluster);
 	queue->is_demanding = make(cluster, labels * sizeof(bool));
 	queue->maximum = make(cluster, labels * sizeof(int64 *));
@@ -391,16 +392,16 @@ compare_users(const void *a, const void *b)
 	return strcmp((*(YqClusterUser *const *) a)->username, (*(YqClusterUser *const *) b)->username);
 }
 
-/* The container that comes first: of one application and attempt, by its number. */
+/* The container that comes first: of one application, by attempt and number. */
 static int
-compare_updates(const YqContainerUpdate *left, const YqContainerUpdate *right)
+compare_container_ids(const char *left, const char *right)
 {
-	Size		left_length = strlen(left->container_id);
-	Size		right_length = strlen(right->container_id);
+	Size		left_length = strlen(left);
+	Size		right_length = strlen(right);
 
 	if (left_length != right_length)
 		return left_length < right_length ? -1 : 1;
-	return strcmp(left->container_id, right->container_id);
+	return strcmp(left, right);
 }
 
 /*
@@ -420,7 +421,7 @@ compare_keys(const void *a, const void *b)
 		return left->priority < right->priority ? -1 : 1;
 	if (left->allocation_request_id != right->allocation_request_id)
 		return left->allocation_request_id < right->allocation_request_id ? -1 : 1;
-	return left->update == NULL ? 0 : compare_updates(left->update, right->update);
+	return left->update == NULL ? 0 : compare_container_ids(left->update->container_id, right->update->container_id);
 }
 
 static int
@@ -541,6 +542,54 @@ yq_cluster_prepare(YqCluster *cluster)
 			yq_order_children(cluster, &cluster->queues[i]);
 	}
 	MemoryContextSwitchTo(caller);
+}
+
+/* -- killable containers ------------------------------------------------------ */
+
+static int
+compare_killable(const void *a, const void *b)
+{
+	const YqKillableContainer *left = a;
+	const YqKillableContainer *right = b;
+	int			order = yq_application_id_compare(left->application_id, right->application_id);
+
+	return order != 0 ? order : compare_container_ids(left->container_id, right->container_id);
+}
+
+void
+yq_cluster_set_killable(YqCluster *cluster, YqKillableContainer *containers, int count)
+{
+	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
+		memset(cluster->queues[i].killable, 0, yq_cluster_amounts_size(cluster));
+	for (int i = 0; i < cluster->name_count; i++)
+	{
+		if (cluster->nodes[i] != NULL)
+			cluster->nodes[i]->killable = NULL;
+	}
+	if (count > 0)
+		qsort(containers, count, sizeof(YqKillableContainer), compare_killable);
+	cluster->killable = containers;
+	cluster->killable_count = count;
+	for (int i = count - 1; i >= 0; i--)
+	{
+		YqKillableContainer *container = &containers[i];
+
+		CHECK_FOR_INTERRUPTS();
+		for (YqClusterQueue *queue = container->user->leaf; queue != NULL; queue = queue->parent)
+			yq_amounts_add(cluster->calculator, yq_at(cluster, queue->killable, container->label), container->amounts);
+		if (container->node == NULL)
+			continue;
+		container->next = container->node->killable;
+		container->node->killable = container;
+	}
+}
+
+void
+yq_cluster_node_room(const YqCluster *cluster, const YqClusterNode *node, int64 *room)
+{
+	memcpy(room, node->unallocated, cluster->calculator->types * sizeof(int64));
+	for (const YqKillableContainer *container = node->killable; container != NULL; container = container->next)
+		yq_amounts_add(cluster->calculator, room, container->amounts);
 }
 
 /* -- following -------------------------------------------------------------- */

@@ -82,6 +82,8 @@ typedef struct YqClusterNode
 	int64	   *total;
 	int64	   *unallocated;	/* may be negative, when the node has shrunk */
 	struct YqReservation *reservation;	/* NULL for none */
+	struct YqKillableContainer *killable;	/* the first of those on it; NULL for none */
+	bool		has_false_room; /* record_decisions.c's: containers that were to die on it do not */
 } YqClusterNode;
 
 typedef struct YqClusterUser
@@ -133,6 +135,7 @@ typedef struct YqClusterQueue
 	bool		respects_priority;	/* parents: priority-utilization */
 	int64	   *used;			/* per label: by containers and reservations */
 	int64	   *reserved;		/* per label */
+	int64	   *killable;		/* per label: of what is used, by killable containers */
 	int64	   *pending;		/* per label: of applications loaded */
 	struct YqClusterQueue ***order;	/* parents, per label: children with demand first to last; see order.h */
 	int		   *ordered;		/* parents, per label: how many those are */
@@ -256,6 +259,23 @@ typedef struct YqClusterApplication
 	void	   *source;			/* the loader's */
 } YqClusterApplication;
 
+/*
+ * A running container that lazy preemption has made killable: it dies when its room
+ * is needed (preemption 8).  Those of a node are in the order of their ids, the oldest
+ * application first, for what is an accident of a hash table in Hadoop.
+ */
+typedef struct YqKillableContainer
+{
+	const char *container_id;
+	const char *application_id; /* may be of none in the cluster */
+	YqClusterUser *user;		/* with the leaf that it is counted in */
+	YqClusterNode *node;		/* NULL: not loaded */
+	int			label;			/* that it is counted for */
+	const int64 *amounts;
+	bool		is_killed;		/* by this cycle */
+	struct YqKillableContainer *next;	/* of its node, or that dies for the same decision; NULL for none */
+} YqKillableContainer;
+
 typedef enum YqDecisionKind
 {
 	YQ_ALLOCATED,				/* a container starts; from a reservation, if there is one */
@@ -276,6 +296,7 @@ typedef struct YqDecision
 	YqSchedulingMode mode;
 	bool		is_master;		/* the container of an application master */
 	YqReservation *reservation; /* fulfilled, made, or given up; NULL for none */
+	YqKillableContainer *killed;	/* the first of those that die for it; NULL for none */
 } YqDecision;
 
 /* Why an application, or a queue, was passed over on a node. */
@@ -292,6 +313,7 @@ typedef enum YqSkipReason
 	YQ_SKIP_LOCALITY,			/* waits for a closer node, or wants no other */
 	YQ_SKIP_NODE_TOO_SMALL,		/* the whole node is */
 	YQ_SKIP_NODE_SPACE,			/* no room, and no reservation is due */
+	YQ_SKIP_KILLABLE,			/* the leaf has its guarantee, and may not use the room of killable containers; or is for one */
 	YQ_SKIP_RESERVATION,		/* has reservations for all it asks for, and may give none up */
 	YQ_SKIP_COMMIT,				/* refused when it was about to be committed */
 	YQ_SKIP_PROJECT,			/* no project pays: the application was not tried */
@@ -328,6 +350,8 @@ typedef struct YqCluster
 	YqClusterQueue *queues;		/* by number of the hierarchy */
 	YqClusterQueue *root;		/* NULL when there is none */
 	struct YqUserLimit *user_limit; /* where limits of users are computed */
+	YqKillableContainer *killable;	/* in order, those that were killed included; NULL for none */
+	int			killable_count;
 	void	  (*complete_leaf) (struct YqCluster *cluster, YqClusterQueue *leaf);	/* the loader's: before it is put in order */
 	void	   *source;			/* likewise */
 	struct YqFruitlessSearch *fruitless_searches;	/* of leaves that this cycle has searched */
@@ -435,6 +459,15 @@ extern void yq_cluster_add_to_blacklist(YqCluster *cluster, YqClusterApplication
  */
 extern void yq_cluster_add_usage(YqCluster *cluster, YqClusterQueue *leaf, YqClusterUser *user,
 								 int label, const int64 *amounts);
+
+/*
+ * Set the killable containers, in place of those before: an array in any order, which
+ * is kept, and put in order.
+ */
+extern void yq_cluster_set_killable(YqCluster *cluster, YqKillableContainer *containers, int count);
+
+/* room := what is free on the node, and the room of its killable containers. */
+extern void yq_cluster_node_room(const YqCluster *cluster, const YqClusterNode *node, int64 *room);
 
 /*
  * Order queues and applications and compute sums after everything is added.

@@ -49,6 +49,7 @@ yq_limits_set(const YqCluster *cluster, YqLimits *limits, const int64 *limit)
 		limits->limit[i] = limit[i];
 		limits->headroom[i] = limits->blocked[i] = limits->to_unreserve[i] = 0;
 	}
+	limits->uses_killable = false;
 }
 
 /* The lesser of two whole resources; result may be one of them. */
@@ -64,11 +65,12 @@ set_least(const YqCluster *cluster, int64 *result, const int64 *a, const int64 *
 void
 yq_limits_set_left(const YqCluster *cluster, const YqClusterQueue *parent, int label, YqLimits *limits, int64 *left)
 {
-	const int64 *used = yq_at(cluster, parent->used, label);
+	int64		counted[YQ_MAX_RESOURCE_TYPES];
 
+	yq_queue_set_counted(cluster, parent, label, counted);
 	set_least(cluster, limits->limit, limits->limit, parent->maximum[label]);
 	for (int i = 0; i < cluster->calculator->types; i++)
-		left[i] = limits->limit[i] - limits->blocked[i] - used[i];
+		left[i] = limits->limit[i] - limits->blocked[i] - counted[i];
 }
 
 void
@@ -91,12 +93,41 @@ yq_limits_kept(const YqCluster *cluster, const YqClusterQueue *queue, const YqLi
 						  queue->is_leaf ? limits->headroom : limits->blocked, nothing);
 }
 
+void
+yq_queue_set_counted(const YqCluster *cluster, const YqClusterQueue *queue, int label, int64 *counted)
+{
+	set_difference(cluster, counted, yq_at(cluster, queue->used, label),
+				   queue->is_leaf ? nothing : yq_at(cluster, queue->killable, label));
+}
+
+const int64 *
+yq_queue_guarantee(const YqClusterQueue *queue, int label)
+{
+	const YqQueueLabel *configured = queue->ranks[label].configured;
+
+	return configured == NULL ? nothing : configured->effective_minimum;
+}
+
+bool
+yq_queue_may_use_killable(const YqCluster *cluster, const YqClusterQueue *leaf, int label)
+{
+	const int64 *used = yq_at(cluster, leaf->used, label);
+	const int64 *guarantee = yq_queue_guarantee(leaf, label);
+	const int64 *total = cluster->hierarchy->totals[label];
+
+	if (!yq_amounts_are_none(cluster->calculator, guarantee))
+		return compare_resources(cluster, used, guarantee) < 0;
+	/* one that is rounded to nothing */
+	return leaf->ranks[label].has_capacity &&
+		yq_amounts_divide(cluster->calculator, total, used, total) < leaf->ranks[label].configured->absolute_capacity;
+}
+
 bool
 yq_queue_may_assign(const YqCluster *cluster, const YqClusterQueue *queue, int label,
 					YqSchedulingMode mode, const int64 *unreservable, YqLimits *limits)
 {
-	const int64 *used = yq_at(cluster, queue->used, label);
 	const int64 *limit;
+	int64		used[YQ_MAX_RESOURCE_TYPES];
 	int64		without_reservations[YQ_MAX_RESOURCE_TYPES];
 
 	if (mode == YQ_RESPECT_EXCLUSIVITY)
@@ -104,6 +135,7 @@ yq_queue_may_assign(const YqCluster *cluster, const YqClusterQueue *queue, int l
 							   queue->maximum[label], limits->limit);
 	else
 		limit = cluster->hierarchy->totals[label];
+	yq_queue_set_counted(cluster, queue, label, used);
 	set_difference(cluster, limits->headroom, limit, used);
 	if (compare_resources(cluster, used, limit) < 0)
 		return true;

@@ -22,14 +22,16 @@ typedef struct YqLimits
 	int64		headroom[YQ_MAX_RESOURCE_TYPES];	/* the remaining amount below all limits; may be negative */
 	int64		blocked[YQ_MAX_RESOURCE_TYPES]; /* kept for children that want more than they may have yet */
 	int64		to_unreserve[YQ_MAX_RESOURCE_TYPES];	/* the amount that a user must unreserve first */
+	bool		uses_killable;	/* leaves: may use the room of killable containers */
 } YqLimits;
 
-/* Nothing is blocked, and there is no headroom yet. */
+/* Nothing is blocked, there is no headroom yet, and only free room may be used. */
 extern void yq_limits_set(const YqCluster *cluster, YqLimits *limits, const int64 *limit);
 
 /*
- * left := the amount that the children of a parent may use in addition.  The
- * parent's own limit is lowered to the one that its configuration allows.
+ * left := the amount that the children of a parent may use in addition, in place of
+ * the usage of killable containers, too.  The parent's own limit is lowered to the
+ * one that its configuration allows.
  */
 extern void yq_limits_set_left(const YqCluster *cluster, const YqClusterQueue *parent, int label,
 							   YqLimits *limits, int64 *left);
@@ -43,6 +45,21 @@ extern void yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueu
  * was searched; never negative.
  */
 extern const int64 *yq_limits_kept(const YqCluster *cluster, const YqClusterQueue *queue, const YqLimits *limits);
+
+/*
+ * What counts of a queue's usage: a parent's is without killable containers, since its
+ * children may take their room; a leaf cannot preempt itself (AbstractCSQueue).
+ */
+extern void yq_queue_set_counted(const YqCluster *cluster, const YqClusterQueue *queue, int label, int64 *counted);
+
+/*
+ * May a leaf use the room of killable containers: does it use less than its guarantee
+ * of the label (AbstractLeafQueue.setPreemptionAllowed)?
+ */
+extern bool yq_queue_may_use_killable(const YqCluster *cluster, const YqClusterQueue *leaf, int label);
+
+/* The guarantee of a queue on a label. */
+extern const int64 *yq_queue_guarantee(const YqClusterQueue *queue, int label);
 
 /*
  * May anything be assigned in the queue: does it use less than it may, or would

@@ -1,0 +1,117 @@
+/*-------------------------------------------------------------------------
+ *
+ * killable_containers.c
+ *	  Loading the containers that lazy preemption has made killable.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "miscadmin.h"
+#include "queues/hierarchy.h"
+#include "scheduler/load/killable_containers.h"
+#include "store/catalog.h"
+#include "store/table_scan.h"
+#include "utils/memutils.h"
+
+typedef struct Reading
+{
+	YqLoadedCluster *loaded;
+	Snapshot	snapshot;
+	Oid			guaranteed;
+	List	   *ids;			/* of containers that are killable, char * */
+	YqKillableContainer *containers;	/* that run */
+	int			count;
+} Reading;
+
+static const char *const mark_columns[] = {"container_id", "is_killable"};
+
+static void
+read_mark(const YqRow *row)
+{
+	Reading    *reading = row->argument;
+
+	CHECK_FOR_INTERRUPTS();
+	if (yq_row_bool(row, 1))
+		reading->ids = lappend(reading->ids, yq_row_text(row, 0));
+}
+
+typedef enum ContainerColumn
+{
+	CONTAINER_CONTAINER_ID,
+	CONTAINER_APPLICATION_ID,
+	CONTAINER_QUEUE,
+	CONTAINER_USERNAME,
+	CONTAINER_NODE,
+	CONTAINER_LABEL,
+	CONTAINER_ALLOCATION,
+	CONTAINER_EXECUTION_TYPE,
+	CONTAINER_COLUMNS
+} ContainerColumn;
+
+static const char *const container_columns[] = {
+	"container_id", "application_id", "queue", "username", "node", "label", "allocation", "execution_type"
+};
+
+static void
+read_container(const YqRow *row)
+{
+	Reading    *reading = row->argument;
+	YqLoadedCluster *loaded = reading->loaded;
+	YqHierarchy *hierarchy = loaded->cluster->hierarchy;
+	const char *queue = yq_row_text(row, CONTAINER_QUEUE);
+	const char *username = yq_row_text(row, CONTAINER_USERNAME);
+	const char *node = yq_row_text(row, CONTAINER_NODE);
+	const char *label = yq_row_text(row, CONTAINER_LABEL);
+	const YqQueue *found = queue == NULL ? NULL : yq_hierarchy_find_by_name(hierarchy, queue);
+	YqClusterQueue *leaf = found == NULL ? NULL : &loaded->cluster->queues[found->number];
+	YqKillableContainer container = {.application_id = yq_row_text(row, CONTAINER_APPLICATION_ID)};
+	bool		isnull;
+
+	container.label = !hierarchy->settings.has_node_labels || label == NULL ? 0 : yq_hierarchy_label(hierarchy, label);
+	if (leaf == NULL || !leaf->is_leaf || username == NULL || container.application_id == NULL || container.label < 0 ||
+		DatumGetObjectId(yq_row_value(row, CONTAINER_EXECUTION_TYPE, &isnull)) != reading->guaranteed)
+		return;
+	container.container_id = yq_row_text(row, CONTAINER_CONTAINER_ID);
+	container.user = yq_loaded_user(loaded, leaf, username);
+	container.node = node == NULL ? NULL : yq_cluster_node(loaded->cluster, node);
+	container.amounts = yq_hierarchy_read_amounts(hierarchy, yq_row_value(row, CONTAINER_ALLOCATION, &isnull));
+	reading->containers[reading->count++] = container;
+}
+
+static void
+read_containers(Reading *reading)
+{
+	ListCell   *cell;
+
+	reading->containers = palloc0(Max(list_length(reading->ids), 1) * sizeof(YqKillableContainer));
+	foreach(cell, reading->ids)
+	{
+		CHECK_FOR_INTERRUPTS();
+		yq_table_scan_index(YQ_CONTAINER, "container_pkey", reading->snapshot, lfirst(cell), NULL, container_columns,
+						   CONTAINER_COLUMNS, read_container, reading);
+	}
+}
+
+void
+yq_cluster_read_killable(YqLoadedCluster *loaded, Snapshot snapshot)
+{
+	Reading		reading = {.loaded = loaded,.snapshot = snapshot};
+	MemoryContext caller;
+
+	loaded->has_stale_killable = false;
+	yq_cluster_set_killable(loaded->cluster, NULL, 0);
+	if (loaded->killable_context != NULL)
+		MemoryContextReset(loaded->killable_context);
+	if (yq_table_has_no_pages(YQ_PREEMPTION_MARK))
+		return;
+	if (loaded->killable_context == NULL)
+		loaded->killable_context = AllocSetContextCreate(loaded->cluster->context, "yquota killable containers",
+														 ALLOCSET_DEFAULT_SIZES);
+	caller = MemoryContextSwitchTo(loaded->killable_context);
+	reading.guaranteed = yq_enum_oid("execution_type", "GUARANTEED");
+	yq_table_scan(YQ_PREEMPTION_MARK, snapshot, mark_columns, lengthof(mark_columns), read_mark, &reading);
+	read_containers(&reading);
+	yq_cluster_set_killable(loaded->cluster, reading.containers, reading.count);
+	MemoryContextSwitchTo(caller);
+}
