@@ -108,7 +108,7 @@ CREATE FUNCTION replay.heartbeat(nodes text[]) RETURNS text LANGUAGE sql AS $$
 			WHEN d.decision IN ('increased', 'promoted') THEN concat_ws(' ', 'updated', d.container_id, d.node)
 			WHEN d.decision = 'reserved' AND replay.to_update(d.node) IS NOT NULL THEN
 				concat_ws(' ', 'reserved for', replay.to_update(d.node), d.node, replay.amounts(d.allocation))
-			WHEN d.decision = 'unreserved' THEN concat_ws(' ', d.decision, d.container_id, d.node)
+			WHEN d.decision IN ('unreserved', 'killed') THEN concat_ws(' ', d.decision, d.container_id, d.node)
 			ELSE concat_ws(' ', d.decision, d.container_id, d.node, replay.amounts(d.allocation), d.locality, 'for ' || d.unreserved_node)
 		END, '; ' ORDER BY d.ordinality)
 	FROM yquota.node_heartbeat(nodes) WITH ORDINALITY AS d
@@ -148,6 +148,10 @@ BEGIN
 	WHEN 'priority' THEN PERFORM yquota.update_application_priority(replay.id(o ->> 'app'), (o ->> 'priority')::integer);
 	WHEN 'finish' THEN PERFORM yquota.finish_application(replay.id(o ->> 'app'), 'KILLED');
 	WHEN 'end' THEN NULL;
+	WHEN 'killable' THEN
+		INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector, is_killable, told_at)
+		SELECT c.container_id, yquota.clock(), c.application_id, c.queue, 'fifo', true, yquota.clock() FROM yquota.container AS c
+		WHERE c.container_id IN (SELECT jsonb_array_elements_text(o -> 'killable')) ON CONFLICT DO NOTHING;
 	WHEN 'failmaster' THEN NULL;
 	WHEN 'refresh' THEN CALL replay.refresh(o -> 'properties');
 	WHEN 'figures' THEN CALL replay.update();

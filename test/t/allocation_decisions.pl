@@ -5,7 +5,7 @@
 # properties, labels, nodes (node nI is in rack /rackJ, J the remainder of I by 3, and
 # node mI likewise by 10, unless a rack is told), and steps.
 # A step has the operation, what was decided in its course and in which order
-# (containers allocated, reserved, unreserved, or updated, with node, memory, cores
+# (containers killed, allocated, reserved, unreserved, or updated, with node, memory, cores
 # and locality), containers that ended, applications that failed, what is reserved
 # after it (by node: application, memory, cores), and the state after it unless it is
 # that of the last step: what applications hold, have reserved and wait for, by label,
@@ -14,7 +14,8 @@
 # after all events of the last one; requests went to its CapacityScheduler directly,
 # and application masters fetched what they got after each step.  Where an application
 # has reservations for the same request on several nodes, the first by name was made
-# to come first, instead of by the order of a hash table.  A step "refresh" has the
+# to come first, instead of by the order of a hash table; and so were the killable containers
+# of a node by their ids, which a step "killable" has.  A step "refresh" has the
 # whole configuration that was then in force.  Before a step "figures" the scheduler was made to
 # compute everything anew that it keeps from one heartbeat to the next; it has
 # what queues use and have reserved, what users use and may use, while others wait and

@@ -95,6 +95,8 @@ public final class Allocation implements Area
 				step.remove(Arrays.asList(RESULTS));
 				if (!play(step))
 					continue;
+				if (cluster.scheduler.hasSpared())
+					break;
 				String after = state();
 				putReservations(step);
 				if (!after.equals(state))
@@ -153,6 +155,12 @@ public final class Allocation implements Area
 			case "end":
 				if (!end(step))
 					return false;
+				break;
+			case "killable":
+				if (!choose(step, "killable"))
+					return false;
+				for (JsonNode container : step.get("killable"))
+					cluster.scheduler.makeKillable(cluster.scheduler.getRMContainer(ContainerId.fromString(container.asText())));
 				break;
 			case "heartbeat":
 				cluster.heartbeat(step.get("node").asText());
@@ -297,23 +305,33 @@ public final class Allocation implements Area
 			step.put("attempt", application.getCurrentAppAttempt().getAppAttemptId().getAttemptId());
 	}
 
-	/** Containers by their names, or as many as are said of those that run and are no masters. */
-	private boolean end(ObjectNode step)
+	/** Containers by their names, or as many as are said of those that run and are no masters; false when there is none. */
+	private boolean choose(ObjectNode step, String list)
 	{
-		if (!step.has("ended"))
+		if (!step.has(list))
 		{
 			List<String> candidates = new ArrayList<>(containers());
 
 			for (RMApp application : cluster.applications().values())
 				if (application.getCurrentAppAttempt().getMasterContainer() != null)
 					candidates.remove(application.getCurrentAppAttempt().getMasterContainer().getId().toString());
+			// A round of preemption does not select it again; its queues would count it twice.
+			if (list.equals("killable"))
+				candidates.removeIf(cluster.scheduler::isKillable);
 			Collections.shuffle(candidates, new Random(step.remove("salt").asLong()));
 			int count = Math.min(candidates.size(), step.remove("count").asInt());
-			candidates.subList(0, count).forEach(step.putArray("ended")::add);
+			candidates.subList(0, count).forEach(step.putArray(list)::add);
 		}
+		return step.get(list).size() > 0;
+	}
+
+	private boolean end(ObjectNode step)
+	{
+		if (!choose(step, "ended"))
+			return false;
 		for (JsonNode container : step.get("ended"))
 			complete(ContainerId.fromString(container.asText()), 0);
-		return step.get("ended").size() > 0;
+		return true;
 	}
 
 	private void complete(ContainerId id, int status)

@@ -15,8 +15,8 @@ import java.util.Random;
  */
 final class AllocationWorkload
 {
-	/** large-fair: hundreds of applications in one leaf in fair order with size-based weight. */
-	static final String[] FAMILIES = {"plain", "labels", "reserve", "fair", "users", "masters", "large-fair"};
+	/** large-fair: hundreds of applications in one leaf in fair order with size-based weight; lazy: containers become killable. */
+	static final String[] FAMILIES = {"plain", "labels", "reserve", "fair", "users", "masters", "large-fair", "lazy"};
 
 	private static final String QUEUES = "yarn.scheduler.capacity.";
 	private static final String LABEL = "x";
@@ -92,6 +92,8 @@ final class AllocationWorkload
 		set("per-node-heartbeat.maximum-offswitch-assignments", one("1", "2", "10"));
 		if (chance(0.5))
 			set("resource-calculator", "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator");
+		if (family.equals("lazy"))
+			set("lazy-preemption-enabled", "true");
 		if (family.equals("large-fair"))
 			addLeaves("root", new String[] {"a"}, false);
 		else
@@ -115,6 +117,8 @@ final class AllocationWorkload
 				set(queue + ".accessible-node-labels", LABEL);
 				set(queue + ".accessible-node-labels." + LABEL + ".capacity", capacity);
 			}
+			if (family.equals("lazy") && chance(0.4))
+				set(queue + ".maximum-capacity", Math.min(100, capacity + random.nextInt(60)));
 			if (deeper && chance(0.4))
 				addLeaves(queue, new String[] {names[i] + "1", names[i] + "2"}, false);
 			else
@@ -133,7 +137,7 @@ final class AllocationWorkload
 			if (large || chance(0.5))
 				set(queue + ".ordering-policy.fair.enable-size-based-weight", "true");
 		}
-		if (large || chance(users ? 0.9 : 0.3))
+		if (family.equals("lazy") || large || chance(users ? 0.9 : 0.3))
 			set(queue + ".user-limit-factor", large ? "100" : one("0.5", "1", "2", "10"));
 		if (large || chance(users ? 0.9 : 0.3))
 			set(queue + ".minimum-user-limit-percent", one("10", "25", "50"));
@@ -158,7 +162,9 @@ final class AllocationWorkload
 	{
 		double what = random.nextDouble();
 
-		if (submitted < 2 || what < (large ? 0.35 : 0.15))
+		if (family.equals("lazy") && chance(0.15))
+			steps.addObject().put("do", "killable").put("salt", random.nextInt(1 << 30)).put("count", 1 + random.nextInt(4));
+		else if (submitted < 2 || what < (large ? 0.35 : 0.15))
 			submit();
 		else if (what < (large ? 0.5 : 0.4))
 			ask(one(applications.toArray(new Integer[0])));

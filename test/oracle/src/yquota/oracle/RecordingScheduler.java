@@ -4,11 +4,15 @@ import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
+import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
@@ -22,6 +26,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaS
 public class RecordingScheduler extends CapacityScheduler
 {
 	private final List<String> decisions = new ArrayList<>();
+	private boolean spared;
 
 	/**
 	 * Hadoop leaves an application in its place in fair order when a container
@@ -50,12 +55,16 @@ public class RecordingScheduler extends CapacityScheduler
 		boolean anew = reserved && typed.getContainersToReserve().get(0).getAllocatedOrReservedContainer()
 			.getSchedulerNode().getReservedContainer() != null;
 
+		List<RMContainer> killed = toKill(typed);
+		Set<RMContainer> before = running();
+
 		if (!super.tryCommit(cluster, request, updatePending))
 			return false;
+		noteKilled(killed, before);
 		if (allocated)
 			for (ContainerAllocationProposal<FiCaSchedulerApp, FiCaSchedulerNode> proposal : typed.getContainersToAllocate())
 			{
-				decisions.add(allocation(proposal));
+				decisions.add(allocation(proposal, killed));
 				if (ANEW && proposal.getAllocateFromReservedContainer() != null)
 					placeAnew(proposal.getAllocatedOrReservedContainer());
 			}
@@ -71,6 +80,77 @@ public class RecordingScheduler extends CapacityScheduler
 			for (SchedulerContainer<FiCaSchedulerApp, FiCaSchedulerNode> released : typed.getContainersToRelease())
 				decisions.add("unreserved " + containerAndNode(released));
 		return true;
+	}
+
+	/** The containers that lazy preemption lets die for a proposal; a proposal may release reservations besides. */
+	private static List<RMContainer> toKill(ResourceCommitRequest<FiCaSchedulerApp, FiCaSchedulerNode> request)
+	{
+		List<RMContainer> killed = new ArrayList<>();
+
+		for (ContainerAllocationProposal<FiCaSchedulerApp, FiCaSchedulerNode> proposal : request.getContainersToAllocate())
+			for (SchedulerContainer<FiCaSchedulerApp, FiCaSchedulerNode> released : proposal.getToRelease())
+				if (released.getRmContainer().getState() != RMContainerState.RESERVED)
+					killed.add(released.getRmContainer());
+		return killed;
+	}
+
+	/** Those that are killable, while there are any. */
+	private Set<RMContainer> running()
+	{
+		Set<RMContainer> running = new TreeSet<>();
+
+		for (FiCaSchedulerNode node : nodeTracker.getAllNodes())
+			running.addAll(node.getKillableContainers().values());
+		return running;
+	}
+
+	/** First those on the node, then those by which a parent keeps its maximum. */
+	private void noteKilled(List<RMContainer> killed, Set<RMContainer> before)
+	{
+		Set<RMContainer> others = new TreeSet<>(before);
+
+		others.removeAll(running());
+		spared |= !others.containsAll(killed);
+		others.removeAll(killed);
+		for (RMContainer container : killed)
+			decisions.add("killed " + container.getContainerId() + " " + container.getAllocatedNode().getHost());
+		for (RMContainer container : others)
+			decisions.add("killed " + container.getContainerId() + " " + container.getAllocatedNode().getHost());
+	}
+
+	boolean isKillable(String container)
+	{
+		ContainerId id = ContainerId.fromString(container);
+
+		return getNode(getRMContainer(id).getAllocatedNode()).getKillableContainers().containsKey(id);
+	}
+
+	/** Has an allocation taken the room of a container of its own leaf, which Hadoop lets live? */
+	boolean hasSpared()
+	{
+		return spared;
+	}
+
+	/**
+	 * Make a container killable.  Those of a node die in the order of a hash
+	 * table; here it is that of their ids.
+	 */
+	@SuppressWarnings("unchecked")
+	void makeKillable(RMContainer container)
+	{
+		markContainerForKillable(container);
+		try
+		{
+			Field field = FiCaSchedulerNode.class.getDeclaredField("killableContainers");
+			FiCaSchedulerNode node = getNode(container.getAllocatedNode());
+
+			field.setAccessible(true);
+			field.set(node, new TreeMap<>((Map<ContainerId, RMContainer>) field.get(node)));
+		}
+		catch (ReflectiveOperationException e)
+		{
+			throw new IllegalStateException(e);
+		}
 	}
 
 	private static void placeAnew(SchedulerContainer<FiCaSchedulerApp, FiCaSchedulerNode> container)
@@ -90,17 +170,20 @@ public class RecordingScheduler extends CapacityScheduler
 		return container.getRmContainer().getContainerId() + " " + container.getSchedulerNode().getNodeName();
 	}
 
-	private static String allocation(ContainerAllocationProposal<FiCaSchedulerApp, FiCaSchedulerNode> proposal)
+	private static String allocation(ContainerAllocationProposal<FiCaSchedulerApp, FiCaSchedulerNode> proposal, List<RMContainer> killed)
 	{
 		SchedulerContainer<FiCaSchedulerApp, FiCaSchedulerNode> container = proposal.getAllocatedOrReservedContainer();
 		Object updated = container.getSchedulerRequestKey().getContainerToUpdate();
-		boolean swapped = !empty(proposal.getToRelease());
+		List<SchedulerContainer<FiCaSchedulerApp, FiCaSchedulerNode>> released = new ArrayList<>(proposal.getToRelease());
+
+		released.removeIf(other -> killed.contains(other.getRmContainer()));
+		boolean swapped = !released.isEmpty();
 
 		if (updated != null)
 			return "updated " + updated + " " + container.getSchedulerNode().getNodeName();
 		return (swapped ? "swapped " : "allocated ") + containerAndNode(container) + " " +
 			Amounts.of(proposal.getAllocatedOrReservedResource()) + " " + proposal.getAllocationLocalityType() +
-			(swapped ? " for " + proposal.getToRelease().get(0).getSchedulerNode().getNodeName() : "");
+			(swapped ? " for " + released.get(0).getSchedulerNode().getNodeName() : "");
 	}
 
 	private static String reservation(ContainerAllocationProposal<FiCaSchedulerApp, FiCaSchedulerNode> proposal)
