@@ -26,6 +26,9 @@ use constant TOLERANCE => 1.1;
 my $database = 'allocation';
 my $is_prepared;
 
+# The only one in which clusters are measured.
+sub database { return $database; }
+
 # A database without anything of its own, to be copied.
 sub empty
 {
@@ -296,10 +299,11 @@ SELECT 'CONTAINER_FINISH', e.container_id, clock_timestamp(), 0, 'bench' FROM en
 SQL
 );
 
-# A cluster that is full, in which everybody waits for more.
+# full_cluster(OPTION...): a cluster that is full, in which everybody waits for more.
+# Options are those of cluster().
 sub full_cluster
 {
-	my $size = cluster();
+	my $size = cluster(@_);
 
 	Cluster::once($database, 'SELECT count(*) FROM yquota.schedule()');
 	Cluster::once($database, 'DELETE FROM yquota.decision');
@@ -313,6 +317,17 @@ SQL
 	Cluster::once($database, 'VACUUM ANALYZE');
 	Cluster::checkpoint();
 	return $size;
+}
+
+# full_copies(OPTION...): the size of such a cluster, and a database to be copied to database().
+sub full_copies
+{
+	my $size = full_cluster(@_);
+	my $full = "${database}_full";
+
+	Cluster::drop_database($full);
+	Cluster::once('postgres', "ALTER DATABASE $database RENAME TO $full");
+	return ($size, $full);
 }
 
 # running_pgbench(NAME, OPTION...): started, with a log of its transactions.
@@ -369,39 +384,67 @@ sub first_and_others
 	return ([ values %first ], \@others);
 }
 
-# heartbeats(SIZE, CLIENTS, RATE?, BATCH?): what first_and_others() says of them, while
-# containers end beside, counters are compacted and what was decided is acknowledged.
+# Leaves that have more of the cluster than their share give it back, a two-hundredth of
+# the cluster, ten containers at least, in every other round.  Containers end in the others.
+my $preempts = <<'SQL';
+UPDATE yquota.scheduler_setting SET scheduler_monitor_enable = true, preemption_max_wait_before_kill = 2000,
+	preemption_total_preemption_per_round = (SELECT greatest(0.005, 10.0 / count(*)) FROM yquota.container);
+CREATE TABLE ending_elsewhere AS
+SELECT row_number() OVER (ORDER BY e.n) AS n, e.container_id
+FROM ending AS e JOIN yquota.container AS c ON c.container_id = e.container_id JOIN yquota.queue AS q ON q.path = c.queue
+WHERE q.capacity <> '1w';
+DROP TABLE ending;
+ALTER TABLE ending_elsewhere RENAME TO ending;
+ALTER TABLE ending ADD PRIMARY KEY (n);
+SQL
+my $preempt = q(SELECT count(*) FILTER (WHERE outcome = 'marked'), count(*) FILTER (WHERE outcome = 'killed') FROM yquota.preempt_containers());
+
+# heartbeats(SIZE, CLIENTS, RATE, BATCH, KILLED): what first_and_others() says of them,
+# while containers end beside, counters are compacted and what was decided is
+# acknowledged.  KILLED is a reference where there are rounds of preemption, too; it is
+# set to the number of containers that these killed.
 sub heartbeats
 {
-	my ($size, $clients, $rate, $batch) = @_;
+	my ($size, $clients, $rate, $batch, $killed) = @_;
 	my $seconds = size('heartbeat_seconds') && size('heartbeat_first_seconds') + size('heartbeat_seconds');
 	my $for = sub { my ($transactions) = @_; return $seconds ? ('-T' => $seconds) : ('-t' => $transactions); };
 	my $beside = Cluster->new($database);
+	my $preempting = $killed && Cluster->new($database);
+	my $marked = 0;
 	my $events = running_pgbench('finish', $for->(size('heartbeats')), '--rate' => EVENTS_PER_SECOND);
 	my $pgbench = running_pgbench($batch ? 'batch' : 'heartbeat', '-c' => $clients, '-j' => ($clients > 1 ? 2 : 1), $for->(size('heartbeats') / $clients),
 		($rate ? ('--rate' => $rate) : ()), variables => { nodes => $size->{nodes}, clients => $clients, batch => $batch // 1 });
 
 	while (is_running($pgbench))
 	{
+		$preempting->send($preempt) if $preempting;
 		sleep($seconds ? COMPACT_INTERVAL : 0.2);
 		$beside->run('SELECT yquota_internal.compact_counters()');
 		$beside->run('SELECT yquota.acknowledge_decisions(ARRAY(SELECT d.decision_id FROM yquota.decision AS d))');
+		next unless $preempting;
+		my ($now_marked, $now_killed) = split /\|/, $preempting->receive;
+		$marked += $now_marked;
+		$$killed += $now_killed;
 	}
 	$beside->close;
+	$preempting->close if $preempting;
+	die "no container was selected for preemption\n" if $preempting && !$marked;
 	my @heartbeats = ended($pgbench);
 	ended($events);
 	return first_and_others(@heartbeats);
 }
 
-# runs(SIZE, FULL, CLIENTS, RATE?, BATCH?): what heartbeats() says, each time in a copy of the full cluster.
+# runs(SIZE, FULL, CLIENTS, RATE, BATCH, KILLED): what heartbeats() says, each time in a copy of the full cluster.
 sub runs
 {
 	my ($size, $full, @how) = @_;
+	my $killed = $how[3];
 	my @runs;
 
 	foreach (1 .. repetitions())
 	{
 		Cluster::copy_database($database, $full);
+		Cluster::once($database, $preempts) if $killed;
 		Cluster::checkpoint();
 		push @runs, [ heartbeats($size, @how) ];
 		check_heartbeats();
@@ -409,13 +452,15 @@ sub runs
 	return @runs;
 }
 
-# What is said about heartbeats of so many clients.
+# heartbeat_rows(SIZE, FULL, CLIENTS, RATE, LATEST, PREEMPTS): what is said about
+# heartbeats of so many clients.  LATEST is what 99 % may take at most, in milliseconds.
 sub heartbeat_rows
 {
-	my ($size, $full, $clients, $rate) = @_;
+	my ($size, $full, $clients, $rate, $latest, $preempts) = @_;
 	my (@first, @median, @late, @count);
+	my $killed = 0;
 
-	foreach my $run (runs($size, $full, $clients, $rate))
+	foreach my $run (runs($size, $full, $clients, $rate, undef, $preempts ? \$killed : ()))
 	{
 		my ($first, $others) = @$run;
 
@@ -424,13 +469,15 @@ sub heartbeat_rows
 		push @late, $others->[ int(0.99 * $#$others) ];
 		push @count, scalar @$others;
 	}
-	my $name = sprintf 'node_heartbeat() of one node, %s, %d events/s beside',
-	  $clients == 1 ? '1 client' : "$clients clients" . ($rate ? ", $rate/s together" : ''), EVENTS_PER_SECOND;
-	my @note = (note => described($size) . (size('heartbeat_seconds') ? sprintf('; %.0f/s', median(@count) / size('heartbeat_seconds')) : ''));
+	my $name = sprintf 'node_heartbeat() of one node, %s, %d events/s%s beside',
+	  $clients == 1 ? '1 client' : "$clients clients" . ($rate ? ", $rate/s together" : ''), EVENTS_PER_SECOND,
+	  $preempts ? sprintf(' and preemption every %d s', COMPACT_INTERVAL) : '';
+	my @note = (note => described($size) . (size('heartbeat_seconds') ? sprintf('; %.0f/s', median(@count) / size('heartbeat_seconds')) : '') .
+		($preempts ? sprintf('; %.0f containers killed', $killed / repetitions()) : ''));
 
 	Report::add("$name: the first of a session", figure => median(@first), figure_unit => 'ms', note => described($size));
 	Report::add("$name: median", figure => median(@median), figure_unit => 'ms', value => median(@median), unit => 'ms', at_most => 2, @note);
-	Report::add("$name: 99 %", figure => median(@late), figure_unit => 'ms', value => median(@late), unit => 'ms', at_most => 10, @note);
+	Report::add("$name: 99 %", figure => median(@late), figure_unit => 'ms', value => median(@late), unit => 'ms', at_most => $latest, @note);
 	return;
 }
 
@@ -461,12 +508,9 @@ SQL
 
 sub heartbeat_case
 {
-	my $size = full_cluster();
-	my $full = "${database}_full";
+	my ($size, $full) = full_copies();
 
-	Cluster::drop_database($full);
-	Cluster::once('postgres', "ALTER DATABASE $database RENAME TO $full");
-	heartbeat_rows($size, $full, @$_) foreach [ 1, undef ], [ 8, undef ], [ 8, HEARTBEATS_PER_SECOND ];
+	heartbeat_rows($size, $full, @$_) foreach [ 1, undef, 10 ], [ 8, undef, 10 ], [ 8, HEARTBEATS_PER_SECOND, 10 ], [ 8, HEARTBEATS_PER_SECOND, 20, 1 ];
 	batch_row($size, $full);
 	my $session = Cluster->new($database);
 	$session->run("SELECT * FROM yquota.node_heartbeat(ARRAY['node00000$_'])") foreach 0 .. 9;

@@ -89,6 +89,17 @@ sub peak_memory
 	return $peak - $shared;
 }
 
+# Milliseconds of a processor that the backend has used until now.
+sub processor_milliseconds
+{
+	my ($self) = @_;
+	my $pid = $self->backend;
+
+	open my $file, '<', "/proc/$pid/schedstat" or die "could not read the statistics of process $pid: $!\n";
+	my ($nanoseconds) = split ' ', scalar <$file>;
+	return $nanoseconds / 1e6;
+}
+
 sub close
 {
 	my ($self) = @_;

@@ -16,6 +16,7 @@ use Bench;
 use Events;
 use History;
 use POSIX qw(strftime);
+use Preemption;
 use Queues;
 use Report;
 use Running;
@@ -23,7 +24,7 @@ use Time::HiRes qw(time);
 
 die "usage: bench.pl FILES REPORT\n" if @ARGV != 2;
 my $only = $ENV{BENCH_ONLY} || '.';
-my @cases = (Events::cases(), Running::cases(), History::cases(), Queues::cases(), Allocation::cases());
+my @cases = (Events::cases(), Running::cases(), History::cases(), Queues::cases(), Allocation::cases(), Preemption::cases());
 my $began = time;
 my $ran = 0;
 my $failed = 0;
