@@ -246,7 +246,7 @@ set_user_limits(Loader *loader, YqPreemptionQueue *leaf)
 /* -- applications ------------------------------------------------------------------------ */
 
 static ApplicationEntry *
-enter_application(Loader *loader, YqPreemptionQueue *leaf, YqBytes application_id, const char *username)
+enter_application(Loader *loader, YqPreemptionQueue *leaf, YqBytes application_id, YqBytes username)
 {
 	const YqPreemption *state = loader->preemption->state;
 	YqBytes		key = key_in_leaf(leaf, application_id);
@@ -262,7 +262,7 @@ enter_application(Loader *loader, YqPreemptionQueue *leaf, YqBytes application_i
 	entry->key = key;
 	entry->leaf = leaf;
 	entry->application_id = keep_name(state, application_id);
-	entry->username = MemoryContextStrdup(state->context, username == NULL ? "" : username);
+	entry->username = keep_name(state, username);
 	entry->rank = PG_INT32_MAX;
 	entry->is_active = true;
 	caller = MemoryContextSwitchTo(state->context);
@@ -281,7 +281,7 @@ find_active_applications(Loader *loader, YqPreemptionQueue *leaf)
 	{
 		const YqClusterApplication *known = from->applications[i];
 		ApplicationEntry *entry = enter_application(loader, leaf, yq_bytes_of_string(known->application_id),
-													known->user->username);
+													yq_bytes_of_string(known->user->username));
 
 		entry->from = known;
 		entry->rank = i;
@@ -306,7 +306,8 @@ read_master(Loader *loader, YqPreemptionQueue **leaves, HeapTuple tuple, TupleDe
 		return;
 	}
 	entry = enter_application(loader, leaf,
-							  yq_bytes_of_string(TextDatumGetCString(SPI_getbinval(tuple, descriptor, 2, &isnull))), username);
+							  yq_bytes_of_string(TextDatumGetCString(SPI_getbinval(tuple, descriptor, 2, &isnull))),
+							  yq_bytes_of_string(username));
 	entry->priority = DatumGetInt32(SPI_getbinval(tuple, descriptor, 4, &isnull));
 	entry->is_active = strcmp(state, "ACTIVE") == 0;
 	entry->master_label = !hierarchy->settings.has_node_labels ? 0 :
@@ -565,17 +566,24 @@ new_container(Loader *loader)
 	return &loader->containers[loader->container_count++];
 }
 
+static YqBytes
+bytes_or_empty(const YqRow *row, ContainerColumn column)
+{
+	YqBytes		bytes = yq_row_bytes(row, column);
+
+	return bytes.data == NULL ? (YqBytes) {"", 0} : bytes;
+}
+
 static void
 keep_container(Loader *loader, const YqRow *row, YqPreemptionQueue *leaf, int label)
 {
 	const YqHierarchy *hierarchy = loader->preemption->hierarchy;
-	YqBytes		node = yq_row_bytes(row, CONTAINER_NODE);
+	YqBytes		username = bytes_or_empty(row, CONTAINER_USERNAME);
 	ReadContainer *container = new_container(loader);
 	bool		isnull;
 
-	container->application = enter_application(loader, leaf, yq_row_bytes(row, CONTAINER_APPLICATION_ID),
-											   yq_row_text(row, CONTAINER_USERNAME));
-	container->node = find_preemption_node(loader, node.data == NULL ? (YqBytes) {"", 0} : node, label);
+	container->application = enter_application(loader, leaf, yq_row_bytes(row, CONTAINER_APPLICATION_ID), username);
+	container->node = find_preemption_node(loader, bytes_or_empty(row, CONTAINER_NODE), label);
 	container->container_id = keep_name(loader->preemption->state, yq_row_bytes(row, CONTAINER_CONTAINER_ID));
 	container->amounts = keep_amounts(loader, yq_row_value(row, CONTAINER_ALLOCATION, &isnull));
 	container->priority = yq_row_integer(row, CONTAINER_PRIORITY, 0);
@@ -620,27 +628,12 @@ read_containers(Loader *loader)
 	UnregisterSnapshot(snapshot);
 }
 
-/* An advised kill counts as done, until the resource manager has had its time. */
-static void
-note_mark(const Loader *loader, YqPreemptionContainer *container)
+static const YqPreemptionMark *
+find_mark(const Loader *loader, const ReadContainer *read)
 {
-	const YqPreemptionMark *mark = loader->preemption->marks == NULL ? NULL :
-		yq_bytes_table_find(loader->preemption->marks, yq_bytes_of_string(container->container_id));
+	HTAB	   *marks = loader->preemption->marks;
 
-	if (mark == NULL)
-		return;
-	container->is_killable = mark->is_killable;
-	if (!mark->is_killable)
-		container->marked_at = mark->marked_at;
-}
-
-static bool
-is_gone(const Loader *loader, const ReadContainer *read)
-{
-	const YqPreemptionMark *mark = loader->preemption->marks == NULL ? NULL :
-		yq_bytes_table_find(loader->preemption->marks, yq_bytes_of_string(read->container_id));
-
-	return mark != NULL && mark->is_advised;
+	return marks == NULL ? NULL : yq_bytes_table_find(marks, yq_bytes_of_string(read->container_id));
 }
 
 /* Take a container that counts as gone out of the figures of its user and node. */
@@ -657,9 +650,8 @@ leave_out(const YqPreemption *state, const ReadContainer *read)
 }
 
 static void
-add_container(const Loader *loader, const ReadContainer *read)
+add_container(YqPreemption *state, const ReadContainer *read, const YqPreemptionMark *mark)
 {
-	YqPreemption *state = loader->preemption->state;
 	YqPreemptionApplication *application = read->application->application;
 	YqPreemptionContainer *container = yq_preemption_add_container(state, application, read->node, read->container_id,
 																   yq_preemption_container_number(read->container_id), read->amounts, false);
@@ -670,19 +662,29 @@ add_container(const Loader *loader, const ReadContainer *read)
 	container->started_at = read->started_at;
 	container->is_master = read->is_master;
 	yq_amounts_add(state->calculator, application->labels[read->node->label].used, read->amounts);
-	note_mark(loader, container);
+	if (mark == NULL)
+		return;
+	container->is_killable = mark->is_killable;
+	if (!mark->is_killable)
+		container->marked_at = mark->marked_at;
 }
 
+/* An advised kill counts as done, until the resource manager has had its time. */
 static void
 add_containers(Loader *loader)
 {
+	YqPreemption *state = loader->preemption->state;
+
 	for (int64 i = 0; i < loader->container_count; i++)
 	{
+		const ReadContainer *read = &loader->containers[i];
+		const YqPreemptionMark *mark = find_mark(loader, read);
+
 		CHECK_FOR_INTERRUPTS();
-		if (is_gone(loader, &loader->containers[i]))
-			leave_out(loader->preemption->state, &loader->containers[i]);
+		if (mark != NULL && mark->is_advised)
+			leave_out(state, read);
 		else
-			add_container(loader, &loader->containers[i]);
+			add_container(state, read, mark);
 	}
 	if (loader->containers != NULL)
 		pfree(loader->containers);
