@@ -138,7 +138,6 @@ sub kill_case
 		timed($session, 'yquota.preempt_containers(dry_run => true)');
 		my ($marking, undef, $marked) = timed($session, sprintf q(yquota.preempt_containers(clock_timestamp() - interval '%d s')), SECONDS_SINCE_MARK);
 		$running = running($session);
-		Cluster::checkpoint();
 		my ($killing, $processor, undef, $killed) = timed($session, $round);
 		die "$killed containers were killed, and $marked had been marked\n" if $killed != $marked || !$killed;
 		push @marking, $marking;

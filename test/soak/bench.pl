@@ -82,7 +82,9 @@ foreach my $case (
 	'schedule(), filling the cluster: four times as many nodes and applications', 'schedule(), the cluster being full: four times as many nodes',
 	'schedule(), filling the cluster: four times as many request keys', 'schedule(), the cluster being full: four times as many request keys',
 	'node_heartbeat() of one node, 1 client', 'node_heartbeat() of one node, 8 clients', 'node_heartbeat() of one node, 8 clients, 400/s together',
-	'node_heartbeat(), peak memory')
+	'node_heartbeat() of one node, 8 clients, 400/s together, 400 events/s and preemption', 'node_heartbeat(), peak memory',
+	'preempt_containers() that selects nothing', 'preempt_containers() that marks', 'preempt_containers() that kills',
+	'preempt_containers(), memory of a round', 'preempt_containers(), room of', 'preempt_containers() that finds')
 {
 	my @found = grep { index($_->{case}, $case) == 0 } @rows;
 	my @without = grep { !defined $_->{figure} && $_->{verdict} ne 'not there' } @found;
