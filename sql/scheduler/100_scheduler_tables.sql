@@ -111,7 +111,8 @@ CREATE TABLE yquota.decision (
 	allocation_request_id bigint NOT NULL,
 	unreserved_node text COLLATE "C" CHECK ((unreserved_node IS NOT NULL) = (decision = 'swapped')),
 	decided_at timestamptz NOT NULL,
-	advised boolean NOT NULL DEFAULT false CHECK (NOT advised OR decision = 'killed')
+	advised boolean NOT NULL DEFAULT false CHECK (NOT advised OR decision = 'killed'),
+	farthest text CHECK (farthest IN ('NODE_LOCAL', 'RACK_LOCAL', 'OFF_SWITCH'))
 );
 CREATE INDEX decision_container_id_idx ON yquota.decision (container_id);
 COMMENT ON TABLE yquota.decision IS
@@ -125,6 +126,7 @@ COMMENT ON COLUMN yquota.decision.priority IS 'of the request that it is for';
 COMMENT ON COLUMN yquota.decision.allocation_request_id IS 'likewise';
 COMMENT ON COLUMN yquota.decision.unreserved_node IS 'node whose reserved container was given up';
 COMMENT ON COLUMN yquota.decision.advised IS 'the container runs until the resource manager ends it: scheduler_setting.preemption_mode is advise';
+COMMENT ON COLUMN yquota.decision.farthest IS 'how close it had to be at least, by relax_locality; NULL when no container starts';
 
 CREATE TABLE yquota_internal.request_counter (
 	application_id text COLLATE "C" NOT NULL,

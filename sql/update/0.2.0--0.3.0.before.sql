@@ -67,6 +67,7 @@ ALTER INDEX yquota.reservation_application_id_idx RENAME TO reserved_container_a
 ALTER TABLE yquota.reserved_container ADD COLUMN moved_at timestamptz;
 ALTER TABLE yquota.decision
 	ADD COLUMN advised boolean NOT NULL DEFAULT false CHECK (NOT advised OR decision = 'killed'),
+	ADD COLUMN farthest text CHECK (farthest IN ('NODE_LOCAL', 'RACK_LOCAL', 'OFF_SWITCH')),
 	DROP CONSTRAINT decision_decision_check,
 	ADD CONSTRAINT decision_decision_check CHECK (decision IN ('allocated', 'reserved', 'unreserved', 'swapped', 'increased', 'promoted', 'marked', 'killed', 'killable'));
 ALTER TABLE yquota.scheduler_setting

@@ -84,7 +84,7 @@ result 'no file includes a header of a higher floor' "$(awk '
 		below["scheduler/record"] = "scheduler/state scheduler/load scheduler/record"
 		below["scheduler/request"] = "scheduler/state scheduler/load scheduler/record scheduler/request"
 		below["scheduler/cache"] = "scheduler/state scheduler/load scheduler/record scheduler/cache"
-		below["scheduler/preemption"] = "scheduler/state scheduler/load scheduler/record scheduler/cache scheduler/preemption"
+		below["scheduler/preemption"] = "scheduler/state scheduler/load scheduler/record scheduler/request scheduler/cache scheduler/preemption"
 	}
 	function check(from, to)
 	{

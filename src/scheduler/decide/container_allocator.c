@@ -56,26 +56,6 @@ explain_skip(const Attempt *attempt, KeyOutcome outcome, YqSkip why)
 
 /* -- requested resources --------------------------------------------------- */
 
-YqResourceRequest *
-yq_scheduler_key_request(const YqSchedulerKey *key, YqName name)
-{
-	int			low = 0;
-	int			high = key->request_count;
-
-	while (low < high)
-	{
-		int			middle = (low + high) / 2;
-
-		if (key->requests[middle].name == name)
-			return &key->requests[middle];
-		if (key->requests[middle].name < name)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
-}
-
 static bool
 is_outstanding(const YqResourceRequest *request)
 {

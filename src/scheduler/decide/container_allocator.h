@@ -50,7 +50,4 @@ extern YqOutcome yq_allocator_assign(YqCluster *cluster, YqClusterApplication *a
 extern YqOutcome yq_allocator_fulfil(YqCluster *cluster, YqClusterNode *node,
 									 const YqLimits *limits, YqProposal *proposal);
 
-/* The request of a key for a node or rack, or NULL. */
-extern YqResourceRequest *yq_scheduler_key_request(const YqSchedulerKey *key, YqName name);
-
 #endif							/* YQ_CONTAINER_ALLOCATOR_H */

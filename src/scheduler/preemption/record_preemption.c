@@ -15,6 +15,7 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "queues/text.h"
+#include "scheduler/preemption/put_back_requests.h"
 #include "scheduler/preemption/record_preemption.h"
 #include "scheduler/record/preempted_containers.h"
 #include "scheduler/record/scheduler_journal.h"
@@ -76,16 +77,13 @@ is_about_reservation(const YqPreemptionOutcome *outcome)
 }
 
 static void
-lock_leaves_of_reservations(const YqPreemption *state)
+add_leaves_of_reservations(const YqPreemption *state, YqQueueLocks *locks)
 {
-	YqQueueLocks locks = {NIL};
-
 	for (int i = 0; i < state->outcome_count; i++)
 	{
 		if (is_about_reservation(&state->outcomes[i]))
-			yq_queue_locks_add(&locks, YQ_LOCK_LEAF, state->outcomes[i].container->application->leaf->path);
+			yq_queue_locks_add(locks, YQ_LOCK_LEAF, state->outcomes[i].container->application->leaf->path);
 	}
-	yq_queue_locks_take(&locks);
 }
 
 /* Counters of the request begin anew, as when a cycle gives a reservation up. */
@@ -369,13 +367,18 @@ yq_preemption_record(YqLoadedPreemption *preemption)
 {
 	const YqPreemption *state = preemption->state;
 	bool	   *is_done = palloc0(Max(state->outcome_count, 1) * sizeof(bool));
+	bool	   *is_unfetched = NULL;
+	YqQueueLocks locks = {NIL};
 	Datum		now;
 
 	preemption->recorded_at = yq_clock_now();
 	now = TimestampTzGetDatum(preemption->recorded_at);
 	for (int i = 0; i < state->outcome_count; i++)
 		is_done[i] = state->outcomes[i].kind == YQ_PREEMPTION_OBSERVED;
-	lock_leaves_of_reservations(state);
+	if (!preemption->configuration.is_advising)
+		is_unfetched = yq_preemption_find_unfetched(state, &locks);
+	add_leaves_of_reservations(state, &locks);
+	yq_queue_locks_take(&locks);
 	if (preemption->gap > 0)
 		move_marks(preemption->gap);
 	if (state->outcome_count > 0)
@@ -383,6 +386,7 @@ yq_preemption_record(YqLoadedPreemption *preemption)
 	record_reservations(state, is_done, now);
 	record_running(preemption, is_kill, preemption->configuration.is_advising ? advise_ends : yq_preempted_containers_end,
 				   is_done, now);
+	yq_preemption_put_back(state, is_unfetched, is_done);
 	record_running(preemption, is_killable, make_killable, is_done, now);
 	raise_alerts(preemption, now);
 	forget_marks(preemption, now);

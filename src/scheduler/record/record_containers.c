@@ -78,6 +78,20 @@ yq_decision_locality(const YqDecision *decision)
 	return yq_decision_starts(decision) ? locality_names[decision->locality] : NULL;
 }
 
+/* How far from the request the container may be; where anywhere will do, no other request matters. */
+static const char *
+farthest_name(const YqDecision *decision)
+{
+	const YqSchedulerKey *key = decision->key;
+	const YqResourceRequest *rack = yq_scheduler_key_request(key, decision->node->rack_number);
+
+	if (!yq_decision_starts(decision))
+		return NULL;
+	if (key->anywhere.relaxes_locality)
+		return locality_names[YQ_OFF_SWITCH];
+	return locality_names[rack != NULL && rack->relaxes_locality ? YQ_RACK_LOCAL : YQ_NODE_LOCAL];
+}
+
 text *
 yq_decision_container_id(const YqDecision *decision)
 {
@@ -129,6 +143,7 @@ enum
 	DECISION_UNRESERVED_NODE,
 	DECISION_DECIDED_AT,
 	DECISION_ADVISED,
+	DECISION_FARTHEST,
 	DECISION_COLUMNS
 };
 
@@ -317,6 +332,7 @@ fill_decision_row(Rows *rows, const YqDecision *decision)
 	set_text(rows, DECISION_LOCALITY, yq_decision_locality(decision));
 	set_value(rows, DECISION_PRIORITY, Int32GetDatum(decision->key->priority));
 	set_value(rows, DECISION_ALLOCATION_REQUEST_ID, Int64GetDatum(decision->key->allocation_request_id));
+	set_text(rows, DECISION_FARTHEST, farthest_name(decision));
 	set_text(rows, DECISION_UNRESERVED_NODE,
 			 decision->kind == YQ_SWAPPED ? decision->reservation->node->name : NULL);
 }

@@ -788,3 +788,23 @@ yq_is_fair(YqApplicationPolicy policy)
 {
 	return policy == YQ_FAIR || policy == YQ_FAIR_BY_SIZE;
 }
+
+YqResourceRequest *
+yq_scheduler_key_request(const YqSchedulerKey *key, YqName name)
+{
+	int			low = 0;
+	int			high = key->request_count;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (key->requests[middle].name == name)
+			return &key->requests[middle];
+		if (key->requests[middle].name < name)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}

@@ -504,4 +504,7 @@ extern void yq_cluster_end_cycle(YqCluster *cluster);
 /* Does the order of applications depend on their usage? */
 extern bool yq_is_fair(YqApplicationPolicy policy);
 
+/* The request of a key for a node or rack, or NULL. */
+extern YqResourceRequest *yq_scheduler_key_request(const YqSchedulerKey *key, YqName name);
+
 #endif							/* YQ_CLUSTER_H */

@@ -1,0 +1,28 @@
+/*-------------------------------------------------------------------------
+ *
+ * put_back_requests.h
+ *	  Requests of containers that were killed before their applications had them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_PUT_BACK_REQUESTS_H
+#define YQ_PUT_BACK_REQUESTS_H
+
+#include "admission/queue_lock.h"
+#include "scheduler/preemption/load_preemption.h"
+
+/*
+ * The killed containers among the outcomes of a round whose starts the resource
+ * manager has not acknowledged yet, by outcome; NULL when there are none.  Adds their
+ * leaves to the locks that the caller is to take.
+ */
+extern bool *yq_preemption_find_unfetched(const YqPreemption *state, YqQueueLocks *locks);
+
+/*
+ * Once they have ended, ask for those that are done once more, and forget the decisions
+ * that gave them out (preemption 8; RMContainerImpl, AppSchedulingInfo).  Containers of
+ * application masters, and of applications that are not ACTIVE, are not asked for.
+ */
+extern void yq_preemption_put_back(const YqPreemption *state, const bool *is_unfetched, const bool *is_done);
+
+#endif							/* YQ_PUT_BACK_REQUESTS_H */

@@ -1,0 +1,81 @@
+-- A container that is killed before its application has had it is asked for again, as it
+-- was asked for; one that the application has had is not.
+
+SET client_min_messages = warning;
+DROP DATABASE IF EXISTS yquota_preemption_unfetched WITH (FORCE);
+CREATE DATABASE yquota_preemption_unfetched;
+\c yquota_preemption_unfetched
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+CREATE EXTENSION yquota;
+SET timezone = 'UTC';
+SELECT yquota.set_clock('2026-03-02 10:00+00');
+INSERT INTO yquota.project (name) VALUES ('p');
+BEGIN;
+INSERT INTO yquota.scheduler_setting (preemption_total_preemption_per_round, preemption_natural_termination_factor,
+	per_node_heartbeat_maximum_offswitch_assignments, scheduler_monitor_enable) VALUES (1, 1, 100, true);
+INSERT INTO yquota.queue (path, capacity, user_limit_factor, position) VALUES
+	('root', NULL, NULL, 1), ('root.a', '50', 10, 2), ('root.b', '50', 10, 3);
+COMMIT;
+INSERT INTO yquota.node (name, rack, total) VALUES ('n1', '/r1', '[memory-mb=6144,vcores=6]');
+CREATE TEMPORARY VIEW asked AS
+	SELECT application_id, priority, resource_name, count, yquota.amount(allocation, 'memory-mb') AS mb, relax_locality, label
+	FROM yquota.resource_request ORDER BY 1, 2, resource_name COLLATE "C";
+
+SELECT state FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'a', project => 'p', unmanaged => true);
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 3, priority => 1);
+\echo on this node alone, in this rack, and anywhere
+SELECT yquota.request_containers('application_1_0001', ARRAY[
+	ROW('*', '[memory-mb=1024,vcores=1]', 1, 2, -1, false, '', 'GUARANTEED'),
+	ROW('/r1', '[memory-mb=1024,vcores=1]', 1, 2, -1, false, NULL, 'GUARANTEED'),
+	ROW('n1', '[memory-mb=1024,vcores=1]', 1, 2, -1, true, NULL, 'GUARANTEED')]::yquota.container_request[]);
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 1, priority => 3);
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 1, priority => 4);
+SELECT count(*) FROM yquota.schedule();
+SELECT priority, locality, farthest, count(*) FROM yquota.decision GROUP BY 1, 2, 3 ORDER BY 1;
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE priority IN (1, 4)));
+\echo of one request more is wanted
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 1, priority => 3);
+SELECT state FROM yquota.submit_application('application_1_0002', 'bob', '{}', 'b', project => 'p', unmanaged => true);
+SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024,vcores=1]', 3);
+SELECT outcome, count(*) FROM yquota.preempt_containers() GROUP BY 1;
+SELECT * FROM asked;
+SELECT yquota.set_clock('2026-03-02 10:00:15+00');
+\echo advised, they may still be fetched
+BEGIN;
+UPDATE yquota.scheduler_setting SET preemption_mode = 'advise';
+SELECT outcome, count(*) FROM yquota.preempt_containers() GROUP BY 1;
+SELECT decision, priority FROM yquota.decision WHERE decision <> 'marked' ORDER BY decision_id;
+SELECT * FROM asked WHERE priority > 1;
+ROLLBACK;
+\echo killed
+SELECT outcome, count(*) FROM yquota.preempt_containers() GROUP BY 1;
+SELECT decision, priority FROM yquota.decision WHERE decision <> 'marked' ORDER BY decision_id;
+SELECT * FROM asked;
+SELECT * FROM yquota.verify();
+\echo what is asked for again is given out again
+SELECT application_id, count(*) FROM yquota.schedule() GROUP BY 1;
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
+SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE application_id = 'application_1_0002'));
+SELECT application_id, count(*) FROM yquota.schedule() GROUP BY 1;
+SELECT priority, locality, farthest FROM yquota.decision ORDER BY decision_id;
+SELECT * FROM asked;
+SELECT * FROM yquota.verify();
+
+\echo an application without other requests wants something again, and has it in its queue
+SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE application_id = 'application_1_0001'));
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 6, priority => 5);
+SELECT count(*) FROM yquota.schedule();
+SELECT application_id, has_outstanding_requests FROM yquota.application ORDER BY 1;
+SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024,vcores=1]', 1);
+SELECT yquota.set_clock('2026-03-02 10:01+00');
+SELECT outcome, count(*) FROM yquota.preempt_containers() GROUP BY 1;
+SELECT yquota.set_clock('2026-03-02 10:01:15+00');
+SELECT outcome, count(*) FROM yquota.preempt_containers() GROUP BY 1;
+SELECT application_id, has_outstanding_requests FROM yquota.application ORDER BY 1;
+SELECT queue, pending FROM yquota.preemption_state ORDER BY 1;
+SELECT * FROM yquota.verify();
+
+\c postgres
+SET client_min_messages = warning;
+DROP DATABASE yquota_preemption_unfetched WITH (FORCE);
