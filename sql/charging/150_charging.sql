@@ -485,11 +485,12 @@ BEGIN
 	PERFORM yquota_internal.trim_scheduler_changes();
 	PERFORM yquota_internal.worker_credit(yquota.clock());
 	PERFORM yquota_internal.note_crossings(yquota.clock());
+	PERFORM yquota_internal.watch_decisions(yquota.clock());
 	RETURN (SELECT max(at) FROM yquota_internal.charged_through);
 END
 $$;
 COMMENT ON FUNCTION yquota.quota_compute() IS
-	'Does the worker''s tasks of a compute interval: advances the charged-through mark to the clock, compacts counters, corrects late prices, looks after credit, reports thresholds that spending has crossed; returns the mark';
+	'Does the worker''s tasks of a compute interval: advances the charged-through mark to the clock, compacts counters, corrects late prices, looks after credit, reports thresholds that spending has crossed, and decisions that nobody acknowledges; returns the mark';
 REVOKE ALL ON FUNCTION yquota.quota_compute() FROM PUBLIC;
 
 CREATE VIEW yquota.charged_through AS

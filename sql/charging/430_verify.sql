@@ -719,6 +719,35 @@ COMMENT ON FUNCTION yquota_internal.verify_scheduler() IS
 	'Differences between the scheduler''s rows for applications, the applications and the books';
 REVOKE ALL ON FUNCTION yquota_internal.verify_scheduler() FROM PUBLIC;
 
+-- An end may be committed after the round that began later: an hour is longer than any
+-- transaction of a feed takes.
+CREATE FUNCTION yquota_internal.verify_preemption()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	SELECT 'mark of preemption is later than the last round', m.container_id, last.round_at::text, m.marked_at::text
+	FROM yquota.preemption_mark AS m
+	LEFT JOIN yquota_internal.preemption_round AS last ON true
+	WHERE m.marked_at > last.round_at OR last.round_at IS NULL
+	UNION ALL
+	SELECT 'mark of preemption has outlived its container', m.container_id, NULL, m.marked_at::text
+	FROM yquota.preemption_mark AS m
+	CROSS JOIN yquota_internal.preemption_round AS last
+	WHERE m.marked_at < last.round_at - interval '1 hour'
+	  AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id)
+	  AND NOT EXISTS (SELECT FROM yquota.container_event AS log
+					  WHERE log.container_id = m.container_id AND log.event = 'CONTAINER_FINISH'
+						AND log.recorded_at >= last.round_at - interval '1 hour')
+	UNION ALL
+	SELECT 'container that was killed still runs', d.container_id, format('ended at %s', d.decided_at), NULL
+	FROM yquota.decision AS d
+	JOIN yquota.container AS c ON c.container_id = d.container_id
+	WHERE d.decision = 'killed' AND NOT d.advised;
+	END;
+COMMENT ON FUNCTION yquota_internal.verify_preemption() IS
+	'Marks of preemption that no round has made or should have left, and killed containers that run';
+REVOKE ALL ON FUNCTION yquota_internal.verify_preemption() FROM PUBLIC;
+
 -- Nothing of a voided container is left that could explain an event from before.
 CREATE FUNCTION yquota_internal.verify_events(since timestamptz)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -910,6 +939,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_families();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_applications();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_scheduler();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_preemption();
 END
 $$;
 COMMENT ON FUNCTION yquota.verify(timestamptz) IS

@@ -68,6 +68,36 @@ COMMENT ON FUNCTION yquota_internal.acknowledge_containers(text[]) IS
 	'Acknowledge all decisions that give something to these containers';
 REVOKE ALL ON FUNCTION yquota_internal.acknowledge_containers(text[]) FROM PUBLIC;
 
+-- An hour: a resource manager that is started anew, or replaced, reads decisions within
+-- minutes, and those that give something expire within yquota.allocation_expiry.
+CREATE FUNCTION yquota_internal.watch_decisions(now_at timestamptz) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	waiting bigint;
+	oldest timestamptz;
+BEGIN
+	SELECT count(*), min(d.decided_at) INTO waiting, oldest
+	FROM yquota.decision AS d
+	WHERE d.decision IN ('unreserved', 'marked', 'killed', 'killable') AND d.decided_at < now_at - interval '1 hour';
+	IF waiting > 0 THEN
+		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
+		VALUES ('decisions_unacknowledged', 'decision',
+				format('%s decisions have not been acknowledged for more than an hour, the oldest since %s: does the resource manager read yquota.decision and call yquota.acknowledge_decisions()?',
+					   waiting, oldest),
+				now_at)
+		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
+	ELSE
+		UPDATE yquota.alert SET cleared_at = now_at
+		WHERE kind = 'decisions_unacknowledged' AND cleared_at IS NULL;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.watch_decisions(timestamptz) IS
+	'Alert while decisions that stay until they are acknowledged have waited for more than an hour';
+REVOKE ALL ON FUNCTION yquota_internal.watch_decisions(timestamptz) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.lock_passes() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

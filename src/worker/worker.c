@@ -88,6 +88,7 @@ enum
 	ROLL_UP,
 	VERIFY,
 	RELEASE,
+	WATCH_DECISIONS,
 	MANAGE_QUEUES,
 	REMOVE_QUEUES,
 	PREEMPT,
@@ -193,6 +194,14 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.activity = "yquota: releasing unacknowledged containers",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = release_expired,
+		.interval_ms = &yq_compute_interval
+	},
+	[WATCH_DECISIONS] = {
+		.name = "watch decisions",
+		.activity = "yquota: looking for decisions that nobody acknowledges",
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
+		.step = run_command,
+		.command = "SELECT yquota_internal.watch_decisions($1)",
 		.interval_ms = &yq_compute_interval
 	},
 	/* those of the scheduler's own policies, which have intervals of their own */

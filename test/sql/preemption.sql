@@ -97,7 +97,16 @@ SELECT count(*) FROM yquota.schedule();
 SELECT decision, count(*) FROM yquota.decision GROUP BY 1 ORDER BY 1;
 SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.decision));
 SELECT decision, count(*) FROM yquota.decision GROUP BY 1 ORDER BY 1;
+\echo after an hour an alert tells of them, until the last one is acknowledged
+SELECT yquota_internal.watch_decisions('2026-03-02 11:00+00');
+SELECT count(*) FROM yquota.alert;
+SELECT yquota_internal.watch_decisions('2026-03-02 11:00:00.001+00');
+SELECT yquota_internal.watch_decisions('2026-03-02 11:01+00');
+SELECT kind, subject, detail, raised_at, cleared_at FROM yquota.alert;
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
+
+SELECT yquota_internal.watch_decisions('2026-03-02 11:02+00');
+SELECT kind, cleared_at FROM yquota.alert;
 
 \echo marks are forgotten after two waits, and a container is marked anew
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=2048]', 1);
@@ -237,6 +246,19 @@ RESET yquota.charging;
 UPDATE yquota.scheduler_setting SET intra_queue_preemption_preemption_order_policy = 'newest_first';
 SELECT pg_temp.round();
 UPDATE yquota.scheduler_setting SET intra_queue_preemption_preemption_order_policy = NULL;
+\echo verify() looks at marks and kills
+BEGIN;
+INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector)
+SELECT c.container_id, '2026-03-02 11:22:00.001+00', c.application_id, 'root.a', 'fifo' FROM yquota.container AS c ORDER BY 1 LIMIT 1;
+INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector) VALUES
+	('container_1_0001_01_999999', '2026-03-02 10:22+00', 'application_1_0001', 'root.a', 'fifo'),
+	('container_1_0001_01_999998', '2026-03-02 10:21:59+00', 'application_1_0001', 'root.a', 'fifo');
+INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, allocation_request_id, decided_at, advised)
+SELECT 'killed', c.container_id, c.application_id, 'root.a', c.node, c.allocation, c.priority, c.allocation_request_id, '2026-03-02 11:22+00', k.advised
+FROM (SELECT * FROM yquota.container ORDER BY container_id LIMIT 2) AS c CROSS JOIN LATERAL (SELECT c.container_id <> min(o.container_id) AS advised FROM yquota.container AS o) AS k;
+SELECT * FROM yquota.verify();
+ROLLBACK;
+
 UPDATE yquota.scheduler_setting SET preemption_mode = 'warn';
 UPDATE yquota.scheduler_setting SET preemption_candidate_order = 'cheapest';
 
