@@ -17,6 +17,7 @@
 #include "admission/access.h"
 #include "admission/advice.h"
 #include "admission/monitor_policy.h"
+#include "admission/preemption_setting.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -369,6 +370,7 @@ advise_cluster(Advising *advising)
 	if (!advising->hierarchy->settings.has_node_labels && has_labels(advising->hierarchy))
 		advise(advising, "yarn.node-labels.enabled", "false", "queues have capacities on labels, which are not used");
 	advise_rules(advising);
+	advising->findings = yq_preemption_advise(advising->findings);
 }
 
 List *

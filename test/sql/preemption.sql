@@ -150,6 +150,23 @@ SELECT * FROM pg_temp.round();
 SELECT count(*) FROM marks;
 UPDATE yquota.scheduler_setting SET preemption_observe_only = NULL;
 
+\echo a negative wait kills nothing, as marks do not outlive their round
+BEGIN;
+UPDATE yquota.scheduler_setting SET preemption_max_wait_before_kill = -1;
+SELECT yquota.set_clock('2026-03-02 11:01:01+00');
+SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
+SELECT yquota.set_clock('2026-03-02 11:01:02+00');
+SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
+SELECT decision, count(*) FROM yquota.decision GROUP BY 1;
+\echo nor does a wait without end
+UPDATE yquota.scheduler_setting SET preemption_max_wait_before_kill = 9223372036854775807;
+SELECT yquota.set_clock('2036-03-02 11:01+00');
+SELECT outcome, min(kill_at), count(*) FROM yquota.preempt_containers() GROUP BY 1;
+\echo nothing fits into a budget below nothing
+UPDATE yquota.scheduler_setting SET preemption_total_preemption_per_round = -3e38;
+SELECT outcome, count(*) FROM pg_temp.round(true) GROUP BY 1;
+ROLLBACK;
+
 \echo disabled by a queue, above it, and again not
 UPDATE yquota.queue SET disable_preemption = true WHERE path = 'root';
 SELECT queue, disabled, disabled_by, untouchable FROM yquota.preemption_state;
@@ -229,6 +246,19 @@ SELECT * FROM yquota.verify();
 DELETE FROM yquota.preemption_mark;
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 
+\echo verify() looks at marks and kills
+BEGIN;
+INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector)
+SELECT c.container_id, '2026-03-02 11:22:00.001+00', c.application_id, 'root.a', 'fifo' FROM yquota.container AS c ORDER BY 1 LIMIT 1;
+INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector) VALUES
+	('container_1_0001_01_999999', '2026-03-02 10:22+00', 'application_1_0001', 'root.a', 'fifo'),
+	('container_1_0001_01_999998', '2026-03-02 10:21:59+00', 'application_1_0001', 'root.a', 'fifo');
+INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, allocation_request_id, decided_at, advised)
+SELECT 'killed', c.container_id, c.application_id, 'root.a', c.node, c.allocation, c.priority, c.allocation_request_id, '2026-03-02 11:22+00', k.advised
+FROM (SELECT * FROM yquota.container ORDER BY container_id LIMIT 2) AS c CROSS JOIN LATERAL (SELECT c.container_id <> min(o.container_id) AS advised FROM yquota.container AS o) AS k;
+SELECT * FROM yquota.verify();
+ROLLBACK;
+
 \echo where no cluster can be kept, and where nothing may be written
 SELECT yquota.set_clock('2026-03-02 11:23+00');
 BEGIN ISOLATION LEVEL REPEATABLE READ;
@@ -243,22 +273,38 @@ ROLLBACK;
 SET yquota.charging = 'deferred';
 SELECT pg_temp.round();
 RESET yquota.charging;
+
+\echo what Hadoop refuses is refused at commit, and in a round before that
 UPDATE yquota.scheduler_setting SET intra_queue_preemption_preemption_order_policy = 'newest_first';
-SELECT pg_temp.round();
-UPDATE yquota.scheduler_setting SET intra_queue_preemption_preemption_order_policy = NULL;
-\echo verify() looks at marks and kills
 BEGIN;
-INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector)
-SELECT c.container_id, '2026-03-02 11:22:00.001+00', c.application_id, 'root.a', 'fifo' FROM yquota.container AS c ORDER BY 1 LIMIT 1;
-INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector) VALUES
-	('container_1_0001_01_999999', '2026-03-02 10:22+00', 'application_1_0001', 'root.a', 'fifo'),
-	('container_1_0001_01_999998', '2026-03-02 10:21:59+00', 'application_1_0001', 'root.a', 'fifo');
-INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, allocation_request_id, decided_at, advised)
-SELECT 'killed', c.container_id, c.application_id, 'root.a', c.node, c.allocation, c.priority, c.allocation_request_id, '2026-03-02 11:22+00', k.advised
-FROM (SELECT * FROM yquota.container ORDER BY container_id LIMIT 2) AS c CROSS JOIN LATERAL (SELECT c.container_id <> min(o.container_id) AS advised FROM yquota.container AS o) AS k;
-SELECT * FROM yquota.verify();
+UPDATE yquota.scheduler_setting SET intra_queue_preemption_preemption_order_policy = '';
+SELECT pg_temp.round();
+ROLLBACK;
+UPDATE yquota.scheduler_setting SET intra_queue_preemption_preemption_order_policy = 'Priority_First';
+\echo Hadoop does not read it while there are no rounds
+BEGIN;
+UPDATE yquota.scheduler_setting SET intra_queue_preemption_preemption_order_policy = 'newest_first', scheduler_monitor_enable = false;
+SET CONSTRAINTS ALL IMMEDIATE;
+SELECT outcome FROM pg_temp.round();
+SELECT count(*) FROM yquota.preemption_state;
+SET CONSTRAINTS ALL DEFERRED;
+UPDATE yquota.scheduler_setting SET scheduler_monitor_enable = true;
+COMMIT;
+UPDATE yquota.scheduler_setting SET intra_queue_preemption_preemption_order_policy = NULL;
+\echo numbers that Hadoop computes with get advice, others are none
+UPDATE yquota.scheduler_setting SET preemption_total_preemption_per_round = 'NaN';
+UPDATE yquota.scheduler_setting SET preemption_max_ignored_over_capacity = 'infinity';
+BEGIN;
+UPDATE yquota.scheduler_setting SET preemption_monitoring_interval = -1, preemption_max_wait_before_kill = -1,
+	preemption_total_preemption_per_round = 1.5, preemption_max_ignored_over_capacity = -0.25, preemption_natural_termination_factor = 2,
+	preemption_balance_after_satisfied_max_wait_before_kill = 0, intra_queue_preemption_minimum_threshold = -1e-30,
+	intra_queue_preemption_max_allowable_limit = 3e38;
+SELECT replace(property, 'yarn.resourcemanager.monitor.capacity.preemption.', '') AS property, value, advice
+FROM yquota.configuration_advice() WHERE property LIKE '%.preemption.%';
+SELECT yquota_internal.preemption_interval() IS NULL AS no_rounds;
 ROLLBACK;
 
+\echo own settings
 UPDATE yquota.scheduler_setting SET preemption_mode = 'warn';
 UPDATE yquota.scheduler_setting SET preemption_candidate_order = 'cheapest';
 

@@ -8,6 +8,7 @@
 #include "base/compat.h"
 
 #include "admission/monitor_policy.h"
+#include "admission/preemption_setting.h"
 #include "base/settings.h"
 #include "common/int.h"
 #include "executor/spi.h"
@@ -104,21 +105,20 @@ set_float8(float8 *number, SettingColumn column)
 		*number = DatumGetFloat8(value);
 }
 
-/* As Java's valueOf() of the name in upper case has it. */
+/* An unknown one is refused when it is committed, unless there are no rounds that read it. */
 static void
-set_intra_queue_order(YqIntraQueueOrder *order)
+set_intra_queue_order(YqPreemptionConfiguration *configuration)
 {
 	Datum		value;
 	const char *name;
+	bool		is_priority_first;
 
 	if (!find_setting(SETTING_INTRA_QUEUE_ORDER, &value))
 		return;
 	name = TextDatumGetCString(value);
-	if (pg_strcasecmp(name, "userlimit_first") == 0)
-		*order = YQ_USERLIMIT_FIRST;
-	else if (pg_strcasecmp(name, "priority_first") == 0)
-		*order = YQ_PRIORITY_FIRST;
-	else
+	if (yq_preemption_find_order(name, &is_priority_first))
+		configuration->settings.intra_queue_order = is_priority_first ? YQ_PRIORITY_FIRST : YQ_USERLIMIT_FIRST;
+	else if (configuration->off_because == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid intra_queue_preemption_preemption_order_policy \"%s\"", name),
@@ -155,7 +155,7 @@ read_settings(YqPreemptionConfiguration *configuration)
 	set_flag(&settings->selects_intra_queue, SETTING_INTRA_QUEUE_ENABLED);
 	set_float4(&settings->intra_queue_threshold, SETTING_INTRA_QUEUE_MINIMUM_THRESHOLD);
 	set_float4(&settings->intra_queue_limit, SETTING_INTRA_QUEUE_MAX_ALLOWABLE_LIMIT);
-	set_intra_queue_order(&settings->intra_queue_order);
+	set_intra_queue_order(configuration);
 	set_flag(&settings->intra_queue_is_conservative, SETTING_INTRA_QUEUE_CONSERVATIVE_DRF);
 	set_flag(&settings->selects_by_priority, SETTING_UNDERUTILIZED_ENABLED);
 	set_wait(&settings->reservation_delay, SETTING_UNDERUTILIZED_DELAY);
@@ -446,6 +446,16 @@ is_ignored(const YqLoadedPreemption *preemption, const YqRow *row)
 		yq_clock_now() >= DatumGetTimestampTz(told_at) + INT64CONST(1000) * yq_allocation_expiry;
 }
 
+/* A negative wait ends every mark in the round that makes it. */
+static bool
+is_forgotten_at_once(const YqLoadedPreemption *preemption, const YqRow *row)
+{
+	const YqPreemption *state = preemption->state;
+
+	return !yq_row_bool(row, MARK_IS_KILLABLE) && !yq_row_bool(row, MARK_IS_ADVISED) &&
+		yq_preemption_forget_before(state, selector_of_name(yq_row_text(row, MARK_SELECTOR))) > state->now;
+}
+
 static void
 read_mark(const YqRow *row)
 {
@@ -459,6 +469,12 @@ read_mark(const YqRow *row)
 	{
 		preemption->ignored = lappend(preemption->ignored, yq_row_text(row, MARK_CONTAINER_ID));
 		preemption->forgotten = lappend(preemption->forgotten, llast(preemption->ignored));
+		MemoryContextSwitchTo(caller);
+		return;
+	}
+	if (is_forgotten_at_once(preemption, row))
+	{
+		preemption->forgotten = lappend(preemption->forgotten, yq_row_text(row, MARK_CONTAINER_ID));
 		MemoryContextSwitchTo(caller);
 		return;
 	}
