@@ -4,9 +4,9 @@
 # what a round may take, from which queues and containers, and that rounds end.
 #
 # Whatever the settings are, but for the queue priority selector, which is off here:
-# a round selects no more than its budget; a leaf falls below its guarantee, in every resource that
-# the calculator looks at, by less than one container for each selector that takes from it; and the master of an
-# application is selected only when the leaf has no other container left there that is no larger.  With a fixed demand,
+# a round selects no more than its budget; a leaf from which one selector takes keeps its guarantee but for less than one
+# container, in a resource that the calculator looks at; and the master of an application is selected only when the leaf
+# has no other container left there that is no larger.  With a fixed demand,
 # a dead zone of 0, a termination factor of 1, equal containers and guarantees of whole ones, rounds and allocation
 # come to a state in which nothing is selected: where a queue lacks a part of a container, one that is killed for it
 # may be given to its former queue again and again, in Hadoop too.  verify() finds nothing after any round.
@@ -189,17 +189,23 @@ WHERE @{[ amount('s.taken', $_) ]} > trunc(@{[ amount('n.total', $_) ]} * $setti
 SQL
 }
 
-# The containers that are not for others in the same leaf.
+# The containers that are not for others in the same leaf.  A selector deducts those before it only while they are
+# smaller than what it is still to take, by the calculator, and may so take two containers of the largest share more.
 sub below_guarantee
 {
 	my ($session, $settings) = @_;
-	my @kept = map { "@{[ amount('q.used', $_) ]} - @{[ amount('t.taken', $_) ]} + t.selectors * t.\"most $_\" > @{[ amount('q.guaranteed', $_) ]}" } types($settings);
-	my $most = join ', ', map { "max(@{[ amount('c.allocation', $_) ]}) AS \"most $_\"" } types($settings);
+	my @types = types($settings);
+	my $share = 'greatest(' . (join ', ', map { "@{[ amount('c.allocation', $_) ]}::numeric / @{[ amount('p.total', $_) ]}" } @types) . ')';
+	my $most = join ', ', map { "max(@{[ amount('c.allocation', $_) ]}) AS \"most $_\"" } @types;
+	my @kept = map { "@{[ amount('q.used', $_) ]} - @{[ amount('t.taken', $_) ]} + CASE t.selectors WHEN 1 THEN t.\"most $_\" "
+		. "ELSE (2 * t.selectors - 1) * t.share * @{[ amount('t.total', $_) ]} END > @{[ amount('q.guaranteed', $_) ]}" } @types;
 
 	return $session->run(<<"SQL");
-SELECT 'below its guarantee', q.*, t.taken FROM before_queue AS q JOIN (
-	SELECT c.queue, c.label, yquota.sum(c.allocation) AS taken, count(DISTINCT s.selector) AS selectors, $most
-	FROM selected AS s JOIN before_container AS c USING (container_id) WHERE s.selector <> 'intra_queue' GROUP BY 1, 2) AS t USING (queue, label)
+SELECT 'below its guarantee', q.*, t.taken, t.selectors FROM before_queue AS q JOIN (
+	SELECT c.queue, c.label, p.total, yquota.sum(c.allocation) AS taken, count(DISTINCT s.selector) AS selectors, max($share) AS share, $most
+	FROM selected AS s JOIN before_container AS c USING (container_id)
+	JOIN (SELECT n.label, yquota.sum(n.total) AS total FROM yquota.node AS n GROUP BY n.label) AS p ON p.label = c.label
+	WHERE s.selector <> 'intra_queue' GROUP BY 1, 2, 3) AS t USING (queue, label)
 WHERE NOT (@{[ join ' OR ', @kept ]});
 SQL
 }
