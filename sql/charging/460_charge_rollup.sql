@@ -92,8 +92,8 @@ COMMENT ON VIEW yquota_internal.readable_rollup IS
 --
 -- Rolling up.  Rows within a quarter-hour are taken as they are.  Parts of
 -- others are valued at the timelines, and if they must add up to the booked
--- amount, maybe of earlier ones, the first part is the rest.  What is free because
--- of a preemption has no parts that cost anything.
+-- amount, maybe of earlier ones, the first part is the rest.  Parts of a row that is
+-- free because of a preemption cost nothing.
 --
 CREATE FUNCTION yquota_internal.quarter_hours_query(keys text, as_booked boolean) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -71,5 +71,5 @@ CREATE FUNCTION yquota.preemption_cost("from" timestamptz, "to" timestamptz)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.preemption_cost(timestamptz, timestamptz) IS
-	'Containers that ended in a window with exit status -102, by last queue, project and user: what their lives cost without padding had nothing been free, and what was free of that before their preemption.  Archived ones included, before the archive horizon for full quarter-hours';
+	'Containers that ended in a window with exit status -102, by last queue, project and user: the cost of their lives without padding, as if no time were free, and the part of it that was free before their preemption.  Archived containers are included, before the archive horizon for full quarter-hours';
 REVOKE ALL ON FUNCTION yquota.preemption_cost(timestamptz, timestamptz) FROM PUBLIC;

@@ -14,7 +14,7 @@ ALTER TABLE yquota.retention_setting ALTER COLUMN keep_months DROP NOT NULL,
 ALTER TABLE yquota.scheduler_setting RENAME COLUMN one_row TO only_row;
 ALTER TABLE yquota.scheduler_setting RENAME CONSTRAINT scheduler_setting_one_row_check TO scheduler_setting_only_row_check;
 
--- What runs in the time before a preemption can be free.
+-- Time before a preemption can be free.
 ALTER TABLE yquota.charging_rule
 	ADD COLUMN free_before_preemption interval NOT NULL DEFAULT '0'
 		CHECK (free_before_preemption >= '0' AND free_before_preemption <= '1 hour'),

@@ -67,8 +67,8 @@ typedef struct YqContainerLife
 	int32		exit_status;
 	bool		own_preemption; /* yquota sent one of its FINISHes, with the status of
 								 * a preempted container; known where a rule asks */
-	TimestampTz free_from;		/* what is held from then on is free, because it was
-								 * preempted; DT_NOEND for none */
+	TimestampTz free_from;		/* the container is free from then on, because it was
+								 * preempted; DT_NOEND for never */
 } YqContainerLife;
 
 /* A segment of a life that one ledger row settles. */

@@ -11,6 +11,7 @@ CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.project (name) VALUES ('p'), ('q');
+INSERT INTO yquota.charging_rule (effective_at, free_before_preemption) VALUES ('-infinity', '1 minute');
 BEGIN;
 INSERT INTO yquota.scheduler_setting (preemption_total_preemption_per_round, preemption_natural_termination_factor,
 	per_node_heartbeat_maximum_offswitch_assignments, maximum_am_resource_percent) VALUES (1, 1, 100, 1);
@@ -355,6 +356,12 @@ SELECT * FROM yquota.end_expired_applications();
 SELECT state, diagnostics, finished_at FROM yquota.application WHERE application_id = 'application_1_0001';
 SELECT exit_status, count(*) FROM yquota.charge WHERE "to" = yquota.clock() GROUP BY 1;
 SELECT * FROM yquota.end_expired_applications();
+
+\echo time before a kill by yquota is free, and not before one that only the resource manager reports
+SELECT finish.source, count(*) > 0 AS some, bool_and(coalesce(charge.given_back, 0) > 0) AS is_free
+FROM yquota.container_event AS finish
+JOIN yquota.charge ON charge.container_id = finish.container_id AND charge."to" = finish.occurred_at
+WHERE finish.event = 'CONTAINER_FINISH' AND finish.exit_status = -102 GROUP BY 1 ORDER BY 1;
 SELECT * FROM yquota.verify();
 
 \c postgres
