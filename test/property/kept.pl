@@ -73,7 +73,13 @@ my %change = (
 	grow => sub {
 		return sprintf q(SELECT yquota.update_container(c.container_id, 0, allocation => '[memory-mb=8192,vcores=8]') FROM yquota.container AS c JOIN yquota.application AS a USING (application_id) ORDER BY c.container_id LIMIT 1);
 	},
-	preempt => sub { return 'SELECT count(*) FROM yquota.preempt_containers()'; },
+	# marked, and killable at once
+	preempt => sub { return 'SELECT count(*) FROM yquota.preempt_containers(); SELECT count(*) FROM yquota.preempt_containers()'; },
+	spare_none => sub {
+		return q(INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector, is_killable, told_at)
+			SELECT container_id, now(), application_id, queue, 'fifo', true, now() FROM yquota.container
+			WHERE application_id IS NOT NULL AND queue IS NOT NULL AND random() < 0.4 ON CONFLICT DO NOTHING);
+	},
 	compact => sub { return 'SELECT yquota_internal.compact_counters()'; },
 	trim => sub { return q(UPDATE yquota_internal.scheduler_change_horizon SET noted_at = '-infinity'; SELECT yquota_internal.trim_scheduler_changes()); },
 	acknowledge => sub { return 'SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision))'; },
@@ -89,7 +95,7 @@ my %change = (
 	delay => sub { return q(UPDATE yquota_internal.request_counter SET opportunities = opportunities + 3); },
 );
 # What happens often enough not to have everything read again each time.
-my @usual = qw(submit finish move prefer want want want want_there want_there avoid release release start start stray change exchange exchange acknowledge by_hand compact preempt preempt);
+my @usual = qw(submit finish move prefer want want want want_there want_there avoid release release start start stray change exchange exchange acknowledge by_hand compact preempt preempt spare_none spare_none);
 
 sub some_change
 {
