@@ -246,6 +246,7 @@ my @calls = (
 
 	'yquota_internal.worker_start(integer,timestamp with time zone)' => q(SELECT yquota_internal.worker_start(pg_backend_pid(), yquota.clock())),
 	'yquota_internal.worker_leave(integer,timestamp with time zone)' => q(SELECT yquota_internal.worker_leave(pg_backend_pid(), yquota.clock())),
+	'yquota_internal.watch_decisions(timestamp with time zone)' => q(SELECT yquota_internal.watch_decisions(yquota.clock() + interval '1 day')),
 	'yquota_internal.worker_preempt(timestamp with time zone)' => q(SELECT yquota_internal.worker_preempt(yquota.clock())),
 	'yquota_internal.worker_end_expired()' => q(SELECT yquota_internal.worker_end_expired()),
 	'yquota_internal.worker_price(timestamp with time zone)' => q(SELECT yquota_internal.worker_price(yquota.clock())),

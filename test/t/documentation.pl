@@ -211,6 +211,48 @@ foreach my $name (sort keys %condition)
 	like($reference, qr/^\| `\Q$sqlstate\E` \| `\Q$name\E` \|/m, "$name is in the table of errors");
 }
 
+#
+# "Why was my container killed?", asked by an operator and by members.
+#
+my ($why) = slurp_file('docs/operations.md') =~ /^## Why was my container killed\?\n(.*?)^## /ms;
+my ($of_operator, $of_member, $of_next) = $why =~ /^    (SELECT .*?;)$/msg;
+$node->safe_psql('postgres', 'CREATE DATABASE killed');
+$node->safe_psql('killed', <<~'SQL');
+	CREATE EXTENSION yquota;
+	SELECT yquota.set_clock('2026-03-02 10:00+00');
+	INSERT INTO yquota.project (name) VALUES ('p'), ('q');
+	BEGIN;
+	INSERT INTO yquota.scheduler_setting (scheduler_monitor_enable, preemption_total_preemption_per_round, preemption_natural_termination_factor,
+		per_node_heartbeat_maximum_offswitch_assignments) VALUES (true, 1, 1, 100);
+	INSERT INTO yquota.queue (path, capacity, user_limit_factor) VALUES ('root', NULL, NULL), ('root.a', '50', 10), ('root.b', '50', 10);
+	COMMIT;
+	INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=16384,vcores=16]');
+	SELECT yquota.submit_application('application_1_0001', 'ann', '{}', 'a', project => 'p', unmanaged => true);
+	SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 16);
+	SELECT count(*) FROM yquota.schedule();
+	SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
+	SELECT yquota.submit_application('application_1_0002', 'bob', '{}', 'b', project => 'q', unmanaged => true);
+	SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024]', 1);
+	SELECT count(*) FROM yquota.preempt_containers();
+	SELECT yquota.set_clock('2026-03-02 10:00:15+00');
+	SELECT count(*) FROM yquota.preempt_containers();
+	CREATE ROLE operator_of_books; CREATE ROLE member_of_p; CREATE ROLE member_of_q;
+	SELECT yquota.allow_role('operator_of_books', 'operator'), yquota.allow_role('member_of_p', 'member', 'p'), yquota.allow_role('member_of_q', 'member', 'q');
+	SQL
+
+sub asked_by
+{
+	my ($role, $sql) = @_;
+
+	return $node->safe_psql('killed', "SET timezone = 'UTC'; SET ROLE $role; $sql");
+}
+is(asked_by('operator_of_books', $of_operator),
+	'2026-03-02 10:00:15+00|2026-03-02 10:00:00+00|root.a|n1|[memory-mb=1024,vcores=1]|[memory-mb=15360,vcores=15]|[memory-mb=8192,vcores=8]|[memory-mb=15360]|[memory-mb=9011,vcores=8]',
+	'an operator learns why a container was killed');
+is(asked_by('member_of_p', $of_member), '2026-03-02 10:00:15+00|root.a|n1|[memory-mb=1024,vcores=1]|t', 'and a member of its project that it was preempted');
+is(asked_by('member_of_q', $of_member), '', 'which members of others do not see');
+like(asked_by('operator_of_books', $of_next), qr/^spared\|\|root\.a\|/m, 'what is taken next can be asked, too');
+
 # Links between the pages lead somewhere.
 my %broken;
 foreach my $page (@pages, 'docs/reference.md', 'docs/operations.md', 'docs/upgrading.md', 'docs/feeding.md', 'docs/privileges.md', 'docs/hadoop-properties.md')
