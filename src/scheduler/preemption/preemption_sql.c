@@ -325,10 +325,11 @@ is_same_round(const YqPreemptionRoundRow *a, const YqPreemptionRoundRow *b)
 
 /*
  * Lock, and compute anew when what was computed has been overtaken.  NULL when another
- * round at this time was, or the configuration has no rounds any more.
+ * round was at this time, or later than a round that takes its time from the clock, or
+ * the configuration has no rounds any more.
  */
 static YqLoadedPreemption *
-lock_and_look_again(YqLoadedPreemption *preemption, TimestampTz as_of)
+lock_and_look_again(YqLoadedPreemption *preemption, TimestampTz as_of, bool is_by_clock)
 {
 	uint64		generation = preemption->hierarchy->generation;
 	YqPreemptionRoundRow last;
@@ -342,9 +343,11 @@ lock_and_look_again(YqLoadedPreemption *preemption, TimestampTz as_of)
 	if (hierarchy->generation == generation && is_same_round(&last, &preemption->last))
 		return preemption;
 	yq_preemption_unload(preemption);
+	if (last.is_there && (last.round_at == as_of || (is_by_clock && last.round_at > as_of)))
+		return NULL;
 	check_time(&last, as_of);
 	configuration = yq_preemption_configuration();
-	if (configuration.off_because != NULL || (last.is_there && last.round_at == as_of))
+	if (configuration.off_because != NULL)
 		return NULL;
 	return compute(hierarchy, &configuration, &last, as_of);
 }
@@ -378,7 +381,7 @@ yq_sql_preempt_containers(PG_FUNCTION_ARGS)
 	preemption = compute(yq_hierarchy_in_force(), &configuration, &last, as_of);
 	if (!is_dry)
 	{
-		preemption = lock_and_look_again(preemption, as_of);
+		preemption = lock_and_look_again(preemption, as_of, PG_ARGISNULL(0));
 		if (preemption == NULL)
 			return (Datum) 0;
 		is_done = yq_preemption_record(preemption);
