@@ -33,7 +33,7 @@ area_of()
 		queue-decisions) class=yquota.oracle.QueueDecisions recorded=test/queues/decisions.txt ;;
 		opportunistic) class=yquota.oracle.Opportunistic ;;
 		container-queue) class=yquota.oracle.ContainerQueue ;;
-		preemption) class=yquota.oracle.Preemption ;;
+		preemption) class=yquota.oracle.Preemption recorded=test/scheduler/preemption.jsonl ;;
 		reservation) class=yquota.oracle.Reservation ;;
 		plan-algebra) class=yquota.oracle.PlanAlgebra ;;
 		*) die "no area is named \"$1\"; there are: ${areas[*]}" ;;
