@@ -132,6 +132,9 @@ sub load_books
 		-- one that is past its lifetime, and containers that are to be preempted
 		SELECT yquota.update_application_lifetime('application_1_5', 60);
 		UPDATE yquota.scheduler_setting SET preemption_natural_termination_factor = 1, preemption_total_preemption_per_round = 1;
+		SELECT yquota.request_containers('application_1_6', '[memory-mb=1024,vcores=1]', 8);
+		SELECT count(*) FROM yquota.schedule(ARRAY['h1', 'h2', 'h1', 'h2', 'h1', 'h2', 'h1', 'h2', 'h1', 'h2']);
+		SELECT yquota.request_containers('application_1_' || n, '[memory-mb=8192,vcores=1]', 3) FROM (VALUES (1), (3), (5)) AS a (n);
 		SELECT count(*) FROM yquota.preempt_containers();
 		SELECT yquota.set_clock('2026-03-02 12:30+00');
 		SELECT yquota.remove_unused_queues();

@@ -44,6 +44,7 @@ my %block_objects = (
 my $node = new_node('lock_order', 'fsync = off', 'max_connections = 20', "client_min_messages = 'error'", 'deadlock_timeout = 30s', 'autovacuum = off', 'jit = off');
 load_books($node, 'books');
 is(join(', ', missing_statements($node, 'books')), '', 'there is a call of every statement');
+is($node->safe_psql('books', 'SELECT outcome FROM yquota.preempt_containers(dry_run => true)'), 'killed', 'a round of preemption kills');
 
 my ($session, $blocker, $watcher) = map { Client->new($node, 'books') } 1 .. 3;
 $watcher->run(q(SET lock_timeout = '100ms'));
