@@ -76,9 +76,11 @@ my %change = (
 	# marked, and killable at once
 	preempt => sub { return 'SELECT count(*) FROM yquota.preempt_containers(); SELECT count(*) FROM yquota.preempt_containers()'; },
 	spare_none => sub {
-		return q(INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector, is_killable, told_at)
-			SELECT container_id, now(), application_id, queue, 'fifo', true, now() FROM yquota.container
-			WHERE application_id IS NOT NULL AND queue IS NOT NULL AND random() < 0.4 ON CONFLICT DO NOTHING);
+		return q(SELECT count(*) FROM yquota.preempt_containers();
+			INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector, is_killable, told_at)
+			SELECT c.container_id, r.round_at, c.application_id, c.queue, 'fifo', true, r.round_at
+			FROM yquota.container AS c CROSS JOIN yquota_internal.preemption_round AS r
+			WHERE c.application_id IS NOT NULL AND c.queue IS NOT NULL AND random() < 0.4 ON CONFLICT DO NOTHING);
 	},
 	compact => sub { return 'SELECT yquota_internal.compact_counters()'; },
 	trim => sub { return q(UPDATE yquota_internal.scheduler_change_horizon SET noted_at = '-infinity'; SELECT yquota_internal.trim_scheduler_changes()); },

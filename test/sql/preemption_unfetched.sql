@@ -7,7 +7,7 @@ CREATE DATABASE yquota_preemption_unfetched;
 \c yquota_preemption_unfetched
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.project (name) VALUES ('p');
