@@ -73,6 +73,7 @@ yq_posting_padding(const YqCharge *finish, YqCharge *padding)
 		return false;
 	*padding = *finish;
 	padding->is_free = false;
+	memset(&padding->given_back, 0, sizeof(padding->given_back));
 	padding->from = finish->to;
 	padding->padding = missing;
 	return true;
