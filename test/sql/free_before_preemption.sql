@@ -106,6 +106,9 @@ SELECT * FROM yquota.verify();
 --
 SELECT start('m1', '2026-03-02 10:30'), finish('m1', '2026-03-02 10:35', 'rm');
 SELECT * FROM ledger WHERE container_id = 'm1' ORDER BY number;
+-- the end that is sent again changes nothing
+SELECT finish('m1', '2026-03-02 10:35', 'rm');
+SELECT count(*) FROM ledger WHERE container_id = 'm1';
 SELECT start('m2', '2026-03-02 10:30'), finish('m2', '2026-03-02 10:45', 'rm');
 
 --
