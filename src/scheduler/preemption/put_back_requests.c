@@ -18,62 +18,78 @@
 #include "scheduler/request/container_request.h"
 #include "store/saved_plan.h"
 
-/* Ids of containers that are killed, as text[]; those alone that are in both arrays unless these are NULL. */
+static bool
+is_ended(const YqPreemptionOutcome *outcome)
+{
+	return outcome->kind == YQ_PREEMPTION_KILLED && !outcome->container->is_reserved;
+}
+
+/* Ids of all containers that the round is to end, as text[]. */
 static Datum
-killed_containers(const YqPreemption *state, const bool *is_unfetched, const bool *is_done, int *count)
+ended_containers(const YqPreemption *state, int *count)
 {
 	const char **ids = palloc(Max(state->outcome_count, 1) * sizeof(char *));
 
 	*count = 0;
 	for (int i = 0; i < state->outcome_count; i++)
 	{
-		const YqPreemptionOutcome *outcome = &state->outcomes[i];
-
-		if (outcome->kind == YQ_PREEMPTION_KILLED && !outcome->container->is_reserved &&
-			(is_unfetched == NULL || (is_unfetched[i] && is_done[i])))
-			ids[(*count)++] = outcome->container->container_id;
+		if (is_ended(&state->outcomes[i]))
+			ids[(*count)++] = state->outcomes[i].container->container_id;
 	}
 	return yq_array_of_names(ids, *count);
 }
 
-bool *
+typedef struct UnfetchedEntry
+{
+	YqBytes		container_id;	/* the key */
+	const char *asked_label;
+} UnfetchedEntry;
+
+const char **
 yq_preemption_find_unfetched(const YqPreemption *state, YqQueueLocks *locks)
 {
+	/* ids and labels in pairs */
 	static YqSavedPlan look_up = {
-		.command = "SELECT d.container_id FROM yquota.decision AS d "
-		"WHERE d.container_id = ANY ($1) AND d.decision IN ('allocated', 'swapped')",
+		.command = "SELECT v.value FROM yquota.decision AS d JOIN yquota.container AS c ON c.container_id = d.container_id "
+		"CROSS JOIN LATERAL (VALUES (1, c.container_id), (2, c.asked_label)) AS v (place, value) "
+		"WHERE d.container_id = ANY ($1) AND d.decision IN ('allocated', 'swapped') ORDER BY d.decision_id, v.place",
 		.types = {"_text"},
 		.plans_once = true
 	};
 	HTAB	   *unfetched;
-	bool	   *is_unfetched;
+	const char **asked_labels;
 	int			count;
-	Datum		values[] = {killed_containers(state, NULL, NULL, &count)};
-	List	   *ids = count == 0 ? NIL : yq_saved_plan_strings(&look_up, values);
-	ListCell   *cell;
+	Datum		values[] = {ended_containers(state, &count)};
+	List	   *pairs = count == 0 ? NIL : yq_saved_plan_strings(&look_up, values);
 	bool		found;
 
-	if (ids == NIL)
+	if (pairs == NIL)
 		return NULL;
-	unfetched = yq_bytes_table_create("yquota containers not fetched", sizeof(YqBytes), CurrentMemoryContext);
-	foreach(cell, ids)
-		(void) yq_bytes_table_enter_kept(unfetched, yq_bytes_of_string(lfirst(cell)), &found);
-	is_unfetched = palloc0(state->outcome_count * sizeof(bool));
+	unfetched = yq_bytes_table_create("yquota containers not fetched", sizeof(UnfetchedEntry), CurrentMemoryContext);
+	for (int i = 0; i < list_length(pairs); i += 2)
+	{
+		UnfetchedEntry *entry = yq_bytes_table_enter_kept(unfetched, yq_bytes_of_string(list_nth(pairs, i)), &found);
+
+		entry->asked_label = list_nth(pairs, i + 1);
+	}
+	asked_labels = palloc0(state->outcome_count * sizeof(char *));
 	for (int i = 0; i < state->outcome_count; i++)
 	{
 		const YqPreemptionContainer *container = state->outcomes[i].container;
+		const UnfetchedEntry *entry = yq_bytes_table_find(unfetched, yq_bytes_of_string(container->container_id));
 
-		is_unfetched[i] = yq_bytes_table_find(unfetched, yq_bytes_of_string(container->container_id)) != NULL;
-		if (is_unfetched[i])
-			yq_queue_locks_add(locks, YQ_LOCK_LEAF, container->application->leaf->path);
+		if (entry == NULL)
+			continue;
+		asked_labels[i] = entry->asked_label;
+		yq_queue_locks_add(locks, YQ_LOCK_LEAF, container->application->leaf->path);
 	}
 	hash_destroy(unfetched);
-	return is_unfetched;
+	return asked_labels;
 }
 
 /* A decision that is just being acknowledged has been fetched. */
 void
-yq_preemption_put_back(const YqPreemption *state, const bool *is_unfetched, const bool *is_done)
+yq_preemption_put_back(const YqPreemption *state, const char *const *asked_labels, const bool *is_done)
 {
 	static YqSavedPlan put_back = {
 		.command = "WITH due AS MATERIALIZED (SELECT d.* FROM yquota.decision AS d "
@@ -82,13 +98,12 @@ yq_preemption_put_back(const YqPreemption *state, const bool *is_unfetched, cons
 		"asked AS (SELECT due.application_id, due.priority, due.allocation_request_id, r.resource_name, count(*) AS count, "
 		"(array_agg(due.allocation))[1] AS allocation, bool_and(r.relax_locality) AS relax_locality, min(r.label) AS label "
 		"FROM due JOIN yquota.application AS a ON a.application_id = due.application_id AND a.state = 'ACTIVE' "
-		"CROSS JOIN LATERAL (SELECT log.is_am, log.asked_label FROM yquota.container_event AS log "
-		"WHERE log.container_id = due.container_id AND log.event = 'CONTAINER_START' ORDER BY log.event_id LIMIT 1) AS e "
+		"JOIN unnest($2, $3) AS e (container_id, asked_label) ON e.container_id = due.container_id "
 		"LEFT JOIN yquota.node AS n ON n.name = due.node "
-		"CROSS JOIN LATERAL (VALUES ('*', true, COALESCE(due.farthest, 'OFF_SWITCH') = 'OFF_SWITCH', COALESCE(e.asked_label, '')), "
+		"CROSS JOIN LATERAL (VALUES ('*', true, COALESCE(due.farthest, 'OFF_SWITCH') = 'OFF_SWITCH', e.asked_label), "
 		"(n.rack, due.locality <> 'OFF_SWITCH', COALESCE(due.farthest, 'OFF_SWITCH') <> 'NODE_LOCAL', NULL), "
 		"(due.node, due.locality = 'NODE_LOCAL', true, NULL)) AS r (resource_name, is_served, relax_locality, label) "
-		"WHERE e.is_am IS NOT TRUE AND r.is_served AND r.resource_name IS NOT NULL GROUP BY 1, 2, 3, 4), "
+		"WHERE r.is_served AND r.resource_name IS NOT NULL GROUP BY 1, 2, 3, 4), "
 		"put_back AS (INSERT INTO yquota.resource_request AS r (application_id, priority, allocation_request_id, resource_name, "
 		"count, allocation, relax_locality, label, execution_type) "
 		"SELECT a.application_id, a.priority, a.allocation_request_id, a.resource_name, a.count, a.allocation, a.relax_locality, "
@@ -96,19 +111,35 @@ yq_preemption_put_back(const YqPreemption *state, const bool *is_unfetched, cons
 		"ON CONFLICT (application_id, priority, allocation_request_id, resource_name) DO UPDATE SET count = least(r.count::bigint + excluded.count, 2147483647) "
 		"RETURNING r.application_id) "
 		"SELECT DISTINCT p.application_id FROM put_back AS p",
-		.types = {"_text"},
+		.types = {"_text", "_text", "_text"},
 		.plans_once = true
 	};
-	int			count;
-	Datum		values[1];
+	const char **ids = palloc(Max(state->outcome_count, 1) * sizeof(char *));
+	const char **asked = palloc(Max(state->outcome_count, 1) * sizeof(char *));
+	const char **labels = palloc(Max(state->outcome_count, 1) * sizeof(char *));
+	int			count = 0;
+	int			asked_count = 0;
+	Datum		values[3];
 	List	   *applications;
 	ListCell   *cell;
 
-	if (is_unfetched == NULL)
-		return;
-	values[0] = killed_containers(state, is_unfetched, is_done, &count);
+	for (int i = 0; asked_labels != NULL && i < state->outcome_count; i++)
+	{
+		const YqPreemptionContainer *container = state->outcomes[i].container;
+
+		if (!is_ended(&state->outcomes[i]) || asked_labels[i] == NULL || !is_done[i])
+			continue;
+		ids[count++] = container->container_id;
+		if (container->is_master)
+			continue;
+		asked[asked_count] = container->container_id;
+		labels[asked_count++] = asked_labels[i];
+	}
 	if (count == 0)
 		return;
+	values[0] = yq_array_of_names(ids, count);
+	values[1] = yq_array_of_names(asked, asked_count);
+	values[2] = yq_array_of_names(labels, asked_count);
 	yq_scheduler_journal_begin_own();
 	applications = yq_saved_plan_strings(&put_back, values);
 	yq_scheduler_journal_end_own();

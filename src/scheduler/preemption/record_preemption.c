@@ -367,7 +367,7 @@ yq_preemption_record(YqLoadedPreemption *preemption)
 {
 	const YqPreemption *state = preemption->state;
 	bool	   *is_done = palloc0(Max(state->outcome_count, 1) * sizeof(bool));
-	bool	   *is_unfetched = NULL;
+	const char **asked_labels = NULL;
 	YqQueueLocks locks = {NIL};
 	Datum		now;
 
@@ -376,7 +376,7 @@ yq_preemption_record(YqLoadedPreemption *preemption)
 	for (int i = 0; i < state->outcome_count; i++)
 		is_done[i] = state->outcomes[i].kind == YQ_PREEMPTION_OBSERVED;
 	if (!preemption->configuration.is_advising)
-		is_unfetched = yq_preemption_find_unfetched(state, &locks);
+		asked_labels = yq_preemption_find_unfetched(state, &locks);
 	add_leaves_of_reservations(state, &locks);
 	yq_queue_locks_take(&locks);
 	if (preemption->gap > 0)
@@ -386,7 +386,7 @@ yq_preemption_record(YqLoadedPreemption *preemption)
 	record_reservations(state, is_done, now);
 	record_running(preemption, is_kill, preemption->configuration.is_advising ? advise_ends : yq_preempted_containers_end,
 				   is_done, now);
-	yq_preemption_put_back(state, is_unfetched, is_done);
+	yq_preemption_put_back(state, asked_labels, is_done);
 	record_running(preemption, is_killable, make_killable, is_done, now);
 	raise_alerts(preemption, now);
 	forget_marks(preemption, now);
