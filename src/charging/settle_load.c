@@ -161,7 +161,7 @@ begin_life_of_finished(YqContainerLife *life, const YqCharge *charge)
 	life->exit_status = charge->exit_status;
 }
 
-/* Only a rule that gives time back asks who preempted the container. */
+/* Only a rule that gives time back needs the source of the preemption. */
 static void
 load_free_window(YqLedger *ledger, YqContainerLife *life)
 {

@@ -7,7 +7,7 @@
  * The comparison contradicts itself in two cases.  Users may use the same by
  * the calculator, though not of all types: then each comes after the other.  And
  * the leaf's order of a user's applications may differ from that of their ids,
- * which decides between users who use the same.  The result then depends on the
+ * which decides between users of equal usage.  The result then depends on the
  * collections that Hadoop puts the applications into, so these are the same here:
  * a heap for the order in which they have their part, and, filled in that order,
  * a red-black tree for the order in which they give.

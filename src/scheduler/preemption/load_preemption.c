@@ -568,7 +568,7 @@ read_marks(YqLoadedPreemption *preemption)
 }
 
 /*
- * A container waits while its server runs.  Whoever is there first after a new start,
+ * A container waits while its server runs.  The first round after a new start,
  * or a failover, knows no more than that there was no round since the last one.
  */
 static int64
