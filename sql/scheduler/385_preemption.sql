@@ -200,7 +200,7 @@ DECLARE
 BEGIN
 	-- another caller has made a round within the interval, or the clock stepped back
 	IF EXISTS (SELECT FROM yquota_internal.preemption_round AS r
-			   WHERE r.round_at > now_at - yquota_internal.preemption_interval() * interval '1 millisecond') THEN
+			   WHERE extract(epoch FROM now_at - r.round_at) * 1000 < yquota_internal.preemption_interval()) THEN
 		RETURN 0;
 	END IF;
 	SELECT jsonb_object_agg(o.outcome, o.containers) INTO done

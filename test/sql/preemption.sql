@@ -65,6 +65,17 @@ SELECT * FROM pg_temp.round(true);
 SELECT (SELECT count(*) FROM yquota.preemption_mark) AS marks, (SELECT count(*) FROM yquota.decision) AS decisions,
 	   (SELECT count(*) FROM yquota_internal.preemption_round) AS rounds;
 
+\echo the first round may be at any time, and the longest interval has one round
+BEGIN;
+SELECT outcome, marked, count(*) FROM pg_temp.round(at => '2000-01-01 00:00+00') GROUP BY 1, 2;
+SELECT outcome, marked, count(*) FROM pg_temp.round(at => '2000-01-01 00:00:14+00') GROUP BY 1, 2;
+SELECT outcome, marked, count(*) FROM pg_temp.round(at => '2000-01-01 00:00:15+00') GROUP BY 1, 2;
+ROLLBACK;
+BEGIN;
+UPDATE yquota.scheduler_setting SET preemption_monitoring_interval = 9223372036854775807;
+SELECT yquota_internal.worker_preempt('2026-03-02 09:00+00'), yquota_internal.worker_preempt('2026-03-02 10:00+00');
+ROLLBACK;
+
 \echo marked, waiting, and killed when the wait is over; a repeat does nothing
 SELECT * FROM pg_temp.round();
 SELECT * FROM pg_temp.round();

@@ -625,6 +625,7 @@ yq_preemption_load(YqHierarchy *hierarchy, const YqPreemptionConfiguration *conf
 	preemption->configuration = *configuration;
 	preemption->last = *last;
 	preemption->gap = gap_since(last, as_of);
+	preemption->recorded_at = DT_NOBEGIN;
 	preemption->loaded = find_preemption_cluster(hierarchy);
 	state->settings = configuration->settings;
 	state->now = as_of;

@@ -55,7 +55,7 @@ typedef struct YqLoadedPreemption
 	bool		has_told;		/* some are killable or advised */
 	List	   *forgotten;		/* ids (char *) of containers whose marks go with this round */
 	List	   *ignored;		/* of them, those that the resource manager has not ended in time */
-	TimestampTz recorded_at;	/* by the clock, of the ends of containers; 0: it is not recorded */
+	TimestampTz recorded_at;	/* by the clock, of the ends of containers; DT_NOBEGIN: it is not recorded */
 	struct YqPreemptionLoader *loader;	/* see preemption_loader.h */
 } YqLoadedPreemption;
 

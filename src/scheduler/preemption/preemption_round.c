@@ -74,17 +74,18 @@ decide(YqPreemption *state, const YqPreemptionSelection *selection)
 	YqPreemptionContainer *container = selection->container;
 	YqPreemptionOutcomeKind kind = YQ_PREEMPTION_OBSERVED;
 	TimestampTz marked_at = container->marked_at;
-	TimestampTz kill_at = 0;
+	TimestampTz kill_at = DT_NOBEGIN;
+	bool		was_marked = !TIMESTAMP_IS_NOBEGIN(marked_at);
 	YqPreemptionOutcome *outcome;
 
-	if (marked_at == 0 && !state->settings.observes_only)
+	if (!was_marked && !state->settings.observes_only)
 	{
 		kind = YQ_PREEMPTION_MARKED;
 		marked_at = state->now;
 	}
-	if (marked_at != 0)
+	if (!TIMESTAMP_IS_NOBEGIN(marked_at))
 		kill_at = end_of_wait(marked_at, yq_preemption_wait(state, selection->selector));
-	if (container->marked_at != 0 && kill_at <= state->now && !state->settings.observes_only)
+	if (was_marked && kill_at <= state->now && !state->settings.observes_only)
 		kind = state->settings.is_lazy ? YQ_PREEMPTION_KILLABLE : YQ_PREEMPTION_KILLED;
 	if (kind == YQ_PREEMPTION_OBSERVED && container->is_unreserved)
 		return;

@@ -124,7 +124,7 @@ set_result_figure(ResultRow *row, int column, const int64 *amounts)
 static void
 set_result_time(ResultRow *row, int column, TimestampTz time)
 {
-	if (time != 0)
+	if (!TIMESTAMP_IS_NOBEGIN(time))
 		set_result(row, column, TimestampTzGetDatum(time));
 }
 
@@ -291,6 +291,10 @@ check_time(const YqPreemptionRoundRow *last, TimestampTz as_of)
 {
 	TimestampTz now = yq_clock_now();
 
+	if (TIMESTAMP_IS_NOBEGIN(as_of))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("as_of must be finite")));
 	if (as_of > now)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

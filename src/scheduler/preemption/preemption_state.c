@@ -213,6 +213,7 @@ yq_preemption_add_container(YqPreemption *state, YqPreemptionApplication *applic
 	container->node = node;
 	container->amounts = amounts;
 	container->is_reserved = is_reserved;
+	container->marked_at = DT_NOBEGIN;
 	MAKE_ROOM(state, application->containers, application->container_count, application->container_room);
 	application->containers[application->container_count++] = container;
 	application->is_sorted = false;
@@ -377,5 +378,6 @@ yq_preemption_add_outcome(YqPreemption *state, YqPreemptionOutcomeKind kind, YqP
 	outcome->kind = kind;
 	outcome->selector = state->selector;
 	outcome->container = container;
+	outcome->marked_at = outcome->kill_at = DT_NOBEGIN;
 	return outcome;
 }

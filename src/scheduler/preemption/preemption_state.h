@@ -217,7 +217,7 @@ typedef struct YqPreemptionContainer
 	bool		is_moved;		/* reserved: was moved by an earlier round, and stays */
 	bool		is_killable;	/* in lazy preemption */
 	int64		paid_rank;		/* place by credits since its start in its application; by price_candidates */
-	TimestampTz marked_at;		/* of the first mark; 0 for none */
+	TimestampTz marked_at;		/* of the first mark; DT_NOBEGIN for none */
 
 	bool		is_selected;	/* by a selector of this round */
 	bool		is_unreserved;	/* reserved: given up in this round */
@@ -274,8 +274,8 @@ typedef struct YqPreemptionOutcome
 	YqPreemptionOutcomeKind kind;
 	YqPreemptionSelector selector;
 	YqPreemptionContainer *container;
-	TimestampTz marked_at;		/* of the first mark; 0 for none */
-	TimestampTz kill_at;		/* not before; 0 for what has no mark */
+	TimestampTz marked_at;		/* of the first mark; DT_NOBEGIN for none */
+	TimestampTz kill_at;		/* not before; DT_NOBEGIN for what has no mark */
 	YqPreemptionNode *node;		/* the node that it is moved to, or would be if the round did more than observe; or NULL */
 	const YqPreemptionFigures *figures; /* NULL when it is, or would be, moved */
 } YqPreemptionOutcome;
