@@ -24,7 +24,8 @@ COMMENT ON COLUMN yquota.preemption_mark.is_killable IS
 	'its wait is over, and it ends when another container needs its room (lazy_preemption_enabled)';
 COMMENT ON COLUMN yquota.preemption_mark.is_advised IS
 	'its wait is over, and the resource manager is to end it (preemption_mode)';
-COMMENT ON COLUMN yquota.preemption_mark.told_at IS 'when its wait was over; NULL: it waits';
+COMMENT ON COLUMN yquota.preemption_mark.told_at IS
+	'when its wait was over, of an advised one later by the time in which the server did not run; NULL: it waits';
 
 CREATE TABLE yquota_internal.preemption_round (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),

@@ -205,14 +205,21 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_statu
 SELECT 'CONTAINER_FINISH', min(container_id), yquota.clock(), -102 FROM yquota.preemption_mark;
 \echo one that it does not end in time has an alert, and is selected again
 SELECT yquota.set_clock('2026-03-02 11:12:15+00');
+\echo time in which the server did not run is not its time
+BEGIN;
+UPDATE yquota_internal.preemption_round SET server_started_at = server_started_at - interval '1 second';
+SELECT count(*) FROM pg_temp.round();
+SELECT count(*) FROM yquota.alert WHERE kind = 'preemption_ignored';
+SELECT * FROM marks;
+ROLLBACK;
 SELECT outcome, container FROM pg_temp.round();
 SELECT kind, replace(subject, 'container_1_', '') AS subject, detail, cleared_at FROM yquota.alert;
 SELECT * FROM marks;
 SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT subject FROM yquota.alert));
 SELECT yquota.set_clock('2026-03-02 11:12:16+00');
+UPDATE yquota.scheduler_setting SET preemption_mode = NULL;
 SELECT outcome, container FROM pg_temp.round();
 SELECT kind, cleared_at FROM yquota.alert WHERE kind = 'preemption_ignored' GROUP BY 1, 2;
-UPDATE yquota.scheduler_setting SET preemption_mode = NULL;
 DELETE FROM yquota.preemption_mark;
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 

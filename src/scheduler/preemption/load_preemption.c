@@ -443,7 +443,7 @@ is_ignored(const YqLoadedPreemption *preemption, const YqRow *row)
 	Datum		told_at = yq_row_value(row, MARK_TOLD_AT, &isnull);
 
 	return !isnull && yq_row_bool(row, MARK_IS_ADVISED) &&
-		yq_clock_now() >= DatumGetTimestampTz(told_at) + INT64CONST(1000) * yq_allocation_expiry;
+		yq_clock_now() >= DatumGetTimestampTz(told_at) + preemption->gap + INT64CONST(1000) * yq_allocation_expiry;
 }
 
 /* A negative wait ends every mark in the round that makes it. */

@@ -268,7 +268,8 @@ static void
 move_marks(int64 gap)
 {
 	static YqSavedPlan move = {
-		.command = "UPDATE yquota.preemption_mark AS m SET marked_at = m.marked_at + $1 * interval '1 microsecond'",
+		.command = "UPDATE yquota.preemption_mark AS m SET marked_at = m.marked_at + $1 * interval '1 microsecond', "
+		"told_at = m.told_at + CASE WHEN m.is_advised THEN $1 ELSE 0 END * interval '1 microsecond'",
 		.types = {"int8"}
 	};
 	Datum		values[] = {Int64GetDatum(gap)};
@@ -301,8 +302,8 @@ raise_alerts(const YqLoadedPreemption *preemption, Datum now)
 	static YqSavedPlan raise = {
 		.command = "INSERT INTO yquota.alert (kind, subject, detail, raised_at) "
 		"SELECT 'preemption_ignored', m.container_id, pg_catalog.format("
-		"'The resource manager was told at %s to end this container, of application %s in queue %s, and has not.', "
-		"m.told_at, m.application_id, m.queue), $2 "
+		"'The resource manager was told to end this container, of application %s in queue %s, and has not.', "
+		"m.application_id, m.queue), $2 "
 		"FROM yquota.preemption_mark AS m WHERE m.container_id = ANY ($1) "
 		"AND EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id) "
 		"ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING",
@@ -321,8 +322,7 @@ raise_alerts(const YqLoadedPreemption *preemption, Datum now)
 		values[0] = yq_array_of_strings(preemption->ignored);
 		(void) yq_saved_plan_execute(&raise, values, NULL);
 	}
-	if (preemption->configuration.is_advising)
-		(void) yq_saved_plan_execute(&clear, &now, NULL);
+	(void) yq_saved_plan_execute(&clear, &now, NULL);
 }
 
 static int64
