@@ -338,6 +338,14 @@ VALUES ('CONTAINER_START', 'without', yquota.clock(), 'q', 'eve', 'root.a', 'n1'
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation)
 VALUES ('CONTAINER_START', 'container_9_0001_01_000002', yquota.clock(), 'q', 'application_9_0001', 'eve', 'a', 'n1', '[memory-mb=1024,vcores=1]');
 SELECT outcome, container_id, username, queue FROM yquota.preempt_containers(dry_run => true) WHERE username = 'eve';
+\echo ids without numbers are compared as text
+BEGIN;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation)
+SELECT 'CONTAINER_START', id, yquota.clock(), 'q', 'application_9_0001', 'eve', 'a', 'n1', '[memory-mb=1024,vcores=1]' FROM unnest('{b,d,a,c}'::text[]) AS id;
+SELECT outcome, container_id FROM yquota.preempt_containers(dry_run => true);
+UPDATE yquota.container SET node = node WHERE container_id = 'd';
+SELECT outcome, container_id FROM yquota.preempt_containers(dry_run => true);
+ROLLBACK;
 SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
 
 \echo who may do and see what

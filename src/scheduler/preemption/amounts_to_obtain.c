@@ -7,6 +7,7 @@
  */
 #include "base/compat.h"
 
+#include "miscadmin.h"
 #include "scheduler/preemption/amounts_to_obtain.h"
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
@@ -145,6 +146,7 @@ yq_obtain_deduct_selected(YqPreemption *state)
 		const YqPreemptionQueue *leaf = container->application->leaf;
 		int			label = container->node->label;
 
+		CHECK_FOR_INTERRUPTS();
 		deduct(state, label, leaf->labels[label].obtain, container->amounts);
 		for (int j = 0; j < leaf->application_count; j++)
 		{

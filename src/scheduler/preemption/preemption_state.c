@@ -328,7 +328,9 @@ yq_preemption_compare_ids(const YqPreemptionContainer *a, const YqPreemptionCont
 {
 	if (a->application != b->application)
 		return yq_application_id_compare(a->application->application_id, b->application->application_id);
-	return a->number < b->number ? -1 : a->number > b->number;
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	return strcmp(a->container_id, b->container_id);
 }
 
 /* They are copied once for each selector. */

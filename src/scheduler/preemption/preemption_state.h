@@ -23,7 +23,8 @@
  * siblings come in the order of the queues, and siblings that need as much as
  * each other as Java's heap has them then; labels come in the order of their
  * numbers, nodes by name, reservations of an application by the name of their
- * node, containers that are deducted by application and number.
+ * node, containers that are deducted by application and number.  Ids of
+ * containers without numbers are compared as text.
  *
  *-------------------------------------------------------------------------
  */
@@ -375,7 +376,7 @@ extern TimestampTz yq_preemption_forget_before(const YqPreemption *state, YqPree
 /* From the mark of a selector to the kill. */
 extern int64 yq_preemption_wait(const YqPreemption *state, YqPreemptionSelector selector);
 
-/* Negative when the first one is older: by application id, then by number. */
+/* Negative when the first one is older: by application id, then by number, then by id as text. */
 extern int	yq_preemption_compare_ids(const YqPreemptionContainer *a, const YqPreemptionContainer *b);
 
 /* The figures of the container's leaf, on the label of its node, for the selector at work. */
