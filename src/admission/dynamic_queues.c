@@ -41,7 +41,7 @@ static PathParts
 split_path(const char *path)
 {
 	PathParts	parts = {.full = yq_path_tidy(path)};
-	char	   *dot = strrchr(parts.full, '.');
+	const char *dot = strrchr(parts.full, '.');
 
 	parts.parent = dot == NULL ? NULL : pnstrdup(parts.full, dot - parts.full);
 	parts.name = dot == NULL ? parts.full : dot + 1;
