@@ -324,6 +324,7 @@ sub test_release
 	is_like_new($fresh, 'untouched', "$version: untouched and updated, the catalog is that of a new installation");
 	is(shipped_rows('untouched'), shipped_rows('fresh'), "$version: the shipped rows are those of a new installation");
 	test_refund($version) if exists $more{$version};
+	test_preemption($version) if exists $more{$version};
 	test_seal_interval($version);
 	test_comparison($fresh) if $version eq $releases[0];
 	$node->stop;
@@ -351,6 +352,51 @@ sub test_refund
 	$node->safe_psql('refunded', 'SELECT yquota_internal.expire_grants(yquota.clock())');
 	is($node->safe_psql('refunded', 'SELECT project, lost FROM yquota.expired_grant'), 'head|7', "$version: the parent has lost an expired refund");
 	is($node->safe_psql('refunded', 'SELECT yquota_internal.expire_grants(yquota.clock())'), 0, "$version: and nothing is left to be found");
+	return;
+}
+
+# An update begins neither to kill containers nor to end applications, unless it was asked for.
+sub test_preemption
+{
+	my ($version) = @_;
+	my %observes = (unset => 'NULL', wanted => 'false');
+
+	foreach my $name (sort keys %observes)
+	{
+		create($name, $version);
+		$node->safe_psql($name, <<~SQL);
+			SET session_replication_role = replica;
+			INSERT INTO yquota.scheduler_setting (scheduler_monitor_enable, preemption_observe_only, preemption_max_wait_before_kill,
+				preemption_total_preemption_per_round, preemption_natural_termination_factor) VALUES (true, $observes{$name}, 0, 1, 1);
+			INSERT INTO yquota.queue (path, capacity, user_limit_factor) VALUES ('root', NULL, NULL), ('root.a', '50', 10), ('root.b', '50', 10);
+			INSERT INTO yquota.project (name) VALUES ('p');
+			INSERT INTO yquota.application (application_id, username, queue, am_resource, priority, state, submitted_at, lifetime, expires_at)
+			SELECT 'application_1_0001', 'ann', 'root.a', '[memory-mb=1024,vcores=1]', 0, 'ACTIVE', '2026-03-02 09:00+00', 60, '2026-03-02 09:01+00' WHERE '$name' = 'unset';
+			SQL
+		$node->safe_psql($name, 'ALTER EXTENSION yquota UPDATE');
+		$node->safe_psql($name, <<~'SQL');
+			SELECT yquota.set_clock('2026-03-02 10:00+00');
+			INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=2048,vcores=2]');
+			INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation)
+			SELECT 'CONTAINER_START', 'container_1_0002_01_00000' || n, yquota.clock(), 'p', 'application_1_0002', 'bob', 'root.a', 'n', '[memory-mb=1024,vcores=1]'
+			FROM generate_series(1, 2) AS n;
+			SELECT yquota.submit_application('application_1_0003', 'cat', '{}', 'b', project => 'p', unmanaged => true);
+			SELECT yquota.request_containers('application_1_0003', '[memory-mb=1024]', 1);
+			SELECT count(*) FROM yquota.preempt_containers();
+			SELECT yquota.set_clock('2026-03-02 10:00:01+00');
+			SQL
+	}
+	my $settings = 'SELECT preemption_observe_only, end_expired_applications FROM yquota.scheduler_setting';
+	my $alerts = q(SELECT kind, subject, cleared_at IS NULL FROM yquota.alert WHERE kind LIKE 'preemption%');
+	my $round = 'SELECT outcome, container_id FROM yquota.preempt_containers()';
+
+	is($node->safe_psql('unset', $settings), 't|f', "$version: rounds of preemption observe after the update, and applications live on");
+	is($node->safe_psql('unset', $alerts), 'preemption_observes|scheduler_setting|t', "$version: which an alert tells");
+	is($node->safe_psql('unset', $round), 'observed|container_1_0002_01_000002', "$version: they kill nothing");
+	$node->safe_psql('unset', q(UPDATE yquota.scheduler_setting SET preemption_observe_only = false; SELECT yquota.set_clock('2026-03-02 10:00:02+00')));
+	is($node->safe_psql('unset', $round), 'marked|container_1_0002_01_000002', "$version: until they are to");
+	is($node->safe_psql('unset', $alerts), 'preemption_observes|scheduler_setting|f', "$version: and the alert is over");
+	is($node->safe_psql('wanted', "$settings; $alerts; $round"), "f|\nkilled|container_1_0002_01_000002", "$version: where it was set, rounds kill");
 	return;
 }
 

@@ -295,7 +295,10 @@ forget_marks(const YqLoadedPreemption *preemption, Datum now)
 	(void) yq_saved_plan_execute(&forget, values, NULL);
 }
 
-/* The resource manager was told to end containers, and has not. */
+/*
+ * The resource manager was told to end containers, and has not.  A round that does more
+ * than observe ends the alert of an update (sql/update/).
+ */
 static void
 raise_alerts(const YqLoadedPreemption *preemption, Datum now)
 {
@@ -311,18 +314,20 @@ raise_alerts(const YqLoadedPreemption *preemption, Datum now)
 		.plans_once = true
 	};
 	static YqSavedPlan clear = {
-		.command = "UPDATE yquota.alert AS a SET cleared_at = $1 WHERE a.kind = 'preemption_ignored' AND a.cleared_at IS NULL "
-		"AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = a.subject)",
-		.types = {"timestamptz"}
+		.command = "UPDATE yquota.alert AS a SET cleared_at = $1 WHERE a.cleared_at IS NULL "
+		"AND (a.kind = 'preemption_ignored' AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = a.subject) "
+		"OR a.kind = 'preemption_observes' AND NOT $2)",
+		.types = {"timestamptz", "bool"}
 	};
 	Datum		values[] = {(Datum) 0, now};
+	Datum		over[] = {now, BoolGetDatum(preemption->state->settings.observes_only)};
 
 	if (preemption->ignored != NIL)
 	{
 		values[0] = yq_array_of_strings(preemption->ignored);
 		(void) yq_saved_plan_execute(&raise, values, NULL);
 	}
-	(void) yq_saved_plan_execute(&clear, &now, NULL);
+	(void) yq_saved_plan_execute(&clear, over, NULL);
 }
 
 static int64
