@@ -73,7 +73,9 @@ SELECT outcome, marked, count(*) FROM pg_temp.round(at => '2000-01-01 00:00:15+0
 ROLLBACK;
 BEGIN;
 UPDATE yquota.scheduler_setting SET preemption_monitoring_interval = 9223372036854775807;
-SELECT yquota_internal.worker_preempt('2026-03-02 09:00+00'), yquota_internal.worker_preempt('2026-03-02 10:00+00');
+SELECT yquota_internal.worker_preempt(yquota.clock());
+SELECT yquota.set_clock('2027-03-02 10:00+00');
+SELECT yquota_internal.worker_preempt(yquota.clock());
 ROLLBACK;
 
 \echo marked, waiting, and killed when the wait is over; a repeat does nothing

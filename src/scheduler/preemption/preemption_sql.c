@@ -360,11 +360,11 @@ lock_and_look_again(YqLoadedPreemption *preemption, TimestampTz as_of, bool is_b
 Datum
 yq_sql_preempt_containers(PG_FUNCTION_ARGS)
 {
-	TimestampTz as_of = PG_ARGISNULL(0) ? yq_clock_now() : PG_GETARG_TIMESTAMPTZ(0);
 	bool		is_dry = !PG_ARGISNULL(1) && PG_GETARG_BOOL(1);
 	bool		explains = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
 	YqPreemptionConfiguration configuration;
 	YqPreemptionRoundRow last;
+	TimestampTz as_of;
 	YqLoadedPreemption *preemption;
 	bool	   *is_done = NULL;
 
@@ -374,6 +374,8 @@ yq_sql_preempt_containers(PG_FUNCTION_ARGS)
 	yq_cluster_check_charging("preempted", "preempt containers");
 	configuration = yq_preemption_configuration();
 	last = yq_preemption_last_round();
+	/* not before that: a round that has just been committed is no later than the clock now */
+	as_of = PG_ARGISNULL(0) ? yq_clock_now() : PG_GETARG_TIMESTAMPTZ(0);
 	check_time(&last, as_of);
 	if (configuration.off_because != NULL)
 	{
