@@ -208,6 +208,24 @@ SELECT yquota.set_clock('2026-03-02 10:00:17+00');
 SELECT * FROM pg_temp.round();
 SELECT * FROM yquota.verify();
 ROLLBACK;
+\echo with lazy preemption the reservation is served by containers that are killable already
+BEGIN;
+CALL pg_temp.cluster(2, 20, '{10,20,70}', '{0,0,1}');
+UPDATE yquota.scheduler_setting SET underutilized_preemption_enabled = true, underutilized_preemption_reserved_container_delay_ms = 1000,
+	lazy_preemption_enabled = true;
+CALL pg_temp.run('b', 'n1', 4, 1, true);
+CALL pg_temp.run('b', 'n2', 3, 1);
+CALL pg_temp.ask('c', 18, 1);
+SELECT decision, node FROM yquota.schedule('{n1}');
+SELECT yquota.set_clock('2026-03-02 10:00:01+00');
+SELECT * FROM pg_temp.round();
+SELECT yquota.set_clock('2026-03-02 10:00:16+00');
+SELECT * FROM pg_temp.round();
+SELECT yquota.set_clock('2026-03-02 10:00:17+00');
+SELECT * FROM pg_temp.round();
+SELECT reason, count(*) FROM yquota.preempt_containers(dry_run => true) GROUP BY 1;
+SELECT * FROM yquota.verify();
+ROLLBACK;
 \echo Q2: a reservation moves to where less important containers run; the node with an application master is left out
 BEGIN;
 CALL pg_temp.cluster(3, 10, '{10,20,70}', '{0,0,1}');

@@ -534,7 +534,7 @@ static void
 count_all_told(YqLoadedPreemption *preemption)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT COALESCE(c.queue, ''), COALESCE(c.label, ''), c.allocation, m.is_killable "
+		.command = "SELECT COALESCE(c.queue, ''), COALESCE(c.label, ''), c.allocation, NOT m.is_advised "
 		"FROM yquota.preemption_mark AS m JOIN yquota.container AS c ON c.container_id = m.container_id "
 		"WHERE m.is_killable AND $2 OR m.is_advised AND m.container_id <> ALL ($1)",
 		.types = {"_text", "bool"}

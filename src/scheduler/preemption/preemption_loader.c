@@ -665,8 +665,7 @@ add_container(YqPreemption *state, const ReadContainer *read, const YqPreemption
 	if (mark == NULL)
 		return;
 	container->is_killable = mark->is_killable;
-	if (!mark->is_killable)
-		container->marked_at = mark->marked_at;
+	container->marked_at = mark->marked_at;
 }
 
 /* An advised kill counts as done, until the resource manager has had its time. */

@@ -67,7 +67,10 @@ end_of_wait(TimestampTz marked_at, int64 wait)
 	return pg_add_s64_overflow(marked_at, wait, &end) ? DT_NOEND : end;
 }
 
-/* Mark a selected container, or kill it when it has been marked for long enough. */
+/*
+ * Mark a selected container, or kill it when it has been marked for long enough.  One that
+ * is killable stays so: Hadoop tells its application and the scheduler once more.
+ */
 static void
 decide(YqPreemption *state, const YqPreemptionSelection *selection)
 {
@@ -76,16 +79,17 @@ decide(YqPreemption *state, const YqPreemptionSelection *selection)
 	TimestampTz marked_at = container->marked_at;
 	TimestampTz kill_at = DT_NOBEGIN;
 	bool		was_marked = !TIMESTAMP_IS_NOBEGIN(marked_at);
+	bool		acts = !state->settings.observes_only && !container->is_killable;
 	YqPreemptionOutcome *outcome;
 
-	if (!was_marked && !state->settings.observes_only)
+	if (!was_marked && acts)
 	{
 		kind = YQ_PREEMPTION_MARKED;
 		marked_at = state->now;
 	}
 	if (!TIMESTAMP_IS_NOBEGIN(marked_at))
 		kill_at = end_of_wait(marked_at, yq_preemption_wait(state, selection->selector));
-	if (was_marked && kill_at <= state->now && !state->settings.observes_only)
+	if (was_marked && kill_at <= state->now && acts)
 		kind = state->settings.is_lazy ? YQ_PREEMPTION_KILLABLE : YQ_PREEMPTION_KILLED;
 	if (kind == YQ_PREEMPTION_OBSERVED && container->is_unreserved)
 		return;

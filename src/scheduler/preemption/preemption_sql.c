@@ -195,6 +195,8 @@ fill_outcome(ResultRow *row, const YqLoadedPreemption *preemption, const YqPreem
 		set_result_text(row, RESULT_REASON, "it has ended or changed since the round began, or is just changing");
 	else if (outcome->kind == YQ_PREEMPTION_KILLED && preemption->configuration.is_advising)
 		set_result_text(row, RESULT_REASON, "advised: the resource manager is to end it");
+	else if (container->is_killable)
+		set_result_text(row, RESULT_REASON, "it is killable already: it ends when its room is needed");
 }
 
 /* Why a leaf loses nothing on a label; NULL when it gives something, or has nothing to give. */
