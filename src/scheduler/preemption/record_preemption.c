@@ -173,7 +173,7 @@ advise_ends(const YqPreemptedContainers *containers, Datum now)
 		.command = YQ_PREEMPTED_RUNNING YQ_PREEMPTED_TELL("killed", "true")
 		", noted AS (UPDATE yquota.preemption_mark AS m SET is_advised = true, told_at = $6 FROM running AS r "
 		"WHERE m.container_id = r.container_id) "
-		"SELECT r.container_id FROM running AS r",
+		"SELECT r.place FROM running AS r",
 		.types = YQ_PREEMPTED_TYPES,
 		.plans_once = true
 	};
@@ -188,7 +188,7 @@ make_killable(const YqPreemptedContainers *containers, Datum now)
 		.command = YQ_PREEMPTED_RUNNING YQ_PREEMPTED_TELL("killable", "false")
 		", noted AS (UPDATE yquota.preemption_mark AS m SET is_killable = true, told_at = $6 FROM running AS r "
 		"WHERE m.container_id = r.container_id) "
-		"SELECT r.container_id FROM running AS r",
+		"SELECT r.place FROM running AS r",
 		.types = YQ_PREEMPTED_TYPES,
 		.plans_once = true
 	};
@@ -236,14 +236,14 @@ static void
 record_marks(const YqLoadedPreemption *preemption, bool *is_done, Datum now)
 {
 	static YqSavedPlan mark = {
-		.command = "WITH running AS MATERIALIZED (SELECT c.container_id, w.application_id, w.queue, w.selector, "
+		.command = "WITH running AS MATERIALIZED (SELECT w.place, c.container_id, w.application_id, w.queue, w.selector, "
 		"COALESCE(c.node, '') AS node, c.allocation, c.priority, c.allocation_request_id "
-		"FROM unnest($1, $2, $3, $4) AS w (container_id, application_id, queue, selector) "
+		"FROM unnest($1, $2, $3, $4) WITH ORDINALITY AS w (container_id, application_id, queue, selector, place) "
 		"JOIN yquota.container AS c ON c.container_id = w.container_id) "
 		YQ_PREEMPTED_TELL("marked", "false")
 		", marked AS (INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector) "
 		"SELECT r.container_id, $5, r.application_id, r.queue, r.selector FROM running AS r ORDER BY r.container_id) "
-		"SELECT r.container_id FROM running AS r",
+		"SELECT r.place FROM running AS r",
 		.types = {"_text", "_text", "_text", "_text", "timestamptz", "timestamptz"},
 		.plans_once = true
 	};
@@ -258,8 +258,7 @@ record_marks(const YqLoadedPreemption *preemption, bool *is_done, Datum now)
 		now
 	};
 
-	if (containers->count > 0)
-		note_done(&columns, yq_preempted_containers_among(containers, yq_saved_plan_strings(&mark, values)), is_done);
+	note_done(&columns, yq_preempted_containers_run(containers->count, &mark, values), is_done);
 }
 
 /* -- what is over ---------------------------------------------------------------------------------- */

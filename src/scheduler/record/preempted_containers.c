@@ -7,7 +7,7 @@
  */
 #include "base/compat.h"
 
-#include "base/bytes_table.h"
+#include "executor/spi.h"
 #include "queues/text.h"
 #include "scheduler/record/preempted_containers.h"
 #include "store/catalog.h"
@@ -30,18 +30,20 @@ array_of_allocations(const YqPreemptedContainers *containers)
 }
 
 bool *
-yq_preempted_containers_among(const YqPreemptedContainers *containers, const List *ids)
+yq_preempted_containers_run(int count, YqSavedPlan *statement, Datum *values)
 {
-	HTAB	   *among = yq_bytes_table_create("yquota preempted containers", sizeof(YqBytes), CurrentMemoryContext);
-	bool	   *result = palloc(Max(containers->count, 1) * sizeof(bool));
-	ListCell   *cell;
-	bool		found;
+	bool	   *result = palloc0(Max(count, 1) * sizeof(bool));
+	uint64		rows;
+	bool		isnull;
 
-	foreach(cell, ids)
-		(void) yq_bytes_table_enter_kept(among, yq_bytes_of_string(lfirst(cell)), &found);
-	for (int i = 0; i < containers->count; i++)
-		result[i] = yq_bytes_table_find(among, yq_bytes_of_string(containers->container_ids[i])) != NULL;
-	hash_destroy(among);
+	if (count == 0)
+		return result;
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	rows = yq_saved_plan_run(statement, values, NULL);
+	for (uint64 i = 0; i < rows; i++)
+		result[DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull)) - 1] = true;
+	SPI_finish();
 	return result;
 }
 
@@ -57,8 +59,7 @@ yq_preempted_containers_execute(const YqPreemptedContainers *containers, YqSaved
 		now
 	};
 
-	return yq_preempted_containers_among(containers, containers->count == 0 ? NIL :
-										 yq_saved_plan_strings(statement, values));
+	return yq_preempted_containers_run(containers->count, statement, values);
 }
 
 bool *
@@ -66,7 +67,7 @@ yq_preempted_containers_claim(const YqPreemptedContainers *containers, Datum now
 {
 	static YqSavedPlan claim = {
 		.command = YQ_PREEMPTED_RUNNING
-		"SELECT r.container_id FROM running AS r JOIN wanted AS w ON w.container_id = r.container_id "
+		"SELECT r.place FROM running AS r JOIN wanted AS w ON w.place = r.place "
 		"WHERE w.allocation OPERATOR(yquota.<@) r.allocation",
 		.types = YQ_PREEMPTED_TYPES,
 		.plans_once = true
@@ -85,7 +86,7 @@ yq_preempted_containers_end(const YqPreemptedContainers *containers, Datum now)
 		"SELECT 'CONTAINER_FINISH', r.container_id, greatest(yquota.clock(), r.settled_at), -102, 'scheduler' FROM running AS r) "
 		YQ_PREEMPTED_TELL("killed", "false")
 		", forgotten AS (DELETE FROM yquota.preemption_mark AS m USING running AS r WHERE m.container_id = r.container_id) "
-		"SELECT r.container_id FROM running AS r",
+		"SELECT r.place FROM running AS r",
 		.types = YQ_PREEMPTED_TYPES,
 		.plans_once = true
 	};

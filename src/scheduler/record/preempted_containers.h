@@ -9,7 +9,6 @@
 #ifndef YQ_PREEMPTED_CONTAINERS_H
 #define YQ_PREEMPTED_CONTAINERS_H
 
-#include "nodes/pg_list.h"
 #include "store/saved_plan.h"
 
 /* Containers as the caller knows them, in columns of the same length. */
@@ -29,12 +28,13 @@ extern YqPreemptedContainers yq_preempted_containers_make(int room);
 /*
  * The beginning of a statement about containers ($1 to $5) that are still as the caller
  * knows them: of the same application and queue, and no larger.  Others are left out, and
- * so are those that another transaction is just changing.  "running" has them, locked.
+ * so are those that another transaction is just changing.  "running" has them, locked,
+ * each with its place among the columns.
  */
 #define YQ_PREEMPTED_RUNNING \
-	"WITH wanted AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3, $4, $5) " \
-	"AS w (container_id, application_id, queue, queue_name, allocation)), " \
-	"running AS MATERIALIZED (SELECT c.container_id, c.application_id, w.queue, COALESCE(c.node, '') AS node, c.allocation, " \
+	"WITH wanted AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3, $4, $5) WITH ORDINALITY " \
+	"AS w (container_id, application_id, queue, queue_name, allocation, place)), " \
+	"running AS MATERIALIZED (SELECT w.place, c.container_id, c.application_id, w.queue, COALESCE(c.node, '') AS node, c.allocation, " \
 	"c.priority, c.allocation_request_id, c.settled_at " \
 	"FROM wanted AS w JOIN yquota.container AS c ON c.container_id = w.container_id " \
 	"AND c.application_id = w.application_id AND c.queue IN (w.queue, w.queue_name) " \
@@ -51,10 +51,10 @@ extern YqPreemptedContainers yq_preempted_containers_make(int room);
 
 #define YQ_PREEMPTED_TYPES {"_text", "_text", "_text", "_text", "yquota._resource", "timestamptz"}
 
-/* Which containers are among some ids (char *)? */
-extern bool *yq_preempted_containers_among(const YqPreemptedContainers *containers, const List *ids);
+/* Run a statement that returns places (bigint, from 1) of some of so many containers: which are they? */
+extern bool *yq_preempted_containers_run(int count, YqSavedPlan *statement, Datum *values);
 
-/* Run such a statement at an instant ($6): which containers are among the ids that it returns? */
+/* The same for a statement with that beginning, at an instant ($6). */
 extern bool *yq_preempted_containers_execute(const YqPreemptedContainers *containers, YqSavedPlan *statement, Datum now);
 
 /* Lock those that are exactly as the caller knows them, no smaller either. */
