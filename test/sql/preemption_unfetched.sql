@@ -76,6 +76,44 @@ SELECT application_id, has_outstanding_requests FROM yquota.application ORDER BY
 SELECT queue, pending FROM yquota.preemption_state ORDER BY 1;
 SELECT * FROM yquota.verify();
 
+\echo what an allocation kills is asked for again, too
+UPDATE yquota.scheduler_setting SET lazy_preemption_enabled = true;
+SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container));
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
+SELECT yquota.request_containers('application_1_0001', '[]', 0, priority => 5);
+SELECT yquota.request_containers('application_1_0002', '[]', 0);
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 3, priority => 1);
+SELECT count(*) FROM yquota.schedule();
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
+SELECT yquota.request_containers('application_1_0001', ARRAY[
+	ROW('*', '[memory-mb=1024,vcores=1]', 2, 2, -1, false, '', 'GUARANTEED'),
+	ROW('/r1', '[memory-mb=1024,vcores=1]', 2, 2, -1, false, NULL, 'GUARANTEED'),
+	ROW('n1', '[memory-mb=1024,vcores=1]', 2, 2, -1, true, NULL, 'GUARANTEED')]::yquota.container_request[]);
+SELECT count(*) FROM yquota.schedule();
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 1, priority => 3);
+SELECT count(*) FROM yquota.schedule();
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT max(decision_id) FROM yquota.decision WHERE priority = 2));
+SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024,vcores=1]', 3);
+SELECT yquota.set_clock('2026-03-02 10:02+00');
+SELECT outcome, count(*) FROM yquota.preempt_containers() GROUP BY 1;
+SELECT yquota.set_clock('2026-03-02 10:02:15+00');
+SELECT outcome, count(*) FROM yquota.preempt_containers() GROUP BY 1;
+SELECT decision, priority, count(*) FROM yquota.decision GROUP BY 1, 2 ORDER BY 1, 2;
+\echo a dry run asks for nothing
+SELECT decision, application_id FROM yquota.schedule(dry_run => true) ORDER BY 1;
+SELECT * FROM asked;
+\echo one of the three had been fetched
+SELECT decision, application_id FROM yquota.schedule() ORDER BY 1;
+SELECT * FROM asked;
+SELECT application_id, has_outstanding_requests FROM yquota.application ORDER BY 1;
+SELECT decision, priority, count(*) FROM yquota.decision GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT * FROM yquota.verify();
+\echo the session knows of what has been put back
+SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE application_id = 'application_1_0002'));
+SELECT decision, application_id, priority FROM yquota.schedule() ORDER BY 1, 2, 3;
+SELECT * FROM asked;
+SELECT * FROM yquota.verify();
+
 \c postgres
 SET client_min_messages = warning;
 DROP DATABASE yquota_preemption_unfetched WITH (FORCE);

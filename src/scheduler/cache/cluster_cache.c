@@ -320,8 +320,12 @@ yq_cluster_cache_read(YqHierarchy *hierarchy)
  * are dropped, and charging counts containers that have become larger.
  */
 static bool
-differs(const YqCluster *cluster)
+differs(const YqLoadedCluster *loaded)
 {
+	const YqCluster *cluster = loaded->cluster;
+
+	if (loaded->is_overtaken)
+		return true;
 	for (int i = 0; i < cluster->touched_count; i++)
 	{
 		if (yq_loaded(cluster->touched[i])->is_gone)
@@ -340,7 +344,7 @@ yq_cluster_cache_end_cycle(YqLoadedCluster *loaded)
 {
 	ListCell   *cell;
 
-	if (differs(loaded->cluster))
+	if (differs(loaded))
 	{
 		give_up();
 		return;

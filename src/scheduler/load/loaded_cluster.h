@@ -43,6 +43,7 @@ typedef struct YqLoadedCluster
 	List	   *stale_queues;	/* YqClusterQueue with changes that are not prepared */
 	MemoryContext killable_context; /* of the killable containers; NULL: there were none yet */
 	bool		has_stale_killable;	/* some may have ended or changed: they have to be read again */
+	bool		is_overtaken;	/* the cycle has put back requests that it does not contain */
 	bool		is_kept;		/* outlives the cycle: see cache/cluster_cache.h */
 } YqLoadedCluster;
 

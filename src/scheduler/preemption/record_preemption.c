@@ -15,11 +15,11 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "queues/text.h"
-#include "scheduler/preemption/put_back_requests.h"
 #include "scheduler/preemption/record_preemption.h"
 #include "scheduler/record/preempted_containers.h"
 #include "scheduler/record/scheduler_journal.h"
 #include "scheduler/record/scheduler_lock.h"
+#include "scheduler/record/unfetched_containers.h"
 #include "store/catalog.h"
 #include "store/clock.h"
 #include "store/saved_plan.h"
@@ -164,8 +164,6 @@ yq_preemption_is_told(const YqPreemptionOutcome *outcome)
 
 /* -- kills ------------------------------------------------------------------------------------ */
 
-typedef bool *(*Recorder) (const YqPreemptedContainers *containers, Datum now);
-
 static bool *
 advise_ends(const YqPreemptedContainers *containers, Datum now)
 {
@@ -215,13 +213,43 @@ note_done(const Columns *columns, const bool *is_recorded, bool *is_done)
 		is_done[columns->outcomes[i]] = is_recorded[i];
 }
 
+/* Requests of those that their applications have not had change. */
 static void
-record_running(const YqLoadedPreemption *preemption, OutcomeTest is_wanted, Recorder record, bool *is_done, Datum now)
+add_leaves_of_unfetched(const Columns *kills, const YqUnfetchedContainer *unfetched, YqQueueLocks *locks)
 {
-	Columns		columns = collect(preemption, is_wanted);
+	for (int i = 0; unfetched != NULL && i < kills->containers.count; i++)
+	{
+		if (unfetched[i].is_unfetched)
+			yq_queue_locks_add(locks, YQ_LOCK_LEAF, kills->containers.queues[i]);
+	}
+}
 
-	if (columns.containers.count > 0)
-		note_done(&columns, record(&columns.containers, now), is_done);
+/* Those that their applications have not had are asked for again; advised, they may still be fetched. */
+static void
+record_kills(const YqLoadedPreemption *preemption, const Columns *kills, const YqUnfetchedContainer *unfetched, bool *is_done,
+			 Datum now)
+{
+	const YqPreemptedContainers *containers = &kills->containers;
+	const bool *is_ended;
+
+	if (preemption->configuration.is_advising)
+	{
+		note_done(kills, advise_ends(containers, now), is_done);
+		return;
+	}
+	is_ended = yq_preempted_containers_end(containers, now);
+	note_done(kills, is_ended, is_done);
+	yq_scheduler_journal_begin_own();
+	(void) yq_unfetched_containers_put_back(containers, unfetched, is_ended);
+	yq_scheduler_journal_end_own();
+}
+
+static void
+record_killable(const YqLoadedPreemption *preemption, bool *is_done, Datum now)
+{
+	Columns		columns = collect(preemption, is_killable);
+
+	note_done(&columns, make_killable(&columns.containers, now), is_done);
 }
 
 /* -- marks -------------------------------------------------------------------------------------- */
@@ -371,7 +399,8 @@ yq_preemption_record(YqLoadedPreemption *preemption)
 {
 	const YqPreemption *state = preemption->state;
 	bool	   *is_done = palloc0(Max(state->outcome_count, 1) * sizeof(bool));
-	const char **asked_labels = NULL;
+	Columns		kills = collect(preemption, is_kill);
+	YqUnfetchedContainer *unfetched = NULL;
 	YqQueueLocks locks = {NIL};
 	Datum		now;
 
@@ -380,7 +409,8 @@ yq_preemption_record(YqLoadedPreemption *preemption)
 	for (int i = 0; i < state->outcome_count; i++)
 		is_done[i] = state->outcomes[i].kind == YQ_PREEMPTION_OBSERVED;
 	if (!preemption->configuration.is_advising)
-		asked_labels = yq_preemption_find_unfetched(state, &locks);
+		unfetched = yq_unfetched_containers_find(&kills.containers);
+	add_leaves_of_unfetched(&kills, unfetched, &locks);
 	add_leaves_of_reservations(state, &locks);
 	yq_queue_locks_take(&locks);
 	if (preemption->gap > 0)
@@ -388,10 +418,8 @@ yq_preemption_record(YqLoadedPreemption *preemption)
 	if (state->outcome_count > 0)
 		yq_scheduler_lock_events();
 	record_reservations(state, is_done, now);
-	record_running(preemption, is_kill, preemption->configuration.is_advising ? advise_ends : yq_preempted_containers_end,
-				   is_done, now);
-	yq_preemption_put_back(state, asked_labels, is_done);
-	record_running(preemption, is_killable, make_killable, is_done, now);
+	record_kills(preemption, &kills, unfetched, is_done, now);
+	record_killable(preemption, is_done, now);
 	raise_alerts(preemption, now);
 	forget_marks(preemption, now);
 	record_marks(preemption, is_done, now);

@@ -19,6 +19,7 @@
 #include "scheduler/record/record_containers.h"
 #include "scheduler/record/record_decisions.h"
 #include "scheduler/record/scheduler_lock.h"
+#include "scheduler/record/unfetched_containers.h"
 #include "scheduler/record/update_event.h"
 #include "store/catalog.h"
 #include "store/clock.h"
@@ -89,9 +90,8 @@ list_touched(const YqLoadedCluster *loaded)
 }
 
 static void
-lock_leaves_of_applications(const List *applications)
+add_leaves_of_applications(const List *applications, YqQueueLocks *locks)
 {
-	YqQueueLocks locks = {NIL};
 	const YqClusterQueue *last = NULL;
 	ListCell   *cell;
 
@@ -100,10 +100,9 @@ lock_leaves_of_applications(const List *applications)
 		const YqClusterApplication *application = lfirst(cell);
 
 		if (application->leaf != last)
-			yq_queue_locks_add(&locks, YQ_LOCK_LEAF, application->leaf->queue->path);
+			yq_queue_locks_add(locks, YQ_LOCK_LEAF, application->leaf->queue->path);
 		last = application->leaf;
 	}
-	yq_queue_locks_take(&locks);
 }
 
 /*
@@ -228,17 +227,51 @@ leave_out_deprived(const YqCluster *cluster, List *applications)
 	return left;
 }
 
-/* They are locked, and as the cycle knows them. */
+/* Of containers whose requests are put back when they die. */
 static void
-end_killed(const YqCluster *cluster)
+add_leaves_of_unfetched(const YqCluster *cluster, YqQueueLocks *locks)
 {
 	YqPreemptedContainers containers;
+	const YqUnfetchedContainer *unfetched;
 
 	if (cluster->killable_count == 0)
 		return;
 	containers = collect_killed(cluster);
-	if (containers.count > 0)
-		(void) yq_preempted_containers_end(&containers, TimestampTzGetDatum(yq_clock_now()));
+	unfetched = yq_unfetched_containers_find(&containers);
+	for (int i = 0; unfetched != NULL && i < containers.count; i++)
+	{
+		if (unfetched[i].is_unfetched)
+			yq_queue_locks_add(locks, YQ_LOCK_LEAF, containers.queues[i]);
+	}
+}
+
+/* Containers that the cycle has ended. */
+typedef struct Killed
+{
+	YqPreemptedContainers containers;
+	const YqUnfetchedContainer *unfetched;
+	const bool *is_ended;
+} Killed;
+
+/* They are locked, and as the cycle knows them. */
+static Killed
+end_killed(const YqCluster *cluster)
+{
+	Killed		killed = {.containers = {.count = 0}};
+
+	if (cluster->killable_count == 0)
+		return killed;
+	killed.containers = collect_killed(cluster);
+	killed.unfetched = yq_unfetched_containers_find(&killed.containers);
+	killed.is_ended = yq_preempted_containers_end(&killed.containers, TimestampTzGetDatum(yq_clock_now()));
+	return killed;
+}
+
+/* Once what the cycle knows of requests is written: it does not know of these. */
+static void
+put_requests_back(YqLoadedCluster *loaded, const Killed *killed)
+{
+	loaded->is_overtaken = yq_unfetched_containers_put_back(&killed->containers, killed->unfetched, killed->is_ended);
 }
 
 /* Drop the decisions for applications that no longer exist. */
@@ -322,10 +355,13 @@ find_touched(const YqLoadedCluster *loaded)
 {
 	List	   *touched = list_touched(loaded);
 	List	   *present;
+	YqQueueLocks locks = {NIL};
 
 	if (touched == NIL)
 		return NIL;
-	lock_leaves_of_applications(touched);
+	add_leaves_of_applications(touched, &locks);
+	add_leaves_of_unfetched(loaded->cluster, &locks);
+	yq_queue_locks_take(&locks);
 	yq_scheduler_lock_events();
 	present = leave_out_changed(loaded->cluster, find_present(touched));
 	present = leave_out_deprived(loaded->cluster, present);
@@ -590,11 +626,12 @@ void
 yq_record_decisions(YqLoadedCluster *loaded)
 {
 	List	   *applications;
+	Killed		killed;
 
 	yq_cluster_sort_touched(loaded->cluster);
 	applications = loaded->changed = find_touched(loaded);
 	yq_container_numbers_skip_known(loaded, applications);
-	end_killed(loaded->cluster);
+	killed = end_killed(loaded->cluster);
 	yq_record_containers(loaded);
 	yq_update_events_record(loaded->cluster, applications);
 	drop_reservations(loaded->cluster);
@@ -602,4 +639,5 @@ yq_record_decisions(YqLoadedCluster *loaded)
 	write_requests(loaded->cluster, applications);
 	write_attempts(loaded->cluster, applications);
 	end_demand(applications);
+	put_requests_back(loaded, &killed);
 }

@@ -15,6 +15,7 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "queues/hierarchy.h"
+#include "scheduler/record/application_demand.h"
 #include "scheduler/record/scheduler_journal.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "scheduler/request/container_request.h"
@@ -209,30 +210,6 @@ drop_void_requests(const char *application_id)
 }
 
 int64
-yq_requester_note_demand(const char *application_id)
-{
-	static YqSavedPlan look_up = {
-		.command = "SELECT COALESCE(pg_catalog.sum(r.count), 0), "
-		"EXISTS (SELECT FROM yquota.container_update AS u WHERE u.application_id = $1) FROM yquota.resource_request AS r "
-		"WHERE r.application_id = $1 AND r.resource_name = '*'",
-		.types = {"text"}
-	};
-	Datum		values[] = {CStringGetTextDatum(application_id)};
-	bool		isnull;
-	int64		count;
-	bool		is_demanding;
-
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	(void) yq_saved_plan_run(&look_up, values, NULL);
-	count = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
-	is_demanding = count > 0 || DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull));
-	SPI_finish();
-	(void) yq_application_change_demand(application_id, is_demanding);
-	return count;
-}
-
-int64
 yq_container_request(const char *application_id, const YqContainerRequest *requests, int count)
 {
 	YqRequester requester = yq_requester_lock(application_id);
@@ -251,7 +228,7 @@ yq_container_request(const char *application_id, const YqContainerRequest *reque
 		drop_void_requests(application_id);
 	yq_scheduler_journal_end_own();
 	yq_scheduler_journal_applications(list_make1(unconstify(char *, application_id)));
-	return yq_requester_note_demand(application_id);
+	return yq_application_demand_note(application_id);
 }
 
 /* -- where not -------------------------------------------------------------- */

@@ -53,12 +53,6 @@ typedef struct YqRequester
 /* Lock the application as it stands: it neither ends nor moves meanwhile, and no cycle decides. */
 extern YqRequester yq_requester_lock(const char *application_id);
 
-/*
- * Have its user count as active if it waits for anything, new containers or more for
- * running ones.  Returns how many new ones.  Called under that lock, or that of cycles.
- */
-extern int64 yq_requester_note_demand(const char *application_id);
-
 /* Have it get no containers on some nodes and racks, and again on others. */
 extern void yq_blacklist_update(const char *application_id, const char **additions, int addition_count,
 								const char **removals, int removal_count);

@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "queues/hierarchy.h"
 #include "queues/text.h"
+#include "scheduler/record/application_demand.h"
 #include "scheduler/record/scheduler_journal.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "scheduler/record/update_event.h"
@@ -437,7 +438,7 @@ yq_containers_update(const char *application_id, const YqUpdateRequest *requests
 	yq_scheduler_journal_applications(list_make1(unconstify(char *, application_id)));
 	for (int i = 0; i < count; i++)
 		set_outcome(&requester, &plans[i]);
-	yq_requester_note_demand(application_id);
+	(void) yq_application_demand_note(application_id);
 	return outcomes;
 }
 
@@ -483,6 +484,6 @@ yq_container_updates_tidy(const YqHierarchy *hierarchy)
 	yq_scheduler_journal_begin_own();
 	ids = drop_void();
 	foreach(cell, ids)
-		yq_requester_note_demand(lfirst(cell));
+		(void) yq_application_demand_note(lfirst(cell));
 	yq_scheduler_journal_end_own();
 }
