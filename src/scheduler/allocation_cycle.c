@@ -262,7 +262,7 @@ yq_allocation_cycle_run(const YqAllocationCycle *cycle)
 	YqLoadedCluster *loaded;
 	bool		knew_nodes;
 
-	yq_cluster_check_charging("allocated", "allocate containers");
+	yq_cluster_check_charging();
 	if (cycle->is_dry)
 		return run_dry(cycle);
 	PreventCommandIfReadOnly("an allocation cycle");

@@ -234,22 +234,20 @@ yq_cluster_reload_counters(YqLoadedCluster *loaded, const List *queues, const Li
 /* -- all ------------------------------------------------------------------------------ */
 
 void
-yq_cluster_check_charging(const char *participle, const char *action)
+yq_cluster_check_charging(void)
 {
 	static YqSavedPlan refuse = {
-		.command = "SELECT yquota_internal.refuse_while_deferred($1)",
-		.types = {"text"}
+		.command = "SELECT yquota_internal.refuse_while_deferred('decide about containers')"
 	};
-	Datum		values[] = {CStringGetTextDatum(action)};
 
 	if (yq_charging == YQ_CHARGING_DEFERRED)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("containers cannot be %s while charging is deferred", participle),
+				 errmsg("the scheduler cannot decide about containers while charging is deferred"),
 				 errdetail("Charging keeps the counters that the scheduler decides by."),
 				 errhint("Set yquota.charging to on.")));
 	if (!yq_table_has_no_pages(YQ_DEFERRED_EVENT))
-		(void) yq_saved_plan_execute(&refuse, values, NULL);
+		(void) yq_saved_plan_execute(&refuse, NULL, NULL);
 }
 
 static YqClusterLoader *

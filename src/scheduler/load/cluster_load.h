@@ -24,11 +24,8 @@
 extern YqLoadedCluster *yq_cluster_load(YqHierarchy *hierarchy, const char **nodes, int node_count,
 										Snapshot snapshot);
 
-/*
- * While events wait to be charged, usage is unknown: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
- * The two texts say what cannot be done: a participle about containers, and "... containers".
- */
-extern void yq_cluster_check_charging(const char *participle, const char *action);
+/* While events wait to be charged, usage is unknown: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE. */
+extern void yq_cluster_check_charging(void);
 
 /*
  * Read applications again, by their ids (char *).  Returns false when they

@@ -278,9 +278,9 @@ return_off(FunctionCallInfo fcinfo, const char *property)
 
 	begin_row(&row);
 	set_result_text(&row, RESULT_OUTCOME, "off");
-	set_result_text(&row, RESULT_REASON, psprintf("there are no rounds: %s is %s", property,
-														strcmp(property, YQ_MONITOR_ENABLE) == 0 ? "not true" :
-														"set, and does not name ProportionalCapacityPreemptionPolicy"));
+	set_result_text(&row, RESULT_REASON, strcmp(property, YQ_MONITOR_ENABLE) == 0 ?
+					psprintf("there are no rounds: %s is not true", property) :
+					psprintf("there are no rounds: %s is set, and does not name ProportionalCapacityPreemptionPolicy", property));
 	put_row(&row);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(row.context);
@@ -373,7 +373,7 @@ yq_sql_preempt_containers(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	if (!is_dry)
 		PreventCommandIfReadOnly("a round of preemption");
-	yq_cluster_check_charging("preempted", "preempt containers");
+	yq_cluster_check_charging();
 	configuration = yq_preemption_configuration();
 	last = yq_preemption_last_round();
 	/* not before that: a round that has just been committed is no later than the clock now */
@@ -446,7 +446,7 @@ yq_sql_preemption_figures(PG_FUNCTION_ARGS)
 	MemoryContext caller;
 
 	InitMaterializedSRF(fcinfo, 0);
-	yq_cluster_check_charging("preempted", "preempt containers");
+	yq_cluster_check_charging();
 	preemption = yq_preemption_load(yq_hierarchy_in_force(), &configuration, &last, yq_clock_now());
 	state = preemption->state;
 	yq_preemption_begin_round(state, yq_clock_now());
