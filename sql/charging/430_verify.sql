@@ -726,12 +726,12 @@ CREATE FUNCTION yquota_internal.verify_preemption()
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
 	SELECT 'mark of preemption is later than the last round', m.container_id, last.round_at::text, m.marked_at::text
-	FROM yquota.preemption_mark AS m
+	FROM yquota_internal.preemption_mark AS m
 	LEFT JOIN yquota_internal.preemption_round AS last ON true
 	WHERE m.marked_at > last.round_at OR last.round_at IS NULL
 	UNION ALL
 	SELECT 'mark of preemption has outlived its container', m.container_id, NULL, m.marked_at::text
-	FROM yquota.preemption_mark AS m
+	FROM yquota_internal.preemption_mark AS m
 	CROSS JOIN yquota_internal.preemption_round AS last
 	WHERE m.marked_at < last.round_at - interval '1 hour'
 	  AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id)

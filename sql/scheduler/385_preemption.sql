@@ -4,7 +4,7 @@
 -- role that may call preempt_containers() speaks for the resource manager.
 --
 
-CREATE TABLE yquota.preemption_mark (
+CREATE TABLE yquota_internal.preemption_mark (
 	container_id text COLLATE "C" PRIMARY KEY,
 	marked_at timestamptz NOT NULL,
 	application_id text COLLATE "C" NOT NULL,
@@ -14,8 +14,15 @@ CREATE TABLE yquota.preemption_mark (
 	is_advised boolean NOT NULL DEFAULT false,
 	told_at timestamptz CHECK ((told_at IS NOT NULL) = (is_killable OR is_advised))
 );
-COMMENT ON TABLE yquota.preemption_mark IS
-	'Running containers that preempt_containers() has selected, until they end or it forgets them; written by it only';
+COMMENT ON TABLE yquota_internal.preemption_mark IS
+	'The rows of yquota.preemption_mark, and those whose containers have ended since the last round: an end does not look for a mark, and the next round drops it';
+
+CREATE VIEW yquota.preemption_mark AS
+	SELECT m.container_id, m.marked_at, m.application_id, m.queue, m.selector, m.is_killable, m.is_advised, m.told_at
+	FROM yquota_internal.preemption_mark AS m
+	WHERE EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id);
+COMMENT ON VIEW yquota.preemption_mark IS
+	'Running containers that preempt_containers() has selected, until it forgets them; written by it only';
 COMMENT ON COLUMN yquota.preemption_mark.marked_at IS 'when it was selected first; later by the time in which the server did not run';
 COMMENT ON COLUMN yquota.preemption_mark.queue IS 'full path of the leaf when it was selected first';
 COMMENT ON COLUMN yquota.preemption_mark.selector IS
@@ -121,7 +128,7 @@ CREATE FUNCTION yquota.preemption_message(application_id text)
 	BEGIN ATOMIC
 		SELECT '{}'::text[], m.containers, r.allocation, r.count
 		FROM (SELECT array_agg(c.container_id::text ORDER BY c.container_id) AS containers, yquota.sum(c.allocation) AS total
-			  FROM yquota.preemption_mark AS k
+			  FROM yquota_internal.preemption_mark AS k
 			  JOIN yquota.container AS c ON c.container_id = k.container_id
 			  WHERE k.application_id = preemption_message.application_id) AS m
 		CROSS JOIN LATERAL yquota_internal.minimum_containers(m.total) AS r
@@ -134,7 +141,7 @@ REVOKE ALL ON FUNCTION yquota.preemption_message(text) FROM PUBLIC;
 CREATE VIEW yquota.readable_preemption_mark WITH (security_barrier) AS
 	SELECT m.container_id, c.project, m.application_id, c.username, m.queue, c.node, c.label, c.allocation,
 		   m.selector, m.marked_at, m.is_killable, m.is_advised, m.told_at
-	FROM yquota.preemption_mark AS m
+	FROM yquota_internal.preemption_mark AS m
 	JOIN yquota.container AS c ON c.container_id = m.container_id
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR c.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
@@ -230,5 +237,5 @@ COMMENT ON FUNCTION yquota_internal.worker_end_expired() IS
 	'End one application past its lifetime, unless a setting leaves that to the resource manager; returns how many ended';
 REVOKE ALL ON FUNCTION yquota_internal.worker_end_expired() FROM PUBLIC;
 
-SELECT pg_extension_config_dump('yquota.preemption_mark', '');
+SELECT pg_extension_config_dump('yquota_internal.preemption_mark', '');
 SELECT pg_extension_config_dump('yquota_internal.preemption_round', '');

@@ -97,7 +97,7 @@ CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquot
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
 CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.container_update
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();
-CREATE TRIGGER note_change AFTER INSERT OR UPDATE OF is_killable OR DELETE OR TRUNCATE ON yquota.preemption_mark
+CREATE TRIGGER note_change AFTER INSERT OR UPDATE OF is_killable OR DELETE OR TRUNCATE ON yquota_internal.preemption_mark
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change('k');
 
 -- where a node stands decides about localities

@@ -80,7 +80,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_NODE_COUNTER] = {.schema = "yquota_internal", .name = "node_counter"},
 	[YQ_NODE_LABEL] = {.schema = "yquota", .name = "node_label"},
 	[YQ_OUTAGE] = {.schema = "yquota", .name = "outage"},
-	[YQ_PREEMPTION_MARK] = {.schema = "yquota", .name = "preemption_mark"},
+	[YQ_PREEMPTION_MARK] = {.schema = "yquota_internal", .name = "preemption_mark"},
 	[YQ_PREEMPTION_ROUND] = {.schema = "yquota_internal", .name = "preemption_round"},
 	[YQ_PRICE] = {.schema = "yquota", .name = "price"},
 	[YQ_PRICE_FACTOR] = {.schema = "yquota", .name = "price_factor"},

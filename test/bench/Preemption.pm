@@ -169,7 +169,7 @@ UPDATE yquota.scheduler_setting SET preemption_max_ignored_over_capacity = 0, pr
 	preemption_total_preemption_per_round = 1, preemption_max_wait_before_kill = 3600000;
 SQL
 	my (undef, undef, $marks) = timed($session, $round);
-	my $size_of_marks = q(SELECT pg_total_relation_size('yquota.preemption_mark'));
+	my $size_of_marks = q(SELECT pg_total_relation_size('yquota_internal.preemption_mark'));
 	my $bytes = $session->run($size_of_marks);
 	my (@milliseconds, @processor);
 
@@ -183,7 +183,7 @@ SQL
 	}
 	my $changed = $session->run(<<'SQL');
 SELECT pg_stat_force_next_flush();
-SELECT n_tup_ins, n_tup_upd + n_tup_del FROM pg_stat_user_tables WHERE relid = 'yquota.preemption_mark'::regclass;
+SELECT n_tup_ins, n_tup_upd + n_tup_del FROM pg_stat_user_tables WHERE relid = 'yquota_internal.preemption_mark'::regclass;
 SQL
 	my ($made, $rewritten) = $changed =~ /^(\d+)\|(\d+)$/m or die "no counts of rows of marks\n$changed\n";
 	die "$made rows were made for $marks marks\n" if $made != $marks;

@@ -143,13 +143,17 @@ SELECT yquota.set_clock('2026-03-02 11:00:31+00');
 SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
 SELECT decision, count(*) FROM yquota.decision WHERE decision = 'marked' GROUP BY 1;
 
-\echo marks of ended containers go
+\echo marks of ended containers do not show, and go with the next round
+SELECT value = (SELECT count(*) FROM marks) AS all_wait FROM yquota.metrics WHERE metric = 'yquota_preemption_containers_waiting';
 SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.preemption_mark));
 SELECT count(*) FROM marks;
+SELECT value FROM yquota.metrics WHERE metric = 'yquota_preemption_containers_waiting';
+SELECT count(*) FROM yquota.preemption_message('application_1_0001');
+SELECT count(*) FROM yquota_internal.preemption_mark;
 SELECT yquota.request_containers('application_1_0002', '[]', 0);
 SELECT yquota.set_clock('2026-03-02 11:00:32+00');
 SELECT * FROM pg_temp.round();
-SELECT count(*) FROM marks;
+SELECT count(*) FROM yquota_internal.preemption_mark;
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 
 \echo observe only: nothing is marked

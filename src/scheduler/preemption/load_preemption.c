@@ -495,7 +495,7 @@ static void
 forget_marks_of_ended(YqLoadedPreemption *preemption)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT m.container_id FROM yquota.preemption_mark AS m WHERE NOT EXISTS ("
+		.command = "SELECT m.container_id FROM yquota_internal.preemption_mark AS m WHERE NOT EXISTS ("
 		"SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id)"
 	};
 
@@ -535,7 +535,7 @@ count_all_told(YqLoadedPreemption *preemption)
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT COALESCE(c.queue, ''), COALESCE(c.label, ''), c.allocation, NOT m.is_advised "
-		"FROM yquota.preemption_mark AS m JOIN yquota.container AS c ON c.container_id = m.container_id "
+		"FROM yquota_internal.preemption_mark AS m JOIN yquota.container AS c ON c.container_id = m.container_id "
 		"WHERE m.is_killable AND $2 OR m.is_advised AND m.container_id <> ALL ($1)",
 		.types = {"_text", "bool"}
 	};

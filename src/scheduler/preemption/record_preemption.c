@@ -169,7 +169,7 @@ advise_ends(const YqPreemptedContainers *containers, Datum now)
 {
 	static YqSavedPlan advise = {
 		.command = YQ_PREEMPTED_RUNNING YQ_PREEMPTED_TELL("killed", "true")
-		", noted AS (UPDATE yquota.preemption_mark AS m SET is_advised = true, told_at = $6 FROM running AS r "
+		", noted AS (UPDATE yquota_internal.preemption_mark AS m SET is_advised = true, told_at = $6 FROM running AS r "
 		"WHERE m.container_id = r.container_id) "
 		"SELECT r.place FROM running AS r",
 		.types = YQ_PREEMPTED_TYPES,
@@ -184,7 +184,7 @@ make_killable(const YqPreemptedContainers *containers, Datum now)
 {
 	static YqSavedPlan make = {
 		.command = YQ_PREEMPTED_RUNNING YQ_PREEMPTED_TELL("killable", "false")
-		", noted AS (UPDATE yquota.preemption_mark AS m SET is_killable = true, told_at = $6 FROM running AS r "
+		", noted AS (UPDATE yquota_internal.preemption_mark AS m SET is_killable = true, told_at = $6 FROM running AS r "
 		"WHERE m.container_id = r.container_id) "
 		"SELECT r.place FROM running AS r",
 		.types = YQ_PREEMPTED_TYPES,
@@ -269,7 +269,7 @@ record_marks(const YqLoadedPreemption *preemption, bool *is_done, Datum now)
 		"FROM unnest($1, $2, $3, $4) WITH ORDINALITY AS w (container_id, application_id, queue, selector, place) "
 		"JOIN yquota.container AS c ON c.container_id = w.container_id) "
 		YQ_PREEMPTED_TELL("marked", "false")
-		", marked AS (INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector) "
+		", marked AS (INSERT INTO yquota_internal.preemption_mark (container_id, marked_at, application_id, queue, selector) "
 		"SELECT r.container_id, $5, r.application_id, r.queue, r.selector FROM running AS r ORDER BY r.container_id) "
 		"SELECT r.place FROM running AS r",
 		.types = {"_text", "_text", "_text", "_text", "timestamptz", "timestamptz"},
@@ -295,7 +295,7 @@ static void
 move_marks(int64 gap)
 {
 	static YqSavedPlan move = {
-		.command = "UPDATE yquota.preemption_mark AS m SET marked_at = m.marked_at + $1 * interval '1 microsecond', "
+		.command = "UPDATE yquota_internal.preemption_mark AS m SET marked_at = m.marked_at + $1 * interval '1 microsecond', "
 		"told_at = m.told_at + CASE WHEN m.is_advised THEN $1 ELSE 0 END * interval '1 microsecond'",
 		.types = {"int8"}
 	};
@@ -309,7 +309,7 @@ static void
 forget_marks(const YqLoadedPreemption *preemption, Datum now)
 {
 	static YqSavedPlan forget = {
-		.command = "DELETE FROM yquota.preemption_mark AS m WHERE m.container_id = ANY ($1) "
+		.command = "DELETE FROM yquota_internal.preemption_mark AS m WHERE m.container_id = ANY ($1) "
 		"AND (m.told_at IS NULL OR m.told_at < $2)",
 		.types = {"_text", "timestamptz"},
 		.plans_once = true
@@ -334,7 +334,7 @@ raise_alerts(const YqLoadedPreemption *preemption, Datum now)
 		"SELECT 'preemption_ignored', m.container_id, pg_catalog.format("
 		"'The resource manager was told to end this container, of application %s in queue %s, and has not.', "
 		"m.application_id, m.queue), $2 "
-		"FROM yquota.preemption_mark AS m WHERE m.container_id = ANY ($1) "
+		"FROM yquota_internal.preemption_mark AS m WHERE m.container_id = ANY ($1) "
 		"AND EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id) "
 		"ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING",
 		.types = {"_text", "timestamptz"},

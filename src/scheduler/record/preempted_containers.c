@@ -85,7 +85,7 @@ yq_preempted_containers_end(const YqPreemptedContainers *containers, Datum now)
 		", ended AS (INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) "
 		"SELECT 'CONTAINER_FINISH', r.container_id, greatest(yquota.clock(), r.settled_at), -102, 'scheduler' FROM running AS r) "
 		YQ_PREEMPTED_TELL("killed", "false")
-		", forgotten AS (DELETE FROM yquota.preemption_mark AS m USING running AS r WHERE m.container_id = r.container_id) "
+		", forgotten AS (DELETE FROM yquota_internal.preemption_mark AS m USING running AS r WHERE m.container_id = r.container_id) "
 		"SELECT r.place FROM running AS r",
 		.types = YQ_PREEMPTED_TYPES,
 		.plans_once = true
