@@ -735,9 +735,10 @@ CREATE FUNCTION yquota_internal.verify_preemption()
 	CROSS JOIN yquota_internal.preemption_round AS last
 	WHERE m.marked_at < last.round_at - interval '1 hour'
 	  AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id)
-	  AND NOT EXISTS (SELECT FROM yquota.container_event AS log
-					  WHERE log.container_id = m.container_id AND log.event = 'CONTAINER_FINISH'
-						AND log.recorded_at >= last.round_at - interval '1 hour')
+	  -- by the index, one container after the other: marks of ended containers are few
+	  AND COALESCE((SELECT max(ended.booked_at) FROM yquota.charge AS ended
+					WHERE ended.container_id = m.container_id AND ended.settled_by = 'CONTAINER_FINISH' AND ended.corrects IS NULL),
+				   '-infinity') < last.round_at - interval '1 hour'
 	UNION ALL
 	SELECT 'container that was killed still runs', d.container_id, format('ended at %s', d.decided_at), NULL
 	FROM yquota.decision AS d

@@ -151,6 +151,8 @@ BEGIN
 	WHEN 'killable' THEN
 		INSERT INTO yquota_internal.preemption_round (round_at, server_started_at, rounds, marked, killed, unreserved)
 		VALUES (yquota.clock(), pg_postmaster_start_time(), 1, 0, 0, 0) ON CONFLICT (only_row) DO UPDATE SET round_at = excluded.round_at;
+		DELETE FROM yquota_internal.preemption_mark AS m
+		WHERE NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id);
 		INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector, is_killable, told_at)
 		SELECT c.container_id, yquota.clock(), c.application_id, c.queue, 'fifo', true, yquota.clock() FROM yquota.container AS c
 		WHERE c.container_id IN (SELECT jsonb_array_elements_text(o -> 'killable')) ON CONFLICT DO NOTHING;

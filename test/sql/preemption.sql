@@ -281,7 +281,7 @@ INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, que
 INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, allocation_request_id, decided_at, advised)
 SELECT 'killed', c.container_id, c.application_id, 'root.a', c.node, c.allocation, c.priority, c.allocation_request_id, '2026-03-02 11:22+00', k.advised
 FROM (SELECT * FROM yquota.container ORDER BY container_id LIMIT 2) AS c CROSS JOIN LATERAL (SELECT c.container_id <> min(o.container_id) AS advised FROM yquota.container AS o) AS k;
-SELECT * FROM yquota.verify();
+SELECT * FROM yquota.verify() ORDER BY 1, 2;
 ROLLBACK;
 
 \echo where no cluster can be kept, and where nothing may be written
