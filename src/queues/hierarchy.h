@@ -260,11 +260,15 @@ typedef struct YqHierarchy
 	int64	   *cluster;
 	int64	   *largest_node;	/* of each type, the most that a RUNNING node has; nothing without nodes */
 	uint64		generation;		/* of those that yq_hierarchy_get() has made, from 1 */
+	int			holds;			/* callers of it whose memory contexts last */
 	bool		is_computed;	/* yq_hierarchy_compute() has been called */
 	bool		is_in_force;	/* yq_hierarchy_refresh() has, of a configuration that is */
 } YqHierarchy;
 
-/* The hierarchy as committed and as changed by this transaction, per session. */
+/*
+ * The hierarchy as committed and as changed by this transaction, per session.  It lasts as
+ * long as the current memory context, also when a later call makes another one.
+ */
 extern YqHierarchy *yq_hierarchy_get(void);
 
 /* The queue with that path, or NULL; the latter finds it by bytes that are no string. */

@@ -236,6 +236,29 @@ watch_tables(void)
 	is_watching = true;
 }
 
+static void
+end_hold(void *argument)
+{
+	YqHierarchy *hierarchy = argument;
+
+	hierarchy->holds--;
+	if (hierarchy->holds == 0 && hierarchy != kept)
+		MemoryContextDelete(hierarchy->context);
+}
+
+/* Statements that a caller runs may have another one made; its own one lasts as long as its memory context. */
+static YqHierarchy *
+hold(YqHierarchy *hierarchy)
+{
+	MemoryContextCallback *callback = palloc(sizeof(MemoryContextCallback));
+
+	callback->func = end_hold;
+	callback->arg = hierarchy;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	hierarchy->holds++;
+	return hierarchy;
+}
+
 YqHierarchy *
 yq_hierarchy_get(void)
 {
@@ -245,7 +268,7 @@ yq_hierarchy_get(void)
 	watch_tables();
 	yq_catalog_accept_changes();
 	if (is_current && kept != NULL)
-		return kept;
+		return hold(kept);
 
 	/*
 	 * A change that comes while the tables are read sets it back.  A parallel
@@ -265,9 +288,9 @@ yq_hierarchy_get(void)
 	}
 	PG_END_TRY();
 	UnregisterSnapshot(snapshot);
-	if (kept != NULL)
+	if (kept != NULL && kept->holds == 0)
 		MemoryContextDelete(kept->context);
 	kept = made;
 	kept->generation = ++generation;
-	return kept;
+	return hold(kept);
 }

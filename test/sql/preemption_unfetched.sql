@@ -114,6 +114,30 @@ SELECT decision, application_id, priority FROM yquota.schedule() ORDER BY 1, 2, 
 SELECT * FROM asked;
 SELECT * FROM yquota.verify();
 
+\echo the hierarchy may be made anew while a round is recorded
+BEGIN;
+INSERT INTO yquota.queue (path, capacity, position) VALUES ('root.c', '0', 4);
+INSERT INTO yquota.queue (path, capacity, position) SELECT 'root.c.q' || n, '1w', 4 + n FROM generate_series(1, 1000) AS n;
+COMMIT;
+CREATE FUNCTION pg_temp.change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	UPDATE yquota.scheduler_setting SET maximum_applications = coalesce(maximum_applications, 10000) + 1;
+	RETURN NULL;
+END $$;
+UPDATE yquota.scheduler_setting SET lazy_preemption_enabled = NULL;
+SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container));
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
+DELETE FROM yquota.resource_request;
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 6, priority => 6);
+SELECT count(*) FROM yquota.schedule();
+CREATE TRIGGER change AFTER INSERT OR UPDATE ON yquota.resource_request FOR EACH STATEMENT EXECUTE FUNCTION pg_temp.change();
+SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024,vcores=1]', 3);
+SELECT yquota.set_clock('2026-03-02 10:03+00');
+SELECT outcome, queue, count(*) FROM yquota.preempt_containers() GROUP BY 1, 2;
+SELECT yquota.set_clock('2026-03-02 10:03:15+00');
+SELECT outcome, queue, count(*) FROM yquota.preempt_containers() GROUP BY 1, 2;
+SELECT * FROM yquota.verify();
+
 \c postgres
 SET client_min_messages = warning;
 DROP DATABASE yquota_preemption_unfetched WITH (FORCE);
