@@ -344,10 +344,44 @@ CREATE TABLE yquota.scheduler_setting (
 	preemption_candidate_order text CHECK (preemption_candidate_order IN ('newest', 'least_paid')),
 	preemption_mode text CHECK (preemption_mode IN ('kill', 'advise')),
 	preemption_balance_keeps_marks boolean,
-	end_expired_applications boolean
+	end_expired_applications boolean,
+	opportunistic_allocation_enabled boolean,
+	opportunistic_nodes_used integer CHECK (opportunistic_nodes_used >= 0),
+	opportunistic_max_per_heartbeat integer,
+	node_sorting_interval interval CHECK (node_sorting_interval BETWEEN '1 ms' AND '3155760000000 ms'
+		AND date_trunc('milliseconds', node_sorting_interval) = node_sorting_interval),
+	node_load_comparator text CHECK (node_load_comparator IN ('QUEUE_LENGTH', 'QUEUE_WAIT_TIME', 'QUEUE_LENGTH_THEN_RESOURCES')),
+	queue_limit_stdev real CHECK (queue_limit_stdev >= 0 AND queue_limit_stdev < 'Infinity'),
+	min_queue_length integer CHECK (min_queue_length >= 0),
+	max_queue_length integer CHECK (max_queue_length >= 0),
+	min_queue_wait_time interval CHECK (min_queue_wait_time BETWEEN '0' AND '2147483647 ms' AND date_trunc('milliseconds', min_queue_wait_time) = min_queue_wait_time),
+	max_queue_wait_time interval CHECK (max_queue_wait_time BETWEEN '0' AND '2147483647 ms' AND date_trunc('milliseconds', max_queue_wait_time) = max_queue_wait_time),
+	allocation_expiry interval CHECK (allocation_expiry BETWEEN '0' AND '2147483647 ms' AND date_trunc('milliseconds', allocation_expiry) = allocation_expiry),
+	scheduler_address text,
+	opportunistic_queue_capacity integer,
+	opportunistic_queue_policy text CHECK (opportunistic_queue_policy IN ('BY_QUEUE_LEN', 'BY_RESOURCES')),
+	uses_pause_for_preemption boolean,
+	distributed_scheduling_enabled boolean,
+	amrmproxy_enabled boolean,
+	amrmproxy_address text,
+	amrmproxy_client_thread_count integer,
+	vmem_pmem_ratio real CHECK (vmem_pmem_ratio > 0.99::real AND vmem_pmem_ratio < 'Infinity'),
+	vmem_check_enabled boolean,
+	opportunistic_minimum_allocation_mb integer CHECK (opportunistic_minimum_allocation_mb >= 0),
+	opportunistic_minimum_allocation_vcores integer CHECK (opportunistic_minimum_allocation_vcores >= 0),
+	opportunistic_maximum_allocation_mb integer CHECK (opportunistic_maximum_allocation_mb >= 0),
+	opportunistic_maximum_allocation_vcores integer CHECK (opportunistic_maximum_allocation_vcores >= 0),
+	opportunistic_increment_allocation_mb integer CHECK (opportunistic_increment_allocation_mb > 0),
+	opportunistic_increment_allocation_vcores integer CHECK (opportunistic_increment_allocation_vcores > 0),
+	opportunistic_token_expiry interval CHECK (opportunistic_token_expiry BETWEEN '0' AND '2147483647 ms' AND date_trunc('milliseconds', opportunistic_token_expiry) = opportunistic_token_expiry),
+	opportunistic_maps_percent integer,
+	former_names jsonb CHECK (jsonb_typeof(former_names) = 'object'),
+	opportunistic_anywhere_order text CHECK (opportunistic_anywhere_order IN ('random', 'round_robin')),
+	opportunistic_ignores_places boolean,
+	opportunistic_maps_by_share boolean
 );
 COMMENT ON TABLE yquota.scheduler_setting IS
-	'Settings of the whole scheduler, of capacity-scheduler.xml and yarn-site.xml: one row, or none while nothing is set.  NULL: not set';
+	'Settings of the whole scheduler, of capacity-scheduler.xml, yarn-site.xml and mapred-site.xml: one row, or none while nothing is set.  NULL: not set';
 COMMENT ON COLUMN yquota.scheduler_setting.only_row IS 'always true, so that there is no second row';
 COMMENT ON COLUMN yquota.scheduler_setting.global_queue_max_application IS 'applications; the maximum of a queue that has none; -1: derived from its capacity';
 COMMENT ON COLUMN yquota.scheduler_setting.maximum_am_resource_percent IS 'fraction';
@@ -392,13 +426,79 @@ COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_class IS 'class';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_plan_follower IS 'class';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_planfollower_time_step IS 'milliseconds';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_candidate_order IS
-	'yquota''s own, like all that follow: of an application''s containers with equal request priority the newest goes first (newest, as in Hadoop; also if NULL), or that with the least credits since its start (least_paid)';
+	'yquota''s own, like the three that follow: of an application''s containers with equal request priority the newest goes first (newest, as in Hadoop; also if NULL), or that with the least credits since its start (least_paid)';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_mode IS
 	'kill (also if NULL): preempt_containers() ends containers; advise: it tells the resource manager to end them';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_balance_keeps_marks IS
 	'whether marks of the balancing pass are kept for twice its own wait; if not (also if NULL), they are forgotten after twice max_wait_before_kill as in Hadoop, mostly before it kills';
 COMMENT ON COLUMN yquota.scheduler_setting.end_expired_applications IS
 	'whether the worker ends applications past their lifetime (also if NULL); false: the resource manager does';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_allocation_enabled IS
+	'whether applications may ask for OPPORTUNISTIC containers; NULL: false';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_nodes_used IS
+	'nodes at the head of the load list that containers for anywhere go to, and that a lease lists; NULL: 10';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_max_per_heartbeat IS
+	'OPPORTUNISTIC containers that one call allocates; 0 or less, or NULL: no limit';
+COMMENT ON COLUMN yquota.scheduler_setting.node_sorting_interval IS
+	'time that a load list stays in force; whole milliseconds; NULL: 1 s';
+COMMENT ON COLUMN yquota.scheduler_setting.node_load_comparator IS
+	'QUEUE_LENGTH (also if NULL), QUEUE_WAIT_TIME or QUEUE_LENGTH_THEN_RESOURCES: what the load list is sorted by';
+COMMENT ON COLUMN yquota.scheduler_setting.queue_limit_stdev IS
+	'standard deviations above the mean that queues may have; NULL: 1';
+COMMENT ON COLUMN yquota.scheduler_setting.min_queue_length IS
+	'containers; the least limit that nodes are told; NULL: 5';
+COMMENT ON COLUMN yquota.scheduler_setting.max_queue_length IS
+	'containers; the largest limit that nodes are told; NULL: 15';
+COMMENT ON COLUMN yquota.scheduler_setting.min_queue_wait_time IS
+	'the least limit of waiting times that nodes are told under QUEUE_WAIT_TIME; whole milliseconds; NULL: 10 ms';
+COMMENT ON COLUMN yquota.scheduler_setting.max_queue_wait_time IS
+	'the largest one; whole milliseconds; NULL: 100 ms';
+COMMENT ON COLUMN yquota.scheduler_setting.allocation_expiry IS
+	'time after which a container ends whose decision was not acknowledged; whole milliseconds; NULL: 10 minutes';
+COMMENT ON COLUMN yquota.scheduler_setting.scheduler_address IS
+	'host and port that application masters speak to: kept for export, a database has none';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_queue_capacity IS
+	'OPPORTUNISTIC containers that may wait on a node whose report tells no capacity of its own; 0 or less, or NULL: none';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_queue_policy IS
+	'BY_QUEUE_LEN (also if NULL) or BY_RESOURCES: whether a node queues as many containers as its capacity says, or as its room can hold';
+COMMENT ON COLUMN yquota.scheduler_setting.uses_pause_for_preemption IS
+	'whether OPPORTUNISTIC containers are paused for GUARANTEED ones, and not killed; NULL: false';
+COMMENT ON COLUMN yquota.scheduler_setting.distributed_scheduling_enabled IS
+	'whether node managers allocate OPPORTUNISTIC containers themselves, which needs amrmproxy_enabled, too; NULL: false';
+COMMENT ON COLUMN yquota.scheduler_setting.amrmproxy_enabled IS
+	'whether application masters speak to the proxy of their node; NULL: false';
+COMMENT ON COLUMN yquota.scheduler_setting.amrmproxy_address IS
+	'host and port of the proxy: kept for export, a database has none';
+COMMENT ON COLUMN yquota.scheduler_setting.amrmproxy_client_thread_count IS
+	'threads of the proxy: kept for export, a database has none';
+COMMENT ON COLUMN yquota.scheduler_setting.vmem_pmem_ratio IS
+	'virtual memory for each byte of memory; NULL: 2.1';
+COMMENT ON COLUMN yquota.scheduler_setting.vmem_check_enabled IS
+	'whether virtual memory limits what runs on a node; NULL: true';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_minimum_allocation_mb IS
+	'MiB; the least size of an OPPORTUNISTIC container (512 before Hadoop 3.0); NULL: minimum_allocation_mb';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_minimum_allocation_vcores IS
+	'cores; likewise (1); NULL: minimum_allocation_vcores';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maximum_allocation_mb IS
+	'MiB; the largest size of an OPPORTUNISTIC container (2048 before Hadoop 3.0); NULL: maximum_allocation_mb';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maximum_allocation_vcores IS
+	'cores; likewise (4); NULL: maximum_allocation_vcores';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_increment_allocation_mb IS
+	'MiB that sizes of OPPORTUNISTIC containers are multiples of (512 before Hadoop 3.0); NULL: minimum_allocation_mb';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_increment_allocation_vcores IS
+	'cores; likewise (1); NULL: minimum_allocation_vcores';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_token_expiry IS
+	'time after which an OPPORTUNISTIC container ends that neither runs nor waits on its node; whole milliseconds; NULL: allocation_expiry';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maps_percent IS
+	'of the map tasks of a job that asks for no share of its own; NULL: 0';
+COMMENT ON COLUMN yquota.scheduler_setting.former_names IS
+	'columns that were imported under former names of their properties, and are exported under them';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_anywhere_order IS
+	'yquota''s own, like all that follow: a container for anywhere goes to a random one (random, as in Hadoop; also if NULL) of the nodes used, or to the next in turn (round_robin)';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_ignores_places IS
+	'whether hosts and racks of OPPORTUNISTIC requests are not looked at; NULL: false, as in Hadoop';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maps_by_share IS
+	'whether opportunistic_maps_percent is the share of all map tasks; if not (also if NULL), the first tasks of each hundred are OPPORTUNISTIC, as in Hadoop';
 
 SELECT pg_extension_config_dump('yquota.queue', '');
 SELECT pg_extension_config_dump('yquota.queue_label', '');

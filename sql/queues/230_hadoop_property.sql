@@ -4,10 +4,30 @@
 -- inheritance of queues are made from it; a test compares it with the tables.
 --
 
-CREATE VIEW yquota_internal.hadoop_property AS
-	SELECT l.property, l.file, l.table_name, l.column_name, l.notation, l.default_value,
-		   l.queue_kind, l.inherited_from, l.inherited_column
+-- Properties that Hadoop has renamed since version 3.0.0-alpha2, which does not know
+-- the present names.
+CREATE VIEW yquota_internal.hadoop_former_name AS
+	SELECT l.property, l.present_name, l.default_value
 	FROM (VALUES
+		('yarn.opportunistic-container-allocation.enabled', 'yarn.resourcemanager.opportunistic-container-allocation.enabled', 'false'),
+		('yarn.opportunistic-container-allocation.nodes-used', 'yarn.resourcemanager.opportunistic-container-allocation.nodes-used', '10'),
+		('yarn.distributed-scheduling.enabled', 'yarn.nodemanager.distributed-scheduling.enabled', 'false'),
+		('yarn.nm-container-queuing.sorting-nodes-interval-ms', 'yarn.resourcemanager.nm-container-queuing.sorting-nodes-interval-ms', '1000'),
+		('yarn.nm-container-queuing.load-comparator', 'yarn.resourcemanager.nm-container-queuing.load-comparator', 'QUEUE_LENGTH'),
+		('yarn.nm-container-queuing.queue-limit-stdev', 'yarn.resourcemanager.nm-container-queuing.queue-limit-stdev', '1.0'),
+		('yarn.nm-container-queuing.min-queue-length', 'yarn.resourcemanager.nm-container-queuing.min-queue-length', '1'),
+		('yarn.nm-container-queuing.max-queue-length', 'yarn.resourcemanager.nm-container-queuing.max-queue-length', '10'),
+		('yarn.nm-container-queuing.min-queue-wait-time-ms', 'yarn.resourcemanager.nm-container-queuing.min-queue-wait-time-ms', '1'),
+		('yarn.nm-container-queuing.max-queue-wait-time-ms', 'yarn.resourcemanager.nm-container-queuing.max-queue-wait-time-ms', '10'),
+		('mapreduce.job.num-opportunistic-maps-per-100', 'mapreduce.job.num-opportunistic-maps-percent', '0')
+	) AS l (property, present_name, default_value);
+COMMENT ON VIEW yquota_internal.hadoop_former_name IS
+	'Names that properties of Hadoop had before, which are imported and exported, too';
+COMMENT ON COLUMN yquota_internal.hadoop_former_name.property IS 'the former name';
+COMMENT ON COLUMN yquota_internal.hadoop_former_name.default_value IS 'that Hadoop had then; the present one holds';
+
+CREATE VIEW yquota_internal.hadoop_property AS
+	WITH list (property, file, table_name, column_name, notation, default_value, queue_kind, inherited_from, inherited_column) AS (VALUES
 		('yarn.scheduler.capacity.<queue>.queues', 'capacity-scheduler.xml', 'queue', 'position', 'children', NULL, 'parent', NULL, NULL),
 		('yarn.scheduler.capacity.<queue>.capacity', 'capacity-scheduler.xml', 'queue', 'capacity', 'capacity', '0', 'both', NULL, NULL),
 		('yarn.scheduler.capacity.<queue>.maximum-capacity', 'capacity-scheduler.xml', 'queue', 'maximum_capacity', 'capacity', '100', 'both', NULL, NULL),
@@ -156,8 +176,44 @@ CREATE VIEW yquota_internal.hadoop_property AS
 		('yarn.resourcemanager.reservation-system.enable', 'yarn-site.xml', 'scheduler_setting', 'reservation_system_enable', 'boolean', 'false', NULL, NULL, NULL),
 		('yarn.resourcemanager.reservation-system.class', 'yarn-site.xml', 'scheduler_setting', 'reservation_system_class', 'text', 'org.apache.hadoop.yarn.server.resourcemanager.reservation.CapacityReservationSystem', NULL, NULL, NULL),
 		('yarn.resourcemanager.reservation-system.plan.follower', 'yarn-site.xml', 'scheduler_setting', 'reservation_system_plan_follower', 'text', 'org.apache.hadoop.yarn.server.resourcemanager.reservation.CapacitySchedulerPlanFollower', NULL, NULL, NULL),
-		('yarn.resourcemanager.reservation-system.planfollower.time-step', 'yarn-site.xml', 'scheduler_setting', 'reservation_system_planfollower_time_step', 'long', '1000', NULL, NULL, NULL)
-	) AS l (property, file, table_name, column_name, notation, default_value, queue_kind, inherited_from, inherited_column);
+		('yarn.resourcemanager.reservation-system.planfollower.time-step', 'yarn-site.xml', 'scheduler_setting', 'reservation_system_planfollower_time_step', 'long', '1000', NULL, NULL, NULL),
+		('yarn.resourcemanager.opportunistic-container-allocation.enabled', 'yarn-site.xml', 'scheduler_setting', 'opportunistic_allocation_enabled', 'boolean', 'false', NULL, NULL, NULL),
+		('yarn.resourcemanager.opportunistic-container-allocation.nodes-used', 'yarn-site.xml', 'scheduler_setting', 'opportunistic_nodes_used', 'count', '10', NULL, NULL, NULL),
+		('yarn.resourcemanager.opportunistic.max.container-allocation.per.am.heartbeat', 'yarn-site.xml', 'scheduler_setting', 'opportunistic_max_per_heartbeat', 'integer', '-1', NULL, NULL, NULL),
+		('yarn.resourcemanager.nm-container-queuing.sorting-nodes-interval-ms', 'yarn-site.xml', 'scheduler_setting', 'node_sorting_interval', 'period', '1000', NULL, NULL, NULL),
+		('yarn.resourcemanager.nm-container-queuing.load-comparator', 'yarn-site.xml', 'scheduler_setting', 'node_load_comparator', 'comparator', 'QUEUE_LENGTH', NULL, NULL, NULL),
+		('yarn.resourcemanager.nm-container-queuing.queue-limit-stdev', 'yarn-site.xml', 'scheduler_setting', 'queue_limit_stdev', 'factor', '1.0', NULL, NULL, NULL),
+		('yarn.resourcemanager.nm-container-queuing.min-queue-length', 'yarn-site.xml', 'scheduler_setting', 'min_queue_length', 'count', '5', NULL, NULL, NULL),
+		('yarn.resourcemanager.nm-container-queuing.max-queue-length', 'yarn-site.xml', 'scheduler_setting', 'max_queue_length', 'count', '15', NULL, NULL, NULL),
+		('yarn.resourcemanager.nm-container-queuing.min-queue-wait-time-ms', 'yarn-site.xml', 'scheduler_setting', 'min_queue_wait_time', 'milliseconds', '10', NULL, NULL, NULL),
+		('yarn.resourcemanager.nm-container-queuing.max-queue-wait-time-ms', 'yarn-site.xml', 'scheduler_setting', 'max_queue_wait_time', 'milliseconds', '100', NULL, NULL, NULL),
+		('yarn.resourcemanager.rm.container-allocation.expiry-interval-ms', 'yarn-site.xml', 'scheduler_setting', 'allocation_expiry', 'milliseconds', '600000', NULL, NULL, NULL),
+		('yarn.resourcemanager.scheduler.address', 'yarn-site.xml', 'scheduler_setting', 'scheduler_address', 'text', '${yarn.resourcemanager.hostname}:8030', NULL, NULL, NULL),
+		('yarn.nodemanager.opportunistic-containers-max-queue-length', 'yarn-site.xml', 'scheduler_setting', 'opportunistic_queue_capacity', 'integer', '0', NULL, NULL, NULL),
+		('yarn.nodemanager.opportunistic-containers-queue-policy', 'yarn-site.xml', 'scheduler_setting', 'opportunistic_queue_policy', 'queue policy', 'BY_QUEUE_LEN', NULL, NULL, NULL),
+		('yarn.nodemanager.opportunistic-containers-use-pause-for-preemption', 'yarn-site.xml', 'scheduler_setting', 'uses_pause_for_preemption', 'boolean', 'false', NULL, NULL, NULL),
+		('yarn.nodemanager.distributed-scheduling.enabled', 'yarn-site.xml', 'scheduler_setting', 'distributed_scheduling_enabled', 'boolean', 'false', NULL, NULL, NULL),
+		('yarn.nodemanager.amrmproxy.enabled', 'yarn-site.xml', 'scheduler_setting', 'amrmproxy_enabled', 'boolean', 'false', NULL, NULL, NULL),
+		('yarn.nodemanager.amrmproxy.address', 'yarn-site.xml', 'scheduler_setting', 'amrmproxy_address', 'text', '0.0.0.0:8049', NULL, NULL, NULL),
+		('yarn.nodemanager.amrmproxy.client.thread-count', 'yarn-site.xml', 'scheduler_setting', 'amrmproxy_client_thread_count', 'integer', '25', NULL, NULL, NULL),
+		('yarn.nodemanager.vmem-pmem-ratio', 'yarn-site.xml', 'scheduler_setting', 'vmem_pmem_ratio', 'ratio', '2.1', NULL, NULL, NULL),
+		('yarn.nodemanager.vmem-check-enabled', 'yarn-site.xml', 'scheduler_setting', 'vmem_check_enabled', 'boolean', 'true', NULL, NULL, NULL),
+		('yarn.opportunistic-containers.min-memory-mb', 'yarn-site.xml', 'scheduler_setting', 'opportunistic_minimum_allocation_mb', 'count', NULL, NULL, 'scheduler_setting', 'minimum_allocation_mb'),
+		('yarn.opportunistic-containers.min-vcores', 'yarn-site.xml', 'scheduler_setting', 'opportunistic_minimum_allocation_vcores', 'count', NULL, NULL, 'scheduler_setting', 'minimum_allocation_vcores'),
+		('yarn.opportunistic-containers.max-memory-mb', 'yarn-site.xml', 'scheduler_setting', 'opportunistic_maximum_allocation_mb', 'count', NULL, NULL, 'scheduler_setting', 'maximum_allocation_mb'),
+		('yarn.opportunistic-containers.max-vcores', 'yarn-site.xml', 'scheduler_setting', 'opportunistic_maximum_allocation_vcores', 'count', NULL, NULL, 'scheduler_setting', 'maximum_allocation_vcores'),
+		('yarn.opportunistic-containers.incr-memory-mb', 'yarn-site.xml', 'scheduler_setting', 'opportunistic_increment_allocation_mb', 'positive', NULL, NULL, 'scheduler_setting', 'minimum_allocation_mb'),
+		('yarn.opportunistic-containers.incr-vcores', 'yarn-site.xml', 'scheduler_setting', 'opportunistic_increment_allocation_vcores', 'positive', NULL, NULL, 'scheduler_setting', 'minimum_allocation_vcores'),
+		('yarn.opportunistic-containers.container-token-expiry-ms', 'yarn-site.xml', 'scheduler_setting', 'opportunistic_token_expiry', 'milliseconds', NULL, NULL, 'scheduler_setting', 'allocation_expiry'),
+		('mapreduce.job.num-opportunistic-maps-percent', 'mapred-site.xml', 'scheduler_setting', 'opportunistic_maps_percent', 'integer', '0', NULL, NULL, NULL)
+	)
+	SELECT l.property, l.file, l.table_name, l.column_name, l.notation, l.default_value,
+		   l.queue_kind, l.inherited_from, l.inherited_column, NULL AS present_name
+	FROM list AS l
+	UNION ALL
+	SELECT f.property, l.file, l.table_name, l.column_name, l.notation, f.default_value,
+		   l.queue_kind, l.inherited_from, l.inherited_column, f.present_name
+	FROM yquota_internal.hadoop_former_name AS f JOIN list AS l ON l.property = f.present_name;
 COMMENT ON VIEW yquota_internal.hadoop_property IS
 	'Every property of Hadoop that the configuration knows, and where it is kept';
 COMMENT ON COLUMN yquota_internal.hadoop_property.property IS
@@ -172,3 +228,4 @@ COMMENT ON COLUMN yquota_internal.hadoop_property.queue_kind IS 'leaf, parent or
 COMMENT ON COLUMN yquota_internal.hadoop_property.inherited_from IS
 	'origin of the value when none is set: the parent''s effective value, scheduler_setting, the queue itself without label, or wildcard_template; NULL: nothing';
 COMMENT ON COLUMN yquota_internal.hadoop_property.inherited_column IS 'column there';
+COMMENT ON COLUMN yquota_internal.hadoop_property.present_name IS 'that the property has now, if this is the former name of it; default_value is the former default then';

@@ -91,15 +91,35 @@ COMMENT ON FUNCTION yquota_internal.hadoop_resource(text) IS
 -- The column value of a text, by its notation:
 --
 --	integer, long		whole number of 32 or 64 bits, also hexadecimal
+--	count, positive		the same of 32 bits, not below 0, or above it
 --	decimal				whole number of 32 bits, neither hexadecimal nor with blanks
+--	milliseconds		whole number of 32 bits, not below 0, of an interval
+--	period				whole number of 64 bits above 0, of an interval
 --	float, double		number
+--	factor, ratio		number of 32 bits not below 0, or above 0.99
 --	boolean				true or false; anything else is as good as not set
 --	text, acl			text, trimmed or not
 --	format, state		one of two words, not trimmed
+--	comparator			a name of LoadComparator, not trimmed
+--	queue policy		a name of OpportunisticContainersQueuePolicy
 --	capacity			percent, weight or resources
 --	resource			resources
 --	list, labels		list
 --
+CREATE FUNCTION yquota_internal.hadoop_milliseconds(value text, lowest bigint, highest bigint) RETURNS jsonb
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN to_jsonb(yquota_internal.hadoop_integer(yquota_internal.java_trim(value), lowest, highest) * interval '1 ms');
+COMMENT ON FUNCTION yquota_internal.hadoop_milliseconds(text, bigint, bigint) IS
+	'The interval of a whole number of milliseconds; NULL when it is none or outside of the range';
+
+CREATE FUNCTION yquota_internal.hadoop_real(value text) RETURNS real
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE WHEN yquota_internal.java_trim(value) ~ E'^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]{1,2})?[fFdD]?$' THEN
+		CASE WHEN abs(rtrim(yquota_internal.java_trim(value), 'fFdD')::numeric) < 3.4028235e38
+			THEN round(rtrim(yquota_internal.java_trim(value), 'fFdD')::numeric, 45)::real END END;
+COMMENT ON FUNCTION yquota_internal.hadoop_real(text) IS
+	'A number of 32 bits as Hadoop reads it; NULL when it is none, too large, NaN or infinite';
+
 CREATE FUNCTION yquota_internal.hadoop_value(notation text, value text) RETURNS jsonb
 	-- stable as to_jsonb() is, or it would not be inlined
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -111,9 +131,14 @@ CREATE FUNCTION yquota_internal.hadoop_value(notation text, value text) RETURNS 
 		WHEN 'decimal' THEN CASE WHEN value ~ '^[+-]?[0-9]+$' THEN
 			to_jsonb(yquota_internal.hadoop_integer(value, -2147483648, 2147483647)) END
 		WHEN 'long' THEN to_jsonb(yquota_internal.hadoop_integer(yquota_internal.java_trim(value), -9223372036854775808, 9223372036854775807))
-		WHEN 'float' THEN CASE WHEN yquota_internal.java_trim(value) ~ E'^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]{1,2})?[fFdD]?$' THEN
-			CASE WHEN abs(rtrim(yquota_internal.java_trim(value), 'fFdD')::numeric) < 3.4028235e38
-				THEN to_jsonb(round(rtrim(yquota_internal.java_trim(value), 'fFdD')::numeric, 45)::real) END END
+		WHEN 'count' THEN to_jsonb(yquota_internal.hadoop_integer(yquota_internal.java_trim(value), 0, 2147483647))
+		WHEN 'positive' THEN to_jsonb(yquota_internal.hadoop_integer(yquota_internal.java_trim(value), 1, 2147483647))
+		WHEN 'milliseconds' THEN yquota_internal.hadoop_milliseconds(value, 0, 2147483647)
+		-- the longest that can be added to a time in microseconds
+		WHEN 'period' THEN yquota_internal.hadoop_milliseconds(value, 1, 3155760000000)
+		WHEN 'float' THEN to_jsonb(yquota_internal.hadoop_real(value))
+		WHEN 'factor' THEN CASE WHEN yquota_internal.hadoop_real(value) >= 0 THEN to_jsonb(yquota_internal.hadoop_real(value)) END
+		WHEN 'ratio' THEN CASE WHEN yquota_internal.hadoop_real(value) > 0.99::real THEN to_jsonb(yquota_internal.hadoop_real(value)) END
 		WHEN 'double' THEN CASE WHEN yquota_internal.java_trim(value) ~ E'^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]{1,2})?[fFdD]?$' THEN
 			to_jsonb(rtrim(yquota_internal.java_trim(value), 'fFdD')::double precision) END
 		WHEN 'boolean' THEN CASE lower(yquota_internal.java_trim(value)) WHEN 'true' THEN 'true'::jsonb WHEN 'false' THEN 'false'::jsonb END
@@ -121,6 +146,8 @@ CREATE FUNCTION yquota_internal.hadoop_value(notation text, value text) RETURNS 
 		WHEN 'acl' THEN to_jsonb(value)
 		WHEN 'options' THEN to_jsonb(value)
 		WHEN 'format' THEN CASE WHEN value IN ('legacy', 'json') THEN to_jsonb(value) END
+		WHEN 'comparator' THEN CASE WHEN value IN ('QUEUE_LENGTH', 'QUEUE_WAIT_TIME', 'QUEUE_LENGTH_THEN_RESOURCES') THEN to_jsonb(value) END
+		WHEN 'queue policy' THEN CASE WHEN yquota_internal.java_trim(value) IN ('BY_QUEUE_LEN', 'BY_RESOURCES') THEN to_jsonb(yquota_internal.java_trim(value)) END
 		WHEN 'state' THEN CASE WHEN upper(value) IN ('RUNNING', 'STOPPED') THEN to_jsonb(upper(value)) END
 		WHEN 'list' THEN to_jsonb(yquota_internal.hadoop_list(value))
 		WHEN 'labels' THEN to_jsonb(yquota_internal.hadoop_labels(value))
@@ -139,7 +166,15 @@ CREATE FUNCTION yquota_internal.hadoop_expectation(notation text) RETURNS text
 		WHEN 'long' THEN 'a whole number of 64 bits'
 		WHEN 'float' THEN 'a number of 32 bits'
 		WHEN 'double' THEN 'a number of 64 bits'
+		WHEN 'count' THEN 'a whole number of 32 bits, 0 or more'
+		WHEN 'positive' THEN 'a whole number of 32 bits, 1 or more'
+		WHEN 'milliseconds' THEN 'a whole number of milliseconds of 32 bits, 0 or more'
+		WHEN 'period' THEN 'a whole number of milliseconds, 1 or more, and at most 100 years of them'
+		WHEN 'factor' THEN 'a number of 32 bits, 0 or more'
+		WHEN 'ratio' THEN 'a number of 32 bits above 0.99'
 		WHEN 'boolean' THEN 'true or false'
+		WHEN 'comparator' THEN 'QUEUE_LENGTH, QUEUE_WAIT_TIME or QUEUE_LENGTH_THEN_RESOURCES, without blanks'
+		WHEN 'queue policy' THEN 'BY_QUEUE_LEN or BY_RESOURCES'
 		WHEN 'format' THEN 'legacy or json, without blanks'
 		WHEN 'state' THEN 'RUNNING or STOPPED, without blanks'
 		WHEN 'resource' THEN 'resources such as memory-mb=4096,vcores=2'
@@ -159,9 +194,11 @@ COMMENT ON FUNCTION yquota_internal.hadoop_list_text(jsonb) IS
 	'A list as the value of a file; one blank when it is empty, because an empty value is none';
 
 CREATE FUNCTION yquota_internal.hadoop_text(notation text, value jsonb) RETURNS text
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	-- stable as the text of an interval is
+	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN CASE
 		WHEN value IS NULL THEN NULL
+		WHEN notation IN ('milliseconds', 'period') THEN round(extract(epoch FROM (value #>> '{}')::interval) * 1000)::text
 		WHEN notation IN ('list', 'labels') THEN yquota_internal.hadoop_list_text(value)
 		WHEN notation = 'resource' THEN nullif(btrim(value #>> '{}', '[]'), '')
 		WHEN notation = 'acl' THEN coalesce(nullif(value #>> '{}', ''), ' ')
@@ -204,13 +241,27 @@ CREATE VIEW yquota_internal.hadoop_pattern AS
 		   f.notation = 'options' AS is_option,
 		   p.pieces[1] AS head,
 		   CASE WHEN f.property ~ '<(queue|parent)>' THEN p.pieces[2] END AS middle,
-		   CASE WHEN f.property ~ '<(queue|parent)>' THEN coalesce(p.pieces[3], '') ELSE coalesce(p.pieces[2], '') END AS tail
+		   CASE WHEN f.property ~ '<(queue|parent)>' THEN coalesce(p.pieces[3], '') ELSE coalesce(p.pieces[2], '') END AS tail,
+		   CASE WHEN f.present_name IS NOT NULL THEN true
+				WHEN f.property IN (SELECT n.present_name FROM yquota_internal.hadoop_former_name AS n) THEN false END AS is_former
 	FROM yquota_internal.hadoop_property AS f
 	CROSS JOIN LATERAL (SELECT regexp_split_to_array(f.property, E'<parent>\\.\\*|<[a-z]+>') AS pieces) AS p;
 COMMENT ON VIEW yquota_internal.hadoop_pattern IS
 	'hadoop_property with the names of properties taken apart';
 COMMENT ON COLUMN yquota_internal.hadoop_pattern.is_wildcard IS 'whether the path ends in *';
 COMMENT ON COLUMN yquota_internal.hadoop_pattern.is_plain_name IS 'whether the name has no dots';
+COMMENT ON COLUMN yquota_internal.hadoop_pattern.is_former IS
+	'whether it is the former name of a property that is in the list twice; NULL: the property has one name';
+
+--
+-- A setting that was imported under the former name of its property is exported
+-- under it: scheduler_setting.former_names has the column.
+--
+CREATE FUNCTION yquota_internal.is_name_of_setting(is_former boolean, column_name text, former_names jsonb) RETURNS boolean
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN is_former IS NULL OR is_former = coalesce(former_names ? column_name, false);
+COMMENT ON FUNCTION yquota_internal.is_name_of_setting(boolean, text, jsonb) IS
+	'Whether a setting is exported under this one of the names that its property has; is_former as in hadoop_pattern';
 
 CREATE VIEW yquota_internal.hadoop_setting AS
 	WITH pattern AS MATERIALIZED (
@@ -248,6 +299,7 @@ CREATE VIEW yquota_internal.hadoop_setting AS
 			   p.file, c.owner
 		FROM cell AS c
 		JOIN pattern AS p ON p.table_name = c.table_name AND p.column_name = c.key AND p.notation <> 'children'
+			AND yquota_internal.is_name_of_setting(p.is_former, p.column_name, (SELECT s.former_names FROM yquota.scheduler_setting AS s))
 		LEFT JOIN LATERAL (
 			SELECT e.key AS option, e.value FROM jsonb_each_text(CASE WHEN p.is_option THEN c.value ELSE '{}' END) AS e) AS o ON true
 		WHERE NOT p.is_option OR o.option IS NOT NULL
@@ -281,7 +333,7 @@ CREATE FUNCTION yquota.hadoop_configuration(file text DEFAULT NULL)
 		ORDER BY s.owner NULLS FIRST, s.property;
 	END;
 COMMENT ON FUNCTION yquota.hadoop_configuration(text) IS
-	'The configuration as Hadoop''s properties: all of them, or those of capacity-scheduler.xml or of yarn-site.xml';
+	'The configuration as Hadoop''s properties: all of them, or those of capacity-scheduler.xml, yarn-site.xml or mapred-site.xml';
 REVOKE ALL ON FUNCTION yquota.hadoop_configuration(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.export_hadoop_configuration(file text DEFAULT 'capacity-scheduler.xml')
@@ -297,7 +349,7 @@ BEGIN
 	IF file IS NOT NULL AND file NOT IN (SELECT f.file FROM yquota_internal.hadoop_property AS f) THEN
 		RAISE EXCEPTION 'there is no file "%"', file
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Files are capacity-scheduler.xml and yarn-site.xml; NULL is both in one.';
+				HINT = 'Files are capacity-scheduler.xml, yarn-site.xml and mapred-site.xml; NULL is all in one.';
 	END IF;
 	SELECT string_agg(E'  <property>\n    <name>' || replace(replace(replace(s.property, '&', '&amp;'), '<', '&lt;'), '>', '&gt;')
 					  || E'</name>\n    <value>' || replace(replace(replace(replace(s.value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), E'\r', '&#13;')
@@ -309,5 +361,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.export_hadoop_configuration(text) IS
-	'The configuration as a configuration file of Hadoop: capacity-scheduler.xml, yarn-site.xml, or both in one (NULL)';
+	'The configuration as a configuration file of Hadoop: capacity-scheduler.xml, yarn-site.xml, mapred-site.xml, or all in one (NULL)';
 REVOKE ALL ON FUNCTION yquota.export_hadoop_configuration(text) FROM PUBLIC;

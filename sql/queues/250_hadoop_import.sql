@@ -385,8 +385,15 @@ CREATE FUNCTION yquota_internal.resolve_hadoop_configuration(wanted text[], want
 DECLARE
 	resolutions yquota_internal.hadoop_resolution[];
 	wrong yquota_internal.hadoop_resolution;
+	overridden text[];
 BEGIN
-	SELECT array_agg(r) INTO resolutions
+	SELECT array_agg(f.property) INTO overridden
+	FROM unnest(wanted, wanted_values) AS w (property, value)
+	JOIN yquota_internal.hadoop_former_name AS f ON f.present_name = w.property
+	WHERE w.value <> '';
+	SELECT array_agg(CASE WHEN r.property = ANY (overridden)
+						  THEN ROW(r.ordinal, r.property, r.value, NULL, NULL, NULL, NULL, NULL, NULL)::yquota_internal.hadoop_resolution
+						  ELSE r END) INTO resolutions
 	FROM yquota_internal.resolve_hadoop_properties(wanted, wanted_values, paths) AS r;
 	SELECT r.* INTO wrong FROM unnest(resolutions) AS r
 	WHERE r.table_name IS NOT NULL AND r.typed IS NULL AND r.value IS NOT NULL AND r.notation <> 'boolean' OR octet_length(r.property) > 2500 AND r.property LIKE 'yarn.scheduler.capacity.%'
@@ -399,7 +406,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.resolve_hadoop_configuration(text[], text[], text[]) IS
-	'resolve_hadoop_properties(), but refuses unreadable properties';
+	'resolve_hadoop_properties(), but refuses unreadable properties, and former names of properties whose present names are set, too, belong nowhere';
 
 CREATE FUNCTION yquota_internal.hadoop_resolution_text(resolution yquota_internal.hadoop_resolution) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -409,6 +416,34 @@ CREATE FUNCTION yquota_internal.hadoop_resolution_text(resolution yquota_interna
 				ELSE yquota_internal.hadoop_text((resolution).notation, (resolution).typed) END;
 COMMENT ON FUNCTION yquota_internal.hadoop_resolution_text(yquota_internal.hadoop_resolution) IS
 	'The value that a property will have when it is exported; NULL when it is not kept';
+
+CREATE FUNCTION yquota_internal.reason_for_no_property(property text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN coalesce((SELECT format('it is the former name of %s, which is set, too', f.present_name)
+					 FROM yquota_internal.hadoop_former_name AS f WHERE f.property = reason_for_no_property.property),
+					'it is no property of the scheduler');
+COMMENT ON FUNCTION yquota_internal.reason_for_no_property(text) IS
+	'Why a property belongs nowhere and is not kept';
+
+CREATE FUNCTION yquota_internal.other_hadoop_names(properties text[]) RETURNS text[]
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN ARRAY(SELECT f.present_name FROM unnest(properties) AS p (property)
+				 JOIN yquota_internal.hadoop_former_name AS f ON f.property = p.property
+				 UNION ALL
+				 SELECT f.property FROM unnest(properties) AS p (property)
+				 JOIN yquota_internal.hadoop_former_name AS f ON f.present_name = p.property);
+COMMENT ON FUNCTION yquota_internal.other_hadoop_names(text[]) IS
+	'The other names that these properties have, former or present ones';
+
+CREATE FUNCTION yquota_internal.former_names(names jsonb, resolutions yquota_internal.hadoop_resolution[]) RETURNS jsonb
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN (SELECT nullif((coalesce(nullif(names, 'null'), '{}') - coalesce(array_agg(r.column_name), '{}'))
+						  || coalesce(jsonb_object_agg(r.column_name, f.property) FILTER (WHERE f.property IS NOT NULL AND r.typed IS NOT NULL), '{}'), '{}')
+			FROM unnest(resolutions) AS r
+			LEFT JOIN yquota_internal.hadoop_former_name AS f ON f.property = r.property
+			WHERE r.table_name = 'scheduler_setting');
+COMMENT ON FUNCTION yquota_internal.former_names(jsonb, yquota_internal.hadoop_resolution[]) IS
+	'scheduler_setting.former_names after these properties are set or removed';
 
 --
 -- The configuration after an import
@@ -440,6 +475,7 @@ DECLARE
 	old_names text[];
 	old_texts text[];
 	old_files text[];
+	other_names text[];
 	wanted text[];
 	wanted_values text[];
 	resolutions yquota_internal.hadoop_resolution[];
@@ -457,8 +493,8 @@ BEGIN
 	), document AS (
 		SELECT r.document, bool_or(r.property = 'yarn.scheduler.capacity.root.queues') AS is_scheduler,
 			   bool_or(r.property LIKE 'yarn.scheduler.capacity.%') AS has_scheduler,
-			   bool_or(f.property IS NOT NULL) AS is_site
-		FROM read AS r LEFT JOIN yquota_internal.hadoop_property AS f ON f.property = r.property AND f.file = 'yarn-site.xml'
+			   array_agg(DISTINCT f.file) FILTER (WHERE f.file <> 'capacity-scheduler.xml') AS sites
+		FROM read AS r LEFT JOIN yquota_internal.hadoop_property AS f ON f.property = r.property
 		WHERE r.reason IS NULL
 		GROUP BY r.document
 	)
@@ -466,7 +502,7 @@ BEGIN
 		   CASE WHEN mode = 'merge' THEN '{}'
 				WHEN (SELECT bool_or(d.has_scheduler) AND NOT bool_or(d.is_scheduler) FROM document AS d) THEN NULL
 				ELSE ARRAY(SELECT 'capacity-scheduler.xml' FROM document AS d WHERE d.is_scheduler
-						   UNION SELECT 'yarn-site.xml' FROM document AS d WHERE d.is_site AND NOT d.is_scheduler) END
+						   UNION SELECT unnest(d.sites) FROM document AS d WHERE NOT d.is_scheduler) END
 	INTO ordinals, names, texts, reasons, replaced
 	FROM read AS r;
 	IF replaced IS NULL THEN
@@ -478,11 +514,13 @@ BEGIN
 
 	SELECT array_agg(s.property), array_agg(s.value), array_agg(s.file) INTO old_names, old_texts, old_files
 	FROM yquota_internal.hadoop_setting AS s;
+	other_names := yquota_internal.other_hadoop_names(
+		ARRAY(SELECT u.property FROM unnest(names, reasons) AS u (property, reason) WHERE u.reason IS NULL));
 	SELECT array_agg(w.property), array_agg(w.value) INTO wanted, wanted_values
 	FROM (SELECT u.property, u.value FROM unnest(names, texts, reasons) AS u (property, value, reason) WHERE u.reason IS NULL
 		  UNION ALL
 		  SELECT s.property, s.value FROM unnest(old_names, old_texts, old_files) AS s (property, value, file)
-		  WHERE s.file <> ALL (replaced)
+		  WHERE s.file <> ALL (replaced) AND s.property <> ALL (other_names)
 			AND NOT EXISTS (SELECT FROM unnest(names, reasons) AS u (property, reason) WHERE u.reason IS NULL AND u.property = s.property)) AS w;
 
 	SELECT array_agg(r) INTO resolutions
@@ -571,7 +609,7 @@ CREATE FUNCTION yquota_internal.own_scheduler_settings() RETURNS jsonb
 	BEGIN ATOMIC
 		SELECT jsonb_object_agg(c.key, c.value)
 		FROM yquota.scheduler_setting AS s, jsonb_each(jsonb_strip_nulls(to_jsonb(s))) AS c
-		WHERE c.key <> 'only_row'
+		WHERE c.key NOT IN ('only_row', 'former_names')
 		  AND NOT EXISTS (SELECT FROM yquota_internal.hadoop_property AS f
 						  WHERE f.table_name = 'scheduler_setting' AND f.column_name = c.key);
 	END;
@@ -611,7 +649,9 @@ BEGIN
 		FROM found AS f WHERE f.table_name NOT IN ('queue', 'scheduler_setting')
 		UNION ALL
 		SELECT 'scheduler_setting', s.cells || yquota_internal.configuration_key('scheduler_setting', NULL, NULL)
-		FROM (SELECT CASE WHEN num_nonnulls(f.cells, o.own) > 0 THEN coalesce(f.cells, '{}') || coalesce(o.own, '{}') END AS cells
+		FROM (SELECT CASE WHEN num_nonnulls(f.cells, o.own) > 0 THEN
+				coalesce(f.cells, '{}') || coalesce(o.own, '{}')
+				|| jsonb_strip_nulls(jsonb_build_object('former_names', yquota_internal.former_names(NULL, resolutions))) END AS cells
 			  FROM (SELECT yquota_internal.own_scheduler_settings() AS own) AS o
 			  LEFT JOIN found AS f ON f.table_name = 'scheduler_setting') AS s
 		WHERE s.cells IS NOT NULL
@@ -681,7 +721,7 @@ BEGIN
 		   CASE WHEN p.reason IS NOT NULL THEN p.reason
 				WHEN p.ordinal IS NULL THEN NULL
 				WHEN (p.resolution).table_name IS NULL THEN CASE
-					WHEN p.new IS NULL THEN 'it is no property of the scheduler'
+					WHEN p.new IS NULL THEN yquota_internal.reason_for_no_property(p.property)
 					WHEN p.property LIKE 'yarn.scheduler.capacity.root.%' THEN 'no queue has this property; it is kept'
 					ELSE 'there is no such property; it is kept' END
 				WHEN (p.resolution).typed IS NULL THEN 'it is neither true nor false, which is as good as not set'

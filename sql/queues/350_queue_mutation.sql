@@ -280,7 +280,7 @@ CREATE FUNCTION yquota_internal.describe_changes(changes yquota_internal.hadoop_
 					WHEN (c.resolution).table_name IS NULL THEN 'unknown'
 					ELSE 'set' END,
 			   CASE WHEN c.value IS NULL THEN NULL
-					WHEN (c.resolution).table_name IS NULL AND n.new IS NULL THEN 'it is no property of the scheduler'
+					WHEN (c.resolution).table_name IS NULL AND n.new IS NULL THEN yquota_internal.reason_for_no_property(c.property)
 					WHEN (c.resolution).table_name IS NULL AND c.property LIKE 'yarn.scheduler.capacity.root.%' THEN 'no queue has this property; it is kept'
 					WHEN (c.resolution).table_name IS NULL THEN 'there is no such property; it is kept'
 					WHEN (c.resolution).typed IS NULL THEN 'it is neither true nor false, which is as good as not set'
@@ -301,13 +301,14 @@ CREATE FUNCTION yquota_internal.apply_to_tree(edit yquota_internal.hadoop_edit) 
 DECLARE
 	names text[];
 	texts text[];
+	other_names text[] := yquota_internal.other_hadoop_names(ARRAY(SELECT jsonb_object_keys(edit.edits)));
 	are_touched boolean[];
 	wanted text[];
 	wanted_values text[];
 	resolutions yquota_internal.hadoop_resolution[];
 BEGIN
 	SELECT array_agg(s.property), array_agg(s.value),
-		   array_agg(edit.edits ? s.property OR EXISTS (SELECT FROM unnest(edit.removed) AS r WHERE s.property ^@ r))
+		   array_agg(edit.edits ? s.property OR s.property = ANY (other_names) OR EXISTS (SELECT FROM unnest(edit.removed) AS r WHERE s.property ^@ r))
 	INTO names, texts, are_touched
 	FROM yquota_internal.hadoop_setting AS s;
 	SELECT array_agg(w.property), array_agg(w.value) INTO wanted, wanted_values
@@ -369,7 +370,9 @@ BEGIN
 		ELSE
 			-- a row in which nothing is set any more goes, but that of a queue
 			SELECT jsonb_agg(w.made_row) INTO wanted
-			FROM (SELECT f.found_row || c.cells AS made_row, k.key
+			FROM (SELECT f.found_row || c.cells
+						 || CASE WHEN changed.table_name = 'scheduler_setting' THEN
+							jsonb_build_object('former_names', yquota_internal.former_names(f.found_row -> 'former_names', changed.properties)) ELSE '{}' END AS made_row, k.key
 				  FROM jsonb_array_elements(found) AS f (found_row)
 				  JOIN jsonb_array_elements(changed.keys) AS k (key) ON f.found_row @> k.key
 				  CROSS JOIN LATERAL (
@@ -378,7 +381,7 @@ BEGIN
 								 CASE WHEN r.notation = 'options' THEN nullif(
 									(coalesce(nullif(f.found_row -> r.column_name, 'null'), '{}') - array_agg(r.name))
 									|| coalesce(jsonb_object_agg(r.name, r.typed) FILTER (WHERE r.notation = 'options' AND r.typed IS NOT NULL), '{}'), '{}')
-								 ELSE (array_agg(r.typed))[1] END AS value
+								 ELSE (array_agg(r.typed) FILTER (WHERE r.typed IS NOT NULL))[1] END AS value
 						  FROM unnest(changed.properties) AS r
 						  WHERE f.found_row @> yquota_internal.configuration_key(r.table_name, r.owner, CASE WHEN r.notation <> 'options' THEN r.name END)
 						  GROUP BY r.column_name, r.notation) AS g) AS c) AS w

@@ -35,6 +35,7 @@ CREATE VIEW yquota.configuration_mutation WITH (security_barrier) AS
 		FROM kept AS k JOIN pattern AS p ON p.table_name = k.table_name
 		WHERE p.column_name IS NOT NULL AND NOT p.is_option AND p.notation <> 'children'
 		  AND (k.old -> p.column_name) IS DISTINCT FROM (k.new -> p.column_name)
+		  AND yquota_internal.is_name_of_setting(p.is_former, p.column_name, k.either -> 'former_names')
 		UNION ALL
 		-- columns that hold several
 		SELECT k.audit_id, p.head || k.owner || p.middle || o.option || p.tail, k.old -> p.column_name ->> o.option, k.new -> p.column_name ->> o.option

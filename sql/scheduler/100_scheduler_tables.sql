@@ -116,7 +116,7 @@ CREATE TABLE yquota.decision (
 );
 CREATE INDEX decision_container_id_idx ON yquota.decision (container_id);
 COMMENT ON TABLE yquota.decision IS
-	'Decisions of the scheduler that are not acknowledged yet.  Containers that it has given out or made larger are released after yquota.allocation_expiry, and their decisions go; unreserved, marked, killed and killable stay until they are acknowledged';
+	'Decisions of the scheduler that are not acknowledged yet.  Containers that it has given out or made larger are released after scheduler_setting.allocation_expiry, and their decisions go; unreserved, marked, killed and killable stay until they are acknowledged';
 COMMENT ON COLUMN yquota.decision.decision IS
 	'allocated: a container starts; swapped: likewise, and the reserved container of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer; increased, promoted: a running container has more now, or is GUARANTEED; marked, killed: a running container is selected for preemption, or ended by it; killable: it ends when another one needs its room';
 COMMENT ON COLUMN yquota.decision.queue IS 'full path of the leaf';

@@ -69,7 +69,7 @@ COMMENT ON FUNCTION yquota_internal.acknowledge_containers(text[]) IS
 REVOKE ALL ON FUNCTION yquota_internal.acknowledge_containers(text[]) FROM PUBLIC;
 
 -- An hour: a resource manager that is started anew, or replaced, reads decisions within
--- minutes, and those that give something expire within yquota.allocation_expiry.
+-- minutes, and those that give something expire within allocation_expiry.
 CREATE FUNCTION yquota_internal.watch_decisions(now_at timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

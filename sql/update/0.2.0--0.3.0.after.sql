@@ -18,6 +18,12 @@ SELECT justify_hours(yquota_internal.duration('yquota.seal_interval'))
 WHERE yquota_internal.duration('yquota.seal_interval') <> '30 days'
 ON CONFLICT (only_row) DO UPDATE SET seal_interval = excluded.seal_interval;
 
+-- So was the time that decisions may stay unacknowledged.
+INSERT INTO yquota.scheduler_setting AS setting (allocation_expiry)
+SELECT yquota_internal.duration('yquota.allocation_expiry')
+WHERE yquota_internal.duration('yquota.allocation_expiry') <> '10 minutes'
+ON CONFLICT (only_row) DO UPDATE SET allocation_expiry = excluded.allocation_expiry;
+
 DROP FUNCTION yquota_internal.quarter_hours_query(text);
 
 DROP FUNCTION yquota_internal.verify_grants();

@@ -17,6 +17,7 @@
 #include "admission/access.h"
 #include "admission/advice.h"
 #include "admission/monitor_policy.h"
+#include "admission/opportunistic_setting.h"
 #include "admission/preemption_setting.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
@@ -371,6 +372,7 @@ advise_cluster(Advising *advising)
 		advise(advising, "yarn.node-labels.enabled", "false", "queues have capacities on labels, which are not used");
 	advise_rules(advising);
 	advising->findings = yq_preemption_advise(advising->findings);
+	advising->findings = yq_opportunistic_advise(advising->findings);
 }
 
 List *

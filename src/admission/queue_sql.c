@@ -23,6 +23,7 @@
 #include "admission/dynamic_queues.h"
 #include "admission/leaf_usage.h"
 #include "admission/placement.h"
+#include "admission/opportunistic_setting.h"
 #include "admission/preemption_setting.h"
 #include "admission/queue_lock.h"
 #include "admission/queue_management.h"
@@ -224,6 +225,7 @@ check_transaction(void)
 	violations = list_concat(violations, yq_hierarchy_refresh(hierarchy, statuses));
 	violations = yq_placement_validate(violations);
 	violations = yq_preemption_validate(violations);
+	violations = yq_opportunistic_validate(violations);
 	if (is_refresh)
 		violations = yq_queue_management_validate(hierarchy, violations);
 	if (violations != NIL)

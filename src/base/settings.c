@@ -14,7 +14,6 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 
-int			yq_allocation_expiry = 600 * 1000;
 bool		yq_auto_create_project = false;
 int			yq_charging = YQ_CHARGING_ON;
 int			yq_cluster_shrink_grace = 600000;
@@ -29,6 +28,7 @@ int			yq_price_interval = 10000;
 int			yq_price_lead = 1000;
 int			yq_utilization_max_age = 60000;
 
+static int	retired_allocation_expiry = 600 * 1000;
 static int	retired_seal_interval = 30 * SECS_PER_DAY;
 
 static const struct config_enum_entry charging_options[] = {
@@ -62,9 +62,14 @@ define_duration(const char *name, const char *description, int *variable,
 void
 yq_settings_define(void)
 {
-	define_duration("yquota.allocation_expiry",
-					"Time after which a container is released whose decision was not acknowledged.",
-					&yq_allocation_expiry, 0);
+	/* Only the update from 0.2.0 reads it. */
+	DefineCustomIntVariable("yquota.allocation_expiry",
+							"Deprecated: set allocation_expiry of yquota.scheduler_setting.",
+							"Has no effect but on an update of the extension from 0.2.",
+							&retired_allocation_expiry,
+							retired_allocation_expiry,
+							0, INT_MAX, PGC_SIGHUP, GUC_UNIT_MS,
+							NULL, NULL, NULL);
 	DefineCustomBoolVariable("yquota.auto_create_project",
 							 "Creates a project that a CONTAINER_START names and that does not exist.",
 							 NULL,
@@ -128,7 +133,7 @@ yq_settings_define(void)
 					"How long before it takes effect a computed price is published.",
 					&yq_price_lead, 0);
 
-	/* Only the update from 0.2.0 reads it. */
+	/* As yquota.allocation_expiry. */
 	DefineCustomIntVariable("yquota.seal_interval",
 							"Deprecated: set seal_interval of yquota.retention_setting.",
 							"Has no effect but on an update of the extension from 0.2.",

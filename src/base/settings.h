@@ -29,7 +29,6 @@ typedef enum YqOutagePolicy
 	YQ_OUTAGE_CHARGE
 } YqOutagePolicy;
 
-extern int	yq_allocation_expiry;
 extern bool yq_auto_create_project;
 extern int	yq_charging;		/* YqCharging */
 extern int	yq_cluster_shrink_grace;

@@ -317,8 +317,10 @@ UPDATE yquota.scheduler_setting SET scheduler_monitor_enable = true;
 COMMIT;
 UPDATE yquota.scheduler_setting SET intra_queue_preemption_preemption_order_policy = NULL;
 \echo numbers that Hadoop computes with get advice, others are none
+\set VERBOSITY terse
 UPDATE yquota.scheduler_setting SET preemption_total_preemption_per_round = 'NaN';
 UPDATE yquota.scheduler_setting SET preemption_max_ignored_over_capacity = 'infinity';
+\set VERBOSITY default
 BEGIN;
 UPDATE yquota.scheduler_setting SET preemption_monitoring_interval = -1, preemption_max_wait_before_kill = -1,
 	preemption_total_preemption_per_round = 1.5, preemption_max_ignored_over_capacity = -0.25, preemption_natural_termination_factor = 2,
@@ -330,8 +332,10 @@ SELECT yquota_internal.preemption_interval() IS NULL AS no_rounds;
 ROLLBACK;
 
 \echo own settings
+\set VERBOSITY terse
 UPDATE yquota.scheduler_setting SET preemption_mode = 'warn';
 UPDATE yquota.scheduler_setting SET preemption_candidate_order = 'cheapest';
+\set VERBOSITY default
 
 \echo an import of Hadoop's configuration leaves yquota's own settings alone
 UPDATE yquota.scheduler_setting SET preemption_candidate_order = 'newest', end_expired_applications = true;

@@ -114,6 +114,10 @@ SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decisio
 SELECT yquota.set_clock('2026-03-02 10:09:59+00');
 SELECT * FROM pg_temp.told('{n4}');
 SELECT yquota.set_clock('2026-03-02 10:10+00');
+-- not while it is a millisecond more
+INSERT INTO yquota.scheduler_setting (allocation_expiry) VALUES ('10 min 1 ms') ON CONFLICT (only_row) DO UPDATE SET allocation_expiry = excluded.allocation_expiry;
+SELECT * FROM pg_temp.told('{n4}');
+UPDATE yquota.scheduler_setting SET allocation_expiry = NULL;
 SELECT * FROM pg_temp.told('{n4}');
 SELECT container_id, exit_status, "to" FROM yquota.charge WHERE "to" = '2026-03-02 10:10+00';
 SELECT count(*) FROM yquota.decision;

@@ -325,7 +325,7 @@ sub test_release
 	is(shipped_rows('untouched'), shipped_rows('fresh'), "$version: the shipped rows are those of a new installation");
 	test_refund($version) if exists $more{$version};
 	test_preemption($version) if exists $more{$version};
-	test_seal_interval($version);
+	test_settings_of_server($version);
 	test_comparison($fresh) if $version eq $releases[0];
 	$node->stop;
 	return;
@@ -400,17 +400,18 @@ sub test_preemption
 	return;
 }
 
-# The interval of sealing was a parameter of the server.
-sub test_seal_interval
+# The interval of sealing and the expiry of allocations were parameters of the server.
+sub test_settings_of_server
 {
 	my ($version) = @_;
 
 	create('configured', $version);
-	$node->append_conf('postgresql.conf', "yquota.seal_interval = 7d\n");
+	$node->append_conf('postgresql.conf', "yquota.seal_interval = 7d\nyquota.allocation_expiry = 90s\n");
 	$node->restart;
 	$node->safe_psql('configured', 'ALTER EXTENSION yquota UPDATE');
 	is($node->safe_psql('configured', 'SELECT keep_months, seal_interval FROM yquota.retention_setting'), '|7 days',
 		"$version: the interval of sealing is taken over");
+	is($node->safe_psql('configured', 'SELECT allocation_expiry FROM yquota.scheduler_setting'), '00:01:30', "$version: so is the expiry of allocations");
 	return;
 }
 

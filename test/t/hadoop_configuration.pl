@@ -39,6 +39,8 @@ cmp_ok(scalar(() = $printed =~ /^\| `yarn/mg), '>', 140, 'of every property');
 my $json = JSON::PP->new->utf8(0)->canonical;
 my @facts = map { [ split /\|/ ] } split(/\n/,
 	$node->safe_psql('postgres', 'SELECT property, file, notation FROM yquota_internal.hadoop_property'));
+my %other_name = map { my ($former, $present) = split /\|/; ($former => $present, $present => $former) } split(/\n/,
+	$node->safe_psql('postgres', 'SELECT property, present_name FROM yquota_internal.hadoop_former_name'));
 my @names = ('a', 'b', 'B-1', 'x_y', "\x{e9}t\x{e9}", 'two words', '"q"', "o'k", 'capacity', 'queues', 'state', '%user', 'a&b<c>', "\x{43e}\x{447}", ']]>', 'n' x 100);
 my @labels = qw(gpu ssd l-1 CAPS x_2);
 my @users = ('alice', 'john.doe', "\x{17c}uk", 'a-b', 'weight', 'x@y.z');
@@ -72,6 +74,14 @@ my %value_of = (
 		$n = int(rand(200)) - 100 if rand() < 0.5;
 		return ($n, padded(pick($n, $n < 0 ? sprintf('-0x%x', -$n) : sprintf('0x%X', $n), $n < 0 ? $n : "+$n")));
 	},
+	count => sub { my $n = int(rand(2**31) / pick(1, 2**20)); return ($n, padded(pick($n, sprintf('0x%x', $n)))); },
+	positive => sub { my $n = 1 + int(rand(2**20)); return ($n, padded($n)); },
+	milliseconds => sub { my $n = int(rand(2**31) / pick(1, 2**20)); return ($n, padded(pick($n, sprintf('0x%X', $n)))); },
+	period => sub { my $n = 1 + int(rand(2**40)); return ($n, padded($n)); },
+	factor => sub { my $n = int(rand(4096)) / 64; return ($n, padded(pick($n, "${n}F"))); },
+	ratio => sub { my $n = 1 + int(rand(64)) / 64; return ($n, padded(pick($n, "${n}f"))); },
+	comparator => sub { my $comparator = pick(qw(QUEUE_LENGTH QUEUE_WAIT_TIME QUEUE_LENGTH_THEN_RESOURCES)); return ($comparator, $comparator); },
+	'queue policy' => sub { my $policy = pick(qw(BY_QUEUE_LEN BY_RESOURCES)); return ($policy, padded($policy)); },
 	decimal => sub { my $n = int(rand(1000)); return ($n, pick($n, "+$n", "00$n")); },
 	long => sub { my $n = int(rand(2**50)); return ($n, padded(pick($n, sprintf('0x%x', $n)))); },
 	float => sub { my $n = int(rand(4096)) / 64; return ($n, padded(pick($n, "${n}f", "+$n", $n * 10 . 'e-1'))); },
@@ -135,7 +145,7 @@ sub random_configuration
 	foreach (1 .. 20 + int(rand(200)))
 	{
 		my ($property, $file, $notation) = @{ pick(@facts) };
-		next if $notation eq 'children';
+		next if $notation eq 'children' || exists $other_name{$property} && exists $configuration{ $other_name{$property} };
 		my $path = pick(@paths);
 
 		$property =~ s/<(?:queue|parent)>/$path/;
@@ -150,6 +160,8 @@ sub random_configuration
 	$configuration{"yarn.scheduler.capacity.root.nowhere$_.capacity"} = [ 'capacity-scheduler.xml', " $_ ", " $_ " ] foreach 1 .. rand(3);
 	$configuration{'yarn.scheduler.capacity.unheard.of'} = [ 'capacity-scheduler.xml', '<&>', '<&>' ] if rand() < 0.5;
 	$configuration{'yarn.acl.enable'} = [ 'yarn-site.xml', 'true', 'True' ];
+	# a file that says nothing replaces nothing
+	$configuration{'mapreduce.job.num-opportunistic-maps-percent'} = [ 'mapred-site.xml', '7', ' 7' ] unless grep { /^mapreduce/ } keys %configuration;
 	return \%configuration;
 }
 
@@ -192,7 +204,7 @@ sub document
 sub documents
 {
 	my ($configuration) = @_;
-	my @documents = map { '$document$' . document($configuration, $_) . '$document$' } 'yarn-site.xml', 'capacity-scheduler.xml';
+	my @documents = map { '$document$' . document($configuration, $_) . '$document$' } 'mapred-site.xml', 'yarn-site.xml', 'capacity-scheduler.xml';
 
 	return 'ARRAY[' . join(', ', @documents) . ']';
 }
@@ -229,7 +241,8 @@ while (soak_goes_on($rounds, 15, 200))
 		FROM second AS s FULL JOIN yquota.hadoop_configuration() AS c ON c.property = s.property WHERE s.value IS DISTINCT FROM c.value;
 		SELECT count(*) FROM yquota.import_hadoop_configuration($first_documents, 'merge') \\g /dev/null
 		SELECT 'merged: ' || coalesce(string_agg(coalesce(w.property, c.property), ', '), '')
-		FROM (SELECT * FROM first UNION ALL SELECT * FROM second WHERE property NOT IN (SELECT property FROM first)) AS w
+		FROM (SELECT * FROM first UNION ALL SELECT * FROM second WHERE property NOT IN (SELECT property FROM first)
+			  AND property <> ALL (yquota_internal.other_hadoop_names(ARRAY(SELECT property FROM first)))) AS w
 		FULL JOIN yquota.hadoop_configuration() AS c ON c.property = w.property WHERE w.value IS DISTINCT FROM c.value
 		  -- what the other tree of queues has is kept as it was spelled
 		  AND NOT EXISTS (SELECT FROM yquota.unmapped_property AS k WHERE k.property = c.property);

@@ -9,10 +9,10 @@
 
 #include "admission/monitor_policy.h"
 #include "admission/preemption_setting.h"
-#include "base/settings.h"
 #include "common/int.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "queues/allocation_setting.h"
 #include "queues/effective.h"
 #include "queues/text.h"
 #include "scheduler/cache/cluster_cache.h"
@@ -443,7 +443,7 @@ is_ignored(const YqLoadedPreemption *preemption, const YqRow *row)
 	Datum		told_at = yq_row_value(row, MARK_TOLD_AT, &isnull);
 
 	return !isnull && yq_row_bool(row, MARK_IS_ADVISED) &&
-		yq_clock_now() >= DatumGetTimestampTz(told_at) + preemption->gap + INT64CONST(1000) * yq_allocation_expiry;
+		yq_clock_now() >= DatumGetTimestampTz(told_at) + preemption->gap + yq_allocation_settings()->allocation_expiry;
 }
 
 /* A negative wait ends every mark in the round that makes it. */

@@ -11,8 +11,8 @@
  */
 #include "base/compat.h"
 
-#include "base/settings.h"
 #include "executor/spi.h"
+#include "queues/allocation_setting.h"
 #include "scheduler/record/expiry.h"
 #include "scheduler/record/record_containers.h"
 #include "scheduler/record/scheduler_lock.h"
@@ -84,7 +84,7 @@ yq_release_expired(const YqHierarchy *hierarchy)
 		.types = {"timestamptz", "int8"}
 	};
 	TimestampTz now = yq_clock_now();
-	int64		expiry = INT64CONST(1000) * yq_allocation_expiry;
+	int64		expiry = yq_allocation_settings()->allocation_expiry;
 	Datum		values[] = {TimestampTzGetDatum(now - expiry), Int64GetDatum(YQ_EXPIRY_BATCH)};
 
 	watch_decisions();

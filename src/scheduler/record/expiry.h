@@ -15,10 +15,10 @@
 #define YQ_EXPIRY_BATCH 1000
 
 /*
- * Delete decisions that give something and were not acknowledged for
- * yquota.allocation_expiry (YQ_EXPIRING_DECISIONS), oldest first.  Containers that started by them end with YARN's
- * ContainerExitStatus.ABORTED; increased containers get their former allocation
- * back.  Decisions that another transaction is acknowledging are skipped, and
+ * Delete decisions that give something and were not acknowledged for the setting
+ * allocation_expiry (YQ_EXPIRING_DECISIONS), oldest first.  Containers that started by
+ * them end with YARN's ContainerExitStatus.ABORTED; increased containers get their
+ * former allocation back.  Decisions that another transaction is acknowledging are skipped, and
  * so are containers that another transaction is ending or changing.  Returns
  * the number of deleted decisions:  YQ_EXPIRY_BATCH when there may be more.
  * Called under the scheduler's lock.  A cycle, which changes applications

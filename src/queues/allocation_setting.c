@@ -1,0 +1,187 @@
+/*-------------------------------------------------------------------------
+ *
+ * allocation_setting.c
+ *	  Settings of yquota.scheduler_setting about what becomes of allocated
+ *	  containers, and about OPPORTUNISTIC ones.
+ *
+ * Calls for nodes and containers ask for them many times a second and need no queue,
+ * so they are kept apart from the hierarchy of queues, which is large.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/xact.h"
+#include "queues/allocation_setting.h"
+#include "store/table_scan.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+typedef enum SettingKind
+{
+	SETTING_BOOLEAN,
+	SETTING_INTEGER,
+	SETTING_REAL,
+	SETTING_INTERVAL
+} SettingKind;
+
+typedef struct Setting
+{
+	const char *column;
+	SettingKind kind;
+	size_t		offset;			/* of a bool, int32, float4 or int64 in YqAllocationSettings */
+} Setting;
+
+#define SETTING(column, kind, field) {column, kind, offsetof(YqAllocationSettings, field)}
+
+static const Setting settings[] = {
+	SETTING("allocation_expiry", SETTING_INTERVAL, allocation_expiry),
+	SETTING("opportunistic_token_expiry", SETTING_INTERVAL, opportunistic_token_expiry),
+	SETTING("opportunistic_allocation_enabled", SETTING_BOOLEAN, opportunistic_allocation_enabled),
+	SETTING("distributed_scheduling_enabled", SETTING_BOOLEAN, distributed_scheduling_enabled),
+	SETTING("amrmproxy_enabled", SETTING_BOOLEAN, amrmproxy_enabled),
+	SETTING("auto_update_containers", SETTING_BOOLEAN, auto_update_containers),
+	SETTING("uses_pause_for_preemption", SETTING_BOOLEAN, uses_pause_for_preemption),
+	SETTING("vmem_check_enabled", SETTING_BOOLEAN, vmem_check_enabled),
+	SETTING("opportunistic_ignores_places", SETTING_BOOLEAN, ignores_places),
+	SETTING("opportunistic_nodes_used", SETTING_INTEGER, nodes_used),
+	SETTING("opportunistic_max_per_heartbeat", SETTING_INTEGER, most_per_heartbeat),
+	SETTING("opportunistic_queue_capacity", SETTING_INTEGER, queue_capacity),
+	SETTING("min_queue_length", SETTING_INTEGER, min_queue_length),
+	SETTING("max_queue_length", SETTING_INTEGER, max_queue_length),
+	SETTING("min_queue_wait_time", SETTING_INTERVAL, min_queue_wait_time),
+	SETTING("max_queue_wait_time", SETTING_INTERVAL, max_queue_wait_time),
+	SETTING("node_sorting_interval", SETTING_INTERVAL, node_sorting_interval),
+	SETTING("queue_limit_stdev", SETTING_REAL, queue_limit_stdev),
+	SETTING("vmem_pmem_ratio", SETTING_REAL, vmem_pmem_ratio),
+	SETTING("opportunistic_minimum_allocation_mb", SETTING_INTEGER, memory.minimum),
+	SETTING("opportunistic_maximum_allocation_mb", SETTING_INTEGER, memory.maximum),
+	SETTING("opportunistic_increment_allocation_mb", SETTING_INTEGER, memory.increment),
+	SETTING("opportunistic_minimum_allocation_vcores", SETTING_INTEGER, vcores.minimum),
+	SETTING("opportunistic_maximum_allocation_vcores", SETTING_INTEGER, vcores.maximum),
+	SETTING("opportunistic_increment_allocation_vcores", SETTING_INTEGER, vcores.increment),
+};
+
+/* Columns that name one of several ways, after those of the table above. */
+static const char *const words[] = {"node_load_comparator", "opportunistic_queue_policy", "opportunistic_anywhere_order"};
+
+static const YqAllocationSettings defaults = {
+	.allocation_expiry = INT64CONST(600) * USECS_PER_SEC,
+	.opportunistic_token_expiry = -1,
+	.vmem_check_enabled = true,
+	.nodes_used = 10,
+	.most_per_heartbeat = -1,
+	.min_queue_length = 5,
+	.max_queue_length = 15,
+	.min_queue_wait_time = INT64CONST(10) * 1000,
+	.max_queue_wait_time = INT64CONST(100) * 1000,
+	.node_sorting_interval = USECS_PER_SEC,
+	.queue_limit_stdev = 1.0f,
+	.vmem_pmem_ratio = 2.1f,
+	.memory = {-1, -1, -1},
+	.vcores = {-1, -1, -1},
+};
+
+static YqAllocationSettings current;
+static bool is_current = false;
+
+/* The checks of the columns allow neither months nor what does not fit. */
+static int64
+microseconds_of(const Interval *interval)
+{
+	return interval->time + (int64) interval->day * USECS_PER_DAY;
+}
+
+static void
+read_setting(const Setting *setting, Datum value)
+{
+	char	   *field = (char *) &current + setting->offset;
+
+	switch (setting->kind)
+	{
+		case SETTING_BOOLEAN:
+			*(bool *) field = DatumGetBool(value);
+			return;
+		case SETTING_INTEGER:
+			*(int32 *) field = DatumGetInt32(value);
+			return;
+		case SETTING_REAL:
+			*(float4 *) field = DatumGetFloat4(value);
+			return;
+		case SETTING_INTERVAL:
+			*(int64 *) field = microseconds_of(DatumGetIntervalP(value));
+			return;
+	}
+	pg_unreachable();
+}
+
+static bool
+is_word(const YqRow *row, int column, const char *word)
+{
+	char	   *found = yq_row_text(row, lengthof(settings) + column);
+
+	return found != NULL && strcmp(found, word) == 0;
+}
+
+static void
+read_settings(const YqRow *row)
+{
+	for (int i = 0; i < (int) lengthof(settings); i++)
+	{
+		bool		isnull;
+		Datum		value = yq_row_value(row, i, &isnull);
+
+		if (!isnull)
+			read_setting(&settings[i], value);
+	}
+	if (is_word(row, 0, "QUEUE_WAIT_TIME"))
+		current.load_comparator = YQ_LOAD_QUEUE_WAIT_TIME;
+	else if (is_word(row, 0, "QUEUE_LENGTH_THEN_RESOURCES"))
+		current.load_comparator = YQ_LOAD_QUEUE_LENGTH_THEN_RESOURCES;
+	current.queues_by_resources = is_word(row, 1, "BY_RESOURCES");
+	current.anywhere_by_turns = is_word(row, 2, "round_robin");
+}
+
+/* Changes of the configuration are told of the queues, and where they are applied as a replica, of the table. */
+static void
+watch_settings(void)
+{
+	static bool is_watching = false;
+
+	if (is_watching)
+		return;
+	yq_catalog_on_change_of_rows(YQ_QUEUE, &is_current);
+	yq_catalog_on_change_of_rows(YQ_SCHEDULER_SETTING, &is_current);
+	yq_catalog_on_abort(&is_current);
+	is_watching = true;
+}
+
+const YqAllocationSettings *
+yq_allocation_settings(void)
+{
+	const char *columns[lengthof(settings) + lengthof(words)];
+	Snapshot	snapshot;
+
+	watch_settings();
+	yq_catalog_accept_changes();
+	if (is_current)
+		return &current;
+
+	for (int i = 0; i < (int) lengthof(settings); i++)
+		columns[i] = settings[i].column;
+	memcpy(&columns[lengthof(settings)], words, sizeof(words));
+
+	/*
+	 * A change that comes while the table is read sets it back, an error as well.  A
+	 * parallel plan may read rows that are older than an invalidation that has been
+	 * received already.
+	 */
+	is_current = !IsInParallelMode();
+	current = defaults;
+	snapshot = yq_latest_snapshot();
+	yq_table_scan(YQ_SCHEDULER_SETTING, snapshot, columns, lengthof(columns), read_settings, NULL);
+	UnregisterSnapshot(snapshot);
+	if (current.opportunistic_token_expiry < 0)
+		current.opportunistic_token_expiry = current.allocation_expiry;
+	return &current;
+}

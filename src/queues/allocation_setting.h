@@ -1,0 +1,67 @@
+/*-------------------------------------------------------------------------
+ *
+ * allocation_setting.h
+ *	  Settings of yquota.scheduler_setting about what becomes of allocated
+ *	  containers, and about OPPORTUNISTIC ones (opportunistic 9).
+ *
+ * Defaults are those of Hadoop 3.4.1.  Times are in microseconds, sizes in MiB and
+ * cores.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_ALLOCATION_SETTING_H
+#define YQ_ALLOCATION_SETTING_H
+
+#include "base/compat.h"
+
+/* What the load list of nodes is sorted by: NodeQueueLoadMonitor.LoadComparator. */
+typedef enum YqLoadComparator
+{
+	YQ_LOAD_QUEUE_LENGTH,
+	YQ_LOAD_QUEUE_WAIT_TIME,
+	YQ_LOAD_QUEUE_LENGTH_THEN_RESOURCES
+} YqLoadComparator;
+
+/* Bounds of the size of an OPPORTUNISTIC container; -1: the scheduler's bound holds. */
+typedef struct YqOpportunisticBounds
+{
+	int32		minimum;
+	int32		maximum;
+	int32		increment;
+} YqOpportunisticBounds;
+
+typedef struct YqAllocationSettings
+{
+	int64		allocation_expiry;	/* until a container ends whose decision was not acknowledged */
+	int64		opportunistic_token_expiry; /* until an OPPORTUNISTIC one ends that neither runs nor waits */
+	bool		opportunistic_allocation_enabled;
+	bool		distributed_scheduling_enabled;
+	bool		amrmproxy_enabled;
+	bool		auto_update_containers; /* nodes are told of updates without their applications */
+	bool		uses_pause_for_preemption;
+	bool		queues_by_resources;	/* opportunistic-containers-queue-policy BY_RESOURCES */
+	bool		vmem_check_enabled;
+	bool		anywhere_by_turns;	/* and not at random */
+	bool		ignores_places;
+	int32		nodes_used;
+	int32		most_per_heartbeat; /* 0 or less: no limit */
+	int32		queue_capacity; /* of nodes that tell none; 0 or less: none */
+	int32		min_queue_length;
+	int32		max_queue_length;
+	int64		min_queue_wait_time;
+	int64		max_queue_wait_time;
+	int64		node_sorting_interval;
+	float4		queue_limit_stdev;
+	float4		vmem_pmem_ratio;
+	YqLoadComparator load_comparator;
+	YqOpportunisticBounds memory;
+	YqOpportunisticBounds vcores;
+} YqAllocationSettings;
+
+/*
+ * The settings as committed and as changed by this transaction, per session: until the
+ * next call, in memory that the caller does not free.
+ */
+extern const YqAllocationSettings *yq_allocation_settings(void);
+
+#endif							/* YQ_ALLOCATION_SETTING_H */
