@@ -709,6 +709,7 @@ CREATE FUNCTION yquota_internal.verify_scheduler()
 	  AND d.decided_at >= yquota_internal.archive_horizon()
 	  AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id)
 	  AND NOT EXISTS (SELECT FROM yquota.charge AS c WHERE c.container_id = d.container_id)
+	  AND NOT EXISTS (SELECT FROM yquota.event_void AS v WHERE v.container_id = d.container_id AND v.voided_at >= d.decided_at)
 	UNION ALL
 	SELECT 'container of an application has a number that is yet to be given', c.container_id, format('below %s', t.next_container), NULL
 	FROM yquota_internal.application_attempt AS t
@@ -743,7 +744,9 @@ CREATE FUNCTION yquota_internal.verify_preemption()
 	SELECT 'container that was killed still runs', d.container_id, format('ended at %s', d.decided_at), NULL
 	FROM yquota.decision AS d
 	JOIN yquota.container AS c ON c.container_id = d.container_id
-	WHERE d.decision = 'killed' AND NOT d.advised;
+	WHERE d.decision = 'killed' AND NOT d.advised
+	  -- its end may have been voided
+	  AND NOT EXISTS (SELECT FROM yquota.event_void AS v WHERE v.container_id = d.container_id AND v.voided_at >= d.decided_at);
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_preemption() IS
 	'Marks of preemption that no round has made or should have left, and killed containers that run';

@@ -96,6 +96,16 @@ SELECT replace(container_id, 'container_1_', '') AS container, node FROM yquota.
 SELECT * FROM pg_temp.round(explain => true);
 SELECT * FROM yquota.verify();
 
+\echo a killed container may be voided and started again, and one that was given out be voided
+BEGIN;
+SELECT count(*) FROM yquota.void_events((SELECT min(container_id) FROM yquota.decision WHERE decision = 'killed'), 'wrong');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation)
+SELECT 'CONTAINER_START', min(container_id), '2026-03-02 10:00+00', 'p', 'application_1_0001', 'ann', 'root.a', 'n2', '[memory-mb=1024,vcores=1]'
+FROM yquota.decision WHERE decision = 'killed';
+SELECT count(*) FROM yquota.void_events((SELECT min(container_id) FROM yquota.decision WHERE decision = 'allocated'), 'wrong');
+SELECT * FROM yquota.verify();
+ROLLBACK;
+
 \echo times
 SELECT pg_temp.round(at => '2026-03-02 10:00:19.999+00');
 SELECT pg_temp.round(true, '2026-03-02 10:00:19.999+00');
