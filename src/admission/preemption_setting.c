@@ -105,7 +105,7 @@ advice_about(NumberKind kind, float8 number)
 		case NUMBER_SHARE:
 			return number < 0 ? "queues that use no more than their guarantee are looked at, too" : NULL;
 		case NUMBER_INTERVAL:
-			return number <= 0 ? "there are no rounds at such an interval, and a resource manager of Hadoop does not start" : NULL;
+			return number <= 0 ? "the worker makes no rounds at such an interval, and a resource manager of Hadoop does not start" : NULL;
 		case NUMBER_WAIT:
 			return number < 0 ? "every mark is forgotten in the round that makes it, and nothing is killed" : NULL;
 		case NUMBER_OTHER_WAIT:

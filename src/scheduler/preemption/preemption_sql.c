@@ -197,6 +197,8 @@ fill_outcome(ResultRow *row, const YqLoadedPreemption *preemption, const YqPreem
 		set_result_text(row, RESULT_REASON, "advised: the resource manager is to end it");
 	else if (container->is_killable)
 		set_result_text(row, RESULT_REASON, "it is killable already: it ends when its room is needed");
+	else if (preemption->state->settings.observes_only)
+		set_result_text(row, RESULT_REASON, "the round only observes: preemption_observe_only is on");
 }
 
 /* Why a leaf loses nothing on a label; NULL when it gives something, or has nothing to give. */
@@ -212,7 +214,7 @@ reason_to_spare(const YqPreemption *state, const YqPreemptionQueue *leaf, int la
 	if (leaf->is_disabled)
 		return "preemption is disabled";
 	if (!yq_amounts_any_above_none(state->calculator, entry->to_be_preempted))
-		return "no other queue wants what it has";
+		return "queues below their guarantees get what they want without it";
 	if (!yq_amounts_any_above_none(state->calculator, entry->obtain))
 		return "the excess is within max_ignored_over_capacity, or too small for natural_termination_factor";
 	return NULL;
