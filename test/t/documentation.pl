@@ -212,32 +212,28 @@ foreach my $name (sort keys %condition)
 }
 
 #
-# "Why was my container killed?", asked by an operator and by members.
+# The chapter about preemption: administrators turn it on and ask what if, operators
+# look, and "Why was my container killed?" is asked by an operator and by members.
 #
-my ($why) = slurp_file('docs/operations.md') =~ /^## Why was my container killed\?\n(.*?)^## /ms;
-my ($of_operator, $of_member, $of_next) = $why =~ /^    (SELECT .*?;)$/msg;
+my ($chapter) = slurp_file('docs/operations.md') =~ /^## Preemption\n(.*?)^## /ms;
+my ($what_if) = $chapter =~ /^ +(BEGIN;\n.*?ROLLBACK;)$/ms;
+my ($turn_on, $figures, $of_next, $kill, $of_operator, $of_member) = $chapter =~ s/\Q$what_if\E//r =~ /^ {4,}((?:INSERT|SELECT|UPDATE) .*?;)$/msg;
 $node->safe_psql('postgres', 'CREATE DATABASE killed');
 $node->safe_psql('killed', <<~'SQL');
 	CREATE EXTENSION yquota;
 	SELECT yquota.set_clock('2026-03-02 10:00+00');
 	INSERT INTO yquota.project (name) VALUES ('p'), ('q');
-	BEGIN;
-	INSERT INTO yquota.scheduler_setting (scheduler_monitor_enable, preemption_total_preemption_per_round, preemption_natural_termination_factor,
-		per_node_heartbeat_maximum_offswitch_assignments) VALUES (true, 1, 1, 100);
-	INSERT INTO yquota.queue (path, capacity, user_limit_factor) VALUES ('root', NULL, NULL), ('root.a', '50', 10), ('root.b', '50', 10);
-	COMMIT;
+	INSERT INTO yquota.queue (path, capacity, user_limit_factor) VALUES ('root', NULL, NULL), ('root.a', '50', 10), ('root.b', '30', 10), ('root.c', '20', 10);
 	INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=16384,vcores=16]');
 	SELECT yquota.submit_application('application_1_0001', 'ann', '{}', 'a', project => 'p', unmanaged => true);
 	SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 16);
-	SELECT count(*) FROM yquota.schedule();
+	SELECT count(*) FROM generate_series(1, 16) AS heartbeat, LATERAL yquota.schedule(max_containers => heartbeat);
 	SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 	SELECT yquota.submit_application('application_1_0002', 'bob', '{}', 'b', project => 'q', unmanaged => true);
 	SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024]', 1);
-	SELECT count(*) FROM yquota.preempt_containers();
-	SELECT yquota.set_clock('2026-03-02 10:00:15+00');
-	SELECT count(*) FROM yquota.preempt_containers();
-	CREATE ROLE operator_of_books; CREATE ROLE member_of_p; CREATE ROLE member_of_q;
-	SELECT yquota.allow_role('operator_of_books', 'operator'), yquota.allow_role('member_of_p', 'member', 'p'), yquota.allow_role('member_of_q', 'member', 'q');
+	CREATE ROLE operator_of_books; CREATE ROLE member_of_p; CREATE ROLE member_of_q; CREATE ROLE admin_of_books;
+	SELECT yquota.allow_role('operator_of_books', 'operator'), yquota.allow_role('member_of_p', 'member', 'p'), yquota.allow_role('member_of_q', 'member', 'q'),
+		yquota.allow_role('admin_of_books', 'admin');
 	SQL
 
 sub asked_by
@@ -246,12 +242,25 @@ sub asked_by
 
 	return $node->safe_psql('killed', "SET timezone = 'UTC'; SET ROLE $role; $sql");
 }
+my $round = 'SELECT outcome, reason FROM yquota.preempt_containers()';
+asked_by('admin_of_books', $turn_on);
+is(asked_by('operator_of_books', $round), 'observed|the round only observes: preemption_observe_only is on', 'rounds that were turned on observe at first');
+like(asked_by('operator_of_books', $figures), qr/^root\.a\|\[memory-mb=16384,vcores=16\]\|\[memory-mb=8192,vcores=8\]\|\[\]\|\[memory-mb=15360\]\|/m,
+	'an operator sees the figures of queues');
+like(asked_by('operator_of_books', $of_next), qr/^observed\|container_1_0001_01_000016\|root\.a\|fifo\|/m, 'and what would be taken');
+asked_by('admin_of_books', $kill);
+$node->safe_psql('killed', "SELECT yquota.set_clock('2026-03-02 10:00:01+00')");
+is(asked_by('operator_of_books', $round), 'marked|', 'then rounds mark');
+$node->safe_psql('killed', "SELECT yquota.set_clock('2026-03-02 10:00:16+00')");
+is(asked_by('operator_of_books', $round), 'killed|', 'and kill');
 is(asked_by('operator_of_books', $of_operator),
-	'2026-03-02 10:00:15+00|2026-03-02 10:00:00+00|root.a|n1|[memory-mb=1024,vcores=1]|[memory-mb=15360,vcores=15]|[memory-mb=8192,vcores=8]|[memory-mb=15360]|[memory-mb=9011,vcores=8]',
+	'2026-03-02 10:00:16+00|2026-03-02 10:00:01+00|root.a|n1|[memory-mb=1024,vcores=1]|[memory-mb=15360,vcores=15]|[memory-mb=8192,vcores=8]|[memory-mb=15360]|[memory-mb=9011,vcores=8]',
 	'an operator learns why a container was killed');
-is(asked_by('member_of_p', $of_member), '2026-03-02 10:00:15+00|root.a|n1|[memory-mb=1024,vcores=1]|t', 'and a member of its project that it was preempted');
+is(asked_by('member_of_p', $of_member), '2026-03-02 10:00:16+00|root.a|n1|[memory-mb=1024,vcores=1]|t', 'and a member of its project that it was preempted');
 is(asked_by('member_of_q', $of_member), '', 'which members of others do not see');
-like(asked_by('operator_of_books', $of_next), qr/^spared\|\|root\.a\|/m, 'what is taken next can be asked, too');
+like(asked_by('admin_of_books', $what_if), qr/^spared\|\|root\.a\|\[memory-mb=15360,vcores=15\]\|\[memory-mb=3276,vcores=3\]\|queues below their guarantees get what they want without it$/m,
+	'an administrator asks what would be taken if capacities were others');
+is($node->safe_psql('killed', "SELECT capacity FROM yquota.queue WHERE path = 'root.a'"), '50', 'and they are not');
 
 # Links between the pages lead somewhere.
 my %broken;
