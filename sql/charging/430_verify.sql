@@ -698,6 +698,7 @@ CREATE FUNCTION yquota_internal.verify_scheduler()
 		   format('%s containers', sum(r.count))
 	FROM yquota.application AS a
 	JOIN yquota.resource_request AS r ON r.application_id = a.application_id AND r.resource_name = '*'
+		AND r.execution_type = 'GUARANTEED'
 	WHERE a.state = 'ACTIVE' AND NOT a.has_outstanding_requests
 	GROUP BY a.application_id
 	HAVING sum(r.count) > 0

@@ -16,17 +16,19 @@ CREATE TABLE yquota.resource_request (
 	allocation yquota.resource NOT NULL,
 	relax_locality boolean NOT NULL,
 	label text COLLATE "C" CHECK ((label IS NOT NULL) = (resource_name = '*')),
-	execution_type yquota.execution_type NOT NULL CHECK (execution_type = 'GUARANTEED'),
-	PRIMARY KEY (application_id, priority, allocation_request_id, resource_name)
+	execution_type yquota.execution_type NOT NULL,
+	first_seen_at timestamptz CHECK ((first_seen_at IS NOT NULL) = (execution_type = 'OPPORTUNISTIC')),
+	PRIMARY KEY (application_id, priority, allocation_request_id, execution_type, resource_name)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota.resource_request IS
-	'Open requests of applications; written by request_containers() and the scheduler';
+	'Open requests of applications; written by request_containers(), the scheduler and allocations of OPPORTUNISTIC containers.  The scheduler looks at GUARANTEED ones alone';
 COMMENT ON COLUMN yquota.resource_request.priority IS 'the smaller number comes first';
 COMMENT ON COLUMN yquota.resource_request.allocation_request_id IS 'told apart from other requests of the same priority by it; -1: the application master gave none';
 COMMENT ON COLUMN yquota.resource_request.resource_name IS 'a node, a rack, or * for anywhere: its count is how many containers are wanted in all';
-COMMENT ON COLUMN yquota.resource_request.allocation IS 'of one container, native units, in whole steps of the minimum allocation';
+COMMENT ON COLUMN yquota.resource_request.allocation IS 'of one container, native units: of a GUARANTEED one in whole steps of the minimum allocation, of an OPPORTUNISTIC one as it was asked for';
 COMMENT ON COLUMN yquota.resource_request.relax_locality IS 'whether a container for a closer request may be placed here';
 COMMENT ON COLUMN yquota.resource_request.label IS 'partition of the nodes, of all that is asked for with this priority and id; empty for the default one';
+COMMENT ON COLUMN yquota.resource_request.first_seen_at IS 'of an OPPORTUNISTIC request: since when it is open; NULL for GUARANTEED ones';
 
 CREATE TABLE yquota.blacklist (
 	application_id text COLLATE "C" NOT NULL,
@@ -135,10 +137,11 @@ CREATE TABLE yquota_internal.request_counter (
 	opportunities bigint NOT NULL CHECK (opportunities >= 0),
 	missed_non_partitioned bigint NOT NULL CHECK (missed_non_partitioned >= 0),
 	re_reservations bigint NOT NULL CHECK (re_reservations >= 0),
-	PRIMARY KEY (application_id, priority, allocation_request_id)
+	execution_type yquota.execution_type NOT NULL,
+	PRIMARY KEY (application_id, priority, allocation_request_id, execution_type)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.request_counter IS
-	'Counters of requests with one priority and id, for delays; they stay when the requests are served';
+	'Counters of requests with one priority, id and execution type, for delays; they stay when the requests are served';
 COMMENT ON COLUMN yquota_internal.request_counter.opportunities IS 'nodes offered since the last container that was close enough';
 COMMENT ON COLUMN yquota_internal.request_counter.missed_non_partitioned IS 'chances missed since the last container in the default partition';
 COMMENT ON COLUMN yquota_internal.request_counter.re_reservations IS 'times that a reserved node still had no room';

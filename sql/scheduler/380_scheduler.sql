@@ -173,7 +173,7 @@ CREATE VIEW yquota_internal.waiting_request AS
 	SELECT r.application_id, r.label, 'container' AS kind, r.count::bigint AS containers,
 		   r.count::bigint AS times, r.allocation
 	FROM yquota.resource_request AS r
-	WHERE r.resource_name = '*'
+	WHERE r.resource_name = '*' AND r.execution_type = 'GUARANTEED'
 	UNION ALL
 	SELECT u.application_id, u.label, 'update', 0, 1, u.allocation
 	FROM yquota.container_update AS u
@@ -183,7 +183,7 @@ CREATE VIEW yquota_internal.waiting_request AS
 	LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id
 	WHERE a.state = 'ACTIVE' AND a.has_outstanding_requests AND NOT a.unmanaged AND t.am_container_id IS NULL;
 COMMENT ON VIEW yquota_internal.waiting_request IS
-	'Demand of applications: new containers, increases of running ones, and AM containers';
+	'Demand of applications: new GUARANTEED containers, increases of running ones, and AM containers';
 COMMENT ON COLUMN yquota_internal.waiting_request.containers IS 'new ones';
 COMMENT ON COLUMN yquota_internal.waiting_request.times IS 'how often allocation is wanted';
 COMMENT ON COLUMN yquota_internal.waiting_request.allocation IS 'of each, native units';

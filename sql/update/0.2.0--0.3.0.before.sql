@@ -10,6 +10,15 @@ ALTER TABLE yquota.archived_history ALTER COLUMN as_booked SET DEFAULT true;
 ALTER TABLE yquota.retention_setting ALTER COLUMN keep_months DROP NOT NULL,
 	ADD COLUMN seal_interval interval NOT NULL DEFAULT '30 days' CHECK (seal_interval >= '0');
 
+-- OPPORTUNISTIC requests are kept beside the others.
+ALTER TABLE yquota.resource_request DROP CONSTRAINT resource_request_execution_type_check, DROP CONSTRAINT resource_request_pkey,
+	ADD COLUMN first_seen_at timestamptz CHECK ((first_seen_at IS NOT NULL) = (execution_type = 'OPPORTUNISTIC')),
+	ADD PRIMARY KEY (application_id, priority, allocation_request_id, execution_type, resource_name);
+ALTER TABLE yquota_internal.request_counter DROP CONSTRAINT request_counter_pkey,
+	ADD COLUMN execution_type yquota.execution_type NOT NULL DEFAULT 'GUARANTEED',
+	ADD PRIMARY KEY (application_id, priority, allocation_request_id, execution_type);
+ALTER TABLE yquota_internal.request_counter ALTER COLUMN execution_type DROP DEFAULT;
+
 -- As in the other tables of settings.
 ALTER TABLE yquota.scheduler_setting RENAME COLUMN one_row TO only_row;
 ALTER TABLE yquota.scheduler_setting RENAME CONSTRAINT scheduler_setting_one_row_check TO scheduler_setting_only_row_check;

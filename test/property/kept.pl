@@ -49,6 +49,11 @@ my %change = (
 		return sprintf q(SELECT yquota.request_containers(%1$s, ARRAY[('%3$s', '%2$s', %6$d, 1, -1, true, NULL, NULL), ('/r%4$d', '%2$s', %7$d, 1, -1, %5$s, NULL, NULL), ('*', '%2$s', %8$d, 1, -1, %5$s, NULL, NULL)]::yquota.container_request[])),
 			an_application(), an_allocation(), $node, substr($node, 1) % 2, one_of('true', 'false'), $there, $near, $near + int rand 4;
 	},
+	# not the scheduler's: nothing that it decides changes
+	want_opportunistic => sub {
+		return sprintf q(SELECT yquota.request_containers(%s, '%s', %d, '%s', %d, execution_type => 'OPPORTUNISTIC')),
+			an_application(), an_allocation(), int rand 8, one_of('*', a_node()), one_of(1, 2);
+	},
 	avoid => sub { return sprintf q(SELECT yquota.update_blacklist(%s, ARRAY['%s'], ARRAY['%s'])), an_application(), a_node(), a_node(); },
 	release => sub { return q(SELECT yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE random() < 0.2))); },
 	# as the scheduler would say it: an event that contradicts its application is noticed later
@@ -97,7 +102,7 @@ my %change = (
 	delay => sub { return q(UPDATE yquota_internal.request_counter SET opportunities = opportunities + 3); },
 );
 # What happens often enough not to have everything read again each time.
-my @usual = qw(submit finish move prefer want want want want_there want_there avoid release release start start stray change exchange exchange acknowledge by_hand compact preempt preempt spare_none spare_none);
+my @usual = qw(submit finish move prefer want want want want_there want_there want_opportunistic avoid release release start start stray change exchange exchange acknowledge by_hand compact preempt preempt spare_none spare_none);
 
 sub some_change
 {
@@ -199,8 +204,9 @@ DELETE FROM yquota.node;
 BEGIN;
 TRUNCATE yquota.queue, yquota.queue_label, yquota.queue_user, yquota.scheduler_setting;
 INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, resource_calculator, per_node_heartbeat_maximum_offswitch_assignments,
-	scheduler_monitor_enable, lazy_preemption_enabled, preemption_max_wait_before_kill, preemption_total_preemption_per_round, preemption_natural_termination_factor)
-VALUES (1, @{[ one_of('NULL', q('org.apache.hadoop.yarn.util.resource.DominantResourceCalculator')) ]}, @{[ one_of(1, 20) ]}, true, true, 0, 1, 1);
+	opportunistic_allocation_enabled, scheduler_monitor_enable, lazy_preemption_enabled, preemption_max_wait_before_kill, preemption_total_preemption_per_round,
+	preemption_natural_termination_factor)
+VALUES (1, @{[ one_of('NULL', q('org.apache.hadoop.yarn.util.resource.DominantResourceCalculator')) ]}, @{[ one_of(1, 20) ]}, true, true, true, 0, 1, 1);
 INSERT INTO yquota.queue (path, capacity, user_limit_factor, ordering_policy, position, minimum_user_limit_percent) VALUES
 	('root', NULL, NULL, NULL, 1, NULL), ('root.a', '1w', NULL, NULL, 2, NULL), ('root.b', '2w', NULL, NULL, 3, NULL),
 	('root.a.x', '1w', 1000, 'fair', 4, NULL), ('root.a.y', '2w', 1, NULL, 5, 25), ('root.b.x', '1w', 2, 'fair', 6, 25),

@@ -149,7 +149,7 @@ read_application(const YqLoaderRow *row)
 	"FROM yquota.application AS a " \
 	"LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id " \
 	"LEFT JOIN yquota_internal.request_counter AS c ON c.application_id = a.application_id " \
-	"AND c.priority = 0 AND c.allocation_request_id = -1, " \
+	"AND c.priority = 0 AND c.allocation_request_id = -1 AND c.execution_type = 'GUARANTEED', " \
 	"LATERAL (SELECT COALESCE(a.project, pg_catalog.split_part(a.username, '__', 1)) AS name) AS p " \
 	"WHERE a.state = 'ACTIVE' AND a.finished_at IS NULL " condition
 
@@ -267,8 +267,8 @@ read_request(const YqLoaderRow *row)
 	"SELECT r.application_id, r.priority, r.allocation_request_id, r.resource_name, r.count, r.allocation, " \
 	"r.relax_locality, r.label, c.opportunities, c.missed_non_partitioned, c.re_reservations " \
 	"FROM yquota.resource_request AS r " \
-	"LEFT JOIN yquota_internal.request_counter AS c USING (application_id, priority, allocation_request_id) " \
-	condition \
+	"LEFT JOIN yquota_internal.request_counter AS c USING (application_id, priority, allocation_request_id, execution_type) " \
+	"WHERE execution_type = 'GUARANTEED' " condition \
 	"ORDER BY r.application_id, r.priority, r.allocation_request_id"
 
 static void
@@ -276,7 +276,7 @@ read_requests(YqClusterLoader *loader, Datum *ids)
 {
 	static YqSavedPlan look_up_all = {.command = LOOK_UP_REQUESTS("")};
 	static YqSavedPlan look_up_some = {
-		.command = LOOK_UP_REQUESTS("WHERE r.application_id = ANY ($1) "),
+		.command = LOOK_UP_REQUESTS("AND r.application_id = ANY ($1) "),
 		.types = {"_text"},
 		.plans_once = true
 	};
@@ -414,7 +414,8 @@ read_reservation(const YqLoaderRow *row)
 	"SELECT r.application_id, r.priority, r.allocation_request_id, r.node, r.container_id, r.allocation, " \
 	"c.opportunities, c.missed_non_partitioned, c.re_reservations, r.container_to_update " \
 	"FROM yquota_internal.reserved_container_in_force AS r " \
-	"LEFT JOIN yquota_internal.request_counter AS c USING (application_id, priority, allocation_request_id) " \
+	"LEFT JOIN yquota_internal.request_counter AS c ON c.application_id = r.application_id AND c.priority = r.priority " \
+	"AND c.allocation_request_id = r.allocation_request_id AND c.execution_type = 'GUARANTEED' " \
 	condition \
 	"ORDER BY r.application_id, r.priority, r.allocation_request_id, r.container_to_update, r.node"
 

@@ -97,7 +97,7 @@ give_up_reservation(const YqReservation *reservation, const YqPreemptionContaine
 		"WHERE u.container_id = g.container_to_update AND u.re_reservations <> 0), "
 		"of_request AS (UPDATE yquota_internal.request_counter AS c SET re_reservations = 0 FROM given_up AS g "
 		"WHERE g.container_to_update IS NULL AND c.application_id = g.application_id AND c.priority = g.priority "
-		"AND c.allocation_request_id = g.allocation_request_id AND c.re_reservations <> 0) "
+		"AND c.allocation_request_id = g.allocation_request_id AND c.execution_type = 'GUARANTEED' AND c.re_reservations <> 0) "
 		"INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, "
 		"allocation_request_id, decided_at) "
 		"SELECT 'unreserved', g.container_id, g.application_id, $4, g.node, g.allocation, g.priority, g.allocation_request_id, $5 "

@@ -18,7 +18,8 @@ yq_application_demand_note(const char *application_id)
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT COALESCE(pg_catalog.sum(r.count), 0), "
-		"EXISTS (SELECT FROM yquota.container_update AS u WHERE u.application_id = $1) FROM yquota.resource_request AS r "
+		"COALESCE(pg_catalog.bool_or(r.count > 0) FILTER (WHERE r.execution_type = 'GUARANTEED'), false) "
+		"OR EXISTS (SELECT FROM yquota.container_update AS u WHERE u.application_id = $1) FROM yquota.resource_request AS r "
 		"WHERE r.application_id = $1 AND r.resource_name = '*'",
 		.types = {"text"}
 	};
@@ -31,7 +32,7 @@ yq_application_demand_note(const char *application_id)
 		elog(ERROR, "SPI_connect failed");
 	(void) yq_saved_plan_run(&look_up, values, NULL);
 	count = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
-	is_demanding = count > 0 || DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull));
+	is_demanding = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull));
 	SPI_finish();
 	(void) yq_application_change_demand(application_id, is_demanding);
 	return count;

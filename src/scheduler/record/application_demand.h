@@ -9,8 +9,9 @@
 #define YQ_APPLICATION_DEMAND_H
 
 /*
- * Have the user of an application count as active if it waits for anything, new containers
- * or more for running ones.  Returns how many new ones.  The caller holds the scheduler's
+ * Have the user of an application count as active if it waits for anything of the
+ * scheduler's, new GUARANTEED containers or more for running ones.  Returns how many new
+ * containers it waits for, OPPORTUNISTIC ones included.  The caller holds the scheduler's
  * lock, and that of the application's leaf.
  */
 extern int64 yq_application_demand_note(const char *application_id);

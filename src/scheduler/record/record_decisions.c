@@ -465,9 +465,10 @@ write_reservations(const YqCluster *cluster)
 
 /* -- requests --------------------------------------------------------------------- */
 
-static const char *const request_columns[] = {"application_id", "priority", "allocation_request_id", "resource_name", "count"};
-static const char *const counter_columns[] = {"application_id", "priority", "allocation_request_id", "opportunities",
-	"missed_non_partitioned", "re_reservations"};
+static const char *const request_columns[] = {"application_id", "priority", "allocation_request_id", "execution_type",
+	"resource_name", "count"};
+static const char *const counter_columns[] = {"application_id", "priority", "allocation_request_id", "execution_type",
+	"opportunities", "missed_non_partitioned", "re_reservations"};
 
 /* Rows that an application has of both. */
 typedef struct RequestRows
@@ -475,22 +476,24 @@ typedef struct RequestRows
 	Rows		requests;
 	Rows		counters;
 	Datum		application_id;
+	Datum		execution_type; /* of all that a cycle serves: GUARANTEED */
 } RequestRows;
 
 /* A request that has been served has no row. */
 static void
 write_resource_request(RequestRows *rows, const YqSchedulerKey *key, const YqResourceRequest *request)
 {
-	Datum		row_key[4] = {rows->application_id, Int32GetDatum(key->priority), Int64GetDatum(key->allocation_request_id)};
+	Datum		row_key[5] = {rows->application_id, Int32GetDatum(key->priority), Int64GetDatum(key->allocation_request_id),
+	rows->execution_type};
 	YqRowUpdate  *update;
 
 	if (!request->is_changed || request->source == NULL)
 		return;
-	row_key[3] = CStringGetTextDatum(request->source);
+	row_key[4] = CStringGetTextDatum(request->source);
 	if (!find(&rows->requests, row_key))
 		return;
 	update = rows->requests.update;
-	yq_row_update_set(update, 4, Int32GetDatum(request->count));
+	yq_row_update_set(update, 5, Int32GetDatum(request->count));
 	if (request->count > 0)
 		yq_row_update_write(update);
 	else
@@ -500,15 +503,16 @@ write_resource_request(RequestRows *rows, const YqSchedulerKey *key, const YqRes
 static void
 write_request_counters(RequestRows *rows, YqSchedulerKey *key)
 {
-	const Datum row_key[] = {rows->application_id, Int32GetDatum(key->priority), Int64GetDatum(key->allocation_request_id)};
+	const Datum row_key[] = {rows->application_id, Int32GetDatum(key->priority), Int64GetDatum(key->allocation_request_id),
+	rows->execution_type};
 	YqRowUpdate  *update;
 
 	(void) find(&rows->counters, row_key);
 	update = rows->counters.update;
 	key->written = (YqRequestCounters) {key->opportunities, key->missed_non_partitioned, key->re_reservations};
-	yq_row_update_set(update, 3, Int64GetDatum(key->opportunities));
-	yq_row_update_set(update, 4, Int64GetDatum(key->missed_non_partitioned));
-	yq_row_update_set(update, 5, Int64GetDatum(key->re_reservations));
+	yq_row_update_set(update, 4, Int64GetDatum(key->opportunities));
+	yq_row_update_set(update, 5, Int64GetDatum(key->missed_non_partitioned));
+	yq_row_update_set(update, 6, Int64GetDatum(key->re_reservations));
 	yq_row_update_write(update);
 }
 
@@ -522,7 +526,8 @@ write_requests(const YqCluster *cluster, const List *applications)
 {
 	RequestRows rows = {
 		.requests = {.table = YQ_RESOURCE_REQUEST,.primary_key = "resource_request_pkey",.columns = request_columns,.count = lengthof(request_columns)},
-		.counters = {.table = YQ_REQUEST_COUNTER,.primary_key = "request_counter_pkey",.columns = counter_columns,.count = lengthof(counter_columns)}
+		.counters = {.table = YQ_REQUEST_COUNTER,.primary_key = "request_counter_pkey",.columns = counter_columns,.count = lengthof(counter_columns)},
+		.execution_type = ObjectIdGetDatum(yq_enum_oid("execution_type", "GUARANTEED"))
 	};
 	ListCell   *cell;
 

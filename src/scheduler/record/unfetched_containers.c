@@ -71,7 +71,7 @@ ask_again(Datum ids, Datum asked, Datum labels)
 		"count, allocation, relax_locality, label, execution_type) "
 		"SELECT a.application_id, a.priority, a.allocation_request_id, a.resource_name, a.count, a.allocation, a.relax_locality, "
 		"a.label, 'GUARANTEED' FROM asked AS a "
-		"ON CONFLICT (application_id, priority, allocation_request_id, resource_name) DO UPDATE SET count = least(r.count::bigint + excluded.count, 2147483647) "
+		"ON CONFLICT (application_id, priority, allocation_request_id, execution_type, resource_name) DO UPDATE SET count = least(r.count::bigint + excluded.count, 2147483647) "
 		"RETURNING r.application_id) "
 		"SELECT DISTINCT p.application_id FROM put_back AS p",
 		.types = {"_text", "_text", "_text"},

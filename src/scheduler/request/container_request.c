@@ -19,6 +19,7 @@
 #include "scheduler/record/scheduler_journal.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "scheduler/request/container_request.h"
+#include "scheduler/request/opportunistic_request.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
 
@@ -125,10 +126,10 @@ check_container_request(const YqRequester *requester, const YqContainerRequest *
 				 errdetail("Application \"%s\" asked for %d containers.",
 						   requester->application->application_id, request->count)));
 	if (!request->is_guaranteed)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("the scheduler allocates no OPPORTUNISTIC containers"),
-				 errdetail("As in YARN, they are given out by node managers; their events count as usage of nodes.")));
+	{
+		yq_opportunistic_request_check_enabled(requester->application->application_id);
+		return;
+	}
 	/* blanks alone are no label: SchedulerUtils.validateResourceRequest() */
 	if (!is_anywhere(request) && request->label != NULL && strspn(request->label, " \t\r\n") < strlen(request->label))
 		ereport(ERROR,
@@ -166,7 +167,7 @@ write_request(const YqRequester *requester, const YqContainerRequest *request)
 		.command = "INSERT INTO yquota.resource_request AS r "
 		"(application_id, priority, allocation_request_id, resource_name, count, allocation, relax_locality, label, execution_type) "
 		"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'GUARANTEED') "
-		"ON CONFLICT (application_id, priority, allocation_request_id, resource_name) DO UPDATE "
+		"ON CONFLICT (application_id, priority, allocation_request_id, execution_type, resource_name) DO UPDATE "
 		"SET count = excluded.count, allocation = excluded.allocation, "
 		"relax_locality = excluded.relax_locality, label = excluded.label",
 		.types = {"text", "int4", "int8", "text", "int4", "yquota.resource", "bool", "text"}
@@ -192,7 +193,7 @@ write_request(const YqRequester *requester, const YqContainerRequest *request)
 	(void) yq_saved_plan_execute(&upsert, values, nulls);
 }
 
-/* Requests of a key are void when its count for * is 0. */
+/* GUARANTEED requests of a key are void when its count for * is 0. */
 static void
 drop_void_requests(const char *application_id)
 {
@@ -200,8 +201,9 @@ drop_void_requests(const char *application_id)
 		.command = "DELETE FROM yquota.resource_request AS r "
 		"USING yquota.resource_request AS anywhere "
 		"WHERE anywhere.application_id = $1 AND anywhere.resource_name = '*' AND anywhere.count = 0 "
+		"AND anywhere.execution_type = 'GUARANTEED' "
 		"AND r.application_id = $1 AND r.priority = anywhere.priority "
-		"AND r.allocation_request_id = anywhere.allocation_request_id",
+		"AND r.allocation_request_id = anywhere.allocation_request_id AND r.execution_type = anywhere.execution_type",
 		.types = {"text"}
 	};
 	Datum		values[] = {CStringGetTextDatum(application_id)};
@@ -213,6 +215,7 @@ int64
 yq_container_request(const char *application_id, const YqContainerRequest *requests, int count)
 {
 	YqRequester requester = yq_requester_lock(application_id);
+	bool		has_guaranteed = false;
 	bool		ends_some = false;
 
 	check_master(application_id);
@@ -221,13 +224,20 @@ yq_container_request(const char *application_id, const YqContainerRequest *reque
 	{
 		CHECK_FOR_INTERRUPTS();
 		check_container_request(&requester, &requests[i]);
+		if (!requests[i].is_guaranteed)
+		{
+			yq_opportunistic_request_merge(&requester, &requests[i]);
+			continue;
+		}
 		write_request(&requester, &requests[i]);
+		has_guaranteed = true;
 		ends_some = ends_some || (is_anywhere(&requests[i]) && requests[i].count == 0);
 	}
 	if (ends_some)
 		drop_void_requests(application_id);
 	yq_scheduler_journal_end_own();
-	yq_scheduler_journal_applications(list_make1(unconstify(char *, application_id)));
+	if (has_guaranteed)
+		yq_scheduler_journal_applications(list_make1(unconstify(char *, application_id)));
 	return yq_application_demand_note(application_id);
 }
 

@@ -4,8 +4,9 @@
  *	  Requests of application masters (cs-semantics 5.9).
  *
  * As in YARN, a request replaces the earlier one with its priority, its
- * allocation request id and its resource name.  Count 0 for * ends all requests
- * with that priority and id.
+ * allocation request id, its execution type and its resource name.  Count 0 for *
+ * ends all GUARANTEED requests with that priority and id; OPPORTUNISTIC ones have
+ * rules of their own (opportunistic_request.h).
  *
  * Every function locks the rows that it decides by until the transaction ends.
  * An unknown application is ERRCODE_UNDEFINED_OBJECT; one that may not request
@@ -31,13 +32,13 @@ typedef struct YqContainerRequest
 	int32		priority;
 	int64		allocation_request_id;
 	bool		relaxes_locality;
-	const char *label;			/* NULL: the queue's default */
-	bool		is_guaranteed;	/* else OPPORTUNISTIC, which is refused */
+	const char *label;			/* NULL: the queue's default, or none of OPPORTUNISTIC ones */
+	bool		is_guaranteed;	/* else OPPORTUNISTIC */
 } YqContainerRequest;
 
 /*
  * Record them, all or none; the later one of two for the same counts.  Returns
- * how many containers the application waits for then.  An invalid request is
+ * how many containers the application waits for then, of both types.  An invalid request is
  * ERRCODE_INVALID_PARAMETER_VALUE.
  */
 extern int64 yq_container_request(const char *application_id, const YqContainerRequest *requests, int count);
