@@ -9,14 +9,39 @@ CREATE TABLE yquota_internal.scheduler_change (
 	application_id text COLLATE "C",
 	queue text COLLATE "C",
 	username text COLLATE "C",
-	changed_by xid8 NOT NULL DEFAULT pg_current_xact_id()
+	changed_by xid8 NOT NULL DEFAULT pg_current_xact_id(),
+	log_position pg_lsn,
+	next_container bigint,
+	priority integer,
+	allocation_request_id bigint,
+	resource_name text COLLATE "C",
+	count integer,
+	opportunities bigint,
+	missed_non_partitioned bigint,
+	re_reservations bigint,
+	node text COLLATE "C",
+	container bigint,
+	allocation yquota.resource
 );
 CREATE INDEX scheduler_change_changed_by_idx ON yquota_internal.scheduler_change (changed_by);
 COMMENT ON TABLE yquota_internal.scheduler_change IS
 	'Changes of rows that the scheduler reads, except usage and configuration; old rows are deleted';
-COMMENT ON COLUMN yquota_internal.scheduler_change.kind IS 'a: an application or its requests; k: killable containers; e: perhaps everything';
+COMMENT ON COLUMN yquota_internal.scheduler_change.kind IS
+	'a: an application or its requests; c: what a cycle has left of a request, or of the reservation of a node; k: killable containers; e: perhaps everything';
 COMMENT ON COLUMN yquota_internal.scheduler_change.queue IS 'with username: applications of the user in this leaf are counted anew';
 COMMENT ON COLUMN yquota_internal.scheduler_change.changed_by IS 'transaction that appended the row';
+COMMENT ON COLUMN yquota_internal.scheduler_change.log_position IS
+	'of kind c, as all columns that follow: a place in the write-ahead log, which tells the order of cycles';
+COMMENT ON COLUMN yquota_internal.scheduler_change.next_container IS 'number of the next container of the application';
+COMMENT ON COLUMN yquota_internal.scheduler_change.priority IS 'of the request''s key, with allocation_request_id';
+COMMENT ON COLUMN yquota_internal.scheduler_change.resource_name IS
+	'the request; NULL without a node: no request of the key has changed, only its counters';
+COMMENT ON COLUMN yquota_internal.scheduler_change.count IS 'containers that the request still asks for; 0: the request is served, and its row deleted';
+COMMENT ON COLUMN yquota_internal.scheduler_change.opportunities IS 'counters of the key, as in request_counter';
+COMMENT ON COLUMN yquota_internal.scheduler_change.node IS
+	'the row is about the reservation of the node: by the application for the key, or (NULL) by none any more';
+COMMENT ON COLUMN yquota_internal.scheduler_change.container IS 'number of the container that the node is reserved for, as the end of its id';
+COMMENT ON COLUMN yquota_internal.scheduler_change.allocation IS 'of that container';
 
 CREATE TABLE yquota_internal.scheduler_change_horizon (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),

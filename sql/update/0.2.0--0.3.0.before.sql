@@ -38,8 +38,10 @@ ALTER TABLE yquota_internal.counter_delta ADD COLUMN changed_from timestamptz;
 ALTER TABLE yquota_internal.counter_delta ADD COLUMN changed_by xid8 NOT NULL DEFAULT pg_current_xact_id();
 ALTER TABLE yquota_internal.counter_delta ALTER COLUMN changed_by DROP DEFAULT;
 
--- Sessions read applications again that an allocation cycle of another session has changed.
-ALTER TABLE yquota_internal.scheduler_change DROP COLUMN served;
+-- Rows tell in columns of their own what cycles have left of requests and reservations.  Rows that are there tell nothing
+-- that matters: sessions notice another file, and load the cluster anew.
+DROP INDEX yquota_internal.scheduler_change_changed_by_idx;
+DROP TABLE yquota_internal.scheduler_change;
 
 -- Siblings have the order of the configuration, and applications in fair order the places
 -- of what they hold.

@@ -30,9 +30,6 @@
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
 
-/* When a cycle has changed more applications, other sessions load the cluster anew. */
-#define MOST_CHANGES 2000
-
 /* -- work that is due since the last cycle --------------------------------- */
 
 /* Reservations of nodes that went, or have another label now (cs-semantics 5.7). */
@@ -168,30 +165,12 @@ explain_unpaid(const YqLoadedCluster *loaded)
 
 /* -- writing it down ------------------------------------------------------------- */
 
-/* Sessions that keep a cluster read these applications again. */
-static void
-note_changed(const YqLoadedCluster *loaded)
-{
-	List	   *ids = NIL;
-	ListCell   *cell;
-
-	if (list_length(loaded->changed) > MOST_CHANGES)
-	{
-		yq_scheduler_journal_everything();
-		return;
-	}
-	foreach(cell, loaded->changed)
-		ids = lappend(ids, unconstify(char *, ((const YqClusterApplication *) lfirst(cell))->application_id));
-	yq_scheduler_journal_applications(ids);
-}
-
 static void
 write_down(YqLoadedCluster *loaded)
 {
 	yq_scheduler_journal_begin_own();
 	yq_record_decisions(loaded);
 	yq_scheduler_journal_end_own();
-	note_changed(loaded);
 }
 
 /* -- all ------------------------------------------------------------------------- */

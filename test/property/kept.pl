@@ -2,7 +2,9 @@
 #
 # Random changes by several sessions, in transactions that commit, roll back, or do
 # so in part.  Sessions that keep the cluster between cycles decide what one says that
-# reads everything anew: the dry run just before each cycle.
+# reads everything anew: the dry run just before each cycle.  Between two cycles of a
+# session others serve the same applications, some of them in transactions that began
+# before.
 #
 use strict;
 use warnings;
@@ -124,11 +126,13 @@ sub change
 		attempt($session, 'SAVEPOINT s') if rand() < 0.5;
 		attempt($session, some_change());
 		attempt($session, one_of('ROLLBACK TO s', 'RELEASE s')) if rand() < 0.5;
-		attempt($session, sprintf q(SELECT * FROM yquota.node_heartbeat(ARRAY['%s'])), a_node()) if rand() < 0.2;
+		heartbeat($session) if rand() < 0.2;
 	}
 	attempt($session, one_of('COMMIT', 'COMMIT', 'ROLLBACK'));
 	return;
 }
+
+sub heartbeat { my ($session) = @_; return attempt($session, sprintf q(SELECT * FROM yquota.node_heartbeat(ARRAY['%s'])), a_node()); }
 
 # What locks nothing that cycles wait for, in a transaction that ends when others have read.
 my $is_lingering = 0;
@@ -146,10 +150,12 @@ sub begin_lingering
 	return;
 }
 
+# A cycle of it comes after cycles of younger transactions.
 sub end_lingering
 {
 	my ($session) = @_;
 
+	heartbeat($session) foreach 1 .. int rand 3;
 	attempt($session, one_of('COMMIT', 'COMMIT', 'ROLLBACK'));
 	$is_lingering = 0;
 	return;
@@ -230,6 +236,7 @@ sub play
 
 		# a session that fails or rolls back keeps nothing: most changes are made elsewhere
 		change(rand() < 0.9 ? $changing : one_of(@keeping)) foreach 1 .. 1 + int rand 3;
+		heartbeat(one_of(@keeping)) foreach 1 .. int rand 4;
 		linger($slow);
 		($difference, $started) = decide(one_of(@keeping), $fresh);
 		$containers += $started;
@@ -251,7 +258,7 @@ sub play
 
 my $database = "yquota_kept_$$";
 Session::administer("CREATE DATABASE $database");
-my ($fresh, @sessions) = map { Session->new($database) } 1 .. 5;
+my ($fresh, @sessions) = map { Session->new($database) } 1 .. 6;
 $fresh->run(q(SET client_min_messages = error; CREATE EXTENSION yquota; INSERT INTO yquota.project (name) VALUES ('p')));
 
 my ($number, $failures, $containers) = (0, 0, 0);

@@ -15,9 +15,11 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "base/settings.h"
+#include "queues/hierarchy.h"
 #include "scheduler/cache/cluster_cache.h"
 #include "scheduler/load/cluster_usage.h"
 #include "scheduler/load/killable_containers.h"
+#include "scheduler/load/cycle_change.h"
 #include "scheduler/record/scheduler_journal.h"
 #include "store/catalog.h"
 #include "utils/memutils.h"
@@ -87,8 +89,10 @@ typedef struct Changes
 {
 	bool		is_everything;
 	bool		is_killable;	/* containers may be killable now, or no longer */
-	List	   *ids;			/* of applications, char * */
+	List	   *ids;			/* of applications to be read again, char * */
 	List	   *own_ids;		/* those that seen->own has noted */
+	List	   *cycles;			/* YqCycleChange */
+	List	   *own_cycles;		/* those that seen->own has noted */
 	int64		own_rows;
 	List	   *queues;			/* in which counters of a user have changed, char * */
 	List	   *usernames;		/* those users, in pairs */
@@ -101,16 +105,81 @@ typedef enum ChangeColumn
 	CHANGE_APPLICATION_ID,
 	CHANGE_QUEUE,
 	CHANGE_USERNAME,
+	CHANGE_LOG_POSITION,
+	CHANGE_NEXT_CONTAINER,
+	CHANGE_PRIORITY,
+	CHANGE_ALLOCATION_REQUEST_ID,
+	CHANGE_RESOURCE_NAME,
+	CHANGE_COUNT,
+	CHANGE_OPPORTUNITIES,
+	CHANGE_MISSED_NON_PARTITIONED,
+	CHANGE_RE_RESERVATIONS,
+	CHANGE_NODE,
+	CHANGE_CONTAINER,
+	CHANGE_ALLOCATION,
 	CHANGE_COLUMNS
 } ChangeColumn;
 
-static const char *const change_columns[] = {"kind", "application_id", "queue", "username"};
+static const char *const change_columns[] = {"kind", "application_id", "queue", "username", "log_position",
+	"next_container", "priority", "allocation_request_id", "resource_name", "count", "opportunities",
+	"missed_non_partitioned", "re_reservations", "node", "container", "allocation"};
+
+static int64
+row_bigint(const YqRow *row, int column)
+{
+	bool		isnull;
+	Datum		value = yq_row_value(row, column, &isnull);
+
+	return isnull ? 0 : DatumGetInt64(value);
+}
+
+static const int64 *
+row_amounts(const YqRow *row, int column)
+{
+	bool		isnull;
+	Datum		value = yq_row_value(row, column, &isnull);
+
+	return isnull ? NULL : yq_hierarchy_read_amounts(cache.loaded->cluster->hierarchy, value);
+}
+
+static YqCycleChange *
+read_cycle_change(const YqRow *row, const char *application_id)
+{
+	YqCycleChange *change = palloc0(sizeof(YqCycleChange));
+
+	change->log_position = row_bigint(row, CHANGE_LOG_POSITION);
+	change->application_id = application_id;
+	change->next_container = row_bigint(row, CHANGE_NEXT_CONTAINER);
+	change->priority = yq_row_integer(row, CHANGE_PRIORITY, 0);
+	change->allocation_request_id = row_bigint(row, CHANGE_ALLOCATION_REQUEST_ID);
+	change->resource_name = yq_row_text(row, CHANGE_RESOURCE_NAME);
+	change->count = yq_row_integer(row, CHANGE_COUNT, 0);
+	change->counters.opportunities = row_bigint(row, CHANGE_OPPORTUNITIES);
+	change->counters.missed_non_partitioned = row_bigint(row, CHANGE_MISSED_NON_PARTITIONED);
+	change->counters.re_reservations = row_bigint(row, CHANGE_RE_RESERVATIONS);
+	change->node = yq_row_text(row, CHANGE_NODE);
+	change->container = row_bigint(row, CHANGE_CONTAINER);
+	change->amounts = row_amounts(row, CHANGE_ALLOCATION);
+	return change;
+}
+
+static void
+note_change_of_application(Changes *changes, const YqRow *row, char kind, bool is_own)
+{
+	List	  **ids = is_own ? &changes->own_ids : &changes->ids;
+	List	  **cycles = is_own ? &changes->own_cycles : &changes->cycles;
+	char	   *id = yq_row_text(row, CHANGE_APPLICATION_ID);
+
+	if (kind == YQ_CHANGE_CYCLE)
+		*cycles = lappend(*cycles, read_cycle_change(row, id));
+	else if (id != NULL)
+		*ids = lappend(*ids, id);
+}
 
 static void
 read_change(const YqRow *row, bool is_own)
 {
 	Changes    *changes = row->argument;
-	char	   *id = yq_row_text(row, CHANGE_APPLICATION_ID);
 	char	   *queue = yq_row_text(row, CHANGE_QUEUE);
 	bool		isnull;
 	char		kind = DatumGetChar(yq_row_value(row, CHANGE_KIND, &isnull));
@@ -118,10 +187,7 @@ read_change(const YqRow *row, bool is_own)
 	changes->own_rows += is_own;
 	changes->is_everything = changes->is_everything || kind == YQ_CHANGE_EVERYTHING;
 	changes->is_killable = changes->is_killable || (kind == YQ_CHANGE_KILLABLE && !is_own);
-	if (id != NULL && is_own)
-		changes->own_ids = lappend(changes->own_ids, id);
-	else if (id != NULL)
-		changes->ids = lappend(changes->ids, id);
+	note_change_of_application(changes, row, kind, is_own);
 	if (queue == NULL)
 		return;
 	changes->queues = lappend(changes->queues, queue);
@@ -182,8 +248,11 @@ update(Snapshot snapshot)
 	if (changes.own_rows != cache.own_changes)
 	{
 		changes.ids = list_concat(changes.ids, changes.own_ids);
+		changes.cycles = list_concat(changes.cycles, changes.own_cycles);
 		changes.is_killable = true;
 	}
+	/* applications that are read again are newer than what cycles have left of them */
+	changes.ids = list_concat(changes.ids, yq_cluster_follow_cycles(loaded, changes.cycles));
 	if (!yq_cluster_reload_applications(loaded, changes.ids))
 		return false;
 	yq_cluster_reload_counters(loaded, changes.queues, changes.usernames);

@@ -81,6 +81,7 @@ make_source(const YqLoaderRow *row)
 	source->project = yq_loader_text(row, APPLICATION_PROJECT);
 	source->attempt = yq_loader_is_null(row, APPLICATION_ATTEMPT) ? 1 : DatumGetInt32(yq_loader_value(row, APPLICATION_ATTEMPT));
 	source->is_gone = source->is_decided = source->holds_elsewhere = false;
+	source->has_other_changes = source->is_followed = false;
 	source->read_below = 0;
 	source->renumbered = NULL;
 	source->master = NULL;

@@ -23,6 +23,8 @@ typedef struct YqLoadedApplication
 	int64		next_container; /* as application_attempt has it */
 	bool		is_gone;		/* it ended or moved while the cycle decided */
 	bool		is_decided;		/* there are decisions for it; see record_decisions.c */
+	bool		has_other_changes;	/* than of requests and reservations: see record/changed_applications.c */
+	bool		is_followed;	/* it has changed and is not settled: see cycle_change.c */
 	const YqDecision *master;	/* that starts its application master; likewise */
 	int64		read_below;	/* containers of the attempt with smaller numbers have been read: see user_containers.h */
 	bool		holds_elsewhere;	/* containers that are counted in another leaf, or for another user */

@@ -14,6 +14,7 @@
 #include "admission/queue_lock.h"
 #include "miscadmin.h"
 #include "queues/hierarchy.h"
+#include "scheduler/record/changed_applications.h"
 #include "scheduler/record/container_number.h"
 #include "scheduler/record/preempted_containers.h"
 #include "scheduler/record/record_containers.h"
@@ -30,32 +31,6 @@
 
 /* -- applications that still exist ----------------------------------------- */
 
-/* Are there nodes with a label that serve the default partition, too? */
-static bool
-has_shared_nodes(const YqCluster *cluster)
-{
-	for (int label = 0; label < cluster->hierarchy->label_count; label++)
-	{
-		if (cluster->shares[label])
-			return true;
-	}
-	return false;
-}
-
-/*
- * Have the counters changed?  Opportunities missed in the default partition
- * matter on shared nodes alone.  Every node that reports lets many requests
- * miss it, so without such nodes it is written down along with other counters
- * only.
- */
-static bool
-counters_differ(const YqCluster *cluster, const YqSchedulerKey *key)
-{
-	return key->opportunities != key->written.opportunities ||
-		key->re_reservations != key->written.re_reservations ||
-		(key->missed_non_partitioned != key->written.missed_non_partitioned && has_shared_nodes(cluster));
-}
-
 /* Requests are served by decisions only. */
 static bool
 is_touched(const YqCluster *cluster, const YqClusterApplication *application)
@@ -66,7 +41,7 @@ is_touched(const YqCluster *cluster, const YqClusterApplication *application)
 	{
 		const YqSchedulerKey *key = application->keys[i];
 
-		if (key->is_changed && (key->update != NULL || counters_differ(cluster, key)))
+		if (key->is_changed && (key->update != NULL || yq_scheduler_key_counters_differ(cluster, key)))
 			return true;
 	}
 	return false;
@@ -542,7 +517,7 @@ write_requests(const YqCluster *cluster, const List *applications)
 
 			if (!key->is_changed || key->update != NULL)
 				continue;
-			if (counters_differ(cluster, key))
+			if (yq_scheduler_key_counters_differ(cluster, key))
 				write_request_counters(&rows, key);
 			write_resource_request(&rows, key, &key->anywhere);
 			for (int j = 0; j < key->request_count; j++)
@@ -641,6 +616,7 @@ yq_record_decisions(YqLoadedCluster *loaded)
 	yq_update_events_record(loaded->cluster, applications);
 	drop_reservations(loaded->cluster);
 	write_reservations(loaded->cluster);
+	yq_changed_applications_note(loaded);
 	write_requests(loaded->cluster, applications);
 	write_attempts(loaded->cluster, applications);
 	end_demand(applications);

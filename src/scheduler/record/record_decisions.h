@@ -15,8 +15,9 @@
 #include "scheduler/load/loaded_cluster.h"
 
 /*
- * Write down decisions, requests, counters and reservations.  Decisions for an
- * application that has ended or moved meanwhile are dropped.
+ * Write down decisions, requests, counters and reservations, and note them for sessions
+ * that keep a cluster.  Decisions for an application that has ended or moved meanwhile
+ * are dropped.
  */
 extern void yq_record_decisions(YqLoadedCluster *loaded);
 

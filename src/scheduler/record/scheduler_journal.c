@@ -12,10 +12,12 @@
 #include "base/arguments.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
+#include "queues/hierarchy.h"
 #include "scheduler/record/scheduler_journal.h"
 #include "store/bulk_insert.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/pg_lsn.h"
 #include "utils/rel.h"
 #include "utils/xid8.h"
 
@@ -30,6 +32,18 @@ enum
 	CHANGE_QUEUE,
 	CHANGE_USERNAME,
 	CHANGE_CHANGED_BY,
+	CHANGE_LOG_POSITION,
+	CHANGE_NEXT_CONTAINER,
+	CHANGE_PRIORITY,
+	CHANGE_ALLOCATION_REQUEST_ID,
+	CHANGE_RESOURCE_NAME,
+	CHANGE_COUNT,
+	CHANGE_OPPORTUNITIES,
+	CHANGE_MISSED_NON_PARTITIONED,
+	CHANGE_RE_RESERVATIONS,
+	CHANGE_NODE,
+	CHANGE_CONTAINER,
+	CHANGE_ALLOCATION,
 	CHANGE_COLUMNS
 };
 
@@ -42,21 +56,22 @@ typedef struct Change
 	bool		nulls[CHANGE_COLUMNS];
 } Change;
 
-static Change
-make_change(char kind)
-{
-	Change		change = {.nulls = {false, true, true, true, false}};
-
-	change.values[CHANGE_KIND] = CharGetDatum(kind);
-	change.values[CHANGE_CHANGED_BY] = FullTransactionIdGetDatum(GetTopFullTransactionId());
-	return change;
-}
-
 static void
 set_change_column(Change *change, int column, Datum value)
 {
 	change->values[column] = value;
 	change->nulls[column] = false;
+}
+
+static Change
+make_change(char kind)
+{
+	Change		change;
+
+	memset(change.nulls, true, sizeof(change.nulls));
+	set_change_column(&change, CHANGE_KIND, CharGetDatum(kind));
+	set_change_column(&change, CHANGE_CHANGED_BY, FullTransactionIdGetDatum(GetTopFullTransactionId()));
+	return change;
 }
 
 void
@@ -73,6 +88,65 @@ yq_scheduler_journal_applications(const List *ids)
 		Change		change = make_change(YQ_CHANGE_APPLICATION);
 
 		set_change_column(&change, CHANGE_APPLICATION_ID, CStringGetTextDatum(lfirst(cell)));
+		yq_bulk_insert_put(writer, change.values, change.nulls);
+	}
+	yq_bulk_insert_close(writer);
+}
+
+static void
+set_change_text(Change *change, int column, const char *value)
+{
+	if (value != NULL)
+		set_change_column(change, column, CStringGetTextDatum(value));
+}
+
+static void
+set_change_of_request(Change *change, const YqCycleChange *cycle)
+{
+	set_change_text(change, CHANGE_RESOURCE_NAME, cycle->resource_name);
+	if (cycle->resource_name != NULL)
+		set_change_column(change, CHANGE_COUNT, Int32GetDatum(cycle->count));
+	set_change_column(change, CHANGE_OPPORTUNITIES, Int64GetDatum(cycle->counters.opportunities));
+	set_change_column(change, CHANGE_MISSED_NON_PARTITIONED, Int64GetDatum(cycle->counters.missed_non_partitioned));
+	set_change_column(change, CHANGE_RE_RESERVATIONS, Int64GetDatum(cycle->counters.re_reservations));
+}
+
+static Change
+make_cycle_change(const YqHierarchy *hierarchy, const YqCycleChange *cycle)
+{
+	Change		change = make_change(YQ_CHANGE_CYCLE);
+
+	set_change_column(&change, CHANGE_LOG_POSITION, LSNGetDatum(cycle->log_position));
+	set_change_text(&change, CHANGE_NODE, cycle->node);
+	if (cycle->application_id == NULL)
+		return change;
+	set_change_text(&change, CHANGE_APPLICATION_ID, cycle->application_id);
+	set_change_column(&change, CHANGE_NEXT_CONTAINER, Int64GetDatum(cycle->next_container));
+	set_change_column(&change, CHANGE_PRIORITY, Int32GetDatum(cycle->priority));
+	set_change_column(&change, CHANGE_ALLOCATION_REQUEST_ID, Int64GetDatum(cycle->allocation_request_id));
+	if (cycle->node == NULL)
+		set_change_of_request(&change, cycle);
+	else
+	{
+		set_change_column(&change, CHANGE_CONTAINER, Int64GetDatum(cycle->container));
+		set_change_column(&change, CHANGE_ALLOCATION, yq_hierarchy_resource(hierarchy, cycle->amounts));
+	}
+	return change;
+}
+
+void
+yq_scheduler_journal_cycle(const YqHierarchy *hierarchy, const List *changes)
+{
+	YqBulkInsert   *writer;
+	ListCell   *cell;
+
+	if (changes == NIL)
+		return;
+	writer = yq_bulk_insert_open(YQ_SCHEDULER_CHANGE, CHANGE_COLUMNS, ROWS_AT_ONCE, false);
+	foreach(cell, changes)
+	{
+		Change		change = make_cycle_change(hierarchy, lfirst(cell));
+
 		yq_bulk_insert_put(writer, change.values, change.nulls);
 	}
 	yq_bulk_insert_close(writer);

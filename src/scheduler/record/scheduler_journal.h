@@ -5,7 +5,8 @@
  *
  * A transaction that changes scheduler data of an application appends a row to
  * yquota_internal.scheduler_change.  The functions that change requests,
- * blacklists, reservations and counters append it themselves.  A trigger does
+ * blacklists, reservations and counters append it themselves, and cycles note what
+ * they have left of requests and reservations where nothing else has changed.  A trigger does
  * so for applications and, coarsely, for changes of those tables by hand.  Another
  * one notes changes of killable containers.
  * yquota_internal.counter_delta has changes of usage; an invalidation of the
@@ -16,15 +17,22 @@
 #ifndef YQ_SCHEDULER_JOURNAL_H
 #define YQ_SCHEDULER_JOURNAL_H
 
-#include "nodes/pg_list.h"
+#include "scheduler/load/cycle_change.h"
 
 /* Values of the column kind. */
 #define YQ_CHANGE_APPLICATION 'a'
+#define YQ_CHANGE_CYCLE 'c'
 #define YQ_CHANGE_EVERYTHING 'e'
 #define YQ_CHANGE_KILLABLE 'k'
 
 /* Note applications, by their ids (char *). */
 extern void yq_scheduler_journal_applications(const List *ids);
+
+/*
+ * Note what a cycle has left of requests and reservations (YqCycleChange), of applications
+ * of which nothing else has changed.
+ */
+extern void yq_scheduler_journal_cycle(const YqHierarchy *hierarchy, const List *changes);
 
 /* Note that nothing that was read holds any more. */
 extern void yq_scheduler_journal_everything(void);

@@ -761,6 +761,26 @@ yq_cluster_touch(YqCluster *cluster, YqSchedulerKey *key)
 	cluster->touched[cluster->touched_count++] = application;
 }
 
+/* Are there nodes with a label that serve the default partition, too? */
+static bool
+has_shared_nodes(const YqCluster *cluster)
+{
+	for (int label = 0; label < cluster->hierarchy->label_count; label++)
+	{
+		if (cluster->shares[label])
+			return true;
+	}
+	return false;
+}
+
+bool
+yq_scheduler_key_counters_differ(const YqCluster *cluster, const YqSchedulerKey *key)
+{
+	return key->opportunities != key->written.opportunities ||
+		key->re_reservations != key->written.re_reservations ||
+		(key->missed_non_partitioned != key->written.missed_non_partitioned && has_shared_nodes(cluster));
+}
+
 static int
 compare_id_bytes(const void *a, const void *b)
 {

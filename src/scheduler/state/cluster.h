@@ -498,6 +498,14 @@ extern void yq_cluster_touch(YqCluster *cluster, YqSchedulerKey *key);
 /* Put those that were touched in the order of their ids. */
 extern void yq_cluster_sort_touched(YqCluster *cluster);
 
+/*
+ * Have the counters of a key changed?  Opportunities missed in the default partition
+ * matter on shared nodes alone.  Every node that reports lets many requests
+ * miss it, so without such nodes it is written down along with other counters
+ * only.
+ */
+extern bool yq_scheduler_key_counters_differ(const YqCluster *cluster, const YqSchedulerKey *key);
+
 /* A cycle is over, its decisions are of no use any more. */
 extern void yq_cluster_end_cycle(YqCluster *cluster);
 
