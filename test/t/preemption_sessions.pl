@@ -1,5 +1,6 @@
-# Rounds of preemption by two sessions beside heartbeats, requests and ends of containers:
-# no session fails, each container that is killed ends once, and the books are right.
+# Rounds of preemption by two sessions beside heartbeats, requests, ends of containers and
+# changes of settings: no session fails, each container that is killed ends once, and the
+# books are right.
 
 use strict;
 use warnings;
@@ -19,8 +20,10 @@ $node->safe_psql('books', <<~'SQL');
 	INSERT INTO yquota.project (name) VALUES ('p');
 	BEGIN;
 	INSERT INTO yquota.scheduler_setting (scheduler_monitor_enable, preemption_max_wait_before_kill, preemption_total_preemption_per_round,
-		preemption_natural_termination_factor, per_node_heartbeat_maximum_offswitch_assignments) VALUES (true, 0, 1, 1, 100);
-	INSERT INTO yquota.queue (path, capacity, user_limit_factor) VALUES ('root', NULL, NULL), ('root.a', '50', 10), ('root.b', '50', 10);
+		preemption_natural_termination_factor, per_node_heartbeat_maximum_offswitch_assignments, underutilized_preemption_enabled,
+		underutilized_preemption_reserved_container_delay_ms) VALUES (true, 0, 1, 1, 100, true, 0);
+	INSERT INTO yquota.queue (path, capacity, user_limit_factor, ordering_policy, priority) VALUES
+		('root', NULL, NULL, 'priority-utilization', NULL), ('root.a', '50', 10, NULL, NULL), ('root.b', '50', 10, NULL, 1);
 	COMMIT;
 	INSERT INTO yquota.node (name, total) SELECT 'n' || n, '[memory-mb=8192,vcores=8]' FROM generate_series(1, 10) AS n;
 	SELECT yquota.submit_application('application_1_000' || n, 'u' || n, '{}', CASE n % 2 WHEN 0 THEN 'a' ELSE 'b' END, project => 'p', unmanaged => true)
@@ -32,8 +35,11 @@ $node->safe_psql('books', <<~'SQL');
 
 my %script = (
 	heartbeat => q(SELECT count(*) FROM yquota.schedule(ARRAY['n' || (1 + floor(random() * 10))::integer])),
-	request => q(SELECT yquota.request_containers('application_1_000' || (1 + floor(random() * 4))::integer, '[memory-mb=1024,vcores=1]', floor(random() * 30)::integer)),
+	request => q(SELECT yquota.request_containers('application_1_000' || n, CASE n % 2 WHEN 0 THEN '[memory-mb=1024,vcores=1]' ELSE '[memory-mb=3072,vcores=1]' END::yquota.resource, floor(random() * 30)::integer)
+		FROM (SELECT (1 + floor(random() * 4))::integer AS n) AS a),
 	fetch => q(SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE decision IN ('allocated', 'marked') ORDER BY random() LIMIT 5))),
+	configure => q(UPDATE yquota.scheduler_setting SET lazy_preemption_enabled = random() < 0.5, intra_queue_preemption_enabled = random() < 0.5,
+		preemption_select_based_on_reserved_containers = random() < 0.5),
 	end => q(INSERT INTO yquota.container_event (event, container_id, exit_status) SELECT 'CONTAINER_FINISH', container_id, 0 FROM yquota.container ORDER BY random() LIMIT 1));
 
 sub file_of
@@ -41,14 +47,14 @@ sub file_of
 	my ($name, $sql) = @_;
 	my $file = PostgreSQL::Test::Utils::tempdir() . "/$name.sql";
 
-	append_to_file($file, "$sql;\n");
+	append_to_file($file, $sql =~ s/\s+/ /gr . ";\n");
 	return $file;
 }
 
 # Two clients of rounds, and four that do all else.
 my @at_work = (
 	[ 2, 60, file_of('round', 'SELECT count(*) FROM yquota.preempt_containers()') ],
-	[ 4, 100, map { file_of($_, $script{$_}) } sort keys %script ]);
+	[ 4, 100, map { file_of($_, $script{$_}) . ($_ eq 'configure' ? '' : '@4') } sort keys %script ]);
 my @running;
 foreach my $clients (@at_work)
 {
