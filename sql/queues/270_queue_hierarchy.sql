@@ -155,7 +155,7 @@ COMMENT ON COLUMN yquota.effective_queue.absolute_used_capacity IS 'fraction of 
 COMMENT ON COLUMN yquota.effective_queue.containers IS 'running here and below, on all labels and of both execution types';
 COMMENT ON COLUMN yquota.effective_queue.minimum_user_limit_percent IS 'of a leaf, like the following ones up to am_limit';
 COMMENT ON COLUMN yquota.effective_queue.maximum_am_resource_percent IS 'fraction of the queue for application masters';
-COMMENT ON COLUMN yquota.effective_queue.am_limit IS 'limit of application masters, native units; in the default partition by the present usage of other queues';
+COMMENT ON COLUMN yquota.effective_queue.am_limit IS 'limit of application masters, native units; in the default partition by the present usage of other queues, where killable containers count as gone from parents';
 COMMENT ON COLUMN yquota.effective_queue.maximum_allocation IS 'largest container, native units';
 COMMENT ON COLUMN yquota.effective_queue.maximum_application_lifetime IS 'seconds; NULL for no limit';
 COMMENT ON COLUMN yquota.effective_queue.default_application_lifetime IS 'seconds; NULL for no limit';

@@ -207,6 +207,7 @@ yq_queue_limit(const YqHierarchy *hierarchy, const YqQueue *queue)
 {
 	const YqCalculator *calculator = &hierarchy->calculator;
 	const YqQueueLabel *parent;
+	const int64 *killable;
 	int64	   *limit;
 	const int64 *least;
 
@@ -217,10 +218,11 @@ yq_queue_limit(const YqHierarchy *hierarchy, const YqQueue *queue)
 		return limit;
 	}
 	parent = &queue->parent->labels[0];
+	killable = yq_queue_killable(hierarchy, queue->parent);
 	limit = yq_queue_limit(hierarchy, queue->parent);
 	least = yq_amounts_min(calculator, hierarchy->cluster, limit, parent->effective_maximum);
 	for (int i = 0; i < calculator->types; i++)
-		limit[i] = least[i] - parent->used[i] + queue->labels[0].used[i];
+		limit[i] = least[i] - parent->used[i] + (killable == NULL ? 0 : killable[i]) + queue->labels[0].used[i];
 	yq_amounts_round_down(calculator, limit, limit, hierarchy->settings.minimum_allocation);
 	return limit;
 }

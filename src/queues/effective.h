@@ -32,8 +32,16 @@ extern void yq_hierarchy_read_usage(YqHierarchy *hierarchy);
 extern int64 yq_containers_elsewhere(const YqHierarchy *hierarchy, const char *path);
 
 /*
+ * What containers that lazy preemption has made killable use of a queue in the default
+ * partition, as last read; NULL: there are none at all.
+ */
+extern const int64 *yq_queue_killable(const YqHierarchy *hierarchy, const YqQueue *queue);
+
+/*
  * The part of the default partition that is left for a queue, by usage as last
- * read: amounts, palloc'd; negative where other queues exceed their limits.
+ * read: amounts, palloc'd; negative where other queues exceed their limits.  What is
+ * killable in a parent counts as left for its children, the queue of the killable
+ * container included (AbstractParentQueue.getResourceLimitsOfChild).
  */
 extern int64 *yq_queue_limit(const YqHierarchy *hierarchy, const YqQueue *queue);
 

@@ -255,6 +255,7 @@ typedef struct YqHierarchy
 
 	HTAB	   *containers_elsewhere;	/* of names that no queue has: YqNameCount */
 	struct YqCompactedUsage *compacted_usage; /* of usage.c */
+	int64	   *killable;		/* likewise: see yq_queue_killable(); NULL: there are none */
 
 	int64	  **totals;			/* of RUNNING nodes, per label */
 	int64	   *cluster;

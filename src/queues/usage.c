@@ -18,6 +18,7 @@
 #include "miscadmin.h"
 #include "queues/effective.h"
 #include "queues/hierarchy.h"
+#include "queues/killable_marks.h"
 #include "queues/usage.h"
 #include "store/catalog.h"
 #include "store/saved_plan.h"
@@ -352,6 +353,67 @@ add_uncompacted(const YqUsage *usage, void *argument)
 	add_counted_usage(usage, hierarchy);
 }
 
+/* -- killable containers ------------------------------------------------------ */
+
+typedef enum KillableColumn
+{
+	KILLABLE_QUEUE,
+	KILLABLE_LABEL,
+	KILLABLE_EXECUTION_TYPE,
+	KILLABLE_ALLOCATION,
+	KILLABLE_COLUMNS
+} KillableColumn;
+
+static const char *const killable_columns[KILLABLE_COLUMNS] = {"queue", "label", "execution_type", "allocation"};
+
+static int64 *
+killable_of(const YqHierarchy *hierarchy, const YqQueue *queue)
+{
+	return &hierarchy->killable[(Size) queue->number * hierarchy->calculator.types];
+}
+
+const int64 *
+yq_queue_killable(const YqHierarchy *hierarchy, const YqQueue *queue)
+{
+	return hierarchy->killable == NULL ? NULL : killable_of(hierarchy, queue);
+}
+
+static void
+add_killable(const YqHierarchy *hierarchy, const char *queue_name, const int64 *amounts)
+{
+	for (const YqQueue *queue = yq_hierarchy_find_by_name(hierarchy, queue_name); queue != NULL; queue = queue->parent)
+		yq_amounts_add(&hierarchy->calculator, killable_of(hierarchy, queue), amounts);
+}
+
+static void
+read_killable(const YqRow *row)
+{
+	const UsageScan *scan = row->argument;
+	MemoryContext old_context = MemoryContextSwitchTo(scan->row_context);
+	const char *queue = yq_row_text(row, KILLABLE_QUEUE);
+	bool		isnull;
+
+	if (queue != NULL && find_usage_label(scan->hierarchy, yq_row_text(row, KILLABLE_LABEL)) == 0 &&
+		DatumGetObjectId(yq_row_value(row, KILLABLE_EXECUTION_TYPE, &isnull)) == scan->guaranteed)
+		add_killable(scan->hierarchy, queue, yq_hierarchy_read_amounts(scan->hierarchy, yq_row_value(row, KILLABLE_ALLOCATION, &isnull)));
+	MemoryContextSwitchTo(old_context);
+	MemoryContextReset(scan->row_context);
+}
+
+static void
+count_killable(YqHierarchy *hierarchy, UsageScan *scan)
+{
+	List	   *ids = yq_killable_marks_find(scan->snapshot);
+
+	if (hierarchy->killable != NULL)
+		pfree(hierarchy->killable);
+	hierarchy->killable = NULL;
+	if (ids == NIL)
+		return;
+	hierarchy->killable = MemoryContextAllocZero(hierarchy->context, sizeof(int64) * hierarchy->calculator.types * hierarchy->queue_count);
+	yq_killable_marks_read_containers(ids, scan->snapshot, killable_columns, KILLABLE_COLUMNS, read_killable, scan);
+}
+
 /* -- of all queues --------------------------------------------------------- */
 
 static void
@@ -436,6 +498,7 @@ yq_hierarchy_read_usage(YqHierarchy *hierarchy)
 	scan.reader = add_uncompacted;
 	yq_table_scan(YQ_COUNTER_DELTA, scan.snapshot, column_names, USAGE_COLUMNS, read_usage_delta, &scan);
 	count_reservations(&scan);
+	count_killable(hierarchy, &scan);
 	compacted->version = version.version;
 	compacted->is_valid = version.is_known;
 	end_usage_scan(&scan);

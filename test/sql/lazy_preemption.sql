@@ -121,7 +121,22 @@ SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024,vcores=1
 SELECT count(*) FROM pg_temp.cycle();
 SELECT yquota.request_containers('application_1_0003', '[memory-mb=2048,vcores=1]', 1);
 SELECT * FROM pg_temp.cycle(dry => true, explain => true);
+-- what is killable in a parent counts as left for its children, in headroom and in limits of application masters
+CREATE TEMPORARY VIEW left_to_y AS
+	SELECT yquota.amount(h.queue_limit, 'memory-mb') AS queue_limit, yquota.amount(h.free, 'memory-mb') AS free, yquota.amount(h.headroom, 'memory-mb') AS headroom,
+		   (SELECT yquota.amount(q.am_limit, 'memory-mb') FROM yquota.effective_queue AS q WHERE q.queue = 'root.b.y' AND q.label = '') AS am_limit
+	FROM yquota.headroom('application_1_0003') AS h;
+SELECT * FROM left_to_y;
 SELECT * FROM pg_temp.preempt();
+SELECT * FROM left_to_y;
+BEGIN;
+SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE queue = 'root.a' ORDER BY 1 LIMIT 3));
+SELECT * FROM left_to_y;
+SELECT pg_temp.make_killable(c.container_id) FROM yquota.container AS c WHERE c.queue = 'root.b.x'
+AND NOT EXISTS (SELECT FROM yquota.preemption_mark AS m WHERE m.container_id = c.container_id);
+SELECT * FROM left_to_y;
+ROLLBACK;
+SELECT * FROM left_to_y;
 SELECT * FROM pg_temp.cycle('{n1}', dry => true, explain => true);
 SELECT * FROM pg_temp.cycle();
 SELECT queue, yquota.amount(used, 'memory-mb') AS used, yquota.amount(maximum, 'memory-mb') AS maximum FROM yquota.preemption_state;

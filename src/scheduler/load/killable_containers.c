@@ -7,34 +7,19 @@
  */
 #include "base/compat.h"
 
-#include "miscadmin.h"
 #include "queues/hierarchy.h"
+#include "queues/killable_marks.h"
 #include "scheduler/load/killable_containers.h"
 #include "store/catalog.h"
-#include "store/table_scan.h"
 #include "utils/memutils.h"
 
 typedef struct Reading
 {
 	YqLoadedCluster *loaded;
-	Snapshot	snapshot;
 	Oid			guaranteed;
-	List	   *ids;			/* of containers that are killable, char * */
 	YqKillableContainer *containers;	/* that run */
 	int			count;
 } Reading;
-
-static const char *const mark_columns[] = {"container_id", "is_killable"};
-
-static void
-read_mark(const YqRow *row)
-{
-	Reading    *reading = row->argument;
-
-	CHECK_FOR_INTERRUPTS();
-	if (yq_row_bool(row, 1))
-		reading->ids = lappend(reading->ids, yq_row_text(row, 0));
-}
 
 typedef enum ContainerColumn
 {
@@ -79,39 +64,26 @@ read_container(const YqRow *row)
 	reading->containers[reading->count++] = container;
 }
 
-static void
-read_containers(Reading *reading)
-{
-	ListCell   *cell;
-
-	reading->containers = palloc0(Max(list_length(reading->ids), 1) * sizeof(YqKillableContainer));
-	foreach(cell, reading->ids)
-	{
-		CHECK_FOR_INTERRUPTS();
-		yq_table_scan_index(YQ_CONTAINER, "container_pkey", reading->snapshot, lfirst(cell), NULL, container_columns,
-						   CONTAINER_COLUMNS, read_container, reading);
-	}
-}
-
 void
 yq_cluster_read_killable(YqLoadedCluster *loaded, Snapshot snapshot)
 {
-	Reading		reading = {.loaded = loaded,.snapshot = snapshot};
+	Reading		reading = {.loaded = loaded};
+	List	   *ids = yq_killable_marks_find(snapshot);
 	MemoryContext caller;
 
 	loaded->has_stale_killable = false;
 	yq_cluster_set_killable(loaded->cluster, NULL, 0);
 	if (loaded->killable_context != NULL)
 		MemoryContextReset(loaded->killable_context);
-	if (yq_table_has_no_pages(YQ_PREEMPTION_MARK))
+	if (ids == NIL)
 		return;
 	if (loaded->killable_context == NULL)
 		loaded->killable_context = AllocSetContextCreate(loaded->cluster->context, "yquota killable containers",
 														 ALLOCSET_DEFAULT_SIZES);
 	caller = MemoryContextSwitchTo(loaded->killable_context);
 	reading.guaranteed = yq_enum_oid("execution_type", "GUARANTEED");
-	yq_table_scan(YQ_PREEMPTION_MARK, snapshot, mark_columns, lengthof(mark_columns), read_mark, &reading);
-	read_containers(&reading);
+	reading.containers = palloc0(list_length(ids) * sizeof(YqKillableContainer));
+	yq_killable_marks_read_containers(ids, snapshot, container_columns, CONTAINER_COLUMNS, read_container, &reading);
 	yq_cluster_set_killable(loaded->cluster, reading.containers, reading.count);
 	MemoryContextSwitchTo(caller);
 }

@@ -3,10 +3,6 @@
  * killable_containers.h
  *	  Loading the containers that lazy preemption has made killable.
  *
- * Rows of yquota.preemption_mark tell which, whatever the setting is now: as in
- * Hadoop, the room of killable containers may still be used when lazy preemption is
- * switched off.
- *
  *-------------------------------------------------------------------------
  */
 #ifndef YQ_KILLABLE_CONTAINERS_H
