@@ -16,6 +16,7 @@
 #include "queues/effective.h"
 #include "queues/text.h"
 #include "scheduler/cache/cluster_cache.h"
+#include "scheduler/preemption/load_preemption.h"
 #include "scheduler/preemption/preemption_loader.h"
 #include "scheduler/state/limits.h"
 #include "store/clock.h"
@@ -217,12 +218,6 @@ yq_preemption_last_round(void)
 }
 
 /* -- queues ------------------------------------------------------------------------ */
-
-const YqQueue *
-yq_preemption_queue(const YqPreemptionQueue *queue)
-{
-	return ((const YqClusterQueue *) queue->source)->queue;
-}
 
 /* An effective amount, or, where there is none of anything, a part of the partition. */
 static void
@@ -514,7 +509,7 @@ count_told(YqLoadedPreemption *preemption, HeapTuple tuple, TupleDesc descriptor
 	const int64 *amounts = yq_hierarchy_read_amounts(hierarchy, SPI_getbinval(tuple, descriptor, 3, &isnull));
 	bool		is_killable = DatumGetBool(SPI_getbinval(tuple, descriptor, 4, &isnull));
 	const YqQueue *from = yq_hierarchy_find_by_name(hierarchy, path);
-	YqPreemptionQueue *queue = from == NULL ? NULL : yq_preemption_loader_queue(preemption, from);
+	YqPreemptionQueue *queue = from == NULL ? NULL : yq_loaded_preemption_queue(preemption, from);
 
 	for (; queue != NULL && label >= 0; queue = queue->parent)
 	{

@@ -13,51 +13,7 @@
 #ifndef YQ_LOAD_PREEMPTION_H
 #define YQ_LOAD_PREEMPTION_H
 
-#include "scheduler/load/loaded_cluster.h"
-#include "scheduler/preemption/preemption_state.h"
-
-/* The configuration of preemption. */
-typedef struct YqPreemptionConfiguration
-{
-	YqPreemptionSettings settings;
-	bool		is_advising;	/* preemption_mode: the resource manager ends containers itself */
-	const char *off_because;	/* Hadoop's property that has rounds off; NULL: there are rounds */
-	bool		is_monitor_on;	/* else every queue is disabled (YQ_MONITOR_ENABLE) */
-} YqPreemptionConfiguration;
-
-/* The last round that was recorded. */
-typedef struct YqPreemptionRoundRow
-{
-	bool		is_there;		/* there was one */
-	TimestampTz round_at;
-	TimestampTz server_started_at;	/* of the server that recorded it */
-} YqPreemptionRoundRow;
-
-/* What is known of a running container that an earlier round has selected. */
-typedef struct YqPreemptionMark
-{
-	YqBytes		container_id;
-	TimestampTz marked_at;
-	bool		is_killable;	/* in lazy preemption */
-	bool		is_advised;		/* the resource manager was told to end it */
-} YqPreemptionMark;
-
-/* A state with the loader's data. */
-typedef struct YqLoadedPreemption
-{
-	YqPreemption *state;
-	YqLoadedCluster *loaded;	/* to be read only */
-	YqHierarchy *hierarchy;
-	YqPreemptionConfiguration configuration;
-	YqPreemptionRoundRow last;	/* that the marks are of */
-	int64		gap;			/* microseconds until now in which no round could be: marks move by it */
-	HTAB	   *marks;			/* YqPreemptionMark, that count; NULL for none */
-	bool		has_told;		/* some are killable or advised */
-	List	   *forgotten;		/* ids (char *) of containers whose marks go with this round */
-	List	   *ignored;		/* of them, those that the resource manager has not ended in time */
-	TimestampTz recorded_at;	/* by the clock, of the ends of containers; DT_NOBEGIN: it is not recorded */
-	struct YqPreemptionLoader *loader;	/* see preemption_loader.h */
-} YqLoadedPreemption;
+#include "scheduler/preemption/loaded_preemption.h"
 
 /*
  * Read the configuration.  ERRCODE_INVALID_PARAMETER_VALUE for a name that Hadoop would
@@ -76,8 +32,5 @@ extern YqPreemptionRoundRow yq_preemption_last_round(void);
 extern YqLoadedPreemption *yq_preemption_load(YqHierarchy *hierarchy, const YqPreemptionConfiguration *configuration,
 											  const YqPreemptionRoundRow *last, TimestampTz as_of);
 extern void yq_preemption_unload(YqLoadedPreemption *preemption);
-
-/* The queue of the hierarchy that a queue of the state is. */
-extern const YqQueue *yq_preemption_queue(const YqPreemptionQueue *queue);
 
 #endif							/* YQ_LOAD_PREEMPTION_H */

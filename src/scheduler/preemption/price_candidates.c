@@ -10,7 +10,7 @@
 
 #include "executor/spi.h"
 #include "queues/text.h"
-#include "scheduler/preemption/preemption_loader.h"
+#include "scheduler/preemption/price_candidates.h"
 #include "store/saved_plan.h"
 
 /* Charged and accrued credits, as yquota.container_cost has them. */
