@@ -5,7 +5,8 @@
 
 CREATE FUNCTION yquota.configuration_advice()
 	RETURNS TABLE (queue text, property text, value text, advice text)
-	LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 100
+	-- reads the newest settings, which the snapshot of a parallel plan may not show
+	LANGUAGE c STABLE PARALLEL UNSAFE ROWS 100
 	AS 'MODULE_PATHNAME', 'yq_sql_configuration_advice';
 COMMENT ON FUNCTION yquota.configuration_advice() IS
 	'Advice about the configuration of queues that Hadoop accepts: queue (NULL for settings of the whole scheduler), Hadoop''s property, its value and the reason';

@@ -60,7 +60,8 @@ typedef struct YqAllocationSettings
 
 /*
  * The settings as committed and as changed by this transaction, per session: until the
- * next call, in memory that the caller does not free.
+ * next call, in memory that the caller does not free.  In a parallel plan they may be as
+ * its snapshot has them.
  */
 extern const YqAllocationSettings *yq_allocation_settings(void);
 

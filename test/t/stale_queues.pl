@@ -76,6 +76,7 @@ my @changes = (
 	[ scheduler_setting => sub { sprintf 'UPDATE yquota.scheduler_setting SET cluster_max_application_priority = %d', number(11, 9) } ],
 	[ scheduler_setting => sub { sprintf 'UPDATE yquota.scheduler_setting SET maximum_applications = %d, maximum_am_resource_percent = 0.%d', number(100, 900), number(2, 7) } ],
 	[ scheduler_setting => sub { sprintf q(UPDATE yquota.scheduler_setting SET admin_acl = '%s'), one_of('u8', 'u9 g1', ' ') } ],
+	[ scheduler_setting => sub { sprintf 'UPDATE yquota.scheduler_setting SET opportunistic_allocation_enabled = true, opportunistic_queue_capacity = -%d', number(1, 900) } ],
 	[ user_setting => sub { sprintf q(INSERT INTO yquota.user_setting (username, max_parallel_apps) VALUES ('u1', %d)
 		ON CONFLICT (username) DO UPDATE SET max_parallel_apps = EXCLUDED.max_parallel_apps), number(1, 9) } ],
 	[ wildcard_template => sub { sprintf q(INSERT INTO yquota.wildcard_template (path, auto_queue_creation_v2_leaf_template) VALUES ('root.*', '{"acl_submit_applications": "u%d", "user-limit-factor": "%d"}')
@@ -109,6 +110,7 @@ my %questions = (
 		yquota.submit_application('application_1_1', u, ARRAY['g' || n], q, priority => 30, am_resource => '[memory-mb=2048,vcores=1]', label => 'gpu', dry_run => true) AS a),
 	user_limit => q(SELECT string_agg(concat_ws(' ', u, q, l, i), E'\n') FROM unnest('{u1,u2}'::text[]) AS u,
 		unnest('{root.a,root.b.c}'::text[]) AS q, unnest('{"",gpu}'::text[]) AS l, yquota.user_limit(q, u, l) AS i),
+	advice => q(SELECT string_agg(a::text, E'\n') FROM yquota.configuration_advice() AS a),
 	figures => q(SELECT string_agg(q::text, E'\n') FROM yquota.effective_queue AS q));
 my $ask = join ";\n", map { $questions{$_} } sort keys %questions;
 
