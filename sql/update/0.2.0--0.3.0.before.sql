@@ -29,6 +29,21 @@ ALTER TABLE yquota.charging_rule
 		CHECK (free_before_preemption >= '0' AND free_before_preemption <= '1 hour'),
 	ADD COLUMN any_preemption_source boolean NOT NULL DEFAULT false;
 ALTER TABLE yquota.charge ADD COLUMN given_back numeric;
+
+-- Amounts may have six decimals more.
+ALTER TABLE yquota.quota_grant
+	DROP CONSTRAINT quota_grant_amount_check,
+	ADD CONSTRAINT quota_grant_amount_check
+		CHECK (amount NOT IN ('NaN', 'Infinity', '-Infinity') AND scale(amount) <= 54);
+ALTER TABLE yquota.budget
+	DROP CONSTRAINT budget_amount_check,
+	ADD CONSTRAINT budget_amount_check
+		CHECK (amount > 0 AND amount NOT IN ('NaN', 'Infinity') AND scale(amount) <= 54);
+ALTER TABLE yquota.hold
+	DROP CONSTRAINT hold_amount_check,
+	ADD CONSTRAINT hold_amount_check
+		CHECK (amount > 0 AND amount NOT IN ('NaN', 'Infinity') AND scale(amount) <= 54);
+
 DROP FUNCTION yquota.explain_charge(text);
 DROP FUNCTION yquota_internal.explain_charge_as_owner(text);
 

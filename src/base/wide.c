@@ -4,7 +4,7 @@
  *	  Exact fixed-point arithmetic of money: products, division, conversion.
  *
  * Numerics are taken apart and put together through their binary wire format,
- * whose base-10000 digits line up with the 48 decimals of an amount.
+ * whose base-10000 digits line up with the 56 decimals of an amount.
  *
  *-------------------------------------------------------------------------
  */
@@ -117,10 +117,11 @@ yq_wide_is_in_range(const YqWide *a)
 {
 	YqWide		absolute = *a;
 
+	StaticAssertStmt(YQ_AMOUNT_BITS / 64 == YQ_WIDE_LIMBS - 1,
+					 "the highest limb tells whether an amount fits");
 	if (yq_wide_is_negative(a))
 		yq_wide_negate(&absolute);
-	return absolute.limb[YQ_AMOUNT_BITS / 64] >> (YQ_AMOUNT_BITS % 64) == 0 &&
-		absolute.limb[YQ_WIDE_LIMBS - 1] == 0;
+	return absolute.limb[YQ_WIDE_LIMBS - 1] >> (YQ_AMOUNT_BITS % 64) == 0;
 }
 
 /*
@@ -311,7 +312,7 @@ yq_decimal_from_numeric(Numeric value)
 	}
 	for (; fits && count > 0 && decimals < 0; decimals += 4)
 		fits = !__builtin_mul_overflow(decimal.digits, (YqPrice) NUMERIC_BASE, &decimal.digits);
-	if (!fits || decimals > YQ_FACTOR_DECIMALS || (decimal.digits >> 127) != 0)
+	if (!fits || decimals > YQ_DECIMAL_MAX_SCALE || (decimal.digits >> 127) != 0)
 		yq_amount_out_of_range();
 	decimal.decimals = count > 0 ? decimals : 0;
 	pfree(wire_bytes);

@@ -4,12 +4,13 @@
  *	  Exact fixed-point arithmetic of money.
  *
  * A YqWide is a signed 384-bit integer.  As an amount of money it counts units
- * of 10^-48 credits: 18 decimals of a price, 6 of a second, and 6 for each of
- * the four dimensions that a price factor may have (DESIGN 1.2, 3).  A price
- * is an unsigned 128-bit integer that counts 10^-18 credits.
+ * of 10^-56 credits.  An exact amount has at most 54 decimals: 18 of a price, 6
+ * of a second, 6 for each of the four dimensions of price factors and 6 of the
+ * factor of a wait (DESIGN 1.2, 3); 56 is a multiple of the 4 decimals in a digit
+ * of a numeric.  A price is an unsigned 128-bit integer that counts 10^-18 credits.
  *
  * A million containers of 1 TB over ten years at a price of a million credits
- * come to about 10^27 credits, 2^250 units: far inside.  A value that does not
+ * come to about 10^27 credits, 2^276 units: inside.  A value that does not
  * fit is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, never a wrong sum.
  *
  * Nothing here rounds except yq_price_form and yq_divide_half_even.
@@ -25,10 +26,10 @@
 
 /* Decimals of a price and of an amount. */
 #define YQ_PRICE_DECIMALS 18
-#define YQ_AMOUNT_DECIMALS 48
+#define YQ_AMOUNT_DECIMALS 56
 
-/* Decimals of the product of all factors of a container. */
-#define YQ_FACTOR_DECIMALS 24
+/* Most decimals of a YqDecimal. */
+#define YQ_DECIMAL_MAX_SCALE 24
 
 /*
  * 10^-18 credits per native unit and second.  The server's type, because it is
@@ -66,7 +67,7 @@ yq_wide_is_zero(const YqWide *a)
 }
 
 /* Valid amounts are below 2 to that power. */
-#define YQ_AMOUNT_BITS 300
+#define YQ_AMOUNT_BITS 326
 
 /*
  * Sums of amounts that fit cannot leave 384 bits within the lifetime of a
@@ -147,7 +148,7 @@ extern bool yq_wide_try_multiply(YqWide *a, YqPrice b);
 /* Whether an amount fits. */
 extern bool yq_wide_is_in_range(const YqWide *a);
 
-/* Exact conversions; a numeric may have at most 48 decimals. */
+/* Exact conversions; a numeric may have at most 56 decimals. */
 extern Numeric yq_wide_to_numeric(const YqWide *a);
 extern void yq_wide_from_numeric(YqWide *result, Numeric value);
 

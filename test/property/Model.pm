@@ -6,8 +6,9 @@
 # arrival.
 #
 # Units: instants and durations are integers of microseconds (instants since
-# 1970 UTC); amounts of money are Math::BigInt in 10^-48 credits, which every
-# exact amount fits: 18 decimals of a price, 6 of each of 4 factors, 6 of time.
+# 1970 UTC); amounts of money are Math::BigInt in 10^-54 credits, which every
+# exact amount fits: 18 decimals of a price, 6 of each of 4 factors and of that of
+# a wait, 6 of time.
 # Decimal numbers come in as text and are never floats.
 #
 package Model;
@@ -17,6 +18,8 @@ use warnings;
 use Math::BigInt try => 'GMP';
 
 use constant FOREVER => 9_000_000_000_000_000_000;
+
+use constant DECIMALS => 54;
 
 use constant PREEMPTED => -102;
 
@@ -38,14 +41,20 @@ sub scaled
 	return Math::BigInt->new($sign . $whole . $rest . '0' x ($decimals - length $rest));
 }
 
+# Text of an amount as an integer.
+sub amount
+{
+	return scaled($_[0], DECIMALS);
+}
+
 # Text of an amount, without trailing zeros: what numeric's trim_scale() shows.
 sub text
 {
 	my ($amount) = @_;
 	my $digits = $amount->copy->babs->bstr;
 
-	$digits = '0' x (49 - length $digits) . $digits if length($digits) < 49;
-	substr($digits, -48, 0, '.');
+	$digits = '0' x (DECIMALS + 1 - length $digits) . $digits if length($digits) <= DECIMALS;
+	substr($digits, -(DECIMALS), 0, '.');
 	$digits =~ s/\.?0+$//;
 	return ($amount->is_neg ? '-' : '') . $digits;
 }
@@ -246,11 +255,11 @@ sub factor_names
 	return @names;
 }
 
-# Product of the factors in force, 24 decimals.
+# Product of the factors in force, 30 decimals.
 sub factor_product
 {
 	my ($self, $held, $at) = @_;
-	my $product = Math::BigInt->new(1);
+	my $product = Math::BigInt->new(1_000_000);
 
 	foreach my $dimension (@dimensions)
 	{
@@ -279,7 +288,7 @@ sub in_outage
 	} @{ $self->{outage} };
 }
 
-# What is paid per second at an instant for what is held then, 42 decimals, and
+# What is paid per second at an instant for what is held then, 48 decimals, and
 # the resource type that it is paid for; among equals the first by name.
 sub rate
 {

@@ -323,7 +323,7 @@ sub expected_costs
 		add_days(\%expected, $pieces, $start->{project});
 		if (my $finish = $self->{model}{container}{$id}{FINISH})
 		{
-			add(\%expected, Model::scaled(1, 48), 'end', $id, $finish->{at},
+			add(\%expected, Model::amount(1), 'end', $id, $finish->{at},
 				defined $finish->{exit_status} ? $finish->{exit_status} : '');
 		}
 		add_lost(\%expected, $self->{model}, $id, $now);
@@ -348,7 +348,7 @@ sub add_lost
 	my ($held) = map { $_->[2] } (Model::segments($container, $now))[-1];
 	my @key = ('lost', map { defined $_ ? $_ : '' } @$held{qw(queue project username)});
 
-	add($sums, Model::scaled(1, 48), @key, 'containers');
+	add($sums, Model::amount(1), @key, 'containers');
 	add($sums, $gross, @key, 'gross');
 	add($sums, $given_back, @key, 'given back');
 	add($sums, $given_back, 'given back', $id, $free_from) if defined $free_from;
@@ -465,7 +465,7 @@ sub compare
 			$self->mismatch("$when: verify() says " . join(', ', @$row), $row->[2]);
 			next;
 		}
-		add(\%found, Model::scaled($amount, 48), @$row);
+		add(\%found, Model::amount($amount), @$row);
 	}
 	foreach my $key (sort keys %{ { %$expected, %found } })
 	{

@@ -385,7 +385,7 @@ sub read_grants
 	my $us = '(extract(epoch FROM %s) * 1000000)::bigint';
 
 	$credit->{grant} = [ map { {
-		id => $_->[0], project => $_->[1], amount => Model::scaled($_->[2], 48), kind => $_->[3],
+		id => $_->[0], project => $_->[1], amount => Model::amount($_->[2]), kind => $_->[3],
 		begins => $_->[6] eq 't' ? $_->[4] : max($_->[4], $_->[7]), expires => $_->[6] eq 't' ? $_->[5] : max($_->[5], $_->[7]) } }
 		rows(sprintf(q(SELECT g.grant_id, g.project, trim_scale(g.amount), g.kind,
 			CASE WHEN isfinite(g.valid_from) THEN %1$s ELSE -%4$s END, CASE WHEN isfinite(g.expires_at) THEN %2$s ELSE %4$s END,
@@ -514,7 +514,7 @@ sub add_lost
 	foreach my $window (grep { $_->[0] <= $container->{FINISH}{at} && $container->{FINISH}{at} < $_->[1] } @{ $asked->{windows} })
 	{
 		my $lost = $expected->{ join ' to ', "preempted $window->[0]", $window->[1] } //= {};
-		my %amounts = (containers => Model::scaled(1, 48), gross => $gross, given_back => $given_back);
+		my %amounts = (containers => Model::amount(1), gross => $gross, given_back => $given_back);
 
 		$lost->{"$key|$_"} = ($lost->{"$key|$_"} // Credit::zero()) + $amounts{$_} foreach keys %amounts;
 	}
@@ -634,7 +634,7 @@ sub compare_identities
 	my $balance = $answers->{balance};
 	my $sum = Credit::zero();
 
-	$sum += Model::scaled($balance->{"$_|spent"}, 48) foreach grep { !defined $credit->{project}{$_}{parent} } sort keys %{ $credit->{project} };
+	$sum += Model::amount($balance->{"$_|spent"}) foreach grep { !defined $credit->{project}{$_}{parent} } sort keys %{ $credit->{project} };
 	mismatch("$what: identity: balances sum up to " . Model::text($sum) . ", all costs to $answers->{'grand total'}{''}")
 	  if Model::text($sum) ne ($answers->{'grand total'}{''} // '0');
 	my $last = "balance_at $now{clock}";
@@ -748,10 +748,10 @@ my %play = (
 		my $available = $credit->available($project, $now{clock});
 
 		mismatch("hold of $amount, available is " . (defined $available ? Model::text($available) : 'all') . ": $error")
-		  if $state ne (!defined $available || $available >= Model::scaled($amount, 48) ? '' : 'YQ001');
+		  if $state ne (!defined $available || $available >= Model::amount($amount) ? '' : 'YQ001');
 		$now{changed} = 1;
 		return if $state ne '';
-		$credit->{hold}{ int $answer } = { project => $project, application => $application, amount => Model::scaled($amount, 48), at => $now{clock}, until => $now{clock} + $ttl };
+		$credit->{hold}{ int $answer } = { project => $project, application => $application, amount => Model::amount($amount), at => $now{clock}, until => $now{clock} + $ttl };
 		$count{holds}++;
 	},
 	release => sub {
@@ -800,7 +800,7 @@ my %play = (
 	},
 	'same price' => sub {
 		my ($group, $at) = @_;
-		my $value = Model::text(Model::point_at($model->{multiplier}{$group}, $at)->[1] * Math::BigInt->new(10)->bpow(30));
+		my $value = Model::text(Model::point_at($model->{multiplier}{$group}, $at)->[1] * Math::BigInt->new(10)->bpow(Model::DECIMALS - 18));
 		my (undef, $state, $error) = attempt(History::change_statement([ 'multiplier', $at, $group, $value ]));
 
 		mismatch("same price: $error") if $state ne '' && $at >= $now{horizon};
@@ -925,7 +925,7 @@ my %play = (
 # What rerate() has posted so far, by project.
 sub posted
 {
-	return { map { ($_->[0] => Model::scaled($_->[1], 48)) } rows("SELECT project, trim_scale(sum(amount)) FROM yquota.quota_grant WHERE kind = 'correction' AND external_id IS NOT NULL GROUP BY project") };
+	return { map { ($_->[0] => Model::amount($_->[1])) } rows("SELECT project, trim_scale(sum(amount)) FROM yquota.quota_grant WHERE kind = 'correction' AND external_id IS NOT NULL GROUP BY project") };
 }
 
 # Plays steps in a new database; returns what is wrong.

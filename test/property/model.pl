@@ -74,8 +74,8 @@ is(half_even(5, 2), '2', '2.5 rounds to 2');
 is(half_even(7, 2), '4', '3.5 rounds to 4');
 is(half_even(8, 3), '3', '2.66 rounds to 3');
 is(half_even(7, 3), '2', '2.33 rounds to 2');
-is(Model::text(Model::scaled('-12.3400', 48)), '-12.34', 'a decimal number and its text');
-is(Model::text(Model::scaled('0.000', 48)), '0', 'zero');
+is(Model::text(Model::amount('-12.3400')), '-12.34', 'a decimal number and its text');
+is(Model::text(Model::amount('0.000')), '0', 'zero');
 
 # hops-quota 6.2
 {
