@@ -133,14 +133,19 @@ CREATE TABLE yquota.charging_rule (
 	set_at timestamptz NOT NULL DEFAULT clock_timestamp(),
 	free_before_preemption interval NOT NULL DEFAULT '0'
 		CHECK (free_before_preemption >= '0' AND free_before_preemption <= '1 hour'),
-	any_preemption_source boolean NOT NULL DEFAULT false
+	any_preemption_source boolean NOT NULL DEFAULT false,
+	waiting_factor numeric NOT NULL DEFAULT 0
+		CHECK (waiting_factor >= 0 AND waiting_factor <= 1 AND scale(waiting_factor) <= 6)
 );
 COMMENT ON TABLE yquota.charging_rule IS
-	'Timeline of charging rules; a container is charged by the rule in force at its start';
+	'Timeline of charging rules; a container is charged by the rule in force at its start, and a wait by that in force when it began';
 COMMENT ON COLUMN yquota.charging_rule.minimum_run_time IS 'shortest life that a container is charged for (hops-quota 3.4)';
 COMMENT ON COLUMN yquota.charging_rule.free_before_preemption IS 'time before the end that is free when the container is preempted: when it ends with exit status -102';
 COMMENT ON COLUMN yquota.charging_rule.any_preemption_source IS
 	'whether a FINISH with exit status -102 from any source tells of a preemption; when false, yquota must have sent one';
+
+COMMENT ON COLUMN yquota.charging_rule.waiting_factor IS
+	'part of its price that an OPPORTUNISTIC container pays while it waits at its node or is paused, at most 6 decimals';
 
 CREATE TABLE yquota.outage (
 	outage_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -299,7 +304,7 @@ COMMENT ON COLUMN yquota.container_event.priority IS 'priority of the request th
 COMMENT ON COLUMN yquota.container_event.allocation_request_id IS 'id of that request; NULL at START means -1, in an UPDATE unchanged';
 COMMENT ON COLUMN yquota.container_event.asked_label IS 'node label that was asked for; NULL at START means the empty string, in an UPDATE unchanged';
 COMMENT ON COLUMN yquota.container_event.is_am IS 'whether the container is its application''s master; NULL at START means whether its id ends with _000001, in an UPDATE unchanged';
-COMMENT ON COLUMN yquota.container_event.is_running IS 'false for a container that waits at its node or is paused; NULL at START means true, in an UPDATE unchanged.  Charged the same';
+COMMENT ON COLUMN yquota.container_event.is_running IS 'false for a container that waits at its node or is paused; NULL at START means true, in an UPDATE unchanged.  An OPPORTUNISTIC container that does not run pays by charging_rule.waiting_factor';
 COMMENT ON COLUMN yquota.container_event.event_id IS 'number of the row; leave it out.  Numbers have gaps, and their order is not the order of acceptance';
 
 CREATE TABLE yquota.container (
@@ -321,7 +326,8 @@ CREATE TABLE yquota.container (
 	allocation_request_id bigint NOT NULL,
 	asked_label text COLLATE "C" NOT NULL,
 	is_am boolean NOT NULL,
-	is_running boolean NOT NULL
+	is_running boolean NOT NULL,
+	waiting_factor numeric
 );
 -- Room is used again here, so new rows come to ranges that have been summarized.
 -- A summary of so few bytes is not compressed, which would have to be undone and
@@ -330,18 +336,19 @@ CREATE INDEX container_application_id_idx ON yquota.container
 	USING brin (application_id text_bloom_ops (n_distinct_per_range = 360, false_positive_rate = 0.005))
 	WITH (pages_per_range = 64, autosummarize = on);
 COMMENT ON TABLE yquota.container IS
-	'Containers running now.  Written by the trigger of container_event only';
+	'Containers that have started and not finished, those that wait at their nodes included.  Written by the trigger of container_event only';
 COMMENT ON COLUMN yquota.container.label IS 'partition that its node is in, or was when it was last known';
 COMMENT ON COLUMN yquota.container.started_at IS 'creation of the container';
 COMMENT ON COLUMN yquota.container.settled_at IS 'start of the segment that is not yet in charge: the start or the last UPDATE';
 COMMENT ON COLUMN yquota.container.charges IS 'rows of charge that this container has so far';
-COMMENT ON COLUMN yquota.container.factors IS 'names of factors and outages that apply: dimension, name, dimension, name …; part of its rate class';
+COMMENT ON COLUMN yquota.container.factors IS 'names of factors and outages that apply: dimension, name, dimension, name …; part of its rate class.  Of one that waits first "waiting" and waiting_factor';
 COMMENT ON COLUMN yquota.container.accrual_base IS 'credits from the full hour before settled_at to settled_at at this allocation, as counted for it';
 COMMENT ON COLUMN yquota.container.priority IS 'priority of the request that it answers';
 COMMENT ON COLUMN yquota.container.allocation_request_id IS 'id of that request; -1 without one';
 COMMENT ON COLUMN yquota.container.asked_label IS 'node label that was asked for; empty for none';
 COMMENT ON COLUMN yquota.container.is_am IS 'whether it is its application''s master';
-COMMENT ON COLUMN yquota.container.is_running IS 'false while it waits at its node or is paused; charged the same';
+COMMENT ON COLUMN yquota.container.is_running IS 'false while it waits at its node or is paused';
+COMMENT ON COLUMN yquota.container.waiting_factor IS 'part of its price that it pays while it waits: it is OPPORTUNISTIC and does not run, so it is in no usage; NULL when it does not wait';
 
 CREATE TABLE yquota.container_change (
 	container_id text COLLATE "C" NOT NULL,
@@ -361,7 +368,7 @@ CREATE TABLE yquota.container_change (
 );
 CREATE INDEX container_change_container_id_idx ON yquota.container_change (container_id);
 COMMENT ON TABLE yquota.container_change IS
-	'Accepted START and UPDATE events of containers that were ever updated: for the order of late events.  UPDATEs behind an end that was reported later stay, and do not count';
+	'Accepted START and UPDATE events of containers that were ever updated, and START of those that never ran: for the order of late events.  UPDATEs behind an end that was reported later stay, and do not count';
 COMMENT ON COLUMN yquota.container_change.event_id IS 'number of its event in container_event; NULL for the START, and for changes from before events were numbered';
 COMMENT ON COLUMN yquota.container_change.repeated_start IS 'whether the UPDATE came as a START repeated with a new allocation; sent again it is known';
 
@@ -385,7 +392,8 @@ CREATE TABLE yquota.charge (
 	padding interval,
 	dominant text COLLATE "C",
 	amount numeric NOT NULL,
-	given_back numeric
+	given_back numeric,
+	waiting_factor numeric
 );
 CREATE INDEX charge_container_id_idx ON yquota.charge (container_id);
 -- Block ranges cost an INSERT next to nothing.  Rows of one time, and of one
@@ -410,6 +418,8 @@ COMMENT ON COLUMN yquota.charge.dominant IS 'resource type with the largest part
 COMMENT ON COLUMN yquota.charge.amount IS 'credits, exact; negative in a row that takes another back';
 COMMENT ON COLUMN yquota.charge.given_back IS
 	'credits that a segment would cost that is free because the container was preempted (charging_rule.free_before_preemption), negative in a row that takes another back; NULL in all other rows';
+COMMENT ON COLUMN yquota.charge.waiting_factor IS
+	'part of the price that the segment pays, because the container waited: it was OPPORTUNISTIC and did not run (charging_rule.waiting_factor); NULL when it did not wait';
 
 CREATE VIEW yquota_internal.charge_in_effect AS
 	SELECT charge.*

@@ -67,7 +67,7 @@ BEGIN
 		(SELECT yquota_internal.settle_again(array_agg(c.container_id ORDER BY c.container_id))
 		 FROM yquota.container AS c
 		 WHERE c.factors IS DISTINCT FROM yquota_internal.factor_names(
-			c.project, c.application_id, c.username, c.queue, c.execution_type)), 0);
+			c.project, c.application_id, c.username, c.queue, c.execution_type, c.waiting_factor)), 0);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.rebase_running() IS

@@ -85,7 +85,8 @@ COMMENT ON VIEW yquota_internal.kept_loss IS
 -- not be changed then.
 CREATE VIEW yquota_internal.ledger_segment AS
 	SELECT charge.project, charge.application_id, charge.username, charge.queue, charge.execution_type,
-		   charge.allocation, charge."from", charge."to", charge.corrects, charge.amount, charge.given_back
+		   charge.allocation, charge."from", charge."to", charge.corrects, charge.amount, charge.given_back,
+		   charge.waiting_factor
 	FROM yquota.charge;
 COMMENT ON VIEW yquota_internal.ledger_segment IS
 	'Rows of the ledger, of all projects, for charge_since()';
@@ -97,7 +98,7 @@ CREATE FUNCTION yquota_internal.charge_since(segment yquota_internal.ledger_segm
 		ELSE CASE WHEN (segment).corrects IS NULL THEN 1 ELSE -1 END
 			* yquota_internal.accrued((segment).allocation,
 				yquota_internal.factor_names((segment).project, (segment).application_id,
-					(segment).username, (segment).queue, (segment).execution_type),
+					(segment).username, (segment).queue, (segment).execution_type, (segment).waiting_factor),
 				since, (segment)."to")
 	END;
 COMMENT ON FUNCTION yquota_internal.charge_since(yquota_internal.ledger_segment, timestamptz) IS

@@ -326,7 +326,7 @@ CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 	  AND ((SELECT yquota_internal.reads_all())
 		   OR credit.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON VIEW yquota.exhausted_work IS
-	'Running containers of PREPAID projects without credit whose on_exhausted, or that of an ancestor without credit, is drain or stop; charging goes on until their FINISH arrives';
+	'Containers, running or waiting at their nodes, of PREPAID projects without credit whose on_exhausted, or that of an ancestor without credit, is drain or stop; charging goes on until their FINISH arrives';
 COMMENT ON COLUMN yquota.exhausted_work.action IS
 	'stop: kill the container; drain: let it end by itself and start no other of its project';
 COMMENT ON COLUMN yquota.exhausted_work.remaining IS
@@ -417,7 +417,7 @@ CREATE VIEW yquota_internal.settled_segment AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
 		   charge.queue, charge.node, charge.execution_type, charge.allocation,
 		   charge."from", charge."to", charge.corrects, charge.amount,
-		   charge.booked_at, charge.xmin AS posted_by, charge.given_back
+		   charge.booked_at, charge.xmin AS posted_by, charge.given_back, charge.waiting_factor
 	FROM yquota.charge charge
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR charge.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
@@ -446,7 +446,7 @@ CREATE FUNCTION yquota_internal.settled_cost(segment yquota_internal.settled_seg
 		CASE WHEN (segment).corrects IS NULL THEN 1 ELSE -1 END
 		* yquota_internal.accrued((segment).allocation,
 			yquota_internal.factor_names((segment).project, (segment).application_id,
-				(segment).username, (segment).queue, (segment).execution_type),
+				(segment).username, (segment).queue, (segment).execution_type, (segment).waiting_factor),
 			greatest((segment)."from", from_at), least((segment)."to", to_at)) END;
 COMMENT ON FUNCTION yquota_internal.settled_cost(yquota_internal.settled_segment, timestamptz, timestamptz) IS
 	'Credits of the part of a settled segment that lies in a window';
@@ -601,8 +601,10 @@ CREATE VIEW yquota.project_usage WITH (security_barrier) AS
 	SELECT class.project,
 		   yquota.sum(class.shape OPERATOR(yquota.*) class.weight::bigint) AS allocation
 	FROM yquota_internal.rate_class class
-	WHERE (SELECT yquota_internal.reads_all())
-	   OR class.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
+	-- what waits is in no usage
+	WHERE class.factors[1] IS DISTINCT FROM 'waiting'
+	  AND ((SELECT yquota_internal.reads_all())
+		   OR class.project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
 	GROUP BY class.project;
 COMMENT ON VIEW yquota.project_usage IS
 	'Usage of running containers, per project; no row for projects without usage';

@@ -495,6 +495,8 @@ BEGIN ATOMIC
 		   NULL::yquota.resource, NULL::yquota.execution_type, as_of, 'not in the list'
 	FROM yquota.container ours
 	WHERE ours.started_at <= as_of AND ours.settled_at <= as_of
+	  -- one that does not run is missing rightly
+	  AND ours.waiting_factor IS NULL
 	  AND NOT EXISTS (SELECT FROM list theirs
 					  WHERE theirs.container_id = ours.container_id)
 	UNION ALL
@@ -549,10 +551,18 @@ BEGIN ATOMIC
 		WHERE field.theirs IS NOT NULL AND field.ours IS DISTINCT FROM field.theirs
 	) difference
 	WHERE ours.started_at <= as_of AND ours.settled_at < as_of
-	  AND difference.detail IS NOT NULL;
+	  AND difference.detail IS NOT NULL
+	UNION ALL
+	SELECT 'waiting', ours.container_id, ours.project, NULL, NULL, NULL, NULL, NULL, NULL, as_of,
+		   'waits at its node, in the list it runs'
+	FROM list theirs
+	JOIN yquota.container ours ON ours.container_id = theirs.container_id
+	WHERE ours.started_at <= as_of AND ours.settled_at < as_of
+	  AND ours.waiting_factor IS NOT NULL
+	  AND theirs.execution_type IS DISTINCT FROM 'GUARANTEED';
 END;
 COMMENT ON FUNCTION yquota_internal.reconcile_plan(jsonb, timestamptz) IS
-	'Findings of reconcile(): events to insert, containers that are still to end, and conflicts that no event can mend';
+	'Findings of reconcile(): events to insert, containers that are still to end, containers in the list that wait, and conflicts that no event can mend';
 
 CREATE FUNCTION yquota.reconcile(running jsonb, as_of timestamptz, dry_run boolean DEFAULT true)
 	RETURNS TABLE (action text, container_id text, project text, occurred_at timestamptz, detail text)
@@ -583,15 +593,15 @@ BEGIN
 			   plan.username, plan.queue, plan.node, plan.allocation, plan.execution_type,
 			   'reconcile'
 		FROM plan
-		WHERE NOT dry_run AND plan.action NOT IN ('ending', 'conflict')
+		WHERE NOT dry_run AND plan.action NOT IN ('ending', 'waiting', 'conflict')
 	)
 	SELECT plan.action, plan.container_id, plan.project, plan.occurred_at, plan.detail
 	FROM plan
-	ORDER BY plan.container_id;
+	ORDER BY plan.container_id, plan.action;
 END;
 $$;
 COMMENT ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean) IS
-	'Compare the resource manager''s list of containers running at as_of with ours: finish containers that it lacks at as_of, start the missing ones, update differences.  Returns the differences; inserts events only when dry_run is false.  Containers changed here after as_of stay as they are';
+	'Compare the resource manager''s list of containers running at as_of with ours: finish containers that it lacks at as_of, start the missing ones, update differences.  A container that waits at its node is neither started nor finished by a list.  Returns the differences; inserts events only when dry_run is false.  Containers changed here after as_of stay as they are';
 REVOKE ALL ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.node_lost(node text, at timestamptz DEFAULT yquota.clock(),

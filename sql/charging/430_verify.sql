@@ -95,7 +95,7 @@ CREATE VIEW yquota_internal.booked_life AS
 		   charge.started_at, charge."to" AS finished_at, charge.exit_status,
 		   charge.amount, charge.dominant,
 		   charge.number = 1 AND charge.corrects IS NULL AND charge.padding IS NULL AND charge.given_back IS NULL
-		   AND charge."from" = charge.started_at
+		   AND charge.waiting_factor IS NULL AND charge."from" = charge.started_at
 		   AND charge.settled_by = 'CONTAINER_FINISH' AS is_whole,
 		   NULL::integer AS priority, NULL::bigint AS allocation_request_id, NULL AS asked_label,
 		   NULL::boolean AS is_am, NULL::boolean AS is_running
@@ -105,7 +105,7 @@ CREATE VIEW yquota_internal.booked_life AS
 		   container.container_id, container.project, container.application_id, container.username,
 		   container.queue, container.node, container.execution_type, container.allocation,
 		   container.started_at, NULL, NULL, NULL, NULL,
-		   container.settled_at = container.started_at AND container.charges = 0,
+		   container.settled_at = container.started_at AND container.charges = 0 AND container.waiting_factor IS NULL,
 		   container.priority, container.allocation_request_id, container.asked_label,
 		   container.is_am, container.is_running
 	FROM yquota.container;
@@ -126,6 +126,8 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 				AND logged.queue IS NOT DISTINCT FROM booked.queue
 				AND logged.node IS NOT DISTINCT FROM booked.node
 				AND logged.execution_type = booked.execution_type
+				-- what it pays for a wait needs a closer look
+				AND (logged.is_running OR logged.execution_type = 'GUARANTEED')
 				AND logged.allocation OPERATOR(yquota.=) booked.allocation
 				AND logged.started_at = booked.started_at
 				AND logged.finished_at IS NOT DISTINCT FROM booked.finished_at
@@ -253,7 +255,8 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 				   allocation yquota.resource, started_at timestamptz, finished_at timestamptz,
 				   exit_status integer, "from" timestamptz, "to" timestamptz, is_last boolean,
 				   is_cut boolean, priority integer, allocation_request_id bigint,
-				   asked_label text, is_am boolean, is_running boolean, is_free boolean)
+				   asked_label text, is_am boolean, is_running boolean, is_free boolean,
+				   waits_since timestamptz)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
 	WITH event AS MATERIALIZED (
@@ -324,8 +327,8 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		FROM heard
 		JOIN life AS l USING (container_id)
 		WHERE l.finished_at IS NULL OR heard.at <= l.finished_at
-	), segment AS (
-		SELECT step.container_id, step.at,
+	), state AS (
+		SELECT step.container_id, step.at, step.kind,
 			   lead(step.at) OVER so_far AS next_at,
 			   lead(step.kind) OVER so_far AS next_kind,
 			   yquota_internal.last_known(step.allocation) OVER so_far AS allocation,
@@ -340,6 +343,19 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		FROM step
 		WINDOW so_far AS (PARTITION BY step.container_id ORDER BY step.at, step.kind
 						  ROWS UNBOUNDED PRECEDING)
+	), waiting AS (
+		SELECT state.*, state.execution_type = 'OPPORTUNISTIC' AND NOT state.is_running AS waits,
+			   CASE WHEN lag(state.execution_type = 'OPPORTUNISTIC' AND NOT state.is_running) OVER so_far
+					THEN NULL ELSE state.at END AS may_begin_to_wait_at
+		FROM state
+		WINDOW so_far AS (PARTITION BY state.container_id ORDER BY state.at, state.kind)
+	), segment AS (
+		SELECT waiting.*,
+			   CASE WHEN waiting.waits
+					THEN yquota_internal.last_known(waiting.may_begin_to_wait_at) OVER so_far END AS waits_since
+		FROM waiting
+		WINDOW so_far AS (PARTITION BY waiting.container_id ORDER BY waiting.at, waiting.kind
+						  ROWS UNBOUNDED PRECEDING)
 	)
 	SELECT concerned.container_id, life.project, life.application_id, life.username,
 		   segment.queue, segment.node, segment.execution_type, segment.allocation,
@@ -347,12 +363,13 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		   segment.at, COALESCE(segment.next_at, life.finished_at), segment.next_at IS NULL,
 		   COALESCE(segment.next_kind IN (3, 4), false),
 		   segment.priority, segment.allocation_request_id, segment.asked_label, segment.is_am, segment.is_running,
-		   COALESCE(segment.at >= life.free_from AND segment.at < life.finished_at, false)
+		   COALESCE(segment.at >= life.free_from AND segment.at < life.finished_at, false),
+		   segment.waits_since
 	FROM (SELECT event.container_id FROM event WHERE event.event IS NULL) AS concerned
 	LEFT JOIN (life JOIN segment USING (container_id)) USING (container_id);
 	END;
 COMMENT ON FUNCTION yquota_internal.expected_segment(timestamptz) IS
-	'Allocation of each unproven container, from when to when, according to the log, and whether that is free because it was preempted; "to" is NULL while it runs, everything but the id when the log has no start of it';
+	'Allocation of each unproven container, from when to when, according to the log, whether that is free because it was preempted, and since when it waits; "to" is NULL while it runs, everything but the id when the log has no start of it';
 REVOKE ALL ON FUNCTION yquota_internal.expected_segment(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
@@ -361,13 +378,20 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 				   allocation yquota.resource, started_at timestamptz, exit_status integer,
 				   "from" timestamptz, "to" timestamptz, padding interval,
 				   settled_by yquota.container_event_type, dominant text, amount numeric,
-				   given_back numeric, role record)
+				   given_back numeric, waiting_factor numeric, role record)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
 	WITH segment AS MATERIALIZED (
-		SELECT s.*, yquota_internal.factor_names(s.project, s.application_id, s.username, s.queue,
-												 s.execution_type) AS factors
+		SELECT s.*, rule.waiting_factor,
+			   yquota_internal.factor_names(s.project, s.application_id, s.username, s.queue,
+											s.execution_type, rule.waiting_factor) AS factors
 		FROM yquota_internal.expected_segment(since) AS s
+		CROSS JOIN LATERAL (
+			SELECT CASE WHEN s.waits_since IS NOT NULL THEN
+				coalesce((SELECT r.waiting_factor FROM yquota.charging_rule AS r
+						  WHERE r.effective_at <= s.waits_since ORDER BY r.effective_at DESC LIMIT 1), 0) END AS waiting_factor
+			OFFSET 0
+		) AS rule
 	)
 	SELECT s.container_id, s.project, s.application_id, s.username, s.queue, s.node,
 		   s.execution_type, s.allocation, s.started_at,
@@ -378,6 +402,7 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 		   CASE WHEN NOT s.is_free THEN yquota_internal.dominant(s.allocation, s.factors, s."from", s."to") END,
 		   CASE WHEN s.is_free THEN 0 ELSE yquota_internal.accrued(s.allocation, s.factors, s."from", s."to") END,
 		   CASE WHEN s.is_free THEN yquota_internal.accrued(s.allocation, s.factors, s."from", s."to") END,
+		   s.waiting_factor,
 		   ROW(s.priority, s.allocation_request_id, s.asked_label COLLATE "C", s.is_am, s.is_running)
 	FROM segment AS s
 	-- a change at the instant of another one, or of the start, settles nothing
@@ -391,7 +416,7 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 									s.finished_at + interval '1 microsecond'),
 		   yquota_internal.rate(s.allocation, s.factors, s.finished_at)
 		   * yquota_internal.microseconds(short.missing) * 0.000001,
-		   NULL, NULL
+		   NULL, s.waiting_factor, NULL
 	FROM segment AS s
 	CROSS JOIN LATERAL (
 		SELECT rule.minimum_run_time - (s.finished_at - s.started_at) AS missing
@@ -413,7 +438,7 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 		SELECT e.*, COALESCE(yquota_internal.microseconds(e.padding), 0) AS padded, 1::bigint AS copy,
 			   ROW(e.project COLLATE "C", e.application_id COLLATE "C", e.username COLLATE "C",
 				   e.queue COLLATE "C", e.node COLLATE "C", e.execution_type, e.allocation,
-				   e.started_at, e.settled_by, e.exit_status) AS content
+				   e.started_at, e.settled_by, e.exit_status, e.waiting_factor) AS content
 		FROM yquota_internal.expected_charge(since) AS e
 	), posted AS MATERIALIZED (
 		SELECT charge.* FROM yquota.charge
@@ -424,7 +449,7 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 			   row_number() OVER (PARTITION BY p.container_id, p."from", p."to", p.padding
 								  ORDER BY p.number) AS copy,
 			   ROW(p.project, p.application_id, p.username, p.queue, p.node, p.execution_type,
-				   p.allocation, p.started_at, p.settled_by, p.exit_status) AS content
+				   p.allocation, p.started_at, p.settled_by, p.exit_status, p.waiting_factor) AS content
 		FROM posted AS p
 		WHERE p.corrects IS NULL
 		  AND NOT EXISTS (SELECT FROM posted AS taking_back
@@ -470,7 +495,7 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 	FROM (SELECT due.container_id, due."from",
 				 ROW(due.project COLLATE "C", due.application_id COLLATE "C", due.username COLLATE "C",
 					 due.queue COLLATE "C", due.node COLLATE "C", due.execution_type, due.allocation,
-					 due.started_at, COALESCE(ledger.rows, 0), due.role) AS content
+					 due.started_at, COALESCE(ledger.rows, 0), due.waiting_factor, due.role) AS content
 		  FROM due
 		  LEFT JOIN (SELECT posted.container_id, count(*)::integer AS rows
 					 FROM posted GROUP BY posted.container_id) AS ledger USING (container_id)
@@ -478,7 +503,7 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 	FULL JOIN (
 		SELECT c.container_id, c.settled_at,
 			   ROW(c.project, c.application_id, c.username, c.queue, c.node,
-				   c.execution_type, c.allocation, c.started_at, c.charges,
+				   c.execution_type, c.allocation, c.started_at, c.charges, c.waiting_factor,
 				   ROW(c.priority, c.allocation_request_id, c.asked_label, c.is_am, c.is_running)) AS content
 		FROM yquota.container AS c
 		WHERE c.container_id IN (SELECT due.container_id FROM due)
@@ -507,7 +532,7 @@ CREATE FUNCTION yquota_internal.verify_accruals()
 		SELECT names, yquota_internal.accrued(container.allocation, names,
 				date_trunc('hour', container.settled_at, 'UTC'), container.settled_at) AS amount
 		FROM yquota_internal.factor_names(container.project, container.application_id,
-			container.username, container.queue, container.execution_type) AS names
+			container.username, container.queue, container.execution_type, container.waiting_factor) AS names
 	) AS due
 	WHERE due.amount <> container.accrual_base OR due.names IS DISTINCT FROM container.factors
 	UNION ALL
@@ -578,7 +603,7 @@ CREATE FUNCTION yquota_internal.verify_usage()
 	FROM (SELECT COALESCE(container.queue, '') AS queue, COALESCE(container.label, '') AS label,
 				 COALESCE(container.username, '') AS username, container.execution_type,
 				 count(*) AS containers, yquota.sum(container.allocation) AS allocation
-		  FROM yquota.container GROUP BY 1, 2, 3, 4) AS running
+		  FROM yquota.container WHERE container.waiting_factor IS NULL GROUP BY 1, 2, 3, 4) AS running
 	FULL JOIN (
 		SELECT COALESCE(queue_usage.queue, '') AS queue, COALESCE(queue_usage.label, '') AS label,
 			   COALESCE(queue_usage.username, '') AS username, queue_usage.execution_type,
@@ -593,7 +618,7 @@ CREATE FUNCTION yquota_internal.verify_usage()
 		   format('%s containers %s', running.containers, running.allocation),
 		   format('%s containers %s', usage.containers, usage.allocation)
 	FROM (SELECT container.node, count(*) AS containers, yquota.sum(container.allocation) AS allocation
-		  FROM yquota.container WHERE container.node IS NOT NULL GROUP BY 1) AS running
+		  FROM yquota.container WHERE container.node IS NOT NULL AND container.waiting_factor IS NULL GROUP BY 1) AS running
 	FULL JOIN (
 		SELECT node_usage.node, node_usage.containers,
 			   node_usage.guaranteed OPERATOR(yquota.+) node_usage.opportunistic AS allocation

@@ -18,12 +18,12 @@ BEGIN
 	RETURN QUERY
 	WITH segment AS (
 		SELECT c.project, c.application_id, c.username, c.queue, c.node, c.execution_type,
-			   c.allocation, c."from", c."to", c.padding, true AS settled, c.given_back IS NOT NULL AS is_free
+			   c.allocation, c."from", c."to", c.padding, true AS settled, c.given_back IS NOT NULL AS is_free, c.waiting_factor
 		FROM yquota_internal.charge_in_effect AS c
 		WHERE c.container_id = explain_charge_as_owner.container_id
 		UNION ALL
 		SELECT c.project, c.application_id, c.username, c.queue, c.node, c.execution_type,
-			   c.allocation, c.settled_at, yquota.statement_clock(), NULL, false, false
+			   c.allocation, c.settled_at, yquota.statement_clock(), NULL, false, false, c.waiting_factor
 		FROM yquota.container AS c
 		WHERE c.container_id = explain_charge_as_owner.container_id
 		  AND c.settled_at < yquota.statement_clock()
@@ -41,7 +41,7 @@ BEGIN
 	FROM segment
 	CROSS JOIN LATERAL (
 		SELECT yquota_internal.factor_names(segment.project, segment.application_id,
-			segment.username, segment.queue, segment.execution_type) AS names
+			segment.username, segment.queue, segment.execution_type, segment.waiting_factor) AS names
 		OFFSET 0
 	) AS applying
 	CROSS JOIN LATERAL yquota_internal.price_intervals(segment.allocation, applying.names,

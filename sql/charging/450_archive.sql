@@ -381,7 +381,7 @@ CREATE FUNCTION yquota_internal.missing_columns(target regclass, source regclass
 	RETURN (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
 			FROM pg_attribute AS a
 			WHERE a.attrelid = source AND a.attnum > 0 AND NOT a.attisdropped
-			  AND a.attname NOT IN ('given_back', 'priority', 'allocation_request_id', 'asked_label', 'is_am', 'is_running', 'event_id')
+			  AND a.attname NOT IN ('given_back', 'waiting_factor', 'priority', 'allocation_request_id', 'asked_label', 'is_am', 'is_running', 'event_id')
 			  AND NOT EXISTS (SELECT FROM pg_attribute AS b
 							  WHERE b.attrelid = target AND b.attname = a.attname
 								AND b.attnum > 0 AND NOT b.attisdropped));

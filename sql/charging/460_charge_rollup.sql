@@ -116,7 +116,7 @@ CREATE FUNCTION yquota_internal.quarter_hours_query(keys text, as_booked boolean
 		FROM entering
 		CROSS JOIN LATERAL (
 			SELECT yquota_internal.factor_names(entering.project, entering.application_id,
-				entering.username, entering.queue, entering.execution_type) AS names
+				entering.username, entering.queue, entering.execution_type, entering.waiting_factor) AS names
 			OFFSET 0
 		) AS applying
 		CROSS JOIN LATERAL (SELECT CASE WHEN entering.given_back IS NOT NULL THEN 0

@@ -155,7 +155,7 @@ BEGIN
 				   CASE WHEN leaving."from" >= leaving.cuts[number.n] THEN 0
 						ELSE yquota_internal.charge_since(ROW(leaving.project, leaving.application_id, leaving.username,
 								leaving.queue, leaving.execution_type, leaving.allocation, leaving."from", leaving."to",
-								leaving.corrects, leaving.amount, leaving.given_back)::yquota_internal.ledger_segment, leaving.cuts[number.n]) END
+								leaving.corrects, leaving.amount, leaving.given_back, leaving.waiting_factor)::yquota_internal.ledger_segment, leaving.cuts[number.n]) END
 			FROM leaving
 			CROSS JOIN LATERAL generate_series(
 				greatest(width_bucket(leaving."from", leaving.cuts), 1),

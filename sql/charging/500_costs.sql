@@ -457,7 +457,7 @@ BEGIN
 				SELECT 1, correction.project,
 					   correction.amount + yquota_internal.accrued(correction.allocation,
 						   yquota_internal.factor_names(correction.project, correction.application_id, correction.username,
-														correction.queue, correction.execution_type),
+														correction.queue, correction.execution_type, correction.waiting_factor),
 						   correction."from", correction."to")
 				FROM yquota.charge AS correction
 				JOIN yquota.charge AS corrected

@@ -45,7 +45,7 @@ CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz) RETUR
 		FROM (
 			SELECT CASE WHEN charge.corrects IS NULL THEN 1 ELSE -1 END AS sign, charge.allocation,
 				   yquota_internal.factor_names(charge.project, charge.application_id, charge.username,
-												charge.queue, charge.execution_type) AS factors
+												charge.queue, charge.execution_type, charge.waiting_factor) AS factors
 			FROM yquota.charge
 			WHERE charge.project = ANY (yquota_internal.family_of(burn_rate_at.project)) AND charge."from" <= at AND charge."to" > at
 			  AND charge.given_back IS NULL

@@ -316,13 +316,13 @@ REVOKE ALL ON FUNCTION yquota_internal.terms_meaning(jsonb, timestamptz, timesta
 
 CREATE VIEW yquota_internal.priced_segment AS
 	SELECT c.project, c.application_id, c.username, c.queue, c.execution_type, c.allocation,
-		   c."from", c."to", c.padding, c.corrects IS NOT NULL AS taken_back
+		   c."from", c."to", c.padding, c.corrects IS NOT NULL AS taken_back, c.waiting_factor
 	FROM yquota.charge AS c
 	-- free at any price, because the container was preempted
 	WHERE c.given_back IS NULL
 	UNION ALL
 	SELECT c.project, c.application_id, c.username, c.queue, c.execution_type, c.allocation,
-		   c.settled_at, yquota.statement_clock(), NULL, false
+		   c.settled_at, yquota.statement_clock(), NULL, false, c.waiting_factor
 	FROM yquota.container AS c
 	WHERE c.settled_at < yquota.statement_clock();
 COMMENT ON VIEW yquota_internal.priced_segment IS
@@ -345,7 +345,7 @@ CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, 
 					   END AS amount
 				FROM yquota_internal.priced_segment AS s
 				CROSS JOIN LATERAL (
-					SELECT yquota_internal.factor_names(s.project, s.application_id, s.username, s.queue, s.execution_type) AS names
+					SELECT yquota_internal.factor_names(s.project, s.application_id, s.username, s.queue, s.execution_type, s.waiting_factor) AS names
 					OFFSET 0) AS applying
 				WHERE ($3 IS NULL OR s.project = $3)
 				  AND (s."from" < $2 AND s."to" > $1 AND s.padding IS NULL

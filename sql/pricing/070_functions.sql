@@ -61,12 +61,12 @@ COMMENT ON FUNCTION yquota_internal.weight(yquota.resource) IS
 
 CREATE FUNCTION yquota_internal.factor_names(
 	project text, application_id text, username text, queue text,
-	execution_type yquota.execution_type)
+	execution_type yquota.execution_type, waiting_factor numeric)
 RETURNS text[]
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_factor_names';
-COMMENT ON FUNCTION yquota_internal.factor_names(text, text, text, text, yquota.execution_type) IS
-	'Names of the price factors and outages that apply to a container: dimension, name, dimension, name …';
+COMMENT ON FUNCTION yquota_internal.factor_names(text, text, text, text, yquota.execution_type, numeric) IS
+	'Names of the price factors and outages that apply to a container: dimension, name, dimension, name …; with a waiting_factor, that of a container that waits, first "waiting" and the factor';
 
 CREATE FUNCTION yquota_internal.divide_half_even(
 	numerator numeric, denominator numeric, decimals integer)

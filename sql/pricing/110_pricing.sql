@@ -138,6 +138,34 @@ COMMENT ON FUNCTION yquota_internal.check_past_point(timestamptz, text) IS
 	'Refuse a point before the clock where it would change an amount already settled or already shown';
 REVOKE ALL ON FUNCTION yquota_internal.check_past_point(timestamptz, text) FROM PUBLIC;
 
+-- The first segment of a wait decides: its rule is that of the segments behind it.
+CREATE FUNCTION yquota_internal.waited_between(since timestamptz, until timestamptz) RETURNS text
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT format('Container "%s" has waited since %s, and its cost until %s has been charged or shown.',
+					  wait.container_id, wait.began_at, wait.ended_at)
+		FROM (
+			SELECT c.container_id, c."from" AS began_at, c."to" AS ended_at
+			FROM yquota_internal.charge_in_effect AS c
+			WHERE c.waiting_factor IS NOT NULL AND c."to" >= since
+			  AND (c.padding IS NOT NULL OR c."to" > c."from")
+			UNION ALL
+			SELECT c.container_id, c.settled_at, mark.at
+			FROM yquota.container AS c
+			JOIN yquota_internal.charged_through AS mark ON c.settled_at < mark.at
+			WHERE c.waiting_factor IS NOT NULL
+		) AS wait
+		WHERE wait.began_at >= since AND (until IS NULL OR wait.began_at < until)
+		  AND NOT EXISTS (SELECT FROM yquota_internal.charge_in_effect AS before
+						  WHERE before.container_id = wait.container_id AND before.waiting_factor IS NOT NULL
+							AND before."to" = wait.began_at AND before."from" < wait.began_at)
+		LIMIT 1;
+	END;
+COMMENT ON FUNCTION yquota_internal.waited_between(timestamptz, timestamptz) IS
+	'A sentence about one wait, charged or shown, that began between two instants, the second of which may be NULL; NULL when there is none';
+REVOKE ALL ON FUNCTION yquota_internal.waited_between(timestamptz, timestamptz) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.check_past_rule(
 	rule_effective_at timestamptz, what text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -160,11 +188,12 @@ BEGIN
 	  AND c.started_at >= rule_effective_at
 	  AND (next_rule_at IS NULL OR c.started_at < next_rule_at)
 	LIMIT 1;
-	PERFORM yquota_internal.refuse_past_change(what, rule_effective_at, found_detail);
+	PERFORM yquota_internal.refuse_past_change(what, rule_effective_at, coalesce(
+		found_detail, yquota_internal.waited_between(rule_effective_at, next_rule_at)));
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_past_rule(timestamptz, text) IS
-	'Refuse a charging rule in the past by which a container has been charged at its finish';
+	'Refuse a charging rule in the past by which a container has been charged at its finish, or a wait been charged or shown';
 REVOKE ALL ON FUNCTION yquota_internal.check_past_rule(timestamptz, text) FROM PUBLIC;
 
 --

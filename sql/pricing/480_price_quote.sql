@@ -101,7 +101,7 @@ BEGIN
 	FROM yquota_internal.price_intervals(
 			price_quote_as_owner.allocation,
 			yquota_internal.factor_names(coalesce(payer, ''), price_quote_as_owner.application_id,
-				payer_username, price_quote_as_owner.queue, price_quote_as_owner.execution_type),
+				payer_username, price_quote_as_owner.queue, price_quote_as_owner.execution_type, NULL),
 			clock, clock) AS now
 	CROSS JOIN LATERAL (
 		SELECT greatest(yquota_internal.microseconds(price_quote_as_owner.duration),

@@ -23,14 +23,16 @@ CREATE VIEW yquota.readable_container WITH (security_barrier) AS
 	SELECT container.container_id, container.project, container.application_id,
 		   container.username, container.queue, container.node, container.label,
 		   container.allocation, container.execution_type, container.started_at,
-		   container.settled_at
+		   container.settled_at, container.is_running, container.waiting_factor
 	FROM yquota.container AS container
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR container.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.readable_container IS
-	'Running containers (container) of the projects that the reader may see';
+	'Containers that have started and not finished (container) of the projects that the reader may see';
 COMMENT ON COLUMN yquota.readable_container.allocation IS 'native units';
 COMMENT ON COLUMN yquota.readable_container.settled_at IS 'start of the segment that is not yet in charge';
+COMMENT ON COLUMN yquota.readable_container.is_running IS 'false while it waits at its node or is paused';
+COMMENT ON COLUMN yquota.readable_container.waiting_factor IS 'part of its price that it pays while it waits; NULL when it does not wait';
 
 CREATE VIEW yquota.readable_grant WITH (security_barrier) AS
 	SELECT quota_grant.*

@@ -3,6 +3,7 @@
 --
 
 DROP FUNCTION yquota_internal.check_may_hold(text, text);
+DROP FUNCTION yquota_internal.factor_names(text, text, text, text, yquota.execution_type);
 
 -- Nothing is offered or asked for in negative amounts.
 UPDATE yquota.node SET total = (SELECT coalesce(jsonb_object_agg(e.name, greatest(e.amount, 0)), '{}') FROM yquota.resource_entries(total) AS e)::yquota.resource

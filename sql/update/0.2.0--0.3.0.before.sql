@@ -44,6 +44,11 @@ ALTER TABLE yquota.hold
 	ADD CONSTRAINT hold_amount_check
 		CHECK (amount > 0 AND amount NOT IN ('NaN', 'Infinity') AND scale(amount) <= 54);
 
+-- Containers may wait.  None did before, so no amount changes.
+ALTER TABLE yquota.charging_rule
+	ADD COLUMN waiting_factor numeric NOT NULL DEFAULT 0
+		CHECK (waiting_factor >= 0 AND waiting_factor <= 1 AND scale(waiting_factor) <= 6);
+ALTER TABLE yquota.charge ADD COLUMN waiting_factor numeric;
 DROP FUNCTION yquota.explain_charge(text);
 DROP FUNCTION yquota_internal.explain_charge_as_owner(text);
 
@@ -244,7 +249,8 @@ ALTER TABLE yquota.container
 	ADD COLUMN allocation_request_id bigint NOT NULL DEFAULT -1,
 	ADD COLUMN asked_label text COLLATE "C" NOT NULL DEFAULT '',
 	ADD COLUMN is_am boolean NOT NULL DEFAULT false,
-	ADD COLUMN is_running boolean NOT NULL DEFAULT true;
+	ADD COLUMN is_running boolean NOT NULL DEFAULT true,
+	ADD COLUMN waiting_factor numeric;
 UPDATE yquota.container SET is_am = true WHERE container_id LIKE E'%\\_000001';
 ALTER TABLE yquota.container
 	ALTER COLUMN priority DROP DEFAULT,

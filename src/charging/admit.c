@@ -95,5 +95,7 @@ yq_admit_start(YqLedger *ledger, const YqEvent *event, YqContainer *container)
 	container->label = yq_ledger_label_of(ledger, event->node);
 	container->started_at = event->occurred_at;
 	container->settled_at = event->occurred_at;
+	container->wait = yq_ledger_wait(yq_state_waits(&container->state, ledger->labels.opportunistic) ?
+									 container->started_at : DT_NOEND);
 	return NULL;
 }

@@ -60,6 +60,7 @@ charge_of_event(const YqContainer *container, const YqEvent *event)
 	charge.application_id = container->application_id;
 	charge.username = container->username;
 	charge.state = container->state;
+	charge.wait = container->wait;
 	charge.started_at = container->started_at;
 	charge.from = container->settled_at;
 	charge.to = event->occurred_at;
@@ -73,19 +74,50 @@ charge_of_event(const YqContainer *container, const YqEvent *event)
 	return charge;
 }
 
+/* The wait of a container after an UPDATE: a new one, that before it, or none. */
+static YqWait
+wait_after(const YqLedger *ledger, const YqContainer *before, const YqContainer *after)
+{
+	bool		waits = yq_state_waits(&after->state, ledger->labels.opportunistic);
+
+	return waits && before->wait.waits ? before->wait :
+		yq_ledger_wait(waits ? after->settled_at : DT_NOEND);
+}
+
+/* Record the START of a container of which no change is recorded: its state is that of the START. */
+static void
+record_start(YqLedger *ledger, const YqContainer *container)
+{
+	YqChange	start = {.occurred_at = container->started_at,.set = container->state};
+	YqIndexScan *scan = yq_ledger_changes(ledger);
+
+	yq_index_scan_seek(scan, container->container_id);
+	if (yq_index_scan_next(scan) == NULL)
+		yq_change_put(ledger, container->container_id, YQ_CONTAINER_START, &start);
+}
+
 /* Record an UPDATE; the first one records the START as well. */
 static void
 record_change(YqLedger *ledger, const YqContainer *before, const YqEvent *event,
 			  const YqState *set)
 {
-	YqChange	start = {.occurred_at = before->started_at,.set = before->state};
 	YqChange	update = {.occurred_at = event->occurred_at,.set = *set,.event_id = event->event_id};
-	YqIndexScan *scan = yq_ledger_changes(ledger);
 
-	yq_index_scan_seek(scan, before->container_id);
-	if (yq_index_scan_next(scan) == NULL)
-		yq_change_put(ledger, before->container_id, YQ_CONTAINER_START, &start);
+	record_start(ledger, before);
 	yq_change_put(ledger, before->container_id, YQ_CONTAINER_UPDATE, &update);
+}
+
+/*
+ * The ledger does not tell of a container that it never ran, which a late UPDATE
+ * needs to know: its START is recorded, like that of an updated one.
+ */
+static void
+record_idle_start(YqLedger *ledger, const YqContainer *container)
+{
+	if (container->state.is_running != YQ_ANSWER_NO)
+		return;
+	yq_ledger_flush_changes(ledger);
+	record_start(ledger, container);
 }
 
 /*
@@ -113,6 +145,7 @@ settle_update(YqSettler *settler, const YqEvent *event)
 	after = before;
 	yq_state_apply(&after.state, &set);
 	after.settled_at = event->occurred_at;
+	after.wait = wait_after(ledger, &before, &after);
 	after.charges++;
 	after.label = yq_posting_label(ledger, &before, after.state.node);
 	if (!yq_posting_price(ledger, &charge) ||
@@ -160,6 +193,7 @@ settle_finish(YqSettler *settler, const YqEvent *event)
 		!yq_claim_delete(yq_index_scan_relation(yq_ledger_containers(ledger)), &container.tid))
 		return false;
 
+	record_idle_start(ledger, &container);
 	yq_charge_put(ledger, &charge);
 	if (is_padded)
 	{

@@ -116,6 +116,30 @@ yq_container_life_last_state(const YqContainerLife *life)
 	return state;
 }
 
+/*
+ * When the wait began of a container that is in a state since an instant; "before"
+ * is that of the state before.  A wait goes on through changes that do not end it.
+ */
+static TimestampTz
+waits_since(const YqContainerLife *life, const YqState *state, TimestampTz since, TimestampTz before)
+{
+	return yq_state_waits(state, life->opportunistic) ? Min(since, before) : DT_NOEND;
+}
+
+TimestampTz
+yq_container_life_waits_since(const YqContainerLife *life)
+{
+	YqState		state = life->initial;
+	TimestampTz since = waits_since(life, &state, life->started_at, DT_NOEND);
+
+	for (int i = 0; i < life->change_count; i++)
+	{
+		yq_state_apply(&state, &life->changes[i].set);
+		since = waits_since(life, &state, life->changes[i].occurred_at, since);
+	}
+	return since;
+}
+
 TimestampTz
 yq_container_life_last_settled_at(const YqContainerLife *life)
 {
@@ -425,7 +449,8 @@ int
 yq_container_life_segments(const YqContainerLife *life, const TimestampTz *period_ends, int period_count,
 						   YqSegment **segments)
 {
-	YqSegment	segment = {life->started_at, 0, life->initial, YQ_CONTAINER_UPDATE, false};
+	YqSegment	segment = {life->started_at, 0, life->initial, YQ_CONTAINER_UPDATE, false,
+		waits_since(life, &life->initial, life->started_at, DT_NOEND)};
 	SegmentList list = {period_ends, period_count, life->free_from, NULL, 0};
 
 	list.segments = palloc(sizeof(YqSegment) * (life->change_count + 2 + period_count));
@@ -437,6 +462,7 @@ yq_container_life_segments(const YqContainerLife *life, const TimestampTz *perio
 			add_segment(&list, &segment);
 		segment.from = segment.to;
 		yq_state_apply(&segment.state, &life->changes[i].set);
+		segment.waits_since = waits_since(life, &segment.state, segment.from, segment.waits_since);
 	}
 	segment.to = life->finished ? life->finished_at : DT_NOEND;
 	add_until_period_ends(&list, &segment);

@@ -21,9 +21,16 @@ typedef struct YqState
 	Oid			execution_type;
 	text	   *queue;
 	text	   *node;
-	YqContainerRole role;		/* no price depends on it, nor on the next */
+	YqContainerRole role;		/* no price depends on it */
 	YqAnswer	is_running;		/* NO while it waits at its node or is paused */
 } YqState;
+
+/* Whether a container in that state waits: GUARANTEED ones never do. */
+static inline bool
+yq_state_waits(const YqState *state, Oid opportunistic)
+{
+	return state->is_running == YQ_ANSWER_NO && state->execution_type == opportunistic;
+}
 
 /* The state in an event; columns that it leaves out are NULL or InvalidOid. */
 extern YqState yq_state_of_event(const YqEvent *event);
@@ -52,6 +59,7 @@ typedef struct YqContainerLife
 {
 	text	   *container_id;
 	TimestampTz now;			/* the statement's clock */
+	Oid			opportunistic;	/* the execution type of containers that may wait */
 	bool		started;
 	text	   *project;		/* resolved, as username */
 	text	   *application_id;
@@ -79,6 +87,7 @@ typedef struct YqSegment
 	YqState		state;
 	YqEventKind settled_by;
 	bool		is_free;		/* lies in the free window of a preempted container */
+	TimestampTz waits_since;	/* DT_NOEND when it does not wait */
 } YqSegment;
 
 typedef enum YqMerge
@@ -108,6 +117,9 @@ extern YqState yq_container_life_last_state(const YqContainerLife *life);
 
 /* When it began: the last change, or the start. */
 extern TimestampTz yq_container_life_last_settled_at(const YqContainerLife *life);
+
+/* When the wait began in which it is after the last change; DT_NOEND when it is in none. */
+extern TimestampTz yq_container_life_waits_since(const YqContainerLife *life);
 
 /*
  * The segments that are settled: up to each change that took time, and up to

@@ -50,6 +50,7 @@ enum
 	CONTAINER_ASKED_LABEL,
 	CONTAINER_IS_AM,
 	CONTAINER_IS_RUNNING,
+	CONTAINER_WAITING_FACTOR,
 	CONTAINER_COLUMNS
 };
 
@@ -76,6 +77,7 @@ enum
 	CHARGE_DOMINANT,
 	CHARGE_AMOUNT,
 	CHARGE_GIVEN_BACK,
+	CHARGE_WAITING_FACTOR,
 	CHARGE_COLUMNS
 };
 
@@ -168,12 +170,18 @@ yq_ledger_close(YqLedger *ledger)
 }
 
 void
+yq_ledger_flush_changes(YqLedger *ledger)
+{
+	if (ledger->change_writer != NULL)
+		yq_bulk_insert_flush(ledger->change_writer);
+}
+
+void
 yq_ledger_flush(YqLedger *ledger)
 {
 	if (ledger->charge_writer != NULL)
 		yq_bulk_insert_flush(ledger->charge_writer);
-	if (ledger->change_writer != NULL)
-		yq_bulk_insert_flush(ledger->change_writer);
+	yq_ledger_flush_changes(ledger);
 	if (ledger->end_writer != NULL)
 		yq_bulk_insert_flush(ledger->end_writer);
 	if (ledger->reject_writer != NULL)
@@ -292,6 +300,8 @@ yq_container_read(const YqLedger *ledger, YqContainer *container, TupleTableSlot
 						 DatumGetNumeric(slot->tts_values[CONTAINER_ACCRUAL_BASE]));
 	yq_event_read_role(&container->state.role, &container->state.is_running, slot,
 					   CONTAINER_PRIORITY + 1);
+	container->wait = yq_wait_from_numeric(slot->tts_values[CONTAINER_WAITING_FACTOR],
+										   slot->tts_isnull[CONTAINER_WAITING_FACTOR]);
 }
 
 void
@@ -317,6 +327,7 @@ yq_container_put(YqLedger *ledger, YqBulkInsert *writer, const YqContainer *cont
 		NumericGetDatum(yq_wide_to_numeric(&container->accrual_base));
 	yq_event_write_role(&container->state.role, container->state.is_running, values, nulls,
 						CONTAINER_PRIORITY + 1);
+	values[CONTAINER_WAITING_FACTOR] = yq_wait_to_numeric(container->wait, &nulls[CONTAINER_WAITING_FACTOR]);
 	yq_bulk_insert_put(writer, values, nulls);
 }
 
@@ -364,6 +375,8 @@ yq_charge_read(const YqLedger *ledger, YqCharge *charge, TupleTableSlot *slot)
 	if (charge->is_free)
 		yq_wide_from_numeric(&charge->given_back,
 							 DatumGetNumeric(slot->tts_values[CHARGE_GIVEN_BACK]));
+	charge->wait = yq_wait_from_numeric(slot->tts_values[CHARGE_WAITING_FACTOR],
+										slot->tts_isnull[CHARGE_WAITING_FACTOR]);
 }
 
 void
@@ -398,6 +411,7 @@ yq_charge_put(YqLedger *ledger, const YqCharge *charge)
 	nulls[CHARGE_GIVEN_BACK] = !charge->is_free;
 	values[CHARGE_GIVEN_BACK] = charge->is_free ?
 		NumericGetDatum(yq_wide_to_numeric(&charge->given_back)) : (Datum) 0;
+	values[CHARGE_WAITING_FACTOR] = yq_wait_to_numeric(charge->wait, &nulls[CHARGE_WAITING_FACTOR]);
 	yq_bulk_insert_put(open_writer(ledger, &ledger->charge_writer, YQ_CHARGE, CHARGE_COLUMNS, false),
 				  values, nulls);
 	yq_counters_charge(ledger->counters, charge->project, &charge->amount);
@@ -566,19 +580,30 @@ cstring_or_null(const text *value)
 	return value == NULL ? NULL : text_to_cstring(value);
 }
 
+YqWait
+yq_ledger_wait(TimestampTz waits_since)
+{
+	YqWait		wait = {.waits = waits_since != DT_NOEND};
+
+	if (wait.waits)
+		wait.factor = yq_timeline_waiting_factor(waits_since);
+	return wait;
+}
+
 ArrayType *
 yq_ledger_factor_names(const YqLedger *ledger, const text *project,
 					   const text *application_id, const text *username,
-					   const YqState *state)
+					   const YqState *state, YqWait wait)
 {
 	YqPayer		payer;
 
-	if (!yq_factors_exist())
+	if (!wait.waits && !yq_factors_exist())
 		return NULL;
 	payer.project = text_to_cstring(project);
 	payer.application_id = cstring_or_null(application_id);
 	payer.username = cstring_or_null(username);
 	payer.queue = cstring_or_null(state->queue);
 	payer.execution_type = yq_ledger_execution_type_name(ledger, state->execution_type);
+	payer.wait = wait;
 	return yq_factor_names(&payer);
 }

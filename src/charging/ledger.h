@@ -22,6 +22,7 @@
 #include "charging/container_life.h"
 #include "charging/counters.h"
 #include "charging/event.h"
+#include "pricing/factors.h"
 #include "pricing/rate_class.h"
 #include "store/bulk_insert.h"
 #include "store/claim.h"
@@ -41,6 +42,7 @@ typedef struct YqContainer
 	TimestampTz started_at;
 	TimestampTz settled_at;
 	int32		charges;		/* ledger rows so far */
+	YqWait		wait;
 	ArrayType  *factors;		/* NULL for none */
 	YqWide		accrual_base;
 } YqContainer;
@@ -66,6 +68,7 @@ typedef struct YqCharge
 	YqWide		amount;
 	bool		is_free;		/* lies in the free window of a preempted container */
 	YqWide		given_back;		/* when it is: the amount that it would have had */
+	YqWait		wait;
 } YqCharge;
 
 typedef struct YqLedger
@@ -102,6 +105,9 @@ extern void yq_ledger_close(YqLedger *ledger);
  * that index scans see them.
  */
 extern void yq_ledger_flush(YqLedger *ledger);
+
+/* The same of changes alone. */
+extern void yq_ledger_flush_changes(YqLedger *ledger);
 
 /* Lazily opened handles. */
 extern YqIndexScan *yq_ledger_containers(YqLedger *ledger);
@@ -148,9 +154,12 @@ extern text *yq_ledger_label_of(YqLedger *ledger, const text *node);
 /* Label of an execution type, for matching factors. */
 extern const char *yq_ledger_execution_type_name(const YqLedger *ledger, Oid execution_type);
 
-/* Factor names of a container in a state; NULL for none. */
+/* Factor names of a container in a state and a wait, or none; NULL for none. */
 extern ArrayType *yq_ledger_factor_names(const YqLedger *ledger, const text *project,
 										 const text *application_id, const text *username,
-										 const YqState *state);
+										 const YqState *state, YqWait wait);
+
+/* The wait of a container, as charged, that began at an instant; DT_NOEND for none. */
+extern YqWait yq_ledger_wait(TimestampTz waits_since);
 
 #endif							/* YQ_LEDGER_H */

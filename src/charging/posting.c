@@ -28,7 +28,8 @@ yq_posting_price(YqLedger *ledger, YqCharge *charge)
 	bool		fits;
 	ArrayType  *factors = yq_ledger_factor_names(ledger, charge->project,
 												 charge->application_id,
-												 charge->username, &charge->state);
+												 charge->username, &charge->state,
+												 charge->wait);
 	YqRateClass *rate_class = yq_rate_class_require(charge->state.allocation, factors,
 													&weight);
 
@@ -87,7 +88,8 @@ yq_posting_accrue(YqLedger *ledger, YqContainer *container)
 
 	container->factors = yq_ledger_factor_names(ledger, container->project,
 												container->application_id,
-												container->username, &container->state);
+												container->username, &container->state,
+												container->wait);
 	rate_class = yq_rate_class_require(container->state.allocation, container->factors,
 									   &weight);
 	yq_counters_priced(ledger->counters, container->settled_at);
@@ -115,9 +117,10 @@ yq_posting_count(YqLedger *ledger, const YqContainer *container, int sign)
 	yq_counters_accrue(ledger->counters, container->project, yq_rate_class_shape(rate_class),
 					   container->factors, container->settled_at, weight,
 					   &container->accrual_base, sign);
-	yq_counters_use(ledger->counters, container->state.queue, container->label,
-					container->username, container->state.node,
-					container->state.execution_type, container->state.allocation, sign);
+	if (!container->wait.waits)
+		yq_counters_use(ledger->counters, container->state.queue, container->label,
+						container->username, container->state.node,
+						container->state.execution_type, container->state.allocation, sign);
 }
 
 /* -- claims ---------------------------------------------------------------- */

@@ -31,7 +31,7 @@ extern TimestampTz yq_posting_free_from(const YqContainerLife *life);
  */
 extern bool yq_posting_padding(const YqCharge *finish, YqCharge *padding);
 
-/* Count a running container in (1) or out (-1). */
+/* Count a running container in (1) or out (-1); one that waits is in no usage. */
 extern void yq_posting_count(YqLedger *ledger, const YqContainer *container, int sign);
 
 /*

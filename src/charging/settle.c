@@ -149,6 +149,7 @@ charge_of_segment(const YqContainerLife *life, const YqSegment *segment)
 	charge.to = segment->to;
 	charge.settled_by = segment->settled_by;
 	charge.is_free = segment->is_free;
+	charge.wait = yq_ledger_wait(segment->waits_since);
 	if (segment->settled_by == YQ_CONTAINER_FINISH)
 	{
 		charge.has_exit_status = life->has_exit_status;
@@ -196,6 +197,7 @@ charge_equal(const YqCharge *a, const YqCharge *b)
 		yq_wide_compare(&a->amount, &b->amount) == 0 &&
 		a->is_free == b->is_free &&
 		yq_wide_compare(&a->given_back, &b->given_back) == 0 &&
+		yq_wait_equal(a->wait, b->wait) &&
 		yq_varlena_equal(a->dominant, b->dominant) &&
 		yq_allocation_equal(a->state.allocation, b->state.allocation) &&
 		a->state.execution_type == b->state.execution_type &&
@@ -272,6 +274,7 @@ plan_container(YqLedger *ledger, const YqContainerRecords *loaded,
 	container->state = yq_container_life_last_state(life);
 	container->started_at = life->started_at;
 	container->settled_at = Max(yq_container_life_last_settled_at(life), yq_timeline_last_period_end());
+	container->wait = yq_ledger_wait(yq_container_life_waits_since(life));
 	container->label = yq_posting_label(ledger, loaded->running ? old : NULL, container->state.node);
 	if (!yq_posting_accrue(ledger, container))
 		return false;
@@ -284,6 +287,7 @@ plan_container(YqLedger *ledger, const YqContainerRecords *loaded,
 			!yq_varlena_equal(old->state.node, container->state.node) ||
 			!yq_state_role_equal(&old->state, &container->state) ||
 			!yq_varlena_equal(old->label, container->label) ||
+			!yq_wait_equal(old->wait, container->wait) ||
 			!yq_varlena_equal(old->factors, container->factors) ||
 			yq_wide_compare(&old->accrual_base, &container->accrual_base) != 0;
 	return true;
@@ -390,6 +394,12 @@ post_changes(YqLedger *ledger, const YqContainerRecords *loaded, const YqContain
 	YqChange	start = {.occurred_at = life->started_at,.set = life->initial};
 	bool		has_changes = loaded->has_changes;
 
+	/* the ledger does not tell of a container that it never ran */
+	if (!has_changes && life->finished && life->initial.is_running == YQ_ANSWER_NO)
+	{
+		yq_change_put(ledger, life->container_id, YQ_CONTAINER_START, &start);
+		has_changes = true;
+	}
 	for (int i = 0; i < life->change_count; i++)
 	{
 		if (!life->changes[i].is_new)

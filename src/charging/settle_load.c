@@ -181,6 +181,7 @@ yq_settle_load_records(YqLedger *ledger, YqContainerRecords *loaded, text *conta
 	memset(loaded, 0, sizeof(*loaded));
 	loaded->life.container_id = container_id;
 	loaded->life.now = ledger->now;
+	loaded->life.opportunistic = ledger->labels.opportunistic;
 	slot = yq_index_scan_wait_for(yq_ledger_containers(ledger), container_id);
 	if (slot != NULL)
 	{

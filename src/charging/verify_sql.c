@@ -44,7 +44,7 @@ enum
 static ArrayType *
 factors_of_arguments(FunctionCallInfo fcinfo)
 {
-	YqPayer		payer;
+	YqPayer		payer = {0};
 
 	if (!yq_factors_exist())
 		return NULL;
@@ -71,7 +71,8 @@ dominant_is(FunctionCallInfo fcinfo, const char *dominant)
 
 /*
  * is_due(project, application_id, username, queue, execution_type, allocation,
- * from_at, to_at, amount, dominant): whether the amount is the cost of that time.
+ * from_at, to_at, amount, dominant): whether the amount is the cost of that time,
+ * which the container did not wait.
  * False when there is nothing to compare.
  */
 Datum

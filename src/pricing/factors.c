@@ -11,11 +11,15 @@
 #include "catalog/pg_type_d.h"
 #include "pricing/factors.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 
 /* A factor that changes nothing, in units of 10^-6. */
 #define FACTOR_ONE UINT64CONST(1000000)
 
 #define PROJECT_KEY "project"
+
+/* Names in a list: a wait, one per dimension, and the project of outages. */
+#define MAX_NAMES (YQ_FACTOR_KINDS + 1)
 
 /* Whether a queue is "ancestor" or lies below it. */
 static bool
@@ -71,17 +75,69 @@ yq_factors_exist(void)
 	return timeline->factor_count > 0 || timeline->outage_count > 0;
 }
 
+/* -- waits ------------------------------------------------------------------- */
+
+YqWait
+yq_wait_from_numeric(Datum factor, bool isnull)
+{
+	YqWait		wait = {.waits = !isnull};
+	YqDecimal	value;
+
+	if (isnull)
+		return wait;
+	value = yq_decimal_from_numeric(DatumGetNumeric(factor));
+	if (value.decimals > 6 || value.digits > yq_power_of_ten(value.decimals))
+		yq_amount_out_of_range();
+	wait.factor = (uint32) (value.digits * yq_power_of_ten(6 - value.decimals));
+	return wait;
+}
+
+Datum
+yq_wait_to_numeric(YqWait wait, bool *isnull)
+{
+	*isnull = !wait.waits;
+	return wait.waits ? DirectFunctionCall1(numeric_trim_scale, NumericGetDatum(int64_div_fast_to_numeric(wait.factor, 6))) :
+		(Datum) 0;
+}
+
+static const char *
+name_of_wait(YqWait wait)
+{
+	bool		isnull;
+
+	return DatumGetCString(DirectFunctionCall1(numeric_out, yq_wait_to_numeric(wait, &isnull)));
+}
+
+static uint64
+value_of_wait(const char *name)
+{
+	return yq_wait_from_numeric(DirectFunctionCall3(numeric_in, CStringGetDatum(name),
+													ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)),
+								false).factor;
+}
+
+/* -- names of factors ------------------------------------------------------- */
+
+static void
+add_name(Datum *elements, int *count, const char *dimension, const char *name)
+{
+	elements[(*count)++] = CStringGetTextDatum(dimension);
+	elements[(*count)++] = CStringGetTextDatum(name);
+}
+
 ArrayType *
 yq_factor_names(const YqPayer *payer)
 {
 	const YqTimeline *timeline = yq_timeline_cached();
 	const char *wanted[YQ_FACTOR_DIMENSIONS];
-	Datum		elements[2 * (YQ_FACTOR_DIMENSIONS + 1)];
+	Datum		elements[2 * MAX_NAMES];
 	int			count = 0;
 	int			dims[1];
 	int			lower_bounds[1] = {1};
 
-	if (!yq_factors_exist())
+	if (payer->wait.waits)
+		add_name(elements, &count, yq_timeline_dimension_name(YQ_FACTOR_WAITING), name_of_wait(payer->wait));
+	else if (!yq_factors_exist())
 		return NULL;
 
 	wanted[YQ_FACTOR_QUEUE] = payer->queue;
@@ -93,16 +149,10 @@ yq_factor_names(const YqPayer *payer)
 		const char *name = most_specific_name(timeline, dimension, wanted[dimension]);
 
 		if (name != NULL)
-		{
-			elements[count++] = CStringGetTextDatum(yq_timeline_dimension_name(dimension));
-			elements[count++] = CStringGetTextDatum(name);
-		}
+			add_name(elements, &count, yq_timeline_dimension_name(dimension), name);
 	}
 	if (project_has_outages(timeline, payer->project))
-	{
-		elements[count++] = CStringGetTextDatum(PROJECT_KEY);
-		elements[count++] = CStringGetTextDatum(payer->project);
-	}
+		add_name(elements, &count, PROJECT_KEY, payer->project);
 	if (count == 0)
 		return NULL;
 	dims[0] = count;
@@ -117,20 +167,45 @@ compare_most_specific_first(const void *a, const void *b)
 		(int) strlen((*(const YqFactor *const *) a)->name);
 }
 
-static void
-resolve_chain(YqFactorSet *set, const YqTimeline *timeline, int dimension,
-			  const char *name)
+/* A chain with room for so many factors. */
+static YqFactorChain *
+add_chain(YqFactorSet *set, int room)
 {
 	YqFactorChain *chain;
 
-	if (set->chain_count >= YQ_FACTOR_DIMENSIONS)
+	if (set->chain_count >= YQ_FACTOR_KINDS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("too many price factors")));
 
 	chain = &set->chains[set->chain_count++];
 	chain->count = 0;
-	chain->factors = palloc(sizeof(YqFactor *) * Max(timeline->factor_count, 1));
+	chain->factors = palloc(sizeof(YqFactor *) * Max(room, 1));
+	return chain;
+}
+
+/* The factor of a wait is that of the rule in force when the wait began, at any instant. */
+static void
+resolve_wait(YqFactorSet *set, const char *name)
+{
+	YqFactorChain *chain = add_chain(set, 1);
+	YqFactor   *factor = palloc(sizeof(YqFactor));
+
+	factor->dimension = YQ_FACTOR_WAITING;
+	factor->name = pstrdup("charging_rule");
+	factor->point_count = 1;
+	factor->points = palloc(sizeof(YqFactorPoint));
+	factor->points[0].effective_at = DT_NOBEGIN;
+	factor->points[0].value = value_of_wait(name);
+	chain->factors[chain->count++] = factor;
+}
+
+static void
+resolve_chain(YqFactorSet *set, const YqTimeline *timeline, int dimension,
+			  const char *name)
+{
+	YqFactorChain *chain = add_chain(set, timeline->factor_count);
+
 	for (int i = 0; i < timeline->factor_count; i++)
 	{
 		if (factor_applies(&timeline->factors[i], dimension, name))
@@ -154,7 +229,7 @@ resolve_outages(YqFactorSet *set, const YqTimeline *timeline, const char *projec
 static int
 dimension_of_name(const char *name)
 {
-	for (int dimension = 0; dimension < YQ_FACTOR_DIMENSIONS; dimension++)
+	for (int dimension = 0; dimension < YQ_FACTOR_KINDS; dimension++)
 	{
 		if (strcmp(yq_timeline_dimension_name(dimension), name) == 0)
 			return dimension;
@@ -184,11 +259,18 @@ yq_factor_set_resolve(const YqTimeline *timeline, ArrayType *names)
 	{
 		char	   *dimension = TextDatumGetCString(elements[i]);
 		char	   *name = TextDatumGetCString(elements[i + 1]);
+		int			number;
 
 		if (strcmp(dimension, PROJECT_KEY) == 0)
+		{
 			resolve_outages(set, timeline, name);
+			continue;
+		}
+		number = dimension_of_name(dimension);
+		if (number == YQ_FACTOR_WAITING)
+			resolve_wait(set, name);
 		else
-			resolve_chain(set, timeline, dimension_of_name(dimension), name);
+			resolve_chain(set, timeline, number, name);
 	}
 	return set;
 }

@@ -6,7 +6,8 @@
  * A class names its factors; their values come from the timeline and are
  * resolved again whenever that was filled anew.  Before the first point of a
  * queue's factor, and from one on that says so, the next less specific queue's
- * holds (DESIGN 3).
+ * holds (DESIGN 3).  The factor of a wait does not change while the wait lasts:
+ * its name is its value.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,6 +17,26 @@
 #include "pricing/timeline.h"
 #include "utils/array.h"
 
+/*
+ * Whether a container waits: it is OPPORTUNISTIC and does not run.  Meanwhile it
+ * pays a part of its price, in units of 10^-6, which is 0 for one that runs.
+ */
+typedef struct YqWait
+{
+	bool		waits;
+	uint32		factor;
+} YqWait;
+
+static inline bool
+yq_wait_equal(YqWait a, YqWait b)
+{
+	return a.waits == b.waits && a.factor == b.factor;
+}
+
+/* A wait as a numeric between a table and memory: its factor, NULL for none. */
+extern YqWait yq_wait_from_numeric(Datum factor, bool isnull);
+extern Datum yq_wait_to_numeric(YqWait wait, bool *isnull);
+
 /* The payer of a container, which decides about factors and outages. */
 typedef struct YqPayer
 {
@@ -24,6 +45,7 @@ typedef struct YqPayer
 	const char *username;
 	const char *queue;
 	const char *execution_type; /* label of yquota.execution_type */
+	YqWait		wait;
 } YqPayer;
 
 /* The factors of one dimension, most specific first. */
@@ -36,7 +58,7 @@ typedef struct YqFactorChain
 typedef struct YqFactorSet
 {
 	int			chain_count;
-	YqFactorChain chains[YQ_FACTOR_DIMENSIONS];
+	YqFactorChain chains[YQ_FACTOR_KINDS];
 	int			outage_count;	/* outages of the class's project alone */
 	const YqOutage **outages;
 } YqFactorSet;
@@ -64,11 +86,12 @@ extern bool yq_factor_set_in_outage(const YqFactorSet *set, TimestampTz at);
 /*
  * The names of the factors and outages that apply: an array of dimension,
  * name, dimension, name ..., palloc'd; NULL when none does.  Within a
- * dimension the most specific name that has a factor is taken.
+ * dimension the most specific name that has a factor is taken.  Of a container
+ * that waits the first dimension is "waiting".
  */
 extern ArrayType *yq_factor_names(const YqPayer *payer);
 
-/* Whether anything could apply at all, as of the last refresh. */
+/* Whether anything could apply at all to what does not wait, as of the last refresh. */
 extern bool yq_factors_exist(void);
 
 #endif							/* YQ_FACTORS_H */

@@ -153,7 +153,7 @@ yq_sql_divide_half_even(PG_FUNCTION_ARGS)
 	PG_RETURN_NUMERIC(yq_divide_half_even(numerator, denominator, decimals));
 }
 
-/* factor_names(project, application_id, username, queue, execution_type) */
+/* factor_names(project, application_id, username, queue, execution_type, waiting_factor) */
 Datum
 yq_sql_factor_names(PG_FUNCTION_ARGS)
 {
@@ -168,6 +168,7 @@ yq_sql_factor_names(PG_FUNCTION_ARGS)
 	payer.queue = yq_text_argument(fcinfo, 3);
 	payer.execution_type = PG_ARGISNULL(4) ? NULL :
 		DatumGetCString(DirectFunctionCall1(enum_out, PG_GETARG_DATUM(4)));
+	payer.wait = yq_wait_from_numeric(PG_GETARG_DATUM(5), PG_ARGISNULL(5));
 
 	(void) yq_rate_class_refresh();
 	names = yq_factor_names(&payer);

@@ -98,9 +98,9 @@ typedef struct YqPricesInForce
 	YqPrice		prices[YQ_RESOURCE_MAX_ENTRIES];	/* per native unit and second */
 	YqWide		factor;			/* product of the factors, in units of an amount */
 	int			factor_count;
-	const YqFactor *factors[YQ_FACTOR_DIMENSIONS];	/* those in force; live until
-													 * prices are refreshed */
-	uint64		factor_values[YQ_FACTOR_DIMENSIONS];	/* in units of 10^-6 */
+	const YqFactor *factors[YQ_FACTOR_KINDS];	/* those in force; live until prices
+												 * are refreshed */
+	uint64		factor_values[YQ_FACTOR_KINDS]; /* in units of 10^-6 */
 } YqPricesInForce;
 
 extern void yq_rate_class_prices_at(YqRateClass *rate_class, TimestampTz at,

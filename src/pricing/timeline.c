@@ -527,13 +527,13 @@ yq_timeline_resource(const char *name, int name_length)
 	return yq_timeline_load_resource(&timeline, name, name_length);
 }
 
-/* The charging rule of a container started then, or NULL. */
+/* The charging rule in force at an instant, or NULL. */
 static const YqChargingRule *
-charging_rule(TimestampTz started_at)
+charging_rule(TimestampTz at)
 {
 	const YqChargingRule *rule = NULL;
 
-	for (int i = 0; i < timeline.rule_count && timeline.rules[i].effective_at <= started_at; i++)
+	for (int i = 0; i < timeline.rule_count && timeline.rules[i].effective_at <= at; i++)
 		rule = &timeline.rules[i];
 	return rule;
 }
@@ -553,6 +553,14 @@ yq_timeline_free_before_preemption(TimestampTz started_at, bool *any_source)
 
 	*any_source = rule != NULL && rule->any_preemption_source;
 	return rule == NULL ? 0 : rule->free_before_preemption;
+}
+
+uint32
+yq_timeline_waiting_factor(TimestampTz began_at)
+{
+	const YqChargingRule *rule = charging_rule(began_at);
+
+	return rule == NULL ? 0 : rule->waiting_factor;
 }
 
 TimestampTz

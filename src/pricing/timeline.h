@@ -77,4 +77,10 @@ extern int64 yq_timeline_minimum_run_time(TimestampTz started_at);
  */
 extern int64 yq_timeline_free_before_preemption(TimestampTz started_at, bool *any_source);
 
+/*
+ * The part of its price that a container pays during a wait that began then, in
+ * units of 10^-6.
+ */
+extern uint32 yq_timeline_waiting_factor(TimestampTz began_at);
+
 #endif							/* YQ_TIMELINE_H */

@@ -22,11 +22,12 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
-static const char *const dimension_names[YQ_FACTOR_DIMENSIONS] = {
+static const char *const dimension_names[YQ_FACTOR_KINDS] = {
 	[YQ_FACTOR_QUEUE] = "queue",
 	[YQ_FACTOR_APPLICATION] = "application",
 	[YQ_FACTOR_USERNAME] = "username",
 	[YQ_FACTOR_EXECUTION_TYPE] = "execution_type",
+	[YQ_FACTOR_WAITING] = "waiting",
 };
 
 const char *
@@ -228,6 +229,17 @@ dimension_of_enum(Oid enum_value)
 	elog(ERROR, "unknown factor dimension %u", enum_value);
 }
 
+/* A factor in units of 10^-6. */
+static uint64
+factor_value(Datum number)
+{
+	YqDecimal	value = yq_decimal_from_numeric(DatumGetNumeric(number));
+
+	if (value.decimals > 6)
+		yq_amount_out_of_range();
+	return (uint64) (value.digits * yq_power_of_ten(6 - value.decimals));
+}
+
 static void
 read_factor(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
 {
@@ -240,15 +252,7 @@ read_factor(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
 	factor->points = enlarge(factor->points, factor->point_count, sizeof(YqFactorPoint));
 	point = &factor->points[factor->point_count++];
 	point->effective_at = DatumGetTimestampTz(column_value(slot, relation, "effective_at"));
-	point->value = YQ_FACTOR_ENDED;
-	if (number != (Datum) 0)
-	{
-		YqDecimal	value = yq_decimal_from_numeric(DatumGetNumeric(number));
-
-		if (value.decimals > 6)
-			yq_amount_out_of_range();
-		point->value = (uint64) (value.digits * yq_power_of_ten(6 - value.decimals));
-	}
+	point->value = number == (Datum) 0 ? YQ_FACTOR_ENDED : factor_value(number);
 }
 
 static void
@@ -290,6 +294,7 @@ read_charging_rule(YqTimelineLoader *loader, TupleTableSlot *slot, Relation rela
 		microseconds_of(DatumGetIntervalP(column_value(slot, relation, "free_before_preemption")));
 	rule->any_preemption_source =
 		DatumGetBool(column_value(slot, relation, "any_preemption_source"));
+	rule->waiting_factor = (uint32) factor_value(column_value(slot, relation, "waiting_factor"));
 }
 
 static void

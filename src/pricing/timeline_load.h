@@ -42,7 +42,9 @@ typedef enum YqFactorDimension
 	YQ_FACTOR_APPLICATION,
 	YQ_FACTOR_USERNAME,
 	YQ_FACTOR_EXECUTION_TYPE,
-	YQ_FACTOR_DIMENSIONS
+	YQ_FACTOR_DIMENSIONS,		/* those of price_factor */
+	YQ_FACTOR_WAITING = YQ_FACTOR_DIMENSIONS,	/* of charging_rule */
+	YQ_FACTOR_KINDS
 } YqFactorDimension;
 
 /* A forgiven interval; project is NULL when it is for all. */
@@ -59,6 +61,7 @@ typedef struct YqChargingRule
 	int64		minimum_run_time;	/* microseconds, as the next */
 	int64		free_before_preemption;
 	bool		any_preemption_source;
+	uint32		waiting_factor; /* in units of 10^-6 */
 } YqChargingRule;
 
 /* How many fills back it is known which intervals they kept. */
@@ -167,7 +170,7 @@ extern TimestampTz yq_timeline_load_changes(YqTimelineLoader *loader, int64 know
 extern int	yq_timeline_load_resource(const YqTimeline *timeline, const char *name,
 									  int name_length);
 
-/* Name of a dimension, as in the enum type yquota.factor_dimension. */
+/* Name of a dimension, as in the enum type yquota.factor_dimension, or "waiting". */
 extern const char *yq_timeline_dimension_name(int dimension);
 
 #endif							/* YQ_TIMELINE_LOAD_H */

@@ -65,9 +65,9 @@ FROM unnest('{import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_m
 --
 SELECT columns_are_in_order.* FROM (VALUES
 	('yquota.container_event', '{event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,priority,allocation_request_id,asked_label,is_am,is_running,event_id}'::text[]),
-	('yquota.container', '{container_id,project,application_id,username,queue,node,label,allocation,execution_type,started_at,settled_at,charges,factors,accrual_base,priority,allocation_request_id,asked_label,is_am,is_running}'),
+	('yquota.container', '{container_id,project,application_id,username,queue,node,label,allocation,execution_type,started_at,settled_at,charges,factors,accrual_base,priority,allocation_request_id,asked_label,is_am,is_running,waiting_factor}'),
 	('yquota.container_change', '{container_id,event,occurred_at,allocation,execution_type,queue,node,repeated_start,priority,allocation_request_id,asked_label,is_am,is_running,event_id}'),
-	('yquota.charge', '{container_id,project,application_id,username,queue,node,execution_type,allocation,started_at,from,to,booked_at,number,corrects,settled_by,exit_status,padding,dominant,amount,given_back}'),
+	('yquota.charge', '{container_id,project,application_id,username,queue,node,execution_type,allocation,started_at,from,to,booked_at,number,corrects,settled_by,exit_status,padding,dominant,amount,given_back,waiting_factor}'),
 	('yquota.event_reject', '{reject_id,event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,waiting,sqlstate,reason,detail,priority,allocation_request_id,asked_label,is_am,is_running,event_id}'),
 	('yquota_internal.counter_delta', '{scope,project,shape,factors,reference_at,weight,accrual_base,charged,queue,label,username,node,execution_type,allocation,containers,source,events,last_event_at,pricing_version,priced_through,recorded_at,changed_from,changed_by}'),
 	('yquota_internal.charged_through', '{at,recorded_at,source}'),
@@ -254,7 +254,7 @@ FROM (VALUES ('clock', 'volatile'), ('statement_clock', 'stable'), ('verify', 's
 SELECT is(pg_get_function_arguments('yquota.verify(timestamptz)'::regprocedure),
 		  'since timestamp with time zone DEFAULT NULL::timestamp with time zone', 'verify() looks at everything unless told otherwise');
 SELECT is((SELECT proparallel::text FROM pg_proc WHERE oid = signature::regprocedure), 'r', format('%s is parallel restricted: it keeps a cache of prices', signature))
-FROM unnest('{"yquota_internal.is_due(text,text,text,text,yquota.execution_type,yquota.resource,timestamptz,timestamptz,numeric,text)","yquota_internal.accrued(yquota.resource,text[],timestamptz,timestamptz)","yquota_internal.rate(yquota.resource,text[],timestamptz)","yquota_internal.dominant(yquota.resource,text[],timestamptz,timestamptz)","yquota_internal.factor_names(text,text,text,text,yquota.execution_type)"}'::text[]) AS signature;
+FROM unnest('{"yquota_internal.is_due(text,text,text,text,yquota.execution_type,yquota.resource,timestamptz,timestamptz,numeric,text)","yquota_internal.accrued(yquota.resource,text[],timestamptz,timestamptz)","yquota_internal.rate(yquota.resource,text[],timestamptz)","yquota_internal.dominant(yquota.resource,text[],timestamptz,timestamptz)","yquota_internal.factor_names(text,text,text,text,yquota.execution_type,numeric)"}'::text[]) AS signature;
 SELECT is_empty($$SELECT signature FROM own_function WHERE proname ~ '^resource_(in|out|recv|send|add|subtract|eq|ne|lt|le|gt|ge|cmp|hash)' AND (provolatile <> 'i' OR proparallel <> 's')$$,
 				'functions of type resource are immutable and parallel safe');
 

@@ -152,6 +152,21 @@ sub random_free_time
 	return (pick(0, 1, 10 * SECOND, between(1, 30 * MINUTE), HOUR), pick(0, 0, 1));
 }
 
+# The part of its price that a container pays while it waits.
+sub random_waiting_factor
+{
+	return pick('0', '0', '1', '0.5', decimal(0, 6));
+}
+
+# The running of a container, as an event tells it or leaves it out: what may wait
+# does so often.
+sub random_running
+{
+	my ($execution_type) = @_;
+
+	return ($execution_type || '') eq 'OPPORTUNISTIC' ? pick(undef, 0, 0, 0, 1) : pick(undef, undef, undef, 0, 1);
+}
+
 # A change of a timeline: [kind, instant, ...].
 sub random_change
 {
@@ -176,7 +191,7 @@ sub random_change
 
 			[ 'factor', $at, $dimension, $name, random_factor() ];
 		},
-		sub { [ 'rule', $at, pick(0, 1, 10 * SECOND, between(1, 30 * MINUTE)), random_free_time() ] })->();
+		sub { [ 'rule', $at, pick(0, 1, 10 * SECOND, between(1, 30 * MINUTE)), random_free_time(), random_waiting_factor() ] })->();
 }
 
 # An outage: [project or undef for all, from, to, how it is told].  What is not
@@ -200,11 +215,12 @@ sub random_container
 	my @instants = sort { $a <=> $b } map { $self->instant } 0 .. pick(1, 1, 2, 3, between(2, 7));
 	my $finished = @instants > 1 && chance(0.75);
 	my %common = (id => "container_$self->{name}_$number", project => pick(@{ $self->{projects} }));
+	my $execution_type = pick(undef, 'GUARANTEED', 'OPPORTUNISTIC', 'OPPORTUNISTIC');
 	my @events = ({ %common, event => 'START', at => shift @instants,
 		username => pick(@{ $self->{users} }), owner_in_username => chance(0.2),
 		application => pick(@{ $self->{applications} }), queue => pick(@{ $self->{queues} }),
 		node => pick(undef, 'node1', 'node2'), allocation => random_allocation(),
-		execution_type => pick(undef, 'GUARANTEED', 'OPPORTUNISTIC') });
+		execution_type => $execution_type, is_running => random_running($execution_type) });
 	my $finish = $finished ? pop @instants : undef;
 	my %seen;
 
@@ -214,7 +230,8 @@ sub random_container
 			allocation => chance(0.7) ? random_allocation() : undef,
 			queue => chance(0.2) ? pick(@{ $self->{queues} }) : undef,
 			node => chance(0.2) ? 'node2' : undef,
-			execution_type => chance(0.2) ? pick('GUARANTEED', 'OPPORTUNISTIC') : undef };
+			execution_type => chance(0.2) ? pick('GUARANTEED', 'OPPORTUNISTIC') : undef,
+			is_running => chance(0.5) ? pick(0, 1) : undef };
 	}
 	return @events unless $finished;
 	foreach my $at ($finish, map { pick($finish, between($events[0]{at}, $self->{to} - 1), pick(@{ $self->{pool} })) } 1 .. pick(0, 0, 0, 1, 3))
@@ -230,7 +247,7 @@ sub random_container
 # Rendering
 #
 our $columns = 'event, container_id, occurred_at, project, application_id, username, queue, node, '
-  . 'allocation, execution_type, exit_status, source';
+  . 'allocation, execution_type, exit_status, is_running, source';
 
 # The columns of an event as texts, NULL as undef.
 sub fields
@@ -244,6 +261,7 @@ sub fields
 		$event->{application}, $username, $event->{queue}, $event->{node},
 		defined $event->{allocation} ? allocation_text($event->{allocation}) : undef,
 		$event->{execution_type}, $event->{exit_status},
+		defined $event->{is_running} ? ($event->{is_running} ? 't' : 'f') : undef,
 		defined $event->{source} ? $event->{source} : 'feed' . int(rand 3));
 }
 
@@ -289,10 +307,11 @@ sub change_statement
 	  . "VALUES ('$values[0]', '$values[1]', $instant, $values[2]) "
 	  . "ON CONFLICT (dimension, name, effective_at) DO UPDATE SET factor = EXCLUDED.factor"
 	  if $kind eq 'factor';
-	return "INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, free_before_preemption, any_preemption_source) "
-	  . "VALUES ($instant, interval '1 microsecond' * $values[0], interval '1 microsecond' * $values[1], $values[2] <> 0) "
+	return "INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, free_before_preemption, any_preemption_source, waiting_factor) "
+	  . "VALUES ($instant, interval '1 microsecond' * $values[0], interval '1 microsecond' * $values[1], $values[2] <> 0, $values[3]) "
 	  . "ON CONFLICT (effective_at) DO UPDATE SET minimum_run_time = EXCLUDED.minimum_run_time, "
-	  . "free_before_preemption = EXCLUDED.free_before_preemption, any_preemption_source = EXCLUDED.any_preemption_source";
+	  . "free_before_preemption = EXCLUDED.free_before_preemption, any_preemption_source = EXCLUDED.any_preemption_source, "
+	  . "waiting_factor = EXCLUDED.waiting_factor";
 }
 
 # The same change in the model.

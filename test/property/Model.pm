@@ -79,7 +79,7 @@ sub new
 		base => {},          # resource type -> [[instant, price, unit] ...]
 		multiplier => {},    # price group -> [[instant, multiplier] ...]
 		factor => {},        # dimension -> name -> [[instant, factor or undef] ...]
-		rule => [],          # [[instant, minimum run time, free before preemption, by any source] ...]
+		rule => [],          # [[instant, minimum run time, free before preemption, by any source, factor of waits] ...]
 		outage => [],        # [[project or undef, from, to] ...]
 		container => {},
 		known => {},         # what has been computed since the last change
@@ -149,9 +149,9 @@ sub set_factor
 
 sub set_rule
 {
-	my ($self, $at, $minimum_run_time, $free_before_preemption, $any_source) = @_;
+	my ($self, $at, $minimum_run_time, $free_before_preemption, $any_source, $waiting_factor) = @_;
 
-	put_point($self->{rule}, $at, $minimum_run_time, $free_before_preemption || 0, $any_source);
+	put_point($self->{rule}, $at, $minimum_run_time, $free_before_preemption || 0, $any_source, scaled($waiting_factor || '0', 6));
 	$self->{known} = {};
 	return;
 }
@@ -167,7 +167,7 @@ sub add_outage
 
 # Takes one lifecycle event: a hash of event (START, UPDATE or FINISH), id, at,
 # and what the event says of project, application, username, queue, allocation
-# (hash of amounts) and execution_type.  The order of calls decides nothing,
+# (hash of amounts), execution_type and is_running (1 or 0).  The order of calls decides nothing,
 # and an event that was taken before changes nothing.  Of several FINISHes the
 # earliest counts, of those at one instant that with the smallest exit status;
 # whether one of them is a preemption by yquota is remembered.
@@ -255,11 +255,23 @@ sub factor_names
 	return @names;
 }
 
+# The part of its price that a container pays, 6 decimals: while it waits, what the
+# rule in force at the beginning of the wait says.
+sub waiting_factor
+{
+	my ($self, $held) = @_;
+
+	return Math::BigInt->new(1_000_000) unless defined $held->{waits_since};
+	my $rule = point_at($self->{rule}, $held->{waits_since});
+
+	return $rule ? $rule->[4]->copy : Math::BigInt->new(0);
+}
+
 # Product of the factors in force, 30 decimals.
 sub factor_product
 {
 	my ($self, $held, $at) = @_;
-	my $product = Math::BigInt->new(1_000_000);
+	my $product = $self->waiting_factor($held);
 
 	foreach my $dimension (@dimensions)
 	{
@@ -336,6 +348,23 @@ sub cuts
 	return grep { $from < $_ && $_ < $to } @{ $self->{known}{cuts} };
 }
 
+# Notes in "held" since when a container waits that is in that state from an instant
+# on: one that is OPPORTUNISTIC and does not run.
+sub note_wait
+{
+	my ($held, $at) = @_;
+
+	if ($held->{is_running} || $held->{execution_type} ne 'OPPORTUNISTIC')
+	{
+		delete $held->{waits_since};
+	}
+	elsif (!defined $held->{waits_since})
+	{
+		$held->{waits_since} = $at;
+	}
+	return;
+}
+
 # What a container held when: [[from, to, held] ...] up to "now" at most.  A
 # container that has not been started (as far as is known) held nothing.
 sub segments
@@ -349,10 +378,12 @@ sub segments
 		username => $start->{username},
 		queue => $start->{queue},
 		allocation => $start->{allocation},
-		execution_type => $start->{execution_type} || 'GUARANTEED');
+		execution_type => $start->{execution_type} || 'GUARANTEED',
+		is_running => defined $start->{is_running} ? $start->{is_running} : 1);
 	my $from = $start->{at};
 	my @segments;
 
+	note_wait(\%held, $from);
 	foreach my $at (sort { $a <=> $b } keys %{ $container->{update} })
 	{
 		my $update = $container->{update}{$at};
@@ -360,12 +391,13 @@ sub segments
 		# what lies after the end changes nothing
 		last if $container->{FINISH} && $at > $end;
 		# one that says nothing settles nothing
-		next unless grep { defined $update->{$_} } qw(allocation execution_type queue node);
+		next unless grep { defined $update->{$_} } qw(allocation execution_type queue node is_running);
 		push @segments, [ $from, $at, {%held} ] if $from < $at;
-		foreach my $field (qw(allocation execution_type queue))
+		foreach my $field (qw(allocation execution_type queue is_running))
 		{
 			$held{$field} = $update->{$field} if defined $update->{$field};
 		}
+		note_wait(\%held, $at);
 		$from = $at;
 	}
 	push @segments, [ $from, $end, {%held} ];

@@ -150,7 +150,8 @@ sub random_sequel
 		$event = { %common, event => 'UPDATE', at => $at, allocation => chance(0.7) ? small_allocation() : undef,
 			queue => chance(0.3) ? pick(@{ $life->{queues} }) : undef,
 			node => chance(0.2) ? 'node2' : undef,
-			execution_type => chance(0.2) ? pick('GUARANTEED', 'OPPORTUNISTIC') : undef };
+			execution_type => chance(0.2) ? pick('GUARANTEED', 'OPPORTUNISTIC') : undef,
+			is_running => chance(0.5) ? pick(0, 1) : undef };
 	}
 	push @$events, $event;
 	return $event;
@@ -203,7 +204,7 @@ sub add_change
 
 			[ 'factor', $at, $dimension, $name, pick('0', '1', '0.5', '1.25', '0.000001', 'NULL') ];
 		},
-		sub { [ 'rule', $at, pick(0, 10 * History::SECOND, between(1, 30 * History::MINUTE)), History::random_free_time() ] })->());
+		sub { [ 'rule', $at, pick(0, 10 * History::SECOND, between(1, 30 * History::MINUTE)), History::random_free_time(), History::random_waiting_factor() ] })->());
 	return;
 }
 
@@ -305,7 +306,7 @@ sub random_history
 	$life = random_life();
 	go_on(between(1, 3) * History::HOUR);
 	add_grant() foreach 1 .. between(1, 4);
-	add('change', [ 'rule', $first_instant, pick(0, 10 * History::SECOND), History::random_free_time() ]) if chance(0.6);
+	add('change', [ 'rule', $first_instant, pick(0, 10 * History::SECOND), History::random_free_time(), History::random_waiting_factor() ]) if chance(0.6);
 	add_change() foreach 1 .. between(0, 3);
 	foreach (1 .. between(1, 4))
 	{

@@ -25,11 +25,11 @@ my $last_trial = '';
 # on the way is left out.
 my %books = (
 	'charges in effect' => 'SELECT container_id, project, application_id, username, queue, node, execution_type, '
-	  . 'allocation, started_at, "from", "to", settled_by, exit_status, padding, dominant, trim_scale(amount) '
+	  . 'allocation, started_at, "from", "to", settled_by, exit_status, padding, dominant, trim_scale(amount), waiting_factor '
 	  . 'FROM yquota_internal.charge_in_effect',
 	'ledger sums' => 'SELECT project, trim_scale(sum(amount)) FROM yquota.charge GROUP BY project',
 	'containers' => 'SELECT container_id, project, application_id, username, queue, node, label, allocation, '
-	  . 'execution_type, started_at, settled_at, factors, trim_scale(accrual_base) FROM yquota.container',
+	  . 'execution_type, started_at, settled_at, factors, trim_scale(accrual_base), is_running, waiting_factor FROM yquota.container',
 	# an UPDATE behind the end is there when it came before that; events that are
 	# sent again have other numbers
 	'changes' => 'SELECT change.container_id, change.event, change.occurred_at, change.allocation, change.execution_type, '

@@ -71,6 +71,11 @@ my %change = (
 	change => sub {
 		return sprintf q(INSERT INTO yquota.container_event (event, container_id, allocation) SELECT 'CONTAINER_UPDATE', container_id, '%s' FROM yquota.container ORDER BY random() LIMIT 2), an_allocation();
 	},
+	# what waits leaves the usage, and comes back
+	pause => sub {
+		return sprintf q(INSERT INTO yquota.container_event (event, container_id, execution_type, is_running) SELECT 'CONTAINER_UPDATE', container_id, '%s', %s FROM yquota.container ORDER BY random() LIMIT 2),
+			one_of('OPPORTUNISTIC', 'OPPORTUNISTIC', 'GUARANTEED'), one_of('true', 'false', 'false');
+	},
 	exchange => sub {
 		return sprintf q(WITH one AS (SELECT c.*, a.application_id AS other FROM yquota.container AS c JOIN yquota.application AS a USING (queue, username) WHERE a.state = 'ACTIVE' ORDER BY random() LIMIT 1)
 			INSERT INTO yquota.container_event (event, container_id, project, application_id, username, queue, node, allocation)
@@ -104,7 +109,7 @@ my %change = (
 	delay => sub { return q(UPDATE yquota_internal.request_counter SET opportunities = opportunities + 3); },
 );
 # What happens often enough not to have everything read again each time.
-my @usual = qw(submit finish move prefer want want want want_there want_there want_opportunistic avoid release release start start stray change exchange exchange acknowledge by_hand compact preempt preempt spare_none spare_none);
+my @usual = qw(submit finish move prefer want want want want_there want_there want_opportunistic avoid release release start start stray change pause exchange exchange acknowledge by_hand compact preempt preempt spare_none spare_none);
 
 sub some_change
 {

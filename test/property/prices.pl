@@ -26,18 +26,21 @@ sub question
 		queue => History::pick(@{ $history->{queues} }),
 		application => History::pick(@{ $history->{applications} }),
 		execution_type => History::pick('GUARANTEED', 'OPPORTUNISTIC'),
-		allocation => History::random_allocation());
+		allocation => History::random_allocation(),
+		is_running => History::pick(0, 1));
 
 	$from -= int rand(3 * History::DAY) if History::chance(0.1);
 	$model->{container}{asked} = { START => { %held, at => $from }, FINISH => { at => $to }, update => {} };
 	my ($row) = grep { $_->[0] < $_->[1] } $model->settled('asked', $to);
 	my (undef, undef, $cost, $dominant) = @{ $row || [ 0, 0, Math::BigInt->new(0), undef ] };
+	Model::note_wait(\%held, $from);
 	my ($rate) = $model->rate(\%held, $to);
+	my $waiting_factor = defined $held{waits_since} ? sprintf('%.6f', $model->waiting_factor(\%held)->numify / 1_000_000) : undef;
 	delete $model->{container}{asked};
 	delete $model->{known}{pieces}{asked};
 
 	my $factors = sprintf('yquota_internal.factor_names(%s)',
-		join(', ', map { History::quoted($_) } @held{qw(project application username queue execution_type)}));
+		join(', ', map { History::quoted($_) } @held{qw(project application username queue execution_type)}, $waiting_factor));
 	my $what = History::quoted(History::allocation_text($held{allocation})) . ", $factors";
 	my ($since, $till) = map { History::quoted(History::timestamp($_)) } $from, $to;
 

@@ -23,7 +23,7 @@ sub says_something
 	my ($event) = @_;
 
 	return $event->{event} ne 'UPDATE'
-	  || grep { defined $event->{$_} } qw(allocation execution_type queue node);
+	  || grep { defined $event->{$_} } qw(allocation execution_type queue node is_running);
 }
 
 # Instants of all events of a container that count, none if it has not started.

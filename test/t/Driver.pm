@@ -160,7 +160,8 @@ sub random_change
 	my ($self) = @_;
 
 	return (allocation => History::pick(@shapes), queue => History::chance(0.2) ? 'root.prod.night' : undef,
-		execution_type => History::chance(0.1) ? 'OPPORTUNISTIC' : undef);
+		execution_type => History::chance(0.1) ? 'OPPORTUNISTIC' : undef,
+		is_running => History::chance(0.2) ? History::pick(0, 1) : undef);
 }
 
 # The events of a new container: over and done within the last hours, or running.
