@@ -50,18 +50,18 @@ yq_opportunistic_request_check_enabled(const char *application_id)
 
 /* -- the entry ----------------------------------------------------------------------- */
 
-/* What is not wanted any more gives way to another size. */
-static void
+/* What is not wanted any more gives way to another size.  False: it is wanted. */
+static bool
 drop_other_size(Datum *values)
 {
 	static YqSavedPlan drop = {
 		.command = "DELETE FROM yquota.resource_request AS r WHERE " KEY_OF_ENTRY("r")
 		"AND EXISTS (SELECT FROM yquota.resource_request AS anywhere WHERE " KEY_OF_ENTRY("anywhere")
-		"AND anywhere.resource_name = '*' AND anywhere.count = 0 AND anywhere.allocation OPERATOR(yquota.<>) $6)",
+		"AND anywhere.resource_name = '*' AND anywhere.count = 0)",
 		.types = PARAMETER_TYPES
 	};
 
-	(void) yq_saved_plan_execute(&drop, values, NULL);
+	return yq_saved_plan_execute(&drop, values, NULL) > 0;
 }
 
 /* An entry that is there keeps its count unless the request is for *.  False: it has another size. */
@@ -157,8 +157,7 @@ yq_opportunistic_request_merge(const YqRequester *requester, const YqContainerRe
 	values[PARAMETER_LABEL] = CStringGetTextDatum(request->label == NULL ? "" : request->label);
 	values[PARAMETER_NOW] = TimestampTzGetDatum(yq_clock_now());
 
-	drop_other_size(values);
-	if (!write_entry(values))
+	if (!write_entry(values) && !(drop_other_size(values) && write_entry(values)))
 		refuse_size(requester, request);
 	if (strcmp(request->resource_name, YQ_ANYWHERE_NAME) == 0)
 		return;
