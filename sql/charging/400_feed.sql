@@ -610,6 +610,8 @@ CREATE FUNCTION yquota.node_lost(node text, at timestamptz DEFAULT yquota.clock(
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	lost text[];
 BEGIN
 	IF node_lost.node IS NULL OR at IS NULL THEN
 		RAISE EXCEPTION 'node and time of its loss must not be null'
@@ -622,19 +624,17 @@ BEGIN
 	IF NOT FOUND AND NOT EXISTS (SELECT FROM yquota.node known WHERE known.name = node_lost.node) THEN
 		RAISE WARNING 'node "%" is not in yquota.node', node_lost.node;
 	END IF;
-	RETURN QUERY
-	WITH lost AS MATERIALIZED (
-		SELECT container.container_id, container.project
+	lost := ARRAY(
+		SELECT container.container_id
 		FROM yquota.container container
 		WHERE container.node = node_lost.node AND container.started_at <= node_lost.at
-	), sent AS (
-		INSERT INTO yquota.container_event
-			(event, container_id, occurred_at, project, exit_status, source)
-		SELECT 'CONTAINER_FINISH', lost.container_id, node_lost.at, lost.project,
-			   node_lost.exit_status, 'node_lost'
-		FROM lost
-	)
-	SELECT lost.container_id::text FROM lost ORDER BY lost.container_id;
+		ORDER BY container.container_id);
+	PERFORM yquota_internal.empty_node_queue(node_lost.node, node_lost.at, node_lost.exit_status, lost);
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, exit_status, source)
+	SELECT 'CONTAINER_FINISH', container.container_id, node_lost.at, container.project, node_lost.exit_status, 'node_lost'
+	FROM yquota.container container
+	WHERE container.container_id = ANY (lost);
+	RETURN QUERY SELECT unnest(lost);
 END;
 $$;
 COMMENT ON FUNCTION yquota.node_lost(text, timestamptz, integer) IS

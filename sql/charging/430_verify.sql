@@ -771,12 +771,50 @@ CREATE FUNCTION yquota_internal.verify_preemption()
 	FROM yquota.decision AS d
 	JOIN yquota.container AS c ON c.container_id = d.container_id
 	WHERE d.decision = 'killed' AND NOT d.advised
+	  -- told to its node, and not ended there yet
+	  AND d.diagnostics IS NULL
 	  -- its end may have been voided
 	  AND NOT EXISTS (SELECT FROM yquota.event_void AS v WHERE v.container_id = d.container_id AND v.voided_at >= d.decided_at);
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_preemption() IS
 	'Marks of preemption that no round has made or should have left, and killed containers that run';
 REVOKE ALL ON FUNCTION yquota_internal.verify_preemption() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.verify_node_queues()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	SELECT 'container at the queue of a node differs from the books', q.container_id, format('%s on %s', q.state, q.node),
+		   CASE WHEN c.is_running THEN 'runs' ELSE 'does not run' END
+	FROM yquota.node_queue AS q
+	JOIN yquota.container AS c ON c.container_id = q.container_id AND c.node = q.node
+	WHERE q.left_at IS NULL AND c.is_running <> (q.state NOT IN ('QUEUED', 'PAUSED'))
+	UNION ALL
+	SELECT 'container at the queue of a node is not in the books', q.container_id, NULL, format('%s on %s', q.state, q.node)
+	FROM yquota.node_queue AS q
+	WHERE q.left_at IS NULL
+	  -- or it may have ended and been archived
+	  AND q.state_at >= yquota_internal.archive_horizon()
+	  AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = q.container_id)
+	  AND NOT EXISTS (SELECT FROM yquota.charge AS c WHERE c.container_id = q.container_id)
+	  AND NOT EXISTS (SELECT FROM yquota.event_void AS v WHERE v.container_id = q.container_id AND v.voided_at >= q.state_at)
+	UNION ALL
+	SELECT 'container that its node has dropped is in the books', q.container_id, format('%s at %s', q.left_reason, q.left_at), NULL
+	FROM yquota.node_queue AS q
+	JOIN yquota.container AS c ON c.container_id = q.container_id AND c.started_at <= q.left_at
+	WHERE q.left_reason IN ('rejected', 'shed', 'lost')
+	  AND NOT EXISTS (SELECT FROM yquota.event_void AS v WHERE v.container_id = q.container_id AND v.voided_at >= q.state_at)
+	UNION ALL
+	SELECT 'containers have one place at the queue of a node', string_agg(q.container_id, ' ' ORDER BY q.container_id),
+		   NULL, format('%s on %s', q.place, q.node)
+	FROM yquota.node_queue AS q
+	WHERE q.left_at IS NULL
+	GROUP BY q.node, q.place
+	HAVING count(*) > 1;
+	END;
+COMMENT ON FUNCTION yquota_internal.verify_node_queues() IS
+	'Differences between the queues of nodes and the books';
+REVOKE ALL ON FUNCTION yquota_internal.verify_node_queues() FROM PUBLIC;
 
 -- Nothing of a voided container is left that could explain an event from before.
 CREATE FUNCTION yquota_internal.verify_events(since timestamptz)
@@ -970,6 +1008,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_applications();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_scheduler();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_preemption();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_node_queues();
 END
 $$;
 COMMENT ON FUNCTION yquota.verify(timestamptz) IS

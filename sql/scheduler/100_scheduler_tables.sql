@@ -102,7 +102,8 @@ COMMENT ON COLUMN yquota_internal.container_version.previous_allocation IS
 
 CREATE TABLE yquota.decision (
 	decision_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-	decision text NOT NULL CHECK (decision IN ('allocated', 'reserved', 'unreserved', 'swapped', 'increased', 'promoted', 'marked', 'killed', 'killable')),
+	decision text NOT NULL CHECK (decision IN ('allocated', 'reserved', 'unreserved', 'swapped', 'increased', 'promoted', 'marked', 'killed', 'killable',
+		'rejected', 'shed', 'paused', 'resumed')),
 	container_id text COLLATE "C" NOT NULL,
 	application_id text COLLATE "C" NOT NULL,
 	queue text COLLATE "C" NOT NULL,
@@ -114,13 +115,14 @@ CREATE TABLE yquota.decision (
 	unreserved_node text COLLATE "C" CHECK ((unreserved_node IS NOT NULL) = (decision = 'swapped')),
 	decided_at timestamptz NOT NULL,
 	advised boolean NOT NULL DEFAULT false CHECK (NOT advised OR decision = 'killed'),
-	farthest text CHECK (farthest IN ('NODE_LOCAL', 'RACK_LOCAL', 'OFF_SWITCH'))
+	farthest text CHECK (farthest IN ('NODE_LOCAL', 'RACK_LOCAL', 'OFF_SWITCH')),
+	diagnostics text
 );
 CREATE INDEX decision_container_id_idx ON yquota.decision (container_id);
 COMMENT ON TABLE yquota.decision IS
-	'Decisions of the scheduler that are not acknowledged yet.  Containers that it has given out or made larger are released after scheduler_setting.allocation_expiry, and their decisions go; unreserved, marked, killed and killable stay until they are acknowledged';
+	'Decisions of the scheduler that are not acknowledged yet.  Containers that it has given out or made larger are released after scheduler_setting.allocation_expiry, and their decisions go; unreserved, marked, killed, killable, rejected, shed, paused and resumed stay until they are acknowledged';
 COMMENT ON COLUMN yquota.decision.decision IS
-	'allocated: a container starts; swapped: likewise, and the reserved container of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer; increased, promoted: a running container has more now, or is GUARANTEED; marked, killed: a running container is selected for preemption, or ended by it; killable: it ends when another one needs its room';
+	'allocated: a container starts; swapped: likewise, and the reserved container of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer; increased, promoted: a running container has more now, or is GUARANTEED; marked, killed: a running container is selected for preemption, or ended by it; killable: it ends when another one needs its room; killed with diagnostics, rejected, shed: its node''s queue has no room for it; paused, resumed: it waits at its node, or runs again (yquota.node_queue)';
 COMMENT ON COLUMN yquota.decision.queue IS 'full path of the leaf';
 COMMENT ON COLUMN yquota.decision.allocation IS 'of the container, native units; of a reserved container for a running container the amount to add';
 COMMENT ON COLUMN yquota.decision.locality IS 'how close to the request; NULL when no container starts';
@@ -129,6 +131,7 @@ COMMENT ON COLUMN yquota.decision.allocation_request_id IS 'likewise';
 COMMENT ON COLUMN yquota.decision.unreserved_node IS 'node whose reserved container was given up';
 COMMENT ON COLUMN yquota.decision.advised IS 'the container runs until the resource manager ends it: scheduler_setting.preemption_mode is advise';
 COMMENT ON COLUMN yquota.decision.farthest IS 'how close it had to be at least, by relax_locality; NULL when no container starts';
+COMMENT ON COLUMN yquota.decision.diagnostics IS 'Hadoop''s words for what a node''s queue has decided; NULL for decisions of the scheduler';
 
 CREATE TABLE yquota_internal.request_counter (
 	application_id text COLLATE "C" NOT NULL,

@@ -62,7 +62,7 @@ CREATE FUNCTION yquota_internal.acknowledge_containers(container_ids text[]) RET
 	BEGIN ATOMIC
 		SELECT yquota.acknowledge_decisions(ARRAY(
 			SELECT d.decision_id FROM yquota.decision AS d WHERE d.container_id = ANY (container_ids)
-			AND d.decision NOT IN ('unreserved', 'marked', 'killed', 'killable')));
+			AND d.decision NOT IN ('unreserved', 'marked', 'killed', 'killable', 'rejected', 'shed', 'paused', 'resumed')));
 	END;
 COMMENT ON FUNCTION yquota_internal.acknowledge_containers(text[]) IS
 	'Acknowledge all decisions that give something to these containers';
@@ -80,7 +80,8 @@ DECLARE
 BEGIN
 	SELECT count(*), min(d.decided_at) INTO waiting, oldest
 	FROM yquota.decision AS d
-	WHERE d.decision IN ('unreserved', 'marked', 'killed', 'killable') AND d.decided_at < now_at - interval '1 hour';
+	WHERE d.decision IN ('unreserved', 'marked', 'killed', 'killable', 'rejected', 'shed', 'paused', 'resumed')
+	  AND d.decided_at < now_at - interval '1 hour';
 	IF waiting > 0 THEN
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 		VALUES ('decisions_unacknowledged', 'decision',

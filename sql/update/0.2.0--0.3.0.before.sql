@@ -99,8 +99,10 @@ ALTER TABLE yquota.reserved_container ADD COLUMN moved_at timestamptz;
 ALTER TABLE yquota.decision
 	ADD COLUMN advised boolean NOT NULL DEFAULT false CHECK (NOT advised OR decision = 'killed'),
 	ADD COLUMN farthest text CHECK (farthest IN ('NODE_LOCAL', 'RACK_LOCAL', 'OFF_SWITCH')),
+	ADD COLUMN diagnostics text,
 	DROP CONSTRAINT decision_decision_check,
-	ADD CONSTRAINT decision_decision_check CHECK (decision IN ('allocated', 'reserved', 'unreserved', 'swapped', 'increased', 'promoted', 'marked', 'killed', 'killable'));
+	ADD CONSTRAINT decision_decision_check CHECK (decision IN ('allocated', 'reserved', 'unreserved', 'swapped', 'increased', 'promoted', 'marked', 'killed', 'killable',
+		'rejected', 'shed', 'paused', 'resumed'));
 ALTER TABLE yquota.scheduler_setting
 	ADD COLUMN preemption_candidate_order text CHECK (preemption_candidate_order IN ('newest', 'least_paid')),
 	ADD COLUMN preemption_mode text CHECK (preemption_mode IN ('kill', 'advise')),

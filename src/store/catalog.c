@@ -79,6 +79,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_NODE] = {.schema = "yquota", .name = "node"},
 	[YQ_NODE_COUNTER] = {.schema = "yquota_internal", .name = "node_counter"},
 	[YQ_NODE_LABEL] = {.schema = "yquota", .name = "node_label"},
+	[YQ_NODE_QUEUE] = {.schema = "yquota", .name = "node_queue"},
 	[YQ_OUTAGE] = {.schema = "yquota", .name = "outage"},
 	[YQ_PREEMPTION_MARK] = {.schema = "yquota_internal", .name = "preemption_mark"},
 	[YQ_PREEMPTION_ROUND] = {.schema = "yquota_internal", .name = "preemption_round"},

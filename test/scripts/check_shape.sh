@@ -84,6 +84,7 @@ result 'no file includes a header of a higher floor' "$(awk '
 		below["scheduler/record"] = "scheduler/state scheduler/load scheduler/record"
 		below["scheduler/request"] = "scheduler/state scheduler/load scheduler/record scheduler/request"
 		below["scheduler/cache"] = "scheduler/state scheduler/load scheduler/record scheduler/cache"
+		below["scheduler/opportunistic"] = "scheduler/state scheduler/load scheduler/record scheduler/request scheduler/opportunistic"
 		below["scheduler/preemption"] = "scheduler/state scheduler/load scheduler/record scheduler/request scheduler/cache scheduler/preemption"
 	}
 	function check(from, to)

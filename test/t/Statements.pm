@@ -136,7 +136,15 @@ sub load_books
 		SELECT count(*) FROM yquota.schedule(ARRAY['h1', 'h2', 'h1', 'h2', 'h1', 'h2', 'h1', 'h2', 'h1', 'h2']);
 		SELECT yquota.request_containers('application_1_' || n, '[memory-mb=8192,vcores=1]', 3) FROM (VALUES (1), (3), (5)) AS a (n);
 		SELECT count(*) FROM yquota.preempt_containers();
+		-- a node that only its queue uses: one container has ended unheard, another is being paused, two wait, and one has yet to arrive
+		UPDATE yquota.scheduler_setting SET opportunistic_queue_capacity = 10, uses_pause_for_preemption = true;
+		INSERT INTO yquota.node (name, total, state) VALUES ('q1', '[memory-mb=4096,vcores=4]', 'DECOMMISSIONING');
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, node, allocation, execution_type, is_running)
+		SELECT 'CONTAINER_START', 'k' || n, yquota.clock(), 'p', 'q1', '[memory-mb=1024,vcores=1]', CASE WHEN n IN (4, 7) THEN 'GUARANTEED' ELSE 'OPPORTUNISTIC' END::yquota.execution_type, n IN (4, 7)
+		FROM generate_series(1, 7) AS n;
+		SELECT count(*) FROM unnest('{k1,k2,k3,k6,k4,k5}'::text[]) AS k (id), yquota.enqueue_container('q1', k.id);
 		SELECT yquota.set_clock('2026-03-02 12:30+00');
+		INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'k1', yquota.clock());
 		SELECT yquota.remove_unused_queues();
 		SELECT yquota_internal.compact_counters();
 		INSERT INTO yquota_internal.correction_due (changed_from) VALUES ('2026-03-02 00:00+00');
@@ -199,6 +207,14 @@ my @calls = (
 	'yquota.node_heartbeat(text[],boolean)' => q(SELECT * FROM yquota.node_heartbeat('{h1,h2}')),
 	'yquota.node_heartbeat(text[],boolean) nothing expired' => q(SELECT yquota.set_clock('2026-03-02 12:06+00'); SELECT * FROM yquota.node_heartbeat('{h1,h2}')),
 	'yquota.node_lost(text,timestamp with time zone,integer)' => q(SELECT * FROM yquota.node_lost('h1')),
+	'yquota.node_lost(text,timestamp with time zone,integer) queue' => q(SELECT * FROM yquota.node_lost('q1')),
+	'yquota.enqueue_container(text,text)' => q(SELECT * FROM yquota.enqueue_container('q1', 'k7')),
+	'yquota.container_ended(text,text,timestamp with time zone,integer)' => q(SELECT * FROM yquota.container_ended('q1', 'k2')),
+	'yquota.container_paused(text,text,timestamp with time zone)' => q(SELECT * FROM yquota.container_paused('q1', 'k6')),
+	'yquota.advance_node_queue(text)' => q(SELECT * FROM yquota.advance_node_queue('q1')),
+	'yquota.shed_containers(text,integer)' => q(SELECT * FROM yquota.shed_containers('q1', 0)),
+	'yquota.recover_node_queue(text,text[])' => q(SELECT * FROM yquota.recover_node_queue('q1', '{k2,k3,k7}')),
+	'yquota.acknowledge_node_work(text,yquota.node_action[])' => q(SELECT yquota.acknowledge_node_work('q1', ARRAY(SELECT w FROM yquota.node_work('q1') AS w))),
 	'yquota.open_books(timestamp with time zone)' => q(SELECT yquota.open_books('2026-03-01 20:30+00')),
 	'yquota.quota_compute()' => q(SELECT yquota.quota_compute()),
 	'yquota.reconcile(jsonb,timestamp with time zone,boolean)' => q(SELECT * FROM yquota.reconcile('[{"container_id": "c21", "allocation": "[vcores=2]"}, {"container_id": "n1", "project": "p", "allocation": "[vcores=2]", "started_at": "2026-03-02 10:00+00"}]', '2026-03-02 11:00+00', false)),

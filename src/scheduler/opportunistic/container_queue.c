@@ -1,0 +1,373 @@
+/*-------------------------------------------------------------------------
+ *
+ * container_queue.c
+ *	  Which containers of a node start, wait, are paused or are killed.
+ *
+ * Names of Hadoop's methods are those of ContainerScheduler in
+ * hadoop-yarn-server-nodemanager 3.4.1.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "miscadmin.h"
+#include "scheduler/opportunistic/container_queue.h"
+
+/* -- amounts ----------------------------------------------------------------- */
+
+/* A float32 product, cut to whole MiB, as ContainersMonitor counts. */
+static YqNodeAmounts
+make_amounts(const YqContainerQueue *queue, int64 memory, int64 vcores)
+{
+	float		virtual_memory = (float) memory * queue->settings.vmem_ratio;
+
+	return (YqNodeAmounts) {memory, (int64) virtual_memory, vcores};
+}
+
+static YqNodeAmounts
+amounts_of(const YqContainerQueue *queue, const YqNodeContainer *container)
+{
+	return make_amounts(queue, container->memory, container->vcores);
+}
+
+/* Add so many times: 1 or -1. */
+static void
+add(YqNodeAmounts *sum, YqNodeAmounts amounts, int times)
+{
+	sum->memory += times * amounts.memory;
+	sum->virtual_memory += times * amounts.virtual_memory;
+	sum->vcores += times * amounts.vcores;
+}
+
+static bool
+has_room(const YqContainerQueue *queue, YqNodeAmounts amounts)
+{
+	return queue->used.memory + amounts.memory <= queue->total.memory &&
+		(!queue->settings.checks_vmem ||
+		 queue->used.virtual_memory + amounts.virtual_memory <= queue->total.virtual_memory) &&
+		queue->used.vcores + amounts.vcores <= queue->total.vcores;
+}
+
+/* -- lists ------------------------------------------------------------------- */
+
+static bool
+is_being_freed(const YqNodeContainer *container)
+{
+	return container->state == YQ_CONTAINER_PAUSING || container->state == YQ_CONTAINER_KILLING;
+}
+
+static bool
+holds_room(const YqNodeContainer *container)
+{
+	return container->state == YQ_CONTAINER_RUNNING || is_being_freed(container);
+}
+
+static void
+enqueue(YqContainerQueue *queue, YqNodeContainer *container)
+{
+	if (container->is_guaranteed)
+	{
+		dlist_push_tail(&queue->guaranteed, &container->node);
+		queue->guaranteed_count++;
+	}
+	else
+	{
+		dlist_push_tail(&queue->opportunistic, &container->node);
+		queue->opportunistic_count++;
+	}
+}
+
+static void
+dequeue(YqContainerQueue *queue, YqNodeContainer *container)
+{
+	dlist_delete(&container->node);
+	if (container->is_guaranteed)
+		queue->guaranteed_count--;
+	else
+		queue->opportunistic_count--;
+}
+
+static void
+begin_running(YqContainerQueue *queue, YqNodeContainer *container)
+{
+	dlist_push_tail(&queue->running, &container->node);
+	queue->running_count++;
+	add(&queue->used, amounts_of(queue, container), 1);
+}
+
+static void
+end_running(YqContainerQueue *queue, YqNodeContainer *container)
+{
+	dlist_delete(&container->node);
+	queue->running_count--;
+	add(&queue->used, amounts_of(queue, container), -1);
+	if (is_being_freed(container))
+		add(&queue->being_freed, amounts_of(queue, container), -1);
+}
+
+static void
+decide(YqContainerQueue *queue, YqQueueDecisionKind kind, YqNodeContainer *container, const YqNodeContainer *made_room_for)
+{
+	YqQueueDecision *decision = palloc(sizeof(YqQueueDecision));
+
+	*decision = (YqQueueDecision) {kind, container, made_room_for};
+	queue->decisions = lappend(queue->decisions, decision);
+}
+
+/* -- starting: startPendingContainers() --------------------------------------- */
+
+static void
+start(YqContainerQueue *queue, YqNodeContainer *container)
+{
+	bool		was_paused = container->state == YQ_CONTAINER_PAUSED;
+
+	dequeue(queue, container);
+	container->state = YQ_CONTAINER_RUNNING;
+	begin_running(queue, container);
+	decide(queue, was_paused ? YQ_QUEUE_RESUME : YQ_QUEUE_START, container, NULL);
+}
+
+/* Start from the head as long as there is room; were all started? */
+static bool
+start_from(YqContainerQueue *queue, dlist_head *waiting, bool is_forced)
+{
+	while (!dlist_is_empty(waiting))
+	{
+		YqNodeContainer *container = dlist_head_element(YqNodeContainer, node, waiting);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!is_forced && !has_room(queue, amounts_of(queue, container)))
+			return false;
+		start(queue, container);
+	}
+	return true;
+}
+
+static void
+start_waiting(YqContainerQueue *queue, bool is_forced)
+{
+	if (start_from(queue, &queue->guaranteed, is_forced))
+		(void) start_from(queue, &queue->opportunistic, false);
+}
+
+/* A node that queues no OPPORTUNISTIC containers starts GUARANTEED ones without looking at its room. */
+static bool
+starts_by_force(const YqContainerQueue *queue)
+{
+	return !queue->settings.is_by_resources && queue->settings.capacity <= 0;
+}
+
+void
+yq_container_queue_start_pending(YqContainerQueue *queue)
+{
+	start_waiting(queue, starts_by_force(queue));
+}
+
+/* -- making room: reclaimOpportunisticContainerResources() --------------------- */
+
+/* What the node lacks when all GUARANTEED containers up to this one run. */
+static YqNodeAmounts
+amounts_to_free(YqContainerQueue *queue, const YqNodeContainer *container)
+{
+	YqNodeAmounts lacking = queue->used;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &queue->guaranteed)
+	{
+		const YqNodeContainer *waiting = dlist_container(YqNodeContainer, node, iter.cur);
+
+		add(&lacking, amounts_of(queue, waiting), 1);
+		if (waiting == container)
+			break;
+	}
+	add(&lacking, queue->being_freed, -1);
+	add(&lacking, queue->total, -1);
+	return lacking;
+}
+
+/* Virtual memory is part of it, even when it is not checked. */
+static bool
+is_lacking(YqNodeAmounts amounts)
+{
+	return amounts.memory > 0 || amounts.virtual_memory > 0 || amounts.vcores > 0;
+}
+
+/*
+ * Pause or kill OPPORTUNISTIC containers, the last one started first, until there is room
+ * for one that waits; also when all of them are not enough.
+ */
+static void
+reclaim(YqContainerQueue *queue, const YqNodeContainer *container)
+{
+	YqNodeAmounts lacking = amounts_to_free(queue, container);
+	dlist_iter	iter;
+
+	dlist_reverse_foreach(iter, &queue->running)
+	{
+		YqNodeContainer *running = dlist_container(YqNodeContainer, node, iter.cur);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!is_lacking(lacking))
+			break;
+		if (running->is_guaranteed || is_being_freed(running))
+			continue;
+		running->state = queue->settings.uses_pause ? YQ_CONTAINER_PAUSING : YQ_CONTAINER_KILLING;
+		add(&queue->being_freed, amounts_of(queue, running), 1);
+		add(&lacking, amounts_of(queue, running), -1);
+		decide(queue, queue->settings.uses_pause ? YQ_QUEUE_PAUSE : YQ_QUEUE_KILL, running, container);
+	}
+}
+
+/* -- operations ---------------------------------------------------------------- */
+
+YqContainerQueue *
+yq_container_queue_make(const YqContainerQueueSettings *settings)
+{
+	YqContainerQueue *queue = palloc0(sizeof(YqContainerQueue));
+
+	queue->settings = *settings;
+	queue->total = make_amounts(queue, settings->memory, settings->vcores);
+	dlist_init(&queue->guaranteed);
+	dlist_init(&queue->opportunistic);
+	dlist_init(&queue->running);
+	return queue;
+}
+
+void
+yq_container_queue_add(YqContainerQueue *queue, YqNodeContainer *container)
+{
+	if (!holds_room(container))
+	{
+		enqueue(queue, container);
+		return;
+	}
+	begin_running(queue, container);
+	if (is_being_freed(container))
+		add(&queue->being_freed, amounts_of(queue, container), 1);
+}
+
+/* Do all that wait fit into the free room, together with one that arrives? */
+static bool
+can_queue_by_resources(const YqContainerQueue *queue, const YqNodeContainer *container)
+{
+	int64		memory = container->memory;
+	int64		vcores = container->vcores;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, unconstify(dlist_head *, &queue->guaranteed))
+	{
+		memory += dlist_container(YqNodeContainer, node, iter.cur)->memory;
+		vcores += dlist_container(YqNodeContainer, node, iter.cur)->vcores;
+	}
+	dlist_foreach(iter, unconstify(dlist_head *, &queue->opportunistic))
+	{
+		memory += dlist_container(YqNodeContainer, node, iter.cur)->memory;
+		vcores += dlist_container(YqNodeContainer, node, iter.cur)->vcores;
+	}
+	return has_room(queue, make_amounts(queue, memory, vcores));
+}
+
+static bool
+can_queue(const YqContainerQueue *queue, const YqNodeContainer *container)
+{
+	if (queue->settings.is_by_resources)
+		return can_queue_by_resources(queue, container);
+	return queue->opportunistic_count < queue->settings.capacity;
+}
+
+static void
+arrive_guaranteed(YqContainerQueue *queue, YqNodeContainer *container)
+{
+	enqueue(queue, container);
+	yq_container_queue_start_pending(queue);
+	if (container->state == YQ_CONTAINER_QUEUED)
+		reclaim(queue, container);
+}
+
+static void
+arrive_opportunistic(YqContainerQueue *queue, YqNodeContainer *container)
+{
+	start_waiting(queue, false);
+	if (!can_queue(queue, container))
+	{
+		container->state = YQ_CONTAINER_GONE;
+		decide(queue, YQ_QUEUE_REJECT, container, NULL);
+		return;
+	}
+	enqueue(queue, container);
+	start_waiting(queue, false);
+}
+
+void
+yq_container_queue_arrive(YqContainerQueue *queue, YqNodeContainer *container)
+{
+	container->state = YQ_CONTAINER_QUEUED;
+	if (container->is_guaranteed)
+		arrive_guaranteed(queue, container);
+	else
+		arrive_opportunistic(queue, container);
+}
+
+void
+yq_container_queue_complete(YqContainerQueue *queue, YqNodeContainer *container)
+{
+	bool		frees_room = holds_room(container);
+
+	if (frees_room)
+		end_running(queue, container);
+	else
+		dequeue(queue, container);
+	container->state = YQ_CONTAINER_GONE;
+	if (frees_room)
+		yq_container_queue_start_pending(queue);
+}
+
+void
+yq_container_queue_paused(YqContainerQueue *queue, YqNodeContainer *container)
+{
+	end_running(queue, container);
+	container->state = YQ_CONTAINER_PAUSED;
+	enqueue(queue, container);
+	yq_container_queue_start_pending(queue);
+}
+
+void
+yq_container_queue_change_type(YqContainerQueue *queue, YqNodeContainer *container, bool is_guaranteed)
+{
+	bool		waits = !holds_room(container);
+
+	if (waits)
+		dequeue(queue, container);
+	container->is_guaranteed = is_guaranteed;
+	if (waits)
+		enqueue(queue, container);
+	if (waits && is_guaranteed)
+		reclaim(queue, container);
+	yq_container_queue_start_pending(queue);
+}
+
+void
+yq_container_queue_shed(YqContainerQueue *queue, int limit)
+{
+	dlist_mutable_iter iter;
+	int			kept = 0;
+
+	if (limit < 0 || limit >= queue->opportunistic_count)
+		return;
+	dlist_foreach_modify(iter, &queue->opportunistic)
+	{
+		YqNodeContainer *waiting = dlist_container(YqNodeContainer, node, iter.cur);
+
+		if (waiting->state == YQ_CONTAINER_PAUSED || kept++ < limit)
+			continue;
+		dequeue(queue, waiting);
+		waiting->state = YQ_CONTAINER_GONE;
+		decide(queue, YQ_QUEUE_SHED, waiting, NULL);
+	}
+}
+
+int
+yq_container_queue_capacity(const YqContainerQueue *queue)
+{
+	return queue->settings.is_by_resources ? 0 : Max(queue->settings.capacity, 0);
+}

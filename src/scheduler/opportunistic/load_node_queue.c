@@ -1,0 +1,321 @@
+/*-------------------------------------------------------------------------
+ *
+ * load_node_queue.c
+ *	  Reading the queue of a node from tables.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/htup_details.h"
+#include "executor/spi.h"
+#include "queues/allocation_setting.h"
+#include "scheduler/opportunistic/load_node_queue.h"
+#include "store/saved_plan.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+/* -- the node ---------------------------------------------------------------- */
+
+static int64
+amount(Datum resource, const char *name)
+{
+	return yq_resource_amount(DatumGetYqResourceP(resource), name, strlen(name));
+}
+
+/* Nodes in these states have no agent that could start anything. */
+static bool
+is_gone(const char *state)
+{
+	return strcmp(state, "LOST") == 0 || strcmp(state, "DECOMMISSIONED") == 0 || strcmp(state, "SHUTDOWN") == 0;
+}
+
+/* Without a total there is no such node. */
+static void
+read_node(YqNodeQueue *queue, Datum total, const char *state)
+{
+	const YqAllocationSettings *allocation = yq_allocation_settings();
+	YqContainerQueueSettings settings = {
+		.capacity = allocation->queue_capacity,
+		.is_by_resources = allocation->queues_by_resources,
+		.uses_pause = allocation->uses_pause_for_preemption,
+		.vmem_ratio = allocation->vmem_pmem_ratio,
+		.checks_vmem = allocation->vmem_check_enabled
+	};
+
+	queue->is_known = state != NULL;
+	if (!queue->is_known)
+		queue->gone_because = psprintf("Node \"%s\" is not in yquota.node.", queue->node);
+	else if (is_gone(state))
+		queue->gone_because = psprintf("Node \"%s\" is %s.", queue->node, state);
+	if (queue->gone_because == NULL)
+	{
+		settings.memory = amount(total, "memory-mb");
+		settings.vcores = amount(total, "vcores");
+	}
+	else
+	{
+		/* without room, and without starts by force: nothing starts there */
+		settings.is_by_resources = true;
+	}
+	queue->queue = yq_container_queue_make(&settings);
+}
+
+void
+yq_load_node(YqNodeQueue *queue)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT n.total, n.state::text FROM yquota.node AS n WHERE n.name = $1",
+		.types = {"text"}
+	};
+	MemoryContext caller = CurrentMemoryContext;
+	Datum		parameters[] = {CStringGetTextDatum(queue->node)};
+	Datum		total = (Datum) 0;
+	char	   *state = NULL;
+	bool		isnull;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (yq_saved_plan_run(&look_up, parameters, NULL) > 0)
+	{
+		total = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+		state = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2);
+	}
+	MemoryContextSwitchTo(caller);
+	read_node(queue, total, state);
+	SPI_finish();
+}
+
+/* -- what the books say --------------------------------------------------------- */
+
+/*
+ * Columns of a container "c".  Events of a container are told apart by their instants, so
+ * the next one is later than the last, unless that is the START.
+ */
+#define BOOKS_COLUMNS \
+	"c.allocation, c.execution_type = 'GUARANTEED', c.is_running, c.settled_at, " \
+	"CASE WHEN c.settled_at > c.started_at OR EXISTS (" \
+	"SELECT FROM yquota.container_change AS u WHERE u.container_id = c.container_id) " \
+	"THEN c.settled_at + interval '1 microsecond' ELSE c.started_at END "
+
+typedef enum BooksColumn
+{
+	BOOKS_ALLOCATION,
+	BOOKS_IS_GUARANTEED,
+	BOOKS_IS_RUNNING,
+	BOOKS_CHANGED_AT,
+	BOOKS_NEXT_INSTANT,
+	BOOKS_COLUMN_COUNT
+} BooksColumn;
+
+static void
+set_allocation(YqNodeQueueRow *row, Datum allocation)
+{
+	row->allocation = PointerGetDatum(PG_DETOAST_DATUM_COPY(allocation));
+	row->container.memory = amount(row->allocation, "memory-mb");
+	row->container.vcores = amount(row->allocation, "vcores");
+}
+
+static void
+read_books(YqNodeQueueRow *row, const Datum *values)
+{
+	row->is_in_books = true;
+	set_allocation(row, values[BOOKS_ALLOCATION]);
+	row->is_guaranteed_in_books = DatumGetBool(values[BOOKS_IS_GUARANTEED]);
+	row->runs_in_books = DatumGetBool(values[BOOKS_IS_RUNNING]);
+	row->changed_at = DatumGetTimestampTz(values[BOOKS_CHANGED_AT]);
+	row->next_instant = DatumGetTimestampTz(values[BOOKS_NEXT_INSTANT]);
+}
+
+/* -- rows ----------------------------------------------------------------------- */
+
+static const char *const state_names[] = {
+	[YQ_CONTAINER_QUEUED] = "QUEUED",
+	[YQ_CONTAINER_RUNNING] = "RUNNING",
+	[YQ_CONTAINER_PAUSING] = "PAUSING",
+	[YQ_CONTAINER_PAUSED] = "PAUSED",
+	[YQ_CONTAINER_KILLING] = "KILLING",
+	[YQ_CONTAINER_GONE] = "GONE",
+};
+
+const char *
+yq_container_state_name(YqContainerState state)
+{
+	return state_names[state];
+}
+
+static YqContainerState
+state_of_name(const char *name)
+{
+	for (YqContainerState state = YQ_CONTAINER_QUEUED; state <= YQ_CONTAINER_GONE; state++)
+	{
+		if (strcmp(state_names[state], name) == 0)
+			return state;
+	}
+	elog(ERROR, "invalid state \"%s\" of a container in a node's queue", name);
+}
+
+typedef enum RowColumn
+{
+	ROW_CONTAINER_ID,
+	ROW_STATE,
+	ROW_PLACE,
+	ROW_IS_GUARANTEED,
+	ROW_ALLOCATION,
+	ROW_STATE_AT,
+	ROW_STARTED_AT,
+	ROW_MADE_ROOM_FOR,
+	ROW_DIAGNOSTICS,
+	ROW_IS_ACKNOWLEDGED,
+	ROW_WAS_PAUSED,
+	ROW_BOOKS,					/* the first of BooksColumn */
+	ROW_COLUMNS = ROW_BOOKS + BOOKS_COLUMN_COUNT
+} RowColumn;
+
+static YqNodeQueueRow *
+read_row(HeapTuple tuple, TupleDesc descriptor)
+{
+	YqNodeQueueRow *row = palloc0(sizeof(YqNodeQueueRow));
+	Datum		values[ROW_COLUMNS];
+	bool		nulls[ROW_COLUMNS];
+
+	heap_deform_tuple(tuple, descriptor, values, nulls);
+	row->container_id = TextDatumGetCString(values[ROW_CONTAINER_ID]);
+	row->state = row->container.state = state_of_name(TextDatumGetCString(values[ROW_STATE]));
+	row->place = DatumGetInt64(values[ROW_PLACE]);
+	row->container.is_guaranteed = DatumGetBool(values[ROW_IS_GUARANTEED]);
+	row->state_at = DatumGetTimestampTz(values[ROW_STATE_AT]);
+	if (!nulls[ROW_STARTED_AT])
+		row->started_at = DatumGetTimestampTz(values[ROW_STARTED_AT]);
+	if (!nulls[ROW_MADE_ROOM_FOR])
+		row->made_room_for = TextDatumGetCString(values[ROW_MADE_ROOM_FOR]);
+	if (!nulls[ROW_DIAGNOSTICS])
+		row->diagnostics = TextDatumGetCString(values[ROW_DIAGNOSTICS]);
+	row->is_acknowledged = DatumGetBool(values[ROW_IS_ACKNOWLEDGED]);
+	row->was_paused = DatumGetBool(values[ROW_WAS_PAUSED]);
+	if (nulls[ROW_BOOKS])
+		set_allocation(row, values[ROW_ALLOCATION]);
+	else
+		read_books(row, &values[ROW_BOOKS]);
+	return row;
+}
+
+void
+yq_load_node_rows(YqNodeQueue *queue)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT q.container_id, q.state, q.place, q.execution_type = 'GUARANTEED', q.allocation, q.state_at, "
+		"q.started_at, q.made_room_for, q.diagnostics, q.is_acknowledged, q.pauses > 0, " BOOKS_COLUMNS
+		"FROM yquota.node_queue AS q "
+		"LEFT JOIN yquota.container AS c ON c.container_id = q.container_id AND c.node = q.node "
+		"WHERE q.node = $1 AND q.left_at IS NULL ORDER BY q.place",
+		.types = {"text"}
+	};
+	MemoryContext caller = CurrentMemoryContext;
+	Datum		parameters[] = {CStringGetTextDatum(queue->node)};
+	uint64		count;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	count = yq_saved_plan_run(&look_up, parameters, NULL);
+	MemoryContextSwitchTo(caller);
+	for (uint64 i = 0; i < count; i++)
+	{
+		YqNodeQueueRow *row = read_row(SPI_tuptable->vals[i], SPI_tuptable->tupdesc);
+
+		queue->rows = lappend(queue->rows, row);
+		queue->last_place = Max(queue->last_place, row->place);
+	}
+	SPI_finish();
+}
+
+/* -- a container that joins -------------------------------------------------------- */
+
+typedef enum JoiningColumn
+{
+	JOINING_NODE,
+	JOINING_OTHER_NODE,			/* that has it in its queue */
+	JOINING_BOOKS,				/* the first of BooksColumn */
+	JOINING_COLUMNS = JOINING_BOOKS + BOOKS_COLUMN_COUNT
+} JoiningColumn;
+
+/* Why a container of the books is not to be on the node; NULL: it is. */
+static const char *
+reason_of_container(const YqNodeQueue *queue, const char *container_id, const Datum *values, const bool *nulls)
+{
+	if (nulls[JOINING_NODE])
+		return psprintf("Container \"%s\" has no node in the books.", container_id);
+	if (strcmp(TextDatumGetCString(values[JOINING_NODE]), queue->node) != 0)
+		return psprintf("Container \"%s\" is on node \"%s\" in the books.", container_id,
+						TextDatumGetCString(values[JOINING_NODE]));
+	if (!nulls[JOINING_OTHER_NODE])
+		return psprintf("Container \"%s\" is in the queue of node \"%s\".", container_id,
+						TextDatumGetCString(values[JOINING_OTHER_NODE]));
+	return NULL;
+}
+
+static YqNodeQueueRow *
+read_joining(const YqNodeQueue *queue, const char *container_id, const char **reason)
+{
+	YqNodeQueueRow *row = palloc0(sizeof(YqNodeQueueRow));
+	Datum		values[JOINING_COLUMNS];
+	bool		nulls[JOINING_COLUMNS];
+
+	heap_deform_tuple(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, values, nulls);
+	*reason = reason_of_container(queue, container_id, values, nulls);
+	if (*reason != NULL)
+		return NULL;
+	row->container_id = pstrdup(container_id);
+	read_books(row, &values[JOINING_BOOKS]);
+	row->container.is_guaranteed = row->is_guaranteed_in_books;
+	return row;
+}
+
+YqNodeQueueRow *
+yq_load_joining_row(const YqNodeQueue *queue, const char *container_id, const char **reason)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT c.node, q.node, " BOOKS_COLUMNS
+		"FROM yquota.container AS c LEFT JOIN yquota.node_queue AS q ON q.container_id = c.container_id "
+		"AND q.node <> $2 AND q.left_at IS NULL "
+		"WHERE c.container_id = $1",
+		.types = {"text", "text"}
+	};
+	MemoryContext caller = CurrentMemoryContext;
+	Datum		parameters[] = {CStringGetTextDatum(container_id), CStringGetTextDatum(queue->node)};
+	YqNodeQueueRow *row = NULL;
+	uint64		count;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	count = yq_saved_plan_run(&look_up, parameters, NULL);
+	MemoryContextSwitchTo(caller);
+	if (count > 0)
+		row = read_joining(queue, container_id, reason);
+	else
+		*reason = psprintf("Container \"%s\" is not in the books.", container_id);
+	SPI_finish();
+	return row;
+}
+
+TimestampTz
+yq_load_end(const char *container_id, TimestampTz fallback)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT max(x.\"to\") FROM yquota_internal.charge_in_effect AS x WHERE x.container_id = $1",
+		.types = {"text"}
+	};
+	Datum		parameters[] = {CStringGetTextDatum(container_id)};
+	TimestampTz at = fallback;
+	Datum		value;
+	bool		isnull;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	(void) yq_saved_plan_run(&look_up, parameters, NULL);
+	value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	if (!isnull)
+		at = DatumGetTimestampTz(value);
+	SPI_finish();
+	return at;
+}

@@ -1,0 +1,395 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_queue.c
+ *	  What calls about a node do to its queue.
+ *
+ * The lock of a node is an object lock of yquota.node_queue, as pg_locks shows it; the
+ * object is the hashed name.  It is taken after the locks of cycles and leaves, and before
+ * any container.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "scheduler/load/cluster_load.h"
+#include "scheduler/opportunistic/load_node_queue.h"
+#include "scheduler/opportunistic/node_queue.h"
+#include "scheduler/record/scheduler_lock.h"
+#include "storage/lmgr.h"
+#include "store/catalog.h"
+#include "store/clock.h"
+#include "utils/builtins.h"
+
+static const char *const decision_diagnostics[] = {
+	[YQ_QUEUE_START] = NULL,
+	[YQ_QUEUE_RESUME] = "Container Resumed as some resources freed up",
+	[YQ_QUEUE_PAUSE] = "Container Paused to make room for Guaranteed Container",
+	[YQ_QUEUE_KILL] = "Container Killed to make room for Guaranteed Container.",
+	[YQ_QUEUE_REJECT] = "Opportunistic container queue is full.",
+	[YQ_QUEUE_SHED] = "Container De-queued to meet NM queuing limits.",
+};
+
+const char *
+yq_queue_decision_diagnostics(YqQueueDecisionKind kind)
+{
+	return decision_diagnostics[kind];
+}
+
+YqNodeQueueRow *
+yq_node_queue_row(YqNodeContainer *container)
+{
+	return (YqNodeQueueRow *) container;
+}
+
+/* -- rows ---------------------------------------------------------------------- */
+
+static bool
+waits(YqContainerState state)
+{
+	return state == YQ_CONTAINER_QUEUED || state == YQ_CONTAINER_PAUSED;
+}
+
+static void
+set_state(YqNodeQueue *queue, YqNodeQueueRow *row, YqContainerState state)
+{
+	if (waits(row->state))
+		row->waited += Max(queue->now - row->state_at, 0);
+	if (state == YQ_CONTAINER_PAUSED)
+		row->pauses++;
+	row->state = state;
+	row->state_at = queue->now;
+	row->is_changed = true;
+}
+
+/* To the end of its queue, or of those that run. */
+static void
+take_place(YqNodeQueue *queue, YqNodeQueueRow *row)
+{
+	row->place = ++queue->last_place;
+	row->is_changed = true;
+}
+
+static void
+leave(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at, const char *reason)
+{
+	set_state(queue, row, YQ_CONTAINER_GONE);
+	row->left_at = at;
+	row->left_reason = reason;
+}
+
+static const char *
+reason_of_end(const YqNodeQueueRow *row)
+{
+	return row->state == YQ_CONTAINER_KILLING ? "killed" : "ended";
+}
+
+/* -- events -------------------------------------------------------------------- */
+
+static void
+append_event(YqNodeQueue *queue, YqNodeQueueEvent event)
+{
+	YqNodeQueueEvent *appended = palloc(sizeof(YqNodeQueueEvent));
+
+	*appended = event;
+	queue->events = lappend(queue->events, appended);
+}
+
+/* The container runs from now on, or no longer: nothing to tell when the books say so. */
+static void
+set_running(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at, bool is_running)
+{
+	if (row->runs_in_books == is_running)
+		return;
+	at = Max(at, row->next_instant);
+	append_event(queue, (YqNodeQueueEvent) {.container_id = row->container_id,.at = at,.is_running = is_running});
+	row->runs_in_books = is_running;
+	row->next_instant = at + 1;
+}
+
+static void
+append_finish(YqNodeQueue *queue, const char *container_id, TimestampTz at, int exit_status, bool is_reported)
+{
+	append_event(queue, (YqNodeQueueEvent)
+				 {
+					 .container_id = container_id,.at = at,.is_finish = true,.exit_status = exit_status,
+					 .is_reported = is_reported
+				 });
+}
+
+/* -- decisions ------------------------------------------------------------------- */
+
+static void
+note_start(YqNodeQueue *queue, YqNodeQueueRow *row)
+{
+	set_state(queue, row, YQ_CONTAINER_RUNNING);
+	take_place(queue, row);
+	if (row->started_at == 0)
+		row->started_at = queue->now;
+	row->made_room_for = NULL;
+	row->diagnostics = NULL;
+	row->is_acknowledged = false;
+	set_running(queue, row, queue->now, true);
+}
+
+static void
+note_reclaim(YqNodeQueue *queue, YqNodeQueueRow *row, const YqQueueDecision *decision)
+{
+	const YqNodeQueueRow *other = (const YqNodeQueueRow *) decision->made_room_for;
+
+	set_state(queue, row, decision->kind == YQ_QUEUE_PAUSE ? YQ_CONTAINER_PAUSING : YQ_CONTAINER_KILLING);
+	row->made_room_for = other->container_id;
+	row->diagnostics = decision_diagnostics[decision->kind];
+	row->is_acknowledged = false;
+}
+
+/* One that is rejected is told by the reply; one that waits until the agent asks. */
+static void
+note_drop(YqNodeQueue *queue, YqNodeQueueRow *row, YqQueueDecisionKind kind)
+{
+	TimestampTz at = Max(queue->now, row->next_instant);
+	bool		is_rejection = kind == YQ_QUEUE_REJECT;
+
+	append_finish(queue, row->container_id, at, YQ_EXIT_KILLED_BY_CONTAINER_SCHEDULER, false);
+	leave(queue, row, at, is_rejection ? "rejected" : "shed");
+	row->has_exit_status = true;
+	row->exit_status = YQ_EXIT_KILLED_BY_CONTAINER_SCHEDULER;
+	row->diagnostics = decision_diagnostics[kind];
+	row->has_queue_limit = true;
+	row->queue_limit = is_rejection ? yq_container_queue_capacity(queue->queue) : queue->shed_limit;
+	row->is_acknowledged = is_rejection;
+}
+
+static void
+note_decision(YqNodeQueue *queue, const YqQueueDecision *decision)
+{
+	YqNodeQueueRow *row = yq_node_queue_row(decision->container);
+
+	switch (decision->kind)
+	{
+		case YQ_QUEUE_START:
+		case YQ_QUEUE_RESUME:
+			note_start(queue, row);
+			break;
+		case YQ_QUEUE_PAUSE:
+		case YQ_QUEUE_KILL:
+			note_reclaim(queue, row, decision);
+			break;
+		case YQ_QUEUE_REJECT:
+		case YQ_QUEUE_SHED:
+			note_drop(queue, row, decision->kind);
+			break;
+	}
+}
+
+/* What the queue has decided since the last time. */
+static void
+note_decisions(YqNodeQueue *queue)
+{
+	while (queue->noted < list_length(queue->queue->decisions))
+		note_decision(queue, list_nth(queue->queue->decisions, queue->noted++));
+}
+
+/* -- opening ------------------------------------------------------------------------ */
+
+static void
+lock_node(const char *node)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, yq_table_oid(YQ_NODE_QUEUE),
+					   hash_bytes((const unsigned char *) node, strlen(node)), 0);
+	(void) LockAcquire(&tag, ExclusiveLock, false, false);
+}
+
+void
+yq_node_queue_lock(const char *node)
+{
+	PreventCommandIfReadOnly("changes of a node's queue");
+	yq_scheduler_lock_events();
+	lock_node(node);
+}
+
+YqNodeQueue *
+yq_node_queue_open(const char *node)
+{
+	YqNodeQueue *queue = palloc0(sizeof(YqNodeQueue));
+
+	yq_node_queue_lock(node);
+	yq_cluster_check_charging();
+	queue->node = node;
+	queue->now = yq_clock_now();
+	yq_load_node(queue);
+	yq_load_node_rows(queue);
+	if (!queue->is_known && queue->rows == NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("node \"%s\" is not in yquota.node", node)));
+	return queue;
+}
+
+YqNodeQueueRow *
+yq_node_queue_find(const YqNodeQueue *queue, const char *container_id)
+{
+	ListCell   *cell;
+
+	foreach(cell, queue->rows)
+	{
+		YqNodeQueueRow *row = lfirst(cell);
+
+		if (row->state != YQ_CONTAINER_GONE && strcmp(row->container_id, container_id) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+/* -- what the books say --------------------------------------------------------------- */
+
+/* It ended elsewhere: the node's agent has yet to learn of it. */
+static void
+learn_end(YqNodeQueue *queue, YqNodeQueueRow *row)
+{
+	const char *reason = reason_of_end(row);
+
+	yq_container_queue_complete(queue->queue, &row->container);
+	leave(queue, row, yq_load_end(row->container_id, queue->now), reason);
+	row->is_acknowledged = false;
+	note_decisions(queue);
+}
+
+static void
+learn_type(YqNodeQueue *queue, YqNodeQueueRow *row)
+{
+	if (waits(row->state))
+		take_place(queue, row);
+	row->is_changed = true;
+	yq_container_queue_change_type(queue->queue, &row->container, row->is_guaranteed_in_books);
+	note_decisions(queue);
+}
+
+static int
+compare_changes(const ListCell *a, const ListCell *b)
+{
+	const YqNodeQueueRow *left = lfirst(a);
+	const YqNodeQueueRow *right = lfirst(b);
+
+	if (left->changed_at != right->changed_at)
+		return left->changed_at < right->changed_at ? -1 : 1;
+	return strcmp(left->container_id, right->container_id);
+}
+
+void
+yq_node_queue_settle(YqNodeQueue *queue)
+{
+	List	   *ended = NIL;
+	List	   *changed = NIL;
+	ListCell   *cell;
+
+	foreach(cell, queue->rows)
+	{
+		YqNodeQueueRow *row = lfirst(cell);
+
+		yq_container_queue_add(queue->queue, &row->container);
+		if (!row->is_in_books)
+			ended = lappend(ended, row);
+		else if (row->is_guaranteed_in_books != row->container.is_guaranteed)
+			changed = lappend(changed, row);
+	}
+	foreach(cell, ended)
+		learn_end(queue, lfirst(cell));
+	list_sort(changed, compare_changes);
+	foreach(cell, changed)
+		learn_type(queue, lfirst(cell));
+}
+
+/* -- operations ------------------------------------------------------------------------ */
+
+YqNodeQueueRow *
+yq_node_queue_join(YqNodeQueue *queue, const char *container_id, const char **reason)
+{
+	YqNodeQueueRow *row;
+
+	*reason = queue->gone_because;
+	if (*reason != NULL)
+		return NULL;
+	row = yq_load_joining_row(queue, container_id, reason);
+	if (row == NULL)
+		return NULL;
+	row->state_at = queue->now;
+	row->has_joined = true;
+	queue->rows = lappend(queue->rows, row);
+	queue->arrived = lappend(queue->arrived, unconstify(char *, row->container_id));
+	take_place(queue, row);
+	return row;
+}
+
+void
+yq_node_queue_arrive(YqNodeQueue *queue, YqNodeQueueRow *row)
+{
+	row->state = YQ_CONTAINER_QUEUED;
+	yq_container_queue_arrive(queue->queue, &row->container);
+	note_decisions(queue);
+	if (row->state == YQ_CONTAINER_QUEUED)
+		set_running(queue, row, queue->now, false);
+}
+
+void
+yq_node_queue_recover(YqNodeQueue *queue, YqNodeQueueRow *row)
+{
+	if (row->has_joined || row->state == YQ_CONTAINER_QUEUED)
+	{
+		note_start(queue, row);
+		row->container.state = YQ_CONTAINER_RUNNING;
+		/* it runs behind those that ran before */
+		queue->rows = lappend(list_delete_ptr(queue->rows, row), row);
+	}
+	row->is_acknowledged = true;
+	row->is_changed = true;
+}
+
+void
+yq_node_queue_end(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at, int exit_status, bool is_reported)
+{
+	const char *reason = reason_of_end(row);
+
+	append_finish(queue, row->container_id, at, exit_status, is_reported);
+	leave(queue, row, at, reason);
+	row->has_exit_status = true;
+	row->exit_status = exit_status;
+	row->is_acknowledged = true;
+	yq_container_queue_complete(queue->queue, &row->container);
+	note_decisions(queue);
+}
+
+void
+yq_node_queue_note_end(YqNodeQueue *queue, const char *container_id, TimestampTz at, int exit_status)
+{
+	append_finish(queue, container_id, at, exit_status, true);
+}
+
+void
+yq_node_queue_pause(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at)
+{
+	set_running(queue, row, at, false);
+	set_state(queue, row, YQ_CONTAINER_PAUSED);
+	take_place(queue, row);
+	row->is_acknowledged = true;
+	yq_container_queue_paused(queue->queue, &row->container);
+	note_decisions(queue);
+}
+
+void
+yq_node_queue_shed(YqNodeQueue *queue, int limit)
+{
+	queue->shed_limit = limit;
+	yq_container_queue_shed(queue->queue, limit);
+	note_decisions(queue);
+}
+
+void
+yq_node_queue_advance(YqNodeQueue *queue)
+{
+	yq_container_queue_start_pending(queue->queue);
+	note_decisions(queue);
+}

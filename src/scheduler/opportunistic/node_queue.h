@@ -1,0 +1,140 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_queue.h
+ *	  The containers of a node as rows: yquota.node_queue and the books.
+ *
+ * A call about a node opens its queue, which locks it until the transaction ends and reads
+ * it, and has it learn what the books say since the last call: containers that have ended,
+ * were promoted or demoted, or have another size.  The caller then does its operation, and
+ * writes everything: rows, events in container_event, and rows of yquota.decision.
+ *
+ * What waits or runs on a node is what was enqueued there; whether it still exists, its
+ * size and its execution type are what yquota.container says.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_NODE_QUEUE_H
+#define YQ_NODE_QUEUE_H
+
+#include "base/resource.h"
+#include "datatype/timestamp.h"
+#include "scheduler/opportunistic/container_queue.h"
+
+/* YARN's ContainerExitStatus */
+#define YQ_EXIT_KILLED_BY_CONTAINER_SCHEDULER (-108)
+#define YQ_EXIT_ABORTED (-100)
+
+typedef struct YqNodeQueueRow
+{
+	YqNodeContainer container;	/* as the queue decides about it */
+	const char *container_id;
+	Datum		allocation;		/* YqResource *, as the books have it or last had it */
+
+	/* what the books say */
+	bool		is_in_books;	/* and on this node */
+	bool		is_guaranteed_in_books;
+	bool		runs_in_books;	/* is_running */
+	TimestampTz changed_at;		/* its last event there */
+	TimestampTz next_instant;	/* its next event must not be earlier */
+
+	/* columns of node_queue; times of 0 are NULL */
+	YqContainerState state;
+	int64		place;
+	TimestampTz state_at;
+	TimestampTz started_at;
+	TimestampTz left_at;
+	int64		waited;			/* microseconds to be added */
+	int			pauses;			/* to be added */
+	const char *made_room_for;	/* container id, or NULL */
+	const char *left_reason;
+	bool		has_exit_status;
+	int			exit_status;
+	const char *diagnostics;
+	bool		has_queue_limit;
+	int			queue_limit;
+	bool		is_acknowledged;	/* the agent has done the last action about it */
+
+	bool		was_paused;		/* before this call */
+	bool		has_joined;		/* in this call: its row is made, or made anew */
+	bool		is_changed;
+} YqNodeQueueRow;
+
+/* An event that is to be appended: a FINISH, or an UPDATE of is_running. */
+typedef struct YqNodeQueueEvent
+{
+	const char *container_id;
+	TimestampTz at;
+	bool		is_finish;
+	bool		is_running;
+	int			exit_status;
+	bool		is_reported;	/* by the node's agent, and not decided here */
+} YqNodeQueueEvent;
+
+typedef struct YqNodeQueue
+{
+	const char *node;
+	TimestampTz now;			/* of this call */
+	YqContainerQueue *queue;
+	List	   *rows;			/* of YqNodeQueueRow *, by place */
+	List	   *events;			/* of YqNodeQueueEvent * */
+	List	   *arrived;		/* container ids (char *) that the node has received */
+	int64		last_place;
+	int			shed_limit;		/* of this call */
+	int			noted;			/* decisions of the queue that are in the rows */
+	bool		is_known;		/* the node is in yquota.node */
+	const char *gone_because;	/* why no container may join the node, and none starts; NULL: they may */
+} YqNodeQueue;
+
+/*
+ * Lock a node's queue until the transaction ends; ERRCODE_READ_ONLY_SQL_TRANSACTION in a
+ * read-only transaction.
+ */
+extern void yq_node_queue_lock(const char *node);
+
+/*
+ * Lock a node's queue and read it.  ERRCODE_UNDEFINED_OBJECT when there is no such node, and
+ * nothing is left at it; ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE while charging is deferred.
+ * Until yq_node_queue_settle() the caller may recover containers, and do nothing else.
+ */
+extern YqNodeQueue *yq_node_queue_open(const char *node);
+
+/* Let the queue learn what the books say. */
+extern void yq_node_queue_settle(YqNodeQueue *queue);
+
+/* The row of a container that waits or runs at the node, or NULL. */
+extern YqNodeQueueRow *yq_node_queue_find(const YqNodeQueue *queue, const char *container_id);
+
+/*
+ * Make a row for a container that the books have on the node.  NULL when it cannot join
+ * the node: then "reason" says why.
+ */
+extern YqNodeQueueRow *yq_node_queue_join(YqNodeQueue *queue, const char *container_id, const char **reason);
+
+/* One that has joined arrives: its localisation is done. */
+extern void yq_node_queue_arrive(YqNodeQueue *queue, YqNodeQueueRow *row);
+
+/* The node's agent says that a container runs; before yq_node_queue_settle(). */
+extern void yq_node_queue_recover(YqNodeQueue *queue, YqNodeQueueRow *row);
+
+/* A container has ended, and lets others start.  Told by the agent, or decided here. */
+extern void yq_node_queue_end(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at, int exit_status, bool is_reported);
+
+/* The agent tells the end of a container that the node's queue does not have. */
+extern void yq_node_queue_note_end(YqNodeQueue *queue, const char *container_id, TimestampTz at, int exit_status);
+
+/* A PAUSING container is paused since an instant. */
+extern void yq_node_queue_pause(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at);
+
+/* Drop waiting OPPORTUNISTIC containers beyond a limit. */
+extern void yq_node_queue_shed(YqNodeQueue *queue, int limit);
+
+/* Start what can start. */
+extern void yq_node_queue_advance(YqNodeQueue *queue);
+
+/* The row of a container of the queue. */
+extern YqNodeQueueRow *yq_node_queue_row(YqNodeContainer *container);
+
+/* What Hadoop says of a decision. */
+extern const char *yq_queue_decision_diagnostics(YqQueueDecisionKind kind);
+
+#endif							/* YQ_NODE_QUEUE_H */

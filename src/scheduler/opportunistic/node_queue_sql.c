@@ -1,0 +1,432 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_queue_sql.c
+ *	  The queue of a node as SQL functions, see sql/scheduler/396_node_queue.sql.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "base/arguments.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "scheduler/opportunistic/load_node_queue.h"
+#include "scheduler/opportunistic/node_queue.h"
+#include "scheduler/opportunistic/record_node_queue.h"
+#include "store/catalog.h"
+#include "store/saved_plan.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_advance_node_queue);
+PG_FUNCTION_INFO_V1(yq_sql_container_ended);
+PG_FUNCTION_INFO_V1(yq_sql_container_paused);
+PG_FUNCTION_INFO_V1(yq_sql_enqueue_container);
+PG_FUNCTION_INFO_V1(yq_sql_lock_node_queue);
+PG_FUNCTION_INFO_V1(yq_sql_recover_node_queue);
+PG_FUNCTION_INFO_V1(yq_sql_shed_containers);
+
+/* -- results: rows of yquota.node_action ------------------------------------------ */
+
+static const char *const action_names[] = {
+	[YQ_QUEUE_START] = "start",
+	[YQ_QUEUE_RESUME] = "resume",
+	[YQ_QUEUE_PAUSE] = "pause",
+	[YQ_QUEUE_KILL] = "kill",
+	[YQ_QUEUE_REJECT] = "rejected",
+	[YQ_QUEUE_SHED] = "shed",
+};
+
+/* An action about a container; one that the node does not have has no size. */
+static void
+return_action(FunctionCallInfo fcinfo, const char *action, const YqNodeQueueRow *row, const char *diagnostics)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	YqRowBuilder values = {.count = 0};
+	bool		is_kill = strcmp(action, action_names[YQ_QUEUE_KILL]) == 0;
+	bool		is_unknown = DatumGetPointer(row->allocation) == NULL;
+
+	yq_row_put_text(&values, action);
+	yq_row_put_text(&values, row->container_id);
+	yq_row_put(&values, ObjectIdGetDatum(yq_enum_oid("execution_type", row->container.is_guaranteed ?
+													 "GUARANTEED" : "OPPORTUNISTIC")), is_unknown);
+	yq_row_put(&values, row->allocation, is_unknown);
+	yq_row_put(&values, Int32GetDatum(is_kill ? YQ_EXIT_KILLED_BY_CONTAINER_SCHEDULER : row->exit_status),
+			   !is_kill && !row->has_exit_status);
+	yq_row_put_text(&values, diagnostics);
+	yq_row_put_text(&values, row->made_room_for);
+	tuplestore_putvalues(result->setResult, result->setDesc, values.values, values.nulls);
+}
+
+/* About a container that the node does not have. */
+static void
+return_unknown(FunctionCallInfo fcinfo, const char *action, const char *container_id, const char *reason)
+{
+	YqNodeQueueRow row = {.container_id = container_id};
+
+	return_action(fcinfo, action, &row, reason);
+}
+
+static void
+return_decisions(FunctionCallInfo fcinfo, const YqNodeQueue *queue)
+{
+	ListCell   *cell;
+
+	foreach(cell, queue->queue->decisions)
+	{
+		const YqQueueDecision *decision = lfirst(cell);
+
+		return_action(fcinfo, action_names[decision->kind], yq_node_queue_row(decision->container),
+					  yq_queue_decision_diagnostics(decision->kind));
+	}
+}
+
+/* What the node's agent is to do with a container by its state, or was told. */
+static void
+return_state(FunctionCallInfo fcinfo, const YqNodeQueueRow *row)
+{
+	const char *action = "queued";
+
+	if (row->state == YQ_CONTAINER_RUNNING)
+		action = action_names[row->was_paused ? YQ_QUEUE_RESUME : YQ_QUEUE_START];
+	else if (row->state == YQ_CONTAINER_PAUSING)
+		action = action_names[YQ_QUEUE_PAUSE];
+	else if (row->state == YQ_CONTAINER_KILLING)
+		action = action_names[YQ_QUEUE_KILL];
+	return_action(fcinfo, action, row, row->diagnostics);
+}
+
+static void
+finish(FunctionCallInfo fcinfo, YqNodeQueue *queue)
+{
+	yq_record_node_queue(queue);
+	return_decisions(fcinfo, queue);
+}
+
+/* -- arguments ----------------------------------------------------------------------- */
+
+static const char *
+required_string(FunctionCallInfo fcinfo, int argument, const char *name)
+{
+	return text_to_cstring(yq_required_text(fcinfo, argument, name));
+}
+
+/* Open and settle the queue of the node that the first argument names. */
+static YqNodeQueue *
+open_settled(FunctionCallInfo fcinfo)
+{
+	const char *node = required_string(fcinfo, 0, "node");
+	YqNodeQueue *queue;
+
+	InitMaterializedSRF(fcinfo, 0);
+	queue = yq_node_queue_open(node);
+	yq_node_queue_settle(queue);
+	return queue;
+}
+
+static TimestampTz
+instant_argument(FunctionCallInfo fcinfo, int argument, const YqNodeQueue *queue)
+{
+	TimestampTz at = PG_ARGISNULL(argument) ? queue->now : PG_GETARG_TIMESTAMPTZ(argument);
+
+	if (TIMESTAMP_NOT_FINITE(at))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+				 errmsg("at must be finite")));
+	return at;
+}
+
+/* -- arrival ------------------------------------------------------------------------- */
+
+/* What was decided about a container that has left the node; false when it was never dropped there. */
+static bool
+return_drop(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const char *container_id)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT q.left_reason, q.exit_status, q.diagnostics FROM yquota.node_queue AS q "
+		"WHERE q.container_id = $1 AND q.node = $2 AND q.left_reason IN ('rejected', 'shed')",
+		.types = {"text", "text"}
+	};
+	Datum		parameters[] = {CStringGetTextDatum(container_id), CStringGetTextDatum(queue->node)};
+	bool		is_found;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	is_found = yq_saved_plan_run(&look_up, parameters, NULL) > 0;
+	if (is_found)
+	{
+		HeapTuple	tuple = SPI_tuptable->vals[0];
+		TupleDesc	descriptor = SPI_tuptable->tupdesc;
+		YqNodeQueueRow row = {.container_id = container_id,.has_exit_status = true};
+		bool		isnull;
+
+		row.exit_status = DatumGetInt32(SPI_getbinval(tuple, descriptor, 2, &isnull));
+		return_action(fcinfo, SPI_getvalue(tuple, descriptor, 1), &row, SPI_getvalue(tuple, descriptor, 3));
+	}
+	SPI_finish();
+	return is_found;
+}
+
+/* The first answer again: what became of the container, and what was to make room for it. */
+static void
+return_first_answer(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueueRow *arrived)
+{
+	ListCell   *cell;
+
+	return_state(fcinfo, arrived);
+	foreach(cell, queue->rows)
+	{
+		const YqNodeQueueRow *row = lfirst(cell);
+
+		if ((row->state == YQ_CONTAINER_PAUSING || row->state == YQ_CONTAINER_KILLING) &&
+			row->made_room_for != NULL && strcmp(row->made_room_for, arrived->container_id) == 0)
+			return_state(fcinfo, row);
+	}
+}
+
+/* enqueue_container(node, container_id) */
+Datum
+yq_sql_enqueue_container(PG_FUNCTION_ARGS)
+{
+	const char *container_id = required_string(fcinfo, 1, "container_id");
+	YqNodeQueue *queue = open_settled(fcinfo);
+	YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
+	const char *reason;
+
+	if (row != NULL)
+	{
+		finish(fcinfo, queue);
+		return_first_answer(fcinfo, queue, row);
+		return (Datum) 0;
+	}
+	row = yq_node_queue_join(queue, container_id, &reason);
+	if (row != NULL)
+		yq_node_queue_arrive(queue, row);
+	if (row != NULL && row->state == YQ_CONTAINER_QUEUED)
+		return_state(fcinfo, row);
+	finish(fcinfo, queue);
+	if (row == NULL && !return_drop(fcinfo, queue, container_id))
+		return_unknown(fcinfo, "refused", container_id, reason);
+	return (Datum) 0;
+}
+
+/* -- ends and pauses ------------------------------------------------------------------- */
+
+/* What the books know of the end of a container that the node's queue does not have. */
+static const char *
+look_up_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT CASE WHEN c.container_id IS NOT NULL AND COALESCE(c.node, $2) = $2 THEN 'runs' "
+		"WHEN c.container_id IS NOT NULL THEN 'elsewhere' "
+		"WHEN x.ended_at = $3 OR EXISTS (SELECT FROM yquota_internal.reported_end AS e "
+		"WHERE e.container_id = $1 AND e.occurred_at = $3) THEN 'known' "
+		"WHEN x.ended_at IS NOT NULL THEN 'ended' ELSE 'unknown' END "
+		"FROM (SELECT max(l.\"to\") AS ended_at FROM yquota_internal.charge_in_effect AS l WHERE l.container_id = $1) AS x "
+		"LEFT JOIN yquota.container AS c ON c.container_id = $1",
+		.types = {"text", "text", "timestamptz"}
+	};
+	Datum		parameters[] = {
+		CStringGetTextDatum(container_id), CStringGetTextDatum(queue->node), TimestampTzGetDatum(at)
+	};
+
+	return linitial(yq_saved_plan_strings(&look_up, parameters));
+}
+
+/* The agent knows the end now. */
+static void
+acknowledge_end(const YqNodeQueue *queue, const char *container_id, int exit_status)
+{
+	static YqSavedPlan acknowledge = {
+		.command = "UPDATE yquota.node_queue AS q SET is_acknowledged = true, exit_status = COALESCE(q.exit_status, $3) "
+		"WHERE q.container_id = $1 AND q.node = $2 AND q.left_at IS NOT NULL AND NOT q.is_acknowledged",
+		.types = {"text", "text", "int4"}
+	};
+	Datum		parameters[] = {
+		CStringGetTextDatum(container_id), CStringGetTextDatum(queue->node), Int32GetDatum(exit_status)
+	};
+
+	(void) yq_saved_plan_execute(&acknowledge, parameters, NULL);
+}
+
+/* The earliest end counts, so one that differs from what is known is told, too. */
+static void
+end_elsewhere(YqNodeQueue *queue, const char *container_id, TimestampTz at, int exit_status)
+{
+	const char *known = look_up_end(queue, container_id, at);
+
+	if (strcmp(known, "unknown") == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("container \"%s\" is not in the books", container_id)));
+	if (strcmp(known, "elsewhere") == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("container \"%s\" is not on node \"%s\"", container_id, queue->node)));
+	if (strcmp(known, "known") != 0)
+		yq_node_queue_note_end(queue, container_id, at, exit_status);
+}
+
+/* container_ended(node, container_id, at, exit_status) */
+Datum
+yq_sql_container_ended(PG_FUNCTION_ARGS)
+{
+	const char *container_id = required_string(fcinfo, 1, "container_id");
+	YqNodeQueue *queue = open_settled(fcinfo);
+	YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
+	TimestampTz at = instant_argument(fcinfo, 2, queue);
+	int			exit_status;
+
+	yq_require_value(PG_ARGISNULL(3), "exit_status");
+	exit_status = PG_GETARG_INT32(3);
+	if (row != NULL)
+		yq_node_queue_end(queue, row, at, exit_status, true);
+	else
+		end_elsewhere(queue, container_id, at, exit_status);
+	finish(fcinfo, queue);
+	if (row == NULL)
+		acknowledge_end(queue, container_id, exit_status);
+	return (Datum) 0;
+}
+
+/*
+ * container_paused(node, container_id, at).  When it was not to be paused, or is paused
+ * already, the answer is what it is to do.
+ */
+Datum
+yq_sql_container_paused(PG_FUNCTION_ARGS)
+{
+	const char *container_id = required_string(fcinfo, 1, "container_id");
+	YqNodeQueue *queue = open_settled(fcinfo);
+	YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
+	TimestampTz at = instant_argument(fcinfo, 2, queue);
+	bool		is_pausing = row != NULL && row->state == YQ_CONTAINER_PAUSING;
+
+	if (is_pausing)
+		yq_node_queue_pause(queue, row, at);
+	finish(fcinfo, queue);
+	if (row == NULL)
+		return_unknown(fcinfo, "refused", container_id,
+					   psprintf("Container \"%s\" is not in the queue of node \"%s\".", container_id, queue->node));
+	else if (!is_pausing)
+		return_state(fcinfo, row);
+	return (Datum) 0;
+}
+
+/* -- the queue as a whole --------------------------------------------------------------- */
+
+/* advance_node_queue(node) */
+Datum
+yq_sql_advance_node_queue(PG_FUNCTION_ARGS)
+{
+	YqNodeQueue *queue = open_settled(fcinfo);
+
+	yq_node_queue_advance(queue);
+	finish(fcinfo, queue);
+	return (Datum) 0;
+}
+
+/* shed_containers(node, max_queue_length) */
+Datum
+yq_sql_shed_containers(PG_FUNCTION_ARGS)
+{
+	YqNodeQueue *queue = open_settled(fcinfo);
+
+	yq_require_value(PG_ARGISNULL(1), "max_queue_length");
+	yq_node_queue_shed(queue, PG_GETARG_INT32(1));
+	finish(fcinfo, queue);
+	return (Datum) 0;
+}
+
+/* lock_node_queue(node) */
+Datum
+yq_sql_lock_node_queue(PG_FUNCTION_ARGS)
+{
+	yq_node_queue_lock(required_string(fcinfo, 0, "node"));
+	PG_RETURN_VOID();
+}
+
+/* -- recovery ------------------------------------------------------------------------------ */
+
+static bool
+is_among(const char *container_id, const char *const *ids, int count)
+{
+	for (int i = 0; i < count; i++)
+	{
+		if (strcmp(ids[i], container_id) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What the agent says to run, runs; what the books do not have is to be killed. */
+static void
+recover_running(FunctionCallInfo fcinfo, YqNodeQueue *queue, const char *container_id)
+{
+	YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
+	const char *reason;
+
+	if (row == NULL)
+		row = yq_node_queue_join(queue, container_id, &reason);
+	if (row != NULL)
+		yq_node_queue_recover(queue, row);
+	else
+		return_unknown(fcinfo, action_names[YQ_QUEUE_KILL], container_id, reason);
+}
+
+/* Has a container ended with the agent?  One that the agent was not told to start has not, nor one that waits. */
+static bool
+is_gone(const YqNodeQueueRow *row)
+{
+	switch (row->state)
+	{
+		case YQ_CONTAINER_RUNNING:
+			return row->is_acknowledged || row->was_paused;
+		case YQ_CONTAINER_PAUSING:
+		case YQ_CONTAINER_PAUSED:
+		case YQ_CONTAINER_KILLING:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static void
+end_gone(YqNodeQueue *queue, const char *const *ids, int count)
+{
+	/* the list grows no more, and rows that start meanwhile are not acknowledged */
+	for (int i = 0; i < list_length(queue->rows); i++)
+	{
+		YqNodeQueueRow *row = list_nth(queue->rows, i);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!is_gone(row) || is_among(row->container_id, ids, count))
+			continue;
+		yq_node_queue_end(queue, row, Max(queue->now, row->next_instant),
+						  row->state == YQ_CONTAINER_KILLING ? YQ_EXIT_KILLED_BY_CONTAINER_SCHEDULER : YQ_EXIT_ABORTED, false);
+	}
+}
+
+/* recover_node_queue(node, running) */
+Datum
+yq_sql_recover_node_queue(PG_FUNCTION_ARGS)
+{
+	const char *node = required_string(fcinfo, 0, "node");
+	const char **running;
+	int			count = yq_text_array(fcinfo, 1, "running", &running);
+	YqNodeQueue *queue;
+
+	yq_require_value(PG_ARGISNULL(1), "running");
+	InitMaterializedSRF(fcinfo, 0);
+	queue = yq_node_queue_open(node);
+	for (int i = 0; i < count; i++)
+		recover_running(fcinfo, queue, running[i]);
+	yq_node_queue_settle(queue);
+	end_gone(queue, running, count);
+	yq_node_queue_advance(queue);
+	finish(fcinfo, queue);
+	return (Datum) 0;
+}

@@ -1,0 +1,19 @@
+/*-------------------------------------------------------------------------
+ *
+ * record_node_queue.h
+ *	  Writing down what a call has done to the queue of a node.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_RECORD_NODE_QUEUE_H
+#define YQ_RECORD_NODE_QUEUE_H
+
+#include "scheduler/opportunistic/node_queue.h"
+
+/*
+ * Write rows of node_queue, decisions and events.  Containers that have joined the node
+ * are acknowledged: their allocations do not expire.
+ */
+extern void yq_record_node_queue(YqNodeQueue *queue);
+
+#endif							/* YQ_RECORD_NODE_QUEUE_H */

@@ -1,0 +1,322 @@
+-- What starts, waits, is paused and is killed at a node: vectors E1 to E16 and U1 to U6,
+-- calls that are repeated, recovery, work of a node's agent, lost nodes, and bad input.
+
+SET client_min_messages = warning;
+DROP DATABASE IF EXISTS yquota_node_queue WITH (FORCE);
+CREATE DATABASE yquota_node_queue;
+\c yquota_node_queue
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+CREATE EXTENSION IF NOT EXISTS yquota;
+SET timezone = 'UTC';
+SET intervalstyle = 'postgres';
+SELECT yquota.set_clock('2026-03-02 10:00+00');
+INSERT INTO yquota.project (name) VALUES ('p');
+INSERT INTO yquota.scheduler_setting (opportunistic_queue_capacity, maximum_am_resource_percent) VALUES (10, 1);
+INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=2048,vcores=4]');
+
+CREATE FUNCTION pg_temp.c(number integer) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+	SELECT format('container_1_0001_01_%s', lpad(number::text, 6, '0'))
+$$;
+CREATE FUNCTION pg_temp.n(container_id text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+	SELECT ltrim(split_part(container_id, '_', 5), '0')
+$$;
+-- What an agent is told, in one line.
+CREATE FUNCTION pg_temp.told(actions yquota.node_action[]) RETURNS text LANGUAGE sql AS $$
+	SELECT coalesce(string_agg(concat_ws(' ', a.action, pg_temp.n(a.container_id), 'for ' || pg_temp.n(a.made_room_for)), ', ' ORDER BY a.number), 'nothing')
+	FROM unnest(actions) WITH ORDINALITY AS a (action, container_id, execution_type, allocation, exit_status, diagnostics, made_room_for, number)
+$$;
+CREATE FUNCTION pg_temp.start(number integer, type yquota.execution_type, size text, node text DEFAULT 'n') RETURNS void LANGUAGE sql AS $$
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type, is_running)
+	VALUES ('CONTAINER_START', pg_temp.c(number), yquota.clock(), 'p', 'application_1_0009', 'u', 'root.default', start.node, start.size::yquota.resource, start.type, start.type = 'GUARANTEED')
+$$;
+CREATE FUNCTION pg_temp.change_type(number integer, type yquota.execution_type) RETURNS void LANGUAGE sql AS $$
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, execution_type)
+	VALUES ('CONTAINER_UPDATE', pg_temp.c(number), yquota.clock(), change_type.type)
+$$;
+CREATE FUNCTION pg_temp.enqueue(number integer) RETURNS text LANGUAGE sql AS $$
+	SELECT pg_temp.told(ARRAY(SELECT a FROM yquota.enqueue_container('n', pg_temp.c(number)) AS a))
+$$;
+CREATE FUNCTION pg_temp.ended(number integer, exit_status integer DEFAULT 0) RETURNS text LANGUAGE sql AS $$
+	SELECT pg_temp.told(ARRAY(SELECT a FROM yquota.container_ended('n', pg_temp.c(number), exit_status => ended.exit_status) AS a))
+$$;
+CREATE FUNCTION pg_temp.paused(number integer) RETURNS text LANGUAGE sql AS $$
+	SELECT pg_temp.told(ARRAY(SELECT a FROM yquota.container_paused('n', pg_temp.c(number)) AS a))
+$$;
+CREATE FUNCTION pg_temp.advance() RETURNS text LANGUAGE sql AS $$
+	SELECT pg_temp.told(ARRAY(SELECT a FROM yquota.advance_node_queue('n') AS a))
+$$;
+CREATE FUNCTION pg_temp.shed(n integer) RETURNS text LANGUAGE sql AS $$
+	SELECT pg_temp.told(ARRAY(SELECT a FROM yquota.shed_containers('n', shed.n) AS a))
+$$;
+
+-- A vector: steps such as "O 1024" (a container arrives), "O 512 x 3", "end 2", "pause 1",
+-- "limit 2", "promote 2", "demote 1", and what the agent was told after each.
+CREATE FUNCTION pg_temp.play_step(step text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	words text[] := string_to_array(step, ' ');
+	number integer;
+	told text[];
+BEGIN
+	CASE words[1]
+		WHEN 'end' THEN RETURN pg_temp.ended(words[2]::integer);
+		WHEN 'pause' THEN RETURN pg_temp.paused(words[2]::integer);
+		WHEN 'limit' THEN RETURN pg_temp.shed(words[2]::integer);
+		WHEN 'promote' THEN PERFORM pg_temp.change_type(words[2]::integer, 'GUARANTEED'); RETURN pg_temp.advance();
+		WHEN 'demote' THEN PERFORM pg_temp.change_type(words[2]::integer, 'OPPORTUNISTIC'); RETURN pg_temp.advance();
+		ELSE
+			FOR i IN 1 .. coalesce(words[4]::integer, 1) LOOP
+				number := (SELECT count(*) + 1 FROM yquota.node_queue);
+				PERFORM pg_temp.start(number, CASE words[1] WHEN 'G' THEN 'GUARANTEED' ELSE 'OPPORTUNISTIC' END::yquota.execution_type,
+									  CASE WHEN words[2] LIKE '[%' THEN words[2] ELSE format('[memory-mb=%s,vcores=1]', words[2]) END);
+				told := told || pg_temp.enqueue(number);
+			END LOOP;
+			RETURN array_to_string(told, '; ');
+	END CASE;
+END $$;
+CREATE FUNCTION pg_temp.play(VARIADIC steps text[]) RETURNS TABLE (step text, told text) LANGUAGE plpgsql AS $$
+BEGIN
+	FOREACH step IN ARRAY steps LOOP
+		PERFORM yquota.set_clock(yquota.clock() + interval '1 s');
+		told := pg_temp.play_step(step);
+		RETURN NEXT;
+	END LOOP;
+END $$;
+CREATE TEMPORARY VIEW queue AS
+	SELECT pg_temp.n(q.container_id) AS c, left(q.execution_type::text, 1) AS type, q.state, q.left_reason AS reason, c.is_running
+	FROM yquota.node_queue AS q LEFT JOIN yquota.container AS c USING (container_id)
+	ORDER BY q.left_at IS NOT NULL, q.state IN ('QUEUED', 'PAUSED'), q.place;
+
+\echo E1: both run
+BEGIN; SELECT * FROM pg_temp.play('G 1024', 'O 1024'); TABLE queue; ROLLBACK;
+\echo E2: larger than the node, both wait
+BEGIN; SELECT * FROM pg_temp.play('G 3072', 'O 3072'); TABLE queue; ROLLBACK;
+\echo E3: the first runs, two wait
+BEGIN; SELECT * FROM pg_temp.play('O 2048', 'O 1024', 'O 1024'); TABLE queue; ROLLBACK;
+\echo E4: ten wait, the eleventh is rejected
+BEGIN; SELECT * FROM pg_temp.play('G 2048', 'O 2048 x 11');
+SELECT state, left_reason, exit_status, diagnostics, queue_limit, count(*) FROM yquota.node_queue GROUP BY 1, 2, 3, 4, 5 ORDER BY 1; ROLLBACK;
+\echo E5: the first is killed, the second waits until the guaranteed one has ended
+BEGIN; SELECT * FROM pg_temp.play('O 2048', 'O 2048', 'G 2048', 'end 1', 'end 3'); TABLE queue; ROLLBACK;
+\echo E6: with pauses, the first goes on afterwards
+BEGIN; UPDATE yquota.scheduler_setting SET uses_pause_for_preemption = true;
+SELECT * FROM pg_temp.play('O 2048', 'G 2048', 'pause 1'); TABLE queue; SELECT * FROM pg_temp.play('end 2'); TABLE queue;
+SELECT decision, pg_temp.n(container_id) AS c, diagnostics FROM yquota.decision ORDER BY decision_id; ROLLBACK;
+\echo E7: a limit of two drops the four newest
+BEGIN; SELECT * FROM pg_temp.play('G 2048', 'O 512 x 6', 'limit 2'); TABLE queue;
+SELECT decision, pg_temp.n(container_id) AS c, diagnostics FROM yquota.decision ORDER BY decision_id; ROLLBACK;
+\echo E8: one that waits is killed
+BEGIN; SELECT * FROM pg_temp.play('G 2048', 'O 512 x 2', 'end 2'); TABLE queue; ROLLBACK;
+\echo E9: the two newest are killed
+BEGIN; SELECT * FROM pg_temp.play('O 512 x 3', 'G 1500', 'end 3', 'end 2'); TABLE queue; ROLLBACK;
+\echo E10: exactly two are killed
+BEGIN; SELECT * FROM pg_temp.play('O 512 x 4', 'G 512 x 2'); TABLE queue;
+SELECT pg_temp.n(container_id) AS c, pg_temp.n(made_room_for) AS made_room_for, diagnostics FROM yquota.node_queue WHERE state = 'KILLING' ORDER BY place;
+ROLLBACK;
+\echo E11: of two that wait the first is stopped
+BEGIN; SELECT * FROM pg_temp.play('G 2048', 'O 512', 'O 512', 'end 2'); TABLE queue; ROLLBACK;
+\echo E12: one that waits is promoted, and made room for
+BEGIN; SELECT * FROM pg_temp.play('O 2048', 'O 1024', 'promote 2', 'end 1'); TABLE queue; ROLLBACK;
+\echo E13: one that runs is demoted, and goes on
+BEGIN; SELECT * FROM pg_temp.play('G 512', 'demote 1'); TABLE queue;
+-- from then on it can be killed
+SELECT * FROM pg_temp.play('G 2048', 'end 1'); ROLLBACK;
+\echo E14: fit, fit, no
+BEGIN; UPDATE yquota.node SET total = '[memory-mb=1024,vcores=8]'; UPDATE yquota.scheduler_setting SET vmem_pmem_ratio = 2;
+SELECT * FROM pg_temp.play('O [memory-mb=512,vcores=4] x 3'); ROLLBACK;
+\echo E15: without a queue for opportunistic containers guaranteed ones start by force
+BEGIN; UPDATE yquota.scheduler_setting SET opportunistic_queue_capacity = NULL; UPDATE yquota.node SET total = '[memory-mb=2048,vcores=1]';
+SELECT * FROM pg_temp.play('G [memory-mb=2048,vcores=4]', 'G 512'); ROLLBACK;
+\echo E16: and opportunistic ones are rejected, though the node is idle
+BEGIN; UPDATE yquota.scheduler_setting SET opportunistic_queue_capacity = 0;
+SELECT * FROM pg_temp.play('O 512'); TABLE queue;
+SELECT decision, pg_temp.n(container_id) AS c, diagnostics FROM yquota.decision; ROLLBACK;
+
+\echo BY_RESOURCES: as many wait as the room holds, and nothing starts by force
+BEGIN; UPDATE yquota.scheduler_setting SET opportunistic_queue_policy = 'BY_RESOURCES', opportunistic_queue_capacity = 0;
+SELECT * FROM pg_temp.play('G 1024', 'O 1024', 'O 512', 'G 4096'); TABLE queue; ROLLBACK;
+\echo a call that is repeated gives the first answer and changes nothing
+BEGIN;
+SELECT * FROM pg_temp.play('O 1024', 'O 1024', 'O 512', 'G 1024');
+CREATE TEMPORARY TABLE before AS SELECT to_jsonb(q) AS row FROM yquota.node_queue AS q;
+SELECT number, pg_temp.enqueue(number) FROM generate_series(1, 4) AS number;
+SELECT count(*) AS changed FROM yquota.node_queue AS q WHERE to_jsonb(q) NOT IN (SELECT row FROM before);
+SELECT * FROM pg_temp.play('limit 0');
+SELECT pg_temp.enqueue(3), pg_temp.shed(0);
+SELECT pg_temp.ended(2), pg_temp.ended(2), pg_temp.enqueue(2);
+SELECT count(*) AS ends FROM yquota.container_event WHERE event = 'CONTAINER_FINISH' AND container_id = pg_temp.c(2);
+SELECT * FROM yquota.verify();
+ROLLBACK;
+
+\echo the time of waiting
+BEGIN;
+UPDATE yquota.scheduler_setting SET uses_pause_for_preemption = true;
+SELECT * FROM pg_temp.play('O 2048', 'O 1024', 'G 2048', 'pause 1', 'end 3', 'end 1', 'limit 5', 'end 2');
+SELECT pg_temp.n(container_id) AS c, enqueued_at::time, started_at::time, left_at::time, waited, pauses, left_reason FROM yquota.node_queue ORDER BY 1;
+SELECT pg_temp.n(container_id) AS c, event, occurred_at::time, is_running, source FROM yquota.container_event WHERE event <> 'CONTAINER_START' ORDER BY 3, 1;
+SELECT * FROM yquota.verify();
+ROLLBACK;
+
+\echo an end that another source reports is seen by the next call
+BEGIN;
+SELECT * FROM pg_temp.play('O 2048', 'O 2048', 'O 1024');
+SELECT pg_temp.n(r) AS released FROM yquota.release_containers(ARRAY[pg_temp.c(1), pg_temp.c(3)]) AS r;
+TABLE queue;
+SELECT action, pg_temp.n(container_id) AS c FROM yquota.node_work('n');
+SELECT pg_temp.advance();
+TABLE queue;
+SELECT action, pg_temp.n(container_id) AS c, exit_status FROM yquota.node_work('n');
+\echo the agent tells it too: the earliest end counts, and what lies behind it is noted
+SELECT yquota.set_clock(yquota.clock() + interval '1 s');
+SELECT pg_temp.ended(1, 143), pg_temp.ended(1, 143), pg_temp.ended(3, 143);
+SELECT action, pg_temp.n(container_id) AS c FROM yquota.node_work('n');
+SELECT pg_temp.n(container_id) AS c, left_at::time, exit_status, is_acknowledged FROM yquota.node_queue WHERE left_at IS NOT NULL ORDER BY 1;
+SELECT pg_temp.n(container_id) AS c, max("to")::time AS ended FROM yquota.charge GROUP BY 1 ORDER BY 1;
+SELECT pg_temp.n(container_id) AS c, occurred_at::time, exit_status, is_own FROM yquota_internal.reported_end ORDER BY 1, 2;
+SELECT * FROM yquota.verify();
+ROLLBACK;
+
+\echo work of the agent, until it acknowledges it
+BEGIN;
+SELECT * FROM pg_temp.play('G 1024', 'O 512');
+SELECT action, pg_temp.n(container_id) AS c, execution_type, allocation FROM yquota.node_work('n');
+SELECT yquota.acknowledge_node_work('n', ARRAY(SELECT w FROM yquota.node_work('n') AS w)) AS acknowledged;
+SELECT yquota.acknowledge_node_work('n', ARRAY[ROW('start', pg_temp.c(1), NULL, NULL, NULL, NULL, NULL)::yquota.node_action]) AS again;
+SELECT count(*) FROM yquota.node_work('n');
+SELECT yquota.set_clock(yquota.clock() + interval '1 s');
+-- smaller and demoted: always; larger and promoted: while auto_update_containers is set
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, execution_type)
+VALUES ('CONTAINER_UPDATE', pg_temp.c(1), yquota.clock(), '[memory-mb=512,vcores=1]', 'OPPORTUNISTIC'),
+	('CONTAINER_UPDATE', pg_temp.c(2), yquota.clock(), '[memory-mb=1024,vcores=1]', 'GUARANTEED');
+SELECT action, pg_temp.n(container_id) AS c, execution_type, allocation FROM yquota.node_work('n');
+UPDATE yquota.scheduler_setting SET auto_update_containers = true;
+SELECT action, pg_temp.n(container_id) AS c, execution_type, allocation FROM yquota.node_work('n');
+SELECT yquota.acknowledge_node_work('n', ARRAY(SELECT w FROM yquota.node_work('n') AS w)) AS acknowledged;
+SELECT count(*) FROM yquota.node_work('n');
+SELECT pg_temp.advance();
+-- a kill stays until the container has ended, and an end until it is known
+SELECT * FROM pg_temp.play('G 1024');
+SELECT yquota.acknowledge_node_work('n', ARRAY(SELECT w FROM yquota.node_work('n') AS w)) AS acknowledged;
+SELECT action, pg_temp.n(container_id) AS c, exit_status, diagnostics, pg_temp.n(made_room_for) AS made_room_for FROM yquota.node_work('n');
+SELECT pg_temp.ended(1, -108);
+SELECT action, pg_temp.n(container_id) AS c FROM yquota.node_work('n');
+SELECT * FROM yquota.verify();
+ROLLBACK;
+
+\echo recovery: what runs goes on, what waits goes on to wait, what is not there has ended
+BEGIN;
+UPDATE yquota.scheduler_setting SET uses_pause_for_preemption = true;
+SELECT * FROM pg_temp.play('O 512', 'O 512', 'O 512', 'O 512', 'O 512', 'G 512', 'pause 4', 'O 2048');
+SELECT pg_temp.start(20, 'GUARANTEED', '[memory-mb=256,vcores=1]'), pg_temp.start(21, 'GUARANTEED', '[memory-mb=256,vcores=1]', 'elsewhere');
+TABLE queue;
+SELECT yquota.acknowledge_node_work('n', ARRAY(SELECT w FROM yquota.node_work('n') AS w)) AS acknowledged;
+SELECT yquota.set_clock(yquota.clock() + interval '1 s');
+SELECT action, pg_temp.n(container_id) AS c, diagnostics
+FROM yquota.recover_node_queue('n', ARRAY[pg_temp.c(1), pg_temp.c(3), pg_temp.c(6), pg_temp.c(20), pg_temp.c(21), pg_temp.c(99)]);
+TABLE queue;
+SELECT pg_temp.n(container_id) AS c, exit_status, left_reason FROM yquota.node_queue WHERE left_at IS NOT NULL ORDER BY 1;
+SELECT action, pg_temp.n(container_id) AS c
+FROM yquota.recover_node_queue('n', ARRAY[pg_temp.c(1), pg_temp.c(3), pg_temp.c(6), pg_temp.c(20)]);
+SELECT * FROM yquota.verify();
+\echo one that waits in the rows, and runs as the agent says, runs
+SELECT action, pg_temp.n(container_id) AS c
+FROM yquota.recover_node_queue('n', ARRAY[pg_temp.c(1), pg_temp.c(3), pg_temp.c(6), pg_temp.c(7), pg_temp.c(20)]);
+TABLE queue;
+SELECT * FROM yquota.verify();
+ROLLBACK;
+
+\echo a lost node: what waited is told as rejected
+BEGIN;
+SELECT * FROM pg_temp.play('O 2048', 'O 512', 'G 2048', 'O 512');
+SELECT pg_temp.n(l.container_id) AS lost FROM yquota.node_lost('n') AS l;
+TABLE queue;
+SELECT decision, pg_temp.n(container_id) AS c, diagnostics FROM yquota.decision ORDER BY decision_id;
+SELECT count(*) FROM yquota.node_lost('n');
+SELECT pg_temp.start(5, 'OPPORTUNISTIC', '[memory-mb=512]');
+SELECT action, diagnostics FROM yquota.enqueue_container('n', pg_temp.c(5));
+UPDATE yquota.node SET state = 'RUNNING';
+SELECT pg_temp.enqueue(5);
+SELECT action, pg_temp.n(container_id) AS c, exit_status, diagnostics FROM yquota.node_work('n');
+SELECT * FROM yquota.verify();
+ROLLBACK;
+
+\echo a node that is gone starts nothing, and learns of ends
+BEGIN;
+SELECT * FROM pg_temp.play('O 2048', 'O 512');
+DELETE FROM yquota.node;
+SELECT pg_temp.ended(1), pg_temp.advance(), pg_temp.ended(2);
+SELECT pg_temp.advance();
+ROLLBACK;
+
+\echo a demotion and a promotion of what waits, by the resource manager
+BEGIN;
+INSERT INTO yquota.queue (path, capacity, position) VALUES ('root', NULL, 1), ('root.default', '100', 2);
+COMMIT;
+SELECT s.state FROM yquota.submit_application('application_1_0009', 'u', '{}', 'default', project => 'p', am_resource => '[memory-mb=1024,vcores=1]', unmanaged => true) AS s;
+BEGIN;
+SELECT * FROM pg_temp.play('O 1024', 'G 2048', 'O 1024');
+\echo U3: another version
+SELECT outcome, reason, version FROM yquota.update_containers('application_1_0009', ARRAY[ROW(pg_temp.c(3), 1, NULL, 'GUARANTEED', 1, -1)::yquota.container_update_request]);
+\echo U1: a promotion is pending until the node is considered
+SELECT yquota.update_container(pg_temp.c(3), 0, execution_type => 'GUARANTEED');
+\echo U2: and is refused meanwhile
+SELECT outcome, reason, version FROM yquota.update_containers('application_1_0009', ARRAY[ROW(pg_temp.c(3), 0, NULL, 'GUARANTEED', 1, -1)::yquota.container_update_request]);
+\echo U5: a demotion is at once, and the node learns of it at the next call
+SELECT yquota.update_container(pg_temp.c(2), 0, execution_type => 'OPPORTUNISTIC');
+TABLE queue;
+SELECT * FROM yquota.scheduler_node \gx
+\echo U4: the node is considered: the promoted one waits before the demoted one, which goes to the end
+SELECT decision, pg_temp.n(container_id) AS c FROM yquota.node_heartbeat('{n}');
+SELECT pg_temp.advance();
+TABLE queue;
+SELECT pg_temp.n(c.container_id) AS c, c.execution_type, v.version FROM yquota.container AS c JOIN yquota_internal.container_version AS v USING (container_id) ORDER BY 1;
+SELECT pg_temp.ended(1);
+SELECT * FROM yquota.verify();
+\echo U6: one that has ended
+SELECT outcome, reason, version FROM yquota.update_containers('application_1_0009', ARRAY[ROW(pg_temp.c(1), 0, NULL, 'GUARANTEED', 1, -1)::yquota.container_update_request]);
+ROLLBACK;
+
+\echo input that makes no sense
+SELECT * FROM yquota.enqueue_container(NULL, 'c');
+SELECT * FROM yquota.enqueue_container('n', '');
+SELECT * FROM yquota.enqueue_container('nowhere', 'c');
+SELECT action, diagnostics FROM yquota.enqueue_container('n', 'c');
+SELECT pg_temp.start(50, 'OPPORTUNISTIC', '[memory-mb=512]', 'elsewhere');
+SELECT action, diagnostics FROM yquota.enqueue_container('n', pg_temp.c(50));
+SELECT * FROM yquota.container_ended('n', pg_temp.c(50));
+SELECT * FROM yquota.container_ended('n', 'c');
+SELECT * FROM yquota.container_ended('n', pg_temp.c(50), exit_status => NULL);
+SELECT pg_temp.start(51, 'OPPORTUNISTIC', '[memory-mb=512]');
+SELECT * FROM yquota.container_ended('n', pg_temp.c(51), 'infinity');
+SELECT * FROM yquota.container_ended('n', pg_temp.c(51), yquota.clock() + interval '1 hour');
+SELECT action, diagnostics FROM yquota.container_paused('n', pg_temp.c(51));
+SELECT pg_temp.enqueue(51), pg_temp.paused(51);
+SELECT * FROM yquota.shed_containers('n', NULL);
+SELECT * FROM yquota.recover_node_queue('n', NULL);
+SELECT pg_temp.shed(-1);
+BEGIN READ ONLY;
+SELECT * FROM yquota.advance_node_queue('n');
+ROLLBACK;
+SET yquota.charging = 'deferred';
+SELECT * FROM yquota.advance_node_queue('n');
+RESET yquota.charging;
+
+\echo verify() compares the queues of nodes with the books
+BEGIN;
+UPDATE yquota.node_queue SET state = 'PAUSED';
+INSERT INTO yquota.node_queue SELECT (q).* FROM (SELECT jsonb_populate_record(q, '{"container_id": "unknown"}') AS q FROM yquota.node_queue AS q) AS made;
+SELECT * FROM yquota.verify();
+UPDATE yquota.node_queue SET state = 'GONE', left_at = yquota.clock(), left_reason = 'shed', queue_limit = 1;
+SELECT * FROM yquota.verify();
+ROLLBACK;
+
+\echo what is older than history is kept is deleted
+BEGIN;
+SELECT pg_temp.ended(51);
+INSERT INTO yquota.retention_setting (keep_months) VALUES (2);
+SELECT yquota_internal.retain_history(yquota.clock() + interval '50 days'), count(*) FROM yquota.node_queue;
+SELECT yquota_internal.retain_history(yquota.clock() + interval '70 days');
+SELECT count(*) FROM yquota.node_queue;
+ROLLBACK;
+\c postgres
+DROP DATABASE yquota_node_queue WITH (FORCE);

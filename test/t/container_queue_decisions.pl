@@ -1,0 +1,70 @@
+# What starts, waits, is paused and is killed at a node is what Hadoop 3.4.1 does: random
+# containers that arrive, end, and are promoted and demoted, with what its node manager decided.
+#
+# Each line of test/scheduler/container_queue.jsonl is a node (node: memory and cores), its settings
+# (vmem_ratio, vmem_check, max_queue_length, queue_policy, use_pause) and steps: arrive (c: the
+# container's number, type G or O, res: memory and cores), done (it ends, whether it runs or
+# waits), done_all_killed and paused_all (the agent has ended, or paused, all that it was told
+# to), limit (n: containers that may wait), promote and demote.  A step has what the containers
+# were told (events), what runs (utilization: memory, virtual memory, cores) and how many wait and
+# run.  The ContainerScheduler of hadoop-yarn-server-nodemanager 3.4.1 decided them
+# (test/oracle, area container-queue).
+#
+# Each is played through SQL: events of containers, enqueue_container(), container_ended(),
+# container_paused(), shed_containers() and advance_node_queue().
+#
+# YQUOTA_CONTAINER_QUEUES names a file with more such lines, which are played as well.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('container_queue_decisions');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION yquota; ' . slurp_file('test/scheduler/container_queue.sql'));
+
+my @records = records('test/scheduler/container_queue.jsonl');
+push @records, records($ENV{YQUOTA_CONTAINER_QUEUES}) if $ENV{YQUOTA_CONTAINER_QUEUES};
+
+sub records { return grep { !/^#/ } split /\n/, slurp_file($_[0]); }
+
+# Steps and events that were compared, and the first difference.
+sub play
+{
+	return map { [split /\|/, $_, 3] } split /\n/, $node->safe_psql('postgres',
+		join '', map { "BEGIN; SELECT * FROM replay.play(\$record\$$_\$record\$); ROLLBACK;\n" } @_);
+}
+
+my ($steps, $events) = (0, 0);
+my @played = play(@records);
+is(scalar @played, scalar @records, 'all records were played');
+foreach my $played (@played)
+{
+	is($played->[2], '', 'every decision and figure is as in Hadoop, and the books agree');
+	$steps += $played->[0];
+	$events += $played->[1];
+}
+my $recorded = () = join('', @records) =~ /"op":/g;
+is($steps, $recorded, 'all steps were compared');
+my $decided = () = join('', @records) =~ /\["(?:start|pause|kill)",/g;
+is($events, $decided, 'all events were compared');
+cmp_ok($steps, '>', 900, 'steps');
+cmp_ok($events, '>', 300, 'events');
+foreach my $kind (qr/\["pause"/, qr/make room for/, qr/queue is full/, qr/queuing limits/, qr/"BY_RESOURCES"/, qr/"BY_QUEUE_LEN"/)
+{
+	like("@records", $kind, "records have $kind");
+}
+
+# Records that Hadoop has not decided so.
+my ($start) = grep { /"events":\[\["start",(\d+)\]\]/ } @records;
+(my $other = $start) =~ s/"events":\[\["start",\d+\]\]/"events":[["start",99]]/;
+like((play($other))[0][2], qr/events/, 'another decision is found');
+($other = $start) =~ s/"utilization":\[(\d+),/'"utilization":[' . ($1 + 1) . ','/e;
+like((play($other))[0][2], qr/figures/, 'another figure is found');
+
+$node->stop;
+done_testing();
