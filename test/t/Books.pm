@@ -51,6 +51,7 @@ sub current_prices
 # The settings that every database of these tests begins with, as SQL and for
 # the model.
 my $minimum_run_time = 3 * History::SECOND;
+my $waiting_factor = '0.3';
 my %queue_factor = ('root.prod' => '1.5', 'root.prod.night' => '0.25');
 
 sub settings
@@ -59,8 +60,8 @@ sub settings
 		"INSERT INTO yquota.price_group (name) VALUES ('FPGA')",
 		map({ "INSERT INTO yquota.resource_type (name, price_group, base_price, unit) VALUES ('$_->[0]', '$_->[1]', $_->[2], $_->[3])" }
 			grep { $_->[0] =~ /^(?:cpu-milli|yarn.io\/fpga)$/ } @History::resource_types),
-		"INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('-infinity', interval '1 microsecond' * $minimum_run_time) "
-		  . 'ON CONFLICT (effective_at) DO UPDATE SET minimum_run_time = EXCLUDED.minimum_run_time',
+		"INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, waiting_factor) VALUES ('-infinity', interval '1 microsecond' * $minimum_run_time, $waiting_factor) "
+		  . 'ON CONFLICT (effective_at) DO UPDATE SET minimum_run_time = EXCLUDED.minimum_run_time, waiting_factor = EXCLUDED.waiting_factor',
 		map({ "INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', '$_', '-infinity', $queue_factor{$_})" }
 			sort keys %queue_factor));
 }
@@ -100,7 +101,7 @@ sub take_point
 	return;
 }
 
-sub decimal { return Model::text(Model::scaled($_[0], 18) * Math::BigInt->new(10)->bpow(30)); }
+sub decimal { return Model::text(Model::scaled($_[0], 18) * Math::BigInt->new(10)->bpow(Model::DECIMALS - 18)); }
 
 # Forgets points of the timelines that have gone with the server where they were
 # set or computed; returns those that the test had set, which may be set again.
@@ -234,7 +235,7 @@ sub model
 	my $model = Model->new;
 
 	$model->add_resource_type(@$_) foreach @History::resource_types;
-	$model->set_rule(-Model::FOREVER, $minimum_run_time);
+	$model->set_rule(-Model::FOREVER, $minimum_run_time, 0, 0, $waiting_factor);
 	$model->set_factor('queue', $_, -Model::FOREVER, $queue_factor{$_}) foreach keys %queue_factor;
 	foreach my $key (keys %{ $self->{known} })
 	{
