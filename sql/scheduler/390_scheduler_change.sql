@@ -27,7 +27,7 @@ CREATE INDEX scheduler_change_changed_by_idx ON yquota_internal.scheduler_change
 COMMENT ON TABLE yquota_internal.scheduler_change IS
 	'Changes of rows that the scheduler reads, except usage and configuration; old rows are deleted';
 COMMENT ON COLUMN yquota_internal.scheduler_change.kind IS
-	'a: an application or its requests; c: what a cycle has left of a request, or of the reservation of a node; k: killable containers; e: perhaps everything';
+	'a: an application or its requests; c: what a cycle has left of a request, or of the reservation of a node; u: counters of a user alone; k: killable containers; e: perhaps everything';
 COMMENT ON COLUMN yquota_internal.scheduler_change.queue IS 'with username: applications of the user in this leaf are counted anew';
 COMMENT ON COLUMN yquota_internal.scheduler_change.changed_by IS 'transaction that appended the row';
 COMMENT ON COLUMN yquota_internal.scheduler_change.log_position IS

@@ -137,7 +137,13 @@ sub change
 	return;
 }
 
-sub heartbeat { my ($session) = @_; return attempt($session, sprintf q(SELECT * FROM yquota.node_heartbeat(ARRAY['%s'])), a_node()); }
+# heartbeat(SESSION, NODE...): a cycle over some nodes, or one.
+sub heartbeat
+{
+	my ($session, @nodes) = @_;
+
+	return attempt($session, sprintf q(SELECT * FROM yquota.node_heartbeat('{%s}')), join ',', @nodes ? @nodes : a_node());
+}
 
 # What locks nothing that cycles wait for, in a transaction that ends when others have read.
 my $is_lingering = 0;
@@ -160,7 +166,7 @@ sub end_lingering
 {
 	my ($session) = @_;
 
-	heartbeat($session) foreach 1 .. int rand 3;
+	heartbeat($session, map { "n$_" } 0 .. $nodes - 1) if rand() < 0.7;
 	attempt($session, one_of('COMMIT', 'COMMIT', 'ROLLBACK'));
 	$is_lingering = 0;
 	return;

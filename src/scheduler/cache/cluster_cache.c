@@ -172,7 +172,7 @@ note_change_of_application(Changes *changes, const YqRow *row, char kind, bool i
 
 	if (kind == YQ_CHANGE_CYCLE)
 		*cycles = lappend(*cycles, read_cycle_change(row, id));
-	else if (id != NULL)
+	else if (kind == YQ_CHANGE_APPLICATION)
 		*ids = lappend(*ids, id);
 }
 

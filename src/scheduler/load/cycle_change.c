@@ -131,11 +131,13 @@ apply_change(Following *following, const YqCycleChange *change)
 	return change->node != NULL || apply_to_request(following->loaded->cluster, key, change);
 }
 
+/* Without demand it activates its user no more, as end_demand() of record_decisions.c writes it. */
 static void
 settle(YqLoadedCluster *loaded, YqClusterApplication *application)
 {
 	yq_cluster_settle_application(loaded, application);
 	application->is_demanding = yq_cluster_wanted_key(application, 0) < application->key_count;
+	application->activates_user = application->activates_user && application->is_demanding;
 	yq_loaded(application)->is_followed = false;
 }
 

@@ -38,12 +38,10 @@ changes_more(const YqDecision *decision)
 	return decision->killed != NULL || decision->key->update != NULL || decision->is_master;
 }
 
-/* What an update counts is written to the update, and without demand an application may activate its user no more. */
+/* What an update counts is written to the update. */
 static bool
 has_other_changes(const YqClusterApplication *application)
 {
-	if (!application->is_demanding)
-		return true;
 	for (int i = 0; i < application->key_count; i++)
 	{
 		if (application->keys[i]->is_changed && application->keys[i]->update != NULL)

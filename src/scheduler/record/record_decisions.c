@@ -19,6 +19,7 @@
 #include "scheduler/record/preempted_containers.h"
 #include "scheduler/record/record_containers.h"
 #include "scheduler/record/record_decisions.h"
+#include "scheduler/record/scheduler_journal.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "scheduler/record/unfetched_containers.h"
 #include "scheduler/record/update_event.h"
@@ -619,6 +620,7 @@ yq_record_decisions(YqLoadedCluster *loaded)
 	yq_changed_applications_note(loaded);
 	write_requests(loaded->cluster, applications);
 	write_attempts(loaded->cluster, applications);
+	yq_scheduler_journal_expect_end_of_demand();
 	end_demand(applications);
 	put_requests_back(loaded, &killed);
 }

@@ -170,6 +170,7 @@ yq_scheduler_journal_everything(void)
 /* -- the scheduler's own statements ------------------------------------------ */
 
 static bool is_own = false;
+static bool expects_end_of_demand = false;	/* while is_own */
 
 void
 yq_scheduler_journal_begin_own(void)
@@ -180,6 +181,14 @@ yq_scheduler_journal_begin_own(void)
 		yq_catalog_on_abort(&is_own);
 	is_watching = true;
 	is_own = true;
+	expects_end_of_demand = false;
+}
+
+void
+yq_scheduler_journal_expect_end_of_demand(void)
+{
+	Assert(is_own);
+	expects_end_of_demand = true;
 }
 
 void
@@ -220,6 +229,30 @@ is_same(const Change *a, const Change *b)
 	return true;
 }
 
+/* Has nothing changed but that an application has no outstanding requests any more? */
+static bool
+ends_demand(Relation relation, HeapTuple before, HeapTuple after)
+{
+	TupleDesc	descriptor = RelationGetDescr(relation);
+	AttrNumber	demand = yq_column(relation, "has_outstanding_requests");
+	bool		isnull;
+
+	if (DatumGetBool(heap_getattr(after, demand, descriptor, &isnull)))
+		return false;
+	for (AttrNumber column = 1; column <= descriptor->natts; column++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(descriptor, column - 1);
+		bool		was_null;
+		Datum		old_value = heap_getattr(before, column, descriptor, &was_null);
+		Datum		new_value = heap_getattr(after, column, descriptor, &isnull);
+
+		if (column != demand && (was_null != isnull ||
+								 (!isnull && !datum_image_eq(old_value, new_value, attribute->attbyval, attribute->attlen))))
+			return false;
+	}
+	return true;
+}
+
 /* AFTER INSERT OR UPDATE OR DELETE ON yquota.application FOR EACH ROW, AFTER TRUNCATE */
 Datum
 yq_sql_note_application(PG_FUNCTION_ARGS)
@@ -234,6 +267,9 @@ yq_sql_note_application(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(NULL);
 	}
 	change = change_of(trigger->tg_relation, trigger->tg_trigtuple);
+	if (is_own && expects_end_of_demand && TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) &&
+		ends_demand(trigger->tg_relation, trigger->tg_trigtuple, trigger->tg_newtuple))
+		change.values[CHANGE_KIND] = CharGetDatum(YQ_CHANGE_USER);
 	write_scheduler_change(change);
 	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
 	{

@@ -22,6 +22,7 @@
 /* Values of the column kind. */
 #define YQ_CHANGE_APPLICATION 'a'
 #define YQ_CHANGE_CYCLE 'c'
+#define YQ_CHANGE_USER 'u'
 #define YQ_CHANGE_EVERYTHING 'e'
 #define YQ_CHANGE_KILLABLE 'k'
 
@@ -43,5 +44,11 @@ extern void yq_scheduler_journal_everything(void);
  */
 extern void yq_scheduler_journal_begin_own(void);
 extern void yq_scheduler_journal_end_own(void);
+
+/*
+ * From here until yq_scheduler_journal_end_own(), an application that has no demand any
+ * more is noted already, and the trigger tells of its user's counters alone.
+ */
+extern void yq_scheduler_journal_expect_end_of_demand(void);
 
 #endif							/* YQ_SCHEDULER_JOURNAL_H */
