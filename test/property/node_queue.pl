@@ -1,0 +1,240 @@
+#!/usr/bin/env perl
+#
+# GUARANTEED containers start at a node as if OPPORTUNISTIC ones were not there, once those
+# that are killed or paused for them have ended.
+#
+# Random containers arrive at two nodes of one size, end, and are promoted and demoted while they
+# wait; limits drop what waits.  One node gets all of them, the other the GUARANTEED ones alone.
+# After each step the agent does all that it was told to, and then the same GUARANTEED containers
+# run and wait at both, in the same order.  On the way no node runs more than it has room
+# for, each container is started once and resumed as often as it was paused, a call that is repeated changes nothing, and at the end the
+# books agree.
+#
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin, "$FindBin::Bin/../t";
+use Test::More;
+use Session;
+use Soak;
+use Trial;
+
+my ($seed, $histories) = Trial::plan_run(15);
+my $steps = 60;
+my ($session, %total);
+
+sub one_of { return $_[ rand @_ ]; }
+
+# -- a history ----------------------------------------------------------------------
+
+sub begin_history
+{
+	my $history = { containers => 0, clock => 0, started => {}, resumed => {}, paused => {} };
+	my $total = sprintf '[memory-mb=%d,vcores=%d]', 1024 * one_of(2, 4, 8), one_of(2, 4, 8);
+
+	$session->run(join ";\n", 'BEGIN', q(SELECT yquota.set_clock('2026-03-02 10:00+00')),
+		sprintf(q(INSERT INTO yquota.scheduler_setting (opportunistic_queue_capacity, opportunistic_queue_policy, uses_pause_for_preemption, vmem_check_enabled)
+			VALUES (%d, '%s', %s, %s)), one_of(1, 3, 10), one_of('BY_QUEUE_LEN', 'BY_QUEUE_LEN', 'BY_RESOURCES'), one_of('true', 'false'), one_of('true', 'false')),
+		"INSERT INTO yquota.node (name, total) VALUES ('all', '$total'), ('guaranteed', '$total')");
+	return $history;
+}
+
+# Rows of a query, as arrays.
+sub rows { return map { [ split /\|/ ] } split /\n/, $session->run($_[0]); }
+
+# Call a function of a node's queue, and note what the agent is told.
+sub call
+{
+	my ($history, $sql) = @_;
+
+	foreach my $row (rows("SELECT a.action, a.container_id FROM yquota.$sql AS a"))
+	{
+		my ($action, $id) = @$row;
+
+		$history->{started}{$id}++ if $action eq 'start';
+		$history->{resumed}{$id}++ if $action eq 'resume';
+		$total{$action}++;
+	}
+	return;
+}
+
+# The same again: what waits and runs does not change.
+sub call_again
+{
+	my ($sql) = @_;
+	my $state = q(SELECT md5(string_agg(q::text, ',' ORDER BY container_id)), (SELECT count(*) FROM yquota.container_event), (SELECT count(*) FROM yquota.decision) FROM yquota.node_queue AS q);
+	my $before = $session->run($state);
+
+	$session->run("SELECT a.action FROM yquota.$sql AS a");
+	return $session->run($state) eq $before ? () : "$sql again changes something";
+}
+
+sub start_sql
+{
+	my ($id, $node, $type, $size) = @_;
+
+	return sprintf(q(INSERT INTO yquota.container_event (event, container_id, occurred_at, project, node, allocation, execution_type, is_running)
+		VALUES ('CONTAINER_START', '%s', yquota.clock(), 'p', '%s', '%s', '%s', %s)), $id, $node, $size, $type, $type eq 'GUARANTEED' ? 'true' : 'false');
+}
+
+# At the node of GUARANTEED ones; one that is promoted again is another container there.
+sub arrive_guaranteed
+{
+	my ($history, $number, $size) = @_;
+	my $id = sprintf 'g%d-%d', $number, ++$history->{promotions}{$number};
+
+	$history->{alone}{$number} = $id;
+	$session->run(start_sql($id, 'guaranteed', 'GUARANTEED', $size));
+	call($history, "enqueue_container('guaranteed', '$id')");
+	return;
+}
+
+sub arrive
+{
+	my ($history) = @_;
+	my $number = ++$history->{containers};
+	my $type = one_of('GUARANTEED', 'OPPORTUNISTIC', 'OPPORTUNISTIC');
+	my $size = sprintf '[memory-mb=%d,vcores=%d]', one_of(256, 512, 1024, 2048, 5000), one_of(1, 1, 2, 4);
+
+	$session->run(start_sql("a$number", 'all', $type, $size));
+	call($history, "enqueue_container('all', 'a$number')");
+	arrive_guaranteed($history, $number, $size) if $type eq 'GUARANTEED';
+	return call_again("enqueue_container('all', 'a$number')");
+}
+
+# A container at the node of all: its number, type, and whether it waits; or nothing.
+sub any_container
+{
+	my ($condition) = @_;
+	my @found = rows("SELECT substr(container_id, 2), execution_type, allocation FROM yquota.node_queue WHERE node = 'all' AND left_at IS NULL AND ($condition) ORDER BY place");
+
+	return @found ? @{ one_of(@found) } : ();
+}
+
+sub end
+{
+	my ($history) = @_;
+	my ($number, $type) = any_container('true') or return ();
+
+	call($history, "container_ended('all', 'a$number')");
+	call($history, "container_ended('guaranteed', '$history->{alone}{$number}')") if $type eq 'GUARANTEED';
+	return call_again("container_ended('all', 'a$number')");
+}
+
+# Another source reports the end.
+sub end_elsewhere
+{
+	my ($history) = @_;
+	my ($number) = any_container('true') or return ();
+
+	$session->run("SELECT count(*) FROM yquota.release_containers(ARRAY['a$number', '" . ($history->{alone}{$number} // '') . "'])");
+	return ();
+}
+
+sub change_type
+{
+	my ($history) = @_;
+	my ($number, $type, $size) = any_container(q(state = 'QUEUED')) or return ();
+	my $other = $type eq 'GUARANTEED' ? 'OPPORTUNISTIC' : 'GUARANTEED';
+
+	$session->run("INSERT INTO yquota.container_event (event, container_id, occurred_at, execution_type) VALUES ('CONTAINER_UPDATE', 'a$number', yquota.clock(), '$other')");
+	if ($type eq 'GUARANTEED')
+	{
+		call($history, "container_ended('guaranteed', '$history->{alone}{$number}')");
+	}
+	else
+	{
+		call($history, q(advance_node_queue('all')));
+		arrive_guaranteed($history, $number, $size);
+	}
+	$total{"to $other"}++;
+	return ();
+}
+
+sub shed
+{
+	my ($history) = @_;
+	my $call = sprintf q(shed_containers('all', %d)), one_of(-1, 0, 1, 2);
+
+	call($history, $call);
+	return call_again($call);
+}
+
+# The agent does what it was told to.
+sub obey
+{
+	my ($history) = @_;
+
+	while (my ($row) = rows(q(SELECT container_id, state FROM yquota.node_queue WHERE state IN ('KILLING', 'PAUSING') ORDER BY random() LIMIT 1)))
+	{
+		my ($id, $state) = @$row;
+
+		$history->{paused}{$id}++ if $state eq 'PAUSING';
+		call($history, $state eq 'KILLING' ? "container_ended('all', '$id', exit_status => -108)" : "container_paused('all', '$id')");
+	}
+	call($history, "advance_node_queue('$_')") foreach qw(all guaranteed);
+	return;
+}
+
+# -- what must be ----------------------------------------------------------------------
+
+my $guaranteed = q(SELECT string_agg(split_part(substr(q.container_id, 2), '-', 1) || CASE WHEN q.state IN ('QUEUED', 'PAUSED') THEN ' waits' ELSE ' runs' END, ', '
+		ORDER BY q.state IN ('QUEUED', 'PAUSED'), q.place)
+	FROM yquota.node_queue AS q WHERE q.node = '%s' AND q.execution_type = 'GUARANTEED' AND q.left_at IS NULL);
+my $crowded = q(SELECT n.name, yquota.sum(c.allocation) FROM yquota.node AS n JOIN yquota.node_queue AS q ON q.node = n.name AND q.left_at IS NULL
+	JOIN yquota.container AS c USING (container_id) WHERE c.is_running GROUP BY n.name, n.total HAVING NOT yquota.sum(c.allocation) OPERATOR(yquota.<@) n.total);
+
+sub differences
+{
+	my ($history) = @_;
+	my ($all, $alone) = map { $session->run(sprintf $guaranteed, $_) } qw(all guaranteed);
+	my @found = $all eq $alone ? () : "with others: $all; alone: $alone";
+
+	push @found, 'no room: ' . $session->run($crowded) if $session->run($crowded) ne '';
+	push @found, map { "$_ was started $history->{started}{$_} times" } grep { $history->{started}{$_} > 1 } sort keys %{ $history->{started} };
+	push @found, map { "$_ was resumed too often" } grep { $history->{resumed}{$_} > ($history->{paused}{$_} // 0) } sort keys %{ $history->{resumed} };
+	return @found;
+}
+
+sub play
+{
+	my ($number) = @_;
+	my $history = begin_history();
+	my @actions = ((\&arrive) x 6, (\&end) x 3, \&end_elsewhere, \&change_type, \&shed);
+
+	foreach my $step (1 .. $steps)
+	{
+		$session->run('SELECT yquota.set_clock(yquota.clock() + interval $$1 s$$)');
+		my @found = one_of(@actions)->($history);
+
+		obey($history);
+		push @found, differences($history);
+		push @found, $session->run('SELECT * FROM yquota.verify()') if $step % 20 == 0;
+		@found = grep { $_ ne '' } @found;
+		next if !@found;
+		diag("history $number, step $step: $_") foreach @found;
+		return 0;
+	}
+	return 1;
+}
+
+my $database = "yquota_node_queue_$$";
+Session::administer("CREATE DATABASE $database");
+$session = Session->new($database);
+$session->run(q(SET client_min_messages = error; CREATE EXTENSION yquota; INSERT INTO yquota.project (name) VALUES ('p')));
+
+my ($number, $failures) = (0, 0);
+for (my $goes_on = 1; $goes_on && !$failures;)
+{
+	$goes_on = soak_goes_on(++$number, $histories, 5 * $histories);
+	srand($seed + $number);
+	$session->run('SELECT setseed(' . rand() . ')');
+	$failures++ if !play($number);
+	$session->run('ROLLBACK');
+}
+is($failures, 0, 'guaranteed containers start as if they were alone');
+cmp_ok($total{$_} // 0, '>', 0, "$_: it happened") foreach qw(start kill pause resume rejected shed), 'to GUARANTEED', 'to OPPORTUNISTIC';
+note("$_: $total{$_}") foreach sort keys %total;
+$session->close;
+Session::administer("DROP DATABASE $database WITH (FORCE)");
+done_testing();
