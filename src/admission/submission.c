@@ -17,10 +17,10 @@
 #include "admission/dynamic_queues.h"
 #include "admission/parallel.h"
 #include "admission/placement.h"
+#include "admission/project_credit.h"
 #include "admission/queue_lock.h"
 #include "admission/submission.h"
 #include "base/arguments.h"
-#include "executor/spi.h"
 #include "queues/effective.h"
 #include "queues/hierarchy.h"
 #include "queues/text.h"
@@ -354,70 +354,25 @@ check_leaf(Decision *decision)
 
 /* -- credit ------------------------------------------------------------------ */
 
-/* A column of the only row, as text that outlives SPI_finish(). */
-static char *
-copy_answer(int column)
-{
-	char	   *text = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
-
-	return strcpy(SPI_palloc(strlen(text) + 1), text);
-}
-
-/*
- * The project must exist.  A prepaid project without credit is refused, unless
- * it and all exhausted projects above it may overdraw.  A hold for the
- * application counts as credit.
- */
+/* The project must exist, and have credit unless it may overdraw. */
 static bool
 check_credit(Decision *decision)
 {
-	static YqSavedPlan mode = {
-		.command = "SELECT p.quota_mode::text = 'PREPAID' AND (p.on_exhausted::text <> 'allow' OR EXISTS ("
-			"SELECT FROM yquota_internal.project_family AS f JOIN yquota.project AS a ON a.name = f.ancestor "
-			"WHERE f.member = p.name AND a.quota_mode::text = 'PREPAID' AND a.on_exhausted::text <> 'allow')) "
-			"FROM yquota.project AS p WHERE p.name = $1",
-		.types = {"text"}
-	};
-	static YqSavedPlan credit = {
-		.command = "SELECT EXISTS (SELECT FROM unnest(c.limits, c.policies) AS l (remaining, policy) "
-			"WHERE l.remaining + h.own <= 0 AND l.policy::text <> 'allow'), "
-			"trim_scale(c.available + h.own)::text, c.limited_by "
-			"FROM yquota_internal.project_credit AS c, LATERAL ("
-			"SELECT coalesce(sum(h.outstanding), 0) AS own FROM yquota_internal.hold_outstanding AS h "
-			"WHERE h.project = $1 AND h.application_id = $2) AS h WHERE c.project = $1",
-		.types = {"text", "text"}
-	};
 	const YqSubmission *submission = decision->submission;
-	Datum		values[2];
-	char	   *limited_by = NULL;
-	char	   *remaining = NULL;
-	bool		is_known;
-	bool		isnull;
+	YqProjectCredit credit;
 
 	if (submission->project == NULL)
 		return true;
-	values[0] = CStringGetTextDatum(submission->project);
-	values[1] = CStringGetTextDatum(submission->application_id);
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	is_known = yq_saved_plan_run(&mode, values, NULL) == 1;
-	if (is_known && DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)) &&
-		yq_saved_plan_run(&credit, values, NULL) == 1 &&
-		DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)))
-	{
-		remaining = copy_answer(2);
-		limited_by = copy_answer(3);
-	}
-	SPI_finish();
-	if (!is_known)
+	credit = yq_project_credit(submission->project, submission->application_id, YQ_CREDIT_FOR_SUBMISSION);
+	if (!credit.is_known)
 		return refuse_submission(decision, "project", submission->project,
 								 psprintf("Project %s does not exist, cannot accept submission of application: %s",
 										  submission->project, submission->application_id));
-	if (remaining == NULL)
+	if (credit.suffices)
 		return true;
-	return refuse_submission(decision, "project_quota", limited_by,
+	return refuse_submission(decision, "project_quota", credit.limited_by,
 							 psprintf("Project %s has no credit left (%s), cannot accept submission of application: %s",
-									  limited_by, remaining, submission->application_id));
+									  credit.limited_by, credit.remaining, submission->application_id));
 }
 
 /* -- may it start? ------------------------------------------------------------ */
