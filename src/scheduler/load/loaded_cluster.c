@@ -11,6 +11,7 @@
 #include "queues/hierarchy.h"
 #include "scheduler/load/loaded_cluster.h"
 #include "scheduler/load/loader.h"
+#include "scheduler/state/container_id.h"
 #include "utils/builtins.h"
 
 typedef struct UserEntry
@@ -91,33 +92,8 @@ yq_loaded_forget_stale(YqLoadedCluster *loaded)
 
 /* -- containers ------------------------------------------------------------- */
 
-/* ContainerId.toString(): container_<cluster timestamp>_<application>_<attempt>_<number> */
 text *
 yq_loaded_container_id(const YqClusterApplication *application, int64 number)
 {
-	static const char prefix[] = "container_";
-	static const char other_prefix[] = "application_";
-	const char *id = application->application_id;
-	Size		length;
-	text	   *result;
-	char	   *end;
-
-	if (strncmp(id, other_prefix, sizeof(other_prefix) - 1) == 0)
-		id += sizeof(other_prefix) - 1;
-	length = strlen(id);
-	result = palloc(VARHDRSZ + sizeof(prefix) + length + 2 * (MAXINT8LEN + 1));
-	end = VARDATA(result);
-	memcpy(end, prefix, sizeof(prefix) - 1);
-	end += sizeof(prefix) - 1;
-	memcpy(end, id, length);
-	end += length;
-	*end++ = '_';
-	end = pg_ultostr_zeropad(end, (uint32) yq_loaded(application)->attempt, 2);
-	*end++ = '_';
-	if (number < 1000000)
-		end = pg_ultostr_zeropad(end, (uint32) number, 6);
-	else
-		end += pg_lltoa(number, end);
-	SET_VARSIZE(result, end - (char *) result);
-	return result;
+	return yq_container_id(application->application_id, yq_loaded(application)->attempt, number);
 }

@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "scheduler/record/container_number.h"
 #include "scheduler/record/record_containers.h"
+#include "scheduler/state/container_id.h"
 #include "store/catalog.h"
 #include "store/index_scan.h"
 #include "utils/builtins.h"
@@ -52,9 +53,22 @@ close_names(Names *names)
 		MemoryContextDelete(names->contexts[i]);
 }
 
+/* The attempt of an application that numbers are of. */
+typedef struct Attempt
+{
+	const char *application_id;
+	int32		number;
+} Attempt;
+
+static Attempt
+attempt_of(const YqClusterApplication *application)
+{
+	return (Attempt) {application->application_id, yq_loaded(application)->attempt};
+}
+
 /* The name of a container, good until the call after the next. */
 static text *
-make_name(Names *names, const YqClusterApplication *application, int64 number)
+make_name(Names *names, Attempt attempt, int64 number)
 {
 	MemoryContext caller;
 	text	   *name;
@@ -62,15 +76,15 @@ make_name(Names *names, const YqClusterApplication *application, int64 number)
 	names->turn = 1 - names->turn;
 	MemoryContextReset(names->contexts[names->turn]);
 	caller = MemoryContextSwitchTo(names->contexts[names->turn]);
-	name = yq_loaded_container_id(application, number);
+	name = yq_container_id(attempt.application_id, attempt.number, number);
 	MemoryContextSwitchTo(caller);
 	return name;
 }
 
 static bool
-is_known_number(Names *names, const YqClusterApplication *application, int64 number)
+is_known_number(Names *names, Attempt attempt, int64 number)
 {
-	text	   *name = make_name(names, application, number);
+	text	   *name = make_name(names, attempt, number);
 	bool		goes_on = names->last != NULL && yq_varlena_compare(names->last, name) < 0;
 
 	names->last = name;
@@ -92,9 +106,9 @@ typedef struct Known
 } Known;
 
 static int64
-next_free(Names *names, const YqClusterApplication *application, int64 from, Known *known)
+next_free(Names *names, Attempt attempt, int64 from, Known *known)
 {
-	for (; is_known_number(names, application, from); from++)
+	for (; is_known_number(names, attempt, from); from++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (known->count++ == 0)
@@ -104,16 +118,56 @@ next_free(Names *names, const YqClusterApplication *application, int64 from, Kno
 }
 
 static void
-warn_of_taken_number(const YqClusterApplication *application, const Known *known)
+warn_of_taken_number(Attempt attempt, const Known *known)
 {
+	if (known->count == 0)
+		return;
 	ereport(WARNING,
 			(errcode(ERRCODE_DUPLICATE_OBJECT),
 			 errmsg_plural("%d container id of application \"%s\" is in use already",
 						   "%d container ids of application \"%s\" are in use already",
-						   known->count, known->count, application->application_id),
+						   known->count, known->count, attempt.application_id),
 			 errdetail("The scheduler did not give \"%s\", and goes on with other numbers.",
-					   text_to_cstring(yq_loaded_container_id(application, known->first))),
+					   text_to_cstring(yq_container_id(attempt.application_id, attempt.number, known->first))),
 			 errhint("Send no CONTAINER_START for new containers of applications that the scheduler serves.")));
+}
+
+/* -- without a cluster ---------------------------------------------------------- */
+
+int64
+yq_container_numbers_take(const char *application_id, int32 attempt_number, int64 next, int64 *numbers, int count)
+{
+	Attempt		attempt = {application_id, attempt_number};
+	Names		names = open_names();
+	Known		known = {0};
+
+	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		numbers[i] = next_free(&names, attempt, next, &known);
+		next = numbers[i] + 1;
+	}
+	close_names(&names);
+	warn_of_taken_number(attempt, &known);
+	return next;
+}
+
+/* -- numbers that were given out while the cycle decided -------------------------- */
+
+/*
+ * The first number that is not: allocate_opportunistic() gives numbers under the lock of the
+ * leaf alone, which the cycle holds now.
+ */
+static int64
+first_left(YqIndexScan *attempts, AttrNumber column, const YqClusterApplication *application)
+{
+	int64		next = yq_loaded(application)->next_container;
+	TupleTableSlot *slot;
+	bool		isnull;
+
+	yq_index_scan_seek(attempts, cstring_to_text(application->application_id));
+	slot = yq_index_scan_next(attempts);
+	return slot == NULL ? next : Max(next, DatumGetInt64(slot_getattr(slot, column, &isnull)));
 }
 
 /* -- new numbers -------------------------------------------------------------- */
@@ -124,29 +178,28 @@ is_any_known(Names *names, const YqClusterApplication *application)
 	for (int64 number = yq_loaded(application)->next_container; number < application->next_container; number++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (is_known_number(names, application, number))
+		if (is_known_number(names, attempt_of(application), number))
 			return true;
 	}
 	return false;
 }
 
-/* Those that the cycle has given, moved on where one is known; of reservations, too. */
+/* Those that the cycle has given, moved on to "next" and where one is known; of reservations, too. */
 static void
-renumber(Names *names, YqClusterApplication *application)
+renumber(Names *names, YqClusterApplication *application, int64 next)
 {
 	YqLoadedApplication *source = yq_loaded(application);
 	int64		count = application->next_container - source->next_container;
-	int64		next = source->next_container;
 	Known		known = {0};
 
 	source->renumbered = MemoryContextAllocHuge(CurrentMemoryContext, count * sizeof(int64));
 	for (int64 i = 0; i < count; i++)
 	{
-		source->renumbered[i] = next_free(names, application, next, &known);
+		source->renumbered[i] = next_free(names, attempt_of(application), next, &known);
 		next = source->renumbered[i] + 1;
 	}
 	application->next_container = next;
-	warn_of_taken_number(application, &known);
+	warn_of_taken_number(attempt_of(application), &known);
 }
 
 static void
@@ -170,13 +223,35 @@ renumber_older(Names *names, YqDecision *decision)
 	Known		known = {0};
 
 	if (!yq_decision_starts(decision) || decision->container >= yq_loaded(application)->next_container ||
-		!is_known_number(names, application, decision->container))
+		!is_known_number(names, attempt_of(application), decision->container))
 		return;
 	known.count = 1;
 	known.first = decision->container;
-	decision->container = next_free(names, application, application->next_container, &known);
+	decision->container = next_free(names, attempt_of(application), application->next_container, &known);
 	application->next_container = decision->container + 1;
-	warn_of_taken_number(application, &known);
+	warn_of_taken_number(attempt_of(application), &known);
+}
+
+/* Move the new numbers of applications on where it is necessary. */
+static void
+renumber_new(Names *names, const List *applications)
+{
+	YqIndexScan *attempts = yq_index_scan_open(YQ_APPLICATION_ATTEMPT, "application_attempt_pkey");
+	AttrNumber	column = yq_column(yq_index_scan_relation(attempts), "next_container");
+	ListCell   *cell;
+
+	foreach(cell, applications)
+	{
+		YqClusterApplication *application = lfirst(cell);
+		int64		next = yq_loaded(application)->next_container;
+
+		if (application->next_container == next)
+			continue;
+		next = first_left(attempts, column, application);
+		if (next != yq_loaded(application)->next_container || is_any_known(names, application))
+			renumber(names, application, next);
+	}
+	yq_index_scan_close(attempts);
 }
 
 void
@@ -189,11 +264,7 @@ yq_container_numbers_skip_known(YqLoadedCluster *loaded, const List *application
 	if (cluster->decision_count == 0)
 		return;
 	names = open_names();
-	foreach(cell, applications)
-	{
-		if (is_any_known(&names, lfirst(cell)))
-			renumber(&names, lfirst(cell));
-	}
+	renumber_new(&names, applications);
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
