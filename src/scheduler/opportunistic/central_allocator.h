@@ -1,0 +1,54 @@
+/*-------------------------------------------------------------------------
+ *
+ * central_allocator.h
+ *	  Giving out opportunistic containers on all nodes of the cluster
+ *	  (opportunistic 4).
+ *
+ * For each request hosts come first, then racks, then any of the least loaded nodes.
+ * Labels and relaxed locality do not matter (opportunistic S2).  Knows no table: nodes
+ * are the caller's, who looks them up when the allocator asks.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_CENTRAL_ALLOCATOR_H
+#define YQ_CENTRAL_ALLOCATOR_H
+
+#include "scheduler/opportunistic/node_load.h"
+#include "scheduler/opportunistic/outstanding_request.h"
+
+/* The nodes to choose from.  Slots are taken in the loads that the functions return. */
+typedef struct YqNodeChoice
+{
+	YqLoadComparator comparator;
+	const YqCalculator *calculator;
+	int			candidate_count;	/* the first nodes-used of the load list */
+
+	/* One of them by its place in the list; NULL: it has left since the list was made. */
+	YqNodeLoad *(*candidate) (struct YqNodeChoice *choice, int place);
+
+	/* A node that has reported; NULL: there is none of that name. */
+	YqNodeLoad *(*node) (struct YqNodeChoice *choice, const char *name);
+
+	/* The names of nodes of a rack, in the order in which they are tried; how many. */
+	int			(*rack) (struct YqNodeChoice *choice, const char *rack, const char *const **names);
+
+	/* The place, from 0 up to and without candidate_count, from which on any node is looked for. */
+	int			(*start) (struct YqNodeChoice *choice);
+
+	/* Told of the place at which it was found; may be NULL. */
+	void		(*found) (struct YqNodeChoice *choice, int place);
+} YqNodeChoice;
+
+typedef struct YqCentralAllocation
+{
+	YqOutstandingRequests *requests;
+	const char **blacklist;		/* names of nodes, in order of strcmp() */
+	int			blacklist_count;
+	int			most;			/* containers in this heartbeat; not above 0: any number */
+	bool		ignores_places; /* looks for any node at once */
+} YqCentralAllocation;
+
+/* Give out what there is room for, and count it as served. */
+extern YqOpportunisticContainers yq_central_allocator_run(const YqCentralAllocation *allocation, YqNodeChoice *choice);
+
+#endif							/* YQ_CENTRAL_ALLOCATOR_H */
