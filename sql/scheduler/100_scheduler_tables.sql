@@ -116,7 +116,8 @@ CREATE TABLE yquota.decision (
 	decided_at timestamptz NOT NULL,
 	advised boolean NOT NULL DEFAULT false CHECK (NOT advised OR decision = 'killed'),
 	farthest text CHECK (farthest IN ('NODE_LOCAL', 'RACK_LOCAL', 'OFF_SWITCH')),
-	diagnostics text
+	diagnostics text,
+	execution_type yquota.execution_type NOT NULL DEFAULT 'GUARANTEED'
 );
 CREATE INDEX decision_container_id_idx ON yquota.decision (container_id);
 COMMENT ON TABLE yquota.decision IS
@@ -130,6 +131,7 @@ COMMENT ON COLUMN yquota.decision.priority IS 'of the request that it is for';
 COMMENT ON COLUMN yquota.decision.allocation_request_id IS 'likewise';
 COMMENT ON COLUMN yquota.decision.unreserved_node IS 'node whose reserved container was given up';
 COMMENT ON COLUMN yquota.decision.advised IS 'the container runs until the resource manager ends it: scheduler_setting.preemption_mode is advise';
+COMMENT ON COLUMN yquota.decision.execution_type IS 'of the container, after the decision';
 COMMENT ON COLUMN yquota.decision.farthest IS 'how close it had to be at least, by relax_locality; NULL when no container starts';
 COMMENT ON COLUMN yquota.decision.diagnostics IS 'Hadoop''s words for what a node''s queue has decided; NULL for decisions of the scheduler';
 

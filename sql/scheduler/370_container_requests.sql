@@ -159,6 +159,7 @@ BEGIN
 	DELETE FROM yquota.container_update;
 	DELETE FROM yquota_internal.container_version;
 	DELETE FROM yquota_internal.request_counter;
+	DELETE FROM yquota_internal.opportunistic_response;
 	UPDATE yquota_internal.application_attempt
 	SET attempt = attempt + 1, next_container = 1, am_container_id = NULL
 	WHERE next_container > 1 OR am_container_id IS NOT NULL;

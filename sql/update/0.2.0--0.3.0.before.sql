@@ -100,6 +100,7 @@ ALTER TABLE yquota.decision
 	ADD COLUMN advised boolean NOT NULL DEFAULT false CHECK (NOT advised OR decision = 'killed'),
 	ADD COLUMN farthest text CHECK (farthest IN ('NODE_LOCAL', 'RACK_LOCAL', 'OFF_SWITCH')),
 	ADD COLUMN diagnostics text,
+	ADD COLUMN execution_type yquota.execution_type NOT NULL DEFAULT 'GUARANTEED',
 	DROP CONSTRAINT decision_decision_check,
 	ADD CONSTRAINT decision_decision_check CHECK (decision IN ('allocated', 'reserved', 'unreserved', 'swapped', 'increased', 'promoted', 'marked', 'killed', 'killable',
 		'rejected', 'shed', 'paused', 'resumed'));

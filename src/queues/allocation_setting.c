@@ -185,3 +185,9 @@ yq_allocation_settings(void)
 		current.opportunistic_token_expiry = current.allocation_expiry;
 	return &current;
 }
+
+bool
+yq_allocation_is_distributed(const YqAllocationSettings *settings)
+{
+	return settings->distributed_scheduling_enabled && settings->amrmproxy_enabled;
+}

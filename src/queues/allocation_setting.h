@@ -65,4 +65,7 @@ typedef struct YqAllocationSettings
  */
 extern const YqAllocationSettings *yq_allocation_settings(void);
 
+/* Are OPPORTUNISTIC requests decided by the local schedulers of nodes? */
+extern bool yq_allocation_is_distributed(const YqAllocationSettings *settings);
+
 #endif							/* YQ_ALLOCATION_SETTING_H */

@@ -293,6 +293,11 @@ SQL
 \set first random(0, :nodes / :batch - 1) * :batch
 SELECT * FROM yquota.node_heartbeat(ARRAY(SELECT 'node' || lpad((:first + number)::text, 6, '0') FROM generate_series(0, :batch - 1) AS number));
 SQL
+	opportunistic => <<'SQL',
+\set application random(0, :applications - 1)
+SELECT * FROM yquota.allocate_opportunistic('application_1700000000000_' || lpad(:application::text, 6, '0'),
+	ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 1, 1, 1, true, NULL, 'OPPORTUNISTIC')::yquota.container_request]);
+SQL
 	finish => <<'SQL',
 INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
 SELECT 'CONTAINER_FINISH', e.container_id, clock_timestamp(), 0, 'bench' FROM ending AS e WHERE e.n = (SELECT nextval('ended'));

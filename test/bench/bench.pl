@@ -15,6 +15,7 @@ use Cluster;
 use Bench;
 use Events;
 use History;
+use Opportunistic;
 use POSIX qw(strftime);
 use Preemption;
 use Queues;
@@ -24,7 +25,7 @@ use Time::HiRes qw(time);
 
 die "usage: bench.pl FILES REPORT\n" if @ARGV != 2;
 my $only = $ENV{BENCH_ONLY} || '.';
-my @cases = (Events::cases(), Running::cases(), History::cases(), Queues::cases(), Allocation::cases(), Preemption::cases());
+my @cases = (Events::cases(), Running::cases(), History::cases(), Queues::cases(), Allocation::cases(), Preemption::cases(), Opportunistic::cases());
 my $began = time;
 my $ran = 0;
 my $failed = 0;

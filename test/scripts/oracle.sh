@@ -31,7 +31,7 @@ area_of()
 		queue-figures) class=yquota.oracle.QueueFigures recorded=test/queues/figures.jsonl ;;
 		submissions) class=yquota.oracle.Submissions recorded=test/queues/submissions.jsonl ;;
 		queue-decisions) class=yquota.oracle.QueueDecisions recorded=test/queues/decisions.txt ;;
-		opportunistic) class=yquota.oracle.Opportunistic ;;
+		opportunistic) class=yquota.oracle.Opportunistic recorded=test/scheduler/opportunistic.jsonl ;;
 		container-queue) class=yquota.oracle.ContainerQueue ;;
 		preemption) class=yquota.oracle.Preemption recorded=test/scheduler/preemption.jsonl ;;
 		reservation) class=yquota.oracle.Reservation ;;

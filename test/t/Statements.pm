@@ -136,6 +136,14 @@ sub load_books
 		SELECT count(*) FROM yquota.schedule(ARRAY['h1', 'h2', 'h1', 'h2', 'h1', 'h2', 'h1', 'h2', 'h1', 'h2']);
 		SELECT yquota.request_containers('application_1_' || n, '[memory-mb=8192,vcores=1]', 3) FROM (VALUES (1), (3), (5)) AS a (n);
 		SELECT count(*) FROM yquota.preempt_containers();
+		-- opportunistic containers: of applications without a master in the cluster, and of local schedulers
+		UPDATE yquota.scheduler_setting SET opportunistic_allocation_enabled = true, opportunistic_queue_capacity = 10,
+			distributed_scheduling_enabled = true, amrmproxy_enabled = true;
+		SELECT yquota.submit_application('application_1_' || n, 'ann', '{}', 'root.' || q, unmanaged => true, project => 'p') FROM (VALUES (10, 'd'), (11, 'c')) AS s (n, q);
+		-- whatever room there is for masters
+		UPDATE yquota.application SET state = 'ACTIVE' WHERE unmanaged;
+		SELECT yquota.request_containers('application_1_' || n, '[memory-mb=512,vcores=1]', 3, execution_type => 'OPPORTUNISTIC') FROM generate_series(10, 11) AS n;
+		SELECT count(*) FROM yquota.report_nodes(ARRAY(SELECT ROW(n.name, 0, 0, 0, 0, NULL, NULL, NULL, NULL)::yquota.node_report FROM yquota.node AS n));
 		-- a node that only its queue uses: one container has ended unheard, another is being paused, two wait, and one has yet to arrive
 		UPDATE yquota.scheduler_setting SET opportunistic_queue_capacity = 10, uses_pause_for_preemption = true;
 		INSERT INTO yquota.node (name, total, state) VALUES ('q1', '[memory-mb=4096,vcores=4]', 'DECOMMISSIONING');
@@ -145,6 +153,7 @@ sub load_books
 		SELECT count(*) FROM unnest('{k1,k2,k3,k6,k4,k5}'::text[]) AS k (id), yquota.enqueue_container('q1', k.id);
 		SELECT yquota.set_clock('2026-03-02 12:30+00');
 		INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'k1', yquota.clock());
+		SELECT count(*) FROM yquota.lease_nodes('h1');
 		SELECT yquota.remove_unused_queues();
 		SELECT yquota_internal.compact_counters();
 		INSERT INTO yquota_internal.correction_due (changed_from) VALUES ('2026-03-02 00:00+00');
@@ -167,6 +176,8 @@ my @calls = (
 	'yquota.activate_applications(text) queue' => q(SELECT * FROM yquota.activate_applications('root.c')),
 	'yquota.admission(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text)' =>
 	  q(SELECT * FROM yquota.admission('application_1_9', 'ann', '{}', 'root.a', project => 'p')),
+	'yquota.allocate_opportunistic(text,yquota.container_request[],text[],text[],bigint,integer)' => q(SELECT * FROM yquota.allocate_opportunistic('application_1_10')),
+	'yquota.allocate_opportunistic(text,yquota.container_request[],text[],text[],bigint,integer) and requests' => qq(SELECT * FROM yquota.allocate_opportunistic('application_1_10', ARRAY[$request], '{h3}', response_id => 7)),
 	'yquota.allow_role(regrole,text,text)' => q(SELECT yquota.allow_role('clerk', 'member', 'q')),
 	'yquota.archive(regclass,timestamp with time zone)' => q(SELECT * FROM yquota.archive('public.archived_charge', 'infinity')),
 	'yquota.archive(regclass,timestamp with time zone) log' =>
@@ -199,6 +210,8 @@ my @calls = (
 		{"nodeHostName": "h9", "rack": "/r1", "state": "RUNNING", "totalResource": {"memory": 16384, "vCores": 16}}]}}', missing_are_lost => true)),
 	'yquota.import_rm_audit(text,text,integer,text,text,text,timestamp with time zone)' => qq(SELECT * FROM yquota.import_rm_audit($audit_line)),
 	'yquota.import_rm_audit_file(text,text,integer,text,text,text,timestamp with time zone)' => q(SELECT * FROM yquota.import_rm_audit_file('PG_VERSION')),
+	'yquota.lease_nodes(text,integer,bigint)' => q(SELECT * FROM yquota.lease_nodes('h2')),
+	'yquota.lease_nodes(text,integer,bigint) renews' => q(SELECT * FROM yquota.lease_nodes('h1', held_epoch => 2)),
 	'yquota.manage_queues()' => q(SELECT * FROM yquota.manage_queues()),
 	'yquota.move_application(text,text,text,text[])' => q(SELECT yquota.move_application('application_1_1', 'root.c')),
 	'yquota.move_application(text,text,text,text[]) lets go on' => q(SELECT yquota.move_application('application_1_3', 'root.a')),
@@ -226,6 +239,9 @@ my @calls = (
 	'yquota.renew_role_grants()' => q(SELECT yquota.renew_role_grants()),
 	'yquota.report_outage(timestamp with time zone,timestamp with time zone,text,text)' => q(SELECT yquota.report_outage('2026-03-01 21:00+00', '2026-03-01 22:00+00', 'it was down')),
 	'yquota.report_outage(timestamp with time zone,timestamp with time zone,text,text) project' => q(SELECT yquota.report_outage('2026-03-01 21:00+00', '2026-03-01 22:00+00', 'it was down', 'p')),
+	'yquota.report_distributed_containers(text,yquota.distributed_container[])' =>
+	  q(SELECT * FROM yquota.report_distributed_containers('h1', ARRAY[ROW('application_1_10', (2::bigint << 40) - 1, 'h2', '[memory-mb=512,vcores=1]', 1, -1, NULL)::yquota.distributed_container])),
+	'yquota.report_nodes(yquota.node_report[])' => q(SELECT * FROM yquota.report_nodes(ARRAY[ROW('h2', 0, 0, 0, 1, NULL, NULL, NULL, NULL), ROW('h1', 0, 0, 0, 2, NULL, NULL, NULL, NULL)]::yquota.node_report[])),
 	'yquota.request_containers(text,yquota.container_request[])' => qq(SELECT yquota.request_containers('application_1_1', ARRAY[$request])),
 	'yquota.request_containers(text,yquota.resource,bigint,text,integer,bigint,boolean,text,yquota.execution_type)' => q(SELECT yquota.request_containers('application_1_3', '[memory-mb=1024,vcores=1]', 5)),
 	'yquota.rerate(timestamp with time zone,timestamp with time zone,jsonb,text,boolean,text)' => q(SELECT * FROM yquota.rerate('2026-03-01 20:00+00', '2026-03-02 00:00+00', '{"base_prices": {"vcores": 2}}', post => true, reason => 'wrong')),

@@ -40,6 +40,7 @@ my %block_objects = (
 	'yquota.application' => 'SELECT yquota_internal.lock_passes()',
 	'yquota_internal.application_counter' => 'SELECT yquota_internal.lock_leaves()',
 	'yquota.node_queue' => q(SELECT yquota_internal.lock_node_queue('h1'), yquota_internal.lock_node_queue('q1')),
+	'yquota_internal.opportunistic_slot' => q(SELECT * FROM yquota.allocate_opportunistic('application_1_11')),
 	'yquota.hold' => q(SELECT yquota_internal.lock_credit('p'), yquota_internal.lock_credit('s')));
 
 my $node = new_node('lock_order', 'fsync = off', 'max_connections = 20', "client_min_messages = 'error'", 'deadlock_timeout = 30s', 'autovacuum = off', 'jit = off');

@@ -40,6 +40,12 @@ static const char *const locality_names[] = {
 	[YQ_OFF_SWITCH] = "OFF_SWITCH",
 };
 
+const char *
+yq_locality_name(YqLocality locality)
+{
+	return locality_names[locality];
+}
+
 static bool
 is_allocation(const YqDecision *decision)
 {
@@ -145,6 +151,7 @@ enum
 	DECISION_ADVISED,
 	DECISION_FARTHEST,
 	DECISION_DIAGNOSTICS,
+	DECISION_EXECUTION_TYPE,
 	DECISION_COLUMNS
 };
 
@@ -348,6 +355,7 @@ keep_decisions(const YqCluster *cluster, const Place *places)
 	first = take_numbers(yq_bulk_insert_relation(rows.writer), cluster->decision_count);
 	set_value(&rows, DECISION_DECIDED_AT, TimestampTzGetDatum(yq_clock_now()));
 	set_value(&rows, DECISION_ADVISED, BoolGetDatum(false));
+	set_value(&rows, DECISION_EXECUTION_TYPE, ObjectIdGetDatum(yq_enum_oid("execution_type", "GUARANTEED")));
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
 		set_value(&rows, DECISION_ID, Int64GetDatum(first + (places[i].decision - cluster->decisions)));

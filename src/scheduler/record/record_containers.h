@@ -30,6 +30,9 @@ extern const int64 *yq_decision_allocation(const YqDecision *decision);
 extern const char *yq_decision_name(const YqDecision *decision);
 extern const char *yq_decision_locality(const YqDecision *decision);
 
+/* NODE_LOCAL, RACK_LOCAL or OFF_SWITCH. */
+extern const char *yq_locality_name(YqLocality locality);
+
 /* The name of the container that is decided about, which runs already if it is updated.  palloc'd. */
 extern text *yq_decision_container_id(const YqDecision *decision);
 

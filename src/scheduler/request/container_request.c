@@ -46,12 +46,11 @@ find_active_application(const YqHierarchy *hierarchy, const char *application_id
 }
 
 YqRequester
-yq_requester_lock(const char *application_id)
+yq_requester_lock_leaf(const char *application_id)
 {
 	YqRequester requester;
 
 	PreventCommandIfReadOnly("changes of requests");
-	yq_scheduler_lock(ShareLock);
 	yq_queue_lock_configuration(RowExclusiveLock);
 	requester.hierarchy = yq_hierarchy_in_force();
 	requester.application = find_active_application(requester.hierarchy, application_id);
@@ -75,6 +74,14 @@ yq_requester_lock(const char *application_id)
 				 errmsg("queue \"%s\" of application \"%s\" does not exist any more",
 						requester.application->queue, application_id)));
 	return requester;
+}
+
+YqRequester
+yq_requester_lock(const char *application_id)
+{
+	PreventCommandIfReadOnly("changes of requests");
+	yq_scheduler_lock(ShareLock);
+	return yq_requester_lock_leaf(application_id);
 }
 
 /* One that runs in the cluster asks for nothing before it has got its own container. */
@@ -211,11 +218,23 @@ drop_void_requests(const char *application_id)
 	(void) yq_saved_plan_execute(&drop, values, NULL);
 }
 
+/* Cycles are not concerned by OPPORTUNISTIC ones. */
+static bool
+has_guaranteed_request(const YqContainerRequest *requests, int count)
+{
+	for (int i = 0; i < count; i++)
+	{
+		if (requests[i].is_guaranteed)
+			return true;
+	}
+	return count == 0;
+}
+
 int64
 yq_container_request(const char *application_id, const YqContainerRequest *requests, int count)
 {
-	YqRequester requester = yq_requester_lock(application_id);
-	bool		has_guaranteed = false;
+	bool		has_guaranteed = has_guaranteed_request(requests, count);
+	YqRequester requester = has_guaranteed ? yq_requester_lock(application_id) : yq_requester_lock_leaf(application_id);
 	bool		ends_some = false;
 
 	check_master(application_id);
@@ -230,7 +249,6 @@ yq_container_request(const char *application_id, const YqContainerRequest *reque
 			continue;
 		}
 		write_request(&requester, &requests[i]);
-		has_guaranteed = true;
 		ends_some = ends_some || (is_anywhere(&requests[i]) && requests[i].count == 0);
 	}
 	if (ends_some)
@@ -289,7 +307,8 @@ yq_application_begin_attempt(const char *application_id)
 		"u AS (DELETE FROM yquota.container_update AS u WHERE u.application_id = $1), "
 		"v AS (DELETE FROM yquota.reserved_container AS v WHERE v.application_id = $1), "
 		"b AS (DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1), "
-		"c AS (DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1) "
+		"c AS (DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1), "
+		"o AS (DELETE FROM yquota_internal.opportunistic_response AS o WHERE o.application_id = $1) "
 		"UPDATE yquota_internal.application_attempt AS t "
 		"SET attempt = t.attempt + 1, next_container = 1, am_container_id = NULL "
 		"WHERE t.application_id = $1",

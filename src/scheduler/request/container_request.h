@@ -54,6 +54,9 @@ typedef struct YqRequester
 /* Lock the application as it stands: it neither ends nor moves meanwhile, and no cycle decides. */
 extern YqRequester yq_requester_lock(const char *application_id);
 
+/* The same while a cycle may decide: it waits before it writes down what concerns the leaf. */
+extern YqRequester yq_requester_lock_leaf(const char *application_id);
+
 /* Have it get no containers on some nodes and racks, and again on others. */
 extern void yq_blacklist_update(const char *application_id, const char **additions, int addition_count,
 								const char **removals, int removal_count);

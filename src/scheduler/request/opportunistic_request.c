@@ -37,6 +37,30 @@ typedef enum Parameter
 
 #define PARAMETER_TYPES {"text", "int4", "int8", "text", "int4", "yquota.resource", "bool", "text", "timestamptz"}
 
+static bool
+is_unmanaged(const char *application_id)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT FROM yquota.application AS a WHERE a.application_id = $1 AND a.unmanaged",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(application_id)};
+
+	return yq_saved_plan_execute(&look_up, values, NULL) > 0;
+}
+
+/* As the proxy of an application master's node forces it. */
+static void
+check_is_central(const char *application_id)
+{
+	if (yq_allocation_is_distributed(yq_allocation_settings()) && !is_unmanaged(application_id))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("application \"%s\" cannot ask for OPPORTUNISTIC containers here", application_id),
+				 errdetail("Properties yarn.nodemanager.distributed-scheduling.enabled and yarn.nodemanager.amrmproxy.enabled are true."),
+				 errhint("The local scheduler of the application master's node decides, by lease_nodes() and report_distributed_containers().")));
+}
+
 void
 yq_opportunistic_request_check_enabled(const char *application_id)
 {
@@ -46,6 +70,7 @@ yq_opportunistic_request_check_enabled(const char *application_id)
 				 errmsg("application \"%s\" cannot ask for OPPORTUNISTIC containers", application_id),
 				 errdetail("Property yarn.resourcemanager.opportunistic-container-allocation.enabled is false."),
 				 errhint("It is opportunistic_allocation_enabled of yquota.scheduler_setting.")));
+	check_is_central(application_id);
 }
 
 /* -- the entry ----------------------------------------------------------------------- */

@@ -19,7 +19,7 @@
 
 /*
  * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, which names the property, while there are no
- * OPPORTUNISTIC containers to be had.
+ * OPPORTUNISTIC containers to be had, or local schedulers of nodes give them out.
  */
 extern void yq_opportunistic_request_check_enabled(const char *application_id);
 

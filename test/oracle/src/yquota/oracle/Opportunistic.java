@@ -285,44 +285,124 @@ public final class Opportunistic implements Area
 	@Override
 	public String[] families()
 	{
-		return new String[] {"monitor", "central"};
+		return new String[] {"monitor", "central", "distributed"};
 	}
 
 	@Override
 	public ObjectNode generate(String family, long seed)
 	{
 		Random random = new Random(seed * 31 + family.hashCode());
-		ObjectNode workload = Oracle.JSON.createObjectNode().put("id", family + "-" + seed).put("family", family).put("mode", "central");
+		ObjectNode workload = Oracle.JSON.createObjectNode().put("id", family + "-" + seed).put("family", family)
+			.put("mode", family.equals("distributed") ? "distributed" : "central");
 		int hosts = 1 + random.nextInt(9);
 
-		workload.put("comparator", new String[] {"QUEUE_LENGTH", "QUEUE_WAIT_TIME", "QUEUE_LENGTH_THEN_RESOURCES"}[random.nextInt(3)])
-			.put("nodes_used", 1 + random.nextInt(10)).put("max_per_heartbeat", random.nextInt(5) - 1).put("seed", random.nextInt(1 << 20));
-		workload.putObject("limit").put("sigma", 1.0).put("min", 1 + random.nextInt(3)).put("max", 5 + random.nextInt(10));
+		workload.put("max_per_heartbeat", random.nextInt(5) - 1);
 		workload.putArray("min").add(512).add(1);
 		workload.putArray("max").add(4096).add(4);
 		workload.putArray("increment").add(512).add(1);
+		if (family.equals("distributed"))
+		{
+			for (int i = 0; i < 10; i++)
+				putAllocate(workload, hosts, random, i == 0);
+			return workload;
+		}
+		workload.put("comparator", new String[] {"QUEUE_LENGTH", "QUEUE_WAIT_TIME", "QUEUE_LENGTH_THEN_RESOURCES"}[random.nextInt(3)])
+			.put("nodes_used", 1 + random.nextInt(10)).put("seed", random.nextInt(1 << 20));
+		workload.putObject("limit").put("sigma", 1.0).put("min", 1 + random.nextInt(3)).put("max", 5 + random.nextInt(10));
 		for (int i = 1; i <= hosts; i++)
-			workload.withArray("steps").addObject().put("op", "add").put("host", "h" + i).put("rack", "/r" + i % 3);
+			putAdd(workload, i);
 		for (int i = 0; i < 30; i++)
 		{
-			ObjectNode step = workload.withArray("steps").addObject();
-			int what = random.nextInt(family.equals("central") ? 10 : 7);
+			int what = random.nextInt(family.equals("central") ? 11 : 7);
 
 			if (i < hosts || what < 4)
-			{
-				step.put("op", "update").put("host", "h" + (i < hosts ? i + 1 : 1 + random.nextInt(hosts))).put("length", random.nextInt(10))
-					.put("wait", random.nextInt(4) - 1).put("queue_capacity", random.nextInt(12));
-				step.putArray("capability").add(8192).add(8);
-				step.putArray("allocated").add(512 * random.nextInt(16)).add(random.nextInt(8));
-			}
+				putUpdate(workload, i < hosts ? i + 1 : 1 + random.nextInt(hosts), random);
 			else if (what < 6)
-				step.put("op", "sort");
+				workload.withArray("steps").addObject().put("op", "sort");
 			else if (what == 6)
-				step.put("op", "select_rack").put("where", "/r" + random.nextInt(3)).putArray("res").add(1024).add(1);
+				putSelect(workload, hosts, random);
 			else
-				step.put("op", "allocate").put("app", 1 + random.nextInt(3)).putArray("asks").addObject().put("priority", 1 + random.nextInt(3)).put("id", 0)
-					.put("where", "*").put("n", 1 + random.nextInt(4)).putArray("res").add(1024).add(1);
+				putAllocate(workload, hosts, random, false);
 		}
 		return workload;
+	}
+
+	private static ObjectNode step(ObjectNode workload, String operation)
+	{
+		return workload.withArray("steps").addObject().put("op", operation);
+	}
+
+	private static void putAdd(ObjectNode workload, int host)
+	{
+		step(workload, "add").put("host", "h" + host).put("rack", "/r" + host % 3);
+	}
+
+	/** A heartbeat, now and then of a node that is on its way out, or that was added anew before. */
+	private static void putUpdate(ObjectNode workload, int host, Random random)
+	{
+		int fate = random.nextInt(12);
+		ObjectNode step;
+
+		if (fate == 0)
+		{
+			step(workload, "remove").put("host", "h" + host);
+			putAdd(workload, host);
+		}
+		step = step(workload, "update").put("host", "h" + host).put("length", random.nextInt(10)).put("wait", random.nextInt(4) - 1)
+			.put("queue_capacity", random.nextInt(12));
+		step.putArray("capability").add(8192).add(8);
+		step.putArray("allocated").add(512 * random.nextInt(16)).add(random.nextInt(8));
+		if (fate == 1)
+			step.put("state", "DECOMMISSIONING");
+	}
+
+	private static void putSelect(ObjectNode workload, int hosts, Random random)
+	{
+		boolean local = random.nextBoolean();
+
+		step(workload, local ? "select_local" : "select_rack").put("where", local ? "h" + (1 + random.nextInt(hosts)) : "/r" + random.nextInt(3))
+			.putArray("res").add(1024).add(1);
+	}
+
+	/** A heartbeat of an application, which asks for up to three priorities; each has a size of its own. */
+	private static void putAllocate(ObjectNode workload, int hosts, Random random, boolean listed)
+	{
+		ObjectNode step = step(workload, "allocate").put("app", 1 + random.nextInt(3));
+		ArrayNode asks = step.putArray("asks");
+
+		for (int i = random.nextInt(3); i > 0; i--)
+		{
+			int priority = 1 + random.nextInt(3);
+			int count = 1 + random.nextInt(6);
+
+			for (int place = random.nextInt(3); place > 0; place--)
+				putAsk(asks, priority, random.nextInt(3) == 0 ? "/r" + random.nextInt(3) : "h" + (1 + random.nextInt(hosts)), 1 + random.nextInt(count));
+			putAsk(asks, priority, "*", count);
+		}
+		if (random.nextInt(4) == 0)
+			step.putArray("blacklist_add").add("h" + (1 + random.nextInt(hosts)));
+		if (random.nextInt(4) == 0)
+			step.putArray("blacklist_del").add("h" + (1 + random.nextInt(hosts)));
+		if (workload.path("mode").asText().equals("distributed") && (listed || random.nextInt(3) == 0))
+			putList(step, hosts, random);
+	}
+
+	private static void putAsk(ArrayNode asks, int priority, String where, int count)
+	{
+		asks.addObject().put("priority", priority).put("id", priority % 2).put("where", where).put("n", count)
+			.putArray("res").add(700 * priority).add(priority);
+	}
+
+	/** The hosts in another order each time, some of them left out. */
+	private static void putList(ObjectNode step, int hosts, Random random)
+	{
+		List<Integer> order = new ArrayList<>();
+
+		for (int i = 1; i <= hosts; i++)
+			order.add(i);
+		Collections.shuffle(order, random);
+		step.putArray("node_list");
+		for (int host : order.subList(0, 1 + random.nextInt(hosts)))
+			step.withArray("node_list").addObject().put("host", "h" + host).put("rack", "/r" + host % 3);
 	}
 }

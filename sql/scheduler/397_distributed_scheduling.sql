@@ -1,0 +1,268 @@
+--
+-- Opportunistic containers, distributed allocation (seed 001): local schedulers of nodes are
+-- given a list of nodes and numbers for containers, decide, and report what they have
+-- decided (opportunistic 5).  These functions run as the owner, and a role that may
+-- call them speaks for local schedulers.  Scheduling is not federated: there is one cluster.
+--
+
+CREATE TABLE yquota.node_lease (
+	epoch bigint PRIMARY KEY CHECK (epoch BETWEEN 2 AND 8388607),
+	local_scheduler text COLLATE "C" NOT NULL CHECK (local_scheduler <> ''),
+	leased_at timestamptz NOT NULL,
+	renewed_at timestamptz NOT NULL,
+	expires_at timestamptz NOT NULL
+);
+COMMENT ON TABLE yquota.node_lease IS
+	'What lease_nodes() has given local schedulers.  Leases that have expired are removed when others are given';
+COMMENT ON COLUMN yquota.node_lease.epoch IS
+	'given once; numbers of containers count down from the epoch times 2^40, for each application';
+COMMENT ON COLUMN yquota.node_lease.local_scheduler IS 'as it calls itself: the name of its node, if it has one';
+COMMENT ON COLUMN yquota.node_lease.renewed_at IS 'when it was last given a list of nodes';
+COMMENT ON COLUMN yquota.node_lease.expires_at IS 'containers that are reported later are refused';
+
+CREATE TABLE yquota_internal.lease_epoch (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	last_epoch bigint NOT NULL
+) WITH (fillfactor = 10);
+COMMENT ON TABLE yquota_internal.lease_epoch IS
+	'One row: the last epoch that lease_nodes() has given';
+COMMENT ON COLUMN yquota_internal.lease_epoch.last_epoch IS 'the first one is 2, as the scheduler''s own numbers begin with 1';
+INSERT INTO yquota_internal.lease_epoch (last_epoch) VALUES (1);
+
+SELECT pg_extension_config_dump('yquota.node_lease', '');
+SELECT pg_extension_config_dump('yquota_internal.lease_epoch', '');
+
+CREATE FUNCTION yquota_internal.container_id(application_id text, attempt integer, number bigint) RETURNS text
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_container_id';
+COMMENT ON FUNCTION yquota_internal.container_id(text, integer, bigint) IS
+	'The name of a container as YARN makes it';
+REVOKE ALL ON FUNCTION yquota_internal.container_id(text, integer, bigint) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.is_distributed() RETURNS boolean
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_is_distributed';
+COMMENT ON FUNCTION yquota_internal.is_distributed() IS
+	'Whether both switches of distributed scheduling are on';
+REVOKE ALL ON FUNCTION yquota_internal.is_distributed() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.refresh_load_list() RETURNS void
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_refresh_load_list';
+COMMENT ON FUNCTION yquota_internal.refresh_load_list() IS
+	'Make the list of nodes by load if it is due';
+REVOKE ALL ON FUNCTION yquota_internal.refresh_load_list() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.opportunistic_bounds(OUT minimum yquota.resource, OUT maximum yquota.resource, OUT increment yquota.resource)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_opportunistic_bounds';
+COMMENT ON FUNCTION yquota_internal.opportunistic_bounds() IS
+	'Bounds of the size of OPPORTUNISTIC containers, native units';
+REVOKE ALL ON FUNCTION yquota_internal.opportunistic_bounds() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.lock_for_containers(application_ids text[], payers text[])
+	RETURNS TABLE (application_id text, stopped_by text)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_lock_for_containers';
+COMMENT ON FUNCTION yquota_internal.lock_for_containers(text[], text[]) IS
+	'Lock the leaves of applications with some payers; returns those that are ACTIVE, with the rule that lets them have no OPPORTUNISTIC container, or NULL';
+REVOKE ALL ON FUNCTION yquota_internal.lock_for_containers(text[], text[]) FROM PUBLIC;
+
+--
+-- Epochs are numbers of 23 bits, so that one that begins anew gets a new one, and one that
+-- goes on keeps its own.
+--
+CREATE FUNCTION yquota.lease_nodes(local_scheduler text, count integer DEFAULT NULL, held_epoch bigint DEFAULT NULL)
+	RETURNS TABLE (
+		place integer, node text, rack text, label text, epoch bigint, expires_at timestamptz,
+		minimum yquota.resource, maximum yquota.resource, increment yquota.resource)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_column
+DECLARE
+	setting yquota.scheduler_setting;
+	now_at timestamptz := yquota.clock();
+	lease yquota.node_lease;
+BEGIN
+	SELECT * INTO setting FROM yquota.scheduler_setting;
+	IF lease_nodes.local_scheduler IS NULL OR lease_nodes.local_scheduler = '' THEN
+		RAISE EXCEPTION 'local_scheduler must not be null or empty' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	IF lease_nodes.count < 0 THEN
+		RAISE EXCEPTION 'count of nodes must not be negative' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	IF NOT yquota_internal.is_distributed() THEN
+		RAISE EXCEPTION 'distributed scheduling is not enabled'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Set both yarn.nodemanager.distributed-scheduling.enabled and yarn.nodemanager.amrmproxy.enabled to true.';
+	END IF;
+	PERFORM yquota_internal.refresh_load_list();
+	IF held_epoch IS NULL THEN
+		DELETE FROM yquota.node_lease AS l WHERE l.expires_at < now_at - interval '1 day';
+		UPDATE yquota_internal.lease_epoch AS e SET last_epoch = e.last_epoch + 1 RETURNING e.last_epoch INTO lease.epoch;
+		INSERT INTO yquota.node_lease AS l (epoch, local_scheduler, leased_at, renewed_at, expires_at)
+		VALUES (lease.epoch, lease_nodes.local_scheduler, now_at, now_at,
+				now_at + coalesce(setting.opportunistic_token_expiry, setting.allocation_expiry, '10 minutes'))
+		RETURNING * INTO lease;
+	ELSE
+		UPDATE yquota.node_lease AS l
+		SET renewed_at = now_at,
+			expires_at = greatest(l.expires_at, now_at + coalesce(setting.opportunistic_token_expiry, setting.allocation_expiry, '10 minutes'))
+		WHERE l.epoch = held_epoch AND l.local_scheduler = lease_nodes.local_scheduler AND l.expires_at > now_at
+		RETURNING * INTO lease;
+		IF NOT FOUND THEN
+			RAISE EXCEPTION 'epoch % is in no lease of local scheduler "%" that is in force', held_epoch, lease_nodes.local_scheduler
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+					HINT = 'Call lease_nodes() without held_epoch for a new lease.';
+		END IF;
+	END IF;
+	RETURN QUERY
+	SELECT r.place, r.node, n.rack::text, n.label::text, lease.epoch, lease.expires_at, b.minimum, b.maximum, b.increment
+	FROM yquota_internal.opportunistic_bounds() AS b
+	LEFT JOIN (yquota_internal.reported_nodes() AS r JOIN yquota.node AS n ON n.name = r.node AND n.state = 'RUNNING')
+		ON r.place <= coalesce(lease_nodes.count, setting.opportunistic_nodes_used, 10)
+	ORDER BY r.place;
+END
+$$;
+COMMENT ON FUNCTION yquota.lease_nodes(text, integer, bigint) IS
+	'Give a local scheduler the least loaded nodes (count; NULL: scheduler_setting.opportunistic_nodes_used) and an epoch for numbers of containers, until expires_at; with its epoch (held_epoch) a new list and more time.  One row for each node, or one without a node if there is none; containers are at least minimum, in steps of increment, and at most maximum (native units)';
+REVOKE ALL ON FUNCTION yquota.lease_nodes(text, integer, bigint) FROM PUBLIC;
+
+CREATE TYPE yquota.distributed_container AS (
+	application_id text,
+	container_number bigint,
+	node text,
+	allocation yquota.resource,
+	priority integer,
+	allocation_request_id bigint,
+	decided_at timestamptz
+);
+COMMENT ON TYPE yquota.distributed_container IS
+	'A container that a local scheduler has given out, for report_distributed_containers(); NULL: priority 1, allocation request id -1, decided at the clock';
+COMMENT ON COLUMN yquota.distributed_container.container_number IS 'within the application; below the epoch of the lease times 2^40, and above that of the epoch before';
+COMMENT ON COLUMN yquota.distributed_container.allocation IS 'native units';
+
+CREATE FUNCTION yquota_internal.judge_distributed_containers(
+	local_scheduler text, containers yquota.distributed_container[], now_at timestamptz, allowed text[], stops text[])
+	RETURNS TABLE (
+		place bigint, container_id text, is_new boolean, reason text, application_id text, project text, username text, queue text,
+		node text, allocation yquota.resource, priority integer, allocation_request_id bigint, decided_at timestamptz)
+	LANGUAGE sql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT c.place, i.container_id, k.container_id IS NULL AND NOT ended.is_known,
+			   CASE WHEN s.application_id IS NULL THEN 'the application is not ACTIVE'
+					WHEN l.epoch IS NULL THEN 'the number is in no lease of the local scheduler'
+					WHEN l.expires_at <= now_at THEN 'the lease has expired'
+					WHEN k.container_id IS NOT NULL AND (k.application_id, k.node) IS DISTINCT FROM (c.application_id, c.node)
+						THEN 'the number is taken'
+					-- a repeated report of what has been recorded
+					WHEN k.container_id IS NOT NULL OR ended.is_known THEN NULL
+					WHEN s.stopped_by IS NOT NULL THEN s.stopped_by
+					WHEN n.name IS NULL THEN 'there is no such node'
+					WHEN c.decided_at > now_at OR c.decided_at < l.leased_at THEN 'it was decided out of the lease''s time'
+					WHEN m.node <> local_scheduler AND EXISTS (SELECT FROM yquota.node AS own WHERE own.name = local_scheduler)
+						THEN 'the application master runs on another node'
+					WHEN row_number() OVER (PARTITION BY i.container_id ORDER BY c.place) > 1 THEN 'the number is taken' END,
+			   c.application_id, coalesce(a.project, split_part(a.username, '__', 1)), a.username, a.queue,
+			   c.node, c.allocation, coalesce(c.priority, 1), coalesce(c.allocation_request_id, -1), coalesce(c.decided_at, now_at)
+		FROM unnest(containers) WITH ORDINALITY
+			AS c (application_id, container_number, node, allocation, priority, allocation_request_id, decided_at, place)
+		LEFT JOIN unnest(allowed, stops) AS s (application_id, stopped_by) ON s.application_id = c.application_id
+		LEFT JOIN yquota.application AS a ON a.application_id = c.application_id
+		LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = c.application_id
+		CROSS JOIN LATERAL (
+			SELECT yquota_internal.container_id(c.application_id, coalesce(t.attempt, 1), c.container_number) AS container_id) AS i
+		LEFT JOIN yquota.node_lease AS l ON l.local_scheduler = judge_distributed_containers.local_scheduler
+			AND l.epoch = (c.container_number >> 40) + 1 AND c.container_number & 1099511627775 > 0
+		LEFT JOIN yquota.container AS k ON k.container_id = i.container_id
+		LEFT JOIN yquota.container AS m ON m.container_id = t.am_container_id
+		LEFT JOIN yquota.node AS n ON n.name = c.node
+		CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM yquota.charge AS charge WHERE charge.container_id = i.container_id) AS is_known) AS ended;
+	END;
+COMMENT ON FUNCTION yquota_internal.judge_distributed_containers(text, yquota.distributed_container[], timestamptz, text[], text[]) IS
+	'report_distributed_containers(): which containers are to be recorded, which were, and why others are not; with the applications that may have some, and the rules that stop them';
+REVOKE ALL ON FUNCTION yquota_internal.judge_distributed_containers(text, yquota.distributed_container[], timestamptz, text[], text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota.report_distributed_containers(local_scheduler text, containers yquota.distributed_container[])
+	RETURNS TABLE (container_id text, accepted boolean, reason text)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS $$
+#variable_conflict use_column
+DECLARE
+	now_at timestamptz := yquota.clock();
+	allowed text[];
+	stops text[];
+BEGIN
+	IF report_distributed_containers.local_scheduler IS NULL OR containers IS NULL OR EXISTS (
+		SELECT FROM unnest(containers) AS c WHERE num_nulls(c.application_id, c.container_number, c.node, c.allocation) > 0) THEN
+		RAISE EXCEPTION 'local_scheduler, and application, number, node and allocation of a container, must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	SELECT array_agg(l.application_id), array_agg(l.stopped_by) INTO allowed, stops
+	FROM (SELECT array_agg(a.application_id::text) AS ids, array_agg(coalesce(a.project, split_part(a.username, '__', 1))::text) AS payers
+		  FROM yquota.application AS a
+		  WHERE a.application_id IN (SELECT c.application_id FROM unnest(containers) AS c)) AS known
+	CROSS JOIN LATERAL yquota_internal.lock_for_containers(coalesce(known.ids, '{}'), coalesce(known.payers, '{}')) AS l;
+	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
+	RETURN QUERY
+	WITH judged AS MATERIALIZED (
+		SELECT j.* FROM yquota_internal.judge_distributed_containers(
+			report_distributed_containers.local_scheduler, containers, now_at, allowed, stops) AS j
+	), started AS (
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation,
+			execution_type, source, priority, allocation_request_id, asked_label, is_am, is_running)
+		SELECT 'CONTAINER_START', j.container_id, j.decided_at, j.project, j.application_id, j.username, j.queue, j.node, j.allocation,
+			   'OPPORTUNISTIC', 'scheduler', j.priority, j.allocation_request_id, '', false, false
+		FROM judged AS j
+		WHERE j.is_new AND j.reason IS NULL
+		ORDER BY j.container_id
+	), told AS (
+		INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, allocation_request_id,
+			decided_at, execution_type)
+		SELECT 'allocated', j.container_id, j.application_id, j.queue, j.node, j.allocation, j.priority, j.allocation_request_id,
+			   now_at, 'OPPORTUNISTIC'
+		FROM judged AS j
+		WHERE j.is_new AND j.reason IS NULL
+		ORDER BY j.place
+	)
+	SELECT j.container_id, j.reason IS NULL, j.reason FROM judged AS j ORDER BY j.place;
+END
+$$;
+COMMENT ON FUNCTION yquota.report_distributed_containers(text, yquota.distributed_container[]) IS
+	'Record OPPORTUNISTIC containers that a local scheduler has given out by a lease of its own that has not expired: one row for each, with the reason why it was refused.  A repeated report does no harm';
+REVOKE ALL ON FUNCTION yquota.report_distributed_containers(text, yquota.distributed_container[]) FROM PUBLIC;
+
+--
+-- What a local scheduler computes, for one that is written in SQL and for tests
+--
+CREATE TYPE yquota.leased_node AS (
+	node text,
+	rack text,
+	label text
+);
+COMMENT ON TYPE yquota.leased_node IS
+	'A node of the list that lease_nodes() has given, for allocate_distributed()';
+COMMENT ON COLUMN yquota.leased_node.label IS 'partition that the node belongs to; NULL and empty for the default one';
+
+CREATE FUNCTION yquota.allocate_distributed(
+	nodes yquota.leased_node[], requests yquota.container_request[], outstanding yquota.container_request[] DEFAULT '{}',
+	blacklist text[] DEFAULT '{}', max_containers integer DEFAULT -1,
+	minimum yquota.resource DEFAULT NULL, maximum yquota.resource DEFAULT NULL, increment yquota.resource DEFAULT NULL)
+	RETURNS TABLE (
+		outcome text, node text, locality text, resource_name text, allocation yquota.resource, count integer,
+		priority integer, allocation_request_id bigint, label text)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_allocate_distributed';
+COMMENT ON FUNCTION yquota.allocate_distributed(yquota.leased_node[], yquota.container_request[], yquota.container_request[], text[], integer, yquota.resource, yquota.resource, yquota.resource) IS
+	'What YARN''s local scheduler does in a heartbeat of an application: add its requests to the outstanding ones and give out containers on the nodes, in their order.  Rows allocated: node, size, and the host, rack or * that it was asked for; rows outstanding: what is to be passed to the next call.  Reads and changes nothing';
+REVOKE ALL ON FUNCTION yquota.allocate_distributed(yquota.leased_node[], yquota.container_request[], yquota.container_request[], text[], integer, yquota.resource, yquota.resource, yquota.resource) FROM PUBLIC;

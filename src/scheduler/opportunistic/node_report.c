@@ -1,0 +1,320 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_report.c
+ *	  What nodes report of their queues, and the slots that were taken in the
+ *	  queues since.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "queues/text.h"
+#include "scheduler/opportunistic/node_report.h"
+#include "store/catalog.h"
+#include "store/index_scan.h"
+#include "store/row_update.h"
+#include "store/saved_plan.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+const char *const yq_node_report_columns[] = {
+	"node", "queued_guaranteed", "queued_opportunistic", "estimated_wait", "queue_capacity", "reported_at", "allocated", "is_listed"
+};
+
+const char *const yq_slot_columns[] = {"node", "reported_at", "slots", "allocated"};
+
+bool
+yq_node_report_compares_resources(const YqAllocationSettings *settings)
+{
+	return settings->load_comparator == YQ_LOAD_QUEUE_LENGTH_THEN_RESOURCES;
+}
+
+/* -- reading ------------------------------------------------------------------ */
+
+/* The check of the column allows no months, and no more than 32 bits of milliseconds. */
+static int32
+milliseconds_of(const Interval *interval)
+{
+	return (int32) ((interval->time + (int64) interval->day * USECS_PER_DAY) / 1000);
+}
+
+bool
+yq_node_report_read(const YqRow *row, const YqAllocationSettings *settings, const YqHierarchy *hierarchy, YqNodeLoad *load)
+{
+	bool		isnull;
+	Datum		wait = yq_row_value(row, 3, &isnull);
+
+	load->wait = isnull ? YQ_WAIT_UNKNOWN : milliseconds_of(DatumGetIntervalP(wait));
+	if (!yq_row_bool(row, 7) || !yq_node_load_is_comparable(settings->load_comparator, load->wait))
+		return false;
+	load->queue_length = yq_row_integer(row, 1, 0) + yq_row_integer(row, 2, 0);
+	load->queue_capacity = yq_row_integer(row, 4, settings->queue_capacity);
+	load->reported_at = DatumGetTimestampTz(yq_row_value(row, 5, &isnull));
+	load->allocated = !yq_node_report_compares_resources(settings) ? NULL :
+		yq_hierarchy_read_amounts(hierarchy, yq_row_value(row, 6, &isnull));
+	return true;
+}
+
+YqTakenSlots
+yq_node_report_read_slots(const YqRow *row, const YqHierarchy *hierarchy, TimestampTz reported_at)
+{
+	YqTakenSlots taken = {0, NULL};
+	bool		isnull;
+	Datum		allocated;
+
+	if (DatumGetTimestampTz(yq_row_value(row, 1, &isnull)) != reported_at)
+		return taken;
+	taken.slots = yq_row_integer(row, 2, 0);
+	allocated = yq_row_value(row, 3, &isnull);
+	if (!isnull)
+		taken.allocated = yq_hierarchy_read_amounts(hierarchy, allocated);
+	return taken;
+}
+
+void
+yq_node_report_add_slots(YqNodeLoad *load, const YqTakenSlots *taken, const YqHierarchy *hierarchy)
+{
+	load->queue_length += taken->slots;
+	if (taken->allocated != NULL && load->allocated != NULL)
+		yq_amounts_add(&hierarchy->calculator, load->allocated, taken->allocated);
+}
+
+/* -- storing ------------------------------------------------------------------- */
+
+static int
+compare_reports(const void *a, const void *b)
+{
+	const YqNodeReport *left = *(YqNodeReport *const *) a;
+	const YqNodeReport *right = *(YqNodeReport *const *) b;
+	int			result = strcmp(left->node, right->node);
+
+	if (result != 0)
+		return result;
+	return left->reported_at < right->reported_at ? -1 : left->reported_at > right->reported_at ? 1 : 0;
+}
+
+/* All sessions change rows in the order of the nodes' names. */
+static YqNodeReport **
+in_order(YqNodeReport *reports, int count)
+{
+	YqNodeReport **ordered = palloc(sizeof(YqNodeReport *) * Max(count, 1));
+
+	for (int i = 0; i < count; i++)
+		ordered[i] = &reports[i];
+	qsort(ordered, count, sizeof(YqNodeReport *), compare_reports);
+	return ordered;
+}
+
+/* Refuse a report that the state of the node or the clock forbids, or have the node left out. */
+static void
+judge(const YqAllocationSettings *settings, YqNodeReport *report, YqIndexScan *nodes, AttrNumber state, TimestampTz now)
+{
+	TupleTableSlot *slot;
+	Oid			found;
+	bool		isnull;
+
+	yq_index_scan_seek(nodes, cstring_to_text(report->node));
+	slot = yq_index_scan_next(nodes);
+	if (slot == NULL)
+	{
+		report->refusal = "there is no such node";
+		return;
+	}
+	found = DatumGetObjectId(slot_getattr(slot, state, &isnull));
+	if (found == yq_enum_oid("node_state", "DECOMMISSIONING"))
+		report->left_out = "the node is DECOMMISSIONING";
+	else if (found != yq_enum_oid("node_state", "RUNNING"))
+		report->refusal = psprintf("the node is %s", DatumGetCString(DirectFunctionCall1(enum_out, ObjectIdGetDatum(found))));
+	else if (report->estimated_wait == 0 && !yq_node_load_is_comparable(settings->load_comparator, YQ_WAIT_UNKNOWN))
+		report->left_out = "the node tells no estimated wait, by which nodes are compared";
+	if (report->reported_at > now && report->refusal == NULL)
+		report->refusal = "reported_at lies after the clock";
+}
+
+static void
+judge_all(const YqAllocationSettings *settings, YqNodeReport **reports, int count, TimestampTz now)
+{
+	YqIndexScan *nodes = yq_index_scan_open(YQ_NODE, "node_pkey");
+	AttrNumber	state = yq_column(yq_index_scan_relation(nodes), "state");
+
+	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		judge(settings, reports[i], nodes, state, now);
+	}
+	yq_index_scan_close(nodes);
+}
+
+/* The same report may be sent twice at a time: the first one to insert the row keeps the other waiting. */
+static void
+make_rows(YqNodeReport **reports, int count)
+{
+	static YqSavedPlan insert = {
+		.command = "INSERT INTO yquota_internal.node_queue_report (node, running_guaranteed, running_opportunistic, "
+		"queued_guaranteed, queued_opportunistic, reported_at, is_listed) "
+		"SELECT u.node, 0, 0, 0, 0, '-infinity', false FROM unnest($1) AS u (node) ORDER BY u.node ON CONFLICT (node) DO NOTHING",
+		.types = {"_text"}
+	};
+	YqIndexScan *rows = yq_index_scan_open(YQ_NODE_QUEUE_REPORT, "node_queue_report_pkey");
+	const char **missing = palloc(sizeof(char *) * Max(count, 1));
+	int			missing_count = 0;
+	Datum		values[1];
+
+	for (int i = 0; i < count; i++)
+	{
+		if (reports[i]->refusal != NULL)
+			continue;
+		yq_index_scan_seek(rows, cstring_to_text(reports[i]->node));
+		if (yq_index_scan_next(rows) == NULL)
+			missing[missing_count++] = reports[i]->node;
+	}
+	yq_index_scan_close(rows);
+	if (missing_count == 0)
+		return;
+	values[0] = yq_array_of_names(missing, missing_count);
+	(void) yq_saved_plan_execute(&insert, values, NULL);
+}
+
+/* What the books hold on the nodes that do not tell it. */
+static void
+allocate_by_books(YqNodeReport **reports, int count)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT u.node::text, (SELECT yquota.sum(part.allocation) FROM ("
+		"SELECT c.allocation FROM yquota_internal.node_counter AS c WHERE c.node = u.node "
+		"UNION ALL SELECT d.allocation FROM yquota_internal.counter_delta AS d "
+		"WHERE d.scope IN ('a', 'n') AND d.node = u.node) AS part) "
+		"FROM unnest($1) WITH ORDINALITY AS u (node, place) ORDER BY u.place",
+		.types = {"_text"}
+	};
+	YqNodeReport **unknown = palloc(sizeof(YqNodeReport *) * Max(count, 1));
+	const char **names = palloc(sizeof(char *) * Max(count, 1));
+	int			unknown_count = 0;
+	Datum		values[1];
+
+	for (int i = 0; i < count; i++)
+	{
+		if (reports[i]->refusal != NULL || reports[i]->allocated != 0)
+			continue;
+		names[unknown_count] = reports[i]->node;
+		unknown[unknown_count++] = reports[i];
+	}
+	if (unknown_count == 0)
+		return;
+	values[0] = yq_array_of_names(names, unknown_count);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	(void) yq_saved_plan_run(&look_up, values, NULL);
+	for (int i = 0; i < unknown_count; i++)
+	{
+		bool		isnull;
+		Datum		sum = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &isnull);
+
+		if (!isnull)
+			unknown[i]->allocated = SPI_datumTransfer(sum, false, -1);
+	}
+	SPI_finish();
+}
+
+/* Columns of a stored report, in the order in which they are called by rank. */
+enum
+{
+	REPORT_NODE,
+	REPORT_RUNNING_GUARANTEED,
+	REPORT_RUNNING_OPPORTUNISTIC,
+	REPORT_QUEUED_GUARANTEED,
+	REPORT_QUEUED_OPPORTUNISTIC,
+	REPORT_ESTIMATED_WAIT,
+	REPORT_QUEUE_CAPACITY,
+	REPORT_REPORTED_AT,
+	REPORT_ALLOCATED,
+	REPORT_IS_LISTED,
+	REPORT_COLUMNS
+};
+
+static const char *const stored_columns[] = {
+	"node", "running_guaranteed", "running_opportunistic", "queued_guaranteed", "queued_opportunistic",
+	"estimated_wait", "queue_capacity", "reported_at", "allocated", "is_listed"
+};
+
+static void
+set_or_null(YqRowUpdate *row, int column, Datum value, bool isnull)
+{
+	if (isnull)
+		yq_row_update_set_null(row, column);
+	else
+		yq_row_update_set(row, column, value);
+}
+
+/* The row is found. */
+static void
+write_report(YqRowUpdate *row, const YqNodeReport *report)
+{
+	yq_row_update_set(row, REPORT_RUNNING_GUARANTEED, Int32GetDatum(report->running_guaranteed));
+	yq_row_update_set(row, REPORT_RUNNING_OPPORTUNISTIC, Int32GetDatum(report->running_opportunistic));
+	yq_row_update_set(row, REPORT_QUEUED_GUARANTEED, Int32GetDatum(report->queued_guaranteed));
+	yq_row_update_set(row, REPORT_QUEUED_OPPORTUNISTIC, Int32GetDatum(report->queued_opportunistic));
+	set_or_null(row, REPORT_ESTIMATED_WAIT, report->estimated_wait, report->estimated_wait == 0);
+	if (!DatumGetBool(yq_row_update_value(row, REPORT_IS_LISTED)))
+		set_or_null(row, REPORT_QUEUE_CAPACITY, Int32GetDatum(report->queue_capacity), !report->has_queue_capacity);
+	yq_row_update_set(row, REPORT_REPORTED_AT, TimestampTzGetDatum(report->reported_at));
+	set_or_null(row, REPORT_ALLOCATED, report->allocated, report->allocated == 0);
+	yq_row_update_set(row, REPORT_IS_LISTED, BoolGetDatum(report->left_out == NULL));
+	yq_row_update_write(row);
+}
+
+static void
+store(YqRowUpdate *row, YqNodeReport *report)
+{
+	Datum		key = CStringGetTextDatum(report->node);
+	TimestampTz stored_at;
+
+	/* a node that has just been forgotten is unknown again */
+	if (!yq_row_update_find(row, &key))
+	{
+		report->refusal = "the node was removed meanwhile";
+		return;
+	}
+	stored_at = DatumGetTimestampTz(yq_row_update_value(row, REPORT_REPORTED_AT));
+	if (report->reported_at > stored_at)
+		write_report(row, report);
+	else
+		report->refusal = psprintf("it is not newer than that of %s", timestamptz_to_str(stored_at));
+}
+
+/* A row is changed once in a command: of several reports of a node the newest one is the last. */
+static void
+refuse_older(YqNodeReport **reports, int count)
+{
+	for (int i = 0; i + 1 < count; i++)
+	{
+		const YqNodeReport *next = reports[i + 1];
+
+		if (next->refusal == NULL && reports[i]->refusal == NULL && strcmp(reports[i]->node, next->node) == 0)
+			reports[i]->refusal = psprintf("it is not newer than that of %s", timestamptz_to_str(next->reported_at));
+	}
+}
+
+void
+yq_node_reports_store(const YqAllocationSettings *settings, YqNodeReport *reports, int count, TimestampTz now)
+{
+	YqNodeReport **ordered = in_order(reports, count);
+	YqRowUpdate *row;
+
+	judge_all(settings, ordered, count, now);
+	refuse_older(ordered, count);
+	make_rows(ordered, count);
+	if (yq_node_report_compares_resources(settings))
+		allocate_by_books(ordered, count);
+	row = yq_row_update_open(YQ_NODE_QUEUE_REPORT, "node_queue_report_pkey", stored_columns, REPORT_COLUMNS);
+	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (ordered[i]->refusal == NULL)
+			store(row, ordered[i]);
+	}
+	yq_row_update_close(row);
+	pfree(ordered);
+}

@@ -1,0 +1,302 @@
+/*-------------------------------------------------------------------------
+ *
+ * record_opportunistic.c
+ *	  Recording opportunistic containers that were given out centrally.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "catalog/pg_type_d.h"
+#include "executor/spi.h"
+#include "scheduler/opportunistic/record_opportunistic.h"
+#include "scheduler/record/container_number.h"
+#include "scheduler/record/record_containers.h"
+#include "scheduler/record/scheduler_journal.h"
+#include "scheduler/record/scheduler_lock.h"
+#include "scheduler/state/container_id.h"
+#include "store/catalog.h"
+#include "store/clock.h"
+#include "store/saved_plan.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+/* -- arrays of values ----------------------------------------------------------- */
+
+/* Arrays of the same length that are parameters of a statement. */
+typedef enum Element
+{
+	ELEMENT_TEXT,
+	ELEMENT_INT4,
+	ELEMENT_INT8,
+	ELEMENT_RESOURCE
+} Element;
+
+static Datum
+make_array(Element element, Datum *values, int count)
+{
+	switch (element)
+	{
+		case ELEMENT_TEXT:
+			return PointerGetDatum(construct_array(values, count, TEXTOID, -1, false, TYPALIGN_INT));
+		case ELEMENT_INT4:
+			return PointerGetDatum(construct_array(values, count, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+		case ELEMENT_INT8:
+			return PointerGetDatum(construct_array(values, count, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+		case ELEMENT_RESOURCE:
+			break;
+	}
+	return PointerGetDatum(construct_array(values, count, yq_type_oid("resource"), -1, false, TYPALIGN_INT));
+}
+
+/* -- containers ------------------------------------------------------------------ */
+
+static Datum *
+make_ids(YqOpportunisticApplication *application, int count)
+{
+	const char *application_id = application->requester.application->application_id;
+	int64	   *numbers = palloc(sizeof(int64) * count);
+	Datum	   *ids = palloc(sizeof(Datum) * count);
+
+	application->next_container = yq_container_numbers_take(application_id, application->attempt,
+															application->next_container, numbers, count);
+	for (int i = 0; i < count; i++)
+		ids[i] = PointerGetDatum(yq_container_id(application_id, application->attempt, numbers[i]));
+	pfree(numbers);
+	return ids;
+}
+
+/* As record_containers.c writes them, but that they do not run yet. */
+static void
+start(const YqOpportunisticApplication *application, const YqOutstandingRequests *requests,
+	  const YqOpportunisticContainers *containers, Datum *ids, Datum *allocations)
+{
+	static YqSavedPlan write = {
+		.command = "WITH given AS MATERIALIZED (SELECT u.* FROM unnest($1, $2, $3, $4, $5, $6, $7) WITH ORDINALITY "
+		"AS u (container_id, node, allocation, locality, priority, allocation_request_id, label, place)), "
+		"started AS (INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, "
+		"queue, node, allocation, execution_type, source, priority, allocation_request_id, asked_label, is_am, is_running) "
+		"SELECT 'CONTAINER_START', g.container_id, $8, $9, $10, $11, $12, g.node, g.allocation, 'OPPORTUNISTIC', 'scheduler', "
+		"g.priority, g.allocation_request_id, g.label, false, false FROM given AS g ORDER BY g.place) "
+		"INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, locality, priority, "
+		"allocation_request_id, decided_at, execution_type) "
+		"SELECT 'allocated', g.container_id, $10, $12, g.node, g.allocation, g.locality, g.priority, g.allocation_request_id, "
+		"$8, 'OPPORTUNISTIC' FROM given AS g ORDER BY g.place",
+		.types = {"_text", "_text", "yquota._resource", "_text", "_int4", "_int8", "_text",
+		"timestamptz", "text", "text", "text", "text"},
+		.plans_once = true
+	};
+	int			count = containers->count;
+	Datum	   *columns[5];
+	Datum		values[12];
+
+	for (int i = 0; i < (int) lengthof(columns); i++)
+		columns[i] = palloc(sizeof(Datum) * count);
+	for (int i = 0; i < count; i++)
+	{
+		const YqOpportunisticContainer *container = &containers->containers[i];
+		const YqOutstandingRequest *request = &requests->requests[container->request];
+
+		columns[0][i] = CStringGetTextDatum(container->node);
+		columns[1][i] = CStringGetTextDatum(yq_locality_name(container->locality));
+		columns[2][i] = Int32GetDatum(request->priority);
+		columns[3][i] = Int64GetDatum(request->allocation_request_id);
+		columns[4][i] = CStringGetTextDatum(request->label);
+	}
+	values[0] = make_array(ELEMENT_TEXT, ids, count);
+	values[1] = make_array(ELEMENT_TEXT, columns[0], count);
+	values[2] = make_array(ELEMENT_RESOURCE, allocations, count);
+	values[3] = make_array(ELEMENT_TEXT, columns[1], count);
+	values[4] = make_array(ELEMENT_INT4, columns[2], count);
+	values[5] = make_array(ELEMENT_INT8, columns[3], count);
+	values[6] = make_array(ELEMENT_TEXT, columns[4], count);
+	values[7] = TimestampTzGetDatum(yq_clock_now());
+	values[8] = CStringGetTextDatum(application->project);
+	values[9] = CStringGetTextDatum(application->requester.application->application_id);
+	values[10] = CStringGetTextDatum(application->requester.application->username);
+	values[11] = CStringGetTextDatum(application->requester.queue->path);
+	(void) yq_saved_plan_execute(&write, values, NULL);
+}
+
+/* -- requests --------------------------------------------------------------------- */
+
+/* Containers by request and place, run by run: each counts for anywhere, too. */
+typedef struct Served
+{
+	int			count;
+	Datum	   *priorities;
+	Datum	   *ids;
+	Datum	   *names;
+	Datum	   *taken;
+} Served;
+
+static void
+add_served(Served *served, const YqOutstandingRequest *request, const char *name, int taken)
+{
+	served->priorities[served->count] = Int32GetDatum(request->priority);
+	served->ids[served->count] = Int64GetDatum(request->allocation_request_id);
+	served->names[served->count] = CStringGetTextDatum(name);
+	served->taken[served->count++] = Int32GetDatum(taken);
+}
+
+static Served
+sum_up(const YqOutstandingRequests *requests, const YqOpportunisticContainers *containers)
+{
+	Size		size = sizeof(Datum) * 2 * containers->count;
+	Served		served = {0, palloc(size), palloc(size), palloc(size), palloc(size)};
+	int			first = 0;
+
+	for (int i = 1; i <= containers->count; i++)
+	{
+		const YqOpportunisticContainer *run = &containers->containers[first];
+
+		if (i < containers->count && run->request == containers->containers[i].request && run->place == containers->containers[i].place)
+			continue;
+		add_served(&served, &requests->requests[run->request], "*", i - first);
+		if (run->place != NULL)
+			add_served(&served, &requests->requests[run->request], run->place, i - first);
+		first = i;
+	}
+	return served;
+}
+
+/* A request ends with its count for anywhere, a place with its own. */
+static void
+take_off(const YqOpportunisticApplication *application, const YqOutstandingRequests *requests,
+		 const YqOpportunisticContainers *containers)
+{
+	static YqSavedPlan reduce = {
+		.command = "UPDATE yquota.resource_request AS r SET count = r.count - s.taken FROM ("
+		"SELECT u.priority, u.allocation_request_id, u.resource_name, sum(u.taken)::integer AS taken "
+		"FROM unnest($2, $3, $4, $5) AS u (priority, allocation_request_id, resource_name, taken) GROUP BY 1, 2, 3) AS s "
+		"WHERE r.application_id = $1 AND r.execution_type = 'OPPORTUNISTIC' AND r.priority = s.priority "
+		"AND r.allocation_request_id = s.allocation_request_id AND r.resource_name = s.resource_name",
+		.types = {"text", "_int4", "_int8", "_text", "_int4"},
+		.plans_once = true
+	};
+	static YqSavedPlan drop = {
+		.command = "DELETE FROM yquota.resource_request AS r "
+		"USING (SELECT DISTINCT u.priority, u.allocation_request_id FROM unnest($2, $3) AS u (priority, allocation_request_id)) AS s, "
+		"yquota.resource_request AS anywhere "
+		"WHERE r.application_id = $1 AND r.execution_type = 'OPPORTUNISTIC' AND r.priority = s.priority "
+		"AND r.allocation_request_id = s.allocation_request_id "
+		"AND anywhere.application_id = $1 AND anywhere.execution_type = 'OPPORTUNISTIC' AND anywhere.priority = s.priority "
+		"AND anywhere.allocation_request_id = s.allocation_request_id AND anywhere.resource_name = '*' "
+		"AND 0 IN (r.count, anywhere.count)",
+		.types = {"text", "_int4", "_int8"},
+		.plans_once = true
+	};
+	Served		served = sum_up(requests, containers);
+	Datum		values[] = {
+		CStringGetTextDatum(application->requester.application->application_id),
+		make_array(ELEMENT_INT4, served.priorities, served.count),
+		make_array(ELEMENT_INT8, served.ids, served.count),
+		make_array(ELEMENT_TEXT, served.names, served.count),
+		make_array(ELEMENT_INT4, served.taken, served.count)
+	};
+
+	(void) yq_saved_plan_execute(&reduce, values, NULL);
+	(void) yq_saved_plan_execute(&drop, values, NULL);
+}
+
+static void
+write_attempt(const YqOpportunisticApplication *application)
+{
+	static YqSavedPlan write = {
+		.command = "INSERT INTO yquota_internal.application_attempt AS t (application_id, attempt, next_container) "
+		"VALUES ($1, $2, $3) ON CONFLICT (application_id) DO UPDATE SET next_container = excluded.next_container",
+		.types = {"text", "int4", "int8"}
+	};
+	Datum		values[] = {
+		CStringGetTextDatum(application->requester.application->application_id),
+		Int32GetDatum(application->attempt),
+		Int64GetDatum(application->next_container)
+	};
+
+	(void) yq_saved_plan_execute(&write, values, NULL);
+}
+
+Datum *
+yq_record_opportunistic(YqOpportunisticApplication *application, const YqOutstandingRequests *requests,
+						const YqOpportunisticContainers *containers, const Datum *allocations)
+{
+	Datum	   *ids;
+
+	if (containers->count == 0)
+		return NULL;
+	yq_scheduler_lock_events();
+	ids = make_ids(application, containers->count);
+	start(application, requests, containers, ids, unconstify(Datum *, allocations));
+	yq_scheduler_journal_begin_own();
+	take_off(application, requests, containers);
+	write_attempt(application);
+	yq_scheduler_journal_end_own();
+	/* sessions that keep a cluster know the next number otherwise */
+	yq_scheduler_journal_applications(list_make1(unconstify(char *, application->requester.application->application_id)));
+	return ids;
+}
+
+/* -- replies ------------------------------------------------------------------------ */
+
+bool
+yq_record_opportunistic_is_last(const char *application_id, int32 response_id)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT FROM yquota_internal.opportunistic_response AS r WHERE r.application_id = $1 AND r.response_id = $2",
+		.types = {"text", "int4"}
+	};
+	Datum		values[] = {CStringGetTextDatum(application_id), Int32GetDatum(response_id)};
+
+	return yq_saved_plan_execute(&look_up, values, NULL) > 0;
+}
+
+Datum
+yq_record_opportunistic_last(const char *application_id)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT r.attempt, r.first_container, r.end_container "
+		"FROM yquota_internal.opportunistic_response AS r WHERE r.application_id = $1",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(application_id)};
+	int32		attempt = 1;
+	int64		first = 0;
+	int64		end = 0;
+	Datum	   *ids;
+	bool		isnull;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (yq_saved_plan_run(&look_up, values, NULL) > 0)
+	{
+		attempt = DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+		first = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull));
+		end = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 3, &isnull));
+	}
+	SPI_finish();
+	ids = palloc(sizeof(Datum) * Max(end - first, 1));
+	for (int64 number = first; number < end; number++)
+		ids[number - first] = PointerGetDatum(yq_container_id(application_id, attempt, number));
+	return make_array(ELEMENT_TEXT, ids, (int) (end - first));
+}
+
+void
+yq_record_opportunistic_response(const YqOpportunisticApplication *application, int32 response_id, int64 first_container)
+{
+	static YqSavedPlan write = {
+		.command = "INSERT INTO yquota_internal.opportunistic_response (application_id, response_id, attempt, first_container, end_container) "
+		"VALUES ($1, $2, $3, $4, $5) ON CONFLICT (application_id) DO UPDATE SET response_id = excluded.response_id, "
+		"attempt = excluded.attempt, first_container = excluded.first_container, end_container = excluded.end_container",
+		.types = {"text", "int4", "int4", "int8", "int8"}
+	};
+	Datum		values[] = {
+		CStringGetTextDatum(application->requester.application->application_id),
+		Int32GetDatum(response_id),
+		Int32GetDatum(application->attempt),
+		Int64GetDatum(first_container),
+		Int64GetDatum(application->next_container)
+	};
+
+	(void) yq_saved_plan_execute(&write, values, NULL);
+}

@@ -1,0 +1,356 @@
+/*-------------------------------------------------------------------------
+ *
+ * reported_nodes.c
+ *	  The nodes that the central allocator chooses from.
+ *
+ * A call looks at few of them, so that each is looked up by its name.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "common/pg_prng.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "scheduler/opportunistic/node_report.h"
+#include "scheduler/opportunistic/reported_nodes.h"
+#include "storage/lmgr.h"
+#include "store/catalog.h"
+#include "store/index_scan.h"
+#include "store/row_update.h"
+#include "store/saved_plan.h"
+#include "utils/builtins.h"
+
+/* What is known of a node that the allocator has asked for. */
+typedef struct KnownNode
+{
+	YqBytes		key;			/* its name */
+	YqNodeLoad	load;
+	bool		is_listed;		/* it is in service, and has reported */
+	int32		reported_length;
+	int64	   *reported_allocated; /* native units, per type; NULL: does not matter */
+	YqTakenSlots before;		/* slots that earlier calls took since the report */
+} KnownNode;
+
+/* A table of ours of which rows are looked up. */
+typedef struct Lookup
+{
+	YqIndexScan *scan;
+	AttrNumber *columns;
+} Lookup;
+
+struct YqReportedNodes
+{
+	YqNodeChoice choice;		/* first: the functions are called with it */
+	const YqHierarchy *hierarchy;
+	const YqAllocationSettings *settings;
+	const YqLoadList *list;
+	HTAB	   *known;
+	KnownNode **candidates;		/* by place in the list; NULL: not looked up yet */
+	List	   *listed;			/* KnownNode that have reported, in the order in which they were asked for */
+	Lookup		nodes;
+	Lookup		reports;
+	Lookup		slots;
+	Oid			running;
+	const YqAnywhereOrder *order;
+	int			drawn;			/* recorded draws that were used */
+	pg_prng_state random;
+	int32		turn;			/* where the next search begins, round robin */
+	int32		turn_before;
+};
+
+void
+yq_reported_nodes_lock(void)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, yq_table_oid(YQ_OPPORTUNISTIC_SLOT), 0, 0);
+	(void) LockAcquire(&tag, ExclusiveLock, false, false);
+}
+
+/* -- look-ups ------------------------------------------------------------------- */
+
+static const char *const node_columns[] = {"name", "state", "total"};
+
+static Lookup
+open_lookup(YqTable table, const char *index, const char *const *columns, int count)
+{
+	Lookup		lookup = {yq_index_scan_open(table, index), palloc(sizeof(AttrNumber) * count)};
+
+	for (int i = 0; i < count; i++)
+		lookup.columns[i] = yq_column(yq_index_scan_relation(lookup.scan), columns[i]);
+	return lookup;
+}
+
+static bool
+look_up(const Lookup *lookup, const text *key, YqRow *row)
+{
+	yq_index_scan_seek(lookup->scan, key);
+	row->slot = yq_index_scan_next(lookup->scan);
+	row->columns = lookup->columns;
+	return row->slot != NULL;
+}
+
+static int64 *
+copy_amounts(const YqReportedNodes *nodes, const int64 *amounts)
+{
+	Size		size = sizeof(int64) * nodes->hierarchy->calculator.types;
+
+	return amounts == NULL ? NULL : memcpy(palloc(size), amounts, size);
+}
+
+/* Fill what the tables know of a node; false when it is not listed. */
+static bool
+read_known(YqReportedNodes *nodes, KnownNode *node)
+{
+	text	   *key = cstring_to_text(node->load.name);
+	bool		isnull;
+	YqRow		row = {.slot = NULL};
+
+	if (!look_up(&nodes->nodes, key, &row) || DatumGetObjectId(yq_row_value(&row, 1, &isnull)) != nodes->running)
+		return false;
+	if (yq_node_report_compares_resources(nodes->settings))
+		node->load.capability = yq_hierarchy_read_amounts(nodes->hierarchy, yq_row_value(&row, 2, &isnull));
+	if (!look_up(&nodes->reports, key, &row) || !yq_node_report_read(&row, nodes->settings, nodes->hierarchy, &node->load))
+		return false;
+	node->reported_length = node->load.queue_length;
+	node->reported_allocated = copy_amounts(nodes, node->load.allocated);
+	if (look_up(&nodes->slots, key, &row))
+	{
+		node->before = yq_node_report_read_slots(&row, nodes->hierarchy, node->load.reported_at);
+		yq_node_report_add_slots(&node->load, &node->before, nodes->hierarchy);
+	}
+	pfree(key);
+	return true;
+}
+
+static KnownNode *
+find_node(YqReportedNodes *nodes, const char *name)
+{
+	bool		found;
+	KnownNode  *node = yq_bytes_table_enter(nodes->known, yq_bytes_of_string(name), CurrentMemoryContext, &found);
+
+	if (found)
+		return node;
+	memset(&node->load, 0, sizeof(node->load));
+	node->before = (YqTakenSlots) {0, NULL};
+	node->load.name = pstrdup(name);
+	node->is_listed = read_known(nodes, node);
+	if (node->is_listed)
+		nodes->listed = lappend(nodes->listed, node);
+	return node;
+}
+
+/* -- the choice ------------------------------------------------------------------ */
+
+static YqNodeLoad *
+choose_node(YqNodeChoice *choice, const char *name)
+{
+	KnownNode  *node = find_node((YqReportedNodes *) choice, name);
+
+	return node->is_listed ? &node->load : NULL;
+}
+
+static YqNodeLoad *
+choose_candidate(YqNodeChoice *choice, int place)
+{
+	YqReportedNodes *nodes = (YqReportedNodes *) choice;
+
+	if (nodes->candidates[place] == NULL)
+		nodes->candidates[place] = find_node(nodes, nodes->list->candidates[place]);
+	return nodes->candidates[place]->is_listed ? &nodes->candidates[place]->load : NULL;
+}
+
+static int
+choose_rack(YqNodeChoice *choice, const char *rack, const char *const **names)
+{
+	static YqSavedPlan look_up_rack = {
+		.command = "SELECT n.name::text FROM yquota.node AS n WHERE n.rack = $1 ORDER BY n.name",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(rack)};
+	List	   *found = yq_saved_plan_strings(&look_up_rack, values);
+	const char **array = palloc(sizeof(char *) * Max(list_length(found), 1));
+	int			count = 0;
+	ListCell   *cell;
+
+	foreach(cell, found)
+		array[count++] = lfirst(cell);
+	*names = array;
+	return count;
+}
+
+static int
+choose_recorded_start(YqReportedNodes *nodes)
+{
+	int32		start = nodes->drawn < nodes->order->start_count ? nodes->order->starts[nodes->drawn] : -1;
+
+	nodes->drawn++;
+	if (start < 0 || start >= nodes->choice.candidate_count)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there is no recorded draw for the search for any node"),
+				 errdetail("Draw number %d of %d would have to be from 0 to %d.",
+						   nodes->drawn, nodes->order->start_count, nodes->choice.candidate_count - 1)));
+	return start;
+}
+
+static int
+choose_start(YqNodeChoice *choice)
+{
+	YqReportedNodes *nodes = (YqReportedNodes *) choice;
+
+	if (nodes->order->starts != NULL)
+		return choose_recorded_start(nodes);
+	if (nodes->settings->anywhere_by_turns)
+		return nodes->turn % choice->candidate_count;
+	return (int) pg_prng_uint64_range(&nodes->random, 0, choice->candidate_count - 1);
+}
+
+static void
+note_found(YqNodeChoice *choice, int place)
+{
+	((YqReportedNodes *) choice)->turn = place + 1;
+}
+
+/* -- turns ------------------------------------------------------------------------ */
+
+/* A new list begins with its first node. */
+static int32
+read_turn(const YqLoadList *list)
+{
+	static YqSavedPlan look_up_turn = {
+		.command = "SELECT t.place FROM yquota_internal.anywhere_turn AS t WHERE t.sort_number = $1",
+		.types = {"int8"}
+	};
+	Datum		values[] = {Int64GetDatum(list->number)};
+	int32		turn = 0;
+	bool		isnull;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (yq_saved_plan_run(&look_up_turn, values, NULL) > 0)
+		turn = DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	SPI_finish();
+	return turn;
+}
+
+static void
+write_turn(const YqReportedNodes *nodes)
+{
+	static YqSavedPlan write = {
+		.command = "INSERT INTO yquota_internal.anywhere_turn AS t (sort_number, place) VALUES ($1, $2) "
+		"ON CONFLICT (only_row) DO UPDATE SET sort_number = excluded.sort_number, place = excluded.place",
+		.types = {"int8", "int4"}
+	};
+	Datum		values[] = {Int64GetDatum(nodes->list->number), Int32GetDatum(nodes->turn)};
+
+	(void) yq_saved_plan_execute(&write, values, NULL);
+}
+
+/* -- beginning and end -------------------------------------------------------------- */
+
+YqReportedNodes *
+yq_reported_nodes_open(const YqHierarchy *hierarchy, const YqAllocationSettings *settings, const YqLoadList *list,
+					   const YqAnywhereOrder *order)
+{
+	YqReportedNodes *nodes = palloc0(sizeof(YqReportedNodes));
+
+	nodes->choice = (YqNodeChoice) {
+		.comparator = settings->load_comparator,
+		.calculator = &hierarchy->calculator,
+		.candidate_count = list->candidate_count,
+		.candidate = choose_candidate,
+		.node = choose_node,
+		.rack = choose_rack,
+		.start = choose_start,
+		.found = note_found
+	};
+	nodes->hierarchy = hierarchy;
+	nodes->settings = settings;
+	nodes->list = list;
+	nodes->order = order;
+	nodes->known = yq_bytes_table_create("yquota reported nodes", sizeof(KnownNode), CurrentMemoryContext);
+	nodes->candidates = palloc0(sizeof(KnownNode *) * Max(list->candidate_count, 1));
+	nodes->nodes = open_lookup(YQ_NODE, "node_pkey", node_columns, lengthof(node_columns));
+	nodes->reports = open_lookup(YQ_NODE_QUEUE_REPORT, "node_queue_report_pkey", yq_node_report_columns, YQ_NODE_REPORT_COLUMNS);
+	nodes->slots = open_lookup(YQ_OPPORTUNISTIC_SLOT, "opportunistic_slot_pkey", yq_slot_columns, YQ_SLOT_COLUMNS);
+	nodes->running = yq_enum_oid("node_state", "RUNNING");
+	if (order->has_seed)
+		pg_prng_seed(&nodes->random, (uint64) order->seed);
+	else
+		pg_prng_seed(&nodes->random, pg_prng_uint64(&pg_global_prng_state));
+	if (settings->anywhere_by_turns)
+		nodes->turn = nodes->turn_before = read_turn(list);
+	return nodes;
+}
+
+YqNodeChoice *
+yq_reported_nodes_choice(YqReportedNodes *nodes)
+{
+	return &nodes->choice;
+}
+
+static bool
+has_taken_any(const YqReportedNodes *nodes, const KnownNode *node)
+{
+	if (node->load.queue_length != node->reported_length + node->before.slots)
+		return true;
+	if (node->reported_allocated == NULL)
+		return false;
+	for (int i = 0; i < nodes->hierarchy->calculator.types; i++)
+	{
+		if (node->load.allocated[i] != node->reported_allocated[i] + (node->before.allocated == NULL ? 0 : node->before.allocated[i]))
+			return true;
+	}
+	return false;
+}
+
+static void
+write_slots(YqReportedNodes *nodes, YqRowUpdate *row, const KnownNode *node)
+{
+	Datum		key = CStringGetTextDatum(node->load.name);
+
+	(void) yq_row_update_find(row, &key);
+	yq_row_update_set(row, 1, TimestampTzGetDatum(node->load.reported_at));
+	yq_row_update_set(row, 2, Int32GetDatum(node->load.queue_length - node->reported_length));
+	yq_row_update_set_null(row, 3);
+	if (node->reported_allocated != NULL)
+	{
+		int64	   *taken = copy_amounts(nodes, node->load.allocated);
+
+		yq_amounts_subtract(&nodes->hierarchy->calculator, taken, node->reported_allocated);
+		yq_row_update_set(row, 3, yq_hierarchy_resource(nodes->hierarchy, taken));
+	}
+	yq_row_update_write(row);
+}
+
+static void
+write_all_slots(YqReportedNodes *nodes)
+{
+	YqRowUpdate *row = NULL;
+	ListCell   *cell;
+
+	foreach(cell, nodes->listed)
+	{
+		const KnownNode *node = lfirst(cell);
+
+		if (!has_taken_any(nodes, node))
+			continue;
+		if (row == NULL)
+			row = yq_row_update_open(YQ_OPPORTUNISTIC_SLOT, "opportunistic_slot_pkey", yq_slot_columns, YQ_SLOT_COLUMNS);
+		write_slots(nodes, row, node);
+	}
+	yq_row_update_close(row);
+}
+
+void
+yq_reported_nodes_close(YqReportedNodes *nodes)
+{
+	yq_index_scan_close(nodes->nodes.scan);
+	yq_index_scan_close(nodes->reports.scan);
+	yq_index_scan_close(nodes->slots.scan);
+	write_all_slots(nodes);
+	if (nodes->settings->anywhere_by_turns && nodes->turn != nodes->turn_before)
+		write_turn(nodes);
+}

@@ -1,0 +1,43 @@
+/*-------------------------------------------------------------------------
+ *
+ * reported_nodes.h
+ *	  The nodes that the central allocator chooses from, looked up one by one as it
+ *	  asks for them, and the slots that it takes there.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_REPORTED_NODES_H
+#define YQ_REPORTED_NODES_H
+
+#include "scheduler/opportunistic/central_allocator.h"
+#include "scheduler/opportunistic/load_list.h"
+
+typedef struct YqReportedNodes YqReportedNodes;
+
+/* Where the search for any node begins. */
+typedef struct YqAnywhereOrder
+{
+	bool		has_seed;		/* draws follow from it; else they are random */
+	int64		seed;
+	const int32 *starts;		/* recorded draws that take the place of others; NULL: none */
+	int			start_count;
+} YqAnywhereOrder;
+
+/*
+ * Wait for the transaction that takes slots, and let no other one take any until this one
+ * ends.  Taken after the locks of leaves, before any of events and containers.
+ */
+extern void yq_reported_nodes_lock(void);
+
+/*
+ * The nodes that have reported, and the candidates of a list, in the current memory
+ * context; under the lock.
+ */
+extern YqReportedNodes *yq_reported_nodes_open(const YqHierarchy *hierarchy, const YqAllocationSettings *settings,
+											   const YqLoadList *list, const YqAnywhereOrder *order);
+extern YqNodeChoice *yq_reported_nodes_choice(YqReportedNodes *nodes);
+
+/* Write down the slots that were taken. */
+extern void yq_reported_nodes_close(YqReportedNodes *nodes);
+
+#endif							/* YQ_REPORTED_NODES_H */

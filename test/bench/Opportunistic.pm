@@ -1,0 +1,196 @@
+# Opportunistic.pm: opportunistic containers in a cluster of Allocation.pm: what reports of
+# nodes and the list by load take, and how fast containers are given out by it.
+package Opportunistic;
+
+use strict;
+use warnings;
+
+use Allocation;
+use Bench;
+use Cluster;
+use FindBin;
+use List::Util qw(min);
+use Report;
+
+# Nodes that report at once, and containers that are wanted in a call.
+use constant { BATCH => 100, CALL => 1000 };
+# Of the rule that few nodes have.
+use constant { FEW_NODES => 10, FEW_PLACES => 15 };
+use constant EVENTS_PER_SECOND => 400;
+use constant CALLS_PER_SECOND => 400;
+
+my $database = Allocation::database();
+
+sub application { return sprintf 'application_1700000000000_%06d', $_[0]; }
+
+# The cluster without anything that is asked for; SETTINGS are columns of scheduler_setting.
+sub cluster
+{
+	my ($settings) = @_;
+	my %size = (nodes => size('nodes'), leaves => size('leaves'), applications => size('active_applications'), containers => 1, room => 1, levels => 4);
+
+	Cluster::copy_database($database, Allocation::empty());
+	Cluster::run_file($database, "$FindBin::Bin/allocation.sql", %size);
+	enable($settings);
+	Cluster::once($database, 'VACUUM ANALYZE');
+	return \%size;
+}
+
+sub enable
+{
+	my ($settings) = @_;
+
+	Cluster::once($database, "SET client_min_messages = error; UPDATE yquota.scheduler_setting SET opportunistic_allocation_enabled = true, allocation_expiry = '1 day', $settings");
+	return;
+}
+
+# A round of reports of all nodes, in batches: the statements.
+sub reports
+{
+	my ($nodes) = @_;
+	my $batch = min(BATCH, $nodes);
+
+	return map {
+		sprintf q(SELECT count(*) FROM yquota.report_nodes(ARRAY(SELECT ROW(n.name, 0, 0, 0, 0, NULL, NULL, NULL, NULL)::yquota.node_report FROM yquota.node AS n WHERE n.name >= 'node%06d' AND n.name < 'node%06d'))),
+		  $_ * $batch, ($_ + 1) * $batch
+	} 0 .. $nodes / $batch - 1;
+}
+
+sub report_all { my ($session, $size) = @_; $session->run($_) foreach reports($size->{nodes}); return; }
+
+sub report_case
+{
+	my (@processor, @wal, @sort, @first, $size);
+
+	foreach (1 .. repetitions())
+	{
+		$size = cluster('opportunistic_queue_capacity = 100');
+		Cluster::checkpoint();
+		my $session = Cluster->new($database);
+		my $used = $session->processor_milliseconds;
+
+		report_all($session, $size);
+		push @first, $session->processor_milliseconds - $used;
+		my $before = $session->wal;
+		$used = $session->processor_milliseconds;
+		report_all($session, $size);
+		push @processor, $session->processor_milliseconds - $used;
+		push @wal, ($session->wal - $before) / 1e6;
+		foreach (1 .. 5)
+		{
+			$session->run('SELECT pg_sleep(1.01)');
+			$used = $session->processor_milliseconds;
+			$session->run(q(SELECT count(*) FROM yquota.report_nodes('{}')));
+			push @sort, $session->processor_milliseconds - $used;
+		}
+		die "the list has not all nodes\n" if $session->run('SELECT count(*) FROM yquota.opportunistic_node') != $size->{nodes};
+		$session->close;
+	}
+	my $called = sprintf 'report_nodes(), a round of %d nodes in batches of %d', $size->{nodes}, min(BATCH, $size->{nodes});
+	Report::add("$called: of a processor", figure => median(@processor), figure_unit => 'ms', value => median(@processor), unit => 'ms', at_most => 300,
+		note => 'the first one of a session that knows no node: ' . Bench::shown(median(@first)) . ' ms');
+	Report::add("$called: WAL", figure => median(@wal), figure_unit => 'MB', value => median(@wal), unit => 'MB', at_most => 1.5);
+	Report::add('sorting the nodes and the limit of their queues', figure => median(@sort), figure_unit => 'ms', value => median(@sort), unit => 'ms', at_most => 10,
+		note => "$size->{nodes} nodes");
+	Cluster::drop_database($database);
+	return;
+}
+
+# One application asks for many containers, call by call.
+sub calls
+{
+	my ($session, $count) = @_;
+	my $call = sprintf q(SELECT count(*) FROM yquota.allocate_opportunistic('%s', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', %d, 1, 1, true, NULL, 'OPPORTUNISTIC')::yquota.container_request])),
+	  application(1), CALL;
+
+	return map { scalar $session->milliseconds($call) } 1 .. $count;
+}
+
+sub allocate_case
+{
+	my (@rates, $size);
+
+	foreach (1 .. repetitions())
+	{
+		$size = cluster("opportunistic_queue_capacity = 100, opportunistic_nodes_used = 1000000, node_sorting_interval = '1 hour'");
+		my $session = Cluster->new($database);
+
+		report_all($session, $size);
+		# the list was made when the first nodes had reported
+		$session->run(q(DELETE FROM yquota_internal.load_list; SELECT count(*) FROM yquota.report_nodes('{}')));
+		Cluster::checkpoint();
+		my @milliseconds = calls($session, 11);
+		shift @milliseconds;
+		push @rates, 1000 * CALL / median(@milliseconds);
+		$session->close;
+		check_books($database, running => 11 * CALL, events => 11 * CALL, charges => 0);
+	}
+	Report::add(sprintf('allocate_opportunistic() of %d containers: given out, recorded and charged', CALL), figure => median(@rates), figure_unit => '/s',
+		value => median(@rates), unit => '/s', at_least => 50_000, note => "$size->{nodes} nodes with room for 100 each");
+	Cluster::drop_database($database);
+	return;
+}
+
+# The ten least loaded nodes have room for 150 containers, whoever asks and how often.
+sub rule_case
+{
+	my $size = cluster(sprintf "opportunistic_queue_capacity = %d, opportunistic_nodes_used = %d, node_sorting_interval = '1 hour'", FEW_PLACES, FEW_NODES);
+	my $session = Cluster->new($database);
+	my $given = q(SELECT count(*) FROM yquota.container);
+
+	report_all($session, $size);
+	foreach my $sort (1 .. 2)
+	{
+		$session->run(q(DELETE FROM yquota_internal.load_list; SELECT count(*) FROM yquota.report_nodes('{}')));
+		calls($session, 2);
+		my $containers = $session->run($given);
+		die "$containers containers after $sort sorts\n" if $containers != $sort * FEW_NODES * FEW_PLACES;
+	}
+	$session->close;
+	Report::add(sprintf('allocate_opportunistic() from the %d least loaded nodes with %d places: containers per sort', FEW_NODES, FEW_PLACES),
+		figure => FEW_NODES * FEW_PLACES, figure_unit => '', value => FEW_NODES * FEW_PLACES, unit => '', at_least => FEW_NODES * FEW_PLACES);
+	Cluster::drop_database($database);
+	return;
+}
+
+# Single containers, while events come.
+sub single_case
+{
+	my ($size, $full) = Allocation::full_copies();
+	my $seconds = size('heartbeat_seconds');
+
+	foreach my $clients (1, 8)
+	{
+		my (@median, @late);
+
+		foreach (1 .. repetitions())
+		{
+			Cluster::copy_database($database, $full);
+			enable('opportunistic_queue_capacity = 1000, opportunistic_nodes_used = 100');
+			my $session = Cluster->new($database);
+			report_all($session, $size);
+			Cluster::checkpoint();
+			my @for = $seconds ? ('-T' => $seconds) : ('-t' => size('heartbeats') / $clients);
+			my $events = Allocation::running_pgbench('finish', $seconds ? ('-T' => $seconds) : ('-t' => size('heartbeats')), '--rate' => EVENTS_PER_SECOND);
+			my $calls = Allocation::running_pgbench('opportunistic', '-c' => $clients, '-j' => ($clients > 1 ? 2 : 1), @for,
+				($clients > 1 ? ('--rate' => CALLS_PER_SECOND) : ()), variables => { applications => $size->{applications} });
+			my (undef, $others) = Allocation::first_and_others(Allocation::ended($calls));
+			Allocation::ended($events);
+			push @median, median(@$others);
+			push @late, (sort { $a <=> $b } @$others)[ int(0.99 * $#$others) ];
+			$session->close;
+		}
+		my $name = sprintf 'allocate_opportunistic() of one container, %s, %d events/s beside', $clients == 1 ? '1 client' : "$clients clients, " . CALLS_PER_SECOND . '/s together', EVENTS_PER_SECOND;
+		Report::add("$name: median", figure => median(@median), figure_unit => 'ms', value => median(@median), unit => 'ms', at_most => 1, note => Allocation::described($size));
+		Report::add("$name: 99 %", figure => median(@late), figure_unit => 'ms', ($clients > 1 ? (value => median(@late), unit => 'ms', at_most => 5) : ()), note => Allocation::described($size));
+	}
+	Cluster::drop_database($_) foreach $database, $full;
+	return;
+}
+
+sub cases
+{
+	return ('opportunistic-report' => \&report_case, 'opportunistic-allocate' => \&allocate_case, 'opportunistic-rule' => \&rule_case, 'opportunistic-single' => \&single_case);
+}
+
+1;

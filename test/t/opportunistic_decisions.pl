@@ -1,0 +1,134 @@
+# Opportunistic containers are given out as Hadoop 3.4.1 does it.
+#
+# Each line of test/scheduler/opportunistic.jsonl is a workload with what Hadoop's
+# NodeQueueLoadMonitor, QueueLimitCalculator, CentralizedOpportunisticContainerAllocator and
+# DistributedOpportunisticContainerAllocator made of it: nodes that join, report and leave, sorts,
+# selections of a node, and heartbeats of applications, each with its result.  Where Hadoop draws the node at which a search for any node
+# begins, the record has the draw, and yquota is given it.
+#
+# Each is played through SQL: rows of yquota.node, report_nodes(), the views of the load list,
+# allocate_opportunistic() and allocate_distributed().  More records are played if OPPORTUNISTIC_RECORDS names a file
+# of them.
+#
+# Hadoop tries the hosts of a request and the nodes of a rack in the order of hash tables,
+# yquota by name.  Nodes are renamed so that both orders are the same; a workload ends before the
+# first step in which the orders contradict each other.
+
+use strict;
+use warnings;
+
+use JSON::PP;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# The order of Java's hash tables of up to 12 names.
+sub bucket
+{
+	my ($name) = @_;
+	my $hash = 0;
+
+	$hash = ($hash * 31 + ord) & 0xffffffff foreach split //, $name;
+	return ($hash ^ $hash >> 16) & 15;
+}
+
+# Pairs of nodes of which the first has to come before the second.
+sub constraints
+{
+	my ($workload) = @_;
+	my %before;
+	my %wanted;
+
+	foreach my $order (values %{ $workload->{rack_order} || {} })
+	{
+		$before{ $order->[ $_ - 1 ] }{ $order->[$_] } = 1 foreach 1 .. $#$order;
+	}
+	foreach my $step (@{ $workload->{steps} })
+	{
+		foreach my $ask (grep { $_->{where} !~ /^[*\/]/ } @{ $step->{asks} || [] })
+		{
+			my $hosts = $wanted{"$step->{app} $ask->{priority} $ask->{id}"} ||= [];
+
+			push @$hosts, $ask->{where} unless grep { $_ eq $ask->{where} } @$hosts;
+		}
+	}
+	foreach my $hosts (values %wanted)
+	{
+		my @ordered = map { $hosts->[$_] } sort { bucket($hosts->[$a]) <=> bucket($hosts->[$b]) || $a <=> $b } 0 .. $#$hosts;
+
+		$before{ $ordered[ $_ - 1 ] }{ $ordered[$_] } = 1 foreach 1 .. $#ordered;
+	}
+	return \%before;
+}
+
+# New names in an order that keeps to the constraints, or undef when there is none.
+sub new_names
+{
+	my ($before) = @_;
+	my %waits;
+	my %names;
+
+	foreach my $first (keys %$before)
+	{
+		$waits{$first} ||= 0;
+		$waits{$_}++ foreach keys %{ $before->{$first} };
+	}
+	while (my ($next) = sort grep { !$waits{$_} } keys %waits)
+	{
+		$names{$next} = sprintf 'n%03d-%s', scalar keys %names, $next;
+		delete $waits{$next};
+		$waits{$_}-- foreach keys %{ $before->{$next} };
+	}
+	return %waits ? undef : \%names;
+}
+
+my $json = JSON::PP->new->canonical;
+
+sub prepare
+{
+	my ($line) = @_;
+	my $workload = $json->decode($line);
+
+	pop @{ $workload->{steps} } until $workload->{names} = new_names(constraints($workload));
+	return $workload;
+}
+
+sub lines_of
+{
+	my ($file) = @_;
+
+	return grep { !/^#/ } split /\n/, slurp_file($file);
+}
+
+my $node = PostgreSQL::Test::Cluster->new('opportunistic_decisions');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION yquota; ' . slurp_file('test/scheduler/opportunistic.sql'));
+
+my @lines = lines_of('test/scheduler/opportunistic.jsonl');
+push @lines, lines_of($ENV{OPPORTUNISTIC_RECORDS}) if $ENV{OPPORTUNISTIC_RECORDS};
+my @workloads = map { prepare($_) } @lines;
+my @played = split /\n/, $node->safe_psql('postgres',
+	join '', map { 'BEGIN; SELECT * FROM replay.play($workload$' . $json->encode($_) . "\$workload\$); ROLLBACK;\n" } @workloads);
+my %compared = (steps => 0, containers => 0);
+foreach my $played (@played)
+{
+	my ($steps, $containers, $difference) = split /\|/, $played, 3;
+
+	is($difference, '', 'every list, limit, container and request is as in Hadoop, and the books agree');
+	$compared{steps} += $steps;
+	$compared{containers} += $containers;
+}
+is(scalar @played, scalar @workloads, 'all workloads were played');
+my $steps = 0;
+$steps += @{ $_->{steps} } foreach @workloads;
+is($compared{steps}, $steps, 'all steps were compared');
+my $recorded = () = join('', @lines) =~ /"op":/g;
+note("steps without an order of names: ", $recorded - $steps);
+my %kinds = map { (join(' ', $_->{family}, $_->{comparator} || ()) => 1) } @workloads;
+is(scalar keys %kinds, 7, 'of all families under every comparator');
+note("$_: $compared{$_}") foreach sort keys %compared;
+cmp_ok($compared{containers}, '>', 100, 'containers were given out');
+
+$node->stop;
+done_testing();
