@@ -569,13 +569,14 @@ CREATE VIEW yquota.node_usage AS
 		   node.total,
 		   coalesce(held.guaranteed, '[]') AS guaranteed,
 		   coalesce(held.opportunistic, '[]') AS opportunistic,
-		   node.total OPERATOR(yquota.-) coalesce(held.allocation, '[]') AS available,
-		   coalesce(held.containers, 0) AS containers
+		   node.total OPERATOR(yquota.-) coalesce(held.guaranteed, '[]') AS available,
+		   coalesce(held.containers, 0) AS containers,
+		   coalesce(held.running_containers_o, 0) AS running_containers_o
 	FROM yquota.node node
 	FULL JOIN (
 		SELECT part.node,
 			   sum(part.containers)::bigint AS containers,
-			   yquota.sum(part.allocation) AS allocation,
+			   coalesce(sum(part.containers) FILTER (WHERE part.execution_type = 'OPPORTUNISTIC'), 0)::bigint AS running_containers_o,
 			   yquota.sum(part.allocation) FILTER (WHERE part.execution_type = 'GUARANTEED') AS guaranteed,
 			   yquota.sum(part.allocation) FILTER (WHERE part.execution_type = 'OPPORTUNISTIC') AS opportunistic
 		FROM (
@@ -594,8 +595,10 @@ COMMENT ON VIEW yquota.node_usage IS
 COMMENT ON COLUMN yquota.node_usage.total IS 'resources of the node, native units; NULL for a node that is not in yquota.node';
 COMMENT ON COLUMN yquota.node_usage.guaranteed IS 'held by GUARANTEED containers, native units';
 COMMENT ON COLUMN yquota.node_usage.opportunistic IS 'held by OPPORTUNISTIC containers, native units';
-COMMENT ON COLUMN yquota.node_usage.available IS 'total less the usage of all containers, native units; negative amounts where they use more';
+COMMENT ON COLUMN yquota.node_usage.available IS
+	'what GUARANTEED containers may still have: total less guaranteed, native units; negative amounts where they use more';
 COMMENT ON COLUMN yquota.node_usage.containers IS 'running containers';
+COMMENT ON COLUMN yquota.node_usage.running_containers_o IS 'OPPORTUNISTIC ones among them';
 
 CREATE VIEW yquota.project_usage WITH (security_barrier) AS
 	SELECT class.project,

@@ -15,12 +15,12 @@ CREATE TABLE yquota_internal.preemption_mark (
 	told_at timestamptz CHECK ((told_at IS NOT NULL) = (is_killable OR is_advised))
 );
 COMMENT ON TABLE yquota_internal.preemption_mark IS
-	'The rows of yquota.preemption_mark, and those whose containers have ended since the last round: an end does not look for a mark, and the next round drops it';
+	'The rows of yquota.preemption_mark, and those whose containers have ended or were demoted since the last round: events do not look for marks, and the next round drops them';
 
 CREATE VIEW yquota.preemption_mark AS
 	SELECT m.container_id, m.marked_at, m.application_id, m.queue, m.selector, m.is_killable, m.is_advised, m.told_at
 	FROM yquota_internal.preemption_mark AS m
-	WHERE EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id);
+	WHERE EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id AND c.execution_type = 'GUARANTEED');
 COMMENT ON VIEW yquota.preemption_mark IS
 	'Running containers that preempt_containers() has selected, until it forgets them; written by it only';
 COMMENT ON COLUMN yquota.preemption_mark.marked_at IS 'when it was selected first; later by the time in which the server did not run';
@@ -129,7 +129,7 @@ CREATE FUNCTION yquota.preemption_message(application_id text)
 		SELECT '{}'::text[], m.containers, r.allocation, r.count
 		FROM (SELECT array_agg(c.container_id::text ORDER BY c.container_id) AS containers, yquota.sum(c.allocation) AS total
 			  FROM yquota_internal.preemption_mark AS k
-			  JOIN yquota.container AS c ON c.container_id = k.container_id
+			  JOIN yquota.container AS c ON c.container_id = k.container_id AND c.execution_type = 'GUARANTEED'
 			  WHERE k.application_id = preemption_message.application_id) AS m
 		CROSS JOIN LATERAL yquota_internal.minimum_containers(m.total) AS r
 		WHERE m.containers IS NOT NULL;
@@ -142,7 +142,7 @@ CREATE VIEW yquota.readable_preemption_mark WITH (security_barrier) AS
 	SELECT m.container_id, c.project, m.application_id, c.username, m.queue, c.node, c.label, c.allocation,
 		   m.selector, m.marked_at, m.is_killable, m.is_advised, m.told_at
 	FROM yquota_internal.preemption_mark AS m
-	JOIN yquota.container AS c ON c.container_id = m.container_id
+	JOIN yquota.container AS c ON c.container_id = m.container_id AND c.execution_type = 'GUARANTEED'
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR c.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.readable_preemption_mark IS

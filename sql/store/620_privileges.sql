@@ -473,6 +473,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.update_containers(text,yquota.container_update_request[])', 'EXECUTE', '{operator,admin}'),
 		-- about other users only for operators and roles that read all
 		('FUNCTION', 'yquota.headroom(text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
+		('FUNCTION', 'yquota.map_reduce_request(text,bigint,integer,boolean)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.user_limit(text,text,text,boolean)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		-- functions of administrators
 		('FUNCTION', 'yquota.archive(regclass,timestamptz)', 'EXECUTE', '{admin}'),

@@ -486,12 +486,13 @@ read_mark(const YqRow *row)
 	MemoryContextSwitchTo(caller);
 }
 
+/* Of containers that have ended, or were demoted: no round takes an OPPORTUNISTIC one. */
 static void
-forget_marks_of_ended(YqLoadedPreemption *preemption)
+forget_other_marks(YqLoadedPreemption *preemption)
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT m.container_id FROM yquota_internal.preemption_mark AS m WHERE NOT EXISTS ("
-		"SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id)"
+		"SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id AND c.execution_type = 'GUARANTEED')"
 	};
 
 	preemption->forgotten = list_concat(preemption->forgotten, yq_saved_plan_strings(&look_up, NULL));
@@ -531,7 +532,7 @@ count_all_told(YqLoadedPreemption *preemption)
 	static YqSavedPlan look_up = {
 		.command = "SELECT COALESCE(c.queue, ''), COALESCE(c.label, ''), c.allocation, NOT m.is_advised "
 		"FROM yquota_internal.preemption_mark AS m JOIN yquota.container AS c ON c.container_id = m.container_id "
-		"WHERE m.is_killable AND $2 OR m.is_advised AND m.container_id <> ALL ($1)",
+		"AND c.execution_type = 'GUARANTEED' WHERE m.is_killable AND $2 OR m.is_advised AND m.container_id <> ALL ($1)",
 		.types = {"_text", "bool"}
 	};
 	Datum		values[] = {yq_array_of_strings(preemption->ignored), BoolGetDatum(preemption->state->settings.is_lazy)};
@@ -557,7 +558,7 @@ read_marks(YqLoadedPreemption *preemption)
 	snapshot = yq_latest_snapshot();
 	yq_table_scan(YQ_PREEMPTION_MARK, snapshot, mark_columns, MARK_COLUMNS, read_mark, preemption);
 	UnregisterSnapshot(snapshot);
-	forget_marks_of_ended(preemption);
+	forget_other_marks(preemption);
 	if (preemption->has_told)
 		count_all_told(preemption);
 }

@@ -1,0 +1,196 @@
+--
+-- Queues, nodes and applications for people: what they have, use and wait for, with the
+-- columns that YARN's web pages have for opportunistic containers: running_containers_o,
+-- mem_used_o, vcores_used_o and queued_containers.
+--
+
+-- The books know of waits at nodes, and node_queue of GUARANTEED containers in queues.
+CREATE VIEW yquota_internal.queued_container AS
+	SELECT c.application_id, c.queue, c.label, c.node
+	FROM yquota.container AS c
+	WHERE c.waiting_factor IS NOT NULL
+	UNION ALL
+	SELECT c.application_id, c.queue, c.label, c.node
+	FROM yquota.node_queue AS q
+	JOIN yquota.container AS c ON c.container_id = q.container_id AND c.node = q.node
+	WHERE q.left_at IS NULL AND q.state = 'QUEUED' AND c.waiting_factor IS NULL AND q.execution_type = 'GUARANTEED';
+COMMENT ON VIEW yquota_internal.queued_container IS
+	'Containers that have been given out and do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes';
+
+CREATE VIEW yquota.scheduler_queue WITH (security_barrier) AS
+	WITH effective AS MATERIALIZED (
+		SELECT * FROM yquota_internal.effective_queues()
+	), named AS (
+		-- events name a queue by its path, or by a last part that no other queue has
+		SELECT e.queue AS name, e.queue AS path FROM effective AS e
+		UNION
+		SELECT split_part(e.queue, '.', -1), min(e.queue) FROM effective AS e
+		GROUP BY 1
+		HAVING count(DISTINCT e.queue) = 1
+	)
+	SELECT q.queue, q.label, q.state,
+		   round((100 * q.used_capacity)::numeric, 1) AS used_capacity,
+		   q.active_applications,
+		   q.accepted_applications AS pending_applications,
+		   COALESCE(p.containers, 0) AS pending_containers,
+		   COALESCE(r.containers, 0) AS reserved_containers,
+		   q.effective_capacity AS guaranteed,
+		   q.effective_maximum_capacity AS maximum,
+		   q.used,
+		   COALESCE(r.allocation, '[]') AS reserved,
+		   COALESCE(p.allocation, '[]') AS pending,
+		   COALESCE(o.containers, 0) AS running_containers_o,
+		   COALESCE(yquota.amount(o.allocation, 'memory-mb'), 0) AS mem_used_o,
+		   COALESCE(yquota.amount(o.allocation, 'vcores'), 0) AS vcores_used_o,
+		   COALESCE(w.containers, 0) AS queued_containers
+	FROM effective AS q
+	LEFT JOIN (
+		SELECT path.queue, w.label, sum(w.containers)::bigint AS containers, yquota_internal.demand(w.allocation, 1) AS allocation
+		FROM (SELECT a.queue, v.label, sum(v.containers) AS containers, yquota_internal.demand(v.allocation, v.times) AS allocation
+			  FROM yquota_internal.waiting_request AS v
+			  JOIN yquota.application AS a ON a.application_id = v.application_id
+			  GROUP BY a.queue, v.label) AS w
+		CROSS JOIN LATERAL yquota_internal.queue_and_parents(w.queue) AS path (queue)
+		GROUP BY path.queue, w.label) AS p ON p.queue = q.queue AND p.label = q.label
+	LEFT JOIN (
+		SELECT path.queue, v.label, count(*) AS containers, yquota.sum(v.allocation) AS allocation
+		FROM yquota_internal.reserved_container_in_force AS v
+		CROSS JOIN LATERAL yquota_internal.queue_and_parents(v.queue) AS path (queue)
+		GROUP BY path.queue, v.label) AS r ON r.queue = q.queue AND r.label = q.label
+	LEFT JOIN (
+		SELECT path.queue, u.label, sum(u.containers)::bigint AS containers, yquota.sum(u.allocation) AS allocation
+		FROM (SELECT v.queue, COALESCE(v.label, '') AS label, sum(v.containers) AS containers, yquota.sum(v.allocation) AS allocation
+			  FROM yquota.queue_usage AS v
+			  WHERE v.execution_type = 'OPPORTUNISTIC'
+			  GROUP BY 1, 2) AS u
+		JOIN named AS n ON n.name = u.queue
+		CROSS JOIN LATERAL yquota_internal.queue_and_parents(n.path) AS path (queue)
+		GROUP BY path.queue, u.label) AS o ON o.queue = q.queue AND o.label = q.label
+	LEFT JOIN (
+		SELECT path.queue, u.label, sum(u.containers)::bigint AS containers
+		FROM (SELECT v.queue, COALESCE(v.label, '') AS label, count(*) AS containers
+			  FROM yquota_internal.queued_container AS v
+			  GROUP BY 1, 2) AS u
+		JOIN named AS n ON n.name = u.queue
+		CROSS JOIN LATERAL yquota_internal.queue_and_parents(n.path) AS path (queue)
+		GROUP BY path.queue, u.label) AS w ON w.queue = q.queue AND w.label = q.label
+	ORDER BY q.ordinal, q.label;
+COMMENT ON VIEW yquota.scheduler_queue IS
+	'Guarantee, usage and demand of queues, with the queues below them, per label; in the order of the tree';
+COMMENT ON COLUMN yquota.scheduler_queue.label IS 'partition of the nodes; empty for the default one';
+COMMENT ON COLUMN yquota.scheduler_queue.used_capacity IS 'usage of containers and reserved containers, percent of the guarantee; may exceed 100';
+COMMENT ON COLUMN yquota.scheduler_queue.active_applications IS 'on all labels, like the next one';
+COMMENT ON COLUMN yquota.scheduler_queue.pending_applications IS 'waiting for room for their application master';
+COMMENT ON COLUMN yquota.scheduler_queue.pending_containers IS 'that applications wait for, those of application masters included';
+COMMENT ON COLUMN yquota.scheduler_queue.reserved_containers IS 'nodes that are kept';
+COMMENT ON COLUMN yquota.scheduler_queue.guaranteed IS 'native units, like all that follow';
+COMMENT ON COLUMN yquota.scheduler_queue.maximum IS 'the most that the queue may use';
+COMMENT ON COLUMN yquota.scheduler_queue.used IS 'by GUARANTEED containers and reserved containers, as limits count it';
+COMMENT ON COLUMN yquota.scheduler_queue.reserved IS 'part of it';
+COMMENT ON COLUMN yquota.scheduler_queue.pending IS 'allocations of the demand, including increases of running containers';
+COMMENT ON COLUMN yquota.scheduler_queue.running_containers_o IS 'OPPORTUNISTIC containers that run';
+COMMENT ON COLUMN yquota.scheduler_queue.mem_used_o IS 'memory of those, MiB';
+COMMENT ON COLUMN yquota.scheduler_queue.vcores_used_o IS 'likewise, virtual cores';
+COMMENT ON COLUMN yquota.scheduler_queue.queued_containers IS
+	'containers that have been given out and do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes (node_queue)';
+
+CREATE VIEW yquota.scheduler_node AS
+	SELECT u.node, u.rack, u.label, u.state, u.total, u.guaranteed, u.available,
+		   r.application_id AS reserved_for, r.container_id AS reserved_container_id, r.allocation AS reserved,
+		   u.running_containers_o,
+		   COALESCE(yquota.amount(u.opportunistic, 'memory-mb'), 0) AS mem_used_o,
+		   COALESCE(yquota.amount(u.opportunistic, 'vcores'), 0) AS vcores_used_o,
+		   COALESCE(w.containers, 0) AS queued_containers
+	FROM yquota.node_usage AS u
+	LEFT JOIN yquota_internal.reserved_container_in_force AS r ON r.node = u.node
+	LEFT JOIN (
+		SELECT v.node, count(*) AS containers
+		FROM yquota_internal.queued_container AS v
+		GROUP BY v.node) AS w ON w.node = u.node;
+COMMENT ON VIEW yquota.scheduler_node IS
+	'Resources of nodes, the part that containers use, and reserved containers';
+COMMENT ON COLUMN yquota.scheduler_node.guaranteed IS 'held by GUARANTEED containers, native units';
+COMMENT ON COLUMN yquota.scheduler_node.available IS
+	'what GUARANTEED containers may still have: total less guaranteed, native units; OPPORTUNISTIC ones make way';
+COMMENT ON COLUMN yquota.scheduler_node.reserved IS 'allocation of the reserved container, native units; NULL: none';
+COMMENT ON COLUMN yquota.scheduler_node.running_containers_o IS 'OPPORTUNISTIC containers that run';
+COMMENT ON COLUMN yquota.scheduler_node.mem_used_o IS 'memory of those, MiB';
+COMMENT ON COLUMN yquota.scheduler_node.vcores_used_o IS 'likewise, virtual cores';
+COMMENT ON COLUMN yquota.scheduler_node.queued_containers IS
+	'containers that have been given out and do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes (node_queue)';
+
+CREATE VIEW yquota.scheduler_application AS
+	WITH full_queue AS MATERIALIZED (
+		SELECT q.queue, q.label
+		FROM yquota.scheduler_queue AS q
+		WHERE yquota.amount(q.used, 'memory-mb') >= yquota.amount(q.maximum, 'memory-mb')
+	)
+	SELECT a.application_id, a.username, a.queue, a.state, a.priority,
+		   t.attempt, t.am_container_id,
+		   a.state = 'ACTIVE' AND NOT a.unmanaged AND t.am_container_id IS NULL AS waits_for_master,
+		   COALESCE(p.containers, 0) AS pending_containers,
+		   COALESCE(p.allocation, '[]') AS pending,
+		   COALESCE(r.containers, 0) AS reserved_containers,
+		   COALESCE(r.allocation, '[]') AS reserved,
+		   a.diagnostics,
+		   CASE WHEN a.state <> 'ACTIVE' THEN 'activation'
+				WHEN w.labels IS NULL THEN 'requests'
+				WHEN NOT current_setting('yquota.auto_create_project')::boolean
+					 AND NOT EXISTS (
+						SELECT FROM yquota.project AS known
+						WHERE known.name = COALESCE(a.project, split_part(a.username, '__', 1))) THEN 'project'
+				WHEN EXISTS (
+						SELECT FROM unnest(w.labels) AS wanted (label)
+						WHERE NOT EXISTS (SELECT FROM yquota.node AS n WHERE n.state = 'RUNNING' AND n.label = wanted.label)) THEN 'label'
+				WHEN EXISTS (
+						SELECT FROM full_queue AS f
+						WHERE f.label = ANY (w.labels)
+						  AND f.queue IN (SELECT yquota_internal.queue_and_parents(a.queue))) THEN 'queue limit'
+				WHEN r.containers > 0 THEN 'reserved container'
+				ELSE 'nodes' END AS waits_for,
+		   COALESCE(o.containers, 0) AS running_containers_o,
+		   COALESCE(yquota.amount(o.allocation, 'memory-mb'), 0) AS mem_used_o,
+		   COALESCE(yquota.amount(o.allocation, 'vcores'), 0) AS vcores_used_o,
+		   COALESCE(q.containers, 0) AS queued_containers
+	FROM yquota.application AS a
+	LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id
+	LEFT JOIN (
+		SELECT v.application_id, array_agg(DISTINCT v.label) AS labels
+		FROM yquota_internal.waiting_request AS v
+		WHERE v.kind <> 'container' OR v.containers > 0
+		GROUP BY v.application_id) AS w ON w.application_id = a.application_id
+	LEFT JOIN (
+		SELECT v.application_id, sum(v.containers)::bigint AS containers, yquota_internal.demand(v.allocation, v.times) AS allocation
+		FROM yquota_internal.waiting_request AS v
+		WHERE v.kind <> 'master'
+		GROUP BY v.application_id) AS p ON p.application_id = a.application_id
+	LEFT JOIN (
+		SELECT v.application_id, count(*) AS containers, yquota.sum(v.allocation) AS allocation
+		FROM yquota_internal.reserved_container_in_force AS v
+		GROUP BY v.application_id) AS r ON r.application_id = a.application_id
+	LEFT JOIN (
+		SELECT c.application_id, count(*) AS containers, yquota.sum(c.allocation) AS allocation
+		FROM yquota.container AS c
+		WHERE c.execution_type = 'OPPORTUNISTIC' AND c.is_running
+		GROUP BY c.application_id) AS o ON o.application_id = a.application_id
+	LEFT JOIN (
+		SELECT v.application_id, count(*) AS containers
+		FROM yquota_internal.queued_container AS v
+		GROUP BY v.application_id) AS q ON q.application_id = a.application_id
+	WHERE a.finished_at IS NULL;
+COMMENT ON VIEW yquota.scheduler_application IS
+	'Live applications and their demand';
+COMMENT ON COLUMN yquota.scheduler_application.attempt IS 'number of its application master; NULL: it has not had a container yet';
+COMMENT ON COLUMN yquota.scheduler_application.waits_for_master IS 'whether it waits for the container of its application master';
+COMMENT ON COLUMN yquota.scheduler_application.pending_containers IS 'that it asked for and has not got, without that of its application master';
+COMMENT ON COLUMN yquota.scheduler_application.pending IS 'allocations of the demand, including increases of running containers, native units';
+COMMENT ON COLUMN yquota.scheduler_application.reserved_containers IS 'nodes that are kept for it';
+COMMENT ON COLUMN yquota.scheduler_application.reserved IS 'their allocations, native units';
+COMMENT ON COLUMN yquota.scheduler_application.diagnostics IS 'why it is not ACTIVE, in words';
+COMMENT ON COLUMN yquota.scheduler_application.waits_for IS
+	'activation: see diagnostics; requests: it asks for nothing; project: no project pays; label: no node of a label that it asks for runs; queue limit: its queue, or one above, has all the memory it may have; reserved container: until a node that is kept for it has room; nodes: until one has room, is close enough, and limits of users allow it';
+COMMENT ON COLUMN yquota.scheduler_application.running_containers_o IS 'OPPORTUNISTIC containers that run';
+COMMENT ON COLUMN yquota.scheduler_application.mem_used_o IS 'memory of those, MiB';
+COMMENT ON COLUMN yquota.scheduler_application.vcores_used_o IS 'likewise, virtual cores';
+COMMENT ON COLUMN yquota.scheduler_application.queued_containers IS
+	'containers that have been given out and do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes (node_queue)';

@@ -1,0 +1,49 @@
+--
+-- Which tasks of a MapReduce job are asked for as OPPORTUNISTIC containers
+-- (RMContainerAllocator; opportunistic 10).
+--
+
+CREATE FUNCTION yquota.map_reduce_request(
+	task text, number bigint DEFAULT NULL, percent integer DEFAULT NULL, is_repeated boolean DEFAULT false,
+	OUT execution_type yquota.execution_type, OUT priority integer)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	setting yquota.scheduler_setting;
+	share integer;
+	chosen boolean;
+BEGIN
+	execution_type := 'GUARANTEED';
+	IF task IS DISTINCT FROM 'map' AND task IS DISTINCT FROM 'reduce' THEN
+		RAISE EXCEPTION 'task must be "map" or "reduce", not %', coalesce('"' || task || '"', 'null')
+			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF number < 0 THEN
+		RAISE EXCEPTION 'number of a task must not be negative' USING ERRCODE = 'invalid_parameter_value';
+	ELSIF task = 'reduce' THEN
+		priority := 10;
+	ELSIF is_repeated THEN
+		priority := 5;
+	ELSIF number IS NULL THEN
+		RAISE EXCEPTION 'number of a map task must not be null'
+			USING ERRCODE = 'null_value_not_allowed',
+				HINT = 'The first map task of a job is number 0.  Tasks that are repeated are not counted.';
+	ELSE
+		SELECT * INTO setting FROM yquota.scheduler_setting;
+		share := least(greatest(coalesce(map_reduce_request.percent, setting.opportunistic_maps_percent, 0), 0), 100);
+		-- by share, of the first n tasks share * n / 100 rounded down, for every n
+		chosen := CASE WHEN setting.opportunistic_maps_by_share
+					   THEN number % 100 * share / 100 < (number % 100 + 1) * share / 100
+					   ELSE number % 100 < share END;
+		IF chosen THEN
+			execution_type := 'OPPORTUNISTIC';
+			priority := 19;
+		ELSE
+			priority := 20;
+		END IF;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota.map_reduce_request(text, bigint, integer, boolean) IS
+	'Execution type and priority that a MapReduce job asks for a task with: a map task by its number among those that are not repeated, from 0 on, and the percentage of them that are to be OPPORTUNISTIC (NULL: scheduler_setting.opportunistic_maps_percent); repeated map tasks and reduce tasks are GUARANTEED.  The first tasks of each hundred are OPPORTUNISTIC, as in Hadoop, or with opportunistic_maps_by_share every so many of them';
+REVOKE ALL ON FUNCTION yquota.map_reduce_request(text, bigint, integer, boolean) FROM PUBLIC;
