@@ -4,7 +4,7 @@
 # that are killed or paused for them have ended.
 #
 # Random containers arrive at two nodes of one size, end, and are promoted and demoted while they
-# wait; limits drop what waits.  One node gets all of them, the other the GUARANTEED ones alone.
+# wait; limits drop what waits; events are voided, and books tended.  One node gets all of them, the other the GUARANTEED ones alone.
 # After each step the agent does all that it was told to, and then the same GUARANTEED containers
 # run and wait at both, in the same order.  On the way no node runs more than it has room
 # for, each container is started once and resumed as often as it was paused, a call that is repeated changes nothing, and at the end the
@@ -34,7 +34,7 @@ sub begin_history
 
 	$session->run(join ";\n", 'BEGIN', q(SELECT yquota.set_clock('2026-03-02 10:00+00')),
 		sprintf(q(INSERT INTO yquota.scheduler_setting (opportunistic_queue_capacity, opportunistic_queue_policy, uses_pause_for_preemption, vmem_check_enabled)
-			VALUES (%d, '%s', %s, %s)), one_of(1, 3, 10), one_of('BY_QUEUE_LEN', 'BY_QUEUE_LEN', 'BY_RESOURCES'), one_of('true', 'false'), one_of('true', 'false')),
+			VALUES (%d, '%s', %s, %s)), one_of(1, 3, 3, 10), one_of('BY_QUEUE_LEN', 'BY_QUEUE_LEN', 'BY_RESOURCES'), one_of('true', 'false'), one_of('true', 'false')),
 		"INSERT INTO yquota.node (name, total) VALUES ('all', '$total'), ('guaranteed', '$total')");
 	return $history;
 }
@@ -131,6 +131,27 @@ sub end_elsewhere
 	return ();
 }
 
+# An administrator takes all back that was told of a container.
+sub void
+{
+	my ($history) = @_;
+	my ($number, $type) = any_container('true') or return ();
+
+	$session->run("SELECT count(*) FROM yquota.void_events('$_', 'never was')") foreach "a$number", $type eq 'GUARANTEED' ? $history->{alone}{$number} : ();
+	$total{void}++;
+	return ();
+}
+
+# What others do to the books changes nothing at nodes.
+sub tend_books
+{
+	my $sql = one_of('SELECT yquota_internal.compact_counters()', q(SELECT count(*) FROM yquota.forgive(yquota.clock() - interval '9 s', yquota.clock() - interval '5 s', 'it was down')),
+		'SELECT yquota.quota_compute()', 'SELECT yquota.roll_up_charges()');
+
+	$session->run($sql);
+	return ();
+}
+
 sub change_type
 {
 	my ($history) = @_;
@@ -154,7 +175,7 @@ sub change_type
 sub shed
 {
 	my ($history) = @_;
-	my $call = sprintf q(shed_containers('all', %d)), one_of(-1, 0, 1, 2);
+	my $call = sprintf q(shed_containers('all', %d)), one_of(-1, 0, 0, 1);
 
 	call($history, $call);
 	return call_again($call);
@@ -200,7 +221,7 @@ sub play
 {
 	my ($number) = @_;
 	my $history = begin_history();
-	my @actions = ((\&arrive) x 6, (\&end) x 3, \&end_elsewhere, \&change_type, \&shed);
+	my @actions = ((\&arrive) x 6, (\&end) x 3, \&end_elsewhere, \&change_type, \&shed, \&shed, one_of(\&void, \&tend_books));
 
 	foreach my $step (1 .. $steps)
 	{
@@ -233,7 +254,7 @@ for (my $goes_on = 1; $goes_on && !$failures;)
 	$session->run('ROLLBACK');
 }
 is($failures, 0, 'guaranteed containers start as if they were alone');
-cmp_ok($total{$_} // 0, '>', 0, "$_: it happened") foreach qw(start kill pause resume rejected shed), 'to GUARANTEED', 'to OPPORTUNISTIC';
+cmp_ok($total{$_} // 0, '>', 0, "$_: it happened") foreach qw(start kill pause resume rejected shed void), 'to GUARANTEED', 'to OPPORTUNISTIC';
 note("$_: $total{$_}") foreach sort keys %total;
 $session->close;
 Session::administer("DROP DATABASE $database WITH (FORCE)");
