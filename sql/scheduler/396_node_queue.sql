@@ -242,9 +242,9 @@ DECLARE
 BEGIN
 	PERFORM yquota_internal.lock_node_queue(node);
 	INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority,
-								 allocation_request_id, decided_at, diagnostics)
+								 allocation_request_id, decided_at, diagnostics, execution_type)
 	SELECT 'rejected', c.container_id, coalesce(c.application_id, ''), coalesce(c.queue, ''), c.node, c.allocation, c.priority,
-		   c.allocation_request_id, yquota.clock(), reason
+		   c.allocation_request_id, yquota.clock(), reason, c.execution_type
 	FROM yquota.node_queue AS q
 	JOIN yquota.container AS c ON c.container_id = q.container_id
 	WHERE q.node = empty_node_queue.node AND q.left_at IS NULL AND q.state IN ('QUEUED', 'PAUSED')

@@ -132,6 +132,10 @@ BEGIN; UPDATE yquota.scheduler_setting SET opportunistic_queue_capacity = 0;
 SELECT * FROM pg_temp.play('O 512'); TABLE queue;
 SELECT decision, pg_temp.n(container_id) AS c, diagnostics FROM yquota.decision; ROLLBACK;
 
+\echo a node that reports a capacity of its own has that one
+BEGIN;
+SELECT node, accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, 1, NULL, NULL)::yquota.node_report]);
+SELECT * FROM pg_temp.play('G 2048', 'O 512 x 2'); SELECT DISTINCT decision, execution_type, queue_limit FROM yquota.decision JOIN yquota.node_queue USING (container_id, execution_type); ROLLBACK;
 \echo BY_RESOURCES: as many wait as the room holds, and nothing starts by force
 BEGIN; UPDATE yquota.scheduler_setting SET opportunistic_queue_policy = 'BY_RESOURCES', opportunistic_queue_capacity = 0;
 SELECT * FROM pg_temp.play('G 1024', 'O 1024', 'O 512', 'G 4096'); TABLE queue; ROLLBACK;

@@ -30,13 +30,13 @@ is_gone(const char *state)
 	return strcmp(state, "LOST") == 0 || strcmp(state, "DECOMMISSIONED") == 0 || strcmp(state, "SHUTDOWN") == 0;
 }
 
-/* Without a total there is no such node. */
+/* The node's own capacity is that of its report, or -1; without a state there is no such node. */
 static void
-read_node(YqNodeQueue *queue, Datum total, const char *state)
+read_node(YqNodeQueue *queue, Datum total, const char *state, int capacity)
 {
 	const YqAllocationSettings *allocation = yq_allocation_settings();
 	YqContainerQueueSettings settings = {
-		.capacity = allocation->queue_capacity,
+		.capacity = capacity >= 0 ? capacity : allocation->queue_capacity,
 		.is_by_resources = allocation->queues_by_resources,
 		.uses_pause = allocation->uses_pause_for_preemption,
 		.vmem_ratio = allocation->vmem_pmem_ratio,
@@ -65,13 +65,15 @@ void
 yq_load_node(YqNodeQueue *queue)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT n.total, n.state::text FROM yquota.node AS n WHERE n.name = $1",
+		.command = "SELECT n.total, n.state::text, COALESCE(r.queue_capacity, -1) FROM yquota.node AS n "
+		"LEFT JOIN yquota_internal.node_queue_report AS r ON r.node = n.name WHERE n.name = $1",
 		.types = {"text"}
 	};
 	MemoryContext caller = CurrentMemoryContext;
 	Datum		parameters[] = {CStringGetTextDatum(queue->node)};
 	Datum		total = (Datum) 0;
 	char	   *state = NULL;
+	int			capacity = -1;
 	bool		isnull;
 
 	if (SPI_connect() != SPI_OK_CONNECT)
@@ -80,9 +82,10 @@ yq_load_node(YqNodeQueue *queue)
 	{
 		total = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 		state = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2);
+		capacity = DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 3, &isnull));
 	}
 	MemoryContextSwitchTo(caller);
-	read_node(queue, total, state);
+	read_node(queue, total, state, capacity);
 	SPI_finish();
 }
 

@@ -147,9 +147,9 @@ write_decisions(const YqNodeQueue *queue)
 {
 	static YqSavedPlan insert = {
 		.command = "INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, "
-		"allocation_request_id, decided_at, diagnostics) "
+		"allocation_request_id, decided_at, diagnostics, execution_type) "
 		"SELECT w.decision, c.container_id, COALESCE(c.application_id, ''), COALESCE(c.queue, ''), c.node, c.allocation, "
-		"c.priority, c.allocation_request_id, $4, w.diagnostics "
+		"c.priority, c.allocation_request_id, $4, w.diagnostics, c.execution_type "
 		"FROM unnest($1, $2, $3) WITH ORDINALITY AS w (decision, container_id, diagnostics, number) "
 		"JOIN yquota.container AS c ON c.container_id = w.container_id ORDER BY w.number",
 		.types = {"_text", "_text", "_text", "timestamptz"},
