@@ -486,11 +486,12 @@ BEGIN
 	PERFORM yquota_internal.worker_credit(yquota.clock());
 	PERFORM yquota_internal.note_crossings(yquota.clock());
 	PERFORM yquota_internal.watch_decisions(yquota.clock());
+	PERFORM yquota_internal.watch_node_reports(yquota.clock());
 	RETURN (SELECT max(at) FROM yquota_internal.charged_through);
 END
 $$;
 COMMENT ON FUNCTION yquota.quota_compute() IS
-	'Does the worker''s tasks of a compute interval: advances the charged-through mark to the clock, compacts counters, corrects late prices, looks after credit, reports thresholds that spending has crossed, and decisions that nobody acknowledges; returns the mark';
+	'Does the worker''s tasks of a compute interval: advances the charged-through mark to the clock, compacts counters, corrects late prices, looks after credit, reports thresholds that spending has crossed, decisions that nobody acknowledges, and reports of nodes that are late or differ from the books; returns the mark';
 REVOKE ALL ON FUNCTION yquota.quota_compute() FROM PUBLIC;
 
 CREATE VIEW yquota.charged_through AS

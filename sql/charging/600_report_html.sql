@@ -375,6 +375,55 @@ CREATE FUNCTION yquota_internal.report_applications("from" timestamptz, "to" tim
 COMMENT ON FUNCTION yquota_internal.report_applications(timestamptz, timestamptz, text) IS 'Table of the dearest applications';
 REVOKE ALL ON FUNCTION yquota_internal.report_applications(timestamptz, timestamptz, text) FROM PUBLIC;
 
+-- NULL where there is none.
+CREATE FUNCTION yquota_internal.report_opportunistic("from" timestamptz, "to" timestamptz, of_project text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH seen AS (
+			SELECT p.name FROM yquota.project AS p
+			WHERE (of_project IS NULL OR p.name = of_project)
+			  AND ((SELECT yquota_internal.reads_all()) OR p.name = ANY ((SELECT yquota_internal.readable_projects())::text[]))
+		), spent AS (
+			SELECT c.project, c.amount
+			FROM yquota_internal.cost_in_parts(ARRAY["from", "to"], '{project,execution_type}', of_project) AS c
+			WHERE c.execution_type = 'OPPORTUNISTIC'
+		), held AS (
+			SELECT c.project, count(*) FILTER (WHERE c.is_running) AS running, count(*) FILTER (WHERE NOT c.is_running) AS waiting,
+				   sum(yquota.amount(c.allocation, 'memory-mb')) FILTER (WHERE c.is_running) AS memory,
+				   sum(yquota.amount(c.allocation, 'vcores')) FILTER (WHERE c.is_running) AS vcores
+			FROM yquota.container AS c
+			WHERE c.execution_type = 'OPPORTUNISTIC' AND c.started_at < "to"
+			GROUP BY c.project
+		), gone AS (
+			SELECT q.project, count(*) FILTER (WHERE q.left_reason = 'killed') AS killed,
+				   count(*) FILTER (WHERE q.left_reason = 'rejected') AS rejected, count(*) FILTER (WHERE q.left_reason = 'shed') AS shed
+			FROM yquota.node_queue AS q
+			WHERE q.left_at >= "from" AND q.left_at < "to" AND q.left_reason IN ('killed', 'rejected', 'shed')
+			GROUP BY q.project
+		), line AS (
+			SELECT s.name AS project, p.amount, h.running, h.waiting, h.memory, h.vcores, g.killed, g.rejected, g.shed
+			FROM seen AS s
+			LEFT JOIN spent AS p ON p.project = s.name
+			LEFT JOIN held AS h ON h.project = s.name
+			LEFT JOIN gone AS g ON g.project = s.name
+			WHERE num_nonnulls(p.amount, h.running, g.killed) > 0
+		)
+		SELECT '<h2>Opportunistic containers</h2>' || yquota_internal.html_table(
+			'{Project,Credits,"Running now","MiB now","Virtual cores now","Waiting now","Killed for guaranteed ones",Rejected,Shed}',
+			string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
+				yquota_internal.html(line.project), yquota_internal.html_number(coalesce(line.amount, 0)),
+				yquota_internal.html_number(coalesce(line.running, 0)), yquota_internal.html_number(coalesce(line.memory, 0)),
+				yquota_internal.html_number(coalesce(line.vcores, 0)), yquota_internal.html_number(coalesce(line.waiting, 0)),
+				yquota_internal.html_number(coalesce(line.killed, 0)), yquota_internal.html_number(coalesce(line.rejected, 0)),
+				yquota_internal.html_number(coalesce(line.shed, 0))), '' ORDER BY line.amount DESC NULLS LAST, line.project))
+		FROM (SELECT * FROM line ORDER BY line.amount DESC NULLS LAST, line.project LIMIT 50) AS line
+		HAVING count(*) > 0;
+	END;
+COMMENT ON FUNCTION yquota_internal.report_opportunistic(timestamptz, timestamptz, text) IS
+	'Table of opportunistic containers by project: what they cost in a window, run and wait now, and how many nodes did without; the fifty with most spending; NULL where there is none';
+REVOKE ALL ON FUNCTION yquota_internal.report_opportunistic(timestamptz, timestamptz, text) FROM PUBLIC;
+
 -- Of all projects, containers without a project included, only for roles that read all.
 CREATE FUNCTION yquota_internal.report_trouble("from" timestamptz, "to" timestamptz, of_project text, zone text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -465,6 +514,7 @@ BEGIN
 		yquota_internal.report_balance_chart(of_family, known_cuts, least("to", now), report_html_as_owner.project, zone),
 		yquota_internal.report_balances(by_project, cuts, report_html_as_owner.project, zone),
 		'<h2>Dearest applications</h2>', yquota_internal.report_applications("from", "to", report_html_as_owner.project),
+		yquota_internal.report_opportunistic("from", "to", report_html_as_owner.project),
 		yquota_internal.report_trouble("from", "to", report_html_as_owner.project, zone), '</body></html>');
 END
 $$;

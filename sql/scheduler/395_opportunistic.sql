@@ -114,6 +114,28 @@ COMMENT ON COLUMN yquota_internal.opportunistic_response.first_container IS 'num
 COMMENT ON COLUMN yquota_internal.opportunistic_response.end_container IS 'number of the one after the last';
 SELECT pg_extension_config_dump('yquota_internal.opportunistic_response', '');
 
+CREATE TABLE yquota_internal.opportunistic_count (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	node_local bigint NOT NULL,
+	rack_local bigint NOT NULL,
+	off_switch bigint NOT NULL,
+	latency interval NOT NULL
+) WITH (fillfactor = 10);
+COMMENT ON TABLE yquota_internal.opportunistic_count IS
+	'One row, or none before the first: containers that allocate_opportunistic() has given out, for metrics; written under the lock of the slots';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.node_local IS 'containers, like the two that follow';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.latency IS
+	'sum over containers of the time from when they were first asked for to when they were given out';
+SELECT pg_extension_config_dump('yquota_internal.opportunistic_count', '');
+
+CREATE UNLOGGED TABLE yquota_internal.node_difference (
+	node text COLLATE "C" PRIMARY KEY,
+	since timestamptz NOT NULL
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.node_difference IS
+	'Nodes whose reports and the books have different numbers of running containers; written by watch_node_reports()';
+COMMENT ON COLUMN yquota_internal.node_difference.since IS 'when that was seen first';
+
 -- Nodes of a rack, for requests that name it
 CREATE INDEX node_rack_idx ON yquota.node (rack, name);
 

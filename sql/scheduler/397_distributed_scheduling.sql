@@ -10,7 +10,8 @@ CREATE TABLE yquota.node_lease (
 	local_scheduler text COLLATE "C" NOT NULL CHECK (local_scheduler <> ''),
 	leased_at timestamptz NOT NULL,
 	renewed_at timestamptz NOT NULL,
-	expires_at timestamptz NOT NULL
+	expires_at timestamptz NOT NULL,
+	containers bigint NOT NULL
 );
 COMMENT ON TABLE yquota.node_lease IS
 	'What lease_nodes() has given local schedulers.  Leases that have expired are removed when others are given';
@@ -19,15 +20,17 @@ COMMENT ON COLUMN yquota.node_lease.epoch IS
 COMMENT ON COLUMN yquota.node_lease.local_scheduler IS 'as it calls itself: the name of its node, if it has one';
 COMMENT ON COLUMN yquota.node_lease.renewed_at IS 'when it was last given a list of nodes';
 COMMENT ON COLUMN yquota.node_lease.expires_at IS 'containers that are reported later are refused';
+COMMENT ON COLUMN yquota.node_lease.containers IS 'that have been recorded of it';
 
 CREATE TABLE yquota_internal.lease_epoch (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-	last_epoch bigint NOT NULL
+	last_epoch bigint NOT NULL,
+	containers bigint NOT NULL
 ) WITH (fillfactor = 10);
 COMMENT ON TABLE yquota_internal.lease_epoch IS
-	'One row: the last epoch that lease_nodes() has given';
+	'One row, or none before the first lease: the last epoch that lease_nodes() has given';
 COMMENT ON COLUMN yquota_internal.lease_epoch.last_epoch IS 'the first one is 2, as the scheduler''s own numbers begin with 1';
-INSERT INTO yquota_internal.lease_epoch (last_epoch) VALUES (1);
+COMMENT ON COLUMN yquota_internal.lease_epoch.containers IS 'that were recorded of leases that have been removed';
 
 SELECT pg_extension_config_dump('yquota.node_lease', '');
 SELECT pg_extension_config_dump('yquota_internal.lease_epoch', '');
@@ -104,11 +107,17 @@ BEGIN
 	END IF;
 	PERFORM yquota_internal.refresh_load_list();
 	IF held_epoch IS NULL THEN
-		DELETE FROM yquota.node_lease AS l WHERE l.expires_at < now_at - interval '1 day';
-		UPDATE yquota_internal.lease_epoch AS e SET last_epoch = e.last_epoch + 1 RETURNING e.last_epoch INTO lease.epoch;
-		INSERT INTO yquota.node_lease AS l (epoch, local_scheduler, leased_at, renewed_at, expires_at)
+		WITH removed AS (
+			DELETE FROM yquota.node_lease AS l WHERE l.expires_at < now_at - interval '1 day'
+			RETURNING l.containers
+		)
+		INSERT INTO yquota_internal.lease_epoch AS e (last_epoch, containers)
+		SELECT 2, coalesce(sum(r.containers), 0) FROM removed AS r
+		ON CONFLICT (only_row) DO UPDATE SET last_epoch = e.last_epoch + 1, containers = e.containers + excluded.containers
+		RETURNING e.last_epoch INTO lease.epoch;
+		INSERT INTO yquota.node_lease AS l (epoch, local_scheduler, leased_at, renewed_at, expires_at, containers)
 		VALUES (lease.epoch, lease_nodes.local_scheduler, now_at, now_at,
-				now_at + coalesce(setting.opportunistic_token_expiry, setting.allocation_expiry, '10 minutes'))
+				now_at + coalesce(setting.opportunistic_token_expiry, setting.allocation_expiry, '10 minutes'), 0)
 		RETURNING * INTO lease;
 	ELSE
 		UPDATE yquota.node_lease AS l
@@ -152,7 +161,7 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 	local_scheduler text, containers yquota.distributed_container[], now_at timestamptz, allowed text[], stops text[])
 	RETURNS TABLE (
 		place bigint, container_id text, is_new boolean, reason text, application_id text, project text, username text, queue text,
-		node text, allocation yquota.resource, priority integer, allocation_request_id bigint, decided_at timestamptz)
+		node text, allocation yquota.resource, priority integer, allocation_request_id bigint, decided_at timestamptz, epoch bigint)
 	LANGUAGE sql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
@@ -171,7 +180,7 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 						THEN 'the application master runs on another node'
 					WHEN row_number() OVER (PARTITION BY i.container_id ORDER BY c.place) > 1 THEN 'the number is taken' END,
 			   c.application_id, coalesce(a.project, split_part(a.username, '__', 1)), a.username, a.queue,
-			   c.node, c.allocation, coalesce(c.priority, 1), coalesce(c.allocation_request_id, -1), coalesce(c.decided_at, now_at)
+			   c.node, c.allocation, coalesce(c.priority, 1), coalesce(c.allocation_request_id, -1), coalesce(c.decided_at, now_at), l.epoch
 		FROM unnest(containers) WITH ORDINALITY
 			AS c (application_id, container_number, node, allocation, priority, allocation_request_id, decided_at, place)
 		LEFT JOIN unnest(allowed, stops) AS s (application_id, stopped_by) ON s.application_id = c.application_id
@@ -233,6 +242,10 @@ BEGIN
 		FROM judged AS j
 		WHERE j.is_new AND j.reason IS NULL
 		ORDER BY j.place
+	), counted AS (
+		UPDATE yquota.node_lease AS l SET containers = l.containers + n.containers
+		FROM (SELECT j.epoch, count(*) AS containers FROM judged AS j WHERE j.is_new AND j.reason IS NULL GROUP BY j.epoch) AS n
+		WHERE l.epoch = n.epoch
 	)
 	SELECT j.container_id, j.reason IS NULL, j.reason FROM judged AS j ORDER BY j.place;
 END

@@ -6,11 +6,11 @@
 
 -- The books know of waits at nodes, and node_queue of GUARANTEED containers in queues.
 CREATE VIEW yquota_internal.queued_container AS
-	SELECT c.application_id, c.queue, c.label, c.node
+	SELECT c.application_id, c.project, c.queue, c.label, c.node, c.execution_type
 	FROM yquota.container AS c
 	WHERE c.waiting_factor IS NOT NULL
 	UNION ALL
-	SELECT c.application_id, c.queue, c.label, c.node
+	SELECT c.application_id, c.project, c.queue, c.label, c.node, c.execution_type
 	FROM yquota.node_queue AS q
 	JOIN yquota.container AS c ON c.container_id = q.container_id AND c.node = q.node
 	WHERE q.left_at IS NULL AND q.state = 'QUEUED' AND c.waiting_factor IS NULL AND q.execution_type = 'GUARANTEED';

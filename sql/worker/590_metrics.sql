@@ -145,6 +145,9 @@ CREATE VIEW yquota.metrics AS
 		('age_seconds', yquota_internal.seconds_since(last.round_at))
 	) AS sample (name, value)
 	UNION ALL
+	SELECT 'opportunistic', 'yquota_opportunistic_' || figure.name, '{}', figure.value
+	FROM yquota_internal.opportunistic_figures() AS figure
+	UNION ALL
 	SELECT 'alert', 'yquota_alert_open', jsonb_build_object('kind', alert.kind), count(*)
 	FROM yquota.alert AS alert
 	WHERE alert.cleared_at IS NULL
@@ -152,7 +155,7 @@ CREATE VIEW yquota.metrics AS
 COMMENT ON VIEW yquota.metrics IS
 	'Samples for a monitoring system, one row each; query one family at a time.  docs/prometheus/queries.yaml has the queries for postgres_exporter';
 COMMENT ON COLUMN yquota.metrics.family IS
-	'price, resource, containers, nodes, project, feed, worker, mark, suspect, verify or alert';
+	'price, resource, containers, nodes, project, feed, worker, mark, suspect, verify, preemption, opportunistic or alert';
 COMMENT ON COLUMN yquota.metrics.metric IS 'name as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.labels IS 'labels as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.value IS 'the unit is the last part of the name; credits per second in those of a rate or price';

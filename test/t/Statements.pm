@@ -281,6 +281,9 @@ my @calls = (
 
 	'yquota_internal.worker_start(integer,timestamp with time zone)' => q(SELECT yquota_internal.worker_start(pg_backend_pid(), yquota.clock())),
 	'yquota_internal.worker_leave(integer,timestamp with time zone)' => q(SELECT yquota_internal.worker_leave(pg_backend_pid(), yquota.clock())),
+	'yquota_internal.note_node_differences(timestamp with time zone)' => q(SELECT yquota_internal.note_node_differences(yquota.clock())),
+	'yquota_internal.tell_of_nodes(text,text[],timestamp with time zone,text,timestamp with time zone)' => q(SELECT yquota_internal.tell_of_nodes('kind', '{q1}', yquota.clock(), '%s %s %s', yquota.clock())),
+	'yquota_internal.watch_node_reports(timestamp with time zone)' => q(SELECT yquota_internal.watch_node_reports(yquota.clock())),
 	'yquota_internal.watch_decisions(timestamp with time zone)' => q(SELECT yquota_internal.watch_decisions(yquota.clock() + interval '1 day')),
 	'yquota_internal.worker_preempt(timestamp with time zone)' => q(SELECT yquota_internal.worker_preempt(yquota.clock())),
 	'yquota_internal.worker_end_expired()' => q(SELECT yquota_internal.worker_end_expired()),

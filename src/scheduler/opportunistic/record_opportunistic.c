@@ -161,10 +161,47 @@ sum_up(const YqOutstandingRequests *requests, const YqOpportunisticContainers *c
 	return served;
 }
 
+/* For metrics; the requests still have all that is served. */
+static void
+count_containers(const YqOpportunisticApplication *application, const YqOpportunisticContainers *containers, const Served *served)
+{
+	static YqSavedPlan write = {
+		.command = "INSERT INTO yquota_internal.opportunistic_count AS c (node_local, rack_local, off_switch, latency) "
+		"SELECT $6, $7, $8, COALESCE(sum(u.taken * greatest($9 - r.first_seen_at, '0')), '0') "
+		"FROM unnest($2, $3, $4, $5) AS u (priority, allocation_request_id, resource_name, taken) "
+		"JOIN yquota.resource_request AS r ON r.application_id = $1 AND r.execution_type = 'OPPORTUNISTIC' "
+		"AND r.priority = u.priority AND r.allocation_request_id = u.allocation_request_id "
+		"AND r.resource_name = u.resource_name AND r.resource_name = '*' "
+		"ON CONFLICT (only_row) DO UPDATE SET node_local = c.node_local + excluded.node_local, "
+		"rack_local = c.rack_local + excluded.rack_local, off_switch = c.off_switch + excluded.off_switch, "
+		"latency = c.latency + excluded.latency",
+		.types = {"text", "_int4", "_int8", "_text", "_int4", "int8", "int8", "int8", "timestamptz"},
+		.plans_once = true
+	};
+	int64		by_locality[YQ_OFF_SWITCH + 1] = {0};
+	Datum		values[] = {
+		CStringGetTextDatum(application->requester.application->application_id),
+		make_array(ELEMENT_INT4, served->priorities, served->count),
+		make_array(ELEMENT_INT8, served->ids, served->count),
+		make_array(ELEMENT_TEXT, served->names, served->count),
+		make_array(ELEMENT_INT4, served->taken, served->count),
+		(Datum) 0,
+		(Datum) 0,
+		(Datum) 0,
+		TimestampTzGetDatum(yq_clock_now())
+	};
+
+	for (int i = 0; i < containers->count; i++)
+		by_locality[containers->containers[i].locality]++;
+	values[5] = Int64GetDatum(by_locality[YQ_NODE_LOCAL]);
+	values[6] = Int64GetDatum(by_locality[YQ_RACK_LOCAL]);
+	values[7] = Int64GetDatum(by_locality[YQ_OFF_SWITCH]);
+	(void) yq_saved_plan_execute(&write, values, NULL);
+}
+
 /* A request ends with its count for anywhere, a place with its own. */
 static void
-take_off(const YqOpportunisticApplication *application, const YqOutstandingRequests *requests,
-		 const YqOpportunisticContainers *containers)
+take_off(const YqOpportunisticApplication *application, const Served *served)
 {
 	static YqSavedPlan reduce = {
 		.command = "UPDATE yquota.resource_request AS r SET count = r.count - s.taken FROM ("
@@ -187,13 +224,12 @@ take_off(const YqOpportunisticApplication *application, const YqOutstandingReque
 		.types = {"text", "_int4", "_int8"},
 		.plans_once = true
 	};
-	Served		served = sum_up(requests, containers);
 	Datum		values[] = {
 		CStringGetTextDatum(application->requester.application->application_id),
-		make_array(ELEMENT_INT4, served.priorities, served.count),
-		make_array(ELEMENT_INT8, served.ids, served.count),
-		make_array(ELEMENT_TEXT, served.names, served.count),
-		make_array(ELEMENT_INT4, served.taken, served.count)
+		make_array(ELEMENT_INT4, served->priorities, served->count),
+		make_array(ELEMENT_INT8, served->ids, served->count),
+		make_array(ELEMENT_TEXT, served->names, served->count),
+		make_array(ELEMENT_INT4, served->taken, served->count)
 	};
 
 	(void) yq_saved_plan_execute(&reduce, values, NULL);
@@ -222,6 +258,7 @@ yq_record_opportunistic(YqOpportunisticApplication *application, const YqOutstan
 						const YqOpportunisticContainers *containers, const Datum *allocations)
 {
 	Datum	   *ids;
+	Served		served;
 
 	if (containers->count == 0)
 		return NULL;
@@ -229,7 +266,9 @@ yq_record_opportunistic(YqOpportunisticApplication *application, const YqOutstan
 	ids = make_ids(application, containers->count);
 	start(application, requests, containers, ids, unconstify(Datum *, allocations));
 	yq_scheduler_journal_begin_own();
-	take_off(application, requests, containers);
+	served = sum_up(requests, containers);
+	count_containers(application, containers, &served);
+	take_off(application, &served);
 	write_attempt(application);
 	yq_scheduler_journal_end_own();
 	/* sessions that keep a cluster know the next number otherwise */
