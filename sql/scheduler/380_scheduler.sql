@@ -93,10 +93,11 @@ BEGIN
 		UPDATE yquota.alert SET cleared_at = now_at
 		WHERE kind = 'decisions_unacknowledged' AND cleared_at IS NULL;
 	END IF;
+	PERFORM yquota_internal.watch_node_queues(now_at);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_decisions(timestamptz) IS
-	'Alert while decisions that stay until they are acknowledged have waited for more than an hour';
+	'Alert while decisions that stay until they are acknowledged have waited for more than an hour, and while containers are to be killed or paused that their nodes do not kill or pause';
 REVOKE ALL ON FUNCTION yquota_internal.watch_decisions(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.lock_passes() RETURNS void

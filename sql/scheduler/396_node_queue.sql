@@ -261,6 +261,34 @@ COMMENT ON FUNCTION yquota_internal.empty_node_queue(text, timestamptz, integer,
 	'These containers were lost with their node: they leave its queue, and the end of those that waited is told in decision';
 REVOKE ALL ON FUNCTION yquota_internal.empty_node_queue(text, timestamptz, integer, text[]) FROM PUBLIC;
 
+-- An agent that does not do what it was told holds up GUARANTEED containers.
+CREATE FUNCTION yquota_internal.watch_node_queues(now_at timestamptz) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH late AS MATERIALIZED (
+			SELECT q.node, count(*) AS containers, min(q.state_at) AS since
+			FROM yquota.node_queue AS q
+			WHERE q.left_at IS NULL AND q.state IN ('KILLING', 'PAUSING')
+			  AND q.state_at < now_at - COALESCE((SELECT s.allocation_expiry FROM yquota.scheduler_setting AS s), '10 minutes')
+			GROUP BY q.node
+		), cleared AS (
+			UPDATE yquota.alert AS a SET cleared_at = now_at
+			WHERE a.kind = 'node_queue_held_up' AND a.cleared_at IS NULL AND NOT EXISTS (SELECT FROM late AS l WHERE l.node = a.subject)
+		)
+		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
+		SELECT 'node_queue_held_up', l.node,
+			   format('%s containers are to be killed or paused for GUARANTEED ones, the first since %s: does the agent of the node ask node_work(), and report by container_ended() and container_paused()?',
+					  l.containers, l.since),
+			   now_at
+		FROM late AS l
+		ORDER BY l.node
+		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
+	END;
+COMMENT ON FUNCTION yquota_internal.watch_node_queues(timestamptz) IS
+	'Alert while containers are to be killed or paused, and have not been for allocation_expiry';
+REVOKE ALL ON FUNCTION yquota_internal.watch_node_queues(timestamptz) FROM PUBLIC;
+
 -- The worker's, which has other things to do between: a bounded number at a time.
 CREATE FUNCTION yquota_internal.forget_left_containers(before timestamptz, most integer) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE

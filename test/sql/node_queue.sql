@@ -314,6 +314,28 @@ UPDATE yquota.node_queue SET state = 'GONE', left_at = yquota.clock(), left_reas
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
+\echo an agent that does not kill
+BEGIN;
+SELECT pg_temp.ended(51);
+SELECT * FROM pg_temp.play('O 2048', 'G 2048');
+SELECT yquota_internal.watch_node_queues(yquota.clock() + interval '10 minutes');
+SELECT count(*) FROM yquota.alert WHERE kind = 'node_queue_held_up';
+SELECT yquota_internal.watch_decisions(yquota.clock() + interval '11 minutes'), yquota_internal.watch_decisions(yquota.clock() + interval '12 minutes');
+SELECT subject, detail, cleared_at IS NULL AS open FROM yquota.alert WHERE kind = 'node_queue_held_up';
+SELECT pg_temp.ended(2, -108);
+SELECT yquota_internal.watch_decisions(yquota.clock() + interval '13 minutes');
+SELECT subject, cleared_at IS NULL AS open FROM yquota.alert WHERE kind = 'node_queue_held_up';
+ROLLBACK;
+
+\echo reconciliation starts nothing that waits
+BEGIN;
+SELECT pg_temp.ended(51);
+SELECT * FROM pg_temp.play('O 2048', 'O 1024');
+SELECT yquota.set_clock(yquota.clock() + interval '1 s');
+SELECT action, container_id, detail FROM yquota.reconcile((SELECT jsonb_agg(jsonb_build_object('container_id', c.container_id, 'execution_type', c.execution_type, 'allocation', c.allocation::text)) FROM yquota.container AS c), yquota.clock(), false);
+TABLE queue;
+ROLLBACK;
+
 \echo what is older than history is kept is deleted
 BEGIN;
 SELECT pg_temp.ended(51);
