@@ -767,14 +767,12 @@ CREATE FUNCTION yquota_internal.verify_preemption()
 					WHERE ended.container_id = m.container_id AND ended.settled_by = 'CONTAINER_FINISH' AND ended.corrects IS NULL),
 				   '-infinity') < last.round_at - interval '1 hour'
 	UNION ALL
-	SELECT 'container that was killed still runs', d.container_id, format('ended at %s', d.decided_at), NULL
-	FROM yquota.decision AS d
-	JOIN yquota.container AS c ON c.container_id = d.container_id
-	WHERE d.decision = 'killed' AND NOT d.advised
-	  -- told to its node, and not ended there yet
-	  AND d.diagnostics IS NULL
+	SELECT 'container that was killed still runs', p.container_id, format('ended at %s', p.killed_at), NULL
+	FROM yquota.preempted_container AS p
+	JOIN yquota.container AS c ON c.container_id = p.container_id
+	WHERE NOT p.is_advised
 	  -- its end may have been voided
-	  AND NOT EXISTS (SELECT FROM yquota.event_void AS v WHERE v.container_id = d.container_id AND v.voided_at >= d.decided_at);
+	  AND NOT EXISTS (SELECT FROM yquota.event_void AS v WHERE v.container_id = p.container_id AND v.voided_at >= p.killed_at);
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_preemption() IS
 	'Marks of preemption that no round has made or should have left, and killed containers that run';

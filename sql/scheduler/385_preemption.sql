@@ -12,10 +12,18 @@ CREATE TABLE yquota_internal.preemption_mark (
 	selector text NOT NULL,
 	is_killable boolean NOT NULL DEFAULT false,
 	is_advised boolean NOT NULL DEFAULT false,
-	told_at timestamptz CHECK ((told_at IS NOT NULL) = (is_killable OR is_advised))
+	told_at timestamptz CHECK ((told_at IS NOT NULL) = (is_killable OR is_advised)),
+	told_selector text,
+	used yquota.resource,
+	guaranteed yquota.resource,
+	ideal yquota.resource,
+	to_be_preempted yquota.resource,
+	actually_to_be_preempted yquota.resource
 );
 COMMENT ON TABLE yquota_internal.preemption_mark IS
 	'The rows of yquota.preemption_mark, and those whose containers have ended or were demoted since the last round: events do not look for marks, and the next round drops them';
+COMMENT ON COLUMN yquota_internal.preemption_mark.told_selector IS
+	'of a killable one: which selected it when its wait was over; the figures that follow are of that time, for preempted_container';
 
 CREATE VIEW yquota.preemption_mark AS
 	SELECT m.container_id, m.marked_at, m.application_id, m.queue, m.selector, m.is_killable, m.is_advised, m.told_at
@@ -33,6 +41,53 @@ COMMENT ON COLUMN yquota.preemption_mark.is_advised IS
 	'its wait is over, and the resource manager is to end it (preemption_mode)';
 COMMENT ON COLUMN yquota.preemption_mark.told_at IS
 	'when its wait was over, of an advised one later by the time in which the server did not run; NULL: it waits';
+
+CREATE TABLE yquota.preempted_container (
+	container_id text COLLATE "C" PRIMARY KEY,
+	project text COLLATE "C" NOT NULL,
+	application_id text COLLATE "C" NOT NULL,
+	username text COLLATE "C",
+	queue text COLLATE "C" NOT NULL,
+	node text COLLATE "C" NOT NULL,
+	label text COLLATE "C" NOT NULL,
+	allocation yquota.resource NOT NULL,
+	killed_at timestamptz NOT NULL,
+	is_advised boolean NOT NULL,
+	marked_at timestamptz,
+	selector text,
+	used yquota.resource,
+	guaranteed yquota.resource,
+	ideal yquota.resource,
+	to_be_preempted yquota.resource,
+	actually_to_be_preempted yquota.resource,
+	needed_by_application text COLLATE "C",
+	needed_by_queue text COLLATE "C"
+);
+-- rows come in the order of time
+CREATE INDEX preempted_container_killed_at_idx ON yquota.preempted_container USING brin (killed_at);
+ALTER TABLE yquota.preempted_container ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.preempted_container FOR SELECT
+	USING ((SELECT yquota_internal.reads_all())
+		   OR (SELECT yquota_internal.acts_as('operator'))
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
+COMMENT ON TABLE yquota.preempted_container IS
+	'Why containers were preempted, one row each, until retention_setting.keep_months are over.  Written by preempt_containers(), and by schedule() when it needs the room of killable containers';
+COMMENT ON COLUMN yquota.preempted_container.queue IS 'full path of the leaf';
+COMMENT ON COLUMN yquota.preempted_container.label IS 'partition that its node was in; empty for the default one';
+COMMENT ON COLUMN yquota.preempted_container.allocation IS 'native units, like all figures';
+COMMENT ON COLUMN yquota.preempted_container.killed_at IS 'when it ended or, if advised, when the resource manager was last told to end it';
+COMMENT ON COLUMN yquota.preempted_container.is_advised IS 'the resource manager ends it (preemption_mode): the ledger tells when it did';
+COMMENT ON COLUMN yquota.preempted_container.marked_at IS 'when it was selected first; later by the time in which the server did not run';
+COMMENT ON COLUMN yquota.preempted_container.selector IS
+	'which selected it when its wait was over: queue_priority, reserved, fifo, fifo_balance or intra_queue';
+COMMENT ON COLUMN yquota.preempted_container.used IS 'by the queue on the label when the wait was over, with reservations';
+COMMENT ON COLUMN yquota.preempted_container.guaranteed IS 'to the queue then';
+COMMENT ON COLUMN yquota.preempted_container.ideal IS 'what the queue would have had if all had been given out anew';
+COMMENT ON COLUMN yquota.preempted_container.to_be_preempted IS 'beyond the ideal amount, as far as others wanted it';
+COMMENT ON COLUMN yquota.preempted_container.actually_to_be_preempted IS 'what the selector asked from the leaf';
+COMMENT ON COLUMN yquota.preempted_container.needed_by_application IS
+	'application that got its room in lazy preemption; NULL: a round ended it, or had it ended';
+COMMENT ON COLUMN yquota.preempted_container.needed_by_queue IS 'full path of the leaf of that application';
 
 CREATE TABLE yquota_internal.preemption_round (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -237,5 +292,22 @@ COMMENT ON FUNCTION yquota_internal.worker_end_expired() IS
 	'End one application past its lifetime, unless a setting leaves that to the resource manager; returns how many ended';
 REVOKE ALL ON FUNCTION yquota_internal.worker_end_expired() FROM PUBLIC;
 
+-- The worker's, which has other things to do between: a bounded number at a time.
+CREATE FUNCTION yquota_internal.forget_preempted_containers(before timestamptz, most integer) RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH forgotten AS (
+			DELETE FROM yquota.preempted_container AS p
+			WHERE p.container_id IN (SELECT o.container_id FROM yquota.preempted_container AS o WHERE o.killed_at < before LIMIT most)
+			  AND p.killed_at < before
+			RETURNING 1)
+		SELECT count(*) FROM forgotten;
+	END;
+COMMENT ON FUNCTION yquota_internal.forget_preempted_containers(timestamptz, integer) IS
+	'Delete rows of preempted_container about kills before an instant, so many at most; returns how many';
+REVOKE ALL ON FUNCTION yquota_internal.forget_preempted_containers(timestamptz, integer) FROM PUBLIC;
+
+SELECT pg_extension_config_dump('yquota.preempted_container', '');
 SELECT pg_extension_config_dump('yquota_internal.preemption_mark', '');
 SELECT pg_extension_config_dump('yquota_internal.preemption_round', '');

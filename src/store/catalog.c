@@ -84,6 +84,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_NODE_QUEUE_REPORT] = {.schema = "yquota_internal", .name = "node_queue_report"},
 	[YQ_OPPORTUNISTIC_SLOT] = {.schema = "yquota_internal", .name = "opportunistic_slot"},
 	[YQ_OUTAGE] = {.schema = "yquota", .name = "outage"},
+	[YQ_PREEMPTED_CONTAINER] = {.schema = "yquota", .name = "preempted_container"},
 	[YQ_PREEMPTION_MARK] = {.schema = "yquota_internal", .name = "preemption_mark"},
 	[YQ_PREEMPTION_ROUND] = {.schema = "yquota_internal", .name = "preemption_round"},
 	[YQ_PRICE] = {.schema = "yquota", .name = "price"},

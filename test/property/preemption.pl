@@ -224,6 +224,18 @@ WHERE m.is_am AND s.selector = 'fifo' AND NOT (m.label <> '' AND m.asked_label =
 SQL
 }
 
+sub without_reason
+{
+	my ($session) = @_;
+
+	return $session->run(<<'SQL');
+SELECT 'killed without a reason', s.container_id FROM selected AS s
+WHERE s.outcome = 'killed' AND NOT EXISTS (
+	SELECT FROM yquota.preempted_container AS p WHERE p.container_id = s.container_id AND NOT p.is_advised
+		AND (p.queue, p.label, p.selector, p.killed_at) = (s.queue, s.label, s.selector, yquota.clock()) AND p.allocation OPERATOR(yquota.=) s.allocation);
+SQL
+}
+
 # Returns how many containers and reservations the round is about.
 sub run_round
 {
@@ -231,6 +243,7 @@ sub run_round
 
 	$session->run($round);
 	push @$problems, grep { $_ ne '' } beyond_budget($session, $settings), below_guarantee($session, $settings), masters_before_others($session),
+		without_reason($session),
 		$session->run('SELECT * FROM yquota.verify()');
 	$count{rounds}++;
 	$count{killed} += $session->run(q(SELECT count(*) FROM selected WHERE outcome = 'killed'));

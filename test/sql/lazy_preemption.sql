@@ -79,6 +79,10 @@ FROM yquota.decision ORDER BY decision_id;
 SELECT replace(container_id, 'container_1_', '') AS container, exit_status, source FROM yquota.container_event
 WHERE event = 'CONTAINER_FINISH' ORDER BY 1;
 SELECT * FROM yquota.verify();
+\echo why they ended: the round that had them killable, and what needed their room
+SELECT replace(container_id, 'container_1_', '') AS container, username, queue, marked_at, killed_at, is_advised, selector,
+	   needed_by_application, needed_by_queue FROM yquota.preempted_container ORDER BY 1;
+SELECT DISTINCT used, guaranteed, ideal, to_be_preempted, actually_to_be_preempted FROM yquota.preempted_container;
 
 \echo a leaf that has its guarantee does not get the room
 SELECT pg_temp.forget();
@@ -109,6 +113,7 @@ SELECT * FROM pg_temp.cycle('{n2}', dry => true);
 SELECT yquota.set_clock('2026-03-02 10:01+00');
 SELECT outcome, replace(container_id, 'container_1_', '') AS container FROM yquota.preempt_containers();
 SELECT * FROM killable;
+SELECT replace(container_id, 'container_1_', '') AS container, needed_by_queue, used FROM yquota.preempted_container WHERE killed_at = yquota.clock() ORDER BY 1;
 SELECT * FROM pg_temp.cycle();
 SELECT pg_temp.forget();
 

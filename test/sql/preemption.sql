@@ -40,6 +40,11 @@ CREATE TEMPORARY VIEW marks AS
 	SELECT replace(container_id, 'container_1_', '') AS container, to_char(marked_at, 'MI:SS') AS marked, queue, selector, is_killable, is_advised,
 		   to_char(told_at, 'MI:SS') AS told FROM yquota.preemption_mark ORDER BY container_id;
 
+CREATE TEMPORARY VIEW reasons AS
+	SELECT replace(container_id, 'container_1_', '') AS container, project, application_id, username, queue, node, label, yquota.amount(allocation, 'memory-mb') AS mb,
+		   to_char(marked_at, 'MI:SS') AS marked, to_char(killed_at, 'MI:SS') AS killed, is_advised, selector, used, guaranteed, ideal, to_be_preempted,
+		   actually_to_be_preempted, needed_by_application, needed_by_queue FROM yquota.preempted_container ORDER BY killed_at, container_id;
+
 \echo off by either property; a what-if turns it on
 SELECT pg_temp.submit('application_1_0001', 'ann', 'a', 16);
 SELECT count(*) FROM yquota.schedule();
@@ -90,6 +95,7 @@ SELECT yquota.set_clock('2026-03-02 10:00:20+00');
 SELECT * FROM pg_temp.round(at => '2026-03-02 10:00:15+00');
 SELECT * FROM marks;
 SELECT * FROM told;
+SELECT * FROM reasons;
 SELECT replace(container_id, 'container_1_', '') AS container, exit_status, "to" FROM yquota.charge ORDER BY 1;
 SELECT source, exit_status, count(*) FROM yquota.container_event WHERE event = 'CONTAINER_FINISH' GROUP BY 1, 2;
 SELECT replace(container_id, 'container_1_', '') AS container, node FROM yquota.schedule();
@@ -99,11 +105,19 @@ SELECT * FROM yquota.verify();
 \echo a killed container may be voided and started again, and one that was given out be voided
 BEGIN;
 SELECT count(*) FROM yquota.void_events((SELECT min(container_id) FROM yquota.decision WHERE decision = 'killed'), 'wrong');
-INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation)
-SELECT 'CONTAINER_START', min(container_id), '2026-03-02 10:00+00', 'p', 'application_1_0001', 'ann', 'root.a', 'n2', '[memory-mb=1024,vcores=1]'
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation, priority)
+SELECT 'CONTAINER_START', min(container_id), '2026-03-02 10:00+00', 'p', 'application_1_0001', 'ann', 'root.a', 'n2', '[memory-mb=1024,vcores=1]', 1
 FROM yquota.decision WHERE decision = 'killed';
 SELECT count(*) FROM yquota.void_events((SELECT min(container_id) FROM yquota.decision WHERE decision = 'allocated'), 'wrong');
 SELECT * FROM yquota.verify();
+\echo killed again, it has the new reason alone
+UPDATE yquota.scheduler_setting SET preemption_max_wait_before_kill = 0;
+SELECT yquota.request_containers('application_1_0002', '[memory-mb=2048]', 1);
+SELECT yquota.set_clock('2026-03-02 10:00:21+00');
+SELECT outcome, container, node FROM pg_temp.round();
+SELECT yquota.set_clock('2026-03-02 10:00:22+00');
+SELECT outcome, container, node FROM pg_temp.round();
+SELECT container, node, marked, killed FROM reasons ORDER BY 1;
 ROLLBACK;
 
 \echo times
@@ -212,6 +226,7 @@ SELECT yquota.set_clock('2026-03-02 11:02:15+00');
 SELECT outcome, container, reason FROM pg_temp.round();
 SELECT * FROM told WHERE decision = 'killed';
 SELECT container, is_advised, told FROM marks;
+SELECT container, marked, killed, is_advised, used FROM reasons WHERE is_advised;
 SELECT count(*) FROM yquota.container;
 \echo they count as gone, and are not selected again
 SELECT queue, used FROM yquota.preemption_state;
@@ -231,6 +246,13 @@ ROLLBACK;
 SELECT outcome, container FROM pg_temp.round();
 SELECT kind, replace(subject, 'container_1_', '') AS subject, detail, cleared_at FROM yquota.alert;
 SELECT * FROM marks;
+\echo once it ends containers itself, one that was advised has the reason of its end
+BEGIN;
+UPDATE yquota.scheduler_setting SET preemption_mode = 'kill';
+SELECT yquota.set_clock('2026-03-02 11:12:30+00');
+SELECT outcome, container FROM pg_temp.round();
+SELECT container, marked, killed, is_advised FROM reasons WHERE killed > '02:00';
+ROLLBACK;
 SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT subject FROM yquota.alert));
 SELECT yquota.set_clock('2026-03-02 11:12:16+00');
 UPDATE yquota.scheduler_setting SET preemption_mode = NULL;
@@ -288,8 +310,8 @@ SELECT c.container_id, '2026-03-02 11:22:00.001+00', c.application_id, 'root.a',
 INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector) VALUES
 	('container_1_0001_01_999999', '2026-03-02 10:22+00', 'application_1_0001', 'root.a', 'fifo'),
 	('container_1_0001_01_999998', '2026-03-02 10:21:59+00', 'application_1_0001', 'root.a', 'fifo');
-INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, allocation_request_id, decided_at, advised)
-SELECT 'killed', c.container_id, c.application_id, 'root.a', c.node, c.allocation, c.priority, c.allocation_request_id, '2026-03-02 11:22+00', k.advised
+INSERT INTO yquota.preempted_container (container_id, project, application_id, queue, node, label, allocation, killed_at, is_advised)
+SELECT c.container_id, c.project, c.application_id, 'root.a', c.node, '', c.allocation, '2026-03-02 11:22+00', k.advised
 FROM (SELECT * FROM yquota.container ORDER BY container_id LIMIT 2) AS c CROSS JOIN LATERAL (SELECT c.container_id <> min(o.container_id) AS advised FROM yquota.container AS o) AS k;
 SELECT * FROM yquota.verify() ORDER BY 1, 2;
 ROLLBACK;
@@ -378,13 +400,17 @@ SET ROLE regress_yquota_operator;
 SELECT outcome, count(*) FROM yquota.preempt_containers(dry_run => true) GROUP BY 1;
 SELECT count(*) FROM yquota.preemption_state;
 SELECT count FROM yquota.preemption_message('application_1_0001');
+SELECT count(*) FROM yquota.preempted_container;
 SET ROLE regress_yquota_viewer;
+SELECT count(*) FROM yquota.preempted_container;
 SELECT count(*) FROM yquota.preemption_mark;
 SELECT count(*) FROM yquota.readable_preemption_mark;
 SELECT count(*) FROM yquota.preemption_state;
 SELECT * FROM yquota.preempt_containers(dry_run => true);
 SET ROLE regress_yquota_member;
 SELECT container_id, project, username, queue FROM yquota.readable_preemption_mark;
+SELECT container_id FROM yquota.preempted_container;
+DELETE FROM yquota.preempted_container;
 SELECT * FROM yquota.preemption_mark;
 SELECT * FROM yquota.preemption_state;
 SELECT * FROM yquota.preemption_message('application_1_0001');

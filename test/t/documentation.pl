@@ -253,10 +253,12 @@ $node->safe_psql('killed', "SELECT yquota.set_clock('2026-03-02 10:00:01+00')");
 is(asked_by('operator_of_books', $round), 'marked|', 'then rounds mark');
 $node->safe_psql('killed', "SELECT yquota.set_clock('2026-03-02 10:00:16+00')");
 is(asked_by('operator_of_books', $round), 'killed|', 'and kill');
+asked_by('operator_of_books', 'SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision))');
+$node->restart;
 is(asked_by('operator_of_books', $of_operator),
-	'2026-03-02 10:00:16+00|2026-03-02 10:00:01+00|root.a|n1|[memory-mb=1024,vcores=1]|[memory-mb=15360,vcores=15]|[memory-mb=8192,vcores=8]|[memory-mb=15360]|[memory-mb=9011,vcores=8]',
-	'an operator learns why a container was killed');
-is(asked_by('member_of_p', $of_member), '2026-03-02 10:00:16+00|root.a|n1|[memory-mb=1024,vcores=1]|t', 'and a member of its project that it was preempted');
+	'2026-03-02 10:00:16+00|2026-03-02 10:00:01+00|fifo|root.a|n1|[memory-mb=1024,vcores=1]|[memory-mb=16384,vcores=16]|[memory-mb=8192,vcores=8]|[memory-mb=15360]|',
+	'an operator learns why a container was killed, once the decision is acknowledged and the server was restarted');
+is(asked_by('member_of_p', $of_member), '2026-03-02 10:00:16+00|container_1_0001_01_000016|root.a|[memory-mb=16384,vcores=16]|[memory-mb=8192,vcores=8]|f', 'and so does a member of its project');
 is(asked_by('member_of_q', $of_member), '', 'which members of others do not see');
 like(asked_by('admin_of_books', $what_if), qr/^spared\|\|root\.a\|\[memory-mb=15360,vcores=15\]\|\[memory-mb=3276,vcores=3\]\|queues below their guarantees get what they want without it$/m,
 	'an administrator asks what would be taken if capacities were others');

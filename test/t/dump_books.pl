@@ -309,6 +309,7 @@ $node->safe_psql('archived', <<~'SQL');
 	SELECT yquota.update_container('container_1_2_01_000001', 1, execution_type => 'GUARANTEED');
 	INSERT INTO yquota.preemption_mark (container_id, marked_at, application_id, queue, selector) VALUES ('container_1_2_01_000001', yquota.clock(), 'application_1_2', 'root.a', 'fifo');
 	SELECT action FROM yquota.enqueue_container('n2', 'container_1_2_01_000001');
+	INSERT INTO yquota.preempted_container (container_id, project, application_id, queue, node, label, allocation, killed_at, is_advised) VALUES ('container_1_1_01_000001', 'lab', 'application_1_1', 'root.a', 'n2', '', '[memory-mb=1024]', yquota.clock(), false);
 	INSERT INTO yquota_internal.preemption_round (round_at, server_started_at, rounds, marked, killed, unreserved) VALUES (yquota.clock(), yquota.clock(), 1, 1, 0, 0);
 	SET yquota.charging = deferred;
 	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'e4', '2021-03-03 12:56+00');

@@ -82,6 +82,8 @@ is($node->safe_psql('books', "SELECT container_id FROM yquota.decision WHERE dec
 	'each decision to kill has ended its container');
 is($node->safe_psql('books', "SELECT container_id FROM ($killed) AS k EXCEPT SELECT container_id FROM yquota.decision WHERE decision = 'killed'"), '',
 	'and each end has its decision');
+is($node->safe_psql('books', "SELECT container_id FROM ($killed) AS k FULL JOIN (SELECT * FROM yquota.preempted_container WHERE used IS NOT NULL AND NOT is_advised) AS p"
+	. ' USING (container_id) WHERE k.ends IS NULL OR p.killed_at IS NULL'), '', 'and its reason');
 is($node->safe_psql('books', 'SELECT * FROM yquota.verify()'), '', 'the books are right');
 $node->stop;
 done_testing();

@@ -112,13 +112,10 @@ set_result_amounts(ResultRow *row, int column, const int64 *amounts)
 	set_result(row, column, yq_hierarchy_resource(row->hierarchy, amounts));
 }
 
-/* A computed figure: the default calculator computes memory, and leaves of the rest what comes about. */
 static void
 set_result_figure(ResultRow *row, int column, const int64 *amounts)
 {
-	int64		memory[YQ_MAX_RESOURCE_TYPES] = {[YQ_MEMORY] = amounts[YQ_MEMORY]};
-
-	set_result_amounts(row, column, row->hierarchy->calculator.is_dominant ? amounts : memory);
+	set_result(row, column, yq_preemption_figure(row->hierarchy, amounts));
 }
 
 static void

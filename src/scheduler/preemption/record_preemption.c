@@ -68,6 +68,54 @@ collect(const YqLoadedPreemption *preemption, OutcomeTest is_wanted)
 	return columns;
 }
 
+Datum
+yq_preemption_figure(const YqHierarchy *hierarchy, const int64 *amounts)
+{
+	int64		memory[YQ_MAX_RESOURCE_TYPES] = {[YQ_MEMORY] = amounts[YQ_MEMORY]};
+
+	return yq_hierarchy_resource(hierarchy, hierarchy->calculator.is_dominant ? amounts : memory);
+}
+
+static const YqPreemptionReason *
+make_reason(const YqHierarchy *hierarchy, const YqPreemptionOutcome *outcome)
+{
+	const YqPreemptionFigures *found = outcome->figures;
+	YqPreemptionReason *reason = palloc(sizeof(YqPreemptionReason));
+
+	*reason = (YqPreemptionReason) {
+		.selector = yq_preemption_selector_name(outcome->selector),
+		.figures = {
+			yq_hierarchy_resource(hierarchy, found->used),
+			yq_hierarchy_resource(hierarchy, found->guaranteed),
+			yq_preemption_figure(hierarchy, found->ideal),
+			yq_preemption_figure(hierarchy, found->to_be_preempted),
+			yq_preemption_figure(hierarchy, found->obtain)
+		}
+	};
+	return reason;
+}
+
+/* Outcomes of the same figures, which follow each other, have one reason. */
+static void
+add_reasons(const YqLoadedPreemption *preemption, Columns *columns)
+{
+	const YqPreemption *state = preemption->state;
+	YqPreemptedContainers *containers = &columns->containers;
+	const YqPreemptionFigures *last = NULL;
+
+	containers->reasons = palloc(Max(containers->count, 1) * sizeof(YqPreemptionReason *));
+	containers->marked_at = palloc(Max(containers->count, 1) * sizeof(TimestampTz));
+	for (int i = 0; i < containers->count; i++)
+	{
+		const YqPreemptionOutcome *outcome = &state->outcomes[columns->outcomes[i]];
+
+		containers->reasons[i] = outcome->figures == last ? containers->reasons[i - 1] :
+			make_reason(preemption->hierarchy, outcome);
+		containers->marked_at[i] = outcome->marked_at;
+		last = outcome->figures;
+	}
+}
+
 /* -- reservations ------------------------------------------------------------------------- */
 
 static bool
@@ -164,36 +212,6 @@ yq_preemption_is_told(const YqPreemptionOutcome *outcome)
 
 /* -- kills ------------------------------------------------------------------------------------ */
 
-static bool *
-advise_ends(const YqPreemptedContainers *containers, Datum now)
-{
-	static YqSavedPlan advise = {
-		.command = YQ_PREEMPTED_RUNNING YQ_PREEMPTED_TELL("killed", "true")
-		", noted AS (UPDATE yquota_internal.preemption_mark AS m SET is_advised = true, told_at = $6 FROM running AS r "
-		"WHERE m.container_id = r.container_id) "
-		"SELECT r.place FROM running AS r",
-		.types = YQ_PREEMPTED_TYPES,
-		.plans_once = true
-	};
-
-	return yq_preempted_containers_execute(containers, &advise, now);
-}
-
-static bool *
-make_killable(const YqPreemptedContainers *containers, Datum now)
-{
-	static YqSavedPlan make = {
-		.command = YQ_PREEMPTED_RUNNING YQ_PREEMPTED_TELL("killable", "false")
-		", noted AS (UPDATE yquota_internal.preemption_mark AS m SET is_killable = true, told_at = $6 FROM running AS r "
-		"WHERE m.container_id = r.container_id) "
-		"SELECT r.place FROM running AS r",
-		.types = YQ_PREEMPTED_TYPES,
-		.plans_once = true
-	};
-
-	return yq_preempted_containers_execute(containers, &make, now);
-}
-
 static bool
 is_kill(const YqPreemptionOutcome *outcome)
 {
@@ -234,7 +252,7 @@ record_kills(const YqLoadedPreemption *preemption, const Columns *kills, const Y
 
 	if (preemption->configuration.is_advising)
 	{
-		note_done(kills, advise_ends(containers, now), is_done);
+		note_done(kills, yq_preempted_containers_advise(containers, now), is_done);
 		return;
 	}
 	is_ended = yq_preempted_containers_end(containers, now);
@@ -249,7 +267,8 @@ record_killable(const YqLoadedPreemption *preemption, bool *is_done, Datum now)
 {
 	Columns		columns = collect(preemption, is_killable);
 
-	note_done(&columns, make_killable(&columns.containers, now), is_done);
+	add_reasons(preemption, &columns);
+	note_done(&columns, yq_preempted_containers_make_killable(&columns.containers, now), is_done);
 }
 
 /* -- marks -------------------------------------------------------------------------------------- */
@@ -406,6 +425,7 @@ yq_preemption_record(YqLoadedPreemption *preemption)
 
 	preemption->recorded_at = yq_clock_now();
 	now = TimestampTzGetDatum(preemption->recorded_at);
+	add_reasons(preemption, &kills);
 	for (int i = 0; i < state->outcome_count; i++)
 		is_done[i] = state->outcomes[i].kind == YQ_PREEMPTION_OBSERVED;
 	if (!preemption->configuration.is_advising)

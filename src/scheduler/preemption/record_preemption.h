@@ -14,6 +14,9 @@
 
 #include "scheduler/preemption/load_preemption.h"
 
+/* A computed figure as a resource: the default calculator computes memory, and leaves of the rest what comes about. */
+extern Datum yq_preemption_figure(const YqHierarchy *hierarchy, const int64 *amounts);
+
 /* A reservation that is given up is not marked or killed as well. */
 extern bool yq_preemption_is_told(const YqPreemptionOutcome *outcome);
 

@@ -7,11 +7,44 @@
  */
 #include "base/compat.h"
 
+#include "access/htup_details.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "queues/text.h"
 #include "scheduler/record/preempted_containers.h"
+#include "store/bulk_insert.h"
 #include "store/catalog.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+/* Rows collected before they are written. */
+#define ROWS_PER_FLUSH 1000
+
+/* Columns of preempted_container, in table order. */
+enum
+{
+	ROW_CONTAINER_ID,
+	ROW_PROJECT,
+	ROW_APPLICATION_ID,
+	ROW_USERNAME,
+	ROW_QUEUE,
+	ROW_NODE,
+	ROW_LABEL,
+	ROW_ALLOCATION,
+	ROW_KILLED_AT,
+	ROW_IS_ADVISED,
+	ROW_MARKED_AT,
+	ROW_SELECTOR,
+	ROW_USED,					/* the figures of a reason, in their order */
+	ROW_GUARANTEED,
+	ROW_IDEAL,
+	ROW_TO_BE_PREEMPTED,
+	ROW_ACTUALLY_TO_BE_PREEMPTED,
+	ROW_NEEDED_BY_APPLICATION,
+	ROW_NEEDED_BY_QUEUE,
+	ROW_COLUMNS
+};
 
 YqPreemptedContainers
 yq_preempted_containers_make(int room)
@@ -22,11 +55,82 @@ yq_preempted_containers_make(int room)
 		.queue_names = palloc(size),.allocations = palloc(Max(room, 1) * sizeof(Datum))};
 }
 
+/* -- statements ------------------------------------------------------------------------ */
+
+/*
+ * The beginning of a statement about containers ($1 to $5) that are still as the caller
+ * knows them.  "running" has them, locked, each with its place among the columns; further
+ * columns come from further arrays.  Both lists begin with a comma.
+ */
+#define RUNNING_WITH(arrays, columns) \
+	"WITH wanted AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3, $4, $5" arrays ") WITH ORDINALITY " \
+	"AS w (container_id, application_id, queue, queue_name, allocation" columns ", place)), " \
+	"running AS MATERIALIZED (SELECT w.place, c.container_id, c.project, c.application_id, c.username, w.queue, " \
+	"COALESCE(c.node, '') AS node, COALESCE(c.label, '') AS label, c.allocation, c.priority, c.allocation_request_id, c.settled_at" \
+	columns " FROM wanted AS w JOIN yquota.container AS c ON c.container_id = w.container_id " \
+	"AND c.application_id = w.application_id AND c.queue IN (w.queue, w.queue_name) " \
+	"AND c.allocation OPERATOR(yquota.<@) w.allocation AND c.execution_type = 'GUARANTEED' " \
+	"ORDER BY c.container_id FOR UPDATE OF c SKIP LOCKED) "
+#define RUNNING RUNNING_WITH("", "")
+
+#define TYPES "_text", "_text", "_text", "_text", "yquota._resource", "timestamptz"
+
+/*
+ * The end of a statement: places, and the first columns of rows of preempted_container,
+ * which take the place of others.
+ */
+#define RETURN_ROWS(advised, noted) \
+	", replaced AS (DELETE FROM yquota.preempted_container AS p USING running AS r WHERE p.container_id = r.container_id) " \
+	"SELECT r.place, r.container_id, r.project, r.application_id, r.username, r.queue, r.node, r.label, r.allocation, " \
+	"$6, " advised noted " FROM running AS r"
+
+/* Further columns of RETURN_ROWS(): the reasons that are noted with the marks. */
+#define NOTED_REASONS \
+	", m.marked_at, m.told_selector, m.used, m.guaranteed, m.ideal, m.to_be_preempted, m.actually_to_be_preempted"
+#define WITH_MARKS " LEFT JOIN yquota_internal.preemption_mark AS m ON m.container_id = r.container_id"
+
+/* The beginning of a statement that ends them: ContainerExitStatus.PREEMPTED. */
+#define END_RUNNING \
+	RUNNING \
+	", ended AS (INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) " \
+	"SELECT 'CONTAINER_FINISH', r.container_id, greatest(yquota.clock(), r.settled_at), -102, 'scheduler' FROM running AS r) " \
+	YQ_PREEMPTED_TELL("killed", "false") \
+	", forgotten AS (DELETE FROM yquota_internal.preemption_mark AS m USING running AS r WHERE m.container_id = r.container_id) "
+
 static Datum
-array_of_allocations(const YqPreemptedContainers *containers)
+array_of_resources(Datum *resources, int count)
 {
-	return PointerGetDatum(construct_array(containers->allocations, containers->count, yq_type_oid("resource"), -1, false,
-										   TYPALIGN_INT));
+	return PointerGetDatum(construct_array(resources, count, yq_type_oid("resource"), -1, false, TYPALIGN_INT));
+}
+
+/* The values of a statement with that beginning. */
+static void
+set_values(const YqPreemptedContainers *containers, Datum now, Datum *values)
+{
+	values[0] = yq_array_of_names(containers->container_ids, containers->count);
+	values[1] = yq_array_of_names(containers->application_ids, containers->count);
+	values[2] = yq_array_of_names(containers->queues, containers->count);
+	values[3] = yq_array_of_names(containers->queue_names, containers->count);
+	values[4] = array_of_resources(containers->allocations, containers->count);
+	values[5] = now;
+}
+
+/* Returns the number of rows, of which SPI has places first. */
+static uint64
+connect_and_run(YqSavedPlan *statement, Datum *values)
+{
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	return yq_saved_plan_run(statement, values, NULL);
+}
+
+/* The place of a row, from 0. */
+static int64
+place_of(uint64 row)
+{
+	bool		isnull;
+
+	return DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, 1, &isnull)) - 1;
 }
 
 bool *
@@ -34,62 +138,162 @@ yq_preempted_containers_run(int count, YqSavedPlan *statement, Datum *values)
 {
 	bool	   *result = palloc0(Max(count, 1) * sizeof(bool));
 	uint64		rows;
-	bool		isnull;
 
 	if (count == 0)
 		return result;
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	rows = yq_saved_plan_run(statement, values, NULL);
+	rows = connect_and_run(statement, values);
 	for (uint64 i = 0; i < rows; i++)
-		result[DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull)) - 1] = true;
+		result[place_of(i)] = true;
 	SPI_finish();
 	return result;
 }
 
-bool *
-yq_preempted_containers_execute(const YqPreemptedContainers *containers, YqSavedPlan *statement, Datum now)
-{
-	Datum		values[] = {
-		yq_array_of_names(containers->container_ids, containers->count),
-		yq_array_of_names(containers->application_ids, containers->count),
-		yq_array_of_names(containers->queues, containers->count),
-		yq_array_of_names(containers->queue_names, containers->count),
-		array_of_allocations(containers),
-		now
-	};
+/* -- rows of preempted_container --------------------------------------------------------- */
 
-	return yq_preempted_containers_run(containers->count, statement, values);
+static void
+set_text(Datum *values, bool *nulls, int column, const char *value)
+{
+	values[column] = CStringGetTextDatum(value);
+	nulls[column] = false;
 }
 
+static void
+set_reason(Datum *values, bool *nulls, const YqPreemptionReason *reason, TimestampTz marked_at)
+{
+	values[ROW_MARKED_AT] = TimestampTzGetDatum(marked_at);
+	nulls[ROW_MARKED_AT] = false;
+	set_text(values, nulls, ROW_SELECTOR, reason->selector);
+	for (int i = 0; i < YQ_PREEMPTION_REASON_FIGURES; i++)
+	{
+		values[ROW_USED + i] = reason->figures[i];
+		nulls[ROW_USED + i] = false;
+	}
+}
+
+/* Write the row of a result. */
+static void
+write_row(YqBulkInsert *writer, const YqPreemptedContainers *containers, uint64 row)
+{
+	Datum		result[1 + ROW_COLUMNS];	/* with the place */
+	bool		result_nulls[1 + ROW_COLUMNS];
+	Datum	   *values = result + 1;
+	bool	   *nulls = result_nulls + 1;
+	int64		place = place_of(row);
+
+	memset(result_nulls, true, sizeof(result_nulls));
+	heap_deform_tuple(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, result, result_nulls);
+	if (containers->reasons != NULL)
+		set_reason(values, nulls, containers->reasons[place], containers->marked_at[place]);
+	if (containers->needed_by_applications != NULL)
+	{
+		set_text(values, nulls, ROW_NEEDED_BY_APPLICATION, containers->needed_by_applications[place]);
+		set_text(values, nulls, ROW_NEEDED_BY_QUEUE, containers->needed_by_queues[place]);
+	}
+	yq_bulk_insert_put(writer, values, nulls);
+}
+
+static bool *
+run_and_write(const YqPreemptedContainers *containers, YqSavedPlan *statement, Datum now)
+{
+	bool	   *result = palloc0(Max(containers->count, 1) * sizeof(bool));
+	Datum		values[6];
+	YqBulkInsert *writer;
+	uint64		rows;
+
+	if (containers->count == 0)
+		return result;
+	set_values(containers, now, values);
+	rows = connect_and_run(statement, values);
+	writer = yq_bulk_insert_open(YQ_PREEMPTED_CONTAINER, ROW_COLUMNS, ROWS_PER_FLUSH, false);
+	for (uint64 i = 0; i < rows; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		result[place_of(i)] = true;
+		write_row(writer, containers, i);
+	}
+	yq_bulk_insert_close(writer);
+	SPI_finish();
+	return result;
+}
+
+/* -- what is done with them ---------------------------------------------------------------- */
+
 bool *
-yq_preempted_containers_claim(const YqPreemptedContainers *containers, Datum now)
+yq_preempted_containers_claim(const YqPreemptedContainers *containers)
 {
 	static YqSavedPlan claim = {
-		.command = YQ_PREEMPTED_RUNNING
+		.command = RUNNING
 		"SELECT r.place FROM running AS r JOIN wanted AS w ON w.place = r.place "
 		"WHERE w.allocation OPERATOR(yquota.<@) r.allocation",
-		.types = YQ_PREEMPTED_TYPES,
+		.types = {TYPES},
 		.plans_once = true
 	};
+	Datum		values[6];
 
-	return yq_preempted_containers_execute(containers, &claim, now);
+	set_values(containers, (Datum) 0, values);
+	return yq_preempted_containers_run(containers->count, &claim, values);
 }
 
 bool *
 yq_preempted_containers_end(const YqPreemptedContainers *containers, Datum now)
 {
-	/* ContainerExitStatus.PREEMPTED */
 	static YqSavedPlan end = {
-		.command = YQ_PREEMPTED_RUNNING
-		", ended AS (INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) "
-		"SELECT 'CONTAINER_FINISH', r.container_id, greatest(yquota.clock(), r.settled_at), -102, 'scheduler' FROM running AS r) "
-		YQ_PREEMPTED_TELL("killed", "false")
-		", forgotten AS (DELETE FROM yquota_internal.preemption_mark AS m USING running AS r WHERE m.container_id = r.container_id) "
-		"SELECT r.place FROM running AS r",
-		.types = YQ_PREEMPTED_TYPES,
+		.command = END_RUNNING RETURN_ROWS("false", ""),
+		.types = {TYPES},
+		.plans_once = true
+	};
+	static YqSavedPlan end_killable = {
+		.command = END_RUNNING RETURN_ROWS("false", NOTED_REASONS) WITH_MARKS,
+		.types = {TYPES},
 		.plans_once = true
 	};
 
-	return yq_preempted_containers_execute(containers, &end, now);
+	return run_and_write(containers, containers->reasons != NULL ? &end : &end_killable, now);
+}
+
+bool *
+yq_preempted_containers_advise(const YqPreemptedContainers *containers, Datum now)
+{
+	static YqSavedPlan advise = {
+		.command = RUNNING YQ_PREEMPTED_TELL("killed", "true")
+		", noted AS (UPDATE yquota_internal.preemption_mark AS m SET is_advised = true, told_at = $6 FROM running AS r "
+		"WHERE m.container_id = r.container_id) "
+		RETURN_ROWS("true", ""),
+		.types = {TYPES},
+		.plans_once = true
+	};
+
+	return run_and_write(containers, &advise, now);
+}
+
+bool *
+yq_preempted_containers_make_killable(const YqPreemptedContainers *containers, Datum now)
+{
+	static YqSavedPlan make = {
+		.command = RUNNING_WITH(", $7, $8, $9, $10, $11, $12",
+								", selector, used, guaranteed, ideal, to_be_preempted, actually_to_be_preempted")
+		YQ_PREEMPTED_TELL("killable", "false")
+		", noted AS (UPDATE yquota_internal.preemption_mark AS m SET is_killable = true, told_at = $6, told_selector = r.selector, "
+		"used = r.used, guaranteed = r.guaranteed, ideal = r.ideal, to_be_preempted = r.to_be_preempted, "
+		"actually_to_be_preempted = r.actually_to_be_preempted FROM running AS r WHERE m.container_id = r.container_id) "
+		"SELECT r.place FROM running AS r",
+		.types = {TYPES, "_text", "yquota._resource", "yquota._resource", "yquota._resource", "yquota._resource", "yquota._resource"},
+		.plans_once = true
+	};
+	int			count = containers->count;
+	const char **selectors = palloc(Max(count, 1) * sizeof(char *));
+	Datum	   *figures = palloc(Max(count, 1) * sizeof(Datum));
+	Datum		values[7 + YQ_PREEMPTION_REASON_FIGURES];
+
+	set_values(containers, now, values);
+	for (int i = 0; i < count; i++)
+		selectors[i] = containers->reasons[i]->selector;
+	values[6] = yq_array_of_names(selectors, count);
+	for (int figure = 0; figure < YQ_PREEMPTION_REASON_FIGURES; figure++)
+	{
+		for (int i = 0; i < count; i++)
+			figures[i] = containers->reasons[i]->figures[figure];
+		values[7 + figure] = array_of_resources(figures, count);
+	}
+	return yq_preempted_containers_run(count, &make, values);
 }

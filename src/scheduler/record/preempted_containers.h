@@ -9,7 +9,17 @@
 #ifndef YQ_PREEMPTED_CONTAINERS_H
 #define YQ_PREEMPTED_CONTAINERS_H
 
+#include "datatype/timestamp.h"
 #include "store/saved_plan.h"
+
+#define YQ_PREEMPTION_REASON_FIGURES 5
+
+/* What a round found when a container's wait was over. */
+typedef struct YqPreemptionReason
+{
+	const char *selector;
+	Datum		figures[YQ_PREEMPTION_REASON_FIGURES];	/* resource: used, guaranteed, ideal, to_be_preempted, actually_to_be_preempted */
+} YqPreemptionReason;
 
 /* Containers as the caller knows them, in columns of the same length. */
 typedef struct YqPreemptedContainers
@@ -20,26 +30,14 @@ typedef struct YqPreemptedContainers
 	const char **queues;		/* full paths */
 	const char **queue_names;
 	Datum	   *allocations;
+	const YqPreemptionReason **reasons; /* of a round; NULL: no column */
+	TimestampTz *marked_at;		/* with them */
+	const char **needed_by_applications;	/* that get the room in an allocation cycle; NULL: no column */
+	const char **needed_by_queues;	/* of these: full paths; with them */
 } YqPreemptedContainers;
 
-/* Room for so many. */
+/* Room for so many, in the columns that all have. */
 extern YqPreemptedContainers yq_preempted_containers_make(int room);
-
-/*
- * The beginning of a statement about containers ($1 to $5) that are still as the caller
- * knows them: of the same application and queue, and no larger.  Others are left out, and
- * so are those that another transaction is just changing.  "running" has them, locked,
- * each with its place among the columns.
- */
-#define YQ_PREEMPTED_RUNNING \
-	"WITH wanted AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3, $4, $5) WITH ORDINALITY " \
-	"AS w (container_id, application_id, queue, queue_name, allocation, place)), " \
-	"running AS MATERIALIZED (SELECT w.place, c.container_id, c.application_id, w.queue, COALESCE(c.node, '') AS node, c.allocation, " \
-	"c.priority, c.allocation_request_id, c.settled_at " \
-	"FROM wanted AS w JOIN yquota.container AS c ON c.container_id = w.container_id " \
-	"AND c.application_id = w.application_id AND c.queue IN (w.queue, w.queue_name) " \
-	"AND c.allocation OPERATOR(yquota.<@) w.allocation AND c.execution_type = 'GUARANTEED' " \
-	"ORDER BY c.container_id FOR UPDATE OF c SKIP LOCKED) "
 
 /* One row for a container and decision: a lost reply, or a mark that was forgotten, makes no second one. */
 #define YQ_PREEMPTED_TELL(decision, advised) \
@@ -49,21 +47,29 @@ extern YqPreemptedContainers yq_preempted_containers_make(int room);
 	"r.allocation_request_id, $6, " advised " FROM running AS r WHERE NOT EXISTS (SELECT FROM yquota.decision AS d " \
 	"WHERE d.container_id = r.container_id AND d.decision = '" decision "') ORDER BY r.container_id) "
 
-#define YQ_PREEMPTED_TYPES {"_text", "_text", "_text", "_text", "yquota._resource", "timestamptz"}
-
 /* Run a statement that returns places (bigint, from 1) of some of so many containers: which are they? */
 extern bool *yq_preempted_containers_run(int count, YqSavedPlan *statement, Datum *values);
 
-/* The same for a statement with that beginning, at an instant ($6). */
-extern bool *yq_preempted_containers_execute(const YqPreemptedContainers *containers, YqSavedPlan *statement, Datum now);
+/*
+ * All that follow are about containers that are still as the caller knows them: of the
+ * same application and queue, and no larger.  Others are left out, and so are those that
+ * another transaction is just changing.  They return which ones were there.
+ */
 
 /* Lock those that are exactly as the caller knows them, no smaller either. */
-extern bool *yq_preempted_containers_claim(const YqPreemptedContainers *containers, Datum now);
+extern bool *yq_preempted_containers_claim(const YqPreemptedContainers *containers);
 
 /*
- * End them: a CONTAINER_FINISH of the exit status PREEMPTED and a decision "killed"; their
- * marks go.
+ * End them: a CONTAINER_FINISH of the exit status PREEMPTED, a decision "killed", and a row
+ * of yquota.preempted_container, which replaces one of an advice, or of a life that was
+ * voided; their marks go.  Without reasons the row has those noted with the marks.
  */
 extern bool *yq_preempted_containers_end(const YqPreemptedContainers *containers, Datum now);
+
+/* Have the resource manager end them: the same decision and row, as advised; with reasons. */
+extern bool *yq_preempted_containers_advise(const YqPreemptedContainers *containers, Datum now);
+
+/* Have them end when their room is needed: a decision "killable"; the marks keep the reasons. */
+extern bool *yq_preempted_containers_make_killable(const YqPreemptedContainers *containers, Datum now);
 
 #endif							/* YQ_PREEMPTED_CONTAINERS_H */

@@ -108,9 +108,14 @@ static YqPreemptedContainers
 collect_killed(const YqCluster *cluster)
 {
 	YqPreemptedContainers containers = yq_preempted_containers_make(cluster->killable_count);
+	Size		size = Max(cluster->killable_count, 1) * sizeof(char *);
 
+	containers.needed_by_applications = palloc(size);
+	containers.needed_by_queues = palloc(size);
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
+		const YqClusterApplication *gets = cluster->decisions[i].key->application;
+
 		for (const YqKillableContainer *killed = cluster->decisions[i].killed; killed != NULL; killed = killed->next)
 		{
 			const YqQueue *leaf = killed->user->leaf->queue;
@@ -121,6 +126,8 @@ collect_killed(const YqCluster *cluster)
 			containers.queues[at] = leaf->path;
 			containers.queue_names[at] = leaf->name;
 			containers.allocations[at] = yq_hierarchy_resource(cluster->hierarchy, killed->amounts);
+			containers.needed_by_applications[at] = gets->application_id;
+			containers.needed_by_queues[at] = gets->leaf->queue->path;
 		}
 	}
 	return containers;
@@ -191,7 +198,7 @@ leave_out_deprived(const YqCluster *cluster, List *applications)
 	containers = collect_killed(cluster);
 	if (containers.count == 0)
 		return applications;
-	mark_deprived(cluster, yq_preempted_containers_claim(&containers, TimestampTzGetDatum(yq_clock_now())));
+	mark_deprived(cluster, yq_preempted_containers_claim(&containers));
 	mark_without_room(cluster);
 	foreach(cell, applications)
 	{
