@@ -272,7 +272,7 @@ SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decisio
 SELECT yquota.set_clock('2026-03-02 11:20+00');
 SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
 SELECT yquota.set_clock('2026-03-02 11:20:15+00');
-SELECT outcome, count(*) FROM pg_temp.round() GROUP BY 1;
+SELECT outcome, killed, count(*) FROM pg_temp.round() GROUP BY 1, 2;
 SELECT decision, count(*) FROM yquota.decision GROUP BY 1 ORDER BY 1;
 SELECT is_killable, told, count(*) FROM marks GROUP BY 1, 2;
 SELECT yquota.set_clock('2026-03-02 11:21+00');

@@ -172,7 +172,6 @@ static void
 fill_outcome(ResultRow *row, const YqLoadedPreemption *preemption, const YqPreemptionOutcome *outcome, bool is_done)
 {
 	const YqPreemptionContainer *container = outcome->container;
-	bool		kills = outcome->kind == YQ_PREEMPTION_KILLED || outcome->kind == YQ_PREEMPTION_KILLABLE;
 
 	set_result_text(row, RESULT_OUTCOME, is_done ? outcome_names[outcome->kind] : "observed");
 	set_result_text(row, RESULT_CONTAINER_ID, container->container_id);
@@ -185,7 +184,7 @@ fill_outcome(ResultRow *row, const YqLoadedPreemption *preemption, const YqPreem
 	set_result_text(row, RESULT_SELECTOR, yq_preemption_selector_name(outcome->selector));
 	set_result_time(row, RESULT_MARKED_AT, outcome->marked_at);
 	set_result_time(row, RESULT_KILL_AT, outcome->kill_at);
-	if (kills && is_done)
+	if (outcome->kind == YQ_PREEMPTION_KILLED && is_done)
 		set_result_time(row, RESULT_KILLED_AT, preemption->recorded_at);
 	set_why(row, outcome->figures);
 	if (!is_done)
