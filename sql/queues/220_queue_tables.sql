@@ -255,6 +255,22 @@ COMMENT ON TABLE yquota.unmapped_property IS
 	'Properties of an imported capacity-scheduler.xml that no column stands for, also those of queues that are not listed: kept for export, and for queues created later';
 COMMENT ON COLUMN yquota.unmapped_property.property IS 'Hadoop''s full name of it';
 
+CREATE FUNCTION yquota_internal.check_word(setting text, word text, VARIADIC words text[]) RETURNS boolean
+	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF word IS NULL OR word = ANY (words) THEN
+		RETURN true;
+	END IF;
+	RAISE EXCEPTION 'invalid value of %: "%"', setting, word
+		USING ERRCODE = 'check_violation',
+			HINT = format('It is %s.', array_to_string(words, ' or '));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_word(text, text, text[]) IS
+	'Checks the value of a setting that is one of some words, or not set; an error names them';
+
 CREATE TABLE yquota.scheduler_setting (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
 	maximum_applications integer,
@@ -341,8 +357,8 @@ CREATE TABLE yquota.scheduler_setting (
 	reservation_system_class text,
 	reservation_system_plan_follower text,
 	reservation_system_planfollower_time_step bigint,
-	preemption_candidate_order text CHECK (preemption_candidate_order IN ('newest', 'least_paid')),
-	preemption_mode text CHECK (preemption_mode IN ('kill', 'advise')),
+	preemption_candidate_order text CHECK (yquota_internal.check_word('preemption_candidate_order', preemption_candidate_order, 'newest', 'least_paid')),
+	preemption_mode text CHECK (yquota_internal.check_word('preemption_mode', preemption_mode, 'kill', 'advise')),
 	preemption_balance_keeps_marks boolean,
 	end_expired_applications boolean,
 	opportunistic_allocation_enabled boolean,

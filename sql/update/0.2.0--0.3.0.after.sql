@@ -95,6 +95,11 @@ FROM arrived
 WHERE (arrived.place > 1 OR arrived.says_nothing)
   AND NOT EXISTS (SELECT FROM repeated WHERE repeated.event_id = arrived.event_id);
 
+-- Settings of words have a check that is a function.
+ALTER TABLE yquota.scheduler_setting
+	ADD CHECK (yquota_internal.check_word('preemption_candidate_order', preemption_candidate_order, 'newest', 'least_paid')),
+	ADD CHECK (yquota_internal.check_word('preemption_mode', preemption_mode, 'kill', 'advise'));
+
 -- An update begins neither to kill containers nor to end applications.
 WITH observing AS (
 	UPDATE yquota.scheduler_setting SET preemption_observe_only = true

@@ -105,8 +105,8 @@ ALTER TABLE yquota.decision
 	ADD CONSTRAINT decision_decision_check CHECK (decision IN ('allocated', 'reserved', 'unreserved', 'swapped', 'increased', 'promoted', 'marked', 'killed', 'killable',
 		'rejected', 'shed', 'paused', 'resumed'));
 ALTER TABLE yquota.scheduler_setting
-	ADD COLUMN preemption_candidate_order text CHECK (preemption_candidate_order IN ('newest', 'least_paid')),
-	ADD COLUMN preemption_mode text CHECK (preemption_mode IN ('kill', 'advise')),
+	ADD COLUMN preemption_candidate_order text,
+	ADD COLUMN preemption_mode text,
 	ADD COLUMN preemption_balance_keeps_marks boolean,
 	ADD COLUMN end_expired_applications boolean,
 	ADD COLUMN opportunistic_allocation_enabled boolean,

@@ -70,7 +70,7 @@ read_order(const YqRow *row)
 	*policy = yq_row_text(row, 0);
 }
 
-/* As Java's valueOf() refuses a name. */
+/* As Java's valueOf() refuses a name; it does not tell which there are. */
 List *
 yq_preemption_validate(List *violations)
 {
@@ -87,7 +87,7 @@ yq_preemption_validate(List *violations)
 	if (policy == NULL || yq_preemption_find_order(policy, &is_priority_first))
 		return violations;
 	return yq_violation_add(violations, NULL, ORDER_POLICY, policy,
-							psprintf("No enum constant org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.ProportionalCapacityPreemptionPolicy.IntraQueuePreemptionOrderPolicy.%s",
+							psprintf("No enum constant org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.ProportionalCapacityPreemptionPolicy.IntraQueuePreemptionOrderPolicy.%s; policies are userlimit_first and priority_first",
 									 asc_toupper(policy, strlen(policy))));
 }
 

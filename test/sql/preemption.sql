@@ -364,10 +364,8 @@ SELECT yquota_internal.preemption_interval() IS NULL AS no_rounds;
 ROLLBACK;
 
 \echo own settings
-\set VERBOSITY terse
 UPDATE yquota.scheduler_setting SET preemption_mode = 'warn';
 UPDATE yquota.scheduler_setting SET preemption_candidate_order = 'cheapest';
-\set VERBOSITY default
 
 \echo an import of Hadoop's configuration leaves yquota's own settings alone
 UPDATE yquota.scheduler_setting SET preemption_candidate_order = 'newest', end_expired_applications = true;
