@@ -16,7 +16,7 @@ CREATE FUNCTION yquota_internal.note_advice() RETURNS trigger
 	LANGUAGE c
 	AS 'MODULE_PATHNAME', 'yq_sql_note_advice';
 COMMENT ON FUNCTION yquota_internal.note_advice() IS
-	'Has the check at commit warn of unwise settings in rows that the transaction has changed; argument: the column with the path of the queue';
+	'Has the check at commit warn of unwise settings in rows that the transaction has changed; argument: the column with the path of the queue, none for settings of the whole scheduler';
 REVOKE ALL ON FUNCTION yquota_internal.note_advice() FROM PUBLIC;
 
 CREATE TRIGGER note_advice AFTER INSERT OR UPDATE ON yquota.queue
@@ -28,4 +28,4 @@ CREATE TRIGGER note_advice AFTER INSERT OR UPDATE ON yquota.queue_user
 CREATE TRIGGER note_advice AFTER INSERT OR UPDATE OR DELETE ON yquota.mapping_rule
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_advice();
 CREATE TRIGGER note_advice AFTER INSERT OR UPDATE OR DELETE ON yquota.scheduler_setting
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_advice();
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_advice();

@@ -49,6 +49,7 @@ typedef struct Advising
 {
 	const YqHierarchy *hierarchy;
 	const YqQueue *queue;		/* NULL: settings of the whole cluster */
+	YqSettingTest is_wanted;	/* of numbers of preemption; NULL: all are */
 	List	   *findings;
 } Advising;
 
@@ -371,7 +372,7 @@ advise_cluster(Advising *advising)
 	if (!advising->hierarchy->settings.has_node_labels && has_labels(advising->hierarchy))
 		advise(advising, "yarn.node-labels.enabled", "false", "queues have capacities on labels, which are not used");
 	advise_rules(advising);
-	advising->findings = yq_preemption_advise(advising->findings);
+	advising->findings = yq_preemption_advise(advising->findings, advising->is_wanted);
 	advising->findings = yq_opportunistic_advise(advising->findings);
 }
 
@@ -401,6 +402,7 @@ typedef struct Changes
 	HTAB	   *queues;			/* YqBytes: paths */
 	bool		lists_too;		/* lists or priorities of one of them */
 	bool		cluster_too;	/* settings of the whole cluster */
+	List	   *settings;		/* columns (char *) of scheduler_setting that have changed */
 } Changes;
 
 static Changes changes = {.transaction = InvalidTransactionId};
@@ -442,10 +444,42 @@ changes_lists(TriggerData *trigger)
 		!is_same_column(trigger, "default_application_priority");
 }
 
+static bool
+is_changed_setting(const char *column)
+{
+	ListCell   *cell;
+
+	foreach(cell, changes.settings)
+	{
+		if (strcmp(lfirst(cell), column) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The columns of a row that is new or goes, or those in which it differs. */
+static void
+note_settings(TriggerData *trigger)
+{
+	TupleDesc	descriptor = RelationGetDescr(trigger->tg_relation);
+	MemoryContext caller = MemoryContextSwitchTo(TopTransactionContext);
+
+	for (int i = 0; i < descriptor->natts; i++)
+	{
+		const char *column = NameStr(TupleDescAttr(descriptor, i)->attname);
+
+		if (TupleDescAttr(descriptor, i)->attisdropped || is_changed_setting(column) ||
+			(TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && is_same_column(trigger, column)))
+			continue;
+		changes.settings = lappend(changes.settings, pstrdup(column));
+	}
+	MemoryContextSwitchTo(caller);
+}
+
 /*
- * Trigger AFTER INSERT OR UPDATE FOR EACH ROW of tables of queues, which names
- * the column with the path; or FOR EACH STATEMENT of tables with settings of
- * the whole cluster.
+ * Trigger AFTER a change FOR EACH ROW: of tables of queues it names the column with the
+ * path, and of scheduler_setting none; or FOR EACH STATEMENT of other tables with
+ * settings of the whole cluster.
  */
 Datum
 yq_sql_note_advice(PG_FUNCTION_ARGS)
@@ -459,14 +493,17 @@ yq_sql_note_advice(PG_FUNCTION_ARGS)
 	YqBytes		key;
 
 	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(trigger->tg_event) ||
-		(TRIGGER_FIRED_FOR_ROW(trigger->tg_event) && trigger->tg_trigger->tgnargs != 1))
+		trigger->tg_trigger->tgnargs > 1 ||
+		(trigger->tg_trigger->tgnargs == 1 && !TRIGGER_FIRED_FOR_ROW(trigger->tg_event)))
 		ereport(ERROR,
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("note_advice() must be called as a trigger AFTER a change")));
 	noted = changes_of_transaction();
-	if (!TRIGGER_FIRED_FOR_ROW(trigger->tg_event))
+	if (trigger->tg_trigger->tgnargs == 0)
 	{
 		noted->cluster_too = true;
+		if (TRIGGER_FIRED_FOR_ROW(trigger->tg_event))
+			note_settings(trigger);
 		PG_RETURN_POINTER(NULL);
 	}
 	row = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple : trigger->tg_trigtuple;
@@ -510,7 +547,7 @@ warn_of_findings(List *findings)
 void
 yq_advise_transaction(const YqHierarchy *hierarchy)
 {
-	Advising	advising = {.hierarchy = hierarchy};
+	Advising	advising = {.hierarchy = hierarchy, .is_wanted = is_changed_setting};
 
 	if (changes.transaction != GetTopTransactionIdIfAny() || !TransactionIdIsValid(changes.transaction))
 		return;

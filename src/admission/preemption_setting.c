@@ -131,10 +131,17 @@ number_of(NumberKind kind, Datum value, const char **text)
 	return (float8) DatumGetInt64(value);
 }
 
+/* Findings, and of which columns they are wanted. */
+typedef struct NumberAdvice
+{
+	List	   *findings;
+	YqSettingTest is_wanted;
+} NumberAdvice;
+
 static void
 advise_numbers(const YqRow *row)
 {
-	List	  **findings = row->argument;
+	NumberAdvice *wanted = row->argument;
 
 	for (int i = 0; i < (int) lengthof(number_settings); i++)
 	{
@@ -144,20 +151,21 @@ advise_numbers(const YqRow *row)
 		const char *text;
 		const char *advice = isnull ? NULL : advice_about(setting->kind, number_of(setting->kind, value, &text));
 
-		if (advice != NULL)
-			*findings = yq_violation_add(*findings, NULL, setting->property, text, advice);
+		if (advice != NULL && (wanted->is_wanted == NULL || wanted->is_wanted(setting->column)))
+			wanted->findings = yq_violation_add(wanted->findings, NULL, setting->property, text, advice);
 	}
 }
 
 List *
-yq_preemption_advise(List *findings)
+yq_preemption_advise(List *findings, YqSettingTest is_wanted)
 {
+	NumberAdvice wanted = {.findings = findings, .is_wanted = is_wanted};
 	const char *columns[lengthof(number_settings)];
 	Snapshot	snapshot = yq_latest_snapshot();
 
 	for (int i = 0; i < (int) lengthof(columns); i++)
 		columns[i] = number_settings[i].column;
-	yq_table_scan(YQ_SCHEDULER_SETTING, snapshot, columns, lengthof(columns), advise_numbers, &findings);
+	yq_table_scan(YQ_SCHEDULER_SETTING, snapshot, columns, lengthof(columns), advise_numbers, &wanted);
 	UnregisterSnapshot(snapshot);
-	return findings;
+	return wanted.findings;
 }

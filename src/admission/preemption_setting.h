@@ -22,7 +22,10 @@ extern bool yq_preemption_find_order(const char *policy, bool *is_priority_first
 /* Add violations of the settings in force: Hadoop reads them where there are rounds only. */
 extern List *yq_preemption_validate(List *violations);
 
-/* Add advice about numbers that rounds compute with as they are. */
-extern List *yq_preemption_advise(List *findings);
+/* Is advice about a column of scheduler_setting wanted? */
+typedef bool (*YqSettingTest) (const char *column);
+
+/* Add advice about numbers that rounds compute with as they are; without a test about all. */
+extern List *yq_preemption_advise(List *findings, YqSettingTest is_wanted);
 
 #endif							/* YQ_PREEMPTION_SETTING_H */

@@ -362,6 +362,11 @@ SELECT replace(property, 'yarn.resourcemanager.monitor.capacity.preemption.', ''
 FROM yquota.configuration_advice() WHERE property LIKE '%.preemption.%';
 SELECT yquota_internal.preemption_interval() IS NULL AS no_rounds;
 ROLLBACK;
+\echo a commit warns of the columns that it changes
+UPDATE yquota.scheduler_setting SET preemption_monitoring_interval = 0;
+UPDATE yquota.scheduler_setting SET preemption_observe_only = false, preemption_monitoring_interval = 0;
+UPDATE yquota.scheduler_setting SET preemption_observe_only = NULL, preemption_natural_termination_factor = 2;
+UPDATE yquota.scheduler_setting SET preemption_natural_termination_factor = 1, preemption_monitoring_interval = NULL;
 
 \echo own settings
 UPDATE yquota.scheduler_setting SET preemption_mode = 'warn';
