@@ -123,6 +123,10 @@ SELECT container_id FROM yquota.schedule() WHERE decision = 'allocated';
 \echo expiry
 UPDATE yquota.scheduler_setting SET opportunistic_token_expiry = '1 minute';
 SELECT execution_type, count(*) FROM yquota.container GROUP BY 1 ORDER BY 1;
+-- one that waits on its node, as one that runs, does not expire
+UPDATE yquota.node SET total = '[memory-mb=512,vcores=1]' WHERE name = 'n1';
+SELECT action FROM yquota.enqueue_container('n1', 'container_1_0001_01_000002');
+UPDATE yquota.node SET total = '[memory-mb=8192,vcores=8]' WHERE name = 'n1';
 SELECT yquota.set_clock('2026-03-02 10:02+00');
 SELECT count(*) FROM yquota.schedule();
 SELECT execution_type, count(*) FROM yquota.container GROUP BY 1 ORDER BY 1;

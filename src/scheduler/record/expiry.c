@@ -88,7 +88,9 @@ release(const char *execution_type, TimestampTz until)
 	static YqSavedPlan expire = {
 		.command = "WITH due AS MATERIALIZED ("
 		"SELECT d.decision_id, d.container_id, d.decision IN ('allocated', 'swapped') AND NOT (d.execution_type = 'OPPORTUNISTIC' "
-		"AND EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id AND c.is_running)) AS starts FROM yquota.decision AS d "
+		"AND (EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id AND c.is_running) "
+		"OR EXISTS (SELECT FROM yquota.node_queue AS q WHERE q.container_id = d.container_id AND q.left_at IS NULL))) AS starts "
+		"FROM yquota.decision AS d "
 		"WHERE d.decision_id IN (SELECT o.decision_id FROM yquota.decision AS o WHERE o.decision IN " YQ_EXPIRING_DECISIONS " "
 		"AND o.execution_type::text = $3 ORDER BY o.decision_id LIMIT $2) "
 		"AND d.decided_at <= $1 AND (d.decision <> 'increased' OR NOT EXISTS ("

@@ -19,7 +19,7 @@
  * allocation_expiry, or opportunistic_token_expiry if the container is OPPORTUNISTIC
  * (YQ_EXPIRING_DECISIONS), oldest first.  Containers that started by
  * them end with YARN's ContainerExitStatus.ABORTED, but for OPPORTUNISTIC ones that run
- * by now; increased containers get their
+ * or wait on their node by now; increased containers get their
  * former allocation back.  Decisions that another transaction is acknowledging are skipped, and
  * so are containers that another transaction is ending or changing.  Returns
  * the number of deleted decisions:  YQ_EXPIRY_BATCH when there may be more.
