@@ -13,6 +13,7 @@
 #include "scheduler/load/cluster_load.h"
 #include "scheduler/opportunistic/allocate_opportunistic.h"
 #include "scheduler/opportunistic/record_opportunistic.h"
+#include "store/catalog.h"
 #include "store/clock.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
@@ -103,7 +104,7 @@ read_blacklist(const YqRequester *requester, const char ***names)
 		.types = {"text"}
 	};
 	Datum		values[] = {CStringGetTextDatum(requester->application->application_id)};
-	const List *found = yq_saved_plan_strings(&look_up, values);
+	const List *found = yq_table_has_no_pages(YQ_BLACKLIST) ? NIL : yq_saved_plan_strings(&look_up, values);
 	const ListCell *cell;
 	int			count = 0;
 

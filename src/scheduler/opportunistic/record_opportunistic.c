@@ -121,7 +121,7 @@ start(const YqOpportunisticApplication *application, const YqOutstandingRequests
 
 /* -- requests --------------------------------------------------------------------- */
 
-/* Containers by request and place, run by run: each counts for anywhere, too. */
+/* Rows of requests, by key and name, of which so many have been served. */
 typedef struct Served
 {
 	int			count;
@@ -130,6 +130,14 @@ typedef struct Served
 	Datum	   *names;
 	Datum	   *taken;
 } Served;
+
+static Served
+make_served(int room)
+{
+	Size		size = sizeof(Datum) * Max(room, 1);
+
+	return (Served) {0, palloc(size), palloc(size), palloc(size), palloc(size)};
+}
 
 static void
 add_served(Served *served, const YqOutstandingRequest *request, const char *name, int taken)
@@ -140,51 +148,54 @@ add_served(Served *served, const YqOutstandingRequest *request, const char *name
 	served->taken[served->count++] = Int32GetDatum(taken);
 }
 
-static Served
-sum_up(const YqOutstandingRequests *requests, const YqOpportunisticContainers *containers)
+/*
+ * Sum containers up by request and place, run by run.  A request that is served in full ends
+ * with all its places; of others each container counts for anywhere, too.
+ */
+static void
+sum_up(const YqOutstandingRequests *requests, const YqOpportunisticContainers *containers,
+	   Served *all, Served *ended, Served *reduced)
 {
-	Size		size = sizeof(Datum) * 2 * containers->count;
-	Served		served = {0, palloc(size), palloc(size), palloc(size), palloc(size)};
 	int			first = 0;
 
 	for (int i = 1; i <= containers->count; i++)
 	{
 		const YqOpportunisticContainer *run = &containers->containers[first];
+		const YqOutstandingRequest *request = &requests->requests[run->request];
 
 		if (i < containers->count && run->request == containers->containers[i].request && run->place == containers->containers[i].place)
 			continue;
-		add_served(&served, &requests->requests[run->request], "*", i - first);
-		if (run->place != NULL)
-			add_served(&served, &requests->requests[run->request], run->place, i - first);
+		add_served(all, request, "*", i - first);
+		add_served(request->count == 0 ? ended : reduced, request, "*", i - first);
+		if (request->count > 0 && run->place != NULL)
+			add_served(reduced, request, run->place, i - first);
 		first = i;
 	}
-	return served;
 }
 
 /* For metrics; the requests still have all that is served. */
 static void
-count_containers(const YqOpportunisticApplication *application, const YqOpportunisticContainers *containers, const Served *served)
+count_containers(Datum application_id, const YqOpportunisticContainers *containers, const Served *all)
 {
 	static YqSavedPlan write = {
 		.command = "INSERT INTO yquota_internal.opportunistic_count AS c (node_local, rack_local, off_switch, latency) "
-		"SELECT $6, $7, $8, COALESCE(sum(u.taken * greatest($9 - r.first_seen_at, '0')), '0') "
-		"FROM unnest($2, $3, $4, $5) AS u (priority, allocation_request_id, resource_name, taken) "
+		"SELECT $5, $6, $7, COALESCE(sum(u.taken * greatest($8 - r.first_seen_at, '0')), '0') "
+		"FROM unnest($2, $3, $4) AS u (priority, allocation_request_id, taken) "
 		"JOIN yquota.resource_request AS r ON r.application_id = $1 AND r.execution_type = 'OPPORTUNISTIC' "
 		"AND r.priority = u.priority AND r.allocation_request_id = u.allocation_request_id "
-		"AND r.resource_name = u.resource_name AND r.resource_name = '*' "
+		"AND r.resource_name = '*' "
 		"ON CONFLICT (only_row) DO UPDATE SET node_local = c.node_local + excluded.node_local, "
 		"rack_local = c.rack_local + excluded.rack_local, off_switch = c.off_switch + excluded.off_switch, "
 		"latency = c.latency + excluded.latency",
-		.types = {"text", "_int4", "_int8", "_text", "_int4", "int8", "int8", "int8", "timestamptz"},
+		.types = {"text", "_int4", "_int8", "_int4", "int8", "int8", "int8", "timestamptz"},
 		.plans_once = true
 	};
 	int64		by_locality[YQ_OFF_SWITCH + 1] = {0};
 	Datum		values[] = {
-		CStringGetTextDatum(application->requester.application->application_id),
-		make_array(ELEMENT_INT4, served->priorities, served->count),
-		make_array(ELEMENT_INT8, served->ids, served->count),
-		make_array(ELEMENT_TEXT, served->names, served->count),
-		make_array(ELEMENT_INT4, served->taken, served->count),
+		application_id,
+		make_array(ELEMENT_INT4, all->priorities, all->count),
+		make_array(ELEMENT_INT8, all->ids, all->count),
+		make_array(ELEMENT_INT4, all->taken, all->count),
 		(Datum) 0,
 		(Datum) 0,
 		(Datum) 0,
@@ -193,47 +204,59 @@ count_containers(const YqOpportunisticApplication *application, const YqOpportun
 
 	for (int i = 0; i < containers->count; i++)
 		by_locality[containers->containers[i].locality]++;
-	values[5] = Int64GetDatum(by_locality[YQ_NODE_LOCAL]);
-	values[6] = Int64GetDatum(by_locality[YQ_RACK_LOCAL]);
-	values[7] = Int64GetDatum(by_locality[YQ_OFF_SWITCH]);
+	values[4] = Int64GetDatum(by_locality[YQ_NODE_LOCAL]);
+	values[5] = Int64GetDatum(by_locality[YQ_RACK_LOCAL]);
+	values[6] = Int64GetDatum(by_locality[YQ_OFF_SWITCH]);
 	(void) yq_saved_plan_execute(&write, values, NULL);
 }
 
-/* A request ends with its count for anywhere, a place with its own. */
 static void
-take_off(const YqOpportunisticApplication *application, const Served *served)
+end_requests(Datum application_id, const Served *ended)
 {
-	static YqSavedPlan reduce = {
-		.command = "UPDATE yquota.resource_request AS r SET count = r.count - s.taken FROM ("
-		"SELECT u.priority, u.allocation_request_id, u.resource_name, sum(u.taken)::integer AS taken "
-		"FROM unnest($2, $3, $4, $5) AS u (priority, allocation_request_id, resource_name, taken) GROUP BY 1, 2, 3) AS s "
-		"WHERE r.application_id = $1 AND r.execution_type = 'OPPORTUNISTIC' AND r.priority = s.priority "
-		"AND r.allocation_request_id = s.allocation_request_id AND r.resource_name = s.resource_name",
-		.types = {"text", "_int4", "_int8", "_text", "_int4"},
-		.plans_once = true
-	};
 	static YqSavedPlan drop = {
 		.command = "DELETE FROM yquota.resource_request AS r "
-		"USING (SELECT DISTINCT u.priority, u.allocation_request_id FROM unnest($2, $3) AS u (priority, allocation_request_id)) AS s, "
-		"yquota.resource_request AS anywhere "
+		"USING (SELECT DISTINCT u.priority, u.allocation_request_id FROM unnest($2, $3) AS u (priority, allocation_request_id)) AS s "
 		"WHERE r.application_id = $1 AND r.execution_type = 'OPPORTUNISTIC' AND r.priority = s.priority "
-		"AND r.allocation_request_id = s.allocation_request_id "
-		"AND anywhere.application_id = $1 AND anywhere.execution_type = 'OPPORTUNISTIC' AND anywhere.priority = s.priority "
-		"AND anywhere.allocation_request_id = s.allocation_request_id AND anywhere.resource_name = '*' "
-		"AND 0 IN (r.count, anywhere.count)",
+		"AND r.allocation_request_id = s.allocation_request_id",
 		.types = {"text", "_int4", "_int8"},
 		.plans_once = true
 	};
 	Datum		values[] = {
-		CStringGetTextDatum(application->requester.application->application_id),
-		make_array(ELEMENT_INT4, served->priorities, served->count),
-		make_array(ELEMENT_INT8, served->ids, served->count),
-		make_array(ELEMENT_TEXT, served->names, served->count),
-		make_array(ELEMENT_INT4, served->taken, served->count)
+		application_id,
+		make_array(ELEMENT_INT4, ended->priorities, ended->count),
+		make_array(ELEMENT_INT8, ended->ids, ended->count)
 	};
 
-	(void) yq_saved_plan_execute(&reduce, values, NULL);
-	(void) yq_saved_plan_execute(&drop, values, NULL);
+	if (ended->count > 0)
+		(void) yq_saved_plan_execute(&drop, values, NULL);
+}
+
+/* A place of which none is wanted any more goes. */
+static void
+reduce_requests(Datum application_id, const Served *reduced)
+{
+	static YqSavedPlan reduce = {
+		.command = "WITH s AS MATERIALIZED (SELECT u.priority, u.allocation_request_id, u.resource_name, sum(u.taken)::integer AS taken "
+		"FROM unnest($2, $3, $4, $5) AS u (priority, allocation_request_id, resource_name, taken) GROUP BY 1, 2, 3), "
+		"gone AS (DELETE FROM yquota.resource_request AS r USING s "
+		"WHERE r.application_id = $1 AND r.execution_type = 'OPPORTUNISTIC' AND r.priority = s.priority "
+		"AND r.allocation_request_id = s.allocation_request_id AND r.resource_name = s.resource_name AND r.count = s.taken) "
+		"UPDATE yquota.resource_request AS r SET count = r.count - s.taken FROM s "
+		"WHERE r.application_id = $1 AND r.execution_type = 'OPPORTUNISTIC' AND r.priority = s.priority "
+		"AND r.allocation_request_id = s.allocation_request_id AND r.resource_name = s.resource_name AND r.count > s.taken",
+		.types = {"text", "_int4", "_int8", "_text", "_int4"},
+		.plans_once = true
+	};
+	Datum		values[] = {
+		application_id,
+		make_array(ELEMENT_INT4, reduced->priorities, reduced->count),
+		make_array(ELEMENT_INT8, reduced->ids, reduced->count),
+		make_array(ELEMENT_TEXT, reduced->names, reduced->count),
+		make_array(ELEMENT_INT4, reduced->taken, reduced->count)
+	};
+
+	if (reduced->count > 0)
+		(void) yq_saved_plan_execute(&reduce, values, NULL);
 }
 
 static void
@@ -257,18 +280,26 @@ Datum *
 yq_record_opportunistic(YqOpportunisticApplication *application, const YqOutstandingRequests *requests,
 						const YqOpportunisticContainers *containers, const Datum *allocations)
 {
+	Datum		application_id;
+	Served		all;
+	Served		ended;
+	Served		reduced;
 	Datum	   *ids;
-	Served		served;
 
 	if (containers->count == 0)
 		return NULL;
+	application_id = CStringGetTextDatum(application->requester.application->application_id);
+	all = make_served(containers->count);
+	ended = make_served(containers->count);
+	reduced = make_served(2 * containers->count);
+	sum_up(requests, containers, &all, &ended, &reduced);
 	yq_scheduler_lock_events();
 	ids = make_ids(application, containers->count);
 	start(application, requests, containers, ids, unconstify(Datum *, allocations));
 	yq_scheduler_journal_begin_own();
-	served = sum_up(requests, containers);
-	count_containers(application, containers, &served);
-	take_off(application, &served);
+	count_containers(application_id, containers, &all);
+	end_requests(application_id, &ended);
+	reduce_requests(application_id, &reduced);
 	write_attempt(application);
 	yq_scheduler_journal_end_own();
 	/* sessions that keep a cluster know the next number otherwise */

@@ -99,18 +99,32 @@ copy_amounts(const YqReportedNodes *nodes, const int64 *amounts)
 	return amounts == NULL ? NULL : memcpy(palloc(size), amounts, size);
 }
 
-/* Fill what the tables know of a node; false when it is not listed. */
+/* Is the node in service?  Its capability is read if it matters. */
 static bool
-read_known(YqReportedNodes *nodes, KnownNode *node)
+read_node(YqReportedNodes *nodes, KnownNode *node, const text *key)
 {
-	text	   *key = cstring_to_text(node->load.name);
-	bool		isnull;
 	YqRow		row = {.slot = NULL};
+	bool		isnull;
 
 	if (!look_up(&nodes->nodes, key, &row) || DatumGetObjectId(yq_row_value(&row, 1, &isnull)) != nodes->running)
 		return false;
 	if (yq_node_report_compares_resources(nodes->settings))
 		node->load.capability = yq_hierarchy_read_amounts(nodes->hierarchy, yq_row_value(&row, 2, &isnull));
+	return true;
+}
+
+/*
+ * Fill what the tables know of a node; false when it is not listed.  One of the list was in
+ * service when that was made, and if it is no more its report has been forgotten.
+ */
+static bool
+read_known(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
+{
+	text	   *key = cstring_to_text(node->load.name);
+	YqRow		row = {.slot = NULL};
+
+	if ((!is_candidate || yq_node_report_compares_resources(nodes->settings)) && !read_node(nodes, node, key))
+		return false;
 	if (!look_up(&nodes->reports, key, &row) || !yq_node_report_read(&row, nodes->settings, nodes->hierarchy, &node->load))
 		return false;
 	node->reported_length = node->load.queue_length;
@@ -125,7 +139,7 @@ read_known(YqReportedNodes *nodes, KnownNode *node)
 }
 
 static KnownNode *
-find_node(YqReportedNodes *nodes, const char *name)
+find_node(YqReportedNodes *nodes, const char *name, bool is_candidate)
 {
 	bool		found;
 	KnownNode  *node = yq_bytes_table_enter(nodes->known, yq_bytes_of_string(name), CurrentMemoryContext, &found);
@@ -135,7 +149,7 @@ find_node(YqReportedNodes *nodes, const char *name)
 	memset(&node->load, 0, sizeof(node->load));
 	node->before = (YqTakenSlots) {0, NULL};
 	node->load.name = pstrdup(name);
-	node->is_listed = read_known(nodes, node);
+	node->is_listed = read_known(nodes, node, is_candidate);
 	if (node->is_listed)
 		nodes->listed = lappend(nodes->listed, node);
 	return node;
@@ -146,7 +160,7 @@ find_node(YqReportedNodes *nodes, const char *name)
 static YqNodeLoad *
 choose_node(YqNodeChoice *choice, const char *name)
 {
-	KnownNode  *node = find_node((YqReportedNodes *) choice, name);
+	KnownNode  *node = find_node((YqReportedNodes *) choice, name, false);
 
 	return node->is_listed ? &node->load : NULL;
 }
@@ -157,7 +171,7 @@ choose_candidate(YqNodeChoice *choice, int place)
 	YqReportedNodes *nodes = (YqReportedNodes *) choice;
 
 	if (nodes->candidates[place] == NULL)
-		nodes->candidates[place] = find_node(nodes, nodes->list->candidates[place]);
+		nodes->candidates[place] = find_node(nodes, nodes->list->candidates[place], true);
 	return nodes->candidates[place]->is_listed ? &nodes->candidates[place]->load : NULL;
 }
 
