@@ -305,6 +305,38 @@ SET yquota.charging = 'deferred';
 SELECT * FROM yquota.advance_node_queue('n');
 RESET yquota.charging;
 
+\echo operators are the agents, viewers read, members see what is theirs
+CREATE ROLE regress_yquota_operator;
+CREATE ROLE regress_yquota_viewer;
+CREATE ROLE regress_yquota_member;
+INSERT INTO yquota.project (name) VALUES ('other');
+SELECT yquota.allow_role('regress_yquota_operator', 'operator'), yquota.allow_role('regress_yquota_viewer', 'viewer'),
+	   yquota.allow_role('regress_yquota_member', 'member', 'other') \g /dev/null
+BEGIN;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, node, allocation, execution_type, is_running)
+VALUES ('CONTAINER_START', 'theirs', yquota.clock(), 'other', 'n', '[memory-mb=512]', 'OPPORTUNISTIC', false);
+SET ROLE regress_yquota_operator;
+SELECT action, container_id FROM yquota.enqueue_container('n', 'theirs');
+SELECT action, container_id FROM yquota.node_work('n');
+SELECT yquota.acknowledge_node_work('n', ARRAY(SELECT w FROM yquota.node_work('n') AS w));
+SELECT container_id, state FROM yquota.node_queue ORDER BY 1;
+SET ROLE regress_yquota_viewer;
+SELECT container_id, state FROM yquota.readable_node_queue ORDER BY 1;
+SELECT action FROM yquota.node_work('n');
+SET ROLE regress_yquota_member;
+SELECT container_id, project, state FROM yquota.readable_node_queue;
+SAVEPOINT s;
+SELECT * FROM yquota.node_queue;
+ROLLBACK TO s;
+SELECT action FROM yquota.node_work('n');
+ROLLBACK TO s;
+SET ROLE regress_yquota_viewer;
+SELECT action FROM yquota.advance_node_queue('n');
+ROLLBACK;
+SELECT yquota.disallow_role('regress_yquota_operator', 'operator'), yquota.disallow_role('regress_yquota_viewer', 'viewer'),
+	   yquota.disallow_role('regress_yquota_member', 'member', 'other') \g /dev/null
+DROP ROLE regress_yquota_operator, regress_yquota_viewer, regress_yquota_member;
+
 \echo verify() compares the queues of nodes with the books
 BEGIN;
 UPDATE yquota.node_queue SET state = 'PAUSED';
