@@ -1,0 +1,104 @@
+--
+-- A local scheduler, written in SQL: what the agent of a node does that gives out
+-- OPPORTUNISTIC containers itself (yarn.nodemanager.distributed-scheduling.enabled).
+--
+--   psql -f docs/examples/local_scheduler.sql
+--
+-- creates the schema local_scheduler in a database that has yquota.  One call of
+-- local_scheduler.heartbeat() is a heartbeat of an application master: the list of nodes is
+-- renewed when it is older than list_age, containers are given out by the list, and
+-- yquota is told of them.  An agent that is a program keeps what the two tables keep in its
+-- memory, and sends the reports of some heartbeats together.  If its report gets no
+-- answer, it sends the same again: that does no harm.
+--
+
+CREATE SCHEMA local_scheduler;
+
+CREATE TABLE local_scheduler.lease (
+	local_scheduler text PRIMARY KEY,
+	epoch bigint NOT NULL,
+	nodes yquota.leased_node[] NOT NULL,
+	minimum yquota.resource,
+	maximum yquota.resource,
+	increment yquota.resource,
+	listed_at timestamptz NOT NULL,
+	expires_at timestamptz NOT NULL
+);
+
+CREATE TABLE local_scheduler.application (
+	local_scheduler text,
+	application_id text,
+	epoch bigint NOT NULL,
+	given bigint NOT NULL,
+	outstanding yquota.container_request[] NOT NULL,
+	PRIMARY KEY (local_scheduler, application_id)
+);
+
+-- A lease that is in force is renewed under its epoch; else there is a new epoch, and
+-- numbers of containers begin anew.
+CREATE FUNCTION local_scheduler.renew_list(of_scheduler text, list_age interval) RETURNS local_scheduler.lease
+	LANGUAGE plpgsql VOLATILE
+	AS $$
+DECLARE
+	held local_scheduler.lease;
+BEGIN
+	SELECT * INTO held FROM local_scheduler.lease AS l
+	WHERE l.local_scheduler = of_scheduler AND l.expires_at > yquota.clock();
+	IF held.listed_at > yquota.clock() - list_age THEN
+		RETURN held;
+	END IF;
+	INSERT INTO local_scheduler.lease AS l
+	SELECT of_scheduler, min(n.epoch),
+		   coalesce(array_agg(ROW(n.node, n.rack, n.label)::yquota.leased_node ORDER BY n.place) FILTER (WHERE n.node IS NOT NULL), '{}'),
+		   (array_agg(n.minimum))[1], (array_agg(n.maximum))[1], (array_agg(n.increment))[1], yquota.clock(), min(n.expires_at)
+	FROM yquota.lease_nodes(of_scheduler, held_epoch => held.epoch) AS n
+	ON CONFLICT (local_scheduler) DO UPDATE SET epoch = excluded.epoch, nodes = excluded.nodes, minimum = excluded.minimum,
+		maximum = excluded.maximum, increment = excluded.increment, listed_at = excluded.listed_at, expires_at = excluded.expires_at
+	RETURNING * INTO held;
+	RETURN held;
+END
+$$;
+
+CREATE FUNCTION local_scheduler.heartbeat(
+	of_scheduler text, of_application text, requests yquota.container_request[] DEFAULT '{}', list_age interval DEFAULT '1 s')
+	RETURNS TABLE (container_id text, node text, allocation yquota.resource, locality text)
+	LANGUAGE plpgsql VOLATILE
+	AS $$
+#variable_conflict use_column
+DECLARE
+	lease local_scheduler.lease := local_scheduler.renew_list(of_scheduler, list_age);
+	known local_scheduler.application;
+BEGIN
+	INSERT INTO local_scheduler.application AS a VALUES (of_scheduler, of_application, lease.epoch, 0, '{}')
+	ON CONFLICT (local_scheduler, application_id) DO UPDATE
+		SET given = CASE WHEN a.epoch = excluded.epoch THEN a.given ELSE 0 END, epoch = excluded.epoch
+	RETURNING * INTO known;
+	RETURN QUERY
+	WITH decided AS MATERIALIZED (
+		SELECT d.*, row_number() OVER () AS place
+		FROM yquota.allocate_distributed(lease.nodes, requests, known.outstanding, '{}', -1, lease.minimum, lease.maximum, lease.increment) AS d
+	), kept AS (
+		UPDATE local_scheduler.application AS a
+		SET given = a.given + (SELECT count(*) FROM decided AS d WHERE d.outcome = 'allocated'),
+			outstanding = ARRAY(
+				SELECT ROW(d.resource_name, d.allocation, d.count, d.priority, d.allocation_request_id, true, d.label, 'OPPORTUNISTIC')::yquota.container_request
+				FROM decided AS d WHERE d.outcome = 'outstanding' ORDER BY d.place)
+		WHERE a.local_scheduler = of_scheduler AND a.application_id = of_application
+	), given AS (
+		SELECT d.*, (lease.epoch << 40) - known.given - row_number() OVER (ORDER BY d.place) AS number
+		FROM decided AS d WHERE d.outcome = 'allocated'
+	), reported AS (
+		SELECT r.container_id, r.accepted, r.reason, r.place
+		FROM (SELECT array_agg(ROW(of_application, g.number, g.node, g.allocation, g.priority, g.allocation_request_id, yquota.clock())::yquota.distributed_container
+							   ORDER BY g.place) AS containers FROM given AS g) AS all_given
+		CROSS JOIN LATERAL yquota.report_distributed_containers(of_scheduler, coalesce(all_given.containers, '{}'))
+			WITH ORDINALITY AS r (container_id, accepted, reason, place)
+	)
+	-- what is refused, because its project has no credit, say, is not started
+	SELECT r.container_id, g.node, g.allocation, g.locality
+	FROM (SELECT g.*, row_number() OVER (ORDER BY g.place) AS reported_as FROM given AS g) AS g
+	JOIN reported AS r ON r.place = g.reported_as
+	WHERE r.accepted
+	ORDER BY g.place;
+END
+$$;

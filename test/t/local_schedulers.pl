@@ -1,0 +1,99 @@
+# The example of a local scheduler (docs/examples/local_scheduler.sql) works: lists and
+# leases, numbers of containers, requests that are served in parts, refusals.  And the
+# simulation of many of them beside central allocation shows what operations.md says.
+
+use strict;
+use warnings;
+
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('local_schedulers');
+$node->init;
+$node->start;
+
+sub run_file
+{
+	my ($database, $file, @arguments) = @_;
+	my ($output, $errors);
+
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	IPC::Run::run([ 'psql', '-XAqt', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($database), @arguments, '-f', $file ], '>', \$output, '2>', \$errors);
+	is($errors, '', "$file runs");
+	return $output;
+}
+
+#
+# The whole round
+#
+$node->safe_psql('template1', 'CREATE EXTENSION yquota');
+run_file('scheduler', 'docs/examples/local_scheduler.sql');
+
+sub query
+{
+	my ($sql) = @_;
+
+	return $node->safe_psql('scheduler', "SET timezone = 'UTC'; $sql");
+}
+
+# A heartbeat: nodes of the containers, and the last part of their names.
+sub heartbeat
+{
+	my ($ask, $id) = @_;
+	my $requests = defined $ask ? "ARRAY[ROW('$ask->[0]', '[memory-mb=1000,vcores=1]', $ask->[1], 1, $id, true, NULL, 'OPPORTUNISTIC')]::yquota.container_request[]" : "'{}'";
+
+	return query("SELECT h.node, h.allocation, h.locality, right(h.container_id, 2) FROM local_scheduler.heartbeat('agent', 'application_1_0001', $requests) AS h") =~ s/\n/ /gr;
+}
+
+query(q{
+	SELECT yquota.set_clock('2026-03-02 10:00+00');
+	INSERT INTO yquota.project (name, quota_mode, on_exhausted) VALUES ('p', 'PREPAID', 'stop');
+	INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('p', 100, 'start');
+	INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.default', '100');
+	INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, opportunistic_allocation_enabled, distributed_scheduling_enabled, amrmproxy_enabled, opportunistic_queue_capacity)
+	VALUES (1, true, true, true, 10);
+	INSERT INTO yquota.node (name, rack, total) SELECT 'n' || n, '/r', '[memory-mb=4096,vcores=4]' FROM generate_series(1, 3) AS n;
+	SELECT yquota.submit_application('application_1_0001', 'ann', '{}', 'default', project => 'p', unmanaged => true);
+	SELECT yquota.report_nodes(ARRAY(SELECT ROW('n' || n, 0, 0, 0, n, NULL, 10, NULL, NULL)::yquota.node_report FROM generate_series(1, 3) AS n));
+});
+is(heartbeat([ '*', 5 ], 1), 'n1|[memory-mb=1024,vcores=1]|OFF_SWITCH|75 n2|[memory-mb=1024,vcores=1]|OFF_SWITCH|74 n3|[memory-mb=1024,vcores=1]|OFF_SWITCH|73',
+	'one container for each node of the list');
+is(heartbeat(), 'n1|[memory-mb=1024,vcores=1]|OFF_SWITCH|72 n2|[memory-mb=1024,vcores=1]|OFF_SWITCH|71', 'the rest at the next heartbeat, with the numbers that follow');
+is(heartbeat(), '', 'and then nothing');
+is(query('SELECT count(*), count(*) FILTER (WHERE is_running) FROM yquota.container'), '5|0', 'yquota knows of them, and that they do not run');
+query(q{SELECT yquota.set_clock('2026-03-02 10:05+00'); SELECT yquota.report_nodes(ARRAY[ROW('n3', 0, 0, 0, 0, NULL, 10, NULL, NULL)]::yquota.node_report[])});
+is(heartbeat([ '*', 1 ], 2), 'n3|[memory-mb=1024,vcores=1]|OFF_SWITCH|70', 'a new list has another order, under the same epoch');
+is(query('SELECT epoch, count(*) OVER () FROM yquota.node_lease'), '2|1', 'one lease');
+query(q{SELECT yquota.set_clock('2026-03-02 10:20+00')});
+is(heartbeat([ '*', 1 ], 3), 'n3|[memory-mb=1024,vcores=1]|OFF_SWITCH|75', 'after the lease has expired there is another epoch, and numbers begin anew');
+is(query('SELECT max(epoch) FROM yquota.node_lease'), '3', 'the next one');
+query(q{INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'x', yquota.clock(), 'p', '[vcores=100]');
+	SELECT yquota.set_clock('2026-03-02 10:20:02+00')});
+is(heartbeat([ '*', 1 ], 4), '', 'without credit the container is refused, and does not start');
+is(query('SELECT count(*) FROM yquota.verify()'), '0', 'the books are right');
+
+#
+# Many of them beside central allocation
+#
+my %outcome;
+my $problems = 0;
+foreach my $line (split /\n/, run_file('simulation', 'docs/examples/scheduler_simulation.sql', '-v', 'schedulers=400'))
+{
+	my ($mode, @figures) = split /\|/, $line;
+
+	$outcome{$mode} = {};
+	@{ $outcome{$mode} }{qw(given started queued rejected nodes longest)} = @figures if @figures;
+	$problems++ if $line =~ /^[1-9]\d*$/;
+}
+my ($local, $central) = @outcome{qw(distributed central)};
+is($problems, 0, 'verify() has no objections to either');
+is("$local->{given} $central->{given}", '1200 1200', 'both give out what was asked for');
+cmp_ok($local->{rejected}, '>', $local->{given} / 2, 'nodes reject most of what local schedulers give them by one list');
+is($central->{rejected}, 0, 'and nothing that is given out centrally');
+cmp_ok($central->{started}, '>', 5 * $local->{started}, 'more containers start at once');
+cmp_ok($central->{nodes}, '>', 5 * $local->{nodes}, 'on more nodes');
+cmp_ok($central->{longest}, '<', $local->{longest}, 'with shorter queues');
+
+done_testing();
