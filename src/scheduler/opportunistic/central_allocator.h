@@ -5,8 +5,8 @@
  *	  (opportunistic 4).
  *
  * For each request hosts come first, then racks, then any of the least loaded nodes.
- * Labels and relaxed locality do not matter (opportunistic S2).  Knows no table: nodes
- * are the caller's, who looks them up when the allocator asks.
+ * Labels and relaxed locality do not matter (opportunistic S2).  Knows no table: the
+ * caller looks nodes up when the allocator asks for them.
  *
  *-------------------------------------------------------------------------
  */

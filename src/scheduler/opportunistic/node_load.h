@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * node_load.h
- *	  How loaded the queues of nodes are: who comes first, which queues are
- *	  full, and taking a place in one (opportunistic 3).
+ *	  How loaded the queues of nodes are: their order, which queues are full,
+ *	  and taking a place in one (opportunistic 3).
  *
  * What is known of a node is its last report, and what was given out there
  * since.  Amounts are native units, one for each type of the calculator.
