@@ -1,0 +1,392 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan.c
+ *	  What a plan has promised (reservation 4.3, 4.4, 4.5).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "miscadmin.h"
+#include "nodes/pg_list.h"
+#include "scheduler/reservation/plan.h"
+#include "scheduler/reservation/sharing_policy.h"
+#include "utils/memutils.h"
+
+/* -- making -------------------------------------------------------------------- */
+
+YqPlan *
+yq_plan_make(const YqCalculator *calculator)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "yquota plan", ALLOCSET_DEFAULT_SIZES);
+	YqPlan	   *plan = MemoryContextAllocZero(context, sizeof(YqPlan));
+
+	plan->context = context;
+	plan->calculator = calculator;
+	return plan;
+}
+
+YqPlanReservation *
+yq_plan_make_reservation(YqPlan *plan, YqReservationId id, const char *username, int64 arrival, int64 deadline,
+						 int64 period, const YqTimeInterval *intervals, int count)
+{
+	MemoryContext caller = MemoryContextSwitchTo(plan->context);
+	YqPlanReservation *reservation = palloc0(sizeof(YqPlanReservation));
+	YqTimeInterval *copies = palloc_extended(sizeof(YqTimeInterval) * Max(count, 1), MCXT_ALLOC_HUGE);
+
+	memcpy(copies, intervals, sizeof(YqTimeInterval) * count);
+	reservation->id = id;
+	reservation->username = pstrdup(username);
+	reservation->arrival = arrival;
+	reservation->deadline = deadline;
+	reservation->period = period;
+	reservation->interval_count = count;
+	reservation->intervals = copies;
+	reservation->over_time = yq_steps_make_sum(plan->calculator, period, copies, count);
+	MemoryContextSwitchTo(caller);
+	return reservation;
+}
+
+void
+yq_plan_add_accepted(YqPlan *plan, YqPlanReservation *reservation)
+{
+	if (plan->count == plan->room)
+	{
+		plan->room = Max(16, 2 * plan->room);
+		plan->reservations = plan->reservations == NULL ?
+			MemoryContextAlloc(plan->context, sizeof(YqPlanReservation *) * plan->room) :
+			repalloc(plan->reservations, sizeof(YqPlanReservation *) * plan->room);
+	}
+	plan->reservations[plan->count++] = reservation;
+}
+
+YqPlanReservation *
+yq_plan_find(const YqPlan *plan, YqReservationId id)
+{
+	for (int i = 0; i < plan->count; i++)
+	{
+		YqPlanReservation *reservation = plan->reservations[i];
+
+		if (reservation->id.number == id.number && reservation->id.cluster_timestamp == id.cluster_timestamp)
+			return reservation;
+	}
+	return NULL;
+}
+
+/* -- sums ------------------------------------------------------------------------ */
+
+static YqPlanUser *
+find_user(const YqPlan *plan, const char *username)
+{
+	for (int i = 0; i < plan->user_count; i++)
+	{
+		if (strcmp(plan->users[i].username, username) == 0)
+			return &plan->users[i];
+	}
+	return NULL;
+}
+
+typedef void (*IntervalVisitor) (const YqTimeInterval *interval, void *argument);
+
+/* Call the visitor for each part of the largest period in which an interval of a periodic reservation occurs. */
+static void
+visit_instances(const YqPlan *plan, const YqPlanReservation *reservation, IntervalVisitor visit, void *argument)
+{
+	for (int i = 0; i < reservation->interval_count; i++)
+	{
+		YqTimeInterval interval = reservation->intervals[i];
+
+		for (int64 shift = 0; shift < plan->largest_period / reservation->period * reservation->period; shift += reservation->period)
+		{
+			YqTimeInterval part = interval;
+
+			CHECK_FOR_INTERRUPTS();
+			part.start += shift;
+			part.end += shift;
+			if (part.end > plan->largest_period)
+			{
+				YqTimeInterval front = part;
+
+				front.start = 0;
+				front.end = part.end - plan->largest_period;
+				part.end = plan->largest_period;
+				visit(&front, argument);
+			}
+			visit(&part, argument);
+		}
+	}
+}
+
+/* The intervals of some reservations. */
+typedef struct IntervalList
+{
+	YqTimeInterval *intervals;
+	int			count;
+	int			room;
+} IntervalList;
+
+static void
+append_interval(const YqTimeInterval *interval, void *argument)
+{
+	IntervalList *list = argument;
+
+	if (list->count == list->room)
+	{
+		list->room *= 2;
+		list->intervals = repalloc_huge(list->intervals, sizeof(YqTimeInterval) * list->room);
+	}
+	list->intervals[list->count++] = *interval;
+}
+
+/* Of one user, or (NULL) of all. */
+static YqStepFunction *
+sum_reservations(const YqPlan *plan, const char *username, bool is_periodic)
+{
+	IntervalList list = {.room = 1024};
+	YqStepFunction *sum;
+
+	list.intervals = palloc(sizeof(YqTimeInterval) * list.room);
+	for (int i = 0; i < plan->count; i++)
+	{
+		const YqPlanReservation *reservation = plan->reservations[i];
+
+		if ((reservation->period > 0) != is_periodic || (username != NULL && strcmp(reservation->username, username) != 0))
+			continue;
+		if (is_periodic)
+			visit_instances(plan, reservation, append_interval, &list);
+		else
+		{
+			for (int j = 0; j < reservation->interval_count; j++)
+				append_interval(&reservation->intervals[j], &list);
+		}
+	}
+	sum = yq_steps_make_sum(plan->calculator, is_periodic ? plan->largest_period : 0, list.intervals, list.count);
+	pfree(list.intervals);
+	return sum;
+}
+
+/* A user is known by the first reservation or question; sums are made when they are first needed. */
+static YqPlanUser *
+get_user(YqPlan *plan, const char *username)
+{
+	MemoryContext caller;
+	YqPlanUser *user = find_user(plan, username);
+
+	if (user != NULL)
+		return user;
+	caller = MemoryContextSwitchTo(plan->context);
+	plan->users = plan->users == NULL ? palloc(sizeof(YqPlanUser)) :
+		repalloc(plan->users, sizeof(YqPlanUser) * (plan->user_count + 1));
+	user = &plan->users[plan->user_count++];
+	user->username = pstrdup(username);
+	user->once = sum_reservations(plan, username, false);
+	user->periodic = sum_reservations(plan, username, true);
+	MemoryContextSwitchTo(caller);
+	return user;
+}
+
+void
+yq_plan_prepare(YqPlan *plan)
+{
+	MemoryContext caller = MemoryContextSwitchTo(plan->context);
+
+	plan->once = sum_reservations(plan, NULL, false);
+	plan->periodic = sum_reservations(plan, NULL, true);
+	MemoryContextSwitchTo(caller);
+}
+
+/* What is to be added to a sum, or taken away. */
+typedef struct SumChange
+{
+	YqStepFunction *sum;
+	bool		adds;
+} SumChange;
+
+static void
+change_sum(const YqTimeInterval *interval, void *argument)
+{
+	SumChange  *change = argument;
+
+	if (change->adds)
+		(void) yq_steps_add_interval(change->sum, interval->start, interval->end, interval->amounts);
+	else
+		(void) yq_steps_remove_interval(change->sum, interval->start, interval->end, interval->amounts);
+}
+
+static void
+change_sum_by(const YqPlan *plan, const YqPlanReservation *reservation, SumChange change)
+{
+	if (reservation->period > 0)
+	{
+		visit_instances(plan, reservation, change_sum, &change);
+		return;
+	}
+	for (int i = 0; i < reservation->interval_count; i++)
+		change_sum(&reservation->intervals[i], &change);
+}
+
+static void
+change_sums(YqPlan *plan, const YqPlanReservation *reservation, bool adds)
+{
+	YqPlanUser *user = find_user(plan, reservation->username);
+	bool		is_periodic = reservation->period > 0;
+	YqStepFunction *sum;
+
+	change_sum_by(plan, reservation, (SumChange) {is_periodic ? plan->periodic : plan->once, adds});
+	if (user == NULL)
+		return;
+	sum = is_periodic ? user->periodic : user->once;
+	change_sum_by(plan, reservation, (SumChange) {sum, adds});
+	if (yq_steps_are_empty(sum))
+		sum->count = 0;
+}
+
+/* -- reading ---------------------------------------------------------------------- */
+
+bool
+yq_plan_occurs(int64 arrival, int64 deadline, int64 period, int64 start, int64 end)
+{
+	int64		shift;
+	int64		reservation_end;
+	int64		search_start;
+	int64		search_end;
+
+	if (arrival > end)
+		return false;
+	if (period == 0)
+		return deadline > start;
+	shift = arrival % period;
+	reservation_end = (deadline - shift) % period;
+	search_start = (start - shift) % period;
+	search_end = (end - shift) % period;
+	return end - start > period || search_end < reservation_end || search_start < reservation_end ||
+		search_start > search_end;
+}
+
+YqStepFunction *
+yq_plan_committed(const YqPlan *plan, int64 start, int64 end)
+{
+	return yq_steps_merge(plan->capacity, plan->once, plan->periodic, YQ_STEPS_ADD, start, end);
+}
+
+YqStepFunction *
+yq_plan_committed_to(const YqPlan *plan, const char *username, int64 start, int64 end)
+{
+	const YqPlanUser *user = get_user(unconstify(YqPlan *, plan), username);
+
+	return yq_steps_merge(plan->capacity, user->once, user->periodic, YQ_STEPS_ADD, start, end);
+}
+
+/* -- what is left ------------------------------------------------------------------ */
+
+/* to := to with other, which may fail; both are given up. */
+static YqStepFunction *
+merge_into(const YqPlan *plan, YqStepFunction *to, const YqStepFunction *other, YqStepOperator operator, int64 start, int64 end)
+{
+	YqStepFunction *result = yq_steps_merge(plan->capacity, to, other, operator, start, end);
+
+	yq_steps_free(to);
+	return result;
+}
+
+static YqStepFunction *
+available_once(const YqPlan *plan, const char *username, const YqPlanReservation *old, int64 start, int64 end,
+			   YqPlanFailure *failure)
+{
+	YqStepFunction *net = yq_steps_make_constant(plan->calculator, start, plan->capacity);
+
+	net = merge_into(plan, net, plan->once, YQ_STEPS_SUBTRACT_WITHIN, start, end);
+	if (net != NULL)
+		net = merge_into(plan, net, plan->periodic, YQ_STEPS_SUBTRACT_WITHIN, start, end);
+	if (net == NULL)
+	{
+		*failure = YQ_PLAN_OVERCOMMITTED;
+		return NULL;
+	}
+	if (old != NULL)
+		net = merge_into(plan, net, old->over_time, YQ_STEPS_ADD, start, end);
+	return yq_sharing_policy_limit(plan, net, username, old, start, end);
+}
+
+YqStepFunction *
+yq_plan_available(const YqPlan *plan, const char *username, const YqPlanReservation *old, int64 start, int64 end,
+				  int64 period, YqPlanFailure *failure)
+{
+	YqStepFunction *least;
+
+	if (period > 0 && (plan->largest_period % period != 0 || period < end - start))
+	{
+		*failure = YQ_PLAN_PERIOD;
+		return NULL;
+	}
+	least = available_once(plan, username, old, start, end, failure);
+	for (int64 shift = period; period > 0 && least != NULL && shift < plan->largest_period; shift += period)
+	{
+		YqStepFunction *instance;
+
+		CHECK_FOR_INTERRUPTS();
+		instance = available_once(plan, username, old, start + shift, end + shift, failure);
+		if (instance == NULL)
+			return NULL;
+		yq_steps_shift(instance, -shift);
+		least = merge_into(plan, least, instance, YQ_STEPS_MIN, start, end);
+		yq_steps_free(instance);
+	}
+	return least;
+}
+
+/* -- changing ----------------------------------------------------------------------- */
+
+static YqPlanFailure
+add_reservation(YqPlan *plan, YqPlanReservation *reservation, int64 now)
+{
+	YqPlanFailure failure = yq_sharing_policy_validate(plan, reservation);
+
+	if (failure != YQ_PLAN_ACCEPTED)
+		return failure;
+	reservation->accepted_at = now;
+	yq_plan_add_accepted(plan, reservation);
+	change_sums(plan, reservation, true);
+	return YQ_PLAN_ACCEPTED;
+}
+
+YqPlanFailure
+yq_plan_add(YqPlan *plan, YqPlanReservation *reservation, int64 now)
+{
+	if (yq_plan_find(plan, reservation->id) != NULL)
+		return YQ_PLAN_EXISTS;
+	return add_reservation(plan, reservation, now);
+}
+
+static void
+remove_reservation(YqPlan *plan, YqPlanReservation *reservation)
+{
+	int			at = 0;
+
+	while (plan->reservations[at] != reservation)
+		at++;
+	plan->count--;
+	memmove(plan->reservations + at, plan->reservations + at + 1, sizeof(YqPlanReservation *) * (plan->count - at));
+	change_sums(plan, reservation, false);
+}
+
+/* The policy looks twice, as in Hadoop: beside the old one (S1), and in place of it. */
+YqPlanFailure
+yq_plan_replace(YqPlan *plan, YqPlanReservation *reservation, int64 now)
+{
+	YqPlanReservation *old = yq_plan_find(plan, reservation->id);
+	YqPlanFailure failure;
+
+	if (old == NULL)
+		return YQ_PLAN_UNKNOWN;
+	failure = yq_sharing_policy_validate(plan, reservation);
+	if (failure != YQ_PLAN_ACCEPTED)
+		return failure;
+	remove_reservation(plan, old);
+	failure = add_reservation(plan, reservation, now);
+	if (failure == YQ_PLAN_ACCEPTED)
+		return YQ_PLAN_ACCEPTED;
+	yq_plan_add_accepted(plan, old);
+	change_sums(plan, old, true);
+	return failure;
+}
