@@ -126,7 +126,7 @@ COMMENT ON COLUMN yquota.queue.ordering_policy_options IS
 COMMENT ON COLUMN yquota.queue.accessible_node_labels IS '{*} is every label, {} none but the default partition';
 COMMENT ON COLUMN yquota.queue.maximum_application_lifetime IS 'seconds; 0: none, negative: the parent''s';
 COMMENT ON COLUMN yquota.queue.default_application_lifetime IS 'seconds';
-COMMENT ON COLUMN yquota.queue.reservation_window IS 'milliseconds';
+COMMENT ON COLUMN yquota.queue.reservation_window IS 'milliseconds over which average_capacity holds; 0 or less: a day';
 COMMENT ON COLUMN yquota.queue.instantaneous_max_capacity IS 'percent of the plan''s queue that a user may reserve at an instant';
 COMMENT ON COLUMN yquota.queue.average_capacity IS 'percent of the plan''s queue that a user may reserve on average over the window';
 COMMENT ON COLUMN yquota.queue.reservation_enforcement_window IS 'milliseconds';
@@ -394,7 +394,15 @@ CREATE TABLE yquota.scheduler_setting (
 	former_names jsonb CHECK (jsonb_typeof(former_names) = 'object'),
 	opportunistic_anywhere_order text CHECK (opportunistic_anywhere_order IN ('random', 'round_robin')),
 	opportunistic_ignores_places boolean,
-	opportunistic_maps_by_share boolean
+	opportunistic_maps_by_share boolean,
+	reservation_system_max_periodicity bigint,
+	reservation_system_smoothness_factor integer CHECK (reservation_system_smoothness_factor > 0),
+	reservation_system_favor_early_allocation boolean,
+	reservation_acl_enable boolean,
+	reservation_wraps_periods boolean,
+	reservation_most_windows integer CHECK (reservation_most_windows > 0),
+	reservation_most_copies integer CHECK (reservation_most_copies > 0),
+	reservation_most_requests integer CHECK (reservation_most_requests > 0)
 );
 COMMENT ON TABLE yquota.scheduler_setting IS
 	'Settings of the whole scheduler, of capacity-scheduler.xml, yarn-site.xml and mapred-site.xml: one row, or none while nothing is set.  NULL: not set';
@@ -440,7 +448,22 @@ COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_max_allowable_
 COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_preemption_order_policy IS 'userlimit_first or priority_first';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_class IS 'class';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_plan_follower IS 'class';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_planfollower_time_step IS 'milliseconds';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_planfollower_time_step IS 'milliseconds, which is also the step of plans; 0 or less: 1000';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_max_periodicity IS
+	'milliseconds; recurrences of reservations divide it; 0 or less: a day';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_smoothness_factor IS
+	'AlignedPlannerWithGreedy places an even share of the gangs divided by it at once';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_favor_early_allocation IS
+	'whether reservations are placed as early as they can be (also if NULL), or as late';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_acl_enable IS
+	'whether lists of plans decide who submits, lists and changes reservations; acl_enable must be true, too';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_wraps_periods IS
+	'yquota''s own, like the three that follow: whether a reservation that repeats keeps what lies beyond a multiple of its recurrence since 1970; if not (also if NULL), it loses that, as in Hadoop';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_windows IS
+	'windows that a search for a place looks at; NULL: 1000000';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_copies IS
+	'periods in reservation_system_max_periodicity, and times that this is in the time of a reservation; NULL: 86400';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_requests IS 'requests of a reservation; NULL: 1000';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_candidate_order IS
 	'yquota''s own, like the three that follow: of an application''s containers with equal request priority the newest goes first (newest, as in Hadoop; also if NULL), or that with the least credits since its start (least_paid)';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_mode IS

@@ -142,7 +142,15 @@ ALTER TABLE yquota.scheduler_setting
 	ADD COLUMN former_names jsonb CHECK (jsonb_typeof(former_names) = 'object'),
 	ADD COLUMN opportunistic_anywhere_order text CHECK (opportunistic_anywhere_order IN ('random', 'round_robin')),
 	ADD COLUMN opportunistic_ignores_places boolean,
-	ADD COLUMN opportunistic_maps_by_share boolean;
+	ADD COLUMN opportunistic_maps_by_share boolean,
+	ADD COLUMN reservation_system_max_periodicity bigint,
+	ADD COLUMN reservation_system_smoothness_factor integer CHECK (reservation_system_smoothness_factor > 0),
+	ADD COLUMN reservation_system_favor_early_allocation boolean,
+	ADD COLUMN reservation_acl_enable boolean,
+	ADD COLUMN reservation_wraps_periods boolean,
+	ADD COLUMN reservation_most_windows integer CHECK (reservation_most_windows > 0),
+	ADD COLUMN reservation_most_copies integer CHECK (reservation_most_copies > 0),
+	ADD COLUMN reservation_most_requests integer CHECK (reservation_most_requests > 0);
 
 -- Operators and aggregates call these; people do not.
 ALTER FUNCTION yquota.resource_in(cstring) SET SCHEMA yquota_internal;

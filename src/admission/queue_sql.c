@@ -27,6 +27,7 @@
 #include "admission/preemption_setting.h"
 #include "admission/queue_lock.h"
 #include "admission/queue_management.h"
+#include "admission/reservation_setting.h"
 #include "base/arguments.h"
 #include "catalog/pg_type_d.h"
 #include "commands/trigger.h"
@@ -226,6 +227,7 @@ check_transaction(void)
 	violations = yq_placement_validate(violations);
 	violations = yq_preemption_validate(violations);
 	violations = yq_opportunistic_validate(violations);
+	violations = yq_reservation_validate(violations);
 	if (is_refresh)
 		violations = yq_queue_management_validate(hierarchy, violations);
 	if (violations != NIL)

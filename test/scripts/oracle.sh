@@ -34,7 +34,7 @@ area_of()
 		opportunistic) class=yquota.oracle.Opportunistic recorded=test/scheduler/opportunistic.jsonl ;;
 		container-queue) class=yquota.oracle.ContainerQueue ;;
 		preemption) class=yquota.oracle.Preemption recorded=test/scheduler/preemption.jsonl ;;
-		reservation) class=yquota.oracle.Reservation ;;
+		reservation) class=yquota.oracle.Reservation recorded=test/scheduler/reservation.jsonl ;;
 		plan-algebra) class=yquota.oracle.PlanAlgebra ;;
 		*) die "no area is named \"$1\"; there are: ${areas[*]}" ;;
 	esac

@@ -57,6 +57,14 @@ my %values = (
 		q(ARRAY['queue', 'root.a']), 'NULL', q('{}'::text[]), q('{NULL}'::text[]), q('{{queue,root.a},{user,u1}}'::text[]), q(ARRAY['queue']),
 		q(ARRAY['c1', 'c2', '', NULL, 'c1']), q('[-3:-3]={x}'::text[]), q(array_fill('x'::text, ARRAY[100000])), "ARRAY[$huge_text, $huge_text]"
 	],
+	'yquota.reservation_contract' => [
+		q(yquota.reservation_contract('2025-03-04 00:00+00', '2025-03-04 02:00+00', ARRAY[yquota.reservation_request('[memory-mb=1]', 1, '1 hour')])), 'NULL',
+		q(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL)::yquota.reservation_contract),
+		q(yquota.reservation_contract('infinity', '-infinity', '{}')),
+		q(yquota.reservation_contract('1970-01-01 00:00+00', '294246-12-31 00:00+00', ARRAY[yquota.reservation_request('[memory-mb=9223372036854775807]', 1, '1 ms')], 'ANY')),
+		q(yquota.reservation_contract('2025-03-04 00:00+00', '2025-03-05 00:00+00', array_fill(yquota.reservation_request('[vcores=1]', 2147483647, '1 ms', -2147483648), '{1000}'), 'ORDER_NO_GAP', '1 day')),
+		q(yquota.reservation_contract('2025-03-05 00:00+00', '2025-03-04 00:00+00', ARRAY[yquota.reservation_request('[memory-mb=1]', 2147483647, '1 ms', 2147483647)], 'ANY', '1 ms'))
+	],
 	'timestamp with time zone' => [
 		q('2025-03-03 09:30+00'::timestamptz), 'NULL', q('-infinity'::timestamptz), q('infinity'::timestamptz),
 		q('4714-11-24 00:00+00 BC'::timestamptz), q('294276-12-31 23:59:59.999999+00'::timestamptz), q('2025-03-03 12:00+00'::timestamptz)

@@ -129,6 +129,11 @@ sub load_books
 		INSERT INTO yquota.container_event (event, container_id, occurred_at)
 		SELECT 'CONTAINER_FINISH', container_id, yquota.clock() FROM yquota.container_update WHERE application_id = 'application_1_3';
 		SELECT yquota.create_queue('root.unused');
+		-- a plan, and a reservation that it has
+		INSERT INTO yquota.queue (path, capacity, reservable) VALUES ('root.plan', '0.1w', true);
+		UPDATE yquota.scheduler_setting SET reservation_system_enable = true;
+		SELECT yquota.submit_reservation('reservation_1_0001', 'root.plan', 'ann', '{}', 'p', yquota.reservation_contract('2026-03-03 00:00+00', '2026-03-03 02:00+00',
+			ARRAY[yquota.reservation_request('[memory-mb=1]', 2, '1 hour')]));
 		-- one that is past its lifetime, and containers that are to be preempted
 		SELECT yquota.update_application_lifetime('application_1_5', 60);
 		UPDATE yquota.scheduler_setting SET preemption_natural_termination_factor = 1, preemption_total_preemption_per_round = 1;
@@ -167,6 +172,7 @@ my $scheduled = q((SELECT max(container_id) FROM yquota.container WHERE applicat
 my $start = q(INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES);
 my $audit_line = q(E'2026-03-02 10:00:00,125 INFO resourcemanager.RMAuditLogger: USER=p__ann\tOPERATION=AM Allocated Container\tTARGET=SchedulerApp\tRESULT=SUCCESS\tAPPID=application_9_0001\tCONTAINERID=container_9_0001_01_000001\tRESOURCE=<memory:2048, vCores:1>\tQUEUENAME=root.feed');
 my $request = q(ROW('*', '[memory-mb=1024,vcores=1]', 1, 1, -1, true, NULL, NULL)::yquota.container_request);
+my $contract = q(yquota.reservation_contract('2026-03-03 00:00+00', '2026-03-03 02:00+00', ARRAY[yquota.reservation_request('[memory-mb=1]', 1, '1 hour')]));
 my $configuration = q({"yarn.scheduler.capacity.root.a.maximum-applications": "77"});
 
 my @calls = (
@@ -234,6 +240,11 @@ my @calls = (
 	'yquota.release(bigint)' => q(SELECT yquota.release(max(hold_id)) FROM yquota.hold),
 	'yquota.release_hold(bigint)' => q(SELECT yquota.release_hold(max(hold_id)) FROM yquota.hold),
 	'yquota.release_containers(text[])' => q(SELECT * FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.decision))),
+	'yquota.delete_reservation(text,text,text[])' => q(SELECT * FROM yquota.delete_reservation('reservation_1_0001', 'ann', '{}')),
+	'yquota.new_reservation_id()' => q(SELECT yquota.new_reservation_id()),
+	'yquota.remove_ended_reservations(timestamp with time zone)' => q(SELECT yquota.remove_ended_reservations('infinity')),
+	'yquota.submit_reservation(text,text,text,text[],text,yquota.reservation_contract,boolean)' => qq(SELECT * FROM yquota.submit_reservation('reservation_1_0009', 'root.plan', 'ann', '{}', 'p', $contract)),
+	'yquota.update_reservation(text,text,text[],yquota.reservation_contract,boolean)' => qq(SELECT * FROM yquota.update_reservation('reservation_1_0001', 'ann', '{}', $contract)),
 	'yquota.remove_finished_applications(timestamp with time zone)' => q(SELECT yquota.remove_finished_applications('infinity')),
 	'yquota.remove_unused_queues()' => q(SELECT * FROM yquota.remove_unused_queues()),
 	'yquota.renew_role_grants()' => q(SELECT yquota.renew_role_grants()),

@@ -28,6 +28,7 @@ my @groups = (
 	[ 'retrying and closing', 'yquota.retry_rejects', 'yquota.close_period', 'INSERT container_event', 'yquota.void_events', 'DELETE event_reject' ],
 	[ 'prices', 'yquota.decide_outage', 'UPDATE outage', 'INSERT price_group', 'DELETE price_group', 'INSERT resource_type', 'UPDATE resource_type', 'yquota.set_base_price', 'yquota.set_multiplier', 'yquota.compute_prices' ],
 	[ 'heartbeats, requests and configuration', 'yquota.node_heartbeat', 'yquota.request_containers', 'yquota.update_container', 'yquota.release_containers', 'UPDATE queue', 'yquota.mutate_configuration', 'yquota.submit_application', 'yquota.move_application', 'yquota.finish_application' ],
+	[ 'reservations', 'yquota.submit_reservation', 'yquota.update_reservation', 'yquota.delete_reservation', 'yquota.remove_ended_reservations', 'UPDATE queue', 'UPDATE node' ],
 	[ 'nodes', 'yquota.node_heartbeat', 'yquota.import_nodes', 'UPDATE node', 'yquota.node_lost', 'yquota.finish_application', 'yquota.update_container' ],
 	[ 'queues of nodes', 'yquota.enqueue_container', 'yquota.container_ended', 'yquota.container_paused', 'yquota.shed_containers', 'yquota.recover_node_queue', 'yquota.acknowledge_node_work', 'yquota.node_lost', 'UPDATE node state', 'yquota.acknowledge_decisions', 'yquota.reconcile' ],
 	[ 'opportunistic containers', 'yquota.allocate_opportunistic', 'yquota.report_nodes', 'yquota.lease_nodes', 'yquota.report_distributed_containers', 'yquota.request_containers', 'yquota.node_heartbeat', 'UPDATE node', 'UPDATE node state', 'yquota.finish_application' ],

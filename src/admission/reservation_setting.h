@@ -1,0 +1,43 @@
+/*-------------------------------------------------------------------------
+ *
+ * reservation_setting.h
+ *	  Settings of plans, which are queues with the property reservable
+ *	  (reservation 11).
+ *
+ * Defaults are those of Hadoop 3.4.1.  Agents and policies are known by the last names of
+ * their classes.  Times are in milliseconds.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_RESERVATION_SETTING_H
+#define YQ_RESERVATION_SETTING_H
+
+#include "base/compat.h"
+#include "nodes/pg_list.h"
+
+typedef struct YqReservationSettings
+{
+	bool		is_enabled;		/* reservation-system.enable */
+	bool		checks_access;	/* yarn.acl.enable and yarn.acl.reservation-enable */
+	int64		step;			/* planfollower.time-step; above 0 */
+	int64		largest_period; /* max-periodicity; above 0 */
+	int			smoothness;		/* above 0 */
+	bool		favors_early;
+	bool		wraps;			/* reservation_wraps_periods */
+	int			most_windows;
+	int			most_copies;
+	int			most_requests;
+	int64		window;			/* reservation-window; above 0 */
+	float4		instantaneous_share;	/* fraction */
+	float4		average_share;	/* fraction */
+	bool		aligns;			/* AlignedPlannerWithGreedy, not GreedyReservationAgent */
+	bool		limits_users;	/* CapacityOverTimePolicy, not NoOverCommitPolicy */
+} YqReservationSettings;
+
+/* As committed and as changed by this transaction; "queue" is the path of a plan. */
+extern YqReservationSettings yq_reservation_settings(const char *queue);
+
+/* Add classes that are not known, of plans and of the scheduler. */
+extern List *yq_reservation_validate(List *violations);
+
+#endif							/* YQ_RESERVATION_SETTING_H */

@@ -1,0 +1,340 @@
+/*-------------------------------------------------------------------------
+ *
+ * change_reservation.c
+ *	  Submitting, updating and deleting a reservation (reservation 3, 10).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "admission/access.h"
+#include "admission/config_refresh.h"
+#include "admission/queue_lock.h"
+#include "miscadmin.h"
+#include "queues/text.h"
+#include "scheduler/reservation/change_reservation.h"
+#include "scheduler/reservation/load_plan.h"
+#include "scheduler/reservation/record_reservation.h"
+#include "store/clock.h"
+
+static const YqReservationVerdict accepted = {.accepted = true};
+
+/* What a call is decided by. */
+typedef struct Change
+{
+	const YqReservationCall *call;
+	const YqHierarchy *hierarchy;
+	const YqQueue *queue;
+	YqReservationSettings settings;
+	TimestampTz now;
+	int64		now_in_ms;
+	const YqReservationDefinition *definition;
+	const YqRecordedReservation *recorded;	/* NULL: there is none with the id */
+} Change;
+
+/* -- the plan and what it has with the id -------------------------------------------- */
+
+static Change
+begin_change(const YqReservationCall *call)
+{
+	Change		change = {.call = call,.now = yq_clock_statement()};
+
+	if (!call->is_dry_run)
+	{
+		PreventCommandIfReadOnly("changes of reservations");
+		yq_queue_lock_configuration(RowExclusiveLock);
+	}
+	change.hierarchy = yq_hierarchy_in_force();
+	/* milliseconds that have passed are what Hadoop's clock shows */
+	change.now_in_ms = yq_reservation_time(change.now - change.now % 1000, "now");
+	return change;
+}
+
+static void
+lock_plan(Change *change, const char *queue)
+{
+	change->queue = yq_plan_queue(change->hierarchy, queue);
+	if (!change->call->is_dry_run)
+		yq_queue_lock_plan(change->queue->path);
+	change->settings = yq_reservation_settings(change->queue->path);
+	change->recorded = yq_reservation_find(change->call->id, change->call->definition);
+}
+
+/* A reservation stays in its plan, so that the lock is that of the plan it is in. */
+static void
+lock_plan_of_reservation(Change *change)
+{
+	const YqRecordedReservation *recorded = yq_reservation_find(change->call->id, NULL);
+
+	if (recorded != NULL)
+		lock_plan(change, recorded->queue);
+	if (recorded == NULL || change->recorded == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("reservation \"%s\" does not exist", change->call->id)));
+}
+
+/* Ended, or so long over that the plan has it no more. */
+static bool
+is_in_plan(const Change *change)
+{
+	return change->recorded != NULL && !change->recorded->has_ended &&
+		yq_reservation_time(change->recorded->deadline, "deadline") > yq_plan_archived_until(&change->settings, change->now_in_ms);
+}
+
+/* -- access ---------------------------------------------------------------------------- */
+
+YqReservationVerdict
+yq_reservation_check_access(const YqHierarchy *hierarchy, const YqReservationSettings *settings, const char *queue,
+							YqQueueOperation operation, const YqSubject *subject)
+{
+	YqAccessDecision decision;
+
+	if (!settings->checks_access)
+		return accepted;
+	decision = yq_access_check(hierarchy, queue, operation, subject);
+	if (decision.allowed || (operation != YQ_ADMINISTER_RESERVATIONS &&
+							 yq_access_check(hierarchy, queue, YQ_ADMINISTER_RESERVATIONS, subject).allowed))
+		return accepted;
+	return yq_reservation_refuse(yq_acl_columns[operation], decision.reason);
+}
+
+/* The owner may change a reservation; others need the list. */
+static YqReservationVerdict
+check_owner(const Change *change)
+{
+	if (strcmp(change->recorded->username, change->call->subject.username) == 0)
+		return accepted;
+	return yq_reservation_check_access(change->hierarchy, &change->settings, change->queue->path, YQ_ADMINISTER_RESERVATIONS,
+									   &change->call->subject);
+}
+
+static YqReservationVerdict
+check_system(const Change *change)
+{
+	return change->settings.is_enabled ? accepted :
+		yq_reservation_refuse("reservation_system_enable", "yarn.resourcemanager.reservation-system.enable is false");
+}
+
+/* -- what a failure says ----------------------------------------------------------------- */
+
+/* With its figures. */
+static YqReservationVerdict
+refuse_by_share(const Change *change, const YqPlan *plan, const char *decided_by, const char *what, float4 share)
+{
+	int64	   *maximum = yq_hierarchy_amounts(change->hierarchy);
+	YqReservationVerdict verdict;
+
+	yq_amounts_multiply(plan->calculator, maximum, plan->capacity, share);
+	verdict = yq_reservation_refuse(decided_by, psprintf("user \"%s\" would have more than %s of the plan %s",
+														 change->call->subject.username,
+														 yq_amounts_text(change->hierarchy, maximum), what));
+	verdict.maximum = maximum;
+	return verdict;
+}
+
+static YqReservationVerdict
+refuse_container(const Change *change, const YqPlan *plan)
+{
+	YqReservationVerdict verdict = yq_reservation_refuse("maximum_allocation", NULL);
+	const YqReservationRequest *requests = change->definition->requests;
+
+	for (int i = 0; i < change->definition->count; i++)
+	{
+		if (yq_amounts_compare(plan->calculator, plan->capacity, requests[i].capability, plan->maximum_allocation) > 0)
+			verdict.asked = requests[i].capability;
+	}
+	verdict.maximum = change->hierarchy->settings.maximum_allocation;
+	verdict.reason = psprintf("a container of %s is more than the maximum allocation, %s",
+							  yq_amounts_text(change->hierarchy, verdict.asked), yq_amounts_text(change->hierarchy, verdict.maximum));
+	return verdict;
+}
+
+pg_noreturn static void
+refuse_request(const char *message)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg_internal("%s", message)));
+}
+
+static YqReservationVerdict
+verdict_of(const Change *change, const YqPlan *plan, YqPlanFailure failure)
+{
+	switch (failure)
+	{
+		case YQ_PLAN_ACCEPTED:
+			return accepted;
+		case YQ_PLAN_CONCURRENCY:
+			refuse_request("concurrency of a reservation must be at least 1");
+		case YQ_PLAN_CONTAINERS:
+			refuse_request("num_containers of a reservation must be at least 1");
+		case YQ_PLAN_GANGS:
+			refuse_request("num_containers of a reservation must be a multiple of concurrency");
+		case YQ_PLAN_TOO_LARGE_CONTAINER:
+			return refuse_container(change, plan);
+		case YQ_PLAN_NO_ROOM:
+			return yq_reservation_refuse("no_room", "there is no room for the requests between arrival and deadline, in the plan or within the user's limits");
+		case YQ_PLAN_GAP:
+			return yq_reservation_refuse("no_room", "there is no room for the requests without a gap, in the plan or within the user's limits");
+		case YQ_PLAN_OVERCOMMITTED:
+			return yq_reservation_refuse("overcommitted", "the plan has promised more than it has between arrival and deadline");
+		case YQ_PLAN_CAPACITY:
+			return yq_reservation_refuse("capacity", "the plan has less left than the requests take");
+		case YQ_PLAN_INSTANTANEOUS:
+			return refuse_by_share(change, plan, "instantaneous_max_capacity", "at an instant", plan->instantaneous_share);
+		case YQ_PLAN_AVERAGE:
+			return refuse_by_share(change, plan, "average_capacity", "on average over the window", plan->average_share);
+		case YQ_PLAN_SEARCH:
+			return yq_reservation_refuse("too_large", psprintf("the search for a place looks at more windows than the %d that reservation_most_windows allows",
+															   change->settings.most_windows));
+		case YQ_PLAN_EXISTS:
+		case YQ_PLAN_UNKNOWN:
+		case YQ_PLAN_PERIOD:
+			break;
+	}
+	elog(ERROR, "unexpected failure %d of a plan", failure);
+}
+
+/* -- deciding ------------------------------------------------------------------------------- */
+
+/* The plan with the reservations that the decision depends on. */
+static YqPlan *
+load_plan(const Change *change)
+{
+	const YqReservationDefinition *definition = change->definition;
+	YqPlan	   *plan = yq_plan_load(change->hierarchy, change->queue, &change->settings);
+	int64		repeated = definition->period > 0 ? change->settings.largest_period : 0;
+
+	yq_plan_load_reservations(plan, change->hierarchy, change->queue->path, change->recorded == NULL ? NULL : change->call->id,
+							  definition->arrival - change->settings.window,
+							  definition->deadline + change->settings.window + repeated,
+							  yq_plan_archived_until(&change->settings, change->now_in_ms));
+	return plan;
+}
+
+static YqReservationVerdict
+check_definition(const Change *change)
+{
+	YqReservationVerdict verdict = check_system(change);
+
+	if (!verdict.accepted)
+		return verdict;
+	return yq_reservation_definition_check(change->hierarchy, &change->settings, change->definition,
+										   yq_plan_capacity(change->hierarchy, change->queue), change->now_in_ms);
+}
+
+/* Have the agent place it, and write it down. */
+static YqReservationAnswer
+place(Change *change, const YqRecordedReservation *recorded)
+{
+	YqReservationAgent agent = {.aligns = change->settings.aligns,.favors_early = change->settings.favors_early,
+	.smoothness = change->settings.smoothness};
+	YqReservationAnswer answer = {.hierarchy = change->hierarchy,.at = change->now};
+	YqPlan	   *plan = load_plan(change);
+	YqPlanReservation *reservation;
+	YqPlanFailure failure = yq_reservation_agent_place(&agent, plan, yq_reservation_id_parse(change->call->id), recorded->username, change->definition,
+													   change->now_in_ms, &reservation);
+
+	answer.verdict = verdict_of(change, plan, failure);
+	if (!answer.verdict.accepted)
+		return answer;
+	yq_reservation_span(reservation, &answer.start, &answer.end);
+	if (change->call->is_dry_run)
+		return answer;
+	if (recorded->version > 1)
+		yq_reservation_end(change->call->id, "updated", change->now);
+	yq_reservation_record(change->hierarchy, change->call->id, recorded, change->call->definition, reservation, change->now);
+	return answer;
+}
+
+static YqReservationAnswer
+refused(const Change *change, YqReservationVerdict verdict)
+{
+	return (YqReservationAnswer) {.verdict = verdict,.hierarchy = change->hierarchy};
+}
+
+/* The answer that the recorded version had. */
+static YqReservationAnswer
+recorded_answer(const Change *change)
+{
+	return (YqReservationAnswer) {.verdict = accepted,.hierarchy = change->hierarchy,.at = change->recorded->accepted_at,
+		.start = change->recorded->start,.end = change->recorded->end};
+}
+
+YqReservationAnswer
+yq_reservation_submit(const YqReservationCall *call)
+{
+	Change		change = begin_change(call);
+	YqRecordedReservation first = {.version = 1,.username = call->subject.username,.project = call->project};
+	YqReservationVerdict verdict;
+
+	lock_plan(&change, call->queue);
+	yq_reservation_check_project(call->project);
+	change.definition = yq_reservation_definition_read(change.hierarchy, call->definition);
+	if (change.recorded != NULL)
+	{
+		if (!change.recorded->is_same || change.recorded->has_ended ||
+			strcmp(change.recorded->username, call->subject.username) != 0 ||
+			strcmp(change.recorded->project, call->project) != 0 || strcmp(change.recorded->queue, change.queue->path) != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_DUPLICATE_OBJECT),
+					 errmsg("reservation \"%s\" exists already", call->id),
+					 errhint("yquota.new_reservation_id() makes another id.")));
+		return recorded_answer(&change);
+	}
+	verdict = check_definition(&change);
+	if (verdict.accepted)
+		verdict = yq_reservation_check_access(change.hierarchy, &change.settings, change.queue->path, YQ_SUBMIT_RESERVATIONS,
+											  &call->subject);
+	if (!verdict.accepted)
+		return refused(&change, verdict);
+	first.queue = change.queue->path;
+	return place(&change, &first);
+}
+
+YqReservationAnswer
+yq_reservation_update(const YqReservationCall *call)
+{
+	Change		change = begin_change(call);
+	YqRecordedReservation next;
+	YqReservationVerdict verdict;
+
+	lock_plan_of_reservation(&change);
+	change.definition = yq_reservation_definition_read(change.hierarchy, call->definition);
+	if (!is_in_plan(&change))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("reservation \"%s\" has ended", call->id)));
+	/* the same update again */
+	if (change.recorded->version > 1 && change.recorded->is_same &&
+		strcmp(change.recorded->username, call->subject.username) == 0)
+		return recorded_answer(&change);
+	verdict = check_definition(&change);
+	if (verdict.accepted)
+		verdict = check_owner(&change);
+	if (!verdict.accepted)
+		return refused(&change, verdict);
+	next = *change.recorded;
+	next.version++;
+	next.username = call->subject.username;
+	return place(&change, &next);
+}
+
+YqReservationAnswer
+yq_reservation_delete(const YqReservationCall *call)
+{
+	Change		change = begin_change(call);
+	YqReservationAnswer answer = {.hierarchy = change.hierarchy};
+
+	lock_plan_of_reservation(&change);
+	answer.verdict = check_system(&change);
+	if (answer.verdict.accepted)
+		answer.verdict = check_owner(&change);
+	if (!answer.verdict.accepted)
+		return answer;
+	answer.at = change.recorded->has_ended ? change.recorded->ended_at : change.now;
+	if (!change.recorded->has_ended)
+		yq_reservation_end(call->id, "deleted", change.now);
+	return answer;
+}

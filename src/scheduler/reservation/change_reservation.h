@@ -1,0 +1,49 @@
+/*-------------------------------------------------------------------------
+ *
+ * change_reservation.h
+ *	  Submitting, updating and deleting a reservation (reservation 3, 10).
+ *
+ * A rule that says no is a verdict; what is malformed is an error
+ * (reservation_definition.h, load_plan.h), and so are an unknown id
+ * (ERRCODE_UNDEFINED_OBJECT) and one that is in use for another user or definition
+ * (ERRCODE_DUPLICATE_OBJECT).
+ *
+ * Each call locks the configuration and the plan (queue_lock.h), and decides by the newest
+ * committed state; a dry run locks and writes nothing.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_CHANGE_RESERVATION_H
+#define YQ_CHANGE_RESERVATION_H
+
+#include "scheduler/reservation/reservation_definition.h"
+
+/* What a user asks for. */
+typedef struct YqReservationCall
+{
+	const char *id;				/* as yq_reservation_id_text() writes it */
+	const char *queue;			/* submissions only, as the next one */
+	const char *project;
+	YqSubject	subject;
+	HeapTupleHeader definition; /* a value of yquota.reservation_contract; not when it is deleted */
+	bool		is_dry_run;
+} YqReservationCall;
+
+typedef struct YqReservationAnswer
+{
+	YqReservationVerdict verdict;
+	const YqHierarchy *hierarchy;	/* of the verdict's amounts */
+	TimestampTz at;				/* when it was accepted, or ended; not when it is refused */
+	TimestampTz start;			/* of an accepted one: the first start and the last end */
+	TimestampTz end;
+} YqReservationAnswer;
+
+extern YqReservationAnswer yq_reservation_submit(const YqReservationCall *call);
+extern YqReservationAnswer yq_reservation_update(const YqReservationCall *call);
+extern YqReservationAnswer yq_reservation_delete(const YqReservationCall *call);
+
+/* Do the plan's lists allow an operation, or ADMINISTER_RESERVATIONS? */
+extern YqReservationVerdict yq_reservation_check_access(const YqHierarchy *hierarchy, const YqReservationSettings *settings,
+														const char *queue, YqQueueOperation operation, const YqSubject *subject);
+
+#endif							/* YQ_CHANGE_RESERVATION_H */

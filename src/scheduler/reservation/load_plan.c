@@ -1,0 +1,207 @@
+/*-------------------------------------------------------------------------
+ *
+ * load_plan.c
+ *	  A plan as the tables have it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "scheduler/reservation/load_plan.h"
+#include "scheduler/reservation/reservation_definition.h"
+#include "store/saved_plan.h"
+#include "utils/builtins.h"
+
+/* -- the queue --------------------------------------------------------------------- */
+
+const YqQueue *
+yq_plan_queue(const YqHierarchy *hierarchy, const char *name)
+{
+	const YqQueue *queue = yq_hierarchy_find_by_name(hierarchy, name);
+
+	if (queue == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
+				 yq_hierarchy_name_is_ambiguous(hierarchy, name) ?
+				 errmsg("queue name \"%s\" is ambiguous", name) :
+				 errmsg("queue \"%s\" does not exist", name)));
+	if (queue->kind != YQ_QUEUE_PLAN)
+		ereport(ERROR,
+				(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
+				 errmsg("queue \"%s\" is not a plan", queue->path),
+				 errhint("A leaf queue with the property reservable is one.")));
+	return queue;
+}
+
+int64 *
+yq_plan_capacity(const YqHierarchy *hierarchy, const YqQueue *queue)
+{
+	int64	   *capacity = yq_hierarchy_amounts(hierarchy);
+
+	yq_amounts_multiply(&hierarchy->calculator, capacity, hierarchy->cluster, yq_queue_label(queue, 0)->absolute_capacity);
+	return capacity;
+}
+
+YqPlan *
+yq_plan_load(const YqHierarchy *hierarchy, const YqQueue *queue, const YqReservationSettings *settings)
+{
+	Size		bytes = sizeof(int64) * hierarchy->calculator.types;
+	YqPlan	   *plan = yq_plan_make(&hierarchy->calculator);
+
+	memcpy(plan->capacity, yq_plan_capacity(hierarchy, queue), bytes);
+	memcpy(plan->maximum_allocation, hierarchy->settings.maximum_allocation, bytes);
+	plan->step = settings->step;
+	plan->largest_period = settings->largest_period;
+	plan->policy = settings->limits_users ? YQ_CAPACITY_OVER_TIME : YQ_NO_OVER_COMMIT;
+	plan->window = settings->window;
+	plan->instantaneous_share = settings->instantaneous_share;
+	plan->average_share = settings->average_share;
+	plan->wraps = settings->wraps;
+	plan->most_windows = settings->most_windows;
+	return plan;
+}
+
+int64
+yq_plan_archived_until(const YqReservationSettings *settings, int64 now)
+{
+	return settings->limits_users ? now - Min(settings->window, now) : now;
+}
+
+/* -- reservations --------------------------------------------------------------------- */
+
+/* Columns of the statement, in its order, from 1 on. */
+typedef enum ReservationColumn
+{
+	RESERVATION_ID = 1,
+	RESERVATION_USERNAME,
+	RESERVATION_ARRIVAL,
+	RESERVATION_DEADLINE,
+	RESERVATION_RECURRENCE,
+	RESERVATION_FROM,
+	RESERVATION_TO,
+	RESERVATION_ALLOCATION
+} ReservationColumn;
+
+/* A reservation whose rows are being read. */
+typedef struct Reading
+{
+	YqPlan	   *plan;
+	const YqHierarchy *hierarchy;
+	char	   *id;				/* NULL: none */
+	char	   *username;
+	int64		arrival;
+	int64		deadline;
+	int64		period;
+	YqTimeInterval *intervals;
+	int			count;
+	int			room;
+} Reading;
+
+static Datum
+value_of(uint64 row, int column, bool *isnull)
+{
+	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, isnull);
+}
+
+static int64
+time_of(uint64 row, int column)
+{
+	bool		isnull;
+
+	return yq_reservation_time(DatumGetTimestampTz(value_of(row, column, &isnull)), "time");
+}
+
+/* All rows of the reservation have been read. */
+static void
+finish_reservation(Reading *reading)
+{
+	if (reading->id != NULL)
+		yq_plan_add_accepted(reading->plan, yq_plan_make_reservation(reading->plan, yq_reservation_id_parse(reading->id),
+																	 reading->username, reading->arrival, reading->deadline,
+																	 reading->period, reading->intervals, reading->count));
+	reading->count = 0;
+}
+
+static void
+begin_reservation(Reading *reading, uint64 row, char *id)
+{
+	bool		isnull;
+	Datum		recurrence = value_of(row, RESERVATION_RECURRENCE, &isnull);
+
+	reading->id = id;
+	reading->period = isnull ? 0 : yq_reservation_duration(DatumGetIntervalP(recurrence), "recurrence");
+	reading->username = TextDatumGetCString(value_of(row, RESERVATION_USERNAME, &isnull));
+	reading->arrival = time_of(row, RESERVATION_ARRIVAL);
+	reading->deadline = time_of(row, RESERVATION_DEADLINE);
+}
+
+/* One that repeats is kept as of its first period, and planned within [0, period]. */
+static void
+add_interval(Reading *reading, uint64 row)
+{
+	bool		isnull;
+	Datum		allocation = value_of(row, RESERVATION_ALLOCATION, &isnull);
+	int64		start = time_of(row, RESERVATION_FROM);
+	int64		end = time_of(row, RESERVATION_TO);
+	YqTimeInterval *interval;
+
+	if (reading->count == reading->room)
+	{
+		reading->room = Max(16, 2 * reading->room);
+		reading->intervals = reading->intervals == NULL ? palloc(sizeof(YqTimeInterval) * reading->room) :
+			repalloc_huge(reading->intervals, sizeof(YqTimeInterval) * reading->room);
+	}
+	interval = &reading->intervals[reading->count++];
+	interval->start = reading->period > 0 ? start % reading->period : start;
+	interval->end = interval->start + (end - start);
+	memset(interval->amounts, 0, sizeof(interval->amounts));
+	yq_hierarchy_add_amounts(reading->hierarchy, interval->amounts, allocation);
+}
+
+static void
+read_row(Reading *reading, uint64 row)
+{
+	bool		isnull;
+	char	   *id = TextDatumGetCString(value_of(row, RESERVATION_ID, &isnull));
+
+	if (reading->id == NULL || strcmp(reading->id, id) != 0)
+	{
+		finish_reservation(reading);
+		begin_reservation(reading, row, id);
+	}
+	add_interval(reading, row);
+}
+
+void
+yq_plan_load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue, const char *id,
+						  int64 start, int64 end, int64 archived_until)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT d.reservation_id, d.username, d.arrival, d.deadline, d.recurrence, a.\"from\", a.\"to\", a.allocation "
+		"FROM yquota.reservation_definition AS d JOIN yquota.reservation_allocation AS a USING (reservation_id, version) "
+		"WHERE d.queue = $1 AND d.ended_at IS NULL AND (d.deadline > $5 "
+		"AND (d.recurrence IS NULL AND tstzrange(d.arrival, d.deadline) && tstzrange($3, $4, '[]') "
+		"OR d.recurrence IS NOT NULL) OR d.reservation_id = $2) ORDER BY d.reservation_id",
+		.types = {"text", "text", "timestamptz", "timestamptz", "timestamptz"},
+		.plans_once = true
+	};
+	Datum		values[] = {CStringGetTextDatum(queue), CStringGetTextDatum(id == NULL ? "" : id),
+		TimestampTzGetDatum(yq_reservation_timestamp(Max(start, 0))), TimestampTzGetDatum(yq_reservation_timestamp(end)),
+	TimestampTzGetDatum(yq_reservation_timestamp(archived_until))};
+	Reading		reading = {.plan = plan,.hierarchy = hierarchy};
+	uint64		count;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	count = yq_saved_plan_run(&look_up, values, NULL);
+	for (uint64 row = 0; row < count; row++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		read_row(&reading, row);
+	}
+	finish_reservation(&reading);
+	yq_plan_prepare(plan);
+	SPI_finish();
+}

@@ -1,0 +1,38 @@
+/*-------------------------------------------------------------------------
+ *
+ * load_plan.h
+ *	  A plan as the tables have it, at the newest committed state.
+ *
+ * Reservations that are not in the plan any more are left out: those that have ended,
+ * and those whose deadline was a window ago (Hadoop's archiving; there is no window
+ * without a limit on averages).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_LOAD_PLAN_H
+#define YQ_LOAD_PLAN_H
+
+#include "admission/reservation_setting.h"
+#include "queues/hierarchy.h"
+#include "scheduler/reservation/plan.h"
+
+/* The queue with that path or name, which must be a plan, else ERRCODE_FOREIGN_KEY_VIOLATION. */
+extern const YqQueue *yq_plan_queue(const YqHierarchy *hierarchy, const char *name);
+
+/* The share of the cluster that the plan's queue has, palloc'd (reservation 8). */
+extern int64 *yq_plan_capacity(const YqHierarchy *hierarchy, const YqQueue *queue);
+
+/* A plan without reservations. */
+extern YqPlan *yq_plan_load(const YqHierarchy *hierarchy, const YqQueue *queue, const YqReservationSettings *settings);
+
+/* Deadlines up to this one lie so far back that the reservations are not in the plan any more. */
+extern int64 yq_plan_archived_until(const YqReservationSettings *settings, int64 now);
+
+/*
+ * Add those that touch an interval, both ends included, those that repeat, and the one with
+ * an id, which may be NULL; and prepare the plan.
+ */
+extern void yq_plan_load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue, const char *id,
+									  int64 start, int64 end, int64 archived_until);
+
+#endif							/* YQ_LOAD_PLAN_H */

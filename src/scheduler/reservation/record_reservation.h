@@ -1,0 +1,54 @@
+/*-------------------------------------------------------------------------
+ *
+ * record_reservation.h
+ *	  Reservations as the tables have them, one at a time, and writing them down.
+ *
+ * The caller holds the lock of the plan (queue_lock.h) before it looks at what it will
+ * change.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_RECORD_RESERVATION_H
+#define YQ_RECORD_RESERVATION_H
+
+#include "queues/hierarchy.h"
+#include "scheduler/reservation/plan.h"
+#include "utils/timestamp.h"
+
+/* The last version of a reservation. */
+typedef struct YqRecordedReservation
+{
+	int			version;
+	const char *queue;
+	const char *username;
+	const char *project;
+	bool		is_same;		/* as the definition that was asked about */
+	bool		has_ended;
+	TimestampTz deadline;
+	TimestampTz accepted_at;
+	TimestampTz ended_at;		/* when it has */
+	TimestampTz start;			/* of its first interval */
+	TimestampTz end;			/* of its last one */
+} YqRecordedReservation;
+
+/* The reservation with an id, palloc'd, or NULL; "definition" is a value of yquota.reservation_contract, or NULL. */
+extern YqRecordedReservation *yq_reservation_find(const char *id, const HeapTupleHeader definition);
+
+/* Does the project exist?  If not, ERRCODE_FOREIGN_KEY_VIOLATION. */
+extern void yq_reservation_check_project(const char *project);
+
+/*
+ * Write an accepted reservation under its id; version, queue, user and project are those of
+ * "recorded".  An earlier version has ended.  The places of one that repeats become those of its
+ * first period, from its arrival on.
+ */
+extern void yq_reservation_record(const YqHierarchy *hierarchy, const char *id, const YqRecordedReservation *recorded,
+								  const HeapTupleHeader definition, const YqPlanReservation *reservation, TimestampTz now);
+
+/* End the last version of a reservation: 'updated' or 'deleted'. */
+extern void yq_reservation_end(const char *id, const char *ended_by, TimestampTz now);
+
+/* First start and last end of the places of a reservation, as they are written. */
+extern void yq_reservation_span(const YqPlanReservation *reservation, TimestampTz *start, TimestampTz *end);
+
+#endif							/* YQ_RECORD_RESERVATION_H */

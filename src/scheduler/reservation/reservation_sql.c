@@ -1,0 +1,450 @@
+/*-------------------------------------------------------------------------
+ *
+ * reservation_sql.c
+ *	  Reservations as SQL functions, see sql/scheduler/395_reservation.sql.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "admission/access.h"
+#include "admission/config_refresh.h"
+#include "base/arguments.h"
+#include "base/resource.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "scheduler/reservation/change_reservation.h"
+#include "scheduler/reservation/load_plan.h"
+#include "store/clock.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/memutils.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_delete_reservation);
+PG_FUNCTION_INFO_V1(yq_sql_plan_allocation);
+PG_FUNCTION_INFO_V1(yq_sql_reservation_listing);
+PG_FUNCTION_INFO_V1(yq_sql_reservation_occurs);
+PG_FUNCTION_INFO_V1(yq_sql_submit_reservation);
+PG_FUNCTION_INFO_V1(yq_sql_update_reservation);
+
+/* As the columns of yquota.reservation_definition allow. */
+#define NAME_MAX_BYTES 255
+
+/* -- changes ---------------------------------------------------------------------- */
+
+static YqSubject
+subject_argument(FunctionCallInfo fcinfo, int username, int groups)
+{
+	YqSubject	subject = yq_subject_arguments(fcinfo, username, groups, -1);
+
+	if (strlen(subject.username) > NAME_MAX_BYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s is too long", "username"),
+				 errdetail("It may have %d bytes.", NAME_MAX_BYTES)));
+	return subject;
+}
+
+/* One number has one id. */
+static char *
+id_argument(FunctionCallInfo fcinfo, int argument)
+{
+	char	   *id = text_to_cstring(yq_required_text(fcinfo, argument, "reservation_id"));
+
+	return yq_reservation_id_text(yq_reservation_id_parse(id));
+}
+
+static HeapTupleHeader
+definition_argument(FunctionCallInfo fcinfo, int argument)
+{
+	yq_require_value(PG_ARGISNULL(argument), "definition");
+	return PG_GETARG_HEAPTUPLEHEADER(argument);
+}
+
+static bool
+flag_argument(FunctionCallInfo fcinfo, int argument)
+{
+	return !PG_ARGISNULL(argument) && PG_GETARG_BOOL(argument);
+}
+
+static void
+put_amounts(YqRowBuilder *row, const YqHierarchy *hierarchy, const int64 *amounts)
+{
+	yq_row_put(row, amounts == NULL ? (Datum) 0 : yq_hierarchy_resource(hierarchy, amounts), amounts == NULL);
+}
+
+static Datum
+form_row(FunctionCallInfo fcinfo, YqRowBuilder *row)
+{
+	return HeapTupleGetDatum(heap_form_tuple(yq_result_descriptor(fcinfo), row->values, row->nulls));
+}
+
+/* id, accepted, decided_by, reason */
+static YqRowBuilder
+begin_answer(const YqReservationCall *call, const YqReservationAnswer *answer)
+{
+	YqRowBuilder row = {.count = 0};
+
+	yq_row_put_text(&row, call->id);
+	yq_row_put(&row, BoolGetDatum(answer->verdict.accepted), false);
+	yq_row_put_text(&row, answer->verdict.decided_by);
+	yq_row_put_text(&row, answer->verdict.reason);
+	return row;
+}
+
+static Datum
+answer_row(FunctionCallInfo fcinfo, const YqReservationCall *call, const YqReservationAnswer *answer)
+{
+	YqRowBuilder row = begin_answer(call, answer);
+	bool		is_refused = !answer->verdict.accepted;
+
+	put_amounts(&row, answer->hierarchy, answer->verdict.asked);
+	put_amounts(&row, answer->hierarchy, answer->verdict.maximum);
+	yq_row_put(&row, TimestampTzGetDatum(answer->at), is_refused);
+	yq_row_put(&row, TimestampTzGetDatum(answer->start), is_refused);
+	yq_row_put(&row, TimestampTzGetDatum(answer->end), is_refused);
+	return form_row(fcinfo, &row);
+}
+
+/* submit_reservation(reservation_id, queue, username, groups, project, definition, dry_run) */
+Datum
+yq_sql_submit_reservation(PG_FUNCTION_ARGS)
+{
+	YqReservationCall call = {
+		.id = id_argument(fcinfo, 0),
+		.queue = text_to_cstring(yq_required_text(fcinfo, 1, "queue")),
+		.subject = subject_argument(fcinfo, 2, 3),
+		.project = text_to_cstring(yq_required_text(fcinfo, 4, "project")),
+		.definition = definition_argument(fcinfo, 5),
+		.is_dry_run = flag_argument(fcinfo, 6)
+	};
+	YqReservationAnswer answer = yq_reservation_submit(&call);
+
+	PG_RETURN_DATUM(answer_row(fcinfo, &call, &answer));
+}
+
+/* update_reservation(reservation_id, username, groups, definition, dry_run) */
+Datum
+yq_sql_update_reservation(PG_FUNCTION_ARGS)
+{
+	YqReservationCall call = {
+		.id = id_argument(fcinfo, 0),
+		.subject = subject_argument(fcinfo, 1, 2),
+		.definition = definition_argument(fcinfo, 3),
+		.is_dry_run = flag_argument(fcinfo, 4)
+	};
+	YqReservationAnswer answer = yq_reservation_update(&call);
+
+	PG_RETURN_DATUM(answer_row(fcinfo, &call, &answer));
+}
+
+/* delete_reservation(reservation_id, username, groups) */
+Datum
+yq_sql_delete_reservation(PG_FUNCTION_ARGS)
+{
+	YqReservationCall call = {
+		.id = id_argument(fcinfo, 0),
+		.subject = subject_argument(fcinfo, 1, 2)
+	};
+	YqReservationAnswer answer = yq_reservation_delete(&call);
+	YqRowBuilder row = begin_answer(&call, &answer);
+
+	yq_row_put(&row, TimestampTzGetDatum(answer.at), !answer.verdict.accepted);
+	PG_RETURN_DATUM(form_row(fcinfo, &row));
+}
+
+/* -- lists ------------------------------------------------------------------------- */
+
+/* NULL: from the beginning, as Hadoop's clients have it that name no time. */
+static int64
+from_argument(FunctionCallInfo fcinfo, int argument)
+{
+	return PG_ARGISNULL(argument) ? 0 : yq_reservation_time(PG_GETARG_TIMESTAMPTZ(argument), "\"from\"");
+}
+
+static int64
+to_argument(FunctionCallInfo fcinfo, int argument)
+{
+	return PG_ARGISNULL(argument) ? PG_INT64_MAX : yq_reservation_time(PG_GETARG_TIMESTAMPTZ(argument), "\"to\"");
+}
+
+static void
+check_interval(int64 start, int64 end)
+{
+	if (end < start)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"to\" is before \"from\"")));
+}
+
+static int64
+now_in_milliseconds(void)
+{
+	TimestampTz now = yq_clock_statement();
+
+	return yq_reservation_time(now - now % 1000, "now");
+}
+
+/* reservation_listing(queue, username, groups, reservation_id, from, to) */
+Datum
+yq_sql_reservation_listing(PG_FUNCTION_ARGS)
+{
+	char	   *name = text_to_cstring(yq_required_text(fcinfo, 0, "queue"));
+	YqSubject	subject = subject_argument(fcinfo, 1, 2);
+	const YqHierarchy *hierarchy = yq_hierarchy_in_force();
+	const YqQueue *queue;
+	YqReservationSettings settings;
+	YqRowBuilder row = {.count = 0};
+
+	if (PG_ARGISNULL(3))
+		check_interval(from_argument(fcinfo, 4), to_argument(fcinfo, 5));
+	queue = yq_plan_queue(hierarchy, name);
+	settings = yq_reservation_settings(queue->path);
+	yq_row_put_text(&row, queue->path);
+	yq_row_put_text(&row, PG_ARGISNULL(3) ? NULL : id_argument(fcinfo, 3));
+	yq_row_put(&row, BoolGetDatum(yq_reservation_check_access(hierarchy, &settings, queue->path, YQ_LIST_RESERVATIONS, &subject).accepted), false);
+	yq_row_put(&row, TimestampTzGetDatum(yq_reservation_timestamp(yq_plan_archived_until(&settings, now_in_milliseconds()))), false);
+	PG_RETURN_DATUM(form_row(fcinfo, &row));
+}
+
+/* reservation_occurs(arrival, deadline, recurrence, from, to) */
+Datum
+yq_sql_reservation_occurs(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		PG_RETURN_NULL();
+	PG_RETURN_BOOL(yq_plan_occurs(yq_reservation_time(PG_GETARG_TIMESTAMPTZ(0), "arrival"),
+								  yq_reservation_time(PG_GETARG_TIMESTAMPTZ(1), "deadline"),
+								  yq_reservation_duration(PG_GETARG_INTERVAL_P(2), "recurrence"),
+								  from_argument(fcinfo, 3), to_argument(fcinfo, 4)));
+}
+
+/* -- a plan over time ------------------------------------------------------------------ */
+
+/* What is promised to a user. */
+typedef struct UserPart
+{
+	const char *username;
+	YqStepFunction *committed;
+	char	  **texts;			/* of its steps, when they were written first: many intervals have the same */
+} UserPart;
+
+/* What is written of a plan, and the functions that it is read from. */
+typedef struct Report
+{
+	MemoryContext context;
+	const YqHierarchy *hierarchy;
+	const YqPlan *plan;
+	YqStepFunction *committed;
+	List	   *users;			/* UserPart */
+	int64	   *times;			/* at which something changes, ascending */
+	int			time_count;
+} Report;
+
+static int
+compare_times(const void *a, const void *b)
+{
+	int64		time_a = *(const int64 *) a;
+	int64		time_b = *(const int64 *) b;
+
+	return time_a < time_b ? -1 : time_a > time_b;
+}
+
+static bool
+is_known(const Report *report, const char *username)
+{
+	ListCell   *cell;
+
+	foreach(cell, report->users)
+	{
+		if (strcmp(((const UserPart *) lfirst(cell))->username, username) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+add_users(Report *report, int64 start, int64 end)
+{
+	const YqPlan *plan = report->plan;
+
+	for (int i = 0; i < plan->count; i++)
+	{
+		UserPart   *user;
+
+		CHECK_FOR_INTERRUPTS();
+		if (is_known(report, plan->reservations[i]->username))
+			continue;
+		user = palloc(sizeof(UserPart));
+		user->username = plan->reservations[i]->username;
+		user->committed = yq_plan_committed_to(plan, user->username, start, end);
+		user->texts = palloc0(sizeof(char *) * Max(user->committed->count, 1));
+		report->users = lappend(report->users, user);
+	}
+}
+
+/* Both ends, and the steps between them. */
+static void
+find_times(Report *report, int64 start, int64 end)
+{
+	List	   *functions = list_make1(report->committed);
+	int			room = 2 + report->committed->count;
+	ListCell   *cell;
+	int			count = 0;
+
+	foreach(cell, report->users)
+	{
+		UserPart   *user = lfirst(cell);
+
+		functions = lappend(functions, user->committed);
+		room += user->committed->count;
+	}
+	report->times = palloc_extended(sizeof(int64) * room, MCXT_ALLOC_HUGE);
+	report->times[count++] = start;
+	report->times[count++] = end;
+	foreach(cell, functions)
+	{
+		const YqStepFunction *function = lfirst(cell);
+
+		for (int i = 0; i < function->count; i++)
+		{
+			if (function->times[i] > start && function->times[i] < end)
+				report->times[count++] = function->times[i];
+		}
+	}
+	qsort(report->times, count, sizeof(int64), compare_times);
+	for (int i = 0; i < count; i++)
+	{
+		if (i == 0 || report->times[i] != report->times[i - 1])
+			report->times[report->time_count++] = report->times[i];
+	}
+}
+
+/* What the user has at a time; NULL for nothing. */
+static char *
+text_at(const Report *report, UserPart *user, int64 time)
+{
+	int			step = yq_steps_find(user->committed, time);
+	const int64 *amounts;
+
+	if (step < 0 || !user->committed->is_defined[step])
+		return NULL;
+	amounts = yq_step_amounts(user->committed, step);
+	if (yq_amounts_are_none(report->plan->calculator, amounts))
+		return NULL;
+	if (user->texts[step] == NULL)
+		user->texts[step] = MemoryContextStrdup(report->context, yq_resource_to_cstring(
+			DatumGetYqResourceP(yq_hierarchy_resource(report->hierarchy, amounts))));
+	return user->texts[step];
+}
+
+static JsonbValue
+string_value(const char *string)
+{
+	JsonbValue	value = {.type = jbvString};
+
+	value.val.string.val = unconstify(char *, string);
+	value.val.string.len = strlen(string);
+	return value;
+}
+
+/* An object with a member for each user that has something. */
+static Datum
+users_at(const Report *report, int64 time)
+{
+	JsonbParseState *state = NULL;
+	ListCell   *cell;
+
+	(void) pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	foreach(cell, report->users)
+	{
+		UserPart   *user = lfirst(cell);
+		char	   *text = text_at(report, user, time);
+		JsonbValue	key;
+		JsonbValue	value;
+
+		if (text == NULL)
+			continue;
+		key = string_value(user->username);
+		value = string_value(text);
+		(void) pushJsonbValue(&state, WJB_KEY, &key);
+		(void) pushJsonbValue(&state, WJB_VALUE, &value);
+	}
+	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+}
+
+static void
+put_interval(ReturnSetInfo *result, const Report *report, int64 start, int64 end)
+{
+	YqRowBuilder row = {.count = 0};
+	int64		committed[YQ_MAX_RESOURCE_TYPES];
+	int64		available[YQ_MAX_RESOURCE_TYPES];
+
+	yq_steps_at(report->committed, start, committed);
+	memcpy(available, report->plan->capacity, sizeof(available));
+	yq_amounts_subtract(report->plan->calculator, available, committed);
+	yq_row_put(&row, TimestampTzGetDatum(yq_reservation_timestamp(start)), false);
+	yq_row_put(&row, TimestampTzGetDatum(yq_reservation_timestamp(end)), false);
+	put_amounts(&row, report->hierarchy, report->plan->capacity);
+	put_amounts(&row, report->hierarchy, committed);
+	put_amounts(&row, report->hierarchy, available);
+	yq_row_put(&row, users_at(report, start), false);
+	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
+}
+
+/* What an interval takes up goes with it. */
+static void
+put_intervals(ReturnSetInfo *result, const Report *report)
+{
+	MemoryContext row_context = AllocSetContextCreate(report->context, "yquota plan row", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(row_context);
+
+	for (int i = 0; i + 1 < report->time_count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		put_interval(result, report, report->times[i], report->times[i + 1]);
+		MemoryContextReset(row_context);
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(row_context);
+}
+
+static void
+check_length(const YqReservationSettings *settings, int64 start, int64 end)
+{
+	if ((end - start) / settings->largest_period > settings->most_copies)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the time from \"from\" to \"to\" is too long"),
+				 errdetail("It may have reservation_most_copies, %d, times the largest periodicity.", settings->most_copies)));
+}
+
+/* plan_allocation(queue, from, to) */
+Datum
+yq_sql_plan_allocation(PG_FUNCTION_ARGS)
+{
+	char	   *name = text_to_cstring(yq_required_text(fcinfo, 0, "queue"));
+	Report		report = {.context = CurrentMemoryContext,.hierarchy = yq_hierarchy_in_force()};
+	const YqQueue *queue = yq_plan_queue(report.hierarchy, name);
+	YqReservationSettings settings = yq_reservation_settings(queue->path);
+	YqPlan	   *plan = yq_plan_load(report.hierarchy, queue, &settings);
+	int64		start;
+	int64		end;
+
+	yq_require_value(PG_ARGISNULL(1), "from");
+	yq_require_value(PG_ARGISNULL(2), "to");
+	start = from_argument(fcinfo, 1);
+	end = to_argument(fcinfo, 2);
+	check_interval(start, end);
+	check_length(&settings, start, end);
+	InitMaterializedSRF(fcinfo, 0);
+	yq_plan_load_reservations(plan, report.hierarchy, queue->path, NULL, start, end,
+							  yq_plan_archived_until(&settings, now_in_milliseconds()));
+	report.plan = plan;
+	report.committed = yq_plan_committed(plan, start, end);
+	add_users(&report, start, end);
+	find_times(&report, start, end);
+	put_intervals((ReturnSetInfo *) fcinfo->resultinfo, &report);
+	PG_RETURN_NULL();
+}

@@ -1,0 +1,216 @@
+-- Replays a record of reservation.jsonl, and finds the first step at which a plan of
+-- yquota answers otherwise than that of Hadoop did.
+
+CREATE SCHEMA replay;
+-- Hadoop knows memory and cores unless it is told of more
+DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
+INSERT INTO yquota.project (name) VALUES ('p');
+
+-- Times of a record are milliseconds since 1970.
+CREATE FUNCTION replay.time(ms bigint) RETURNS timestamptz LANGUAGE sql RETURN to_timestamp(0) + ms * interval '1 ms';
+CREATE FUNCTION replay.ms(t timestamptz) RETURNS bigint LANGUAGE sql RETURN extract(epoch FROM t) * 1000;
+CREATE FUNCTION replay.resource(memory bigint, vcores bigint) RETURNS yquota.resource LANGUAGE sql
+	RETURN yquota.resource(jsonb_build_object('memory-mb', memory, 'vcores', vcores));
+CREATE FUNCTION replay.id(r bigint) RETURNS text LANGUAGE sql RETURN 'reservation_1_' || lpad(r::text, 4, '0');
+
+CREATE PROCEDURE replay.start(s jsonb) LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM yquota.set_clock(replay.time(0));
+	PERFORM yquota.import_hadoop_configuration((s -> 'conf') || jsonb_build_object(
+		'yarn.resourcemanager.reservation-system.enable', 'true',
+		'yarn.resourcemanager.reservation-system.planfollower.time-step', s ->> 'step',
+		'yarn.resourcemanager.reservation-system.max-periodicity', s ->> 'max_periodicity',
+		'yarn.scheduler.capacity.root.plan.reservation-agent',
+			'hadoop.' || CASE s ->> 'family' WHEN 'policy' THEN 'GreedyReservationAgent' ELSE s ->> 'agent' END,
+		'yarn.scheduler.capacity.root.plan.reservation-policy', 'hadoop.' || (s ->> 'policy')));
+	-- it is in force when it is checked, which is before a commit, and none comes here
+	SET CONSTRAINTS ALL IMMEDIATE;
+	SET CONSTRAINTS ALL DEFERRED;
+	INSERT INTO yquota.node (name, total)
+	SELECT 'n' || i, replay.resource((s #>> '{node,0}')::bigint, (s #>> '{node,1}')::bigint)
+	FROM generate_series(1, (s ->> 'nodes')::integer) AS i;
+END $$;
+
+CREATE FUNCTION replay.definition(d jsonb) RETURNS yquota.reservation_contract LANGUAGE sql
+	RETURN yquota.reservation_contract(replay.time((d ->> 'arrival')::bigint), replay.time((d ->> 'deadline')::bigint),
+		(SELECT array_agg(yquota.reservation_request(replay.resource((q #>> '{res,0}')::bigint, (q #>> '{res,1}')::bigint),
+				(q ->> 'n')::integer, (q ->> 'duration')::bigint * interval '1 ms', (q ->> 'gang')::integer) ORDER BY place)
+		 FROM jsonb_array_elements(d -> 'requests') WITH ORDINALITY AS o (q, place)),
+		(d ->> 'interpreter')::yquota.reservation_interpreter, (d ->> 'recurrence')::bigint * interval '1 ms');
+
+-- What a reservation has, as a record writes it: one that repeats within its period.  Neighbours
+-- with the same amounts are one.
+CREATE FUNCTION replay.merged(intervals jsonb) RETURNS jsonb LANGUAGE sql
+	RETURN (
+		WITH parts AS (
+			SELECT (i ->> 0)::bigint AS start, (i ->> 1)::bigint AS stop, (i ->> 2)::bigint AS memory, (i ->> 3)::bigint AS vcores
+			FROM jsonb_array_elements(intervals) AS i WHERE i ->> 2 <> '0' OR i ->> 3 <> '0'),
+		marked AS (
+			SELECT p.*, (lag(stop) OVER w, lag(memory) OVER w, lag(vcores) OVER w) IS DISTINCT FROM (start, memory, vcores) AS begins
+			FROM parts AS p WINDOW w AS (ORDER BY start)),
+		numbered AS (SELECT m.*, count(*) FILTER (WHERE begins) OVER (ORDER BY start) AS number FROM marked AS m)
+		SELECT jsonb_agg(jsonb_build_array(start, stop, memory, vcores) ORDER BY start)
+		FROM (SELECT min(start) AS start, max(stop) AS stop, memory, vcores FROM numbered GROUP BY number, memory, vcores) AS n);
+CREATE FUNCTION replay.allocation(r bigint, period bigint) RETURNS jsonb LANGUAGE sql
+	RETURN replay.merged((
+		SELECT jsonb_agg(jsonb_build_array(s, s + replay.ms(a."to") - replay.ms(a."from"), coalesce(yquota.amount(a.allocation, 'memory-mb'), 0), coalesce(yquota.amount(a.allocation, 'vcores'), 0)))
+		FROM yquota.reservation_definition AS d JOIN yquota.reservation_allocation AS a USING (reservation_id, version)
+		CROSS JOIN LATERAL (SELECT CASE WHEN period IS NULL THEN replay.ms(a."from") ELSE replay.ms(a."from") % period END AS s) AS o
+		WHERE d.reservation_id = replay.id(r) AND d.ended_at IS NULL));
+
+-- The state of a plan over time as a record writes it, from what plan_allocation() returns, but
+-- for steps that change nothing.
+CREATE FUNCTION replay.load(username text, "from" bigint, "to" bigint) RETURNS jsonb LANGUAGE sql
+	RETURN replay.merged((
+		SELECT jsonb_agg(jsonb_build_array(replay.ms(p."from"), replay.ms(p."to"), coalesce(yquota.amount(r, 'memory-mb'), 0), coalesce(yquota.amount(r, 'vcores'), 0)))
+		FROM yquota.plan_allocation('root.plan', replay.time("from"), replay.time("to")) AS p
+		CROSS JOIN LATERAL (SELECT CASE WHEN username IS NULL THEN p.committed ELSE coalesce((p.by_user ->> username)::yquota.resource, '[]') END AS r) AS u));
+-- The same of steps, cut off at both ends.
+CREATE FUNCTION replay.steps(steps jsonb, "from" bigint, "to" bigint) RETURNS jsonb LANGUAGE sql
+	RETURN replay.merged((
+		SELECT jsonb_agg(jsonb_build_array(greatest(s.start, "from"), least(s.stop, "to"), s.memory, s.vcores))
+		FROM (SELECT (i ->> 0)::bigint AS start, coalesce(lead((i ->> 0)::bigint) OVER (ORDER BY place), "to") AS stop,
+					 coalesce((i ->> 1)::bigint, 0) AS memory, coalesce((i ->> 2)::bigint, 0) AS vcores
+			  FROM jsonb_array_elements(steps) WITH ORDINALITY AS o (i, place)) AS s
+		WHERE least(s.stop, "to") > greatest(s.start, "from")));
+
+-- The rule by which a record refuses, among yquota's.
+CREATE FUNCTION replay.rules(result jsonb) RETURNS text[] LANGUAGE sql
+	RETURN CASE
+		WHEN result ->> 'message' LIKE '%unknown%' THEN '{unknown}'::text[]
+		WHEN result ->> 'message' LIKE '%is the past%' THEN '{deadline}'
+		WHEN result ->> 'message' LIKE '%time difference%' THEN '{duration}'
+		WHEN result ->> 'message' LIKE '%largest gang%' THEN '{largest_gang}'
+		WHEN result ->> 'message' ~ 'periodicity|recurrence' AND result ->> 'phase' = 'input' THEN '{recurrence}'
+		WHEN result ->> 'message' LIKE '%does not exist in the plan%' THEN '{unknown}'
+		WHEN result ->> 'error' = 'ContractValidationException' THEN '{malformed,maximum_allocation}'
+		WHEN result ->> 'error' = 'PlanningQuotaException' THEN '{instantaneous_max_capacity,average_capacity,overcommitted}'
+		WHEN result ->> 'error' = 'ResourceOverCommitException' THEN '{capacity}'
+		WHEN result ->> 'error' = 'PlanningException' THEN '{no_room,overcommitted}'
+	END;
+
+CREATE FUNCTION replay.change(o jsonb, OUT accepted boolean, OUT rule text) LANGUAGE plpgsql AS $$
+BEGIN
+	CASE o ->> 'op'
+	WHEN 'submit' THEN
+		SELECT s.accepted, s.decided_by INTO accepted, rule
+		FROM yquota.submit_reservation(replay.id((o ->> 'r')::bigint), 'root.plan', o ->> 'user', '{}', 'p', replay.definition(o -> 'def')) AS s;
+	WHEN 'update' THEN
+		SELECT s.accepted, s.decided_by INTO accepted, rule
+		FROM yquota.update_reservation(replay.id((o ->> 'r')::bigint), o ->> 'user', '{}', replay.definition(o -> 'def')) AS s;
+	WHEN 'delete' THEN
+		-- deleted again, Hadoop knows it no more
+		SELECT s.deleted AND d.ended_at IS NULL, 'unknown' INTO accepted, rule
+		FROM (SELECT * FROM yquota.reservation_definition AS d WHERE d.reservation_id = replay.id((o ->> 'r')::bigint)
+			  ORDER BY d.version DESC LIMIT 1) AS d
+		RIGHT JOIN yquota.delete_reservation(replay.id((o ->> 'r')::bigint), 'u1', '{}') AS s ON true;
+	END CASE;
+EXCEPTION
+	WHEN undefined_object THEN accepted := false; rule := 'unknown';
+	WHEN invalid_parameter_value THEN accepted := false; rule := 'malformed';
+END $$;
+
+-- A ready allocation, which only Hadoop's own classes can put into a plan.  One interval is what a request
+-- whose containers all run at once gets; what has several, or too large containers, is written directly, if the record has it.
+CREATE FUNCTION replay.add(o jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	id CONSTANT text := replay.id((o ->> 'r')::bigint);
+	first CONSTANT jsonb := o #> '{intervals,0}';
+	containers CONSTANT integer := gcd((first ->> 2)::bigint, (first ->> 3)::bigint);
+	contract yquota.reservation_contract;
+	last integer;
+BEGIN
+	contract := yquota.reservation_contract(replay.time((first ->> 0)::bigint), replay.time((o #>> '{intervals,-1,1}')::bigint),
+		ARRAY[yquota.reservation_request(replay.resource((first ->> 2)::bigint / containers, (first ->> 3)::bigint / containers), containers,
+			((first ->> 1)::bigint - (first ->> 0)::bigint) * interval '1 ms', containers)]);
+	IF jsonb_array_length(o -> 'intervals') = 1 AND (first ->> 2)::bigint / containers <= 8192 AND (first ->> 3)::bigint / containers <= 8 THEN
+		RETURN CASE WHEN o ? 'replace' THEN (SELECT s.accepted FROM yquota.update_reservation(id, o ->> 'user', '{}', contract) AS s)
+			ELSE (SELECT s.accepted FROM yquota.submit_reservation(id, 'root.plan', o ->> 'user', '{}', 'p', contract) AS s) END;
+	ELSIF (o #>> '{result,ok}')::boolean THEN
+		UPDATE yquota.reservation_definition AS d SET ended_at = yquota.clock(), ended_by = 'updated'
+		WHERE d.reservation_id = id AND d.ended_at IS NULL;
+		SELECT coalesce(max(d.version), 0) INTO last FROM yquota.reservation_definition AS d WHERE d.reservation_id = id;
+		INSERT INTO yquota.reservation_definition (reservation_id, version, queue, username, project, arrival, deadline, interpreter, requests, accepted_at)
+		VALUES (id, last + 1, 'root.plan', o ->> 'user', 'p', contract.arrival, contract.deadline, 'ANY', contract.requests, yquota.clock());
+		INSERT INTO yquota.reservation_allocation (reservation_id, version, "from", "to", allocation)
+		SELECT id, last + 1, replay.time((i ->> 0)::bigint), replay.time((i ->> 1)::bigint), replay.resource((i ->> 2)::bigint, (i ->> 3)::bigint)
+		FROM jsonb_array_elements(o -> 'intervals') AS i;
+	END IF;
+	RETURN (o #>> '{result,ok}')::boolean;
+EXCEPTION
+	WHEN undefined_object OR duplicate_object THEN RETURN false;
+END $$;
+
+-- What differs at a step; NULL: nothing.
+CREATE FUNCTION replay.difference(o jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	expected jsonb := o -> 'result';
+	answer record;
+	found jsonb;
+BEGIN
+	IF o ->> 'op' = 'clock' THEN
+		PERFORM yquota.set_clock(replay.time((o ->> 'to')::bigint));
+	ELSIF o ->> 'op' IN ('submit', 'update', 'delete') THEN
+		answer := replay.change(o);
+		IF answer.accepted IS DISTINCT FROM (expected ->> 'ok')::boolean THEN
+			RETURN format('%s instead of %s', answer, expected);
+		ELSIF NOT answer.accepted AND NOT answer.rule = ANY (replay.rules(expected)) THEN
+			RETURN format('refused by %s instead of %s', answer.rule, expected);
+		ELSIF answer.accepted AND o ->> 'op' <> 'delete' THEN
+			found := replay.allocation((o ->> 'r')::bigint, (expected ->> 'period')::bigint);
+			IF found IS DISTINCT FROM replay.merged(expected -> 'allocation') THEN
+				RETURN format('allocation %s instead of %s', found, expected -> 'allocation');
+			END IF;
+		END IF;
+	ELSIF o ->> 'op' = 'add' THEN
+		IF replay.add(o) IS DISTINCT FROM (expected ->> 'ok')::boolean THEN
+			RETURN format('otherwise than %s', expected);
+		END IF;
+	ELSIF o ->> 'op' = 'load' THEN
+		found := replay.load(NULL, (o ->> 'from')::bigint, (o ->> 'to')::bigint);
+		IF found IS DISTINCT FROM replay.steps(expected -> 'load', (o ->> 'from')::bigint, (o ->> 'to')::bigint) THEN
+			RETURN format('load %s instead of %s', found, expected -> 'load');
+		END IF;
+		found := replay.load(o ->> 'user', (o ->> 'from')::bigint, (o ->> 'to')::bigint);
+		IF found IS DISTINCT FROM replay.steps(expected -> 'user_load', (o ->> 'from')::bigint, (o ->> 'to')::bigint) THEN
+			RETURN format('load of %s %s instead of %s', o ->> 'user', found, expected -> 'user_load');
+		END IF;
+	ELSIF o ->> 'op' = 'available' THEN
+		NULL;	-- no function tells it
+	ELSIF o ->> 'op' = 'search' THEN
+		SELECT jsonb_agg(split_part(l.reservation_id, '_', 3)::bigint ORDER BY split_part(l.reservation_id, '_', 3)::bigint) INTO found
+		FROM yquota.list_reservations('root.plan', 'u1', '{}', "from" => replay.time((o ->> 'from')::bigint), "to" => replay.time((o ->> 'to')::bigint)) AS l;
+		IF coalesce(found, '[]') IS DISTINCT FROM (SELECT coalesce(jsonb_agg(f ORDER BY f), '[]') FROM jsonb_array_elements(expected -> 'found') AS f) THEN
+			RETURN format('found %s instead of %s', found, expected -> 'found');
+		END IF;
+	ELSE
+		RETURN 'unknown operation';
+	END IF;
+	RETURN NULL;
+END $$;
+
+-- How many steps of each kind agree, and what differs at the first one that does not; NULL: nothing.
+CREATE FUNCTION replay.play(s jsonb, OUT compared jsonb, OUT difference text) LANGUAGE plpgsql AS $$
+DECLARE
+	o jsonb;
+BEGIN
+	compared := '{}';
+	CALL replay.start(s);
+	FOR o IN SELECT * FROM jsonb_array_elements(s -> 'steps') LOOP
+		-- a round of the follower, which the record does not have, would have archived it
+		EXIT WHEN EXISTS (
+			SELECT FROM yquota.reservation_definition AS d
+			CROSS JOIN yquota_internal.reservation_listing('root.plan', 'u1', '{}', NULL, NULL, NULL) AS l
+			WHERE d.ended_at IS NULL AND d.deadline <= l.archived_until);
+		-- Hadoop's update brings back what was deleted
+		EXIT WHEN o ->> 'op' = 'update' AND (o #>> '{result,ok}')::boolean AND NOT EXISTS (
+			SELECT FROM yquota.reservation_definition AS d
+			WHERE d.reservation_id = replay.id((o ->> 'r')::bigint) AND d.ended_at IS NULL);
+		difference := replay.difference(o);
+		IF difference IS NOT NULL THEN
+			difference := format('%s: %s: %s', s ->> 'id', o - 'result', difference);
+			RETURN;
+		END IF;
+		compared := compared || jsonb_build_object(o ->> 'op', coalesce((compared ->> (o ->> 'op'))::bigint, 0) + 1);
+	END LOOP;
+END $$;

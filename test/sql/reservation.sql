@@ -1,0 +1,286 @@
+-- Reservations: definitions, answers, rules in their order, lists, roles, history.
+
+SET client_min_messages = warning;
+DROP DATABASE IF EXISTS yquota_reservation WITH (FORCE);
+CREATE DATABASE yquota_reservation;
+\c yquota_reservation
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+CREATE EXTENSION IF NOT EXISTS yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
+SELECT yquota.set_clock('2026-03-02 10:00+00');
+INSERT INTO yquota.project (name) VALUES ('p'), ('q');
+DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
+INSERT INTO yquota.queue (path, capacity, reservable, average_capacity, reservation_window, position) VALUES
+	('root', NULL, NULL, NULL, NULL, 1), ('root.plan', '80', true, NULL, 3600000, 2), ('root.other', '20', NULL, NULL, NULL, 3);
+INSERT INTO yquota.node (name, total) SELECT 'n' || i, '[memory-mb=12500,vcores=12]' FROM generate_series(1, 10) AS i;
+
+-- A gang of ten, each for ten minutes, some time between twelve and one.
+CREATE FUNCTION pg_temp.gang(containers integer, concurrency integer DEFAULT 1, duration interval DEFAULT '10 min', mb bigint DEFAULT 1000)
+	RETURNS yquota.reservation_request LANGUAGE sql
+	RETURN yquota.reservation_request(yquota.resource(jsonb_build_object('memory-mb', mb, 'vcores', 1)), containers, duration, concurrency);
+CREATE FUNCTION pg_temp.noon(VARIADIC requests yquota.reservation_request[]) RETURNS yquota.reservation_contract LANGUAGE sql
+	RETURN yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 13:00+00', requests, 'ALL');
+
+-- Without the system every call says so.
+SELECT accepted, decided_by, reason FROM yquota.submit_reservation('reservation_1_0001', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(10, 10)));
+INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true);
+
+-- An id is a time and a number; nothing is stored.
+SELECT yquota.new_reservation_id(), yquota.new_reservation_id();
+SELECT count(*) FROM yquota.reservation_definition;
+
+-- A dry run stores nothing; a submission does, once.
+SELECT * FROM yquota.submit_reservation('reservation_1_0001', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(10, 10)), dry_run => true);
+SELECT count(*) FROM yquota.reservation_definition;
+SELECT * FROM yquota.submit_reservation('reservation_1_0001', 'plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(10, 10)));
+SELECT yquota.set_clock('2026-03-02 10:00:01+00');
+SELECT * FROM yquota.submit_reservation('reservation_1_0001', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(10, 10)));
+SELECT * FROM yquota.submit_reservation('reservation_1_0001', 'root.plan', 'bob', '{}', 'p', pg_temp.noon(pg_temp.gang(10, 10)));
+SELECT * FROM yquota.submit_reservation('reservation_1_0001', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(20, 10)));
+TABLE yquota.reservation_definition;
+TABLE yquota.reservation_allocation;
+
+-- One number has one id, as Hadoop writes it.
+SELECT reservation_id, accepted_at FROM yquota.submit_reservation('reservation_1_1', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(10, 10)));
+SELECT reservation_id FROM yquota.submit_reservation('reservation_1_00012345', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)), true);
+SELECT reservation_id FROM yquota.list_reservations('root.plan', 'alice', '{}', 'reservation_1_1');
+
+-- What cannot be read is an error.
+SELECT yquota.submit_reservation(NULL, 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
+SELECT yquota.submit_reservation('reservation_1', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
+SELECT yquota.submit_reservation('reservation_1_2x', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
+SELECT yquota.submit_reservation('reservation_1_99999999999999999999', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
+SELECT yquota.submit_reservation('reservation_1_0002', '', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
+SELECT yquota.submit_reservation('reservation_1_0002', 'root.none', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
+SELECT yquota.submit_reservation('reservation_1_0002', 'root.other', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
+SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', NULL, '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
+SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', repeat('u', 256), '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
+SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', 'alice', '{}', 'none', pg_temp.noon(pg_temp.gang(1)));
+SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', 'alice', '{}', 'p', NULL);
+
+CREATE FUNCTION pg_temp.try(definition yquota.reservation_contract) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	answer record;
+	hint text;
+BEGIN
+	SELECT * INTO answer FROM yquota.submit_reservation('reservation_1_0002', 'root.plan', 'alice', '{}', 'p', definition, dry_run => true);
+	RETURN concat_ws('; ', CASE WHEN answer.accepted THEN 'accepted' END, answer.decided_by, answer.reason, answer.asked, answer.maximum);
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+	RETURN concat_ws(' ', SQLSTATE, SQLERRM, nullif(hint, ''));
+END $$;
+SELECT try.* FROM (VALUES
+	(NULL, '13:00', ARRAY[pg_temp.gang(1)], 'ALL', NULL),
+	('12:00', NULL, ARRAY[pg_temp.gang(1)], 'ALL', NULL),
+	('12:00', '13:00', NULL, 'ALL', NULL),
+	('12:00', '13:00', '{}', 'ALL', NULL),
+	('12:00', '13:00', ARRAY[NULL::yquota.reservation_request], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(1)], NULL, NULL),
+	('12:00:00.0001', '13:00', ARRAY[pg_temp.gang(1)], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(NULL)], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(1, NULL)], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(1, 1, NULL)], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(1, 1, '0')], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(1, 1, '-1 min')], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(1, 1, '1 month')], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(1, 1, '0.0001 s')], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(1, 1, '2147483647 days')], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(1, 1, '1 min', -1)], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(2, 1, '1 min', 9223372036854775807)], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[yquota.reservation_request('[]', 1, '1 min')], 'ALL', NULL),
+	-- rules of the input, in their order
+	('09:00', '10:00:01', ARRAY[pg_temp.gang(1)], 'ALL', NULL),
+	('09:00', '10:00', '{}', 'ALL', NULL),
+	('12:00', '12:05', ARRAY[pg_temp.gang(1000, 1000)], 'ALL', NULL),
+	('13:00', '12:00', ARRAY[pg_temp.gang(1)], 'ALL', NULL),
+	('13:00', '12:00', ARRAY[pg_temp.gang(1)], 'ANY', NULL),
+	('12:00', '12:15', ARRAY[pg_temp.gang(1), pg_temp.gang(1)], 'ALL', NULL),
+	('12:00', '12:15', ARRAY[pg_temp.gang(1), pg_temp.gang(1)], 'ORDER', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(101, 101)], 'ALL', '-1 hour'),
+	('12:00', '13:00', ARRAY[pg_temp.gang(101, 101), pg_temp.gang(1)], 'ANY', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(1)], 'ALL', '-1 hour'),
+	('12:00', '13:00', ARRAY[pg_temp.gang(1)], 'ALL', '30 min'),
+	('12:00', '13:00', ARRAY[pg_temp.gang(1)], 'ALL', '7 hours'),
+	('12:00', '13:00', ARRAY[pg_temp.gang(1)], 'ALL', '1 day'),
+	('12:00', '13:00', ARRAY[pg_temp.gang(1)], 'ALL', '0'),
+	('12:00', '12:00:00.001', ARRAY[pg_temp.gang(1, 1, '1 ms')], 'ALL', '1 ms'),
+	('12:00', '13:00', array_fill(pg_temp.gang(1), '{1001}'), 'ALL', NULL),
+	-- rules of requests, when they are placed
+	('12:00', '13:00', ARRAY[pg_temp.gang(1, 0)], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(0, 1)], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(-5, 1)], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(5, 2)], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(1, 1, '10 min', 8193)], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(10000, 1)], 'ALL', NULL),
+	('12:00', '13:00', ARRAY[pg_temp.gang(100, 100, '50 min')], 'ALL', NULL)
+) AS v (arrival, deadline, requests, interpreter, recurrence)
+CROSS JOIN LATERAL pg_temp.try(yquota.reservation_contract(('2026-03-02 ' || v.arrival || '+00')::timestamptz, ('2026-03-02 ' || v.deadline || '+00')::timestamptz,
+	v.requests, v.interpreter::yquota.reservation_interpreter, v.recurrence::interval)) AS try;
+SELECT pg_temp.try(yquota.reservation_contract('1969-12-31 23:59+00', '2026-03-02 12:00+00', ARRAY[pg_temp.gang(1)]));
+SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', 'infinity', ARRAY[pg_temp.gang(1)]));
+SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '294276-12-31 00:00+00', ARRAY[pg_temp.gang(1)]));
+SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2226-03-02 12:00+00', ARRAY[pg_temp.gang(100000000, 1, '1 s')]));
+UPDATE yquota.scheduler_setting SET reservation_most_windows = 3;
+SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(1)));
+UPDATE yquota.scheduler_setting SET reservation_most_windows = NULL;
+
+-- Limits of users, with the capacity that they are a share of.
+UPDATE yquota.queue SET instantaneous_max_capacity = 50, reservation_agent = 'org.apache.hadoop.yarn.server.resourcemanager.reservation.planning.GreedyReservationAgent'
+WHERE path = 'root.plan';
+SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(60, 60)));
+UPDATE yquota.queue SET instantaneous_max_capacity = 100, average_capacity = 5 WHERE path = 'root.plan';
+SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(60, 60)));
+UPDATE yquota.queue SET average_capacity = NULL, reservation_policy = 'NoOverCommitPolicy' WHERE path = 'root.plan';
+SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(90, 90)));
+SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(90, 90, '50 min')));
+-- promised more than there is
+UPDATE yquota.node SET total = '[memory-mb=1000,vcores=12]';
+SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(1)));
+SELECT "from", "to", capacity, committed, available, by_user FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-03-02 13:00+00');
+UPDATE yquota.node SET total = '[memory-mb=12500,vcores=12]';
+
+-- Classes that are not there are refused when the configuration is checked.
+UPDATE yquota.queue SET reservation_agent = 'org.example.LuckyAgent' WHERE path = 'root.plan';
+UPDATE yquota.queue SET reservation_policy = 'LuckyPolicy' WHERE path = 'root.plan';
+UPDATE yquota.queue SET reservation_planner = 'LuckyPlanner' WHERE path = 'root.plan';
+UPDATE yquota.scheduler_setting SET reservation_system_plan_follower = 'FairSchedulerPlanFollower';
+UPDATE yquota.queue SET reservation_agent = NULL, reservation_policy = NULL WHERE path = 'root.plan';
+
+-- An update takes the place of the old version, which stays as history; the same update again decides nothing.
+SELECT yquota.set_clock('2026-03-02 10:00:02+00');
+SELECT * FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(20, 20)), dry_run => true);
+SELECT * FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(200, 200)));
+SELECT * FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(20, 20)));
+SELECT yquota.set_clock('2026-03-02 10:00:03+00');
+SELECT * FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(20, 20)));
+SELECT reservation_id, version, username, (requests[1]).num_containers, accepted_at, ended_at, ended_by FROM yquota.reservation_definition ORDER BY 1, 2;
+SELECT yquota.update_reservation('reservation_1_0007', 'alice', '{}', pg_temp.noon(pg_temp.gang(1)));
+SELECT yquota.update_reservation('reservation_1_0001', 'alice', '{}', NULL);
+
+-- One that repeats: rows of its first period, and what they come to over two days.
+SELECT * FROM yquota.submit_reservation('reservation_1_0003', 'root.plan', 'bob', '{}', 'q',
+	yquota.reservation_contract('2026-03-02 22:30+00', '2026-03-03 02:30+00', ARRAY[pg_temp.gang(4, 4, '4 hours')], recurrence => '12 hours', priority => 7, reservation_name => 'nightly'));
+SELECT "from", "to", allocation FROM yquota.reservation_allocation WHERE reservation_id = 'reservation_1_0003' ORDER BY "from";
+SELECT "from", "to", committed, by_user FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-03-04 12:00+00');
+-- what lies beyond midnight, a multiple of 12 hours, is lost, unless the plan is to keep it
+UPDATE yquota.scheduler_setting SET reservation_wraps_periods = true;
+SELECT accepted, "from", "to" FROM yquota.update_reservation('reservation_1_0003', 'bob', '{}',
+	yquota.reservation_contract('2026-03-02 22:30+00', '2026-03-03 02:30+00', ARRAY[pg_temp.gang(4, 4, '4 hours')], recurrence => '12 hours', priority => 7, reservation_name => 'nightly'));
+SELECT "from", "to", allocation FROM yquota.reservation_allocation WHERE reservation_id = 'reservation_1_0003' AND version = 2 ORDER BY "from";
+SELECT "from", "to", committed FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-03-03 12:00+00');
+UPDATE yquota.scheduler_setting SET reservation_wraps_periods = NULL;
+SELECT yquota.plan_allocation('root.plan', NULL, '2026-03-04 12:00+00');
+SELECT yquota.plan_allocation('root.plan', '2026-03-04 12:00+00', '2026-03-02 12:00+00');
+SELECT yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '9026-03-02 12:00+00');
+SELECT yquota.plan_allocation('root.other', '2026-03-02 12:00+00', '2026-03-04 12:00+00');
+
+-- Lists.
+SELECT reservation_id, username, project, (definition).arrival, (definition).recurrence, version, accepted_at, allocations FROM yquota.list_reservations('root.plan', 'carol', '{}');
+SELECT reservation_id, allocations FROM yquota.list_reservations('root.plan', 'carol', '{}', 'reservation_1_0001', include_allocations => true);
+SELECT reservation_id FROM yquota.list_reservations('plan', 'carol', '{}', "from" => '2026-03-05 11:00+00', "to" => '2026-03-05 12:00+00');
+SELECT reservation_id FROM yquota.list_reservations('plan', 'carol', '{}', "from" => '2026-03-05 08:00+00', "to" => '2026-03-05 09:00+00');
+SELECT reservation_id FROM yquota.list_reservations('plan', 'carol', '{}', "to" => '2026-03-02 12:00+00');
+SELECT reservation_id FROM yquota.list_reservations('root.plan', 'carol', '{}', "from" => '2026-03-05 12:00+00', "to" => '2026-03-05 11:00+00');
+SELECT reservation_id FROM yquota.list_reservations('root.other', 'carol', '{}');
+SELECT reservation_id FROM yquota.list_reservations(NULL, 'carol', '{}');
+
+-- Lists of the plan decide when both switches are on.
+UPDATE yquota.queue SET acl_submit_reservations = 'alice staff', acl_list_reservations = 'lister', acl_administer_reservations = 'boss' WHERE path = 'root.plan';
+UPDATE yquota.scheduler_setting SET reservation_acl_enable = true;
+SELECT accepted FROM yquota.submit_reservation('reservation_1_0004', 'root.plan', 'bob', '{}', 'q', pg_temp.noon(pg_temp.gang(1)), true);
+UPDATE yquota.scheduler_setting SET acl_enable = true;
+SELECT accepted, decided_by, reason FROM yquota.submit_reservation('reservation_1_0004', 'root.plan', 'bob', '{}', 'q', pg_temp.noon(pg_temp.gang(1)));
+SELECT accepted, decided_by FROM yquota.submit_reservation('reservation_1_0004', 'root.plan', 'bob', '{staff}', 'q', pg_temp.noon(pg_temp.gang(1)), true);
+SELECT accepted, decided_by FROM yquota.submit_reservation('reservation_1_0004', 'root.plan', 'boss', '{}', 'q', pg_temp.noon(pg_temp.gang(1)), true);
+-- the rules of the input come before the lists
+SELECT accepted, decided_by FROM yquota.submit_reservation('reservation_1_0004', 'root.plan', 'bob', '{}', 'q', pg_temp.noon(pg_temp.gang(101, 101)));
+SELECT u.name, array(SELECT l.reservation_id FROM yquota.list_reservations('root.plan', u.name, '{}') AS l) AS sees,
+	   array(SELECT l.reservation_id FROM yquota.list_reservations('root.plan', u.name, '{}', 'reservation_1_0003') AS l) AS sees_3
+FROM unnest('{alice,bob,carol,lister,boss}'::text[]) AS u (name);
+SELECT accepted, decided_by, reason FROM yquota.update_reservation('reservation_1_0001', 'lister', '{}', pg_temp.noon(pg_temp.gang(2)));
+SELECT accepted, decided_by FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(2)), true);
+SELECT accepted, decided_by FROM yquota.update_reservation('reservation_1_0001', 'boss', '{}', pg_temp.noon(pg_temp.gang(3)));
+-- it is the boss's now
+SELECT accepted, decided_by FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(2)), true);
+SELECT * FROM yquota.delete_reservation('reservation_1_0003', 'alice', '{}');
+SELECT * FROM yquota.delete_reservation('reservation_1_0003', 'bob', '{}');
+SELECT yquota.set_clock('2026-03-02 10:00:04+00');
+SELECT * FROM yquota.delete_reservation('reservation_1_0003', 'bob', '{}');
+SELECT * FROM yquota.delete_reservation('reservation_1_0009', 'bob', '{}');
+SELECT yquota.submit_reservation('reservation_1_0003', 'root.plan', 'bob', '{}', 'q',
+	yquota.reservation_contract('2026-03-02 22:30+00', '2026-03-03 02:30+00', ARRAY[pg_temp.gang(4, 4, '4 hours')], recurrence => '12 hours', priority => 7, reservation_name => 'nightly'));
+SELECT yquota.update_reservation('reservation_1_0003', 'bob', '{}', pg_temp.noon(pg_temp.gang(1)));
+SELECT "from", "to", committed, by_user FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-03-03 12:00+00');
+UPDATE yquota.scheduler_setting SET acl_enable = false;
+
+-- What is over counts for a window more, and then is in the plan no more; its rows stay.
+SELECT yquota.set_clock('2026-03-02 13:59:59.999+00');
+SELECT reservation_id FROM yquota.list_reservations('root.plan', 'carol', '{}');
+SELECT yquota.set_clock('2026-03-02 14:00+00');
+SELECT reservation_id FROM yquota.list_reservations('root.plan', 'carol', '{}');
+SELECT yquota.update_reservation('reservation_1_0001', 'boss', '{}', yquota.reservation_contract('2026-03-02 15:00+00', '2026-03-02 16:00+00', ARRAY[pg_temp.gang(1)]));
+SELECT count(*) FROM yquota.reservation_definition WHERE ended_at IS NULL;
+
+-- Roles without superuser: operators speak for the resource manager, members see their projects', any role its own.
+CREATE ROLE yquota_reservation_operator LOGIN;
+CREATE ROLE yquota_reservation_member LOGIN;
+CREATE ROLE yquota_reservation_viewer LOGIN;
+SELECT yquota.allow_role('yquota_reservation_operator', 'operator');
+SELECT yquota.allow_role('yquota_reservation_member', 'member', 'q');
+SELECT yquota.allow_role('yquota_reservation_viewer', 'viewer');
+SELECT yquota.set_clock('2026-03-02 10:00+00');
+GRANT TEMPORARY ON DATABASE yquota_reservation TO yquota_reservation_operator;
+SET ROLE yquota_reservation_operator;
+SELECT accepted FROM yquota.submit_reservation(yquota.new_reservation_id(), 'root.plan', 'dave', '{}', 'q', pg_temp.noon(pg_temp.gang(1)));
+SELECT accepted FROM yquota.update_reservation((SELECT max(reservation_id) FROM yquota.reservation_definition WHERE username = 'dave'), 'dave', '{}', pg_temp.noon(pg_temp.gang(2)));
+SELECT username, version, ended_by FROM yquota.reservation_definition ORDER BY username, version;
+SELECT count(*) FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-03-03 12:00+00');
+DELETE FROM yquota.reservation_definition;
+RESET ROLE;
+SET ROLE yquota_reservation_member;
+SELECT username, version, ended_by FROM yquota.reservation_definition ORDER BY username, version;
+SELECT count(*) FROM yquota.reservation_allocation;
+SELECT yquota.delete_reservation('reservation_1_0001', 'boss', '{}');
+SELECT count(*) FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-03-03 12:00+00');
+RESET ROLE;
+SET ROLE yquota_reservation_viewer;
+SELECT count(*) FROM yquota.list_reservations('root.plan', 'dave', '{}');
+SELECT count(*) FROM yquota.reservation_definition;
+SELECT yquota.submit_reservation('reservation_1_0008', 'root.plan', 'dave', '{}', 'q', pg_temp.noon(pg_temp.gang(1)));
+RESET ROLE;
+SELECT yquota.disallow_role('yquota_reservation_operator', 'operator'), yquota.disallow_role('yquota_reservation_member', 'member', 'q'), yquota.disallow_role('yquota_reservation_viewer', 'viewer');
+
+-- A read-only transaction may ask, and not change.
+BEGIN READ ONLY;
+SELECT accepted FROM yquota.submit_reservation('reservation_1_0008', 'root.plan', 'dave', '{}', 'q', pg_temp.noon(pg_temp.gang(1)), dry_run => true);
+SELECT yquota.submit_reservation('reservation_1_0008', 'root.plan', 'dave', '{}', 'q', pg_temp.noon(pg_temp.gang(1)));
+ROLLBACK;
+
+-- Rows go when they are of no use: what has ended, and what has been over for a window.
+SELECT yquota.remove_ended_reservations('2026-03-02 10:00:02.5+00'), count(*) FROM yquota.reservation_definition;
+SELECT yquota.set_clock('2026-03-02 13:30+00');
+SELECT yquota.remove_ended_reservations('infinity');
+SELECT reservation_id, version, ended_by FROM yquota.reservation_definition WHERE username <> 'dave' ORDER BY 1, 2;
+SELECT yquota.set_clock('2026-03-02 14:00:01+00');
+SELECT yquota.remove_ended_reservations('2026-03-02 13:59+00'), yquota.remove_ended_reservations('infinity');
+SELECT count(*) FROM yquota.reservation_allocation;
+SELECT yquota.set_clock('2026-03-02 10:00+00');
+SELECT accepted FROM yquota.submit_reservation('reservation_1_0001', 'root.plan', 'boss', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
+
+-- A plan that goes leaves its reservations as rows.
+UPDATE yquota.queue SET reservable = NULL WHERE path = 'root.plan';
+SELECT yquota.delete_reservation('reservation_1_0001', 'boss', '{}');
+
+-- What is imported is exported.
+SELECT yquota.import_hadoop_configuration('{"yarn.resourcemanager.reservation-system.max-periodicity": "43200000", "yarn.resourcemanager.reservation-system.smoothness-factor": "5",
+	"yarn.resourcemanager.reservation-system.favor-early-allocation": "false", "yarn.acl.reservation-enable": "true"}'::jsonb);
+SELECT (xpath('/property/name/text()', p))[1] AS name, (xpath('/property/value/text()', p))[1] AS value
+FROM unnest(xpath('//property[contains(name, "reservation")]', yquota.export_hadoop_configuration('yarn-site.xml'))) AS p;
+
+\c postgres
+SET client_min_messages = warning;
+DROP DATABASE yquota_reservation WITH (FORCE);
+DROP ROLE yquota_reservation_operator, yquota_reservation_member, yquota_reservation_viewer;
