@@ -228,7 +228,7 @@ sub check_books
 			- (SELECT coalesce(sum(amount), 0) FROM yquota.charge))
 		SQL
 	my %right = (rejects => 0, free => 0, differing => 0, running => 0, charged => $expected{charges}, %expected);
-	$right{used} = $right{running};
+	$right{used} //= $right{running};
 	foreach my $what (sort keys %right)
 	{
 		die "the books of $database are wrong: $what is $found{$what}, not $right{$what}\n"
