@@ -84,7 +84,9 @@ foreach my $case (
 	'node_heartbeat() of one node, 1 client', 'node_heartbeat() of one node, 8 clients', 'node_heartbeat() of one node, 8 clients, 400/s together',
 	'node_heartbeat() of one node, 8 clients, 400/s together, 400 events/s and preemption', 'node_heartbeat(), peak memory',
 	'preempt_containers() that selects nothing', 'preempt_containers() that marks', 'preempt_containers() that kills',
-	'preempt_containers(), memory of a round', 'preempt_containers(), room of', 'preempt_containers() that finds')
+	'preempt_containers(), memory of a round', 'preempt_containers(), room of', 'preempt_containers() that finds',
+	'report_nodes(), a round of', 'sorting the nodes and the limit of their queues', 'allocate_opportunistic() of 1000 containers',
+	'allocate_opportunistic() from the', 'allocate_opportunistic() of one container, 1 client', 'allocate_opportunistic() of one container, 8 clients')
 {
 	my @found = grep { index($_->{case}, $case) == 0 } @rows;
 	my @without = grep { !defined $_->{figure} && $_->{verdict} ne 'not there' } @found;
