@@ -10,6 +10,7 @@
 
 #include "admission/config_refresh.h"
 #include "base/arguments.h"
+#include "common/int.h"
 #include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
