@@ -49,7 +49,7 @@ make_room(void *array, int count, Size size)
 		return palloc(size);
 	if ((count & (count - 1)) != 0)
 		return array;
-	return repalloc_huge(array, mul_size(mul_size(count, 2), size));
+	return repalloc_huge(array, (Size) count * 2 * size);
 }
 
 static void
