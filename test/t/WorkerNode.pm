@@ -15,7 +15,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(new_node set_clock start_at mark is_soon worker_pid server_pids wait_until_gone count_in_log live_through);
+our @EXPORT = qw(new_node set_clock start_at mark is_soon worker_pid server_pids wait_until_gone
+	make_synchronous new_synchronous_standby promote_alone count_in_log live_through);
 
 # A worker sleeps a minute at most, so what happens sooner was told to it.
 use constant AT_ONCE_S => 40;
@@ -96,6 +97,42 @@ sub wait_until_gone
 		die "still there after a kill: @pids\n" if time > $give_up_at;
 		sleep 0.02;
 	}
+	return;
+}
+
+# make_synchronous(PRIMARY, STANDBY): from now on commits wait for the standby.
+sub make_synchronous
+{
+	my ($primary, $standby) = @_;
+
+	$primary->safe_psql('postgres', "ALTER SYSTEM SET synchronous_standby_names = '" . $standby->name . "'");
+	$primary->reload;
+	$primary->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
+	  or die "the standby is not synchronous\n";
+	return;
+}
+
+# new_synchronous_standby(PRIMARY, NAME): a running standby that commits wait for.
+sub new_synchronous_standby
+{
+	my ($primary, $name) = @_;
+	my $standby = PostgreSQL::Test::Cluster->new($name);
+
+	$primary->backup('backup');
+	$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+	$standby->start;
+	make_synchronous($primary, $standby);
+	return $standby;
+}
+
+# promote_alone(STANDBY): it is the primary, and waits for no standby.
+sub promote_alone
+{
+	my ($standby) = @_;
+
+	$standby->promote;
+	$standby->safe_psql('postgres', 'ALTER SYSTEM RESET synchronous_standby_names');
+	$standby->reload;
 	return;
 }
 

@@ -142,10 +142,7 @@ sub synchronous
 	my ($name) = @_;
 	my $standby = new_standby();
 
-	$primary->safe_psql('postgres', "ALTER SYSTEM SET synchronous_standby_names = '" . $standby->name . "'");
-	$primary->reload;
-	$primary->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
-	  or die "the standby is not synchronous\n";
+	make_synchronous($primary, $standby);
 	make_load();
 	my @outages = map { outages($_) } @drivers;
 	my @prices = fail_over($standby);

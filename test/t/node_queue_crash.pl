@@ -172,25 +172,17 @@ sub backend
 
 sub failover
 {
-	my $standby = PostgreSQL::Test::Cluster->new('node_queue' . ++$servers);
 	my $old = $server;
+	my $standby = new_synchronous_standby($old, 'node_queue' . ++$servers);
 	my @gone;
 
-	$old->backup('backup');
-	$standby->init_from_backup($old, 'backup', has_streaming => 1);
-	$standby->start;
-	$old->safe_psql('postgres', "ALTER SYSTEM SET synchronous_standby_names = '" . $standby->name . "'");
-	$old->reload;
-	$old->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'") or die "the standby is not synchronous\n";
 	is($standby->safe_psql('cluster', q(SELECT count(*) >= 0 FROM yquota.node_work('n1'))), 't', 'work of nodes can be read on a standby');
 	like(($standby->psql('cluster', q(SELECT * FROM yquota.advance_node_queue('n1'))))[2], qr/cannot execute changes of a node's queue (?:in a read-only transaction|during recovery)/,
 		'and nothing starts there');
 	@gone = server_pids($old);
 	kill_after($_[0], sub { $old->kill9; });
 	wait_until_gone(@gone);
-	$standby->promote;
-	$standby->safe_psql('postgres', 'ALTER SYSTEM RESET synchronous_standby_names');
-	$standby->reload;
+	promote_alone($standby);
 	$server = $standby;
 	$old->clean_node;
 	return;

@@ -82,22 +82,14 @@ sub backend
 
 sub failover
 {
-	my $standby = PostgreSQL::Test::Cluster->new('scheduler' . ++$nodes);
 	my $old = $server;
+	my $standby = new_synchronous_standby($old, 'scheduler' . ++$nodes);
 	my @gone;
 
-	$old->backup('backup');
-	$standby->init_from_backup($old, 'backup', has_streaming => 1);
-	$standby->start;
-	$old->safe_psql('postgres', "ALTER SYSTEM SET synchronous_standby_names = '" . $standby->name . "'");
-	$old->reload;
-	$old->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'") or die "the standby is not synchronous\n";
 	@gone = server_pids($old);
 	kill_after($_[0], sub { $old->kill9; });
 	wait_until_gone(@gone);
-	$standby->promote;
-	$standby->safe_psql('postgres', 'ALTER SYSTEM RESET synchronous_standby_names');
-	$standby->reload;
+	promote_alone($standby);
 	$server = $load->{node} = $standby;
 	$old->clean_node;
 	return;
