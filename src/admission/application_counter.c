@@ -485,9 +485,7 @@ yq_hierarchy_read_applications(YqHierarchy *hierarchy)
 static void
 add_part(const YqRow *row)
 {
-	bool		isnull;
-
-	*(int64 *) row->argument += DatumGetInt64(yq_row_value(row, 0, &isnull));
+	*(int64 *) row->argument += yq_row_bigint(row, 0, 0);
 }
 
 static int64

@@ -129,3 +129,12 @@ yq_row_integer(const YqRow *row, int column, int32 otherwise)
 
 	return isnull ? otherwise : DatumGetInt32(value);
 }
+
+int64
+yq_row_bigint(const YqRow *row, int column, int64 otherwise)
+{
+	bool		isnull;
+	Datum		value = yq_row_value(row, column, &isnull);
+
+	return isnull ? otherwise : DatumGetInt64(value);
+}

@@ -50,5 +50,6 @@ extern bool yq_row_bool(const YqRow *row, int column);
 
 /* The integer in a column, or "otherwise" for null. */
 extern int32 yq_row_integer(const YqRow *row, int column, int32 otherwise);
+extern int64 yq_row_bigint(const YqRow *row, int column, int64 otherwise);
 
 #endif							/* YQ_TABLE_SCAN_H */

@@ -124,15 +124,6 @@ static const char *const change_columns[] = {"kind", "application_id", "queue", 
 	"next_container", "priority", "allocation_request_id", "resource_name", "count", "opportunities",
 	"missed_non_partitioned", "re_reservations", "node", "container", "allocation"};
 
-static int64
-row_bigint(const YqRow *row, int column)
-{
-	bool		isnull;
-	Datum		value = yq_row_value(row, column, &isnull);
-
-	return isnull ? 0 : DatumGetInt64(value);
-}
-
 static const int64 *
 row_amounts(const YqRow *row, int column)
 {
@@ -147,18 +138,18 @@ read_cycle_change(const YqRow *row, const char *application_id)
 {
 	YqCycleChange *change = palloc0(sizeof(YqCycleChange));
 
-	change->log_position = row_bigint(row, CHANGE_LOG_POSITION);
+	change->log_position = yq_row_bigint(row, CHANGE_LOG_POSITION, 0);
 	change->application_id = application_id;
-	change->next_container = row_bigint(row, CHANGE_NEXT_CONTAINER);
+	change->next_container = yq_row_bigint(row, CHANGE_NEXT_CONTAINER, 0);
 	change->priority = yq_row_integer(row, CHANGE_PRIORITY, 0);
-	change->allocation_request_id = row_bigint(row, CHANGE_ALLOCATION_REQUEST_ID);
+	change->allocation_request_id = yq_row_bigint(row, CHANGE_ALLOCATION_REQUEST_ID, 0);
 	change->resource_name = yq_row_text(row, CHANGE_RESOURCE_NAME);
 	change->count = yq_row_integer(row, CHANGE_COUNT, 0);
-	change->counters.opportunities = row_bigint(row, CHANGE_OPPORTUNITIES);
-	change->counters.missed_non_partitioned = row_bigint(row, CHANGE_MISSED_NON_PARTITIONED);
-	change->counters.re_reservations = row_bigint(row, CHANGE_RE_RESERVATIONS);
+	change->counters.opportunities = yq_row_bigint(row, CHANGE_OPPORTUNITIES, 0);
+	change->counters.missed_non_partitioned = yq_row_bigint(row, CHANGE_MISSED_NON_PARTITIONED, 0);
+	change->counters.re_reservations = yq_row_bigint(row, CHANGE_RE_RESERVATIONS, 0);
 	change->node = yq_row_text(row, CHANGE_NODE);
-	change->container = row_bigint(row, CHANGE_CONTAINER);
+	change->container = yq_row_bigint(row, CHANGE_CONTAINER, 0);
 	change->amounts = row_amounts(row, CHANGE_ALLOCATION);
 	return change;
 }

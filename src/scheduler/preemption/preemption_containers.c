@@ -156,7 +156,7 @@ keep_container(Reading *reading, const YqRow *row, YqPreemptionQueue *leaf, int 
 	container->container_id = yq_loaded_preemption_keep(loader, yq_row_bytes(row, CONTAINER_CONTAINER_ID));
 	container->amounts = keep_amounts(reading, yq_row_value(row, CONTAINER_ALLOCATION, &isnull));
 	container->priority = yq_row_integer(row, CONTAINER_PRIORITY, 0);
-	container->allocation_request_id = DatumGetInt64(yq_row_value(row, CONTAINER_ALLOCATION_REQUEST_ID, &isnull));
+	container->allocation_request_id = yq_row_bigint(row, CONTAINER_ALLOCATION_REQUEST_ID, 0);
 	container->label = label_of(hierarchy, row, CONTAINER_ASKED_LABEL);
 	container->started_at = DatumGetTimestampTz(yq_row_value(row, CONTAINER_STARTED_AT, &isnull));
 	container->is_master = yq_row_bool(row, CONTAINER_IS_AM);
