@@ -402,7 +402,8 @@ CREATE TABLE yquota.scheduler_setting (
 	reservation_wraps_periods boolean,
 	reservation_most_windows integer CHECK (reservation_most_windows > 0),
 	reservation_most_copies integer CHECK (reservation_most_copies > 0),
-	reservation_most_requests integer CHECK (reservation_most_requests > 0)
+	reservation_most_requests integer CHECK (reservation_most_requests > 0),
+	reservation_repeats_allocation boolean
 );
 COMMENT ON TABLE yquota.scheduler_setting IS
 	'Settings of the whole scheduler, of capacity-scheduler.xml, yarn-site.xml and mapred-site.xml: one row, or none while nothing is set.  NULL: not set';
@@ -464,6 +465,8 @@ COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_windows IS
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_copies IS
 	'periods in reservation_system_max_periodicity, and times that this is in the time of a reservation; NULL: 86400';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_requests IS 'requests of a reservation; NULL: 1000';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_repeats_allocation IS
+	'yquota''s own: whether a reservation that repeats has its allocation in each of its periods, until it is deleted; if not (also if NULL), the plan counts it in each, and its queue gets it in the first one alone, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_candidate_order IS
 	'yquota''s own, like the three that follow: of an application''s containers with equal request priority the newest goes first (newest, as in Hadoop; also if NULL), or that with the least credits since its start (least_paid)';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_mode IS

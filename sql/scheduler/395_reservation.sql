@@ -168,12 +168,12 @@ REVOKE ALL ON FUNCTION yquota.delete_reservation(text, text, text[]) FROM PUBLIC
 
 CREATE FUNCTION yquota_internal.reservation_listing(
 	queue text, username text, groups text[], reservation_id text, "from" timestamptz, "to" timestamptz,
-	OUT plan text, OUT reservation_id text, OUT lists_all boolean, OUT archived_until timestamptz)
+	OUT plan text, OUT reservation_id text, OUT lists_all boolean, OUT archived_until timestamptz, OUT repeats boolean)
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_reservation_listing';
 COMMENT ON FUNCTION yquota_internal.reservation_listing(text, text, text[], text, timestamptz, timestamptz) IS
-	'Check the arguments of list_reservations(); the path of the plan, the id as it is stored, whether its lists let the user see the reservations of others, and the deadline up to which reservations are in the plan no more';
+	'Check the arguments of list_reservations(); the path of the plan, the id as it is stored, whether its lists let the user see the reservations of others, the deadline up to which reservations are in the plan no more, and whether those that repeat stay in it';
 REVOKE ALL ON FUNCTION yquota_internal.reservation_listing(text, text, text[], text, timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.reservation_occurs(
@@ -204,7 +204,7 @@ CREATE FUNCTION yquota.list_reservations(
 		FROM yquota_internal.reservation_listing(
 			list_reservations.queue, list_reservations.username, groups, list_reservations.reservation_id, "from", "to") AS l
 		JOIN yquota.reservation_definition AS d ON d.queue = l.plan
-		WHERE d.ended_at IS NULL AND d.deadline > l.archived_until
+		WHERE d.ended_at IS NULL AND (d.deadline > l.archived_until OR l.repeats AND d.recurrence IS NOT NULL)
 		  AND (l.lists_all OR d.username = list_reservations.username)
 		  AND (d.reservation_id = l.reservation_id
 			   OR l.reservation_id IS NULL AND (d.recurrence IS NULL AND tstzrange(d.arrival, d.deadline) && tstzrange("from", "to", '[]')
@@ -234,7 +234,9 @@ CREATE FUNCTION yquota.remove_ended_reservations(before timestamptz) RETURNS big
 		WITH removed AS (
 			DELETE FROM yquota.reservation_definition AS d
 			WHERE d.ended_at < before
-			   OR d.deadline < least(before, yquota.statement_clock()) - interval '1 ms' * coalesce(
+			   OR (d.recurrence IS NULL OR d.ended_at IS NOT NULL
+				   OR NOT coalesce((SELECT s.reservation_repeats_allocation FROM yquota.scheduler_setting AS s), false))
+				  AND d.deadline < least(before, yquota.statement_clock()) - interval '1 ms' * coalesce(
 					(SELECT CASE WHEN q.reservation_window > 0 THEN q.reservation_window END FROM yquota.queue AS q WHERE q.path = d.queue),
 					86400000)
 			RETURNING 1)

@@ -150,7 +150,8 @@ ALTER TABLE yquota.scheduler_setting
 	ADD COLUMN reservation_wraps_periods boolean,
 	ADD COLUMN reservation_most_windows integer CHECK (reservation_most_windows > 0),
 	ADD COLUMN reservation_most_copies integer CHECK (reservation_most_copies > 0),
-	ADD COLUMN reservation_most_requests integer CHECK (reservation_most_requests > 0);
+	ADD COLUMN reservation_most_requests integer CHECK (reservation_most_requests > 0),
+	ADD COLUMN reservation_repeats_allocation boolean;
 
 -- Operators and aggregates call these; people do not.
 ALTER FUNCTION yquota.resource_in(cstring) SET SCHEMA yquota_internal;

@@ -38,6 +38,7 @@ typedef enum SettingColumn
 	SETTING_SMOOTHNESS,
 	SETTING_FAVORS_EARLY,
 	SETTING_WRAPS,
+	SETTING_REPEATS,
 	SETTING_MOST_WINDOWS,
 	SETTING_MOST_COPIES,
 	SETTING_MOST_REQUESTS,
@@ -67,6 +68,7 @@ read_settings(void)
 		.smoothness = DatumGetInt32(value_of(SETTING_SMOOTHNESS)),
 		.favors_early = DatumGetBool(value_of(SETTING_FAVORS_EARLY)),
 		.wraps = DatumGetBool(value_of(SETTING_WRAPS)),
+		.repeats = DatumGetBool(value_of(SETTING_REPEATS)),
 		.most_windows = DatumGetInt32(value_of(SETTING_MOST_WINDOWS)),
 		.most_copies = DatumGetInt32(value_of(SETTING_MOST_COPIES)),
 		.most_requests = DatumGetInt32(value_of(SETTING_MOST_REQUESTS)),
@@ -87,8 +89,8 @@ yq_reservation_settings(const char *queue)
 		"CASE WHEN s.reservation_system_planfollower_time_step > 0 THEN s.reservation_system_planfollower_time_step ELSE 1000 END, "
 		"CASE WHEN s.reservation_system_max_periodicity > 0 THEN s.reservation_system_max_periodicity ELSE 86400000 END, "
 		"coalesce(s.reservation_system_smoothness_factor, 10), coalesce(s.reservation_system_favor_early_allocation, true), "
-		"coalesce(s.reservation_wraps_periods, false), coalesce(s.reservation_most_windows, 1000000), coalesce(s.reservation_most_copies, 86400), "
-		"coalesce(s.reservation_most_requests, 1000), "
+		"coalesce(s.reservation_wraps_periods, false), coalesce(s.reservation_repeats_allocation, false), "
+		"coalesce(s.reservation_most_windows, 1000000), coalesce(s.reservation_most_copies, 86400), coalesce(s.reservation_most_requests, 1000), "
 		"CASE WHEN q.reservation_window > 0 THEN q.reservation_window ELSE 86400000 END, "
 		"coalesce(q.instantaneous_max_capacity, 100::real), coalesce(q.average_capacity, 100::real), "
 		LAST_NAME("q.reservation_agent") " IS DISTINCT FROM '" GREEDY_AGENT "', "

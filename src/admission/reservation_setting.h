@@ -24,6 +24,7 @@ typedef struct YqReservationSettings
 	int			smoothness;		/* above 0 */
 	bool		favors_early;
 	bool		wraps;			/* reservation_wraps_periods */
+	bool		repeats;		/* reservation_repeats_allocation */
 	int			most_windows;
 	int			most_copies;
 	int			most_requests;

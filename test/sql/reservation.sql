@@ -223,6 +223,29 @@ SELECT yquota.set_clock('2026-03-02 14:00+00');
 SELECT reservation_id FROM yquota.list_reservations('root.plan', 'carol', '{}');
 SELECT yquota.update_reservation('reservation_1_0001', 'boss', '{}', yquota.reservation_contract('2026-03-02 15:00+00', '2026-03-02 16:00+00', ARRAY[pg_temp.gang(1)]));
 SELECT count(*) FROM yquota.reservation_definition WHERE ended_at IS NULL;
+-- so is one that repeats, unless it has its allocation in each of its periods
+BEGIN;
+SELECT accepted, "from", "to" FROM yquota.submit_reservation('reservation_1_0005', 'root.plan', 'carol', '{}', 'q',
+	yquota.reservation_contract('2026-03-02 14:00+00', '2026-03-02 14:10+00', ARRAY[pg_temp.gang(5, 5)], recurrence => '12 hours'));
+SELECT yquota.set_clock('2026-03-09 10:00+00');
+SELECT reservation_id FROM yquota.list_reservations('root.plan', 'carol', '{}');
+SELECT count(*) FROM yquota.plan_allocation('root.plan', '2026-03-09 12:00+00', '2026-03-10 12:00+00');
+SAVEPOINT gone;
+SELECT yquota.update_reservation('reservation_1_0005', 'carol', '{}', pg_temp.noon(pg_temp.gang(1)));
+ROLLBACK TO gone;
+UPDATE yquota.scheduler_setting SET reservation_repeats_allocation = true;
+SELECT reservation_id FROM yquota.list_reservations('root.plan', 'carol', '{}');
+SELECT "from", "to", committed FROM yquota.plan_allocation('root.plan', '2026-03-09 12:00+00', '2026-03-10 12:00+00');
+SELECT yquota.remove_ended_reservations('infinity');
+SELECT reservation_id, ended_by FROM yquota.reservation_definition WHERE username = 'carol';
+SELECT accepted, "from", "to" FROM yquota.update_reservation('reservation_1_0005', 'carol', '{}',
+	yquota.reservation_contract('2026-03-02 14:00+00', '2026-03-02 14:10+00', ARRAY[pg_temp.gang(5, 5)], recurrence => '1 day'), true);
+SELECT accepted, "from", "to" FROM yquota.update_reservation('reservation_1_0005', 'carol', '{}',
+	yquota.reservation_contract('2026-03-09 14:00+00', '2026-03-09 14:10+00', ARRAY[pg_temp.gang(6, 6)], recurrence => '12 hours'));
+SELECT deleted, ended_at FROM yquota.delete_reservation('reservation_1_0005', 'carol', '{}');
+SELECT yquota.set_clock('2026-03-09 16:00+00');
+SELECT yquota.remove_ended_reservations('2026-03-09 15:30+00');
+ROLLBACK;
 
 -- Roles without superuser: operators speak for the resource manager, members see their projects', any role its own.
 CREATE ROLE yquota_reservation_operator LOGIN;

@@ -78,7 +78,9 @@ lock_plan_of_reservation(Change *change)
 static bool
 is_in_plan(const Change *change)
 {
-	return change->recorded != NULL && !change->recorded->has_ended &&
+	if (change->recorded == NULL || change->recorded->has_ended)
+		return false;
+	return (change->recorded->is_periodic && change->settings.repeats) ||
 		yq_reservation_time(change->recorded->deadline, "deadline") > yq_plan_archived_until(&change->settings, change->now_in_ms);
 }
 

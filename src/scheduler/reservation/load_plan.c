@@ -59,6 +59,7 @@ yq_plan_load(const YqHierarchy *hierarchy, const YqQueue *queue, const YqReserva
 	plan->instantaneous_share = settings->instantaneous_share;
 	plan->average_share = settings->average_share;
 	plan->wraps = settings->wraps;
+	plan->repeats = settings->repeats;
 	plan->most_windows = settings->most_windows;
 	return plan;
 }
@@ -181,15 +182,15 @@ yq_plan_load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, const char
 	static YqSavedPlan look_up = {
 		.command = "SELECT d.reservation_id, d.username, d.arrival, d.deadline, d.recurrence, a.\"from\", a.\"to\", a.allocation "
 		"FROM yquota.reservation_definition AS d JOIN yquota.reservation_allocation AS a USING (reservation_id, version) "
-		"WHERE d.queue = $1 AND d.ended_at IS NULL AND (d.deadline > $5 "
-		"AND (d.recurrence IS NULL AND tstzrange(d.arrival, d.deadline) && tstzrange($3, $4, '[]') "
-		"OR d.recurrence IS NOT NULL) OR d.reservation_id = $2) ORDER BY d.reservation_id",
-		.types = {"text", "text", "timestamptz", "timestamptz", "timestamptz"},
+		"WHERE d.queue = $1 AND d.ended_at IS NULL AND ("
+		"d.recurrence IS NULL AND d.deadline > $5 AND tstzrange(d.arrival, d.deadline) && tstzrange($3, $4, '[]') "
+		"OR d.recurrence IS NOT NULL AND (d.deadline > $5 OR $6) OR d.reservation_id = $2) ORDER BY d.reservation_id",
+		.types = {"text", "text", "timestamptz", "timestamptz", "timestamptz", "bool"},
 		.plans_once = true
 	};
 	Datum		values[] = {CStringGetTextDatum(queue), CStringGetTextDatum(id == NULL ? "" : id),
 		TimestampTzGetDatum(yq_reservation_timestamp(Max(start, 0))), TimestampTzGetDatum(yq_reservation_timestamp(end)),
-	TimestampTzGetDatum(yq_reservation_timestamp(archived_until))};
+	TimestampTzGetDatum(yq_reservation_timestamp(archived_until)), BoolGetDatum(plan->repeats)};
 	Reading		reading = {.plan = plan,.hierarchy = hierarchy};
 	uint64		count;
 

@@ -5,7 +5,7 @@
  *
  * Reservations that are not in the plan any more are left out: those that have ended,
  * and those whose deadline was a window ago (Hadoop's archiving; there is no window
- * without a limit on averages).
+ * without a limit on averages), but for those that repeat where the plan repeats them.
  *
  *-------------------------------------------------------------------------
  */

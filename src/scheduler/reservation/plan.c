@@ -263,6 +263,17 @@ yq_plan_occurs(int64 arrival, int64 deadline, int64 period, int64 start, int64 e
 		search_start > search_end;
 }
 
+void
+yq_plan_reservation_at(const YqPlan *plan, const YqPlanReservation *reservation, int64 time, int64 *amounts)
+{
+	bool		is_over = time >= reservation->deadline && !(plan->repeats && reservation->period > 0);
+
+	if (time < reservation->arrival || is_over)
+		memset(amounts, 0, sizeof(int64) * plan->calculator->types);
+	else
+		yq_steps_at(reservation->over_time, time, amounts);
+}
+
 YqStepFunction *
 yq_plan_committed(const YqPlan *plan, int64 start, int64 end)
 {

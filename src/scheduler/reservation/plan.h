@@ -86,6 +86,7 @@ typedef struct YqPlan
 	float4		instantaneous_share;	/* fraction of the capacity that a user may have at a time, */
 	float4		average_share;	/* and on average over a window */
 	bool		wraps;			/* what repeats keeps what lies beyond a multiple of its period; Hadoop loses it */
+	bool		repeats;		/* what repeats has its allocation in each period; in Hadoop in the first one (S15) */
 	int64		most_windows;	/* of a search; more is YQ_PLAN_SEARCH */
 	YqPlanReservation **reservations;
 	int			count;
@@ -123,6 +124,12 @@ extern YqPlanFailure yq_plan_replace(YqPlan *plan, YqPlanReservation *reservatio
 
 /* Does a reservation with these times touch an interval, its end included (reservation 4.5)? */
 extern bool yq_plan_occurs(int64 arrival, int64 deadline, int64 period, int64 start, int64 end);
+
+/*
+ * amounts := what a reservation has at a time, as the plan follower reads it.  The plan's sums
+ * have that of each period, also where the reservation itself has it in the first one alone.
+ */
+extern void yq_plan_reservation_at(const YqPlan *plan, const YqPlanReservation *reservation, int64 time, int64 *amounts);
 
 /* What is promised over time, in all and to one user. */
 extern YqStepFunction *yq_plan_committed(const YqPlan *plan, int64 start, int64 end);

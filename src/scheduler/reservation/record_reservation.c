@@ -29,6 +29,7 @@ typedef enum FoundColumn
 	FOUND_IS_SAME,
 	FOUND_ENDED_AT,
 	FOUND_DEADLINE,
+	FOUND_IS_PERIODIC,
 	FOUND_ACCEPTED_AT,
 	FOUND_START,
 	FOUND_END
@@ -66,6 +67,7 @@ read_found(MemoryContext context)
 	recorded->project = found_text(FOUND_PROJECT, context);
 	recorded->is_same = DatumGetBool(found(FOUND_IS_SAME, &isnull));
 	recorded->deadline = found_time(FOUND_DEADLINE);
+	recorded->is_periodic = DatumGetBool(found(FOUND_IS_PERIODIC, &isnull));
 	recorded->accepted_at = found_time(FOUND_ACCEPTED_AT);
 	recorded->start = found_time(FOUND_START);
 	recorded->end = found_time(FOUND_END);
@@ -81,7 +83,7 @@ yq_reservation_find(const char *id, const HeapTupleHeader definition)
 		.command = "SELECT d.version, d.queue, d.username, d.project, "
 		"coalesce(ROW(d.arrival, d.deadline, d.interpreter, d.requests, coalesce(d.recurrence, '0'), d.priority, d.reservation_name) "
 		"IS NOT DISTINCT FROM ROW(($2).arrival, ($2).deadline, ($2).interpreter, ($2).requests, coalesce(($2).recurrence, '0'), "
-		"($2).priority, ($2).reservation_name), false), d.ended_at, d.deadline, d.accepted_at, "
+		"($2).priority, ($2).reservation_name), false), d.ended_at, d.deadline, d.recurrence IS NOT NULL, d.accepted_at, "
 		"a.start, a.stop "
 		"FROM yquota.reservation_definition AS d CROSS JOIN LATERAL ("
 		"SELECT min(a.\"from\") AS start, max(a.\"to\") AS stop FROM yquota.reservation_allocation AS a "

@@ -24,6 +24,7 @@ typedef struct YqRecordedReservation
 	const char *project;
 	bool		is_same;		/* as the definition that was asked about */
 	bool		has_ended;
+	bool		is_periodic;
 	TimestampTz deadline;
 	TimestampTz accepted_at;
 	TimestampTz ended_at;		/* when it has */

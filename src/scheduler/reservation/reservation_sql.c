@@ -205,6 +205,7 @@ yq_sql_reservation_listing(PG_FUNCTION_ARGS)
 	yq_row_put_text(&row, PG_ARGISNULL(3) ? NULL : id_argument(fcinfo, 3));
 	yq_row_put(&row, BoolGetDatum(yq_reservation_check_access(hierarchy, &settings, queue->path, YQ_LIST_RESERVATIONS, &subject).accepted), false);
 	yq_row_put(&row, TimestampTzGetDatum(yq_reservation_timestamp(yq_plan_archived_until(&settings, now_in_milliseconds()))), false);
+	yq_row_put(&row, BoolGetDatum(settings.repeats), false);
 	PG_RETURN_DATUM(form_row(fcinfo, &row));
 }
 
