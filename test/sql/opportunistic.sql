@@ -98,6 +98,17 @@ UPDATE yquota.scheduler_setting SET opportunistic_ignores_places = true, opportu
 SELECT locality, count(*) FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(3, id => 3), ask(3, 'n2', id => 3)]) GROUP BY 1;
 ROLLBACK;
 
+-- a call gives out no more than memory holds
+BEGIN;
+SELECT yquota.set_clock('2026-03-02 10:01:01+00');
+UPDATE yquota.scheduler_setting SET node_load_comparator = 'QUEUE_WAIT_TIME';
+SELECT accepted FROM yquota.report_nodes(ARRAY[report('n1', 0, wait => '1 ms')]);
+SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(2147483647, id => 3)]);
+SELECT count FROM yquota.resource_request WHERE allocation_request_id = 3 AND execution_type = 'OPPORTUNISTIC';
+ROLLBACK;
+SELECT outcome, count(*), min(count) FROM yquota.allocate_distributed(ARRAY[ROW('n1', '/r1', NULL)]::yquota.leased_node[],
+	ARRAY[ask(2147483647), ask(2147483647, 'n1')]) GROUP BY 1 ORDER BY 1;
+
 UPDATE yquota.scheduler_setting SET opportunistic_anywhere_order = 'round_robin';
 \echo who gets none
 SELECT state FROM yquota.submit_application('application_1_0003', 'ann', '{}', 'a', project => 'p', unmanaged => true);

@@ -172,14 +172,13 @@ yq_central_allocator_run(const YqCentralAllocation *allocation, YqNodeChoice *ch
 {
 	YqOpportunisticContainers containers = {NULL, 0};
 	Serving		serving = {.allocation = allocation,.choice = choice,.containers = &containers};
+	int			most = allocation->most > 0 ? Min(allocation->most, YQ_MOST_CONTAINERS_IN_CALL) : YQ_MOST_CONTAINERS_IN_CALL;
 
 	for (int i = 0; i < allocation->requests->count; i++)
 	{
 		serving.request = &allocation->requests->requests[i];
 		serving.number = i;
-		serving.left = serving.request->count;
-		if (allocation->most > 0)
-			serving.left = Min(serving.left, allocation->most - containers.count);
+		serving.left = Min(serving.request->count, most - containers.count);
 		if (!allocation->ignores_places)
 		{
 			serve_hosts(&serving);

@@ -44,7 +44,7 @@ typedef struct YqCentralAllocation
 	YqOutstandingRequests *requests;
 	const char **blacklist;		/* names of nodes, in order of strcmp() */
 	int			blacklist_count;
-	int			most;			/* containers in this heartbeat; not above 0: any number */
+	int			most;			/* containers in this heartbeat; not above 0: YQ_MOST_CONTAINERS_IN_CALL, which is the most in any case */
 	bool		ignores_places; /* looks for any node at once */
 } YqCentralAllocation;
 

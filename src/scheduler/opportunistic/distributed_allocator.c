@@ -152,11 +152,12 @@ yq_distributed_allocator_run(YqOutstandingRequests *requests, const YqListedNode
 	NodeList	list = {nodes, node_count, palloc0(sizeof(bool) * Max(node_count, 1))};
 	int			from;
 
+	most = most > 0 ? Min(most, YQ_MOST_CONTAINERS_IN_CALL) : YQ_MOST_CONTAINERS_IN_CALL;
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
 		from = containers.count;
-		for (int i = 0; i < requests->count && (most <= 0 || containers.count < most); i++)
+		for (int i = 0; i < requests->count && containers.count < most; i++)
 		{
 			if (requests->requests[i].count > 0)
 				(void) serve_one(&list, &containers, requests, i);

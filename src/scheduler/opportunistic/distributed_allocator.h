@@ -24,8 +24,8 @@ typedef struct YqListedNode
 } YqListedNode;
 
 /*
- * Give out what there are nodes for, at most so many when "most" is above 0, and count it
- * as served.
+ * Give out what there are nodes for, at most so many when "most" is above 0, and never more
+ * than YQ_MOST_CONTAINERS_IN_CALL, and count it as served.
  */
 extern YqOpportunisticContainers yq_distributed_allocator_run(YqOutstandingRequests *requests,
 															  const YqListedNode *nodes, int node_count, int most);

@@ -72,6 +72,13 @@ typedef struct YqOpportunisticContainers
 	int			count;
 } YqOpportunisticContainers;
 
+/*
+ * A call gives out no more containers than these, however many are wanted and however long
+ * the queues of nodes are, so that its memory and time are bounded.  Those that are left
+ * wait for the next call.
+ */
+#define YQ_MOST_CONTAINERS_IN_CALL 100000
+
 /* Is that the name of a rack? */
 extern bool yq_outstanding_request_is_rack(const char *name);
 
