@@ -63,13 +63,16 @@ REVOKE ALL ON FUNCTION yquota.update_blacklist(text, text[], text[]) FROM PUBLIC
 -- then all locks are given back, and those are looked for that run after that.
 --
 CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF text
-	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	SET yquota.on_bad_event = 'error'
 	AS $$
 DECLARE
 	released text[];
 BEGIN
+	IF container_ids IS NULL THEN
+		RAISE EXCEPTION 'container_ids must not be null' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 	LOOP
 		BEGIN

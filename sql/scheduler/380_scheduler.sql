@@ -41,17 +41,27 @@ COMMENT ON FUNCTION yquota.node_heartbeat(text[], boolean) IS
 REVOKE ALL ON FUNCTION yquota.node_heartbeat(text[], boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.acknowledge_decisions(decision_ids bigint[]) RETURNS bigint
-	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		-- All sessions lock rows in the order of their numbers.
-		WITH told AS MATERIALIZED (
-			SELECT d.decision_id FROM yquota.decision AS d WHERE d.decision_id = ANY (decision_ids)
-			ORDER BY d.decision_id FOR UPDATE
-		), acknowledged AS (
-			DELETE FROM yquota.decision AS d USING told WHERE d.decision_id = told.decision_id RETURNING 1)
-		SELECT count(*) FROM acknowledged;
-	END;
+	AS $$
+DECLARE
+	acknowledged bigint;
+BEGIN
+	IF decision_ids IS NULL THEN
+		RAISE EXCEPTION 'decision_ids must not be null'
+			USING ERRCODE = 'null_value_not_allowed',
+				HINT = 'ARRAY(SELECT …) is an empty array where array_agg() is null.';
+	END IF;
+	-- All sessions lock rows in the order of their numbers.
+	WITH told AS MATERIALIZED (
+		SELECT d.decision_id FROM yquota.decision AS d WHERE d.decision_id = ANY (decision_ids)
+		ORDER BY d.decision_id FOR UPDATE
+	), removed AS (
+		DELETE FROM yquota.decision AS d USING told WHERE d.decision_id = told.decision_id RETURNING 1)
+	SELECT count(*) INTO acknowledged FROM removed;
+	RETURN acknowledged;
+END
+$$;
 COMMENT ON FUNCTION yquota.acknowledge_decisions(bigint[]) IS
 	'Remove decisions that the resource manager has received: the scheduler does not release their containers any more; returns the number of decisions removed';
 REVOKE ALL ON FUNCTION yquota.acknowledge_decisions(bigint[]) FROM PUBLIC;

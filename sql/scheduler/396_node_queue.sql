@@ -198,12 +198,15 @@ COMMENT ON FUNCTION yquota.node_work(text) IS
 REVOKE ALL ON FUNCTION yquota.node_work(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.acknowledge_node_work(node text, actions yquota.node_action[]) RETURNS bigint
-	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
 	acknowledged bigint;
 BEGIN
+	IF actions IS NULL THEN
+		RAISE EXCEPTION 'actions must not be null' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
 	PERFORM yquota_internal.lock_node_queue(node);
 	WITH done AS (
 		SELECT a.container_id,

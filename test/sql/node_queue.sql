@@ -297,6 +297,7 @@ SELECT action, diagnostics FROM yquota.container_paused('n', pg_temp.c(51));
 SELECT pg_temp.enqueue(51), pg_temp.paused(51);
 SELECT * FROM yquota.shed_containers('n', NULL);
 SELECT * FROM yquota.recover_node_queue('n', NULL);
+SELECT yquota.acknowledge_node_work('n', NULL);
 SELECT pg_temp.shed(-1);
 BEGIN READ ONLY;
 SELECT * FROM yquota.advance_node_queue('n');

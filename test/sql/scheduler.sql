@@ -80,6 +80,9 @@ SELECT yquota.update_blacklist('application_1_0001', '{}', '{/r1}');
 SELECT yquota.request_containers('application_1_0001', '[]', 0, priority => 1);
 SELECT decision_id, decision, container_id, node FROM yquota.decision ORDER BY decision_id;
 SELECT yquota.acknowledge_decisions(array_agg(decision_id) || '{0}') FROM yquota.decision;
+SELECT yquota.acknowledge_decisions('{}');
+SELECT yquota.acknowledge_decisions(NULL);
+SELECT yquota.release_containers(NULL);
 
 \echo reservations: made, told of once, kept while there is no room, fulfilled when there is
 SELECT yquota.request_containers('application_1_0002', '[memory-mb=7168]', 3);
