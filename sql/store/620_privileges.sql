@@ -361,6 +361,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.preemption_state', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.reservation_definition', 'SELECT', '{operator,member,viewer,admin}'),
 		('TABLE', 'yquota.reservation_allocation', 'SELECT', '{operator,member,viewer,admin}'),
+		('TABLE', 'yquota.reservation_queue', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.reserved_container', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.reservation', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.resource_request', 'SELECT', '{operator,viewer,admin}'),

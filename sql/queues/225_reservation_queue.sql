@@ -1,0 +1,26 @@
+--
+-- Queues that the follower of plans makes, and their shares: state, and no
+-- configuration (DESIGN 5).  Plans are queues with the property reservable.
+--
+-- There is no foreign key, so that queues can be truncated and configured anew.
+--
+
+CREATE TABLE yquota.reservation_queue (
+	plan yquota.queue_path NOT NULL,
+	name text COLLATE "C" NOT NULL,
+	reservation_id text COLLATE "C" CHECK (reservation_id ~ '^reservation_[0-9]+_[0-9]+$'),
+	capacity real NOT NULL CHECK (capacity >= 0 AND capacity <= 1),
+	maximum_capacity real NOT NULL CHECK (maximum_capacity >= 0 AND maximum_capacity <= 1),
+	PRIMARY KEY (plan, name),
+	CHECK (name = coalesce(reservation_id, regexp_replace(plan::text, E'^.*\\.', '') || '-default'))
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota.reservation_queue IS
+	'Queues of active reservations below their plans, and the default queues of plans, with their shares.  Written by the follower of plans alone.  A default queue without a row has the whole plan';
+COMMENT ON COLUMN yquota.reservation_queue.plan IS 'path of the queue that is reservable';
+COMMENT ON COLUMN yquota.reservation_queue.name IS
+	'last part of the path of the queue: the reservation''s id, or the plan''s name with -default';
+COMMENT ON COLUMN yquota.reservation_queue.reservation_id IS 'NULL: the default queue, which has what is left';
+COMMENT ON COLUMN yquota.reservation_queue.capacity IS 'fraction of the plan';
+COMMENT ON COLUMN yquota.reservation_queue.maximum_capacity IS 'fraction of the plan''s maximum';
+
+SELECT pg_extension_config_dump('yquota.reservation_queue', '');
