@@ -28,16 +28,6 @@ CREATE FUNCTION yquota_internal.payer_username(project text, username text) RETU
 COMMENT ON FUNCTION yquota_internal.payer_username(text, text) IS
 	'User that a CONTAINER_START names, without the project';
 
-CREATE FUNCTION yquota_internal.microseconds(duration interval) RETURNS bigint
-	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-	RETURN ((extract(month FROM duration) + extract(year FROM duration) * 12) * 30 * 86400000000
-			+ extract(day FROM duration) * 86400000000
-			+ extract(hour FROM duration) * 3600000000
-			+ extract(minute FROM duration) * 60000000
-			+ extract(microseconds FROM duration))::bigint;
-COMMENT ON FUNCTION yquota_internal.microseconds(interval) IS
-	'Length of an interval; a month counts as 30 days, as when intervals are compared';
-
 CREATE FUNCTION yquota_internal.is_due(
 	project text, application_id text, username text, queue text,
 	execution_type yquota.execution_type, allocation yquota.resource,

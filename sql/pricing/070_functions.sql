@@ -68,6 +68,16 @@ AS 'MODULE_PATHNAME', 'yq_sql_factor_names';
 COMMENT ON FUNCTION yquota_internal.factor_names(text, text, text, text, yquota.execution_type, numeric) IS
 	'Names of the price factors and outages that apply to a container: dimension, name, dimension, name …; with a waiting_factor, that of a container that waits, first "waiting" and the factor';
 
+CREATE FUNCTION yquota_internal.microseconds(duration interval) RETURNS bigint
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	RETURN ((extract(month FROM duration) + extract(year FROM duration) * 12) * 30 * 86400000000
+			+ extract(day FROM duration) * 86400000000
+			+ extract(hour FROM duration) * 3600000000
+			+ extract(minute FROM duration) * 60000000
+			+ extract(microseconds FROM duration))::bigint;
+COMMENT ON FUNCTION yquota_internal.microseconds(interval) IS
+	'Length of an interval; a month counts as 30 days, as when intervals are compared';
+
 CREATE FUNCTION yquota_internal.divide_half_even(
 	numerator numeric, denominator numeric, decimals integer)
 RETURNS numeric

@@ -1,0 +1,94 @@
+--
+-- Reservations of capacity (seed 004): their definitions and their places in time.
+-- Before the books, which charge for them (charging/145_reservation_charge.sql);
+-- written by scheduler/395_reservation.sql.
+--
+
+CREATE TYPE yquota.reservation_interpreter AS ENUM ('ANY', 'ALL', 'ORDER', 'ORDER_NO_GAP');
+COMMENT ON TYPE yquota.reservation_interpreter IS
+	'Which requests of a reservation are satisfied: the first that can be (ANY), all in any order (ALL), each after the end of the one before (ORDER), and without a gap between them (ORDER_NO_GAP)';
+
+CREATE TYPE yquota.reservation_request AS (
+	capability yquota.resource,
+	num_containers integer,
+	duration interval,
+	concurrency integer
+);
+COMMENT ON TYPE yquota.reservation_request IS
+	'Containers of one size that a reservation asks for';
+COMMENT ON COLUMN yquota.reservation_request.capability IS 'of one container, native units';
+COMMENT ON COLUMN yquota.reservation_request.duration IS 'that each container is there, in whole milliseconds; a day is 24 hours';
+COMMENT ON COLUMN yquota.reservation_request.concurrency IS 'containers that are there at the same time, a gang; num_containers is a multiple of it';
+
+CREATE TYPE yquota.reservation_contract AS (
+	arrival timestamptz,
+	deadline timestamptz,
+	interpreter yquota.reservation_interpreter,
+	requests yquota.reservation_request[],
+	recurrence interval,
+	priority integer,
+	reservation_name text
+);
+COMMENT ON TYPE yquota.reservation_contract IS
+	'What a user reserves: Hadoop''s ReservationDefinition, which its agents call the contract';
+COMMENT ON COLUMN yquota.reservation_contract.arrival IS 'earliest start, in whole milliseconds';
+COMMENT ON COLUMN yquota.reservation_contract.deadline IS 'latest end, in whole milliseconds';
+COMMENT ON COLUMN yquota.reservation_contract.recurrence IS 'period after which it repeats, in whole milliseconds; NULL or 0: it does not';
+COMMENT ON COLUMN yquota.reservation_contract.priority IS 'kept; it decides nothing, as in Hadoop';
+
+CREATE TABLE yquota.reservation_definition (
+	reservation_id text COLLATE "C" NOT NULL CHECK (reservation_id ~ '^reservation_(0|[1-9][0-9]*)_([0-9]{4}|[1-9][0-9]{4,})$'),
+	version integer NOT NULL CHECK (version > 0),
+	queue text COLLATE "C" NOT NULL,
+	username text COLLATE "C" NOT NULL CHECK (username <> '' AND octet_length(username) <= 255),
+	project text COLLATE "C" NOT NULL REFERENCES yquota.project,
+	arrival timestamptz NOT NULL,
+	deadline timestamptz NOT NULL,
+	interpreter yquota.reservation_interpreter NOT NULL,
+	requests yquota.reservation_request[] NOT NULL,
+	recurrence interval CHECK (recurrence > '0'),
+	priority integer,
+	reservation_name text,
+	accepted_at timestamptz NOT NULL,
+	ended_at timestamptz,
+	ended_by text CHECK (ended_by IN ('updated', 'deleted')),
+	PRIMARY KEY (reservation_id, version),
+	CHECK (arrival < deadline),
+	CHECK ((ended_at IS NULL) = (ended_by IS NULL))
+);
+-- Decisions read those that a time concerns, and all that repeat.
+CREATE INDEX reservation_definition_time_idx ON yquota.reservation_definition USING gist (tstzrange(arrival, deadline))
+	WHERE ended_at IS NULL AND recurrence IS NULL;
+CREATE INDEX reservation_definition_recurrence_idx ON yquota.reservation_definition (queue, deadline)
+	WHERE ended_at IS NULL AND recurrence IS NOT NULL;
+CREATE INDEX reservation_definition_project_idx ON yquota.reservation_definition (project);
+CREATE UNIQUE INDEX reservation_definition_current_idx ON yquota.reservation_definition (reservation_id) WHERE ended_at IS NULL;
+COMMENT ON TABLE yquota.reservation_definition IS
+	'Reservations that plans have accepted, with what they were before; written by submit_reservation(), update_reservation() and delete_reservation() only';
+COMMENT ON COLUMN yquota.reservation_definition.version IS '1, and one more with each update; the last one counts';
+COMMENT ON COLUMN yquota.reservation_definition.queue IS 'full path of the plan';
+COMMENT ON COLUMN yquota.reservation_definition.username IS 'the owner: the user that submitted it, or updated it last';
+COMMENT ON COLUMN yquota.reservation_definition.arrival IS 'earliest start';
+COMMENT ON COLUMN yquota.reservation_definition.deadline IS 'latest end';
+COMMENT ON COLUMN yquota.reservation_definition.recurrence IS 'period after which it repeats; NULL: it does not';
+COMMENT ON COLUMN yquota.reservation_definition.priority IS 'kept; it decides nothing, as in Hadoop';
+COMMENT ON COLUMN yquota.reservation_definition.accepted_at IS 'by the clock';
+COMMENT ON COLUMN yquota.reservation_definition.ended_at IS
+	'when it stopped to count, by the clock; NULL: it counts until reservation_window after its deadline';
+COMMENT ON COLUMN yquota.reservation_definition.ended_by IS 'updated: a later version is in its place; deleted';
+
+CREATE TABLE yquota.reservation_allocation (
+	reservation_id text COLLATE "C" NOT NULL,
+	version integer NOT NULL,
+	"from" timestamptz NOT NULL,
+	"to" timestamptz NOT NULL,
+	allocation yquota.resource NOT NULL,
+	PRIMARY KEY (reservation_id, version, "from"),
+	FOREIGN KEY (reservation_id, version) REFERENCES yquota.reservation_definition ON DELETE CASCADE,
+	CHECK ("from" < "to")
+);
+COMMENT ON TABLE yquota.reservation_allocation IS
+	'What a plan has promised to a reservation over time: intervals that do not overlap.  Of one that repeats the first period';
+COMMENT ON COLUMN yquota.reservation_allocation."from" IS 'start of the interval';
+COMMENT ON COLUMN yquota.reservation_allocation."to" IS 'its end, which is not part of it';
+COMMENT ON COLUMN yquota.reservation_allocation.allocation IS 'native units, all containers together';
