@@ -47,6 +47,7 @@ my %sizes = (
 	application_containers => [   20,        20,      4 ],
 	request_keys => [        100_000,    10_000,    400 ],
 	grants => [              100_000,    10_000,    500 ],
+	reservations => [        10_000,     2_000,    100 ],
 	# how long heartbeats go on, after some seconds in which sessions get to know the cluster; or, if that is 0, how many there are
 	heartbeat_seconds => [        15,         3,      0 ],
 	heartbeat_first_seconds => [   5,         1,      0 ],

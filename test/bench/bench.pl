@@ -20,12 +20,13 @@ use POSIX qw(strftime);
 use Preemption;
 use Queues;
 use Report;
+use Reservation;
 use Running;
 use Time::HiRes qw(time);
 
 die "usage: bench.pl FILES REPORT\n" if @ARGV != 2;
 my $only = $ENV{BENCH_ONLY} || '.';
-my @cases = (Events::cases(), Running::cases(), History::cases(), Queues::cases(), Allocation::cases(), Preemption::cases(), Opportunistic::cases());
+my @cases = (Events::cases(), Running::cases(), History::cases(), Queues::cases(), Allocation::cases(), Preemption::cases(), Opportunistic::cases(), Reservation::cases());
 my $began = time;
 my $ran = 0;
 my $failed = 0;

@@ -1,0 +1,198 @@
+# Reservation.pm: a plan that has promised much: what a submission to it takes, by both
+# agents and with windows of any length, and what the plan of a week does.
+package Reservation;
+
+use strict;
+use warnings;
+
+use Allocation;
+use Bench;
+use Cluster;
+use Report;
+
+use constant { HOUR => 3600, DAY => 86_400 };
+use constant { DAYS => 30, USERS => 100 };
+# Submissions of each kind that are measured.
+use constant SUBMISSIONS => 21;
+# Windows of a search by the agent that aligns, and how many times as many it is to take linear time for.
+use constant { WINDOWS => 10_000, MORE => 10 };
+# What should be the same, or grow with the number of windows, may take so many times more.
+use constant TOLERANCE => 1.2;
+# Milliseconds that a search may go on after it was cancelled.
+use constant CANCELLED_AFTER => 100;
+
+my $database = 'reservation';
+my $number = 100_000;
+
+# The instant so many seconds after the first one of the plan.
+sub at { return sprintf q('2026-03-02 00:00+00'::timestamptz + %d * interval '1 s'), $_[0]; }
+
+# plan(seconds => N): a session with a plan that has promised reservations of an hour or two in so many
+# seconds, each of up to a twenty-fifth of it.
+sub plan
+{
+	my (%option) = @_;
+	my $seconds = $option{seconds} // DAYS * DAY;
+
+	Cluster::copy_database($database, Allocation::empty());
+	Cluster::once($database, sprintf <<'SQL', $seconds, USERS, size('reservations'));
+SELECT yquota.set_clock('2026-03-01 00:00+00');
+DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
+INSERT INTO yquota.project (name) VALUES ('p');
+INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true);
+INSERT INTO yquota.queue (path, capacity, reservable) VALUES ('root', NULL, NULL), ('root.plan', '100', true);
+INSERT INTO yquota.node (name, total) SELECT 'node' || i, '[memory-mb=131072,vcores=128]' FROM generate_series(1, 1000) AS i;
+SELECT setseed(0.5);
+WITH made AS MATERIALIZED (
+	SELECT i, '2026-03-02 00:00+00'::timestamptz + trunc(random() * %1$d) * interval '1 s' AS start, 3600 + trunc(random() * 3600) AS seconds,
+		   1 + trunc(random() * 5200)::integer AS containers, 'u' || trunc(random() * %2$d) AS username
+	FROM generate_series(100001, 100000 + %3$d) AS i),
+defined AS (
+	INSERT INTO yquota.reservation_definition (reservation_id, version, queue, username, project, arrival, deadline, interpreter, requests, accepted_at)
+	SELECT format('reservation_1_%%s', i), 1, 'root.plan', username, 'p', start, start + seconds * interval '1 s', 'ALL',
+		   ARRAY[yquota.reservation_request('[memory-mb=1024,vcores=1]', containers, seconds * interval '1 s', containers)], '2026-03-01 00:00+00'
+	FROM made
+	RETURNING reservation_id)
+INSERT INTO yquota.reservation_allocation (reservation_id, version, "from", "to", allocation)
+SELECT format('reservation_1_%%s', i), 1, start, start + seconds * interval '1 s',
+	   yquota.resource(jsonb_build_object('memory-mb', 1024 * containers, 'vcores', containers))
+FROM made;
+SQL
+	Cluster::once($database, 'VACUUM ANALYZE');
+	Cluster::checkpoint();
+	return Cluster->new($database);
+}
+
+# submission(SECONDS, OPTION...): a call for containers that may be anywhere in so many seconds.
+sub submission
+{
+	my ($seconds, %option) = @_;
+	my $containers = $option{containers} // 1000;
+
+	return sprintf q(SELECT coalesce(decided_by || ': ' || reason, 'accepted') FROM yquota.submit_reservation('reservation_2_%d', 'root.plan', '%s%d', '{}', 'p',
+		yquota.reservation_contract(%s, %s, ARRAY[yquota.reservation_request('[memory-mb=1024,vcores=1]', %d, %d * interval '1 s', %d)], 'ALL'))),
+	  ++$number, $option{owner} // 'u', $number % USERS, at(0), at($seconds), $containers, $option{duration} // HOUR, $option{gang} // 10;
+}
+
+# Milliseconds of submissions, which are accepted.  The first one of a session is not counted.
+sub submit
+{
+	my ($session, $seconds, %option) = @_;
+	my $before = $number;
+	my @milliseconds = $session->milliseconds(map { submission($seconds, %option) } 0 .. ($option{submissions} // SUBMISSIONS));
+	my $accepted = $session->run("SELECT count(*) FROM yquota.reservation_definition WHERE reservation_id > 'reservation_2_$before' AND reservation_id <= 'reservation_2_$number'");
+
+	die "only $accepted submissions were accepted\n" if $accepted != $number - $before;
+	shift @milliseconds;
+	return median(@milliseconds);
+}
+
+sub set_agent { my ($session, $agent) = @_; $session->run("UPDATE yquota.queue SET reservation_agent = '$agent' WHERE path = 'root.plan'"); return; }
+
+sub described { return sprintf '%d reservations over %d days', size('reservations'), $_[0] // DAYS; }
+
+#
+# By the first place that fits
+#
+
+# The same number of segments in as long a plan as it has, and in one ten times as long.
+sub greedy_case
+{
+	my $found = interleave(map {
+		my $times = $_;
+		$times => sub {
+			my $session = plan(seconds => $times * DAYS * DAY);
+			set_agent($session, 'GreedyReservationAgent');
+			my %figures = (month => submit($session, $times * DAYS * DAY), day => submit($session, $times * DAY, owner => 'v'));
+			$session->close;
+			return %figures;
+		}
+	} 1, 10);
+	my $month = $found->{1}{month};
+
+	Report::add('submit_reservation() by GreedyReservationAgent anywhere in a month', figure => $month, figure_unit => 'ms', value => $month, unit => 'ms', at_most => 20,
+		note => described());
+	Report::add('the same in ten times the time, with as many segments', figure => $found->{10}{month}, figure_unit => 'ms', baseline => $month, baseline_name => 'a month',
+		value => ratio($found->{10}{month}, $month), unit => 'x', at_most => TOLERANCE, note => described(10 * DAYS));
+	Report::add('the same within a day', figure => $found->{1}{day}, figure_unit => 'ms', note => described());
+	Cluster::drop_database($database);
+	return;
+}
+
+#
+# By the load of windows
+#
+
+sub aligned_case
+{
+	my $seconds = DAYS * DAY;
+	my $windows = WINDOWS;
+	my (@few, @some, @many, @late);
+
+	foreach (1 .. repetitions())
+	{
+		my $session = plan();
+		set_agent($session, 'AlignedPlannerWithGreedy');
+		push @few, submit($session, $seconds, duration => HOUR);
+		push @some, submit($session, $seconds, duration => int($seconds / WINDOWS), containers => 100, gang => 1);
+		push @many, submit($session, $seconds, duration => int($seconds / WINDOWS / MORE), containers => 100, gang => 1, submissions => 3);
+		push @late, cancelled($session);
+		$session->close;
+	}
+	my ($few, $some, $many) = map { median(@$_) } \@few, \@some, \@many;
+	Report::add(sprintf('submit_reservation() by AlignedPlannerWithGreedy, %d windows', WINDOWS), figure => $some, figure_unit => 'ms', value => $some, unit => 'ms', at_most => 60,
+		note => described() . sprintf('; with %d windows %s ms', $seconds / HOUR, Bench::shown($few)));
+	Report::add(sprintf('the same with %d times as many', MORE), figure => $many, figure_unit => 'ms', baseline => $some, baseline_name => 'before', value => ratio($many, $some),
+		unit => 'x', at_most => MORE * TOLERANCE, note => described());
+	Report::add('the same, cancelled: until it ends', figure => median(@late), figure_unit => 'ms', value => median(@late), unit => 'ms', at_most => CANCELLED_AFTER,
+		note => 'windows of a second');
+	Cluster::drop_database($database);
+	return;
+}
+
+# How long after its time a search ends that has too little of it.
+sub cancelled
+{
+	my ($session) = @_;
+	my $patience = 50;
+
+	$session->run("UPDATE yquota.scheduler_setting SET reservation_most_windows = 10000000; SET statement_timeout = $patience");
+	my $call = submission(DAYS * DAY, duration => 1, containers => 1, gang => 1) =~ s/^SELECT/PERFORM/r;
+	my $milliseconds = $session->milliseconds("DO \$\$ BEGIN $call; RAISE EXCEPTION 'it was not cancelled'; EXCEPTION WHEN query_canceled THEN NULL; END \$\$");
+
+	$session->run('RESET statement_timeout');
+	return $milliseconds - $patience;
+}
+
+#
+# What people read
+#
+
+sub week_case
+{
+	my $week = sprintf q("from" => %s, "to" => %s), at(7 * DAY), at(14 * DAY);
+	my (@list, @plan, $listed, $intervals);
+
+	foreach (1 .. repetitions())
+	{
+		my $session = plan();
+		my $list = "SELECT count(*) FROM yquota.list_reservations('root.plan', 'u1', '{}', $week)";
+		my $plan = "SELECT count(*) FROM yquota.plan_allocation('root.plan', $week)";
+
+		($listed, $intervals) = map { $session->run($_) } $list, $plan;
+		push @list, $session->milliseconds(($list) x 5);
+		push @plan, $session->milliseconds(($plan) x 5);
+		$session->close;
+	}
+	Report::add('list_reservations() of a week', figure => median(@list), figure_unit => 'ms', value => median(@list), unit => 'ms', at_most => 50, note => "$listed of " . described());
+	Report::add('plan_allocation() of a week', figure => median(@plan), figure_unit => 'ms', value => median(@plan), unit => 'ms', at_most => 50, note => "$intervals intervals; " . described());
+	Cluster::drop_database($database);
+	return;
+}
+
+sub cases
+{
+	return ('reservation-greedy' => \&greedy_case, 'reservation-aligned' => \&aligned_case, 'reservation-week' => \&week_case);
+}
+
+1;
