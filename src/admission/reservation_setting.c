@@ -39,6 +39,8 @@ typedef enum SettingColumn
 	SETTING_FAVORS_EARLY,
 	SETTING_WRAPS,
 	SETTING_REPEATS,
+	SETTING_PLANS_AROUND,
+	SETTING_READS_FRACTIONS,
 	SETTING_MOST_WINDOWS,
 	SETTING_MOST_COPIES,
 	SETTING_MOST_REQUESTS,
@@ -57,6 +59,15 @@ value_of(int column)
 	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
 }
 
+/* The manual's 1 is the whole plan, Hadoop's one per cent of it (S12). */
+static float4
+share_of(int column)
+{
+	float4		share = DatumGetFloat4(value_of(column));
+
+	return share <= 1 && DatumGetBool(value_of(SETTING_READS_FRACTIONS)) ? share : share / 100;
+}
+
 static YqReservationSettings
 read_settings(void)
 {
@@ -69,12 +80,13 @@ read_settings(void)
 		.favors_early = DatumGetBool(value_of(SETTING_FAVORS_EARLY)),
 		.wraps = DatumGetBool(value_of(SETTING_WRAPS)),
 		.repeats = DatumGetBool(value_of(SETTING_REPEATS)),
+		.plans_around = DatumGetBool(value_of(SETTING_PLANS_AROUND)),
 		.most_windows = DatumGetInt32(value_of(SETTING_MOST_WINDOWS)),
 		.most_copies = DatumGetInt32(value_of(SETTING_MOST_COPIES)),
 		.most_requests = DatumGetInt32(value_of(SETTING_MOST_REQUESTS)),
 		.window = DatumGetInt64(value_of(SETTING_WINDOW)),
-		.instantaneous_share = DatumGetFloat4(value_of(SETTING_INSTANTANEOUS)) / 100,
-		.average_share = DatumGetFloat4(value_of(SETTING_AVERAGE)) / 100,
+		.instantaneous_share = share_of(SETTING_INSTANTANEOUS),
+		.average_share = share_of(SETTING_AVERAGE),
 		.aligns = DatumGetBool(value_of(SETTING_ALIGNS)),
 		.limits_users = DatumGetBool(value_of(SETTING_LIMITS_USERS))
 	};
@@ -90,6 +102,7 @@ yq_reservation_settings(const char *queue)
 		"CASE WHEN s.reservation_system_max_periodicity > 0 THEN s.reservation_system_max_periodicity ELSE 86400000 END, "
 		"coalesce(s.reservation_system_smoothness_factor, 10), coalesce(s.reservation_system_favor_early_allocation, true), "
 		"coalesce(s.reservation_wraps_periods, false), coalesce(s.reservation_repeats_allocation, false), "
+		"coalesce(s.reservation_plans_around_overcommitment, false), coalesce(s.reservation_reads_fractions, false), "
 		"coalesce(s.reservation_most_windows, 1000000), coalesce(s.reservation_most_copies, 86400), coalesce(s.reservation_most_requests, 1000), "
 		"CASE WHEN q.reservation_window > 0 THEN q.reservation_window ELSE 86400000 END, "
 		"coalesce(q.instantaneous_max_capacity, 100::real), coalesce(q.average_capacity, 100::real), "

@@ -25,6 +25,7 @@ typedef struct YqReservationSettings
 	bool		favors_early;
 	bool		wraps;			/* reservation_wraps_periods */
 	bool		repeats;		/* reservation_repeats_allocation */
+	bool		plans_around;	/* reservation_plans_around_overcommitment */
 	int			most_windows;
 	int			most_copies;
 	int			most_requests;

@@ -140,7 +140,41 @@ SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(90, 90, '50 min')));
 UPDATE yquota.node SET total = '[memory-mb=1000,vcores=12]';
 SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(1)));
 SELECT "from", "to", capacity, committed, available, by_user FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-03-02 13:00+00');
+-- others are placed beside that by a setting, and an update keeps what it has
+CREATE FUNCTION pg_temp.place(username text, containers integer, duration interval DEFAULT '10 min', recurrence interval DEFAULT NULL)
+	RETURNS text LANGUAGE sql
+	RETURN (SELECT concat_ws('; ', a.accepted, a.decided_by, to_char(a."from", 'HH24:MI'), to_char(a."to", 'HH24:MI'))
+			FROM yquota.submit_reservation('reservation_1_0002', 'root.plan', username, '{}', 'p', yquota.reservation_contract(
+				'2026-03-02 12:00+00', '2026-03-02 13:00+00', ARRAY[pg_temp.gang(containers, 1, duration)], 'ALL', recurrence), true) AS a);
+CREATE FUNCTION pg_temp.replace(containers integer, duration interval DEFAULT '10 min') RETURNS text LANGUAGE sql
+	RETURN (SELECT concat_ws('; ', a.accepted, a.decided_by, to_char(a."from", 'HH24:MI'), to_char(a."to", 'HH24:MI'))
+			FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', yquota.reservation_contract(
+				'2026-03-02 12:00+00', '2026-03-02 12:00+00'::timestamptz + duration, ARRAY[pg_temp.gang(containers, 1, duration)], 'ALL'), true) AS a);
+CREATE FUNCTION pg_temp.around(OUT alice_1 text, OUT bob_8 text, OUT bob_50_min text, OUT bob_51_min text, OUT repeated text,
+	OUT replace_11 text, OUT replace_10 text, OUT replace_9 text, OUT replace_8_longer text) LANGUAGE sql
+	RETURN ROW(pg_temp.place('alice', 1), pg_temp.place('bob', 8), pg_temp.place('bob', 1, '50 min'), pg_temp.place('bob', 1, '51 min'),
+		pg_temp.place('bob', 1, '10 min', '12 hours'), pg_temp.replace(11), pg_temp.replace(10), pg_temp.replace(9), pg_temp.replace(8, '15 min'));
+\x on
+SELECT * FROM pg_temp.around();
+UPDATE yquota.scheduler_setting SET reservation_plans_around_overcommitment = true;
+SELECT * FROM pg_temp.around();
+UPDATE yquota.queue SET reservation_agent = NULL WHERE path = 'root.plan';
+SELECT * FROM pg_temp.around();
+UPDATE yquota.queue SET reservation_policy = NULL WHERE path = 'root.plan';
+SELECT * FROM pg_temp.around();
+UPDATE yquota.scheduler_setting SET reservation_plans_around_overcommitment = NULL;
+\x off
 UPDATE yquota.node SET total = '[memory-mb=12500,vcores=12]';
+
+-- Hadoop's manual calls 1 the whole plan; that is what it is by a setting.
+UPDATE yquota.queue SET instantaneous_max_capacity = 1, average_capacity = 0.02 WHERE path = 'root.plan';
+SELECT pg_temp.place('bob', 1), pg_temp.place('bob', 2);
+UPDATE yquota.scheduler_setting SET reservation_reads_fractions = true;
+SELECT pg_temp.place('bob', 1), pg_temp.place('bob', 80, '1 min'), pg_temp.place('bob', 81, '3 min'), pg_temp.try(pg_temp.noon(pg_temp.gang(80, 80)));
+UPDATE yquota.queue SET instantaneous_max_capacity = 50, average_capacity = NULL WHERE path = 'root.plan';
+SELECT pg_temp.place('bob', 48, '1 hour'), pg_temp.place('bob', 51, '1 hour');
+UPDATE yquota.scheduler_setting SET reservation_reads_fractions = NULL;
+UPDATE yquota.queue SET instantaneous_max_capacity = NULL WHERE path = 'root.plan';
 
 -- Classes that are not there are refused when the configuration is checked.
 UPDATE yquota.queue SET reservation_agent = 'org.example.LuckyAgent' WHERE path = 'root.plan';

@@ -60,6 +60,7 @@ yq_plan_load(const YqHierarchy *hierarchy, const YqQueue *queue, const YqReserva
 	plan->average_share = settings->average_share;
 	plan->wraps = settings->wraps;
 	plan->repeats = settings->repeats;
+	plan->plans_around = settings->plans_around;
 	plan->most_windows = settings->most_windows;
 	return plan;
 }

@@ -304,16 +304,19 @@ static YqStepFunction *
 available_once(const YqPlan *plan, const char *username, const YqPlanReservation *old, int64 start, int64 end,
 			   YqPlanFailure *failure)
 {
+	YqStepOperator operator = plan->plans_around ? YQ_STEPS_SUBTRACT : YQ_STEPS_SUBTRACT_WITHIN;
 	YqStepFunction *net = yq_steps_make_constant(plan->calculator, start, plan->capacity);
 
-	net = merge_into(plan, net, plan->once, YQ_STEPS_SUBTRACT_WITHIN, start, end);
+	net = merge_into(plan, net, plan->once, operator, start, end);
 	if (net != NULL)
-		net = merge_into(plan, net, plan->periodic, YQ_STEPS_SUBTRACT_WITHIN, start, end);
+		net = merge_into(plan, net, plan->periodic, operator, start, end);
 	if (net == NULL)
 	{
 		*failure = YQ_PLAN_OVERCOMMITTED;
 		return NULL;
 	}
+	if (plan->plans_around)
+		yq_steps_cut_below_zero(net);
 	if (old != NULL)
 		net = merge_into(plan, net, old->over_time, YQ_STEPS_ADD, start, end);
 	return yq_sharing_policy_limit(plan, net, username, old, start, end);
@@ -348,25 +351,26 @@ yq_plan_available(const YqPlan *plan, const char *username, const YqPlanReservat
 
 /* -- changing ----------------------------------------------------------------------- */
 
-static YqPlanFailure
-add_reservation(YqPlan *plan, YqPlanReservation *reservation, int64 now)
+static void
+add_reservation(YqPlan *plan, YqPlanReservation *reservation)
 {
-	YqPlanFailure failure = yq_sharing_policy_validate(plan, reservation);
-
-	if (failure != YQ_PLAN_ACCEPTED)
-		return failure;
-	reservation->accepted_at = now;
 	yq_plan_add_accepted(plan, reservation);
 	change_sums(plan, reservation, true);
-	return YQ_PLAN_ACCEPTED;
 }
 
 YqPlanFailure
 yq_plan_add(YqPlan *plan, YqPlanReservation *reservation, int64 now)
 {
+	YqPlanFailure failure;
+
 	if (yq_plan_find(plan, reservation->id) != NULL)
 		return YQ_PLAN_EXISTS;
-	return add_reservation(plan, reservation, now);
+	failure = yq_sharing_policy_validate(plan, reservation);
+	if (failure != YQ_PLAN_ACCEPTED)
+		return failure;
+	reservation->accepted_at = now;
+	add_reservation(plan, reservation);
+	return YQ_PLAN_ACCEPTED;
 }
 
 static void
@@ -381,7 +385,10 @@ remove_reservation(YqPlan *plan, YqPlanReservation *reservation)
 	change_sums(plan, reservation, false);
 }
 
-/* The policy looks twice, as in Hadoop: beside the old one (S1), and in place of it. */
+/*
+ * The policy looks twice, as in Hadoop: beside the old one (S1), and in place of it.  Where more
+ * is promised than there is, the second look would not find what the old one has.
+ */
 YqPlanFailure
 yq_plan_replace(YqPlan *plan, YqPlanReservation *reservation, int64 now)
 {
@@ -394,10 +401,10 @@ yq_plan_replace(YqPlan *plan, YqPlanReservation *reservation, int64 now)
 	if (failure != YQ_PLAN_ACCEPTED)
 		return failure;
 	remove_reservation(plan, old);
-	failure = add_reservation(plan, reservation, now);
+	if (!plan->plans_around)
+		failure = yq_sharing_policy_validate(plan, reservation);
 	if (failure == YQ_PLAN_ACCEPTED)
-		return YQ_PLAN_ACCEPTED;
-	yq_plan_add_accepted(plan, old);
-	change_sums(plan, old, true);
+		reservation->accepted_at = now;
+	add_reservation(plan, failure == YQ_PLAN_ACCEPTED ? reservation : old);
 	return failure;
 }

@@ -13,6 +13,14 @@
 
 /* -- at any time ----------------------------------------------------------------- */
 
+/* The user has nothing left, not less than that, and what "old" has. */
+static YqStepFunction *
+keep_old(const YqPlan *plan, YqStepFunction *left, const YqPlanReservation *old, int64 start, int64 end)
+{
+	yq_steps_cut_below_zero(left);
+	return old == NULL ? left : yq_steps_merge(plan->capacity, left, old->over_time, YQ_STEPS_ADD, start, end);
+}
+
 YqStepFunction *
 yq_sharing_policy_limit(const YqPlan *plan, YqStepFunction *available, const char *username,
 						const YqPlanReservation *old, int64 start, int64 end)
@@ -27,9 +35,11 @@ yq_sharing_policy_limit(const YqPlan *plan, YqStepFunction *available, const cha
 	yq_amounts_multiply(plan->calculator, quota, plan->capacity, plan->instantaneous_share);
 	left = yq_steps_make_constant(plan->calculator, start, quota);
 	used = yq_plan_committed_to(plan, username, start, end);
-	if (old != NULL)
+	if (old != NULL && !plan->plans_around)
 		used = yq_steps_merge(plan->capacity, used, old->over_time, YQ_STEPS_SUBTRACT, start, end);
 	left = yq_steps_merge(plan->capacity, left, used, YQ_STEPS_SUBTRACT, start, end);
+	if (plan->plans_around)
+		left = keep_old(plan, left, old, start, end);
 	result = yq_steps_merge(plan->capacity, available, left, YQ_STEPS_MIN, start, end);
 	yq_steps_free(available);
 	yq_steps_free(left);

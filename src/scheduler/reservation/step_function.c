@@ -342,6 +342,22 @@ append_if_needed(YqStepFunction *function, int64 time, const int64 *amounts)
 		append_step(function, time, amounts);
 }
 
+void
+yq_steps_cut_below_zero(YqStepFunction *function)
+{
+	int			count = function->count;
+
+	function->count = 0;
+	for (int i = 0; i < count; i++)
+	{
+		int64		amounts[YQ_MAX_RESOURCE_TYPES];
+
+		for (int j = 0; j < function->calculator->types; j++)
+			amounts[j] = Max(yq_step_amounts(function, i)[j], 0);
+		append_if_needed(function, function->times[i], function->is_defined[i] ? amounts : NULL);
+	}
+}
+
 static YqStepFunction *
 merge_steps(const int64 *cluster, const YqStepFunction *a, const YqStepFunction *b,
 			YqStepOperator operator, int64 start, int64 end)

@@ -113,6 +113,9 @@ extern YqStepFunction *yq_steps_merge(const int64 *cluster, const YqStepFunction
 /* Set the step of a time; amounts NULL: undefined.  The caller keeps neighbours different. */
 extern void yq_steps_put(YqStepFunction *function, int64 time, const int64 *amounts);
 
+/* Put zero in the place of amounts that are less. */
+extern void yq_steps_cut_below_zero(YqStepFunction *function);
+
 /* Move all steps by so many milliseconds; the ends of time stay where they are. */
 extern void yq_steps_shift(YqStepFunction *function, int64 delta);
 
