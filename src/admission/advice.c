@@ -19,6 +19,7 @@
 #include "admission/monitor_policy.h"
 #include "admission/opportunistic_setting.h"
 #include "admission/preemption_setting.h"
+#include "admission/reservation_setting.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -236,6 +237,8 @@ advise_queue(Advising *advising, const YqQueue *queue)
 	advise_labels(advising);
 	if (queue->kind == YQ_QUEUE_LEAF)
 		advise_user_limits(advising);
+	if (queue->kind == YQ_QUEUE_PLAN)
+		advising->findings = yq_reservation_advise_plan(advising->findings, queue->path);
 	advise_applications(advising);
 	advise_preemption(advising);
 }
@@ -374,6 +377,18 @@ advise_cluster(Advising *advising)
 	advise_rules(advising);
 	advising->findings = yq_preemption_advise(advising->findings, advising->is_wanted);
 	advising->findings = yq_opportunistic_advise(advising->findings);
+	advising->findings = yq_reservation_advise(advising->findings, advising->is_wanted);
+}
+
+/* It depends on another setting, so that no change of a plan is warned of it. */
+static void
+advise_promises(Advising *advising, const YqQueue *queue)
+{
+	const char *off_because = queue->kind == YQ_QUEUE_PLAN ? yq_preemption_off_because() : NULL;
+
+	if (off_because != NULL)
+		advise(advising, "reservable", "true",
+			   psprintf("what the plan has promised waits until containers of other queues end: %s has preemption off", off_because));
 }
 
 List *
@@ -387,6 +402,7 @@ yq_configuration_advice(const YqHierarchy *hierarchy)
 		if (hierarchy->queues[i]->is_auto_created)
 			continue;
 		advise_queue(&advising, hierarchy->queues[i]);
+		advise_promises(&advising, hierarchy->queues[i]);
 		advise_access(&advising, hierarchy->queues[i]);
 	}
 	advise_cluster(&advising);

@@ -123,21 +123,54 @@ yq_reservation_settings(const char *queue)
 	return settings;
 }
 
-/* -- classes that there are -------------------------------------------------------- */
+/* -- violations and advice ----------------------------------------------------------- */
+
+/* Columns of the statements that find them, in their order, from 1 on. */
+typedef enum FindingColumn
+{
+	FINDING_QUEUE = 1,
+	FINDING_PROPERTY,
+	FINDING_VALUE,
+	FINDING_MESSAGE,
+	FINDING_COLUMN				/* of scheduler_setting */
+} FindingColumn;
 
 static char *
-string_of(uint64 row, int column, MemoryContext context)
+finding_text(uint64 row, int column, MemoryContext context)
 {
 	char	   *value = SPI_getvalue(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column);
 
 	return value == NULL ? NULL : MemoryContextStrdup(context, value);
 }
 
+/* Add what a statement finds; is_wanted: of columns of scheduler_setting, NULL for all. */
+static List *
+add_findings(List *findings, YqSavedPlan *statement, Datum *values, YqSettingTest is_wanted)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	uint64		count;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	count = yq_saved_plan_run(statement, values, NULL);
+	for (uint64 i = 0; i < count; i++)
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(caller);
+
+		if (is_wanted == NULL || is_wanted(finding_text(i, FINDING_COLUMN, caller)))
+			findings = yq_violation_add(findings, finding_text(i, FINDING_QUEUE, caller), finding_text(i, FINDING_PROPERTY, caller),
+										finding_text(i, FINDING_VALUE, caller), finding_text(i, FINDING_MESSAGE, caller));
+		MemoryContextSwitchTo(old_context);
+	}
+	SPI_finish();
+	return findings;
+}
+
 List *
 yq_reservation_validate(List *violations)
 {
 	static YqSavedPlan find_unknown = {
-		.command = "SELECT c.queue, c.property, c.class, c.known FROM ("
+		.command = "SELECT c.queue, c.property, c.class, 'the class is not known; it is ' || c.known FROM ("
 		"SELECT q.path AS queue, p.place, p.property, p.class, p.known FROM yquota.queue AS q CROSS JOIN LATERAL (VALUES "
 		"(1, 'reservation-agent', q.reservation_agent, '" ALIGNED_AGENT " or " GREEDY_AGENT "'), "
 		"(2, 'reservation-policy', q.reservation_policy, '" OVER_TIME_POLICY " or " NO_OVER_COMMIT_POLICY "'), "
@@ -148,20 +181,53 @@ yq_reservation_validate(List *violations)
 		"(2, '" PREFIX "plan.follower', s.reservation_system_plan_follower, '" PLAN_FOLLOWER "')) AS p (place, property, class, known)) AS c "
 		"WHERE " LAST_NAME("c.class") " <> ALL (string_to_array(c.known, ' or ')) ORDER BY c.queue, c.place"
 	};
-	MemoryContext caller = CurrentMemoryContext;
-	uint64		count;
 
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	count = yq_saved_plan_run(&find_unknown, NULL, NULL);
-	for (uint64 i = 0; i < count; i++)
-	{
-		MemoryContext old_context = MemoryContextSwitchTo(caller);
+	return add_findings(violations, &find_unknown, NULL, NULL);
+}
 
-		violations = yq_violation_add(violations, string_of(i, 1, caller), string_of(i, 2, caller), string_of(i, 3, caller),
-									  psprintf("the class is not known; it is %s", string_of(i, 4, caller)));
-		MemoryContextSwitchTo(old_context);
-	}
-	SPI_finish();
-	return violations;
+/* About a share of a plan that a user may have (S12). */
+#define SHARE_ADVICE(column) \
+	"CASE WHEN " column " <= 0 THEN 'no user may reserve anything' " \
+	"WHEN " column " <= 1 AND s.reservation_reads_fractions IS NOT TRUE THEN " \
+	"'the value is a percentage, though Hadoop''s manual calls 1 the whole plan; reservation_reads_fractions has it read so' END"
+
+List *
+yq_reservation_advise_plan(List *findings, const char *queue)
+{
+	static YqSavedPlan find_unwise = {
+		.command = "SELECT q.path, p.property, p.value, p.advice "
+		"FROM yquota.queue AS q LEFT JOIN yquota.scheduler_setting AS s ON true CROSS JOIN LATERAL (VALUES "
+		"(1, 'instantaneous-max-capacity', q.instantaneous_max_capacity::text, " SHARE_ADVICE("q.instantaneous_max_capacity") "), "
+		"(2, 'average-capacity', q.average_capacity::text, " SHARE_ADVICE("q.average_capacity") "), "
+		"(3, 'reservation-window', q.reservation_window::text, "
+		"CASE WHEN q.reservation_window <= 0 THEN 'the window is a day all the same' END)) AS p (place, property, value, advice) "
+		"WHERE q.path = $1 AND p.advice IS NOT NULL ORDER BY p.place",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(queue)};
+
+	return add_findings(findings, &find_unwise, values, NULL);
+}
+
+List *
+yq_reservation_advise(List *findings, YqSettingTest is_wanted)
+{
+	static YqSavedPlan find_unwise = {
+		.command = "SELECT NULL, p.property, p.value, p.advice, p.setting "
+		"FROM yquota.scheduler_setting AS s CROSS JOIN LATERAL (SELECT "
+		"CASE WHEN s.reservation_system_planfollower_time_step > 0 THEN s.reservation_system_planfollower_time_step ELSE 1000 END, "
+		"CASE WHEN s.reservation_system_max_periodicity > 0 THEN s.reservation_system_max_periodicity ELSE 86400000 END) AS e (step, period) "
+		"CROSS JOIN LATERAL (VALUES "
+		"(1, 'reservation_system_planfollower_time_step', '" PREFIX "planfollower.time-step', s.reservation_system_planfollower_time_step::text, "
+		"CASE WHEN s.reservation_system_planfollower_time_step <= 0 THEN 'the step is 1000 milliseconds all the same' "
+		"WHEN e.period % e.step <> 0 THEN '" PREFIX "max-periodicity is no multiple of it: reservations that repeat begin between two rounds of the plan follower' END), "
+		"(2, 'reservation_system_max_periodicity', '" PREFIX "max-periodicity', s.reservation_system_max_periodicity::text, "
+		"CASE WHEN s.reservation_system_max_periodicity <= 0 THEN 'the largest period is a day all the same' "
+		"WHEN e.period % e.step <> 0 THEN 'it is no multiple of " PREFIX "planfollower.time-step: reservations that repeat begin between two rounds of the plan follower' END), "
+		"(3, 'reservation_acl_enable', 'yarn.acl.reservation-enable', s.reservation_acl_enable::text, "
+		"CASE WHEN s.reservation_acl_enable AND s.acl_enable IS NOT TRUE THEN 'lists of plans are not looked at: yarn.acl.enable is false' END)"
+		") AS p (place, setting, property, value, advice) WHERE p.value IS NOT NULL AND p.advice IS NOT NULL ORDER BY p.place"
+	};
+
+	return add_findings(findings, &find_unwise, NULL, is_wanted);
 }

@@ -12,6 +12,7 @@
 #ifndef YQ_RESERVATION_SETTING_H
 #define YQ_RESERVATION_SETTING_H
 
+#include "admission/preemption_setting.h"
 #include "base/compat.h"
 #include "nodes/pg_list.h"
 
@@ -41,5 +42,11 @@ extern YqReservationSettings yq_reservation_settings(const char *queue);
 
 /* Add classes that are not known, of plans and of the scheduler. */
 extern List *yq_reservation_validate(List *violations);
+
+/* Add advice about values of a plan that mean something else than they seem to. */
+extern List *yq_reservation_advise_plan(List *findings, const char *queue);
+
+/* Add advice about settings of all plans; without a test about all of them. */
+extern List *yq_reservation_advise(List *findings, YqSettingTest is_wanted);
 
 #endif							/* YQ_RESERVATION_SETTING_H */

@@ -119,6 +119,27 @@ UPDATE yquota.scheduler_setting SET scheduler_monitor_policies = '{x.y.Other}';
 SELECT * FROM yquota.configuration_advice() WHERE property = 'disable_preemption';
 ROLLBACK;
 
+-- plans: without preemption promises wait, which is no warning; 1 is not the whole; periods between two steps
+BEGIN;
+UPDATE yquota.queue SET capacity = '40' WHERE path = 'root.default';
+INSERT INTO yquota.queue (path, capacity, reservable, instantaneous_max_capacity, average_capacity, reservation_window) VALUES ('root.plan', '60', true, 1, 0.5, -1);
+INSERT INTO yquota.scheduler_setting (scheduler_monitor_enable, acl_enable, reservation_system_planfollower_time_step, reservation_system_max_periodicity, reservation_acl_enable)
+	VALUES (false, false, 7000, 86400000, true)
+	ON CONFLICT (only_row) DO UPDATE SET scheduler_monitor_enable = false, acl_enable = false, reservation_system_planfollower_time_step = 7000, reservation_system_max_periodicity = 86400000,
+		reservation_acl_enable = true;
+SELECT * FROM yquota.configuration_advice() WHERE queue = 'root.plan' OR property LIKE '%reservation%';
+SET CONSTRAINTS ALL IMMEDIATE;
+SET CONSTRAINTS ALL DEFERRED;
+UPDATE yquota.scheduler_setting SET scheduler_monitor_enable = true, acl_enable = true, reservation_reads_fractions = true, reservation_system_planfollower_time_step = -1;
+UPDATE yquota.queue SET average_capacity = 0, reservation_window = NULL WHERE path = 'root.plan';
+SELECT * FROM yquota.configuration_advice() WHERE queue = 'root.plan' OR property LIKE '%reservation%';
+UPDATE yquota.queue SET average_capacity = NULL WHERE path = 'root.plan';
+UPDATE yquota.scheduler_setting SET reservation_system_planfollower_time_step = NULL, reservation_system_max_periodicity = 0;
+SELECT * FROM yquota.configuration_advice() WHERE queue = 'root.plan' OR property LIKE '%reservation%';
+UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = NULL;
+SELECT * FROM yquota.configuration_advice() WHERE queue = 'root.plan' OR property LIKE '%reservation%';
+ROLLBACK;
+
 CREATE ROLE yquota_test_advised;
 SET ROLE yquota_test_advised;
 SELECT * FROM yquota.configuration_advice();
