@@ -360,6 +360,19 @@ SELECT yquota_internal.watch_decisions(yquota.clock() + interval '13 minutes');
 SELECT subject, cleared_at IS NULL AS open FROM yquota.alert WHERE kind = 'node_queue_held_up';
 ROLLBACK;
 
+\echo the clock is set back, to the instant that is zero inside
+BEGIN;
+SELECT pg_temp.ended(51);
+SELECT yquota.set_clock('2000-01-01 00:00:01+00');
+SELECT pg_temp.start(60, 'OPPORTUNISTIC', '[memory-mb=512,vcores=1]');
+SELECT yquota.set_clock('2000-01-01 00:00+00');
+SELECT pg_temp.enqueue(60), pg_temp.ended(60);
+SELECT state, enqueued_at, started_at, left_at FROM yquota.node_queue WHERE container_id = pg_temp.c(60);
+-- said again, also while the clock is behind
+SELECT pg_temp.ended(60);
+SELECT event, occurred_at, is_running FROM yquota.container_event WHERE container_id = pg_temp.c(60) ORDER BY event_id;
+ROLLBACK;
+
 \echo reconciliation starts nothing that waits
 BEGIN;
 SELECT pg_temp.ended(51);

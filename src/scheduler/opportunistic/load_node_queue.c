@@ -188,7 +188,8 @@ read_row(HeapTuple tuple, TupleDesc descriptor)
 	row->place = DatumGetInt64(values[ROW_PLACE]);
 	row->container.is_guaranteed = DatumGetBool(values[ROW_IS_GUARANTEED]);
 	row->state_at = DatumGetTimestampTz(values[ROW_STATE_AT]);
-	if (!nulls[ROW_STARTED_AT])
+	row->has_started = !nulls[ROW_STARTED_AT];
+	if (row->has_started)
 		row->started_at = DatumGetTimestampTz(values[ROW_STARTED_AT]);
 	if (!nulls[ROW_MADE_ROOM_FOR])
 		row->made_room_for = TextDatumGetCString(values[ROW_MADE_ROOM_FOR]);

@@ -125,8 +125,9 @@ note_start(YqNodeQueue *queue, YqNodeQueueRow *row)
 {
 	set_state(queue, row, YQ_CONTAINER_RUNNING);
 	take_place(queue, row);
-	if (row->started_at == 0)
+	if (!row->has_started)
 		row->started_at = queue->now;
+	row->has_started = true;
 	row->made_room_for = NULL;
 	row->diagnostics = NULL;
 	row->is_acknowledged = false;

@@ -37,12 +37,13 @@ typedef struct YqNodeQueueRow
 	TimestampTz changed_at;		/* its last event there */
 	TimestampTz next_instant;	/* its next event must not be earlier */
 
-	/* columns of node_queue; times of 0 are NULL */
+	/* columns of node_queue */
 	YqContainerState state;
 	int64		place;
 	TimestampTz state_at;
-	TimestampTz started_at;
-	TimestampTz left_at;
+	bool		has_started;
+	TimestampTz started_at;		/* if it has started */
+	TimestampTz left_at;		/* if it is GONE */
 	int64		waited;			/* microseconds to be added */
 	int			pauses;			/* to be added */
 	const char *made_room_for;	/* container id, or NULL */

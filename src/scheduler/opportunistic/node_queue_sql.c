@@ -215,22 +215,25 @@ yq_sql_enqueue_container(PG_FUNCTION_ARGS)
 
 /* -- ends and pauses ------------------------------------------------------------------- */
 
-/* What the books know of the end of a container that the node's queue does not have. */
+/*
+ * What the books know of the end of a container that the node's queue does not have.  A clock
+ * that was set back makes no earlier end.
+ */
 static const char *
-look_up_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at)
+look_up_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at, bool is_by_clock)
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT CASE WHEN c.container_id IS NOT NULL AND COALESCE(c.node, $2) = $2 THEN 'runs' "
 		"WHEN c.container_id IS NOT NULL THEN 'elsewhere' "
-		"WHEN x.ended_at = $3 OR EXISTS (SELECT FROM yquota_internal.reported_end AS e "
+		"WHEN x.ended_at = $3 OR $4 AND x.ended_at > $3 OR EXISTS (SELECT FROM yquota_internal.reported_end AS e "
 		"WHERE e.container_id = $1 AND e.occurred_at = $3) THEN 'known' "
 		"WHEN x.ended_at IS NOT NULL THEN 'ended' ELSE 'unknown' END "
 		"FROM (SELECT max(l.\"to\") AS ended_at FROM yquota_internal.charge_in_effect AS l WHERE l.container_id = $1) AS x "
 		"LEFT JOIN yquota.container AS c ON c.container_id = $1",
-		.types = {"text", "text", "timestamptz"}
+		.types = {"text", "text", "timestamptz", "bool"}
 	};
 	Datum		parameters[] = {
-		CStringGetTextDatum(container_id), CStringGetTextDatum(queue->node), TimestampTzGetDatum(at)
+		CStringGetTextDatum(container_id), CStringGetTextDatum(queue->node), TimestampTzGetDatum(at), BoolGetDatum(is_by_clock)
 	};
 
 	return linitial(yq_saved_plan_strings(&look_up, parameters));
@@ -254,9 +257,9 @@ acknowledge_end(const YqNodeQueue *queue, const char *container_id, int exit_sta
 
 /* The earliest end counts, so one that differs from what is known is told, too. */
 static void
-end_elsewhere(YqNodeQueue *queue, const char *container_id, TimestampTz at, int exit_status)
+end_elsewhere(YqNodeQueue *queue, const char *container_id, TimestampTz at, bool is_by_clock, int exit_status)
 {
-	const char *known = look_up_end(queue, container_id, at);
+	const char *known = look_up_end(queue, container_id, at, is_by_clock);
 
 	if (strcmp(known, "unknown") == 0)
 		ereport(ERROR,
@@ -278,14 +281,16 @@ yq_sql_container_ended(PG_FUNCTION_ARGS)
 	YqNodeQueue *queue = open_settled(fcinfo);
 	YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
 	TimestampTz at = instant_argument(fcinfo, 2, queue);
+	bool		is_by_clock = PG_ARGISNULL(2);
 	int			exit_status;
 
 	yq_require_value(PG_ARGISNULL(3), "exit_status");
 	exit_status = PG_GETARG_INT32(3);
+	/* a clock that was set back does not end it before what is known of it */
 	if (row != NULL)
-		yq_node_queue_end(queue, row, at, exit_status, true);
+		yq_node_queue_end(queue, row, is_by_clock ? Max(at, row->next_instant) : at, exit_status, true);
 	else
-		end_elsewhere(queue, container_id, at, exit_status);
+		end_elsewhere(queue, container_id, at, is_by_clock, exit_status);
 	finish(fcinfo, queue);
 	if (row == NULL)
 		acknowledge_end(queue, container_id, exit_status);

@@ -28,12 +28,6 @@
 #define ROW_TYPES {"text", "text", "text", "int8", "yquota.execution_type", "yquota.resource", "timestamptz", \
 	"timestamptz", "timestamptz", "int8", "int4", "text", "text", "int4", "text", "int4", "bool"}
 
-static void
-put_instant(YqRowBuilder *values, TimestampTz at)
-{
-	yq_row_put(values, TimestampTzGetDatum(at), at == 0);
-}
-
 static YqRowBuilder
 row_parameters(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 {
@@ -46,9 +40,9 @@ row_parameters(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 	yq_row_put(&values, ObjectIdGetDatum(yq_enum_oid("execution_type", row->container.is_guaranteed ?
 													 "GUARANTEED" : "OPPORTUNISTIC")), false);
 	yq_row_put(&values, row->allocation, false);
-	put_instant(&values, row->state_at);
-	put_instant(&values, row->started_at);
-	put_instant(&values, row->left_at);
+	yq_row_put(&values, TimestampTzGetDatum(row->state_at), false);
+	yq_row_put(&values, TimestampTzGetDatum(row->started_at), !row->has_started);
+	yq_row_put(&values, TimestampTzGetDatum(row->left_at), row->state != YQ_CONTAINER_GONE);
 	yq_row_put(&values, Int64GetDatum(row->waited), false);
 	yq_row_put(&values, Int32GetDatum(row->pauses), false);
 	yq_row_put_text(&values, row->made_room_for);
