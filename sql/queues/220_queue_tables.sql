@@ -538,7 +538,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_increment_allocation_mb
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_increment_allocation_vcores IS
 	'cores; likewise (1); NULL: minimum_allocation_vcores';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_token_expiry IS
-	'time after which an OPPORTUNISTIC container ends that neither runs nor waits on its node; whole milliseconds; NULL: allocation_expiry';
+	'time since its decision after which an OPPORTUNISTIC container ends that has not come to its node, acknowledged or not; whole milliseconds; NULL: allocation_expiry';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maps_percent IS
 	'of the map tasks of a job that asks for no share of its own; NULL: 0';
 COMMENT ON COLUMN yquota.scheduler_setting.former_names IS

@@ -103,7 +103,7 @@ COMMENT ON COLUMN yquota_internal.container_version.previous_allocation IS
 CREATE TABLE yquota.decision (
 	decision_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	decision text NOT NULL CHECK (decision IN ('allocated', 'reserved', 'unreserved', 'swapped', 'increased', 'promoted', 'marked', 'killed', 'killable',
-		'rejected', 'shed', 'paused', 'resumed')),
+		'rejected', 'shed', 'paused', 'resumed', 'expired')),
 	container_id text COLLATE "C" NOT NULL,
 	application_id text COLLATE "C" NOT NULL,
 	queue text COLLATE "C" NOT NULL,
@@ -121,9 +121,9 @@ CREATE TABLE yquota.decision (
 );
 CREATE INDEX decision_container_id_idx ON yquota.decision (container_id);
 COMMENT ON TABLE yquota.decision IS
-	'Decisions of the scheduler that are not acknowledged yet.  Containers that it has given out or made larger are released after scheduler_setting.allocation_expiry, and their decisions go; unreserved, marked, killed, killable, rejected, shed, paused and resumed stay until they are acknowledged';
+	'Decisions of the scheduler that are not acknowledged yet.  Containers that it has given out or made larger are released after scheduler_setting.allocation_expiry, and their decisions go; unreserved, marked, killed, killable, rejected, shed, paused, resumed and expired stay until they are acknowledged';
 COMMENT ON COLUMN yquota.decision.decision IS
-	'allocated: a container starts; swapped: likewise, and the reserved container of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer; increased, promoted: a running container has more now, or is GUARANTEED; marked, killed: a running container is selected for preemption, or ended by it; killable: it ends when another one needs its room; killed with diagnostics, rejected, shed: its node''s queue has no room for it; paused, resumed: it waits at its node, or runs again (yquota.node_queue)';
+	'allocated: a container starts; swapped: likewise, and the reserved container of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer; increased, promoted: a running container has more now, or is GUARANTEED; marked, killed: a running container is selected for preemption, or ended by it; killable: it ends when another one needs its room; killed with diagnostics, rejected, shed: its node''s queue has no room for it; paused, resumed: it waits at its node, or runs again (yquota.node_queue); expired: an OPPORTUNISTIC container that did not come to its node in time has ended';
 COMMENT ON COLUMN yquota.decision.queue IS 'full path of the leaf';
 COMMENT ON COLUMN yquota.decision.allocation IS 'of the container, native units; of a reserved container for a running container the amount to add';
 COMMENT ON COLUMN yquota.decision.locality IS 'how close to the request; NULL when no container starts';
@@ -133,7 +133,16 @@ COMMENT ON COLUMN yquota.decision.unreserved_node IS 'node whose reserved contai
 COMMENT ON COLUMN yquota.decision.advised IS 'the container runs until the resource manager ends it: scheduler_setting.preemption_mode is advise';
 COMMENT ON COLUMN yquota.decision.execution_type IS 'of the container, after the decision';
 COMMENT ON COLUMN yquota.decision.farthest IS 'how close it had to be at least, by relax_locality; NULL when no container starts';
-COMMENT ON COLUMN yquota.decision.diagnostics IS 'Hadoop''s words for what a node''s queue has decided; NULL for decisions of the scheduler';
+COMMENT ON COLUMN yquota.decision.diagnostics IS 'Hadoop''s words for what a node''s queue has decided, or why the container expired; NULL for decisions of the scheduler';
+
+CREATE TABLE yquota_internal.awaited_container (
+	container_id text COLLATE "C" PRIMARY KEY,
+	allocated_at timestamptz NOT NULL
+);
+CREATE INDEX awaited_container_allocated_at_idx ON yquota_internal.awaited_container (allocated_at);
+COMMENT ON TABLE yquota_internal.awaited_container IS
+	'OPPORTUNISTIC containers whose allocation has been acknowledged, and that have not come to their nodes: those that do not come before they expire end.  One that runs without a call of enqueue_container() stays until then';
+COMMENT ON COLUMN yquota_internal.awaited_container.allocated_at IS 'time of the acknowledged decision';
 
 CREATE TABLE yquota_internal.request_counter (
 	application_id text COLLATE "C" NOT NULL,
@@ -209,6 +218,7 @@ SELECT pg_extension_config_dump('yquota.reserved_container', '');
 SELECT pg_extension_config_dump('yquota.container_update', '');
 SELECT pg_extension_config_dump('yquota.decision', '');
 SELECT pg_extension_config_dump('yquota.decision_decision_id_seq', '');
+SELECT pg_extension_config_dump('yquota_internal.awaited_container', '');
 SELECT pg_extension_config_dump('yquota_internal.request_counter', '');
 SELECT pg_extension_config_dump('yquota_internal.application_attempt', '');
 SELECT pg_extension_config_dump('yquota_internal.container_version', '');

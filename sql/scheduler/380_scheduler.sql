@@ -57,13 +57,24 @@ BEGIN
 		SELECT d.decision_id FROM yquota.decision AS d WHERE d.decision_id = ANY (decision_ids)
 		ORDER BY d.decision_id FOR UPDATE
 	), removed AS (
-		DELETE FROM yquota.decision AS d USING told WHERE d.decision_id = told.decision_id RETURNING 1)
+		DELETE FROM yquota.decision AS d USING told WHERE d.decision_id = told.decision_id
+		RETURNING d.decision, d.container_id, d.execution_type, d.decided_at
+	), awaited AS (
+		INSERT INTO yquota_internal.awaited_container AS w (container_id, allocated_at)
+		SELECT c.container_id, r.decided_at
+		FROM removed AS r
+		JOIN yquota.container AS c ON c.container_id = r.container_id AND c.waiting_factor IS NOT NULL
+		WHERE r.decision = 'allocated' AND r.execution_type = 'OPPORTUNISTIC'
+		  AND NOT EXISTS (SELECT FROM yquota.node_queue AS q WHERE q.container_id = r.container_id)
+		ORDER BY c.container_id
+		ON CONFLICT (container_id) DO UPDATE SET allocated_at = excluded.allocated_at
+	)
 	SELECT count(*) INTO acknowledged FROM removed;
 	RETURN acknowledged;
 END
 $$;
 COMMENT ON FUNCTION yquota.acknowledge_decisions(bigint[]) IS
-	'Remove decisions that the resource manager has received: the scheduler does not release their containers any more; returns the number of decisions removed';
+	'Remove decisions that the resource manager has received: the scheduler does not release their containers any more, but OPPORTUNISTIC ones that do not come to their nodes in time; returns the number of decisions removed';
 REVOKE ALL ON FUNCTION yquota.acknowledge_decisions(bigint[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.acknowledge_containers(container_ids text[]) RETURNS bigint
@@ -72,7 +83,7 @@ CREATE FUNCTION yquota_internal.acknowledge_containers(container_ids text[]) RET
 	BEGIN ATOMIC
 		SELECT yquota.acknowledge_decisions(ARRAY(
 			SELECT d.decision_id FROM yquota.decision AS d WHERE d.container_id = ANY (container_ids)
-			AND d.decision NOT IN ('unreserved', 'marked', 'killed', 'killable', 'rejected', 'shed', 'paused', 'resumed')));
+			AND d.decision NOT IN ('unreserved', 'marked', 'killed', 'killable', 'rejected', 'shed', 'paused', 'resumed', 'expired')));
 	END;
 COMMENT ON FUNCTION yquota_internal.acknowledge_containers(text[]) IS
 	'Acknowledge all decisions that give something to these containers';
@@ -90,7 +101,7 @@ DECLARE
 BEGIN
 	SELECT count(*), min(d.decided_at) INTO waiting, oldest
 	FROM yquota.decision AS d
-	WHERE d.decision IN ('unreserved', 'marked', 'killed', 'killable', 'rejected', 'shed', 'paused', 'resumed')
+	WHERE d.decision IN ('unreserved', 'marked', 'killed', 'killable', 'rejected', 'shed', 'paused', 'resumed', 'expired')
 	  AND d.decided_at < now_at - interval '1 hour';
 	IF waiting > 0 THEN
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)

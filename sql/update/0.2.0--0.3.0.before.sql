@@ -103,7 +103,7 @@ ALTER TABLE yquota.decision
 	ADD COLUMN execution_type yquota.execution_type NOT NULL DEFAULT 'GUARANTEED',
 	DROP CONSTRAINT decision_decision_check,
 	ADD CONSTRAINT decision_decision_check CHECK (decision IN ('allocated', 'reserved', 'unreserved', 'swapped', 'increased', 'promoted', 'marked', 'killed', 'killable',
-		'rejected', 'shed', 'paused', 'resumed'));
+		'rejected', 'shed', 'paused', 'resumed', 'expired'));
 ALTER TABLE yquota.scheduler_setting
 	ADD COLUMN preemption_candidate_order text,
 	ADD COLUMN preemption_mode text,

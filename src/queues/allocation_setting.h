@@ -33,7 +33,7 @@ typedef struct YqOpportunisticBounds
 typedef struct YqAllocationSettings
 {
 	int64		allocation_expiry;	/* until a container ends whose decision was not acknowledged */
-	int64		opportunistic_token_expiry; /* until an OPPORTUNISTIC one ends that neither runs nor waits */
+	int64		opportunistic_token_expiry; /* until an OPPORTUNISTIC one ends that has not come to its node */
 	bool		opportunistic_allocation_enabled;
 	bool		distributed_scheduling_enabled;
 	bool		amrmproxy_enabled;

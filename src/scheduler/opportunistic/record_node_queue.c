@@ -230,7 +230,8 @@ static void
 acknowledge_arrived(const YqNodeQueue *queue)
 {
 	static YqSavedPlan acknowledge = {
-		.command = "SELECT yquota_internal.acknowledge_containers($1)",
+		.command = "WITH arrived AS (DELETE FROM yquota_internal.awaited_container AS w WHERE w.container_id = ANY ($1)) "
+		"SELECT yquota_internal.acknowledge_containers($1)",
 		.types = {"_text"}
 	};
 	Datum		values[1];

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * expiry.c
- *	  Releasing containers whose decisions were not acknowledged.
+ *	  Releasing containers whose decisions were not acknowledged, and OPPORTUNISTIC ones
+ *	  that do not come to their nodes.
  *
  * Cycles run many times a second, and an index scan passes the dead entries of
  * acknowledged decisions.  So a session remembers the age of the oldest
@@ -62,13 +63,33 @@ find_oldest(const char *execution_type, TimestampTz otherwise)
 	return oldest;
 }
 
+static TimestampTz
+find_oldest_awaited(TimestampTz otherwise)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT coalesce(min(w.allocated_at), $1) FROM yquota_internal.awaited_container AS w",
+		.types = {"timestamptz"}
+	};
+	Datum		values[] = {TimestampTzGetDatum(otherwise)};
+	TimestampTz oldest;
+	bool		isnull;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	(void) yq_saved_plan_run(&look_up, values, NULL);
+	oldest = DatumGetTimestampTz(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	SPI_finish();
+	return oldest;
+}
+
 static void
 read_oldest_decisions(TimestampTz now)
 {
 	is_current = true;
 	checked_at = now;
 	guaranteed_oldest_at = find_oldest("GUARANTEED", now);
-	opportunistic_oldest_at = find_oldest("OPPORTUNISTIC", now);
+	/* a container is awaited since the time of its decision, which was found before it */
+	opportunistic_oldest_at = Min(find_oldest("OPPORTUNISTIC", now), find_oldest_awaited(now));
 }
 
 static bool
@@ -79,6 +100,30 @@ is_any_due(const YqAllocationSettings *settings, TimestampTz now)
 }
 
 /*
+ * Of a container "c": it is OPPORTUNISTIC, has not run, and is in no queue of a node.  The
+ * START of a container that did not run at once is in container_change, as its updates are.
+ */
+#define HAS_NOT_COME \
+	"c.waiting_factor IS NOT NULL " \
+	"AND NOT EXISTS (SELECT FROM yquota.node_queue AS q WHERE q.container_id = c.container_id AND q.left_at IS NULL) " \
+	"AND NOT EXISTS (SELECT FROM yquota.container_change AS u WHERE u.container_id = c.container_id AND u.is_running) "
+
+/*
+ * Continues a list of WITH that has the rows "running".  A decision tells the application of
+ * an OPPORTUNISTIC container, which it may have had from the reply of a call.  The words are
+ * those of SchedulerUtils.EXPIRED_CONTAINER.
+ */
+#define END_RUNNING \
+	"told AS (INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, " \
+	"allocation_request_id, decided_at, diagnostics, execution_type) " \
+	"SELECT 'expired', r.container_id, COALESCE(r.application_id, ''), COALESCE(r.queue, ''), COALESCE(r.node, ''), r.allocation, " \
+	"r.priority, r.allocation_request_id, yquota.clock(), 'Container expired since it was unused', r.execution_type " \
+	"FROM running AS r WHERE r.execution_type = 'OPPORTUNISTIC' ORDER BY r.container_id), " \
+	"ended AS (INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) " \
+	"SELECT 'CONTAINER_FINISH', r.container_id, greatest(yquota.clock(), r.settled_at), -100, 'scheduler' " \
+	"FROM running AS r) "
+
+/*
  * The remaining increases are those of containers that another transaction is
  * ending or changing.
  */
@@ -87,26 +132,47 @@ release(const char *execution_type, TimestampTz until)
 {
 	static YqSavedPlan expire = {
 		.command = "WITH due AS MATERIALIZED ("
-		"SELECT d.decision_id, d.container_id, d.decision IN ('allocated', 'swapped') AND NOT (d.execution_type = 'OPPORTUNISTIC' "
-		"AND (EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id AND c.is_running) "
-		"OR EXISTS (SELECT FROM yquota.node_queue AS q WHERE q.container_id = d.container_id AND q.left_at IS NULL))) AS starts "
+		"SELECT d.decision_id, d.container_id, d.decision IN ('allocated', 'swapped') AND (d.execution_type = 'GUARANTEED' "
+		"OR EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id AND " HAS_NOT_COME ")) AS starts "
 		"FROM yquota.decision AS d "
 		"WHERE d.decision_id IN (SELECT o.decision_id FROM yquota.decision AS o WHERE o.decision IN " YQ_EXPIRING_DECISIONS " "
 		"AND o.execution_type::text = $3 ORDER BY o.decision_id LIMIT $2) "
 		"AND d.decided_at <= $1 AND (d.decision <> 'increased' OR NOT EXISTS ("
 		"SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id)) FOR UPDATE SKIP LOCKED), "
-		"running AS MATERIALIZED (SELECT c.container_id, c.settled_at FROM yquota.container AS c "
+		"running AS MATERIALIZED (SELECT c.* FROM yquota.container AS c "
 		"WHERE c.container_id = ANY (ARRAY(SELECT due.container_id FROM due WHERE due.starts)) FOR UPDATE SKIP LOCKED), "
 		"expired AS (DELETE FROM yquota.decision AS d USING due WHERE d.decision_id = due.decision_id "
 		"AND (NOT due.starts OR due.container_id IN (SELECT r.container_id FROM running AS r) OR NOT EXISTS ("
 		"SELECT FROM yquota.container AS c WHERE c.container_id = due.container_id)) RETURNING 1), "
-		"ended AS (INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) "
-		"SELECT 'CONTAINER_FINISH', r.container_id, greatest(yquota.clock(), r.settled_at), -100, 'scheduler' "
-		"FROM running AS r) "
+		END_RUNNING
 		"SELECT FROM expired",
 		.types = {"timestamptz", "int8", "text"}
 	};
 	Datum		values[] = {TimestampTzGetDatum(until), Int64GetDatum(YQ_EXPIRY_BATCH), CStringGetTextDatum(execution_type)};
+
+	return (int) yq_saved_plan_execute(&expire, values, NULL);
+}
+
+/* Those stay awaited that another transaction is ending or changing. */
+static int
+release_awaited(TimestampTz until)
+{
+	static YqSavedPlan expire = {
+		.command = "WITH due AS MATERIALIZED (SELECT w.container_id FROM yquota_internal.awaited_container AS w "
+		"WHERE w.allocated_at <= $1 ORDER BY w.allocated_at LIMIT $2 FOR UPDATE SKIP LOCKED), "
+		"waiting AS MATERIALIZED (SELECT c.container_id FROM yquota.container AS c "
+		"WHERE c.container_id = ANY (ARRAY(SELECT due.container_id FROM due)) AND " HAS_NOT_COME "), "
+		"running AS MATERIALIZED (SELECT c.* FROM yquota.container AS c "
+		"WHERE c.container_id = ANY (ARRAY(SELECT w.container_id FROM waiting AS w)) "
+		"AND c.waiting_factor IS NOT NULL FOR UPDATE SKIP LOCKED), "
+		"expired AS (DELETE FROM yquota_internal.awaited_container AS w USING due WHERE w.container_id = due.container_id "
+		"AND (w.container_id IN (SELECT r.container_id FROM running AS r) "
+		"OR w.container_id NOT IN (SELECT a.container_id FROM waiting AS a)) RETURNING 1), "
+		END_RUNNING
+		"SELECT FROM expired",
+		.types = {"timestamptz", "int8"}
+	};
+	Datum		values[] = {TimestampTzGetDatum(until), Int64GetDatum(YQ_EXPIRY_BATCH)};
 
 	return (int) yq_saved_plan_execute(&expire, values, NULL);
 }
@@ -118,6 +184,7 @@ yq_release_expired(const YqHierarchy *hierarchy)
 	const YqAllocationSettings *settings = yq_allocation_settings();
 	int			guaranteed;
 	int			opportunistic;
+	int			awaited;
 
 	watch_decisions();
 	if (is_current && now >= checked_at && !is_any_due(settings, now))
@@ -131,5 +198,6 @@ yq_release_expired(const YqHierarchy *hierarchy)
 	yq_update_events_take_back(now - settings->allocation_expiry, YQ_EXPIRY_BATCH);
 	guaranteed = release("GUARANTEED", now - settings->allocation_expiry);
 	opportunistic = release("OPPORTUNISTIC", now - settings->opportunistic_token_expiry);
-	return Max(guaranteed, opportunistic);
+	awaited = release_awaited(now - settings->opportunistic_token_expiry);
+	return Max(Max(guaranteed, opportunistic), awaited);
 }
