@@ -115,14 +115,14 @@ COMMENT ON COLUMN yquota_internal.opportunistic_response.end_container IS 'numbe
 SELECT pg_extension_config_dump('yquota_internal.opportunistic_response', '');
 
 CREATE TABLE yquota_internal.opportunistic_count (
-	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	part integer PRIMARY KEY,
 	node_local bigint NOT NULL,
 	rack_local bigint NOT NULL,
 	off_switch bigint NOT NULL,
 	latency interval NOT NULL
-) WITH (fillfactor = 10);
+) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.opportunistic_count IS
-	'One row, or none before the first: containers that allocate_opportunistic() has given out, for metrics; written under the lock of the slots';
+	'Containers that allocate_opportunistic() has given out, for metrics, in parts to be added up: transactions at work at the same time change different ones';
 COMMENT ON COLUMN yquota_internal.opportunistic_count.node_local IS 'containers, like the two that follow';
 COMMENT ON COLUMN yquota_internal.opportunistic_count.latency IS
 	'sum over containers of the time from when they were first asked for to when they were given out';

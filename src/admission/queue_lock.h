@@ -89,7 +89,7 @@ extern void yq_queue_unlock_system(LOCKMODE mode);
 
 /*
  * Lock a row of the total that no other transaction holds, and return its number: the same one for
- * the whole transaction.  Never waits.
+ * the whole transaction.  Never waits.  Other counts that are kept in parts use the number, too.
  */
 extern int	yq_queue_lock_total(void);
 

@@ -174,6 +174,29 @@ make_sizes(const YqHierarchy *hierarchy, const YqAllocationSettings *settings, c
 
 /* -- all ---------------------------------------------------------------------------- */
 
+/*
+ * Slots are taken on the nodes that are chosen.  Where the lock of one of them cannot be waited for, all
+ * is decided anew.
+ */
+static YqOpportunisticContainers
+choose(const YqOpportunisticCall *call, const YqHierarchy *hierarchy, const YqAllocationSettings *settings,
+	   const YqLoadList *list, const YqCentralAllocation *allocation)
+{
+	YqSlotLocks locks = {.has_missed = false};
+
+	if (settings->anywhere_by_turns)
+		yq_slot_lock_turn();
+	for (;;)
+	{
+		YqReportedNodes *nodes = yq_reported_nodes_open(hierarchy, settings, list, &call->order, &locks);
+		YqOpportunisticContainers containers = yq_central_allocator_run(allocation, yq_reported_nodes_choice(nodes));
+
+		if (yq_reported_nodes_close(nodes))
+			return containers;
+		yq_slot_locks_take_missed(&locks);
+	}
+}
+
 static void
 decide(const YqOpportunisticCall *call, YqOpportunisticAnswer *answer, const YqAllocationSettings *settings)
 {
@@ -183,15 +206,11 @@ decide(const YqOpportunisticCall *call, YqOpportunisticAnswer *answer, const YqA
 		.most = settings->most_per_heartbeat,
 		.ignores_places = settings->ignores_places
 	};
-	YqLoadList	list;
-	YqReportedNodes *nodes;
+	YqLoadList	list = yq_load_list_refresh(hierarchy, settings, yq_clock_now(), true);
 
 	allocation.blacklist_count = read_blacklist(&answer->requester, &allocation.blacklist);
-	yq_reported_nodes_lock();
-	list = yq_load_list_refresh(hierarchy, settings, yq_clock_now(), true);
-	nodes = yq_reported_nodes_open(hierarchy, settings, &list, &call->order);
-	answer->containers = yq_central_allocator_run(&allocation, yq_reported_nodes_choice(nodes));
-	yq_reported_nodes_close(nodes);
+	answer->containers = choose(call, hierarchy, settings, &list, &allocation);
+	yq_outstanding_request_serve(&answer->requests, &answer->containers, 0);
 }
 
 static void

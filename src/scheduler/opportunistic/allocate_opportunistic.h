@@ -4,7 +4,7 @@
  *	  Giving out opportunistic containers to an application, centrally
  *	  (opportunistic 4).
  *
- * The call locks the application's leaf, then the slots, then events.  It takes the
+ * The call locks the application's leaf, then the nodes it takes slots of, then events.  It takes the
  * scheduler's lock only if it asks for GUARANTEED containers or changes the blacklist, so
  * that it does not wait for an allocation cycle.
  *

@@ -186,6 +186,5 @@ yq_central_allocator_run(const YqCentralAllocation *allocation, YqNodeChoice *ch
 		}
 		serve_anywhere(&serving);
 	}
-	yq_outstanding_request_serve(allocation->requests, &containers, 0);
 	return containers;
 }

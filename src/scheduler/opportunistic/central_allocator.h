@@ -41,14 +41,14 @@ typedef struct YqNodeChoice
 
 typedef struct YqCentralAllocation
 {
-	YqOutstandingRequests *requests;
+	const YqOutstandingRequests *requests;
 	const char **blacklist;		/* names of nodes, in order of strcmp() */
 	int			blacklist_count;
 	int			most;			/* containers in this heartbeat; not above 0: YQ_MOST_CONTAINERS_IN_CALL, which is the most in any case */
 	bool		ignores_places; /* looks for any node at once */
 } YqCentralAllocation;
 
-/* Give out what there is room for, and count it as served. */
+/* Give out what there is room for.  The caller counts it as served. */
 extern YqOpportunisticContainers yq_central_allocator_run(const YqCentralAllocation *allocation, YqNodeChoice *choice);
 
 #endif							/* YQ_CENTRAL_ALLOCATOR_H */

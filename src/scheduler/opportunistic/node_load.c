@@ -156,6 +156,14 @@ yq_node_load_sort(YqLoadComparator comparator, const YqCalculator *calculator, c
 
 /* -- slots --------------------------------------------------------------------- */
 
+bool
+yq_node_load_counts_slots(YqLoadComparator comparator, const YqNodeLoad *load)
+{
+	if (comparator == YQ_LOAD_QUEUE_LENGTH)
+		return load->queue_length < load->queue_capacity;
+	return comparator == YQ_LOAD_QUEUE_LENGTH_THEN_RESOURCES;
+}
+
 static bool
 take_queue_slot(YqNodeLoad *load)
 {

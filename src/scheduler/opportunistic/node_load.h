@@ -53,6 +53,9 @@ extern int	yq_node_load_sort(YqLoadComparator comparator, const YqCalculator *ca
 extern int	yq_node_load_compare(YqLoadComparator comparator, const YqCalculator *calculator, const int64 *cluster,
 								 const YqNodeLoad *a, const YqNodeLoad *b);
 
+/* May a slot be taken that counts?  By waits any number may, and nothing is counted. */
+extern bool yq_node_load_counts_slots(YqLoadComparator comparator, const YqNodeLoad *load);
+
 /*
  * Take a slot for a container of the asked amounts, if the comparator lets it: in the
  * queue, or, by resources, in what is not allocated.

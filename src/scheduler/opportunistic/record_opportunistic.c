@@ -7,6 +7,7 @@
  */
 #include "base/compat.h"
 
+#include "admission/queue_lock.h"
 #include "catalog/pg_type_d.h"
 #include "executor/spi.h"
 #include "scheduler/opportunistic/record_opportunistic.h"
@@ -178,16 +179,16 @@ static void
 count_containers(Datum application_id, const YqOpportunisticContainers *containers, const Served *all)
 {
 	static YqSavedPlan write = {
-		.command = "INSERT INTO yquota_internal.opportunistic_count AS c (node_local, rack_local, off_switch, latency) "
-		"SELECT $5, $6, $7, COALESCE(sum(u.taken * greatest($8 - r.first_seen_at, '0')), '0') "
+		.command = "INSERT INTO yquota_internal.opportunistic_count AS c (part, node_local, rack_local, off_switch, latency) "
+		"SELECT $9, $5, $6, $7, COALESCE(sum(u.taken * greatest($8 - r.first_seen_at, '0')), '0') "
 		"FROM unnest($2, $3, $4) AS u (priority, allocation_request_id, taken) "
 		"JOIN yquota.resource_request AS r ON r.application_id = $1 AND r.execution_type = 'OPPORTUNISTIC' "
 		"AND r.priority = u.priority AND r.allocation_request_id = u.allocation_request_id "
 		"AND r.resource_name = '*' "
-		"ON CONFLICT (only_row) DO UPDATE SET node_local = c.node_local + excluded.node_local, "
+		"ON CONFLICT (part) DO UPDATE SET node_local = c.node_local + excluded.node_local, "
 		"rack_local = c.rack_local + excluded.rack_local, off_switch = c.off_switch + excluded.off_switch, "
 		"latency = c.latency + excluded.latency",
-		.types = {"text", "_int4", "_int8", "_int4", "int8", "int8", "int8", "timestamptz"},
+		.types = {"text", "_int4", "_int8", "_int4", "int8", "int8", "int8", "timestamptz", "int4"},
 		.plans_once = true
 	};
 	int64		by_locality[YQ_OFF_SWITCH + 1] = {0};
@@ -199,7 +200,8 @@ count_containers(Datum application_id, const YqOpportunisticContainers *containe
 		(Datum) 0,
 		(Datum) 0,
 		(Datum) 0,
-		TimestampTzGetDatum(yq_clock_now())
+		TimestampTzGetDatum(yq_clock_now()),
+		Int32GetDatum(yq_queue_lock_total())
 	};
 
 	for (int i = 0; i < containers->count; i++)

@@ -14,12 +14,12 @@
 #include "miscadmin.h"
 #include "scheduler/opportunistic/node_report.h"
 #include "scheduler/opportunistic/reported_nodes.h"
-#include "storage/lmgr.h"
 #include "store/catalog.h"
 #include "store/index_scan.h"
 #include "store/row_update.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 
 /* What is known of a node that the allocator has asked for. */
 typedef struct KnownNode
@@ -53,20 +53,12 @@ struct YqReportedNodes
 	Lookup		slots;
 	Oid			running;
 	const YqAnywhereOrder *order;
+	YqSlotLocks *locks;
 	int			drawn;			/* recorded draws that were used */
 	pg_prng_state random;
 	int32		turn;			/* where the next search begins, round robin */
 	int32		turn_before;
 };
-
-void
-yq_reported_nodes_lock(void)
-{
-	LOCKTAG		tag;
-
-	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, yq_table_oid(YQ_OPPORTUNISTIC_SLOT), 0, 0);
-	(void) LockAcquire(&tag, ExclusiveLock, false, false);
-}
 
 /* -- look-ups ------------------------------------------------------------------- */
 
@@ -138,6 +130,38 @@ read_known(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
 	return true;
 }
 
+/* Read a node, and say whether it has slots that one transaction at a time may take. */
+static bool
+read_slots(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
+{
+	const char *name = node->load.name;
+
+	memset(&node->load, 0, sizeof(node->load));
+	node->before = (YqTakenSlots) {0, NULL};
+	node->load.name = name;
+	node->is_listed = read_known(nodes, node, is_candidate);
+	return node->is_listed && yq_node_load_counts_slots(nodes->settings->load_comparator, &node->load);
+}
+
+/*
+ * Read a node that has slots under its lock.  One that has none is not waited for, nor kept
+ * locked: it gets none before its next report.
+ */
+static void
+read_locked(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
+{
+	bool		is_locked = yq_slot_locks_try(nodes->locks, node->load.name);
+	bool		has_slots = read_slots(nodes, node, is_candidate);
+
+	if (has_slots && !is_locked)
+	{
+		is_locked = yq_slot_locks_wait(nodes->locks, node->load.name);
+		has_slots = is_locked && read_slots(nodes, node, is_candidate);
+	}
+	if (is_locked && !has_slots)
+		yq_slot_locks_give_back(nodes->locks, node->load.name);
+}
+
 static KnownNode *
 find_node(YqReportedNodes *nodes, const char *name, bool is_candidate)
 {
@@ -146,10 +170,12 @@ find_node(YqReportedNodes *nodes, const char *name, bool is_candidate)
 
 	if (found)
 		return node;
-	memset(&node->load, 0, sizeof(node->load));
-	node->before = (YqTakenSlots) {0, NULL};
 	node->load.name = pstrdup(name);
-	node->is_listed = read_known(nodes, node, is_candidate);
+	node->is_listed = false;
+	/* what is decided from here on does not count */
+	if (nodes->locks->has_missed)
+		return node;
+	read_locked(nodes, node, is_candidate);
 	if (node->is_listed)
 		nodes->listed = lappend(nodes->listed, node);
 	return node;
@@ -266,7 +292,7 @@ write_turn(const YqReportedNodes *nodes)
 
 YqReportedNodes *
 yq_reported_nodes_open(const YqHierarchy *hierarchy, const YqAllocationSettings *settings, const YqLoadList *list,
-					   const YqAnywhereOrder *order)
+					   const YqAnywhereOrder *order, YqSlotLocks *locks)
 {
 	YqReportedNodes *nodes = palloc0(sizeof(YqReportedNodes));
 
@@ -284,6 +310,7 @@ yq_reported_nodes_open(const YqHierarchy *hierarchy, const YqAllocationSettings 
 	nodes->settings = settings;
 	nodes->list = list;
 	nodes->order = order;
+	nodes->locks = locks;
 	nodes->known = yq_bytes_table_create("yquota reported nodes", sizeof(KnownNode), CurrentMemoryContext);
 	nodes->candidates = palloc0(sizeof(KnownNode *) * Max(list->candidate_count, 1));
 	nodes->nodes = open_lookup(YQ_NODE, "node_pkey", node_columns, lengthof(node_columns));
@@ -358,13 +385,16 @@ write_all_slots(YqReportedNodes *nodes)
 	yq_row_update_close(row);
 }
 
-void
+bool
 yq_reported_nodes_close(YqReportedNodes *nodes)
 {
 	yq_index_scan_close(nodes->nodes.scan);
 	yq_index_scan_close(nodes->reports.scan);
 	yq_index_scan_close(nodes->slots.scan);
+	if (nodes->locks->has_missed)
+		return false;
 	write_all_slots(nodes);
 	if (nodes->settings->anywhere_by_turns && nodes->turn != nodes->turn_before)
 		write_turn(nodes);
+	return true;
 }

@@ -11,6 +11,7 @@
 
 #include "scheduler/opportunistic/central_allocator.h"
 #include "scheduler/opportunistic/load_list.h"
+#include "scheduler/opportunistic/slot_lock.h"
 
 typedef struct YqReportedNodes YqReportedNodes;
 
@@ -24,20 +25,19 @@ typedef struct YqAnywhereOrder
 } YqAnywhereOrder;
 
 /*
- * Wait for the transaction that takes slots, and let no other one take any until this one
- * ends.  Taken after the locks of leaves, before any of events and containers.
- */
-extern void yq_reported_nodes_lock(void);
-
-/*
  * The nodes that have reported, and the candidates of a list, in the current memory
- * context; under the lock.
+ * context.  Nodes are locked when the allocator asks for them, after the locks of leaves and
+ * before any of events and containers.
  */
 extern YqReportedNodes *yq_reported_nodes_open(const YqHierarchy *hierarchy, const YqAllocationSettings *settings,
-											   const YqLoadList *list, const YqAnywhereOrder *order);
+											   const YqLoadList *list, const YqAnywhereOrder *order,
+											   YqSlotLocks *locks);
 extern YqNodeChoice *yq_reported_nodes_choice(YqReportedNodes *nodes);
 
-/* Write down the slots that were taken. */
-extern void yq_reported_nodes_close(YqReportedNodes *nodes);
+/*
+ * Write down the slots that were taken.  False, and nothing is written, when a lock was missed: the
+ * caller takes it, opens the nodes again and decides anew.
+ */
+extern bool yq_reported_nodes_close(YqReportedNodes *nodes);
 
 #endif							/* YQ_REPORTED_NODES_H */
