@@ -47,19 +47,21 @@ CREATE FUNCTION yquota.submit_reservation(
 	dry_run boolean DEFAULT false,
 	OUT reservation_id text, OUT accepted boolean, OUT decided_by text, OUT reason text,
 	OUT asked yquota.resource, OUT maximum yquota.resource, OUT accepted_at timestamptz,
-	OUT "from" timestamptz, OUT "to" timestamptz)
+	OUT "from" timestamptz, OUT "to" timestamptz,
+	OUT with_later_deadline yquota.reservation_contract, OUT with_fewer_containers yquota.reservation_contract)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_submit_reservation';
 COMMENT ON FUNCTION yquota.submit_reservation(text, text, text, text[], text, yquota.reservation_contract, boolean) IS
-	'Ask a plan for a reservation: whether it is accepted, else the rule that says no, with its figures (native units).  An accepted one is stored with its place in time, whose first start and last end are returned; of a refused one nothing is.  The same submission of the same user again returns the answer that it had.  With dry_run nothing is stored or locked';
+	'Ask a plan for a reservation: whether it is accepted, else the rule that says no, with its figures (native units).  An accepted one is stored with its place in time, whose first start and last end are returned; of a refused one nothing is.  The same submission of the same user again returns the answer that it had.  With dry_run nothing is stored or locked, and where more time or fewer containers would help, definitions that would be accepted are returned';
 REVOKE ALL ON FUNCTION yquota.submit_reservation(text, text, text, text[], text, yquota.reservation_contract, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.update_reservation(
 	reservation_id text, username text, groups text[], definition yquota.reservation_contract, dry_run boolean DEFAULT false,
 	OUT reservation_id text, OUT accepted boolean, OUT decided_by text, OUT reason text,
 	OUT asked yquota.resource, OUT maximum yquota.resource, OUT accepted_at timestamptz,
-	OUT "from" timestamptz, OUT "to" timestamptz)
+	OUT "from" timestamptz, OUT "to" timestamptz,
+	OUT with_later_deadline yquota.reservation_contract, OUT with_fewer_containers yquota.reservation_contract)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_update_reservation';

@@ -176,6 +176,51 @@ SELECT pg_temp.place('bob', 48, '1 hour'), pg_temp.place('bob', 51, '1 hour');
 UPDATE yquota.scheduler_setting SET reservation_reads_fractions = NULL;
 UPDATE yquota.queue SET instantaneous_max_capacity = NULL WHERE path = 'root.plan';
 
+-- A dry run offers what would be accepted instead: more time, or fewer containers.
+CREATE FUNCTION pg_temp.offer(requests yquota.reservation_request[], interpreter yquota.reservation_interpreter DEFAULT 'ALL', recurrence interval DEFAULT NULL, until timestamptz DEFAULT '2026-03-02 13:00+00',
+	username text DEFAULT 'bob', OUT decided_by text, OUT later timestamptz, OUT fewer text, OUT both_accepted text) LANGUAGE plpgsql AS $$
+DECLARE
+	answer record;
+BEGIN
+	SELECT * INTO answer FROM yquota.submit_reservation('reservation_1_0002', 'root.plan', username, '{}', 'p',
+		yquota.reservation_contract('2026-03-02 12:00+00', until, requests, interpreter, recurrence, 5, 'offered'), true);
+	decided_by := answer.decided_by;
+	later := (answer.with_later_deadline).deadline;
+	fewer := (SELECT string_agg(concat_ws('/', r.num_containers, r.concurrency), ' ') FROM unnest((answer.with_fewer_containers).requests) AS r);
+	both_accepted := (SELECT string_agg(concat_ws('/', s.accepted, (o.definition).priority, (o.definition).reservation_name), ' ')
+		FROM (VALUES (answer.with_later_deadline), (answer.with_fewer_containers)) AS o (definition)
+		CROSS JOIN LATERAL yquota.submit_reservation('reservation_1_0002', 'root.plan', username, '{}', 'p', o.definition, true) AS s
+		WHERE NOT o.definition IS NULL);
+END $$;
+CREATE FUNCTION pg_temp.offers(OUT number integer, OUT decided_by text, OUT later timestamptz, OUT fewer text, OUT both_accepted text) RETURNS SETOF record LANGUAGE sql
+BEGIN ATOMIC
+	SELECT t.number, o.* FROM (VALUES
+		-- accepted; longer than the time; more than there is at a time; beside alice's ten; more than the plan in any time
+		(1, ARRAY[pg_temp.gang(1)], 'ALL', NULL, '13:00'), (2, ARRAY[pg_temp.gang(1), pg_temp.gang(2, 2, '50 min')], 'ORDER', NULL, '12:30'),
+		(3, ARRAY[pg_temp.gang(200, 10, '40 min')], 'ALL', NULL, '13:00'), (4, ARRAY[pg_temp.gang(90, 90, '55 min')], 'ALL', NULL, '13:00'),
+		(5, ARRAY[pg_temp.gang(194, 97)], 'ALL', NULL, '13:00'), (6, ARRAY[pg_temp.gang(97, 97), pg_temp.gang(10, 2)], 'ANY', NULL, '12:05'),
+		-- requests in proportion; what repeats has no more time than its period
+		(7, ARRAY[pg_temp.gang(300, 2, '20 min'), pg_temp.gang(100, 10, '20 min'), pg_temp.gang(3, 3, '20 min')], 'ALL', NULL, '13:00'),
+		(8, ARRAY[pg_temp.gang(96, 96, '55 min')], 'ALL', '2 hours', '13:00'), (9, ARRAY[pg_temp.gang(960, 1, '25 min')], 'ALL', '2 hours', '13:00'),
+		-- rules that neither helps
+		(10, ARRAY[pg_temp.gang(1, 1, '10 min', 8193)], 'ALL', NULL, '13:00'), (11, ARRAY[pg_temp.gang(1)], 'ALL', '30 min', '13:00'),
+		(12, ARRAY[pg_temp.gang(101, 101)], 'ALL', '-1 hour', '13:00')) AS t (number, requests, interpreter, recurrence, until)
+	CROSS JOIN LATERAL pg_temp.offer(t.requests, t.interpreter::yquota.reservation_interpreter, t.recurrence::interval, ('2026-03-02 ' || t.until || '+00')::timestamptz) AS o
+	ORDER BY t.number;
+END;
+SELECT * FROM pg_temp.offers();
+UPDATE yquota.queue SET reservation_agent = 'GreedyReservationAgent' WHERE path = 'root.plan';
+SELECT * FROM pg_temp.offers();
+UPDATE yquota.queue SET average_capacity = 50 WHERE path = 'root.plan';
+SELECT * FROM pg_temp.offer(ARRAY[pg_temp.gang(60, 60, '1 hour')]);
+UPDATE yquota.queue SET average_capacity = NULL, reservation_agent = NULL WHERE path = 'root.plan';
+-- of an update, in which the old version counts as free
+SELECT accepted, decided_by, (with_later_deadline).deadline, (with_fewer_containers).requests FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(97, 97)), true);
+SELECT accepted, decided_by, (with_later_deadline).deadline, (with_fewer_containers).requests FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(20, 20, '61 min')), true);
+-- not when it is no dry run
+SELECT accepted, decided_by, with_later_deadline, with_fewer_containers FROM yquota.submit_reservation('reservation_1_0002', 'root.plan', 'bob', '{}', 'p', pg_temp.noon(pg_temp.gang(97, 97)));
+SELECT count(*) FROM yquota.reservation_definition;
+
 -- Classes that are not there are refused when the configuration is checked.
 UPDATE yquota.queue SET reservation_agent = 'org.example.LuckyAgent' WHERE path = 'root.plan';
 UPDATE yquota.queue SET reservation_policy = 'LuckyPolicy' WHERE path = 'root.plan';

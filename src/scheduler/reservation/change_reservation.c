@@ -14,8 +14,10 @@
 #include "queues/text.h"
 #include "scheduler/reservation/change_reservation.h"
 #include "scheduler/reservation/load_plan.h"
+#include "scheduler/reservation/nearest_definition.h"
 #include "scheduler/reservation/record_reservation.h"
 #include "store/clock.h"
+#include "utils/memutils.h"
 
 static const YqReservationVerdict accepted = {.accepted = true};
 
@@ -30,6 +32,7 @@ typedef struct Change
 	int64		now_in_ms;
 	const YqReservationDefinition *definition;
 	const YqRecordedReservation *recorded;	/* NULL: there is none with the id */
+	YqReservationVerdict access;	/* may the user do it? */
 } Change;
 
 /* -- the plan and what it has with the id -------------------------------------------- */
@@ -200,19 +203,28 @@ verdict_of(const Change *change, const YqPlan *plan, YqPlanFailure failure)
 
 /* -- deciding ------------------------------------------------------------------------------- */
 
-/* The plan with the reservations that the decision depends on. */
+/* The plan with the reservations that a decision depends on, up to a deadline. */
 static YqPlan *
-load_plan(const Change *change)
+load_plan(const Change *change, int64 deadline)
 {
-	const YqReservationDefinition *definition = change->definition;
 	YqPlan	   *plan = yq_plan_load(change->hierarchy, change->queue, &change->settings);
-	int64		repeated = definition->period > 0 ? change->settings.largest_period : 0;
+	int64		repeated = change->definition->period > 0 ? change->settings.largest_period : 0;
 
 	yq_plan_load_reservations(plan, change->hierarchy, change->queue->path, change->recorded == NULL ? NULL : change->call->id,
-							  definition->arrival - change->settings.window,
-							  definition->deadline + change->settings.window + repeated,
+							  change->definition->arrival - change->settings.window,
+							  deadline + change->settings.window + repeated,
 							  yq_plan_archived_until(&change->settings, change->now_in_ms));
 	return plan;
+}
+
+static YqPlanFailure
+place_in(const Change *change, YqPlan *plan, const char *username, YqPlanReservation **reservation)
+{
+	YqReservationAgent agent = {.aligns = change->settings.aligns,.favors_early = change->settings.favors_early,
+	.smoothness = change->settings.smoothness};
+
+	return yq_reservation_agent_place(&agent, plan, yq_reservation_id_parse(change->call->id), username, change->definition,
+									  change->now_in_ms, reservation);
 }
 
 static YqReservationVerdict
@@ -226,21 +238,130 @@ check_definition(const Change *change)
 										   yq_plan_capacity(change->hierarchy, change->queue), change->now_in_ms);
 }
 
+/* -- what would be accepted instead ----------------------------------------------------------- */
+
+/* A plan that definitions are tried in. */
+typedef struct Trial
+{
+	const Change *change;
+	YqPlan	   *plan;
+	int64		windows;		/* that may still be looked at */
+	MemoryContext context;		/* what a try takes up goes with it */
+} Trial;
+
+/* Is it a rule that more time or fewer containers may satisfy, and does nothing else stand in the way? */
+static bool
+may_be_helped(const Change *change, const YqReservationVerdict *verdict)
+{
+	static const char *const rules[] = {"duration", "largest_gang", "no_room", "capacity", "instantaneous_max_capacity", "average_capacity"};
+	const YqReservationDefinition *definition = change->definition;
+	bool		is_one = false;
+
+	for (int i = 0; i < (int) lengthof(rules); i++)
+		is_one = is_one || strcmp(rules[i], verdict->decided_by) == 0;
+	for (int i = 0; i < definition->count; i++)
+	{
+		const YqReservationRequest *request = &definition->requests[i];
+
+		is_one = is_one && request->concurrency > 0 && request->containers > 0 && request->containers % request->concurrency == 0;
+	}
+	return is_one && change->access.accepted && definition->period >= 0 && definition->arrival < definition->deadline;
+}
+
+/* All tries together look at no more windows than a search may. */
+static bool
+take_windows(Trial *trial, const YqReservationDefinition *definition)
+{
+	for (int i = 0; i < definition->count && trial->change->settings.aligns; i++)
+		trial->windows -= (definition->deadline - definition->arrival) / definition->requests[i].duration;
+	return trial->windows >= 0;
+}
+
+static bool
+would_be_accepted(const YqReservationDefinition *definition, void *argument)
+{
+	Trial	   *trial = argument;
+	Change		change = *trial->change;
+	MemoryContext caller = MemoryContextSwitchTo(trial->context);
+	YqPlanReservation *old = yq_plan_find(trial->plan, yq_reservation_id_parse(change.call->id));
+	YqPlanReservation *reservation;
+	bool		is_accepted;
+
+	change.definition = definition;
+	is_accepted = take_windows(trial, definition) && check_definition(&change).accepted &&
+		place_in(&change, trial->plan, change.call->subject.username, &reservation) == YQ_PLAN_ACCEPTED;
+	if (is_accepted)
+		yq_plan_undo(trial->plan, reservation, old);
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(trial->context);
+	return is_accepted;
+}
+
+/*
+ * Beyond this deadline nothing becomes better: all that is promised is over, a window has passed,
+ * and all gangs had time one after the other.  What repeats ends within its period.
+ */
+static int64
+latest_deadline(const Change *change)
+{
+	const YqReservationDefinition *definition = change->definition;
+	int64		most = YQ_RESERVATION_TIME_ENDS - change->settings.window;
+	int64		latest = yq_plan_last_deadline(change->queue->path, definition->deadline) + change->settings.window;
+
+	for (int i = 0; i < definition->count; i++)
+	{
+		const YqReservationRequest *request = &definition->requests[i];
+		int64		gangs = request->containers / request->concurrency;
+
+		if (request->duration > (most - latest) / gangs - change->settings.step)
+			latest = most;
+		else
+			latest += (request->duration + change->settings.step) * gangs;
+	}
+	return definition->period > 0 ? Min(latest, definition->arrival + definition->period) : latest;
+}
+
+/* The user's definition with what has been found; NULL when nothing has. */
+static HeapTupleHeader
+revise(const Change *change, const YqReservationDefinition *found)
+{
+	return found == NULL ? NULL : yq_reservation_definition_revise(change->call->definition, found);
+}
+
+static YqReservationAnswer
+refused(const Change *change, YqReservationVerdict verdict)
+{
+	YqReservationAnswer answer = {.verdict = verdict,.hierarchy = change->hierarchy};
+	Trial		trial = {.change = change,.windows = change->settings.most_windows};
+	int64		latest;
+
+	if (!change->call->is_dry_run || !may_be_helped(change, &verdict))
+		return answer;
+	latest = latest_deadline(change);
+	trial.plan = load_plan(change, Max(latest, change->definition->deadline));
+	trial.context = AllocSetContextCreate(CurrentMemoryContext, "yquota nearest reservation", ALLOCSET_DEFAULT_SIZES);
+	answer.with_later_deadline =
+		revise(change, yq_nearest_with_later_deadline(change->definition, change->settings.step, latest, would_be_accepted, &trial));
+	answer.with_fewer_containers =
+		revise(change, yq_nearest_with_fewer_containers(change->definition, would_be_accepted, &trial));
+	MemoryContextDelete(trial.context);
+	return answer;
+}
+
+/* -- submitting, updating, deleting ------------------------------------------------------------ */
+
 /* Have the agent place it, and write it down. */
 static YqReservationAnswer
 place(Change *change, const YqRecordedReservation *recorded)
 {
-	YqReservationAgent agent = {.aligns = change->settings.aligns,.favors_early = change->settings.favors_early,
-	.smoothness = change->settings.smoothness};
 	YqReservationAnswer answer = {.hierarchy = change->hierarchy,.at = change->now};
-	YqPlan	   *plan = load_plan(change);
+	YqPlan	   *plan = load_plan(change, change->definition->deadline);
 	YqPlanReservation *reservation;
-	YqPlanFailure failure = yq_reservation_agent_place(&agent, plan, yq_reservation_id_parse(change->call->id), recorded->username, change->definition,
-													   change->now_in_ms, &reservation);
+	YqPlanFailure failure = place_in(change, plan, recorded->username, &reservation);
 
 	answer.verdict = verdict_of(change, plan, failure);
 	if (!answer.verdict.accepted)
-		return answer;
+		return refused(change, answer.verdict);
 	yq_reservation_span(reservation, &answer.start, &answer.end);
 	if (change->call->is_dry_run)
 		return answer;
@@ -248,12 +369,6 @@ place(Change *change, const YqRecordedReservation *recorded)
 		yq_reservation_end(change->call->id, "updated", change->now);
 	yq_reservation_record(change->hierarchy, change->call->id, recorded, change->call->definition, reservation, change->now);
 	return answer;
-}
-
-static YqReservationAnswer
-refused(const Change *change, YqReservationVerdict verdict)
-{
-	return (YqReservationAnswer) {.verdict = verdict,.hierarchy = change->hierarchy};
 }
 
 /* The answer that the recorded version had. */
@@ -285,10 +400,11 @@ yq_reservation_submit(const YqReservationCall *call)
 					 errhint("yquota.new_reservation_id() makes another id.")));
 		return recorded_answer(&change);
 	}
+	change.access = yq_reservation_check_access(change.hierarchy, &change.settings, change.queue->path, YQ_SUBMIT_RESERVATIONS,
+												&call->subject);
 	verdict = check_definition(&change);
 	if (verdict.accepted)
-		verdict = yq_reservation_check_access(change.hierarchy, &change.settings, change.queue->path, YQ_SUBMIT_RESERVATIONS,
-											  &call->subject);
+		verdict = change.access;
 	if (!verdict.accepted)
 		return refused(&change, verdict);
 	first.queue = change.queue->path;
@@ -312,9 +428,10 @@ yq_reservation_update(const YqReservationCall *call)
 	if (change.recorded->version > 1 && change.recorded->is_same &&
 		strcmp(change.recorded->username, call->subject.username) == 0)
 		return recorded_answer(&change);
+	change.access = check_owner(&change);
 	verdict = check_definition(&change);
 	if (verdict.accepted)
-		verdict = check_owner(&change);
+		verdict = change.access;
 	if (!verdict.accepted)
 		return refused(&change, verdict);
 	next = *change.recorded;

@@ -36,6 +36,8 @@ typedef struct YqReservationAnswer
 	TimestampTz at;				/* when it was accepted, or ended; not when it is refused */
 	TimestampTz start;			/* of an accepted one: the first start and the last end */
 	TimestampTz end;
+	HeapTupleHeader with_later_deadline;	/* definitions that would be accepted, of a dry run that is refused; NULL for none */
+	HeapTupleHeader with_fewer_containers;
 } YqReservationAnswer;
 
 extern YqReservationAnswer yq_reservation_submit(const YqReservationCall *call);

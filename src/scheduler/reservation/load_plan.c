@@ -71,6 +71,27 @@ yq_plan_archived_until(const YqReservationSettings *settings, int64 now)
 	return settings->limits_users ? now - Min(settings->window, now) : now;
 }
 
+int64
+yq_plan_last_deadline(const char *queue, int64 from)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT coalesce(max(d.deadline), $2) FROM yquota.reservation_definition AS d "
+		"WHERE d.queue = $1 AND d.ended_at IS NULL AND d.recurrence IS NULL AND tstzrange(d.arrival, d.deadline) && tstzrange($2, NULL)",
+		.types = {"text", "timestamptz"},
+		.plans_once = true
+	};
+	Datum		values[] = {CStringGetTextDatum(queue), TimestampTzGetDatum(yq_reservation_timestamp(from))};
+	bool		isnull;
+	int64		deadline;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	(void) yq_saved_plan_run(&look_up, values, NULL);
+	deadline = yq_reservation_time(DatumGetTimestampTz(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)), "deadline");
+	SPI_finish();
+	return deadline;
+}
+
 /* -- reservations --------------------------------------------------------------------- */
 
 /* Columns of the statement, in its order, from 1 on. */
@@ -190,7 +211,7 @@ yq_plan_load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, const char
 		.plans_once = true
 	};
 	Datum		values[] = {CStringGetTextDatum(queue), CStringGetTextDatum(id == NULL ? "" : id),
-		TimestampTzGetDatum(yq_reservation_timestamp(Max(start, 0))), TimestampTzGetDatum(yq_reservation_timestamp(end)),
+		TimestampTzGetDatum(yq_reservation_timestamp(Max(start, 0))), TimestampTzGetDatum(yq_reservation_timestamp(Min(end, YQ_RESERVATION_TIME_ENDS))),
 	TimestampTzGetDatum(yq_reservation_timestamp(archived_until)), BoolGetDatum(plan->repeats)};
 	Reading		reading = {.plan = plan,.hierarchy = hierarchy};
 	uint64		count;

@@ -25,6 +25,9 @@ extern int64 *yq_plan_capacity(const YqHierarchy *hierarchy, const YqQueue *queu
 /* A plan without reservations. */
 extern YqPlan *yq_plan_load(const YqHierarchy *hierarchy, const YqQueue *queue, const YqReservationSettings *settings);
 
+/* The last deadline of reservations of a plan that do not repeat, from a time on; that time when there is none. */
+extern int64 yq_plan_last_deadline(const char *queue, int64 from);
+
 /* Deadlines up to this one lie so far back that the reservations are not in the plan any more. */
 extern int64 yq_plan_archived_until(const YqReservationSettings *settings, int64 now);
 

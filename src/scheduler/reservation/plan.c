@@ -408,3 +408,11 @@ yq_plan_replace(YqPlan *plan, YqPlanReservation *reservation, int64 now)
 	add_reservation(plan, failure == YQ_PLAN_ACCEPTED ? reservation : old);
 	return failure;
 }
+
+void
+yq_plan_undo(YqPlan *plan, YqPlanReservation *reservation, YqPlanReservation *replaced)
+{
+	remove_reservation(plan, reservation);
+	if (replaced != NULL)
+		add_reservation(plan, replaced);
+}

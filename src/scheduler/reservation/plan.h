@@ -123,6 +123,9 @@ extern YqPlanReservation *yq_plan_find(const YqPlan *plan, YqReservationId id);
 extern YqPlanFailure yq_plan_add(YqPlan *plan, YqPlanReservation *reservation, int64 now);
 extern YqPlanFailure yq_plan_replace(YqPlan *plan, YqPlanReservation *reservation, int64 now);
 
+/* Take one out again, and put back what it replaced, NULL for nothing. */
+extern void yq_plan_undo(YqPlan *plan, YqPlanReservation *reservation, YqPlanReservation *replaced);
+
 /* Does a reservation with these times touch an interval, its end included (reservation 4.5)? */
 extern bool yq_plan_occurs(int64 arrival, int64 deadline, int64 period, int64 start, int64 end);
 

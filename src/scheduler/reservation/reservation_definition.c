@@ -7,12 +7,15 @@
  */
 #include "base/compat.h"
 
+#include "access/htup_details.h"
 #include "common/int.h"
+#include "funcapi.h"
 #include "queues/text.h"
 #include "scheduler/reservation/reservation_definition.h"
 #include "store/catalog.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/typcache.h"
 
 #define MILLISECOND INT64CONST(1000)	/* microseconds */
 
@@ -233,6 +236,53 @@ yq_reservation_definition_read(const YqHierarchy *hierarchy, HeapTupleHeader row
 		definition->period = yq_reservation_duration(DatumGetIntervalP(values[DEFINITION_RECURRENCE]), "recurrence");
 	read_requests(hierarchy, values[DEFINITION_REQUESTS], definition);
 	return definition;
+}
+
+/* -- writing ------------------------------------------------------------------------ */
+
+static HeapTupleHeader
+form_row(HeapTupleHeader like, Datum *values, bool *nulls)
+{
+	TupleDesc	descriptor = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(like), HeapTupleHeaderGetTypMod(like));
+	HeapTuple	tuple = heap_form_tuple(descriptor, values, nulls);
+
+	ReleaseTupleDesc(descriptor);
+	return tuple->t_data;
+}
+
+static Datum
+revise_requests(Datum array, const YqReservationDefinition *definition)
+{
+	Oid			type = ARR_ELEMTYPE(DatumGetArrayTypeP(array));
+	Datum	   *rows;
+	bool	   *row_nulls;
+	int			count;
+
+	deconstruct_array(DatumGetArrayTypeP(array), type, -1, false, TYPALIGN_DOUBLE, &rows, &row_nulls, &count);
+	for (int i = 0; i < count; i++)
+	{
+		HeapTupleHeader row = DatumGetHeapTupleHeader(rows[i]);
+		Datum		values[REQUEST_ATTRIBUTES];
+		bool		nulls[REQUEST_ATTRIBUTES];
+
+		yq_row_attributes(row, REQUEST_ATTRIBUTES, values, nulls);
+		values[REQUEST_NUM_CONTAINERS] = Int32GetDatum(definition->requests[i].containers);
+		values[REQUEST_CONCURRENCY] = Int32GetDatum(definition->requests[i].concurrency);
+		rows[i] = HeapTupleHeaderGetDatum(form_row(row, values, nulls));
+	}
+	return PointerGetDatum(construct_array(rows, count, type, -1, false, TYPALIGN_DOUBLE));
+}
+
+HeapTupleHeader
+yq_reservation_definition_revise(HeapTupleHeader row, const YqReservationDefinition *definition)
+{
+	Datum		values[DEFINITION_ATTRIBUTES];
+	bool		nulls[DEFINITION_ATTRIBUTES];
+
+	yq_row_attributes(row, DEFINITION_ATTRIBUTES, values, nulls);
+	values[DEFINITION_DEADLINE] = TimestampTzGetDatum(yq_reservation_timestamp(definition->deadline));
+	values[DEFINITION_REQUESTS] = revise_requests(values[DEFINITION_REQUESTS], definition);
+	return form_row(row, values, nulls);
 }
 
 /* -- rules ---------------------------------------------------------------------------- */

@@ -33,6 +33,9 @@ typedef struct YqReservationVerdict
 
 extern YqReservationVerdict yq_reservation_refuse(const char *decided_by, const char *reason);
 
+/* The last time that timestamptz can express. */
+#define YQ_RESERVATION_TIME_ENDS (PG_INT64_MAX / 1000)
+
 /* An id as it is written, and as Hadoop writes it: its number has four digits at least. */
 extern YqReservationId yq_reservation_id_parse(const char *text);
 extern char *yq_reservation_id_text(YqReservationId id);
@@ -48,6 +51,9 @@ extern int64 yq_reservation_duration(const Interval *interval, const char *name)
 
 /* Read a value of yquota.reservation_contract, palloc'd; there may be no requests in it. */
 extern YqReservationDefinition *yq_reservation_definition_read(const YqHierarchy *hierarchy, HeapTupleHeader row);
+
+/* A value of yquota.reservation_contract as another one, with deadline, containers and concurrencies of a definition. */
+extern HeapTupleHeader yq_reservation_definition_revise(HeapTupleHeader row, const YqReservationDefinition *definition);
 
 /*
  * The rules of Hadoop's ReservationInputValidator, in its order, and yquota's own limits

@@ -74,6 +74,12 @@ put_amounts(YqRowBuilder *row, const YqHierarchy *hierarchy, const int64 *amount
 	yq_row_put(row, amounts == NULL ? (Datum) 0 : yq_hierarchy_resource(hierarchy, amounts), amounts == NULL);
 }
 
+static void
+put_definition(YqRowBuilder *row, HeapTupleHeader definition)
+{
+	yq_row_put(row, definition == NULL ? (Datum) 0 : HeapTupleHeaderGetDatum(definition), definition == NULL);
+}
+
 static Datum
 form_row(FunctionCallInfo fcinfo, YqRowBuilder *row)
 {
@@ -104,6 +110,8 @@ answer_row(FunctionCallInfo fcinfo, const YqReservationCall *call, const YqReser
 	yq_row_put(&row, TimestampTzGetDatum(answer->at), is_refused);
 	yq_row_put(&row, TimestampTzGetDatum(answer->start), is_refused);
 	yq_row_put(&row, TimestampTzGetDatum(answer->end), is_refused);
+	put_definition(&row, answer->with_later_deadline);
+	put_definition(&row, answer->with_fewer_containers);
 	return form_row(fcinfo, &row);
 }
 
