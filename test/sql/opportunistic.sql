@@ -45,7 +45,18 @@ SELECT * FROM yquota.report_nodes(ARRAY[report('n1', 0, reported_at => 'infinity
 SELECT * FROM yquota.report_nodes(ARRAY[report(NULL, 0)]);
 SELECT * FROM yquota.report_nodes(ARRAY[report('n1', NULL)]);
 SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 1, 2147483647, NULL, 1, NULL, NULL)::yquota.node_report]);
+SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 2147483647, 0, 0, 1, NULL, 1, NULL, NULL)::yquota.node_report]);
+SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 0, 0, NULL, 1, NULL, '[vcores=-1]')::yquota.node_report]);
 SELECT * FROM yquota.report_nodes(NULL);
+-- nodes that say nothing of what is allocated, and have nothing, are compared by it as others are
+BEGIN;
+UPDATE yquota.scheduler_setting SET node_load_comparator = 'QUEUE_LENGTH_THEN_RESOURCES';
+SELECT yquota.set_clock('2026-03-02 10:00:02+00');
+SELECT bool_and(accepted) FROM yquota.report_nodes(ARRAY[report('n1', 1), report('n2', 1),
+	ROW('n3', 0, 0, 0, 1, NULL, 3, NULL, '[memory-mb=4096]')::yquota.node_report]);
+SELECT place, node FROM yquota.opportunistic_node;
+SELECT node, count(*) FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(20)]) GROUP BY 1 ORDER BY 1;
+ROLLBACK;
 
 \echo containers
 -- in turn, and as many as the queues take

@@ -52,8 +52,12 @@ yq_node_report_read(const YqRow *row, const YqAllocationSettings *settings, cons
 	load->queue_length = yq_row_integer(row, 1, 0) + yq_row_integer(row, 2, 0);
 	load->queue_capacity = yq_row_integer(row, 4, settings->queue_capacity);
 	load->reported_at = DatumGetTimestampTz(yq_row_value(row, 5, &isnull));
-	load->allocated = !yq_node_report_compares_resources(settings) ? NULL :
-		yq_hierarchy_read_amounts(hierarchy, yq_row_value(row, 6, &isnull));
+	if (yq_node_report_compares_resources(settings))
+	{
+		Datum		allocated = yq_row_value(row, 6, &isnull);
+
+		load->allocated = isnull ? yq_hierarchy_amounts(hierarchy) : yq_hierarchy_read_amounts(hierarchy, allocated);
+	}
 	return true;
 }
 

@@ -10,6 +10,7 @@
 
 #include "admission/config_refresh.h"
 #include "base/arguments.h"
+#include "base/resource.h"
 #include "common/int.h"
 #include "executor/spi.h"
 #include "funcapi.h"
@@ -84,14 +85,32 @@ check_wait(const char *node, const Interval *wait)
 }
 
 static void
+check_allocated(const char *node, const YqResource *allocated)
+{
+	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
+	int			count = yq_resource_read(allocated, entries);
+
+	for (int i = 0; i < count; i++)
+	{
+		if (entries[i].amount < 0)
+			refuse_report(node, ATTRIBUTE_ALLOCATED, "0 or more of each resource");
+	}
+}
+
+static void
 check_report(const YqNodeReport *report)
 {
+	int64		containers = (int64) report->running_guaranteed + report->running_opportunistic +
+		report->queued_guaranteed + report->queued_opportunistic;
+
 	if (TIMESTAMP_NOT_FINITE(report->reported_at))
 		refuse_report(report->node, ATTRIBUTE_REPORTED_AT, "finite");
-	if (report->queued_guaranteed > PG_INT32_MAX - report->queued_opportunistic)
-		refuse_report(report->node, ATTRIBUTE_QUEUED_OPPORTUNISTIC, "such that the queue has at most 2147483647 containers");
+	if (containers > PG_INT32_MAX)
+		refuse_report(report->node, ATTRIBUTE_QUEUED_OPPORTUNISTIC, "such that the node has at most 2147483647 containers");
 	if (report->estimated_wait != 0)
 		check_wait(report->node, DatumGetIntervalP(report->estimated_wait));
+	if (report->allocated != 0)
+		check_allocated(report->node, DatumGetYqResourceP(report->allocated));
 }
 
 static YqNodeReport
