@@ -103,7 +103,7 @@ CREATE FUNCTION yquota.enqueue_container(node text, container_id text)
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_enqueue_container';
 COMMENT ON FUNCTION yquota.enqueue_container(text, text) IS
-	'A container has arrived at its node, and its localisation is done: it starts, waits, or is rejected; for a GUARANTEED one that has no room OPPORTUNISTIC ones are killed or paused.  Returns all of that in Hadoop''s order, and whatever else starts.  A repeated call changes nothing: it returns what is to be done with the container, and what makes room for it';
+	'A container has arrived at its node, and its localisation is done: it starts, waits, or is rejected; for a GUARANTEED one that has no room OPPORTUNISTIC ones are killed or paused.  Returns all of that in Hadoop''s order, and whatever else starts.  A repeated call changes nothing: it returns what is to be done with the container by now, and what makes room for it, or how it left';
 REVOKE ALL ON FUNCTION yquota.enqueue_container(text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.container_ended(

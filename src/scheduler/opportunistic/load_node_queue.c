@@ -10,6 +10,7 @@
 #include "access/htup_details.h"
 #include "executor/spi.h"
 #include "queues/allocation_setting.h"
+#include "queues/text.h"
 #include "scheduler/opportunistic/load_node_queue.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
@@ -300,6 +301,19 @@ yq_load_joining_row(const YqNodeQueue *queue, const char *container_id, const ch
 		*reason = psprintf("Container \"%s\" is not in the books.", container_id);
 	SPI_finish();
 	return row;
+}
+
+List *
+yq_load_ended(const YqNodeQueue *queue, List *container_ids)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT u.container_id FROM unnest($1) AS u (container_id) "
+		"WHERE NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = u.container_id AND c.node = $2)",
+		.types = {"_text", "text"}
+	};
+	Datum		parameters[] = {yq_array_of_strings(container_ids), CStringGetTextDatum(queue->node)};
+
+	return yq_saved_plan_strings(&look_up, parameters);
 }
 
 TimestampTz

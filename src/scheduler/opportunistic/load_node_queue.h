@@ -25,6 +25,9 @@ extern YqNodeQueueRow *yq_load_joining_row(const YqNodeQueue *queue, const char 
 /* A state as column node_queue.state has it. */
 extern const char *yq_container_state_name(YqContainerState state);
 
+/* Those containers of a list of ids (char *) that the books do not have on the node. */
+extern List *yq_load_ended(const YqNodeQueue *queue, List *container_ids);
+
 /* When a container ended, by the ledger; "fallback" when it does not tell. */
 extern TimestampTz yq_load_end(const char *container_id, TimestampTz fallback);
 

@@ -304,6 +304,29 @@ yq_node_queue_settle(YqNodeQueue *queue)
 		learn_type(queue, lfirst(cell));
 }
 
+bool
+yq_node_queue_learn_late_ends(YqNodeQueue *queue)
+{
+	List	   *written = NIL;
+	List	   *ended;
+	ListCell   *cell;
+
+	foreach(cell, queue->rows)
+	{
+		YqNodeQueueRow *row = lfirst(cell);
+
+		if (row->is_written && row->state != YQ_CONTAINER_GONE)
+			written = lappend(written, unconstify(char *, row->container_id));
+		row->is_written = false;
+	}
+	if (written == NIL)
+		return false;
+	ended = yq_load_ended(queue, written);
+	foreach(cell, ended)
+		learn_end(queue, yq_node_queue_find(queue, lfirst(cell)));
+	return ended != NIL;
+}
+
 /* -- operations ------------------------------------------------------------------------ */
 
 YqNodeQueueRow *

@@ -57,7 +57,8 @@ typedef struct YqNodeQueueRow
 
 	bool		was_paused;		/* before this call */
 	bool		has_joined;		/* in this call: its row is made, or made anew */
-	bool		is_changed;
+	bool		is_changed;		/* since it was written */
+	bool		is_written;		/* in this call, and not compared with the books since */
 } YqNodeQueueRow;
 
 /* An event that is to be appended: a FINISH, or an UPDATE of is_running. */
@@ -82,6 +83,7 @@ typedef struct YqNodeQueue
 	int64		last_place;
 	int			shed_limit;		/* of this call */
 	int			noted;			/* decisions of the queue that are in the rows */
+	int			told;			/* decisions of the queue that are in yquota.decision */
 	bool		is_known;		/* the node is in yquota.node */
 	const char *gone_because;	/* why no container may join the node, and none starts; NULL: they may */
 } YqNodeQueue;
@@ -131,6 +133,13 @@ extern void yq_node_queue_shed(YqNodeQueue *queue, int limit);
 
 /* Start what can start. */
 extern void yq_node_queue_advance(YqNodeQueue *queue);
+
+/*
+ * After what was decided has been written: have the queue learn which of those containers
+ * ended while their events waited for locks, or since the books were read.  False when none
+ * did; else what has been decided since is to be written.
+ */
+extern bool yq_node_queue_learn_late_ends(YqNodeQueue *queue);
 
 /* The row of a container of the queue. */
 extern YqNodeQueueRow *yq_node_queue_row(YqNodeContainer *container);

@@ -78,9 +78,14 @@ return_decisions(FunctionCallInfo fcinfo, const YqNodeQueue *queue)
 	foreach(cell, queue->queue->decisions)
 	{
 		const YqQueueDecision *decision = lfirst(cell);
+		const YqNodeQueueRow *row = yq_node_queue_row(decision->container);
+		bool		drops = decision->kind == YQ_QUEUE_REJECT || decision->kind == YQ_QUEUE_SHED;
 
-		return_action(fcinfo, action_names[decision->kind], yq_node_queue_row(decision->container),
-					  yq_queue_decision_diagnostics(decision->kind));
+		/* it has ended since it was decided */
+		if (row->state == YQ_CONTAINER_GONE && !drops)
+			return_action(fcinfo, "stop", row, NULL);
+		else
+			return_action(fcinfo, action_names[decision->kind], row, yq_queue_decision_diagnostics(decision->kind));
 	}
 }
 
@@ -96,6 +101,8 @@ return_state(FunctionCallInfo fcinfo, const YqNodeQueueRow *row)
 		action = action_names[YQ_QUEUE_PAUSE];
 	else if (row->state == YQ_CONTAINER_KILLING)
 		action = action_names[YQ_QUEUE_KILL];
+	else if (row->state == YQ_CONTAINER_GONE)
+		action = "stop";
 	return_action(fcinfo, action, row, row->diagnostics);
 }
 
@@ -141,13 +148,14 @@ instant_argument(FunctionCallInfo fcinfo, int argument, const YqNodeQueue *queue
 
 /* -- arrival ------------------------------------------------------------------------- */
 
-/* What was decided about a container that has left the node; false when it was never dropped there. */
+/* What became of a container that has left the node; false when it was never there. */
 static bool
-return_drop(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const char *container_id)
+return_left(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const char *container_id)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT q.left_reason, q.exit_status, q.diagnostics FROM yquota.node_queue AS q "
-		"WHERE q.container_id = $1 AND q.node = $2 AND q.left_reason IN ('rejected', 'shed')",
+		.command = "SELECT CASE WHEN q.left_reason IN ('rejected', 'shed') THEN q.left_reason ELSE 'stop' END, "
+		"q.exit_status, q.diagnostics FROM yquota.node_queue AS q "
+		"WHERE q.container_id = $1 AND q.node = $2 AND q.left_at IS NOT NULL",
 		.types = {"text", "text"}
 	};
 	Datum		parameters[] = {CStringGetTextDatum(container_id), CStringGetTextDatum(queue->node)};
@@ -160,17 +168,20 @@ return_drop(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const char *conta
 	{
 		HeapTuple	tuple = SPI_tuptable->vals[0];
 		TupleDesc	descriptor = SPI_tuptable->tupdesc;
-		YqNodeQueueRow row = {.container_id = container_id,.has_exit_status = true};
+		YqNodeQueueRow row = {.container_id = container_id};
+		Datum		exit_status;
 		bool		isnull;
 
-		row.exit_status = DatumGetInt32(SPI_getbinval(tuple, descriptor, 2, &isnull));
+		exit_status = SPI_getbinval(tuple, descriptor, 2, &isnull);
+		row.has_exit_status = !isnull;
+		row.exit_status = isnull ? 0 : DatumGetInt32(exit_status);
 		return_action(fcinfo, SPI_getvalue(tuple, descriptor, 1), &row, SPI_getvalue(tuple, descriptor, 3));
 	}
 	SPI_finish();
 	return is_found;
 }
 
-/* The first answer again: what became of the container, and what was to make room for it. */
+/* The first answer while it holds: what is to be done with the container, and what is to make room for it. */
 static void
 return_first_answer(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueueRow *arrived)
 {
@@ -195,6 +206,7 @@ yq_sql_enqueue_container(PG_FUNCTION_ARGS)
 	YqNodeQueue *queue = open_settled(fcinfo);
 	YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
 	const char *reason;
+	bool		waits;
 
 	if (row != NULL)
 	{
@@ -205,10 +217,12 @@ yq_sql_enqueue_container(PG_FUNCTION_ARGS)
 	row = yq_node_queue_join(queue, container_id, &reason);
 	if (row != NULL)
 		yq_node_queue_arrive(queue, row);
-	if (row != NULL && row->state == YQ_CONTAINER_QUEUED)
+	waits = row != NULL && row->state == YQ_CONTAINER_QUEUED;
+	yq_record_node_queue(queue);
+	if (waits)
 		return_state(fcinfo, row);
-	finish(fcinfo, queue);
-	if (row == NULL && !return_drop(fcinfo, queue, container_id))
+	return_decisions(fcinfo, queue);
+	if (row == NULL && !return_left(fcinfo, queue, container_id))
 		return_unknown(fcinfo, "refused", container_id, reason);
 	return (Datum) 0;
 }

@@ -108,19 +108,23 @@ update_row(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 }
 
 static void
-write_rows(const YqNodeQueue *queue)
+write_rows(YqNodeQueue *queue)
 {
 	ListCell   *cell;
 
 	foreach(cell, queue->rows)
 	{
-		const YqNodeQueueRow *row = lfirst(cell);
+		YqNodeQueueRow *row = lfirst(cell);
 
 		CHECK_FOR_INTERRUPTS();
 		if (row->has_joined)
 			insert_row(queue, row);
 		else if (row->is_changed)
 			update_row(queue, row);
+		row->is_written = row->is_written || row->is_changed || row->has_joined;
+		row->is_changed = row->has_joined = false;
+		row->waited = 0;
+		row->pauses = 0;
 	}
 }
 
@@ -137,7 +141,7 @@ static const char *const decision_names[] = {
 };
 
 static void
-write_decisions(const YqNodeQueue *queue)
+write_decisions(YqNodeQueue *queue)
 {
 	static YqSavedPlan insert = {
 		.command = "INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, "
@@ -154,12 +158,11 @@ write_decisions(const YqNodeQueue *queue)
 	const char **ids = palloc(sizeof(char *) * Max(room, 1));
 	const char **diagnostics = palloc(sizeof(char *) * Max(room, 1));
 	int			count = 0;
-	ListCell   *cell;
 	Datum		values[4];
 
-	foreach(cell, queue->queue->decisions)
+	while (queue->told < room)
 	{
-		const YqQueueDecision *decision = lfirst(cell);
+		const YqQueueDecision *decision = list_nth(queue->queue->decisions, queue->told++);
 
 		if (decision_names[decision->kind] == NULL)
 			continue;
@@ -186,7 +189,7 @@ array_of(Datum *elements, int count, Oid type, int length, bool by_value, char a
 
 /* Ends that an agent reports are a feed of their own; what is decided here is the scheduler's. */
 static void
-write_events(const YqNodeQueue *queue)
+write_events(YqNodeQueue *queue)
 {
 	static YqSavedPlan insert = {
 		.command = "INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, is_running, source) "
@@ -224,10 +227,11 @@ write_events(const YqNodeQueue *queue)
 	values[4] = array_of(columns[3], count, BOOLOID, sizeof(bool), true, TYPALIGN_CHAR);
 	values[5] = array_of(columns[4], count, BOOLOID, sizeof(bool), true, TYPALIGN_CHAR);
 	(void) yq_saved_plan_execute(&insert, values, NULL);
+	queue->events = NIL;
 }
 
 static void
-acknowledge_arrived(const YqNodeQueue *queue)
+acknowledge_arrived(YqNodeQueue *queue)
 {
 	static YqSavedPlan acknowledge = {
 		.command = "WITH arrived AS (DELETE FROM yquota_internal.awaited_container AS w WHERE w.container_id = ANY ($1)) "
@@ -240,13 +244,22 @@ acknowledge_arrived(const YqNodeQueue *queue)
 		return;
 	values[0] = yq_array_of_strings(queue->arrived);
 	(void) yq_saved_plan_execute(&acknowledge, values, NULL);
+	queue->arrived = NIL;
 }
 
-void
-yq_record_node_queue(YqNodeQueue *queue)
+static void
+write_all(YqNodeQueue *queue)
 {
 	write_rows(queue);
 	write_decisions(queue);
 	write_events(queue);
 	acknowledge_arrived(queue);
+}
+
+void
+yq_record_node_queue(YqNodeQueue *queue)
+{
+	write_all(queue);
+	while (yq_node_queue_learn_late_ends(queue))
+		write_all(queue);
 }
