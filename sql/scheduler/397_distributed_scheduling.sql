@@ -166,16 +166,17 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT c.place, i.container_id, k.container_id IS NULL AND NOT ended.is_known,
-			   CASE WHEN s.application_id IS NULL THEN 'the application is not ACTIVE'
+			   CASE -- a repeated report of what has been recorded has the first answer, whatever has ended since
+					WHEN l.epoch IS NOT NULL AND ((k.application_id, k.node) = (c.application_id, c.node) OR ended.is_known) THEN NULL
+					WHEN s.application_id IS NULL THEN 'the application is not ACTIVE'
 					WHEN l.epoch IS NULL THEN 'the number is in no lease of the local scheduler'
 					WHEN l.expires_at <= now_at THEN 'the lease has expired'
-					WHEN k.container_id IS NOT NULL AND (k.application_id, k.node) IS DISTINCT FROM (c.application_id, c.node)
-						THEN 'the number is taken'
-					-- a repeated report of what has been recorded
-					WHEN k.container_id IS NOT NULL OR ended.is_known THEN NULL
+					WHEN k.container_id IS NOT NULL THEN 'the number is taken'
 					WHEN s.stopped_by IS NOT NULL THEN s.stopped_by
 					WHEN n.name IS NULL THEN 'there is no such node'
 					WHEN c.decided_at > now_at OR c.decided_at < l.leased_at THEN 'it was decided out of the lease''s time'
+					-- for an earlier application master, whose containers have other names
+					WHEN c.decided_at < m.started_at THEN 'it was decided before the application master started'
 					WHEN m.node <> local_scheduler AND EXISTS (SELECT FROM yquota.node AS own WHERE own.name = local_scheduler)
 						THEN 'the application master runs on another node'
 					WHEN row_number() OVER (PARTITION BY i.container_id ORDER BY c.place) > 1 THEN 'the number is taken' END,

@@ -180,8 +180,21 @@ SELECT * FROM yquota.report_distributed_containers('n2', ARRAY[given((3::bigint 
 SELECT * FROM yquota.report_distributed_containers('n1', NULL);
 SELECT container_id, node, execution_type, is_running FROM yquota.container WHERE container_id ~ '_e' ORDER BY 1;
 SELECT yquota.set_clock('2026-03-02 10:20+00');
-SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((2::bigint << 40) - 5)]);
+-- what was recorded is accepted again, of its own scheduler alone, though the lease has expired
+SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((2::bigint << 40) - 5), given((2::bigint << 40) - 1)]);
+SELECT * FROM yquota.report_distributed_containers('n2', ARRAY[given((2::bigint << 40) - 1)]);
 SELECT * FROM yquota.lease_nodes('n1', 1, 2);
+-- a report behind which the application master is another one
+BEGIN;
+SELECT yquota.set_clock('2026-03-02 10:21+00');
+SELECT epoch FROM yquota.lease_nodes('n1', 1);
+SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((4::bigint << 40) - 1, decided_at => '2026-03-02 10:21+00')]);
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status) VALUES ('CONTAINER_FINISH', 'container_1_0004_01_000001', '2026-03-02 10:21:01+00', 1);
+SELECT yquota.set_clock('2026-03-02 10:22+00');
+UPDATE yquota.node SET state = 'SHUTDOWN' WHERE name <> 'n1';
+SELECT container_id, node FROM yquota.schedule() WHERE application_id = 'application_1_0004';
+SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((4::bigint << 40) - 1, decided_at => '2026-03-02 10:21+00')]);
+ROLLBACK;
 
 \echo a node that goes
 SELECT bool_and(accepted) FROM yquota.report_nodes(ARRAY(SELECT report('n' || n, n) FROM generate_series(1, 4) AS n));
