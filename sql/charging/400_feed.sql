@@ -641,6 +641,27 @@ COMMENT ON FUNCTION yquota.node_lost(text, timestamptz, integer) IS
 	'A node is gone since "at": finish its containers then, also those with later events (containers started later belong to its next life), and mark it LOST; returns them.  Repeating is harmless.  The exit status defaults to YARN''s ABORTED';
 REVOKE ALL ON FUNCTION yquota.node_lost(text, timestamptz, integer) FROM PUBLIC;
 
+CREATE FUNCTION yquota.register_node(
+	node text, total yquota.resource, rack text DEFAULT '/default-rack', label text DEFAULT '', at timestamptz DEFAULT yquota.clock())
+	RETURNS boolean
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH written AS (
+			INSERT INTO yquota.node AS known (name, rack, label, total, updated_at)
+			VALUES (node, rack, label, total, at)
+			ON CONFLICT (name) DO UPDATE
+				SET rack = excluded.rack, label = excluded.label, total = excluded.total, state = 'RUNNING', updated_at = excluded.updated_at
+				WHERE excluded.updated_at >= known.updated_at
+				  AND ((known.rack, known.label, known.state) IS DISTINCT FROM (excluded.rack, excluded.label, excluded.state)
+					   OR NOT known.total OPERATOR(yquota.=) excluded.total)
+			RETURNING 1)
+		SELECT EXISTS (SELECT FROM written);
+	END;
+COMMENT ON FUNCTION yquota.register_node(text, yquota.resource, text, text, timestamptz) IS
+	'A node has joined the cluster, or its resources or label have changed: it is RUNNING.  Returns whether that changed anything; older news than the node''s do not';
+REVOKE ALL ON FUNCTION yquota.register_node(text, yquota.resource, text, text, timestamptz) FROM PUBLIC;
+
 --
 -- Rows that pg_dump keeps.  Not those of clock_setting and worker_state: a
 -- restored database starts with the system's clock and no worker.

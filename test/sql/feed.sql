@@ -152,6 +152,15 @@ SELECT finished_at, exit_status FROM yquota.container_cost WHERE container_id = 
 SELECT * FROM yquota.node_lost(NULL);
 SELECT * FROM yquota.node_lost('n3');
 
+-- it comes back, and news that are older or no news change nothing
+SELECT yquota.register_node('n2', '[memory-mb=8192,vcores=8]', '/rack-2', at => '2026-03-02 09:10:00+00') AS too_old;
+SELECT yquota.register_node('n2', '[memory-mb=8192,vcores=8]', '/rack-2', at => '2026-03-02 09:50:00+00') AS changed;
+SELECT yquota.register_node('n2', '[memory-mb=8192,vcores=8]', '/rack-2', at => '2026-03-02 09:55:00+00') AS changed;
+SELECT yquota.register_node('n5', '[vcores=1]', label => 'gpu', at => '2026-03-02 09:55:00+00') AS changed;
+SELECT name, rack, label, total, state, updated_at FROM yquota.node WHERE name IN ('n2', 'n5') ORDER BY name;
+SELECT yquota.register_node(NULL, '[vcores=1]');
+SELECT yquota.register_node('n6', '[vcores=-1]');
+
 --
 -- Ends that differ: the earliest counts.  Those that yquota sent itself differ
 -- from none; what it has ended and still runs is ending.
