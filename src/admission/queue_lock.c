@@ -111,12 +111,6 @@ yq_queue_lock_leaf(const char *path)
 }
 
 void
-yq_queue_lock_plan(const char *path)
-{
-	take(key_of_name(YQ_LOCK_PLAN, path), ExclusiveLock);
-}
-
-void
 yq_queue_lock_system(LOCKMODE mode)
 {
 	take(key_of(YQ_LOCK_SYSTEM, 0), mode);

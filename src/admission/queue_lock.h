@@ -14,8 +14,6 @@
  *   applications and that the applications belong to.
  * - A lock for the leaf: no other transaction changes its applications or counters.
  *
- * One that decides about reservations holds the first of these, and a lock for the plan.
- *
  * They are taken in one order (kind, then number), so that single statements
  * about one application never wait for each other in a circle.  Names are hashed
  * to few numbers: a transaction about thousands of queues must not fill the
@@ -38,8 +36,7 @@ typedef enum YqQueueLockKind
 	YQ_LOCK_PARALLEL_QUEUE,
 	YQ_LOCK_PARALLEL_USER,
 	YQ_LOCK_LEAF,
-	YQ_LOCK_TOTAL,				/* one row of it */
-	YQ_LOCK_PLAN				/* reservations of a plan */
+	YQ_LOCK_TOTAL				/* one row of it */
 } YqQueueLockKind;
 
 /* A set of locks, by kind and number. */
@@ -76,9 +73,6 @@ extern void yq_queue_lock_rows(void);
 
 /* Lock one leaf. */
 extern void yq_queue_lock_leaf(const char *path);
-
-/* Lock one plan: no other transaction changes its reservations. */
-extern void yq_queue_lock_plan(const char *path);
 
 /*
  * Lock the total: shared by transactions that stay far from the limit.  It is given back

@@ -15,6 +15,7 @@
 #include "scheduler/reservation/change_reservation.h"
 #include "scheduler/reservation/load_plan.h"
 #include "scheduler/reservation/nearest_definition.h"
+#include "scheduler/reservation/plan_lock.h"
 #include "scheduler/reservation/record_reservation.h"
 #include "store/clock.h"
 #include "utils/memutils.h"
@@ -33,6 +34,8 @@ typedef struct Change
 	const YqReservationDefinition *definition;
 	const YqRecordedReservation *recorded;	/* NULL: there is none with the id */
 	YqReservationVerdict access;	/* may the user do it? */
+	YqRecordedReservation next; /* version, queue, user and project of what is placed */
+	const YqPlanReservation *placed;	/* NULL: nothing is to be written */
 } Change;
 
 /* -- the plan and what it has with the id -------------------------------------------- */
@@ -43,10 +46,7 @@ begin_change(const YqReservationCall *call)
 	Change		change = {.call = call,.now = yq_clock_statement()};
 
 	if (!call->is_dry_run)
-	{
 		PreventCommandIfReadOnly("changes of reservations");
-		yq_queue_lock_configuration(RowExclusiveLock);
-	}
 	change.hierarchy = yq_hierarchy_in_force();
 	/* milliseconds that have passed are what Hadoop's clock shows */
 	change.now_in_ms = yq_reservation_time(change.now - change.now % 1000, "now");
@@ -58,7 +58,7 @@ lock_plan(Change *change, const char *queue)
 {
 	change->queue = yq_plan_queue(change->hierarchy, queue);
 	if (!change->call->is_dry_run)
-		yq_queue_lock_plan(change->queue->path);
+		yq_plan_lock(change->queue->path);
 	change->settings = yq_reservation_settings(change->queue->path);
 	change->recorded = yq_reservation_find(change->call->id, change->call->definition);
 }
@@ -75,6 +75,24 @@ lock_plan_of_reservation(Change *change)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("reservation \"%s\" does not exist", change->call->id)));
+}
+
+/*
+ * Lock what a change is written under, as yq_queue_lock_configuration() does.  False when
+ * the configuration has changed since the decision, which is then to be made anew.
+ */
+static bool
+lock_to_write(Change *change)
+{
+	uint64		generation = change->hierarchy->generation;
+
+	yq_queue_lock_configuration(RowExclusiveLock);
+	change->hierarchy = yq_hierarchy_in_force();
+	if (change->hierarchy->generation == generation)
+		return true;
+	change->queue = yq_plan_queue(change->hierarchy, change->queue->path);
+	change->settings = yq_reservation_settings(change->queue->path);
+	return false;
 }
 
 /* Ended, or so long over that the plan has it no more. */
@@ -348,26 +366,22 @@ refused(const Change *change, YqReservationVerdict verdict)
 	return answer;
 }
 
-/* -- submitting, updating, deleting ------------------------------------------------------------ */
+/* -- submitting and updating ------------------------------------------------------------------- */
 
-/* Have the agent place it, and write it down. */
+/* Have the agent place it. */
 static YqReservationAnswer
-place(Change *change, const YqRecordedReservation *recorded)
+place(Change *change)
 {
 	YqReservationAnswer answer = {.hierarchy = change->hierarchy,.at = change->now};
 	YqPlan	   *plan = load_plan(change, change->definition->deadline);
 	YqPlanReservation *reservation;
-	YqPlanFailure failure = place_in(change, plan, recorded->username, &reservation);
+	YqPlanFailure failure = place_in(change, plan, change->next.username, &reservation);
 
 	answer.verdict = verdict_of(change, plan, failure);
 	if (!answer.verdict.accepted)
 		return refused(change, answer.verdict);
 	yq_reservation_span(reservation, &answer.start, &answer.end);
-	if (change->call->is_dry_run)
-		return answer;
-	if (recorded->version > 1)
-		yq_reservation_end(change->call->id, "updated", change->now);
-	yq_reservation_record(change->hierarchy, change->call->id, recorded, change->call->definition, reservation, change->now);
+	change->placed = reservation;
 	return answer;
 }
 
@@ -379,65 +393,109 @@ recorded_answer(const Change *change)
 		.start = change->recorded->start,.end = change->recorded->end};
 }
 
-YqReservationAnswer
-yq_reservation_submit(const YqReservationCall *call)
+static YqReservationAnswer
+decide_submission(Change *change)
 {
-	Change		change = begin_change(call);
-	YqRecordedReservation first = {.version = 1,.username = call->subject.username,.project = call->project};
+	const YqReservationCall *call = change->call;
 	YqReservationVerdict verdict;
 
-	lock_plan(&change, call->queue);
 	yq_reservation_check_project(call->project);
-	change.definition = yq_reservation_definition_read(change.hierarchy, call->definition);
-	if (change.recorded != NULL)
+	change->definition = yq_reservation_definition_read(change->hierarchy, call->definition);
+	if (change->recorded != NULL)
 	{
-		if (!change.recorded->is_same || change.recorded->has_ended ||
-			strcmp(change.recorded->username, call->subject.username) != 0 ||
-			strcmp(change.recorded->project, call->project) != 0 || strcmp(change.recorded->queue, change.queue->path) != 0)
+		if (!change->recorded->is_same || change->recorded->has_ended ||
+			strcmp(change->recorded->username, call->subject.username) != 0 ||
+			strcmp(change->recorded->project, call->project) != 0 || strcmp(change->recorded->queue, change->queue->path) != 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_DUPLICATE_OBJECT),
 					 errmsg("reservation \"%s\" exists already", call->id),
 					 errhint("yquota.new_reservation_id() makes another id.")));
-		return recorded_answer(&change);
+		return recorded_answer(change);
 	}
-	change.access = yq_reservation_check_access(change.hierarchy, &change.settings, change.queue->path, YQ_SUBMIT_RESERVATIONS,
-												&call->subject);
-	verdict = check_definition(&change);
+	change->access = yq_reservation_check_access(change->hierarchy, &change->settings, change->queue->path, YQ_SUBMIT_RESERVATIONS,
+												 &call->subject);
+	verdict = check_definition(change);
 	if (verdict.accepted)
-		verdict = change.access;
+		verdict = change->access;
 	if (!verdict.accepted)
-		return refused(&change, verdict);
-	first.queue = change.queue->path;
-	return place(&change, &first);
+		return refused(change, verdict);
+	change->next = (YqRecordedReservation) {.version = 1,.queue = change->queue->path,.username = call->subject.username,
+		.project = call->project};
+	return place(change);
+}
+
+static YqReservationAnswer
+decide_update(Change *change)
+{
+	const YqReservationCall *call = change->call;
+	YqReservationVerdict verdict;
+
+	change->definition = yq_reservation_definition_read(change->hierarchy, call->definition);
+	if (!is_in_plan(change))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("reservation \"%s\" has ended", call->id)));
+	/* the same update again */
+	if (change->recorded->version > 1 && change->recorded->is_same &&
+		strcmp(change->recorded->username, call->subject.username) == 0)
+		return recorded_answer(change);
+	change->access = check_owner(change);
+	verdict = check_definition(change);
+	if (verdict.accepted)
+		verdict = change->access;
+	if (!verdict.accepted)
+		return refused(change, verdict);
+	change->next = *change->recorded;
+	change->next.version++;
+	change->next.username = call->subject.username;
+	return place(change);
+}
+
+static YqReservationAnswer
+decide_and_write(Change *change, YqReservationAnswer (*decide) (Change *change))
+{
+	const YqReservationCall *call = change->call;
+	YqReservationAnswer answer;
+
+	do
+	{
+		change->placed = NULL;
+		answer = decide(change);
+		if (change->placed == NULL || call->is_dry_run)
+			return answer;
+	} while (!lock_to_write(change));
+	if (change->next.version > 1)
+		yq_reservation_end(call->id, "updated", change->now);
+	yq_reservation_record(change->hierarchy, call->id, &change->next, call->definition, change->placed, change->now);
+	return answer;
+}
+
+YqReservationAnswer
+yq_reservation_submit(const YqReservationCall *call)
+{
+	Change		change = begin_change(call);
+
+	lock_plan(&change, call->queue);
+	return decide_and_write(&change, decide_submission);
 }
 
 YqReservationAnswer
 yq_reservation_update(const YqReservationCall *call)
 {
 	Change		change = begin_change(call);
-	YqRecordedReservation next;
-	YqReservationVerdict verdict;
 
 	lock_plan_of_reservation(&change);
-	change.definition = yq_reservation_definition_read(change.hierarchy, call->definition);
-	if (!is_in_plan(&change))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("reservation \"%s\" has ended", call->id)));
-	/* the same update again */
-	if (change.recorded->version > 1 && change.recorded->is_same &&
-		strcmp(change.recorded->username, call->subject.username) == 0)
-		return recorded_answer(&change);
-	change.access = check_owner(&change);
-	verdict = check_definition(&change);
-	if (verdict.accepted)
-		verdict = change.access;
-	if (!verdict.accepted)
-		return refused(&change, verdict);
-	next = *change.recorded;
-	next.version++;
-	next.username = call->subject.username;
-	return place(&change, &next);
+	return decide_and_write(&change, decide_update);
+}
+
+/* -- deleting -------------------------------------------------------------------------------------- */
+
+static YqReservationVerdict
+check_deletion(const Change *change)
+{
+	YqReservationVerdict verdict = check_system(change);
+
+	return verdict.accepted ? check_owner(change) : verdict;
 }
 
 YqReservationAnswer
@@ -447,13 +505,13 @@ yq_reservation_delete(const YqReservationCall *call)
 	YqReservationAnswer answer = {.hierarchy = change.hierarchy};
 
 	lock_plan_of_reservation(&change);
-	answer.verdict = check_system(&change);
-	if (answer.verdict.accepted)
-		answer.verdict = check_owner(&change);
-	if (!answer.verdict.accepted)
-		return answer;
 	answer.at = change.recorded->has_ended ? change.recorded->ended_at : change.now;
-	if (!change.recorded->has_ended)
-		yq_reservation_end(call->id, "deleted", change.now);
+	do
+	{
+		answer.verdict = check_deletion(&change);
+		if (!answer.verdict.accepted || change.recorded->has_ended)
+			return answer;
+	} while (!lock_to_write(&change));
+	yq_reservation_end(call->id, "deleted", change.now);
 	return answer;
 }
