@@ -41,7 +41,8 @@ CREATE UNLOGGED TABLE yquota_internal.node_queue_report (
 	queue_capacity integer CHECK (queue_capacity >= 0),
 	reported_at timestamptz NOT NULL,
 	allocated yquota.resource,
-	is_listed boolean NOT NULL
+	is_listed boolean NOT NULL,
+	told_queue_capacity integer NOT NULL CHECK (told_queue_capacity >= -1)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.node_queue_report IS
 	'The last report of each node; written by report_nodes()';
@@ -52,6 +53,16 @@ COMMENT ON COLUMN yquota_internal.node_queue_report.queue_capacity IS
 COMMENT ON COLUMN yquota_internal.node_queue_report.allocated IS 'native units; NULL: nothing';
 COMMENT ON COLUMN yquota_internal.node_queue_report.is_listed IS
 	'false of a node that may not be in the list, as it is being decommissioned or tells no wait where nodes are compared by it';
+
+COMMENT ON COLUMN yquota_internal.node_queue_report.told_queue_capacity IS 'as the node said in its last report; -1: none';
+
+CREATE TABLE yquota_internal.node_queue_capacity (
+	node text COLLATE "C" PRIMARY KEY,
+	queue_capacity integer NOT NULL CHECK (queue_capacity >= 0)
+);
+COMMENT ON TABLE yquota_internal.node_queue_capacity IS
+	'How many OPPORTUNISTIC containers may wait at nodes that said so in their last reports: for their queues, which outlive the reports.  Written by report_nodes() when a node says something else than before';
+SELECT pg_extension_config_dump('yquota_internal.node_queue_capacity', '');
 
 CREATE UNLOGGED TABLE yquota_internal.opportunistic_slot (
 	node text COLLATE "C" PRIMARY KEY,
@@ -191,11 +202,14 @@ CREATE FUNCTION yquota_internal.forget_node_report() RETURNS trigger
 BEGIN
 	DELETE FROM yquota_internal.node_queue_report AS r WHERE r.node = OLD.name;
 	DELETE FROM yquota_internal.opportunistic_slot AS s WHERE s.node = OLD.name;
+	IF TG_OP = 'DELETE' OR NEW.name <> OLD.name THEN
+		DELETE FROM yquota_internal.node_queue_capacity AS q WHERE q.node = OLD.name;
+	END IF;
 	RETURN NULL;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_node_report() IS
-	'Forgets what a node has reported, and slots that were taken there';
+	'Forgets what a node has reported, and slots that were taken there; the capacity of its queue when the node is removed';
 REVOKE ALL ON FUNCTION yquota_internal.forget_node_report() FROM PUBLIC;
 
 CREATE TRIGGER forget_report AFTER UPDATE ON yquota.node

@@ -136,6 +136,25 @@ SELECT decision, pg_temp.n(container_id) AS c, diagnostics FROM yquota.decision;
 BEGIN;
 SELECT node, accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, 1, NULL, NULL)::yquota.node_report]);
 SELECT * FROM pg_temp.play('G 2048', 'O 512 x 2'); SELECT DISTINCT decision, execution_type, queue_limit FROM yquota.decision JOIN yquota.node_queue USING (container_id, execution_type); ROLLBACK;
+\echo the last one that it told, also while the load list keeps the one that it came with; it outlives reports, which are not logged
+BEGIN;
+SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, 1, NULL, NULL)::yquota.node_report]);
+SELECT yquota.set_clock(yquota.clock() + interval '1 s');
+SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, 2, NULL, NULL)::yquota.node_report]);
+SELECT queue_capacity FROM yquota.node_queue_report;
+DELETE FROM yquota_internal.node_queue_report;
+SELECT * FROM pg_temp.play('G 2048', 'O 512 x 3'); SELECT queue_limit FROM yquota.node_queue WHERE left_reason = 'rejected';
+\echo a node that leaves service keeps it, and one that tells none any more, or is removed, does not
+UPDATE yquota.node SET state = 'LOST'; UPDATE yquota.node SET state = 'RUNNING';
+SELECT * FROM yquota_internal.node_queue_capacity;
+SAVEPOINT told;
+SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, NULL, NULL, NULL)::yquota.node_report]);
+SELECT count(*) FROM yquota_internal.node_queue_capacity;
+SELECT * FROM pg_temp.play('O 512'); SELECT queue_limit FROM yquota.node_queue WHERE left_reason = 'rejected';
+ROLLBACK TO told;
+DELETE FROM yquota.node;
+SELECT count(*) FROM yquota_internal.node_queue_capacity;
+ROLLBACK;
 \echo BY_RESOURCES: as many wait as the room holds, and nothing starts by force
 BEGIN; UPDATE yquota.scheduler_setting SET opportunistic_queue_policy = 'BY_RESOURCES', opportunistic_queue_capacity = 0;
 SELECT * FROM pg_temp.play('G 1024', 'O 1024', 'O 512', 'G 4096'); TABLE queue; ROLLBACK;

@@ -3,7 +3,7 @@
 #
 # Each time everything that an agent was told is there afterwards: what was said to start
 # runs, or did, and nothing was said to start twice; what runs and nobody heard of is work of
-# its node; no node runs more than it has room for; and the books agree.  In the end
+# its node; queues are as long as their nodes told; no node runs more than it has room for; and the books agree.  In the end
 # everything that arrived has run or was dropped, and is gone.
 #
 # NODE_QUEUE_SEED repeats what clients do and which kill comes when, though not to the moment.
@@ -33,8 +33,10 @@ $server->safe_psql('postgres', 'CREATE DATABASE cluster');
 $server->safe_psql('cluster', <<~"SQL");
 	CREATE EXTENSION yquota;
 	INSERT INTO yquota.project (name) VALUES ('p');
-	INSERT INTO yquota.scheduler_setting (opportunistic_queue_capacity, uses_pause_for_preemption) VALUES (6, true);
+	INSERT INTO yquota.scheduler_setting (uses_pause_for_preemption) VALUES (true);
 	INSERT INTO yquota.node (name, total) SELECT 'n' || n, '[memory-mb=8192,vcores=8]' FROM generate_series(1, ${\ NODES}) AS n;
+	-- told once: the agents do not report again
+	SELECT accepted FROM yquota.report_nodes(ARRAY(SELECT ROW(name, 0, 0, 0, 0, NULL, 6, NULL, NULL)::yquota.node_report FROM yquota.node));
 	SQL
 
 my ($containers, $statements, $lost, $servers) = (0, 0, 0, 0);
@@ -223,6 +225,7 @@ for (; soak_goes_on($cycles, 3, 30); $cycles++)
 	is($server->safe_psql('cluster', 'SELECT * FROM yquota.verify()'), '', "cycle $cycles, $kind: the books are proven");
 	last if !Test::More->builder->is_passing;
 }
+is($server->safe_psql('cluster', q(SELECT DISTINCT queue_limit FROM yquota.node_queue WHERE left_reason = 'rejected')), '6', 'queues keep the capacity that nodes told before the kills');
 is(join("\n", @unexpected), '', 'no statement failed for another reason');
 cmp_ok($lost, '>', 0, 'there were statements of which nobody knew what had become');
 cmp_ok(scalar(keys %started), '>', 30, 'containers were started');

@@ -31,7 +31,7 @@ is_gone(const char *state)
 	return strcmp(state, "LOST") == 0 || strcmp(state, "DECOMMISSIONED") == 0 || strcmp(state, "SHUTDOWN") == 0;
 }
 
-/* The node's own capacity is that of its report, or -1; without a state there is no such node. */
+/* The node's own capacity is that of its last report, or -1; without a state there is no such node. */
 static void
 read_node(YqNodeQueue *queue, Datum total, const char *state, int capacity)
 {
@@ -67,7 +67,7 @@ yq_load_node(YqNodeQueue *queue)
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT n.total, n.state::text, COALESCE(r.queue_capacity, -1) FROM yquota.node AS n "
-		"LEFT JOIN yquota_internal.node_queue_report AS r ON r.node = n.name WHERE n.name = $1",
+		"LEFT JOIN yquota_internal.node_queue_capacity AS r ON r.node = n.name WHERE n.name = $1",
 		.types = {"text"}
 	};
 	MemoryContext caller = CurrentMemoryContext;

@@ -8,6 +8,7 @@
  */
 #include "base/compat.h"
 
+#include "catalog/pg_type_d.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "queues/text.h"
@@ -16,6 +17,7 @@
 #include "store/index_scan.h"
 #include "store/row_update.h"
 #include "store/saved_plan.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -157,8 +159,8 @@ make_rows(YqNodeReport **reports, int count)
 {
 	static YqSavedPlan insert = {
 		.command = "INSERT INTO yquota_internal.node_queue_report (node, running_guaranteed, running_opportunistic, "
-		"queued_guaranteed, queued_opportunistic, reported_at, is_listed) "
-		"SELECT u.node, 0, 0, 0, 0, '-infinity', false FROM unnest($1) AS u (node) ORDER BY u.node ON CONFLICT (node) DO NOTHING",
+		"queued_guaranteed, queued_opportunistic, reported_at, is_listed, told_queue_capacity) "
+		"SELECT u.node, 0, 0, 0, 0, '-infinity', false, -1 FROM unnest($1) AS u (node) ORDER BY u.node ON CONFLICT (node) DO NOTHING",
 		.types = {"_text"}
 	};
 	YqIndexScan *rows = yq_index_scan_open(YQ_NODE_QUEUE_REPORT, "node_queue_report_pkey");
@@ -222,6 +224,9 @@ allocate_by_books(YqNodeReport **reports, int count)
 	SPI_finish();
 }
 
+/* Of a node that tells none. */
+#define NO_CAPACITY (-1)
+
 /* Columns of a stored report, in the order in which they are called by rank. */
 enum
 {
@@ -235,12 +240,13 @@ enum
 	REPORT_REPORTED_AT,
 	REPORT_ALLOCATED,
 	REPORT_IS_LISTED,
+	REPORT_TOLD_QUEUE_CAPACITY,
 	REPORT_COLUMNS
 };
 
 static const char *const stored_columns[] = {
 	"node", "running_guaranteed", "running_opportunistic", "queued_guaranteed", "queued_opportunistic",
-	"estimated_wait", "queue_capacity", "reported_at", "allocated", "is_listed"
+	"estimated_wait", "queue_capacity", "reported_at", "allocated", "is_listed", "told_queue_capacity"
 };
 
 static void
@@ -254,8 +260,14 @@ set_or_null(YqRowUpdate *row, int column, Datum value, bool isnull)
 
 /* The row is found. */
 static void
-write_report(YqRowUpdate *row, const YqNodeReport *report)
+write_report(YqRowUpdate *row, YqNodeReport *report)
 {
+	int32		told = report->has_queue_capacity ? report->queue_capacity : NO_CAPACITY;
+
+	/* what is stored of a node whose report was forgotten is not known here */
+	report->changes_capacity = TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(yq_row_update_value(row, REPORT_REPORTED_AT))) ||
+		DatumGetInt32(yq_row_update_value(row, REPORT_TOLD_QUEUE_CAPACITY)) != told;
+	yq_row_update_set(row, REPORT_TOLD_QUEUE_CAPACITY, Int32GetDatum(told));
 	yq_row_update_set(row, REPORT_RUNNING_GUARANTEED, Int32GetDatum(report->running_guaranteed));
 	yq_row_update_set(row, REPORT_RUNNING_OPPORTUNISTIC, Int32GetDatum(report->running_opportunistic));
 	yq_row_update_set(row, REPORT_QUEUED_GUARANTEED, Int32GetDatum(report->queued_guaranteed));
@@ -301,6 +313,40 @@ refuse_older(YqNodeReport **reports, int count)
 	}
 }
 
+/* The queue of a node needs its capacity also when reports are lost. */
+static void
+keep_capacities(YqNodeReport **reports, int count)
+{
+	static YqSavedPlan keep = {
+		.command = "WITH told AS MATERIALIZED (SELECT u.node, u.queue_capacity FROM unnest($1, $2) AS u (node, queue_capacity)), "
+		"gone AS (DELETE FROM yquota_internal.node_queue_capacity AS q USING told WHERE q.node = told.node AND told.queue_capacity < 0) "
+		"INSERT INTO yquota_internal.node_queue_capacity AS q (node, queue_capacity) "
+		"SELECT t.node, t.queue_capacity FROM told AS t "
+		"LEFT JOIN yquota_internal.node_queue_capacity AS o ON o.node = t.node "
+		"WHERE t.queue_capacity >= 0 AND o.queue_capacity IS DISTINCT FROM t.queue_capacity ORDER BY t.node "
+		"ON CONFLICT (node) DO UPDATE SET queue_capacity = excluded.queue_capacity",
+		.types = {"_text", "_int4"},
+		.plans_once = true
+	};
+	const char **nodes = palloc(sizeof(char *) * Max(count, 1));
+	Datum	   *capacities = palloc(sizeof(Datum) * Max(count, 1));
+	int			told = 0;
+	Datum		values[2];
+
+	for (int i = 0; i < count; i++)
+	{
+		if (!reports[i]->changes_capacity)
+			continue;
+		nodes[told] = reports[i]->node;
+		capacities[told++] = Int32GetDatum(reports[i]->has_queue_capacity ? reports[i]->queue_capacity : NO_CAPACITY);
+	}
+	if (told == 0)
+		return;
+	values[0] = yq_array_of_names(nodes, told);
+	values[1] = PointerGetDatum(construct_array(capacities, told, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	(void) yq_saved_plan_execute(&keep, values, NULL);
+}
+
 void
 yq_node_reports_store(const YqAllocationSettings *settings, YqNodeReport *reports, int count, TimestampTz now)
 {
@@ -320,5 +366,6 @@ yq_node_reports_store(const YqAllocationSettings *settings, YqNodeReport *report
 			store(row, ordered[i]);
 	}
 	yq_row_update_close(row);
+	keep_capacities(ordered, count);
 	pfree(ordered);
 }

@@ -7,7 +7,8 @@
  * Reports are in yquota_internal.node_queue_report, one row for a node.  Allocation
  * takes slots in yquota_internal.opportunistic_slot, so that reports never wait for it:
  * a row there counts as long as the report is the one that it names.  Both tables are
- * unlogged: after a crash a node is unknown until it reports.
+ * unlogged: after a crash a node is unknown until it reports.  The queue of a node goes on
+ * with the capacity that it told last, which is in yquota_internal.node_queue_capacity.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,6 +34,7 @@ typedef struct YqNodeReport
 	Datum		allocated;		/* to the containers, a yquota.resource; 0: as the books have it */
 	const char *refusal;		/* by yq_node_reports_store(): why nothing came of it; NULL when it was stored */
 	const char *left_out;		/* likewise: why the node is not listed though the report was stored; NULL: it is */
+	bool		changes_capacity;	/* likewise: the node tells another queue capacity than in its last report, or has none stored */
 } YqNodeReport;
 
 /*
