@@ -80,15 +80,30 @@ COMMENT ON COLUMN yquota.reservation_definition.ended_by IS 'updated: a later ve
 CREATE TABLE yquota.reservation_allocation (
 	reservation_id text COLLATE "C" NOT NULL,
 	version integer NOT NULL,
+	queue text COLLATE "C" NOT NULL,
+	username text COLLATE "C" NOT NULL,
+	deadline timestamptz NOT NULL,
+	recurrence interval,
 	"from" timestamptz NOT NULL,
 	"to" timestamptz NOT NULL,
 	allocation yquota.resource NOT NULL,
+	ended_at timestamptz,
 	PRIMARY KEY (reservation_id, version, "from"),
 	FOREIGN KEY (reservation_id, version) REFERENCES yquota.reservation_definition ON DELETE CASCADE,
 	CHECK ("from" < "to")
 );
+-- Decisions read what a time concerns, and all that repeats, without a look at its reservation.
+CREATE INDEX reservation_allocation_time_idx ON yquota.reservation_allocation USING gist (tstzrange("from", "to", '[]'))
+	WHERE ended_at IS NULL AND recurrence IS NULL;
+CREATE INDEX reservation_allocation_recurrence_idx ON yquota.reservation_allocation (queue, deadline)
+	WHERE ended_at IS NULL AND recurrence IS NOT NULL;
 COMMENT ON TABLE yquota.reservation_allocation IS
-	'What a plan has promised to a reservation over time: intervals that do not overlap.  Of one that repeats the first period';
+	'What a plan has promised to a reservation over time: intervals that do not overlap.  Of one that repeats the first period.  Rows stand for themselves: what they have of their reservation never changes but the end';
+COMMENT ON COLUMN yquota.reservation_allocation.queue IS 'of the reservation: full path of the plan';
+COMMENT ON COLUMN yquota.reservation_allocation.username IS 'of the reservation: the owner';
+COMMENT ON COLUMN yquota.reservation_allocation.deadline IS 'of the reservation';
+COMMENT ON COLUMN yquota.reservation_allocation.recurrence IS 'of the reservation: period after which the interval comes again; NULL: it does not';
+COMMENT ON COLUMN yquota.reservation_allocation.ended_at IS 'of the reservation: when it stopped to count';
 COMMENT ON COLUMN yquota.reservation_allocation."from" IS 'start of the interval';
 COMMENT ON COLUMN yquota.reservation_allocation."to" IS 'its end, which is not part of it';
 COMMENT ON COLUMN yquota.reservation_allocation.allocation IS 'native units, all containers together';

@@ -53,8 +53,8 @@ defined AS (
 		   ARRAY[yquota.reservation_request('[memory-mb=1024,vcores=1]', containers, seconds * interval '1 s', containers)], '2026-03-01 00:00+00'
 	FROM made
 	RETURNING reservation_id)
-INSERT INTO yquota.reservation_allocation (reservation_id, version, "from", "to", allocation)
-SELECT format('reservation_1_%%s', i), 1, start, start + seconds * interval '1 s',
+INSERT INTO yquota.reservation_allocation (reservation_id, version, queue, username, deadline, "from", "to", allocation)
+SELECT format('reservation_1_%%s', i), 1, 'root.plan', username, start + seconds * interval '1 s', start, start + seconds * interval '1 s',
 	   yquota.resource(jsonb_build_object('memory-mb', 1024 * containers, 'vcores', containers))
 FROM made;
 SQL

@@ -132,8 +132,9 @@ BEGIN
 		SELECT coalesce(max(d.version), 0) INTO last FROM yquota.reservation_definition AS d WHERE d.reservation_id = id;
 		INSERT INTO yquota.reservation_definition (reservation_id, version, queue, username, project, arrival, deadline, interpreter, requests, accepted_at)
 		VALUES (id, last + 1, 'root.plan', o ->> 'user', 'p', contract.arrival, contract.deadline, 'ANY', contract.requests, yquota.clock());
-		INSERT INTO yquota.reservation_allocation (reservation_id, version, "from", "to", allocation)
-		SELECT id, last + 1, replay.time((i ->> 0)::bigint), replay.time((i ->> 1)::bigint), replay.resource((i ->> 2)::bigint, (i ->> 3)::bigint)
+		UPDATE yquota.reservation_allocation AS a SET ended_at = yquota.clock() WHERE a.reservation_id = id AND a.ended_at IS NULL;
+		INSERT INTO yquota.reservation_allocation (reservation_id, version, queue, username, deadline, "from", "to", allocation)
+		SELECT id, last + 1, 'root.plan', o ->> 'user', contract.deadline, replay.time((i ->> 0)::bigint), replay.time((i ->> 1)::bigint), replay.resource((i ->> 2)::bigint, (i ->> 3)::bigint)
 		FROM jsonb_array_elements(o -> 'intervals') AS i;
 	END IF;
 	RETURN (o #>> '{result,ok}')::boolean;

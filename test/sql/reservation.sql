@@ -372,6 +372,17 @@ SELECT count(*) FROM yquota.reservation_allocation;
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 SELECT accepted FROM yquota.submit_reservation('reservation_1_0001', 'root.plan', 'boss', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
 
+-- Rows of allocations say what their reservations do, and end with them.
+SELECT count(*), count(a.ended_at), count(*) FILTER (WHERE (a.queue, a.username, a.deadline, a.recurrence, a.ended_at) IS DISTINCT FROM (d.queue, d.username, d.deadline, d.recurrence, d.ended_at)) AS differ
+FROM yquota.reservation_allocation AS a JOIN yquota.reservation_definition AS d USING (reservation_id, version);
+SELECT yquota.set_clock('2026-03-02 10:00:05+00');
+SELECT accepted FROM yquota.update_reservation('reservation_1_0001', 'boss', '{}', pg_temp.noon(pg_temp.gang(3)));
+SELECT accepted FROM yquota.submit_reservation('reservation_1_0005', 'root.plan', 'eve', '{}', 'q',
+	yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 13:00+00', ARRAY[pg_temp.gang(1)], recurrence => '2 hours'));
+SELECT deleted FROM yquota.delete_reservation('reservation_1_0005', 'eve', '{}');
+SELECT count(*), count(a.ended_at), count(*) FILTER (WHERE (a.queue, a.username, a.deadline, a.recurrence, a.ended_at) IS DISTINCT FROM (d.queue, d.username, d.deadline, d.recurrence, d.ended_at)) AS differ
+FROM yquota.reservation_allocation AS a JOIN yquota.reservation_definition AS d USING (reservation_id, version);
+
 -- A plan that goes leaves its reservations as rows.
 UPDATE yquota.queue SET reservable = NULL WHERE path = 'root.plan';
 SELECT yquota.delete_reservation('reservation_1_0001', 'boss', '{}');

@@ -71,8 +71,8 @@ CREATE PROCEDURE pg_temp.load(first bigint, gb bigint[], unit bigint DEFAULT 100
 		FROM generate_subscripts(gb, 1) AS i
 		RETURNING reservation_id, version, arrival, deadline)
 	SELECT count(*) FROM loaded;
-	INSERT INTO yquota.reservation_allocation (reservation_id, version, "from", "to", allocation)
-	SELECT d.reservation_id, 1, d.arrival, d.deadline, pg_temp.size(1024 * gb[extract(epoch FROM d.arrival) * 1000 / unit - first + 1], gb[extract(epoch FROM d.arrival) * 1000 / unit - first + 1])
+	INSERT INTO yquota.reservation_allocation (reservation_id, version, queue, username, deadline, "from", "to", allocation)
+	SELECT d.reservation_id, 1, d.queue, d.username, d.deadline, d.arrival, d.deadline, pg_temp.size(1024 * gb[extract(epoch FROM d.arrival) * 1000 / unit - first + 1], gb[extract(epoch FROM d.arrival) * 1000 / unit - first + 1])
 	FROM yquota.reservation_definition AS d
 	WHERE d.username = 'load' AND extract(epoch FROM d.arrival) * 1000 / unit BETWEEN first AND first + cardinality(gb) - 1
 	  AND NOT EXISTS (SELECT FROM yquota.reservation_allocation AS a WHERE a.reservation_id = d.reservation_id);

@@ -313,7 +313,8 @@ $node->safe_psql('archived', <<~'SQL');
 	INSERT INTO yquota.preempted_container (container_id, project, application_id, queue, node, label, allocation, killed_at, is_advised) VALUES ('container_1_1_01_000001', 'lab', 'application_1_1', 'root.a', 'n2', '', '[memory-mb=1024]', yquota.clock(), false);
 	INSERT INTO yquota.reservation_definition (reservation_id, version, queue, username, project, arrival, deadline, interpreter, requests, recurrence, accepted_at)
 	VALUES ('reservation_1_0001', 1, 'root.a', 'ann', 'lab', '2021-03-04 00:00+00', '2021-03-04 02:00+00', 'ALL', ARRAY[yquota.reservation_request('[memory-mb=1024]', 2, '1 hour', 2)], '1 day', yquota.clock());
-	INSERT INTO yquota.reservation_allocation (reservation_id, version, "from", "to", allocation) VALUES ('reservation_1_0001', 1, '2021-03-04 00:00+00', '2021-03-04 01:00+00', '[memory-mb=2048]');
+	INSERT INTO yquota.reservation_allocation (reservation_id, version, queue, username, deadline, recurrence, "from", "to", allocation)
+	VALUES ('reservation_1_0001', 1, 'root.a', 'ann', '2021-03-04 02:00+00', '1 day', '2021-03-04 00:00+00', '2021-03-04 01:00+00', '[memory-mb=2048]');
 	INSERT INTO yquota.reservation_queue (plan, name, reservation_id, capacity, maximum_capacity) VALUES ('root.a', 'reservation_1_0001', 'reservation_1_0001', 0.25, 1);
 	INSERT INTO yquota_internal.preemption_round (round_at, server_started_at, rounds, marked, killed, unreserved) VALUES (yquota.clock(), yquota.clock(), 1, 1, 0, 0);
 	SET yquota.charging = deferred;

@@ -228,10 +228,10 @@ load_plan(const Change *change, int64 deadline)
 	YqPlan	   *plan = yq_plan_load(change->hierarchy, change->queue, &change->settings);
 	int64		repeated = change->definition->period > 0 ? change->settings.largest_period : 0;
 
-	yq_plan_load_reservations(plan, change->hierarchy, change->queue->path, change->recorded == NULL ? NULL : change->call->id,
-							  change->definition->arrival - change->settings.window,
-							  deadline + change->settings.window + repeated,
-							  yq_plan_archived_until(&change->settings, change->now_in_ms));
+	yq_plan_load_intervals(plan, change->hierarchy, change->queue->path, change->recorded == NULL ? NULL : change->call->id,
+						   change->definition->arrival - change->settings.window,
+						   deadline + change->settings.window + repeated,
+						   yq_plan_archived_until(&change->settings, change->now_in_ms));
 	return plan;
 }
 

@@ -160,15 +160,21 @@ begin_reservation(Reading *reading, uint64 row, char *id)
 	reading->deadline = time_of(row, RESERVATION_DEADLINE);
 }
 
-/* One that repeats is kept as of its first period, and planned within [0, period]. */
+/* What repeats is kept as of its first period, and planned within [0, period]. */
+static void
+set_interval(const YqHierarchy *hierarchy, YqTimeInterval *interval, int64 period, int64 start, int64 end, Datum allocation)
+{
+	interval->start = period > 0 ? start % period : start;
+	interval->end = interval->start + (end - start);
+	memset(interval->amounts, 0, sizeof(int64) * hierarchy->calculator.types);
+	yq_hierarchy_add_amounts(hierarchy, interval->amounts, allocation);
+}
+
 static void
 add_interval(Reading *reading, uint64 row)
 {
 	bool		isnull;
 	Datum		allocation = value_of(row, RESERVATION_ALLOCATION, &isnull);
-	int64		start = time_of(row, RESERVATION_FROM);
-	int64		end = time_of(row, RESERVATION_TO);
-	YqTimeInterval *interval;
 
 	if (reading->count == reading->room)
 	{
@@ -176,11 +182,8 @@ add_interval(Reading *reading, uint64 row)
 		reading->intervals = reading->intervals == NULL ? palloc(sizeof(YqTimeInterval) * reading->room) :
 			repalloc_huge(reading->intervals, sizeof(YqTimeInterval) * reading->room);
 	}
-	interval = &reading->intervals[reading->count++];
-	interval->start = reading->period > 0 ? start % reading->period : start;
-	interval->end = interval->start + (end - start);
-	memset(interval->amounts, 0, sizeof(interval->amounts));
-	yq_hierarchy_add_amounts(reading->hierarchy, interval->amounts, allocation);
+	set_interval(reading->hierarchy, &reading->intervals[reading->count++], reading->period, time_of(row, RESERVATION_FROM),
+				 time_of(row, RESERVATION_TO), allocation);
 }
 
 static void
@@ -197,6 +200,38 @@ read_row(Reading *reading, uint64 row)
 	add_interval(reading, row);
 }
 
+static void
+load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, YqSavedPlan *look_up, Datum *values)
+{
+	Reading		reading = {.plan = plan,.hierarchy = hierarchy};
+	uint64		count;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	count = yq_saved_plan_run(look_up, values, NULL);
+	for (uint64 row = 0; row < count; row++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		read_row(&reading, row);
+	}
+	finish_reservation(&reading);
+	SPI_finish();
+}
+
+/* Of the statements that look for what touches an interval, or repeats. */
+#define SEARCH_VALUES 6
+
+static void
+set_values(Datum *values, const YqPlan *plan, const char *queue, const char *id, int64 start, int64 end, int64 archived_until)
+{
+	values[0] = CStringGetTextDatum(queue);
+	values[1] = CStringGetTextDatum(id == NULL ? "" : id);
+	values[2] = TimestampTzGetDatum(yq_reservation_timestamp(Max(start, 0)));
+	values[3] = TimestampTzGetDatum(yq_reservation_timestamp(Min(end, YQ_RESERVATION_TIME_ENDS)));
+	values[4] = TimestampTzGetDatum(yq_reservation_timestamp(archived_until));
+	values[5] = BoolGetDatum(plan->repeats);
+}
+
 void
 yq_plan_load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue, const char *id,
 						  int64 start, int64 end, int64 archived_until)
@@ -210,21 +245,85 @@ yq_plan_load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, const char
 		.types = {"text", "text", "timestamptz", "timestamptz", "timestamptz", "bool"},
 		.plans_once = true
 	};
-	Datum		values[] = {CStringGetTextDatum(queue), CStringGetTextDatum(id == NULL ? "" : id),
-		TimestampTzGetDatum(yq_reservation_timestamp(Max(start, 0))), TimestampTzGetDatum(yq_reservation_timestamp(Min(end, YQ_RESERVATION_TIME_ENDS))),
-	TimestampTzGetDatum(yq_reservation_timestamp(archived_until)), BoolGetDatum(plan->repeats)};
-	Reading		reading = {.plan = plan,.hierarchy = hierarchy};
+	Datum		values[SEARCH_VALUES];
+
+	set_values(values, plan, queue, id, start, end, archived_until);
+	load_reservations(plan, hierarchy, &look_up, values);
+	yq_plan_prepare(plan);
+}
+
+/* -- intervals ------------------------------------------------------------------------ */
+
+/* Columns of the statement, in its order. */
+typedef enum IntervalColumn
+{
+	INTERVAL_FROM,
+	INTERVAL_TO,
+	INTERVAL_RECURRENCE,
+	INTERVAL_USERNAME,
+	INTERVAL_ALLOCATION,
+	INTERVAL_COLUMNS
+} IntervalColumn;
+
+static void
+read_interval(YqPlan *plan, const YqHierarchy *hierarchy, const Datum *values)
+{
+	int64		period = yq_reservation_duration(DatumGetIntervalP(values[INTERVAL_RECURRENCE]), "recurrence");
+	text	   *username = DatumGetTextPP(values[INTERVAL_USERNAME]);
+	YqTimeInterval interval;
+
+	set_interval(hierarchy, &interval, period, yq_reservation_time(DatumGetTimestampTz(values[INTERVAL_FROM]), "time"),
+				 yq_reservation_time(DatumGetTimestampTz(values[INTERVAL_TO]), "time"), values[INTERVAL_ALLOCATION]);
+	yq_plan_add_interval(plan, (YqBytes) {VARDATA_ANY(username), VARSIZE_ANY_EXHDR(username)}, period, &interval);
+}
+
+/* The reservation that takes its own place. */
+static void
+load_reservation(YqPlan *plan, const YqHierarchy *hierarchy, const char *id)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT d.reservation_id, d.username, d.arrival, d.deadline, d.recurrence, a.\"from\", a.\"to\", a.allocation "
+		"FROM yquota.reservation_definition AS d JOIN yquota.reservation_allocation AS a USING (reservation_id, version) "
+		"WHERE d.reservation_id = $1 AND d.ended_at IS NULL",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(id)};
+
+	load_reservations(plan, hierarchy, &look_up, values);
+}
+
+/* An interval that ends where the search begins is a step there. */
+void
+yq_plan_load_intervals(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue, const char *id,
+					   int64 start, int64 end, int64 archived_until)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT a.\"from\", a.\"to\", interval '0', a.username, a.allocation FROM yquota.reservation_allocation AS a "
+		"WHERE a.ended_at IS NULL AND a.recurrence IS NULL AND tstzrange(a.\"from\", a.\"to\", '[]') && tstzrange($3, $4, '[]') "
+		"AND a.queue = $1 AND a.deadline > $5 AND a.reservation_id <> $2 "
+		"UNION ALL SELECT a.\"from\", a.\"to\", a.recurrence, a.username, a.allocation FROM yquota.reservation_allocation AS a "
+		"WHERE a.ended_at IS NULL AND a.recurrence IS NOT NULL AND a.queue = $1 AND (a.deadline > $5 OR $6) AND a.reservation_id <> $2",
+		.types = {"text", "text", "timestamptz", "timestamptz", "timestamptz", "bool"},
+		.plans_once = true
+	};
+	Datum		values[SEARCH_VALUES];
 	uint64		count;
 
+	if (id != NULL)
+		load_reservation(plan, hierarchy, id);
+	set_values(values, plan, queue, id, start, end, archived_until);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	count = yq_saved_plan_run(&look_up, values, NULL);
 	for (uint64 row = 0; row < count; row++)
 	{
+		Datum		columns[INTERVAL_COLUMNS];
+		bool		nulls[INTERVAL_COLUMNS];
+
 		CHECK_FOR_INTERRUPTS();
-		read_row(&reading, row);
+		heap_deform_tuple(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, columns, nulls);
+		read_interval(plan, hierarchy, columns);
 	}
-	finish_reservation(&reading);
 	yq_plan_prepare(plan);
 	SPI_finish();
 }

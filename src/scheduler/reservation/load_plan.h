@@ -32,7 +32,14 @@ extern int64 yq_plan_last_deadline(const char *queue, int64 from);
 extern int64 yq_plan_archived_until(const YqReservationSettings *settings, int64 now);
 
 /*
- * Add those that touch an interval, both ends included, those that repeat, and the one with
+ * Add what is promised in an interval, both ends included, what repeats, and the reservation with
+ * an id, which may be NULL; and prepare the plan.  Others than this one are no reservations of it.
+ */
+extern void yq_plan_load_intervals(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue, const char *id,
+								   int64 start, int64 end, int64 archived_until);
+
+/*
+ * Add reservations that touch an interval, both ends included, those that repeat, and the one with
  * an id, which may be NULL; and prepare the plan.
  */
 extern void yq_plan_load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue, const char *id,

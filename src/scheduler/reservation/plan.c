@@ -13,6 +13,13 @@
 #include "scheduler/reservation/sharing_policy.h"
 #include "utils/memutils.h"
 
+/* Where a user is in the plan. */
+typedef struct UserPlace
+{
+	YqBytes		username;
+	int			user;
+} UserPlace;
+
 /* -- making -------------------------------------------------------------------- */
 
 YqPlan *
@@ -23,6 +30,7 @@ yq_plan_make(const YqCalculator *calculator)
 
 	plan->context = context;
 	plan->calculator = calculator;
+	plan->user_places = yq_bytes_table_create("users of a plan", sizeof(UserPlace), context);
 	return plan;
 }
 
@@ -73,115 +81,146 @@ yq_plan_find(const YqPlan *plan, YqReservationId id)
 	return NULL;
 }
 
-/* -- sums ------------------------------------------------------------------------ */
+/* -- users ----------------------------------------------------------------------- */
 
 static YqPlanUser *
 find_user(const YqPlan *plan, const char *username)
 {
-	for (int i = 0; i < plan->user_count; i++)
-	{
-		if (strcmp(plan->users[i].username, username) == 0)
-			return &plan->users[i];
-	}
-	return NULL;
+	UserPlace  *place = yq_bytes_table_find(plan->user_places, yq_bytes_of_string(username));
+
+	return place == NULL ? NULL : &plan->users[place->user];
 }
 
-typedef void (*IntervalVisitor) (const YqTimeInterval *interval, void *argument);
+/* A user is known by the first interval or question. */
+static int
+enter_user(YqPlan *plan, YqBytes username)
+{
+	UserPlace  *place = yq_bytes_table_find(plan->user_places, username);
+	MemoryContext caller;
+	bool		found;
 
-/* Call the visitor for each part of the largest period in which an interval of a periodic reservation occurs. */
+	if (place != NULL)
+		return place->user;
+	caller = MemoryContextSwitchTo(plan->context);
+	if (plan->user_count == plan->user_room)
+	{
+		plan->user_room = Max(16, 2 * plan->user_room);
+		plan->users = plan->users == NULL ? palloc(sizeof(YqPlanUser) * plan->user_room) :
+			repalloc_huge(plan->users, sizeof(YqPlanUser) * plan->user_room);
+	}
+	username.data = pnstrdup(username.data, username.length);
+	place = yq_bytes_table_enter_kept(plan->user_places, username, &found);
+	place->user = plan->user_count++;
+	plan->users[place->user] = (YqPlanUser) {.username = username.data};
+	MemoryContextSwitchTo(caller);
+	return place->user;
+}
+
+void
+yq_plan_add_interval(YqPlan *plan, YqBytes username, int64 period, const YqTimeInterval *interval)
+{
+	Size		bytes = sizeof(int64) * plan->calculator->types;
+	int64	   *amounts = MemoryContextAlloc(plan->context, bytes);
+
+	memcpy(amounts, interval->amounts, bytes);
+	if (plan->interval_count == plan->interval_room)
+	{
+		plan->interval_room = Max(64, 2 * plan->interval_room);
+		plan->intervals = plan->intervals == NULL ?
+			MemoryContextAlloc(plan->context, sizeof(YqPlanInterval) * plan->interval_room) :
+			repalloc_huge(plan->intervals, sizeof(YqPlanInterval) * plan->interval_room);
+	}
+	plan->intervals[plan->interval_count++] = (YqPlanInterval) {enter_user(plan, username), period, interval->start, interval->end, amounts};
+}
+
+/* -- sums ------------------------------------------------------------------------ */
+
+typedef void (*PartVisitor) (void *argument, int64 start, int64 end, const int64 *amounts);
+
+/* Call the visitor for each part of the largest period in which an interval of something periodic occurs. */
 static void
-visit_instances(const YqPlan *plan, const YqPlanReservation *reservation, IntervalVisitor visit, void *argument)
+visit_instances(const YqPlan *plan, int64 period, int64 start, int64 end, const int64 *amounts, PartVisitor visit, void *argument)
+{
+	for (int64 shift = 0; shift < plan->largest_period / period * period; shift += period)
+	{
+		int64		beyond = end + shift - plan->largest_period;
+
+		CHECK_FOR_INTERRUPTS();
+		if (beyond > 0)
+			visit(argument, 0, beyond, amounts);
+		visit(argument, start + shift, Min(end + shift, plan->largest_period), amounts);
+	}
+}
+
+/* The same for all intervals of a reservation, also of one that occurs once. */
+static void
+visit_parts(const YqPlan *plan, const YqPlanReservation *reservation, PartVisitor visit, void *argument)
 {
 	for (int i = 0; i < reservation->interval_count; i++)
 	{
-		YqTimeInterval interval = reservation->intervals[i];
+		const YqTimeInterval *interval = &reservation->intervals[i];
 
-		for (int64 shift = 0; shift < plan->largest_period / reservation->period * reservation->period; shift += reservation->period)
-		{
-			YqTimeInterval part = interval;
-
-			CHECK_FOR_INTERRUPTS();
-			part.start += shift;
-			part.end += shift;
-			if (part.end > plan->largest_period)
-			{
-				YqTimeInterval front = part;
-
-				front.start = 0;
-				front.end = part.end - plan->largest_period;
-				part.end = plan->largest_period;
-				visit(&front, argument);
-			}
-			visit(&part, argument);
-		}
+		if (reservation->period > 0)
+			visit_instances(plan, reservation->period, interval->start, interval->end, interval->amounts, visit, argument);
+		else
+			visit(argument, interval->start, interval->end, interval->amounts);
 	}
 }
-
-/* The intervals of some reservations. */
-typedef struct IntervalList
-{
-	YqTimeInterval *intervals;
-	int			count;
-	int			room;
-} IntervalList;
 
 static void
-append_interval(const YqTimeInterval *interval, void *argument)
+add_to_sum(void *sum, int64 start, int64 end, const int64 *amounts)
 {
-	IntervalList *list = argument;
-
-	if (list->count == list->room)
-	{
-		list->room *= 2;
-		list->intervals = repalloc_huge(list->intervals, sizeof(YqTimeInterval) * list->room);
-	}
-	list->intervals[list->count++] = *interval;
+	yq_steps_add_to_sum(sum, start, end, amounts);
 }
 
-/* Of one user, or (NULL) of all. */
-static YqStepFunction *
-sum_reservations(const YqPlan *plan, const char *username, bool is_periodic)
+static void
+add_intervals_to_sum(const YqPlan *plan, int user, bool is_periodic, YqStepSum *sum)
 {
-	IntervalList list = {.room = 1024};
-	YqStepFunction *sum;
+	for (int i = 0; i < plan->interval_count; i++)
+	{
+		const YqPlanInterval *interval = &plan->intervals[i];
 
-	list.intervals = palloc(sizeof(YqTimeInterval) * list.room);
+		if ((interval->period > 0) != is_periodic || (user >= 0 && interval->user != user))
+			continue;
+		if (is_periodic)
+			visit_instances(plan, interval->period, interval->start, interval->end, interval->amounts, add_to_sum, sum);
+		else
+			yq_steps_add_to_sum(sum, interval->start, interval->end, interval->amounts);
+	}
+}
+
+/* Of one user, or (-1) of all. */
+static YqStepFunction *
+sum_promises(const YqPlan *plan, int user, bool is_periodic)
+{
+	YqStepSum  *sum = yq_steps_begin_sum(plan->calculator, is_periodic ? plan->largest_period : 0);
+
+	add_intervals_to_sum(plan, user, is_periodic, sum);
 	for (int i = 0; i < plan->count; i++)
 	{
 		const YqPlanReservation *reservation = plan->reservations[i];
 
-		if ((reservation->period > 0) != is_periodic || (username != NULL && strcmp(reservation->username, username) != 0))
-			continue;
-		if (is_periodic)
-			visit_instances(plan, reservation, append_interval, &list);
-		else
-		{
-			for (int j = 0; j < reservation->interval_count; j++)
-				append_interval(&reservation->intervals[j], &list);
-		}
+		if ((reservation->period > 0) == is_periodic && (user < 0 || strcmp(reservation->username, plan->users[user].username) == 0))
+			visit_parts(plan, reservation, add_to_sum, sum);
 	}
-	sum = yq_steps_make_sum(plan->calculator, is_periodic ? plan->largest_period : 0, list.intervals, list.count);
-	pfree(list.intervals);
-	return sum;
+	return yq_steps_end_sum(sum);
 }
 
-/* A user is known by the first reservation or question; sums are made when they are first needed. */
-static YqPlanUser *
+/* The sums of a user are made when they are first needed. */
+static const YqPlanUser *
 get_user(YqPlan *plan, const char *username)
 {
-	MemoryContext caller;
-	YqPlanUser *user = find_user(plan, username);
+	int			place = enter_user(plan, yq_bytes_of_string(username));
+	YqPlanUser *user = &plan->users[place];
 
-	if (user != NULL)
-		return user;
-	caller = MemoryContextSwitchTo(plan->context);
-	plan->users = plan->users == NULL ? palloc(sizeof(YqPlanUser)) :
-		repalloc(plan->users, sizeof(YqPlanUser) * (plan->user_count + 1));
-	user = &plan->users[plan->user_count++];
-	user->username = pstrdup(username);
-	user->once = sum_reservations(plan, username, false);
-	user->periodic = sum_reservations(plan, username, true);
-	MemoryContextSwitchTo(caller);
+	if (user->once == NULL)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(plan->context);
+
+		user->once = sum_promises(plan, place, false);
+		user->periodic = sum_promises(plan, place, true);
+		MemoryContextSwitchTo(caller);
+	}
 	return user;
 }
 
@@ -190,8 +229,8 @@ yq_plan_prepare(YqPlan *plan)
 {
 	MemoryContext caller = MemoryContextSwitchTo(plan->context);
 
-	plan->once = sum_reservations(plan, NULL, false);
-	plan->periodic = sum_reservations(plan, NULL, true);
+	plan->once = sum_promises(plan, -1, false);
+	plan->periodic = sum_promises(plan, -1, true);
 	MemoryContextSwitchTo(caller);
 }
 
@@ -203,26 +242,14 @@ typedef struct SumChange
 } SumChange;
 
 static void
-change_sum(const YqTimeInterval *interval, void *argument)
+change_sum(void *argument, int64 start, int64 end, const int64 *amounts)
 {
 	SumChange  *change = argument;
 
 	if (change->adds)
-		(void) yq_steps_add_interval(change->sum, interval->start, interval->end, interval->amounts);
+		(void) yq_steps_add_interval(change->sum, start, end, amounts);
 	else
-		(void) yq_steps_remove_interval(change->sum, interval->start, interval->end, interval->amounts);
-}
-
-static void
-change_sum_by(const YqPlan *plan, const YqPlanReservation *reservation, SumChange change)
-{
-	if (reservation->period > 0)
-	{
-		visit_instances(plan, reservation, change_sum, &change);
-		return;
-	}
-	for (int i = 0; i < reservation->interval_count; i++)
-		change_sum(&reservation->intervals[i], &change);
+		(void) yq_steps_remove_interval(change->sum, start, end, amounts);
 }
 
 static void
@@ -232,11 +259,11 @@ change_sums(YqPlan *plan, const YqPlanReservation *reservation, bool adds)
 	bool		is_periodic = reservation->period > 0;
 	YqStepFunction *sum;
 
-	change_sum_by(plan, reservation, (SumChange) {is_periodic ? plan->periodic : plan->once, adds});
-	if (user == NULL)
+	visit_parts(plan, reservation, change_sum, &(SumChange) {is_periodic ? plan->periodic : plan->once, adds});
+	if (user == NULL || user->once == NULL)
 		return;
 	sum = is_periodic ? user->periodic : user->once;
-	change_sum_by(plan, reservation, (SumChange) {sum, adds});
+	visit_parts(plan, reservation, change_sum, &(SumChange) {sum, adds});
 	if (yq_steps_are_empty(sum))
 		sum->count = 0;
 }

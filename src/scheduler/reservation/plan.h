@@ -5,7 +5,7 @@
  *	  (reservation 4.3, 4.4).
  *
  * The caller makes a plan, sets capacity, settings and limits, adds the reservations
- * that are known, and prepares it.  Planners (reservation_agent.h) then place new ones
+ * that are known, or what they have, and prepares it.  Planners (reservation_agent.h) then place new ones
  * under its sharing policy (sharing_policy.h).  Nothing here reads or writes a table.
  *
  * Everything is allocated in the plan's context and goes with it.  Times are
@@ -17,6 +17,7 @@
 #ifndef YQ_PLAN_H
 #define YQ_PLAN_H
 
+#include "base/bytes_table.h"
 #include "scheduler/reservation/step_function.h"
 
 /* Why a plan does not take a reservation. */
@@ -69,9 +70,19 @@ typedef struct YqPlanReservation
 typedef struct YqPlanUser
 {
 	const char *username;
-	YqStepFunction *once;		/* NULL for none */
+	YqStepFunction *once;		/* NULL: nobody has asked yet */
 	YqStepFunction *periodic;	/* likewise; its period is the largest one */
 } YqPlanUser;
+
+/* An interval of a reservation that is not among those of the plan. */
+typedef struct YqPlanInterval
+{
+	int			user;			/* place of the owner */
+	int64		period;			/* 0: once */
+	int64		start;
+	int64		end;
+	const int64 *amounts;
+} YqPlanInterval;
 
 typedef struct YqPlan
 {
@@ -92,10 +103,15 @@ typedef struct YqPlan
 	YqPlanReservation **reservations;
 	int			count;
 	int			room;
+	YqPlanInterval *intervals;	/* promised besides */
+	int			interval_count;
+	int			interval_room;
 	YqStepFunction *once;		/* sum of those that occur once */
 	YqStepFunction *periodic;	/* sum of the others; its period is the largest one */
 	YqPlanUser *users;
 	int			user_count;
+	int			user_room;
+	HTAB	   *user_places;	/* by name */
 } YqPlan;
 
 /* An empty plan, in a context of its own below the current one. */
@@ -109,8 +125,12 @@ extern YqPlanReservation *yq_plan_make_reservation(YqPlan *plan, YqReservationId
 												   int64 arrival, int64 deadline, int64 period,
 												   const YqTimeInterval *intervals, int count);
 
-/* Add one that was accepted before; and compute the sums of all of them. */
+/*
+ * Add one that was accepted before; or an interval of one (copied), when nothing else of it matters
+ * but what its owner has; and compute the sums of all of them.
+ */
 extern void yq_plan_add_accepted(YqPlan *plan, YqPlanReservation *reservation);
+extern void yq_plan_add_interval(YqPlan *plan, YqBytes username, int64 period, const YqTimeInterval *interval);
 extern void yq_plan_prepare(YqPlan *plan);
 
 /* The reservation with an id, or NULL. */

@@ -211,8 +211,9 @@ static void
 record_allocations(const YqHierarchy *hierarchy, const char *id, int version, const YqPlanReservation *reservation)
 {
 	static YqSavedPlan insert = {
-		.command = "INSERT INTO yquota.reservation_allocation (reservation_id, version, \"from\", \"to\", allocation) "
-		"SELECT $1, $2, u.* FROM unnest($3, $4, $5) AS u",
+		.command = "INSERT INTO yquota.reservation_allocation (reservation_id, version, queue, username, deadline, recurrence, \"from\", \"to\", allocation) "
+		"SELECT d.reservation_id, d.version, d.queue, d.username, d.deadline, d.recurrence, u.* "
+		"FROM yquota.reservation_definition AS d, unnest($3, $4, $5) AS u WHERE d.reservation_id = $1 AND d.version = $2",
 		.types = {"text", "int4", "_timestamptz", "_timestamptz", "yquota._resource"},
 		.plans_once = true
 	};
@@ -246,8 +247,10 @@ void
 yq_reservation_end(const char *id, const char *ended_by, TimestampTz now)
 {
 	static YqSavedPlan end = {
-		.command = "UPDATE yquota.reservation_definition AS d SET ended_at = $3, ended_by = $2 "
-		"WHERE d.reservation_id = $1 AND d.ended_at IS NULL",
+		.command = "WITH ended AS ("
+		"UPDATE yquota.reservation_definition AS d SET ended_at = $3, ended_by = $2 WHERE d.reservation_id = $1 AND d.ended_at IS NULL "
+		"RETURNING d.version) "
+		"UPDATE yquota.reservation_allocation AS a SET ended_at = $3 FROM ended AS e WHERE a.reservation_id = $1 AND a.version = e.version",
 		.types = {"text", "text", "timestamptz"}
 	};
 	Datum		values[] = {CStringGetTextDatum(id), CStringGetTextDatum(ended_by), TimestampTzGetDatum(now)};

@@ -260,33 +260,17 @@ compare_times(const void *a, const void *b)
 	return time_a < time_b ? -1 : time_a > time_b;
 }
 
-static bool
-is_known(const Report *report, const char *username)
-{
-	ListCell   *cell;
-
-	foreach(cell, report->users)
-	{
-		if (strcmp(((const UserPart *) lfirst(cell))->username, username) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void
 add_users(Report *report, int64 start, int64 end)
 {
 	const YqPlan *plan = report->plan;
 
-	for (int i = 0; i < plan->count; i++)
+	for (int i = 0; i < plan->user_count; i++)
 	{
-		UserPart   *user;
+		UserPart   *user = palloc(sizeof(UserPart));
 
 		CHECK_FOR_INTERRUPTS();
-		if (is_known(report, plan->reservations[i]->username))
-			continue;
-		user = palloc(sizeof(UserPart));
-		user->username = plan->reservations[i]->username;
+		user->username = plan->users[i].username;
 		user->committed = yq_plan_committed_to(plan, user->username, start, end);
 		user->texts = palloc0(sizeof(char *) * Max(user->committed->count, 1));
 		report->users = lappend(report->users, user);
@@ -448,7 +432,7 @@ yq_sql_plan_allocation(PG_FUNCTION_ARGS)
 	check_interval(start, end);
 	check_length(&settings, start, end);
 	InitMaterializedSRF(fcinfo, 0);
-	yq_plan_load_reservations(plan, report.hierarchy, queue->path, NULL, start, end,
+	yq_plan_load_intervals(plan, report.hierarchy, queue->path, NULL, start, end,
 							  yq_plan_archived_until(&settings, now_in_milliseconds()));
 	report.plan = plan;
 	report.committed = yq_plan_committed(plan, start, end);

@@ -517,56 +517,82 @@ typedef struct Change
 	bool		begins;
 } Change;
 
-static int
-compare_changes(const void *a, const void *b)
+struct YqStepSum
 {
-	int64		time_a = ((const Change *) a)->time;
-	int64		time_b = ((const Change *) b)->time;
+	const YqCalculator *calculator;
+	int64		period;
+	Change	   *changes;
+	int			count;
+	int			room;
+};
 
-	return time_a < time_b ? -1 : time_a > time_b;
+/* The comparison is part of the code, which the server's qsort() would call for each one. */
+#define ST_SORT sort_changes
+#define ST_ELEMENT_TYPE Change
+#define ST_COMPARE(a, b) ((a)->time < (b)->time ? -1 : (a)->time > (b)->time)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+YqStepSum *
+yq_steps_begin_sum(const YqCalculator *calculator, int64 period)
+{
+	YqStepSum  *sum = palloc0(sizeof(YqStepSum));
+
+	sum->calculator = calculator;
+	sum->period = period;
+	sum->room = 64;
+	sum->changes = palloc(sizeof(Change) * sum->room);
+	return sum;
 }
 
-static Change *
-list_changes(const YqCalculator *calculator, int64 period, const YqTimeInterval *intervals, int count, int *changes)
+void
+yq_steps_add_to_sum(YqStepSum *sum, int64 start, int64 end, const int64 *amounts)
 {
-	Change	   *list = palloc_extended(sizeof(Change) * 2 * Max(count, 1), MCXT_ALLOC_HUGE);
-
-	*changes = 0;
-	for (int i = 0; i < count; i++)
+	if (yq_amounts_are_none(sum->calculator, amounts) ||
+		(sum->period > 0 && !(start >= 0 && end > start && end <= sum->period)))
+		return;
+	if (sum->count + 2 > sum->room)
 	{
-		const YqTimeInterval *interval = &intervals[i];
-
-		if (yq_amounts_are_none(calculator, interval->amounts) ||
-			(period > 0 && !(interval->start >= 0 && interval->end > interval->start && interval->end <= period)))
-			continue;
-		list[(*changes)++] = (Change) {interval->start, interval->amounts, true};
-		list[(*changes)++] = (Change) {interval->end, interval->amounts, false};
+		sum->room *= 2;
+		sum->changes = repalloc_huge(sum->changes, sizeof(Change) * sum->room);
 	}
-	qsort(list, *changes, sizeof(Change), compare_changes);
-	return list;
+	sum->changes[sum->count++] = (Change) {start, amounts, true};
+	sum->changes[sum->count++] = (Change) {end, amounts, false};
+}
+
+YqStepFunction *
+yq_steps_end_sum(YqStepSum *sum)
+{
+	YqStepFunction *function = yq_steps_make(sum->calculator, sum->period);
+	int64		amounts[YQ_MAX_RESOURCE_TYPES] = {0};
+	const Change *changes = sum->changes;
+
+	sort_changes(sum->changes, sum->count);
+	for (int i = 0; i < sum->count; i++)
+	{
+		if (changes[i].begins)
+			yq_amounts_add(sum->calculator, amounts, changes[i].amounts);
+		else
+			yq_amounts_subtract(sum->calculator, amounts, changes[i].amounts);
+		if (i + 1 == sum->count || changes[i + 1].time != changes[i].time)
+			append_if_needed(function, changes[i].time, amounts);
+	}
+	if (sum->count > 2)
+		append_step(function, YQ_TIME_ENDS, NULL);
+	pfree(sum->changes);
+	pfree(sum);
+	return function;
 }
 
 YqStepFunction *
 yq_steps_make_sum(const YqCalculator *calculator, int64 period, const YqTimeInterval *intervals, int count)
 {
-	YqStepFunction *function = yq_steps_make(calculator, period);
-	int64		amounts[YQ_MAX_RESOURCE_TYPES] = {0};
-	int			changes;
-	Change	   *list = list_changes(calculator, period, intervals, count, &changes);
+	YqStepSum  *sum = yq_steps_begin_sum(calculator, period);
 
-	for (int i = 0; i < changes; i++)
-	{
-		if (list[i].begins)
-			yq_amounts_add(calculator, amounts, list[i].amounts);
-		else
-			yq_amounts_subtract(calculator, amounts, list[i].amounts);
-		if (i + 1 == changes || list[i + 1].time != list[i].time)
-			append_if_needed(function, list[i].time, amounts);
-	}
-	if (changes > 2)
-		append_step(function, YQ_TIME_ENDS, NULL);
-	pfree(list);
-	return function;
+	for (int i = 0; i < count; i++)
+		yq_steps_add_to_sum(sum, intervals[i].start, intervals[i].end, intervals[i].amounts);
+	return yq_steps_end_sum(sum);
 }
 
 /* -- a period ---------------------------------------------------------------------- */

@@ -71,6 +71,12 @@ extern YqStepFunction *yq_steps_make_constant(const YqCalculator *calculator, in
 extern YqStepFunction *yq_steps_make_sum(const YqCalculator *calculator, int64 period,
 										 const YqTimeInterval *intervals, int count);
 
+/* The same of intervals that come one by one; their amounts stay where they are until the end. */
+typedef struct YqStepSum YqStepSum;
+extern YqStepSum *yq_steps_begin_sum(const YqCalculator *calculator, int64 period);
+extern void yq_steps_add_to_sum(YqStepSum *sum, int64 start, int64 end, const int64 *amounts);
+extern YqStepFunction *yq_steps_end_sum(YqStepSum *sum);
+
 /* A function that repeats another one, which is not empty, with a period (reservation 4.2). */
 extern YqStepFunction *yq_steps_make_periodic(const YqStepFunction *function, int64 period);
 
