@@ -4,12 +4,19 @@
 --
 --   psql -f docs/examples/local_scheduler.sql
 --
--- creates the schema local_scheduler in a database that has yquota.  One call of
--- local_scheduler.heartbeat() is a heartbeat of an application master: the list of nodes is
--- renewed when it is older than list_age, containers are given out by the list, and
--- yquota is told of them.  An agent that is a program keeps what the two tables keep in its
--- memory, and sends the reports of some heartbeats together.  If its report gets no
--- answer, it sends the same again: that does no harm.
+-- creates the schema local_scheduler in a database that has yquota, for a role that may
+-- create it.  Roles that run agents are operators, and use the schema and its tables.
+-- yquota's settings opportunistic_allocation_enabled, distributed_scheduling_enabled and
+-- amrmproxy_enabled are on.
+--
+-- One call of local_scheduler.heartbeat() is a heartbeat of an application master on the
+-- node of_scheduler: the list of nodes is renewed when it is older than list_age,
+-- requests for GUARANTEED containers are passed on to the scheduler, OPPORTUNISTIC
+-- containers are given out by the list, and yquota is told of them.  A container that
+-- yquota refuses comes with its reason, and is not started; who wants it asks again.  An
+-- agent that is a program keeps what the two tables keep in its memory, and sends the
+-- reports of some heartbeats together.  If its report gets no answer, it sends the same
+-- again: that does no harm.
 --
 
 CREATE SCHEMA local_scheduler;
@@ -61,14 +68,19 @@ $$;
 
 CREATE FUNCTION local_scheduler.heartbeat(
 	of_scheduler text, of_application text, requests yquota.container_request[] DEFAULT '{}', list_age interval DEFAULT '1 s')
-	RETURNS TABLE (container_id text, node text, allocation yquota.resource, locality text)
+	RETURNS TABLE (container_id text, node text, allocation yquota.resource, locality text, reason text)
 	LANGUAGE plpgsql VOLATILE
 	AS $$
 #variable_conflict use_column
 DECLARE
 	lease local_scheduler.lease := local_scheduler.renew_list(of_scheduler, list_age);
 	known local_scheduler.application;
+	forwarded CONSTANT yquota.container_request[] :=
+		ARRAY(SELECT r FROM unnest(requests) AS r WHERE coalesce((r).execution_type, 'GUARANTEED') = 'GUARANTEED');
 BEGIN
+	IF cardinality(forwarded) > 0 THEN
+		PERFORM yquota.request_containers(of_application, forwarded);
+	END IF;
 	INSERT INTO local_scheduler.application AS a VALUES (of_scheduler, of_application, lease.epoch, 0, '{}')
 	ON CONFLICT (local_scheduler, application_id) DO UPDATE
 		SET given = CASE WHEN a.epoch = excluded.epoch THEN a.given ELSE 0 END, epoch = excluded.epoch
@@ -95,10 +107,9 @@ BEGIN
 			WITH ORDINALITY AS r (container_id, accepted, reason, place)
 	)
 	-- what is refused, because its project has no credit, say, is not started
-	SELECT r.container_id, g.node, g.allocation, g.locality
+	SELECT r.container_id, g.node, g.allocation, g.locality, r.reason
 	FROM (SELECT g.*, row_number() OVER (ORDER BY g.place) AS reported_as FROM given AS g) AS g
 	JOIN reported AS r ON r.place = g.reported_as
-	WHERE r.accepted
 	ORDER BY g.place;
 END
 $$;

@@ -46,7 +46,8 @@ BEGIN
 	IF mode = 'distributed' THEN
 		INSERT INTO arriving (container_id, node)
 		SELECT g.container_id, g.node
-		FROM unnest(schedulers) AS s (name), local_scheduler.heartbeat(s.name, 'application_1_0001', ARRAY[ask]) AS g;
+		FROM unnest(schedulers) AS s (name), local_scheduler.heartbeat(s.name, 'application_1_0001', ARRAY[ask]) AS g
+		WHERE g.reason IS NULL;
 	ELSE
 		INSERT INTO arriving (container_id, node)
 		SELECT g.container_id, g.node FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[all_asked], seed => 1) AS g;

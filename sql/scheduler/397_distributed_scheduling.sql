@@ -48,7 +48,7 @@ CREATE FUNCTION yquota_internal.is_distributed() RETURNS boolean
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_is_distributed';
 COMMENT ON FUNCTION yquota_internal.is_distributed() IS
-	'Whether both switches of distributed scheduling are on';
+	'Whether OPPORTUNISTIC containers are given out, and both switches of distributed scheduling are on';
 REVOKE ALL ON FUNCTION yquota_internal.is_distributed() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.refresh_load_list() RETURNS void
@@ -103,7 +103,7 @@ BEGIN
 	IF NOT yquota_internal.is_distributed() THEN
 		RAISE EXCEPTION 'distributed scheduling is not enabled'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = 'Set both yarn.nodemanager.distributed-scheduling.enabled and yarn.nodemanager.amrmproxy.enabled to true.';
+				HINT = 'Set yarn.resourcemanager.opportunistic-container-allocation.enabled, yarn.nodemanager.distributed-scheduling.enabled and yarn.nodemanager.amrmproxy.enabled to true.';
 	END IF;
 	PERFORM yquota_internal.refresh_load_list();
 	IF held_epoch IS NULL THEN
@@ -278,5 +278,5 @@ CREATE FUNCTION yquota.allocate_distributed(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_allocate_distributed';
 COMMENT ON FUNCTION yquota.allocate_distributed(yquota.leased_node[], yquota.container_request[], yquota.container_request[], text[], integer, yquota.resource, yquota.resource, yquota.resource) IS
-	'What YARN''s local scheduler does in a heartbeat of an application: add its requests to the outstanding ones and give out containers on the nodes, in their order.  Rows allocated: node, size, and the host, rack or * that it was asked for; rows outstanding: what is to be passed to the next call.  Reads and changes nothing';
+	'What YARN''s local scheduler does in a heartbeat of an application: add its requests for OPPORTUNISTIC containers to the outstanding ones and give out containers on the nodes, in their order.  Rows allocated: node, size, and the host, rack or * that it was asked for; rows outstanding: what is to be passed to the next call.  Reads and changes nothing';
 REVOKE ALL ON FUNCTION yquota.allocate_distributed(yquota.leased_node[], yquota.container_request[], yquota.container_request[], text[], integer, yquota.resource, yquota.resource, yquota.resource) FROM PUBLIC;

@@ -184,6 +184,13 @@ SELECT yquota.set_clock('2026-03-02 10:20+00');
 SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((2::bigint << 40) - 5), given((2::bigint << 40) - 1)]);
 SELECT * FROM yquota.report_distributed_containers('n2', ARRAY[given((2::bigint << 40) - 1)]);
 SELECT * FROM yquota.lease_nodes('n1', 1, 2);
+-- what is switched off for all is off for local schedulers
+BEGIN;
+SELECT epoch FROM yquota.lease_nodes('n1', 1);
+UPDATE yquota.scheduler_setting SET opportunistic_allocation_enabled = false;
+SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((4::bigint << 40) - 1)]);
+SELECT epoch FROM yquota.lease_nodes('n1', 1, 4);
+ROLLBACK;
 -- a report behind which the application master is another one
 BEGIN;
 SELECT yquota.set_clock('2026-03-02 10:21+00');

@@ -41,10 +41,13 @@ sub query
 # A heartbeat: nodes of the containers, and the last part of their names.
 sub heartbeat
 {
-	my ($ask, $id) = @_;
-	my $requests = defined $ask ? "ARRAY[ROW('$ask->[0]', '[memory-mb=1000,vcores=1]', $ask->[1], 1, $id, true, NULL, 'OPPORTUNISTIC')]::yquota.container_request[]" : "'{}'";
+	my ($ask, $id, $type) = @_;
+	my $requests =
+	  defined $ask
+	  ? sprintf("ARRAY[ROW('%s', '[memory-mb=1000,vcores=1]', %d, 1, %d, true, NULL, %s)]::yquota.container_request[]", @$ask, $id, $type // "'OPPORTUNISTIC'")
+	  : "'{}'";
 
-	return query("SELECT h.node, h.allocation, h.locality, right(h.container_id, 2) FROM local_scheduler.heartbeat('agent', 'application_1_0001', $requests) AS h") =~ s/\n/ /gr;
+	return query("SELECT concat_ws('|', h.node, h.allocation, h.locality, right(h.container_id, 2), h.reason) FROM local_scheduler.heartbeat('agent', 'application_1_0001', $requests) AS h") =~ s/\n/ /gr;
 }
 
 query(q{
@@ -71,7 +74,9 @@ is(heartbeat([ '*', 1 ], 3), 'n3|[memory-mb=1024,vcores=1]|OFF_SWITCH|75', 'afte
 is(query('SELECT max(epoch) FROM yquota.node_lease'), '3', 'the next one');
 query(q{INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'x', yquota.clock(), 'p', '[vcores=100]');
 	SELECT yquota.set_clock('2026-03-02 10:20:02+00')});
-is(heartbeat([ '*', 1 ], 4), '', 'without credit the container is refused, and does not start');
+is(heartbeat([ '*', 1 ], 4), 'n3|[memory-mb=1024,vcores=1]|OFF_SWITCH|74|project_quota: p', 'without credit the container is refused, and does not start');
+is(heartbeat([ '*', 2 ], 5, 'NULL'), '', 'GUARANTEED containers are not the local scheduler\'s');
+is(query(q{SELECT execution_type, count FROM yquota.resource_request}), 'GUARANTEED|2', 'and it passes requests for them on');
 is(query('SELECT count(*) FROM yquota.verify()'), '0', 'the books are right');
 
 #

@@ -121,7 +121,7 @@ static YqOpportunisticStop
 find_stop(const YqOpportunisticApplication *application, const YqAllocationSettings *settings)
 {
 	if (!settings->opportunistic_allocation_enabled)
-		return (YqOpportunisticStop) {"opportunistic allocation is not enabled", NULL};
+		return (YqOpportunisticStop) {YQ_OPPORTUNISTIC_NOT_ENABLED, NULL};
 	if (yq_allocation_is_distributed(settings) && !application->is_unmanaged)
 		return (YqOpportunisticStop) {"distributed scheduling", NULL};
 	return yq_opportunistic_stop(&application->requester, application->project);

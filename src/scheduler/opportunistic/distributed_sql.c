@@ -42,7 +42,9 @@ yq_sql_container_id(PG_FUNCTION_ARGS)
 Datum
 yq_sql_is_distributed(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(yq_allocation_is_distributed(yq_allocation_settings()));
+	const YqAllocationSettings *settings = yq_allocation_settings();
+
+	PG_RETURN_BOOL(settings->opportunistic_allocation_enabled && yq_allocation_is_distributed(settings));
 }
 
 /* refresh_load_list() */
@@ -153,7 +155,10 @@ yq_sql_lock_for_containers(PG_FUNCTION_ARGS)
 		if (applications[i] == NULL)
 			continue;
 		requester.queue = yq_hierarchy_find(hierarchy, applications[i]->queue);
-		stop = yq_opportunistic_stop(&requester, payers[i]);
+		if (yq_allocation_settings()->opportunistic_allocation_enabled)
+			stop = yq_opportunistic_stop(&requester, payers[i]);
+		else
+			stop.rule = YQ_OPPORTUNISTIC_NOT_ENABLED;
 		yq_row_put_text(&row, ids[i]);
 		yq_row_put_text(&row, stop.rule == NULL ? NULL : stop.at == NULL ? stop.rule : psprintf("%s: %s", stop.rule, stop.at));
 		tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
@@ -223,6 +228,7 @@ read_bound(FunctionCallInfo fcinfo, int argument, Types *types, int64 otherwise)
 	return amounts;
 }
 
+/* Those for GUARANTEED containers are the scheduler's. */
 static void
 add_requests(FunctionCallInfo fcinfo, int argument, const char *name, Types *types, YqOutstandingRequests *requests)
 {
@@ -243,6 +249,8 @@ add_requests(FunctionCallInfo fcinfo, int argument, const char *name, Types *typ
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("count of containers must not be negative")));
+		if (request.is_guaranteed)
+			continue;
 		if (!yq_outstanding_request_add(requests, &types->calculator, &ask, request.resource_name, request.count))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
