@@ -39,10 +39,12 @@ tests=(
 	test/property/deferred.pl
 	test/property/kept.pl
 	test/property/live.pl
+	test/property/node_queue.pl
 	test/property/preemption.pl
 	test/property/prices.pl
 	test/property/replay.pl
 	test/property/explaining.pl
+	test/property/slots.pl
 	test/property/submission.pl
 	test/property/void.pl
 	test/t/all_functions.pl
