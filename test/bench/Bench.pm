@@ -46,6 +46,7 @@ my %sizes = (
 	active_applications => [  10_000,     1_000,     40 ],
 	application_containers => [   20,        20,      4 ],
 	request_keys => [        100_000,    10_000,    400 ],
+	queue_nodes => [             500,       100,     20 ],
 	grants => [              100_000,    10_000,    500 ],
 	reservations => [        10_000,     2_000,    100 ],
 	# how long heartbeats go on, after some seconds in which sessions get to know the cluster; or, if that is 0, how many there are

@@ -190,9 +190,94 @@ sub single_case
 	return;
 }
 
+# At each node so many containers arrive that two of ten OPPORTUNISTIC ones wait, and two are killed for GUARANTEED ones.
+my $arriving = <<'SQL';
+CREATE TABLE arriving AS
+SELECT row_number() OVER (ORDER BY c, n) AS number, 'node' || lpad(n::text, 6, '0') AS node, 'container_' || n || '_' || c AS container_id, c > 10 AS is_guaranteed
+FROM generate_series(0, %d - 1) AS n, generate_series(1, 12) AS c;
+ALTER TABLE arriving ADD PRIMARY KEY (number);
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type, is_running, source)
+SELECT 'CONTAINER_START', r.container_id, clock_timestamp(), a.project, a.application_id, a.username, a.queue, r.node, '[memory-mb=2048,vcores=1]',
+	CASE WHEN r.is_guaranteed THEN 'GUARANTEED' ELSE 'OPPORTUNISTIC' END::yquota.execution_type, r.is_guaranteed, 'bench'
+FROM arriving AS r, (SELECT * FROM yquota.application ORDER BY application_id LIMIT 1) AS a;
+SQL
+
+# What agents of nodes call, each call a transaction; and the end of a container without a queue.
+my @queue_calls = (
+	[ 'enqueue_container()', 'SELECT * FROM arriving AS r, yquota.enqueue_container(r.node, r.container_id) WHERE r.number = $1', 'true' ],
+	[ 'node_work(), two containers to be killed', 'SELECT * FROM arriving AS r, yquota.node_work(r.node) WHERE r.number = $1', 'r.number <= (SELECT count(DISTINCT node) FROM arriving)' ],
+	[ 'container_ended(), and another one starts', 'SELECT * FROM arriving AS r, yquota.container_ended(r.node, r.container_id, exit_status => -108) WHERE r.number = $1',
+		q(r.container_id IN (SELECT q.container_id FROM yquota.node_queue AS q WHERE q.state = 'KILLING')) ],
+	[ 'shed_containers(), one of two', 'SELECT * FROM arriving AS r, yquota.shed_containers(r.node, 1) WHERE r.number = $1', 'r.number <= (SELECT count(DISTINCT node) FROM arriving)' ],
+	[ 'advance_node_queue(), nothing to do', 'SELECT * FROM arriving AS r, yquota.advance_node_queue(r.node) WHERE r.number = $1', 'r.number <= (SELECT count(DISTINCT node) FROM arriving)' ]);
+my @event_alone = (
+	q(INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status) SELECT 'CONTAINER_FINISH', r.container_id, clock_timestamp(), 0 FROM arriving AS r WHERE r.number = $1),
+	q(r.container_id IN (SELECT q.container_id FROM yquota.node_queue AS q WHERE q.state = 'RUNNING' AND q.execution_type = 'GUARANTEED')));
+
+sub queue_case
+{
+	my $nodes = size('queue_nodes');
+	my (%found, @alone);
+
+	foreach (1 .. repetitions())
+	{
+		cluster('opportunistic_queue_capacity = 10');
+		Cluster::once($database, sprintf($arriving, $nodes) . 'VACUUM ANALYZE');
+		Cluster::checkpoint();
+		my $session = Cluster->new($database);
+		# what a session reads once
+		$session->run(q(BEGIN; SELECT * FROM yquota.enqueue_container('node000000', 'container_0_1'); ROLLBACK));
+		foreach my $call (@queue_calls)
+		{
+			my ($name, @how) = @$call;
+
+			push @{ $found{$name} }, processor_time($session, @how);
+		}
+		check_queues($session, $nodes);
+		push @alone, processor_time($session, @event_alone);
+		$session->close;
+	}
+	foreach my $name (map { $_->[0] } @queue_calls)
+	{
+		my $figure = median(@{ $found{$name} });
+
+		Report::add("$name: of a processor", figure => $figure, figure_unit => 'ms', baseline => median(@alone), baseline_name => 'a FINISH alone',
+			value => ratio($figure, median(@alone)), unit => 'x', note => "$nodes nodes, 12 containers each");
+	}
+	Cluster::drop_database($database);
+	return;
+}
+
+# Milliseconds of a statement, whose parameter is the number of an arrival that WHICH chooses.
+sub processor_time
+{
+	my ($session, $sql, $which) = @_;
+	my @numbers = split /\n/, $session->run("SELECT r.number FROM arriving AS r WHERE $which ORDER BY r.number");
+
+	$session->run("PREPARE call (bigint) AS $sql");
+	my $used = $session->processor_milliseconds;
+	$session->run(join ";\n", map { "EXECUTE call ($_)" } @numbers);
+	$used = $session->processor_milliseconds - $used;
+	$session->run('DEALLOCATE call');
+	return $used / @numbers;
+}
+
+sub check_queues
+{
+	my ($session, $nodes) = @_;
+	my %found = map { split /\|/ } split /\n/, $session->run(q(SELECT concat_ws(' ', state, execution_type, left_reason), count(*) FROM yquota.node_queue GROUP BY 1));
+	my %right = ('RUNNING OPPORTUNISTIC' => 6, 'RUNNING GUARANTEED' => 2, 'QUEUED OPPORTUNISTIC' => 1, 'GONE OPPORTUNISTIC killed' => 2, 'GONE OPPORTUNISTIC shed' => 1);
+
+	foreach my $what (sort keys %right)
+	{
+		die sprintf("%d containers are %s, not %d\n", $found{$what} // 0, $what, $nodes * $right{$what}) if ($found{$what} // 0) != $nodes * $right{$what};
+	}
+	return;
+}
+
 sub cases
 {
-	return ('opportunistic-report' => \&report_case, 'opportunistic-allocate' => \&allocate_case, 'opportunistic-rule' => \&rule_case, 'opportunistic-single' => \&single_case);
+	return ('opportunistic-report' => \&report_case, 'opportunistic-allocate' => \&allocate_case, 'opportunistic-rule' => \&rule_case, 'opportunistic-single' => \&single_case, 'opportunistic-queue' => \&queue_case);
 }
 
 1;
