@@ -77,14 +77,17 @@ COMMENT ON FUNCTION yquota.acknowledge_decisions(bigint[]) IS
 	'Remove decisions that the resource manager has received: the scheduler does not release their containers any more, but OPPORTUNISTIC ones that do not come to their nodes in time; returns the number of decisions removed';
 REVOKE ALL ON FUNCTION yquota.acknowledge_decisions(bigint[]) FROM PUBLIC;
 
+-- Not in SQL, which would plan it at each call.
 CREATE FUNCTION yquota_internal.acknowledge_containers(container_ids text[]) RETURNS bigint
-	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		SELECT yquota.acknowledge_decisions(ARRAY(
-			SELECT d.decision_id FROM yquota.decision AS d WHERE d.container_id = ANY (container_ids)
-			AND d.decision NOT IN ('unreserved', 'marked', 'killed', 'killable', 'rejected', 'shed', 'paused', 'resumed', 'expired')));
-	END;
+	AS $$
+BEGIN
+	RETURN yquota.acknowledge_decisions(ARRAY(
+		SELECT d.decision_id FROM yquota.decision AS d WHERE d.container_id = ANY (container_ids)
+		AND d.decision NOT IN ('unreserved', 'marked', 'killed', 'killable', 'rejected', 'shed', 'paused', 'resumed', 'expired')));
+END
+$$;
 COMMENT ON FUNCTION yquota_internal.acknowledge_containers(text[]) IS
 	'Acknowledge all decisions that give something to these containers';
 REVOKE ALL ON FUNCTION yquota_internal.acknowledge_containers(text[]) FROM PUBLIC;

@@ -165,34 +165,38 @@ COMMENT ON FUNCTION yquota_internal.lock_node_queue(text) IS
 	'Wait for other calls about the queue of a node, and let none begin until the transaction ends';
 REVOKE ALL ON FUNCTION yquota_internal.lock_node_queue(text) FROM PUBLIC;
 
+-- Not in SQL, which would plan it at each call.
 CREATE FUNCTION yquota.node_work(node text) RETURNS SETOF yquota.node_action
-	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		SELECT w.action, q.container_id, COALESCE(c.execution_type, q.execution_type), COALESCE(c.allocation, q.allocation),
-			   CASE WHEN w.action = 'kill' THEN -108 ELSE q.exit_status END, q.diagnostics, q.made_room_for
-		FROM yquota.node_queue AS q
-		LEFT JOIN yquota.container AS c ON c.container_id = q.container_id AND c.node = q.node
-		CROSS JOIN (SELECT COALESCE(bool_or(o.auto_update_containers), false) AS auto_update FROM yquota.scheduler_setting AS o) AS s
-		CROSS JOIN LATERAL (VALUES
-			(1, 'stop', c.container_id IS NULL),
-			(2, 'kill', c.container_id IS NOT NULL AND q.state = 'KILLING'),
-			(3, 'pause', c.container_id IS NOT NULL AND q.state = 'PAUSING'),
-			(4, CASE WHEN q.pauses > 0 THEN 'resume' ELSE 'start' END,
-			 c.container_id IS NOT NULL AND q.state = 'RUNNING' AND NOT q.is_acknowledged),
-			(5, 'decrease', q.is_acknowledged AND NOT q.told_allocation OPERATOR(yquota.<@) c.allocation),
-			(6, 'increase', q.is_acknowledged AND s.auto_update AND NOT c.allocation OPERATOR(yquota.<@) q.told_allocation),
-			(7, 'demote', q.is_acknowledged AND c.execution_type = 'OPPORTUNISTIC' AND q.told_execution_type = 'GUARANTEED'),
-			(8, 'promote', q.is_acknowledged AND s.auto_update
-			 AND c.execution_type = 'GUARANTEED' AND q.told_execution_type = 'OPPORTUNISTIC')) AS w (number, action, is_due)
-		WHERE q.node = node_work.node AND q.left_at IS NULL AND w.is_due
-		  AND (w.number < 5 OR q.state = 'RUNNING')
-		UNION ALL
-		SELECT 'stop', q.container_id, q.execution_type, q.allocation, q.exit_status, q.diagnostics, q.made_room_for
-		FROM yquota.node_queue AS q
-		WHERE q.node = node_work.node AND q.left_at IS NOT NULL AND NOT q.is_acknowledged
-		ORDER BY 2, 1;
-	END;
+	AS $$
+BEGIN
+	RETURN QUERY
+	SELECT w.action, q.container_id, COALESCE(c.execution_type, q.execution_type), COALESCE(c.allocation, q.allocation),
+		   CASE WHEN w.action = 'kill' THEN -108 ELSE q.exit_status END, q.diagnostics, q.made_room_for
+	FROM yquota.node_queue AS q
+	LEFT JOIN yquota.container AS c ON c.container_id = q.container_id AND c.node = q.node
+	CROSS JOIN (SELECT COALESCE(bool_or(o.auto_update_containers), false) AS auto_update FROM yquota.scheduler_setting AS o) AS s
+	CROSS JOIN LATERAL (VALUES
+		(1, 'stop', c.container_id IS NULL),
+		(2, 'kill', c.container_id IS NOT NULL AND q.state = 'KILLING'),
+		(3, 'pause', c.container_id IS NOT NULL AND q.state = 'PAUSING'),
+		(4, CASE WHEN q.pauses > 0 THEN 'resume' ELSE 'start' END,
+		 c.container_id IS NOT NULL AND q.state = 'RUNNING' AND NOT q.is_acknowledged),
+		(5, 'decrease', q.is_acknowledged AND NOT q.told_allocation OPERATOR(yquota.<@) c.allocation),
+		(6, 'increase', q.is_acknowledged AND s.auto_update AND NOT c.allocation OPERATOR(yquota.<@) q.told_allocation),
+		(7, 'demote', q.is_acknowledged AND c.execution_type = 'OPPORTUNISTIC' AND q.told_execution_type = 'GUARANTEED'),
+		(8, 'promote', q.is_acknowledged AND s.auto_update
+		 AND c.execution_type = 'GUARANTEED' AND q.told_execution_type = 'OPPORTUNISTIC')) AS w (number, action, is_due)
+	WHERE q.node = node_work.node AND q.left_at IS NULL AND w.is_due
+	  AND (w.number < 5 OR q.state = 'RUNNING')
+	UNION ALL
+	SELECT 'stop', q.container_id, q.execution_type, q.allocation, q.exit_status, q.diagnostics, q.made_room_for
+	FROM yquota.node_queue AS q
+	WHERE q.node = node_work.node AND q.left_at IS NOT NULL AND NOT q.is_acknowledged
+	ORDER BY 2, 1;
+END
+$$;
 COMMENT ON FUNCTION yquota.node_work(text) IS
 	'What a node''s agent has yet to do, or has yet to know: starts, resumptions and ends until it acknowledges them; kills and pauses until it reports that they are done; running containers that were decreased or demoted, and while auto_update_containers is set those that were increased or promoted, until it acknowledges that';
 REVOKE ALL ON FUNCTION yquota.node_work(text) FROM PUBLIC;
