@@ -327,6 +327,9 @@ CREATE FUNCTION vec.labelled(label text) RETURNS yquota.container_request[] LANG
 SELECT 'D12', * FROM vec.distributed(vec.list('{h1}'), vec.labelled('label'));
 SELECT 'D12', * FROM vec.distributed(vec.list('{h1}', labels => '{label}'), vec.labelled('label'));
 SELECT 'D13', containers, outstanding FROM vec.distributed(vec.list('{h1,h2,h3,h4}'), vec.requests('{"(2,\"{*}\",3)"}'), 2, most => 2);
+SELECT 'D14', containers, outstanding
+FROM vec.distributed(vec.list('{h1,h2,h3,h4}'), (SELECT array_agg(ROW(r.resource_name, r.allocation, r.count, r.allocation_request_id::integer, 1, true, NULL, 'OPPORTUNISTIC')::yquota.container_request)
+												 FROM unnest(vec.requests('{"(1,{*},1)","(2,{h6},2)","(3,{/r3},2)"}')) AS r), 3, most => 2);
 SELECT 'D15', * FROM vec.distributed(vec.list('{a,b,c,d}'), vec.requests('{"(1,{*},4)"}') || ROW('*', '[memory-mb=1024,vcores=1]', 5, 1, 1, true, NULL, 'GUARANTEED')::yquota.container_request);
 SELECT 'D16', * FROM vec.distributed(vec.list('{f,e,d,c}'), vec.requests('{"(1,{*},4)"}'));
 SELECT 'D17', (SELECT string_agg((vec.distributed(vec.list(l), vec.requests('{"(1,{*},1)"}'))).nodes_used, ', ' ORDER BY n)
