@@ -35,6 +35,26 @@ CREATE FUNCTION yquota_internal.html_table(heads text[], body text) RETURNS text
 					|| '</th></tr></thead><tbody>' || body || '</tbody></table></div>' END;
 COMMENT ON FUNCTION yquota_internal.html_table(text[], text) IS 'A table of rows that are HTML already; NULL for no rows';
 
+-- A page around a body that is HTML already
+CREATE FUNCTION yquota_internal.html_page(title text, explanation text, body text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>'
+		|| yquota_internal.html(title) || '</title><style>'
+		|| ':root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--rule:#d5dae0}'
+		'@media (prefers-color-scheme:dark){:root{--ink:#e6e9ee;--paper:#14171b;--rule:#3a4048}}'
+		'*{box-sizing:border-box}body{font:16px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:64rem;margin:0 auto;padding:1rem}'
+		'h1{font-size:1.5rem;margin:0}h2{font-size:1.15rem;margin:2rem 0 .5rem}figure{margin:1.5rem 0}figcaption{font-weight:600}'
+		'.wide{overflow-x:auto}svg{display:block;width:100%;min-width:34rem}svg text{font-size:11px;fill:var(--ink)}.y{text-anchor:end}.x{text-anchor:middle}.x:last-of-type{text-anchor:end}'
+		'svg line{stroke:var(--rule)}path{fill:var(--c)}path.line{fill:none;stroke:var(--c);stroke-width:2}path.band{opacity:.25}'
+		'.legend{margin:.2rem 0;font-size:.85rem;overflow-wrap:anywhere}.legend span{display:inline-block;margin-right:.8rem}.legend i{display:inline-block;width:.8em;height:.8em;background:var(--c);margin-right:.3em}'
+		'.c1{--c:#3b7dd8}.c2{--c:#e08a2c}.c3{--c:#3fa66b}.c4{--c:#c8504f}.c5{--c:#8a67c9}.c6{--c:#2aa3a8}.c7{--c:#c65f9e}.c8{--c:#8a9099}'
+		'table{border-collapse:collapse;width:100%;min-width:40rem;font-size:.85rem;font-variant-numeric:tabular-nums}th,td{text-align:left;padding:.25rem .6rem;border-bottom:1px solid var(--rule);vertical-align:top;max-width:24rem;overflow-wrap:break-word}'
+		'@media print{body{max-width:none;font-size:11px}figure,tr{break-inside:avoid}*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}'
+		'</style></head><body><h1>' || yquota_internal.html(title) || '</h1><p>' || yquota_internal.html(explanation) || '</p>' || body || '</body></html>';
+COMMENT ON FUNCTION yquota_internal.html_page(text, text, text) IS
+	'A page around a body that is HTML already, with the style of light and dark screens, narrow ones and paper';
+
 -- Where an instant or amount lies in a chart of 640 by 240
 CREATE FUNCTION yquota_internal.chart_x(at timestamptz, "from" timestamptz, "to" timestamptz) RETURNS numeric
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -460,16 +480,6 @@ CREATE FUNCTION yquota_internal.report_html_as_owner("from" timestamptz, "to" ti
 	AS $$
 DECLARE
 	zone CONSTANT text := yquota_internal.billing_timezone();
-	style CONSTANT text := ':root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--rule:#d5dae0}'
-		'@media (prefers-color-scheme:dark){:root{--ink:#e6e9ee;--paper:#14171b;--rule:#3a4048}}'
-		'*{box-sizing:border-box}body{font:16px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:64rem;margin:0 auto;padding:1rem}'
-		'h1{font-size:1.5rem;margin:0}h2{font-size:1.15rem;margin:2rem 0 .5rem}figure{margin:1.5rem 0}figcaption{font-weight:600}'
-		'.wide{overflow-x:auto}svg{display:block;width:100%;min-width:34rem}svg text{font-size:11px;fill:var(--ink)}.y{text-anchor:end}.x{text-anchor:middle}.x:last-of-type{text-anchor:end}'
-		'svg line{stroke:var(--rule)}path{fill:var(--c)}path.line{fill:none;stroke:var(--c);stroke-width:2}path.band{opacity:.25}'
-		'.legend{margin:.2rem 0;font-size:.85rem;overflow-wrap:anywhere}.legend span{display:inline-block;margin-right:.8rem}.legend i{display:inline-block;width:.8em;height:.8em;background:var(--c);margin-right:.3em}'
-		'.c1{--c:#3b7dd8}.c2{--c:#e08a2c}.c3{--c:#3fa66b}.c4{--c:#c8504f}.c5{--c:#8a67c9}.c6{--c:#2aa3a8}.c7{--c:#c65f9e}.c8{--c:#8a9099}'
-		'table{border-collapse:collapse;width:100%;min-width:40rem;font-size:.85rem;font-variant-numeric:tabular-nums}th,td{text-align:left;padding:.25rem .6rem;border-bottom:1px solid var(--rule);vertical-align:top;max-width:24rem;overflow-wrap:break-word}'
-		'@media print{body{max-width:none;font-size:11px}figure,tr{break-inside:avoid}*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}';
 	now CONSTANT timestamptz := yquota.statement_clock();
 	cuts timestamptz[];
 	-- the window's, and to the clock where it ends before
@@ -500,22 +510,22 @@ BEGIN
 		CROSS JOIN LATERAL unnest(yquota_internal.report_parts(known_cuts, 'project', family.member)) AS part
 		WHERE family.ancestor = report_html_as_owner.project);
 	title := format('Use of the cluster, %s', coalesce('project ' || report_html_as_owner.project, 'all projects'));
-	RETURN concat('<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">',
-		'<title>', yquota_internal.html(title), '</title><style>', style, '</style></head><body><h1>', yquota_internal.html(title), '</h1><p>',
-		yquota_internal.html(format('From %s to %s, time zone %s; written at %s. Amounts are credits, rounded.',
+	RETURN yquota_internal.html_page(title,
+		format('From %s to %s, time zone %s; written at %s. Amounts are credits, rounded.',
 			to_char("from" AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'), to_char("to" AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'), zone,
-			to_char(now AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'))), '</p><h2>Prices and utilization</h2>',
-		yquota_internal.report_prices('Multiplier on base prices', false, "from", "to", zone),
-		yquota_internal.report_prices('Utilization that it was computed from (1 is all of the cluster)', true, "from", "to", zone),
-		'<h2>Spending</h2>',
-		yquota_internal.report_spending('Credits by project', by_project, cuts, zone),
-		yquota_internal.report_spending('Credits by queue', yquota_internal.report_parts(cuts, 'queue', report_html_as_owner.project), cuts, zone),
-		'<h2>Balances and forecast</h2>',
-		yquota_internal.report_balance_chart(of_family, known_cuts, least("to", now), report_html_as_owner.project, zone),
-		yquota_internal.report_balances(by_project, cuts, report_html_as_owner.project, zone),
-		'<h2>Dearest applications</h2>', yquota_internal.report_applications("from", "to", report_html_as_owner.project),
-		yquota_internal.report_opportunistic("from", "to", report_html_as_owner.project),
-		yquota_internal.report_trouble("from", "to", report_html_as_owner.project, zone), '</body></html>');
+			to_char(now AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI')),
+		concat('<h2>Prices and utilization</h2>',
+			yquota_internal.report_prices('Multiplier on base prices', false, "from", "to", zone),
+			yquota_internal.report_prices('Utilization that it was computed from (1 is all of the cluster)', true, "from", "to", zone),
+			'<h2>Spending</h2>',
+			yquota_internal.report_spending('Credits by project', by_project, cuts, zone),
+			yquota_internal.report_spending('Credits by queue', yquota_internal.report_parts(cuts, 'queue', report_html_as_owner.project), cuts, zone),
+			'<h2>Balances and forecast</h2>',
+			yquota_internal.report_balance_chart(of_family, known_cuts, least("to", now), report_html_as_owner.project, zone),
+			yquota_internal.report_balances(by_project, cuts, report_html_as_owner.project, zone),
+			'<h2>Dearest applications</h2>', yquota_internal.report_applications("from", "to", report_html_as_owner.project),
+			yquota_internal.report_opportunistic("from", "to", report_html_as_owner.project),
+			yquota_internal.report_trouble("from", "to", report_html_as_owner.project, zone)));
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.report_html_as_owner(timestamptz, timestamptz, text) IS

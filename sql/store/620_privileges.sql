@@ -457,6 +457,8 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.remove_ended_reservations(timestamptz)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.list_reservations(text,text,text[],text,timestamptz,timestamptz,boolean)', 'EXECUTE', '{operator,viewer,admin}'),
 		('FUNCTION', 'yquota.plan_allocation(text,timestamptz,timestamptz)', 'EXECUTE', '{operator,viewer,admin}'),
+		('FUNCTION', 'yquota.reservation_plan_html(text,timestamptz,timestamptz)', 'EXECUTE', '{operator,viewer,admin}'),
+		('FUNCTION', 'yquota.reservation_plan_text(text,timestamptz,timestamptz,integer,integer,text)', 'EXECUTE', '{operator,viewer,admin}'),
 		('FUNCTION', 'yquota.reservation_request(yquota.resource,integer,interval,integer)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.reservation_contract(timestamptz,timestamptz,yquota.reservation_request[],yquota.reservation_interpreter,interval,integer,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		-- containers, likewise

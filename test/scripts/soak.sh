@@ -58,6 +58,7 @@ tests=(
 	test/t/lock_pairs.pl
 	test/t/physical_backup.pl
 	test/t/report_html.pl
+	test/t/reservation_plan_html.pl
 	test/t/scheduler_crash.pl
 	test/t/stale_queues.pl
 	test/t/submission_crash.pl

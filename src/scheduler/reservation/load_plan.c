@@ -44,6 +44,30 @@ yq_plan_capacity(const YqHierarchy *hierarchy, const YqQueue *queue)
 	return capacity;
 }
 
+void
+yq_plan_check_interval(int64 start, int64 end)
+{
+	if (end < start)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"to\" is before \"from\"")));
+}
+
+void
+yq_plan_window_arguments(FunctionCallInfo fcinfo, int from, int to, const YqReservationSettings *settings, int64 *start, int64 *end)
+{
+	yq_require_value(PG_ARGISNULL(from), "from");
+	yq_require_value(PG_ARGISNULL(to), "to");
+	*start = yq_reservation_time(PG_GETARG_TIMESTAMPTZ(from), "\"from\"");
+	*end = yq_reservation_time(PG_GETARG_TIMESTAMPTZ(to), "\"to\"");
+	yq_plan_check_interval(*start, *end);
+	if ((*end - *start) / settings->largest_period > settings->most_copies)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the time from \"from\" to \"to\" is too long"),
+				 errdetail("It may have reservation_most_copies, %d, times the largest periodicity.", settings->most_copies)));
+}
+
 YqPlan *
 yq_plan_load(const YqHierarchy *hierarchy, const YqQueue *queue, const YqReservationSettings *settings)
 {

@@ -13,6 +13,7 @@
 #define YQ_LOAD_PLAN_H
 
 #include "admission/reservation_setting.h"
+#include "fmgr.h"
 #include "queues/hierarchy.h"
 #include "scheduler/reservation/plan.h"
 
@@ -21,6 +22,16 @@ extern const YqQueue *yq_plan_queue(const YqHierarchy *hierarchy, const char *na
 
 /* The share of the cluster that the plan's queue has, palloc'd (reservation 8). */
 extern int64 *yq_plan_capacity(const YqHierarchy *hierarchy, const YqQueue *queue);
+
+/* The end of an interval must not be before its start. */
+extern void yq_plan_check_interval(int64 start, int64 end);
+
+/*
+ * Arguments "from" and "to" of a function that shows a plan over time.  Longer than
+ * reservation_most_copies times the largest periodicity is ERRCODE_PROGRAM_LIMIT_EXCEEDED.
+ */
+extern void yq_plan_window_arguments(FunctionCallInfo fcinfo, int from, int to, const YqReservationSettings *settings,
+									 int64 *start, int64 *end);
 
 /* A plan without reservations. */
 extern YqPlan *yq_plan_load(const YqHierarchy *hierarchy, const YqQueue *queue, const YqReservationSettings *settings);

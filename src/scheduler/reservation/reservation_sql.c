@@ -177,15 +177,6 @@ to_argument(FunctionCallInfo fcinfo, int argument)
 	return PG_ARGISNULL(argument) ? PG_INT64_MAX : yq_reservation_time(PG_GETARG_TIMESTAMPTZ(argument), "\"to\"");
 }
 
-static void
-check_interval(int64 start, int64 end)
-{
-	if (end < start)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("\"to\" is before \"from\"")));
-}
-
 static int64
 now_in_milliseconds(void)
 {
@@ -206,7 +197,7 @@ yq_sql_reservation_listing(PG_FUNCTION_ARGS)
 	YqRowBuilder row = {.count = 0};
 
 	if (PG_ARGISNULL(3))
-		check_interval(from_argument(fcinfo, 4), to_argument(fcinfo, 5));
+		yq_plan_check_interval(from_argument(fcinfo, 4), to_argument(fcinfo, 5));
 	queue = yq_plan_queue(hierarchy, name);
 	settings = yq_reservation_settings(queue->path);
 	yq_row_put_text(&row, queue->path);
@@ -403,16 +394,6 @@ put_intervals(ReturnSetInfo *result, const Report *report)
 	MemoryContextDelete(row_context);
 }
 
-static void
-check_length(const YqReservationSettings *settings, int64 start, int64 end)
-{
-	if ((end - start) / settings->largest_period > settings->most_copies)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("the time from \"from\" to \"to\" is too long"),
-				 errdetail("It may have reservation_most_copies, %d, times the largest periodicity.", settings->most_copies)));
-}
-
 /* plan_allocation(queue, from, to) */
 Datum
 yq_sql_plan_allocation(PG_FUNCTION_ARGS)
@@ -425,12 +406,7 @@ yq_sql_plan_allocation(PG_FUNCTION_ARGS)
 	int64		start;
 	int64		end;
 
-	yq_require_value(PG_ARGISNULL(1), "from");
-	yq_require_value(PG_ARGISNULL(2), "to");
-	start = from_argument(fcinfo, 1);
-	end = to_argument(fcinfo, 2);
-	check_interval(start, end);
-	check_length(&settings, start, end);
+	yq_plan_window_arguments(fcinfo, 1, 2, &settings, &start, &end);
 	InitMaterializedSRF(fcinfo, 0);
 	yq_plan_load_intervals(plan, report.hierarchy, queue->path, NULL, start, end,
 							  yq_plan_archived_until(&settings, now_in_milliseconds()));

@@ -1,0 +1,162 @@
+# The page about a plan shows what plan_allocation() says, whatever people have called
+# their reservations and themselves, and is as it should be in a browser ("make soak").
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Soak;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('plan');
+my $directory = PostgreSQL::Test::Utils::tempdir;
+my @markup = (q(</title></style><script>document.title='taken'</script>), q("'><img src=x onerror=alert(1)>), q(<svg onload=alert(1)>&amp;));
+
+# The page of a window.
+sub page
+{
+	my ($from, $to) = @_;
+
+	return $node->safe_psql('postgres', "SELECT yquota.reservation_plan_html('root.plan', '2030-01-$from+00', '2030-01-$to+00')");
+}
+
+# What is drawn of a resource: the ends of the steps of a place, from left to right, with what lies between its edges, in units of the resource.
+sub heights
+{
+	my ($page, $resource, $place, $top) = @_;
+	my ($figure) = $page =~ /<figcaption>\Q$resource\E<\/figcaption>(.*?)<\/figure>/s or return 'no chart';
+	my ($outline) = $figure =~ /<path class="area c$place" d="(M[^"]*)Z">/ or return 'no area';
+	my (@upper, @lower);
+	my ($x, $y) = $outline =~ /^M([\d.]+) ([\d.]+)/;
+	my $is_lower = 0;
+
+	$outline =~ s/^M[\d.]+ [\d.]+//;
+	while ($outline =~ /([HV])([\d.]+)/g)
+	{
+		if ($1 eq 'V') { $y = $2; next; }
+		$is_lower ||= $2 < $x;
+		push @{ $is_lower ? \@lower : \@upper }, [ $is_lower ? ($2, $x) : ($x, $2), $y ];
+		$is_lower ||= $2 == 632;
+		$x = $2;
+	}
+	return join ' ', map {
+		my $step = $_;
+		my ($below) = grep { $_->[0] <= $step->[0] && $_->[1] > $step->[0] } @lower;
+		my $height = $below->[2] - $step->[2];
+
+		$height == 0 ? () : sprintf('%d-%d:%d', $step->[0], $step->[1], $height * $top / 200 + 0.5);
+	} @upper;
+}
+
+$node->init;
+$node->start;
+$node->safe_psql('postgres', <<~'SQL');
+	CREATE EXTENSION yquota;
+	SELECT yquota.set_clock('2030-01-01 00:00+00');
+	CREATE ROLE member; CREATE ROLE viewer; CREATE ROLE operator;
+	INSERT INTO yquota.project (name) VALUES ('p');
+	SELECT yquota.grant_member('member', 'p'), yquota.grant_viewer('viewer'), yquota.allow_role('operator', 'operator');
+	INSERT INTO yquota.queue (path, capacity, reservable, reservation_agent) VALUES ('root', NULL, NULL, NULL), ('root.plan', '50', true, 'GreedyReservationAgent'), ('root.other', '50', NULL, NULL);
+	INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=200000,vcores=200]');
+	INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true);
+	CREATE FUNCTION reserve(number integer, username text, arrival timestamptz, hours integer, containers integer, name text DEFAULT NULL, recurrence interval DEFAULT NULL) RETURNS boolean LANGUAGE sql
+		RETURN (SELECT accepted FROM yquota.submit_reservation('reservation_1_' || number, 'root.plan', username, '{}', 'p', yquota.reservation_contract(arrival, arrival + hours * interval '1 hour',
+			ARRAY[yquota.reservation_request('[memory-mb=1000,vcores=1]', containers, hours * interval '1 hour', containers)], 'ALL', recurrence, NULL, name)));
+	SQL
+
+# Nothing is words, and so is a plan without nodes.
+my $empty = page('02 00:00', '03 00:00');
+like($empty, qr/<h1>Plan of reservations, queue root\.plan<\/h1><p>From 2030-01-02 00:00 to 2030-01-03 00:00, time zone UTC; written at 2030-01-01 00:00\.<\/p><p>Nothing is promised in this time\.<\/p>/, 'a plan that has promised nothing says so');
+unlike($empty, qr/<figure/, 'and draws nothing');
+
+# Areas are what is promised: 568 units are 24 hours, the whole height is the capacity.
+is($node->safe_psql('postgres', <<~'SQL'), 't|t|t', 'reservations are accepted');
+	SELECT reserve(10001, 'ann', '2030-01-02 00:00+00', 12, 50, 'night'), reserve(10002, 'bob', '2030-01-02 06:00+00', 3, 30), reserve(10003, 'cid', '2030-01-02 18:00+00', 3, 20, 'often', '12 hours');
+	SQL
+my $page = page('02 00:00', '03 00:00');
+is(heights($page, 'memory-mb', 1, 100000), '64-348:50000', 'the largest one is drawn first');
+is(heights($page, 'memory-mb', 2, 100000), '206-277:20000 490-561:20000', 'one that repeats is drawn in each of its periods');
+is(heights($page, 'memory-mb', 3, 100000), '206-277:30000', 'on top of the others');
+is(heights($page, 'vcores', 3, 100), '206-277:30', 'in each resource');
+is(heights($page, 'memory-mb', 4, 100000), 'no area', 'and no more');
+like($page, qr/<path class="capacity" d="M64 10\.0H632"\/><g><text [^>]*>capacity 100,000<\/text><\/g>/, 'below the capacity');
+like($page, qr/<p>On average 33\.8 % of 100,000 is promised, at most 100 %: 100,000, about 2030-01-02 06:00\.<\/p>/, 'with a sentence for it');
+like($page, qr/<\/svg>1 night, reservation_1_10001, ann<\/span>.*<\/svg>2 often, reservation_1_10003, cid<\/span>.*<\/svg>3 reservation_1_10002, bob<\/span>/, 'the legend numbers them');
+like($page, qr/<td>2<\/td><td>often, reservation_1_10003<\/td><td>cid<\/td><td>p<\/td><td class="t">2030-01-02 18:00<\/td><td class="t">2030-01-02 21:00<\/td><td class="t">12:00:00<\/td><td>20 × \[memory-mb=1000,vcores=1\] for 03:00:00<\/td><td>5 %<\/td>/, 'and the table tells more');
+unlike($page, qr/class="now"/, 'the clock is elsewhere');
+like($node->safe_psql('postgres', "SELECT yquota.set_clock('2030-01-02 12:00+00'); SELECT yquota.reservation_plan_html('plan', '2030-01-02 00:00+00', '2030-01-03 00:00+00')"),
+	qr/<path class="now" d="M348\.0 10V210"\/>/, 'or where it is');
+unlike(page('02 00:00', '02 00:00:00.001'), qr/NaN|Infinity/, 'a millisecond is a window, too');
+$node->safe_psql('postgres', q(SELECT yquota.set_clock('2030-01-01 00:00+00')));
+
+# A plan that has become smaller, and one that has nothing.
+$node->safe_psql('postgres', q(UPDATE yquota.node SET total = '[memory-mb=100000,vcores=100]'));
+my $small = page('02 00:00', '03 00:00');
+like($small, qr/at most 200 %: 100,000, about 2030-01-02 06:00\. <strong>That is more than there is: the plan has become smaller\.<\/strong>/, 'what is too much is said');
+like($small, qr/<path class="capacity" d="M64 110\.0H632"\/>/, 'and the capacity lies across');
+$node->safe_psql('postgres', q(UPDATE yquota.node SET state = 'LOST'));
+like(page('02 00:00', '03 00:00'), qr/The plan has nothing now: no node is RUNNING, or its queue has no share of the cluster\.<.*at most 100,000: 100,000/s, 'without nodes the promises are there all the same');
+$node->safe_psql('postgres', q(UPDATE yquota.node SET state = 'RUNNING', total = '[memory-mb=200000,vcores=200]'));
+
+# Of many the largest have a place of their own.
+is($node->safe_psql('postgres', q(SELECT bool_and(reserve(20000 + i, 'dan', '2030-01-04 00:00+00', 1 + i, 2)) FROM generate_series(1, 20) AS i)), 't', 'many are accepted');
+my $many = page('04 00:00', '05 00:00');
+is(join(' ', $many =~ /<\/svg>(\d) (?:often, )?(reservation_\d+_\d+|\d+ others)/g), join(' ', 1, 'reservation_1_10003', (map { ($_, 'reservation_1_' . (20022 - $_)) } 2 .. 7), 8, '14 others'), 'the largest by name, the rest together');
+is(scalar(() = $many =~ /<path class="area /g), 16, 'in each chart');
+
+# Markup in names is text.
+foreach my $number (0 .. $#markup)
+{
+	my $text = $markup[$number] =~ s/'/''/gr;
+
+	is($node->safe_psql('postgres', "INSERT INTO yquota.project (name) VALUES ('$text'); UPDATE yquota.reservation_definition SET project = '$text', username = '$text', reservation_name = '$text' WHERE reservation_id = 'reservation_1_1000' || $number + 1 RETURNING 1"), 1, 'a reservation is called so');
+}
+my $named = page('02 00:00', '03 00:00');
+foreach my $text (@markup)
+{
+	my $escaped = $text =~ s/&/&amp;/gr =~ s/</&lt;/gr =~ s/>/&gt;/gr =~ s/"/&quot;/gr =~ s/'/&#39;/gr;
+	my $count = () = $named =~ /\Q$escaped\E/g;
+
+	is(index($named, $text), -1, "$text is not markup");
+	cmp_ok($count, '>=', 2 + 2 + 2 + 3, 'but shown wherever it belongs');
+}
+unlike($named, qr/<(?:script|img|link|iframe|object)\b|url\([^#]|<[^>]*\b(?:src|href)=|https?:/, 'nothing comes from elsewhere');
+
+# Windows that cannot be, and plans that are none.
+foreach my $case ([ q('root.plan', '2030-01-02+00', '2030-01-01+00'), qr/"to" is before "from"/ ],
+	[ q('root.plan', '2030-01-02+00', '2030-01-02+00'), qr/"to" is not after "from"/ ], [ q('root.plan', '2030-01-02+00', 'infinity'), qr/out of range/ ],
+	[ q('root.plan', '2030-01-02+00', '9030-01-02+00'), qr/is too long/ ], [ q('root.other'), qr/is not a plan/ ], [ q('root.none'), qr/does not exist/ ], [ q(NULL), qr/queue must not be null/ ])
+{
+	my (undef, undef, $error) = $node->psql('postgres', "SELECT yquota.reservation_plan_html($case->[0])");
+
+	like($error, $case->[1], "of ($case->[0]) there is none");
+}
+
+# Those who see the plan see all of it; members do not.
+like($node->safe_psql('postgres', "SET ROLE $_; SELECT yquota.reservation_plan_html('root.plan', '2030-01-04 00:00+00', '2030-01-05 00:00+00')"), qr/14 others/, "$_ sees it") foreach qw(viewer operator);
+my (undef, undef, $denied) = $node->psql('postgres', q(SET ROLE member; SELECT yquota.reservation_plan_html('root.plan')));
+like($denied, qr/permission denied for function reservation_plan_html/, 'a member does not');
+$node->stop;
+
+if (is_soak())
+{
+	my @browser = (qw(chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update
+		  --disable-sync --disable-dev-shm-usage), "--user-data-dir=$directory/browser");
+	local $ENV{HOME} = $directory;
+
+	append_to_file("$directory/plan.html", $named);
+	my $shown = `timeout 60 @browser --dump-dom file://$directory/plan.html 2>/dev/null`;
+	unlike($shown, qr/<(?:script|img)\b| on\w+="/, 'the browser finds no markup in names');
+	like($shown, qr/<title>Plan of reservations, queue root\.plan</, 'nor has any of it been run');
+	is(scalar(() = $shown =~ /<path class="area /g), 6, 'it shows the areas');
+	foreach my $width (1280, 390)
+	{
+		system("timeout 60 @browser --window-size=$width,2000 --screenshot=$directory/$width.png file://$directory/plan.html 2>/dev/null");
+		cmp_ok(-s "$directory/$width.png", '>', 20000, "on a screen of $width pixels");
+	}
+}
+
+done_testing();
