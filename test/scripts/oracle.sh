@@ -35,7 +35,7 @@ area_of()
 		container-queue) class=yquota.oracle.ContainerQueue ;;
 		preemption) class=yquota.oracle.Preemption recorded=test/scheduler/preemption.jsonl ;;
 		reservation) class=yquota.oracle.Reservation recorded=test/scheduler/reservation.jsonl ;;
-		plan-algebra) class=yquota.oracle.PlanAlgebra ;;
+		plan-algebra) class=yquota.oracle.PlanAlgebra recorded=test/scheduler/step_function.jsonl ;;
 		*) die "no area is named \"$1\"; there are: ${areas[*]}" ;;
 	esac
 }

@@ -1,0 +1,115 @@
+# What plans compute with is what Hadoop 3.4.1's plans compute with: step functions of time
+# (RLESparseResourceAllocation), by the names of the vectors (L) that its own tests assert, and merges of random ones
+# in test/scheduler/step_function.jsonl.
+#
+# Each line of the file is two functions, an operator, a range, the calculator and the cluster, with
+# the merge that Hadoop made of them or the class of its error.  Steps are [time, memory, cores], of an undefined one
+# [time, null, null].  YQUOTA_STEP_RECORDS may name another file of such records, which is compared besides.
+#
+# No function of yquota shows step functions: test/scheduler/step_function.c makes functions of them for this test.
+# Where Hadoop breaks down at a null, yquota goes on: these records are left out.
+
+use strict;
+use warnings;
+
+use JSON::PP;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $library = PostgreSQL::Test::Utils::tempdir() . '/step_function.so';
+my ($compiler, $flags, $headers) = map { my $option = $_; my $said = `$ENV{PG_CONFIG} $option`; chomp $said; $said } qw(--cc --cflags --includedir-server);
+my $command = "$compiler $flags -fPIC -shared -Wl,-Bsymbolic -D_GNU_SOURCE -Isrc -I$headers -o $library"
+  . ' test/scheduler/step_function.c src/scheduler/reservation/step_function.c src/queues/calculator.c -lm';
+is(system($command), 0, 'step functions compile without the extension') or BAIL_OUT($command);
+chmod 0755, $library;
+
+my $node = PostgreSQL::Test::Cluster->new('step_functions');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', <<"SQL");
+CREATE FUNCTION merge_steps(text, text, text, bigint, bigint, boolean, bigint, bigint) RETURNS text LANGUAGE c STRICT AS '$library';
+CREATE FUNCTION change_steps(text, text) RETURNS text LANGUAGE c STRICT AS '$library';
+CREATE FUNCTION value_of_steps(text, bigint) RETURNS text LANGUAGE c STRICT AS '$library';
+CREATE FUNCTION intervals_of_steps(text) RETURNS text LANGUAGE c STRICT AS '$library';
+SQL
+
+# -- vectors ----------------------------------------------------------------------------
+
+# Memory and cores are the same, unless it is said otherwise: "10:5" is "10:5,5".
+sub full { my ($steps) = @_; return $steps =~ s/([:=])(-?\d+)(?=[\s;]|$)/$1$2,$2/gr; }
+
+sub steps { my ($period, @steps) = @_; return join ' ', ($period ? "$period|" : ()), map { full($_) } @steps; }
+
+# All cases in one session; NULL is an error.
+my @cases;
+
+sub add_case { my ($name, $call, $expected) = @_; push @cases, [ $name, $call, $expected ]; return; }
+
+sub add_merge
+{
+	my ($name, $a, $b, $operator, $from, $to, $expected, $is_dominant, @total) = @_;
+
+	@total = (102400, 100) unless @total;
+	add_case($name, sprintf(q(merge_steps('%s', '%s', '%s', %s, %s, %s, %d, %d)), $a, $b, $operator, map({ "'$_'::bigint" } $from, $to),
+		($is_dominant ? 'true' : 'false'), @total), $expected);
+	return;
+}
+
+sub add_values
+{
+	my ($name, $steps, %values) = @_;
+
+	add_case("$name at $_", "value_of_steps($steps, $_)", "$values{$_},$values{$_}") foreach sort { $a <=> $b } keys %values;
+	return;
+}
+
+my ($one, $other) = (steps(0, qw(10:5 20:10 30:15 40:20 50:0)), steps(0, qw(11:5 22:10 33:15 40:20 42:20 43:10)));
+my ($within, $beyond) = ('subtractTestNonNegative', 'error');
+
+add_merge('L1', $one, $other, 'add', 18, 45, steps(0, qw(18:10 20:15 22:20 30:25 33:30 40:40 43:30 45:-)));
+add_merge('L2', $one, $other, 'min', 0, 60, steps(0, qw(10:5 22:10 33:15 40:20 43:10 50:0 60:-)));
+add_merge('L3', $one, $other, 'max', 0, 60, steps(0, qw(10:5 20:10 30:15 40:20 50:10 60:-)));
+add_merge('L4', $one, $other, 'subtract', 0, 60, steps(0, qw(10:5 11:0 20:5 22:0 30:5 33:0 43:10 50:-10 60:-)));
+add_merge('L5', $one, $other, $within, 0, 60, $beyond);
+add_merge('L6', '', '11:5,6', $within, 0, 60, $beyond);
+add_merge('L7', '10:10,5', '11:5,6', $within, 0, 60, $beyond);
+add_merge('L8', '10:5,10', '11:6,5', $within, 0, 60, $beyond);
+add_merge('L9', '10:10,6', '11:5,6', $within, 0, 60, '10:10,6 11:5,0 60:-');
+
+my @blocks = map { sprintf '%d-%d:10,10', 100 + $_, 101 + $_ } 0 .. 5;
+my $added = "change_steps('', '@{[ map { qq(+$_) } @blocks ]}')";
+add_values('L10', $added, 99 => 0, (map { 100 + $_ => 10 } 0 .. 5), 107 => 0);
+add_values('L10, removed', "change_steps($added, '@{[ map { qq(-$_) } @blocks ]}')", map { $_ => 0 } 99 .. 107);
+my $stairs = "change_steps('', '" . join(' ', map { sprintf '+%d-%d:%d,%d', 100 + $_, 101 + $_, 10 + $_, 10 + $_ } 0 .. 5) . "')";
+add_values('L11', $stairs, map { 100 + $_ => 10 + $_ } 0 .. 5);
+my $overlapping = "change_steps('', '+10-20:100,100 +20-30:200,200 -12-25:100,100')";
+add_values('L12', $overlapping, 10 => 100, 13 => 0, 19 => 0, 21 => 100, 26 => 200);
+add_values('L12, removed', "change_steps($overlapping, '-9-13:100,100')", 9 => -100, 11 => 0, 13 => 0, 20 => 100);
+add_case('L13', "change_steps('', '+0-9223372036854775807:0,0')", '');
+add_case('L14', q(intervals_of_steps(change_steps('', '+101-102:5,5 +102-103:10,10 +103-104:10,10 +104-105:5,5 +106-107:5,5'))),
+	full('[101,102)=5 [102,104)=10 [104,105)=5 [105,106)=0 [106,107)=5'));
+add_values('L17', q(') . steps(20, qw(0:10 5:7 10:5 15:2 19:0)) . q('), 10 => 5, 20 => 10, 27 => 7, 50 => 5);
+my $repeated = sprintf q(merge_steps('%s', '%s', 'add', 2, 25, false, 102400, 100)), steps(10, qw(1:2 2:5 3:0)), steps(0, qw(12:10 13:10 14:0));
+add_values('L19', $repeated, 2 => 5, 3 => 0, 11 => 2, 12 => 15, 13 => 10, 14 => 0, 21 => 2, 22 => 5, 23 => 0);
+add_values('L20', sprintf(q(change_steps('%s', '+5-10:8,8')), steps(10, qw(1:2 2:5 3:0))), 5 => 8, 9 => 8, 10 => 0, 0 => 0);
+
+# -- records ----------------------------------------------------------------------------
+
+sub written { return join ' ', map { $_->[0] . ':' . (defined $_->[1] ? "$_->[1],$_->[2]" : '-') } @{ $_[0] }; }
+
+my $records = 0;
+foreach my $record (map { decode_json($_) } map { split /\n/, slurp_file($_) } grep { defined } 'test/scheduler/step_function.jsonl', $ENV{YQUOTA_STEP_RECORDS})
+{
+	next if ($record->{result}{error} // '') eq 'NullPointerException';
+	add_merge($record->{id}, (map { written($record->{$_}) } qw(a b)), @$record{qw(operator from to)}, exists $record->{result}{error} ? $beyond : written($record->{result}{value}),
+		$record->{drf}, @{ $record->{total} });
+	$records++;
+}
+
+my @answers = split /\n/, $node->safe_psql('postgres', join '', map { "SELECT coalesce($_->[1], '$beyond');\n" } @cases), -1;
+is($answers[$_], $cases[$_][2], $cases[$_][0]) foreach 0 .. $#cases;
+cmp_ok($records, '>', 50, 'records were compared');
+
+$node->stop;
+done_testing();
