@@ -41,6 +41,7 @@ tests=(
 	test/property/live.pl
 	test/property/node_queue.pl
 	test/property/preemption.pl
+	test/property/reservation.pl
 	test/property/prices.pl
 	test/property/replay.pl
 	test/property/explaining.pl

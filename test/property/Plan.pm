@@ -1,0 +1,328 @@
+#
+# Plan.pm: what a plan of reservations may promise, from the sentences of Hadoop's
+# documents and in the most naive way: lists of intervals, values at every instant at which
+# anything changes, sums of these.  Shares no code and no data structure with the extension.
+#
+# Times are integers of milliseconds since 1970 UTC, amounts [memory, cores].  An
+# interval is [start, end, memory, cores].
+#
+package Plan;
+
+use strict;
+use warnings;
+use List::Util qw(all max min sum0);
+use POSIX ();
+
+# new(OPTION...): capacity; max_periodicity, step; policy (NoOverCommitPolicy or
+# CapacityOverTimePolicy) with window, instantaneous and average (fractions of the capacity);
+# is_dominant: of the calculator; wraps: periodic ones keep what is beyond a multiple of
+# their period.
+sub new
+{
+	my ($class, %option) = @_;
+
+	return bless { %option, reservations => {} }, $class;
+}
+
+# -- intervals over time --------------------------------------------------------------
+
+# The intervals of a reservation that touch [FROM, TO), its instances among them.
+sub occurrences
+{
+	my ($reservation, $from, $to) = @_;
+	my $period = $reservation->{definition}{recurrence};
+	my @found;
+
+	foreach my $interval (@{ $reservation->{intervals} })
+	{
+		my ($start, $end, @amounts) = @$interval;
+
+		unless ($period)
+		{
+			push @found, $interval if $start < $to && $end > $from;
+			next;
+		}
+		for (my $shift = POSIX::floor(($from - $end) / $period) * $period; $start + $shift < $to; $shift += $period)
+		{
+			push @found, [ $start + $shift, $end + $shift, @amounts ] if $end + $shift > $from;
+		}
+	}
+	return @found;
+}
+
+# Instants in [FROM, TO) at which the sum of intervals may change, FROM among them, with the sum.
+sub sums
+{
+	my ($from, $to, @intervals) = @_;
+	my %change = ($from => [ 0, 0 ]);
+
+	foreach my $interval (@intervals)
+	{
+		my ($start, $end, @amounts) = @$interval;
+
+		next if $start >= $to || $end <= $from;
+		foreach my $edge ([ max($start, $from), 1 ], [ $end, -1 ])
+		{
+			my ($at, $sign) = @$edge;
+
+			next if $at >= $to;
+			$change{$at}[$_] += $sign * $amounts[$_] foreach 0, 1;
+		}
+	}
+	my @now = (0, 0);
+	return map { my $at = $_; $now[$_] += $change{$at}[$_] foreach 0, 1; [ $at, @now ] } sort { $a <=> $b } keys %change;
+}
+
+# Those that the plan has at a time, but for the one called "without"; of a user, if one is named.
+sub promised
+{
+	my ($self, $now, %option) = @_;
+	my $window = $self->{policy} eq 'NoOverCommitPolicy' ? 0 : $self->{window};
+
+	return grep {
+		$_->{definition}{deadline} > $now - $window && (!defined $option{user} || $_->{user} eq $option{user})
+		  && (!defined $option{without} || $_->{id} ne $option{without})
+	} map { $self->{reservations}{$_} } sort keys %{ $self->{reservations} };
+}
+
+# What they have over time, and each user.
+sub committed
+{
+	my ($self, $now, $from, $to, %option) = @_;
+
+	return sums($from, $to, map { occurrences($_, $from, $to) } $self->promised($now, %option));
+}
+
+sub value_at
+{
+	my ($at, $sums) = @_;
+	my ($low, $high) = (0, scalar @$sums);
+
+	while ($low < $high)
+	{
+		my $middle = int(($low + $high) / 2);
+
+		($low, $high) = $sums->[$middle][0] <= $at ? ($middle + 1, $high) : ($low, $middle);
+	}
+	return $low ? @{ $sums->[ $low - 1 ] }[ 1, 2 ] : (0, 0);
+}
+
+sub fits { my ($small, $large) = @_; return $small->[0] <= $large->[0] && $small->[1] <= $large->[1]; }
+
+# -- what a definition asks for ----------------------------------------------------------
+
+sub rounded_up { my ($self, $time) = @_; return POSIX::ceil($time / $self->{step}) * $self->{step}; }
+
+# How many containers of each request run at each change of an allocation.  Memory of requests is such that
+# no other numbers come to the same: the digits of a number.
+sub containers_over_time
+{
+	my ($definition, $base, @intervals) = @_;
+	my @requests = sort { $b->{memory} <=> $a->{memory} } @{ $definition->{requests} };
+	my %over_time;
+
+	foreach my $sum (sums(min(map { $_->[0] } @intervals), 1 + max(map { $_->[1] } @intervals), @intervals))
+	{
+		my ($at, $memory, $cores) = @$sum;
+
+		foreach my $request (@requests)
+		{
+			my $count = int($memory / $request->{memory});
+
+			return (undef, "$count containers at once at $at") if $count >= $base;
+			$memory -= $count * $request->{memory};
+			$cores -= $count * $request->{cores};
+			push @{ $over_time{ $request->{number} } }, [ $at, $count ];
+		}
+		return (undef, "$memory MB and $cores cores at $at are no containers that were asked for") if $memory || $cores;
+	}
+	return (\%over_time);
+}
+
+# The gangs of a request: each begins where the number grows or one before it ends, and lasts as
+# long as it was asked to.  Returns [start, end, gangs].
+sub gangs
+{
+	my ($self, $request, $over_time) = @_;
+	my $duration = $self->rounded_up($request->{duration});
+	my (%ends, @gangs);
+	my $before = 0;
+	my %change = map { my $grown = $_->[1] - $before; $before = $_->[1]; ($_->[0] => $grown) } @$over_time;
+	my @instants = sort { $a <=> $b } keys %change;
+
+	while (defined(my $at = shift @instants))
+	{
+		my $grown = ($change{$at} // 0) + ($ends{$at} // 0);
+
+		return (undef, "a gang ends too early at $at") if $grown < 0;
+		return (undef, "part of a gang at $at") if $grown % $request->{concurrency};
+		next unless $grown;
+		push @gangs, [ $at, $at + $duration, $grown / $request->{concurrency} ];
+		$ends{ $at + $duration } += $grown;
+		@instants = sort { $a <=> $b } @instants, $at + $duration unless exists $change{ $at + $duration };
+		$change{ $at + $duration } //= 0;
+	}
+	return \@gangs;
+}
+
+# What is wrong with an allocation for a definition; nothing: it satisfies it.
+sub violation
+{
+	my ($self, $definition, $base, @intervals) = @_;
+	my ($over_time, $problem) = containers_over_time($definition, $base, @intervals);
+	my @satisfied;
+
+	return $problem if defined $problem;
+	return 'before its arrival, or after its deadline'
+	  if min(map { $_->[0] } @intervals) < $definition->{arrival} || max(map { $_->[1] } @intervals) > $definition->{deadline};
+	foreach my $request (@{ $definition->{requests} })
+	{
+		my $of_request = $over_time->{ $request->{number} };
+
+		if (all { $_->[1] == 0 } @$of_request)
+		{
+			return "request $request->{number} has nothing" if $definition->{interpreter} ne 'ANY';
+			next;
+		}
+		my ($gangs, $what) = $self->gangs($request, $of_request);
+		return "request $request->{number}: $what" unless defined $gangs;
+		my $count = sum0(map { $_->[2] } @$gangs);
+		return "request $request->{number} has $count gangs" if $count != $request->{containers} / $request->{concurrency};
+		push @satisfied, $gangs;
+	}
+	return 'more than one request is satisfied' if $definition->{interpreter} eq 'ANY' && @satisfied > 1;
+	return out_of_order($definition->{interpreter}, @satisfied) if $definition->{interpreter} =~ /^ORDER/;
+	return;
+}
+
+sub out_of_order
+{
+	my ($interpreter, @satisfied) = @_;
+	my $end;
+
+	foreach my $gangs (@satisfied)
+	{
+		my $start = min(map { $_->[0] } @$gangs);
+		my $reached = $start;
+
+		return 'a request begins before the end of the one before' if defined $end && $start < $end;
+		return 'a gap between requests' if $interpreter eq 'ORDER_NO_GAP' && defined $end && $start > $end;
+		foreach my $gang (sort { $a->[0] <=> $b->[0] } @$gangs)
+		{
+			return 'a gap within a request' if $interpreter eq 'ORDER_NO_GAP' && $gang->[0] > $reached;
+			$reached = max($reached, $gang->[1]);
+		}
+		$end = $reached;
+	}
+	return;
+}
+
+# -- sharing ---------------------------------------------------------------------------------
+
+# Which of two vectors the calculator calls the lesser one, the first if they are equal.
+sub lesser
+{
+	my ($self, $one, $other) = @_;
+	my $capacity = $self->{capacity};
+
+	return $one->[0] <= $other->[0] ? $one : $other unless $self->{is_dominant};
+	my ($first, $second) = map { [ sort { $b <=> $a } $_->[0] * $capacity->[1], $_->[1] * $capacity->[0] ] } $one, $other;
+	return $first->[0] < $second->[0] || ($first->[0] == $second->[0] && $first->[1] <= $second->[1]) ? $one : $other;
+}
+
+# Java's product of an amount with a float of 32 bits.
+sub share { my ($self, $fraction) = @_; my $share = unpack 'f', pack 'f', $fraction; return [ map { int($_ * $share) } @{ $self->{capacity} } ]; }
+
+# What is left to a user at an instant; undef: more is promised than there is.
+sub left_at
+{
+	my ($self, $at, $all, $own, $old) = @_;
+	my @committed = value_at($at, $all);
+	my @net = map { $self->{capacity}[$_] - $committed[$_] } 0, 1;
+	my @kept = value_at($at, $old);
+
+	return if min(@net) < 0;
+	$net[$_] += $kept[$_] foreach 0, 1;
+	return \@net if $self->{policy} eq 'NoOverCommitPolicy';
+	my @used = value_at($at, $own);
+	my $quota = $self->share($self->{instantaneous});
+	return $self->lesser(\@net, [ map { $quota->[$_] - $used[$_] + $kept[$_] } 0, 1 ]);
+}
+
+# What the plan and the user have while an instance is, and what the old version has, as if it was the first one.
+sub around_instance
+{
+	my ($self, $now, $reservation, $old, $shift) = @_;
+	my ($from, $to) = ($reservation->{definition}{arrival} + $shift, $reservation->{definition}{deadline} + $shift + 1);
+
+	return map { [ map { [ $_->[0] - $shift, @$_[ 1, 2 ] ] } @$_ ] } [ $self->committed($now, $from, $to) ],
+	  [ $self->committed($now, $from, $to, user => $reservation->{user}) ],
+	  [ defined $old ? sums($from, $to, occurrences($old, $from, $to)) : () ];
+}
+
+# What is wrong with a reservation that was accepted at a time: the plan is as it was before, with
+# the version that it replaces, if there is one.
+sub overcommitment
+{
+	my ($self, $now, $reservation) = @_;
+	my ($arrival, $deadline, $period) = @{ $reservation->{definition} }{qw(arrival deadline recurrence)};
+	my $old = $self->{reservations}{ $reservation->{id} };
+
+	my @instances = map { [ $self->around_instance($now, $reservation, $old, $_ * ($period || 0)) ] } 0 .. ($period ? $self->{max_periodicity} / $period - 1 : 0);
+	my @asked = sums($arrival, $deadline + 1, occurrences($reservation, $arrival, $deadline + 1));
+
+	foreach my $at (sort { $a <=> $b } keys %{ { map { ($_->[0] => 1) } @asked, map { @{ $_->[0] } } @instances } })
+	{
+		my $least;
+
+		# of all instances until the largest period is over, as a whole
+		foreach my $instance (@instances)
+		{
+			my $left = $self->left_at($at, @$instance);
+
+			return "more was promised than there is at $at" unless defined $left;
+			$least = defined $least ? $self->lesser($least, $left) : $left;
+		}
+		return "more than is left at $at" unless fits([ value_at($at, \@asked) ], $least);
+	}
+	return $self->{policy} eq 'CapacityOverTimePolicy' ? $self->beyond_average($now, $reservation, $old) : undef;
+}
+
+# Of each instant at which the user's load changes, and once per window between them: what has been used until then,
+# less the same of the last such instant that is a window ago.  The old version counts besides (Hadoop adds it twice).  Two are for rounding.
+sub beyond_average
+{
+	my ($self, $now, $reservation, $old) = @_;
+	my ($window, $definition) = ($self->{window}, $reservation->{definition});
+	my ($from, $to) = ($definition->{arrival} - $window, $definition->{deadline} + $window);
+	my @intervals = map { occurrences($_, $from, $to + 1) } $self->promised($now, user => $reservation->{user}), grep { defined } $reservation, $old;
+	my @load = sums($from, $to, @intervals);
+	my $quota = $self->share($self->{average});
+	my (@points, @used);
+
+	# a load that goes on beyond the window has no end in Hadoop, and no average
+	return if grep { $_->[0] <= $to && $_->[1] > $to } @intervals;
+	foreach my $i (0 .. $#load)
+	{
+		my ($at, @amounts) = @{ $load[$i] };
+		my $next = $i < $#load ? $load[ $i + 1 ][0] : $to;
+
+		# within one that is longer than a window one per window
+		for (; $at < $next; $at = min($at + $window, $next))
+		{
+			push @points, [ $at, @used ? @used : (@used = (0, 0)) ];
+			$used[$_] += $amounts[$_] * (min($at + $window, $next) - $at) foreach 0, 1;
+		}
+	}
+	push @points, [ $to, @used ];
+	foreach my $point (@points)
+	{
+		my ($before) = reverse grep { $_->[0] <= $point->[0] - $window } @points;
+		my @average = map { ($point->[ 1 + $_ ] - ($before ? $before->[ 1 + $_ ] : 0)) / $window } 0, 1;
+
+		return "@average on average until $point->[0]" unless fits(\@average, [ map { $_ + 2 } @$quota ]);
+	}
+	return;
+}
+
+1;
