@@ -135,10 +135,12 @@ CREATE TABLE yquota.charging_rule (
 		CHECK (free_before_preemption >= '0' AND free_before_preemption <= '1 hour'),
 	any_preemption_source boolean NOT NULL DEFAULT false,
 	waiting_factor numeric NOT NULL DEFAULT 0
-		CHECK (waiting_factor >= 0 AND waiting_factor <= 1 AND scale(waiting_factor) <= 6)
+		CHECK (waiting_factor >= 0 AND waiting_factor <= 1 AND scale(waiting_factor) <= 6),
+	reserved_factor numeric NOT NULL DEFAULT 0
+		CHECK (reserved_factor >= 0 AND reserved_factor <= 1 AND scale(reserved_factor) <= 6)
 );
 COMMENT ON TABLE yquota.charging_rule IS
-	'Timeline of charging rules; a container is charged by the rule in force at its start, and a wait by that in force when it began';
+	'Timeline of charging rules; a container is charged by the rule in force at its start, a wait by that in force when it began, and a reservation by that in force when it was accepted';
 COMMENT ON COLUMN yquota.charging_rule.minimum_run_time IS 'shortest life that a container is charged for (hops-quota 3.4)';
 COMMENT ON COLUMN yquota.charging_rule.free_before_preemption IS 'time before the end that is free when the container is preempted: when it ends with exit status -102';
 COMMENT ON COLUMN yquota.charging_rule.any_preemption_source IS
@@ -146,6 +148,8 @@ COMMENT ON COLUMN yquota.charging_rule.any_preemption_source IS
 
 COMMENT ON COLUMN yquota.charging_rule.waiting_factor IS
 	'part of its price that an OPPORTUNISTIC container pays while it waits at its node or is paused, at most 6 decimals';
+COMMENT ON COLUMN yquota.charging_rule.reserved_factor IS
+	'part of the price of a container with all that a reservation has at an instant that the reservation pays, used or not, at most 6 decimals; 0: reservations cost nothing';
 
 CREATE TABLE yquota.outage (
 	outage_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

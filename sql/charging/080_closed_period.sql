@@ -16,7 +16,7 @@ COMMENT ON TABLE yquota.closed_period IS
 COMMENT ON COLUMN yquota.closed_period.until IS 'end of the period; it begins where the one before ends';
 COMMENT ON COLUMN yquota.closed_period.begun_at IS 'clock since when no charge crosses the end';
 COMMENT ON COLUMN yquota.closed_period.closed_at IS 'latest booked_at of the rows on the bill; NULL until it is closed';
-COMMENT ON COLUMN yquota.closed_period.amount IS 'credits for containers in the period, all projects, as booked by then';
+COMMENT ON COLUMN yquota.closed_period.amount IS 'credits for containers and reservations in the period, all projects, as booked by then';
 
 CREATE TRIGGER keep BEFORE DELETE OR TRUNCATE ON yquota.closed_period
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('Bills of the period have been issued.');

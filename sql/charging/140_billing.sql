@@ -43,7 +43,7 @@ BEGIN
 				HINT = 'Use a transaction of isolation level READ COMMITTED.';
 	END IF;
 	PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE', 120);
-	IF EXISTS (SELECT FROM yquota.charge) OR EXISTS (SELECT FROM yquota.container)
+	IF EXISTS (SELECT FROM yquota.charge) OR EXISTS (SELECT FROM yquota.container) OR EXISTS (SELECT FROM yquota.reservation_charge)
 		OR EXISTS (SELECT FROM yquota.opening_balance) OR EXISTS (SELECT FROM yquota_internal.budget_grant)
 	THEN
 		RAISE EXCEPTION 'time zone of bills cannot be changed from % to % any more', zone_before, zone_after

@@ -36,6 +36,7 @@ DECLARE
 BEGIN
 	-- as an INSERT of events: no period is closed meanwhile
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
+	PERFORM yquota_internal.correct_reservations(changed_from);
 	-- a bounded number at a time: memory does not grow with history
 	LOOP
 		SELECT array_agg(c.container_id ORDER BY c.container_id), max(c.container_id)
@@ -458,8 +459,8 @@ BEGIN
 	IF NOT EXISTS (SELECT FROM yquota_internal.correction_due) THEN
 		RETURN 0;
 	END IF;
-	-- before these rows, which quota_compute() asks for under this lock
-	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
+	-- before these rows, which quota_compute() asks for under these locks
+	LOCK TABLE ONLY yquota.container_event, yquota.reservation_charge IN ROW EXCLUSIVE MODE;
 	WITH due AS (
 		DELETE FROM yquota_internal.correction_due RETURNING changed_from
 	)
@@ -480,6 +481,7 @@ CREATE FUNCTION yquota.quota_compute() RETURNS timestamptz
 	AS $$
 BEGIN
 	INSERT INTO yquota.container_event (event, source) VALUES ('QUOTA_COMPUTE', 'quota_compute');
+	PERFORM yquota_internal.book_reservations();
 	PERFORM yquota_internal.compact_counters();
 	PERFORM yquota_internal.correct_late_prices();
 	PERFORM yquota_internal.trim_scheduler_changes();
@@ -491,7 +493,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.quota_compute() IS
-	'Does the worker''s tasks of a compute interval: advances the charged-through mark to the clock, compacts counters, corrects late prices, looks after credit, reports thresholds that spending has crossed, decisions that nobody acknowledges, and reports of nodes that are late or differ from the books; returns the mark';
+	'Does the worker''s tasks of a compute interval: advances the charged-through mark to the clock, posts what reservations pay, compacts counters, corrects late prices, looks after credit, reports thresholds that spending has crossed, decisions that nobody acknowledges, and reports of nodes that are late or differ from the books; returns the mark';
 REVOKE ALL ON FUNCTION yquota.quota_compute() FROM PUBLIC;
 
 CREATE VIEW yquota.charged_through AS

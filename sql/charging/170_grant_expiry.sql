@@ -87,9 +87,13 @@ CREATE VIEW yquota_internal.ledger_segment AS
 	SELECT charge.project, charge.application_id, charge.username, charge.queue, charge.execution_type,
 		   charge.allocation, charge."from", charge."to", charge.corrects, charge.amount, charge.given_back,
 		   charge.waiting_factor
-	FROM yquota.charge;
+	FROM yquota.charge
+	UNION ALL
+	SELECT reserved.project, NULL, reserved.username, reserved.queue, 'GUARANTEED', reserved.allocation,
+		   reserved."from", reserved."to", reserved.corrects, reserved.amount, NULL, reserved.reserved_factor
+	FROM yquota.reservation_charge AS reserved;
 COMMENT ON VIEW yquota_internal.ledger_segment IS
-	'Rows of the ledger, of all projects, for charge_since()';
+	'Rows of the ledgers, of all projects, for charge_since(); the part of the price that a reservation pays is in waiting_factor';
 
 CREATE FUNCTION yquota_internal.charge_since(segment yquota_internal.ledger_segment, since timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -150,6 +154,19 @@ CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz
 				SELECT yquota_internal.accrued(container.allocation, container.factors,
 											   greatest(container.settled_at, member.cuts[number.n]),
 											   yquota.statement_clock()) AS cost
+				OFFSET 0) AS running
+			UNION ALL
+			SELECT member.project, member.cuts[number.n],
+				   CASE WHEN reserved."from" >= member.cuts[number.n] THEN running.cost ELSE 0 END,
+				   CASE WHEN reserved."from" >= member.cuts[number.n] THEN 0 ELSE running.cost END
+			FROM yquota_internal.accruing_segment AS reserved
+			JOIN member ON member.member = reserved.project
+			CROSS JOIN LATERAL generate_series(
+				greatest(width_bucket(reserved."from", member.cuts), 1),
+				width_bucket(greatest(reserved."from", reserved."to" - interval '1 microsecond'), member.cuts)) AS number (n)
+			CROSS JOIN LATERAL (
+				SELECT yquota_internal.accrued(reserved.allocation, reserved.factors,
+											   greatest(reserved."from", member.cuts[number.n]), reserved."to") AS cost
 				OFFSET 0) AS running
 			UNION ALL
 			SELECT member.project, cut.at, 0, yquota_internal.archived_since(member.member, '', cut.at)

@@ -74,9 +74,17 @@ CREATE VIEW yquota_internal.balance_part AS
 	SELECT delta.project, delta.charged, delta.accrual_base, delta.shape, delta.factors, delta.weight,
 		   NULL, delta.reference_at
 	FROM yquota_internal.counter_delta delta
-	WHERE delta.scope IN ('a', 'p', 'r') AND delta.project IS NOT NULL;
+	WHERE delta.scope IN ('a', 'p', 'r') AND delta.project IS NOT NULL
+	UNION ALL
+	-- few, and known in advance: no counters
+	SELECT segment.project, NULL,
+		   CASE WHEN NOT segment.goes_on THEN
+			   - yquota_internal.accrued(segment.allocation, segment.factors, segment."from", segment."to") END,
+		   CASE WHEN segment.goes_on THEN yquota_internal.shape(segment.allocation) END, segment.factors,
+		   yquota_internal.weight(segment.allocation), NULL, segment."from"
+	FROM yquota_internal.accruing_segment segment;
 COMMENT ON VIEW yquota_internal.balance_part IS
-	'The parts of project_balance: charges, and cost of running containers from reference_at on, less accrual_base';
+	'The parts of project_balance: charges, and cost of running containers and reservations from reference_at on, less accrual_base';
 
 CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rate numeric)
 	RETURNS timestamptz
@@ -123,7 +131,7 @@ CREATE VIEW yquota_internal.spending AS
 		GROUP BY part.project
 	) books;
 COMMENT ON VIEW yquota_internal.spending IS
-	'Charges of projects and their descendants, accruals of their running containers at the clock, and cost per second';
+	'Charges of projects and their descendants, accruals of their running containers and reservations at the clock, and cost per second';
 
 CREATE VIEW yquota_internal.granted_credit AS
 	SELECT grants.project, trim_scale(grants.granted - coalesce(expiry.lost, 0)) AS granted
@@ -291,15 +299,15 @@ CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 COMMENT ON VIEW yquota.project_balance IS
 	'Credit of every project, with accruals and spending of it and its sub-projects, live and exact at the clock; NOLIMIT projects are charged alike';
 COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that have begun (quota_grant), less the rests of those that expired';
-COMMENT ON COLUMN yquota.project_balance.charged IS 'credits posted to the ledger (charge)';
+COMMENT ON COLUMN yquota.project_balance.charged IS 'credits posted to the ledgers (charge, reservation_charge)';
 COMMENT ON COLUMN yquota.project_balance.accrued IS
-	'credits that running containers owe since their last settlement; below zero while an event carries a time that the clock has not reached';
+	'credits that running containers and reservations owe since their last settlement; below zero while an event carries a time that the clock has not reached';
 COMMENT ON COLUMN yquota.project_balance.held IS
 	'credits set aside for applications and not yet spent by them (hold_status)';
 COMMENT ON COLUMN yquota.project_balance.remaining IS
 	'credits: granted - charged - accrued - held; may be negative, as it is in a sub-project that lives on the grants of its ancestors';
 COMMENT ON COLUMN yquota.project_balance.burn_rate IS
-	'credits per second that running containers cost at this instant; 0 during an outage';
+	'credits per second that running containers and reservations cost at this instant; 0 during an outage';
 COMMENT ON COLUMN yquota.project_balance.exhausted_at IS
 	'first microsecond at which all that is granted, to it or an ancestor whose budget limits it, has been spent, held or not, if burn_rate stays as it is; the clock when that has happened already, NULL when that instant never comes and for NOLIMIT projects';
 COMMENT ON COLUMN yquota.project_balance.available IS
@@ -420,9 +428,16 @@ CREATE VIEW yquota_internal.settled_segment AS
 		   charge.booked_at, charge.xmin AS posted_by, charge.given_back, charge.waiting_factor
 	FROM yquota.charge charge
 	WHERE (SELECT yquota_internal.reads_all())
-	   OR charge.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+	   OR charge.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
+	UNION ALL
+	SELECT NULL, reserved.project, NULL, reserved.username, reserved.queue, NULL, 'GUARANTEED', reserved.allocation,
+		   reserved."from", reserved."to", reserved.corrects, reserved.amount,
+		   reserved.booked_at, reserved.xmin, NULL, reserved.reserved_factor
+	FROM yquota.reservation_charge reserved
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR reserved.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota_internal.settled_segment IS
-	'Rows of the ledger that the calling role may see, for settled_cost().  A padding row has "from" = "to"';
+	'Rows of the ledgers that the calling role may see, for settled_cost().  A padding row has "from" = "to"; a reservation has no container, its part of the price is in waiting_factor';
 
 CREATE VIEW yquota_internal.running_segment AS
 	SELECT container.container_id, container.project, container.application_id,
@@ -432,9 +447,16 @@ CREATE VIEW yquota_internal.running_segment AS
 	FROM yquota.container container
 	WHERE container.settled_at < yquota.statement_clock()
 	  AND ((SELECT yquota_internal.reads_all())
-		   OR container.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
+		   OR container.project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
+	UNION ALL
+	SELECT NULL, reserved.project, NULL, reserved.username, reserved.queue, NULL, 'GUARANTEED',
+		   reserved.allocation, reserved.factors, reserved."from", reserved."to"
+	FROM yquota_internal.accruing_segment reserved
+	WHERE reserved."from" < reserved."to"
+	  AND ((SELECT yquota_internal.reads_all())
+		   OR reserved.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON VIEW yquota_internal.running_segment IS
-	'Accruals of running containers up to the clock, for running_cost()';
+	'Accruals of running containers and reservations up to the clock, for running_cost()';
 
 -- A row that takes another back is valued at today's timelines, like the row
 -- it takes back: the two cancel in every window.  A segment that is free because the
@@ -457,7 +479,7 @@ CREATE FUNCTION yquota_internal.running_cost(segment yquota_internal.running_seg
 	RETURN yquota_internal.accrued((segment).allocation, (segment).factors,
 		greatest((segment)."from", from_at), least((segment)."to", to_at));
 COMMENT ON FUNCTION yquota_internal.running_cost(yquota_internal.running_segment, timestamptz, timestamptz) IS
-	'Credits of the part of a running container''s accrual that lies in a window';
+	'Credits of the part of an accrual that lies in a window';
 
 CREATE VIEW yquota_internal.billed_day AS
 	SELECT day.day, ends.starts_at, ends.ends_at

@@ -626,12 +626,14 @@ CREATE VIEW yquota_internal.ledger_total AS
 	FROM (SELECT charge.project, charge.amount AS charged
 		  FROM yquota.charge
 		  UNION ALL
+		  SELECT reserved.project, reserved.amount FROM yquota.reservation_charge AS reserved
+		  UNION ALL
 		  (SELECT DISTINCT ON (opening.project) opening.project, opening.charged
 		   FROM yquota.opening_balance AS opening
 		   ORDER BY opening.project, opening.archived_through DESC)) AS part
 	GROUP BY part.project;
 COMMENT ON VIEW yquota_internal.ledger_total IS
-	'Credits charged to each project, according to the ledger and the opening balances of archived history';
+	'Credits charged to each project, according to the ledgers and the opening balances of archived history';
 
 CREATE FUNCTION yquota_internal.verify_totals()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -988,6 +990,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_running_totals();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_usage();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_totals();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_reservations(since);
 	RETURN QUERY SELECT * FROM yquota_internal.verify_rollup();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_periods();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_archived_cost_since();

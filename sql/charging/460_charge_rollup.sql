@@ -131,6 +131,19 @@ COMMENT ON FUNCTION yquota_internal.quarter_hours_query(text, boolean) IS
 	'SQL that cuts the ledger rows of "entering" at quarter-hours: quarter_hour, keys of theirs, and the amount of each piece; of a row only the part after its part_from, or as booked the whole, to which its pieces add up';
 REVOKE ALL ON FUNCTION yquota_internal.quarter_hours_query(text, boolean) FROM PUBLIC;
 
+CREATE VIEW yquota_internal.ledger_row AS
+	SELECT charge.project, charge.application_id, charge.username, charge.queue, charge.execution_type, charge.allocation,
+		   charge."from", charge."to", charge.booked_at, charge.corrects, charge.amount, charge.given_back, charge.waiting_factor,
+		   charge.xmin AS posted_by
+	FROM yquota.charge
+	UNION ALL
+	SELECT reserved.project, NULL, reserved.username, reserved.queue, 'GUARANTEED', reserved.allocation,
+		   reserved."from", reserved."to", reserved.booked_at, reserved.corrects, reserved.amount, NULL, reserved.reserved_factor,
+		   reserved.xmin
+	FROM yquota.reservation_charge AS reserved;
+COMMENT ON VIEW yquota_internal.ledger_row IS
+	'Rows of the ledgers of containers and of reservations, of all projects';
+
 CREATE FUNCTION yquota_internal.roll_up_rows(
 	old_horizon xid, old_booked_from timestamptz, new_horizon xid, void_from timestamptz)
 	RETURNS bigint
@@ -144,15 +157,15 @@ BEGIN
 		WITH entering AS (
 			-- rows that are not contained yet, and rows that must be cut anew
 			SELECT charge.*, '-infinity'::timestamptz AS part_from
-			FROM yquota.charge AS charge
+			FROM yquota_internal.ledger_row AS charge
 			WHERE charge.booked_at >= $2
-			  AND age(charge.xmin) > age($3)
-			  AND ($1 IS NULL OR age(charge.xmin) <= age($1))
+			  AND age(charge.posted_by) > age($3)
+			  AND ($1 IS NULL OR age(charge.posted_by) <= age($1))
 			UNION ALL
 			SELECT charge.*, $4
-			FROM yquota.charge AS charge
+			FROM yquota_internal.ledger_row AS charge
 			WHERE charge."to" >= $4
-			  AND NOT (charge.booked_at >= $2 AND age(charge.xmin) <= age($1))
+			  AND NOT (charge.booked_at >= $2 AND age(charge.posted_by) <= age($1))
 		)
 		INSERT INTO yquota_internal.charge_rollup
 		SELECT piece.quarter_hour, piece.project, piece.username, piece.queue, piece.application_id,

@@ -28,11 +28,11 @@ CREATE FUNCTION yquota_internal.wait_for_postings() RETURNS void
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge IN SHARE ROW EXCLUSIVE MODE', 120);
+	PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge, yquota.reservation_charge IN SHARE ROW EXCLUSIVE MODE', 120);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.wait_for_postings() IS
-	'Wait for transactions that post to the ledger, and let none begin until the transaction ends';
+	'Wait for transactions that post to the ledgers, and let none begin until the transaction ends';
 REVOKE ALL ON FUNCTION yquota_internal.wait_for_postings() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.begin_closing(period_end timestamptz) RETURNS void
@@ -200,6 +200,11 @@ CREATE FUNCTION yquota_internal.period_amount(starts_at timestamptz, period_end 
 				  WHERE charge."from" >= starts_at AND charge."from" < period_end
 					AND charge."to" <= period_end AND charge.booked_at <= booked_until
 				  UNION ALL
+				  SELECT reserved.amount
+				  FROM yquota.reservation_charge AS reserved
+				  WHERE reserved."from" >= starts_at AND reserved."from" < period_end
+					AND reserved."to" <= period_end AND reserved.booked_at <= booked_until
+				  UNION ALL
 				  SELECT archived.amount
 				  FROM yquota_internal.archived_cost AS archived
 				  WHERE archived.period_from >= starts_at AND archived.period_from < period_end
@@ -219,8 +224,10 @@ BEGIN
 	-- postings of transactions that had not seen the end of the period
 	WHILE yquota_internal.settle_period_end(period_end, 100000) > 0 LOOP
 	END LOOP;
+	PERFORM yquota_internal.settle_reservations_at(period_end);
 	now_at := yquota.clock();
-	booked_until := greatest(now_at, (SELECT max(charge.booked_at) FROM yquota.charge WHERE charge.booked_at > now_at));
+	booked_until := greatest(now_at, (SELECT max(charge.booked_at) FROM yquota.charge WHERE charge.booked_at > now_at),
+							 (SELECT max(reserved.booked_at) FROM yquota.reservation_charge AS reserved WHERE reserved.booked_at > now_at));
 	UPDATE yquota.closed_period AS closing
 	SET closed_at = booked_until,
 		amount = yquota_internal.period_amount(period.starts_at, period_end, booked_until)
@@ -292,6 +299,15 @@ CREATE FUNCTION yquota_internal.verify_periods()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
+	SELECT 'charge of a reservation crosses the end of a closed period', crossing.reservation_id,
+		   format('posted at %s', period.until), NULL
+	FROM yquota.closed_period AS period
+	JOIN (SELECT c.reservation_id, c."from", c."to" FROM yquota_internal.reservation_charge_in_effect AS c
+		  UNION ALL
+		  SELECT a.reservation_id, a.settled_until, 'infinity' FROM yquota_internal.accruing_reservation AS a) AS crossing
+		ON crossing."from" < period.until AND crossing."to" > period.until
+	WHERE period.closed_at IS NOT NULL AND period.until <= yquota.statement_clock()
+	UNION ALL
 	SELECT 'charge crosses the end of a closed period', unsettled.container_id,
 		   format('settled at %s', unsettled.until), NULL
 	FROM yquota_internal.unsettled_at_period_end AS unsettled

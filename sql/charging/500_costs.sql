@@ -436,6 +436,24 @@ REVOKE ALL ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], intege
 -- comparison begins at the archive horizon.  A charge of earlier timelines that
 -- is rolled up by later ones is taken back by rows that are not rolled up yet.
 --
+CREATE VIEW yquota_internal.correction_of_ledger AS
+	SELECT correction.project, correction.application_id, correction.username, correction.queue, correction.execution_type,
+		   correction.allocation, correction."from", correction."to", correction.amount, correction.given_back,
+		   correction.waiting_factor, correction.booked_at, correction.xmin AS posted_by,
+		   corrected.booked_at AS corrected_booked_at, corrected.xmin AS corrected_by
+	FROM yquota.charge AS correction
+	JOIN yquota.charge AS corrected
+		ON corrected.container_id = correction.container_id AND corrected.number = correction.corrects
+	UNION ALL
+	SELECT correction.project, NULL, correction.username, correction.queue, 'GUARANTEED',
+		   correction.allocation, correction."from", correction."to", correction.amount, NULL,
+		   correction.reserved_factor, correction.booked_at, correction.xmin, corrected.booked_at, corrected.xmin
+	FROM yquota.reservation_charge AS correction
+	JOIN yquota.reservation_charge AS corrected
+		ON corrected.reservation_id = correction.reservation_id AND corrected.number = correction.corrects;
+COMMENT ON VIEW yquota_internal.correction_of_ledger IS
+	'Rows that take others back, and when these were posted';
+
 CREATE FUNCTION yquota_internal.verify_rollup()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -459,12 +477,10 @@ BEGIN
 						   yquota_internal.factor_names(correction.project, correction.application_id, correction.username,
 														correction.queue, correction.execution_type, correction.waiting_factor),
 						   correction."from", correction."to")
-				FROM yquota.charge AS correction
-				JOIN yquota.charge AS corrected
-					ON corrected.container_id = correction.container_id AND corrected.number = correction.corrects
+				FROM yquota_internal.correction_of_ledger AS correction
 				WHERE correction."from" >= $1 AND correction."to" <= $2
-				  AND correction.booked_at >= $3 AND age(correction.xmin) <= age($4)
-				  AND NOT (corrected.booked_at >= $3 AND age(corrected.xmin) <= age($4))
+				  AND correction.booked_at >= $3 AND age(correction.posted_by) <= age($4)
+				  AND NOT (correction.corrected_booked_at >= $3 AND age(correction.corrected_by) <= age($4))
 				  AND correction.given_back IS NULL
 				  AND yquota_internal.quarter_hour(correction."from")
 					  <> yquota_internal.quarter_hour(yquota_internal.last_instant(correction."from", correction."to"))

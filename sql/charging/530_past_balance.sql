@@ -50,13 +50,23 @@ CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz) RETUR
 			WHERE charge.project = ANY (yquota_internal.family_of(burn_rate_at.project)) AND charge."from" <= at AND charge."to" > at
 			  AND charge.given_back IS NULL
 			UNION ALL
+			SELECT CASE WHEN reserved.corrects IS NULL THEN 1 ELSE -1 END, reserved.allocation,
+				   yquota_internal.factor_names(reserved.project, NULL, reserved.username, reserved.queue, 'GUARANTEED', reserved.reserved_factor)
+			FROM yquota.reservation_charge AS reserved
+			WHERE reserved.project = ANY (yquota_internal.family_of(burn_rate_at.project)) AND reserved."from" <= at AND reserved."to" > at
+			UNION ALL
+			SELECT 1, accruing.allocation, accruing.factors
+			FROM yquota_internal.accruing_segment AS accruing
+			WHERE accruing.project = ANY (yquota_internal.family_of(burn_rate_at.project)) AND accruing."from" <= at
+			  AND (accruing."to" > at OR accruing.goes_on)
+			UNION ALL
 			SELECT 1, container.allocation, container.factors
 			FROM yquota.container
 			WHERE container.project = ANY (yquota_internal.family_of(burn_rate_at.project)) AND container.settled_at <= at
 		) AS segment;
 	END;
 COMMENT ON FUNCTION yquota_internal.burn_rate_at(text, timestamptz) IS
-	'Credits per second that the containers of a project and its descendants cost at an instant';
+	'Credits per second that the containers and reservations of a project and its descendants cost at an instant';
 REVOKE ALL ON FUNCTION yquota_internal.burn_rate_at(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.granted_at(project text, at timestamptz) RETURNS numeric

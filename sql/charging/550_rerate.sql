@@ -324,9 +324,16 @@ CREATE VIEW yquota_internal.priced_segment AS
 	SELECT c.project, c.application_id, c.username, c.queue, c.execution_type, c.allocation,
 		   c.settled_at, yquota.statement_clock(), NULL, false, c.waiting_factor
 	FROM yquota.container AS c
-	WHERE c.settled_at < yquota.statement_clock();
+	WHERE c.settled_at < yquota.statement_clock()
+	UNION ALL
+	SELECT r.project, NULL, r.username, r.queue, 'GUARANTEED', r.allocation, r."from", r."to", NULL, r.corrects IS NOT NULL, r.reserved_factor
+	FROM yquota.reservation_charge AS r
+	UNION ALL
+	SELECT r.project, NULL, r.username, r.queue, 'GUARANTEED', r.allocation, r."from", r."to", NULL, false, r.reserved_factor
+	FROM yquota_internal.accruing_segment AS r
+	WHERE r."from" < r."to";
 COMMENT ON VIEW yquota_internal.priced_segment IS
-	'The parts of amounts: rows of the ledger, those that take back others included, and running containers up to the clock';
+	'The parts of amounts: rows of the ledgers, those that take back others included, and running containers and reservations up to the clock';
 
 CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, to_at timestamptz, of_project text)
 	RETURNS TABLE (project text, amount numeric)

@@ -68,6 +68,13 @@ AS 'MODULE_PATHNAME', 'yq_sql_factor_names';
 COMMENT ON FUNCTION yquota_internal.factor_names(text, text, text, text, yquota.execution_type, numeric) IS
 	'Names of the price factors and outages that apply to a container: dimension, name, dimension, name …; with a waiting_factor, that of a container that waits, first "waiting" and the factor';
 
+CREATE FUNCTION yquota_internal.reserved_factor(accepted_at timestamptz)
+RETURNS numeric
+LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'yq_sql_reserved_factor';
+COMMENT ON FUNCTION yquota_internal.reserved_factor(timestamptz) IS
+	'Part of its price that a reservation pays that is accepted at an instant, by the newest committed charging rules; 0 without one';
+
 CREATE FUNCTION yquota_internal.microseconds(duration interval) RETURNS bigint
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN ((extract(month FROM duration) + extract(year FROM duration) * 12) * 30 * 86400000000

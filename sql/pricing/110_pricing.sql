@@ -63,7 +63,9 @@ CREATE FUNCTION yquota_internal.settled_at_most() RETURNS timestamptz
 				  FROM yquota_internal.counter_delta AS delta
 				  WHERE delta.scope IN ('a', 'f')
 				  UNION ALL
-				  SELECT period.until FROM yquota.closed_period AS period) AS settled);
+				  SELECT period.until FROM yquota.closed_period AS period
+				  UNION ALL
+				  SELECT max(reserved."to") FROM yquota.reservation_charge AS reserved) AS settled);
 COMMENT ON FUNCTION yquota_internal.settled_at_most() IS
 	'An instant that nothing was settled after; NULL before the first event and the first end of a period';
 REVOKE ALL ON FUNCTION yquota_internal.settled_at_most() FROM PUBLIC;
@@ -71,6 +73,27 @@ REVOKE ALL ON FUNCTION yquota_internal.settled_at_most() FROM PUBLIC;
 --
 -- The rule for points in the past
 --
+
+CREATE FUNCTION yquota_internal.reserved_after(instant timestamptz, shown_until timestamptz) RETURNS text
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RETURN coalesce(
+		(SELECT format('Reservation "%s" has been charged from %s to %s.', c.reservation_id, c."from", c."to")
+		 FROM yquota_internal.reservation_charge_in_effect AS c
+		 WHERE c."to" > instant
+		 LIMIT 1),
+		(SELECT format('Reservation "%s" has been paying since %s, and its cost until %s has been shown.',
+					   a.reservation_id, a.settled_until, shown_until)
+		 FROM yquota_internal.accruing_reservation AS a
+		 WHERE shown_until > instant AND a.settled_until < shown_until
+		 LIMIT 1));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.reserved_after(timestamptz, timestamptz) IS
+	'A sentence about one amount of a reservation, posted or shown, that depends on prices from an instant on; NULL when there is none';
+REVOKE ALL ON FUNCTION yquota_internal.reserved_after(timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.settled_after(instant timestamptz) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -96,7 +119,7 @@ BEGIN
 		WHERE c.settled_at < mark
 		LIMIT 1;
 	END IF;
-	RETURN found_detail;
+	RETURN coalesce(found_detail, yquota_internal.reserved_after(instant, mark));
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.settled_after(timestamptz) IS
@@ -246,6 +269,8 @@ BEGIN
 					HINT = 'Use a transaction of isolation level READ COMMITTED.';
 		END IF;
 		LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE;
+		-- before containers, and then corrected
+		LOCK TABLE yquota.reservation_charge IN ROW EXCLUSIVE MODE;
 		PERFORM yquota_internal.rebase_running();
 	END IF;
 	IF effective_from <= yquota_internal.settled_at_most() THEN
@@ -408,6 +433,22 @@ REVOKE ALL ON FUNCTION yquota_internal.make_room_for_restore() FROM PUBLIC;
 CREATE TRIGGER make_room_for_restore BEFORE INSERT ON yquota.price_group
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.make_room_for_restore();
 
+CREATE FUNCTION yquota_internal.resource_type_reservation(type_name text) RETURNS text
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RETURN coalesce(
+		(SELECT format('Reservation "%s" has it.', reservation_id)
+		 FROM yquota.reservation_allocation WHERE yquota.amount(allocation, type_name) <> 0 LIMIT 1),
+		(SELECT format('Reservation "%s" has been charged for it from %s to %s.', reservation_id, "from", "to")
+		 FROM yquota.reservation_charge WHERE yquota.amount(allocation, type_name) <> 0 LIMIT 1));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.resource_type_reservation(text) IS
+	'A sentence about one use of a resource type by a reservation; NULL when there is none';
+REVOKE ALL ON FUNCTION yquota_internal.resource_type_reservation(text) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.resource_type_use(type_name text) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -420,7 +461,8 @@ BEGIN
 					   container_id, "from", "to")
 		 FROM yquota.charge WHERE yquota.amount(allocation, type_name) <> 0 LIMIT 1),
 		(SELECT format('Event %s of container "%s" names it.', event, container_id)
-		 FROM yquota.container_event WHERE yquota.amount(allocation, type_name) <> 0 LIMIT 1));
+		 FROM yquota.container_event WHERE yquota.amount(allocation, type_name) <> 0 LIMIT 1),
+		yquota_internal.resource_type_reservation(type_name));
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.resource_type_use(text) IS
@@ -535,7 +577,8 @@ BEGIN
 		 FROM yquota.container AS c,
 			  (SELECT max(at) AS mark FROM yquota_internal.charged_through) AS m
 		 WHERE yquota.amount(c.allocation, type_name) <> 0 AND c.settled_at < m.mark
-		 LIMIT 1));
+		 LIMIT 1),
+		yquota_internal.resource_type_reservation(type_name));
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.resource_type_charge(text) IS

@@ -1,6 +1,6 @@
 --
 -- Reservations of capacity (seed 004): their definitions and their places in time.
--- Before the books, which charge for them (charging/145_reservation_charge.sql);
+-- Before the books, which charge for them (charging/107_reservation_charge.sql);
 -- written by scheduler/395_reservation.sql.
 --
 
@@ -52,6 +52,9 @@ CREATE TABLE yquota.reservation_definition (
 	accepted_at timestamptz NOT NULL,
 	ended_at timestamptz,
 	ended_by text CHECK (ended_by IN ('updated', 'deleted')),
+	reserved_factor numeric NOT NULL DEFAULT 0
+		CHECK (reserved_factor >= 0 AND reserved_factor <= 1 AND scale(reserved_factor) <= 6),
+	repeats_allocation boolean NOT NULL DEFAULT false,
 	PRIMARY KEY (reservation_id, version),
 	CHECK (arrival < deadline),
 	CHECK ((ended_at IS NULL) = (ended_by IS NULL))
@@ -76,6 +79,10 @@ COMMENT ON COLUMN yquota.reservation_definition.accepted_at IS 'by the clock';
 COMMENT ON COLUMN yquota.reservation_definition.ended_at IS
 	'when it stopped to count, by the clock; NULL: it counts until reservation_window after its deadline';
 COMMENT ON COLUMN yquota.reservation_definition.ended_by IS 'updated: a later version is in its place; deleted';
+COMMENT ON COLUMN yquota.reservation_definition.reserved_factor IS
+	'part of its price that it pays: charging_rule.reserved_factor when its first version was accepted';
+COMMENT ON COLUMN yquota.reservation_definition.repeats_allocation IS
+	'whether it pays for its allocation in each period: scheduler_setting.reservation_repeats_allocation when it was accepted';
 
 CREATE TABLE yquota.reservation_allocation (
 	reservation_id text COLLATE "C" NOT NULL,

@@ -146,12 +146,15 @@ CREATE FUNCTION yquota.remove_ended_reservations(before timestamptz) RETURNS big
 	BEGIN ATOMIC
 		WITH removed AS (
 			DELETE FROM yquota.reservation_definition AS d
-			WHERE d.ended_at < before
+			-- what it costs is in the books
+			WHERE NOT EXISTS (SELECT FROM yquota_internal.accruing_reservation AS a
+							  WHERE a.reservation_id = d.reservation_id AND a.version = d.version)
+			  AND (d.ended_at < before
 			   OR (d.recurrence IS NULL OR d.ended_at IS NOT NULL
 				   OR NOT coalesce((SELECT s.reservation_repeats_allocation FROM yquota.scheduler_setting AS s), false))
 				  AND d.deadline < least(before, yquota.statement_clock()) - interval '1 ms' * coalesce(
 					(SELECT CASE WHEN q.reservation_window > 0 THEN q.reservation_window END FROM yquota.queue AS q WHERE q.path = d.queue),
-					86400000)
+					86400000))
 			RETURNING 1)
 		SELECT count(*) FROM removed;
 	END;

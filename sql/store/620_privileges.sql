@@ -52,6 +52,10 @@ ALTER TABLE yquota.charge ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.charge FOR SELECT
 	USING ((SELECT yquota_internal.reads_all())
 		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
+ALTER TABLE yquota.reservation_charge ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.reservation_charge FOR SELECT
+	USING ((SELECT yquota_internal.reads_all())
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 ALTER TABLE yquota.container ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.container FOR SELECT
 	USING ((SELECT yquota_internal.reads_all())
@@ -141,6 +145,9 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.contain
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.charge
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'The ledger follows from the events.', 'Void wrong events with yquota.void_events(), or give credit back with yquota.quota_grant.');
+CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.reservation_charge
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'The ledger follows from the reservations.', 'End a reservation with yquota.delete_reservation(), or give credit back with yquota.quota_grant.');
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.container
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Running containers follow from the events.', 'Insert events in yquota.container_event.');
@@ -231,6 +238,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.container_event', 'INSERT', '{operator}'),
 		('TABLE', 'yquota.container_event', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.charge', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.reservation_charge', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.container', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.container_change', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.event_void', 'SELECT', '{viewer,admin}'),
@@ -416,6 +424,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.top_costs(timestamptz,timestamptz,text[],integer)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.forecast(text,integer)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.explain_charge(text)', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.explain_reservation(text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.preemption_cost(timestamptz,timestamptz)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.report_html(timestamptz,timestamptz,text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.price_quote(yquota.resource,interval,text,yquota.execution_type,text,text,text)', 'EXECUTE', '{member,viewer,admin}'),

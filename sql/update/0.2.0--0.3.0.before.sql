@@ -49,6 +49,11 @@ ALTER TABLE yquota.charging_rule
 	ADD COLUMN waiting_factor numeric NOT NULL DEFAULT 0
 		CHECK (waiting_factor >= 0 AND waiting_factor <= 1 AND scale(waiting_factor) <= 6);
 ALTER TABLE yquota.charge ADD COLUMN waiting_factor numeric;
+
+-- Reservations may cost something.
+ALTER TABLE yquota.charging_rule
+	ADD COLUMN reserved_factor numeric NOT NULL DEFAULT 0
+		CHECK (reserved_factor >= 0 AND reserved_factor <= 1 AND scale(reserved_factor) <= 6);
 DROP FUNCTION yquota.explain_charge(text);
 DROP FUNCTION yquota_internal.explain_charge_as_owner(text);
 

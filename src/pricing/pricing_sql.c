@@ -34,6 +34,7 @@ PG_FUNCTION_INFO_V1(yq_sql_factor_names);
 PG_FUNCTION_INFO_V1(yq_sql_invalidate_prices);
 PG_FUNCTION_INFO_V1(yq_sql_price_intervals);
 PG_FUNCTION_INFO_V1(yq_sql_rate);
+PG_FUNCTION_INFO_V1(yq_sql_reserved_factor);
 PG_FUNCTION_INFO_V1(yq_sql_shape);
 PG_FUNCTION_INFO_V1(yq_sql_weight);
 
@@ -175,6 +176,18 @@ yq_sql_factor_names(PG_FUNCTION_ARGS)
 	if (names == NULL)
 		PG_RETURN_NULL();
 	PG_RETURN_ARRAYTYPE_P(names);
+}
+
+/* reserved_factor(accepted_at) */
+Datum
+yq_sql_reserved_factor(PG_FUNCTION_ARGS)
+{
+	YqWait		part = {.waits = true};
+	bool		isnull;
+
+	(void) yq_rate_class_refresh();
+	part.factor = yq_timeline_reserved_factor(PG_GETARG_TIMESTAMPTZ(0));
+	PG_RETURN_DATUM(yq_wait_to_numeric(part, &isnull));
 }
 
 /* Statement trigger of pricing_change: every backend reads prices anew. */

@@ -563,6 +563,14 @@ yq_timeline_waiting_factor(TimestampTz began_at)
 	return rule == NULL ? 0 : rule->waiting_factor;
 }
 
+uint32
+yq_timeline_reserved_factor(TimestampTz accepted_at)
+{
+	const YqChargingRule *rule = charging_rule(accepted_at);
+
+	return rule == NULL ? 0 : rule->reserved_factor;
+}
+
 TimestampTz
 yq_timeline_last_period_end(void)
 {

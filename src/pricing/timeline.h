@@ -83,4 +83,7 @@ extern int64 yq_timeline_free_before_preemption(TimestampTz started_at, bool *an
  */
 extern uint32 yq_timeline_waiting_factor(TimestampTz began_at);
 
+/* The part of its price that a reservation pays that was accepted then, likewise. */
+extern uint32 yq_timeline_reserved_factor(TimestampTz accepted_at);
+
 #endif							/* YQ_TIMELINE_H */

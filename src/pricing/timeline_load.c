@@ -295,6 +295,7 @@ read_charging_rule(YqTimelineLoader *loader, TupleTableSlot *slot, Relation rela
 	rule->any_preemption_source =
 		DatumGetBool(column_value(slot, relation, "any_preemption_source"));
 	rule->waiting_factor = (uint32) factor_value(column_value(slot, relation, "waiting_factor"));
+	rule->reserved_factor = (uint32) factor_value(column_value(slot, relation, "reserved_factor"));
 }
 
 static void

@@ -61,7 +61,8 @@ typedef struct YqChargingRule
 	int64		minimum_run_time;	/* microseconds, as the next */
 	int64		free_before_preemption;
 	bool		any_preemption_source;
-	uint32		waiting_factor; /* in units of 10^-6 */
+	uint32		waiting_factor; /* in units of 10^-6, as the next */
+	uint32		reserved_factor;
 } YqChargingRule;
 
 /* How many fills back it is known which intervals they kept. */

@@ -98,6 +98,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_QUEUE_USER] = {.schema = "yquota", .name = "queue_user"},
 	[YQ_REPORTED_END] = {.schema = "yquota_internal", .name = "reported_end"},
 	[YQ_REQUEST_COUNTER] = {.schema = "yquota_internal", .name = "request_counter"},
+	[YQ_RESERVATION_CHARGE] = {.schema = "yquota", .name = "reservation_charge"},
 	[YQ_RESERVATION_DEFINITION] = {.schema = "yquota", .name = "reservation_definition"},
 	[YQ_RESERVED_CONTAINER] = {.schema = "yquota", .name = "reserved_container"},
 	[YQ_RESOURCE_REQUEST] = {.schema = "yquota", .name = "resource_request"},

@@ -80,6 +80,7 @@ enum
 	COMPUTE,
 	COMPACT,
 	CORRECT,
+	BOOK,
 	APPLY_WAITING,
 	CREDIT,
 	THRESHOLDS,
@@ -128,6 +129,14 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = run_command,
 		.command = "SELECT yquota_internal.correct_late_prices()",
+		.interval_ms = &yq_compute_interval
+	},
+	[BOOK] = {
+		.name = "book",
+		.activity = "yquota: posting what reservations pay",
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
+		.step = run_command,
+		.command = "SELECT yquota_internal.book_reservations()",
 		.interval_ms = &yq_compute_interval
 	},
 	[APPLY_WAITING] = {

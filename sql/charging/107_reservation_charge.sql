@@ -1,0 +1,404 @@
+--
+-- Cost of reservations.  At every instant a reservation pays a part of the price of a
+-- container that has all that is promised to it then, whether it is used or not: from
+-- when a version of it is accepted until that version ends.  The part is fixed when the
+-- first version is accepted, by the rule in force (charging_rule.reserved_factor).
+--
+-- An interval of an allocation is posted when it is over: the worker posts it, or the
+-- transaction that ends the reservation, or close_period() up to the end of a period, which
+-- no row crosses.  Until then it accrues.  So the rows follow from the definitions, their
+-- allocations, the ends of periods and the timelines; late prices and outages are
+-- corrected by further rows, as in the ledger of containers.
+--
+-- The row of a reservation's last version is locked while its rows are posted.
+--
+
+CREATE TABLE yquota.reservation_charge (
+	reservation_id text COLLATE "C" NOT NULL,
+	number integer NOT NULL CHECK (number > 0),
+	version integer NOT NULL,
+	project text COLLATE "C" NOT NULL,
+	username text COLLATE "C" NOT NULL,
+	queue text COLLATE "C" NOT NULL,
+	allocation yquota.resource NOT NULL,
+	reserved_factor numeric NOT NULL,
+	"from" timestamptz NOT NULL,
+	"to" timestamptz NOT NULL,
+	amount numeric NOT NULL,
+	booked_at timestamptz NOT NULL,
+	corrects integer,
+	PRIMARY KEY (reservation_id, number)
+);
+CREATE INDEX reservation_charge_to_idx ON yquota.reservation_charge ("to");
+COMMENT ON TABLE yquota.reservation_charge IS
+	'The ledger of reservations: one row per interval of what is promised, not beyond the end of a closed period.  Append-only; corrections are further rows';
+COMMENT ON COLUMN yquota.reservation_charge.number IS 'rank of the row among those of its reservation, from 1';
+COMMENT ON COLUMN yquota.reservation_charge.version IS 'of reservation_definition';
+COMMENT ON COLUMN yquota.reservation_charge.queue IS 'full path of the plan';
+COMMENT ON COLUMN yquota.reservation_charge.allocation IS 'native units, all containers together';
+COMMENT ON COLUMN yquota.reservation_charge.reserved_factor IS 'part of the price that the reservation pays';
+COMMENT ON COLUMN yquota.reservation_charge."from" IS 'start of the interval';
+COMMENT ON COLUMN yquota.reservation_charge."to" IS 'its end';
+COMMENT ON COLUMN yquota.reservation_charge.amount IS 'credits, exact; negative in a row that takes another back';
+COMMENT ON COLUMN yquota.reservation_charge.booked_at IS 'when the row was posted';
+COMMENT ON COLUMN yquota.reservation_charge.corrects IS
+	'number of the row of the same reservation that this row takes back; NULL when it takes none back';
+
+CREATE VIEW yquota_internal.reservation_charge_in_effect AS
+	SELECT charge.*
+	FROM yquota.reservation_charge AS charge
+	WHERE charge.corrects IS NULL
+	  AND NOT EXISTS (SELECT FROM yquota.reservation_charge AS taken_back
+					  WHERE taken_back.reservation_id = charge.reservation_id
+						AND taken_back.corrects = charge.number);
+COMMENT ON VIEW yquota_internal.reservation_charge_in_effect IS
+	'Rows of the ledger of reservations that neither take back another one nor have been taken back';
+
+CREATE TABLE yquota_internal.accruing_reservation (
+	reservation_id text COLLATE "C" NOT NULL,
+	version integer NOT NULL,
+	project text COLLATE "C" NOT NULL,
+	settled_until timestamptz NOT NULL,
+	PRIMARY KEY (reservation_id, version),
+	FOREIGN KEY (reservation_id, version) REFERENCES yquota.reservation_definition
+);
+CREATE INDEX accruing_reservation_project_idx ON yquota_internal.accruing_reservation (project);
+COMMENT ON TABLE yquota_internal.accruing_reservation IS
+	'Versions of reservations with a price of which not all cost has been posted';
+COMMENT ON COLUMN yquota_internal.accruing_reservation.settled_until IS
+	'start of the first interval of the allocation, or of its rest, that is not in reservation_charge';
+
+--
+-- What is due
+--
+
+-- Numbers of the periods that matter; one that does not repeat, or that has its allocation
+-- in the first period alone, has number 0.
+CREATE FUNCTION yquota_internal.first_period(repeats boolean, "to" timestamptz, recurrence interval, since timestamptz) RETURNS bigint
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE WHEN repeats AND since > "to"
+				THEN yquota_internal.microseconds(since - "to") / yquota_internal.microseconds(recurrence) ELSE 0 END;
+COMMENT ON FUNCTION yquota_internal.first_period(boolean, timestamptz, interval, timestamptz) IS
+	'A period of a reservation, by number, before which all repetitions of an interval end before an instant';
+
+CREATE FUNCTION yquota_internal.last_period(repeats boolean, "from" timestamptz, recurrence interval, until timestamptz) RETURNS bigint
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE WHEN repeats AND until > "from"
+				THEN yquota_internal.microseconds(until - "from") / yquota_internal.microseconds(recurrence) ELSE 0 END;
+COMMENT ON FUNCTION yquota_internal.last_period(boolean, timestamptz, interval, timestamptz) IS
+	'The last period of a reservation, by number, in which the repetition of an interval has begun at an instant';
+
+-- The planner takes it for one row, which nearly all have.
+CREATE FUNCTION yquota_internal.period_numbers(first bigint, last bigint) RETURNS SETOF bigint
+	LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE ROWS 1
+	AS 'generate_series_int8';
+COMMENT ON FUNCTION yquota_internal.period_numbers(bigint, bigint) IS
+	'generate_series()';
+
+-- What is written out twice must be: a view's readers may not read what functions of theirs do.
+CREATE VIEW yquota_internal.accruing_term AS
+	SELECT d.reservation_id, d.version, d.project, d.username, d.queue, a.allocation, d.reserved_factor,
+		   term."from", term."to"
+	FROM yquota_internal.accruing_reservation AS accruing
+	JOIN yquota.reservation_definition AS d ON d.reservation_id = accruing.reservation_id AND d.version = accruing.version
+	JOIN yquota.reservation_allocation AS a ON a.reservation_id = d.reservation_id AND a.version = d.version
+	CROSS JOIN LATERAL yquota_internal.period_numbers(
+		yquota_internal.first_period(d.repeats_allocation, a."to", d.recurrence, accruing.settled_until),
+		yquota_internal.last_period(d.repeats_allocation, a."from", d.recurrence, yquota.statement_clock())) AS period (number)
+	CROSS JOIN LATERAL (
+		SELECT CASE WHEN period.number = 0 THEN '0' ELSE yquota_internal.microseconds(d.recurrence) * period.number * interval '1 microsecond' END AS by
+	) AS shift
+	CROSS JOIN LATERAL (
+		SELECT greatest(a."from" + shift.by, accruing.settled_until) AS "from", least(a."to" + shift.by, d.ended_at) AS "to"
+	) AS term
+	WHERE accruing.settled_until <= yquota.statement_clock()
+	  AND term."from" < term."to" AND term."from" <= yquota.statement_clock();
+COMMENT ON VIEW yquota_internal.accruing_term IS
+	'Intervals of allocations of reservations that have begun by the clock and are not in reservation_charge, or their rests';
+
+CREATE VIEW yquota_internal.accruing_segment AS
+	SELECT term.reservation_id, term.project, term.username, term.queue, term.allocation, term.reserved_factor,
+		   yquota_internal.factor_names(term.project, NULL, term.username, term.queue, 'GUARANTEED', term.reserved_factor) AS factors,
+		   term."from", least(term."to", yquota.statement_clock()) AS "to", term."to" > yquota.statement_clock() AS goes_on
+	FROM yquota_internal.accruing_term AS term;
+COMMENT ON VIEW yquota_internal.accruing_segment IS
+	'Accruals of reservations up to the clock, with the names of the factors and outages that apply';
+
+CREATE FUNCTION yquota_internal.reservation_amount(
+	project text, username text, queue text, allocation yquota.resource, reserved_factor numeric,
+	from_at timestamptz, to_at timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	RETURN trim_scale(yquota_internal.accrued(allocation,
+		yquota_internal.factor_names(project, NULL, username, queue, 'GUARANTEED', reserved_factor), from_at, to_at));
+COMMENT ON FUNCTION yquota_internal.reservation_amount(text, text, text, yquota.resource, numeric, timestamptz, timestamptz) IS
+	'Credits that a reservation in a plan pays for an allocation from one instant to another: the named part of the price of a GUARANTEED container';
+
+-- Of a version that has been forgotten, its rows tell.
+CREATE FUNCTION yquota_internal.reservation_pieces(ids text[], since timestamptz[], until timestamptz)
+	RETURNS TABLE (reservation_id text, version integer, project text, username text, queue text, allocation yquota.resource,
+				   reserved_factor numeric, "from" timestamptz, "to" timestamptz, is_due boolean)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH asked AS MATERIALIZED (
+			SELECT a.reservation_id, a.since, booked.version, coalesce(greatest(reservation_pieces.until, booked."to"), reservation_pieces.until) AS until
+			FROM unnest(ids, reservation_pieces.since) AS a (reservation_id, since)
+			CROSS JOIN LATERAL (
+				SELECT v.version, (SELECT max(c."to") FROM yquota_internal.reservation_charge_in_effect AS c
+								   WHERE c.reservation_id = a.reservation_id AND c.version = v.version) AS "to"
+				FROM (SELECT d.version FROM yquota.reservation_definition AS d WHERE d.reservation_id = a.reservation_id
+					  UNION
+					  SELECT c.version FROM yquota.reservation_charge AS c WHERE c.reservation_id = a.reservation_id) AS v
+			) AS booked
+		), life AS (
+			SELECT d.reservation_id, d.version, d.project, d.username, d.queue, a.allocation, d.reserved_factor,
+				   greatest(a."from" + shift.by, d.accepted_at) AS "from", least(a."to" + shift.by, d.ended_at) AS "to",
+				   asked.since, asked.until
+			FROM asked
+			JOIN yquota.reservation_definition AS d ON d.reservation_id = asked.reservation_id AND d.version = asked.version
+			JOIN yquota.reservation_allocation AS a ON a.reservation_id = d.reservation_id AND a.version = d.version
+			CROSS JOIN LATERAL yquota_internal.period_numbers(
+				yquota_internal.first_period(d.repeats_allocation, a."to", d.recurrence, asked.since),
+				-- and the one behind, for what comes next
+				yquota_internal.last_period(d.repeats_allocation, a."from", d.recurrence, asked.until)
+					+ CASE WHEN d.repeats_allocation THEN 1 ELSE 0 END) AS period (number)
+			CROSS JOIN LATERAL (
+				SELECT CASE WHEN period.number = 0 THEN '0'
+							ELSE yquota_internal.microseconds(d.recurrence) * period.number * interval '1 microsecond' END AS by
+			) AS shift
+			WHERE d.reserved_factor > 0
+			UNION ALL
+			SELECT c.reservation_id, c.version, c.project, c.username, c.queue, c.allocation, c.reserved_factor,
+				   c."from", c."to", asked.since, asked.until
+			FROM asked
+			JOIN yquota_internal.reservation_charge_in_effect AS c ON c.reservation_id = asked.reservation_id AND c.version = asked.version
+			WHERE NOT EXISTS (SELECT FROM yquota.reservation_definition AS d
+							  WHERE d.reservation_id = c.reservation_id AND d.version = c.version)
+		)
+		SELECT life.reservation_id, life.version, life.project, life.username, life.queue, life.allocation, life.reserved_factor,
+			   piece."from", piece."to", piece."to" <= life.until
+		FROM life
+		CROSS JOIN LATERAL (
+			SELECT cut.at AS "from", lead(cut.at) OVER (ORDER BY cut.at) AS "to"
+			FROM (SELECT life."from" AS at UNION SELECT life."to"
+				  UNION
+				  SELECT period.until FROM yquota.closed_period AS period
+				  WHERE period.until > life."from" AND period.until < life."to") AS cut
+		) AS piece
+		WHERE life."from" < life."to" AND piece."to" >= life.since;
+	END;
+COMMENT ON FUNCTION yquota_internal.reservation_pieces(text[], timestamptz[], timestamptz) IS
+	'Intervals that reservations pay for, cut at the ends of periods, that end at an instant of each or later; is_due: they are over at an instant, or have been posted.  The arrays are pairs';
+REVOKE ALL ON FUNCTION yquota_internal.reservation_pieces(text[], timestamptz[], timestamptz) FROM PUBLIC;
+
+--
+-- Posting
+--
+
+CREATE FUNCTION yquota_internal.settle_reservations(ids text[], since timestamptz[]) RETURNS bigint
+	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_settle_reservations';
+COMMENT ON FUNCTION yquota_internal.settle_reservations(text[], timestamptz[]) IS
+	'Bring the ledger of reservations, from an instant of each on or earlier, in line with their allocations and the present timelines, up to the clock; returns how many rows were posted.  The caller has locked the rows of their last versions.  The arrays are pairs';
+REVOKE ALL ON FUNCTION yquota_internal.settle_reservations(text[], timestamptz[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.book_reservations() RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	ids text[];
+	instants timestamptz[];
+BEGIN
+	LOCK TABLE yquota.reservation_charge IN ROW EXCLUSIVE MODE;
+	-- what another transaction has posted may be invisible: the worker does it next time
+	IF current_setting('transaction_isolation') <> 'read committed' OR NOT EXISTS (SELECT FROM yquota_internal.accruing_reservation) THEN
+		RETURN 0;
+	END IF;
+	-- those that end in another transaction are posted there
+	SELECT array_agg(locked.reservation_id) INTO ids
+	FROM (SELECT d.reservation_id
+		  FROM yquota.reservation_definition AS d
+		  WHERE d.reservation_id IN (SELECT term.reservation_id FROM yquota_internal.accruing_term AS term
+									 WHERE term."to" <= yquota.statement_clock())
+			AND d.version = (SELECT max(last.version) FROM yquota.reservation_definition AS last WHERE last.reservation_id = d.reservation_id)
+		  ORDER BY d.reservation_id
+		  FOR NO KEY UPDATE OF d SKIP LOCKED) AS locked;
+	SELECT array_agg(accruing.reservation_id), array_agg(accruing.settled_until) INTO ids, instants
+	FROM (SELECT a.reservation_id, min(a.settled_until) AS settled_until
+		  FROM yquota_internal.accruing_reservation AS a WHERE a.reservation_id = ANY (ids) GROUP BY 1) AS accruing;
+	RETURN coalesce(yquota_internal.settle_reservations(ids, instants), 0);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.book_reservations() IS
+	'Post what reservations pay for intervals that are over; returns how many rows were posted.  The worker calls it';
+REVOKE ALL ON FUNCTION yquota_internal.book_reservations() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.correct_reservations(changed_from timestamptz) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	ids text[];
+BEGIN
+	IF NOT EXISTS (SELECT FROM yquota.reservation_charge AS c WHERE c."to" >= changed_from) THEN
+		RETURN 0;
+	END IF;
+	LOCK TABLE yquota.reservation_charge IN ROW EXCLUSIVE MODE;
+	PERFORM FROM yquota.reservation_definition AS d
+	WHERE d.reservation_id IN (SELECT c.reservation_id FROM yquota.reservation_charge AS c WHERE c."to" >= changed_from)
+	  AND d.version = (SELECT max(last.version) FROM yquota.reservation_definition AS last WHERE last.reservation_id = d.reservation_id)
+	ORDER BY d.reservation_id
+	FOR NO KEY UPDATE OF d;
+	SELECT array_agg(DISTINCT c.reservation_id) INTO ids FROM yquota.reservation_charge AS c WHERE c."to" >= changed_from;
+	RETURN yquota_internal.settle_reservations(ids, array_fill(changed_from, ARRAY[cardinality(ids)]));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.correct_reservations(timestamptz) IS
+	'Settle what reservations were charged at or after an instant again, posting correcting rows where amounts differ now; returns how many rows were posted';
+REVOKE ALL ON FUNCTION yquota_internal.correct_reservations(timestamptz) FROM PUBLIC;
+
+-- In the transaction that lets nobody else post.
+CREATE FUNCTION yquota_internal.settle_reservations_at(period_end timestamptz) RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT coalesce(yquota_internal.settle_reservations(array_agg(crossing.reservation_id), array_agg(crossing.since)), 0)
+		FROM (SELECT part.reservation_id, min(part.since) AS since
+			  FROM (SELECT a.reservation_id, a.settled_until AS since
+					FROM yquota_internal.accruing_reservation AS a WHERE a.settled_until < period_end
+					UNION ALL
+					SELECT c.reservation_id, period_end
+					FROM yquota_internal.reservation_charge_in_effect AS c
+					WHERE c."to" > period_end AND c."from" < period_end) AS part
+			  GROUP BY 1) AS crossing;
+	END;
+COMMENT ON FUNCTION yquota_internal.settle_reservations_at(timestamptz) IS
+	'Post what reservations pay up to the end of a period, which no row crosses from then on; returns how many rows were posted';
+REVOKE ALL ON FUNCTION yquota_internal.settle_reservations_at(timestamptz) FROM PUBLIC;
+
+--
+-- A version that is accepted, and one that ends.  No rule changes while a transaction that
+-- has accepted a reservation goes on.
+--
+
+CREATE FUNCTION yquota_internal.price_reservation() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN NEW;
+	END IF;
+	NEW.reserved_factor := coalesce(
+		(SELECT d.reserved_factor FROM yquota.reservation_definition AS d
+		 WHERE d.reservation_id = NEW.reservation_id AND d.version < NEW.version
+		 ORDER BY d.version DESC LIMIT 1),
+		yquota_internal.reserved_factor(NEW.accepted_at));
+	NEW.repeats_allocation := NEW.recurrence IS NOT NULL AND coalesce(
+		(SELECT setting.reservation_repeats_allocation FROM yquota.scheduler_setting AS setting), false);
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.price_reservation() IS
+	'Write down by which rule a reservation pays: that in force when its first version was accepted';
+REVOKE ALL ON FUNCTION yquota_internal.price_reservation() FROM PUBLIC;
+CREATE TRIGGER price BEFORE INSERT ON yquota.reservation_definition
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.price_reservation();
+
+CREATE FUNCTION yquota_internal.keep_reserved_factor() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	found_id text;
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN NULL;
+	END IF;
+	LOCK TABLE yquota.reservation_definition IN SHARE MODE;
+	SELECT d.reservation_id INTO found_id
+	FROM yquota.reservation_definition AS d
+	WHERE d.version = 1 AND d.reserved_factor <> coalesce(
+		(SELECT rule.reserved_factor FROM yquota.charging_rule AS rule
+		 WHERE rule.effective_at <= d.accepted_at
+		 ORDER BY rule.effective_at DESC LIMIT 1), 0)
+	LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'cannot change what reservations pay that have been accepted'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('Reservation "%s" is one.', found_id),
+				HINT = 'Change it from now on.';
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_reserved_factor() IS
+	'Refuse a charging rule by which another part would have been in force when a reservation was accepted';
+REVOKE ALL ON FUNCTION yquota_internal.keep_reserved_factor() FROM PUBLIC;
+CREATE TRIGGER keep_reserved_factor AFTER INSERT OR UPDATE OR DELETE ON yquota.charging_rule
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.keep_reserved_factor();
+
+CREATE FUNCTION yquota_internal.begin_accrual() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF yquota_internal.restoring() OR NOT EXISTS (
+		SELECT FROM new_rows AS a
+		JOIN yquota.reservation_definition AS d ON d.reservation_id = a.reservation_id AND d.version = a.version
+		WHERE d.reserved_factor > 0)
+	THEN
+		RETURN NULL;
+	END IF;
+	-- a period is closed before, or waits
+	LOCK TABLE yquota.reservation_charge IN ROW EXCLUSIVE MODE;
+	WITH begun AS (
+		INSERT INTO yquota_internal.accruing_reservation (reservation_id, version, project, settled_until)
+		SELECT d.reservation_id, d.version, d.project, greatest(d.accepted_at, min(a."from"))
+		FROM new_rows AS a
+		JOIN yquota.reservation_definition AS d ON d.reservation_id = a.reservation_id AND d.version = a.version
+		WHERE d.reserved_factor > 0
+		GROUP BY d.reservation_id, d.version
+		RETURNING project, settled_until
+	)
+	-- spending that is kept for an instant behind does not hold any more
+	INSERT INTO yquota_internal.counter_delta (scope, project, changed_from)
+	SELECT 'p', begun.project, begun.settled_until FROM begun;
+	PERFORM yquota_internal.settle_reservations(array_agg(begun.reservation_id), array_agg(begun.settled_until))
+	FROM (SELECT DISTINCT a.reservation_id, a.settled_until
+		  FROM new_rows
+		  JOIN yquota_internal.accruing_reservation AS a USING (reservation_id, version)
+		  JOIN yquota.closed_period AS period ON period.until > a.settled_until) AS begun
+	HAVING count(*) > 0;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.begin_accrual() IS
+	'Have the allocation of a reservation with a price accrue';
+REVOKE ALL ON FUNCTION yquota_internal.begin_accrual() FROM PUBLIC;
+CREATE TRIGGER begin_accrual AFTER INSERT ON yquota.reservation_allocation
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.begin_accrual();
+
+CREATE FUNCTION yquota_internal.end_accrual() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT yquota_internal.restoring() THEN
+		PERFORM yquota_internal.settle_reservations(ARRAY[NEW.reservation_id], ARRAY[NEW.ended_at]);
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.end_accrual() IS
+	'Post what a reservation pays until it ends';
+REVOKE ALL ON FUNCTION yquota_internal.end_accrual() FROM PUBLIC;
+CREATE TRIGGER end_accrual AFTER UPDATE OF ended_at ON yquota.reservation_definition
+	FOR EACH ROW WHEN (OLD.ended_at IS NULL AND NEW.ended_at IS NOT NULL AND NEW.reserved_factor > 0)
+	EXECUTE FUNCTION yquota_internal.end_accrual();
+
+SELECT pg_extension_config_dump('yquota.reservation_charge', '');
+SELECT pg_extension_config_dump('yquota_internal.accruing_reservation', '');

@@ -1,0 +1,153 @@
+/*-------------------------------------------------------------------------
+ *
+ * reservation_books_sql.c
+ *	  The ledger of reservations, brought in line with what is due.
+ *
+ * What is due follows from the definitions (sql/charging/107_reservation_charge.sql): pieces
+ * of time, each with an amount.  A row in effect that is no such piece is taken back, a piece
+ * without a row is posted.  Both are read at the newest committed state, at every isolation
+ * level.
+ *
+ * The caller has locked the rows of the reservations' last versions, or is the transaction
+ * that ends them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/table.h"
+#include "charging/counters.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "pricing/rate_class.h"
+#include "pricing/timeline.h"
+#include "store/catalog.h"
+#include "store/clock.h"
+#include "store/saved_plan.h"
+#include "utils/builtins.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_settle_reservations);
+
+/* Columns of a posted row. */
+typedef enum PostedColumn
+{
+	POSTED_PROJECT = 1,
+	POSTED_AMOUNT,
+	POSTED_FROM,
+	POSTED_TO,
+	POSTED_CHANGES				/* spending, where else an accrual becomes a charge */
+} PostedColumn;
+
+/* From the instant of each on, or from where its cost has not been posted. */
+#define ASKED \
+	"WITH asked AS MATERIALIZED (" \
+	"SELECT array_agg(a.reservation_id) AS ids, array_agg(least(a.since, accruing.settled_until)) AS since " \
+	"FROM unnest($1, $2) AS a (reservation_id, since) CROSS JOIN LATERAL (" \
+	"SELECT min(k.settled_until) AS settled_until FROM yquota_internal.accruing_reservation AS k " \
+	"WHERE k.reservation_id = a.reservation_id) AS accruing) "
+
+static Datum
+posted(uint64 row, PostedColumn column)
+{
+	bool		isnull;
+
+	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, &isnull);
+}
+
+static void
+count_posted(YqCounters *counters, uint64 row)
+{
+	const text *project = DatumGetTextPP(posted(row, POSTED_PROJECT));
+	YqWide		amount;
+
+	yq_wide_from_numeric(&amount, DatumGetNumeric(posted(row, POSTED_AMOUNT)));
+	yq_counters_charge(counters, project, &amount);
+	yq_counters_priced(counters, DatumGetTimestampTz(posted(row, POSTED_TO)));
+	if (DatumGetBool(posted(row, POSTED_CHANGES)))
+		yq_counters_changed_from(counters, project, DatumGetTimestampTz(posted(row, POSTED_FROM)));
+}
+
+/* Take rows back, and post others; returns how many. */
+static uint64
+post(YqCounters *counters, Datum *values)
+{
+	static YqSavedPlan post = {
+		.command = ASKED ", due AS MATERIALIZED ("
+		"SELECT piece.*, yquota_internal.reservation_amount(piece.project, piece.username, piece.queue, piece.allocation, "
+		"piece.reserved_factor, piece.\"from\", piece.\"to\") AS amount "
+		"FROM asked CROSS JOIN LATERAL yquota_internal.reservation_pieces(asked.ids, asked.since, $3) AS piece "
+		"WHERE piece.is_due"
+		"), found AS MATERIALIZED ("
+		"SELECT c.* FROM asked CROSS JOIN LATERAL unnest(asked.ids, asked.since) AS a (reservation_id, since) "
+		"JOIN yquota_internal.reservation_charge_in_effect AS c ON c.reservation_id = a.reservation_id AND c.\"to\" >= a.since"
+		"), posting AS ("
+		"SELECT f.reservation_id, f.version, f.project, f.username, f.queue, f.allocation, f.reserved_factor, f.\"from\", f.\"to\", "
+		"-f.amount AS amount, f.number AS corrects FROM found AS f "
+		"WHERE NOT EXISTS (SELECT FROM due AS d WHERE d.reservation_id = f.reservation_id AND d.version = f.version "
+		"AND d.\"from\" = f.\"from\" AND d.\"to\" = f.\"to\" AND d.amount = f.amount) "
+		"UNION ALL "
+		"SELECT d.reservation_id, d.version, d.project, d.username, d.queue, d.allocation, d.reserved_factor, d.\"from\", d.\"to\", "
+		"d.amount, NULL FROM due AS d "
+		"WHERE NOT EXISTS (SELECT FROM found AS f WHERE f.reservation_id = d.reservation_id AND f.version = d.version "
+		"AND f.\"from\" = d.\"from\" AND f.\"to\" = d.\"to\" AND f.amount = d.amount)) "
+		"INSERT INTO yquota.reservation_charge AS c (reservation_id, number, version, project, username, queue, allocation, "
+		"reserved_factor, \"from\", \"to\", amount, booked_at, corrects) "
+		"SELECT p.reservation_id, row_number() OVER (PARTITION BY p.reservation_id ORDER BY p.\"from\", p.corrects, p.\"to\") "
+		"+ coalesce((SELECT max(last.number) FROM yquota.reservation_charge AS last WHERE last.reservation_id = p.reservation_id), 0), "
+		"p.version, p.project, p.username, p.queue, p.allocation, p.reserved_factor, p.\"from\", p.\"to\", p.amount, $4, p.corrects "
+		"FROM posting AS p "
+		"RETURNING c.project, c.amount, c.\"from\", c.\"to\", c.corrects IS NOT NULL",
+		.types = {"_text", "_timestamptz", "timestamptz", "timestamptz"},
+		.plans_each_time = true
+	};
+	uint64		count;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	count = yq_saved_plan_run(&post, values, NULL);
+	for (uint64 row = 0; row < count; row++)
+		count_posted(counters, row);
+	SPI_finish();
+	return count;
+}
+
+/* Note from where on their cost has not been posted. */
+static void
+note_rest(Datum *values)
+{
+	static YqSavedPlan note = {
+		.command = ASKED ", next AS MATERIALIZED ("
+		"SELECT piece.reservation_id, piece.version, min(piece.\"from\") AS \"from\" "
+		"FROM asked CROSS JOIN LATERAL yquota_internal.reservation_pieces(asked.ids, asked.since, $3) AS piece "
+		"WHERE NOT piece.is_due GROUP BY 1, 2"
+		"), whole AS ("
+		"DELETE FROM yquota_internal.accruing_reservation AS a USING asked WHERE a.reservation_id = ANY (asked.ids) "
+		"AND NOT EXISTS (SELECT FROM next WHERE next.reservation_id = a.reservation_id AND next.version = a.version)) "
+		"UPDATE yquota_internal.accruing_reservation AS a SET settled_until = next.\"from\" FROM next "
+		"WHERE a.reservation_id = next.reservation_id AND a.version = next.version AND a.settled_until <> next.\"from\"",
+		.types = {"_text", "_timestamptz", "timestamptz"},
+		.plans_each_time = true
+	};
+
+	(void) yq_saved_plan_execute(&note, values, NULL);
+}
+
+/* settle_reservations(ids, since): both arrays have the same length */
+Datum
+yq_sql_settle_reservations(PG_FUNCTION_ARGS)
+{
+	TimestampTz now = yq_clock_statement();
+	/* before anything is read: whoever closes a period holds it against this */
+	Relation	ledger = yq_table_open(YQ_RESERVATION_CHARGE, RowExclusiveLock);
+	YqCounters *counters = yq_counters_create(yq_rate_class_refresh(), now);
+	Datum		values[] = {PG_GETARG_DATUM(0), PG_GETARG_DATUM(1), TimestampTzGetDatum(now),
+	TimestampTzGetDatum(Max(now, yq_timeline_cached()->booked_through + 1))};
+	uint64		count = post(counters, values);
+
+	note_rest(values);
+	yq_counters_post(counters);
+	table_close(ledger, NoLock);
+	PG_RETURN_INT64((int64) count);
+}
