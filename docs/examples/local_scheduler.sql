@@ -14,7 +14,7 @@
 -- requests for GUARANTEED containers are passed on to the scheduler, OPPORTUNISTIC
 -- containers are given out by the list, and yquota is told of them.  A container that
 -- yquota refuses comes with its reason, and is not started; who wants it asks again.  An
--- agent that is a program keeps what the two tables keep in its memory, and sends the
+-- agent that is a program keeps what the three tables keep in its memory, and sends the
 -- reports of some heartbeats together.  If its report gets no answer, it sends the same
 -- again: that does no harm.
 --
@@ -39,6 +39,16 @@ CREATE TABLE local_scheduler.application (
 	given bigint NOT NULL,
 	outstanding yquota.container_request[] NOT NULL,
 	PRIMARY KEY (local_scheduler, application_id)
+);
+
+-- Since when an application waits, for the latency in yquota.metrics.
+CREATE TABLE local_scheduler.waiting (
+	local_scheduler text,
+	application_id text,
+	priority integer,
+	allocation_request_id bigint,
+	since timestamptz NOT NULL,
+	PRIMARY KEY (local_scheduler, application_id, priority, allocation_request_id)
 );
 
 -- A lease that is in force is renewed under its epoch; else there is a new epoch, and
@@ -96,13 +106,26 @@ BEGIN
 				SELECT ROW(d.resource_name, d.allocation, d.count, d.priority, d.allocation_request_id, true, d.label, 'OPPORTUNISTIC')::yquota.container_request
 				FROM decided AS d WHERE d.outcome = 'outstanding' ORDER BY d.place)
 		WHERE a.local_scheduler = of_scheduler AND a.application_id = of_application
+	), waits AS (
+		INSERT INTO local_scheduler.waiting AS w
+		SELECT DISTINCT of_scheduler, of_application, d.priority, d.allocation_request_id, yquota.clock()
+		FROM decided AS d WHERE d.outcome = 'outstanding'
+		ON CONFLICT DO NOTHING
+	), served AS (
+		DELETE FROM local_scheduler.waiting AS w
+		WHERE w.local_scheduler = of_scheduler AND w.application_id = of_application
+		  AND NOT EXISTS (SELECT FROM decided AS d WHERE d.outcome = 'outstanding'
+						  AND (d.priority, d.allocation_request_id) = (w.priority, w.allocation_request_id))
 	), given AS (
-		SELECT d.*, (lease.epoch << 40) - known.given - row_number() OVER (ORDER BY d.place) AS number
-		FROM decided AS d WHERE d.outcome = 'allocated'
+		SELECT d.*, (lease.epoch << 40) - known.given - row_number() OVER (ORDER BY d.place) AS number, coalesce(w.since, yquota.clock()) AS since
+		FROM decided AS d
+		LEFT JOIN local_scheduler.waiting AS w ON w.local_scheduler = of_scheduler AND w.application_id = of_application
+			AND w.priority = d.priority AND w.allocation_request_id = d.allocation_request_id
+		WHERE d.outcome = 'allocated'
 	), reported AS (
 		SELECT r.container_id, r.accepted, r.reason, r.place
-		FROM (SELECT array_agg(ROW(of_application, g.number, g.node, g.allocation, g.priority, g.allocation_request_id, yquota.clock())::yquota.distributed_container
-							   ORDER BY g.place) AS containers FROM given AS g) AS all_given
+		FROM (SELECT array_agg(ROW(of_application, g.number, g.node, g.allocation, g.priority, g.allocation_request_id, yquota.clock(),
+								   g.locality, g.since)::yquota.distributed_container ORDER BY g.place) AS containers FROM given AS g) AS all_given
 		CROSS JOIN LATERAL yquota.report_distributed_containers(of_scheduler, coalesce(all_given.containers, '{}'))
 			WITH ORDINALITY AS r (container_id, accepted, reason, place)
 	)

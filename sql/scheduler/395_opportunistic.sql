@@ -127,17 +127,33 @@ SELECT pg_extension_config_dump('yquota_internal.opportunistic_response', '');
 
 CREATE TABLE yquota_internal.opportunistic_count (
 	part integer PRIMARY KEY,
+	central bigint NOT NULL,
 	node_local bigint NOT NULL,
 	rack_local bigint NOT NULL,
 	off_switch bigint NOT NULL,
-	latency interval NOT NULL
+	demoted bigint NOT NULL,
+	timed bigint NOT NULL,
+	latency bigint NOT NULL,
+	within bigint[] NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.opportunistic_count IS
-	'Containers that allocate_opportunistic() has given out, for metrics, in parts to be added up: transactions at work at the same time change different ones';
-COMMENT ON COLUMN yquota_internal.opportunistic_count.node_local IS 'containers, like the two that follow';
+	'OPPORTUNISTIC containers that have been given out, and GUARANTEED ones that were demoted, for metrics, in parts to be added up: transactions at work at the same time change different ones';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.central IS 'containers that allocate_opportunistic() has given out';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.node_local IS 'containers, of local schedulers that tell it, too, like the two that follow';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.demoted IS 'by update_containers()';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.timed IS 'containers whose latency is known';
 COMMENT ON COLUMN yquota_internal.opportunistic_count.latency IS
-	'sum over containers of the time from when they were first asked for to when they were given out';
+	'sum over these containers of the time from when they were first asked for to when they were given out, microseconds';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.within IS 'of these containers, how many had each of latency_bounds() or less';
 SELECT pg_extension_config_dump('yquota_internal.opportunistic_count', '');
+
+CREATE FUNCTION yquota_internal.latency_bounds() RETURNS bigint[]
+	LANGUAGE c IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_latency_bounds';
+COMMENT ON FUNCTION yquota_internal.latency_bounds() IS
+	'Latencies of allocations that opportunistic_count counts containers by, microseconds';
+REVOKE ALL ON FUNCTION yquota_internal.latency_bounds() FROM PUBLIC;
 
 CREATE UNLOGGED TABLE yquota_internal.node_difference (
 	node text COLLATE "C" PRIMARY KEY,

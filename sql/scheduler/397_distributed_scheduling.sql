@@ -67,6 +67,14 @@ COMMENT ON FUNCTION yquota_internal.opportunistic_bounds() IS
 	'Bounds of the size of OPPORTUNISTIC containers, native units';
 REVOKE ALL ON FUNCTION yquota_internal.opportunistic_bounds() FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.count_distributed(localities text[], latencies bigint[]) RETURNS void
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_count_distributed';
+COMMENT ON FUNCTION yquota_internal.count_distributed(text[], bigint[]) IS
+	'Count containers of local schedulers by locality (empty: not told) and latency (microseconds; negative: not known)';
+REVOKE ALL ON FUNCTION yquota_internal.count_distributed(text[], bigint[]) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.lock_for_containers(application_ids text[], payers text[])
 	RETURNS TABLE (application_id text, stopped_by text)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -150,10 +158,14 @@ CREATE TYPE yquota.distributed_container AS (
 	allocation yquota.resource,
 	priority integer,
 	allocation_request_id bigint,
-	decided_at timestamptz
+	decided_at timestamptz,
+	locality text,
+	requested_at timestamptz
 );
 COMMENT ON TYPE yquota.distributed_container IS
-	'A container that a local scheduler has given out, for report_distributed_containers(); NULL: priority 1, allocation request id -1, decided at the clock';
+	'A container that a local scheduler has given out, for report_distributed_containers(); NULL: priority 1, allocation request id -1, decided at the clock, how close and since when it was asked for is not known';
+COMMENT ON COLUMN yquota.distributed_container.locality IS 'how close to the request: NODE_LOCAL, RACK_LOCAL or OFF_SWITCH';
+COMMENT ON COLUMN yquota.distributed_container.requested_at IS 'when it was first asked for, for the latency in metrics';
 COMMENT ON COLUMN yquota.distributed_container.container_number IS 'within the application; below the epoch of the lease times 2^40, and above that of the epoch before';
 COMMENT ON COLUMN yquota.distributed_container.allocation IS 'native units';
 
@@ -161,7 +173,8 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 	local_scheduler text, containers yquota.distributed_container[], now_at timestamptz, allowed text[], stops text[])
 	RETURNS TABLE (
 		place bigint, container_id text, is_new boolean, reason text, application_id text, project text, username text, queue text,
-		node text, allocation yquota.resource, priority integer, allocation_request_id bigint, decided_at timestamptz, epoch bigint)
+		node text, allocation yquota.resource, priority integer, allocation_request_id bigint, decided_at timestamptz, epoch bigint,
+		locality text, latency bigint)
 	LANGUAGE sql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
@@ -181,9 +194,12 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 						THEN 'the application master runs on another node'
 					WHEN row_number() OVER (PARTITION BY i.container_id ORDER BY c.place) > 1 THEN 'the number is taken' END,
 			   c.application_id, coalesce(a.project, split_part(a.username, '__', 1)), a.username, a.queue,
-			   c.node, c.allocation, coalesce(c.priority, 1), coalesce(c.allocation_request_id, -1), coalesce(c.decided_at, now_at), l.epoch
+			   c.node, c.allocation, coalesce(c.priority, 1), coalesce(c.allocation_request_id, -1), coalesce(c.decided_at, now_at), l.epoch,
+			   c.locality,
+			   CASE WHEN c.requested_at IS NOT NULL
+					THEN greatest((1000000 * extract(epoch FROM coalesce(c.decided_at, now_at) - c.requested_at))::bigint, 0) END
 		FROM unnest(containers) WITH ORDINALITY
-			AS c (application_id, container_number, node, allocation, priority, allocation_request_id, decided_at, place)
+			AS c (application_id, container_number, node, allocation, priority, allocation_request_id, decided_at, locality, requested_at, place)
 		LEFT JOIN unnest(allowed, stops) AS s (application_id, stopped_by) ON s.application_id = c.application_id
 		LEFT JOIN yquota.application AS a ON a.application_id = c.application_id
 		LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = c.application_id
@@ -217,6 +233,13 @@ BEGIN
 		RAISE EXCEPTION 'local_scheduler, and application, number, node and allocation of a container, must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
+	IF EXISTS (SELECT FROM unnest(containers) AS c WHERE c.locality NOT IN ('NODE_LOCAL', 'RACK_LOCAL', 'OFF_SWITCH')) THEN
+		RAISE EXCEPTION 'locality of a container must be NODE_LOCAL, RACK_LOCAL or OFF_SWITCH'
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	IF EXISTS (SELECT FROM unnest(containers) AS c WHERE NOT (isfinite(c.decided_at) AND isfinite(c.requested_at))) THEN
+		RAISE EXCEPTION 'decided_at and requested_at of a container must be finite' USING ERRCODE = 'datetime_field_overflow';
+	END IF;
 	SELECT array_agg(l.application_id), array_agg(l.stopped_by) INTO allowed, stops
 	FROM (SELECT array_agg(a.application_id::text) AS ids, array_agg(coalesce(a.project, split_part(a.username, '__', 1))::text) AS payers
 		  FROM yquota.application AS a
@@ -236,9 +259,9 @@ BEGIN
 		WHERE j.is_new AND j.reason IS NULL
 		ORDER BY j.container_id
 	), told AS (
-		INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, allocation_request_id,
+		INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, locality, priority, allocation_request_id,
 			decided_at, execution_type)
-		SELECT 'allocated', j.container_id, j.application_id, j.queue, j.node, j.allocation, j.priority, j.allocation_request_id,
+		SELECT 'allocated', j.container_id, j.application_id, j.queue, j.node, j.allocation, j.locality, j.priority, j.allocation_request_id,
 			   now_at, 'OPPORTUNISTIC'
 		FROM judged AS j
 		WHERE j.is_new AND j.reason IS NULL
@@ -247,8 +270,16 @@ BEGIN
 		UPDATE yquota.node_lease AS l SET containers = l.containers + n.containers
 		FROM (SELECT j.epoch, count(*) AS containers FROM judged AS j WHERE j.is_new AND j.reason IS NULL GROUP BY j.epoch) AS n
 		WHERE l.epoch = n.epoch
+	), measured AS MATERIALIZED (
+		SELECT yquota_internal.count_distributed(array_agg(coalesce(j.locality, '')), array_agg(coalesce(j.latency, -1)))
+		FROM judged AS j
+		WHERE j.is_new AND j.reason IS NULL AND num_nonnulls(j.locality, j.latency) > 0
+		HAVING count(*) > 0
 	)
-	SELECT j.container_id, j.reason IS NULL, j.reason FROM judged AS j ORDER BY j.place;
+	-- which is called when it is looked at
+	SELECT j.container_id, j.reason IS NULL, j.reason FROM judged AS j
+	WHERE (SELECT count(*) FROM measured) >= 0
+	ORDER BY j.place;
 END
 $$;
 COMMENT ON FUNCTION yquota.report_distributed_containers(text, yquota.distributed_container[]) IS

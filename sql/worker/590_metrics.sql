@@ -145,7 +145,7 @@ CREATE VIEW yquota.metrics AS
 		('age_seconds', yquota_internal.seconds_since(last.round_at))
 	) AS sample (name, value)
 	UNION ALL
-	SELECT 'opportunistic', 'yquota_opportunistic_' || figure.name, '{}', figure.value
+	SELECT 'opportunistic', 'yquota_opportunistic_' || figure.name, figure.labels, figure.value
 	FROM yquota_internal.opportunistic_figures() AS figure
 	UNION ALL
 	SELECT 'alert', 'yquota_alert_open', jsonb_build_object('kind', alert.kind), count(*)

@@ -82,6 +82,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_NODE_LABEL] = {.schema = "yquota", .name = "node_label"},
 	[YQ_NODE_QUEUE] = {.schema = "yquota", .name = "node_queue"},
 	[YQ_NODE_QUEUE_REPORT] = {.schema = "yquota_internal", .name = "node_queue_report"},
+	[YQ_OPPORTUNISTIC_COUNT] = {.schema = "yquota_internal", .name = "opportunistic_count"},
 	[YQ_OPPORTUNISTIC_SLOT] = {.schema = "yquota_internal", .name = "opportunistic_slot"},
 	[YQ_OUTAGE] = {.schema = "yquota", .name = "outage"},
 	[YQ_PREEMPTED_CONTAINER] = {.schema = "yquota", .name = "preempted_container"},

@@ -170,7 +170,7 @@ SELECT * FROM yquota.lease_nodes('n2', 1, 2);
 SELECT * FROM yquota.lease_nodes('n1', -1);
 SELECT * FROM yquota.lease_nodes(NULL);
 CREATE FUNCTION given(number bigint, node text DEFAULT 'n2', app text DEFAULT '0004', decided_at timestamptz DEFAULT NULL) RETURNS yquota.distributed_container LANGUAGE sql
-	RETURN ROW('application_1_' || app, number, node, '[memory-mb=1024,vcores=1]', 1, 1, decided_at)::yquota.distributed_container;
+	RETURN ROW('application_1_' || app, number, node, '[memory-mb=1024,vcores=1]', 1, 1, decided_at, NULL, NULL)::yquota.distributed_container;
 SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((2::bigint << 40) - 1), given((2::bigint << 40) - 2, 'n3'),
 	-- of another epoch, of none, taken, nowhere, of no application, and at another time
 	given((3::bigint << 40) - 1), given(5), given((2::bigint << 40) - 1, 'n3'), given((2::bigint << 40) - 3, 'n9'), given((2::bigint << 40) - 3, app => '0009'),

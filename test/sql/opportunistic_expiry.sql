@@ -59,7 +59,7 @@ SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decisio
 UPDATE yquota.scheduler_setting SET distributed_scheduling_enabled = true, amrmproxy_enabled = true;
 SELECT epoch FROM yquota.lease_nodes('n1');
 SELECT accepted, reason FROM yquota.report_distributed_containers('n1', ARRAY(
-	SELECT ROW('application_1_0001', (2::bigint << 40) - n, 'n1', '[memory-mb=1024,vcores=1]', 1, 1, NULL)::yquota.distributed_container FROM generate_series(1, 3) AS n));
+	SELECT ROW('application_1_0001', (2::bigint << 40) - n, 'n1', '[memory-mb=1024,vcores=1]', 1, 1, NULL, NULL, NULL)::yquota.distributed_container FROM generate_series(1, 3) AS n));
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision ORDER BY decision_id LIMIT 2));
 SELECT action FROM yquota.enqueue_container('n1', (SELECT min(container_id) FROM yquota.container WHERE container_id ~ '_e'));
 SELECT count(*) FROM yquota_internal.awaited_container;

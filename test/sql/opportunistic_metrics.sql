@@ -26,7 +26,7 @@ CREATE FUNCTION ask(count integer, name text DEFAULT '*', id bigint DEFAULT 1) R
 CREATE FUNCTION report(node text, guaranteed integer DEFAULT 0, running integer DEFAULT 0, queued integer DEFAULT 0) RETURNS yquota.node_report
 	LANGUAGE sql RETURN ROW(node, guaranteed, running, 0, queued, NULL, 10, NULL, NULL)::yquota.node_report;
 CREATE TEMPORARY VIEW figures AS
-	SELECT replace(metric, 'yquota_opportunistic_', '') AS figure, trim_scale(value) AS value FROM yquota.metrics WHERE family = 'opportunistic';
+	SELECT replace(metric, 'yquota_opportunistic_', '') || coalesce('{' || (labels ->> 'le') || '}', '') AS figure, trim_scale(value) AS value FROM yquota.metrics WHERE family = 'opportunistic';
 CREATE TEMPORARY VIEW alerts AS SELECT kind, subject, detail, raised_at, cleared_at FROM yquota.alert ORDER BY alert_id;
 CREATE TEMPORARY VIEW section AS
 	SELECT r.html FROM (SELECT substring(yquota.report_html('2026-03-02', '2026-03-03') FROM '<h2>Opportunistic.*?</table>') AS html) AS r;
@@ -50,13 +50,31 @@ SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0001');
 UPDATE yquota.scheduler_setting SET distributed_scheduling_enabled = true, amrmproxy_enabled = true;
 SELECT node, epoch FROM yquota.lease_nodes('n1', 1);
 SELECT r.accepted, r.reason FROM generate_series(1, 2), yquota.report_distributed_containers('n1',
-	ARRAY[ROW('application_1_0001', (2::bigint << 40) - 1, 'n2', '[memory-mb=1024,vcores=1]', 1, 1, NULL)::yquota.distributed_container]) AS r;
+	ARRAY[ROW('application_1_0001', (2::bigint << 40) - 1, 'n2', '[memory-mb=1024,vcores=1]', 1, 1, NULL, NULL, NULL)::yquota.distributed_container]) AS r;
 SELECT epoch, containers FROM yquota.node_lease;
 SELECT * FROM figures;
 SELECT yquota.set_clock('2026-03-04 10:00+00');
 SELECT epoch FROM yquota.lease_nodes('n1', 1);
 SELECT epoch, containers FROM yquota.node_lease;
 SELECT value FROM figures WHERE figure = 'containers_distributed_total';
+\echo with what the local scheduler tells of its request: how close, and since when; a time after the decision is none
+CREATE FUNCTION given(number bigint, locality text, requested_at timestamptz) RETURNS yquota.distributed_container
+	LANGUAGE sql RETURN ROW('application_1_0001', (3::bigint << 40) - number, 'n2', '[memory-mb=1024,vcores=1]', 1, 1, NULL, locality, requested_at)::yquota.distributed_container;
+SELECT r.accepted FROM generate_series(1, 2), yquota.report_distributed_containers('n1', ARRAY[
+	given(1, 'NODE_LOCAL', '2026-03-04 09:59:59.75+00'), given(2, 'RACK_LOCAL', '2026-03-04 09:50+00'),
+	given(3, NULL, '2026-03-04 10:00:01+00'), given(4, 'OFF_SWITCH', NULL)]) AS r;
+SELECT locality, count(*) FROM yquota.decision GROUP BY 1 ORDER BY 1;
+SELECT r.reason FROM yquota.report_distributed_containers('n1', ARRAY[given(5, 'NEAR', NULL)]) AS r;
+SELECT r.reason FROM yquota.report_distributed_containers('n1', ARRAY[given(5, NULL, '-infinity')]) AS r;
+SELECT * FROM figures WHERE figure !~ '^guar|^mem|^vc';
+\echo released: what has ended; promoted and demoted again is given out anew
+SELECT figure, value FROM figures WHERE figure ~ '^containers_(allocated|released|demoted)';
+SELECT count(*) FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE container_id ~ '_e02_'));
+INSERT INTO yquota.container_event (event, container_id, occurred_at, execution_type) VALUES ('CONTAINER_UPDATE', 'container_1_0001_01_000001', yquota.clock(), 'GUARANTEED');
+SELECT figure, value FROM figures WHERE figure ~ '^containers_(allocated|released|demoted)';
+SELECT outcome FROM yquota.update_containers('application_1_0001', ARRAY[ROW('container_1_0001_01_000001', 0, NULL, 'OPPORTUNISTIC', 1, 1)::yquota.container_update_request]);
+SELECT figure, value FROM figures WHERE figure ~ '^containers_(allocated|released|demoted)';
+SELECT count(*) FROM yquota_internal.opportunistic_count;
 UPDATE yquota.scheduler_setting SET distributed_scheduling_enabled = NULL, amrmproxy_enabled = NULL;
 
 \echo alerts: late reports

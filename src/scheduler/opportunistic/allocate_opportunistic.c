@@ -17,6 +17,7 @@
 #include "store/clock.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 
 /* -- the application ------------------------------------------------------------ */
 
@@ -54,7 +55,7 @@ static YqOutstandingRequests
 read_requests(const YqRequester *requester)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT r.priority, r.allocation_request_id, r.resource_name::text, r.count, r.allocation, r.label::text "
+		.command = "SELECT r.priority, r.allocation_request_id, r.resource_name::text, r.count, r.allocation, r.label::text, r.first_seen_at "
 		"FROM yquota.resource_request AS r WHERE r.application_id = $1 AND r.execution_type = 'OPPORTUNISTIC' "
 		"ORDER BY r.priority, r.allocation_request_id, r.resource_name = '*' DESC, r.resource_name",
 		.types = {"text"}
@@ -79,6 +80,7 @@ read_requests(const YqRequester *requester)
 		ask.priority = DatumGetInt32(SPI_getbinval(row, columns, 1, &isnull));
 		ask.allocation_request_id = DatumGetInt64(SPI_getbinval(row, columns, 2, &isnull));
 		ask.asked = yq_hierarchy_read_amounts(requester->hierarchy, SPI_getbinval(row, columns, 5, &isnull));
+		ask.first_seen_at = DatumGetTimestampTz(SPI_getbinval(row, columns, 7, &isnull));
 		label = SPI_getbinval(row, columns, 6, &isnull);
 		ask.label = isnull ? "" : TextDatumGetCString(label);
 		(void) yq_outstanding_request_add(&requests, &requester->hierarchy->calculator, &ask,

@@ -12,21 +12,26 @@
 #include "admission/config_refresh.h"
 #include "admission/queue_lock.h"
 #include "base/arguments.h"
+#include "catalog/pg_type_d.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "scheduler/load/cluster_load.h"
 #include "scheduler/opportunistic/allocate_opportunistic.h"
 #include "scheduler/opportunistic/distributed_allocator.h"
 #include "scheduler/opportunistic/load_list.h"
+#include "scheduler/record/opportunistic_count.h"
 #include "scheduler/record/record_containers.h"
 #include "scheduler/request/request_row.h"
 #include "scheduler/state/container_id.h"
 #include "store/clock.h"
+#include "utils/array.h"
 #include "utils/tuplestore.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_allocate_distributed);
 PG_FUNCTION_INFO_V1(yq_sql_container_id);
+PG_FUNCTION_INFO_V1(yq_sql_count_distributed);
 PG_FUNCTION_INFO_V1(yq_sql_is_distributed);
+PG_FUNCTION_INFO_V1(yq_sql_latency_bounds);
 PG_FUNCTION_INFO_V1(yq_sql_lock_for_containers);
 PG_FUNCTION_INFO_V1(yq_sql_opportunistic_bounds);
 PG_FUNCTION_INFO_V1(yq_sql_refresh_load_list);
@@ -36,6 +41,48 @@ Datum
 yq_sql_container_id(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_TEXT_P(yq_container_id(text_to_cstring(PG_GETARG_TEXT_PP(0)), PG_GETARG_INT32(1), PG_GETARG_INT64(2)));
+}
+
+/* latency_bounds() */
+Datum
+yq_sql_latency_bounds(PG_FUNCTION_ARGS)
+{
+	Datum		bounds[YQ_LATENCY_BOUND_COUNT];
+
+	for (int i = 0; i < YQ_LATENCY_BOUND_COUNT; i++)
+		bounds[i] = Int64GetDatum(yq_latency_bounds[i]);
+	PG_RETURN_ARRAYTYPE_P(construct_array(bounds, YQ_LATENCY_BOUND_COUNT, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+static void
+count_locality(YqOpportunisticCount *count, const char *locality)
+{
+	if (strcmp(locality, yq_locality_name(YQ_NODE_LOCAL)) == 0)
+		count->node_local++;
+	else if (strcmp(locality, yq_locality_name(YQ_RACK_LOCAL)) == 0)
+		count->rack_local++;
+	else if (strcmp(locality, yq_locality_name(YQ_OFF_SWITCH)) == 0)
+		count->off_switch++;
+}
+
+/* count_distributed(localities, latencies), both as long */
+Datum
+yq_sql_count_distributed(PG_FUNCTION_ARGS)
+{
+	YqOpportunisticCount count = {0};
+	const char **localities;
+	int			containers = yq_text_array(fcinfo, 0, "localities", &localities);
+	Datum	   *latencies;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &latencies, NULL, &containers);
+	for (int i = 0; i < containers; i++)
+	{
+		count_locality(&count, localities[i]);
+		if (DatumGetInt64(latencies[i]) >= 0)
+			yq_opportunistic_count_latency(&count, DatumGetInt64(latencies[i]), 1);
+	}
+	yq_opportunistic_count_write(&count);
+	PG_RETURN_VOID();
 }
 
 /* is_distributed() */

@@ -142,6 +142,7 @@ insert_request(YqOutstandingRequests *requests, int at, const YqOutstandingReque
 		.allocation_request_id = ask->allocation_request_id,
 		.asked = ask->asked,
 		.label = ask->label != NULL ? ask->label : "",
+		.first_seen_at = ask->first_seen_at,
 		.count = count
 	};
 	return request;

@@ -36,6 +36,7 @@ typedef struct YqOutstandingRequest
 	int64		allocation_request_id;
 	const int64 *asked;			/* for one container, as asked for */
 	const char *label;			/* that nodes must have for the distributed allocator; "" for the default partition */
+	TimestampTz first_seen_at;	/* since when it is open, where containers are given out centrally */
 	int32		count;			/* of containers; 0: there is nothing to do */
 	YqWantedPlaces hosts;
 	YqWantedPlaces racks;

@@ -7,11 +7,11 @@
  */
 #include "base/compat.h"
 
-#include "admission/queue_lock.h"
 #include "catalog/pg_type_d.h"
 #include "executor/spi.h"
 #include "scheduler/opportunistic/record_opportunistic.h"
 #include "scheduler/record/container_number.h"
+#include "scheduler/record/opportunistic_count.h"
 #include "scheduler/record/record_containers.h"
 #include "scheduler/record/scheduler_journal.h"
 #include "scheduler/record/scheduler_lock.h"
@@ -155,7 +155,7 @@ add_served(Served *served, const YqOutstandingRequest *request, const char *name
  */
 static void
 sum_up(const YqOutstandingRequests *requests, const YqOpportunisticContainers *containers,
-	   Served *all, Served *ended, Served *reduced)
+	   Served *ended, Served *reduced)
 {
 	int			first = 0;
 
@@ -166,7 +166,6 @@ sum_up(const YqOutstandingRequests *requests, const YqOpportunisticContainers *c
 
 		if (i < containers->count && run->request == containers->containers[i].request && run->place == containers->containers[i].place)
 			continue;
-		add_served(all, request, "*", i - first);
 		add_served(request->count == 0 ? ended : reduced, request, "*", i - first);
 		if (request->count > 0 && run->place != NULL)
 			add_served(reduced, request, run->place, i - first);
@@ -174,42 +173,24 @@ sum_up(const YqOutstandingRequests *requests, const YqOpportunisticContainers *c
 	}
 }
 
-/* For metrics; the requests still have all that is served. */
 static void
-count_containers(Datum application_id, const YqOpportunisticContainers *containers, const Served *all)
+count_containers(const YqOutstandingRequests *requests, const YqOpportunisticContainers *containers)
 {
-	static YqSavedPlan write = {
-		.command = "INSERT INTO yquota_internal.opportunistic_count AS c (part, node_local, rack_local, off_switch, latency) "
-		"SELECT $9, $5, $6, $7, COALESCE(sum(u.taken * greatest($8 - r.first_seen_at, '0')), '0') "
-		"FROM unnest($2, $3, $4) AS u (priority, allocation_request_id, taken) "
-		"JOIN yquota.resource_request AS r ON r.application_id = $1 AND r.execution_type = 'OPPORTUNISTIC' "
-		"AND r.priority = u.priority AND r.allocation_request_id = u.allocation_request_id "
-		"AND r.resource_name = '*' "
-		"ON CONFLICT (part) DO UPDATE SET node_local = c.node_local + excluded.node_local, "
-		"rack_local = c.rack_local + excluded.rack_local, off_switch = c.off_switch + excluded.off_switch, "
-		"latency = c.latency + excluded.latency",
-		.types = {"text", "_int4", "_int8", "_int4", "int8", "int8", "int8", "timestamptz", "int4"},
-		.plans_once = true
-	};
+	YqOpportunisticCount count = {.central = containers->count};
 	int64		by_locality[YQ_OFF_SWITCH + 1] = {0};
-	Datum		values[] = {
-		application_id,
-		make_array(ELEMENT_INT4, all->priorities, all->count),
-		make_array(ELEMENT_INT8, all->ids, all->count),
-		make_array(ELEMENT_INT4, all->taken, all->count),
-		(Datum) 0,
-		(Datum) 0,
-		(Datum) 0,
-		TimestampTzGetDatum(yq_clock_now()),
-		Int32GetDatum(yq_queue_lock_total())
-	};
+	TimestampTz now = yq_clock_now();
 
 	for (int i = 0; i < containers->count; i++)
-		by_locality[containers->containers[i].locality]++;
-	values[4] = Int64GetDatum(by_locality[YQ_NODE_LOCAL]);
-	values[5] = Int64GetDatum(by_locality[YQ_RACK_LOCAL]);
-	values[6] = Int64GetDatum(by_locality[YQ_OFF_SWITCH]);
-	(void) yq_saved_plan_execute(&write, values, NULL);
+	{
+		const YqOpportunisticContainer *container = &containers->containers[i];
+
+		by_locality[container->locality]++;
+		yq_opportunistic_count_latency(&count, now - requests->requests[container->request].first_seen_at, 1);
+	}
+	count.node_local = by_locality[YQ_NODE_LOCAL];
+	count.rack_local = by_locality[YQ_RACK_LOCAL];
+	count.off_switch = by_locality[YQ_OFF_SWITCH];
+	yq_opportunistic_count_write(&count);
 }
 
 static void
@@ -283,7 +264,6 @@ yq_record_opportunistic(YqOpportunisticApplication *application, const YqOutstan
 						const YqOpportunisticContainers *containers, const Datum *allocations)
 {
 	Datum		application_id;
-	Served		all;
 	Served		ended;
 	Served		reduced;
 	Datum	   *ids;
@@ -291,15 +271,14 @@ yq_record_opportunistic(YqOpportunisticApplication *application, const YqOutstan
 	if (containers->count == 0)
 		return NULL;
 	application_id = CStringGetTextDatum(application->requester.application->application_id);
-	all = make_served(containers->count);
 	ended = make_served(containers->count);
 	reduced = make_served(2 * containers->count);
-	sum_up(requests, containers, &all, &ended, &reduced);
+	sum_up(requests, containers, &ended, &reduced);
 	yq_scheduler_lock_events();
 	ids = make_ids(application, containers->count);
 	start(application, requests, containers, ids, unconstify(Datum *, allocations));
 	yq_scheduler_journal_begin_own();
-	count_containers(application_id, containers, &all);
+	count_containers(requests, containers);
 	end_requests(application_id, &ended);
 	reduce_requests(application_id, &reduced);
 	write_attempt(application);

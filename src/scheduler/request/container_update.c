@@ -15,6 +15,7 @@
 #include "queues/hierarchy.h"
 #include "queues/text.h"
 #include "scheduler/record/application_demand.h"
+#include "scheduler/record/opportunistic_count.h"
 #include "scheduler/record/scheduler_journal.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "scheduler/record/update_event.h"
@@ -396,6 +397,21 @@ do_plan(const YqRequester *requester, const UpdatePlan *plan)
 	}
 }
 
+/* For metrics. */
+static void
+count_demoted(const YqUpdateOutcome *outcomes, int count)
+{
+	YqOpportunisticCount counted = {0};
+
+	for (int i = 0; i < count; i++)
+	{
+		if (outcomes[i].refusal == YQ_UPDATE_ACCEPTED && outcomes[i].action == YQ_UPDATE_DEMOTE)
+			counted.demoted++;
+	}
+	if (counted.demoted > 0)
+		yq_opportunistic_count_write(&counted);
+}
+
 static void
 set_outcome(const YqRequester *requester, const UpdatePlan *plan)
 {
@@ -433,6 +449,7 @@ yq_containers_update(const char *application_id, const YqUpdateRequest *requests
 				do_plan(&requester, &plans[i]);
 		}
 	}
+	count_demoted(outcomes, count);
 	forget_decisions(plans, count);
 	yq_scheduler_journal_end_own();
 	yq_scheduler_journal_applications(list_make1(unconstify(char *, application_id)));
