@@ -123,7 +123,7 @@ find_open(int *next, int place)
 
 /* Go round the places once; false when none of them has a slot. */
 static bool
-serve_anywhere_once(Serving *serving, int *next)
+serve_anywhere_once(Serving *serving, int *next, bool waits)
 {
 	YqNodeChoice *choice = serving->choice;
 	int			end = choice->candidate_count;
@@ -141,7 +141,7 @@ serve_anywhere_once(Serving *serving, int *next)
 		}
 		if (place == end || (is_around && place >= start))
 			return false;
-		if (take(serving, choice->candidate(choice, place), YQ_OFF_SWITCH, NULL))
+		if (take(serving, choice->candidate(choice, place, waits), YQ_OFF_SWITCH, NULL))
 			break;
 		next[place] = place + 1;
 		place = find_open(next, place);
@@ -152,7 +152,7 @@ serve_anywhere_once(Serving *serving, int *next)
 }
 
 static void
-serve_anywhere(Serving *serving)
+serve_candidates(Serving *serving, bool waits)
 {
 	int			count = serving->choice->candidate_count;
 	int		   *next;
@@ -162,9 +162,19 @@ serve_anywhere(Serving *serving)
 	next = palloc(sizeof(int) * (count + 1));
 	for (int i = 0; i <= count; i++)
 		next[i] = i;
-	while (serving->left > 0 && serve_anywhere_once(serving, next))
+	while (serving->left > 0 && serve_anywhere_once(serving, next, waits))
 		;
 	pfree(next);
+}
+
+/* The search begins anywhere, so that a node which must be waited for may as well come last. */
+static void
+serve_anywhere(Serving *serving)
+{
+	serving->choice->has_passed = false;
+	serve_candidates(serving, false);
+	if (serving->choice->has_passed)
+		serve_candidates(serving, true);
 }
 
 YqOpportunisticContainers

@@ -23,8 +23,12 @@ typedef struct YqNodeChoice
 	const YqCalculator *calculator;
 	int			candidate_count;	/* the first nodes-used of the load list */
 
-	/* One of them by its place in the list; NULL: it has left since the list was made. */
-	YqNodeLoad *(*candidate) (struct YqNodeChoice *choice, int place);
+	/*
+	 * One of them by its place in the list; NULL: it has left since the list was made.  Unless the
+	 * caller waits, a node where another transaction takes slots is passed over, and that is noted.
+	 */
+	YqNodeLoad *(*candidate) (struct YqNodeChoice *choice, int place, bool waits);
+	bool		has_passed;
 
 	/* A node that has reported; NULL: there is none of that name. */
 	YqNodeLoad *(*node) (struct YqNodeChoice *choice, const char *name);

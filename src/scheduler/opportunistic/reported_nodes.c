@@ -27,6 +27,7 @@ typedef struct KnownNode
 	YqBytes		key;			/* its name */
 	YqNodeLoad	load;
 	bool		is_listed;		/* it is in service, and has reported */
+	bool		is_passed;		/* another transaction takes slots there: not read yet */
 	int32		reported_length;
 	int64	   *reported_allocated; /* native units, per type; NULL: does not matter */
 	YqTakenSlots before;		/* slots that earlier calls took since the report */
@@ -148,12 +149,13 @@ read_slots(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
  * locked: it gets none before its next report.
  */
 static void
-read_locked(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
+read_locked(YqReportedNodes *nodes, KnownNode *node, bool is_candidate, bool waits)
 {
 	bool		is_locked = yq_slot_locks_try(nodes->locks, node->load.name);
 	bool		has_slots = read_slots(nodes, node, is_candidate);
 
-	if (has_slots && !is_locked)
+	node->is_passed = has_slots && !is_locked && !waits;
+	if (has_slots && !is_locked && waits)
 	{
 		is_locked = yq_slot_locks_wait(nodes->locks, node->load.name);
 		has_slots = is_locked && read_slots(nodes, node, is_candidate);
@@ -163,20 +165,20 @@ read_locked(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
 }
 
 static KnownNode *
-find_node(YqReportedNodes *nodes, const char *name, bool is_candidate)
+find_node(YqReportedNodes *nodes, const char *name, bool is_candidate, bool waits)
 {
 	bool		found;
 	KnownNode  *node = yq_bytes_table_enter(nodes->known, yq_bytes_of_string(name), CurrentMemoryContext, &found);
 
-	if (found)
+	if (found && !(node->is_passed && waits))
 		return node;
 	node->load.name = pstrdup(name);
-	node->is_listed = false;
+	node->is_listed = node->is_passed = false;
 	/* what is decided from here on does not count */
 	if (nodes->locks->has_missed)
 		return node;
-	read_locked(nodes, node, is_candidate);
-	if (node->is_listed)
+	read_locked(nodes, node, is_candidate, waits);
+	if (node->is_listed && !node->is_passed)
 		nodes->listed = lappend(nodes->listed, node);
 	return node;
 }
@@ -186,19 +188,21 @@ find_node(YqReportedNodes *nodes, const char *name, bool is_candidate)
 static YqNodeLoad *
 choose_node(YqNodeChoice *choice, const char *name)
 {
-	KnownNode  *node = find_node((YqReportedNodes *) choice, name, false);
+	KnownNode  *node = find_node((YqReportedNodes *) choice, name, false, true);
 
 	return node->is_listed ? &node->load : NULL;
 }
 
 static YqNodeLoad *
-choose_candidate(YqNodeChoice *choice, int place)
+choose_candidate(YqNodeChoice *choice, int place, bool waits)
 {
 	YqReportedNodes *nodes = (YqReportedNodes *) choice;
+	KnownNode  *node = nodes->candidates[place];
 
-	if (nodes->candidates[place] == NULL)
-		nodes->candidates[place] = find_node(nodes, nodes->list->candidates[place], true);
-	return nodes->candidates[place]->is_listed ? &nodes->candidates[place]->load : NULL;
+	if (node == NULL || node->is_passed)
+		node = nodes->candidates[place] = find_node(nodes, nodes->list->candidates[place], true, waits);
+	choice->has_passed |= node->is_passed;
+	return node->is_listed && !node->is_passed ? &node->load : NULL;
 }
 
 static int
