@@ -62,6 +62,10 @@ SELECT application_id, has_outstanding_requests FROM yquota.application ORDER BY
 SELECT pg_temp.ask('*', 9, app => '2');
 SELECT application_id, has_outstanding_requests FROM yquota.application ORDER BY 1;
 SELECT * FROM yquota_internal.waiting_request;
+BEGIN;
+UPDATE yquota.price_group SET count_pending = true WHERE name = 'GENERAL';
+SELECT utilization FROM yquota.compute_prices() WHERE price_group = 'GENERAL';
+ROLLBACK;
 SELECT pending_containers, pending FROM yquota.scheduler_application ORDER BY application_id;
 SELECT user_used, queue_used, headroom FROM yquota.headroom('application_1_0002');
 SELECT decision, application_id, allocation FROM yquota.schedule();
