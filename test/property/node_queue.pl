@@ -155,8 +155,8 @@ sub tend_books
 sub change_type
 {
 	my ($history) = @_;
-	my ($number, $type, $size) = any_container(q(state = 'QUEUED')) or return ();
-	my $other = $type eq 'GUARANTEED' ? 'OPPORTUNISTIC' : 'GUARANTEED';
+	my $other = one_of('GUARANTEED', 'OPPORTUNISTIC');
+	my ($number, $type, $size) = any_container("state = 'QUEUED' AND execution_type <> '$other'") or return ();
 
 	$session->run("INSERT INTO yquota.container_event (event, container_id, occurred_at, execution_type) VALUES ('CONTAINER_UPDATE', 'a$number', yquota.clock(), '$other')");
 	if ($type eq 'GUARANTEED')
@@ -221,7 +221,7 @@ sub play
 {
 	my ($number) = @_;
 	my $history = begin_history();
-	my @actions = ((\&arrive) x 6, (\&end) x 3, \&end_elsewhere, \&change_type, \&shed, \&shed, one_of(\&void, \&tend_books));
+	my @actions = ((\&arrive) x 6, (\&end) x 3, \&end_elsewhere, (\&change_type) x 3, (\&shed) x 2, one_of(\&void, \&tend_books));
 
 	foreach my $step (1 .. $steps)
 	{

@@ -199,6 +199,19 @@ SELECT pg_temp.n(container_id) AS c, occurred_at::time, exit_status, is_own FROM
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
+\echo ends and promotions that one call sees: what has ended does not start, and nothing starts to be killed at once
+BEGIN;
+SELECT * FROM pg_temp.play('O 2048', 'O 1024', 'O 1024', 'O 1536');
+SELECT yquota.set_clock(yquota.clock() + interval '1 s');
+INSERT INTO yquota.container_event (event, container_id, occurred_at)
+SELECT 'CONTAINER_FINISH', pg_temp.c(n), yquota.clock() FROM generate_series(1, 2) AS n;
+SELECT pg_temp.change_type(4, 'GUARANTEED');
+SELECT pg_temp.advance();
+SELECT pg_temp.n(container_id) AS c, state, started_at::time, left_at::time FROM yquota.node_queue ORDER BY 1;
+SELECT event, is_running FROM yquota.container_event WHERE container_id = pg_temp.c(2) ORDER BY event_id;
+SELECT * FROM yquota.verify();
+ROLLBACK;
+
 \echo work of the agent, until it acknowledges it
 BEGIN;
 SELECT * FROM pg_temp.play('G 1024', 'O 512');

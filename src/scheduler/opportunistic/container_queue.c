@@ -308,8 +308,8 @@ yq_container_queue_arrive(YqContainerQueue *queue, YqNodeContainer *container)
 		arrive_opportunistic(queue, container);
 }
 
-void
-yq_container_queue_complete(YqContainerQueue *queue, YqNodeContainer *container)
+bool
+yq_container_queue_remove(YqContainerQueue *queue, YqNodeContainer *container)
 {
 	bool		frees_room = holds_room(container);
 
@@ -318,7 +318,13 @@ yq_container_queue_complete(YqContainerQueue *queue, YqNodeContainer *container)
 	else
 		dequeue(queue, container);
 	container->state = YQ_CONTAINER_GONE;
-	if (frees_room)
+	return frees_room;
+}
+
+void
+yq_container_queue_complete(YqContainerQueue *queue, YqNodeContainer *container)
+{
+	if (yq_container_queue_remove(queue, container))
 		yq_container_queue_start_pending(queue);
 }
 

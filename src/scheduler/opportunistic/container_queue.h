@@ -100,7 +100,13 @@ extern void yq_container_queue_add(YqContainerQueue *queue, YqNodeContainer *con
 /* A container arrives; afterwards its state tells whether it runs, waits or is GONE. */
 extern void yq_container_queue_arrive(YqContainerQueue *queue, YqNodeContainer *container);
 
-/* A container has ended, whether it ran or waited.  Only one that ran lets others start. */
+/*
+ * A container has ended, whether it ran or waited, and others are to be removed before any
+ * starts.  True if it ran: only such a one lets others start.
+ */
+extern bool yq_container_queue_remove(YqContainerQueue *queue, YqNodeContainer *container);
+
+/* A container has ended, and others start in its room. */
 extern void yq_container_queue_complete(YqContainerQueue *queue, YqNodeContainer *container);
 
 /* A PAUSING container has given its room back; it goes to the end of its queue. */

@@ -247,16 +247,27 @@ yq_node_queue_find(const YqNodeQueue *queue, const char *container_id)
 
 /* -- what the books say --------------------------------------------------------------- */
 
-/* It ended elsewhere: the node's agent has yet to learn of it. */
-static void
-learn_end(YqNodeQueue *queue, YqNodeQueueRow *row)
+/*
+ * These ended elsewhere, and the node's agent has yet to learn of it.  Nothing starts before
+ * all are known, as one that waits may be among them.  True if one of them leaves room.
+ */
+static bool
+learn_ends(YqNodeQueue *queue, const List *ended)
 {
-	const char *reason = reason_of_end(row);
+	bool		frees_room = false;
+	ListCell   *cell;
 
-	yq_container_queue_complete(queue->queue, &row->container);
-	leave(queue, row, yq_load_end(row->container_id, queue->now), reason);
-	row->is_acknowledged = false;
-	note_decisions(queue);
+	foreach(cell, ended)
+	{
+		YqNodeQueueRow *row = lfirst(cell);
+		const char *reason = reason_of_end(row);
+
+		if (yq_container_queue_remove(queue->queue, &row->container))
+			frees_room = true;
+		leave(queue, row, yq_load_end(row->container_id, queue->now), reason);
+		row->is_acknowledged = false;
+	}
+	return frees_room;
 }
 
 static void
@@ -285,6 +296,7 @@ yq_node_queue_settle(YqNodeQueue *queue)
 {
 	List	   *ended = NIL;
 	List	   *changed = NIL;
+	bool		frees_room;
 	ListCell   *cell;
 
 	foreach(cell, queue->rows)
@@ -297,18 +309,19 @@ yq_node_queue_settle(YqNodeQueue *queue)
 		else if (row->is_guaranteed_in_books != row->container.is_guaranteed)
 			changed = lappend(changed, row);
 	}
-	foreach(cell, ended)
-		learn_end(queue, lfirst(cell));
+	frees_room = learn_ends(queue, ended);
 	list_sort(changed, compare_changes);
 	foreach(cell, changed)
 		learn_type(queue, lfirst(cell));
+	if (frees_room)
+		yq_node_queue_advance(queue);
 }
 
 bool
 yq_node_queue_learn_late_ends(YqNodeQueue *queue)
 {
 	List	   *written = NIL;
-	List	   *ended;
+	List	   *ended = NIL;
 	ListCell   *cell;
 
 	foreach(cell, queue->rows)
@@ -321,9 +334,10 @@ yq_node_queue_learn_late_ends(YqNodeQueue *queue)
 	}
 	if (written == NIL)
 		return false;
-	ended = yq_load_ended(queue, written);
-	foreach(cell, ended)
-		learn_end(queue, yq_node_queue_find(queue, lfirst(cell)));
+	foreach(cell, yq_load_ended(queue, written))
+		ended = lappend(ended, yq_node_queue_find(queue, lfirst(cell)));
+	if (learn_ends(queue, ended))
+		yq_node_queue_advance(queue);
 	return ended != NIL;
 }
 
