@@ -192,6 +192,7 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 					WHEN c.decided_at < m.started_at THEN 'it was decided before the application master started'
 					WHEN m.node <> local_scheduler AND EXISTS (SELECT FROM yquota.node AS own WHERE own.name = local_scheduler)
 						THEN 'the application master runs on another node'
+					WHEN n.state IN ('LOST', 'DECOMMISSIONED', 'SHUTDOWN') THEN format('the node is %s', n.state)
 					WHEN row_number() OVER (PARTITION BY i.container_id ORDER BY c.place) > 1 THEN 'the number is taken' END,
 			   c.application_id, coalesce(a.project, split_part(a.username, '__', 1)), a.username, a.queue,
 			   c.node, c.allocation, coalesce(c.priority, 1), coalesce(c.allocation_request_id, -1), coalesce(c.decided_at, now_at), l.epoch,

@@ -173,7 +173,7 @@ CREATE FUNCTION given(number bigint, node text DEFAULT 'n2', app text DEFAULT '0
 	RETURN ROW('application_1_' || app, number, node, '[memory-mb=1024,vcores=1]', 1, 1, decided_at, NULL, NULL)::yquota.distributed_container;
 SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((2::bigint << 40) - 1), given((2::bigint << 40) - 2, 'n3'),
 	-- of another epoch, of none, taken, nowhere, of no application, and at another time
-	given((3::bigint << 40) - 1), given(5), given((2::bigint << 40) - 1, 'n3'), given((2::bigint << 40) - 3, 'n9'), given((2::bigint << 40) - 3, app => '0009'),
+	given((3::bigint << 40) - 1), given(5), given((2::bigint << 40) - 1, 'n3'), given((2::bigint << 40) - 3, 'n9'), given((2::bigint << 40) - 3, 'n5'), given((2::bigint << 40) - 3, app => '0009'),
 	given((2::bigint << 40) - 4, decided_at => '2026-03-02 10:01+00'), given((2::bigint << 40) - 4, decided_at => '2026-03-02 10:06+00')]);
 SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((2::bigint << 40) - 1), given((2::bigint << 40) - 2, 'n3')]);
 SELECT * FROM yquota.report_distributed_containers('n2', ARRAY[given((3::bigint << 40) - 1)]);
