@@ -18,6 +18,7 @@
 #define YQ_PLAN_H
 
 #include "base/bytes_table.h"
+#include "queues/reservation_id.h"
 #include "scheduler/reservation/step_function.h"
 
 /* Why a plan does not take a reservation. */
@@ -45,13 +46,6 @@ typedef enum YqSharingPolicy
 	YQ_NO_OVER_COMMIT,
 	YQ_CAPACITY_OVER_TIME
 } YqSharingPolicy;
-
-/* reservation_<cluster_timestamp>_<number> */
-typedef struct YqReservationId
-{
-	int64		cluster_timestamp;
-	int64		number;
-} YqReservationId;
 
 typedef struct YqPlanReservation
 {

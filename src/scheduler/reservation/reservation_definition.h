@@ -36,10 +36,6 @@ extern YqReservationVerdict yq_reservation_refuse(const char *decided_by, const 
 /* The last time that timestamptz can express. */
 #define YQ_RESERVATION_TIME_ENDS (PG_INT64_MAX / 1000)
 
-/* An id as it is written, and as Hadoop writes it: its number has four digits at least. */
-extern YqReservationId yq_reservation_id_parse(const char *text);
-extern char *yq_reservation_id_text(YqReservationId id);
-
 /* The time must be finite, and in whole milliseconds; "name" is what it is called. */
 extern int64 yq_reservation_time(TimestampTz time, const char *name);
 
