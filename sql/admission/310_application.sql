@@ -36,6 +36,7 @@ CREATE TABLE yquota.application (
 	expires_at timestamptz,
 	finished_at timestamptz,
 	diagnostics text,
+	reservation_id text COLLATE "C",
 	CHECK (queue IS NOT NULL OR state = 'REJECTED'),
 	CHECK ((finished_at IS NOT NULL) = (state IN ('FINISHED', 'FAILED', 'KILLED', 'REJECTED')))
 );
@@ -60,6 +61,7 @@ COMMENT ON COLUMN yquota.application.queue IS 'full path of the leaf; NULL when 
 COMMENT ON COLUMN yquota.application.label IS 'partition of the nodes that the application master asks for; empty for the default one';
 COMMENT ON COLUMN yquota.application.node_label_expression IS 'label that the submission names for all its containers: of those for which none is asked for, and of the application in the order fifo-with-partitions; NULL: none';
 COMMENT ON COLUMN yquota.application.project IS 'project that pays; NULL: none was named';
+COMMENT ON COLUMN yquota.application.reservation_id IS 'as named in the submission; NULL: none.  Only a plan heeds it';
 COMMENT ON COLUMN yquota.application.am_resource IS 'of the application master, native units, in whole steps of the minimum allocation';
 COMMENT ON COLUMN yquota.application.unmanaged IS 'whether its application master runs outside of the cluster';
 COMMENT ON COLUMN yquota.application.priority IS 'larger comes first';

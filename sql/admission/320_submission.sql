@@ -11,7 +11,7 @@ CREATE FUNCTION yquota.submit_application(
 	priority integer DEFAULT NULL, lifetime bigint DEFAULT NULL, tags text[] DEFAULT NULL,
 	label text DEFAULT NULL, unmanaged boolean DEFAULT false, project text DEFAULT NULL,
 	real_username text DEFAULT NULL, view_acl text DEFAULT NULL, modify_acl text DEFAULT NULL,
-	node_label_expression text DEFAULT NULL, dry_run boolean DEFAULT false,
+	node_label_expression text DEFAULT NULL, dry_run boolean DEFAULT false, reservation text DEFAULT NULL,
 	OUT application_id text, OUT queue text, OUT priority integer, OUT lifetime bigint,
 	OUT state yquota.application_state, OUT activated boolean, OUT decided_by text, OUT decided_at text,
 	OUT used bigint, OUT maximum bigint, OUT used_resource yquota.resource,
@@ -19,9 +19,9 @@ CREATE FUNCTION yquota.submit_application(
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_application_submit';
-COMMENT ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean) IS
-	'Submit an application: where it goes, with which priority and lifetime (seconds), whether it is let in, has to wait or may start (activated), and which limit or rule decided otherwise, with its figures.  It is recorded in application, also when it is refused; an id that was refused may be submitted again.  With dry_run nothing is recorded or locked';
-REVOKE ALL ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean) FROM PUBLIC;
+COMMENT ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean, text) IS
+	'Submit an application: where it goes, with which priority and lifetime (seconds), whether it is let in, has to wait or may start (activated), and which limit or rule decided otherwise, with its figures.  It is recorded in application, also when it is refused; an id that was refused may be submitted again.  Into a plan it goes with the id of an active reservation, to run in the reservation''s queue, else to the plan''s default queue; other queues ignore reservation.  With dry_run nothing is recorded or locked';
+REVOKE ALL ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.finish_application(
 	application_id text, state yquota.application_state DEFAULT 'FINISHED', diagnostics text DEFAULT NULL,

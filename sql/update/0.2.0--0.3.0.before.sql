@@ -94,6 +94,9 @@ DROP FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, time
 DROP FUNCTION yquota.import_rm_audit_file(text, text, integer, text, text, text, timestamptz);
 DROP FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_event[], text);
 
+-- An application may be submitted to a reservation.
+ALTER TABLE yquota.application ADD COLUMN reservation_id text COLLATE "C";
+
 -- A container that a node is kept for is no reservation of capacity ahead of time.
 ALTER TABLE yquota.reservation RENAME TO reserved_container;
 ALTER INDEX yquota.reservation_pkey RENAME TO reserved_container_pkey;

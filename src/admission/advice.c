@@ -399,7 +399,7 @@ yq_configuration_advice(const YqHierarchy *hierarchy)
 	for (int i = 0; i < hierarchy->queue_count - hierarchy->orphan_count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (hierarchy->queues[i]->is_auto_created)
+		if (hierarchy->queues[i]->is_auto_created || yq_queue_is_of_plan(hierarchy->queues[i]))
 			continue;
 		advise_queue(&advising, hierarchy->queues[i]);
 		advise_promises(&advising, hierarchy->queues[i]);

@@ -120,10 +120,13 @@ check_caller(const Locked *locked, const YqSubject *caller)
 						yq_application_operation_name(YQ_MODIFY_APP), application->application_id)));
 }
 
+/* A plan stands for its default queue (CapacityScheduler.handleMoveToPlanQueue()). */
 static const YqQueue *
 find_target(const Locked *locked, const char *name)
 {
-	return name == NULL ? NULL : yq_hierarchy_find_by_name(locked->hierarchy, name);
+	const YqQueue *target = name == NULL ? NULL : yq_hierarchy_find_by_name(locked->hierarchy, name);
+
+	return target != NULL && target->kind == YQ_QUEUE_PLAN ? yq_plan_default_queue(target) : target;
 }
 
 /*

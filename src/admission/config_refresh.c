@@ -174,6 +174,16 @@ change_state(Refresh *refresh, YqQueue *queue, const YqQueueStatus *status)
 					  psprintf("The parent Queue:%s is not running. Please activate the parent queue first", parent->path));
 }
 
+/*
+ * Are applications or containers in queues of a plan that is one no more?  Hadoop
+ * does not look, and forgets such applications.
+ */
+static bool
+has_work_of_plan(const YqHierarchy *hierarchy, const char *path)
+{
+	return yq_containers_elsewhere_below(hierarchy, path) > 0 || yq_applications_below(path) > 0;
+}
+
 static bool
 is_leaf_kind(YqQueueKind kind)
 {
@@ -186,6 +196,12 @@ change_kind(Refresh *refresh, YqQueue *queue, const YqQueueStatus *status)
 {
 	if (status->is_auto_created || status->kind == queue->kind)
 		return false;
+	if (status->kind == YQ_QUEUE_PLAN && has_work_of_plan(refresh->hierarchy, queue->path))
+	{
+		refuse_change(refresh, queue, "reservable", queue->is_reservable ? "true" : NULL,
+					  psprintf("Can not convert the plan queue: %s, as applications or containers are in its queues", queue->path));
+		return true;
+	}
 	if (is_leaf_kind(status->kind))
 	{
 		const char *old_state = yq_queue_state_name(status->is_running,
@@ -226,7 +242,12 @@ refresh_queue(Refresh *refresh, YqQueue *queue)
 {
 	const YqQueueStatus *status = refresh->statuses->of_queue[queue->number];
 
-	/* one that was created now joins queues that are in force (cs-semantics 1.5) */
+	/* one that was created now joins queues that are in force (cs-semantics 1.5), as those of plans do */
+	if (yq_queue_is_of_plan(queue))
+	{
+		queue->is_running = queue->parent->is_running;
+		return;
+	}
 	if (status == NULL && queue->is_auto_created && queue->parent != NULL)
 	{
 		queue->is_running = queue->parent->is_running && queue->configured_state != 'S';
@@ -268,6 +289,7 @@ check_deletions(Refresh *refresh)
 			yq_bytes_table_find(refresh->hierarchy->kept_stopped, key) != NULL;
 
 		if (yq_containers_elsewhere(refresh->hierarchy, status->path) > 0 ||
+			(status->kind == YQ_QUEUE_PLAN && yq_containers_elsewhere_below(refresh->hierarchy, status->path) > 0) ||
 			yq_applications_below(status->path) > 0 || (status->is_running && !is_left_stopped))
 			refresh->violations =
 				yq_violation_add(refresh->violations, status->path, "state", NULL,

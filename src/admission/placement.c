@@ -551,7 +551,7 @@ take_named_queue(const YqHierarchy *hierarchy, const char *name, const char *why
 		if (problem == NULL && yq_path_normalize_root(hierarchy, name, &normalized) == NULL)
 			placement->queue = normalized;
 	}
-	else if (!yq_queue_is_leaf(queue))
+	else if (!yq_queue_is_leaf(queue) && queue->kind != YQ_QUEUE_PLAN)
 		problem = psprintf("queue \"%s\" is not a leaf", queue->path);
 	else if (queue->is_auto_created && queue->parent != NULL && queue->parent->kind == YQ_QUEUE_MANAGED_PARENT)
 		problem = psprintf("queue \"%s\" was created for a rule and takes only applications that a rule sends", queue->path);

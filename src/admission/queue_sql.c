@@ -101,7 +101,8 @@ yq_sql_note_queue_change(PG_FUNCTION_ARGS)
 	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) &&
 		RelationGetRelid(trigger->tg_relation) == yq_table_oid(YQ_QUEUE))
 		execute_command("WITH a AS (DELETE FROM yquota_internal.active_leaf), "
-						"c AS (DELETE FROM yquota_internal.created_queue) DELETE FROM yquota_internal.queue_status");
+						"c AS (DELETE FROM yquota_internal.created_queue), "
+						"r AS (DELETE FROM yquota.reservation_queue) DELETE FROM yquota_internal.queue_status");
 	if (!is_registered)
 	{
 		RegisterXactCallback(forget_refresh_at_transaction_end, NULL);
@@ -177,9 +178,20 @@ delete_status(const char *path)
 	Datum		values[] = {CStringGetTextDatum(path)};
 
 	SPI_execute_with_args("WITH a AS (DELETE FROM yquota_internal.active_leaf WHERE queue = $1), "
-						  "c AS (DELETE FROM yquota_internal.created_queue WHERE queue = $1) "
+						  "c AS (DELETE FROM yquota_internal.created_queue WHERE queue = $1), "
+						  "r AS (DELETE FROM yquota.reservation_queue WHERE plan = $1) "
 						  "DELETE FROM yquota_internal.queue_status WHERE path = $1",
 						  1, types, values, NULL, false, 0);
+}
+
+/* A queue that is a plan no more has no queues of reservations; it was made sure that nothing is in them. */
+static void
+delete_queues_of_plan(const char *path)
+{
+	Oid			types[] = {TEXTOID};
+	Datum		values[] = {CStringGetTextDatum(path)};
+
+	SPI_execute_with_args("DELETE FROM yquota.reservation_queue WHERE plan = $1", 1, types, values, NULL, false, 0);
 }
 
 /* Write the states that are in force from now on. */
@@ -195,8 +207,11 @@ write_statuses(const YqHierarchy *hierarchy, const YqQueueStatuses *statuses)
 		const YqQueue *queue = hierarchy->queues[i];
 
 		CHECK_FOR_INTERRUPTS();
-		if (!is_noted(hierarchy, queue, statuses->of_queue[i]))
-			write_status(hierarchy, queue);
+		if (yq_queue_is_of_plan(queue) || is_noted(hierarchy, queue, statuses->of_queue[i]))
+			continue;
+		if (statuses->of_queue[i] != NULL && statuses->of_queue[i]->kind == YQ_QUEUE_PLAN && queue->kind != YQ_QUEUE_PLAN)
+			delete_queues_of_plan(queue->path);
+		write_status(hierarchy, queue);
 	}
 	foreach(cell, statuses->gone)
 		delete_status(((const YqQueueStatus *) lfirst(cell))->path);
@@ -277,18 +292,29 @@ yq_sql_check_queues(PG_FUNCTION_ARGS)
 
 /* -- effective properties -------------------------------------------------- */
 
+/* Do no other children of its parent follow a queue? */
+static bool
+is_last_child(const YqQueue *queue)
+{
+	const YqQueue *parent = queue->parent;
+	int			last = parent->child_count - 1;
+
+	while (parent->children[last]->is_vacant)
+		last--;
+	return parent->children[last] == queue;
+}
+
 /* The lines that lead to a queue in a drawing of the tree. */
 static char *
 draw(const YqQueue *queue)
 {
 	char	   *drawn = pstrdup(queue->name);
-	const YqQueue *parent = queue->parent;
 
-	if (parent == NULL)
+	if (queue->parent == NULL)
 		return drawn;
-	drawn = psprintf("%s-- %s", parent->children[parent->child_count - 1] == queue ? "`" : "|", drawn);
-	for (queue = parent, parent = queue->parent; parent != NULL; queue = parent, parent = queue->parent)
-		drawn = psprintf("%s   %s", parent->children[parent->child_count - 1] == queue ? " " : "|", drawn);
+	drawn = psprintf("%s-- %s", is_last_child(queue) ? "`" : "|", drawn);
+	for (queue = queue->parent; queue->parent != NULL; queue = queue->parent)
+		drawn = psprintf("%s   %s", is_last_child(queue) ? " " : "|", drawn);
 	return drawn;
 }
 
@@ -380,11 +406,12 @@ state_of(const YqQueue *queue)
 }
 
 static void
-put_configuration(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label)
+put_configuration(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueue *queue, int ordinal,
+				  const YqQueueLabel *label)
 {
 	yq_row_put_text(row, queue->path);
 	yq_row_put_text(row, hierarchy->labels[label->label]);
-	yq_row_put(row, Int32GetDatum(queue->number + 1), false);
+	yq_row_put(row, Int32GetDatum(ordinal), false);
 	yq_row_put_text(row, draw(queue));
 	yq_row_put_text(row, yq_queue_kind_name(queue->kind));
 	yq_row_put(row, BoolGetDatum(queue->is_auto_created), false);
@@ -449,14 +476,51 @@ put_applications(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueue 
 	yq_row_put(row, yq_hierarchy_resource(hierarchy, label->am_used), false);
 }
 
+/* Where rows of queues are put. */
+typedef struct QueueRows
+{
+	ReturnSetInfo *result;
+	const YqHierarchy *hierarchy;
+	InheritedMemo memo;
+	MemoryContext row_context;	/* the current one */
+	int			ordinal;		/* of the last queue */
+} QueueRows;
+
+static void
+put_queue(QueueRows *rows, const YqQueue *queue)
+{
+	rows->ordinal++;
+	for (int i = 0; i < queue->label_count; i++)
+	{
+		YqRowBuilder row = {.count = 0};
+
+		put_configuration(&row, rows->hierarchy, queue, rows->ordinal, &queue->labels[i]);
+		put_capacities(&row, rows->hierarchy, &queue->labels[i]);
+		put_limits(&row, rows->hierarchy, queue, &queue->labels[i], &rows->memo);
+		put_applications(&row, rows->hierarchy, queue, &queue->labels[i]);
+		tuplestore_putvalues(rows->result->setResult, rows->result->setDesc, row.values, row.nulls);
+		MemoryContextReset(rows->row_context);
+	}
+}
+
+static void
+put_subtree(QueueRows *rows, const YqQueue *queue)
+{
+	CHECK_FOR_INTERRUPTS();
+	check_stack_depth();
+	if (yq_queue_is_hidden(queue))
+		return;
+	put_queue(rows, queue);
+	for (int i = 0; i < queue->child_count; i++)
+		put_subtree(rows, queue->children[i]);
+}
+
 /* effective_queues() */
 Datum
 yq_sql_effective_queues(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	QueueRows	rows = {.result = (ReturnSetInfo *) fcinfo->resultinfo};
 	YqHierarchy *hierarchy;
-	InheritedMemo memo = {.queue = NULL};
-	MemoryContext row_context;
 	MemoryContext old_context;
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -466,29 +530,15 @@ yq_sql_effective_queues(PG_FUNCTION_ARGS)
 	yq_hierarchy_compute(hierarchy);
 	(void) yq_hierarchy_refresh(hierarchy, yq_queue_status_read(hierarchy));
 
-	memo.context = AllocSetContextCreate(CurrentMemoryContext, "yquota inherited properties", ALLOCSET_SMALL_SIZES);
-	row_context = AllocSetContextCreate(CurrentMemoryContext, "yquota effective queue", ALLOCSET_DEFAULT_SIZES);
-	old_context = MemoryContextSwitchTo(row_context);
-	for (int i = 0; i < hierarchy->queue_count - hierarchy->orphan_count; i++)
-	{
-		const YqQueue *queue = hierarchy->queues[i];
-
-		CHECK_FOR_INTERRUPTS();
-		for (int j = 0; j < queue->label_count; j++)
-		{
-			YqRowBuilder row = {.count = 0};
-
-			put_configuration(&row, hierarchy, queue, &queue->labels[j]);
-			put_capacities(&row, hierarchy, &queue->labels[j]);
-			put_limits(&row, hierarchy, queue, &queue->labels[j], &memo);
-			put_applications(&row, hierarchy, queue, &queue->labels[j]);
-			tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
-			MemoryContextReset(row_context);
-		}
-	}
+	rows.hierarchy = hierarchy;
+	rows.memo.context = AllocSetContextCreate(CurrentMemoryContext, "yquota inherited properties", ALLOCSET_SMALL_SIZES);
+	rows.row_context = AllocSetContextCreate(CurrentMemoryContext, "yquota effective queue", ALLOCSET_DEFAULT_SIZES);
+	old_context = MemoryContextSwitchTo(rows.row_context);
+	if (hierarchy->root != NULL)
+		put_subtree(&rows, hierarchy->root);
 	MemoryContextSwitchTo(old_context);
-	MemoryContextDelete(row_context);
-	MemoryContextDelete(memo.context);
+	MemoryContextDelete(rows.row_context);
+	MemoryContextDelete(rows.memo.context);
 	return (Datum) 0;
 }
 

@@ -159,6 +159,34 @@ check_access(Decision *decision)
 
 /* -- checks of the scheduler ----------------------------------------------- */
 
+/*
+ * The queue of a plan that the application goes to (reservation 9;
+ * CapacityScheduler.resolveReservationQueueName()).  A queue of another plan has
+ * the name of a reservation, too.
+ */
+static bool
+resolve_reservation(Decision *decision)
+{
+	const char *reservation = decision->submission->reservation_id;
+	const YqQueue *plan = decision->queue;
+	const YqQueue *queue;
+
+	if (plan == NULL || plan->kind != YQ_QUEUE_PLAN)
+		return true;
+	queue = reservation == NULL ? yq_plan_default_queue(plan) : yq_hierarchy_find_by_name(decision->hierarchy, reservation);
+	if (queue == NULL || !yq_queue_is_of_plan(queue))
+		return refuse_submission(decision, "reservation", plan->path,
+								 psprintf("Application %s submitted to a reservation which is not currently active: %s",
+										  decision->submission->application_id, reservation));
+	if (queue->parent != plan)
+		return refuse_submission(decision, "reservation", plan->path,
+								 psprintf("Application: %s submitted to a reservation %s which does not belong to the specified queue: %s",
+										  decision->submission->application_id, reservation, plan->path));
+	decision->queue = queue;
+	decision->queue_name = decision->admission->application.queue = pstrdup(queue->path);
+	return true;
+}
+
 static bool
 check_system(Decision *decision)
 {
@@ -340,6 +368,23 @@ lock_leaf(Decision *decision)
 	yq_queue_locks_take(&locks);
 }
 
+/* The queue of a reservation may have gone before it was locked. */
+static bool
+find_locked_leaf(Decision *decision)
+{
+	const char *path = decision->queue->path;
+
+	if (!yq_queue_is_of_plan(decision->queue))
+		return true;
+	decision->hierarchy = yq_hierarchy_in_force();
+	decision->queue = yq_hierarchy_find(decision->hierarchy, path);
+	if (decision->queue != NULL)
+		return true;
+	return refuse_submission(decision, "reservation", path,
+							 psprintf("Application %s submitted to a reservation which is not currently active: %s",
+									  decision->submission->application_id, strrchr(path, '.') + 1));
+}
+
 static bool
 check_leaf(Decision *decision)
 {
@@ -347,6 +392,8 @@ check_leaf(Decision *decision)
 		return true;
 	if (decision->is_to_be_let_in)
 		lock_leaf(decision);
+	if (decision->is_to_be_let_in && !find_locked_leaf(decision))
+		return false;
 	decision->leaf = yq_leaf_read(decision->hierarchy, decision->queue);
 	return yq_leaf_may_take(decision->leaf, decision->submission->application_id,
 							decision->submission->subject.username, &decision->admission->verdict);
@@ -469,6 +516,7 @@ static bool (*const steps[]) (Decision *decision) = {
 	decide_am_request,
 	decide_priority,
 	check_access,
+	resolve_reservation,
 	check_system,
 	have_queue,
 	decide_for_new_queue,
@@ -522,6 +570,7 @@ put_submission(YqRowBuilder *row, const YqSubmission *submission)
 	yq_row_put(row, BoolGetDatum(submission->is_unmanaged), false);
 	yq_row_put_text(row, submission->view_acl);
 	yq_row_put_text(row, submission->modify_acl);
+	yq_row_put_text(row, submission->reservation_id);
 }
 
 /* The requested resource of a refused application, else the charged one. */
@@ -559,12 +608,12 @@ put_admission(YqRowBuilder *row, const YqSubmission *submission, const YqAdmissi
 static YqSavedPlan insert_application = {
 	.command = "INSERT INTO yquota.application "
 	"(application_id, username, groups, real_username, application_name, tags, submitted_queue, node_label_expression, project, unmanaged, "
-	"view_acl, modify_acl, queue, label, am_resource, priority, lifetime, state, has_outstanding_requests, submitted_at, activated_at, "
-	"finished_at, expires_at, diagnostics) "
-	"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24) "
+	"view_acl, modify_acl, reservation_id, queue, label, am_resource, priority, lifetime, state, has_outstanding_requests, submitted_at, "
+	"activated_at, finished_at, expires_at, diagnostics) "
+	"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25) "
 	"ON CONFLICT (application_id) DO NOTHING",
 	.types = {"text", "text", "_text", "text", "text", "_text", "text", "text", "text", "bool",
-		"text", "text", "text", "text", "yquota.resource", "int4", "int8", "yquota.application_state", "bool",
+		"text", "text", "text", "text", "text", "yquota.resource", "int4", "int8", "yquota.application_state", "bool",
 	"timestamptz", "timestamptz", "timestamptz", "timestamptz", "text"}
 };
 

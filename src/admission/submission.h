@@ -5,7 +5,7 @@
  *
  * Decided in the order of Hadoop 3.4.1's resource manager: placement, lifetime,
  * application master, priority, access; then the checks of its scheduler: the
- * limit of the cluster, the queue (which may have to be created), states and
+ * reservation, where the queue is a plan, the limit of the cluster, the queue (which may have to be created), states and
  * limits of the queue, credit of the project (not in Hadoop), parallel
  * applications, room for the application master.
  *
@@ -35,6 +35,7 @@ typedef struct YqSubmission
 	const char *node_label_expression;	/* of all its containers; NULL: the queue's default */
 	bool		is_unmanaged;
 	const char *project;		/* may be NULL */
+	const char *reservation_id; /* as stored; NULL: none.  It matters in a plan alone */
 	const char *view_acl;		/* may be NULL, as the next one */
 	const char *modify_acl;
 } YqSubmission;

@@ -16,6 +16,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "queues/hierarchy.h"
+#include "queues/reservation_id.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
@@ -85,7 +86,8 @@ enum
 	SUBMIT_VIEW_ACL,
 	SUBMIT_MODIFY_ACL,
 	SUBMIT_NODE_LABEL_EXPRESSION,
-	SUBMIT_DRY_RUN
+	SUBMIT_DRY_RUN,
+	SUBMIT_RESERVATION
 };
 
 static void
@@ -116,6 +118,9 @@ submission_arguments(FunctionCallInfo fcinfo, YqSubmission *submission, int32 *p
 	submission->view_acl = optional_text(fcinfo, SUBMIT_VIEW_ACL);
 	submission->modify_acl = optional_text(fcinfo, SUBMIT_MODIFY_ACL);
 	submission->node_label_expression = optional_text(fcinfo, SUBMIT_NODE_LABEL_EXPRESSION);
+	if (!PG_ARGISNULL(SUBMIT_RESERVATION))
+		submission->reservation_id =
+			yq_reservation_id_text(yq_reservation_id_parse(text_to_cstring(PG_GETARG_TEXT_PP(SUBMIT_RESERVATION))));
 }
 
 /* -- results -------------------------------------------------------------------- */
@@ -152,7 +157,7 @@ admission_row(FunctionCallInfo fcinfo, const YqAdmission *admission)
 
 /* -- submission -------------------------------------------------------------------- */
 
-/* submit_application(application_id, username, groups, queue, ..., dry_run) */
+/* submit_application(application_id, username, groups, queue, ..., dry_run, reservation) */
 Datum
 yq_sql_application_submit(PG_FUNCTION_ARGS)
 {

@@ -318,76 +318,6 @@ set_template_fractions(const YqHierarchy *hierarchy, YqQueue *queue)
 	}
 }
 
-/* -- both modes ------------------------------------------------------------ */
-
-static void
-forget_figures(const YqHierarchy *hierarchy, YqQueue *queue)
-{
-	Size		size = hierarchy->calculator.types * sizeof(int64);
-
-	for (int i = 0; i < queue->label_count; i++)
-	{
-		YqQueueLabel *label = &queue->labels[i];
-
-		label->capacity_fraction = label->configured;
-		label->maximum_fraction = label->configured_maximum;
-		label->normalized_weight = label->absolute_capacity = label->absolute_maximum = 0;
-		memset(label->effective_minimum, 0, size);
-		memset(label->effective_maximum, 0, size);
-	}
-}
-
-static void
-compute_queue(YqHierarchy *hierarchy, YqQueue *queue)
-{
-	if (hierarchy->settings.is_legacy)
-	{
-		set_absolute_fractions(queue);
-		normalize_weights(queue);
-		set_effective_amounts(hierarchy, queue);
-		set_minimum_ratios(hierarchy, queue);
-	}
-	else
-	{
-		if (queue->parent == NULL)
-			set_effective_amounts(hierarchy, queue);
-		yq_vector_compute_children(hierarchy, queue);
-		for (int i = 0; i < queue->child_count; i++)
-		{
-			for (int j = 0; j < queue->children[i]->label_count; j++)
-			{
-				YqQueueLabel *label = &queue->children[i]->labels[j];
-
-				derive_fractions(hierarchy, queue->children[i], label, hierarchy->totals[label->label]);
-			}
-		}
-	}
-	set_template_fractions(hierarchy, queue);
-	if (queue->kind == YQ_QUEUE_LEAF || queue->kind == YQ_QUEUE_PLAN)
-		set_application_limits(hierarchy, queue);
-}
-
-void
-yq_hierarchy_compute(YqHierarchy *hierarchy)
-{
-	MemoryContext old_context;
-	int			count = hierarchy->queue_count - hierarchy->orphan_count;
-
-	if (hierarchy->is_computed)
-		return;
-	old_context = MemoryContextSwitchTo(hierarchy->context);
-	for (int i = 0; i < count; i++)
-	{
-		forget_figures(hierarchy, hierarchy->queues[i]);
-		if (!hierarchy->settings.is_legacy)
-			set_absolute_fractions(hierarchy->queues[i]);
-	}
-	for (int i = 0; i < count; i++)
-		compute_queue(hierarchy, hierarchy->queues[i]);
-	hierarchy->is_computed = true;
-	MemoryContextSwitchTo(old_context);
-}
-
 /* -- the calculation with vectors ------------------------------------------ */
 
 /* One resource on one label below one parent. */
@@ -503,6 +433,24 @@ to_amount(double value)
 	return isnan(value) ? 0 : (int64) value;
 }
 
+/* A share of a plan is a percentage of each resource, and there are no others. */
+static void
+set_vector_of_share(const YqHierarchy *hierarchy, const YqQueue *plan, YqQueueLabel *label)
+{
+	for (int type = 0; type < hierarchy->calculator.types; type++)
+	{
+		YqCapacityEntry least = {YQ_CAPACITY_PERCENT, label->configured * 100};
+		YqCapacityEntry most = {YQ_CAPACITY_PERCENT, label->configured_maximum * 100};
+		Share		share = {.hierarchy = hierarchy, .parent = plan, .above = &plan->labels[0], .type = type};
+
+		share.cluster = hierarchy->totals[0][type];
+		share.batch = share.above->effective_minimum[type];
+		label->effective_minimum[type] = to_amount(minimum_of(&share, &least));
+		/* no maximum is written as 0 there */
+		label->effective_maximum[type] = most.value == 0 ? 0 : to_amount(maximum_of(&share, &most));
+	}
+}
+
 /* Set a child's amount of the resource; returns the amount. */
 static double
 give(Share *share, YqQueueLabel *label)
@@ -565,4 +513,123 @@ yq_vector_compute_children(const YqHierarchy *hierarchy, YqQueue *queue)
 			share_out(&share);
 		}
 	}
+}
+
+/* -- queues of plans --------------------------------------------------------- */
+
+/*
+ * A plan's limits are made when it is, of a constant and not of
+ * maximum-applications of the cluster (PlanQueue's constructor).
+ */
+#define PLAN_APPLICATIONS 10000
+
+static void
+set_plan_limits(YqQueue *plan)
+{
+	int			most = plan->maximum_applications;
+
+	if (most < 0)
+		most = to_int(PLAN_APPLICATIONS * plan->labels[0].absolute_capacity);
+	plan->most_applications = most;
+	plan->most_applications_per_user = plan->user_limit_factor == -1 ? most :
+		to_int(most * (plan->user_limit / 100.0f) * plan->user_limit_factor);
+}
+
+void
+yq_queue_of_plan_compute(const YqHierarchy *hierarchy, YqQueue *queue)
+{
+	const YqQueue *plan = queue->parent;
+	const YqQueueLabel *above = &plan->labels[0];
+	YqQueueLabel *label = &queue->labels[0];
+
+	label->capacity_fraction = label->configured;
+	label->maximum_fraction = label->configured_maximum;
+	label->absolute_capacity = above->absolute_capacity * label->configured;
+	label->absolute_maximum = above->absolute_maximum * label->configured_maximum;
+	if (hierarchy->settings.is_legacy)
+	{
+		yq_amounts_multiply(&hierarchy->calculator, label->effective_minimum, hierarchy->totals[0], label->absolute_capacity);
+		yq_amounts_multiply(&hierarchy->calculator, label->effective_maximum, hierarchy->totals[0], label->absolute_maximum);
+	}
+	else
+		set_vector_of_share(hierarchy, plan, label);
+	queue->most_applications = plan->most_applications;
+	queue->most_applications_per_user = plan->most_applications_per_user;
+}
+
+/* -- both modes ------------------------------------------------------------ */
+
+static void
+forget_figures(const YqHierarchy *hierarchy, YqQueue *queue)
+{
+	Size		size = hierarchy->calculator.types * sizeof(int64);
+
+	for (int i = 0; i < queue->label_count; i++)
+	{
+		YqQueueLabel *label = &queue->labels[i];
+
+		label->capacity_fraction = label->configured;
+		label->maximum_fraction = label->configured_maximum;
+		label->normalized_weight = label->absolute_capacity = label->absolute_maximum = 0;
+		memset(label->effective_minimum, 0, size);
+		memset(label->effective_maximum, 0, size);
+	}
+}
+
+static void
+compute_queue(YqHierarchy *hierarchy, YqQueue *queue)
+{
+	if (yq_queue_is_of_plan(queue))
+	{
+		yq_queue_of_plan_compute(hierarchy, queue);
+		return;
+	}
+	if (hierarchy->settings.is_legacy)
+	{
+		set_absolute_fractions(queue);
+		normalize_weights(queue);
+		set_effective_amounts(hierarchy, queue);
+		set_minimum_ratios(hierarchy, queue);
+	}
+	else
+	{
+		if (queue->parent == NULL)
+			set_effective_amounts(hierarchy, queue);
+		yq_vector_compute_children(hierarchy, queue);
+		for (int i = 0; i < queue->child_count && queue->kind != YQ_QUEUE_PLAN; i++)
+		{
+			for (int j = 0; j < queue->children[i]->label_count; j++)
+			{
+				YqQueueLabel *label = &queue->children[i]->labels[j];
+
+				derive_fractions(hierarchy, queue->children[i], label, hierarchy->totals[label->label]);
+			}
+		}
+	}
+	set_template_fractions(hierarchy, queue);
+	if (queue->kind == YQ_QUEUE_LEAF)
+		set_application_limits(hierarchy, queue);
+	else if (queue->kind == YQ_QUEUE_PLAN)
+		set_plan_limits(queue);
+}
+
+void
+yq_hierarchy_compute(YqHierarchy *hierarchy)
+{
+	MemoryContext old_context;
+	int			count = hierarchy->queue_count - hierarchy->orphan_count;
+
+	if (hierarchy->is_computed)
+		return;
+	old_context = MemoryContextSwitchTo(hierarchy->context);
+	for (int i = 0; i < count; i++)
+	{
+		forget_figures(hierarchy, hierarchy->queues[i]);
+		if (!hierarchy->settings.is_legacy)
+			set_absolute_fractions(hierarchy->queues[i]);
+	}
+	for (int i = 0; i < count; i++)
+		compute_queue(hierarchy, hierarchy->queues[i]);
+	hierarchy->is_computed = true;
+	MemoryContextSwitchTo(old_context);
 }

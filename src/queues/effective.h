@@ -25,11 +25,17 @@
  */
 extern void yq_hierarchy_compute(YqHierarchy *hierarchy);
 
+/* Compute the figures of a queue of a plan from its share; those of the plan are computed. */
+extern void yq_queue_of_plan_compute(const YqHierarchy *hierarchy, YqQueue *queue);
+
 /* Read the usage of running containers and the reservations, as committed now. */
 extern void yq_hierarchy_read_usage(YqHierarchy *hierarchy);
 
 /* Containers that name a queue which is gone, by its path or short name. */
 extern int64 yq_containers_elsewhere(const YqHierarchy *hierarchy, const char *path);
+
+/* Containers that name such queues below a path, by theirs. */
+extern int64 yq_containers_elsewhere_below(const YqHierarchy *hierarchy, const char *path);
 
 /*
  * What containers that lazy preemption has made killable use of a queue in the default

@@ -74,6 +74,25 @@ yq_queue_is_created_leaf(const YqQueue *queue)
 }
 
 bool
+yq_queue_is_of_plan(const YqQueue *queue)
+{
+	return queue->parent != NULL && queue->parent->kind == YQ_QUEUE_PLAN;
+}
+
+bool
+yq_queue_is_hidden(const YqQueue *queue)
+{
+	return queue->is_vacant || (yq_queue_is_of_plan(queue) && !queue->parent->shows_reservations);
+}
+
+YqQueue *
+yq_plan_default_queue(const YqQueue *plan)
+{
+	Assert(plan->kind == YQ_QUEUE_PLAN);
+	return plan->children[0];
+}
+
+bool
 yq_queue_is_leaf(const YqQueue *queue)
 {
 	return queue->kind == YQ_QUEUE_LEAF && queue->name != queue->path;

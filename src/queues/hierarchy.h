@@ -9,6 +9,12 @@
  * refused here.  A row without a row for its parent is an orphan: it is in the
  * array of queues, but no queue's child.
  *
+ * A plan is the parent of its default queue, which is always there, and of the
+ * queues of active reservations (yquota.reservation_queue): leaves, which no
+ * configuration has.  Their shares change, and they come and go, in a hierarchy
+ * that is there already (hierarchy_plans.c).  So a plan has vacant places among
+ * its children: no look-up finds them, and they have and get nothing.
+ *
  * Amounts are in native units, fractions floats of 32 bits (calculator.h).
  *
  *-------------------------------------------------------------------------
@@ -29,7 +35,7 @@ typedef enum YqQueueKind
 	YQ_QUEUE_LEAF,
 	YQ_QUEUE_PARENT,
 	YQ_QUEUE_MANAGED_PARENT,	/* auto-create-child-queue.enabled */
-	YQ_QUEUE_PLAN				/* a reservable leaf */
+	YQ_QUEUE_PLAN				/* a reservable leaf of the configuration: a parent here */
 } YqQueueKind;
 
 /* Properties that come from elsewhere when a queue does not set them. */
@@ -108,11 +114,13 @@ typedef struct YqQueue
 	struct YqQueue **children;	/* by position, those that were created last, then by path */
 	int			child_count;
 	int			depth;			/* 0 for root */
-	int			position;		/* among its siblings; INT_MAX for none */
+	int			position;		/* configured, among its siblings; INT_MAX for none */
 	YqQueueKind kind;
 	int			number;			/* in the array of queues */
 	bool		is_auto_created;
 	bool		is_reservable;
+	bool		shows_reservations; /* of a plan: show-reservations-as-queues */
+	bool		is_vacant;		/* a child of a plan that does not exist: see above */
 	bool		allows_zero_sum;
 	bool		is_dynamic;		/* auto-created by the second generation */
 	bool		creates_v2;		/* may have dynamic children, unless it is a managed parent */
@@ -241,7 +249,7 @@ typedef struct YqHierarchy
 	YqSchedulerSettings settings;
 	YqAccessSettings access;
 	YqMappingRules mapping_rules;
-	YqQueue   **queues;			/* parents before children, siblings in order; orphans last */
+	YqQueue   **queues;			/* parents before children, siblings in order but for plans'; orphans last */
 	int			queue_count;
 	int			orphan_count;
 	YqQueue    *root;			/* NULL when there is none */
@@ -261,6 +269,8 @@ typedef struct YqHierarchy
 	int64	   *cluster;
 	int64	   *largest_node;	/* of each type, the most that a RUNNING node has; nothing without nodes */
 	uint64		generation;		/* of those that yq_hierarchy_get() has made, from 1 */
+	uint64		plan_version;	/* another one after each change of queues of plans in it */
+	int			plan_row_count; /* of reservation_queue that it contains */
 	int			holds;			/* callers of it whose memory contexts last */
 	bool		is_computed;	/* yq_hierarchy_compute() has been called */
 	bool		is_in_force;	/* yq_hierarchy_refresh() has, of a configuration that is */
@@ -290,6 +300,15 @@ extern bool yq_path_has_empty_part(const char *path);
 
 /* Is it a leaf of a managed parent (first generation)? */
 extern bool yq_queue_is_created_leaf(const YqQueue *queue);
+
+/* Is it a child of a plan: a default queue, or the queue of a reservation? */
+extern bool yq_queue_is_of_plan(const YqQueue *queue);
+
+/* Is the queue one of a plan that does not show them?  They count in the plan. */
+extern bool yq_queue_is_hidden(const YqQueue *queue);
+
+/* The default queue of a plan: it takes what names no reservation. */
+extern YqQueue *yq_plan_default_queue(const YqQueue *plan);
 
 /* Does the queue take applications?  A root without children does not. */
 extern bool yq_queue_is_leaf(const YqQueue *queue);

@@ -317,6 +317,22 @@ add_managed_label(YqResolving *resolving, const YqQueueLabel *template)
 	entry->maximum_amounts = entry->maximum.amounts;
 }
 
+/* -- queues of plans --------------------------------------------------------- */
+
+/* They have a share of the plan in the default partition, and nothing of others (setEntitlement()). */
+static void
+set_share(YqResolving *resolving)
+{
+	const YqPlanShare *share = resolving->row->share;
+	YqQueue    *queue = resolving->queue;
+
+	queue->labels = palloc0(sizeof(YqQueueLabel));
+	queue->label_count = 1;
+	set_label(resolving->loader->hierarchy, queue->parent, &queue->labels[0], 0, NULL, NULL, queue->am_percent);
+	queue->labels[0].configured = share->capacity;
+	queue->labels[0].configured_maximum = share->maximum;
+}
+
 /* -- all labels ------------------------------------------------------------ */
 
 static void
@@ -355,6 +371,8 @@ yq_resolve_labels(YqResolving *resolving, const bool *configured_anywhere)
 		for (int i = 0; i < queue->parent->template_label_count; i++)
 			add_managed_label(resolving, &queue->parent->template_labels[i]);
 	}
+	else if (resolving->row->share != NULL)
+		set_share(resolving);
 	else
 		add_labels(resolving, configured_anywhere);
 

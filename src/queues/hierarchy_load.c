@@ -25,8 +25,8 @@
 
 /* -- the tree -------------------------------------------------------------- */
 
-static int
-compare_siblings(const void *a, const void *b)
+int
+yq_queue_compare_siblings(const void *a, const void *b)
 {
 	const YqQueue *left = *(YqQueue *const *) a;
 	const YqQueue *right = *(YqQueue *const *) b;
@@ -36,6 +36,23 @@ compare_siblings(const void *a, const void *b)
 	if (left->position != right->position)
 		return left->position < right->position ? -1 : 1;
 	return strcmp(left->path, right->path);
+}
+
+void
+yq_hierarchy_enter_queue(YqHierarchy *hierarchy, YqQueue *queue)
+{
+	YqQueueEntry *entry;
+	YqBytes		key;
+	bool		found;
+
+	entry = yq_bytes_table_enter_kept(hierarchy->by_path, queue->key, &found);
+	entry->queue = queue;
+	if (queue->name == queue->path)
+		return;
+	key.data = queue->name;
+	key.length = queue->path + queue->key.length - queue->name;
+	entry = yq_bytes_table_enter_kept(hierarchy->by_name, key, &found);
+	entry->queue = found ? NULL : queue;
 }
 
 static void
@@ -51,14 +68,10 @@ make_queues(YqHierarchyLoader *loader)
 	hierarchy->containers_elsewhere = yq_bytes_table_create("yquota containers elsewhere",
 															 sizeof(YqNameCount), hierarchy->context);
 	hierarchy->by_name = yq_bytes_table_create("yquota queue names", sizeof(YqQueueEntry), hierarchy->context);
-	hierarchy->queues = palloc_extended(sizeof(YqQueue *) * Max(loader->row_count, 1), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < loader->row_count; i++)
 	{
 		YqQueueRow *row = loader->rows[i];
 		YqQueue    *queue = &queues[i];
-		YqQueueEntry *entry;
-		YqBytes		key;
-		bool		found;
 
 		queue->path = pnstrdup(row->key.data, row->key.length);
 		queue->key.data = queue->path;
@@ -67,20 +80,12 @@ make_queues(YqHierarchyLoader *loader)
 		queue->position = row->nulls[YQ_COL_POSITION] ? PG_INT32_MAX : DatumGetInt32(row->values[YQ_COL_POSITION]);
 		queue->is_auto_created = DatumGetBool(row->values[YQ_COL_AUTO_CREATED]);
 		row->queue = queue;
-		entry = yq_bytes_table_enter_kept(hierarchy->by_path, queue->key, &found);
-		entry->queue = queue;
-		if (queue->name == queue->path)
-			continue;
-		key.data = queue->name;
-		key.length = queue->path + queue->key.length - queue->name;
-		entry = yq_bytes_table_enter_kept(hierarchy->by_name, key, &found);
-		entry->queue = found ? NULL : queue;
+		yq_hierarchy_enter_queue(hierarchy, queue);
 	}
 }
 
-/* Tie children to their parents, in order. */
 static void
-tie_children(YqHierarchyLoader *loader)
+find_parents(YqHierarchyLoader *loader)
 {
 	YqHierarchy *hierarchy = loader->hierarchy;
 
@@ -101,6 +106,12 @@ tie_children(YqHierarchyLoader *loader)
 		queue->parent = entry->queue;
 		queue->parent->child_count++;
 	}
+}
+
+/* Tie children to their parents, in order. */
+static void
+tie_children(YqHierarchyLoader *loader)
+{
 	for (int i = 0; i < loader->row_count; i++)
 	{
 		YqQueue    *queue = loader->rows[i]->queue;
@@ -122,7 +133,7 @@ tie_children(YqHierarchyLoader *loader)
 
 		if (queue->child_count <= 1)
 			continue;
-		qsort(queue->children, queue->child_count, sizeof(YqQueue *), compare_siblings);
+		qsort(queue->children, queue->child_count, sizeof(YqQueue *), yq_queue_compare_siblings);
 	}
 }
 
@@ -142,6 +153,7 @@ order_queues(YqHierarchyLoader *loader)
 {
 	YqHierarchy *hierarchy = loader->hierarchy;
 
+	hierarchy->queues = palloc_extended(sizeof(YqQueue *) * Max(loader->row_count, 1), MCXT_ALLOC_HUGE);
 	if (hierarchy->root != NULL)
 		append_subtree(hierarchy, hierarchy->root, 0);
 	hierarchy->orphan_count = loader->row_count - hierarchy->queue_count;
@@ -191,6 +203,8 @@ yq_hierarchy_load(Snapshot snapshot, MemoryContext parent)
 	yq_hierarchy_read_queues(&loader);
 	MemoryContextSwitchTo(context);
 	make_queues(&loader);
+	find_parents(&loader);
+	yq_hierarchy_add_plan_queues(&loader);
 	tie_children(&loader);
 	order_queues(&loader);
 	MemoryContextSwitchTo(scratch);
@@ -216,6 +230,7 @@ yq_hierarchy_load(Snapshot snapshot, MemoryContext parent)
 static YqHierarchy *kept = NULL;
 static uint64 generation = 0;
 static bool is_current = false;
+static bool has_current_plans = false;	/* the queues of plans are current, too */
 
 static void
 watch_tables(void)
@@ -233,6 +248,7 @@ watch_tables(void)
 	for (int i = 0; i < (int) lengthof(tables); i++)
 		yq_catalog_on_change_of_rows(tables[i], &is_current);
 	yq_catalog_on_abort(&is_current);
+	yq_catalog_on_change_of_rows(YQ_RESERVATION_QUEUE, &has_current_plans);
 	is_watching = true;
 }
 
@@ -259,23 +275,46 @@ hold(YqHierarchy *hierarchy)
 	return hierarchy;
 }
 
-YqHierarchy *
-yq_hierarchy_get(void)
+/*
+ * A change that comes while the tables are read sets a flag back.  A parallel plan
+ * may read rows that are older than an invalidation that has been received already.
+ */
+static void
+expect_to_be_current(void)
+{
+	is_current = has_current_plans = !IsInParallelMode();
+}
+
+/* Follow changes of the queues of plans; false when that takes another hierarchy. */
+static bool
+follow_plans(void)
+{
+	Snapshot	snapshot;
+	bool		has_followed;
+
+	expect_to_be_current();
+	snapshot = yq_latest_snapshot();
+	PG_TRY();
+	{
+		has_followed = yq_hierarchy_follow_plans(kept, snapshot);
+	}
+	PG_CATCH();
+	{
+		is_current = false;
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	UnregisterSnapshot(snapshot);
+	return has_followed;
+}
+
+static YqHierarchy *
+load_anew(void)
 {
 	Snapshot	snapshot;
 	YqHierarchy *made;
 
-	watch_tables();
-	yq_catalog_accept_changes();
-	if (is_current && kept != NULL)
-		return hold(kept);
-
-	/*
-	 * A change that comes while the tables are read sets it back.  A parallel
-	 * plan may read rows that are older than an invalidation that has been
-	 * received already.
-	 */
-	is_current = !IsInParallelMode();
+	expect_to_be_current();
 	snapshot = yq_latest_snapshot();
 	PG_TRY();
 	{
@@ -292,5 +331,15 @@ yq_hierarchy_get(void)
 		MemoryContextDelete(kept->context);
 	kept = made;
 	kept->generation = ++generation;
-	return hold(kept);
+	return kept;
+}
+
+YqHierarchy *
+yq_hierarchy_get(void)
+{
+	watch_tables();
+	yq_catalog_accept_changes();
+	if (is_current && kept != NULL && (has_current_plans || follow_plans()))
+		return hold(kept);
+	return hold(load_anew());
 }

@@ -44,6 +44,7 @@ static const char *const queue_columns[YQ_QUEUE_COLUMNS] = {
 	[YQ_COL_MAXIMUM_APPLICATION_LIFETIME] = "maximum_application_lifetime",
 	[YQ_COL_DEFAULT_APPLICATION_LIFETIME] = "default_application_lifetime",
 	[YQ_COL_RESERVABLE] = "reservable",
+	[YQ_COL_SHOW_RESERVATIONS] = "show_reservations_as_queues",
 	[YQ_COL_ALLOW_ZERO_CAPACITY_SUM] = "allow_zero_capacity_sum",
 	[YQ_COL_MULTI_NODE_SORTING_POLICY] = "multi_node_sorting_policy",
 	[YQ_COL_AUTO_CREATE_CHILD_QUEUE_ENABLED] = "auto_create_child_queue_enabled",
@@ -88,6 +89,15 @@ row_of_queue(const YqRow *tuple, int column)
 	return queue == NULL ? NULL : loader->row_of[queue->number];
 }
 
+void
+yq_hierarchy_append_row(YqHierarchyLoader *loader, YqQueueRow *row)
+{
+	if (loader->rows == NULL || (loader->row_count >= 64 && (loader->row_count & (loader->row_count - 1)) == 0))
+		loader->rows = loader->rows == NULL ? MemoryContextAlloc(loader->scratch, sizeof(YqQueueRow *) * 64) :
+			repalloc_huge(loader->rows, sizeof(YqQueueRow *) * loader->row_count * 2);
+	loader->rows[loader->row_count++] = row;
+}
+
 static void
 read_queue(const YqRow *tuple)
 {
@@ -110,10 +120,7 @@ read_queue(const YqRow *tuple)
 	path = DatumGetTextPP(row->values[YQ_COL_PATH]);
 	row->key.data = VARDATA_ANY(path);
 	row->key.length = VARSIZE_ANY_EXHDR(path);
-	if (loader->rows == NULL || (loader->row_count >= 64 && (loader->row_count & (loader->row_count - 1)) == 0))
-		loader->rows = loader->rows == NULL ? palloc(sizeof(YqQueueRow *) * 64) :
-			repalloc_huge(loader->rows, sizeof(YqQueueRow *) * loader->row_count * 2);
-	loader->rows[loader->row_count++] = row;
+	yq_hierarchy_append_row(loader, row);
 }
 
 static const char *const label_columns[] = {"queue", "label", "capacity", "maximum_capacity",

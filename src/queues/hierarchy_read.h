@@ -41,6 +41,7 @@ typedef enum YqQueueColumn
 	YQ_COL_MAXIMUM_APPLICATION_LIFETIME,
 	YQ_COL_DEFAULT_APPLICATION_LIFETIME,
 	YQ_COL_RESERVABLE,
+	YQ_COL_SHOW_RESERVATIONS,
 	YQ_COL_ALLOW_ZERO_CAPACITY_SUM,
 	YQ_COL_MULTI_NODE_SORTING_POLICY,
 	YQ_COL_AUTO_CREATE_CHILD_QUEUE_ENABLED,
@@ -69,7 +70,16 @@ typedef struct YqQueueRow
 	bool		nulls[YQ_QUEUE_COLUMNS];
 	struct YqLabelRow *labels;	/* NULL for none */
 	struct YqWeightRow *weights;
+	bool		is_plan;
+	const struct YqPlanShare *share;	/* of a queue of a plan, which has no other values; NULL for all others */
 } YqQueueRow;
+
+/* The share that a queue of a plan has of it, as fractions. */
+typedef struct YqPlanShare
+{
+	float4		capacity;
+	float4		maximum;
+} YqPlanShare;
 
 typedef struct YqLabelRow
 {
@@ -123,6 +133,24 @@ typedef struct YqHierarchyLoader
 
 /* Read yquota.queue. */
 extern void yq_hierarchy_read_queues(YqHierarchyLoader *loader);
+
+/* Append a row; it stays the caller's until the hierarchy is made. */
+extern void yq_hierarchy_append_row(YqHierarchyLoader *loader, YqQueueRow *row);
+
+/* Add the queues of plans, and vacant places; children of configured queues are counted. */
+extern void yq_hierarchy_add_plan_queues(YqHierarchyLoader *loader);
+
+/* For qsort() of an array of siblings. */
+extern int	yq_queue_compare_siblings(const void *a, const void *b);
+
+/* Have look-ups find a queue by its path and name. */
+extern void yq_hierarchy_enter_queue(YqHierarchy *hierarchy, YqQueue *queue);
+
+/*
+ * Bring the queues of plans up to date with yquota.reservation_queue.  False when the
+ * hierarchy has to be made anew: there is no vacant place left, or it is in use.
+ */
+extern bool yq_hierarchy_follow_plans(YqHierarchy *hierarchy, Snapshot snapshot);
 
 /*
  * Read the other tables, when the queues are made; names and settings go into the

@@ -153,28 +153,66 @@ resolve_float(YqResolving *resolving, YqInheritedProperty property, YqQueueColum
 }
 
 static void
+resolve_parallel_limit(YqResolving *resolving)
+{
+	const YqSchedulerSettings *settings = &resolving->loader->hierarchy->settings;
+	int64		value;
+
+	if (own_integer(resolving, YQ_COL_MAX_PARALLEL_APPS, false, "max-parallel-apps", &value))
+		yq_resolving_note(resolving->queue, YQ_INHERITED_MAX_PARALLEL_APPS, psprintf(INT64_FORMAT, value), resolving->from);
+	else if (settings->has_max_parallel_apps)
+		yq_resolving_note(resolving->queue, YQ_INHERITED_MAX_PARALLEL_APPS, psprintf("%d", settings->max_parallel_apps),
+						  yq_from_setting);
+}
+
+static void
+resolve_am_percent(YqResolving *resolving)
+{
+	const YqSchedulerSettings *settings = &resolving->loader->hierarchy->settings;
+
+	resolving->queue->am_percent = resolve_float(resolving, YQ_INHERITED_MAXIMUM_AM_RESOURCE_PERCENT,
+												 YQ_COL_MAXIMUM_AM_RESOURCE_PERCENT, "maximum-am-resource-percent",
+												 settings->am_percent, settings->has_am_percent, 1);
+}
+
+/* Queues of a plan have its limits for users (ReservationQueue.updateQuotas()), and no other property of it. */
+static void
+resolve_limits_of_plan(YqResolving *resolving)
+{
+	YqQueue    *queue = resolving->queue;
+	const YqQueue *plan = queue->parent;
+
+	queue->user_limit = plan->user_limit;
+	yq_resolving_note_parent(queue, YQ_INHERITED_MINIMUM_USER_LIMIT_PERCENT, NULL);
+	queue->user_limit_factor = plan->user_limit_factor;
+	yq_resolving_note_parent(queue, YQ_INHERITED_USER_LIMIT_FACTOR, NULL);
+	resolve_am_percent(resolving);
+	resolve_parallel_limit(resolving);
+}
+
+static void
 resolve_user_limits(YqResolving *resolving)
 {
 	YqQueue    *queue = resolving->queue;
 	const YqSchedulerSettings *settings = &resolving->loader->hierarchy->settings;
 	int64		value;
 
+	if (yq_queue_is_of_plan(queue))
+	{
+		resolve_limits_of_plan(resolving);
+		return;
+	}
 	queue->user_limit = resolve_float(resolving, YQ_INHERITED_MINIMUM_USER_LIMIT_PERCENT,
 									  YQ_COL_MINIMUM_USER_LIMIT_PERCENT, "minimum-user-limit-percent",
 									  settings->user_limit, settings->has_user_limit, settings->user_limit);
 	queue->user_limit_factor = resolve_float(resolving, YQ_INHERITED_USER_LIMIT_FACTOR, YQ_COL_USER_LIMIT_FACTOR,
 											 "user-limit-factor", settings->user_limit_factor,
 											 settings->has_user_limit_factor, -1);
-	queue->am_percent = resolve_float(resolving, YQ_INHERITED_MAXIMUM_AM_RESOURCE_PERCENT,
-									  YQ_COL_MAXIMUM_AM_RESOURCE_PERCENT, "maximum-am-resource-percent",
-									  settings->am_percent, settings->has_am_percent, 1);
+	resolve_am_percent(resolving);
 	queue->maximum_applications = -1;
 	if (own_integer(resolving, YQ_COL_MAXIMUM_APPLICATIONS, false, "maximum-applications", &value))
 		queue->maximum_applications = (int) value;
-	if (own_integer(resolving, YQ_COL_MAX_PARALLEL_APPS, false, "max-parallel-apps", &value))
-		yq_resolving_note(queue, YQ_INHERITED_MAX_PARALLEL_APPS, psprintf(INT64_FORMAT, value), resolving->from);
-	else if (settings->has_max_parallel_apps)
-		yq_resolving_note(queue, YQ_INHERITED_MAX_PARALLEL_APPS, psprintf("%d", settings->max_parallel_apps), yq_from_setting);
+	resolve_parallel_limit(resolving);
 }
 
 static void
@@ -336,7 +374,7 @@ resolve_policies(YqResolving *resolving)
 
 	if (policy != NULL)
 		yq_resolving_note(queue, YQ_INHERITED_ORDERING_POLICY, policy, resolving->from);
-	else if (queue->kind == YQ_QUEUE_LEAF || queue->kind == YQ_QUEUE_PLAN)
+	else if (queue->kind == YQ_QUEUE_LEAF)
 		yq_resolving_note(queue, YQ_INHERITED_ORDERING_POLICY, "fifo", NULL);
 	else
 		yq_resolving_note_parent(queue, YQ_INHERITED_ORDERING_POLICY, "utilization");
@@ -358,9 +396,9 @@ resolve_kind(const YqQueue *queue, const YqQueueRow *row)
 {
 	if (row_flag(row, YQ_COL_AUTO_CREATE_CHILD_QUEUE_ENABLED))
 		return YQ_QUEUE_MANAGED_PARENT;
-	if (queue->child_count > 0 || row_flag(row, YQ_COL_V2_ENABLED))
-		return YQ_QUEUE_PARENT;
-	return row_flag(row, YQ_COL_RESERVABLE) ? YQ_QUEUE_PLAN : YQ_QUEUE_LEAF;
+	if (row->is_plan)
+		return YQ_QUEUE_PLAN;
+	return queue->child_count > 0 || row_flag(row, YQ_COL_V2_ENABLED) ? YQ_QUEUE_PARENT : YQ_QUEUE_LEAF;
 }
 
 /* Whether and how queues are created below this one, and how long it stays itself. */
@@ -428,6 +466,7 @@ yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue, const bool *conf
 
 	queue->kind = resolve_kind(queue, row);
 	queue->is_reservable = row_flag(row, YQ_COL_RESERVABLE);
+	queue->shows_reservations = row->is_plan && row_flag(row, YQ_COL_SHOW_RESERVATIONS);
 	queue->allows_zero_sum = row_flag(row, YQ_COL_ALLOW_ZERO_CAPACITY_SUM);
 	queue->is_dynamic = queue->is_auto_created && queue->parent != NULL &&
 		queue->parent->kind != YQ_QUEUE_MANAGED_PARENT;

@@ -237,6 +237,23 @@ yq_containers_elsewhere(const YqHierarchy *hierarchy, const char *path)
 	return count;
 }
 
+int64
+yq_containers_elsewhere_below(const YqHierarchy *hierarchy, const char *path)
+{
+	Size		length = strlen(path);
+	HASH_SEQ_STATUS elsewhere;
+	YqNameCount *entry;
+	int64		count = 0;
+
+	hash_seq_init(&elsewhere, hierarchy->containers_elsewhere);
+	while ((entry = hash_seq_search(&elsewhere)) != NULL)
+	{
+		if (entry->key.length > length && memcmp(entry->key.data, path, length) == 0 && entry->key.data[length] == '.')
+			count += entry->count;
+	}
+	return count;
+}
+
 static void
 add_counted_usage(const YqUsage *usage, void *argument)
 {
@@ -475,6 +492,13 @@ find_version(Snapshot snapshot)
 
 	yq_table_scan(YQ_USAGE_VERSION, snapshot, columns, lengthof(columns), read_usage_version, &version);
 	return version;
+}
+
+void
+yq_hierarchy_forget_usage(YqHierarchy *hierarchy)
+{
+	if (hierarchy->compacted_usage != NULL)
+		hierarchy->compacted_usage->is_valid = false;
 }
 
 void

@@ -25,6 +25,9 @@ typedef struct YqUsage
 /* The usage is valid until the reader returns. */
 typedef void (*YqUsageReader) (const YqUsage *usage, void *argument);
 
+/* Usage that has been read was counted for other queues: the next reading counts it anew. */
+extern void yq_hierarchy_forget_usage(YqHierarchy *hierarchy);
+
 /* Call the reader for all parts of a leaf, as committed now. */
 extern void yq_usage_of_leaf_read(const YqHierarchy *hierarchy, const YqQueue *leaf,
 								  YqUsageReader reader, void *argument);

@@ -576,6 +576,9 @@ check_subtree(Check *check, const YqQueue *queue)
 	CHECK_FOR_INTERRUPTS();
 	check_stack_depth();
 	check_queue(check, queue);
+	/* its queues are no configuration */
+	if (queue->kind == YQ_QUEUE_PLAN)
+		return;
 	for (int i = 0; i < queue->child_count; i++)
 		check_subtree(check, queue->children[i]);
 	check->queue = queue;

@@ -101,6 +101,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_REQUEST_COUNTER] = {.schema = "yquota_internal", .name = "request_counter"},
 	[YQ_RESERVATION_CHARGE] = {.schema = "yquota", .name = "reservation_charge"},
 	[YQ_RESERVATION_DEFINITION] = {.schema = "yquota", .name = "reservation_definition"},
+	[YQ_RESERVATION_QUEUE] = {.schema = "yquota", .name = "reservation_queue"},
 	[YQ_RESERVED_CONTAINER] = {.schema = "yquota", .name = "reserved_container"},
 	[YQ_RESOURCE_REQUEST] = {.schema = "yquota", .name = "resource_request"},
 	[YQ_RESOURCE_TYPE] = {.schema = "yquota", .name = "resource_type"},

@@ -18,7 +18,7 @@
 #include "nodes/pg_list.h"
 #include "utils/snapshot.h"
 
-#define YQ_SAVED_PLAN_MAX_PARAMETERS 24
+#define YQ_SAVED_PLAN_MAX_PARAMETERS 25
 
 /*
  * To be defined as static: the fields after plans_each_time belong to

@@ -33,6 +33,7 @@ typedef struct ClusterCache
 {
 	YqLoadedCluster *loaded;	/* NULL: nothing is kept */
 	uint64		generation;		/* of the hierarchy */
+	uint64		plan_version;	/* likewise: queues of plans are followed up to it */
 	bool		auto_creates_projects;
 	YqUsageVersion usage_version;
 	YqSeen		seen;
@@ -224,13 +225,32 @@ update_usage(Snapshot snapshot)
 	return yq_cluster_read_new_usage(cache.loaded, &cache.seen, snapshot) == cache.own_deltas;
 }
 
+/* False when the cluster has to be given up. */
+static bool
+follow_plans(YqLoadedCluster *loaded)
+{
+	uint64		version = loaded->cluster->hierarchy->plan_version;
+	List	   *changed = NIL;
+	ListCell   *cell;
+
+	if (cache.plan_version == version)
+		return true;
+	if (!yq_cluster_follow_plans(loaded->cluster, &changed))
+		return false;
+	foreach(cell, changed)
+		yq_loaded_note_stale(loaded, lfirst(cell));
+	list_free(changed);
+	cache.plan_version = version;
+	return true;
+}
+
 static bool
 update(Snapshot snapshot)
 {
 	YqLoadedCluster *loaded = cache.loaded;
 	Changes		changes = {.is_everything = false};
 
-	if (!journals_are_whole(snapshot))
+	if (!journals_are_whole(snapshot) || !follow_plans(loaded))
 		return false;
 	yq_journal_scan(&change_journal, &cache.seen, snapshot, change_columns, CHANGE_COLUMNS, read_change, &changes);
 	if (changes.is_everything || !update_usage(snapshot))
@@ -264,6 +284,7 @@ load_cluster(YqHierarchy *hierarchy, Snapshot snapshot)
 	made.loaded = yq_cluster_load(hierarchy, NULL, 0, snapshot);
 	made.loaded->is_kept = true;
 	made.generation = hierarchy->generation;
+	made.plan_version = hierarchy->plan_version;
 	made.auto_creates_projects = yq_auto_create_project;
 	made.usage_version = yq_usage_version(snapshot);
 	made.usage_version.compacted_but = NULL;

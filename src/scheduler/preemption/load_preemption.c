@@ -287,31 +287,26 @@ set_preemption_leaf(const YqPreemption *state, YqPreemptionQueue *queue, const Y
 	queue->is_fair = yq_is_fair(from->policy);
 }
 
-/* Orphans have no parent, and are no part of the tree. */
 static void
-add_queues(YqLoadedPreemption *preemption)
+add_queue(YqLoadedPreemption *preemption, YqPreemptionQueue *parent, YqClusterQueue *from)
 {
-	const YqCluster *cluster = preemption->loaded->cluster;
-	YqPreemptionQueue **added = palloc0(Max(cluster->hierarchy->queue_count, 1) * sizeof(YqPreemptionQueue *));
+	YqPreemptionQueue *added = yq_preemption_add_queue(preemption->state, parent, from->queue->path, from->is_leaf);
 
-	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
+	CHECK_FOR_INTERRUPTS();
+	check_stack_depth();
+	added->source = from;
+	if (parent != NULL && from->parent->respects_priority)
+		added->relative_priority = from->priority;
+	set_disabled(preemption, added, from->queue);
+	if (from->is_leaf)
+		set_preemption_leaf(preemption->state, added, from);
+	for (int label = 0; label < preemption->loaded->cluster->hierarchy->label_count; label++)
+		set_preemption_label(preemption, added, label);
+	for (int i = 0; i < from->child_count; i++)
 	{
-		YqClusterQueue *from = &cluster->queues[i];
-		YqPreemptionQueue *parent = from->parent == NULL ? NULL : added[from->parent->queue->number];
-
-		if (from != cluster->root && parent == NULL)
-			continue;
-		added[i] = yq_preemption_add_queue(preemption->state, parent, from->queue->path, from->is_leaf);
-		added[i]->source = from;
-		if (parent != NULL && from->parent->respects_priority)
-			added[i]->relative_priority = from->priority;
-		set_disabled(preemption, added[i], from->queue);
-		if (from->is_leaf)
-			set_preemption_leaf(preemption->state, added[i], from);
-		for (int label = 0; label < cluster->hierarchy->label_count; label++)
-			set_preemption_label(preemption, added[i], label);
+		if (!from->children[i]->queue->is_vacant)
+			add_queue(preemption, added, from->children[i]);
 	}
-	pfree(added);
 }
 
 /* -- demand within the limits of users ------------------------------------------------ */
@@ -627,7 +622,8 @@ yq_preemption_load(YqHierarchy *hierarchy, const YqPreemptionConfiguration *conf
 	state->now = as_of;
 	state->source = preemption;
 	set_cluster_figures(preemption);
-	add_queues(preemption);
+	if (preemption->loaded->cluster->root != NULL)
+		add_queue(preemption, NULL, preemption->loaded->cluster->root);
 	add_pending_amounts(preemption);
 	yq_preemption_loader_begin(preemption);
 	read_marks(preemption);

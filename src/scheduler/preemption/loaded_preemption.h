@@ -47,6 +47,7 @@ typedef struct YqLoadedPreemption
 	YqPreemption *state;
 	YqLoadedCluster *loaded;	/* to be read only */
 	YqHierarchy *hierarchy;
+	uint64		plan_version;	/* of the hierarchy, when it was loaded */
 	YqPreemptionConfiguration configuration;
 	YqPreemptionRoundRow last;	/* that the marks are of */
 	int64		gap;			/* microseconds until now in which no round could be: marks move by it */

@@ -313,9 +313,11 @@ static YqLoadedPreemption *
 compute(YqHierarchy *hierarchy, const YqPreemptionConfiguration *configuration, const YqPreemptionRoundRow *last,
 		TimestampTz as_of)
 {
+	uint64		plan_version = hierarchy->plan_version;
 	YqLoadedPreemption *preemption = yq_preemption_load(hierarchy, configuration, last, as_of);
 	MemoryContext caller = MemoryContextSwitchTo(preemption->state->context);
 
+	preemption->plan_version = plan_version;
 	yq_preemption_round(preemption->state, as_of);
 	MemoryContextSwitchTo(caller);
 	return preemption;
@@ -344,7 +346,8 @@ lock_and_look_again(YqLoadedPreemption *preemption, TimestampTz as_of, bool is_b
 	yq_queue_lock_configuration(RowExclusiveLock);
 	last = yq_preemption_last_round();
 	hierarchy = yq_hierarchy_in_force();
-	if (hierarchy->generation == generation && is_same_round(&last, &preemption->last))
+	if (hierarchy->generation == generation && hierarchy->plan_version == preemption->plan_version &&
+		is_same_round(&last, &preemption->last))
 		return preemption;
 	yq_preemption_unload(preemption);
 	if (last.is_there && (last.round_at == as_of || (is_by_clock && last.round_at > as_of)))

@@ -44,7 +44,7 @@ yq_scheduler_lock_leaves(const YqHierarchy *hierarchy)
 
 	for (int i = 0; i < hierarchy->queue_count; i++)
 	{
-		if (hierarchy->queues[i]->kind == YQ_QUEUE_LEAF)
+		if (hierarchy->queues[i]->kind == YQ_QUEUE_LEAF && !hierarchy->queues[i]->is_vacant)
 			yq_queue_locks_add(&locks, YQ_LOCK_LEAF, hierarchy->queues[i]->path);
 	}
 	yq_queue_locks_take(&locks);

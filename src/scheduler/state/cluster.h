@@ -141,6 +141,8 @@ typedef struct YqClusterQueue
 	int		   *ordered;		/* parents, per label: how many those are */
 	bool	   *is_demanding;	/* per label: is anything pending, by the calculator? */
 	const int64 **maximum;		/* per label: the most that it may use */
+	float4		share;			/* of a queue of a plan: the fractions of the plan that it is */
+	float4		maximum_share;	/* computed with; see yq_cluster_follow_plans() */
 	YqQueueRank *ranks;			/* per label */
 
 	/* leaves */
@@ -488,6 +490,14 @@ extern void yq_cluster_remove_application(YqCluster *cluster, YqClusterApplicati
 extern void yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplication *application);
 extern void yq_cluster_drop_empty_keys(YqClusterApplication *application);
 extern void yq_cluster_prepare_again(YqCluster *cluster, const List *queues);
+
+/*
+ * Have queues of plans the shares that they have in the hierarchy now; those that
+ * changed (YqClusterQueue) are appended, and are not prepared again.  False when a
+ * queue has gone with containers or applications, which count no more: the cluster
+ * has to be made anew.
+ */
+extern bool yq_cluster_follow_plans(YqCluster *cluster, List **changed);
 
 /* Put a leaf in order that the cycle visits next, if it is not. */
 extern void yq_cluster_order_leaf(YqCluster *cluster, YqClusterQueue *leaf);

@@ -173,8 +173,9 @@ yq_order_children(const YqCluster *cluster, YqClusterQueue *parent)
 	for (int label = 0; label < cluster->hierarchy->label_count; label++)
 	{
 		parent->ordered[label] = 0;
-		parent->order[label] = MemoryContextAlloc(cluster->context,
-												  Max(parent->child_count, 1) * sizeof(YqClusterQueue *));
+		if (parent->order[label] == NULL)
+			parent->order[label] = MemoryContextAlloc(cluster->context,
+													  Max(parent->child_count, 1) * sizeof(YqClusterQueue *));
 		for (int i = 0; i < parent->child_count; i++)
 		{
 			if (is_demanding_of(cluster, parent->children[i], label))
