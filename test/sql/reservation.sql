@@ -123,6 +123,82 @@ SELECT pg_temp.try(yquota.reservation_contract('1969-12-31 23:59+00', '2026-03-0
 SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', 'infinity', ARRAY[pg_temp.gang(1)]));
 SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '294276-12-31 00:00+00', ARRAY[pg_temp.gang(1)]));
 SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2226-03-02 12:00+00', ARRAY[pg_temp.gang(100000000, 1, '1 s')]));
+-- Fields that are null, negative, zero or huge, and times and amounts at both ends of what there is.
+SELECT v.field, pg_temp.try(yquota.reservation_contract(coalesce(v.arrival, '2026-03-02 12:00+00'), coalesce(v.deadline, '2026-03-02 13:00+00'), ARRAY[v.request], 'ALL',
+	v.recurrence, v.priority, v.reservation_name)) FROM (VALUES
+	('arrival', '-infinity'::timestamptz, NULL::timestamptz, pg_temp.gang(1), NULL::interval, NULL::integer, NULL::text),
+	('arrival', 'infinity', NULL, pg_temp.gang(1), NULL, NULL, NULL),
+	('arrival', '1970-01-01 00:00+00', NULL, pg_temp.gang(1), NULL, NULL, NULL),
+	('deadline', NULL, '-infinity', pg_temp.gang(1), NULL, NULL, NULL),
+	('deadline', NULL, '2026-03-02 13:00:00.0005+00', pg_temp.gang(1), NULL, NULL, NULL),
+	('deadline', NULL, '1969-12-31 23:59:59+00', pg_temp.gang(1), NULL, NULL, NULL),
+	('capability', NULL, NULL, yquota.reservation_request(NULL, 1, '1 min'), NULL, NULL, NULL),
+	('capability', NULL, NULL, yquota.reservation_request('[memory-mb=0,vcores=0]', 1, '1 min'), NULL, NULL, NULL),
+	('capability', NULL, NULL, yquota.reservation_request('[memory-mb=1000,yarn.io/gpu=1]', 1, '1 min'), NULL, NULL, NULL),
+	('capability', NULL, NULL, yquota.reservation_request('[memory-mb=0,vcores=1]', 1, '1 min'), NULL, NULL, NULL),
+	('num_containers', NULL, NULL, pg_temp.gang(-2147483648), NULL, NULL, NULL),
+	('num_containers', NULL, NULL, pg_temp.gang(2147483647), NULL, NULL, NULL),
+	('concurrency', NULL, NULL, pg_temp.gang(1, -1), NULL, NULL, NULL),
+	('concurrency', NULL, NULL, pg_temp.gang(2147483647, 2147483647), NULL, NULL, NULL),
+	('concurrency', NULL, NULL, pg_temp.gang(2147483647, 2147483647, '1 min', 9223372036854775807), NULL, NULL, NULL),
+	('duration', NULL, NULL, pg_temp.gang(1, 1, '1 ms'), NULL, NULL, NULL),
+	('duration', NULL, NULL, pg_temp.gang(1, 1, '1 hour 1 ms'), NULL, NULL, NULL),
+	('duration', NULL, NULL, pg_temp.gang(1, 1, '2562047788:00:54.775'), NULL, NULL, NULL),
+	('recurrence', NULL, NULL, pg_temp.gang(1), '0.0005 s', NULL, NULL),
+	('recurrence', NULL, NULL, pg_temp.gang(1), '1 month', NULL, NULL),
+	('recurrence', NULL, NULL, pg_temp.gang(1), '2562047788:00:54.775', NULL, NULL),
+	('recurrence', NULL, NULL, pg_temp.gang(1), '-2562047788:00:54.775', NULL, NULL),
+	('priority', NULL, NULL, pg_temp.gang(1), NULL, -2147483648, NULL),
+	('priority', NULL, NULL, pg_temp.gang(1), NULL, 2147483647, NULL),
+	('reservation_name', NULL, NULL, pg_temp.gang(1), NULL, NULL, ''),
+	('reservation_name', NULL, NULL, pg_temp.gang(1), NULL, NULL, repeat('n', 10000))
+) AS v (field, arrival, deadline, request, recurrence, priority, reservation_name);
+SELECT yquota.submit_reservation('reservation_-1_0002', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
+SELECT yquota.submit_reservation('reservation_9223372036854775808_0002', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
+SELECT accepted, accepted_at FROM yquota.submit_reservation('reservation_9223372036854775807_9223372036854775807', 'root.plan', 'alice', NULL, 'p', pg_temp.noon(pg_temp.gang(1)), dry_run => true);
+SELECT accepted FROM yquota.submit_reservation('reservation_0_0', 'root.plan', 'alice', ARRAY[NULL], 'p', pg_temp.noon(pg_temp.gang(1)), dry_run => true);
+SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', '', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
+SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', 'alice', '{}', NULL, pg_temp.noon(pg_temp.gang(1)));
+
+-- Of several errors the first is that of Hadoop: the id, the queue, the plan, the definition, and its rules one after the other.
+SELECT yquota.submit_reservation(NULL, NULL, NULL, NULL, NULL, NULL);
+SELECT yquota.submit_reservation('reservation_1_0002', NULL, NULL, NULL, NULL, NULL);
+SELECT yquota.submit_reservation('reservation_1_0002', 'root.none', 'alice', '{}', 'none', NULL);
+SELECT yquota.submit_reservation('reservation_1_0002', 'root.other', 'alice', '{}', 'none', NULL);
+SELECT yquota.update_reservation(NULL, 'alice', '{}', NULL);
+SELECT yquota.update_reservation('reservation_1_0002', 'alice', '{}', NULL);
+SELECT yquota.delete_reservation(NULL, NULL, NULL);
+SELECT yquota.list_reservations('root.none', 'alice', '{}', "from" => '2026-03-02 13:00+00', "to" => '2026-03-02 12:00+00');
+-- each line without what the one before it is refused by
+SELECT try.* FROM (VALUES
+	('13:00', '09:00', '{}', '-1 hour'),
+	('13:00', '12:00', '{}', '-1 hour'),
+	('13:00', '12:00', ARRAY[pg_temp.gang(1000, 1000, '2 hours', 9000), pg_temp.gang(5, 2)], '-1 hour'),
+	('12:00', '14:00', ARRAY[pg_temp.gang(1000, 1000, '2 hours', 9000), pg_temp.gang(5, 2)], '-1 hour'),
+	('12:00', '14:00', ARRAY[pg_temp.gang(5, 2, '2 hours', 9000), pg_temp.gang(0, 0)], '-1 hour'),
+	('12:00', '14:00', ARRAY[pg_temp.gang(5, 2, '2 hours', 9000), pg_temp.gang(0, 0)], '1 hour'),
+	('12:00', '14:00', ARRAY[pg_temp.gang(5, 2, '2 hours', 9000), pg_temp.gang(0, 0)], '5 hours'),
+	('12:00', '14:00', ARRAY[pg_temp.gang(5, 2, '2 hours', 9000), pg_temp.gang(0, 0)], NULL),
+	('12:00', '14:00', ARRAY[pg_temp.gang(6, 2, '2 hours', 9000), pg_temp.gang(0, 0)], NULL),
+	('12:00', '14:00', ARRAY[pg_temp.gang(6, 2, '2 hours'), pg_temp.gang(0, 0)], NULL),
+	('12:00', '14:00', ARRAY[pg_temp.gang(6, 2, '2 hours'), pg_temp.gang(0, 1)], NULL),
+	('12:00', '14:00', ARRAY[pg_temp.gang(6, 2, '2 hours'), pg_temp.gang(90, 90, '2 hours')], NULL),
+	('12:00', '14:00', ARRAY[pg_temp.gang(6, 2, '10 min'), pg_temp.gang(80, 80, '10 min')], NULL)
+) AS v (arrival, deadline, requests, recurrence)
+CROSS JOIN LATERAL pg_temp.try(yquota.reservation_contract(('2026-03-02 ' || v.arrival || '+00')::timestamptz, ('2026-03-02 ' || v.deadline || '+00')::timestamptz,
+	v.requests, 'ALL', v.recurrence::interval)) AS try;
+
+-- As many requests, copies of a period and windows of a search as there may be, and one more.
+SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 13:00+00', array_fill(pg_temp.gang(1), '{1000}'), 'ANY')),
+	   pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 13:00+00', array_fill(pg_temp.gang(1), '{1001}'), 'ANY'));
+UPDATE yquota.scheduler_setting SET reservation_most_copies = 24;
+SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 13:00+00', ARRAY[pg_temp.gang(1)], 'ALL', '1 hour')),
+	   pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 12:30+00', ARRAY[pg_temp.gang(1)], 'ALL', '30 min'));
+UPDATE yquota.scheduler_setting SET reservation_most_copies = NULL;
+SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 12:00:01+00', ARRAY[pg_temp.gang(1, 1, '1 s')], 'ALL', '0.5 s')),
+	   pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 12:00:00.5+00', ARRAY[pg_temp.gang(1, 1, '0.5 s')], 'ALL', '0.5 s'));
+SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 12:00+00'::timestamptz + 1000000 * interval '1 s', ARRAY[pg_temp.gang(1, 1, '1 s')])),
+	   pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 12:00+00'::timestamptz + 1000001 * interval '1 s', ARRAY[pg_temp.gang(1, 1, '1 s')]));
 UPDATE yquota.scheduler_setting SET reservation_most_windows = 3;
 SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(1)));
 UPDATE yquota.scheduler_setting SET reservation_most_windows = NULL;
@@ -221,6 +297,20 @@ SELECT accepted, decided_by, (with_later_deadline).deadline, (with_fewer_contain
 SELECT accepted, decided_by, with_later_deadline, with_fewer_containers FROM yquota.submit_reservation('reservation_1_0002', 'root.plan', 'bob', '{}', 'p', pg_temp.noon(pg_temp.gang(97, 97)));
 SELECT count(*) FROM yquota.reservation_definition;
 
+-- A clock that has stepped back changes no promise; one that has stepped on and back neither.
+SELECT yquota.set_clock('2026-03-02 09:30+00');
+SELECT * FROM yquota.submit_reservation('reservation_1_0001', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(10, 10)));
+SELECT accepted, accepted_at FROM yquota.submit_reservation('reservation_1_0008', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
+SELECT yquota.set_clock('2026-03-02 15:00+00');
+SELECT reservation_id FROM yquota.list_reservations('root.plan', 'alice', '{}');
+SELECT yquota.set_clock('2026-03-02 09:00+00');
+SELECT accepted, accepted_at FROM yquota.update_reservation('reservation_1_0008', 'alice', '{}', pg_temp.noon(pg_temp.gang(2)));
+SELECT deleted, ended_at FROM yquota.delete_reservation('reservation_1_0008', 'alice', '{}');
+SELECT version, accepted_at, ended_at, ended_by FROM yquota.reservation_definition WHERE reservation_id = 'reservation_1_0008' ORDER BY version;
+SELECT reservation_id FROM yquota.list_reservations('root.plan', 'alice', '{}');
+DELETE FROM yquota.reservation_definition WHERE reservation_id = 'reservation_1_0008';
+SELECT yquota.set_clock('2026-03-02 10:00:01+00');
+
 -- Classes that are not there are refused when the configuration is checked.
 UPDATE yquota.queue SET reservation_agent = 'org.example.LuckyAgent' WHERE path = 'root.plan';
 UPDATE yquota.queue SET reservation_policy = 'LuckyPolicy' WHERE path = 'root.plan';
@@ -292,6 +382,7 @@ SELECT * FROM yquota.delete_reservation('reservation_1_0009', 'bob', '{}');
 SELECT yquota.submit_reservation('reservation_1_0003', 'root.plan', 'bob', '{}', 'q',
 	yquota.reservation_contract('2026-03-02 22:30+00', '2026-03-03 02:30+00', ARRAY[pg_temp.gang(4, 4, '4 hours')], recurrence => '12 hours', priority => 7, reservation_name => 'nightly'));
 SELECT yquota.update_reservation('reservation_1_0003', 'bob', '{}', pg_temp.noon(pg_temp.gang(1)));
+SELECT yquota.update_reservation('reservation_1_0003', 'bob', '{}', NULL);
 SELECT "from", "to", committed, by_user FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-03-03 12:00+00');
 UPDATE yquota.scheduler_setting SET acl_enable = false;
 

@@ -112,6 +112,23 @@ CALL pg_temp.plan(102400, 100, policy => 'NoOverCommitPolicy');
 SELECT 'N1' AS id, pg_temp.ask(1, 'u', pg_temp.contract('ALL', 100, 106, '1x10 g10 d6'));
 SELECT 'N1' AS id, extract(epoch FROM "from")::bigint AS "from", extract(epoch FROM "to")::bigint AS "to", committed, by_user FROM yquota.plan_allocation('root.plan', pg_temp.time(90000), pg_temp.time(120000));
 SELECT 'N2' AS id, pg_temp.ask(2, 'u', pg_temp.contract('ALL', 150, 330, '1x1 g1 d1', recurrence => 50000));
+-- {10,50} from 10 on every 20 s: 90 GB are left at 130, and every 50 s also at 140 and 150
+UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = 100000;
+SELECT 'N3' AS id, pg_temp.ask(3, 'u', pg_temp.contract('ORDER', 10, 12, '1x10 g10 d1, 1x50 g50 d1', recurrence => 20000));
+SELECT 'N3' AS id, extract(epoch FROM "from")::bigint AS "from", extract(epoch FROM "to")::bigint AS "to", committed, available FROM yquota.plan_allocation('root.plan', pg_temp.time(120000), pg_temp.time(170000));
+SELECT 'N3' AS id, v.at, v.gb, CASE WHEN s.accepted THEN 'ok' ELSE s.decided_by END AS answer
+FROM (VALUES (130, 90), (130, 91), (140, 90), (140, 91), (150, 90), (150, 91)) AS v (at, gb)
+CROSS JOIN LATERAL yquota.submit_reservation('reservation_1_0004', 'root.plan', 'u', '{}', 'p',
+	pg_temp.contract('ALL', v.at, v.at + 1, format('1x%s g%1$s d1', v.gb), recurrence => 50000), dry_run => true) AS s;
+SELECT 'N3' AS id, deleted FROM yquota.delete_reservation('reservation_1_0003', 'u', '{}');
+UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = NULL;
+-- a plan that reads a reservation without an allocation goes on; no agent places one
+SELECT 'N4' AS id, pg_temp.ask(4, 'u', yquota.reservation_contract(pg_temp.time(100000), pg_temp.time(106000), ARRAY[yquota.reservation_request('[memory-mb=0,vcores=0]', 1, '1 s')]));
+INSERT INTO yquota.reservation_definition (reservation_id, version, queue, username, project, arrival, deadline, interpreter, requests, accepted_at)
+VALUES ('reservation_1_0004', 1, 'root.plan', 'u', 'p', pg_temp.time(100000), pg_temp.time(106000), 'ANY', '{}', pg_temp.time(0));
+SELECT 'N4' AS id, count(*) FROM yquota.list_reservations('root.plan', 'u', '{}', 'reservation_1_0004');
+SELECT 'N4' AS id, accepted FROM yquota.update_reservation('reservation_1_0004', 'u', '{}', pg_temp.contract('ALL', 100, 106, '1x1 g1 d6'));
+SELECT 'N4' AS id, deleted FROM yquota.delete_reservation('reservation_1_0004', 'u', '{}');
 SELECT 'N5' AS id, pg_temp.ask(1, 'u', pg_temp.contract('ALL', 100, 106, '1x20 g20 d6'));
 SELECT 'N6' AS id, accepted FROM yquota.update_reservation('reservation_1_0001', 'u', '{}', pg_temp.contract('ORDER', 110, 116, '1x5 g5 d1, 1x10 g10 d2, 1x5 g5 d1'));
 SELECT 'N6' AS id, pg_temp.place('reservation_1_0001', 1000);
@@ -165,11 +182,12 @@ BEGIN
 	END LOOP;
 	RETURN array_to_string(answers, ', ');
 END $$;
+-- where a submission of C11 is refused already because it is longer than its period
 CALL pg_temp.plan(1024000, 1000, instantaneous => 75, average => 25);
 SELECT c.id, p.period, pg_temp.share(c.duration::interval, c.percent, c.reservations, p.period::interval)
 FROM (VALUES ('C1', '1 h', 25, 1, '{NULL,2 h,1 d}'::text[]), ('C2', '1 min', 74, 1, '{NULL,2 h,1 d}'), ('C3', '1 h', 76, 1, '{NULL,2 h,1 d}'), ('C4', '1 h', 110, 1, '{NULL,2 h,1 d}'),
 	('C5', '1 min', 25, 3, '{NULL,2 h,1 d}'), ('C6', '1 min', 25, 4, '{NULL,2 h,1 d}'), ('C7', '25 h', 25, 1, '{NULL}'), ('C8', '25 h', 5, 5, '{NULL}'), ('C9', '24 h', 26, 1, '{NULL}'),
-	('C10', '2 h', 26, 1, '{2 h}'), ('C12', '12 h', 51, 1, '{NULL}'), ('C13', '1 h', 51, 1, '{2 h}'), ('C14', '24 h', 51, 1, '{1 d}')) AS c (id, duration, percent, reservations, periods)
+	('C10', '2 h', 26, 1, '{2 h}'), ('C11', '48 h', 26, 1, '{1 d}'), ('C12', '12 h', 51, 1, '{NULL}'), ('C13', '1 h', 51, 1, '{2 h}'), ('C14', '24 h', 51, 1, '{1 d}')) AS c (id, duration, percent, reservations, periods)
 CROSS JOIN LATERAL unnest(c.periods) AS p (period);
 CALL pg_temp.plan(1024000, 1000, policy => 'NoOverCommitPolicy');
 SELECT 'no over-commit' AS id, c.percent, c.reservations, p.period, pg_temp.share('1 h', c.percent, c.reservations, p.period::interval)
@@ -232,6 +250,13 @@ SELECT 'A9' AS id, pg_temp.ask(1, 'u', pg_temp.contract('ALL', 10, 11, '1x100 g1
 SELECT 'A9' AS id, deleted FROM yquota.delete_reservation('reservation_1_0001', 'u', '{}');
 SELECT 'A9' AS id, accepted FROM yquota.update_reservation('reservation_1_0002', 'u', '{}', pg_temp.contract('ALL', 10, 14, '1x100 g1 d2', 60000));
 SELECT 'A9' AS id, pg_temp.place('reservation_1_0002', 60000);
+-- 7 GB and a core, and 6 GB and 6 cores, have one minute; who comes third gets the other one
+CREATE FUNCTION pg_temp.single(number integer, deadline bigint, gb bigint, vcores bigint) RETURNS text LANGUAGE sql
+	RETURN pg_temp.ask(number, 'u' || number, yquota.reservation_contract(pg_temp.time(600000), pg_temp.time(deadline * 60000), ARRAY[yquota.reservation_request(pg_temp.size(gb * 1024, vcores), 1, '1 min')], 'ALL'), 60000);
+CALL pg_temp.plan(102400, 100, step => 60, agent => 'AlignedPlannerWithGreedy', is_early => true, hold_over => 1000000);
+SELECT 'A12' AS id, pg_temp.single(1, 11, 7, 1) AS u1, pg_temp.single(2, 11, 6, 6) AS u2, pg_temp.single(3, 12, 1, 1) AS u3;
+CALL pg_temp.plan(102400, 100, step => 60, agent => 'AlignedPlannerWithGreedy', is_early => false, hold_over => 1000000);
+SELECT 'A12' AS id, pg_temp.single(1, 11, 7, 1) AS u1, pg_temp.single(2, 11, 6, 6) AS u2, pg_temp.single(3, 12, 1, 1) AS u3;
 SELECT 'A14' AS id, pg_temp.aligned(2, 'ORDER', 7, 16, '1x20 g20 d2, 1x20 g20 d2', true) AS first, pg_temp.ask(2, 'u', pg_temp.contract('ALL', 14, 16, '1x100 g100 d2', 60000), 60000) AS second;
 SELECT 'A15' AS id, pg_temp.aligned(2, 'ORDER', 7, 16, '1x20 g20 d2, 1x20 g20 d2') AS first, pg_temp.ask(2, 'u', pg_temp.contract('ALL', 14, 16, '1x100 g100 d2', 60000), 60000) AS second;
 

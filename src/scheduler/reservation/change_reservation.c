@@ -430,11 +430,11 @@ decide_update(Change *change)
 	const YqReservationCall *call = change->call;
 	YqReservationVerdict verdict;
 
-	change->definition = yq_reservation_definition_read(change->hierarchy, call->definition);
 	if (!is_in_plan(change))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("reservation \"%s\" has ended", call->id)));
+	change->definition = yq_reservation_definition_read(change->hierarchy, call->definition);
 	/* the same update again */
 	if (change->recorded->version > 1 && change->recorded->is_same &&
 		strcmp(change->recorded->username, call->subject.username) == 0)

@@ -26,7 +26,7 @@ typedef struct YqReservationCall
 	const char *queue;			/* submissions only, as the next one */
 	const char *project;
 	YqSubject	subject;
-	HeapTupleHeader definition; /* a value of yquota.reservation_contract; not when it is deleted */
+	HeapTupleHeader definition; /* a value of yquota.reservation_contract, NULL for none; not when it is deleted */
 	bool		is_dry_run;
 } YqReservationCall;
 

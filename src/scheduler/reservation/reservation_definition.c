@@ -8,6 +8,7 @@
 #include "base/compat.h"
 
 #include "access/htup_details.h"
+#include "admission/request.h"
 #include "common/int.h"
 #include "funcapi.h"
 #include "queues/text.h"
@@ -92,6 +93,18 @@ typedef enum DefinitionAttribute
 	DEFINITION_ATTRIBUTES
 } DefinitionAttribute;
 
+/* Of types that the hierarchy knows. */
+static void
+read_capability(const YqHierarchy *hierarchy, Datum capability, int64 *amounts)
+{
+	YqVerdict	verdict = {0};
+
+	if (!yq_request_read(hierarchy, NULL, DatumGetYqResourceP(capability), amounts, &verdict))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg_internal("%s", verdict.reason)));
+}
+
 /* Nothing is negative, and all containers of a request together have amounts that fit. */
 static void
 check_capability(const YqHierarchy *hierarchy, const YqReservationRequest *request)
@@ -122,15 +135,13 @@ read_request(const YqHierarchy *hierarchy, HeapTupleHeader row, YqReservationReq
 {
 	Datum		values[REQUEST_ATTRIBUTES];
 	bool		nulls[REQUEST_ATTRIBUTES];
-	int64	   *amounts;
 
 	yq_row_attributes(row, REQUEST_ATTRIBUTES, values, nulls);
 	yq_require_value(nulls[REQUEST_CAPABILITY], "capability");
 	yq_require_value(nulls[REQUEST_NUM_CONTAINERS], "num_containers");
 	yq_require_value(nulls[REQUEST_DURATION], "duration");
 	yq_require_value(nulls[REQUEST_CONCURRENCY], "concurrency");
-	amounts = yq_hierarchy_read_amounts(hierarchy, values[REQUEST_CAPABILITY]);
-	memcpy(request->capability, amounts, sizeof(int64) * hierarchy->calculator.types);
+	read_capability(hierarchy, values[REQUEST_CAPABILITY], request->capability);
 	request->containers = DatumGetInt32(values[REQUEST_NUM_CONTAINERS]);
 	request->concurrency = DatumGetInt32(values[REQUEST_CONCURRENCY]);
 	request->duration = yq_reservation_duration(DatumGetIntervalP(values[REQUEST_DURATION]), "duration");
@@ -182,6 +193,7 @@ yq_reservation_definition_read(const YqHierarchy *hierarchy, HeapTupleHeader row
 	bool		nulls[DEFINITION_ATTRIBUTES];
 	YqReservationDefinition *definition = palloc0(sizeof(YqReservationDefinition));
 
+	yq_require_value(row == NULL, "definition");
 	yq_row_attributes(row, DEFINITION_ATTRIBUTES, values, nulls);
 	yq_require_value(nulls[DEFINITION_ARRIVAL], "arrival");
 	yq_require_value(nulls[DEFINITION_DEADLINE], "deadline");

@@ -45,7 +45,7 @@ extern TimestampTz yq_reservation_timestamp(int64 time);
 /* Milliseconds of an interval, which must be whole; a day has 24 hours, and a month no length. */
 extern int64 yq_reservation_duration(const Interval *interval, const char *name);
 
-/* Read a value of yquota.reservation_contract, palloc'd; there may be no requests in it. */
+/* Read a value of yquota.reservation_contract, palloc'd; NULL is an error, and there may be no requests in it. */
 extern YqReservationDefinition *yq_reservation_definition_read(const YqHierarchy *hierarchy, HeapTupleHeader row);
 
 /* A value of yquota.reservation_contract as another one, with deadline, containers and concurrencies of a definition. */

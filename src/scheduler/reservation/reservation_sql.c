@@ -55,11 +55,11 @@ id_argument(FunctionCallInfo fcinfo, int argument)
 	return yq_reservation_id_text(yq_reservation_id_parse(id));
 }
 
+/* That there is one is a question of its own, after those about the plan. */
 static HeapTupleHeader
 definition_argument(FunctionCallInfo fcinfo, int argument)
 {
-	yq_require_value(PG_ARGISNULL(argument), "definition");
-	return PG_GETARG_HEAPTUPLEHEADER(argument);
+	return PG_ARGISNULL(argument) ? NULL : PG_GETARG_HEAPTUPLEHEADER(argument);
 }
 
 static bool
