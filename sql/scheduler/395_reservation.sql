@@ -27,6 +27,19 @@ COMMENT ON FUNCTION yquota.reservation_contract(timestamptz, timestamptz, yquota
 	'A definition for submit_reservation(): requests to be satisfied between arrival and deadline';
 REVOKE ALL ON FUNCTION yquota.reservation_contract(timestamptz, timestamptz, yquota.reservation_request[], yquota.reservation_interpreter, interval, integer, text) FROM PUBLIC;
 
+-- Written under the lock of the plan.
+CREATE TABLE yquota_internal.reservation_refusal (
+	plan text COLLATE "C" NOT NULL,
+	decided_by text COLLATE "C" NOT NULL,
+	refused bigint NOT NULL CHECK (refused > 0),
+	last_at timestamptz NOT NULL,
+	PRIMARY KEY (plan, decided_by)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.reservation_refusal IS
+	'How many submissions and updates of reservations a plan has refused, by the rule that said no; nothing else is kept of them.  Dry runs do not count';
+COMMENT ON COLUMN yquota_internal.reservation_refusal.plan IS 'full path of the queue';
+COMMENT ON COLUMN yquota_internal.reservation_refusal.last_at IS 'of the last one, by the clock';
+
 CREATE SEQUENCE yquota_internal.reservation_number;
 COMMENT ON SEQUENCE yquota_internal.reservation_number IS 'last part of the ids that new_reservation_id() makes';
 
@@ -176,4 +189,5 @@ CREATE POLICY reader ON yquota.reservation_allocation FOR SELECT
 
 SELECT pg_extension_config_dump('yquota.reservation_definition', '');
 SELECT pg_extension_config_dump('yquota.reservation_allocation', '');
+SELECT pg_extension_config_dump('yquota_internal.reservation_refusal', '');
 SELECT pg_extension_config_dump('yquota_internal.reservation_number', '');

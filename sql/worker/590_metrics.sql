@@ -148,6 +148,24 @@ CREATE VIEW yquota.metrics AS
 	SELECT 'opportunistic', 'yquota_opportunistic_' || figure.name, figure.labels, figure.value
 	FROM yquota_internal.opportunistic_figures() AS figure
 	UNION ALL
+	SELECT 'reservation', 'yquota_reservation_' || sample.name, jsonb_build_object('plan', figure.plan), sample.value
+	FROM yquota_internal.reservation_figures() AS figure
+	CROSS JOIN LATERAL (VALUES
+		('accepted', figure.accepted::numeric),
+		('active', figure.active::numeric),
+		('replanned', figure.replanned::numeric),
+		('queues_missing', figure.queues_missing::numeric)
+	) AS sample (name, value)
+	UNION ALL
+	SELECT 'reservation_refused', 'yquota_reservation_refused_total',
+		   jsonb_build_object('plan', refusal.plan, 'decided_by', refusal.decided_by), refusal.refused
+	FROM yquota_internal.reservation_refusal AS refusal
+	UNION ALL
+	SELECT 'plan', 'yquota_plan_committed_ratio',
+		   jsonb_build_object('plan', now.plan, 'resource_type', now.resource_name), round(now.committed::numeric / now.capacity, 6)
+	FROM yquota_internal.plans_now() AS now
+	WHERE now.capacity > 0
+	UNION ALL
 	SELECT 'alert', 'yquota_alert_open', jsonb_build_object('kind', alert.kind), count(*)
 	FROM yquota.alert AS alert
 	WHERE alert.cleared_at IS NULL
@@ -155,7 +173,7 @@ CREATE VIEW yquota.metrics AS
 COMMENT ON VIEW yquota.metrics IS
 	'Samples for a monitoring system, one row each; query one family at a time.  docs/prometheus/queries.yaml has the queries for postgres_exporter';
 COMMENT ON COLUMN yquota.metrics.family IS
-	'price, resource, containers, nodes, project, feed, worker, mark, suspect, verify, preemption, opportunistic or alert';
+	'price, resource, containers, nodes, project, feed, worker, mark, suspect, verify, preemption, opportunistic, reservation, reservation_refused, plan or alert';
 COMMENT ON COLUMN yquota.metrics.metric IS 'name as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.labels IS 'labels as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.value IS 'the unit is the last part of the name; credits per second in those of a rate or price';

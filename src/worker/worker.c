@@ -207,10 +207,10 @@ static YqTask periodic[PERIODIC_COUNT] = {
 	},
 	[WATCH_DECISIONS] = {
 		.name = "watch decisions",
-		.activity = "yquota: looking at decisions and reports of nodes",
+		.activity = "yquota: looking at decisions, reports of nodes and plans",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = run_command,
-		.command = "SELECT yquota_internal.watch_decisions($1), yquota_internal.watch_node_reports($1)",
+		.command = "SELECT yquota_internal.watch_decisions($1), yquota_internal.watch_node_reports($1), yquota_internal.watch_plans($1)",
 		.interval_ms = &yq_compute_interval
 	},
 	/* those of the scheduler's own policies, which have intervals of their own */

@@ -461,6 +461,8 @@ decide_and_write(Change *change, YqReservationAnswer (*decide) (Change *change))
 	{
 		change->placed = NULL;
 		answer = decide(change);
+		if (!answer.verdict.accepted && !call->is_dry_run)
+			yq_reservation_count_refusal(change->queue->path, answer.verdict.decided_by, change->now);
 		if (change->placed == NULL || call->is_dry_run)
 			return answer;
 	} while (!lock_to_write(change));

@@ -257,3 +257,16 @@ yq_reservation_end(const char *id, const char *ended_by, TimestampTz now)
 
 	(void) yq_saved_plan_execute(&end, values, NULL);
 }
+
+void
+yq_reservation_count_refusal(const char *queue, const char *decided_by, TimestampTz now)
+{
+	static YqSavedPlan count = {
+		.command = "INSERT INTO yquota_internal.reservation_refusal AS r (plan, decided_by, refused, last_at) VALUES ($1, $2, 1, $3) "
+		"ON CONFLICT (plan, decided_by) DO UPDATE SET refused = r.refused + 1, last_at = greatest(r.last_at, excluded.last_at)",
+		.types = {"text", "text", "timestamptz"}
+	};
+	Datum		values[] = {CStringGetTextDatum(queue), CStringGetTextDatum(decided_by), TimestampTzGetDatum(now)};
+
+	(void) yq_saved_plan_execute(&count, values, NULL);
+}

@@ -49,6 +49,9 @@ extern void yq_reservation_record(const YqHierarchy *hierarchy, const char *id, 
 /* End the last version of a reservation: 'updated' or 'deleted'. */
 extern void yq_reservation_end(const char *id, const char *ended_by, TimestampTz now);
 
+/* Count that a plan has refused one. */
+extern void yq_reservation_count_refusal(const char *queue, const char *decided_by, TimestampTz now);
+
 /* First start and last end of the places of a reservation, as they are written. */
 extern void yq_reservation_span(const YqPlanReservation *reservation, TimestampTz *start, TimestampTz *end);
 

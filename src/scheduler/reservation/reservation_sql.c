@@ -23,6 +23,7 @@
 
 PG_FUNCTION_INFO_V1(yq_sql_delete_reservation);
 PG_FUNCTION_INFO_V1(yq_sql_plan_allocation);
+PG_FUNCTION_INFO_V1(yq_sql_plans_now);
 PG_FUNCTION_INFO_V1(yq_sql_reservation_listing);
 PG_FUNCTION_INFO_V1(yq_sql_reservation_occurs);
 PG_FUNCTION_INFO_V1(yq_sql_submit_reservation);
@@ -415,5 +416,45 @@ yq_sql_plan_allocation(PG_FUNCTION_ARGS)
 	add_users(&report, start, end);
 	find_times(&report, start, end);
 	put_intervals((ReturnSetInfo *) fcinfo->resultinfo, &report);
+	PG_RETURN_NULL();
+}
+
+/* -- all plans at the clock ---------------------------------------------------------------- */
+
+static void
+put_plan(ReturnSetInfo *result, const YqHierarchy *hierarchy, const YqQueue *queue, int64 now)
+{
+	YqReservationSettings settings = yq_reservation_settings(queue->path);
+	YqPlan	   *plan = yq_plan_load(hierarchy, queue, &settings);
+	int64		committed[YQ_MAX_RESOURCE_TYPES];
+
+	yq_plan_load_intervals(plan, hierarchy, queue->path, NULL, now, now, yq_plan_archived_until(&settings, now));
+	yq_steps_at(yq_plan_committed(plan, now, now + 1), now, committed);
+	for (int i = 0; i < hierarchy->calculator.types; i++)
+	{
+		YqRowBuilder row = {.count = 0};
+
+		yq_row_put_text(&row, queue->path);
+		yq_row_put_text(&row, hierarchy->type_names[i]);
+		yq_row_put(&row, Int64GetDatum(plan->capacity[i]), false);
+		yq_row_put(&row, Int64GetDatum(committed[i]), false);
+		tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
+	}
+}
+
+/* plans_now() */
+Datum
+yq_sql_plans_now(PG_FUNCTION_ARGS)
+{
+	const YqHierarchy *hierarchy = yq_hierarchy_in_force();
+	int64		now = now_in_milliseconds();
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < hierarchy->queue_count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (hierarchy->queues[i]->kind == YQ_QUEUE_PLAN)
+			put_plan((ReturnSetInfo *) fcinfo->resultinfo, hierarchy, hierarchy->queues[i], now);
+	}
 	PG_RETURN_NULL();
 }
