@@ -94,6 +94,8 @@ sub all
 		{ name => 'usage', sql => "SELECT project || '|usage', allocation::text FROM yquota.project_usage" },
 		{ name => 'queues', sql => "SELECT queue || '|' || concat_ws('|', label, username, execution_type), r::text FROM yquota.queue_usage AS r" },
 		{ name => 'nodes', sql => 'SELECT node, r::text FROM yquota.node_usage AS r' },
+		{ name => 'node queues', sql => columns('yquota.readable_node_queue AS r', 'project, container_id',
+				map { ":$_" } qw(node execution_type allocation state enqueued_at state_at started_at waited pauses made_room_for left_at left_reason exit_status queue_limit)) },
 		{ name => 'periods', grows => 1, sql => columns('(SELECT p.*, b.starts_at FROM yquota.closed_period AS p JOIN yquota.billing_period AS b ON b.ends_at = p.until) AS r', 'until', qw(:starts_at :closed_at amount)) },
 		{ name => 'grand total', sql => "SELECT '', trim_scale(amount) FROM yquota.cost_between('-infinity', 'infinity', '{}')" });
 

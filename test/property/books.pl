@@ -2,7 +2,8 @@
 #
 # Months in the life of the books.  Projects get credit that begins, expires, is
 # held and taken back.  Containers are told of late, changed, ended again, moved
-# and voided, while prices, factors, rules and outages change.  Over and over
+# and voided, while prices, factors, rules and outages change.  Agents of nodes have
+# containers start, wait, and make room for others.  Over and over
 # comes what ends a month, in open and in closed periods: close_period(),
 # forgive(), rerate(), seal_history(), archive().
 #
@@ -237,12 +238,40 @@ sub add_hold
 	return;
 }
 
+# A container that the scheduler has just put on a node.
+sub add_placed
+{
+	my $id = 'placed_' . ++$life->{containers};
+	my $type = pick(qw(GUARANTEED OPPORTUNISTIC OPPORTUNISTIC));
+	my $start = { id => $id, event => 'START', at => $life->{to} - 1, project => pick(@{ $life->{projects} }), username => pick(@{ $life->{users} }),
+		application => pick(@{ $life->{applications} }), queue => pick(@{ $life->{queues} }), node => pick(qw(node1 node2)), allocation => small_allocation(),
+		execution_type => $type, is_running => $type eq 'GUARANTEED' ? 1 : 0, source => 'scheduler' };
+
+	$life->{known}{$id} = [$start];
+	add('events', $start);
+	return;
+}
+
+# What the agents of nodes say, and are told: which container or node it is about depends on what is there then.
+sub add_node_calls
+{
+	foreach (1 .. between(2, 12))
+	{
+		go_on(History::SECOND);
+		add_placed() if chance(0.6);
+		add('node call', pick(qw(arrive arrive arrive arrive arrive ended ended done advance shed change recover lost)), between(0, 20),
+			chance(0.7) ? undef : past_instant(), pick(0, 143, -108));
+	}
+	go_on(History::SECOND);
+	return;
+}
+
 # What may happen at any time.
 sub add_anything
 {
 	pick(
 		\&add_events, \&add_events, \&add_events, \&add_grant, \&add_grant, \&add_change, \&add_change, \&add_outage, \&add_rerate,
-		\&add_hold, \&add_hold,
+		\&add_hold, \&add_hold, \&add_node_calls, \&add_node_calls,
 		sub { add('release', between(0, 3)) },
 		sub { add('void', pick(sort keys %{ $life->{known} })) if %{ $life->{known} } },
 		sub { add('same price', pick(qw(GPU GENERAL)), past_instant()) },
@@ -298,6 +327,7 @@ sub add_ending
 		add('archive', 'log') if chance(0.6);
 		go_on(pick(1, History::MINUTE, History::HOUR)) if chance(0.7);
 	}
+	add_node_calls() if chance(0.4);
 	return;
 }
 
@@ -305,6 +335,7 @@ sub random_history
 {
 	$life = random_life();
 	go_on(between(1, 3) * History::HOUR);
+	add('nodes', between(2, 8), between(0, 3), pick('BY_QUEUE_LEN', 'BY_RESOURCES'), chance(0.5));
 	add_grant() foreach 1 .. between(1, 4);
 	add('change', [ 'rule', $first_instant, pick(0, 10 * History::SECOND), History::random_free_time(), History::random_waiting_factor() ]) if chance(0.6);
 	add_change() foreach 1 .. between(0, 3);
@@ -654,7 +685,7 @@ sub compare_member
 {
 	my ($project) = @_;
 	my %seen = map { $_ => 1 } $credit->family($project);
-	my @reports = grep { !$_->{refused} && $_->{name} =~ /^(?:balance$|holds|grants|containers|daily_cost|cost|container cost|forecast|preempted|bill)/ } Reports::all(asked());
+	my @reports = grep { !$_->{refused} && $_->{name} =~ /^(?:balance$|holds|grants|containers|daily_cost|cost|container cost|forecast|preempted|bill|node queues)/ } Reports::all(asked());
 
 	$session->run("SELECT yquota.grant_member('$member', '$project'); SET ROLE $member");
 	my $answers = Reports::answers($session, @reports);
@@ -769,6 +800,8 @@ my %play = (
 		my %seen;
 
 		@events = grep { !$seen{"$_->{id} $_->{at} $_->{event}"}++ } @events;
+		# the node tells whether it runs
+		@events = map { $_->{event} eq 'UPDATE' && $now{arrived}{ $_->{id} } ? { %$_, is_running => undef } : $_ } @events;
 		run(History::insert_statement(@events));
 		foreach my $event (@events)
 		{
@@ -928,6 +961,102 @@ sub posted
 {
 	return { map { ($_->[0] => Model::amount($_->[1])) } rows("SELECT project, trim_scale(sum(amount)) FROM yquota.quota_grant WHERE kind = 'correction' AND external_id IS NOT NULL GROUP BY project") };
 }
+
+#
+# Queues of nodes
+#
+
+# What a container, or a row of node_queue, of some rank is; nothing when there are none.
+sub ranked
+{
+	my ($rank, $sql) = @_;
+	my @rows = rows($sql) or return;
+
+	return @{ $rows[ $rank % @rows ] };
+}
+
+# Calls a function of a node's queue, whose events the models take from the log.
+sub node_call
+{
+	my ($call) = @_;
+	my $last = value('SELECT coalesce(max(event_id), 0) FROM yquota.container_event');
+
+	$count{"node: $_"}++ foreach map { /^(\w+)\|/ } split /\n/, run("SELECT * FROM yquota.$call");
+	foreach my $row (rows('SELECT substr(event::text, 11), container_id, (extract(epoch FROM occurred_at) * 1000000)::bigint, exit_status, is_running, source '
+		. "FROM yquota.container_event WHERE event_id > $last ORDER BY event_id"))
+	{
+		my ($kind, $id, $at, $exit_status, $is_running, $source) = @$row;
+		my $event = { event => $kind, id => $id, at => $at, exit_status => $exit_status ne '' ? $exit_status : undef,
+			is_running => $is_running ne '' ? ($is_running eq 't' ? 1 : 0) : undef, source => $source ne '' ? $source : undef };
+
+		$model->take($event);
+		push @{ $now{sent}{$id} }, $event;
+	}
+	$now{changed} = 1;
+	return;
+}
+
+my $at_nodes = 'SELECT q.container_id, q.node, q.state, q.execution_type FROM yquota.node_queue AS q WHERE q.left_at IS NULL';
+
+my %node_call = (
+	arrive => sub {
+		my ($rank) = @_;
+		my ($id, $node) = ranked($rank, 'SELECT c.container_id, c.node FROM yquota.container AS c WHERE c.node IS NOT NULL '
+			. 'AND NOT EXISTS (SELECT FROM yquota.node_queue AS q WHERE q.container_id = c.container_id AND q.left_at IS NULL) ORDER BY 1') or return;
+
+		node_call("enqueue_container('$node', '$id')");
+		$now{arrived}{$id} = 1;
+	},
+	ended => sub {
+		my ($rank, $at, $exit_status) = @_;
+		my ($id, $node) = ranked($rank, "$at_nodes ORDER BY 1") or return;
+		my $start = $model->{container}{$id}{START} or return;
+
+		$at = max($at, $start->{at}, $now{horizon}) if defined $at;
+		node_call("container_ended('$node', '$id', " . (defined $at ? at(min($at, $now{clock})) : 'NULL') . ", $exit_status)");
+	},
+	# the agents do what they were told
+	done => sub {
+		foreach my $row (rows("$at_nodes AND q.state IN ('KILLING', 'PAUSING') ORDER BY 1"))
+		{
+			my ($id, $node, $state) = @$row;
+
+			node_call($state eq 'KILLING' ? "container_ended('$node', '$id', exit_status => -108)" : "container_paused('$node', '$id')");
+		}
+	},
+	advance => sub { my ($rank) = @_; node_call(sprintf q(advance_node_queue('node%d')), 1 + $rank % 2); },
+	shed => sub { my ($rank) = @_; node_call(sprintf q(shed_containers('node%d', %d)), 1 + $rank % 2, int($rank / 2) % 3); },
+	change => sub {
+		my ($rank) = @_;
+		my ($id, $node, undef, $type) = ranked($rank, "$at_nodes ORDER BY 1") or return;
+		my $event = { event => 'UPDATE', id => $id, at => $now{clock}, execution_type => $type eq 'GUARANTEED' ? 'OPPORTUNISTIC' : 'GUARANTEED', source => 'feed' };
+
+		$play{events}->($event);
+		node_call("advance_node_queue('$node')");
+	},
+	# an agent that was started anew has every other container
+	recover => sub {
+		my ($rank) = @_;
+		my $node = sprintf 'node%d', 1 + $rank % 2;
+		my @running = map { $_->[0] } rows("$at_nodes AND q.node = '$node' AND q.state <> 'QUEUED' ORDER BY 1");
+
+		node_call("recover_node_queue('$node', '{" . join(',', grep { ($rank + length) % 3 } @running) . "}')");
+	},
+	lost => sub {
+		my ($rank) = @_;
+
+		return if $rank % 3;
+		node_call("node_lost('node2')");
+		run("UPDATE yquota.node SET state = 'RUNNING' WHERE name = 'node2'");
+	});
+
+$play{nodes} = sub {
+	my ($vcores, $capacity, $policy, $pauses) = @_;
+
+	run("UPDATE yquota.node SET total = '[memory-mb=1000000,vcores=$vcores]'; INSERT INTO yquota.scheduler_setting (opportunistic_queue_capacity, opportunistic_queue_policy, uses_pause_for_preemption, vmem_check_enabled) "
+		. "VALUES ($capacity, '$policy', " . ($pauses ? 'true' : 'false') . ', false)');
+};
+$play{'node call'} = sub { my ($kind, @arguments) = @_; $node_call{$kind}->(@arguments); };
 
 # Plays steps in a new database; returns what is wrong.
 sub play
