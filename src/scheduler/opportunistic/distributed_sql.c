@@ -73,8 +73,13 @@ yq_sql_count_distributed(PG_FUNCTION_ARGS)
 	const char **localities;
 	int			containers = yq_text_array(fcinfo, 0, "localities", &localities);
 	Datum	   *latencies;
+	int			latency_count;
 
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &latencies, NULL, &containers);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &latencies, NULL, &latency_count);
+	if (latency_count != containers)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there must be as many latencies as localities")));
 	for (int i = 0; i < containers; i++)
 	{
 		count_locality(&count, localities[i]);
