@@ -180,6 +180,19 @@ SELECT pg_temp.n(container_id) AS c, event, occurred_at::time, is_running, sourc
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
+-- until the end, whenever the queue learns of that
+BEGIN;
+SELECT * FROM pg_temp.play('O 2048', 'O 1024');
+SELECT yquota.set_clock(yquota.clock() + interval '1 s');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', pg_temp.c(2), yquota.clock());
+SELECT yquota.set_clock(yquota.clock() + interval '1 h');
+SELECT pg_temp.advance();
+SELECT waited, left_at - enqueued_at AS there FROM yquota.node_queue WHERE container_id = pg_temp.c(2);
+-- of several ends the earliest counts, here too
+SELECT container_id FROM yquota.container_ended('n', pg_temp.c(2), yquota.clock() - interval '3600.5 s', 143);
+SELECT waited, left_at - enqueued_at AS there, exit_status FROM yquota.node_queue WHERE container_id = pg_temp.c(2);
+ROLLBACK;
+
 \echo an end that another source reports is seen by the next call
 BEGIN;
 SELECT * FROM pg_temp.play('O 2048', 'O 2048', 'O 1024');

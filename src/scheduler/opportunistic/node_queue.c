@@ -51,16 +51,23 @@ waits(YqContainerState state)
 	return state == YQ_CONTAINER_QUEUED || state == YQ_CONTAINER_PAUSED;
 }
 
+/* It has been in its state until an instant. */
 static void
-set_state(YqNodeQueue *queue, YqNodeQueueRow *row, YqContainerState state)
+set_state_at(YqNodeQueue *queue, YqNodeQueueRow *row, YqContainerState state, TimestampTz until)
 {
 	if (waits(row->state))
-		row->waited += Max(queue->now - row->state_at, 0);
+		row->waited += Max(until - row->state_at, 0);
 	if (state == YQ_CONTAINER_PAUSED)
 		row->pauses++;
 	row->state = state;
 	row->state_at = queue->now;
 	row->is_changed = true;
+}
+
+static void
+set_state(YqNodeQueue *queue, YqNodeQueueRow *row, YqContainerState state)
+{
+	set_state_at(queue, row, state, queue->now);
 }
 
 /* To the end of its queue, or of those that run. */
@@ -74,7 +81,7 @@ take_place(YqNodeQueue *queue, YqNodeQueueRow *row)
 static void
 leave(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at, const char *reason)
 {
-	set_state(queue, row, YQ_CONTAINER_GONE);
+	set_state_at(queue, row, YQ_CONTAINER_GONE, Min(at, queue->now));
 	row->left_at = at;
 	row->left_reason = reason;
 }

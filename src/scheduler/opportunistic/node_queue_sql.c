@@ -253,17 +253,18 @@ look_up_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at, 
 	return linitial(yq_saved_plan_strings(&look_up, parameters));
 }
 
-/* The agent knows the end now. */
+/* The agent knows the end now; the earliest counts. */
 static void
-acknowledge_end(const YqNodeQueue *queue, const char *container_id, int exit_status)
+acknowledge_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at, int exit_status)
 {
 	static YqSavedPlan acknowledge = {
-		.command = "UPDATE yquota.node_queue AS q SET is_acknowledged = true, exit_status = COALESCE(q.exit_status, $3) "
-		"WHERE q.container_id = $1 AND q.node = $2 AND q.left_at IS NOT NULL AND NOT q.is_acknowledged",
-		.types = {"text", "text", "int4"}
+		.command = "UPDATE yquota.node_queue AS q "
+		"SET is_acknowledged = true, exit_status = COALESCE(q.exit_status, $3), left_at = LEAST(q.left_at, $4) "
+		"WHERE q.container_id = $1 AND q.node = $2 AND q.left_at IS NOT NULL AND (NOT q.is_acknowledged OR q.left_at > $4)",
+		.types = {"text", "text", "int4", "timestamptz"}
 	};
 	Datum		parameters[] = {
-		CStringGetTextDatum(container_id), CStringGetTextDatum(queue->node), Int32GetDatum(exit_status)
+		CStringGetTextDatum(container_id), CStringGetTextDatum(queue->node), Int32GetDatum(exit_status), TimestampTzGetDatum(at)
 	};
 
 	(void) yq_saved_plan_execute(&acknowledge, parameters, NULL);
@@ -307,7 +308,7 @@ yq_sql_container_ended(PG_FUNCTION_ARGS)
 		end_elsewhere(queue, container_id, at, is_by_clock, exit_status);
 	finish(fcinfo, queue);
 	if (row == NULL)
-		acknowledge_end(queue, container_id, exit_status);
+		acknowledge_end(queue, container_id, is_by_clock ? DT_NOEND : at, exit_status);
 	return (Datum) 0;
 }
 
