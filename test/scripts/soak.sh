@@ -29,6 +29,7 @@ short=(
 	test/soak/memory.pl
 	test/soak/prometheus.pl
 	test/soak/sqlsmith.pl
+	test/soak/yarn_feed.pl
 )
 tests=(
 	"${short[@]}"

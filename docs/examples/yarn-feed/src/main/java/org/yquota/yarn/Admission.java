@@ -1,0 +1,72 @@
+package org.yquota.yarn;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Asks yquota whether an application may come in, over a connection of its own.  Callers wait
+ * for the answer, and for each other.
+ */
+final class Admission {
+	private static final Logger LOG = LoggerFactory.getLogger(Admission.class);
+	/** parameters are the values of an application's record */
+	static final String SUBMIT = "SELECT state, reason FROM yquota.submit_application(?, ?, string_to_array(?, ','), ?, ?, ?::yquota.resource,"
+		+ " ?::integer, ?::bigint, string_to_array(?, E'\\t'), ?, ?::boolean, ?)";
+
+	private final FeedConfiguration conf;
+	private Connection connection;
+
+	Admission(FeedConfiguration conf) {
+		this.conf = conf;
+	}
+
+	/** Null when it may come in, else the reason why not. */
+	synchronized String refusal(String[] application) {
+		for (int tries = 0;; tries++) {
+			boolean isNew = connection == null;
+			try {
+				return ask(application);
+			} catch (SQLException e) {
+				close();
+				// A connection may have been lost long ago; a new one tells more.
+				if (!isNew && tries == 0) {
+					continue;
+				}
+				LOG.warn("yquota did not say whether {} may come in: {}", application[0], e.getMessage());
+				return conf.askAcceptsWhenAway ? null : "yquota does not answer: " + e.getMessage();
+			}
+		}
+	}
+
+	private String ask(String[] application) throws SQLException {
+		if (connection == null) {
+			connection = DriverManager.getConnection(conf.url, conf.connectionProperties(conf.askTimeout));
+		}
+		try (PreparedStatement statement = connection.prepareStatement(SUBMIT)) {
+			for (int i = 0; i < application.length; i++) {
+				statement.setString(i + 1, application[i]);
+			}
+			try (ResultSet answer = statement.executeQuery()) {
+				answer.next();
+				return "REJECTED".equals(answer.getString(1)) ? answer.getString(2) : null;
+			}
+		}
+	}
+
+	synchronized void close() {
+		if (connection != null) {
+			try {
+				connection.close();
+			} catch (SQLException e) {
+				LOG.debug("Cannot close the connection", e);
+			}
+			connection = null;
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package org.yquota.yarn;
+
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.ContainerSubState;
+import org.apache.hadoop.yarn.api.records.ExecutionType;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
+
+/**
+ * Events about containers, from what the scheduler knows of them.
+ *
+ * <p>Temporary containers, in which the scheduler keeps what an update of another one takes or
+ * gives back, are never told: their key names the container that is updated.
+ */
+final class ContainerEvents {
+	private final FeedConfiguration conf;
+	private final FeedingCapacityScheduler scheduler;
+	private final RMContext context;
+	private final Feed feed;
+	/** containers that were told to have started, and not to have ended */
+	private final Set<ContainerId> live = ConcurrentHashMap.newKeySet();
+	/** of opportunistic ones: whether their node runs them */
+	private final Map<ContainerId, Boolean> running = new ConcurrentHashMap<>();
+
+	ContainerEvents(FeedConfiguration conf, FeedingCapacityScheduler scheduler, RMContext context) throws java.io.IOException {
+		this.conf = conf;
+		this.scheduler = scheduler;
+		this.context = context;
+		feed = new Feed(conf, this::list);
+	}
+
+	Feed feed() {
+		return feed;
+	}
+
+	void started(RMContainer container, long time) {
+		if (isTemporary(container) || !live.add(container.getContainerId())) {
+			return;
+		}
+		SchedulerApplicationAttempt attempt = scheduler.getCurrentAttemptForContainer(container.getContainerId());
+		Records.Event event = new Records.Event("CONTAINER_START", container.getContainerId().toString(), time, conf.source)
+			.project(project(container)).application(applicationId(container).toString(), user(container))
+			.queue(queue(container)).node(container.getAllocatedNode().toString())
+			.allocation(container.getAllocatedResource()).executionType(container.getExecutionType().name())
+			.asked(container.getAllocatedPriority().getPriority(), container.getAllocatedSchedulerKey().getAllocationRequestId(),
+				container.getNodeLabelExpression())
+			.isMaster(container.isAMContainer() || attempt != null && attempt.isWaitingForAMContainer());
+		if (container.getExecutionType() == ExecutionType.OPPORTUNISTIC) {
+			running.put(container.getContainerId(), false);
+			event.isRunning(false);
+		}
+		feed.tell(event.record());
+	}
+
+	/** The scheduler has it again after a restart; yquota knows it. */
+	void recovered(ContainerId container) {
+		live.add(container);
+	}
+
+	void finished(RMContainer container, long time) {
+		if (isTemporary(container) || !live.remove(container.getContainerId())) {
+			return;
+		}
+		running.remove(container.getContainerId());
+		feed.tell(new Records.Event("CONTAINER_FINISH", container.getContainerId().toString(), time, conf.source)
+			.exitStatus(container.getContainerExitStatus()).record());
+	}
+
+	/** Its size or execution type has changed. */
+	void updated(Container container, long time) {
+		if (live.contains(container.getId())) {
+			feed.tell(new Records.Event("CONTAINER_UPDATE", container.getId().toString(), time, conf.source)
+				.allocation(container.getResource()).executionType(container.getExecutionType().name()).record());
+		}
+	}
+
+	void moved(ApplicationId application, String queue, long time) {
+		for (RMContainer container : scheduler.containersOf(application)) {
+			if (live.contains(container.getContainerId())) {
+				feed.tell(new Records.Event("CONTAINER_UPDATE", container.getContainerId().toString(), time, conf.source)
+					.queue(queue).record());
+			}
+		}
+	}
+
+	/** What its node says of a container; tells when an opportunistic one begins or ceases to run. */
+	void reported(ContainerStatus status, long time) {
+		boolean runs = status.getContainerSubState() == ContainerSubState.RUNNING;
+
+		if (running.replace(status.getContainerId(), !runs, runs)) {
+			feed.tell(new Records.Event("CONTAINER_UPDATE", status.getContainerId().toString(), time, conf.source)
+				.isRunning(runs).record());
+		}
+	}
+
+	/** Containers that run, but those allocated after that time, as yquota.reconcile() takes them. */
+	private String list(long asOf) {
+		ArrayNode list = new ObjectMapper().createArrayNode();
+
+		for (ApplicationId application : context.getRMApps().keySet()) {
+			for (RMContainer container : scheduler.containersOf(application)) {
+				if (!isTemporary(container) && container.getCreationTime() <= asOf) {
+					live.add(container.getContainerId());
+					describe(container, list.addObject());
+				}
+			}
+		}
+		return list.toString();
+	}
+
+	private void describe(RMContainer container, ObjectNode object) {
+		object.put("container_id", container.getContainerId().toString());
+		object.put("project", project(container));
+		object.put("application_id", applicationId(container).toString());
+		object.put("username", user(container));
+		object.put("queue", queue(container));
+		object.put("node", container.getAllocatedNode().toString());
+		object.put("allocation", Records.resource(container.getAllocatedResource()));
+		object.put("execution_type", container.getExecutionType().name());
+		object.put("started_at", Records.time(container.getCreationTime()));
+	}
+
+	private static boolean isTemporary(RMContainer container) {
+		return container.getContainerId() == null || container.getAllocatedSchedulerKey() != null
+			&& container.getAllocatedSchedulerKey().getContainerToUpdate() != null;
+	}
+
+	private static ApplicationId applicationId(RMContainer container) {
+		return container.getApplicationAttemptId().getApplicationId();
+	}
+
+	private String user(RMContainer container) {
+		RMApp application = context.getRMApps().get(applicationId(container));
+
+		return application == null ? null : application.getUser();
+	}
+
+	private String queue(RMContainer container) {
+		FiCaSchedulerApp attempt = scheduler.getCurrentAttemptForContainer(container.getContainerId());
+
+		return attempt == null ? container.getQueueName() : ((CSQueue) attempt.getQueue()).getQueuePath();
+	}
+
+	/** Null where yquota takes it from the user's name. */
+	private String project(RMContainer container) {
+		if (conf.projectFrom == FeedConfiguration.ProjectFrom.QUEUE) {
+			return lastName(queue(container));
+		}
+		return projectOf(context.getRMApps().get(applicationId(container)));
+	}
+
+	String projectOf(RMApp application) {
+		if (application == null) {
+			return null;
+		}
+		switch (conf.projectFrom) {
+			case QUEUE:
+				return lastName(application.getQueue());
+			case TAG:
+				for (String tag : application.getApplicationTags()) {
+					if (tag.startsWith(conf.projectTagPrefix)) {
+						return tag.substring(conf.projectTagPrefix.length());
+					}
+				}
+				return null;
+			default:
+				return null;
+		}
+	}
+
+	private static String lastName(String queuePath) {
+		return queuePath == null ? null : queuePath.substring(queuePath.lastIndexOf('.') + 1);
+	}
+}

@@ -1,0 +1,175 @@
+package org.yquota.yarn;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Takes records from the ResourceManager's threads without ever making them wait: they go
+ * into a bounded queue, from there to the spool, and from the spool to the database.
+ *
+ * <p>A record that finds the queue full, or the spool at its size, is lost.  The feed
+ * counts it, says so in the log, and compares the containers that run with yquota's once
+ * there is room again.
+ */
+final class Feed {
+	private static final Logger LOG = LoggerFactory.getLogger(Feed.class);
+	private static final int MOST_AT_A_TIME = 10_000;
+	/** how long what was noted before may take to reach the queue */
+	private static final long SETTLING_TIME = 1000;
+
+	/** Makes the list of containers that run, as yquota.reconcile() takes it. */
+	interface RunningContainers {
+		String list(long asOf);
+	}
+
+	private final FeedConfiguration conf;
+	private final RunningContainers running;
+	private final BlockingQueue<String> queue;
+	private final AtomicLong lost = new AtomicLong();
+	private final Spool spool;
+	private final Sender sender;
+	private final Thread spooling;
+	private final Thread sending;
+	private final File aliveFile;
+	private final File reconcileFile;
+	private volatile boolean isStopping;
+	private long nextCompute;
+	private long nextReconcile;
+
+	Feed(FeedConfiguration conf, RunningContainers running) throws IOException {
+		this.conf = conf;
+		this.running = running;
+		queue = new ArrayBlockingQueue<>(conf.queueMostRecords);
+		spool = new Spool(conf.spoolDirectory, conf.spoolMostBytes);
+		sender = new Sender(conf, spool);
+		aliveFile = new File(conf.spoolDirectory, "alive");
+		reconcileFile = new File(conf.spoolDirectory, "reconcile");
+		spooling = new Thread(this::spool, "yquota feed, spooling");
+		spooling.setDaemon(true);
+		sending = new Thread(sender, "yquota feed, sending");
+		sending.setDaemon(true);
+	}
+
+	/** The ResourceManager takes over at that time, in milliseconds. */
+	void start(long now) {
+		tell(Records.outage(conf.source, lastAlive(), now));
+		nextCompute = now;
+		nextReconcile = now + conf.reconcileDelay;
+		spooling.start();
+		sending.start();
+		LOG.info("Started with the spool {}", conf.spoolDirectory);
+	}
+
+	/** Never waits, and never fails. */
+	void tell(String record) {
+		if (!queue.offer(record) && lost.getAndIncrement() == 0) {
+			LOG.error("The queue of {} records is full; records are lost", conf.queueMostRecords);
+		}
+	}
+
+	/** What is in the queue goes to the spool; the next start sends what the database has not taken. */
+	void stop() {
+		isStopping = true;
+		try {
+			spooling.join(TimeUnit.SECONDS.toMillis(10));
+			sender.stop();
+			sending.interrupt();
+			sending.join(TimeUnit.SECONDS.toMillis(10));
+		} catch (InterruptedException e) {
+			Thread.currentThread().interrupt();
+		}
+		try {
+			spool.close();
+		} catch (IOException e) {
+			LOG.error("Cannot close the spool {}", conf.spoolDirectory, e);
+		}
+		LOG.info("Stopped");
+	}
+
+	private void spool() {
+		List<String> records = new ArrayList<>();
+
+		while (!isStopping || !queue.isEmpty()) {
+			try {
+				String first = queue.poll(100, TimeUnit.MILLISECONDS);
+				if (first != null) {
+					records.add(first);
+					queue.drainTo(records, MOST_AT_A_TIME - 1);
+					append(records);
+				}
+				if (!isStopping) {
+					doWhatIsDue(System.currentTimeMillis());
+				}
+			} catch (InterruptedException e) {
+				isStopping = true;
+			} catch (IOException e) {
+				lost.addAndGet(records.size());
+				LOG.error("Cannot write to the spool {}; {} records are lost", conf.spoolDirectory, records.size(), e);
+			} catch (RuntimeException e) {
+				LOG.error("The feed failed to spool", e);
+			}
+			records.clear();
+		}
+	}
+
+	private void append(List<String> records) throws IOException {
+		if (!spool.hasRoom()) {
+			if (lost.getAndAdd(records.size()) == 0) {
+				LOG.error("The spool {} has {} MB; records are lost", conf.spoolDirectory, conf.spoolMostBytes >> 20);
+			}
+			return;
+		}
+		spool.append(String.join("", records));
+		long count = lost.getAndSet(0);
+		if (count > 0) {
+			LOG.error("{} records are lost; the containers that run are compared with yquota's", count);
+			nextReconcile = System.currentTimeMillis();
+		}
+	}
+
+	private void doWhatIsDue(long now) throws IOException, InterruptedException {
+		if (now >= nextCompute) {
+			tell(Records.compute(conf.source, now));
+			writeAlive(now);
+			nextCompute = now + conf.computeInterval;
+		}
+		if (now >= nextReconcile || reconcileFile.exists()) {
+			nextReconcile = Long.MAX_VALUE;
+			Files.deleteIfExists(reconcileFile.toPath());
+			String list = running.list(now);
+			// An end that the list already misses must come before it.
+			Thread.sleep(SETTLING_TIME);
+			tell(Records.reconcile(list, now));
+		}
+	}
+
+	/** The time of the last QUOTA_COMPUTE, of this process or one before; NULL if there was none. */
+	private Long lastAlive() {
+		try {
+			return aliveFile.exists()
+				? Long.valueOf(new String(Files.readAllBytes(aliveFile.toPath()), StandardCharsets.UTF_8).trim()) : null;
+		} catch (IOException | NumberFormatException e) {
+			LOG.error("Cannot read {}", aliveFile, e);
+			return null;
+		}
+	}
+
+	private void writeAlive(long now) throws IOException {
+		File fresh = new File(conf.spoolDirectory, "alive.new");
+
+		Files.write(fresh.toPath(), (now + "\n").getBytes(StandardCharsets.UTF_8));
+		Files.move(fresh.toPath(), aliveFile.toPath(), java.nio.file.StandardCopyOption.ATOMIC_MOVE,
+			java.nio.file.StandardCopyOption.REPLACE_EXISTING);
+	}
+}

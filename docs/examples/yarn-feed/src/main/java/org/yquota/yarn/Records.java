@@ -1,0 +1,167 @@
+package org.yquota.yarn;
+
+import java.time.Instant;
+
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceInformation;
+
+/**
+ * Records of the spool, one line each: a word for its kind, and values, separated by tabs.
+ * Values are written as COPY reads them, so that events go to the server as they are.
+ */
+final class Records {
+	static final String EVENT = "event";
+	/** columns of yquota.container_event that an event has values of */
+	static final String EVENT_COLUMNS = "event, container_id, occurred_at, project, application_id, username, queue, node, allocation,"
+		+ " execution_type, exit_status, source, priority, allocation_request_id, asked_label, is_am, is_running";
+	static final String OUTAGE = "outage";
+	static final String RECONCILE = "reconcile";
+	static final String NODE = "node";
+	static final String NODE_LOST = "node_lost";
+	static final String APPLICATION = "application";
+	static final String APPLICATION_END = "application_end";
+
+	/** An event about a container; what is null stays as it was. */
+	static final class Event {
+		private final String[] values = new String[17];
+
+		Event(String event, String containerId, long time, String source) {
+			values[0] = event;
+			values[1] = containerId;
+			values[2] = time(time);
+			values[11] = source;
+		}
+
+		Event project(String project) {
+			values[3] = project;
+			return this;
+		}
+
+		Event application(String id, String username) {
+			values[4] = id;
+			values[5] = username;
+			return this;
+		}
+
+		Event queue(String queue) {
+			values[6] = queue;
+			return this;
+		}
+
+		Event node(String node) {
+			values[7] = node;
+			return this;
+		}
+
+		Event allocation(Resource allocation) {
+			values[8] = resource(allocation);
+			return this;
+		}
+
+		Event executionType(String executionType) {
+			values[9] = executionType;
+			return this;
+		}
+
+		Event exitStatus(int exitStatus) {
+			values[10] = Integer.toString(exitStatus);
+			return this;
+		}
+
+		Event asked(int priority, long allocationRequestId, String label) {
+			values[12] = Integer.toString(priority);
+			values[13] = Long.toString(allocationRequestId);
+			values[14] = label;
+			return this;
+		}
+
+		Event isMaster(boolean isMaster) {
+			values[15] = isMaster ? "t" : "f";
+			return this;
+		}
+
+		Event isRunning(boolean isRunning) {
+			values[16] = isRunning ? "t" : "f";
+			return this;
+		}
+
+		String record() {
+			return Records.record(EVENT, values);
+		}
+	}
+
+	private Records() {
+	}
+
+	static String compute(String source, long time) {
+		return new Event("QUOTA_COMPUTE", null, time, source).record();
+	}
+
+	/** From the last sign of life, or null, to the recovery. */
+	static String outage(String source, Long from, long to) {
+		return record(OUTAGE, source, from == null ? null : time(from), time(to));
+	}
+
+	static String reconcile(String list, long asOf) {
+		return record(RECONCILE, list, time(asOf));
+	}
+
+	static String record(String kind, String... values) {
+		StringBuilder record = new StringBuilder(kind);
+
+		for (String value : values) {
+			record.append('\t').append(value == null ? "\\N" : escape(value));
+		}
+		return record.append('\n').toString();
+	}
+
+	/** The values of a record, null for those that are. */
+	static String[] values(String record) {
+		String[] parts = record.split("\t", -1);
+		String[] values = new String[parts.length - 1];
+
+		for (int i = 0; i < values.length; i++) {
+			values[i] = parts[i + 1].equals("\\N") ? null : unescape(parts[i + 1]);
+		}
+		return values;
+	}
+
+	/** A time in milliseconds as the server reads it. */
+	static String time(long time) {
+		return Instant.ofEpochMilli(time).toString();
+	}
+
+	/** A resource as yquota reads it: memory in MiB, other amounts with Hadoop's units. */
+	static String resource(Resource resource) {
+		StringBuilder text = new StringBuilder("[");
+
+		for (ResourceInformation information : resource.getResources()) {
+			if (text.length() > 1) {
+				text.append(',');
+			}
+			text.append(information.getName()).append('=').append(information.getValue());
+			text.append(information.getUnits());
+		}
+		return text.append(']').toString();
+	}
+
+	private static String escape(String value) {
+		return value.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r");
+	}
+
+	private static String unescape(String value) {
+		if (value.indexOf('\\') < 0) {
+			return value;
+		}
+		StringBuilder text = new StringBuilder();
+		for (int i = 0; i < value.length(); i++) {
+			char c = value.charAt(i);
+			if (c == '\\') {
+				c = value.charAt(++i);
+				c = c == 't' ? '\t' : c == 'n' ? '\n' : c == 'r' ? '\r' : c;
+			}
+			text.append(c);
+		}
+		return text.toString();
+	}
+}

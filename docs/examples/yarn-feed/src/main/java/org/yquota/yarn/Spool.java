@@ -1,0 +1,290 @@
+package org.yquota.yarn;
+
+import java.io.Closeable;
+import java.io.EOFException;
+import java.io.File;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+
+/**
+ * Records on disk that the database has not yet taken: lines of text, in files that are
+ * appended to by one thread and read by another.
+ *
+ * <p>Files of the directory: {@code records-N}, numbered upwards; {@code position}, the file
+ * and offset of the first record not yet taken; {@code lock}, held while a spool is open.
+ * A file goes when all of it has been taken.  What is appended has reached the disk when
+ * {@link #append} returns.  A last line without its end, of a process that was killed, is cut
+ * off.  Once the files have the size that they may have, nothing is appended: the oldest
+ * records are kept.
+ */
+final class Spool implements Closeable {
+	private static final long FILE_SIZE = 16 << 20;
+	private static final String NAME = "records-";
+
+	private final File directory;
+	private final long mostBytes;
+	private final RandomAccessFile lockFile;
+	private final FileLock lock;
+	private final TreeSet<Long> numbers = new TreeSet<>();
+	private FileChannel end;
+	/** of all files */
+	private long bytes;
+	private long positionNumber;
+	private long positionOffset;
+	private RandomAccessFile reader;
+	private long readerNumber = -1;
+	/** where the records that read() returned last end */
+	private long readNumber;
+	private long readOffset;
+
+	Spool(File directory, long mostBytes) throws IOException {
+		this.directory = directory;
+		this.mostBytes = mostBytes;
+		Files.createDirectories(directory.toPath());
+		lockFile = new RandomAccessFile(new File(directory, "lock"), "rw");
+		lock = tryLock();
+		if (lock == null) {
+			lockFile.close();
+			throw new IOException("another process uses the spool " + directory);
+		}
+		open();
+	}
+
+	private FileLock tryLock() throws IOException {
+		try {
+			return lockFile.getChannel().tryLock();
+		} catch (OverlappingFileLockException e) {
+			return null;
+		}
+	}
+
+	private void open() throws IOException {
+		String[] names = directory.list();
+
+		if (names == null) {
+			throw new IOException("cannot read the directory " + directory);
+		}
+		for (String name : names) {
+			if (name.matches(NAME + "[0-9]{1,18}")) {
+				numbers.add(Long.parseLong(name.substring(NAME.length())));
+			}
+		}
+		File position = new File(directory, "position");
+		if (position.exists()) {
+			String[] parts = new String(Files.readAllBytes(position.toPath()), StandardCharsets.UTF_8).trim().split(" ");
+			positionNumber = Long.parseLong(parts[0]);
+			positionOffset = Long.parseLong(parts[1]);
+		} else {
+			positionNumber = numbers.isEmpty() ? 1 : numbers.first();
+		}
+		if (numbers.isEmpty() || numbers.last() < positionNumber) {
+			numbers.add(positionNumber);
+			positionOffset = 0;
+		}
+		removeTaken();
+		for (long number : numbers) {
+			bytes += file(number).length();
+		}
+		openEnd();
+		readNumber = positionNumber;
+		readOffset = positionOffset;
+	}
+
+	private void openEnd() throws IOException {
+		File last = file(numbers.last());
+
+		end = FileChannel.open(last.toPath(), StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+		long whole = endOfLines(last);
+		bytes -= end.size() - whole;
+		end.truncate(whole);
+		end.position(whole);
+	}
+
+	/** The length of a file up to its last line end. */
+	private static long endOfLines(File file) throws IOException {
+		try (RandomAccessFile bytes = new RandomAccessFile(file, "r")) {
+			for (long at = bytes.length(); at > 0; at--) {
+				bytes.seek(at - 1);
+				if (bytes.read() == '\n') {
+					return at;
+				}
+			}
+			return 0;
+		}
+	}
+
+	private File file(long number) {
+		return new File(directory, NAME + number);
+	}
+
+	/** Is there room for more? */
+	synchronized boolean hasRoom() {
+		return bytes < mostBytes;
+	}
+
+	/** Append records, each of which is a line with its end. */
+	void append(String records) throws IOException {
+		ByteBuffer buffer = StandardCharsets.UTF_8.encode(records);
+		int size = buffer.remaining();
+
+		if (end.position() >= FILE_SIZE) {
+			end.close();
+			synchronized (this) {
+				numbers.add(numbers.last() + 1);
+			}
+			openEnd();
+		}
+		long start = end.position();
+		try {
+			while (buffer.hasRemaining()) {
+				end.write(buffer);
+			}
+			end.force(false);
+		} catch (IOException e) {
+			end.truncate(start);
+			throw e;
+		}
+		synchronized (this) {
+			bytes += size;
+			notifyAll();
+		}
+	}
+
+	/**
+	 * The first records not yet taken, without their line ends; waits for some, up to that many
+	 * milliseconds.  They are returned again until taken() is called.
+	 */
+	List<String> read(int most, long wait) throws IOException, InterruptedException {
+		List<String> records = readFrom(most);
+
+		if (records.isEmpty()) {
+			synchronized (this) {
+				wait(wait);
+			}
+			records = readFrom(most);
+		}
+		return records;
+	}
+
+	private List<String> readFrom(int most) throws IOException {
+		List<String> records = new ArrayList<>();
+
+		readNumber = positionNumber;
+		readOffset = positionOffset;
+		while (records.size() < most) {
+			if (readerNumber != readNumber) {
+				if (reader != null) {
+					reader.close();
+				}
+				reader = new RandomAccessFile(file(readNumber), "r");
+				readerNumber = readNumber;
+			}
+			// A file is not appended to any more once there is a next one.
+			Long next;
+			synchronized (this) {
+				next = numbers.higher(readNumber);
+			}
+			reader.seek(readOffset);
+			if (!readLines(records, most)) {
+				if (next == null) {
+					break;
+				}
+				readNumber = next;
+				readOffset = 0;
+			}
+		}
+		return records;
+	}
+
+	/** Read whole lines of the file; false at its end. */
+	private boolean readLines(List<String> records, int most) throws IOException {
+		byte[] block = new byte[1 << 16];
+		java.io.ByteArrayOutputStream line = new java.io.ByteArrayOutputStream();
+
+		while (true) {
+			int count = reader.read(block);
+			if (count <= 0) {
+				return false;
+			}
+			int start = 0;
+			for (int i = 0; i < count; i++) {
+				if (block[i] == '\n') {
+					line.write(block, start, i - start);
+					records.add(new String(line.toByteArray(), StandardCharsets.UTF_8));
+					readOffset += line.size() + 1;
+					line.reset();
+					start = i + 1;
+					if (records.size() == most) {
+						return true;
+					}
+				}
+			}
+			line.write(block, start, count - start);
+		}
+	}
+
+	/** The first of the records that read() has returned need not be kept. */
+	void taken(List<String> records) throws IOException {
+		long number = positionNumber;
+		long offset = positionOffset;
+
+		for (String record : records) {
+			if (offset >= sizeOf(number)) {
+				synchronized (this) {
+					number = numbers.higher(number);
+				}
+				offset = 0;
+			}
+			offset += record.getBytes(StandardCharsets.UTF_8).length + 1;
+		}
+		writePosition(number, offset);
+		positionNumber = number;
+		positionOffset = offset;
+		removeTaken();
+	}
+
+	private long sizeOf(long number) {
+		return file(number).length();
+	}
+
+	private void writePosition(long number, long offset) throws IOException {
+		File fresh = new File(directory, "position.new");
+
+		try (FileChannel channel = FileChannel.open(fresh.toPath(), StandardOpenOption.CREATE, StandardOpenOption.WRITE,
+				StandardOpenOption.TRUNCATE_EXISTING)) {
+			channel.write(StandardCharsets.UTF_8.encode(number + " " + offset + "\n"));
+			channel.force(true);
+		}
+		Files.move(fresh.toPath(), new File(directory, "position").toPath(), StandardCopyOption.ATOMIC_MOVE,
+			StandardCopyOption.REPLACE_EXISTING);
+	}
+
+	private synchronized void removeTaken() throws IOException {
+		while (numbers.first() < positionNumber) {
+			File taken = file(numbers.pollFirst());
+			bytes -= taken.length();
+			Files.deleteIfExists(taken.toPath());
+		}
+	}
+
+	@Override
+	public void close() throws IOException {
+		end.close();
+		if (reader != null) {
+			reader.close();
+		}
+		lock.release();
+		lockFile.close();
+	}
+}
