@@ -51,7 +51,7 @@ CREATE TABLE yquota.reservation_definition (
 	reservation_name text,
 	accepted_at timestamptz NOT NULL,
 	ended_at timestamptz,
-	ended_by text CHECK (ended_by IN ('updated', 'deleted')),
+	ended_by text CHECK (ended_by IN ('updated', 'deleted', 'replanned', 'archived')),
 	reserved_factor numeric NOT NULL DEFAULT 0
 		CHECK (reserved_factor >= 0 AND reserved_factor <= 1 AND scale(reserved_factor) <= 6),
 	repeats_allocation boolean NOT NULL DEFAULT false,
@@ -67,7 +67,7 @@ CREATE INDEX reservation_definition_recurrence_idx ON yquota.reservation_definit
 CREATE INDEX reservation_definition_project_idx ON yquota.reservation_definition (project);
 CREATE UNIQUE INDEX reservation_definition_current_idx ON yquota.reservation_definition (reservation_id) WHERE ended_at IS NULL;
 COMMENT ON TABLE yquota.reservation_definition IS
-	'Reservations that plans have accepted, with what they were before; written by submit_reservation(), update_reservation() and delete_reservation() only';
+	'Reservations that plans have accepted, with what they were before; written by submit_reservation(), update_reservation(), delete_reservation() and follow_plans() only';
 COMMENT ON COLUMN yquota.reservation_definition.version IS '1, and one more with each update; the last one counts';
 COMMENT ON COLUMN yquota.reservation_definition.queue IS 'full path of the plan';
 COMMENT ON COLUMN yquota.reservation_definition.username IS 'the owner: the user that submitted it, or updated it last';
@@ -77,8 +77,8 @@ COMMENT ON COLUMN yquota.reservation_definition.recurrence IS 'period after whic
 COMMENT ON COLUMN yquota.reservation_definition.priority IS 'kept; it decides nothing, as in Hadoop';
 COMMENT ON COLUMN yquota.reservation_definition.accepted_at IS 'by the clock';
 COMMENT ON COLUMN yquota.reservation_definition.ended_at IS
-	'when it stopped to count, by the clock; NULL: it counts until reservation_window after its deadline';
-COMMENT ON COLUMN yquota.reservation_definition.ended_by IS 'updated: a later version is in its place; deleted';
+	'when it stopped to count, by the clock; NULL: it counts until reservation_window after its deadline at most';
+COMMENT ON COLUMN yquota.reservation_definition.ended_by IS 'updated: a later version is in its place; deleted; replanned: the plan has become too small for it; archived: reservation_window after its deadline, by a round of the plan follower';
 COMMENT ON COLUMN yquota.reservation_definition.reserved_factor IS
 	'part of its price that it pays: charging_rule.reserved_factor when its first version was accepted';
 COMMENT ON COLUMN yquota.reservation_definition.repeats_allocation IS

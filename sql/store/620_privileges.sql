@@ -478,6 +478,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.lease_nodes(text,integer,bigint)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.report_distributed_containers(text,yquota.distributed_container[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.node_heartbeat(text[],boolean)', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.follow_plans(text,boolean,boolean)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.preempt_containers(timestamptz,boolean,boolean)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.preemption_message(text)', 'EXECUTE', '{operator,viewer,admin}'),
 		('FUNCTION', 'yquota.release_containers(text[])', 'EXECUTE', '{operator,admin}'),

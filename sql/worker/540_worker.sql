@@ -325,7 +325,8 @@ COMMENT ON FUNCTION yquota_internal.wake_worker_for_queues() IS
 	'Makes the worker read anew how often policies of the scheduler run';
 REVOKE ALL ON FUNCTION yquota_internal.wake_worker_for_queues() FROM PUBLIC;
 CREATE TRIGGER wake_worker AFTER INSERT OR DELETE OR UPDATE OF scheduler_monitor_enable, scheduler_monitor_policies,
-		queue_management_monitoring_interval, auto_queue_creation_v2_queue_expiration_time, preemption_monitoring_interval ON yquota.scheduler_setting
+		queue_management_monitoring_interval, auto_queue_creation_v2_queue_expiration_time, preemption_monitoring_interval,
+		reservation_system_enable, reservation_system_planfollower_time_step ON yquota.scheduler_setting
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.wake_worker_for_queues();
 
 -- A launcher that waits for this extension need not wait any longer.

@@ -162,6 +162,43 @@ lock_application(const char *application_id, const YqSubject *caller, bool leave
 	return locked;
 }
 
+/* The locks for moving applications to a target, or ending them. */
+static YqQueueLocks
+find_all_locks(const List *application_ids, const char *target_name)
+{
+	YqQueueLocks all = {NIL};
+	ListCell   *cell;
+
+	foreach(cell, application_ids)
+	{
+		Locked		locked = load_application(lfirst(cell));
+		YqQueueLocks locks;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!yq_application_is_live(locked.application->state))
+			continue;
+		locks = find_locks(&locked, true, find_target(&locked, target_name));
+		yq_queue_locks_merge(&all, &locks);
+	}
+	return all;
+}
+
+void
+yq_applications_lock(const List *application_ids, const char *target_name)
+{
+	for (;;)
+	{
+		YqQueueLocks taken = find_all_locks(application_ids, target_name);
+		YqQueueLocks needed;
+
+		yq_queue_locks_take(&taken);
+		needed = find_all_locks(application_ids, target_name);
+		if (yq_queue_locks_cover(&taken, &needed))
+			break;
+		yq_queue_locks_release(&taken);
+	}
+}
+
 /* -- applications that continue -------------------------------------------- */
 
 /*
@@ -320,6 +357,22 @@ owner_of(const YqApplication *application)
 	return subject;
 }
 
+/* May the application's master be where its label says, in the target? */
+static bool
+has_label(const Locked *locked, const YqQueue *target, YqVerdict *verdict)
+{
+	return !locked->hierarchy->settings.has_node_labels ||
+		yq_am_label_check(locked->hierarchy, target, locked->application->label_name, verdict);
+}
+
+/* Do the state of the target and its limits let one more in? */
+static bool
+has_place(const Locked *locked, const YqQueue *target, YqVerdict *verdict)
+{
+	return yq_leaf_may_take(yq_leaf_read(locked->hierarchy, target), locked->application->application_id,
+							locked->application->username, verdict);
+}
+
 /*
  * May the application move to the target?  The caller or else its owner needs
  * access to the target.
@@ -352,14 +405,12 @@ check_move_target(const Locked *locked, const YqQueue *target, const char *targe
 				 errmsg("User %s cannot submit applications to target queue or the target queue doesn't exist: %s while moving %s",
 						caller->username, target_name, application->application_id),
 				 errdetail_internal("%s", access.reason)));
-	if (locked->hierarchy->settings.has_node_labels &&
-		!yq_am_label_check(locked->hierarchy, target, application->label_name, &verdict))
+	if (!has_label(locked, target, &verdict))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("Specified queue=%s can't satisfy following apps label expressions =[%s]",
 						target->path, application->label_name)));
-	if (!yq_leaf_may_take(yq_leaf_read(locked->hierarchy, target), application->application_id,
-						  application->username, &verdict))
+	if (!has_place(locked, target, &verdict))
 		ereport(ERROR,
 				(errcode(verdict.has_numbers ? ERRCODE_CONFIGURATION_LIMIT_EXCEEDED :
 						 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -418,13 +469,26 @@ move_containers(const char *application_id, const YqQueue *target)
 	(void) yq_saved_plan_execute(&update, values, NULL);
 }
 
+static void
+move_to(const Locked *locked, const YqQueue *target)
+{
+	Leaves		leaves = {.hierarchy = locked->hierarchy};
+	YqLeafUsage *leaf;
+
+	move_containers(locked->application->application_id, target);
+	if (locked->queue != NULL)
+		(void) find_loaded_leaf(&leaves, locked->queue);
+	leaf = find_loaded_leaf(&leaves, target);
+	yq_leaf_note(leaf, locked->application, YQ_APPLICATION_REJECTED, write_queue(locked, target));
+	go_on(&leaves, locked);
+	(void) activate_in(leaf, NULL);
+}
+
 YqApplicationState
 yq_application_move(const char *application_id, const char *queue_name, const YqSubject *caller)
 {
 	const YqQueue *target;
 	Locked		locked = lock_application(application_id, caller, true, queue_name, &target);
-	Leaves		leaves = {.hierarchy = locked.hierarchy};
-	YqLeafUsage *leaf;
 
 	if (!yq_application_is_live(locked.application->state))
 		ereport(ERROR,
@@ -433,16 +497,24 @@ yq_application_move(const char *application_id, const char *queue_name, const Yq
 						yq_application_state_name(locked.application->state))));
 	check_move_target(&locked, target, queue_name, caller);
 	if (target != locked.queue)
-	{
-		move_containers(application_id, target);
-		if (locked.queue != NULL)
-			(void) find_loaded_leaf(&leaves, locked.queue);
-		leaf = find_loaded_leaf(&leaves, target);
-		yq_leaf_note(leaf, locked.application, YQ_APPLICATION_REJECTED, write_queue(&locked, target));
-		go_on(&leaves, &locked);
-		(void) activate_in(leaf, NULL);
-	}
+		move_to(&locked, target);
 	return yq_application_find(locked.hierarchy, application_id)->state;
+}
+
+bool
+yq_application_try_move(const char *application_id, const char *queue_name, const char **reason)
+{
+	const YqQueue *target;
+	Locked		locked = lock_application(application_id, NULL, true, queue_name, &target);
+	YqVerdict	verdict = {0};
+
+	if (!has_label(&locked, target, &verdict) || !has_place(&locked, target, &verdict))
+	{
+		*reason = verdict.reason;
+		return false;
+	}
+	move_to(&locked, target);
+	return true;
 }
 
 /* -- priority, lifetime, demand ------------------------------------------------- */

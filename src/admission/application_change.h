@@ -33,6 +33,18 @@ extern YqApplicationState yq_application_end(const char *application_id, YqAppli
 extern YqApplicationState yq_application_move(const char *application_id, const char *queue_name,
 											  const YqSubject *caller);
 
+/*
+ * Move one as the scheduler itself does, when its queue goes: limits of the target count, no
+ * right is asked for.  False when they do not let it in; *reason is set, and it stays.
+ */
+extern bool yq_application_try_move(const char *application_id, const char *queue_name, const char **reason);
+
+/*
+ * Take, in their order, all locks that moving several applications (char *) to a queue, or ending
+ * them, takes one by one.
+ */
+extern void yq_applications_lock(const List *application_ids, const char *queue_name);
+
 /* Change the priority; returns the new one, at most the cluster's maximum. */
 extern int32 yq_application_change_priority(const char *application_id, int32 priority,
 											const YqSubject *caller);

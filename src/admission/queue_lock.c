@@ -48,16 +48,30 @@ take(int key, LOCKMODE mode)
 	(void) LockAcquire(&tag, mode, false, false);
 }
 
-void
-yq_queue_locks_add(YqQueueLocks *locks, YqQueueLockKind kind, const char *name)
+static void
+add_key(YqQueueLocks *locks, int key)
 {
-	int			key = key_of_name(kind, name);
 	int			at = list_length(locks->keys);
 
 	while (at > 0 && list_nth_int(locks->keys, at - 1) > key)
 		at--;
 	if (at == 0 || list_nth_int(locks->keys, at - 1) < key)
 		locks->keys = list_insert_nth_int(locks->keys, at, key);
+}
+
+void
+yq_queue_locks_add(YqQueueLocks *locks, YqQueueLockKind kind, const char *name)
+{
+	add_key(locks, key_of_name(kind, name));
+}
+
+void
+yq_queue_locks_merge(YqQueueLocks *to, const YqQueueLocks *from)
+{
+	ListCell   *cell;
+
+	foreach(cell, from->keys)
+		add_key(to, lfirst_int(cell));
 }
 
 bool

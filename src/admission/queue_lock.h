@@ -48,6 +48,9 @@ typedef struct YqQueueLocks
 extern void yq_queue_locks_add(YqQueueLocks *locks, YqQueueLockKind kind,
 									const char *name);
 
+/* to := the locks of both */
+extern void yq_queue_locks_merge(YqQueueLocks *to, const YqQueueLocks *from);
+
 /* Is every lock of "part" in "whole"? */
 extern bool yq_queue_locks_cover(const YqQueueLocks *whole, const YqQueueLocks *part);
 

@@ -48,7 +48,9 @@ typedef enum SettingColumn
 	SETTING_INSTANTANEOUS,
 	SETTING_AVERAGE,
 	SETTING_ALIGNS,
-	SETTING_LIMITS_USERS
+	SETTING_LIMITS_USERS,
+	SETTING_ENFORCEMENT_WINDOW,
+	SETTING_MOVES_ON_EXPIRY
 } SettingColumn;
 
 static Datum
@@ -88,7 +90,9 @@ read_settings(void)
 		.instantaneous_share = share_of(SETTING_INSTANTANEOUS),
 		.average_share = share_of(SETTING_AVERAGE),
 		.aligns = DatumGetBool(value_of(SETTING_ALIGNS)),
-		.limits_users = DatumGetBool(value_of(SETTING_LIMITS_USERS))
+		.limits_users = DatumGetBool(value_of(SETTING_LIMITS_USERS)),
+		.enforcement_window = DatumGetInt64(value_of(SETTING_ENFORCEMENT_WINDOW)),
+		.moves_on_expiry = DatumGetBool(value_of(SETTING_MOVES_ON_EXPIRY))
 	};
 }
 
@@ -107,7 +111,8 @@ yq_reservation_settings(const char *queue)
 		"CASE WHEN q.reservation_window > 0 THEN q.reservation_window ELSE 86400000 END, "
 		"coalesce(q.instantaneous_max_capacity, 100::real), coalesce(q.average_capacity, 100::real), "
 		LAST_NAME("q.reservation_agent") " IS DISTINCT FROM '" GREEDY_AGENT "', "
-		LAST_NAME("q.reservation_policy") " IS DISTINCT FROM '" NO_OVER_COMMIT_POLICY "' "
+		LAST_NAME("q.reservation_policy") " IS DISTINCT FROM '" NO_OVER_COMMIT_POLICY "', "
+		"coalesce(q.reservation_enforcement_window, 3600000), coalesce(q.reservation_move_on_expiry, true) "
 		"FROM (SELECT) AS one LEFT JOIN yquota.scheduler_setting AS s ON true "
 		"LEFT JOIN yquota.queue AS q ON q.path = $1",
 		.types = {"text"}

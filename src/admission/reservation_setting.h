@@ -34,6 +34,8 @@ typedef struct YqReservationSettings
 	float4		instantaneous_share;	/* fraction */
 	float4		average_share;	/* fraction */
 	bool		aligns;			/* AlignedPlannerWithGreedy, not GreedyReservationAgent */
+	int64		enforcement_window; /* that the replanner looks ahead */
+	bool		moves_on_expiry;	/* applications of a reservation that is over go on in the default queue, else they are killed */
 	bool		limits_users;	/* CapacityOverTimePolicy, not NoOverCommitPolicy */
 } YqReservationSettings;
 

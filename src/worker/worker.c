@@ -3,9 +3,9 @@
  * worker.c
  *	  The worker of one database: computes prices and advances the
  *	  charged-through mark by the clock, compacts counters, corrects late prices,
- *	  maintains credit, applies the policies of queues, preempts containers and
- *	  ends applications past their lifetime.  Another process does the jobs that
- *	  take long (job.c).
+ *	  maintains credit, applies the policies of queues, preempts containers, follows
+ *	  plans of reservations and ends applications past their lifetime.  Another
+ *	  process does the jobs that take long (job.c).
  *
  * Each task runs in a transaction of its own, like a client's (task.h).  The
  * worker writes failures to yquota_internal.worker_state, and raises an alert for
@@ -73,6 +73,7 @@ static void sign_off(YqTask *task);
 static int	manage_queues_interval_ms = 0;
 static int	remove_queues_interval_ms = 0;
 static int	preempt_interval_ms = 0;
+static int	follow_plans_interval_ms = 0;
 
 enum
 {
@@ -93,6 +94,7 @@ enum
 	MANAGE_QUEUES,
 	REMOVE_QUEUES,
 	PREEMPT,
+	FOLLOW_PLANS,
 	END_EXPIRED,
 	PERIODIC_COUNT
 };
@@ -237,6 +239,14 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.step = run_queue_policy,
 		.command = "SELECT yquota_internal.worker_preempt(yquota.clock())",
 		.interval_ms = &preempt_interval_ms
+	},
+	[FOLLOW_PLANS] = {
+		.name = "follow plans",
+		.activity = "yquota: following plans of reservations",
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
+		.step = run_queue_policy,
+		.command = "SELECT yquota_internal.worker_follow_plans()",
+		.interval_ms = &follow_plans_interval_ms
 	},
 	[END_EXPIRED] = {
 		.name = "end expired",
@@ -442,12 +452,13 @@ set_interval(YqTask *task, int *interval_ms, int milliseconds)
 static void
 read_queue_policies(void)
 {
-	yq_worker_execute("SELECT manage_interval_ms, removal_interval_ms, yquota_internal.preemption_interval() "
-			"FROM yquota_internal.queue_policy_intervals()",
+	yq_worker_execute("SELECT manage_interval_ms, removal_interval_ms, yquota_internal.preemption_interval(), "
+			"yquota_internal.plan_follower_interval() FROM yquota_internal.queue_policy_intervals()",
 			0, NULL, NULL, NULL);
 	set_interval(&periodic[MANAGE_QUEUES], &manage_queues_interval_ms, interval_of_column(1));
 	set_interval(&periodic[REMOVE_QUEUES], &remove_queues_interval_ms, interval_of_column(2));
 	set_interval(&periodic[PREEMPT], &preempt_interval_ms, interval_of_column(3));
+	set_interval(&periodic[FOLLOW_PLANS], &follow_plans_interval_ms, interval_of_column(4));
 }
 
 /* Run SQL whose effect shows in the queues; its time is not recorded. */

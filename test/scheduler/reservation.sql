@@ -89,12 +89,18 @@ CREATE FUNCTION replay.rules(result jsonb) RETURNS text[] LANGUAGE sql
 		WHEN result ->> 'error' = 'PlanningException' THEN '{no_room,overcommitted}'
 	END;
 
+-- Records do not have the round of the follower that a submission brings about.
 CREATE FUNCTION replay.change(o jsonb, OUT accepted boolean, OUT rule text) LANGUAGE plpgsql AS $$
+DECLARE
+	queues jsonb;
 BEGIN
 	CASE o ->> 'op'
 	WHEN 'submit' THEN
+		SELECT jsonb_agg(q) INTO queues FROM yquota.reservation_queue AS q;
 		SELECT s.accepted, s.decided_by INTO accepted, rule
 		FROM yquota.submit_reservation(replay.id((o ->> 'r')::bigint), 'root.plan', o ->> 'user', '{}', 'p', replay.definition(o -> 'def')) AS s;
+		DELETE FROM yquota.reservation_queue;
+		INSERT INTO yquota.reservation_queue SELECT * FROM jsonb_populate_recordset(NULL::yquota.reservation_queue, queues);
 	WHEN 'update' THEN
 		SELECT s.accepted, s.decided_by INTO accepted, rule
 		FROM yquota.update_reservation(replay.id((o ->> 'r')::bigint), o ->> 'user', '{}', replay.definition(o -> 'def')) AS s;
@@ -142,6 +148,46 @@ EXCEPTION
 	WHEN undefined_object OR duplicate_object THEN RETURN false;
 END $$;
 
+-- The queues of the plan as a record writes them: by number of the reservation, or the default queue.
+CREATE FUNCTION replay.queues() RETURNS jsonb LANGUAGE sql
+	RETURN (
+		SELECT jsonb_object_agg(coalesce(split_part(q.reservation_id, '_', 3)::integer::text, q.name), jsonb_build_array(q.capacity, q.maximum_capacity))
+		FROM (SELECT q.name, q.reservation_id, q.capacity, q.maximum_capacity FROM yquota.reservation_queue AS q WHERE q.plan = 'root.plan'
+			  UNION ALL SELECT 'plan-default', NULL, 1, 1
+			  WHERE NOT EXISTS (SELECT FROM yquota.reservation_queue AS q WHERE q.plan = 'root.plan' AND q.reservation_id IS NULL)) AS q);
+CREATE FUNCTION replay.reservations() RETURNS jsonb LANGUAGE sql
+	RETURN (
+		SELECT coalesce(jsonb_agg(split_part(d.reservation_id, '_', 3)::integer ORDER BY split_part(d.reservation_id, '_', 3)::integer), '[]')
+		FROM yquota.reservation_definition AS d WHERE d.ended_at IS NULL);
+
+-- A round of the follower.
+CREATE FUNCTION replay.follow(o jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	expected CONSTANT jsonb := o -> 'result';
+	queues CONSTANT jsonb := (
+		SELECT jsonb_object_agg(q.key, jsonb_build_array((q.value ->> 0)::real, (q.value ->> 1)::real)) FROM jsonb_each(expected -> 'queues') AS q);
+	capacity jsonb;
+BEGIN
+	PERFORM yquota.follow_plans('root.plan', coalesce((o ->> 'replan')::boolean, true));
+	IF replay.queues() <> queues THEN
+		RETURN format('queues %s instead of %s', replay.queues(), queues);
+	END IF;
+	IF replay.reservations() <> expected -> 'reservations' THEN
+		RETURN format('reservations %s instead of %s', replay.reservations(), expected -> 'reservations');
+	END IF;
+	SELECT jsonb_build_array(yquota.amount(p.capacity, 'memory-mb'), yquota.amount(p.capacity, 'vcores')) INTO capacity
+	FROM yquota.plan_allocation('root.plan', yquota.clock(), yquota.clock() + interval '1 ms') AS p;
+	RETURN CASE WHEN capacity <> expected -> 'plan_capacity' THEN format('capacity %s instead of %s', capacity, expected -> 'plan_capacity') END;
+END $$;
+
+CREATE PROCEDURE replay.set_nodes(nodes integer) LANGUAGE sql
+	BEGIN ATOMIC
+		DELETE FROM yquota.node AS n WHERE substr(n.name, 2)::integer > nodes;
+		INSERT INTO yquota.node (name, total)
+		SELECT 'n' || i, n.total FROM yquota.node AS n CROSS JOIN generate_series((SELECT count(*) + 1 FROM yquota.node), nodes) AS i
+		WHERE n.name = 'n1';
+	END;
+
 -- What differs at a step; NULL: nothing.
 CREATE FUNCTION replay.difference(o jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -176,6 +222,10 @@ BEGIN
 		IF found IS DISTINCT FROM replay.steps(expected -> 'user_load', (o ->> 'from')::bigint, (o ->> 'to')::bigint) THEN
 			RETURN format('load of %s %s instead of %s', o ->> 'user', found, expected -> 'user_load');
 		END IF;
+	ELSIF o ->> 'op' = 'cluster' THEN
+		CALL replay.set_nodes((o ->> 'nodes')::integer);
+	ELSIF o ->> 'op' = 'follow' THEN
+		RETURN replay.follow(o);
 	ELSIF o ->> 'op' = 'available' THEN
 		NULL;	-- no function tells it
 	ELSIF o ->> 'op' = 'search' THEN
@@ -198,13 +248,13 @@ BEGIN
 	compared := '{}';
 	CALL replay.start(s);
 	FOR o IN SELECT * FROM jsonb_array_elements(s -> 'steps') LOOP
-		-- a round of the follower, which the record does not have, would have archived it
-		EXIT WHEN EXISTS (
+		-- Hadoop archives it in a round of the follower
+		EXIT WHEN o ->> 'op' NOT IN ('clock', 'cluster', 'follow') AND EXISTS (
 			SELECT FROM yquota.reservation_definition AS d
 			CROSS JOIN yquota_internal.reservation_listing('root.plan', 'u1', '{}', NULL, NULL, NULL) AS l
 			WHERE d.ended_at IS NULL AND d.deadline <= l.archived_until);
-		-- Hadoop's update brings back what was deleted
-		EXIT WHEN o ->> 'op' = 'update' AND (o #>> '{result,ok}')::boolean AND NOT EXISTS (
+		-- Hadoop's update brings back what was deleted, or tries to
+		EXIT WHEN o ->> 'op' = 'update' AND replay.rules(o -> 'result') IS DISTINCT FROM '{unknown}' AND NOT EXISTS (
 			SELECT FROM yquota.reservation_definition AS d
 			WHERE d.reservation_id = replay.id((o ->> 'r')::bigint) AND d.ended_at IS NULL);
 		difference := replay.difference(o);

@@ -86,7 +86,7 @@ result 'no file includes a header of a higher floor' "$(awk '
 		below["scheduler/cache"] = "scheduler/state scheduler/load scheduler/record scheduler/cache"
 		below["scheduler/opportunistic"] = "scheduler/state scheduler/load scheduler/record scheduler/request scheduler/opportunistic"
 		below["scheduler/preemption"] = "scheduler/state scheduler/load scheduler/record scheduler/request scheduler/cache scheduler/preemption"
-		below["scheduler/reservation"] = "scheduler/reservation"
+		below["scheduler/reservation"] = "scheduler/state scheduler/load scheduler/record scheduler/reservation"
 	}
 	function check(from, to)
 	{

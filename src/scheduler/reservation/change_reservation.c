@@ -10,9 +10,12 @@
 #include "admission/access.h"
 #include "admission/config_refresh.h"
 #include "admission/queue_lock.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
 #include "queues/text.h"
+#include "scheduler/record/scheduler_lock.h"
 #include "scheduler/reservation/change_reservation.h"
+#include "scheduler/reservation/follow_plan.h"
 #include "scheduler/reservation/load_plan.h"
 #include "scheduler/reservation/nearest_definition.h"
 #include "scheduler/reservation/plan_lock.h"
@@ -36,6 +39,7 @@ typedef struct Change
 	YqReservationVerdict access;	/* may the user do it? */
 	YqRecordedReservation next; /* version, queue, user and project of what is placed */
 	const YqPlanReservation *placed;	/* NULL: nothing is to be written */
+	bool		is_due;			/* its queue is made at once: it may begin before the next round of the follower */
 } Change;
 
 /* -- the plan and what it has with the id -------------------------------------------- */
@@ -77,6 +81,17 @@ lock_plan_of_reservation(Change *change)
 				 errmsg("reservation \"%s\" does not exist", change->call->id)));
 }
 
+/* A submission is followed at once when it arrives before the next round does (reservation 3). */
+static bool
+is_due(const Change *change)
+{
+	bool		isnull;
+	Datum		arrival = GetAttributeByName(change->call->definition, "arrival", &isnull);
+
+	return !isnull && !TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(arrival)) &&
+		DatumGetTimestampTz(arrival) < change->now + change->settings.step * 1000;
+}
+
 /*
  * Lock what a change is written under, as yq_queue_lock_configuration() does.  False when
  * the configuration has changed since the decision, which is then to be made anew.
@@ -86,6 +101,8 @@ lock_to_write(Change *change)
 {
 	uint64		generation = change->hierarchy->generation;
 
+	if (change->is_due)
+		yq_scheduler_lock(ExclusiveLock);
 	yq_queue_lock_configuration(RowExclusiveLock);
 	change->hierarchy = yq_hierarchy_in_force();
 	if (change->hierarchy->generation == generation)
@@ -467,8 +484,10 @@ decide_and_write(Change *change, YqReservationAnswer (*decide) (Change *change))
 			return answer;
 	} while (!lock_to_write(change));
 	if (change->next.version > 1)
-		yq_reservation_end(call->id, "updated", change->now);
+		yq_reservations_end(list_make1(unconstify(char *, call->id)), "updated", change->now);
 	yq_reservation_record(change->hierarchy, call->id, &change->next, call->definition, change->placed, change->now);
+	if (change->is_due)
+		yq_plan_follow_now(change->queue->path);
 	return answer;
 }
 
@@ -478,6 +497,7 @@ yq_reservation_submit(const YqReservationCall *call)
 	Change		change = begin_change(call);
 
 	lock_plan(&change, call->queue);
+	change.is_due = is_due(&change);
 	return decide_and_write(&change, decide_submission);
 }
 
@@ -514,6 +534,6 @@ yq_reservation_delete(const YqReservationCall *call)
 		if (!answer.verdict.accepted || change.recorded->has_ended)
 			return answer;
 	} while (!lock_to_write(&change));
-	yq_reservation_end(call->id, "deleted", change.now);
+	yq_reservations_end(list_make1(unconstify(char *, call->id)), "deleted", change.now);
 	return answer;
 }

@@ -126,6 +126,7 @@ typedef enum ReservationColumn
 	RESERVATION_ARRIVAL,
 	RESERVATION_DEADLINE,
 	RESERVATION_RECURRENCE,
+	RESERVATION_ACCEPTED_AT,
 	RESERVATION_FROM,
 	RESERVATION_TO,
 	RESERVATION_ALLOCATION
@@ -141,6 +142,7 @@ typedef struct Reading
 	int64		arrival;
 	int64		deadline;
 	int64		period;
+	int64		accepted_at;
 	YqTimeInterval *intervals;
 	int			count;
 	int			room;
@@ -152,22 +154,29 @@ value_of(uint64 row, int column, bool *isnull)
 	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, isnull);
 }
 
+/* Parts of a millisecond are left out. */
 static int64
 time_of(uint64 row, int column)
 {
 	bool		isnull;
+	TimestampTz time = DatumGetTimestampTz(value_of(row, column, &isnull));
 
-	return yq_reservation_time(DatumGetTimestampTz(value_of(row, column, &isnull)), "time");
+	return yq_reservation_time(time - time % 1000, "time");
 }
 
 /* All rows of the reservation have been read. */
 static void
 finish_reservation(Reading *reading)
 {
-	if (reading->id != NULL)
-		yq_plan_add_accepted(reading->plan, yq_plan_make_reservation(reading->plan, yq_reservation_id_parse(reading->id),
-																	 reading->username, reading->arrival, reading->deadline,
-																	 reading->period, reading->intervals, reading->count));
+	YqPlanReservation *reservation;
+
+	if (reading->id == NULL)
+		return;
+	reservation = yq_plan_make_reservation(reading->plan, yq_reservation_id_parse(reading->id), reading->username,
+										   reading->arrival, reading->deadline, reading->period,
+										   reading->intervals, reading->count);
+	reservation->accepted_at = reading->accepted_at;
+	yq_plan_add_accepted(reading->plan, reservation);
 	reading->count = 0;
 }
 
@@ -182,6 +191,7 @@ begin_reservation(Reading *reading, uint64 row, char *id)
 	reading->username = TextDatumGetCString(value_of(row, RESERVATION_USERNAME, &isnull));
 	reading->arrival = time_of(row, RESERVATION_ARRIVAL);
 	reading->deadline = time_of(row, RESERVATION_DEADLINE);
+	reading->accepted_at = time_of(row, RESERVATION_ACCEPTED_AT);
 }
 
 /* What repeats is kept as of its first period, and planned within [0, period]. */
@@ -195,11 +205,8 @@ set_interval(const YqHierarchy *hierarchy, YqTimeInterval *interval, int64 perio
 }
 
 static void
-add_interval(Reading *reading, uint64 row)
+add_interval(Reading *reading, uint64 row, Datum allocation)
 {
-	bool		isnull;
-	Datum		allocation = value_of(row, RESERVATION_ALLOCATION, &isnull);
-
 	if (reading->count == reading->room)
 	{
 		reading->room = Max(16, 2 * reading->room);
@@ -215,15 +222,18 @@ read_row(Reading *reading, uint64 row)
 {
 	bool		isnull;
 	char	   *id = TextDatumGetCString(value_of(row, RESERVATION_ID, &isnull));
+	Datum		allocation = value_of(row, RESERVATION_ALLOCATION, &isnull);
 
 	if (reading->id == NULL || strcmp(reading->id, id) != 0)
 	{
 		finish_reservation(reading);
 		begin_reservation(reading, row, id);
 	}
-	add_interval(reading, row);
+	if (!isnull)
+		add_interval(reading, row, allocation);
 }
 
+/* All that a statement returns. */
 static void
 load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, YqSavedPlan *look_up, Datum *values)
 {
@@ -261,7 +271,7 @@ yq_plan_load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, const char
 						  int64 start, int64 end, int64 archived_until)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT d.reservation_id, d.username, d.arrival, d.deadline, d.recurrence, a.\"from\", a.\"to\", a.allocation "
+		.command = "SELECT d.reservation_id, d.username, d.arrival, d.deadline, d.recurrence, d.accepted_at, a.\"from\", a.\"to\", a.allocation "
 		"FROM yquota.reservation_definition AS d JOIN yquota.reservation_allocation AS a USING (reservation_id, version) "
 		"WHERE d.queue = $1 AND d.ended_at IS NULL AND ("
 		"d.recurrence IS NULL AND d.deadline > $5 AND tstzrange(d.arrival, d.deadline) && tstzrange($3, $4, '[]') "
@@ -306,7 +316,7 @@ static void
 load_reservation(YqPlan *plan, const YqHierarchy *hierarchy, const char *id)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT d.reservation_id, d.username, d.arrival, d.deadline, d.recurrence, a.\"from\", a.\"to\", a.allocation "
+		.command = "SELECT d.reservation_id, d.username, d.arrival, d.deadline, d.recurrence, d.accepted_at, a.\"from\", a.\"to\", a.allocation "
 		"FROM yquota.reservation_definition AS d JOIN yquota.reservation_allocation AS a USING (reservation_id, version) "
 		"WHERE d.reservation_id = $1 AND d.ended_at IS NULL",
 		.types = {"text"}
@@ -350,4 +360,67 @@ yq_plan_load_intervals(YqPlan *plan, const YqHierarchy *hierarchy, const char *q
 	}
 	yq_plan_prepare(plan);
 	SPI_finish();
+}
+
+/* Of one that occurs once the place at the time is found by its key, however many there are before. */
+void
+yq_plan_load_active(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue, int64 time)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT d.reservation_id, d.username, d.arrival, d.deadline, d.recurrence, d.accepted_at, a.\"from\", a.\"to\", a.allocation "
+		"FROM yquota.reservation_definition AS d LEFT JOIN LATERAL ("
+		"SELECT a.* FROM yquota.reservation_allocation AS a "
+		"WHERE a.reservation_id = d.reservation_id AND a.version = d.version AND a.\"from\" <= $2 "
+		"ORDER BY a.\"from\" DESC LIMIT 1) AS a ON a.\"to\" > $2 "
+		"WHERE d.queue = $1 AND d.ended_at IS NULL AND d.recurrence IS NULL AND tstzrange(d.arrival, d.deadline) @> $2 "
+		"UNION ALL SELECT d.reservation_id, d.username, d.arrival, d.deadline, d.recurrence, d.accepted_at, a.\"from\", a.\"to\", a.allocation "
+		"FROM yquota.reservation_definition AS d JOIN yquota.reservation_allocation AS a USING (reservation_id, version) "
+		"WHERE d.queue = $1 AND d.ended_at IS NULL AND d.recurrence IS NOT NULL AND d.arrival <= $2 "
+		"ORDER BY 1",
+		.types = {"text", "timestamptz"},
+		.plans_once = true
+	};
+	Datum		values[] = {CStringGetTextDatum(queue), TimestampTzGetDatum(yq_reservation_timestamp(time))};
+	int			count = 0;
+
+	load_reservations(plan, hierarchy, &look_up, values);
+	for (int i = 0; i < plan->count; i++)
+	{
+		const YqPlanReservation *reservation = plan->reservations[i];
+
+		if (yq_plan_occurs(reservation->arrival, reservation->deadline, reservation->period, time, time))
+			plan->reservations[count++] = plan->reservations[i];
+	}
+	plan->count = count;
+}
+
+/* -- what the follower asks besides ------------------------------------------------------ */
+
+bool
+yq_plan_goes_on(const char *queue, int64 time)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT FROM yquota.reservation_definition AS d WHERE d.queue = $1 AND d.ended_at IS NULL AND d.recurrence IS NULL "
+		"AND tstzrange(d.arrival, d.deadline) >> tstzrange(NULL, $2, '[]') LIMIT 1",
+		.types = {"text", "timestamptz"},
+		.plans_once = true
+	};
+	Datum		values[] = {CStringGetTextDatum(queue), TimestampTzGetDatum(yq_reservation_timestamp(Min(time, YQ_RESERVATION_TIME_ENDS)))};
+
+	return yq_saved_plan_execute(&look_up, values, NULL) > 0;
+}
+
+List *
+yq_plan_completed(const YqPlan *plan, const char *queue, int64 until)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT d.reservation_id FROM yquota.reservation_definition AS d WHERE d.queue = $1 AND d.ended_at IS NULL "
+		"AND (d.recurrence IS NULL AND tstzrange(d.arrival, d.deadline) << tstzrange($2, NULL) "
+		"OR d.recurrence IS NOT NULL AND NOT $3 AND d.deadline <= $2) ORDER BY 1",
+		.types = {"text", "timestamptz", "bool"},
+		.plans_once = true
+	};
+	Datum		values[] = {CStringGetTextDatum(queue), TimestampTzGetDatum(yq_reservation_timestamp(until)), BoolGetDatum(plan->repeats)};
+
+	return yq_saved_plan_strings(&look_up, values);
 }

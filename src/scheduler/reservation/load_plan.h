@@ -14,6 +14,7 @@
 
 #include "admission/reservation_setting.h"
 #include "fmgr.h"
+#include "nodes/pg_list.h"
 #include "queues/hierarchy.h"
 #include "scheduler/reservation/plan.h"
 
@@ -55,5 +56,17 @@ extern void yq_plan_load_intervals(YqPlan *plan, const YqHierarchy *hierarchy, c
  */
 extern void yq_plan_load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue, const char *id,
 									  int64 start, int64 end, int64 archived_until);
+
+/*
+ * Add those that occur at a time, with what they have then (those that repeat with all they
+ * have), whether they are to be left out for their deadline or not.  The plan is not prepared.
+ */
+extern void yq_plan_load_active(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue, int64 time);
+
+/* Is there one that occurs once, and arrives after a time? */
+extern bool yq_plan_goes_on(const char *queue, int64 time);
+
+/* Ids (char *) of those whose deadlines are no later than a time, and that have nothing more to come. */
+extern List *yq_plan_completed(const YqPlan *plan, const char *queue, int64 until);
 
 #endif							/* YQ_LOAD_PLAN_H */

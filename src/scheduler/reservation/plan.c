@@ -301,6 +301,16 @@ yq_plan_reservation_at(const YqPlan *plan, const YqPlanReservation *reservation,
 		yq_steps_at(reservation->over_time, time, amounts);
 }
 
+void
+yq_plan_committed_at(const YqPlan *plan, int64 time, int64 *amounts)
+{
+	int64		periodic[YQ_MAX_RESOURCE_TYPES];
+
+	yq_steps_at(plan->once, time, amounts);
+	yq_steps_at(plan->periodic, time, periodic);
+	yq_amounts_add(plan->calculator, amounts, periodic);
+}
+
 YqStepFunction *
 yq_plan_committed(const YqPlan *plan, int64 start, int64 end)
 {
@@ -400,8 +410,8 @@ yq_plan_add(YqPlan *plan, YqPlanReservation *reservation, int64 now)
 	return YQ_PLAN_ACCEPTED;
 }
 
-static void
-remove_reservation(YqPlan *plan, YqPlanReservation *reservation)
+void
+yq_plan_remove(YqPlan *plan, YqPlanReservation *reservation)
 {
 	int			at = 0;
 
@@ -427,7 +437,7 @@ yq_plan_replace(YqPlan *plan, YqPlanReservation *reservation, int64 now)
 	failure = yq_sharing_policy_validate(plan, reservation);
 	if (failure != YQ_PLAN_ACCEPTED)
 		return failure;
-	remove_reservation(plan, old);
+	yq_plan_remove(plan, old);
 	if (!plan->plans_around)
 		failure = yq_sharing_policy_validate(plan, reservation);
 	if (failure == YQ_PLAN_ACCEPTED)
@@ -439,7 +449,7 @@ yq_plan_replace(YqPlan *plan, YqPlanReservation *reservation, int64 now)
 void
 yq_plan_undo(YqPlan *plan, YqPlanReservation *reservation, YqPlanReservation *replaced)
 {
-	remove_reservation(plan, reservation);
+	yq_plan_remove(plan, reservation);
 	if (replaced != NULL)
 		add_reservation(plan, replaced);
 }

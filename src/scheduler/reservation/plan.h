@@ -140,6 +140,9 @@ extern YqPlanFailure yq_plan_replace(YqPlan *plan, YqPlanReservation *reservatio
 /* Take one out again, and put back what it replaced, NULL for nothing. */
 extern void yq_plan_undo(YqPlan *plan, YqPlanReservation *reservation, YqPlanReservation *replaced);
 
+/* Take one out of a prepared plan; it stays allocated. */
+extern void yq_plan_remove(YqPlan *plan, YqPlanReservation *reservation);
+
 /* Does a reservation with these times touch an interval, its end included (reservation 4.5)? */
 extern bool yq_plan_occurs(int64 arrival, int64 deadline, int64 period, int64 start, int64 end);
 
@@ -148,6 +151,9 @@ extern bool yq_plan_occurs(int64 arrival, int64 deadline, int64 period, int64 st
  * have that of each period, also where the reservation itself has it in the first one alone.
  */
 extern void yq_plan_reservation_at(const YqPlan *plan, const YqPlanReservation *reservation, int64 time, int64 *amounts);
+
+/* amounts := what is promised at a time, by the plan's sums. */
+extern void yq_plan_committed_at(const YqPlan *plan, int64 time, int64 *amounts);
 
 /* What is promised over time, in all and to one user. */
 extern YqStepFunction *yq_plan_committed(const YqPlan *plan, int64 start, int64 end);

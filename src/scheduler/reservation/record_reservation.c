@@ -10,6 +10,7 @@
 #include "catalog/pg_type_d.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "queues/text.h"
 #include "scheduler/reservation/record_reservation.h"
 #include "scheduler/reservation/reservation_definition.h"
 #include "store/catalog.h"
@@ -244,16 +245,18 @@ yq_reservation_record(const YqHierarchy *hierarchy, const char *id, const YqReco
 }
 
 void
-yq_reservation_end(const char *id, const char *ended_by, TimestampTz now)
+yq_reservations_end(const List *ids, const char *ended_by, TimestampTz now)
 {
 	static YqSavedPlan end = {
 		.command = "WITH ended AS ("
-		"UPDATE yquota.reservation_definition AS d SET ended_at = $3, ended_by = $2 WHERE d.reservation_id = $1 AND d.ended_at IS NULL "
-		"RETURNING d.version) "
-		"UPDATE yquota.reservation_allocation AS a SET ended_at = $3 FROM ended AS e WHERE a.reservation_id = $1 AND a.version = e.version",
-		.types = {"text", "text", "timestamptz"}
+		"UPDATE yquota.reservation_definition AS d SET ended_at = $3, ended_by = $2 WHERE d.reservation_id = ANY ($1) AND d.ended_at IS NULL "
+		"RETURNING d.reservation_id, d.version) "
+		"UPDATE yquota.reservation_allocation AS a SET ended_at = $3 FROM ended AS e "
+		"WHERE a.reservation_id = e.reservation_id AND a.version = e.version",
+		.types = {"_text", "text", "timestamptz"},
+		.plans_once = true
 	};
-	Datum		values[] = {CStringGetTextDatum(id), CStringGetTextDatum(ended_by), TimestampTzGetDatum(now)};
+	Datum		values[] = {yq_array_of_strings(ids), CStringGetTextDatum(ended_by), TimestampTzGetDatum(now)};
 
 	(void) yq_saved_plan_execute(&end, values, NULL);
 }

@@ -11,6 +11,7 @@
 #ifndef YQ_RECORD_RESERVATION_H
 #define YQ_RECORD_RESERVATION_H
 
+#include "nodes/pg_list.h"
 #include "queues/hierarchy.h"
 #include "scheduler/reservation/plan.h"
 #include "utils/timestamp.h"
@@ -46,8 +47,8 @@ extern void yq_reservation_check_project(const char *project);
 extern void yq_reservation_record(const YqHierarchy *hierarchy, const char *id, const YqRecordedReservation *recorded,
 								  const HeapTupleHeader definition, const YqPlanReservation *reservation, TimestampTz now);
 
-/* End the last version of a reservation: 'updated' or 'deleted'. */
-extern void yq_reservation_end(const char *id, const char *ended_by, TimestampTz now);
+/* End the last versions of reservations with these ids (char *): 'updated', 'deleted', 'replanned' or 'archived'. */
+extern void yq_reservations_end(const List *ids, const char *ended_by, TimestampTz now);
 
 /* Count that a plan has refused one. */
 extern void yq_reservation_count_refusal(const char *queue, const char *decided_by, TimestampTz now);

@@ -1,0 +1,77 @@
+--
+-- The follower of plans: it makes, sizes and removes the queues of reservations as time
+-- passes (seed 004).  Decided in C (src/scheduler/reservation/follow_plan.c).
+--
+
+-- After the leaves are locked: containers come later.
+CREATE FUNCTION yquota_internal.end_containers_of(application_id text) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	running yquota.container[];
+	released text[];
+BEGIN
+	running := ARRAY(SELECT c FROM yquota.container AS c WHERE c.application_id = end_containers_of.application_id);
+	released := ARRAY(SELECT * FROM yquota.release_containers(ARRAY(SELECT r.container_id FROM unnest(running) AS r)));
+	INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, allocation_request_id,
+		decided_at, execution_type)
+	SELECT 'killed', r.container_id, r.application_id, a.queue, coalesce(r.node, ''), r.allocation, coalesce(r.priority, 0),
+		coalesce(r.allocation_request_id, -1), yquota.clock(), r.execution_type
+	FROM unnest(running) AS r
+	JOIN yquota.application AS a ON a.application_id = r.application_id
+	WHERE r.container_id = ANY (released)
+	ORDER BY r.container_id;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.end_containers_of(text) IS
+	'End all containers of an application that the scheduler has killed (exit status -100), and tell so in decision';
+REVOKE ALL ON FUNCTION yquota_internal.end_containers_of(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.follow_plans(queue text DEFAULT NULL, replan boolean DEFAULT true, dry_run boolean DEFAULT false)
+	RETURNS TABLE (
+		outcome text, plan text, queue text, reservation_id text, application_id text,
+		capacity real, maximum_capacity real, reason text)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_follow_plans';
+COMMENT ON FUNCTION yquota.follow_plans(text, boolean, boolean) IS
+	'Run a round of the plan follower at the clock, for one plan or (NULL) for all: queues of reservations that are active are made and sized, those of others go, and applications in these move to the default queue of the plan or are killed.  When a plan has become too small, reservations end that were accepted last; without replan all get less.  Returns what it has changed, shares as fractions of the plan.  A dry run changes nothing, and leaves applications out';
+REVOKE ALL ON FUNCTION yquota.follow_plans(text, boolean, boolean) FROM PUBLIC;
+
+--
+-- The worker's
+--
+CREATE FUNCTION yquota_internal.plan_follower_interval() RETURNS bigint
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT CASE WHEN s.reservation_system_planfollower_time_step > 0 THEN s.reservation_system_planfollower_time_step ELSE 1000 END
+		FROM yquota.scheduler_setting AS s
+		WHERE s.reservation_system_enable;
+	END;
+COMMENT ON FUNCTION yquota_internal.plan_follower_interval() IS
+	'Milliseconds between two rounds of the plan follower of the worker; NULL: there are none';
+REVOKE ALL ON FUNCTION yquota_internal.plan_follower_interval() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.worker_follow_plans() RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	done jsonb;
+BEGIN
+	SELECT jsonb_object_agg(o.outcome, o.rows) INTO done
+	FROM (SELECT f.outcome, count(*) AS rows FROM yquota.follow_plans() AS f
+		  WHERE f.outcome NOT IN ('off', 'refused') GROUP BY f.outcome) AS o;
+	IF done IS NULL THEN
+		RETURN 0;
+	END IF;
+	PERFORM pg_notify('yquota', (jsonb_build_object('kind', 'plan_follower', 'at', yquota.statement_clock()) || done)::text);
+	RETURN (SELECT sum(o.value::bigint) FROM jsonb_each_text(done) AS o);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.worker_follow_plans() IS
+	'A round of the plan follower for all plans; notifies channel yquota of how many queues were created, resized and removed, and so on.  Returns how many changes there were';
+REVOKE ALL ON FUNCTION yquota_internal.worker_follow_plans() FROM PUBLIC;
