@@ -407,7 +407,8 @@ CREATE TABLE yquota.scheduler_setting (
 	reservation_most_requests integer CHECK (reservation_most_requests > 0),
 	reservation_repeats_allocation boolean,
 	reservation_plans_around_overcommitment boolean,
-	reservation_reads_fractions boolean
+	reservation_reads_fractions boolean,
+	reservation_ends_averages boolean
 );
 COMMENT ON TABLE yquota.scheduler_setting IS
 	'Settings of the whole scheduler, of capacity-scheduler.xml, yarn-site.xml and mapred-site.xml: one row, or none while nothing is set.  NULL: not set';
@@ -470,11 +471,13 @@ COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_copies IS
 	'periods in reservation_system_max_periodicity, and times that this is in the time of a reservation; NULL: 86400';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_requests IS 'requests of a reservation; NULL: 1000';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_repeats_allocation IS
-	'yquota''s own, like the two that follow: whether a reservation that repeats has its allocation in each of its periods, until it is deleted; if not (also if NULL), the plan counts it in each, and its queue gets it in the first one alone, as in Hadoop';
+	'yquota''s own, like the three that follow: whether a reservation that repeats has its allocation in each of its periods, until it is deleted; if not (also if NULL), the plan counts it in each, and its queue gets it in the first one alone, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_plans_around_overcommitment IS
 	'whether a plan that has become smaller than what it has promised has nothing left there, so that reservations are placed at other times, and an update keeps what it has; if not (also if NULL), it refuses all whose time touches that, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_reads_fractions IS
 	'whether an instantaneous_max_capacity or average_capacity of 1 or less is a fraction of the plan, as Hadoop''s manual has it; if not (also if NULL), it is a percentage, as in Hadoop';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_ends_averages IS
+	'whether the average of a user ends a window after the deadline; if not (also if NULL), what the user has been promised at that very time goes on for ever, and its sum overflows, so that chance decides, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_candidate_order IS
 	'yquota''s own, like the three that follow: of an application''s containers with equal request priority the newest goes first (newest, as in Hadoop; also if NULL), or that with the least credits since its start (least_paid)';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_mode IS

@@ -161,7 +161,8 @@ ALTER TABLE yquota.scheduler_setting
 	ADD COLUMN reservation_most_requests integer CHECK (reservation_most_requests > 0),
 	ADD COLUMN reservation_repeats_allocation boolean,
 	ADD COLUMN reservation_plans_around_overcommitment boolean,
-	ADD COLUMN reservation_reads_fractions boolean;
+	ADD COLUMN reservation_reads_fractions boolean,
+	ADD COLUMN reservation_ends_averages boolean;
 
 -- Operators and aggregates call these; people do not.
 ALTER FUNCTION yquota.resource_in(cstring) SET SCHEMA yquota_internal;

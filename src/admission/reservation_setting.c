@@ -41,6 +41,7 @@ typedef enum SettingColumn
 	SETTING_REPEATS,
 	SETTING_PLANS_AROUND,
 	SETTING_READS_FRACTIONS,
+	SETTING_ENDS_AVERAGES,
 	SETTING_MOST_WINDOWS,
 	SETTING_MOST_COPIES,
 	SETTING_MOST_REQUESTS,
@@ -83,6 +84,7 @@ read_settings(void)
 		.wraps = DatumGetBool(value_of(SETTING_WRAPS)),
 		.repeats = DatumGetBool(value_of(SETTING_REPEATS)),
 		.plans_around = DatumGetBool(value_of(SETTING_PLANS_AROUND)),
+		.ends_averages = DatumGetBool(value_of(SETTING_ENDS_AVERAGES)),
 		.most_windows = DatumGetInt32(value_of(SETTING_MOST_WINDOWS)),
 		.most_copies = DatumGetInt32(value_of(SETTING_MOST_COPIES)),
 		.most_requests = DatumGetInt32(value_of(SETTING_MOST_REQUESTS)),
@@ -107,6 +109,7 @@ yq_reservation_settings(const char *queue)
 		"coalesce(s.reservation_system_smoothness_factor, 10), coalesce(s.reservation_system_favor_early_allocation, true), "
 		"coalesce(s.reservation_wraps_periods, false), coalesce(s.reservation_repeats_allocation, false), "
 		"coalesce(s.reservation_plans_around_overcommitment, false), coalesce(s.reservation_reads_fractions, false), "
+		"coalesce(s.reservation_ends_averages, false), "
 		"coalesce(s.reservation_most_windows, 1000000), coalesce(s.reservation_most_copies, 86400), coalesce(s.reservation_most_requests, 1000), "
 		"CASE WHEN q.reservation_window > 0 THEN q.reservation_window ELSE 86400000 END, "
 		"coalesce(q.instantaneous_max_capacity, 100::real), coalesce(q.average_capacity, 100::real), "

@@ -27,6 +27,7 @@ typedef struct YqReservationSettings
 	bool		wraps;			/* reservation_wraps_periods */
 	bool		repeats;		/* reservation_repeats_allocation */
 	bool		plans_around;	/* reservation_plans_around_overcommitment */
+	bool		ends_averages;	/* reservation_ends_averages */
 	int			most_windows;
 	int			most_copies;
 	int			most_requests;

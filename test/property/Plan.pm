@@ -14,9 +14,9 @@ use List::Util qw(all max min sum0);
 use POSIX ();
 
 # new(OPTION...): capacity; max_periodicity, step; policy (NoOverCommitPolicy or
-# CapacityOverTimePolicy) with window, instantaneous and average (fractions of the capacity);
-# is_dominant: of the calculator; wraps: periodic ones keep what is beyond a multiple of
-# their period.
+# CapacityOverTimePolicy) with window, instantaneous and average (fractions of the capacity), and
+# ends_averages: at a window after the deadline; is_dominant: of the calculator; wraps: periodic
+# ones keep what is beyond a multiple of their period.
 sub new
 {
 	my ($class, %option) = @_;
@@ -301,7 +301,7 @@ sub beyond_average
 	my (@points, @used);
 
 	# a load that goes on beyond the window has no end in Hadoop, and no average
-	return if grep { $_->[0] <= $to && $_->[1] > $to } @intervals;
+	return if !$self->{ends_averages} && grep { $_->[0] <= $to && $_->[1] > $to } @intervals;
 	foreach my $i (0 .. $#load)
 	{
 		my ($at, @amounts) = @{ $load[$i] };

@@ -56,6 +56,7 @@ sub choose_plan
 		instantaneous => one_of(100, 100, 75, 40) / 100,
 		average => one_of(100, 60, 25) / 100,
 		wraps => rand() < 0.5,
+		ends_averages => rand() < 0.5,
 		agent => one_of('AlignedPlannerWithGreedy', 'GreedyReservationAgent'),
 		is_early => rand() < 0.5,
 		smoothness => one_of(1, 10),
@@ -83,8 +84,8 @@ BEGIN;
 TRUNCATE yquota.reservation_definition CASCADE;
 TRUNCATE yquota.queue, yquota.scheduler_setting CASCADE;
 INSERT INTO yquota.scheduler_setting (reservation_system_enable, resource_calculator, maximum_allocation_mb, maximum_allocation_vcores, reservation_system_planfollower_time_step,
-	reservation_system_max_periodicity, reservation_system_favor_early_allocation, reservation_system_smoothness_factor, reservation_wraps_periods)
-VALUES (true, $calculator, 8192, 8192, $plan->{step}, $plan->{max_periodicity}, @{[ flag($plan->{is_early}) ]}, $plan->{smoothness}, @{[ flag($plan->{wraps}) ]});
+	reservation_system_max_periodicity, reservation_system_favor_early_allocation, reservation_system_smoothness_factor, reservation_wraps_periods, reservation_ends_averages)
+VALUES (true, $calculator, 8192, 8192, $plan->{step}, $plan->{max_periodicity}, @{[ flag($plan->{is_early}) ]}, $plan->{smoothness}, @{[ flag($plan->{wraps}) ]}, @{[ flag($plan->{ends_averages}) ]});
 INSERT INTO yquota.queue (path, capacity, reservable, reservation_agent, reservation_policy, reservation_window, instantaneous_max_capacity, average_capacity, position) VALUES
 	('root', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1),
 	('root.plan', '50', true, '$plan->{agent}', '$plan->{policy}', $plan->{window}, $instantaneous, $average, 2),

@@ -203,6 +203,20 @@ SELECT 'S1' AS id, pg_temp.share('12 h', 30, 1, NULL), pg_temp.update(12, 30);
 SELECT 'S1' AS id, pg_temp.share('12 h', 15, 1, NULL), pg_temp.update(12, 21), pg_temp.update(12, 20);
 SELECT 'S1' AS id, pg_temp.share('24 h', 25, 1, NULL), pg_temp.update(24, 10);
 
+-- what a user has a window after the deadline goes on for ever, and overflows: a user with 1 container is refused another
+-- one, and one with 2 is not; by a setting it ends there
+CREATE FUNCTION pg_temp.later(containers integer) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	TRUNCATE yquota.reservation_definition CASCADE;
+	RETURN pg_temp.ask(1, 'u', pg_temp.contract('ALL', 30, 32, format('1x%s g%1$s d2', containers), 3600000), 3600000) || ', '
+		|| pg_temp.ask(2, 'u', pg_temp.contract('ALL', 5, 7, '1x1 g1 d1', 3600000), 3600000);
+END $$;
+SELECT 'overflow' AS id, pg_temp.later(1), pg_temp.later(2), pg_temp.later(3);
+UPDATE yquota.scheduler_setting SET reservation_ends_averages = true;
+SELECT 'overflow' AS id, pg_temp.later(1), pg_temp.later(2), pg_temp.later(3);
+SELECT 'S2' AS id, pg_temp.share('24 h', 25, 1, NULL), pg_temp.share('25 h', 25, 1, NULL);
+UPDATE yquota.scheduler_setting SET reservation_ends_averages = NULL;
+
 -- G: the greedy agent, left and right, on 100 GB, in seconds, beside a load that is the same for all.
 CREATE FUNCTION pg_temp.agent(is_early boolean, interpreter text, arrival bigint, deadline bigint, requests text, reservations integer DEFAULT 1, block bigint DEFAULT NULL,
 	instantaneous real DEFAULT 100, hold_over bigint DEFAULT 86400000, unit bigint DEFAULT 1000) RETURNS text LANGUAGE plpgsql AS $$

@@ -85,6 +85,7 @@ yq_plan_load(const YqHierarchy *hierarchy, const YqQueue *queue, const YqReserva
 	plan->wraps = settings->wraps;
 	plan->repeats = settings->repeats;
 	plan->plans_around = settings->plans_around;
+	plan->ends_averages = settings->ends_averages;
 	plan->most_windows = settings->most_windows;
 	return plan;
 }

@@ -76,8 +76,11 @@ user_load_with(const YqPlan *plan, const YqPlanReservation *reservation, const Y
 
 	if (old != NULL)
 		load = yq_steps_merge(plan->capacity, load, old->over_time, YQ_STEPS_ADD, start, end);
-	return yq_steps_merge(plan->capacity, load, yq_steps_range(reservation->over_time, start, end), YQ_STEPS_ADD,
+	load = yq_steps_merge(plan->capacity, load, yq_steps_range(reservation->over_time, start, end), YQ_STEPS_ADD,
 						  YQ_TIME_BEGINS, YQ_TIME_ENDS);
+	if (plan->ends_averages)
+		yq_steps_put(load, end, NULL);
+	return load;
 }
 
 /* The steps of a load, and within those that are longer than a window one per window; NULL: too many. */
@@ -115,7 +118,8 @@ round_quotient(int64 amount, int64 window)
 /*
  * What has been used until each point, as an average over a window, less the same of a
  * window before.  Hadoop knows memory and cores alone.  A load that goes on to the end
- * of time overflows there, and so do times beyond it; Hadoop decides by what comes of it.
+ * of time overflows there, and so do times beyond it; Hadoop decides by what comes of it,
+ * unless the plan ends averages.
  */
 static YqStepFunction *
 moving_average(const YqPlan *plan, const YqStepFunction *points)
