@@ -191,6 +191,23 @@ COMMENT ON FUNCTION yquota_internal.reservation_pieces(text[], timestamptz[], ti
 	'Intervals that reservations pay for, cut at the ends of periods, that end at an instant of each or later; is_due: they are over at an instant, or have been posted.  The arrays are pairs';
 REVOKE ALL ON FUNCTION yquota_internal.reservation_pieces(text[], timestamptz[], timestamptz) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.quote_reservation(
+	reservation_id text, project text, username text, queue text,
+	starts timestamptz[], ends timestamptz[], allocations yquota.resource[], at timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT coalesce(trim_scale(sum(yquota_internal.reservation_amount(
+						coalesce(project, ''), username, queue, a.allocation, rule.factor, greatest(a."from", at), a."to"))), 0)
+			FROM (SELECT coalesce((SELECT d.reserved_factor FROM yquota.reservation_definition AS d
+								   WHERE d.reservation_id = quote_reservation.reservation_id
+								   ORDER BY d.version DESC LIMIT 1), yquota_internal.reserved_factor(at)) AS factor
+				  OFFSET 0) AS rule
+			CROSS JOIN unnest(starts, ends, allocations) AS a ("from", "to", allocation)
+			WHERE rule.factor > 0 AND a."to" > at);
+COMMENT ON FUNCTION yquota_internal.quote_reservation(text, text, text, text, timestamptz[], timestamptz[], yquota.resource[], timestamptz) IS
+	'Credits that a reservation would cost from an instant on, by its rule or the present one and the prices that are known; the arrays are the intervals of its allocation';
+REVOKE ALL ON FUNCTION yquota_internal.quote_reservation(text, text, text, text, timestamptz[], timestamptz[], yquota.resource[], timestamptz) FROM PUBLIC;
+
 --
 -- Posting
 --
@@ -366,6 +383,12 @@ BEGIN
 	-- spending that is kept for an instant behind does not hold any more
 	INSERT INTO yquota_internal.counter_delta (scope, project, changed_from)
 	SELECT 'p', begun.project, begun.settled_until FROM begun;
+	INSERT INTO yquota.hold (project, reservation_id, queue, amount, held_by, held_at, expires_at)
+	SELECT d.project, d.reservation_id, d.queue || '.' || d.reservation_id, d.quoted_cost,
+		   yquota_internal.acting_role(), d.accepted_at, 'infinity'
+	FROM yquota.reservation_definition AS d
+	WHERE d.quoted_cost > 0
+	  AND (d.reservation_id, d.version) IN (SELECT a.reservation_id, a.version FROM new_rows AS a);
 	PERFORM yquota_internal.settle_reservations(array_agg(begun.reservation_id), array_agg(begun.settled_until))
 	FROM (SELECT DISTINCT a.reservation_id, a.settled_until
 		  FROM new_rows
@@ -376,7 +399,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.begin_accrual() IS
-	'Have the allocation of a reservation with a price accrue';
+	'Have the allocation of a reservation with a price accrue, and hold what it is going to cost';
 REVOKE ALL ON FUNCTION yquota_internal.begin_accrual() FROM PUBLIC;
 CREATE TRIGGER begin_accrual AFTER INSERT ON yquota.reservation_allocation
 	REFERENCING NEW TABLE AS new_rows
@@ -389,12 +412,15 @@ CREATE FUNCTION yquota_internal.end_accrual() RETURNS trigger
 BEGIN
 	IF NOT yquota_internal.restoring() THEN
 		PERFORM yquota_internal.settle_reservations(ARRAY[NEW.reservation_id], ARRAY[NEW.ended_at]);
+		UPDATE yquota.hold AS h
+		SET released_by = yquota_internal.acting_role(), released_at = NEW.ended_at
+		WHERE h.reservation_id = NEW.reservation_id AND h.released_at IS NULL;
 	END IF;
 	RETURN NULL;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.end_accrual() IS
-	'Post what a reservation pays until it ends';
+	'Post what a reservation pays until it ends, and release its hold';
 REVOKE ALL ON FUNCTION yquota_internal.end_accrual() FROM PUBLIC;
 CREATE TRIGGER end_accrual AFTER UPDATE OF ended_at ON yquota.reservation_definition
 	FOR EACH ROW WHEN (OLD.ended_at IS NULL AND NEW.ended_at IS NOT NULL AND NEW.reserved_factor > 0)

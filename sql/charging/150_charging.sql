@@ -515,6 +515,7 @@ BEGIN
 	RETURN EXISTS (SELECT FROM yquota.container WHERE container.project = project_name)
 		OR EXISTS (SELECT FROM yquota_internal.project_counter AS counter WHERE counter.project = project_name)
 		OR EXISTS (SELECT FROM yquota_internal.counter_delta AS delta WHERE delta.project = project_name)
+		OR EXISTS (SELECT FROM yquota_internal.accruing_reservation AS reserved WHERE reserved.project = project_name)
 		OR EXISTS (SELECT FROM yquota_internal.deferred_event AS deferred
 				   WHERE yquota_internal.payer_project(deferred.project, deferred.username) = project_name);
 END

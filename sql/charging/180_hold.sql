@@ -11,7 +11,7 @@
 CREATE TABLE yquota.hold (
 	hold_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	project text COLLATE "C" NOT NULL REFERENCES yquota.project,
-	application_id text COLLATE "C" NOT NULL CHECK (application_id <> ''),
+	application_id text COLLATE "C" CHECK (application_id <> ''),
 	amount numeric NOT NULL
 		CHECK (amount > 0 AND amount NOT IN ('NaN', 'Infinity') AND scale(amount) <= 54),
 	reason text,
@@ -20,22 +20,70 @@ CREATE TABLE yquota.hold (
 	expires_at timestamptz NOT NULL,
 	released_by name,
 	released_at timestamptz,
+	reservation_id text COLLATE "C",
+	queue text COLLATE "C",
 	CHECK (held_at < expires_at),
-	CHECK ((released_by IS NULL) = (released_at IS NULL))
+	CHECK ((released_by IS NULL) = (released_at IS NULL)),
+	CHECK ((application_id IS NULL) = (reservation_id IS NOT NULL)),
+	CHECK ((reservation_id IS NULL) = (queue IS NULL))
 );
 CREATE INDEX hold_project_idx ON yquota.hold (project) WHERE released_at IS NULL;
+CREATE INDEX hold_reservation_idx ON yquota.hold (reservation_id) WHERE released_at IS NULL;
 COMMENT ON TABLE yquota.hold IS
-	'Credit set aside for applications by hold(), until release_hold() or expires_at';
+	'Credit set aside for applications by hold(), until release_hold() or expires_at, and for reservations until they end';
+COMMENT ON COLUMN yquota.hold.application_id IS 'NULL for a reservation''s';
+COMMENT ON COLUMN yquota.hold.reservation_id IS 'reservation that it was set aside for when that was accepted; NULL for an application''s';
+COMMENT ON COLUMN yquota.hold.queue IS 'full path of the reservation''s queue, whose applications use it up as the reservation does';
 COMMENT ON COLUMN yquota.hold.amount IS 'credits, before anything of it was spent';
-COMMENT ON COLUMN yquota.hold.held_by IS 'role that called hold()';
+COMMENT ON COLUMN yquota.hold.held_by IS 'role that called hold(), or had the reservation accepted';
 COMMENT ON COLUMN yquota.hold.held_at IS 'clock when it was held: the cost of the application from then on uses it up';
 COMMENT ON COLUMN yquota.hold.expires_at IS 'from then on it holds nothing';
-COMMENT ON COLUMN yquota.hold.released_by IS 'role that called release_hold(); NULL for a hold that is not released';
+COMMENT ON COLUMN yquota.hold.released_by IS 'role that called release_hold(), or ended the reservation; NULL for a hold that is not released';
 
 CREATE VIEW yquota_internal.live_hold AS
 	SELECT hold.* FROM yquota.hold
 	WHERE hold.released_at IS NULL AND yquota.statement_clock() < hold.expires_at;
 COMMENT ON VIEW yquota_internal.live_hold IS 'Holds that are neither released nor expired';
+
+-- The queue of a reservation has no containers before the reservation is accepted, so quarter-hours tell
+-- exactly what its archived ones cost, but for a hold that an update has set within one.
+CREATE FUNCTION yquota_internal.reservation_spending(
+	of_hold bigint, project text, reservation_id text, queue text, since timestamptz, at timestamptz, is_past boolean)
+	RETURNS TABLE (hold_id bigint, amount numeric)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 10
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT of_hold, yquota_internal.charge_since(segment, since)
+			   - CASE WHEN is_past AND segment."to" > at THEN yquota_internal.charge_since(segment, at) ELSE 0 END
+		FROM yquota_internal.ledger_segment AS segment
+		WHERE segment.project = reservation_spending.project AND segment.queue = reservation_spending.queue
+		  AND segment."to" >= since AND (segment."to" > since OR segment."from" = segment."to")
+		UNION ALL
+		SELECT of_hold, CASE WHEN charge.corrects IS NULL THEN 1 ELSE -1 END
+			* yquota_internal.reservation_amount(charge.project, charge.username, charge.queue, charge.allocation, charge.reserved_factor,
+				greatest(charge."from", since), CASE WHEN is_past THEN least(charge."to", at) ELSE charge."to" END)
+		FROM yquota.reservation_charge AS charge
+		WHERE charge.project = reservation_spending.project AND charge.reservation_id = reservation_spending.reservation_id
+		  AND charge."to" > since AND (NOT is_past OR charge."from" < at)
+		UNION ALL
+		SELECT of_hold, yquota_internal.accrued(container.allocation, container.factors, greatest(container.settled_at, since), at)
+		FROM yquota.container
+		WHERE container.project = reservation_spending.project AND container.queue = reservation_spending.queue
+		  AND greatest(container.settled_at, since) < at
+		UNION ALL
+		SELECT of_hold, yquota_internal.accrued(accruing.allocation, accruing.factors, greatest(accruing."from", since), least(accruing."to", at))
+		FROM yquota_internal.accruing_segment AS accruing
+		WHERE accruing.project = reservation_spending.project AND accruing.reservation_id = reservation_spending.reservation_id
+		  AND greatest(accruing."from", since) < least(accruing."to", at)
+		UNION ALL
+		SELECT of_hold, cost.amount
+		FROM yquota_internal.archived_cost AS cost
+		WHERE cost.project = reservation_spending.project AND cost.queue = reservation_spending.queue
+		  AND cost.quarter_hour >= yquota_internal.quarter_hour(since);
+	END;
+COMMENT ON FUNCTION yquota_internal.reservation_spending(bigint, text, text, text, timestamptz, timestamptz, boolean) IS
+	'What a reservation, and applications of the project in its queue, have cost the project from one instant to another';
+REVOKE ALL ON FUNCTION yquota_internal.reservation_spending(bigint, text, text, text, timestamptz, timestamptz, boolean) FROM PUBLIC;
 
 -- Of all holds of a project at once: the ledger is read once for them, from the
 -- time of the oldest one on.
@@ -50,8 +98,8 @@ CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		WITH held AS MATERIALIZED (
-			SELECT hold.hold_id, hold.application_id, hold.amount, hold.held_at,
-				   at < yquota.statement_clock() AS is_past
+			SELECT hold.hold_id, coalesce(hold.application_id, hold.reservation_id) AS holder, hold.application_id,
+				   hold.reservation_id, hold.queue, hold.amount, hold.held_at, at < yquota.statement_clock() AS is_past
 			FROM yquota.hold
 			WHERE hold.project = holds_at.project AND at < hold.expires_at
 			  AND CASE WHEN at < yquota.statement_clock()
@@ -68,7 +116,7 @@ CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 				JOIN held ON held.application_id = segment.application_id AND segment."to" >= held.held_at
 					AND (segment."to" > held.held_at OR segment."from" = segment."to")
 				WHERE segment.project = holds_at.project
-				  AND segment."to" >= (SELECT min(held.held_at) FROM held)
+				  AND segment."to" >= (SELECT min(held.held_at) FROM held WHERE held.application_id IS NOT NULL)
 				UNION ALL
 				SELECT held.hold_id,
 					   yquota_internal.accrued(container.allocation, container.factors,
@@ -80,34 +128,42 @@ CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 				UNION ALL
 				SELECT held.hold_id, yquota_internal.archived_since(holds_at.project, held.application_id, held.held_at)
 				FROM held
+				WHERE held.application_id IS NOT NULL
+				UNION ALL
+				SELECT of_reservation.hold_id, of_reservation.amount
+				FROM held
+				CROSS JOIN LATERAL yquota_internal.reservation_spending(
+					held.hold_id, holds_at.project, held.reservation_id, held.queue, held.held_at, at, held.is_past) AS of_reservation
+				WHERE held.reservation_id IS NOT NULL
 			) AS part
 			GROUP BY part.hold_id
 		)
 		SELECT covering.hold_id, covering.application_id, covering.spent,
 			   trim_scale(covering.outstanding - coalesce(lag(covering.outstanding) OVER earlier, 0))
 		FROM (
-			SELECT live.hold_id, live.application_id, live.held_at, live.spent,
+			SELECT live.hold_id, live.holder, live.application_id, live.held_at, live.spent,
 				   greatest(live.held + max(live.amount - live.held - live.spent) OVER earlier, 0) AS outstanding
 			FROM (
-				SELECT held.hold_id, held.application_id, held.held_at, held.amount,
+				SELECT held.hold_id, held.holder, held.application_id, held.held_at, held.amount,
 					   coalesce(cost.spent, 0) AS spent, sum(held.amount) OVER earlier AS held
 				FROM held
 				LEFT JOIN cost ON cost.hold_id = held.hold_id
-				WINDOW earlier AS (PARTITION BY held.application_id ORDER BY held.held_at, held.hold_id)
+				WINDOW earlier AS (PARTITION BY held.holder ORDER BY held.held_at, held.hold_id)
 			) AS live
-			WINDOW earlier AS (PARTITION BY live.application_id ORDER BY live.held_at, live.hold_id)
+			WINDOW earlier AS (PARTITION BY live.holder ORDER BY live.held_at, live.hold_id)
 		) AS covering
-		WINDOW earlier AS (PARTITION BY covering.application_id ORDER BY covering.held_at, covering.hold_id);
+		WINDOW earlier AS (PARTITION BY covering.holder ORDER BY covering.held_at, covering.hold_id);
 	END;
 COMMENT ON FUNCTION yquota_internal.holds_at(text, timestamptz) IS
-	'Outstanding credits of the holds of a project that were in force at an instant up to the clock, and spending of their applications since they were held';
+	'Outstanding credits of the holds of a project that were in force at an instant up to the clock, and spending of their applications or reservations since they were held';
 
 CREATE VIEW yquota_internal.hold_outstanding AS
-	SELECT found.hold_id, holder.project, found.application_id, found.spent, found.outstanding
+	SELECT found.hold_id, holder.project, found.application_id, found.spent, found.outstanding, hold.reservation_id, hold.queue
 	FROM (SELECT DISTINCT live_hold.project FROM yquota_internal.live_hold) AS holder
-	CROSS JOIN LATERAL yquota_internal.holds_at(holder.project, yquota.statement_clock()) AS found;
+	CROSS JOIN LATERAL yquota_internal.holds_at(holder.project, yquota.statement_clock()) AS found
+	JOIN yquota.hold ON hold.hold_id = found.hold_id;
 COMMENT ON VIEW yquota_internal.hold_outstanding IS
-	'Outstanding credits of the holds that are neither released nor expired, and spending of their applications since';
+	'Outstanding credits of the holds that are neither released nor expired, and spending of their applications or reservations since';
 
 -- Sub-projects that hold anything are few: their holds are computed for them alone.
 CREATE VIEW yquota_internal.held_credit AS
@@ -240,6 +296,10 @@ BEGIN
 		RAISE EXCEPTION 'hold % does not exist', hold_id
 			USING ERRCODE = 'no_data_found',
 				HINT = 'Holds are removed 30 days after they ended; members see those of their projects.';
+	ELSIF held.reservation_id IS NOT NULL THEN
+		RAISE EXCEPTION 'hold % is that of reservation "%"', hold_id, held.reservation_id
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'It ends with the reservation: see yquota.delete_reservation().';
 	END IF;
 	UPDATE yquota.hold AS h
 	SET released_by = yquota_internal.acting_role(), released_at = yquota.statement_clock()
@@ -268,18 +328,18 @@ CREATE VIEW yquota.hold_status WITH (security_barrier) AS
 		   END AS state,
 		   left_over.spent,
 		   coalesce(left_over.outstanding, 0) AS outstanding,
-		   hold.reason, hold.held_by, hold.held_at, hold.expires_at, hold.released_by, hold.released_at
+		   hold.reason, hold.held_by, hold.held_at, hold.expires_at, hold.released_by, hold.released_at, hold.reservation_id
 	FROM yquota.hold
 	LEFT JOIN yquota_internal.hold_outstanding AS left_over ON left_over.hold_id = hold.hold_id
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR hold.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.hold_status IS
-	'Credit set aside for applications, live at the clock; holds that ended are kept for 30 days';
+	'Credit set aside for applications and reservations, live at the clock; holds that ended are kept for 30 days';
 COMMENT ON COLUMN yquota.hold_status.state IS
 	'held, spent (nothing of it is left), released or expired; by the clock, whatever the worker does';
 COMMENT ON COLUMN yquota.hold_status.amount IS 'credits held at first';
 COMMENT ON COLUMN yquota.hold_status.spent IS
-	'credits that the application has cost since held_at, also those that an earlier hold covered; NULL for a hold that is released or has expired';
+	'credits that the application, or the reservation with what runs in its queue, has cost since held_at, also those that an earlier hold covered; NULL for a hold that is released or has expired';
 COMMENT ON COLUMN yquota.hold_status.outstanding IS 'credits still held, which project_balance.held adds up';
 
 CREATE FUNCTION yquota_internal.remove_ended_holds(now_at timestamptz) RETURNS bigint

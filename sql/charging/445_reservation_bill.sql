@@ -147,6 +147,11 @@ CREATE FUNCTION yquota_internal.verify_reservations(since timestamptz)
 	) AS rule
 	WHERE rule.part <> v.reserved_factor
 	UNION ALL
+	SELECT 'hold of a reservation has outlived it', hold.reservation_id, NULL, format('hold %s', hold.hold_id)
+	FROM yquota.hold
+	WHERE hold.reservation_id IS NOT NULL AND hold.released_at IS NULL
+	  AND NOT EXISTS (SELECT FROM version AS v WHERE v.reservation_id = hold.reservation_id AND v.ended_at IS NULL)
+	UNION ALL
 	SELECT 'reservation that costs nothing accrues', v.reservation_id, NULL, v.settled_until::text
 	FROM version AS v
 	WHERE v.settled_until IS NOT NULL AND v.reserved_factor = 0;

@@ -108,7 +108,8 @@ CREATE VIEW yquota_internal.instant_of_credit AS
 	WHERE isfinite(instant.at)
 	UNION
 	SELECT hold.project, hold.application_id, hold.held_at
-	FROM yquota.hold;
+	FROM yquota.hold
+	WHERE hold.application_id IS NOT NULL;
 COMMENT ON VIEW yquota_internal.instant_of_credit IS
 	'Instants from which the books must know the cost of projects for grants, and of applications for holds';
 

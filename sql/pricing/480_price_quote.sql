@@ -1,5 +1,5 @@
 --
--- Cost of a future run.
+-- Cost of a future run, and of a reservation.
 --
 
 CREATE FUNCTION yquota_internal.describe_dominant(
@@ -131,3 +131,44 @@ CREATE FUNCTION yquota.price_quote(
 COMMENT ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text) IS
 	'Cost of a container that starts now, runs that long and keeps the present price: the charge to the last digit, the reason, the cost of each resource alone, and whether its project can afford it';
 REVOKE ALL ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text) FROM PUBLIC;
+
+--
+-- A reservation is placed as in a dry run, at the prices that are known.  All arguments are
+-- needed, so that no call can mean the other function.
+--
+CREATE FUNCTION yquota_internal.price_quote_as_owner(
+	definition yquota.reservation_contract, queue text, username text, groups text[], project text)
+	RETURNS TABLE (
+		accepted boolean, decided_by text, reason text, "from" timestamptz, "to" timestamptz, cost numeric,
+		reserved_factor numeric, paying_project text, remaining numeric, affordable boolean)
+	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_column
+BEGIN
+	PERFORM yquota_internal.check_price_quote('[]', '0', price_quote_as_owner.project);
+	RETURN QUERY
+	SELECT placed.accepted, placed.decided_by, placed.reason, placed."from", placed."to", placed.quoted_cost,
+		   yquota_internal.reserved_factor(yquota.statement_clock()), balance.project,
+		   coalesce(balance.available, balance.remaining),
+		   CASE WHEN balance.project IS NOT NULL AND placed.quoted_cost IS NOT NULL THEN
+			   coalesce(balance.available >= placed.quoted_cost, true) END
+	FROM yquota_internal.place_reservation(price_quote_as_owner.queue, price_quote_as_owner.username, price_quote_as_owner.groups,
+										   price_quote_as_owner.project, price_quote_as_owner.definition) AS placed
+	LEFT JOIN yquota.project_balance AS balance ON balance.project = price_quote_as_owner.project;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.price_quote_as_owner(yquota.reservation_contract, text, text, text[], text) IS
+	'The result of price_quote() of a reservation for the calling role';
+REVOKE ALL ON FUNCTION yquota_internal.price_quote_as_owner(yquota.reservation_contract, text, text, text[], text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.price_quote(
+	definition yquota.reservation_contract, queue text, username text, groups text[], project text)
+	RETURNS TABLE (
+		accepted boolean, decided_by text, reason text, "from" timestamptz, "to" timestamptz, cost numeric,
+		reserved_factor numeric, paying_project text, remaining numeric, affordable boolean)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.price_quote(yquota.reservation_contract, text, text, text[], text) IS
+	'Cost of a reservation that is accepted now, placed as in a dry run, at the rule in force and the prices known: the credits that acceptance would hold, and whether its project can afford them';
+REVOKE ALL ON FUNCTION yquota.price_quote(yquota.reservation_contract, text, text, text[], text) FROM PUBLIC;

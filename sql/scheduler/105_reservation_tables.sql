@@ -55,6 +55,7 @@ CREATE TABLE yquota.reservation_definition (
 	reserved_factor numeric NOT NULL DEFAULT 0
 		CHECK (reserved_factor >= 0 AND reserved_factor <= 1 AND scale(reserved_factor) <= 6),
 	repeats_allocation boolean NOT NULL DEFAULT false,
+	quoted_cost numeric,
 	PRIMARY KEY (reservation_id, version),
 	CHECK (arrival < deadline),
 	CHECK ((ended_at IS NULL) = (ended_by IS NULL))
@@ -81,6 +82,8 @@ COMMENT ON COLUMN yquota.reservation_definition.ended_at IS
 COMMENT ON COLUMN yquota.reservation_definition.ended_by IS 'updated: a later version is in its place; deleted; replanned: the plan has become too small for it; archived: reservation_window after its deadline, by a round of the plan follower';
 COMMENT ON COLUMN yquota.reservation_definition.reserved_factor IS
 	'part of its price that it pays: charging_rule.reserved_factor when its first version was accepted';
+COMMENT ON COLUMN yquota.reservation_definition.quoted_cost IS
+	'credits that it would cost at the prices that were known when it was accepted, of one that repeats in its first period';
 COMMENT ON COLUMN yquota.reservation_definition.repeats_allocation IS
 	'whether it pays for its allocation in each period: scheduler_setting.reservation_repeats_allocation when it was accepted';
 

@@ -61,20 +61,36 @@ CREATE FUNCTION yquota.submit_reservation(
 	OUT reservation_id text, OUT accepted boolean, OUT decided_by text, OUT reason text,
 	OUT asked yquota.resource, OUT maximum yquota.resource, OUT accepted_at timestamptz,
 	OUT "from" timestamptz, OUT "to" timestamptz,
-	OUT with_later_deadline yquota.reservation_contract, OUT with_fewer_containers yquota.reservation_contract)
+	OUT with_later_deadline yquota.reservation_contract, OUT with_fewer_containers yquota.reservation_contract,
+	OUT quoted_cost numeric)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_submit_reservation';
 COMMENT ON FUNCTION yquota.submit_reservation(text, text, text, text[], text, yquota.reservation_contract, boolean) IS
-	'Ask a plan for a reservation: whether it is accepted, else the rule that says no, with its figures (native units).  An accepted one is stored with its place in time, whose first start and last end are returned; of a refused one nothing is.  The same submission of the same user again returns the answer that it had.  With dry_run nothing is stored or locked, and where more time or fewer containers would help, definitions that would be accepted are returned';
+	'Ask a plan for a reservation: whether it is accepted, else the rule that says no, with its figures (native units).  An accepted one is stored with its place in time, whose first start and last end are returned; of a refused one nothing is.  The same submission of the same user again returns the answer that it had.  With dry_run nothing is stored or locked, and where more time or fewer containers would help, definitions that would be accepted are returned.  quoted_cost: credits that it would cost its project at the prices known, which are held while it is there';
 REVOKE ALL ON FUNCTION yquota.submit_reservation(text, text, text, text[], text, yquota.reservation_contract, boolean) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.place_reservation(
+	queue text, username text, groups text[], project text, definition yquota.reservation_contract,
+	OUT reservation_id text, OUT accepted boolean, OUT decided_by text, OUT reason text,
+	OUT asked yquota.resource, OUT maximum yquota.resource, OUT accepted_at timestamptz,
+	OUT "from" timestamptz, OUT "to" timestamptz,
+	OUT with_later_deadline yquota.reservation_contract, OUT with_fewer_containers yquota.reservation_contract,
+	OUT quoted_cost numeric)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_place_reservation';
+COMMENT ON FUNCTION yquota_internal.place_reservation(text, text, text[], text, yquota.reservation_contract) IS
+	'What submit_reservation() would answer for a definition without an id, in a dry run; the project may be NULL';
+REVOKE ALL ON FUNCTION yquota_internal.place_reservation(text, text, text[], text, yquota.reservation_contract) FROM PUBLIC;
 
 CREATE FUNCTION yquota.update_reservation(
 	reservation_id text, username text, groups text[], definition yquota.reservation_contract, dry_run boolean DEFAULT false,
 	OUT reservation_id text, OUT accepted boolean, OUT decided_by text, OUT reason text,
 	OUT asked yquota.resource, OUT maximum yquota.resource, OUT accepted_at timestamptz,
 	OUT "from" timestamptz, OUT "to" timestamptz,
-	OUT with_later_deadline yquota.reservation_contract, OUT with_fewer_containers yquota.reservation_contract)
+	OUT with_later_deadline yquota.reservation_contract, OUT with_fewer_containers yquota.reservation_contract,
+	OUT quoted_cost numeric)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_update_reservation';
@@ -168,7 +184,13 @@ CREATE FUNCTION yquota.remove_ended_reservations(before timestamptz) RETURNS big
 				  AND d.deadline < least(before, yquota.statement_clock()) - interval '1 ms' * coalesce(
 					(SELECT CASE WHEN q.reservation_window > 0 THEN q.reservation_window END FROM yquota.queue AS q WHERE q.path = d.queue),
 					86400000))
-			RETURNING 1)
+			RETURNING d.reservation_id, d.ended_at
+		), released AS (
+			UPDATE yquota.hold AS h
+			SET released_by = yquota_internal.acting_role(), released_at = yquota.statement_clock()
+			FROM removed
+			WHERE removed.ended_at IS NULL AND h.reservation_id = removed.reservation_id AND h.released_at IS NULL
+		)
 		SELECT count(*) FROM removed;
 	END;
 COMMENT ON FUNCTION yquota.remove_ended_reservations(timestamptz) IS

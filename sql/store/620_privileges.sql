@@ -428,6 +428,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.preemption_cost(timestamptz,timestamptz)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.report_html(timestamptz,timestamptz,text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.price_quote(yquota.resource,interval,text,yquota.execution_type,text,text,text)', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.price_quote(yquota.reservation_contract,text,text,text[],text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.create_queue(text)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.manage_queues()', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.remove_unused_queues()', 'EXECUTE', '{operator,admin}'),

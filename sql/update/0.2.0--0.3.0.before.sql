@@ -50,6 +50,14 @@ ALTER TABLE yquota.charging_rule
 		CHECK (waiting_factor >= 0 AND waiting_factor <= 1 AND scale(waiting_factor) <= 6);
 ALTER TABLE yquota.charge ADD COLUMN waiting_factor numeric;
 
+-- Credit is held for reservations as well.
+ALTER TABLE yquota.hold
+	ALTER COLUMN application_id DROP NOT NULL,
+	ADD COLUMN reservation_id text COLLATE "C",
+	ADD COLUMN queue text COLLATE "C",
+	ADD CHECK ((application_id IS NULL) = (reservation_id IS NOT NULL)),
+	ADD CHECK ((reservation_id IS NULL) = (queue IS NULL));
+
 -- Reservations may cost something.
 ALTER TABLE yquota.charging_rule
 	ADD COLUMN reserved_factor numeric NOT NULL DEFAULT 0

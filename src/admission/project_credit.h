@@ -27,8 +27,16 @@ typedef struct YqProjectCredit
 
 /*
  * A prepaid project without credit has not enough, unless it and all exhausted projects
- * above it may overdraw.  A hold for the application counts as credit.
+ * above it may overdraw.  A hold for the application counts as credit, and one for the
+ * reservation whose queue it is in; "queue" is its path, or NULL.
  */
-extern YqProjectCredit yq_project_credit(const char *project, const char *application_id, YqCreditUse use);
+extern YqProjectCredit yq_project_credit(const char *project, const char *application_id, const char *queue, YqCreditUse use);
+
+/*
+ * Has a project credit for what a reservation would cost, a decimal number, unless it may
+ * overdraw?  What is held for the reservation counts as credit.  "locks": it is to be
+ * held; other transactions wait with holds until this one ends.
+ */
+extern YqProjectCredit yq_project_credit_to_reserve(const char *project, const char *reservation_id, const char *cost, bool locks);
 
 #endif							/* YQ_PROJECT_CREDIT_H */

@@ -410,7 +410,8 @@ check_credit(Decision *decision)
 
 	if (submission->project == NULL)
 		return true;
-	credit = yq_project_credit(submission->project, submission->application_id, YQ_CREDIT_FOR_SUBMISSION);
+	credit = yq_project_credit(submission->project, submission->application_id, decision->queue == NULL ? NULL : decision->queue->path,
+							   YQ_CREDIT_FOR_SUBMISSION);
 	if (!credit.is_known)
 		return refuse_submission(decision, "project", submission->project,
 								 psprintf("Project %s does not exist, cannot accept submission of application: %s",

@@ -21,7 +21,7 @@ yq_opportunistic_stop(const YqRequester *requester, const char *project)
 		if (!queue->is_running)
 			return (YqOpportunisticStop) {"queue state", queue->path};
 	}
-	credit = yq_project_credit(project, requester->application->application_id, YQ_CREDIT_FOR_CONTAINERS);
+	credit = yq_project_credit(project, requester->application->application_id, requester->queue->path, YQ_CREDIT_FOR_CONTAINERS);
 	/* charging would refuse a container without a payer */
 	if (!credit.is_known && !yq_auto_create_project)
 		return (YqOpportunisticStop) {"project", project};

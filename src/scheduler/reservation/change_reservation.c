@@ -7,8 +7,10 @@
  */
 #include "base/compat.h"
 
+#include "access/table.h"
 #include "admission/access.h"
 #include "admission/config_refresh.h"
+#include "admission/project_credit.h"
 #include "admission/queue_lock.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -20,6 +22,7 @@
 #include "scheduler/reservation/nearest_definition.h"
 #include "scheduler/reservation/plan_lock.h"
 #include "scheduler/reservation/record_reservation.h"
+#include "store/catalog.h"
 #include "store/clock.h"
 #include "utils/memutils.h"
 
@@ -407,7 +410,7 @@ static YqReservationAnswer
 recorded_answer(const Change *change)
 {
 	return (YqReservationAnswer) {.verdict = accepted,.hierarchy = change->hierarchy,.at = change->recorded->accepted_at,
-		.start = change->recorded->start,.end = change->recorded->end};
+		.start = change->recorded->start,.end = change->recorded->end,.quoted_cost = change->recorded->quoted_cost};
 }
 
 static YqReservationAnswer
@@ -416,7 +419,8 @@ decide_submission(Change *change)
 	const YqReservationCall *call = change->call;
 	YqReservationVerdict verdict;
 
-	yq_reservation_check_project(call->project);
+	if (call->project != NULL)
+		yq_reservation_check_project(call->project);
 	change->definition = yq_reservation_definition_read(change->hierarchy, call->definition);
 	if (change->recorded != NULL)
 	{
@@ -468,6 +472,40 @@ decide_update(Change *change)
 	return place(change);
 }
 
+/* The last rule: has the project credit for it?  Else nothing is to be written. */
+static void
+check_credit(Change *change, YqReservationAnswer *answer)
+{
+	const char *project = change->next.project;
+	YqProjectCredit credit = {.suffices = true};
+
+	answer->quoted_cost = yq_reservation_quote(change->hierarchy, change->call->id, &change->next, change->placed, change->now);
+	change->next.quoted_cost = answer->quoted_cost;
+	if (project != NULL)
+		credit = yq_project_credit_to_reserve(project, change->call->id, answer->quoted_cost, !change->call->is_dry_run);
+	if (credit.suffices)
+		return;
+	answer->verdict = yq_reservation_refuse("project_quota", psprintf("project %s has %s credits available, the reservation would cost %s",
+																	  credit.limited_by, credit.remaining, answer->quoted_cost));
+	change->placed = NULL;
+}
+
+/* What is written, before credit is looked at: locks have an order. */
+static void
+lock_books(void)
+{
+	table_close(yq_table_open(YQ_RESERVATION_DEFINITION, RowExclusiveLock), NoLock);
+	table_close(yq_table_open(YQ_RESERVATION_CHARGE, RowExclusiveLock), NoLock);
+}
+
+static YqReservationAnswer
+count_refusal(const Change *change, YqReservationAnswer answer)
+{
+	if (!answer.verdict.accepted && !change->call->is_dry_run)
+		yq_reservation_count_refusal(change->queue->path, answer.verdict.decided_by, change->now);
+	return answer;
+}
+
 static YqReservationAnswer
 decide_and_write(Change *change, YqReservationAnswer (*decide) (Change *change))
 {
@@ -478,11 +516,14 @@ decide_and_write(Change *change, YqReservationAnswer (*decide) (Change *change))
 	{
 		change->placed = NULL;
 		answer = decide(change);
-		if (!answer.verdict.accepted && !call->is_dry_run)
-			yq_reservation_count_refusal(change->queue->path, answer.verdict.decided_by, change->now);
-		if (change->placed == NULL || call->is_dry_run)
-			return answer;
-	} while (!lock_to_write(change));
+		if (change->placed == NULL)
+			return count_refusal(change, answer);
+	} while (!call->is_dry_run && !lock_to_write(change));
+	if (!call->is_dry_run)
+		lock_books();
+	check_credit(change, &answer);
+	if (change->placed == NULL || call->is_dry_run)
+		return count_refusal(change, answer);
 	if (change->next.version > 1)
 		yq_reservations_end(list_make1(unconstify(char *, call->id)), "updated", change->now);
 	yq_reservation_record(change->hierarchy, call->id, &change->next, call->definition, change->placed, change->now);

@@ -24,7 +24,7 @@ typedef struct YqReservationCall
 {
 	const char *id;				/* as yq_reservation_id_text() writes it */
 	const char *queue;			/* submissions only, as the next one */
-	const char *project;
+	const char *project;		/* NULL in a dry run: any */
 	YqSubject	subject;
 	HeapTupleHeader definition; /* a value of yquota.reservation_contract, NULL for none; not when it is deleted */
 	bool		is_dry_run;
@@ -37,6 +37,7 @@ typedef struct YqReservationAnswer
 	TimestampTz at;				/* when it was accepted, or ended; not when it is refused */
 	TimestampTz start;			/* of an accepted one: the first start and the last end */
 	TimestampTz end;
+	const char *quoted_cost;	/* what it would cost, a decimal number; NULL when it found no place, or is not known */
 	HeapTupleHeader with_later_deadline;	/* definitions that would be accepted, of a dry run that is refused; NULL for none */
 	HeapTupleHeader with_fewer_containers;
 } YqReservationAnswer;

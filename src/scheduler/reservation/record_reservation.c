@@ -33,7 +33,8 @@ typedef enum FoundColumn
 	FOUND_IS_PERIODIC,
 	FOUND_ACCEPTED_AT,
 	FOUND_START,
-	FOUND_END
+	FOUND_END,
+	FOUND_QUOTED_COST
 } FoundColumn;
 
 static Datum
@@ -72,6 +73,8 @@ read_found(MemoryContext context)
 	recorded->accepted_at = found_time(FOUND_ACCEPTED_AT);
 	recorded->start = found_time(FOUND_START);
 	recorded->end = found_time(FOUND_END);
+	(void) found(FOUND_QUOTED_COST, &isnull);
+	recorded->quoted_cost = isnull ? NULL : found_text(FOUND_QUOTED_COST, context);
 	recorded->ended_at = DatumGetTimestampTz(found(FOUND_ENDED_AT, &isnull));
 	recorded->has_ended = !isnull;
 	return recorded;
@@ -85,7 +88,7 @@ yq_reservation_find(const char *id, const HeapTupleHeader definition)
 		"coalesce(ROW(d.arrival, d.deadline, d.interpreter, d.requests, coalesce(d.recurrence, '0'), d.priority, d.reservation_name) "
 		"IS NOT DISTINCT FROM ROW(($2).arrival, ($2).deadline, ($2).interpreter, ($2).requests, coalesce(($2).recurrence, '0'), "
 		"($2).priority, ($2).reservation_name), false), d.ended_at, d.deadline, d.recurrence IS NOT NULL, d.accepted_at, "
-		"a.start, a.stop "
+		"a.start, a.stop, trim_scale(d.quoted_cost)::text "
 		"FROM yquota.reservation_definition AS d CROSS JOIN LATERAL ("
 		"SELECT min(a.\"from\") AS start, max(a.\"to\") AS stop FROM yquota.reservation_allocation AS a "
 		"WHERE a.reservation_id = d.reservation_id AND a.version = d.version) AS a "
@@ -208,6 +211,31 @@ resource_array(Datum *resources, int count)
 	return PointerGetDatum(construct_array(resources, count, yq_type_oid("resource"), -1, false, TYPALIGN_INT));
 }
 
+const char *
+yq_reservation_quote(const YqHierarchy *hierarchy, const char *id, const YqRecordedReservation *recorded,
+					 const YqPlanReservation *reservation, TimestampTz at)
+{
+	static YqSavedPlan quote = {
+		.command = "SELECT yquota_internal.quote_reservation($1, $2, $3, $4, $5, $6, $7, $8)::text",
+		.types = {"text", "text", "text", "text", "_timestamptz", "_timestamptz", "yquota._resource", "timestamptz"},
+		.plans_once = true
+	};
+	Rows		rows = list_rows(hierarchy, reservation);
+	bool		has_project = recorded->project != NULL;
+	Datum		values[] = {CStringGetTextDatum(id), has_project ? CStringGetTextDatum(recorded->project) : (Datum) 0,
+		CStringGetTextDatum(recorded->username), CStringGetTextDatum(recorded->queue), time_array(rows.starts, rows.count),
+	time_array(rows.ends, rows.count), resource_array(rows.allocations, rows.count), TimestampTzGetDatum(at)};
+	MemoryContext caller = CurrentMemoryContext;
+	const char *cost;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	(void) yq_saved_plan_run(&quote, values, has_project ? NULL : " n      ");
+	cost = found_text(1, caller);
+	SPI_finish();
+	return cost;
+}
+
 static void
 record_allocations(const YqHierarchy *hierarchy, const char *id, int version, const YqPlanReservation *reservation)
 {
@@ -231,14 +259,14 @@ yq_reservation_record(const YqHierarchy *hierarchy, const char *id, const YqReco
 {
 	static YqSavedPlan insert = {
 		.command = "INSERT INTO yquota.reservation_definition (reservation_id, version, queue, username, project, arrival, deadline, "
-		"interpreter, requests, recurrence, priority, reservation_name, accepted_at) "
+		"interpreter, requests, recurrence, priority, reservation_name, accepted_at, quoted_cost) "
 		"VALUES ($1, $2, $3, $4, $5, ($6).arrival, ($6).deadline, ($6).interpreter, ($6).requests, nullif(($6).recurrence, '0'), "
-		"($6).priority, ($6).reservation_name, $7)",
-		.types = {"text", "int4", "text", "text", "text", "yquota.reservation_contract", "timestamptz"}
+		"($6).priority, ($6).reservation_name, $7, ($8)::numeric)",
+		.types = {"text", "int4", "text", "text", "text", "yquota.reservation_contract", "timestamptz", "text"}
 	};
 	Datum		values[] = {CStringGetTextDatum(id), Int32GetDatum(recorded->version), CStringGetTextDatum(recorded->queue),
 		CStringGetTextDatum(recorded->username), CStringGetTextDatum(recorded->project),
-	PointerGetDatum(definition), TimestampTzGetDatum(now)};
+	PointerGetDatum(definition), TimestampTzGetDatum(now), CStringGetTextDatum(recorded->quoted_cost)};
 
 	(void) yq_saved_plan_execute(&insert, values, NULL);
 	record_allocations(hierarchy, id, recorded->version, reservation);

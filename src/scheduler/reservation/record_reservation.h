@@ -31,6 +31,7 @@ typedef struct YqRecordedReservation
 	TimestampTz ended_at;		/* when it has */
 	TimestampTz start;			/* of its first interval */
 	TimestampTz end;			/* of its last one */
+	const char *quoted_cost;	/* credits, a decimal number; NULL when it is not known */
 } YqRecordedReservation;
 
 /* The reservation with an id, palloc'd, or NULL; "definition" is a value of yquota.reservation_contract, or NULL. */
@@ -38,6 +39,13 @@ extern YqRecordedReservation *yq_reservation_find(const char *id, const HeapTupl
 
 /* Does the project exist?  If not, ERRCODE_FOREIGN_KEY_VIOLATION. */
 extern void yq_reservation_check_project(const char *project);
+
+/*
+ * What a reservation with these places would cost its project from a time on, in credits: a
+ * decimal number.  Version, queue, user and project are those of "recorded", whose project may be NULL.
+ */
+extern const char *yq_reservation_quote(const YqHierarchy *hierarchy, const char *id, const YqRecordedReservation *recorded,
+										const YqPlanReservation *reservation, TimestampTz at);
 
 /*
  * Write an accepted reservation under its id; version, queue, user and project are those of

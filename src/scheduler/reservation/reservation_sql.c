@@ -22,12 +22,16 @@
 #include "utils/memutils.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_delete_reservation);
+PG_FUNCTION_INFO_V1(yq_sql_place_reservation);
 PG_FUNCTION_INFO_V1(yq_sql_plan_allocation);
 PG_FUNCTION_INFO_V1(yq_sql_plans_now);
 PG_FUNCTION_INFO_V1(yq_sql_reservation_listing);
 PG_FUNCTION_INFO_V1(yq_sql_reservation_occurs);
 PG_FUNCTION_INFO_V1(yq_sql_submit_reservation);
 PG_FUNCTION_INFO_V1(yq_sql_update_reservation);
+
+/* Of a definition that is only looked at. */
+#define UNNAMED_RESERVATION "reservation_0_9223372036854775807"
 
 /* As the columns of yquota.reservation_definition allow. */
 #define NAME_MAX_BYTES 255
@@ -87,6 +91,13 @@ form_row(FunctionCallInfo fcinfo, YqRowBuilder *row)
 	return HeapTupleGetDatum(heap_form_tuple(yq_result_descriptor(fcinfo), row->values, row->nulls));
 }
 
+static void
+put_cost(YqRowBuilder *row, const char *cost)
+{
+	yq_row_put(row, cost == NULL ? (Datum) 0 :
+			   DirectFunctionCall3(numeric_in, CStringGetDatum(cost), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)), cost == NULL);
+}
+
 /* id, accepted, decided_by, reason */
 static YqRowBuilder
 begin_answer(const YqReservationCall *call, const YqReservationAnswer *answer)
@@ -113,6 +124,7 @@ answer_row(FunctionCallInfo fcinfo, const YqReservationCall *call, const YqReser
 	yq_row_put(&row, TimestampTzGetDatum(answer->end), is_refused);
 	put_definition(&row, answer->with_later_deadline);
 	put_definition(&row, answer->with_fewer_containers);
+	put_cost(&row, answer->quoted_cost);
 	return form_row(fcinfo, &row);
 }
 
@@ -127,6 +139,23 @@ yq_sql_submit_reservation(PG_FUNCTION_ARGS)
 		.project = text_to_cstring(yq_required_text(fcinfo, 4, "project")),
 		.definition = definition_argument(fcinfo, 5),
 		.is_dry_run = flag_argument(fcinfo, 6)
+	};
+	YqReservationAnswer answer = yq_reservation_submit(&call);
+
+	PG_RETURN_DATUM(answer_row(fcinfo, &call, &answer));
+}
+
+/* place_reservation(queue, username, groups, project, definition): as if it were submitted */
+Datum
+yq_sql_place_reservation(PG_FUNCTION_ARGS)
+{
+	YqReservationCall call = {
+		.id = UNNAMED_RESERVATION,
+		.queue = text_to_cstring(yq_required_text(fcinfo, 0, "queue")),
+		.subject = subject_argument(fcinfo, 1, 2),
+		.project = PG_ARGISNULL(3) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(3)),
+		.definition = definition_argument(fcinfo, 4),
+		.is_dry_run = true
 	};
 	YqReservationAnswer answer = yq_reservation_submit(&call);
 

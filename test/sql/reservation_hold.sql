@@ -1,0 +1,126 @@
+-- Quotes of reservations, the credit that is held for them, and refusals without credit.
+
+SET client_min_messages = warning;
+DROP DATABASE IF EXISTS yquota_reservation_hold WITH (FORCE);
+CREATE DATABASE yquota_reservation_hold;
+\c yquota_reservation_hold
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+CREATE EXTENSION IF NOT EXISTS yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
+SELECT yquota.set_clock('2026-03-02 10:00+00');
+INSERT INTO yquota.project (name, parent, on_exhausted) VALUES
+	('lab', NULL, 'refuse_submission'), ('laser', 'lab', 'allow'), ('web', NULL, 'allow'), ('poor', NULL, 'drain');
+INSERT INTO yquota.project (name, quota_mode) VALUES ('ops', 'NOLIMIT');
+DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
+INSERT INTO yquota.queue (path, capacity, reservable, reservation_policy, position) VALUES
+	('root', NULL, NULL, NULL, 1), ('root.plan', '100', true, 'NoOverCommitPolicy', 2);
+INSERT INTO yquota.node (name, total) SELECT 'n' || i, '[memory-mb=102400,vcores=100]' FROM generate_series(1, 10) AS i;
+INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true);
+INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES ('2026-03-02 10:00+00', 0.5);
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 10000, 'budget');
+CREATE FUNCTION pg_temp.at(hour time) RETURNS timestamptz LANGUAGE sql RETURN '2026-03-02 00:00+00'::timestamptz + hour;
+CREATE FUNCTION pg_temp.contract(arrival time, deadline time, containers integer) RETURNS yquota.reservation_contract LANGUAGE sql
+	RETURN yquota.reservation_contract(pg_temp.at(arrival), pg_temp.at(deadline),
+		ARRAY[yquota.reservation_request('[memory-mb=1024,vcores=1]', containers, deadline - arrival, containers)], 'ALL');
+CREATE VIEW balance AS SELECT project, charged, accrued, held, remaining, available FROM yquota.project_balance WHERE charged <> 0 OR accrued <> 0 OR held <> 0 OR project = 'lab' ORDER BY project;
+CREATE VIEW hold AS SELECT hold_id, project, reservation_id, application_id, amount, state, spent, outstanding, to_char(held_at, 'HH24:MI') AS held_at, to_char(released_at, 'HH24:MI') AS released_at FROM yquota.hold_status ORDER BY hold_id;
+
+-- 10 containers for 10 minutes: 10 per second * 0.5 * 600 = 3000, with a price that is known to rise by half at 12:05 1500 + 2250.
+SELECT * FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'root.plan', 'ann', '{}', 'lab') \gx
+SELECT yquota.set_multiplier('GENERAL', 1.5, pg_temp.at('12:05'));
+SELECT cost, affordable FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'plan', 'ann', '{}', NULL);
+SELECT accepted, quoted_cost FROM yquota.submit_reservation('reservation_1_1', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('12:00', '12:10', 10), dry_run => true);
+SELECT accepted, decided_by, cost FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10000), 'root.plan', 'ann', '{}', 'lab');
+SELECT * FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'root.plan', 'ann', '{}', 'nobody');
+SELECT * FROM yquota.price_quote(pg_temp.contract('12:00', '12:10', 10), 'root.nowhere', 'ann', '{}', 'lab');
+SELECT * FROM yquota.price_quote(NULL::yquota.reservation_contract, 'root.plan', 'ann', '{}', 'lab');
+SELECT count(*) FROM yquota.reservation_definition;
+
+-- Acceptance holds it; the answer is the same again.
+SELECT accepted, quoted_cost FROM yquota.submit_reservation('reservation_1_1', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('12:00', '12:10', 10));
+SELECT accepted, quoted_cost FROM yquota.submit_reservation('reservation_1_1', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('12:00', '12:10', 10));
+TABLE hold;
+TABLE balance;
+SELECT yquota.release_hold(1);
+
+-- 6250 are left: one that costs 3000 * 1.5 * 1.4 = 6300 is refused, last of all rules; its sub-project may overdraw itself, and not its parent.
+SELECT accepted, decided_by, reason, "from", quoted_cost FROM yquota.submit_reservation('reservation_1_2', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('13:00', '13:10', 14));
+SELECT accepted, decided_by, reason FROM yquota.submit_reservation('reservation_1_2', 'root.plan', 'ann', '{}', 'laser', pg_temp.contract('13:00', '13:10', 14));
+SELECT accepted, decided_by FROM yquota.submit_reservation('reservation_1_2', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('13:00', '13:10', 14), dry_run => true);
+SELECT accepted, decided_by, affordable FROM yquota.price_quote(pg_temp.contract('13:00', '13:10', 14), 'root.plan', 'ann', '{}', 'lab');
+-- one that may overdraw holds all the same, and one without limit
+SELECT accepted, quoted_cost FROM yquota.submit_reservation('reservation_1_3', 'root.plan', 'ann', '{}', 'web', pg_temp.contract('13:00', '13:10', 14));
+SELECT accepted, quoted_cost FROM yquota.submit_reservation('reservation_1_4', 'root.plan', 'ann', '{}', 'ops', pg_temp.contract('13:00', '13:10', 2));
+SELECT accepted, decided_by, reason FROM yquota.submit_reservation('reservation_1_5', 'root.plan', 'ann', '{}', 'poor', pg_temp.contract('13:00', '13:10', 1));
+TABLE balance;
+SELECT * FROM yquota.verify();
+
+-- What the reservation costs uses its hold up, and what runs in its queue.  At 12:04 it has cost 1200, and a container 4 * 60 * 2 = 480.
+SELECT yquota.set_clock(pg_temp.at('12:04'));
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
+	('CONTAINER_START', 'c1', pg_temp.at('12:00'), 'lab', 'app_1', 'ann', 'root.plan.reservation_1_0001', '[vcores=2]'),
+	('CONTAINER_START', 'c2', pg_temp.at('12:00'), 'lab', 'app_2', 'ann', 'root.plan', '[vcores=1]'),
+	('CONTAINER_START', 'c3', pg_temp.at('12:00'), 'web', 'app_3', 'ann', 'root.plan.reservation_1_0001', '[vcores=1]');
+TABLE hold;
+TABLE balance;
+SELECT yquota.set_clock(pg_temp.at('12:12'));
+INSERT INTO yquota.container_event (event, container_id, occurred_at) SELECT 'CONTAINER_FINISH', container_id, pg_temp.at('12:08') FROM yquota.container;
+-- 3750, and 2 * (300 + 180 * 1.5) = 1140: more than was held
+SELECT yquota.quota_compute() IS NOT NULL AS computed;
+TABLE hold;
+TABLE balance;
+-- as it was at 12:04
+SELECT held, spent, remaining FROM yquota.balance_at('lab', pg_temp.at('12:04'));
+SELECT * FROM yquota.verify();
+
+-- An update holds anew what is left to pay, and what was held counts: 10000 - 5460 = 4540 are left, of which 4500 have been held.
+SELECT accepted, quoted_cost FROM yquota.submit_reservation('reservation_1_6', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('14:00', '14:10', 10));
+TABLE balance;
+SELECT accepted, decided_by, reason FROM yquota.update_reservation('reservation_1_6', 'ann', '{}', pg_temp.contract('14:00', '14:10', 11));
+SELECT accepted, quoted_cost FROM yquota.update_reservation('reservation_1_6', 'ann', '{}', pg_temp.contract('14:00', '14:10', 8));
+SELECT * FROM hold WHERE reservation_id = 'reservation_1_0006';
+SELECT deleted FROM yquota.delete_reservation('reservation_1_6', 'ann', '{}');
+SELECT * FROM hold WHERE reservation_id = 'reservation_1_0006';
+TABLE balance;
+
+-- When credit ends later the reservation stays.
+SELECT accepted FROM yquota.submit_reservation('reservation_1_7', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('14:00', '14:10', 2));
+INSERT INTO yquota.quota_grant (project, amount, reason, kind) VALUES ('lab', -9000, 'taken back', 'correction');
+SELECT yquota.set_clock(pg_temp.at('14:05'));
+SELECT reservation_id FROM yquota.reservation_definition WHERE project = 'lab' AND ended_at IS NULL ORDER BY 1;
+SELECT accrued, available FROM yquota.project_balance WHERE project = 'lab';
+-- and nothing new is accepted, what costs nothing included
+INSERT INTO yquota.charging_rule (effective_at) VALUES (pg_temp.at('14:05:00.000001'));
+SELECT yquota.set_clock(pg_temp.at('14:06'));
+SELECT accepted, decided_by, quoted_cost FROM yquota.submit_reservation('reservation_1_8', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('15:00', '15:10', 1));
+SELECT accepted, decided_by, quoted_cost FROM yquota.submit_reservation('reservation_1_8', 'root.plan', 'ann', '{}', 'web', pg_temp.contract('15:00', '15:10', 1));
+SELECT count(*) FROM yquota.hold WHERE reservation_id = 'reservation_1_0008';
+SELECT * FROM yquota.verify();
+
+-- What is forgotten holds nothing.
+SELECT yquota.set_clock('2026-03-04 10:00+00');
+SELECT yquota.quota_compute() IS NOT NULL AS computed;
+SELECT count(*) FROM yquota.hold WHERE released_at IS NULL;
+SELECT yquota.remove_ended_reservations('2026-03-04 10:00+00');
+SELECT count(*) FROM yquota.hold WHERE released_at IS NULL;
+SELECT * FROM yquota.verify();
+BEGIN;
+UPDATE yquota.hold SET released_by = NULL, released_at = NULL WHERE reservation_id = 'reservation_1_0001';
+SELECT problem, subject FROM yquota.verify();
+ROLLBACK;
+SELECT yquota.set_clock('2026-03-02 14:06+00');
+
+-- Members ask for quotes of their projects.
+CREATE ROLE yquota_test_quoting;
+SELECT yquota.grant_member('yquota_test_quoting', 'web');
+SET SESSION AUTHORIZATION yquota_test_quoting;
+SELECT accepted, cost, paying_project FROM yquota.price_quote(yquota.reservation_contract('2026-03-02 16:00+00', '2026-03-02 16:10+00', ARRAY[yquota.reservation_request('[vcores=1]', 1, '10 min')]), 'root.plan', 'ann', '{}', 'web');
+SELECT * FROM yquota.price_quote(yquota.reservation_contract('2026-03-02 16:00+00', '2026-03-02 16:10+00', ARRAY[yquota.reservation_request('[vcores=1]', 1, '10 min')]), 'root.plan', 'ann', '{}', 'lab');
+SELECT reservation_id, project FROM yquota.hold_status;
+RESET SESSION AUTHORIZATION;
+\c postgres
+DROP DATABASE yquota_reservation_hold;
+DROP ROLE yquota_test_quoting;
