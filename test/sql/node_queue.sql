@@ -261,7 +261,7 @@ TABLE queue;
 SELECT yquota.acknowledge_node_work('n', ARRAY(SELECT w FROM yquota.node_work('n') AS w)) AS acknowledged;
 SELECT yquota.set_clock(yquota.clock() + interval '1 s');
 SELECT action, pg_temp.n(container_id) AS c, diagnostics
-FROM yquota.recover_node_queue('n', ARRAY[pg_temp.c(1), pg_temp.c(3), pg_temp.c(6), pg_temp.c(20), pg_temp.c(21), pg_temp.c(99)]);
+FROM yquota.recover_node_queue('n', ARRAY[pg_temp.c(1), pg_temp.c(3), pg_temp.c(6), pg_temp.c(20), pg_temp.c(21), pg_temp.c(99), pg_temp.c(99)]);
 TABLE queue;
 SELECT pg_temp.n(container_id) AS c, exit_status, left_reason FROM yquota.node_queue WHERE left_at IS NOT NULL ORDER BY 1;
 SELECT action, pg_temp.n(container_id) AS c

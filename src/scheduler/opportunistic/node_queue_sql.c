@@ -443,7 +443,11 @@ yq_sql_recover_node_queue(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	queue = yq_node_queue_open(node);
 	for (int i = 0; i < count; i++)
-		recover_running(fcinfo, queue, running[i]);
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!is_among(running[i], running, i))
+			recover_running(fcinfo, queue, running[i]);
+	}
 	yq_node_queue_settle(queue);
 	end_gone(queue, running, count);
 	yq_node_queue_advance(queue);
