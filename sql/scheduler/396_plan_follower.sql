@@ -55,12 +55,30 @@ COMMENT ON FUNCTION yquota_internal.plan_follower_interval() IS
 	'Milliseconds between two rounds of the plan follower of the worker; NULL: there are none';
 REVOKE ALL ON FUNCTION yquota_internal.plan_follower_interval() FROM PUBLIC;
 
+-- Of the worker, for metrics.  A round that changes nothing writes nothing here either.
+CREATE TABLE yquota_internal.plan_follower_round (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	round_at timestamptz NOT NULL,
+	duration interval NOT NULL,
+	rounds bigint NOT NULL,
+	changes bigint NOT NULL
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.plan_follower_round IS
+	'The last round of the plan follower of the worker that has changed something, and how many there were';
+COMMENT ON COLUMN yquota_internal.plan_follower_round.round_at IS 'by the clock';
+COMMENT ON COLUMN yquota_internal.plan_follower_round.duration IS 'of that round';
+COMMENT ON COLUMN yquota_internal.plan_follower_round.rounds IS 'that have changed something; like changes since the first one';
+COMMENT ON COLUMN yquota_internal.plan_follower_round.changes IS 'of queues, reservations and applications';
+SELECT pg_extension_config_dump('yquota_internal.plan_follower_round', '');
+
 CREATE FUNCTION yquota_internal.worker_follow_plans() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
+	began CONSTANT timestamptz := clock_timestamp();
 	done jsonb;
+	changed bigint;
 BEGIN
 	SELECT jsonb_object_agg(o.outcome, o.rows) INTO done
 	FROM (SELECT f.outcome, count(*) AS rows FROM yquota.follow_plans() AS f
@@ -68,8 +86,13 @@ BEGIN
 	IF done IS NULL THEN
 		RETURN 0;
 	END IF;
+	SELECT sum(o.value::bigint) INTO changed FROM jsonb_each_text(done) AS o;
+	INSERT INTO yquota_internal.plan_follower_round AS r (round_at, duration, rounds, changes)
+	VALUES (yquota.statement_clock(), clock_timestamp() - began, 1, changed)
+	ON CONFLICT (only_row) DO UPDATE SET round_at = excluded.round_at, duration = excluded.duration,
+		rounds = r.rounds + 1, changes = r.changes + excluded.changes;
 	PERFORM pg_notify('yquota', (jsonb_build_object('kind', 'plan_follower', 'at', yquota.statement_clock()) || done)::text);
-	RETURN (SELECT sum(o.value::bigint) FROM jsonb_each_text(done) AS o);
+	RETURN changed;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_follow_plans() IS

@@ -166,6 +166,15 @@ CREATE VIEW yquota.metrics AS
 	FROM yquota_internal.plans_now() AS now
 	WHERE now.capacity > 0
 	UNION ALL
+	SELECT 'plan_follower', 'yquota_plan_follower_' || sample.name, '{}', sample.value
+	FROM yquota_internal.plan_follower_round AS last
+	CROSS JOIN LATERAL (VALUES
+		('rounds_total', last.rounds::numeric),
+		('changes_total', last.changes::numeric),
+		('duration_seconds', extract(epoch FROM last.duration)),
+		('age_seconds', yquota_internal.seconds_since(last.round_at))
+	) AS sample (name, value)
+	UNION ALL
 	SELECT 'alert', 'yquota_alert_open', jsonb_build_object('kind', alert.kind), count(*)
 	FROM yquota.alert AS alert
 	WHERE alert.cleared_at IS NULL
@@ -173,7 +182,7 @@ CREATE VIEW yquota.metrics AS
 COMMENT ON VIEW yquota.metrics IS
 	'Samples for a monitoring system, one row each; query one family at a time.  docs/prometheus/queries.yaml has the queries for postgres_exporter';
 COMMENT ON COLUMN yquota.metrics.family IS
-	'price, resource, containers, nodes, project, feed, worker, mark, suspect, verify, preemption, opportunistic, reservation, reservation_refused, plan or alert';
+	'price, resource, containers, nodes, project, feed, worker, mark, suspect, verify, preemption, opportunistic, reservation, reservation_refused, plan, plan_follower or alert';
 COMMENT ON COLUMN yquota.metrics.metric IS 'name as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.labels IS 'labels as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.value IS 'the unit is the last part of the name; credits per second in those of a rate or price';

@@ -28,6 +28,9 @@ INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=200000,vcores=400
 
 -- What is accepted, active and refused.
 SELECT reserve(10001, 'ann', '2026-03-02 10:00+00', 40), reserve(10002, 'bob', '2026-03-02 12:00+00', 60), reserve(10003, 'cid', '2026-03-02 10:00+00', 20, '12 hours');
+-- the plan follower has made their queues
+SELECT count(*) FROM yquota.reservation_queue WHERE reservation_id IS NOT NULL;
+DELETE FROM yquota.reservation_queue;
 SELECT reserve(10004, 'dan', '2026-03-02 10:00+00', 101), reserve(10004, 'dan', '2026-03-02 10:00+00', 90), reserve(10004, 'dan', '2026-03-02 08:00+00', 1), reserve(10004, 'dan', '2026-03-02 08:00+00', 1);
 SELECT reserve(10004, 'dan', '2026-03-02 10:00+00', 90, dry_run => true);
 SELECT accepted FROM yquota.update_reservation('reservation_1_10001', 'ann', '{}', yquota.reservation_contract('2026-03-02 10:00+00', '2026-03-02 11:00+00',
@@ -44,7 +47,6 @@ UPDATE yquota.scheduler_setting SET reservation_repeats_allocation = NULL;
 
 -- Alerts: queues that are not there after a minute, or ten steps.
 SELECT yquota.set_clock('2026-03-02 10:01+00');
-DELETE FROM yquota.reservation_queue;
 SELECT yquota_internal.watch_plans(yquota.clock());
 SELECT * FROM alerts;
 SELECT yquota.set_clock('2026-03-02 10:02+00');
@@ -68,12 +70,26 @@ UPDATE yquota.node SET total = '[memory-mb=200000,vcores=400]';
 SELECT yquota_internal.watch_plans(yquota.clock());
 SELECT kind, cleared_at FROM alerts;
 
+-- The worker's round: what it has done, and nothing when there is nothing to do.
+SELECT yquota_internal.worker_follow_plans() > 0 AS changed;
+SELECT yquota_internal.worker_follow_plans();
+SELECT metric, CASE WHEN metric LIKE '%duration%' THEN (value > 0)::text ELSE (value)::text END AS value FROM yquota.metrics WHERE family = 'plan_follower' ORDER BY metric;
+-- it ends reservations when the plan has become too small, the last one first, and that is told for an hour
+UPDATE yquota.node SET total = '[memory-mb=100000,vcores=400]';
+SELECT outcome, reservation_id FROM yquota.follow_plans() WHERE outcome = 'replanned';
+SELECT yquota_internal.watch_plans(yquota.clock());
+SELECT * FROM alerts WHERE cleared_at IS NULL;
+SELECT metric, value FROM figures WHERE metric IN ('yquota_reservation_replanned', 'yquota_reservation_active') AND labels @> '{"plan": "root.plan"}';
+SELECT yquota.set_clock('2026-03-02 11:02:00.001+00');
+SELECT yquota_internal.watch_plans(yquota.clock());
+SELECT kind, cleared_at FROM alerts WHERE kind = 'reservations_replanned';
+
 -- A role that reads metrics reads these.
 CREATE ROLE yquota_metrics_reader IN ROLE pg_monitor;
 SELECT yquota.allow_role('yquota_metrics_reader', 'viewer');
 GRANT SELECT ON figures TO yquota_metrics_reader;
 SET ROLE yquota_metrics_reader;
-SELECT metric, count(*) FROM yquota.metrics WHERE family IN ('reservation', 'reservation_refused', 'plan') GROUP BY metric ORDER BY metric;
+SELECT metric, count(*) FROM yquota.metrics WHERE family IN ('reservation', 'reservation_refused', 'plan', 'plan_follower') GROUP BY metric ORDER BY metric;
 RESET ROLE;
 SELECT yquota.disallow_role('yquota_metrics_reader', 'viewer');
 

@@ -317,6 +317,7 @@ $node->safe_psql('archived', <<~'SQL');
 	VALUES ('reservation_1_0001', 1, 'root.a', 'ann', '2021-03-04 02:00+00', '1 day', '2021-03-04 00:00+00', '2021-03-04 01:00+00', '[memory-mb=2048]');
 	INSERT INTO yquota.reservation_queue (plan, name, reservation_id, capacity, maximum_capacity) VALUES ('root.a', 'reservation_1_0001', 'reservation_1_0001', 0.25, 1);
 	INSERT INTO yquota_internal.reservation_refusal (plan, decided_by, refused, last_at) VALUES ('root.a', 'no_room', 3, yquota.clock());
+	INSERT INTO yquota_internal.plan_follower_round (round_at, duration, rounds, changes) VALUES (yquota.clock(), '1 ms', 1, 1);
 	INSERT INTO yquota_internal.preemption_round (round_at, server_started_at, rounds, marked, killed, unreserved) VALUES (yquota.clock(), yquota.clock(), 1, 1, 0, 0);
 	SET yquota.charging = deferred;
 	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'e4', '2021-03-03 12:56+00');
