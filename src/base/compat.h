@@ -29,6 +29,8 @@
 #define ereturn(context, dummy_value, ...) \
 	do { ereport(ERROR, __VA_ARGS__); return dummy_value; } while (0)
 #define errsave(context, ...)	ereport(ERROR, __VA_ARGS__)
+#define DirectInputFunctionCallSafe(function, text, type, modifier, context, result) \
+	(*(result) = DirectFunctionCall1(function, CStringGetDatum(text)), true)
 #endif
 
 /* 16: rechecks know the relations that are changed, which has a name of its own before */

@@ -5,8 +5,8 @@
  *
  * Text is written as [memory-mb=4096,vcores=2] in name order and read in that
  * form, in any order and with white space between tokens, and in the form of
- * YARN's logs, <memory:4096, vCores:2>.  JSON is an object of names and
- * amounts, which are numbers or strings.
+ * YARN's logs, <memory:4096, vCores:2>.  JSON, of type jsonb or as text, is an
+ * object of names and amounts, which are numbers or strings.
  *
  * An amount is a decimal number and perhaps a suffix.  A bare number counts
  * native units.  A number with a suffix is a quantity as Kubernetes and YARN
@@ -34,6 +34,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
@@ -55,8 +56,8 @@
 /* State of reading one value, from text or from JSON. */
 typedef struct ResourceParser
 {
-	const char *input;			/* the whole of it, NULL for JSON */
-	Jsonb	   *json;			/* the whole of it, NULL for text */
+	const char *input;			/* the whole of it, NULL for type jsonb */
+	Jsonb	   *json;			/* the whole of it, NULL for what is no JSON */
 	const char *p;				/* next character of the text */
 	Node	   *escontext;		/* where soft errors go, or NULL */
 	int			count;
@@ -441,10 +442,6 @@ parse_text(ResourceParser *parser)
 	bool		log_form;
 	char		closing;
 
-	skip_space(parser);
-	if (*parser->p == '{')
-		return syntax_error(parser,
-							_("A JSON object must be converted from type jsonb."));
 	if (*parser->p != '[' && *parser->p != '<')
 		return syntax_error(parser,
 							psprintf(_("Expected \"[\" or \"<\" at character %d."),
@@ -479,6 +476,66 @@ parse_text(ResourceParser *parser)
 	return true;
 }
 
+/* The text of a number or string; anything else is an error. */
+static bool
+json_amount(ResourceParser *parser, Token name, const JsonbValue *value, Token *amount)
+{
+	switch (value->type)
+	{
+		case jbvNumeric:
+			amount->start = DatumGetCString(DirectFunctionCall1(numeric_out,
+																NumericGetDatum(value->val.numeric)));
+			amount->length = strlen(amount->start);
+			return true;
+		case jbvString:
+			amount->start = value->val.string.val;
+			amount->length = value->val.string.len;
+			return true;
+		default:
+			ereturn(parser->escontext, false,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("amount of resource \"%.*s\" is neither a number nor a string",
+							name.length, name.start),
+					 errdetail("The input was \"%s\".", whole_input(parser))));
+	}
+}
+
+/* Read all members of a JSON object. */
+static bool
+parse_json(ResourceParser *parser)
+{
+	JsonbIterator *iterator;
+	JsonbIteratorToken token;
+	JsonbValue	value;
+	Token		name = {0};
+	Token		amount;
+
+	if (!JB_ROOT_IS_OBJECT(parser->json))
+		ereturn(parser->escontext, false,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("resource vector must be a JSON object"),
+				 errdetail("The input was \"%s\".", whole_input(parser)),
+				 errhint("Write an object of names and amounts, such as {\"memory-mb\": 4096, \"vcores\": 2}.")));
+
+	iterator = JsonbIteratorInit(&parser->json->root);
+	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
+	{
+		if (token == WJB_KEY)
+		{
+			name.start = value.val.string.val;
+			name.length = value.val.string.len;
+			if (!yq_resource_name_normalize(&name.start, &name.length))
+				return syntax_error(parser,
+									psprintf(_("\"%.*s\" is not a resource name."),
+											 name.length, name.start));
+		}
+		else if (token == WJB_VALUE &&
+				 (!json_amount(parser, name, &value, &amount) || !add_entry(parser, name, amount)))
+			return false;
+	}
+	return true;
+}
+
 char *
 yq_resource_to_cstring(const YqResource *resource)
 {
@@ -504,6 +561,7 @@ Datum
 yq_sql_resource_in(PG_FUNCTION_ARGS)
 {
 	ResourceParser parser;
+	Datum		json;
 
 	parser.input = PG_GETARG_CSTRING(0);
 	parser.json = NULL;
@@ -511,7 +569,16 @@ yq_sql_resource_in(PG_FUNCTION_ARGS)
 	parser.escontext = (Node *) fcinfo->context;
 	parser.count = 0;
 
-	if (!parse_text(&parser))
+	skip_space(&parser);
+	if (*parser.p == '{')
+	{
+		if (!DirectInputFunctionCallSafe(jsonb_in, (char *) parser.input, JSONBOID, -1, parser.escontext, &json))
+			PG_RETURN_NULL();
+		parser.json = DatumGetJsonbP(json);
+		if (!parse_json(&parser))
+			PG_RETURN_NULL();
+	}
+	else if (!parse_text(&parser))
 		PG_RETURN_NULL();
 	PG_RETURN_YQ_RESOURCE_P(yq_resource_make(parser.entries, parser.count));
 }
@@ -611,73 +678,19 @@ yq_sql_resource_send(PG_FUNCTION_ARGS)
  * ------------------------------------------------------------------------
  */
 
-/* The text of a number or string; anything else is an error. */
-static Token
-json_amount(ResourceParser *parser, Token name, const JsonbValue *value)
-{
-	Token		amount = {0};
-
-	switch (value->type)
-	{
-		case jbvNumeric:
-			amount.start = DatumGetCString(DirectFunctionCall1(numeric_out,
-															   NumericGetDatum(value->val.numeric)));
-			amount.length = strlen(amount.start);
-			break;
-		case jbvString:
-			amount.start = value->val.string.val;
-			amount.length = value->val.string.len;
-			break;
-		default:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("amount of resource \"%.*s\" is neither a number nor a string",
-							name.length, name.start),
-					 errdetail("The input was \"%s\".", whole_input(parser))));
-	}
-	return amount;
-}
-
 PG_FUNCTION_INFO_V1(yq_sql_resource_from_jsonb);
 Datum
 yq_sql_resource_from_jsonb(PG_FUNCTION_ARGS)
 {
-	Jsonb	   *json = PG_GETARG_JSONB_P(0);
 	ResourceParser parser;
-	JsonbIterator *iterator;
-	JsonbIteratorToken token;
-	JsonbValue	value;
-	Token		name = {0};
 
 	parser.input = NULL;
-	parser.json = json;
+	parser.json = PG_GETARG_JSONB_P(0);
 	parser.p = NULL;
 	parser.escontext = NULL;
 	parser.count = 0;
 
-	if (!JB_ROOT_IS_OBJECT(json))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("resource vector must be a JSON object"),
-				 errdetail("The input was \"%s\".", whole_input(&parser)),
-				 errhint("Write an object of names and amounts, such as {\"memory-mb\": 4096, \"vcores\": 2}.")));
-
-	iterator = JsonbIteratorInit(&json->root);
-	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
-	{
-		if (token == WJB_KEY)
-		{
-			name.start = value.val.string.val;
-			name.length = value.val.string.len;
-			if (!yq_resource_name_normalize(&name.start, &name.length))
-				(void) syntax_error(&parser,
-									psprintf(_("\"%.*s\" is not a resource name."),
-											 name.length, name.start));
-		}
-		else if (token == WJB_VALUE)
-			(void) add_entry(&parser, name, json_amount(&parser, name, &value));
-	}
-
+	(void) parse_json(&parser);
 	PG_RETURN_YQ_RESOURCE_P(yq_resource_make(parser.entries, parser.count));
 }
 

@@ -222,6 +222,15 @@ UPDATE yquota.node SET state = 'DECOMMISSIONED' WHERE name = 'n1';
 SELECT container_id, reason FROM yquota.suspect_container ORDER BY container_id;
 SELECT * FROM yquota.verify();
 
+-- drivers declare parameters as text or varchar
+PREPARE send (text, varchar, varchar, text) AS
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, execution_type)
+	VALUES ($1, $2, '2026-03-04 11:00:00+00', 'lab', $3, $4);
+EXECUTE send('CONTAINER_START', 'container_9_000001', '{"vcores": 1, "memory-mb": "1Gi"}', 'GUARANTEED');
+EXECUTE send('CONTAINER_START', 'container_9_000002', '[vcores=1', 'GUARANTEED');
+EXECUTE send('CONTAINER_BEGINS', 'container_9_000003', '[vcores=1]', NULL);
+SELECT container_id, allocation, execution_type FROM yquota.container WHERE container_id LIKE 'container_9_%';
+
 \c postgres
 DROP DATABASE yquota_feed;
 DROP ROLE yquota_feeder;

@@ -45,7 +45,9 @@ FROM (VALUES
 	(11, '[a=0,b=-0,c=1]'),
 	(12, '[b=1,aa=2,a=3,B=4,~=5,!=6,a/b.c_d-e{f}"''\=7]'),
 	(13, '[vcores=-3,memory-mb=+5]'),
-	(14, '[vcores=007]')
+	(14, '[vcores=007]'),
+	(15, ' {"vcores": 2, "memory": "4Gi"} '),
+	(16, '{}')
 ) v(n, input) ORDER BY n;
 
 -- Amounts: suffixes count bytes, whole cores or native units
@@ -104,8 +106,8 @@ FROM (VALUES
 	(26, '[vcores=1K]'), (27, '[vcores=1kk]'), (28, '[vcores=1 k]'), (29, '[vcores=.5]'),
 	(30, '[vcores=5.]'), (31, '[vcores=--1]'), (32, '[vcores=-]'), (33, '[vcores=1.2.3]'),
 	(34, '[vcores=1,memory-mb=2,vcores=1]'), (35, '[memory=1,memory-mb=1]'),
-	(36, '<vCores:0, vcores:0>'), (37, E'[a\x01b=1]'), (38, '{"vcores": 1}'),
-	(39, '[' || repeat('n', 256) || '=1]')
+	(36, '<vCores:0, vcores:0>'), (37, E'[a\x01b=1]'), (38, '{"vcores": [1]}'),
+	(39, '[' || repeat('n', 256) || '=1]'), (40, '{"vcores": 1'), (41, '{"vcores": 1.5}'), (42, '{"a": {"vcores": 1}}')
 ) v(n, input) ORDER BY n;
 
 -- Not ASCII; positions count characters
@@ -127,7 +129,7 @@ BEGIN
 		RETURN;
 	END IF;
 	FOREACH input IN ARRAY '{"","{","[","[a","[a=","[a=1","[a=1,]","[a=x]","[a=1]x",
-		"[a=1,a=1]","[a=0.5]","[a=8Ei]","[a b=1]"}'::text[] LOOP
+		"[a=1,a=1]","[a=0.5]","[a=8Ei]","[a b=1]","{\"a\": 1"}'::text[] LOOP
 		EXECUTE 'SELECT pg_catalog.pg_input_is_valid($1, ''yquota.resource'')'
 			INTO valid USING input;
 		ASSERT NOT valid, input;
