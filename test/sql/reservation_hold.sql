@@ -49,7 +49,9 @@ SELECT yquota.release_hold(1);
 -- 6250 are left: one that costs 3000 * 1.5 * 1.4 = 6300 is refused, last of all rules; its sub-project may overdraw itself, and not its parent.
 SELECT accepted, decided_by, reason, "from", quoted_cost FROM yquota.submit_reservation('reservation_1_2', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('13:00', '13:10', 14));
 SELECT accepted, decided_by, reason FROM yquota.submit_reservation('reservation_1_2', 'root.plan', 'ann', '{}', 'laser', pg_temp.contract('13:00', '13:10', 14));
-SELECT accepted, decided_by FROM yquota.submit_reservation('reservation_1_2', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('13:00', '13:10', 14), dry_run => true);
+-- a dry run offers what there is credit for
+SELECT accepted, decided_by, with_later_deadline, (with_fewer_containers).requests[1].num_containers
+FROM unnest('{14,2000}'::integer[]) AS n, yquota.submit_reservation('reservation_1_2', 'root.plan', 'ann', '{}', 'lab', pg_temp.contract('13:00', '13:10', n), dry_run => true) ORDER BY n;
 SELECT accepted, decided_by, affordable FROM yquota.price_quote(pg_temp.contract('13:00', '13:10', 14), 'root.plan', 'ann', '{}', 'lab');
 -- one that may overdraw holds all the same, and one without limit
 SELECT accepted, quoted_cost FROM yquota.submit_reservation('reservation_1_3', 'root.plan', 'ann', '{}', 'web', pg_temp.contract('13:00', '13:10', 14));

@@ -276,6 +276,40 @@ check_definition(const Change *change)
 										   yq_plan_capacity(change->hierarchy, change->queue), change->now_in_ms);
 }
 
+/* The version that is to be written: the first one, or the one after that which is there. */
+static YqRecordedReservation
+next_version(const Change *change)
+{
+	const YqReservationCall *call = change->call;
+	YqRecordedReservation next;
+
+	if (change->recorded == NULL)
+		return (YqRecordedReservation) {.version = 1,.queue = change->queue->path,.username = call->subject.username,
+			.project = call->project};
+	next = *change->recorded;
+	next.version++;
+	next.username = call->subject.username;
+	return next;
+}
+
+/* The last rule: has the project credit for it?  Else nothing is to be written. */
+static void
+check_credit(Change *change, YqReservationAnswer *answer)
+{
+	const char *project = change->next.project;
+	YqProjectCredit credit = {.suffices = true};
+
+	answer->quoted_cost = yq_reservation_quote(change->hierarchy, change->call->id, &change->next, change->placed, change->now);
+	change->next.quoted_cost = answer->quoted_cost;
+	if (project != NULL)
+		credit = yq_project_credit_to_reserve(project, change->call->id, answer->quoted_cost, !change->call->is_dry_run);
+	if (credit.suffices)
+		return;
+	answer->verdict = yq_reservation_refuse("project_quota", psprintf("project %s has %s credits available, the reservation would cost %s",
+																	  credit.limited_by, credit.remaining, answer->quoted_cost));
+	change->placed = NULL;
+}
+
 /* -- what would be accepted instead ----------------------------------------------------------- */
 
 /* A plan that definitions are tried in. */
@@ -291,7 +325,7 @@ typedef struct Trial
 static bool
 may_be_helped(const Change *change, const YqReservationVerdict *verdict)
 {
-	static const char *const rules[] = {"duration", "largest_gang", "no_room", "capacity", "instantaneous_max_capacity", "average_capacity"};
+	static const char *const rules[] = {"duration", "largest_gang", "no_room", "capacity", "instantaneous_max_capacity", "average_capacity", "project_quota"};
 	const YqReservationDefinition *definition = change->definition;
 	bool		is_one = false;
 
@@ -316,6 +350,18 @@ take_windows(Trial *trial, const YqReservationDefinition *definition)
 }
 
 static bool
+has_credit(const Change *change, YqPlanReservation *reservation)
+{
+	Change		trial = *change;
+	YqReservationAnswer answer = {.verdict = accepted};
+
+	trial.next = next_version(change);
+	trial.placed = reservation;
+	check_credit(&trial, &answer);
+	return answer.verdict.accepted;
+}
+
+static bool
 would_be_accepted(const YqReservationDefinition *definition, void *argument)
 {
 	Trial	   *trial = argument;
@@ -329,7 +375,10 @@ would_be_accepted(const YqReservationDefinition *definition, void *argument)
 	is_accepted = take_windows(trial, definition) && check_definition(&change).accepted &&
 		place_in(&change, trial->plan, change.call->subject.username, &reservation) == YQ_PLAN_ACCEPTED;
 	if (is_accepted)
+	{
 		yq_plan_undo(trial->plan, reservation, old);
+		is_accepted = has_credit(&change, reservation);
+	}
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(trial->context);
 	return is_accepted;
@@ -366,23 +415,30 @@ revise(const Change *change, const YqReservationDefinition *found)
 	return found == NULL ? NULL : yq_reservation_definition_revise(change->call->definition, found);
 }
 
+static void
+offer_instead(const Change *change, YqReservationAnswer *answer)
+{
+	Trial		trial = {.change = change,.windows = change->settings.most_windows};
+	int64		latest;
+
+	if (!change->call->is_dry_run || !may_be_helped(change, &answer->verdict))
+		return;
+	latest = latest_deadline(change);
+	trial.plan = load_plan(change, Max(latest, change->definition->deadline));
+	trial.context = AllocSetContextCreate(CurrentMemoryContext, "yquota nearest reservation", ALLOCSET_DEFAULT_SIZES);
+	answer->with_later_deadline =
+		revise(change, yq_nearest_with_later_deadline(change->definition, change->settings.step, latest, would_be_accepted, &trial));
+	answer->with_fewer_containers =
+		revise(change, yq_nearest_with_fewer_containers(change->definition, would_be_accepted, &trial));
+	MemoryContextDelete(trial.context);
+}
+
 static YqReservationAnswer
 refused(const Change *change, YqReservationVerdict verdict)
 {
 	YqReservationAnswer answer = {.verdict = verdict,.hierarchy = change->hierarchy};
-	Trial		trial = {.change = change,.windows = change->settings.most_windows};
-	int64		latest;
 
-	if (!change->call->is_dry_run || !may_be_helped(change, &verdict))
-		return answer;
-	latest = latest_deadline(change);
-	trial.plan = load_plan(change, Max(latest, change->definition->deadline));
-	trial.context = AllocSetContextCreate(CurrentMemoryContext, "yquota nearest reservation", ALLOCSET_DEFAULT_SIZES);
-	answer.with_later_deadline =
-		revise(change, yq_nearest_with_later_deadline(change->definition, change->settings.step, latest, would_be_accepted, &trial));
-	answer.with_fewer_containers =
-		revise(change, yq_nearest_with_fewer_containers(change->definition, would_be_accepted, &trial));
-	MemoryContextDelete(trial.context);
+	offer_instead(change, &answer);
 	return answer;
 }
 
@@ -440,8 +496,7 @@ decide_submission(Change *change)
 		verdict = change->access;
 	if (!verdict.accepted)
 		return refused(change, verdict);
-	change->next = (YqRecordedReservation) {.version = 1,.queue = change->queue->path,.username = call->subject.username,
-		.project = call->project};
+	change->next = next_version(change);
 	return place(change);
 }
 
@@ -466,28 +521,8 @@ decide_update(Change *change)
 		verdict = change->access;
 	if (!verdict.accepted)
 		return refused(change, verdict);
-	change->next = *change->recorded;
-	change->next.version++;
-	change->next.username = call->subject.username;
+	change->next = next_version(change);
 	return place(change);
-}
-
-/* The last rule: has the project credit for it?  Else nothing is to be written. */
-static void
-check_credit(Change *change, YqReservationAnswer *answer)
-{
-	const char *project = change->next.project;
-	YqProjectCredit credit = {.suffices = true};
-
-	answer->quoted_cost = yq_reservation_quote(change->hierarchy, change->call->id, &change->next, change->placed, change->now);
-	change->next.quoted_cost = answer->quoted_cost;
-	if (project != NULL)
-		credit = yq_project_credit_to_reserve(project, change->call->id, answer->quoted_cost, !change->call->is_dry_run);
-	if (credit.suffices)
-		return;
-	answer->verdict = yq_reservation_refuse("project_quota", psprintf("project %s has %s credits available, the reservation would cost %s",
-																	  credit.limited_by, credit.remaining, answer->quoted_cost));
-	change->placed = NULL;
 }
 
 /* What is written, before credit is looked at: locks have an order. */
@@ -522,6 +557,8 @@ decide_and_write(Change *change, YqReservationAnswer (*decide) (Change *change))
 	if (!call->is_dry_run)
 		lock_books();
 	check_credit(change, &answer);
+	if (!answer.verdict.accepted)
+		offer_instead(change, &answer);
 	if (change->placed == NULL || call->is_dry_run)
 		return count_refusal(change, answer);
 	if (change->next.version > 1)
