@@ -14,6 +14,8 @@ use constant { HOUR => 3600, DAY => 86_400 };
 use constant { DAYS => 30, USERS => 100 };
 # Submissions of each kind that are measured.
 use constant SUBMISSIONS => 21;
+# Calls for what people read.
+use constant CALLS => 5;
 # Windows of a search by the agent that aligns, and how many times as many it is to take linear time for.
 use constant { WINDOWS => 10_000, MORE => 10 };
 # What should be the same, or grow with the number of windows, may take so many times more.
@@ -74,22 +76,28 @@ sub submission
 	  ++$number, $option{owner} // 'u', $number % USERS, at(0), at($seconds), $containers, $option{duration} // HOUR, $option{gang} // 10;
 }
 
-# Milliseconds of submissions, which are accepted.  The first one of a session is not counted.
+# Milliseconds of a submission, and of a processor, which is accepted.  The first one of a session is not counted.
 sub submit
 {
 	my ($session, $seconds, %option) = @_;
+	my $count = $option{submissions} // SUBMISSIONS;
 	my $before = $number;
-	my @milliseconds = $session->milliseconds(map { submission($seconds, %option) } 0 .. ($option{submissions} // SUBMISSIONS));
+
+	$session->run(submission($seconds, %option));
+	my $used = $session->processor_milliseconds;
+	my @milliseconds = $session->milliseconds(map { submission($seconds, %option) } 1 .. $count);
+	my $processor = ($session->processor_milliseconds - $used) / $count;
 	my $accepted = $session->run("SELECT count(*) FROM yquota.reservation_definition WHERE reservation_id > 'reservation_2_$before' AND reservation_id <= 'reservation_2_$number'");
 
 	die "only $accepted submissions were accepted\n" if $accepted != $number - $before;
-	shift @milliseconds;
-	return median(@milliseconds);
+	return (median(@milliseconds), $processor);
 }
 
 sub set_agent { my ($session, $agent) = @_; $session->run("UPDATE yquota.queue SET reservation_agent = '$agent' WHERE path = 'root.plan'"); return; }
 
 sub described { return sprintf '%d reservations over %d days', size('reservations'), $_[0] // DAYS; }
+
+sub of_processor { return sprintf '%s ms of a processor', Bench::shown($_[0]); }
 
 #
 # By the first place that fits
@@ -103,7 +111,9 @@ sub greedy_case
 		$times => sub {
 			my $session = plan(seconds => $times * DAYS * DAY);
 			set_agent($session, 'GreedyReservationAgent');
-			my %figures = (month => submit($session, $times * DAYS * DAY), day => submit($session, $times * DAY, owner => 'v'));
+			my %figures;
+			@figures{qw(month month_processor)} = submit($session, $times * DAYS * DAY);
+			@figures{qw(day day_processor)} = submit($session, $times * DAY, owner => 'v');
 			$session->close;
 			return %figures;
 		}
@@ -111,10 +121,10 @@ sub greedy_case
 	my $month = $found->{1}{month};
 
 	Report::add('submit_reservation() by GreedyReservationAgent anywhere in a month', figure => $month, figure_unit => 'ms', value => $month, unit => 'ms', at_most => 20,
-		note => described());
+		note => described() . '; ' . of_processor($found->{1}{month_processor}));
 	Report::add('the same in ten times the time, with as many segments', figure => $found->{10}{month}, figure_unit => 'ms', baseline => $month, baseline_name => 'a month',
-		value => ratio($found->{10}{month}, $month), unit => 'x', at_most => TOLERANCE, note => described(10 * DAYS));
-	Report::add('the same within a day', figure => $found->{1}{day}, figure_unit => 'ms', note => described());
+		value => ratio($found->{10}{month}, $month), unit => 'x', at_most => TOLERANCE, note => described(10 * DAYS) . '; ' . of_processor($found->{10}{month_processor}));
+	Report::add('the same within a day', figure => $found->{1}{day}, figure_unit => 'ms', note => described() . '; ' . of_processor($found->{1}{day_processor}));
 	Cluster::drop_database($database);
 	return;
 }
@@ -127,23 +137,29 @@ sub aligned_case
 {
 	my $seconds = DAYS * DAY;
 	my $windows = WINDOWS;
-	my (@few, @some, @many, @late);
+	my (@few, @some, @many, @some_processor, @many_processor, @late);
 
 	foreach (1 .. repetitions())
 	{
 		my $session = plan();
 		set_agent($session, 'AlignedPlannerWithGreedy');
-		push @few, submit($session, $seconds, duration => HOUR);
-		push @some, submit($session, $seconds, duration => int($seconds / WINDOWS), containers => 100, gang => 1);
-		push @many, submit($session, $seconds, duration => int($seconds / WINDOWS / MORE), containers => 100, gang => 1, submissions => 3);
+		push @few, (submit($session, $seconds, duration => HOUR))[0];
+		foreach my $kind ([ \@some, \@some_processor, 1, SUBMISSIONS ], [ \@many, \@many_processor, MORE, 3 ])
+		{
+			my ($milliseconds, $processor, $times, $submissions) = @$kind;
+			my @taken = submit($session, $seconds, duration => int($seconds / WINDOWS / $times), containers => 100, gang => 1, submissions => $submissions);
+
+			push @$milliseconds, $taken[0];
+			push @$processor, $taken[1];
+		}
 		push @late, cancelled($session);
 		$session->close;
 	}
 	my ($few, $some, $many) = map { median(@$_) } \@few, \@some, \@many;
 	Report::add(sprintf('submit_reservation() by AlignedPlannerWithGreedy, %d windows', WINDOWS), figure => $some, figure_unit => 'ms', value => $some, unit => 'ms', at_most => 60,
-		note => described() . sprintf('; with %d windows %s ms', $seconds / HOUR, Bench::shown($few)));
+		note => described() . sprintf('; %s; with %d windows %s ms', of_processor(median(@some_processor)), $seconds / HOUR, Bench::shown($few)));
 	Report::add(sprintf('the same with %d times as many', MORE), figure => $many, figure_unit => 'ms', baseline => $some, baseline_name => 'before', value => ratio($many, $some),
-		unit => 'x', at_most => MORE * TOLERANCE, note => described());
+		unit => 'x', at_most => MORE * TOLERANCE, note => described() . '; ' . of_processor(median(@many_processor)));
 	Report::add('the same, cancelled: until it ends', figure => median(@late), figure_unit => 'ms', value => median(@late), unit => 'ms', at_most => CANCELLED_AFTER,
 		note => 'windows of a second');
 	Cluster::drop_database($database);
@@ -171,7 +187,7 @@ sub cancelled
 sub week_case
 {
 	my $week = sprintf q("from" => %s, "to" => %s), at(7 * DAY), at(14 * DAY);
-	my (@list, @plan, $listed, $intervals);
+	my (@list, @plan, @list_processor, @plan_processor, $listed, $intervals);
 
 	foreach (1 .. repetitions())
 	{
@@ -180,12 +196,18 @@ sub week_case
 		my $plan = "SELECT count(*) FROM yquota.plan_allocation('root.plan', $week)";
 
 		($listed, $intervals) = map { $session->run($_) } $list, $plan;
-		push @list, $session->milliseconds(($list) x 5);
-		push @plan, $session->milliseconds(($plan) x 5);
+		foreach my $kind ([ $list, \@list, \@list_processor ], [ $plan, \@plan, \@plan_processor ])
+		{
+			my ($call, $milliseconds, $processor) = @$kind;
+			my $used = $session->processor_milliseconds;
+
+			push @$milliseconds, $session->milliseconds(($call) x CALLS);
+			push @$processor, ($session->processor_milliseconds - $used) / CALLS;
+		}
 		$session->close;
 	}
-	Report::add('list_reservations() of a week', figure => median(@list), figure_unit => 'ms', value => median(@list), unit => 'ms', at_most => 50, note => "$listed of " . described());
-	Report::add('plan_allocation() of a week', figure => median(@plan), figure_unit => 'ms', value => median(@plan), unit => 'ms', at_most => 50, note => "$intervals intervals; " . described());
+	Report::add('list_reservations() of a week', figure => median(@list), figure_unit => 'ms', value => median(@list), unit => 'ms', at_most => 50, note => "$listed of " . described() . '; ' . of_processor(median(@list_processor)));
+	Report::add('plan_allocation() of a week', figure => median(@plan), figure_unit => 'ms', value => median(@plan), unit => 'ms', at_most => 50, note => "$intervals intervals; " . described() . '; ' . of_processor(median(@plan_processor)));
 	Cluster::drop_database($database);
 	return;
 }

@@ -257,7 +257,8 @@ typedef struct UserPart
 {
 	const char *username;
 	YqStepFunction *committed;
-	char	  **texts;			/* of its steps, when they were written first: many intervals have the same */
+	int			step;			/* that holds in the interval that is written; -1 for none */
+	char	   *text;			/* of this step; NULL: nothing */
 } UserPart;
 
 /* What is written of a plan, and the functions that it is read from. */
@@ -281,6 +282,18 @@ compare_times(const void *a, const void *b)
 	return time_a < time_b ? -1 : time_a > time_b;
 }
 
+/* As members of an object are sorted: these are then found to be in order, interval after interval. */
+static int
+compare_users(const ListCell *a, const ListCell *b)
+{
+	const char *first = ((const UserPart *) lfirst(a))->username;
+	const char *second = ((const UserPart *) lfirst(b))->username;
+
+	if (strlen(first) != strlen(second))
+		return strlen(first) < strlen(second) ? -1 : 1;
+	return strcmp(first, second);
+}
+
 static void
 add_users(Report *report, int64 start, int64 end)
 {
@@ -293,9 +306,11 @@ add_users(Report *report, int64 start, int64 end)
 		CHECK_FOR_INTERRUPTS();
 		user->username = plan->users[i].username;
 		user->committed = yq_plan_committed_to(plan, user->username, start, end);
-		user->texts = palloc0(sizeof(char *) * Max(user->committed->count, 1));
+		user->step = -1;
+		user->text = NULL;
 		report->users = lappend(report->users, user);
 	}
+	list_sort(report->users, compare_users);
 }
 
 /* Both ends, and the steps between them. */
@@ -335,22 +350,23 @@ find_times(Report *report, int64 start, int64 end)
 	}
 }
 
-/* What the user has at a time; NULL for nothing. */
+/* What the user has at a time, no earlier than the last one that was asked for; NULL for nothing. */
 static char *
 text_at(const Report *report, UserPart *user, int64 time)
 {
-	int			step = yq_steps_find(user->committed, time);
-	const int64 *amounts;
+	const YqStepFunction *committed = user->committed;
+	int			before = user->step;
 
-	if (step < 0 || !user->committed->is_defined[step])
-		return NULL;
-	amounts = yq_step_amounts(user->committed, step);
-	if (yq_amounts_are_none(report->plan->calculator, amounts))
-		return NULL;
-	if (user->texts[step] == NULL)
-		user->texts[step] = MemoryContextStrdup(report->context, yq_resource_to_cstring(
-			DatumGetYqResourceP(yq_hierarchy_resource(report->hierarchy, amounts))));
-	return user->texts[step];
+	while (user->step + 1 < committed->count && committed->times[user->step + 1] <= time)
+		user->step++;
+	if (user->step == before)
+		return user->text;
+	user->text = NULL;
+	if (committed->is_defined[user->step] &&
+		!yq_amounts_are_none(report->plan->calculator, yq_step_amounts(committed, user->step)))
+		user->text = MemoryContextStrdup(report->context, yq_resource_to_cstring(
+			DatumGetYqResourceP(yq_hierarchy_resource(report->hierarchy, yq_step_amounts(committed, user->step)))));
+	return user->text;
 }
 
 static JsonbValue
