@@ -21,6 +21,14 @@ yq_hierarchy_find_bytes(const YqHierarchy *hierarchy, YqBytes path)
 }
 
 YqQueue *
+yq_hierarchy_find_gone(const YqHierarchy *hierarchy, YqBytes path)
+{
+	YqQueueEntry *entry = hierarchy->gone == NULL ? NULL : yq_bytes_table_find(hierarchy->gone, path);
+
+	return entry == NULL ? NULL : entry->queue;
+}
+
+YqQueue *
 yq_hierarchy_find(const YqHierarchy *hierarchy, const char *path)
 {
 	YqBytes		key = yq_bytes_of_string(path);

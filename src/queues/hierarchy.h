@@ -269,6 +269,7 @@ typedef struct YqHierarchy
 	int64	   *cluster;
 	int64	   *largest_node;	/* of each type, the most that a RUNNING node has; nothing without nodes */
 	uint64		generation;		/* of those that yq_hierarchy_get() has made, from 1 */
+	HTAB	   *gone;			/* queues of plans that have gone, by path: YqQueueEntry; NULL: none */
 	uint64		plan_version;	/* another one after each change of queues of plans in it */
 	int			plan_row_count; /* of reservation_queue that it contains */
 	int			holds;			/* callers of it whose memory contexts last */
@@ -285,6 +286,9 @@ extern YqHierarchy *yq_hierarchy_get(void);
 /* The queue with that path, or NULL; the latter finds it by bytes that are no string. */
 extern YqQueue *yq_hierarchy_find(const YqHierarchy *hierarchy, const char *path);
 extern YqQueue *yq_hierarchy_find_bytes(const YqHierarchy *hierarchy, YqBytes path);
+
+/* The place that a queue of a plan has left, by its path; NULL: it is there, or was not. */
+extern YqQueue *yq_hierarchy_find_gone(const YqHierarchy *hierarchy, YqBytes path);
 
 /* The queue with that path or, when only one has it, that name; or NULL. */
 extern YqQueue *yq_hierarchy_find_by_name(const YqHierarchy *hierarchy, const char *name);

@@ -301,6 +301,19 @@ let_come(Following *following, const ComingQueue *coming)
 	return true;
 }
 
+/* One that came and went before has another place. */
+static void
+note_gone(YqHierarchy *hierarchy, YqQueue *queue)
+{
+	YqQueueEntry *entry;
+	bool		found;
+
+	if (hierarchy->gone == NULL)
+		hierarchy->gone = yq_bytes_table_create("yquota queues that have gone", sizeof(YqQueueEntry), hierarchy->context);
+	entry = yq_bytes_table_enter_kept(hierarchy->gone, queue->key, &found);
+	entry->queue = queue;
+}
+
 static bool
 let_go(Following *following, YqQueue *queue)
 {
@@ -312,6 +325,7 @@ let_go(Following *following, YqQueue *queue)
 		return false;
 	yq_bytes_table_remove(hierarchy->by_name, name);
 	yq_bytes_table_remove(hierarchy->by_path, queue->key);
+	note_gone(hierarchy, queue);
 	queue->is_vacant = true;
 	queue->position = POSITION_OF_VACANT;
 	set_present_share(following, queue, no_share);

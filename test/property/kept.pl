@@ -18,7 +18,9 @@ use Trial;
 my ($seed, $histories) = Trial::plan_run(3);
 my $steps = 60;
 my $nodes = 7;
-my @leaves = qw(root.a.x root.a.y root.b.x root.b.y);
+my @configured = qw(root.a.x root.a.y root.b.x root.b.y);
+# of a plan, which are there or are not
+my @leaves = (@configured, qw(root.plan.plan-default root.plan.reservation_1_0001 root.plan.reservation_1_0002 root.plan.reservation_1_0003));
 my $submitted = 0;
 my $started = 0;
 my $killed = 0;
@@ -27,6 +29,7 @@ sub one_of { return $_[ rand @_ ]; }
 sub a_node { return 'n' . int rand $nodes; }
 # of those that ask, mostly
 sub an_application { return sprintf q((SELECT application_id FROM yquota.application WHERE state %s ORDER BY random() LIMIT 1)), one_of(q(= 'ACTIVE'), q(= 'ACTIVE'), q(IN ('ACTIVE', 'ACCEPTED'))); }
+sub a_reservation { return sprintf 'reservation_1_%04d', 1 + int rand 3; }
 sub an_allocation { return sprintf '[memory-mb=%d,vcores=%d]', 1024 * one_of(1, 1, 2, 3, 8), one_of(1, 1, 2, 4); }
 
 # -- what changes ------------------------------------------------------------------
@@ -36,6 +39,21 @@ my %change = (
 	submit => sub {
 		return sprintf q(SELECT yquota.submit_application('application_1_%d', '%s', '{}', '%s', am_resource => '[memory-mb=1024,vcores=1]', priority => %d, unmanaged => %s, project => '%s')),
 			++$submitted, one_of('u', 'v', 'w'), one_of(@leaves), one_of(0, 0, 5), one_of('true', 'true', 'false'), one_of('p', 'p', 'q');
+	},
+	submit_to_plan => sub {
+		return sprintf q(SELECT yquota.submit_application('application_1_%d', '%s', '{}', 'root.plan', am_resource => '[memory-mb=1024,vcores=1]', unmanaged => true, project => 'p', reservation => %s)),
+			++$submitted, one_of('u', 'v', 'w'), one_of('NULL', q(') . a_reservation() . q('));
+	},
+	# what the follower of plans does, and what it takes care not to do
+	share => sub { return sprintf q(UPDATE yquota.reservation_queue SET capacity = %s, maximum_capacity = %s WHERE random() < 0.7), one_of('random() / 2', '0', '0.3'), one_of(1, 1, 'random()'); },
+	come => sub {
+		my $id = a_reservation();
+		return sprintf q(INSERT INTO yquota.reservation_queue VALUES ('root.plan', '%1$s', '%1$s', random() / 2, 1), ('root.plan', 'plan-default', NULL, random(), 1) ON CONFLICT DO NOTHING), $id;
+	},
+	go => sub {
+		my $id = a_reservation();
+		return sprintf q(%2$s; DELETE FROM yquota.reservation_queue WHERE name = '%1$s'), $id, rand() < 0.2 ? 'SELECT' :
+			qq(SELECT yquota.move_application(application_id, 'root.plan') FROM yquota.application WHERE queue = 'root.plan.$id' AND finished_at IS NULL);
 	},
 	finish => sub { return sprintf q(SELECT yquota.finish_application(%s, 'FINISHED')), an_application(); },
 	move => sub { return sprintf q(SELECT yquota.move_application(%s, '%s')), an_application(), one_of(@leaves); },
@@ -100,7 +118,7 @@ my %change = (
 	resize => sub { return sprintf q(UPDATE yquota.node SET total = '[memory-mb=%d,vcores=%d]' WHERE name = '%s'), 1024 * one_of(4, 8, 16), one_of(4, 8), a_node(); },
 	retire => sub { return sprintf q(UPDATE yquota.node SET state = '%s' WHERE name = '%s'), one_of('RUNNING', 'LOST'), a_node(); },
 	rack => sub { return sprintf q(UPDATE yquota.node SET rack = '/r%d' WHERE name = '%s'), one_of(0, 1), a_node(); },
-	weigh => sub { return sprintf q(UPDATE yquota.queue SET capacity = '%dw' WHERE path = '%s'), one_of(1, 2, 5), one_of(@leaves); },
+	weigh => sub { return sprintf q(UPDATE yquota.queue SET capacity = '%dw' WHERE path = '%s'), one_of(1, 2, 5), one_of(@configured); },
 	pay => sub { return one_of(q(INSERT INTO yquota.project (name) VALUES ('q') ON CONFLICT DO NOTHING), q(DELETE FROM yquota.project WHERE name = 'q')); },
 	by_hand => sub {
 		return sprintf one_of(q(UPDATE yquota.resource_request SET count = count + 5, allocation = '[memory-mb=1024,vcores=1]' WHERE application_id = %s), q(DELETE FROM yquota.resource_request WHERE application_id = %s)),
@@ -109,7 +127,7 @@ my %change = (
 	delay => sub { return q(UPDATE yquota_internal.request_counter SET opportunities = opportunities + 3); },
 );
 # What happens often enough not to have everything read again each time.
-my @usual = qw(submit finish move prefer want want want want_there want_there want_opportunistic avoid release release start start stray change pause exchange exchange acknowledge by_hand compact preempt preempt spare_none spare_none);
+my @usual = qw(submit submit_to_plan share share come go finish move prefer want want want want_there want_there want_opportunistic avoid release release start start stray change pause exchange exchange acknowledge by_hand compact preempt preempt spare_none spare_none);
 
 sub some_change
 {
@@ -197,6 +215,8 @@ sub decide
 	my $cycle = rand() < 0.15 ? 'yquota.schedule(%s)' : sprintf q(yquota.node_heartbeat(ARRAY['%s','%s'])), a_node(), a_node();
 	my $dry = $cycle;
 
+	# one that goes back reads the hierarchy anew
+	$fresh->run('BEGIN; SAVEPOINT s; ROLLBACK TO s; COMMIT');
 	# what cycles do before they decide
 	$fresh->run('SELECT yquota.schedule(max_containers => 0)');
 	$cycle =~ s/%s//;
@@ -227,7 +247,8 @@ VALUES (1, @{[ one_of('NULL', q('org.apache.hadoop.yarn.util.resource.DominantRe
 INSERT INTO yquota.queue (path, capacity, user_limit_factor, ordering_policy, position, minimum_user_limit_percent) VALUES
 	('root', NULL, NULL, NULL, 1, NULL), ('root.a', '1w', NULL, NULL, 2, NULL), ('root.b', '2w', NULL, NULL, 3, NULL),
 	('root.a.x', '1w', 1000, 'fair', 4, NULL), ('root.a.y', '2w', 1, NULL, 5, 25), ('root.b.x', '1w', 2, 'fair', 6, 25),
-	('root.b.y', '1w', 1000, NULL, 7, 40);
+	('root.b.y', '1w', 1000, NULL, 7, 40), ('root.plan', '2w', 2, NULL, 8, 30);
+UPDATE yquota.queue SET reservable = true WHERE path = 'root.plan';
 COMMIT;
 INSERT INTO yquota.node (name, rack, total) SELECT 'n' || n, '/r' || n % 2, '[memory-mb=8192,vcores=8]' FROM generate_series(0, $nodes - 1) AS n;
 SQL

@@ -231,12 +231,18 @@ follow_plans(YqLoadedCluster *loaded)
 {
 	uint64		version = loaded->cluster->hierarchy->plan_version;
 	List	   *changed = NIL;
+	List	   *came = NIL;
 	ListCell   *cell;
 
 	if (cache.plan_version == version)
 		return true;
-	if (!yq_cluster_follow_plans(loaded->cluster, &changed))
-		return false;
+	yq_cluster_follow_plans(loaded->cluster, &changed, &came);
+	foreach(cell, came)
+	{
+		if (yq_loaded_is_stray(loaded, ((const YqClusterQueue *) lfirst(cell))->queue))
+			return false;
+	}
+	list_free(came);
 	foreach(cell, changed)
 		yq_loaded_note_stale(loaded, lfirst(cell));
 	list_free(changed);
@@ -271,7 +277,7 @@ update(Snapshot snapshot)
 		yq_cluster_read_killable(loaded, snapshot);
 	yq_cluster_prepare_again(loaded->cluster, loaded->stale_queues);
 	yq_loaded_forget_stale(loaded);
-	return true;
+	return loaded->cluster->hierarchy->gone == NULL || !yq_cluster_uses_gone_queues(loaded->cluster);
 }
 
 /* -- having one ------------------------------------------------------------------ */

@@ -104,11 +104,14 @@ static void
 read_application(const YqLoaderRow *row)
 {
 	YqClusterLoader	   *loader = row->loader;
-	YqClusterQueue *leaf = yq_cluster_queue(loader->cluster, TextDatumGetCString(yq_loader_value(row, APPLICATION_QUEUE)));
+	const char *path = TextDatumGetCString(yq_loader_value(row, APPLICATION_QUEUE));
+	YqClusterQueue *leaf = yq_cluster_queue(loader->cluster, path);
 	YqClusterApplication *application;
 	char	   *id;
 	bool		found;
 
+	if (leaf == NULL)
+		yq_loaded_note_stray(loader->loaded, yq_bytes_of_string(path));
 	if (leaf == NULL || !leaf->is_leaf)
 		return;
 	id = yq_loader_text(row, APPLICATION_ID);

@@ -182,10 +182,13 @@ static void
 read_container_count(const YqLoaderRow *row)
 {
 	YqClusterLoader	   *loader = row->loader;
-	YqClusterQueue *leaf = yq_cluster_queue(loader->cluster, TextDatumGetCString(yq_loader_value(row, 1)));
+	const char *path = TextDatumGetCString(yq_loader_value(row, 1));
+	YqClusterQueue *leaf = yq_cluster_queue(loader->cluster, path);
 	YqLeafUser	counted = {.username = NULL};
 	YqClusterUser *user;
 
+	if (leaf == NULL)
+		yq_loaded_note_stray(loader->loaded, yq_bytes_of_string(path));
 	if (leaf == NULL || !leaf->is_leaf)
 		return;
 	user = yq_loaded_user(loader->loaded, leaf, TextDatumGetCString(yq_loader_value(row, 2)));

@@ -73,15 +73,19 @@ read_usage_label(const YqHierarchy *hierarchy, const YqRow *row)
 
 /* By its path, as nearly all are called, or its short name. */
 static YqQueue *
-queue_of(const YqHierarchy *hierarchy, const YqRow *row)
+queue_of(const Reading *reading, const YqRow *row)
 {
+	const YqHierarchy *hierarchy = reading->loaded->cluster->hierarchy;
 	YqBytes		path = yq_row_bytes(row, USAGE_QUEUE);
 	YqQueue    *queue;
 
 	if (path.data == NULL)
 		return NULL;
 	queue = yq_hierarchy_find_bytes(hierarchy, path);
-	return queue != NULL ? queue : yq_hierarchy_find_by_name(hierarchy, pnstrdup(path.data, path.length));
+	if (queue == NULL)
+		queue = yq_hierarchy_find_by_name(hierarchy, pnstrdup(path.data, path.length));
+	/* what leaves a queue that has gone */
+	return queue != NULL || !reading->loaded->is_kept ? queue : yq_hierarchy_find_gone(hierarchy, path);
 }
 
 static void
@@ -101,10 +105,12 @@ add_to_queue(const Reading *reading, const YqRow *row, const int64 *amounts)
 	YqHierarchy *hierarchy = loaded->cluster->hierarchy;
 	YqBytes		username = yq_row_bytes(row, USAGE_USERNAME);
 	int			label = read_usage_label(hierarchy, row);
-	YqQueue    *queue = queue_of(hierarchy, row);
+	YqQueue    *queue = queue_of(reading, row);
 	YqClusterQueue *leaf;
 	YqClusterUser *user;
 
+	if (queue == NULL && yq_row_bytes(row, USAGE_QUEUE).data != NULL)
+		yq_loaded_note_stray(loaded, yq_row_bytes(row, USAGE_QUEUE));
 	if (queue == NULL || label < 0)
 		return;
 	leaf = &loaded->cluster->queues[queue->number];

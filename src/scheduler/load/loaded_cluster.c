@@ -90,6 +90,30 @@ yq_loaded_forget_stale(YqLoadedCluster *loaded)
 	loaded->stale_queues = NIL;
 }
 
+/* -- queues that do not exist ------------------------------------------------- */
+
+typedef struct StrayEntry
+{
+	YqBytes		key;
+} StrayEntry;
+
+void
+yq_loaded_note_stray(YqLoadedCluster *loaded, YqBytes name)
+{
+	bool		found;
+
+	if (loaded->strays == NULL)
+		loaded->strays = yq_bytes_table_create("yquota queues that do not exist", sizeof(StrayEntry), loaded->cluster->context);
+	(void) yq_bytes_table_enter(loaded->strays, name, loaded->cluster->context, &found);
+}
+
+bool
+yq_loaded_is_stray(const YqLoadedCluster *loaded, const YqQueue *queue)
+{
+	return loaded->strays != NULL && (yq_bytes_table_find(loaded->strays, queue->key) != NULL ||
+									  yq_bytes_table_find(loaded->strays, yq_bytes_of_string(queue->name)) != NULL);
+}
+
 /* -- containers ------------------------------------------------------------- */
 
 text *

@@ -43,6 +43,7 @@ typedef struct YqLoadedCluster
 	List	   *nodes;			/* names (palloc'd) of the nodes in service, in order */
 	List	   *unsettled;		/* ids (palloc'd) of applications that have to be read again by every cycle */
 	List	   *stale_queues;	/* YqClusterQueue with changes that are not prepared */
+	HTAB	   *strays;			/* names of queues that do not exist, with containers or applications; NULL: none yet */
 	MemoryContext killable_context; /* of the killable containers; NULL: there were none yet */
 	bool		has_stale_killable;	/* some may have ended or changed: they have to be read again */
 	bool		is_overtaken;	/* the cycle has put back requests that it does not contain */
@@ -56,6 +57,13 @@ extern YqClusterUser *yq_loaded_find_user(YqLoadedCluster *loaded, YqClusterQueu
 /* Something about a queue is not as it was prepared; and now all is. */
 extern void yq_loaded_note_stale(YqLoadedCluster *loaded, YqClusterQueue *queue);
 extern void yq_loaded_forget_stale(YqLoadedCluster *loaded);
+
+/*
+ * Note a name of a queue that does not exist, as of a row that does not count; and is a
+ * queue that came among them, by its path or name?
+ */
+extern void yq_loaded_note_stray(YqLoadedCluster *loaded, YqBytes name);
+extern bool yq_loaded_is_stray(const YqLoadedCluster *loaded, const YqQueue *queue);
 
 /*
  * ContainerId.toString() of the container with a number, in the present attempt of

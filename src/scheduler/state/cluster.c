@@ -112,17 +112,6 @@ set_parent(YqCluster *cluster, YqClusterQueue *queue)
 	queue->ordered = make(cluster, cluster->hierarchy->label_count * sizeof(int));
 }
 
-/* The share of a queue of a plan that the cluster is computed with. */
-static void
-note_share(YqClusterQueue *queue)
-{
-	const YqQueueLabel *configured = &queue->queue->labels[0];
-
-	queue->share = configured->configured;
-	queue->maximum_share = configured->configured_maximum;
-	queue->ranks[0].has_capacity = configured->absolute_capacity > 0;
-}
-
 static void
 set_queue(YqCluster *cluster, YqClusterQueue *queue, const YqQueue *from)
 {
@@ -146,7 +135,7 @@ set_queue(YqCluster *cluster, YqClusterQueue *queue, const YqQueue *from)
 		queue->ranks[label].has_capacity = configured != NULL && configured->absolute_capacity > 0;
 	}
 	if (yq_queue_is_of_plan(from))
-		note_share(queue);
+		yq_cluster_note_share(queue);
 	if (from->kind == YQ_QUEUE_LEAF)
 		set_leaf(cluster, queue);
 	else
@@ -606,59 +595,6 @@ yq_cluster_node_room(const YqCluster *cluster, const YqClusterNode *node, int64 
 }
 
 /* -- following -------------------------------------------------------------- */
-
-/* Is something in a queue that has gone? */
-static bool
-is_in_use(const YqCluster *cluster, const YqClusterQueue *queue)
-{
-	for (int label = 0; label < cluster->hierarchy->label_count; label++)
-	{
-		if (!yq_amounts_are_none(cluster->calculator, yq_at(cluster, queue->used, label)))
-			return true;
-	}
-	return queue->application_count > 0;
-}
-
-/* False when a queue has gone that is in use. */
-static bool
-follow_plan(YqCluster *cluster, YqClusterQueue *plan, List **changed)
-{
-	int			changes = 0;
-
-	for (int i = 0; i < plan->child_count; i++)
-	{
-		YqClusterQueue *queue = &cluster->queues[plan->queue->children[i]->number];
-		const YqQueueLabel *configured = &queue->queue->labels[0];
-
-		plan->children[i] = queue;
-		queue->position = i;
-		if (queue->queue->is_vacant && is_in_use(cluster, queue))
-			return false;
-		if (queue->share == configured->configured && queue->maximum_share == configured->configured_maximum)
-			continue;
-		note_share(queue);
-		yq_order_set_used(cluster, queue);
-		*changed = lappend(*changed, queue);
-		changes++;
-	}
-	/* several have another rank at once: they cannot be moved one by one */
-	if (changes > 0)
-		yq_order_children(cluster, plan);
-	return true;
-}
-
-bool
-yq_cluster_follow_plans(YqCluster *cluster, List **changed)
-{
-	for (int i = 0; i < cluster->hierarchy->queue_count; i++)
-	{
-		YqClusterQueue *queue = &cluster->queues[i];
-
-		if (queue->queue->kind == YQ_QUEUE_PLAN && !follow_plan(cluster, queue, changed))
-			return false;
-	}
-	return true;
-}
 
 static void
 subtract_amounts(const YqCluster *cluster, int64 *from, const int64 *amounts)

@@ -143,6 +143,7 @@ typedef struct YqClusterQueue
 	const int64 **maximum;		/* per label: the most that it may use */
 	float4		share;			/* of a queue of a plan: the fractions of the plan that it is */
 	float4		maximum_share;	/* computed with; see yq_cluster_follow_plans() */
+	bool		is_vacant;		/* likewise: it was not there */
 	YqQueueRank *ranks;			/* per label */
 
 	/* leaves */
@@ -491,13 +492,18 @@ extern void yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplicat
 extern void yq_cluster_drop_empty_keys(YqClusterApplication *application);
 extern void yq_cluster_prepare_again(YqCluster *cluster, const List *queues);
 
+/* Note the share, or absence, of a queue of a plan that the cluster is computed with. */
+extern void yq_cluster_note_share(YqClusterQueue *queue);
+
 /*
  * Have queues of plans the shares that they have in the hierarchy now; those that
- * changed (YqClusterQueue) are appended, and are not prepared again.  False when a
- * queue has gone with containers or applications, which count no more: the cluster
- * has to be made anew.
+ * changed (YqClusterQueue) are appended, and are not prepared again, and so are those
+ * that came.  A queue that has gone still has what was in it.
  */
-extern bool yq_cluster_follow_plans(YqCluster *cluster, List **changed);
+extern void yq_cluster_follow_plans(YqCluster *cluster, List **changed, List **came);
+
+/* Are containers or applications in queues that have gone?  They should not count. */
+extern bool yq_cluster_uses_gone_queues(const YqCluster *cluster);
 
 /* Put a leaf in order that the cycle visits next, if it is not. */
 extern void yq_cluster_order_leaf(YqCluster *cluster, YqClusterQueue *leaf);
