@@ -164,11 +164,13 @@ lock_application(const char *application_id, const YqSubject *caller, bool leave
 
 /* The locks for moving applications to a target, or ending them. */
 static YqQueueLocks
-find_all_locks(const List *application_ids, const char *target_name)
+find_all_locks(const List *application_ids, const char *target_name, const List *leaves)
 {
 	YqQueueLocks all = {NIL};
 	ListCell   *cell;
 
+	foreach(cell, leaves)
+		yq_queue_locks_add(&all, YQ_LOCK_LEAF, lfirst(cell));
 	foreach(cell, application_ids)
 	{
 		Locked		locked = load_application(lfirst(cell));
@@ -183,18 +185,18 @@ find_all_locks(const List *application_ids, const char *target_name)
 	return all;
 }
 
-void
-yq_applications_lock(const List *application_ids, const char *target_name)
+YqQueueLocks
+yq_applications_lock(const List *application_ids, const char *target_name, const List *leaves)
 {
 	for (;;)
 	{
-		YqQueueLocks taken = find_all_locks(application_ids, target_name);
+		YqQueueLocks taken = find_all_locks(application_ids, target_name, leaves);
 		YqQueueLocks needed;
 
 		yq_queue_locks_take(&taken);
-		needed = find_all_locks(application_ids, target_name);
+		needed = find_all_locks(application_ids, target_name, leaves);
 		if (yq_queue_locks_cover(&taken, &needed))
-			break;
+			return taken;
 		yq_queue_locks_release(&taken);
 	}
 }

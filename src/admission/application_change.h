@@ -15,6 +15,7 @@
 #define YQ_APPLICATION_CHANGE_H
 
 #include "admission/application.h"
+#include "admission/queue_lock.h"
 #include "queues/acl.h"
 
 /*
@@ -41,9 +42,10 @@ extern bool yq_application_try_move(const char *application_id, const char *queu
 
 /*
  * Take, in their order, all locks that moving several applications (char *) to a queue, or ending
- * them, takes one by one.
+ * them, takes one by one, and those of leaves by their paths (char *).  Returns them, to be
+ * released as long as nothing is changed under them (queue_lock.h).
  */
-extern void yq_applications_lock(const List *application_ids, const char *queue_name);
+extern YqQueueLocks yq_applications_lock(const List *application_ids, const char *queue_name, const List *leaves);
 
 /* Change the priority; returns the new one, at most the cluster's maximum. */
 extern int32 yq_application_change_priority(const char *application_id, int32 priority,

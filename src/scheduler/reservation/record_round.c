@@ -98,6 +98,12 @@ find_applications(const char *queue)
 	return yq_saved_plan_strings(&look_up, values);
 }
 
+static bool
+has_expired(const YqPlanQueue *queue)
+{
+	return !queue->is_active && !queue->is_default;
+}
+
 /* Applications (YqFollowedApplication) in expired queues. */
 static List *
 find_all_applications(const YqPlanRound *round)
@@ -110,7 +116,7 @@ find_all_applications(const YqPlanRound *round)
 		ListCell   *cell;
 
 		CHECK_FOR_INTERRUPTS();
-		if (queue->is_active || queue->is_default)
+		if (!has_expired(queue))
 			continue;
 		foreach(cell, find_applications(yq_plan_queue_path(round, queue)))
 		{
@@ -169,18 +175,73 @@ expire_application(const YqPlanRound *round, YqFollowedApplication *application)
 	queue->is_kept = true;
 }
 
-/* All locks are taken before the first change. */
+static int
+compare_applications(const YqFollowedApplication *a, const YqFollowedApplication *b)
+{
+	return a->queue != b->queue ? a->queue - b->queue : strcmp(a->application_id, b->application_id);
+}
+
+/* Both are in the order in which they are found. */
+static bool
+are_all_among(const List *applications, const List *others)
+{
+	ListCell   *other = list_head(others);
+	ListCell   *cell;
+
+	foreach(cell, applications)
+	{
+		while (other != NULL && compare_applications(lfirst(other), lfirst(cell)) < 0)
+			other = lnext(others, other);
+		if (other == NULL || compare_applications(lfirst(other), lfirst(cell)) != 0)
+			return false;
+	}
+	return true;
+}
+
+static List *
+expired_leaves(const YqPlanRound *round)
+{
+	List	   *paths = NIL;
+
+	for (int i = 0; i < round->queues.count; i++)
+	{
+		if (has_expired(&round->queues.queues[i]))
+			paths = lappend(paths, yq_plan_queue_path(round, &round->queues.queues[i]));
+	}
+	return paths;
+}
+
+/*
+ * Find the applications of expired queues, with all locks taken before the first change.  Those
+ * of the queues keep submissions from coming in while the queue goes.
+ */
+static void
+lock_expired(YqPlanRound *round)
+{
+	List	   *leaves = expired_leaves(round);
+
+	round->applications = find_all_applications(round);
+	while (leaves != NIL)
+	{
+		YqQueueLocks taken = yq_applications_lock(ids_of(round->applications), yq_plan_queue_path(round, &round->queues.queues[0]), leaves);
+		List	   *known = round->applications;
+
+		CHECK_FOR_INTERRUPTS();
+		round->applications = find_all_applications(round);
+		if (are_all_among(round->applications, known))
+			break;
+		yq_queue_locks_release(&taken);
+	}
+}
+
 static void
 expire_applications(YqPlanRound *round)
 {
 	ListCell   *cell;
 
-	round->applications = find_all_applications(round);
-	if (round->applications == NIL)
-		return;
-	yq_cluster_check_charging();
-	yq_applications_lock(ids_of(round->applications), yq_plan_queue_path(round, &round->queues.queues[0]));
-	round->applications = find_all_applications(round);
+	lock_expired(round);
+	if (round->applications != NIL)
+		yq_cluster_check_charging();
 	foreach(cell, round->applications)
 	{
 		CHECK_FOR_INTERRUPTS();
